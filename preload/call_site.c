@@ -1,0 +1,111 @@
+/*
+ * Where a call was made: the stack above the wrapper, by libunwind, which is loaded late and only if it is
+ * there.
+ *
+ * Asked once per distinct operation, so cost matters little and being safe much. Frames of this library and
+ * of the vendor's libraries tell nothing of the program and are left out.
+ */
+#include "hook.h"
+
+#define UNW_LOCAL_ONLY
+#include <dlfcn.h>
+#include <libunwind.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+static struct {
+	_Atomic int state; /* 0 not tried, 1 there, -1 not there */
+	__typeof__(&unw_init_local) init_local;
+	__typeof__(&unw_step) step;
+	__typeof__(&unw_get_reg) get_reg;
+	__typeof__(&unw_get_proc_name) get_proc_name;
+} unwinder;
+
+static bool load_unwinder(void)
+{
+	int state = atomic_load_explicit(&unwinder.state, memory_order_acquire);
+	void *library;
+
+	if (state)
+		return state > 0;
+	library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+	if (library) {
+		/* libunwind.h renames its functions by macro; the names behind are the library's */
+		*(void **)&unwinder.init_local = dlsym(library, TEXT(unw_init_local));
+		*(void **)&unwinder.step = dlsym(library, TEXT(unw_step));
+		*(void **)&unwinder.get_reg = dlsym(library, TEXT(unw_get_reg));
+		*(void **)&unwinder.get_proc_name = dlsym(library, TEXT(unw_get_proc_name));
+	}
+	state = unwinder.init_local && unwinder.step && unwinder.get_reg && unwinder.get_proc_name ? 1 : -1;
+	atomic_store_explicit(&unwinder.state, state, memory_order_release);
+	return state > 0;
+}
+
+static bool is_vendors(const char *file)
+{
+	static const char *const names[] = {
+		"libpmhook", "libcudart", "libcudnn", "libcublas", "libnccl", "libcuda."};
+	const char *base = strrchr(file, '/');
+
+	base = base ? base + 1 : file;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The name of a frame: its function, or file+offset. Returns false for frames that are left out. */
+static bool name_frame(unw_cursor_t *cursor, unw_word_t address, char *name, size_t name_bytes)
+{
+	const char *base;
+	unw_word_t offset;
+	Dl_info info;
+
+	/* the address is behind the call, which may be the function's last instruction */
+	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname)
+		return false;
+	if (is_vendors(info.dli_fname))
+		return false;
+	if (unwinder.get_proc_name(cursor, name, name_bytes, &offset) == 0)
+		return true;
+	base = strrchr(info.dli_fname, '/');
+	snprintf(name, name_bytes, "%s+0x%llx", base ? base + 1 : info.dli_fname,
+		(unsigned long long)(address - (unw_word_t)(uintptr_t)info.dli_fbase));
+	return true;
+}
+
+static void walk(unw_context_t *context, int wanted, char *text, size_t text_bytes)
+{
+	unw_cursor_t cursor;
+	unw_word_t address;
+	size_t used = 0;
+	char name[160];
+
+	if (unwinder.init_local(&cursor, context) != 0)
+		return;
+	for (int seen = 0; wanted > 0 && seen < 64 && unwinder.step(&cursor) > 0; seen++) {
+		if (unwinder.get_reg(&cursor, UNW_REG_IP, &address) != 0 || !address)
+			break;
+		if (!name_frame(&cursor, address, name, sizeof name))
+			continue;
+		used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? " < " : "", name);
+		if (used >= text_bytes || strcmp(name, "main") == 0)
+			break;
+		wanted--;
+	}
+}
+
+void pmh_call_site(char *text, size_t text_bytes)
+{
+	const int wanted = atoi(pmh_settings.site_depth);
+	unw_context_t context; /* libunwind's is the C library's, so nothing of libunwind need be linked */
+
+	text[0] = 0;
+	if (wanted > 0 && load_unwinder() && getcontext(&context) == 0)
+		walk(&context, wanted, text, text_bytes);
+}

@@ -1,0 +1,257 @@
+/*
+ * Every wrapper of the vendor's libraries, expanded from pm_hooks.def, and what happens around a call.
+ *
+ * A wrapper is: may I record? enter, the real call, leave. All else is in functions, so that a debugger has
+ * something to step into. A call that another hooked call makes inside is let through: the outer one tells
+ * the story.
+ */
+#include "hook.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+/* What a library answers for a function that it does not have. */
+#define PM_MISSING_cudart cudaErrorSymbolNotFound
+#define PM_MISSING_cudnn CUDNN_STATUS_NOT_INITIALIZED
+#define PM_MISSING_cublas CUBLAS_STATUS_NOT_INITIALIZED
+#define PM_MISSING_nccl ncclSystemError
+
+/* Kinds whose work runs on the device, so that device time is taken. */
+static bool runs_on_device(enum pm_kind kind)
+{
+	switch (kind) {
+	case PM_KIND_COPY:
+	case PM_KIND_SET:
+	case PM_KIND_FORWARD:
+	case PM_KIND_BACKWARD:
+	case PM_KIND_COMPUTE:
+	case PM_KIND_LAUNCH:
+	case PM_KIND_SEARCH:
+	case PM_KIND_COMM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool pmh_wanted_slowly(void)
+{
+	if (pmh_self.depth > 0)
+		return false;
+	switch (atomic_load_explicit(&pmh_state, memory_order_acquire)) {
+	case PMH_UNDECIDED:
+		pmh_self.depth++;
+		pmh_activate();
+		pmh_self.depth--;
+		return atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING;
+	case PMH_COUNTING:
+		if (pmh_self.number == 0)
+			pmh_thread_begin();
+		atomic_store_explicit(&pmh_self.call_count,
+			atomic_load_explicit(&pmh_self.call_count, memory_order_relaxed) + 1,
+			memory_order_relaxed);
+		return false;
+	default:
+		return false;
+	}
+}
+
+void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op, uint32_t correlation,
+	int32_t result, uint16_t queue, uint8_t kind, uint8_t flags)
+{
+	union {
+		struct pm_record record;
+		uint64_t words[4];
+	} u = {.record = {begin, end, op, correlation, result, queue, kind, flags}};
+	uint64_t *slot;
+
+	if (__builtin_expect(self->next == self->end, 0) && !pmh_trace_room(self))
+		return;
+	slot = (uint64_t *)(void *)self->next++;
+	slot[0] = u.words[0];
+	slot[1] = u.words[1];
+	slot[2] = u.words[2];
+	/* the word with `kind` last: until then the record is not there */
+	__atomic_store_n(&slot[3], u.words[3], __ATOMIC_RELEASE);
+	self->record_count++;
+}
+
+static uint32_t next_correlation(void)
+{
+	static _Atomic uint32_t last;
+	uint32_t n;
+
+	do
+		n = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+	while (n == 0);
+	return n;
+}
+
+/* A group ends: its work begins now. One interval a queue; later calls of the group on that queue share it.
+ */
+static void group_launch(struct pmh_thread *self)
+{
+	for (unsigned i = 0; i < self->grouped_count; i++) {
+		struct pmh_grouped *g = &self->grouped[i];
+
+		g->interval = (struct pmh_interval){0};
+		for (unsigned k = 0; k < i; k++)
+			if (self->grouped[k].queue == g->queue)
+				goto shared;
+		g->interval = pmh_device_begin(self, g->device, g->stream);
+	shared:;
+	}
+}
+
+static void group_landed(struct pmh_thread *self)
+{
+	for (unsigned i = 0; i < self->grouped_count; i++) {
+		struct pmh_grouped *g = &self->grouped[i];
+
+		if (g->interval.ring)
+			pmh_device_end(
+				g->interval, g->stream, g->op, g->correlation, g->queue, PM_FLAG_GROUP);
+	}
+	self->grouped_count = 0;
+}
+
+void pmh_group_begin(void)
+{
+	if (pmh_self.group_depth++ == 0)
+		pmh_self.grouped_count = 0;
+}
+
+static void enter_device(struct pmh_frame *f, struct pmh_thread *self, enum pm_kind kind)
+{
+	if (pmh_capturing(f->place.stream)) {
+		f->flags |= PM_FLAG_CAPTURED;
+		return;
+	}
+	f->correlation = next_correlation();
+	if (kind == PM_KIND_COMM && self->group_depth > 0) {
+		f->flags |= PM_FLAG_GROUP;
+		if (self->grouped_count < PMH_GROUP)
+			self->grouped[self->grouped_count++] = (struct pmh_grouped){.stream = f->place.stream,
+				.device = f->place.device,
+				.op = f->op,
+				.correlation = f->correlation,
+				.queue = f->queue};
+		return;
+	}
+	f->interval = pmh_device_begin(self, f->place.device, f->place.stream);
+}
+
+static void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
+	unsigned value_count)
+{
+	struct pmh_thread *self = &pmh_self;
+
+	f->saved_errno = errno;
+	self->depth = 1;
+	if (__builtin_expect(self->number == 0, 0))
+		pmh_thread_begin();
+	f->op = pmh_operation(values, value_count);
+	f->correlation = 0;
+	f->flags = 0;
+	f->interval.ring = NULL;
+	f->queue = 0;
+	f->place = place;
+	if (place.has_stream) {
+		f->queue = pmh_queue_number(place.device, (const void *)place.stream);
+		if (runs_on_device(kind))
+			enter_device(f, self, kind);
+	}
+	if (values[0] == PM_CALL_ncclGroupEnd && self->group_depth == 1)
+		group_launch(self);
+	errno = f->saved_errno;
+	f->begin = pmh_ticks();
+}
+
+/* The real call is over: the clock first. */
+static void landed(struct pmh_frame *f)
+{
+	f->end = pmh_ticks();
+	f->saved_errno = errno;
+}
+
+static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int result)
+{
+	struct pmh_thread *self = &pmh_self;
+
+	if (f->interval.ring)
+		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->queue, 0);
+	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0)
+		group_landed(self);
+	pmh_append(self, f->begin, f->end, f->op, f->correlation, result, f->queue, PM_RECORD_CALL, f->flags);
+	atomic_store_explicit(&self->call_count,
+		atomic_load_explicit(&self->call_count, memory_order_relaxed) + 1, memory_order_relaxed);
+	/* after a wait all before it is ready; and now and then, for threads that never wait */
+	if (kind == PM_KIND_SYNC || (f->interval.ring && self->timed_count++ % 64 == 0)) {
+		pmh_finish_at_exit();
+		pmh_device_collect(self, false);
+	}
+	self->depth = 0;
+	errno = f->saved_errno;
+}
+
+#define PM_QUEUE_NONE ((struct pmh_place){0})
+#define PM_QUEUE_STREAM(stream) pmh_place_of_stream(stream)
+#define PM_QUEUE_HANDLE(handle) pmh_place_of_handle(handle)
+
+/* The expression of a value, as the word that goes into the trace. */
+#define PM_WORD(value, label, expression) PM_WORD_##value(expression),
+#define PM_WORD_INT(e) (uint64_t)(int64_t)(e)
+#define PM_WORD_BYTES(e) (uint64_t)(e)
+#define PM_WORD_TYPE(e) (uint64_t)(e)
+#define PM_WORD_DIRECTION(e) (uint64_t)(e)
+#define PM_WORD_SCALE(e) (uint64_t)(e)
+#define PM_WORD_READS(e) (uint64_t)(uintptr_t)(e)
+#define PM_WORD_WRITES(e) (uint64_t)(uintptr_t)(e)
+#define PM_WORD_WEIGHT(e) (uint64_t)(uintptr_t)(e)
+#define PM_WORD_GRAD(e) (uint64_t)(uintptr_t)(e)
+#define PM_WORD_ADDRESS(e) (uint64_t)(uintptr_t)(e)
+#define PM_WORD_DESCRIPTOR(e) (uint64_t) pmh_descriptor(e)
+#define PM_WORD_COMMUNICATOR(e) (uint64_t)(e)
+#define PM_WORD_STRING(e) (uint64_t)(e)
+
+/* A row may call its parameters anything, so every name of our own in the body begins with pm. */
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+	PMH_EXPORT result name PM_PARAMETERS pairs; \
+	PMH_EXPORT result name PM_PARAMETERS pairs \
+	{ \
+		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+		struct pmh_frame pm_frame; \
+\
+		if (!pm_real) \
+			return PM_MISSING_##library; \
+		if (!pmh_wanted()) \
+			return pm_real PM_ARGUMENTS pairs; \
+		pmh_self.depth = 1; \
+		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
+		enter(&pm_frame, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
+			sizeof pm_words / sizeof pm_words[0]); \
+		result pm_result = pm_real PM_ARGUMENTS pairs; \
+		landed(&pm_frame); \
+		if ((int)pm_result == 0) { \
+			after; \
+		} \
+		leave(&pm_frame, PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
+		return pm_result; \
+	}
+#include "pm_hooks.def"
+
+PMH_EXPORT void __cudaRegisterFunction(void **module, const char *host_function, char *device_function,
+	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
+	void *grid_size, int *warp_size);
+PMH_EXPORT void __cudaRegisterFunction(void **module, const char *host_function, char *device_function,
+	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
+	void *grid_size, int *warp_size)
+{
+	__typeof__(&__cudaRegisterFunction) real =
+		(__typeof__(&__cudaRegisterFunction))pmh_real(PM_CALL___cudaRegisterFunction);
+
+	if (real)
+		real(module, host_function, device_function, device_name, thread_limit, thread_id, block_id,
+			block_size, grid_size, warp_size);
+	pmh_kernel_named(host_function, device_name);
+}

@@ -1,0 +1,287 @@
+/*
+ * File input: wrappers of libc's open, read and close.
+ *
+ * They are in every process that has the library preloaded, so the first thing each does is to look whether
+ * this process records. The path behind a descriptor is asked of the kernel at its first read and kept until
+ * the number is opened or closed again. Only regular files count; libraries, scripts and the kernel's own
+ * files do not.
+ */
+#include "hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define FILES 4096          /* descriptors beyond are not watched */
+#define NOT_DATA UINT32_MAX /* in `paths`: looked at, and of no interest */
+
+static _Atomic uint32_t paths[FILES]; /* by descriptor: number of the path's string, 0 not looked at */
+
+static int pmh_fileno(FILE *stream)
+{
+	return stream ? fileno(stream) : -1;
+}
+
+static void forget(int fd)
+{
+	if (fd >= 0 && fd < FILES)
+		atomic_store_explicit(&paths[fd], 0, memory_order_relaxed);
+}
+
+void pmh_files_forget(void)
+{
+	for (int fd = 0; fd < FILES; fd++)
+		forget(fd);
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t n = strlen(text), m = strlen(ending);
+
+	return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static bool is_data(const char *path)
+{
+	static const char *const folders[] = {"/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/lib/"};
+	static const char *const endings[] = {".so", ".py", ".pyc", ".pmtrace"};
+
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+			return false;
+	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+		if (ends_with(path, endings[i]))
+			return false;
+	return path[0] == '/' && !strstr(path, ".so.");
+}
+
+static uint32_t look_at(int fd)
+{
+	char link[32], path[PATH_MAX];
+	uint32_t number = NOT_DATA;
+	struct stat s;
+	ssize_t n;
+
+	if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+		n = readlink(link, path, sizeof path - 1);
+		path[n > 0 ? n : 0] = 0;
+		if (is_data(path))
+			number = pmh_string(path);
+		if (!number)
+			number = NOT_DATA;
+	}
+	atomic_store_explicit(&paths[fd], number, memory_order_relaxed);
+	return number;
+}
+
+struct file_frame {
+	uint64_t begin;
+	uint32_t path;
+	int saved_errno;
+};
+
+/* Only a process that records already: file input alone makes no process interesting. */
+static bool wanted(void)
+{
+	return atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING &&
+	       pmh_self.depth == 0 && pmh_settings.files[1] == 'n';
+}
+
+static bool file_enter(struct file_frame *f, int fd)
+{
+	if (fd < 0 || fd >= FILES)
+		return false;
+	f->path = atomic_load_explicit(&paths[fd], memory_order_relaxed);
+	if (f->path == NOT_DATA)
+		return false;
+	f->saved_errno = errno;
+	pmh_self.depth = 1;
+	if (pmh_self.number == 0)
+		pmh_thread_begin();
+	if (f->path == 0)
+		f->path = look_at(fd);
+	errno = f->saved_errno;
+	if (f->path == NOT_DATA) {
+		pmh_self.depth = 0;
+		return false;
+	}
+	f->begin = pmh_ticks();
+	return true;
+}
+
+static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
+{
+	uint64_t end = pmh_ticks();
+	const bool is_mapping = call == PM_CALL_mmap || call == PM_CALL_mmap64;
+	/* the bytes of a read are in its record, those of a mapping say which mapping it is */
+	const uint64_t words[] = {call, f->path, is_mapping && bytes > 0 ? (uint64_t)bytes : 0};
+	int32_t result = bytes < 0 ? -1 : bytes > INT32_MAX ? INT32_MAX : (int32_t)bytes;
+
+	f->saved_errno = errno;
+	pmh_append(&pmh_self, f->begin, end, pmh_operation(words, 3), 0, result, 0, PM_RECORD_CALL, 0);
+	atomic_fetch_add_explicit(&pmh_self.call_count, 1, memory_order_relaxed);
+	pmh_self.depth = 0;
+	errno = f->saved_errno;
+}
+
+#define PM_HOOK(...)
+#define PM_READ(kind, result, name, pairs, fd, bytes) \
+	PMH_EXPORT result name PM_PARAMETERS pairs; \
+	PMH_EXPORT result name PM_PARAMETERS pairs \
+	{ \
+		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+		struct file_frame pm_frame; \
+\
+		if (!wanted() || !file_enter(&pm_frame, fd)) \
+			return pm_real PM_ARGUMENTS pairs; \
+		result pm_result = pm_real PM_ARGUMENTS pairs; \
+		file_leave(&pm_frame, PM_CALL_##name, (int64_t)(bytes)); \
+		return pm_result; \
+	}
+#include "pm_hooks.def"
+
+/* ---- by hand ---- */
+
+/* An open is recorded with the path that the kernel has for it; begin is when it was asked for. */
+static void opened(uint64_t begin, enum pm_call call, int fd)
+{
+	struct file_frame f;
+
+	forget(fd);
+	if (!file_enter(&f, fd))
+		return;
+	f.begin = begin;
+	file_leave(&f, call, 0);
+}
+
+static bool needs_mode(int flags)
+{
+	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static int open_with(enum pm_call call, const char *path, int flags, mode_t mode)
+{
+	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))pmh_real(call);
+	const bool watched = wanted();
+	uint64_t begin = watched ? pmh_ticks() : 0;
+	int fd = real(path, flags, mode);
+
+	if (watched)
+		opened(begin, call, fd);
+	return fd;
+}
+
+static int openat_with(enum pm_call call, int directory, const char *path, int flags, mode_t mode)
+{
+	int (*real)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))pmh_real(call);
+	const bool watched = wanted();
+	uint64_t begin = watched ? pmh_ticks() : 0;
+	int fd = real(directory, path, flags, mode);
+
+	if (watched)
+		opened(begin, call, fd);
+	return fd;
+}
+
+/* The mode is there only when the flags ask for it. */
+#define TAKE_MODE(mode, flags) \
+	mode_t mode = 0; \
+	if (needs_mode(flags)) { \
+		va_list more; \
+		va_start(more, flags); \
+		mode = va_arg(more, mode_t); \
+		va_end(more); \
+	}
+
+PMH_EXPORT int open(const char *path, int flags, ...)
+{
+	TAKE_MODE(mode, flags)
+	return open_with(PM_CALL_open, path, flags, mode);
+}
+
+PMH_EXPORT int open64(const char *path, int flags, ...)
+{
+	TAKE_MODE(mode, flags)
+	return open_with(PM_CALL_open64, path, flags, mode);
+}
+
+PMH_EXPORT int openat(int directory, const char *path, int flags, ...)
+{
+	TAKE_MODE(mode, flags)
+	return openat_with(PM_CALL_openat, directory, path, flags, mode);
+}
+
+PMH_EXPORT int openat64(int directory, const char *path, int flags, ...)
+{
+	TAKE_MODE(mode, flags)
+	return openat_with(PM_CALL_openat64, directory, path, flags, mode);
+}
+
+static FILE *fopen_with(enum pm_call call, const char *path, const char *mode)
+{
+	FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) pmh_real(call);
+	const bool watched = wanted();
+	uint64_t begin = watched ? pmh_ticks() : 0;
+	FILE *stream = real(path, mode);
+
+	if (watched)
+		opened(begin, call, pmh_fileno(stream));
+	return stream;
+}
+
+PMH_EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	return fopen_with(PM_CALL_fopen, path, mode);
+}
+
+PMH_EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+	return fopen_with(PM_CALL_fopen64, path, mode);
+}
+
+/* The number is free before the call returns, and another thread may open it at once: look first, forget
+ * first. */
+PMH_EXPORT int close(int fd)
+{
+	int (*real)(int) = (int (*)(int))pmh_real(PM_CALL_close);
+	struct file_frame f;
+	bool watched = wanted() && fd >= 0 && fd < FILES && paths[fd] && file_enter(&f, fd);
+	int result;
+
+	forget(fd);
+	result = real(fd);
+	if (watched)
+		file_leave(&f, PM_CALL_close, result);
+	return result;
+}
+
+PMH_EXPORT int fclose(FILE *stream)
+{
+	int (*real)(FILE *) = (int (*)(FILE *))pmh_real(PM_CALL_fclose);
+	int fd = wanted() ? pmh_fileno(stream) : -1, result;
+	struct file_frame f;
+	bool watched = fd >= 0 && fd < FILES && paths[fd] && file_enter(&f, fd);
+
+	forget(fd);
+	result = real(stream);
+	if (watched)
+		file_leave(&f, PM_CALL_fclose, result);
+	return result;
+}
+
+PMH_EXPORT int dup2(int from, int to)
+{
+	int (*real)(int, int) = (int (*)(int, int))pmh_real(PM_CALL_dup2);
+
+	forget(to);
+	return real(from, to);
+}

@@ -1,0 +1,296 @@
+/*
+ * The trace file: what libpmhook.so writes and pmanalyze reads. The only header the two share.
+ *
+ *     file        = header, chunk, chunk, ...           one file per process
+ *     header      = struct pm_header, zeros up to header_bytes
+ *     chunk       = struct pm_chunk, payload            chunk_bytes in all; chunks lie end to end
+ *     dictionary  = entry, entry, ...                   payload of a PM_CHUNK_DICTIONARY
+ *     entry       = struct pm_entry, body, zeros        entry_bytes in all, a multiple of 8
+ *     records     = struct pm_record, ...               payload of a PM_CHUNK_RECORDS, one thread's, in order of end
+ *     footer      = struct pm_footer                    payload of a PM_CHUNK_FOOTER, the last chunk
+ *
+ * The trace brings its own vocabulary: an entry names each hooked function, each distinct operation (a
+ * function with the values that describe the work), each descriptor, queue, communicator and string, once,
+ * before the first record that uses its number. A call is then one small record. So a reader needs no table
+ * that matches the writer's version. Numbers begin at 1; 0 means none.
+ *
+ * All is little-endian with natural alignment and no padding. A reader steps by the sizes in the file:
+ * fields may be added at the end of a struct without a new version. The version grows only when a meaning changes:
+ *
+ *     1   first
+ *
+ * The file is written through a shared mapping, so it is valid at every instant. A process that was killed
+ * leaves no footer; then in each dictionary `used_bytes` tells how far entries are complete, in each records
+ * chunk the first record of kind 0 is the end, and a chunk magic of 0 is the end of the file.
+ */
+#ifndef PM_FORMAT_H
+#define PM_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PM_MAGIC "pmtrace" /* with its terminating zero: 8 bytes */
+#define PM_VERSION 1
+#define PM_BYTE_ORDER 0x01020304u
+#define PM_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
+
+/* What `ticks` are, in records and clock pairs. */
+enum pm_clock {
+	PM_CLOCK_MONOTONIC = 1, /* nanoseconds of CLOCK_MONOTONIC */
+	PM_CLOCK_TSC = 2,	/* the processor's invariant time-stamp counter: linear between clock pairs */
+};
+
+struct pm_header {
+	char magic[8];
+	uint32_t byte_order; /* PM_BYTE_ORDER as the writer stores it */
+	uint16_t version;
+	uint16_t record_bytes; /* of each record in this file */
+	uint32_t header_bytes; /* the first chunk begins here */
+	uint32_t chunk_header_bytes;
+	uint32_t clock; /* enum pm_clock */
+	uint32_t pid;
+	int32_t rank;	    /* -1: not known. From NCCL's init, else from the launcher's variables */
+	int32_t world;	    /* number of ranks, -1: not known */
+	int32_t local_rank; /* on this host, -1: not known */
+	uint32_t device_source; /* enum pm_device_source */
+	uint64_t ticks;	    /* the first clock pair, three readings taken together */
+	uint64_t monotonic_ns;
+	uint64_t real_ns;
+	uint64_t lost_records; /* so far, all threads; kept current */
+	char host[64];	       /* names are cut, and always terminated */
+	char program[64];
+};
+
+enum pm_device_source {
+	PM_DEVICE_NONE = 0,   /* host times only */
+	PM_DEVICE_EVENTS = 1, /* pairs of CUDA events around each call */
+};
+
+enum pm_chunk_kind {
+	PM_CHUNK_DICTIONARY = 1,
+	PM_CHUNK_RECORDS = 2,
+	PM_CHUNK_FOOTER = 3,
+};
+
+struct pm_chunk {
+	uint32_t magic;
+	uint32_t chunk_bytes; /* with this header: the next chunk begins so far on */
+	uint32_t used_bytes;  /* of a dictionary's payload or the footer's; 0 in records */
+	uint16_t kind;	      /* enum pm_chunk_kind */
+	uint16_t reserved;
+	uint32_t thread;	 /* ordinal of the thread in the process, from 1 */
+	uint32_t tid;		 /* the kernel's number of it */
+	uint64_t sequence;	 /* of this chunk among its thread's, from 0 */
+	uint64_t lost_records;	 /* of this thread, in all, when the chunk was opened */
+	uint64_t ticks;		 /* a clock pair, taken when the chunk was opened */
+	uint64_t monotonic_ns;
+	uint64_t real_ns;
+};
+
+/*
+ * A record. A call's begin and end are ticks on the calling thread. A device interval's are nanoseconds of the device's
+ * clock, moved by a constant per device so that they lie near CLOCK_MONOTONIC; causality (no work begins before its
+ * call, no synchronisation ends before the work) bounds what is left of the offset, and readers may use it.
+ */
+#define PM_FORMAT_RECORD(X) \
+	X(uint64_t, begin)	 \
+	X(uint64_t, end)	 \
+	X(uint32_t, op)		 /* number of the operation */ \
+	X(uint32_t, correlation) /* joins a call to its device intervals; 0: none */ \
+	X(int32_t, result)	 /* the call's status; READ: bytes (INT32_MAX: or more), -1 failed */ \
+	X(uint16_t, queue)	 /* number of the queue, 0: none */ \
+	X(uint8_t, kind)	 /* enum pm_record_kind, written last */ \
+	X(uint8_t, flags)	 /* PM_FLAG_* */
+
+struct pm_record {
+#define PM_FIELD(type, name) type name;
+	PM_FORMAT_RECORD(PM_FIELD)
+#undef PM_FIELD
+};
+
+enum pm_record_kind {
+	PM_RECORD_CALL = 1,
+	PM_RECORD_DEVICE = 2,
+};
+
+#define PM_FLAG_GROUP 1	   /* inside ncclGroupStart/End; its device interval is the group's on that queue */
+#define PM_FLAG_CAPTURED 2 /* went into a graph that was being captured: no device time */
+
+enum pm_entry_type {
+	PM_ENTRY_FUNCTION = 1,
+	PM_ENTRY_OPERATION = 2,
+	PM_ENTRY_DESCRIPTOR = 3,
+	PM_ENTRY_STRING = 4,
+	PM_ENTRY_QUEUE = 5,
+	PM_ENTRY_COMMUNICATOR = 6,
+	PM_ENTRY_NOTE = 7,
+};
+
+struct pm_entry {
+	uint32_t entry_bytes;
+	uint16_t type; /* enum pm_entry_type; readers step over types they do not know */
+	uint16_t reserved;
+};
+
+/*
+ * A hooked function, named when first used. The text has four words and more, separated by blanks, and ends with
+ * zero: library, kind (a name of PM_FORMAT_KINDS), name, and for each value of its operations `type:label` (type a name of
+ * PM_FORMAT_VALUES). For example: "cudnn FORWARD cudnnConvolutionForward tensor:x reads:x_ptr ... int:algo".
+ */
+struct pm_entry_function {
+	uint32_t number;
+	char text[];
+};
+
+/* A distinct operation. values[i] belongs to the i-th label of its function. */
+struct pm_entry_operation {
+	uint32_t number;
+	uint32_t function;
+	uint32_t site; /* number of a string: the call's stack, "symbol < caller < ...", innermost first */
+	uint32_t value_count;
+	uint64_t values[];
+};
+
+/* A descriptor's content, a list of integers whose meaning goes by `kind` (PM_FORMAT_DESCRIPTORS). */
+struct pm_entry_descriptor {
+	uint32_t number;
+	uint16_t kind;
+	uint16_t value_count;
+	int64_t values[];
+};
+
+struct pm_entry_string {
+	uint32_t number;
+	char text[];
+};
+
+/* A queue: a stream of a device. stream is the handle, 0 for the default stream. */
+struct pm_entry_queue {
+	uint32_t number;
+	int32_t device;
+	uint64_t stream;
+};
+
+/*
+ * A communicator. hash is the same on all its ranks and differs between communicators: of the unique id's bytes,
+ * of the parent's hash, the count of splits and the colour for a split.
+ */
+struct pm_entry_communicator {
+	uint32_t number;
+	int32_t rank;
+	int32_t size;
+	int32_t device;
+	uint64_t hash;
+};
+
+/* Something said about the run, "key: sentence": command, warning, ... */
+struct pm_entry_note {
+	char text[1];
+};
+
+/* Counts of the whole process, written at an orderly end. */
+struct pm_footer {
+	uint64_t calls;		    /* recorded or not, while recording was on, nested calls aside */
+	uint64_t records;	    /* written */
+	uint64_t lost_records;	    /* no room: disk full, size limit */
+	uint64_t lost_device_times; /* not ready at the end, or no event to be had */
+	uint64_t lost_operations;   /* calls recorded with a coarser operation, the table being full */
+	uint64_t threads;
+	uint64_t ticks; /* the last clock pair */
+	uint64_t monotonic_ns;
+	uint64_t real_ns;
+};
+
+/* What a hooked function is to the analyzer: kind, and what it stands for. */
+#define PM_FORMAT_KINDS(X) \
+	X(SETUP, "handles, descriptors, registration, questions: no work") \
+	X(ALLOC, "memory taken or given back") \
+	X(COPY, "memory copied; its value `direction` says from where to where") \
+	X(SET, "memory set") \
+	X(FORWARD, "computation that only a forward pass needs") \
+	X(BACKWARD, "computation that only a backward pass needs") \
+	X(COMPUTE, "computation of either pass, or of the update") \
+	X(LAUNCH, "a kernel of the application's own") \
+	X(SEARCH, "choice of an algorithm, perhaps by trying") \
+	X(COMM, "communication between ranks") \
+	X(GROUP, "begin or end of a group of communication calls") \
+	X(SYNC, "the host waits for the device") \
+	X(EVENT, "order and time between queues") \
+	X(STREAM, "queues made and unmade, callbacks") \
+	X(GRAPH, "captured work: capture, launch") \
+	X(READ, "file input") \
+	X(OPEN, "files opened, mapped and closed") \
+	X(PROFILE, "the application's profiler start and stop")
+
+/*
+ * What a value of an operation means. The pointers tell the flow of data: an address that a forward call
+ * takes as `weight` and a late call `writes` is a parameter; `grad` is its gradient.
+ */
+#define PM_FORMAT_VALUES(X) \
+	X(INT, "int", "a signed number") \
+	X(BYTES, "bytes", "a size in bytes") \
+	X(TYPE, "type", "an element type, enum pm_type") \
+	X(DIRECTION, "direction", "of a copy: 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 as the addresses say") \
+	X(SCALE, "scale", "what a result is multiplied with: 0 zero, 1 one, 2 another number, 3 not known") \
+	X(READS, "reads", "address of data read") \
+	X(WRITES, "writes", "address of data written") \
+	X(WEIGHT, "weight", "address of parameters read") \
+	X(GRAD, "grad", "address of a parameter's gradient, written") \
+	X(ADDRESS, "address", "another address or handle") \
+	X(DESCRIPTOR, "descriptor", "number of a descriptor") \
+	X(COMMUNICATOR, "communicator", "number of a communicator") \
+	X(STRING, "string", "number of a string: a path, a kernel's name")
+
+/*
+ * Descriptors. n is the number of dimensions that follow; `type` is an enum pm_type; modes and formats are the
+ * vendor's enumerators. Coefficients are in millionths.
+ */
+#define PM_FORMAT_DESCRIPTORS(X) \
+	X(TENSOR, "type n dims[n] strides[n]") \
+	X(FILTER, "type format n dims[n]") \
+	X(CONVOLUTION, "n pads[n] strides[n] dilations[n] mode type groups math") \
+	X(POOLING, "mode n windows[n] pads[n] strides[n]") \
+	X(ACTIVATION, "mode coefficient") \
+	X(DROPOUT, "probability seed") \
+	X(OP_TENSOR, "op type") \
+	X(REDUCE, "op type indices") \
+	X(LRN, "n alpha beta k")
+
+enum pm_kind {
+	PM_KIND_NONE,
+#define PM_FIELD(name, text) PM_KIND_##name,
+	PM_FORMAT_KINDS(PM_FIELD)
+#undef PM_FIELD
+};
+
+enum pm_value {
+	PM_VALUE_NONE,
+#define PM_FIELD(name, word, text) PM_VALUE_##name,
+	PM_FORMAT_VALUES(PM_FIELD)
+#undef PM_FIELD
+};
+
+enum pm_descriptor_kind {
+	PM_DESCRIPTOR_NONE,
+#define PM_FIELD(name, text) PM_DESCRIPTOR_##name,
+	PM_FORMAT_DESCRIPTORS(PM_FIELD)
+#undef PM_FIELD
+};
+
+/* Element types, whatever the library calls them: name, bytes. */
+#define PM_FORMAT_TYPES(X) \
+	X(F32, 4) X(F64, 8) X(F16, 2) X(BF16, 2) X(I8, 1) X(U8, 1) X(I32, 4) X(U32, 4) X(I64, 8) X(U64, 8) X(OTHER, 0)
+
+enum pm_type {
+	PM_TYPE_NONE,
+#define PM_FIELD(name, bytes) PM_TYPE_##name,
+	PM_FORMAT_TYPES(PM_FIELD)
+#undef PM_FIELD
+};
+
+_Static_assert(sizeof(struct pm_header) == 80 + 128, "no padding");
+_Static_assert(sizeof(struct pm_chunk) == 64, "no padding");
+_Static_assert(sizeof(struct pm_record) == 32, "no padding");
+_Static_assert(sizeof(struct pm_footer) == 72, "no padding");
+
+#endif

@@ -1,0 +1,231 @@
+/*
+ * pmrun: runs a training program with libpmhook.so preloaded, once or as several ranks, and says where the
+ * traces are.
+ *
+ * The one idea: pmrun only sets the environment, starts the ranks and waits. What it does can be done by hand
+ * with LD_PRELOAD; the program sees its own terminal, its own signals, and its exit status is handed on.
+ */
+#include "pmrun.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pm_hooks.h"
+#include "settings.h"
+
+static void print_help(void)
+{
+	fputs("Usage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	      "Run COMMAND under the pmhook profiler and keep its traces in a folder.\n"
+	      "\n"
+	      "  -n, --ranks N        start N copies of COMMAND, as ranks 0 to N-1 of one training, with\n"
+	      "                       RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and\n"
+	      "                       MASTER_PORT set as torchrun sets them. Default: one copy, and none\n"
+	      "                       of these changed, so that pmrun works under another launcher\n"
+	      "  -o, --output DIR     folder for the traces; made if need be. Default: run.COMMAND, or\n"
+	      "                       run.COMMAND.2, .3, ... where that one exists\n"
+	      "      --softgpu        run without a GPU: the CUDA libraries are the CPU stand-ins\n"
+	      "  -g, --grace SECONDS  when a rank fails, how long the others may go on before they are\n"
+	      "                       ended, first with SIGTERM, as long again with SIGKILL. Default: 5\n"
+	      "  -q, --quiet          say nothing but errors\n"
+	      "      --hooks          list the intercepted functions and exit\n"
+	      "  -h, --help           this text\n"
+	      "  -V, --version        the version\n"
+	      "\n"
+	      "The hook itself is set by environment variables, which pmrun hands on:\n"
+	      "\n",
+		stdout);
+#define PRINT_SETTING(field, name, initial, argument, help) \
+	printf("  %-18s %s\n%21s(%s; default: %s)\n", name, help, "", argument, initial);
+	PMH_SETTINGS(PRINT_SETTING)
+#undef PRINT_SETTING
+	fputs("\n"
+	      "PMHOOK_OUT is set by --output.\n"
+	      "\n"
+	      "Exit status: COMMAND's; if COMMAND was ended by a signal, pmrun ends by the same one. Of several\n"
+	      "ranks, that of the first to fail. 2 wrong usage, 125 pmrun itself failed, 126 COMMAND cannot be run,\n"
+	      "127 COMMAND not found. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are handed on to the ranks.\n"
+	      "\n"
+	      "Examples:\n"
+	      "  pmrun ./train                         one process; then: pmanalyze report run.train\n"
+	      "  pmrun -n 3 --softgpu -- ./train_cnn   three ranks, without a GPU\n"
+	      "  srun pmrun -o traces ./train          ranks started by a launcher\n",
+		stdout);
+}
+
+static void print_hooks(void)
+{
+#define PRINT_ROW(library, kind, name) printf("%-7s %-9s %s\n", #library, #kind, #name);
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) PRINT_ROW(library, kind, name)
+#define PM_READ(kind, result, name, pairs, fd, bytes) PRINT_ROW(libc, kind, name)
+#define PM_HAND(library, kind, result, name, pairs) PRINT_ROW(library, kind, name)
+#include "pm_hooks.def"
+#undef PRINT_ROW
+}
+
+/* A number from lowest to highest, or exit with usage status. */
+static int parse_number(const char *option, const char *text, int lowest, int highest)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (end == text || *end || errno || n < lowest || n > highest) {
+		warnx("%s takes a whole number from %d to %d, not '%s'", option, lowest, highest, text);
+		exit(2);
+	}
+	return (int)n;
+}
+
+/* The first of the given paths, relative to this program's folder, that exists; exits where there is none. */
+static void find_beside(const char *what, const char *const *candidates, char found[PATH_MAX])
+{
+	char self[PATH_MAX], path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n < 0)
+		err(125, "/proc/self/exe");
+	self[n] = 0;
+	*strrchr(self, '/') = 0;
+	for (const char *const *c = candidates; *c; c++)
+		if (snprintf(path, sizeof path, "%s/%s", self, *c) < (int)sizeof path &&
+			realpath(path, found))
+			return;
+	errx(125, "%s not found beside %s", what, self);
+}
+
+/* Puts a path in front of a colon-separated variable. */
+static void prepend(const char *name, const char *path)
+{
+	const char *old = getenv(name);
+	char *joined;
+
+	if (asprintf(&joined, old && *old ? "%s:%s" : "%s", path, old) < 0)
+		errx(125, "out of memory");
+	if (setenv(name, joined, 1) != 0)
+		err(125, "setenv %s", name);
+	free(joined);
+}
+
+static bool under_launcher(void)
+{
+	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (getenv(names[i]))
+			return true;
+	return false;
+}
+
+/* Makes the output folder. A folder that holds traces of another run is refused: a report would mix the two.
+ */
+static void make_output(struct pmrun_options *o)
+{
+	const char *base = strrchr(o->command[0], '/') ? strrchr(o->command[0], '/') + 1 : o->command[0];
+	char *name, absolute[PATH_MAX];
+
+	if (o->output) {
+		if (mkdir(o->output, 0777) == 0)
+			o->made_output = true;
+		else if (errno != EEXIST)
+			err(125, "cannot make folder '%s'", o->output);
+		else if (!(o->ranks == 0 && under_launcher()) && pmrun_traces(o->output).files > 0)
+			errx(125,
+				"'%s' holds the traces of another run: name another folder with -o, or remove it",
+				o->output);
+	} else {
+		for (int i = 1;; i++) {
+			if ((i == 1 ? asprintf(&name, "run.%s", base)
+				    : asprintf(&name, "run.%s.%d", base, i)) < 0)
+				errx(125, "out of memory");
+			if (mkdir(name, 0777) == 0)
+				break;
+			if (errno != EEXIST)
+				err(125, "cannot make folder '%s'", name);
+			free(name);
+		}
+		o->output = name;
+		o->made_output = true;
+	}
+	if (!realpath(o->output, absolute))
+		err(125, "%s", o->output);
+	if (access(absolute, W_OK | X_OK) != 0)
+		err(125, "cannot write into '%s'", o->output);
+	setenv("PMHOOK_OUT", absolute, 1);
+}
+
+static void parse_options(int argc, char **argv, struct pmrun_options *o)
+{
+	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
+		{"output", required_argument, NULL, 'o'}, {"softgpu", no_argument, NULL, 'S'},
+		{"grace", required_argument, NULL, 'g'}, {"quiet", no_argument, NULL, 'q'},
+		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
+	int c;
+
+	/* '+': options behind the command are the command's */
+	while ((c = getopt_long(argc, argv, "+n:o:g:qhV", longs, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			o->ranks = parse_number("--ranks", optarg, 1, PMRUN_RANKS);
+			break;
+		case 'o':
+			o->output = optarg;
+			break;
+		case 'S':
+			o->softgpu = true;
+			break;
+		case 'g':
+			o->grace_seconds = parse_number("--grace", optarg, 0, 86400);
+			break;
+		case 'q':
+			o->quiet = true;
+			break;
+		case 'H':
+			print_hooks();
+			exit(0);
+		case 'h':
+			print_help();
+			exit(0);
+		case 'V':
+			puts("pmrun " PM_PROJECT_VERSION);
+			exit(0);
+		default:
+			fputs("Try 'pmrun --help'.\n", stderr);
+			exit(2);
+		}
+	}
+	if (optind == argc) {
+		warnx("no command given\nUsage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...; see 'pmrun --help'");
+		exit(2);
+	}
+	o->command = argv + optind;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const hooks[] = {
+		"../lib/libpmhook.so", "../" PM_LIBDIR "/libpmhook.so", "libpmhook.so", NULL};
+	static const char *const stand_ins[] = {"../softgpu", "../" PM_LIBDIR "/pmhook/softgpu", NULL};
+	struct pmrun_options options = {.grace_seconds = 5};
+	char path[PATH_MAX];
+
+	parse_options(argc, argv, &options);
+	find_beside("libpmhook.so", hooks, path);
+	prepend("LD_PRELOAD", path);
+	if (options.softgpu) {
+		find_beside("softgpu's libraries", stand_ins, path);
+		prepend("LD_LIBRARY_PATH", path);
+	}
+	make_output(&options);
+	return pmrun_ranks(&options);
+}

@@ -1,0 +1,37 @@
+/* What the two halves of pmrun share: its command line (pmrun.c), and starting and watching ranks
+ * (pmrun_ranks.c). */
+#ifndef PMRUN_H
+#define PMRUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PMRUN_RANKS 1024
+
+struct pmrun_options {
+	int ranks; /* 0: one process, and nothing said of ranks */
+	char *output;
+	bool made_output; /* the folder was not there before */
+	bool softgpu;
+	bool quiet;
+	int grace_seconds;
+	char **command;
+};
+
+/* The traces in a folder. */
+struct pmrun_traces {
+	int files;
+	int unreadable;
+	uint64_t size_bytes;
+	uint64_t lost_records;
+	int unfinished; /* without a footer: their process was killed */
+};
+struct pmrun_traces pmrun_traces(const char *folder);
+
+/*
+ * Runs the command, with the environment as it is, and prints the summary. Returns the exit status to hand
+ * on; does not return when the command was ended by a signal.
+ */
+int pmrun_ranks(const struct pmrun_options *options);
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * Starting ranks, handing signals on, and the summary at the end.
+ *
+ * The terminal sends Ctrl-C to every process in the foreground, so the ranks have it already; a signal that
+ * another process sent to pmrun alone is passed on. All signals are taken by one sigtimedwait, so nothing
+ * here runs in a handler.
+ */
+#include "pmrun.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pm_format.h"
+
+static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+#define PASSED_ON (sizeof passed_on / sizeof passed_on[0])
+
+static struct {
+	pid_t pids[PMRUN_RANKS];
+	int count, running;
+	int failed_rank;   /* the first to fail, -1 none */
+	int failed_status; /* as wait gave it */
+	double failed_at;
+	int ended_with; /* the signal last sent to end the others */
+} ranks = {.failed_rank = -1};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- the traces ---- */
+
+/* Steps over the chunks: a footer is the last. */
+static bool has_footer(int fd, const struct pm_header *header, off_t size)
+{
+	struct pm_chunk chunk;
+
+	for (off_t at = header->header_bytes; at + (off_t)sizeof chunk <= size; at += chunk.chunk_bytes) {
+		if (pread(fd, &chunk, sizeof chunk, at) != sizeof chunk || chunk.magic != PM_CHUNK_MAGIC ||
+			chunk.chunk_bytes < sizeof chunk)
+			return false;
+		if (chunk.kind == PM_CHUNK_FOOTER)
+			return true;
+	}
+	return false;
+}
+
+static void add_trace(struct pmrun_traces *t, int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	struct pm_header header;
+	struct stat s;
+
+	t->files++;
+	if (fd < 0 || fstat(fd, &s) != 0 || pread(fd, &header, sizeof header, 0) != sizeof header ||
+		memcmp(header.magic, PM_MAGIC, sizeof header.magic) != 0) {
+		t->unreadable++;
+	} else {
+		t->size_bytes += (uint64_t)s.st_size;
+		t->lost_records += header.lost_records;
+		t->unfinished += !has_footer(fd, &header, s.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+struct pmrun_traces pmrun_traces(const char *path)
+{
+	struct pmrun_traces t = {0};
+	DIR *folder = opendir(path);
+	struct dirent *e;
+
+	while (folder && (e = readdir(folder))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > 8 && strcmp(e->d_name + n - 8, ".pmtrace") == 0)
+			add_trace(&t, dirfd(folder), e->d_name);
+	}
+	if (folder)
+		closedir(folder);
+	return t;
+}
+
+/* ---- starting ---- */
+
+/* A TCP port that nobody listens on at this moment, for the ranks to meet. */
+static int free_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof address;
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (s < 0 || bind(s, (struct sockaddr *)&address, n) != 0 ||
+		getsockname(s, (struct sockaddr *)&address, &n) != 0)
+		err(125, "no free port on the loopback interface");
+	close(s);
+	return ntohs(address.sin_port);
+}
+
+static void set_number(const char *name, int number)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%d", number);
+	setenv(name, text, 1);
+}
+
+static void become_rank(const struct pmrun_options *o, int rank, const sigset_t *mask, int error_pipe)
+{
+	int error;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (o->ranks > 0) {
+		set_number("RANK", rank);
+		set_number("LOCAL_RANK", rank);
+	}
+	execvp(o->command[0], o->command);
+	error = errno;
+	if (write(error_pipe, &error, sizeof error) < 0)
+		_exit(125);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+static void start(const struct pmrun_options *o, const sigset_t *mask)
+{
+	int error_pipe[2], error;
+
+	if (o->ranks > 0) {
+		set_number("WORLD_SIZE", o->ranks);
+		set_number("LOCAL_WORLD_SIZE", o->ranks);
+		set_number("MASTER_PORT", free_port());
+		setenv("MASTER_ADDR", "127.0.0.1", 1);
+	}
+	if (pipe2(error_pipe, O_CLOEXEC) != 0)
+		err(125, "pipe");
+	fflush(NULL);
+	for (int rank = 0; rank < (o->ranks > 0 ? o->ranks : 1); rank++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			become_rank(o, rank, mask, error_pipe[1]);
+		if (pid < 0) {
+			warn("cannot start rank %d", rank);
+			for (int i = 0; i < ranks.count; i++)
+				kill(ranks.pids[i], SIGKILL);
+			exit(125);
+		}
+		ranks.pids[ranks.count++] = pid;
+	}
+	ranks.running = ranks.count;
+	/* every rank has the pipe's end until it runs the command: end of file means that all do */
+	close(error_pipe[1]);
+	if (read(error_pipe[0], &error, sizeof error) == sizeof error) {
+		if (o->made_output)
+			rmdir(o->output);
+		errno = error;
+		err(error == ENOENT ? 127 : 126, "cannot run '%s'", o->command[0]);
+	}
+	close(error_pipe[0]);
+}
+
+/* ---- watching ---- */
+
+static void describe_end(int rank, int status)
+{
+	if (WIFSIGNALED(status))
+		warnx("rank %d was ended by SIG%s", rank, sigabbrev_np(WTERMSIG(status)));
+	else
+		warnx("rank %d ended with status %d", rank, WEXITSTATUS(status));
+}
+
+static void reap(const struct pmrun_options *o)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		int rank = 0;
+
+		while (rank < ranks.count && ranks.pids[rank] != pid)
+			rank++;
+		if (rank == ranks.count)
+			continue;
+		ranks.pids[rank] = 0;
+		ranks.running--;
+		if (status == 0 || ranks.failed_rank >= 0)
+			continue;
+		ranks.failed_rank = rank;
+		ranks.failed_status = status;
+		ranks.failed_at = now();
+		if (ranks.count > 1 && !o->quiet)
+			describe_end(rank, status);
+	}
+}
+
+static void signal_all(int number)
+{
+	for (int i = 0; i < ranks.count; i++)
+		if (ranks.pids[i])
+			kill(ranks.pids[i], number);
+}
+
+/* After a failure the others would often wait for the lost rank for ever. */
+static void end_others(const struct pmrun_options *o)
+{
+	double since = now() - ranks.failed_at;
+
+	if (ranks.failed_rank < 0 || ranks.running == 0)
+		return;
+	if (ranks.ended_with == 0 && since >= o->grace_seconds) {
+		ranks.ended_with = SIGTERM;
+		signal_all(SIGTERM);
+	} else if (ranks.ended_with == SIGTERM && since >= 2 * o->grace_seconds) {
+		ranks.ended_with = SIGKILL;
+		signal_all(SIGKILL);
+	}
+}
+
+static void print_size(char *text, size_t text_bytes, uint64_t size_bytes)
+{
+	if (size_bytes < 1u << 20)
+		snprintf(text, text_bytes, "%.0f KB", (double)size_bytes / (1 << 10));
+	else
+		snprintf(text, text_bytes, "%.1f MB", (double)size_bytes / (1 << 20));
+}
+
+static void show_progress(const struct pmrun_options *o, double seconds)
+{
+	char size[32];
+
+	print_size(size, sizeof size, pmrun_traces(o->output).size_bytes);
+	fprintf(stderr, "\rpmrun: %d of %d %s running, %d:%02d, %s of trace\033[K", ranks.running,
+		ranks.count, ranks.count == 1 ? "process" : "ranks", (int)seconds / 60, (int)seconds % 60,
+		size);
+}
+
+static void watch(const struct pmrun_options *o, const sigset_t *signals, double began)
+{
+	const bool progress = !o->quiet && isatty(STDERR_FILENO);
+	const struct timespec step = {.tv_nsec = 250000000};
+	double shown = began;
+
+	reap(o);
+	while (ranks.running > 0) {
+		siginfo_t info;
+		int number = sigtimedwait(signals, &info, &step);
+
+		if (number > 0 && number != SIGCHLD && (info.si_code <= 0 || number == SIGHUP))
+			signal_all(number);
+		reap(o);
+		end_others(o);
+		if (progress && now() - shown > 1.5) {
+			shown = now();
+			show_progress(o, shown - began);
+		}
+	}
+	if (progress)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- the end ---- */
+
+static void summarise(const struct pmrun_options *o, double seconds)
+{
+	struct pmrun_traces t = pmrun_traces(o->output);
+	char size[32];
+
+	if (t.files == 0) {
+		if (o->made_output)
+			rmdir(o->output);
+		if (!o->quiet)
+			warnx("no trace: '%s' called none of the hooked libraries (a statically linked program cannot be "
+			      "hooked; 'pmrun --hooks' lists what can)",
+				o->command[0]);
+		return;
+	}
+	if (t.lost_records > 0)
+		warnx("%llu records were lost: the disk was full or PMHOOK_MAX_MB reached",
+			(unsigned long long)t.lost_records);
+	if (o->quiet)
+		return;
+	if (t.unfinished > 0)
+		warnx("%d of %d traces end early (their process was killed); they are valid up to there",
+			t.unfinished, t.files);
+	print_size(size, sizeof size, t.size_bytes);
+	fprintf(stderr, "pmrun: %d trace%s, %s, after %.1f s, in %s\n", t.files, t.files == 1 ? "" : "s",
+		size, seconds, o->output);
+	fprintf(stderr, "pmrun: now run: pmanalyze report %s\n", o->output);
+}
+
+/* Ends as the command ended, so that whoever started pmrun sees what they would have seen without it. */
+static int hand_on(int status)
+{
+	const struct rlimit no_core = {0};
+	sigset_t one;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	raise(WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	return 128 + WTERMSIG(status);
+}
+
+int pmrun_ranks(const struct pmrun_options *o)
+{
+	const double began = now();
+	sigset_t signals, before;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	for (size_t i = 0; i < PASSED_ON; i++)
+		sigaddset(&signals, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	start(o, &before);
+	watch(o, &signals, began);
+	summarise(o, now() - began);
+	return ranks.failed_rank >= 0 ? hand_on(ranks.failed_status) : 0;
+}

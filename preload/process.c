@@ -1,0 +1,230 @@
+/*
+ * The process: whether anything is recorded, its threads, fork, and its end.
+ *
+ * Nothing is done at load. The first call of a hooked library decides: a process that makes none (a shell, a
+ * compiler, a data loader) leaves no trace and pays one look at a variable per file read. A child after fork
+ * is such a process again.
+ */
+#include "hook.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Atomic int pmh_state = PMH_UNDECIDED;
+struct pmh_settings pmh_settings;
+_Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
+
+static pmh_lock deciding = ATOMIC_FLAG_INIT, listing = ATOMIC_FLAG_INIT;
+static struct pmh_thread *threads;
+static uint32_t thread_count;
+static uint64_t ended_calls, ended_records; /* of threads that have ended, under `listing` */
+static _Atomic bool finished, exit_registered;
+static pthread_key_t thread_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void finish(void);
+
+static bool is_on(const char *setting)
+{
+	return strcmp(setting, "on") == 0 || strcmp(setting, "1") == 0 || strcmp(setting, "yes") == 0;
+}
+
+void pmh_trouble(void)
+{
+	if (pmh_settings.strict && is_on(pmh_settings.strict))
+		abort();
+}
+
+/* ---- threads ---- */
+
+static void thread_end(void *self)
+{
+	struct pmh_thread *t = self;
+
+	t->depth++;
+	if (atomic_load(&pmh_state) == PMH_RECORDING)
+		pmh_device_leave(t);
+	pmh_acquire(&listing);
+	for (struct pmh_thread **link = &threads; *link; link = &(*link)->following)
+		if (*link == t) {
+			*link = t->following;
+			ended_calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
+			ended_records += t->record_count;
+			break;
+		}
+	pmh_release(&listing);
+	pmh_trace_leave(t);
+	/* should a later destructor of the host make a call, the thread is begun once more */
+	t->number = 0;
+	atomic_store_explicit(&t->call_count, 0, memory_order_relaxed);
+	t->record_count = t->chunk_count = 0;
+	t->depth--;
+}
+
+void pmh_thread_begin(void)
+{
+	struct pmh_thread *self = &pmh_self;
+
+	pmh_acquire(&listing);
+	self->number = ++thread_count;
+	self->following = threads;
+	threads = self;
+	pmh_release(&listing);
+	pthread_setspecific(thread_key, self);
+}
+
+void pmh_each_thread(void (*f)(struct pmh_thread *))
+{
+	pmh_acquire(&listing);
+	for (struct pmh_thread *t = threads; t; t = t->following)
+		f(t);
+	pmh_release(&listing);
+}
+
+/* ---- fork ---- */
+
+static void forked_in_child(void)
+{
+	struct pmh_thread *self = &pmh_self;
+
+	pmh_trace_leave(self);
+	pmh_trace_forget();
+	pmh_intern_forget();
+	pmh_describe_forget();
+	pmh_device_forget();
+	pmh_files_forget();
+	threads = NULL;
+	thread_count = 0;
+	ended_calls = ended_records = 0;
+	pmh_release(&listing);
+	pmh_release(&deciding);
+	self->number = 0;
+	self->following = NULL;
+	self->chunk_count = self->record_count = self->lost_count = 0;
+	atomic_store(&self->call_count, 0);
+	self->group_depth = 0;
+	self->grouped_count = 0;
+	atomic_store(&finished, false);
+	if (atomic_load(&pmh_state) != PMH_OFF)
+		atomic_store(&pmh_state, PMH_UNDECIDED);
+}
+
+static void set_up_once(void)
+{
+	pthread_key_create(&thread_key, thread_end);
+	pthread_atfork(NULL, NULL, forked_in_child);
+}
+
+/* ---- begin ---- */
+
+static void read_settings(void)
+{
+	const char *text;
+
+#define PMH_READ_SETTING(field, name, initial, argument, help) \
+	text = getenv(name); \
+	pmh_settings.field = text && *text ? text : initial;
+	PMH_SETTINGS(PMH_READ_SETTING)
+#undef PMH_READ_SETTING
+}
+
+static void complain(const char *what, int error)
+{
+	char text[256];
+	int n = snprintf(text, sizeof text, "pmhook: %s%s%s: nothing is recorded in process %d\n", what,
+		error ? ": " : "", error ? strerror(error) : "", (int)getpid());
+
+	if (n > 0)
+		syscall(SYS_write, STDERR_FILENO, text, (size_t)n);
+}
+
+static int decide(void)
+{
+	int error;
+
+	read_settings();
+	if (strcmp(pmh_settings.mode, "off") == 0)
+		return PMH_OFF;
+	pthread_once(&once, set_up_once);
+	if (strcmp(pmh_settings.mode, "count") == 0)
+		return PMH_COUNTING;
+	pmh_clock_init();
+	error = pmh_trace_open();
+	if (error < 0) {
+		complain(pmh_settings.out, -error);
+		return PMH_OFF;
+	}
+	pmh_device_init();
+	return PMH_RECORDING;
+}
+
+void pmh_activate(void)
+{
+	pmh_acquire(&deciding);
+	if (atomic_load(&pmh_state) == PMH_UNDECIDED)
+		atomic_store_explicit(&pmh_state, decide(), memory_order_release);
+	pmh_release(&deciding);
+}
+
+/* ---- end ---- */
+
+/*
+ * Handlers run in the reverse order of registration, and CUDA registers its own when it is first used: ours
+ * must come after, to be called while events can still be asked for.
+ */
+void pmh_finish_at_exit(void)
+{
+	if (!atomic_exchange(&exit_registered, true))
+		atexit(finish);
+}
+
+static uint64_t live_calls, live_records;
+
+static void add_counts(struct pmh_thread *t)
+{
+	live_calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
+	live_records += __atomic_load_n(&t->record_count, __ATOMIC_RELAXED);
+}
+
+static void report_counts(const struct pm_footer *f)
+{
+	char text[512];
+	int n = snprintf(text, sizeof text,
+		"pmhook: process %d: %llu calls, %llu records (%llu lost), %llu device times lost%s%s\n",
+		(int)getpid(), (unsigned long long)f->calls, (unsigned long long)f->records,
+		(unsigned long long)f->lost_records, (unsigned long long)f->lost_device_times,
+		*pmh_trace_path() ? ": " : "", pmh_trace_path());
+
+	if (n > 0)
+		syscall(SYS_write, STDERR_FILENO, text,
+			(size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	int state = atomic_load(&pmh_state);
+	struct pm_footer footer = {0};
+
+	if ((state != PMH_RECORDING && state != PMH_COUNTING) || atomic_exchange(&finished, true))
+		return;
+	pmh_self.depth++;
+	if (state == PMH_RECORDING)
+		pmh_device_collect(&pmh_self, true);
+	live_calls = live_records = 0;
+	pmh_each_thread(add_counts);
+	footer.calls = ended_calls + live_calls;
+	footer.records = ended_records + live_records;
+	footer.lost_records = pmh_trace_lost();
+	footer.lost_device_times = pmh_lost_device_times();
+	footer.lost_operations = pmh_lost_operations();
+	footer.threads = thread_count;
+	if (state == PMH_RECORDING)
+		pmh_trace_close(&footer);
+	if (is_on(pmh_settings.verbose))
+		report_counts(&footer);
+	pmh_self.depth--;
+}

@@ -1,0 +1,35 @@
+/*
+ * Every setting of the hook: an environment variable, its default, and what it does. The hook reads them
+ * here, once; `pmrun --help` prints them from here; nothing else of the project is set by the environment.
+ */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include <stdint.h>
+
+/* X(field, NAME, default, argument, help). Numbers and words alike; the hook takes what it cannot read for
+ * the default. */
+#define PMH_SETTINGS(X) \
+	X(out, "PMHOOK_OUT", ".", "DIR", "folder for the traces, one file NAME.RANK.pmtrace a process") \
+	X(mode, "PMHOOK_MODE", "full", "full|count|off", \
+		"full: write a trace; count: count the calls, write nothing; off: only pass calls on") \
+	X(device, "PMHOOK_DEVICE", "events", "events|none", \
+		"device time from pairs of CUDA events around each call, or host times only") \
+	X(files, "PMHOOK_FILES", "on", "on|off", "record file input (open, read, fread, mmap, ...)") \
+	X(site_depth, "PMHOOK_SITE_DEPTH", "6", "FRAMES", \
+		"callers kept of each distinct operation; 0: do not look at the stack") \
+	X(max_mb, "PMHOOK_MAX_MB", "4096", "MB", \
+		"size at which a trace stops growing; what is lost is counted") \
+	X(verbose, "PMHOOK_VERBOSE", "off", "on|off", \
+		"one line on standard error at exit: records, losses, file") \
+	X(strict, "PMHOOK_STRICT", "off", "on|off", \
+		"abort on trouble inside the hook (for the hook's own tests)")
+
+/* The values as text, from the environment or the defaults. */
+struct pmh_settings {
+#define PMH_FIELD(field, name, initial, argument, help) const char *field;
+	PMH_SETTINGS(PMH_FIELD)
+#undef PMH_FIELD
+};
+
+#endif

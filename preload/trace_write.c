@@ -1,0 +1,365 @@
+/*
+ * The trace file (pm_format.h), written through shared mappings: what has been stored survives the process,
+ * however it ends.
+ *
+ * Each thread writes into a chunk of its own, so recording takes no lock; a full chunk is unmapped and the
+ * next is made under the lock. Space is reserved on disk before it is mapped, because a store into a hole of
+ * a full disk would kill the host. No file descriptor is kept: a host may close or reuse any number, so the
+ * file is opened again by its path for each chunk, and must still be the same file.
+ *
+ * All system calls are made directly: the library's own wrappers of open and mmap stay out of it.
+ */
+#include "hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEADER_BYTES 4096u
+#define DICTIONARY_BYTES (64u << 10)
+#define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
+#define LAST_CHUNK_BYTES (1u << 20)
+
+static char path[PATH_MAX];
+static struct pm_header *header;
+static dev_t file_device;
+static ino_t file_inode;
+static uint64_t file_bytes, max_bytes;
+static struct pm_chunk *dictionary;
+static pmh_lock lock = ATOMIC_FLAG_INIT;
+
+static int sys_open(const char *name, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0644);
+}
+
+static void *sys_map(int fd, size_t byte_count, uint64_t offset)
+{
+	long p = syscall(SYS_mmap, NULL, byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+	return p == -1 ? NULL : (void *)p;
+}
+
+static void sys_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+static uint64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Reserves space at the end of the file and maps it. NULL: no room, and nothing has changed. Under the lock.
+ */
+static void *extend(size_t byte_count)
+{
+	void *p = NULL;
+	struct stat s;
+	int fd;
+
+	if (file_bytes + byte_count > max_bytes)
+		return NULL;
+	fd = sys_open(path, O_RDWR);
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &s) == 0 && s.st_dev == file_device && s.st_ino == file_inode &&
+		posix_fallocate(fd, (off_t)file_bytes, (off_t)byte_count) == 0)
+		p = sys_map(fd, byte_count, file_bytes);
+	sys_close(fd);
+	if (p)
+		file_bytes += byte_count;
+	return p;
+}
+
+static struct pm_chunk *chunk_open(enum pm_chunk_kind kind, size_t byte_count, const struct pmh_thread *self)
+{
+	struct pm_chunk *chunk = extend(byte_count);
+
+	if (!chunk)
+		return NULL;
+	chunk->chunk_bytes = (uint32_t)byte_count;
+	chunk->kind = (uint16_t)kind;
+	chunk->thread = self ? self->number : 0;
+	chunk->tid = (uint32_t)syscall(SYS_gettid);
+	chunk->sequence = self ? self->chunk_count : 0;
+	chunk->lost_records = self ? self->lost_count : 0;
+	chunk->ticks = pmh_ticks();
+	chunk->monotonic_ns = pmh_monotonic_ns();
+	chunk->real_ns = real_ns();
+	__atomic_store_n(&chunk->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	return chunk;
+}
+
+static int number_in_environment(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *text = getenv(*names);
+		char *end;
+		long n;
+
+		if (!text || !*text)
+			continue;
+		n = strtol(text, &end, 10);
+		if (!*end && n >= 0 && n < INT_MAX)
+			return (int)n;
+	}
+	return -1;
+}
+
+/* Where launchers say which rank a process is: torchrun, Open MPI, MPICH and Intel MPI, Slurm. */
+static const char *const rank_names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
+static const char *const world_names[] = {
+	"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+static const char *const local_names[] = {
+	"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
+
+static void program_name(char *name, size_t name_bytes)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", target, sizeof target - 1);
+	const char *base;
+
+	target[n > 0 ? n : 0] = 0;
+	base = strrchr(target, '/');
+	snprintf(name, name_bytes, "%s", base && base[1] ? base + 1 : "program");
+}
+
+/* Makes the file under a name that is not taken: NAME.RANK.pmtrace, or the process number where the rank is
+ * not known. */
+static int create(const char *program, int rank)
+{
+	const char *out = pmh_settings.out;
+	char folder[PATH_MAX], base[128];
+	int fd = -1;
+
+	if (out[0] == '/' || !getcwd(folder, sizeof folder - 1))
+		folder[0] = 0;
+	else
+		strcat(folder, "/");
+	if (rank >= 0)
+		snprintf(base, sizeof base, "%s.%d", program, rank);
+	else
+		snprintf(base, sizeof base, "%s.pid%d", program, (int)getpid());
+	for (int i = 1; i < 10000; i++) {
+		char more[16] = "";
+
+		if (i > 1)
+			snprintf(more, sizeof more, ".%d", i);
+		if (snprintf(path, sizeof path, "%s%s/%s%s.pmtrace", folder, out, base, more) >=
+			(int)sizeof path)
+			return -ENAMETOOLONG;
+		fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	return fd >= 0 ? fd : -errno;
+}
+
+static void note_command(void)
+{
+	char text[4096] = "command: ";
+	size_t n = strlen(text);
+	int fd = sys_open("/proc/self/cmdline", O_RDONLY);
+	ssize_t got = fd < 0 ? -1 : syscall(SYS_read, fd, text + n, sizeof text - n - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (got <= 0)
+		return;
+	for (ssize_t i = 0; i + 1 < got; i++)
+		if (!text[n + (size_t)i])
+			text[n + (size_t)i] = ' ';
+	text[n + (size_t)got] = 0;
+	pmh_note(text);
+}
+
+int pmh_trace_open(void)
+{
+	int rank = number_in_environment(rank_names), fd;
+	char program[sizeof header->program];
+	struct stat s;
+
+	program_name(program, sizeof program);
+	fd = create(program, rank);
+	if (fd < 0) {
+		path[0] = 0;
+		return fd;
+	}
+	file_bytes = 0;
+	max_bytes = strtoull(pmh_settings.max_mb, NULL, 10) << 20;
+	if (max_bytes == 0)
+		max_bytes = UINT64_MAX;
+	if (fstat(fd, &s) != 0) {
+		sys_close(fd);
+		return -errno;
+	}
+	sys_close(fd);
+	file_device = s.st_dev;
+	file_inode = s.st_ino;
+	header = extend(HEADER_BYTES);
+	if (!header) {
+		unlink(path);
+		path[0] = 0;
+		return -ENOSPC;
+	}
+	header->byte_order = PM_BYTE_ORDER;
+	header->version = PM_VERSION;
+	header->record_bytes = sizeof(struct pm_record);
+	header->header_bytes = HEADER_BYTES;
+	header->chunk_header_bytes = sizeof(struct pm_chunk);
+	header->clock = pmh_clock;
+	header->pid = (uint32_t)getpid();
+	header->rank = rank;
+	header->world = number_in_environment(world_names);
+	header->local_rank = number_in_environment(local_names);
+	header->ticks = pmh_ticks();
+	header->monotonic_ns = pmh_monotonic_ns();
+	header->real_ns = real_ns();
+	gethostname(header->host, sizeof header->host - 1);
+	memcpy(header->program, program, sizeof program);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memcpy(header->magic, PM_MAGIC, sizeof header->magic);
+	note_command();
+	return 0;
+}
+
+void pmh_trace_entry(
+	enum pm_entry_type type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes)
+{
+	size_t entry_bytes = (sizeof(struct pm_entry) + fixed_bytes + tail_bytes + 7) & ~(size_t)7;
+	struct pm_entry *entry;
+
+	if (!dictionary ||
+		dictionary->used_bytes + entry_bytes > dictionary->chunk_bytes - sizeof *dictionary) {
+		struct pm_chunk *next;
+
+		pmh_acquire(&lock);
+		next = header ? chunk_open(PM_CHUNK_DICTIONARY, DICTIONARY_BYTES, NULL) : NULL;
+		pmh_release(&lock);
+		if (!next)
+			return;
+		if (dictionary)
+			syscall(SYS_munmap, dictionary, dictionary->chunk_bytes);
+		dictionary = next;
+	}
+	entry = (struct pm_entry *)(void *)((char *)(dictionary + 1) + dictionary->used_bytes);
+	entry->entry_bytes = (uint32_t)entry_bytes;
+	entry->type = (uint16_t)type;
+	if (fixed_bytes)
+		memcpy(entry + 1, fixed, fixed_bytes);
+	if (tail_bytes)
+		memcpy((char *)(entry + 1) + fixed_bytes, tail, tail_bytes);
+	__atomic_store_n(
+		&dictionary->used_bytes, dictionary->used_bytes + (uint32_t)entry_bytes, __ATOMIC_RELEASE);
+}
+
+bool pmh_trace_room(struct pmh_thread *self)
+{
+	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
+	struct pm_chunk *chunk;
+
+	if (byte_count > LAST_CHUNK_BYTES)
+		byte_count = LAST_CHUNK_BYTES;
+	/* after a loss, try again only now and then: each try costs system calls */
+	if (self->lost_count && !self->chunk && self->lost_count % 1024 != 0) {
+		chunk = NULL;
+	} else {
+		pmh_acquire(&lock);
+		chunk = header ? chunk_open(PM_CHUNK_RECORDS, byte_count, self) : NULL;
+		pmh_release(&lock);
+	}
+	if (self->chunk)
+		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
+	self->chunk = chunk;
+	if (!chunk) {
+		self->next = self->end = NULL;
+		self->lost_count++;
+		if (header)
+			__atomic_fetch_add(&header->lost_records, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	self->chunk_count++;
+	self->next = (struct pm_record *)(void *)(chunk + 1);
+	self->end = self->next + (byte_count - sizeof *chunk) / sizeof *self->next;
+	return true;
+}
+
+void pmh_trace_leave(struct pmh_thread *self)
+{
+	if (self->chunk)
+		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
+	self->chunk = NULL;
+	self->next = self->end = NULL;
+}
+
+void pmh_trace_rank(int rank, int world)
+{
+	if (!header)
+		return;
+	if (world >= 0)
+		header->world = world;
+	header->rank = rank;
+}
+
+void pmh_trace_device_source(enum pm_device_source source)
+{
+	if (header)
+		header->device_source = source;
+}
+
+void pmh_trace_close(const struct pm_footer *footer)
+{
+	struct pm_chunk *chunk;
+
+	pmh_acquire(&lock);
+	chunk = header ? chunk_open(PM_CHUNK_FOOTER, 4096, NULL) : NULL;
+	if (chunk) {
+		struct pm_footer f = *footer;
+
+		f.ticks = chunk->ticks;
+		f.monotonic_ns = chunk->monotonic_ns;
+		f.real_ns = chunk->real_ns;
+		memcpy(chunk + 1, &f, sizeof f);
+		__atomic_store_n(&chunk->used_bytes, (uint32_t)sizeof f, __ATOMIC_RELEASE);
+		syscall(SYS_munmap, chunk, chunk->chunk_bytes);
+	}
+	max_bytes = 0;
+	pmh_release(&lock);
+}
+
+void pmh_trace_forget(void)
+{
+	/* the parent's other threads' chunks stay mapped: nobody here writes to them */
+	if (header)
+		syscall(SYS_munmap, header, HEADER_BYTES);
+	if (dictionary)
+		syscall(SYS_munmap, dictionary, DICTIONARY_BYTES);
+	header = NULL;
+	dictionary = NULL;
+	path[0] = 0;
+	file_bytes = max_bytes = 0;
+	pmh_release(&lock);
+}
+
+uint64_t pmh_trace_lost(void)
+{
+	return header ? __atomic_load_n(&header->lost_records, __ATOMIC_RELAXED) : 0;
+}
+
+const char *pmh_trace_path(void)
+{
+	return path;
+}
