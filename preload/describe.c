@@ -17,7 +17,8 @@
 struct object {
 	_Atomic uintptr_t address;
 	cudaStream_t stream;     /* a handle's */
-	int device;              /* a stream's or a communicator's */
+	int device;              /* a stream's, a handle's or a communicator's */
+	_Atomic uint16_t queue;  /* a stream's or a handle's number, 0: not asked yet */
 	int rank, size;          /* a communicator's */
 	uint64_t hash;           /* a communicator's */
 	unsigned splits;         /* a communicator's, so far */
@@ -58,8 +59,10 @@ static struct object *object_of(const void *address, bool make)
 void pmh_describe_forget(void)
 {
 	for (unsigned i = 0; i < OBJECTS; i++)
-		if (atomic_load_explicit(&objects[i].address, memory_order_relaxed))
+		if (atomic_load_explicit(&objects[i].address, memory_order_relaxed)) {
 			atomic_store_explicit(&objects[i].number, 0, memory_order_relaxed);
+			atomic_store_explicit(&objects[i].queue, 0, memory_order_relaxed);
+		}
 }
 
 /* ---- streams and handles ---- */
@@ -70,19 +73,40 @@ static bool is_default(cudaStream_t stream)
 	return (uintptr_t)stream <= 2;
 }
 
+static struct pmh_place place_of(struct object *o, cudaStream_t stream)
+{
+	uint16_t queue = atomic_load_explicit(&o->queue, memory_order_relaxed);
+
+	if (__builtin_expect(queue == 0, 0)) {
+		queue = pmh_queue_number(o->device, stream);
+		atomic_store_explicit(&o->queue, queue, memory_order_relaxed);
+	}
+	return (struct pmh_place){.stream = stream, .device = o->device, .queue = queue};
+}
+
 struct pmh_place pmh_place_of_stream(cudaStream_t stream)
 {
-	const struct object *o = is_default(stream) ? NULL : object_of(stream, false);
+	const int device = pmh_self.device;
+	struct object *o = is_default(stream) ? NULL : object_of(stream, true);
 
+	if (o)
+		return place_of(o, stream);
 	return (struct pmh_place){
-		.stream = stream, .device = o ? o->device : pmh_self.device, .has_stream = true};
+		.stream = stream, .device = device, .queue = pmh_queue_number(device, (const void *)stream)};
 }
 
 struct pmh_place pmh_place_of_handle(const void *handle)
 {
-	const struct object *o = object_of(handle, false);
+	struct object *o = object_of(handle, true);
 
-	return pmh_place_of_stream(o ? o->stream : NULL);
+	return o ? place_of(o, o->stream) : pmh_place_of_stream(NULL);
+}
+
+static void set_place(struct object *o, cudaStream_t stream, int device)
+{
+	o->stream = stream;
+	o->device = device;
+	atomic_store_explicit(&o->queue, 0, memory_order_relaxed);
 }
 
 void pmh_stream_created(cudaStream_t stream)
@@ -90,7 +114,7 @@ void pmh_stream_created(cudaStream_t stream)
 	struct object *o = object_of(stream, true);
 
 	if (o)
-		o->device = pmh_self.device;
+		set_place(o, stream, pmh_self.device);
 }
 
 void pmh_device_set(int device)
@@ -98,15 +122,23 @@ void pmh_device_set(int device)
 	pmh_self.device = device;
 }
 
-void pmh_handle_stream(const void *handle, cudaStream_t stream)
+void pmh_handle_created(const void *handle)
 {
 	struct object *o = object_of(handle, true);
 
 	if (!o)
 		return;
-	o->stream = stream;
-	if (!stream)
-		o->device_pointers = false;
+	set_place(o, NULL, pmh_self.device);
+	o->device_pointers = false;
+}
+
+void pmh_handle_stream(const void *handle, cudaStream_t stream)
+{
+	struct object *o = object_of(handle, true);
+
+	/* a default stream is the device's that the handle was made on */
+	if (o)
+		set_place(o, stream, is_default(stream) ? o->device : pmh_place_of_stream(stream).device);
 }
 
 void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode)

@@ -13,6 +13,7 @@
  */
 #include "hook.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,7 +53,7 @@ static struct {
 static pmh_lock collecting = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t lost_times;
 static _Atomic int captures;
-static bool enabled;
+bool pmh_device_timed;
 
 static struct {
 	cudaError_t (*event_create)(cudaEvent_t *, unsigned);
@@ -88,8 +89,8 @@ static bool resolve_cuda(void)
 
 void pmh_device_init(void)
 {
-	enabled = strcmp(pmh_settings.device, "none") != 0 && resolve_cuda();
-	pmh_trace_device_source(enabled ? PM_DEVICE_EVENTS : PM_DEVICE_NONE);
+	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0 && resolve_cuda();
+	pmh_trace_device_source(pmh_device_timed ? PM_DEVICE_EVENTS : PM_DEVICE_NONE);
 }
 
 /* In a child after fork the parent's events mean nothing, and CUDA itself does not work if the parent used
@@ -125,7 +126,8 @@ bool pmh_capturing(cudaStream_t stream)
 {
 	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
 
-	if (__builtin_expect(atomic_load_explicit(&captures, memory_order_relaxed) <= 0, 1) || !enabled)
+	if (__builtin_expect(atomic_load_explicit(&captures, memory_order_relaxed) <= 0, 1) ||
+		!pmh_device_timed)
 		return false;
 	/* asking about the legacy stream during a capture may break the capture; so may an event in it */
 	if ((uintptr_t)stream <= 1)
@@ -174,7 +176,7 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
 static void give_up(void)
 {
 	cuda.get_last_error();
-	enabled = false;
+	pmh_device_timed = false;
 	pmh_trouble();
 }
 
@@ -212,7 +214,7 @@ static bool make_reference(int device, cudaStream_t stream)
 	return made;
 }
 
-struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream)
+static struct pmh_interval interval_begin(struct pmh_thread *self, int device, cudaStream_t stream)
 {
 	struct pmh_interval none = {0};
 	struct pmh_ring *ring;
@@ -220,7 +222,7 @@ struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaSt
 	unsigned head;
 	bool ok = true;
 
-	if (!enabled || device < 0 || device >= PMH_DEVICES || cuda.peek_last_error() != cudaSuccess)
+	if (!pmh_device_timed || device < 0 || device >= PMH_DEVICES || cuda.peek_last_error() != cudaSuccess)
 		return none;
 	ring = ring_of(self, device);
 	if (!ring)
@@ -249,9 +251,19 @@ struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaSt
 	return (struct pmh_interval){.ring = ring, .slot = head % RING_SLOTS};
 }
 
+struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream)
+{
+	const int saved_errno = errno;
+	struct pmh_interval interval = interval_begin(self, device, stream);
+
+	errno = saved_errno;
+	return interval;
+}
+
 void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t op, uint32_t correlation,
 	uint16_t queue, uint8_t flags)
 {
+	const int saved_errno = errno;
 	struct slot *slot = &interval.ring->slots[interval.slot];
 	struct pmh_thread *self = &pmh_self;
 	int device = interval.ring->device;
@@ -259,7 +271,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 	uint8_t state = SLOT_FREE;
 
 	/* the call failed, or the host has an error pending: leave it to be found */
-	if (enabled && cuda.peek_last_error() == cudaSuccess && !pmh_capturing(stream)) {
+	if (pmh_device_timed && cuda.peek_last_error() == cudaSuccess && !pmh_capturing(stream)) {
 		if (device != self->device)
 			cuda.set_device(device);
 		if (cuda.event_record(slot->end, stream) == cudaSuccess)
@@ -274,6 +286,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 	slot->queue = queue;
 	slot->flags = flags;
 	atomic_store_explicit(&slot->state, state, memory_order_release);
+	errno = saved_errno;
 }
 
 /* ---- collecting ---- */
@@ -356,9 +369,10 @@ static void collect_thread(struct pmh_thread *t)
 
 void pmh_device_collect(struct pmh_thread *self, bool all)
 {
+	const int saved_errno = errno;
 	enum cudaStreamCaptureMode mode;
 
-	if (!enabled || cuda.peek_last_error() != cudaSuccess)
+	if (!pmh_device_timed || cuda.peek_last_error() != cudaSuccess)
 		return;
 	if (all)
 		pmh_acquire(&collecting);
@@ -373,6 +387,7 @@ void pmh_device_collect(struct pmh_thread *self, bool all)
 		cuda.get_last_error();
 	relax_end(&mode);
 	pmh_release(&collecting);
+	errno = saved_errno;
 }
 
 /* The thread ends: what is not ready yet is lost, its events with it. */

@@ -7,9 +7,6 @@
  */
 #include "hook.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-
 /* What a library answers for a function that it does not have. */
 #define PM_MISSING_cudart cudaErrorSymbolNotFound
 #define PM_MISSING_cudnn CUDNN_STATUS_NOT_INITIALIZED
@@ -54,26 +51,6 @@ bool pmh_wanted_slowly(void)
 	default:
 		return false;
 	}
-}
-
-void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op, uint32_t correlation,
-	int32_t result, uint16_t queue, uint8_t kind, uint8_t flags)
-{
-	union {
-		struct pm_record record;
-		uint64_t words[4];
-	} u = {.record = {begin, end, op, correlation, result, queue, kind, flags}};
-	uint64_t *slot;
-
-	if (__builtin_expect(self->next == self->end, 0) && !pmh_trace_room(self))
-		return;
-	slot = (uint64_t *)(void *)self->next++;
-	slot[0] = u.words[0];
-	slot[1] = u.words[1];
-	slot[2] = u.words[2];
-	/* the word with `kind` last: until then the record is not there */
-	__atomic_store_n(&slot[3], u.words[3], __ATOMIC_RELEASE);
-	self->record_count++;
 }
 
 static uint32_t next_correlation(void)
@@ -127,18 +104,20 @@ static void enter_device(struct pmh_frame *f, struct pmh_thread *self, enum pm_k
 		f->flags |= PM_FLAG_CAPTURED;
 		return;
 	}
-	f->correlation = next_correlation();
 	if (kind == PM_KIND_COMM && self->group_depth > 0) {
 		f->flags |= PM_FLAG_GROUP;
+		f->correlation = next_correlation();
 		if (self->grouped_count < PMH_GROUP)
 			self->grouped[self->grouped_count++] = (struct pmh_grouped){.stream = f->place.stream,
 				.device = f->place.device,
 				.op = f->op,
 				.correlation = f->correlation,
-				.queue = f->queue};
+				.queue = f->place.queue};
 		return;
 	}
 	f->interval = pmh_device_begin(self, f->place.device, f->place.stream);
+	if (f->interval.ring)
+		f->correlation = next_correlation();
 }
 
 static void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
@@ -146,7 +125,6 @@ static void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place
 {
 	struct pmh_thread *self = &pmh_self;
 
-	f->saved_errno = errno;
 	self->depth = 1;
 	if (__builtin_expect(self->number == 0, 0))
 		pmh_thread_begin();
@@ -154,24 +132,12 @@ static void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place
 	f->correlation = 0;
 	f->flags = 0;
 	f->interval.ring = NULL;
-	f->queue = 0;
 	f->place = place;
-	if (place.has_stream) {
-		f->queue = pmh_queue_number(place.device, (const void *)place.stream);
-		if (runs_on_device(kind))
-			enter_device(f, self, kind);
-	}
-	if (values[0] == PM_CALL_ncclGroupEnd && self->group_depth == 1)
+	if (place.queue && pmh_device_timed && runs_on_device(kind))
+		enter_device(f, self, kind);
+	else if (values[0] == PM_CALL_ncclGroupEnd && self->group_depth == 1)
 		group_launch(self);
-	errno = f->saved_errno;
 	f->begin = pmh_ticks();
-}
-
-/* The real call is over: the clock first. */
-static void landed(struct pmh_frame *f)
-{
-	f->end = pmh_ticks();
-	f->saved_errno = errno;
 }
 
 static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int result)
@@ -179,10 +145,11 @@ static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int
 	struct pmh_thread *self = &pmh_self;
 
 	if (f->interval.ring)
-		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->queue, 0);
+		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->place.queue, 0);
 	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0)
 		group_landed(self);
-	pmh_append(self, f->begin, f->end, f->op, f->correlation, result, f->queue, PM_RECORD_CALL, f->flags);
+	pmh_append(self, f->begin, f->end, f->op, f->correlation, result, f->place.queue, PM_RECORD_CALL,
+		f->flags);
 	atomic_store_explicit(&self->call_count,
 		atomic_load_explicit(&self->call_count, memory_order_relaxed) + 1, memory_order_relaxed);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
@@ -191,7 +158,6 @@ static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int
 		pmh_device_collect(self, false);
 	}
 	self->depth = 0;
-	errno = f->saved_errno;
 }
 
 #define PM_QUEUE_NONE ((struct pmh_place){0})
@@ -231,7 +197,7 @@ static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int
 		enter(&pm_frame, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
-		landed(&pm_frame); \
+		pm_frame.end = pmh_ticks(); \
 		if ((int)pm_result == 0) { \
 			after; \
 		} \

@@ -2,9 +2,10 @@
  * What the sources of libpmhook.so share.
  *
  * The library is a guest in somebody's program. It never exits, prints, or changes a result or errno; after
- * its first steps it does not allocate; locks are taken only where something is seen for the first time, a
- * chunk is full or device times are collected, never around a call. Its own calls to functions that it hooks
- * itself come back to the wrappers, which let them through because the thread's depth is not 0.
+ * its first steps it does not allocate; what may change errno (all that is not on the common path of a call)
+ * sets it back; locks are taken only where something is seen for the first time, a chunk is full or device
+ * times are collected, never around a call. Its own calls to functions that it hooks itself come back to the
+ * wrappers, which let them through because the thread's depth is not 0.
  *
  * Functions here may be called from any thread, at depth 1, unless they say otherwise.
  */
@@ -115,7 +116,14 @@ static inline void pmh_release(pmh_lock *lock)
 
 /* The real function behind a wrapper, or NULL where its library is not loaded. Async-signal-safe once found.
  */
-void *pmh_real(enum pm_call call);
+extern _Atomic(void *) pmh_functions[PM_CALL_COUNT];
+void *pmh_find_real(enum pm_call call);
+static inline void *pmh_real(enum pm_call call)
+{
+	void *f = atomic_load_explicit(&pmh_functions[call], memory_order_relaxed);
+
+	return __builtin_expect(f != NULL, 1) ? f : pmh_find_real(call);
+}
 
 /* Functions that the hook calls and does not hook, like cudaGetLastError; NULL where there is none. */
 void *pmh_real_cudart(const char *name);
@@ -183,12 +191,68 @@ const char *pmh_trace_path(void);
 
 /* ---- intern.c: numbers for what is seen for the first time ---- */
 
+/* One table for all kinds of things. A slot is filled once: the hash last. */
+#define PMH_SLOTS (1u << 17)
+#define PMH_HASH_KEYS 32
+struct pmh_slot {
+	_Atomic uint64_t hash; /* 0: free */
+	uint32_t number;
+};
+extern struct pmh_slot pmh_slots[PMH_SLOTS];
+extern const uint64_t pmh_hash_keys[PMH_HASH_KEYS];
+
+static inline uint64_t pmh_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/*
+ * Of up to PMH_HASH_KEYS words: pairs of words, each with a key added, are multiplied and summed, so that the
+ * processor works on all of them at once (NH of Black et al., UMAC, CRYPTO 1999). Never 0.
+ */
+static inline uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigned word_count)
+{
+	uint64_t low = seed + word_count, high = 0;
+
+	for (unsigned i = 0; i < word_count; i += 2) {
+		uint64_t second = i + 1 < word_count ? words[i + 1] : 0;
+		unsigned __int128 product =
+			(unsigned __int128)(words[i] + pmh_hash_keys[i]) * (second + pmh_hash_keys[i + 1]);
+
+		low += (uint64_t)product;
+		high ^= (uint64_t)(product >> 64);
+	}
+	return pmh_mix(low ^ 0x9e3779b97f4a7c15u, high ^ 0xd6e8feb86659fd93u) | 1;
+}
+
+/* The number behind a hash, or 0. */
+static inline uint32_t pmh_found(uint64_t hash)
+{
+	for (unsigned i = (unsigned)(hash >> 40) % PMH_SLOTS;; i = (i + 1) % PMH_SLOTS) {
+		uint64_t there = atomic_load_explicit(&pmh_slots[i].hash, memory_order_acquire);
+
+		if (there == hash)
+			return pmh_slots[i].number;
+		if (there == 0)
+			return 0;
+	}
+}
+
 /*
  * The number of the operation with these values; values[0] is the function (enum pm_call). A new one is
  * written to the trace, with its call site. When the table is full, addresses are left out, then all values;
  * that is counted.
  */
-uint32_t pmh_operation(const uint64_t *values, unsigned value_count);
+uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count);
+static inline uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
+{
+	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION, values, value_count);
+	uint32_t number = pmh_found(hash);
+
+	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count);
+}
 
 uint32_t pmh_string(const char *text);
 uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count);
@@ -207,6 +271,8 @@ void pmh_call_site(char *text, size_t text_bytes);
 
 /* ---- device_time.c: pairs of events around a call ---- */
 
+/* Whether device times are taken at all. */
+extern bool pmh_device_timed;
 void pmh_device_init(void);
 void pmh_device_forget(void);
 struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream);
@@ -228,16 +294,17 @@ void pmh_capture_ended(void);
 
 void pmh_describe_forget(void);
 
-/* Where work goes. has_stream false: nowhere. */
+/* Where work goes. queue 0: nowhere. */
 struct pmh_place {
 	cudaStream_t stream;
 	int device;
-	bool has_stream;
+	uint16_t queue;
 };
 struct pmh_place pmh_place_of_stream(cudaStream_t stream);
 struct pmh_place pmh_place_of_handle(const void *handle);
 void pmh_stream_created(cudaStream_t stream);
 void pmh_device_set(int device);
+void pmh_handle_created(const void *handle);
 void pmh_handle_stream(const void *handle, cudaStream_t stream);
 void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode);
 
@@ -301,10 +368,7 @@ void pmh_files_forget(void);
 struct pmh_frame {
 	uint64_t begin, end;
 	uint32_t op, correlation;
-	uint16_t queue;
 	uint8_t flags;
-	bool timed;
-	int saved_errno;
 	struct pmh_place place;
 	struct pmh_interval interval;
 };
@@ -320,7 +384,23 @@ static inline bool pmh_wanted(void)
 	return pmh_wanted_slowly();
 }
 
-void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op, uint32_t correlation,
-	int32_t result, uint16_t queue, uint8_t kind, uint8_t flags);
+static inline void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op,
+	uint32_t correlation, int32_t result, uint16_t queue, uint8_t kind, uint8_t flags)
+{
+	struct pm_record *slot;
+	/* the last word as it lies in memory, built in a register: `kind` must come with it, and last */
+	uint64_t last =
+		(uint32_t)result | (uint64_t)queue << 32 | (uint64_t)kind << 48 | (uint64_t)flags << 56;
+
+	if (__builtin_expect(self->next == self->end, 0) && !pmh_trace_room(self))
+		return;
+	slot = self->next++;
+	__atomic_store_n(&slot->begin, begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->end, end, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->op, op, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->correlation, correlation, __ATOMIC_RELAXED);
+	__atomic_store_n((uint64_t *)(void *)&slot->result, last, __ATOMIC_RELEASE);
+	self->record_count++;
+}
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "hook.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,10 +165,13 @@ static int decide(void)
 
 void pmh_activate(void)
 {
+	const int saved_errno = errno;
+
 	pmh_acquire(&deciding);
 	if (atomic_load(&pmh_state) == PMH_UNDECIDED)
 		atomic_store_explicit(&pmh_state, decide(), memory_order_release);
 	pmh_release(&deciding);
+	errno = saved_errno;
 }
 
 /* ---- end ---- */

@@ -61,17 +61,16 @@ static void *look_up(const char *library, const char *name)
 	return f;
 }
 
-void *pmh_real(enum pm_call call)
-{
-	static _Atomic(void *) found[PM_CALL_COUNT];
-	void *f = atomic_load_explicit(&found[call], memory_order_relaxed);
+_Atomic(void *) pmh_functions[PM_CALL_COUNT];
 
-	if (__builtin_expect(f != NULL, 1))
-		return f;
+void *pmh_find_real(enum pm_call call)
+{
+	void *f;
+
 	pmh_self.depth++;
 	f = look_up(pmh_rows[call].library, pmh_rows[call].name);
 	pmh_self.depth--;
-	atomic_store_explicit(&found[call], f, memory_order_relaxed);
+	atomic_store_explicit(&pmh_functions[call], f, memory_order_relaxed);
 	return f;
 }
 

@@ -46,7 +46,14 @@ static void *sys_map(int fd, size_t byte_count, uint64_t offset)
 {
 	long p = syscall(SYS_mmap, NULL, byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
-	return p == -1 ? NULL : (void *)p;
+	if (p == -1)
+		return NULL;
+#ifdef MADV_POPULATE_WRITE
+	/* at once: a page fault for every 128 records would cost as much as the records. Older kernels
+	 * refuse; no harm */
+	madvise((void *)p, byte_count, MADV_POPULATE_WRITE);
+#endif
+	return (void *)p;
 }
 
 static void sys_close(int fd)
@@ -269,6 +276,7 @@ void pmh_trace_entry(
 bool pmh_trace_room(struct pmh_thread *self)
 {
 	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
+	const int saved_errno = errno;
 	struct pm_chunk *chunk;
 
 	if (byte_count > LAST_CHUNK_BYTES)
@@ -289,11 +297,13 @@ bool pmh_trace_room(struct pmh_thread *self)
 		self->lost_count++;
 		if (header)
 			__atomic_fetch_add(&header->lost_records, 1, __ATOMIC_RELAXED);
+		errno = saved_errno;
 		return false;
 	}
 	self->chunk_count++;
 	self->next = (struct pm_record *)(void *)(chunk + 1);
 	self->end = self->next + (byte_count - sizeof *chunk) / sizeof *self->next;
+	errno = saved_errno;
 	return true;
 }
 

@@ -1,0 +1,214 @@
+/* Traces made by tests: see trace_builder.h. */
+#include "trace_builder.h"
+
+#include <err.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct builder_bytes *bytes, const void *data, size_t size)
+{
+	if (bytes->size + size > bytes->room) {
+		bytes->room = (bytes->size + size) * 2;
+		bytes->data = realloc(bytes->data, bytes->room);
+		if (!bytes->data)
+			err(1, "realloc");
+	}
+	memcpy(bytes->data + bytes->size, data, size);
+	bytes->size += size;
+}
+
+void builder_init(struct builder *builder)
+{
+	memset(builder, 0, sizeof(*builder));
+	builder->header = (struct pm_header){
+		.magic = PM_MAGIC,
+		.byte_order = PM_BYTE_ORDER,
+		.version = PM_VERSION,
+		.record_bytes = sizeof(struct pm_record),
+		.header_bytes = sizeof(struct pm_header),
+		.chunk_header_bytes = sizeof(struct pm_chunk),
+		.clock = PM_CLOCK_MONOTONIC,
+		.pid = 4242,
+		.rank = 0,
+		.world = 1,
+		.local_rank = 0,
+		.device_source = PM_DEVICE_EVENTS,
+		.ticks = 1000,
+		.monotonic_ns = 1000,
+		.real_ns = 1000,
+		.host = "host",
+		.program = "program",
+	};
+}
+
+void builder_free(struct builder *builder)
+{
+	free(builder->dictionary.data);
+	free(builder->file.data);
+	for (size_t i = 0; i <= BUILDER_THREADS; i++)
+		free(builder->records[i].data);
+	memset(builder, 0, sizeof(*builder));
+}
+
+static void entry(struct builder *builder, enum pm_entry_type type, const void *body, size_t size, const void *more,
+	size_t more_size)
+{
+	static const unsigned char zeros[8];
+	size_t total = (sizeof(struct pm_entry) + size + more_size + 7) & ~(size_t)7;
+	struct pm_entry head = {(uint32_t)total, (uint16_t)type, 0};
+
+	add(&builder->dictionary, &head, sizeof(head));
+	add(&builder->dictionary, body, size);
+	add(&builder->dictionary, more, more_size);
+	add(&builder->dictionary, zeros, total - sizeof(head) - size - more_size);
+}
+
+uint32_t builder_function(struct builder *builder, const char *text)
+{
+	uint32_t number = ++builder->counts[PM_ENTRY_FUNCTION];
+
+	for (const char *at = text; *at; at++)
+		builder->function_values[number] += *at == ':';
+	entry(builder, PM_ENTRY_FUNCTION, &number, sizeof(number), text, strlen(text) + 1);
+	return number;
+}
+
+uint32_t builder_string(struct builder *builder, const char *text)
+{
+	uint32_t number = ++builder->counts[PM_ENTRY_STRING];
+
+	entry(builder, PM_ENTRY_STRING, &number, sizeof(number), text, strlen(text) + 1);
+	return number;
+}
+
+uint32_t builder_descriptor(struct builder *builder, enum pm_descriptor_kind kind, unsigned count, ...)
+{
+	struct pm_entry_descriptor body = {
+		++builder->counts[PM_ENTRY_DESCRIPTOR], (uint16_t)kind, (uint16_t)count};
+	int64_t values[64];
+	va_list list;
+
+	va_start(list, count);
+	for (unsigned i = 0; i < count; i++)
+		values[i] = va_arg(list, int64_t);
+	va_end(list);
+	entry(builder, PM_ENTRY_DESCRIPTOR, &body, sizeof(body), values, count * sizeof(*values));
+	return body.number;
+}
+
+uint32_t builder_queue(struct builder *builder, int32_t device, uint64_t stream)
+{
+	struct pm_entry_queue body = {++builder->counts[PM_ENTRY_QUEUE], device, stream};
+
+	entry(builder, PM_ENTRY_QUEUE, &body, sizeof(body), "", 0);
+	return body.number;
+}
+
+uint32_t builder_communicator(struct builder *builder, int32_t rank, int32_t size, int32_t device, uint64_t hash)
+{
+	struct pm_entry_communicator body = {++builder->counts[PM_ENTRY_COMMUNICATOR], rank, size, device, hash};
+
+	entry(builder, PM_ENTRY_COMMUNICATOR, &body, sizeof(body), "", 0);
+	return body.number;
+}
+
+uint32_t builder_operation(struct builder *builder, uint32_t function, uint32_t site, const uint64_t *values)
+{
+	struct pm_entry_operation body = {
+		++builder->counts[PM_ENTRY_OPERATION], function, site, builder->function_values[function]};
+
+	entry(builder, PM_ENTRY_OPERATION, &body, sizeof(body), values, body.value_count * sizeof(*values));
+	return body.number;
+}
+
+void builder_note(struct builder *builder, const char *text)
+{
+	entry(builder, PM_ENTRY_NOTE, text, strlen(text) + 1, "", 0);
+}
+
+void builder_record(struct builder *builder, uint32_t thread, const struct pm_record *record)
+{
+	add(&builder->records[thread], record, sizeof(*record));
+}
+
+void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns, uint32_t operation,
+	uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns)
+{
+	struct pm_record record = {
+		.begin = begin_ns,
+		.end = end_ns,
+		.op = operation,
+		.result = result,
+		.queue = (uint16_t)queue,
+		.kind = PM_RECORD_CALL,
+	};
+
+	if (device_end_ns)
+		record.correlation = ++builder->correlation;
+	builder_record(builder, thread, &record);
+	if (!device_end_ns)
+		return;
+	record.kind = PM_RECORD_DEVICE;
+	record.begin = device_begin_ns;
+	record.end = device_end_ns;
+	builder_record(builder, thread, &record);
+}
+
+static void chunk(struct builder *builder, enum pm_chunk_kind kind, uint32_t thread, uint64_t sequence,
+	const unsigned char *payload, size_t used, size_t zeros)
+{
+	struct pm_chunk head = {
+		.magic = PM_CHUNK_MAGIC,
+		.chunk_bytes = (uint32_t)(sizeof(head) + used + zeros),
+		.used_bytes = kind == PM_CHUNK_RECORDS ? 0 : (uint32_t)used,
+		.kind = (uint16_t)kind,
+		.thread = thread,
+		.tid = 4242 + thread,
+		.sequence = sequence,
+		.ticks = builder->header.ticks,
+		.monotonic_ns = builder->header.monotonic_ns,
+		.real_ns = builder->header.real_ns,
+	};
+
+	add(&builder->file, &head, sizeof(head));
+	add(&builder->file, payload, used);
+	for (size_t i = 0; i < zeros; i++)
+		add(&builder->file, "", 1);
+}
+
+void builder_finish(struct builder *builder)
+{
+	static const unsigned char nothing[1];
+	struct pm_footer footer = {.threads = 1, .ticks = 2000, .monotonic_ns = 2000, .real_ns = 2000};
+	size_t spare = builder->killed ? 3 * sizeof(struct pm_record) : 0;
+
+	add(&builder->file, &builder->header, sizeof(builder->header));
+	chunk(builder, PM_CHUNK_DICTIONARY, 0, 0, builder->dictionary.data ? builder->dictionary.data : nothing,
+		builder->dictionary.size, 0);
+	for (uint32_t t = 1; t <= BUILDER_THREADS; t++) {
+		size_t size = builder->records[t].size, step = size;
+
+		if (builder->records_per_chunk)
+			step = builder->records_per_chunk * sizeof(struct pm_record);
+		for (size_t at = 0, sequence = 0; at < size; at += step, sequence++)
+			chunk(builder, PM_CHUNK_RECORDS, t, sequence, builder->records[t].data + at,
+				size - at < step ? size - at : step, spare);
+		footer.records += size / sizeof(struct pm_record);
+	}
+	footer.calls = footer.records;
+	if (!builder->killed)
+		chunk(builder, PM_CHUNK_FOOTER, 0, 0, (const unsigned char *)&footer, sizeof(footer), 0);
+	else
+		for (size_t i = 0; i < 64; i++)
+			add(&builder->file, "", 1);
+}
+
+void builder_save(struct builder *builder, const char *path)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!file || fwrite(builder->file.data, 1, builder->file.size, file) != builder->file.size || fclose(file) != 0)
+		err(1, "%s", path);
+}

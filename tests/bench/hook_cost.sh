@@ -1,0 +1,38 @@
+#!/bin/sh
+# What a hooked call costs: the same calls without a hook, with the least hook there can be (two clock readings and a store of
+# 32 bytes), and with libpmhook.so, interleaved in several rounds. Prints ns per call as medians over the rounds, what each
+# hook adds, and the bytes a record takes on disk. Device time is off: it is the CUDA library's cost.
+#
+#     tests/bench/hook_cost.sh BUILD [ROUNDS]
+set -eu
+build=${1:?usage: hook_cost.sh BUILD [ROUNDS]}
+rounds=${2:-5}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export PMHOOK_DEVICE=none PMHOOK_OUT="$scratch" PMHOOK_MAX_MB=8192
+
+run() { # name, preloaded library
+	LD_PRELOAD=$2 "$build/bin/bench_calls" >>"$scratch/$1"
+}
+for round in $(seq "$rounds"); do
+	run none ""
+	run floor "$build/lib/libfloor_hook.so"
+	PMHOOK_MODE=off run off "$build/lib/libpmhook.so"
+	run pmhook "$build/lib/libpmhook.so"
+	stat -c %s "$scratch"/*.pmtrace >"$scratch/bytes"
+	rm "$scratch"/*.pmtrace
+done
+
+# median FILE COLUMN
+median() {
+	sort -n -k"$2,$2" "$1" | awk -v c="$2" '{ v[NR] = $c } END { print v[int((NR + 1) / 2)] }'
+}
+printf '%-26s %9s %9s %9s %9s %9s\n' "ns per call" "no hook" "least" "off" "pmhook" "added"
+column=0
+for call in cudaStreamWaitEvent cudaMemcpyAsync cublasSgemm cudnnConvolutionForward; do
+	column=$((column + 1))
+	for kind in none floor off pmhook; do
+		echo "$(median "$scratch/$kind" $column)"
+	done | tr '\n' ' ' | awk -v call="$call" '{ printf "%-26s %9.1f %9.1f %9.1f %9.1f %9.1f\n", call, $1, $2, $3, $4, $4 - $1 }'
+done
+awk '{ printf "bytes per recorded call on disk: %.2f\n", $1 / (4 * 62 * 20000 + 64) }' "$scratch/bytes"

@@ -1,0 +1,182 @@
+#include "peek.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct peek peek_open(const char *path)
+{
+	struct peek t;
+	struct stat s;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &s) != 0)
+		err(1, "%s", path);
+	t.size = (size_t)s.st_size;
+	t.bytes = mmap(NULL, t.size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (t.bytes == MAP_FAILED)
+		err(1, "%s", path);
+	close(fd);
+	t.header = (const void *)t.bytes;
+	if (t.size < sizeof *t.header || memcmp(t.header->magic, PM_MAGIC, 8) != 0)
+		errx(1, "%s: no trace", path);
+	return t;
+}
+
+void peek_close(struct peek *t)
+{
+	munmap((void *)(uintptr_t)t->bytes, t->size);
+}
+
+const char *peek_only(const char *folder)
+{
+	static char path[4096];
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	if (!d)
+		err(1, "%s", folder);
+	path[0] = 0;
+	while ((e = readdir(d))) {
+		if (!strstr(e->d_name, ".pmtrace"))
+			continue;
+		if (path[0])
+			errx(1, "%s: more than one trace", folder);
+		snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+	}
+	closedir(d);
+	return path;
+}
+
+static const struct pm_chunk *next_chunk(const struct peek *t, const struct pm_chunk *chunk)
+{
+	size_t at = chunk ? (size_t)((const unsigned char *)chunk - t->bytes) + chunk->chunk_bytes
+			  : t->header->header_bytes;
+
+	if (at + sizeof *chunk > t->size)
+		return NULL;
+	chunk = (const void *)(t->bytes + at);
+	return chunk->magic == PM_CHUNK_MAGIC ? chunk : NULL;
+}
+
+void peek_records(const struct peek *t, void (*f)(const struct pm_record *, uint32_t, void *), void *data)
+{
+	for (const struct pm_chunk *c = next_chunk(t, NULL); c; c = next_chunk(t, c)) {
+		const struct pm_record *r = (const void *)(c + 1);
+		const void *end = (const unsigned char *)c + c->chunk_bytes;
+
+		if (c->kind != PM_CHUNK_RECORDS)
+			continue;
+		for (; (const void *)(r + 1) <= end && r->kind; r++)
+			f(r, c->thread, data);
+	}
+}
+
+void peek_entries(
+	const struct peek *t, enum pm_entry_type type, void (*f)(const void *, size_t, void *), void *data)
+{
+	for (const struct pm_chunk *c = next_chunk(t, NULL); c; c = next_chunk(t, c)) {
+		const unsigned char *p = (const void *)(c + 1), *end = p + c->used_bytes;
+
+		if (c->kind != PM_CHUNK_DICTIONARY)
+			continue;
+		while (p < end) {
+			const struct pm_entry *e = (const void *)p;
+
+			if (e->type == type)
+				f(e + 1, e->entry_bytes - sizeof *e, data);
+			p += e->entry_bytes;
+		}
+	}
+}
+
+struct search {
+	uint32_t number;
+	const void *found;
+};
+
+/* Every numbered entry begins with its number. */
+static void match(const void *body, size_t body_bytes, void *data)
+{
+	struct search *s = data;
+
+	(void)body_bytes;
+	if (*(const uint32_t *)body == s->number)
+		s->found = body;
+}
+
+const struct pm_entry_operation *peek_operation(const struct peek *t, uint32_t number)
+{
+	struct search s = {.number = number};
+
+	peek_entries(t, PM_ENTRY_OPERATION, match, &s);
+	return s.found;
+}
+
+const char *peek_function(const struct peek *t, uint32_t number)
+{
+	struct search s = {.number = number};
+
+	peek_entries(t, PM_ENTRY_FUNCTION, match, &s);
+	return s.found ? ((const struct pm_entry_function *)s.found)->text : "";
+}
+
+const char *peek_string(const struct peek *t, uint32_t number)
+{
+	struct search s = {.number = number};
+
+	peek_entries(t, PM_ENTRY_STRING, match, &s);
+	return s.found ? ((const struct pm_entry_string *)s.found)->text : "";
+}
+
+const struct pm_footer *peek_footer(const struct peek *t)
+{
+	for (const struct pm_chunk *c = next_chunk(t, NULL); c; c = next_chunk(t, c))
+		if (c->kind == PM_CHUNK_FOOTER && c->used_bytes >= sizeof(struct pm_footer))
+			return (const void *)(c + 1);
+	return NULL;
+}
+
+struct count {
+	const struct peek *trace;
+	const char *name;
+	unsigned calls;
+	int64_t sum;
+};
+
+static void count_call(const struct pm_record *r, uint32_t thread, void *data)
+{
+	struct count *c = data;
+	const struct pm_entry_operation *op;
+	const char *text;
+	size_t n = strlen(c->name);
+
+	(void)thread;
+	if (r->kind != PM_RECORD_CALL)
+		return;
+	op = peek_operation(c->trace, r->op);
+	if (!op)
+		errx(1, "a record names operation %u, which the dictionary does not have", r->op);
+	text = peek_function(c->trace, op->function);
+	/* library, kind, name */
+	text = strchr(strchr(text, ' ') + 1, ' ') + 1;
+	if (strncmp(text, c->name, n) == 0 && (text[n] == 0 || text[n] == ' ')) {
+		c->calls++;
+		c->sum += r->result;
+	}
+}
+
+unsigned peek_calls(const struct peek *t, const char *name, int64_t *result_sum)
+{
+	struct count c = {.trace = t, .name = name};
+
+	peek_records(t, count_call, &c);
+	if (result_sum)
+		*result_sum = c.sum;
+	return c.calls;
+}

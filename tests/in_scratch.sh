@@ -1,0 +1,14 @@
+#!/bin/sh
+# Runs a test in an empty folder of its own, $SCRATCH, and removes the folder whatever happens.
+set -eu
+SCRATCH=$(mktemp -d)
+export SCRATCH
+trap 'rm -rf "$SCRATCH"' EXIT
+trap 'exit 1' INT TERM
+cd "$SCRATCH"
+status=0
+case $1 in
+*.sh) sh "$@" || status=$? ;;
+*) "$@" || status=$? ;;
+esac
+exit $status

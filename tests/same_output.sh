@@ -1,0 +1,6 @@
+#!/bin/sh
+# Two programs print the same.
+set -eu
+"$1" >first
+"$2" >second
+diff first second
