@@ -93,19 +93,14 @@ void pmh_finish_at_exit(void);
 /* Trouble of our own: aborts in strict mode, else does nothing. */
 void pmh_trouble(void);
 
-/* A lock for the rare paths. It spins: what it guards is short, a few system calls at most, and never the
+/* A lock for the rare paths. It spins, then yields: what it guards is short, a few system calls at most, and never the
  * host's code. */
 typedef atomic_flag pmh_lock;
-static inline void pmh_relax(void)
-{
-#ifdef __x86_64__
-	__builtin_ia32_pause();
-#endif
-}
+void pmh_wait_for(pmh_lock *lock);
 static inline void pmh_acquire(pmh_lock *lock)
 {
-	while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
-		pmh_relax();
+	if (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
+		pmh_wait_for(lock);
 }
 static inline void pmh_release(pmh_lock *lock)
 {

@@ -40,6 +40,14 @@ void pmh_trouble(void)
 		abort();
 }
 
+/* The holder may be waiting for this processor. */
+void pmh_wait_for(pmh_lock *lock)
+{
+	for (unsigned tries = 1; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++)
+		if (tries % 64 == 0)
+			syscall(SYS_sched_yield);
+}
+
 /* ---- threads ---- */
 
 static void thread_end(void *self)

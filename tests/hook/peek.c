@@ -147,6 +147,8 @@ struct count {
 	const char *name;
 	unsigned calls;
 	int64_t sum;
+	uint32_t last_op;
+	bool last_counts;
 };
 
 static void count_call(const struct pm_record *r, uint32_t thread, void *data)
@@ -159,13 +161,21 @@ static void count_call(const struct pm_record *r, uint32_t thread, void *data)
 	(void)thread;
 	if (r->kind != PM_RECORD_CALL)
 		return;
+	/* one operation is met many times in a row, and each look-up goes over the whole file */
+	if (r->op == c->last_op) {
+		c->calls += c->last_counts;
+		c->sum += c->last_counts ? r->result : 0;
+		return;
+	}
 	op = peek_operation(c->trace, r->op);
 	if (!op)
 		errx(1, "a record names operation %u, which the dictionary does not have", r->op);
 	text = peek_function(c->trace, op->function);
 	/* library, kind, name */
 	text = strchr(strchr(text, ' ') + 1, ' ') + 1;
-	if (strncmp(text, c->name, n) == 0 && (text[n] == 0 || text[n] == ' ')) {
+	c->last_op = r->op;
+	c->last_counts = strncmp(text, c->name, n) == 0 && (text[n] == 0 || text[n] == ' ');
+	if (c->last_counts) {
 		c->calls++;
 		c->sum += r->result;
 	}
