@@ -59,24 +59,67 @@ static bool is_vendors(const char *file)
 	return false;
 }
 
-/* The name of a frame: its function, or file+offset. Returns false for frames that are left out. */
-static bool name_frame(unw_cursor_t *cursor, unw_word_t address, char *name, size_t name_bytes)
+/*
+ * Names of frames by address. Finding one reads the symbol table of its file, some 100 us; the frames of a
+ * program's calls are few and the same again and again.
+ */
+#define NAMES 4096
+#define NAME_BYTES 96
+static struct {
+	unw_word_t address;
+	bool is_program; /* else the frame is left out */
+	char name[NAME_BYTES];
+} names[NAMES];
+static pmh_lock naming = ATOMIC_FLAG_INIT;
+
+static unsigned name_slot(unw_word_t address)
+{
+	return (unsigned)(pmh_mix(address, 0x9e3779b97f4a7c15u) % NAMES);
+}
+
+/* False for frames that are left out. */
+static bool find_name(unw_cursor_t *cursor, unw_word_t address, char *name)
 {
 	const char *base;
 	unw_word_t offset;
 	Dl_info info;
 
 	/* the address is behind the call, which may be the function's last instruction */
-	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname)
+	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname || is_vendors(info.dli_fname))
 		return false;
-	if (is_vendors(info.dli_fname))
-		return false;
-	if (unwinder.get_proc_name(cursor, name, name_bytes, &offset) == 0)
+	if (unwinder.get_proc_name(cursor, name, NAME_BYTES, &offset) == 0)
 		return true;
 	base = strrchr(info.dli_fname, '/');
-	snprintf(name, name_bytes, "%s+0x%llx", base ? base + 1 : info.dli_fname,
+	snprintf(name, NAME_BYTES, "%s+0x%llx", base ? base + 1 : info.dli_fname,
 		(unsigned long long)(address - (unw_word_t)(uintptr_t)info.dli_fbase));
 	return true;
+}
+
+/* The same, from the names that are known already where possible. */
+static bool name_frame(unw_cursor_t *cursor, unw_word_t address, char *name)
+{
+	unsigned slot = name_slot(address);
+	bool is_program, known;
+
+	pmh_acquire(&naming);
+	known = names[slot].address == address;
+	is_program = names[slot].is_program;
+	memcpy(name, names[slot].name, NAME_BYTES);
+	pmh_release(&naming);
+	if (known)
+		return is_program;
+	is_program = find_name(cursor, address, name);
+	pmh_acquire(&naming);
+	names[slot].address = address;
+	names[slot].is_program = is_program;
+	memcpy(names[slot].name, name, NAME_BYTES);
+	pmh_release(&naming);
+	return is_program;
+}
+
+void pmh_call_site_forget(void)
+{
+	pmh_release(&naming);
 }
 
 static void walk(unw_context_t *context, int wanted, char *text, size_t text_bytes)
@@ -84,14 +127,14 @@ static void walk(unw_context_t *context, int wanted, char *text, size_t text_byt
 	unw_cursor_t cursor;
 	unw_word_t address;
 	size_t used = 0;
-	char name[160];
+	char name[NAME_BYTES] = "";
 
 	if (unwinder.init_local(&cursor, context) != 0)
 		return;
 	for (int seen = 0; wanted > 0 && seen < 64 && unwinder.step(&cursor) > 0; seen++) {
 		if (unwinder.get_reg(&cursor, UNW_REG_IP, &address) != 0 || !address)
 			break;
-		if (!name_frame(&cursor, address, name, sizeof name))
+		if (!name_frame(&cursor, address, name))
 			continue;
 		used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? " < " : "", name);
 		if (used >= text_bytes || strcmp(name, "main") == 0)

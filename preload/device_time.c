@@ -172,12 +172,11 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
 	return ring;
 }
 
-/* An event pair failed: nothing of it may be found by the host, and trying on would only fail again. */
-static void give_up(void)
+/* An event failed: a stream that is none, a device that is lost. The host must find its own errors and none of ours. */
+static void no_event(void)
 {
 	cuda.get_last_error();
-	pmh_device_timed = false;
-	pmh_trouble();
+	atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
 }
 
 static bool make_events(struct slot *slot)
@@ -241,7 +240,7 @@ static struct pmh_interval interval_begin(struct pmh_thread *self, int device, c
 	ok = ok && make_reference(device, stream) && (slot->end || make_events(slot)) &&
 	     cuda.event_record(slot->begin, stream) == cudaSuccess;
 	if (!ok)
-		give_up();
+		no_event();
 	if (device != self->device)
 		cuda.set_device(self->device);
 	if (!ok)
@@ -277,7 +276,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 		if (cuda.event_record(slot->end, stream) == cudaSuccess)
 			state = SLOT_PENDING;
 		else
-			give_up();
+			no_event();
 		if (device != self->device)
 			cuda.set_device(self->device);
 	}

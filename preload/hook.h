@@ -93,8 +93,8 @@ void pmh_finish_at_exit(void);
 /* Trouble of our own: aborts in strict mode, else does nothing. */
 void pmh_trouble(void);
 
-/* A lock for the rare paths. It spins, then yields: what it guards is short, a few system calls at most, and never the
- * host's code. */
+/* A lock for the rare paths. It spins, then yields: what it guards is short, a few system calls at most, and
+ * never the host's code. */
 typedef atomic_flag pmh_lock;
 void pmh_wait_for(pmh_lock *lock);
 static inline void pmh_acquire(pmh_lock *lock)
@@ -263,6 +263,7 @@ uint64_t pmh_hash(uint64_t seed, const void *words, size_t byte_count);
 /* The stack of the hooked call as text, "symbol < caller < ...", innermost first; "" where it cannot be had.
  */
 void pmh_call_site(char *text, size_t text_bytes);
+void pmh_call_site_forget(void);
 
 /* ---- device_time.c: pairs of events around a call ---- */
 

@@ -106,6 +106,7 @@ static void forked_in_child(void)
 	pmh_describe_forget();
 	pmh_device_forget();
 	pmh_files_forget();
+	pmh_call_site_forget();
 	threads = NULL;
 	thread_count = 0;
 	ended_calls = ended_records = 0;
