@@ -16,18 +16,34 @@
  */
 #define PM_ABI_cudaError(X) \
 	X(cudaSuccess, 0) X(cudaErrorInvalidValue, 1) X(cudaErrorMemoryAllocation, 2) \
-	X(cudaErrorInitializationError, 3) X(cudaErrorInvalidSymbol, 13) \
+	X(cudaErrorInitializationError, 3) X(cudaErrorCudartUnloading, 4) X(cudaErrorProfilerDisabled, 5) \
+	X(cudaErrorInvalidConfiguration, 9) X(cudaErrorInvalidPitchValue, 12) \
+	X(cudaErrorInvalidSymbol, 13) X(cudaErrorInvalidHostPointer, 16) \
+	X(cudaErrorInvalidDevicePointer, 17) X(cudaErrorInvalidChannelDescriptor, 20) \
 	X(cudaErrorInvalidMemcpyDirection, 21) X(cudaErrorInsufficientDriver, 35) \
+	X(cudaErrorDevicesUnavailable, 46) X(cudaErrorMissingConfiguration, 52) \
 	X(cudaErrorInvalidDeviceFunction, 98) X(cudaErrorNoDevice, 100) X(cudaErrorInvalidDevice, 101) \
-	X(cudaErrorSharedObjectSymbolNotFound, 302) X(cudaErrorInvalidResourceHandle, 400) \
-	X(cudaErrorSymbolNotFound, 500) X(cudaErrorNotReady, 600) X(cudaErrorIllegalAddress, 700) \
-	X(cudaErrorPeerAccessAlreadyEnabled, 704) X(cudaErrorHostMemoryAlreadyRegistered, 712) \
-	X(cudaErrorHostMemoryNotRegistered, 713) X(cudaErrorLaunchFailure, 719) \
-	X(cudaErrorNotSupported, 801) X(cudaErrorStreamCaptureUnsupported, 900) \
-	X(cudaErrorStreamCaptureInvalidated, 901) X(cudaErrorStreamCaptureMerge, 902) \
-	X(cudaErrorStreamCaptureUnmatched, 903) X(cudaErrorStreamCaptureUnjoined, 904) \
-	X(cudaErrorStreamCaptureIsolation, 905) X(cudaErrorStreamCaptureImplicit, 906) \
-	X(cudaErrorCapturedEvent, 907) X(cudaErrorStreamCaptureWrongThread, 908) X(cudaErrorUnknown, 999)
+	X(cudaErrorInvalidKernelImage, 200) X(cudaErrorDeviceUninitialized, 201) \
+	X(cudaErrorNoKernelImageForDevice, 209) X(cudaErrorECCUncorrectable, 214) \
+	X(cudaErrorPeerAccessUnsupported, 217) X(cudaErrorInvalidSource, 300) \
+	X(cudaErrorFileNotFound, 301) X(cudaErrorSharedObjectSymbolNotFound, 302) \
+	X(cudaErrorOperatingSystem, 304) X(cudaErrorInvalidResourceHandle, 400) \
+	X(cudaErrorIllegalState, 401) X(cudaErrorSymbolNotFound, 500) X(cudaErrorNotReady, 600) \
+	X(cudaErrorIllegalAddress, 700) X(cudaErrorLaunchOutOfResources, 701) \
+	X(cudaErrorLaunchTimeout, 702) X(cudaErrorPeerAccessAlreadyEnabled, 704) \
+	X(cudaErrorPeerAccessNotEnabled, 705) X(cudaErrorSetOnActiveProcess, 708) \
+	X(cudaErrorContextIsDestroyed, 709) X(cudaErrorAssert, 710) X(cudaErrorTooManyPeers, 711) \
+	X(cudaErrorHostMemoryAlreadyRegistered, 712) X(cudaErrorHostMemoryNotRegistered, 713) \
+	X(cudaErrorHardwareStackError, 714) X(cudaErrorIllegalInstruction, 715) \
+	X(cudaErrorMisalignedAddress, 716) X(cudaErrorLaunchFailure, 719) \
+	X(cudaErrorCooperativeLaunchTooLarge, 720) X(cudaErrorNotPermitted, 800) \
+	X(cudaErrorNotSupported, 801) X(cudaErrorSystemNotReady, 802) \
+	X(cudaErrorStreamCaptureUnsupported, 900) X(cudaErrorStreamCaptureInvalidated, 901) \
+	X(cudaErrorStreamCaptureMerge, 902) X(cudaErrorStreamCaptureUnmatched, 903) \
+	X(cudaErrorStreamCaptureUnjoined, 904) X(cudaErrorStreamCaptureIsolation, 905) \
+	X(cudaErrorStreamCaptureImplicit, 906) X(cudaErrorCapturedEvent, 907) \
+	X(cudaErrorStreamCaptureWrongThread, 908) X(cudaErrorTimeout, 909) \
+	X(cudaErrorGraphExecUpdateFailure, 910) X(cudaErrorUnknown, 999)
 
 #define PM_ABI_cudaMemcpyKind(X) \
 	X(cudaMemcpyHostToHost, 0) X(cudaMemcpyHostToDevice, 1) X(cudaMemcpyDeviceToHost, 2) \
@@ -56,14 +72,27 @@
 #define PM_ABI_cudaMemLocationType(X) \
 	X(cudaMemLocationTypeDevice, 1) X(cudaMemLocationTypeHost, 2)
 
+#define PM_ABI_cudaChannelFormatKind(X) \
+	X(cudaChannelFormatKindUnsigned, 1)
+
 #define PM_ABI_cudaDataType_t(X) \
 	X(CUDA_R_16F, 2) X(CUDA_R_16BF, 14) X(CUDA_R_32F, 0) X(CUDA_R_64F, 1) X(CUDA_R_8I, 3) \
 	X(CUDA_R_8U, 8) X(CUDA_R_32I, 10) X(CUDA_R_32U, 12) X(CUDA_R_64I, 24) X(CUDA_R_64U, 26)
 
 #define PM_ABI_cudnnStatus_t(X) \
-	X(CUDNN_STATUS_SUCCESS, 0) X(CUDNN_STATUS_NOT_INITIALIZED, 1001) X(CUDNN_STATUS_BAD_PARAM, 2000) \
-	X(CUDNN_STATUS_NOT_SUPPORTED, 3000) X(CUDNN_STATUS_INTERNAL_ERROR, 4000) \
-	X(CUDNN_STATUS_EXECUTION_FAILED, 5000) X(CUDNN_STATUS_ALLOC_FAILED, 4003)
+	X(CUDNN_STATUS_SUCCESS, 0) X(CUDNN_STATUS_NOT_INITIALIZED, 1001) \
+	X(CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, 1002) \
+	X(CUDNN_STATUS_SERIALIZATION_VERSION_MISMATCH, 1003) X(CUDNN_STATUS_DEPRECATED, 1004) \
+	X(CUDNN_STATUS_LICENSE_ERROR, 1005) X(CUDNN_STATUS_RUNTIME_IN_PROGRESS, 1006) \
+	X(CUDNN_STATUS_RUNTIME_FP_OVERFLOW, 1007) X(CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED, 1008) \
+	X(CUDNN_STATUS_BAD_PARAM, 2000) X(CUDNN_STATUS_NOT_SUPPORTED, 3000) \
+	X(CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH, 3007) \
+	X(CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING, 3008) \
+	X(CUDNN_STATUS_INTERNAL_ERROR, 4000) X(CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, 4003) \
+	X(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED, 4004) \
+	X(CUDNN_STATUS_INTERNAL_ERROR_TEXTURE_CREATION_FAILED, 4006) \
+	X(CUDNN_STATUS_EXECUTION_FAILED, 5000) X(CUDNN_STATUS_ALLOC_FAILED, 4003) \
+	X(CUDNN_STATUS_INVALID_VALUE, 2001)
 
 #define PM_ABI_cudnnDataType_t(X) \
 	X(CUDNN_DATA_FLOAT, 0) X(CUDNN_DATA_DOUBLE, 1) X(CUDNN_DATA_HALF, 2) X(CUDNN_DATA_INT8, 3) \
@@ -212,17 +241,17 @@
 /* Every list above. */
 #define PM_ABI_ENUMS(E) \
 	E(cudaError) E(cudaMemcpyKind) E(cudaStreamCaptureStatus) E(cudaStreamCaptureMode) \
-	E(cudaFuncAttribute) E(cudaDeviceAttr) E(cudaMemoryType) E(cudaMemLocationType) E(cudaDataType_t) \
-	E(cudnnStatus_t) E(cudnnDataType_t) E(cudnnTensorFormat_t) E(cudnnNanPropagation_t) \
-	E(cudnnMathType_t) E(cudnnReorderType_t) E(cudnnConvolutionMode_t) E(cudnnConvolutionFwdAlgo_t) \
-	E(cudnnConvolutionBwdDataAlgo_t) E(cudnnConvolutionBwdFilterAlgo_t) E(cudnnDeterminism_t) \
-	E(cudnnPoolingMode_t) E(cudnnActivationMode_t) E(cudnnSoftmaxAlgorithm_t) E(cudnnSoftmaxMode_t) \
-	E(cudnnBatchNormMode_t) E(cudnnBatchNormOps_t) E(cudnnNormMode_t) E(cudnnNormOps_t) \
-	E(cudnnNormAlgo_t) E(cudnnLRNMode_t) E(cudnnOpTensorOp_t) E(cudnnReduceTensorOp_t) \
-	E(cudnnReduceTensorIndices_t) E(cudnnIndicesType_t) E(cublasStatus_t) E(cublasOperation_t) \
-	E(cublasPointerMode_t) E(cublasMath_t) E(cublasAtomicsMode_t) E(cublasSideMode_t) \
-	E(cublasComputeType_t) E(cublasGemmAlgo_t) E(ncclResult_t) E(ncclDataType_t) E(ncclRedOp_t) \
-	E(ncclScalarResidence_t)
+	E(cudaFuncAttribute) E(cudaDeviceAttr) E(cudaMemoryType) E(cudaMemLocationType) \
+	E(cudaChannelFormatKind) E(cudaDataType_t) E(cudnnStatus_t) E(cudnnDataType_t) \
+	E(cudnnTensorFormat_t) E(cudnnNanPropagation_t) E(cudnnMathType_t) E(cudnnReorderType_t) \
+	E(cudnnConvolutionMode_t) E(cudnnConvolutionFwdAlgo_t) E(cudnnConvolutionBwdDataAlgo_t) \
+	E(cudnnConvolutionBwdFilterAlgo_t) E(cudnnDeterminism_t) E(cudnnPoolingMode_t) \
+	E(cudnnActivationMode_t) E(cudnnSoftmaxAlgorithm_t) E(cudnnSoftmaxMode_t) E(cudnnBatchNormMode_t) \
+	E(cudnnBatchNormOps_t) E(cudnnNormMode_t) E(cudnnNormOps_t) E(cudnnNormAlgo_t) E(cudnnLRNMode_t) \
+	E(cudnnOpTensorOp_t) E(cudnnReduceTensorOp_t) E(cudnnReduceTensorIndices_t) E(cudnnIndicesType_t) \
+	E(cublasStatus_t) E(cublasOperation_t) E(cublasPointerMode_t) E(cublasMath_t) \
+	E(cublasAtomicsMode_t) E(cublasSideMode_t) E(cublasComputeType_t) E(cublasGemmAlgo_t) \
+	E(ncclResult_t) E(ncclDataType_t) E(ncclRedOp_t) E(ncclScalarResidence_t)
 
 #ifdef PM_HAVE_CUDA
 #include <cuda_runtime_api.h>
@@ -246,6 +275,7 @@ typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphNode_st *cudaGraphNode_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef struct cudaArray *cudaArray_t;
+typedef struct CUkern_st *cudaKernel_t;
 typedef struct cudnnContext *cudnnHandle_t;
 typedef struct cudnnTensorStruct *cudnnTensorDescriptor_t;
 typedef struct cudnnFilterStruct *cudnnFilterDescriptor_t;
@@ -265,6 +295,10 @@ typedef void (*cudaHostFn_t)(void *data);
 typedef struct dim3 {
 	unsigned int x, y, z;
 } dim3;
+
+typedef struct uint3 {
+	unsigned int x, y, z;
+} uint3;
 
 struct cudaPos {
 	size_t x, y, z;
@@ -342,7 +376,14 @@ struct cudaDeviceProp {
 };
 
 struct cudaFuncAttributes {
-	long unnamed[18];
+	size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+	int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion;
+	long unnamed[13];
+};
+
+struct cudaChannelFormatDesc {
+	int x, y, z, w;
+	enum cudaChannelFormatKind f;
 };
 
 struct cudaMemcpyAttributes;

@@ -1,0 +1,2 @@
+/* In C, the runtime's API and no more. */
+#include "cuda_runtime_api.h"

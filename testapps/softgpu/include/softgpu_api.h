@@ -1,0 +1,24 @@
+/*
+ * The prototypes of everything that softgpu has, made from the hook table: one list for the wrappers, the stand-ins and the
+ * programs that call them. For use where the vendor's toolkit is not installed; included by the headers with the vendor's
+ * names beside this one.
+ */
+#ifndef SOFTGPU_API_H
+#define SOFTGPU_API_H
+
+#include "pm_abi.h"
+#include "pm_hooks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_PLAIN(library, result, name, pairs) result name PM_PARAMETERS pairs;
+#include "pm_hooks.def"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
