@@ -172,7 +172,8 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
 	return ring;
 }
 
-/* An event failed: a stream that is none, a device that is lost. The host must find its own errors and none of ours. */
+/* An event failed: a stream that is none, a device that is lost. The host must find its own errors and none
+ * of ours. */
 static void no_event(void)
 {
 	cuda.get_last_error();

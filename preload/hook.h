@@ -64,8 +64,8 @@ struct pmh_thread {
 	struct pm_record *next, *end; /* room in the chunk */
 	struct pm_chunk *chunk;
 	uint64_t chunk_count;
-	uint64_t record_count, lost_count;
-	_Atomic uint64_t call_count;
+	uint64_t lost_count;
+	_Atomic uint64_t record_count, call_count; /* written by the thread alone */
 	unsigned timed_count;
 	struct pmh_ring *rings[PMH_DEVICES];
 	int group_depth;
@@ -396,7 +396,8 @@ static inline void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t 
 	__atomic_store_n(&slot->op, op, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->correlation, correlation, __ATOMIC_RELAXED);
 	__atomic_store_n((uint64_t *)(void *)&slot->result, last, __ATOMIC_RELEASE);
-	self->record_count++;
+	atomic_store_explicit(&self->record_count,
+		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 #endif

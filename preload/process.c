@@ -62,7 +62,7 @@ static void thread_end(void *self)
 		if (*link == t) {
 			*link = t->following;
 			ended_calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
-			ended_records += t->record_count;
+			ended_records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
 			break;
 		}
 	pmh_release(&listing);
@@ -70,13 +70,15 @@ static void thread_end(void *self)
 	/* should a later destructor of the host make a call, the thread is begun once more */
 	t->number = 0;
 	atomic_store_explicit(&t->call_count, 0, memory_order_relaxed);
-	t->record_count = t->chunk_count = 0;
+	atomic_store_explicit(&t->record_count, 0, memory_order_relaxed);
+	t->chunk_count = 0;
 	t->depth--;
 }
 
 void pmh_thread_begin(void)
 {
 	struct pmh_thread *self = &pmh_self;
+	const int saved_errno = errno;
 
 	pmh_acquire(&listing);
 	self->number = ++thread_count;
@@ -84,6 +86,7 @@ void pmh_thread_begin(void)
 	threads = self;
 	pmh_release(&listing);
 	pthread_setspecific(thread_key, self);
+	errno = saved_errno;
 }
 
 void pmh_each_thread(void (*f)(struct pmh_thread *))
@@ -100,8 +103,8 @@ static void forked_in_child(void)
 {
 	struct pmh_thread *self = &pmh_self;
 
-	pmh_trace_leave(self);
 	pmh_trace_forget();
+	pmh_trace_leave(self);
 	pmh_intern_forget();
 	pmh_describe_forget();
 	pmh_device_forget();
@@ -114,7 +117,8 @@ static void forked_in_child(void)
 	pmh_release(&deciding);
 	self->number = 0;
 	self->following = NULL;
-	self->chunk_count = self->record_count = self->lost_count = 0;
+	self->chunk_count = self->lost_count = 0;
+	atomic_store(&self->record_count, 0);
 	atomic_store(&self->call_count, 0);
 	self->group_depth = 0;
 	self->grouped_count = 0;
@@ -191,8 +195,13 @@ void pmh_activate(void)
  */
 void pmh_finish_at_exit(void)
 {
-	if (!atomic_exchange(&exit_registered, true))
-		atexit(finish);
+	const int saved_errno = errno;
+
+	if (atomic_load_explicit(&exit_registered, memory_order_relaxed) ||
+		atomic_exchange(&exit_registered, true))
+		return;
+	atexit(finish);
+	errno = saved_errno;
 }
 
 static uint64_t live_calls, live_records;
@@ -200,7 +209,7 @@ static uint64_t live_calls, live_records;
 static void add_counts(struct pmh_thread *t)
 {
 	live_calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
-	live_records += __atomic_load_n(&t->record_count, __ATOMIC_RELAXED);
+	live_records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
 }
 
 static void report_counts(const struct pm_footer *f)

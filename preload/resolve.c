@@ -7,6 +7,7 @@
 #include "hook.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -65,12 +66,14 @@ _Atomic(void *) pmh_functions[PM_CALL_COUNT];
 
 void *pmh_find_real(enum pm_call call)
 {
+	const int saved_errno = errno;
 	void *f;
 
 	pmh_self.depth++;
 	f = look_up(pmh_rows[call].library, pmh_rows[call].name);
 	pmh_self.depth--;
 	atomic_store_explicit(&pmh_functions[call], f, memory_order_relaxed);
+	errno = saved_errno;
 	return f;
 }
 

@@ -197,6 +197,7 @@ int pmh_trace_open(void)
 {
 	int rank = number_in_environment(rank_names), fd;
 	char program[sizeof header->program];
+	uint64_t magic;
 	struct stat s;
 
 	program_name(program, sizeof program);
@@ -237,8 +238,9 @@ int pmh_trace_open(void)
 	header->real_ns = real_ns();
 	gethostname(header->host, sizeof header->host - 1);
 	memcpy(header->program, program, sizeof program);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memcpy(header->magic, PM_MAGIC, sizeof header->magic);
+	/* the magic last: until then the file is no trace */
+	memcpy(&magic, PM_MAGIC, sizeof magic);
+	__atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
 	note_command();
 	return 0;
 }
@@ -273,27 +275,30 @@ void pmh_trace_entry(
 		&dictionary->used_bytes, dictionary->used_bytes + (uint32_t)entry_bytes, __ATOMIC_RELEASE);
 }
 
+/* Under the lock: the next chunk of another thread may get the same address. */
+static void unmap_chunk(struct pmh_thread *self)
+{
+	if (self->chunk)
+		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
+	self->chunk = NULL;
+	self->next = self->end = NULL;
+}
+
 bool pmh_trace_room(struct pmh_thread *self)
 {
 	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
 	const int saved_errno = errno;
-	struct pm_chunk *chunk;
+	struct pm_chunk *chunk = NULL;
 
 	if (byte_count > LAST_CHUNK_BYTES)
 		byte_count = LAST_CHUNK_BYTES;
+	pmh_acquire(&lock);
+	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
-	if (self->lost_count && !self->chunk && self->lost_count % 1024 != 0) {
-		chunk = NULL;
-	} else {
-		pmh_acquire(&lock);
-		chunk = header ? chunk_open(PM_CHUNK_RECORDS, byte_count, self) : NULL;
-		pmh_release(&lock);
-	}
-	if (self->chunk)
-		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
-	self->chunk = chunk;
+	if (header && self->lost_count % 1024 == 0)
+		self->chunk = chunk = chunk_open(PM_CHUNK_RECORDS, byte_count, self);
+	pmh_release(&lock);
 	if (!chunk) {
-		self->next = self->end = NULL;
 		self->lost_count++;
 		if (header)
 			__atomic_fetch_add(&header->lost_records, 1, __ATOMIC_RELAXED);
@@ -309,10 +314,9 @@ bool pmh_trace_room(struct pmh_thread *self)
 
 void pmh_trace_leave(struct pmh_thread *self)
 {
-	if (self->chunk)
-		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
-	self->chunk = NULL;
-	self->next = self->end = NULL;
+	pmh_acquire(&lock);
+	unmap_chunk(self);
+	pmh_release(&lock);
 }
 
 void pmh_trace_rank(int rank, int world)

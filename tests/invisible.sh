@@ -44,7 +44,7 @@ done
 	same env SOFTGPU_FAIL=cudnnConvolutionForward:9 "$bin/train_cnn" $common
 	same env SOFTGPU_FAIL=cudaMemcpyAsync:11 "$bin/train_cnn" $common
 }
-for what in threads fork _exit kill error errno; do
+for what in threads fork _exit kill error errno capture; do
 	same "$bin/invisible_host" $what
 done
 

@@ -1,9 +1,9 @@
 /*
- * A host for the hook, in the ways that programs are awkward: with 8 threads on streams of their own, with children after fork,
- * ended by _exit or a signal, with errors pending. Prints checksums of what it computed; tests compare its output
- * with and without the hook.
+ * A host for the hook, in the ways that programs are awkward: with 8 threads on streams of their own, with
+ * children after fork, ended by _exit or a signal, with errors pending. Prints checksums of what it computed;
+ * tests compare its output with and without the hook.
  *
- *     invisible_host threads|fork|_exit|kill|error|errno
+ *     invisible_host threads|fork|_exit|kill|error|errno|capture
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -52,8 +52,8 @@ static double compute(int seed, int steps)
 	for (int i = 0; i < steps; i++) {
 		float *swap = device_x;
 
-		CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, SIDE, SIDE, SIDE, &one, device_a, SIDE, device_x, SIDE,
-			&zero, device_y, SIDE));
+		CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, SIDE, SIDE, SIDE, &one, device_a, SIDE,
+			device_x, SIDE, &zero, device_y, SIDE));
 		device_x = device_y;
 		device_y = swap;
 	}
@@ -154,6 +154,44 @@ static void with_errno(void)
 	puts("errno unchanged");
 }
 
+/* A graph has the nodes that were put into it and no more, in every mode of capture, while other work goes on
+ * beside it. */
+static void with_capture(enum cudaStreamCaptureMode mode)
+{
+	float x[SIDE], *device, *other;
+	cudaStream_t captured, beside;
+	cudaGraphExec_t launchable;
+	cudaGraph_t graph;
+	size_t nodes = 0;
+
+	CHECK(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
+	CHECK(cudaMalloc((void **)&device, sizeof x));
+	CHECK(cudaMalloc((void **)&other, sizeof x));
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < SIDE; i++)
+			x[i] = (float)(i + round);
+		CHECK(cudaStreamBeginCapture(captured, mode));
+		CHECK(cudaMemcpyAsync(device, x, sizeof x, cudaMemcpyHostToDevice, captured));
+		CHECK(cudaMemsetAsync(other, round, sizeof x, beside));
+		CHECK(cudaMemsetAsync(device, 0, sizeof x / 2, captured));
+		CHECK(cudaMemcpyAsync(x, device, sizeof x, cudaMemcpyDeviceToHost, captured));
+		CHECK(cudaStreamEndCapture(captured, &graph));
+		CHECK(cudaGraphGetNodes(graph, NULL, &nodes));
+		CHECK(cudaGraphInstantiate(&launchable, graph, 0));
+		for (int i = 0; i < 3; i++)
+			CHECK(cudaGraphLaunch(launchable, captured));
+		CHECK(cudaStreamSynchronize(captured));
+		CHECK(cudaStreamSynchronize(beside));
+		printf("mode %d round %d: %zu nodes, %g %g\n", mode, round, nodes, (double)x[0],
+			(double)x[SIDE - 1]);
+		CHECK(cudaGraphExecDestroy(launchable));
+		CHECK(cudaGraphDestroy(graph));
+	}
+	CHECK(cudaStreamDestroy(captured));
+	CHECK(cudaStreamDestroy(beside));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -174,6 +212,10 @@ int main(int argc, char **argv)
 		with_errors();
 	} else if (strcmp(what, "errno") == 0) {
 		with_errno();
+	} else if (strcmp(what, "capture") == 0) {
+		with_capture(cudaStreamCaptureModeGlobal);
+		with_capture(cudaStreamCaptureModeThreadLocal);
+		with_capture(cudaStreamCaptureModeRelaxed);
 	} else {
 		return 2;
 	}

@@ -15,7 +15,8 @@ static void add(struct builder_bytes *bytes, const void *data, size_t size)
 		if (!bytes->data)
 			err(1, "realloc");
 	}
-	memcpy(bytes->data + bytes->size, data, size);
+	if (size)
+		memcpy(bytes->data + bytes->size, data, size);
 	bytes->size += size;
 }
 

@@ -10,8 +10,8 @@
 #include "pm_abi.h"
 #include "pm_hooks.h"
 
-unsigned char null_bytes[NULL_BYTES];
-size_t null_used;
+_Thread_local unsigned char null_bytes[NULL_BYTES];
+_Thread_local size_t null_used;
 int null_answer;
 
 static void note(const void *argument, size_t size)

@@ -1,4 +1,4 @@
-/* What the null library says of its last call. */
+/* What the null library says of the thread's last call. */
 #ifndef NULL_LIBRARY_H
 #define NULL_LIBRARY_H
 
@@ -6,9 +6,10 @@
 
 #define NULL_BYTES 4096
 
-extern __attribute__((
-	visibility("default"))) unsigned char null_bytes[NULL_BYTES]; /* arguments, one behind another */
-extern __attribute__((visibility("default"))) size_t null_used;
-extern __attribute__((visibility("default"))) int null_answer; /* to return */
+#pragma GCC visibility push(default)
+extern _Thread_local unsigned char null_bytes[NULL_BYTES]; /* arguments, one behind another */
+extern _Thread_local size_t null_used;
+extern int null_answer; /* to return */
+#pragma GCC visibility pop
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * File input as the trace tells it: reads through every function of libc that is watched give the bytes that were read, under the
- * path of the file; what is no data file, what is read before the first device call, and descriptors that
- * were closed and opened again as something else do not disturb it.
+ * File input as the trace tells it: reads through every function of libc that is watched give the bytes that
+ * were read, under the path of the file; what is no data file, what is read before the first device call, and
+ * descriptors that were closed and opened again as something else do not disturb it.
  *
  * Run with libpmhook.so preloaded and PMHOOK_OUT set to an empty folder.
  */
@@ -148,7 +148,7 @@ int main(void)
 	check(t.mappings == 2, "the mappings");
 	check(t.opens == 3 && t.closes >= 2, "opens and closes");
 	check(t.foreign == 0, "only the data file is named");
-	printf("%u reads, %lld bytes, %u mappings, %u opens, %u closes\n", t.reads, (long long)t.bytes, t.mappings, t.opens,
-		t.closes);
+	printf("%u reads, %lld bytes, %u mappings, %u opens, %u closes\n", t.reads, (long long)t.bytes,
+		t.mappings, t.opens, t.closes);
 	return bad != 0;
 }

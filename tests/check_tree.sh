@@ -1,0 +1,50 @@
+#!/bin/sh
+# What must agree in the tree does: who includes whom, headers that stand alone, the hook's exports against the table, what
+# the hook needs at run time.
+set -eu
+cd "$SOURCE"
+bad=0
+complain() {
+	echo "not ok: $*"
+	bad=1
+}
+
+# A header of another folder is included only if its name begins with pm_; the analyzer takes pm_format.h alone.
+for folder in preload analyzer fitter testapps/softgpu testapps/trainers; do
+	[ -d $folder ] || continue
+	grep -ho '^#include "[^"]*"' $folder/*.[ch] 2>/dev/null | sed 's/.*"\(.*\)"/\1/' | sort -u | while read -r header; do
+		[ -e $folder/"$header" ] && continue
+		case $folder/$header in
+		analyzer/pm_format.h | testapps/softgpu/pm_*.h) ;;
+		testapps/softgpu/softgpu_api.h) ;;
+		*) echo "$folder includes $header" ;;
+		esac
+	done
+done >"$SCRATCH/includes"
+[ ! -s "$SCRATCH/includes" ] || complain "$(cat "$SCRATCH/includes")"
+
+# The trainers know nothing of the profiler.
+if grep -il 'pmhook\|pm_format\|pm_hooks\|PMHOOK' testapps/trainers/*; then
+	complain "a trainer names the profiler"
+fi
+
+# Every header compiles alone.
+for header in preload/*.h analyzer/*.h; do
+	"$CC" -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c -Ipreload -Ianalyzer "$header" 2>"$SCRATCH/errors" ||
+		complain "$header does not compile alone: $(head -n 3 "$SCRATCH/errors")"
+done
+
+# The library exports the table's functions and nothing else.
+nm -D --defined-only "$HOOK" | awk '$2 != "A" { print $3 }' | grep -v '^__\(a\|t\|ub\)san\|^__odr_asan\|^_\(init\|fini\)$' | sort >"$SCRATCH/exports"
+"$BUILD/bin/pmrun" --hooks | awk '{ print $3 }' | sort >"$SCRATCH/table"
+diff "$SCRATCH/table" "$SCRATCH/exports" || complain "the exports are not the table"
+
+# libc alone at run time.
+if [ -z "$PM_SANITIZE" ]; then
+	needed=$(readelf -d "$HOOK" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
+	case $needed in
+	"libc.so.6 " | "libc.so.6 ld-linux-x86-64.so.2 ") ;;
+	*) complain "the library needs $needed" ;;
+	esac
+fi
+exit $bad
