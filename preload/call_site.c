@@ -18,32 +18,32 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-static struct {
-	_Atomic int state; /* 0 not tried, 1 there, -1 not there */
+static struct unwinder {
 	__typeof__(&unw_init_local) init_local;
 	__typeof__(&unw_step) step;
 	__typeof__(&unw_get_reg) get_reg;
 	__typeof__(&unw_get_proc_name) get_proc_name;
-} unwinder;
+} unwinder; /* all NULL where libunwind is not there */
+static bool unwinder_sought;
+static pmh_lock naming = ATOMIC_FLAG_INIT; /* for all of this file */
 
-static bool load_unwinder(void)
+void pmh_call_site_init(void)
 {
-	int state = atomic_load_explicit(&unwinder.state, memory_order_acquire);
-	void *library;
+	struct unwinder found = {0};
+	void *library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
 
-	if (state)
-		return state > 0;
-	library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
 	if (library) {
 		/* libunwind.h renames its functions by macro; the names behind are the library's */
-		*(void **)&unwinder.init_local = dlsym(library, TEXT(unw_init_local));
-		*(void **)&unwinder.step = dlsym(library, TEXT(unw_step));
-		*(void **)&unwinder.get_reg = dlsym(library, TEXT(unw_get_reg));
-		*(void **)&unwinder.get_proc_name = dlsym(library, TEXT(unw_get_proc_name));
+		*(void **)&found.init_local = dlsym(library, TEXT(unw_init_local));
+		*(void **)&found.step = dlsym(library, TEXT(unw_step));
+		*(void **)&found.get_reg = dlsym(library, TEXT(unw_get_reg));
+		*(void **)&found.get_proc_name = dlsym(library, TEXT(unw_get_proc_name));
 	}
-	state = unwinder.init_local && unwinder.step && unwinder.get_reg && unwinder.get_proc_name ? 1 : -1;
-	atomic_store_explicit(&unwinder.state, state, memory_order_release);
-	return state > 0;
+	pmh_acquire(&naming);
+	if (!unwinder_sought && found.init_local && found.step && found.get_reg && found.get_proc_name)
+		unwinder = found;
+	unwinder_sought = true;
+	pmh_release(&naming);
 }
 
 static bool is_vendors(const char *file)
@@ -70,8 +70,6 @@ static struct {
 	bool is_program; /* else the frame is left out */
 	char name[NAME_BYTES];
 } names[NAMES];
-static pmh_lock naming = ATOMIC_FLAG_INIT;
-
 static unsigned name_slot(unw_word_t address)
 {
 	return (unsigned)(pmh_mix(address, 0x9e3779b97f4a7c15u) % NAMES);
@@ -149,6 +147,6 @@ void pmh_call_site(char *text, size_t text_bytes)
 	unw_context_t context; /* libunwind's is the C library's, so nothing of libunwind need be linked */
 
 	text[0] = 0;
-	if (wanted > 0 && load_unwinder() && getcontext(&context) == 0)
+	if (wanted > 0 && unwinder.step && getcontext(&context) == 0)
 		walk(&context, wanted, text, text_bytes);
 }

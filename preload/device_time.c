@@ -55,7 +55,7 @@ static _Atomic uint64_t lost_times;
 static _Atomic int captures;
 bool pmh_device_timed;
 
-static struct {
+static struct cuda {
 	cudaError_t (*event_create)(cudaEvent_t *, unsigned);
 	cudaError_t (*event_record)(cudaEvent_t, cudaStream_t);
 	cudaError_t (*event_query)(cudaEvent_t);
@@ -69,27 +69,39 @@ static struct {
 	cudaError_t (*peek_last_error)(void);
 } cuda;
 
-static bool resolve_cuda(void)
+static bool cuda_sought, cuda_found;
+
+void pmh_device_prepare(void)
 {
-	*(void **)&cuda.event_create = pmh_real(PM_CALL_cudaEventCreateWithFlags);
-	*(void **)&cuda.event_record = pmh_real(PM_CALL_cudaEventRecord);
-	*(void **)&cuda.event_destroy = pmh_real(PM_CALL_cudaEventDestroy);
-	*(void **)&cuda.event_query = pmh_real(PM_CALL_cudaEventQuery);
-	*(void **)&cuda.event_elapsed = pmh_real(PM_CALL_cudaEventElapsedTime);
-	*(void **)&cuda.set_device = pmh_real(PM_CALL_cudaSetDevice);
-	*(void **)&cuda.get_device = pmh_real_cudart("cudaGetDevice");
-	*(void **)&cuda.is_capturing = pmh_real_cudart("cudaStreamIsCapturing");
-	*(void **)&cuda.exchange_mode = pmh_real_cudart("cudaThreadExchangeStreamCaptureMode");
-	*(void **)&cuda.get_last_error = pmh_real_cudart("cudaGetLastError");
-	*(void **)&cuda.peek_last_error = pmh_real_cudart("cudaPeekAtLastError");
-	return cuda.event_create && cuda.event_record && cuda.event_query && cuda.event_destroy &&
-	       cuda.event_elapsed && cuda.set_device && cuda.get_device && cuda.is_capturing &&
-	       cuda.exchange_mode && cuda.get_last_error && cuda.peek_last_error;
+	struct cuda f;
+	bool all;
+
+	*(void **)&f.event_create = pmh_real(PM_CALL_cudaEventCreateWithFlags);
+	*(void **)&f.event_record = pmh_real(PM_CALL_cudaEventRecord);
+	*(void **)&f.event_destroy = pmh_real(PM_CALL_cudaEventDestroy);
+	*(void **)&f.event_query = pmh_real(PM_CALL_cudaEventQuery);
+	*(void **)&f.event_elapsed = pmh_real(PM_CALL_cudaEventElapsedTime);
+	*(void **)&f.set_device = pmh_real(PM_CALL_cudaSetDevice);
+	*(void **)&f.get_device = pmh_real_cudart("cudaGetDevice");
+	*(void **)&f.is_capturing = pmh_real_cudart("cudaStreamIsCapturing");
+	*(void **)&f.exchange_mode = pmh_real_cudart("cudaThreadExchangeStreamCaptureMode");
+	*(void **)&f.get_last_error = pmh_real_cudart("cudaGetLastError");
+	*(void **)&f.peek_last_error = pmh_real_cudart("cudaPeekAtLastError");
+	all = f.event_create && f.event_record && f.event_destroy && f.event_query && f.event_elapsed &&
+	      f.set_device && f.get_device && f.is_capturing && f.exchange_mode && f.get_last_error &&
+	      f.peek_last_error;
+	pmh_acquire(&collecting);
+	if (!cuda_sought) {
+		cuda = f;
+		cuda_found = all;
+	}
+	cuda_sought = true;
+	pmh_release(&collecting);
 }
 
 void pmh_device_init(void)
 {
-	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0 && resolve_cuda();
+	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0 && cuda_found;
 	pmh_trace_device_source(pmh_device_timed ? PM_DEVICE_EVENTS : PM_DEVICE_NONE);
 }
 

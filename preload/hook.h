@@ -260,6 +260,9 @@ uint64_t pmh_hash(uint64_t seed, const void *words, size_t byte_count);
 
 /* ---- call_site.c ---- */
 
+/* Loads the unwinder. Takes the loader's lock, so no lock of ours may be held. */
+void pmh_call_site_init(void);
+
 /* The stack of the hooked call as text, "symbol < caller < ...", innermost first; "" where it cannot be had.
  */
 void pmh_call_site(char *text, size_t text_bytes);
@@ -269,6 +272,9 @@ void pmh_call_site_forget(void);
 
 /* Whether device times are taken at all. */
 extern bool pmh_device_timed;
+
+/* Finds the CUDA functions that are needed. Takes the loader's lock, so no lock of ours may be held. */
+void pmh_device_prepare(void);
 void pmh_device_init(void);
 void pmh_device_forget(void);
 struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream);

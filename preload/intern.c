@@ -17,8 +17,8 @@
 #define VALUES_MAX 26 /* of an operation, with its function; descriptors have up to 20 */
 
 struct pmh_slot pmh_slots[PMH_SLOTS];
-static unsigned slots_used;
-static uint32_t last_number[16]; /* by enum pm_entry_type */
+static _Atomic unsigned slots_used;
+static _Atomic uint32_t last_number[16]; /* by enum pm_entry_type */
 static bool function_written[PM_CALL_COUNT];
 static _Atomic uint64_t coarse_operations;
 static pmh_lock lock = ATOMIC_FLAG_INIT;
@@ -252,7 +252,8 @@ void pmh_intern_forget(void)
 	if (slots_used)
 		memset(pmh_slots, 0, sizeof pmh_slots);
 	slots_used = 0;
-	memset(last_number, 0, sizeof last_number);
+	for (size_t i = 0; i < sizeof last_number / sizeof last_number[0]; i++)
+		atomic_store(&last_number[i], 0);
 	memset(function_written, 0, sizeof function_written);
 	atomic_store(&coarse_operations, 0);
 	pmh_release(&lock);

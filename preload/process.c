@@ -180,6 +180,12 @@ void pmh_activate(void)
 {
 	const int saved_errno = errno;
 
+	/*
+	 * A thread that holds the loader's lock, in a library's constructor, may be waiting for ours; so what
+	 * needs the loader's is done before ours is taken, by each thread that comes here.
+	 */
+	pmh_device_prepare();
+	pmh_call_site_init();
 	pmh_acquire(&deciding);
 	if (atomic_load(&pmh_state) == PMH_UNDECIDED)
 		atomic_store_explicit(&pmh_state, decide(), memory_order_release);

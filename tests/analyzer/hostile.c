@@ -1,0 +1,52 @@
+/* Reader, dump, analysis and reports on bytes that may be anything: see hostile.h. */
+#include "hostile.h"
+#include "balance.h"
+#include "dump.h"
+#include "report.h"
+#include "timeline_read.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+
+static FILE *nowhere(void)
+{
+	static FILE *file;
+
+	if (!file) {
+		file = fopen("/dev/null", "w");
+		if (!file)
+			err(1, "/dev/null");
+	}
+	return file;
+}
+
+bool hostile_run(const void *data, size_t size)
+{
+	struct dump_options how = {.operations = true, .records = true, .limit = 200};
+	struct timeline timeline;
+	struct balance balance;
+	struct trace trace;
+	struct run run;
+
+	if (trace_parse(&trace, "hostile", data, size) < 0) {
+		if (!strstr(trace.error, "hostile: byte "))
+			errx(1, "refused without a sentence: '%s'", trace.error);
+		trace_close(&trace);
+		return false;
+	}
+	dump_print(&trace, &how, nowhere());
+	timeline_init(&timeline);
+	timeline_add(&timeline, &trace);
+	trace_close(&trace);
+	run_analyze(&run, &timeline, "hostile", 1);
+	report_run(&run, true, nowhere());
+	report_run_csv(&run, nowhere());
+	report_iterations_csv(&run, 1, nowhere());
+	print_json_end(report_run_json(&run), nowhere());
+	report_runs(&run, 1, nowhere());
+	balance_find(&run.analysis, &balance);
+	balance_free(&balance);
+	run_close(&run);
+	return true;
+}
