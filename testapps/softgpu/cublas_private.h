@@ -1,0 +1,71 @@
+/*
+ * What the stand-in cuBLAS's files share: handles, scalars that may lie in host or device memory, element
+ * types.
+ *
+ * The one idea: a call checks its arguments, copies them and its host scalars into a job and submits that to
+ * the handle's stream; scalars in device memory are read when the job runs.
+ */
+#ifndef CUBLAS_PRIVATE_H
+#define CUBLAS_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cuda_runtime_api.h>
+#include <cublas_v2.h>
+#include "sg.h"
+
+/* The vendor's header declares the half precision calls to C++ alone; the pointers are to 16-bit numbers. */
+cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
+	int n, int k, const void *alpha, const void *A, int lda, const void *B, int ldb, const void *beta,
+	void *C, int ldc);
+cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
+	cublasOperation_t transb, int m, int n, int k, const void *alpha, const void *A, int lda,
+	long long int strideA, const void *B, int ldb, long long int strideB, const void *beta, void *C,
+	int ldc, long long int strideC, int batchCount);
+
+#pragma GCC visibility push(hidden)
+
+/* First statement of every exported function that returns a status. */
+#define SG_ENTER() \
+	do { \
+		if (sg_fault(__func__)) \
+			return CUBLAS_STATUS_INTERNAL_ERROR; \
+	} while (0)
+
+struct cublasContext {
+	cudaStream_t stream;
+	int device;
+	cublasPointerMode_t pointer_mode;
+	cublasMath_t math;
+	cublasAtomicsMode_t atomics;
+};
+
+/* alpha or beta: taken at the call, or an address to read when the job runs. */
+struct sg_scalar {
+	double value;
+	const void *address; /* NULL: value holds */
+	cudaDataType type;
+};
+
+/* pointer: where the handle's pointer mode says, and of the given type (16-bit, float or double). Not NULL.
+ */
+struct sg_scalar sg_scalar_take(cublasHandle_t handle, const void *pointer, cudaDataType type);
+double sg_scalar_value(const struct sg_scalar *scalar);
+
+/* Single numbers of the types 16F, 16BF, 32F and 64F, at an index counted in elements. */
+double sg_load(const void *base, cudaDataType type, int64_t index);
+void sg_store(void *base, cudaDataType type, int64_t index, double value);
+size_t sg_real_bytes(cudaDataType type); /* 0: not one of the four */
+
+cublasStatus_t sg_cublas_submit(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size);
+
+/*
+ * For calls with a result. Submits; waits where the result goes to host memory (pointer mode host), as cuBLAS
+ * does. EXECUTION_FAILED during capture in that mode, for nothing can be waited for then.
+ */
+cublasStatus_t sg_cublas_submit_result(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size);
+
+#pragma GCC visibility pop
+
+#endif

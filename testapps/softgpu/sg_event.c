@@ -1,0 +1,58 @@
+/*
+ * Events: the last record is a place in a stream, and the worker writes down when it was reached.
+ *
+ * The one idea: an event is complete when its stream has completed that place; a record that is overtaken by
+ * a newer one, or by the event's destruction, is known by its generation and leaves no time.
+ */
+#include "sg_rt.h"
+
+struct sg_pool sg_events = SG_POOL_INIT(struct sg_event, 1 << 18, 1024);
+
+struct record_arg {
+	struct sg_event *event;
+	uint64_t generation;
+};
+
+static void record_work(void *arg)
+{
+	struct record_arg *record = arg;
+	struct sg_event *event = record->event;
+	uint64_t now_ns = sg_now_ns();
+
+	pthread_mutex_lock(&event->lock);
+	if (event->generation == record->generation) {
+		event->time_generation = record->generation;
+		event->time_ns = now_ns;
+	}
+	pthread_mutex_unlock(&event->lock);
+}
+
+cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream)
+{
+	struct record_arg record = {event, 0};
+	cudaError_t error;
+
+	pthread_mutex_lock(&event->lock);
+	record.generation = ++event->generation;
+	error = sg_queue_now(stream, record_work, &record, sizeof(record), &event->position);
+	if (error == cudaSuccess) {
+		event->stream = stream;
+		event->capture = 0;
+	}
+	pthread_mutex_unlock(&event->lock);
+	return error;
+}
+
+struct sg_event_place sg_event_last(struct sg_event *event)
+{
+	struct sg_event_place place;
+
+	pthread_mutex_lock(&event->lock);
+	place.stream = event->stream;
+	place.position = event->position;
+	place.capture = event->capture;
+	place.node = event->node;
+	place.time_ns = event->time_generation == event->generation ? event->time_ns : 0;
+	pthread_mutex_unlock(&event->lock);
+	return place;
+}

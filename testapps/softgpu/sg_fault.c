@@ -1,0 +1,102 @@
+/* Settings of the stand-ins (SOFTGPU_FAIL, SOFTGPU_THREADS, SOFTGPU_DEVICES, SOFTGPU_MEMORY) and the fault
+ * counter. */
+#include "sg_rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAULT_LIMIT 32
+
+struct fault {
+	const char *name;
+	size_t name_length;
+	unsigned long failing_call;
+	_Atomic unsigned long calls;
+};
+
+static struct fault faults[FAULT_LIMIT];
+static size_t fault_count;
+static int thread_count = 1;
+static int device_count = 8;
+static size_t memory_bytes = (size_t)8 << 30;
+
+static void read_faults(const char *text)
+{
+	while (text != NULL && *text != '\0' && fault_count < FAULT_LIMIT) {
+		const char *colon = strchr(text, ':');
+		char *end;
+
+		if (colon == NULL)
+			break;
+		faults[fault_count].name = text;
+		faults[fault_count].name_length = (size_t)(colon - text);
+		faults[fault_count].failing_call = strtoul(colon + 1, &end, 10);
+		fault_count++;
+		text = *end == ',' ? end + 1 : NULL;
+	}
+}
+
+/* A number within limits from the environment, else the default. */
+static size_t setting(const char *name, size_t least, size_t most, size_t normal)
+{
+	const char *text = getenv(name);
+	char *end;
+	unsigned long long value;
+
+	if (text == NULL || *text == '\0')
+		return normal;
+	value = strtoull(text, &end, 10);
+	if (*end == 'K' || *end == 'k')
+		value <<= 10;
+	else if (*end == 'M' || *end == 'm')
+		value <<= 20;
+	else if (*end == 'G' || *end == 'g')
+		value <<= 30;
+	if (value < least || value > most)
+		return normal;
+	return (size_t)value;
+}
+
+__attribute__((constructor)) static void read_settings(void)
+{
+	const char *text = getenv("SOFTGPU_FAIL");
+
+	if (text != NULL && *text != '\0')
+		read_faults(strdup(text));
+	if (fault_count > 0)
+		atomic_fetch_or(&sg_attention, SG_FAULTS);
+	thread_count = (int)setting("SOFTGPU_THREADS", 1, 1024, 1);
+	device_count = (int)setting("SOFTGPU_DEVICES", 1, SG_DEVICE_LIMIT, 8);
+	memory_bytes = setting("SOFTGPU_MEMORY", 1, (size_t)1 << 46, (size_t)8 << 30);
+}
+
+int sg_fault(const char *name)
+{
+	int failing = 0;
+
+	if (SG_LIKELY(fault_count == 0))
+		return 0;
+	for (size_t i = 0; i < fault_count; i++) {
+		struct fault *fault = &faults[i];
+
+		if (strncmp(name, fault->name, fault->name_length) == 0 && name[fault->name_length] == '\0' &&
+			atomic_fetch_add(&fault->calls, 1) + 1 == fault->failing_call)
+			failing = 1;
+	}
+	return failing;
+}
+
+int sg_threads(void)
+{
+	return thread_count;
+}
+
+int sg_device_count(void)
+{
+	return device_count;
+}
+
+size_t sg_memory_limit(void)
+{
+	return memory_bytes;
+}

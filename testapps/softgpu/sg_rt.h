@@ -1,0 +1,302 @@
+/*
+ * libcudart's own header: threads, devices, streams, events, captures and memory blocks, as its files share
+ * them.
+ *
+ * The one idea: an exported cuda* function is a thin shell (SG_ENTER, argument checks, SG_RETURN) around the
+ * sg_* functions declared here; it never calls another exported function, so whoever intercepts those sees
+ * the application's calls and nothing else.
+ */
+#ifndef SG_RT_H
+#define SG_RT_H
+
+#include "sg.h"
+#include "sg_pool.h"
+#include "sg_wait.h"
+
+#define SG_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SG_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SG_DEVICE_LIMIT 64
+
+struct sg_stream;
+struct sg_capture;
+struct sg_graph;
+
+/* ---- what each thread has (sg_device.c) ---- */
+
+struct sg_thread {
+	int device;
+	cudaError_t last_error;
+	int in_host_function; /* running the application's code on a stream's worker */
+	enum cudaStreamCaptureMode capture_mode;
+	struct sg_stream *worker;      /* the stream this thread serves, or NULL */
+	struct sg_stream **per_thread; /* cudaStreamPerThread of each device, NULL before the first use */
+};
+extern __thread struct sg_thread sg_self;
+
+/* ---- entering and leaving an exported function (sg_device.c) ---- */
+
+/* Not 0 when a call must look closer: not initialised yet, forked, faults asked for, a device has failed. */
+extern _Atomic unsigned sg_attention;
+enum { SG_NOT_READY = 1, SG_FORKED = 2, SG_FAULTS = 4, SG_FAILED = 8, SG_EXITING = 16 };
+
+/* How much a call looks at: SG_CALL answers the device's asynchronous error, SG_CALL_HOST does not. */
+enum sg_call { SG_CALL, SG_CALL_HOST };
+cudaError_t sg_enter_slow(const char *name, cudaError_t fault, enum sg_call call);
+
+static inline cudaError_t sg_enter(const char *name, cudaError_t fault, enum sg_call call)
+{
+	if (SG_LIKELY(atomic_load_explicit(&sg_attention, memory_order_relaxed) == 0 &&
+		      !sg_self.in_host_function))
+		return cudaSuccess;
+	return sg_enter_slow(name, fault, call);
+}
+
+/* Remembers an error for cudaGetLastError and hands it on. */
+static inline cudaError_t sg_result(cudaError_t error)
+{
+	if (SG_UNLIKELY(error != cudaSuccess) && error != cudaErrorNotReady)
+		sg_self.last_error = error;
+	return error;
+}
+
+/* First line of every exported function; `fault` is what an injected failure answers. */
+#define SG_ENTER_AS(fault, call) \
+	do { \
+		cudaError_t enter_error_ = sg_enter(__func__, fault, call); \
+		if (SG_UNLIKELY(enter_error_ != cudaSuccess)) \
+			return sg_result(enter_error_); \
+	} while (0)
+#define SG_ENTER(fault) SG_ENTER_AS(fault, SG_CALL)
+
+/* Devices of this process, 1 to SG_DEVICE_LIMIT. */
+int sg_device_count(void);
+/* The failure that work on the device met, cudaSuccess if none. */
+cudaError_t sg_device_error(int device);
+void sg_device_clear_error(int device);
+/* Starts the process's state; 0, or -1 in a forked child. Called by sg_enter and sg_submit. */
+int sg_ready(void);
+
+/* ---- streams (sg_stream.c) ---- */
+
+enum sg_stream_kind { SG_LEGACY, SG_PER_THREAD, SG_CREATED };
+
+struct sg_chunk;
+
+struct sg_stream {
+	struct sg_slot slot;
+	/* Atomic because those who look through all slots may meet one that is being opened again. */
+	_Atomic int device;
+	_Atomic unsigned flags; /* cudaStreamNonBlocking or 0 */
+	_Atomic int kind;       /* enum sg_stream_kind */
+	int priority;
+
+	/* Producers, under lock; made once, as a closer may still be leaving it when the slot is opened
+	 * again. */
+	pthread_mutex_t lock;
+	int has_lock;
+	struct sg_chunk *tail;
+	size_t tail_used;
+	int started;             /* the worker exists */
+	uint64_t legacy_seen;    /* this stream already waits for the legacy stream up to here */
+	uint64_t seen_by_legacy; /* and the legacy stream for this one; under the legacy stream's lock */
+	_Atomic uint64_t submitted;
+
+	/* The worker. */
+	_Atomic(struct sg_chunk *) head; /* where it begins to read */
+	_Atomic(struct sg_chunk *) spare;
+	_Atomic uint32_t sleeping;
+	_Atomic uint32_t busy; /* whether it computes, which process exit should wait for */
+	int closing;           /* the worker's own: it has met the end */
+	_Atomic uint64_t completed;
+	_Atomic uint32_t waiters, done_word;
+
+	/* Capture, under sg_capture_lock; `capture` is also read without it. */
+	_Atomic(struct sg_capture *) capture;
+	uint32_t branch;
+	uint32_t frontier; /* 1 + index of the last node, 0: none yet */
+};
+
+/* The first slots, 0 to sg_device_count() - 1, are the legacy streams. */
+extern struct sg_pool sg_streams;
+
+cudaError_t sg_stream_open(
+	struct sg_stream **stream, int device, unsigned flags, int priority, enum sg_stream_kind kind);
+/* Returns at once; what is queued still runs, then the worker and the slot go. */
+cudaError_t sg_stream_close(struct sg_stream *stream);
+
+/* The stream a handle means for the calling thread, or NULL. */
+struct sg_stream *sg_stream_of(cudaStream_t handle);
+
+/* Queues work (see sg_submit); *position, if not NULL, is its place, 0 when it went into a graph. */
+cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
+/* The same past capture: for the replay of a graph. */
+cudaError_t sg_queue_now(
+	struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
+/* Makes what follows in `stream` wait until `other` has done its work up to position. */
+cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position);
+
+/* Blocks the calling thread until the stream has completed position. */
+void sg_stream_wait(struct sg_stream *stream, uint64_t position);
+static inline uint64_t sg_stream_submitted(struct sg_stream *stream)
+{
+	return atomic_load_explicit(&stream->submitted, memory_order_acquire);
+}
+static inline int sg_stream_done(struct sg_stream *stream, uint64_t position)
+{
+	return atomic_load_explicit(&stream->completed, memory_order_acquire) >= position;
+}
+
+/* cudaStreamSynchronize and cudaStreamQuery, without their checks; the legacy stream includes the blocking
+ * ones. */
+void sg_stream_drain(struct sg_stream *stream);
+int sg_stream_idle(struct sg_stream *stream);
+/* Waits for everything submitted so far to the device's streams, destroyed ones included. */
+void sg_device_drain(int device);
+/* Closes all streams of the device that the application made. */
+void sg_device_close_streams(int device);
+/*
+ * Process exit: lets what is queued finish for a while; if that is not enough, no worker begins another closure and the
+ * calls answer cudaErrorCudartUnloading.
+ */
+void sg_streams_stop(void);
+
+/* ---- events (sg_event.c) ---- */
+
+struct sg_event {
+	struct sg_slot slot;
+	int device;
+	unsigned flags;
+	pthread_mutex_t lock;
+	uint64_t generation;      /* grows by one per record and per destruction, for ever */
+	struct sg_stream *stream; /* of the last record, NULL: never recorded */
+	uint64_t position;
+	uint64_t capture; /* the last record was in this capture, 0: it was not in any */
+	uint32_t node;    /* 1 + index there, 0: before the first */
+	uint64_t time_generation;
+	uint64_t time_ns; /* when the record of time_generation was reached */
+};
+extern struct sg_pool sg_events;
+
+/* Records into a stream that is not being captured. */
+cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream);
+
+/* What the last record says, taken together. */
+struct sg_event_place {
+	struct sg_stream *stream;
+	uint64_t position;
+	uint64_t capture;
+	uint32_t node;
+	uint64_t time_ns; /* 0: not reached yet, or not timed */
+};
+struct sg_event_place sg_event_last(struct sg_event *event);
+
+/* ---- capture (sg_capture.c) and graphs (sg_graph.c) ---- */
+
+enum sg_node_kind { SG_NODE_WORK, SG_NODE_JOIN, SG_NODE_RECORD, SG_NODE_WAIT, SG_NODE_INNER };
+
+/* One closure of a graph. Nodes of a branch run in order; dependencies on other branches are explicit. */
+struct sg_node {
+	enum sg_node_kind kind; /* JOIN and INNER are not shown to the application */
+	uint32_t branch;
+	uint32_t depends_on[2]; /* 1 + index, 0: none */
+	sg_work *fn;
+	void *arg;
+	size_t size;
+	struct sg_event *event; /* RECORD, WAIT */
+};
+
+/* Memory that captured cudaMallocAsync calls made: lives as long as any graph that uses it. */
+struct sg_graph_memory {
+	_Atomic uint32_t references;
+	void **blocks;
+	size_t block_count;
+};
+
+struct sg_graph {
+	struct sg_slot slot;
+	int executable; /* a cudaGraphExec_t, else a cudaGraph_t */
+	int device;
+	int capturing;
+	struct sg_node **nodes;
+	uint32_t node_count, node_room;
+	uint32_t branch_count;
+	struct sg_graph_memory *memory;
+	struct sg_stream **helpers; /* executable: one per branch after the first */
+	pthread_mutex_t lock;
+	struct sg_stream *last_stream; /* executable: the launch before */
+	uint64_t last_position;
+};
+extern struct sg_pool sg_graphs;
+
+struct sg_graph *sg_graph_open(int executable);
+void sg_graph_close(struct sg_graph *graph);
+/* Appends a node; returns 1 + its index, 0: out of memory. Takes a copy of arg. */
+uint32_t sg_graph_add(struct sg_graph *graph, const struct sg_node *node);
+cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **executable);
+cudaError_t sg_graph_launch(struct sg_graph *executable, struct sg_stream *stream);
+size_t sg_graph_visible(const struct sg_graph *graph, cudaGraphNode_t *nodes, size_t room);
+
+extern pthread_mutex_t sg_capture_lock;
+extern _Atomic uint32_t sg_capture_count; /* captures under way in the process */
+
+cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
+	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode);
+cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
+enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
+/* A closure submitted to a stream that is being captured. */
+cudaError_t sg_capture_work(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size);
+cudaError_t sg_capture_record(struct sg_event *event, struct sg_stream *stream, int external);
+cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, int external);
+cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream);
+cudaError_t sg_capture_mark(struct sg_stream *stream, struct sg_mark *mark);
+cudaError_t sg_capture_wait_mark(struct sg_stream *stream, const struct sg_mark *mark);
+cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block);
+/* Ends the capture that the stream belongs to in failure, and says why. */
+cudaError_t sg_capture_refuse(struct sg_stream *stream);
+/* The same for every capture on a device (a synchronisation of all of it), or for blocking streams only. */
+cudaError_t sg_capture_refuse_device(int device);
+cudaError_t sg_capture_refuse_legacy(int device);
+/* Whether the calling thread may now make a call that is unsafe during capture (cudaMalloc, cudaEventQuery).
+ */
+cudaError_t sg_capture_unsafe_slow(void);
+static inline cudaError_t sg_capture_unsafe(void)
+{
+	if (SG_LIKELY(atomic_load_explicit(&sg_capture_count, memory_order_acquire) == 0))
+		return cudaSuccess;
+	return sg_capture_unsafe_slow();
+}
+
+/* ---- memory (sg_memory.c) ---- */
+
+enum sg_block_kind { SG_DEVICE, SG_MANAGED, SG_PINNED, SG_REGISTERED };
+
+struct sg_block {
+	char *base;
+	size_t size_bytes;
+	enum sg_block_kind kind;
+	int device;
+	int freeing; /* cudaFreeAsync is queued */
+};
+
+/* Allocates size_bytes > 0 of a kind for a device; 256-byte aligned. */
+cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device);
+/* Makes memory of the application's known; cudaErrorHostMemoryAlreadyRegistered if any of it is. */
+cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device);
+/* Takes the block that begins at the pointer out of the table and copies it to *block; 0: no such block. */
+int sg_block_take(const void *pointer, struct sg_block *block);
+/* Marks the block as about to be freed; 0: no such device block, or marked already. */
+int sg_block_mark(const void *pointer);
+/* Releases a block that was taken. */
+void sg_block_release(const struct sg_block *block);
+/* The block that contains the address; 0: none. */
+int sg_block_find(const void *address, struct sg_block *block);
+/* Frees all blocks of a device (cudaDeviceReset). */
+void sg_block_free_device(int device);
+size_t sg_memory_limit(void);
+size_t sg_memory_used(int device);
+
+/* What one side of a copy is; *error when the range leaves its block. */
+enum sg_side { SG_SIDE_PAGEABLE, SG_SIDE_PINNED, SG_SIDE_DEVICE };
+enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *error);
+
+#endif

@@ -1,0 +1,12 @@
+/* Between the two files of the test of the stand-in CUDA runtime. */
+#ifndef TEST_CUDART_H
+#define TEST_CUDART_H
+
+/* Host addresses of the kernels that the test registers: fill(int *to, int value), one without a twin, one
+ * not registered. */
+extern const char kernel_fill, kernel_unknown, kernel_unregistered;
+
+/* Stream capture and graphs (test_cudart_capture.c). */
+void test_capture(void);
+
+#endif
