@@ -1,0 +1,175 @@
+#!/bin/sh
+# Checks that the trainers learn, and that neither the number of GPUs or processes, nor where a batch is
+# divided, nor when gradients are summed changes what they learn. Usage: test_train.sh FOLDER_OF_THE_PROGRAMS
+set -u
+bin=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+	echo "$*"
+	failures=$((failures + 1))
+	[ $failures -lt 10 ] || exit 1
+}
+
+# run NAME PROGRAM OPTION...: one process; its losses go to NAME.log, its weights to NAME.weights.
+run() {
+	name=$1 program=$2
+	shift 2
+	"$bin/$program" --data "$work/mnist" --save "$work/$name.weights" "$@" >"$work/$name.log" 2>&1 ||
+		fail "$name: $program $*: exit status $?: $(tail -n 1 "$work/$name.log")"
+}
+
+# A port that nobody listens on, of those that the kernel gives to nobody by itself.
+port=$((10000 + $$ % 20000))
+next_port() {
+	port=$((port + 1))
+	while grep -q ":$(printf %04X $port) " /proc/net/tcp; do
+		port=$((port + 1))
+	done
+}
+
+# ranks N NAME PROGRAM OPTION...: N processes.
+ranks() {
+	world=$1 name=$2 program=$3
+	shift 3
+	next_port
+	pids=
+	for rank in $(seq 0 $((world - 1))); do
+		RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$world MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+			timeout 60 "$bin/$program" --data "$work/mnist" --save "$work/$name.weights" "$@" \
+			>"$work/$name.log.$rank" 2>&1 &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait "$pid" ||
+			fail "$name: $world x $program $*: exit status $?: $(tail -qn 1 "$work/$name.log".*)"
+	done
+	mv "$work/$name.log.0" "$work/$name.log"
+}
+
+# The mean of a log's first, and of its last, five losses.
+losses() {
+	awk '/ iteration / { x[n++] = $NF }
+		END {
+			for (i = 0; i < 5; i++) {
+				a += x[i] / 5
+				b += x[n - 1 - i] / 5
+			}
+			print a, b
+		}' "$work/$1.log"
+}
+
+# falls NAME FACTOR: the last losses are below FACTOR times the first.
+falls() {
+	losses "$1" | awk -v factor="$2" '{ exit !($2 < factor * $1 && $2 > 0) }' ||
+		fail "$1: the loss does not fall: $(losses "$1")"
+}
+
+# identical A B: the same losses and weights, bit for bit.
+identical() {
+	cmp -s "$work/$1.log" "$work/$2.log" || fail "$1 and $2: other losses"
+	cmp -s "$work/$1.weights" "$work/$2.weights" || fail "$1 and $2: other weights"
+}
+
+# close A B: the same losses but for rounding.
+close() {
+	paste -d ' ' "$work/$1.log" "$work/$2.log" | awk -v name="$1 and $2" '
+		/ loss / {
+			split($0, word)
+			a = word[NF / 2]; b = word[NF]; d = a > b ? a - b : b - a
+			if (!(d <= 1e-4 * a)) { print name ": " $0; bad = 1 }
+			n++
+		}
+		END { exit bad || n < 5 }' || fail "$1 and $2: other losses"
+}
+
+"$bin/mkdata" --out "$work/mnist" --train 1600 --test 200 || exit 1
+"$bin/mkdata" --out "$work/cifar" --dataset cifar10 --train 400 --test 50 || exit 1
+
+# Learning.
+run cnn_sgd train_cnn --print 1 --batch 32 --lr 0.1 --eval
+run cnn_adam train_cnn --print 1 --batch 32 --lr 0.002 --optimizer adam --dropout 0.2
+run mlp_sgd train_mlp --print 1 --batch 32 --lr 0.05 --momentum 0.9
+run mlp_adam train_mlp --print 1 --batch 32 --lr 0.001 --optimizer adam
+run ae_sgd train_autoencoder --print 1 --batch 32 --lr 1 --momentum 0.9
+run ae_adam train_autoencoder --print 1 --batch 32 --lr 0.002 --optimizer adam
+falls cnn_sgd 0.5
+falls cnn_adam 0.5
+falls mlp_sgd 0.5
+falls mlp_adam 0.5
+falls ae_sgd 0.8
+falls ae_adam 0.8
+awk '/accuracy/ { good = $NF > 0.7 } END { exit !good }' "$work/cnn_sgd.log" ||
+	fail "cnn_sgd: low test accuracy"
+run cifar train_cnn --data "$work/cifar" --dataset cifar10 --eval --print 1 --batch 40
+run gradients train_cnn --check-gradients --epochs 0
+grep -q '^conv2 .*off by' "$work/gradients.log" || fail "gradients: no line for conv2"
+
+# Distribution: 16 iterations of each program, 2 and 3 GPUs in every way.
+for program in train_cnn train_mlp train_autoencoder; do
+	options="--batch 32 --iterations 16 --print 1 --lr 0.05 --momentum 0.9 --eval"
+	run one $program $options
+	run again $program $options
+	identical one again
+	for n in 2 3; do
+		run gpus$n $program $options --gpus $n
+		close one gpus$n
+		run gpus${n}_overlap $program $options --gpus $n --aggregate overlap
+		identical gpus$n gpus${n}_overlap
+		run gpus${n}_device $program $options --gpus $n --divide device --aggregate overlap
+		identical gpus$n gpus${n}_device
+		ranks $n ranks$n $program $options
+		close one ranks$n
+		ranks $n ranks${n}_device $program $options --divide device --aggregate overlap
+		identical ranks$n ranks${n}_device
+	done
+done
+
+# The clock: a row for each phase and layer of each iteration and rank, and times that are some.
+ranks 2 clock train_cnn --iterations 3 --batch 32 --dropout 0.5 --divide device --clock "$work/clock"
+for rank in 0 1; do
+	awk -F, -v rank=$rank '
+		NR == 1 { bad = $0 != "iteration,rank,gpu,phase,layer,index,time_us"; next }
+		{ count[$4]++; bad = bad || NF != 7 || $2 != rank || $7 < 0 || $1 > 2 }
+		END {
+			split("io 3 decode 3 h2d 3 md 3 forward 27 backward 27 communication 18 update 3 " \
+				"iteration 3", n, " ")
+			for (i = 1; i in n; i += 2)
+				bad = bad || count[n[i]] != n[i + 1]
+			exit bad
+		}' "$work/clock.$rank" || fail "clock.$rank: not the expected rows"
+done
+
+# What cannot be is refused in one sentence.
+refused() {
+	status=$1 text=$2
+	shift 2
+	"$@" >"$work/refused" 2>&1
+	got=$?
+	if [ $got -ne "$status" ] || [ "$(wc -l <"$work/refused")" -ne 1 ] ||
+		! grep -qFe "$text" "$work/refused"; then
+		fail "$*: status $got, \"$(cat "$work/refused")\"; $status and \"$text\" expected"
+	fi
+}
+
+refused 2 "conv2: a 5x5 kernel does not fit into a map of 4x4" "$bin/train_cnn" --data "$work/mnist" --pool 5
+refused 2 "--kernel 6: a whole number from 2 to 5 expected" "$bin/train_cnn" --kernel 6
+refused 2 "--optimizer best: one of sgd|adam expected" "$bin/train_cnn" --optimizer best
+refused 2 "--nothing: no such option" "$bin/train_cnn" --nothing
+refused 1 "$work/none/train-images-idx3-ubyte: No such file or directory" "$bin/train_cnn" --data "$work/none"
+truncate -s -1 "$work/mnist/train-images-idx3-ubyte"
+refused 1 "train-images-idx3-ubyte: byte 1254415: the file ends here, 1254416 bytes expected" \
+	"$bin/train_cnn" --data "$work/mnist"
+printf '\001' | dd of="$work/mnist/train-images-idx3-ubyte" bs=1 conv=notrunc 2>/dev/null
+refused 1 "train-images-idx3-ubyte: byte 0: 0x01000803 found, 0x00000803 expected" \
+	"$bin/train_cnn" --data "$work/mnist"
+printf '\252' | dd of="$work/cifar/data_batch_1.bin" bs=1 seek=3073 conv=notrunc 2>/dev/null
+refused 1 "data_batch_1.bin: byte 3073: label 170 found, 0 to 9 expected" \
+	"$bin/train_cnn" --data "$work/cifar" --dataset cifar10 --print 0
+truncate -s -1 "$work/cifar/test_batch.bin"
+refused 1 "test_batch.bin: byte 153649: the file ends here, inside a record of 3073 bytes" \
+	"$bin/train_cnn" --data "$work/cifar" --dataset cifar10 --eval
+
+[ $failures -eq 0 ]

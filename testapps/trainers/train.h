@@ -1,0 +1,20 @@
+/*
+ * The main program of all trainers: options, training loop, evaluation. A trainer adds its network and the
+ * options that shape it.
+ */
+#ifndef TRAIN_H
+#define TRAIN_H
+
+#include "nn.h"
+#include "options.h"
+
+struct train_program {
+	const char *about;             /* for options_parse */
+	const struct option_row *rows; /* the network's options */
+	void (*build)(struct nn *nn);  /* adds the layers; the input's shape is in nn->in */
+};
+
+/* Answers the exit status. */
+int train_main(int argc, char **argv, const struct train_program *program);
+
+#endif

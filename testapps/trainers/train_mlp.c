@@ -1,0 +1,39 @@
+/* train_mlp: a multi-layer perceptron on MNIST, Fashion-MNIST or CIFAR-10. */
+#include "data.h"
+#include "train.h"
+#include "widths.h"
+
+enum { MAX_HIDDEN = 16 };
+
+static const char *hidden = "512,256";
+static int activation;
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, "hidden", "N,N...", &hidden, 0, 0, "widths of the hidden layers"},
+	{OPTION_CHOICE, "activation", "relu|tanh|sigmoid", &activation, 0, 0,
+		"after every layer but the last"},
+	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+static void build(struct nn *nn)
+{
+	int widths[MAX_HIDDEN], count = widths_parse(hidden, widths, MAX_HIDDEN);
+
+	for (int i = 0; i < count; i++)
+		nn_dense(nn, widths[i], (enum nn_activation)activation);
+	nn_dense(nn, DATA_CLASSES, NN_LINEAR);
+	nn_softmax(nn);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct train_program program = {
+		"train_mlp - train a multi-layer perceptron on GPUs\n"
+		"Dense layers, softmax and cross-entropy. Batches are read from the data set's files, in "
+		"their order.",
+		rows,
+		build,
+	};
+
+	return train_main(argc, argv, &program);
+}
