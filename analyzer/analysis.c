@@ -1,0 +1,260 @@
+/* A run, analyzed: see analysis.h. */
+#include "analysis.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void analyze_worker(struct analysis *analysis, struct analysis_worker *item, const struct worker *worker, size_t skip)
+{
+	item->worker = worker;
+	iteration_find(&analysis->model, worker, skip, &item->iterations);
+	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
+	phase_find(&analysis->model, worker, &item->iterations, &item->layers, analysis->wait_ns, &item->phases);
+	item->used = mem_alloc(item->iterations.count, sizeof(*item->used));
+	for (size_t i = 0; i < item->iterations.count; i++)
+		if (item->iterations.items[i].kind == ITERATION_USED)
+			item->used[item->used_count++] = (uint32_t)i;
+}
+
+void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip)
+{
+	struct analysis_worker *idle;
+	size_t idle_count = 0;
+
+	memset(analysis, 0, sizeof(*analysis));
+	analysis->timeline = *timeline;
+	memset(timeline, 0, sizeof(*timeline));
+	worker_init(&analysis->model, &analysis->timeline);
+	collective_match(&analysis->timeline, &analysis->collectives);
+	analysis->wait_ns = phase_waits(&analysis->timeline, &analysis->collectives);
+	analysis->workers = mem_alloc(analysis->model.worker_count, sizeof(*analysis->workers));
+	idle = mem_alloc(analysis->model.worker_count, sizeof(*idle));
+	for (size_t i = 0; i < analysis->model.worker_count; i++) {
+		struct analysis_worker item = {0};
+
+		analyze_worker(analysis, &item, &analysis->model.workers[i], skip);
+		if (item.used_count > 0)
+			analysis->workers[analysis->worker_count++] = item;
+		else
+			idle[idle_count++] = item;
+	}
+	if (idle_count)
+		memcpy(analysis->workers + analysis->worker_count, idle, idle_count * sizeof(*idle));
+	analysis->idle_count = idle_count;
+	free(idle);
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++) {
+		iteration_free(&analysis->workers[i].iterations);
+		layer_free(&analysis->workers[i].layers);
+		phase_free(&analysis->workers[i].phases);
+		free(analysis->workers[i].used);
+	}
+	free(analysis->workers);
+	free(analysis->wait_ns);
+	collective_free(&analysis->collectives);
+	worker_free(&analysis->model);
+	timeline_free(&analysis->timeline);
+	memset(analysis, 0, sizeof(*analysis));
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+struct analysis_statistics analysis_statistics(double *values, size_t count)
+{
+	struct analysis_statistics result = {NAN, NAN, NAN, NAN, NAN, count};
+	double sum = 0, squares = 0;
+
+	if (count == 0)
+		return result;
+	qsort(values, count, sizeof(*values), compare_doubles);
+	for (size_t i = 0; i < count; i++)
+		sum += values[i];
+	result.mean = sum / (double)count;
+	for (size_t i = 0; i < count; i++)
+		squares += (values[i] - result.mean) * (values[i] - result.mean);
+	result.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+	result.median = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	result.least = values[0];
+	result.greatest = values[count - 1];
+	return result;
+}
+
+/* Values of several workers. Their common deviation is that over iterations, not that between workers. */
+struct pool {
+	double *values;
+	size_t count, first; /* first: of the worker being added */
+	double variances;
+	size_t workers;
+};
+
+static struct pool pool_begin(const struct analysis_worker *workers, size_t count)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += workers[i].used_count;
+	return (struct pool){.values = mem_alloc(sum, sizeof(double))};
+}
+
+static void pool_close_worker(struct pool *pool)
+{
+	struct analysis_statistics own = analysis_statistics(pool->values + pool->first, pool->count - pool->first);
+
+	if (own.count > 0) {
+		pool->variances += own.deviation * own.deviation;
+		pool->workers++;
+	}
+	pool->first = pool->count;
+}
+
+static struct analysis_statistics pool_end(struct pool *pool)
+{
+	struct analysis_statistics result = analysis_statistics(pool->values, pool->count);
+
+	if (pool->workers > 0)
+		result.deviation = sqrt(pool->variances / (double)pool->workers);
+	free(pool->values);
+	return result;
+}
+
+/* Statistics of one int64_t in phase_times, given by its offset. */
+static struct analysis_statistics of_times(const struct analysis_worker *workers, size_t count, size_t offset)
+{
+	struct pool pool = pool_begin(workers, count);
+
+	for (size_t w = 0; w < count; w++) {
+		for (size_t i = 0; i < workers[w].used_count; i++) {
+			int64_t value;
+
+			memcpy(&value, (const char *)&workers[w].phases.times[workers[w].used[i]] + offset,
+				sizeof(value));
+			pool.values[pool.count++] = (double)value;
+		}
+		pool_close_worker(&pool);
+	}
+	return pool_end(&pool);
+}
+
+struct analysis_statistics analysis_phase(
+	const struct analysis_worker *workers, size_t count, enum phase phase, enum analysis_accounting accounting)
+{
+	size_t offset = accounting == ANALYSIS_BUSY ? offsetof(struct phase_times, busy_ns)
+						    : offsetof(struct phase_times, exclusive_ns);
+
+	return of_times(workers, count, offset + (size_t)phase * sizeof(int64_t));
+}
+
+struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count)
+{
+	return of_times(workers, count, offsetof(struct phase_times, iteration_ns));
+}
+
+struct analysis_statistics analysis_compute(const struct analysis_worker *workers, size_t count)
+{
+	return of_times(workers, count, offsetof(struct phase_times, compute_ns));
+}
+
+struct analysis_statistics analysis_wait(const struct analysis_worker *workers, size_t count)
+{
+	return of_times(workers, count, offsetof(struct phase_times, wait_ns));
+}
+
+struct analysis_statistics analysis_layer(
+	const struct analysis_worker *workers, size_t count, const char *name, enum phase_layer_column column)
+{
+	struct pool pool = pool_begin(workers, count);
+
+	for (size_t w = 0; w < count; w++) {
+		const struct layer_list *layers = &workers[w].layers;
+		size_t layer = 0;
+
+		while (layer < layers->count && strcmp(layers->items[layer].name, name) != 0)
+			layer++;
+		for (size_t i = 0; i < workers[w].used_count && layer < layers->count; i++)
+			pool.values[pool.count++] =
+				workers[w].phases.layers_ns[(workers[w].used[i] * layers->count + layer) *
+								    PHASE_LAYER_COLUMNS +
+							    (size_t)column];
+		pool_close_worker(&pool);
+	}
+	return pool_end(&pool);
+}
+
+size_t analysis_slowest(const struct analysis *analysis)
+{
+	double greatest = -1;
+	size_t slowest = 0;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		double mean = analysis_compute(&analysis->workers[i], 1).mean;
+
+		if (mean > greatest) {
+			greatest = mean;
+			slowest = i;
+		}
+	}
+	return slowest;
+}
+
+double analysis_compute_imbalance(const struct analysis *analysis)
+{
+	double *means = mem_alloc(analysis->worker_count, sizeof(*means)), result;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		means[i] = analysis_compute(&analysis->workers[i], 1).mean;
+	result = analysis_imbalance(means, analysis->worker_count);
+	free(means);
+	return result;
+}
+
+double analysis_imbalance(const double *values, size_t count)
+{
+	double greatest = 0, sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum += values[i];
+		if (values[i] > greatest)
+			greatest = values[i];
+	}
+	return sum > 0 ? (double)count * greatest / sum : NAN;
+}
+
+double analysis_samples(const struct analysis *analysis)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct layer_list *layers = &analysis->workers[i].layers;
+		double samples = layers->count ? strtod(layers->items[0].input, NULL) : 0;
+
+		if (!(samples > 0))
+			return 0;
+		sum += samples;
+	}
+	return sum;
+}
+
+const char *analysis_worker_name(struct analysis *analysis, const struct analysis_worker *worker)
+{
+	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
+	const char *name;
+	bool several = false;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		several |= analysis->workers[i].worker->process == worker->worker->process &&
+			   analysis->workers[i].worker->device != worker->worker->device;
+	name = process->rank >= 0 ? arena_format(&analysis->timeline.arena, "rank %d", process->rank)
+	       : analysis->timeline.process_count > 1
+		       ? arena_format(&analysis->timeline.arena, "process %u", process->pid)
+		       : "rank 0";
+	return several ? arena_format(&analysis->timeline.arena, "%s gpu %d", name, worker->worker->device) : name;
+}

@@ -1,0 +1,73 @@
+/*
+ * A run, analyzed: its timeline, and for each worker iterations, layers and phases; then the figures that reports print.
+ */
+#ifndef ANALYSIS_H
+#define ANALYSIS_H
+
+#include "phase.h"
+
+struct analysis_worker {
+	const struct worker *worker;
+	struct iteration_list iterations;
+	struct layer_list layers;
+	struct phase_list phases;
+	uint32_t *used; /* numbers of the iterations that count */
+	size_t used_count;
+};
+
+struct analysis {
+	struct timeline timeline;
+	struct worker_model model;
+	struct collective_list collectives;
+	int64_t *wait_ns; /* by call */
+	struct analysis_worker *workers;
+	size_t worker_count; /* N_g: workers with iterations come first, and only they count */
+	size_t idle_count;   /* workers without */
+};
+
+#define ANALYSIS_SKIP 1 /* iterations at the begin left out, unless asked otherwise */
+
+/* Takes over the timeline, which must be settled. */
+void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip);
+void analysis_free(struct analysis *analysis);
+
+struct analysis_statistics {
+	double mean, deviation, median, least, greatest; /* NaN without values */
+	size_t count;
+};
+
+/* Of the values; they are sorted in place. The deviation is that of a sample (n - 1). */
+struct analysis_statistics analysis_statistics(double *values, size_t count);
+
+enum analysis_accounting { ANALYSIS_BUSY, ANALYSIS_EXCLUSIVE };
+
+/*
+ * Over the used iterations of `count` workers together, in ns. The deviation is that over iterations within a worker (the
+ * root of the workers' mean variance): how workers differ from each other is the imbalance's business.
+ */
+struct analysis_statistics analysis_phase(const struct analysis_worker *workers, size_t count, enum phase phase,
+	enum analysis_accounting accounting);
+struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count);
+struct analysis_statistics analysis_compute(const struct analysis_worker *workers, size_t count);
+struct analysis_statistics analysis_wait(const struct analysis_worker *workers, size_t count);
+
+/* Likewise; the layer has this name, workers that have no such layer are passed over. */
+struct analysis_statistics analysis_layer(const struct analysis_worker *workers, size_t count, const char *layer,
+	enum phase_layer_column column);
+
+/* (3.8): n * max / sum; NaN where nothing took time. */
+double analysis_imbalance(const double *values, size_t count);
+
+/* Samples of an iteration over all workers, from the first layers' inputs; 0: not known. */
+double analysis_samples(const struct analysis *analysis);
+
+/* The worker that computes longest, on average. */
+size_t analysis_slowest(const struct analysis *analysis);
+
+/* (3.8) of the computing times of all workers. */
+double analysis_compute_imbalance(const struct analysis *analysis);
+
+/* "rank 0", or with several devices in a process "rank 0 gpu 1"; in the timeline's arena. */
+const char *analysis_worker_name(struct analysis *analysis, const struct analysis_worker *worker);
+
+#endif

@@ -1,0 +1,151 @@
+/* Load imbalance: see balance.h. */
+#include "balance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct balance_item item_of(const char *name, const double *values, size_t count)
+{
+	struct balance_item item = {.name = name, .imbalance = analysis_imbalance(values, count)};
+
+	for (size_t i = 0; i < count; i++) {
+		item.mean_ns += values[i] / (double)count;
+		if (values[i] > item.greatest_ns) {
+			item.greatest_ns = values[i];
+			item.slowest = i;
+		}
+	}
+	return item;
+}
+
+static void find_phases(const struct analysis *analysis, struct balance *balance)
+{
+	static const struct {
+		enum phase phase;
+		const char *name;
+	} shown[] = {
+		{PHASE_IO, "io"},
+		{PHASE_H2D, "h2d"},
+		{PHASE_MD, "md"},
+		{PHASE_FORWARD, "forward"},
+		{PHASE_BACKWARD, "backward"},
+		{PHASE_UPDATE, "update"},
+		{PHASE_OTHER, "other"},
+	};
+	size_t count = analysis->worker_count;
+	double *values = mem_alloc(count, sizeof(*values));
+
+	balance->phases = arena_alloc(&balance->arena, sizeof(shown) / sizeof(*shown) + 1, sizeof(*balance->phases));
+	for (size_t i = 0; i < count; i++)
+		values[i] = analysis_compute(&analysis->workers[i], 1).mean;
+	balance->phases[balance->phase_count++] = item_of("computing", values, count);
+	for (size_t p = 0; p < sizeof(shown) / sizeof(*shown); p++) {
+		for (size_t i = 0; i < count; i++)
+			values[i] = analysis_phase(&analysis->workers[i], 1, shown[p].phase, ANALYSIS_BUSY).mean;
+		balance->phases[balance->phase_count++] = item_of(shown[p].name, values, count);
+	}
+	free(values);
+}
+
+static void find_layers(const struct analysis *analysis, struct balance *balance)
+{
+	const struct layer_list *layers = &analysis->workers[0].layers;
+	size_t count = analysis->worker_count;
+	double *values = mem_alloc(count, sizeof(*values));
+
+	balance->layers = arena_alloc(&balance->arena, layers->count, sizeof(*balance->layers));
+	for (size_t l = 0; l < layers->count; l++) {
+		const char *name = layers->items[l].name;
+
+		for (size_t i = 0; i < count; i++) {
+			values[i] = analysis_layer(&analysis->workers[i], 1, name, PHASE_LAYER_FORWARD).mean +
+				    analysis_layer(&analysis->workers[i], 1, name, PHASE_LAYER_BACKWARD).mean;
+			if (!(values[i] > 0))
+				values[i] = 0;
+		}
+		balance->layers[balance->layer_count++] = item_of(name, values, count);
+	}
+	free(values);
+}
+
+/* For each call of the timeline: which worker's used iteration it lies in, + 1; exchanges of gradients only. */
+static uint32_t *find_exchanges(const struct analysis *analysis)
+{
+	uint32_t *workers = mem_alloc(analysis->timeline.call_count, sizeof(*workers));
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+
+		for (size_t u = 0; u < worker->used_count; u++) {
+			const struct iteration *item = &worker->iterations.items[worker->used[u]];
+
+			for (size_t i = item->first_call; i < item->call_end; i++) {
+				uint32_t call = worker->worker->calls[i];
+				uint32_t operation = analysis->timeline.calls[call].operation;
+
+				if (analysis->model.flows[operation].kind == PM_KIND_COMM &&
+					phase_role(&analysis->model, worker->worker, &worker->layers, false, 0, operation)
+							->phase == PHASE_COMMUNICATION)
+					workers[call] = (uint32_t)w + 1;
+			}
+		}
+	}
+	return workers;
+}
+
+static void find_waiting(const struct analysis *analysis, struct balance *balance)
+{
+	const struct collective_list *list = &analysis->collectives;
+	uint32_t *workers = find_exchanges(analysis);
+	bool *done = mem_alloc(analysis->timeline.interval_count, sizeof(*done));
+
+	for (size_t i = 0; i < list->count; i += list->items[i].member_count) {
+		const struct collective *members = &list->items[i];
+		const struct timeline_call *call;
+		uint32_t last = 0;
+		double inflicted_ns = 0;
+
+		for (uint32_t j = 1; j < members->member_count; j++)
+			if (members[j].begin_ns > members[last].begin_ns)
+				last = j;
+		call = &analysis->timeline.calls[members[last].call];
+		/* Calls of one group are one piece of work, and are waited for once. */
+		if (!workers[members[last].call] || (call->interval_count && done[call->interval]))
+			continue;
+		if (call->interval_count)
+			done[call->interval] = true;
+		for (uint32_t j = 0; j < members->member_count; j++)
+			if (j != last)
+				inflicted_ns += (double)analysis->wait_ns[members[j].call];
+		balance->ranks[workers[members[last].call] - 1].inflicted_ns += inflicted_ns;
+		balance->ranks[workers[members[last].call] - 1].last_count += inflicted_ns > 0;
+		balance->collective_count++;
+	}
+	free(workers);
+	free(done);
+}
+
+void balance_find(const struct analysis *analysis, struct balance *balance)
+{
+	memset(balance, 0, sizeof(*balance));
+	if (analysis->worker_count == 0)
+		return;
+	balance->ranks = arena_alloc(&balance->arena, analysis->worker_count, sizeof(*balance->ranks));
+	find_phases(analysis, balance);
+	find_layers(analysis, balance);
+	find_waiting(analysis, balance);
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct analysis_worker *worker = &analysis->workers[i];
+
+		balance->ranks[i].compute_ns = analysis_compute(worker, 1).mean;
+		balance->ranks[i].wait_ns = analysis_wait(worker, 1).mean;
+		balance->ranks[i].inflicted_ns /= (double)worker->used_count;
+	}
+}
+
+void balance_free(struct balance *balance)
+{
+	arena_free(&balance->arena);
+	memset(balance, 0, sizeof(*balance));
+}

@@ -1,0 +1,38 @@
+/*
+ * Load imbalance of a run: how far the slowest rank is above the mean, in which phase and layer, and what waiting each
+ * rank causes the others.
+ */
+#ifndef BALANCE_H
+#define BALANCE_H
+
+#include "analysis.h"
+
+/* (3.8) of one thing that each worker spends time on. */
+struct balance_item {
+	const char *name;
+	double mean_ns, greatest_ns;
+	double imbalance; /* NaN where nobody spends time on it */
+	size_t slowest;	  /* worker */
+};
+
+struct balance_rank {
+	double compute_ns;   /* mean per iteration, as all below */
+	double wait_ns;	     /* for others */
+	double inflicted_ns; /* waiting of others for this one, summed over them */
+	size_t last_count;   /* collectives in which others waited for it */
+};
+
+struct balance {
+	struct balance_item *phases;
+	size_t phase_count;
+	struct balance_item *layers; /* forward and backward together */
+	size_t layer_count;
+	struct balance_rank *ranks; /* by worker */
+	size_t collective_count;    /* in used iterations */
+	struct arena arena;
+};
+
+void balance_find(const struct analysis *analysis, struct balance *balance);
+void balance_free(struct balance *balance);
+
+#endif

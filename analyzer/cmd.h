@@ -1,0 +1,24 @@
+/*
+ * The commands of pmanalyze, and what they share: each parses its own options, may end the program, and returns the exit
+ * code (0 done, 1 could not; wrong usage ends with 2).
+ */
+#ifndef CMD_H
+#define CMD_H
+
+struct command {
+	const char *name;
+	const char *summary; /* one line */
+	const char *help;    /* a manual page */
+	int (*run)(int argument_count, char **arguments);
+};
+
+extern const struct command cmd_report, cmd_layers, cmd_balance, cmd_dump;
+
+/* Says what is wrong with the command line and where help is; ends the program with 2. */
+__attribute__((noreturn, format(printf, 2, 3))) void cmd_usage(
+	const struct command *command, const char *format, ...);
+
+/* A count of at least `least` from an option's argument, or cmd_usage. */
+long cmd_number(const struct command *command, const char *option, const char *text, long least);
+
+#endif

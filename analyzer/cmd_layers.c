@@ -1,0 +1,224 @@
+/* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
+#include "cmd_common.h"
+#include "report.h"
+
+#include <err.h>
+#include <string.h>
+
+static const enum phase_layer_column columns_of_time[] = {
+	PHASE_LAYER_FORWARD, PHASE_LAYER_BACKWARD, PHASE_LAYER_COMMUNICATION, PHASE_LAYER_UPDATE};
+static const char *const column_keys[] = {"forward", "backward", "communication", "update"};
+static const char *const column_titles[] = {"forward", "backward", "comm", "update"};
+
+struct columns {
+	size_t rank, device, layer, sizes, input, activation, site, parameters, times[4], deviations[4], share;
+};
+
+static void add_columns(struct print_table *table, struct columns *columns, bool ranks)
+{
+	columns->rank = print_column(table, "rank", ranks ? "rank" : NULL, PRINT_COUNT);
+	columns->device = print_column(table, "device", NULL, PRINT_COUNT);
+	columns->layer = print_column(table, "layer", "layer", PRINT_WORD);
+	columns->sizes = print_column(table, "sizes", "sizes", PRINT_WORD);
+	columns->input = print_column(table, "input", NULL, PRINT_WORD);
+	columns->activation = print_column(table, "activation", "act", PRINT_WORD);
+	columns->parameters = print_column(table, "parameters", "params", PRINT_COUNT);
+	for (int i = 0; i < 4; i++)
+		columns->times[i] = print_column(table, column_keys[i], column_titles[i], PRINT_TIME);
+	columns->share = print_column(table, "share", "share", PRINT_SHARE);
+	for (int i = 0; i < 4; i++)
+		columns->deviations[i] = print_column(
+			table, arena_format(table->arena, "%s_sd", column_keys[i]), NULL, PRINT_TIME);
+	columns->site = print_column(table, "site", NULL, PRINT_WORD);
+}
+
+static void add_layer(struct print_table *table, const struct columns *columns, const struct analysis *analysis,
+	const struct analysis_worker *workers, size_t count, const struct layer *layer, double total_ns, bool ranks)
+{
+	double sum_ns = 0;
+
+	print_row(table);
+	if (ranks) {
+		print_number(table, columns->rank, analysis->timeline.processes[workers->worker->process].rank);
+		print_number(table, columns->device, workers->worker->device);
+	}
+	print_word(table, columns->layer, layer->name);
+	print_word(table, columns->sizes, layer->text);
+	print_word(table, columns->input, layer->input);
+	print_word(table, columns->activation, layer->activation);
+	print_word(table, columns->site, layer->site);
+	print_number(table, columns->parameters, (double)layer->parameter_count);
+	for (int i = 0; i < 4; i++) {
+		struct analysis_statistics statistics = analysis_layer(workers, count, layer->name, columns_of_time[i]);
+
+		print_number(table, columns->times[i], statistics.mean);
+		print_number(table, columns->deviations[i], statistics.deviation);
+		sum_ns += statistics.mean;
+	}
+	if (total_ns > 0)
+		print_number(table, columns->share, sum_ns / total_ns);
+}
+
+static double add_total(struct print_table *table, const struct columns *columns, const struct analysis_worker *workers,
+	size_t count, const struct layer_list *layers, bool print)
+{
+	double total_ns = 0, parameters = 0, sums_ns[4] = {0};
+
+	for (size_t l = 0; l < layers->count; l++) {
+		parameters += (double)layers->items[l].parameter_count;
+		for (int i = 0; i < 4; i++)
+			sums_ns[i] +=
+				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i]).mean;
+	}
+	for (int i = 0; i < 4; i++)
+		total_ns += sums_ns[i];
+	if (print) {
+		table->rule = true;
+		print_row(table);
+		print_word(table, columns->layer, "all");
+		print_number(table, columns->parameters, parameters);
+		for (int i = 0; i < 4; i++)
+			print_number(table, columns->times[i], sums_ns[i]);
+		print_number(table, columns->share, 1);
+	}
+	return total_ns;
+}
+
+static void fill(struct print_table *table, struct run *run, bool ranks, bool total)
+{
+	const struct analysis *analysis = &run->analysis;
+	struct columns columns;
+
+	add_columns(table, &columns, ranks);
+	if (analysis->worker_count == 0)
+		return;
+	for (size_t w = 0; w < (ranks ? analysis->worker_count : 1); w++) {
+		const struct analysis_worker *workers = &analysis->workers[w];
+		size_t count = ranks ? 1 : analysis->worker_count;
+		const struct layer_list *layers = &workers->layers;
+		double total_ns = add_total(table, &columns, workers, count, layers, false);
+
+		table->rule = w > 0;
+		for (size_t l = 0; l < layers->count; l++)
+			add_layer(table, &columns, analysis, workers, count, &layers->items[l], total_ns, ranks);
+		if (total && layers->count > 0)
+			add_total(table, &columns, workers, count, layers, true);
+	}
+}
+
+static void print_iterations(const struct run *run, FILE *out)
+{
+	const struct analysis *analysis = &run->analysis;
+
+	fputs("rank,device,iteration,kind,layer,forward_ns,backward_ns,communication_ns,update_ns\n", out);
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+		const struct layer_list *layers = &worker->layers;
+
+		for (size_t i = 0; i < worker->iterations.count; i++)
+			for (size_t l = 0; l < layers->count; l++) {
+				const double *times =
+					worker->phases.layers_ns + (i * layers->count + l) * PHASE_LAYER_COLUMNS;
+
+				fprintf(out, "%d,%d,%zu,%s,%s,%.0f,%.0f,%.0f,%.0f\n",
+					analysis->timeline.processes[worker->worker->process].rank,
+					worker->worker->device, i,
+					report_iteration_kinds[worker->iterations.items[i].kind],
+					layers->items[l].name, times[PHASE_LAYER_FORWARD], times[PHASE_LAYER_BACKWARD],
+					times[PHASE_LAYER_COMMUNICATION], times[PHASE_LAYER_UPDATE]);
+			}
+	}
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		CMD_OPTIONS,
+		{"iterations", no_argument, NULL, 'i'},
+		{"ranks", no_argument, NULL, 'r'},
+		{0},
+	};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	struct run *runs;
+	struct print_table table;
+	size_t run_count;
+	int option, status;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == 'i')
+			how.iterations = true;
+		else if (option == 'r')
+			how.ranks = true;
+		else if (!cmd_common_option(&cmd_layers, &how, option, optarg))
+			cmd_usage(&cmd_layers, "the command line is wrong");
+	}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_layers, "no run named");
+	if (how.iterations && how.form != PRINT_CSV)
+		cmd_usage(&cmd_layers, "--iterations needs --csv");
+	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (run_count != 1)
+		cmd_usage(&cmd_layers, "one run at a time");
+	print_init(&table, &runs[0].analysis.timeline.arena);
+	if (how.iterations) {
+		print_iterations(&runs[0], stdout);
+	} else {
+		fill(&table, &runs[0], how.ranks, how.form == PRINT_TEXT);
+		if (how.form == PRINT_CSV) {
+			print_csv(&table, stdout);
+		} else if (how.form == PRINT_JSON) {
+			cJSON *object = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(object, "run", runs[0].label);
+			cJSON_AddItemToObject(object, "layers", print_json(&table));
+			print_json_end(object, stdout);
+		} else if (table.row_count > 0) {
+			print_text(&table, how.ranks ? "Layers by rank, mean time of an iteration"
+						     : "Layers, mean time of an iteration",
+				stdout);
+		}
+	}
+	fflush(stdout);
+	cmd_print_warnings(&runs[0]);
+	status = runs[0].analysis.worker_count == 0;
+	print_free(&table);
+	cmd_free_runs(runs, run_count);
+	return status;
+}
+
+const struct command cmd_layers = {
+	.name = "layers",
+	.summary = "the time of each layer: forward, backward, communication, update",
+	.run = run,
+	.help = "pmanalyze layers - the time of each layer\n"
+		"\n"
+		"usage: pmanalyze layers [OPTION]... RUN\n"
+		"\n"
+		"Finds the layers of the model and prints, for each, its sizes, the number of\n"
+		"its parameters, and the mean time per iteration of its forward and backward\n"
+		"calls, of the exchange of its gradients and of its update, over all ranks. An\n"
+		"exchange or update that serves several layers is shared out by the bytes of\n"
+		"their parameters. Times are sums of the calls' times on the GPU.\n"
+		"\n"
+		"Forward and backward calls that share a parameter are one layer, with the\n"
+		"activation that follows it. Names count each kind from 1:\n"
+		"\n"
+		"  conv2    5x5x6->16 s1 p0   kernel, input and output channels, stride,\n"
+		"                             padding; d dilation, g groups, where not 1\n"
+		"  pool1    max 2x2 s2        kind, window, stride; p padding, where not 0\n"
+		"  fc3      84->10            inputs, outputs\n"
+		"  norm1    6                 channels\n"
+		"  dropout1 0.5               probability\n"
+		"  softmax, loss              loss: elementwise comparison with a target\n"
+		"\n"
+		"  --ranks       a row for each rank and layer\n"
+		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --json        with standard deviations, shapes of inputs and call sites;\n"
+		"                times in ns\n"
+		"  --csv         the same as CSV\n"
+		"  --iterations  with --csv: a row for each rank, iteration and layer: rank,\n"
+		"                device, iteration, kind, layer, forward, backward,\n"
+		"                communication, update\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+};

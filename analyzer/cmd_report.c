@@ -1,0 +1,115 @@
+/* pmanalyze report: the phases of an iteration, of one run or of several side by side. */
+#include "cmd_common.h"
+#include "report.h"
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		CMD_OPTIONS,
+		{"iterations", no_argument, NULL, 'i'},
+		{"ranks", no_argument, NULL, 'r'},
+		{0},
+	};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	struct run *runs;
+	size_t run_count;
+	int option, status = 0;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == 'i')
+			how.iterations = true;
+		else if (option == 'r')
+			how.ranks = true;
+		else if (!cmd_common_option(&cmd_report, &how, option, optarg))
+			cmd_usage(&cmd_report, "the command line is wrong");
+	}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_report, "no run named");
+	if (how.iterations && how.form != PRINT_CSV)
+		cmd_usage(&cmd_report, "--iterations needs --csv");
+	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (how.form == PRINT_TEXT && run_count == 1)
+		report_run(&runs[0], how.ranks, stdout);
+	else if (how.form == PRINT_TEXT)
+		report_runs(runs, run_count, stdout);
+	else if (how.form == PRINT_JSON)
+		print_json_end(run_count == 1 ? report_run_json(&runs[0]) : report_runs_json(runs, run_count), stdout);
+	else if (how.iterations)
+		report_iterations_csv(runs, run_count, stdout);
+	else if (run_count == 1)
+		report_run_csv(&runs[0], stdout);
+	else
+		report_runs_csv(runs, run_count, stdout);
+	for (size_t i = 0; i < run_count; i++) {
+		if (how.form == PRINT_CSV || (how.form == PRINT_JSON && run_count > 1))
+			cmd_print_warnings(&runs[i]);
+		if (runs[i].analysis.worker_count == 0)
+			status = 1;
+	}
+	cmd_free_runs(runs, run_count);
+	return status;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "the phases of an iteration; of several runs, side by side",
+	.run = run,
+	.help = "pmanalyze report - the phases of an iteration\n"
+		"\n"
+		"usage: pmanalyze report [OPTION]... RUN...\n"
+		"\n"
+		"Finds the iterations of each rank, the phase and layer of each call, and\n"
+		"prints the mean time of each phase. With several runs (folders): one row a\n"
+		"run, then speed-up, balance, exposed communication, and how runs of the same\n"
+		"program and size differ from the first of them.\n"
+		"\n"
+		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --ranks       the tables by rank also for more than 6 ranks\n"
+		"  --json        everything, with medians and standard deviations; times in ns\n"
+		"  --csv         one run: rank, gpu, phase, iterations, and mean, standard\n"
+		"                deviation and median of busy and exclusive time; several: the\n"
+		"                table of phases. Times in ns\n"
+		"  --iterations  with --csv: a row for each iteration and phase, those left out\n"
+		"                included: run, rank, device, iteration, kind (used, warmup,\n"
+		"                uneven, different), begin, end, phase, busy, exclusive. The\n"
+		"                phase \"iteration\" is the whole\n"
+		"\n"
+		"PHASES\n"
+		"  io             t_io: file input\n"
+		"  h2d            t_h2d: copies of the input to the GPU\n"
+		"  md             t_md: division of the batch: copies between GPUs that feed\n"
+		"                 the input; on the host, from the last read to the first copy\n"
+		"  forward        t_f\n"
+		"  backward       t_b, with the loss's gradient\n"
+		"  communication  t_c: exchange of gradients\n"
+		"  update         t_u: from gradients to parameters\n"
+		"  other          work that is none of these: results to the host, memory\n"
+		"                 set, search for algorithms, sums of losses\n"
+		"  idle: host     the GPU waits for the host to launch work\n"
+		"  idle: queue    work was launched and has not begun: the latency of a launch,\n"
+		"                 or it waits for work of another queue or GPU\n"
+		"  idle: sync     the host waits in a synchronisation, and the GPU has nothing\n"
+		"                 to do\n"
+		"\n"
+		"ACCOUNTINGS\n"
+		"  busy       the time during which some work of the phase was done; phases\n"
+		"             that overlap are each counted in full\n"
+		"  exclusive  each instant belongs to one phase: the first of forward,\n"
+		"             backward, update, communication, md on the GPU, h2d, other, io,\n"
+		"             md on the host that is at work then. The phases add up to\n"
+		"             t_iter. The exclusive time of communication is the exposed one\n"
+		"\n"
+		"ITERATIONS\n"
+		"  From one model update to the next. An update is a write to a parameter;\n"
+		"  parameters are what forward work reads and only updates write. Where no\n"
+		"  update can be seen (a kernel of the application's own), the period of the\n"
+		"  calls is taken. Confidence is the share of the computations between the\n"
+		"  first and the last iteration, evaluation aside, that lie in iterations with\n"
+		"  the usual sequence of calls.\n"
+		"\n"
+		"SPEED-UP\n"
+		"  (3.6), N_g t_iter / t'_iter, against the run of the same program on one GPU.\n"
+		"  Where the samples of an iteration are known, their ratio stands for N_g.\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+};

@@ -1,0 +1,23 @@
+/* Printing what is in a trace file. The caller owns all; nothing is changed. */
+#ifndef DUMP_H
+#define DUMP_H
+
+#include "trace.h"
+
+#include <stdio.h>
+
+enum dump_form { DUMP_TEXT, DUMP_JSON, DUMP_CSV };
+
+struct dump_options {
+	enum dump_form form;
+	bool operations;
+	bool records;
+	long limit; /* of operations and of records; -1: all */
+};
+
+void dump_print(const struct trace *trace, const struct dump_options *how, FILE *out);
+
+/* The values of an operation as "label=value ..." in the words of the format; descriptors are written out. */
+char *dump_values(struct arena *arena, const struct trace *trace, const struct trace_operation *operation);
+
+#endif

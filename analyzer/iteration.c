@@ -1,0 +1,582 @@
+/*
+ * Iterations: see iteration.h. First cuts are found (positions among the worker's calls where iterations end), by updates
+ * or by period (iteration_period.c). Then the usual sequence of calls is determined; what comes before it in a longer
+ * piece is an evaluation pass or the like, and pieces that differ are left out. Last, positions become times.
+ */
+#include "iteration.h"
+#include "iteration_period.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A piece between two cuts, as positions in the worker's calls. */
+struct piece {
+	size_t first, start, end; /* start: behind what does not belong to the usual sequence */
+	size_t core_count;
+	uint64_t structure;
+};
+
+struct finder {
+	const struct worker_model *model;
+	const struct timeline *timeline;
+	const struct worker *worker;
+	uint64_t *keys; /* by position in the worker's calls */
+	struct piece *pieces;
+	size_t piece_count, piece_room;
+	uint64_t usual;
+	size_t usual_piece;
+};
+
+static const struct timeline_call *call_at(const struct finder *finder, size_t position)
+{
+	return &finder->timeline->calls[finder->worker->calls[position]];
+}
+
+static uint32_t flags_at(const struct finder *finder, size_t position)
+{
+	return finder->model->roles[call_at(finder, position)->operation].flags;
+}
+
+static bool is_core(const struct finder *finder, size_t position)
+{
+	return flags_at(finder, position) & WORKER_CORE;
+}
+
+static uint64_t copy_direction(const struct finder *finder, size_t position)
+{
+	const struct timeline_call *call = call_at(finder, position);
+	uint64_t direction = 4;
+
+	if (timeline_function(finder->timeline, call)->kind != PM_KIND_COPY)
+		return UINT64_MAX;
+	timeline_value(finder->timeline, &finder->timeline->operations[call->operation], "dir", &direction);
+	return direction;
+}
+
+static bool is_copy_to_host(const struct finder *finder, size_t position)
+{
+	return copy_direction(finder, position) == 2;
+}
+
+uint64_t iteration_key(const struct worker_model *model, uint32_t call)
+{
+	uint32_t number = model->timeline->calls[call].operation;
+	const struct timeline_operation *operation = &model->timeline->operations[number];
+	const struct worker_role *role = &model->roles[number];
+	uint64_t key = mem_hash(MEM_HASH_START, operation->function), value;
+
+	for (uint32_t i = 0; i < role->parameter_count + role->written_count; i++)
+		key = mem_hash(key, model->parameters[model->touched[role->first_parameter + i]].address);
+	if (timeline_value(model->timeline, operation, "func", &value))
+		key = mem_hash(key, value);
+	return key;
+}
+
+int64_t iteration_call_end(const struct timeline *timeline, const struct timeline_call *call)
+{
+	return call->interval_count ? timeline->intervals[call->interval + call->interval_count - 1].end_ns
+				    : call->end_ns;
+}
+
+/* Sizes of an operation, without addresses, algorithm and call site. */
+static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
+{
+	const struct timeline_operation *operation = &timeline->operations[number];
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	uint64_t shape = mem_hash(MEM_HASH_START, operation->function);
+
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		enum pm_value type = function->labels[i].type;
+
+		if (type == PM_VALUE_DESCRIPTOR) {
+			const struct timeline_descriptor *descriptor = &timeline->descriptors[operation->values[i]];
+
+			for (uint32_t j = 0; j < descriptor->value_count; j++)
+				shape = mem_hash(shape, (uint64_t)descriptor->values[j]);
+		} else if ((type == PM_VALUE_INT && strcmp(function->labels[i].name, "algo") != 0) ||
+			   type == PM_VALUE_BYTES || type == PM_VALUE_TYPE) {
+			shape = mem_hash(shape, operation->values[i]);
+		}
+	}
+	return shape;
+}
+
+/* ---- Cuts ---- */
+
+static void add_piece(struct finder *finder, size_t first, size_t end)
+{
+	*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) = (struct piece){first, first, end, 0, 0};
+}
+
+/*
+ * A new iteration begins when forward work reads a parameter that was updated since the last cut; the cut is behind the
+ * last update before it. So updates may be spread over the backward pass.
+ */
+static void cut_by_updates(struct finder *finder)
+{
+	const struct worker_model *model = finder->model;
+	uint32_t *updated = mem_alloc(model->parameter_count, sizeof(*updated)); /* in which piece, from 1 */
+	size_t first = 0, last_update = 0;
+	uint32_t piece = 1;
+	bool any = false;
+
+	for (size_t i = 0; i < finder->worker->call_count; i++) {
+		const struct worker_role *role = &model->roles[call_at(finder, i)->operation];
+		const uint32_t *parameters = model->touched + role->first_parameter;
+		bool fresh = false;
+
+		for (uint32_t j = 0; j < role->parameter_count && !fresh; j++)
+			fresh = updated[parameters[j]] == piece;
+		if (fresh) {
+			add_piece(finder, first, last_update + 1);
+			first = last_update + 1;
+			piece++;
+			any = false;
+		}
+		for (uint32_t j = 0; j < role->written_count; j++)
+			updated[parameters[role->parameter_count + j]] = piece;
+		/* Other state may be updated last: a momentum, an average of the weights. */
+		if ((role->flags & WORKER_UPDATES) || (any && (role->flags & WORKER_STATE))) {
+			last_update = i;
+			any = true;
+		}
+	}
+	if (any)
+		add_piece(finder, first, last_update + 1);
+	free(updated);
+}
+
+static void cut_by_period(struct finder *finder)
+{
+	size_t *cuts, count;
+
+	cuts = iteration_period_cuts(finder->model, finder->worker, finder->keys, &count);
+	for (size_t i = 0; i + 1 < count; i++) {
+		size_t end = cuts[i + 1];
+
+		/* The input of the next iteration lies before its first computation. */
+		while (end > cuts[i] + 1 && !is_core(finder, end - 1))
+			end--;
+		add_piece(finder, i ? finder->pieces[i - 1].end : cuts[0], end);
+	}
+	free(cuts);
+}
+
+/* ---- The usual sequence ---- */
+
+static void hash_piece(const struct finder *finder, struct piece *piece)
+{
+	piece->structure = MEM_HASH_START;
+	piece->core_count = 0;
+	for (size_t i = piece->start; i < piece->end; i++)
+		if (is_core(finder, i)) {
+			piece->structure = mem_hash(piece->structure, finder->keys[i]);
+			piece->core_count++;
+		}
+}
+
+static int compare_pieces(const void *left, const void *right)
+{
+	const struct piece *a = left, *b = right;
+
+	if (a->structure != b->structure)
+		return a->structure < b->structure ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* The most frequent sequence; of equally frequent ones the shortest, which has nothing in front of it. */
+static void find_usual(struct finder *finder)
+{
+	struct piece *sorted = mem_alloc(finder->piece_count, sizeof(*sorted));
+	size_t best = 0, best_length = 0;
+
+	memcpy(sorted, finder->pieces, finder->piece_count * sizeof(*sorted));
+	qsort(sorted, finder->piece_count, sizeof(*sorted), compare_pieces);
+	for (size_t i = 0, end; i < finder->piece_count; i = end) {
+		for (end = i + 1; end < finder->piece_count && sorted[end].structure == sorted[i].structure;)
+			end++;
+		if (end - i > best || (end - i == best && sorted[i].core_count < best_length)) {
+			best = end - i;
+			best_length = sorted[i].core_count;
+			finder->usual = sorted[i].structure;
+		}
+	}
+	free(sorted);
+	for (size_t i = finder->piece_count; i-- > 0;)
+		if (finder->pieces[i].structure == finder->usual)
+			finder->usual_piece = i;
+}
+
+/* Does the piece end with the usual sequence? Then its start is moved there. */
+static void strip(struct finder *finder, struct piece *piece)
+{
+	const struct piece *usual = &finder->pieces[finder->usual_piece];
+	size_t i = piece->end, j = usual->end, matched = 0, start = piece->end;
+
+	if (piece->core_count <= usual->core_count)
+		return;
+	while (matched < usual->core_count) {
+		do
+			i--;
+		while (!is_core(finder, i));
+		do
+			j--;
+		while (!is_core(finder, j));
+		if (finder->keys[i] != finder->keys[j])
+			return;
+		start = i;
+		matched++;
+	}
+	piece->start = start;
+	hash_piece(finder, piece);
+}
+
+/* Input and the like in front of the first computation: calls behind the last result fetched or exchanged. */
+static size_t input_start(const struct finder *finder, size_t first, size_t core)
+{
+	size_t start = core;
+
+	while (start > first && !is_core(finder, start - 1) && !is_copy_to_host(finder, start - 1) &&
+		timeline_function(finder->timeline, call_at(finder, start - 1))->kind != PM_KIND_COMM)
+		start--;
+	return start;
+}
+
+static size_t first_core(const struct finder *finder, size_t from, size_t end)
+{
+	while (from < end && !is_core(finder, from))
+		from++;
+	return from;
+}
+
+/* ---- Times ---- */
+
+/* When the work at `start` begins, after the call before it: with its file input, or itself. */
+static int64_t begin_of(const struct finder *finder, size_t start)
+{
+	const struct timeline *timeline = finder->timeline;
+	const struct worker *worker = finder->worker;
+	int64_t begin_ns = call_at(finder, start)->begin_ns, after_ns, done_ns;
+	size_t read;
+
+	if (start == 0)
+		return begin_ns;
+	after_ns = call_at(finder, start - 1)->end_ns;
+	read = worker_find(timeline, worker->reads, worker->read_count, after_ns);
+	if (read < worker->read_count && timeline->calls[worker->reads[read]].begin_ns < begin_ns)
+		begin_ns = timeline->calls[worker->reads[read]].begin_ns;
+	/* The update before it may still run: until then the device belongs to the iteration before. */
+	for (size_t i = start; i-- > 0;)
+		if (is_core(finder, i)) {
+			done_ns = iteration_call_end(timeline, call_at(finder, i));
+			return done_ns > begin_ns ? done_ns : begin_ns;
+		}
+	return begin_ns;
+}
+
+/* The first iteration begins with as many calls and reads of input as the second has. */
+static void begin_first(struct finder *finder, struct iteration *first, const struct iteration *model)
+{
+	const struct timeline *timeline = finder->timeline;
+	const struct worker *worker = finder->worker;
+	size_t input_count = first_core(finder, model->first_call, model->call_end) - model->first_call;
+	size_t core = first_core(finder, first->first_call, first->call_end);
+	size_t read_count = model->read_end - model->first_read, read;
+
+	first->first_call = core;
+	for (size_t i = core; i-- > 0 && input_count > 0;) {
+		enum pm_kind kind = timeline_function(timeline, call_at(finder, i))->kind;
+
+		if (kind != PM_KIND_COPY && kind != PM_KIND_SET)
+			continue;
+		first->first_call = i;
+		input_count--;
+	}
+	first->begin_ns = call_at(finder, first->first_call)->begin_ns;
+	read = worker_find(timeline, worker->reads, worker->read_count, first->begin_ns);
+	first->read_end = worker_find(
+		timeline, worker->reads, worker->read_count, call_at(finder, first->call_end - 1)->begin_ns);
+	/* Those in front of the first copy; a set-up may have read as well. */
+	first->first_read = read > read_count ? read - read_count : 0;
+	if (first->first_read < read)
+		first->begin_ns = timeline->calls[worker->reads[first->first_read]].begin_ns;
+}
+
+/* When the last iteration is done: its work, and the waiting for it that follows directly. */
+static int64_t end_of_last(const struct finder *finder, const struct iteration *iteration)
+{
+	const struct timeline *timeline = finder->timeline;
+	const struct timeline_process *process = &timeline->processes[finder->worker->process];
+	uint32_t last = finder->worker->calls[iteration->call_end - 1];
+	int64_t end_ns = iteration->begin_ns;
+
+	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
+		const struct timeline_call *call = call_at(finder, i);
+		int64_t done_ns = iteration_call_end(timeline, call);
+
+		if (call->end_ns > done_ns)
+			done_ns = call->end_ns;
+		if (done_ns > end_ns)
+			end_ns = done_ns;
+	}
+	for (size_t i = last + 1; i < process->first_call + process->call_count; i++) {
+		const struct timeline_call *call = &timeline->calls[i];
+		enum pm_kind kind = timeline_function(timeline, call)->kind;
+
+		if (call->thread != timeline->calls[last].thread)
+			continue;
+		if (kind != PM_KIND_SYNC && kind != PM_KIND_SETUP && kind != PM_KIND_EVENT)
+			break;
+		if (kind == PM_KIND_SYNC && call->end_ns > end_ns && call->begin_ns <= end_ns)
+			end_ns = call->end_ns;
+	}
+	return end_ns;
+}
+
+static void add_gap(struct iteration_list *list, size_t first, size_t end, int64_t begin_ns, int64_t end_ns,
+	enum iteration_gap_kind kind)
+{
+	if (end <= first)
+		return;
+	*MEM_PUSH(list->gaps, list->gap_count, list->gap_room) =
+		(struct iteration_gap){begin_ns, end_ns, end - first, kind};
+}
+
+static enum iteration_gap_kind gap_kind(const struct finder *finder, size_t first, size_t end)
+{
+	bool forward = false, backward = false;
+
+	for (size_t i = first; i < end; i++) {
+		uint32_t flags = flags_at(finder, i);
+		enum pm_kind kind = timeline_function(finder->timeline, call_at(finder, i))->kind;
+
+		forward |= (flags & WORKER_READS) || kind == PM_KIND_FORWARD;
+		backward |= flags & (WORKER_BACKWARD | WORKER_UPDATES);
+	}
+	if (backward)
+		return ITERATION_PARTIAL;
+	return forward ? ITERATION_EVALUATION : ITERATION_REST;
+}
+
+/* ---- All together ---- */
+
+static void place_iterations(struct finder *finder, struct iteration_list *list)
+{
+	const struct worker *worker = finder->worker;
+
+	for (size_t i = 0; i < finder->piece_count; i++) {
+		struct piece *piece = &finder->pieces[i];
+		struct iteration *item = &list->items[i];
+		size_t core = first_core(finder, piece->start, piece->end);
+
+		item->first_call = input_start(finder, piece->first, core);
+		item->call_end = piece->end;
+		item->usual = piece->structure == finder->usual;
+		item->begin_ns = begin_of(finder, item->first_call);
+		/* Logging between two iterations belongs to the one before. */
+		if (i > 0 && first_core(finder, piece->first, core) == core)
+			list->items[i - 1].call_end = item->first_call;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+		int64_t from_ns;
+
+		item->shape = MEM_HASH_START;
+		for (size_t j = item->first_call; j < item->call_end; j++)
+			if (is_core(finder, j))
+				item->shape = mem_hash(
+					item->shape, shape_of(finder->timeline, call_at(finder, j)->operation));
+		/* By calls, not by time: input read ahead belongs to the iteration it was read before. */
+		from_ns = item->first_call > 0 ? call_at(finder, item->first_call - 1)->end_ns : item->begin_ns;
+		item->first_read = worker_find(finder->timeline, worker->reads, worker->read_count, from_ns);
+		item->read_end = worker_find(finder->timeline, worker->reads, worker->read_count,
+			i + 1 < list->count && item->call_end == list->items[i + 1].first_call
+				? call_at(finder, item->call_end - 1)->end_ns
+				: call_at(finder, item->call_end - 1)->begin_ns);
+		if (item->read_end < item->first_read)
+			item->read_end = item->first_read;
+	}
+}
+
+/* How many results are fetched directly behind the last computation of a usual iteration. */
+static size_t trailing_copies(const struct finder *finder, const struct iteration_list *list)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i + 1 < list->count; i++) {
+		size_t count = 0;
+
+		if (!list->items[i].usual)
+			continue;
+		while (finder->pieces[i].end + count < finder->worker->call_count &&
+			is_copy_to_host(finder, finder->pieces[i].end + count))
+			count++;
+		if (count < least)
+			least = count;
+	}
+	return least == SIZE_MAX ? 0 : least;
+}
+
+static void end_iterations(struct finder *finder, struct iteration_list *list)
+{
+	size_t trailing = trailing_copies(finder, list), after;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+		size_t next = i + 1 < list->count ? list->items[i + 1].first_call : finder->worker->call_count;
+		size_t core;
+
+		for (size_t j = 0; j < trailing && item->call_end < next && is_copy_to_host(finder, item->call_end); j++)
+			item->call_end++;
+		if (i + 1 < list->count && item->call_end == next) {
+			item->end_ns = list->items[i + 1].begin_ns;
+			continue;
+		}
+		core = first_core(finder, item->call_end, next);
+		after = input_start(finder, item->call_end, core);
+		if (i + 1 < list->count && core < next) {
+			item->call_end = after;
+			item->end_ns = begin_of(finder, after);
+			add_gap(list, after, next, item->end_ns, list->items[i + 1].begin_ns,
+				gap_kind(finder, after, next));
+		} else if (i + 1 < list->count) {
+			item->end_ns = list->items[i + 1].begin_ns;
+		} else {
+			item->end_ns = end_of_last(finder, item);
+			if (core < next)
+				add_gap(list, after, next, begin_of(finder, after),
+					call_at(finder, next - 1)->end_ns, gap_kind(finder, after, next));
+		}
+	}
+	/* Times never run backwards, whatever the clocks say. */
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+
+		if (i > 0 && item->begin_ns < list->items[i - 1].end_ns)
+			item->begin_ns = list->items[i - 1].end_ns;
+		if (item->end_ns < item->begin_ns)
+			item->end_ns = item->begin_ns;
+	}
+}
+
+static uint64_t usual_shape(const struct iteration_list *list)
+{
+	uint64_t best = 0;
+	size_t best_count = 0;
+
+	/* Few shapes, so counting each at its first place is quick; a long tail of shapes is cut off. */
+	for (size_t i = 0, tried = 0; i < list->count && tried < 64; i++) {
+		size_t count = 0;
+		bool seen = !list->items[i].usual;
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = list->items[j].usual && list->items[j].shape == list->items[i].shape;
+		if (seen)
+			continue;
+		tried++;
+		for (size_t j = i; j < list->count; j++)
+			count += list->items[j].usual && list->items[j].shape == list->items[i].shape;
+		if (count > best_count) {
+			best_count = count;
+			best = list->items[i].shape;
+		}
+	}
+	return best;
+}
+
+static void classify(struct iteration_list *list, size_t skip)
+{
+	uint64_t shape = usual_shape(list);
+	size_t usable = 0, skipped = 0;
+	bool begun = false;
+
+	for (size_t i = 0; i < list->count; i++)
+		usable += list->items[i].usual && list->items[i].shape == shape;
+	if (skip >= usable)
+		skip = usable > 1 ? usable - 1 : 0;
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+
+		if (!item->usual) {
+			item->kind = begun ? ITERATION_DIFFERENT : ITERATION_WARMUP;
+		} else if (item->shape != shape) {
+			item->kind = ITERATION_UNEVEN;
+		} else if (skipped < skip) {
+			item->kind = ITERATION_WARMUP;
+			skipped++;
+		} else {
+			item->kind = ITERATION_USED;
+			list->model = i;
+		}
+		begun |= item->usual;
+		list->counts[item->kind]++;
+	}
+}
+
+static void find_confidence(const struct finder *finder, struct iteration_list *list)
+{
+	size_t usual = 0, all = 0;
+
+	for (size_t i = list->items[0].first_call; i < list->items[list->count - 1].call_end; i++)
+		all += is_core(finder, i);
+	for (size_t i = 0; i < list->gap_count; i++)
+		if (list->gaps[i].kind == ITERATION_EVALUATION &&
+			list->gaps[i].end_ns <= list->items[list->count - 1].begin_ns &&
+			list->gaps[i].begin_ns >= list->items[0].begin_ns) {
+			/* Their computations are not held against the iterations. */
+			size_t from = worker_find(finder->timeline, finder->worker->calls, finder->worker->call_count,
+				list->gaps[i].begin_ns);
+
+			for (size_t j = from; j < from + list->gaps[i].call_count && j < finder->worker->call_count; j++)
+				all -= all > 0 && is_core(finder, j);
+		}
+	for (size_t i = 0; i < list->count; i++)
+		for (size_t j = list->items[i].first_call; j < list->items[i].call_end && list->items[i].usual; j++)
+			usual += is_core(finder, j);
+	list->confidence = all ? (double)usual / (double)all : 0;
+	if (list->confidence > 1)
+		list->confidence = 1;
+}
+
+void iteration_find(
+	const struct worker_model *model, const struct worker *worker, size_t skip, struct iteration_list *list)
+{
+	struct finder finder = {.model = model, .timeline = model->timeline, .worker = worker};
+
+	memset(list, 0, sizeof(*list));
+	finder.keys = mem_alloc(worker->call_count, sizeof(*finder.keys));
+	for (size_t i = 0; i < worker->call_count; i++)
+		finder.keys[i] = iteration_key(model, worker->calls[i]);
+	cut_by_updates(&finder);
+	if (finder.piece_count == 0) {
+		cut_by_period(&finder);
+		list->by_period = true;
+	}
+	if (finder.piece_count == 0)
+		goto out;
+	for (size_t i = 0; i < finder.piece_count; i++)
+		hash_piece(&finder, &finder.pieces[i]);
+	find_usual(&finder);
+	for (size_t i = 0; i < finder.piece_count; i++)
+		strip(&finder, &finder.pieces[i]);
+	list->items = mem_alloc(finder.piece_count, sizeof(*list->items));
+	list->count = finder.piece_count;
+	place_iterations(&finder, list);
+	end_iterations(&finder, list);
+	if (list->count > 1)
+		begin_first(&finder, &list->items[0], &list->items[finder.usual_piece ? finder.usual_piece : 1]);
+	add_gap(list, 0, list->items[0].first_call, call_at(&finder, 0)->begin_ns, list->items[0].begin_ns,
+		ITERATION_SETUP);
+	classify(list, skip);
+	find_confidence(&finder, list);
+out:
+	free(finder.keys);
+	free(finder.pieces);
+}
+
+void iteration_free(struct iteration_list *list)
+{
+	free(list->items);
+	free(list->gaps);
+	memset(list, 0, sizeof(*list));
+}

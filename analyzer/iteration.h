@@ -1,0 +1,67 @@
+/*
+ * Iterations of a worker, from its calls alone. An iteration is the span from one model update to the next: it ends with
+ * the last write to a parameter before forward work reads an updated parameter again. Where no update can be recognised
+ * (a kernel of the application's own), the shortest period of the sequence of calls takes its place.
+ *
+ * In time it begins with its input: the first file input after the previous iteration's last device call, else its first
+ * copy to the device, else its first call; but not before the previous update has ended on the device. It ends where the
+ * next begins, or where an evaluation pass begins, or, the last one, when its work is done.
+ */
+#ifndef ITERATION_H
+#define ITERATION_H
+
+#include "worker.h"
+
+enum iteration_kind {
+	ITERATION_USED,
+	ITERATION_WARMUP,    /* at the begin: skipped as asked for, or other calls than later (tuning) */
+	ITERATION_UNEVEN,    /* the same calls with other shapes: the last batch of an epoch */
+	ITERATION_DIFFERENT, /* other calls than most */
+};
+
+struct iteration {
+	int64_t begin_ns, end_ns;
+	size_t first_call, call_end; /* positions in the worker's calls */
+	size_t first_read, read_end; /* and in its reads */
+	enum iteration_kind kind;
+	bool usual; /* has the calls that most iterations have */
+	uint64_t shape;
+};
+
+/* What lies between, before and after iterations. */
+enum iteration_gap_kind {
+	ITERATION_SETUP,
+	ITERATION_EVALUATION, /* forward work without an update */
+	ITERATION_PARTIAL,    /* an iteration that was broken off */
+	ITERATION_REST,	      /* anything else */
+};
+
+struct iteration_gap {
+	int64_t begin_ns, end_ns;
+	size_t call_count;
+	enum iteration_gap_kind kind;
+};
+
+struct iteration_list {
+	struct iteration *items;
+	size_t count;
+	size_t model; /* an iteration with the usual calls; valid if count > 0 */
+	struct iteration_gap *gaps;
+	size_t gap_count, gap_room;
+	bool by_period;	   /* no updates recognised */
+	double confidence; /* share of the calls from first to last iteration, evaluation aside, in usual iterations */
+	size_t counts[4];  /* of iterations, by enum iteration_kind */
+};
+
+/* skip: how many of the usual iterations at the begin count as warm-up; fewer if none would be left. */
+void iteration_find(const struct worker_model *model, const struct worker *worker, size_t skip,
+	struct iteration_list *list);
+void iteration_free(struct iteration_list *list);
+
+/* What makes a call the same in another iteration: its function and its parameters. */
+uint64_t iteration_key(const struct worker_model *model, uint32_t call);
+
+/* When the call's work was done: on the device where known. */
+int64_t iteration_call_end(const struct timeline *timeline, const struct timeline_call *call);
+
+#endif

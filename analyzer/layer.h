@@ -1,0 +1,54 @@
+/*
+ * Layers of a worker's model, and for each call which phase and layer it belongs to.
+ *
+ * Forward and backward calls that share a parameter are one layer; a gradient belongs to its parameter by the flow of
+ * data through the update; an exchange belongs to the layers whose gradients lie in what it sends. Calls without
+ * parameters belong to the layer before them, or are one of their own (pooling, dropout, softmax).
+ */
+#ifndef LAYER_H
+#define LAYER_H
+
+#include "iteration.h"
+#include "phase_name.h"
+
+#define LAYER_NONE UINT32_MAX
+
+struct layer {
+	const char *name;	/* "conv2" */
+	const char *text;	/* "5x5x6->16 s1 p0" */
+	const char *input;	/* shape of what goes in, "64x6x14x14" */
+	const char *activation; /* or "" */
+	const char *site;	/* call stack of its first forward call, or "" */
+	uint64_t parameter_count;
+	uint64_t parameter_bytes;
+};
+
+/* A share of a call's time; the shares of a call add up to 1, or there are none. */
+struct layer_part {
+	uint32_t layer;
+	double share;
+};
+
+struct layer_role {
+	enum phase phase;
+	bool known; /* else the function's kind has decided */
+	uint32_t first_part, part_count;
+};
+
+struct layer_list {
+	struct layer *items;
+	size_t count, room;
+	struct layer_role *core_roles; /* by computation of a usual iteration */
+	size_t core_count;
+	struct layer_role *operation_roles; /* by operation of the timeline */
+	struct layer_part *parts;
+	size_t part_count, part_room;
+	struct arena arena;
+};
+
+/* From a usual iteration of the worker; without one there are no layers. */
+void layer_find(const struct worker_model *model, const struct worker *worker, const struct iteration_list *iterations,
+	struct layer_list *list);
+void layer_free(struct layer_list *list);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * Forward or backward. Many calls say it themselves: cuDNN's by their function, products by the parameter they read for
+ * the first time (forward) or the gradient they write (backward). The calls between two of the same kind are of that
+ * kind; what lies between the last forward and the first backward one is decided by who uses its result.
+ */
+#include "layer_assign.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How a step reads a parameter: through which operand, transposed or not. */
+struct manner {
+	bool seen;
+	uint32_t access;
+	uint64_t transposed;
+};
+
+static uint64_t transposition(const struct layer_assign *assign, uint32_t step)
+{
+	const struct timeline_operation *operation =
+		&assign->timeline->operations[assign->graph.steps[step].operation];
+	uint64_t a = 0, b = 0, one = 0;
+
+	timeline_value(assign->timeline, operation, "transa", &a);
+	timeline_value(assign->timeline, operation, "transb", &b);
+	timeline_value(assign->timeline, operation, "trans", &one);
+	return a << 16 | b << 8 | one;
+}
+
+static bool writes_gradient(const struct layer_assign *assign, uint32_t step)
+{
+	const struct flow *flow = graph_flow(&assign->graph, step);
+
+	for (uint32_t i = 0; i < flow->access_count; i++) {
+		const struct flow_access *access = &flow->accesses[i];
+
+		if (!flow_writes(access))
+			continue;
+		for (size_t p = 0; p < assign->graph.parameter_count; p++) {
+			uint64_t gradient = assign->graph.parameters[p].gradient;
+
+			if (gradient && access->address <= gradient && gradient < access->address + access->bytes)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void set_anchor(struct layer_assign *assign, uint32_t step, enum layer_pass pass)
+{
+	assign->passes[step] = pass;
+	assign->anchors[step] = true;
+}
+
+static void find_anchors(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+	struct manner *manners = mem_alloc(graph->parameter_count, sizeof(*manners));
+
+	for (uint32_t i = 0; i < graph->step_count; i++) {
+		const struct flow *flow = graph_flow(graph, i);
+
+		if (graph->steps[i].update)
+			continue;
+		if (flow->kind == PM_KIND_FORWARD || flow->kind == PM_KIND_BACKWARD) {
+			set_anchor(assign, i, flow->kind == PM_KIND_FORWARD ? LAYER_FORWARD : LAYER_BACKWARD);
+			continue;
+		}
+		if (flow->kind != PM_KIND_COMPUTE)
+			continue;
+		if (writes_gradient(assign, i)) {
+			set_anchor(assign, i, LAYER_BACKWARD);
+			continue;
+		}
+		for (uint32_t j = 0; j < flow->access_count && !assign->anchors[i]; j++) {
+			uint32_t p = flow->accesses[j].mode == FLOW_READ
+				? graph_parameter(graph, flow->accesses[j].address)
+				: GRAPH_NONE;
+			struct manner *manner;
+
+			if (p == GRAPH_NONE)
+				continue;
+			manner = &manners[p];
+			if (!manner->seen)
+				*manner = (struct manner){true, j, transposition(assign, i)};
+			set_anchor(assign, i,
+				manner->access == j && manner->transposed == transposition(assign, i) ? LAYER_FORWARD
+												      : LAYER_BACKWARD);
+		}
+	}
+	free(manners);
+}
+
+/* Can it be forward or backward at all, by its kind? */
+static bool is_open(const struct layer_assign *assign, uint32_t step)
+{
+	enum pm_kind kind = graph_flow(&assign->graph, step)->kind;
+	const struct timeline_operation *operation =
+		&assign->timeline->operations[assign->graph.steps[step].operation];
+	uint64_t direction = 0, device;
+
+	if (assign->graph.steps[step].update)
+		return false;
+	if (kind == PM_KIND_COPY)
+		return timeline_value(assign->timeline, operation, "dir", &direction) && direction == 3 &&
+		       !timeline_value(assign->timeline, operation, "dst_device", &device);
+	return kind == PM_KIND_COMPUTE || kind == PM_KIND_LAUNCH;
+}
+
+/* Between the last forward and the first backward anchor: [from, to). */
+static void split_loss(struct layer_assign *assign, uint32_t from, uint32_t to)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t i = to; i-- > from;) {
+		bool used_backward = false, fetched = false;
+
+		if (assign->anchors[i] || !is_open(assign, i))
+			continue;
+		for (uint32_t j = 0; j < graph->steps[i].user_count; j++) {
+			uint32_t user = graph->users[graph->steps[i].first_user + j];
+			const struct timeline_operation *operation =
+				&assign->timeline->operations[graph->steps[user].operation];
+			uint64_t direction = 0;
+
+			timeline_value(assign->timeline, operation, "dir", &direction);
+			/* Fetched before the backward pass begins, it is a result: the loss, the prediction. */
+			fetched |= graph_flow(graph, user)->kind == PM_KIND_COPY && direction == 2 && user < to;
+			used_backward |= assign->passes[user] == LAYER_BACKWARD;
+		}
+		/* A kernel of the application's own does not say what it writes: the loss's gradient, most likely. */
+		if (graph_flow(graph, i)->kind == PM_KIND_LAUNCH)
+			used_backward = true;
+		assign->passes[i] = used_backward && !fetched ? LAYER_BACKWARD : LAYER_FORWARD;
+	}
+}
+
+void layer_passes(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+	enum layer_pass before = LAYER_UNKNOWN;
+	uint32_t last = 0; /* behind the last anchor */
+
+	find_anchors(assign);
+	for (uint32_t i = 0; i <= graph->step_count; i++) {
+		enum layer_pass here = LAYER_UNKNOWN;
+
+		if (i < graph->step_count) {
+			if (!assign->anchors[i])
+				continue;
+			here = assign->passes[i];
+		}
+		if (before == LAYER_FORWARD && here == LAYER_BACKWARD) {
+			split_loss(assign, last, i);
+		} else {
+			enum layer_pass fill = before;
+
+			if (before == LAYER_UNKNOWN)
+				fill = here;
+			else if (here == LAYER_UNKNOWN && before == LAYER_BACKWARD)
+				fill = LAYER_AFTER;
+			for (uint32_t j = last; j < i; j++)
+				if (is_open(assign, j))
+					assign->passes[j] = fill;
+		}
+		before = here;
+		last = i + 1;
+	}
+}

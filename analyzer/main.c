@@ -1,0 +1,90 @@
+/* pmanalyze: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
+#include "cmd.h"
+
+#include <err.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command *const commands[] = {&cmd_report, &cmd_layers, &cmd_balance, &cmd_dump};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+static void print_help(FILE *out)
+{
+	fputs("pmanalyze: where the time of distributed training goes\n"
+	      "\n"
+	      "usage: pmanalyze COMMAND [OPTION]... RUN...\n"
+	      "\n"
+	      "A RUN is a folder with the *.pmtrace files that libpmhook.so wrote, one per\n"
+	      "process, or the files themselves.\n"
+	      "\n",
+		out);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n"
+	      "  pmanalyze COMMAND --help   all of a command\n"
+	      "\n"
+	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+		out);
+}
+
+void cmd_usage(const struct command *command, const char *format, ...)
+{
+	va_list list;
+
+	fprintf(stderr, "pmanalyze %s: ", command->name);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fprintf(stderr, "\nTry 'pmanalyze %s --help'.\n", command->name);
+	exit(2);
+}
+
+long cmd_number(const struct command *command, const char *option, const char *text, long least)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (errno || end == text || *end || number < least)
+		cmd_usage(command, "%s %s: expected a whole number, %ld or more", option, text, least);
+	return number;
+}
+
+int main(int argument_count, char **arguments)
+{
+	int status;
+
+	/* A reader that has seen enough (head, less) ends this program without a word. */
+	signal(SIGPIPE, SIG_DFL);
+	if (argument_count < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 ||
+		strcmp(arguments[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(arguments[1], commands[i]->name) != 0)
+			continue;
+		for (int j = 2; j < argument_count && strcmp(arguments[j], "--") != 0; j++)
+			if (strcmp(arguments[j], "--help") == 0 || strcmp(arguments[j], "-h") == 0) {
+				fputs(commands[i]->help, stdout);
+				return 0;
+			}
+		status = commands[i]->run(argument_count - 1, arguments + 1);
+		if (fflush(stdout) != 0 || ferror(stdout))
+			err(1, "standard output");
+		return status;
+	}
+	fprintf(stderr, "pmanalyze: no command '%s'\nTry 'pmanalyze --help'.\n", arguments[1]);
+	return 2;
+}

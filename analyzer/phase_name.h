@@ -1,0 +1,28 @@
+/* The phases of an iteration, in one list: symbol, key, words. */
+#ifndef PHASE_NAME_H
+#define PHASE_NAME_H
+
+#define PHASE_LIST(X) \
+	X(IO, "io", "t_io", "reading input from files") \
+	X(H2D, "h2d", "t_h2d", "copying input to the device") \
+	X(MD, "md", "t_md", "dividing the batch") \
+	X(FORWARD, "forward", "t_f", "forward pass") \
+	X(BACKWARD, "backward", "t_b", "backward pass") \
+	X(COMMUNICATION, "communication", "t_c", "aggregating gradients") \
+	X(UPDATE, "update", "t_u", "updating the model") \
+	X(OTHER, "other", "other", "work that is none of these") \
+	X(IDLE_LAUNCH, "idle_launch", "idle: host", "the device waits for the host to give it work") \
+	X(IDLE_QUEUE, "idle_queue", "idle: queue", "work was given and has not begun: latency, or it waits for other work") \
+	X(IDLE_SYNC, "idle_sync", "idle: sync", "the host waits, and the device has nothing to do") \
+	X(IDLE_UNKNOWN, "idle_unknown", "idle: unknown", "nothing tells why")
+
+enum phase {
+#define PHASE_ITEM(name, key, symbol, text) PHASE_##name,
+	PHASE_LIST(PHASE_ITEM)
+#undef PHASE_ITEM
+		PHASE_COUNT,
+};
+
+#define PHASE_WORK_COUNT PHASE_IDLE_LAUNCH /* the phases before it are work */
+
+#endif

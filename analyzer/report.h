@@ -1,0 +1,30 @@
+/* The report of one run, and the comparison of several: what cmd_report prints. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "print.h"
+#include "run.h"
+
+void report_run(struct run *run, bool ranks, FILE *out);	    /* text */
+cJSON *report_run_json(struct run *run);
+void report_run_csv(struct run *run, FILE *out);
+void report_iterations_csv(struct run *runs, size_t run_count, FILE *out);
+
+void report_runs(struct run *runs, size_t run_count, FILE *out); /* text */
+cJSON *report_runs_json(struct run *runs, size_t run_count);
+void report_runs_csv(struct run *runs, size_t run_count, FILE *out);
+
+extern const char *const report_phase_keys[PHASE_COUNT];
+extern const char *const report_phase_symbols[PHASE_COUNT];
+extern const char *const report_iteration_kinds[4];
+
+/* (3.3) from busy times, in ns: t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, means over iterations. */
+double report_equation(const struct analysis *analysis);
+
+/* Busy and exposed time of the aggregation and waiting in it, means in ns over ranks and iterations. */
+struct report_communication {
+	double busy_ns, exposed_ns, wait_ns;
+};
+struct report_communication report_communication(const struct analysis *analysis);
+
+#endif

@@ -1,0 +1,467 @@
+/* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RANK_COLUMNS 6 /* more do not fit a line */
+
+const char *const report_phase_keys[PHASE_COUNT] = {
+#define ITEM(name, key, symbol, text) key,
+	PHASE_LIST(ITEM)
+#undef ITEM
+};
+
+const char *const report_phase_symbols[PHASE_COUNT] = {
+#define ITEM(name, key, symbol, text) symbol,
+	PHASE_LIST(ITEM)
+#undef ITEM
+};
+
+const char *const report_iteration_kinds[4] = {"used", "warmup", "uneven", "different"};
+
+double report_equation(const struct analysis *analysis)
+{
+	const struct analysis_worker *workers = analysis->workers;
+	size_t count = analysis->worker_count;
+	double longest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double sum = analysis_phase(&workers[i], 1, PHASE_FORWARD, ANALYSIS_BUSY).mean +
+			     analysis_phase(&workers[i], 1, PHASE_BACKWARD, ANALYSIS_BUSY).mean +
+			     analysis_phase(&workers[i], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean;
+
+		if (sum > longest)
+			longest = sum;
+	}
+	return analysis_phase(workers, count, PHASE_IO, ANALYSIS_BUSY).mean +
+	       analysis_phase(workers, count, PHASE_H2D, ANALYSIS_BUSY).mean +
+	       analysis_phase(workers, count, PHASE_MD, ANALYSIS_BUSY).mean + longest +
+	       analysis_phase(workers, count, PHASE_UPDATE, ANALYSIS_BUSY).mean;
+}
+
+struct report_communication report_communication(const struct analysis *analysis)
+{
+	return (struct report_communication){
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean,
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE).mean,
+		analysis_wait(analysis->workers, analysis->worker_count).mean,
+	};
+}
+
+/* Per phase: means over all ranks and iterations, share of the iteration, imbalance. */
+static void phase_table(struct analysis *analysis, struct print_table *table)
+{
+	const struct analysis_worker *workers = analysis->workers;
+	size_t count = analysis->worker_count;
+	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t symbol = print_column(table, "symbol", NULL, PRINT_WORD);
+	size_t busy = print_column(table, "busy", "busy", PRINT_TIME);
+	size_t busy_deviation = print_column(table, "busy_sd", "sd", PRINT_TIME);
+	size_t busy_median = print_column(table, "busy_median", NULL, PRINT_TIME);
+	size_t exclusive = print_column(table, "exclusive", "exclusive", PRINT_TIME);
+	size_t exclusive_deviation = print_column(table, "exclusive_sd", "sd", PRINT_TIME);
+	size_t exclusive_median = print_column(table, "exclusive_median", NULL, PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
+	struct analysis_statistics all = analysis_iteration(workers, count);
+	double *means = mem_alloc(count, sizeof(*means));
+
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		struct analysis_statistics statistics = analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY);
+		bool idle = phase >= PHASE_WORK_COUNT;
+
+		print_row(table);
+		print_word(table, phase_column, idle || phase == PHASE_OTHER ? report_phase_symbols[phase]
+									      : report_phase_keys[phase]);
+		print_word(table, symbol, report_phase_symbols[phase]);
+		if (!idle) {
+			print_number(table, busy, statistics.mean);
+			print_number(table, busy_deviation, statistics.deviation);
+			print_number(table, busy_median, statistics.median);
+			for (size_t i = 0; i < count; i++)
+				means[i] = analysis_phase(&workers[i], 1, (enum phase)phase, ANALYSIS_BUSY).mean;
+			if (count > 1)
+				print_number(table, imbalance, analysis_imbalance(means, count));
+		}
+		statistics = analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
+		print_number(table, exclusive, statistics.mean);
+		print_number(table, exclusive_deviation, statistics.deviation);
+		print_number(table, exclusive_median, statistics.median);
+		print_number(table, share, all.mean > 0 ? statistics.mean / all.mean : NAN);
+	}
+	table->rule = true;
+	print_row(table);
+	print_word(table, phase_column, "iteration");
+	print_word(table, symbol, "t_iter");
+	print_number(table, exclusive, all.mean);
+	print_number(table, exclusive_deviation, all.deviation);
+	print_number(table, exclusive_median, all.median);
+	print_number(table, share, all.mean > 0 ? 1 : NAN);
+	free(means);
+}
+
+/* Phases by rank, in one accounting. */
+static void rank_table(struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting)
+{
+	size_t count = analysis->worker_count;
+	size_t *columns = mem_alloc(count, sizeof(*columns));
+	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = analysis_worker_name(analysis, &analysis->workers[i]);
+
+		columns[i] = print_column(table, name, name, PRINT_TIME);
+	}
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		if (accounting == ANALYSIS_BUSY && phase >= PHASE_WORK_COUNT)
+			continue;
+		print_row(table);
+		print_word(table, phase_column,
+			phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase]);
+		for (size_t i = 0; i < count; i++)
+			print_number(table, columns[i],
+				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
+	}
+	if (accounting == ANALYSIS_EXCLUSIVE) {
+		table->rule = true;
+		print_row(table);
+		print_word(table, phase_column, "iteration");
+		for (size_t i = 0; i < count; i++)
+			print_number(table, columns[i], analysis_iteration(&analysis->workers[i], 1).mean);
+	}
+	free(columns);
+}
+
+struct left_out {
+	size_t counts[4];   /* iterations, by kind */
+	size_t gaps[4];	    /* by kind */
+	double gaps_ns[4];
+	size_t gap_calls[4];
+};
+
+/* Of the first worker: what was not used. The others' differ only where their traces do. */
+static struct left_out count_left_out(const struct analysis_worker *worker)
+{
+	struct left_out left = {0};
+
+	memcpy(left.counts, worker->iterations.counts, sizeof(left.counts));
+	for (size_t i = 0; i < worker->iterations.gap_count; i++) {
+		const struct iteration_gap *gap = &worker->iterations.gaps[i];
+
+		left.gaps[gap->kind]++;
+		left.gap_calls[gap->kind] += gap->call_count;
+		left.gaps_ns[gap->kind] += (double)(gap->end_ns - gap->begin_ns);
+	}
+	return left;
+}
+
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static const char *append(struct arena *arena, const char *list, const char *item)
+{
+	return *list ? arena_format(arena, "%s, %s", list, item) : item;
+}
+
+static const char *left_out_text(struct arena *arena, const struct left_out *left)
+{
+	const char *text = "";
+
+	if (left->gaps[ITERATION_SETUP])
+		text = append(arena, text, arena_format(arena, "set-up (%s, %zu device calls)",
+						   print_time(arena, left->gaps_ns[ITERATION_SETUP]),
+						   left->gap_calls[ITERATION_SETUP]));
+	if (left->counts[ITERATION_WARMUP])
+		text = append(arena, text, arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
+						   plural(left->counts[ITERATION_WARMUP])));
+	if (left->counts[ITERATION_UNEVEN])
+		text = append(arena, text, arena_format(arena, "%zu iteration%s with other batch size",
+						   left->counts[ITERATION_UNEVEN],
+						   plural(left->counts[ITERATION_UNEVEN])));
+	if (left->counts[ITERATION_DIFFERENT])
+		text = append(arena, text, arena_format(arena, "%zu iteration%s with other calls",
+						   left->counts[ITERATION_DIFFERENT],
+						   plural(left->counts[ITERATION_DIFFERENT])));
+	if (left->gaps[ITERATION_EVALUATION])
+		text = append(arena, text, arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
+						   plural(left->gaps[ITERATION_EVALUATION]),
+						   print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
+	if (left->gaps[ITERATION_PARTIAL])
+		text = append(arena, text, arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
+						   plural(left->gaps[ITERATION_PARTIAL])));
+	if (left->gaps[ITERATION_REST])
+		text = append(arena, text, arena_format(arena, "%zu other stretch%s (%s)", left->gaps[ITERATION_REST],
+						   left->gaps[ITERATION_REST] == 1 ? "" : "es",
+						   print_time(arena, left->gaps_ns[ITERATION_REST])));
+	return *text ? text : "nothing";
+}
+
+static double least_confidence(const struct analysis *analysis)
+{
+	double least = 1;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (analysis->workers[i].iterations.confidence < least)
+			least = analysis->workers[i].iterations.confidence;
+	return analysis->worker_count ? least : 0;
+}
+
+static void print_head(struct run *run, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	const struct timeline_process *first = &analysis->timeline.processes[0];
+	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
+	struct left_out left;
+
+	print_heading(arena_format(arena, "%s: %s on %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
+			      print_clean(arena, first->program),
+			      analysis->timeline.host_count > 1
+				      ? arena_format(arena, "%u hosts", analysis->timeline.host_count)
+				      : print_clean(arena, first->host),
+			      processes, processes == 1 ? "" : "es", analysis->worker_count,
+			      plural(analysis->worker_count)),
+		out);
+	if (analysis->worker_count == 0)
+		return;
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		if (analysis->workers[i].used_count < least)
+			least = analysis->workers[i].used_count;
+		if (analysis->workers[i].used_count > most)
+			most = analysis->workers[i].used_count;
+	}
+	left = count_left_out(&analysis->workers[0]);
+	print_paragraph(
+		arena_format(arena, "Iterations: %s of %zu used%s, found by %s, confidence %.0f%%.",
+			least == most ? arena_format(arena, "%zu", most) : arena_format(arena, "%zu to %zu", least, most),
+			analysis->workers[0].iterations.count, analysis->worker_count > 1 ? " on each rank" : "",
+			analysis->workers[0].iterations.by_period ? "the period of the calls" : "the model's updates",
+			least_confidence(analysis) * 100),
+		2, out);
+	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
+}
+
+static void print_conclusions(struct run *run, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
+	double equation_ns = report_equation(analysis);
+	struct report_communication communication = report_communication(analysis);
+
+	fputc('\n', out);
+	print_paragraph(arena_format(arena,
+				"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s (%+.1f%%: other "
+				"work and idle time, less what overlaps).",
+				analysis->worker_count > 1 ? "3.3" : "3.2",
+				analysis->worker_count > 1 ? "max(t_f + t_b + t_c)" : "t_f + t_b + t_c",
+				print_time(arena, equation_ns), print_time(arena, iteration_ns),
+				equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
+		2, out);
+	if (communication.busy_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Communication: %s busy, of which %s (%.0f%%) is exposed; %s is waiting for the last rank.",
+				print_time(arena, communication.busy_ns), print_time(arena, communication.exposed_ns),
+				communication.exposed_ns / communication.busy_ns * 100,
+				print_time(arena, communication.wait_ns)),
+			2, out);
+	if (analysis->worker_count > 1) {
+		size_t slowest = analysis_slowest(analysis);
+		double mean = analysis_compute(analysis->workers, analysis->worker_count).mean;
+		double its = analysis_compute(&analysis->workers[slowest], 1).mean;
+
+		print_paragraph(arena_format(arena,
+					"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
+					analysis_compute_imbalance(analysis),
+					analysis_worker_name(analysis, &analysis->workers[slowest]), print_time(arena, its),
+					mean > 0 ? (its / mean - 1) * 100 : 0),
+			2, out);
+	}
+}
+
+static void print_warnings(struct run *run, FILE *out)
+{
+	const char **warnings = run_warnings(run);
+
+	if (!warnings[0])
+		return;
+	fputc('\n', out);
+	for (size_t i = 0; warnings[i]; i++)
+		print_paragraph(arena_format(&run->analysis.timeline.arena, "Warning: %s.",
+					print_clean(&run->analysis.timeline.arena, warnings[i])),
+			2, out);
+}
+
+void report_run(struct run *run, bool ranks, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct print_table table;
+
+	print_head(run, out);
+	if (analysis->worker_count > 0) {
+		fputc('\n', out);
+		print_init(&table, &analysis->timeline.arena);
+		phase_table(analysis, &table);
+		print_text(&table, "Mean time of an iteration", out);
+		print_free(&table);
+		for (int accounting = 0; accounting < 2; accounting++) {
+			if (analysis->worker_count < 2 ||
+				(analysis->worker_count > MOST_RANK_COLUMNS && !ranks))
+				continue;
+			fputc('\n', out);
+			print_init(&table, &analysis->timeline.arena);
+			rank_table(analysis, &table,
+				accounting == 0 ? ANALYSIS_BUSY : ANALYSIS_EXCLUSIVE);
+			print_text(&table, accounting == 0 ? "Busy, by rank" : "Exclusive, by rank", out);
+			print_free(&table);
+		}
+		print_conclusions(run, out);
+	}
+	print_warnings(run, out);
+}
+
+/* One row for each worker and phase. */
+static void worker_table(struct run *run, struct print_table *table)
+{
+	struct analysis *analysis = &run->analysis;
+	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
+	size_t device = print_column(table, "device", "gpu", PRINT_COUNT);
+	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t iterations = print_column(table, "iterations", "iterations", PRINT_COUNT);
+	size_t columns[2][3];
+
+	for (int accounting = 0; accounting < 2; accounting++) {
+		static const char *const keys[2][3] = {
+			{"busy_mean", "busy_sd", "busy_median"},
+			{"exclusive_mean", "exclusive_sd", "exclusive_median"},
+		};
+
+		for (int i = 0; i < 3; i++)
+			columns[accounting][i] = print_column(table, keys[accounting][i], keys[accounting][i], PRINT_TIME);
+	}
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		for (int phase = 0; phase <= PHASE_COUNT; phase++) {
+			const struct analysis_worker *worker = &analysis->workers[i];
+
+			print_row(table);
+			print_number(table, rank, analysis->timeline.processes[worker->worker->process].rank);
+			print_number(table, device, worker->worker->device);
+			print_word(table, phase_column, phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
+			print_number(table, iterations, (double)worker->used_count);
+			for (int accounting = 0; accounting < 2; accounting++) {
+				struct analysis_statistics statistics = phase < PHASE_COUNT
+					? analysis_phase(worker, 1, (enum phase)phase, (enum analysis_accounting)accounting)
+					: analysis_iteration(worker, 1);
+
+				print_number(table, columns[accounting][0], statistics.mean);
+				print_number(table, columns[accounting][1], statistics.deviation);
+				print_number(table, columns[accounting][2], statistics.median);
+			}
+		}
+}
+
+void report_run_csv(struct run *run, FILE *out)
+{
+	struct print_table table;
+
+	print_init(&table, &run->analysis.timeline.arena);
+	worker_table(run, &table);
+	print_csv(&table, out);
+	print_free(&table);
+}
+
+void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
+{
+	fputs("run,rank,device,iteration,kind,begin_ns,end_ns,phase,busy_ns,exclusive_ns\n", out);
+	for (size_t r = 0; r < run_count; r++) {
+		const struct analysis *analysis = &runs[r].analysis;
+
+		for (size_t w = 0; w < analysis->worker_count; w++) {
+			const struct analysis_worker *worker = &analysis->workers[w];
+			int32_t rank = analysis->timeline.processes[worker->worker->process].rank;
+
+			for (size_t i = 0; i < worker->iterations.count; i++) {
+				const struct iteration *item = &worker->iterations.items[i];
+				const struct phase_times *times = &worker->phases.times[i];
+
+				for (int phase = 0; phase <= PHASE_COUNT; phase++)
+					fprintf(out, "%s,%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64 ",%" PRId64 "\n",
+						runs[r].label, rank, worker->worker->device, i,
+						report_iteration_kinds[item->kind], item->begin_ns, item->end_ns,
+						phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration",
+						phase < PHASE_COUNT ? times->busy_ns[phase] : times->iteration_ns,
+						phase < PHASE_COUNT ? times->exclusive_ns[phase] : times->iteration_ns);
+			}
+		}
+	}
+}
+
+static void add_left_out(cJSON *object, const struct left_out *left)
+{
+	cJSON *out = cJSON_AddObjectToObject(object, "left_out");
+
+	cJSON_AddNumberToObject(out, "setup_ns", left->gaps_ns[ITERATION_SETUP]);
+	cJSON_AddNumberToObject(out, "setup_calls", (double)left->gap_calls[ITERATION_SETUP]);
+	cJSON_AddNumberToObject(out, "warmup", (double)left->counts[ITERATION_WARMUP]);
+	cJSON_AddNumberToObject(out, "uneven", (double)left->counts[ITERATION_UNEVEN]);
+	cJSON_AddNumberToObject(out, "different", (double)left->counts[ITERATION_DIFFERENT]);
+	cJSON_AddNumberToObject(out, "evaluations", (double)left->gaps[ITERATION_EVALUATION]);
+	cJSON_AddNumberToObject(out, "evaluations_ns", left->gaps_ns[ITERATION_EVALUATION]);
+	cJSON_AddNumberToObject(out, "broken_off", (double)left->gaps[ITERATION_PARTIAL]);
+	cJSON_AddNumberToObject(out, "rest_ns", left->gaps_ns[ITERATION_REST]);
+}
+
+cJSON *report_run_json(struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	const char **warnings = run_warnings(run);
+	cJSON *object = cJSON_CreateObject(), *list;
+	struct report_communication communication;
+	struct print_table table;
+	struct left_out left;
+
+	cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+	cJSON_AddStringToObject(object, "program", print_clean(arena, analysis->timeline.processes[0].program));
+	cJSON_AddNumberToObject(object, "processes", (double)analysis->timeline.process_count);
+	cJSON_AddNumberToObject(object, "gpus", (double)analysis->worker_count);
+	list = cJSON_AddArrayToObject(object, "warnings");
+	for (size_t i = 0; warnings[i]; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(print_clean(arena, warnings[i])));
+	if (analysis->worker_count == 0)
+		return object;
+	left = count_left_out(&analysis->workers[0]);
+	cJSON_AddNumberToObject(object, "iterations_found", (double)analysis->workers[0].iterations.count);
+	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
+	cJSON_AddStringToObject(
+		object, "found_by", analysis->workers[0].iterations.by_period ? "period" : "updates");
+	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
+	add_left_out(object, &left);
+	print_init(&table, arena);
+	phase_table(analysis, &table);
+	cJSON_AddItemToObject(object, "phases", print_json(&table));
+	print_free(&table);
+	print_init(&table, arena);
+	worker_table(run, &table);
+	cJSON_AddItemToObject(object, "workers", print_json(&table));
+	print_free(&table);
+	communication = report_communication(analysis);
+	cJSON_AddNumberToObject(object, "t_iter_ns", analysis_iteration(analysis->workers, analysis->worker_count).mean);
+	cJSON_AddNumberToObject(object, "equation_ns", report_equation(analysis));
+	cJSON_AddNumberToObject(object, "communication_busy_ns", communication.busy_ns);
+	cJSON_AddNumberToObject(object, "communication_exposed_ns", communication.exposed_ns);
+	cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
+	cJSON_AddNumberToObject(object, "samples", analysis_samples(analysis));
+	if (analysis->worker_count > 1) {
+		cJSON_AddNumberToObject(object, "lif", analysis_compute_imbalance(analysis));
+		cJSON_AddStringToObject(object, "slowest",
+			analysis_worker_name(analysis, &analysis->workers[analysis_slowest(analysis)]));
+	}
+	return object;
+}

@@ -1,0 +1,126 @@
+/* Reading a run, and its warnings: see run.h. */
+#include "run.h"
+#include "print.h"
+#include "timeline_read.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The last part of a path that is not empty or a dot. */
+static const char *label_of(struct arena *arena, const char *path)
+{
+	size_t end = strlen(path), begin;
+
+	while (end > 1 && (path[end - 1] == '/' || (path[end - 1] == '.' && path[end - 2] == '/')))
+		end--;
+	for (begin = end; begin > 0 && path[begin - 1] != '/';)
+		begin--;
+	return arena_text(arena, path + begin, end - begin);
+}
+
+void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip)
+{
+	static const char *const nothing[] = {NULL};
+
+	run->label = label_of(&timeline->arena, label);
+	run->unread = (const char **)(uintptr_t)nothing;
+	timeline_settle(timeline);
+	analysis_init(&run->analysis, timeline, skip);
+}
+
+int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error)
+{
+	struct timeline timeline;
+	const char **unread, *sentence;
+
+	timeline_init(&timeline);
+	if (timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread) < 0) {
+		*error = strdup(sentence);
+		timeline_free(&timeline);
+		return -1;
+	}
+	run_analyze(run, &timeline, paths[0], skip);
+	run->unread = unread;
+	return 0;
+}
+
+void run_close(struct run *run)
+{
+	analysis_free(&run->analysis);
+}
+
+struct texts {
+	const char **items;
+	size_t count, room;
+};
+
+static void add(struct texts *texts, const char *text)
+{
+	*MEM_PUSH(texts->items, texts->count, texts->room) = text;
+}
+
+static void warn_of_process(struct texts *texts, struct arena *arena, const struct timeline_process *process)
+{
+	if (process->trouble)
+		add(texts, process->trouble);
+	if (!process->ended)
+		add(texts, arena_format(arena, "%s: the end is missing: the process was killed, or is running",
+				   process->path));
+	if (process->lost_records)
+		add(texts, arena_format(arena, "%s: %" PRIu64 " records were lost: times below may be too short",
+				   process->path, process->lost_records));
+	if (process->lost_device_times)
+		add(texts, arena_format(arena, "%s: %" PRIu64 " device times were lost: host times stand in for them",
+				   process->path, process->lost_device_times));
+	if (process->refused_records)
+		add(texts, arena_format(arena, "%s: %" PRIu64 " records have no description and were passed over",
+				   process->path, process->refused_records));
+	if (process->unjoined_intervals)
+		add(texts, arena_format(arena, "%s: %" PRIu64 " device intervals belong to no call and were passed over",
+				   process->path, process->unjoined_intervals));
+	if (!process->device_times)
+		add(texts, arena_format(arena, "%s: no device times: the host's time of each call stands in for them",
+				   process->path));
+}
+
+const char **run_warnings(struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	struct texts texts = {0};
+	const char **kept;
+	int32_t world = -1;
+
+	for (size_t i = 0; run->unread[i]; i++)
+		add(&texts, run->unread[i]);
+	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
+		const struct timeline_process *process = &analysis->timeline.processes[i];
+
+		warn_of_process(&texts, arena, process);
+		if (process->world > world)
+			world = process->world;
+	}
+	/* A rank may be a process or a GPU of one. */
+	if (world > 0 && analysis->timeline.process_count < (size_t)world && analysis->worker_count > 0 &&
+		analysis->worker_count < (size_t)world)
+		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
+				    analysis->worker_count, world));
+	if (analysis->worker_count == 0)
+		add(&texts, arena_format(arena, "%s: no iterations found: the calls do not repeat", run->label));
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (analysis->workers[i].iterations.confidence < 0.9) {
+			add(&texts, arena_format(arena, "%s: only %.0f%% of the computations are in iterations of the "
+						 "usual kind: read the figures with care",
+					    run->label, analysis->workers[i].iterations.confidence * 100));
+			break;
+		}
+	if (analysis->timeline.residual_ns > 0)
+		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s about a collective", run->label,
+				    print_time(arena, (double)analysis->timeline.residual_ns)));
+	kept = arena_alloc(arena, texts.count + 1, sizeof(*kept));
+	if (texts.count)
+		memcpy(kept, texts.items, texts.count * sizeof(*kept));
+	free(texts.items);
+	return kept;
+}

@@ -1,0 +1,23 @@
+/* A run as it is reported on: a label, its analysis, and what is not as it should be. */
+#ifndef RUN_H
+#define RUN_H
+
+#include "analysis.h"
+
+struct run {
+	const char *label; /* the folder's or file's name */
+	struct analysis analysis;
+	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
+};
+
+/* Reads and analyzes. -1 if there is nothing to analyze, with a sentence in `error`, which the caller frees. */
+int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error);
+
+/* The same from a timeline that was filled by other means; it is settled and taken over. */
+void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip);
+void run_close(struct run *run);
+
+/* What is not as it should be, one sentence each without a full stop, in the run's arena; NULL at the end. */
+const char **run_warnings(struct run *run);
+
+#endif

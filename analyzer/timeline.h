@@ -1,0 +1,153 @@
+/*
+ * The canonical model of a run: what every reader fills and every analysis reads. Nothing here tells where the data
+ * came from.
+ *
+ * All times are ns on one axis for the whole run. Tables are indexed by numbers that are valid for the whole run; item
+ * 0 of operations, descriptors, strings, queues and communicators is empty and stands for "none". What a function does
+ * and what its values mean is said in the vocabulary of pm_format.h.
+ */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include "mem.h"
+#include "pm_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct timeline_label {
+	enum pm_value type;
+	const char *name;
+};
+
+struct timeline_function {
+	const char *library;
+	const char *name;
+	enum pm_kind kind;
+	uint32_t label_count;
+	const struct timeline_label *labels;
+};
+
+/* A function with the values that describe the work. Numbers among the values are those of this timeline. */
+struct timeline_operation {
+	uint32_t function;
+	uint32_t process;
+	const char *site; /* the call's stack, or NULL */
+	uint32_t value_count;
+	const uint64_t *values;
+};
+
+struct timeline_descriptor {
+	enum pm_descriptor_kind kind;
+	uint32_t value_count;
+	const int64_t *values;
+};
+
+struct timeline_queue {
+	uint32_t process;
+	int32_t device;
+	uint64_t stream;
+};
+
+struct timeline_communicator {
+	int32_t rank;
+	int32_t size;
+	int32_t device;
+	uint64_t hash;
+};
+
+/* A call on the host. `interval` is the first of its device intervals; calls of one group share an interval. */
+struct timeline_call {
+	int64_t begin_ns;
+	int64_t end_ns;
+	uint32_t operation;
+	uint32_t queue;
+	uint32_t interval;
+	uint32_t interval_count; /* 0: no device time is known */
+	uint32_t thread;	 /* of the whole run */
+	int32_t result;
+	uint8_t flags; /* PM_FLAG_* */
+};
+
+struct timeline_interval {
+	int64_t begin_ns;
+	int64_t end_ns;
+	uint32_t call;
+	uint32_t queue;
+};
+
+/* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
+struct timeline_process {
+	const char *path;
+	const char *host;
+	const char *program;
+	uint32_t pid;
+	int32_t rank;
+	int32_t world;
+	bool device_times;
+	bool ended;		  /* in an orderly way, as far as the data says */
+	const char *trouble;	  /* NULL, or a sentence */
+	uint64_t lost_records;	  /* known to be missing */
+	uint64_t refused_records; /* without description */
+	uint64_t unjoined_intervals;
+	uint64_t lost_device_times;
+	int64_t real_offset_ns; /* wall clock minus its monotonic clock */
+	size_t first_call, call_count;
+	size_t first_interval, interval_count;
+	uint32_t first_operation, operation_count; /* its operations are contiguous too */
+	uint32_t first_queue, queue_count;
+	uint32_t first_thread, thread_count;
+};
+
+struct timeline {
+	struct timeline_process *processes;
+	size_t process_count, process_room;
+	struct timeline_function *functions;
+	size_t function_count, function_room;
+	struct timeline_operation *operations;
+	size_t operation_count, operation_room;
+	struct timeline_descriptor *descriptors;
+	size_t descriptor_count, descriptor_room;
+	const char **strings;
+	size_t string_count, string_room;
+	struct timeline_queue *queues;
+	size_t queue_count, queue_room;
+	struct timeline_communicator *communicators;
+	size_t communicator_count, communicator_room;
+	struct timeline_call *calls;
+	size_t call_count, call_room;
+	struct timeline_interval *intervals;
+	size_t interval_count, interval_room;
+	uint32_t thread_count;
+	uint32_t host_count;
+	int64_t residual_ns; /* how far the hosts' clocks still disagree about a collective; 0 on one host */
+	struct arena arena;
+};
+
+void timeline_init(struct timeline *timeline);
+void timeline_free(struct timeline *timeline);
+
+/*
+ * To be called when all processes have been read: orders processes by rank, gives calls of one group their common
+ * interval, and settles the clocks (devices against their host by causality, hosts among each other).
+ */
+void timeline_settle(struct timeline *timeline);
+
+static inline const struct timeline_function *timeline_function(
+	const struct timeline *timeline, const struct timeline_call *call)
+{
+	return &timeline->functions[timeline->operations[call->operation].function];
+}
+
+/* The value of an operation under a label; false if it has none. */
+bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation, const char *label,
+	uint64_t *value);
+
+/* Index of the first call of the process that begins at or after `ns`, relative to the process's first call. */
+size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns);
+
+/* Does the call put work on a device? */
+bool timeline_is_device_kind(enum pm_kind kind);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * One axis of time. Constants are sought, not rates: the readers have already turned ticks into ns.
+ *
+ * A device interval begins with a mark that is put into the queue before the call is made, so what is sure is that it
+ * lies behind the thread's call before. Each rule of causality bounds a constant from one side. If zero (what the data says) is inside the bounds, nothing
+ * moves; else the nearest bound is taken.
+ */
+#include "timeline_clock.h"
+#include "collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR_NS (INT64_MAX / 16)
+
+struct bounds {
+	int64_t low_ns, high_ns;
+};
+
+static int64_t nearest_to_zero(const struct bounds *bounds)
+{
+	if (bounds->low_ns > bounds->high_ns) /* they contradict each other: the middle hurts both least */
+		return bounds->low_ns / 2 + bounds->high_ns / 2;
+	if (bounds->low_ns > 0)
+		return bounds->low_ns;
+	return bounds->high_ns < 0 ? bounds->high_ns : 0;
+}
+
+struct device {
+	int32_t number;
+	struct bounds bounds;
+};
+
+/* The devices that the process's queues belong to, each once. */
+static struct device *list_devices(
+	const struct timeline *timeline, const struct timeline_process *process, size_t *count)
+{
+	struct device *devices = mem_alloc(process->queue_count, sizeof(*devices));
+
+	*count = 0;
+	for (uint32_t i = 1; i < process->queue_count; i++) {
+		int32_t number = timeline->queues[process->first_queue + i].device;
+		size_t at = 0;
+
+		while (at < *count && devices[at].number != number)
+			at++;
+		if (at == *count)
+			devices[(*count)++] = (struct device){number, {-FAR_NS, FAR_NS}};
+	}
+	return devices;
+}
+
+static struct device *find_device(struct device *devices, size_t count, int32_t number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (devices[i].number == number)
+			return &devices[i];
+	return NULL;
+}
+
+static void settle_devices(struct timeline *timeline, const struct timeline_process *process)
+{
+	const struct timeline_call *calls = timeline->calls + process->first_call;
+	int64_t *latest_ns = mem_alloc(process->queue_count, sizeof(*latest_ns)); /* by queue: end of work so far */
+	int64_t *before_ns = mem_alloc(process->thread_count, sizeof(*before_ns)); /* by thread: end of its last call */
+	size_t count;
+	struct device *devices = list_devices(timeline, process, &count);
+
+	for (size_t i = 0; i < process->call_count; i++) {
+		const struct timeline_call *call = &calls[i];
+		const struct timeline_function *function = timeline_function(timeline, call);
+		uint32_t place = call->queue ? call->queue - process->first_queue : 0;
+		int64_t *thread_ns = &before_ns[call->thread - process->first_thread];
+
+		for (uint32_t j = 0; j < call->interval_count; j++) {
+			const struct timeline_interval *interval = &timeline->intervals[call->interval + j];
+			struct device *device = find_device(devices, count, timeline->queues[interval->queue].device);
+			uint32_t queue = interval->queue ? interval->queue - process->first_queue : 0;
+
+			if (!device)
+				continue;
+			if (*thread_ns && *thread_ns - interval->begin_ns > device->bounds.low_ns)
+				device->bounds.low_ns = *thread_ns - interval->begin_ns;
+			if (interval->end_ns > latest_ns[queue])
+				latest_ns[queue] = interval->end_ns;
+		}
+		*thread_ns = call->end_ns;
+		if (function->kind != PM_KIND_SYNC || call->result != 0 || strstr(function->name, "Query"))
+			continue;
+		for (uint32_t queue = 1; queue < process->queue_count; queue++) {
+			struct device *device;
+
+			/* Without a queue it waits for the device that is current, known only where there is one. */
+			if (call->queue ? queue != place : count != 1 || !strstr(function->name, "Device"))
+				continue;
+			device = find_device(
+				devices, count, timeline->queues[process->first_queue + queue].device);
+			if (device && latest_ns[queue] && call->end_ns - latest_ns[queue] < device->bounds.high_ns)
+				device->bounds.high_ns = call->end_ns - latest_ns[queue];
+			if (call->queue)
+				break;
+		}
+	}
+	for (size_t i = 0; i < process->interval_count; i++) {
+		struct timeline_interval *interval = &timeline->intervals[process->first_interval + i];
+		struct device *device = find_device(devices, count, timeline->queues[interval->queue].device);
+		int64_t move_ns = device ? nearest_to_zero(&device->bounds) : 0;
+		int64_t call_ns = timeline->calls[interval->call].begin_ns;
+
+		interval->begin_ns += move_ns;
+		interval->end_ns += move_ns;
+		/* The mark in front of the work may have been passed while the call was still being prepared. */
+		if (interval->begin_ns < call_ns)
+			interval->begin_ns = call_ns < interval->end_ns ? call_ns : interval->end_ns;
+	}
+	free(devices);
+	free(latest_ns);
+	free(before_ns);
+}
+
+static void move_process(struct timeline *timeline, const struct timeline_process *process, int64_t move_ns)
+{
+	for (size_t i = 0; i < process->call_count; i++) {
+		timeline->calls[process->first_call + i].begin_ns += move_ns;
+		timeline->calls[process->first_call + i].end_ns += move_ns;
+	}
+	for (size_t i = 0; i < process->interval_count; i++) {
+		timeline->intervals[process->first_interval + i].begin_ns += move_ns;
+		timeline->intervals[process->first_interval + i].end_ns += move_ns;
+	}
+}
+
+/* The bounds of what must be added to host `b`'s times so that its collectives with host `a` are possible. */
+static struct bounds host_bounds(
+	const struct timeline *timeline, const struct collective_list *list, const char *a, const char *b)
+{
+	struct bounds bounds = {-FAR_NS, FAR_NS};
+
+	for (size_t i = 0; i < list->count; i += list->items[i].member_count) {
+		const struct collective *members = &list->items[i];
+
+		for (size_t j = 0; j < members->member_count; j++)
+			for (size_t k = 0; k < members->member_count; k++) {
+				const char *first = timeline->processes[members[j].process].host;
+				const char *second = timeline->processes[members[k].process].host;
+
+				if (strcmp(first, a) != 0 || strcmp(second, b) != 0)
+					continue;
+				if (members[j].begin_ns - members[k].end_ns > bounds.low_ns)
+					bounds.low_ns = members[j].begin_ns - members[k].end_ns;
+				if (members[j].end_ns - members[k].begin_ns < bounds.high_ns)
+					bounds.high_ns = members[j].end_ns - members[k].begin_ns;
+			}
+	}
+	return bounds;
+}
+
+static void settle_hosts(struct timeline *timeline)
+{
+	const struct timeline_process *base = &timeline->processes[0];
+	struct collective_list list;
+
+	for (size_t i = 1; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		if (strcmp(process->host, base->host) != 0)
+			move_process(timeline, process, process->real_offset_ns - base->real_offset_ns);
+	}
+	collective_match(timeline, &list);
+	for (size_t i = 1; i < timeline->process_count; i++) {
+		const char *host = timeline->processes[i].host;
+		struct bounds bounds;
+		int64_t move_ns;
+		bool first = strcmp(host, base->host) != 0;
+
+		for (size_t j = 1; j < i && first; j++)
+			first = strcmp(host, timeline->processes[j].host) != 0;
+		if (!first)
+			continue;
+		bounds = host_bounds(timeline, &list, base->host, host);
+		if (bounds.low_ns - bounds.high_ns > 0 && (bounds.low_ns - bounds.high_ns) / 2 > timeline->residual_ns)
+			timeline->residual_ns = (bounds.low_ns - bounds.high_ns) / 2;
+		move_ns = nearest_to_zero(&bounds);
+		for (size_t j = i; j < timeline->process_count && move_ns; j++)
+			if (strcmp(timeline->processes[j].host, host) == 0)
+				move_process(timeline, &timeline->processes[j], move_ns);
+	}
+	collective_free(&list);
+}
+
+void timeline_settle_clocks(struct timeline *timeline)
+{
+	timeline->host_count = 0;
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		bool first = true;
+
+		settle_devices(timeline, &timeline->processes[i]);
+		for (size_t j = 0; j < i && first; j++)
+			first = strcmp(timeline->processes[i].host, timeline->processes[j].host) != 0;
+		timeline->host_count += first;
+	}
+	if (timeline->host_count > 1)
+		settle_hosts(timeline);
+}
