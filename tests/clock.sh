@@ -12,23 +12,33 @@ epochs=2 iterations=13
 "$bin/mkdata" --dataset mnist --out data --train 2000 --test 50
 bad=0
 
-# case NAME RANKS TRAINER [OPTION]...
-run_case() {
+# attempt NAME RANKS TRAINER [OPTION]...
+attempt() {
 	name=$1 ranks=$2 trainer=$3
 	shift 3
+	rm -rf "$name" "$name".*
 	"$bin/pmrun" -q -n "$ranks" -o "$name" --softgpu -- "$bin/$trainer" --data data --epochs $epochs \
 		--iterations $iterations --batch 96 --print 0 --clock "$name.%r.csv" "$@" >/dev/null
 	"$bin/pmanalyze" layers --csv --iterations "$name" >"$name.layers"
 	"$bin/pmanalyze" report --csv --iterations "$name" >"$name.phases"
 	cat "$name".*.csv >"$name.clock"
-	if awk -f "$SOURCE/tests/clock.awk" -v count=$((epochs * iterations)) "$name.clock" "$name.layers" "$name.phases" \
-		>"$name.out"; then
-		echo "ok $name"
-	else
-		echo "not ok $name"
-		cat "$name.out"
-		bad=1
-	fi
+	awk -f "$SOURCE/tests/clock.awk" -v count=$((epochs * iterations)) "$name.clock" "$name.layers" "$name.phases" \
+		>"$name.out"
+}
+
+# run_case NAME RANKS TRAINER [OPTION]...: where more threads run than there are processors, a thread may lose its processor
+# in the same place again and again, between the trainer's measurement and the hook's; so a case has three attempts. What
+# is attributed wrongly is wrong in all of them.
+run_case() {
+	for try in 1 2 3; do
+		if attempt "$@"; then
+			echo "ok $1 (attempt $try)"
+			return
+		fi
+	done
+	echo "not ok $1"
+	cat "$1.out"
+	bad=1
 }
 
 run_case cnn_1 1 train_cnn

@@ -168,16 +168,17 @@ void nccl_comm_drain(struct ncclComm *comm);
 /* Remembers the sentence for ncclGetLastError and hands the result on. */
 ncclResult_t nccl_fail(ncclResult_t result, const char *sentence);
 
-/* First line of every exported function; the second form is for what a group may hold, and then fails with. */
-#define NCCL_ENTER(fault)                                                                                    \
-	do {                                                                                                 \
-		if (sg_fault(__func__))                                                                      \
-			return nccl_fail(fault, "injected failure");                                         \
+/* First line of every exported function; the second form is for what a group may hold, and then fails with.
+ */
+#define NCCL_ENTER(fault) \
+	do { \
+		if (sg_fault(__func__)) \
+			return nccl_fail(fault, "injected failure"); \
 	} while (0)
-#define NCCL_ENTER_GROUPED(fault)                                                                            \
-	do {                                                                                                 \
-		if (sg_fault(__func__))                                                                      \
-			return nccl_group_error(nccl_fail(fault, "injected failure"));                       \
+#define NCCL_ENTER_GROUPED(fault) \
+	do { \
+		if (sg_fault(__func__)) \
+			return nccl_group_error(nccl_fail(fault, "injected failure")); \
 	} while (0)
 
 /* The vendor's header declares these without saying that they take nothing. */

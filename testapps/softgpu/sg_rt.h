@@ -155,8 +155,8 @@ void sg_device_drain(int device);
 /* Closes all streams of the device that the application made. */
 void sg_device_close_streams(int device);
 /*
- * Process exit: lets what is queued finish for a while; if that is not enough, no worker begins another closure and the
- * calls answer cudaErrorCudartUnloading.
+ * Process exit: lets what is queued finish for a while; if that is not enough, no worker begins another
+ * closure and the calls answer cudaErrorCudartUnloading.
  */
 void sg_streams_stop(void);
 

@@ -442,7 +442,8 @@ static void arguments(int rank, int rank_count, ncclUniqueId id, int *shared)
 
 /* ---- injected failures ---- */
 
-/* A little of everything; answers whether a call failed. Run in a process of its own, with SOFTGPU_FAIL set. */
+/* A little of everything; answers whether a call failed. Run in a process of its own, with SOFTGPU_FAIL set.
+ */
 static int scenario(void)
 {
 	ncclComm_t comms[2] = {NULL, NULL}, split[2] = {NULL, NULL};
@@ -478,8 +479,8 @@ static int scenario(void)
 
 static void test_faults(void)
 {
-	static const char *const names[] = {"ncclCommInitAll", "ncclGroupStart", "ncclGroupEnd", "ncclAllReduce",
-		"ncclCommSplit", "ncclCommFinalize", "ncclCommDestroy"};
+	static const char *const names[] = {"ncclCommInitAll", "ncclGroupStart", "ncclGroupEnd",
+		"ncclAllReduce", "ncclCommSplit", "ncclCommFinalize", "ncclCommDestroy"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		int failed = 1;

@@ -23,7 +23,9 @@ static FILE *nowhere(void)
 
 bool hostile_run(const void *data, size_t size)
 {
-	struct dump_options how = {.operations = true, .records = true, .limit = 200};
+	static unsigned runs;
+	bool all = runs++ % 16 == 0; /* printing takes most of the time, and fails with less variety */
+	struct dump_options how = {.operations = true, .records = true, .limit = all ? 200 : 2};
 	struct timeline timeline;
 	struct balance balance;
 	struct trace trace;
@@ -40,13 +42,15 @@ bool hostile_run(const void *data, size_t size)
 	timeline_add(&timeline, &trace);
 	trace_close(&trace);
 	run_analyze(&run, &timeline, "hostile", 1);
-	report_run(&run, true, nowhere());
-	report_run_csv(&run, nowhere());
-	report_iterations_csv(&run, 1, nowhere());
-	print_json_end(report_run_json(&run), nowhere());
-	report_runs(&run, 1, nowhere());
 	balance_find(&run.analysis, &balance);
 	balance_free(&balance);
+	if (all) {
+		report_run(&run, true, nowhere());
+		report_run_csv(&run, nowhere());
+		report_iterations_csv(&run, 1, nowhere());
+		print_json_end(report_run_json(&run), nowhere());
+		report_runs(&run, 1, nowhere());
+	}
 	run_close(&run);
 	return true;
 }

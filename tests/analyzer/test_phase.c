@@ -1,0 +1,194 @@
+/*
+ * Checks the two accountings of time: the sweep against a plain look at every nanosecond, exclusive phases that add up to
+ * the iteration, and the exact times of a made-up program.
+ */
+#include "check.h"
+#include "model_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 300, SPANS = 40, LENGTH = 400 };
+
+static uint64_t random_state = 7;
+
+static int64_t next_random(int64_t below)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)(random_state >> 33) % below;
+}
+
+static void check_sweep(void)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		struct phase_span spans[SPANS], plain[SPANS], windows[4];
+		int64_t result[4 * (PHASE_LEVELS + 1)], at = next_random(50), sum = 0, covered = 0;
+		size_t span_count = (size_t)next_random(SPANS + 1);
+
+		for (size_t i = 0; i < span_count; i++) {
+			spans[i].begin_ns = next_random(LENGTH);
+			spans[i].end_ns = spans[i].begin_ns + 1 + next_random(60);
+			spans[i].level = (uint32_t)next_random(PHASE_LEVELS);
+			plain[i] = spans[i];
+		}
+		for (int w = 0; w < 4; w++) {
+			windows[w].begin_ns = at;
+			at += next_random(120);
+			windows[w].end_ns = at;
+			at += next_random(2) * next_random(30);
+		}
+		phase_sweep(spans, span_count, windows, 4, result);
+		for (int w = 0; w < 4; w++) {
+			int64_t expected[PHASE_LEVELS + 1] = {0};
+
+			for (int64_t now = windows[w].begin_ns; now < windows[w].end_ns; now++) {
+				uint32_t lowest = PHASE_LEVELS;
+
+				for (size_t i = 0; i < span_count; i++)
+					if (plain[i].begin_ns <= now && now < plain[i].end_ns && plain[i].level < lowest)
+						lowest = plain[i].level;
+				expected[lowest]++;
+			}
+			sum = 0;
+			for (int level = 0; level <= PHASE_LEVELS; level++) {
+				CHECK(result[w * (PHASE_LEVELS + 1) + level] == expected[level],
+					"round %d window %d level %d: %lld, expected %lld", round, w, level,
+					(long long)result[w * (PHASE_LEVELS + 1) + level], (long long)expected[level]);
+				sum += result[w * (PHASE_LEVELS + 1) + level];
+			}
+			CHECK(sum == windows[w].end_ns - windows[w].begin_ns, "round %d window %d: %lld in all", round, w,
+				(long long)sum);
+		}
+		for (int64_t now = 0; now < LENGTH + 100; now++) {
+			bool any = false;
+
+			for (size_t i = 0; i < span_count; i++)
+				any |= plain[i].begin_ns <= now && now < plain[i].end_ns;
+			covered += any;
+		}
+		CHECK(phase_union(spans, span_count) == covered, "round %d: union", round);
+	}
+}
+
+/* Whatever the program, and whatever overlaps: the exclusive phases of each iteration add up to it. */
+static void check_sums(void)
+{
+	static const struct model_options programs[] = {
+		{.net = MODEL_LENET, .processes = 3, .gpus = 1, .overlap = true, .slow_worker = 1, .slow = 1.7},
+		{.net = MODEL_LENET, .processes = 1, .gpus = 3, .divide_device = true, .overlap = true},
+		{.net = MODEL_MLP, .processes = 2, .gpus = 1, .prefetch = true, .optimizer = MODEL_ADAM},
+		{.net = MODEL_AUTOENCODER, .processes = 2, .gpus = 2, .log_every = 2, .evaluate_every = 3, .evaluate_count = 2},
+		{.net = MODEL_LENET, .processes = 2, .gpus = 1, .no_device = true, .overlap = true},
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		for (uint64_t seed = 1; seed <= 5; seed++) {
+			struct model_options options = programs[i];
+			struct analysis analysis;
+			struct model model;
+
+			options.iterations = 7;
+			options.batch = 16;
+			options.seed = seed;
+			model_make(&model, &options);
+			model_read(&model, 1, &analysis);
+			for (size_t w = 0; w < analysis.worker_count; w++)
+				for (size_t j = 0; j < analysis.workers[w].iterations.count; j++) {
+					const struct phase_times *times = &analysis.workers[w].phases.times[j];
+					const struct iteration *item = &analysis.workers[w].iterations.items[j];
+					int64_t sum = 0;
+
+					for (int phase = 0; phase < PHASE_COUNT; phase++) {
+						CHECK(times->exclusive_ns[phase] >= 0, "a phase of less than nothing");
+						sum += times->exclusive_ns[phase];
+					}
+					CHECK(sum == item->end_ns - item->begin_ns,
+						"program %zu seed %llu worker %zu iteration %zu: %lld, expected %lld", i,
+						(unsigned long long)seed, w, j, (long long)sum,
+						(long long)(item->end_ns - item->begin_ns));
+				}
+			analysis_free(&analysis);
+			model_free(&model);
+		}
+}
+
+static void check_times(const char *name, const struct phase_times *times, enum phase phase, int64_t busy_ns, int64_t exclusive_ns)
+{
+	CHECK(times->busy_ns[phase] == busy_ns, "%s, phase %d: busy %lld, expected %lld", name, phase,
+		(long long)times->busy_ns[phase], (long long)busy_ns);
+	CHECK(times->exclusive_ns[phase] == exclusive_ns, "%s, phase %d: exclusive %lld, expected %lld", name, phase,
+		(long long)times->exclusive_ns[phase], (long long)exclusive_ns);
+}
+
+/* The durations that the made-up program gives its work, one rank, no chance. */
+static void check_exact(void)
+{
+	struct model_options options = {.net = MODEL_MLP, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
+	const struct phase_times *times;
+	struct analysis analysis;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	times = &analysis.workers[0].phases.times[3];
+	check_times("mlp", times, PHASE_IO, 12000, 12000);
+	check_times("mlp", times, PHASE_H2D, 18000, 18000);
+	/* Three products and biases, two activations, softmax. */
+	check_times("mlp", times, PHASE_FORWARD, 3 * 15000 + 2 * 4000 + 3000, 3 * 15000 + 2 * 4000 + 3000);
+	/* Three times gemv and weights, twice data and activation, softmax. */
+	check_times("mlp", times, PHASE_BACKWARD, 3 * 15000 + 2 * 16000 + 3000, 3 * 15000 + 2 * 16000 + 3000);
+	check_times("mlp", times, PHASE_COMMUNICATION, 0, 0);
+	check_times("mlp", times, PHASE_UPDATE, 6000, 6000);
+	check_times("mlp", times, PHASE_OTHER, 2000, 2000);
+	/* From the end of the second read to the first copy's call, 300 ns and 8 us. */
+	check_times("mlp", times, PHASE_MD, 8300, 8300);
+	CHECK(times->compute_ns == 56000 + 80000 + 6000, "computing %lld", (long long)times->compute_ns);
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
+/* Communication beside the backward pass: busy as before, exposed only where nothing hides it; waiting is told apart. */
+static void check_overlap(void)
+{
+	struct model_options options = {.net = MODEL_LENET, .iterations = 6, .batch = 16, .processes = 2, .gpus = 1,
+		.slow_worker = 1, .slow = 2};
+	int64_t exposed_ns[2];
+
+	for (int overlap = 0; overlap < 2; overlap++) {
+		const struct phase_times *fast, *slow;
+		struct analysis analysis;
+		struct model model;
+
+		options.overlap = overlap;
+		model_make(&model, &options);
+		model_read(&model, 1, &analysis);
+		fast = &analysis.workers[0].phases.times[3];
+		slow = &analysis.workers[1].phases.times[3];
+		CHECK(fast->busy_ns[PHASE_COMMUNICATION] > slow->busy_ns[PHASE_COMMUNICATION], "the fast rank waits");
+		CHECK(fast->wait_ns > 0 && slow->wait_ns == 0, "waiting: %lld and %lld", (long long)fast->wait_ns,
+			(long long)slow->wait_ns);
+		/* Without waiting both move the same data. */
+		CHECK(fast->busy_ns[PHASE_COMMUNICATION] - fast->wait_ns == slow->busy_ns[PHASE_COMMUNICATION],
+			"moving: %lld and %lld", (long long)(fast->busy_ns[PHASE_COMMUNICATION] - fast->wait_ns),
+			(long long)slow->busy_ns[PHASE_COMMUNICATION]);
+		CHECK(slow->compute_ns == 2 * fast->compute_ns, "computing: %lld and %lld", (long long)slow->compute_ns,
+			(long long)fast->compute_ns);
+		exposed_ns[overlap] = slow->exclusive_ns[PHASE_COMMUNICATION];
+		if (!overlap)
+			CHECK(slow->exclusive_ns[PHASE_COMMUNICATION] == slow->busy_ns[PHASE_COMMUNICATION],
+				"all of it is exposed");
+		analysis_free(&analysis);
+		model_free(&model);
+	}
+	CHECK(exposed_ns[1] < exposed_ns[0] / 2, "exposed: %lld after, %lld overlapped", (long long)exposed_ns[0],
+		(long long)exposed_ns[1]);
+}
+
+int main(void)
+{
+	check_sweep();
+	check_sums();
+	check_exact();
+	check_overlap();
+	return check_end();
+}
