@@ -58,6 +58,7 @@ static struct object *object_of(const void *address, bool make)
 /* In a child after fork: numbers belong to the parent's trace. */
 void pmh_describe_forget(void)
 {
+	atomic_fetch_add(&pmh_place_epoch, 1);
 	for (unsigned i = 0; i < OBJECTS; i++)
 		if (atomic_load_explicit(&objects[i].address, memory_order_relaxed)) {
 			atomic_store_explicit(&objects[i].number, 0, memory_order_relaxed);
@@ -84,29 +85,47 @@ static struct pmh_place place_of(struct object *o, cudaStream_t stream)
 	return (struct pmh_place){.stream = stream, .device = o->device, .queue = queue};
 }
 
-struct pmh_place pmh_place_of_stream(cudaStream_t stream)
+_Atomic unsigned pmh_place_epoch;
+
+static struct pmh_place remember(const void *asked, unsigned epoch, struct pmh_place place)
 {
+	pmh_self.last_asked = asked;
+	pmh_self.last_epoch = epoch;
+	pmh_self.last_place = place;
+	return place;
+}
+
+struct pmh_place pmh_find_stream(cudaStream_t stream)
+{
+	const unsigned epoch = atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
 	const int device = pmh_self.device;
 	struct object *o = is_default(stream) ? NULL : object_of(stream, true);
 
 	if (o)
-		return place_of(o, stream);
-	return (struct pmh_place){
-		.stream = stream, .device = device, .queue = pmh_queue_number(device, (const void *)stream)};
+		return remember(stream, epoch, place_of(o, stream));
+	return remember(stream, epoch,
+		(struct pmh_place){
+			.stream = stream, .device = device, .queue = pmh_queue_number(device, stream)});
 }
 
-struct pmh_place pmh_place_of_handle(const void *handle)
+struct pmh_place pmh_find_handle(const void *handle)
 {
+	const unsigned epoch = atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
 	struct object *o = object_of(handle, true);
 
-	return o ? place_of(o, o->stream) : pmh_place_of_stream(NULL);
+	return remember(handle, epoch, o ? place_of(o, o->stream) : pmh_find_stream(NULL));
 }
 
 static void set_place(struct object *o, cudaStream_t stream, int device)
 {
+	/* libraries are told the same stream again and again */
+	if (o->stream == stream && o->device == device &&
+		atomic_load_explicit(&o->queue, memory_order_relaxed))
+		return;
 	o->stream = stream;
 	o->device = device;
 	atomic_store_explicit(&o->queue, 0, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmh_place_epoch, 1, memory_order_release);
 }
 
 void pmh_stream_created(cudaStream_t stream)
@@ -119,7 +138,10 @@ void pmh_stream_created(cudaStream_t stream)
 
 void pmh_device_set(int device)
 {
+	if (pmh_self.device == device)
+		return;
 	pmh_self.device = device;
+	pmh_self.last_asked = NULL;
 }
 
 void pmh_handle_created(const void *handle)
@@ -138,7 +160,7 @@ void pmh_handle_stream(const void *handle, cudaStream_t stream)
 
 	/* a default stream is the device's that the handle was made on */
 	if (o)
-		set_place(o, stream, is_default(stream) ? o->device : pmh_place_of_stream(stream).device);
+		set_place(o, stream, is_default(stream) ? o->device : pmh_find_stream(stream).device);
 }
 
 void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode)

@@ -51,7 +51,7 @@ static struct {
 } device_clocks[PMH_DEVICES];
 
 static pmh_lock collecting = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t lost_times;
+static _Atomic uint64_t lost_times, times;
 static _Atomic int captures;
 bool pmh_device_timed;
 
@@ -112,6 +112,7 @@ void pmh_device_forget(void)
 	memset(device_clocks, 0, sizeof device_clocks);
 	memset(pmh_self.rings, 0, sizeof pmh_self.rings);
 	atomic_store(&lost_times, 0);
+	atomic_store(&times, 0);
 	atomic_store(&captures, 0);
 	pmh_release(&collecting);
 }
@@ -119,6 +120,11 @@ void pmh_device_forget(void)
 uint64_t pmh_lost_device_times(void)
 {
 	return atomic_load_explicit(&lost_times, memory_order_relaxed);
+}
+
+uint64_t pmh_device_times(void)
+{
+	return atomic_load_explicit(&times, memory_order_relaxed);
 }
 
 /* ---- capture ---- */
@@ -325,6 +331,7 @@ static void collect_slot(struct pmh_ring *ring, struct slot *slot, struct pmh_th
 		atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
 		return;
 	}
+	atomic_fetch_add_explicit(&times, 1, memory_order_relaxed);
 	pmh_append(self, (uint64_t)begin_ns, (uint64_t)end_ns, slot->op, slot->correlation, 0, slot->queue,
 		PM_RECORD_DEVICE, slot->flags);
 	if (end_ns - device_clocks[ring->device].reference_ns > REFERENCE_NS) {

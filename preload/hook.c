@@ -1,9 +1,10 @@
 /*
  * Every wrapper of the vendor's libraries, expanded from pm_hooks.def, and what happens around a call.
  *
- * A wrapper is: may I record? enter, the real call, leave. All else is in functions, so that a debugger has
- * something to step into. A call that another hooked call makes inside is let through: the outer one tells
- * the story.
+ * A wrapper is: may I record? enter, the real call, leave. Enter and leave are compiled into each wrapper,
+ * because with the row's kind and number of values known most of them falls away; what is rare is in
+ * functions of its own. A call that another hooked call makes inside is let through: the outer one tells the
+ * story.
  */
 #include "hook.h"
 
@@ -14,7 +15,7 @@
 #define PM_MISSING_nccl ncclSystemError
 
 /* Kinds whose work runs on the device, so that device time is taken. */
-static bool runs_on_device(enum pm_kind kind)
+PMH_INLINE bool runs_on_device(enum pm_kind kind)
 {
 	switch (kind) {
 	case PM_KIND_COPY:
@@ -66,7 +67,7 @@ static uint32_t next_correlation(void)
 
 /* A group ends: its work begins now. One interval a queue; later calls of the group on that queue share it.
  */
-static void group_launch(struct pmh_thread *self)
+static __attribute__((noinline)) void group_launch(struct pmh_thread *self)
 {
 	for (unsigned i = 0; i < self->grouped_count; i++) {
 		struct pmh_grouped *g = &self->grouped[i];
@@ -80,7 +81,7 @@ static void group_launch(struct pmh_thread *self)
 	}
 }
 
-static void group_landed(struct pmh_thread *self)
+static __attribute__((noinline)) void group_landed(struct pmh_thread *self)
 {
 	for (unsigned i = 0; i < self->grouped_count; i++) {
 		struct pmh_grouped *g = &self->grouped[i];
@@ -98,7 +99,8 @@ void pmh_group_begin(void)
 		pmh_self.grouped_count = 0;
 }
 
-static void enter_device(struct pmh_frame *f, struct pmh_thread *self, enum pm_kind kind)
+static __attribute__((noinline)) void enter_device(
+	struct pmh_frame *f, struct pmh_thread *self, enum pm_kind kind)
 {
 	if (pmh_capturing(f->place.stream)) {
 		f->flags |= PM_FLAG_CAPTURED;
@@ -120,7 +122,7 @@ static void enter_device(struct pmh_frame *f, struct pmh_thread *self, enum pm_k
 		f->correlation = next_correlation();
 }
 
-static void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
+PMH_INLINE void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
 	unsigned value_count)
 {
 	struct pmh_thread *self = &pmh_self;
@@ -140,7 +142,7 @@ static void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place
 	f->begin = pmh_ticks();
 }
 
-static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int result)
+PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int result)
 {
 	struct pmh_thread *self = &pmh_self;
 
@@ -150,8 +152,6 @@ static void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int
 		group_landed(self);
 	pmh_append(self, f->begin, f->end, f->op, f->correlation, result, f->place.queue, PM_RECORD_CALL,
 		f->flags);
-	atomic_store_explicit(&self->call_count,
-		atomic_load_explicit(&self->call_count, memory_order_relaxed) + 1, memory_order_relaxed);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
 	if (kind == PM_KIND_SYNC || (f->interval.ring && self->timed_count++ % 64 == 0)) {
 		pmh_finish_at_exit();

@@ -23,6 +23,7 @@
 #include "settings.h"
 
 #define PMH_EXPORT __attribute__((visibility("default")))
+#define PMH_INLINE static inline __attribute__((always_inline))
 #define PMH_DEVICES 64 /* devices a process may have */
 #define PMH_GROUP 64   /* calls of one NCCL group that get device times */
 
@@ -39,6 +40,13 @@ extern _Atomic int pmh_state;
 extern struct pmh_settings pmh_settings;
 
 struct pmh_ring; /* device_time.c: a thread's pending device times on one device */
+
+/* Where work goes. queue 0: nowhere. */
+struct pmh_place {
+	cudaStream_t stream;
+	int device;
+	uint16_t queue;
+};
 
 /* An interval of device time that was begun; ring NULL: none. */
 struct pmh_interval {
@@ -65,9 +73,13 @@ struct pmh_thread {
 	struct pm_chunk *chunk;
 	uint64_t chunk_count;
 	uint64_t lost_count;
-	_Atomic uint64_t record_count, call_count; /* written by the thread alone */
+	_Atomic uint64_t record_count; /* written by the thread alone */
+	_Atomic uint64_t call_count;   /* in mode `count` */
 	unsigned timed_count;
 	struct pmh_ring *rings[PMH_DEVICES];
+	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
+	struct pmh_place last_place;
+	unsigned last_epoch;
 	int group_depth;
 	unsigned grouped_count;
 	struct pmh_grouped grouped[PMH_GROUP];
@@ -207,10 +219,11 @@ static inline uint64_t pmh_mix(uint64_t a, uint64_t b)
  * Of up to PMH_HASH_KEYS words: pairs of words, each with a key added, are multiplied and summed, so that the
  * processor works on all of them at once (NH of Black et al., UMAC, CRYPTO 1999). Never 0.
  */
-static inline uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigned word_count)
+PMH_INLINE uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigned word_count)
 {
 	uint64_t low = seed + word_count, high = 0;
 
+#pragma GCC unroll 16
 	for (unsigned i = 0; i < word_count; i += 2) {
 		uint64_t second = i + 1 < word_count ? words[i + 1] : 0;
 		unsigned __int128 product =
@@ -241,7 +254,7 @@ static inline uint32_t pmh_found(uint64_t hash)
  * that is counted.
  */
 uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count);
-static inline uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
+PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
 {
 	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION, values, value_count);
 	uint32_t number = pmh_found(hash);
@@ -286,6 +299,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 void pmh_device_collect(struct pmh_thread *self, bool all);
 void pmh_device_leave(struct pmh_thread *self);
 uint64_t pmh_lost_device_times(void);
+uint64_t pmh_device_times(void); /* written as records */
 
 /* True while the stream is being captured: then nothing may be recorded on it. */
 bool pmh_capturing(cudaStream_t stream);
@@ -296,14 +310,27 @@ void pmh_capture_ended(void);
 
 void pmh_describe_forget(void);
 
-/* Where work goes. queue 0: nowhere. */
-struct pmh_place {
-	cudaStream_t stream;
-	int device;
-	uint16_t queue;
-};
-struct pmh_place pmh_place_of_stream(cudaStream_t stream);
-struct pmh_place pmh_place_of_handle(const void *handle);
+struct pmh_place pmh_find_stream(cudaStream_t stream);
+struct pmh_place pmh_find_handle(const void *handle);
+
+/* Grows when a stream or handle comes to mean another place. */
+extern _Atomic unsigned pmh_place_epoch;
+
+/* A thread mostly asks for the same place again. Streams and handles are addresses, so they can share one
+ * memory. */
+PMH_INLINE bool pmh_same_place(const void *asked)
+{
+	return pmh_self.last_asked == asked &&
+	       pmh_self.last_epoch == atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
+}
+PMH_INLINE struct pmh_place pmh_place_of_stream(cudaStream_t stream)
+{
+	return stream && pmh_same_place(stream) ? pmh_self.last_place : pmh_find_stream(stream);
+}
+PMH_INLINE struct pmh_place pmh_place_of_handle(const void *handle)
+{
+	return handle && pmh_same_place(handle) ? pmh_self.last_place : pmh_find_handle(handle);
+}
 void pmh_stream_created(cudaStream_t stream);
 void pmh_device_set(int device);
 void pmh_handle_created(const void *handle);
@@ -386,7 +413,7 @@ static inline bool pmh_wanted(void)
 	return pmh_wanted_slowly();
 }
 
-static inline void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op,
+PMH_INLINE void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op,
 	uint32_t correlation, int32_t result, uint16_t queue, uint8_t kind, uint8_t flags)
 {
 	struct pm_record *slot;

@@ -128,7 +128,6 @@ static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
 
 	f->saved_errno = errno;
 	pmh_append(&pmh_self, f->begin, end, pmh_operation(words, 3), 0, result, 0, PM_RECORD_CALL, 0);
-	atomic_fetch_add_explicit(&pmh_self.call_count, 1, memory_order_relaxed);
 	pmh_self.depth = 0;
 	errno = f->saved_errno;
 }

@@ -244,9 +244,9 @@ __attribute__((destructor)) static void finish(void)
 		pmh_device_collect(&pmh_self, true);
 	live_calls = live_records = 0;
 	pmh_each_thread(add_counts);
-	footer.calls = ended_calls + live_calls;
 	footer.records = ended_records + live_records;
 	footer.lost_records = pmh_trace_lost();
+	footer.calls = ended_calls + live_calls + footer.records + footer.lost_records - pmh_device_times();
 	footer.lost_device_times = pmh_lost_device_times();
 	footer.lost_operations = pmh_lost_operations();
 	footer.threads = thread_count;

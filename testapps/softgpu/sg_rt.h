@@ -76,9 +76,12 @@ void sg_device_clear_error(int device);
 /* Starts the process's state; 0, or -1 in a forked child. Called by sg_enter and sg_submit. */
 int sg_ready(void);
 
-/* ---- streams (sg_stream.c) ---- */
+/* ---- streams (sg_stream.c) and their queues (sg_queue.c) ---- */
 
 enum sg_stream_kind { SG_LEGACY, SG_PER_THREAD, SG_CREATED };
+
+/* What a worker does: sg_stream.busy. */
+enum { SG_BETWEEN, SG_COMPUTING, SG_WAITING };
 
 struct sg_chunk;
 
@@ -127,6 +130,13 @@ cudaError_t sg_stream_close(struct sg_stream *stream);
 /* The stream a handle means for the calling thread, or NULL. */
 struct sg_stream *sg_stream_of(cudaStream_t handle);
 
+static inline struct sg_stream *sg_stream_legacy(int device)
+{
+	return sg_pool_at(&sg_streams, (uint32_t)device);
+}
+/* Whether the legacy stream of the device and this stream wait for each other. */
+int sg_stream_joins_legacy(struct sg_stream *stream, int device);
+
 /* Queues work (see sg_submit); *position, if not NULL, is its place, 0 when it went into a graph. */
 cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
 /* The same past capture: for the replay of a graph. */
@@ -134,6 +144,9 @@ cudaError_t sg_queue_now(
 	struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
 /* Makes what follows in `stream` wait until `other` has done its work up to position. */
 cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position);
+
+/* Lets the worker end after what is queued, and gives the slot back then. */
+cudaError_t sg_queue_close(struct sg_stream *stream);
 
 /* Blocks the calling thread until the stream has completed position. */
 void sg_stream_wait(struct sg_stream *stream, uint64_t position);
@@ -154,11 +167,15 @@ int sg_stream_idle(struct sg_stream *stream);
 void sg_device_drain(int device);
 /* Closes all streams of the device that the application made. */
 void sg_device_close_streams(int device);
+/* ---- process exit (sg_exit.c) ---- */
+
 /*
- * Process exit: lets what is queued finish for a while; if that is not enough, no worker begins another
- * closure and the calls answer cudaErrorCudartUnloading.
+ * Lets what is queued finish for a while; if that is not enough, no worker begins another closure and the
+ * calls answer cudaErrorCudartUnloading.
  */
 void sg_streams_stop(void);
+/* Called by a worker after each closure: see there. */
+void sg_exit_renew(void);
 
 /* ---- events (sg_event.c) ---- */
 

@@ -1,0 +1,354 @@
+/*
+ * Streams: a queue of closures each, and one worker thread that runs them in order.
+ *
+ * The one idea: two counters per stream, `submitted` and `completed`, say everything. A place in a stream is
+ * a number; to depend on it (event, legacy stream, graph) is to wait until `completed` has reached it. A
+ * closure can depend only on what was submitted before it, so waiting workers can never form a circle.
+ */
+#include "sg_rt.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES ((size_t)64 << 10)
+#define INLINE_BYTES ((size_t)8 << 10) /* larger arguments get memory of their own */
+
+/* One closure as it lies in a chunk; fn NULL: go on in the next chunk. */
+struct item {
+	sg_work *fn;
+	size_t size;
+	_Alignas(16) char arg[];
+};
+
+struct sg_chunk {
+	struct sg_chunk *next;
+	_Alignas(16) char bytes[];
+};
+
+/* ---- the worker's side ---- */
+
+static void park(void)
+{
+	for (;;)
+		pause();
+}
+
+/* Says that this thread computes; process exit looks at it after it has set `exiting`, and we the other way
+ * round. */
+static void set_busy(struct sg_stream *stream)
+{
+	atomic_store(&stream->busy, SG_COMPUTING);
+	if (SG_UNLIKELY(sg_stopped())) {
+		atomic_store(&stream->busy, SG_BETWEEN);
+		park();
+	}
+}
+
+void sg_wait_begin(void)
+{
+	if (sg_self.worker != NULL)
+		atomic_store(&sg_self.worker->busy, SG_WAITING);
+}
+
+void sg_wait_end(void)
+{
+	if (sg_self.worker != NULL)
+		set_busy(sg_self.worker);
+}
+
+static void sleep_until_work(struct sg_stream *stream, uint64_t done)
+{
+	uint64_t begin_ns = sg_now_ns();
+	unsigned turn = 0;
+
+	do {
+		if (atomic_load_explicit(&stream->submitted, memory_order_acquire) != done)
+			return;
+	} while (!sg_spin_over(begin_ns, &turn));
+	for (;;) {
+		atomic_store(&stream->sleeping, 1);
+		if (atomic_load(&stream->submitted) != done)
+			break;
+		sg_futex_wait(&stream->sleeping, 1, NULL, 0);
+	}
+	atomic_store(&stream->sleeping, 0);
+}
+
+static void recycle(struct sg_stream *stream, struct sg_chunk *chunk)
+{
+	free(atomic_exchange(&stream->spare, chunk));
+}
+
+static void close_work(void *arg)
+{
+	(void)arg;
+	sg_self.worker->closing = 1;
+}
+
+static void *work_loop(void *arg)
+{
+	struct sg_stream *stream = arg;
+	struct sg_chunk *chunk = NULL;
+	size_t used = 0;
+	uint64_t done = atomic_load(&stream->completed);
+
+	sg_self.worker = stream;
+	sg_self.device = stream->device;
+	while (!stream->closing) {
+		struct item *item;
+
+		if (atomic_load_explicit(&stream->submitted, memory_order_acquire) == done)
+			sleep_until_work(stream, done);
+		if (chunk == NULL)
+			chunk = atomic_load(&stream->head);
+		item = (struct item *)(void *)(chunk->bytes + used);
+		if (item->fn == NULL) {
+			struct sg_chunk *empty = chunk;
+
+			chunk = chunk->next;
+			recycle(stream, empty);
+			used = 0;
+			item = (struct item *)(void *)chunk->bytes;
+		}
+		used += sizeof(*item) + item->size;
+		set_busy(stream);
+		item->fn(item->size > 0 ? item->arg : NULL);
+		atomic_store(&stream->busy, SG_BETWEEN);
+		sg_exit_renew();
+		atomic_store(&stream->completed, ++done);
+		if (atomic_load(&stream->waiters) != 0) {
+			atomic_fetch_add(&stream->done_word, 1);
+			sg_futex_wake(&stream->done_word, 0);
+		}
+	}
+	free(chunk);
+	recycle(stream, NULL);
+	stream->tail = NULL;
+	stream->started = 0;
+	sg_pool_put(&sg_streams, stream);
+	return NULL;
+}
+
+/* Signals stay with the application's threads. */
+static int start_worker(struct sg_stream *stream)
+{
+	static _Atomic unsigned count;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	sigset_t all, before;
+	int failed;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&thread, &attributes, work_loop, stream);
+	if (!failed) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "softgpu%d.%u", stream->device,
+			atomic_fetch_add(&count, 1) % 1000);
+		pthread_setname_np(thread, name);
+		stream->started = 1;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return failed;
+}
+
+/* ---- the producers' side; the stream's lock is held ---- */
+
+struct big_arg {
+	sg_work *fn;
+	void *arg;
+};
+
+static void big_work(void *arg)
+{
+	struct big_arg *big = arg;
+
+	big->fn(big->arg);
+	free(big->arg);
+}
+
+static cudaError_t push(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size)
+{
+	size_t room = (size + 15) & ~(size_t)15;
+	struct big_arg big;
+	struct item *item;
+
+	if (size > INLINE_BYTES) {
+		cudaError_t error;
+
+		big.fn = fn;
+		big.arg = malloc(size);
+		if (big.arg == NULL)
+			return cudaErrorMemoryAllocation;
+		memcpy(big.arg, arg, size);
+		error = push(stream, big_work, &big, sizeof(big));
+		if (error != cudaSuccess)
+			free(big.arg);
+		return error;
+	}
+	/* Room for one more empty item always remains, for the jump to the next chunk. */
+	if (stream->tail == NULL || stream->tail_used + room + 2 * sizeof(*item) > CHUNK_BYTES) {
+		struct sg_chunk *chunk = atomic_exchange(&stream->spare, NULL);
+
+		if (chunk == NULL)
+			chunk = malloc(sizeof(*chunk) + CHUNK_BYTES);
+		if (chunk == NULL)
+			return cudaErrorMemoryAllocation;
+		if (stream->tail != NULL) {
+			item = (struct item *)(void *)(stream->tail->bytes + stream->tail_used);
+			item->fn = NULL;
+			stream->tail->next = chunk;
+		} else {
+			atomic_store(&stream->head, chunk);
+		}
+		stream->tail = chunk;
+		stream->tail_used = 0;
+	}
+	if (!stream->started && start_worker(stream) != 0)
+		return cudaErrorMemoryAllocation;
+	item = (struct item *)(void *)(stream->tail->bytes + stream->tail_used);
+	item->fn = fn;
+	item->size = room;
+	if (size > 0)
+		memcpy(item->arg, arg, size);
+	stream->tail_used += sizeof(*item) + room;
+	atomic_store(&stream->submitted, atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1);
+	return cudaSuccess;
+}
+
+static void wake_worker(struct sg_stream *stream)
+{
+	if (atomic_load(&stream->sleeping) != 0 && atomic_exchange(&stream->sleeping, 0) != 0)
+		sg_futex_wake(&stream->sleeping, 0);
+}
+
+struct wait_arg {
+	struct sg_stream *stream;
+	uint64_t position;
+};
+
+static void wait_work(void *arg)
+{
+	struct wait_arg *wait = arg;
+
+	if (sg_stream_done(wait->stream, wait->position))
+		return;
+	sg_wait_begin();
+	sg_stream_wait(wait->stream, wait->position);
+	sg_wait_end();
+}
+
+static cudaError_t push_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
+{
+	struct wait_arg wait = {other, position};
+
+	if (other == stream || sg_stream_done(other, position))
+		return cudaSuccess;
+	return push(stream, wait_work, &wait, sizeof(wait));
+}
+
+/* The implicit order of the legacy stream: it waits for all blocking streams, and they for it. */
+static cudaError_t push_implicit_waits(struct sg_stream *stream)
+{
+	cudaError_t error;
+
+	if (stream->kind == SG_LEGACY) {
+		uint32_t used = atomic_load_explicit(&sg_streams.used, memory_order_acquire);
+
+		for (uint32_t i = (uint32_t)sg_device_count(); i < used; i++) {
+			struct sg_stream *other = sg_pool_at(&sg_streams, i);
+			uint64_t position;
+
+			if (!sg_stream_joins_legacy(other, stream->device))
+				continue;
+			position = sg_stream_submitted(other);
+			if (position <= other->seen_by_legacy)
+				continue;
+			error = push_wait(stream, other, position);
+			if (error != cudaSuccess)
+				return error;
+			other->seen_by_legacy = position;
+		}
+	} else if (!(stream->flags & cudaStreamNonBlocking)) {
+		struct sg_stream *legacy = sg_stream_legacy(stream->device);
+		uint64_t position = sg_stream_submitted(legacy);
+
+		if (position <= stream->legacy_seen)
+			return cudaSuccess;
+		error = push_wait(stream, legacy, position);
+		if (error != cudaSuccess)
+			return error;
+		stream->legacy_seen = position;
+	}
+	return cudaSuccess;
+}
+
+/* ---- what the other files call ---- */
+
+cudaError_t sg_queue_now(
+	struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position)
+{
+	cudaError_t error = cudaErrorInvalidResourceHandle;
+
+	pthread_mutex_lock(&stream->lock);
+	if (SG_LIKELY(atomic_load_explicit(&stream->slot.live, memory_order_relaxed) == SG_SLOT_LIVE))
+		error = push_implicit_waits(stream);
+	if (SG_LIKELY(error == cudaSuccess))
+		error = push(stream, fn, arg, size);
+	if (position != NULL)
+		*position = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+	pthread_mutex_unlock(&stream->lock);
+	wake_worker(stream);
+	return error;
+}
+
+cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position)
+{
+	if (SG_UNLIKELY(atomic_load_explicit(&sg_capture_count, memory_order_acquire) != 0)) {
+		if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL) {
+			if (position != NULL)
+				*position = 0;
+			return sg_capture_work(stream, fn, arg, size);
+		}
+		if (stream->kind == SG_LEGACY) {
+			cudaError_t error = sg_capture_refuse_legacy(stream->device);
+
+			if (error != cudaSuccess)
+				return error;
+		}
+	}
+	return sg_queue_now(stream, fn, arg, size, position);
+}
+
+cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
+{
+	struct wait_arg wait = {other, position};
+
+	if (other == stream || sg_stream_done(other, position))
+		return cudaSuccess;
+	return sg_queue_now(stream, wait_work, &wait, sizeof(wait), NULL);
+}
+
+cudaError_t sg_queue_close(struct sg_stream *stream)
+{
+	cudaError_t error = cudaSuccess;
+	int started;
+
+	pthread_mutex_lock(&stream->lock);
+	started = stream->started;
+	atomic_store(&stream->slot.live, SG_SLOT_CLOSING);
+	if (started)
+		error = push(stream, close_work, NULL, 0);
+	pthread_mutex_unlock(&stream->lock);
+	if (started)
+		wake_worker(stream);
+	else
+		sg_pool_put(&sg_streams, stream);
+	return error;
+}
