@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void analyze_worker(struct analysis *analysis, struct analysis_worker *item, const struct worker *worker, size_t skip)
+static void analyze_worker(
+	struct analysis *analysis, struct analysis_worker *item, const struct worker *worker, size_t skip)
 {
 	item->worker = worker;
 	iteration_find(&analysis->model, worker, skip, &item->iterations);
 	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
-	phase_find(&analysis->model, worker, &item->iterations, &item->layers, analysis->wait_ns, &item->phases);
+	phase_find(
+		&analysis->model, worker, &item->iterations, &item->layers, analysis->wait_ns, &item->phases);
 	item->used = mem_alloc(item->iterations.count, sizeof(*item->used));
 	for (size_t i = 0; i < item->iterations.count; i++)
 		if (item->iterations.items[i].kind == ITERATION_USED)
@@ -107,7 +109,8 @@ static struct pool pool_begin(const struct analysis_worker *workers, size_t coun
 
 static void pool_close_worker(struct pool *pool)
 {
-	struct analysis_statistics own = analysis_statistics(pool->values + pool->first, pool->count - pool->first);
+	struct analysis_statistics own =
+		analysis_statistics(pool->values + pool->first, pool->count - pool->first);
 
 	if (own.count > 0) {
 		pool->variances += own.deviation * own.deviation;
@@ -144,8 +147,8 @@ static struct analysis_statistics of_times(const struct analysis_worker *workers
 	return pool_end(&pool);
 }
 
-struct analysis_statistics analysis_phase(
-	const struct analysis_worker *workers, size_t count, enum phase phase, enum analysis_accounting accounting)
+struct analysis_statistics analysis_phase(const struct analysis_worker *workers, size_t count,
+	enum phase phase, enum analysis_accounting accounting)
 {
 	size_t offset = accounting == ANALYSIS_BUSY ? offsetof(struct phase_times, busy_ns)
 						    : offsetof(struct phase_times, exclusive_ns);
@@ -256,5 +259,6 @@ const char *analysis_worker_name(struct analysis *analysis, const struct analysi
 	       : analysis->timeline.process_count > 1
 		       ? arena_format(&analysis->timeline.arena, "process %u", process->pid)
 		       : "rank 0";
-	return several ? arena_format(&analysis->timeline.arena, "%s gpu %d", name, worker->worker->device) : name;
+	return several ? arena_format(&analysis->timeline.arena, "%s gpu %d", name, worker->worker->device)
+		       : name;
 }

@@ -1,5 +1,6 @@
 /*
- * A run, analyzed: its timeline, and for each worker iterations, layers and phases; then the figures that reports print.
+ * A run, analyzed: its timeline, and for each worker iterations, layers and phases; then the figures that
+ * reports print.
  */
 #ifndef ANALYSIS_H
 #define ANALYSIS_H
@@ -42,18 +43,19 @@ struct analysis_statistics analysis_statistics(double *values, size_t count);
 enum analysis_accounting { ANALYSIS_BUSY, ANALYSIS_EXCLUSIVE };
 
 /*
- * Over the used iterations of `count` workers together, in ns. The deviation is that over iterations within a worker (the
- * root of the workers' mean variance): how workers differ from each other is the imbalance's business.
+ * Over the used iterations of `count` workers together, in ns. The deviation is that over iterations within a
+ * worker (the root of the workers' mean variance): how workers differ from each other is the imbalance's
+ * business.
  */
-struct analysis_statistics analysis_phase(const struct analysis_worker *workers, size_t count, enum phase phase,
-	enum analysis_accounting accounting);
+struct analysis_statistics analysis_phase(const struct analysis_worker *workers, size_t count,
+	enum phase phase, enum analysis_accounting accounting);
 struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count);
 struct analysis_statistics analysis_compute(const struct analysis_worker *workers, size_t count);
 struct analysis_statistics analysis_wait(const struct analysis_worker *workers, size_t count);
 
 /* Likewise; the layer has this name, workers that have no such layer are passed over. */
-struct analysis_statistics analysis_layer(const struct analysis_worker *workers, size_t count, const char *layer,
-	enum phase_layer_column column);
+struct analysis_statistics analysis_layer(const struct analysis_worker *workers, size_t count,
+	const char *layer, enum phase_layer_column column);
 
 /* (3.8): n * max / sum; NaN where nothing took time. */
 double analysis_imbalance(const double *values, size_t count);

@@ -36,13 +36,15 @@ static void find_phases(const struct analysis *analysis, struct balance *balance
 	size_t count = analysis->worker_count;
 	double *values = mem_alloc(count, sizeof(*values));
 
-	balance->phases = arena_alloc(&balance->arena, sizeof(shown) / sizeof(*shown) + 1, sizeof(*balance->phases));
+	balance->phases =
+		arena_alloc(&balance->arena, sizeof(shown) / sizeof(*shown) + 1, sizeof(*balance->phases));
 	for (size_t i = 0; i < count; i++)
 		values[i] = analysis_compute(&analysis->workers[i], 1).mean;
 	balance->phases[balance->phase_count++] = item_of("computing", values, count);
 	for (size_t p = 0; p < sizeof(shown) / sizeof(*shown); p++) {
 		for (size_t i = 0; i < count; i++)
-			values[i] = analysis_phase(&analysis->workers[i], 1, shown[p].phase, ANALYSIS_BUSY).mean;
+			values[i] =
+				analysis_phase(&analysis->workers[i], 1, shown[p].phase, ANALYSIS_BUSY).mean;
 		balance->phases[balance->phase_count++] = item_of(shown[p].name, values, count);
 	}
 	free(values);
@@ -69,7 +71,8 @@ static void find_layers(const struct analysis *analysis, struct balance *balance
 	free(values);
 }
 
-/* For each call of the timeline: which worker's used iteration it lies in, + 1; exchanges of gradients only. */
+/* For each call of the timeline: which worker's used iteration it lies in, + 1; exchanges of gradients only.
+ */
 static uint32_t *find_exchanges(const struct analysis *analysis)
 {
 	uint32_t *workers = mem_alloc(analysis->timeline.call_count, sizeof(*workers));
@@ -85,7 +88,8 @@ static uint32_t *find_exchanges(const struct analysis *analysis)
 				uint32_t operation = analysis->timeline.calls[call].operation;
 
 				if (analysis->model.flows[operation].kind == PM_KIND_COMM &&
-					phase_role(&analysis->model, worker->worker, &worker->layers, false, 0, operation)
+					phase_role(&analysis->model, worker->worker, &worker->layers, false,
+						0, operation)
 							->phase == PHASE_COMMUNICATION)
 					workers[call] = (uint32_t)w + 1;
 			}

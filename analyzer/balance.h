@@ -1,6 +1,6 @@
 /*
- * Load imbalance of a run: how far the slowest rank is above the mean, in which phase and layer, and what waiting each
- * rank causes the others.
+ * Load imbalance of a run: how far the slowest rank is above the mean, in which phase and layer, and what
+ * waiting each rank causes the others.
  */
 #ifndef BALANCE_H
 #define BALANCE_H
@@ -12,12 +12,12 @@ struct balance_item {
 	const char *name;
 	double mean_ns, greatest_ns;
 	double imbalance; /* NaN where nobody spends time on it */
-	size_t slowest;	  /* worker */
+	size_t slowest;   /* worker */
 };
 
 struct balance_rank {
 	double compute_ns;   /* mean per iteration, as all below */
-	double wait_ns;	     /* for others */
+	double wait_ns;      /* for others */
 	double inflicted_ns; /* waiting of others for this one, summed over them */
 	size_t last_count;   /* collectives in which others waited for it */
 };

@@ -53,7 +53,8 @@ static const struct balance_item *worst(const struct balance_item *items, size_t
 
 	for (size_t i = 0; i < count; i++)
 		if (items[i].slowest == worker && isfinite(items[i].imbalance) &&
-			(!found || items[i].greatest_ns - items[i].mean_ns > found->greatest_ns - found->mean_ns))
+			(!found || items[i].greatest_ns - items[i].mean_ns >
+					   found->greatest_ns - found->mean_ns))
 			found = &items[i];
 	return found;
 }
@@ -93,8 +94,8 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct balance balance;
 	static const char *const keys[] = {"phases", "layers", "ranks"};
-	static const char *const titles[] = {
-		"Phases, mean time of an iteration", "Layers, forward and backward", "Ranks, mean of an iteration"};
+	static const char *const titles[] = {"Phases, mean time of an iteration",
+		"Layers, forward and backward", "Ranks, mean of an iteration"};
 
 	balance_find(analysis, &balance);
 	if (options->form == PRINT_TEXT)

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-bool cmd_common_option(const struct command *command, struct cmd_options *options, int option, const char *argument)
+bool cmd_common_option(
+	const struct command *command, struct cmd_options *options, int option, const char *argument)
 {
 	switch (option) {
 	case 'j':
@@ -30,7 +31,8 @@ static void read_run(struct run *run, const struct cmd_options *options, char **
 		errx(1, "%s", error);
 }
 
-struct run *cmd_read_runs(const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count)
+struct run *cmd_read_runs(
+	const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count)
 {
 	struct run *runs = mem_alloc(path_count, sizeof(*runs));
 	size_t first_file = 0;

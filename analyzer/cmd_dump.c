@@ -1,4 +1,5 @@
-/* pmanalyze dump: a trace as it is in the file, for whoever debugs a writer or wants to know what was seen. */
+/* pmanalyze dump: a trace as it is in the file, for whoever debugs a writer or wants to know what was seen.
+ */
 #include "cmd.h"
 #include "dump.h"
 #include "trace.h"

@@ -8,16 +8,17 @@
 static const enum phase_layer_column columns_of_time[] = {
 	PHASE_LAYER_FORWARD, PHASE_LAYER_BACKWARD, PHASE_LAYER_COMMUNICATION, PHASE_LAYER_UPDATE};
 static const char *const column_keys[] = {"forward", "backward", "communication", "update"};
-static const char *const column_titles[] = {"forward", "backward", "comm", "update"};
+static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
 
 struct columns {
-	size_t rank, device, layer, sizes, input, activation, site, parameters, times[4], deviations[4], share;
+	size_t rank, device, layer, sizes, input, activation, site, parameters, times[4], deviations[4],
+		share;
 };
 
 static void add_columns(struct print_table *table, struct columns *columns, bool ranks)
 {
 	columns->rank = print_column(table, "rank", ranks ? "rank" : NULL, PRINT_COUNT);
-	columns->device = print_column(table, "device", NULL, PRINT_COUNT);
+	columns->device = print_column(table, "device", ranks ? "gpu" : NULL, PRINT_COUNT);
 	columns->layer = print_column(table, "layer", "layer", PRINT_WORD);
 	columns->sizes = print_column(table, "sizes", "sizes", PRINT_WORD);
 	columns->input = print_column(table, "input", NULL, PRINT_WORD);
@@ -32,14 +33,16 @@ static void add_columns(struct print_table *table, struct columns *columns, bool
 	columns->site = print_column(table, "site", NULL, PRINT_WORD);
 }
 
-static void add_layer(struct print_table *table, const struct columns *columns, const struct analysis *analysis,
-	const struct analysis_worker *workers, size_t count, const struct layer *layer, double total_ns, bool ranks)
+static void add_layer(struct print_table *table, const struct columns *columns,
+	const struct analysis *analysis, const struct analysis_worker *workers, size_t count,
+	const struct layer *layer, double total_ns, bool ranks)
 {
 	double sum_ns = 0;
 
 	print_row(table);
 	if (ranks) {
-		print_number(table, columns->rank, analysis->timeline.processes[workers->worker->process].rank);
+		print_number(
+			table, columns->rank, analysis->timeline.processes[workers->worker->process].rank);
 		print_number(table, columns->device, workers->worker->device);
 	}
 	print_word(table, columns->layer, layer->name);
@@ -49,7 +52,8 @@ static void add_layer(struct print_table *table, const struct columns *columns, 
 	print_word(table, columns->site, layer->site);
 	print_number(table, columns->parameters, (double)layer->parameter_count);
 	for (int i = 0; i < 4; i++) {
-		struct analysis_statistics statistics = analysis_layer(workers, count, layer->name, columns_of_time[i]);
+		struct analysis_statistics statistics =
+			analysis_layer(workers, count, layer->name, columns_of_time[i]);
 
 		print_number(table, columns->times[i], statistics.mean);
 		print_number(table, columns->deviations[i], statistics.deviation);
@@ -59,8 +63,8 @@ static void add_layer(struct print_table *table, const struct columns *columns, 
 		print_number(table, columns->share, sum_ns / total_ns);
 }
 
-static double add_total(struct print_table *table, const struct columns *columns, const struct analysis_worker *workers,
-	size_t count, const struct layer_list *layers, bool print)
+static double add_total(struct print_table *table, const struct columns *columns,
+	const struct analysis_worker *workers, size_t count, const struct layer_list *layers, bool print)
 {
 	double total_ns = 0, parameters = 0, sums_ns[4] = {0};
 
@@ -68,7 +72,8 @@ static double add_total(struct print_table *table, const struct columns *columns
 		parameters += (double)layers->items[l].parameter_count;
 		for (int i = 0; i < 4; i++)
 			sums_ns[i] +=
-				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i]).mean;
+				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i])
+					.mean;
 	}
 	for (int i = 0; i < 4; i++)
 		total_ns += sums_ns[i];
@@ -100,7 +105,8 @@ static void fill(struct print_table *table, struct run *run, bool ranks, bool to
 
 		table->rule = w > 0;
 		for (size_t l = 0; l < layers->count; l++)
-			add_layer(table, &columns, analysis, workers, count, &layers->items[l], total_ns, ranks);
+			add_layer(table, &columns, analysis, workers, count, &layers->items[l], total_ns,
+				ranks);
 		if (total && layers->count > 0)
 			add_total(table, &columns, workers, count, layers, true);
 	}
@@ -117,15 +123,16 @@ static void print_iterations(const struct run *run, FILE *out)
 
 		for (size_t i = 0; i < worker->iterations.count; i++)
 			for (size_t l = 0; l < layers->count; l++) {
-				const double *times =
-					worker->phases.layers_ns + (i * layers->count + l) * PHASE_LAYER_COLUMNS;
+				const double *times = worker->phases.layers_ns +
+						      (i * layers->count + l) * PHASE_LAYER_COLUMNS;
 
 				fprintf(out, "%d,%d,%zu,%s,%s,%.0f,%.0f,%.0f,%.0f\n",
 					analysis->timeline.processes[worker->worker->process].rank,
 					worker->worker->device, i,
 					report_iteration_kinds[worker->iterations.items[i].kind],
-					layers->items[l].name, times[PHASE_LAYER_FORWARD], times[PHASE_LAYER_BACKWARD],
-					times[PHASE_LAYER_COMMUNICATION], times[PHASE_LAYER_UPDATE]);
+					layers->items[l].name, times[PHASE_LAYER_FORWARD],
+					times[PHASE_LAYER_BACKWARD], times[PHASE_LAYER_COMMUNICATION],
+					times[PHASE_LAYER_UPDATE]);
 			}
 	}
 }
@@ -173,8 +180,9 @@ static int run(int argument_count, char **arguments)
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
 			print_json_end(object, stdout);
 		} else if (table.row_count > 0) {
-			print_text(&table, how.ranks ? "Layers by rank, mean time of an iteration"
-						     : "Layers, mean time of an iteration",
+			print_text(&table,
+				how.ranks ? "Layers by rank, mean time of an iteration"
+					  : "Layers, mean time of an iteration",
 				stdout);
 		}
 	}
@@ -195,9 +203,10 @@ const struct command cmd_layers = {
 		"usage: pmanalyze layers [OPTION]... RUN\n"
 		"\n"
 		"Finds the layers of the model and prints, for each, its sizes, the number of\n"
-		"its parameters, and the mean time per iteration of its forward and backward\n"
-		"calls, of the exchange of its gradients and of its update, over all ranks. An\n"
-		"exchange or update that serves several layers is shared out by the bytes of\n"
+		"its parameters, and the mean time per iteration of its forward (t_f) and\n"
+		"backward (t_b) calls, of the exchange of its gradients (t_c) and of its update\n"
+		"(t_u), over all ranks; then its share of the time of all layers. An exchange\n"
+		" or update that serves several layers is shared out by the bytes of\n"
 		"their parameters. Times are sums of the calls' times on the GPU.\n"
 		"\n"
 		"Forward and backward calls that share a parameter are one layer, with the\n"

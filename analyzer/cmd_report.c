@@ -33,7 +33,8 @@ static int run(int argument_count, char **arguments)
 	else if (how.form == PRINT_TEXT)
 		report_runs(runs, run_count, stdout);
 	else if (how.form == PRINT_JSON)
-		print_json_end(run_count == 1 ? report_run_json(&runs[0]) : report_runs_json(runs, run_count), stdout);
+		print_json_end(run_count == 1 ? report_run_json(&runs[0]) : report_runs_json(runs, run_count),
+			stdout);
 	else if (how.iterations)
 		report_iterations_csv(runs, run_count, stdout);
 	else if (run_count == 1)

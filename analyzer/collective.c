@@ -70,7 +70,8 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 			*item = (struct collective){.hash = communicator->hash,
 				.function_key = name_key(function->name),
 				.process = p,
-				.device = call->queue ? timeline->queues[call->queue].device : communicator->device,
+				.device = call->queue ? timeline->queues[call->queue].device
+						      : communicator->device,
 				.rank = communicator->rank,
 				.call = i,
 				.begin_ns = call->begin_ns,
@@ -99,8 +100,8 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 		const struct collective first = list->items[i];
 
 		for (end = i + 1; end < list->count && list->items[end].hash == first.hash &&
-			list->items[end].function_key == first.function_key &&
-			list->items[end].sequence == first.sequence;)
+				  list->items[end].function_key == first.function_key &&
+				  list->items[end].sequence == first.sequence;)
 			end++;
 		if (end - i < 2)
 			continue;

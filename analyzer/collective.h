@@ -1,6 +1,6 @@
 /*
- * Collectives matched over ranks: the n-th call of a function on a communicator is the same collective on all of its
- * ranks. The communicator's hash is the same for all of them.
+ * Collectives matched over ranks: the n-th call of a function on a communicator is the same collective on all
+ * of its ranks. The communicator's hash is the same for all of them.
  */
 #ifndef COLLECTIVE_H
 #define COLLECTIVE_H

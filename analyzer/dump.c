@@ -1,5 +1,6 @@
 /*
- * What is in a trace file, in the words of the format. Operations and records are tables (print.h); the rest are lines.
+ * What is in a trace file, in the words of the format. Operations and records are tables (print.h); the rest
+ * are lines.
  */
 #include "dump.h"
 #include "print.h"
@@ -34,13 +35,15 @@ static const char *descriptor_text(struct arena *arena, const struct trace *trac
 		bool type = i == 0 && (descriptor->kind == PM_DESCRIPTOR_TENSOR ||
 					      descriptor->kind == PM_DESCRIPTOR_FILTER);
 
-		text = type ? arena_format(arena, "%s%s", text, trace_type_name((uint64_t)descriptor->values[i]))
+		text = type ? arena_format(
+				      arena, "%s%s", text, trace_type_name((uint64_t)descriptor->values[i]))
 			    : arena_format(arena, "%s%s%" PRId64, text, i ? " " : "", descriptor->values[i]);
 	}
 	return arena_format(arena, "%s)", text);
 }
 
-static const char *value_text(struct arena *arena, const struct trace *trace, enum pm_value type, uint64_t value)
+static const char *value_text(
+	struct arena *arena, const struct trace *trace, enum pm_value type, uint64_t value)
 {
 	const char *text;
 
@@ -226,7 +229,8 @@ static void queues_table(struct dump *dump, struct print_table *table)
 		print_row(table);
 		print_number(table, number, (double)i);
 		print_number(table, device, dump->trace->queues[i].device);
-		print_word(table, stream, arena_format(&dump->arena, "0x%" PRIx64, dump->trace->queues[i].stream));
+		print_word(table, stream,
+			arena_format(&dump->arena, "0x%" PRIx64, dump->trace->queues[i].stream));
 	}
 }
 
@@ -286,24 +290,23 @@ static cJSON *head(struct dump *dump, FILE *out)
 	if (trace->trouble)
 		cJSON_AddStringToObject(object, "trouble", trace->trouble);
 	for (size_t i = 0; i < trace->note_count; i++)
-		cJSON_AddItemToArray(
-			notes, cJSON_CreateString(print_clean(&dump->arena, trace->notes[i])));
+		cJSON_AddItemToArray(notes, cJSON_CreateString(print_clean(&dump->arena, trace->notes[i])));
 	if (dump->how->form != DUMP_TEXT)
 		return object;
 	print_heading(trace->path, out);
 	fprintf(out, "  program %s on %s, process %u, rank %d of %d (local %d)\n", program, host, header->pid,
 		header->rank, header->world, header->local_rank);
-	fprintf(out, "  version %u, records of %u bytes, clock %s with %zu readings, device times %s\n", header->version,
-		header->record_bytes, header->clock == PM_CLOCK_TSC ? "tsc" : "monotonic", trace->pair_count,
-		header->device_source == PM_DEVICE_EVENTS ? "from events" : "none");
-	fprintf(out, "  %" PRIu64 " records in %zu chunks, %" PRIu64 " lost, %" PRIu64
-		     " without description\n",
-		trace->record_count, trace->chunk_count, trace->ended ? trace->footer.lost_records : header->lost_records,
-		dump->refused);
+	fprintf(out, "  version %u, records of %u bytes, clock %s with %zu readings, device times %s\n",
+		header->version, header->record_bytes, header->clock == PM_CLOCK_TSC ? "tsc" : "monotonic",
+		trace->pair_count, header->device_source == PM_DEVICE_EVENTS ? "from events" : "none");
+	fprintf(out,
+		"  %" PRIu64 " records in %zu chunks, %" PRIu64 " lost, %" PRIu64 " without description\n",
+		trace->record_count, trace->chunk_count,
+		trace->ended ? trace->footer.lost_records : header->lost_records, dump->refused);
 	if (trace->ended)
 		fprintf(out,
-			"  ended in order: %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64 " device times lost, %" PRIu64
-			" operations coarser, %" PRIu64 " threads\n",
+			"  ended in order: %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64
+			" device times lost, %" PRIu64 " operations coarser, %" PRIu64 " threads\n",
 			trace->footer.calls, trace->footer.records, trace->footer.lost_device_times,
 			trace->footer.lost_operations, trace->footer.threads);
 	else
@@ -333,7 +336,7 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		struct print_table table;
 		bool asked = tables[i].fill == operations_table ? how->operations
-			     : tables[i].fill == records_table	? how->records
+			     : tables[i].fill == records_table  ? how->records
 								: how->form != DUMP_CSV;
 
 		if (!asked)

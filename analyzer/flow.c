@@ -56,7 +56,8 @@ uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t number)
 		uint64_t span = 1;
 
 		for (uint32_t i = 0; i < count; i++)
-			span += product(positive((uint64_t)dimensions[i] - 1), positive((uint64_t)strides[i]));
+			span += product(
+				positive((uint64_t)dimensions[i] - 1), positive((uint64_t)strides[i]));
 		if (span > elements && elements > 0)
 			elements = span < MOST_BYTES ? span : MOST_BYTES;
 	}
@@ -105,7 +106,8 @@ static void read_numbers(
 	numbers->has_k = timeline_value(timeline, operation, "k", &numbers->k);
 	numbers->has_bytes = timeline_value(timeline, operation, "bytes", &numbers->bytes);
 	numbers->batch = timeline_value(timeline, operation, "batch", &value) ? positive(value) : 1;
-	numbers->type_bytes = timeline_value(timeline, operation, "type", &value) ? trace_type_bytes(value) : 4;
+	numbers->type_bytes =
+		timeline_value(timeline, operation, "type", &value) ? trace_type_bytes(value) : 4;
 	numbers->transposed = timeline_value(timeline, operation, "trans", &value) && value != 0;
 	numbers->ranks = 1;
 	if (timeline_value(timeline, operation, "comm", &value) && value < timeline->communicator_count &&
@@ -157,7 +159,8 @@ static uint64_t access_bytes(const struct timeline *timeline, const struct timel
 /* Functions that change their operand in place, which the labels do not tell. */
 static bool changes_in_place(const char *name)
 {
-	static const char *const words[] = {"axpy", "Axpy", "scal", "Scal", "swap", "Sger", "Dger", "ScaleTensor"};
+	static const char *const words[] = {
+		"axpy", "Axpy", "scal", "Scal", "swap", "Sger", "Dger", "ScaleTensor"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strstr(name, words[i]))
@@ -207,8 +210,8 @@ static bool is_host_side(bool is_copy, uint64_t direction, enum pm_value type)
 	return direction == 0 || (type == PM_VALUE_READS) == (direction == 1);
 }
 
-static void list_accesses(
-	const struct timeline *timeline, const struct timeline_operation *operation, struct flow *flow, struct arena *arena)
+static void list_accesses(const struct timeline *timeline, const struct timeline_operation *operation,
+	struct flow *flow, struct arena *arena)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
 	bool in_place = changes_in_place(function->name);
@@ -218,7 +221,8 @@ static void list_accesses(
 	timeline_value(timeline, operation, "dir", &direction);
 	read_numbers(timeline, operation, &numbers);
 	if (timeline_value(timeline, operation, "beta", &scale)) {
-		/* A factor that is not known (3) keeps what was there where that is what the function is for. */
+		/* A factor that is not known (3) keeps what was there where that is what the function is for.
+		 */
 		if (scale == 1 || scale == 2 || (scale == 3 && strstr(function->name, "AddTensor")))
 			in_place = true;
 	}
@@ -230,7 +234,8 @@ static void list_accesses(
 
 		if ((type != PM_VALUE_READS && type != PM_VALUE_WRITES && type != PM_VALUE_WEIGHT &&
 			    type != PM_VALUE_GRAD) ||
-			operation->values[i] == 0 || is_host_side(function->kind == PM_KIND_COPY, direction, type))
+			operation->values[i] == 0 ||
+			is_host_side(function->kind == PM_KIND_COPY, direction, type))
 			continue;
 		access->address = operation->values[i];
 		access->bytes = access_bytes(timeline, operation, &numbers, function->labels[i].name);
@@ -241,13 +246,14 @@ static void list_accesses(
 		access->type = type;
 		access->label = function->labels[i].name;
 		access->mode = type == PM_VALUE_READS || type == PM_VALUE_WEIGHT ? FLOW_READ
-			       : in_place				       ? FLOW_KEEP
-									       : FLOW_WRITE;
+			       : in_place                                        ? FLOW_KEEP
+										 : FLOW_WRITE;
 		flow->access_count++;
 	}
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		for (uint32_t j = 0; j < flow->access_count && flow->accesses[i].mode == FLOW_WRITE; j++)
-			if (flow->accesses[j].mode == FLOW_READ && overlap(&flow->accesses[i], &flow->accesses[j]))
+			if (flow->accesses[j].mode == FLOW_READ &&
+				overlap(&flow->accesses[i], &flow->accesses[j]))
 				flow->accesses[i].mode = FLOW_KEEP;
 	flow->shape = shape_of(timeline, operation, &numbers, flow);
 }

@@ -1,6 +1,7 @@
 /*
- * What an operation reads and writes: addresses, sizes, and whether a write keeps something of what was there. It follows
- * from the labels of its values; a few functions whose labels do not say it all are known by name.
+ * What an operation reads and writes: addresses, sizes, and whether a write keeps something of what was
+ * there. It follows from the labels of its values; a few functions whose labels do not say it all are known
+ * by name.
  */
 #ifndef FLOW_H
 #define FLOW_H
@@ -15,19 +16,19 @@ enum flow_mode {
 
 struct flow_access {
 	uint64_t address; /* never 0 */
-	uint64_t bytes;	  /* 1 where not known */
+	uint64_t bytes;   /* 1 where not known */
 	enum flow_mode mode;
 	enum pm_value type; /* PM_VALUE_READS, _WRITES, _WEIGHT, _GRAD */
 	const char *label;
 };
 
 enum flow_shape {
-	FLOW_OTHER,	  /* FORWARD and BACKWARD functions, launches, communication: their kind says enough */
-	FLOW_PRODUCT,	  /* matrix by matrix, or by vector */
+	FLOW_OTHER,   /* FORWARD and BACKWARD functions, launches, communication: their kind says enough */
+	FLOW_PRODUCT, /* matrix by matrix, or by vector */
 	FLOW_ELEMENTWISE, /* each element of the result comes from the same element of the operands */
-	FLOW_SPREAD,	  /* elementwise, with an operand smaller than the result: a bias */
-	FLOW_REDUCE,	  /* result smaller than operands, by a sum */
-	FLOW_READER,	  /* writes nothing that is known: a norm, a dot product */
+	FLOW_SPREAD,      /* elementwise, with an operand smaller than the result: a bias */
+	FLOW_REDUCE,      /* result smaller than operands, by a sum */
+	FLOW_READER,      /* writes nothing that is known: a norm, a dot product */
 };
 
 struct flow {
@@ -49,6 +50,7 @@ static inline bool flow_writes(const struct flow_access *access)
 uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t descriptor);
 
 /* Dimensions of a tensor or filter; answers how many (at most `room` are stored). */
-uint32_t flow_dimensions(const struct timeline *timeline, uint64_t descriptor, int64_t *dimensions, uint32_t room);
+uint32_t flow_dimensions(
+	const struct timeline *timeline, uint64_t descriptor, int64_t *dimensions, uint32_t room);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define MOST_STEPS 20000
 #define MOST_PRODUCERS 64 /* of one operand: buckets are put together from many gradients */
-#define MOST_DEPTH 12	  /* calls between a gradient and its parameter */
+#define MOST_DEPTH 12     /* calls between a gradient and its parameter */
 
 const struct flow *graph_flow(const struct graph *graph, uint32_t step)
 {
@@ -99,8 +99,8 @@ static void link_steps(struct graph *graph)
 }
 
 /*
- * The update: what writes state, and what works element by element for nothing but that (the square of a gradient, a
- * scaled copy). Elementwise work on a gradient before its exchange is counted too.
+ * The update: what writes state, and what works element by element for nothing but that (the square of a
+ * gradient, a scaled copy). Elementwise work on a gradient before its exchange is counted too.
  */
 static void mark_updates(struct graph *graph)
 {
@@ -169,7 +169,8 @@ static void follow_step(struct trail *trail, uint32_t step, uint64_t address, un
 		if (access == written || access->mode != FLOW_READ || !same)
 			continue;
 		if (access->address != written->address)
-			follow_address(trail, step, access->address + (address - written->address), depth + 1);
+			follow_address(
+				trail, step, access->address + (address - written->address), depth + 1);
 	}
 	if (written->mode == FLOW_KEEP)
 		follow_address(trail, step, address, depth + 1);

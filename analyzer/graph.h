@@ -1,6 +1,6 @@
 /*
- * The flow of data through one iteration of one worker: which call produces what another reads, which calls are the
- * update, and which gradient belongs to which parameter.
+ * The flow of data through one iteration of one worker: which call produces what another reads, which calls
+ * are the update, and which gradient belongs to which parameter.
  */
 #ifndef GRAPH_H
 #define GRAPH_H
@@ -18,7 +18,7 @@ struct graph_step {
 };
 
 struct graph_edge {
-	uint32_t step;	 /* the other one */
+	uint32_t step;   /* the other one */
 	uint32_t access; /* of the reader: which of its accesses */
 };
 

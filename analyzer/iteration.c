@@ -1,50 +1,15 @@
 /*
- * Iterations: see iteration.h. First cuts are found (positions among the worker's calls where iterations end), by updates
- * or by period (iteration_period.c). Then the usual sequence of calls is determined; what comes before it in a longer
- * piece is an evaluation pass or the like, and pieces that differ are left out. Last, positions become times.
+ * Iterations in time: see iteration.h. iteration_cut.c has cut the worker's calls into pieces; here they get
+ * the input and the results that belong to them, a begin and an end, and what lies between them a name.
  */
-#include "iteration.h"
-#include "iteration_period.h"
+#include "iteration_find.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece between two cuts, as positions in the worker's calls. */
-struct piece {
-	size_t first, start, end; /* start: behind what does not belong to the usual sequence */
-	size_t core_count;
-	uint64_t structure;
-};
-
-struct finder {
-	const struct worker_model *model;
-	const struct timeline *timeline;
-	const struct worker *worker;
-	uint64_t *keys; /* by position in the worker's calls */
-	struct piece *pieces;
-	size_t piece_count, piece_room;
-	uint64_t usual;
-	size_t usual_piece;
-};
-
-static const struct timeline_call *call_at(const struct finder *finder, size_t position)
+static uint64_t copy_direction(const struct iteration_finder *finder, size_t position)
 {
-	return &finder->timeline->calls[finder->worker->calls[position]];
-}
-
-static uint32_t flags_at(const struct finder *finder, size_t position)
-{
-	return finder->model->roles[call_at(finder, position)->operation].flags;
-}
-
-static bool is_core(const struct finder *finder, size_t position)
-{
-	return flags_at(finder, position) & WORKER_CORE;
-}
-
-static uint64_t copy_direction(const struct finder *finder, size_t position)
-{
-	const struct timeline_call *call = call_at(finder, position);
+	const struct timeline_call *call = iteration_call_at(finder, position);
 	uint64_t direction = 4;
 
 	if (timeline_function(finder->timeline, call)->kind != PM_KIND_COPY)
@@ -53,7 +18,7 @@ static uint64_t copy_direction(const struct finder *finder, size_t position)
 	return direction;
 }
 
-static bool is_copy_to_host(const struct finder *finder, size_t position)
+static bool is_copy_to_host(const struct iteration_finder *finder, size_t position)
 {
 	return copy_direction(finder, position) == 2;
 }
@@ -89,7 +54,8 @@ static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
 		enum pm_value type = function->labels[i].type;
 
 		if (type == PM_VALUE_DESCRIPTOR) {
-			const struct timeline_descriptor *descriptor = &timeline->descriptors[operation->values[i]];
+			const struct timeline_descriptor *descriptor =
+				&timeline->descriptors[operation->values[i]];
 
 			for (uint32_t j = 0; j < descriptor->value_count; j++)
 				shape = mem_hash(shape, (uint64_t)descriptor->values[j]);
@@ -101,150 +67,22 @@ static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
 	return shape;
 }
 
-/* ---- Cuts ---- */
-
-static void add_piece(struct finder *finder, size_t first, size_t end)
-{
-	*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) = (struct piece){first, first, end, 0, 0};
-}
-
-/*
- * A new iteration begins when forward work reads a parameter that was updated since the last cut; the cut is behind the
- * last update before it. So updates may be spread over the backward pass.
- */
-static void cut_by_updates(struct finder *finder)
-{
-	const struct worker_model *model = finder->model;
-	uint32_t *updated = mem_alloc(model->parameter_count, sizeof(*updated)); /* in which piece, from 1 */
-	size_t first = 0, last_update = 0;
-	uint32_t piece = 1;
-	bool any = false;
-
-	for (size_t i = 0; i < finder->worker->call_count; i++) {
-		const struct worker_role *role = &model->roles[call_at(finder, i)->operation];
-		const uint32_t *parameters = model->touched + role->first_parameter;
-		bool fresh = false;
-
-		for (uint32_t j = 0; j < role->parameter_count && !fresh; j++)
-			fresh = updated[parameters[j]] == piece;
-		if (fresh) {
-			add_piece(finder, first, last_update + 1);
-			first = last_update + 1;
-			piece++;
-			any = false;
-		}
-		for (uint32_t j = 0; j < role->written_count; j++)
-			updated[parameters[role->parameter_count + j]] = piece;
-		/* Other state may be updated last: a momentum, an average of the weights. */
-		if ((role->flags & WORKER_UPDATES) || (any && (role->flags & WORKER_STATE))) {
-			last_update = i;
-			any = true;
-		}
-	}
-	if (any)
-		add_piece(finder, first, last_update + 1);
-	free(updated);
-}
-
-static void cut_by_period(struct finder *finder)
-{
-	size_t *cuts, count;
-
-	cuts = iteration_period_cuts(finder->model, finder->worker, finder->keys, &count);
-	for (size_t i = 0; i + 1 < count; i++) {
-		size_t end = cuts[i + 1];
-
-		/* The input of the next iteration lies before its first computation. */
-		while (end > cuts[i] + 1 && !is_core(finder, end - 1))
-			end--;
-		add_piece(finder, i ? finder->pieces[i - 1].end : cuts[0], end);
-	}
-	free(cuts);
-}
-
-/* ---- The usual sequence ---- */
-
-static void hash_piece(const struct finder *finder, struct piece *piece)
-{
-	piece->structure = MEM_HASH_START;
-	piece->core_count = 0;
-	for (size_t i = piece->start; i < piece->end; i++)
-		if (is_core(finder, i)) {
-			piece->structure = mem_hash(piece->structure, finder->keys[i]);
-			piece->core_count++;
-		}
-}
-
-static int compare_pieces(const void *left, const void *right)
-{
-	const struct piece *a = left, *b = right;
-
-	if (a->structure != b->structure)
-		return a->structure < b->structure ? -1 : 1;
-	return a->first < b->first ? -1 : a->first > b->first;
-}
-
-/* The most frequent sequence; of equally frequent ones the shortest, which has nothing in front of it. */
-static void find_usual(struct finder *finder)
-{
-	struct piece *sorted = mem_alloc(finder->piece_count, sizeof(*sorted));
-	size_t best = 0, best_length = 0;
-
-	memcpy(sorted, finder->pieces, finder->piece_count * sizeof(*sorted));
-	qsort(sorted, finder->piece_count, sizeof(*sorted), compare_pieces);
-	for (size_t i = 0, end; i < finder->piece_count; i = end) {
-		for (end = i + 1; end < finder->piece_count && sorted[end].structure == sorted[i].structure;)
-			end++;
-		if (end - i > best || (end - i == best && sorted[i].core_count < best_length)) {
-			best = end - i;
-			best_length = sorted[i].core_count;
-			finder->usual = sorted[i].structure;
-		}
-	}
-	free(sorted);
-	for (size_t i = finder->piece_count; i-- > 0;)
-		if (finder->pieces[i].structure == finder->usual)
-			finder->usual_piece = i;
-}
-
-/* Does the piece end with the usual sequence? Then its start is moved there. */
-static void strip(struct finder *finder, struct piece *piece)
-{
-	const struct piece *usual = &finder->pieces[finder->usual_piece];
-	size_t i = piece->end, j = usual->end, matched = 0, start = piece->end;
-
-	if (piece->core_count <= usual->core_count)
-		return;
-	while (matched < usual->core_count) {
-		do
-			i--;
-		while (!is_core(finder, i));
-		do
-			j--;
-		while (!is_core(finder, j));
-		if (finder->keys[i] != finder->keys[j])
-			return;
-		start = i;
-		matched++;
-	}
-	piece->start = start;
-	hash_piece(finder, piece);
-}
-
 /* Input and the like in front of the first computation: calls behind the last result fetched or exchanged. */
-static size_t input_start(const struct finder *finder, size_t first, size_t core)
+static size_t input_start(const struct iteration_finder *finder, size_t first, size_t core)
 {
 	size_t start = core;
 
-	while (start > first && !is_core(finder, start - 1) && !is_copy_to_host(finder, start - 1) &&
-		timeline_function(finder->timeline, call_at(finder, start - 1))->kind != PM_KIND_COMM)
+	while (start > first && !iteration_is_core(finder, start - 1) &&
+		!is_copy_to_host(finder, start - 1) &&
+		timeline_function(finder->timeline, iteration_call_at(finder, start - 1))->kind !=
+			PM_KIND_COMM)
 		start--;
 	return start;
 }
 
-static size_t first_core(const struct finder *finder, size_t from, size_t end)
+static size_t first_core(const struct iteration_finder *finder, size_t from, size_t end)
 {
-	while (from < end && !is_core(finder, from))
+	while (from < end && !iteration_is_core(finder, from))
 		from++;
 	return from;
 }
@@ -252,30 +90,60 @@ static size_t first_core(const struct finder *finder, size_t from, size_t end)
 /* ---- Times ---- */
 
 /* When the work at `start` begins, after the call before it: with its file input, or itself. */
-static int64_t begin_of(const struct finder *finder, size_t start)
+static int64_t begin_of(const struct iteration_finder *finder, size_t start)
 {
 	const struct timeline *timeline = finder->timeline;
 	const struct worker *worker = finder->worker;
-	int64_t begin_ns = call_at(finder, start)->begin_ns, after_ns, done_ns;
+	int64_t begin_ns = iteration_call_at(finder, start)->begin_ns, after_ns, done_ns;
 	size_t read;
 
 	if (start == 0)
 		return begin_ns;
-	after_ns = call_at(finder, start - 1)->end_ns;
+	after_ns = iteration_call_at(finder, start - 1)->end_ns;
 	read = worker_find(timeline, worker->reads, worker->read_count, after_ns);
 	if (read < worker->read_count && timeline->calls[worker->reads[read]].begin_ns < begin_ns)
 		begin_ns = timeline->calls[worker->reads[read]].begin_ns;
 	/* The update before it may still run: until then the device belongs to the iteration before. */
 	for (size_t i = start; i-- > 0;)
-		if (is_core(finder, i)) {
-			done_ns = iteration_call_end(timeline, call_at(finder, i));
+		if (iteration_is_core(finder, i)) {
+			done_ns = iteration_call_end(timeline, iteration_call_at(finder, i));
 			return done_ns > begin_ns ? done_ns : begin_ns;
 		}
 	return begin_ns;
 }
 
+/* Does the host wait, or take memory, between this call of the worker and the one before? Loops seldom do. */
+static bool is_set_up_before(const struct iteration_finder *finder, size_t position)
+{
+	const uint32_t *calls = finder->worker->calls;
+
+	for (uint32_t i = position ? calls[position - 1] + 1 : calls[position]; i < calls[position]; i++) {
+		enum pm_kind kind = timeline_function(finder->timeline, &finder->timeline->calls[i])->kind;
+
+		if (kind == PM_KIND_SYNC || kind == PM_KIND_ALLOC)
+			return true;
+	}
+	return false;
+}
+
+/* With nothing to compare: from the last wait before the first computation. */
+static void begin_only(struct iteration_finder *finder, struct iteration *only)
+{
+	size_t start = first_core(finder, only->first_call, only->call_end);
+
+	while (start > only->first_call && !is_set_up_before(finder, start))
+		start--;
+	only->first_call = start;
+	only->begin_ns = begin_of(finder, start);
+	only->first_read = worker_find(
+		finder->timeline, finder->worker->reads, finder->worker->read_count, only->begin_ns);
+	if (only->read_end < only->first_read)
+		only->read_end = only->first_read;
+}
+
 /* The first iteration begins with as many calls and reads of input as the second has. */
-static void begin_first(struct finder *finder, struct iteration *first, const struct iteration *model)
+static void begin_first(
+	struct iteration_finder *finder, struct iteration *first, const struct iteration *model)
 {
 	const struct timeline *timeline = finder->timeline;
 	const struct worker *worker = finder->worker;
@@ -285,17 +153,17 @@ static void begin_first(struct finder *finder, struct iteration *first, const st
 
 	first->first_call = core;
 	for (size_t i = core; i-- > 0 && input_count > 0;) {
-		enum pm_kind kind = timeline_function(timeline, call_at(finder, i))->kind;
+		enum pm_kind kind = timeline_function(timeline, iteration_call_at(finder, i))->kind;
 
 		if (kind != PM_KIND_COPY && kind != PM_KIND_SET)
 			continue;
 		first->first_call = i;
 		input_count--;
 	}
-	first->begin_ns = call_at(finder, first->first_call)->begin_ns;
+	first->begin_ns = iteration_call_at(finder, first->first_call)->begin_ns;
 	read = worker_find(timeline, worker->reads, worker->read_count, first->begin_ns);
-	first->read_end = worker_find(
-		timeline, worker->reads, worker->read_count, call_at(finder, first->call_end - 1)->begin_ns);
+	first->read_end = worker_find(timeline, worker->reads, worker->read_count,
+		iteration_call_at(finder, first->call_end - 1)->begin_ns);
 	/* Those in front of the first copy; a set-up may have read as well. */
 	first->first_read = read > read_count ? read - read_count : 0;
 	if (first->first_read < read)
@@ -303,7 +171,7 @@ static void begin_first(struct finder *finder, struct iteration *first, const st
 }
 
 /* When the last iteration is done: its work, and the waiting for it that follows directly. */
-static int64_t end_of_last(const struct finder *finder, const struct iteration *iteration)
+static int64_t end_of_last(const struct iteration_finder *finder, const struct iteration *iteration)
 {
 	const struct timeline *timeline = finder->timeline;
 	const struct timeline_process *process = &timeline->processes[finder->worker->process];
@@ -311,7 +179,7 @@ static int64_t end_of_last(const struct finder *finder, const struct iteration *
 	int64_t end_ns = iteration->begin_ns;
 
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
-		const struct timeline_call *call = call_at(finder, i);
+		const struct timeline_call *call = iteration_call_at(finder, i);
 		int64_t done_ns = iteration_call_end(timeline, call);
 
 		if (call->end_ns > done_ns)
@@ -342,30 +210,27 @@ static void add_gap(struct iteration_list *list, size_t first, size_t end, int64
 		(struct iteration_gap){begin_ns, end_ns, end - first, kind};
 }
 
-static enum iteration_gap_kind gap_kind(const struct finder *finder, size_t first, size_t end)
+static enum iteration_gap_kind gap_kind(const struct iteration_finder *finder, size_t first, size_t end)
 {
-	bool forward = false, backward = false;
+	bool forward = false;
 
-	for (size_t i = first; i < end; i++) {
-		uint32_t flags = flags_at(finder, i);
-		enum pm_kind kind = timeline_function(finder->timeline, call_at(finder, i))->kind;
-
-		forward |= (flags & WORKER_READS) || kind == PM_KIND_FORWARD;
-		backward |= flags & (WORKER_BACKWARD | WORKER_UPDATES);
-	}
-	if (backward)
+	if (iteration_is_more_than_forward(finder, first, end))
 		return ITERATION_PARTIAL;
+	for (size_t i = first; i < end; i++)
+		forward |= (iteration_flags_at(finder, i) & WORKER_READS) ||
+			   timeline_function(finder->timeline, iteration_call_at(finder, i))->kind ==
+				   PM_KIND_FORWARD;
 	return forward ? ITERATION_EVALUATION : ITERATION_REST;
 }
 
 /* ---- All together ---- */
 
-static void place_iterations(struct finder *finder, struct iteration_list *list)
+static void place_iterations(struct iteration_finder *finder, struct iteration_list *list)
 {
 	const struct worker *worker = finder->worker;
 
 	for (size_t i = 0; i < finder->piece_count; i++) {
-		struct piece *piece = &finder->pieces[i];
+		struct iteration_piece *piece = &finder->pieces[i];
 		struct iteration *item = &list->items[i];
 		size_t core = first_core(finder, piece->start, piece->end);
 
@@ -383,23 +248,24 @@ static void place_iterations(struct finder *finder, struct iteration_list *list)
 
 		item->shape = MEM_HASH_START;
 		for (size_t j = item->first_call; j < item->call_end; j++)
-			if (is_core(finder, j))
-				item->shape = mem_hash(
-					item->shape, shape_of(finder->timeline, call_at(finder, j)->operation));
+			if (iteration_is_core(finder, j))
+				item->shape = mem_hash(item->shape,
+					shape_of(finder->timeline, iteration_call_at(finder, j)->operation));
 		/* By calls, not by time: input read ahead belongs to the iteration it was read before. */
-		from_ns = item->first_call > 0 ? call_at(finder, item->first_call - 1)->end_ns : item->begin_ns;
+		from_ns = item->first_call > 0 ? iteration_call_at(finder, item->first_call - 1)->end_ns
+					       : item->begin_ns;
 		item->first_read = worker_find(finder->timeline, worker->reads, worker->read_count, from_ns);
 		item->read_end = worker_find(finder->timeline, worker->reads, worker->read_count,
 			i + 1 < list->count && item->call_end == list->items[i + 1].first_call
-				? call_at(finder, item->call_end - 1)->end_ns
-				: call_at(finder, item->call_end - 1)->begin_ns);
+				? iteration_call_at(finder, item->call_end - 1)->end_ns
+				: iteration_call_at(finder, item->call_end - 1)->begin_ns);
 		if (item->read_end < item->first_read)
 			item->read_end = item->first_read;
 	}
 }
 
 /* How many results are fetched directly behind the last computation of a usual iteration. */
-static size_t trailing_copies(const struct finder *finder, const struct iteration_list *list)
+static size_t trailing_copies(const struct iteration_finder *finder, const struct iteration_list *list)
 {
 	size_t least = SIZE_MAX;
 
@@ -417,16 +283,18 @@ static size_t trailing_copies(const struct finder *finder, const struct iteratio
 	return least == SIZE_MAX ? 0 : least;
 }
 
-static void end_iterations(struct finder *finder, struct iteration_list *list)
+static void end_iterations(struct iteration_finder *finder, struct iteration_list *list)
 {
 	size_t trailing = trailing_copies(finder, list), after;
 
 	for (size_t i = 0; i < list->count; i++) {
 		struct iteration *item = &list->items[i];
-		size_t next = i + 1 < list->count ? list->items[i + 1].first_call : finder->worker->call_count;
+		size_t next =
+			i + 1 < list->count ? list->items[i + 1].first_call : finder->worker->call_count;
 		size_t core;
 
-		for (size_t j = 0; j < trailing && item->call_end < next && is_copy_to_host(finder, item->call_end); j++)
+		for (size_t j = 0;
+			j < trailing && item->call_end < next && is_copy_to_host(finder, item->call_end); j++)
 			item->call_end++;
 		if (i + 1 < list->count && item->call_end == next) {
 			item->end_ns = list->items[i + 1].begin_ns;
@@ -445,7 +313,8 @@ static void end_iterations(struct finder *finder, struct iteration_list *list)
 			item->end_ns = end_of_last(finder, item);
 			if (core < next)
 				add_gap(list, after, next, begin_of(finder, after),
-					call_at(finder, next - 1)->end_ns, gap_kind(finder, after, next));
+					iteration_call_at(finder, next - 1)->end_ns,
+					gap_kind(finder, after, next));
 		}
 	}
 	/* Times never run backwards, whatever the clocks say. */
@@ -513,60 +382,57 @@ static void classify(struct iteration_list *list, size_t skip)
 	}
 }
 
-static void find_confidence(const struct finder *finder, struct iteration_list *list)
+static void find_confidence(const struct iteration_finder *finder, struct iteration_list *list)
 {
 	size_t usual = 0, all = 0;
 
 	for (size_t i = list->items[0].first_call; i < list->items[list->count - 1].call_end; i++)
-		all += is_core(finder, i);
+		all += iteration_is_core(finder, i);
 	for (size_t i = 0; i < list->gap_count; i++)
 		if (list->gaps[i].kind == ITERATION_EVALUATION &&
 			list->gaps[i].end_ns <= list->items[list->count - 1].begin_ns &&
 			list->gaps[i].begin_ns >= list->items[0].begin_ns) {
 			/* Their computations are not held against the iterations. */
-			size_t from = worker_find(finder->timeline, finder->worker->calls, finder->worker->call_count,
-				list->gaps[i].begin_ns);
+			size_t from = worker_find(finder->timeline, finder->worker->calls,
+				finder->worker->call_count, list->gaps[i].begin_ns);
 
-			for (size_t j = from; j < from + list->gaps[i].call_count && j < finder->worker->call_count; j++)
-				all -= all > 0 && is_core(finder, j);
+			for (size_t j = from;
+				j < from + list->gaps[i].call_count && j < finder->worker->call_count; j++)
+				all -= all > 0 && iteration_is_core(finder, j);
 		}
 	for (size_t i = 0; i < list->count; i++)
-		for (size_t j = list->items[i].first_call; j < list->items[i].call_end && list->items[i].usual; j++)
-			usual += is_core(finder, j);
+		for (size_t j = list->items[i].first_call;
+			j < list->items[i].call_end && list->items[i].usual; j++)
+			usual += iteration_is_core(finder, j);
 	list->confidence = all ? (double)usual / (double)all : 0;
 	if (list->confidence > 1)
 		list->confidence = 1;
 }
 
-void iteration_find(
-	const struct worker_model *model, const struct worker *worker, size_t skip, struct iteration_list *list)
+void iteration_find(const struct worker_model *model, const struct worker *worker, size_t skip,
+	struct iteration_list *list)
 {
-	struct finder finder = {.model = model, .timeline = model->timeline, .worker = worker};
+	struct iteration_finder finder = {.model = model, .timeline = model->timeline, .worker = worker};
 
 	memset(list, 0, sizeof(*list));
 	finder.keys = mem_alloc(worker->call_count, sizeof(*finder.keys));
 	for (size_t i = 0; i < worker->call_count; i++)
 		finder.keys[i] = iteration_key(model, worker->calls[i]);
-	cut_by_updates(&finder);
-	if (finder.piece_count == 0) {
-		cut_by_period(&finder);
-		list->by_period = true;
-	}
+	iteration_cut(&finder);
+	list->by_period = finder.by_period;
 	if (finder.piece_count == 0)
 		goto out;
-	for (size_t i = 0; i < finder.piece_count; i++)
-		hash_piece(&finder, &finder.pieces[i]);
-	find_usual(&finder);
-	for (size_t i = 0; i < finder.piece_count; i++)
-		strip(&finder, &finder.pieces[i]);
 	list->items = mem_alloc(finder.piece_count, sizeof(*list->items));
 	list->count = finder.piece_count;
 	place_iterations(&finder, list);
 	end_iterations(&finder, list);
 	if (list->count > 1)
-		begin_first(&finder, &list->items[0], &list->items[finder.usual_piece ? finder.usual_piece : 1]);
-	add_gap(list, 0, list->items[0].first_call, call_at(&finder, 0)->begin_ns, list->items[0].begin_ns,
-		ITERATION_SETUP);
+		begin_first(
+			&finder, &list->items[0], &list->items[finder.usual_piece ? finder.usual_piece : 1]);
+	else
+		begin_only(&finder, &list->items[0]);
+	add_gap(list, 0, list->items[0].first_call, iteration_call_at(&finder, 0)->begin_ns,
+		list->items[0].begin_ns, ITERATION_SETUP);
 	classify(list, skip);
 	find_confidence(&finder, list);
 out:

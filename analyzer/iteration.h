@@ -1,11 +1,13 @@
 /*
- * Iterations of a worker, from its calls alone. An iteration is the span from one model update to the next: it ends with
- * the last write to a parameter before forward work reads an updated parameter again. Where no update can be recognised
- * (a kernel of the application's own), the shortest period of the sequence of calls takes its place.
+ * Iterations of a worker, from its calls alone. An iteration is the span from one model update to the next:
+ * it ends with the last write to a parameter before forward work reads an updated parameter again. Where no
+ * update can be recognised (a kernel of the application's own), the shortest period of the sequence of calls
+ * takes its place.
  *
- * In time it begins with its input: the first file input after the previous iteration's last device call, else its first
- * copy to the device, else its first call; but not before the previous update has ended on the device. It ends where the
- * next begins, or where an evaluation pass begins, or, the last one, when its work is done.
+ * In time it begins with its input: the first file input after the previous iteration's last device call,
+ * else its first copy to the device, else its first call; but not before the previous update has ended on the
+ * device. It ends where the next begins, or where an evaluation pass begins, or, the last one, when its work
+ * is done.
  */
 #ifndef ITERATION_H
 #define ITERATION_H
@@ -33,7 +35,7 @@ enum iteration_gap_kind {
 	ITERATION_SETUP,
 	ITERATION_EVALUATION, /* forward work without an update */
 	ITERATION_PARTIAL,    /* an iteration that was broken off */
-	ITERATION_REST,	      /* anything else */
+	ITERATION_REST,       /* anything else */
 };
 
 struct iteration_gap {
@@ -48,8 +50,9 @@ struct iteration_list {
 	size_t model; /* an iteration with the usual calls; valid if count > 0 */
 	struct iteration_gap *gaps;
 	size_t gap_count, gap_room;
-	bool by_period;	   /* no updates recognised */
-	double confidence; /* share of the calls from first to last iteration, evaluation aside, in usual iterations */
+	bool by_period;    /* no updates recognised */
+	double confidence; /* share of the calls from first to last iteration, evaluation aside, in usual
+			      iterations */
 	size_t counts[4];  /* of iterations, by enum iteration_kind */
 };
 

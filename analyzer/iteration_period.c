@@ -1,7 +1,7 @@
 /*
- * The period of a sequence of calls. The period is the shortest shift at which most of the sequence meets itself; where
- * in the period an iteration begins is decided by what precedes a call: the end of a backward pass or of kernels, file
- * input, a copy to the device, a pause of the host.
+ * The period of a sequence of calls. The period is the shortest shift at which most of the sequence meets
+ * itself; where in the period an iteration begins is decided by what precedes a call: the end of a backward
+ * pass or of kernels, file input, a copy to the device, a pause of the host.
  */
 #include "iteration_period.h"
 
@@ -14,8 +14,8 @@ struct core {
 	size_t position; /* in the worker's calls */
 	uint64_t key;
 	uint64_t context; /* key and the one before it */
-	double score;	  /* how much it looks like a begin */
-	int64_t gap_ns;	  /* host time since the call before it */
+	double score;     /* how much it looks like a begin */
+	int64_t gap_ns;   /* host time since the call before it */
 };
 
 struct shift {
@@ -74,7 +74,8 @@ static struct shift *list_shifts(const struct placed *placed, size_t count, size
 	return shifts;
 }
 
-static size_t find_period(const struct core *cores, size_t count, const struct shift *shifts, size_t shift_count)
+static size_t find_period(
+	const struct core *cores, size_t count, const struct shift *shifts, size_t shift_count)
 {
 	double shares[MOST_SHIFTS] = {0}, best = 0;
 	size_t period = 0;
@@ -96,7 +97,8 @@ static size_t find_period(const struct core *cores, size_t count, const struct s
 	return period;
 }
 
-static void score(const struct worker_model *model, const struct worker *worker, struct core *cores, size_t count)
+static void score(
+	const struct worker_model *model, const struct worker *worker, struct core *cores, size_t count)
 {
 	const struct timeline *timeline = model->timeline;
 
@@ -106,7 +108,8 @@ static void score(const struct worker_model *model, const struct worker *worker,
 		enum pm_kind kind = timeline_function(timeline, call)->kind;
 		enum pm_kind kind_before = timeline_function(timeline, before)->kind;
 		size_t read = worker_find(timeline, worker->reads, worker->read_count, before->end_ns);
-		bool forward = kind == PM_KIND_FORWARD || (model->roles[call->operation].flags & WORKER_READS);
+		bool forward =
+			kind == PM_KIND_FORWARD || (model->roles[call->operation].flags & WORKER_READS);
 
 		if (forward && (kind_before == PM_KIND_LAUNCH || kind_before == PM_KIND_BACKWARD))
 			cores[i].score += 4;
@@ -120,7 +123,8 @@ static void score(const struct worker_model *model, const struct worker *worker,
 				break;
 			}
 		}
-		if (read < worker->read_count && timeline->calls[worker->reads[read]].begin_ns < call->begin_ns)
+		if (read < worker->read_count &&
+			timeline->calls[worker->reads[read]].begin_ns < call->begin_ns)
 			cores[i].score += 2;
 		cores[i].gap_ns = call->begin_ns - before->end_ns;
 	}
@@ -140,7 +144,8 @@ static uint64_t find_begin(const struct core *cores, const struct placed *placed
 			gap += (double)cores[placed[end].place].gap_ns;
 		}
 		times = (double)(end - i);
-		if (times < 0.5 * (double)count / (double)period || times > 1.5 * (double)count / (double)period)
+		if (times < 0.5 * (double)count / (double)period ||
+			times > 1.5 * (double)count / (double)period)
 			continue;
 		if (sum / times > best || (sum / times == best && gap / times > best_gap)) {
 			best = sum / times;

@@ -1,6 +1,6 @@
 /*
- * From one usual iteration to a role for every call: see layer.h. Computations are known by their place in the
- * sequence; copies, exchanges and the rest by their operation.
+ * From one usual iteration to a role for every call: see layer.h. Computations are known by their place in
+ * the sequence; copies, exchanges and the rest by their operation.
  */
 #include "layer_assign.h"
 #include "trace.h"
@@ -17,7 +17,8 @@ static void add_part(struct layer_list *list, struct layer_role *role, uint32_t 
 }
 
 /* Shares by the bytes of the parameters marked in `wanted`. */
-static void add_parameter_parts(const struct layer_assign *assign, struct layer_role *role, const bool *wanted)
+static void add_parameter_parts(
+	const struct layer_assign *assign, struct layer_role *role, const bool *wanted)
 {
 	const struct graph *graph = &assign->graph;
 	struct layer_list *list = assign->list;
@@ -48,10 +49,39 @@ static bool meets_computation(const struct layer_assign *assign, const struct fl
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
 			for (uint32_t k = 0; k < other->access_count; k++)
-				if (meets(&flow->accesses[j], other->accesses[k].address, other->accesses[k].bytes))
+				if (meets(&flow->accesses[j], other->accesses[k].address,
+					    other->accesses[k].bytes))
 					return true;
 	}
 	return false;
+}
+
+/* Where gradients are not known by their parameters: the layers whose backward calls write what is sent. */
+static void add_writer_parts(
+	const struct layer_assign *assign, struct layer_role *role, const struct flow *exchange)
+{
+	struct layer_list *list = assign->list;
+	double *bytes = mem_alloc(list->count, sizeof(*bytes)), all = 0;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const struct flow *flow = graph_flow(&assign->graph, i);
+
+		if (assign->passes[i] != LAYER_BACKWARD || assign->layers[i] == LAYER_NONE)
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			for (uint32_t k = 0; k < exchange->access_count && flow_writes(&flow->accesses[j]);
+				k++)
+				if (!flow_writes(&exchange->accesses[k]) &&
+					meets(&exchange->accesses[k], flow->accesses[j].address,
+						flow->accesses[j].bytes)) {
+					bytes[assign->layers[i]] += (double)flow->accesses[j].bytes;
+					all += (double)flow->accesses[j].bytes;
+				}
+	}
+	for (uint32_t i = 0; i < list->count && all > 0; i++)
+		if (bytes[i] > 0)
+			add_part(list, role, i, bytes[i] / all);
+	free(bytes);
 }
 
 /* An exchange belongs to the layers whose gradients it sends, or whose parameters. */
@@ -71,6 +101,8 @@ static struct layer_role exchange_role(const struct layer_assign *assign, const 
 		}
 		add_parameter_parts(assign, &role, wanted);
 	}
+	if (role.part_count == 0)
+		add_writer_parts(assign, &role, flow);
 	/* A sum of losses, for a message: nothing that is computed here depends on it. */
 	if (role.part_count == 0 && !meets_computation(assign, flow))
 		role.phase = PHASE_OTHER;
@@ -91,11 +123,11 @@ static bool is_device_address(const struct layer_assign *assign, const struct fl
 }
 
 /*
- * Is there a copy in that direction that writes (from the host: 1) or reads (between devices: 3) here? So a part of a
- * batch is known by the batch that came before it, and the batch by the parts made of it.
+ * Is there a copy in that direction that writes (from the host: 1) or reads (between devices: 3) here? So a
+ * part of a batch is known by the batch that came before it, and the batch by the parts made of it.
  */
-static bool meets_copy(
-	const struct layer_assign *assign, uint32_t operation, const struct flow_access *here, uint64_t wanted)
+static bool meets_copy(const struct layer_assign *assign, uint32_t operation, const struct flow_access *here,
+	uint64_t wanted)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
 
@@ -105,7 +137,8 @@ static bool meets_copy(
 		uint64_t direction = 0;
 
 		if (flow->kind != PM_KIND_COPY || number == operation ||
-			!timeline_value(assign->timeline, &assign->timeline->operations[number], "dir", &direction) ||
+			!timeline_value(
+				assign->timeline, &assign->timeline->operations[number], "dir", &direction) ||
 			direction != wanted)
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
@@ -139,8 +172,8 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 		/* Not the input: nothing that is computed reads it. */
 		role.phase = !target || meets_computation(assign, flow) || assign->graph.step_count == 0 ||
 					     meets_copy(assign, operation, target, 3)
-			? PHASE_H2D
-			: PHASE_OTHER;
+				     ? PHASE_H2D
+				     : PHASE_OTHER;
 	} else if (direction == 3 && source) {
 		struct layer_role exchange = exchange_role(assign, flow);
 
@@ -229,7 +262,8 @@ static void count_elements(struct layer_assign *assign)
 					 timeline_value(assign->timeline, operation, "a", &value)) &&
 				 value < assign->timeline->descriptor_count &&
 				 assign->timeline->descriptors[value].value_count > 0)
-				type_bytes = trace_type_bytes((uint64_t)assign->timeline->descriptors[value].values[0]);
+				type_bytes = trace_type_bytes(
+					(uint64_t)assign->timeline->descriptors[value].values[0]);
 		}
 		if (assign->owners[p] != LAYER_NONE)
 			assign->list->items[assign->owners[p]].parameter_count +=
@@ -268,15 +302,16 @@ static void set_roles(struct layer_assign *assign)
 	}
 }
 
-void layer_find(const struct worker_model *model, const struct worker *worker, const struct iteration_list *iterations,
-	struct layer_list *list)
+void layer_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list)
 {
 	struct layer_assign assign = {
 		.timeline = model->timeline, .model = model, .worker = worker, .list = list};
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
 
 	memset(list, 0, sizeof(*list));
-	list->operation_roles = arena_alloc(&list->arena, process->operation_count, sizeof(*list->operation_roles));
+	list->operation_roles =
+		arena_alloc(&list->arena, process->operation_count, sizeof(*list->operation_roles));
 	for (uint32_t i = 0; i < process->operation_count; i++)
 		list->operation_roles[i].phase = plain_phase(model->flows[process->first_operation + i].kind);
 	if (iterations->count == 0)

@@ -1,9 +1,10 @@
 /*
  * Layers of a worker's model, and for each call which phase and layer it belongs to.
  *
- * Forward and backward calls that share a parameter are one layer; a gradient belongs to its parameter by the flow of
- * data through the update; an exchange belongs to the layers whose gradients lie in what it sends. Calls without
- * parameters belong to the layer before them, or are one of their own (pooling, dropout, softmax).
+ * Forward and backward calls that share a parameter are one layer; a gradient belongs to its parameter by the
+ * flow of data through the update; an exchange belongs to the layers whose gradients lie in what it sends.
+ * Calls without parameters belong to the layer before them, or are one of their own (pooling, dropout,
+ * softmax).
  */
 #ifndef LAYER_H
 #define LAYER_H
@@ -14,11 +15,11 @@
 #define LAYER_NONE UINT32_MAX
 
 struct layer {
-	const char *name;	/* "conv2" */
-	const char *text;	/* "5x5x6->16 s1 p0" */
-	const char *input;	/* shape of what goes in, "64x6x14x14" */
+	const char *name;       /* "conv2" */
+	const char *text;       /* "5x5x6->16 s1 p0" */
+	const char *input;      /* shape of what goes in, "64x6x14x14" */
 	const char *activation; /* or "" */
-	const char *site;	/* call stack of its first forward call, or "" */
+	const char *site;       /* call stack of its first forward call, or "" */
 	uint64_t parameter_count;
 	uint64_t parameter_bytes;
 };
@@ -47,8 +48,8 @@ struct layer_list {
 };
 
 /* From a usual iteration of the worker; without one there are no layers. */
-void layer_find(const struct worker_model *model, const struct worker *worker, const struct iteration_list *iterations,
-	struct layer_list *list);
+void layer_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list);
 void layer_free(struct layer_list *list);
 
 #endif

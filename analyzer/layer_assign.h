@@ -14,10 +14,10 @@ struct layer_assign {
 	struct graph graph;
 	struct layer_list *list;
 	enum layer_pass *passes; /* by step */
-	bool *anchors;		 /* by step: its pass follows from the call itself */
-	uint32_t *layers;	 /* by step: LAYER_NONE, or the layer */
-	uint32_t *owners;	 /* by place in graph.parameters: layer that reads it */
-	bool *losses;		 /* by layer: compares with a target */
+	bool *anchors;           /* by step: its pass follows from the call itself */
+	uint32_t *layers;        /* by step: LAYER_NONE, or the layer */
+	uint32_t *owners;        /* by place in graph.parameters: layer that reads it */
+	bool *losses;            /* by layer: compares with a target */
 	size_t loss_room;
 };
 
@@ -30,7 +30,8 @@ void layer_steps(struct layer_assign *assign);
 /* Name, sizes, activation (layer_name.c). */
 void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step);
 void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step);
-const char *layer_kind(const struct layer_assign *assign, uint32_t step); /* "conv", "fc", ...; NULL: none of its own */
+const char *layer_kind(
+	const struct layer_assign *assign, uint32_t step); /* "conv", "fc", ...; NULL: none of its own */
 
 const struct timeline_function *layer_function(const struct layer_assign *assign, uint32_t step);
 

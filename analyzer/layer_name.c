@@ -1,4 +1,5 @@
-/* What a layer is called and what its sizes are, from the descriptors and numbers of its first forward call. */
+/* What a layer is called and what its sizes are, from the descriptors and numbers of its first forward call.
+ */
 #include "layer_assign.h"
 #include "trace.h"
 
@@ -9,7 +10,8 @@
 
 const struct timeline_function *layer_function(const struct layer_assign *assign, uint32_t step)
 {
-	return &assign->timeline->functions[assign->timeline->operations[assign->graph.steps[step].operation].function];
+	return &assign->timeline->functions[assign->timeline->operations[assign->graph.steps[step].operation]
+						    .function];
 }
 
 const char *layer_kind(const struct layer_assign *assign, uint32_t step)
@@ -92,12 +94,14 @@ static const char *convolution_text(
 	const struct timeline_descriptor *filter_descriptor = descriptor(assign, operation, "w");
 	int64_t filter[MOST_DIMENSIONS];
 	uint32_t count = dimensions(assign, operation, "w", filter), n;
-	bool channels_last = filter_descriptor && filter_descriptor->value_count > 1 && filter_descriptor->values[1] == 1;
+	bool channels_last =
+		filter_descriptor && filter_descriptor->value_count > 1 && filter_descriptor->values[1] == 1;
 	const char *text;
 
 	if (count < 3)
 		return "";
-	text = arena_format(arena, "%sx%" PRId64 "->%" PRId64, join(arena, filter + (channels_last ? 1 : 2), count - 2, "x"),
+	text = arena_format(arena, "%sx%" PRId64 "->%" PRId64,
+		join(arena, filter + (channels_last ? 1 : 2), count - 2, "x"),
 		filter[channels_last ? count - 1 : 1], filter[0]);
 	if (!convolution || convolution->kind != PM_DESCRIPTOR_CONVOLUTION || convolution->value_count < 1)
 		return text;
@@ -125,7 +129,8 @@ static const char *pooling_text(
 	n = pooling->values[1] > 0 && pooling->values[1] <= 6 ? (uint32_t)pooling->values[1] : 0;
 	if (pooling->value_count < 2 + 3 * n)
 		return "";
-	text = arena_format(arena, "%s %s s%s", pooling->values[0] == 1 || pooling->values[0] == 2 ? "avg" : "max",
+	text = arena_format(arena, "%s %s s%s",
+		pooling->values[0] == 1 || pooling->values[0] == 2 ? "avg" : "max",
 		join(arena, pooling->values + 2, n, "x"), same(arena, pooling->values + 2 + 2 * n, n));
 	if (!all_are(pooling->values + 2 + n, n, 0))
 		text = arena_format(arena, "%s p%s", text, same(arena, pooling->values + 2 + n, n));
@@ -151,8 +156,8 @@ static const char *product_text(struct layer_assign *assign, struct arena *arena
 	if (!timeline_value(assign->timeline, operation, "k", &k)) {
 		timeline_value(assign->timeline, operation, "trans", &transposed);
 		*input = arena_format(arena, "1x%" PRId64, (int64_t)(transposed ? m : n));
-		return arena_format(
-			arena, "%" PRId64 "->%" PRId64, (int64_t)(transposed ? m : n), (int64_t)(transposed ? n : m));
+		return arena_format(arena, "%" PRId64 "->%" PRId64, (int64_t)(transposed ? m : n),
+			(int64_t)(transposed ? n : m));
 	}
 	*input = arena_format(arena, "%" PRId64 "x%" PRId64, (int64_t)(first ? n : m), (int64_t)k);
 	return arena_format(arena, "%" PRId64 "->%" PRId64, (int64_t)k, (int64_t)(first ? m : n));
@@ -171,7 +176,8 @@ static uint32_t count_kind(const struct layer_assign *assign, const char *kind)
 	for (size_t i = 0; i < assign->list->count; i++) {
 		const char *name = assign->list->items[i].name;
 
-		count += name && strncmp(name, kind, length) == 0 && strspn(name + length, "0123456789") == strlen(name + length);
+		count += name && strncmp(name, kind, length) == 0 &&
+			 strspn(name + length, "0123456789") == strlen(name + length);
 	}
 	return count;
 }
@@ -218,13 +224,15 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step)
 {
 	/* The vendor's enumerators of activation modes. */
-	static const char *const modes[] = {"sigmoid", "relu", "tanh", "clipped relu", "elu", "identity", "swish"};
+	static const char *const modes[] = {
+		"sigmoid", "relu", "tanh", "clipped relu", "elu", "identity", "swish"};
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
 	const struct timeline_descriptor *activation = descriptor(assign, operation, "act");
 
 	if (!activation || activation->kind != PM_DESCRIPTOR_ACTIVATION || activation->value_count < 1 ||
-		activation->values[0] < 0 || activation->values[0] >= (int64_t)(sizeof(modes) / sizeof(*modes)))
+		activation->values[0] < 0 ||
+		activation->values[0] >= (int64_t)(sizeof(modes) / sizeof(*modes)))
 		return;
 	assign->list->items[layer].activation = modes[activation->values[0]];
 }

@@ -1,7 +1,8 @@
 /*
- * Forward or backward. Many calls say it themselves: cuDNN's by their function, products by the parameter they read for
- * the first time (forward) or the gradient they write (backward). The calls between two of the same kind are of that
- * kind; what lies between the last forward and the first backward one is decided by who uses its result.
+ * Forward or backward. Many calls say it themselves: cuDNN's by their function, products by the parameter
+ * they read for the first time (forward) or the gradient they write (backward). The calls between two of the
+ * same kind are of that kind; what lies between the last forward and the first backward one is decided by who
+ * uses its result.
  */
 #include "layer_assign.h"
 
@@ -39,7 +40,8 @@ static bool writes_gradient(const struct layer_assign *assign, uint32_t step)
 		for (size_t p = 0; p < assign->graph.parameter_count; p++) {
 			uint64_t gradient = assign->graph.parameters[p].gradient;
 
-			if (gradient && access->address <= gradient && gradient < access->address + access->bytes)
+			if (gradient && access->address <= gradient &&
+				gradient < access->address + access->bytes)
 				return true;
 		}
 	}
@@ -74,8 +76,8 @@ static void find_anchors(struct layer_assign *assign)
 		}
 		for (uint32_t j = 0; j < flow->access_count && !assign->anchors[i]; j++) {
 			uint32_t p = flow->accesses[j].mode == FLOW_READ
-				? graph_parameter(graph, flow->accesses[j].address)
-				: GRAPH_NONE;
+					     ? graph_parameter(graph, flow->accesses[j].address)
+					     : GRAPH_NONE;
 			struct manner *manner;
 
 			if (p == GRAPH_NONE)
@@ -84,8 +86,9 @@ static void find_anchors(struct layer_assign *assign)
 			if (!manner->seen)
 				*manner = (struct manner){true, j, transposition(assign, i)};
 			set_anchor(assign, i,
-				manner->access == j && manner->transposed == transposition(assign, i) ? LAYER_FORWARD
-												      : LAYER_BACKWARD);
+				manner->access == j && manner->transposed == transposition(assign, i)
+					? LAYER_FORWARD
+					: LAYER_BACKWARD);
 		}
 	}
 	free(manners);
@@ -124,14 +127,37 @@ static void split_loss(struct layer_assign *assign, uint32_t from, uint32_t to)
 			uint64_t direction = 0;
 
 			timeline_value(assign->timeline, operation, "dir", &direction);
-			/* Fetched before the backward pass begins, it is a result: the loss, the prediction. */
-			fetched |= graph_flow(graph, user)->kind == PM_KIND_COPY && direction == 2 && user < to;
+			/* Fetched before the backward pass begins, it is a result: the loss, the prediction.
+			 */
+			fetched |=
+				graph_flow(graph, user)->kind == PM_KIND_COPY && direction == 2 && user < to;
 			used_backward |= assign->passes[user] == LAYER_BACKWARD;
 		}
-		/* A kernel of the application's own does not say what it writes: the loss's gradient, most likely. */
+		/* A kernel of the application's own does not say what it writes: the loss's gradient, most
+		 * likely. */
 		if (graph_flow(graph, i)->kind == PM_KIND_LAUNCH)
 			used_backward = true;
 		assign->passes[i] = used_backward && !fetched ? LAYER_BACKWARD : LAYER_FORWARD;
+	}
+}
+
+/*
+ * Behind the last anchor, which is backward: products and sums there still make gradients, where no update
+ * tells so; what follows them is elementwise, or a kernel of the application's own, and updates.
+ */
+static void fill_end(struct layer_assign *assign, uint32_t from)
+{
+	const struct graph *graph = &assign->graph;
+	enum layer_pass pass = LAYER_AFTER;
+
+	for (uint32_t i = graph->step_count; i-- > from;) {
+		enum flow_shape shape = graph_flow(graph, i)->shape;
+
+		if (!is_open(assign, i))
+			continue;
+		if (shape == FLOW_PRODUCT || shape == FLOW_REDUCE)
+			pass = LAYER_BACKWARD;
+		assign->passes[i] = pass;
 	}
 }
 
@@ -152,13 +178,11 @@ void layer_passes(struct layer_assign *assign)
 		}
 		if (before == LAYER_FORWARD && here == LAYER_BACKWARD) {
 			split_loss(assign, last, i);
+		} else if (before == LAYER_BACKWARD && here == LAYER_UNKNOWN) {
+			fill_end(assign, last);
 		} else {
-			enum layer_pass fill = before;
+			enum layer_pass fill = before == LAYER_UNKNOWN ? here : before;
 
-			if (before == LAYER_UNKNOWN)
-				fill = here;
-			else if (here == LAYER_UNKNOWN && before == LAYER_BACKWARD)
-				fill = LAYER_AFTER;
 			for (uint32_t j = last; j < i; j++)
 				if (is_open(assign, j))
 					assign->passes[j] = fill;

@@ -1,8 +1,8 @@
 /*
- * The steps of an iteration into layers. Forward: a parameter read for the first time opens a layer, so do pooling,
- * dropout, softmax; what follows belongs to the layer whose result it works on. Backward: by the parameter that is read,
- * by the parameter whose gradient is written, by the tensors of the forward call, and last by the chain of gradients:
- * what a backward call writes is the gradient of what its forward call read.
+ * The steps of an iteration into layers. Forward: a parameter read for the first time opens a layer, so do
+ * pooling, dropout, softmax; what follows belongs to the layer whose result it works on. Backward: by the
+ * parameter that is read, by the parameter whose gradient is written, by the tensors of the forward call, and
+ * last by the chain of gradients: what a backward call writes is the gradient of what its forward call read.
  */
 #include "layer_assign.h"
 
@@ -36,7 +36,8 @@ bool layer_is_input(const struct layer_assign *assign, const struct flow_access 
 
 	for (uint32_t i = 0; i < graph->step_count; i++) {
 		const struct flow *flow = graph_flow(graph, i);
-		const struct timeline_operation *operation = &assign->timeline->operations[graph->steps[i].operation];
+		const struct timeline_operation *operation =
+			&assign->timeline->operations[graph->steps[i].operation];
 		uint64_t direction = 0, device;
 		bool hits = false;
 
@@ -52,7 +53,8 @@ bool layer_is_input(const struct layer_assign *assign, const struct flow_access 
 		if (direction == 1 || timeline_value(assign->timeline, operation, "dst_device", &device))
 			return true;
 		for (uint32_t j = 0; j < graph->steps[i].edge_count; j++)
-			if (graph_flow(graph, graph->edges[graph->steps[i].first_edge + j].step)->kind == PM_KIND_COPY)
+			if (graph_flow(graph, graph->edges[graph->steps[i].first_edge + j].step)->kind ==
+				PM_KIND_COPY)
 				return true;
 	}
 	return false;
@@ -115,7 +117,8 @@ static uint32_t earlier(const struct layer_assign *assign, uint32_t step)
 			other->access_count != flow->access_count)
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
-			if (flow_writes(&flow->accesses[j]) && flow->accesses[j].address == other->accesses[j].address &&
+			if (flow_writes(&flow->accesses[j]) &&
+				flow->accesses[j].address == other->accesses[j].address &&
 				assign->layers[i] != LAYER_NONE)
 				return assign->layers[i];
 	}
@@ -128,8 +131,8 @@ static void own_parameters(struct layer_assign *assign, uint32_t step, uint32_t 
 
 	for (uint32_t i = 0; i < flow->access_count; i++) {
 		uint32_t p = flow->accesses[i].mode == FLOW_READ
-			? graph_parameter(&assign->graph, flow->accesses[i].address)
-			: GRAPH_NONE;
+				     ? graph_parameter(&assign->graph, flow->accesses[i].address)
+				     : GRAPH_NONE;
 
 		if (p != GRAPH_NONE && assign->owners[p] == LAYER_NONE)
 			assign->owners[p] = layer;
@@ -145,8 +148,8 @@ static uint32_t owner(const struct layer_assign *assign, uint32_t step, bool *re
 	*reads = false;
 	for (uint32_t i = 0; i < flow->access_count && layer == LAYER_NONE; i++) {
 		uint32_t p = flow->accesses[i].mode == FLOW_READ
-			? graph_parameter(&assign->graph, flow->accesses[i].address)
-			: GRAPH_NONE;
+				     ? graph_parameter(&assign->graph, flow->accesses[i].address)
+				     : GRAPH_NONE;
 
 		if (p == GRAPH_NONE)
 			continue;
@@ -172,7 +175,8 @@ static bool compares_with_target(const struct layer_assign *assign, uint32_t ste
 	const struct flow *flow = flow_of(assign, step);
 	bool target = false;
 
-	if (flow->kind != PM_KIND_COMPUTE || flow->shape == FLOW_PRODUCT || data_producer(assign, step) == GRAPH_NONE)
+	if (flow->kind != PM_KIND_COMPUTE || flow->shape == FLOW_PRODUCT ||
+		data_producer(assign, step) == GRAPH_NONE)
 		return false;
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		target |= flow->accesses[i].mode == FLOW_READ &&
@@ -224,7 +228,8 @@ static uint32_t written_gradient(const struct layer_assign *assign, uint32_t ste
 		for (uint32_t p = 0; p < assign->graph.parameter_count && flow_writes(access); p++) {
 			uint64_t gradient = assign->graph.parameters[p].gradient;
 
-			if (gradient && access->address <= gradient && gradient < access->address + access->bytes)
+			if (gradient && access->address <= gradient &&
+				gradient < access->address + access->bytes)
 				return p;
 		}
 	}
@@ -263,7 +268,8 @@ static uint32_t partner(const struct layer_assign *assign, uint32_t step)
 		const char *other = layer_function(assign, i)->name;
 		const struct flow_access *other_x, *other_y;
 
-		if (!is_forward(assign, i) || stem_length(other) != length || strncmp(name, other, length) != 0)
+		if (!is_forward(assign, i) || stem_length(other) != length ||
+			strncmp(name, other, length) != 0)
 			continue;
 		other_x = labelled(flow_of(assign, i), "x_ptr");
 		other_y = labelled(flow_of(assign, i), "y_ptr");
@@ -279,7 +285,8 @@ static uint32_t chained(const struct layer_assign *assign, const struct chain *c
 
 	for (size_t i = chain->count; i-- > 0;)
 		for (uint32_t j = 0; j < flow->access_count; j++)
-			if (flow->accesses[j].mode != FLOW_WRITE && flow->accesses[j].address == chain->items[i].address)
+			if (flow->accesses[j].mode != FLOW_WRITE &&
+				flow->accesses[j].address == chain->items[i].address)
 				return chain->items[i].step;
 	return GRAPH_NONE;
 }
@@ -313,7 +320,8 @@ static uint32_t last_unmatched(const struct layer_assign *assign, const bool *ma
 	return GRAPH_NONE;
 }
 
-/* Where no update tells which gradient is whose: the forward call of the same input, or of the same output's gradient. */
+/* Where no update tells which gradient is whose: the forward call of the same input, or of the same output's
+ * gradient. */
 static uint32_t by_operands(const struct layer_assign *assign, uint32_t step)
 {
 	const struct flow *flow = flow_of(assign, step);
@@ -322,8 +330,8 @@ static uint32_t by_operands(const struct layer_assign *assign, uint32_t step)
 	for (uint32_t i = step; i-- > 0;) {
 		const struct flow_access *other = labelled(flow_of(assign, i), "x_ptr");
 
-		if (x && is_forward(assign, i) && layer_kind(assign, i) && other && other->address == x->address &&
-			assign->layers[i] != LAYER_NONE)
+		if (x && is_forward(assign, i) && layer_kind(assign, i) && other &&
+			other->address == x->address && assign->layers[i] != LAYER_NONE)
 			return assign->layers[i];
 	}
 	for (uint32_t i = 0; i < assign->graph.step_count && dy; i++) {
@@ -381,7 +389,8 @@ static uint32_t backward_layer(
 	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
 		bool own = flow->kind == PM_KIND_BACKWARD;
 
-		/* A gradient of an elementwise step is still the gradient of that step's result, unless it says more. */
+		/* A gradient of an elementwise step is still the gradient of that step's result, unless it
+		 * says more. */
 		if (own && labelled(flow, "db_ptr") == NULL && labelled(flow, "dw_ptr") == NULL) {
 			matched[forward] = true;
 			extend_chain(assign, chain, step, data_producer(assign, forward));
@@ -397,7 +406,8 @@ static uint32_t backward_layer(
 	forward = data_producer(assign, step);
 	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
 		layer = assign->layers[forward];
-		extend_chain(assign, chain, step, assign->losses[layer] ? data_producer(assign, forward) : forward);
+		extend_chain(assign, chain, step,
+			assign->losses[layer] ? data_producer(assign, forward) : forward);
 		return layer;
 	}
 	return current;

@@ -1,8 +1,9 @@
 /*
- * Memory for a program that cannot go on without it: each function here succeeds or ends the program with a message.
+ * Memory for a program that cannot go on without it: each function here succeeds or ends the program with a
+ * message.
  *
- * An arena hands out memory that is freed all at once. What belongs to a trace or a timeline comes from its arena,
- * what grows is an array of plain structs that `mem_grow` doubles.
+ * An arena hands out memory that is freed all at once. What belongs to a trace or a timeline comes from its
+ * arena, what grows is an array of plain structs that `mem_grow` doubles.
  */
 #ifndef MEM_H
 #define MEM_H
@@ -23,8 +24,9 @@ struct arena {
 };
 
 void *arena_alloc(struct arena *arena, size_t count, size_t item_bytes); /* zeroed */
-char *arena_text(struct arena *arena, const char *text, size_t length);	 /* a copy, terminated */
-char *arena_format(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
+char *arena_text(struct arena *arena, const char *text, size_t length);  /* a copy, terminated */
+char *arena_format(struct arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3), nonnull(2)));
 void arena_free(struct arena *arena);
 
 /* One step of a 64-bit hash over words; begin with MEM_HASH_START. */

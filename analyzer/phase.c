@@ -1,4 +1,5 @@
-/* Phases in time: see phase.h. Work becomes spans with a level; a sweep over all spans gives each instant to a level. */
+/* Phases in time: see phase.h. Work becomes spans with a level; a sweep over all spans gives each instant to
+ * a level. */
 #include "phase.h"
 
 #include <assert.h>
@@ -58,7 +59,8 @@ struct spans {
 static void add_span(struct spans *spans, int64_t begin_ns, int64_t end_ns, uint32_t level)
 {
 	if (end_ns > begin_ns)
-		*MEM_PUSH(spans->items, spans->count, spans->room) = (struct phase_span){begin_ns, end_ns, level};
+		*MEM_PUSH(spans->items, spans->count, spans->room) =
+			(struct phase_span){begin_ns, end_ns, level};
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -92,8 +94,8 @@ static int compare_times(const void *left, const void *right)
 	return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
 }
 
-void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows, size_t window_count,
-	int64_t *result)
+void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
+	size_t window_count, int64_t *result)
 {
 	struct phase_span *ends = mem_alloc(span_count, sizeof(*ends));
 	size_t counts[PHASE_LEVELS] = {0}, begun = 0, ended = 0;
@@ -142,7 +144,8 @@ int64_t *phase_waits(const struct timeline *timeline, const struct collective_li
 		for (uint32_t j = 0; j < members->member_count; j++) {
 			int64_t until_ns = last_ns < members[j].end_ns ? last_ns : members[j].end_ns;
 
-			waits[members[j].call] = until_ns > members[j].begin_ns ? until_ns - members[j].begin_ns : 0;
+			waits[members[j].call] =
+				until_ns > members[j].begin_ns ? until_ns - members[j].begin_ns : 0;
 		}
 	}
 	return waits;
@@ -164,7 +167,7 @@ struct work {
 	const struct worker *worker;
 	const struct layer_list *layers;
 	const struct layer_role **roles; /* by position in the worker's calls */
-	uint64_t *group_bytes;		 /* by interval of the process: bytes of the exchanges that share it */
+	uint64_t *group_bytes; /* by interval of the process: bytes of the exchanges that share it */
 };
 
 static uint64_t exchange_bytes(const struct work *work, uint32_t operation)
@@ -189,7 +192,9 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 			next++;
 			core = 0;
 		}
-		item = next < iterations->count && i >= iterations->items[next].first_call ? &iterations->items[next] : NULL;
+		item = next < iterations->count && i >= iterations->items[next].first_call
+			       ? &iterations->items[next]
+			       : NULL;
 		work->roles[i] = phase_role(
 			work->model, worker, work->layers, item && item->usual, core, call->operation);
 		if (item && (work->model->roles[call->operation].flags & WORKER_CORE))
@@ -200,7 +205,8 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 	}
 }
 
-static void add_call(const struct work *work, struct spans *spans, const struct timeline_call *call, uint32_t level)
+static void add_call(
+	const struct work *work, struct spans *spans, const struct timeline_call *call, uint32_t level)
 {
 	for (uint32_t i = 0; i < call->interval_count; i++) {
 		const struct timeline_interval *interval = &work->timeline->intervals[call->interval + i];
@@ -211,8 +217,10 @@ static void add_call(const struct work *work, struct spans *spans, const struct 
 		add_span(spans, call->begin_ns, call->end_ns, level);
 }
 
-/* From the end of the input's last read to the first copy of the process: the host prepares and divides the batch. */
-static void add_division(const struct work *work, struct spans *spans, const struct iteration *item, uint32_t level)
+/* From the end of the input's last read to the first copy of the process: the host prepares and divides the
+ * batch. */
+static void add_division(
+	const struct work *work, struct spans *spans, const struct iteration *item, uint32_t level)
 {
 	const struct timeline *timeline = work->timeline;
 	const struct worker *worker = work->worker;
@@ -248,7 +256,8 @@ static void add_division(const struct work *work, struct spans *spans, const str
 }
 
 /* All that happened around the worker, as spans with levels. */
-static void collect_spans(const struct work *work, const struct iteration_list *iterations, struct spans *spans)
+static void collect_spans(
+	const struct work *work, const struct iteration_list *iterations, struct spans *spans)
 {
 	const struct timeline *timeline = work->timeline;
 	const struct worker *worker = work->worker;
@@ -260,7 +269,8 @@ static void collect_spans(const struct work *work, const struct iteration_list *
 
 		add_call(work, spans, call, phase_levels[work->roles[i]->phase]);
 		if (call->interval_count)
-			add_span(spans, call->end_ns, timeline->intervals[call->interval].begin_ns, LEVEL_QUEUED);
+			add_span(spans, call->end_ns, timeline->intervals[call->interval].begin_ns,
+				LEVEL_QUEUED);
 	}
 	for (size_t i = 0; i < worker->read_count; i++)
 		add_call(work, spans, &timeline->calls[worker->reads[i]], LEVEL_IO);
@@ -279,7 +289,8 @@ static void collect_spans(const struct work *work, const struct iteration_list *
 	add_span(spans, first_ns, last_ns, LEVEL_HOST);
 }
 
-static void find_exclusive(const struct work *work, const struct iteration_list *iterations, struct phase_list *list)
+static void find_exclusive(
+	const struct work *work, const struct iteration_list *iterations, struct phase_list *list)
 {
 	size_t count = iterations->count;
 	struct phase_span *windows = mem_alloc(count, sizeof(*windows));
@@ -288,7 +299,8 @@ static void find_exclusive(const struct work *work, const struct iteration_list 
 
 	collect_spans(work, iterations, &spans);
 	for (size_t i = 0; i < count; i++)
-		windows[i] = (struct phase_span){iterations->items[i].begin_ns, iterations->items[i].end_ns, 0};
+		windows[i] =
+			(struct phase_span){iterations->items[i].begin_ns, iterations->items[i].end_ns, 0};
 	phase_sweep(spans.items, spans.count, windows, count, levels);
 	for (size_t i = 0; i < count; i++) {
 		struct phase_times *times = &list->times[i];
@@ -307,8 +319,8 @@ static void find_exclusive(const struct work *work, const struct iteration_list 
 	free(spans.items);
 }
 
-static void add_layer_times(const struct work *work, const struct layer_role *role, const struct timeline_call *call,
-	double *layers_ns)
+static void add_layer_times(const struct work *work, const struct layer_role *role,
+	const struct timeline_call *call, double *layers_ns)
 {
 	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
 	enum phase_layer_column column;
@@ -337,7 +349,8 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 	}
 	if (call->interval_count == 0)
 		spent_ns = (double)(call->end_ns - call->begin_ns);
-	else if (column == PHASE_LAYER_COMMUNICATION && work->model->flows[call->operation].kind == PM_KIND_COMM)
+	else if (column == PHASE_LAYER_COMMUNICATION &&
+		 work->model->flows[call->operation].kind == PM_KIND_COMM)
 		spent_ns *= (double)exchange_bytes(work, call->operation) /
 			    (double)work->group_bytes[call->interval - process->first_interval];
 	for (uint32_t i = 0; i < role->part_count; i++) {
@@ -361,7 +374,8 @@ static void find_busy(const struct work *work, const struct iteration *item, con
 		const struct layer_role *role = work->roles[i];
 
 		add_call(work, &by_phase[role->phase], call, 0);
-		if (role->phase == PHASE_FORWARD || role->phase == PHASE_BACKWARD || role->phase == PHASE_UPDATE)
+		if (role->phase == PHASE_FORWARD || role->phase == PHASE_BACKWARD ||
+			role->phase == PHASE_UPDATE)
 			add_call(work, &compute, call, 0);
 		/* Calls of a group wait once. */
 		if (wait_ns && role->phase == PHASE_COMMUNICATION &&
@@ -376,14 +390,15 @@ static void find_busy(const struct work *work, const struct iteration *item, con
 	add_division(work, &by_phase[PHASE_MD], item, 0);
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		times->busy_ns[phase] = phase < PHASE_WORK_COUNT
-			? phase_union(by_phase[phase].items, by_phase[phase].count)
-			: times->exclusive_ns[phase];
+						? phase_union(by_phase[phase].items, by_phase[phase].count)
+						: times->exclusive_ns[phase];
 	times->compute_ns = phase_union(compute.items, compute.count);
 	free(compute.items);
 }
 
-void phase_find(const struct worker_model *model, const struct worker *worker, const struct iteration_list *iterations,
-	const struct layer_list *layers, const int64_t *wait_ns, struct phase_list *list)
+void phase_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, const struct layer_list *layers, const int64_t *wait_ns,
+	struct phase_list *list)
 {
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
 	struct work work = {.timeline = model->timeline, .model = model, .worker = worker, .layers = layers};
@@ -391,7 +406,8 @@ void phase_find(const struct worker_model *model, const struct worker *worker, c
 
 	list->layer_count = layers->count;
 	list->times = mem_alloc(iterations->count, sizeof(*list->times));
-	list->layers_ns = mem_alloc(iterations->count * layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->layers_ns));
+	list->layers_ns =
+		mem_alloc(iterations->count * layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->layers_ns));
 	work.roles = mem_alloc(worker->call_count, sizeof(*work.roles));
 	work.group_bytes = mem_alloc(process->interval_count, sizeof(*work.group_bytes));
 	find_roles(&work, iterations);

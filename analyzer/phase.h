@@ -1,12 +1,12 @@
 /*
  * The time of each phase in each iteration of a worker, in two accountings.
  *
- * Busy: the time during which some work of the phase was done, by the calls that belong to the iteration; phases that
- * overlap are each counted in full. Exclusive: each instant between the iteration's begin and end belongs to exactly one
- * phase, so the phases add up to the iteration's time to the nanosecond. Where several work at once the first of these
- * has the instant: forward, backward, update, communication, division on the device, copies from the host, other work,
- * file input, division on the host. What is left is idle, with a cause. The time of communication that nothing hides is
- * therefore its exclusive time.
+ * Busy: the time during which some work of the phase was done, by the calls that belong to the iteration;
+ * phases that overlap are each counted in full. Exclusive: each instant between the iteration's begin and end
+ * belongs to exactly one phase, so the phases add up to the iteration's time to the nanosecond. Where several
+ * work at once the first of these has the instant: forward, backward, update, communication, division on the
+ * device, copies from the host, other work, file input, division on the host. What is left is idle, with a
+ * cause. The time of communication that nothing hides is therefore its exclusive time.
  */
 #ifndef PHASE_H
 #define PHASE_H
@@ -39,8 +39,9 @@ struct phase_list {
 };
 
 /* wait_ns: by call of the timeline, from phase_waits; may be NULL. */
-void phase_find(const struct worker_model *model, const struct worker *worker, const struct iteration_list *iterations,
-	const struct layer_list *layers, const int64_t *wait_ns, struct phase_list *list);
+void phase_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, const struct layer_list *layers, const int64_t *wait_ns,
+	struct phase_list *list);
 void phase_free(struct phase_list *list);
 
 /* For each call how long its rank waited in it for the last rank to begin; the caller frees it. */
@@ -59,11 +60,11 @@ struct phase_span {
 #define PHASE_LEVELS 16
 
 /*
- * For each of the windows (in order, not overlapping) how long each level was the lowest one present; level PHASE_LEVELS
- * stands for none. result[window * (PHASE_LEVELS + 1) + level]. Spans are sorted in place.
+ * For each of the windows (in order, not overlapping) how long each level was the lowest one present; level
+ * PHASE_LEVELS stands for none. result[window * (PHASE_LEVELS + 1) + level]. Spans are sorted in place.
  */
-void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows, size_t window_count,
-	int64_t *result);
+void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
+	size_t window_count, int64_t *result);
 
 /* Length of the union of the spans, which are sorted in place. */
 int64_t phase_union(struct phase_span *spans, size_t count);

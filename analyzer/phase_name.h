@@ -12,7 +12,8 @@
 	X(UPDATE, "update", "t_u", "updating the model") \
 	X(OTHER, "other", "other", "work that is none of these") \
 	X(IDLE_LAUNCH, "idle_launch", "idle: host", "the device waits for the host to give it work") \
-	X(IDLE_QUEUE, "idle_queue", "idle: queue", "work was given and has not begun: latency, or it waits for other work") \
+	X(IDLE_QUEUE, "idle_queue", "idle: queue", \
+		"work was given and has not begun: latency, or it waits for other work") \
 	X(IDLE_SYNC, "idle_sync", "idle: sync", "the host waits, and the device has nothing to do") \
 	X(IDLE_UNKNOWN, "idle_unknown", "idle: unknown", "nothing tells why")
 

@@ -39,7 +39,8 @@ void print_free(struct print_table *table)
 
 size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type)
 {
-	*MEM_PUSH(table->columns, table->column_count, table->column_room) = (struct print_column){key, title, type};
+	*MEM_PUSH(table->columns, table->column_count, table->column_room) =
+		(struct print_column){key, title, type};
 	return table->column_count - 1;
 }
 
@@ -68,8 +69,16 @@ void print_number(struct print_table *table, size_t column, double number)
 	cell->number = number;
 }
 
-static const char *cell_text(
-	struct arena *arena, const struct print_cell *cell, enum print_type type, const struct unit *unit)
+/* Digits behind the point: six that count in the greatest time are enough for all. */
+static int decimals_for(const struct unit *unit, double greatest_ns)
+{
+	if (unit->ns < 2)
+		return 0;
+	return greatest_ns / unit->ns >= 1000 ? 1 : greatest_ns / unit->ns >= 100 ? 2 : 3;
+}
+
+static const char *cell_text(struct arena *arena, const struct print_cell *cell, enum print_type type,
+	const struct unit *unit, int decimals)
 {
 	if (!cell->present)
 		return type == PRINT_WORD ? "" : "-";
@@ -79,7 +88,7 @@ static const char *cell_text(
 	case PRINT_COUNT:
 		return arena_format(arena, "%.0f", cell->number);
 	case PRINT_TIME:
-		return arena_format(arena, "%.*f", unit->ns < 2 ? 0 : 3, cell->number / unit->ns);
+		return arena_format(arena, "%.*f", decimals, cell->number / unit->ns);
 	case PRINT_SHARE:
 		return arena_format(arena, "%.1f%%", cell->number * 100);
 	default:
@@ -97,14 +106,19 @@ static int width(const char *text)
 	return count;
 }
 
-static void print_cell(const char *text, int columns, bool left, bool last, FILE *out)
+/* Blanks are kept back until something follows them: no line ends with blanks. */
+static void print_cell(const char *text, int columns, bool left, int *blanks, FILE *out)
 {
 	int gap = columns - width(text);
 
+	if (!left)
+		*blanks += gap;
+	if (*text) {
+		fprintf(out, "%*s%s", *blanks, "", text);
+		*blanks = 0;
+	}
 	if (left)
-		fprintf(out, "%s%*s", text, last ? 0 : gap, "");
-	else
-		fprintf(out, "%*s%s", gap, "", text);
+		*blanks += gap;
 }
 
 void print_text(const struct print_table *table, const char *title, FILE *out)
@@ -114,19 +128,19 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 	double greatest_ns = 0;
 	const struct unit *unit;
 	bool times = false;
-	size_t last = 0;
+	int decimals;
 
 	for (size_t c = 0; c < count; c++) {
-		if (table->columns[c].title)
-			last = c;
 		if (table->columns[c].type != PRINT_TIME || !table->columns[c].title)
 			continue;
 		times = true;
 		for (size_t r = 0; r < table->row_count; r++)
-			if (table->rows[r].cells[c].present && fabs(table->rows[r].cells[c].number) > greatest_ns)
+			if (table->rows[r].cells[c].present &&
+				fabs(table->rows[r].cells[c].number) > greatest_ns)
 				greatest_ns = fabs(table->rows[r].cells[c].number);
 	}
 	unit = unit_for(greatest_ns);
+	decimals = decimals_for(unit, greatest_ns);
 	if (title) {
 		char text[256];
 
@@ -138,15 +152,15 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 			continue;
 		widths[c] = width(table->columns[c].title);
 		for (size_t r = 0; r < table->row_count; r++) {
-			int cell = width(cell_text(
-				table->arena, &table->rows[r].cells[c], table->columns[c].type, unit));
+			int cell = width(cell_text(table->arena, &table->rows[r].cells[c],
+				table->columns[c].type, unit, decimals));
 
 			if (cell > widths[c])
 				widths[c] = cell;
 		}
 	}
 	for (size_t r = 0; r < table->row_count + 1; r++) {
-		bool first = true;
+		int blanks = 0;
 
 		if (r > 0 && table->rows[r - 1].rule) {
 			int total = 0;
@@ -164,14 +178,13 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 
 			if (!column->title)
 				continue;
-			fputs("  ", out);
-			first = false;
+			blanks += 2;
 			print_cell(r == 0 ? column->title
-					  : cell_text(table->arena, &table->rows[r - 1].cells[c], column->type, unit),
-				widths[c], column->type == PRINT_WORD, c == last, out);
+					  : cell_text(table->arena, &table->rows[r - 1].cells[c],
+						    column->type, unit, decimals),
+				widths[c], column->type == PRINT_WORD, &blanks, out);
 		}
-		if (!first)
-			fputc('\n', out);
+		fputc('\n', out);
 	}
 	free(widths);
 }
@@ -241,7 +254,8 @@ cJSON *print_json(const struct print_table *table)
 			const struct print_cell *cell = &table->rows[r].cells[c];
 			char key[80];
 
-			snprintf(key, sizeof(key), "%s%s", table->columns[c].key, key_suffix(&table->columns[c]));
+			snprintf(key, sizeof(key), "%s%s", table->columns[c].key,
+				key_suffix(&table->columns[c]));
 			if (!cell->present)
 				cJSON_AddNullToObject(object, key);
 			else if (cell->word)

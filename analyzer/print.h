@@ -1,8 +1,9 @@
 /*
- * Tables for people and for programs. A table is described once, by its columns; text, JSON and CSV all come from that
- * description and the rows.
+ * Tables for people and for programs. A table is described once, by its columns; text, JSON and CSV all come
+ * from that description and the rows.
  *
- * Times are kept in ns. In text a table has one unit, chosen from its greatest time; JSON and CSV are always in ns.
+ * Times are kept in ns. In text a table has one unit, chosen from its greatest time; JSON and CSV are always
+ * in ns.
  */
 #ifndef PRINT_H
 #define PRINT_H
@@ -58,10 +59,11 @@ void print_row(struct print_table *table);
 void print_word(struct print_table *table, size_t column, const char *word);
 void print_number(struct print_table *table, size_t column, double number);
 
-/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Lines over 80 columns are left to the terminal. */
+/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Lines over 80 columns are left to the
+ * terminal. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
-cJSON *print_json(const struct print_table *table);	    /* an array of objects; the caller deletes it */
+cJSON *print_json(const struct print_table *table);         /* an array of objects; the caller deletes it */
 
 /* Writes the object and a newline, and deletes it. */
 void print_json_end(cJSON *object, FILE *out);
@@ -72,7 +74,8 @@ void print_heading(const char *text, FILE *out);
 /* A copy of the text without bytes that a terminal would obey. */
 const char *print_clean(struct arena *arena, const char *text);
 
-/* A paragraph, broken at blanks into lines of at most 80 columns; all but the first begin with `indent` blanks. */
+/* A paragraph, broken at blanks into lines of at most 80 columns; all but the first begin with `indent`
+ * blanks. */
 void print_paragraph(const char *text, int indent, FILE *out);
 
 /* "1.234 ms": a single time in the unit that suits it. */

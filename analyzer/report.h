@@ -5,7 +5,7 @@
 #include "print.h"
 #include "run.h"
 
-void report_run(struct run *run, bool ranks, FILE *out);	    /* text */
+void report_run(struct run *run, bool ranks, FILE *out); /* text */
 cJSON *report_run_json(struct run *run);
 void report_run_csv(struct run *run, FILE *out);
 void report_iterations_csv(struct run *runs, size_t run_count, FILE *out);

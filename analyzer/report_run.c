@@ -45,8 +45,11 @@ double report_equation(const struct analysis *analysis)
 struct report_communication report_communication(const struct analysis *analysis)
 {
 	return (struct report_communication){
-		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean,
-		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE).mean,
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
+			.mean,
+		analysis_phase(
+			analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE)
+			.mean,
 		analysis_wait(analysis->workers, analysis->worker_count).mean,
 	};
 }
@@ -70,19 +73,22 @@ static void phase_table(struct analysis *analysis, struct print_table *table)
 	double *means = mem_alloc(count, sizeof(*means));
 
 	for (int phase = 0; phase < PHASE_COUNT; phase++) {
-		struct analysis_statistics statistics = analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY);
+		struct analysis_statistics statistics =
+			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY);
 		bool idle = phase >= PHASE_WORK_COUNT;
 
 		print_row(table);
-		print_word(table, phase_column, idle || phase == PHASE_OTHER ? report_phase_symbols[phase]
-									      : report_phase_keys[phase]);
+		print_word(table, phase_column,
+			idle || phase == PHASE_OTHER ? report_phase_symbols[phase]
+						     : report_phase_keys[phase]);
 		print_word(table, symbol, report_phase_symbols[phase]);
 		if (!idle) {
 			print_number(table, busy, statistics.mean);
 			print_number(table, busy_deviation, statistics.deviation);
 			print_number(table, busy_median, statistics.median);
 			for (size_t i = 0; i < count; i++)
-				means[i] = analysis_phase(&workers[i], 1, (enum phase)phase, ANALYSIS_BUSY).mean;
+				means[i] =
+					analysis_phase(&workers[i], 1, (enum phase)phase, ANALYSIS_BUSY).mean;
 			if (count > 1)
 				print_number(table, imbalance, analysis_imbalance(means, count));
 		}
@@ -104,7 +110,8 @@ static void phase_table(struct analysis *analysis, struct print_table *table)
 }
 
 /* Phases by rank, in one accounting. */
-static void rank_table(struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting)
+static void rank_table(
+	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting)
 {
 	size_t count = analysis->worker_count;
 	size_t *columns = mem_alloc(count, sizeof(*columns));
@@ -136,8 +143,8 @@ static void rank_table(struct analysis *analysis, struct print_table *table, enu
 }
 
 struct left_out {
-	size_t counts[4];   /* iterations, by kind */
-	size_t gaps[4];	    /* by kind */
+	size_t counts[4]; /* iterations, by kind */
+	size_t gaps[4];   /* by kind */
 	double gaps_ns[4];
 	size_t gap_calls[4];
 };
@@ -173,31 +180,37 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 	const char *text = "";
 
 	if (left->gaps[ITERATION_SETUP])
-		text = append(arena, text, arena_format(arena, "set-up (%s, %zu device calls)",
-						   print_time(arena, left->gaps_ns[ITERATION_SETUP]),
-						   left->gap_calls[ITERATION_SETUP]));
+		text = append(arena, text,
+			arena_format(arena, "set-up (%s, %zu device calls)",
+				print_time(arena, left->gaps_ns[ITERATION_SETUP]),
+				left->gap_calls[ITERATION_SETUP]));
 	if (left->counts[ITERATION_WARMUP])
-		text = append(arena, text, arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
-						   plural(left->counts[ITERATION_WARMUP])));
+		text = append(arena, text,
+			arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
+				plural(left->counts[ITERATION_WARMUP])));
 	if (left->counts[ITERATION_UNEVEN])
-		text = append(arena, text, arena_format(arena, "%zu iteration%s with other batch size",
-						   left->counts[ITERATION_UNEVEN],
-						   plural(left->counts[ITERATION_UNEVEN])));
+		text = append(arena, text,
+			arena_format(arena, "%zu iteration%s with other batch size",
+				left->counts[ITERATION_UNEVEN], plural(left->counts[ITERATION_UNEVEN])));
 	if (left->counts[ITERATION_DIFFERENT])
-		text = append(arena, text, arena_format(arena, "%zu iteration%s with other calls",
-						   left->counts[ITERATION_DIFFERENT],
-						   plural(left->counts[ITERATION_DIFFERENT])));
+		text = append(arena, text,
+			arena_format(arena, "%zu iteration%s with other calls",
+				left->counts[ITERATION_DIFFERENT],
+				plural(left->counts[ITERATION_DIFFERENT])));
 	if (left->gaps[ITERATION_EVALUATION])
-		text = append(arena, text, arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
-						   plural(left->gaps[ITERATION_EVALUATION]),
-						   print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
+		text = append(arena, text,
+			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
+				plural(left->gaps[ITERATION_EVALUATION]),
+				print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
 	if (left->gaps[ITERATION_PARTIAL])
-		text = append(arena, text, arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
-						   plural(left->gaps[ITERATION_PARTIAL])));
+		text = append(arena, text,
+			arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
+				plural(left->gaps[ITERATION_PARTIAL])));
 	if (left->gaps[ITERATION_REST])
-		text = append(arena, text, arena_format(arena, "%zu other stretch%s (%s)", left->gaps[ITERATION_REST],
-						   left->gaps[ITERATION_REST] == 1 ? "" : "es",
-						   print_time(arena, left->gaps_ns[ITERATION_REST])));
+		text = append(arena, text,
+			arena_format(arena, "%zu other stretch%s (%s)", left->gaps[ITERATION_REST],
+				left->gaps[ITERATION_REST] == 1 ? "" : "es",
+				print_time(arena, left->gaps_ns[ITERATION_REST])));
 	return *text ? text : "nothing";
 }
 
@@ -219,8 +232,8 @@ static void print_head(struct run *run, FILE *out)
 	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
 	struct left_out left;
 
-	print_heading(arena_format(arena, "%s: %s on %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
-			      print_clean(arena, first->program),
+	print_heading(arena_format(arena, "%s: %s on %s, %zu process%s, %zu GPU%s",
+			      print_clean(arena, run->label), print_clean(arena, first->program),
 			      analysis->timeline.host_count > 1
 				      ? arena_format(arena, "%u hosts", analysis->timeline.host_count)
 				      : print_clean(arena, first->host),
@@ -236,12 +249,14 @@ static void print_head(struct run *run, FILE *out)
 			most = analysis->workers[i].used_count;
 	}
 	left = count_left_out(&analysis->workers[0]);
-	print_paragraph(
-		arena_format(arena, "Iterations: %s of %zu used%s, found by %s, confidence %.0f%%.",
-			least == most ? arena_format(arena, "%zu", most) : arena_format(arena, "%zu to %zu", least, most),
-			analysis->workers[0].iterations.count, analysis->worker_count > 1 ? " on each rank" : "",
-			analysis->workers[0].iterations.by_period ? "the period of the calls" : "the model's updates",
-			least_confidence(analysis) * 100),
+	print_paragraph(arena_format(arena, "Iterations: %s of %zu used%s, found by %s, confidence %.0f%%.",
+				least == most ? arena_format(arena, "%zu", most)
+					      : arena_format(arena, "%zu to %zu", least, most),
+				analysis->workers[0].iterations.count,
+				analysis->worker_count > 1 ? " on each rank" : "",
+				analysis->workers[0].iterations.by_period ? "the period of the calls"
+									  : "the model's updates",
+				least_confidence(analysis) * 100),
 		2, out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
 }
@@ -255,19 +270,21 @@ static void print_conclusions(struct run *run, FILE *out)
 	struct report_communication communication = report_communication(analysis);
 
 	fputc('\n', out);
-	print_paragraph(arena_format(arena,
-				"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s (%+.1f%%: other "
-				"work and idle time, less what overlaps).",
-				analysis->worker_count > 1 ? "3.3" : "3.2",
-				analysis->worker_count > 1 ? "max(t_f + t_b + t_c)" : "t_f + t_b + t_c",
-				print_time(arena, equation_ns), print_time(arena, iteration_ns),
-				equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
+	print_paragraph(
+		arena_format(arena,
+			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s (%+.1f%%: other "
+			"work and idle time, less what overlaps).",
+			analysis->worker_count > 1 ? "3.3" : "3.2",
+			analysis->worker_count > 1 ? "max(t_f + t_b + t_c)" : "t_f + t_b + t_c",
+			print_time(arena, equation_ns), print_time(arena, iteration_ns),
+			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
 		2, out);
 	if (communication.busy_ns > 0)
 		print_paragraph(
 			arena_format(arena,
 				"Communication: %s busy, of which %s (%.0f%%) is exposed; %s is waiting for the last rank.",
-				print_time(arena, communication.busy_ns), print_time(arena, communication.exposed_ns),
+				print_time(arena, communication.busy_ns),
+				print_time(arena, communication.exposed_ns),
 				communication.exposed_ns / communication.busy_ns * 100,
 				print_time(arena, communication.wait_ns)),
 			2, out);
@@ -276,11 +293,12 @@ static void print_conclusions(struct run *run, FILE *out)
 		double mean = analysis_compute(analysis->workers, analysis->worker_count).mean;
 		double its = analysis_compute(&analysis->workers[slowest], 1).mean;
 
-		print_paragraph(arena_format(arena,
-					"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
-					analysis_compute_imbalance(analysis),
-					analysis_worker_name(analysis, &analysis->workers[slowest]), print_time(arena, its),
-					mean > 0 ? (its / mean - 1) * 100 : 0),
+		print_paragraph(
+			arena_format(arena,
+				"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
+				analysis_compute_imbalance(analysis),
+				analysis_worker_name(analysis, &analysis->workers[slowest]),
+				print_time(arena, its), mean > 0 ? (its / mean - 1) * 100 : 0),
 			2, out);
 	}
 }
@@ -316,8 +334,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 				continue;
 			fputc('\n', out);
 			print_init(&table, &analysis->timeline.arena);
-			rank_table(analysis, &table,
-				accounting == 0 ? ANALYSIS_BUSY : ANALYSIS_EXCLUSIVE);
+			rank_table(analysis, &table, accounting == 0 ? ANALYSIS_BUSY : ANALYSIS_EXCLUSIVE);
 			print_text(&table, accounting == 0 ? "Busy, by rank" : "Exclusive, by rank", out);
 			print_free(&table);
 		}
@@ -343,7 +360,8 @@ static void worker_table(struct run *run, struct print_table *table)
 		};
 
 		for (int i = 0; i < 3; i++)
-			columns[accounting][i] = print_column(table, keys[accounting][i], keys[accounting][i], PRINT_TIME);
+			columns[accounting][i] =
+				print_column(table, keys[accounting][i], keys[accounting][i], PRINT_TIME);
 	}
 	for (size_t i = 0; i < analysis->worker_count; i++)
 		for (int phase = 0; phase <= PHASE_COUNT; phase++) {
@@ -352,12 +370,14 @@ static void worker_table(struct run *run, struct print_table *table)
 			print_row(table);
 			print_number(table, rank, analysis->timeline.processes[worker->worker->process].rank);
 			print_number(table, device, worker->worker->device);
-			print_word(table, phase_column, phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
+			print_word(table, phase_column,
+				phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)worker->used_count);
 			for (int accounting = 0; accounting < 2; accounting++) {
-				struct analysis_statistics statistics = phase < PHASE_COUNT
-					? analysis_phase(worker, 1, (enum phase)phase, (enum analysis_accounting)accounting)
-					: analysis_iteration(worker, 1);
+				struct analysis_statistics statistics =
+					phase < PHASE_COUNT ? analysis_phase(worker, 1, (enum phase)phase,
+								      (enum analysis_accounting)accounting)
+							    : analysis_iteration(worker, 1);
 
 				print_number(table, columns[accounting][0], statistics.mean);
 				print_number(table, columns[accounting][1], statistics.deviation);
@@ -391,12 +411,17 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 				const struct phase_times *times = &worker->phases.times[i];
 
 				for (int phase = 0; phase <= PHASE_COUNT; phase++)
-					fprintf(out, "%s,%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64 ",%" PRId64 "\n",
+					fprintf(out,
+						"%s,%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
+						",%" PRId64 "\n",
 						runs[r].label, rank, worker->worker->device, i,
-						report_iteration_kinds[item->kind], item->begin_ns, item->end_ns,
+						report_iteration_kinds[item->kind], item->begin_ns,
+						item->end_ns,
 						phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration",
-						phase < PHASE_COUNT ? times->busy_ns[phase] : times->iteration_ns,
-						phase < PHASE_COUNT ? times->exclusive_ns[phase] : times->iteration_ns);
+						phase < PHASE_COUNT ? times->busy_ns[phase]
+								    : times->iteration_ns,
+						phase < PHASE_COUNT ? times->exclusive_ns[phase]
+								    : times->iteration_ns);
 			}
 		}
 	}
@@ -428,7 +453,8 @@ cJSON *report_run_json(struct run *run)
 	struct left_out left;
 
 	cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
-	cJSON_AddStringToObject(object, "program", print_clean(arena, analysis->timeline.processes[0].program));
+	cJSON_AddStringToObject(
+		object, "program", print_clean(arena, analysis->timeline.processes[0].program));
 	cJSON_AddNumberToObject(object, "processes", (double)analysis->timeline.process_count);
 	cJSON_AddNumberToObject(object, "gpus", (double)analysis->worker_count);
 	list = cJSON_AddArrayToObject(object, "warnings");
@@ -452,7 +478,8 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddItemToObject(object, "workers", print_json(&table));
 	print_free(&table);
 	communication = report_communication(analysis);
-	cJSON_AddNumberToObject(object, "t_iter_ns", analysis_iteration(analysis->workers, analysis->worker_count).mean);
+	cJSON_AddNumberToObject(
+		object, "t_iter_ns", analysis_iteration(analysis->workers, analysis->worker_count).mean);
 	cJSON_AddNumberToObject(object, "equation_ns", report_equation(analysis));
 	cJSON_AddNumberToObject(object, "communication_busy_ns", communication.busy_ns);
 	cJSON_AddNumberToObject(object, "communication_exposed_ns", communication.exposed_ns);

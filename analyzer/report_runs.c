@@ -1,4 +1,5 @@
-/* Several runs side by side: phases, balance and scaling, and what a run changes against another of its kind. */
+/* Several runs side by side: phases, balance and scaling, and what a run changes against another of its kind.
+ */
 #include "report.h"
 
 #include <math.h>
@@ -53,7 +54,8 @@ static void phases_table(struct run *runs, size_t run_count, struct print_table 
 		columns[i] = print_column(table, shown[i].key, shown[i].title, PRINT_TIME);
 		deviations[i] = print_column(
 			table, arena_format(table->arena, "%s_sd", shown[i].key), NULL, PRINT_TIME);
-		busy[i] = print_column(table, arena_format(table->arena, "%s_busy", shown[i].key), NULL, PRINT_TIME);
+		busy[i] = print_column(
+			table, arena_format(table->arena, "%s_busy", shown[i].key), NULL, PRINT_TIME);
 	}
 	other = print_column(table, "other", "other", PRINT_TIME);
 	iteration = print_column(table, "t_iter", "t_iter", PRINT_TIME);
@@ -75,8 +77,8 @@ static void phases_table(struct run *runs, size_t run_count, struct print_table 
 
 			print_number(table, columns[i], statistics.mean);
 			print_number(table, deviations[i], statistics.deviation);
-			print_number(
-				table, busy[i], analysis_phase(workers, count, shown[i].phase, ANALYSIS_BUSY).mean);
+			print_number(table, busy[i],
+				analysis_phase(workers, count, shown[i].phase, ANALYSIS_BUSY).mean);
 			rest -= statistics.mean;
 		}
 		print_number(table, other, rest);
@@ -94,10 +96,12 @@ static size_t find_single(const struct figures *figures, size_t count, size_t ru
 	return count;
 }
 
-/* (3.6), with the samples of an iteration in place of N_g times those of one GPU: the same where they are equal. */
+/* (3.6), with the samples of an iteration in place of N_g times those of one GPU: the same where they are
+ * equal. */
 static double speedup(const struct figures *single, const struct figures *figures)
 {
-	double work = single->samples > 0 && figures->samples > 0 ? figures->samples / single->samples : figures->gpus;
+	double work = single->samples > 0 && figures->samples > 0 ? figures->samples / single->samples
+								  : figures->gpus;
 
 	return figures->iteration_ns > 0 ? work * single->iteration_ns / figures->iteration_ns : NAN;
 }
@@ -109,9 +113,9 @@ static void scaling_table(
 	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
 	size_t samples = print_column(table, "samples", "samples", PRINT_COUNT);
 	size_t speed = print_column(table, "speedup", "speed-up", PRINT_REAL);
-	size_t efficiency = print_column(table, "efficiency", "efficiency", PRINT_SHARE);
+	size_t efficiency = print_column(table, "efficiency", "eff.", PRINT_SHARE);
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
-	size_t busy = print_column(table, "communication_busy", "t_c busy", PRINT_TIME);
+	size_t busy = print_column(table, "communication_busy", "t_c", PRINT_TIME);
 	size_t exposed = print_column(table, "communication_exposed", "exposed", PRINT_TIME);
 	size_t wait = print_column(table, "communication_wait", "waiting", PRINT_TIME);
 
@@ -204,11 +208,13 @@ static void difference_table(
 			print_row(table);
 			print_word(table, label, runs[r].label);
 			print_word(table, against, runs[i].label);
-			print_number(table, iteration, change(figures[i].iteration_ns, figures[r].iteration_ns));
 			print_number(
-				table, busy, change(figures[i].communication.busy_ns, figures[r].communication.busy_ns));
+				table, iteration, change(figures[i].iteration_ns, figures[r].iteration_ns));
+			print_number(table, busy,
+				change(figures[i].communication.busy_ns, figures[r].communication.busy_ns));
 			print_number(table, exposed,
-				change(figures[i].communication.exposed_ns, figures[r].communication.exposed_ns));
+				change(figures[i].communication.exposed_ns,
+					figures[r].communication.exposed_ns));
 			break;
 		}
 }
@@ -260,7 +266,8 @@ void report_runs(struct run *runs, size_t run_count, FILE *out)
 	}
 	if (tables.difference.row_count > 0) {
 		fputc('\n', out);
-		print_text(&tables.difference, "Change against the first run of the same program and size", out);
+		print_text(
+			&tables.difference, "Change against the first run of the same program and size", out);
 	}
 	for (size_t r = 0; r < run_count; r++) {
 		const char **warnings = run_warnings(&runs[r]);
@@ -269,7 +276,8 @@ void report_runs(struct run *runs, size_t run_count, FILE *out)
 			if (!warned)
 				fputc('\n', out);
 			warned = true;
-			print_paragraph(arena_format(&tables.arena, "Warning: %s.", print_clean(&tables.arena, warnings[i])),
+			print_paragraph(arena_format(&tables.arena, "Warning: %s.",
+						print_clean(&tables.arena, warnings[i])),
 				2, out);
 		}
 	}

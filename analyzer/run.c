@@ -65,22 +65,28 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 	if (process->trouble)
 		add(texts, process->trouble);
 	if (!process->ended)
-		add(texts, arena_format(arena, "%s: the end is missing: the process was killed, or is running",
-				   process->path));
+		add(texts,
+			arena_format(arena, "%s: the end is missing: the process was killed, or is running",
+				process->path));
 	if (process->lost_records)
-		add(texts, arena_format(arena, "%s: %" PRIu64 " records were lost: times below may be too short",
-				   process->path, process->lost_records));
+		add(texts,
+			arena_format(arena, "%s: %" PRIu64 " records were lost: times below may be too short",
+				process->path, process->lost_records));
 	if (process->lost_device_times)
-		add(texts, arena_format(arena, "%s: %" PRIu64 " device times were lost: host times stand in for them",
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " device times were lost: host times stand in for them",
 				   process->path, process->lost_device_times));
 	if (process->refused_records)
-		add(texts, arena_format(arena, "%s: %" PRIu64 " records have no description and were passed over",
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " records have no description and were passed over",
 				   process->path, process->refused_records));
 	if (process->unjoined_intervals)
-		add(texts, arena_format(arena, "%s: %" PRIu64 " device intervals belong to no call and were passed over",
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " device intervals belong to no call and were passed over",
 				   process->path, process->unjoined_intervals));
 	if (!process->device_times)
-		add(texts, arena_format(arena, "%s: no device times: the host's time of each call stands in for them",
+		add(texts, arena_format(arena,
+				   "%s: no device times: the host's time of each call stands in for them",
 				   process->path));
 }
 
@@ -107,17 +113,19 @@ const char **run_warnings(struct run *run)
 		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
 				    analysis->worker_count, world));
 	if (analysis->worker_count == 0)
-		add(&texts, arena_format(arena, "%s: no iterations found: the calls do not repeat", run->label));
+		add(&texts,
+			arena_format(arena, "%s: no iterations found: the calls do not repeat", run->label));
 	for (size_t i = 0; i < analysis->worker_count; i++)
 		if (analysis->workers[i].iterations.confidence < 0.9) {
-			add(&texts, arena_format(arena, "%s: only %.0f%% of the computations are in iterations of the "
-						 "usual kind: read the figures with care",
+			add(&texts, arena_format(arena,
+					    "%s: only %.0f%% of the computations are in iterations of the "
+					    "usual kind: read the figures with care",
 					    run->label, analysis->workers[i].iterations.confidence * 100));
 			break;
 		}
 	if (analysis->timeline.residual_ns > 0)
-		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s about a collective", run->label,
-				    print_time(arena, (double)analysis->timeline.residual_ns)));
+		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s about a collective",
+				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));
 	kept = arena_alloc(arena, texts.count + 1, sizeof(*kept));
 	if (texts.count)
 		memcpy(kept, texts.items, texts.count * sizeof(*kept));

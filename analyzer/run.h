@@ -10,7 +10,8 @@ struct run {
 	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
 };
 
-/* Reads and analyzes. -1 if there is nothing to analyze, with a sentence in `error`, which the caller frees. */
+/* Reads and analyzes. -1 if there is nothing to analyze, with a sentence in `error`, which the caller frees.
+ */
 int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error);
 
 /* The same from a timeline that was filled by other means; it is settled and taken over. */

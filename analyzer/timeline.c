@@ -35,8 +35,8 @@ void timeline_free(struct timeline *timeline)
 	memset(timeline, 0, sizeof(*timeline));
 }
 
-bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation, const char *label,
-	uint64_t *value)
+bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
+	const char *label, uint64_t *value)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
 
@@ -89,7 +89,8 @@ static bool in_group(const struct timeline *timeline, const struct timeline_call
 }
 
 /* Gives the calls [first, end) of one thread's group, of one queue, the interval that one of them has. */
-static void share_interval(struct timeline *timeline, struct timeline_call *calls, const size_t *members, size_t count)
+static void share_interval(
+	struct timeline *timeline, struct timeline_call *calls, const size_t *members, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct timeline_call *giver = &calls[members[i]];
@@ -115,8 +116,8 @@ static void share_interval(struct timeline *timeline, struct timeline_call *call
 #define GROUP_MOST 4096 /* calls of a group that are looked at together */
 
 /*
- * Communication calls between a group's begin and its end run as one piece of device work per queue. Whichever of them
- * the interval was written for, it becomes the interval of each.
+ * Communication calls between a group's begin and its end run as one piece of device work per queue.
+ * Whichever of them the interval was written for, it becomes the interval of each.
  */
 static void share_group_intervals(struct timeline *timeline, const struct timeline_process *process)
 {

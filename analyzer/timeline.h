@@ -1,10 +1,10 @@
 /*
- * The canonical model of a run: what every reader fills and every analysis reads. Nothing here tells where the data
- * came from.
+ * The canonical model of a run: what every reader fills and every analysis reads. Nothing here tells where
+ * the data came from.
  *
- * All times are ns on one axis for the whole run. Tables are indexed by numbers that are valid for the whole run; item
- * 0 of operations, descriptors, strings, queues and communicators is empty and stands for "none". What a function does
- * and what its values mean is said in the vocabulary of pm_format.h.
+ * All times are ns on one axis for the whole run. Tables are indexed by numbers that are valid for the whole
+ * run; item 0 of operations, descriptors, strings, queues and communicators is empty and stands for "none".
+ * What a function does and what its values mean is said in the vocabulary of pm_format.h.
  */
 #ifndef TIMELINE_H
 #define TIMELINE_H
@@ -57,7 +57,8 @@ struct timeline_communicator {
 	uint64_t hash;
 };
 
-/* A call on the host. `interval` is the first of its device intervals; calls of one group share an interval. */
+/* A call on the host. `interval` is the first of its device intervals; calls of one group share an interval.
+ */
 struct timeline_call {
 	int64_t begin_ns;
 	int64_t end_ns;
@@ -65,7 +66,7 @@ struct timeline_call {
 	uint32_t queue;
 	uint32_t interval;
 	uint32_t interval_count; /* 0: no device time is known */
-	uint32_t thread;	 /* of the whole run */
+	uint32_t thread;         /* of the whole run */
 	int32_t result;
 	uint8_t flags; /* PM_FLAG_* */
 };
@@ -86,9 +87,9 @@ struct timeline_process {
 	int32_t rank;
 	int32_t world;
 	bool device_times;
-	bool ended;		  /* in an orderly way, as far as the data says */
-	const char *trouble;	  /* NULL, or a sentence */
-	uint64_t lost_records;	  /* known to be missing */
+	bool ended;               /* in an orderly way, as far as the data says */
+	const char *trouble;      /* NULL, or a sentence */
+	uint64_t lost_records;    /* known to be missing */
 	uint64_t refused_records; /* without description */
 	uint64_t unjoined_intervals;
 	uint64_t lost_device_times;
@@ -129,8 +130,8 @@ void timeline_init(struct timeline *timeline);
 void timeline_free(struct timeline *timeline);
 
 /*
- * To be called when all processes have been read: orders processes by rank, gives calls of one group their common
- * interval, and settles the clocks (devices against their host by causality, hosts among each other).
+ * To be called when all processes have been read: orders processes by rank, gives calls of one group their
+ * common interval, and settles the clocks (devices against their host by causality, hosts among each other).
  */
 void timeline_settle(struct timeline *timeline);
 
@@ -141,10 +142,11 @@ static inline const struct timeline_function *timeline_function(
 }
 
 /* The value of an operation under a label; false if it has none. */
-bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation, const char *label,
-	uint64_t *value);
+bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
+	const char *label, uint64_t *value);
 
-/* Index of the first call of the process that begins at or after `ns`, relative to the process's first call. */
+/* Index of the first call of the process that begins at or after `ns`, relative to the process's first call.
+ */
 size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns);
 
 /* Does the call put work on a device? */

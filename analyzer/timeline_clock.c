@@ -1,9 +1,9 @@
 /*
  * One axis of time. Constants are sought, not rates: the readers have already turned ticks into ns.
  *
- * A device interval begins with a mark that is put into the queue before the call is made, so what is sure is that it
- * lies behind the thread's call before. Each rule of causality bounds a constant from one side. If zero (what the data says) is inside the bounds, nothing
- * moves; else the nearest bound is taken.
+ * A device interval begins with a mark that is put into the queue before the call is made, so what is sure is
+ * that it lies behind the thread's call before. Each rule of causality bounds a constant from one side. If
+ * zero (what the data says) is inside the bounds, nothing moves; else the nearest bound is taken.
  */
 #include "timeline_clock.h"
 #include "collective.h"
@@ -61,8 +61,10 @@ static struct device *find_device(struct device *devices, size_t count, int32_t 
 static void settle_devices(struct timeline *timeline, const struct timeline_process *process)
 {
 	const struct timeline_call *calls = timeline->calls + process->first_call;
-	int64_t *latest_ns = mem_alloc(process->queue_count, sizeof(*latest_ns)); /* by queue: end of work so far */
-	int64_t *before_ns = mem_alloc(process->thread_count, sizeof(*before_ns)); /* by thread: end of its last call */
+	int64_t *latest_ns =
+		mem_alloc(process->queue_count, sizeof(*latest_ns)); /* by queue: end of work so far */
+	int64_t *before_ns =
+		mem_alloc(process->thread_count, sizeof(*before_ns)); /* by thread: end of its last call */
 	size_t count;
 	struct device *devices = list_devices(timeline, process, &count);
 
@@ -74,7 +76,8 @@ static void settle_devices(struct timeline *timeline, const struct timeline_proc
 
 		for (uint32_t j = 0; j < call->interval_count; j++) {
 			const struct timeline_interval *interval = &timeline->intervals[call->interval + j];
-			struct device *device = find_device(devices, count, timeline->queues[interval->queue].device);
+			struct device *device =
+				find_device(devices, count, timeline->queues[interval->queue].device);
 			uint32_t queue = interval->queue ? interval->queue - process->first_queue : 0;
 
 			if (!device)
@@ -90,12 +93,14 @@ static void settle_devices(struct timeline *timeline, const struct timeline_proc
 		for (uint32_t queue = 1; queue < process->queue_count; queue++) {
 			struct device *device;
 
-			/* Without a queue it waits for the device that is current, known only where there is one. */
+			/* Without a queue it waits for the device that is current, known only where there is
+			 * one. */
 			if (call->queue ? queue != place : count != 1 || !strstr(function->name, "Device"))
 				continue;
 			device = find_device(
 				devices, count, timeline->queues[process->first_queue + queue].device);
-			if (device && latest_ns[queue] && call->end_ns - latest_ns[queue] < device->bounds.high_ns)
+			if (device && latest_ns[queue] &&
+				call->end_ns - latest_ns[queue] < device->bounds.high_ns)
 				device->bounds.high_ns = call->end_ns - latest_ns[queue];
 			if (call->queue)
 				break;
@@ -109,7 +114,8 @@ static void settle_devices(struct timeline *timeline, const struct timeline_proc
 
 		interval->begin_ns += move_ns;
 		interval->end_ns += move_ns;
-		/* The mark in front of the work may have been passed while the call was still being prepared. */
+		/* The mark in front of the work may have been passed while the call was still being prepared.
+		 */
 		if (interval->begin_ns < call_ns)
 			interval->begin_ns = call_ns < interval->end_ns ? call_ns : interval->end_ns;
 	}
@@ -178,7 +184,8 @@ static void settle_hosts(struct timeline *timeline)
 		if (!first)
 			continue;
 		bounds = host_bounds(timeline, &list, base->host, host);
-		if (bounds.low_ns - bounds.high_ns > 0 && (bounds.low_ns - bounds.high_ns) / 2 > timeline->residual_ns)
+		if (bounds.low_ns - bounds.high_ns > 0 &&
+			(bounds.low_ns - bounds.high_ns) / 2 > timeline->residual_ns)
 			timeline->residual_ns = (bounds.low_ns - bounds.high_ns) / 2;
 		move_ns = nearest_to_zero(&bounds);
 		for (size_t j = i; j < timeline->process_count && move_ns; j++)

@@ -5,9 +5,10 @@
 #include "timeline.h"
 
 /*
- * Moves device intervals (a constant per device) where causality is violated: no work begins before its thread's
- * call before, no synchronisation ends before the work it waits for. Work is then cut to begin with its call. Then brings the hosts to one axis: by their wall clocks, and by
- * the collectives, none of which ends before its last rank has begun. Sets host_count and residual_ns.
+ * Moves device intervals (a constant per device) where causality is violated: no work begins before its
+ * thread's call before, no synchronisation ends before the work it waits for. Work is then cut to begin with
+ * its call. Then brings the hosts to one axis: by their wall clocks, and by the collectives, none of which
+ * ends before its last rank has begun. Sets host_count and residual_ns.
  */
 void timeline_settle_clocks(struct timeline *timeline);
 

@@ -1,6 +1,6 @@
 /*
- * From trace files to the canonical model. Numbers of the file become numbers of the run by adding where the process's
- * tables begin; device intervals find their calls by the correlation number.
+ * From trace files to the canonical model. Numbers of the file become numbers of the run by adding where the
+ * process's tables begin; device intervals find their calls by the correlation number.
  */
 #include "timeline_read.h"
 
@@ -59,7 +59,8 @@ struct bases {
 	uint32_t functions, operations, descriptors, strings, queues, communicators;
 };
 
-static void add_tables(struct timeline *timeline, const struct trace *trace, uint32_t process, struct bases *bases)
+static void add_tables(
+	struct timeline *timeline, const struct trace *trace, uint32_t process, struct bases *bases)
 {
 	bases->functions = add_functions(timeline, trace);
 	bases->descriptors = (uint32_t)timeline->descriptor_count;
@@ -82,12 +83,14 @@ static void add_tables(struct timeline *timeline, const struct trace *trace, uin
 			(struct timeline_queue){process, trace->queues[i].device, trace->queues[i].stream};
 	bases->communicators = (uint32_t)timeline->communicator_count;
 	for (size_t i = 0; i < trace->communicator_count; i++)
-		*MEM_PUSH(timeline->communicators, timeline->communicator_count, timeline->communicator_room) =
-			(struct timeline_communicator){trace->communicators[i].rank, trace->communicators[i].size,
-				trace->communicators[i].device, trace->communicators[i].hash};
+		*MEM_PUSH(timeline->communicators, timeline->communicator_count,
+			timeline->communicator_room) = (struct timeline_communicator){
+			trace->communicators[i].rank, trace->communicators[i].size,
+			trace->communicators[i].device, trace->communicators[i].hash};
 }
 
-static void add_operations(struct timeline *timeline, const struct trace *trace, uint32_t process, struct bases *bases)
+static void add_operations(
+	struct timeline *timeline, const struct trace *trace, uint32_t process, struct bases *bases)
 {
 	bases->operations = (uint32_t)timeline->operation_count;
 	for (size_t i = 0; i < trace->operation_count; i++) {
@@ -108,7 +111,8 @@ static void add_operations(struct timeline *timeline, const struct trace *trace,
 		for (uint32_t j = 0; j < from->value_count; j++) {
 			switch (timeline->functions[to->function].labels[j].type) {
 			case PM_VALUE_DESCRIPTOR:
-				values[j] = renumber(from->values[j], trace->descriptor_count, bases->descriptors);
+				values[j] = renumber(
+					from->values[j], trace->descriptor_count, bases->descriptors);
 				break;
 			case PM_VALUE_STRING:
 				values[j] = renumber(from->values[j], trace->string_count, bases->strings);
@@ -155,8 +159,8 @@ static int64_t clamp_ns(uint64_t ns)
 }
 
 /* Reads all records; calls in order of begin into the timeline, each with its intervals. */
-static void add_records(
-	struct timeline *timeline, const struct trace *trace, struct timeline_process *process, const struct bases *bases)
+static void add_records(struct timeline *timeline, const struct trace *trace,
+	struct timeline_process *process, const struct bases *bases)
 {
 	struct joiner *calls = mem_alloc(trace->record_count, sizeof(*calls));
 	struct device_record *devices = mem_alloc(trace->record_count, sizeof(*devices));
@@ -196,7 +200,8 @@ static void add_records(
 					.flags = record.flags}};
 			if (calls[call_count].call.end_ns < calls[call_count].call.begin_ns)
 				calls[call_count].call.end_ns = calls[call_count].call.begin_ns;
-			if (call_count && calls[call_count - 1].call.begin_ns > calls[call_count].call.begin_ns)
+			if (call_count &&
+				calls[call_count - 1].call.begin_ns > calls[call_count].call.begin_ns)
 				ordered = false;
 			if (record.correlation && record.correlation < low)
 				low = record.correlation;
@@ -218,7 +223,9 @@ static void add_records(
 			by_correlation[calls[i].correlation - low] = (uint32_t)i + 1;
 	for (size_t i = 0; i < device_count; i++) {
 		uint32_t correlation = devices[i].correlation;
-		uint32_t call = correlation >= low && correlation - low < span ? by_correlation[correlation - low] : 0;
+		uint32_t call = correlation >= low && correlation - low < span
+					? by_correlation[correlation - low]
+					: 0;
 
 		if (!call) {
 			process->unjoined_intervals++;
@@ -235,7 +242,8 @@ static void add_records(
 	process->interval_count = kept;
 	process->first_thread = timeline->thread_count;
 	for (size_t i = 0, next = 0; i < call_count; i++) {
-		struct timeline_call *call = MEM_PUSH(timeline->calls, timeline->call_count, timeline->call_room);
+		struct timeline_call *call =
+			MEM_PUSH(timeline->calls, timeline->call_count, timeline->call_room);
 		uint32_t ordinal = 0;
 
 		*call = calls[i].call;

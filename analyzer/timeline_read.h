@@ -1,5 +1,6 @@
 /*
- * Filling a timeline from trace files. A file that breaks off is read as far as it goes and its process says so.
+ * Filling a timeline from trace files. A file that breaks off is read as far as it goes and its process says
+ * so.
  */
 #ifndef TIMELINE_READ_H
 #define TIMELINE_READ_H
@@ -8,8 +9,9 @@
 #include "trace.h"
 
 /*
- * Reads folders (all their *.pmtrace) and files; the timeline is not settled yet. `error` gets a sentence when the answer is -1; files that cannot be
- * read beside others that can are named in `warnings`, one sentence each, NULL at the end; both live in the arena.
+ * Reads folders (all their *.pmtrace) and files; the timeline is not settled yet. `error` gets a sentence
+ * when the answer is -1; files that cannot be read beside others that can are named in `warnings`, one
+ * sentence each, NULL at the end; both live in the arena.
  */
 int timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count, const char **error,
 	const char ***warnings);

@@ -1,9 +1,11 @@
 /*
- * Reader of a trace file (pm_format.h). The file is mapped and walked once from end to end; every size and number in it
- * is checked before it is used, and what is read afterwards goes through the tables built then. Nothing is believed: a
- * number out of range, a text without end or a chunk beyond the file is a sentence, not a crash.
+ * Reader of a trace file (pm_format.h). The file is mapped and walked once from end to end; every size and
+ * number in it is checked before it is used, and what is read afterwards goes through the tables built then.
+ * Nothing is believed: a number out of range, a text without end or a chunk beyond the file is a sentence,
+ * not a crash.
  *
- * A file that breaks off or is damaged behind its header is used as far as it goes; `trouble` says where it stopped.
+ * A file that breaks off or is damaged behind its header is used as far as it goes; `trouble` says where it
+ * stopped.
  */
 #ifndef TRACE_H
 #define TRACE_H
@@ -30,7 +32,7 @@ struct trace_function {
 
 struct trace_operation {
 	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */
-	uint32_t site;	   /* number of a string that is there, or 0 */
+	uint32_t site;     /* number of a string that is there, or 0 */
 	uint32_t value_count;
 	const uint64_t *values;
 };
@@ -71,7 +73,8 @@ struct trace_pair {
 	uint64_t monotonic_ns;
 };
 
-/* Tables are indexed by the number in the file; item 0 is empty, `*_count` is one more than the greatest number. */
+/* Tables are indexed by the number in the file; item 0 is empty, `*_count` is one more than the greatest
+ * number. */
 struct trace {
 	const char *path;
 	const unsigned char *data;
@@ -99,21 +102,25 @@ struct trace {
 	size_t chunk_count;
 	struct trace_pair *pairs; /* by rising ticks, and rising time */
 	size_t pair_count;
-	const char *trouble; /* NULL, or why reading stopped before the end of the file or what was passed over */
-	char error[512];     /* after a failure: the sentence */
+	const char *
+		trouble; /* NULL, or why reading stopped before the end of the file or what was passed over */
+	char error[512]; /* after a failure: the sentence */
 	struct arena arena;
 };
 
 /*
- * Reads the tables of a trace. 0, or -1 with a sentence in `error`. A trace that was opened, also one that could not be,
- * is closed with trace_close. trace_parse takes the bytes from the caller, who keeps them until then.
+ * Reads the tables of a trace. 0, or -1 with a sentence in `error`. A trace that was opened, also one that
+ * could not be, is closed with trace_close. trace_parse takes the bytes from the caller, who keeps them until
+ * then.
  */
 int trace_open(struct trace *trace, const char *path);
 int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes);
 void trace_close(struct trace *trace);
 
-/* The record with this index in the chunk. False: its operation, queue or kind is not in the tables: pass over it. */
-bool trace_record(const struct trace *trace, const struct trace_chunk *chunk, uint64_t index, struct pm_record *record);
+/* The record with this index in the chunk. False: its operation, queue or kind is not in the tables: pass
+ * over it. */
+bool trace_record(
+	const struct trace *trace, const struct trace_chunk *chunk, uint64_t index, struct pm_record *record);
 
 /* Ticks of a call as ns of CLOCK_MONOTONIC, in [0, INT64_MAX/16]. */
 int64_t trace_ns(const struct trace *trace, uint64_t ticks);

@@ -1,9 +1,9 @@
 /*
  * Workers and their parameters: see worker.h.
  *
- * Whether an address is state is decided by counting: writes that keep the old value speak for it, writes that make it
- * anew speak against it, unless they are the copies of the set-up. Everything is done per operation, of which there are
- * few; the calls are walked once.
+ * Whether an address is state is decided by counting: writes that keep the old value speak for it, writes
+ * that make it anew speak against it, unless they are the copies of the set-up. Everything is done per
+ * operation, of which there are few; the calls are walked once.
  */
 #include "worker.h"
 
@@ -17,7 +17,7 @@ struct point {
 	bool state;
 	uint64_t address;
 	uint64_t keeps;
-	uint64_t news_later;   /* made anew after it had been kept once */
+	uint64_t news_later;    /* made anew after it had been kept once */
 	uint64_t news_computed; /* made anew by a computation */
 };
 
@@ -36,7 +36,7 @@ struct search {
 	const struct flow *flows;
 	struct points points;
 	struct write_list *lists; /* by operation */
-	uint32_t *written;	  /* 2 * point + (1 if kept) */
+	uint32_t *written;        /* 2 * point + (1 if kept) */
 	size_t written_count, written_room;
 };
 
@@ -152,13 +152,14 @@ static void count_writes(struct search *search)
 			struct point *point = &search->points.items[written / 2];
 
 			if (written & 1) {
-				/* An all-reduce in place keeps its operand, but says nothing about what that is. */
+				/* An all-reduce in place keeps its operand, but says nothing about what that
+				 * is. */
 				point->keeps += flow->kind == PM_KIND_COMPUTE || flow->kind == PM_KIND_LAUNCH;
 				continue;
 			}
 			point->news_later += point->keeps > 0;
-			point->news_computed += flow->kind == PM_KIND_FORWARD || flow->kind == PM_KIND_BACKWARD ||
-						flow->shape == FLOW_PRODUCT;
+			point->news_computed += flow->kind == PM_KIND_FORWARD ||
+						flow->kind == PM_KIND_BACKWARD || flow->shape == FLOW_PRODUCT;
 		}
 	}
 	for (size_t i = 0; i < search->points.count; i++) {
@@ -181,8 +182,8 @@ static bool reads_state(const struct search *search, size_t operation, const str
 }
 
 /*
- * Copies of state are state: where one device keeps the model and hands it to the others, their parameters are made
- * anew in every iteration, from state.
+ * Copies of state are state: where one device keeps the model and hands it to the others, their parameters
+ * are made anew in every iteration, from state.
  */
 static void follow_copies(struct search *search)
 {
@@ -374,14 +375,15 @@ static void list_workers(struct worker_model *model, uint32_t number)
 		const struct timeline_call *call = &timeline->calls[process->first_call + i];
 		int32_t device = timeline->queues[call->queue].device;
 
-		if (!makes_worker(timeline_function(timeline, call)->kind) || find_worker(model, number, device) ||
-			model->worker_count - first >= MOST_DEVICES)
+		if (!makes_worker(timeline_function(timeline, call)->kind) ||
+			find_worker(model, number, device) || model->worker_count - first >= MOST_DEVICES)
 			continue;
 		*MEM_PUSH(model->workers, model->worker_count, model->worker_room) =
 			(struct worker){.process = number, .device = device};
 	}
 	if (model->worker_count > first)
-		qsort(model->workers + first, model->worker_count - first, sizeof(*model->workers), compare_workers);
+		qsort(model->workers + first, model->worker_count - first, sizeof(*model->workers),
+			compare_workers);
 }
 
 /* The device that a thread serves: its number + 1; 0 none yet; -1 several. */
@@ -420,7 +422,8 @@ static void fill_workers(struct worker_model *model, uint32_t number)
 		if (kind != PM_KIND_COPY)
 			set_thread_device(&threads[call->thread - process->first_thread], device);
 		/* A copy between devices is work of both. */
-		if (timeline_value(timeline, operation, "dst_device", &end_device) && (int32_t)end_device != device) {
+		if (timeline_value(timeline, operation, "dst_device", &end_device) &&
+			(int32_t)end_device != device) {
 			worker = find_worker(model, number, (int32_t)end_device);
 			if (worker)
 				add_call(worker, place);
@@ -437,7 +440,8 @@ static void fill_workers(struct worker_model *model, uint32_t number)
 		for (size_t w = 0; w < model->worker_count; w++) {
 			struct worker *worker = &model->workers[w];
 
-			if (worker->process == number && (thread <= 0 || thread == (int64_t)worker->device + 1))
+			if (worker->process == number &&
+				(thread <= 0 || thread == (int64_t)worker->device + 1))
 				*MEM_PUSH(worker->reads, worker->read_count, worker->read_room) = place;
 		}
 	}

@@ -1,9 +1,9 @@
 /*
- * A worker: one device as one process uses it. What belongs to it: the calls that put work on its queues, copies that
- * end or begin on it, and the file input of the threads that serve it.
+ * A worker: one device as one process uses it. What belongs to it: the calls that put work on its queues,
+ * copies that end or begin on it, and the file input of the threads that serve it.
  *
- * Also here: which addresses are its parameters. A parameter is state that forward work reads: it is written only by
- * calls that keep something of what was there (w += ...), never made anew by a computation.
+ * Also here: which addresses are its parameters. A parameter is state that forward work reads: it is written
+ * only by calls that keep something of what was there (w += ...), never made anew by a computation.
  */
 #ifndef WORKER_H
 #define WORKER_H
@@ -12,16 +12,17 @@
 #include "timeline.h"
 
 /* What a call means to the search for iterations. A call can be several of them. */
-#define WORKER_CORE 1u	   /* part of the structure: computation */
-#define WORKER_READS 2u	   /* forward-like work that reads parameters */
-#define WORKER_UPDATES 4u  /* writes parameters */
-#define WORKER_STATE 8u	   /* writes parameters or other state that lives on: momentum */
+#define WORKER_CORE 1u      /* part of the structure: computation */
+#define WORKER_READS 2u     /* forward-like work that reads parameters */
+#define WORKER_UPDATES 4u   /* writes parameters */
+#define WORKER_STATE 8u     /* writes parameters or other state that lives on: momentum */
 #define WORKER_BACKWARD 16u /* surely backward: its function says so */
 
 /* One per operation of the timeline. */
 struct worker_role {
 	uint32_t flags;
-	uint32_t first_parameter, parameter_count; /* those read (in worker_model.touched), then those written */
+	uint32_t first_parameter,
+		parameter_count; /* those read (in worker_model.touched), then those written */
 	uint32_t written_count;
 };
 
@@ -48,7 +49,7 @@ struct worker_model {
 	struct worker_parameter *parameters;
 	size_t parameter_count;
 	uint32_t *touched; /* numbers of parameters, as roles say */
-	bool opaque;	   /* no update was recognised: parameters are what products read and nobody writes */
+	bool opaque;       /* no update was recognised: parameters are what products read and nobody writes */
 	struct arena arena;
 };
 

@@ -1,7 +1,7 @@
 /*
- * A training program that does not exist: writes the trace that a real one would leave, and knows of each call which
- * phase, layer and iteration it belongs to. Time is made up: a call takes 1 us on the host, work its given time on the
- * device, queues run in order, a collective ends when the last rank has come.
+ * A training program that does not exist: writes the trace that a real one would leave, and knows of each
+ * call which phase, layer and iteration it belongs to. Time is made up: a call takes 1 us on the host, work
+ * its given time on the device, queues run in order, a collective ends when the last rank has come.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -16,35 +16,35 @@ struct model_options {
 	enum model_net net;
 	enum model_optimizer optimizer;
 	int iterations;
-	int batch;	     /* of each GPU */
-	int processes;	     /* at least 1 */
-	int gpus;	     /* of each process, at least 1 */
-	bool overlap;	     /* aggregation on a second queue, beside the backward pass */
-	bool fused;	     /* one exchange of all gradients, which lie in one buffer */
-	bool flat;	     /* one update of all parameters; with fused, SGD only */
-	bool divide_device;  /* the first GPU hands the batch out */
-	bool prefetch;	     /* another thread reads the input */
-	bool search;	     /* the first iteration looks for algorithms */
-	bool no_device;	     /* host times only */
-	bool axpy_loss;	     /* the loss's gradient by a copy and an axpy */
-	bool resident;	     /* no file input and no copies */
-	bool separate;	     /* biases are not behind their weights */
+	int batch;          /* of each GPU */
+	int processes;      /* at least 1 */
+	int gpus;           /* of each process, at least 1 */
+	bool overlap;       /* aggregation on a second queue, beside the backward pass */
+	bool fused;         /* one exchange of all gradients, which lie in one buffer */
+	bool flat;          /* one update of all parameters; with fused, SGD only */
+	bool divide_device; /* the first GPU hands the batch out */
+	bool prefetch;      /* another thread reads the input */
+	bool search;        /* the first iteration looks for algorithms */
+	bool no_device;     /* host times only */
+	bool axpy_loss;     /* the loss's gradient by a copy and an axpy */
+	bool resident;      /* no file input and no copies */
+	bool separate;      /* biases are not behind their weights */
 	bool killed;
-	int accumulate;	     /* forward and backward passes for an update; 0 and 1: one */
-	int evaluate_every;  /* iterations; 0: never */
-	int evaluate_count;  /* batches of a pass */
-	int uneven_every;    /* each so-many-th iteration has a smaller batch */
-	int log_every;	     /* each so-many-th iteration sums the loss over the ranks */
-	int slow_worker;     /* its computations take slow times as long */
+	int accumulate;     /* forward and backward passes for an update; 0 and 1: one */
+	int evaluate_every; /* iterations; 0: never */
+	int evaluate_count; /* batches of a pass */
+	int uneven_every;   /* each so-many-th iteration has a smaller batch */
+	int log_every;      /* each so-many-th iteration sums the loss over the ranks */
+	int slow_worker;    /* its computations take slow times as long */
 	double slow;
 	uint64_t seed; /* 0: no jitter */
 };
 
 struct model_call {
 	uint64_t begin_ns;
-	enum phase phase; /* PHASE_COUNT: nothing to check */
+	enum phase phase;  /* PHASE_COUNT: nothing to check */
 	const char *layer; /* NULL: none, or several */
-	int iteration;	   /* -1: outside */
+	int iteration;     /* -1: outside */
 };
 
 struct model_process {

@@ -1,4 +1,5 @@
-/* Checks the load imbalance factor and the statistics by hand-computed values, and who is found to make whom wait. */
+/* Checks the load imbalance factor and the statistics by hand-computed values, and who is found to make whom
+ * wait. */
 #include "balance.h"
 #include "check.h"
 #include "model_read.h"
@@ -24,14 +25,16 @@ static void check_formula(void)
 		{{3, 0}, 2, 2},
 		/* 3 x 1.23 / (1.23 + 0.885 + 0.885): the published 1.23 for TensorFlow's CNN on 3 GPUs */
 		{{1.23, 0.885, 0.885}, 3, 1.23},
-		/* 1034 1246 1068 1240 1126 1041 1051 1059 us of computing on 8 V100s, published LIF 1.124; four of them */
+		/* 1034 1246 1068 1240 1126 1041 1051 1059 us of computing on 8 V100s, published LIF 1.124;
+		   four of them */
 		{{1034, 1246, 1068, 1240}, 4, 4.0 * 1246 / 4588},
 	};
 	static const double dlrm[] = {1034, 1246, 1068, 1240, 1126, 1041, 1051, 1059};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		CHECK(near(analysis_imbalance(cases[i].values, cases[i].count), cases[i].imbalance), "case %zu: %f, expected %f",
-			i, analysis_imbalance(cases[i].values, cases[i].count), cases[i].imbalance);
+		CHECK(near(analysis_imbalance(cases[i].values, cases[i].count), cases[i].imbalance),
+			"case %zu: %f, expected %f", i, analysis_imbalance(cases[i].values, cases[i].count),
+			cases[i].imbalance);
 	CHECK(fabs(analysis_imbalance(dlrm, 8) - 1.124) < 0.0005, "8 ranks: %f", analysis_imbalance(dlrm, 8));
 	CHECK(isnan(analysis_imbalance((const double[]){0, 0}, 2)), "nothing takes time");
 	CHECK(isnan(analysis_imbalance(NULL, 0)), "nobody is there");
@@ -42,7 +45,8 @@ static void check_statistics(void)
 	double values[] = {4, 2, 9, 1};
 	struct analysis_statistics result = analysis_statistics(values, 4);
 
-	CHECK(result.mean == 4 && result.median == 3 && result.least == 1 && result.greatest == 9, "of 1 2 4 9");
+	CHECK(result.mean == 4 && result.median == 3 && result.least == 1 && result.greatest == 9,
+		"of 1 2 4 9");
 	CHECK(near(result.deviation, sqrt((9 + 4 + 0 + 25) / 3.0)), "deviation %f", result.deviation);
 	result = analysis_statistics(values, 1);
 	CHECK(result.mean == 1 && result.deviation == 0 && result.median == 1, "of one value");
@@ -53,8 +57,13 @@ static void check_statistics(void)
 /* Rank 2 of 3 computes twice as long as the others: LIF = 3 x 2 / 4, everywhere it computes. */
 static void check_ranks(bool gpus)
 {
-	struct model_options options = {.net = MODEL_LENET, .iterations = 8, .batch = 16, .processes = gpus ? 1 : 3,
-		.gpus = gpus ? 3 : 1, .slow_worker = 2, .slow = 2};
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 8,
+		.batch = 16,
+		.processes = gpus ? 1 : 3,
+		.gpus = gpus ? 3 : 1,
+		.slow_worker = 2,
+		.slow = 2};
 	struct analysis analysis;
 	struct balance balance;
 	struct model model;
@@ -62,30 +71,36 @@ static void check_ranks(bool gpus)
 	model_make(&model, &options);
 	model_read(&model, 1, &analysis);
 	balance_find(&analysis, &balance);
-	CHECK(near(analysis_compute_imbalance(&analysis), 1.5), "LIF %f", analysis_compute_imbalance(&analysis));
+	CHECK(near(analysis_compute_imbalance(&analysis), 1.5), "LIF %f",
+		analysis_compute_imbalance(&analysis));
 	CHECK(analysis_slowest(&analysis) == 2, "slowest is %zu", analysis_slowest(&analysis));
 	for (size_t i = 0; i < balance.layer_count; i++)
-		CHECK(near(balance.layers[i].imbalance, 1.5) && balance.layers[i].slowest == 2, "layer %s: LIF %f, rank %zu",
-			balance.layers[i].name, balance.layers[i].imbalance, balance.layers[i].slowest);
+		CHECK(near(balance.layers[i].imbalance, 1.5) && balance.layers[i].slowest == 2,
+			"layer %s: LIF %f, rank %zu", balance.layers[i].name, balance.layers[i].imbalance,
+			balance.layers[i].slowest);
 	CHECK(balance.layer_count == 9, "%zu layers", balance.layer_count);
 	for (size_t i = 0; i < balance.phase_count; i++) {
 		const struct balance_item *phase = &balance.phases[i];
 
 		if (strcmp(phase->name, "forward") == 0 || strcmp(phase->name, "backward") == 0 ||
 			strcmp(phase->name, "update") == 0)
-			CHECK(near(phase->imbalance, 1.5) && phase->slowest == 2, "%s: LIF %f", phase->name, phase->imbalance);
+			CHECK(near(phase->imbalance, 1.5) && phase->slowest == 2, "%s: LIF %f", phase->name,
+				phase->imbalance);
 		if (strcmp(phase->name, "io") == 0)
 			CHECK(near(phase->imbalance, 1), "io: LIF %f", phase->imbalance);
 	}
-	CHECK(balance.collective_count == 7 * 5, "%zu exchanges in 7 iterations of 5 layers", balance.collective_count);
-	CHECK(balance.ranks[2].wait_ns == 0 && balance.ranks[0].inflicted_ns == 0 && balance.ranks[1].inflicted_ns == 0,
-		"rank 2 waits %f, the others inflict %f and %f", balance.ranks[2].wait_ns, balance.ranks[0].inflicted_ns,
-		balance.ranks[1].inflicted_ns);
+	CHECK(balance.collective_count == 7 * 5, "%zu exchanges in 7 iterations of 5 layers",
+		balance.collective_count);
+	CHECK(balance.ranks[2].wait_ns == 0 && balance.ranks[0].inflicted_ns == 0 &&
+			balance.ranks[1].inflicted_ns == 0,
+		"rank 2 waits %f, the others inflict %f and %f", balance.ranks[2].wait_ns,
+		balance.ranks[0].inflicted_ns, balance.ranks[1].inflicted_ns);
 	CHECK(near(balance.ranks[2].inflicted_ns, balance.ranks[0].wait_ns + balance.ranks[1].wait_ns) &&
 			balance.ranks[2].inflicted_ns > 0,
 		"inflicted %f, waited %f and %f", balance.ranks[2].inflicted_ns, balance.ranks[0].wait_ns,
 		balance.ranks[1].wait_ns);
-	CHECK(balance.ranks[2].last_count == 7, "rank 2 was waited for %zu times", balance.ranks[2].last_count);
+	CHECK(balance.ranks[2].last_count == 7, "rank 2 was waited for %zu times",
+		balance.ranks[2].last_count);
 	balance_free(&balance);
 	analysis_free(&analysis);
 	model_free(&model);

@@ -1,7 +1,7 @@
 /*
- * Checks that no trace, however broken, does more than get a sentence or an answer: every truncation of a small trace,
- * ten thousand random corruptions, every field of every header, chunk, entry and record at 0, 1 and its greatest value,
- * and files that are no traces.
+ * Checks that no trace, however broken, does more than get a sentence or an answer: every truncation of a
+ * small trace, ten thousand random corruptions, every field of every header, chunk, entry and record at 0, 1
+ * and its greatest value, and files that are no traces.
  */
 #include "check.h"
 #include "hostile.h"
@@ -57,7 +57,8 @@ static void truncations(const struct builder *builder, size_t step)
 		free(data);
 		expected += size >= sizeof(struct pm_header);
 	}
-	CHECK(answered == expected, "%zu truncations were answered, expected the %zu that have a header", answered, expected);
+	CHECK(answered == expected, "%zu truncations were answered, expected the %zu that have a header",
+		answered, expected);
 }
 
 static void random_corruptions(const struct builder *builder)
@@ -142,7 +143,8 @@ static void every_field(const struct builder *builder)
 				set_field(builder, at, 4);
 		if (chunk.kind == PM_CHUNK_RECORDS)
 			for (size_t record = 0; record < 6; record++)
-				for (size_t field = 0, at = 0; field < sizeof(record_sizes); at += record_sizes[field++])
+				for (size_t field = 0, at = 0; field < sizeof(record_sizes);
+					at += record_sizes[field++])
 					set_field(builder, payload + record * sizeof(struct pm_record) + at,
 						record_sizes[field]);
 		if (chunk.kind == PM_CHUNK_FOOTER)
@@ -172,7 +174,8 @@ static void wrong_headers(const struct builder *builder)
 		const char *sentence;
 	} cases[] = {
 		{"magic", 0, 0x74736574, 4, "byte 0: not a trace"},
-		{"other byte order", 8, 0x04030201, 4, "byte 8: byte order 0x04030201, expected 0x01020304: written on"},
+		{"other byte order", 8, 0x04030201, 4,
+			"byte 8: byte order 0x04030201, expected 0x01020304: written on"},
 		{"no byte order", 8, 7, 4, "byte 8: byte order 0x00000007, expected 0x01020304"},
 		{"version", 12, 2, 2, "byte 12: version 2, expected 1"},
 		{"record size", 14, 16, 2, "byte 14: records of 16 bytes, expected 32 or more"},
@@ -197,11 +200,14 @@ static void wrong_files(void)
 {
 	struct trace trace;
 
-	CHECK(trace_open(&trace, "/") < 0 && strstr(trace.error, "not a regular file"), "a folder: %s", trace.error);
+	CHECK(trace_open(&trace, "/") < 0 && strstr(trace.error, "not a regular file"), "a folder: %s",
+		trace.error);
 	trace_close(&trace);
-	CHECK(trace_open(&trace, "/dev/zero") < 0 && strstr(trace.error, "not a regular file"), "a device: %s", trace.error);
+	CHECK(trace_open(&trace, "/dev/zero") < 0 && strstr(trace.error, "not a regular file"),
+		"a device: %s", trace.error);
 	trace_close(&trace);
-	CHECK(trace_open(&trace, "/no/such/file") < 0 && strstr(trace.error, "No such file"), "no file: %s", trace.error);
+	CHECK(trace_open(&trace, "/no/such/file") < 0 && strstr(trace.error, "No such file"), "no file: %s",
+		trace.error);
 	trace_close(&trace);
 }
 
@@ -220,8 +226,10 @@ int main(void)
 #endif
 	make(&model, false);
 	make(&killed, true);
-	CHECK(hostile_run(model.processes[0].builder.file.data, model.processes[0].builder.file.size), "the trace as it is");
-	CHECK(hostile_run(killed.processes[0].builder.file.data, killed.processes[0].builder.file.size), "without its end");
+	CHECK(hostile_run(model.processes[0].builder.file.data, model.processes[0].builder.file.size),
+		"the trace as it is");
+	CHECK(hostile_run(killed.processes[0].builder.file.data, killed.processes[0].builder.file.size),
+		"without its end");
 	wrong_headers(&model.processes[0].builder);
 	wrong_files();
 	truncations(&model.processes[0].builder, 1);

@@ -1,4 +1,5 @@
-/* Checks how many iterations are found in made-up training programs, which are used, and what is left out and why. */
+/* Checks how many iterations are found in made-up training programs, which are used, and what is left out and
+ * why. */
 #include "check.h"
 #include "model_read.h"
 
@@ -20,38 +21,60 @@ static const struct {
 } cases[] = {
 	{"plain", {.net = MODEL_LENET, .iterations = 10}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"nothing_skipped", {.net = MODEL_LENET, .iterations = 10}, 0, {10, 10, 0, 0, 0, 0, 0, 1, false, 1}},
-	{"more_skipped_than_there", {.net = MODEL_LENET, .iterations = 3}, 50, {3, 1, 2, 0, 0, 0, 0, 1, false, 1}},
+	{"more_skipped_than_there", {.net = MODEL_LENET, .iterations = 3}, 50,
+		{3, 1, 2, 0, 0, 0, 0, 1, false, 1}},
 	{"two_iterations", {.net = MODEL_LENET, .iterations = 2}, 1, {2, 1, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"one_iteration", {.net = MODEL_LENET, .iterations = 1}, 1, {1, 1, 0, 0, 0, 0, 0, 1, false, 1}},
-	{"autotuning", {.net = MODEL_LENET, .iterations = 10, .search = true}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"autotuning", {.net = MODEL_LENET, .iterations = 10, .search = true}, 1,
+		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"evaluation", {.net = MODEL_LENET, .iterations = 12, .evaluate_every = 4, .evaluate_count = 5}, 1,
 		{12, 11, 1, 0, 0, 3, 0, 1, false, 1}},
-	{"evaluation_of_one_batch", {.net = MODEL_MLP, .iterations = 9, .evaluate_every = 3, .evaluate_count = 1}, 1,
+	{"evaluation_of_one_batch",
+		{.net = MODEL_MLP, .iterations = 9, .evaluate_every = 3, .evaluate_count = 1}, 1,
 		{9, 8, 1, 0, 0, 3, 0, 1, false, 1}},
-	{"evaluation_each_iteration", {.net = MODEL_LENET, .iterations = 6, .evaluate_every = 1, .evaluate_count = 2}, 1,
+	{"evaluation_each_iteration",
+		{.net = MODEL_LENET, .iterations = 6, .evaluate_every = 1, .evaluate_count = 2}, 1,
 		{6, 5, 1, 0, 0, 6, 0, 1, false, 1}},
-	{"accumulation", {.net = MODEL_LENET, .iterations = 6, .accumulate = 4}, 1, {6, 5, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"accumulation_momentum", {.net = MODEL_MLP, .iterations = 6, .accumulate = 2, .optimizer = MODEL_MOMENTUM}, 1,
+	{"accumulation", {.net = MODEL_LENET, .iterations = 6, .accumulate = 4}, 1,
 		{6, 5, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"uneven_batch", {.net = MODEL_LENET, .iterations = 12, .uneven_every = 4}, 1, {12, 8, 1, 3, 0, 0, 0, 1, false, 1}},
+	{"accumulation_momentum",
+		{.net = MODEL_MLP, .iterations = 6, .accumulate = 2, .optimizer = MODEL_MOMENTUM}, 1,
+		{6, 5, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"uneven_batch", {.net = MODEL_LENET, .iterations = 12, .uneven_every = 4}, 1,
+		{12, 8, 1, 3, 0, 0, 0, 1, false, 1}},
 	{"logging", {.net = MODEL_LENET, .iterations = 10, .log_every = 3, .processes = 2}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"two_threads", {.net = MODEL_LENET, .iterations = 10, .prefetch = true}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"adam", {.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_ADAM}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"update_of_all_at_once", {.net = MODEL_LENET, .iterations = 10, .fused = true, .flat = true, .processes = 2}, 1,
+	{"two_threads", {.net = MODEL_LENET, .iterations = 10, .prefetch = true}, 1,
+		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"adam", {.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_ADAM}, 1,
+		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"update_of_all_at_once",
+		{.net = MODEL_LENET, .iterations = 10, .fused = true, .flat = true, .processes = 2}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"gpus_of_one_process", {.net = MODEL_LENET, .iterations = 10, .gpus = 3, .divide_device = true}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"opaque_update", {.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_OPAQUE}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, true, 1}},
-	{"opaque_update_accumulation", {.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_OPAQUE, .accumulate = 2}, 1,
+	{"opaque_update_accumulation",
+		{.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_OPAQUE, .accumulate = 2}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, true, 1}},
-	{"resident_data", {.net = MODEL_LENET, .iterations = 10, .resident = true}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"no_device_times", {.net = MODEL_MLP, .iterations = 10, .no_device = true}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
-	{"killed", {.net = MODEL_LENET, .iterations = 10, .killed = true}, 1, {10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"resident_data", {.net = MODEL_LENET, .iterations = 10, .resident = true}, 1,
+		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"no_device_times", {.net = MODEL_MLP, .iterations = 10, .no_device = true}, 1,
+		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"killed", {.net = MODEL_LENET, .iterations = 10, .killed = true}, 1,
+		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"all_at_once",
-		{.net = MODEL_LENET, .iterations = 30, .search = true, .evaluate_every = 10, .evaluate_count = 3,
-			.uneven_every = 10, .log_every = 4, .accumulate = 2, .processes = 2, .overlap = true,
+		{.net = MODEL_LENET,
+			.iterations = 30,
+			.search = true,
+			.evaluate_every = 10,
+			.evaluate_count = 3,
+			.uneven_every = 10,
+			.log_every = 4,
+			.accumulate = 2,
+			.processes = 2,
+			.overlap = true,
 			.optimizer = MODEL_ADAM},
 		2, {30, 25, 2, 3, 0, 3, 0, 1, false, 1}},
 };
@@ -67,17 +90,19 @@ static size_t count_gaps(const struct iteration_list *list, enum iteration_gap_k
 
 static void check_list(const char *name, const struct iteration_list *list, const struct expected *expected)
 {
-	CHECK(list->count == expected->found, "%s: %zu found, expected %zu", name, list->count, expected->found);
+	CHECK(list->count == expected->found, "%s: %zu found, expected %zu", name, list->count,
+		expected->found);
 	CHECK(list->counts[ITERATION_USED] == expected->used, "%s: %zu used, expected %zu", name,
 		list->counts[ITERATION_USED], expected->used);
 	CHECK(list->counts[ITERATION_WARMUP] == expected->warmup, "%s: %zu warm-up, expected %zu", name,
 		list->counts[ITERATION_WARMUP], expected->warmup);
 	CHECK(list->counts[ITERATION_UNEVEN] == expected->uneven, "%s: %zu uneven, expected %zu", name,
 		list->counts[ITERATION_UNEVEN], expected->uneven);
-	CHECK(list->counts[ITERATION_DIFFERENT] == expected->different, "%s: %zu different, expected %zu", name,
-		list->counts[ITERATION_DIFFERENT], expected->different);
-	CHECK(count_gaps(list, ITERATION_EVALUATION) == expected->evaluations, "%s: %zu evaluations, expected %zu", name,
-		count_gaps(list, ITERATION_EVALUATION), expected->evaluations);
+	CHECK(list->counts[ITERATION_DIFFERENT] == expected->different, "%s: %zu different, expected %zu",
+		name, list->counts[ITERATION_DIFFERENT], expected->different);
+	CHECK(count_gaps(list, ITERATION_EVALUATION) == expected->evaluations,
+		"%s: %zu evaluations, expected %zu", name, count_gaps(list, ITERATION_EVALUATION),
+		expected->evaluations);
 	CHECK(count_gaps(list, ITERATION_PARTIAL) == expected->partial, "%s: %zu partial, expected %zu", name,
 		count_gaps(list, ITERATION_PARTIAL), expected->partial);
 	CHECK(count_gaps(list, ITERATION_SETUP) == expected->setups, "%s: %zu set-ups, expected %zu", name,
@@ -85,16 +110,19 @@ static void check_list(const char *name, const struct iteration_list *list, cons
 	CHECK(list->by_period == expected->by_period, "%s: by period: %d", name, list->by_period);
 	CHECK(list->confidence == expected->confidence, "%s: confidence %f", name, list->confidence);
 	for (size_t i = 0; i < list->count; i++) {
-		CHECK(list->items[i].begin_ns < list->items[i].end_ns, "%s: iteration %zu takes no time", name, i);
-		CHECK(i == 0 || list->items[i].begin_ns >= list->items[i - 1].end_ns, "%s: iterations %zu and %zu overlap",
-			name, i - 1, i);
+		CHECK(list->items[i].begin_ns < list->items[i].end_ns, "%s: iteration %zu takes no time",
+			name, i);
+		CHECK(i == 0 || list->items[i].begin_ns >= list->items[i - 1].end_ns,
+			"%s: iterations %zu and %zu overlap", name, i - 1, i);
 	}
 }
 
-/* Without pauses between them iterations follow each other to the nanosecond, and begin with their first read. */
+/* Without pauses between them iterations follow each other to the nanosecond, and begin with their first
+ * read. */
 static void check_begins(void)
 {
-	struct model_options options = {.net = MODEL_LENET, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
+	struct model_options options = {
+		.net = MODEL_LENET, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
 	const struct analysis_worker *worker;
 	struct analysis analysis;
 	struct model model;
@@ -107,9 +135,11 @@ static void check_begins(void)
 
 		CHECK(item->read_end - item->first_read == 2, "iteration %zu has %zu reads", i,
 			item->read_end - item->first_read);
-		CHECK(item->begin_ns == analysis.timeline.calls[worker->worker->reads[item->first_read]].begin_ns,
+		CHECK(item->begin_ns ==
+				analysis.timeline.calls[worker->worker->reads[item->first_read]].begin_ns,
 			"iteration %zu does not begin with its read", i);
-		CHECK(i == 0 || item->begin_ns == worker->iterations.items[i - 1].end_ns, "a gap before iteration %zu", i);
+		CHECK(i == 0 || item->begin_ns == worker->iterations.items[i - 1].end_ns,
+			"a gap before iteration %zu", i);
 	}
 	analysis_free(&analysis);
 	model_free(&model);
@@ -118,13 +148,15 @@ static void check_begins(void)
 /* A trace that ends in the middle of an iteration: cut there, the rest of the file is missing. */
 static void check_broken_off(void)
 {
-	struct model_options options = {.net = MODEL_MLP, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
+	struct model_options options = {
+		.net = MODEL_MLP, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
 	struct expected expected = {5, 4, 1, 0, 0, 0, 1, 1, false, 1};
 	struct analysis analysis;
 	struct model model;
 
 	model_make(&model, &options);
-	/* The footer and its chunk are 136 bytes; the last update, its copies and synchronisations a few records. */
+	/* The footer and its chunk are 136 bytes; the last update, its copies and synchronisations a few
+	 * records. */
 	model.processes[0].builder.file.size -= 136 + 10 * sizeof(struct pm_record);
 	model_read(&model, 1, &analysis);
 	check_list("broken_off", &analysis.workers[0].iterations, &expected);
@@ -150,8 +182,8 @@ int main(int argument_count, char **arguments)
 			options.gpus = 1;
 		model_make(&model, &options);
 		model_read(&model, cases[i].skip, &analysis);
-		CHECK((int)analysis.worker_count == options.processes * options.gpus, "%s: %zu workers", cases[i].name,
-			analysis.worker_count);
+		CHECK((int)analysis.worker_count == options.processes * options.gpus, "%s: %zu workers",
+			cases[i].name, analysis.worker_count);
 		for (size_t w = 0; w < analysis.worker_count; w++)
 			check_list(cases[i].name, &analysis.workers[w].iterations, &cases[i].expected);
 		analysis_free(&analysis);

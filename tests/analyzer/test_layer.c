@@ -1,4 +1,5 @@
-/* Checks that every call of made-up training programs is given the phase, the layer and the iteration it was made for. */
+/* Checks that every call of made-up training programs is given the phase, the layer and the iteration it was
+ * made for. */
 #include "check.h"
 #include "model_read.h"
 
@@ -26,15 +27,21 @@ static const struct {
 	{"lenet_three_ranks", {.net = MODEL_LENET, .processes = 3, .log_every = 2}},
 	{"lenet_three_ranks_overlap", {.net = MODEL_LENET, .processes = 3, .overlap = true}},
 	{"lenet_three_ranks_separate", {.net = MODEL_LENET, .processes = 3, .separate = true}},
-	{"lenet_three_ranks_adam", {.net = MODEL_LENET, .processes = 3, .optimizer = MODEL_ADAM, .log_every = 3}},
+	{"lenet_three_ranks_adam",
+		{.net = MODEL_LENET, .processes = 3, .optimizer = MODEL_ADAM, .log_every = 3}},
 	{"lenet_three_gpus", {.net = MODEL_LENET, .gpus = 3, .log_every = 2}},
-	{"lenet_three_gpus_overlap", {.net = MODEL_LENET, .gpus = 3, .overlap = true, .optimizer = MODEL_MOMENTUM}},
+	{"lenet_three_gpus_overlap",
+		{.net = MODEL_LENET, .gpus = 3, .overlap = true, .optimizer = MODEL_MOMENTUM}},
 	{"lenet_three_gpus_divide", {.net = MODEL_LENET, .gpus = 3, .divide_device = true}},
 	{"lenet_fused", {.net = MODEL_LENET, .processes = 2, .fused = true}},
 	{"lenet_flat", {.net = MODEL_LENET, .processes = 2, .fused = true, .flat = true}},
 	{"mlp_sgd", {.net = MODEL_MLP}},
 	{"mlp_adam", {.net = MODEL_MLP, .optimizer = MODEL_ADAM}},
 	{"mlp_accumulate", {.net = MODEL_MLP, .accumulate = 2, .optimizer = MODEL_MOMENTUM}},
+	{"mlp_opaque_update", {.net = MODEL_MLP, .optimizer = MODEL_OPAQUE}},
+	{"mlp_opaque_two_ranks",
+		{.net = MODEL_MLP, .optimizer = MODEL_OPAQUE, .processes = 2, .overlap = true}},
+	{"autoencoder_opaque_update", {.net = MODEL_AUTOENCODER, .optimizer = MODEL_OPAQUE}},
 	{"mlp_two_ranks", {.net = MODEL_MLP, .processes = 2, .overlap = true}},
 	{"autoencoder_sgd", {.net = MODEL_AUTOENCODER}},
 	{"autoencoder_adam", {.net = MODEL_AUTOENCODER, .optimizer = MODEL_ADAM}},
@@ -55,8 +62,9 @@ static const char *layer_name(const struct layer_list *layers, const struct laye
 	return role->part_count == 1 ? layers->items[layers->parts[role->first_part].layer].name : NULL;
 }
 
-static void check_call(const char *name, const struct analysis *analysis, const struct analysis_worker *worker,
-	const struct model_process *truth, size_t position, bool usual, size_t core, int number)
+static void check_call(const char *name, const struct analysis *analysis,
+	const struct analysis_worker *worker, const struct model_process *truth, size_t position, bool usual,
+	size_t core, int number)
 {
 	static const char *const phases[] = {
 #define ITEM(symbol, key, short_name, text) key,
@@ -67,37 +75,40 @@ static void check_call(const char *name, const struct analysis *analysis, const 
 	const struct model_call *expected = find_call(truth, call->begin_ns);
 	const struct layer_role *role =
 		phase_role(&analysis->model, worker->worker, &worker->layers, usual, core, call->operation);
-	const char *function = timeline_function(&analysis->timeline, call)->name, *layer = layer_name(&worker->layers, role);
+	const char *function = timeline_function(&analysis->timeline, call)->name,
+		   *layer = layer_name(&worker->layers, role);
 
 	if (!expected || expected->phase == PHASE_COUNT)
 		return;
 	CHECK(role->phase == expected->phase, "%s: %s at %zu: %s, expected %s (%s)", name, function, position,
 		phases[role->phase], phases[expected->phase], expected->layer ? expected->layer : "no layer");
 	if (expected->layer)
-		CHECK(layer && strcmp(layer, expected->layer) == 0, "%s: %s at %zu: layer %s, expected %s", name, function,
-			position, layer ? layer : "none", expected->layer);
-	CHECK(expected->iteration == number, "%s: %s at %zu: iteration %d, expected %d", name, function, position, number,
-		expected->iteration);
+		CHECK(layer && strcmp(layer, expected->layer) == 0, "%s: %s at %zu: layer %s, expected %s",
+			name, function, position, layer ? layer : "none", expected->layer);
+	CHECK(expected->iteration == number, "%s: %s at %zu: iteration %d, expected %d", name, function,
+		position, number, expected->iteration);
 }
 
-static void check_worker(
-	const char *name, const struct analysis *analysis, const struct analysis_worker *worker, const struct model *model, int iterations)
+static void check_worker(const char *name, const struct analysis *analysis,
+	const struct analysis_worker *worker, const struct model *model, int iterations)
 {
 	const struct model_process *truth = &model->processes[worker->worker->process];
 
-	CHECK((int)worker->iterations.count == iterations, "%s: %zu iterations, expected %d", name, worker->iterations.count,
-		iterations);
-	CHECK((int)worker->layers.count == model->layer_count, "%s: %zu layers, expected %d", name, worker->layers.count,
-		model->layer_count);
+	CHECK((int)worker->iterations.count == iterations, "%s: %zu iterations, expected %d", name,
+		worker->iterations.count, iterations);
+	CHECK((int)worker->layers.count == model->layer_count, "%s: %zu layers, expected %d", name,
+		worker->layers.count, model->layer_count);
 	for (size_t i = 0; i < worker->layers.count && (int)i < model->layer_count; i++)
-		CHECK(strcmp(worker->layers.items[i].name, model->layers[i]) == 0, "%s: layer %zu is %s, expected %s", name, i,
-			worker->layers.items[i].name, model->layers[i]);
+		CHECK(strcmp(worker->layers.items[i].name, model->layers[i]) == 0,
+			"%s: layer %zu is %s, expected %s", name, i, worker->layers.items[i].name,
+			model->layers[i]);
 	for (size_t i = 0; i < worker->iterations.count; i++) {
 		const struct iteration *item = &worker->iterations.items[i];
 		size_t core = 0;
 
 		for (size_t j = item->first_call; j < item->call_end; j++) {
-			const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[j]];
+			const struct timeline_call *call =
+				&analysis->timeline.calls[worker->worker->calls[j]];
 
 			check_call(name, analysis, worker, truth, j, item->usual, core, (int)i);
 			core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
@@ -107,15 +118,15 @@ static void check_worker(
 				find_call(truth, analysis->timeline.calls[worker->worker->reads[j]].begin_ns);
 
 			if (expected && expected->phase != PHASE_COUNT)
-				CHECK(expected->iteration == (int)i, "%s: a read of iteration %d in %zu", name,
-					expected->iteration, i);
+				CHECK(expected->iteration == (int)i, "%s: a read of iteration %d in %zu",
+					name, expected->iteration, i);
 		}
 	}
 }
 
 /* Every computation of the program is in some iteration or is known not to be. */
-static void check_complete(const char *name, const struct analysis *analysis, const struct analysis_worker *worker,
-	const struct model *model)
+static void check_complete(const char *name, const struct analysis *analysis,
+	const struct analysis_worker *worker, const struct model *model)
 {
 	const struct model_process *truth = &model->processes[worker->worker->process];
 	size_t expected = 0, found = 0;
@@ -132,8 +143,9 @@ static void check_complete(const char *name, const struct analysis *analysis, co
 	for (size_t i = 0; i < worker->iterations.count; i++) {
 		size_t reads = worker->iterations.items[i].read_end - worker->iterations.items[i].first_read;
 
-		CHECK(reads == worker->iterations.items[0].read_end - worker->iterations.items[0].first_read || i == 0 ||
-				worker->worker->read_count == 0,
+		CHECK(reads == worker->iterations.items[0].read_end -
+						worker->iterations.items[0].first_read ||
+				i == 0 || worker->worker->read_count == 0,
 			"%s: %zu reads in iteration %zu", name, reads, i);
 	}
 }
@@ -156,10 +168,11 @@ int main(int argument_count, char **arguments)
 			options.gpus = 1;
 		model_make(&model, &options);
 		model_read(&model, 1, &analysis);
-		CHECK((int)analysis.worker_count == options.processes * options.gpus, "%s: %zu workers", cases[i].name,
-			analysis.worker_count);
+		CHECK((int)analysis.worker_count == options.processes * options.gpus, "%s: %zu workers",
+			cases[i].name, analysis.worker_count);
 		for (size_t w = 0; w < analysis.worker_count; w++) {
-			check_worker(cases[i].name, &analysis, &analysis.workers[w], &model, options.iterations);
+			check_worker(
+				cases[i].name, &analysis, &analysis.workers[w], &model, options.iterations);
 			if (!options.prefetch)
 				check_complete(cases[i].name, &analysis, &analysis.workers[w], &model);
 		}

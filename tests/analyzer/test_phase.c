@@ -1,6 +1,6 @@
 /*
- * Checks the two accountings of time: the sweep against a plain look at every nanosecond, exclusive phases that add up to
- * the iteration, and the exact times of a made-up program.
+ * Checks the two accountings of time: the sweep against a plain look at every nanosecond, exclusive phases
+ * that add up to the iteration, and the exact times of a made-up program.
  */
 #include "check.h"
 #include "model_read.h"
@@ -45,7 +45,8 @@ static void check_sweep(void)
 				uint32_t lowest = PHASE_LEVELS;
 
 				for (size_t i = 0; i < span_count; i++)
-					if (plain[i].begin_ns <= now && now < plain[i].end_ns && plain[i].level < lowest)
+					if (plain[i].begin_ns <= now && now < plain[i].end_ns &&
+						plain[i].level < lowest)
 						lowest = plain[i].level;
 				expected[lowest]++;
 			}
@@ -53,11 +54,12 @@ static void check_sweep(void)
 			for (int level = 0; level <= PHASE_LEVELS; level++) {
 				CHECK(result[w * (PHASE_LEVELS + 1) + level] == expected[level],
 					"round %d window %d level %d: %lld, expected %lld", round, w, level,
-					(long long)result[w * (PHASE_LEVELS + 1) + level], (long long)expected[level]);
+					(long long)result[w * (PHASE_LEVELS + 1) + level],
+					(long long)expected[level]);
 				sum += result[w * (PHASE_LEVELS + 1) + level];
 			}
-			CHECK(sum == windows[w].end_ns - windows[w].begin_ns, "round %d window %d: %lld in all", round, w,
-				(long long)sum);
+			CHECK(sum == windows[w].end_ns - windows[w].begin_ns,
+				"round %d window %d: %lld in all", round, w, (long long)sum);
 		}
 		for (int64_t now = 0; now < LENGTH + 100; now++) {
 			bool any = false;
@@ -74,10 +76,20 @@ static void check_sweep(void)
 static void check_sums(void)
 {
 	static const struct model_options programs[] = {
-		{.net = MODEL_LENET, .processes = 3, .gpus = 1, .overlap = true, .slow_worker = 1, .slow = 1.7},
+		{.net = MODEL_LENET,
+			.processes = 3,
+			.gpus = 1,
+			.overlap = true,
+			.slow_worker = 1,
+			.slow = 1.7},
 		{.net = MODEL_LENET, .processes = 1, .gpus = 3, .divide_device = true, .overlap = true},
 		{.net = MODEL_MLP, .processes = 2, .gpus = 1, .prefetch = true, .optimizer = MODEL_ADAM},
-		{.net = MODEL_AUTOENCODER, .processes = 2, .gpus = 2, .log_every = 2, .evaluate_every = 3, .evaluate_count = 2},
+		{.net = MODEL_AUTOENCODER,
+			.processes = 2,
+			.gpus = 2,
+			.log_every = 2,
+			.evaluate_every = 3,
+			.evaluate_count = 2},
 		{.net = MODEL_LENET, .processes = 2, .gpus = 1, .no_device = true, .overlap = true},
 	};
 
@@ -94,17 +106,20 @@ static void check_sums(void)
 			model_read(&model, 1, &analysis);
 			for (size_t w = 0; w < analysis.worker_count; w++)
 				for (size_t j = 0; j < analysis.workers[w].iterations.count; j++) {
-					const struct phase_times *times = &analysis.workers[w].phases.times[j];
-					const struct iteration *item = &analysis.workers[w].iterations.items[j];
+					const struct phase_times *times =
+						&analysis.workers[w].phases.times[j];
+					const struct iteration *item =
+						&analysis.workers[w].iterations.items[j];
 					int64_t sum = 0;
 
 					for (int phase = 0; phase < PHASE_COUNT; phase++) {
-						CHECK(times->exclusive_ns[phase] >= 0, "a phase of less than nothing");
+						CHECK(times->exclusive_ns[phase] >= 0,
+							"a phase of less than nothing");
 						sum += times->exclusive_ns[phase];
 					}
 					CHECK(sum == item->end_ns - item->begin_ns,
-						"program %zu seed %llu worker %zu iteration %zu: %lld, expected %lld", i,
-						(unsigned long long)seed, w, j, (long long)sum,
+						"program %zu seed %llu worker %zu iteration %zu: %lld, expected %lld",
+						i, (unsigned long long)seed, w, j, (long long)sum,
 						(long long)(item->end_ns - item->begin_ns));
 				}
 			analysis_free(&analysis);
@@ -112,18 +127,20 @@ static void check_sums(void)
 		}
 }
 
-static void check_times(const char *name, const struct phase_times *times, enum phase phase, int64_t busy_ns, int64_t exclusive_ns)
+static void check_times(const char *name, const struct phase_times *times, enum phase phase, int64_t busy_ns,
+	int64_t exclusive_ns)
 {
 	CHECK(times->busy_ns[phase] == busy_ns, "%s, phase %d: busy %lld, expected %lld", name, phase,
 		(long long)times->busy_ns[phase], (long long)busy_ns);
-	CHECK(times->exclusive_ns[phase] == exclusive_ns, "%s, phase %d: exclusive %lld, expected %lld", name, phase,
-		(long long)times->exclusive_ns[phase], (long long)exclusive_ns);
+	CHECK(times->exclusive_ns[phase] == exclusive_ns, "%s, phase %d: exclusive %lld, expected %lld", name,
+		phase, (long long)times->exclusive_ns[phase], (long long)exclusive_ns);
 }
 
 /* The durations that the made-up program gives its work, one rank, no chance. */
 static void check_exact(void)
 {
-	struct model_options options = {.net = MODEL_MLP, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
+	struct model_options options = {
+		.net = MODEL_MLP, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
 	const struct phase_times *times;
 	struct analysis analysis;
 	struct model model;
@@ -147,11 +164,17 @@ static void check_exact(void)
 	model_free(&model);
 }
 
-/* Communication beside the backward pass: busy as before, exposed only where nothing hides it; waiting is told apart. */
+/* Communication beside the backward pass: busy as before, exposed only where nothing hides it; waiting is
+ * told apart. */
 static void check_overlap(void)
 {
-	struct model_options options = {.net = MODEL_LENET, .iterations = 6, .batch = 16, .processes = 2, .gpus = 1,
-		.slow_worker = 1, .slow = 2};
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 6,
+		.batch = 16,
+		.processes = 2,
+		.gpus = 1,
+		.slow_worker = 1,
+		.slow = 2};
 	int64_t exposed_ns[2];
 
 	for (int overlap = 0; overlap < 2; overlap++) {
@@ -164,15 +187,18 @@ static void check_overlap(void)
 		model_read(&model, 1, &analysis);
 		fast = &analysis.workers[0].phases.times[3];
 		slow = &analysis.workers[1].phases.times[3];
-		CHECK(fast->busy_ns[PHASE_COMMUNICATION] > slow->busy_ns[PHASE_COMMUNICATION], "the fast rank waits");
-		CHECK(fast->wait_ns > 0 && slow->wait_ns == 0, "waiting: %lld and %lld", (long long)fast->wait_ns,
-			(long long)slow->wait_ns);
+		CHECK(fast->busy_ns[PHASE_COMMUNICATION] > slow->busy_ns[PHASE_COMMUNICATION],
+			"the fast rank waits");
+		CHECK(fast->wait_ns > 0 && slow->wait_ns == 0, "waiting: %lld and %lld",
+			(long long)fast->wait_ns, (long long)slow->wait_ns);
 		/* Without waiting both move the same data. */
-		CHECK(fast->busy_ns[PHASE_COMMUNICATION] - fast->wait_ns == slow->busy_ns[PHASE_COMMUNICATION],
-			"moving: %lld and %lld", (long long)(fast->busy_ns[PHASE_COMMUNICATION] - fast->wait_ns),
+		CHECK(fast->busy_ns[PHASE_COMMUNICATION] - fast->wait_ns ==
+				slow->busy_ns[PHASE_COMMUNICATION],
+			"moving: %lld and %lld",
+			(long long)(fast->busy_ns[PHASE_COMMUNICATION] - fast->wait_ns),
 			(long long)slow->busy_ns[PHASE_COMMUNICATION]);
-		CHECK(slow->compute_ns == 2 * fast->compute_ns, "computing: %lld and %lld", (long long)slow->compute_ns,
-			(long long)fast->compute_ns);
+		CHECK(slow->compute_ns == 2 * fast->compute_ns, "computing: %lld and %lld",
+			(long long)slow->compute_ns, (long long)fast->compute_ns);
 		exposed_ns[overlap] = slow->exclusive_ns[PHASE_COMMUNICATION];
 		if (!overlap)
 			CHECK(slow->exclusive_ns[PHASE_COMMUNICATION] == slow->busy_ns[PHASE_COMMUNICATION],
@@ -180,8 +206,8 @@ static void check_overlap(void)
 		analysis_free(&analysis);
 		model_free(&model);
 	}
-	CHECK(exposed_ns[1] < exposed_ns[0] / 2, "exposed: %lld after, %lld overlapped", (long long)exposed_ns[0],
-		(long long)exposed_ns[1]);
+	CHECK(exposed_ns[1] < exposed_ns[0] / 2, "exposed: %lld after, %lld overlapped",
+		(long long)exposed_ns[0], (long long)exposed_ns[1]);
 }
 
 int main(void)

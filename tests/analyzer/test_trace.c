@@ -1,4 +1,5 @@
-/* Checks that the reader finds in a trace what the writer's side of the format put there, and says where a file breaks off. */
+/* Checks that the reader finds in a trace what the writer's side of the format put there, and says where a
+ * file breaks off. */
 #include "check.h"
 #include "trace.h"
 #include "trace_builder.h"
@@ -19,10 +20,11 @@ static void fill(struct builder *builder)
 	site = builder_string(builder, "forward < main");
 	builder_string(builder, "data/train.idx");
 	queue = builder_queue(builder, 3, 0xabc);
-	descriptor = builder_descriptor(builder, PM_DESCRIPTOR_TENSOR, 4, (int64_t)PM_TYPE_F32, (int64_t)1, (int64_t)-7,
-		(int64_t)1);
+	descriptor = builder_descriptor(
+		builder, PM_DESCRIPTOR_TENSOR, 4, (int64_t)PM_TYPE_F32, (int64_t)1, (int64_t)-7, (int64_t)1);
 	builder_communicator(builder, 1, 4, 3, 0x1234567890abcdef);
-	operation = builder_operation(builder, function, site, (const uint64_t[]){descriptor, 0x1000, 0x2000, (uint64_t)-1, 2, 9});
+	operation = builder_operation(
+		builder, function, site, (const uint64_t[]){descriptor, 0x1000, 0x2000, (uint64_t)-1, 2, 9});
 	builder_note(builder, "command: ./train --batch 64");
 	builder_call(builder, 1, 5000, 6000, operation, queue, 0, 5500, 7000);
 	builder_call(builder, 1, 8000, 8100, operation, queue, -1, 0, 0);
@@ -34,20 +36,26 @@ static void check_tables(const struct trace *trace)
 	const struct trace_function *function = &trace->functions[1];
 	const struct trace_operation *operation = &trace->operations[1];
 
-	CHECK(trace->function_count == 2 && trace->operation_count == 2 && trace->string_count == 3, "counts of the tables");
-	CHECK(strcmp(function->library, "cudnn") == 0 && strcmp(function->name, "cudnnConvolutionForward") == 0,
+	CHECK(trace->function_count == 2 && trace->operation_count == 2 && trace->string_count == 3,
+		"counts of the tables");
+	CHECK(strcmp(function->library, "cudnn") == 0 &&
+			strcmp(function->name, "cudnnConvolutionForward") == 0,
 		"%s %s", function->library, function->name);
 	CHECK(function->kind == PM_KIND_FORWARD, "kind %d", function->kind);
 	CHECK(function->label_count == 6, "%u labels", function->label_count);
-	CHECK(function->labels[2].type == PM_VALUE_WEIGHT && strcmp(function->labels[2].name, "w_ptr") == 0, "third label");
+	CHECK(function->labels[2].type == PM_VALUE_WEIGHT && strcmp(function->labels[2].name, "w_ptr") == 0,
+		"third label");
 	CHECK(function->labels[5].type == PM_VALUE_NONE && strcmp(function->labels[5].name, "something") == 0,
 		"a type that this reader does not know");
 	CHECK(operation->function == 1 && operation->site == 1 && operation->value_count == 6, "operation");
 	CHECK(operation->values[2] == 0x2000 && operation->values[3] == (uint64_t)-1, "values");
 	CHECK(strcmp(trace_string(trace, 2), "data/train.idx") == 0, "string 2");
-	CHECK(trace_string(trace, 0) == NULL && trace_string(trace, 99) == NULL, "strings that are not there");
-	CHECK(trace->queues[1].known && trace->queues[1].device == 3 && trace->queues[1].stream == 0xabc, "queue");
-	CHECK(trace->communicators[1].rank == 1 && trace->communicators[1].size == 4 && trace->communicators[1].device == 3 &&
+	CHECK(trace_string(trace, 0) == NULL && trace_string(trace, 99) == NULL,
+		"strings that are not there");
+	CHECK(trace->queues[1].known && trace->queues[1].device == 3 && trace->queues[1].stream == 0xabc,
+		"queue");
+	CHECK(trace->communicators[1].rank == 1 && trace->communicators[1].size == 4 &&
+			trace->communicators[1].device == 3 &&
 			trace->communicators[1].hash == 0x1234567890abcdef,
 		"communicator");
 	CHECK(trace->descriptors[1].kind == PM_DESCRIPTOR_TENSOR && trace->descriptors[1].value_count == 4 &&
@@ -71,10 +79,12 @@ static void check_records(const struct trace *trace)
 		for (uint64_t i = 0; i < trace->chunks[c].record_count; i++, place++) {
 			struct pm_record record;
 
-			CHECK(trace_record(trace, &trace->chunks[c], i, &record), "record %zu was refused", place);
-			CHECK(place < 4 && memcmp(&record, &expected[place], sizeof(record)) == 0, "record %zu differs", place);
-			CHECK(trace->chunks[c].thread == (place < 3 ? 1 : 2), "record %zu is of thread %u", place,
-				trace->chunks[c].thread);
+			CHECK(trace_record(trace, &trace->chunks[c], i, &record), "record %zu was refused",
+				place);
+			CHECK(place < 4 && memcmp(&record, &expected[place], sizeof(record)) == 0,
+				"record %zu differs", place);
+			CHECK(trace->chunks[c].thread == (place < 3 ? 1 : 2), "record %zu is of thread %u",
+				place, trace->chunks[c].thread);
 		}
 }
 
@@ -187,12 +197,16 @@ static void sentences(void)
 		uint32_t value;
 		const char *sentence;
 	} cases[] = {
-		{"magic of the first chunk", 208, 0x12345678, "t: byte 208: 0x12345678, expected the begin of a chunk"},
-		{"length of the first chunk", 212, 10, "t: byte 208: a chunk of 10 bytes, expected 64 or more"},
-		{"long chunk", 212, 0x7ffffff0, "t: byte 208: a chunk of 2147483632 bytes, but the file ends after "},
+		{"magic of the first chunk", 208, 0x12345678,
+			"t: byte 208: 0x12345678, expected the begin of a chunk"},
+		{"length of the first chunk", 212, 10,
+			"t: byte 208: a chunk of 10 bytes, expected 64 or more"},
+		{"long chunk", 212, 0x7ffffff0,
+			"t: byte 208: a chunk of 2147483632 bytes, but the file ends after "},
 		{"length of the first entry", 272, 4, "t: byte 272: an entry of 4 bytes, expected 8 to "},
 		{"long entry", 272, 0xffffff, "t: byte 272: an entry of 16777215 bytes, expected 8 to "},
-		{"number of the first function", 280, 0xfffffff, "number 268435455 in an entry of type 1, more than the file"},
+		{"number of the first function", 280, 0xfffffff,
+			"number 268435455 in an entry of type 1, more than the file"},
 	};
 	struct builder builder;
 
@@ -207,8 +221,8 @@ static void sentences(void)
 		memcpy(data, builder.file.data, builder.file.size);
 		memcpy(data + cases[i].offset, &cases[i].value, 4);
 		parse(&trace, data, builder.file.size);
-		CHECK(trace.trouble && strstr(trace.trouble, cases[i].sentence), "%s: '%s', expected '%s'", cases[i].what,
-			trace.trouble ? trace.trouble : "", cases[i].sentence);
+		CHECK(trace.trouble && strstr(trace.trouble, cases[i].sentence), "%s: '%s', expected '%s'",
+			cases[i].what, trace.trouble ? trace.trouble : "", cases[i].sentence);
 		trace_close(&trace);
 		free(data);
 	}
@@ -233,10 +247,14 @@ static void clocks(void)
 	CHECK(trace.pair_count == 2, "%zu readings", trace.pair_count);
 	CHECK(trace_ns(&trace, 1000000000) == 5000000000, "at the first reading");
 	CHECK(trace_ns(&trace, 4000000000) == 6000000000, "at the last reading");
-	CHECK(trace_ns(&trace, 2500000000) == 5500000000, "%lld between", (long long)trace_ns(&trace, 2500000000));
-	CHECK(trace_ns(&trace, 2500000003) == 5500000001, "%lld, exact to the ns", (long long)trace_ns(&trace, 2500000003));
-	CHECK(trace_ns(&trace, 7000000000) == 7000000000, "%lld behind", (long long)trace_ns(&trace, 7000000000));
-	CHECK(trace_ns(&trace, 700000000) == 4900000000, "%lld before", (long long)trace_ns(&trace, 700000000));
+	CHECK(trace_ns(&trace, 2500000000) == 5500000000, "%lld between",
+		(long long)trace_ns(&trace, 2500000000));
+	CHECK(trace_ns(&trace, 2500000003) == 5500000001, "%lld, exact to the ns",
+		(long long)trace_ns(&trace, 2500000003));
+	CHECK(trace_ns(&trace, 7000000000) == 7000000000, "%lld behind",
+		(long long)trace_ns(&trace, 7000000000));
+	CHECK(trace_ns(&trace, 700000000) == 4900000000, "%lld before",
+		(long long)trace_ns(&trace, 700000000));
 	CHECK(trace_ns(&trace, 0) >= 0 && trace_ns(&trace, UINT64_MAX) > 0, "far away");
 	trace_close(&trace);
 	builder_free(&builder);

@@ -53,8 +53,8 @@ void builder_free(struct builder *builder)
 	memset(builder, 0, sizeof(*builder));
 }
 
-static void entry(struct builder *builder, enum pm_entry_type type, const void *body, size_t size, const void *more,
-	size_t more_size)
+static void entry(struct builder *builder, enum pm_entry_type type, const void *body, size_t size,
+	const void *more, size_t more_size)
 {
 	static const unsigned char zeros[8];
 	size_t total = (sizeof(struct pm_entry) + size + more_size + 7) & ~(size_t)7;
@@ -107,9 +107,11 @@ uint32_t builder_queue(struct builder *builder, int32_t device, uint64_t stream)
 	return body.number;
 }
 
-uint32_t builder_communicator(struct builder *builder, int32_t rank, int32_t size, int32_t device, uint64_t hash)
+uint32_t builder_communicator(
+	struct builder *builder, int32_t rank, int32_t size, int32_t device, uint64_t hash)
 {
-	struct pm_entry_communicator body = {++builder->counts[PM_ENTRY_COMMUNICATOR], rank, size, device, hash};
+	struct pm_entry_communicator body = {
+		++builder->counts[PM_ENTRY_COMMUNICATOR], rank, size, device, hash};
 
 	entry(builder, PM_ENTRY_COMMUNICATOR, &body, sizeof(body), "", 0);
 	return body.number;
@@ -134,8 +136,8 @@ void builder_record(struct builder *builder, uint32_t thread, const struct pm_re
 	add(&builder->records[thread], record, sizeof(*record));
 }
 
-void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns, uint32_t operation,
-	uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns)
+void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns,
+	uint32_t operation, uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns)
 {
 	struct pm_record record = {
 		.begin = begin_ns,
@@ -186,8 +188,8 @@ void builder_finish(struct builder *builder)
 	size_t spare = builder->killed ? 3 * sizeof(struct pm_record) : 0;
 
 	add(&builder->file, &builder->header, sizeof(builder->header));
-	chunk(builder, PM_CHUNK_DICTIONARY, 0, 0, builder->dictionary.data ? builder->dictionary.data : nothing,
-		builder->dictionary.size, 0);
+	chunk(builder, PM_CHUNK_DICTIONARY, 0, 0,
+		builder->dictionary.data ? builder->dictionary.data : nothing, builder->dictionary.size, 0);
 	for (uint32_t t = 1; t <= BUILDER_THREADS; t++) {
 		size_t size = builder->records[t].size, step = size;
 
@@ -210,6 +212,7 @@ void builder_save(struct builder *builder, const char *path)
 {
 	FILE *file = fopen(path, "wb");
 
-	if (!file || fwrite(builder->file.data, 1, builder->file.size, file) != builder->file.size || fclose(file) != 0)
+	if (!file || fwrite(builder->file.data, 1, builder->file.size, file) != builder->file.size ||
+		fclose(file) != 0)
 		err(1, "%s", path);
 }

@@ -1,6 +1,7 @@
 /*
- * Traces made by tests: the writer's side of pm_format.h, in memory, with every value chosen by the test. Entries and
- * records are given in any order; builder_finish lays them out as one dictionary, chunks of records by thread, a footer.
+ * Traces made by tests: the writer's side of pm_format.h, in memory, with every value chosen by the test.
+ * Entries and records are given in any order; builder_finish lays them out as one dictionary, chunks of
+ * records by thread, a footer.
  */
 #ifndef TRACE_BUILDER_H
 #define TRACE_BUILDER_H
@@ -22,12 +23,12 @@ struct builder {
 	struct pm_header header; /* changed freely before builder_finish */
 	struct builder_bytes dictionary;
 	struct builder_bytes records[BUILDER_THREADS + 1]; /* by thread, from 1 */
-	struct builder_bytes file;			    /* after builder_finish */
-	uint32_t counts[8];				    /* numbers given so far, by enum pm_entry_type */
-	uint32_t function_values[256];			    /* how many values, by function */
+	struct builder_bytes file;                         /* after builder_finish */
+	uint32_t counts[8];                                /* numbers given so far, by enum pm_entry_type */
+	uint32_t function_values[256];                     /* how many values, by function */
 	uint32_t correlation;
 	uint32_t records_per_chunk; /* 0: one chunk a thread */
-	bool killed;		    /* no footer, and zeros behind the last record */
+	bool killed;                /* no footer, and zeros behind the last record */
 };
 
 void builder_init(struct builder *builder);
@@ -36,15 +37,17 @@ void builder_free(struct builder *builder);
 /* Each answers the number that the entry got. */
 uint32_t builder_function(struct builder *builder, const char *text);
 uint32_t builder_string(struct builder *builder, const char *text);
-uint32_t builder_descriptor(struct builder *builder, enum pm_descriptor_kind kind, unsigned count, ...); /* int64_t */
+uint32_t builder_descriptor(
+	struct builder *builder, enum pm_descriptor_kind kind, unsigned count, ...); /* int64_t */
 uint32_t builder_queue(struct builder *builder, int32_t device, uint64_t stream);
-uint32_t builder_communicator(struct builder *builder, int32_t rank, int32_t size, int32_t device, uint64_t hash);
+uint32_t builder_communicator(
+	struct builder *builder, int32_t rank, int32_t size, int32_t device, uint64_t hash);
 uint32_t builder_operation(struct builder *builder, uint32_t function, uint32_t site, const uint64_t *values);
 void builder_note(struct builder *builder, const char *text);
 
 /* A call on a thread; with a device interval where device_end_ns is not 0. */
-void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns, uint32_t operation,
-	uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns);
+void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns,
+	uint32_t operation, uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns);
 void builder_record(struct builder *builder, uint32_t thread, const struct pm_record *record);
 
 void builder_finish(struct builder *builder);

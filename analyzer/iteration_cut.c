@@ -1,0 +1,228 @@
+/*
+ * Cutting a worker's calls into iterations: by the updates of its parameters, or by the period of the calls
+ * (iteration_period.c); then the usual sequence, and what a piece has in front of it.
+ */
+#include "iteration_find.h"
+#include "iteration_period.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct timeline_call *iteration_call_at(const struct iteration_finder *finder, size_t position)
+{
+	return &finder->timeline->calls[finder->worker->calls[position]];
+}
+
+uint32_t iteration_flags_at(const struct iteration_finder *finder, size_t position)
+{
+	return finder->model->roles[iteration_call_at(finder, position)->operation].flags;
+}
+
+bool iteration_is_core(const struct iteration_finder *finder, size_t position)
+{
+	return iteration_flags_at(finder, position) & WORKER_CORE;
+}
+
+/* How a product reads its operands: transposed or not. A backward pass reads weights the other way round. */
+static uint64_t manner_at(const struct iteration_finder *finder, size_t position)
+{
+	const struct timeline_operation *operation =
+		&finder->timeline->operations[iteration_call_at(finder, position)->operation];
+	uint64_t a = 0, b = 0;
+
+	timeline_value(finder->timeline, operation, "transa", &a);
+	timeline_value(finder->timeline, operation, "transb", &b);
+	return 1 + (a << 8 | b);
+}
+
+bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_t first, size_t end)
+{
+	const struct worker_model *model = finder->model;
+	uint64_t *manners = mem_alloc(model->parameter_count, sizeof(*manners));
+	bool more = false;
+
+	for (size_t i = first; i < end && !more; i++) {
+		const struct worker_role *role = &model->roles[iteration_call_at(finder, i)->operation];
+
+		more = role->flags & (WORKER_BACKWARD | WORKER_UPDATES);
+		for (uint32_t j = 0; j < role->parameter_count && !more; j++) {
+			uint64_t *manner = &manners[model->touched[role->first_parameter + j]];
+
+			more = *manner && *manner != manner_at(finder, i);
+			*manner = manner_at(finder, i);
+		}
+	}
+	free(manners);
+	return more;
+}
+
+static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
+{
+	*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) =
+		(struct iteration_piece){first, first, end, 0, 0};
+}
+
+/*
+ * A new iteration begins when forward work reads a parameter that was updated since the last cut; the cut is
+ * behind the last update before it. So updates may be spread over the backward pass.
+ */
+static void cut_by_updates(struct iteration_finder *finder)
+{
+	const struct worker_model *model = finder->model;
+	uint32_t *updated = mem_alloc(model->parameter_count, sizeof(*updated)); /* in which piece, from 1 */
+	size_t first = 0, last_update = 0;
+	uint32_t piece = 1;
+	bool any = false;
+
+	for (size_t i = 0; i < finder->worker->call_count; i++) {
+		const struct worker_role *role = &model->roles[iteration_call_at(finder, i)->operation];
+		const uint32_t *parameters = model->touched + role->first_parameter;
+		bool fresh = false;
+
+		for (uint32_t j = 0; j < role->parameter_count && !fresh; j++)
+			fresh = updated[parameters[j]] == piece;
+		if (fresh) {
+			add_piece(finder, first, last_update + 1);
+			first = last_update + 1;
+			piece++;
+			any = false;
+		}
+		for (uint32_t j = 0; j < role->written_count; j++)
+			updated[parameters[role->parameter_count + j]] = piece;
+		/* Other state may be updated last: a momentum, an average of the weights. */
+		if ((role->flags & WORKER_UPDATES) || (any && (role->flags & WORKER_STATE))) {
+			last_update = i;
+			any = true;
+		}
+	}
+	if (any)
+		add_piece(finder, first, last_update + 1);
+	free(updated);
+}
+
+static void cut_by_period(struct iteration_finder *finder)
+{
+	size_t *cuts, count;
+
+	cuts = iteration_period_cuts(finder->model, finder->worker, finder->keys, &count);
+	for (size_t i = 0; i + 1 < count; i++) {
+		size_t end = cuts[i + 1];
+
+		/* The input of the next iteration lies before its first computation. */
+		while (end > cuts[i] + 1 && !iteration_is_core(finder, end - 1))
+			end--;
+		add_piece(finder, i ? finder->pieces[i - 1].end : cuts[0], end);
+	}
+	free(cuts);
+}
+
+static void hash_piece(const struct iteration_finder *finder, struct iteration_piece *piece)
+{
+	piece->structure = MEM_HASH_START;
+	piece->core_count = 0;
+	for (size_t i = piece->start; i < piece->end; i++)
+		if (iteration_is_core(finder, i)) {
+			piece->structure = mem_hash(piece->structure, finder->keys[i]);
+			piece->core_count++;
+		}
+}
+
+static int compare_pieces(const void *left, const void *right)
+{
+	const struct iteration_piece *a = left, *b = right;
+
+	if (a->structure != b->structure)
+		return a->structure < b->structure ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* The most frequent sequence; of equally frequent ones the shortest, which has nothing in front of it. */
+static void find_usual(struct iteration_finder *finder)
+{
+	struct iteration_piece *sorted = mem_alloc(finder->piece_count, sizeof(*sorted));
+	size_t best = 0, best_length = 0;
+
+	memcpy(sorted, finder->pieces, finder->piece_count * sizeof(*sorted));
+	qsort(sorted, finder->piece_count, sizeof(*sorted), compare_pieces);
+	for (size_t i = 0, end; i < finder->piece_count; i = end) {
+		for (end = i + 1; end < finder->piece_count && sorted[end].structure == sorted[i].structure;)
+			end++;
+		if (end - i > best || (end - i == best && sorted[i].core_count < best_length)) {
+			best = end - i;
+			best_length = sorted[i].core_count;
+			finder->usual = sorted[i].structure;
+		}
+	}
+	free(sorted);
+	for (size_t i = finder->piece_count; i-- > 0;)
+		if (finder->pieces[i].structure == finder->usual)
+			finder->usual_piece = i;
+}
+
+/* Does the longer piece end with the sequence of the shorter one? Then where that starts in it, else
+ * SIZE_MAX. */
+static size_t find_suffix(const struct iteration_finder *finder, const struct iteration_piece *longer,
+	const struct iteration_piece *shorter)
+{
+	size_t i = longer->end, j = shorter->end;
+
+	if (longer->core_count <= shorter->core_count)
+		return SIZE_MAX;
+	for (size_t matched = 0; matched < shorter->core_count; matched++) {
+		do
+			i--;
+		while (!iteration_is_core(finder, i));
+		do
+			j--;
+		while (!iteration_is_core(finder, j));
+		if (finder->keys[i] != finder->keys[j])
+			return SIZE_MAX;
+	}
+	return i;
+}
+
+/* Where an evaluation comes before every iteration but the first, the usual sequence is that of the first. */
+static void shorten_usual(struct iteration_finder *finder)
+{
+	for (size_t i = 0; i < finder->piece_count; i++) {
+		const struct iteration_piece *usual = &finder->pieces[finder->usual_piece],
+					     *piece = &finder->pieces[i];
+		size_t start;
+
+		if (piece->structure == finder->usual || piece->core_count == 0)
+			continue;
+		start = find_suffix(finder, usual, piece);
+		if (start != SIZE_MAX && !iteration_is_more_than_forward(finder, usual->start, start)) {
+			finder->usual = piece->structure;
+			finder->usual_piece = i;
+		}
+	}
+}
+
+/* What comes before the usual sequence does not belong to the piece. */
+static void strip(struct iteration_finder *finder, struct iteration_piece *piece)
+{
+	size_t start = find_suffix(finder, piece, &finder->pieces[finder->usual_piece]);
+
+	if (start == SIZE_MAX)
+		return;
+	piece->start = start;
+	hash_piece(finder, piece);
+}
+
+void iteration_cut(struct iteration_finder *finder)
+{
+	cut_by_updates(finder);
+	if (finder->piece_count == 0) {
+		cut_by_period(finder);
+		finder->by_period = true;
+	}
+	if (finder->piece_count == 0)
+		return;
+	for (size_t i = 0; i < finder->piece_count; i++)
+		hash_piece(finder, &finder->pieces[i]);
+	find_usual(finder);
+	shorten_usual(finder);
+	for (size_t i = 0; i < finder->piece_count; i++)
+		strip(finder, &finder->pieces[i]);
+}

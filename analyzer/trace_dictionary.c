@@ -1,0 +1,321 @@
+/*
+ * The dictionary of a trace file: entries into the tables, each checked against its own size before it is
+ * read. Also the names of the format's enumerators.
+ */
+#include "trace_dictionary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *const kind_names[] = {"NONE",
+#define NAME(name, text) #name,
+	PM_FORMAT_KINDS(NAME)
+#undef NAME
+};
+
+static const char *const value_names[] = {"?",
+#define NAME(name, word, text) word,
+	PM_FORMAT_VALUES(NAME)
+#undef NAME
+};
+
+static const char *const descriptor_names[] = {"?",
+#define NAME(name, text) #name,
+	PM_FORMAT_DESCRIPTORS(NAME)
+#undef NAME
+};
+
+static const struct {
+	const char *name;
+	unsigned bytes;
+} types[] = {{"?", 0},
+#define TYPE(name, bytes) {#name, bytes},
+	PM_FORMAT_TYPES(TYPE)
+#undef TYPE
+};
+
+const char *trace_kind_name(enum pm_kind kind)
+{
+	return kind_names[(size_t)kind < COUNT(kind_names) ? kind : 0];
+}
+
+const char *trace_value_name(enum pm_value value)
+{
+	return value_names[(size_t)value < COUNT(value_names) ? value : 0];
+}
+
+const char *trace_descriptor_name(enum pm_descriptor_kind kind)
+{
+	return descriptor_names[(size_t)kind < COUNT(descriptor_names) ? kind : 0];
+}
+
+const char *trace_type_name(uint64_t type)
+{
+	return types[type < COUNT(types) ? type : 0].name;
+}
+
+uint64_t trace_type_bytes(uint64_t type)
+{
+	return types[type < COUNT(types) ? type : 0].bytes;
+}
+
+static size_t find_name(const char *const names[], size_t count, const char *word, size_t length)
+{
+	for (size_t i = 1; i < count; i++)
+		if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
+			return i;
+	return 0;
+}
+
+static size_t room_for(size_t count)
+{
+	size_t room = count ? 16 : 0;
+
+	while (room < count)
+		room *= 2;
+	return room;
+}
+
+/*
+ * Makes `array` (of *count items, in room_for(*count)) reach `number`. Numbers are handed out one by one and
+ * each costs at least an entry, so a number far beyond what the file has room for is damage, and no reason to
+ * take memory for it.
+ */
+static bool reach(struct trace *trace, void **array, size_t *count, size_t item_bytes, uint32_t number)
+{
+	if (number == 0 || number > trace->size_bytes / sizeof(struct pm_entry) + 65536)
+		return false;
+	if (number < *count)
+		return true;
+	if (room_for((size_t)number + 1) > room_for(*count)) {
+		void *grown = mem_alloc(room_for((size_t)number + 1), item_bytes);
+
+		if (*count)
+			memcpy(grown, *array, *count * item_bytes);
+		free(*array);
+		*array = grown;
+	}
+	*count = (size_t)number + 1;
+	return true;
+}
+
+/* Text that must end with zero inside the `size` bytes. */
+static const char *bounded_text(const unsigned char *text, uint64_t size)
+{
+	return memchr(text, 0, (size_t)size) ? (const char *)text : NULL;
+}
+
+static const char *next_word(const char **text, size_t *length)
+{
+	const char *word = *text + strspn(*text, " ");
+
+	*length = strcspn(word, " ");
+	*text = word + *length;
+	return word;
+}
+
+/* "library KIND name type:label type:label ..." */
+static void parse_function(struct trace *trace, struct trace_function *function, const char *text)
+{
+	struct trace_label *labels;
+	const char *word, *rest = text;
+	size_t length, count = 0;
+
+	word = next_word(&rest, &length);
+	function->library = arena_text(&trace->arena, word, length);
+	word = next_word(&rest, &length);
+	function->kind = (enum pm_kind)find_name(kind_names, COUNT(kind_names), word, length);
+	word = next_word(&rest, &length);
+	function->name = arena_text(&trace->arena, word, length);
+	for (const char *at = rest; next_word(&at, &length), length > 0;)
+		count++;
+	labels = arena_alloc(&trace->arena, count, sizeof(*labels));
+	for (size_t i = 0; i < count; i++) {
+		const char *colon;
+
+		word = next_word(&rest, &length);
+		colon = memchr(word, ':', length);
+		if (colon) {
+			size_t type_length = (size_t)(colon - word);
+
+			labels[i].type =
+				(enum pm_value)find_name(value_names, COUNT(value_names), word, type_length);
+			word = colon + 1;
+			length -= type_length + 1;
+		}
+		labels[i].name = arena_text(&trace->arena, word, length);
+	}
+	function->labels = labels;
+	function->label_count = (uint32_t)count;
+}
+
+static void parse_operation(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
+{
+	struct pm_entry_operation entry;
+	struct trace_operation *operation;
+	uint64_t *values;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (entry.value_count > (size - sizeof(entry)) / sizeof(uint64_t)) {
+		trace_trouble(trace, offset,
+			"operation %u with %u values, but its entry has room for %" PRIu64, entry.number,
+			entry.value_count, (size - sizeof(entry)) / sizeof(uint64_t));
+		return;
+	}
+	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*operation),
+		    entry.number)) {
+		trace_trouble(
+			trace, offset, "operation number %u, more than the file can hold", entry.number);
+		return;
+	}
+	operation = &trace->operations[entry.number];
+	if (operation->values)
+		return;
+	values = arena_alloc(&trace->arena, entry.value_count, sizeof(*values));
+	memcpy(values, body + sizeof(entry), entry.value_count * sizeof(*values));
+	operation->function = entry.function;
+	operation->site = entry.site;
+	operation->value_count = entry.value_count;
+	operation->values = values;
+}
+
+static void parse_descriptor(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
+{
+	struct pm_entry_descriptor entry;
+	struct trace_descriptor *descriptor;
+	int64_t *values;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (entry.value_count > (size - sizeof(entry)) / sizeof(int64_t)) {
+		trace_trouble(trace, offset,
+			"descriptor %u with %u values, but its entry has room for %" PRIu64, entry.number,
+			entry.value_count, (size - sizeof(entry)) / sizeof(int64_t));
+		return;
+	}
+	if (!reach(trace, (void **)&trace->descriptors, &trace->descriptor_count, sizeof(*descriptor),
+		    entry.number)) {
+		trace_trouble(
+			trace, offset, "descriptor number %u, more than the file can hold", entry.number);
+		return;
+	}
+	descriptor = &trace->descriptors[entry.number];
+	if (descriptor->known)
+		return;
+	values = arena_alloc(&trace->arena, entry.value_count, sizeof(*values));
+	memcpy(values, body + sizeof(entry), entry.value_count * sizeof(*values));
+	descriptor->known = true;
+	descriptor->kind = (enum pm_descriptor_kind)(entry.kind < COUNT(descriptor_names) ? entry.kind : 0);
+	descriptor->value_count = entry.value_count;
+	descriptor->values = values;
+}
+
+/* The body of an entry; `size` bytes of it are there. */
+static void parse_entry(
+	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
+{
+	static const size_t least_bytes[] = {
+		[PM_ENTRY_FUNCTION] = sizeof(struct pm_entry_function) + 1,
+		[PM_ENTRY_OPERATION] = sizeof(struct pm_entry_operation),
+		[PM_ENTRY_DESCRIPTOR] = sizeof(struct pm_entry_descriptor),
+		[PM_ENTRY_STRING] = sizeof(struct pm_entry_string) + 1,
+		[PM_ENTRY_QUEUE] = sizeof(struct pm_entry_queue),
+		[PM_ENTRY_COMMUNICATOR] = sizeof(struct pm_entry_communicator),
+		[PM_ENTRY_NOTE] = 1,
+	};
+	const char *text = NULL;
+	uint32_t number = 0;
+
+	if (type == 0 || type >= COUNT(least_bytes))
+		return;
+	if (size < least_bytes[type]) {
+		trace_trouble(trace, offset,
+			"an entry of type %u with %" PRIu64 " bytes, expected %zu or more", type, size,
+			least_bytes[type]);
+		return;
+	}
+	if (type == PM_ENTRY_NOTE) {
+		text = bounded_text(body, size);
+	} else {
+		memcpy(&number, body, sizeof(number));
+		if (type == PM_ENTRY_FUNCTION || type == PM_ENTRY_STRING)
+			text = bounded_text(body + sizeof(number), size - sizeof(number));
+	}
+	if (!text && (type == PM_ENTRY_NOTE || type == PM_ENTRY_FUNCTION || type == PM_ENTRY_STRING)) {
+		trace_trouble(trace, offset, "a text without end in an entry of type %u", type);
+		return;
+	}
+	switch (type) {
+	case PM_ENTRY_FUNCTION:
+		if (!reach(trace, (void **)&trace->functions, &trace->function_count,
+			    sizeof(*trace->functions), number))
+			break;
+		if (!trace->functions[number].library)
+			parse_function(trace, &trace->functions[number], text);
+		return;
+	case PM_ENTRY_OPERATION:
+		parse_operation(trace, offset, body, size);
+		return;
+	case PM_ENTRY_DESCRIPTOR:
+		parse_descriptor(trace, offset, body, size);
+		return;
+	case PM_ENTRY_STRING:
+		if (!reach(trace, (void **)&trace->strings, &trace->string_count, sizeof(*trace->strings),
+			    number))
+			break;
+		trace->strings[number] = text;
+		return;
+	case PM_ENTRY_QUEUE: {
+		struct pm_entry_queue entry;
+
+		if (number > UINT16_MAX || !reach(trace, (void **)&trace->queues, &trace->queue_count,
+						   sizeof(*trace->queues), number))
+			break;
+		memcpy(&entry, body, sizeof(entry));
+		trace->queues[number] = (struct trace_queue){true, entry.device, entry.stream};
+		return;
+	}
+	case PM_ENTRY_COMMUNICATOR: {
+		struct pm_entry_communicator entry;
+
+		if (!reach(trace, (void **)&trace->communicators, &trace->communicator_count,
+			    sizeof(*trace->communicators), number))
+			break;
+		memcpy(&entry, body, sizeof(entry));
+		trace->communicators[number] =
+			(struct trace_communicator){true, entry.rank, entry.size, entry.device, entry.hash};
+		return;
+	}
+	default: {
+		size_t room = trace->note_count;
+
+		/* Notes are few: an array of just the right size. */
+		trace->notes = mem_grow(trace->notes, trace->note_count, &room, sizeof(*trace->notes));
+		trace->notes[trace->note_count++] = text;
+		return;
+	}
+	}
+	trace_trouble(
+		trace, offset, "number %u in an entry of type %u, more than the file can hold", number, type);
+}
+
+void trace_parse_dictionary(struct trace *trace, uint64_t offset, uint64_t used_bytes)
+{
+	uint64_t end = offset + used_bytes;
+
+	while (end - offset >= sizeof(struct pm_entry)) {
+		struct pm_entry entry;
+
+		memcpy(&entry, trace->data + offset, sizeof(entry));
+		if (entry.entry_bytes < sizeof(entry) || entry.entry_bytes > end - offset) {
+			trace_trouble(trace, offset, "an entry of %u bytes, expected %zu to %" PRIu64,
+				entry.entry_bytes, sizeof(entry), end - offset);
+			return;
+		}
+		parse_entry(trace, offset, entry.type, trace->data + offset + sizeof(entry),
+			entry.entry_bytes - sizeof(entry));
+		offset += entry.entry_bytes;
+	}
+}

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Checks what the commands print, word for word, on made-up traces: golden.sh PMANALYZE MAKE_TRACE [--write]. The times in the
+# golden texts are those that the made-up program gave its work. --write replaces the golden texts.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+pmanalyze=$(realpath "$1") make_trace=$(realpath "$2") write=${3-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failed=0
+
+for name in one three overlap two_gpus killed host_only; do
+	mkdir "$name"
+	"$make_trace" "$name" "$name"
+done
+printf 'no trace\n' >text.pmtrace
+head -c 3000 one/program.0.pmtrace >cut.pmtrace
+
+# NAME STATUS COMMAND...: output and messages, then the exit status
+run_case() {
+	name=$1 expected=$2 status=0
+	shift 2
+	"$pmanalyze" "$@" >"$name.txt" 2>"$name.err" || status=$?
+	sed 's/^[^ ]*pmanalyze[^ ]*:/pmanalyze:/' "$name.err" >>"$name.txt"
+	if [ "$status" != "$expected" ]; then
+		echo "$name: exit status $status, expected $expected"
+		failed=1
+	fi
+	if [ "$write" = --write ]; then
+		cp "$name.txt" "$here/golden/$name.txt"
+	elif ! diff -u "$here/golden/$name.txt" "$name.txt"; then
+		echo "$name: not as in golden/$name.txt"
+		failed=1
+	fi
+}
+
+run_case report_one 0 report one
+run_case report_three 0 report three
+run_case report_killed 0 report killed
+run_case report_host_only 0 report host_only
+run_case report_several 0 report one three overlap
+run_case report_csv 0 report --csv two_gpus
+run_case report_json 0 report --json one
+run_case report_none_skipped 0 report --skip 0 one
+run_case layers_one 0 layers one
+run_case layers_ranks 0 layers --ranks two_gpus
+run_case layers_killed 0 layers killed
+run_case layers_csv 0 layers --csv three
+run_case balance_three 0 balance three
+run_case balance_json 0 balance --json two_gpus
+run_case dump_one 0 dump --ops --limit 6 one/program.0.pmtrace
+run_case dump_records 0 dump --csv --records --limit 6 killed/program.0.pmtrace
+run_case cut 1 report cut.pmtrace
+run_case not_a_trace 1 report text.pmtrace
+run_case no_folder 1 report nothing
+run_case empty_folder 1 layers .
+run_case one_bad_file 0 layers text.pmtrace one/program.0.pmtrace
+run_case no_command 2 frobnicate
+run_case no_run 2 report
+run_case bad_option 2 layers --skip x one
+run_case help 0 --help
+run_case help_report 0 report --help
+run_case help_layers 0 layers --help
+run_case help_balance 0 balance --help
+run_case help_dump 0 dump --help
+
+# Lines of help and tables of a usual run fit a terminal.
+for text in help help_report help_layers help_balance help_dump report_one report_three report_several layers_one balance_three; do
+	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
+		echo "$text: a line longer than 80 columns"
+		failed=1
+	fi
+done
+# A reader that stops early is no error.
+"$pmanalyze" report --csv --iterations three 2>err | head -n 1 >/dev/null
+if [ -s err ]; then
+	echo "a broken pipe says:"
+	cat err
+	failed=1
+fi
+# One row for each iteration, rank and phase, and for each layer.
+rows=$("$pmanalyze" report --csv --iterations three | wc -l)
+phases=$("$pmanalyze" report --csv one | wc -l)
+[ "$rows" -eq $((1 + 3 * 8 * (phases - 1))) ] || { echo "report --csv --iterations: $rows rows"; failed=1; }
+rows=$("$pmanalyze" layers --csv --iterations three | wc -l)
+[ "$rows" -eq $((1 + 3 * 8 * 9)) ] || { echo "layers --csv --iterations: $rows rows"; failed=1; }
+exit $failed

@@ -1,0 +1,244 @@
+/* The calls that a made-up training program makes, and the time that passes: see model_make.h. */
+#include "model_make.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const texts[] = {
+	"libc READ read string:file",
+	"cudart COPY cudaMemcpyAsync writes:dst reads:src bytes:bytes direction:dir",
+	"cudart COPY cudaMemcpyPeerAsync writes:dst reads:src bytes:bytes direction:dir int:dst_device int:src_device",
+	"cudart SYNC cudaStreamSynchronize",
+	"cudart EVENT cudaEventRecord address:event",
+	"cudart EVENT cudaStreamWaitEvent address:event",
+	"cudart LAUNCH cudaLaunchKernel address:func int:grid_x int:block_x bytes:shared",
+	"cudnn SEARCH cudnnFindConvolutionForwardAlgorithmEx descriptor:x reads:x_ptr descriptor:w weight:w_ptr descriptor:conv "
+	"descriptor:y writes:y_ptr",
+	"cudnn FORWARD cudnnConvolutionForward descriptor:x reads:x_ptr descriptor:w weight:w_ptr descriptor:conv int:algo "
+	"scale:beta descriptor:y writes:y_ptr",
+	"cudnn BACKWARD cudnnConvolutionBackwardData descriptor:w weight:w_ptr descriptor:dy reads:dy_ptr descriptor:conv "
+	"int:algo scale:beta descriptor:dx writes:dx_ptr",
+	"cudnn BACKWARD cudnnConvolutionBackwardFilter descriptor:x reads:x_ptr descriptor:dy reads:dy_ptr descriptor:conv "
+	"int:algo scale:beta descriptor:dw grad:dw_ptr",
+	"cudnn BACKWARD cudnnConvolutionBackwardBias descriptor:dy reads:dy_ptr scale:beta descriptor:db grad:db_ptr",
+	"cudnn FORWARD cudnnPoolingForward descriptor:pool descriptor:x reads:x_ptr scale:beta descriptor:y writes:y_ptr",
+	"cudnn BACKWARD cudnnPoolingBackward descriptor:pool descriptor:y reads:y_ptr descriptor:dy reads:dy_ptr descriptor:x "
+	"reads:x_ptr scale:beta descriptor:dx writes:dx_ptr",
+	"cudnn FORWARD cudnnActivationForward descriptor:act descriptor:x reads:x_ptr scale:beta descriptor:y writes:y_ptr",
+	"cudnn BACKWARD cudnnActivationBackward descriptor:act descriptor:y reads:y_ptr descriptor:dy reads:dy_ptr "
+	"descriptor:x reads:x_ptr scale:beta descriptor:dx writes:dx_ptr",
+	"cudnn FORWARD cudnnSoftmaxForward int:algo int:mode descriptor:x reads:x_ptr scale:beta descriptor:y writes:y_ptr",
+	"cudnn BACKWARD cudnnSoftmaxBackward int:algo int:mode descriptor:y reads:y_ptr descriptor:dy reads:dy_ptr scale:beta "
+	"descriptor:dx writes:dx_ptr",
+	"cudnn FORWARD cudnnDropoutForward descriptor:dropout descriptor:x reads:x_ptr descriptor:y writes:y_ptr",
+	"cudnn BACKWARD cudnnDropoutBackward descriptor:dropout descriptor:dy reads:dy_ptr descriptor:dx writes:dx_ptr",
+	"cudnn FORWARD cudnnBatchNormalizationForwardTraining int:mode scale:beta descriptor:x reads:x_ptr descriptor:y "
+	"writes:y_ptr descriptor:params weight:scale_ptr weight:bias_ptr",
+	"cudnn BACKWARD cudnnBatchNormalizationBackward int:mode scale:beta descriptor:x reads:x_ptr descriptor:dy reads:dy_ptr "
+	"descriptor:dx writes:dx_ptr descriptor:params weight:scale_ptr grad:dscale_ptr grad:dbias_ptr",
+	"cudnn COMPUTE cudnnBatchNormalizationForwardInference int:mode scale:beta descriptor:x reads:x_ptr descriptor:y "
+	"writes:y_ptr descriptor:params weight:scale_ptr weight:bias_ptr",
+	"cudnn COMPUTE cudnnAddTensor descriptor:a reads:a_ptr scale:beta descriptor:c writes:c_ptr",
+	"cudnn COMPUTE cudnnOpTensor descriptor:op descriptor:a reads:a_ptr descriptor:b reads:b_ptr scale:beta descriptor:c "
+	"writes:c_ptr",
+	"cudnn COMPUTE cudnnTransformTensor descriptor:x reads:x_ptr scale:beta descriptor:y writes:y_ptr",
+	"cublas COMPUTE cublasSgemm_v2 int:transa int:transb int:m int:n int:k type:type reads:a_ptr reads:b_ptr scale:beta "
+	"writes:c_ptr",
+	"cublas COMPUTE cublasSgemv_v2 int:trans int:m int:n type:type reads:a_ptr reads:x_ptr scale:beta writes:y_ptr",
+	"cublas COMPUTE cublasSaxpy_v2 int:n type:type reads:x_ptr writes:y_ptr",
+	"cublas COMPUTE cublasSscal_v2 int:n type:type writes:x_ptr",
+	"cublas COMPUTE cublasScopy_v2 int:n type:type reads:x_ptr writes:y_ptr",
+	"nccl COMM ncclAllReduce reads:send writes:recv int:count type:type bytes:bytes int:op communicator:comm",
+	"nccl GROUP ncclGroupStart",
+	"nccl GROUP ncclGroupEnd",
+	"cudart ALLOC cudaMalloc bytes:bytes",
+};
+
+static uint32_t function(struct host *host, const char *name)
+{
+	for (int i = 0; i < host->function_count; i++)
+		if (strcmp(host->names[i], name) == 0)
+			return host->functions[i];
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		const char *third = strchr(strchr(texts[i], ' ') + 1, ' ') + 1;
+		size_t length = strlen(name);
+
+		if (strncmp(third, name, length) == 0 && (third[length] == ' ' || third[length] == 0)) {
+			host->names[host->function_count] = name;
+			host->functions[host->function_count] = builder_function(host->builder, texts[i]);
+			return host->functions[host->function_count++];
+		}
+	}
+	errx(1, "no function %s", name);
+}
+
+uint32_t model_intern(struct host *host, const char *name, const uint64_t *values)
+{
+	uint32_t number = function(host, name), count = host->builder->function_values[number];
+	struct cached *item;
+
+	for (size_t i = 0; i < host->cache_count; i++) {
+		item = &host->cache[i];
+		if (item->function == number &&
+			(count == 0 || memcmp(item->values, values, count * sizeof(*values)) == 0))
+			return item->operation;
+	}
+	host->cache = realloc(host->cache, (host->cache_count + 1) * sizeof(*host->cache));
+	item = &host->cache[host->cache_count++];
+	item->function = number;
+	item->count = count;
+	if (count)
+		memcpy(item->values, values, count * sizeof(*values));
+	item->operation = builder_operation(host->builder, number, 0, values);
+	return item->operation;
+}
+
+void model_note(struct maker *maker, struct host *host, uint64_t begin_ns, struct about about)
+{
+	struct model_process *process = host->process;
+
+	if (process->call_count == process->call_room) {
+		process->call_room = process->call_room ? process->call_room * 2 : 256;
+		process->calls = realloc(process->calls, process->call_room * sizeof(*process->calls));
+	}
+	process->calls[process->call_count++] =
+		(struct model_call){begin_ns, about.phase, about.layer, maker->iteration};
+}
+
+uint64_t model_jitter(struct maker *maker, uint64_t ns)
+{
+	if (!maker->options->seed)
+		return ns;
+	maker->random = maker->random * 6364136223846793005u + 1442695040888963407u;
+	return ns + ns * (maker->random >> 33) / 10 / 0x7fffffffu;
+}
+
+static uint64_t scaled(struct maker *maker, const struct worker *worker, uint64_t ns)
+{
+	if (maker->options->slow > 0 && worker->number == maker->options->slow_worker)
+		ns = (uint64_t)((double)ns * maker->options->slow);
+	return model_jitter(maker, ns);
+}
+
+void model_work(struct maker *maker, struct worker *worker, int queue, const char *name, uint64_t ns,
+	struct about about, const uint64_t *values)
+{
+	struct host *host = worker->host;
+	uint32_t operation = model_intern(host, name, values);
+	uint64_t begin_ns = host->now_ns, start_ns = begin_ns + 2000;
+
+	ns = scaled(maker, worker, ns);
+	if (worker->free_ns[queue] > start_ns)
+		start_ns = worker->free_ns[queue];
+	worker->free_ns[queue] = start_ns + ns;
+	if (maker->options->no_device) {
+		builder_call(
+			host->builder, 1, begin_ns, begin_ns + ns, operation, worker->queues[queue], 0, 0, 0);
+		host->now_ns += ns + 100;
+	} else {
+		builder_call(host->builder, 1, begin_ns, begin_ns + 1000, operation, worker->queues[queue], 0,
+			start_ns, start_ns + ns);
+		host->now_ns += 1100;
+	}
+	model_note(maker, host, begin_ns, about);
+}
+
+void model_plain(
+	struct host *host, const char *name, uint32_t queue, uint64_t until_ns, const uint64_t *values)
+{
+	uint64_t begin_ns = host->now_ns, end_ns = until_ns > begin_ns + 500 ? until_ns : begin_ns + 500;
+
+	builder_call(host->builder, 1, begin_ns, end_ns, model_intern(host, name, values), queue, 0, 0, 0);
+	host->now_ns = end_ns + 100;
+}
+
+void model_synchronize(struct worker *worker, int queue)
+{
+	model_plain(worker->host, "cudaStreamSynchronize", worker->queues[queue],
+		worker->free_ns[queue] + 1500, NULL);
+}
+
+void model_wait_event(struct worker *worker, int from, int to)
+{
+	uint64_t event[] = {0xe0};
+
+	model_plain(worker->host, "cudaEventRecord", worker->queues[from], 0, event);
+	model_plain(worker->host, "cudaStreamWaitEvent", worker->queues[to], 0, event);
+	if (worker->free_ns[from] > worker->free_ns[to])
+		worker->free_ns[to] = worker->free_ns[from];
+}
+
+uint64_t model_tensor(struct worker *worker, int64_t n, const int size[3])
+{
+	struct host *host = worker->host;
+	struct known_tensor *item;
+	int64_t c = size[0], h = size[1], w = size[2];
+
+	for (int i = 0; i < host->tensor_count; i++) {
+		item = &host->tensors[i];
+		if (item->n == n && memcmp(item->size, size, sizeof(item->size)) == 0)
+			return item->number;
+	}
+	if (host->tensor_count == 128)
+		errx(1, "too many tensors");
+	item = &host->tensors[host->tensor_count++];
+	item->n = n;
+	memcpy(item->size, size, sizeof(item->size));
+	item->number = builder_descriptor(host->builder, PM_DESCRIPTOR_TENSOR, 10, (int64_t)PM_TYPE_F32,
+		(int64_t)4, n, c, h, w, c * h * w, h * w, w, (int64_t)1);
+	return item->number;
+}
+
+uint64_t model_volume(const int size[3])
+{
+	return (uint64_t)size[0] * (uint64_t)size[1] * (uint64_t)size[2];
+}
+
+void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t elements, struct about about)
+{
+	uint64_t begin_ns[MOST_WORKERS], start_ns[MOST_WORKERS], last_ns = 0, end_ns;
+	uint32_t operations[MOST_WORKERS];
+	struct pm_record record;
+
+	for (int i = 0; i < maker->worker_count; i++) {
+		struct worker *worker = &maker->workers[i];
+		struct host *host = worker->host;
+
+		if (i == 0 || maker->workers[i - 1].host != host)
+			model_plain(host, "ncclGroupStart", 0, 0, NULL);
+		operations[i] = model_intern(host, "ncclAllReduce",
+			VALUES(addresses[i], addresses[i], elements, PM_TYPE_F32, elements * 4, 0,
+				worker->communicator));
+		begin_ns[i] = host->now_ns;
+		host->now_ns += 1100;
+		start_ns[i] = begin_ns[i] + 2000;
+		if (worker->free_ns[EXCHANGE] > start_ns[i])
+			start_ns[i] = worker->free_ns[EXCHANGE];
+		if (start_ns[i] > last_ns)
+			last_ns = start_ns[i];
+		model_note(maker, host, begin_ns[i], about);
+	}
+	end_ns = last_ns + model_jitter(maker, 5000 + elements / 2);
+	for (int i = 0; i < maker->worker_count; i++) {
+		struct worker *worker = &maker->workers[i];
+
+		worker->free_ns[EXCHANGE] = end_ns;
+		record = (struct pm_record){.begin = begin_ns[i],
+			.end = begin_ns[i] + 1000,
+			.op = operations[i],
+			.queue = (uint16_t)worker->queues[EXCHANGE],
+			.kind = PM_RECORD_CALL,
+			.flags = PM_FLAG_GROUP,
+			.correlation = ++worker->host->builder->correlation};
+		builder_record(worker->host->builder, 1, &record);
+		record.kind = PM_RECORD_DEVICE;
+		record.begin = start_ns[i];
+		record.end = end_ns;
+		if (!maker->options->no_device)
+			builder_record(worker->host->builder, 1, &record);
+		if (i + 1 == maker->worker_count || maker->workers[i + 1].host != worker->host)
+			model_plain(worker->host, "ncclGroupEnd", 0, 0, NULL);
+	}
+}

@@ -1,0 +1,112 @@
+/* Inside model*.c: the made-up training program at work. */
+#ifndef MODEL_MAKE_H
+#define MODEL_MAKE_H
+
+#include "model.h"
+
+enum { MOST_LAYERS = 16, MOST_WORKERS = 8, COMPUTE = 0, EXCHANGE = 1 };
+
+enum kind { CONV, NORM, POOL, DENSE, DROPOUT, SOFTMAX, MSE };
+
+struct layer {
+	const char *name;
+	enum kind kind;
+	int in[3], out[3]; /* channels, height, width */
+	int kernel;
+	bool linear; /* no activation */
+};
+
+struct tensors {
+	uint64_t z, y, dy, w, b, dw, db, first_w, first_b, second_w, second_b;
+	uint64_t weights, biases; /* elements */
+};
+
+struct cached {
+	uint32_t function, operation;
+	uint64_t values[20];
+	uint32_t count;
+};
+
+struct descriptors {
+	uint64_t filter, convolution, pool, dropout, act, op;
+};
+
+struct known_tensor {
+	int64_t n;
+	int size[3];
+	uint64_t number;
+};
+
+struct host {
+	struct model_process *process;
+	struct builder *builder;
+	uint64_t now_ns, reader_ns;
+	struct cached *cache;
+	size_t cache_count;
+	const char *names[64];
+	uint32_t functions[64];
+	int function_count;
+	struct known_tensor tensors[128];
+	int tensor_count;
+	struct descriptors descriptors[MOST_LAYERS]; /* by layer */
+};
+
+struct worker {
+	struct host *host;
+	int device, number;
+	uint32_t queues[2];
+	uint64_t free_ns[2];
+	uint32_t communicator;
+	uint64_t next_address;
+	uint64_t input, target, whole, ones, constants, flat_w, flat_dw, sums;
+	uint64_t flat_count;
+	struct tensors tensors[MOST_LAYERS];
+};
+
+struct maker {
+	const struct model_options *options;
+	struct model *model;
+	struct host hosts[8];
+	struct worker workers[MOST_WORKERS];
+	int worker_count;
+	struct layer layers[MOST_LAYERS];
+	int layer_count;
+	int iteration, batch;
+	bool training;
+	uint64_t random;
+};
+
+/* What the next calls are. */
+struct about {
+	enum phase phase;
+	const char *layer;
+};
+
+#define VALUES(...) ((const uint64_t[]){__VA_ARGS__})
+
+/* model_call.c: calls and time */
+uint32_t model_intern(struct host *host, const char *name, const uint64_t *values);
+void model_note(struct maker *maker, struct host *host, uint64_t begin_ns, struct about about);
+uint64_t model_jitter(struct maker *maker, uint64_t ns); /* a duration with up to a tenth more, by chance */
+/* Work on a queue: 1 us of the host, `ns` of the device. */
+void model_work(struct maker *maker, struct worker *worker, int queue, const char *name, uint64_t ns,
+	struct about about, const uint64_t *values);
+/* A call that is no work, and lasts until `until_ns` or a little while. */
+void model_plain(
+	struct host *host, const char *name, uint32_t queue, uint64_t until_ns, const uint64_t *values);
+void model_synchronize(struct worker *worker, int queue);
+void model_wait_event(
+	struct worker *worker, int from, int to); /* `to` waits for what `from` has been given */
+/* One call for all workers of a collective: it ends when the last has come. */
+void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t elements, struct about about);
+uint64_t model_tensor(struct worker *worker, int64_t n, const int size[3]); /* number of a descriptor */
+uint64_t model_volume(const int size[3]);
+
+/* model_net.c: networks and their layers */
+void model_build(struct maker *maker);
+void model_place(struct maker *maker, struct worker *worker); /* gives all tensors addresses */
+void model_forward_layer(struct maker *maker, struct worker *worker, int layer);
+void model_backward_layer(struct maker *maker, struct worker *worker, int layer, bool keep);
+void model_update(struct maker *maker, struct worker *worker);
+
+#endif
