@@ -7,31 +7,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void exchange_layer(struct maker *maker, int layer)
+{
+	const struct tensors *first = &maker->workers[0].tensors[layer];
+	struct about about = {PHASE_COMMUNICATION, maker->layers[layer].name};
+	uint64_t addresses[MOST_WORKERS];
+
+	for (int i = 0; i < maker->worker_count; i++)
+		addresses[i] = maker->workers[i].tensors[layer].dw;
+	model_exchange(
+		maker, addresses, first->weights + (maker->options->separate ? 0 : first->biases), about);
+	if (!maker->options->separate)
+		return;
+	for (int i = 0; i < maker->worker_count; i++)
+		addresses[i] = maker->workers[i].tensors[layer].db;
+	model_exchange(maker, addresses, first->biases, about);
+}
+
+/* One layer's gradients; -1: all of them, in one buffer. */
 static void aggregate(struct maker *maker, int layer)
 {
 	uint64_t addresses[MOST_WORKERS];
 
 	if (maker->worker_count == 1 || (layer >= 0 && !maker->workers[0].tensors[layer].weights))
 		return;
-	for (int i = 0; i < maker->worker_count; i++) {
+	for (int i = 0; i < maker->worker_count && !maker->in_group; i++)
 		model_wait_event(&maker->workers[i], COMPUTE, EXCHANGE);
-		addresses[i] = layer < 0 ? maker->workers[i].flat_dw : maker->workers[i].tensors[layer].dw;
-	}
-	if (layer < 0) {
-		model_exchange(maker, addresses, maker->workers[0].flat_count,
-			(struct about){PHASE_COMMUNICATION, NULL});
+	if (layer >= 0) {
+		exchange_layer(maker, layer);
+		for (int i = 0; i < maker->worker_count; i++)
+			maker->workers[i].tensors[layer].exchanged_ns = maker->workers[i].free_ns[EXCHANGE];
 		return;
 	}
-	model_exchange(maker, addresses,
-		maker->workers[0].tensors[layer].weights +
-			(maker->options->separate ? 0 : maker->workers[0].tensors[layer].biases),
-		(struct about){PHASE_COMMUNICATION, maker->layers[layer].name});
-	if (maker->options->separate) {
-		for (int i = 0; i < maker->worker_count; i++)
-			addresses[i] = maker->workers[i].tensors[layer].db;
-		model_exchange(maker, addresses, maker->workers[0].tensors[layer].biases,
-			(struct about){PHASE_COMMUNICATION, maker->layers[layer].name});
-	}
+	for (int i = 0; i < maker->worker_count; i++)
+		addresses[i] = maker->workers[i].flat_dw;
+	model_exchange(
+		maker, addresses, maker->workers[0].flat_count, (struct about){PHASE_COMMUNICATION, NULL});
+}
+
+static void aggregate_group(struct maker *maker)
+{
+	for (int i = 0; i < maker->worker_count; i++)
+		model_wait_event(&maker->workers[i], COMPUTE, EXCHANGE);
+	model_group(maker, true);
+	for (int l = maker->layer_count - 1; l >= 0; l--)
+		aggregate(maker, l);
+	model_group_run(maker);
+	model_group(maker, false);
 }
 
 static void read_input(struct maker *maker, struct host *host)
@@ -124,6 +146,10 @@ static void backward(struct maker *maker, int part, int parts)
 		return;
 	if (maker->options->fused)
 		aggregate(maker, -1);
+	if (maker->options->grouped) {
+		aggregate_group(maker);
+		return;
+	}
 	for (int l = maker->layer_count - 1; l >= 0 && !maker->options->fused && !maker->options->overlap;
 		l--)
 		aggregate(maker, l);
@@ -155,6 +181,22 @@ static void synchronize_all(struct maker *maker)
 		model_synchronize(&maker->workers[i], COMPUTE);
 }
 
+static void update(struct maker *maker, struct worker *worker)
+{
+	if (!maker->options->early) {
+		if (maker->worker_count > 1)
+			model_wait_event(worker, EXCHANGE, COMPUTE);
+		model_update(maker, worker, -1);
+		return;
+	}
+	/* Each layer when its own exchange is done, beside those of the layers before it. */
+	for (int l = maker->layer_count - 1; l >= 0; l--) {
+		if (worker->tensors[l].exchanged_ns > worker->free_ns[COMPUTE])
+			worker->free_ns[COMPUTE] = worker->tensors[l].exchanged_ns;
+		model_update(maker, worker, l);
+	}
+}
+
 static void iterate(struct maker *maker)
 {
 	int parts = maker->options->accumulate > 1 ? maker->options->accumulate : 1;
@@ -167,12 +209,10 @@ static void iterate(struct maker *maker)
 		forward(maker);
 		backward(maker, part, parts);
 	}
-	for (int i = 0; i < maker->worker_count; i++) {
-		if (maker->worker_count > 1)
-			model_wait_event(&maker->workers[i], EXCHANGE, COMPUTE);
-		model_update(maker, &maker->workers[i]);
-	}
-	synchronize_all(maker);
+	for (int i = 0; i < maker->worker_count; i++)
+		update(maker, &maker->workers[i]);
+	if (!maker->options->run_ahead)
+		synchronize_all(maker);
 	for (int i = 0; i < maker->worker_count; i++)
 		maker->workers[i].host->now_ns += 3000; /* sums up the loss */
 	if (maker->options->log_every && maker->iteration % maker->options->log_every == 0)
@@ -234,10 +274,11 @@ static void set_up(struct maker *maker)
 			struct tensors *t = &maker->workers[i].tensors[l];
 
 			model_plain(maker->workers[i].host, "cudaMalloc", 0, 0, VALUES(4096));
+			/* From an address of the host that device memory may have as well. */
 			if (t->weights)
 				model_work(maker, &maker->workers[i], COMPUTE, "cudaMemcpyAsync", 5000,
 					(struct about){PHASE_COUNT, NULL},
-					VALUES(t->w, 0x6000, t->weights * 4, 1));
+					VALUES(t->w, t->first_w, t->weights * 4, 1));
 		}
 	synchronize_all(maker);
 }

@@ -10,7 +10,7 @@
 #include "trace_builder.h"
 
 enum model_net { MODEL_LENET, MODEL_MLP, MODEL_AUTOENCODER, MODEL_NORM };
-enum model_optimizer { MODEL_SGD, MODEL_MOMENTUM, MODEL_ADAM, MODEL_OPAQUE };
+enum model_optimizer { MODEL_SGD, MODEL_MOMENTUM, MODEL_ADAM, MODEL_OPAQUE, MODEL_SCRATCH };
 
 struct model_options {
 	enum model_net net;
@@ -29,6 +29,10 @@ struct model_options {
 	bool axpy_loss;     /* the loss's gradient by a copy and an axpy */
 	bool resident;      /* no file input and no copies */
 	bool separate;      /* biases are not behind their weights */
+	bool grouped;       /* all exchanges in one group, which has one device interval a queue */
+	bool early;         /* a layer is updated as soon as its gradients are exchanged */
+	bool op_bias;       /* biases are added out of place */
+	bool run_ahead;     /* the host does not wait for the device */
 	bool killed;
 	int accumulate;     /* forward and backward passes for an update; 0 and 1: one */
 	int evaluate_every; /* iterations; 0: never */

@@ -196,49 +196,74 @@ uint64_t model_volume(const int size[3])
 	return (uint64_t)size[0] * (uint64_t)size[1] * (uint64_t)size[2];
 }
 
-void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t elements, struct about about)
+void model_group(struct maker *maker, bool begin)
 {
-	uint64_t begin_ns[MOST_WORKERS], start_ns[MOST_WORKERS], last_ns = 0, end_ns;
-	uint32_t operations[MOST_WORKERS];
-	struct pm_record record;
+	maker->in_group = begin;
+	if (begin) {
+		maker->group_calls = 0;
+		maker->group_bytes = 0;
+	}
+	for (int i = 0; i < maker->worker_count; i++)
+		if (i == 0 || maker->workers[i - 1].host != maker->workers[i].host)
+			model_plain(maker->workers[i].host, begin ? "ncclGroupStart" : "ncclGroupEnd", 0, 0,
+				NULL);
+}
+
+void model_group_run(struct maker *maker)
+{
+	uint64_t last_ns = 0, end_ns;
 
 	for (int i = 0; i < maker->worker_count; i++) {
-		struct worker *worker = &maker->workers[i];
-		struct host *host = worker->host;
-
-		if (i == 0 || maker->workers[i - 1].host != host)
-			model_plain(host, "ncclGroupStart", 0, 0, NULL);
-		operations[i] = model_intern(host, "ncclAllReduce",
-			VALUES(addresses[i], addresses[i], elements, PM_TYPE_F32, elements * 4, 0,
-				worker->communicator));
-		begin_ns[i] = host->now_ns;
-		host->now_ns += 1100;
-		start_ns[i] = begin_ns[i] + 2000;
-		if (worker->free_ns[EXCHANGE] > start_ns[i])
-			start_ns[i] = worker->free_ns[EXCHANGE];
-		if (start_ns[i] > last_ns)
-			last_ns = start_ns[i];
-		model_note(maker, host, begin_ns[i], about);
+		if (maker->workers[i].free_ns[EXCHANGE] > maker->group_start_ns[i])
+			maker->group_start_ns[i] = maker->workers[i].free_ns[EXCHANGE];
+		if (maker->group_start_ns[i] > last_ns)
+			last_ns = maker->group_start_ns[i];
 	}
-	end_ns = last_ns + model_jitter(maker, 5000 + elements / 2);
+	end_ns = last_ns + model_jitter(maker, 5000 + maker->group_bytes / 2);
 	for (int i = 0; i < maker->worker_count; i++) {
 		struct worker *worker = &maker->workers[i];
 
 		worker->free_ns[EXCHANGE] = end_ns;
-		record = (struct pm_record){.begin = begin_ns[i],
-			.end = begin_ns[i] + 1000,
-			.op = operations[i],
+		worker->group.kind = PM_RECORD_DEVICE;
+		worker->group.begin = maker->group_start_ns[i];
+		worker->group.end = end_ns;
+		if (!maker->options->no_device)
+			builder_record(worker->host->builder, 1, &worker->group);
+	}
+}
+
+void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t elements, struct about about)
+{
+	bool alone = !maker->in_group;
+
+	if (alone)
+		model_group(maker, true);
+	for (int i = 0; i < maker->worker_count; i++) {
+		struct worker *worker = &maker->workers[i];
+		struct host *host = worker->host;
+		struct pm_record record = {.begin = host->now_ns,
+			.end = host->now_ns + 1000,
+			.op = model_intern(host, "ncclAllReduce",
+				VALUES(addresses[i], addresses[i], elements, PM_TYPE_F32, elements * 4, 0,
+					worker->communicator)),
 			.queue = (uint16_t)worker->queues[EXCHANGE],
 			.kind = PM_RECORD_CALL,
 			.flags = PM_FLAG_GROUP,
-			.correlation = ++worker->host->builder->correlation};
-		builder_record(worker->host->builder, 1, &record);
-		record.kind = PM_RECORD_DEVICE;
-		record.begin = start_ns[i];
-		record.end = end_ns;
-		if (!maker->options->no_device)
-			builder_record(worker->host->builder, 1, &record);
-		if (i + 1 == maker->worker_count || maker->workers[i + 1].host != worker->host)
-			model_plain(worker->host, "ncclGroupEnd", 0, 0, NULL);
+			.correlation = ++host->builder->correlation};
+
+		builder_record(host->builder, 1, &record);
+		model_note(maker, host, host->now_ns, about);
+		/* The first call of a group carries its interval. */
+		if (maker->group_calls == 0) {
+			maker->group_start_ns[i] = host->now_ns + 2000;
+			worker->group = record;
+		}
+		host->now_ns += 1100;
 	}
+	maker->group_calls++;
+	maker->group_bytes += elements;
+	if (!alone)
+		return;
+	model_group_run(maker);
+	model_group(maker, false);
 }

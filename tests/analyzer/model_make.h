@@ -17,7 +17,8 @@ struct layer {
 };
 
 struct tensors {
-	uint64_t z, y, dy, w, b, dw, db, first_w, first_b, second_w, second_b;
+	uint64_t z, y, dy, w, b, dw, db, first_w, first_b, second_w, second_b, sum;
+	uint64_t exchanged_ns;    /* end of the exchange of its gradients */
 	uint64_t weights, biases; /* elements */
 };
 
@@ -57,6 +58,7 @@ struct worker {
 	uint32_t queues[2];
 	uint64_t free_ns[2];
 	uint32_t communicator;
+	struct pm_record group; /* the call that carries the group's interval */
 	uint64_t next_address;
 	uint64_t input, target, whole, ones, constants, flat_w, flat_dw, sums;
 	uint64_t flat_count;
@@ -73,6 +75,9 @@ struct maker {
 	int layer_count;
 	int iteration, batch;
 	bool training;
+	bool in_group;
+	int group_calls;
+	uint64_t group_bytes, group_start_ns[MOST_WORKERS];
 	uint64_t random;
 };
 
@@ -97,7 +102,12 @@ void model_plain(
 void model_synchronize(struct worker *worker, int queue);
 void model_wait_event(
 	struct worker *worker, int from, int to); /* `to` waits for what `from` has been given */
-/* One call for all workers of a collective: it ends when the last has come. */
+/*
+ * One call for all workers of a collective: it ends when the last has come. In an open group, later: with the
+ * group, whose one interval is written for its first call. model_group opens and closes groups.
+ */
+void model_group(struct maker *maker, bool begin);
+void model_group_run(struct maker *maker); /* before the group is closed */
 void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t elements, struct about about);
 uint64_t model_tensor(struct worker *worker, int64_t n, const int size[3]); /* number of a descriptor */
 uint64_t model_volume(const int size[3]);
@@ -107,6 +117,6 @@ void model_build(struct maker *maker);
 void model_place(struct maker *maker, struct worker *worker); /* gives all tensors addresses */
 void model_forward_layer(struct maker *maker, struct worker *worker, int layer);
 void model_backward_layer(struct maker *maker, struct worker *worker, int layer, bool keep);
-void model_update(struct maker *maker, struct worker *worker);
+void model_update(struct maker *maker, struct worker *worker, int layer); /* -1: all */
 
 #endif

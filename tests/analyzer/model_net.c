@@ -142,6 +142,7 @@ void model_place(struct maker *maker, struct worker *worker)
 		t->y = allocate(worker, most * model_volume(layer->out));
 		t->z = layer->linear ? t->y : allocate(worker, most * model_volume(layer->out));
 		t->dy = allocate(worker, most * model_volume(layer->out));
+		t->sum = allocate(worker, most * model_volume(layer->out));
 	}
 	place_parameters(maker, worker);
 }
@@ -178,7 +179,11 @@ static void activation(
 
 	memcpy(bias, channels_only, sizeof(bias));
 	bias[0] = layer->out[0];
-	if (layer->kind != NORM)
+	if (layer->kind != NORM && maker->options->op_bias)
+		model_work(maker, worker, COMPUTE, "cudnnOpTensor", 3000, forward,
+			VALUES(descriptors(maker, worker, layer)->op, y, t->sum,
+				model_tensor(worker, 1, bias), t->b, 0, y, t->z));
+	else if (layer->kind != NORM)
 		model_work(maker, worker, COMPUTE, "cudnnAddTensor", 3000, forward,
 			VALUES(model_tensor(worker, 1, bias), t->b, 1, y, t->z));
 	if (!layer->linear) {
@@ -200,6 +205,7 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 	uint64_t from = i ? worker->tensors[i - 1].y : worker->input;
 	uint64_t in = model_volume(layer->in), out = model_volume(layer->out), n = (uint64_t)maker->batch;
 	int channels[3] = {layer->out[0], 1, 1};
+	uint64_t result = maker->options->op_bias ? t->sum : t->z;
 
 	switch (layer->kind) {
 	case CONV:
@@ -208,7 +214,7 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 				(struct about){PHASE_OTHER, NULL},
 				VALUES(x, from, d->filter, t->w, d->convolution, y, t->z));
 		model_work(maker, worker, COMPUTE, "cudnnConvolutionForward", 20000, about,
-			VALUES(x, from, d->filter, t->w, d->convolution, 1, 0, y, t->z));
+			VALUES(x, from, d->filter, t->w, d->convolution, 1, 0, y, result));
 		activation(maker, worker, layer, t);
 		break;
 	case NORM:
@@ -218,7 +224,7 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 		break;
 	case DENSE:
 		model_work(maker, worker, COMPUTE, "cublasSgemm_v2", 12000, about,
-			VALUES(1, 0, out, n, in, PM_TYPE_F32, t->w, from, 0, t->z));
+			VALUES(1, 0, out, n, in, PM_TYPE_F32, t->w, from, 0, result));
 		activation(maker, worker, layer, t);
 		break;
 	case POOL:
@@ -331,6 +337,14 @@ static void update_one(struct maker *maker, struct worker *worker, struct about 
 		model_work(maker, worker, COMPUTE, "cudnnBatchNormalizationForwardInference", 4000, about,
 			VALUES(0, 1, d, first, d, w, d, worker->constants, worker->constants + 8));
 		break;
+	case MODEL_SCRATCH:
+		model_work(maker, worker, COMPUTE, "cublasScopy_v2", 1000, about,
+			VALUES(count, PM_TYPE_F32, dw, worker->constants));
+		model_work(maker, worker, COMPUTE, "cublasSscal_v2", 1000, about,
+			VALUES(count, PM_TYPE_F32, worker->constants));
+		model_work(maker, worker, COMPUTE, "cublasSaxpy_v2", 2000, about,
+			VALUES(count, PM_TYPE_F32, worker->constants, w));
+		break;
 	case MODEL_OPAQUE:
 		about.layer = NULL;
 		model_work(maker, worker, COMPUTE, "cudaLaunchKernel", 3000, about,
@@ -342,7 +356,7 @@ static void update_one(struct maker *maker, struct worker *worker, struct about 
 	}
 }
 
-void model_update(struct maker *maker, struct worker *worker)
+void model_update(struct maker *maker, struct worker *worker, int layer)
 {
 	if (maker->options->flat) {
 		update_one(maker, worker, (struct about){PHASE_UPDATE, NULL}, worker->flat_w, worker->flat_dw,
@@ -353,7 +367,7 @@ void model_update(struct maker *maker, struct worker *worker)
 		struct tensors *t = &worker->tensors[i];
 		struct about about = {PHASE_UPDATE, maker->layers[i].name};
 
-		if (!t->weights)
+		if (!t->weights || (layer >= 0 && i != layer))
 			continue;
 		if (!maker->options->separate) {
 			update_one(maker, worker, about, t->w, t->dw, t->first_w, t->second_w,
