@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -73,11 +74,15 @@ static uint64_t real_ns(void)
  */
 static void *extend(size_t byte_count)
 {
+	struct rlimit limit;
 	void *p = NULL;
 	struct stat s;
 	int fd;
 
 	if (file_bytes + byte_count > max_bytes)
+		return NULL;
+	/* the kernel would end the host by SIGXFSZ */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && file_bytes + byte_count > limit.rlim_cur)
 		return NULL;
 	fd = sys_open(path, O_RDWR);
 	if (fd < 0)

@@ -43,6 +43,10 @@ done
 	same "$bin/train_cnn" --data nowhere
 	same env SOFTGPU_FAIL=cudnnConvolutionForward:9 "$bin/train_cnn" $common
 	same env SOFTGPU_FAIL=cudaMemcpyAsync:11 "$bin/train_cnn" $common
+	# failures that only the hook's own calls meet
+	for fault in cudaEventCreateWithFlags:3 cudaEventRecord:7 cudaEventQuery:5 cudaEventElapsedTime:4; do
+		same env SOFTGPU_FAIL=$fault "$bin/train_mlp" $common
+	done
 }
 for what in threads fork _exit kill error errno capture; do
 	same "$bin/invisible_host" $what
