@@ -48,9 +48,18 @@ done
 		same env SOFTGPU_FAIL=$fault "$bin/train_mlp" $common
 	done
 }
-for what in threads fork _exit kill error errno capture; do
+for what in threads fork _exit kill error unready errno capture; do
 	same "$bin/invisible_host" $what
 done
+
+# what went into a graph is marked, and has no device time: three calls in three rounds in three modes
+with_hook "$bin/invisible_host" capture >capture.out
+"$bin/pmanalyze" dump --records --csv ./*.pmtrace >capture.csv
+rm -f ./*.pmtrace
+captured=$(awk -F, '$2 == "call" && $8 ~ /c/' capture.csv | wc -l)
+[ "$captured" = 27 ] || complain "$captured captured calls are marked instead of 27"
+timed=$(awk -F, '$2 == "device" && $10 ~ /cudaMem(cpy|set)Async/' capture.csv | wc -l)
+[ "$timed" = 9 ] || complain "$timed copies and sets have device times instead of 9"
 
 # killed from outside: what it printed until then is a beginning of what it prints otherwise
 endless="--data data --batch 32 --epochs 100000 --print 1"

@@ -3,7 +3,7 @@
  * children after fork, ended by _exit or a signal, with errors pending. Prints checksums of what it computed;
  * tests compare its output with and without the hook.
  *
- *     invisible_host threads|fork|_exit|kill|error|errno|capture
+ *     invisible_host threads|fork|_exit|kill|error|unready|errno|capture
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHECK(call) \
@@ -133,6 +134,35 @@ static void with_errors(void)
 	printf("%d %d\n", cudaSetDevice(1000), cudaGetLastError());
 }
 
+static void slow(void *unused)
+{
+	const struct timespec t = {.tv_nsec = 20000000};
+
+	(void)unused;
+	nanosleep(&t, NULL);
+}
+
+/* Work that is not ready when another stream has been waited for is nobody's error. */
+static void with_unready_work(void)
+{
+	cudaStream_t busy, idle;
+	char *device;
+
+	CHECK(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
+	CHECK(cudaMalloc((void **)&device, 64));
+	for (int i = 0; i < 3; i++) {
+		CHECK(cudaLaunchHostFunc(busy, slow, NULL));
+		CHECK(cudaMemsetAsync(device, i, 64, busy));
+		CHECK(cudaMemsetAsync(device, i, 64, idle));
+		CHECK(cudaStreamSynchronize(idle));
+		printf("pending %d\n", cudaPeekAtLastError());
+		printf("busy %d\n", cudaStreamQuery(busy));
+		printf("taken %d\n", cudaGetLastError());
+	}
+	CHECK(cudaStreamSynchronize(busy));
+}
+
 /* errno is not touched by a call that succeeds. */
 static void with_errno(void)
 {
@@ -210,6 +240,8 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	} else if (strcmp(what, "error") == 0) {
 		with_errors();
+	} else if (strcmp(what, "unready") == 0) {
+		with_unready_work();
 	} else if (strcmp(what, "errno") == 0) {
 		with_errno();
 	} else if (strcmp(what, "capture") == 0) {

@@ -113,7 +113,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 	if (error != cudaSuccess)
 		return sg_result(error);
 	if (last.stream != NULL && !sg_stream_done(last.stream, last.position))
-		return cudaErrorNotReady;
+		return sg_result(cudaErrorNotReady);
 	return cudaSuccess;
 }
 
@@ -151,7 +151,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 	}
 	for (int i = 0; i < 2; i++) {
 		if (!sg_stream_done(last[i].stream, last[i].position))
-			return cudaErrorNotReady;
+			return sg_result(cudaErrorNotReady);
 	}
 	*ms = (float)((double)(int64_t)(last[1].time_ns - last[0].time_ns) * 1e-6);
 	return cudaSuccess;

@@ -84,7 +84,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
 	if (error != cudaSuccess)
 		return sg_result(error);
 	if (!sg_stream_idle(stream))
-		return cudaErrorNotReady;
+		return sg_result(cudaErrorNotReady);
 	return sg_result(sg_device_error(stream->device));
 }
 

@@ -51,10 +51,10 @@ static inline cudaError_t sg_enter(const char *name, cudaError_t fault, enum sg_
 	return sg_enter_slow(name, fault, call);
 }
 
-/* Remembers an error for cudaGetLastError and hands it on. */
+/* Remembers an error for cudaGetLastError and hands it on; "not ready" counts as one, as it does with the vendor. */
 static inline cudaError_t sg_result(cudaError_t error)
 {
-	if (SG_UNLIKELY(error != cudaSuccess) && error != cudaErrorNotReady)
+	if (SG_UNLIKELY(error != cudaSuccess))
 		sg_self.last_error = error;
 	return error;
 }

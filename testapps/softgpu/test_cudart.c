@@ -176,8 +176,9 @@ static void test_events(void)
 	OK(cudaLaunchHostFunc(s1, gate_hold, &gate));
 	OK(cudaEventRecord(b, s1));
 	OK(cudaEventSynchronize(a));
-	EXPECT(cudaEventQuery(b), cudaErrorNotReady);
 	EXPECT(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+	EXPECT(cudaEventQuery(b), cudaErrorNotReady);
+	EXPECT(cudaGetLastError(), cudaErrorNotReady);
 	OK(cudaPeekAtLastError());
 	EXPECT(cudaEventElapsedTime(&ms, a, b), cudaErrorNotReady);
 	/* s2 waits for b as recorded now, whatever b is recorded for later. */
