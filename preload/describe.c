@@ -14,19 +14,20 @@
 #define DESCRIPTOR_VALUES 28
 #define DIMENSIONS 8 /* as cuDNN's CUDNN_DIM_MAX */
 
+/* What calls ask for comes first, in one cache line. */
 struct object {
-	_Atomic uintptr_t address;
+	_Alignas(64) _Atomic uintptr_t address;
+	_Atomic uint32_t number; /* of a descriptor, string or communicator in this trace, 0: not yet */
+	_Atomic uint16_t queue;  /* a stream's or a handle's number, 0: not asked yet */
+	uint16_t kind;           /* enum pm_descriptor_kind */
 	cudaStream_t stream;     /* a handle's */
 	int device;              /* a stream's, a handle's or a communicator's */
-	_Atomic uint16_t queue;  /* a stream's or a handle's number, 0: not asked yet */
-	int rank, size;          /* a communicator's */
-	uint64_t hash;           /* a communicator's */
-	unsigned splits;         /* a communicator's, so far */
 	bool device_pointers;    /* a cuBLAS handle's scalars lie on the device */
-	const char *name;        /* a kernel's */
-	_Atomic uint32_t number; /* of a descriptor, string or communicator in this trace, 0: not yet */
-	uint16_t kind;           /* enum pm_descriptor_kind */
 	uint16_t value_count;
+	int rank, size;   /* a communicator's */
+	uint64_t hash;    /* a communicator's */
+	unsigned splits;  /* a communicator's, so far */
+	const char *name; /* a kernel's */
 	int64_t values[DESCRIPTOR_VALUES];
 };
 
