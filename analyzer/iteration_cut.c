@@ -56,10 +56,15 @@ bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_
 	return more;
 }
 
+/* A piece without any computation is none: copies of a model alone, in a damaged trace. */
 static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
 {
-	*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) =
-		(struct iteration_piece){first, first, end, 0, 0};
+	for (size_t i = first; i < end; i++)
+		if (iteration_is_core(finder, i)) {
+			*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) =
+				(struct iteration_piece){first, first, end, 0, 0};
+			return;
+		}
 }
 
 /*
@@ -102,16 +107,18 @@ static void cut_by_updates(struct iteration_finder *finder)
 
 static void cut_by_period(struct iteration_finder *finder)
 {
-	size_t *cuts, count;
+	size_t *cuts, count, first;
 
 	cuts = iteration_period_cuts(finder->model, finder->worker, finder->keys, &count);
+	first = count ? cuts[0] : 0;
 	for (size_t i = 0; i + 1 < count; i++) {
 		size_t end = cuts[i + 1];
 
 		/* The input of the next iteration lies before its first computation. */
 		while (end > cuts[i] + 1 && !iteration_is_core(finder, end - 1))
 			end--;
-		add_piece(finder, i ? finder->pieces[i - 1].end : cuts[0], end);
+		add_piece(finder, first, end);
+		first = end;
 	}
 	free(cuts);
 }

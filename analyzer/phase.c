@@ -65,19 +65,59 @@ static void add_span(struct spans *spans, int64_t begin_ns, int64_t end_ns, uint
 			(struct phase_span){begin_ns, end_ns, level};
 }
 
-static int compare_spans(const void *left, const void *right)
+static int64_t span_key(const struct phase_span *span, bool by_end)
 {
-	const struct phase_span *a = left, *b = right;
+	return by_end ? span->end_ns : span->begin_ns;
+}
 
-	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+static void merge_spans(const struct phase_span *from, size_t first, size_t middle, size_t end, bool by_end,
+	struct phase_span *to)
+{
+	size_t left = first, right = middle;
+
+	for (size_t i = first; i < end; i++) {
+		bool take_left = right == end || (left < middle && span_key(&from[left], by_end) <=
+									   span_key(&from[right], by_end));
+
+		to[i] = from[take_left ? left++ : right++];
+	}
+}
+
+/*
+ * Spans come as a few ordered stretches, one for each kind of work, so what is in order already is merged,
+ * not sorted again: nearly a pass for each doubling of the stretches.
+ */
+static void sort_spans(struct phase_span *spans, size_t count, bool by_end)
+{
+	size_t *ends = NULL, run_count = 0, room = 0;
+	struct phase_span *other;
+
+	for (size_t i = 1; i <= count; i++)
+		if (i == count || span_key(&spans[i], by_end) < span_key(&spans[i - 1], by_end))
+			*MEM_PUSH(ends, run_count, room) = i;
+	other = run_count > 1 ? mem_alloc(count, sizeof(*other)) : NULL;
+	while (run_count > 1) {
+		size_t merged = 0, first = 0;
+
+		for (size_t i = 0; i < run_count; i += 2) {
+			size_t end = ends[i + 1 < run_count ? i + 1 : i];
+
+			merge_spans(spans, first, ends[i], end, by_end, other);
+			ends[merged++] = end;
+			first = end;
+		}
+		memcpy(spans, other, count * sizeof(*spans));
+		run_count = merged;
+	}
+	free(other);
+	free(ends);
 }
 
 int64_t phase_union(struct phase_span *spans, size_t count)
 {
 	int64_t sum_ns = 0, until_ns = INT64_MIN;
 
-	if (count > 1)
-		qsort(spans, count, sizeof(*spans), compare_spans);
+	sort_spans(spans, count, false);
 	for (size_t i = 0; i < count; i++) {
 		int64_t from_ns = spans[i].begin_ns > until_ns ? spans[i].begin_ns : until_ns;
 
@@ -89,24 +129,16 @@ int64_t phase_union(struct phase_span *spans, size_t count)
 	return sum_ns;
 }
 
-static int compare_times(const void *left, const void *right)
-{
-	const struct phase_span *a = left, *b = right;
-
-	return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
-}
-
 void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
 	size_t window_count, int64_t *result)
 {
 	struct phase_span *ends = mem_alloc(span_count, sizeof(*ends));
 	size_t counts[PHASE_LEVELS] = {0}, begun = 0, ended = 0;
 
-	if (span_count) {
-		qsort(spans, span_count, sizeof(*spans), compare_spans);
+	sort_spans(spans, span_count, false);
+	if (span_count)
 		memcpy(ends, spans, span_count * sizeof(*ends));
-		qsort(ends, span_count, sizeof(*ends), compare_times);
-	}
+	sort_spans(ends, span_count, true);
 	memset(result, 0, window_count * (PHASE_LEVELS + 1) * sizeof(*result));
 	for (size_t w = 0; w < window_count; w++) {
 		int64_t now_ns = windows[w].begin_ns;
@@ -270,6 +302,10 @@ static void collect_spans(
 		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
 
 		add_call(work, spans, call, phase_levels[work->roles[i]->phase]);
+	}
+	for (size_t i = 0; i < worker->call_count; i++) {
+		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+
 		if (call->interval_count)
 			add_span(spans, call->end_ns, timeline->intervals[call->interval].begin_ns,
 				LEVEL_QUEUED);

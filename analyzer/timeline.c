@@ -8,6 +8,9 @@
 void timeline_init(struct timeline *timeline)
 {
 	memset(timeline, 0, sizeof(*timeline));
+	/* Also without any call there are arrays to point into. */
+	timeline->calls = mem_grow(NULL, 0, &timeline->call_room, sizeof(*timeline->calls));
+	timeline->intervals = mem_grow(NULL, 0, &timeline->interval_room, sizeof(*timeline->intervals));
 	*MEM_PUSH(timeline->operations, timeline->operation_count, timeline->operation_room) =
 		(struct timeline_operation){0};
 	*MEM_PUSH(timeline->descriptors, timeline->descriptor_count, timeline->descriptor_room) =

@@ -167,7 +167,7 @@ static void add_records(struct timeline *timeline, const struct trace *trace,
 	size_t call_count = 0, device_count = 0, kept = 0;
 	uint32_t low = UINT32_MAX, high = 0, threads = 0, *by_correlation;
 	uint64_t span;
-	bool ordered = true;
+	bool ordered = true, devices_ordered = true;
 
 	for (size_t c = 0; c < trace->chunk_count; c++) {
 		uint32_t thread = trace->chunks[c].thread;
@@ -233,8 +233,11 @@ static void add_records(struct timeline *timeline, const struct trace *trace,
 		}
 		devices[kept] = devices[i];
 		devices[kept++].interval.call = call - 1;
+		devices_ordered &=
+			kept < 2 || compare_device_records(&devices[kept - 2], &devices[kept - 1]) <= 0;
 	}
-	qsort(devices, kept, sizeof(*devices), compare_device_records);
+	if (!devices_ordered)
+		qsort(devices, kept, sizeof(*devices), compare_device_records);
 
 	process->first_call = timeline->call_count;
 	process->call_count = call_count;

@@ -22,6 +22,7 @@ run_case() {
 	shift 2
 	"$pmanalyze" "$@" >"$name.txt" 2>"$name.err" || status=$?
 	sed 's/^[^ ]*pmanalyze[^ ]*:/pmanalyze:/' "$name.err" >>"$name.txt"
+	sed -i 's/0x7000[0-9a-f]*/ADDRESS/g' "$name.txt"
 	if [ "$status" != "$expected" ]; then
 		echo "$name: exit status $status, expected $expected"
 		failed=1

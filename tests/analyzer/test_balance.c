@@ -106,11 +106,55 @@ static void check_ranks(bool gpus)
 	model_free(&model);
 }
 
+/* All exchanges of an iteration in one group: waited for once, and shared out over the layers by their bytes.
+ */
+static void check_group(void)
+{
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 8,
+		.batch = 16,
+		.processes = 3,
+		.gpus = 1,
+		.slow_worker = 2,
+		.slow = 2,
+		.grouped = true};
+	struct analysis analysis;
+	struct balance balance;
+	struct model model;
+	double sum = 0, parameters = 0;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	balance_find(&analysis, &balance);
+	CHECK(balance.collective_count == 7, "%zu exchanges in 7 iterations", balance.collective_count);
+	CHECK(near(balance.ranks[2].inflicted_ns, balance.ranks[0].wait_ns + balance.ranks[1].wait_ns),
+		"inflicted %f", balance.ranks[2].inflicted_ns);
+	for (size_t i = 0; i < analysis.workers[2].layers.count; i++) {
+		const struct layer *layer = &analysis.workers[2].layers.items[i];
+		double layer_ns =
+			analysis_layer(&analysis.workers[2], 1, layer->name, PHASE_LAYER_COMMUNICATION).mean;
+		double all_ns =
+			analysis_phase(&analysis.workers[2], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean;
+
+		sum += layer_ns;
+		parameters += (double)layer->parameter_count;
+		CHECK(near(layer_ns, all_ns * (double)layer->parameter_count / 44426), "%s: %f of %f",
+			layer->name, layer_ns, all_ns);
+	}
+	CHECK(parameters == 44426, "%f parameters", parameters);
+	CHECK(near(sum, analysis_phase(&analysis.workers[2], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean),
+		"layers: %f", sum);
+	balance_free(&balance);
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
 int main(void)
 {
 	check_formula();
 	check_statistics();
 	check_ranks(false);
 	check_ranks(true);
+	check_group();
 	return check_end();
 }

@@ -145,6 +145,34 @@ static void check_begins(void)
 	model_free(&model);
 }
 
+/* A host that runs ahead of the device: iterations are as long as the device takes, not as the host does. */
+static void check_run_ahead(void)
+{
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 20,
+		.batch = 16,
+		.processes = 1,
+		.gpus = 1,
+		.run_ahead = true};
+	const struct analysis_worker *worker;
+	struct analysis analysis;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	worker = &analysis.workers[0];
+	/* All of its device work, and nothing between. */
+	for (size_t i = 10; i < 18; i++) {
+		const struct phase_times *times = &worker->phases.times[i];
+		int64_t work_ns = times->compute_ns + times->busy_ns[PHASE_H2D] + times->busy_ns[PHASE_OTHER];
+
+		CHECK(times->iteration_ns == work_ns, "iteration %zu: %lld, the device works %lld", i,
+			(long long)times->iteration_ns, (long long)work_ns);
+	}
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
 /* A trace that ends in the middle of an iteration: cut there, the rest of the file is missing. */
 static void check_broken_off(void)
 {
@@ -190,6 +218,7 @@ int main(int argument_count, char **arguments)
 		model_free(&model);
 	}
 	check_begins();
+	check_run_ahead();
 	check_broken_off();
 	return check_end();
 }

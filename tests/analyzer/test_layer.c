@@ -35,6 +35,14 @@ static const struct {
 	{"lenet_three_gpus_divide", {.net = MODEL_LENET, .gpus = 3, .divide_device = true}},
 	{"lenet_fused", {.net = MODEL_LENET, .processes = 2, .fused = true}},
 	{"lenet_flat", {.net = MODEL_LENET, .processes = 2, .fused = true, .flat = true}},
+	{"lenet_grouped", {.net = MODEL_LENET, .processes = 2, .grouped = true}},
+	{"lenet_gpus_grouped", {.net = MODEL_LENET, .gpus = 2, .grouped = true}},
+	{"lenet_early_update", {.net = MODEL_LENET, .processes = 2, .overlap = true, .early = true}},
+	{"lenet_op_bias", {.net = MODEL_LENET, .op_bias = true}},
+	{"lenet_scratch", {.net = MODEL_LENET, .optimizer = MODEL_SCRATCH, .processes = 2}},
+	{"lenet_run_ahead", {.net = MODEL_LENET, .run_ahead = true}},
+	{"lenet_one_iteration", {.net = MODEL_LENET, .iterations = 1}},
+	{"mlp_one_iteration", {.net = MODEL_MLP, .iterations = 1, .optimizer = MODEL_MOMENTUM}},
 	{"mlp_sgd", {.net = MODEL_MLP}},
 	{"mlp_adam", {.net = MODEL_MLP, .optimizer = MODEL_ADAM}},
 	{"mlp_accumulate", {.net = MODEL_MLP, .accumulate = 2, .optimizer = MODEL_MOMENTUM}},
@@ -159,7 +167,8 @@ int main(int argument_count, char **arguments)
 
 		if (argument_count > 1 && strcmp(arguments[1], cases[i].name) != 0)
 			continue;
-		options.iterations = 8;
+		if (!options.iterations)
+			options.iterations = 8;
 		options.batch = 64;
 		options.seed = i + 1;
 		if (!options.processes)

@@ -210,11 +210,79 @@ static void check_overlap(void)
 		(long long)exposed_ns[0], (long long)exposed_ns[1]);
 }
 
+/* Which phase works at this instant, by the truth of the program, most important first; PHASE_COUNT: none. */
+static enum phase phase_at(const struct analysis *analysis, const struct model_process *truth, int64_t now_ns)
+{
+	static const enum phase order[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_COMMUNICATION,
+		PHASE_MD, PHASE_H2D, PHASE_OTHER, PHASE_IO};
+	const struct timeline_process *process = &analysis->timeline.processes[0];
+	bool works[PHASE_COUNT + 1] = {false};
+
+	for (size_t i = process->first_call, t = 0; i < process->first_call + process->call_count; i++) {
+		const struct timeline_call *call = &analysis->timeline.calls[i];
+		int64_t begin_ns = call->begin_ns, end_ns = call->end_ns;
+
+		while (t < truth->call_count && truth->calls[t].begin_ns < (uint64_t)call->begin_ns)
+			t++;
+		if (t == truth->call_count || truth->calls[t].begin_ns != (uint64_t)call->begin_ns)
+			continue;
+		if (call->interval_count) {
+			begin_ns = analysis->timeline.intervals[call->interval].begin_ns;
+			end_ns = analysis->timeline.intervals[call->interval].end_ns;
+		}
+		works[truth->calls[t].phase] |= begin_ns <= now_ns && now_ns < end_ns;
+	}
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (works[order[i]])
+			return order[i];
+	return PHASE_COUNT;
+}
+
+/* Every so-manyth ns of an iteration full of overlap, against the truth. */
+static void check_priorities(void)
+{
+	enum { STEP_NS = 50 };
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 4,
+		.batch = 16,
+		.processes = 2,
+		.gpus = 1,
+		.overlap = true,
+		.early = true,
+		.slow_worker = 1,
+		.slow = 1.3};
+	const struct iteration *item;
+	int64_t found[PHASE_COUNT + 1] = {0};
+	struct analysis analysis;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	item = &analysis.workers[0].iterations.items[2];
+	/* All times of the program are multiples of 50 ns. */
+	for (int64_t now_ns = item->begin_ns; now_ns < item->end_ns; now_ns += STEP_NS)
+		found[phase_at(&analysis, &model.processes[0], now_ns)] += STEP_NS;
+	for (int phase = 0; phase < PHASE_WORK_COUNT; phase++)
+		if (phase != PHASE_MD)
+			CHECK(llabs(found[phase] - analysis.workers[0].phases.times[2].exclusive_ns[phase]) <=
+					STEP_NS * 20,
+				"phase %d: %lld, expected %lld", phase,
+				(long long)analysis.workers[0].phases.times[2].exclusive_ns[phase],
+				(long long)found[phase]);
+	CHECK(found[PHASE_UPDATE] == analysis.workers[0].phases.times[2].busy_ns[PHASE_UPDATE] &&
+			found[PHASE_COMMUNICATION] <
+				analysis.workers[0].phases.times[2].busy_ns[PHASE_COMMUNICATION],
+		"the case has updates beside communication");
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
 int main(void)
 {
 	check_sweep();
 	check_sums();
 	check_exact();
 	check_overlap();
+	check_priorities();
 	return check_end();
 }

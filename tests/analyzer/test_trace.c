@@ -209,12 +209,23 @@ static void sentences(void)
 			"number 268435455 in an entry of type 1, more than the file"},
 	};
 	struct builder builder;
+	struct trace trace;
+	uint32_t entry_bytes;
 
+	fill(&builder);
+	builder_finish(&builder);
+	/* A name without its end, and no zero behind it in the entry. */
+	memcpy(&entry_bytes, builder.file.data + 272, sizeof(entry_bytes));
+	memset(builder.file.data + 272 + 12, 'x', entry_bytes - 12);
+	parse(&trace, builder.file.data, builder.file.size);
+	CHECK(trace.trouble && strstr(trace.trouble, "t: byte 272: a text without end in an entry of type 1"),
+		"'%s'", trace.trouble ? trace.trouble : "");
+	trace_close(&trace);
+	builder_free(&builder);
 	fill(&builder);
 	builder_finish(&builder);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		unsigned char *data = malloc(builder.file.size);
-		struct trace trace;
 
 		if (!data)
 			abort();

@@ -1,0 +1,185 @@
+/* Checks the clocks of a run by causality, the join of calls and device times, and the common interval of a
+ * group. */
+#include "check.h"
+#include "timeline_read.h"
+#include "trace_builder.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct timeline *timeline, struct builder *builder, const char *name)
+{
+	struct trace trace;
+
+	builder_finish(builder);
+	if (trace_parse(&trace, name, builder->file.data, builder->file.size) < 0)
+		errx(1, "%s", trace.error);
+	timeline_add(timeline, &trace);
+	trace_close(&trace);
+	builder_free(builder);
+}
+
+/* Device work 400 ns long, 100 ns into its call; its clock is `late_ns` late; a synchronisation ends 50 ns
+ * behind it. */
+static void check_device(int64_t late_ns, int64_t expected_ns)
+{
+	const struct timeline_interval *interval;
+	struct timeline timeline;
+	struct builder builder;
+	uint32_t work, wait, queue;
+
+	builder_init(&builder);
+	work = builder_operation(&builder,
+		builder_function(&builder, "cudnn FORWARD cudnnPoolingForward int:mode"), 0,
+		(const uint64_t[]){0});
+	wait = builder_operation(
+		&builder, builder_function(&builder, "cudart SYNC cudaStreamSynchronize"), 0, NULL);
+	queue = builder_queue(&builder, 0, 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t now_ns = 10000 + i * 1000, begin_ns = (uint64_t)((int64_t)now_ns + 100 + late_ns);
+
+		builder_call(&builder, 1, now_ns - 30, now_ns - 10, wait, 0, 0, 0, 0);
+		builder_call(&builder, 1, now_ns, now_ns + 60, work, queue, 0, begin_ns, begin_ns + 400);
+		builder_call(&builder, 1, now_ns + 70, now_ns + 550, wait, queue, 0, 0, 0);
+	}
+	timeline_init(&timeline);
+	add(&timeline, &builder, "t");
+	timeline_settle(&timeline);
+	CHECK(timeline.interval_count == 3 && timeline.call_count == 9, "%zu calls, %zu intervals",
+		timeline.call_count, timeline.interval_count);
+	for (size_t i = 0; i < timeline.interval_count; i++) {
+		interval = &timeline.intervals[i];
+		CHECK(interval->call == 1 + 3 * i, "interval %zu is of call %u", i, interval->call);
+		CHECK(interval->begin_ns == (int64_t)(10000 + i * 1000) + expected_ns,
+			"late by %lld: begins %lld into its call, expected %lld", (long long)late_ns,
+			(long long)(interval->begin_ns - (int64_t)(10000 + i * 1000)),
+			(long long)expected_ns);
+		CHECK(interval->end_ns <= (int64_t)(10000 + i * 1000) + 550,
+			"late by %lld: ends behind the wait for it", (long long)late_ns);
+	}
+	timeline_free(&timeline);
+}
+
+/* Two calls of a group on one queue, one on another; the intervals are written for the first of each queue.
+ */
+static void check_group(void)
+{
+	struct timeline timeline;
+	struct builder builder;
+	uint32_t reduce, group, queues[2];
+
+	builder_init(&builder);
+	reduce = builder_operation(&builder,
+		builder_function(&builder, "nccl COMM ncclAllReduce bytes:bytes"), 0, (const uint64_t[]){64});
+	group = builder_operation(&builder, builder_function(&builder, "nccl GROUP ncclGroupEnd"), 0, NULL);
+	queues[0] = builder_queue(&builder, 0, 1);
+	queues[1] = builder_queue(&builder, 1, 1);
+	for (uint64_t i = 0; i < 6; i++) {
+		struct pm_record record = {.begin = 1000 + i * 10,
+			.end = 1005 + i * 10,
+			.op = reduce,
+			.correlation = (uint32_t)i + 1,
+			.queue = (uint16_t)queues[i % 3 == 1],
+			.kind = PM_RECORD_CALL,
+			.flags = PM_FLAG_GROUP};
+
+		builder_record(&builder, 1, &record);
+		record.kind = PM_RECORD_DEVICE;
+		record.begin = 2000 + i * 100;
+		record.end = 2090 + i * 100;
+		if (i % 3 < 2)
+			builder_record(&builder, 1, &record);
+		if (i == 2)
+			builder_call(&builder, 1, 1026, 1028, group, 0, 0, 0, 0);
+	}
+	timeline_init(&timeline);
+	add(&timeline, &builder, "t");
+	timeline_settle(&timeline);
+	for (size_t i = 0, member = 0; i < timeline.call_count; i++) {
+		const struct timeline_call *call = &timeline.calls[i];
+		int64_t expected_ns = (int64_t)(2000 + (member % 3 == 2 ? member - 2 : member) * 100);
+
+		if (call->operation != timeline.calls[0].operation)
+			continue;
+		CHECK(call->interval_count == 1 && timeline.intervals[call->interval].begin_ns == expected_ns,
+			"call %zu of the groups: %lld, expected %lld", member,
+			call->interval_count ? (long long)timeline.intervals[call->interval].begin_ns : -1,
+			(long long)expected_ns);
+		member++;
+	}
+	timeline_free(&timeline);
+}
+
+/* A rank on a host: three collectives, the second host's clock is off, and `torn_ns` more in the last one. */
+static void add_rank(struct timeline *timeline, int rank, const char *host, int64_t off_ns, int64_t wall_ns,
+	int64_t torn_ns)
+{
+	struct builder builder;
+	uint32_t communicator, reduce, queue;
+
+	builder_init(&builder);
+	builder.header.rank = rank;
+	snprintf(builder.header.host, sizeof(builder.header.host), "%s", host);
+	builder.header.monotonic_ns = (uint64_t)(1000000 + off_ns);
+	builder.header.ticks = builder.header.monotonic_ns;
+	builder.header.real_ns = (uint64_t)(50000000 + wall_ns);
+	communicator = builder_communicator(&builder, rank, 2, 0, 77);
+	queue = builder_queue(&builder, 0, 0);
+	reduce = builder_operation(&builder,
+		builder_function(&builder, "nccl COMM ncclAllReduce bytes:bytes communicator:comm"), 0,
+		(const uint64_t[]){64, communicator});
+	for (int i = 0; i < 3; i++) {
+		uint64_t begin_ns =
+			(uint64_t)(1000000 + i * 10000 + rank * 300 + off_ns + (i == 2 ? torn_ns : 0));
+		uint64_t end_ns = (uint64_t)(1000000 + i * 10000 + 1000 + off_ns + (i == 2 ? torn_ns : 0));
+
+		builder_call(&builder, 1, begin_ns - 20, begin_ns - 10, reduce, queue, 0, begin_ns, end_ns);
+	}
+	add(timeline, &builder, "t");
+}
+
+static void check_hosts(int64_t wall_ns, int64_t torn_ns, int64_t residual_ns)
+{
+	struct timeline timeline;
+	int64_t first_ns, second_ns;
+
+	timeline_init(&timeline);
+	add_rank(&timeline, 1, "beta", 123456789, wall_ns, torn_ns);
+	add_rank(&timeline, 0, "alpha", 0, 0, 0);
+	timeline_settle(&timeline);
+	CHECK(timeline.host_count == 2, "%u hosts", timeline.host_count);
+	CHECK(timeline.processes[0].rank == 0, "ranks are not in order");
+	first_ns = timeline.intervals[timeline.processes[0].first_interval].begin_ns;
+	second_ns = timeline.intervals[timeline.processes[1].first_interval].begin_ns;
+	/* Collectives of 1000 and 700 ns: that each ends behind the other's begin leaves 1000 and 700 ns of
+	 * play. */
+	CHECK(torn_ns || (second_ns - first_ns >= 300 - 1000 && second_ns - first_ns <= 1000),
+		"wall clock off by %lld: ranks %lld ns apart", (long long)wall_ns,
+		(long long)(second_ns - first_ns));
+	if (wall_ns == 0 && torn_ns == 0)
+		CHECK(second_ns - first_ns == 300, "clocks that agree were moved: %lld",
+			(long long)(second_ns - first_ns));
+	CHECK(timeline.residual_ns == residual_ns, "residual %lld, expected %lld",
+		(long long)timeline.residual_ns, (long long)residual_ns);
+	timeline_free(&timeline);
+}
+
+int main(void)
+{
+	check_device(0, 100);
+	check_device(-40, 60);
+	/* Not behind the thread's call before, 10 ns before this one: moved up to it, then cut to begin with
+	 * the call. */
+	check_device(-300, 0);
+	/* Must end 50 ns earlier than it says. */
+	check_device(100, 150);
+	check_device(5000, 150);
+	check_group();
+	check_hosts(0, 0, 0);
+	check_hosts(400000, 0, 0);
+	check_hosts(-400000, 0, 0);
+	/* Bounds of the torn one: it is 1700 ns wide, and 5000 ns away. */
+	check_hosts(0, 5000, (5000 - 1700) / 2);
+	return check_end();
+}
