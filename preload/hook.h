@@ -306,7 +306,8 @@ bool pmh_capturing(cudaStream_t stream);
 void pmh_capture_begun(void);
 void pmh_capture_ended(void);
 
-/* ---- describe.c: what rows need to know of handles, descriptors and communicators ---- */
+/* ---- place.c, descriptor.c, communicator.c, value.c: what rows need to know of handles and descriptors ----
+ */
 
 void pmh_describe_forget(void);
 

@@ -1,0 +1,121 @@
+/*
+ * Where work goes: which device a stream belongs to, which stream a handle was given. Also the table of
+ * objects itself.
+ */
+#include "object.h"
+
+struct object pmh_objects[OBJECTS];
+
+/* In a child after fork: numbers belong to the parent's trace. */
+void pmh_describe_forget(void)
+{
+	atomic_fetch_add(&pmh_place_epoch, 1);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		if (atomic_load_explicit(&pmh_objects[i].address, memory_order_relaxed)) {
+			atomic_store_explicit(&pmh_objects[i].number, 0, memory_order_relaxed);
+			atomic_store_explicit(&pmh_objects[i].queue, 0, memory_order_relaxed);
+		}
+}
+
+/* The default streams: NULL, cudaStreamLegacy (1), cudaStreamPerThread (2). They are the current device's. */
+static bool is_default(cudaStream_t stream)
+{
+	return (uintptr_t)stream <= 2;
+}
+
+static struct pmh_place place_of(struct object *o, cudaStream_t stream)
+{
+	uint16_t queue = atomic_load_explicit(&o->queue, memory_order_relaxed);
+
+	if (__builtin_expect(queue == 0, 0)) {
+		queue = pmh_queue_number(o->device, stream);
+		atomic_store_explicit(&o->queue, queue, memory_order_relaxed);
+	}
+	return (struct pmh_place){.stream = stream, .device = o->device, .queue = queue};
+}
+
+_Atomic unsigned pmh_place_epoch;
+
+static struct pmh_place remember(const void *asked, unsigned epoch, struct pmh_place place)
+{
+	pmh_self.last_asked = asked;
+	pmh_self.last_epoch = epoch;
+	pmh_self.last_place = place;
+	return place;
+}
+
+struct pmh_place pmh_find_stream(cudaStream_t stream)
+{
+	const unsigned epoch = atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
+	const int device = pmh_self.device;
+	struct object *o = is_default(stream) ? NULL : object_of(stream, true);
+
+	if (o)
+		return remember(stream, epoch, place_of(o, stream));
+	return remember(stream, epoch,
+		(struct pmh_place){
+			.stream = stream, .device = device, .queue = pmh_queue_number(device, stream)});
+}
+
+struct pmh_place pmh_find_handle(const void *handle)
+{
+	const unsigned epoch = atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
+	struct object *o = object_of(handle, true);
+
+	return remember(handle, epoch, o ? place_of(o, o->stream) : pmh_find_stream(NULL));
+}
+
+static void set_place(struct object *o, cudaStream_t stream, int device)
+{
+	/* libraries are told the same stream again and again */
+	if (o->stream == stream && o->device == device &&
+		atomic_load_explicit(&o->queue, memory_order_relaxed))
+		return;
+	o->stream = stream;
+	o->device = device;
+	atomic_store_explicit(&o->queue, 0, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pmh_place_epoch, 1, memory_order_release);
+}
+
+void pmh_stream_created(cudaStream_t stream)
+{
+	struct object *o = object_of(stream, true);
+
+	if (o)
+		set_place(o, stream, pmh_self.device);
+}
+
+void pmh_device_set(int device)
+{
+	if (pmh_self.device == device)
+		return;
+	pmh_self.device = device;
+	pmh_self.last_asked = NULL;
+}
+
+void pmh_handle_created(const void *handle)
+{
+	struct object *o = object_of(handle, true);
+
+	if (!o)
+		return;
+	set_place(o, NULL, pmh_self.device);
+	o->device_pointers = false;
+}
+
+void pmh_handle_stream(const void *handle, cudaStream_t stream)
+{
+	struct object *o = object_of(handle, true);
+
+	/* a default stream is the device's that the handle was made on */
+	if (o)
+		set_place(o, stream, is_default(stream) ? o->device : pmh_find_stream(stream).device);
+}
+
+void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode)
+{
+	struct object *o = object_of(handle, true);
+
+	if (o)
+		o->device_pointers = mode == CUBLAS_POINTER_MODE_DEVICE;
+}

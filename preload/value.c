@@ -1,0 +1,198 @@
+/*
+ * Values of operations that are more than a parameter: types in our own words, scalars, kernels' names, sizes
+ * behind pointers.
+ */
+#include "object.h"
+
+#include <string.h>
+
+uint64_t pmh_type_of_cudnn(cudnnDataType_t type)
+{
+	switch ((int)type) {
+	case CUDNN_DATA_FLOAT:
+		return PM_TYPE_F32;
+	case CUDNN_DATA_DOUBLE:
+		return PM_TYPE_F64;
+	case CUDNN_DATA_HALF:
+		return PM_TYPE_F16;
+	case CUDNN_DATA_BFLOAT16:
+		return PM_TYPE_BF16;
+	case CUDNN_DATA_INT8:
+		return PM_TYPE_I8;
+	case CUDNN_DATA_UINT8:
+		return PM_TYPE_U8;
+	case CUDNN_DATA_INT32:
+		return PM_TYPE_I32;
+	case CUDNN_DATA_INT64:
+		return PM_TYPE_I64;
+	default:
+		return PM_TYPE_OTHER;
+	}
+}
+
+uint64_t pmh_cuda_type(cudaDataType_t type)
+{
+	switch ((int)type) {
+	case CUDA_R_32F:
+		return PM_TYPE_F32;
+	case CUDA_R_64F:
+		return PM_TYPE_F64;
+	case CUDA_R_16F:
+		return PM_TYPE_F16;
+	case CUDA_R_16BF:
+		return PM_TYPE_BF16;
+	case CUDA_R_8I:
+		return PM_TYPE_I8;
+	case CUDA_R_8U:
+		return PM_TYPE_U8;
+	case CUDA_R_32I:
+		return PM_TYPE_I32;
+	case CUDA_R_32U:
+		return PM_TYPE_U32;
+	case CUDA_R_64I:
+		return PM_TYPE_I64;
+	case CUDA_R_64U:
+		return PM_TYPE_U64;
+	default:
+		return PM_TYPE_OTHER;
+	}
+}
+
+uint64_t pmh_compute_type(cublasComputeType_t type)
+{
+	switch ((int)type) {
+	case CUBLAS_COMPUTE_16F:
+	case CUBLAS_COMPUTE_16F_PEDANTIC:
+		return PM_TYPE_F16;
+	case CUBLAS_COMPUTE_64F:
+	case CUBLAS_COMPUTE_64F_PEDANTIC:
+		return PM_TYPE_F64;
+	case CUBLAS_COMPUTE_32I:
+	case CUBLAS_COMPUTE_32I_PEDANTIC:
+		return PM_TYPE_I32;
+	default:
+		return PM_TYPE_F32;
+	}
+}
+
+uint64_t pmh_nccl_type(ncclDataType_t type)
+{
+	static const uint8_t types[] = {[ncclInt8] = PM_TYPE_I8,
+		[ncclUint8] = PM_TYPE_U8,
+		[ncclInt32] = PM_TYPE_I32,
+		[ncclUint32] = PM_TYPE_U32,
+		[ncclInt64] = PM_TYPE_I64,
+		[ncclUint64] = PM_TYPE_U64,
+		[ncclFloat16] = PM_TYPE_F16,
+		[ncclFloat32] = PM_TYPE_F32,
+		[ncclFloat64] = PM_TYPE_F64,
+		[ncclBfloat16] = PM_TYPE_BF16};
+
+	return (unsigned)type < sizeof types ? types[type] : PM_TYPE_OTHER;
+}
+
+size_t pmh_type_bytes(uint64_t type)
+{
+	static const uint8_t sizes[] = {0,
+#define PM_FIELD(name, bytes) bytes,
+		PM_FORMAT_TYPES(PM_FIELD)
+#undef PM_FIELD
+	};
+
+	return type < sizeof sizes ? sizes[type] : 0;
+}
+
+static uint64_t scale_of_bits(uint64_t bits, uint64_t one)
+{
+	return bits == 0 ? 0 : bits == one ? 1 : 2;
+}
+
+static uint64_t scale_of_type(const void *beta, uint64_t type)
+{
+	uint64_t bits = 0;
+
+	if (!beta)
+		return 3;
+	memcpy(&bits, beta, pmh_type_bytes(type) < 8 ? pmh_type_bytes(type) : 8);
+	switch (type) {
+	case PM_TYPE_F64:
+		return scale_of_bits(bits, 0x3ff0000000000000u);
+	case PM_TYPE_F16:
+		return scale_of_bits(bits, 0x3c00u);
+	case PM_TYPE_I32:
+		return scale_of_bits(bits, 1);
+	default:
+		return scale_of_bits(bits, 0x3f800000u);
+	}
+}
+
+/* cuDNN's scalars lie on the host, and are float for all types but double. */
+uint64_t pmh_scale(const void *beta)
+{
+	return scale_of_type(beta, PM_TYPE_F32);
+}
+
+uint64_t pmh_scale_of(cublasHandle_t handle, const void *beta, uint64_t type)
+{
+	const struct object *o = object_of(handle, false);
+
+	return o && o->device_pointers ? 3 : scale_of_type(beta, type);
+}
+
+/* ---- kernels ---- */
+
+void pmh_kernel_named(const void *function, const char *name)
+{
+	struct object *o = object_of(function, true);
+
+	if (o)
+		o->name = name;
+}
+
+uint32_t pmh_kernel_name(const void *function)
+{
+	struct object *o = object_of(function, false);
+	uint32_t number;
+
+	if (!o || !o->name)
+		return 0;
+	number = atomic_load_explicit(&o->number, memory_order_acquire);
+	if (!number) {
+		number = pmh_string(o->name);
+		atomic_store_explicit(&o->number, number, memory_order_release);
+	}
+	return number;
+}
+
+/* ---- parameters behind pointers ---- */
+
+uint64_t pmh_extent_bytes(const struct cudaMemcpy3DParms *p)
+{
+	return p ? p->extent.width * p->extent.height * p->extent.depth : 0;
+}
+
+uint64_t pmh_peer_extent_bytes(const struct cudaMemcpy3DPeerParms *p)
+{
+	return p ? p->extent.width * p->extent.height * p->extent.depth : 0;
+}
+
+uint64_t pmh_3d_kind(const struct cudaMemcpy3DParms *p)
+{
+	return p ? p->kind : 0;
+}
+
+uint64_t pmh_sum(const size_t *sizes, size_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; sizes && i < count; i++)
+		sum += sizes[i];
+	return sum;
+}
+
+const cudaLaunchConfig_t *pmh_config(const cudaLaunchConfig_t *config)
+{
+	static const cudaLaunchConfig_t none;
+
+	return config ? config : &none;
+}
