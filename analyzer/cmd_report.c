@@ -91,6 +91,7 @@ const struct command cmd_report = {
 		"                 or it waits for work of another queue or GPU\n"
 		"  idle: sync     the host waits in a synchronisation, and the GPU has nothing\n"
 		"                 to do\n"
+		"  idle: unknown  none of these: before the first or after the last call\n"
 		"\n"
 		"ACCOUNTINGS\n"
 		"  busy       the time during which some work of the phase was done; phases\n"

@@ -258,6 +258,42 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 	flow->shape = shape_of(timeline, operation, &numbers, flow);
 }
 
+/* Does a product or forward call of the process make anew what begins at this address? */
+static bool is_result(
+	const struct timeline *timeline, const struct flow *flows, uint32_t process, uint64_t address)
+{
+	const struct timeline_process *owner = &timeline->processes[process];
+
+	for (uint32_t i = 0; i < owner->operation_count; i++) {
+		const struct flow *flow = &flows[owner->first_operation + i];
+
+		for (uint32_t j = 0; j < flow->access_count &&
+				     (flow->shape == FLOW_PRODUCT || flow->kind == PM_KIND_FORWARD);
+			j++)
+			if (flow->accesses[j].mode == FLOW_WRITE && flow->accesses[j].address == address)
+				return true;
+	}
+	return false;
+}
+
+/* With a batch of one a bias is as large as what it is added to: then it is known by being added to a result.
+ */
+static void find_biases(const struct timeline *timeline, struct flow *flows)
+{
+	for (size_t i = 0; i < timeline->operation_count; i++) {
+		const struct timeline_operation *operation = &timeline->operations[i];
+		struct flow *flow = &flows[i];
+
+		if (flow->shape != FLOW_ELEMENTWISE ||
+			!strstr(timeline->functions[operation->function].name, "AddTensor"))
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			if (flow->accesses[j].mode == FLOW_KEEP &&
+				is_result(timeline, flows, operation->process, flow->accesses[j].address))
+				flow->shape = FLOW_SPREAD;
+	}
+}
+
 struct flow *flow_list(const struct timeline *timeline, struct arena *arena)
 {
 	struct flow *flows = arena_alloc(arena, timeline->operation_count, sizeof(*flows));
@@ -265,5 +301,6 @@ struct flow *flow_list(const struct timeline *timeline, struct arena *arena)
 	for (size_t i = 0; i < timeline->operation_count; i++)
 		if (timeline->operations[i].function)
 			list_accesses(timeline, &timeline->operations[i], &flows[i], arena);
+	find_biases(timeline, flows);
 	return flows;
 }

@@ -26,7 +26,7 @@ enum flow_shape {
 	FLOW_OTHER,   /* FORWARD and BACKWARD functions, launches, communication: their kind says enough */
 	FLOW_PRODUCT, /* matrix by matrix, or by vector */
 	FLOW_ELEMENTWISE, /* each element of the result comes from the same element of the operands */
-	FLOW_SPREAD,      /* elementwise, with an operand smaller than the result: a bias */
+	FLOW_SPREAD,      /* elementwise, with an operand smaller than the result, or added to one: a bias */
 	FLOW_REDUCE,      /* result smaller than operands, by a sum */
 	FLOW_READER,      /* writes nothing that is known: a norm, a dot product */
 };

@@ -189,7 +189,7 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 	free(widths);
 }
 
-static void csv_text(const char *text, FILE *out)
+void print_csv_word(const char *text, FILE *out)
 {
 	if (!strpbrk(text, ",\"\n\r")) {
 		fputs(text, out);
@@ -233,7 +233,7 @@ void print_csv(const struct print_table *table, FILE *out)
 			if (!cell->present)
 				continue;
 			if (cell->word) {
-				csv_text(cell->word, out);
+				print_csv_word(cell->word, out);
 				continue;
 			}
 			number_text(text, cell->number);

@@ -410,18 +410,19 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 				const struct iteration *item = &worker->iterations.items[i];
 				const struct phase_times *times = &worker->phases.times[i];
 
-				for (int phase = 0; phase <= PHASE_COUNT; phase++)
+				for (int phase = 0; phase <= PHASE_COUNT; phase++) {
+					bool whole = phase == PHASE_COUNT;
+
+					print_csv_word(runs[r].label, out);
 					fprintf(out,
-						"%s,%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
+						",%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
 						",%" PRId64 "\n",
-						runs[r].label, rank, worker->worker->device, i,
+						rank, worker->worker->device, i,
 						report_iteration_kinds[item->kind], item->begin_ns,
-						item->end_ns,
-						phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration",
-						phase < PHASE_COUNT ? times->busy_ns[phase]
-								    : times->iteration_ns,
-						phase < PHASE_COUNT ? times->exclusive_ns[phase]
-								    : times->iteration_ns);
+						item->end_ns, whole ? "iteration" : report_phase_keys[phase],
+						whole ? times->iteration_ns : times->busy_ns[phase],
+						whole ? times->iteration_ns : times->exclusive_ns[phase]);
+				}
 			}
 		}
 	}

@@ -76,6 +76,11 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " device times were lost: host times stand in for them",
 				   process->path, process->lost_device_times));
+	if (process->lost_operations)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64
+				   " calls were recorded without their details: layers may be wrong",
+				   process->path, process->lost_operations));
 	if (process->refused_records)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " records have no description and were passed over",

@@ -93,7 +93,8 @@ struct timeline_process {
 	uint64_t refused_records; /* without description */
 	uint64_t unjoined_intervals;
 	uint64_t lost_device_times;
-	int64_t real_offset_ns; /* wall clock minus its monotonic clock */
+	uint64_t lost_operations; /* calls of which less is known than should be */
+	int64_t real_offset_ns;   /* wall clock minus its monotonic clock */
 	size_t first_call, call_count;
 	size_t first_interval, interval_count;
 	uint32_t first_operation, operation_count; /* its operations are contiguous too */

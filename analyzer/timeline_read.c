@@ -289,6 +289,7 @@ void timeline_add(struct timeline *timeline, const struct trace *trace)
 		.trouble = trace->trouble ? keep(timeline, trace->trouble) : NULL,
 		.lost_records = trace->ended ? trace->footer.lost_records : trace->header.lost_records,
 		.lost_device_times = trace->ended ? trace->footer.lost_device_times : 0,
+		.lost_operations = trace->ended ? trace->footer.lost_operations : 0,
 		.real_offset_ns = clamp_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
 	};
 	struct bases bases;

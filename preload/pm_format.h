@@ -89,8 +89,10 @@ struct pm_chunk {
 
 /*
  * A record. A call's begin and end are ticks on the calling thread. A device interval's are nanoseconds of the device's
- * clock, moved by a constant per device so that they lie near CLOCK_MONOTONIC; causality (no work begins before its
- * call, no synchronisation ends before the work) bounds what is left of the offset, and readers may use it.
+ * clock, moved by a constant per device so that they lie near CLOCK_MONOTONIC. Causality bounds what is left of the offset,
+ * and readers may use it: an interval begins after the thread's previous call has ended (its first event is recorded
+ * just before the call's begin is read), and no synchronisation ends before the work it waits for. The work itself does not
+ * begin before its call.
  */
 #define PM_FORMAT_RECORD(X) \
 	X(uint64_t, begin)	 \

@@ -43,6 +43,9 @@ static const struct {
 	{"lenet_run_ahead", {.net = MODEL_LENET, .run_ahead = true}},
 	{"lenet_one_iteration", {.net = MODEL_LENET, .iterations = 1}},
 	{"mlp_one_iteration", {.net = MODEL_MLP, .iterations = 1, .optimizer = MODEL_MOMENTUM}},
+	{"lenet_batch_of_one", {.net = MODEL_LENET, .batch = 1}},
+	{"mlp_batch_of_one_separate",
+		{.net = MODEL_MLP, .batch = 1, .separate = true, .optimizer = MODEL_ADAM}},
 	{"mlp_sgd", {.net = MODEL_MLP}},
 	{"mlp_adam", {.net = MODEL_MLP, .optimizer = MODEL_ADAM}},
 	{"mlp_accumulate", {.net = MODEL_MLP, .accumulate = 2, .optimizer = MODEL_MOMENTUM}},
@@ -169,7 +172,8 @@ int main(int argument_count, char **arguments)
 			continue;
 		if (!options.iterations)
 			options.iterations = 8;
-		options.batch = 64;
+		if (!options.batch)
+			options.batch = 64;
 		options.seed = i + 1;
 		if (!options.processes)
 			options.processes = 1;
