@@ -10,6 +10,7 @@
 #define SG_WAIT_H
 
 #include <limits.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -33,7 +34,10 @@ static inline void sg_pause(void)
 static inline void sg_futex_wait(
 	_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout, int shared)
 {
+	const int saved_errno = errno; /* "the value has changed" is no failure of the caller's call */
+
 	syscall(SYS_futex, word, FUTEX_WAIT | (shared ? 0 : FUTEX_PRIVATE_FLAG), value, timeout, NULL, 0);
+	errno = saved_errno;
 }
 
 static inline void sg_futex_wake(_Atomic uint32_t *word, int shared)
