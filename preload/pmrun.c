@@ -118,7 +118,7 @@ static void prepend(const char *name, const char *path)
 
 static bool under_launcher(void)
 {
-	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+	static const char *const names[] = {PMH_RANK_VARIABLES};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (getenv(names[i]))

@@ -8,10 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
 
 /* The labels of each row, by number of the call. */
 #define PM_LABEL(value, label, expression) {PM_VALUE_##value, #label},

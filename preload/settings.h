@@ -25,6 +25,9 @@
 	X(strict, "PMHOOK_STRICT", "off", "on|off", \
 		"abort on trouble inside the hook (for the hook's own tests)")
 
+/* Where launchers say which rank a process is: torchrun, Open MPI, MPICH and Intel MPI, Slurm. */
+#define PMH_RANK_VARIABLES "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"
+
 /* The values as text, from the environment or the defaults. */
 struct pmh_settings {
 #define PMH_FIELD(field, name, initial, argument, help) const char *field;

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,8 +151,8 @@ static int number_in_environment(const char *const *names)
 	return -1;
 }
 
-/* Where launchers say which rank a process is: torchrun, Open MPI, MPICH and Intel MPI, Slurm. */
-static const char *const rank_names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
+/* Where launchers say which rank a process is, of how many, and which on its host. */
+static const char *const rank_names[] = {PMH_RANK_VARIABLES, NULL};
 static const char *const world_names[] = {
 	"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
 static const char *const local_names[] = {
