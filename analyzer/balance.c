@@ -66,7 +66,8 @@ static void find_layers(const struct analysis *analysis, struct balance *balance
 			if (!(values[i] > 0))
 				values[i] = 0;
 		}
-		balance->layers[balance->layer_count++] = item_of(name, values, count);
+		balance->layers[balance->layer_count++] =
+			item_of(layer_title(&layers->items[l]), values, count);
 	}
 	free(values);
 }

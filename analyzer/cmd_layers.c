@@ -11,15 +11,25 @@ static const char *const column_keys[] = {"forward", "backward", "communication"
 static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
 
 struct columns {
-	size_t rank, device, layer, sizes, input, activation, site, parameters, times[4], deviations[4],
+	size_t rank, device, layer, kind, sizes, input, activation, site, parameters, times[4], deviations[4],
 		share;
 };
 
-static void add_columns(struct print_table *table, struct columns *columns, bool ranks)
+static bool any_module(const struct analysis *analysis)
+{
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		for (size_t i = 0; i < analysis->workers[w].layers.count; i++)
+			if (analysis->workers[w].layers.items[i].module[0])
+				return true;
+	return false;
+}
+
+static void add_columns(struct print_table *table, struct columns *columns, bool ranks, bool modules)
 {
 	columns->rank = print_column(table, "rank", ranks ? "rank" : NULL, PRINT_COUNT);
 	columns->device = print_column(table, "device", ranks ? "gpu" : NULL, PRINT_COUNT);
 	columns->layer = print_column(table, "layer", "layer", PRINT_WORD);
+	columns->kind = print_column(table, "kind", modules ? "kind" : NULL, PRINT_WORD);
 	columns->sizes = print_column(table, "sizes", "sizes", PRINT_WORD);
 	columns->input = print_column(table, "input", NULL, PRINT_WORD);
 	columns->activation = print_column(table, "activation", "act", PRINT_WORD);
@@ -31,6 +41,18 @@ static void add_columns(struct print_table *table, struct columns *columns, bool
 		columns->deviations[i] = print_column(
 			table, arena_format(table->arena, "%s_sd", column_keys[i]), NULL, PRINT_TIME);
 	columns->site = print_column(table, "site", NULL, PRINT_WORD);
+}
+
+/* Is all of the layer's time in this column inside that of a graph? */
+static bool is_untold(const struct analysis_worker *workers, size_t count, const struct layer *layer,
+	int column, double mean_ns)
+{
+	const struct layer_list *layers = &workers->layers;
+
+	for (size_t i = 0; i < layers->count && count > 0 && !(mean_ns > 0); i++)
+		if (strcmp(layers->items[i].name, layer->name) == 0)
+			return workers->phases.untold[i * PHASE_LAYER_COLUMNS + (size_t)column];
+	return false;
 }
 
 static void add_layer(struct print_table *table, const struct columns *columns,
@@ -45,7 +67,8 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 			table, columns->rank, analysis->timeline.processes[workers->worker->process].rank);
 		print_number(table, columns->device, workers->worker->device);
 	}
-	print_word(table, columns->layer, layer->name);
+	print_word(table, columns->layer, layer_title(layer));
+	print_word(table, columns->kind, layer->name);
 	print_word(table, columns->sizes, layer->text);
 	print_word(table, columns->input, layer->input);
 	print_word(table, columns->activation, layer->activation);
@@ -55,9 +78,11 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 		struct analysis_statistics statistics =
 			analysis_layer(workers, count, layer->name, columns_of_time[i]);
 
+		sum_ns += statistics.mean;
+		if (is_untold(workers, count, layer, (int)columns_of_time[i], statistics.mean))
+			continue;
 		print_number(table, columns->times[i], statistics.mean);
 		print_number(table, columns->deviations[i], statistics.deviation);
-		sum_ns += statistics.mean;
 	}
 	if (total_ns > 0)
 		print_number(table, columns->share, sum_ns / total_ns);
@@ -84,7 +109,8 @@ static double add_total(struct print_table *table, const struct columns *columns
 		print_number(table, columns->parameters, parameters);
 		for (int i = 0; i < 4; i++)
 			print_number(table, columns->times[i], sums_ns[i]);
-		print_number(table, columns->share, 1);
+		if (total_ns > 0)
+			print_number(table, columns->share, 1);
 	}
 	return total_ns;
 }
@@ -94,7 +120,7 @@ static void fill(struct print_table *table, struct run *run, bool ranks, bool to
 	const struct analysis *analysis = &run->analysis;
 	struct columns columns;
 
-	add_columns(table, &columns, ranks);
+	add_columns(table, &columns, ranks, any_module(analysis));
 	if (analysis->worker_count == 0)
 		return;
 	for (size_t w = 0; w < (ranks ? analysis->worker_count : 1); w++) {
@@ -112,7 +138,7 @@ static void fill(struct print_table *table, struct run *run, bool ranks, bool to
 	}
 }
 
-static void print_iterations(const struct run *run, FILE *out)
+static void print_iterations(struct run *run, FILE *out)
 {
 	const struct analysis *analysis = &run->analysis;
 
@@ -120,17 +146,23 @@ static void print_iterations(const struct run *run, FILE *out)
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
 		const struct layer_list *layers = &worker->layers;
+		const char **titles =
+			arena_alloc(&run->analysis.timeline.arena, layers->count, sizeof(*titles));
 
+		for (size_t l = 0; l < layers->count; l++)
+			titles[l] =
+				print_clean(&run->analysis.timeline.arena, layer_title(&layers->items[l]));
 		for (size_t i = 0; i < worker->iterations.count; i++)
 			for (size_t l = 0; l < layers->count; l++) {
 				const double *times = worker->phases.layers_ns +
 						      (i * layers->count + l) * PHASE_LAYER_COLUMNS;
 
-				fprintf(out, "%d,%d,%zu,%s,%s,%.0f,%.0f,%.0f,%.0f\n",
+				fprintf(out, "%d,%d,%zu,%s,",
 					analysis->timeline.processes[worker->worker->process].rank,
 					worker->worker->device, i,
-					report_iteration_kinds[worker->iterations.items[i].kind],
-					layers->items[l].name, times[PHASE_LAYER_FORWARD],
+					report_iteration_kinds[worker->iterations.items[i].kind]);
+				print_csv_word(titles[l], out);
+				fprintf(out, ",%.0f,%.0f,%.0f,%.0f\n", times[PHASE_LAYER_FORWARD],
 					times[PHASE_LAYER_BACKWARD], times[PHASE_LAYER_COMMUNICATION],
 					times[PHASE_LAYER_UPDATE]);
 			}
@@ -210,15 +242,21 @@ const struct command cmd_layers = {
 		"their parameters. Times are sums of the calls' times on the GPU.\n"
 		"\n"
 		"Forward and backward calls that share a parameter are one layer, with the\n"
-		"activation that follows it. Names count each kind from 1:\n"
+		"activation that follows it. A layer has the name that the program gave its\n"
+		"module (net.layer1.0.conv1) where the trace tells; its kind counts from 1:\n"
 		"\n"
 		"  conv2    5x5x6->16 s1 p0   kernel, input and output channels, stride,\n"
 		"                             padding; d dilation, g groups, where not 1\n"
 		"  pool1    max 2x2 s2        kind, window, stride; p padding, where not 0\n"
 		"  fc3      84->10            inputs, outputs\n"
 		"  norm1    6                 channels\n"
+		"  lstm1    784->256 x2 bi    inputs, units, layers, both directions; gru, rnn\n"
+		"  attention1 8 heads 512     heads, size of the queries\n"
 		"  dropout1 0.5               probability\n"
 		"  softmax, loss              loss: elementwise comparison with a target\n"
+		"\n"
+		"A time of - is not known: it lies in that of a captured graph, which is one\n"
+		"(phase \"graph\" of the report) unless device times come from CUPTI.\n"
 		"\n"
 		"  --ranks       a row for each rank and layer\n"
 		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t name_key(const char *name)
+/* Who counts the calls: each is a sequence of its own. */
+enum counting { HERE, WRITER, GRAPH };
+
+static uint32_t name_key(const char *name, enum counting counting)
 {
-	uint64_t hash = MEM_HASH_START;
+	uint64_t hash = mem_hash(MEM_HASH_START, counting);
 
 	for (; *name; name++)
 		hash = mem_hash(hash, (unsigned char)*name);
@@ -57,18 +60,27 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 			const struct timeline_operation *operation = &timeline->operations[call->operation];
 			const struct timeline_function *function = &timeline->functions[operation->function];
 			const struct timeline_communicator *communicator;
+			const struct timeline_more *more;
+			enum counting counting = HERE;
 			struct collective *item;
 			uint64_t number, peer;
 
 			if (function->kind != PM_KIND_COMM || call->result != 0 ||
+				(call->flags & PM_FLAG_CAPTURED) ||
 				timeline_value(timeline, operation, "peer", &peer) ||
 				!timeline_value(timeline, operation, "comm", &number) || number == 0 ||
 				number >= timeline->communicator_count)
 				continue;
 			communicator = &timeline->communicators[number];
+			more = timeline_more(timeline, (uint32_t)i);
+			if (call->flags & TIMELINE_FLAG_REPLAYED)
+				counting = GRAPH;
+			else if (more && more->sequence)
+				counting = WRITER;
 			item = MEM_PUSH(list->items, list->count, list->room);
 			*item = (struct collective){.hash = communicator->hash,
-				.function_key = name_key(function->name),
+				.function_key = name_key(function->name, counting),
+				.sequence = counting == WRITER ? more->sequence : 0,
 				.process = p,
 				.device = call->queue ? timeline->queues[call->queue].device
 						      : communicator->device,
@@ -80,7 +92,7 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 				const struct timeline_interval *first = &timeline->intervals[call->interval];
 
 				item->begin_ns = first->begin_ns;
-				item->end_ns = first[call->interval_count - 1].end_ns;
+				item->end_ns = timeline_call_end(timeline, call);
 			}
 		}
 	}
@@ -91,8 +103,10 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 		const struct collective *before = &list->items[i - 1];
 		struct collective *item = &list->items[i];
 
-		if (item->hash == before->hash && item->function_key == before->function_key &&
-			item->process == before->process && item->rank == before->rank)
+		/* Those that the writer has counted begin with 1. */
+		if (item->sequence == 0 && item->hash == before->hash &&
+			item->function_key == before->function_key && item->process == before->process &&
+			item->rank == before->rank)
 			item->sequence = before->sequence + 1;
 	}
 	qsort(list->items, list->count, sizeof(*list->items), compare);

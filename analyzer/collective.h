@@ -1,6 +1,7 @@
 /*
  * Collectives matched over ranks: the n-th call of a function on a communicator is the same collective on all
- * of its ranks. The communicator's hash is the same for all of them.
+ * of its ranks. The communicator's hash is the same for all of them. The writer may have counted the calls,
+ * which holds also where some are missing; else they are counted here.
  */
 #ifndef COLLECTIVE_H
 #define COLLECTIVE_H
@@ -10,7 +11,7 @@
 /* One rank's part. The parts of a collective lie together; the first has their number, as has each. */
 struct collective {
 	uint64_t hash;
-	uint32_t function_key; /* equal for the same function */
+	uint32_t function_key; /* equal for the same function, counted in the same way */
 	uint32_t sequence;
 	uint32_t process;
 	int32_t device;

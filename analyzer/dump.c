@@ -52,6 +52,7 @@ static const char *value_text(
 		return arena_format(arena, "%" PRId64, (int64_t)value);
 	case PM_VALUE_BYTES:
 	case PM_VALUE_COMMUNICATOR:
+	case PM_VALUE_GRAPH:
 		return arena_format(arena, "%" PRIu64, value);
 	case PM_VALUE_TYPE:
 		return trace_type_name(value);
@@ -93,17 +94,21 @@ static void count_calls(struct dump *dump)
 
 	dump->call_counts = arena_alloc(&dump->arena, trace->operation_count, sizeof(uint64_t));
 	dump->device_counts = arena_alloc(&dump->arena, trace->operation_count, sizeof(uint64_t));
-	for (size_t c = 0; c < trace->chunk_count; c++)
-		for (uint64_t i = 0; i < trace->chunks[c].record_count; i++) {
-			struct pm_record record;
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		struct trace_cursor cursor;
+		struct trace_record record;
+		enum trace_step step;
 
-			if (!trace_record(trace, &trace->chunks[c], i, &record))
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while ((step = trace_next(&cursor, &record)) != TRACE_END) {
+			if (step == TRACE_REFUSED)
 				dump->refused++;
 			else if (record.kind == PM_RECORD_CALL)
 				dump->call_counts[record.op]++;
 			else
 				dump->device_counts[record.op]++;
 		}
+	}
 }
 
 static void functions_table(struct dump *dump, struct print_table *table)
@@ -145,6 +150,14 @@ static void functions_table(struct dump *dump, struct print_table *table)
 	}
 }
 
+static bool any_module(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->operation_count; i++)
+		if (trace->operations[i].module)
+			return true;
+	return false;
+}
+
 static void operations_table(struct dump *dump, struct print_table *table)
 {
 	const struct trace *trace = dump->trace;
@@ -153,6 +166,7 @@ static void operations_table(struct dump *dump, struct print_table *table)
 	size_t devices = print_column(table, "device_intervals", "device", PRINT_COUNT);
 	size_t name = print_column(table, "function", "function", PRINT_WORD);
 	size_t values = print_column(table, "values", "values", PRINT_WORD);
+	size_t module = print_column(table, "module", any_module(trace) ? "module" : NULL, PRINT_WORD);
 	size_t site = print_column(table, "site", "site", PRINT_WORD);
 
 	for (size_t i = 1; i < trace->operation_count; i++) {
@@ -169,52 +183,76 @@ static void operations_table(struct dump *dump, struct print_table *table)
 		print_number(table, devices, (double)dump->device_counts[i]);
 		print_word(table, name, trace->functions[operation->function].name);
 		print_word(table, values, dump_values(&dump->arena, trace, operation));
+		text = trace_string(trace, operation->module);
+		print_word(table, module, text ? text : "");
 		text = trace_string(trace, operation->site);
 		print_word(table, site, text ? text : "");
 	}
 }
 
+struct record_columns {
+	size_t thread, kind, begin, duration, queue, correlation, result, sequence, group, flags, op, name;
+};
+
+static void add_record(struct dump *dump, struct print_table *table, const struct record_columns *columns,
+	uint32_t thread, const struct trace_record *record)
+{
+	const struct trace *trace = dump->trace;
+	bool call = record->kind == PM_RECORD_CALL;
+	int64_t begin_ns = call ? trace_ns(trace, record->begin) : (int64_t)(record->begin & INT64_MAX);
+	int64_t end_ns = call ? trace_ns(trace, record->end) : (int64_t)(record->end & INT64_MAX);
+
+	print_row(table);
+	print_number(table, columns->thread, thread);
+	print_word(table, columns->kind, call ? "call" : "device");
+	print_number(table, columns->begin, (double)begin_ns);
+	print_number(table, columns->duration, (double)(end_ns - begin_ns));
+	print_number(table, columns->queue, record->queue);
+	print_number(table, columns->correlation, record->correlation);
+	print_number(table, columns->result, record->result);
+	if (record->sequence)
+		print_number(table, columns->sequence, record->sequence);
+	if (record->group)
+		print_number(table, columns->group, record->group);
+	print_word(table, columns->flags,
+		arena_format(&dump->arena, "%s%s%s", record->flags & PM_FLAG_GROUP ? "g" : "",
+			record->flags & PM_FLAG_CAPTURED ? "c" : "",
+			record->flags & PM_FLAG_ACTIVITY ? "a" : ""));
+	print_number(table, columns->op, record->op);
+	print_word(table, columns->name, trace->functions[trace->operations[record->op].function].name);
+}
+
 static void records_table(struct dump *dump, struct print_table *table)
 {
 	const struct trace *trace = dump->trace;
-	size_t thread = print_column(table, "thread", "thread", PRINT_COUNT);
-	size_t kind = print_column(table, "kind", "kind", PRINT_WORD);
-	size_t begin = print_column(table, "begin_ns", "begin, ns", PRINT_COUNT);
-	size_t duration = print_column(table, "duration_ns", "ns", PRINT_COUNT);
-	size_t queue = print_column(table, "queue", "queue", PRINT_COUNT);
-	size_t correlation = print_column(table, "correlation", "corr", PRINT_COUNT);
-	size_t result = print_column(table, "result", "result", PRINT_COUNT);
-	size_t flags = print_column(table, "flags", "flags", PRINT_WORD);
-	size_t op = print_column(table, "op", "op", PRINT_COUNT);
-	size_t name = print_column(table, "function", "function", PRINT_WORD);
+	struct record_columns columns;
 
-	for (size_t c = 0; c < trace->chunk_count; c++)
-		for (uint64_t i = 0; i < trace->chunks[c].record_count; i++) {
-			struct pm_record record;
-			bool call;
-			int64_t begin_ns, end_ns;
+	columns.thread = print_column(table, "thread", "thread", PRINT_COUNT);
+	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
+	columns.begin = print_column(table, "begin_ns", "begin, ns", PRINT_COUNT);
+	columns.duration = print_column(table, "duration_ns", "ns", PRINT_COUNT);
+	columns.queue = print_column(table, "queue", "queue", PRINT_COUNT);
+	columns.correlation = print_column(table, "correlation", "corr", PRINT_COUNT);
+	columns.result = print_column(table, "result", "result", PRINT_COUNT);
+	columns.sequence = print_column(table, "sequence", "seq", PRINT_COUNT);
+	columns.group = print_column(table, "group", "group", PRINT_COUNT);
+	columns.flags = print_column(table, "flags", "flags", PRINT_WORD);
+	columns.op = print_column(table, "op", "op", PRINT_COUNT);
+	columns.name = print_column(table, "function", "function", PRINT_WORD);
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		struct trace_cursor cursor;
+		struct trace_record record;
+		enum trace_step step;
 
-			if (!trace_record(trace, &trace->chunks[c], i, &record))
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while ((step = trace_next(&cursor, &record)) != TRACE_END) {
+			if (step != TRACE_RECORD)
 				continue;
 			if (dump->how->limit >= 0 && table->row_count >= (size_t)dump->how->limit)
 				return;
-			call = record.kind == PM_RECORD_CALL;
-			begin_ns = call ? trace_ns(trace, record.begin) : (int64_t)(record.begin & INT64_MAX);
-			end_ns = call ? trace_ns(trace, record.end) : (int64_t)(record.end & INT64_MAX);
-			print_row(table);
-			print_number(table, thread, trace->chunks[c].thread);
-			print_word(table, kind, call ? "call" : "device");
-			print_number(table, begin, (double)begin_ns);
-			print_number(table, duration, (double)(end_ns - begin_ns));
-			print_number(table, queue, record.queue);
-			print_number(table, correlation, record.correlation);
-			print_number(table, result, record.result);
-			print_word(table, flags,
-				arena_format(&dump->arena, "%s%s", record.flags & PM_FLAG_GROUP ? "g" : "",
-					record.flags & PM_FLAG_CAPTURED ? "c" : ""));
-			print_number(table, op, record.op);
-			print_word(table, name, trace->functions[trace->operations[record.op].function].name);
+			add_record(dump, table, &columns, trace->chunks[c].thread, &record);
 		}
+	}
 }
 
 static void queues_table(struct dump *dump, struct print_table *table)
@@ -256,6 +294,96 @@ static void communicators_table(struct dump *dump, struct print_table *table)
 	}
 }
 
+/* A row for each operation of a graph. */
+static void graphs_table(struct dump *dump, struct print_table *table)
+{
+	const struct trace *trace = dump->trace;
+	size_t number = print_column(table, "number", "graph", PRINT_COUNT);
+	size_t place = print_column(table, "place", "place", PRINT_COUNT);
+	size_t nodes = print_column(table, "nodes", "nodes", PRINT_COUNT);
+	size_t op = print_column(table, "op", "op", PRINT_COUNT);
+	size_t name = print_column(table, "function", "function", PRINT_WORD);
+
+	for (size_t i = 1; i < trace->graph_count; i++)
+		for (uint32_t j = 0; j < trace->graphs[i].node_count; j++) {
+			const struct pm_graph_node *node = &trace->graphs[i].nodes[j];
+			bool known =
+				node->op < trace->operation_count && trace->operations[node->op].function;
+
+			if (dump->how->limit >= 0 && j >= (uint32_t)dump->how->limit)
+				break;
+			print_row(table);
+			print_number(table, number, (double)i);
+			print_number(table, place, j + 1);
+			if (node->nodes)
+				print_number(table, nodes, node->nodes);
+			print_number(table, op, node->op);
+			print_word(table, name,
+				known ? trace->functions[trace->operations[node->op].function].name : "?");
+		}
+}
+
+static void windows_table(struct dump *dump, struct print_table *table)
+{
+	size_t what = print_column(table, "what", "recording", PRINT_WORD);
+	size_t at = print_column(table, "at_ns", "at, ns", PRINT_COUNT);
+	size_t iteration = print_column(table, "iteration", "iteration", PRINT_COUNT);
+
+	for (size_t i = 0; i < dump->trace->window_count; i++) {
+		const struct trace_window *window = &dump->trace->windows[i];
+
+		print_row(table);
+		print_word(table, what, window->open ? "begins" : "ends");
+		print_number(table, at, (double)trace_ns(dump->trace, window->ticks));
+		if (window->iteration)
+			print_number(table, iteration, window->iteration);
+	}
+}
+
+static const char *source_name(uint32_t source)
+{
+	static const char *const names[] = {"none", "events", "cupti"};
+
+	return source < sizeof(names) / sizeof(*names) ? names[source] : "unknown";
+}
+
+/* What version 2 tells beyond the counts; only where there is something to tell. */
+static void more_of_head(const struct trace *trace, cJSON *object, FILE *out)
+{
+	const struct pm_header *header = &trace->header;
+	const struct pm_footer *footer = &trace->footer;
+
+	if (header->worker_count || header->worker_reads) {
+		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");
+
+		cJSON_AddNumberToObject(input, "processes", (double)header->worker_count);
+		cJSON_AddNumberToObject(input, "reads", (double)header->worker_reads);
+		cJSON_AddNumberToObject(input, "bytes", (double)header->worker_bytes);
+		cJSON_AddNumberToObject(input, "ns", (double)header->worker_ns);
+		if (out)
+			fprintf(out,
+				"  input of %" PRIu64 " worker processes: %" PRIu64 " reads, %" PRIu64
+				" bytes, %" PRIu64 " ns\n",
+				header->worker_count, header->worker_reads, header->worker_bytes,
+				header->worker_ns);
+	}
+	if (trace->ended && footer->own_ns) {
+		cJSON_AddNumberToObject(object, "own_ns", (double)footer->own_ns);
+		cJSON_AddNumberToObject(object, "new_ns", (double)footer->new_ns);
+		if (out)
+			fprintf(out,
+				"  the hook itself took %" PRIu64 " ns, and %" PRIu64
+				" ns describing new operations\n",
+				footer->own_ns, footer->new_ns);
+	}
+	if (trace->ended && footer->unseen_calls) {
+		cJSON_AddNumberToObject(object, "unseen_calls", (double)footer->unseen_calls);
+		if (out)
+			fprintf(out, "  %" PRIu64 " functions could not be intercepted\n",
+				footer->unseen_calls);
+	}
+}
+
 /* The header, in lines and as an object. */
 static cJSON *head(struct dump *dump, FILE *out)
 {
@@ -274,8 +402,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 	cJSON_AddNumberToObject(object, "world", header->world);
 	cJSON_AddNumberToObject(object, "local_rank", header->local_rank);
 	cJSON_AddStringToObject(object, "clock", header->clock == PM_CLOCK_TSC ? "tsc" : "monotonic");
-	cJSON_AddStringToObject(
-		object, "device_times", header->device_source == PM_DEVICE_EVENTS ? "events" : "none");
+	cJSON_AddStringToObject(object, "device_times", source_name(header->device_source));
 	cJSON_AddNumberToObject(object, "records", (double)trace->record_count);
 	cJSON_AddNumberToObject(object, "refused_records", (double)dump->refused);
 	cJSON_AddNumberToObject(object, "lost_records",
@@ -291,14 +418,16 @@ static cJSON *head(struct dump *dump, FILE *out)
 		cJSON_AddStringToObject(object, "trouble", trace->trouble);
 	for (size_t i = 0; i < trace->note_count; i++)
 		cJSON_AddItemToArray(notes, cJSON_CreateString(print_clean(&dump->arena, trace->notes[i])));
-	if (dump->how->form != DUMP_TEXT)
+	if (dump->how->form != DUMP_TEXT) {
+		more_of_head(trace, object, NULL);
 		return object;
+	}
 	print_heading(trace->path, out);
 	fprintf(out, "  program %s on %s, process %u, rank %d of %d (local %d)\n", program, host, header->pid,
 		header->rank, header->world, header->local_rank);
-	fprintf(out, "  version %u, records of %u bytes, clock %s with %zu readings, device times %s\n",
+	fprintf(out, "  version %u, records of %u bytes, clock %s with %zu readings, device times %s%s\n",
 		header->version, header->record_bytes, header->clock == PM_CLOCK_TSC ? "tsc" : "monotonic",
-		trace->pair_count, header->device_source == PM_DEVICE_EVENTS ? "from events" : "none");
+		trace->pair_count, header->device_source ? "from " : "", source_name(header->device_source));
 	fprintf(out,
 		"  %" PRIu64 " records in %zu chunks, %" PRIu64 " lost, %" PRIu64 " without description\n",
 		trace->record_count, trace->chunk_count,
@@ -311,6 +440,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 			trace->footer.lost_operations, trace->footer.threads);
 	else
 		fputs("  the end is missing: the process was killed, or is running\n", out);
+	more_of_head(trace, object, out);
 	for (size_t i = 0; i < trace->note_count; i++)
 		fprintf(out, "  %s\n", print_clean(&dump->arena, trace->notes[i]));
 	return object;
@@ -325,6 +455,8 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		{"functions", "Functions", functions_table},
 		{"queues", "Queues", queues_table},
 		{"communicators", "Communicators", communicators_table},
+		{"windows", "Recording", windows_table},
+		{"graphs", "Graphs", graphs_table},
 		{"operations", "Operations", operations_table},
 		{"records", "Records", records_table},
 	};

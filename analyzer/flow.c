@@ -64,6 +64,88 @@ uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t number)
 	return product(elements, trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
 }
 
+/* Dimensions of the tensor or filter under a label. */
+static uint32_t labelled_dimensions(const struct timeline *timeline,
+	const struct timeline_operation *operation, const char *label, int64_t dimensions[16])
+{
+	uint64_t number;
+
+	return timeline_value(timeline, operation, label, &number)
+		       ? flow_dimensions(timeline, number, dimensions, 16)
+		       : 0;
+}
+
+/* Is the last but one dimension of an operand the one whose elements lie side by side? */
+static bool is_turned(
+	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
+{
+	const struct timeline_descriptor *descriptor;
+	int64_t dimensions[16];
+	uint32_t count = labelled_dimensions(timeline, operation, label, dimensions);
+	uint64_t number;
+
+	if (count < 2 || !timeline_value(timeline, operation, label, &number))
+		return false;
+	descriptor = &timeline->descriptors[number];
+	return descriptor->kind == PM_DESCRIPTOR_TENSOR && descriptor->value_count >= 2 + 2 * count &&
+	       descriptor->values[2 * count] == 1 && descriptor->values[2 * count + 1] != 1;
+}
+
+uint64_t flow_manner(const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	uint64_t a = 0, b = 0, one = 0;
+
+	if (!timeline_value(timeline, operation, "transa", &a))
+		a = is_turned(timeline, operation, "a");
+	if (!timeline_value(timeline, operation, "transb", &b))
+		b = is_turned(timeline, operation, "b");
+	timeline_value(timeline, operation, "trans", &one);
+	return a << 16 | b << 8 | one;
+}
+
+bool flow_product(const struct timeline *timeline, const struct timeline_operation *operation,
+	struct flow_product *product)
+{
+	int64_t a[16], b[16];
+	uint32_t a_count, b_count;
+	uint64_t m, n, k;
+
+	if (timeline_value(timeline, operation, "m", &m) && timeline_value(timeline, operation, "n", &n) &&
+		timeline_value(timeline, operation, "k", &k)) {
+		*product = (struct flow_product){(int64_t)m, (int64_t)n, (int64_t)k};
+		return true;
+	}
+	a_count = labelled_dimensions(timeline, operation, "a", a);
+	b_count = labelled_dimensions(timeline, operation, "b", b);
+	if (a_count < 2 || b_count < 2)
+		return false;
+	*product = (struct flow_product){a[a_count - 2], b[b_count - 1], a[a_count - 1]};
+	return true;
+}
+
+/* Bytes of a vector over the channels of a layer, whose own descriptor is not told; 0: not known. */
+static uint64_t channel_bytes(const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	static const struct {
+		const char *label;
+		int place; /* of the channels; -1: the last */
+	} sources[] = {{"w", 0}, {"x", 1}, {"c", -1}};
+	int64_t dimensions[16];
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		uint32_t count = labelled_dimensions(timeline, operation, sources[i].label, dimensions);
+		uint32_t place = sources[i].place < 0 ? count - 1 : (uint32_t)sources[i].place;
+		uint64_t number = 0;
+
+		if (count == 0 || place >= count)
+			continue;
+		timeline_value(timeline, operation, sources[i].label, &number);
+		return product(positive((uint64_t)dimensions[place]),
+			trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
+	}
+	return 0;
+}
+
 /* The descriptor whose label is the pointer's without "_ptr". */
 static uint64_t descriptor_bytes(
 	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
@@ -84,8 +166,10 @@ static uint64_t descriptor_bytes(
 		if (strcmp(other->name, "params") == 0)
 			parameters = flow_descriptor_bytes(timeline, operation->values[i]);
 	}
+	if (!strstr(label, "scale") && !strstr(label, "bias"))
+		return 0;
 	/* Scale and bias of a normalisation share one descriptor. */
-	return strstr(label, "scale") || strstr(label, "bias") ? parameters : 0;
+	return parameters ? parameters : channel_bytes(timeline, operation);
 }
 
 struct numbers {
@@ -125,6 +209,10 @@ static uint64_t access_bytes(const struct timeline *timeline, const struct timel
 
 	if (bytes)
 		return bytes;
+	/* All weights of a recurrent layer or of attention lie together. */
+	if ((strcmp(label, "w_ptr") == 0 || strcmp(label, "dw_ptr") == 0) &&
+		timeline_value(timeline, operation, "w_bytes", &bytes))
+		return bytes < MOST_BYTES ? bytes : MOST_BYTES;
 	if (numbers->has_bytes) {
 		const char *name = timeline->functions[operation->function].name;
 
@@ -135,9 +223,17 @@ static uint64_t access_bytes(const struct timeline *timeline, const struct timel
 		return numbers->bytes < MOST_BYTES ? numbers->bytes : MOST_BYTES;
 	}
 	if (numbers->has_k && numbers->has_m && numbers->has_n) {
-		if (label[0] == 'a')
+		/* Of the first operand's rows, unless the epilogue sums the second one up (the vendor's
+		 * flag). */
+		if (strstr(label, "bias"))
+			return product(
+				timeline_value(timeline, operation, "epilogue", &bytes) && (bytes & 512)
+					? numbers->n
+					: numbers->m,
+				numbers->type_bytes);
+		if (flow_is_matrix(label, 'a'))
 			elements = product(numbers->m, numbers->k);
-		else if (label[0] == 'b')
+		else if (flow_is_matrix(label, 'b'))
 			elements = product(numbers->k, numbers->n);
 		else
 			elements = product(numbers->m, numbers->n);
@@ -182,9 +278,9 @@ static enum flow_shape shape_of(const struct timeline *timeline, const struct ti
 
 	if (flow->kind != PM_KIND_COMPUTE)
 		return FLOW_OTHER;
-	if (numbers->has_k || strstr(name, "ger_") || strstr(name, "gemv"))
+	if (numbers->has_k || strstr(name, "ger_") || strstr(name, "gemv") || strstr(name, "Matmul"))
 		return FLOW_PRODUCT;
-	if (strstr(name, "Reduce"))
+	if (strstr(name, "Reduc"))
 		return FLOW_REDUCE;
 	for (uint32_t i = 0; i < flow->access_count; i++) {
 		if (flow_writes(&flow->accesses[i])) {
@@ -214,13 +310,15 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 	struct flow *flow, struct arena *arena)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	bool in_place = changes_in_place(function->name);
+	bool in_place = changes_in_place(function->name), apart;
 	struct numbers numbers;
-	uint64_t scale = 0, direction = 4;
+	uint64_t scale = 0, direction = 4, result;
 
 	timeline_value(timeline, operation, "dir", &direction);
 	read_numbers(timeline, operation, &numbers);
-	if (timeline_value(timeline, operation, "beta", &scale)) {
+	/* A result beside the operand that beta belongs to: whether it is the same its address says. */
+	apart = timeline_value(timeline, operation, "d_ptr", &result);
+	if (timeline_value(timeline, operation, "beta", &scale) && !apart) {
 		/* A factor that is not known (3) keeps what was there where that is what the function is for.
 		 */
 		if (scale == 1 || scale == 2 || (scale == 3 && strstr(function->name, "AddTensor")))
@@ -235,6 +333,7 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 		if ((type != PM_VALUE_READS && type != PM_VALUE_WRITES && type != PM_VALUE_WEIGHT &&
 			    type != PM_VALUE_GRAD) ||
 			operation->values[i] == 0 ||
+			(apart && scale == 0 && strcmp(function->labels[i].name, "c_ptr") == 0) ||
 			is_host_side(function->kind == PM_KIND_COPY, direction, type))
 			continue;
 		access->address = operation->values[i];

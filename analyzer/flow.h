@@ -49,6 +49,25 @@ static inline bool flow_writes(const struct flow_access *access)
 /* Bytes from the first to the last element that a tensor or filter descriptor describes; 0: none. */
 uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t descriptor);
 
+/*
+ * How a product takes its operands: equal for calls that do it alike, in each iteration. A backward pass
+ * reads weights the other way round.
+ */
+uint64_t flow_manner(const struct timeline *timeline, const struct timeline_operation *operation);
+
+/* Is a pointer's label that of a product's matrix `name`: "a_ptr"? */
+static inline bool flow_is_matrix(const char *label, char name)
+{
+	return label[0] == name && (label[1] == 0 || label[1] == '_');
+}
+
+/* Sizes of a matrix product, from its numbers or its descriptors a, b; false: neither. */
+struct flow_product {
+	int64_t m, n, k;
+};
+bool flow_product(const struct timeline *timeline, const struct timeline_operation *operation,
+	struct flow_product *product);
+
 /* Dimensions of a tensor or filter; answers how many (at most `room` are stored). */
 uint32_t flow_dimensions(
 	const struct timeline *timeline, uint64_t descriptor, int64_t *dimensions, uint32_t room);

@@ -37,12 +37,6 @@ uint64_t iteration_key(const struct worker_model *model, uint32_t call)
 	return key;
 }
 
-int64_t iteration_call_end(const struct timeline *timeline, const struct timeline_call *call)
-{
-	return call->interval_count ? timeline->intervals[call->interval + call->interval_count - 1].end_ns
-				    : call->end_ns;
-}
-
 /* Sizes of an operation, without addresses, algorithm and call site. */
 static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
 {
@@ -100,13 +94,15 @@ static int64_t begin_of(const struct iteration_finder *finder, size_t start)
 	if (start == 0)
 		return begin_ns;
 	after_ns = iteration_call_at(finder, start - 1)->end_ns;
+	if (after_ns < iteration_window_begin(finder, start))
+		after_ns = iteration_window_begin(finder, start);
 	read = worker_find(timeline, worker->reads, worker->read_count, after_ns);
 	if (read < worker->read_count && timeline->calls[worker->reads[read]].begin_ns < begin_ns)
 		begin_ns = timeline->calls[worker->reads[read]].begin_ns;
 	/* The update before it may still run: until then the device belongs to the iteration before. */
 	for (size_t i = start; i-- > 0;)
 		if (iteration_is_core(finder, i)) {
-			done_ns = iteration_call_end(timeline, iteration_call_at(finder, i));
+			done_ns = timeline_call_end(timeline, iteration_call_at(finder, i));
 			return done_ns > begin_ns ? done_ns : begin_ns;
 		}
 	return begin_ns;
@@ -180,7 +176,7 @@ static int64_t end_of_last(const struct iteration_finder *finder, const struct i
 
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
 		const struct timeline_call *call = iteration_call_at(finder, i);
-		int64_t done_ns = iteration_call_end(timeline, call);
+		int64_t done_ns = timeline_call_end(timeline, call);
 
 		if (call->end_ns > done_ns)
 			done_ns = call->end_ns;
@@ -223,6 +219,18 @@ static enum iteration_gap_kind gap_kind(const struct iteration_finder *finder, s
 	return forward ? ITERATION_EVALUATION : ITERATION_REST;
 }
 
+/* The same at the end of what was recorded: a forward pass there is a part of an iteration where windows cut.
+ */
+static enum iteration_gap_kind cut_kind(const struct iteration_finder *finder, size_t first, size_t end)
+{
+	enum iteration_gap_kind kind = gap_kind(finder, first, end);
+
+	if (kind == ITERATION_EVALUATION &&
+		finder->timeline->processes[finder->worker->process].window_count > 0)
+		return ITERATION_PARTIAL;
+	return kind;
+}
+
 /* ---- All together ---- */
 
 static void place_iterations(struct iteration_finder *finder, struct iteration_list *list)
@@ -239,7 +247,8 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 		item->usual = piece->structure == finder->usual;
 		item->begin_ns = begin_of(finder, item->first_call);
 		/* Logging between two iterations belongs to the one before. */
-		if (i > 0 && first_core(finder, piece->first, core) == core)
+		if (i > 0 && first_core(finder, piece->first, core) == core &&
+			iteration_gap_in(finder, finder->pieces[i - 1].end, item->first_call) == SIZE_MAX)
 			list->items[i - 1].call_end = item->first_call;
 	}
 	for (size_t i = 0; i < list->count; i++) {
@@ -254,6 +263,8 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 		/* By calls, not by time: input read ahead belongs to the iteration it was read before. */
 		from_ns = item->first_call > 0 ? iteration_call_at(finder, item->first_call - 1)->end_ns
 					       : item->begin_ns;
+		if (from_ns < iteration_window_begin(finder, item->first_call))
+			from_ns = iteration_window_begin(finder, item->first_call);
 		item->first_read = worker_find(finder->timeline, worker->reads, worker->read_count, from_ns);
 		item->read_end = worker_find(finder->timeline, worker->reads, worker->read_count,
 			i + 1 < list->count && item->call_end == list->items[i + 1].first_call
@@ -283,6 +294,15 @@ static size_t trailing_copies(const struct iteration_finder *finder, const struc
 	return least == SIZE_MAX ? 0 : least;
 }
 
+/* Calls from where recording went on to the first iteration there. */
+static void add_rest_of_window(
+	struct iteration_finder *finder, struct iteration_list *list, size_t first, size_t end)
+{
+	if (first_core(finder, first, end) < end)
+		add_gap(list, first, end, iteration_call_at(finder, first)->begin_ns,
+			iteration_call_at(finder, end)->begin_ns, gap_kind(finder, first, end));
+}
+
 static void end_iterations(struct iteration_finder *finder, struct iteration_list *list)
 {
 	size_t trailing = trailing_copies(finder, list), after;
@@ -291,30 +311,36 @@ static void end_iterations(struct iteration_finder *finder, struct iteration_lis
 		struct iteration *item = &list->items[i];
 		size_t next =
 			i + 1 < list->count ? list->items[i + 1].first_call : finder->worker->call_count;
-		size_t core;
+		size_t core,
+			gap = i + 1 < list->count ? iteration_gap_in(finder, item->call_end, next) : SIZE_MAX;
+		bool last = i + 1 == list->count || gap != SIZE_MAX; /* before recording stopped */
 
+		if (gap < next)
+			next = gap;
 		for (size_t j = 0;
 			j < trailing && item->call_end < next && is_copy_to_host(finder, item->call_end); j++)
 			item->call_end++;
-		if (i + 1 < list->count && item->call_end == next) {
+		if (!last && item->call_end == next) {
 			item->end_ns = list->items[i + 1].begin_ns;
 			continue;
 		}
 		core = first_core(finder, item->call_end, next);
 		after = input_start(finder, item->call_end, core);
-		if (i + 1 < list->count && core < next) {
+		if (!last && core < next) {
 			item->call_end = after;
 			item->end_ns = begin_of(finder, after);
 			add_gap(list, after, next, item->end_ns, list->items[i + 1].begin_ns,
 				gap_kind(finder, after, next));
-		} else if (i + 1 < list->count) {
+		} else if (!last) {
 			item->end_ns = list->items[i + 1].begin_ns;
 		} else {
 			item->end_ns = end_of_last(finder, item);
 			if (core < next)
 				add_gap(list, after, next, begin_of(finder, after),
 					iteration_call_at(finder, next - 1)->end_ns,
-					gap_kind(finder, after, next));
+					cut_kind(finder, after, next));
+			if (i + 1 < list->count)
+				add_rest_of_window(finder, list, next, list->items[i + 1].first_call);
 		}
 	}
 	/* Times never run backwards, whatever the clocks say. */

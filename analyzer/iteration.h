@@ -64,7 +64,4 @@ void iteration_free(struct iteration_list *list);
 /* What makes a call the same in another iteration: its function and its parameters. */
 uint64_t iteration_key(const struct worker_model *model, uint32_t call);
 
-/* When the call's work was done: on the device where known. */
-int64_t iteration_call_end(const struct timeline *timeline, const struct timeline_call *call);
-
 #endif

@@ -23,16 +23,41 @@ bool iteration_is_core(const struct iteration_finder *finder, size_t position)
 	return iteration_flags_at(finder, position) & WORKER_CORE;
 }
 
-/* How a product reads its operands: transposed or not. A backward pass reads weights the other way round. */
-static uint64_t manner_at(const struct iteration_finder *finder, size_t position)
+static const struct timeline_window *windows_of(const struct iteration_finder *finder, uint32_t *count)
 {
-	const struct timeline_operation *operation =
-		&finder->timeline->operations[iteration_call_at(finder, position)->operation];
-	uint64_t a = 0, b = 0;
+	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
 
-	timeline_value(finder->timeline, operation, "transa", &a);
-	timeline_value(finder->timeline, operation, "transb", &b);
-	return 1 + (a << 8 | b);
+	*count = process->window_count;
+	return finder->timeline->windows + process->first_window;
+}
+
+size_t iteration_gap_in(const struct iteration_finder *finder, size_t first, size_t end)
+{
+	const struct worker *worker = finder->worker;
+	const struct timeline_window *windows;
+	uint32_t count;
+
+	windows = windows_of(finder, &count);
+	for (uint32_t i = 1; i < count; i++) {
+		size_t position =
+			worker_find(finder->timeline, worker->calls, worker->call_count, windows[i].begin_ns);
+
+		if (position >= first && position <= end && position > 0)
+			return position;
+	}
+	return SIZE_MAX;
+}
+
+int64_t iteration_window_begin(const struct iteration_finder *finder, size_t position)
+{
+	int64_t call_ns = iteration_call_at(finder, position)->begin_ns, begin_ns = INT64_MIN;
+	const struct timeline_window *windows;
+	uint32_t count;
+
+	windows = windows_of(finder, &count);
+	for (uint32_t i = 1; i < count && windows[i].begin_ns <= call_ns; i++)
+		begin_ns = windows[i].begin_ns;
+	return begin_ns;
 }
 
 bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_t first, size_t end)
@@ -47,9 +72,13 @@ bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_
 		more = role->flags & (WORKER_BACKWARD | WORKER_UPDATES);
 		for (uint32_t j = 0; j < role->parameter_count && !more; j++) {
 			uint64_t *manner = &manners[model->touched[role->first_parameter + j]];
+			uint64_t here =
+				1 + flow_manner(finder->timeline,
+					    &finder->timeline
+						     ->operations[iteration_call_at(finder, i)->operation]);
 
-			more = *manner && *manner != manner_at(finder, i);
-			*manner = manner_at(finder, i);
+			more = *manner && *manner != here;
+			*manner = here;
 		}
 	}
 	free(manners);
@@ -62,7 +91,7 @@ static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
 	for (size_t i = first; i < end; i++)
 		if (iteration_is_core(finder, i)) {
 			*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) =
-				(struct iteration_piece){first, first, end, 0, 0};
+				(struct iteration_piece){.first = first, .start = first, .end = end};
 			return;
 		}
 }
@@ -143,19 +172,29 @@ static int compare_pieces(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* The most frequent sequence; of equally frequent ones the shortest, which has nothing in front of it. */
+/*
+ * The most frequent sequence; of equally frequent ones the shortest, which has nothing in front of it. One
+ * that may lack its begin counts for as little as can be.
+ */
 static void find_usual(struct iteration_finder *finder)
 {
 	struct iteration_piece *sorted = mem_alloc(finder->piece_count, sizeof(*sorted));
 	size_t best = 0, best_length = 0;
+	bool best_cut = true;
 
 	memcpy(sorted, finder->pieces, finder->piece_count * sizeof(*sorted));
 	qsort(sorted, finder->piece_count, sizeof(*sorted), compare_pieces);
 	for (size_t i = 0, end; i < finder->piece_count; i = end) {
-		for (end = i + 1; end < finder->piece_count && sorted[end].structure == sorted[i].structure;)
-			end++;
-		if (end - i > best || (end - i == best && sorted[i].core_count < best_length)) {
+		bool cut = true;
+
+		for (end = i; end < finder->piece_count && sorted[end].structure == sorted[i].structure;
+			end++)
+			cut &= sorted[end].cut;
+		if ((best_cut && !cut) ||
+			(best_cut == cut && (end - i > best || (end - i == best && sorted[i].core_count <
+											   best_length)))) {
 			best = end - i;
+			best_cut = cut;
 			best_length = sorted[i].core_count;
 			finder->usual = sorted[i].structure;
 		}
@@ -196,7 +235,7 @@ static void shorten_usual(struct iteration_finder *finder)
 					     *piece = &finder->pieces[i];
 		size_t start;
 
-		if (piece->structure == finder->usual || piece->core_count == 0)
+		if (piece->structure == finder->usual || piece->core_count == 0 || piece->cut)
 			continue;
 		start = find_suffix(finder, usual, piece);
 		if (start != SIZE_MAX && !iteration_is_more_than_forward(finder, usual->start, start)) {
@@ -217,6 +256,29 @@ static void strip(struct iteration_finder *finder, struct iteration_piece *piece
 	hash_piece(finder, piece);
 }
 
+/* A piece does not reach over a time that was not recorded: what lies before it was broken off. */
+static void respect_windows(struct iteration_finder *finder)
+{
+	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < finder->piece_count; i++) {
+		struct iteration_piece piece = finder->pieces[i];
+		bool any = false;
+
+		for (size_t gap; piece.end > piece.first && (gap = iteration_gap_in(finder, piece.first + 1,
+								     piece.end - 1)) != SIZE_MAX;)
+			piece.first = piece.start = gap;
+		piece.cut = iteration_gap_in(finder, piece.first, piece.first) != SIZE_MAX ||
+			    (i == 0 && process->window_count > 0);
+		for (size_t j = piece.first; j < piece.end && !any; j++)
+			any = iteration_is_core(finder, j);
+		if (any)
+			finder->pieces[kept++] = piece;
+	}
+	finder->piece_count = kept;
+}
+
 void iteration_cut(struct iteration_finder *finder)
 {
 	cut_by_updates(finder);
@@ -224,6 +286,7 @@ void iteration_cut(struct iteration_finder *finder)
 		cut_by_period(finder);
 		finder->by_period = true;
 	}
+	respect_windows(finder);
 	if (finder->piece_count == 0)
 		return;
 	for (size_t i = 0; i < finder->piece_count; i++)

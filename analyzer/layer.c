@@ -201,6 +201,37 @@ static enum phase plain_phase(enum pm_kind kind)
 	}
 }
 
+/*
+ * The launch of a graph: where all its operations belong, if they are of one phase; what is none (memory set,
+ * results fetched) aside. Those are the replayed steps behind it, whose roles are known.
+ */
+static struct layer_role launch_role(
+	const struct layer_assign *assign, const struct layer_role *roles, uint32_t step)
+{
+	const struct timeline_call *calls = assign->timeline->calls;
+	const struct graph_step *steps = assign->graph.steps;
+	struct layer_role role = {.phase = PHASE_OTHER, .known = true};
+
+	for (uint32_t i = step + 1; i < assign->graph.step_count; i++) {
+		if (!(calls[steps[i].call].flags & TIMELINE_FLAG_REPLAYED))
+			break;
+		if (roles[i].phase == PHASE_OTHER)
+			continue;
+		role.exchanges |= graph_flow(&assign->graph, i)->kind == PM_KIND_COMM;
+		role.phase = role.phase == PHASE_OTHER || role.phase == roles[i].phase ? roles[i].phase
+										       : PHASE_GRAPH;
+	}
+	if (role.phase == PHASE_OTHER)
+		role.phase = PHASE_GRAPH;
+	return role;
+}
+
+static bool is_launch(const struct layer_assign *assign, uint32_t operation)
+{
+	return timeline_is_launch(
+		&assign->timeline->functions[assign->timeline->operations[operation].function]);
+}
+
 static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 {
 	const struct graph *graph = &assign->graph;
@@ -276,17 +307,23 @@ static void set_roles(struct layer_assign *assign)
 	const struct graph *graph = &assign->graph;
 	struct layer_list *list = assign->list;
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	struct layer_role *roles = mem_alloc(graph->step_count, sizeof(*roles));
 
 	list->core_roles = arena_alloc(&list->arena, graph->step_count, sizeof(*list->core_roles));
+	/* A launch goes by the steps behind it. */
+	for (uint32_t i = graph->step_count; i-- > 0;)
+		roles[i] = is_launch(assign, graph->steps[i].operation) ? launch_role(assign, roles, i)
+									: step_role(assign, i);
 	for (uint32_t i = 0; i < graph->step_count; i++) {
 		uint32_t number = graph->steps[i].operation;
-		struct layer_role role = step_role(assign, i);
+		struct layer_role role = roles[i];
 
 		if (assign->model->roles[number].flags & WORKER_CORE)
 			list->core_roles[list->core_count++] = role;
 		if (!list->operation_roles[number - process->first_operation].known)
 			list->operation_roles[number - process->first_operation] = role;
 	}
+	free(roles);
 	for (size_t i = 0; i < assign->worker->call_count; i++) {
 		uint32_t number = assign->timeline->calls[assign->worker->calls[i]].operation;
 		struct layer_role *role = &list->operation_roles[number - process->first_operation];
@@ -298,6 +335,8 @@ static void set_roles(struct layer_assign *assign)
 			*role = exchange_role(assign, flow);
 		else if (flow->kind == PM_KIND_COPY)
 			*role = copy_role(assign, number);
+		else if (is_launch(assign, number))
+			role->phase = PHASE_GRAPH;
 		role->known = true;
 	}
 }
@@ -325,6 +364,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 		assign.owners[i] = LAYER_NONE;
 	layer_passes(&assign);
 	layer_steps(&assign);
+	layer_modules(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
 	free(assign.passes);

@@ -15,7 +15,8 @@
 #define LAYER_NONE UINT32_MAX
 
 struct layer {
-	const char *name;       /* "conv2" */
+	const char *name;       /* "conv2", different for each layer */
+	const char *module;     /* what the program calls it, "net.layer1.0.conv1", or "" */
 	const char *text;       /* "5x5x6->16 s1 p0" */
 	const char *input;      /* shape of what goes in, "64x6x14x14" */
 	const char *activation; /* or "" */
@@ -23,6 +24,12 @@ struct layer {
 	uint64_t parameter_count;
 	uint64_t parameter_bytes;
 };
+
+/* What people are shown: the program's own name where there is one. */
+static inline const char *layer_title(const struct layer *layer)
+{
+	return layer->module[0] ? layer->module : layer->name;
+}
 
 /* A share of a call's time; the shares of a call add up to 1, or there are none. */
 struct layer_part {
@@ -32,7 +39,8 @@ struct layer_part {
 
 struct layer_role {
 	enum phase phase;
-	bool known; /* else the function's kind has decided */
+	bool known;     /* else the function's kind has decided */
+	bool exchanges; /* a graph's: there is communication in it */
 	uint32_t first_part, part_count;
 };
 

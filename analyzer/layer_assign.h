@@ -27,6 +27,9 @@ void layer_passes(struct layer_assign *assign);
 /* The layers, and which steps belong to them (layer_steps.c). */
 void layer_steps(struct layer_assign *assign);
 
+/* The program's names of the layers, where the calls of a layer agree; after layer_steps. */
+void layer_modules(struct layer_assign *assign);
+
 /* Name, sizes, activation (layer_name.c). */
 void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step);
 void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step);

@@ -14,6 +14,30 @@ const struct timeline_function *layer_function(const struct layer_assign *assign
 						    .function];
 }
 
+/* The first descriptor of this kind among an operation's values, or NULL. */
+static const struct timeline_descriptor *descriptor_of_kind(const struct layer_assign *assign,
+	const struct timeline_operation *operation, enum pm_descriptor_kind kind)
+{
+	const struct timeline_function *function = &assign->timeline->functions[operation->function];
+
+	for (uint32_t i = 0; i < operation->value_count; i++)
+		if (function->labels[i].type == PM_VALUE_DESCRIPTOR &&
+			assign->timeline->descriptors[operation->values[i]].kind == kind)
+			return &assign->timeline->descriptors[operation->values[i]];
+	return NULL;
+}
+
+/* The vendor's enumerators of recurrent cells. */
+static const char *cell_name(const struct layer_assign *assign, const struct timeline_operation *operation)
+{
+	static const char *const cells[] = {"rnn", "rnn", "lstm", "gru"};
+	const struct timeline_descriptor *rnn = descriptor_of_kind(assign, operation, PM_DESCRIPTOR_RNN);
+
+	if (!rnn || rnn->value_count < 1 || rnn->values[0] < 0 || rnn->values[0] > 3)
+		return "rnn";
+	return cells[rnn->values[0]];
+}
+
 const char *layer_kind(const struct layer_assign *assign, uint32_t step)
 {
 	static const struct {
@@ -23,15 +47,21 @@ const char *layer_kind(const struct layer_assign *assign, uint32_t step)
 		{"Pooling", "pool"},
 		{"Dropout", "dropout"},
 		{"Softmax", "softmax"},
-		{"Normalization", "norm"},
+		{"Norm", "norm"},
 		{"LRN", "lrn"},
+		{"Attention", "attention"},
+		{"MultiHeadAttn", "attention"},
 	};
+	const struct timeline_operation *operation =
+		&assign->timeline->operations[assign->graph.steps[step].operation];
 	const char *name = layer_function(assign, step)->name;
 	const struct worker_role *role = &assign->model->roles[assign->graph.steps[step].operation];
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strstr(name, kinds[i].word))
 			return kinds[i].kind;
+	if (strstr(name, "RNN"))
+		return cell_name(assign, operation);
 	if ((role->flags & WORKER_READS) && graph_flow(&assign->graph, step)->shape == FLOW_PRODUCT)
 		return "fc";
 	if (role->flags & WORKER_READS)
@@ -142,25 +172,59 @@ static const char *product_text(struct layer_assign *assign, struct arena *arena
 	const struct timeline_operation *operation, uint32_t step, const char **input)
 {
 	const struct flow *flow = graph_flow(&assign->graph, step);
-	uint64_t m = 0, n = 0, k = 0, transposed = 0;
+	uint64_t m = 0, n = 0, transposed = 0;
+	struct flow_product product;
 	bool first = false;
 
 	for (uint32_t i = 0; i < flow->access_count; i++)
-		if (flow->accesses[i].mode == FLOW_READ &&
+		if (flow->accesses[i].mode == FLOW_READ && !strstr(flow->accesses[i].label, "bias") &&
 			graph_parameter(&assign->graph, flow->accesses[i].address) != GRAPH_NONE) {
-			first = flow->accesses[i].label[0] == 'a';
+			first = flow_is_matrix(flow->accesses[i].label, 'a');
 			break;
 		}
-	timeline_value(assign->timeline, operation, "m", &m);
-	timeline_value(assign->timeline, operation, "n", &n);
-	if (!timeline_value(assign->timeline, operation, "k", &k)) {
+	if (!flow_product(assign->timeline, operation, &product)) {
+		timeline_value(assign->timeline, operation, "m", &m);
+		timeline_value(assign->timeline, operation, "n", &n);
 		timeline_value(assign->timeline, operation, "trans", &transposed);
 		*input = arena_format(arena, "1x%" PRId64, (int64_t)(transposed ? m : n));
 		return arena_format(arena, "%" PRId64 "->%" PRId64, (int64_t)(transposed ? m : n),
 			(int64_t)(transposed ? n : m));
 	}
-	*input = arena_format(arena, "%" PRId64 "x%" PRId64, (int64_t)(first ? n : m), (int64_t)k);
-	return arena_format(arena, "%" PRId64 "->%" PRId64, (int64_t)k, (int64_t)(first ? m : n));
+	*input = arena_format(arena, "%" PRId64 "x%" PRId64, first ? product.n : product.m, product.k);
+	return arena_format(arena, "%" PRId64 "->%" PRId64, product.k, first ? product.m : product.n);
+}
+
+/* "200->256 x2 bi": inputs, hidden units, layers, directions. */
+static const char *recurrent_text(
+	const struct layer_assign *assign, struct arena *arena, const struct timeline_operation *operation)
+{
+	const struct timeline_descriptor *rnn = descriptor_of_kind(assign, operation, PM_DESCRIPTOR_RNN);
+	const char *text;
+
+	/* cell bias direction input_mode type math input_size hidden_size projection_size layers */
+	if (!rnn || rnn->value_count < 10)
+		return "";
+	text = arena_format(arena, "%" PRId64 "->%" PRId64, rnn->values[6], rnn->values[7]);
+	if (rnn->values[9] > 1)
+		text = arena_format(arena, "%s x%" PRId64, text, rnn->values[9]);
+	return rnn->values[2] == 1 ? arena_format(arena, "%s bi", text) : text;
+}
+
+/* "8 heads 512": of its descriptor, or of the queries' shape (batch, heads, length, size of a head). */
+static const char *attention_text(
+	const struct layer_assign *assign, struct arena *arena, const struct timeline_operation *operation)
+{
+	const struct timeline_descriptor *attention =
+		descriptor_of_kind(assign, operation, PM_DESCRIPTOR_ATTENTION);
+	int64_t shape[MOST_DIMENSIONS];
+
+	if (attention && attention->value_count > 1)
+		return arena_format(
+			arena, "%" PRId64 " heads %" PRId64, attention->values[0], attention->values[1]);
+	if (dimensions(assign, operation, "q", shape) == 4 && shape[1] > 0 && shape[1] < INT32_MAX &&
+		shape[3] > 0 && shape[3] < INT32_MAX)
+		return arena_format(arena, "%" PRId64 " heads %" PRId64, shape[1], shape[1] * shape[3]);
+	return "";
 }
 
 static bool is_kind(const char *kind, const char *word)
@@ -194,8 +258,11 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 
 	if (count == 0)
 		count = dimensions(assign, operation, "a", shape);
+	if (count == 0)
+		count = dimensions(assign, operation, "q", shape);
 	item->input = join(arena, shape, count, "x");
 	item->text = "";
+	item->module = "";
 	item->activation = "";
 	item->site = operation->site ? arena_text(arena, operation->site, strlen(operation->site)) : "";
 	if (!kind)
@@ -213,6 +280,10 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 			item->text = arena_format(arena, "%g", (double)dropout->values[0] / 1e6);
 	} else if (is_kind(kind, "norm") && count > 1) {
 		item->text = arena_format(arena, "%" PRId64, shape[1]);
+	} else if (is_kind(kind, "attention")) {
+		item->text = attention_text(assign, arena, operation);
+	} else if (is_kind(kind, "rnn") || is_kind(kind, "lstm") || is_kind(kind, "gru")) {
+		item->text = recurrent_text(assign, arena, operation);
 	}
 	/* One softmax or loss needs no number; a second one gets it. */
 	if ((is_kind(kind, "softmax") || is_kind(kind, "loss")) && count_kind(assign, kind) == 0)
@@ -221,18 +292,99 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 		item->name = arena_format(arena, "%s%u", kind, count_kind(assign, kind) + 1);
 }
 
+/* The vendor's enumerators of activation modes, and of functions of the graph API from 100 on. */
+static const char *const activation_modes[] = {
+	"sigmoid", "relu", "tanh", "clipped relu", "elu", "identity", "swish"};
+static const char *const pointwise_modes[] = {
+	"relu", "tanh", "sigmoid", "elu", "gelu", "softplus", "swish", "gelu"};
+#define FIRST_POINTWISE 100
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* The activation among the nodes of a graph, "conv_fwd + add + relu_fwd"; the last one counts. */
+static const char *fused_activation(const char *graph)
+{
+	const char *found = NULL;
+
+	for (const char *node = graph; node; node = strstr(node, " + ")) {
+		size_t length;
+
+		node += strspn(node, " +");
+		length = strcspn(node, " ");
+		for (size_t i = 0; i < COUNT(pointwise_modes); i++) {
+			size_t name_length = strlen(pointwise_modes[i]);
+
+			if (length >= name_length + 4 &&
+				strncmp(node, pointwise_modes[i], name_length) == 0 &&
+				strncmp(node + length - 4, "_fwd", 4) == 0)
+				found = pointwise_modes[i];
+		}
+	}
+	return found;
+}
+
+/* The string under a label, or NULL. */
+static const char *string_of(
+	const struct layer_assign *assign, const struct timeline_operation *operation, const char *label)
+{
+	const struct timeline_function *function = &assign->timeline->functions[operation->function];
+
+	for (uint32_t i = 0; i < operation->value_count; i++)
+		if (function->labels[i].type == PM_VALUE_STRING && operation->values[i] &&
+			strcmp(function->labels[i].name, label) == 0)
+			return assign->timeline->strings[operation->values[i]];
+	return NULL;
+}
+
 void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step)
 {
-	/* The vendor's enumerators of activation modes. */
-	static const char *const modes[] = {
-		"sigmoid", "relu", "tanh", "clipped relu", "elu", "identity", "swish"};
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
-	const struct timeline_descriptor *activation = descriptor(assign, operation, "act");
+	const struct timeline_descriptor *activation =
+		descriptor_of_kind(assign, operation, PM_DESCRIPTOR_ACTIVATION);
+	const struct timeline_descriptor *pointwise =
+		descriptor_of_kind(assign, operation, PM_DESCRIPTOR_POINTWISE);
+	const char *found = NULL;
+	uint64_t value;
 
-	if (!activation || activation->kind != PM_DESCRIPTOR_ACTIVATION || activation->value_count < 1 ||
-		activation->values[0] < 0 ||
-		activation->values[0] >= (int64_t)(sizeof(modes) / sizeof(*modes)))
-		return;
-	assign->list->items[layer].activation = modes[activation->values[0]];
+	if (activation && activation->value_count > 0 && activation->values[0] >= 0 &&
+		activation->values[0] < (int64_t)COUNT(activation_modes))
+		found = activation_modes[activation->values[0]];
+	else if (pointwise && pointwise->value_count > 0 && pointwise->values[0] >= FIRST_POINTWISE &&
+		 pointwise->values[0] < FIRST_POINTWISE + (int64_t)COUNT(pointwise_modes))
+		found = pointwise_modes[pointwise->values[0] - FIRST_POINTWISE];
+	else if (string_of(assign, operation, "graph"))
+		found = fused_activation(string_of(assign, operation, "graph"));
+	else if (timeline_value(assign->timeline, operation, "epilogue", &value))
+		found = value & 2 ? "relu" : value & 32 ? "gelu" : NULL; /* the vendor's flags */
+	if (found)
+		assign->list->items[layer].activation = found;
+}
+
+/*
+ * The calls that read a layer's parameters name it: an activation behind them may be the function of a module
+ * of its own. Layers without parameters are named by all their calls.
+ */
+void layer_modules(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t layer = 0; layer < assign->list->count; layer++) {
+		struct layer *item = &assign->list->items[layer];
+		const char *found = NULL;
+		bool agree = true;
+
+		for (uint32_t i = 0; i < graph->step_count; i++) {
+			uint32_t operation = graph->steps[i].operation;
+			const char *module = assign->timeline->operations[operation].module;
+
+			if (assign->layers[i] != layer || !module ||
+				(item->parameter_bytes &&
+					!(assign->model->roles[operation].flags & WORKER_READS)))
+				continue;
+			agree &= !found || strcmp(found, module) == 0;
+			found = module;
+		}
+		if (found && agree)
+			item->module = arena_text(&assign->list->arena, found, strlen(found));
+	}
 }

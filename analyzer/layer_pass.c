@@ -18,14 +18,8 @@ struct manner {
 
 static uint64_t transposition(const struct layer_assign *assign, uint32_t step)
 {
-	const struct timeline_operation *operation =
-		&assign->timeline->operations[assign->graph.steps[step].operation];
-	uint64_t a = 0, b = 0, one = 0;
-
-	timeline_value(assign->timeline, operation, "transa", &a);
-	timeline_value(assign->timeline, operation, "transb", &b);
-	timeline_value(assign->timeline, operation, "trans", &one);
-	return a << 16 | b << 8 | one;
+	return flow_manner(
+		assign->timeline, &assign->timeline->operations[assign->graph.steps[step].operation]);
 }
 
 static bool writes_gradient(const struct layer_assign *assign, uint32_t step)

@@ -246,6 +246,14 @@ static size_t stem_length(const char *name)
 	return backward ? (size_t)(backward - name) : strlen(name);
 }
 
+static bool same_family(const struct layer_assign *assign, uint32_t a, uint32_t b)
+{
+	const char *first = layer_function(assign, a)->name, *second = layer_function(assign, b)->name;
+	size_t length = stem_length(first);
+
+	return stem_length(second) == length && strncmp(first, second, length) == 0;
+}
+
 static const struct flow_access *labelled(const struct flow *flow, const char *label)
 {
 	for (uint32_t i = 0; i < flow->access_count; i++)
@@ -258,18 +266,14 @@ static const struct flow_access *labelled(const struct flow *flow, const char *l
 static uint32_t partner(const struct layer_assign *assign, uint32_t step)
 {
 	const struct flow *flow = flow_of(assign, step);
-	const char *name = layer_function(assign, step)->name;
-	size_t length = stem_length(name);
 	const struct flow_access *x = labelled(flow, "x_ptr"), *y = labelled(flow, "y_ptr");
 
 	if (flow->kind != PM_KIND_BACKWARD || (!x && !y))
 		return GRAPH_NONE;
 	for (uint32_t i = step; i-- > 0;) {
-		const char *other = layer_function(assign, i)->name;
 		const struct flow_access *other_x, *other_y;
 
-		if (!is_forward(assign, i) || stem_length(other) != length ||
-			strncmp(name, other, length) != 0)
+		if (!is_forward(assign, i) || !same_family(assign, step, i))
 			continue;
 		other_x = labelled(flow_of(assign, i), "x_ptr");
 		other_y = labelled(flow_of(assign, i), "y_ptr");
@@ -307,16 +311,9 @@ static uint32_t parameter_step(const struct layer_assign *assign, uint32_t layer
 
 static uint32_t last_unmatched(const struct layer_assign *assign, const bool *matched, uint32_t step)
 {
-	const char *name = layer_function(assign, step)->name;
-	size_t length = stem_length(name);
-
-	for (uint32_t i = step; i-- > 0;) {
-		const char *other = layer_function(assign, i)->name;
-
-		if (is_forward(assign, i) && !matched[i] && stem_length(other) == length &&
-			strncmp(name, other, length) == 0)
+	for (uint32_t i = step; i-- > 0;)
+		if (is_forward(assign, i) && !matched[i] && same_family(assign, step, i))
 			return i;
-	}
 	return GRAPH_NONE;
 }
 
@@ -390,8 +387,9 @@ static uint32_t backward_layer(
 		bool own = flow->kind == PM_KIND_BACKWARD;
 
 		/* A gradient of an elementwise step is still the gradient of that step's result, unless it
-		 * says more. */
-		if (own && labelled(flow, "db_ptr") == NULL && labelled(flow, "dw_ptr") == NULL) {
+		 * says more; so is that of an activation which is part of the step. */
+		if (own && labelled(flow, "db_ptr") == NULL && labelled(flow, "dw_ptr") == NULL &&
+			same_family(assign, step, forward)) {
 			matched[forward] = true;
 			extend_chain(assign, chain, step, data_producer(assign, forward));
 		} else {

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&cmd_report, &cmd_layers, &cmd_balance, &cmd_dump};
+static const struct command *const commands[] = {
+	&cmd_report, &cmd_layers, &cmd_balance, &cmd_comm, &cmd_dump};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

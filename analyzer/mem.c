@@ -36,6 +36,16 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes)
 	return array;
 }
 
+void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, uint64_t more)
+{
+	if (more <= *room - count)
+		return;
+	*room = count + more;
+	*array = reallocarray(*array, *room, item_bytes);
+	if (!*array)
+		errx(1, "out of memory: %zu items of %zu bytes", *room, item_bytes);
+}
+
 void *arena_alloc(struct arena *arena, size_t count, size_t item_bytes)
 {
 	struct arena_block *block = arena->last;

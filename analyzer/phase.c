@@ -1,5 +1,5 @@
-/* Phases in time: see phase.h. Work becomes spans with a level; a sweep over all spans gives each instant to
- * a level. */
+/* Phases in time: see phase.h. Work becomes spans with a level; a sweep over an iteration gives each instant
+ * to a level. */
 #include "phase.h"
 
 /* The sum of the phases is checked in every build: it is what the figures are trusted for. */
@@ -13,6 +13,7 @@ enum level {
 	LEVEL_FORWARD,
 	LEVEL_BACKWARD,
 	LEVEL_UPDATE,
+	LEVEL_GRAPH,
 	LEVEL_COMMUNICATION,
 	LEVEL_MD_DEVICE,
 	LEVEL_H2D,
@@ -29,6 +30,7 @@ static const enum phase level_phases[] = {
 	[LEVEL_FORWARD] = PHASE_FORWARD,
 	[LEVEL_BACKWARD] = PHASE_BACKWARD,
 	[LEVEL_UPDATE] = PHASE_UPDATE,
+	[LEVEL_GRAPH] = PHASE_GRAPH,
 	[LEVEL_COMMUNICATION] = PHASE_COMMUNICATION,
 	[LEVEL_MD_DEVICE] = PHASE_MD,
 	[LEVEL_H2D] = PHASE_H2D,
@@ -50,119 +52,9 @@ static const uint32_t phase_levels[] = {
 	[PHASE_BACKWARD] = LEVEL_BACKWARD,
 	[PHASE_COMMUNICATION] = LEVEL_COMMUNICATION,
 	[PHASE_UPDATE] = LEVEL_UPDATE,
+	[PHASE_GRAPH] = LEVEL_GRAPH,
 	[PHASE_OTHER] = LEVEL_OTHER,
 };
-
-struct spans {
-	struct phase_span *items;
-	size_t count, room;
-};
-
-static void add_span(struct spans *spans, int64_t begin_ns, int64_t end_ns, uint32_t level)
-{
-	if (end_ns > begin_ns)
-		*MEM_PUSH(spans->items, spans->count, spans->room) =
-			(struct phase_span){begin_ns, end_ns, level};
-}
-
-static int64_t span_key(const struct phase_span *span, bool by_end)
-{
-	return by_end ? span->end_ns : span->begin_ns;
-}
-
-static void merge_spans(const struct phase_span *from, size_t first, size_t middle, size_t end, bool by_end,
-	struct phase_span *to)
-{
-	size_t left = first, right = middle;
-
-	for (size_t i = first; i < end; i++) {
-		bool take_left = right == end || (left < middle && span_key(&from[left], by_end) <=
-									   span_key(&from[right], by_end));
-
-		to[i] = from[take_left ? left++ : right++];
-	}
-}
-
-/*
- * Spans come as a few ordered stretches, one for each kind of work, so what is in order already is merged,
- * not sorted again: nearly a pass for each doubling of the stretches.
- */
-static void sort_spans(struct phase_span *spans, size_t count, bool by_end)
-{
-	size_t *ends = NULL, run_count = 0, room = 0;
-	struct phase_span *other;
-
-	for (size_t i = 1; i <= count; i++)
-		if (i == count || span_key(&spans[i], by_end) < span_key(&spans[i - 1], by_end))
-			*MEM_PUSH(ends, run_count, room) = i;
-	other = run_count > 1 ? mem_alloc(count, sizeof(*other)) : NULL;
-	while (run_count > 1) {
-		size_t merged = 0, first = 0;
-
-		for (size_t i = 0; i < run_count; i += 2) {
-			size_t end = ends[i + 1 < run_count ? i + 1 : i];
-
-			merge_spans(spans, first, ends[i], end, by_end, other);
-			ends[merged++] = end;
-			first = end;
-		}
-		memcpy(spans, other, count * sizeof(*spans));
-		run_count = merged;
-	}
-	free(other);
-	free(ends);
-}
-
-int64_t phase_union(struct phase_span *spans, size_t count)
-{
-	int64_t sum_ns = 0, until_ns = INT64_MIN;
-
-	sort_spans(spans, count, false);
-	for (size_t i = 0; i < count; i++) {
-		int64_t from_ns = spans[i].begin_ns > until_ns ? spans[i].begin_ns : until_ns;
-
-		if (spans[i].end_ns > from_ns) {
-			sum_ns += spans[i].end_ns - from_ns;
-			until_ns = spans[i].end_ns;
-		}
-	}
-	return sum_ns;
-}
-
-void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
-	size_t window_count, int64_t *result)
-{
-	struct phase_span *ends = mem_alloc(span_count, sizeof(*ends));
-	size_t counts[PHASE_LEVELS] = {0}, begun = 0, ended = 0;
-
-	sort_spans(spans, span_count, false);
-	if (span_count)
-		memcpy(ends, spans, span_count * sizeof(*ends));
-	sort_spans(ends, span_count, true);
-	memset(result, 0, window_count * (PHASE_LEVELS + 1) * sizeof(*result));
-	for (size_t w = 0; w < window_count; w++) {
-		int64_t now_ns = windows[w].begin_ns;
-
-		while (now_ns < windows[w].end_ns) {
-			int64_t next_ns = windows[w].end_ns;
-			uint32_t level = 0;
-
-			for (; begun < span_count && spans[begun].begin_ns <= now_ns; begun++)
-				counts[spans[begun].level]++;
-			for (; ended < span_count && ends[ended].end_ns <= now_ns; ended++)
-				counts[ends[ended].level]--;
-			if (begun < span_count && spans[begun].begin_ns < next_ns)
-				next_ns = spans[begun].begin_ns;
-			if (ended < span_count && ends[ended].end_ns < next_ns)
-				next_ns = ends[ended].end_ns;
-			while (level < PHASE_LEVELS && counts[level] == 0)
-				level++;
-			result[w * (PHASE_LEVELS + 1) + level] += next_ns - now_ns;
-			now_ns = next_ns;
-		}
-	}
-	free(ends);
-}
 
 int64_t *phase_waits(const struct timeline *timeline, const struct collective_list *collectives)
 {
@@ -239,22 +131,28 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 	}
 }
 
+/* Does the host's time stand in for the device's, which is not known? Other calls have that of a graph. */
+static bool is_host_timed(const struct timeline_call *call)
+{
+	return call->interval_count == 0 && !(call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED));
+}
+
 static void add_call(
-	const struct work *work, struct spans *spans, const struct timeline_call *call, uint32_t level)
+	const struct work *work, struct phase_spans *spans, const struct timeline_call *call, uint32_t level)
 {
 	for (uint32_t i = 0; i < call->interval_count; i++) {
 		const struct timeline_interval *interval = &work->timeline->intervals[call->interval + i];
 
-		add_span(spans, interval->begin_ns, interval->end_ns, level);
+		phase_add_span(spans, interval->begin_ns, interval->end_ns, level);
 	}
-	if (call->interval_count == 0)
-		add_span(spans, call->begin_ns, call->end_ns, level);
+	if (is_host_timed(call))
+		phase_add_span(spans, call->begin_ns, call->end_ns, level);
 }
 
 /* From the end of the input's last read to the first copy of the process: the host prepares and divides the
  * batch. */
 static void add_division(
-	const struct work *work, struct spans *spans, const struct iteration *item, uint32_t level)
+	const struct work *work, struct phase_spans *spans, const struct iteration *item, uint32_t level)
 {
 	const struct timeline *timeline = work->timeline;
 	const struct worker *worker = work->worker;
@@ -286,79 +184,121 @@ static void add_division(
 			break;
 		}
 	}
-	add_span(spans, read_ns, copy_ns, level);
+	phase_add_span(spans, read_ns, copy_ns, level);
 }
 
-/* All that happened around the worker, as spans with levels. */
-static void collect_spans(
-	const struct work *work, const struct iteration_list *iterations, struct spans *spans)
+/*
+ * What happened around the worker, as spans with levels, handed out in order of time: everything that begins
+ * before some instant. Work never begins before its call, so the calls are gone through but once, and only
+ * spans that have not ended yet are kept.
+ */
+struct feed {
+	const struct work *work;
+	struct phase_spans spans, divisions;
+	size_t call, read, division;
+	size_t host_call;          /* of the process */
+	int64_t first_ns, last_ns; /* of the process's calls */
+};
+
+static void begin_feed(struct feed *feed, const struct work *work, const struct iteration_list *iterations)
 {
 	const struct timeline *timeline = work->timeline;
-	const struct worker *worker = work->worker;
-	const struct timeline_process *process = &timeline->processes[worker->process];
-	int64_t first_ns = INT64_MAX, last_ns = 0;
+	const struct timeline_process *process = &timeline->processes[work->worker->process];
 
-	for (size_t i = 0; i < worker->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+	*feed = (struct feed){.work = work, .first_ns = INT64_MAX};
+	for (size_t i = 0; i < iterations->count; i++)
+		add_division(work, &feed->divisions, &iterations->items[i], LEVEL_MD_HOST);
+	phase_union(feed->divisions.items, feed->divisions.count); /* for the order */
+	if (process->call_count)
+		feed->first_ns = timeline->calls[process->first_call].begin_ns;
+	for (size_t i = 0; i < process->call_count; i++)
+		if (timeline->calls[process->first_call + i].end_ns > feed->last_ns)
+			feed->last_ns = timeline->calls[process->first_call + i].end_ns;
+}
 
-		add_call(work, spans, call, phase_levels[work->roles[i]->phase]);
-	}
-	for (size_t i = 0; i < worker->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+static void feed_calls(struct feed *feed, int64_t until_ns)
+{
+	const struct timeline *timeline = feed->work->timeline;
+	const struct worker *worker = feed->work->worker;
 
+	for (; feed->call < worker->call_count; feed->call++) {
+		const struct timeline_call *call = &timeline->calls[worker->calls[feed->call]];
+
+		if (call->begin_ns >= until_ns)
+			break;
+		add_call(feed->work, &feed->spans, call, phase_levels[feed->work->roles[feed->call]->phase]);
+		/* Up to the last of several: between them it waits in the queue. */
 		if (call->interval_count)
-			add_span(spans, call->end_ns, timeline->intervals[call->interval].begin_ns,
+			phase_add_span(&feed->spans, call->end_ns,
+				timeline->intervals[call->interval + call->interval_count - 1].begin_ns,
 				LEVEL_QUEUED);
 	}
-	for (size_t i = 0; i < worker->read_count; i++)
-		add_call(work, spans, &timeline->calls[worker->reads[i]], LEVEL_IO);
-	for (size_t i = 0; i < iterations->count; i++)
-		add_division(work, spans, &iterations->items[i], LEVEL_MD_HOST);
-	for (size_t i = 0; i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
+}
 
-		if (timeline_function(timeline, call)->kind == PM_KIND_SYNC)
-			add_span(spans, call->begin_ns, call->end_ns, LEVEL_SYNC);
-		if (call->begin_ns < first_ns)
-			first_ns = call->begin_ns;
-		if (call->end_ns > last_ns)
-			last_ns = call->end_ns;
+static void feed_until(struct feed *feed, int64_t until_ns)
+{
+	const struct timeline *timeline = feed->work->timeline;
+	const struct worker *worker = feed->work->worker;
+	const struct timeline_process *process = &timeline->processes[worker->process];
+
+	feed_calls(feed, until_ns);
+	for (; feed->read < worker->read_count; feed->read++) {
+		const struct timeline_call *read = &timeline->calls[worker->reads[feed->read]];
+
+		if (read->begin_ns >= until_ns)
+			break;
+		add_call(feed->work, &feed->spans, read, LEVEL_IO);
 	}
-	add_span(spans, first_ns, last_ns, LEVEL_HOST);
+	for (; feed->division < feed->divisions.count; feed->division++) {
+		const struct phase_span *division = &feed->divisions.items[feed->division];
+
+		if (division->begin_ns >= until_ns)
+			break;
+		phase_add_span(&feed->spans, division->begin_ns, division->end_ns, division->level);
+	}
+	for (; feed->host_call < process->call_count; feed->host_call++) {
+		const struct timeline_call *call = &timeline->calls[process->first_call + feed->host_call];
+
+		if (call->begin_ns >= until_ns)
+			break;
+		if (timeline_function(timeline, call)->kind == PM_KIND_SYNC)
+			phase_add_span(&feed->spans, call->begin_ns, call->end_ns, LEVEL_SYNC);
+	}
+	if (feed->first_ns < until_ns) {
+		phase_add_span(&feed->spans, feed->first_ns, feed->last_ns, LEVEL_HOST);
+		feed->first_ns = INT64_MAX;
+	}
 }
 
 static void find_exclusive(
 	const struct work *work, const struct iteration_list *iterations, struct phase_list *list)
 {
-	size_t count = iterations->count;
-	struct phase_span *windows = mem_alloc(count, sizeof(*windows));
-	int64_t *levels = mem_alloc(count * (PHASE_LEVELS + 1), sizeof(*levels));
-	struct spans spans = {0};
+	struct feed feed;
 
-	collect_spans(work, iterations, &spans);
-	for (size_t i = 0; i < count; i++)
-		windows[i] =
-			(struct phase_span){iterations->items[i].begin_ns, iterations->items[i].end_ns, 0};
-	phase_sweep(spans.items, spans.count, windows, count, levels);
-	for (size_t i = 0; i < count; i++) {
+	begin_feed(&feed, work, iterations);
+	for (size_t i = 0; i < iterations->count; i++) {
+		const struct phase_span window = {
+			iterations->items[i].begin_ns, iterations->items[i].end_ns, 0};
 		struct phase_times *times = &list->times[i];
-		int64_t sum_ns = 0;
+		int64_t levels[PHASE_LEVELS + 1], sum_ns = 0;
 
-		times->iteration_ns = windows[i].end_ns - windows[i].begin_ns;
+		feed_until(&feed, window.end_ns);
+		phase_drop_spans(&feed.spans, window.begin_ns);
+		phase_sweep(feed.spans.items, feed.spans.count, &window, 1, levels);
+		times->iteration_ns = window.end_ns - window.begin_ns;
 		for (uint32_t level = 0; level <= PHASE_LEVELS; level++)
 			times->exclusive_ns[level < LEVEL_COUNT ? level_phases[level] : PHASE_IDLE_UNKNOWN] +=
-				levels[i * (PHASE_LEVELS + 1) + level];
+				levels[level];
 		for (int phase = 0; phase < PHASE_COUNT; phase++)
 			sum_ns += times->exclusive_ns[phase];
 		assert(sum_ns == times->iteration_ns);
 	}
-	free(windows);
-	free(levels);
-	free(spans.items);
+	free(feed.spans.items);
+	free(feed.divisions.items);
 }
 
 static void add_layer_times(const struct work *work, const struct layer_role *role,
-	const struct timeline_call *call, double *layers_ns)
+	const struct timeline_call *call, double *layers_ns, bool *untold)
 {
 	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
 	enum phase_layer_column column;
@@ -385,9 +325,9 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 
 		spent_ns += (double)(interval->end_ns - interval->begin_ns);
 	}
-	if (call->interval_count == 0)
+	if (is_host_timed(call))
 		spent_ns = (double)(call->end_ns - call->begin_ns);
-	else if (column == PHASE_LAYER_COMMUNICATION &&
+	else if (call->interval_count && column == PHASE_LAYER_COMMUNICATION &&
 		 work->model->flows[call->operation].kind == PM_KIND_COMM)
 		spent_ns *= (double)exchange_bytes(work, call->operation) /
 			    (double)work->group_bytes[call->interval - process->first_interval];
@@ -395,14 +335,16 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 		const struct layer_part *part = &work->layers->parts[role->first_part + i];
 
 		layers_ns[part->layer * PHASE_LAYER_COLUMNS + column] += spent_ns * part->share;
+		untold[part->layer * PHASE_LAYER_COLUMNS + column] |=
+			call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED);
 	}
 }
 
 static void find_busy(const struct work *work, const struct iteration *item, const int64_t *wait_ns,
-	struct spans by_phase[PHASE_COUNT], struct phase_times *times, double *layers_ns)
+	struct phase_spans by_phase[PHASE_COUNT], struct phase_times *times, double *layers_ns, bool *untold)
 {
 	const struct timeline *timeline = work->timeline;
-	struct spans compute = {0};
+	struct phase_spans compute = {0};
 	uint32_t last_interval = UINT32_MAX;
 
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
@@ -413,7 +355,7 @@ static void find_busy(const struct work *work, const struct iteration *item, con
 
 		add_call(work, &by_phase[role->phase], call, 0);
 		if (role->phase == PHASE_FORWARD || role->phase == PHASE_BACKWARD ||
-			role->phase == PHASE_UPDATE)
+			role->phase == PHASE_UPDATE || (role->phase == PHASE_GRAPH && !role->exchanges))
 			add_call(work, &compute, call, 0);
 		/* Calls of a group wait once. */
 		if (wait_ns && role->phase == PHASE_COMMUNICATION &&
@@ -421,7 +363,7 @@ static void find_busy(const struct work *work, const struct iteration *item, con
 			times->wait_ns += wait_ns[work->worker->calls[i]];
 		if (call->interval_count)
 			last_interval = call->interval;
-		add_layer_times(work, role, call, layers_ns);
+		add_layer_times(work, role, call, layers_ns, untold);
 	}
 	for (size_t i = item->first_read; i < item->read_end; i++)
 		add_call(work, &by_phase[PHASE_IO], &timeline->calls[work->worker->reads[i]], 0);
@@ -440,19 +382,20 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 {
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
 	struct work work = {.timeline = model->timeline, .model = model, .worker = worker, .layers = layers};
-	struct spans by_phase[PHASE_COUNT] = {0};
+	struct phase_spans by_phase[PHASE_COUNT] = {0};
 
 	list->layer_count = layers->count;
 	list->times = mem_alloc(iterations->count, sizeof(*list->times));
 	list->layers_ns =
 		mem_alloc(iterations->count * layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->layers_ns));
+	list->untold = mem_alloc(layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->untold));
 	work.roles = mem_alloc(worker->call_count, sizeof(*work.roles));
 	work.group_bytes = mem_alloc(process->interval_count, sizeof(*work.group_bytes));
 	find_roles(&work, iterations);
 	find_exclusive(&work, iterations, list);
 	for (size_t i = 0; i < iterations->count; i++)
 		find_busy(&work, &iterations->items[i], wait_ns, by_phase, &list->times[i],
-			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS);
+			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS, list->untold);
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		free(by_phase[phase].items);
 	free(work.roles);
@@ -463,5 +406,6 @@ void phase_free(struct phase_list *list)
 {
 	free(list->times);
 	free(list->layers_ns);
+	free(list->untold);
 	memset(list, 0, sizeof(*list));
 }

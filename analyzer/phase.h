@@ -4,15 +4,16 @@
  * Busy: the time during which some work of the phase was done, by the calls that belong to the iteration;
  * phases that overlap are each counted in full. Exclusive: each instant between the iteration's begin and end
  * belongs to exactly one phase, so the phases add up to the iteration's time to the nanosecond. Where several
- * work at once the first of these has the instant: forward, backward, update, communication, division on the
- * device, copies from the host, other work, file input, division on the host. What is left is idle, with a
- * cause. The time of communication that nothing hides is therefore its exclusive time.
+ * work at once the first of these has the instant: forward, backward, update, graph, communication, division
+ * on the device, copies from the host, other work, file input, division on the host. What is left is idle,
+ * with a cause. The time of communication that nothing hides is therefore its exclusive time.
  */
 #ifndef PHASE_H
 #define PHASE_H
 
 #include "collective.h"
 #include "layer.h"
+#include "phase_sweep.h"
 
 /* Columns of a layer's time. */
 enum phase_layer_column {
@@ -27,7 +28,7 @@ struct phase_times {
 	int64_t iteration_ns;
 	int64_t busy_ns[PHASE_COUNT]; /* idle phases: as exclusive */
 	int64_t exclusive_ns[PHASE_COUNT];
-	int64_t compute_ns; /* during which forward, backward or update work was done */
+	int64_t compute_ns; /* during which forward, backward or update work was done, or a graph of them */
 	int64_t wait_ns;    /* part of communication: for the last rank to arrive */
 };
 
@@ -36,6 +37,7 @@ struct phase_list {
 	struct phase_times *times;
 	double *layers_ns; /* [iteration][layer][PHASE_LAYER_COLUMNS], shares of calls' times */
 	size_t layer_count;
+	bool *untold; /* [layer][PHASE_LAYER_COLUMNS]: part of the time is in that of a graph, if not all */
 };
 
 /* wait_ns: by call of the timeline, from phase_waits; may be NULL. */
@@ -50,23 +52,5 @@ int64_t *phase_waits(const struct timeline *timeline, const struct collective_li
 /* The role of a call in an iteration: core is its number among the iteration's computations. */
 const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
 	const struct layer_list *layers, bool usual, size_t core, uint32_t operation);
-
-/* A stretch of time with a level; low levels come first. Also used by tests against a plain reference. */
-struct phase_span {
-	int64_t begin_ns, end_ns;
-	uint32_t level;
-};
-
-#define PHASE_LEVELS 16
-
-/*
- * For each of the windows (in order, not overlapping) how long each level was the lowest one present; level
- * PHASE_LEVELS stands for none. result[window * (PHASE_LEVELS + 1) + level]. Spans are sorted in place.
- */
-void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
-	size_t window_count, int64_t *result);
-
-/* Length of the union of the spans, which are sorted in place. */
-int64_t phase_union(struct phase_span *spans, size_t count);
 
 #endif

@@ -10,6 +10,7 @@
 	X(BACKWARD, "backward", "t_b", "backward pass") \
 	X(COMMUNICATION, "communication", "t_c", "aggregating gradients") \
 	X(UPDATE, "update", "t_u", "updating the model") \
+	X(GRAPH, "graph", "t_graph", "captured graphs of several phases, timed as a whole") \
 	X(OTHER, "other", "other", "work that is none of these") \
 	X(IDLE_LAUNCH, "idle_launch", "idle: host", "the device waits for the host to give it work") \
 	X(IDLE_QUEUE, "idle_queue", "idle: queue", \

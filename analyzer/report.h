@@ -18,7 +18,8 @@ extern const char *const report_phase_keys[PHASE_COUNT];
 extern const char *const report_phase_symbols[PHASE_COUNT];
 extern const char *const report_iteration_kinds[4];
 
-/* (3.3) from busy times, in ns: t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, means over iterations. */
+/* (3.3) from busy times, in ns: t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, means over iterations; a
+ * graph of several phases counts with the maximum. */
 double report_equation(const struct analysis *analysis);
 
 /* Busy and exposed time of the aggregation and waiting in it, means in ns over ranks and iterations. */
@@ -26,5 +27,20 @@ struct report_communication {
 	double busy_ns, exposed_ns, wait_ns;
 };
 struct report_communication report_communication(const struct analysis *analysis);
+
+/* Tables of one run (report_tables.c). Text does without the row of graphs where there are none. */
+void report_phase_table(struct analysis *analysis, struct print_table *table, bool text);
+void report_rank_table(
+	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting);
+void report_worker_table(struct run *run, struct print_table *table); /* a row for each worker and phase */
+
+/* Which part of the run was recorded; nothing where all was (report_recording.c). */
+void report_windows(struct analysis *analysis, FILE *out);
+
+/* What recording cost, and file input of worker processes without a trace; nothing where neither is known. */
+void report_recording(struct analysis *analysis, FILE *out);
+void report_recording_json(const struct analysis *analysis, cJSON *object); /* all three */
+
+const char *report_plural(size_t count); /* "" or "s" */
 
 #endif

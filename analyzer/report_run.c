@@ -8,20 +8,6 @@
 
 #define MOST_RANK_COLUMNS 6 /* more do not fit a line */
 
-const char *const report_phase_keys[PHASE_COUNT] = {
-#define ITEM(name, key, symbol, text) key,
-	PHASE_LIST(ITEM)
-#undef ITEM
-};
-
-const char *const report_phase_symbols[PHASE_COUNT] = {
-#define ITEM(name, key, symbol, text) symbol,
-	PHASE_LIST(ITEM)
-#undef ITEM
-};
-
-const char *const report_iteration_kinds[4] = {"used", "warmup", "uneven", "different"};
-
 double report_equation(const struct analysis *analysis)
 {
 	const struct analysis_worker *workers = analysis->workers;
@@ -31,7 +17,8 @@ double report_equation(const struct analysis *analysis)
 	for (size_t i = 0; i < count; i++) {
 		double sum = analysis_phase(&workers[i], 1, PHASE_FORWARD, ANALYSIS_BUSY).mean +
 			     analysis_phase(&workers[i], 1, PHASE_BACKWARD, ANALYSIS_BUSY).mean +
-			     analysis_phase(&workers[i], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean;
+			     analysis_phase(&workers[i], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean +
+			     analysis_phase(&workers[i], 1, PHASE_GRAPH, ANALYSIS_BUSY).mean;
 
 		if (sum > longest)
 			longest = sum;
@@ -54,94 +41,6 @@ struct report_communication report_communication(const struct analysis *analysis
 	};
 }
 
-/* Per phase: means over all ranks and iterations, share of the iteration, imbalance. */
-static void phase_table(struct analysis *analysis, struct print_table *table)
-{
-	const struct analysis_worker *workers = analysis->workers;
-	size_t count = analysis->worker_count;
-	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
-	size_t symbol = print_column(table, "symbol", NULL, PRINT_WORD);
-	size_t busy = print_column(table, "busy", "busy", PRINT_TIME);
-	size_t busy_deviation = print_column(table, "busy_sd", "sd", PRINT_TIME);
-	size_t busy_median = print_column(table, "busy_median", NULL, PRINT_TIME);
-	size_t exclusive = print_column(table, "exclusive", "exclusive", PRINT_TIME);
-	size_t exclusive_deviation = print_column(table, "exclusive_sd", "sd", PRINT_TIME);
-	size_t exclusive_median = print_column(table, "exclusive_median", NULL, PRINT_TIME);
-	size_t share = print_column(table, "share", "share", PRINT_SHARE);
-	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
-	struct analysis_statistics all = analysis_iteration(workers, count);
-	double *means = mem_alloc(count, sizeof(*means));
-
-	for (int phase = 0; phase < PHASE_COUNT; phase++) {
-		struct analysis_statistics statistics =
-			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY);
-		bool idle = phase >= PHASE_WORK_COUNT;
-
-		print_row(table);
-		print_word(table, phase_column,
-			idle || phase == PHASE_OTHER ? report_phase_symbols[phase]
-						     : report_phase_keys[phase]);
-		print_word(table, symbol, report_phase_symbols[phase]);
-		if (!idle) {
-			print_number(table, busy, statistics.mean);
-			print_number(table, busy_deviation, statistics.deviation);
-			print_number(table, busy_median, statistics.median);
-			for (size_t i = 0; i < count; i++)
-				means[i] =
-					analysis_phase(&workers[i], 1, (enum phase)phase, ANALYSIS_BUSY).mean;
-			if (count > 1)
-				print_number(table, imbalance, analysis_imbalance(means, count));
-		}
-		statistics = analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
-		print_number(table, exclusive, statistics.mean);
-		print_number(table, exclusive_deviation, statistics.deviation);
-		print_number(table, exclusive_median, statistics.median);
-		print_number(table, share, all.mean > 0 ? statistics.mean / all.mean : NAN);
-	}
-	table->rule = true;
-	print_row(table);
-	print_word(table, phase_column, "iteration");
-	print_word(table, symbol, "t_iter");
-	print_number(table, exclusive, all.mean);
-	print_number(table, exclusive_deviation, all.deviation);
-	print_number(table, exclusive_median, all.median);
-	print_number(table, share, all.mean > 0 ? 1 : NAN);
-	free(means);
-}
-
-/* Phases by rank, in one accounting. */
-static void rank_table(
-	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting)
-{
-	size_t count = analysis->worker_count;
-	size_t *columns = mem_alloc(count, sizeof(*columns));
-	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
-
-	for (size_t i = 0; i < count; i++) {
-		const char *name = analysis_worker_name(analysis, &analysis->workers[i]);
-
-		columns[i] = print_column(table, name, name, PRINT_TIME);
-	}
-	for (int phase = 0; phase < PHASE_COUNT; phase++) {
-		if (accounting == ANALYSIS_BUSY && phase >= PHASE_WORK_COUNT)
-			continue;
-		print_row(table);
-		print_word(table, phase_column,
-			phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase]);
-		for (size_t i = 0; i < count; i++)
-			print_number(table, columns[i],
-				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
-	}
-	if (accounting == ANALYSIS_EXCLUSIVE) {
-		table->rule = true;
-		print_row(table);
-		print_word(table, phase_column, "iteration");
-		for (size_t i = 0; i < count; i++)
-			print_number(table, columns[i], analysis_iteration(&analysis->workers[i], 1).mean);
-	}
-	free(columns);
-}
-
 struct left_out {
 	size_t counts[4]; /* iterations, by kind */
 	size_t gaps[4];   /* by kind */
@@ -150,8 +49,9 @@ struct left_out {
 };
 
 /* Of the first worker: what was not used. The others' differ only where their traces do. */
-static struct left_out count_left_out(const struct analysis_worker *worker)
+static struct left_out count_left_out(const struct analysis *analysis, const struct analysis_worker *worker)
 {
+	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
 	struct left_out left = {0};
 
 	memcpy(left.counts, worker->iterations.counts, sizeof(left.counts));
@@ -160,14 +60,10 @@ static struct left_out count_left_out(const struct analysis_worker *worker)
 
 		left.gaps[gap->kind]++;
 		left.gap_calls[gap->kind] += gap->call_count;
-		left.gaps_ns[gap->kind] += (double)(gap->end_ns - gap->begin_ns);
+		left.gaps_ns[gap->kind] +=
+			(double)timeline_recorded(&analysis->timeline, process, gap->begin_ns, gap->end_ns);
 	}
 	return left;
-}
-
-static const char *plural(size_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 static const char *append(struct arena *arena, const char *list, const char *item)
@@ -187,31 +83,43 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 	if (left->counts[ITERATION_WARMUP])
 		text = append(arena, text,
 			arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
-				plural(left->counts[ITERATION_WARMUP])));
+				report_plural(left->counts[ITERATION_WARMUP])));
 	if (left->counts[ITERATION_UNEVEN])
 		text = append(arena, text,
 			arena_format(arena, "%zu iteration%s with other batch size",
-				left->counts[ITERATION_UNEVEN], plural(left->counts[ITERATION_UNEVEN])));
+				left->counts[ITERATION_UNEVEN],
+				report_plural(left->counts[ITERATION_UNEVEN])));
 	if (left->counts[ITERATION_DIFFERENT])
 		text = append(arena, text,
 			arena_format(arena, "%zu iteration%s with other calls",
 				left->counts[ITERATION_DIFFERENT],
-				plural(left->counts[ITERATION_DIFFERENT])));
+				report_plural(left->counts[ITERATION_DIFFERENT])));
 	if (left->gaps[ITERATION_EVALUATION])
 		text = append(arena, text,
 			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
-				plural(left->gaps[ITERATION_EVALUATION]),
+				report_plural(left->gaps[ITERATION_EVALUATION]),
 				print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
 	if (left->gaps[ITERATION_PARTIAL])
 		text = append(arena, text,
 			arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
-				plural(left->gaps[ITERATION_PARTIAL])));
+				report_plural(left->gaps[ITERATION_PARTIAL])));
 	if (left->gaps[ITERATION_REST])
 		text = append(arena, text,
 			arena_format(arena, "%zu other stretch%s (%s)", left->gaps[ITERATION_REST],
 				left->gaps[ITERATION_REST] == 1 ? "" : "es",
 				print_time(arena, left->gaps_ns[ITERATION_REST])));
 	return *text ? text : "nothing";
+}
+
+/* Where the device times of the run come from: a name of `names`, or the last of them if not all agree. */
+static const char *source_of(const struct analysis *analysis, const char *const names[4])
+{
+	const struct timeline *timeline = &analysis->timeline;
+
+	for (size_t i = 1; i < timeline->process_count; i++)
+		if (timeline->processes[i].device_source != timeline->processes[0].device_source)
+			return names[3];
+	return names[timeline->processes[0].device_source];
 }
 
 static double least_confidence(const struct analysis *analysis)
@@ -223,6 +131,10 @@ static double least_confidence(const struct analysis *analysis)
 			least = analysis->workers[i].iterations.confidence;
 	return analysis->worker_count ? least : 0;
 }
+
+static const char *const source_texts[] = {"none", "from pairs of events around each call",
+	"of each kernel, copy and set (CUPTI)", "not from the same source in all processes"};
+static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
 
 static void print_head(struct run *run, FILE *out)
 {
@@ -238,8 +150,9 @@ static void print_head(struct run *run, FILE *out)
 				      ? arena_format(arena, "%u hosts", analysis->timeline.host_count)
 				      : print_clean(arena, first->host),
 			      processes, processes == 1 ? "" : "es", analysis->worker_count,
-			      plural(analysis->worker_count)),
+			      report_plural(analysis->worker_count)),
 		out);
+	report_windows(analysis, out);
 	if (analysis->worker_count == 0)
 		return;
 	for (size_t i = 0; i < analysis->worker_count; i++) {
@@ -248,7 +161,7 @@ static void print_head(struct run *run, FILE *out)
 		if (analysis->workers[i].used_count > most)
 			most = analysis->workers[i].used_count;
 	}
-	left = count_left_out(&analysis->workers[0]);
+	left = count_left_out(analysis, &analysis->workers[0]);
 	print_paragraph(arena_format(arena, "Iterations: %s of %zu used%s, found by %s, confidence %.0f%%.",
 				least == most ? arena_format(arena, "%zu", most)
 					      : arena_format(arena, "%zu to %zu", least, most),
@@ -259,6 +172,7 @@ static void print_head(struct run *run, FILE *out)
 				least_confidence(analysis) * 100),
 		2, out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
+	print_paragraph(arena_format(arena, "Device times: %s.", source_of(analysis, source_texts)), 2, out);
 }
 
 static void print_conclusions(struct run *run, FILE *out)
@@ -267,6 +181,8 @@ static void print_conclusions(struct run *run, FILE *out)
 	struct arena *arena = &analysis->timeline.arena;
 	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
 	double equation_ns = report_equation(analysis);
+	double graph_ns =
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean;
 	struct report_communication communication = report_communication(analysis);
 
 	fputc('\n', out);
@@ -275,10 +191,18 @@ static void print_conclusions(struct run *run, FILE *out)
 			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s (%+.1f%%: other "
 			"work and idle time, less what overlaps).",
 			analysis->worker_count > 1 ? "3.3" : "3.2",
-			analysis->worker_count > 1 ? "max(t_f + t_b + t_c)" : "t_f + t_b + t_c",
+			arena_format(arena,
+				analysis->worker_count > 1 ? "max(t_f + t_b + t_c%s)" : "t_f + t_b + t_c%s",
+				graph_ns > 0 ? " + t_graph" : ""),
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
 			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
 		2, out);
+	if (graph_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Graphs: %s of an iteration in captured graphs that are timed as a whole; device times of CUPTI tell their operations apart.",
+				print_time(arena, graph_ns)),
+			2, out);
 	if (communication.busy_ns > 0)
 		print_paragraph(
 			arena_format(arena,
@@ -325,7 +249,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 	if (analysis->worker_count > 0) {
 		fputc('\n', out);
 		print_init(&table, &analysis->timeline.arena);
-		phase_table(analysis, &table);
+		report_phase_table(analysis, &table, true);
 		print_text(&table, "Mean time of an iteration", out);
 		print_free(&table);
 		for (int accounting = 0; accounting < 2; accounting++) {
@@ -334,56 +258,15 @@ void report_run(struct run *run, bool ranks, FILE *out)
 				continue;
 			fputc('\n', out);
 			print_init(&table, &analysis->timeline.arena);
-			rank_table(analysis, &table, accounting == 0 ? ANALYSIS_BUSY : ANALYSIS_EXCLUSIVE);
+			report_rank_table(
+				analysis, &table, accounting == 0 ? ANALYSIS_BUSY : ANALYSIS_EXCLUSIVE);
 			print_text(&table, accounting == 0 ? "Busy, by rank" : "Exclusive, by rank", out);
 			print_free(&table);
 		}
 		print_conclusions(run, out);
+		report_recording(analysis, out);
 	}
 	print_warnings(run, out);
-}
-
-/* One row for each worker and phase. */
-static void worker_table(struct run *run, struct print_table *table)
-{
-	struct analysis *analysis = &run->analysis;
-	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
-	size_t device = print_column(table, "device", "gpu", PRINT_COUNT);
-	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
-	size_t iterations = print_column(table, "iterations", "iterations", PRINT_COUNT);
-	size_t columns[2][3];
-
-	for (int accounting = 0; accounting < 2; accounting++) {
-		static const char *const keys[2][3] = {
-			{"busy_mean", "busy_sd", "busy_median"},
-			{"exclusive_mean", "exclusive_sd", "exclusive_median"},
-		};
-
-		for (int i = 0; i < 3; i++)
-			columns[accounting][i] =
-				print_column(table, keys[accounting][i], keys[accounting][i], PRINT_TIME);
-	}
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		for (int phase = 0; phase <= PHASE_COUNT; phase++) {
-			const struct analysis_worker *worker = &analysis->workers[i];
-
-			print_row(table);
-			print_number(table, rank, analysis->timeline.processes[worker->worker->process].rank);
-			print_number(table, device, worker->worker->device);
-			print_word(table, phase_column,
-				phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
-			print_number(table, iterations, (double)worker->used_count);
-			for (int accounting = 0; accounting < 2; accounting++) {
-				struct analysis_statistics statistics =
-					phase < PHASE_COUNT ? analysis_phase(worker, 1, (enum phase)phase,
-								      (enum analysis_accounting)accounting)
-							    : analysis_iteration(worker, 1);
-
-				print_number(table, columns[accounting][0], statistics.mean);
-				print_number(table, columns[accounting][1], statistics.deviation);
-				print_number(table, columns[accounting][2], statistics.median);
-			}
-		}
 }
 
 void report_run_csv(struct run *run, FILE *out)
@@ -391,7 +274,7 @@ void report_run_csv(struct run *run, FILE *out)
 	struct print_table table;
 
 	print_init(&table, &run->analysis.timeline.arena);
-	worker_table(run, &table);
+	report_worker_table(run, &table);
 	print_csv(&table, out);
 	print_free(&table);
 }
@@ -458,12 +341,14 @@ cJSON *report_run_json(struct run *run)
 		object, "program", print_clean(arena, analysis->timeline.processes[0].program));
 	cJSON_AddNumberToObject(object, "processes", (double)analysis->timeline.process_count);
 	cJSON_AddNumberToObject(object, "gpus", (double)analysis->worker_count);
+	cJSON_AddStringToObject(object, "device_times", source_of(analysis, source_keys));
+	report_recording_json(analysis, object);
 	list = cJSON_AddArrayToObject(object, "warnings");
 	for (size_t i = 0; warnings[i]; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(print_clean(arena, warnings[i])));
 	if (analysis->worker_count == 0)
 		return object;
-	left = count_left_out(&analysis->workers[0]);
+	left = count_left_out(analysis, &analysis->workers[0]);
 	cJSON_AddNumberToObject(object, "iterations_found", (double)analysis->workers[0].iterations.count);
 	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
 	cJSON_AddStringToObject(
@@ -471,11 +356,11 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
 	add_left_out(object, &left);
 	print_init(&table, arena);
-	phase_table(analysis, &table);
+	report_phase_table(analysis, &table, false);
 	cJSON_AddItemToObject(object, "phases", print_json(&table));
 	print_free(&table);
 	print_init(&table, arena);
-	worker_table(run, &table);
+	report_worker_table(run, &table);
 	cJSON_AddItemToObject(object, "workers", print_json(&table));
 	print_free(&table);
 	communication = report_communication(analysis);

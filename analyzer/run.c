@@ -89,7 +89,17 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " device intervals belong to no call and were passed over",
 				   process->path, process->unjoined_intervals));
-	if (!process->device_times)
+	if (process->graphs_left)
+		add(texts,
+			arena_format(arena,
+				"%s: the captured graphs have too many operations to take their launches apart",
+				process->path));
+	if (process->unseen_calls)
+		add(texts,
+			arena_format(arena,
+				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing",
+				process->path, process->unseen_calls));
+	if (process->device_source == PM_DEVICE_NONE)
 		add(texts, arena_format(arena,
 				   "%s: no device times: the host's time of each call stands in for them",
 				   process->path));

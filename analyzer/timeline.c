@@ -19,6 +19,7 @@ void timeline_init(struct timeline *timeline)
 	*MEM_PUSH(timeline->queues, timeline->queue_count, timeline->queue_room) = (struct timeline_queue){0};
 	*MEM_PUSH(timeline->communicators, timeline->communicator_count, timeline->communicator_room) =
 		(struct timeline_communicator){0};
+	*MEM_PUSH(timeline->graphs, timeline->graph_count, timeline->graph_room) = (struct timeline_graph){0};
 	*MEM_PUSH(timeline->functions, timeline->function_count, timeline->function_room) =
 		(struct timeline_function){.library = "", .name = ""};
 }
@@ -32,6 +33,9 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->strings);
 	free(timeline->queues);
 	free(timeline->communicators);
+	free(timeline->graphs);
+	free(timeline->windows);
+	free(timeline->more);
 	free(timeline->calls);
 	free(timeline->intervals);
 	arena_free(&timeline->arena);
@@ -51,6 +55,42 @@ bool timeline_value(const struct timeline *timeline, const struct timeline_opera
 	return false;
 }
 
+const struct timeline_graph *timeline_graph(
+	const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	const struct timeline_function *function = &timeline->functions[operation->function];
+
+	for (uint32_t i = 0; i < operation->value_count; i++)
+		if (function->labels[i].type == PM_VALUE_GRAPH && operation->values[i])
+			return &timeline->graphs[operation->values[i]];
+	return NULL;
+}
+
+const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call)
+{
+	size_t low = 0, high = timeline->more_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->more[middle].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < timeline->more_count && timeline->more[low].call == call ? &timeline->more[low] : NULL;
+}
+
+int64_t timeline_call_end(const struct timeline *timeline, const struct timeline_call *call)
+{
+	int64_t end_ns = call->interval_count ? INT64_MIN : call->end_ns;
+
+	for (uint32_t i = 0; i < call->interval_count; i++)
+		if (timeline->intervals[call->interval + i].end_ns > end_ns)
+			end_ns = timeline->intervals[call->interval + i].end_ns;
+	return end_ns;
+}
+
 size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns)
 {
 	const struct timeline_call *calls = timeline->calls + process->first_call;
@@ -65,6 +105,29 @@ size_t timeline_find(const struct timeline *timeline, const struct timeline_proc
 			high = middle;
 	}
 	return low;
+}
+
+int64_t timeline_recorded(const struct timeline *timeline, const struct timeline_process *process,
+	int64_t begin_ns, int64_t end_ns)
+{
+	int64_t sum_ns = 0;
+
+	if (process->window_count == 0)
+		return end_ns > begin_ns ? end_ns - begin_ns : 0;
+	for (uint32_t i = 0; i < process->window_count; i++) {
+		const struct timeline_window *window = &timeline->windows[process->first_window + i];
+		int64_t from_ns = window->begin_ns > begin_ns ? window->begin_ns : begin_ns;
+		int64_t to_ns = window->end_ns < end_ns ? window->end_ns : end_ns;
+
+		if (to_ns > from_ns)
+			sum_ns += to_ns - from_ns;
+	}
+	return sum_ns;
+}
+
+bool timeline_is_launch(const struct timeline_function *function)
+{
+	return function->kind == PM_KIND_GRAPH && strstr(function->name, "Launch");
 }
 
 bool timeline_is_device_kind(enum pm_kind kind)
@@ -91,32 +154,60 @@ static bool in_group(const struct timeline *timeline, const struct timeline_call
 	return (call->flags & PM_FLAG_GROUP) && timeline_function(timeline, call)->kind == PM_KIND_COMM;
 }
 
-/* Gives the calls [first, end) of one thread's group, of one queue, the interval that one of them has. */
-static void share_interval(
-	struct timeline *timeline, struct timeline_call *calls, const size_t *members, size_t count)
+/* The stretch of a call's intervals on one queue; those of a group's end are in order of queue. */
+static uint32_t intervals_of_queue(
+	const struct timeline *timeline, const struct timeline_call *call, uint32_t queue, uint32_t *first)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct timeline_call *giver = &calls[members[i]];
+	uint32_t count = 0;
 
-		if (!giver->interval_count)
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		if (timeline->intervals[call->interval + i].queue != queue)
 			continue;
-		for (size_t j = 0; j < count; j++) {
-			struct timeline_call *taker = &calls[members[j]];
-			const struct timeline_interval *had = &timeline->intervals[taker->interval];
-			const struct timeline_interval *given = &timeline->intervals[giver->interval];
+		if (count++ == 0)
+			*first = call->interval + i;
+	}
+	return count;
+}
 
-			if (taker->queue != giver->queue || taker == giver)
-				continue;
-			if (taker->interval_count &&
-				(had->begin_ns != given->begin_ns || had->end_ns != given->end_ns))
-				continue;
-			taker->interval = giver->interval;
-			taker->interval_count = giver->interval_count;
-		}
+/* Gives the members of one thread's group, of one queue, the interval that one of them has. */
+static void share_interval(struct timeline *timeline, struct timeline_call *calls, const size_t *members,
+	size_t count, const struct timeline_call *giver)
+{
+	for (size_t j = 0; j < count; j++) {
+		struct timeline_call *taker = &calls[members[j]];
+		const struct timeline_interval *had = &timeline->intervals[taker->interval], *given;
+		uint32_t first = 0, given_count = intervals_of_queue(timeline, giver, taker->queue, &first);
+
+		if (taker == giver || given_count == 0)
+			continue;
+		given = &timeline->intervals[first];
+		if (taker->interval_count &&
+			(had->begin_ns != given->begin_ns || had->end_ns != given->end_ns))
+			continue;
+		taker->interval = first;
+		taker->interval_count = given_count;
 	}
 }
 
 #define GROUP_MOST 4096 /* calls of a group that are looked at together */
+
+struct group {
+	size_t *members; /* the process's calls, by number in it */
+	size_t count, room;
+};
+
+static void close_group(struct timeline *timeline, struct timeline_call *calls, struct group *group,
+	const struct timeline_call *closing)
+{
+	for (size_t i = 0; i < group->count; i++)
+		if (calls[group->members[i]].interval_count)
+			share_interval(
+				timeline, calls, group->members, group->count, &calls[group->members[i]]);
+	/* The kernels of a group are launched in its end, where activities are known by their call. */
+	if (closing && closing->interval_count && timeline_function(timeline, closing)->kind == PM_KIND_GROUP)
+		share_interval(timeline, calls, group->members, group->count, closing);
+	group->count = 0;
+}
 
 /*
  * Communication calls between a group's begin and its end run as one piece of device work per queue.
@@ -125,24 +216,21 @@ static void share_interval(
 static void share_group_intervals(struct timeline *timeline, const struct timeline_process *process)
 {
 	struct timeline_call *calls = timeline->calls + process->first_call;
-	size_t *members = mem_alloc(GROUP_MOST, sizeof(*members));
+	struct group *groups = mem_alloc(process->thread_count, sizeof(*groups));
 
-	for (uint32_t t = 0; t < process->thread_count; t++) {
-		size_t count = 0;
+	for (size_t i = 0; i < process->call_count; i++) {
+		struct group *group = &groups[calls[i].thread];
 
-		for (size_t i = 0; i < process->call_count; i++) {
-			if (calls[i].thread != process->first_thread + t)
-				continue;
-			if (in_group(timeline, &calls[i]) && count < GROUP_MOST) {
-				members[count++] = i;
-				continue;
-			}
-			share_interval(timeline, calls, members, count);
-			count = 0;
-		}
-		share_interval(timeline, calls, members, count);
+		if (in_group(timeline, &calls[i]) && group->count < GROUP_MOST)
+			*MEM_PUSH(group->members, group->count, group->room) = i;
+		else if (group->count)
+			close_group(timeline, calls, group, &calls[i]);
 	}
-	free(members);
+	for (uint32_t t = 0; t < process->thread_count; t++) {
+		close_group(timeline, calls, &groups[t], NULL);
+		free(groups[t].members);
+	}
+	free(groups);
 }
 
 static int compare_processes(const void *left, const void *right)
@@ -158,8 +246,10 @@ void timeline_settle(struct timeline *timeline)
 {
 	struct timeline_process *processes = timeline->processes;
 
-	for (size_t i = 0; i < timeline->process_count; i++)
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		timeline_settle_devices(timeline, &processes[i]);
 		share_group_intervals(timeline, &processes[i]);
+	}
 	if (timeline->process_count)
 		qsort(processes, timeline->process_count, sizeof(*processes), compare_processes);
 	for (uint32_t i = 0; i < timeline->process_count; i++) {
@@ -168,5 +258,5 @@ void timeline_settle(struct timeline *timeline)
 		for (uint32_t j = 0; j < processes[i].queue_count; j++)
 			timeline->queues[processes[i].first_queue + j].process = i;
 	}
-	timeline_settle_clocks(timeline);
+	timeline_settle_hosts(timeline);
 }

@@ -3,7 +3,8 @@
  * the data came from.
  *
  * All times are ns on one axis for the whole run. Tables are indexed by numbers that are valid for the whole
- * run; item 0 of operations, descriptors, strings, queues and communicators is empty and stands for "none".
+ * run; item 0 of operations, descriptors, strings, queues, communicators and graphs is empty and stands for
+ * "none".
  * What a function does and what its values mean is said in the vocabulary of pm_format.h.
  */
 #ifndef TIMELINE_H
@@ -33,7 +34,8 @@ struct timeline_function {
 struct timeline_operation {
 	uint32_t function;
 	uint32_t process;
-	const char *site; /* the call's stack, or NULL */
+	const char *site;   /* the call's stack, or NULL */
+	const char *module; /* what the program calls the layer, or NULL */
 	uint32_t value_count;
 	const uint64_t *values;
 };
@@ -57,7 +59,15 @@ struct timeline_communicator {
 	uint64_t hash;
 };
 
-/* A call on the host. `interval` is the first of its device intervals; calls of one group share an interval.
+/* A captured graph: its operations that put work on a device, in order of capture. */
+struct timeline_graph {
+	uint32_t operation_count;
+	const uint32_t *operations;
+};
+
+/*
+ * A call on the host. `interval` is the first of its device intervals, which lie together in order of begin;
+ * calls of one group share theirs. Kept small: there may be hundreds of millions.
  */
 struct timeline_call {
 	int64_t begin_ns;
@@ -66,16 +76,39 @@ struct timeline_call {
 	uint32_t queue;
 	uint32_t interval;
 	uint32_t interval_count; /* 0: no device time is known */
-	uint32_t thread;         /* of the whole run */
 	int32_t result;
-	uint8_t flags; /* PM_FLAG_* */
+	uint16_t thread; /* ordinal in its process */
+	uint8_t flags;   /* PM_FLAG_*, TIMELINE_FLAG_* */
 };
+
+/*
+ * The call stands for an operation of a captured graph: its times are those of the launch, which is the last
+ * call before it without this flag. Without intervals it took no time that could be told.
+ */
+#define TIMELINE_FLAG_REPLAYED 128
+
+/* A launch whose work is known by the calls that stand for its operations: what intervals it has is the rest.
+ */
+#define TIMELINE_FLAG_DIVIDED 64
 
 struct timeline_interval {
 	int64_t begin_ns;
 	int64_t end_ns;
-	uint32_t call;
+	uint32_t operation; /* of the activity (a kernel, a copy), or the call's */
 	uint32_t queue;
+};
+
+/* What is known of few calls, in order of `call`. */
+struct timeline_more {
+	uint32_t call;
+	uint32_t sequence; /* of its function on its communicator, from 1; 0: not known */
+	uint8_t group;     /* ordinal of its group in the thread, 0: none, or not known */
+};
+
+/* A part of the run that was recorded. */
+struct timeline_window {
+	int64_t begin_ns, end_ns;          /* end: INT64_MAX where the data ends with the window open */
+	uint32_t iteration, iteration_end; /* counted by the hook, 0: not counted */
 };
 
 /* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
@@ -86,7 +119,7 @@ struct timeline_process {
 	uint32_t pid;
 	int32_t rank;
 	int32_t world;
-	bool device_times;
+	enum pm_device_source device_source;
 	bool ended;               /* in an orderly way, as far as the data says */
 	const char *trouble;      /* NULL, or a sentence */
 	uint64_t lost_records;    /* known to be missing */
@@ -94,12 +127,21 @@ struct timeline_process {
 	uint64_t unjoined_intervals;
 	uint64_t lost_device_times;
 	uint64_t lost_operations; /* calls of which less is known than should be */
-	int64_t real_offset_ns;   /* wall clock minus its monotonic clock */
+	uint64_t unseen_calls;    /* functions that could not be watched */
+	bool graphs_left;         /* captured graphs were too many to be divided into their operations */
+	uint64_t own_ns, new_ns;  /* cost of the recording itself; 0: not known */
+	uint64_t own_calls;       /* calls that it was spent on */
+	int64_t run_ns;           /* from the begin of recording to the end; 0: not known */
+	struct {
+		uint64_t count, reads, bytes, ns;
+	} input;                /* of worker processes that only read */
+	int64_t real_offset_ns; /* wall clock minus its monotonic clock */
 	size_t first_call, call_count;
 	size_t first_interval, interval_count;
 	uint32_t first_operation, operation_count; /* its operations are contiguous too */
 	uint32_t first_queue, queue_count;
-	uint32_t first_thread, thread_count;
+	uint32_t thread_count;
+	uint32_t first_window, window_count; /* none: all of it was recorded */
 };
 
 struct timeline {
@@ -117,11 +159,16 @@ struct timeline {
 	size_t queue_count, queue_room;
 	struct timeline_communicator *communicators;
 	size_t communicator_count, communicator_room;
+	struct timeline_graph *graphs;
+	size_t graph_count, graph_room;
+	struct timeline_window *windows;
+	size_t window_count, window_room;
+	struct timeline_more *more;
+	size_t more_count, more_room;
 	struct timeline_call *calls;
 	size_t call_count, call_room;
 	struct timeline_interval *intervals;
 	size_t interval_count, interval_room;
-	uint32_t thread_count;
 	uint32_t host_count;
 	int64_t residual_ns; /* how far the hosts' clocks still disagree about a collective; 0 on one host */
 	struct arena arena;
@@ -146,9 +193,26 @@ static inline const struct timeline_function *timeline_function(
 bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
 	const char *label, uint64_t *value);
 
+/* The graph that a launch refers to, or NULL. */
+const struct timeline_graph *timeline_graph(
+	const struct timeline *timeline, const struct timeline_operation *operation);
+
+/* What else is known of the call with this number; NULL: nothing. */
+const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call);
+
+/* When the last of the call's device work ended; the call itself where that is not known. */
+int64_t timeline_call_end(const struct timeline *timeline, const struct timeline_call *call);
+
 /* Index of the first call of the process that begins at or after `ns`, relative to the process's first call.
  */
 size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns);
+
+/* How much of a stretch of time was recorded, in the process's windows. */
+int64_t timeline_recorded(const struct timeline *timeline, const struct timeline_process *process,
+	int64_t begin_ns, int64_t end_ns);
+
+/* Does the function launch a captured graph? Others of its kind capture and prepare. */
+bool timeline_is_launch(const struct timeline_function *function);
 
 /* Does the call put work on a device? */
 bool timeline_is_device_kind(enum pm_kind kind);

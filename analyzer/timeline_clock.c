@@ -58,13 +58,32 @@ static struct device *find_device(struct device *devices, size_t count, int32_t 
 	return NULL;
 }
 
-static void settle_devices(struct timeline *timeline, const struct timeline_process *process)
+/* The marks in front of work may have been passed while the call was still being prepared: cut to the call.
+ */
+static void move_intervals(struct timeline *timeline, const struct timeline_call *call,
+	struct device *devices, size_t device_count)
+{
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+		const struct device *device =
+			find_device(devices, device_count, timeline->queues[interval->queue].device);
+		int64_t move_ns = device ? nearest_to_zero(&device->bounds) : 0;
+
+		interval->begin_ns += move_ns;
+		interval->end_ns += move_ns;
+		if (interval->begin_ns < call->begin_ns)
+			interval->begin_ns =
+				call->begin_ns < interval->end_ns ? call->begin_ns : interval->end_ns;
+	}
+}
+
+void timeline_settle_devices(struct timeline *timeline, const struct timeline_process *process)
 {
 	const struct timeline_call *calls = timeline->calls + process->first_call;
 	int64_t *latest_ns =
 		mem_alloc(process->queue_count, sizeof(*latest_ns)); /* by queue: end of work so far */
-	int64_t *before_ns =
-		mem_alloc(process->thread_count, sizeof(*before_ns)); /* by thread: end of its last call */
+	/* by thread: end of its last call, and of the one before that */
+	int64_t(*before_ns)[2] = mem_alloc(process->thread_count, sizeof(*before_ns));
 	size_t count;
 	struct device *devices = list_devices(timeline, process, &count);
 
@@ -72,7 +91,9 @@ static void settle_devices(struct timeline *timeline, const struct timeline_proc
 		const struct timeline_call *call = &calls[i];
 		const struct timeline_function *function = timeline_function(timeline, call);
 		uint32_t place = call->queue ? call->queue - process->first_queue : 0;
-		int64_t *thread_ns = &before_ns[call->thread - process->first_thread];
+		bool replayed = call->flags & TIMELINE_FLAG_REPLAYED;
+		int64_t *thread_ns = before_ns[call->thread];
+		int64_t least_ns = thread_ns[replayed];
 
 		for (uint32_t j = 0; j < call->interval_count; j++) {
 			const struct timeline_interval *interval = &timeline->intervals[call->interval + j];
@@ -82,12 +103,15 @@ static void settle_devices(struct timeline *timeline, const struct timeline_proc
 
 			if (!device)
 				continue;
-			if (*thread_ns && *thread_ns - interval->begin_ns > device->bounds.low_ns)
-				device->bounds.low_ns = *thread_ns - interval->begin_ns;
+			if (least_ns && least_ns - interval->begin_ns > device->bounds.low_ns)
+				device->bounds.low_ns = least_ns - interval->begin_ns;
 			if (interval->end_ns > latest_ns[queue])
 				latest_ns[queue] = interval->end_ns;
 		}
-		*thread_ns = call->end_ns;
+		if (replayed)
+			continue;
+		thread_ns[1] = thread_ns[0];
+		thread_ns[0] = call->end_ns;
 		if (function->kind != PM_KIND_SYNC || call->result != 0 || strstr(function->name, "Query"))
 			continue;
 		for (uint32_t queue = 1; queue < process->queue_count; queue++) {
@@ -106,19 +130,8 @@ static void settle_devices(struct timeline *timeline, const struct timeline_proc
 				break;
 		}
 	}
-	for (size_t i = 0; i < process->interval_count; i++) {
-		struct timeline_interval *interval = &timeline->intervals[process->first_interval + i];
-		struct device *device = find_device(devices, count, timeline->queues[interval->queue].device);
-		int64_t move_ns = device ? nearest_to_zero(&device->bounds) : 0;
-		int64_t call_ns = timeline->calls[interval->call].begin_ns;
-
-		interval->begin_ns += move_ns;
-		interval->end_ns += move_ns;
-		/* The mark in front of the work may have been passed while the call was still being prepared.
-		 */
-		if (interval->begin_ns < call_ns)
-			interval->begin_ns = call_ns < interval->end_ns ? call_ns : interval->end_ns;
-	}
+	for (size_t i = 0; i < process->call_count; i++)
+		move_intervals(timeline, &calls[i], devices, count);
 	free(devices);
 	free(latest_ns);
 	free(before_ns);
@@ -133,6 +146,13 @@ static void move_process(struct timeline *timeline, const struct timeline_proces
 	for (size_t i = 0; i < process->interval_count; i++) {
 		timeline->intervals[process->first_interval + i].begin_ns += move_ns;
 		timeline->intervals[process->first_interval + i].end_ns += move_ns;
+	}
+	for (uint32_t i = 0; i < process->window_count; i++) {
+		struct timeline_window *window = &timeline->windows[process->first_window + i];
+
+		window->begin_ns += move_ns;
+		if (window->end_ns != INT64_MAX)
+			window->end_ns += move_ns;
 	}
 }
 
@@ -195,13 +215,12 @@ static void settle_hosts(struct timeline *timeline)
 	collective_free(&list);
 }
 
-void timeline_settle_clocks(struct timeline *timeline)
+void timeline_settle_hosts(struct timeline *timeline)
 {
 	timeline->host_count = 0;
 	for (size_t i = 0; i < timeline->process_count; i++) {
 		bool first = true;
 
-		settle_devices(timeline, &timeline->processes[i]);
 		for (size_t j = 0; j < i && first; j++)
 			first = strcmp(timeline->processes[i].host, timeline->processes[j].host) != 0;
 		timeline->host_count += first;

@@ -7,9 +7,14 @@
 /*
  * Moves device intervals (a constant per device) where causality is violated: no work begins before its
  * thread's call before, no synchronisation ends before the work it waits for. Work is then cut to begin with
- * its call. Then brings the hosts to one axis: by their wall clocks, and by the collectives, none of which
- * ends before its last rank has begun. Sets host_count and residual_ns.
+ * its call. Each interval must belong to one call still.
  */
-void timeline_settle_clocks(struct timeline *timeline);
+void timeline_settle_devices(struct timeline *timeline, const struct timeline_process *process);
+
+/*
+ * Brings the hosts to one axis: by their wall clocks, and by the collectives, none of which ends before its
+ * last rank has begun. Sets host_count and residual_ns.
+ */
+void timeline_settle_hosts(struct timeline *timeline);
 
 #endif

@@ -1,20 +1,16 @@
 /*
- * From trace files to the canonical model. Numbers of the file become numbers of the run by adding where the
- * process's tables begin; device intervals find their calls by the correlation number.
+ * From trace files to the canonical model: folders, and the tables. Numbers of the file become numbers of the
+ * run by adding where the process's tables begin. Records are timeline_join.c's.
  */
+#include "timeline_join.h"
 #include "timeline_read.h"
+#include "timeline_replay.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-struct joiner {
-	struct timeline_call call;
-	uint32_t correlation;
-	uint32_t place; /* of the record among the process's calls */
-};
 
 static const char *keep(struct timeline *timeline, const char *text)
 {
@@ -54,13 +50,8 @@ static uint64_t renumber(uint64_t number, size_t count, uint32_t first)
 	return number > 0 && number < count ? first + number : 0;
 }
 
-/* Where the tables of this trace begin, less nothing: number n of the file is item first + n. */
-struct bases {
-	uint32_t functions, operations, descriptors, strings, queues, communicators;
-};
-
 static void add_tables(
-	struct timeline *timeline, const struct trace *trace, uint32_t process, struct bases *bases)
+	struct timeline *timeline, const struct trace *trace, uint32_t process, struct timeline_bases *bases)
 {
 	bases->functions = add_functions(timeline, trace);
 	bases->descriptors = (uint32_t)timeline->descriptor_count;
@@ -90,7 +81,7 @@ static void add_tables(
 }
 
 static void add_operations(
-	struct timeline *timeline, const struct trace *trace, uint32_t process, struct bases *bases)
+	struct timeline *timeline, const struct trace *trace, uint32_t process, struct timeline_bases *bases)
 {
 	bases->operations = (uint32_t)timeline->operation_count;
 	for (size_t i = 0; i < trace->operation_count; i++) {
@@ -108,6 +99,8 @@ static void add_operations(
 		to->values = values;
 		if (from->site)
 			to->site = timeline->strings[bases->strings + from->site];
+		if (from->module)
+			to->module = timeline->strings[bases->strings + from->module];
 		for (uint32_t j = 0; j < from->value_count; j++) {
 			switch (timeline->functions[to->function].labels[j].type) {
 			case PM_VALUE_DESCRIPTOR:
@@ -121,6 +114,9 @@ static void add_operations(
 				values[j] = renumber(
 					from->values[j], trace->communicator_count, bases->communicators);
 				break;
+			case PM_VALUE_GRAPH:
+				values[j] = renumber(from->values[j], trace->graph_count, bases->graphs);
+				break;
 			default:
 				values[j] = from->values[j];
 			}
@@ -128,29 +124,21 @@ static void add_operations(
 	}
 }
 
-static int compare_joiners(const void *left, const void *right)
+/* Of a graph's operations those that put work on a device, as the timeline promises. */
+static void add_graphs(struct timeline *timeline, const struct trace *trace, struct timeline_bases *bases)
 {
-	const struct joiner *a = left, *b = right;
+	bases->graphs = (uint32_t)timeline->graph_count;
+	for (size_t i = 0; i < trace->graph_count; i++) {
+		const struct trace_graph *from = &trace->graphs[i];
+		uint32_t *operations = arena_alloc(&timeline->arena, from->node_count, sizeof(*operations));
+		uint32_t count = 0;
 
-	if (a->call.begin_ns != b->call.begin_ns)
-		return a->call.begin_ns < b->call.begin_ns ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
-}
-
-struct device_record {
-	struct timeline_interval interval;
-	uint32_t correlation;
-};
-
-static int compare_device_records(const void *left, const void *right)
-{
-	const struct device_record *a = left, *b = right;
-
-	if (a->interval.call != b->interval.call)
-		return a->interval.call < b->interval.call ? -1 : 1;
-	if (a->interval.begin_ns != b->interval.begin_ns)
-		return a->interval.begin_ns < b->interval.begin_ns ? -1 : 1;
-	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+		for (uint32_t j = 0; j < from->node_count; j++)
+			if (replay_is_work(trace, from->nodes[j].op))
+				operations[count++] = bases->operations + from->nodes[j].op;
+		*MEM_PUSH(timeline->graphs, timeline->graph_count, timeline->graph_room) =
+			(struct timeline_graph){count, operations};
+	}
 }
 
 static int64_t clamp_ns(uint64_t ns)
@@ -158,120 +146,31 @@ static int64_t clamp_ns(uint64_t ns)
 	return ns < (uint64_t)(INT64_MAX / 16) ? (int64_t)ns : INT64_MAX / 16;
 }
 
-/* Reads all records; calls in order of begin into the timeline, each with its intervals. */
-static void add_records(struct timeline *timeline, const struct trace *trace,
-	struct timeline_process *process, const struct bases *bases)
+/* Windows as stretches of time; one that never ends is open to the end, one that never began from the begin.
+ */
+static void add_windows(struct timeline *timeline, const struct trace *trace)
 {
-	struct joiner *calls = mem_alloc(trace->record_count, sizeof(*calls));
-	struct device_record *devices = mem_alloc(trace->record_count, sizeof(*devices));
-	size_t call_count = 0, device_count = 0, kept = 0;
-	uint32_t low = UINT32_MAX, high = 0, threads = 0, *by_correlation;
-	uint64_t span;
-	bool ordered = true, devices_ordered = true;
+	bool open = false;
 
-	for (size_t c = 0; c < trace->chunk_count; c++) {
-		uint32_t thread = trace->chunks[c].thread;
+	for (size_t i = 0; i < trace->window_count; i++) {
+		const struct trace_window *from = &trace->windows[i];
+		int64_t ns = trace_ns(trace, from->ticks);
+		struct timeline_window *last;
 
-		for (uint64_t i = 0; i < trace->chunks[c].record_count; i++) {
-			struct pm_record record;
-			uint32_t queue;
-
-			if (!trace_record(trace, &trace->chunks[c], i, &record)) {
-				process->refused_records++;
-				continue;
-			}
-			queue = record.queue ? bases->queues + record.queue : 0;
-			if (record.kind == PM_RECORD_DEVICE) {
-				int64_t begin_ns = clamp_ns(record.begin), end_ns = clamp_ns(record.end);
-
-				devices[device_count++] = (struct device_record){
-					{begin_ns, end_ns < begin_ns ? begin_ns : end_ns, 0, queue},
-					record.correlation};
-				continue;
-			}
-			calls[call_count] = (struct joiner){.correlation = record.correlation,
-				.place = (uint32_t)call_count,
-				.call = {.begin_ns = trace_ns(trace, record.begin),
-					.end_ns = trace_ns(trace, record.end),
-					.operation = bases->operations + record.op,
-					.queue = queue,
-					.thread = thread,
-					.result = record.result,
-					.flags = record.flags}};
-			if (calls[call_count].call.end_ns < calls[call_count].call.begin_ns)
-				calls[call_count].call.end_ns = calls[call_count].call.begin_ns;
-			if (call_count &&
-				calls[call_count - 1].call.begin_ns > calls[call_count].call.begin_ns)
-				ordered = false;
-			if (record.correlation && record.correlation < low)
-				low = record.correlation;
-			if (record.correlation > high)
-				high = record.correlation;
-			call_count++;
+		if (from->open || (i == 0 && !from->open)) {
+			if (!open)
+				*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) =
+					(struct timeline_window){from->open ? ns : 0, INT64_MAX,
+						from->open ? from->iteration : 0, 0};
+			open = true;
 		}
-	}
-	if (!ordered)
-		qsort(calls, call_count, sizeof(*calls), compare_joiners);
-
-	/* Correlations are a counter; a number far off would only be damage, and joins nothing. */
-	span = high >= low ? (uint64_t)high - low + 1 : 0;
-	if (span > 8 * trace->record_count + 4096)
-		span = 8 * trace->record_count + 4096;
-	by_correlation = mem_alloc((size_t)span, sizeof(*by_correlation));
-	for (size_t i = 0; i < call_count; i++)
-		if (calls[i].correlation && calls[i].correlation - low < span)
-			by_correlation[calls[i].correlation - low] = (uint32_t)i + 1;
-	for (size_t i = 0; i < device_count; i++) {
-		uint32_t correlation = devices[i].correlation;
-		uint32_t call = correlation >= low && correlation - low < span
-					? by_correlation[correlation - low]
-					: 0;
-
-		if (!call) {
-			process->unjoined_intervals++;
+		if (from->open || !open)
 			continue;
-		}
-		devices[kept] = devices[i];
-		devices[kept++].interval.call = call - 1;
-		devices_ordered &=
-			kept < 2 || compare_device_records(&devices[kept - 2], &devices[kept - 1]) <= 0;
+		last = &timeline->windows[timeline->window_count - 1];
+		last->end_ns = ns > last->begin_ns ? ns : last->begin_ns;
+		last->iteration_end = from->iteration;
+		open = false;
 	}
-	if (!devices_ordered)
-		qsort(devices, kept, sizeof(*devices), compare_device_records);
-
-	process->first_call = timeline->call_count;
-	process->call_count = call_count;
-	process->first_interval = timeline->interval_count;
-	process->interval_count = kept;
-	process->first_thread = timeline->thread_count;
-	for (size_t i = 0, next = 0; i < call_count; i++) {
-		struct timeline_call *call =
-			MEM_PUSH(timeline->calls, timeline->call_count, timeline->call_room);
-		uint32_t ordinal = 0;
-
-		*call = calls[i].call;
-		/* Ordinals are small; anything else is damage, and goes with the others. */
-		ordinal = call->thread < 65536 ? call->thread : 65535;
-		call->thread = timeline->thread_count + ordinal;
-		if (ordinal + 1 > threads)
-			threads = ordinal + 1;
-		call->interval = (uint32_t)timeline->interval_count;
-		for (; next < kept && devices[next].interval.call == i; next++) {
-			struct timeline_interval *interval = MEM_PUSH(
-				timeline->intervals, timeline->interval_count, timeline->interval_room);
-
-			*interval = devices[next].interval;
-			interval->call = (uint32_t)(process->first_call + i);
-			if (!interval->queue)
-				interval->queue = call->queue;
-			call->interval_count++;
-		}
-	}
-	process->thread_count = threads;
-	timeline->thread_count += threads;
-	free(calls);
-	free(devices);
-	free(by_correlation);
 }
 
 void timeline_add(struct timeline *timeline, const struct trace *trace)
@@ -284,23 +183,39 @@ void timeline_add(struct timeline *timeline, const struct trace *trace)
 		.pid = trace->header.pid,
 		.rank = trace->header.rank,
 		.world = trace->header.world,
-		.device_times = trace->header.device_source != PM_DEVICE_NONE,
+		.device_source = trace->header.device_source <= PM_DEVICE_CUPTI
+					 ? (enum pm_device_source)trace->header.device_source
+					 : PM_DEVICE_EVENTS,
 		.ended = trace->ended,
 		.trouble = trace->trouble ? keep(timeline, trace->trouble) : NULL,
 		.lost_records = trace->ended ? trace->footer.lost_records : trace->header.lost_records,
 		.lost_device_times = trace->ended ? trace->footer.lost_device_times : 0,
 		.lost_operations = trace->ended ? trace->footer.lost_operations : 0,
+		.unseen_calls = trace->footer.unseen_calls,
+		.own_ns = trace->footer.own_ns,
+		.new_ns = trace->footer.new_ns,
+		.own_calls = trace->footer.calls,
+		.run_ns = trace->ended && trace->footer.monotonic_ns > trace->header.monotonic_ns
+				  ? clamp_ns(trace->footer.monotonic_ns - trace->header.monotonic_ns)
+				  : 0,
+		.input = {trace->header.worker_count, trace->header.worker_reads, trace->header.worker_bytes,
+			trace->header.worker_ns},
 		.real_offset_ns = clamp_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
 	};
-	struct bases bases;
+	struct timeline_bases bases;
 
 	process.first_queue = (uint32_t)timeline->queue_count;
 	add_tables(timeline, trace, number, &bases);
 	process.queue_count = (uint32_t)timeline->queue_count - process.first_queue;
 	process.first_operation = (uint32_t)timeline->operation_count;
+	bases.graphs = (uint32_t)timeline->graph_count;
 	add_operations(timeline, trace, number, &bases);
 	process.operation_count = (uint32_t)timeline->operation_count - process.first_operation;
-	add_records(timeline, trace, &process, &bases);
+	add_graphs(timeline, trace, &bases);
+	process.first_window = (uint32_t)timeline->window_count;
+	add_windows(timeline, trace);
+	process.window_count = (uint32_t)timeline->window_count - process.first_window;
+	timeline_join(timeline, trace, &process, &bases);
 	*MEM_PUSH(timeline->processes, timeline->process_count, timeline->process_room) = process;
 }
 

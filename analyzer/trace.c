@@ -19,6 +19,9 @@
 #define GREATEST_NS (INT64_MAX / 16) /* so that sums of a few times never overflow */
 #define PAIR_DISTANCE_NS 1000000     /* closer clock pairs add noise, not knowledge */
 
+static const size_t record_sizes[] = {
+	0, sizeof(struct pm_record_1), sizeof(struct pm_record)}; /* by version */
+
 void trace_trouble(struct trace *trace, uint64_t offset, const char *format, ...)
 {
 	char text[256];
@@ -50,24 +53,49 @@ static void add_pair(struct trace *trace, size_t *room, uint64_t ticks, uint64_t
 {
 	if (monotonic_ns > (uint64_t)GREATEST_NS)
 		return;
-	*MEM_PUSH(trace->pairs, trace->pair_count, *room) = (struct trace_pair){ticks, monotonic_ns};
+	*MEM_PUSH(trace->pairs, trace->pair_count, *room) = (struct trace_pair){ticks, monotonic_ns, 0};
 }
 
+/* Counts the slots up to the first empty one, by their kinds. */
 static void parse_records(struct trace *trace, size_t *room, const struct pm_chunk *chunk, uint64_t offset,
 	uint64_t payload_bytes)
 {
-	uint64_t most = payload_bytes / trace->header.record_bytes, count = 0;
-	const unsigned char *kind = trace->data + offset + offsetof(struct pm_record, kind);
-	struct trace_chunk *item;
+	bool first = trace->header.version == 1;
+	uint64_t most = payload_bytes / trace->header.record_bytes, count = 0, helpers = 0;
+	const unsigned char *kind =
+		trace->data + offset +
+		(first ? offsetof(struct pm_record_1, kind) : offsetof(struct pm_record, kind));
+	uint64_t calls = 0, devices = 0;
 
-	while (count < most && *kind != 0) {
-		kind += trace->header.record_bytes;
-		count++;
+	for (; count < most && *kind != 0; kind += trace->header.record_bytes, count++) {
+		calls += *kind == PM_RECORD_CALL;
+		devices += *kind == PM_RECORD_DEVICE;
+		helpers += !first && (*kind == PM_RECORD_MORE || *kind == PM_RECORD_BASE);
 	}
-	item = MEM_PUSH(trace->chunks, trace->chunk_count, *room);
-	*item = (struct trace_chunk){
-		offset, count, chunk->sequence, chunk->thread, chunk->tid, chunk->lost_records};
-	trace->record_count += count;
+	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = (struct trace_chunk){.offset = offset,
+		.slot_count = count,
+		.base = {chunk->ticks, chunk->monotonic_ns},
+		.sequence = chunk->sequence,
+		.thread = chunk->thread,
+		.tid = chunk->tid,
+		.lost_records = chunk->lost_records};
+	trace->call_count += calls;
+	trace->device_count += devices;
+	trace->record_count += count - helpers;
+}
+
+/* Version 1 had the fields up to own_ns; a longer footer has fields this reader does not know. */
+static bool parse_footer(struct trace *trace, uint64_t offset, uint64_t payload, uint32_t used_bytes)
+{
+	const size_t least = offsetof(struct pm_footer, own_ns);
+
+	if (used_bytes < least) {
+		trace_trouble(trace, offset, "a footer of %u bytes, expected %zu", used_bytes, least);
+		return false;
+	}
+	memcpy(&trace->footer, trace->data + payload,
+		used_bytes < sizeof(trace->footer) ? used_bytes : sizeof(trace->footer));
+	return true;
 }
 
 static void parse_chunks(struct trace *trace)
@@ -117,12 +145,8 @@ static void parse_chunks(struct trace *trace)
 		} else if (chunk.kind == PM_CHUNK_RECORDS) {
 			parse_records(trace, &chunk_room, &chunk, offset + header_bytes, payload_bytes);
 		} else if (chunk.kind == PM_CHUNK_FOOTER) {
-			if (chunk.used_bytes < sizeof(trace->footer)) {
-				trace_trouble(trace, offset, "a footer of %u bytes, expected %zu",
-					chunk.used_bytes, sizeof(trace->footer));
+			if (!parse_footer(trace, offset, offset + header_bytes, chunk.used_bytes))
 				break;
-			}
-			memcpy(&trace->footer, trace->data + offset + header_bytes, sizeof(trace->footer));
 			add_pair(trace, &pair_room, trace->footer.ticks, trace->footer.monotonic_ns);
 			trace->ended = true;
 		}
@@ -157,6 +181,14 @@ static void settle_clock(struct trace *trace)
 		trace->pairs[kept++] = *pair;
 	}
 	trace->pair_count = kept;
+	for (size_t i = 0; i < kept && kept > 1; i++) {
+		/* Outside the readings the mean rate of all of them is the best there is. */
+		const struct trace_pair *from = &trace->pairs[i + 1 < kept ? i : 0],
+					*to = &trace->pairs[i + 1 < kept ? i + 1 : kept - 1];
+
+		trace->pairs[i].slope =
+			(double)(to->monotonic_ns - from->monotonic_ns) / (double)(to->ticks - from->ticks);
+	}
 	if (kept < 2 && trace->header.clock == PM_CLOCK_TSC)
 		trace_trouble(
 			trace, 0, "one clock reading only: ticks are shown as if they were nanoseconds");
@@ -177,46 +209,41 @@ static void resolve(struct trace *trace)
 			operation->function = 0;
 			continue;
 		}
-		if (operation->site >= trace->string_count || !trace->strings[operation->site])
+		if (!trace_string(trace, operation->site))
 			operation->site = 0;
+		if (!trace_string(trace, operation->module))
+			operation->module = 0;
 		if (operation->value_count > trace->functions[operation->function].label_count)
 			operation->value_count = trace->functions[operation->function].label_count;
 	}
 }
 
-int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes)
+/* Fields at the end may be missing, those of version 2 are in files of version 1; then they are 0. */
+static int parse_header(struct trace *trace, const void *data, size_t size_bytes)
 {
+	const size_t least = offsetof(struct pm_header, worker_count);
 	struct pm_header *header = &trace->header;
 
-	memset(trace, 0, sizeof(*trace));
-	trace->path = arena_text(&trace->arena, path, strlen(path));
-	trace->data = data;
-	trace->size_bytes = size_bytes;
-	if (size_bytes == 0)
-		return fail(trace, 0, "the file is empty, expected a trace");
-	if (size_bytes < sizeof(header->magic) || memcmp(data, PM_MAGIC, sizeof(header->magic)) != 0)
-		return fail(trace, 0, "not a trace: its first 8 bytes are not \"" PM_MAGIC "\"");
-	if (size_bytes < sizeof(*header))
-		return fail(trace, 0, "a file of %zu bytes, expected a header of %zu", size_bytes,
-			sizeof(*header));
-	memcpy(header, data, sizeof(*header));
+	if (size_bytes < least)
+		return fail(trace, 0, "a file of %zu bytes, expected a header of %zu", size_bytes, least);
+	memcpy(header, data, least);
 	if (header->byte_order != PM_BYTE_ORDER)
 		return fail(trace, offsetof(struct pm_header, byte_order),
 			header->byte_order == __builtin_bswap32(PM_BYTE_ORDER)
 				? "byte order 0x%08x, expected 0x%08x: written on a machine of the other order"
 				: "byte order 0x%08x, expected 0x%08x",
 			header->byte_order, PM_BYTE_ORDER);
-	if (header->version != PM_VERSION)
-		return fail(trace, offsetof(struct pm_header, version), "version %u, expected %u",
+	if (header->version < 1 || header->version > PM_VERSION)
+		return fail(trace, offsetof(struct pm_header, version), "version %u, expected 1 to %u",
 			header->version, PM_VERSION);
-	if (header->record_bytes < sizeof(struct pm_record))
+	if (header->record_bytes < record_sizes[header->version])
 		return fail(trace, offsetof(struct pm_header, record_bytes),
 			"records of %u bytes, expected %zu or more", header->record_bytes,
-			sizeof(struct pm_record));
-	if (header->header_bytes < sizeof(*header) || header->header_bytes > size_bytes)
+			record_sizes[header->version]);
+	if (header->header_bytes < least || header->header_bytes > size_bytes)
 		return fail(trace, offsetof(struct pm_header, header_bytes),
-			"a header of %u bytes, expected %zu to the file's %zu", header->header_bytes,
-			sizeof(*header), size_bytes);
+			"a header of %u bytes, expected %zu to the file's %zu", header->header_bytes, least,
+			size_bytes);
 	if (header->chunk_header_bytes < sizeof(struct pm_chunk))
 		return fail(trace, offsetof(struct pm_header, chunk_header_bytes),
 			"chunk headers of %u bytes, expected %zu or more", header->chunk_header_bytes,
@@ -224,8 +251,25 @@ int trace_parse(struct trace *trace, const char *path, const void *data, size_t 
 	if (header->clock != PM_CLOCK_MONOTONIC && header->clock != PM_CLOCK_TSC)
 		return fail(trace, offsetof(struct pm_header, clock), "clock %u, expected %u or %u",
 			header->clock, PM_CLOCK_MONOTONIC, PM_CLOCK_TSC);
+	memcpy(header, data, header->header_bytes < sizeof(*header) ? header->header_bytes : sizeof(*header));
 	header->host[sizeof(header->host) - 1] = 0;
 	header->program[sizeof(header->program) - 1] = 0;
+	return 0;
+}
+
+int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes)
+{
+	memset(trace, 0, sizeof(*trace));
+	trace->path = arena_text(&trace->arena, path, strlen(path));
+	trace->data = data;
+	trace->size_bytes = size_bytes;
+	if (size_bytes == 0)
+		return fail(trace, 0, "the file is empty, expected a trace");
+	if (size_bytes < sizeof(trace->header.magic) ||
+		memcmp(data, PM_MAGIC, sizeof(trace->header.magic)) != 0)
+		return fail(trace, 0, "not a trace: its first 8 bytes are not \"" PM_MAGIC "\"");
+	if (parse_header(trace, data, size_bytes) < 0)
+		return -1;
 	parse_chunks(trace);
 	settle_clock(trace);
 	resolve(trace);
@@ -274,6 +318,8 @@ void trace_close(struct trace *trace)
 	free(trace->strings);
 	free(trace->queues);
 	free(trace->communicators);
+	free(trace->graphs);
+	free(trace->windows);
 	free(trace->notes);
 	free(trace->chunks);
 	free(trace->pairs);
@@ -281,16 +327,91 @@ void trace_close(struct trace *trace)
 	memset(trace, 0, sizeof(*trace));
 }
 
-bool trace_record(
-	const struct trace *trace, const struct trace_chunk *chunk, uint64_t index, struct pm_record *record)
+void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk)
 {
-	memcpy(record, trace->data + chunk->offset + index * trace->header.record_bytes, sizeof(*record));
+	*cursor = (struct trace_cursor){.trace = trace,
+		.slot = trace->data + chunk->offset,
+		.left = chunk->slot_count,
+		.base = {chunk->base[0], chunk->base[1]}};
+}
+
+static const void *take_slot(struct trace_cursor *cursor)
+{
+	const void *slot = cursor->slot;
+
+	cursor->slot += cursor->trace->header.record_bytes;
+	cursor->left--;
+	return slot;
+}
+
+/* Are the tables' entries there that the record refers to? */
+static enum trace_step check(const struct trace *trace, const struct trace_record *record)
+{
 	if (record->kind != PM_RECORD_CALL && record->kind != PM_RECORD_DEVICE)
-		return false;
+		return TRACE_REFUSED;
 	if (record->op >= trace->operation_count || !trace->operations[record->op].function)
-		return false;
-	return record->queue == 0 ||
-	       (record->queue < trace->queue_count && trace->queues[record->queue].known);
+		return TRACE_REFUSED;
+	if (record->queue && (record->queue >= trace->queue_count || !trace->queues[record->queue].known))
+		return TRACE_REFUSED;
+	return TRACE_RECORD;
+}
+
+static enum trace_step next_of_version_1(struct trace_cursor *cursor, struct trace_record *record)
+{
+	struct pm_record_1 slot;
+
+	if (cursor->left == 0)
+		return TRACE_END;
+	memcpy(&slot, take_slot(cursor), sizeof(slot));
+	*record = (struct trace_record){.begin = slot.begin,
+		.end = slot.end,
+		.op = slot.op,
+		.correlation = slot.correlation,
+		.result = slot.result,
+		.queue = slot.queue,
+		.kind = slot.kind,
+		.flags = slot.flags};
+	return check(cursor->trace, record);
+}
+
+enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record)
+{
+	struct pm_more more = {0};
+	uint64_t duration;
+	union {
+		struct pm_record record;
+		struct pm_more more;
+		struct pm_base base;
+	} slot;
+
+	if (cursor->trace->header.version == 1)
+		return next_of_version_1(cursor, record);
+	for (;;) {
+		/* A process that was killed may leave a slot whose record never came: that is the end. */
+		if (cursor->left == 0)
+			return TRACE_END;
+		memcpy(&slot, take_slot(cursor), sizeof(slot));
+		if (slot.record.kind == PM_RECORD_MORE)
+			more = slot.more;
+		else if (slot.record.kind == PM_RECORD_BASE)
+			cursor->base[slot.base.clock == 1] = slot.base.base;
+		else
+			break;
+	}
+	duration = (uint64_t)more.duration_high << 32 | slot.record.duration;
+	*record = (struct trace_record){
+		.begin = cursor->base[slot.record.kind == PM_RECORD_DEVICE] + slot.record.begin,
+		.op = slot.record.op,
+		.correlation = more.correlation,
+		.result = more.result,
+		.sequence = more.sequence,
+		.queue = slot.record.queue,
+		.kind = slot.record.kind,
+		.flags = slot.record.flags,
+		.group = more.group};
+	if (__builtin_add_overflow(record->begin, duration, &record->end))
+		record->end = UINT64_MAX;
+	return check(cursor->trace, record);
 }
 
 static int64_t clamp_ns(double ns)
@@ -302,16 +423,12 @@ static int64_t clamp_ns(double ns)
 
 int64_t trace_ns(const struct trace *trace, uint64_t ticks)
 {
-	const struct trace_pair *pairs = trace->pairs, *from, *to;
+	const struct trace_pair *pairs = trace->pairs, *from;
 	size_t low = 0, high = trace->pair_count;
-	double slope;
-	int64_t base_ns;
+	int64_t base_ns, distance_ns;
 
-	if (trace->header.clock == PM_CLOCK_MONOTONIC || trace->pair_count < 2) {
-		int64_t ns = ticks < (uint64_t)GREATEST_NS ? (int64_t)ticks : GREATEST_NS;
-
-		return ns;
-	}
+	if (trace->header.clock == PM_CLOCK_MONOTONIC || trace->pair_count < 2)
+		return ticks < (uint64_t)GREATEST_NS ? (int64_t)ticks : GREATEST_NS;
 	while (high - low > 1) {
 		size_t middle = (low + high) / 2;
 
@@ -321,21 +438,13 @@ int64_t trace_ns(const struct trace *trace, uint64_t ticks)
 			high = middle;
 	}
 	from = &pairs[low];
-	to = &pairs[low + 1 < trace->pair_count ? low + 1 : low];
-	if (ticks < pairs[0].ticks || from == to) {
-		/* Outside the readings the mean rate of all of them is the best there is. */
-		slope = (double)(pairs[trace->pair_count - 1].monotonic_ns - pairs[0].monotonic_ns) /
-			(double)(pairs[trace->pair_count - 1].ticks - pairs[0].ticks);
-	} else {
-		slope = (double)(to->monotonic_ns - from->monotonic_ns) / (double)(to->ticks - from->ticks);
-	}
 	base_ns = (int64_t)from->monotonic_ns;
 	if (ticks < from->ticks)
-		return clamp_ns((double)base_ns - (double)(from->ticks - ticks) * slope);
+		return clamp_ns(
+			(double)base_ns - (double)(from->ticks - ticks) * pairs[trace->pair_count - 1].slope);
 	/* The distance alone goes through floating point: it is small, and exact to the nanosecond. */
-	return base_ns + clamp_ns((double)(ticks - from->ticks) * slope) > GREATEST_NS
-		       ? GREATEST_NS
-		       : base_ns + clamp_ns((double)(ticks - from->ticks) * slope);
+	distance_ns = clamp_ns((double)(ticks - from->ticks) * from->slope);
+	return base_ns + distance_ns > GREATEST_NS ? GREATEST_NS : base_ns + distance_ns;
 }
 
 const char *trace_string(const struct trace *trace, uint64_t number)

@@ -6,6 +6,9 @@
  *
  * A file that breaks off or is damaged behind its header is used as far as it goes; `trouble` says where it
  * stopped.
+ *
+ * Records stay in the file, and are unfolded one by one as a cursor comes by: those of version 1 are as they
+ * are, of version 2 their slots are put together.
  */
 #ifndef TRACE_H
 #define TRACE_H
@@ -33,6 +36,7 @@ struct trace_function {
 struct trace_operation {
 	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */
 	uint32_t site;     /* number of a string that is there, or 0 */
+	uint32_t module;   /* likewise: what the program calls the layer */
 	uint32_t value_count;
 	const uint64_t *values;
 };
@@ -58,19 +62,60 @@ struct trace_communicator {
 	uint64_t hash;
 };
 
-/* Records of one chunk, still in the file: `record_count` of them, `trace.record_bytes` apart. */
+/* A captured graph: its operations in order. Numbers of operations may be of any value. */
+struct trace_graph {
+	bool known;
+	uint32_t node_count;
+	const struct pm_graph_node *nodes;
+};
+
+/* Recording began (open) or ended. */
+struct trace_window {
+	bool open;
+	uint32_t iteration; /* counted by the hook, 0: not counted */
+	uint64_t ticks;
+};
+
+/* Records of one chunk, still in the file: `slot_count` slots, `header.record_bytes` apart. */
 struct trace_chunk {
-	uint64_t offset; /* of the first record in the file */
-	uint64_t record_count;
+	uint64_t offset; /* of the first slot in the file */
+	uint64_t slot_count;
+	uint64_t base[2]; /* times are counted from: ticks, device ns */
 	uint64_t sequence;
 	uint32_t thread;
 	uint32_t tid;
 	uint64_t lost_records; /* of the thread, when the chunk was opened */
 };
 
+/* A call or a device interval, of whatever version, with all that the file says of it. */
+struct trace_record {
+	uint64_t begin, end; /* of a call: ticks; of a device interval: ns */
+	uint32_t op;
+	uint32_t correlation;
+	int32_t result;
+	uint32_t sequence;
+	uint16_t queue;
+	uint8_t kind, flags, group;
+};
+
+enum trace_step {
+	TRACE_END,
+	TRACE_RECORD,
+	TRACE_REFUSED, /* its operation, queue or kind is not in the tables: nothing to be had from it */
+};
+
+/* Where a reader is in a chunk. */
+struct trace_cursor {
+	const struct trace *trace;
+	const unsigned char *slot;
+	uint64_t left; /* slots */
+	uint64_t base[2];
+};
+
 struct trace_pair {
 	uint64_t ticks;
 	uint64_t monotonic_ns;
+	double slope; /* ns a tick, from here to the next pair; of the last: of all */
 };
 
 /* Tables are indexed by the number in the file; item 0 is empty, `*_count` is one more than the greatest
@@ -82,8 +127,9 @@ struct trace {
 	bool mapped;
 	struct pm_header header; /* names are terminated */
 	struct pm_footer footer;
-	bool ended; /* there is a footer */
-	uint64_t record_count;
+	bool ended;                        /* there is a footer */
+	uint64_t call_count, device_count; /* records of each kind */
+	uint64_t record_count;             /* those, and those of no known kind */
 	struct trace_function *functions;
 	size_t function_count;
 	struct trace_operation *operations;
@@ -96,14 +142,18 @@ struct trace {
 	size_t queue_count;
 	struct trace_communicator *communicators;
 	size_t communicator_count;
+	struct trace_graph *graphs;
+	size_t graph_count;
+	struct trace_window *windows; /* in order of the file */
+	size_t window_count, window_room;
 	const char **notes;
-	size_t note_count;
+	size_t note_count, note_room;
 	struct trace_chunk *chunks;
 	size_t chunk_count;
 	struct trace_pair *pairs; /* by rising ticks, and rising time */
 	size_t pair_count;
-	const char *
-		trouble; /* NULL, or why reading stopped before the end of the file or what was passed over */
+	/* NULL, or why reading stopped before the end of the file, or what was passed over */
+	const char *trouble;
 	char error[512]; /* after a failure: the sentence */
 	struct arena arena;
 };
@@ -117,10 +167,9 @@ int trace_open(struct trace *trace, const char *path);
 int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes);
 void trace_close(struct trace *trace);
 
-/* The record with this index in the chunk. False: its operation, queue or kind is not in the tables: pass
- * over it. */
-bool trace_record(
-	const struct trace *trace, const struct trace_chunk *chunk, uint64_t index, struct pm_record *record);
+/* To the chunk's first record; then record by record. What was opened must stay open. */
+void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk);
+enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record);
 
 /* Ticks of a call as ns of CLOCK_MONOTONIC, in [0, INT64_MAX/16]. */
 int64_t trace_ns(const struct trace *trace, uint64_t ticks);

@@ -212,6 +212,48 @@ static void parse_descriptor(struct trace *trace, uint64_t offset, const unsigne
 	descriptor->values = values;
 }
 
+static void parse_graph(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
+{
+	struct pm_entry_graph entry;
+	struct pm_graph_node *nodes;
+	struct trace_graph *graph;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (entry.node_count > (size - sizeof(entry)) / sizeof(*nodes)) {
+		trace_trouble(trace, offset, "graph %u with %u nodes, but its entry has room for %" PRIu64,
+			entry.number, entry.node_count, (size - sizeof(entry)) / sizeof(*nodes));
+		return;
+	}
+	if (!reach(trace, (void **)&trace->graphs, &trace->graph_count, sizeof(*graph), entry.number)) {
+		trace_trouble(trace, offset, "graph number %u, more than the file can hold", entry.number);
+		return;
+	}
+	graph = &trace->graphs[entry.number];
+	if (graph->known)
+		return;
+	nodes = arena_alloc(&trace->arena, entry.node_count, sizeof(*nodes));
+	memcpy(nodes, body + sizeof(entry), entry.node_count * sizeof(*nodes));
+	*graph = (struct trace_graph){true, entry.node_count, nodes};
+}
+
+/* An operation keeps the first name it gets. It may come behind its name. */
+static void parse_module(struct trace *trace, uint64_t offset, const unsigned char *body)
+{
+	struct pm_entry_module entry;
+	struct trace_operation *operation;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*operation),
+		    entry.operation)) {
+		trace_trouble(
+			trace, offset, "operation number %u, more than the file can hold", entry.operation);
+		return;
+	}
+	operation = &trace->operations[entry.operation];
+	if (!operation->module)
+		operation->module = entry.name;
+}
+
 /* The body of an entry; `size` bytes of it are there. */
 static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
@@ -224,6 +266,9 @@ static void parse_entry(
 		[PM_ENTRY_QUEUE] = sizeof(struct pm_entry_queue),
 		[PM_ENTRY_COMMUNICATOR] = sizeof(struct pm_entry_communicator),
 		[PM_ENTRY_NOTE] = 1,
+		[PM_ENTRY_GRAPH] = sizeof(struct pm_entry_graph),
+		[PM_ENTRY_WINDOW] = sizeof(struct pm_entry_window),
+		[PM_ENTRY_MODULE] = sizeof(struct pm_entry_module),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -288,14 +333,23 @@ static void parse_entry(
 			(struct trace_communicator){true, entry.rank, entry.size, entry.device, entry.hash};
 		return;
 	}
-	default: {
-		size_t room = trace->note_count;
+	case PM_ENTRY_GRAPH:
+		parse_graph(trace, offset, body, size);
+		return;
+	case PM_ENTRY_WINDOW: {
+		struct pm_entry_window entry;
 
-		/* Notes are few: an array of just the right size. */
-		trace->notes = mem_grow(trace->notes, trace->note_count, &room, sizeof(*trace->notes));
-		trace->notes[trace->note_count++] = text;
+		memcpy(&entry, body, sizeof(entry));
+		*MEM_PUSH(trace->windows, trace->window_count, trace->window_room) =
+			(struct trace_window){entry.open != 0, entry.iteration, entry.ticks};
 		return;
 	}
+	case PM_ENTRY_MODULE:
+		parse_module(trace, offset, body);
+		return;
+	default:
+		*MEM_PUSH(trace->notes, trace->note_count, trace->note_room) = text;
+		return;
 	}
 	trace_trouble(
 		trace, offset, "number %u in an entry of type %u, more than the file can hold", number, type);

@@ -74,10 +74,15 @@ static bool may_read_parameter(const struct flow *flow, const struct flow_access
 		return false;
 	if (access->type == PM_VALUE_WEIGHT)
 		return true;
-	if (access->type != PM_VALUE_READS || (flow->shape != FLOW_PRODUCT && flow->shape != FLOW_SPREAD))
+	if (access->type != PM_VALUE_READS)
+		return false;
+	if (flow->kind == PM_KIND_FORWARD)
+		return strcmp(access->label, "bias_ptr") == 0;
+	if (flow->shape != FLOW_PRODUCT && flow->shape != FLOW_SPREAD)
 		return false;
 	/* The vector of a product is data, or ones that sum up a matrix. */
-	return flow->shape == FLOW_SPREAD || access->label[0] == 'a' || access->label[0] == 'b';
+	return flow->shape == FLOW_SPREAD || strstr(access->label, "bias") ||
+	       flow_is_matrix(access->label, 'a') || flow_is_matrix(access->label, 'b');
 }
 
 static void list_points(struct search *search)
@@ -236,7 +241,7 @@ static void settle_opaque(struct search *search)
 static bool is_core(enum pm_kind kind)
 {
 	return kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE ||
-	       kind == PM_KIND_LAUNCH || kind == PM_KIND_GRAPH;
+	       kind == PM_KIND_LAUNCH;
 }
 
 /* Work on state, not its first values: computation, or a copy of state from another device. */
@@ -266,7 +271,8 @@ static void set_roles(struct worker_model *model, struct search *search)
 		const struct flow *flow = &search->flows[i];
 		struct worker_role *role = &model->roles[i];
 
-		if (is_core(flow->kind))
+		if (is_core(flow->kind) ||
+			timeline_is_launch(&timeline->functions[timeline->operations[i].function]))
 			role->flags |= WORKER_CORE;
 		if (flow->kind == PM_KIND_BACKWARD)
 			role->flags |= WORKER_BACKWARD;
@@ -349,11 +355,6 @@ static struct worker *find_worker(struct worker_model *model, uint32_t process, 
 	return NULL;
 }
 
-static bool makes_worker(enum pm_kind kind)
-{
-	return is_core(kind) && kind != PM_KIND_GRAPH;
-}
-
 static int compare_workers(const void *left, const void *right)
 {
 	const struct worker *a = left, *b = right;
@@ -375,8 +376,8 @@ static void list_workers(struct worker_model *model, uint32_t number)
 		const struct timeline_call *call = &timeline->calls[process->first_call + i];
 		int32_t device = timeline->queues[call->queue].device;
 
-		if (!makes_worker(timeline_function(timeline, call)->kind) ||
-			find_worker(model, number, device) || model->worker_count - first >= MOST_DEVICES)
+		if (!is_core(timeline_function(timeline, call)->kind) || find_worker(model, number, device) ||
+			model->worker_count - first >= MOST_DEVICES)
 			continue;
 		*MEM_PUSH(model->workers, model->worker_count, model->worker_room) =
 			(struct worker){.process = number, .device = device};
@@ -400,11 +401,27 @@ static void add_call(struct worker *worker, uint32_t call)
 	*MEM_PUSH(worker->calls, worker->call_count, worker->call_room) = call;
 }
 
+/* By operation of the process: the device that a copy ends on, + 1; 0: it says none. */
+static int64_t *list_end_devices(const struct timeline *timeline, const struct timeline_process *process)
+{
+	int64_t *devices = mem_alloc(process->operation_count, sizeof(*devices));
+
+	for (uint32_t i = 0; i < process->operation_count; i++) {
+		uint64_t device;
+
+		if (timeline_value(timeline, &timeline->operations[process->first_operation + i],
+			    "dst_device", &device))
+			devices[i] = (int64_t)(int32_t)device + 1;
+	}
+	return devices;
+}
+
 static void fill_workers(struct worker_model *model, uint32_t number)
 {
 	const struct timeline *timeline = model->timeline;
 	const struct timeline_process *process = &timeline->processes[number];
 	int64_t *threads = mem_alloc(process->thread_count, sizeof(*threads));
+	int64_t *end_devices = list_end_devices(timeline, process);
 
 	for (size_t i = 0; i < process->call_count; i++) {
 		uint32_t place = (uint32_t)(process->first_call + i);
@@ -413,18 +430,19 @@ static void fill_workers(struct worker_model *model, uint32_t number)
 		enum pm_kind kind = timeline->functions[operation->function].kind;
 		int32_t device = timeline->queues[call->queue].device;
 		struct worker *worker = find_worker(model, number, device);
-		uint64_t end_device;
+		int64_t end_device = end_devices[call->operation - process->first_operation];
 
 		if (!timeline_is_device_kind(kind) || call->result != 0 || (call->flags & PM_FLAG_CAPTURED))
+			continue;
+		if (kind == PM_KIND_GRAPH && !timeline_is_launch(&timeline->functions[operation->function]))
 			continue;
 		if (worker)
 			add_call(worker, place);
 		if (kind != PM_KIND_COPY)
-			set_thread_device(&threads[call->thread - process->first_thread], device);
+			set_thread_device(&threads[call->thread], device);
 		/* A copy between devices is work of both. */
-		if (timeline_value(timeline, operation, "dst_device", &end_device) &&
-			(int32_t)end_device != device) {
-			worker = find_worker(model, number, (int32_t)end_device);
+		if (end_device && end_device != (int64_t)device + 1) {
+			worker = find_worker(model, number, (int32_t)(end_device - 1));
 			if (worker)
 				add_call(worker, place);
 		}
@@ -432,7 +450,7 @@ static void fill_workers(struct worker_model *model, uint32_t number)
 	for (size_t i = 0; i < process->call_count; i++) {
 		uint32_t place = (uint32_t)(process->first_call + i);
 		const struct timeline_call *call = &timeline->calls[place];
-		int64_t thread = threads[call->thread - process->first_thread];
+		int64_t thread = threads[call->thread];
 
 		if (timeline_function(timeline, call)->kind != PM_KIND_READ || call->result < 0)
 			continue;
@@ -446,6 +464,7 @@ static void fill_workers(struct worker_model *model, uint32_t number)
 		}
 	}
 	free(threads);
+	free(end_devices);
 }
 
 void worker_init(struct worker_model *model, const struct timeline *timeline)

@@ -46,17 +46,13 @@ void pmh_call_site_init(void)
 	pmh_release(&naming);
 }
 
-static bool is_vendors(const char *file)
+/* Frames that tell nothing of the program. */
+static bool is_left_out(const char *file)
 {
-	static const char *const names[] = {
-		"libpmhook", "libcudart", "libcudnn", "libcublas", "libnccl", "libcuda."};
 	const char *base = strrchr(file, '/');
 
 	base = base ? base + 1 : file;
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
+	return strncmp(base, "libpmhook", 9) == 0 || pmh_is_vendors(base);
 }
 
 /*
@@ -83,7 +79,8 @@ static bool find_name(unw_cursor_t *cursor, unw_word_t address, char *name)
 	Dl_info info;
 
 	/* the address is behind the call, which may be the function's last instruction */
-	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname || is_vendors(info.dli_fname))
+	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname ||
+		is_left_out(info.dli_fname))
 		return false;
 	if (unwinder.get_proc_name(cursor, name, NAME_BYTES, &offset) == 0)
 		return true;
@@ -141,6 +138,17 @@ static void walk(unw_context_t *context, int wanted, char *text, size_t text_byt
 	}
 }
 
+/* In Python the native frames are soon the interpreter's; the program's own are these. */
+static void append_python(char *text, size_t text_bytes)
+{
+	const size_t used = strlen(text);
+	char callers[512];
+
+	if (!pmh_python_callers(callers, sizeof callers) || used + strlen(callers) + 4 > text_bytes)
+		return;
+	snprintf(text + used, text_bytes - used, "%s%s", used ? " < " : "", callers);
+}
+
 void pmh_call_site(char *text, size_t text_bytes)
 {
 	const int wanted = atoi(pmh_settings.site_depth);
@@ -149,4 +157,6 @@ void pmh_call_site(char *text, size_t text_bytes)
 	text[0] = 0;
 	if (wanted > 0 && unwinder.step && getcontext(&context) == 0)
 		walk(&context, wanted, text, text_bytes);
+	if (wanted > 0)
+		append_python(text, text_bytes);
 }

@@ -97,3 +97,34 @@ void pmh_comm_shrink(ncclComm_t parent, const int *excluded, int excluded_count,
 	if (o)
 		o->splits++;
 }
+
+/* ---- sequences ---- */
+
+#define SEQUENCES (1u << 12)
+static struct {
+	_Atomic uint64_t key; /* communicator and function */
+	_Atomic uint32_t count;
+} sequences[SEQUENCES];
+
+uint32_t pmh_comm_sequence(uint32_t communicator, enum pm_call call)
+{
+	const uint64_t key = (uint64_t)communicator << 16 | call;
+	unsigned i = (unsigned)(pmh_mix(key, 0x9e3779b97f4a7c15u) % SEQUENCES);
+
+	for (unsigned tries = 0; communicator && tries < 64; tries++, i = (i + 1) % SEQUENCES) {
+		uint64_t there = 0;
+
+		if (atomic_load_explicit(&sequences[i].key, memory_order_acquire) == key ||
+			atomic_compare_exchange_strong(&sequences[i].key, &there, key) || there == key)
+			return atomic_fetch_add_explicit(&sequences[i].count, 1, memory_order_relaxed) + 1;
+	}
+	return 0;
+}
+
+void pmh_comm_forget(void)
+{
+	for (unsigned i = 0; i < SEQUENCES; i++) {
+		atomic_store_explicit(&sequences[i].key, 0, memory_order_relaxed);
+		atomic_store_explicit(&sequences[i].count, 0, memory_order_relaxed);
+	}
+}

@@ -225,3 +225,39 @@ void pmh_set_lrn(cudnnLRNDescriptor_t d, unsigned n, double alpha, double beta, 
 	content_add(&c, millionths(k));
 	content_end(&c);
 }
+
+void pmh_set_rnn(cudnnRNNDescriptor_t d, cudnnRNNMode_t cell, cudnnRNNBiasMode_t bias,
+	cudnnDirectionMode_t direction, cudnnRNNInputMode_t input, cudnnDataType_t type, cudnnMathType_t math,
+	int input_size, int hidden_size, int projection_size, int layers)
+{
+	struct content c = content_begin(d, PM_DESCRIPTOR_RNN);
+
+	content_add(&c, cell);
+	content_add(&c, bias);
+	content_add(&c, direction);
+	content_add(&c, input);
+	content_add(&c, (int64_t)pmh_type_of_cudnn(type));
+	content_add(&c, math);
+	content_add_list(&c, (int[]){input_size, hidden_size, projection_size, layers}, 4);
+	content_end(&c);
+}
+
+/* A batch of padded sequences is a tensor of three dimensions. */
+void pmh_set_rnn_data(cudnnRNNDataDescriptor_t d, cudnnDataType_t type, int length, int batch, int vector)
+{
+	pmh_set_tensor_packed(
+		(cudnnTensorDescriptor_t)d, CUDNN_TENSOR_NCHW, type, 3, (int[]){length, batch, vector});
+}
+
+void pmh_set_attention(cudnnAttnDescriptor_t d, const int sizes[12])
+{
+	struct content c = content_begin(d, PM_DESCRIPTOR_ATTENTION);
+
+	content_add_list(&c, sizes, 12);
+	content_end(&c);
+}
+
+void pmh_set_sequence(cudnnSeqDataDescriptor_t d, cudnnDataType_t type, int n, const int *dims)
+{
+	pmh_set_tensor_packed((cudnnTensorDescriptor_t)d, CUDNN_TENSOR_NCHW, type, n, dims);
+}

@@ -51,7 +51,6 @@ static struct {
 
 static pmh_lock collecting = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t lost_times, times;
-static _Atomic int captures;
 bool pmh_device_timed;
 
 static struct cuda {
@@ -70,22 +69,52 @@ static struct cuda {
 
 static bool cuda_sought, cuda_found;
 
+static cudaError_t no_error(void)
+{
+	return cudaSuccess;
+}
+
+/* A context belongs to one device, and the host has made its own current. */
+static cudaError_t stay(int device)
+{
+	(void)device;
+	return cudaSuccess;
+}
+
+/*
+ * The runtime's functions where a runtime is loaded; else the driver's, which do the same under other names:
+ * then the runtime is linked statically into the program, or there is none. The driver keeps no last error.
+ */
 void pmh_device_prepare(void)
 {
-	struct cuda f;
+	struct cuda f = {0};
 	bool all;
 
 	*(void **)&f.event_create = pmh_real(PM_CALL_cudaEventCreateWithFlags);
-	*(void **)&f.event_record = pmh_real(PM_CALL_cudaEventRecord);
-	*(void **)&f.event_destroy = pmh_real(PM_CALL_cudaEventDestroy);
-	*(void **)&f.event_query = pmh_real(PM_CALL_cudaEventQuery);
-	*(void **)&f.event_elapsed = pmh_real(PM_CALL_cudaEventElapsedTime);
-	*(void **)&f.set_device = pmh_real(PM_CALL_cudaSetDevice);
-	*(void **)&f.get_device = pmh_real_cudart("cudaGetDevice");
-	*(void **)&f.is_capturing = pmh_real_cudart("cudaStreamIsCapturing");
-	*(void **)&f.exchange_mode = pmh_real_cudart("cudaThreadExchangeStreamCaptureMode");
-	*(void **)&f.get_last_error = pmh_real_cudart("cudaGetLastError");
-	*(void **)&f.peek_last_error = pmh_real_cudart("cudaPeekAtLastError");
+	if (f.event_create) {
+		*(void **)&f.event_record = pmh_real(PM_CALL_cudaEventRecord);
+		*(void **)&f.event_destroy = pmh_real(PM_CALL_cudaEventDestroy);
+		*(void **)&f.event_query = pmh_real(PM_CALL_cudaEventQuery);
+		*(void **)&f.event_elapsed = pmh_real(PM_CALL_cudaEventElapsedTime);
+		*(void **)&f.set_device = pmh_real(PM_CALL_cudaSetDevice);
+		*(void **)&f.get_device = pmh_real_cudart("cudaGetDevice");
+		*(void **)&f.is_capturing = pmh_real_cudart("cudaStreamIsCapturing");
+		*(void **)&f.exchange_mode = pmh_real_cudart("cudaThreadExchangeStreamCaptureMode");
+		*(void **)&f.get_last_error = pmh_real_cudart("cudaGetLastError");
+		*(void **)&f.peek_last_error = pmh_real_cudart("cudaPeekAtLastError");
+	} else {
+		*(void **)&f.event_create = pmh_real(PM_CALL_cuEventCreate);
+		*(void **)&f.event_record = pmh_real(PM_CALL_cuEventRecord);
+		*(void **)&f.event_destroy = pmh_real(PM_CALL_cuEventDestroy_v2);
+		*(void **)&f.event_query = pmh_real(PM_CALL_cuEventQuery);
+		*(void **)&f.event_elapsed = pmh_real(PM_CALL_cuEventElapsedTime);
+		*(void **)&f.get_device = pmh_real_driver("cuCtxGetDevice");
+		*(void **)&f.is_capturing = pmh_real_driver("cuStreamIsCapturing");
+		*(void **)&f.exchange_mode = pmh_real_driver("cuThreadExchangeStreamCaptureMode");
+		f.set_device = stay;
+		f.get_last_error = no_error;
+		f.peek_last_error = no_error;
+	}
 	all = f.event_create && f.event_record && f.event_destroy && f.event_query && f.event_elapsed &&
 	      f.set_device && f.get_device && f.is_capturing && f.exchange_mode && f.get_last_error &&
 	      f.peek_last_error;
@@ -102,6 +131,7 @@ void pmh_device_init(void)
 {
 	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0 && cuda_found;
 	pmh_trace_device_source(pmh_device_timed ? PM_DEVICE_EVENTS : PM_DEVICE_NONE);
+	pmh_cupti_init();
 }
 
 /* In a child after fork the parent's events mean nothing, and CUDA itself does not work if the parent used
@@ -112,39 +142,32 @@ void pmh_device_forget(void)
 	memset(pmh_self.rings, 0, sizeof pmh_self.rings);
 	atomic_store(&lost_times, 0);
 	atomic_store(&times, 0);
-	atomic_store(&captures, 0);
 	pmh_release(&collecting);
 }
 
 uint64_t pmh_lost_device_times(void)
 {
-	return atomic_load_explicit(&lost_times, memory_order_relaxed);
+	return atomic_load_explicit(&lost_times, memory_order_relaxed) + pmh_cupti_lost();
 }
 
 uint64_t pmh_device_times(void)
 {
-	return atomic_load_explicit(&times, memory_order_relaxed);
+	return atomic_load_explicit(&times, memory_order_relaxed) + pmh_cupti_times();
 }
 
 /* ---- capture ---- */
 
-void pmh_capture_begun(void)
+void pmh_device_clear_error(void)
 {
-	atomic_fetch_add(&captures, 1);
-}
-
-void pmh_capture_ended(void)
-{
-	if (atomic_fetch_sub(&captures, 1) <= 0)
-		atomic_store(&captures, 0);
+	if (cuda_found)
+		cuda.get_last_error();
 }
 
 bool pmh_capturing(cudaStream_t stream)
 {
 	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
 
-	if (__builtin_expect(atomic_load_explicit(&captures, memory_order_relaxed) <= 0, 1) ||
-		!pmh_device_timed)
+	if (__builtin_expect(!pmh_capture_under_way(), 1) || !cuda_found)
 		return false;
 	/* asking about the legacy stream during a capture may break the capture; so may an event in it */
 	if ((uintptr_t)stream <= 1)
@@ -156,7 +179,7 @@ bool pmh_capturing(cudaStream_t stream)
 static void relax_begin(enum cudaStreamCaptureMode *mode)
 {
 	*mode = cudaStreamCaptureModeRelaxed;
-	if (atomic_load_explicit(&captures, memory_order_relaxed) > 0)
+	if (pmh_capture_under_way())
 		cuda.exchange_mode(mode);
 }
 
@@ -331,12 +354,18 @@ static void collect_slot(struct pmh_ring *ring, struct slot *slot, struct pmh_th
 		return;
 	}
 	atomic_fetch_add_explicit(&times, 1, memory_order_relaxed);
-	pmh_append(self, (uint64_t)begin_ns, (uint64_t)end_ns, slot->op, slot->correlation, 0, slot->queue,
-		PM_RECORD_DEVICE, slot->flags);
+	pmh_append_slowly(self,
+		&(struct pmh_record){.begin = (uint64_t)begin_ns,
+			.end = (uint64_t)end_ns,
+			.op = slot->op,
+			.queue = slot->queue,
+			.kind = PM_RECORD_DEVICE,
+			.flags = slot->flags},
+		&(struct pm_more){.correlation = slot->correlation});
 	if (end_ns - device_clocks[ring->device].reference_ns > REFERENCE_NS) {
 		cudaEvent_t old = device_clocks[ring->device].reference;
 
-		device_clocks[ring->device].reference = slot->end;
+		__atomic_store_n(&device_clocks[ring->device].reference, slot->end, __ATOMIC_RELEASE);
 		device_clocks[ring->device].reference_ns = end_ns;
 		slot->end = old;
 	}

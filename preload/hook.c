@@ -7,11 +7,14 @@
  * story.
  */
 #include "hook.h"
+#include "pm_cupti.h"
 
 /* What a library answers for a function that it does not have. */
 #define PM_MISSING_cudart cudaErrorSymbolNotFound
 #define PM_MISSING_cudnn CUDNN_STATUS_NOT_INITIALIZED
 #define PM_MISSING_cublas CUBLAS_STATUS_NOT_INITIALIZED
+#define PM_MISSING_cublaslt CUBLAS_STATUS_NOT_INITIALIZED
+#define PM_MISSING_cuda CUDA_ERROR_NOT_FOUND
 #define PM_MISSING_nccl ncclSystemError
 
 /* Kinds whose work runs on the device, so that device time is taken. */
@@ -30,6 +33,12 @@ PMH_INLINE bool runs_on_device(enum pm_kind kind)
 	default:
 		return false;
 	}
+}
+
+PMH_INLINE bool launches_graph(enum pm_call call)
+{
+	return call == PM_CALL_cudaGraphLaunch || call == PM_CALL_cudaGraphLaunch_ptsz ||
+	       call == PM_CALL_cuGraphLaunch || call == PM_CALL_cuGraphLaunch_ptsz;
 }
 
 bool pmh_wanted_slowly(void)
@@ -67,12 +76,16 @@ static uint32_t next_correlation(void)
 
 /* A group ends: its work begins now. One interval a queue; later calls of the group on that queue share it.
  */
-static __attribute__((noinline)) void group_launch(struct pmh_thread *self)
+static __attribute__((noinline)) void group_launch(struct pmh_frame *f, struct pmh_thread *self)
 {
+	for (unsigned i = 0; i < self->grouped_count; i++)
+		self->grouped[i].interval = (struct pmh_interval){0};
+	f->told = pmh_cupti_group_begin(self->grouped, self->grouped_count);
+	if (f->told)
+		return;
 	for (unsigned i = 0; i < self->grouped_count; i++) {
 		struct pmh_grouped *g = &self->grouped[i];
 
-		g->interval = (struct pmh_interval){0};
 		for (unsigned k = 0; k < i; k++)
 			if (self->grouped[k].queue == g->queue)
 				goto shared;
@@ -106,6 +119,8 @@ static __attribute__((noinline)) void enter_device(
 		f->flags |= PM_FLAG_CAPTURED;
 		return;
 	}
+	if (!pmh_device_timed || !pmh_window_open)
+		return;
 	if (kind == PM_KIND_COMM && self->group_depth > 0) {
 		f->flags |= PM_FLAG_GROUP;
 		f->correlation = next_correlation();
@@ -117,13 +132,16 @@ static __attribute__((noinline)) void enter_device(
 				.queue = f->place.queue};
 		return;
 	}
-	f->interval = pmh_device_begin(self, f->place.device, f->place.stream);
-	if (f->interval.ring)
-		f->correlation = next_correlation();
+	f->correlation = next_correlation();
+	f->told = pmh_cupti_begin(f->place, f->correlation, 0);
+	if (!f->told)
+		f->interval = pmh_device_begin(self, f->place.device, f->place.stream);
+	if (!f->told && !f->interval.ring)
+		f->correlation = 0;
 }
 
-PMH_INLINE void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
-	unsigned value_count)
+PMH_INLINE void enter(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, struct pmh_place place,
+	const uint64_t *values, unsigned value_count)
 {
 	struct pmh_thread *self = &pmh_self;
 
@@ -133,35 +151,102 @@ PMH_INLINE void enter(struct pmh_frame *f, enum pm_kind kind, struct pmh_place p
 	f->op = pmh_operation(values, value_count);
 	f->correlation = 0;
 	f->flags = 0;
+	f->told = false;
 	f->interval.ring = NULL;
 	f->place = place;
-	if (place.queue && pmh_device_timed && runs_on_device(kind))
+	if (place.queue && (runs_on_device(kind) || launches_graph(call)) &&
+		(pmh_device_timed || pmh_capture_under_way()))
 		enter_device(f, self, kind);
-	else if (values[0] == PM_CALL_ncclGroupEnd && self->group_depth == 1)
-		group_launch(self);
+	else if (call == PM_CALL_ncclGroupEnd && self->group_depth == 1)
+		group_launch(f, self);
 	f->begin = pmh_ticks();
+}
+
+/* A record that is more than times: device times follow, it failed, it communicates, it was captured. */
+static __attribute__((noinline)) void append_more(
+	struct pmh_thread *self, struct pmh_frame *f, enum pm_call call, bool is_comm, int result)
+{
+	struct pm_more more = {.correlation = f->correlation, .result = result};
+
+	if (is_comm) {
+		more.sequence = pmh_comm_sequence(self->communicator, call);
+		more.group = self->group_depth > 0 ? (uint8_t)(1 + self->group_count % 255) : 0;
+	}
+	if (f->flags & PM_FLAG_CAPTURED) {
+		pmh_captured(f->place.stream, f->op);
+		if (is_comm && self->group_depth > 0)
+			self->group_captured = f->place.stream;
+	}
+	if (pmh_window_open)
+		pmh_append_slowly(self,
+			&(struct pmh_record){.begin = f->begin,
+				.end = f->end,
+				.op = f->op,
+				.queue = f->place.queue,
+				.kind = PM_RECORD_CALL,
+				.flags = f->flags},
+			&more);
+}
+
+/* Describing a new operation is counted where it is done. */
+static __attribute__((noinline)) void sampled(struct pmh_thread *self, const struct pmh_frame *f)
+{
+	uint64_t own = f->begin - f->entry + (pmh_ticks() - f->end);
+	uint64_t described = atomic_load_explicit(&self->new_ticks, memory_order_relaxed) - f->new_before;
+
+	if (own > described)
+		atomic_store_explicit(&self->own_ticks,
+			atomic_load_explicit(&self->own_ticks, memory_order_relaxed) + 64 * (own - described),
+			memory_order_relaxed);
 }
 
 PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int result)
 {
 	struct pmh_thread *self = &pmh_self;
 
+	if (f->told)
+		pmh_cupti_end();
 	if (f->interval.ring)
 		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->place.queue, 0);
-	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0)
+	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0) {
 		group_landed(self);
-	pmh_append(self, f->begin, f->end, f->op, f->correlation, result, f->place.queue, PM_RECORD_CALL,
-		f->flags);
+		self->group_count++;
+		if (self->group_captured)
+			pmh_captured_late(self->group_captured);
+		self->group_captured = NULL;
+	}
+	if (__builtin_expect(kind == PM_KIND_COMM || (result | (int)f->correlation | f->flags) != 0 ||
+				     !pmh_window_open,
+		    kind == PM_KIND_COMM))
+		append_more(self, f, call, kind == PM_KIND_COMM, result);
+	else
+		pmh_append_call(self, f->begin, f->end, f->op, f->place.queue, f->flags);
+	if ((runs_on_device(kind) || launches_graph(call)) && __builtin_expect(pmh_window_counts, 0))
+		pmh_window_count(self, f->op);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
-	if (kind == PM_KIND_SYNC || (f->interval.ring && self->timed_count++ % 64 == 0)) {
+	if (kind == PM_KIND_SYNC || ((f->interval.ring || f->told) && self->timed_count++ % 64 == 0)) {
 		pmh_finish_at_exit();
 		pmh_device_collect(self, false);
 	}
+	if (__builtin_expect(f->entry != 0, 0))
+		sampled(self, f);
 	self->depth = 0;
+}
+
+/* What the hook takes of a call is measured at every 64th. */
+PMH_INLINE void sample(struct pmh_frame *f)
+{
+	f->entry = 0;
+	if (__builtin_expect((++pmh_self.sample_count & 63) == 0, 0)) {
+		f->new_before = atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed);
+		f->entry = pmh_ticks();
+	}
 }
 
 #define PM_QUEUE_NONE ((struct pmh_place){0})
 #define PM_QUEUE_STREAM(stream) pmh_place_of_stream(stream)
+#define PM_QUEUE_PER_THREAD_STREAM(stream) pmh_place_of_per_thread_stream(stream)
+#define PM_QUEUE_PER_THREAD_NONE PM_QUEUE_NONE
 #define PM_QUEUE_HANDLE(handle) pmh_place_of_handle(handle)
 
 /* The expression of a value, as the word that goes into the trace. */
@@ -177,8 +262,9 @@ PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 #define PM_WORD_GRAD(e) (uint64_t)(uintptr_t)(e)
 #define PM_WORD_ADDRESS(e) (uint64_t)(uintptr_t)(e)
 #define PM_WORD_DESCRIPTOR(e) (uint64_t) pmh_descriptor(e)
-#define PM_WORD_COMMUNICATOR(e) (uint64_t)(e)
+#define PM_WORD_COMMUNICATOR(e) (uint64_t)(pmh_self.communicator = (e))
 #define PM_WORD_STRING(e) (uint64_t)(e)
+#define PM_WORD_GRAPH(e) (uint64_t)(e)
 
 /* A row may call its parameters anything, so every name of our own in the body begins with pm. */
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
@@ -193,8 +279,9 @@ PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 		if (!pmh_wanted()) \
 			return pm_real PM_ARGUMENTS pairs; \
 		pmh_self.depth = 1; \
+		sample(&pm_frame); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
-		enter(&pm_frame, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
+		enter(&pm_frame, PM_CALL_##name, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
 		pm_frame.end = pmh_ticks(); \
@@ -204,11 +291,66 @@ PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 		leave(&pm_frame, PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
 		return pm_result; \
 	}
+#define PM_WATCH(library, result, name, pairs, after) \
+	PMH_EXPORT result name PM_PARAMETERS pairs; \
+	PMH_EXPORT result name PM_PARAMETERS pairs \
+	{ \
+		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+\
+		if (!pm_real) \
+			return PM_MISSING_##library; \
+		if (!pmh_wanted()) \
+			return pm_real PM_ARGUMENTS pairs; \
+		pmh_self.depth = 1; \
+		result pm_result = pm_real PM_ARGUMENTS pairs; \
+		if ((int)pm_result == 0) { \
+			after; \
+		} \
+		pmh_self.depth = 0; \
+		return pm_result; \
+	}
 #include "pm_hooks.def"
 
-PMH_EXPORT void __cudaRegisterFunction(void **module, const char *host_function, char *device_function,
-	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
-	void *grid_size, int *warp_size);
+/* ---- for wrappers written by hand ---- */
+
+void pmh_call_begin(struct pmh_frame *f, struct pmh_place place, const uint64_t *values, unsigned value_count)
+{
+	sample(f);
+	enter(f, (enum pm_call)values[0], pmh_rows[values[0]].kind, place, values, value_count);
+}
+
+void pmh_call_end(struct pmh_frame *f, enum pm_call call, int result)
+{
+	f->end = pmh_ticks();
+	leave(f, call, pmh_rows[call].kind, result);
+}
+
+/* ---- the wrappers as a table ---- */
+
+/* Written by hand elsewhere. */
+#define PM_HAND(library, kind, result, name, pairs, values) PM_DECLARE_##library(result, name, pairs)
+#define PM_DECLARE_libc(result, name, pairs)
+#define PM_DECLARE_cuda(result, name, pairs) PMH_EXPORT result name PM_PARAMETERS pairs;
+#define PM_DECLARE_cudart PM_DECLARE_cuda
+#define PM_DECLARE_cudnn PM_DECLARE_cuda
+#define PM_DECLARE_cublaslt PM_DECLARE_cuda
+#define PM_DECLARE_cupti PM_DECLARE_cuda
+#define PM_HOOK(...)
+#include "pm_hooks.def"
+
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) [PM_CALL_##name] = (void *)&name,
+#define PM_WATCH(library, result, name, pairs, after) [PM_CALL_##name] = (void *)&name,
+#define PM_HAND(library, kind, result, name, pairs, values) PM_WRAPPER_##library(name)
+#define PM_WRAPPER_libc(name)
+#define PM_WRAPPER_cuda(name) [PM_CALL_##name] = (void *)&name,
+#define PM_WRAPPER_cudart PM_WRAPPER_cuda
+#define PM_WRAPPER_cudnn PM_WRAPPER_cuda
+#define PM_WRAPPER_cublaslt PM_WRAPPER_cuda
+#define PM_WRAPPER_cupti PM_WRAPPER_cuda
+void *const pmh_wrappers[PM_CALL_COUNT] = {
+#include "pm_hooks.def"
+};
+
 PMH_EXPORT void __cudaRegisterFunction(void **module, const char *host_function, char *device_function,
 	const char *device_name, int thread_limit, void *thread_id, void *block_id, void *block_size,
 	void *grid_size, int *warp_size)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "pm_abi.h"
 #include "pm_format.h"
@@ -46,6 +47,7 @@ struct pmh_place {
 	cudaStream_t stream;
 	int device;
 	uint16_t queue;
+	bool device_pointers; /* of a cuBLAS handle: its scalars lie on the device */
 };
 
 /* An interval of device time that was begun; ring NULL: none. */
@@ -67,9 +69,11 @@ struct pmh_grouped {
  * lock. */
 struct pmh_thread {
 	int depth;                    /* of hooked calls; inside one, calls are let through */
+	bool ours;                    /* a thread of the hook's own: its stack says nothing of the program */
 	uint32_t number;              /* ordinal in the process, from 1; 0: not seen yet */
 	int device;                   /* current, as cudaSetDevice said */
 	struct pm_record *next, *end; /* room in the chunk */
+	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
 	struct pm_chunk *chunk;
 	uint64_t chunk_count;
 	uint64_t lost_count;
@@ -80,7 +84,13 @@ struct pmh_thread {
 	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
 	struct pmh_place last_place;
 	unsigned last_epoch;
+	uint32_t communicator; /* of the communication call under way */
+	unsigned sample_count;
+	_Atomic uint64_t own_ticks; /* in the hook itself, told from samples */
+	_Atomic uint64_t new_ticks; /* beside that, describing new operations */
 	int group_depth;
+	unsigned group_count;        /* ended so far */
+	cudaStream_t group_captured; /* a stream of the group under way that is being captured, or NULL */
 	unsigned grouped_count;
 	struct pmh_grouped grouped[PMH_GROUP];
 	struct pmh_thread *following; /* in the list of threads */
@@ -134,7 +144,30 @@ static inline void *pmh_real(enum pm_call call)
 
 /* Functions that the hook calls and does not hook, like cudaGetLastError; NULL where there is none. */
 void *pmh_real_cudart(const char *name);
+void *pmh_real_driver(const char *name);
 void *pmh_real_nccl(const char *name);
+
+/* The wrapper of each row, NULL for rows that have none and for libc's. */
+extern void *const pmh_wrappers[PM_CALL_COUNT];
+
+/* Whether a file's name (without folders) is that of a library of the table, or of any of the vendor's. */
+bool pmh_is_library(const char *library, const char *file);
+bool pmh_is_vendors(const char *file);
+
+/* Whether an address lies in this library. */
+bool pmh_is_ours(const void *address);
+
+/* Keeps the library that a function lies in loaded for ever; false: it cannot be. */
+bool pmh_keep(const void *function);
+
+/* ---- lookup.c: dlsym and the driver's own look-up ---- */
+
+/* libc's dlsym, whoever else intercepts it: RTLD_NEXT means what comes behind this library. */
+void *pmh_libc_dlsym(void *handle, const char *name);
+
+/* Look-ups whose answer was another copy of a library than the wrappers know, and so was left alone. */
+uint64_t pmh_unseen_calls(void);
+void pmh_look_up_forget(void);
 
 /* A function's row. labels[0] is empty; labels[i] belongs to values[i] of its operations. */
 struct pmh_label {
@@ -176,8 +209,19 @@ void pmh_trace_close(const struct pm_footer *footer);
 /* Forgets the parent's trace, in a child after fork. */
 void pmh_trace_forget(void);
 
-/* Room for one record more in the thread's chunk; false: lost (and counted). */
-bool pmh_trace_room(struct pmh_thread *self);
+/* A record to be written: times absolute, in ticks or device nanoseconds. */
+struct pmh_record {
+	uint64_t begin, end;
+	uint32_t op;
+	uint16_t queue;
+	uint8_t kind, flags;
+};
+
+/*
+ * Appends a record with what is rare: a new chunk, a new base, a long duration, and `more` (NULL: none; its
+ * duration_high and kind are filled in). A record that finds no room is lost, and counted.
+ */
+void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more);
 
 /* Gives up the thread's chunk, when the thread ends. */
 void pmh_trace_leave(struct pmh_thread *self);
@@ -189,6 +233,9 @@ void pmh_trace_entry(
 /* Says who we are: written to the header at once. world < 0 keeps what is there. */
 void pmh_trace_rank(int rank, int world);
 void pmh_trace_device_source(enum pm_device_source source);
+
+/* The header's clock pair; false: there is no trace. */
+bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns);
 
 /* Records lost so far. */
 uint64_t pmh_trace_lost(void);
@@ -206,7 +253,6 @@ struct pmh_slot {
 	uint32_t number;
 };
 extern struct pmh_slot pmh_slots[PMH_SLOTS];
-extern const uint64_t pmh_hash_keys[PMH_HASH_KEYS];
 
 static inline uint64_t pmh_mix(uint64_t a, uint64_t b)
 {
@@ -214,6 +260,42 @@ static inline uint64_t pmh_mix(uint64_t a, uint64_t b)
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
+
+/* Random odd numbers. In each wrapper they become constants of its code. */
+static const uint64_t pmh_hash_keys[PMH_HASH_KEYS] = {
+	0x2cb0f69f4abea221u,
+	0x9417034723148989u,
+	0xdd555950609dfe03u,
+	0xdbafb150deb12801u,
+	0x7e789b2e6c442cb7u,
+	0xf41e5636c7e4f8c5u,
+	0x0959d150f8fba7e5u,
+	0xa97316f13cdb9eebu,
+	0x74cd8258f9520069u,
+	0x55c74a62e116868bu,
+	0xd2f4c799a2023cbdu,
+	0xdf98cb79a37b51b9u,
+	0x396f5885524f3905u,
+	0xaf1d56386ca3b277u,
+	0xa9ffbe6b5104e85bu,
+	0x6bd0c51b9fd533b3u,
+	0x980ce91c50ab4b57u,
+	0x28ac395780fe62c5u,
+	0x768912e3a6bcedc7u,
+	0x50b3e8c9332c7c89u,
+	0xce3bbfe520bd47dbu,
+	0xcba6c8e8e0bb7c4fu,
+	0xbf194db8434a346du,
+	0x7d8f2a7b60416d7fu,
+	0x0849d1f6e0e10a5fu,
+	0x7654b590d064e22fu,
+	0x16d1da9507df3af3u,
+	0xf63aef1089ea30e5u,
+	0x9ade6673cc6c522bu,
+	0x4c75bc274e37087du,
+	0xd35e12b49f51f27bu,
+	0x22ddf2ffcee481ebu,
+};
 
 /*
  * Of up to PMH_HASH_KEYS words: pairs of words, each with a key added, are multiplied and summed, so that the
@@ -266,7 +348,13 @@ uint32_t pmh_string(const char *text);
 uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count);
 uint16_t pmh_queue_number(int device, const void *stream);
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
+uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count);
 void pmh_note(const char *text);
+void pmh_window_entry(bool open, uint32_t iteration);
+
+/* A hash of an operation without any address; 0 where it was not kept, which is only while iterations are
+ * counted. */
+uint64_t pmh_coarse_hash(uint32_t op);
 void pmh_intern_forget(void);
 uint64_t pmh_lost_operations(void);
 uint64_t pmh_hash(uint64_t seed, const void *words, size_t byte_count);
@@ -280,6 +368,22 @@ void pmh_call_site_init(void);
  */
 void pmh_call_site(char *text, size_t text_bytes);
 void pmh_call_site_forget(void);
+
+/* ---- python_process.c ---- */
+
+/* Finds the process's Python interpreter. Takes the loader's lock, so no lock of ours may be held. */
+void pmh_python_init(void);
+
+/* After the settings were read and the trace is open: notes what was found. */
+void pmh_python_begin(void);
+
+/* The path of the nn.Module that the calling thread is in, "net.layer1.0.conv1". False: none, or not for
+ * certain; then text is "". Python's lock is not taken. */
+bool pmh_python_module(char *text, size_t text_bytes);
+
+/* The innermost callers in Python, "Net.forward (net.py:12) < train (train.py:40)". False: none. */
+bool pmh_python_callers(char *text, size_t text_bytes);
+void pmh_python_forget(void);
 
 /* ---- device_time.c: pairs of events around a call ---- */
 
@@ -303,8 +407,65 @@ uint64_t pmh_device_times(void); /* written as records */
 
 /* True while the stream is being captured: then nothing may be recorded on it. */
 bool pmh_capturing(cudaStream_t stream);
+
+/* An error that a call of ours left in the runtime; the host must not find it. */
+void pmh_device_clear_error(void);
+
+/* ---- graph.c: capture ---- */
+
+/* Finds the functions that are needed. Takes the loader's lock, so no lock of ours may be held. */
+void pmh_graph_prepare(void);
+void pmh_graph_forget(void);
 void pmh_capture_begun(void);
 void pmh_capture_ended(void);
+bool pmh_capture_under_way(void); /* any, in the process */
+
+/* Notes a call that went into the graph which is being captured on the stream. After the call. */
+void pmh_captured(cudaStream_t stream, uint32_t op);
+
+/* The end of an NCCL group adds the nodes of the calls in it: they are given to the last. */
+void pmh_captured_late(cudaStream_t stream);
+
+/* An executable graph was made, or brought up to date, from a graph. */
+void pmh_graph_instantiated(cudaGraphExec_t exec, cudaGraph_t graph);
+uint32_t pmh_graph(cudaGraphExec_t exec); /* number of a graph in the trace, 0: its making was not seen */
+
+/* ---- device_cupti.c: activity records of CUPTI ---- */
+
+enum pmh_cupti_state {
+	PMH_CUPTI_UNTRIED, /* begins with the first work for a device */
+	PMH_CUPTI_STARTING,
+	PMH_CUPTI_ON,
+	PMH_CUPTI_ENDING, /* another tool comes */
+	PMH_CUPTI_OFF,    /* not to be had, not wanted, or left to another tool: events are used */
+};
+extern _Atomic int pmh_cupti_state;
+
+/* Says whether CUPTI may be used, from the settings. */
+void pmh_cupti_init(void);
+void pmh_cupti_forget(void);
+
+/* Tells CUPTI that the work which the calling thread submits from now on belongs to a call. False: CUPTI is
+ * not in use, so events are. Begins its use at the first call; takes the loader's lock then, so no lock of
+ * ours may be held. */
+bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_t flags);
+static inline bool pmh_cupti_begin(struct pmh_place place, uint32_t correlation, uint8_t flags)
+{
+	return atomic_load_explicit(&pmh_cupti_state, memory_order_relaxed) <= PMH_CUPTI_ON &&
+	       pmh_cupti_begin_slowly(place, correlation, flags);
+}
+void pmh_cupti_end(void);
+
+/* The same for the end of an NCCL group: the work of all its calls begins now. */
+bool pmh_cupti_group_begin(const struct pmh_grouped *calls, unsigned call_count);
+
+/* A handle may mean a new stream from now on. */
+void pmh_cupti_stream_created(void);
+
+/* At exit: collects what is complete, for at most two seconds. */
+void pmh_cupti_finish(void);
+uint64_t pmh_cupti_lost(void);
+uint64_t pmh_cupti_times(void); /* written as records */
 
 /* ---- place.c, descriptor.c, communicator.c, value.c: what rows need to know of handles and descriptors ----
  */
@@ -332,8 +493,17 @@ PMH_INLINE struct pmh_place pmh_place_of_handle(const void *handle)
 {
 	return handle && pmh_same_place(handle) ? pmh_self.last_place : pmh_find_handle(handle);
 }
+/* The same for the twins of functions, in which 0 is the thread's own default stream. */
+PMH_INLINE struct pmh_place pmh_place_of_per_thread_stream(cudaStream_t stream)
+{
+	return pmh_place_of_stream(stream ? stream : (cudaStream_t)2); /* cudaStreamPerThread */
+}
 void pmh_stream_created(cudaStream_t stream);
 void pmh_device_set(int device);
+void pmh_context_made(const void *context, int device);
+void pmh_context_created(const void *context, int device); /* and made current */
+void pmh_context_current(const void *context);
+void pmh_context_popped(void);
 void pmh_handle_created(const void *handle);
 void pmh_handle_stream(const void *handle, cudaStream_t stream);
 void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode);
@@ -345,7 +515,35 @@ uint64_t pmh_compute_type(cublasComputeType_t type);
 uint64_t pmh_nccl_type(ncclDataType_t type);
 size_t pmh_type_bytes(uint64_t type);
 uint64_t pmh_scale(const void *beta);
-uint64_t pmh_scale_of(cublasHandle_t handle, const void *beta, uint64_t type);
+
+/* What a scalar multiplies with (PM_VALUE_SCALE). In a wrapper the type is a constant, and little is left of
+ * this. */
+PMH_INLINE uint64_t pmh_scale_typed(const void *beta, uint64_t type)
+{
+	uint64_t wide = 0, one = 0x3f800000u;
+	uint32_t narrow = 0;
+	uint16_t half = 0;
+
+	if (!beta)
+		return 3;
+	if (type == PM_TYPE_F64) {
+		memcpy(&wide, beta, sizeof wide);
+		one = 0x3ff0000000000000u;
+	} else if (type == PM_TYPE_F16) {
+		memcpy(&half, beta, sizeof half);
+		wide = half;
+		one = 0x3c00u;
+	} else {
+		memcpy(&narrow, beta, sizeof narrow);
+		wide = narrow;
+		one = type == PM_TYPE_I32 ? 1 : one;
+	}
+	return wide == 0 ? 0 : wide == one ? 1 : 2;
+}
+static inline uint64_t pmh_scale_of(cublasHandle_t handle, const void *beta, uint64_t type)
+{
+	return pmh_place_of_handle(handle).device_pointers ? 3 : pmh_scale_typed(beta, type);
+}
 
 void pmh_set_tensor_4d(cudnnTensorDescriptor_t d, cudnnTensorFormat_t format, cudnnDataType_t type, int n,
 	int c, int h, int w);
@@ -369,6 +567,12 @@ void pmh_set_op_tensor(cudnnOpTensorDescriptor_t d, cudnnOpTensorOp_t op, cudnnD
 void pmh_set_reduce(cudnnReduceTensorDescriptor_t d, cudnnReduceTensorOp_t op, cudnnDataType_t type,
 	cudnnReduceTensorIndices_t indices);
 void pmh_set_lrn(cudnnLRNDescriptor_t d, unsigned n, double alpha, double beta, double k);
+void pmh_set_rnn(cudnnRNNDescriptor_t d, cudnnRNNMode_t cell, cudnnRNNBiasMode_t bias,
+	cudnnDirectionMode_t direction, cudnnRNNInputMode_t input, cudnnDataType_t type, cudnnMathType_t math,
+	int input_size, int hidden_size, int projection_size, int layers);
+void pmh_set_rnn_data(cudnnRNNDataDescriptor_t d, cudnnDataType_t type, int length, int batch, int vector);
+void pmh_set_attention(cudnnAttnDescriptor_t d, const int sizes[12]);
+void pmh_set_sequence(cudnnSeqDataDescriptor_t d, cudnnDataType_t type, int n, const int *dims);
 
 uint32_t pmh_comm(ncclComm_t comm); /* number, 0: not known */
 void pmh_comm_init(ncclComm_t *comm, int size, const ncclUniqueId *ids, int id_count, int rank);
@@ -377,9 +581,39 @@ void pmh_comm_split(ncclComm_t parent, int colour, ncclComm_t *comm);
 void pmh_comm_shrink(ncclComm_t parent, const int *excluded, int excluded_count, ncclComm_t *comm);
 void pmh_group_begin(void);
 
+/* Ordinal of a call among those of its function on the communicator, from 1; the same on all ranks. */
+uint32_t pmh_comm_sequence(uint32_t communicator, enum pm_call call);
+void pmh_comm_forget(void);
+
+/* matmul.c: cublasLt. Addresses are 0 where the epilogue has none. */
+struct pmh_matmul {
+	int64_t transa, transb, m, n, k, batch, epilogue;
+	uint64_t type, beta, bias, dbias, aux;
+};
+struct pmh_matmul pmh_matmul(const void *matmul, const void *a, const void *d, const void *beta);
+void pmh_matmul_made(const void *matmul, cublasComputeType_t type);
+void pmh_matmul_set(
+	const void *matmul, cublasLtMatmulDescAttributes_t name, const void *value, size_t value_bytes);
+void pmh_layout_made(const void *layout, cudaDataType_t type, uint64_t rows, uint64_t columns, int64_t ld);
+void pmh_layout_set(
+	const void *layout, cublasLtMatrixLayoutAttribute_t name, const void *value, size_t value_bytes);
+
+/* backend_descriptor.c: cuDNN's graph API */
+void pmh_backend_made(const void *descriptor, cudnnBackendDescriptorType_t type);
+void pmh_backend_set(const void *descriptor, cudnnBackendAttributeName_t name,
+	cudnnBackendAttributeType_t type, int64_t count, const void *elements);
+void pmh_backend_got(
+	const void *descriptor, cudnnBackendAttributeName_t name, int64_t count, const void *elements);
+void pmh_backend_finalized(const void *descriptor);
+void pmh_backend_forget(void);
+
 /* Kernels by the address that the application launches them with; the name must stay where it is. */
 void pmh_kernel_named(const void *function, const char *name);
 uint32_t pmh_kernel_name(const void *function); /* number of a string, 0: not known */
+
+/* The same for handles of functions: the name need not stay; a second handle may mean the same function. */
+void pmh_function_named(const void *function, const char *name);
+void pmh_function_same(const void *function, const void *as);
 
 /* Values of rows whose parameters lie behind a pointer; 0 for a NULL. */
 uint64_t pmh_extent_bytes(const struct cudaMemcpy3DParms *p);
@@ -387,6 +621,34 @@ uint64_t pmh_peer_extent_bytes(const struct cudaMemcpy3DPeerParms *p);
 uint64_t pmh_3d_kind(const struct cudaMemcpy3DParms *p);
 uint64_t pmh_sum(const size_t *sizes, size_t count);
 const cudaLaunchConfig_t *pmh_config(const cudaLaunchConfig_t *config); /* never NULL */
+const CUlaunchConfig *pmh_driver_config(const CUlaunchConfig *config);  /* never NULL */
+uint64_t pmh_driver_2d_bytes(const CUDA_MEMCPY2D *p);
+uint64_t pmh_driver_2d_direction(const CUDA_MEMCPY2D *p);
+uint64_t pmh_driver_3d_bytes(const CUDA_MEMCPY3D *p);
+uint64_t pmh_driver_3d_direction(const CUDA_MEMCPY3D *p);
+uint64_t pmh_driver_3d_peer_bytes(const CUDA_MEMCPY3D_PEER *p);
+
+/* ---- window.c: when recording is on ---- */
+
+/* Whether records are written. Outside a window calls are looked at, but leave none. */
+extern bool pmh_window_open;
+void pmh_window_init(void);
+
+/* Whether pmh_window_count wants to see each operation of the device, to count iterations. */
+extern bool pmh_window_counts;
+void pmh_window_count(struct pmh_thread *self, uint32_t op);
+
+/* The application's profiler start and stop. */
+void pmh_profiler(bool on);
+
+/* ---- worker.c: file input of processes that make no device call ---- */
+
+/* A child after fork works for the parent, whose header this is; NULL: for whom the parent works. */
+void pmh_worker_forked(struct pm_header *header);
+
+/* Whether there is a process that we read for. */
+bool pmh_is_worker(void);
+void pmh_worker_read(uint64_t ns, int64_t bytes);
 
 /* ---- hook_file.c ---- */
 
@@ -396,9 +658,12 @@ void pmh_files_forget(void);
 /* ---- hook.c: around each call ---- */
 
 struct pmh_frame {
+	uint64_t entry;      /* not 0: what the hook takes of this call is measured */
+	uint64_t new_before; /* then, the thread's new_ticks */
 	uint64_t begin, end;
 	uint32_t op, correlation;
 	uint8_t flags;
+	bool told; /* to CUPTI, whose records carry the correlation */
 	struct pmh_place place;
 	struct pmh_interval interval;
 };
@@ -414,22 +679,35 @@ static inline bool pmh_wanted(void)
 	return pmh_wanted_slowly();
 }
 
-PMH_INLINE void pmh_append(struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op,
-	uint32_t correlation, int32_t result, uint16_t queue, uint8_t kind, uint8_t flags)
-{
-	struct pm_record *slot;
-	/* the last word as it lies in memory, built in a register: `kind` must come with it, and last */
-	uint64_t last =
-		(uint32_t)result | (uint64_t)queue << 32 | (uint64_t)kind << 48 | (uint64_t)flags << 56;
+/* Around the real call in a wrapper written by hand; values[0] is the function that it is recorded as. */
+void pmh_call_begin(
+	struct pmh_frame *f, struct pmh_place place, const uint64_t *values, unsigned value_count);
+void pmh_call_end(struct pmh_frame *f, enum pm_call call, int result);
 
-	if (__builtin_expect(self->next == self->end, 0) && !pmh_trace_room(self))
+/* Appends a call's record, of the common kind: it succeeded and nothing more is to be said. */
+PMH_INLINE void pmh_append_call(
+	struct pmh_thread *self, uint64_t begin, uint64_t end, uint32_t op, uint16_t queue, uint8_t flags)
+{
+	uint64_t since = begin - self->base[0], duration = end - begin;
+	uint64_t *slot;
+
+	if (__builtin_expect(self->next == self->end || (since | duration) >> 32, 0)) {
+		pmh_append_slowly(self,
+			&(struct pmh_record){.begin = begin,
+				.end = end,
+				.op = op,
+				.queue = queue,
+				.kind = PM_RECORD_CALL,
+				.flags = flags},
+			NULL);
 		return;
-	slot = self->next++;
-	__atomic_store_n(&slot->begin, begin, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->end, end, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->op, op, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->correlation, correlation, __ATOMIC_RELAXED);
-	__atomic_store_n((uint64_t *)(void *)&slot->result, last, __ATOMIC_RELEASE);
+	}
+	slot = (uint64_t *)(void *)self->next++;
+	__atomic_store_n(slot, since | duration << 32, __ATOMIC_RELAXED);
+	/* the word as it lies in memory, built in a register: `kind` must come with it, and last */
+	__atomic_store_n(slot + 1,
+		op | (uint64_t)queue << 32 | (uint64_t)PM_RECORD_CALL << 48 | (uint64_t)flags << 56,
+		__ATOMIC_RELEASE);
 	atomic_store_explicit(&self->record_count,
 		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
 }

@@ -20,8 +20,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FILES 4096          /* descriptors beyond are not watched */
-#define NOT_DATA UINT32_MAX /* in `paths`: looked at, and of no interest */
+#define FILES 4096               /* descriptors beyond are not watched */
+#define NOT_DATA UINT32_MAX      /* in `paths`: looked at, and of no interest */
+#define IS_DATA (UINT32_MAX - 1) /* a data file, in a worker process, which gives paths no numbers */
 
 static _Atomic uint32_t paths[FILES]; /* by descriptor: number of the path's string, 0 not looked at */
 
@@ -63,6 +64,11 @@ static bool is_data(const char *path)
 	return path[0] == '/' && !strstr(path, ".so.");
 }
 
+static bool is_recording(void)
+{
+	return atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING;
+}
+
 static uint32_t look_at(int fd)
 {
 	char link[32], path[PATH_MAX];
@@ -74,7 +80,9 @@ static uint32_t look_at(int fd)
 		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 		n = readlink(link, path, sizeof path - 1);
 		path[n > 0 ? n : 0] = 0;
-		if (is_data(path))
+		if (is_data(path) && !is_recording())
+			number = IS_DATA;
+		else if (is_data(path))
 			number = pmh_string(path);
 		if (!number)
 			number = NOT_DATA;
@@ -89,11 +97,18 @@ struct file_frame {
 	int saved_errno;
 };
 
-/* Only a process that records already: file input alone makes no process interesting. */
+/*
+ * A process that records. Or one that has not decided, because it makes no device call: then it may be a
+ * worker of one that does, which is found out at the first read of data.
+ */
 static bool wanted(void)
 {
-	return atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING &&
-	       pmh_self.depth == 0 && pmh_settings.files[1] == 'n';
+	/* the settings come with it */
+	const int state = atomic_load_explicit(&pmh_state, memory_order_acquire);
+
+	return (state == PMH_RECORDING && pmh_self.depth == 0 && pmh_settings.files[1] == 'n' &&
+		       pmh_window_open) ||
+	       (state == PMH_UNDECIDED && pmh_self.depth == 0);
 }
 
 static bool file_enter(struct file_frame *f, int fd)
@@ -105,21 +120,34 @@ static bool file_enter(struct file_frame *f, int fd)
 		return false;
 	f->saved_errno = errno;
 	pmh_self.depth = 1;
-	if (pmh_self.number == 0)
-		pmh_thread_begin();
-	if (f->path == 0)
+	if (f->path == 0 || (f->path == IS_DATA && is_recording()))
 		f->path = look_at(fd);
+	if (f->path == IS_DATA && (is_recording() || !pmh_is_worker()))
+		f->path = NOT_DATA;
+	if (f->path != NOT_DATA && pmh_self.number == 0 && is_recording())
+		pmh_thread_begin();
 	errno = f->saved_errno;
 	if (f->path == NOT_DATA) {
 		pmh_self.depth = 0;
 		return false;
 	}
-	f->begin = pmh_ticks();
+	f->begin = f->path == IS_DATA ? pmh_monotonic_ns() : pmh_ticks();
 	return true;
+}
+
+static void worker_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
+{
+	if (pmh_rows[call].kind == PM_KIND_READ)
+		pmh_worker_read(pmh_monotonic_ns() - f->begin, bytes);
+	pmh_self.depth = 0;
 }
 
 static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
 {
+	if (f->path == IS_DATA) {
+		worker_leave(f, call, bytes);
+		return;
+	}
 	uint64_t end = pmh_ticks();
 	const bool is_mapping = call == PM_CALL_mmap || call == PM_CALL_mmap64;
 	/* the bytes of a read are in its record, those of a mapping say which mapping it is */
@@ -127,7 +155,10 @@ static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
 	int32_t result = bytes < 0 ? -1 : bytes > INT32_MAX ? INT32_MAX : (int32_t)bytes;
 
 	f->saved_errno = errno;
-	pmh_append(&pmh_self, f->begin, end, pmh_operation(words, 3), 0, result, 0, PM_RECORD_CALL, 0);
+	pmh_append_slowly(&pmh_self,
+		&(struct pmh_record){
+			.begin = f->begin, .end = end, .op = pmh_operation(words, 3), .kind = PM_RECORD_CALL},
+		&(struct pm_more){.result = result});
 	pmh_self.depth = 0;
 	errno = f->saved_errno;
 }
@@ -156,7 +187,7 @@ static void opened(uint64_t begin, enum pm_call call, int fd)
 	struct file_frame f;
 
 	forget(fd);
-	if (!file_enter(&f, fd))
+	if (!is_recording() || !file_enter(&f, fd))
 		return;
 	f.begin = begin;
 	file_leave(&f, call, 0);
@@ -171,7 +202,7 @@ static int open_with(enum pm_call call, const char *path, int flags, mode_t mode
 {
 	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))pmh_real(call);
 	const bool watched = wanted();
-	uint64_t begin = watched ? pmh_ticks() : 0;
+	const uint64_t begin = watched ? pmh_ticks() : 0;
 	int fd = real(path, flags, mode);
 
 	if (watched)
@@ -183,7 +214,7 @@ static int openat_with(enum pm_call call, int directory, const char *path, int f
 {
 	int (*real)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))pmh_real(call);
 	const bool watched = wanted();
-	uint64_t begin = watched ? pmh_ticks() : 0;
+	const uint64_t begin = watched ? pmh_ticks() : 0;
 	int fd = real(directory, path, flags, mode);
 
 	if (watched)
@@ -229,7 +260,7 @@ static FILE *fopen_with(enum pm_call call, const char *path, const char *mode)
 {
 	FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) pmh_real(call);
 	const bool watched = wanted();
-	uint64_t begin = watched ? pmh_ticks() : 0;
+	const uint64_t begin = watched ? pmh_ticks() : 0;
 	FILE *stream = real(path, mode);
 
 	if (watched)

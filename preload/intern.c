@@ -14,7 +14,7 @@
 
 #define FULL (PMH_SLOTS / 4 * 3)
 #define OPERATIONS_WITH_ADDRESSES (PMH_SLOTS / 4)
-#define VALUES_MAX 26 /* of an operation, with its function; descriptors have up to 20 */
+#define VALUES_MAX 30 /* of an operation, with its function; descriptors have up to 20 */
 
 struct pmh_slot pmh_slots[PMH_SLOTS];
 static _Atomic unsigned slots_used;
@@ -33,42 +33,6 @@ static const char *const kind_words[] = {"",
 #define PM_FIELD(name, text) #name,
 	PM_FORMAT_KINDS(PM_FIELD)
 #undef PM_FIELD
-};
-
-/* Random odd numbers. */
-const uint64_t pmh_hash_keys[PMH_HASH_KEYS] = {
-	0x2cb0f69f4abea221u,
-	0x9417034723148989u,
-	0xdd555950609dfe03u,
-	0xdbafb150deb12801u,
-	0x7e789b2e6c442cb7u,
-	0xf41e5636c7e4f8c5u,
-	0x0959d150f8fba7e5u,
-	0xa97316f13cdb9eebu,
-	0x74cd8258f9520069u,
-	0x55c74a62e116868bu,
-	0xd2f4c799a2023cbdu,
-	0xdf98cb79a37b51b9u,
-	0x396f5885524f3905u,
-	0xaf1d56386ca3b277u,
-	0xa9ffbe6b5104e85bu,
-	0x6bd0c51b9fd533b3u,
-	0x980ce91c50ab4b57u,
-	0x28ac395780fe62c5u,
-	0x768912e3a6bcedc7u,
-	0x50b3e8c9332c7c89u,
-	0xce3bbfe520bd47dbu,
-	0xcba6c8e8e0bb7c4fu,
-	0xbf194db8434a346du,
-	0x7d8f2a7b60416d7fu,
-	0x0849d1f6e0e10a5fu,
-	0x7654b590d064e22fu,
-	0x16d1da9507df3af3u,
-	0xf63aef1089ea30e5u,
-	0x9ade6673cc6c522bu,
-	0x4c75bc274e37087du,
-	0xd35e12b49f51f27bu,
-	0x22ddf2ffcee481ebu,
 };
 
 uint64_t pmh_hash(uint64_t seed, const void *bytes, size_t byte_count)
@@ -179,10 +143,81 @@ uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t id)
 	return number ? number : add(hash, PM_ENTRY_COMMUNICATOR, &fixed, sizeof fixed, NULL, 0);
 }
 
+/* Not interned: each executable graph is one. */
+uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count)
+{
+	const int saved_errno = errno;
+	struct pm_entry_graph fixed = {.node_count = node_count};
+
+	if (!node_count)
+		return 0;
+	pmh_acquire(&lock);
+	fixed.number = ++last_number[PM_ENTRY_GRAPH];
+	pmh_trace_entry(PM_ENTRY_GRAPH, &fixed, sizeof fixed, nodes, node_count * sizeof nodes[0]);
+	pmh_release(&lock);
+	errno = saved_errno;
+	return fixed.number;
+}
+
+void pmh_window_entry(bool open, uint32_t iteration)
+{
+	const struct pm_entry_window fixed = {.open = open, .iteration = iteration, .ticks = pmh_ticks()};
+
+	pmh_acquire(&lock);
+	pmh_trace_entry(PM_ENTRY_WINDOW, &fixed, sizeof fixed, NULL, 0);
+	pmh_release(&lock);
+}
+
 void pmh_note(const char *text)
 {
 	pmh_acquire(&lock);
 	pmh_trace_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);
+	pmh_release(&lock);
+}
+
+/* Of each operation, its hash without any address. */
+static _Atomic uint64_t coarse_hashes[PMH_SLOTS];
+
+uint64_t pmh_coarse_hash(uint32_t op)
+{
+	return op < PMH_SLOTS ? atomic_load_explicit(&coarse_hashes[op], memory_order_relaxed) : 0;
+}
+
+static bool is_address(enum pm_value value)
+{
+	return value == PM_VALUE_READS || value == PM_VALUE_WRITES || value == PM_VALUE_ADDRESS;
+}
+
+static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_count)
+{
+	const struct pmh_label *labels = pmh_rows[values[0]].labels;
+	uint64_t coarse[VALUES_MAX];
+
+	for (unsigned i = 0; i < value_count; i++)
+		coarse[i] = i && (is_address(labels[i].value) || labels[i].value == PM_VALUE_WEIGHT ||
+					 labels[i].value == PM_VALUE_GRAD)
+				    ? 0
+				    : values[i];
+	if (op < PMH_SLOTS)
+		atomic_store_explicit(&coarse_hashes[op],
+			pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count), memory_order_relaxed);
+}
+
+static bool is_work(uint8_t kind)
+{
+	return kind == PM_KIND_COPY || kind == PM_KIND_SET || kind == PM_KIND_FORWARD ||
+	       kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE || kind == PM_KIND_LAUNCH ||
+	       kind == PM_KIND_SEARCH || kind == PM_KIND_COMM;
+}
+
+static void write_module(uint32_t operation, const char *path)
+{
+	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};
+
+	if (!entry.name)
+		return;
+	pmh_acquire(&lock);
+	pmh_trace_entry(PM_ENTRY_MODULE, &entry, sizeof entry, NULL, 0);
 	pmh_release(&lock);
 }
 
@@ -191,14 +226,22 @@ static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned va
 {
 	struct pm_entry_operation fixed = {.function = (uint32_t)values[0], .value_count = value_count - 1};
 	char text[1024];
+	uint32_t number;
 
-	pmh_call_site(text, sizeof text);
+	text[0] = 0;
+	if (!pmh_self.ours)
+		pmh_call_site(text, sizeof text);
 	fixed.site = text[0] ? pmh_string(text) : 0;
 	pmh_acquire(&lock);
 	write_function(fixed.function);
 	pmh_release(&lock);
-	return add(hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values + 1,
+	number = add(hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values + 1,
 		(value_count - 1) * sizeof values[0]);
+	if (number && pmh_window_counts)
+		keep_coarse(number, values, value_count);
+	if (number && is_work(pmh_rows[fixed.function].kind) && pmh_python_module(text, sizeof text))
+		write_module(number, text);
+	return number;
 }
 
 /* The same operation without its addresses (parameters and gradients stay), so that a program which never
@@ -211,10 +254,7 @@ static uint32_t coarse_operation(const uint64_t *values, unsigned value_count)
 
 	atomic_fetch_add_explicit(&coarse_operations, 1, memory_order_relaxed);
 	for (unsigned i = 0; i < value_count; i++)
-		coarse[i] = i && (labels[i].value == PM_VALUE_READS || labels[i].value == PM_VALUE_WRITES ||
-					 labels[i].value == PM_VALUE_ADDRESS)
-				    ? 0
-				    : values[i];
+		coarse[i] = i && is_address(labels[i].value) ? 0 : values[i];
 	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
 	number = pmh_found(hash);
 	if (!number && slots_used < FULL - PM_CALL_COUNT)
@@ -229,6 +269,7 @@ static uint32_t coarse_operation(const uint64_t *values, unsigned value_count)
 
 uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count)
 {
+	const uint64_t begin = pmh_ticks();
 	const int saved_errno = errno;
 	uint32_t number = 0;
 
@@ -238,6 +279,9 @@ uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value
 		number = coarse_operation(values, value_count);
 	else
 		number = add_operation(hash, values, value_count);
+	atomic_store_explicit(&pmh_self.new_ticks,
+		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
+		memory_order_relaxed);
 	errno = saved_errno;
 	return number;
 }

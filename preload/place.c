@@ -31,7 +31,8 @@ static struct pmh_place place_of(struct object *o, cudaStream_t stream)
 		queue = pmh_queue_number(o->device, stream);
 		atomic_store_explicit(&o->queue, queue, memory_order_relaxed);
 	}
-	return (struct pmh_place){.stream = stream, .device = o->device, .queue = queue};
+	return (struct pmh_place){
+		.stream = stream, .device = o->device, .queue = queue, .device_pointers = o->device_pointers};
 }
 
 _Atomic unsigned pmh_place_epoch;
@@ -83,6 +84,7 @@ void pmh_stream_created(cudaStream_t stream)
 
 	if (o)
 		set_place(o, stream, pmh_self.device);
+	pmh_cupti_stream_created();
 }
 
 void pmh_device_set(int device)
@@ -116,6 +118,42 @@ void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode)
 {
 	struct object *o = object_of(handle, true);
 
+	if (!o || o->device_pointers == (mode == CUBLAS_POINTER_MODE_DEVICE))
+		return;
+	o->device_pointers = mode == CUBLAS_POINTER_MODE_DEVICE;
+	atomic_fetch_add_explicit(&pmh_place_epoch, 1, memory_order_release);
+}
+
+/* ---- the driver's contexts: each is of one device ---- */
+
+void pmh_context_made(const void *context, int device)
+{
+	struct object *o = object_of(context, true);
+
 	if (o)
-		o->device_pointers = mode == CUBLAS_POINTER_MODE_DEVICE;
+		o->device = device;
+}
+
+void pmh_context_current(const void *context)
+{
+	const struct object *o = object_of(context, false);
+
+	if (o)
+		pmh_device_set(o->device);
+}
+
+void pmh_context_created(const void *context, int device)
+{
+	pmh_context_made(context, device);
+	pmh_device_set(device);
+}
+
+/* Which context is current now, only the driver knows. */
+void pmh_context_popped(void)
+{
+	CUresult (*ask)(int *) = (CUresult(*)(int *))pmh_real_driver("cuCtxGetDevice");
+	int device;
+
+	if (ask && ask(&device) == CUDA_SUCCESS)
+		pmh_device_set(device);
 }

@@ -6,22 +6,24 @@
  *     chunk       = struct pm_chunk, payload            chunk_bytes in all; chunks lie end to end
  *     dictionary  = entry, entry, ...                   payload of a PM_CHUNK_DICTIONARY
  *     entry       = struct pm_entry, body, zeros        entry_bytes in all, a multiple of 8
- *     records     = struct pm_record, ...               payload of a PM_CHUNK_RECORDS, one thread's, in order of end
+ *     records     = slot, slot, ...                     payload of a PM_CHUNK_RECORDS, one thread's, in order of end
+ *     slot        = struct pm_record, pm_more, pm_base  16 bytes each, told apart by their `kind`
  *     footer      = struct pm_footer                    payload of a PM_CHUNK_FOOTER, the last chunk
  *
  * The trace brings its own vocabulary: an entry names each hooked function, each distinct operation (a
- * function with the values that describe the work), each descriptor, queue, communicator and string, once,
+ * function with the values that describe the work), each descriptor, queue, communicator, graph and string, once,
  * before the first record that uses its number. A call is then one small record. So a reader needs no table
  * that matches the writer's version. Numbers begin at 1; 0 means none.
  *
  * All is little-endian with natural alignment and no padding. A reader steps by the sizes in the file:
  * fields may be added at the end of a struct without a new version. The version grows only when a meaning changes:
  *
- *     1   first
+ *     1   first: records of 32 bytes (struct pm_record_1), one per call or device interval
+ *     2   records of 16 bytes, what few of them need in a slot before (pm_more), time told from a base (pm_base)
  *
  * The file is written through a shared mapping, so it is valid at every instant. A process that was killed
  * leaves no footer; then in each dictionary `used_bytes` tells how far entries are complete, in each records
- * chunk the first record of kind 0 is the end, and a chunk magic of 0 is the end of the file.
+ * chunk the first slot of kind 0 is the end, and a chunk magic of 0 is the end of the file.
  */
 #ifndef PM_FORMAT_H
 #define PM_FORMAT_H
@@ -30,14 +32,14 @@
 #include <stdint.h>
 
 #define PM_MAGIC "pmtrace" /* with its terminating zero: 8 bytes */
-#define PM_VERSION 1
+#define PM_VERSION 2
 #define PM_BYTE_ORDER 0x01020304u
 #define PM_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
 /* What `ticks` are, in records and clock pairs. */
 enum pm_clock {
 	PM_CLOCK_MONOTONIC = 1, /* nanoseconds of CLOCK_MONOTONIC */
-	PM_CLOCK_TSC = 2,	/* the processor's invariant time-stamp counter: linear between clock pairs */
+	PM_CLOCK_TSC = 2,       /* the processor's invariant time-stamp counter: linear between clock pairs */
 };
 
 struct pm_header {
@@ -49,21 +51,28 @@ struct pm_header {
 	uint32_t chunk_header_bytes;
 	uint32_t clock; /* enum pm_clock */
 	uint32_t pid;
-	int32_t rank;	    /* -1: not known. From NCCL's init, else from the launcher's variables */
-	int32_t world;	    /* number of ranks, -1: not known */
-	int32_t local_rank; /* on this host, -1: not known */
+	int32_t rank;           /* -1: not known. From NCCL's init, else from the launcher's variables */
+	int32_t world;          /* number of ranks, -1: not known */
+	int32_t local_rank;     /* on this host, -1: not known */
 	uint32_t device_source; /* enum pm_device_source */
-	uint64_t ticks;	    /* the first clock pair, three readings taken together */
+	uint64_t ticks;         /* the first clock pair, three readings taken together */
 	uint64_t monotonic_ns;
 	uint64_t real_ns;
 	uint64_t lost_records; /* so far, all threads; kept current */
-	char host[64];	       /* names are cut, and always terminated */
+	char host[64];         /* names are cut, and always terminated */
 	char program[64];
+	/* since version 2: file input of worker processes that make no device call and so leave no trace;
+	 * kept current */
+	uint64_t worker_count; /* processes that read */
+	uint64_t worker_reads;
+	uint64_t worker_bytes;
+	uint64_t worker_ns; /* in reads, summed over the workers */
 };
 
 enum pm_device_source {
 	PM_DEVICE_NONE = 0,   /* host times only */
 	PM_DEVICE_EVENTS = 1, /* pairs of CUDA events around each call */
+	PM_DEVICE_CUPTI = 2,  /* CUPTI activity records: each kernel, copy and set by itself */
 };
 
 enum pm_chunk_kind {
@@ -76,47 +85,90 @@ struct pm_chunk {
 	uint32_t magic;
 	uint32_t chunk_bytes; /* with this header: the next chunk begins so far on */
 	uint32_t used_bytes;  /* of a dictionary's payload or the footer's; 0 in records */
-	uint16_t kind;	      /* enum pm_chunk_kind */
+	uint16_t kind;        /* enum pm_chunk_kind */
 	uint16_t reserved;
-	uint32_t thread;	 /* ordinal of the thread in the process, from 1 */
-	uint32_t tid;		 /* the kernel's number of it */
-	uint64_t sequence;	 /* of this chunk among its thread's, from 0 */
-	uint64_t lost_records;	 /* of this thread, in all, when the chunk was opened */
-	uint64_t ticks;		 /* a clock pair, taken when the chunk was opened */
+	uint32_t thread;       /* ordinal of the thread in the process, from 1 */
+	uint32_t tid;          /* the kernel's number of it */
+	uint64_t sequence;     /* of this chunk among its thread's, from 0 */
+	uint64_t lost_records; /* of this thread, in all, when the chunk was opened */
+	uint64_t ticks;        /* a clock pair, taken when the chunk was opened */
 	uint64_t monotonic_ns;
 	uint64_t real_ns;
 };
 
 /*
- * A record. A call's begin and end are ticks on the calling thread. A device interval's are nanoseconds of the device's
- * clock, moved by a constant per device so that they lie near CLOCK_MONOTONIC. Causality bounds what is left of the offset,
- * and readers may use it: an interval begins after the thread's previous call has ended (its first event is recorded
- * just before the call's begin is read), and no synchronisation ends before the work it waits for. The work itself does not
- * begin before its call.
+ * A record. A call's begin and end are ticks on the calling thread. A device interval's are nanoseconds of
+ * the device's clock, moved by a constant per device so that they lie near CLOCK_MONOTONIC. Causality bounds
+ * what is left of the offset, and readers may use it: an interval begins after the thread's previous call has
+ * ended (its first event is recorded just before the call's begin is read), and no synchronisation ends
+ * before the work it waits for. The work itself does not begin before its call.
+ *
+ * Both count from a base, one for ticks and one for device nanoseconds: the chunk's `ticks` and
+ * `monotonic_ns` at first, then what the last pm_base slot of that clock says.
  */
 #define PM_FORMAT_RECORD(X) \
-	X(uint64_t, begin)	 \
-	X(uint64_t, end)	 \
-	X(uint32_t, op)		 /* number of the operation */ \
-	X(uint32_t, correlation) /* joins a call to its device intervals; 0: none */ \
-	X(int32_t, result)	 /* the call's status; READ: bytes (INT32_MAX: or more), -1 failed */ \
-	X(uint16_t, queue)	 /* number of the queue, 0: none */ \
-	X(uint8_t, kind)	 /* enum pm_record_kind, written last */ \
-	X(uint8_t, flags)	 /* PM_FLAG_* */
+	X(uint32_t, begin)    /* since the base */ \
+	X(uint32_t, duration) /* with pm_more.duration_high above it */ \
+	X(uint32_t, op)       /* number of the operation */ \
+	X(uint16_t, queue)    /* number of the queue, 0: none */ \
+	X(uint8_t, kind)      /* enum pm_record_kind, written last */ \
+	X(uint8_t, flags)     /* PM_FLAG_* */
 
-struct pm_record {
+/* What few records need: stands before the record it belongs to. Without it all of it is 0. */
+#define PM_FORMAT_MORE(X) \
+	X(uint32_t, correlation) /* joins a call to its device intervals, unique in the process; 0: none */ \
+	X(int32_t, result)       /* the call's status; READ: bytes (INT32_MAX: or more), -1 failed */ \
+	X(uint32_t, \
+		sequence) /* COMM: ordinal of the call among those of its function and communicator, from 1; \
+			     a device interval of a graph launch: ordinal of the graph's node, from 1 */ \
+	X(uint16_t, duration_high) /* bits 32 to 47 of the duration */ \
+	X(uint8_t, kind)           /* PM_RECORD_MORE */ \
+	X(uint8_t, group) /* COMM in an NCCL group: ordinal of the group in the thread, modulo 255, from 1 \
+			   */
+
+#define PM_FORMAT_BASE(X) \
+	X(uint64_t, base) \
+	X(uint32_t, clock) /* 0: ticks, 1: device nanoseconds */ \
+	X(uint16_t, reserved) \
+	X(uint8_t, kind) /* PM_RECORD_BASE */ \
+	X(uint8_t, reserved_2)
+
 #define PM_FIELD(type, name) type name;
+struct pm_record {
 	PM_FORMAT_RECORD(PM_FIELD)
-#undef PM_FIELD
 };
+struct pm_more {
+	PM_FORMAT_MORE(PM_FIELD)
+};
+struct pm_base {
+	PM_FORMAT_BASE(PM_FIELD)
+};
+#undef PM_FIELD
 
 enum pm_record_kind {
 	PM_RECORD_CALL = 1,
 	PM_RECORD_DEVICE = 2,
+	PM_RECORD_MORE = 3,
+	PM_RECORD_BASE = 4,
 };
 
-#define PM_FLAG_GROUP 1	   /* inside ncclGroupStart/End; its device interval is the group's on that queue */
+/* A record of version 1. */
+struct pm_record_1 {
+	uint64_t begin, end; /* absolute */
+	uint32_t op, correlation;
+	int32_t result;
+	uint16_t queue;
+	uint8_t kind, flags; /* PM_RECORD_CALL or PM_RECORD_DEVICE */
+};
+
+#define PM_FLAG_GROUP 1    /* inside ncclGroupStart/End; its device interval is the group's on that queue */
 #define PM_FLAG_CAPTURED 2 /* went into a graph that was being captured: no device time */
+/*
+ * A device interval of one activity (CUPTI): its operation is that of the activity (a function of the library
+ * "cupti" with the kernel's name or the copy's size), not of the call, which the correlation tells. A call
+ * has any number of them. Without the flag there is at most one, and its operation is the call's.
+ */
+#define PM_FLAG_ACTIVITY 4
 
 enum pm_entry_type {
 	PM_ENTRY_FUNCTION = 1,
@@ -126,6 +178,9 @@ enum pm_entry_type {
 	PM_ENTRY_QUEUE = 5,
 	PM_ENTRY_COMMUNICATOR = 6,
 	PM_ENTRY_NOTE = 7,
+	PM_ENTRY_GRAPH = 8,
+	PM_ENTRY_WINDOW = 9,
+	PM_ENTRY_MODULE = 10,
 };
 
 struct pm_entry {
@@ -135,9 +190,10 @@ struct pm_entry {
 };
 
 /*
- * A hooked function, named when first used. The text has four words and more, separated by blanks, and ends with
- * zero: library, kind (a name of PM_FORMAT_KINDS), name, and for each value of its operations `type:label` (type a name of
- * PM_FORMAT_VALUES). For example: "cudnn FORWARD cudnnConvolutionForward tensor:x reads:x_ptr ... int:algo".
+ * A hooked function, named when first used. The text has four words and more, separated by blanks, and ends
+ * with zero: library, kind (a name of PM_FORMAT_KINDS), name, and for each value of its operations
+ * `type:label` (type a name of PM_FORMAT_VALUES). For example: "cudnn FORWARD cudnnConvolutionForward
+ * tensor:x reads:x_ptr ... int:algo".
  */
 struct pm_entry_function {
 	uint32_t number;
@@ -174,8 +230,8 @@ struct pm_entry_queue {
 };
 
 /*
- * A communicator. hash is the same on all its ranks and differs between communicators: of the unique id's bytes,
- * of the parent's hash, the count of splits and the colour for a split.
+ * A communicator. hash is the same on all its ranks and differs between communicators: of the unique id's
+ * bytes, of the parent's hash, the count of splits and the colour for a split.
  */
 struct pm_entry_communicator {
 	uint32_t number;
@@ -185,6 +241,33 @@ struct pm_entry_communicator {
 	uint64_t hash;
 };
 
+/*
+ * A captured graph, named when it is instantiated: its operations in the order of capture. Their calls have
+ * records with PM_FLAG_CAPTURED; a launch refers to the graph by a value of type `graph`.
+ */
+struct pm_entry_graph {
+	uint32_t number;
+	uint32_t node_count; /* pairs that follow */
+	struct pm_graph_node {
+		uint32_t op;
+		uint32_t nodes; /* kernels, copies and sets that the operation added to the graph; 0: not
+				   known */
+	} nodes[];
+};
+
+/* Recording was off before, or is off from here on: a window of the settings began or ended. */
+struct pm_entry_window {
+	uint32_t open;      /* 1: records follow from `ticks` on, 0: they stop there */
+	uint32_t iteration; /* counted by the hook, 0: not counted */
+	uint64_t ticks;
+};
+
+/* What the program itself calls the layer that an operation belongs to, as a Python module's path: "net.layer1.0.conv1". */
+struct pm_entry_module {
+	uint32_t operation;
+	uint32_t name; /* number of a string */
+};
+
 /* Something said about the run, "key: sentence": command, warning, ... */
 struct pm_entry_note {
 	char text[1];
@@ -192,15 +275,20 @@ struct pm_entry_note {
 
 /* Counts of the whole process, written at an orderly end. */
 struct pm_footer {
-	uint64_t calls;		    /* recorded or not, while recording was on, nested calls aside */
-	uint64_t records;	    /* written */
-	uint64_t lost_records;	    /* no room: disk full, size limit */
+	uint64_t calls;             /* recorded or not, while recording was on, nested calls aside */
+	uint64_t records;           /* written */
+	uint64_t lost_records;      /* no room: disk full, size limit */
 	uint64_t lost_device_times; /* not ready at the end, or no event to be had */
 	uint64_t lost_operations;   /* calls recorded with a coarser operation, the table being full */
 	uint64_t threads;
 	uint64_t ticks; /* the last clock pair */
 	uint64_t monotonic_ns;
 	uint64_t real_ns;
+	/* since version 2: what the hook itself took */
+	uint64_t own_ns;       /* in wrappers, summed over the threads; from a sample, which reads high */
+	uint64_t new_ns;       /* beside that, describing operations that were new */
+	uint64_t unseen_calls; /* functions that were looked up and could not be intercepted: another copy is
+				  in use */
 };
 
 /* What a hooked function is to the analyzer: kind, and what it stands for. */
@@ -241,11 +329,12 @@ struct pm_footer {
 	X(ADDRESS, "address", "another address or handle") \
 	X(DESCRIPTOR, "descriptor", "number of a descriptor") \
 	X(COMMUNICATOR, "communicator", "number of a communicator") \
-	X(STRING, "string", "number of a string: a path, a kernel's name")
+	X(STRING, "string", "number of a string: a path, a kernel's name") \
+	X(GRAPH, "graph", "number of a graph")
 
 /*
- * Descriptors. n is the number of dimensions that follow; `type` is an enum pm_type; modes and formats are the
- * vendor's enumerators. Coefficients are in millionths.
+ * Descriptors. n is the number of dimensions that follow; `type` is an enum pm_type; modes and formats are
+ * the vendor's enumerators. Coefficients are in millionths.
  */
 #define PM_FORMAT_DESCRIPTORS(X) \
 	X(TENSOR, "type n dims[n] strides[n]") \
@@ -256,7 +345,12 @@ struct pm_footer {
 	X(DROPOUT, "probability seed") \
 	X(OP_TENSOR, "op type") \
 	X(REDUCE, "op type indices") \
-	X(LRN, "n alpha beta k")
+	X(LRN, "n alpha beta k") \
+	X(RNN, "cell bias direction input_mode type math input_size hidden_size projection_size layers") \
+	X(ATTENTION, \
+		"heads q_size k_size v_size q_projection k_projection v_projection o_projection q_length kv_length batch beam") \
+	X(NORMALIZATION, "mode phase epsilon") \
+	X(POINTWISE, "mode type axis")
 
 enum pm_kind {
 	PM_KIND_NONE,
@@ -281,7 +375,8 @@ enum pm_descriptor_kind {
 
 /* Element types, whatever the library calls them: name, bytes. */
 #define PM_FORMAT_TYPES(X) \
-	X(F32, 4) X(F64, 8) X(F16, 2) X(BF16, 2) X(I8, 1) X(U8, 1) X(I32, 4) X(U32, 4) X(I64, 8) X(U64, 8) X(OTHER, 0)
+	X(F32, 4) \
+	X(F64, 8) X(F16, 2) X(BF16, 2) X(I8, 1) X(U8, 1) X(I32, 4) X(U32, 4) X(I64, 8) X(U64, 8) X(OTHER, 0)
 
 enum pm_type {
 	PM_TYPE_NONE,
@@ -290,9 +385,13 @@ enum pm_type {
 #undef PM_FIELD
 };
 
-_Static_assert(sizeof(struct pm_header) == 80 + 128, "no padding");
+_Static_assert(sizeof(struct pm_header) == 80 + 128 + 32, "no padding");
 _Static_assert(sizeof(struct pm_chunk) == 64, "no padding");
-_Static_assert(sizeof(struct pm_record) == 32, "no padding");
-_Static_assert(sizeof(struct pm_footer) == 72, "no padding");
+_Static_assert(sizeof(struct pm_record) == 16, "no padding");
+_Static_assert(sizeof(struct pm_more) == 16 && sizeof(struct pm_base) == 16, "slots are of one size");
+_Static_assert(offsetof(struct pm_more, kind) == offsetof(struct pm_record, kind), "slots are told apart");
+_Static_assert(offsetof(struct pm_base, kind) == offsetof(struct pm_record, kind), "slots are told apart");
+_Static_assert(sizeof(struct pm_record_1) == 32, "no padding");
+_Static_assert(sizeof(struct pm_footer) == 96, "no padding");
 
 #endif

@@ -22,7 +22,11 @@ _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec"
 static pmh_lock deciding = ATOMIC_FLAG_INIT, listing = ATOMIC_FLAG_INIT;
 static struct pmh_thread *threads;
 static uint32_t thread_count;
-static uint64_t ended_calls, ended_records; /* of threads that have ended, under `listing` */
+/* What threads have counted: of those that have ended (under `listing`), and at the end of all. */
+struct counts {
+	uint64_t calls, records, own_ticks, new_ticks;
+};
+static struct counts ended, total;
 static _Atomic bool finished, exit_registered;
 static pthread_key_t thread_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -50,6 +54,14 @@ void pmh_wait_for(pmh_lock *lock)
 
 /* ---- threads ---- */
 
+static void add_counts(struct counts *c, struct pmh_thread *t)
+{
+	c->calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
+	c->records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
+	c->own_ticks += atomic_load_explicit(&t->own_ticks, memory_order_relaxed);
+	c->new_ticks += atomic_load_explicit(&t->new_ticks, memory_order_relaxed);
+}
+
 static void thread_end(void *self)
 {
 	struct pmh_thread *t = self;
@@ -61,8 +73,7 @@ static void thread_end(void *self)
 	for (struct pmh_thread **link = &threads; *link; link = &(*link)->following)
 		if (*link == t) {
 			*link = t->following;
-			ended_calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
-			ended_records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
+			add_counts(&ended, t);
 			break;
 		}
 	pmh_release(&listing);
@@ -71,6 +82,8 @@ static void thread_end(void *self)
 	t->number = 0;
 	atomic_store_explicit(&t->call_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->record_count, 0, memory_order_relaxed);
+	atomic_store_explicit(&t->own_ticks, 0, memory_order_relaxed);
+	atomic_store_explicit(&t->new_ticks, 0, memory_order_relaxed);
 	t->chunk_count = 0;
 	t->depth--;
 }
@@ -107,12 +120,18 @@ static void forked_in_child(void)
 	pmh_trace_leave(self);
 	pmh_intern_forget();
 	pmh_describe_forget();
+	pmh_backend_forget();
+	pmh_comm_forget();
+	pmh_graph_forget();
+	pmh_look_up_forget();
 	pmh_device_forget();
+	pmh_cupti_forget();
 	pmh_files_forget();
 	pmh_call_site_forget();
+	pmh_python_forget();
 	threads = NULL;
 	thread_count = 0;
-	ended_calls = ended_records = 0;
+	ended = (struct counts){0};
 	pmh_release(&listing);
 	pmh_release(&deciding);
 	self->number = 0;
@@ -120,6 +139,8 @@ static void forked_in_child(void)
 	self->chunk_count = self->lost_count = 0;
 	atomic_store(&self->record_count, 0);
 	atomic_store(&self->call_count, 0);
+	atomic_store(&self->own_ticks, 0);
+	atomic_store(&self->new_ticks, 0);
 	self->group_depth = 0;
 	self->grouped_count = 0;
 	atomic_store(&finished, false);
@@ -172,7 +193,9 @@ static int decide(void)
 		complain(pmh_settings.out, -error);
 		return PMH_OFF;
 	}
+	pmh_window_init();
 	pmh_device_init();
+	pmh_python_begin();
 	return PMH_RECORDING;
 }
 
@@ -185,7 +208,9 @@ void pmh_activate(void)
 	 * needs the loader's is done before ours is taken, by each thread that comes here.
 	 */
 	pmh_device_prepare();
+	pmh_graph_prepare();
 	pmh_call_site_init();
+	pmh_python_init();
 	pmh_acquire(&deciding);
 	if (atomic_load(&pmh_state) == PMH_UNDECIDED)
 		atomic_store_explicit(&pmh_state, decide(), memory_order_release);
@@ -210,23 +235,40 @@ void pmh_finish_at_exit(void)
 	errno = saved_errno;
 }
 
-static uint64_t live_calls, live_records;
-
-static void add_counts(struct pmh_thread *t)
+static void add_to_total(struct pmh_thread *t)
 {
-	live_calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
-	live_records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
+	add_counts(&total, t);
+}
+
+/* Ticks as nanoseconds, by what both clocks have counted since the trace began. */
+static uint64_t as_ns(uint64_t ticks)
+{
+	uint64_t begin_ticks, begin_ns, run_ticks;
+
+	if (!pmh_trace_begin(&begin_ticks, &begin_ns) || (run_ticks = pmh_ticks() - begin_ticks) == 0)
+		return 0;
+	return (uint64_t)((double)ticks * (double)(pmh_monotonic_ns() - begin_ns) / (double)run_ticks);
 }
 
 static void report_counts(const struct pm_footer *f)
 {
-	char text[512];
-	int n = snprintf(text, sizeof text,
-		"pmhook: process %d: %llu calls, %llu records (%llu lost), %llu device times lost%s%s\n",
-		(int)getpid(), (unsigned long long)f->calls, (unsigned long long)f->records,
+	uint64_t begin_ticks, begin_ns;
+	char text[768], cost[128] = "";
+	int n;
+
+	if (f->calls && pmh_trace_begin(&begin_ticks, &begin_ns)) {
+		double run_ns = (double)(pmh_monotonic_ns() - begin_ns);
+
+		snprintf(cost, sizeof cost,
+			", %.0f ns each in the hook and %.1f ms to describe what was new (%.2f%% of %.1f s)",
+			(double)f->own_ns / (double)f->calls, (double)f->new_ns / 1e6,
+			100 * (double)(f->own_ns + f->new_ns) / run_ns, run_ns / 1e9);
+	}
+	n = snprintf(text, sizeof text,
+		"pmhook: process %d: %llu calls%s, %llu records (%llu lost), %llu device times lost%s%s\n",
+		(int)getpid(), (unsigned long long)f->calls, cost, (unsigned long long)f->records,
 		(unsigned long long)f->lost_records, (unsigned long long)f->lost_device_times,
 		*pmh_trace_path() ? ": " : "", pmh_trace_path());
-
 	if (n > 0)
 		syscall(SYS_write, STDERR_FILENO, text,
 			(size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
@@ -240,16 +282,23 @@ __attribute__((destructor)) static void finish(void)
 	if ((state != PMH_RECORDING && state != PMH_COUNTING) || atomic_exchange(&finished, true))
 		return;
 	pmh_self.depth++;
-	if (state == PMH_RECORDING)
+	if (state == PMH_RECORDING) {
+		pmh_cupti_finish();
 		pmh_device_collect(&pmh_self, true);
-	live_calls = live_records = 0;
-	pmh_each_thread(add_counts);
-	footer.records = ended_records + live_records;
+	}
+	pmh_acquire(&listing);
+	total = ended;
+	footer.threads = thread_count;
+	pmh_release(&listing);
+	pmh_each_thread(add_to_total);
+	footer.records = total.records;
 	footer.lost_records = pmh_trace_lost();
-	footer.calls = ended_calls + live_calls + footer.records + footer.lost_records - pmh_device_times();
+	footer.calls = total.calls + footer.records + footer.lost_records - pmh_device_times();
+	footer.own_ns = as_ns(total.own_ticks);
+	footer.new_ns = as_ns(total.new_ticks);
+	footer.unseen_calls = pmh_unseen_calls();
 	footer.lost_device_times = pmh_lost_device_times();
 	footer.lost_operations = pmh_lost_operations();
-	footer.threads = thread_count;
 	if (state == PMH_RECORDING)
 		pmh_trace_close(&footer);
 	if (is_on(pmh_settings.verbose))

@@ -2,22 +2,31 @@
  * The rows of pm_hooks.def as a table, and the functions behind the wrappers.
  *
  * RTLD_NEXT does not see a library that was loaded late with RTLD_LOCAL, as Python loads extensions; for
- * those the library is asked by its SONAME, without loading it.
+ * those the library is asked by its SONAME, without loading it, and one that was renamed is found among all
+ * that are loaded.
  */
 #include "hook.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The labels of each row, by number of the call. */
 #define PM_LABEL(value, label, expression) {PM_VALUE_##value, #label},
+#define PM_LABEL_PAIR(value, label) {PM_VALUE_##value, #label},
+#define PM_LABEL_PAIR_NONE
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
 	static const struct pmh_label labels_##name[] = {{0, ""}, PM_TRIPLES(PM_LABEL, PM_OPEN values)};
-#define PM_READ(kind, result, name, pairs, fd, bytes) PM_HAND(libc, kind, result, name, pairs)
-#define PM_HAND(library, kind, result, name, pairs) \
+#define PM_READ(kind, result, name, pairs, fd, bytes) \
+	PM_DECODED(libc, kind, name, (STRING, file, BYTES, bytes))
+#define PM_HAND(library, kind, result, name, pairs, values) PM_DECODED(library, kind, name, values)
+#define PM_WATCH(library, result, name, pairs, after) PM_DECODED(library, SETUP, name, (NONE))
+#define PM_DECODED(library, kind, name, values) \
 	static const struct pmh_label labels_##name[] = { \
-		{0, ""}, {PM_VALUE_STRING, "file"}, {PM_VALUE_BYTES, "bytes"}};
+		{0, ""}, PM_PAIRS(PM_LABEL_PAIR, PM_NOTHING, PM_OPEN values)};
 #include "pm_hooks.def"
 
 const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
@@ -26,35 +35,130 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 		labels_##name},
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) PM_ROW(library, kind, name)
 #define PM_READ(kind, result, name, pairs, fd, bytes) PM_ROW(libc, kind, name)
-#define PM_HAND(library, kind, result, name, pairs) PM_ROW(library, kind, name)
+#define PM_HAND(library, kind, result, name, pairs, values) PM_ROW(library, kind, name)
+#define PM_DECODED(library, kind, name, values) PM_ROW(library, kind, name)
+#define PM_WATCH(library, result, name, pairs, after) PM_ROW(library, SETUP, name)
 #include "pm_hooks.def"
 };
 
-/* The names under which a library may already be in the process, newest first. */
+/* The names under which a library may already be in the process, newest first, and how its file's name
+ * begins. */
 static const struct {
-	const char *library, *sonames[4];
+	const char *library, *stem, *sonames[4];
 } libraries[] = {
-	{"cudart", {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}},
-	{"cudnn", {"libcudnn.so.9", "libcudnn.so.8"}},
-	{"cublas", {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}},
-	{"nccl", {"libnccl.so.2"}},
+	{"cudart", "libcudart", {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}},
+	{"cuda", "libcuda", {"libcuda.so.1"}},
+	{"cudnn", "libcudnn", {"libcudnn.so.9", "libcudnn.so.8"}},
+	{"cublas", "libcublas", {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}},
+	{"cublaslt", "libcublasLt", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"}},
+	{"nccl", "libnccl", {"libnccl.so.2"}},
+	{"cupti", "libcupti", {"libcupti.so.13", "libcupti.so.12"}},
 };
+
+/* libcudart.so.13, or libcudart-0123abcd.so.12 as Python packages rename it; not libcudart_extra.so. */
+static bool begins_with(const char *file, const char *stem)
+{
+	size_t n = strlen(stem);
+
+	return strncmp(file, stem, n) == 0 && (file[n] == '.' || file[n] == '-');
+}
+
+bool pmh_is_library(const char *library, const char *file)
+{
+	for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+		if (strcmp(libraries[i].library, library) == 0)
+			return begins_with(file, libraries[i].stem);
+	return false;
+}
+
+bool pmh_is_vendors(const char *file)
+{
+	/* beside those of the table: cuDNN's parts, and libraries on top of the runtime */
+	static const char *const parts[] = {"libcudnn_", "libnvinfer"};
+	static const char *const others[] = {
+		"libcufft", "libcurand", "libcusolver", "libcusparse", "libnvrtc", "libnvJitLink"};
+
+	for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+		if (begins_with(file, libraries[i].stem))
+			return true;
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (begins_with(file, others[i]))
+			return true;
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		if (strncmp(file, parts[i], strlen(parts[i])) == 0)
+			return true;
+	return false;
+}
+
+bool pmh_is_ours(const void *address)
+{
+	Dl_info info, own;
+
+	return dladdr(address, &info) && dladdr((void *)&pmh_is_ours, &own) &&
+	       info.dli_fbase == own.dli_fbase;
+}
+
+bool pmh_keep(const void *function)
+{
+	Dl_info info;
+	void *handle;
+
+	if (!dladdr(function, &info) || !info.dli_fname)
+		return false;
+	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (handle)
+		dlclose(handle);
+	return handle != NULL;
+}
+
+static void *look_up_in(const char *file, const char *name)
+{
+	void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD), *f;
+
+	if (!handle)
+		return NULL;
+	f = pmh_libc_dlsym(handle, name);
+	dlclose(handle);
+	return f;
+}
+
+struct search {
+	const char *stem;
+	char path[PATH_MAX];
+};
+
+static int match_stem(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *s = data;
+	const char *base = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	if (!begins_with(base ? base + 1 : info->dlpi_name, s->stem))
+		return 0;
+	snprintf(s->path, sizeof s->path, "%s", info->dlpi_name);
+	return 1;
+}
+
+/* Of a library that a package has renamed and loaded with RTLD_LOCAL. */
+static void *look_up_renamed(const char *stem, const char *name)
+{
+	struct search s = {.stem = stem};
+
+	return dl_iterate_phdr(match_stem, &s) ? look_up_in(s.path, name) : NULL;
+}
 
 static void *look_up(const char *library, const char *name)
 {
-	void *f = dlsym(RTLD_NEXT, name);
+	/* not dlsym: of another library's, RTLD_NEXT could mean us */
+	void *f = pmh_libc_dlsym(RTLD_NEXT, name);
 
 	for (size_t i = 0; !f && i < sizeof libraries / sizeof libraries[0]; i++) {
 		if (strcmp(libraries[i].library, library) != 0)
 			continue;
-		for (const char *const *soname = libraries[i].sonames; !f && *soname; soname++) {
-			void *handle = dlopen(*soname, RTLD_LAZY | RTLD_NOLOAD);
-
-			if (!handle)
-				continue;
-			f = dlsym(handle, name);
-			dlclose(handle);
-		}
+		for (const char *const *soname = libraries[i].sonames; !f && *soname; soname++)
+			f = look_up_in(*soname, name);
+		if (!f)
+			f = look_up_renamed(libraries[i].stem, name);
 	}
 	return f;
 }
@@ -69,7 +173,11 @@ void *pmh_find_real(enum pm_call call)
 	pmh_self.depth++;
 	f = look_up(pmh_rows[call].library, pmh_rows[call].name);
 	pmh_self.depth--;
-	atomic_store_explicit(&pmh_functions[call], f, memory_order_relaxed);
+	/* what a wrapper calls must stay where it is, though the host may close its library */
+	if (f && strcmp(pmh_rows[call].library, "libc") != 0)
+		pmh_keep(f);
+	if (f)
+		atomic_store_explicit(&pmh_functions[call], f, memory_order_relaxed);
 	errno = saved_errno;
 	return f;
 }
@@ -77,6 +185,11 @@ void *pmh_find_real(enum pm_call call)
 void *pmh_real_cudart(const char *name)
 {
 	return look_up("cudart", name);
+}
+
+void *pmh_real_driver(const char *name)
+{
+	return look_up("cuda", name);
 }
 
 void *pmh_real_nccl(const char *name)

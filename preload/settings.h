@@ -13,11 +13,16 @@
 	X(out, "PMHOOK_OUT", ".", "DIR", "folder for the traces, one file NAME.RANK.pmtrace a process") \
 	X(mode, "PMHOOK_MODE", "full", "full|count|off", \
 		"full: write a trace; count: count the calls, write nothing; off: only pass calls on") \
-	X(device, "PMHOOK_DEVICE", "events", "events|none", \
-		"device time from pairs of CUDA events around each call, or host times only") \
+	X(device, "PMHOOK_DEVICE", "auto", "auto|cupti|events|none", \
+		"device time by kernel (CUPTI), by call (CUDA events) or none; auto: CUPTI if it is free, else events") \
+	X(window, "PMHOOK_WINDOW", "all", "all|A-B|profiler|signal:NAME", \
+		"what is recorded: all; iterations A to B, counted from 1 by the repetition of the calls; between the " \
+		"program's profiler start and stop; from a signal (USR1, USR2, PROF, WINCH) to the next") \
 	X(files, "PMHOOK_FILES", "on", "on|off", "record file input (open, read, fread, mmap, ...)") \
 	X(site_depth, "PMHOOK_SITE_DEPTH", "6", "FRAMES", \
 		"callers kept of each distinct operation; 0: do not look at the stack") \
+	X(python, "PMHOOK_PYTHON", "on", "on|off", \
+		"in a Python process, name each operation's nn.Module and its callers") \
 	X(max_mb, "PMHOOK_MAX_MB", "4096", "MB", \
 		"size at which a trace stops growing; what is lost is counted") \
 	X(verbose, "PMHOOK_VERBOSE", "off", "on|off", \

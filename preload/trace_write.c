@@ -28,6 +28,7 @@
 #define DICTIONARY_BYTES (64u << 10)
 #define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
 #define LAST_CHUNK_BYTES (1u << 20)
+#define BACK_NS 1000000000u /* a new base of device time lies so far before the interval */
 
 static char path[PATH_MAX];
 static struct pm_header *header;
@@ -49,7 +50,8 @@ static void *sys_map(int fd, size_t byte_count, uint64_t offset)
 	if (p == -1)
 		return NULL;
 #ifdef MADV_POPULATE_WRITE
-	/* the faults at once, not one after another between the records; older kernels refuse, which is no harm */
+	/* the faults at once, not one after another between the records; older kernels refuse, which is no
+	 * harm */
 	madvise((void *)p, byte_count, MADV_POPULATE_WRITE);
 #endif
 	return (void *)p;
@@ -278,10 +280,13 @@ void pmh_trace_entry(
 
 	if (!dictionary ||
 		dictionary->used_bytes + entry_bytes > dictionary->chunk_bytes - sizeof *dictionary) {
+		size_t chunk_bytes = sizeof *dictionary + entry_bytes;
 		struct pm_chunk *next;
 
+		if (chunk_bytes < DICTIONARY_BYTES)
+			chunk_bytes = DICTIONARY_BYTES;
 		pmh_acquire(&lock);
-		next = header ? chunk_open(PM_CHUNK_DICTIONARY, DICTIONARY_BYTES, NULL) : NULL;
+		next = header ? chunk_open(PM_CHUNK_DICTIONARY, chunk_bytes, NULL) : NULL;
 		pmh_release(&lock);
 		if (!next)
 			return;
@@ -309,12 +314,14 @@ static void unmap_chunk(struct pmh_thread *self)
 	self->next = self->end = NULL;
 }
 
-bool pmh_trace_room(struct pmh_thread *self)
+/* A chunk with room for a record and what may stand before it; false: no room. */
+static bool room(struct pmh_thread *self)
 {
 	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
-	const int saved_errno = errno;
 	struct pm_chunk *chunk = NULL;
 
+	if (self->end - self->next >= 3)
+		return true;
 	if (byte_count > LAST_CHUNK_BYTES)
 		byte_count = LAST_CHUNK_BYTES;
 	pmh_acquire(&lock);
@@ -323,18 +330,60 @@ bool pmh_trace_room(struct pmh_thread *self)
 	if (header && self->lost_count % 1024 == 0)
 		self->chunk = chunk = chunk_open(PM_CHUNK_RECORDS, byte_count, self);
 	pmh_release(&lock);
-	if (!chunk) {
+	if (!chunk)
+		return false;
+	self->chunk_count++;
+	self->next = (struct pm_record *)(void *)(chunk + 1);
+	self->end = self->next + (byte_count - sizeof *chunk) / sizeof *self->next;
+	self->base[0] = chunk->ticks;
+	self->base[1] = chunk->monotonic_ns;
+	return true;
+}
+
+/* Fills a slot; its second word, which holds the kind, last. */
+static void put(struct pmh_thread *self, const void *slot)
+{
+	uint64_t words[2], *there = (uint64_t *)(void *)self->next++;
+
+	memcpy(words, slot, sizeof words);
+	__atomic_store_n(there, words[0], __ATOMIC_RELAXED);
+	__atomic_store_n(there + 1, words[1], __ATOMIC_RELEASE);
+}
+
+void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more)
+{
+	const unsigned clock = r->kind == PM_RECORD_DEVICE;
+	const int saved_errno = errno;
+	uint64_t duration = r->end - r->begin;
+	struct pm_more m = more ? *more : (struct pm_more){0};
+
+	if (!room(self)) {
 		self->lost_count++;
 		if (header)
 			__atomic_fetch_add(&header->lost_records, 1, __ATOMIC_RELAXED);
 		errno = saved_errno;
-		return false;
+		return;
 	}
-	self->chunk_count++;
-	self->next = (struct pm_record *)(void *)(chunk + 1);
-	self->end = self->next + (byte_count - sizeof *chunk) / sizeof *self->next;
+	if ((r->begin - self->base[clock]) >> 32) {
+		/* device intervals of other queues may follow that began earlier */
+		self->base[clock] = r->begin - (clock && r->begin > BACK_NS ? BACK_NS : 0);
+		put(self,
+			&(struct pm_base){.base = self->base[clock], .clock = clock, .kind = PM_RECORD_BASE});
+	}
+	if (more || duration >> 32) {
+		m.kind = PM_RECORD_MORE;
+		m.duration_high = duration >> 48 ? UINT16_MAX : (uint16_t)(duration >> 32);
+		put(self, &m);
+	}
+	put(self, &(struct pm_record){.begin = (uint32_t)(r->begin - self->base[clock]),
+			  .duration = (uint32_t)duration,
+			  .op = r->op,
+			  .queue = r->queue,
+			  .kind = r->kind,
+			  .flags = r->flags});
+	atomic_store_explicit(&self->record_count,
+		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
 	errno = saved_errno;
-	return true;
 }
 
 void pmh_trace_leave(struct pmh_thread *self)
@@ -381,16 +430,25 @@ void pmh_trace_close(const struct pm_footer *footer)
 
 void pmh_trace_forget(void)
 {
-	/* the parent's other threads' chunks stay mapped: nobody here writes to them */
-	if (header)
-		syscall(SYS_munmap, header, HEADER_BYTES);
+	/* the parent's other threads' chunks stay mapped: nobody here writes to them; what we read counts for
+	 * the parent */
+	pmh_worker_forked(header);
 	if (dictionary)
-		syscall(SYS_munmap, dictionary, DICTIONARY_BYTES);
+		syscall(SYS_munmap, dictionary, dictionary->chunk_bytes);
 	header = NULL;
 	dictionary = NULL;
 	path[0] = 0;
 	file_bytes = max_bytes = 0;
 	pmh_release(&lock);
+}
+
+bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns)
+{
+	if (!header)
+		return false;
+	*ticks = header->ticks;
+	*monotonic_ns = header->monotonic_ns;
+	return true;
 }
 
 uint64_t pmh_trace_lost(void)

@@ -102,41 +102,10 @@ size_t pmh_type_bytes(uint64_t type)
 	return type < sizeof sizes ? sizes[type] : 0;
 }
 
-static uint64_t scale_of_bits(uint64_t bits, uint64_t one)
-{
-	return bits == 0 ? 0 : bits == one ? 1 : 2;
-}
-
-static uint64_t scale_of_type(const void *beta, uint64_t type)
-{
-	uint64_t bits = 0;
-
-	if (!beta)
-		return 3;
-	memcpy(&bits, beta, pmh_type_bytes(type) < 8 ? pmh_type_bytes(type) : 8);
-	switch (type) {
-	case PM_TYPE_F64:
-		return scale_of_bits(bits, 0x3ff0000000000000u);
-	case PM_TYPE_F16:
-		return scale_of_bits(bits, 0x3c00u);
-	case PM_TYPE_I32:
-		return scale_of_bits(bits, 1);
-	default:
-		return scale_of_bits(bits, 0x3f800000u);
-	}
-}
-
 /* cuDNN's scalars lie on the host, and are float for all types but double. */
 uint64_t pmh_scale(const void *beta)
 {
-	return scale_of_type(beta, PM_TYPE_F32);
-}
-
-uint64_t pmh_scale_of(cublasHandle_t handle, const void *beta, uint64_t type)
-{
-	const struct object *o = object_of(handle, false);
-
-	return o && o->device_pointers ? 3 : scale_of_type(beta, type);
+	return pmh_scale_typed(beta, PM_TYPE_F32);
 }
 
 /* ---- kernels ---- */
@@ -154,14 +123,34 @@ uint32_t pmh_kernel_name(const void *function)
 	struct object *o = object_of(function, false);
 	uint32_t number;
 
-	if (!o || !o->name)
+	if (!o)
 		return 0;
 	number = atomic_load_explicit(&o->number, memory_order_acquire);
-	if (!number) {
+	if (!number && o->name) {
 		number = pmh_string(o->name);
 		atomic_store_explicit(&o->number, number, memory_order_release);
 	}
 	return number;
+}
+
+void pmh_function_named(const void *function, const char *name)
+{
+	struct object *o = object_of(function, true);
+
+	if (o && name)
+		atomic_store_explicit(&o->number, pmh_string(name), memory_order_release);
+}
+
+void pmh_function_same(const void *function, const void *as)
+{
+	struct object *o = object_of(function, true);
+	const struct object *other = object_of(as, false);
+
+	if (!o || !other)
+		return;
+	o->name = other->name;
+	atomic_store_explicit(
+		&o->number, atomic_load_explicit(&other->number, memory_order_acquire), memory_order_release);
 }
 
 /* ---- parameters behind pointers ---- */
@@ -195,4 +184,44 @@ const cudaLaunchConfig_t *pmh_config(const cudaLaunchConfig_t *config)
 	static const cudaLaunchConfig_t none;
 
 	return config ? config : &none;
+}
+
+const CUlaunchConfig *pmh_driver_config(const CUlaunchConfig *config)
+{
+	static const CUlaunchConfig none;
+
+	return config ? config : &none;
+}
+
+/* From and to, as PM_VALUE_DIRECTION counts them; unified memory may be anywhere. */
+static uint64_t direction(CUmemorytype from, CUmemorytype to)
+{
+	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED)
+		return 4;
+	return (from == CU_MEMORYTYPE_HOST ? 0u : 2u) + (to == CU_MEMORYTYPE_HOST ? 0u : 1u);
+}
+
+uint64_t pmh_driver_2d_bytes(const CUDA_MEMCPY2D *p)
+{
+	return p ? p->WidthInBytes * p->Height : 0;
+}
+
+uint64_t pmh_driver_2d_direction(const CUDA_MEMCPY2D *p)
+{
+	return p ? direction(p->srcMemoryType, p->dstMemoryType) : 4;
+}
+
+uint64_t pmh_driver_3d_bytes(const CUDA_MEMCPY3D *p)
+{
+	return p ? p->WidthInBytes * p->Height * p->Depth : 0;
+}
+
+uint64_t pmh_driver_3d_direction(const CUDA_MEMCPY3D *p)
+{
+	return p ? direction(p->srcMemoryType, p->dstMemoryType) : 4;
+}
+
+uint64_t pmh_driver_3d_peer_bytes(const CUDA_MEMCPY3D_PEER *p)
+{
+	return p ? p->WidthInBytes * p->Height * p->Depth : 0;
 }

@@ -35,7 +35,7 @@ for header in preload/*.h analyzer/*.h; do
 done
 
 # The library exports the table's functions and nothing else.
-nm -D --defined-only "$HOOK" | awk '$2 != "A" { print $3 }' | grep -v '^__\(a\|t\|ub\)san\|^__odr_asan\|^_\(init\|fini\)$' | sort >"$SCRATCH/exports"
+nm -D --defined-only "$HOOK" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | grep -v '^__\(a\|t\|ub\)san\|^__odr_asan\|^_\(init\|fini\)$' | sort >"$SCRATCH/exports"
 "$BUILD/bin/pmrun" --hooks | awk '{ print $3 }' | sort >"$SCRATCH/table"
 diff "$SCRATCH/table" "$SCRATCH/exports" || complain "the exports are not the table"
 

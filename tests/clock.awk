@@ -1,6 +1,9 @@
 # Compares a trainer's clock with pmanalyze's layers and phases, all CSV, by the names in their header lines. Prints what
 # differs too much and exits 1, or nothing.
 #
+# How far a time may be off: by the share `within`, or `floor_us`; where the trace has only what kernels took, it may have less
+# than the trainer by the share `below`.
+#
 # Files: clock (time_us by iteration, rank, gpu, phase, layer, index), layers and phases (ns). Only the last 20 iterations
 # are compared: the first ones warm up.
 
@@ -24,8 +27,8 @@ function compare(what, clock_key, trace_key,    a, b, d, limit) {
 	a = median(clock_key, number[clock_key])
 	b = median(trace_key, number[trace_key])
 	d = a > b ? a - b : b - a
-	limit = a * 0.05 > 50 ? a * 0.05 : 50
-	if (d > limit)
+	limit = a * (b < a ? below : within)
+	if (d > (limit > floor_us ? limit : floor_us))
 		fail(sprintf("%s: the trainer says %.1f us, the trace %.1f us", what, a, b))
 }
 
@@ -39,7 +42,13 @@ function compare_longer(what, clock_key, trace_key,    a, b) {
 		fail(sprintf("%s: the trainer says %.1f us, the trace %.1f us", what, a, b))
 }
 
-BEGIN { FS = ","; KEPT = 20 }
+BEGIN {
+	FS = ","
+	KEPT = 20
+	within = within ? within : 0.05
+	below = below ? below : within
+	floor_us = floor_us ? floor_us : 50
+}
 FNR == 1 { file++; for (i = 1; i <= NF; i++) column[file, $i] = i; next }
 /^iteration,rank/ { next } # the next rank's header in the clock
 

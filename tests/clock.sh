@@ -17,7 +17,8 @@ attempt() {
 	name=$1 ranks=$2 trainer=$3
 	shift 3
 	rm -rf "$name" "$name".*
-	"$bin/pmrun" -q -n "$ranks" -o "$name" --softgpu -- "$bin/$trainer" --data data --epochs $epochs \
+	# a trainer's clock is events around calls; CUPTI's kernels have gaps between them
+	PMHOOK_DEVICE=events "$bin/pmrun" -q -n "$ranks" -o "$name" --softgpu -- "$bin/$trainer" --data data --epochs $epochs \
 		--iterations $iterations --batch 96 --print 0 --clock "$name.%r.csv" "$@" >/dev/null
 	"$bin/pmanalyze" layers --csv --iterations "$name" >"$name.layers"
 	"$bin/pmanalyze" report --csv --iterations "$name" >"$name.phases"

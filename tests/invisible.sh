@@ -1,6 +1,6 @@
 #!/bin/sh
 # A program prints the same, bit for bit, and ends the same with and without the hook: the trainers in their variants, and a
-# host that is awkward on purpose. Killed programs print a beginning of the same.
+# host that is awkward on purpose, with either source of device times. Killed programs print a beginning of the same.
 set -eu
 . "$SOURCE/tests/preload.sh"
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on PMHOOK_OUT="$SCRATCH"
@@ -14,16 +14,21 @@ complain() {
 
 # same COMMAND...: output, error output and exit status
 same() {
-	plain=0 hooked=0
+	plain=0
 	"$@" >plain.out 2>plain.err || plain=$?
-	with_hook "$@" >hooked.out 2>hooked.err || hooked=$?
-	cmp plain.out hooked.out || complain "$* prints something else"
-	cmp plain.err hooked.err || complain "$* prints something else on standard error: $(cat hooked.err)"
-	[ $plain = $hooked ] || complain "$* ends with $hooked instead of $plain"
 	[ -s plain.out ] || [ -s plain.err ] || complain "$* prints nothing: this test tests nothing"
-	traces=$(find . -name '*.pmtrace' | wc -l)
-	[ "$traces" -gt 0 ] || [ "$plain" != 0 ] || complain "$* left no trace"
-	rm -f "$SCRATCH"/*.pmtrace
+	for PMHOOK_DEVICE in auto events; do
+		export PMHOOK_DEVICE
+		hooked=0
+		with_hook "$@" >hooked.out 2>hooked.err || hooked=$?
+		cmp plain.out hooked.out || complain "$* ($PMHOOK_DEVICE) prints something else"
+		cmp plain.err hooked.err ||
+			complain "$* ($PMHOOK_DEVICE) prints something else on standard error: $(cat hooked.err)"
+		[ $plain = $hooked ] || complain "$* ($PMHOOK_DEVICE) ends with $hooked instead of $plain"
+		traces=$(find . -name '*.pmtrace' | wc -l)
+		[ "$traces" -gt 0 ] || [ "$plain" != 0 ] || complain "$* ($PMHOOK_DEVICE) left no trace"
+		rm -f "$SCRATCH"/*.pmtrace
+	done
 }
 
 "$bin/mkdata" --dataset mnist --out data --train 600 --test 100
@@ -45,7 +50,7 @@ done
 	same env SOFTGPU_FAIL=cudaMemcpyAsync:11 "$bin/train_cnn" $common
 	# failures that only the hook's own calls meet
 	for fault in cudaEventCreateWithFlags:3 cudaEventRecord:7 cudaEventQuery:5 cudaEventElapsedTime:4; do
-		same env SOFTGPU_FAIL=$fault "$bin/train_mlp" $common
+		same env PMHOOK_DEVICE=events SOFTGPU_FAIL=$fault "$bin/train_mlp" $common
 	done
 }
 for what in threads fork _exit kill error unready errno capture; do
@@ -53,12 +58,12 @@ for what in threads fork _exit kill error unready errno capture; do
 done
 
 # what went into a graph is marked, and has no device time: three calls in three rounds in three modes
-with_hook "$bin/invisible_host" capture >capture.out
+with_hook env PMHOOK_DEVICE=events "$bin/invisible_host" capture >capture.out
 "$bin/pmanalyze" dump --records --csv ./*.pmtrace >capture.csv
 rm -f ./*.pmtrace
-captured=$(awk -F, '$2 == "call" && $8 ~ /c/' capture.csv | wc -l)
+captured=$(awk -F, '$2 == "call" && $10 ~ /c/' capture.csv | wc -l)
 [ "$captured" = 27 ] || complain "$captured captured calls are marked instead of 27"
-timed=$(awk -F, '$2 == "device" && $10 ~ /cudaMem(cpy|set)Async/' capture.csv | wc -l)
+timed=$(awk -F, '$2 == "device" && $12 ~ /cudaMem(cpy|set)Async/' capture.csv | wc -l)
 [ "$timed" = 9 ] || complain "$timed copies and sets have device times instead of 9"
 
 # killed from outside: what it printed until then is a beginning of what it prints otherwise

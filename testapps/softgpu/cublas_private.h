@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <cuda_runtime_api.h>
 #include <cublas_v2.h>
+#include "cublas_common.h"
 #include "sg.h"
 
 /* The vendor's header declares the half precision calls to C++ alone; the pointers are to 16-bit numbers. */
@@ -25,13 +26,6 @@ cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_
 	int ldc, long long int strideC, int batchCount);
 
 #pragma GCC visibility push(hidden)
-
-/* First statement of every exported function that returns a status. */
-#define SG_ENTER() \
-	do { \
-		if (sg_fault(__func__)) \
-			return CUBLAS_STATUS_INTERNAL_ERROR; \
-	} while (0)
 
 struct cublasContext {
 	cudaStream_t stream;
@@ -52,11 +46,6 @@ struct sg_scalar {
  */
 struct sg_scalar sg_scalar_take(cublasHandle_t handle, const void *pointer, cudaDataType type);
 double sg_scalar_value(const struct sg_scalar *scalar);
-
-/* Single numbers of the types 16F, 16BF, 32F and 64F, at an index counted in elements. */
-double sg_load(const void *base, cudaDataType type, int64_t index);
-void sg_store(void *base, cudaDataType type, int64_t index, double value);
-size_t sg_real_bytes(cudaDataType type); /* 0: not one of the four */
 
 cublasStatus_t sg_cublas_submit(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size);
 

@@ -16,11 +16,6 @@ struct sg_array {
 	size_t width, height, depth; /* elements; height and depth at least 1 */
 };
 
-/* Exported for programs that have arrays, though softgpu's own headers have not. */
-cudaError_t cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc *desc, size_t width,
-	size_t height, unsigned int flags);
-cudaError_t cudaFreeArray(cudaArray_t handle);
-
 static struct sg_pool arrays = SG_POOL_INIT(struct sg_array, 65536, 16);
 
 cudaError_t cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc *desc, size_t width,

@@ -1,94 +1,28 @@
-/* Kernel launches: a registered kernel's C twin runs in stream order with a copy of its arguments. */
-#include "cudart_register.h"
+/* Kernel launches, and what the code behind kernel<<<...>>>() calls. */
+#include "sg_kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define ARG_LIMIT 256
-#define BLOCK_THREADS 1024
-
-/* Followed by the arguments, each aligned to 16 bytes. */
-struct launch {
-	struct sg_kernel *kernel;
-	dim3 grid, block;
-	int arg_count;
-};
-
-static size_t padded(size_t bytes)
+static cudaError_t launch(struct sg_kernel *kernel, dim3 grid, dim3 block, void **args, size_t shared_bytes,
+	cudaStream_t stream)
 {
-	return (bytes + 15) & ~(size_t)15;
-}
+	struct sg_launch launch = {.grid = grid, .block = block, .args = args, .shared_bytes = shared_bytes};
 
-static void launch_work(void *arg)
-{
-	struct launch *launch = arg;
-	char *value = (char *)launch + padded(sizeof(*launch));
-	void *args[ARG_LIMIT];
-
-	for (int i = 0; i < launch->arg_count; i++) {
-		args[i] = value;
-		value += padded(launch->kernel->arg_bytes[i]);
-	}
-	if (launch->kernel->twin != NULL)
-		launch->kernel->twin(launch->grid, launch->block, launch->arg_count > 0 ? args : NULL);
-}
-
-static cudaError_t queue_launch(
-	struct sg_kernel *kernel, dim3 grid, dim3 block, void **args, struct sg_stream *stream)
-{
-	struct launch launch = {kernel, grid, block, 0};
-	size_t size = padded(sizeof(launch));
-	char small[1024], *data = small, *value;
-	cudaError_t error;
-
-	if (kernel->arg_bytes != NULL && args != NULL) {
-		while (launch.arg_count < ARG_LIMIT && kernel->arg_bytes[launch.arg_count] != 0)
-			size += padded(kernel->arg_bytes[launch.arg_count++]);
-	}
-	if (size > sizeof(small))
-		data = malloc(size);
-	if (data == NULL)
-		return cudaErrorMemoryAllocation;
-	memcpy(data, &launch, sizeof(launch));
-	value = data + padded(sizeof(launch));
-	for (int i = 0; i < launch.arg_count; i++) {
-		memcpy(value, args[i], kernel->arg_bytes[i]);
-		value += padded(kernel->arg_bytes[i]);
-	}
-	error = sg_queue(stream, launch_work, data, size, NULL);
-	if (data != small)
-		free(data);
-	return error;
-}
-
-static cudaError_t launch(struct sg_kernel *kernel, dim3 grid, dim3 block, void **args, cudaStream_t handle)
-{
-	struct sg_stream *stream = sg_stream_of(handle);
-
-	if (kernel == NULL)
-		return cudaErrorInvalidDeviceFunction;
-	if (stream == NULL || stream->device != sg_self.device)
-		return cudaErrorInvalidResourceHandle;
-	if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0 ||
-		(uint64_t)block.x * block.y * block.z > BLOCK_THREADS || grid.y > 65535 || grid.z > 65535)
-		return cudaErrorInvalidConfiguration;
-	return queue_launch(kernel, grid, block, args, stream);
+	return sg_kernel_launch(kernel, &launch, stream);
 }
 
 cudaError_t cudaLaunchKernel(
 	const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)
 {
 	SG_ENTER(cudaErrorLaunchOutOfResources);
-	(void)sharedMem;
-	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, stream));
+	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(
 	const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)
 {
 	SG_ENTER(cudaErrorLaunchOutOfResources);
-	(void)sharedMem;
-	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, stream));
+	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
@@ -96,8 +30,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 	SG_ENTER(cudaErrorLaunchOutOfResources);
 	if (config == NULL)
 		return sg_result(cudaErrorInvalidValue);
-	return sg_result(
-		launch(sg_kernel_find(func), config->gridDim, config->blockDim, args, config->stream));
+	return sg_result(launch(sg_kernel_find(func), config->gridDim, config->blockDim, args,
+		config->dynamicSmemBytes, config->stream));
 }
 
 /* ---- what the code behind kernel<<<...>>>() calls; a cudaKernel_t is a struct sg_kernel ---- */
@@ -110,11 +44,13 @@ cudaError_t __cudaLaunchKernel(
 
 /* Configurations nest only when an argument of a launch launches; a few levels are plenty. */
 #define CONFIGURATIONS 16
+
 static __thread struct {
 	dim3 grid, block;
 	size_t shared_bytes;
 	void *stream;
 } configurations[CONFIGURATIONS];
+
 static __thread int configuration_count;
 
 unsigned __cudaPushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem, void *stream)
@@ -153,8 +89,7 @@ cudaError_t __cudaLaunchKernel(
 	cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)
 {
 	SG_ENTER(cudaErrorLaunchOutOfResources);
-	(void)sharedMem;
-	return sg_result(launch((struct sg_kernel *)(void *)kernel, gridDim, blockDim, args, stream));
+	return sg_result(launch(sg_kernel_of(kernel), gridDim, blockDim, args, sharedMem, stream));
 }
 
 /* ---- questions about kernels ---- */
@@ -167,7 +102,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
 	if (sg_kernel_find(func) == NULL)
 		return sg_result(cudaErrorInvalidDeviceFunction);
 	memset(attr, 0, sizeof(*attr));
-	attr->maxThreadsPerBlock = BLOCK_THREADS;
+	attr->maxThreadsPerBlock = SG_BLOCK_THREADS;
 	attr->numRegs = 32;
 	attr->ptxVersion = 90;
 	attr->binaryVersion = 90;
@@ -192,10 +127,5 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 	SG_ENTER(cudaErrorInvalidDeviceFunction);
 	if (sg_kernel_find(func) == NULL)
 		return sg_result(cudaErrorInvalidDeviceFunction);
-	if (numBlocks == NULL || blockSize <= 0 || blockSize > BLOCK_THREADS)
-		return sg_result(cudaErrorInvalidValue);
-	*numBlocks = 2048 / blockSize < 32 ? 2048 / blockSize : 32;
-	if (dynamicSMemSize > 0 && 233472 / dynamicSMemSize < (size_t)*numBlocks)
-		*numBlocks = (int)(233472 / dynamicSMemSize);
-	return cudaSuccess;
+	return sg_result(sg_kernel_occupancy(numBlocks, blockSize, dynamicSMemSize));
 }

@@ -295,6 +295,12 @@ fail:
 	return NULL;
 }
 
+int sg_onednn_threads(int count)
+{
+	pthread_once(&engine_once, open_engine);
+	return use_threads(count);
+}
+
 struct sg_convolution_plan *sg_convolution_plan_get(const struct sg_convolution_key *key)
 {
 	struct sg_convolution_plan **bucket = &buckets[hash_bytes(key, sizeof(*key)) % BUCKETS];

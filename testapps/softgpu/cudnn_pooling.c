@@ -221,8 +221,8 @@ static void take_steps(const struct sg_shape *shape, int64_t *image, int64_t *ch
 		step[d] = shape->stride[d + 2 - depth_missing];
 }
 
-static cudnnStatus_t fill_job(struct pooling_job *job, const struct cudnnPoolingStruct *pooling,
-	const void *alpha, const void *beta, const struct sg_shape *x, const struct sg_shape *y)
+static cudnnStatus_t fill_job(struct pooling_job *job, const struct cudnnPoolingStruct *pooling, double alpha,
+	double beta, const struct sg_shape *x, const struct sg_shape *y)
 {
 	int dim[SG_DIMS_MAX];
 	int missing;
@@ -238,8 +238,8 @@ static cudnnStatus_t fill_job(struct pooling_job *job, const struct cudnnPooling
 	job->is_max = pooling->mode != AVERAGE_WITH_PADDING && pooling->mode != AVERAGE_WITHOUT_PADDING;
 	job->counts_padding = pooling->mode == AVERAGE_WITH_PADDING;
 	job->is_double = x->type == CUDNN_DATA_DOUBLE;
-	job->alpha = sg_factor(x->type, alpha);
-	job->beta = sg_factor(x->type, beta);
+	job->alpha = alpha;
+	job->beta = beta;
 	job->images = x->dim[0];
 	job->channels = x->dim[1];
 	missing = 3 - pooling->nspatial;
@@ -257,6 +257,30 @@ static cudnnStatus_t fill_job(struct pooling_job *job, const struct cudnnPooling
 	return CUDNN_STATUS_SUCCESS;
 }
 
+int sg_pooling_forward(const struct cudnnPoolingStruct *pooling, double alpha, const struct sg_shape *x_shape,
+	const float *x, double beta, const struct sg_shape *y_shape, float *y)
+{
+	struct pooling_job job = {.x = x, .y = y};
+
+	if (fill_job(&job, pooling, alpha, beta, x_shape, y_shape) != CUDNN_STATUS_SUCCESS)
+		return -1;
+	run_pooling(&job);
+	return 0;
+}
+
+int sg_pooling_backward(const struct cudnnPoolingStruct *pooling, double alpha,
+	const struct sg_shape *dy_shape, const float *dy, const struct sg_shape *x_shape, const float *x,
+	double beta, const struct sg_shape *dx_shape, float *dx)
+{
+	struct pooling_job job = {.is_backward = true, .x = x, .dy = dy, .dx = dx};
+
+	if (fill_job(&job, pooling, alpha, beta, x_shape, dy_shape) != CUDNN_STATUS_SUCCESS)
+		return -1;
+	take_steps(dx_shape, &job.dx_image, &job.dx_channel, job.dx_step);
+	run_pooling(&job);
+	return 0;
+}
+
 cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t poolingDesc,
 	const void *alpha, const cudnnTensorDescriptor_t xDesc, const void *x, const void *beta,
 	const cudnnTensorDescriptor_t yDesc, void *y)
@@ -268,7 +292,8 @@ cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescri
 	if (handle == NULL || poolingDesc == NULL || alpha == NULL || beta == NULL || xDesc == NULL ||
 		yDesc == NULL || x == NULL || y == NULL)
 		return CUDNN_STATUS_BAD_PARAM;
-	status = fill_job(&job, poolingDesc, alpha, beta, &xDesc->shape, &yDesc->shape);
+	status = fill_job(&job, poolingDesc, sg_factor(xDesc->shape.type, alpha),
+		sg_factor(xDesc->shape.type, beta), &xDesc->shape, &yDesc->shape);
 	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, run_pooling, &job, sizeof(job))
 					      : status;
 }
@@ -290,7 +315,8 @@ cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescr
 		!sg_shape_same_dims(&xDesc->shape, &dxDesc->shape) ||
 		yDesc->shape.type != dyDesc->shape.type || xDesc->shape.type != dxDesc->shape.type)
 		return CUDNN_STATUS_BAD_PARAM;
-	status = fill_job(&job, poolingDesc, alpha, beta, &xDesc->shape, &dyDesc->shape);
+	status = fill_job(&job, poolingDesc, sg_factor(xDesc->shape.type, alpha),
+		sg_factor(xDesc->shape.type, beta), &xDesc->shape, &dyDesc->shape);
 	if (status != CUDNN_STATUS_SUCCESS)
 		return status;
 	take_steps(&dxDesc->shape, &job.dx_image, &job.dx_channel, job.dx_step);

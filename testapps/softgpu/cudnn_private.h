@@ -192,11 +192,27 @@ void *sg_scratch(size_t bytes);
 /* Queues fn on the handle's stream; `size` bytes at `arg` are copied. */
 cudnnStatus_t sg_cudnn_submit(cudnnHandle_t handle, sg_work *fn, const void *arg, size_t size);
 
+/* ---- pooling: cudnn_pooling.c ---- */
+
+/* Pools floats on the calling thread (a worker). 0, or -1 where the shapes do not fit together. */
+int sg_pooling_forward(const struct cudnnPoolingStruct *pooling, double alpha, const struct sg_shape *x_shape,
+	const float *x, double beta, const struct sg_shape *y_shape, float *y);
+int sg_pooling_backward(const struct cudnnPoolingStruct *pooling, double alpha, const struct sg_shape *dy_shape,
+	const float *dy, const struct sg_shape *x_shape, const float *x, double beta,
+	const struct sg_shape *dx_shape, float *dx);
+
 /* ---- convolution: cudnn_convolution_descriptor.c ---- */
 
 /* Dims (n, c, spatial) of what comes out. BAD_PARAM when the descriptors do not fit together. */
 cudnnStatus_t sg_convolution_output(const struct cudnnConvolutionStruct *conv, const struct sg_shape *x,
 	const struct sg_shape *w, int *dim);
+
+/* ---- oneDNN: cudnn_convolution_plan.c ---- */
+
+/*
+ * Sets how many threads oneDNN uses for what the calling thread asks of it, and returns what was set before.
+ */
+int sg_onednn_threads(int count);
 
 #pragma GCC visibility pop
 

@@ -1,6 +1,6 @@
 /*
- * What the stand-in libraries share: libcudart.so.13 owns devices, streams and their worker threads and
- * exports these calls, under the version node SOFTGPU_PRIVATE, to the stand-in cuDNN, cuBLAS and NCCL.
+ * What the stand-in libraries share: libsoftgpu.so owns devices, streams and their worker threads and exports
+ * these calls, under the version node SOFTGPU_PRIVATE, to the stand-in runtime, driver, cuDNN, cuBLAS and NCCL.
  *
  * The one idea: a stream is a queue of closures. A library call checks its arguments at once, on the
  * caller's thread, and returns the vendor's error code; the work itself is submitted and runs later, in
@@ -52,7 +52,7 @@ uint64_t sg_now_ns(void);
 
 /*
  * A place in a stream's order: all that was submitted before sg_mark(). For work that must follow other work
- * on another stream without an event of the application's. The fields are libcudart's own.
+ * on another stream without an event of the application's. The fields are libsoftgpu's own.
  */
 struct sg_mark {
 	void *stream;
@@ -78,6 +78,50 @@ void sg_wait_end(void);
 
 /* 1 once process exit has stopped the workers: queued work will not be done, so nobody may wait for it. */
 int sg_stopped(void);
+
+/*
+ * What a piece of work is to a profiler. A closure that was queued with one of these is timed on its worker
+ * while somebody watches; all others (waits, events, host functions) are not seen.
+ */
+enum sg_activity_kind { SG_ACTIVITY_NONE, SG_ACTIVITY_KERNEL, SG_ACTIVITY_COPY, SG_ACTIVITY_SET };
+struct sg_activity {
+	enum sg_activity_kind kind;
+	int of_library;   /* a kernel of a stand-in library: `name` is the library's call */
+	const char *name; /* a kernel's; static */
+	uint32_t grid[3], block[3], shared_bytes;
+	uint64_t bytes;
+	int copy_from_device, copy_to_device;
+	/* filled in when it is queued */
+	int device;
+	const char *call;                    /* the exported call that queued it */
+	uint32_t stream, correlation, graph; /* graph 0: not of a graph launch */
+	uint64_t graph_node;
+	/* and when it has run, in the watcher's time */
+	uint64_t begin_ns, end_ns;
+};
+
+/* A call that put work on a stream. */
+struct sg_call_seen {
+	const char *name;
+	uint32_t correlation; /* of its work, unique in the process */
+	uint64_t begin_ns, end_ns;
+};
+
+/* Who watches: the stand-in CUPTI. Calls come on the calling thread just before their work is queued,
+ * activities on the stream's worker. */
+struct sg_watcher {
+	uint64_t (*now_ns)(void);
+	void (*call)(const struct sg_call_seen *);
+	void (*activity)(const struct sg_activity *);
+};
+
+/* From now on `watcher` is told; NULL: nobody. It must stay where it is, as a worker may still be telling it.
+ */
+void sg_watch(const struct sg_watcher *watcher);
+
+/* Numbers that tell streams and nodes of graphs apart; 0 for what is none. */
+uint32_t sg_stream_number(cudaStream_t stream);
+uint64_t sg_graph_node_number(cudaGraphNode_t node);
 
 /* Device memory, as cudaMalloc and cudaFree give it, without those calls being seen by anybody who intercepts
  * them. */

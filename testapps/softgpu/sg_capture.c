@@ -21,6 +21,7 @@ struct sg_capture {
 	int invalid;
 	struct sg_stream **streams;
 	size_t stream_count;
+	cudaGraphNode_t *shown; /* what sg_capture_info answered last */
 };
 
 pthread_mutex_t sg_capture_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -208,6 +209,7 @@ cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph)
 	else if (capture->own_graph)
 		sg_graph_close(capture->graph);
 	free(capture->streams);
+	free(capture->shown);
 	free(capture);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
@@ -227,11 +229,65 @@ enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream)
 	return status;
 }
 
-cudaError_t sg_capture_work(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size)
+/* The nodes that the application sees and that node (1 + index) stands for: itself, or what is behind a join.
+ */
+static size_t show(const struct sg_graph *graph, uint32_t node, cudaGraphNode_t *shown, size_t count)
+{
+	const struct sg_node *at;
+
+	if (node == 0)
+		return count;
+	at = graph->nodes[node - 1];
+	if (at->kind != SG_NODE_JOIN && at->kind != SG_NODE_INNER) {
+		cudaGraphNode_t handle = (cudaGraphNode_t)(uintptr_t)at;
+
+		for (size_t i = 0; i < count; i++) {
+			if (shown[i] == handle)
+				return count;
+		}
+		shown[count] = handle;
+		return count + 1;
+	}
+	count = show(graph, at->depends_on[0], shown, count);
+	return show(graph, at->depends_on[1], shown, count);
+}
+
+cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *info)
+{
+	struct sg_capture *capture;
+	cudaError_t error = cudaSuccess;
+
+	*info = (struct sg_capture_info){.status = cudaStreamCaptureStatusNone};
+	pthread_mutex_lock(&sg_capture_lock);
+	capture = capture_of(stream);
+	if (capture != NULL) {
+		cudaGraphNode_t *shown =
+			realloc(capture->shown, (capture->graph->node_count + 1) * sizeof(*shown));
+
+		info->status =
+			capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+		info->id = capture->id;
+		info->graph = capture->graph;
+		if (shown != NULL) {
+			capture->shown = shown;
+			info->nodes = shown;
+			info->node_count = show(capture->graph, stream->frontier, shown, 0);
+		} else {
+			error = cudaErrorMemoryAllocation;
+		}
+	}
+	pthread_mutex_unlock(&sg_capture_lock);
+	return error;
+}
+
+cudaError_t sg_capture_work(
+	struct sg_stream *stream, const struct sg_activity *what, sg_work *fn, const void *arg, size_t size)
 {
 	struct sg_node node = {.kind = SG_NODE_WORK, .fn = fn, .size = size};
 	cudaError_t error;
 
+	if (what != NULL)
+		node.what = *what;
 	node.arg = (void *)(uintptr_t)arg;
 	pthread_mutex_lock(&sg_capture_lock);
 	error = add_node(stream, &node, 0);

@@ -61,7 +61,8 @@ static void copy_inline_work(void *arg)
 }
 
 /* Reads the source now, so that the application may write there again, and queues the rest. */
-static cudaError_t queue_staged(const struct sg_box *box, struct sg_stream *stream)
+static cudaError_t queue_staged(
+	const struct sg_box *box, struct sg_stream *stream, const struct sg_activity *what)
 {
 	size_t size = box->width * box->height * box->depth;
 	struct sg_box in = *box, out = *box;
@@ -75,15 +76,15 @@ static cudaError_t queue_staged(const struct sg_box *box, struct sg_stream *stre
 		in.to = copy.bytes;
 		copy_box(&in);
 		copy.box = out;
-		return sg_queue(
-			stream, copy_inline_work, &copy, offsetof(struct inline_copy, bytes) + size, NULL);
+		return sg_queue_as(stream, what, copy_inline_work, &copy,
+			offsetof(struct inline_copy, bytes) + size, NULL);
 	}
 	in.to = malloc(size);
 	if (in.to == NULL)
 		return cudaErrorMemoryAllocation;
 	copy_box(&in);
 	out.from = in.to;
-	error = sg_queue(stream, copy_staged_work, &out, sizeof(out), NULL);
+	error = sg_queue_as(stream, what, copy_staged_work, &out, sizeof(out), NULL);
 	if (error != cudaSuccess)
 		free(in.to);
 	return error;
@@ -112,6 +113,7 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 	cudaStream_t handle, enum sg_wait wait)
 {
 	struct sg_stream *stream = sg_stream_of(handle);
+	struct sg_activity what = {.kind = SG_ACTIVITY_COPY, .bytes = box->width * box->height * box->depth};
 	enum sg_side to = SG_SIDE_DEVICE, from = SG_SIDE_DEVICE;
 	cudaError_t error = cudaSuccess;
 	uint64_t position;
@@ -138,11 +140,13 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 		error = sg_capture_unsafe();
 	if (error != cudaSuccess)
 		return error;
+	what.copy_from_device = from == SG_SIDE_DEVICE;
+	what.copy_to_device = to == SG_SIDE_DEVICE;
 	if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL)
-		return sg_queue(stream, copy_work, box, sizeof(*box), NULL);
+		return sg_queue_as(stream, &what, copy_work, box, sizeof(*box), NULL);
 	if (wait == SG_ASYNC && from == SG_SIDE_PAGEABLE && to != SG_SIDE_PAGEABLE)
-		return queue_staged(box, stream);
-	error = sg_queue(stream, copy_work, box, sizeof(*box), &position);
+		return queue_staged(box, stream, &what);
+	error = sg_queue_as(stream, &what, copy_work, box, sizeof(*box), &position);
 	if (error != cudaSuccess)
 		return error;
 	if (to == SG_SIDE_PAGEABLE ||

@@ -1,5 +1,5 @@
 /*
- * Copies and fills of one, two or three dimensions, as libcudart's files share them.
+ * Copies and fills of one, two or three dimensions, as the runtime and the driver API share them.
  *
  * The one idea: every copy is a box of rows. A plain copy is one row; what differs is only how the caller's
  * arguments name the box.
@@ -40,7 +40,7 @@ static inline struct sg_box sg_row(void *to, const void *from, size_t width)
 /* Bytes from the first to the last of a box side; SIZE_MAX when that is no number. */
 size_t sg_box_span(size_t pitch, size_t slice, size_t width, size_t height, size_t depth);
 
-/* The device variable behind a registered host symbol (cudart_register.c). */
+/* The device variable behind a registered host symbol (sg_kernel.c). */
 cudaError_t sg_symbol_find(const void *symbol, char **address, size_t *size_bytes);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-__thread struct sg_thread sg_self;
+__thread struct sg_thread sg_self = {.unusual = SG_UNBOUND};
 _Atomic unsigned sg_attention = SG_NOT_READY;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -27,6 +27,8 @@ static void start(void)
 	for (int i = 0; i < sg_device_count(); i++) {
 		struct sg_stream *legacy;
 
+		if (sg_context_open(i, 0, 1) == NULL)
+			return;
 		if (sg_stream_open(&legacy, i, 0, 0, SG_LEGACY) != cudaSuccess)
 			return;
 	}
@@ -49,6 +51,7 @@ int sg_ready(void)
 
 cudaError_t sg_enter_slow(const char *name, cudaError_t fault, enum sg_call call)
 {
+	sg_call_begin(name);
 	if (sg_fault(name))
 		return fault;
 	if (call == SG_CALL_HOST)
@@ -57,8 +60,15 @@ cudaError_t sg_enter_slow(const char *name, cudaError_t fault, enum sg_call call
 		return cudaErrorInitializationError;
 	if (sg_stopped())
 		return cudaErrorCudartUnloading;
-	if (sg_self.in_host_function)
+	if (sg_self.unusual & SG_IN_HOST_FUNCTION)
 		return cudaErrorNotPermitted;
+	if (sg_self.unusual & SG_UNBOUND)
+		sg_context_bind(sg_self.device);
+	else if (!sg_context_usable(sg_context_current())) {
+		if (!sg_context_current()->primary)
+			return cudaErrorContextIsDestroyed;
+		sg_context_bind(sg_self.device);
+	}
 	return sg_device_error(sg_self.device);
 }
 
@@ -71,8 +81,45 @@ cudaError_t sg_set_device(int device)
 {
 	if (device < 0 || device >= sg_device_count())
 		return cudaErrorInvalidDevice;
-	sg_self.device = device;
+	if (sg_ready() != 0)
+		return cudaErrorInitializationError;
+	if (device != sg_self.device || sg_context_current() == NULL)
+		sg_context_bind(device);
 	return cudaSuccess;
+}
+
+void sg_device_reset(int device)
+{
+	uint32_t used;
+
+	sg_device_drain(device);
+	sg_device_close_streams(device, NULL);
+	used = atomic_load(&sg_events.used);
+	for (uint32_t i = 0; i < used; i++) {
+		struct sg_event *event = sg_pool_at(&sg_events, i);
+
+		if (atomic_load(&event->slot.live) != SG_SLOT_LIVE || event->device != device)
+			continue;
+		pthread_mutex_lock(&event->lock);
+		event->generation++;
+		pthread_mutex_unlock(&event->lock);
+		sg_pool_put(&sg_events, event);
+	}
+	sg_device_drain(device);
+	sg_block_free_device(device, NULL);
+	sg_device_clear_error(device);
+}
+
+void sg_host_begin(void)
+{
+	sg_wait_begin();
+	sg_self.unusual |= SG_IN_HOST_FUNCTION;
+}
+
+void sg_host_end(void)
+{
+	sg_self.unusual &= ~(unsigned)SG_IN_HOST_FUNCTION;
+	sg_wait_end();
 }
 
 cudaError_t sg_device_error(int device)

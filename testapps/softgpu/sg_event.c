@@ -34,7 +34,7 @@ cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream)
 
 	pthread_mutex_lock(&event->lock);
 	record.generation = ++event->generation;
-	error = sg_queue_now(stream, record_work, &record, sizeof(record), &event->position);
+	error = sg_queue_now(stream, NULL, record_work, &record, sizeof(record), &event->position);
 	if (error == cudaSuccess) {
 		event->stream = stream;
 		event->capture = 0;

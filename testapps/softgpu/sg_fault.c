@@ -74,6 +74,8 @@ int sg_fault(const char *name)
 {
 	int failing = 0;
 
+	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL))
+		sg_self.library_call = name;
 	if (SG_LIKELY(fault_count == 0))
 		return 0;
 	for (size_t i = 0; i < fault_count; i++) {

@@ -13,6 +13,9 @@
 
 struct sg_pool sg_graphs = SG_POOL_INIT(struct sg_graph, 65536, 64);
 
+static _Atomic uint32_t last_number;
+static _Atomic uint64_t last_node;
+
 struct sg_graph *sg_graph_open(int executable)
 {
 	struct sg_graph *graph = sg_pool_get(&sg_graphs);
@@ -20,6 +23,7 @@ struct sg_graph *sg_graph_open(int executable)
 	if (graph == NULL)
 		return NULL;
 	graph->executable = executable;
+	graph->number = atomic_fetch_add(&last_number, 1) + 1;
 	graph->device = sg_self.device;
 	graph->capturing = 0;
 	graph->nodes = NULL;
@@ -76,6 +80,7 @@ uint32_t sg_graph_add(struct sg_graph *graph, const struct sg_node *node)
 	if (copy == NULL)
 		return 0;
 	*copy = *node;
+	copy->number = atomic_fetch_add(&last_node, 1) + 1;
 	copy->arg = NULL;
 	if (node->size > 0) {
 		copy->arg = malloc(node->size);
@@ -144,6 +149,32 @@ fail:
 	return cudaErrorMemoryAllocation;
 }
 
+static int same_shape(const struct sg_node *a, const struct sg_node *b)
+{
+	return a->kind == b->kind && a->branch == b->branch && a->fn == b->fn && a->size == b->size &&
+	       a->depends_on[0] == b->depends_on[0] && a->depends_on[1] == b->depends_on[1];
+}
+
+cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph *graph)
+{
+	cudaError_t error = cudaSuccess;
+
+	pthread_mutex_lock(&executable->lock);
+	if (executable->node_count != graph->node_count || executable->memory != graph->memory)
+		error = cudaErrorGraphExecUpdateFailure;
+	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
+		if (!same_shape(executable->nodes[i], graph->nodes[i]))
+			error = cudaErrorGraphExecUpdateFailure;
+	}
+	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
+		executable->nodes[i]->event = graph->nodes[i]->event;
+		if (graph->nodes[i]->size > 0)
+			memcpy(executable->nodes[i]->arg, graph->nodes[i]->arg, graph->nodes[i]->size);
+	}
+	pthread_mutex_unlock(&executable->lock);
+	return error;
+}
+
 /* State of one launch: where each branch runs and each node went. */
 struct launch {
 	struct sg_stream **branches;
@@ -179,8 +210,13 @@ static cudaError_t launch_node(struct sg_graph *graph, struct launch *launch, ui
 		if (last.stream != NULL && last.capture == 0)
 			error = sg_queue_wait(stream, last.stream, last.position);
 	}
-	if (error == cudaSuccess && node->fn != NULL)
-		error = sg_queue_now(stream, node->fn, node->arg, node->size, NULL);
+	if (error == cudaSuccess && node->fn != NULL) {
+		struct sg_activity what = node->what;
+
+		what.graph = graph->number;
+		what.graph_node = node->number;
+		error = sg_queue_now(stream, &what, node->fn, node->arg, node->size, NULL);
+	}
 	launch->positions[index] = sg_stream_submitted(stream);
 	return error;
 }
@@ -213,7 +249,7 @@ cudaError_t sg_graph_launch(struct sg_graph *graph, struct sg_stream *stream)
 	/* One closure of its own, so that even an empty graph takes its place in the legacy stream's order.
 	 */
 	if (error == cudaSuccess)
-		error = sg_queue_now(stream, nothing_work, NULL, 0, &start);
+		error = sg_queue_now(stream, NULL, nothing_work, NULL, 0, &start);
 	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++)
 		error = launch_node(graph, &launch, i, stream, start);
 	for (uint32_t i = 1; i < graph->branch_count && error == cudaSuccess; i++) {
@@ -224,7 +260,7 @@ cudaError_t sg_graph_launch(struct sg_graph *graph, struct sg_stream *stream)
 	if (error == cudaSuccess && graph->memory != NULL) {
 		atomic_fetch_add(&graph->memory->references, 1);
 		error = sg_queue_now(
-			stream, release_memory_work, &graph->memory, sizeof(graph->memory), NULL);
+			stream, NULL, release_memory_work, &graph->memory, sizeof(graph->memory), NULL);
 		if (error != cudaSuccess)
 			atomic_fetch_sub(&graph->memory->references, 1);
 	}
@@ -236,4 +272,9 @@ out:
 	free(launch.begun);
 	free(launch.positions);
 	return error;
+}
+
+uint64_t sg_graph_node_number(cudaGraphNode_t node)
+{
+	return node != NULL ? ((const struct sg_node *)(const void *)node)->number : 0;
 }

@@ -66,7 +66,7 @@ static int counted(enum sg_block_kind kind)
 
 cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device)
 {
-	struct sg_block block = {NULL, size_bytes, kind, device, 0};
+	struct sg_block block = {NULL, size_bytes, kind, device, 0, sg_context_current(), NULL};
 	cudaError_t error = cudaErrorMemoryAllocation;
 
 	if (size_bytes > SIZE_MAX - ALIGNMENT)
@@ -95,7 +95,7 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 
 cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device)
 {
-	struct sg_block block = {pointer, size_bytes, SG_REGISTERED, device, 0};
+	struct sg_block block = {pointer, size_bytes, SG_REGISTERED, device, 0, sg_context_current(), NULL};
 	cudaError_t error = cudaSuccess;
 	size_t i;
 
@@ -148,6 +148,8 @@ void sg_block_release(const struct sg_block *block)
 		free(block->base);
 	if (!counted(block->kind))
 		return;
+	if (block->pool != NULL)
+		sg_memory_pool_uncount(block->pool, block->size_bytes);
 	pthread_mutex_lock(&lock);
 	used_bytes[block->device] -= block->size_bytes;
 	pthread_mutex_unlock(&lock);
@@ -165,21 +167,24 @@ int sg_block_find(const void *address, struct sg_block *block)
 	return found != NULL;
 }
 
-void sg_block_free_device(int device)
+void sg_block_free_device(int device, const struct sg_context *context)
 {
 	size_t kept = 0;
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < block_count; i++) {
-		if (blocks[i].device != device) {
+		if (blocks[i].device != device || (context != NULL && blocks[i].context != context)) {
 			blocks[kept++] = blocks[i];
 			continue;
 		}
+		if (counted(blocks[i].kind))
+			used_bytes[device] -= blocks[i].size_bytes;
+		if (blocks[i].pool != NULL)
+			sg_memory_pool_uncount(blocks[i].pool, blocks[i].size_bytes);
 		if (blocks[i].kind != SG_REGISTERED)
 			free(blocks[i].base);
 	}
 	block_count = kept;
-	used_bytes[device] = 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -191,6 +196,19 @@ size_t sg_memory_used(int device)
 	used = used_bytes[device];
 	pthread_mutex_unlock(&lock);
 	return used;
+}
+
+void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(pointer);
+	if (found != NULL) {
+		found->pool = pool;
+		sg_memory_pool_count(pool, found->size_bytes);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *error)

@@ -291,7 +291,7 @@ static cudaError_t push_implicit_waits(struct sg_stream *stream)
 
 /* ---- what the other files call ---- */
 
-cudaError_t sg_queue_now(
+static cudaError_t queue_now(
 	struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position)
 {
 	cudaError_t error = cudaErrorInvalidResourceHandle;
@@ -308,13 +308,36 @@ cudaError_t sg_queue_now(
 	return error;
 }
 
-cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position)
+static cudaError_t queue_watched(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position)
+{
+	struct sg_watched *watched = sg_watched_new(what, stream, fn, arg, size, &size);
+	cudaError_t error;
+
+	if (watched == NULL)
+		return cudaErrorMemoryAllocation;
+	error = queue_now(stream, sg_watched_work, watched, size, position);
+	free(watched);
+	return error;
+}
+
+cudaError_t sg_queue_now(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position)
+{
+	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL) && what != NULL &&
+		what->kind != SG_ACTIVITY_NONE)
+		return queue_watched(stream, what, fn, arg, size, position);
+	return queue_now(stream, fn, arg, size, position);
+}
+
+cudaError_t sg_queue_as(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position)
 {
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_capture_count, memory_order_acquire) != 0)) {
 		if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL) {
 			if (position != NULL)
 				*position = 0;
-			return sg_capture_work(stream, fn, arg, size);
+			return sg_capture_work(stream, what, fn, arg, size);
 		}
 		if (stream->kind == SG_LEGACY) {
 			cudaError_t error = sg_capture_refuse_legacy(stream->device);
@@ -323,7 +346,12 @@ cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, siz
 				return error;
 		}
 	}
-	return sg_queue_now(stream, fn, arg, size, position);
+	return sg_queue_now(stream, what, fn, arg, size, position);
+}
+
+cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position)
+{
+	return sg_queue_as(stream, NULL, fn, arg, size, position);
 }
 
 cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
@@ -332,7 +360,7 @@ cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uin
 
 	if (other == stream || sg_stream_done(other, position))
 		return cudaSuccess;
-	return sg_queue_now(stream, wait_work, &wait, sizeof(wait), NULL);
+	return queue_now(stream, wait_work, &wait, sizeof(wait), NULL);
 }
 
 cudaError_t sg_queue_close(struct sg_stream *stream)

@@ -1,10 +1,10 @@
 /*
- * libcudart's own header: threads, devices, streams, events, captures and memory blocks, as its files share
- * them.
+ * The core's header: threads, devices, contexts, streams, events, captures and memory blocks, as its files
+ * and those of the runtime and the driver API share them.
  *
- * The one idea: an exported cuda* function is a thin shell (SG_ENTER, argument checks, SG_RETURN) around the
- * sg_* functions declared here; it never calls another exported function, so whoever intercepts those sees
- * the application's calls and nothing else.
+ * The one idea: the core (sg_*.c) is a library of its own, libsoftgpu.so; libcudart and libcuda export thin
+ * shells around its functions and never call an exported function, so whoever intercepts those sees the
+ * application's calls and nothing else.
  */
 #ifndef SG_RT_H
 #define SG_RT_H
@@ -16,28 +16,50 @@
 #define SG_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SG_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SG_DEVICE_LIMIT 64
+#define SG_CONTEXT_DEPTH 64
 
+struct sg_context;
+struct sg_memory_pool;
 struct sg_stream;
 struct sg_capture;
 struct sg_graph;
 
 /* ---- what each thread has (sg_device.c) ---- */
 
+/* Not 0 in sg_thread.unusual: no context is current, the application's code runs on a stream's worker. */
+enum { SG_UNBOUND = 1, SG_IN_HOST_FUNCTION = 2 };
+
 struct sg_thread {
-	int device;
+	int device; /* that of the current context; while there is none, the one the runtime would use */
+	unsigned unusual;
 	cudaError_t last_error;
-	int in_host_function; /* running the application's code on a stream's worker */
+	int null_is_per_thread;                        /* inside a call of the _ptsz and _ptds kind */
+	struct sg_context *contexts[SG_CONTEXT_DEPTH]; /* the last of them is current */
+	unsigned context_count;
 	enum cudaStreamCaptureMode capture_mode;
 	struct sg_stream *worker;      /* the stream this thread serves, or NULL */
 	struct sg_stream **per_thread; /* cudaStreamPerThread of each device, NULL before the first use */
+	/* While somebody watches: the exported call under way, and that of a stand-in library. */
+	struct sg_call_seen call;
+	int call_told;
+	const char *library_call;
 };
 extern __thread struct sg_thread sg_self;
 
 /* ---- entering and leaving an exported function (sg_device.c) ---- */
 
-/* Not 0 when a call must look closer: not initialised yet, forked, faults asked for, a device has failed. */
+/* Not 0 when a call must look closer: not initialised yet, forked, faults asked for, a device has failed, a
+ * context has gone. */
 extern _Atomic unsigned sg_attention;
-enum { SG_NOT_READY = 1, SG_FORKED = 2, SG_FAULTS = 4, SG_FAILED = 8, SG_EXITING = 16 };
+enum {
+	SG_NOT_READY = 1,
+	SG_FORKED = 2,
+	SG_FAULTS = 4,
+	SG_FAILED = 8,
+	SG_EXITING = 16,
+	SG_DESTROYED = 32,
+	SG_WATCHED = 64
+};
 
 /* How much a call looks at: SG_CALL answers the device's asynchronous error, SG_CALL_HOST does not. */
 enum sg_call { SG_CALL, SG_CALL_HOST };
@@ -45,13 +67,13 @@ cudaError_t sg_enter_slow(const char *name, cudaError_t fault, enum sg_call call
 
 static inline cudaError_t sg_enter(const char *name, cudaError_t fault, enum sg_call call)
 {
-	if (SG_LIKELY(atomic_load_explicit(&sg_attention, memory_order_relaxed) == 0 &&
-		      !sg_self.in_host_function))
+	if (SG_LIKELY(atomic_load_explicit(&sg_attention, memory_order_relaxed) == 0 && sg_self.unusual == 0))
 		return cudaSuccess;
 	return sg_enter_slow(name, fault, call);
 }
 
-/* Remembers an error for cudaGetLastError and hands it on; "not ready" counts as one, as it does with the vendor. */
+/* Remembers an error for cudaGetLastError and hands it on; "not ready" counts as one, as it does with the
+ * vendor. */
 static inline cudaError_t sg_result(cudaError_t error)
 {
 	if (SG_UNLIKELY(error != cudaSuccess))
@@ -75,6 +97,57 @@ cudaError_t sg_device_error(int device);
 void sg_device_clear_error(int device);
 /* Starts the process's state; 0, or -1 in a forked child. Called by sg_enter and sg_submit. */
 int sg_ready(void);
+/* Waits for the device's work, then destroys its streams, events and memory and forgets its failure. */
+void sg_device_reset(int device);
+/* Runs the application's code as a part of a stream's work. */
+void sg_host_begin(void);
+void sg_host_end(void);
+
+/* ---- contexts (sg_context.c) ---- */
+
+struct sg_context {
+	struct sg_slot slot;
+	int device;
+	int primary;
+	unsigned flags;
+	unsigned api_version;
+	uint64_t id;                 /* never used again */
+	_Atomic int active;          /* a primary context: it is in use */
+	_Atomic unsigned references; /* of a primary context, those of the driver's callers */
+	_Atomic int runtime_uses;    /* the runtime refers to the primary context too */
+};
+
+/* The first slots, 0 to sg_device_count() - 1, are the primary contexts. */
+extern struct sg_pool sg_contexts;
+
+struct sg_context *sg_context_open(int device, unsigned flags, int primary);
+static inline struct sg_context *sg_context_primary(int device)
+{
+	return sg_pool_at(&sg_contexts, (uint32_t)device);
+}
+/* The calling thread's current context, or NULL. */
+static inline struct sg_context *sg_context_current(void)
+{
+	return sg_self.context_count > 0 ? sg_self.contexts[sg_self.context_count - 1] : NULL;
+}
+/* Whether the context may be used: not destroyed, and the primary context is active. */
+int sg_context_usable(const struct sg_context *context);
+/* Makes the context current in place of the one that is (NULL: only takes that one away). */
+void sg_context_set(struct sg_context *context);
+/* cudaErrorIllegalState when the stack is full. */
+cudaError_t sg_context_push(struct sg_context *context);
+/* NULL when there is none. */
+struct sg_context *sg_context_pop(void);
+/* Makes the device's primary context current, as the runtime's calls do when none is. */
+void sg_context_bind(int device);
+/* One more use of the primary context. */
+void sg_context_retain(struct sg_context *primary);
+/* One use less; without any the device is reset. cudaErrorDeviceUninitialized when it was not in use. */
+cudaError_t sg_context_release(struct sg_context *primary);
+/* The primary context and all on its device are gone, until it is used again. */
+void sg_context_reset(struct sg_context *primary);
+/* Destroys a context that the application made, with its streams and memory. */
+void sg_context_close(struct sg_context *context);
 
 /* ---- streams (sg_stream.c) and their queues (sg_queue.c) ---- */
 
@@ -91,7 +164,9 @@ struct sg_stream {
 	_Atomic int device;
 	_Atomic unsigned flags; /* cudaStreamNonBlocking or 0 */
 	_Atomic int kind;       /* enum sg_stream_kind */
+	_Atomic(struct sg_context *) context;
 	int priority;
+	uint32_t number; /* sg_stream_number */
 
 	/* Producers, under lock; made once, as a closer may still be leaving it when the slot is opened
 	 * again. */
@@ -139,9 +214,12 @@ int sg_stream_joins_legacy(struct sg_stream *stream, int device);
 
 /* Queues work (see sg_submit); *position, if not NULL, is its place, 0 when it went into a graph. */
 cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
+/* The same, saying what the work is (NULL: nothing to see). */
+cudaError_t sg_queue_as(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position);
 /* The same past capture: for the replay of a graph. */
-cudaError_t sg_queue_now(
-	struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
+cudaError_t sg_queue_now(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position);
 /* Makes what follows in `stream` wait until `other` has done its work up to position. */
 cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position);
 
@@ -165,8 +243,8 @@ void sg_stream_drain(struct sg_stream *stream);
 int sg_stream_idle(struct sg_stream *stream);
 /* Waits for everything submitted so far to the device's streams, destroyed ones included. */
 void sg_device_drain(int device);
-/* Closes all streams of the device that the application made. */
-void sg_device_close_streams(int device);
+/* Closes all streams of the device that the application made, or only those of one context (NULL: all). */
+void sg_device_close_streams(int device, struct sg_context *context);
 /* ---- process exit (sg_exit.c) ---- */
 
 /*
@@ -176,6 +254,17 @@ void sg_device_close_streams(int device);
 void sg_streams_stop(void);
 /* Called by a worker after each closure: see there. */
 void sg_exit_renew(void);
+
+/* ---- what is seen of the work (sg_activity.c) ---- */
+
+extern const struct sg_watcher *_Atomic sg_watcher;
+
+/* The thread has entered an exported call. */
+void sg_call_begin(const char *name);
+/* A closure in one that is timed, to be queued and freed by the caller; NULL: out of memory. */
+struct sg_watched *sg_watched_new(const struct sg_activity *what, struct sg_stream *stream, sg_work *fn,
+	const void *arg, size_t size, size_t *watched_size);
+void sg_watched_work(void *watched);
 
 /* ---- events (sg_event.c) ---- */
 
@@ -219,6 +308,8 @@ struct sg_node {
 	sg_work *fn;
 	void *arg;
 	size_t size;
+	struct sg_activity what;
+	uint64_t number;        /* sg_graph_node_number */
 	struct sg_event *event; /* RECORD, WAIT */
 };
 
@@ -232,6 +323,7 @@ struct sg_graph_memory {
 struct sg_graph {
 	struct sg_slot slot;
 	int executable; /* a cudaGraphExec_t, else a cudaGraph_t */
+	uint32_t number;
 	int device;
 	int capturing;
 	struct sg_node **nodes;
@@ -250,6 +342,9 @@ void sg_graph_close(struct sg_graph *graph);
 /* Appends a node; returns 1 + its index, 0: out of memory. Takes a copy of arg. */
 uint32_t sg_graph_add(struct sg_graph *graph, const struct sg_node *node);
 cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **executable);
+/* Takes over the arguments of a graph of the same shape; cudaErrorGraphExecUpdateFailure: it has another one.
+ */
+cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph *graph);
 cudaError_t sg_graph_launch(struct sg_graph *executable, struct sg_stream *stream);
 size_t sg_graph_visible(const struct sg_graph *graph, cudaGraphNode_t *nodes, size_t room);
 
@@ -260,8 +355,20 @@ cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
 	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode);
 cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
 enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
+
+/* A stream's capture; without one only the status is set. */
+struct sg_capture_info {
+	enum cudaStreamCaptureStatus status;
+	uint64_t id;
+	struct sg_graph *graph;
+	const cudaGraphNode_t
+		*nodes; /* what the next node will depend on; valid until the next such question */
+	size_t node_count;
+};
+cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *info);
 /* A closure submitted to a stream that is being captured. */
-cudaError_t sg_capture_work(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size);
+cudaError_t sg_capture_work(
+	struct sg_stream *stream, const struct sg_activity *what, sg_work *fn, const void *arg, size_t size);
 cudaError_t sg_capture_record(struct sg_event *event, struct sg_stream *stream, int external);
 cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, int external);
 cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream);
@@ -292,7 +399,9 @@ struct sg_block {
 	size_t size_bytes;
 	enum sg_block_kind kind;
 	int device;
-	int freeing; /* cudaFreeAsync is queued */
+	int freeing;                 /* cudaFreeAsync is queued */
+	struct sg_context *context;  /* NULL: of the device's primary one */
+	struct sg_memory_pool *pool; /* it was allocated from, or NULL */
 };
 
 /* Allocates size_bytes > 0 of a kind for a device; 256-byte aligned. */
@@ -307,10 +416,15 @@ int sg_block_mark(const void *pointer);
 void sg_block_release(const struct sg_block *block);
 /* The block that contains the address; 0: none. */
 int sg_block_find(const void *address, struct sg_block *block);
-/* Frees all blocks of a device (cudaDeviceReset). */
-void sg_block_free_device(int device);
+/* Frees all blocks of a device (cudaDeviceReset), or only those of one context (NULL: all). */
+void sg_block_free_device(int device, const struct sg_context *context);
 size_t sg_memory_limit(void);
 size_t sg_memory_used(int device);
+/* Says that the block that begins at the pointer came from a pool. */
+void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool);
+/* Counts what is allocated from a pool, and what has been freed (sg_calls_pool.c). */
+void sg_memory_pool_count(struct sg_memory_pool *pool, size_t size_bytes);
+void sg_memory_pool_uncount(struct sg_memory_pool *pool, size_t size_bytes);
 
 /* What one side of a copy is; *error when the range leaves its block. */
 enum sg_side { SG_SIDE_PAGEABLE, SG_SIDE_PINNED, SG_SIDE_DEVICE };

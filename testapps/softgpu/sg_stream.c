@@ -11,6 +11,8 @@
 
 struct sg_pool sg_streams = SG_POOL_INIT(struct sg_stream, 16384, 16);
 
+static _Atomic uint32_t last_number;
+
 int sg_stream_joins_legacy(struct sg_stream *stream, int device)
 {
 	return atomic_load_explicit(&stream->slot.live, memory_order_acquire) != SG_SLOT_FREE &&
@@ -20,6 +22,7 @@ int sg_stream_joins_legacy(struct sg_stream *stream, int device)
 
 cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t size)
 {
+	struct sg_activity what = {.kind = SG_ACTIVITY_KERNEL};
 	struct sg_stream *stream;
 
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_attention, memory_order_relaxed) != 0)) {
@@ -33,7 +36,11 @@ cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t 
 	stream = sg_stream_of(handle);
 	if (SG_UNLIKELY(stream == NULL))
 		return cudaErrorInvalidResourceHandle;
-	return sg_queue(stream, fn, arg, size, NULL);
+	/* To a profiler it is as if the library had launched a kernel. */
+	what.of_library = 1;
+	what.name = sg_self.library_call;
+	sg_call_begin("cudaLaunchKernel");
+	return sg_queue_as(stream, &what, fn, arg, size, NULL);
 }
 
 cudaError_t sg_mark(cudaStream_t handle, struct sg_mark *mark)
@@ -136,7 +143,11 @@ cudaError_t sg_stream_open(
 	stream->device = device;
 	stream->flags = flags;
 	stream->priority = priority;
+	stream->number = atomic_fetch_add(&last_number, 1) + 1;
 	stream->kind = kind;
+	stream->context = sg_context_current() != NULL && device == sg_self.device
+				  ? sg_context_current()
+				  : sg_context_primary(device);
 	stream->closing = 0;
 	if (!stream->has_lock)
 		pthread_mutex_init(&stream->lock, NULL);
@@ -153,7 +164,7 @@ cudaError_t sg_stream_close(struct sg_stream *stream)
 	return sg_queue_close(stream);
 }
 
-void sg_device_close_streams(int device)
+void sg_device_close_streams(int device, struct sg_context *context)
 {
 	uint32_t used = atomic_load_explicit(&sg_streams.used, memory_order_acquire);
 
@@ -161,7 +172,7 @@ void sg_device_close_streams(int device)
 		struct sg_stream *stream = sg_pool_at(&sg_streams, i);
 
 		if (atomic_load(&stream->slot.live) == SG_SLOT_LIVE && stream->device == device &&
-			stream->kind == SG_CREATED)
+			stream->kind == SG_CREATED && (context == NULL || stream->context == context))
 			sg_stream_close(stream);
 	}
 }
@@ -208,10 +219,10 @@ static struct sg_stream *per_thread_stream(void)
 
 struct sg_stream *sg_stream_of(cudaStream_t handle)
 {
+	if (handle == cudaStreamPerThread || (handle == NULL && sg_self.null_is_per_thread))
+		return per_thread_stream();
 	if (handle == NULL || handle == cudaStreamLegacy)
 		return sg_stream_legacy(sg_self.device);
-	if (handle == cudaStreamPerThread)
-		return per_thread_stream();
 	return sg_pool_check(&sg_streams, handle);
 }
 
@@ -233,4 +244,11 @@ int sg_capturing(cudaStream_t handle)
 		return 0;
 	stream = sg_stream_of(handle);
 	return stream != NULL && atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL;
+}
+
+uint32_t sg_stream_number(cudaStream_t handle)
+{
+	struct sg_stream *stream = sg_ready() == 0 ? sg_stream_of(handle) : NULL;
+
+	return stream != NULL ? stream->number : 0;
 }

@@ -2,6 +2,8 @@
 #include "layers.h"
 
 #include "check.h"
+#include "graph.h"
+#include "product.h"
 
 static const float zero = 0, one = 1, minus_one = -1;
 
@@ -83,8 +85,32 @@ static void choose_backward_filter(struct nn *nn, struct nn_layer *l)
 	errx(1, "%s: cuDNN has no deterministic backward filter algorithm", l->name);
 }
 
+/* With as much of the bias and relu in one plan as the library can do. */
+static void conv_create_plans(struct nn *nn, struct nn_layer *l)
+{
+	size_t *size = &nn->workspace_size;
+
+	if (l->activation == NN_RELU)
+		l->forward_plan = graph_plan_create(nn->cudnn, GRAPH_FORWARD_BIAS_RELU, l, size);
+	l->does_bias = l->does_relu = l->forward_plan != NULL;
+	if (!l->forward_plan) {
+		l->forward_plan = graph_plan_create(nn->cudnn, GRAPH_FORWARD_BIAS, l, size);
+		l->does_bias = l->forward_plan != NULL;
+	}
+	if (!l->forward_plan)
+		l->forward_plan = graph_plan_create(nn->cudnn, GRAPH_FORWARD, l, size);
+	l->backward_data_plan = graph_plan_create(nn->cudnn, GRAPH_BACKWARD_DATA, l, size);
+	l->backward_filter_plan = graph_plan_create(nn->cudnn, GRAPH_BACKWARD_FILTER, l, size);
+	if (!l->forward_plan || !l->backward_data_plan || !l->backward_filter_plan)
+		errx(1, "%s: cuDNN has no deterministic plan", l->name);
+}
+
 static void conv_create(struct nn *nn, struct nn_layer *l)
 {
+	if (nn->api == NN_GRAPH) {
+		conv_create_plans(nn, l);
+		return;
+	}
 	CHECK(cudnnCreateFilterDescriptor(&l->weight_desc));
 	CHECK(cudnnSetFilter4dDescriptor(l->weight_desc, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, l->out.c,
 		l->in.c, l->kernel, l->kernel));
@@ -99,14 +125,27 @@ static void conv_create(struct nn *nn, struct nn_layer *l)
 
 static void conv_forward(struct nn *nn, struct nn_layer *l, const float *x)
 {
-	CHECK(cudnnConvolutionForward(nn->cudnn, &one, l->in_desc, x, l->weight_desc, l->param, l->conv,
-		l->forward_algo, nn->workspace, nn->workspace_size, &zero, l->out_desc, l->z));
+	if (nn->api == NN_GRAPH)
+		graph_plan_run(nn->cudnn, l->forward_plan,
+			&(struct graph_memory){x, l->param, l->z, l->param + l->bias_at}, nn->workspace);
+	else
+		CHECK(cudnnConvolutionForward(nn->cudnn, &one, l->in_desc, x, l->weight_desc, l->param,
+			l->conv, l->forward_algo, nn->workspace, nn->workspace_size, &zero, l->out_desc,
+			l->z));
 }
 
 static void conv_backward(struct nn *nn, struct nn_layer *l, const float *x, float *dx)
 {
 	CHECK(cudnnConvolutionBackwardBias(
 		nn->cudnn, &one, l->out_desc, l->dy, &zero, l->bias_desc, l->grad + l->bias_at));
+	if (nn->api == NN_GRAPH) {
+		graph_plan_run(nn->cudnn, l->backward_filter_plan,
+			&(struct graph_memory){x, l->grad, l->dy, NULL}, nn->workspace);
+		if (dx)
+			graph_plan_run(nn->cudnn, l->backward_data_plan,
+				&(struct graph_memory){dx, l->param, l->dy, NULL}, nn->workspace);
+		return;
+	}
 	CHECK(cudnnConvolutionBackwardFilter(nn->cudnn, &one, l->in_desc, x, l->out_desc, l->dy, l->conv,
 		l->backward_filter_algo, nn->workspace, nn->workspace_size, &zero, l->weight_desc, l->grad));
 	if (dx)
@@ -120,18 +159,50 @@ static void conv_backward(struct nn *nn, struct nn_layer *l, const float *x, flo
  * the weights (outputs x inputs) an inputs x outputs one.
  */
 
+static void dense_create(struct nn *nn, struct nn_layer *l)
+{
+	const int in = (int)nn_sample(l->in), out = l->out.c, n = l->in.n;
+	const struct product_shape forward = {CUBLAS_OP_T, CUBLAS_OP_N, out, n, in};
+	const struct product_shape weights = {CUBLAS_OP_N, CUBLAS_OP_T, in, out, n};
+	const struct product_shape data = {CUBLAS_OP_N, CUBLAS_OP_N, in, n, out};
+
+	if (nn->api != NN_GRAPH)
+		return;
+	l->does_bias = 1;
+	l->does_relu = l->activation == NN_RELU;
+	l->forward_product = product_create(nn->lt, &forward,
+		l->does_relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS, l->param + l->bias_at,
+		&nn->workspace_size);
+	l->backward_weights_product = product_create(
+		nn->lt, &weights, CUBLASLT_EPILOGUE_BGRADB, l->grad + l->bias_at, &nn->workspace_size);
+	l->backward_data_product =
+		product_create(nn->lt, &data, CUBLASLT_EPILOGUE_DEFAULT, NULL, &nn->workspace_size);
+}
+
 static void dense_forward(struct nn *nn, struct nn_layer *l, const float *x)
 {
 	int in = (int)nn_sample(l->in), out = l->out.c;
 
-	CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_T, CUBLAS_OP_N, out, l->in.n, in, &one, l->param, in, x, in,
-		&zero, l->z, out));
+	if (nn->api == NN_GRAPH)
+		product_run(nn->lt, l->forward_product, l->param, x, l->z, nn->workspace, nn->workspace_size,
+			nn->stream);
+	else
+		CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_T, CUBLAS_OP_N, out, l->in.n, in, &one, l->param, in,
+			x, in, &zero, l->z, out));
 }
 
 static void dense_backward(struct nn *nn, struct nn_layer *l, const float *x, float *dx)
 {
 	int in = (int)nn_sample(l->in), out = l->out.c;
 
+	if (nn->api == NN_GRAPH) {
+		product_run(nn->lt, l->backward_weights_product, x, l->dy, l->grad, nn->workspace,
+			nn->workspace_size, nn->stream);
+		if (dx)
+			product_run(nn->lt, l->backward_data_product, l->param, l->dy, dx, nn->workspace,
+				nn->workspace_size, nn->stream);
+		return;
+	}
 	CHECK(cublasSgemv(nn->cublas, CUBLAS_OP_N, out, l->in.n, &one, l->dy, out, nn->ones, 1, &zero,
 		l->grad + l->bias_at, 1));
 	CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_N, CUBLAS_OP_T, in, out, l->in.n, &one, x, in, l->dy, out,
@@ -160,8 +231,10 @@ static void activation_create(struct nn_layer *l)
 
 static void activation_forward(struct nn *nn, struct nn_layer *l)
 {
-	CHECK(cudnnAddTensor(nn->cudnn, &one, l->bias_desc, l->param + l->bias_at, &one, l->out_desc, l->z));
-	if (l->act)
+	if (!l->does_bias)
+		CHECK(cudnnAddTensor(
+			nn->cudnn, &one, l->bias_desc, l->param + l->bias_at, &one, l->out_desc, l->z));
+	if (l->act && !l->does_relu)
 		CHECK(cudnnActivationForward(
 			nn->cudnn, l->act, &one, l->out_desc, l->z, &zero, l->out_desc, l->y));
 }
@@ -275,6 +348,8 @@ void layers_create(struct nn *nn, struct nn_layer *l, uint64_t seed)
 	l->out_desc = tensor(l->out.n, l->out.c, l->out.h, l->out.w);
 	if (l->kind == NN_CONV)
 		conv_create(nn, l);
+	if (l->kind == NN_DENSE)
+		dense_create(nn, l);
 	if (l->param_count)
 		activation_create(l);
 	if (l->kind == NN_POOL)
@@ -303,6 +378,12 @@ void layers_destroy(struct nn_layer *l)
 		CHECK(cudnnDestroyDropoutDescriptor(l->drop));
 	if (l->add)
 		CHECK(cudnnDestroyOpTensorDescriptor(l->add));
+	graph_plan_destroy(l->forward_plan);
+	graph_plan_destroy(l->backward_data_plan);
+	graph_plan_destroy(l->backward_filter_plan);
+	product_destroy(l->forward_product);
+	product_destroy(l->backward_data_product);
+	product_destroy(l->backward_weights_product);
 	CHECK(cudaFree(l->drop_states));
 	CHECK(cudaFree(l->drop_reserve));
 }

@@ -131,6 +131,13 @@ static void set_weights(struct nn_layer *layer, uint64_t *random)
 	free(weight);
 }
 
+/* Relu's gradient can be told from y alone, so with NN_GRAPH, where it may be one step with the product, z is
+ * y. */
+static int needs_z(const struct nn *nn, const struct nn_layer *layer)
+{
+	return layer->activation != NN_LINEAR && !(nn->api == NN_GRAPH && layer->activation == NN_RELU);
+}
+
 void nn_create(struct nn *nn, int device, uint64_t seed, int replica)
 {
 	cudnnTensorDescriptor_t ones;
@@ -143,6 +150,7 @@ void nn_create(struct nn *nn, int device, uint64_t seed, int replica)
 	CHECK(cudnnSetStream(nn->cudnn, nn->stream));
 	CHECK(cublasCreate(&nn->cublas));
 	CHECK(cublasSetStream(nn->cublas, nn->stream));
+	CHECK(cublasLtCreate(&nn->lt));
 	nn->input = nn_floats(nn_numel(nn->in));
 	nn->target = nn_last(nn)->kind == NN_MSE ? nn->input : nn_floats(nn_numel(nn_last(nn)->out));
 	nn->ones = nn_floats((size_t)nn->in.n);
@@ -156,8 +164,7 @@ void nn_create(struct nn *nn, int device, uint64_t seed, int replica)
 		layer->y = nn_floats(nn_numel(layer->out));
 		layer->dy = nn_floats(nn_numel(layer->out));
 		if (layer->param_count) {
-			layer->z =
-				layer->activation == NN_LINEAR ? layer->y : nn_floats(nn_numel(layer->out));
+			layer->z = needs_z(nn, layer) ? nn_floats(nn_numel(layer->out)) : layer->y;
 			layer->param = nn_floats(layer->param_count);
 			layer->grad = nn_floats(layer->param_count);
 			set_weights(layer, &seed);
@@ -189,6 +196,7 @@ void nn_destroy(struct nn *nn)
 	CHECK(cudaFree(nn->input));
 	CHECK(cudaFree(nn->ones));
 	CHECK(cudaFree(nn->workspace));
+	CHECK(cublasLtDestroy(nn->lt));
 	CHECK(cublasDestroy(nn->cublas));
 	CHECK(cudnnDestroy(nn->cudnn));
 	CHECK(cudaStreamDestroy(nn->stream));

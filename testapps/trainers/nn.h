@@ -16,12 +16,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
 enum nn_kind { NN_CONV, NN_POOL, NN_DENSE, NN_DROPOUT, NN_SOFTMAX, NN_MSE };
 enum nn_activation { NN_RELU, NN_TANH, NN_SIGMOID, NN_LINEAR };
+
+/* How convolutions and dense layers are called: cuDNN's and cuBLAS's first calls, or cuDNN's graphs and
+ * cuBLASLt. */
+enum nn_api { NN_LEGACY, NN_GRAPH };
 
 enum { NN_MAX_LAYERS = 32 };
 
@@ -58,10 +63,16 @@ struct nn_layer {
 	cudnnDropoutDescriptor_t drop;
 	void *drop_states, *drop_reserve;
 	size_t drop_reserve_size;
+
+	/* With NN_GRAPH: a convolution's plans, a dense layer's products. */
+	struct graph_plan *forward_plan, *backward_data_plan, *backward_filter_plan;
+	struct product *forward_product, *backward_data_product, *backward_weights_product;
+	int does_bias, does_relu; /* the forward plan or product itself adds the biases, applies relu */
 };
 
 struct nn {
 	struct nn_shape in; /* in.n: samples that this GPU gets of each batch */
+	enum nn_api api;    /* may be changed between nn_init and nn_create */
 	int batch;          /* samples of the whole batch over all GPUs: what the loss is the mean of */
 	int layer_count;
 	struct nn_layer layer[NN_MAX_LAYERS];
@@ -71,6 +82,7 @@ struct nn {
 	cudaStream_t stream;
 	cudnnHandle_t cudnn;
 	cublasHandle_t cublas;
+	cublasLtHandle_t lt;
 	int training;  /* 0: dropout passes everything on */
 	float *input;  /* in.n samples */
 	float *target; /* one-hot labels, or `input` itself when the network reproduces its input */

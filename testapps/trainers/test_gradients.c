@@ -213,29 +213,32 @@ static int check_quotient(const char *name, struct plain *p, int i, uint64_t *ra
 		quotient_tolerance);
 }
 
-static int check_network(const struct network *w)
+static int check_network(const struct network *w, enum nn_api api)
 {
 	static struct nn nn;
 	static struct plain p;
 	float labels[SHARE * 64] = {0};
 	uint64_t random = 11;
+	char name[64];
 	double loss = 0, expected = 0;
 	int failures = 0;
 
+	snprintf(name, sizeof(name), "%s, %s calls", w->name, api == NN_GRAPH ? "graph" : "legacy");
 	build(&nn, w);
+	nn.api = api;
 	nn_create(&nn, 0, 5, 0);
 	plain_init(&p, &nn);
 	give_all(&nn, &p, labels);
 	loss = run_gpu(&nn, labels);
 	expected = plain_forward(&p);
 	plain_backward(&p);
-	failures += report(w->name, "loss", "value", fabs(loss - expected) / expected, gpu_tolerance);
+	failures += report(name, "loss", "value", fabs(loss - expected) / expected, gpu_tolerance);
 	for (int i = 0; i < nn.layer_count; i++)
 		if (nn.layer[i].param_count)
-			failures += check_gpu(w->name, &nn.layer[i], p.grad[i]);
+			failures += check_gpu(name, &nn.layer[i], p.grad[i]);
 	for (int i = 0; i < nn.layer_count; i++)
 		if (nn.layer[i].param_count)
-			failures += check_quotient(w->name, &p, i, &random);
+			failures += check_quotient(name, &p, i, &random);
 	plain_free(&p);
 	nn_destroy(&nn);
 	return failures;
@@ -250,6 +253,7 @@ int main(void)
 		return 77;
 	}
 	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
-		failures += check_network(&networks[i]);
+		for (int api = NN_LEGACY; api <= NN_GRAPH; api++)
+			failures += check_network(&networks[i], (enum nn_api)api);
 	return failures ? 1 : 0;
 }

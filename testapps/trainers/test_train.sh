@@ -107,12 +107,28 @@ run cifar train_cnn --data "$work/cifar" --dataset cifar10 --eval --print 1 --ba
 run gradients train_cnn --check-gradients --epochs 0
 grep -q '^conv2 .*off by' "$work/gradients.log" || fail "gradients: no line for conv2"
 
+# Both ways of calling the libraries learn the same, whatever the activation, the padding and the data set.
+for activation in relu tanh; do
+	options="--batch 32 --iterations 16 --print 1 --lr 0.05 --momentum 0.9 --activation $activation"
+	run legacy train_cnn $options --padding same --stride 2 --pool 2 --kernel 3
+	run graph train_cnn $options --padding same --stride 2 --pool 2 --kernel 3 --api graph
+	close legacy graph
+done
+run graph_gradients train_cnn --check-gradients --epochs 0 --api graph
+grep -q '^conv2 .*off by' "$work/graph_gradients.log" || fail "graph_gradients: no line for conv2"
+
 # Distribution: 16 iterations of each program, 2 and 3 GPUs in every way.
 for program in train_cnn train_mlp train_autoencoder; do
 	options="--batch 32 --iterations 16 --print 1 --lr 0.05 --momentum 0.9 --eval"
 	run one $program $options
 	run again $program $options
 	identical one again
+	run graph $program $options --api graph
+	close one graph
+	run graph_again $program $options --api graph
+	identical graph graph_again
+	run graph_gpus2 $program $options --api graph --gpus 2 --aggregate overlap
+	close one graph_gpus2
 	for n in 2 3; do
 		run gpus$n $program $options --gpus $n
 		close one gpus$n

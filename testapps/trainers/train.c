@@ -22,7 +22,7 @@ enum { AGGREGATE_AFTER, AGGREGATE_OVERLAP };
 static struct {
 	const char *data;
 	int dataset, batch, epochs, iterations, eval, optimizer, gpus, divide, aggregate, seed, print,
-		check_gradients;
+		check_gradients, api;
 	double rate, momentum;
 	const char *save, *clock;
 } options = {.data = "data", .batch = 64, .epochs = 1, .rate = 0.01, .gpus = 1, .seed = 1, .print = 10};
@@ -43,6 +43,10 @@ static const struct option_row training_rows[] = {
 	{OPTION_NUMBER, "momentum", "X", &options.momentum, 0, 1, "momentum of sgd"},
 	{OPTION_INT, "seed", "N", &options.seed, 0, 1000000000,
 		"another number gives other weights and dropout"},
+	{OPTION_CHOICE, "api", "legacy|graph", &options.api, 0, 0,
+		"how convolutions and dense layers are called: cudnnConvolution* and cublasSgemm; or execution "
+		"plans of cuDNN's graph API and cublasLtMatmul, with biases and relu in the same step, as "
+		"frameworks do"},
 	{OPTION_FLAG, "eval", NULL, &options.eval, 0, 0, "after each epoch, a pass over the test images"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
@@ -117,6 +121,7 @@ static void build(struct train *t, const struct train_program *program)
 
 		dist_share(&t->dist, options.batch, t->dist.rank * gpus + g, &first, &count);
 		nn_init(&t->nets[g], options.batch, count, t->data.channels, t->data.height, t->data.width);
+		t->nets[g].api = (enum nn_api)options.api;
 		program->build(&t->nets[g]);
 		if (t->nets[g].error[0])
 			errx(2, "%s", t->nets[g].error);

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 failed=0
 
-for name in one three overlap two_gpus killed host_only; do
+for name in one three overlap two_gpus killed host_only odd graph graph_cupti modules windows cost; do
 	mkdir "$name"
 	"$make_trace" "$name" "$name"
 done
@@ -39,6 +39,12 @@ run_case report_one 0 report one
 run_case report_three 0 report three
 run_case report_killed 0 report killed
 run_case report_host_only 0 report host_only
+run_case report_graph 0 report graph
+run_case report_graph_cupti 0 report graph_cupti
+run_case report_windows 0 report windows
+run_case report_windows_json 0 report --json windows
+run_case report_cost 0 report cost
+run_case report_cost_json 0 report --json cost
 run_case report_several 0 report one three overlap
 run_case report_csv 0 report --csv two_gpus
 run_case report_json 0 report --json one
@@ -46,12 +52,24 @@ run_case report_none_skipped 0 report --skip 0 one
 run_case layers_one 0 layers one
 run_case layers_ranks 0 layers --ranks two_gpus
 run_case layers_killed 0 layers killed
+run_case layers_modules 0 layers modules
+run_case layers_graph 0 layers graph
 run_case layers_csv 0 layers --csv three
 run_case balance_three 0 balance three
 run_case balance_json 0 balance --json two_gpus
+run_case comm_three 0 comm three
+run_case comm_json 0 comm --json --skip 0 two_gpus
+run_case comm_csv 0 comm --csv overlap
+run_case comm_none 0 comm one
 run_case dump_one 0 dump --ops --limit 6 one/program.0.pmtrace
 run_case dump_records 0 dump --csv --records --limit 6 killed/program.0.pmtrace
+run_case dump_odd 0 dump --ops --records --limit 14 odd/program.0.pmtrace
+run_case dump_odd_json 0 dump --json odd/program.0.pmtrace
 run_case cut 1 report cut.pmtrace
+# A trace of each version that was released stays readable for ever.
+mkdir first && cp "$here/golden/version_1.pmtrace" first/program.0.pmtrace
+run_case version_1 0 report first
+run_case version_1_dump 0 dump --ops --records --limit 8 first/program.0.pmtrace
 run_case not_a_trace 1 report text.pmtrace
 run_case no_folder 1 report nothing
 run_case empty_folder 1 layers .
@@ -63,10 +81,11 @@ run_case help 0 --help
 run_case help_report 0 report --help
 run_case help_layers 0 layers --help
 run_case help_balance 0 balance --help
+run_case help_comm 0 comm --help
 run_case help_dump 0 dump --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_balance help_dump report_one report_three report_several layers_one balance_three; do
+for text in help help_report help_layers help_balance help_comm help_dump comm_three report_one report_three report_several layers_one balance_three; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

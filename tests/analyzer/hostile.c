@@ -1,6 +1,7 @@
 /* Reader, dump, analysis and reports on bytes that may be anything: see hostile.h. */
 #include "hostile.h"
 #include "balance.h"
+#include "comm.h"
 #include "dump.h"
 #include "report.h"
 #include "timeline_read.h"
@@ -28,6 +29,7 @@ bool hostile_run(const void *data, size_t size)
 	struct dump_options how = {.operations = true, .records = true, .limit = all ? 200 : 2};
 	struct timeline timeline;
 	struct balance balance;
+	struct comm comm;
 	struct trace trace;
 	struct run run;
 
@@ -44,6 +46,8 @@ bool hostile_run(const void *data, size_t size)
 	run_analyze(&run, &timeline, "hostile", 1);
 	balance_find(&run.analysis, &balance);
 	balance_free(&balance);
+	comm_find(&run.analysis.timeline, &run.analysis.collectives, 1, &comm);
+	comm_free(&comm);
 	if (all) {
 		report_run(&run, true, nowhere());
 		report_run_csv(&run, nowhere());

@@ -1,8 +1,13 @@
-/* Writes the traces of made-up training programs for golden.sh: make_trace FOLDER NAME. */
+/*
+ * Writes the traces of made-up training programs for golden.sh, or long ones to measure the reader with:
+ * make_trace FOLDER NAME [ITERATIONS [VERSION]].
+ */
 #include "model.h"
+#include "odd_trace.h"
 
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -40,29 +45,53 @@ static const struct {
 			   .killed = true,
 			   .uneven_every = 4,
 			   .optimizer = MODEL_MOMENTUM}},
+	{"modules", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .modules = true, .graph_api = true}},
+	{"windows", {.net = MODEL_LENET,
+			    .processes = 1,
+			    .gpus = 1,
+			    .windows = {1, 3, 5, 7},
+			    .late_window = true}},
+	{"cost", {.net = MODEL_LENET, .processes = 2, .gpus = 1, .cost = true}},
+	{"graph", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .graph = 1}},
+	{"graph_cupti", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .graph = 1, .activities = true}},
 	{"host_only",
 		{.net = MODEL_MLP, .processes = 1, .gpus = 1, .no_device = true, .optimizer = MODEL_OPAQUE}},
 };
 
+static void save(const char *folder, int number, struct builder *builder)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/program.%d.pmtrace", folder, number);
+	builder_save(builder, path);
+}
+
 int main(int argument_count, char **arguments)
 {
-	if (argument_count != 3)
-		errx(2, "usage: make_trace FOLDER NAME");
+	int iterations = argument_count > 3 ? atoi(arguments[3]) : 8;
+
+	if (argument_count < 3 || argument_count > 5 || iterations < 1)
+		errx(2, "usage: make_trace FOLDER NAME [ITERATIONS [VERSION]]");
+	if (strcmp(arguments[2], "odd") == 0) {
+		struct builder builder;
+
+		odd_trace(&builder);
+		save(arguments[1], 0, &builder);
+		builder_free(&builder);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		struct model_options options = programs[i].options;
 		struct model model;
 
 		if (strcmp(programs[i].name, arguments[2]) != 0)
 			continue;
-		options.iterations = 8;
+		options.iterations = iterations;
+		options.version_1 = argument_count > 4 && atoi(arguments[4]) == 1;
 		options.batch = 64;
 		model_make(&model, &options);
-		for (int p = 0; p < model.process_count; p++) {
-			char path[512];
-
-			snprintf(path, sizeof(path), "%s/program.%d.pmtrace", arguments[1], p);
-			builder_save(&model.processes[p].builder, path);
-		}
+		for (int p = 0; p < model.process_count; p++)
+			save(arguments[1], p, &model.processes[p].builder);
 		model_free(&model);
 		return 0;
 	}

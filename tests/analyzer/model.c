@@ -142,8 +142,11 @@ static void backward(struct maker *maker, int part, int parts)
 		if (maker->options->overlap && !maker->options->fused && part + 1 == parts)
 			aggregate(maker, l);
 	}
-	if (part + 1 < parts)
-		return;
+}
+
+/* What is not exchanged beside the backward pass. */
+static void aggregate_all(struct maker *maker)
+{
 	if (maker->options->fused)
 		aggregate(maker, -1);
 	if (maker->options->grouped) {
@@ -197,6 +200,24 @@ static void update(struct maker *maker, struct worker *worker)
 	}
 }
 
+/* Opens and closes windows at the begin of an iteration, or within. */
+static void turn_windows(struct maker *maker, bool begin)
+{
+	const int *windows = maker->options->windows;
+
+	for (int i = 0; i < 4 && windows[1]; i++) {
+		bool open = i % 2 == 0, late = maker->options->late_window && (i == 1 || i == 2);
+
+		if (windows[i] != maker->iteration || late == begin || (windows[i] == 0 && i > 0))
+			continue;
+		for (int h = 0; h < maker->options->processes; h++) {
+			builder_window(maker->hosts[h].builder, open,
+				(uint32_t)maker->iteration + (open ? 1 : 0), maker->hosts[h].now_ns);
+			maker->hosts[h].builder->closed = !open;
+		}
+	}
+}
+
 static void iterate(struct maker *maker)
 {
 	int parts = maker->options->accumulate > 1 ? maker->options->accumulate : 1;
@@ -204,13 +225,25 @@ static void iterate(struct maker *maker)
 
 	maker->batch = every && (maker->iteration + 1) % every == 0 ? maker->options->batch / 2
 								    : maker->options->batch;
+	turn_windows(maker, true);
 	for (int part = 0; part < parts; part++) {
 		load(maker);
+		if (maker->options->graph)
+			model_capture(maker);
 		forward(maker);
+		if (maker->options->graph == 3)
+			model_launch(maker);
+		turn_windows(maker, false);
 		backward(maker, part, parts);
+		if (maker->options->graph == 2)
+			model_launch(maker);
+		if (part + 1 == parts)
+			aggregate_all(maker);
 	}
 	for (int i = 0; i < maker->worker_count; i++)
 		update(maker, &maker->workers[i]);
+	if (maker->options->graph == 1)
+		model_launch(maker);
 	if (!maker->options->run_ahead)
 		synchronize_all(maker);
 	for (int i = 0; i < maker->worker_count; i++)
@@ -249,8 +282,13 @@ static void set_up(struct maker *maker)
 		host->builder->header.world = options->processes;
 		host->builder->header.local_rank = p;
 		host->builder->header.pid = (uint32_t)(4242 + p);
-		host->builder->header.device_source = options->no_device ? PM_DEVICE_NONE : PM_DEVICE_EVENTS;
+		host->builder->header.device_source = options->no_device    ? PM_DEVICE_NONE
+						      : options->activities ? PM_DEVICE_CUPTI
+									    : PM_DEVICE_EVENTS;
 		host->builder->killed = options->killed;
+		host->builder->closed = options->windows[0] > 0;
+		if (options->version_1)
+			host->builder->header.version = 1;
 		host->now_ns = host->reader_ns = 1000000;
 		builder_string(host->builder, "data/images");
 		for (int g = 0; g < options->gpus; g++) {
@@ -283,6 +321,21 @@ static void set_up(struct maker *maker)
 	synchronize_all(maker);
 }
 
+static void tell_cost(struct host *host)
+{
+	struct pm_header *header = &host->builder->header;
+	struct pm_footer *footer = &host->builder->footer;
+
+	header->worker_count = 4;
+	header->worker_reads = 64;
+	header->worker_bytes = 3211264;
+	header->worker_ns = 960000;
+	footer->own_ns = 24000;
+	footer->new_ns = 6000;
+	footer->calls = 480;
+	footer->ticks = footer->monotonic_ns = header->monotonic_ns + 4000000;
+}
+
 void model_make(struct model *model, const struct model_options *options)
 {
 	struct maker maker = {.options = options, .model = model, .training = true, .random = options->seed};
@@ -298,6 +351,8 @@ void model_make(struct model *model, const struct model_options *options)
 			evaluate(&maker);
 	}
 	for (int p = 0; p < options->processes; p++) {
+		if (options->cost)
+			tell_cost(&maker.hosts[p]);
 		builder_finish(&model->processes[p].builder);
 		free(maker.hosts[p].cache);
 	}

@@ -9,7 +9,7 @@
 #include "phase_name.h"
 #include "trace_builder.h"
 
-enum model_net { MODEL_LENET, MODEL_MLP, MODEL_AUTOENCODER, MODEL_NORM };
+enum model_net { MODEL_LENET, MODEL_MLP, MODEL_AUTOENCODER, MODEL_NORM, MODEL_SEQUENCE };
 enum model_optimizer { MODEL_SGD, MODEL_MOMENTUM, MODEL_ADAM, MODEL_OPAQUE, MODEL_SCRATCH };
 
 struct model_options {
@@ -32,8 +32,20 @@ struct model_options {
 	bool grouped;       /* all exchanges in one group, which has one device interval a queue */
 	bool early;         /* a layer is updated as soon as its gradients are exchanged */
 	bool op_bias;       /* biases are added out of place */
-	bool run_ahead;     /* the host does not wait for the device */
+	int windows[4];   /* recorded from iteration [0] to before [1], and from [2] to before [3]; [1] 0: all
+			   */
+	bool cost;        /* the trace tells what the hook took, and of input of worker processes */
+	bool late_window; /* the second window opens behind the forward pass, the first closes there */
+	bool modules;     /* the program has names for its layers: "net.conv1", activations are "net.act" */
+	bool graph_api;   /* through cuDNN's graph API and cublasLt, with fused biases and activations */
+	bool run_ahead;   /* the host does not wait for the device */
 	bool killed;
+	bool version_1;
+	bool activities; /* device times of each kernel, copy and set, not of each call; two kernels a call */
+	uint64_t gap_ns; /* between those two, outside graphs and groups */
+	/* Captured in the first iteration, launched in all: 1 from the forward pass to the update, for one
+	 * GPU; 2 forward and backward pass */
+	int graph;
 	int accumulate;     /* forward and backward passes for an update; 0 and 1: one */
 	int evaluate_every; /* iterations; 0: never */
 	int evaluate_count; /* batches of a pass */
@@ -45,7 +57,7 @@ struct model_options {
 };
 
 struct model_call {
-	uint64_t begin_ns;
+	uint64_t begin_ns; /* those of a graph: of its launch, which comes first */
 	enum phase phase;  /* PHASE_COUNT: nothing to check */
 	const char *layer; /* NULL: none, or several */
 	int iteration;     /* -1: outside */

@@ -50,10 +50,51 @@ static const char *const texts[] = {
 	"cublas COMPUTE cublasSaxpy_v2 int:n type:type reads:x_ptr writes:y_ptr",
 	"cublas COMPUTE cublasSscal_v2 int:n type:type writes:x_ptr",
 	"cublas COMPUTE cublasScopy_v2 int:n type:type reads:x_ptr writes:y_ptr",
+	"cudnn FORWARD cudnnRNNForward int:mode descriptor:rnn descriptor:x reads:x_ptr descriptor:y writes:y_ptr descriptor:h "
+	"bytes:w_bytes weight:w_ptr",
+	"cudnn BACKWARD cudnnRNNBackwardData_v8 descriptor:rnn descriptor:y reads:y_ptr reads:dy_ptr descriptor:x writes:dx_ptr "
+	"descriptor:h bytes:w_bytes weight:w_ptr",
+	"cudnn BACKWARD cudnnRNNBackwardWeights_v8 int:mode descriptor:rnn descriptor:x reads:x_ptr descriptor:y reads:y_ptr "
+	"descriptor:h bytes:w_bytes grad:dw_ptr",
+	"cudnn FORWARD cudnnMultiHeadAttnForward int:mode descriptor:attention descriptor:q reads:q_ptr descriptor:k reads:k_ptr "
+	"descriptor:v reads:v_ptr descriptor:y writes:y_ptr bytes:w_bytes weight:w_ptr",
+	"cudnn BACKWARD cudnnMultiHeadAttnBackwardData descriptor:attention descriptor:dy reads:dy_ptr descriptor:dq "
+	"writes:dq_ptr reads:q_ptr writes:dk_ptr reads:k_ptr writes:dv_ptr reads:v_ptr bytes:w_bytes weight:w_ptr",
+	"cudnn BACKWARD cudnnMultiHeadAttnBackwardWeights int:mode descriptor:attention descriptor:q reads:q_ptr reads:k_ptr "
+	"reads:v_ptr descriptor:dy reads:dy_ptr bytes:w_bytes weight:w_ptr grad:dw_ptr",
+	"cudnn FORWARD cudnnBackendExecute_ConvolutionForward descriptor:x reads:x_ptr descriptor:w weight:w_ptr "
+	"descriptor:conv reads:bias_ptr reads:z_ptr descriptor:y writes:y_ptr string:graph",
+	"cudnn BACKWARD cudnnBackendExecute_ConvolutionBackwardData descriptor:w weight:w_ptr descriptor:dy reads:dy_ptr "
+	"descriptor:conv descriptor:dx writes:dx_ptr string:graph",
+	"cudnn BACKWARD cudnnBackendExecute_ConvolutionBackwardFilter descriptor:x reads:x_ptr descriptor:dy reads:dy_ptr "
+	"descriptor:conv descriptor:dw grad:dw_ptr string:graph",
+	"cudnn COMPUTE cudnnBackendExecute_Matmul descriptor:a reads:a_ptr descriptor:b reads:b_ptr reads:bias_ptr "
+	"descriptor:c writes:c_ptr string:graph",
+	"cudnn FORWARD cudnnBackendExecute_NormForward descriptor:norm descriptor:x reads:x_ptr weight:scale_ptr "
+	"weight:bias_ptr descriptor:y writes:y_ptr string:graph",
+	"cudnn BACKWARD cudnnBackendExecute_NormBackward descriptor:norm descriptor:x reads:x_ptr descriptor:dy reads:dy_ptr "
+	"weight:scale_ptr descriptor:dx writes:dx_ptr grad:dscale_ptr grad:dbias_ptr string:graph",
+	"cudnn FORWARD cudnnBackendExecute_PoolingForward descriptor:pool descriptor:x reads:x_ptr descriptor:y writes:y_ptr "
+	"string:graph",
+	"cudnn BACKWARD cudnnBackendExecute_PoolingBackward descriptor:pool descriptor:x reads:x_ptr descriptor:dy "
+	"reads:dy_ptr descriptor:dx writes:dx_ptr string:graph",
+	"cudnn FORWARD cudnnBackendExecute_PointwiseForward descriptor:pointwise descriptor:x reads:x_ptr descriptor:y "
+	"writes:y_ptr string:graph",
+	"cudnn BACKWARD cudnnBackendExecute_PointwiseBackward descriptor:pointwise reads:x_ptr descriptor:dy reads:dy_ptr "
+	"descriptor:dx writes:dx_ptr string:graph",
+	"cudnn COMPUTE cudnnBackendExecute_Reduction descriptor:reduce descriptor:x reads:x_ptr descriptor:y writes:y_ptr "
+	"string:graph",
+	"cublaslt COMPUTE cublasLtMatmul int:transa int:transb int:m int:n int:k int:batch int:epilogue type:type reads:a_ptr "
+	"reads:b_ptr scale:beta reads:c_ptr writes:d_ptr reads:bias_ptr grad:dbias_ptr reads:aux_ptr",
 	"nccl COMM ncclAllReduce reads:send writes:recv int:count type:type bytes:bytes int:op communicator:comm",
 	"nccl GROUP ncclGroupStart",
 	"nccl GROUP ncclGroupEnd",
 	"cudart ALLOC cudaMalloc bytes:bytes",
+	"cudart GRAPH cudaStreamBeginCapture",
+	"cudart GRAPH cudaGraphInstantiate",
+	"cudart GRAPH cudaGraphLaunch graph:graph",
+	"cupti LAUNCH kernel string:name",
+	"cupti COPY memcpy bytes:bytes direction:direction",
 };
 
 static uint32_t function(struct host *host, const char *name)
@@ -89,6 +130,7 @@ uint32_t model_intern(struct host *host, const char *name, const uint64_t *value
 	item = &host->cache[host->cache_count++];
 	item->function = number;
 	item->count = count;
+	item->named = false;
 	if (count)
 		memcpy(item->values, values, count * sizeof(*values));
 	item->operation = builder_operation(host->builder, number, 0, values);
@@ -99,6 +141,8 @@ void model_note(struct maker *maker, struct host *host, uint64_t begin_ns, struc
 {
 	struct model_process *process = host->process;
 
+	if (host->builder->closed)
+		return;
 	if (process->call_count == process->call_room) {
 		process->call_room = process->call_room ? process->call_room * 2 : 256;
 		process->calls = realloc(process->calls, process->call_room * sizeof(*process->calls));
@@ -122,27 +166,154 @@ static uint64_t scaled(struct maker *maker, const struct worker *worker, uint64_
 	return model_jitter(maker, ns);
 }
 
+/* The device intervals of work: one of the call, or one for each activity. Answers how many there are. */
+static uint32_t intervals(struct maker *maker, struct worker *worker, const struct builder_record *call,
+	bool copy, uint64_t start_ns, uint64_t ns, uint64_t gap_ns, uint32_t node)
+{
+	struct builder_record record = *call;
+	uint32_t count = maker->options->activities && !copy ? 2 : 1;
+
+	record.kind = PM_RECORD_DEVICE;
+	record.flags = 0;
+	record.result = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		record.begin = start_ns + ns * i / count + gap_ns * i;
+		record.end = start_ns + ns * (i + 1) / count + gap_ns * i;
+		record.sequence = node ? node + i : 0;
+		if (maker->options->activities) {
+			record.flags = PM_FLAG_ACTIVITY;
+			record.op = copy ? model_intern(worker->host, "memcpy", VALUES(64, 1))
+					 : model_intern(worker->host, "kernel", VALUES(1));
+		}
+		builder_record(worker->host->builder, 1, &record);
+	}
+	return count;
+}
+
+static uint64_t start_of(struct worker *worker, int queue, uint64_t ns)
+{
+	uint64_t start_ns = worker->host->now_ns + 2000;
+
+	if (worker->free_ns[queue] > start_ns)
+		start_ns = worker->free_ns[queue];
+	worker->free_ns[queue] = start_ns + ns;
+	return start_ns;
+}
+
+/* As the frames of a Python program tell: nothing of the backward pass, which has none. */
+static void name_module(struct host *host, uint32_t operation, const char *name, struct about about)
+{
+	struct cached *item = host->cache;
+	char text[64];
+
+	while (item->operation != operation)
+		item++;
+	if (item->named || about.phase != PHASE_FORWARD || !about.layer)
+		return;
+	item->named = true;
+	snprintf(text, sizeof(text), "net.%s", strstr(name, "Activation") ? "act" : about.layer);
+	builder_module(host->builder, operation, text);
+}
+
 void model_work(struct maker *maker, struct worker *worker, int queue, const char *name, uint64_t ns,
 	struct about about, const uint64_t *values)
 {
 	struct host *host = worker->host;
-	uint32_t operation = model_intern(host, name, values);
-	uint64_t begin_ns = host->now_ns, start_ns = begin_ns + 2000;
+	struct builder_record call = {.begin = host->now_ns,
+		.end = host->now_ns + 1000,
+		.op = model_intern(host, name, values),
+		.queue = (uint16_t)worker->queues[queue],
+		.kind = PM_RECORD_CALL};
+	bool copy = strncmp(name, "cudaMemcpy", 10) == 0;
+	uint64_t gap_ns = maker->options->activities && !copy ? maker->options->gap_ns : 0;
 
 	ns = scaled(maker, worker, ns);
-	if (worker->free_ns[queue] > start_ns)
-		start_ns = worker->free_ns[queue];
-	worker->free_ns[queue] = start_ns + ns;
-	if (maker->options->no_device) {
-		builder_call(
-			host->builder, 1, begin_ns, begin_ns + ns, operation, worker->queues[queue], 0, 0, 0);
-		host->now_ns += ns + 100;
+	if (maker->options->modules)
+		name_module(host, call.op, name, about);
+	if (maker->capturing) {
+		if (worker->capture.launch)
+			return;
+		call.flags = PM_FLAG_CAPTURED;
+		worker->capture.items[worker->capture.count++] =
+			(struct captured){call.op, ns, copy, about.phase, about.layer};
+	} else if (maker->options->no_device) {
+		call.end = call.begin + ns;
 	} else {
-		builder_call(host->builder, 1, begin_ns, begin_ns + 1000, operation, worker->queues[queue], 0,
-			start_ns, start_ns + ns);
-		host->now_ns += 1100;
+		call.correlation = ++host->builder->correlation;
 	}
-	model_note(maker, host, begin_ns, about);
+	builder_record(host->builder, 1, &call);
+	/* A captured call is none of the iteration's: nothing runs. */
+	if (!maker->capturing) {
+		uint64_t start_ns = start_of(worker, queue, ns + gap_ns);
+
+		if (call.correlation)
+			intervals(maker, worker, &call, copy, start_ns, ns, gap_ns, 0);
+		model_note(maker, host, call.begin, about);
+	}
+	host->now_ns = call.end + 100;
+}
+
+void model_capture(struct maker *maker)
+{
+	for (int i = 0; i < maker->worker_count; i++)
+		if (!maker->workers[i].capture.launch)
+			model_plain(maker->workers[i].host, "cudaStreamBeginCapture", 0, 0, NULL);
+	maker->capturing = true;
+}
+
+static void instantiate(struct maker *maker, struct worker *worker)
+{
+	struct pm_graph_node nodes[128];
+	uint64_t graph;
+
+	for (int i = 0; i < worker->capture.count; i++)
+		nodes[i] = (struct pm_graph_node){worker->capture.items[i].operation,
+			maker->options->activities && !worker->capture.items[i].copy ? 2 : 1};
+	graph = builder_graph(worker->host->builder, nodes, (uint32_t)worker->capture.count);
+	model_plain(worker->host, "cudaGraphInstantiate", 0, 0, NULL);
+	worker->capture.launch = model_intern(worker->host, "cudaGraphLaunch", &graph);
+}
+
+static void launch(struct maker *maker, struct worker *worker)
+{
+	struct host *host = worker->host;
+	struct capture *capture = &worker->capture;
+	struct builder_record call = {.begin = host->now_ns,
+		.end = host->now_ns + 1000,
+		.op = capture->launch,
+		.queue = (uint16_t)worker->queues[COMPUTE],
+		.kind = PM_RECORD_CALL,
+		.correlation = ++host->builder->correlation};
+	uint64_t all_ns = 0, at_ns;
+	uint32_t node = 1;
+
+	model_note(maker, host, call.begin,
+		(struct about){maker->options->activities ? PHASE_COUNT : PHASE_GRAPH, NULL});
+	for (int i = 0; i < capture->count; i++) {
+		model_note(maker, host, call.begin,
+			(struct about){capture->items[i].phase, capture->items[i].layer});
+		all_ns += capture->items[i].ns;
+	}
+	builder_record(host->builder, 1, &call);
+	at_ns = start_of(worker, COMPUTE, all_ns);
+	if (!maker->options->activities)
+		intervals(maker, worker, &call, false, at_ns, all_ns, 0, 0);
+	for (int i = 0; i < capture->count && maker->options->activities; i++) {
+		node += intervals(
+			maker, worker, &call, capture->items[i].copy, at_ns, capture->items[i].ns, 0, node);
+		at_ns += capture->items[i].ns;
+	}
+	host->now_ns += 1100;
+}
+
+void model_launch(struct maker *maker)
+{
+	maker->capturing = false;
+	for (int i = 0; i < maker->worker_count; i++) {
+		if (!maker->workers[i].capture.launch)
+			instantiate(maker, &maker->workers[i]);
+		launch(maker, &maker->workers[i]);
+	}
 }
 
 void model_plain(
@@ -196,6 +367,28 @@ uint64_t model_volume(const int size[3])
 	return (uint64_t)size[0] * (uint64_t)size[1] * (uint64_t)size[2];
 }
 
+/* The end of a group launches what was called in it: a kernel on each GPU. */
+static void end_group(struct maker *maker, struct host *host)
+{
+	struct builder_record call = {.begin = host->now_ns,
+		.end = host->now_ns + 500,
+		.op = model_intern(host, "ncclGroupEnd", NULL),
+		.kind = PM_RECORD_CALL,
+		.correlation = ++host->builder->correlation};
+
+	builder_record(host->builder, 1, &call);
+	for (int i = 0; i < maker->worker_count; i++) {
+		struct worker *worker = &maker->workers[i];
+
+		if (worker->host != host)
+			continue;
+		call.queue = (uint16_t)worker->queues[EXCHANGE];
+		intervals(maker, worker, &call, false, worker->group.begin,
+			worker->group.end - worker->group.begin, 0, 0);
+	}
+	host->now_ns = call.end + 100;
+}
+
 void model_group(struct maker *maker, bool begin)
 {
 	maker->in_group = begin;
@@ -203,10 +396,16 @@ void model_group(struct maker *maker, bool begin)
 		maker->group_calls = 0;
 		maker->group_bytes = 0;
 	}
-	for (int i = 0; i < maker->worker_count; i++)
-		if (i == 0 || maker->workers[i - 1].host != maker->workers[i].host)
-			model_plain(maker->workers[i].host, begin ? "ncclGroupStart" : "ncclGroupEnd", 0, 0,
-				NULL);
+	for (int i = 0; i < maker->worker_count; i++) {
+		struct host *host = maker->workers[i].host;
+
+		if (i > 0 && maker->workers[i - 1].host == host)
+			continue;
+		if (begin || !maker->options->activities)
+			model_plain(host, begin ? "ncclGroupStart" : "ncclGroupEnd", 0, 0, NULL);
+		else
+			end_group(maker, host);
+	}
 }
 
 void model_group_run(struct maker *maker)
@@ -227,7 +426,7 @@ void model_group_run(struct maker *maker)
 		worker->group.kind = PM_RECORD_DEVICE;
 		worker->group.begin = maker->group_start_ns[i];
 		worker->group.end = end_ns;
-		if (!maker->options->no_device)
+		if (!maker->options->no_device && !maker->options->activities)
 			builder_record(worker->host->builder, 1, &worker->group);
 	}
 }
@@ -241,7 +440,7 @@ void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t ele
 	for (int i = 0; i < maker->worker_count; i++) {
 		struct worker *worker = &maker->workers[i];
 		struct host *host = worker->host;
-		struct pm_record record = {.begin = host->now_ns,
+		struct builder_record record = {.begin = host->now_ns,
 			.end = host->now_ns + 1000,
 			.op = model_intern(host, "ncclAllReduce",
 				VALUES(addresses[i], addresses[i], elements, PM_TYPE_F32, elements * 4, 0,
@@ -249,7 +448,7 @@ void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t ele
 			.queue = (uint16_t)worker->queues[EXCHANGE],
 			.kind = PM_RECORD_CALL,
 			.flags = PM_FLAG_GROUP,
-			.correlation = ++host->builder->correlation};
+			.correlation = maker->options->activities ? 0 : ++host->builder->correlation};
 
 		builder_record(host->builder, 1, &record);
 		model_note(maker, host, host->now_ns, about);

@@ -6,7 +6,7 @@
 
 enum { MOST_LAYERS = 16, MOST_WORKERS = 8, COMPUTE = 0, EXCHANGE = 1 };
 
-enum kind { CONV, NORM, POOL, DENSE, DROPOUT, SOFTMAX, MSE };
+enum kind { CONV, NORM, POOL, DENSE, DROPOUT, SOFTMAX, MSE, RECURRENT, ATTENTION };
 
 struct layer {
 	const char *name;
@@ -26,15 +26,22 @@ struct cached {
 	uint32_t function, operation;
 	uint64_t values[20];
 	uint32_t count;
+	bool named;
 };
 
 struct descriptors {
-	uint64_t filter, convolution, pool, dropout, act, op;
+	uint64_t filter, convolution, pool, dropout, act, op, norm, reduce, pointwise, rnn, attention;
 };
 
 struct known_tensor {
 	int64_t n;
 	int size[3];
+	uint64_t number;
+};
+
+struct known_matrix {
+	uint64_t rows, columns;
+	bool turned;
 	uint64_t number;
 };
 
@@ -49,7 +56,29 @@ struct host {
 	int function_count;
 	struct known_tensor tensors[128];
 	int tensor_count;
+	struct known_matrix matrices[32];
+	int matrix_count;
+	struct {
+		const char *name;
+		uint64_t number;
+	} texts[32];
+	int text_count;
 	struct descriptors descriptors[MOST_LAYERS]; /* by layer */
+};
+
+/* Of a captured graph. */
+struct captured {
+	uint32_t operation;
+	uint64_t ns;
+	bool copy;
+	enum phase phase;
+	const char *layer;
+};
+
+struct capture {
+	struct captured items[128];
+	int count;
+	uint32_t launch; /* operation of the launch; 0: not captured yet */
 };
 
 struct worker {
@@ -58,7 +87,8 @@ struct worker {
 	uint32_t queues[2];
 	uint64_t free_ns[2];
 	uint32_t communicator;
-	struct pm_record group; /* the call that carries the group's interval */
+	struct builder_record group; /* the call that carries the group's interval */
+	struct capture capture;
 	uint64_t next_address;
 	uint64_t input, target, whole, ones, constants, flat_w, flat_dw, sums;
 	uint64_t flat_count;
@@ -75,7 +105,7 @@ struct maker {
 	int layer_count;
 	int iteration, batch;
 	bool training;
-	bool in_group;
+	bool in_group, capturing;
 	int group_calls;
 	uint64_t group_bytes, group_start_ns[MOST_WORKERS];
 	uint64_t random;
@@ -96,6 +126,9 @@ uint64_t model_jitter(struct maker *maker, uint64_t ns); /* a duration with up t
 /* Work on a queue: 1 us of the host, `ns` of the device. */
 void model_work(struct maker *maker, struct worker *worker, int queue, const char *name, uint64_t ns,
 	struct about about, const uint64_t *values);
+/* What is called from now on goes into each worker's graph, until it is launched. */
+void model_capture(struct maker *maker);
+void model_launch(struct maker *maker);
 /* A call that is no work, and lasts until `until_ns` or a little while. */
 void model_plain(
 	struct host *host, const char *name, uint32_t queue, uint64_t until_ns, const uint64_t *values);
@@ -111,6 +144,13 @@ void model_group_run(struct maker *maker); /* before the group is closed */
 void model_exchange(struct maker *maker, const uint64_t *addresses, uint64_t elements, struct about about);
 uint64_t model_tensor(struct worker *worker, int64_t n, const int size[3]); /* number of a descriptor */
 uint64_t model_volume(const int size[3]);
+
+bool model_has_parameters(const struct layer *layer);
+struct descriptors *model_descriptors(struct maker *maker, struct worker *worker, const struct layer *layer);
+
+/* model_graph_api.c: layers through the graph API; false: the layer is none of those */
+bool model_graph_forward(struct maker *maker, struct worker *worker, int layer);
+bool model_graph_backward(struct maker *maker, struct worker *worker, int layer);
 
 /* model_net.c: networks and their layers */
 void model_build(struct maker *maker);

@@ -30,7 +30,7 @@ static struct layer *add(
 		layer->out[1] = layer->out[2] = layer->in[1] - kernel + 1;
 	} else if (kind == POOL) {
 		layer->out[1] = layer->out[2] = layer->in[1] / kernel;
-	} else if (kind == DENSE) {
+	} else if (kind == DENSE || kind == RECURRENT || kind == ATTENTION) {
 		memcpy(layer->out, (int[]){outputs, 1, 1}, sizeof(layer->out));
 	}
 	maker->model->layers[maker->layer_count++] = name;
@@ -72,12 +72,24 @@ void model_build(struct maker *maker)
 		add(maker, "fc1", DENSE, 10, 0, true);
 		add(maker, "softmax", SOFTMAX, 0, 0, true);
 		break;
+	case MODEL_SEQUENCE:
+		add(maker, "lstm1", RECURRENT, 256, 0, true);
+		add(maker, "attention1", ATTENTION, 256, 0, true);
+		add(maker, "gru1", RECURRENT, 64, 0, true);
+		add(maker, "fc1", DENSE, 10, 0, true);
+		add(maker, "softmax", SOFTMAX, 0, 0, true);
+		break;
 	}
 }
 
-static bool has_parameters(const struct layer *layer)
+static bool is_sequence(const struct layer *layer)
 {
-	return layer->kind == CONV || layer->kind == DENSE || layer->kind == NORM;
+	return layer->kind == RECURRENT || layer->kind == ATTENTION;
+}
+
+bool model_has_parameters(const struct layer *layer)
+{
+	return layer->kind == CONV || layer->kind == DENSE || layer->kind == NORM || is_sequence(layer);
 }
 
 static void place_parameters(struct maker *maker, struct worker *worker)
@@ -89,9 +101,9 @@ static void place_parameters(struct maker *maker, struct worker *worker)
 		const struct layer *layer = &maker->layers[i];
 		struct tensors *t = &worker->tensors[i];
 
-		if (!has_parameters(layer))
+		if (!model_has_parameters(layer))
 			continue;
-		t->biases = (uint64_t)layer->out[0];
+		t->biases = is_sequence(layer) ? 0 : (uint64_t)layer->out[0];
 		t->weights =
 			layer->kind == CONV
 				? (uint64_t)(layer->kernel * layer->kernel * layer->in[0] * layer->out[0])
@@ -147,7 +159,7 @@ void model_place(struct maker *maker, struct worker *worker)
 	place_parameters(maker, worker);
 }
 
-static struct descriptors *descriptors(struct maker *maker, struct worker *worker, const struct layer *layer)
+struct descriptors *model_descriptors(struct maker *maker, struct worker *worker, const struct layer *layer)
 {
 	struct builder *builder = worker->host->builder;
 	struct descriptors *d = &worker->host->descriptors[layer - maker->layers];
@@ -165,6 +177,19 @@ static struct descriptors *descriptors(struct maker *maker, struct worker *worke
 		(int64_t)layer->kernel, (int64_t)layer->kernel);
 	d->dropout = builder_descriptor(builder, PM_DESCRIPTOR_DROPOUT, 2, (int64_t)500000, (int64_t)7);
 	d->act = builder_descriptor(builder, PM_DESCRIPTOR_ACTIVATION, 2, (int64_t)1, (int64_t)0);
+	d->rnn = builder_descriptor(builder, PM_DESCRIPTOR_RNN, 10, (int64_t)(layer->out[0] == 64 ? 3 : 2),
+		(int64_t)0, (int64_t)(layer->out[0] != 64), (int64_t)0, (int64_t)PM_TYPE_F32, (int64_t)0,
+		(int64_t)model_volume(layer->in), (int64_t)layer->out[0], (int64_t)layer->out[0],
+		(int64_t)(layer->out[0] == 64 ? 1 : 2));
+	d->attention = builder_descriptor(builder, PM_DESCRIPTOR_ATTENTION, 12, (int64_t)8, (int64_t)256,
+		(int64_t)256, (int64_t)256, (int64_t)32, (int64_t)32, (int64_t)32, (int64_t)256, (int64_t)1,
+		(int64_t)1, (int64_t)64, (int64_t)1);
+	d->norm = builder_descriptor(
+		builder, PM_DESCRIPTOR_NORMALIZATION, 3, (int64_t)2, (int64_t)0, (int64_t)10);
+	d->reduce = builder_descriptor(
+		builder, PM_DESCRIPTOR_REDUCE, 3, (int64_t)0, (int64_t)PM_TYPE_F32, (int64_t)0);
+	d->pointwise = builder_descriptor(
+		builder, PM_DESCRIPTOR_POINTWISE, 3, (int64_t)200, (int64_t)PM_TYPE_F32, (int64_t)-1);
 	d->op = builder_descriptor(builder, PM_DESCRIPTOR_OP_TENSOR, 2, (int64_t)0, (int64_t)PM_TYPE_F32);
 	return d;
 }
@@ -181,13 +206,13 @@ static void activation(
 	bias[0] = layer->out[0];
 	if (layer->kind != NORM && maker->options->op_bias)
 		model_work(maker, worker, COMPUTE, "cudnnOpTensor", 3000, forward,
-			VALUES(descriptors(maker, worker, layer)->op, y, t->sum,
+			VALUES(model_descriptors(maker, worker, layer)->op, y, t->sum,
 				model_tensor(worker, 1, bias), t->b, 0, y, t->z));
 	else if (layer->kind != NORM)
 		model_work(maker, worker, COMPUTE, "cudnnAddTensor", 3000, forward,
 			VALUES(model_tensor(worker, 1, bias), t->b, 1, y, t->z));
 	if (!layer->linear) {
-		uint64_t act = descriptors(maker, worker, layer)->act;
+		uint64_t act = model_descriptors(maker, worker, layer)->act;
 
 		model_work(maker, worker, COMPUTE, "cudnnActivationForward", 4000, forward,
 			VALUES(act, y, t->z, 0, y, t->y));
@@ -199,7 +224,7 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 	const struct layer *layer = &maker->layers[i];
 	struct tensors *t = &worker->tensors[i];
 	struct about about = {PHASE_FORWARD, layer->name};
-	const struct descriptors *d = descriptors(maker, worker, layer);
+	const struct descriptors *d = model_descriptors(maker, worker, layer);
 	uint64_t x = model_tensor(worker, maker->batch, layer->in),
 		 y = model_tensor(worker, maker->batch, layer->out);
 	uint64_t from = i ? worker->tensors[i - 1].y : worker->input;
@@ -207,6 +232,8 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 	int channels[3] = {layer->out[0], 1, 1};
 	uint64_t result = maker->options->op_bias ? t->sum : t->z;
 
+	if (maker->options->graph_api && model_graph_forward(maker, worker, i))
+		return;
 	switch (layer->kind) {
 	case CONV:
 		if (maker->options->search && maker->iteration == 0)
@@ -243,6 +270,14 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 		model_work(maker, worker, COMPUTE, "cudnnSoftmaxForward", 3000, about,
 			VALUES(2, 1, x, from, 0, y, t->y));
 		break;
+	case RECURRENT:
+		model_work(maker, worker, COMPUTE, "cudnnRNNForward", 30000, about,
+			VALUES(1, d->rnn, x, from, y, t->y, 0, t->weights * 4, t->w));
+		break;
+	case ATTENTION:
+		model_work(maker, worker, COMPUTE, "cudnnMultiHeadAttnForward", 20000, about,
+			VALUES(0, d->attention, x, from, x, from, x, from, y, t->y, t->weights * 4, t->w));
+		break;
 	case MSE:
 		model_work(maker, worker, COMPUTE, "cudnnOpTensor", 3000, about,
 			VALUES(d->op, x, from, x, worker->target, 0, y, t->y));
@@ -255,7 +290,7 @@ void model_backward_layer(struct maker *maker, struct worker *worker, int i, boo
 	const struct layer *layer = &maker->layers[i];
 	struct tensors *t = &worker->tensors[i];
 	struct about about = {PHASE_BACKWARD, layer->name};
-	const struct descriptors *d = descriptors(maker, worker, layer);
+	const struct descriptors *d = model_descriptors(maker, worker, layer);
 	uint64_t x = model_tensor(worker, maker->batch, layer->in),
 		 y = model_tensor(worker, maker->batch, layer->out);
 	uint64_t from = i ? worker->tensors[i - 1].y : worker->input, dx = i ? worker->tensors[i - 1].dy : 0;
@@ -263,7 +298,9 @@ void model_backward_layer(struct maker *maker, struct worker *worker, int i, boo
 	int channels[3] = {layer->out[0], 1, 1};
 	uint64_t bias = model_tensor(worker, 1, channels);
 
-	if (has_parameters(layer) && !layer->linear)
+	if (maker->options->graph_api && model_graph_backward(maker, worker, i))
+		return;
+	if (model_has_parameters(layer) && !layer->linear)
 		model_work(maker, worker, COMPUTE, "cudnnActivationBackward", 4000, about,
 			VALUES(d->act, y, t->y, y, t->dy, y, t->z, 0, y, t->dy));
 	switch (layer->kind) {
@@ -308,6 +345,20 @@ void model_backward_layer(struct maker *maker, struct worker *worker, int i, boo
 				VALUES(2, 1, y, t->y, y, worker->target, 0, x, dx));
 		}
 		break;
+	case RECURRENT:
+		if (dx)
+			model_work(maker, worker, COMPUTE, "cudnnRNNBackwardData_v8", 35000, about,
+				VALUES(d->rnn, y, t->y, t->dy, x, dx, 0, t->weights * 4, t->w));
+		model_work(maker, worker, COMPUTE, "cudnnRNNBackwardWeights_v8", 25000, about,
+			VALUES(1, d->rnn, x, from, y, t->y, 0, t->weights * 4, t->dw));
+		break;
+	case ATTENTION:
+		model_work(maker, worker, COMPUTE, "cudnnMultiHeadAttnBackwardData", 24000, about,
+			VALUES(d->attention, y, t->dy, x, dx, from, worker->constants + 4096, from,
+				worker->constants + 8192, from, t->weights * 4, t->w));
+		model_work(maker, worker, COMPUTE, "cudnnMultiHeadAttnBackwardWeights", 14000, about,
+			VALUES(0, d->attention, x, from, from, from, y, t->dy, t->weights * 4, t->w, t->dw));
+		break;
 	case MSE:
 		model_work(maker, worker, COMPUTE, "cudnnTransformTensor", 3000, about,
 			VALUES(y, t->y, 0, x, dx));
@@ -333,7 +384,8 @@ static void update_one(struct maker *maker, struct worker *worker, struct about 
 	case MODEL_ADAM:
 		model_work(maker, worker, COMPUTE, "cudnnAddTensor", 3000, about, VALUES(d, dw, 2, d, first));
 		model_work(maker, worker, COMPUTE, "cudnnOpTensor", 3000, about,
-			VALUES(descriptors(maker, worker, maker->layers)->op, d, dw, d, dw, 2, d, second));
+			VALUES(model_descriptors(maker, worker, maker->layers)->op, d, dw, d, dw, 2, d,
+				second));
 		model_work(maker, worker, COMPUTE, "cudnnBatchNormalizationForwardInference", 4000, about,
 			VALUES(0, 1, d, first, d, w, d, worker->constants, worker->constants + 8));
 		break;

@@ -64,6 +64,30 @@ static const struct {
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"killed", {.net = MODEL_LENET, .iterations = 10, .killed = true}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
+	/* Windows: no update is missed between whole iterations, and none is joined to what came later. */
+	{"window", {.net = MODEL_LENET, .iterations = 20, .windows = {5, 12}}, 1,
+		{7, 6, 1, 0, 0, 0, 0, 0, false, 1}},
+	{"window_from_the_begin", {.net = MODEL_LENET, .iterations = 20, .windows = {0, 4}}, 1,
+		{4, 3, 1, 0, 0, 0, 0, 1, false, 1}},
+	{"two_windows", {.net = MODEL_LENET, .iterations = 20, .windows = {2, 8, 15, 20}}, 1,
+		{11, 10, 1, 0, 0, 0, 0, 0, false, 1}},
+	{"two_windows_ranks",
+		{.net = MODEL_LENET,
+			.iterations = 20,
+			.windows = {2, 8, 15, 19},
+			.processes = 2,
+			.overlap = true},
+		1, {10, 9, 1, 0, 0, 0, 0, 0, false, 1}},
+	{"two_windows_graph",
+		{.net = MODEL_LENET,
+			.iterations = 20,
+			.windows = {2, 8, 15, 19},
+			.graph = 1,
+			.activities = true},
+		1, {10, 9, 1, 0, 0, 0, 0, 0, false, 1}},
+	{"two_windows_opaque",
+		{.net = MODEL_LENET, .iterations = 30, .windows = {2, 12, 16, 26}, .optimizer = MODEL_OPAQUE},
+		1, {20, 19, 1, 0, 0, 0, 0, 0, true, 1}},
 	{"all_at_once",
 		{.net = MODEL_LENET,
 			.iterations = 30,
@@ -183,12 +207,63 @@ static void check_broken_off(void)
 	struct model model;
 
 	model_make(&model, &options);
-	/* The footer and its chunk are 136 bytes; the last update, its copies and synchronisations a few
-	 * records. */
-	model.processes[0].builder.file.size -= 136 + 10 * sizeof(struct pm_record);
+	/* The footer and its chunk are 160 bytes; the last update, its copies and synchronisations a few
+	 * records, those with device times of two slots. */
+	model.processes[0].builder.file.size -= 160 + 19 * sizeof(struct pm_record);
 	model_read(&model, 1, &analysis);
 	check_list("broken_off", &analysis.workers[0].iterations, &expected);
 	CHECK(!analysis.timeline.processes[0].ended, "the end was found");
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
+/* Windows that begin and end in the middle: what is cut there is left out, and no iteration is longer for it.
+ */
+static void check_late_window(void)
+{
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 20,
+		.batch = 16,
+		.processes = 1,
+		.gpus = 1,
+		.windows = {2, 8, 15, 20},
+		.late_window = true};
+	const struct timeline_window *windows;
+	const struct iteration_list *list;
+	struct analysis analysis;
+	struct model model;
+	int64_t usual_ns;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	list = &analysis.workers[0].iterations;
+	windows = analysis.timeline.windows;
+	CHECK(analysis.timeline.window_count == 2, "%zu windows", analysis.timeline.window_count);
+	/* 2 to 7, the forward pass of 8, the rest of 15, 16 to 19. */
+	CHECK(list->count == 11 && list->counts[ITERATION_DIFFERENT] == 1 &&
+			list->counts[ITERATION_USED] == 9,
+		"%zu found, %zu different, %zu used", list->count, list->counts[ITERATION_DIFFERENT],
+		list->counts[ITERATION_USED]);
+	CHECK(count_gaps(list, ITERATION_EVALUATION) == 0 && count_gaps(list, ITERATION_PARTIAL) == 1,
+		"%zu and %zu left out", count_gaps(list, ITERATION_EVALUATION),
+		count_gaps(list, ITERATION_PARTIAL));
+	usual_ns = list->items[3].end_ns - list->items[3].begin_ns;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct iteration *item = &list->items[i];
+		bool inside = false;
+
+		for (int w = 0; w < 2; w++)
+			inside |= windows[w].begin_ns <= item->begin_ns && item->begin_ns < windows[w].end_ns;
+		CHECK(inside, "iteration %zu begins where nothing was recorded", i);
+		CHECK(item->end_ns - item->begin_ns <= usual_ns + 20000, "iteration %zu is %lld ns long", i,
+			(long long)(item->end_ns - item->begin_ns));
+		if (item->kind == ITERATION_USED)
+			CHECK(llabs(item->end_ns - item->begin_ns - usual_ns) <= 20000,
+				"iteration %zu: %lld ns", i, (long long)(item->end_ns - item->begin_ns));
+	}
+	CHECK(timeline_recorded(&analysis.timeline, &analysis.timeline.processes[0], windows[0].begin_ns,
+		      windows[1].begin_ns) == windows[0].end_ns - windows[0].begin_ns,
+		"recorded time");
 	analysis_free(&analysis);
 	model_free(&model);
 }
@@ -219,6 +294,7 @@ int main(int argument_count, char **arguments)
 	}
 	check_begins();
 	check_run_ahead();
+	check_late_window();
 	check_broken_off();
 	return check_end();
 }

@@ -2,6 +2,7 @@
  * made for. */
 #include "check.h"
 #include "model_read.h"
+#include "timeline_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,15 +58,55 @@ static const struct {
 	{"autoencoder_sgd", {.net = MODEL_AUTOENCODER}},
 	{"autoencoder_adam", {.net = MODEL_AUTOENCODER, .optimizer = MODEL_ADAM}},
 	{"autoencoder_two_gpus", {.net = MODEL_AUTOENCODER, .gpus = 2, .divide_device = true}},
+	{"lenet_activities", {.net = MODEL_LENET, .activities = true}},
+	{"lenet_activities_grouped",
+		{.net = MODEL_LENET, .processes = 2, .grouped = true, .activities = true}},
+	{"lenet_activities_gpus", {.net = MODEL_LENET, .gpus = 2, .overlap = true, .activities = true}},
+	{"lenet_graph", {.net = MODEL_LENET, .graph = 1}},
+	{"lenet_graph_activities", {.net = MODEL_LENET, .graph = 1, .activities = true}},
+	{"lenet_graph_adam", {.net = MODEL_LENET,
+				     .graph = 1,
+				     .activities = true,
+				     .optimizer = MODEL_ADAM,
+				     .separate = true}},
+	{"lenet_graph_ranks", {.net = MODEL_LENET, .graph = 2, .activities = true, .processes = 2}},
+	{"lenet_graph_ranks_events", {.net = MODEL_LENET, .graph = 2, .processes = 2}},
+	{"lenet_graph_gpus", {.net = MODEL_LENET, .graph = 2, .activities = true, .gpus = 2}},
+	{"mlp_graph_opaque", {.net = MODEL_MLP, .graph = 1, .activities = true, .optimizer = MODEL_OPAQUE}},
+	{"lenet_graph_api", {.net = MODEL_LENET, .graph_api = true}},
+	{"lenet_graph_api_separate",
+		{.net = MODEL_LENET, .graph_api = true, .separate = true, .optimizer = MODEL_MOMENTUM}},
+	{"lenet_graph_api_ranks", {.net = MODEL_LENET, .graph_api = true, .processes = 2, .overlap = true}},
+	{"lenet_graph_api_adam", {.net = MODEL_LENET, .graph_api = true, .optimizer = MODEL_ADAM}},
+	{"lenet_graph_api_in_graph", {.net = MODEL_LENET, .graph_api = true, .graph = 1, .activities = true}},
+	{"mlp_graph_api", {.net = MODEL_MLP, .graph_api = true, .separate = true}},
+	{"mlp_graph_api_opaque", {.net = MODEL_MLP, .graph_api = true, .optimizer = MODEL_OPAQUE}},
+	{"autoencoder_graph_api", {.net = MODEL_AUTOENCODER, .graph_api = true, .optimizer = MODEL_ADAM}},
+	{"norm_graph_api", {.net = MODEL_NORM, .graph_api = true}},
+	{"sequence", {.net = MODEL_SEQUENCE}},
+	{"sequence_opaque", {.net = MODEL_SEQUENCE, .optimizer = MODEL_OPAQUE}},
+	{"sequence_ranks", {.net = MODEL_SEQUENCE, .processes = 2, .overlap = true}},
 	{"norm_momentum", {.net = MODEL_NORM, .optimizer = MODEL_MOMENTUM, .processes = 2}},
 };
 
-static const struct model_call *find_call(const struct model_process *process, int64_t begin_ns)
+/* What was made at that time; of the calls of a graph, which have the time of its launch, the one at `place`.
+ */
+static const struct model_call *find_call(const struct model_process *process, int64_t begin_ns, size_t place)
 {
 	for (size_t i = 0; i < process->call_count; i++)
-		if (process->calls[i].begin_ns == (uint64_t)begin_ns)
+		if (process->calls[i].begin_ns == (uint64_t)begin_ns && place-- == 0)
 			return &process->calls[i];
 	return NULL;
+}
+
+/* The launch and those of its calls that come before this one. */
+static size_t place_in_graph(const struct timeline *timeline, uint32_t call)
+{
+	size_t place = 0;
+
+	while (timeline->calls[call - place].flags & TIMELINE_FLAG_REPLAYED)
+		place++;
+	return place;
 }
 
 static const char *layer_name(const struct layer_list *layers, const struct layer_role *role)
@@ -82,8 +123,10 @@ static void check_call(const char *name, const struct analysis *analysis,
 		PHASE_LIST(ITEM)
 #undef ITEM
 	};
-	const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[position]];
-	const struct model_call *expected = find_call(truth, call->begin_ns);
+	uint32_t place = worker->worker->calls[position];
+	const struct timeline_call *call = &analysis->timeline.calls[place];
+	const struct model_call *expected =
+		find_call(truth, call->begin_ns, place_in_graph(&analysis->timeline, place));
 	const struct layer_role *role =
 		phase_role(&analysis->model, worker->worker, &worker->layers, usual, core, call->operation);
 	const char *function = timeline_function(&analysis->timeline, call)->name,
@@ -125,8 +168,8 @@ static void check_worker(const char *name, const struct analysis *analysis,
 			core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
 		}
 		for (size_t j = item->first_read; j < item->read_end; j++) {
-			const struct model_call *expected =
-				find_call(truth, analysis->timeline.calls[worker->worker->reads[j]].begin_ns);
+			const struct model_call *expected = find_call(
+				truth, analysis->timeline.calls[worker->worker->reads[j]].begin_ns, 0);
 
 			if (expected && expected->phase != PHASE_COUNT)
 				CHECK(expected->iteration == (int)i, "%s: a read of iteration %d in %zu",
@@ -144,7 +187,7 @@ static void check_complete(const char *name, const struct analysis *analysis,
 
 	for (size_t i = 0; i < worker->worker->call_count; i++) {
 		const struct model_call *call =
-			find_call(truth, analysis->timeline.calls[worker->worker->calls[i]].begin_ns);
+			find_call(truth, analysis->timeline.calls[worker->worker->calls[i]].begin_ns, 0);
 
 		expected += call && call->iteration >= 0;
 	}
@@ -159,6 +202,168 @@ static void check_complete(const char *name, const struct analysis *analysis,
 				i == 0 || worker->worker->read_count == 0,
 			"%s: %zu reads in iteration %zu", name, reads, i);
 	}
+}
+
+/* The same network through the graph API and cublasLt: the same table of layers, times included. */
+static void check_graph_api(enum model_net net)
+{
+	struct model_options options = {.net = net, .iterations = 4, .batch = 16, .processes = 1, .gpus = 1};
+	struct analysis analyses[2];
+	struct model models[2];
+	const struct layer_list *legacy, *graph;
+
+	for (int i = 0; i < 2; i++) {
+		options.graph_api = i == 1;
+		model_make(&models[i], &options);
+		model_read(&models[i], 1, &analyses[i]);
+	}
+	legacy = &analyses[0].workers[0].layers;
+	graph = &analyses[1].workers[0].layers;
+	CHECK(legacy->count == graph->count, "%zu layers, expected %zu", graph->count, legacy->count);
+	for (size_t i = 0; i < legacy->count && i < graph->count; i++) {
+		const struct layer *a = &legacy->items[i], *b = &graph->items[i];
+
+		CHECK(strcmp(a->name, b->name) == 0 && strcmp(a->text, b->text) == 0 &&
+				strcmp(a->input, b->input) == 0 &&
+				strcmp(a->activation, b->activation) == 0 &&
+				a->parameter_count == b->parameter_count,
+			"layer %zu: %s '%s' %s '%s' %zu, expected %s '%s' %s '%s' %zu", i, b->name, b->text,
+			b->input, b->activation, (size_t)b->parameter_count, a->name, a->text, a->input,
+			a->activation, (size_t)a->parameter_count);
+		for (int column = 0; column < PHASE_LAYER_COLUMNS; column++) {
+			size_t at = (2 * legacy->count + i) * PHASE_LAYER_COLUMNS + (size_t)column;
+
+			CHECK(analyses[0].workers[0].phases.layers_ns[at] ==
+					analyses[1].workers[0].phases.layers_ns[at],
+				"layer %s, column %d: %f, expected %f", a->name, column,
+				analyses[1].workers[0].phases.layers_ns[at],
+				analyses[0].workers[0].phases.layers_ns[at]);
+		}
+	}
+	for (size_t i = 0; i < analyses[1].timeline.operation_count; i++) {
+		const struct flow *flow = &analyses[1].model.flows[i];
+
+		for (uint32_t j = 0; j < flow->access_count; j++) {
+			uint64_t n = 0;
+
+			timeline_value(&analyses[1].timeline, &analyses[1].timeline.operations[i], "n", &n);
+			CHECK(strcmp(flow->accesses[j].label, "dbias_ptr") != 0 || n == 0 ||
+					flow->accesses[j].bytes == n * 4,
+				"the gradient of a bias is %zu bytes", (size_t)flow->accesses[j].bytes);
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		analysis_free(&analyses[i]);
+		model_free(&models[i]);
+	}
+}
+
+/* The program's names, but for a layer whose calls do not agree. */
+static void check_modules(void)
+{
+	struct model_options options = {
+		.net = MODEL_LENET, .iterations = 3, .batch = 16, .processes = 1, .gpus = 1, .modules = true};
+	struct analysis analysis;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	for (size_t i = 0; i < analysis.workers[0].layers.count; i++) {
+		const struct layer *layer = &analysis.workers[0].layers.items[i];
+
+		CHECK(strncmp(layer->module, "net.", 4) == 0 && strcmp(layer->module + 4, layer->name) == 0 &&
+				layer_title(layer) == layer->module,
+			"layer %s is '%s'", layer->name, layer->module);
+	}
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
+static void add_operation(struct builder *builder, uint32_t function, uint64_t in, uint64_t w, uint64_t out,
+	const char *module, uint64_t *now_ns, uint32_t queue)
+{
+	uint32_t operation = builder_operation(builder, function, 0, (const uint64_t[]){in, w, out});
+
+	if (module)
+		builder_module(builder, operation, module);
+	builder_call(builder, 1, *now_ns, *now_ns + 10, operation, queue, 0, *now_ns + 20, *now_ns + 60);
+	*now_ns += 100;
+}
+
+/* Two calls of different modules with one weight: the layer keeps the name that it has from its kind. */
+static void check_no_module(void)
+{
+	struct builder builder;
+	struct timeline timeline;
+	struct analysis analysis;
+	struct trace trace;
+	uint32_t forward, backward, update, queue;
+	uint64_t now_ns = 10000;
+
+	builder_init(&builder);
+	queue = builder_queue(&builder, 0, 1);
+	forward = builder_function(
+		&builder, "cudnn FORWARD cudnnConvolutionForward reads:x_ptr weight:w_ptr writes:y_ptr");
+	backward = builder_function(&builder,
+		"cudnn BACKWARD cudnnConvolutionBackwardFilter reads:x_ptr reads:dy_ptr grad:dw_ptr");
+	update = builder_function(&builder, "cublas COMPUTE cublasSaxpy_v2 int:n reads:x_ptr writes:y_ptr");
+	for (int i = 0; i < 4; i++) {
+		add_operation(&builder, forward, 0x1000, 0x9000, 0x2000, "net.a", &now_ns, queue);
+		add_operation(&builder, forward, 0x2000, 0x9000, 0x3000, "net.b", &now_ns, queue);
+		add_operation(&builder, forward, 0x3000, 0xa000, 0x4000, "net.c", &now_ns, queue);
+		add_operation(&builder, backward, 0x3000, 0x4000, 0xb000, NULL, &now_ns, queue);
+		add_operation(&builder, backward, 0x1000, 0x2000, 0xc000, NULL, &now_ns, queue);
+		add_operation(&builder, update, 1, 0xb000, 0xa000, "optimizer", &now_ns, queue);
+		add_operation(&builder, update, 1, 0xc000, 0x9000, "optimizer", &now_ns, queue);
+	}
+	builder_finish(&builder);
+	CHECK(trace_parse(&trace, "t", builder.file.data, builder.file.size) == 0, "%s", trace.error);
+	timeline_init(&timeline);
+	timeline_add(&timeline, &trace);
+	trace_close(&trace);
+	timeline_settle(&timeline);
+	analysis_init(&analysis, &timeline, 1);
+	CHECK(analysis.worker_count == 1 && analysis.workers[0].layers.count == 2, "%zu layers",
+		analysis.worker_count ? analysis.workers[0].layers.count : 0);
+	for (size_t i = 0; analysis.worker_count && i < analysis.workers[0].layers.count; i++)
+		CHECK(strcmp(analysis.workers[0].layers.items[i].module, i ? "net.c" : "") == 0,
+			"layer %zu is '%s'", i, analysis.workers[0].layers.items[i].module);
+	analysis_free(&analysis);
+	builder_free(&builder);
+}
+
+/* What recurrent layers and attention are said to be. */
+static void check_sequence(void)
+{
+	static const struct {
+		const char *name, *text, *input;
+		uint64_t parameters;
+	} expected[] = {
+		{"lstm1", "784->256 x2 bi", "16x1x28x28", 784 * 256},
+		{"attention1", "8 heads 256", "16x256x1x1", 256 * 256},
+		{"gru1", "256->64", "16x256x1x1", 256 * 64},
+		{"fc1", "64->10", "16x64", 650},
+		{"softmax", "", "16x10x1x1", 0},
+	};
+	struct model_options options = {
+		.net = MODEL_SEQUENCE, .iterations = 3, .batch = 16, .processes = 1, .gpus = 1};
+	const struct layer_list *layers;
+	struct analysis analysis;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	layers = &analysis.workers[0].layers;
+	CHECK(layers->count == 5, "%zu layers", layers->count);
+	for (size_t i = 0; i < layers->count && i < 5; i++)
+		CHECK(strcmp(layers->items[i].name, expected[i].name) == 0 &&
+				strcmp(layers->items[i].text, expected[i].text) == 0 &&
+				strcmp(layers->items[i].input, expected[i].input) == 0 &&
+				layers->items[i].parameter_count == expected[i].parameters,
+			"%s '%s' %s %zu", layers->items[i].name, layers->items[i].text,
+			layers->items[i].input, (size_t)layers->items[i].parameter_count);
+	analysis_free(&analysis);
+	model_free(&model);
 }
 
 int main(int argument_count, char **arguments)
@@ -192,5 +397,12 @@ int main(int argument_count, char **arguments)
 		analysis_free(&analysis);
 		model_free(&model);
 	}
+	check_graph_api(MODEL_LENET);
+	check_graph_api(MODEL_MLP);
+	check_graph_api(MODEL_AUTOENCODER);
+	check_graph_api(MODEL_NORM);
+	check_sequence();
+	check_modules();
+	check_no_module();
 	return check_end();
 }

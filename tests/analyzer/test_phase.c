@@ -277,6 +277,155 @@ static void check_priorities(void)
 	model_free(&model);
 }
 
+static void analyze(struct model_options options, struct model *model, struct analysis *analysis)
+{
+	options.iterations = 6;
+	options.batch = 16;
+	model_make(model, &options);
+	model_read(model, 1, analysis);
+}
+
+/* Two kernels for each call, end to end, are the same work as one interval: so are all times. */
+static void check_activities(void)
+{
+	static const struct model_options programs[] = {
+		{.net = MODEL_LENET, .processes = 1, .gpus = 1},
+		{.net = MODEL_LENET, .processes = 2, .gpus = 1, .grouped = true, .slow_worker = 1, .slow = 2},
+		{.net = MODEL_LENET, .processes = 1, .gpus = 2, .overlap = true, .divide_device = true},
+	};
+
+	for (size_t p = 0; p < sizeof(programs) / sizeof(*programs); p++) {
+		struct model_options options = programs[p];
+		struct analysis events, activities;
+		struct model models[2];
+
+		analyze(options, &models[0], &events);
+		options.activities = true;
+		analyze(options, &models[1], &activities);
+		CHECK(activities.timeline.interval_count > events.timeline.interval_count,
+			"program %zu: %zu intervals, %zu of events", p, activities.timeline.interval_count,
+			events.timeline.interval_count);
+		for (size_t w = 0; w < events.worker_count; w++)
+			for (size_t i = 0; i < events.workers[w].iterations.count; i++)
+				CHECK(memcmp(&events.workers[w].phases.times[i],
+					      &activities.workers[w].phases.times[i],
+					      sizeof(struct phase_times)) == 0,
+					"program %zu worker %zu iteration %zu: other times by activities", p,
+					w, i);
+		for (size_t w = 0; w < events.worker_count; w++)
+			for (size_t i = 0; i < 6 * events.workers[w].layers.count * PHASE_LAYER_COLUMNS; i++)
+				CHECK(llabs((long long)(events.workers[w].phases.layers_ns[i] -
+							activities.workers[w].phases.layers_ns[i])) <= 1,
+					"program %zu worker %zu: layer time %zu is %f, expected %f", p, w, i,
+					activities.workers[w].phases.layers_ns[i],
+					events.workers[w].phases.layers_ns[i]);
+		analysis_free(&events);
+		analysis_free(&activities);
+		model_free(&models[0]);
+		model_free(&models[1]);
+	}
+}
+
+/* Time between the kernels of a call is no work: it waits in the queue. */
+static void check_gaps(void)
+{
+	struct model_options options = {.net = MODEL_MLP, .processes = 1, .gpus = 1, .activities = true};
+	int64_t idle_ns[2], work_ns[2];
+
+	for (int gap = 0; gap < 2; gap++) {
+		const struct phase_times *times;
+		struct analysis analysis;
+		struct model model;
+
+		options.gap_ns = gap ? 700 : 0;
+		analyze(options, &model, &analysis);
+		times = &analysis.workers[0].phases.times[3];
+		idle_ns[gap] = times->exclusive_ns[PHASE_IDLE_QUEUE];
+		work_ns[gap] = times->compute_ns;
+		CHECK(times->exclusive_ns[PHASE_FORWARD] == times->busy_ns[PHASE_FORWARD],
+			"forward: %lld of %lld", (long long)times->exclusive_ns[PHASE_FORWARD],
+			(long long)times->busy_ns[PHASE_FORWARD]);
+		analysis_free(&analysis);
+		model_free(&model);
+	}
+	/* 9 forward, 11 backward and 3 update calls. */
+	CHECK(work_ns[0] == work_ns[1] && idle_ns[1] - idle_ns[0] == 23 * 700,
+		"working %lld and %lld, idle %lld more", (long long)work_ns[0], (long long)work_ns[1],
+		(long long)(idle_ns[1] - idle_ns[0]));
+}
+
+/* What the phases of iteration 3 of a program in graphs must be: as without, or in one. */
+static void check_graphs(void)
+{
+	static const enum phase passes[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_OTHER};
+	struct model_options options = {.net = MODEL_LENET, .processes = 1, .gpus = 1};
+	struct analysis eager;
+	struct model eager_model;
+	int64_t all_ns = 0;
+
+	analyze(options, &eager_model, &eager);
+	for (size_t i = 0; i < 4; i++)
+		all_ns += eager.workers[0].phases.times[3].busy_ns[passes[i]];
+	for (options.graph = 1; options.graph <= 3; options.graph++)
+		for (int activities = 0; activities < 2; activities++) {
+			const int64_t *expected = eager.workers[0].phases.times[3].busy_ns, *found;
+			const struct analysis_worker *worker;
+			struct analysis analysis;
+			struct model model;
+			int64_t graph_ns;
+			bool whole = options.graph == 1 && !activities;
+
+			options.activities = activities;
+			analyze(options, &model, &analysis);
+			worker = &analysis.workers[0];
+			found = worker->phases.times[3].busy_ns;
+			graph_ns = found[PHASE_GRAPH];
+			CHECK(worker->iterations.count == 6 && worker->iterations.confidence == 1,
+				"graph %d: %zu iterations", options.graph, worker->iterations.count);
+			for (size_t i = 0; i < 4 && activities; i++)
+				CHECK(found[passes[i]] == expected[passes[i]],
+					"graph %d phase %d: %lld, expected %lld", options.graph, passes[i],
+					(long long)found[passes[i]], (long long)expected[passes[i]]);
+			CHECK(!activities || graph_ns == 0, "graph %d: %lld in graphs", options.graph,
+				(long long)graph_ns);
+			CHECK(!whole || graph_ns == all_ns, "one graph: %lld, expected %lld",
+				(long long)graph_ns, (long long)all_ns);
+			CHECK(!whole || found[PHASE_FORWARD] + found[PHASE_BACKWARD] + found[PHASE_UPDATE] ==
+						0,
+				"one graph: other phases have time");
+			if (options.graph == 2 && !activities)
+				CHECK(graph_ns == expected[PHASE_FORWARD] + expected[PHASE_BACKWARD] +
+								expected[PHASE_OTHER] &&
+						found[PHASE_UPDATE] == expected[PHASE_UPDATE],
+					"graph of two phases: %lld", (long long)graph_ns);
+			/* All of one phase but the copy of the result. */
+			if (options.graph == 3 && !activities)
+				CHECK(graph_ns == 0 &&
+						found[PHASE_FORWARD] ==
+							expected[PHASE_FORWARD] + expected[PHASE_OTHER] &&
+						found[PHASE_BACKWARD] == expected[PHASE_BACKWARD],
+					"graph of one phase: %lld", (long long)found[PHASE_FORWARD]);
+			/* Conv1's forward pass is in the graph, its update only in the first one. */
+			CHECK(worker->phases.untold[PHASE_LAYER_FORWARD] == !activities &&
+					worker->phases.untold[PHASE_LAYER_UPDATE] == whole,
+				"graph %d: which times are untold", options.graph);
+			for (size_t l = 0; l < worker->layers.count && activities; l++)
+				for (int column = 0; column < PHASE_LAYER_COLUMNS; column++) {
+					size_t at = (3 * worker->layers.count + l) * PHASE_LAYER_COLUMNS +
+						    (size_t)column;
+
+					CHECK(worker->phases.layers_ns[at] ==
+							eager.workers[0].phases.layers_ns[at],
+						"graph %d: column %d of %s", options.graph, column,
+						worker->layers.items[l].name);
+				}
+			analysis_free(&analysis);
+			model_free(&model);
+		}
+	analysis_free(&eager);
+	model_free(&eager_model);
+}
+
 int main(void)
 {
 	check_sweep();
@@ -284,5 +433,8 @@ int main(void)
 	check_exact();
 	check_overlap();
 	check_priorities();
+	check_activities();
+	check_gaps();
+	check_graphs();
 	return check_end();
 }

@@ -49,8 +49,11 @@ static void check_device(int64_t late_ns, int64_t expected_ns)
 	CHECK(timeline.interval_count == 3 && timeline.call_count == 9, "%zu calls, %zu intervals",
 		timeline.call_count, timeline.interval_count);
 	for (size_t i = 0; i < timeline.interval_count; i++) {
+		const struct timeline_call *call = &timeline.calls[1 + 3 * i];
+
 		interval = &timeline.intervals[i];
-		CHECK(interval->call == 1 + 3 * i, "interval %zu is of call %u", i, interval->call);
+		CHECK(call->interval_count == 1 && call->interval == i, "interval %zu is not of call %zu", i,
+			1 + 3 * i);
 		CHECK(interval->begin_ns == (int64_t)(10000 + i * 1000) + expected_ns,
 			"late by %lld: begins %lld into its call, expected %lld", (long long)late_ns,
 			(long long)(interval->begin_ns - (int64_t)(10000 + i * 1000)),
@@ -76,7 +79,7 @@ static void check_group(void)
 	queues[0] = builder_queue(&builder, 0, 1);
 	queues[1] = builder_queue(&builder, 1, 1);
 	for (uint64_t i = 0; i < 6; i++) {
-		struct pm_record record = {.begin = 1000 + i * 10,
+		struct builder_record record = {.begin = 1000 + i * 10,
 			.end = 1005 + i * 10,
 			.op = reduce,
 			.correlation = (uint32_t)i + 1,
@@ -107,6 +110,117 @@ static void check_group(void)
 			call->interval_count ? (long long)timeline.intervals[call->interval].begin_ns : -1,
 			(long long)expected_ns);
 		member++;
+	}
+	timeline_free(&timeline);
+}
+
+/*
+ * A launch of a graph: nodes go to the operations that they are of, up to the first that added none knows how
+ * many; what comes then, and what is no node, stays with the launch.
+ */
+static void check_replay(void)
+{
+	static const uint32_t counts[] = {2, 2, 1, 0, 0}; /* of the launch, then of each operation */
+	uint32_t work[4], event, launch, queue;
+	struct timeline timeline;
+	struct builder builder;
+
+	builder_init(&builder);
+	for (uint32_t i = 0; i < 4; i++)
+		work[i] = builder_operation(&builder,
+			i ? 1 : builder_function(&builder, "cublas COMPUTE cublasSaxpy_v2 int:n"), 0,
+			(const uint64_t[]){i});
+	event = builder_operation(
+		&builder, builder_function(&builder, "cudart EVENT cudaEventRecord"), 0, NULL);
+	launch = builder_operation(&builder,
+		builder_function(&builder, "cudart GRAPH cudaGraphLaunch graph:graph"), 0,
+		(const uint64_t[]){1});
+	builder_graph(&builder,
+		(const struct pm_graph_node[]){
+			{work[0], 2}, {event, 0}, {work[1], 1}, {work[2], 0}, {work[3], 1}},
+		5);
+	queue = builder_queue(&builder, 0, 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		struct builder_record record = {.begin = 1000 + i * 1000,
+			.end = 1450 + i * 1000, /* its work begins before it returns */
+			.op = launch,
+			.correlation = (uint32_t)i + 1,
+			.queue = (uint16_t)queue,
+			.kind = PM_RECORD_CALL};
+
+		builder_record(&builder, 1, &record);
+		record.kind = PM_RECORD_DEVICE;
+		record.flags = PM_FLAG_ACTIVITY;
+		for (uint32_t node = 5; node > 0; node--) {
+			record.begin = 1000 + i * 1000 + 100 * node;
+			record.end = record.begin + 10;
+			record.sequence = node;
+			builder_record(&builder, 1, &record);
+		}
+	}
+	timeline_init(&timeline);
+	add(&timeline, &builder, "t");
+	timeline_settle(&timeline);
+	CHECK(timeline.call_count == 10 && timeline.interval_count == 10, "%zu calls, %zu intervals",
+		timeline.call_count, timeline.interval_count);
+	for (size_t i = 0; i < timeline.call_count; i++) {
+		const struct timeline_call *call = &timeline.calls[i];
+		bool first = i % 5 == 0;
+
+		CHECK(call->interval_count == counts[i % 5], "call %zu has %u intervals", i,
+			call->interval_count);
+		CHECK(call->flags == (first ? TIMELINE_FLAG_DIVIDED : TIMELINE_FLAG_REPLAYED),
+			"call %zu: flags %u", i, call->flags);
+		CHECK(call->begin_ns == (int64_t)(1000 + i / 5 * 1000), "call %zu begins at %lld", i,
+			(long long)call->begin_ns);
+		for (uint32_t j = 1; j < call->interval_count; j++)
+			CHECK(timeline.intervals[call->interval + j - 1].begin_ns <
+					timeline.intervals[call->interval + j].begin_ns,
+				"intervals of call %zu are not in order", i);
+	}
+	CHECK(timeline.intervals[timeline.calls[7].interval].begin_ns == 2300,
+		"the node of the second operation");
+	CHECK(timeline.calls[6].operation == timeline.calls[1].operation &&
+			timeline.calls[6].operation != timeline.calls[7].operation,
+		"operations of the graph");
+	timeline_free(&timeline);
+}
+
+/* Two threads whose calls alternate; what few calls have stays with them. */
+static void check_merge(void)
+{
+	struct timeline timeline;
+	struct builder builder;
+	uint32_t reduce;
+
+	builder_init(&builder);
+	builder.records_per_chunk = 3;
+	reduce = builder_operation(&builder,
+		builder_function(&builder, "nccl COMM ncclAllReduce bytes:bytes"), 0, (const uint64_t[]){64});
+	for (uint64_t i = 0; i < 40; i++) {
+		struct builder_record record = {.begin = 1000 + i * 10 + i % 3,
+			.end = 1005 + i * 10,
+			.op = reduce,
+			.kind = PM_RECORD_CALL,
+			.sequence = i % 4 == 0 ? (uint32_t)i + 1 : 0,
+			.group = i % 7 == 0};
+
+		builder_record(&builder, i % 5 < 2 ? 2 : 1, &record);
+	}
+	timeline_init(&timeline);
+	add(&timeline, &builder, "t");
+	CHECK(timeline.call_count == 40 && timeline.processes[0].thread_count == 3, "%zu calls",
+		timeline.call_count);
+	for (uint32_t i = 0; i < timeline.call_count; i++) {
+		const struct timeline_more *more = timeline_more(&timeline, i);
+
+		CHECK(timeline.calls[i].begin_ns == 1000 + i * 10 + i % 3, "call %u begins at %lld", i,
+			(long long)timeline.calls[i].begin_ns);
+		CHECK(timeline.calls[i].thread == (i % 5 < 2 ? 2 : 1), "call %u is of thread %u", i,
+			timeline.calls[i].thread);
+		CHECK((more ? more->sequence : 0) == (i % 4 == 0 ? i + 1 : 0) &&
+				(more ? more->group : 0) == (i % 7 == 0),
+			"call %u: sequence %u", i, more ? more->sequence : 0);
 	}
 	timeline_free(&timeline);
 }
@@ -176,6 +290,8 @@ int main(void)
 	check_device(100, 150);
 	check_device(5000, 150);
 	check_group();
+	check_replay();
+	check_merge();
 	check_hosts(0, 0, 0);
 	check_hosts(400000, 0, 0);
 	check_hosts(-400000, 0, 0);

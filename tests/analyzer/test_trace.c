@@ -64,28 +64,60 @@ static void check_tables(const struct trace *trace)
 	CHECK(trace->note_count == 1 && strcmp(trace->notes[0], "command: ./train --batch 64") == 0, "note");
 }
 
+/* All records of the trace, chunk by chunk; answers how many, refused ones counted in *refused. */
+static size_t read_records(const struct trace *trace, struct trace_record *records, size_t room,
+	uint32_t *threads, size_t *refused)
+{
+	size_t count = 0;
+
+	*refused = 0;
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		struct trace_cursor cursor;
+		struct trace_record record;
+		enum trace_step step;
+
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while ((step = trace_next(&cursor, &record)) != TRACE_END) {
+			if (step == TRACE_REFUSED) {
+				++*refused;
+				continue;
+			}
+			if (count < room) {
+				records[count] = record;
+				threads[count] = trace->chunks[c].thread;
+			}
+			count++;
+		}
+	}
+	return count;
+}
+
+static bool same_record(const struct trace_record *a, const struct trace_record *b)
+{
+	return a->begin == b->begin && a->end == b->end && a->op == b->op &&
+	       a->correlation == b->correlation && a->result == b->result && a->sequence == b->sequence &&
+	       a->queue == b->queue && a->kind == b->kind && a->flags == b->flags && a->group == b->group;
+}
+
 static void check_records(const struct trace *trace)
 {
-	static const struct pm_record expected[] = {
-		{5000, 6000, 1, 1, 0, 1, PM_RECORD_CALL, 0},
-		{5500, 7000, 1, 1, 0, 1, PM_RECORD_DEVICE, 0},
-		{8000, 8100, 1, 0, -1, 1, PM_RECORD_CALL, 0},
-		{5500, 5600, 1, 0, 7, 0, PM_RECORD_CALL, 0},
+	static const struct trace_record expected[] = {
+		{.begin = 5000, .end = 6000, .op = 1, .correlation = 1, .queue = 1, .kind = PM_RECORD_CALL},
+		{.begin = 5500, .end = 7000, .op = 1, .correlation = 1, .queue = 1, .kind = PM_RECORD_DEVICE},
+		{.begin = 8000, .end = 8100, .op = 1, .result = -1, .queue = 1, .kind = PM_RECORD_CALL},
+		{.begin = 5500, .end = 5600, .op = 1, .result = 7, .kind = PM_RECORD_CALL},
 	};
-	size_t place = 0;
+	struct trace_record records[4];
+	uint32_t threads[4];
+	size_t refused, count = read_records(trace, records, 4, threads, &refused);
 
-	CHECK(trace->record_count == 4, "%zu records", (size_t)trace->record_count);
-	for (size_t c = 0; c < trace->chunk_count; c++)
-		for (uint64_t i = 0; i < trace->chunks[c].record_count; i++, place++) {
-			struct pm_record record;
-
-			CHECK(trace_record(trace, &trace->chunks[c], i, &record), "record %zu was refused",
-				place);
-			CHECK(place < 4 && memcmp(&record, &expected[place], sizeof(record)) == 0,
-				"record %zu differs", place);
-			CHECK(trace->chunks[c].thread == (place < 3 ? 1 : 2), "record %zu is of thread %u",
-				place, trace->chunks[c].thread);
-		}
+	CHECK(count == 4 && refused == 0 && trace->record_count == 4 && trace->call_count == 3 &&
+			trace->device_count == 1,
+		"%zu records, %zu refused, counted %zu", count, refused, (size_t)trace->record_count);
+	for (size_t i = 0; i < 4 && i < count; i++) {
+		CHECK(same_record(&records[i], &expected[i]), "record %zu differs", i);
+		CHECK(threads[i] == (i < 3 ? 1 : 2), "record %zu is of thread %u", i, threads[i]);
+	}
 }
 
 static void parse(struct trace *trace, const void *data, size_t size)
@@ -93,18 +125,24 @@ static void parse(struct trace *trace, const void *data, size_t size)
 	CHECK(trace_parse(trace, "t", data, size) == 0, "%s", trace->error);
 }
 
-static void round_trip(void)
+static void round_trip(uint16_t version)
 {
 	struct builder builder;
 	struct trace trace;
 
 	fill(&builder);
+	builder.header.version = version;
 	builder.header.rank = 2;
 	builder.header.lost_records = 5;
+	builder.header.worker_reads = 11;
+	builder.footer.own_ns = 12;
 	builder.records_per_chunk = 2;
 	builder_finish(&builder);
 	parse(&trace, builder.file.data, builder.file.size);
-	CHECK(trace.trouble == NULL, "%s", trace.trouble);
+	CHECK(trace.trouble == NULL, "version %u: %s", version, trace.trouble);
+	CHECK(trace.header.worker_reads == (version == 1 ? 0 : 11) &&
+			trace.footer.own_ns == (version == 1 ? 0 : 12),
+		"version %u: what version 2 added", version);
 	CHECK(trace.ended && trace.header.rank == 2 && trace.header.lost_records == 5, "header");
 	CHECK(trace.chunk_count == 3, "%zu chunks of records", trace.chunk_count);
 	check_tables(&trace);
@@ -113,17 +151,138 @@ static void round_trip(void)
 	builder_free(&builder);
 }
 
-static void without_end(void)
+static void without_end(uint16_t version)
 {
 	struct builder builder;
 	struct trace trace;
 
 	fill(&builder);
+	builder.header.version = version;
 	builder.killed = true;
 	builder_finish(&builder);
 	parse(&trace, builder.file.data, builder.file.size);
 	CHECK(!trace.ended && trace.trouble == NULL, "a killed process is no trouble: %s", trace.trouble);
 	check_tables(&trace);
+	check_records(&trace);
+	trace_close(&trace);
+	builder_free(&builder);
+}
+
+/* All that a slot before a record can say, and times far from the base, forth and back. */
+static void slots(void)
+{
+	static const struct builder_record made[] = {
+		{.begin = 1000, .end = 1000, .op = 1, .kind = PM_RECORD_CALL},
+		{.begin = 2000,
+			.end = 2000 + (7ull << 32) + 5,
+			.op = 1,
+			.kind = PM_RECORD_CALL,
+			.result = -9},
+		{.begin = 1ull << 40, .end = (1ull << 40) + 3, .op = 1, .kind = PM_RECORD_CALL},
+		{.begin = (1ull << 40) + 9,
+			.end = (1ull << 40) + 9,
+			.op = 1,
+			.kind = PM_RECORD_DEVICE,
+			.correlation = UINT32_MAX,
+			.sequence = 3,
+			.flags = PM_FLAG_ACTIVITY},
+		{.begin = (1ull << 40) + 20,
+			.end = (1ull << 40) + 22,
+			.op = 1,
+			.kind = PM_RECORD_CALL,
+			.sequence = UINT32_MAX,
+			.group = 255,
+			.flags = PM_FLAG_GROUP,
+			.queue = 1},
+		{.begin = 500, .end = 600, .op = 1, .kind = PM_RECORD_CALL},
+		{.begin = 400, .end = 1ull << 47, .op = 1, .kind = PM_RECORD_DEVICE, .correlation = 1},
+	};
+	enum { COUNT = sizeof(made) / sizeof(*made) };
+	struct trace_record records[COUNT];
+	uint32_t threads[COUNT];
+	struct builder builder;
+	struct trace trace;
+	size_t refused, count;
+
+	builder_init(&builder);
+	builder_queue(&builder, 0, 0);
+	builder_operation(&builder, builder_function(&builder, "x COMPUTE f"), 0, NULL);
+	for (size_t i = 0; i < COUNT; i++)
+		builder_record(&builder, 1, &made[i]);
+	builder_finish(&builder);
+	parse(&trace, builder.file.data, builder.file.size);
+	count = read_records(&trace, records, COUNT, threads, &refused);
+	CHECK(count == COUNT && refused == 0 && trace.record_count == COUNT, "%zu records, %zu refused",
+		count, refused);
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct builder_record *from = &made[i];
+
+		CHECK(same_record(&records[i], &(struct trace_record){from->begin, from->end, from->op,
+						       from->correlation, from->result, from->sequence,
+						       from->queue, from->kind, from->flags, from->group}),
+			"record %zu: %llx to %llx", i, (unsigned long long)records[i].begin,
+			(unsigned long long)records[i].end);
+	}
+	trace_close(&trace);
+	builder_free(&builder);
+}
+
+/* Killed between a slot and its record: what is there counts, the rest is not missed. */
+static void slots_alone(void)
+{
+	static const uint8_t kinds[] = {PM_RECORD_MORE, PM_RECORD_BASE};
+
+	for (size_t i = 0; i < sizeof(kinds); i++) {
+		struct pm_more slot = {.kind = kinds[i]};
+		struct trace_record records[4];
+		uint32_t threads[4];
+		struct builder builder;
+		struct trace trace;
+		size_t refused, count;
+
+		fill(&builder);
+		builder.killed = true;
+		builder_finish(&builder);
+		/* Behind thread 2's only record: zeros of its chunk, then those of the file. */
+		memcpy(builder.file.data + builder.file.size - 64 - 3 * 16, &slot, sizeof(slot));
+		parse(&trace, builder.file.data, builder.file.size);
+		count = read_records(&trace, records, 4, threads, &refused);
+		CHECK(count == 4 && refused == 0 && trace.record_count == 4 && !trace.trouble,
+			"kind %u: %zu records, %zu refused, %s", kinds[i], count, refused,
+			trace.trouble ? trace.trouble : "no trouble");
+		trace_close(&trace);
+		builder_free(&builder);
+	}
+}
+
+/* The entries of version 2. */
+static void entries(void)
+{
+	const struct pm_graph_node nodes[] = {{1, 2}, {7, 0}};
+	struct builder builder;
+	struct trace trace;
+
+	fill(&builder);
+	builder_graph(&builder, nodes, 2);
+	builder_window(&builder, true, 3, 4000);
+	builder_window(&builder, false, 5, 9000);
+	builder_module(&builder, 1, "net.conv1");
+	builder_module(&builder, 1, "net.other");
+	builder_module(&builder, 99, "nobody's");
+	builder_finish(&builder);
+	parse(&trace, builder.file.data, builder.file.size);
+	CHECK(trace.trouble == NULL, "%s", trace.trouble);
+	CHECK(trace.graph_count == 2 && trace.graphs[1].known && trace.graphs[1].node_count == 2 &&
+			memcmp(trace.graphs[1].nodes, nodes, sizeof(nodes)) == 0,
+		"graph");
+	CHECK(trace.window_count == 2 && trace.windows[0].open && trace.windows[0].iteration == 3 &&
+			trace.windows[0].ticks == 4000 && !trace.windows[1].open &&
+			trace.windows[1].iteration == 5 && trace.windows[1].ticks == 9000,
+		"windows");
+	CHECK(trace.operations[1].module &&
+			strcmp(trace_string(&trace, trace.operations[1].module), "net.conv1") == 0,
+		"module");
+	CHECK(trace.operations[1].function == 1 && trace.operations[99].function == 0, "operations");
 	check_records(&trace);
 	trace_close(&trace);
 	builder_free(&builder);
@@ -140,13 +299,14 @@ static void from_the_future(void)
 	struct trace trace;
 
 	fill(&builder);
+	builder.footer.own_ns = 4711;
 	builder_finish(&builder);
 	data = calloc(4, file->size);
 	if (!data)
 		abort();
 	builder.header.header_bytes += 24;
 	builder.header.chunk_header_bytes += 8;
-	builder.header.record_bytes = 40;
+	builder.header.record_bytes = 24;
 	memcpy(data, &builder.header, sizeof(builder.header));
 	size = builder.header.header_bytes;
 	/* A chunk of an unknown kind in front. */
@@ -172,16 +332,23 @@ static void from_the_future(void)
 		memcpy(&chunk, file->data + records, sizeof(chunk));
 		if (chunk.kind != PM_CHUNK_RECORDS)
 			break;
-		count = (chunk.chunk_bytes - 64) / 32;
+		count = (chunk.chunk_bytes - 64) / 16;
 		memcpy(data + size, &chunk, sizeof(chunk));
-		memcpy(data + size + 4, &(uint32_t){(uint32_t)(72 + count * 40)}, 4);
+		memcpy(data + size + 4, &(uint32_t){(uint32_t)(72 + count * 24)}, 4);
 		for (size_t i = 0; i < count; i++)
-			memcpy(data + size + 72 + i * 40, file->data + records + 64 + i * 32, 32);
+			memcpy(data + size + 72 + i * 24, file->data + records + 64 + i * 16, 16);
 		records += chunk.chunk_bytes;
-		size += 72 + count * 40;
+		size += 72 + count * 24;
 	}
+	/* A footer with more behind what is known. */
+	memcpy(&chunk, file->data + records, sizeof(chunk));
+	chunk.used_bytes += 16;
+	chunk.chunk_bytes += 8 + 16;
+	memcpy(data + size, &chunk, sizeof(chunk));
+	memcpy(data + size + 72, file->data + records + 64, sizeof(struct pm_footer));
+	size += chunk.chunk_bytes;
 	parse(&trace, data, size);
-	CHECK(trace.trouble == NULL, "%s", trace.trouble);
+	CHECK(trace.trouble == NULL && trace.ended && trace.footer.own_ns == 4711, "%s", trace.trouble);
 	check_tables(&trace);
 	check_records(&trace);
 	trace_close(&trace);
@@ -197,15 +364,15 @@ static void sentences(void)
 		uint32_t value;
 		const char *sentence;
 	} cases[] = {
-		{"magic of the first chunk", 208, 0x12345678,
-			"t: byte 208: 0x12345678, expected the begin of a chunk"},
-		{"length of the first chunk", 212, 10,
-			"t: byte 208: a chunk of 10 bytes, expected 64 or more"},
-		{"long chunk", 212, 0x7ffffff0,
-			"t: byte 208: a chunk of 2147483632 bytes, but the file ends after "},
-		{"length of the first entry", 272, 4, "t: byte 272: an entry of 4 bytes, expected 8 to "},
-		{"long entry", 272, 0xffffff, "t: byte 272: an entry of 16777215 bytes, expected 8 to "},
-		{"number of the first function", 280, 0xfffffff,
+		{"magic of the first chunk", 240, 0x12345678,
+			"t: byte 240: 0x12345678, expected the begin of a chunk"},
+		{"length of the first chunk", 244, 10,
+			"t: byte 240: a chunk of 10 bytes, expected 64 or more"},
+		{"long chunk", 244, 0x7ffffff0,
+			"t: byte 240: a chunk of 2147483632 bytes, but the file ends after "},
+		{"length of the first entry", 304, 4, "t: byte 304: an entry of 4 bytes, expected 8 to "},
+		{"long entry", 304, 0xffffff, "t: byte 304: an entry of 16777215 bytes, expected 8 to "},
+		{"number of the first function", 312, 0xfffffff,
 			"number 268435455 in an entry of type 1, more than the file"},
 	};
 	struct builder builder;
@@ -215,10 +382,10 @@ static void sentences(void)
 	fill(&builder);
 	builder_finish(&builder);
 	/* A name without its end, and no zero behind it in the entry. */
-	memcpy(&entry_bytes, builder.file.data + 272, sizeof(entry_bytes));
-	memset(builder.file.data + 272 + 12, 'x', entry_bytes - 12);
+	memcpy(&entry_bytes, builder.file.data + 304, sizeof(entry_bytes));
+	memset(builder.file.data + 304 + 12, 'x', entry_bytes - 12);
 	parse(&trace, builder.file.data, builder.file.size);
-	CHECK(trace.trouble && strstr(trace.trouble, "t: byte 272: a text without end in an entry of type 1"),
+	CHECK(trace.trouble && strstr(trace.trouble, "t: byte 304: a text without end in an entry of type 1"),
 		"'%s'", trace.trouble ? trace.trouble : "");
 	trace_close(&trace);
 	builder_free(&builder);
@@ -252,8 +419,8 @@ static void clocks(void)
 	builder.header.monotonic_ns = 5000000000;
 	builder_finish(&builder);
 	/* The footer's reading, at the very end of the file: 3 GHz for a second. */
-	memcpy(builder.file.data + builder.file.size - 24, &(uint64_t){4000000000}, 8);
-	memcpy(builder.file.data + builder.file.size - 16, &(uint64_t){6000000000}, 8);
+	memcpy(builder.file.data + builder.file.size - 48, &(uint64_t){4000000000}, 8);
+	memcpy(builder.file.data + builder.file.size - 40, &(uint64_t){6000000000}, 8);
 	parse(&trace, builder.file.data, builder.file.size);
 	CHECK(trace.pair_count == 2, "%zu readings", trace.pair_count);
 	CHECK(trace_ns(&trace, 1000000000) == 5000000000, "at the first reading");
@@ -271,29 +438,38 @@ static void clocks(void)
 	builder_free(&builder);
 }
 
-/* A record whose operation no entry describes is passed over. */
+/* A record whose operation, queue or kind no entry describes is passed over. */
 static void refused_record(void)
 {
+	struct builder_record odd = {.begin = 9300, .end = 9301, .op = 1, .kind = 77};
+	struct trace_record records[8];
+	uint32_t threads[8];
 	struct builder builder;
 	struct trace trace;
-	struct pm_record record;
+	size_t refused, count;
 
 	fill(&builder);
 	builder_call(&builder, 1, 9000, 9100, 12, 0, 0, 0, 0);
 	builder_call(&builder, 1, 9200, 9300, 1, 9, 0, 0, 0);
+	builder_record(&builder, 1, &odd);
 	builder_finish(&builder);
 	parse(&trace, builder.file.data, builder.file.size);
-	CHECK(trace.chunks[0].record_count == 5, "%zu records", (size_t)trace.chunks[0].record_count);
-	CHECK(!trace_record(&trace, &trace.chunks[0], 3, &record), "an operation that is not there");
-	CHECK(!trace_record(&trace, &trace.chunks[0], 4, &record), "a queue that is not there");
+	count = read_records(&trace, records, 8, threads, &refused);
+	CHECK(count == 4 && refused == 3 && trace.record_count == 7, "%zu records, %zu refused of %zu", count,
+		refused, (size_t)trace.record_count);
 	trace_close(&trace);
 	builder_free(&builder);
 }
 
 int main(void)
 {
-	round_trip();
-	without_end();
+	for (uint16_t version = 1; version <= 2; version++) {
+		round_trip(version);
+		without_end(version);
+	}
+	slots();
+	slots_alone();
+	entries();
 	from_the_future();
 	sentences();
 	clocks();

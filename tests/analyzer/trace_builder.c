@@ -27,8 +27,6 @@ void builder_init(struct builder *builder)
 		.magic = PM_MAGIC,
 		.byte_order = PM_BYTE_ORDER,
 		.version = PM_VERSION,
-		.record_bytes = sizeof(struct pm_record),
-		.header_bytes = sizeof(struct pm_header),
 		.chunk_header_bytes = sizeof(struct pm_chunk),
 		.clock = PM_CLOCK_MONOTONIC,
 		.pid = 4242,
@@ -42,6 +40,8 @@ void builder_init(struct builder *builder)
 		.host = "host",
 		.program = "program",
 	};
+	builder->footer =
+		(struct pm_footer){.threads = 1, .ticks = 2000, .monotonic_ns = 2000, .real_ns = 2000};
 }
 
 void builder_free(struct builder *builder)
@@ -131,15 +131,38 @@ void builder_note(struct builder *builder, const char *text)
 	entry(builder, PM_ENTRY_NOTE, text, strlen(text) + 1, "", 0);
 }
 
-void builder_record(struct builder *builder, uint32_t thread, const struct pm_record *record)
+uint32_t builder_graph(struct builder *builder, const struct pm_graph_node *nodes, uint32_t count)
 {
-	add(&builder->records[thread], record, sizeof(*record));
+	struct pm_entry_graph body = {++builder->counts[PM_ENTRY_GRAPH], count};
+
+	entry(builder, PM_ENTRY_GRAPH, &body, sizeof(body), nodes, count * sizeof(*nodes));
+	return body.number;
+}
+
+void builder_window(struct builder *builder, bool open, uint32_t iteration, uint64_t ticks)
+{
+	struct pm_entry_window body = {open, iteration, ticks};
+
+	entry(builder, PM_ENTRY_WINDOW, &body, sizeof(body), "", 0);
+}
+
+void builder_module(struct builder *builder, uint32_t operation, const char *name)
+{
+	struct pm_entry_module body = {operation, builder_string(builder, name)};
+
+	entry(builder, PM_ENTRY_MODULE, &body, sizeof(body), "", 0);
+}
+
+void builder_record(struct builder *builder, uint32_t thread, const struct builder_record *record)
+{
+	if (!builder->closed)
+		add(&builder->records[thread], record, sizeof(*record));
 }
 
 void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns,
 	uint32_t operation, uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns)
 {
-	struct pm_record record = {
+	struct builder_record record = {
 		.begin = begin_ns,
 		.end = end_ns,
 		.op = operation,
@@ -181,28 +204,84 @@ static void chunk(struct builder *builder, enum pm_chunk_kind kind, uint32_t thr
 		add(&builder->file, "", 1);
 }
 
+/* The slots of a record of version 2, as the writer does it; base is by clock. */
+static void lay_out(struct builder_bytes *slots, const struct builder_record *from, uint64_t base[2])
+{
+	unsigned clock = from->kind == PM_RECORD_DEVICE;
+	uint64_t duration = from->end - from->begin;
+	struct pm_record record = {.duration = (uint32_t)duration,
+		.op = from->op,
+		.queue = from->queue,
+		.kind = from->kind,
+		.flags = from->flags};
+
+	if ((from->begin - base[clock]) >> 32) {
+		base[clock] = from->begin;
+		add(slots, &(struct pm_base){.base = from->begin, .clock = clock, .kind = PM_RECORD_BASE},
+			sizeof(struct pm_base));
+	}
+	record.begin = (uint32_t)(from->begin - base[clock]);
+	if (from->correlation || from->result || from->sequence || from->group || duration >> 32)
+		add(slots,
+			&(struct pm_more){.correlation = from->correlation,
+				.result = from->result,
+				.sequence = from->sequence,
+				.duration_high = (uint16_t)(duration >> 32),
+				.kind = PM_RECORD_MORE,
+				.group = from->group},
+			sizeof(struct pm_more));
+	add(slots, &record, sizeof(record));
+}
+
+static void records_chunk(struct builder *builder, uint32_t thread, uint64_t sequence,
+	const struct builder_record *records, size_t count)
+{
+	uint64_t base[2] = {builder->header.ticks, builder->header.monotonic_ns};
+	struct builder_bytes slots = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct builder_record *from = &records[i];
+
+		if (builder->header.version == 1)
+			add(&slots,
+				&(struct pm_record_1){from->begin, from->end, from->op, from->correlation,
+					from->result, from->queue, from->kind, from->flags},
+				sizeof(struct pm_record_1));
+		else
+			lay_out(&slots, from, base);
+	}
+	chunk(builder, PM_CHUNK_RECORDS, thread, sequence, slots.data, slots.size,
+		builder->killed ? 3 * builder->header.record_bytes : 0);
+	free(slots.data);
+}
+
 void builder_finish(struct builder *builder)
 {
 	static const unsigned char nothing[1];
-	struct pm_footer footer = {.threads = 1, .ticks = 2000, .monotonic_ns = 2000, .real_ns = 2000};
-	size_t spare = builder->killed ? 3 * sizeof(struct pm_record) : 0;
+	bool first = builder->header.version == 1;
 
-	add(&builder->file, &builder->header, sizeof(builder->header));
+	builder->header.record_bytes = first ? sizeof(struct pm_record_1) : sizeof(struct pm_record);
+	builder->header.header_bytes =
+		first ? offsetof(struct pm_header, worker_count) : sizeof(struct pm_header);
+	add(&builder->file, &builder->header, builder->header.header_bytes);
 	chunk(builder, PM_CHUNK_DICTIONARY, 0, 0,
 		builder->dictionary.data ? builder->dictionary.data : nothing, builder->dictionary.size, 0);
 	for (uint32_t t = 1; t <= BUILDER_THREADS; t++) {
-		size_t size = builder->records[t].size, step = size;
+		const struct builder_record *records = (const void *)builder->records[t].data;
+		size_t count = builder->records[t].size / sizeof(*records), step = count;
 
 		if (builder->records_per_chunk)
-			step = builder->records_per_chunk * sizeof(struct pm_record);
-		for (size_t at = 0, sequence = 0; at < size; at += step, sequence++)
-			chunk(builder, PM_CHUNK_RECORDS, t, sequence, builder->records[t].data + at,
-				size - at < step ? size - at : step, spare);
-		footer.records += size / sizeof(struct pm_record);
+			step = builder->records_per_chunk;
+		for (size_t at = 0, sequence = 0; at < count; at += step, sequence++)
+			records_chunk(
+				builder, t, sequence, records + at, count - at < step ? count - at : step);
+		builder->footer.records += count;
 	}
-	footer.calls = footer.records;
+	if (!builder->footer.calls)
+		builder->footer.calls = builder->footer.records;
 	if (!builder->killed)
-		chunk(builder, PM_CHUNK_FOOTER, 0, 0, (const unsigned char *)&footer, sizeof(footer), 0);
+		chunk(builder, PM_CHUNK_FOOTER, 0, 0, (const unsigned char *)&builder->footer,
+			first ? offsetof(struct pm_footer, own_ns) : sizeof(builder->footer), 0);
 	else
 		for (size_t i = 0; i < 64; i++)
 			add(&builder->file, "", 1);

@@ -1,7 +1,7 @@
 /*
  * Traces made by tests: the writer's side of pm_format.h, in memory, with every value chosen by the test.
  * Entries and records are given in any order; builder_finish lays them out as one dictionary, chunks of
- * records by thread, a footer.
+ * records by thread, a footer. Version 2, unless the test wants the first (header.version = 1).
  */
 #ifndef TRACE_BUILDER_H
 #define TRACE_BUILDER_H
@@ -19,15 +19,28 @@ struct builder_bytes {
 	size_t size, room;
 };
 
+/* A record of either version, before it is laid out. */
+struct builder_record {
+	uint64_t begin, end; /* absolute */
+	uint32_t op, correlation;
+	int32_t result;
+	uint16_t queue;
+	uint8_t kind, flags;
+	uint32_t sequence;
+	uint8_t group;
+};
+
 struct builder {
-	struct pm_header header; /* changed freely before builder_finish */
+	struct pm_header header; /* changed freely before builder_finish; sizes are set there */
+	struct pm_footer footer; /* likewise; its times and counts */
 	struct builder_bytes dictionary;
-	struct builder_bytes records[BUILDER_THREADS + 1]; /* by thread, from 1 */
+	struct builder_bytes records[BUILDER_THREADS + 1]; /* by thread, from 1: struct builder_record */
 	struct builder_bytes file;                         /* after builder_finish */
-	uint32_t counts[8];                                /* numbers given so far, by enum pm_entry_type */
+	uint32_t counts[16];                               /* numbers given so far, by enum pm_entry_type */
 	uint32_t function_values[256];                     /* how many values, by function */
 	uint32_t correlation;
 	uint32_t records_per_chunk; /* 0: one chunk a thread */
+	bool closed;                /* records are left out: no window is open */
 	bool killed;                /* no footer, and zeros behind the last record */
 };
 
@@ -44,11 +57,15 @@ uint32_t builder_communicator(
 	struct builder *builder, int32_t rank, int32_t size, int32_t device, uint64_t hash);
 uint32_t builder_operation(struct builder *builder, uint32_t function, uint32_t site, const uint64_t *values);
 void builder_note(struct builder *builder, const char *text);
+uint32_t builder_graph(struct builder *builder, const struct pm_graph_node *nodes, uint32_t count);
+void builder_window(struct builder *builder, bool open, uint32_t iteration, uint64_t ticks);
+void builder_module(struct builder *builder, uint32_t operation, const char *name);
 
-/* A call on a thread; with a device interval where device_end_ns is not 0. */
+/* A call on a thread; with a device interval where device_end_ns is not 0. Its correlation is then
+ * builder.correlation. */
 void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns,
 	uint32_t operation, uint32_t queue, int32_t result, uint64_t device_begin_ns, uint64_t device_end_ns);
-void builder_record(struct builder *builder, uint32_t thread, const struct pm_record *record);
+void builder_record(struct builder *builder, uint32_t thread, const struct builder_record *record);
 
 void builder_finish(struct builder *builder);
 void builder_save(struct builder *builder, const char *path); /* after builder_finish */

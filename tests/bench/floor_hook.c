@@ -1,5 +1,5 @@
 /*
- * The least that a hook which keeps anything can do: two readings of the clock and one store of 32 bytes.
+ * The least that a hook which keeps anything can do: two readings of the clock and one store of 16 bytes.
  * libpmhook.so is measured against it.
  */
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include "pm_abi.h"
 #include "pm_format.h"
 
-#define KEPT (1u << 15) /* 1 MB: as much as a chunk of a trace */
+#define KEPT (1u << 16) /* 1 MB: as much as a chunk of a trace */
 
 static struct pm_record kept[KEPT];
 static _Thread_local unsigned next;
@@ -31,7 +31,7 @@ static inline uint64_t ticks(void)
 		begin = ticks(); \
 		answer = real arguments; \
 		kept[next++ % KEPT] = (struct pm_record){ \
-			.begin = begin, .end = ticks(), .result = (int)answer, .kind = 1}; \
+			.begin = (uint32_t)begin, .duration = (uint32_t)(ticks() - begin), .kind = 1}; \
 		return answer; \
 	}
 

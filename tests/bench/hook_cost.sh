@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a hooked call costs: the same calls without a hook, with the least hook there can be (two clock readings and a store of
-# 32 bytes), and with libpmhook.so, interleaved in several rounds. Prints ns per call as medians over the rounds, what each
+# 16 bytes), and with libpmhook.so, interleaved in several rounds. Prints ns per call as medians over the rounds, what each
 # hook adds, and the bytes a record takes on disk. Device time is off: it is the CUDA library's cost.
 #
 #     tests/bench/hook_cost.sh BUILD [ROUNDS]

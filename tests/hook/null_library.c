@@ -14,7 +14,7 @@ _Thread_local unsigned char null_bytes[NULL_BYTES];
 _Thread_local size_t null_used;
 int null_answer;
 
-static void note(const void *argument, size_t size)
+static inline __attribute__((always_inline)) void note(const void *argument, size_t size)
 {
 	memcpy(null_bytes + null_used, argument, size);
 	null_used += size;
@@ -31,4 +31,5 @@ static void note(const void *argument, size_t size)
 		errno = 42; \
 		return (result)null_answer; \
 	}
+#define PM_WATCH(library, result, name, pairs, after) PM_HOOK(library, SETUP, result, name, pairs, NONE, (NONE), after)
 #include "pm_hooks.def"

@@ -64,17 +64,46 @@ static const struct pm_chunk *next_chunk(const struct peek *t, const struct pm_c
 	return chunk->magic == PM_CHUNK_MAGIC ? chunk : NULL;
 }
 
-void peek_records(const struct peek *t, void (*f)(const struct pm_record *, uint32_t, void *), void *data)
+static void peek_chunk(
+	const struct pm_chunk *c, void (*f)(const struct peek_record *, uint32_t, void *), void *data)
 {
-	for (const struct pm_chunk *c = next_chunk(t, NULL); c; c = next_chunk(t, c)) {
-		const struct pm_record *r = (const void *)(c + 1);
-		const void *end = (const unsigned char *)c + c->chunk_bytes;
+	const struct pm_record *r = (const void *)(c + 1);
+	const void *end = (const unsigned char *)c + c->chunk_bytes;
+	uint64_t base[2] = {c->ticks, c->monotonic_ns};
+	struct pm_more more = {0};
 
-		if (c->kind != PM_CHUNK_RECORDS)
-			continue;
-		for (; (const void *)(r + 1) <= end && r->kind; r++)
-			f(r, c->thread, data);
+	for (; (const void *)(r + 1) <= end && r->kind; r++) {
+		if (r->kind == PM_RECORD_BASE) {
+			const struct pm_base *b = (const void *)r;
+
+			base[b->clock & 1] = b->base;
+		} else if (r->kind == PM_RECORD_MORE) {
+			memcpy(&more, r, sizeof more);
+		} else {
+			uint64_t begin = base[r->kind == PM_RECORD_DEVICE] + r->begin;
+			uint64_t duration = r->duration | (uint64_t)more.duration_high << 32;
+
+			f(&(struct peek_record){.begin = begin,
+				  .end = begin + duration,
+				  .op = r->op,
+				  .correlation = more.correlation,
+				  .sequence = more.sequence,
+				  .result = more.result,
+				  .queue = r->queue,
+				  .kind = r->kind,
+				  .flags = r->flags,
+				  .group = more.group},
+				c->thread, data);
+			more = (struct pm_more){0};
+		}
 	}
+}
+
+void peek_records(const struct peek *t, void (*f)(const struct peek_record *, uint32_t, void *), void *data)
+{
+	for (const struct pm_chunk *c = next_chunk(t, NULL); c; c = next_chunk(t, c))
+		if (c->kind == PM_CHUNK_RECORDS)
+			peek_chunk(c, f, data);
 }
 
 void peek_entries(
@@ -142,40 +171,44 @@ const struct pm_footer *peek_footer(const struct peek *t)
 	return NULL;
 }
 
+/* Operations of one function, and what their calls add up to. */
 struct count {
-	const struct peek *trace;
 	const char *name;
+	uint32_t function;
+	bool is_counted[1 << 17]; /* by number of the operation */
 	unsigned calls;
 	int64_t sum;
-	uint32_t last_op;
-	bool last_counts;
 };
 
-static void count_call(const struct pm_record *r, uint32_t thread, void *data)
+static void match_function(const void *body, size_t body_bytes, void *data)
 {
+	const struct pm_entry_function *function = body;
 	struct count *c = data;
-	const struct pm_entry_operation *op;
-	const char *text;
+	/* library, kind, name */
+	const char *name = strchr(strchr(function->text, ' ') + 1, ' ') + 1;
 	size_t n = strlen(c->name);
 
+	(void)body_bytes;
+	if (strncmp(name, c->name, n) == 0 && (name[n] == 0 || name[n] == ' '))
+		c->function = function->number;
+}
+
+static void mark_operation(const void *body, size_t body_bytes, void *data)
+{
+	const struct pm_entry_operation *op = body;
+	struct count *c = data;
+
+	(void)body_bytes;
+	if (op->function == c->function)
+		c->is_counted[op->number] = true;
+}
+
+static void count_call(const struct peek_record *r, uint32_t thread, void *data)
+{
+	struct count *c = data;
+
 	(void)thread;
-	if (r->kind != PM_RECORD_CALL)
-		return;
-	/* one operation is met many times in a row, and each look-up goes over the whole file */
-	if (r->op == c->last_op) {
-		c->calls += c->last_counts;
-		c->sum += c->last_counts ? r->result : 0;
-		return;
-	}
-	op = peek_operation(c->trace, r->op);
-	if (!op)
-		errx(1, "a record names operation %u, which the dictionary does not have", r->op);
-	text = peek_function(c->trace, op->function);
-	/* library, kind, name */
-	text = strchr(strchr(text, ' ') + 1, ' ') + 1;
-	c->last_op = r->op;
-	c->last_counts = strncmp(text, c->name, n) == 0 && (text[n] == 0 || text[n] == ' ');
-	if (c->last_counts) {
+	if (r->kind == PM_RECORD_CALL && c->is_counted[r->op]) {
 		c->calls++;
 		c->sum += r->result;
 	}
@@ -183,8 +216,12 @@ static void count_call(const struct pm_record *r, uint32_t thread, void *data)
 
 unsigned peek_calls(const struct peek *t, const char *name, int64_t *result_sum)
 {
-	struct count c = {.trace = t, .name = name};
+	static struct count c;
 
+	memset(&c, 0, sizeof c);
+	c.name = name;
+	peek_entries(t, PM_ENTRY_FUNCTION, match_function, &c);
+	peek_entries(t, PM_ENTRY_OPERATION, mark_operation, &c);
 	peek_records(t, count_call, &c);
 	if (result_sum)
 		*result_sum = c.sum;

@@ -24,9 +24,19 @@ void peek_close(struct peek *trace);
 /* The only trace in a folder, "" when there is none; exits when there are several. */
 const char *peek_only(const char *folder);
 
+/* A record with what stands before it. Times are absolute: ticks of a call, nanoseconds of a device interval.
+ */
+struct peek_record {
+	uint64_t begin, end;
+	uint32_t op, correlation, sequence;
+	int32_t result;
+	uint16_t queue;
+	uint8_t kind, flags, group;
+};
+
 /* Goes over all records; thread is the chunk's. */
 void peek_records(const struct peek *trace,
-	void (*f)(const struct pm_record *record, uint32_t thread, void *data), void *data);
+	void (*f)(const struct peek_record *record, uint32_t thread, void *data), void *data);
 
 /* Goes over all dictionary entries of a type; body is what follows struct pm_entry. */
 void peek_entries(const struct peek *trace, enum pm_entry_type type,

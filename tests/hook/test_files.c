@@ -92,7 +92,7 @@ struct totals {
 	unsigned reads, mappings, opens, closes, foreign;
 };
 
-static void add(const struct pm_record *r, uint32_t thread, void *data)
+static void add(const struct peek_record *r, uint32_t thread, void *data)
 {
 	struct totals *t = data;
 	const struct pm_entry_operation *op = peek_operation(t->trace, r->op);

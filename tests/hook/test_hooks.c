@@ -1,7 +1,7 @@
 /*
  * Calls every wrapper of the hook table with sample arguments, on a library that writes down what arrives:
  * arguments, result and errno pass through unchanged, and each call leaves one record with its function's
- * name.
+ * name, those that are only watched none.
  *
  * Run with libpmhook.so preloaded and PMHOOK_OUT set to an empty folder.
  */
@@ -17,7 +17,7 @@
 #include "pm_hooks.h"
 
 /* Where pointers point: zeros, long enough for whatever a wrapper reads through them. */
-static unsigned char pool[64 * 64];
+static unsigned char zero_pool[64 * 64];
 static unsigned char expected[NULL_BYTES];
 static size_t expected_used;
 static unsigned next;
@@ -27,7 +27,7 @@ static void sample(void *argument, size_t size, bool is_pointer)
 	next++;
 	memset(argument, 0, size);
 	if (is_pointer)
-		memcpy(argument, &(void *){pool + 64 * next}, sizeof(void *));
+		memcpy(argument, &(void *){zero_pool + 64 * next}, sizeof(void *));
 	else
 		memcpy(argument, &next, size < sizeof next ? size : sizeof next);
 	memcpy(expected + expected_used, argument, size);
@@ -40,7 +40,7 @@ static void sample(void *argument, size_t size, bool is_pointer)
 	sample((void *)(uintptr_t)&name, sizeof name, __builtin_classify_type(name) == CLASS_POINTER);
 #define SAMPLE_NONE
 
-static unsigned rows, bad;
+static unsigned called_rows, bad;
 
 static void complain(const char *name, const char *what)
 {
@@ -49,6 +49,9 @@ static void complain(const char *name, const char *what)
 }
 
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define WATCH_AS_HOOK(library, result, name, pairs, after) \
+	PM_HOOK(library, SETUP, result, name, pairs, NONE, (NONE), after)
+#define PM_WATCH WATCH_AS_HOOK
 #include "pm_hooks.def"
 
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
@@ -65,13 +68,15 @@ static void complain(const char *name, const char *what)
 			complain(#name, "the result did not pass through"); \
 		if (null_used != expected_used || memcmp(null_bytes, expected, null_used) != 0) \
 			complain(#name, "the arguments did not pass through"); \
-		rows++; \
+		called_rows++; \
 	}
+#define PM_WATCH WATCH_AS_HOOK
 #include "pm_hooks.def"
 
 static void call_all(void)
 {
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) call_##name();
+#define PM_WATCH WATCH_AS_HOOK
 #include "pm_hooks.def"
 }
 
@@ -104,7 +109,12 @@ int main(void)
 			complain(#name, "two calls, results 7 and 0, are not what the trace says"); \
 	}
 #include "pm_hooks.def"
+#define PM_WATCH(library, result, name, pairs, after) \
+	if (peek_calls(&trace, #name, NULL) != 0) \
+		complain(#name, "left a record");
+#define PM_HOOK(...)
+#include "pm_hooks.def"
 	peek_close(&trace);
-	printf("%u calls, %u wrong\n", rows, bad);
+	printf("%u calls, %u wrong\n", called_rows, bad);
 	return bad != 0;
 }

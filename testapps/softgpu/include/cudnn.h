@@ -1,7 +1,8 @@
-/* cuDNN's legacy API as far as this project calls it. */
+/* cuDNN's legacy and graph API as far as this project calls it. */
 #ifndef SOFTGPU_CUDNN_H
 #define SOFTGPU_CUDNN_H
 
+#include <stdint.h>
 #include "softgpu_api.h"
 
 #define CUDNN_MAJOR 9
@@ -14,5 +15,17 @@
 #define CUDNN_LRN_MAX_N 16
 #define CUDNN_LRN_MIN_K 1e-5
 #define CUDNN_LRN_MIN_BETA 0.01
+
+/* What an attribute of CUDNN_TYPE_FRACTION has. */
+typedef struct cudnnFractionStruct {
+	int64_t numerator;
+	int64_t denominator;
+} cudnnFraction_t;
+
+/* These two always answer NOT_SUPPORTED here, so the hook has nothing to see in them. */
+cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle, cudnnBackendDescriptor_t executionPlan,
+	cudnnBackendDescriptor_t variantPack, cudaGraph_t graph);
+cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t handle, cudnnBackendDescriptor_t executionPlan,
+	cudnnBackendDescriptor_t variantPack, cudaGraph_t graph);
 
 #endif

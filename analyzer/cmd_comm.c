@@ -1,0 +1,193 @@
+/* pmanalyze comm: communication by communicator and function, its bandwidths, and who came last. */
+#include "cmd_common.h"
+#include "comm.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void call_table(struct print_table *table, const struct comm *comm)
+{
+	struct arena *arena = table->arena;
+	size_t number = print_column(table, "comm", "comm", PRINT_COUNT);
+	size_t hash = print_column(table, "hash", NULL, PRINT_WORD);
+	size_t size = print_column(table, "ranks", "n", PRINT_COUNT);
+	size_t name = print_column(table, "call", "call", PRINT_WORD);
+	size_t count = print_column(table, "count", "count", PRINT_COUNT);
+	size_t bytes = print_column(table, "bytes", "bytes", PRINT_COUNT);
+	size_t time = print_column(table, "time", "time", PRINT_TIME);
+	size_t wait = print_column(table, "waiting", "wait", PRINT_TIME);
+	size_t transfer = print_column(table, "transfer", "move", PRINT_TIME);
+	size_t algorithm = print_column(table, "algbw_gbps", "algbw", PRINT_REAL);
+	size_t bus = print_column(table, "busbw_gbps", "busbw", PRINT_REAL);
+	size_t last = print_column(table, "last", "last", PRINT_WORD);
+	size_t last_rank = print_column(table, "last_rank", NULL, PRINT_COUNT);
+	size_t last_count = print_column(table, "last_count", NULL, PRINT_COUNT);
+
+	for (size_t i = 0; i < comm->row_count; i++) {
+		const struct comm_row *row = &comm->rows[i];
+
+		table->rule = i > 0 && row->number != row[-1].number;
+		print_row(table);
+		print_number(table, number, row->number);
+		print_word(table, hash, arena_format(arena, "%016" PRIx64, row->hash));
+		print_number(table, size, row->size);
+		print_word(table, name, row->name);
+		print_number(table, count, (double)row->count);
+		print_number(table, bytes, row->bytes);
+		print_number(table, time, row->time_ns);
+		print_number(table, wait, row->wait_ns);
+		print_number(table, transfer, row->transfer_ns);
+		print_number(table, algorithm, row->algorithm_rate);
+		print_number(table, bus, row->bus_rate);
+		if (row->last_rank < 0)
+			continue;
+		print_word(table, last,
+			arena_format(arena, "%d %.0f%%", row->last_rank,
+				(double)row->last_count / (double)row->count * 100));
+		print_number(table, last_rank, row->last_rank);
+		print_number(table, last_count, (double)row->last_count);
+	}
+}
+
+static void rank_table(struct print_table *table, const struct comm *comm)
+{
+	size_t number = print_column(table, "comm", "comm", PRINT_COUNT);
+	size_t hash = print_column(table, "hash", NULL, PRINT_WORD);
+	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
+	size_t count = print_column(table, "count", "count", PRINT_COUNT);
+	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
+	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t last_count = print_column(table, "last_count", "last", PRINT_COUNT);
+	size_t last = print_column(table, "last", "share", PRINT_SHARE);
+
+	for (size_t i = 0; i < comm->rank_count; i++) {
+		const struct comm_rank *item = &comm->ranks[i];
+
+		table->rule = i > 0 && item->number != item[-1].number;
+		print_row(table);
+		print_number(table, number, item->number);
+		print_word(table, hash, arena_format(table->arena, "%016" PRIx64, item->hash));
+		print_number(table, rank, item->rank);
+		print_number(table, count, (double)item->count);
+		print_number(table, wait, item->wait_ns);
+		print_number(table, inflicted, item->inflicted_ns);
+		print_number(table, last_count, (double)item->last_count);
+		print_number(table, last, (double)item->last_count / (double)item->count);
+	}
+}
+
+static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
+{
+	static const char *const keys[] = {"calls", "ranks"};
+	static const char *const titles[] = {
+		"Calls: bandwidths in GB/s, mean times of a unit", "Ranks: mean times of a unit"};
+	const struct timeline *timeline = &run->analysis.timeline;
+	struct arena *arena = &run->analysis.timeline.arena;
+	cJSON *object = list ? cJSON_CreateObject() : NULL;
+	struct comm comm;
+
+	comm_find(timeline, &run->analysis.collectives, options->skip, &comm);
+	if (options->form == PRINT_TEXT)
+		print_heading(arena_format(arena, "%s: %zu process%s", print_clean(arena, run->label),
+				      timeline->process_count, timeline->process_count == 1 ? "" : "es"),
+			out);
+	if (options->form == PRINT_TEXT && comm.row_count == 0)
+		fputs("No communication.\n", out);
+	if (object)
+		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+	for (int i = 0; i < 2; i++) {
+		struct print_table table;
+
+		print_init(&table, &comm.arena);
+		if (i == 0)
+			call_table(&table, &comm);
+		else
+			rank_table(&table, &comm);
+		if (object) {
+			cJSON_AddItemToObject(object, keys[i], print_json(&table));
+		} else if (options->form == PRINT_CSV) {
+			fputs(i ? "\n" : "", out);
+			print_csv(&table, out);
+		} else if (table.row_count > 0) {
+			fputc('\n', out);
+			print_text(&table, titles[i], out);
+		}
+		print_free(&table);
+	}
+	if (object)
+		cJSON_AddItemToArray(list, object);
+	comm_free(&comm);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {CMD_OPTIONS, {0}};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	struct run *runs;
+	cJSON *object = NULL, *list = NULL;
+	size_t run_count;
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
+		if (!cmd_common_option(&cmd_comm, &how, option, optarg))
+			cmd_usage(&cmd_comm, "the command line is wrong");
+	if (optind >= argument_count)
+		cmd_usage(&cmd_comm, "no run named");
+	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (how.form == PRINT_JSON) {
+		object = cJSON_CreateObject();
+		list = cJSON_AddArrayToObject(object, "runs");
+	}
+	for (size_t i = 0; i < run_count; i++) {
+		if (i > 0 && how.form != PRINT_JSON)
+			fputc('\n', stdout);
+		print_run(&runs[i], &how, list, stdout);
+	}
+	if (object)
+		print_json_end(object, stdout);
+	fflush(stdout);
+	for (size_t i = 0; i < run_count; i++)
+		cmd_print_warnings(&runs[i]);
+	cmd_free_runs(runs, run_count);
+	return 0;
+}
+
+const struct command cmd_comm = {
+	.name = "comm",
+	.summary = "communication: bytes, waiting, bandwidths, who comes last",
+	.run = run,
+	.help = "pmanalyze comm - communication by communicator and function\n"
+		"\n"
+		"usage: pmanalyze comm [OPTION]... RUN...\n"
+		"\n"
+		"Prints for each run one row for each communicator and function. What is\n"
+		"counted is a unit: a call, or the calls of a group on the communicator, which\n"
+		"run as one (\"5 AllReduce\"). Collectives are matched over ranks by the\n"
+		"communicator, the function and their sequence.\n"
+		"\n"
+		"  comm, n     communicator, in order of first use, and its ranks\n"
+		"  count       units, each once for all ranks\n"
+		"  bytes       size S of a unit: of a call's buffer; for AllGather,\n"
+		"              ReduceScatter, AlltoAll, Gather and Scatter n times one part;\n"
+		"              of a group the sum, of Send and Recv in it the greater sum\n"
+		"  time        of a unit on a rank: wait + move\n"
+		"  wait        until its last rank has begun: no data moves before; - where\n"
+		"              ranks could not be matched\n"
+		"  move        from then on: the transfer\n"
+		"  algbw       S / move\n"
+		"  busbw       algbw times a factor, so that it compares with the speed of the\n"
+		"              links whatever n is: AllReduce 2(n-1)/n; AllGather,\n"
+		"              ReduceScatter, AlltoAll, Gather, Scatter (n-1)/n; Broadcast,\n"
+		"              Reduce, Send, Recv 1\n"
+		"  last        the rank (of the communicator) that came last most often, and\n"
+		"              in which share of the units\n"
+		"\n"
+		"Then for each rank how long it waited, how long the others, summed, waited for\n"
+		"it (inflicted), and in how many units it came last.\n"
+		"\n"
+		"  --skip N   units at the begin of each row that are left out (default: 1)\n"
+		"  --json     the same as JSON; times in ns, bandwidths in GB/s\n"
+		"  --csv      the two tables as CSV, an empty line between them\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace, 2 wrong usage.\n",
+};

@@ -1,0 +1,164 @@
+/* What a report says of the recording itself: which part of the run, what it cost, and what went on
+ * elsewhere. */
+#include "report.h"
+
+const char *report_plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* The windows of the first process, as far as its calls go; the others' are as a rule the same. */
+struct recorded {
+	int64_t recorded_ns, all_ns;
+	uint32_t first, last; /* iterations as the hook counts, 0: not counted */
+};
+
+static struct recorded count_recorded(const struct timeline *timeline)
+{
+	const struct timeline_process *process = &timeline->processes[0];
+	const struct timeline_window *windows = timeline->windows + process->first_window;
+	int64_t begin_ns = windows[0].begin_ns, end_ns = begin_ns;
+	struct recorded recorded = {
+		.first = windows[0].iteration, .last = windows[process->window_count - 1].iteration_end};
+
+	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
+		if (timeline->calls[i].begin_ns < begin_ns)
+			begin_ns = timeline->calls[i].begin_ns;
+		if (timeline->calls[i].end_ns > end_ns)
+			end_ns = timeline->calls[i].end_ns;
+	}
+	recorded.recorded_ns = timeline_recorded(timeline, process, begin_ns, end_ns);
+	recorded.all_ns = end_ns - begin_ns;
+	return recorded;
+}
+
+void report_windows(struct analysis *analysis, FILE *out)
+{
+	const struct timeline_process *process = &analysis->timeline.processes[0];
+	struct arena *arena = &analysis->timeline.arena;
+	struct recorded recorded;
+
+	if (process->window_count == 0)
+		return;
+	recorded = count_recorded(&analysis->timeline);
+	print_paragraph(
+		arena_format(arena, "Recorded: %u window%s, %s%s%s.", process->window_count,
+			report_plural(process->window_count), print_time(arena, (double)recorded.recorded_ns),
+			process->window_count == 1
+				? ""
+				: arena_format(arena, " of the %s from the first to the last",
+					  print_time(arena, (double)recorded.all_ns)),
+			recorded.first && recorded.last
+				? arena_format(arena, ", iterations %u to %u of the run", recorded.first,
+					  recorded.last)
+			: recorded.first
+				? arena_format(arena, ", from iteration %u of the run on", recorded.first)
+				: ""),
+		2, out);
+}
+
+/* Over all processes that say so. */
+struct totals {
+	double own_ns, new_ns, calls, run_ns, known; /* known: processes */
+	double workers, reads, bytes, read_ns;
+};
+
+static struct totals add_up(const struct timeline *timeline)
+{
+	struct totals totals = {0};
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		totals.workers += (double)process->input.count;
+		totals.reads += (double)process->input.reads;
+		totals.bytes += (double)process->input.bytes;
+		totals.read_ns += (double)process->input.ns;
+		if (!process->own_ns || process->run_ns <= 0)
+			continue;
+		totals.own_ns += (double)process->own_ns;
+		totals.new_ns += (double)process->new_ns;
+		totals.calls += (double)process->own_calls;
+		totals.run_ns += (double)process->run_ns;
+		totals.known++;
+	}
+	return totals;
+}
+
+/* Of an iteration, by those of the first worker; the reading goes on beside them. */
+static double input_of_iteration(const struct analysis *analysis, const struct totals *totals)
+{
+	size_t count = analysis->worker_count ? analysis->workers[0].iterations.count : 0;
+
+	return count ? totals->read_ns / (double)count : 0;
+}
+
+void report_recording(struct analysis *analysis, FILE *out)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	struct totals totals = add_up(&analysis->timeline);
+
+	if (totals.reads > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Input: besides t_io, %.0f worker process%s read %.3f MB in %.0f reads of %s in all, %s for an iteration.",
+				totals.workers, totals.workers == 1 ? "" : "es", totals.bytes / 1e6,
+				totals.reads, print_time(arena, totals.read_ns),
+				print_time(arena, input_of_iteration(analysis, &totals))),
+			2, out);
+	if (totals.own_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Recording: %s of a run of %s (%.2f%%): %.0f ns a call, and %s to describe new operations.",
+				print_time(arena, (totals.own_ns + totals.new_ns) / totals.known),
+				print_time(arena, totals.run_ns / totals.known),
+				(totals.own_ns + totals.new_ns) / totals.run_ns * 100,
+				totals.calls > 0 ? totals.own_ns / totals.calls : 0,
+				print_time(arena, totals.new_ns / totals.known)),
+			2, out);
+}
+
+static void add_windows(cJSON *object, const struct timeline *timeline)
+{
+	const struct timeline_process *process = &timeline->processes[0];
+	cJSON *list = process->window_count ? cJSON_AddArrayToObject(object, "windows") : NULL;
+
+	for (uint32_t i = 0; i < process->window_count; i++) {
+		const struct timeline_window *window = &timeline->windows[process->first_window + i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(item, "begin_ns", (double)window->begin_ns);
+		if (window->end_ns != INT64_MAX)
+			cJSON_AddNumberToObject(item, "end_ns", (double)window->end_ns);
+		if (window->iteration)
+			cJSON_AddNumberToObject(item, "first_iteration", window->iteration);
+		if (window->iteration_end)
+			cJSON_AddNumberToObject(item, "last_iteration", window->iteration_end);
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
+void report_recording_json(const struct analysis *analysis, cJSON *object)
+{
+	struct totals totals = add_up(&analysis->timeline);
+
+	add_windows(object, &analysis->timeline);
+	if (totals.reads > 0) {
+		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");
+
+		cJSON_AddNumberToObject(input, "processes", totals.workers);
+		cJSON_AddNumberToObject(input, "reads", totals.reads);
+		cJSON_AddNumberToObject(input, "bytes", totals.bytes);
+		cJSON_AddNumberToObject(input, "read_ns", totals.read_ns);
+		cJSON_AddNumberToObject(input, "iteration_ns", input_of_iteration(analysis, &totals));
+	}
+	if (totals.own_ns > 0) {
+		cJSON *cost = cJSON_AddObjectToObject(object, "recording");
+
+		cJSON_AddNumberToObject(cost, "own_ns", totals.own_ns);
+		cJSON_AddNumberToObject(cost, "new_ns", totals.new_ns);
+		cJSON_AddNumberToObject(cost, "share", (totals.own_ns + totals.new_ns) / totals.run_ns);
+		if (totals.calls > 0)
+			cJSON_AddNumberToObject(cost, "call_ns", totals.own_ns / totals.calls);
+	}
+}

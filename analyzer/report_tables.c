@@ -1,0 +1,160 @@
+/* The tables of one run: phases, phases by rank, and all of it for programs. */
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const report_phase_keys[PHASE_COUNT] = {
+#define ITEM(name, key, symbol, text) key,
+	PHASE_LIST(ITEM)
+#undef ITEM
+};
+
+const char *const report_phase_symbols[PHASE_COUNT] = {
+#define ITEM(name, key, symbol, text) symbol,
+	PHASE_LIST(ITEM)
+#undef ITEM
+};
+
+const char *const report_iteration_kinds[4] = {"used", "warmup", "uneven", "different"};
+
+/* Few programs have graphs; text does without their row where there are none. */
+static bool is_shown(const struct analysis *analysis, int phase, bool text)
+{
+	return phase != PHASE_GRAPH || !text ||
+	       analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean > 0;
+}
+
+/* Per phase: means over all ranks and iterations, share of the iteration, imbalance. */
+void report_phase_table(struct analysis *analysis, struct print_table *table, bool text)
+{
+	const struct analysis_worker *workers = analysis->workers;
+	size_t count = analysis->worker_count;
+	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t symbol = print_column(table, "symbol", NULL, PRINT_WORD);
+	size_t busy = print_column(table, "busy", "busy", PRINT_TIME);
+	size_t busy_deviation = print_column(table, "busy_sd", "sd", PRINT_TIME);
+	size_t busy_median = print_column(table, "busy_median", NULL, PRINT_TIME);
+	size_t exclusive = print_column(table, "exclusive", "exclusive", PRINT_TIME);
+	size_t exclusive_deviation = print_column(table, "exclusive_sd", "sd", PRINT_TIME);
+	size_t exclusive_median = print_column(table, "exclusive_median", NULL, PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
+	struct analysis_statistics all = analysis_iteration(workers, count);
+	double *means = mem_alloc(count, sizeof(*means));
+
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		struct analysis_statistics statistics =
+			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY);
+		bool idle = phase >= PHASE_WORK_COUNT;
+
+		if (!is_shown(analysis, phase, text))
+			continue;
+		print_row(table);
+		print_word(table, phase_column,
+			idle || phase == PHASE_OTHER ? report_phase_symbols[phase]
+						     : report_phase_keys[phase]);
+		print_word(table, symbol, report_phase_symbols[phase]);
+		if (!idle) {
+			print_number(table, busy, statistics.mean);
+			print_number(table, busy_deviation, statistics.deviation);
+			print_number(table, busy_median, statistics.median);
+			for (size_t i = 0; i < count; i++)
+				means[i] =
+					analysis_phase(&workers[i], 1, (enum phase)phase, ANALYSIS_BUSY).mean;
+			if (count > 1)
+				print_number(table, imbalance, analysis_imbalance(means, count));
+		}
+		statistics = analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
+		print_number(table, exclusive, statistics.mean);
+		print_number(table, exclusive_deviation, statistics.deviation);
+		print_number(table, exclusive_median, statistics.median);
+		print_number(table, share, all.mean > 0 ? statistics.mean / all.mean : NAN);
+	}
+	table->rule = true;
+	print_row(table);
+	print_word(table, phase_column, "iteration");
+	print_word(table, symbol, "t_iter");
+	print_number(table, exclusive, all.mean);
+	print_number(table, exclusive_deviation, all.deviation);
+	print_number(table, exclusive_median, all.median);
+	print_number(table, share, all.mean > 0 ? 1 : NAN);
+	free(means);
+}
+
+/* Phases by rank, in one accounting. */
+void report_rank_table(
+	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting)
+{
+	size_t count = analysis->worker_count;
+	size_t *columns = mem_alloc(count, sizeof(*columns));
+	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = analysis_worker_name(analysis, &analysis->workers[i]);
+
+		columns[i] = print_column(table, name, name, PRINT_TIME);
+	}
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		if ((accounting == ANALYSIS_BUSY && phase >= PHASE_WORK_COUNT) ||
+			!is_shown(analysis, phase, true))
+			continue;
+		print_row(table);
+		print_word(table, phase_column,
+			phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase]);
+		for (size_t i = 0; i < count; i++)
+			print_number(table, columns[i],
+				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
+	}
+	if (accounting == ANALYSIS_EXCLUSIVE) {
+		table->rule = true;
+		print_row(table);
+		print_word(table, phase_column, "iteration");
+		for (size_t i = 0; i < count; i++)
+			print_number(table, columns[i], analysis_iteration(&analysis->workers[i], 1).mean);
+	}
+	free(columns);
+}
+
+/* One row for each worker and phase. */
+void report_worker_table(struct run *run, struct print_table *table)
+{
+	struct analysis *analysis = &run->analysis;
+	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
+	size_t device = print_column(table, "device", "gpu", PRINT_COUNT);
+	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t iterations = print_column(table, "iterations", "iterations", PRINT_COUNT);
+	size_t columns[2][3];
+
+	for (int accounting = 0; accounting < 2; accounting++) {
+		static const char *const keys[2][3] = {
+			{"busy_mean", "busy_sd", "busy_median"},
+			{"exclusive_mean", "exclusive_sd", "exclusive_median"},
+		};
+
+		for (int i = 0; i < 3; i++)
+			columns[accounting][i] =
+				print_column(table, keys[accounting][i], keys[accounting][i], PRINT_TIME);
+	}
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		for (int phase = 0; phase <= PHASE_COUNT; phase++) {
+			const struct analysis_worker *worker = &analysis->workers[i];
+
+			print_row(table);
+			print_number(table, rank, analysis->timeline.processes[worker->worker->process].rank);
+			print_number(table, device, worker->worker->device);
+			print_word(table, phase_column,
+				phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
+			print_number(table, iterations, (double)worker->used_count);
+			for (int accounting = 0; accounting < 2; accounting++) {
+				struct analysis_statistics statistics =
+					phase < PHASE_COUNT ? analysis_phase(worker, 1, (enum phase)phase,
+								      (enum analysis_accounting)accounting)
+							    : analysis_iteration(worker, 1);
+
+				print_number(table, columns[accounting][0], statistics.mean);
+				print_number(table, columns[accounting][1], statistics.deviation);
+				print_number(table, columns[accounting][2], statistics.median);
+			}
+		}
+}

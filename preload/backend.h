@@ -1,0 +1,73 @@
+/*
+ * cuDNN's graph (backend) API, as its two sources share it: backend_descriptor.c keeps what was set in
+ * descriptors, backend_plan.c makes of a finished operation graph what its execution will be called.
+ */
+#ifndef BACKEND_H
+#define BACKEND_H
+
+#include "hook.h"
+
+#define BACKEND_DIMENSIONS 8
+#define BACKEND_OPERATIONS 64 /* of a graph */
+#define BACKEND_PACK 48       /* pointers of a variant pack */
+
+/* What a tensor is to an operation; names are those of the labels in pm_hooks.def. */
+#define BACKEND_ROLES(X) \
+	X(x) \
+	X(b) X(w) X(z) X(y) X(dx) X(dy) X(dw) X(scale) X(bias) X(dscale) X(dbias) X(q) X(k) X(v) X(dq) X(dk) \
+		X(dv)
+
+enum backend_role {
+#define BACKEND_ROLE(name) BACKEND_ROLE_##name,
+	BACKEND_ROLES(BACKEND_ROLE)
+#undef BACKEND_ROLE
+		BACKEND_ROLE_COUNT
+};
+
+/* A tensor as operations refer to it. */
+struct backend_tensor {
+	int64_t uid;
+	uint32_t number;  /* of its descriptor in the trace, 0: the role is not taken */
+	bool is_virtual;  /* inside the graph, without memory of its own */
+	bool is_vector;   /* at most one dimension larger than 1, as a bias has */
+	int64_t channels; /* the second dimension */
+};
+
+/* What was set in the descriptor of a convolution, a pooling, an element-wise function or a reduction. */
+struct backend_parameters {
+	cudnnBackendDescriptorType_t of;
+	int64_t mode, type, axis;
+	unsigned n;
+	int64_t pads[BACKEND_DIMENSIONS], strides[BACKEND_DIMENSIONS], dilations[BACKEND_DIMENSIONS],
+		windows[BACKEND_DIMENSIONS];
+};
+
+struct backend_operation {
+	cudnnBackendDescriptorType_t type;
+	int mode, phase; /* of a normalisation */
+	struct backend_parameters parameters;
+	uint32_t parameter; /* the number of their descriptor in the trace, once the operation is finished */
+	struct backend_tensor tensors[BACKEND_ROLE_COUNT];
+};
+
+/*
+ * The plan of a finished graph: the function that its execution is recorded as, and the operation's values;
+ * those that are pointers are filled in from the variant pack. Plans are interned and never change. Returns
+ * its number, 0: no room.
+ */
+#define BACKEND_VALUES 24
+struct backend_plan {
+	uint64_t hash;
+	enum pm_call call;
+	unsigned value_count; /* with the function's number first */
+	uint32_t is_pointer;  /* bit i: values[i] is a tensor's unique id */
+	int64_t values[BACKEND_VALUES];
+};
+uint32_t backend_plan_make(const struct backend_operation *const *operations, unsigned count);
+const struct backend_plan *backend_plan_at(uint32_t number); /* NULL for 0 */
+
+/* What is executed: the plan behind a descriptor, the address of a tensor in a variant pack. */
+const struct backend_plan *backend_plan_of(const void *plan);
+const void *backend_address(const void *pack, int64_t uid);
+
+#endif

@@ -1,0 +1,498 @@
+/*
+ * Look-ups that go round the dynamic linker: dlsym and dlvsym, the driver's cuGetProcAddress, the runtime's
+ * cudaGetDriverEntryPoint. What they find is handed out as our wrapper.
+ *
+ * The real look-up always comes first, and what it found is exchanged only if all of this holds: the name is
+ * a row of pm_hooks.def, exactly; the address lies in the library that the row means; nobody of the vendor's
+ * is asking (cuDNN 9 looks up in its parts the very names that it exports itself); and it is the function
+ * that the wrapper calls anyway, because a process may have two copies of a library and a wrapper knows one.
+ *
+ * dlsym goes by its return address: RTLD_NEXT and the search through an object's own dependencies mean the
+ * caller's. So whatever is not exchanged must reach the real function by a jump, as if we had not been there;
+ * the two entry points are in assembler.
+ */
+#include "hook.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+#define NAMES (1u << 12)
+static uint16_t names[NAMES]; /* numbers of calls, by hash of the name */
+static _Atomic bool names_filled;
+static pmh_lock filling = ATOMIC_FLAG_INIT;
+
+static unsigned name_hash(const char *name)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return (h ^ h >> 15) % NAMES;
+}
+
+static bool is_exchanged(enum pm_call call)
+{
+	/* file input is reached by linking; what is decoded has no function */
+	return strcmp(pmh_rows[call].library, "libc") != 0 && pmh_wrappers[call];
+}
+
+static void fill_names(void)
+{
+	pmh_acquire(&filling);
+	if (!atomic_load(&names_filled)) {
+		for (unsigned call = 1; call < PM_CALL_COUNT; call++) {
+			unsigned i = name_hash(pmh_rows[call].name);
+
+			if (!is_exchanged(call))
+				continue;
+			while (names[i])
+				i = (i + 1) % NAMES;
+			names[i] = (uint16_t)call;
+		}
+		atomic_store_explicit(&names_filled, true, memory_order_release);
+	}
+	pmh_release(&filling);
+}
+
+/* The call with a name, or 0. */
+static enum pm_call call_named(const char *name)
+{
+	if (name[0] != 'c' && name[0] != 'n' && name[0] != '_')
+		return PM_CALL_NONE;
+	if (!atomic_load_explicit(&names_filled, memory_order_acquire))
+		fill_names();
+	for (unsigned i = name_hash(name); names[i]; i = (i + 1) % NAMES)
+		if (strcmp(pmh_rows[names[i]].name, name) == 0)
+			return names[i];
+	return PM_CALL_NONE;
+}
+
+/* ---- who asks, and what was found ---- */
+
+/* The name of the library that an address lies in, as it calls itself: its file may be a link's name. */
+static const char *file_of(const void *address)
+{
+	struct link_map *map = NULL;
+	const char *file, *base;
+	ElfW(Addr) strings = 0, soname = 0;
+	Dl_info info;
+
+	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname)
+		return "";
+	for (const ElfW(Dyn) *d = map ? map->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB)
+			strings = d->d_un.d_ptr;
+		else if (d->d_tag == DT_SONAME)
+			soname = d->d_un.d_ptr;
+	file = strings && soname ? (const char *)(strings + soname) : info.dli_fname;
+	base = strrchr(file, '/');
+	return base ? base + 1 : file;
+}
+
+static bool same_library(const void *a, const void *b)
+{
+	Dl_info of_a, of_b;
+
+	return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
+/* A function of another version of the runtime, with other parameters than our wrapper has. */
+static bool is_other_version(enum pm_call call, const char *file)
+{
+	switch (call) {
+#define CHANGED(name) case PM_CALL_##name:
+#include "changed.def"
+		return !strstr(file, ".so.13");
+	default:
+		return false;
+	}
+}
+
+static _Atomic uint64_t unseen;
+
+void pmh_look_up_forget(void)
+{
+	atomic_store(&unseen, 0);
+}
+
+uint64_t pmh_unseen_calls(void)
+{
+	return atomic_load_explicit(&unseen, memory_order_relaxed);
+}
+
+/* The wrapper in place of a function that was found, or the function itself. */
+static void *exchanged(enum pm_call call, void *found, const void *caller)
+{
+	const char *file = file_of(found);
+	void *known;
+
+	if (pmh_is_ours(found) || pmh_is_vendors(file_of(caller)) ||
+		!pmh_is_library(pmh_rows[call].library, file) || is_other_version(call, file))
+		return found;
+	/* that of the copy which linked programs use, should there be one: the wrapper is theirs already */
+	known = pmh_real(call);
+	if (!known && pmh_keep(found) && atomic_compare_exchange_strong(&pmh_functions[call], &known, found))
+		known = found;
+	if (known && same_library(known, found))
+		return pmh_wrappers[call];
+	atomic_fetch_add_explicit(&unseen, 1, memory_order_relaxed);
+	return found;
+}
+
+/* ---- dlsym, dlvsym ---- */
+
+__attribute__((visibility("hidden"))) void *(*pmh_real_dlsym)(void *, const char *);
+__attribute__((visibility("hidden"))) void *(*pmh_real_dlvsym)(void *, const char *, const char *);
+
+static void *(*libc_dlsym)(void *, const char *);
+
+/* What the entry points do: `decided` 0 means jump to the real function. */
+struct look_up {
+	void *found;
+	uintptr_t decided;
+};
+__attribute__((visibility("hidden"))) struct look_up pmh_look_up(
+	void *handle, const char *name, const void *caller, const char *version);
+
+/* A symbol's number in an object's table has no bound but that of its hash chains, so those are walked. */
+static void *defined(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *name)
+{
+	const ElfW(Sym) *symbols = NULL;
+	const uint32_t *gnu = NULL, *buckets, *chain;
+	const char *strings = NULL;
+
+	for (; dynamic->d_tag != DT_NULL; dynamic++) {
+		/* the loader has made addresses of these, except in the kernel's own object */
+		ElfW(Addr) at = dynamic->d_un.d_ptr < base ? base + dynamic->d_un.d_ptr : dynamic->d_un.d_ptr;
+
+		if (dynamic->d_tag == DT_SYMTAB)
+			symbols = (const void *)at;
+		else if (dynamic->d_tag == DT_STRTAB)
+			strings = (const void *)at;
+		else if (dynamic->d_tag == DT_GNU_HASH)
+			gnu = (const void *)at;
+	}
+	if (!symbols || !strings || !gnu)
+		return NULL;
+	buckets = gnu + 4 + gnu[2] * (sizeof(ElfW(Addr)) / 4);
+	chain = buckets + gnu[0];
+	for (uint32_t b = 0; b < gnu[0]; b++)
+		for (uint32_t i = buckets[b]; i >= gnu[1]; i++) {
+			if (symbols[i].st_shndx != SHN_UNDEF &&
+				strcmp(strings + symbols[i].st_name, name) == 0)
+				return (void *)(base + symbols[i].st_value);
+			if (chain[i - gnu[1]] & 1)
+				break;
+		}
+	return NULL;
+}
+
+static bool is_libc(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	/* before glibc 2.34 libdl has it */
+	return strncmp(base, "libc.so", 7) == 0 || strncmp(base, "libdl.so", 8) == 0;
+}
+
+/* For the host the next object behind us that has both functions, libc or another library like this one; for
+ * us libc's own. */
+static int find_real(struct dl_phdr_info *info, size_t size, void *behind_us)
+{
+	void *f = NULL, *versioned = NULL;
+	bool *behind = behind_us;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		ElfW(Addr) begin = info->dlpi_addr + segment->p_vaddr,
+			   own = (ElfW(Addr))(uintptr_t)&find_real;
+
+		if (segment->p_type == PT_LOAD && own >= begin && own < begin + segment->p_memsz) {
+			*behind = true;
+			return 0;
+		}
+	}
+	for (unsigned i = 0; *behind && i < info->dlpi_phnum; i++) {
+		const ElfW(Dyn) *dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+
+		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		f = defined(info->dlpi_addr, dynamic, "dlsym");
+		versioned = defined(info->dlpi_addr, dynamic, "dlvsym");
+	}
+	if (!f || !versioned)
+		return 0;
+	if (is_libc(info->dlpi_name))
+		*(void **)&libc_dlsym = f;
+	if (!pmh_real_dlsym) {
+		*(void **)&pmh_real_dlvsym = versioned;
+		*(void **)&pmh_real_dlsym = f;
+	}
+	return libc_dlsym != NULL;
+}
+
+static void find_dlsym(void)
+{
+	bool behind = false;
+
+	if (!libc_dlsym)
+		dl_iterate_phdr(find_real, &behind);
+	if (!libc_dlsym)
+		libc_dlsym = pmh_real_dlsym;
+}
+
+/* Before any constructor of a library that looks something up: ours may not be the first to run. */
+__attribute__((constructor(101))) static void begin(void)
+{
+	find_dlsym();
+	fill_names();
+}
+
+void *pmh_libc_dlsym(void *handle, const char *name)
+{
+	find_dlsym();
+	return libc_dlsym(handle, name);
+}
+
+static void *look_up_really(void *handle, const char *name, const char *version)
+{
+	return version ? pmh_real_dlvsym(handle, name, version) : pmh_real_dlsym(handle, name);
+}
+
+struct look_up pmh_look_up(void *handle, const char *name, const void *caller, const char *version)
+{
+	static const struct look_up jump;
+	const int saved_errno = errno;
+	enum pm_call call;
+	void *found;
+
+	find_dlsym();
+	if (!name || handle == RTLD_NEXT || !(call = call_named(name)) || pmh_is_ours(caller))
+		return jump;
+	found = look_up_really(handle, name, version);
+	errno = saved_errno;
+	if (handle == RTLD_DEFAULT && (!found || (!pmh_is_ours(found) && !version)))
+		return jump; /* something else of that name comes before us, or only the caller finds it */
+	if (!found || !pmh_is_ours(found))
+		return (struct look_up){found ? exchanged(call, found, caller) : NULL, 1};
+	/*
+	 * The search begins at the program, and finds us before anything else. Right, if the function is
+	 * there at all; else the answer is what is found behind us: nothing, and dlerror says so.
+	 */
+	if (pmh_real(call)) {
+		errno = saved_errno;
+		return jump;
+	}
+	return (struct look_up){look_up_really(RTLD_NEXT, name, version), 1};
+}
+
+#ifdef __x86_64__
+/* Keeps the arguments, asks pmh_look_up with the return address, then returns or jumps. */
+__asm__(".text\n"
+	".globl dlsym\n"
+	".type dlsym, @function\n"
+	"dlsym:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rdi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	pushq %rsi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	subq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	movq 24(%rsp), %rdx\n"
+	"	xorl %ecx, %ecx\n"
+	"	call pmh_look_up\n"
+	"	addq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	popq %rsi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	popq %rdi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	testq %rdx, %rdx\n"
+	"	jz 1f\n"
+	"	ret\n"
+	"1:	jmp *pmh_real_dlsym(%rip)\n"
+	"	.cfi_endproc\n"
+	".size dlsym, .-dlsym\n"
+	".globl dlvsym\n"
+	".type dlvsym, @function\n"
+	"dlvsym:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rdi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	pushq %rsi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	pushq %rdx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	movq %rdx, %rcx\n"
+	"	movq 24(%rsp), %rdx\n"
+	"	call pmh_look_up\n"
+	"	movq %rdx, %rcx\n"
+	"	popq %rdx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	popq %rsi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	popq %rdi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	testq %rcx, %rcx\n"
+	"	jz 1f\n"
+	"	ret\n"
+	"1:	jmp *pmh_real_dlvsym(%rip)\n"
+	"	.cfi_endproc\n"
+	".size dlvsym, .-dlvsym\n");
+#else
+/* The call in tail position becomes a jump at -O2. */
+PMH_EXPORT __attribute__((optimize("O2"))) void *dlsym(void *handle, const char *name)
+{
+	struct look_up l = pmh_look_up(handle, name, __builtin_return_address(0), NULL);
+
+	return l.decided ? l.found : pmh_real_dlsym(handle, name);
+}
+
+PMH_EXPORT __attribute__((optimize("O2"))) void *dlvsym(void *handle, const char *name, const char *version)
+{
+	struct look_up l = pmh_look_up(handle, name, __builtin_return_address(0), version);
+
+	return l.decided ? l.found : pmh_real_dlvsym(handle, name, version);
+}
+#endif
+
+/* ---- the driver's entry points ---- */
+
+/*
+ * The version of CUDA with which a function came, as cuGetProcAddress counts them. A name without its _v2
+ * means the newest that the version asked for has.
+ */
+static const struct since {
+	enum pm_call call, per_thread;
+	int version;
+} driver_since[] = {
+#define SINCE(name, version) {PM_CALL_##name, PM_CALL_NONE, version},
+#define SINCE_TWIN(name, twin, version) {PM_CALL_##name, PM_CALL_##twin, version},
+	PM_ABI_DRIVER_VERSIONS(SINCE, SINCE_TWIN)
+#undef SINCE
+#undef SINCE_TWIN
+};
+#define DRIVER_VERSION_KNOWN 13000 /* of later ones a name may mean a function that we do not know */
+
+/* Whether an exported name is the given one, perhaps with a version behind it: cuMemAlloc, cuMemAlloc_v2. */
+static bool is_name(const char *exported, const char *asked)
+{
+	size_t n = strlen(asked);
+
+	if (strncmp(exported, asked, n) != 0)
+		return false;
+	exported += n;
+	return !*exported || (exported[0] == '_' && exported[1] == 'v' && exported[2] >= '2' &&
+				     exported[2] <= '9' && !exported[3]);
+}
+
+/* The row of the function that cuGetProcAddress answers, or 0. */
+static enum pm_call driver_call(const char *name, int version, uint64_t flags)
+{
+	const struct since *best = NULL;
+
+	if (version > DRIVER_VERSION_KNOWN)
+		return PM_CALL_NONE;
+	for (size_t i = 0; i < sizeof driver_since / sizeof driver_since[0]; i++) {
+		const struct since *s = &driver_since[i];
+
+		if (s->version <= version && (!best || s->version > best->version) &&
+			is_name(pmh_rows[s->call].name, name))
+			best = s;
+	}
+	if (!best)
+		return PM_CALL_NONE;
+	return flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && best->per_thread ? best->per_thread
+											 : best->call;
+}
+
+/* Exchanges what a look-up in the driver has found. */
+static void exchange(const char *name, void **found, int version, uint64_t flags, const void *caller)
+{
+	const int saved_errno = errno;
+	enum pm_call call;
+
+	if (name && found && *found && (call = driver_call(name, version, flags)))
+		*found = exchanged(call, *found, caller);
+	errno = saved_errno;
+}
+
+PMH_EXPORT CUresult cuGetProcAddress(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags);
+PMH_EXPORT CUresult cuGetProcAddress(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags)
+{
+	__typeof__(&cuGetProcAddress) real =
+		(__typeof__(&cuGetProcAddress))pmh_real(PM_CALL_cuGetProcAddress);
+	CUresult result = real ? real(symbol, pfn, cuda_version, flags) : CUDA_ERROR_NOT_FOUND;
+
+	if (result == CUDA_SUCCESS)
+		exchange(symbol, pfn, cuda_version, flags, __builtin_return_address(0));
+	return result;
+}
+
+PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,
+	CUdriverProcAddressQueryResult *symbol_status);
+PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,
+	CUdriverProcAddressQueryResult *symbol_status)
+{
+	__typeof__(&cuGetProcAddress_v2) real =
+		(__typeof__(&cuGetProcAddress_v2))pmh_real(PM_CALL_cuGetProcAddress_v2);
+	CUresult result = real ? real(symbol, pfn, cuda_version, flags, symbol_status) : CUDA_ERROR_NOT_FOUND;
+
+	if (result == CUDA_SUCCESS)
+		exchange(symbol, pfn, cuda_version, flags, __builtin_return_address(0));
+	return result;
+}
+
+/* The runtime asks for its own version. The flags are the driver's. */
+static int runtime_version(void)
+{
+	cudaError_t (*ask)(int *) = (cudaError_t(*)(int *))pmh_real_cudart("cudaRuntimeGetVersion");
+	int version = 0;
+
+	return ask && ask(&version) == cudaSuccess ? version : DRIVER_VERSION_KNOWN + 1;
+}
+
+#define ENTRY_POINT(name, flags_) \
+	PMH_EXPORT cudaError_t name(const char *symbol, void **function, unsigned long long flags, \
+		enum cudaDriverEntryPointQueryResult *status); \
+	PMH_EXPORT cudaError_t name(const char *symbol, void **function, unsigned long long flags, \
+		enum cudaDriverEntryPointQueryResult *status) \
+	{ \
+		__typeof__(&name) real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+		cudaError_t result = real ? real(symbol, function, flags, status) : cudaErrorSymbolNotFound; \
+\
+		if (result == cudaSuccess) \
+			exchange(symbol, function, runtime_version(), flags_, __builtin_return_address(0)); \
+		return result; \
+	}
+ENTRY_POINT(cudaGetDriverEntryPoint, flags)
+ENTRY_POINT(cudaGetDriverEntryPoint_ptsz, flags &CU_GET_PROC_ADDRESS_LEGACY_STREAM
+						  ? flags
+						  : flags | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+
+#define ENTRY_POINT_BY_VERSION(name, flags_) \
+	PMH_EXPORT cudaError_t name(const char *symbol, void **function, unsigned int version, \
+		unsigned long long flags, enum cudaDriverEntryPointQueryResult *status); \
+	PMH_EXPORT cudaError_t name(const char *symbol, void **function, unsigned int version, \
+		unsigned long long flags, enum cudaDriverEntryPointQueryResult *status) \
+	{ \
+		__typeof__(&name) real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+		cudaError_t result = \
+			real ? real(symbol, function, version, flags, status) : cudaErrorSymbolNotFound; \
+\
+		if (result == cudaSuccess) \
+			exchange(symbol, function, (int)version, flags_, __builtin_return_address(0)); \
+		return result; \
+	}
+ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion, flags)
+ENTRY_POINT_BY_VERSION(cudaGetDriverEntryPointByVersion_ptsz,
+	flags &CU_GET_PROC_ADDRESS_LEGACY_STREAM ? flags
+						 : flags | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)

@@ -1,0 +1,170 @@
+/*
+ * The Python interpreter of this process, if it is one: finds it, and asks it for names on the calling
+ * thread's behalf.
+ *
+ * Never with the interpreter's lock (the GIL): PyTorch has released it before it calls a library of CUDA's,
+ * and taking it here could wait for a thread that waits for us. Without it is safe because
+ *  - the calling thread's frames do not change while it is in the call, and hold their code and their local
+ *    variables; only the modules' dictionaries could be changed by others meanwhile, which programs do before
+ *    they train;
+ *  - every read is a system call that answers with an error where a plain read would fault, and nothing is
+ *    written; so the worst that a change meanwhile can do is a name that is left out;
+ *  - no function of Python's is called but two that only return a pointer: Py_GetVersion, once, and
+ *    PyGILState_GetThisThreadState, which returns what the thread keeps in its own storage (and NULL before
+ * the interpreter begins and after it ends). "The current thread state" would be that of the lock's holder,
+ * and the interpreter's list of threads changes under its own lock.
+ */
+#include "hook.h"
+#include "python.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static struct pmh_python python;
+static void *(*thread_state)(void);
+static _Atomic bool ready; /* the two above are set */
+static _Atomic bool wanted;
+static _Atomic pid_t process;
+static char note[128];                      /* what is to be said of Python, "": nothing */
+static struct pmh_python_look look;         /* too big for the stack of a thread that we know nothing of */
+static pmh_lock looking = ATOMIC_FLAG_INIT; /* for all of these */
+
+/* Reads our own memory. */
+static bool fetch(uint64_t from, void *to, size_t byte_count, void *data)
+{
+	struct iovec local = {.iov_base = to, .iov_len = byte_count};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = byte_count};
+
+	(void)data;
+	return process_vm_readv(atomic_load_explicit(&process, memory_order_relaxed), &local, 1, &remote, 1,
+		       0) == (ssize_t)byte_count;
+}
+
+struct version {
+	unsigned major, minor;
+	bool is_release; /* layouts change until then */
+};
+
+static bool find_version(struct version *version)
+{
+	const char *(*get_version)(void);
+	const char *text;
+	int length = 0;
+
+	*(void **)&get_version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+	text = get_version ? get_version() : NULL;
+	if (!text || sscanf(text, "%u.%u.%*u%n", &version->major, &version->minor, &length) != 2)
+		return false;
+	version->is_release = length > 0 && (text[length] == ' ' || text[length] == '+');
+	return true;
+}
+
+/* Finds the interpreter's types and the function. NULL, or what is amiss. */
+static const char *find_python(const struct version *version, struct pmh_python *found, void *(**state)(void))
+{
+	bool is_complete = true;
+
+	found->at = version->major == 3 && version->is_release ? pmh_python_offsets(version->minor) : NULL;
+	found->fetch = fetch;
+	if (!found->at)
+		return "this version is not known";
+#define PMH_FIELD(name, symbol) \
+	found->name##_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, #symbol); \
+	is_complete &= found->name##_type != 0;
+	PMH_PYTHON_TYPES(PMH_FIELD)
+#undef PMH_FIELD
+	*(void **)state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+	return is_complete && *state ? NULL : "its types are not to be found";
+}
+
+/* The same of what can be read. Under the lock. */
+static const char *try_python(const struct pmh_python *found)
+{
+	pmh_python_look(&look, found);
+	if (pmh_python_type(&look, found->type_type) == 0)
+		return "the kernel does not let a process read its own memory";
+	return pmh_python_fits(&look) ? NULL : "it was built in a way that is not known";
+}
+
+void pmh_python_init(void)
+{
+	struct pmh_python found = {0};
+	void *(*state)(void) = NULL;
+	struct version version;
+	const char *amiss;
+
+	atomic_store(&process, getpid());
+	if (!find_version(&version))
+		return;
+	amiss = find_python(&version, &found, &state);
+	pmh_acquire(&looking);
+	if (!amiss)
+		amiss = try_python(&found);
+	python = found;
+	thread_state = state;
+	atomic_store(&ready, amiss == NULL);
+	snprintf(note, sizeof note, "python: %u.%u, %s%s", version.major, version.minor,
+		amiss ? "no names of modules: " : "names of modules are read", amiss ? amiss : "");
+	pmh_release(&looking);
+}
+
+void pmh_python_begin(void)
+{
+	char text[sizeof note];
+
+	atomic_store(&wanted, strcmp(pmh_settings.python, "off") != 0);
+	pmh_acquire(&looking);
+	memcpy(text, note, sizeof text);
+	pmh_release(&looking);
+	if (text[0] && atomic_load(&wanted))
+		pmh_note(text);
+}
+
+void pmh_python_forget(void)
+{
+	pmh_release(&looking);
+}
+
+/* The calling thread's state, 0 where it runs no Python. Begins a look; under the lock. */
+static uint64_t begin_look(void)
+{
+	uint64_t thread = atomic_load(&ready) ? (uint64_t)(uintptr_t)thread_state() : 0;
+
+	if (!thread)
+		return 0;
+	pmh_python_look(&look, &python);
+	return pmh_python_word(&look, thread + python.at->thread_ident) == (uint64_t)pthread_self() ? thread
+												    : 0;
+}
+
+static bool ask(
+	bool (*find)(struct pmh_python_look *, uint64_t, char *, size_t), char *text, size_t text_bytes)
+{
+	uint64_t thread;
+	bool found;
+
+	text[0] = 0;
+	if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
+		!atomic_load_explicit(&ready, memory_order_relaxed))
+		return false;
+	pmh_acquire(&looking);
+	thread = begin_look();
+	found = thread && find(&look, thread, text, text_bytes);
+	pmh_release(&looking);
+	return found;
+}
+
+bool pmh_python_module(char *text, size_t text_bytes)
+{
+	return ask(pmh_python_find_module, text, text_bytes);
+}
+
+bool pmh_python_callers(char *text, size_t text_bytes)
+{
+	return ask(pmh_python_find_callers, text, text_bytes);
+}

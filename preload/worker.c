@@ -1,0 +1,175 @@
+/*
+ * File input of worker processes: data loaders that read for the training process and make no device call
+ * themselves.
+ *
+ * They leave no trace. What they read is added up in the header of the trace of the process that they work
+ * for, which is a shared mapping: a child made by fork has it anyway; one that was started anew finds it in
+ * the maps of its parents, at its first read of a data file.
+ */
+#include "hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define GENERATIONS 4 /* parents that are looked at: a launcher may stand between */
+
+static struct pm_header *_Atomic boss; /* the header of the process that we read for */
+static _Atomic bool sought;
+static _Atomic bool counted; /* we are among its workers */
+
+static bool is_setting(const char *name, const char *value)
+{
+	const char *text = getenv(name);
+
+	return text && strcmp(text, value) == 0;
+}
+
+/* The settings are not read yet in a process that has not decided. */
+static bool is_asked_for(void)
+{
+	return !is_setting("PMHOOK_FILES", "off") && !is_setting("PMHOOK_MODE", "off") &&
+	       !is_setting("PMHOOK_MODE", "count");
+}
+
+void pmh_worker_forked(struct pm_header *header)
+{
+	if (header) {
+		atomic_store(&boss, is_asked_for() ? header : NULL);
+		atomic_store(&sought, true);
+	}
+	atomic_store(&counted, false);
+}
+
+static long sys_open(const char *path, int flags)
+{
+	return syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
+}
+
+/* A process's whole file of /proc, as far as there is room; the length. */
+static size_t read_all(const char *path, char *text, size_t text_bytes)
+{
+	long fd = sys_open(path, O_RDONLY), n;
+	size_t used = 0;
+
+	if (fd < 0)
+		return 0;
+	while (used + 1 < text_bytes && (n = syscall(SYS_read, fd, text + used, text_bytes - used - 1)) > 0)
+		used += (size_t)n;
+	syscall(SYS_close, fd);
+	text[used] = 0;
+	return used;
+}
+
+static int parent_of(int pid)
+{
+	char path[64], text[1024];
+	const char *end;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	/* pid (name) state parent: the name may hold anything */
+	if (!read_all(path, text, sizeof text) || !(end = strrchr(text, ')')) || strlen(end) < 5)
+		return 0;
+	return atoi(end + 4);
+}
+
+/* Maps the header of a trace if it is that of the given process. */
+static struct pm_header *map_header(const char *path, int pid)
+{
+	long fd = sys_open(path, O_RDWR), p;
+	struct pm_header *header;
+
+	if (fd < 0)
+		return NULL;
+	p = syscall(SYS_mmap, NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
+	syscall(SYS_close, fd);
+	if (p == -1)
+		return NULL;
+	header = (struct pm_header *)p;
+	if (memcmp(header->magic, PM_MAGIC, sizeof header->magic) == 0 && (int)header->pid == pid &&
+		header->version == PM_VERSION && header->byte_order == PM_BYTE_ORDER)
+		return header;
+	syscall(SYS_munmap, header, sizeof *header);
+	return NULL;
+}
+
+/* The trace that a process writes: it has the header mapped. Its maps are read in pieces. */
+static struct pm_header *header_of(int pid)
+{
+	static char text[64 << 10]; /* under the lock */
+	char path[64];
+	long fd, n;
+	size_t used = 0;
+	struct pm_header *header = NULL;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	fd = sys_open(path, O_RDONLY);
+	if (fd < 0)
+		return NULL;
+	while (!header && (n = syscall(SYS_read, fd, text + used, sizeof text - used - 1)) > 0) {
+		char *line = text, *end;
+
+		used += (size_t)n;
+		text[used] = 0;
+		for (; !header && (end = strchr(line, '\n')); line = end + 1) {
+			char *name = memchr(line, '/', (size_t)(end - line));
+
+			*end = 0;
+			if (name && end - name > 8 && strcmp(end - 8, ".pmtrace") == 0)
+				header = map_header(name, pid);
+		}
+		used = strlen(line);
+		memmove(text, line, used);
+		if (used + 1 >= sizeof text)
+			used = 0;
+	}
+	syscall(SYS_close, fd);
+	return header;
+}
+
+static void seek(void)
+{
+	static pmh_lock lock = ATOMIC_FLAG_INIT;
+	struct pm_header *found = NULL;
+	int pid = (int)getpid();
+
+	pmh_acquire(&lock);
+	for (int i = 0; i < GENERATIONS && is_asked_for() && !found && !atomic_load(&sought); i++) {
+		pid = parent_of(pid);
+		if (pid <= 1)
+			break;
+		found = header_of(pid);
+	}
+	if (!atomic_exchange(&sought, true))
+		atomic_store(&boss, found);
+	pmh_release(&lock);
+}
+
+bool pmh_is_worker(void)
+{
+	const int saved_errno = errno;
+
+	if (!atomic_load_explicit(&sought, memory_order_acquire)) {
+		seek();
+		errno = saved_errno;
+	}
+	return atomic_load_explicit(&boss, memory_order_acquire) != NULL;
+}
+
+void pmh_worker_read(uint64_t ns, int64_t bytes)
+{
+	struct pm_header *header = atomic_load_explicit(&boss, memory_order_acquire);
+
+	if (!header || bytes < 0)
+		return;
+	if (!atomic_exchange(&counted, true))
+		__atomic_fetch_add(&header->worker_count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&header->worker_reads, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&header->worker_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&header->worker_ns, ns, __ATOMIC_RELAXED);
+}

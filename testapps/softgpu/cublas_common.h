@@ -1,0 +1,29 @@
+/* What cuBLAS's and cuBLASLt's stand-ins share: see cublas_common.c. */
+#ifndef CUBLAS_COMMON_H
+#define CUBLAS_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <cublas_v2.h>
+
+#pragma GCC visibility push(hidden)
+
+/* First statement of every exported function that returns a status. */
+#define SG_ENTER() \
+	do { \
+		if (sg_fault(__func__)) \
+			return CUBLAS_STATUS_INTERNAL_ERROR; \
+	} while (0)
+
+/* Single numbers of the types 16F, 16BF, 32F and 64F, at an index counted in elements. */
+double sg_load(const void *base, cudaDataType type, int64_t index);
+void sg_store(void *base, cudaDataType type, int64_t index, double value);
+size_t sg_real_bytes(cudaDataType type); /* 0: not one of the four */
+
+/* What cublasGetStatusName and cublasGetStatusString answer. */
+const char *sg_status_name(cublasStatus_t status);
+const char *sg_status_sentence(cublasStatus_t status);
+
+#pragma GCC visibility pop
+
+#endif

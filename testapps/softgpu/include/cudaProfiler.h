@@ -1,0 +1,2 @@
+/* cuProfilerStart and cuProfilerStop are declared with the driver API. */
+#include "cuda.h"

@@ -1,0 +1,89 @@
+/* What the calls about devices do: attributes, synchronising, peer access. See sg_calls.h. */
+#include "sg_calls.h"
+
+cudaError_t sg_device_synchronize(int device)
+{
+	cudaError_t error = sg_capture_refuse_device(device);
+
+	if (error != cudaSuccess)
+		return error;
+	sg_device_drain(device);
+	return sg_device_error(device);
+}
+
+/* Attributes by the numbers of enum cudaDeviceAttr; all others up to ATTRIBUTE_LIMIT are 0. */
+#define ATTRIBUTE_LIMIT 150
+
+static const struct {
+	int attribute;
+	int value;
+} attributes[] = {
+	{1, 1024},                           /* threads per block */
+	{2, 1024},                           /* block dimension x, y, z */
+	{3, 1024}, {4, 64}, {5, 2147483647}, /* grid dimension x, y, z */
+	{6, 65535}, {7, 65535}, {8, 49152},  /* shared memory per block */
+	{9, 65536},                          /* constant memory */
+	{10, 32},                            /* warp size */
+	{11, 2147483647},                    /* pitch */
+	{12, 65536},                         /* registers per block */
+	{13, 1000000},                       /* clock, kHz */
+	{14, 512},                           /* texture alignment */
+	{19, 1},                             /* maps host memory */
+	{31, 1},                             /* concurrent kernels */
+	{36, 1000000},                       /* memory clock, kHz */
+	{37, 128},                           /* memory bus, bits */
+	{38, 1 << 20},                       /* second-level cache */
+	{39, 2048},                          /* threads per multiprocessor */
+	{40, 2},                             /* copy engines */
+	{41, 1},                             /* unified addressing */
+	{75, 9},                             /* compute capability */
+	{76, 0}, {78, 1},                    /* stream priorities */
+	{81, 233472},                        /* shared memory per multiprocessor */
+	{82, 65536},                         /* registers per multiprocessor */
+	{83, 1},                             /* managed memory */
+	{89, 1},                             /* concurrent managed access */
+	{95, 1},                             /* cooperative launch */
+	{97, 232448},                        /* shared memory per block, by choice */
+	{115, 1},                            /* memory pools */
+};
+
+cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+	if (value == NULL || (int)attr <= 0 || (int)attr > ATTRIBUTE_LIMIT)
+		return cudaErrorInvalidValue;
+	if (device < 0 || device >= sg_device_count())
+		return cudaErrorInvalidDevice;
+	*value = 0;
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		if (attributes[i].attribute == (int)attr)
+			*value = attributes[i].value;
+	}
+	if ((int)attr == 16) /* multiprocessors */
+		*value = sg_threads();
+	if ((int)attr == 33) /* bus number */
+		*value = device + 1;
+	return cudaSuccess;
+}
+
+cudaError_t sg_can_access_peer(int *canAccessPeer, int device, int peerDevice)
+{
+	if (canAccessPeer == NULL)
+		return cudaErrorInvalidValue;
+	if (device < 0 || device >= sg_device_count() || peerDevice < 0 || peerDevice >= sg_device_count())
+		return cudaErrorInvalidDevice;
+	*canAccessPeer = device != peerDevice;
+	return cudaSuccess;
+}
+
+cudaError_t sg_enable_peer(int peerDevice, unsigned int flags)
+{
+	static _Atomic uint64_t enabled[SG_DEVICE_LIMIT];
+
+	if (flags != 0)
+		return cudaErrorInvalidValue;
+	if (peerDevice < 0 || peerDevice >= sg_device_count() || peerDevice == sg_self.device)
+		return cudaErrorInvalidDevice;
+	if (atomic_fetch_or(&enabled[sg_self.device], (uint64_t)1 << peerDevice) & (uint64_t)1 << peerDevice)
+		return cudaErrorPeerAccessAlreadyEnabled;
+	return cudaSuccess;
+}

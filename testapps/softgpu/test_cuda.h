@@ -1,0 +1,21 @@
+/* Between the files of the test of the stand-in CUDA driver. */
+#ifndef TEST_CUDA_H
+#define TEST_CUDA_H
+
+/* Every version of a function by its exported name. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+/* The context that the tests run in: the primary one of device 0, current. */
+extern CUcontext test_context;
+
+/* A kernel of the test's own module: `fill`(int *to, int value) has a twin, any other name has none. */
+CUfunction test_kernel(const char *name);
+
+/* Functions by name and version (test_cuda_entry.c). */
+void test_entries(void);
+
+/* Streams, events, capture and graphs (test_cuda_stream.c). */
+void test_streams(void);
+
+#endif
