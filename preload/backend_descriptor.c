@@ -35,26 +35,46 @@ struct backend {
 
 static struct backend descriptors[DESCRIPTORS];
 
-/* As object_of: nothing is taken out, and what is made at the address of a destroyed one begins anew. */
+#define GONE ((uintptr_t)1) /* as OBJECT_GONE */
+#define TRIES 64u
+
+/* As object_of: descriptors are taken out when they are destroyed. */
 static struct backend *backend_of(const void *address, bool make)
 {
-	uintptr_t wanted = (uintptr_t)address;
-	unsigned i = (unsigned)((wanted >> 4) * 0x9e3779b1u >> 9) % DESCRIPTORS;
+	const uintptr_t wanted = (uintptr_t)address;
+	const unsigned first = (unsigned)((wanted >> 4) * 0x9e3779b1u >> 9) % DESCRIPTORS;
 
-	for (unsigned tries = 0; wanted && tries < 64; tries++, i = (i + 1) % DESCRIPTORS) {
-		uintptr_t there = atomic_load_explicit(&descriptors[i].address, memory_order_acquire);
+	for (unsigned again = 0; wanted && again < 8; again++) {
+		struct backend *free = NULL;
+		uintptr_t was = 0;
 
-		if (there == wanted)
-			return &descriptors[i];
-		if (there)
-			continue;
-		if (!make)
+		for (unsigned tries = 0; tries < TRIES; tries++) {
+			struct backend *d = &descriptors[(first + tries) % DESCRIPTORS];
+			uintptr_t there = atomic_load_explicit(&d->address, memory_order_acquire);
+
+			if (there == wanted)
+				return d;
+			if (there <= GONE && !free) {
+				free = d;
+				was = there;
+			}
+			if (!there)
+				break;
+		}
+		if (!make || !free)
 			return NULL;
-		if (atomic_compare_exchange_strong(&descriptors[i].address, &there, wanted) ||
-			there == wanted)
-			return &descriptors[i];
+		if (atomic_compare_exchange_strong(&free->address, &was, wanted))
+			return free;
 	}
 	return NULL;
+}
+
+void pmh_backend_gone(const void *descriptor)
+{
+	struct backend *d = backend_of(descriptor, false);
+
+	if (d)
+		atomic_store_explicit(&d->address, GONE, memory_order_release);
 }
 
 static bool is_operation(cudnnBackendDescriptorType_t type)

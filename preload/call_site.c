@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #define TEXT_(x) #x
@@ -71,6 +72,19 @@ static unsigned name_slot(unw_word_t address)
 	return (unsigned)(pmh_mix(address, 0x9e3779b97f4a7c15u) % NAMES);
 }
 
+/*
+ * Whether a frame is the program's own. Its functions are mostly not exported, and finding their names reads
+ * a table of some hundred kilobytes; in a framework's libraries that table has hundreds of megabytes, and the
+ * exported names must do.
+ */
+static bool is_of_program(const Dl_info *info)
+{
+	Dl_info program;
+
+	return dladdr((void *)(uintptr_t)getauxval(AT_ENTRY), &program) &&
+	       program.dli_fbase == info->dli_fbase;
+}
+
 /* False for frames that are left out. */
 static bool find_name(unw_cursor_t *cursor, unw_word_t address, char *name)
 {
@@ -82,7 +96,11 @@ static bool find_name(unw_cursor_t *cursor, unw_word_t address, char *name)
 	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname ||
 		is_left_out(info.dli_fname))
 		return false;
-	if (unwinder.get_proc_name(cursor, name, NAME_BYTES, &offset) == 0)
+	if (info.dli_sname) {
+		snprintf(name, NAME_BYTES, "%s", info.dli_sname);
+		return true;
+	}
+	if (is_of_program(&info) && unwinder.get_proc_name(cursor, name, NAME_BYTES, &offset) == 0)
 		return true;
 	base = strrchr(info.dli_fname, '/');
 	snprintf(name, NAME_BYTES, "%s+0x%llx", base ? base + 1 : info.dli_fname,

@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CAPTURES 16u     /* under way or waiting for their graph to be made executable */
-#define OPERATIONS 8192u /* of one graph; a graph with more is listed up to here */
+#define CAPTURES 16u      /* under way or waiting for their graph to be made executable */
+#define OPERATIONS 32768u /* of one graph; a graph with more is listed up to here */
 
 struct capture {
 	uint64_t id;       /* the library's number of it, 0: free */

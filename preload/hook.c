@@ -41,6 +41,14 @@ PMH_INLINE bool launches_graph(enum pm_call call)
 	       call == PM_CALL_cuGraphLaunch || call == PM_CALL_cuGraphLaunch_ptsz;
 }
 
+/* Questions that programs ask again and again while they wait. */
+PMH_INLINE bool is_query(enum pm_call call)
+{
+	return call == PM_CALL_cudaStreamQuery || call == PM_CALL_cudaStreamQuery_ptsz ||
+	       call == PM_CALL_cudaEventQuery || call == PM_CALL_cuStreamQuery ||
+	       call == PM_CALL_cuStreamQuery_ptsz || call == PM_CALL_cuEventQuery;
+}
+
 bool pmh_wanted_slowly(void)
 {
 	if (pmh_self.depth > 0)
@@ -224,7 +232,8 @@ PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 	if ((runs_on_device(kind) || launches_graph(call)) && __builtin_expect(pmh_window_counts, 0))
 		pmh_window_count(self, f->op);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
-	if (kind == PM_KIND_SYNC || ((f->interval.ring || f->told) && self->timed_count++ % 64 == 0)) {
+	if ((kind == PM_KIND_SYNC && !is_query(call)) ||
+		((f->interval.ring || f->told || is_query(call)) && self->timed_count++ % 64 == 0)) {
 		pmh_finish_at_exit();
 		pmh_device_collect(self, false);
 	}
@@ -289,6 +298,22 @@ PMH_INLINE void sample(struct pmh_frame *f)
 			after; \
 		} \
 		leave(&pm_frame, PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
+		return pm_result; \
+	}
+#define PM_GONE(library, result, name, pairs, before) \
+	PMH_EXPORT result name PM_PARAMETERS pairs; \
+	PMH_EXPORT result name PM_PARAMETERS pairs \
+	{ \
+		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+\
+		if (!pm_real) \
+			return PM_MISSING_##library; \
+		if (!pmh_wanted()) \
+			return pm_real PM_ARGUMENTS pairs; \
+		pmh_self.depth = 1; \
+		before; \
+		result pm_result = pm_real PM_ARGUMENTS pairs; \
+		pmh_self.depth = 0; \
 		return pm_result; \
 	}
 #define PM_WATCH(library, result, name, pairs, after) \

@@ -605,6 +605,7 @@ void pmh_backend_set(const void *descriptor, cudnnBackendAttributeName_t name,
 void pmh_backend_got(
 	const void *descriptor, cudnnBackendAttributeName_t name, int64_t count, const void *elements);
 void pmh_backend_finalized(const void *descriptor);
+void pmh_backend_gone(const void *descriptor);
 void pmh_backend_forget(void);
 
 /* Kernels by the address that the application launches them with; the name must stay where it is. */
@@ -614,6 +615,10 @@ uint32_t pmh_kernel_name(const void *function); /* number of a string, 0: not kn
 /* The same for handles of functions: the name need not stay; a second handle may mean the same function. */
 void pmh_function_named(const void *function, const char *name);
 void pmh_function_same(const void *function, const void *as);
+void pmh_kernel_forget(void);
+
+/* An object is about to be destroyed. */
+void pmh_object_gone(const void *address);
 
 /* Values of rows whose parameters lie behind a pointer; 0 for a NULL. */
 uint64_t pmh_extent_bytes(const struct cudaMemcpy3DParms *p);

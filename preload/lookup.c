@@ -21,6 +21,16 @@
 
 /* ---- names ---- */
 
+/* As strcmp, which a sanitizer has replaced by its own and looks up by us, before it is ready. */
+static bool is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 #define NAMES (1u << 12)
 static uint16_t names[NAMES]; /* numbers of calls, by hash of the name */
 static _Atomic bool names_filled;
@@ -67,7 +77,7 @@ static enum pm_call call_named(const char *name)
 	if (!atomic_load_explicit(&names_filled, memory_order_acquire))
 		fill_names();
 	for (unsigned i = name_hash(name); names[i]; i = (i + 1) % NAMES)
-		if (strcmp(pmh_rows[names[i]].name, name) == 0)
+		if (is_same(pmh_rows[names[i]].name, name))
 			return names[i];
 	return PM_CALL_NONE;
 }
@@ -184,7 +194,7 @@ static void *defined(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *nam
 	for (uint32_t b = 0; b < gnu[0]; b++)
 		for (uint32_t i = buckets[b]; i >= gnu[1]; i++) {
 			if (symbols[i].st_shndx != SHN_UNDEF &&
-				strcmp(strings + symbols[i].st_name, name) == 0)
+				is_same(strings + symbols[i].st_name, name))
 				return (void *)(base + symbols[i].st_value);
 			if (chain[i - gnu[1]] & 1)
 				break;
@@ -399,8 +409,6 @@ static enum pm_call driver_call(const char *name, int version, uint64_t flags)
 {
 	const struct since *best = NULL;
 
-	if (version > DRIVER_VERSION_KNOWN)
-		return PM_CALL_NONE;
 	for (size_t i = 0; i < sizeof driver_since / sizeof driver_since[0]; i++) {
 		const struct since *s = &driver_since[i];
 
@@ -414,13 +422,28 @@ static enum pm_call driver_call(const char *name, int version, uint64_t flags)
 											 : best->call;
 }
 
+PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,
+	CUdriverProcAddressQueryResult *symbol_status);
+
+/* Whether the driver answers the same for the last version that we know: then a newer one has not changed the
+ * function. */
+static bool is_unchanged(const char *name, const void *found, uint64_t flags)
+{
+	__typeof__(&cuGetProcAddress_v2) ask =
+		(__typeof__(&cuGetProcAddress_v2))pmh_real(PM_CALL_cuGetProcAddress_v2);
+	void *known = NULL;
+
+	return ask && ask(name, &known, DRIVER_VERSION_KNOWN, flags, NULL) == CUDA_SUCCESS && known == found;
+}
+
 /* Exchanges what a look-up in the driver has found. */
 static void exchange(const char *name, void **found, int version, uint64_t flags, const void *caller)
 {
 	const int saved_errno = errno;
 	enum pm_call call;
 
-	if (name && found && *found && (call = driver_call(name, version, flags)))
+	if (name && found && *found && (call = driver_call(name, version, flags)) &&
+		(version <= DRIVER_VERSION_KNOWN || is_unchanged(name, *found, flags)))
 		*found = exchanged(call, *found, caller);
 	errno = saved_errno;
 }
@@ -437,8 +460,6 @@ PMH_EXPORT CUresult cuGetProcAddress(const char *symbol, void **pfn, int cuda_ve
 	return result;
 }
 
-PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,
-	CUdriverProcAddressQueryResult *symbol_status);
 PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,
 	CUdriverProcAddressQueryResult *symbol_status)
 {
@@ -457,7 +478,7 @@ static int runtime_version(void)
 	cudaError_t (*ask)(int *) = (cudaError_t(*)(int *))pmh_real_cudart("cudaRuntimeGetVersion");
 	int version = 0;
 
-	return ask && ask(&version) == cudaSuccess ? version : DRIVER_VERSION_KNOWN + 1;
+	return ask && ask(&version) == cudaSuccess ? version : DRIVER_VERSION_KNOWN;
 }
 
 #define ENTRY_POINT(name, flags_) \

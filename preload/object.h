@@ -1,10 +1,9 @@
 /*
- * What is known of the vendor's objects (streams, handles, descriptors, communicators, kernels), by their
- * addresses.
+ * What is known of the vendor's objects (streams, handles, descriptors, communicators), by their addresses.
  *
- * An object that is made at the address of a destroyed one is set up again before use, so nothing is ever
- * taken out, and destroying is not watched. Look-ups take no lock. Fields of an object are written by the
- * thread that sets it up, before others use it.
+ * Look-ups take no lock. Descriptors are taken out when they are destroyed, as programs make them for each
+ * call; the rest stays, and what is made at the address of a destroyed one is set up again before use. Fields
+ * of an object are written by the thread that sets it up, before others use it.
  */
 #ifndef OBJECT_H
 #define OBJECT_H
@@ -12,6 +11,7 @@
 #include "hook.h"
 
 #define OBJECTS (1u << 14)
+#define OBJECT_TRIES 64u /* slots that are looked at */
 #define DESCRIPTOR_VALUES 28
 
 /* What calls ask for comes first, in one cache line. */
@@ -24,37 +24,44 @@ struct object {
 	int device;              /* a stream's, a handle's or a communicator's */
 	bool device_pointers;    /* a cuBLAS handle's scalars lie on the device */
 	uint16_t value_count;
-	int rank, size;   /* a communicator's */
-	uint64_t hash;    /* a communicator's */
-	unsigned splits;  /* a communicator's, so far */
-	const char *name; /* a kernel's */
+	int rank, size;  /* a communicator's */
+	uint64_t hash;   /* a communicator's */
+	unsigned splits; /* a communicator's, so far */
 	int64_t values[DESCRIPTOR_VALUES];
 };
 
 extern struct object pmh_objects[OBJECTS];
 
+#define OBJECT_GONE \
+	((uintptr_t)1) /* in the place of an address: was taken out; a look-up goes on, a new object may \
+			  take it */
+
+/* Makes the object at an address, in a slot that was empty or gone when it was looked at. NULL: the table is
+ * full. */
+struct object *pmh_object_make(uintptr_t address);
+
+static inline unsigned object_slot(uintptr_t address)
+{
+	return (unsigned)((address >> 3) * 0x9e3779b1u >> 7) % OBJECTS;
+}
+
 /* The object at an address; with `make`, one is made. NULL: not known, or the table is full. */
 static inline struct object *object_of(const void *address, bool make)
 {
 	uintptr_t wanted = (uintptr_t)address;
-	unsigned i = (unsigned)((wanted >> 3) * 0x9e3779b1u >> 7) % OBJECTS;
+	unsigned i = object_slot(wanted);
 
 	if (!wanted)
 		return NULL;
-	for (unsigned tries = 0; tries < 64; tries++, i = (i + 1) % OBJECTS) {
+	for (unsigned tries = 0; tries < OBJECT_TRIES; tries++, i = (i + 1) % OBJECTS) {
 		uintptr_t there = atomic_load_explicit(&pmh_objects[i].address, memory_order_acquire);
 
 		if (there == wanted)
 			return &pmh_objects[i];
-		if (there)
-			continue;
-		if (!make)
-			return NULL;
-		if (atomic_compare_exchange_strong(&pmh_objects[i].address, &there, wanted) ||
-			there == wanted)
-			return &pmh_objects[i];
+		if (!there)
+			break;
 	}
-	return NULL;
+	return make ? pmh_object_make(wanted) : NULL;
 }
 
 #endif

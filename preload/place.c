@@ -6,6 +6,47 @@
 
 struct object pmh_objects[OBJECTS];
 
+struct object *pmh_object_make(uintptr_t address)
+{
+	for (unsigned again = 0; again < 8; again++) {
+		struct object *free = NULL;
+		uintptr_t was = 0;
+		unsigned i = object_slot(address);
+
+		for (unsigned tries = 0; tries < OBJECT_TRIES; tries++, i = (i + 1) % OBJECTS) {
+			struct object *o = &pmh_objects[i];
+			uintptr_t there = atomic_load_explicit(&o->address, memory_order_acquire);
+
+			if (there == address)
+				return o;
+			if (there <= OBJECT_GONE && !free) {
+				free = o;
+				was = there;
+			}
+			if (!there)
+				break;
+		}
+		if (!free)
+			return NULL;
+		if (atomic_compare_exchange_strong(&free->address, &was, address))
+			return free;
+		/* another thread took the slot */
+	}
+	return NULL;
+}
+
+void pmh_object_gone(const void *address)
+{
+	struct object *o = object_of(address, false);
+
+	if (!o)
+		return;
+	o->value_count = 0;
+	atomic_store_explicit(&o->number, 0, memory_order_relaxed);
+	atomic_store_explicit(&o->queue, 0, memory_order_relaxed);
+	atomic_store_explicit(&o->address, OBJECT_GONE, memory_order_release);
+}
+
 /* In a child after fork: numbers belong to the parent's trace. */
 void pmh_describe_forget(void)
 {

@@ -225,13 +225,12 @@
 
 #define PM_ABI_ncclResult_t(X) \
 	X(ncclSuccess, 0) X(ncclUnhandledCudaError, 1) X(ncclSystemError, 2) X(ncclInternalError, 3) \
-	X(ncclInvalidArgument, 4) X(ncclInvalidUsage, 5) X(ncclRemoteError, 6) X(ncclInProgress, 7) \
-	X(ncclNumResults, 8)
+	X(ncclInvalidArgument, 4) X(ncclInvalidUsage, 5) X(ncclRemoteError, 6) X(ncclInProgress, 7)
 
 #define PM_ABI_ncclDataType_t(X) \
 	X(ncclInt8, 0) X(ncclUint8, 1) X(ncclInt32, 2) X(ncclUint32, 3) X(ncclInt64, 4) X(ncclUint64, 5) \
 	X(ncclFloat16, 6) X(ncclFloat32, 7) X(ncclFloat64, 8) X(ncclBfloat16, 9) X(ncclFloat8e4m3, 10) \
-	X(ncclFloat8e5m2, 11) X(ncclNumTypes, 12)
+	X(ncclFloat8e5m2, 11)
 
 #define PM_ABI_ncclRedOp_t(X) \
 	X(ncclSum, 0) X(ncclProd, 1) X(ncclMax, 2) X(ncclMin, 3) X(ncclAvg, 4) \

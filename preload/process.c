@@ -120,6 +120,7 @@ static void forked_in_child(void)
 	pmh_trace_leave(self);
 	pmh_intern_forget();
 	pmh_describe_forget();
+	pmh_kernel_forget();
 	pmh_backend_forget();
 	pmh_comm_forget();
 	pmh_graph_forget();

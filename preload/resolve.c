@@ -74,9 +74,10 @@ bool pmh_is_library(const char *library, const char *file)
 bool pmh_is_vendors(const char *file)
 {
 	/* beside those of the table: cuDNN's parts, and libraries on top of the runtime */
-	static const char *const parts[] = {"libcudnn_", "libnvinfer"};
-	static const char *const others[] = {
-		"libcufft", "libcurand", "libcusolver", "libcusparse", "libnvrtc", "libnvJitLink"};
+	static const char *const parts[] = {"libcudnn_", "libnvinfer", "libnvperf_", "libnvshmem_"};
+	static const char *const others[] = {"libcufft", "libcurand", "libcusolver", "libcusparse",
+		"libcusparseLt", "libnvrtc", "libnvJitLink", "libcufile", "libcheckpoint",
+		"libpcsamplingutil"};
 
 	for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
 		if (begins_with(file, libraries[i].stem))

@@ -1,5 +1,5 @@
 /*
- * Values of operations that are more than a parameter: types in our own words, scalars, kernels' names, sizes
+ * Values of operations that are more than a parameter: types in our own words, scalars, sizes
  * behind pointers.
  */
 #include "object.h"
@@ -106,51 +106,6 @@ size_t pmh_type_bytes(uint64_t type)
 uint64_t pmh_scale(const void *beta)
 {
 	return pmh_scale_typed(beta, PM_TYPE_F32);
-}
-
-/* ---- kernels ---- */
-
-void pmh_kernel_named(const void *function, const char *name)
-{
-	struct object *o = object_of(function, true);
-
-	if (o)
-		o->name = name;
-}
-
-uint32_t pmh_kernel_name(const void *function)
-{
-	struct object *o = object_of(function, false);
-	uint32_t number;
-
-	if (!o)
-		return 0;
-	number = atomic_load_explicit(&o->number, memory_order_acquire);
-	if (!number && o->name) {
-		number = pmh_string(o->name);
-		atomic_store_explicit(&o->number, number, memory_order_release);
-	}
-	return number;
-}
-
-void pmh_function_named(const void *function, const char *name)
-{
-	struct object *o = object_of(function, true);
-
-	if (o && name)
-		atomic_store_explicit(&o->number, pmh_string(name), memory_order_release);
-}
-
-void pmh_function_same(const void *function, const void *as)
-{
-	struct object *o = object_of(function, true);
-	const struct object *other = object_of(as, false);
-
-	if (!o || !other)
-		return;
-	o->name = other->name;
-	atomic_store_explicit(
-		&o->number, atomic_load_explicit(&other->number, memory_order_acquire), memory_order_release);
 }
 
 /* ---- parameters behind pointers ---- */

@@ -1,0 +1,89 @@
+/*
+ * Kernels' names, by the addresses and handles that programs launch them with.
+ *
+ * A table of its own, because a framework registers tens of thousands when it is loaded, of which it launches
+ * some hundreds. A name becomes a string of the trace at the first launch.
+ */
+#include "hook.h"
+
+#define KERNELS (1u << 17)
+#define TRIES 256u
+
+static struct kernel {
+	_Atomic uintptr_t address;
+	const char *_Atomic name; /* as it was registered: it stays where it is */
+	_Atomic uint32_t number;  /* of the string, 0: not yet */
+} kernels[KERNELS];
+
+static struct kernel *kernel_of(const void *address, bool make)
+{
+	uintptr_t wanted = (uintptr_t)address;
+	unsigned i = (unsigned)(pmh_mix(wanted, 0x9e3779b97f4a7c15u) % KERNELS);
+
+	for (unsigned tries = 0; wanted && tries < TRIES; tries++, i = (i + 1) % KERNELS) {
+		uintptr_t there = atomic_load_explicit(&kernels[i].address, memory_order_acquire);
+
+		if (there == wanted)
+			return &kernels[i];
+		if (there)
+			continue;
+		if (!make)
+			return NULL;
+		if (atomic_compare_exchange_strong(&kernels[i].address, &there, wanted) || there == wanted)
+			return &kernels[i];
+	}
+	return NULL;
+}
+
+void pmh_kernel_named(const void *function, const char *name)
+{
+	struct kernel *k = kernel_of(function, true);
+
+	if (k)
+		atomic_store_explicit(&k->name, name, memory_order_release);
+}
+
+uint32_t pmh_kernel_name(const void *function)
+{
+	struct kernel *k = kernel_of(function, false);
+	const char *name;
+	uint32_t number;
+
+	if (!k)
+		return 0;
+	number = atomic_load_explicit(&k->number, memory_order_acquire);
+	name = atomic_load_explicit(&k->name, memory_order_acquire);
+	if (!number && name) {
+		number = pmh_string(name);
+		atomic_store_explicit(&k->number, number, memory_order_release);
+	}
+	return number;
+}
+
+void pmh_function_named(const void *function, const char *name)
+{
+	struct kernel *k = kernel_of(function, true);
+
+	if (k && name)
+		atomic_store_explicit(&k->number, pmh_string(name), memory_order_release);
+}
+
+void pmh_function_same(const void *function, const void *as)
+{
+	struct kernel *k = kernel_of(function, true), *other = kernel_of(as, false);
+
+	if (!k || !other)
+		return;
+	atomic_store_explicit(
+		&k->name, atomic_load_explicit(&other->name, memory_order_acquire), memory_order_release);
+	atomic_store_explicit(
+		&k->number, atomic_load_explicit(&other->number, memory_order_acquire), memory_order_release);
+}
+
+/* In a child after fork: numbers belong to the parent's trace. */
+void pmh_kernel_forget(void)
+{
+	for (unsigned i = 0; i < KERNELS; i++)
+		if (atomic_load_explicit(&kernels[i].number, memory_order_relaxed))
+			atomic_store_explicit(&kernels[i].number, 0, memory_order_relaxed);
+}
