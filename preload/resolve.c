@@ -183,6 +183,17 @@ void *pmh_find_real(enum pm_call call)
 	return f;
 }
 
+/*
+ * libc's, at load: to look up takes the loader's lock, and file input is called by those who hold locks of
+ * their own that a library's constructor may be waiting for; our unwinder is one.
+ */
+__attribute__((constructor(102))) static void find_libc(void)
+{
+	for (unsigned call = 1; call < PM_CALL_COUNT; call++)
+		if (strcmp(pmh_rows[call].library, "libc") == 0)
+			pmh_real(call);
+}
+
 void *pmh_real_cudart(const char *name)
 {
 	return look_up("cudart", name);
