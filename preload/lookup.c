@@ -104,11 +104,17 @@ static const char *file_of(const void *address)
 	return base ? base + 1 : file;
 }
 
-static bool same_library(const void *a, const void *b)
+/*
+ * Whether a function that was found is the known one: of a second copy of the library it is not, nor of another
+ * version. The driver may hand out addresses inside itself that it does not export.
+ */
+static bool is_same(void *known, void *found)
 {
-	Dl_info of_a, of_b;
+	Dl_info of_known, of_found;
 
-	return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+	return known == found ||
+	       (dladdr(known, &of_known) && dladdr(found, &of_found) &&
+		       of_known.dli_fbase == of_found.dli_fbase && of_found.dli_saddr != found);
 }
 
 /* A function of another version of the runtime, with other parameters than our wrapper has. */
@@ -148,7 +154,7 @@ static void *exchanged(enum pm_call call, void *found, const void *caller)
 	known = pmh_real(call);
 	if (!known && pmh_keep(found) && atomic_compare_exchange_strong(&pmh_functions[call], &known, found))
 		known = found;
-	if (known && same_library(known, found))
+	if (known && is_same(known, found))
 		return pmh_wrappers[call];
 	atomic_fetch_add_explicit(&unseen, 1, memory_order_relaxed);
 	return found;

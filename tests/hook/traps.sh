@@ -75,7 +75,7 @@ run copies_first hook "$bin/traps_host" copies_first
 prints 'linked 0'
 prints 'opened 13'
 unseen 1
-run plain_name hook "$bin/traps_host" plain_name
+run plain_name hook "$bin/traps_host_static" plain_name
 run static hook "$bin/traps_host_static" static
 prints '321 321 321'
 run old hook "$bin/traps_host_old" old
