@@ -105,8 +105,8 @@ static const char *file_of(const void *address)
 }
 
 /*
- * Whether a function that was found is the known one: of a second copy of the library it is not, nor of another
- * version. The driver may hand out addresses inside itself that it does not export.
+ * Whether a function that was found is the known one: of a second copy of the library it is not, nor of
+ * another version. The driver may hand out addresses inside itself that it does not export.
  */
 static bool is_same(void *known, void *found)
 {
@@ -396,6 +396,7 @@ static const struct since {
 #undef SINCE
 #undef SINCE_TWIN
 };
+#define PER_THREAD_VERSION 7000    /* the twins for per-thread default streams are all of this */
 #define DRIVER_VERSION_KNOWN 13000 /* of later ones a name may mean a function that we do not know */
 
 /* Whether an exported name is the given one, perhaps with a version behind it: cuMemAlloc, cuMemAlloc_v2. */
@@ -424,8 +425,10 @@ static enum pm_call driver_call(const char *name, int version, uint64_t flags)
 	}
 	if (!best)
 		return PM_CALL_NONE;
-	return flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && best->per_thread ? best->per_thread
-											 : best->call;
+	if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && version >= PER_THREAD_VERSION &&
+		best->per_thread)
+		return best->per_thread;
+	return best->call;
 }
 
 PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,
