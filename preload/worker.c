@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,12 @@ static struct pm_header *header_of(int pid)
 	return header;
 }
 
+/* A child of a worker is one more. In a child of a process that records, process.c sees to it. */
+static void forked_again(void)
+{
+	atomic_store(&counted, false);
+}
+
 static void seek(void)
 {
 	static pmh_lock lock = ATOMIC_FLAG_INIT;
@@ -145,8 +152,11 @@ static void seek(void)
 			break;
 		found = header_of(pid);
 	}
-	if (!atomic_exchange(&sought, true))
+	if (!atomic_exchange(&sought, true)) {
 		atomic_store(&boss, found);
+		if (found)
+			pthread_atfork(NULL, NULL, forked_again);
+	}
 	pmh_release(&lock);
 }
 
