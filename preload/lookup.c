@@ -22,7 +22,7 @@
 /* ---- names ---- */
 
 /* As strcmp, which a sanitizer has replaced by its own and looks up by us, before it is ready. */
-static bool is_same(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -77,7 +77,7 @@ static enum pm_call call_named(const char *name)
 	if (!atomic_load_explicit(&names_filled, memory_order_acquire))
 		fill_names();
 	for (unsigned i = name_hash(name); names[i]; i = (i + 1) % NAMES)
-		if (is_same(pmh_rows[names[i]].name, name))
+		if (is_equal(pmh_rows[names[i]].name, name))
 			return names[i];
 	return PM_CALL_NONE;
 }
@@ -199,8 +199,7 @@ static void *defined(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *nam
 	chain = buckets + gnu[0];
 	for (uint32_t b = 0; b < gnu[0]; b++)
 		for (uint32_t i = buckets[b]; i >= gnu[1]; i++) {
-			if (symbols[i].st_shndx != SHN_UNDEF &&
-				is_same(strings + symbols[i].st_name, name))
+			if (symbols[i].st_shndx != SHN_UNDEF && is_equal(strings + symbols[i].st_name, name))
 				return (void *)(base + symbols[i].st_value);
 			if (chain[i - gnu[1]] & 1)
 				break;
@@ -208,58 +207,57 @@ static void *defined(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *nam
 	return NULL;
 }
 
+/* libc, and libdl, which has the functions before glibc 2.34; under any version. */
 static bool is_libc(const char *path)
 {
-	const char *base = strrchr(path, '/');
+	static const char *const stems[] = {"libc.so", "libdl.so"};
+	const char *base = path;
 
-	base = base ? base + 1 : path;
-	/* before glibc 2.34 libdl has it */
-	return strncmp(base, "libc.so", 7) == 0 || strncmp(base, "libdl.so", 8) == 0;
+	for (const char *p = path; *p; p++)
+		if (*p == '/')
+			base = p + 1;
+	for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++) {
+		size_t n = 0;
+
+		while (stems[i][n] && stems[i][n] == base[n])
+			n++;
+		if (!stems[i][n])
+			return true;
+	}
+	return false;
 }
 
-/* For the host the next object behind us that has both functions, libc or another library like this one; for
- * us libc's own. */
-static int find_real(struct dl_phdr_info *info, size_t size, void *behind_us)
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+/*
+ * For the host the next object behind us that has both functions, libc or another library like this one; for
+ * us libc's own. The loader's list is in the order in which symbols are searched.
+ */
+static void find_real(void)
 {
-	void *f = NULL, *versioned = NULL;
-	bool *behind = behind_us;
+	bool behind = false;
 
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		ElfW(Addr) begin = info->dlpi_addr + segment->p_vaddr,
-			   own = (ElfW(Addr))(uintptr_t)&find_real;
+	for (const struct link_map *m = _r_debug.r_map; m && !libc_dlsym; m = m->l_next) {
+		void *f, *versioned;
 
-		if (segment->p_type == PT_LOAD && own >= begin && own < begin + segment->p_memsz) {
-			*behind = true;
-			return 0;
+		if (m->l_ld == _DYNAMIC)
+			behind = true;
+		else if (behind && (f = defined(m->l_addr, m->l_ld, "dlsym")) &&
+			 (versioned = defined(m->l_addr, m->l_ld, "dlvsym"))) {
+			if (is_libc(m->l_name))
+				*(void **)&libc_dlsym = f;
+			if (!pmh_real_dlsym) {
+				*(void **)&pmh_real_dlvsym = versioned;
+				*(void **)&pmh_real_dlsym = f;
+			}
 		}
 	}
-	for (unsigned i = 0; *behind && i < info->dlpi_phnum; i++) {
-		const ElfW(Dyn) *dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-
-		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-			continue;
-		f = defined(info->dlpi_addr, dynamic, "dlsym");
-		versioned = defined(info->dlpi_addr, dynamic, "dlvsym");
-	}
-	if (!f || !versioned)
-		return 0;
-	if (is_libc(info->dlpi_name))
-		*(void **)&libc_dlsym = f;
-	if (!pmh_real_dlsym) {
-		*(void **)&pmh_real_dlvsym = versioned;
-		*(void **)&pmh_real_dlsym = f;
-	}
-	return libc_dlsym != NULL;
 }
 
 static void find_dlsym(void)
 {
-	bool behind = false;
-
 	if (!libc_dlsym)
-		dl_iterate_phdr(find_real, &behind);
+		find_real();
 	if (!libc_dlsym)
 		libc_dlsym = pmh_real_dlsym;
 }
