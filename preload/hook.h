@@ -355,6 +355,10 @@ void pmh_window_entry(bool open, uint32_t iteration);
 /* A hash of an operation without any address; 0 where it was not kept, which is only while iterations are
  * counted. */
 uint64_t pmh_coarse_hash(uint32_t op);
+static inline bool pmh_coarse_is_input(uint64_t coarse_hash) /* a copy from the host */
+{
+	return coarse_hash & 2;
+}
 void pmh_intern_forget(void);
 uint64_t pmh_lost_operations(void);
 uint64_t pmh_hash(uint64_t seed, const void *words, size_t byte_count);
@@ -636,12 +640,16 @@ uint64_t pmh_driver_3d_peer_bytes(const CUDA_MEMCPY3D_PEER *p);
 /* ---- window.c: when recording is on ---- */
 
 /* Whether records are written. Outside a window calls are looked at, but leave none. */
-extern bool pmh_window_open;
+extern _Atomic bool pmh_window_open;
 void pmh_window_init(void);
 
 /* Whether pmh_window_count wants to see each operation of the device, to count iterations. */
 extern bool pmh_window_counts;
 void pmh_window_count(struct pmh_thread *self, uint32_t op);
+void pmh_window_leave(const struct pmh_thread *self); /* the thread ends */
+
+/* At exit: says so if the window never came. */
+void pmh_window_finish(void);
 
 /* The application's profiler start and stop. */
 void pmh_profiler(bool on);

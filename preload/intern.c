@@ -191,16 +191,20 @@ static bool is_address(enum pm_value value)
 static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_count)
 {
 	const struct pmh_label *labels = pmh_rows[values[0]].labels;
-	uint64_t coarse[VALUES_MAX];
+	uint64_t coarse[VALUES_MAX], hash;
+	bool is_input = false;
 
-	for (unsigned i = 0; i < value_count; i++)
+	for (unsigned i = 0; i < value_count; i++) {
 		coarse[i] = i && (is_address(labels[i].value) || labels[i].value == PM_VALUE_WEIGHT ||
 					 labels[i].value == PM_VALUE_GRAD)
 				    ? 0
 				    : values[i];
+		is_input |= i && labels[i].value == PM_VALUE_DIRECTION && (values[i] == 1 || values[i] == 4);
+	}
+	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
+	hash = is_input ? hash | 2 : hash & ~(uint64_t)2;
 	if (op < PMH_SLOTS)
-		atomic_store_explicit(&coarse_hashes[op],
-			pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count), memory_order_relaxed);
+		atomic_store_explicit(&coarse_hashes[op], hash, memory_order_relaxed);
 }
 
 static bool is_work(uint8_t kind)

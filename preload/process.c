@@ -69,6 +69,7 @@ static void thread_end(void *self)
 	t->depth++;
 	if (atomic_load(&pmh_state) == PMH_RECORDING)
 		pmh_device_leave(t);
+	pmh_window_leave(t);
 	pmh_acquire(&listing);
 	for (struct pmh_thread **link = &threads; *link; link = &(*link)->following)
 		if (*link == t) {
@@ -286,6 +287,7 @@ __attribute__((destructor)) static void finish(void)
 	if (state == PMH_RECORDING) {
 		pmh_cupti_finish();
 		pmh_device_collect(&pmh_self, true);
+		pmh_window_finish();
 	}
 	pmh_acquire(&listing);
 	total = ended;

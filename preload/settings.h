@@ -16,8 +16,9 @@
 	X(device, "PMHOOK_DEVICE", "auto", "auto|cupti|events|none", \
 		"device time by kernel (CUPTI), by call (CUDA events) or none; auto: CUPTI if it is free, else events") \
 	X(window, "PMHOOK_WINDOW", "all", "all|A-B|profiler|signal:NAME", \
-		"what is recorded: all; iterations A to B, counted from 1 by the repetition of the calls; between the " \
-		"program's profiler start and stop; from a signal (USR1, USR2, PROF, WINCH) to the next") \
+		"what is recorded: all; iterations A to B, counted from 1 by the repetition of the calls (A from about 10 on: " \
+		"the first ones show what repeats); between the program's profiler start and stop; from a signal " \
+		"(USR1, USR2, PROF, WINCH) to the next") \
 	X(files, "PMHOOK_FILES", "on", "on|off", "record file input (open, read, fread, mmap, ...)") \
 	X(site_depth, "PMHOOK_SITE_DEPTH", "6", "FRAMES", \
 		"callers kept of each distinct operation; 0: do not look at the stack") \

@@ -3,44 +3,55 @@
  * signal to the next, or a range of iterations.
  *
  * Outside a window each call is still looked at (descriptors and handles must be known when the window opens)
- * and leaves no record. Iterations are counted without any help from the program: the operations of each
- * thread, without their addresses, are kept in a ring; once the last ones repeat with some period, an
- * operation that the period has exactly once is the mark of an iteration, and as each operation has been
- * counted since the beginning, so have the iterations.
+ * and leaves no record. Iterations are counted without any help from the program: the operations of a thread,
+ * without their addresses, are kept in a ring; once the last ones repeat with some period, that is an
+ * iteration. It begins with the copies that bring a batch from the host. An operation that the period has
+ * exactly once, near its end, is the mark of an iteration, and as each operation has been counted since the
+ * beginning, so have the iterations.
  */
 #include "hook.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RING 32768u      /* operations kept; the longest period is a third of it */
+#define LONG_HELD 64u    /* iterations after which a mark is beyond doubt */
 #define MARKS (1u << 12) /* distinct operations that are counted */
-#define LOOK_EVERY 256u  /* operations between two looks for the period */
 
-bool pmh_window_open = true, pmh_window_counts;
+_Atomic bool pmh_window_open = true;
+bool pmh_window_counts;
 
 static pmh_lock lock = ATOMIC_FLAG_INIT;
 static unsigned first_iteration, last_iteration; /* from 1, both recorded */
 
-/* One thread is watched: the first that launches work. */
-static const struct pmh_thread *watched;
-static uint64_t ring[RING], seen;
+/* One thread is watched: the first that launches work. What follows is its alone. */
+static const struct pmh_thread *_Atomic watched;
+static uint64_t ring[RING], seen, next_look;
 static struct {
 	uint64_t coarse;
 	uint32_t count;
 } marks[MARKS];
-static uint64_t mark; /* the operation that stands for an iteration, 0: not found yet */
+static uint64_t mark;             /* the operation that stands for an iteration, 0: not found yet */
+static unsigned behind_mark;      /* operations of the iteration that follow it */
+static unsigned until_end;        /* of these, still to come, and one; 0: the mark is to come */
+static uint32_t iterations_begun; /* by the mark, once there is one */
+static bool held;
+static bool is_over; /* the window has been, or cannot be any more */
 
 static void turn(bool open, uint32_t iteration)
 {
+	const int saved_errno = errno;
+
 	pmh_acquire(&lock);
 	if (pmh_window_open != open) {
 		pmh_window_entry(open, iteration);
 		pmh_window_open = open;
 	}
 	pmh_release(&lock);
+	errno = saved_errno;
 }
 
 void pmh_profiler(bool on)
@@ -51,12 +62,12 @@ void pmh_profiler(bool on)
 
 /* ---- signals ---- */
 
-static volatile sig_atomic_t signalled;
+static _Atomic bool signalled;
 
 static void on_signal(int number)
 {
 	(void)number;
-	signalled = !signalled;
+	atomic_store(&signalled, !atomic_load(&signalled));
 	/* the entry in the trace is written at the next call: nothing here may take a lock */
 }
 
@@ -72,8 +83,9 @@ static void watch_signal(const char *name)
 	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
 		if (strcmp(signals[i].name, name) != 0)
 			continue;
-		/* a handler of the host's stays */
-		if (sigaction(signals[i].number, NULL, &old) == 0 && old.sa_handler == SIG_DFL &&
+		/* a handler of the host's stays; ours is there already in a child after fork */
+		if (sigaction(signals[i].number, NULL, &old) == 0 &&
+			(old.sa_handler == SIG_DFL || old.sa_handler == on_signal) &&
 			sigaction(signals[i].number, &action, NULL) == 0)
 			return;
 		break;
@@ -92,16 +104,6 @@ static uint32_t counted(uint64_t operation)
 			marks[i].coarse = operation;
 			return ++marks[i].count;
 		}
-	return 0;
-}
-
-static uint32_t count_of(uint64_t operation)
-{
-	unsigned i = (unsigned)(operation >> 20) % MARKS;
-
-	for (unsigned tries = 0; tries < 64; tries++, i = (i + 1) % MARKS)
-		if (marks[i].coarse == operation)
-			return marks[i].count;
 	return 0;
 }
 
@@ -127,83 +129,188 @@ static bool repeats(unsigned period)
 	return true;
 }
 
-/* An operation that occurs once in the period, or 0. A period within the period has none. */
-static uint64_t find_mark(unsigned period)
+static bool occurs_once(uint64_t operation, unsigned period)
 {
-	for (unsigned i = 0; i < period; i++) {
-		unsigned times = 0;
+	unsigned times = 0;
 
-		for (unsigned k = 0; k < period; k++)
-			times += back(k) == back(i);
-		if (times == 1)
-			return back(i);
-	}
-	return 0;
+	for (unsigned i = 0; i < period; i++)
+		times += back(i) == operation;
+	return times == 1;
 }
 
-static void look_for_period(void)
+/* How many steps back an iteration began: with the copy from the host that comes after the longest time
+ * without one. 0: there is none. */
+static unsigned begin_of(unsigned period)
 {
-	for (unsigned period = 4; period <= RING / 3 && !mark; period++)
-		if (back(0) == back(period) && repeats(period))
-			mark = find_mark(period);
+	unsigned longest = 0, begin = 0;
+
+	for (unsigned i = 0; i < period; i++) {
+		unsigned gap = 1;
+
+		if (!pmh_coarse_is_input(back(i)))
+			continue;
+		while (gap < period && !pmh_coarse_is_input(back(i + gap)))
+			gap++;
+		if (gap > longest) {
+			longest = gap;
+			begin = i + 1;
+		}
+	}
+	return begin;
+}
+
+/*
+ * Layers that are alike repeat too, and many of them fill half of what is known; but they bring no data. Of a
+ * program without any copy from the host a ring full of operations must repeat.
+ */
+static bool take_period(unsigned period)
+{
+	unsigned begin = begin_of(period);
+
+	if (!begin && seen < RING)
+		return false;
+	for (unsigned i = 0; i < period; i++)
+		if (occurs_once(back(begin + i), period)) {
+			mark = back(begin + i);
+			behind_mark = i;
+			until_end = 0;
+			return true;
+		}
+	return false;
+}
+
+static bool look_for_period(void)
+{
+	for (unsigned period = 2; period <= RING / 3 && 3 * period <= seen; period++)
+		if (back(0) == back(period) && repeats(period) && take_period(period))
+			return true;
+	return false;
+}
+
+/*
+ * Of batches that make one step together the first ones look like iterations, until the step comes; so the
+ * mark must have held when last looked at, or for long before, when a test of the net between two epochs is
+ * what interrupts.
+ */
+static void look(void)
+{
+	if (look_for_period())
+		held = true;
+	else if (iterations_begun < LONG_HELD)
+		held = false;
+	next_look = seen + seen / 8 + 16;
+}
+
+void pmh_window_finish(void)
+{
+	if (first_iteration && pmh_window_counts && !is_over && !pmh_window_open)
+		pmh_note(
+			mark ? "warning: the program ended before the window of PMHOOK_WINDOW"
+			     : "warning: no iterations could be told, so the window of PMHOOK_WINDOW never opened");
+}
+
+/* So many iterations are complete. */
+static void iteration_ends(uint32_t iterations)
+{
+	char text[128];
+
+	if (iterations >= last_iteration) {
+		is_over = true;
+		if (!pmh_window_open) {
+			snprintf(text, sizeof text,
+				"warning: the window of PMHOOK_WINDOW had passed when iteration %u was the first to be told from others",
+				iterations);
+			pmh_note(text);
+		}
+		turn(false, iterations);
+	} else if (iterations + 1 >= first_iteration) {
+		turn(true, iterations + 1);
+	}
 }
 
 void pmh_window_count(struct pmh_thread *self, uint32_t op)
 {
+	const struct pmh_thread *nobody = NULL;
 	const int saved_errno = errno;
+	uint64_t operation;
+	uint32_t count;
 
 	if (strncmp(pmh_settings.window, "signal", 6) == 0) {
-		if ((bool)signalled != pmh_window_open)
-			turn(signalled, 0);
+		if (atomic_load(&signalled) != pmh_window_open)
+			turn(atomic_load(&signalled), 0);
 		return;
 	}
-	if (!watched)
-		watched = self;
-	if (watched != self)
+	if (is_over ||
+		(atomic_load(&watched) != self && !atomic_compare_exchange_strong(&watched, &nobody, self)))
 		return;
-	uint64_t operation = pmh_coarse_hash(op);
-	uint32_t count = counted(operation);
-
+	operation = pmh_coarse_hash(op);
+	count = counted(operation);
 	ring[seen++ % RING] = operation;
-	if (!mark && seen % LOOK_EVERY == 0)
-		look_for_period();
-	if (mark && (operation == mark || seen % LOOK_EVERY == 0)) {
-		uint32_t iteration = operation == mark ? count : count_of(mark);
-
-		if (iteration + 1 >= first_iteration && iteration <= last_iteration)
-			turn(true, iteration + 1);
-		if (iteration > last_iteration)
-			turn(false, iteration);
+	if (seen >= next_look && !pmh_window_open)
+		look();
+	if (mark && operation == mark) {
+		iterations_begun = count;
+		until_end = behind_mark + 1;
 	}
+	if (until_end && --until_end == 0 && held)
+		iteration_ends(iterations_begun);
 	errno = saved_errno;
+}
+
+void pmh_window_leave(const struct pmh_thread *self)
+{
+	if (atomic_load(&watched) != self)
+		return;
+	seen = next_look = 0;
+	until_end = 0;
+	atomic_store(&watched, NULL);
 }
 
 /* ---- */
 
+/* A-B, or A alone. */
+static bool read_iterations(const char *text)
+{
+	unsigned long long first, last;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	first = last = strtoull(text, &end, 10);
+	if (end[0] == '-' && end[1] >= '0' && end[1] <= '9')
+		last = strtoull(end + 1, &end, 10);
+	if (*end || first == 0 || last < first)
+		return false;
+	first_iteration = first < UINT32_MAX ? (unsigned)first : UINT32_MAX;
+	last_iteration = last < UINT32_MAX ? (unsigned)last : UINT32_MAX;
+	return true;
+}
+
 void pmh_window_init(void)
 {
 	const char *window = pmh_settings.window;
-	char *end;
 
 	pmh_release(&lock);
-	watched = NULL;
-	seen = 0;
+	atomic_store(&watched, NULL);
+	seen = next_look = 0;
 	mark = 0;
+	until_end = 0;
+	iterations_begun = 0;
+	held = is_over = false;
+	first_iteration = 0;
 	memset(marks, 0, sizeof marks);
+	atomic_store(&signalled, false);
 	pmh_window_counts = false;
 	pmh_window_open = strcmp(window, "all") == 0;
-	if (strcmp(window, "profiler") == 0)
+	if (strcmp(window, "profiler") == 0 || strcmp(window, "all") == 0)
 		return;
 	if (strncmp(window, "signal:", 7) == 0) {
 		pmh_window_counts = true;
 		watch_signal(window + 7);
-		return;
-	}
-	first_iteration = (unsigned)strtoul(window, &end, 10);
-	last_iteration = *end == '-' ? (unsigned)strtoul(end + 1, &end, 10) : first_iteration;
-	if (first_iteration && last_iteration >= first_iteration && !*end)
+	} else if (read_iterations(window)) {
 		pmh_window_counts = true;
-	else
-		pmh_window_open =
-			true; /* not understood: pmrun has said so, and everything is better than nothing */
+	} else {
+		pmh_window_open = true; /* everything is better than nothing */
+		pmh_note("warning: PMHOOK_WINDOW is not understood, so everything is recorded");
+	}
 }
