@@ -250,6 +250,8 @@ static void write_activity(const struct activity *a, uint32_t sequence)
 	uint8_t flags = pmh_external_flags(a->id);
 	uint64_t call = flags & PM_FLAG_GROUP ? grouped_call(a, queue) : a->id;
 
+	if (!call && strcmp(pmh_settings.window, "all") != 0)
+		return; /* of a call outside the window */
 	pmh_append_slowly(&pmh_self,
 		&(struct pmh_record){.begin = near_monotonic(a->begin_ns),
 			.end = near_monotonic(a->end_ns),

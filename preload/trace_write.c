@@ -283,8 +283,8 @@ void pmh_trace_entry(
 		size_t chunk_bytes = sizeof *dictionary + entry_bytes;
 		struct pm_chunk *next;
 
-		if (chunk_bytes < DICTIONARY_BYTES)
-			chunk_bytes = DICTIONARY_BYTES;
+		/* in whole steps, because chunks are mapped: where one ends the next begins */
+		chunk_bytes = (chunk_bytes + DICTIONARY_BYTES - 1) / DICTIONARY_BYTES * DICTIONARY_BYTES;
 		pmh_acquire(&lock);
 		next = header ? chunk_open(PM_CHUNK_DICTIONARY, chunk_bytes, NULL) : NULL;
 		pmh_release(&lock);
