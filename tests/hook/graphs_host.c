@@ -135,7 +135,7 @@ static void case_large(void)
 
 	launch(exec, 2);
 	launch(make(capture(2, cudaStreamCaptureModeGlobal)), 1);
-	puts("graph 1 8192 8192\ngraph 2 2 2\nlaunch 1 2\nlaunch 2 1\nrecords 9002");
+	puts("graph 1 9000 9000\ngraph 2 2 2\nlaunch 1 2\nlaunch 2 1\nrecords 9002");
 }
 
 /* Work of a second stream that joined the capture, with another stream's own work between. */

@@ -53,16 +53,21 @@ prints 'behind saw 7'
 run around 'before hook behind' "$bin/traps_host" interposed
 prints 'before saw 7'
 prints 'behind saw 7'
-run dlsym_before 'dlsym hook' "$bin/traps_host" interposed
-prints 'dlsym saw 7'
-run dlsym_behind 'hook dlsym' "$bin/traps_host" interposed
-prints 'dlsym saw 7'
-
-mkdir -p site/lib
-cp "$traps"/libtrap_outer.so "$traps"/libtrap_next.so "$traps"/libtrap_neighbour.so site/lib/
-export TRAP_OUTER="$SCRATCH/site/lib/libtrap_outer.so"
-LD_LIBRARY_PATH=$BUILD/softgpu run origin hook "$bin/traps_host" neighbour
-prints 321
+# the address sanitizer has dlopen and dlsym of its own, which know neither the one nor the other
+case $PM_SANITIZE in
+*address*) ;;
+*)
+	run dlsym_before 'dlsym hook' "$bin/traps_host" interposed
+	prints 'dlsym saw 7'
+	run dlsym_behind 'hook dlsym' "$bin/traps_host" interposed
+	prints 'dlsym saw 7'
+	mkdir -p site/lib
+	cp "$traps"/libtrap_outer.so "$traps"/libtrap_next.so "$traps"/libtrap_neighbour.so site/lib/
+	export TRAP_OUTER="$SCRATCH/site/lib/libtrap_outer.so"
+	LD_LIBRARY_PATH=$BUILD/softgpu run origin hook "$bin/traps_host" neighbour
+	prints 321
+	;;
+esac
 
 run dispatch hook "$bin/traps_host" dispatch
 prints 'the part creates'
