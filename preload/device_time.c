@@ -47,6 +47,7 @@ struct pmh_ring {
 static struct {
 	cudaEvent_t reference;
 	int64_t reference_ns;
+	bool has_happened;
 } device_clocks[PMH_DEVICES];
 
 static pmh_lock collecting = ATOMIC_FLAG_INIT;
@@ -371,6 +372,16 @@ static void collect_slot(struct pmh_ring *ring, struct slot *slot, struct pmh_th
 	}
 }
 
+/* The first reference waits in its stream, perhaps for longer than the work of others takes; later ones have
+ * happened. */
+static bool reference_has_happened(int device)
+{
+	if (!device_clocks[device].has_happened)
+		device_clocks[device].has_happened =
+			cuda.event_query(device_clocks[device].reference) == cudaSuccess;
+	return device_clocks[device].has_happened;
+}
+
 /* Work of one queue completes in order: when one pair is not ready, the later ones of that queue are not
  * asked. */
 static void collect_ring(struct pmh_ring *ring, struct pmh_thread *self, bool *unready)
@@ -379,6 +390,12 @@ static void collect_ring(struct pmh_ring *ring, struct pmh_thread *self, bool *u
 	uint64_t waiting = 0;
 	bool contiguous = true;
 
+	if (head == ring->tail)
+		return;
+	if (!reference_has_happened(ring->device)) {
+		*unready = true;
+		return;
+	}
 	for (unsigned i = ring->tail; i != head; i++) {
 		struct slot *slot = &ring->slots[i % RING_SLOTS];
 		uint8_t state = atomic_load_explicit(&slot->state, memory_order_acquire);

@@ -182,6 +182,7 @@ static void beside(enum cudaStreamCaptureMode mode)
 {
 	pthread_t thread;
 
+	tell();
 	if (pthread_create(&thread, NULL, work_meanwhile, NULL) != 0)
 		errx(1, "pthread_create");
 	for (int i = 0; i < 100; i++) {
