@@ -196,6 +196,31 @@ static __attribute__((noinline)) void append_more(
 			&more);
 }
 
+/*
+ * A program that polls would fill the disk: a question that was answered "not ready" like the one before it,
+ * with nothing between them, makes that record longer instead of another.
+ */
+static __attribute__((noinline)) void append_query(
+	struct pmh_thread *self, struct pmh_frame *f, enum pm_call call, int result)
+{
+	struct pm_record *last = self->polled;
+
+	if (result != 0 && last && last + 1 == self->next && last->op == f->op &&
+		last->queue == f->place.queue) {
+		uint64_t duration = f->end - (self->base[0] + last->begin);
+
+		if (duration >> 32 == 0) {
+			__atomic_store_n(&last->duration, (uint32_t)duration, __ATOMIC_RELAXED);
+			atomic_store_explicit(&self->call_count,
+				atomic_load_explicit(&self->call_count, memory_order_relaxed) + 1,
+				memory_order_relaxed);
+			return;
+		}
+	}
+	append_more(self, f, call, false, result);
+	self->polled = result != 0 && self->next ? self->next - 1 : NULL;
+}
+
 /* Describing a new operation is counted where it is done. */
 static __attribute__((noinline)) void sampled(struct pmh_thread *self, const struct pmh_frame *f)
 {
@@ -223,9 +248,11 @@ PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 			pmh_captured_late(self->group_captured);
 		self->group_captured = NULL;
 	}
-	if (__builtin_expect(kind == PM_KIND_COMM || (result | (int)f->correlation | f->flags) != 0 ||
-				     !pmh_window_open,
-		    kind == PM_KIND_COMM))
+	if (is_query(call) && result != 0)
+		append_query(self, f, call, result);
+	else if (__builtin_expect(kind == PM_KIND_COMM || (result | (int)f->correlation | f->flags) != 0 ||
+					  !pmh_window_open,
+			 kind == PM_KIND_COMM))
 		append_more(self, f, call, kind == PM_KIND_COMM, result);
 	else
 		pmh_append_call(self, f->begin, f->end, f->op, f->place.queue, f->flags);

@@ -78,13 +78,14 @@ struct pmh_thread {
 	uint64_t chunk_count;
 	uint64_t lost_count;
 	_Atomic uint64_t record_count; /* written by the thread alone */
-	_Atomic uint64_t call_count;   /* in mode `count` */
+	_Atomic uint64_t call_count;   /* without a record: in mode `count`, and repeated questions */
 	unsigned timed_count;
 	struct pmh_ring *rings[PMH_DEVICES];
 	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
 	struct pmh_place last_place;
 	unsigned last_epoch;
-	uint32_t communicator; /* of the communication call under way */
+	uint32_t communicator;    /* of the communication call under way */
+	struct pm_record *polled; /* the last record, if it was a question answered "not ready" */
 	unsigned sample_count;
 	_Atomic uint64_t own_ticks; /* in the hook itself, told from samples */
 	_Atomic uint64_t new_ticks; /* beside that, describing new operations */

@@ -21,6 +21,70 @@
 #include "pm_hooks.h"
 #include "settings.h"
 
+/* Prints words in lines of up to 100 columns that begin at an indent, where the first is already. */
+static void print_wrapped(const char *text, int indent)
+{
+	int column = indent;
+
+	for (const char *word = text; *word;) {
+		int n = (int)strcspn(word, " ");
+
+		if (column > indent && column + 1 + n > 100) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", n, word);
+		column += n;
+		word += n;
+		word += strspn(word, " ");
+	}
+	putchar('\n');
+}
+
+/* A setting that takes one of several words has one of them. The rest is the hook's to understand. */
+static void check_setting(const char *name, const char *words)
+{
+	const char *value = getenv(name);
+	size_t n = value ? strlen(value) : 0;
+
+	if (!n || !strchr(words, '|') || words[strspn(words, "abcdefghijklmnopqrstuvwxyz|")])
+		return;
+	for (const char *word = words; word; word = strchr(word, '|')) {
+		word += *word == '|';
+		if (strncmp(word, value, n) == 0 && (word[n] == '|' || !word[n]))
+			return;
+	}
+	warnx("%s takes %s, not '%s'", name, words, value);
+	exit(2);
+}
+
+/* all, profiler, signal:NAME, A or A-B */
+static void check_window(void)
+{
+	const char *value = getenv("PMHOOK_WINDOW"), *rest;
+
+	if (!value || !*value || strcmp(value, "all") == 0 || strcmp(value, "profiler") == 0 ||
+		strncmp(value, "signal:", 7) == 0)
+		return;
+	rest = value + strspn(value, "0123456789");
+	if (rest > value &&
+		(!*rest || (*rest == '-' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")])))
+		return;
+	warnx("PMHOOK_WINDOW takes all, A-B, profiler or signal:NAME, not '%s'", value);
+	exit(2);
+}
+
+static void check_settings(void)
+{
+#define CHECK_SETTING(field, name, initial, argument, help) check_setting(name, argument);
+	PMH_SETTINGS(CHECK_SETTING)
+#undef CHECK_SETTING
+	check_window();
+}
+
 static void print_help(void)
 {
 	fputs("Usage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...\n"
@@ -44,7 +108,9 @@ static void print_help(void)
 	      "\n",
 		stdout);
 #define PRINT_SETTING(field, name, initial, argument, help) \
-	printf("  %-18s %s\n%21s(%s; default: %s)\n", name, help, "", argument, initial);
+	printf("  %-18s ", name); \
+	print_wrapped(help, 21); \
+	printf("%21s(%s; default: %s)\n", "", argument, initial);
 	PMH_SETTINGS(PRINT_SETTING)
 #undef PRINT_SETTING
 	fputs("\n"
@@ -221,6 +287,7 @@ int main(int argc, char **argv)
 	char path[PATH_MAX];
 
 	parse_options(argc, argv, &options);
+	check_settings();
 	find_beside("libpmhook.so", hooks, path);
 	prepend("LD_PRELOAD", path);
 	if (options.softgpu) {

@@ -311,6 +311,7 @@ static void unmap_chunk(struct pmh_thread *self)
 	if (self->chunk)
 		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
 	self->chunk = NULL;
+	self->polled = NULL;
 	self->next = self->end = NULL;
 }
 
