@@ -23,7 +23,7 @@
 struct capture {
 	uint64_t id;       /* the library's number of it, 0: free */
 	uint64_t used;     /* when last, to give way to newer ones */
-	cudaGraph_t graph; /* that it makes; its address may come again after it was destroyed */
+	cudaGraph_t graph; /* that it makes */
 	unsigned count;
 	size_t node_count;           /* of the graph so far */
 	struct pm_graph_node *nodes; /* OPERATIONS of them, made once */
@@ -208,6 +208,17 @@ void pmh_graph_instantiated(cudaGraphExec_t exec, cudaGraph_t graph)
 	pmh_release(&lock);
 	if (o)
 		atomic_store_explicit(&o->number, number, memory_order_release);
+}
+
+void pmh_graph_destroyed(cudaGraph_t graph)
+{
+	pmh_acquire(&lock);
+	for (unsigned i = 0; graph && i < CAPTURES; i++)
+		if (captures[i].graph == graph) {
+			captures[i].id = captures[i].used = 0;
+			captures[i].graph = NULL;
+		}
+	pmh_release(&lock);
 }
 
 uint32_t pmh_graph(cudaGraphExec_t exec)

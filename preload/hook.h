@@ -433,6 +433,7 @@ void pmh_captured_late(cudaStream_t stream);
 
 /* An executable graph was made, or brought up to date, from a graph. */
 void pmh_graph_instantiated(cudaGraphExec_t exec, cudaGraph_t graph);
+void pmh_graph_destroyed(cudaGraph_t graph); /* its address may come again */
 uint32_t pmh_graph(cudaGraphExec_t exec); /* number of a graph in the trace, 0: its making was not seen */
 
 /* ---- device_cupti.c: activity records of CUPTI ---- */
