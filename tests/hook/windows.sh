@@ -83,6 +83,7 @@ for trainer in train_mlp train_cnn; do
 	grep -qx 'window 1 20' ${trainer}_window.look || complain "does not begin with 20"
 	! grep '^outside' ${trainer}_window.look || complain "records outside"
 	"$bin/pmanalyze" report ${trainer}_window >report 2>&1 || complain "pmanalyze: $(cat report)"
+	! grep 'belong to no call' report || complain "device times of calls outside"
 	"$bin/pmanalyze" report --csv --iterations ${trainer}_window >iterations.csv
 	[ "$(grep -c ',iteration,' iterations.csv)" -ge 4 ] || complain "$(grep -c ',iteration,' iterations.csv) iterations in the report"
 done

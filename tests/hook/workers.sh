@@ -43,10 +43,11 @@ one_trace() {
 	grep -qx 'traces 1' "$name.look" || complain "$(head -n 1 "$name.look")"
 }
 
-for case in forked spawned server nested early short_threads; do
+for case in forked forked_nested spawned server nested early short_threads; do
 	run $case 0 "$bin/workers_host" $case "$data"
 	one_trace
 done
+grep -q '^footer 3000 0 0 0 3000$' "$name.look" || complain "$(grep footer "$name.look")"
 run calling 0 "$bin/workers_host" calling "$data"
 run alone 0 "$bin/workers_host" alone "$data"
 run unread 0 env PMHOOK_FILES=off "$bin/workers_host" unread "$data"

@@ -130,6 +130,22 @@ static void case_nested(void)
 	say(WORKERS + WORKERS * WORKERS, WORKERS + WORKERS * WORKERS);
 }
 
+/* The same, by fork alone. */
+static void case_forked_nested(void)
+{
+	pid_t pid;
+
+	calls(10);
+	pid = start(NULL);
+	if (pid == 0) {
+		read_data();
+		with_workers(NULL, 1);
+		_exit(0);
+	}
+	wait_for(pid);
+	say(1 + WORKERS, 1 + WORKERS);
+}
+
 static void case_reader(void)
 {
 	read_data();
@@ -288,12 +304,12 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"forked", case_forked}, {"spawned", case_spawned}, {"server", case_server},
-		{"nested", case_nested}, {"reader", case_reader}, {"serve", case_serve},
-		{"read_and_serve", case_read_and_serve}, {"early", case_early}, {"calling", case_calling},
-		{"unread", case_unread}, {"alone", case_alone}, {"short_threads", case_short_threads},
-		{"terminated", case_terminated}, {"killed", case_killed}, {"segmented", case_segmented},
-		{"aborted", case_aborted}, {"ended_at_once", case_ended_at_once},
-		{"ended_by_thread", case_ended_by_thread}};
+		{"nested", case_nested}, {"forked_nested", case_forked_nested}, {"reader", case_reader},
+		{"serve", case_serve}, {"read_and_serve", case_read_and_serve}, {"early", case_early},
+		{"calling", case_calling}, {"unread", case_unread}, {"alone", case_alone},
+		{"short_threads", case_short_threads}, {"terminated", case_terminated},
+		{"killed", case_killed}, {"segmented", case_segmented}, {"aborted", case_aborted},
+		{"ended_at_once", case_ended_at_once}, {"ended_by_thread", case_ended_by_thread}};
 
 	if (argc < 3)
 		return 3;
