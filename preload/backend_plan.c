@@ -45,24 +45,22 @@ static void small(char *name, size_t name_bytes, const char *enumerator, const c
 		*p = (char)tolower((unsigned char)*p);
 }
 
-static const char *pointwise_enumerator(int mode)
-{
-#define PM_FIELD(name, value) \
-	if (mode == (value)) \
-		return #name;
-	PM_ABI_cudnnPointwiseMode_t(PM_FIELD)
-#undef PM_FIELD
-		return "pointwise";
-}
+struct enumerator {
+	int value;
+	const char *name;
+};
+#define ENUMERATOR(name, value) {value, #name},
+static const struct enumerator functions[] = {PM_ABI_cudnnPointwiseMode_t(ENUMERATOR)};
+static const struct enumerator reductions[] = {PM_ABI_cudnnReduceTensorOp_t(ENUMERATOR)};
+#undef ENUMERATOR
 
-static const char *reduction_enumerator(int mode)
+static const char *enumerator_of(
+	const struct enumerator *list, size_t count, int64_t value, const char *unknown)
 {
-#define PM_FIELD(name, value) \
-	if (mode == (value)) \
-		return #name;
-	PM_ABI_cudnnReduceTensorOp_t(PM_FIELD)
-#undef PM_FIELD
-		return "reduce";
+	for (size_t i = 0; i < count; i++)
+		if (list[i].value == value)
+			return list[i].name;
+	return unknown;
 }
 
 static void node_name(const struct backend_operation *op, char *name, size_t name_bytes)
@@ -91,11 +89,17 @@ static void node_name(const struct backend_operation *op, char *name, size_t nam
 	};
 
 	if (op->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
-		small(name, name_bytes, pointwise_enumerator((int)op->parameters.mode), "CUDNN_POINTWISE_");
+		small(name, name_bytes,
+			enumerator_of(functions, sizeof functions / sizeof functions[0], op->parameters.mode,
+				"pointwise"),
+			"CUDNN_POINTWISE_");
 		return;
 	}
 	if (op->type == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) {
-		small(name, name_bytes, reduction_enumerator((int)op->parameters.mode), "CUDNN_");
+		small(name, name_bytes,
+			enumerator_of(reductions, sizeof reductions / sizeof reductions[0],
+				op->parameters.mode, "reduce"),
+			"CUDNN_");
 		return;
 	}
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
