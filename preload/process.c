@@ -21,7 +21,7 @@ _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec"
 
 static pmh_lock deciding = ATOMIC_FLAG_INIT, listing = ATOMIC_FLAG_INIT;
 static struct pmh_thread *threads;
-static uint32_t thread_count;
+static _Atomic uint32_t thread_count;
 /* What threads have counted: of those that have ended (under `listing`), and at the end of all. */
 struct counts {
 	uint64_t calls, records, own_ticks, new_ticks;

@@ -185,7 +185,7 @@ static void beside(enum cudaStreamCaptureMode mode)
 	tell();
 	if (pthread_create(&thread, NULL, work_meanwhile, NULL) != 0)
 		errx(1, "pthread_create");
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 30; i++) {
 		cudaGraph_t graph = capture(50, mode);
 		cudaGraphExec_t exec = make(graph);
 

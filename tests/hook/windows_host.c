@@ -260,19 +260,31 @@ static void case_signal_forked(void)
 
 /* ---- what a trace has ---- */
 
+#define OPERATIONS (1u << 18)
+
 static struct peek trace;
 static unsigned recorded[ITERATIONS + 1], others;
+static unsigned iteration_of[OPERATIONS]; /* of a copy, 1 + iteration; 1: of none */
+
+static void see_operation(const void *body, size_t size, void *data)
+{
+	const struct pm_entry_operation *op = body;
+	uint64_t number = op->value_count ? op->values[0] / 16 : 0;
+
+	(void)size, (void)data;
+	if (op->number < OPERATIONS && strstr(peek_function(&trace, op->function), "Memcpy"))
+		iteration_of[op->number] =
+			number > MARK && number <= MARK + ITERATIONS ? 1 + (unsigned)(number - MARK) : 1;
+}
 
 static void see_record(const struct peek_record *r, uint32_t thread, void *data)
 {
-	const struct pm_entry_operation *op = peek_operation(&trace, r->op);
-	uint64_t number = op && op->value_count ? op->values[0] / 16 : 0;
+	unsigned iteration = r->op < OPERATIONS ? iteration_of[r->op] : 0;
 
 	(void)thread, (void)data;
-	if (number > MARK && number <= MARK + ITERATIONS)
-		recorded[number - MARK]++;
-	else if (op && strstr(peek_function(&trace, op->function), "Memcpy"))
-		others++;
+	if (iteration > 1)
+		recorded[iteration - 1]++;
+	others += iteration == 1;
 }
 
 static void see_window(const void *body, size_t size, void *data)
@@ -295,6 +307,7 @@ static void look(const char *path)
 	trace = peek_open(path);
 	peek_entries(&trace, PM_ENTRY_WINDOW, see_window, NULL);
 	peek_entries(&trace, PM_ENTRY_NOTE, see_note, NULL);
+	peek_entries(&trace, PM_ENTRY_OPERATION, see_operation, NULL);
 	peek_records(&trace, see_record, NULL);
 	for (unsigned i = 1; i <= ITERATIONS; i++)
 		if (recorded[i])
