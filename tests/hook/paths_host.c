@@ -215,11 +215,12 @@ static const char *file_of(size_t library)
 
 static void *look(void *handle, const char *name, const char *version)
 {
+	const bool is_whole = handle == RTLD_DEFAULT || handle == dlopen(NULL, RTLD_NOW);
 	void *found;
 
 	dlerror();
 	found = version ? dlvsym(handle, name, version) : dlsym(handle, name);
-	tell("dlsym", name, found, handle == RTLD_DEFAULT || handle == dlopen(NULL, RTLD_NOW));
+	tell("dlsym", name, found, is_whole);
 	return found;
 }
 
