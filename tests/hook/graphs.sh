@@ -27,8 +27,10 @@ for device in events auto; do
 			grep "^$fact " "$name.look" | sort >"$name.seen" || true
 			cmp -s "$name.said" "$name.seen" || complain "$(diff "$name.said" "$name.seen" | head -n 8 | tr '\n' ' ')"
 		done
-		# nothing is lost, and a launch has its device time
-		grep -q '^footer [0-9]* 0 0 0 ' "$name.look" || complain "$(grep footer "$name.look")"
+		# nothing is lost, and a launch has its device time; threads that outrun the device may lose some times of theirs
+		lost=0
+		[ "$case" != relaxed ] || lost='[0-9]*'
+		grep -q "^footer [0-9]* 0 $lost 0 " "$name.look" || complain "$(grep footer "$name.look")"
 		[ $device = auto ] || ! grep -q '^launch' "$name.with" ||
 			grep -qx "device cudaGraphLaunch $(awk '$1 == "launch" { n += $3 } END { print n }' "$name.with")" "$name.look" ||
 			complain "device times of launches: $(grep 'device cudaGraphLaunch' "$name.look")"
