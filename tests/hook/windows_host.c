@@ -270,9 +270,12 @@ static void see_operation(const void *body, size_t size, void *data)
 {
 	const struct pm_entry_operation *op = body;
 	uint64_t number = op->value_count ? op->values[0] / 16 : 0;
+	static uint32_t copy_function;
 
 	(void)size, (void)data;
-	if (op->number < OPERATIONS && strstr(peek_function(&trace, op->function), "Memcpy"))
+	if (op->function != copy_function && strstr(peek_function(&trace, op->function), "Memcpy"))
+		copy_function = op->function;
+	if (op->number < OPERATIONS && op->function == copy_function)
 		iteration_of[op->number] =
 			number > MARK && number <= MARK + ITERATIONS ? 1 + (unsigned)(number - MARK) : 1;
 }
