@@ -327,7 +327,7 @@ PMH_INLINE void sample(struct pmh_frame *f)
 		leave(&pm_frame, PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
 		return pm_result; \
 	}
-#define PM_GONE(library, result, name, pairs, before) \
+#define WATCHED(library, result, name, pairs, before, after) \
 	PMH_EXPORT result name PM_PARAMETERS pairs; \
 	PMH_EXPORT result name PM_PARAMETERS pairs \
 	{ \
@@ -340,27 +340,16 @@ PMH_INLINE void sample(struct pmh_frame *f)
 		pmh_self.depth = 1; \
 		before; \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
-		pmh_self.depth = 0; \
-		return pm_result; \
-	}
-#define PM_WATCH(library, result, name, pairs, after) \
-	PMH_EXPORT result name PM_PARAMETERS pairs; \
-	PMH_EXPORT result name PM_PARAMETERS pairs \
-	{ \
-		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
-\
-		if (!pm_real) \
-			return PM_MISSING_##library; \
-		if (!pmh_wanted()) \
-			return pm_real PM_ARGUMENTS pairs; \
-		pmh_self.depth = 1; \
-		result pm_result = pm_real PM_ARGUMENTS pairs; \
 		if ((int)pm_result == 0) { \
 			after; \
 		} \
 		pmh_self.depth = 0; \
 		return pm_result; \
 	}
+#define PM_WATCH(library, result, name, pairs, after) \
+	WATCHED(library, result, name, pairs, PM_NOTHING(), after)
+#define PM_GONE(library, result, name, pairs, before) \
+	WATCHED(library, result, name, pairs, before, PM_NOTHING())
 #include "pm_hooks.def"
 
 /* ---- for wrappers written by hand ---- */
