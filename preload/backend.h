@@ -11,10 +11,21 @@
 #define BACKEND_OPERATIONS 64 /* of a graph */
 #define BACKEND_PACK 48       /* pointers of a variant pack */
 
+/* A kind of operation: its name in a graph's, the function that it makes of a graph, and how much it says of
+ * it. */
+struct backend_kind {
+	cudnnBackendDescriptorType_t type;
+	const char *name;
+	enum pm_call call;
+	int weight; /* of the operations of a graph the heaviest is the main one */
+};
+const struct backend_kind *backend_kind_of(cudnnBackendDescriptorType_t type); /* NULL: no operation */
+
 /* What a tensor is to an operation; names are those of the labels in pm_hooks.def. */
 #define BACKEND_ROLES(X) \
 	X(x) \
-	X(b) X(w) X(z) X(y) X(dx) X(dy) X(dw) X(scale) X(bias) X(dscale) X(dbias) X(q) X(k) X(v) X(dq) X(dk) \
+	X(b) \
+	X(w) X(z) X(y) X(dx) X(dy) X(dw) X(scale) X(bias) X(dscale) X(dbias) X(q) X(k) X(v) X(dq) X(dk) \
 		X(dv)
 
 enum backend_role {

@@ -31,6 +31,46 @@ void pmh_backend_forget(void)
 	pmh_release(&lock);
 }
 
+/* ---- kinds of operations ---- */
+
+#define KIND(type, name, call, weight) \
+	{ \
+		CUDNN_BACKEND_OPERATION_##type##_DESCRIPTOR, name, PM_CALL_cudnnBackendExecute_##call, \
+			weight \
+	}
+/* clang-format off */
+static const struct backend_kind kinds[] = {
+	KIND(SDPA_FWD, "sdpa_fwd", AttentionForward, 9),
+	KIND(SDPA_BWD, "sdpa_bwd", AttentionBackward, 9),
+	KIND(CONVOLUTION_FORWARD, "conv_fwd", ConvolutionForward, 8),
+	KIND(CONVOLUTION_BACKWARD_DATA, "conv_dgrad", ConvolutionBackwardData, 8),
+	KIND(CONVOLUTION_BACKWARD_FILTER, "conv_wgrad", ConvolutionBackwardFilter, 8),
+	KIND(MATMUL, "matmul", Matmul, 7),
+	KIND(NORM_FORWARD, "norm_fwd", NormForward, 6),
+	KIND(BN_FINALIZE_STATISTICS, "bn_finalize", NormForward, 6),
+	KIND(NORM_BACKWARD, "norm_bwd", NormBackward, 6),
+	KIND(BN_BWD_WEIGHTS, "bn_bwd_weights", NormBackward, 6),
+	KIND(RESAMPLE_FWD, "resample_fwd", PoolingForward, 5),
+	KIND(RESAMPLE_BWD, "resample_bwd", PoolingBackward, 5),
+	KIND(REDUCTION, "reduction", Reduction, 3),
+	KIND(POINTWISE, "pointwise", Pointwise, 2),
+	KIND(GEN_STATS, "genstats", Graph, 1),
+	KIND(CONCAT, "concat", Graph, 1),
+	KIND(SIGNAL, "signal", Graph, 1),
+	KIND(RESHAPE, "reshape", Graph, 1),
+	KIND(RNG, "rng", Graph, 1),
+};
+/* clang-format on */
+#undef KIND
+
+const struct backend_kind *backend_kind_of(cudnnBackendDescriptorType_t type)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (kinds[i].type == type)
+			return &kinds[i];
+	return NULL;
+}
+
 /* ---- names of the nodes ---- */
 
 /* An enumerator without its prefix, in small letters: relu_fwd. */
@@ -65,28 +105,7 @@ static const char *enumerator_of(
 
 static void node_name(const struct backend_operation *op, char *name, size_t name_bytes)
 {
-	static const struct {
-		cudnnBackendDescriptorType_t type;
-		const char *name;
-	} known[] = {
-		{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, "conv_fwd"},
-		{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, "conv_dgrad"},
-		{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, "conv_wgrad"},
-		{CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, "matmul"},
-		{CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR, "genstats"},
-		{CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR, "bn_finalize"},
-		{CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR, "bn_bwd_weights"},
-		{CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR, "resample_fwd"},
-		{CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR, "resample_bwd"},
-		{CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR, "concat"},
-		{CUDNN_BACKEND_OPERATION_SIGNAL_DESCRIPTOR, "signal"},
-		{CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR, "norm_fwd"},
-		{CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR, "norm_bwd"},
-		{CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, "reshape"},
-		{CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR, "rng"},
-		{CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR, "sdpa_fwd"},
-		{CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR, "sdpa_bwd"},
-	};
+	const struct backend_kind *kind = backend_kind_of(op->type);
 
 	if (op->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
 		small(name, name_bytes,
@@ -102,12 +121,7 @@ static void node_name(const struct backend_operation *op, char *name, size_t nam
 			"CUDNN_");
 		return;
 	}
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-		if (known[i].type == op->type) {
-			snprintf(name, name_bytes, "%s", known[i].name);
-			return;
-		}
-	snprintf(name, name_bytes, "op%d", (int)op->type);
+	snprintf(name, name_bytes, "%s", kind ? kind->name : "unknown");
 }
 
 static uint32_t graph_name(const struct backend_operation *const *operations, unsigned count)
@@ -161,57 +175,19 @@ static bool is_forward_function(int64_t mode)
 /* How much an operation says of its graph, and the function that it makes of it. */
 static int weight_of(const struct backend_operation *op, enum pm_call *call)
 {
-	switch (op->type) {
-	case CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_AttentionForward;
-		return 9;
-	case CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_AttentionBackward;
-		return 9;
-	case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_ConvolutionForward;
-		return 8;
-	case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_ConvolutionBackwardData;
-		return 8;
-	case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_ConvolutionBackwardFilter;
-		return 8;
-	case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_Matmul;
-		return 7;
-	case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR:
-	case CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_NormForward;
-		return 6;
-	case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
-	case CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_NormBackward;
-		return 6;
-	case CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_PoolingForward;
-		return 5;
-	case CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_PoolingBackward;
-		return 5;
-	case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
-		*call = PM_CALL_cudnnBackendExecute_Reduction;
-		return 3;
-	case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
-		if (is_forward_function(op->parameters.mode)) {
+	const struct backend_kind *kind = backend_kind_of(op->type);
+
+	*call = kind ? kind->call : PM_CALL_cudnnBackendExecute_Graph;
+	if (op->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
+		if (is_forward_function(op->parameters.mode))
 			*call = PM_CALL_cudnnBackendExecute_PointwiseForward;
-			return 4;
-		}
-		if (is_backward_function(op->parameters.mode)) {
+		else if (is_backward_function(op->parameters.mode))
 			*call = PM_CALL_cudnnBackendExecute_PointwiseBackward;
-			return 4;
-		}
-		*call = PM_CALL_cudnnBackendExecute_Pointwise;
-		return 2;
-	default:
-		*call = PM_CALL_cudnnBackendExecute_Graph;
-		return 1;
+		else
+			return 2;
+		return 4;
 	}
+	return kind ? kind->weight : 1;
 }
 
 /* ---- following virtual tensors ---- */
