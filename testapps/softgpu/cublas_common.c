@@ -1,22 +1,12 @@
 /*
- * What cuBLAS's and cuBLASLt's stand-ins share: element types, names of errors, OpenBLAS's threads.
+ * What cuBLAS's and cuBLASLt's stand-ins share: element types, names of errors.
  *
  * The one idea: two libraries, neither of which needs the other, are both built from this file.
  */
 #include "cublas_common.h"
 
 #include <stdlib.h>
-#include <cblas.h>
-#include "sg.h"
 #include "sg_half.h"
-
-/* OpenBLAS's own threads would compete with the other streams'. A user's own choice is left alone. */
-__attribute__((constructor)) static void set_openblas_threads(void)
-{
-	if (getenv("OPENBLAS_NUM_THREADS") == NULL && getenv("GOTO_NUM_THREADS") == NULL &&
-		getenv("OMP_NUM_THREADS") == NULL)
-		openblas_set_num_threads(sg_threads());
-}
 
 size_t sg_real_bytes(cudaDataType type)
 {

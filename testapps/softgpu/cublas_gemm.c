@@ -5,9 +5,9 @@
  * matrices; float and double go to OpenBLAS as they are, 16-bit types through float copies.
  */
 #include "cublas_private.h"
+#include "cublas_openblas.h"
 
 #include <stdlib.h>
-#include <cblas.h>
 
 struct matrix {
 	const void *base; /* the first matrix, or an array of pointers in device memory */
@@ -73,8 +73,8 @@ static void multiply_widened(
 		sg_async_error(job->device, cudaErrorMemoryAllocation);
 		goto out;
 	}
-	cblas_sgemm(CblasColMajor, transpose_of(job->op_a), transpose_of(job->op_b), job->m, job->n, job->k,
-		alpha, wide_a, a_rows > 0 ? a_rows : 1, wide_b, b_rows > 0 ? b_rows : 1, beta, wide_c,
+	sg_blas.cblas_sgemm(CblasColMajor, transpose_of(job->op_a), transpose_of(job->op_b), job->m, job->n,
+		job->k, alpha, wide_a, a_rows > 0 ? a_rows : 1, wide_b, b_rows > 0 ? b_rows : 1, beta, wide_c,
 		job->m);
 	for (int j = 0; j < job->n; j++) {
 		for (int i = 0; i < job->m; i++)
@@ -102,11 +102,11 @@ static void run_gemm(void *arg)
 		void *c = find_matrix(job, &job->c, i);
 
 		if (job->c.type == CUDA_R_64F)
-			cblas_dgemm(CblasColMajor, op_a, op_b, job->m, job->n, job->k, alpha, a, job->a.ld, b,
-				job->b.ld, beta, c, job->c.ld);
+			sg_blas.cblas_dgemm(CblasColMajor, op_a, op_b, job->m, job->n, job->k, alpha, a,
+				job->a.ld, b, job->b.ld, beta, c, job->c.ld);
 		else if (is_float)
-			cblas_sgemm(CblasColMajor, op_a, op_b, job->m, job->n, job->k, (float)alpha, a,
-				job->a.ld, b, job->b.ld, (float)beta, c, job->c.ld);
+			sg_blas.cblas_sgemm(CblasColMajor, op_a, op_b, job->m, job->n, job->k, (float)alpha,
+				a, job->a.ld, b, job->b.ld, (float)beta, c, job->c.ld);
 		else
 			multiply_widened(job, a, b, c, (float)alpha, (float)beta);
 	}
@@ -122,10 +122,24 @@ static bool ld_fits(int ld, int rows)
 	return ld >= (rows > 1 ? rows : 1);
 }
 
-/* Checks a job whose scalars are still to be taken, takes them (of type `scale`) and submits it. */
-static cublasStatus_t submit(
-	cublasHandle_t handle, struct gemm_job *job, const void *alpha, const void *beta, cudaDataType scale)
+static struct sg_cost cost_of(const struct gemm_job *job, cublasComputeType_t compute, cublasMath_t math)
 {
+	/* A stride of 0 is one matrix for all; arrays of pointers may be anything. */
+	bool shares_a = !job->are_arrays && job->a.stride == 0;
+	bool shares_b = !job->are_arrays && job->b.stride == 0;
+	const struct sg_product product = {job->m, job->n, job->k, job->count, shares_a ? 1 : job->count,
+		shares_b ? 1 : job->count, job->a.type, job->b.type, job->c.type,
+		sg_scalar_may_add(&job->beta)};
+
+	return sg_cost_product(&product, sg_cost_product_type(job->a.type, compute, math));
+}
+
+/* Checks a job whose scalars are still to be taken, takes them (of type `scale`) and submits it. */
+static cublasStatus_t submit(cublasHandle_t handle, struct gemm_job *job, const void *alpha, const void *beta,
+	cudaDataType scale, cublasComputeType_t compute)
+{
+	struct sg_cost cost;
+
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!op_is_known(job->op_a) || !op_is_known(job->op_b) || job->m < 0 || job->n < 0 || job->k < 0 ||
@@ -142,7 +156,8 @@ static cublasStatus_t submit(
 	job->alpha = sg_scalar_take(handle, alpha, scale);
 	job->beta = sg_scalar_take(handle, beta, scale);
 	job->device = sg_stream_device(handle->stream);
-	return sg_cublas_submit(handle, run_gemm, job, sizeof(*job));
+	cost = cost_of(job, compute, handle->math);
+	return sg_cublas_submit(handle, &cost, run_gemm, job, sizeof(*job));
 }
 
 /* The type of alpha and beta; false for a combination that is not computed. */
@@ -183,7 +198,7 @@ static cublasStatus_t submit_ex(cublasHandle_t handle, struct gemm_job *job, con
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!find_scale(compute, job, &scale))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	return submit(handle, job, alpha, beta, scale);
+	return submit(handle, job, alpha, beta, scale, compute);
 }
 
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -194,7 +209,7 @@ cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
 		.b = {B, CUDA_R_32F, ldb, 0}, .c = {C, CUDA_R_32F, ldc, 0}, .count = 1};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_32F);
+	return submit(handle, &job, alpha, beta, CUDA_R_32F, CUBLAS_COMPUTE_32F);
 }
 
 cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -205,7 +220,7 @@ cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
 		.b = {B, CUDA_R_64F, ldb, 0}, .c = {C, CUDA_R_64F, ldc, 0}, .count = 1};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_64F);
+	return submit(handle, &job, alpha, beta, CUDA_R_64F, CUBLAS_COMPUTE_64F);
 }
 
 cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
@@ -216,7 +231,7 @@ cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cubl
 		.b = {B, CUDA_R_16F, ldb, 0}, .c = {C, CUDA_R_16F, ldc, 0}, .count = 1};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_16F);
+	return submit(handle, &job, alpha, beta, CUDA_R_16F, CUBLAS_COMPUTE_16F);
 }
 
 cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
@@ -253,7 +268,7 @@ cublasStatus_t cublasSgemmBatched(cublasHandle_t handle, cublasOperation_t trans
 		.count = batchCount};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_32F);
+	return submit(handle, &job, alpha, beta, CUDA_R_32F, CUBLAS_COMPUTE_32F);
 }
 
 cublasStatus_t cublasDgemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -266,7 +281,7 @@ cublasStatus_t cublasDgemmBatched(cublasHandle_t handle, cublasOperation_t trans
 		.count = batchCount};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_64F);
+	return submit(handle, &job, alpha, beta, CUDA_R_64F, CUBLAS_COMPUTE_64F);
 }
 
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
@@ -278,7 +293,7 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
 		.b = {B, CUDA_R_32F, ldb, strideB}, .c = {C, CUDA_R_32F, ldc, strideC}, .count = batchCount};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_32F);
+	return submit(handle, &job, alpha, beta, CUDA_R_32F, CUBLAS_COMPUTE_32F);
 }
 
 cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
@@ -290,7 +305,7 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
 		.b = {B, CUDA_R_64F, ldb, strideB}, .c = {C, CUDA_R_64F, ldc, strideC}, .count = batchCount};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_64F);
+	return submit(handle, &job, alpha, beta, CUDA_R_64F, CUBLAS_COMPUTE_64F);
 }
 
 cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
@@ -302,7 +317,7 @@ cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_
 		.b = {B, CUDA_R_16F, ldb, strideB}, .c = {C, CUDA_R_16F, ldc, strideC}, .count = batchCount};
 
 	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_16F);
+	return submit(handle, &job, alpha, beta, CUDA_R_16F, CUBLAS_COMPUTE_16F);
 }
 
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,

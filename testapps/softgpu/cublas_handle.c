@@ -5,25 +5,38 @@
  */
 #include "cublas_private.h"
 
-#include <stdlib.h>
+#include "cublas_openblas.h"
 
-cublasStatus_t sg_cublas_submit(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size)
+#include <stdlib.h>
+#include <string.h>
+
+cublasStatus_t sg_cublas_submit(
+	cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size)
 {
-	return sg_submit(handle->stream, fn, arg, size) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
-								       : CUBLAS_STATUS_EXECUTION_FAILED;
+	return sg_submit_cost(handle->stream, cost, fn, arg, size) == cudaSuccess
+		       ? CUBLAS_STATUS_SUCCESS
+		       : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-cublasStatus_t sg_cublas_submit_result(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size)
+cublasStatus_t sg_cublas_submit_result(cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn,
+	const void *arg, size_t size, void *result, const void *zeros, size_t bytes)
 {
 	bool waits = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
 	cublasStatus_t status;
 
 	if (waits && sg_capturing(handle->stream))
 		return CUBLAS_STATUS_EXECUTION_FAILED;
-	status = sg_cublas_submit(handle, fn, arg, size);
+	status = sg_cublas_submit(handle, cost, fn, arg, size);
 	if (status == CUBLAS_STATUS_SUCCESS && waits && cudaStreamSynchronize(handle->stream) != cudaSuccess)
 		status = CUBLAS_STATUS_EXECUTION_FAILED;
+	if (status == CUBLAS_STATUS_SUCCESS && waits && !sg_numerics())
+		memcpy(result, zeros, bytes);
 	return status;
+}
+
+bool sg_scalar_may_add(const struct sg_scalar *factor)
+{
+	return factor->address != NULL || factor->value != 0;
 }
 
 struct sg_scalar sg_scalar_take(cublasHandle_t handle, const void *pointer, cudaDataType type)
@@ -47,6 +60,8 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 	SG_ENTER();
 	if (handle == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
+	if (sg_openblas_open() != 0)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
 	*handle = calloc(1, sizeof(**handle));
 	if (*handle == NULL)
 		return CUBLAS_STATUS_ALLOC_FAILED;

@@ -6,9 +6,9 @@
  * memory in stream order.
  */
 #include "cublas_private.h"
+#include "cublas_openblas.h"
 
 #include <math.h>
-#include <cblas.h>
 
 struct vector_job {
 	int n;
@@ -45,9 +45,9 @@ static void run_axpy(void *arg)
 	double alpha = sg_scalar_value(&job->alpha);
 
 	if (job->type == CUDA_R_64F) {
-		cblas_daxpy(job->n, alpha, job->x, job->inc_x, job->y, job->inc_y);
+		sg_blas.cblas_daxpy(job->n, alpha, job->x, job->inc_x, job->y, job->inc_y);
 	} else if (job->type == CUDA_R_32F) {
-		cblas_saxpy(job->n, (float)alpha, job->x, job->inc_x, job->y, job->inc_y);
+		sg_blas.cblas_saxpy(job->n, (float)alpha, job->x, job->inc_x, job->y, job->inc_y);
 	} else {
 		for (int64_t i = 0; i < job->n; i++)
 			sg_store(job->y, job->type, vector_index(job, i, job->inc_y),
@@ -61,9 +61,9 @@ static void run_scal(void *arg)
 	double alpha = sg_scalar_value(&job->alpha);
 
 	if (job->type == CUDA_R_64F) {
-		cblas_dscal(job->n, alpha, job->x_out, job->inc_x);
+		sg_blas.cblas_dscal(job->n, alpha, job->x_out, job->inc_x);
 	} else if (job->type == CUDA_R_32F) {
-		cblas_sscal(job->n, (float)alpha, job->x_out, job->inc_x);
+		sg_blas.cblas_sscal(job->n, (float)alpha, job->x_out, job->inc_x);
 	} else {
 		for (int64_t i = 0; i < job->n && job->inc_x > 0; i++)
 			sg_store(job->x_out, job->type, i * job->inc_x, alpha * x_at(job, i));
@@ -75,9 +75,9 @@ static void run_copy(void *arg)
 	const struct vector_job *job = arg;
 
 	if (job->type == CUDA_R_64F)
-		cblas_dcopy(job->n, job->x, job->inc_x, job->y, job->inc_y);
+		sg_blas.cblas_dcopy(job->n, job->x, job->inc_x, job->y, job->inc_y);
 	else
-		cblas_scopy(job->n, job->x, job->inc_x, job->y, job->inc_y);
+		sg_blas.cblas_scopy(job->n, job->x, job->inc_x, job->y, job->inc_y);
 }
 
 static void run_swap(void *arg)
@@ -85,9 +85,9 @@ static void run_swap(void *arg)
 	const struct vector_job *job = arg;
 
 	if (job->type == CUDA_R_64F)
-		cblas_dswap(job->n, job->x_out, job->inc_x, job->y, job->inc_y);
+		sg_blas.cblas_dswap(job->n, job->x_out, job->inc_x, job->y, job->inc_y);
 	else
-		cblas_sswap(job->n, job->x_out, job->inc_x, job->y, job->inc_y);
+		sg_blas.cblas_sswap(job->n, job->x_out, job->inc_x, job->y, job->inc_y);
 }
 
 static void run_dot(void *arg)
@@ -96,9 +96,9 @@ static void run_dot(void *arg)
 	double sum = 0;
 
 	if (job->type == CUDA_R_64F) {
-		sum = cblas_ddot(job->n, job->x, job->inc_x, job->y, job->inc_y);
+		sum = sg_blas.cblas_ddot(job->n, job->x, job->inc_x, job->y, job->inc_y);
 	} else if (job->type == CUDA_R_32F) {
-		sum = (double)cblas_sdot(job->n, job->x, job->inc_x, job->y, job->inc_y);
+		sum = (double)sg_blas.cblas_sdot(job->n, job->x, job->inc_x, job->y, job->inc_y);
 	} else {
 		for (int64_t i = 0; i < job->n; i++)
 			sum += x_at(job, i) * y_at(job, i);
@@ -112,9 +112,9 @@ static void run_nrm2(void *arg)
 	double norm = 0;
 
 	if (job->type == CUDA_R_64F) {
-		norm = cblas_dnrm2(job->n, job->x, job->inc_x);
+		norm = sg_blas.cblas_dnrm2(job->n, job->x, job->inc_x);
 	} else if (job->type == CUDA_R_32F) {
-		norm = (double)cblas_snrm2(job->n, job->x, job->inc_x);
+		norm = (double)sg_blas.cblas_snrm2(job->n, job->x, job->inc_x);
 	} else {
 		for (int64_t i = 0; i < job->n && job->inc_x > 0; i++)
 			norm += x_at(job, i) * x_at(job, i);
@@ -128,8 +128,8 @@ static void run_asum(void *arg)
 	const struct vector_job *job = arg;
 
 	sg_store(job->result, job->result_type, 0,
-		job->type == CUDA_R_64F ? cblas_dasum(job->n, job->x, job->inc_x)
-					: (double)cblas_sasum(job->n, job->x, job->inc_x));
+		job->type == CUDA_R_64F ? sg_blas.cblas_dasum(job->n, job->x, job->inc_x)
+					: (double)sg_blas.cblas_sasum(job->n, job->x, job->inc_x));
 }
 
 /* The 1-based index of the first largest or smallest size; 0 for no elements. */
@@ -138,7 +138,7 @@ static void run_amax(void *arg)
 	const struct vector_job *job = arg;
 	bool none = job->n < 1 || job->inc_x < 1;
 
-	*(int *)job->result = none ? 0 : (int)cblas_isamax(job->n, job->x, job->inc_x) + 1;
+	*(int *)job->result = none ? 0 : (int)sg_blas.cblas_isamax(job->n, job->x, job->inc_x) + 1;
 }
 
 static void run_amin(void *arg)
@@ -146,13 +146,39 @@ static void run_amin(void *arg)
 	const struct vector_job *job = arg;
 	bool none = job->n < 1 || job->inc_x < 1;
 
-	*(int *)job->result = none ? 0 : (int)cblas_isamin(job->n, job->x, job->inc_x) + 1;
+	*(int *)job->result = none ? 0 : (int)sg_blas.cblas_isamin(job->n, job->x, job->inc_x) + 1;
+}
+
+/* What an operation does, and how its flops and the elements it reads and writes go with the length. */
+struct operation {
+	sg_work *run;
+	int flops, elements;
+	bool finds_index;
+};
+
+static const struct operation axpy = {run_axpy, 2, 3, false};
+static const struct operation scal = {run_scal, 1, 2, false};
+static const struct operation copy = {run_copy, 0, 2, false};
+static const struct operation swap = {run_swap, 0, 4, false};
+static const struct operation dot = {run_dot, 2, 2, false};
+static const struct operation nrm2 = {run_nrm2, 2, 1, false};
+static const struct operation asum = {run_asum, 1, 1, false};
+static const struct operation amax = {run_amax, 1, 1, true};
+static const struct operation amin = {run_amin, 1, 1, true};
+
+static struct sg_cost cost_of(const struct vector_job *job, const struct operation *operation)
+{
+	double n = job->n > 0 ? job->n : 0;
+
+	return sg_cost_vector(job->type, operation->flops * n, operation->elements * n);
 }
 
 /* For operations that write a vector; alpha NULL: there is none. Nothing to do for no elements. */
-static cublasStatus_t submit(cublasHandle_t handle, sg_work *fn, struct vector_job *job, const void *alpha,
-	cudaDataType alpha_type)
+static cublasStatus_t submit(cublasHandle_t handle, const struct operation *operation, struct vector_job *job,
+	const void *alpha, cudaDataType alpha_type)
 {
+	struct sg_cost cost = cost_of(job, operation);
+
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (job->n <= 0)
@@ -161,16 +187,23 @@ static cublasStatus_t submit(cublasHandle_t handle, sg_work *fn, struct vector_j
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (alpha != NULL)
 		job->alpha = sg_scalar_take(handle, alpha, alpha_type);
-	return sg_cublas_submit(handle, fn, job, sizeof(*job));
+	return sg_cublas_submit(handle, &cost, operation->run, job, sizeof(*job));
 }
 
-static cublasStatus_t submit_result(cublasHandle_t handle, sg_work *fn, const struct vector_job *job)
+static cublasStatus_t submit_result(
+	cublasHandle_t handle, const struct operation *operation, const struct vector_job *job)
 {
+	struct sg_cost cost = cost_of(job, operation);
+	double zero = 0;
+	int first = job->n > 0 && job->inc_x > 0; /* of numbers that are all the same */
+
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (job->result == NULL || (job->n > 0 && job->x == NULL))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return sg_cublas_submit_result(handle, fn, job, sizeof(*job));
+	return sg_cublas_submit_result(handle, &cost, operation->run, job, sizeof(*job), job->result,
+		operation->finds_index ? (const void *)&first : &zero,
+		operation->finds_index ? sizeof(first) : sg_real_bytes(job->result_type));
 }
 
 /* Vectors of one type, computed in float or wider. */
@@ -189,7 +222,7 @@ cublasStatus_t cublasSaxpy_v2(
 	SG_ENTER();
 	if (handle != NULL && (alpha == NULL || (n > 0 && y == NULL)))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_axpy, &job, alpha, CUDA_R_32F);
+	return submit(handle, &axpy, &job, alpha, CUDA_R_32F);
 }
 
 cublasStatus_t cublasDaxpy_v2(
@@ -200,7 +233,7 @@ cublasStatus_t cublasDaxpy_v2(
 	SG_ENTER();
 	if (handle != NULL && (alpha == NULL || (n > 0 && y == NULL)))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_axpy, &job, alpha, CUDA_R_64F);
+	return submit(handle, &axpy, &job, alpha, CUDA_R_64F);
 }
 
 cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void *alpha, cudaDataType alphaType,
@@ -217,7 +250,7 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void *alpha, cud
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (alpha == NULL || (n > 0 && y == NULL))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_axpy, &job, alpha, alphaType);
+	return submit(handle, &axpy, &job, alpha, alphaType);
 }
 
 cublasStatus_t cublasSscal_v2(cublasHandle_t handle, int n, const float *alpha, float *x, int incx)
@@ -227,7 +260,7 @@ cublasStatus_t cublasSscal_v2(cublasHandle_t handle, int n, const float *alpha, 
 	SG_ENTER();
 	if (handle != NULL && alpha == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_scal, &job, alpha, CUDA_R_32F);
+	return submit(handle, &scal, &job, alpha, CUDA_R_32F);
 }
 
 cublasStatus_t cublasDscal_v2(cublasHandle_t handle, int n, const double *alpha, double *x, int incx)
@@ -237,7 +270,7 @@ cublasStatus_t cublasDscal_v2(cublasHandle_t handle, int n, const double *alpha,
 	SG_ENTER();
 	if (handle != NULL && alpha == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_scal, &job, alpha, CUDA_R_64F);
+	return submit(handle, &scal, &job, alpha, CUDA_R_64F);
 }
 
 cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void *alpha, cudaDataType alphaType, void *x,
@@ -252,7 +285,7 @@ cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void *alpha, cud
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (alpha == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_scal, &job, alpha, alphaType);
+	return submit(handle, &scal, &job, alpha, alphaType);
 }
 
 cublasStatus_t cublasScopy_v2(cublasHandle_t handle, int n, const float *x, int incx, float *y, int incy)
@@ -262,7 +295,7 @@ cublasStatus_t cublasScopy_v2(cublasHandle_t handle, int n, const float *x, int 
 	SG_ENTER();
 	if (handle != NULL && n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_copy, &job, NULL, CUDA_R_32F);
+	return submit(handle, &copy, &job, NULL, CUDA_R_32F);
 }
 
 cublasStatus_t cublasDcopy_v2(cublasHandle_t handle, int n, const double *x, int incx, double *y, int incy)
@@ -272,7 +305,7 @@ cublasStatus_t cublasDcopy_v2(cublasHandle_t handle, int n, const double *x, int
 	SG_ENTER();
 	if (handle != NULL && n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_copy, &job, NULL, CUDA_R_64F);
+	return submit(handle, &copy, &job, NULL, CUDA_R_64F);
 }
 
 cublasStatus_t cublasSswap_v2(cublasHandle_t handle, int n, float *x, int incx, float *y, int incy)
@@ -283,7 +316,7 @@ cublasStatus_t cublasSswap_v2(cublasHandle_t handle, int n, float *x, int incx, 
 	SG_ENTER();
 	if (handle != NULL && n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_swap, &job, NULL, CUDA_R_32F);
+	return submit(handle, &swap, &job, NULL, CUDA_R_32F);
 }
 
 cublasStatus_t cublasDswap_v2(cublasHandle_t handle, int n, double *x, int incx, double *y, int incy)
@@ -294,7 +327,7 @@ cublasStatus_t cublasDswap_v2(cublasHandle_t handle, int n, double *x, int incx,
 	SG_ENTER();
 	if (handle != NULL && n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, run_swap, &job, NULL, CUDA_R_64F);
+	return submit(handle, &swap, &job, NULL, CUDA_R_64F);
 }
 
 /* y is only read by a dot product. */
@@ -318,7 +351,7 @@ cublasStatus_t cublasSdot_v2(
 	SG_ENTER();
 	if (handle != NULL && n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit_result(handle, run_dot, &job);
+	return submit_result(handle, &dot, &job);
 }
 
 cublasStatus_t cublasDdot_v2(
@@ -336,7 +369,7 @@ cublasStatus_t cublasDdot_v2(
 	SG_ENTER();
 	if (handle != NULL && n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit_result(handle, run_dot, &job);
+	return submit_result(handle, &dot, &job);
 }
 
 cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaDataType xType, int incx,
@@ -359,7 +392,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (n > 0 && y == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit_result(handle, run_dot, &job);
+	return submit_result(handle, &dot, &job);
 }
 
 cublasStatus_t cublasSnrm2_v2(cublasHandle_t handle, int n, const float *x, int incx, float *result)
@@ -372,7 +405,7 @@ cublasStatus_t cublasSnrm2_v2(cublasHandle_t handle, int n, const float *x, int 
 		.result_type = CUDA_R_32F};
 
 	SG_ENTER();
-	return submit_result(handle, run_nrm2, &job);
+	return submit_result(handle, &nrm2, &job);
 }
 
 cublasStatus_t cublasDnrm2_v2(cublasHandle_t handle, int n, const double *x, int incx, double *result)
@@ -385,7 +418,7 @@ cublasStatus_t cublasDnrm2_v2(cublasHandle_t handle, int n, const double *x, int
 		.result_type = CUDA_R_64F};
 
 	SG_ENTER();
-	return submit_result(handle, run_nrm2, &job);
+	return submit_result(handle, &nrm2, &job);
 }
 
 cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void *x, cudaDataType xType, int incx,
@@ -399,7 +432,7 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void *x, cudaDat
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (resultType != xType || !types_are_supported(xType, executionType))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	return submit_result(handle, run_nrm2, &job);
+	return submit_result(handle, &nrm2, &job);
 }
 
 cublasStatus_t cublasSasum_v2(cublasHandle_t handle, int n, const float *x, int incx, float *result)
@@ -412,7 +445,7 @@ cublasStatus_t cublasSasum_v2(cublasHandle_t handle, int n, const float *x, int 
 		.result_type = CUDA_R_32F};
 
 	SG_ENTER();
-	return submit_result(handle, run_asum, &job);
+	return submit_result(handle, &asum, &job);
 }
 
 cublasStatus_t cublasDasum_v2(cublasHandle_t handle, int n, const double *x, int incx, double *result)
@@ -425,7 +458,7 @@ cublasStatus_t cublasDasum_v2(cublasHandle_t handle, int n, const double *x, int
 		.result_type = CUDA_R_64F};
 
 	SG_ENTER();
-	return submit_result(handle, run_asum, &job);
+	return submit_result(handle, &asum, &job);
 }
 
 cublasStatus_t cublasIsamax_v2(cublasHandle_t handle, int n, const float *x, int incx, int *result)
@@ -433,7 +466,7 @@ cublasStatus_t cublasIsamax_v2(cublasHandle_t handle, int n, const float *x, int
 	const struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .inc_x = incx, .result = result};
 
 	SG_ENTER();
-	return submit_result(handle, run_amax, &job);
+	return submit_result(handle, &amax, &job);
 }
 
 cublasStatus_t cublasIsamin_v2(cublasHandle_t handle, int n, const float *x, int incx, int *result)
@@ -441,5 +474,5 @@ cublasStatus_t cublasIsamin_v2(cublasHandle_t handle, int n, const float *x, int
 	const struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .inc_x = incx, .result = result};
 
 	SG_ENTER();
-	return submit_result(handle, run_amin, &job);
+	return submit_result(handle, &amin, &job);
 }

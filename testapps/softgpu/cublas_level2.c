@@ -5,8 +5,7 @@
  * none.
  */
 #include "cublas_private.h"
-
-#include <cblas.h>
+#include "cublas_openblas.h"
 
 struct matrix_job {
 	cublasOperation_t op_a, op_b;
@@ -45,10 +44,10 @@ static void run_gemv(void *arg)
 	double beta = sg_scalar_value(&job->beta);
 
 	if (job->is_double)
-		cblas_dgemv(CblasColMajor, op, job->m, job->n, alpha, job->a, job->lda, job->b, job->ldb,
-			beta, job->c, job->ldc);
+		sg_blas.cblas_dgemv(CblasColMajor, op, job->m, job->n, alpha, job->a, job->lda, job->b,
+			job->ldb, beta, job->c, job->ldc);
 	else
-		cblas_sgemv(CblasColMajor, op, job->m, job->n, (float)alpha, job->a, job->lda, job->b,
+		sg_blas.cblas_sgemv(CblasColMajor, op, job->m, job->n, (float)alpha, job->a, job->lda, job->b,
 			job->ldb, (float)beta, job->c, job->ldc);
 }
 
@@ -58,11 +57,11 @@ static void run_ger(void *arg)
 	double alpha = sg_scalar_value(&job->alpha);
 
 	if (job->is_double)
-		cblas_dger(CblasColMajor, job->m, job->n, alpha, job->b, job->ldb, job->y, job->inc_y, job->c,
-			job->ldc);
-	else
-		cblas_sger(CblasColMajor, job->m, job->n, (float)alpha, job->b, job->ldb, job->y, job->inc_y,
+		sg_blas.cblas_dger(CblasColMajor, job->m, job->n, alpha, job->b, job->ldb, job->y, job->inc_y,
 			job->c, job->ldc);
+	else
+		sg_blas.cblas_sger(CblasColMajor, job->m, job->n, (float)alpha, job->b, job->ldb, job->y,
+			job->inc_y, job->c, job->ldc);
 }
 
 /* factor times element (i, j) of op(matrix); a matrix with factor 0 is not read. */
@@ -103,6 +102,11 @@ static void run_dgmm(void *arg)
 	}
 }
 
+static struct sg_cost cost_of(const struct matrix_job *job, double flops, double elements)
+{
+	return sg_cost_vector(type_of(job), flops, elements);
+}
+
 static bool op_is_known(cublasOperation_t op)
 {
 	return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
@@ -116,6 +120,10 @@ static bool ld_fits(int ld, int rows)
 static cublasStatus_t submit_gemv(
 	cublasHandle_t handle, struct matrix_job *job, const void *alpha, const void *beta)
 {
+	double size = (double)job->m * job->n, y_length = transposes(job->op_a) ? job->n : job->m;
+	double read_again;
+	struct sg_cost cost;
+
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!op_is_known(job->op_a) || job->m < 0 || job->n < 0 || !ld_fits(job->lda, job->m) ||
@@ -127,11 +135,16 @@ static cublasStatus_t submit_gemv(
 		return CUBLAS_STATUS_INVALID_VALUE;
 	job->alpha = sg_scalar_take(handle, alpha, type_of(job));
 	job->beta = sg_scalar_take(handle, beta, type_of(job));
-	return sg_cublas_submit(handle, run_gemv, job, sizeof(*job));
+	read_again = sg_scalar_may_add(&job->beta) ? y_length : 0;
+	cost = cost_of(job, 2.0 * size, size + job->m + job->n + read_again);
+	return sg_cublas_submit(handle, &cost, run_gemv, job, sizeof(*job));
 }
 
 static cublasStatus_t submit_ger(cublasHandle_t handle, struct matrix_job *job, const void *alpha)
 {
+	double size = (double)job->m * job->n;
+	struct sg_cost cost = cost_of(job, 2 * size, 2 * size + job->m + job->n);
+
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (job->m < 0 || job->n < 0 || !ld_fits(job->ldc, job->m) || job->ldb == 0 || job->inc_y == 0 ||
@@ -142,12 +155,16 @@ static cublasStatus_t submit_ger(cublasHandle_t handle, struct matrix_job *job, 
 	if (job->b == NULL || job->y == NULL || job->c == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	job->alpha = sg_scalar_take(handle, alpha, type_of(job));
-	return sg_cublas_submit(handle, run_ger, job, sizeof(*job));
+	return sg_cublas_submit(handle, &cost, run_ger, job, sizeof(*job));
 }
 
 static cublasStatus_t submit_geam(
 	cublasHandle_t handle, struct matrix_job *job, const void *alpha, const void *beta)
 {
+	double size = (double)job->m * job->n;
+	int inputs;
+	struct sg_cost cost;
+
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!op_is_known(job->op_a) || !op_is_known(job->op_b) || job->m < 0 || job->n < 0 || alpha == NULL ||
@@ -162,7 +179,9 @@ static cublasStatus_t submit_geam(
 		return CUBLAS_STATUS_INVALID_VALUE;
 	job->alpha = sg_scalar_take(handle, alpha, type_of(job));
 	job->beta = sg_scalar_take(handle, beta, type_of(job));
-	return sg_cublas_submit(handle, run_geam, job, sizeof(*job));
+	inputs = sg_scalar_may_add(&job->alpha) + sg_scalar_may_add(&job->beta);
+	cost = cost_of(job, size, (1 + inputs) * size);
+	return sg_cublas_submit(handle, &cost, run_geam, job, sizeof(*job));
 }
 
 cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n,
@@ -273,6 +292,8 @@ cublasStatus_t cublasSdgmm(cublasHandle_t handle, cublasSideMode_t mode, int m, 
 		.c = C,
 		.ldc = ldc,
 		.is_right = mode == CUBLAS_SIDE_RIGHT};
+	double size = (double)m * n;
+	const struct sg_cost cost = cost_of(&job, size, 2 * size + (job.is_right ? n : m));
 
 	SG_ENTER();
 	if (handle == NULL)
@@ -284,5 +305,5 @@ cublasStatus_t cublasSdgmm(cublasHandle_t handle, cublasSideMode_t mode, int m, 
 		return CUBLAS_STATUS_SUCCESS;
 	if (A == NULL || x == NULL || C == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return sg_cublas_submit(handle, run_dgmm, &job, sizeof(job));
+	return sg_cublas_submit(handle, &cost, run_dgmm, &job, sizeof(job));
 }

@@ -14,6 +14,7 @@
 #include <cuda_runtime_api.h>
 #include <cublas_v2.h>
 #include "cublas_common.h"
+#include "cublas_cost.h"
 #include "sg.h"
 
 /* The vendor's header declares the half precision calls to C++ alone; the pointers are to 16-bit numbers. */
@@ -47,13 +48,21 @@ struct sg_scalar {
 struct sg_scalar sg_scalar_take(cublasHandle_t handle, const void *pointer, cudaDataType type);
 double sg_scalar_value(const struct sg_scalar *scalar);
 
-cublasStatus_t sg_cublas_submit(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size);
+/* Whether what is scaled by it is read: a factor in device memory may be anything by then. */
+bool sg_scalar_may_add(const struct sg_scalar *factor);
+
+/* Queues fn on the handle's stream; `size` bytes at `arg` are copied. The formulas of costs are in
+ * cublas_cost.h. fn must not have effects beside results: the model clock may leave it out. */
+cublasStatus_t sg_cublas_submit(
+	cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size);
 
 /*
  * For calls with a result. Submits; waits where the result goes to host memory (pointer mode host), as cuBLAS
- * does. EXECUTION_FAILED during capture in that mode, for nothing can be waited for then.
+ * does. EXECUTION_FAILED during capture in that mode, for nothing can be waited for then. Where nothing is
+ * computed (sg_numerics() is 0), `bytes` from `zeros` become the host's result: what vectors of zeros give.
  */
-cublasStatus_t sg_cublas_submit_result(cublasHandle_t handle, sg_work *fn, const void *arg, size_t size);
+cublasStatus_t sg_cublas_submit_result(cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn,
+	const void *arg, size_t size, void *result, const void *zeros, size_t bytes);
 
 #pragma GCC visibility pop
 

@@ -6,10 +6,12 @@
  */
 #include "cublaslt_private.h"
 
+#include "cublas_cost.h"
+#include "cublas_openblas.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cblas.h>
 
 /* The bits that an epilogue is made of. */
 enum {
@@ -205,10 +207,10 @@ static void multiply(const struct job *job, const struct operand *a, const struc
 	int m = (int)d->rows, n = (int)d->columns, k = (int)sg_columns_of(&job->a_layout, job->matmul.op_a);
 
 	if (d->type == CUDA_R_64F)
-		cblas_dgemm(order, op_a, op_b, m, n, k, alpha, a->data, a->ld, b->data, b->ld, beta,
+		sg_blas.cblas_dgemm(order, op_a, op_b, m, n, k, alpha, a->data, a->ld, b->data, b->ld, beta,
 			product->data, product->ld);
 	else
-		cblas_sgemm(order, op_a, op_b, m, n, k, (float)alpha, a->data, a->ld, b->data, b->ld,
+		sg_blas.cblas_sgemm(order, op_a, op_b, m, n, k, (float)alpha, a->data, a->ld, b->data, b->ld,
 			(float)beta, product->data, product->ld);
 }
 
@@ -416,6 +418,47 @@ static void take_factors(struct job *job, const void *alpha, const void *beta)
 		job->beta = (struct factor){0, beta, mode == CUBLASLT_POINTER_MODE_DEVICE_VECTOR};
 }
 
+static bool may_add(const struct factor *beta)
+{
+	return beta->address != NULL || beta->value != 0;
+}
+
+/* Beside the product: what the epilogue reads and writes. C is as large as D and of its type. */
+static double extra_bytes(const struct job *job)
+{
+	const struct sg_matmul *by = &job->matmul;
+	const struct sg_layout *d = &job->d_layout;
+	const uint32_t with_bias = EPILOGUE_BIAS | EPILOGUE_BIAS_GRADIENT | EPILOGUE_SUM_A;
+	double bias_bytes = (double)sg_real_bytes(type_or(by->bias_type, d->type));
+	double size = (double)d->rows * (double)d->columns;
+	bool is_mask = by->epilogue & (EPILOGUE_RELU | EPILOGUE_RELU_SLOPE);
+	double bytes = 0;
+
+	if (by->epilogue & with_bias)
+		bytes += (double)d->rows * bias_bytes;
+	if (by->epilogue & EPILOGUE_SUM_B)
+		bytes += (double)d->columns * bias_bytes;
+	if (by->epilogue & EPILOGUE_AUX)
+		bytes += is_mask ? size / 8 : size * (double)sg_real_bytes(type_or(by->aux_type, d->type));
+	return bytes * d->batch_count;
+}
+
+static struct sg_cost cost_of(const struct job *job)
+{
+	const struct sg_layout *a = &job->a_layout, *b = &job->b_layout, *d = &job->d_layout;
+	double count = d->batch_count;
+	const struct sg_product product = {(double)d->rows, (double)d->columns,
+		(double)sg_columns_of(a, job->matmul.op_a), count, a->batch_stride == 0 ? 1 : count,
+		b->batch_stride == 0 ? 1 : count, (cudaDataType)a->type, (cudaDataType)b->type,
+		(cudaDataType)d->type, may_add(&job->beta)};
+	struct sg_cost cost = sg_cost_product(
+		&product, sg_cost_product_type((cudaDataType)a->type,
+				  (cublasComputeType_t)job->matmul.compute, CUBLAS_DEFAULT_MATH));
+
+	cost.bytes += extra_bytes(job);
+	return cost;
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc,
 	const void *alpha, const void *A, cublasLtMatrixLayout_t Adesc, const void *B,
 	cublasLtMatrixLayout_t Bdesc, const void *beta, const void *C, cublasLtMatrixLayout_t Cdesc, void *D,
@@ -423,6 +466,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
 	size_t workspaceSizeInBytes, cudaStream_t stream)
 {
 	struct job job = {.a = A, .b = B, .c = C, .d = D};
+	struct sg_cost cost;
 	cublasStatus_t status;
 
 	(void)workspace;
@@ -445,11 +489,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
 	if (beta == NULL && job.matmul.pointer_mode != CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	take_factors(&job, alpha, beta);
-	if (A == NULL || B == NULL || D == NULL ||
-		(C == NULL && (job.beta.address != NULL || job.beta.value != 0)))
+	if (A == NULL || B == NULL || D == NULL || (C == NULL && may_add(&job.beta)))
 		return CUBLAS_STATUS_INVALID_VALUE;
+	if (sg_openblas_open() != 0)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
 	job.device = sg_stream_device(stream);
-	return sg_submit(stream, run_matmul, &job, sizeof(job)) == cudaSuccess
+	cost = cost_of(&job);
+	return sg_submit_cost(stream, &cost, run_matmul, &job, sizeof(job)) == cudaSuccess
 		       ? CUBLAS_STATUS_SUCCESS
 		       : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -5,6 +5,8 @@
  */
 #include "cublaslt_private.h"
 
+#include "cublas_cost.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -97,12 +99,30 @@ static struct scalar take_scalar(const void *pointer, const struct sg_transform 
 	return (struct scalar){sg_load(pointer, (cudaDataType)transform->scale, 0), NULL};
 }
 
+static double bytes_of(const struct sg_layout *layout)
+{
+	return (double)layout->rows * (double)layout->columns * layout->batch_count *
+	       (double)sg_real_bytes((cudaDataType)layout->type);
+}
+
+static struct sg_cost cost_of(const struct transform_job *job)
+{
+	bool reads_b = job->b != NULL && (job->beta.address != NULL || job->beta.value != 0);
+	double size = (double)job->c_layout.rows * (double)job->c_layout.columns * job->c_layout.batch_count;
+	struct sg_cost cost = sg_cost_vector((cudaDataType)job->c_layout.type, reads_b ? size : 0, 0);
+
+	cost.bytes = bytes_of(&job->a_layout) + bytes_of(&job->c_layout);
+	cost.bytes += reads_b ? bytes_of(&job->b_layout) : 0;
+	return cost;
+}
+
 cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t lightHandle,
 	cublasLtMatrixTransformDesc_t transformDesc, const void *alpha, const void *A,
 	cublasLtMatrixLayout_t Adesc, const void *beta, const void *B, cublasLtMatrixLayout_t Bdesc, void *C,
 	cublasLtMatrixLayout_t Cdesc, cudaStream_t stream)
 {
 	struct transform_job job = {.a = A, .b = B, .c = C};
+	struct sg_cost cost;
 	cublasStatus_t status;
 
 	SG_ENTER();
@@ -131,7 +151,8 @@ cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t lightHandle,
 	}
 	if (status != CUBLAS_STATUS_SUCCESS)
 		return status;
-	return sg_submit(stream, run_transform, &job, sizeof(job)) == cudaSuccess
+	cost = cost_of(&job);
+	return sg_submit_cost(stream, &cost, run_transform, &job, sizeof(job)) == cudaSuccess
 		       ? CUBLAS_STATUS_SUCCESS
 		       : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -31,7 +31,7 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!sg_device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	snprintf(name, (size_t)len, "softgpu %d", dev);
+	sg_device_name(name, (size_t)len, dev);
 	return CUDA_SUCCESS;
 }
 

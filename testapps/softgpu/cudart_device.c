@@ -71,11 +71,11 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	if (device < 0 || device >= sg_device_count())
 		return sg_result(cudaErrorInvalidDevice);
 	memset(prop, 0, sizeof(*prop));
-	snprintf(prop->name, sizeof(prop->name), "softgpu %d", device);
+	sg_device_name(prop->name, sizeof(prop->name), device);
 	prop->totalGlobalMem = sg_memory_limit();
-	prop->multiProcessorCount = sg_threads();
-	prop->major = 9;
-	prop->minor = 0;
+	sg_device_attribute(&prop->multiProcessorCount, cudaDevAttrMultiProcessorCount, device);
+	sg_device_attribute(&prop->major, cudaDevAttrComputeCapabilityMajor, device);
+	sg_device_attribute(&prop->minor, cudaDevAttrComputeCapabilityMinor, device);
 	prop->warpSize = 32;
 	prop->maxThreadsPerBlock = 1024;
 	return cudaSuccess;

@@ -3,6 +3,7 @@
  *
  * The one idea: an element-wise walk with one loop per function, so that each is compiled to vector code.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 SG_VECTORIZE_LOOPS
@@ -81,10 +82,11 @@ cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activatio
 	return CUDNN_STATUS_SUCCESS;
 }
 
-/* Fills in the factors and the walk over `count` tensors, all of the same dims and type, the last one
- * written. */
-static cudnnStatus_t fill_job(struct activation_job *job, cudnnActivationDescriptor_t activation,
-	const void *alpha, const void *beta, int count, const cudnnTensorDescriptor_t *tensor)
+/* Fills in the factors, the walk over `count` tensors, all of the same dims and type, the last one written,
+ * and what that costs. */
+static cudnnStatus_t fill_job(struct activation_job *job, struct sg_cost *cost,
+	cudnnActivationDescriptor_t activation, const void *alpha, const void *beta, int count,
+	const cudnnTensorDescriptor_t *tensor)
 {
 	const struct sg_shape *shapes[4] = {NULL};
 
@@ -105,6 +107,7 @@ static cudnnStatus_t fill_job(struct activation_job *job, cudnnActivationDescrip
 	job->by.alpha = sg_factor(job->type, alpha);
 	job->by.beta = sg_factor(job->type, beta);
 	sg_loop_init(&job->loop, shapes[count - 1], count, shapes);
+	*cost = sg_cost_elements(SG_FLOPS_ONE, job->by.beta != 0, count, shapes);
 	return CUDNN_STATUS_SUCCESS;
 }
 
@@ -114,14 +117,16 @@ cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle, cudnnActivationDescri
 {
 	struct activation_job job = {.base = {(void *)(uintptr_t)x, y}};
 	const cudnnTensorDescriptor_t tensor[] = {xDesc, yDesc};
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	SG_ENTER();
 	if (handle == NULL)
 		return CUDNN_STATUS_BAD_PARAM;
-	status = fill_job(&job, activationDesc, alpha, beta, 2, tensor);
-	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, run_activation, &job, sizeof(job))
-					      : status;
+	status = fill_job(&job, &cost, activationDesc, alpha, beta, 2, tensor);
+	return status == CUDNN_STATUS_SUCCESS
+		       ? sg_cudnn_submit(handle, &cost, run_activation, &job, sizeof(job))
+		       : status;
 }
 
 cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle, cudnnActivationDescriptor_t activationDesc,
@@ -132,12 +137,14 @@ cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle, cudnnActivationDescr
 	struct activation_job job = {.is_backward = true,
 		.base = {(void *)(uintptr_t)x, (void *)(uintptr_t)y, (void *)(uintptr_t)dy, dx}};
 	const cudnnTensorDescriptor_t tensor[] = {xDesc, yDesc, dyDesc, dxDesc};
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	SG_ENTER();
 	if (handle == NULL)
 		return CUDNN_STATUS_BAD_PARAM;
-	status = fill_job(&job, activationDesc, alpha, beta, 4, tensor);
-	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, run_activation, &job, sizeof(job))
-					      : status;
+	status = fill_job(&job, &cost, activationDesc, alpha, beta, 4, tensor);
+	return status == CUDNN_STATUS_SUCCESS
+		       ? sg_cudnn_submit(handle, &cost, run_activation, &job, sizeof(job))
+		       : status;
 }

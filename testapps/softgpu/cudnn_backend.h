@@ -338,6 +338,7 @@ struct sg_graph_tensor {
 	struct sg_shape shape; /* as described */
 	struct sg_shape work;  /* the floats that steps compute with */
 	bool is_virtual, is_by_value, is_read, is_written;
+	bool is_added_to; /* the step that writes it reads it first */
 	bool is_in_place; /* steps use the caller's memory; else the scratch memory at `at` */
 	size_t at;
 };
@@ -353,6 +354,7 @@ struct sg_step {
 	/* Computes; 0, or -1 when that failed. Runs on a worker thread. */
 	int (*run)(const struct sg_step *step, const struct sg_operands *operands);
 	int tensor[SG_ROLES_MAX]; /* by role; -1: none */
+	struct sg_cost cost;      /* for itself, without bytes: they are the program's */
 	size_t scratch_bytes;
 	union {
 		struct {
@@ -380,6 +382,7 @@ struct sg_step {
  * go. */
 struct sg_program {
 	cudnnStatus_t status; /* not SUCCESS: no engine can do it, for this reason */
+	struct sg_cost cost;  /* of a run */
 	int tensor_count, step_count;
 	struct sg_graph_tensor *tensor;
 	struct sg_step *step; /* in an order in which everything is there when it is read */
@@ -403,6 +406,13 @@ cudnnStatus_t sg_program_execute(cudnnHandle_t handle, const struct sg_program *
 
 /* While a program is made: the tensors that a step of `build` will see. */
 const struct sg_shape *sg_build_shape(const struct sg_build *build, const struct sg_step *step, int role);
+
+/* The same shape with the type that the tensor has in memory. */
+const struct sg_shape *sg_build_stored(const struct sg_build *build, const struct sg_step *step, int role);
+
+/* The cost of a step that is bound by memory: so many flops for each element of a tensor that it has. */
+struct sg_cost sg_build_elements(
+	const struct sg_build *build, const struct sg_step *step, int role, double per_element);
 
 /* Says that a tensor which the step writes is also read. */
 void sg_build_reads(struct sg_build *build, const struct sg_step *step, int role);

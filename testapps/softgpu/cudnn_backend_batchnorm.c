@@ -7,6 +7,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <math.h>
 
 /* ---- sums ---- */
@@ -50,6 +52,7 @@ cudnnStatus_t sg_stats_build(const struct sg_body *op, struct sg_build *build, s
 {
 	(void)op;
 	step->run = run_stats;
+	step->cost = sg_build_elements(build, step, SG_STATS_X, SG_FLOPS_MOMENTS);
 	step->scratch_bytes = (size_t)sg_shape_count(sg_build_shape(build, step, SG_STATS_X)) * sizeof(float);
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -129,10 +132,10 @@ static int run_finalize(const struct sg_step *step, const struct sg_operands *o)
 
 cudnnStatus_t sg_bn_finalize_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step)
 {
-	(void)build;
 	if (sg_body_int(op, SG_BN_MODE) != CUDNN_BN_FINALIZE_STATISTICS_TRAINING)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	step->run = run_finalize;
+	step->cost = sg_build_elements(build, step, SG_BN_SUM, SG_FLOPS_NORM_FORWARD);
 	return CUDNN_STATUS_SUCCESS;
 }
 
@@ -205,7 +208,7 @@ static int run_weights(const struct sg_step *step, const struct sg_operands *o)
 cudnnStatus_t sg_bn_weights_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step)
 {
 	(void)op;
-	(void)build;
 	step->run = run_weights;
+	step->cost = sg_build_elements(build, step, SG_BNW_X, SG_FLOPS_MOMENTS);
 	return CUDNN_STATUS_SUCCESS;
 }

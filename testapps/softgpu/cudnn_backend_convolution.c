@@ -6,6 +6,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -110,6 +112,10 @@ cudnnStatus_t sg_convolution_op_build(const struct sg_body *op, struct sg_build 
 		key.shape[t] = *sg_build_shape(build, step, t);
 	key.groups = key.shape[SG_CONVOLUTION_X].dim[1] / key.shape[SG_CONVOLUTION_W].dim[1];
 	step->run = run_convolution;
+	step->cost = sg_cost_convolution(&key,
+		sg_cost_matrix_type(sg_build_stored(build, step, SG_CONV_OP_X)->type,
+			(cudnnDataType_t)sg_body_int(convolution, SG_CONV_TYPE), CUDNN_DEFAULT_MATH),
+		false);
 	step->by.convolution.alpha = sg_body_real(op, SG_CONV_OP_ALPHA);
 	step->by.convolution.beta = sg_body_real(op, SG_CONV_OP_BETA);
 	step->by.convolution.plan = sg_convolution_plan_get(&key);

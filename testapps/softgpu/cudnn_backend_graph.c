@@ -7,6 +7,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +25,23 @@ const struct sg_shape *sg_build_shape(const struct sg_build *build, const struct
 	return step->tensor[role] < 0 ? NULL : &build->program->tensor[step->tensor[role]].work;
 }
 
+const struct sg_shape *sg_build_stored(const struct sg_build *build, const struct sg_step *step, int role)
+{
+	return step->tensor[role] < 0 ? NULL : &build->program->tensor[step->tensor[role]].shape;
+}
+
+struct sg_cost sg_build_elements(
+	const struct sg_build *build, const struct sg_step *step, int role, double per_element)
+{
+	const struct sg_shape *shape = sg_build_stored(build, step, role);
+
+	return sg_cost_vector(shape->type, per_element * (double)sg_shape_count(shape), 0, NULL);
+}
+
 void sg_build_reads(struct sg_build *build, const struct sg_step *step, int role)
 {
 	build->program->tensor[step->tensor[role]].is_read = true;
+	build->program->tensor[step->tensor[role]].is_added_to = true;
 }
 
 /* What some operations write depends on their mode. */
@@ -236,8 +252,10 @@ static cudnnStatus_t build_steps(struct sg_build *build, const struct sg_body *g
 	}
 	if (status == CUDNN_STATUS_SUCCESS)
 		status = order_steps(build);
-	if (status == CUDNN_STATUS_SUCCESS)
+	if (status == CUDNN_STATUS_SUCCESS) {
 		reserve_scratch(program);
+		program->cost = sg_cost_program(program);
+	}
 	return status;
 }
 

@@ -7,8 +7,10 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+#include "cudnn_onednn.h"
+
 #include <math.h>
-#include <oneapi/dnnl/dnnl.h>
 
 SG_VECTORIZE_LOOPS
 
@@ -60,14 +62,16 @@ int sg_multiply(int64_t m, int64_t n, int64_t k, const struct sg_matrix *a, cons
 		multiply_plainly(m, n, k, a, b, c, adds);
 		return 0;
 	}
+	if (sg_onednn_open() != 0)
+		return -1;
 	before = sg_onednn_threads(sg_threads());
 	/* sgemm's result has its rows apart; one with its columns apart is the transpose of b' * a'. */
 	if (c_as == 'N')
-		status = dnnl_sgemm(a_as, b_as, m, n, k, 1, a->data, a_ld, b->data, b_ld, adds ? 1.0f : 0.0f,
-			c->data, c_ld);
+		status = sg_onednn.dnnl_sgemm(a_as, b_as, m, n, k, 1, a->data, a_ld, b->data, b_ld,
+			adds ? 1.0f : 0.0f, c->data, c_ld);
 	else
-		status = dnnl_sgemm(b_as == 'N' ? 'T' : 'N', a_as == 'N' ? 'T' : 'N', n, m, k, 1, b->data,
-			b_ld, a->data, a_ld, adds ? 1.0f : 0.0f, c->data, c_ld);
+		status = sg_onednn.dnnl_sgemm(b_as == 'N' ? 'T' : 'N', a_as == 'N' ? 'T' : 'N', n, m, k, 1,
+			b->data, b_ld, a->data, a_ld, adds ? 1.0f : 0.0f, c->data, c_ld);
 	sg_onednn_threads(before);
 	return status == dnnl_success ? 0 : -1;
 }
@@ -133,11 +137,15 @@ static int run_matmul(const struct sg_step *step, const struct sg_operands *oper
 
 cudnnStatus_t sg_matmul_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step)
 {
-	(void)build;
+	const struct sg_shape *a = sg_build_stored(build, step, SG_MATMUL_OP_A);
+	const struct sg_shape *c = sg_build_stored(build, step, SG_MATMUL_OP_C);
+
 	if (sg_body_at(op, SG_MATMUL_OP_M, 0) != NULL || sg_body_at(op, SG_MATMUL_OP_N, 0) != NULL ||
 		sg_body_at(op, SG_MATMUL_OP_K, 0) != NULL || sg_body_int(op, SG_MATMUL_OP_BATCHES) != 1)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	step->run = run_matmul;
+	step->cost =
+		sg_cost_matmul(a, c, (cudnnDataType_t)sg_body_int(sg_body_at(op, SG_MATMUL_OP_DESC, 0), 0));
 	return CUDNN_STATUS_SUCCESS;
 }
 
@@ -261,8 +269,8 @@ static int run_reduction(const struct sg_step *step, const struct sg_operands *o
 
 cudnnStatus_t sg_reduction_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step)
 {
-	(void)build;
 	step->run = run_reduction;
+	step->cost = sg_build_elements(build, step, SG_REDUCTION_OP_X, SG_FLOPS_ONE);
 	step->by.reduction = (cudnnReduceTensorOp_t)sg_body_int(
 		sg_body_at(op, SG_REDUCTION_OP_DESC, 0), SG_REDUCTION_OPERATOR);
 	return CUDNN_STATUS_SUCCESS;
@@ -304,7 +312,7 @@ static int run_reshape(const struct sg_step *step, const struct sg_operands *ope
 cudnnStatus_t sg_reshape_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step)
 {
 	(void)op;
-	(void)build;
 	step->run = run_reshape;
+	step->cost = sg_build_elements(build, step, SG_RESHAPE_X, SG_FLOPS_MOVE);
 	return CUDNN_STATUS_SUCCESS;
 }

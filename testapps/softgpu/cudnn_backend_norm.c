@@ -8,6 +8,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <math.h>
 
 SG_VECTORIZE_LOOPS
@@ -247,6 +249,8 @@ cudnnStatus_t sg_norm_forward_build(const struct sg_body *op, struct sg_build *b
 	step->run = has_stats ? run_forward : run_inference_measured;
 	step->by.norm.is_rms = mode == CUDNN_RMS_NORM;
 	step->by.norm.is_training = sg_body_int(op, SG_NORM_PHASE) == CUDNN_NORM_FWD_TRAINING;
+	step->cost = sg_build_elements(build, step, SG_NORM_X,
+		step->by.norm.is_training || !has_stats ? SG_FLOPS_NORM_FORWARD : SG_FLOPS_NORM_APPLY);
 	step->scratch_bytes = 2 * room_bytes(stats) + room_bytes(x);
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -316,6 +320,7 @@ cudnnStatus_t sg_norm_backward_build(const struct sg_body *op, struct sg_build *
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	step->run = run_backward;
 	step->by.norm.is_rms = is_rms;
+	step->cost = sg_build_elements(build, step, SG_NORM_BWD_X, SG_FLOPS_NORM_BACKWARD);
 	step->scratch_bytes = 4 * room_bytes(sg_build_shape(build, step, SG_NORM_BWD_INV_VARIANCE)) +
 			      3 * room_bytes(sg_build_shape(build, step, SG_NORM_BWD_X));
 	return CUDNN_STATUS_SUCCESS;

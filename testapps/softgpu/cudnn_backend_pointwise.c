@@ -7,6 +7,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -319,6 +321,8 @@ cudnnStatus_t sg_pointwise_op_build(const struct sg_body *op, struct sg_build *b
 	int64_t axis = sg_body_int(pointwise, SG_POINTWISE_AXIS);
 
 	step->run = is_gradient(mode) ? run_gradient : run_forward;
+	step->cost = sg_build_elements(
+		build, step, is_gradient(mode) ? SG_POINTWISE_OP_DX : SG_POINTWISE_OP_Y, SG_FLOPS_ONE);
 	step->by.pointwise.mode = (cudnnPointwiseMode_t)mode;
 	step->by.pointwise.axis = (int)axis;
 	step->by.pointwise.lower = real_or(pointwise, SG_POINTWISE_LOWER, 0);

@@ -5,6 +5,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <limits.h>
 
 /* The average that counts the padding; the project's own header has the maximum alone. */
@@ -138,6 +140,8 @@ cudnnStatus_t sg_resample_op_build(const struct sg_body *op, struct sg_build *bu
 		step->tensor[SG_RESAMPLE_OP_X] < 0)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	step->run = is_forward ? run_forward : run_backward;
+	step->cost = sg_build_elements(build, step, y, 1);
+	step->cost.flops = sg_cost_pooling_flops(&step->by.resample.pooling, sg_build_stored(build, step, y));
 	step->by.resample.alpha = sg_body_real(op, SG_RESAMPLE_OP_ALPHA);
 	step->by.resample.beta = sg_body_real(op, SG_RESAMPLE_OP_BETA);
 	if (step->by.resample.beta != 0)

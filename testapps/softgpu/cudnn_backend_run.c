@@ -248,7 +248,7 @@ cudnnStatus_t sg_program_execute(cudnnHandle_t handle, const struct sg_program *
 				&program->tensor[t], pack, (union place *)(copy + job.places_at) + t);
 	}
 	if (status == CUDNN_STATUS_SUCCESS)
-		status = sg_cudnn_submit(handle, run_job, copy, bytes);
+		status = sg_cudnn_submit(handle, &program->cost, run_job, copy, bytes);
 	free(copy);
 	return status;
 }

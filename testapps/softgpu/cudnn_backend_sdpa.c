@@ -8,6 +8,8 @@
  */
 #include "cudnn_backend.h"
 
+#include "cudnn_cost.h"
+
 #include <math.h>
 
 cudnnStatus_t sg_sdpa_finalize(struct sg_body *op)
@@ -161,8 +163,9 @@ static int run_backward(const struct sg_step *step, const struct sg_operands *op
 	return run_heads(operands, run_head_backward);
 }
 
-static cudnnStatus_t build(struct sg_build *building, struct sg_step *step, int matrices)
+static cudnnStatus_t build(struct sg_build *building, struct sg_step *step, bool is_backward)
 {
+	int matrices = is_backward ? 2 : 1; /* of scores at a time */
 	const struct sg_shape *q = sg_build_shape(building, step, SG_SDPA_Q);
 	const struct sg_shape *k = sg_build_shape(building, step, SG_SDPA_K);
 	const struct sg_shape *stats = sg_build_shape(building, step, SG_SDPA_STATS);
@@ -172,6 +175,8 @@ static cudnnStatus_t build(struct sg_build *building, struct sg_step *step, int 
 	if (stats != NULL && (stats->ndims != 4 || stats->dim[0] != q->dim[0] || stats->dim[1] != q->dim[1] ||
 				     stats->dim[2] != q->dim[2]))
 		return SG_STATUS_SHAPE;
+	step->cost = sg_cost_attention(sg_build_stored(building, step, SG_SDPA_Q), k,
+		sg_build_shape(building, step, SG_SDPA_V), is_backward);
 	step->scratch_bytes = (size_t)matrices * (size_t)q->dim[2] * (size_t)k->dim[2] * sizeof(float);
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -183,7 +188,7 @@ cudnnStatus_t sg_sdpa_forward_build(const struct sg_body *op, struct sg_build *b
 		step->tensor[SG_SDPA_PAGES_V] >= 0)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	step->run = run_forward;
-	return build(building, step, 1);
+	return build(building, step, false);
 }
 
 cudnnStatus_t sg_sdpa_backward_build(
@@ -195,5 +200,5 @@ cudnnStatus_t sg_sdpa_backward_build(
 		!sg_shape_same_dims(sg_body_shape(op, SG_SDPA_O), sg_body_shape(op, SG_SDPA_DO)))
 		return SG_STATUS_SHAPE;
 	step->run = run_backward;
-	return build(building, step, 2);
+	return build(building, step, true);
 }

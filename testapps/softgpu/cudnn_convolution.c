@@ -6,6 +6,8 @@
  */
 #include "cudnn_convolution.h"
 
+#include "cudnn_cost.h"
+
 #include <string.h>
 
 #define WORKSPACE_ALIGNMENT 64
@@ -48,6 +50,15 @@ cudnnStatus_t sg_convolution_prepare(enum sg_convolution_kind kind, const struct
 	key.shape[SG_CONVOLUTION_Y] = y->shape;
 	*plan = sg_convolution_plan_get(&key);
 	return *plan == NULL ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
+}
+
+struct sg_cost sg_convolution_cost(
+	const struct cudnnConvolutionStruct *conv, const struct sg_convolution_plan *plan, bool adds)
+{
+	const struct sg_convolution_key *key = sg_convolution_plan_key(plan);
+
+	return sg_cost_convolution(
+		key, sg_cost_matrix_type(key->shape[SG_CONVOLUTION_X].type, conv->compute, conv->math), adds);
 }
 
 /* Where the caller's workspace is used from: oneDNN wants it aligned. */
@@ -125,6 +136,7 @@ static cudnnStatus_t fill_job(
 static cudnnStatus_t submit(cudnnHandle_t handle, const struct request *request,
 	struct sg_convolution_job *job, const void *alpha, const void *beta)
 {
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	if (handle == NULL || alpha == NULL || beta == NULL)
@@ -134,7 +146,8 @@ static cudnnStatus_t submit(cudnnHandle_t handle, const struct request *request,
 		return status;
 	job->alpha = sg_factor(CUDNN_DATA_FLOAT, alpha);
 	job->beta = sg_factor(CUDNN_DATA_FLOAT, beta);
-	return sg_cudnn_submit(handle, run_job, job, sizeof(*job));
+	cost = sg_convolution_cost(request->conv, job->plan, job->beta != 0);
+	return sg_cudnn_submit(handle, &cost, run_job, job, sizeof(*job));
 }
 
 /* Jobs hold inputs and outputs alike; only the plan's output is written. */
@@ -246,6 +259,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(cudnnHandle_t handle, const 
 	const struct request request = {SG_CONVOLUTION_FORWARD, (int)algo, convDesc, xDesc, wDesc, yDesc,
 		workSpace, workSpaceSizeInBytes};
 	struct fused_job job = {.convolution = {.tensor = {unconst(x), unconst(w), y}}};
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	SG_ENTER();
@@ -275,5 +289,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(cudnnHandle_t handle, const 
 		algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	job.clips = activationDesc->mode == CUDNN_ACTIVATION_RELU;
-	return sg_cudnn_submit(handle, run_fused_job, &job, sizeof(job));
+	cost = sg_convolution_cost(convDesc, job.convolution.plan, false);
+	cost.bytes += sg_cost_bytes(&job.bias_shape) + (job.alpha2 != 0 ? sg_cost_bytes(&job.z_shape) : 0);
+	return sg_cudnn_submit(handle, &cost, run_fused_job, &job, sizeof(job));
 }

@@ -29,6 +29,10 @@ cudnnStatus_t sg_convolution_prepare(enum sg_convolution_kind kind, const struct
 	const struct cudnnTensorStruct *x, const struct cudnnFilterStruct *w,
 	const struct cudnnTensorStruct *y, struct sg_convolution_plan **plan);
 
+/* What a run of the plan costs; `adds`: the output is read too. */
+struct sg_cost sg_convolution_cost(
+	const struct cudnnConvolutionStruct *conv, const struct sg_convolution_plan *plan, bool adds);
+
 /* Whether an algorithm (of the kind's enumeration) accepts the case; BAD_PARAM for a number that is none. */
 cudnnStatus_t sg_convolution_algorithm_status(enum sg_convolution_kind kind, int algorithm,
 	const struct cudnnConvolutionStruct *conv, const struct sg_shape *x, const struct sg_shape *w);

@@ -15,7 +15,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <oneapi/dnnl/dnnl.h>
+
+#include "cudnn_onednn.h"
 
 #define BUCKETS 1024
 #define ALIGNMENT 64
@@ -83,10 +84,12 @@ static int use_threads(int count)
 
 static void open_engine(void)
 {
+	if (sg_onednn_open() != 0)
+		return;
 	find_openmp();
-	if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success ||
-		dnnl_primitive_attr_create(&attributes) != dnnl_success ||
-		dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user) !=
+	if (sg_onednn.dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success ||
+		sg_onednn.dnnl_primitive_attr_create(&attributes) != dnnl_success ||
+		sg_onednn.dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user) !=
 			dnnl_success)
 		engine = NULL;
 }
@@ -118,7 +121,7 @@ static bool describe_tensor(const struct sg_shape *shape, dnnl_memory_desc_t *de
 		dim[d] = shape->dim[d];
 		stride[d] = shape->stride[d];
 	}
-	return dnnl_memory_desc_init_by_strides(description, shape->ndims, dim, dnnl_f32, stride) ==
+	return sg_onednn.dnnl_memory_desc_init_by_strides(description, shape->ndims, dim, dnnl_f32, stride) ==
 	       dnnl_success;
 }
 
@@ -139,9 +142,10 @@ static bool describe_packed_w(const struct sg_convolution_key *key, dnnl_memory_
 		step *= dim[d];
 	}
 	if (any)
-		return dnnl_memory_desc_init_by_tag(description, ndims, dim, dnnl_f32, dnnl_format_tag_any) ==
-		       dnnl_success;
-	return dnnl_memory_desc_init_by_strides(description, ndims, dim, dnnl_f32, stride) == dnnl_success;
+		return sg_onednn.dnnl_memory_desc_init_by_tag(
+			       description, ndims, dim, dnnl_f32, dnnl_format_tag_any) == dnnl_success;
+	return sg_onednn.dnnl_memory_desc_init_by_strides(description, ndims, dim, dnnl_f32, stride) ==
+	       dnnl_success;
 }
 
 /* Chooses oneDNN's kernel. md: x, w, y in inner layouts, with w's left open. */
@@ -161,24 +165,25 @@ static bool describe_convolution(struct sg_convolution_plan *plan, const dnnl_me
 		dilation[d] = key->dilation[d] - 1;
 		pad[d] = key->pad[d];
 	}
-	if (dnnl_dilated_convolution_forward_desc_init(&operation, dnnl_forward_training,
+	if (sg_onednn.dnnl_dilated_convolution_forward_desc_init(&operation, dnnl_forward_training,
 		    dnnl_convolution_direct, x, w, NULL, y, stride, dilation, pad, pad) != dnnl_success ||
-		dnnl_primitive_desc_create(&forward, &operation, attributes, engine, NULL) != dnnl_success)
+		sg_onednn.dnnl_primitive_desc_create(&forward, &operation, attributes, engine, NULL) !=
+			dnnl_success)
 		return false;
 	if (key->kind == SG_CONVOLUTION_FORWARD) {
 		plan->description = forward;
 		return true;
 	}
 	if (key->kind == SG_CONVOLUTION_BACKWARD_DATA)
-		status = dnnl_dilated_convolution_backward_data_desc_init(
+		status = sg_onednn.dnnl_dilated_convolution_backward_data_desc_init(
 			&operation, dnnl_convolution_direct, x, w, y, stride, dilation, pad, pad);
 	else
-		status = dnnl_dilated_convolution_backward_weights_desc_init(
+		status = sg_onednn.dnnl_dilated_convolution_backward_weights_desc_init(
 			&operation, dnnl_convolution_direct, x, w, NULL, y, stride, dilation, pad, pad);
 	if (status == dnnl_success)
-		status = dnnl_primitive_desc_create(
+		status = sg_onednn.dnnl_primitive_desc_create(
 			&plan->description, &operation, attributes, engine, forward);
-	dnnl_primitive_desc_destroy(forward);
+	sg_onednn.dnnl_primitive_desc_destroy(forward);
 	return status == dnnl_success;
 }
 
@@ -191,14 +196,14 @@ static bool describe_conversion(
 
 	made->from = tensor == plan->output ? *inner : *outer;
 	made->to = tensor == plan->output ? *outer : *inner;
-	return dnnl_reorder_primitive_desc_create(&made->description, &made->from, engine, &made->to, engine,
-		       attributes) == dnnl_success;
+	return sg_onednn.dnnl_reorder_primitive_desc_create(&made->description, &made->from, engine,
+		       &made->to, engine, attributes) == dnnl_success;
 }
 
 static size_t scratchpad_bytes(const_dnnl_primitive_desc_t description)
 {
-	return dnnl_memory_desc_get_size(
-		dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0));
+	return sg_onednn.dnnl_memory_desc_get_size(
+		sg_onednn.dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0));
 }
 
 static size_t reserve(struct sg_convolution_plan *plan, size_t bytes)
@@ -218,7 +223,8 @@ static void reserve_scratch(struct sg_convolution_plan *plan)
 
 		/* An output also waits here to be scaled or added to what is there. */
 		if (conversion != NULL || t == (int)plan->output)
-			plan->inner_at[t] = reserve(plan, dnnl_memory_desc_get_size(&plan->inner[t]));
+			plan->inner_at[t] =
+				reserve(plan, sg_onednn.dnnl_memory_desc_get_size(&plan->inner[t]));
 		if (conversion != NULL && scratchpad_bytes(conversion) > onednn_bytes)
 			onednn_bytes = scratchpad_bytes(conversion);
 	}
@@ -230,7 +236,7 @@ static void reserve_scratch(struct sg_convolution_plan *plan)
 
 static const dnnl_memory_desc_t *query_inner_w(const struct sg_convolution_plan *plan)
 {
-	return dnnl_primitive_desc_query_md(plan->description,
+	return sg_onednn.dnnl_primitive_desc_query_md(plan->description,
 		plan->output == SG_CONVOLUTION_W ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
 }
 
@@ -238,10 +244,10 @@ static void free_plan(struct sg_convolution_plan *plan)
 {
 	for (int t = 0; t < SG_CONVOLUTION_TENSORS; t++) {
 		if (plan->conversion[t].description != NULL)
-			dnnl_primitive_desc_destroy(plan->conversion[t].description);
+			sg_onednn.dnnl_primitive_desc_destroy(plan->conversion[t].description);
 	}
 	if (plan->description != NULL)
-		dnnl_primitive_desc_destroy(plan->description);
+		sg_onednn.dnnl_primitive_desc_destroy(plan->description);
 	pthread_mutex_destroy(&plan->lock);
 	free(plan);
 }
@@ -262,6 +268,11 @@ static struct sg_convolution_plan *make_plan(const struct sg_convolution_key *ke
 	pthread_mutex_init(&plan->lock, NULL);
 	plan->key = *key;
 	plan->output = output_of[key->kind];
+	if (!sg_numerics()) {
+		/* A workspace as implicit products need it: about what is known of the filter. */
+		reserve(plan, (size_t)sg_shape_count(w) * sizeof(float));
+		return plan;
+	}
 	for (int t = 0; t < SG_CONVOLUTION_TENSORS; t++) {
 		const struct sg_shape *shape = &key->shape[t];
 
@@ -276,7 +287,7 @@ static struct sg_convolution_plan *make_plan(const struct sg_convolution_key *ke
 		goto fail;
 	plan->inner[SG_CONVOLUTION_W] = *query_inner_w(plan);
 	plan->is_packed_w = !key->flips && sg_shape_is_packed(w);
-	if (!dnnl_memory_desc_equal(&packed_w, &plan->inner[SG_CONVOLUTION_W]) &&
+	if (!sg_onednn.dnnl_memory_desc_equal(&packed_w, &plan->inner[SG_CONVOLUTION_W]) &&
 		!describe_conversion(plan, SG_CONVOLUTION_W, &packed_w))
 		goto fail;
 	for (int t = 0; t < SG_CONVOLUTION_TENSORS; t++) {
@@ -306,9 +317,11 @@ struct sg_convolution_plan *sg_convolution_plan_get(const struct sg_convolution_
 	struct sg_convolution_plan **bucket = &buckets[hash_bytes(key, sizeof(*key)) % BUCKETS];
 	struct sg_convolution_plan *plan;
 
-	pthread_once(&engine_once, open_engine);
-	if (engine == NULL)
-		return NULL;
+	if (sg_numerics()) {
+		pthread_once(&engine_once, open_engine);
+		if (engine == NULL)
+			return NULL;
+	}
 	pthread_mutex_lock(&buckets_lock);
 	for (plan = *bucket; plan != NULL; plan = plan->next) {
 		if (memcmp(&plan->key, key, sizeof(*key)) == 0)
@@ -329,6 +342,11 @@ struct sg_convolution_plan *sg_convolution_plan_get(const struct sg_convolution_
 	return plan;
 }
 
+const struct sg_convolution_key *sg_convolution_plan_key(const struct sg_convolution_plan *plan)
+{
+	return &plan->key;
+}
+
 size_t sg_convolution_plan_scratch_bytes(const struct sg_convolution_plan *plan)
 {
 	return plan->scratch_bytes;
@@ -345,10 +363,11 @@ static bool make_primitives(struct sg_convolution_plan *plan)
 			struct conversion *conversion = &plan->conversion[t];
 
 			if (conversion->description != NULL && conversion->primitive == NULL)
-				made = made && dnnl_primitive_create(&conversion->primitive,
+				made = made && sg_onednn.dnnl_primitive_create(&conversion->primitive,
 						       conversion->description) == dnnl_success;
 		}
-		made = made && dnnl_primitive_create(&plan->primitive, plan->description) == dnnl_success;
+		made = made &&
+		       sg_onednn.dnnl_primitive_create(&plan->primitive, plan->description) == dnnl_success;
 	}
 	pthread_mutex_unlock(&plan->lock);
 	return made;
@@ -371,19 +390,19 @@ static bool execute(struct sg_convolution_plan *plan, dnnl_primitive_t primitive
 
 	for (; made <= count; made++) {
 		bool is_scratch = made == count;
-		const dnnl_memory_desc_t *md =
-			is_scratch ? dnnl_primitive_desc_query_md(description, dnnl_query_scratchpad_md, 0)
-				   : argument[made].description;
+		const dnnl_memory_desc_t *md = is_scratch ? sg_onednn.dnnl_primitive_desc_query_md(
+								    description, dnnl_query_scratchpad_md, 0)
+							  : argument[made].description;
 		void *data = is_scratch ? (char *)scratch + plan->onednn_at : argument[made].data;
 
 		passed[made].arg = is_scratch ? DNNL_ARG_SCRATCHPAD : argument[made].name;
-		if (dnnl_memory_create(&passed[made].memory, md, engine, data) != dnnl_success)
+		if (sg_onednn.dnnl_memory_create(&passed[made].memory, md, engine, data) != dnnl_success)
 			goto out;
 	}
-	done = dnnl_primitive_execute(primitive, stream, made, passed) == dnnl_success;
+	done = sg_onednn.dnnl_primitive_execute(primitive, stream, made, passed) == dnnl_success;
 out:
 	while (made-- > 0)
-		dnnl_memory_destroy(passed[made].memory);
+		sg_onednn.dnnl_memory_destroy(passed[made].memory);
 	return done;
 }
 
@@ -513,11 +532,11 @@ int sg_convolution_plan_run(struct sg_convolution_plan *plan, void *const tensor
 
 	use_threads(plan->key.threads);
 	if (!make_primitives(plan) ||
-		dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+		sg_onednn.dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
 		return -1;
 	done = convolve(plan, tensor, inner, scratch, stream) &&
 	       (is_direct || take_out(plan, inner, tensor[output], scratch, stream, alpha, beta));
-	dnnl_stream_destroy(stream);
+	sg_onednn.dnnl_stream_destroy(stream);
 	return done ? 0 : -1;
 }
 
@@ -532,9 +551,9 @@ int sg_convolution_plan_run_to_scratch(struct sg_convolution_plan *plan,
 	*shape = &plan->inner_shape[plan->output];
 	use_threads(plan->key.threads);
 	if (!make_primitives(plan) ||
-		dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+		sg_onednn.dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
 		return -1;
 	done = convolve(plan, tensor, *result, scratch, stream);
-	dnnl_stream_destroy(stream);
+	sg_onednn.dnnl_stream_destroy(stream);
 	return done ? 0 : -1;
 }

@@ -37,8 +37,12 @@ struct sg_convolution_plan;
 /*
  * The plan for a key, made on the first request and kept for the life of the process. Any thread. NULL when
  * oneDNN cannot do it or there is no memory. Does not compile anything yet: that happens in the first run.
+ * Where nothing will be computed (sg_numerics() is 0) oneDNN is not asked, and the plan cannot be run.
  */
 struct sg_convolution_plan *sg_convolution_plan_get(const struct sg_convolution_key *key);
+
+/* What it was made for; lives as long as the plan. */
+const struct sg_convolution_key *sg_convolution_plan_key(const struct sg_convolution_plan *plan);
 
 /* Memory a run needs, aligned to 64 bytes. */
 size_t sg_convolution_plan_scratch_bytes(const struct sg_convolution_plan *plan);

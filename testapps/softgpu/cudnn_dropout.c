@@ -5,6 +5,7 @@
  * by a hash, so no order of execution within a call matters. The count lives in the states buffer, in device
  * memory, as the vendor's state does: replaying a graph draws new numbers.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 #include <stdlib.h>
@@ -164,13 +165,14 @@ cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t dropoutDesc, cu
 	float dropout, void *states, size_t stateSizeInBytes, unsigned long long seed)
 {
 	struct states_job job = {states, {seed, 0}};
+	const struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, sizeof(job.value)};
 	cudnnStatus_t status;
 
 	SG_ENTER();
 	status = set_dropout(dropoutDesc, handle, dropout, states, stateSizeInBytes, seed);
 	if (status != CUDNN_STATUS_SUCCESS || states == NULL)
 		return status;
-	return sg_cudnn_submit(handle, run_set_states, &job, sizeof(job));
+	return sg_cudnn_submit(handle, &cost, run_set_states, &job, sizeof(job));
 }
 
 cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t dropoutDesc, cudnnHandle_t handle,
@@ -182,11 +184,12 @@ cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t dropoutDesc
 	return set_dropout(dropoutDesc, handle, dropout, states, stateSizeInBytes, seed);
 }
 
-static cudnnStatus_t fill_job(struct dropout_job *job, cudnnHandle_t handle, cudnnDropoutDescriptor_t dropout,
-	cudnnTensorDescriptor_t from, const void *x, cudnnTensorDescriptor_t to, void *y, void *mask,
-	size_t mask_bytes)
+static cudnnStatus_t fill_job(struct dropout_job *job, struct sg_cost *cost, cudnnHandle_t handle,
+	cudnnDropoutDescriptor_t dropout, cudnnTensorDescriptor_t from, const void *x,
+	cudnnTensorDescriptor_t to, void *y, void *mask, size_t mask_bytes)
 {
 	struct sg_shape mask_shape;
+	const struct sg_shape *shapes[3];
 
 	if (handle == NULL || dropout == NULL || !dropout->set || from == NULL || x == NULL || to == NULL ||
 		y == NULL || mask == NULL || from->shape.ndims == 0 ||
@@ -205,8 +208,11 @@ static cudnnStatus_t fill_job(struct dropout_job *job, cudnnHandle_t handle, cud
 	job->base[1] = (void *)(uintptr_t)x;
 	job->base[2] = y;
 	sg_shape_pack(&mask_shape, CUDNN_DATA_BOOLEAN, CUDNN_TENSOR_NCHW, from->shape.ndims, from->shape.dim);
-	sg_loop_init(&job->loop, &to->shape, 3,
-		(const struct sg_shape *const[]){&mask_shape, &from->shape, &to->shape});
+	shapes[0] = &mask_shape;
+	shapes[1] = &from->shape;
+	shapes[2] = &to->shape;
+	sg_loop_init(&job->loop, &to->shape, 3, shapes);
+	*cost = sg_cost_elements(SG_FLOPS_ONE, false, 3, shapes);
 	return CUDNN_STATUS_SUCCESS;
 }
 
@@ -215,14 +221,15 @@ cudnnStatus_t cudnnDropoutForward(cudnnHandle_t handle, const cudnnDropoutDescri
 	void *reserveSpace, size_t reserveSpaceSizeInBytes)
 {
 	struct dropout_job job;
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	SG_ENTER();
 	status = fill_job(
-		&job, handle, dropoutDesc, xdesc, x, ydesc, y, reserveSpace, reserveSpaceSizeInBytes);
+		&job, &cost, handle, dropoutDesc, xdesc, x, ydesc, y, reserveSpace, reserveSpaceSizeInBytes);
 	if (status == CUDNN_STATUS_SUCCESS && job.states == NULL)
 		status = CUDNN_STATUS_BAD_PARAM;
-	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, run_forward, &job, sizeof(job))
+	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, &cost, run_forward, &job, sizeof(job))
 					      : status;
 }
 
@@ -231,11 +238,13 @@ cudnnStatus_t cudnnDropoutBackward(cudnnHandle_t handle, const cudnnDropoutDescr
 	void *reserveSpace, size_t reserveSpaceSizeInBytes)
 {
 	struct dropout_job job;
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = fill_job(
-		&job, handle, dropoutDesc, dydesc, dy, dxdesc, dx, reserveSpace, reserveSpaceSizeInBytes);
-	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, run_backward, &job, sizeof(job))
-					      : status;
+	status = fill_job(&job, &cost, handle, dropoutDesc, dydesc, dy, dxdesc, dx, reserveSpace,
+		reserveSpaceSizeInBytes);
+	return status == CUDNN_STATUS_SUCCESS
+		       ? sg_cudnn_submit(handle, &cost, run_backward, &job, sizeof(job))
+		       : status;
 }

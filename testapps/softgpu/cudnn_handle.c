@@ -5,12 +5,16 @@
  */
 #include "cudnn_private.h"
 
+#include "cudnn_onednn.h"
+
 #include <stdlib.h>
 
-cudnnStatus_t sg_cudnn_submit(cudnnHandle_t handle, sg_work *fn, const void *arg, size_t size)
+cudnnStatus_t sg_cudnn_submit(
+	cudnnHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size)
 {
-	return sg_submit(handle->stream, fn, arg, size) == cudaSuccess ? CUDNN_STATUS_SUCCESS
-								       : CUDNN_STATUS_EXECUTION_FAILED;
+	return sg_submit_cost(handle->stream, cost, fn, arg, size) == cudaSuccess
+		       ? CUDNN_STATUS_SUCCESS
+		       : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
@@ -18,6 +22,8 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
 	SG_ENTER();
 	if (handle == NULL)
 		return CUDNN_STATUS_BAD_PARAM;
+	if (sg_onednn_open() != 0)
+		return CUDNN_STATUS_NOT_INITIALIZED;
 	*handle = calloc(1, sizeof(**handle));
 	if (*handle == NULL)
 		return CUDNN_STATUS_ALLOC_FAILED;

@@ -4,6 +4,7 @@
  *
  * The one idea: a walk over pixels; at each, all channels are handled with one row of scratch memory.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 #include <math.h>
@@ -81,7 +82,9 @@ static cudnnStatus_t submit(cudnnHandle_t handle, struct lrn_job *job, cudnnLRND
 	const cudnnTensorDescriptor_t *tensor)
 {
 	struct sg_shape pixels[3];
-	const struct sg_shape *pointers[3];
+	const struct sg_shape *pointers[3], *shapes[4] = {NULL};
+	struct sg_cost cost;
+	double per_element;
 	cudnnDataType_t type;
 
 	if (handle == NULL || lrn == NULL || lrn->n == 0 || mode != CUDNN_LRN_CROSS_CHANNEL_DIM1 ||
@@ -95,6 +98,7 @@ static cudnnStatus_t submit(cudnnHandle_t handle, struct lrn_job *job, cudnnLRND
 		pixels[i] = tensor[i]->shape;
 		pixels[i].dim[1] = 1;
 		pointers[i] = &pixels[i];
+		shapes[i] = &tensor[i]->shape;
 		job->channel_step[i] = tensor[i]->shape.stride[1];
 	}
 	type = tensor[0]->shape.type;
@@ -110,7 +114,12 @@ static cudnnStatus_t submit(cudnnHandle_t handle, struct lrn_job *job, cudnnLRND
 	job->device = sg_stream_device(handle->stream);
 	job->channels = tensor[0]->shape.dim[1];
 	sg_loop_init(&job->loop, &pixels[count - 1], count, pointers);
-	return sg_cudnn_submit(handle, run_lrn, job, sizeof(*job));
+	/* Backward the caller's y counts too: it is as large as the others. */
+	shapes[3] = job->is_backward ? shapes[0] : NULL;
+	per_element = job->is_backward ? SG_FLOPS_LRN_BACKWARD(lrn->n) : SG_FLOPS_LRN(lrn->n);
+	cost = sg_cost_vector(type, per_element * (double)sg_shape_count(shapes[0]), 4, shapes);
+	cost.bytes += job->beta != 0 ? sg_cost_bytes(shapes[count - 1]) : 0;
+	return sg_cudnn_submit(handle, &cost, run_lrn, job, sizeof(*job));
 }
 
 cudnnStatus_t cudnnLRNCrossChannelForward(cudnnHandle_t handle, cudnnLRNDescriptor_t normDesc,

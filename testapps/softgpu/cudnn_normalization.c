@@ -7,6 +7,8 @@
  */
 #include "cudnn_normalization.h"
 
+#include "cudnn_cost.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -218,6 +220,7 @@ cudnnStatus_t sg_norm_submit(cudnnHandle_t handle, struct sg_norm_job *job, bool
 {
 	const struct sg_shape *x = &job->x_shape;
 	struct sg_shape expected;
+	struct sg_cost cost;
 
 	if (handle == NULL || !pointers_fit(job) || x->ndims < 4 || x->ndims > 5 ||
 		!(job->epsilon >= CUDNN_BN_MIN_EPSILON))
@@ -236,5 +239,6 @@ cudnnStatus_t sg_norm_submit(cudnnHandle_t handle, struct sg_norm_job *job, bool
 	if (job->kind != SG_NORM_INFERENCE && !sg_shape_is_packed(&job->params))
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	job->device = sg_stream_device(handle->stream);
-	return sg_cudnn_submit(handle, sg_norm_run, job, sizeof(*job));
+	cost = sg_cost_norm(job);
+	return sg_cudnn_submit(handle, &cost, sg_norm_run, job, sizeof(*job));
 }

@@ -4,6 +4,7 @@
  * The one idea: 2-D is 3-D with a depth of one. Where channels are neighbours in memory (NHWC) they are
  * handled side by side, else image planes are.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 #include <math.h>
@@ -281,6 +282,17 @@ int sg_pooling_backward(const struct cudnnPoolingStruct *pooling, double alpha,
 	return 0;
 }
 
+/* y: the output, or its gradient; the last of the operands is written. */
+static cudnnStatus_t submit(cudnnHandle_t handle, const struct cudnnPoolingStruct *pooling,
+	const struct pooling_job *job, const struct sg_shape *y, int count,
+	const struct sg_shape *const *operands)
+{
+	struct sg_cost cost = sg_cost_vector(y->type, sg_cost_pooling_flops(pooling, y), count, operands);
+
+	cost.bytes += job->beta != 0 ? sg_cost_bytes(operands[count - 1]) : 0;
+	return sg_cudnn_submit(handle, &cost, run_pooling, job, sizeof(*job));
+}
+
 cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t poolingDesc,
 	const void *alpha, const cudnnTensorDescriptor_t xDesc, const void *x, const void *beta,
 	const cudnnTensorDescriptor_t yDesc, void *y)
@@ -294,8 +306,10 @@ cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescri
 		return CUDNN_STATUS_BAD_PARAM;
 	status = fill_job(&job, poolingDesc, sg_factor(xDesc->shape.type, alpha),
 		sg_factor(xDesc->shape.type, beta), &xDesc->shape, &yDesc->shape);
-	return status == CUDNN_STATUS_SUCCESS ? sg_cudnn_submit(handle, run_pooling, &job, sizeof(job))
-					      : status;
+	if (status != CUDNN_STATUS_SUCCESS)
+		return status;
+	return submit(handle, poolingDesc, &job, &yDesc->shape, 2,
+		(const struct sg_shape *const[]){&xDesc->shape, &yDesc->shape});
 }
 
 cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t poolingDesc,
@@ -320,5 +334,7 @@ cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescr
 	if (status != CUDNN_STATUS_SUCCESS)
 		return status;
 	take_steps(&dxDesc->shape, &job.dx_image, &job.dx_channel, job.dx_step);
-	return sg_cudnn_submit(handle, run_pooling, &job, sizeof(job));
+	return submit(handle, poolingDesc, &job, &dyDesc->shape, 4,
+		(const struct sg_shape *const[]){
+			&xDesc->shape, &yDesc->shape, &dyDesc->shape, &dxDesc->shape});
 }

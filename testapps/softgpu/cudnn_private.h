@@ -189,17 +189,20 @@ void *sg_scratch(size_t bytes);
 
 /* ---- submitting: cudnn_handle.c ---- */
 
-/* Queues fn on the handle's stream; `size` bytes at `arg` are copied. */
-cudnnStatus_t sg_cudnn_submit(cudnnHandle_t handle, sg_work *fn, const void *arg, size_t size);
+/* Queues fn on the handle's stream; `size` bytes at `arg` are copied. The formulas of costs are in
+ * cudnn_cost.h. fn must not have effects beside results in device memory: the model clock may leave it out.
+ */
+cudnnStatus_t sg_cudnn_submit(
+	cudnnHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size);
 
 /* ---- pooling: cudnn_pooling.c ---- */
 
 /* Pools floats on the calling thread (a worker). 0, or -1 where the shapes do not fit together. */
 int sg_pooling_forward(const struct cudnnPoolingStruct *pooling, double alpha, const struct sg_shape *x_shape,
 	const float *x, double beta, const struct sg_shape *y_shape, float *y);
-int sg_pooling_backward(const struct cudnnPoolingStruct *pooling, double alpha, const struct sg_shape *dy_shape,
-	const float *dy, const struct sg_shape *x_shape, const float *x, double beta,
-	const struct sg_shape *dx_shape, float *dx);
+int sg_pooling_backward(const struct cudnnPoolingStruct *pooling, double alpha,
+	const struct sg_shape *dy_shape, const float *dy, const struct sg_shape *x_shape, const float *x,
+	double beta, const struct sg_shape *dx_shape, float *dx);
 
 /* ---- convolution: cudnn_convolution_descriptor.c ---- */
 

@@ -4,6 +4,7 @@
  * The one idea: two walks, one over the results and one over what goes into a result. Values are accumulated
  * in double precision in a fixed order, so a sum is the same each time it is computed.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 #include <math.h>
@@ -188,6 +189,17 @@ cudnnStatus_t cudnnGetReductionIndicesSize(cudnnHandle_t handle,
 	return status;
 }
 
+static cudnnStatus_t submit(cudnnHandle_t handle, const struct reduce_job *job, const struct sg_shape *a,
+	const struct sg_shape *c)
+{
+	struct sg_cost cost = sg_cost_vector(
+		a->type, SG_FLOPS_ONE * (double)sg_shape_count(a), 2, (const struct sg_shape *const[]){a, c});
+
+	cost.bytes += job->beta != 0 ? sg_cost_bytes(c) : 0;
+	cost.bytes += job->indices != NULL ? (double)sg_shape_count(c) * sizeof(*job->indices) : 0;
+	return sg_cudnn_submit(handle, &cost, run_reduce, job, sizeof(*job));
+}
+
 cudnnStatus_t cudnnReduceTensor(cudnnHandle_t handle, const cudnnReduceTensorDescriptor_t reduceTensorDesc,
 	void *indices, size_t indicesSizeInBytes, void *workspace, size_t workspaceSizeInBytes,
 	const void *alpha, const cudnnTensorDescriptor_t aDesc, const void *A, const void *beta,
@@ -217,7 +229,7 @@ cudnnStatus_t cudnnReduceTensor(cudnnHandle_t handle, const cudnnReduceTensorDes
 	job.base[0] = (void *)(uintptr_t)A;
 	job.base[1] = C;
 	init_walks(&job, &aDesc->shape, &cDesc->shape);
-	return sg_cudnn_submit(handle, run_reduce, &job, sizeof(job));
+	return submit(handle, &job, &aDesc->shape, &cDesc->shape);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void *alpha,
@@ -245,5 +257,5 @@ cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void *alp
 	job.base[0] = (void *)(uintptr_t)dy;
 	job.base[1] = db;
 	init_walks(&job, &dyDesc->shape, &dbDesc->shape);
-	return sg_cudnn_submit(handle, run_reduce, &job, sizeof(job));
+	return submit(handle, &job, &dyDesc->shape, &dbDesc->shape);
 }

@@ -6,6 +6,8 @@
  */
 #include "cudnn_rnn.h"
 
+#include "cudnn_cost.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -349,6 +351,7 @@ static cudnnStatus_t submit(cudnnHandle_t handle, const struct request *r, const
 {
 	size_t lengths_bytes = (size_t)r->x->batch * sizeof(int);
 	struct sg_rnn_job *job = malloc(sizeof(*job) + lengths_bytes);
+	struct sg_cost cost;
 	cudnnStatus_t status;
 
 	if (job == NULL)
@@ -370,7 +373,8 @@ static cudnnStatus_t submit(cudnnHandle_t handle, const struct request *r, const
 				    : r->reserve;
 	if (r->rnn->mode != CUDNN_LSTM)
 		job->cx = job->cy = job->dcx = NULL;
-	status = sg_cudnn_submit(handle, sg_rnn_run, job, sizeof(*job) + lengths_bytes);
+	cost = sg_cost_rnn(job);
+	status = sg_cudnn_submit(handle, &cost, sg_rnn_run, job, sizeof(*job) + lengths_bytes);
 	free(job);
 	return status;
 }

@@ -4,6 +4,7 @@
  * The one idea: two walks, one over the vectors (images, or pixels) and one within a vector, which is copied
  * to packed memory, worked on there, and copied back with scaling; so any layout will do.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 SG_VECTORIZE_LOOPS
@@ -91,6 +92,9 @@ static void init_walks(
 static cudnnStatus_t submit(cudnnHandle_t handle, struct softmax_job *job, cudnnSoftmaxMode_t mode,
 	const void *alpha, const void *beta, int count, const cudnnTensorDescriptor_t *tensor)
 {
+	const struct sg_shape *shapes[3];
+	struct sg_cost cost;
+
 	if (handle == NULL || alpha == NULL || beta == NULL || (int)job->algorithm < CUDNN_SOFTMAX_FAST ||
 		job->algorithm > CUDNN_SOFTMAX_LOG ||
 		(mode != CUDNN_SOFTMAX_MODE_INSTANCE && mode != CUDNN_SOFTMAX_MODE_CHANNEL))
@@ -100,6 +104,7 @@ static cudnnStatus_t submit(cudnnHandle_t handle, struct softmax_job *job, cudnn
 			!sg_shape_same_dims(&tensor[i]->shape, &tensor[0]->shape) ||
 			tensor[i]->shape.type != tensor[0]->shape.type)
 			return CUDNN_STATUS_BAD_PARAM;
+		shapes[i] = &tensor[i]->shape;
 	}
 	job->type = tensor[0]->shape.type;
 	if (!sg_type_is_real(job->type))
@@ -108,7 +113,9 @@ static cudnnStatus_t submit(cudnnHandle_t handle, struct softmax_job *job, cudnn
 	job->by.beta = sg_factor(job->type, beta);
 	job->device = sg_stream_device(handle->stream);
 	init_walks(job, mode, count, tensor);
-	return sg_cudnn_submit(handle, run_softmax, job, sizeof(*job));
+	cost = sg_cost_elements(job->is_backward ? SG_FLOPS_SOFTMAX_BACKWARD : SG_FLOPS_SOFTMAX,
+		job->by.beta != 0, count, shapes);
+	return sg_cudnn_submit(handle, &cost, run_softmax, job, sizeof(*job));
 }
 
 cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algo, cudnnSoftmaxMode_t mode,

@@ -3,6 +3,7 @@
  *
  * The one idea: the walk of sg_loop handles layouts and broadcasting, rows do the arithmetic.
  */
+#include "cudnn_cost.h"
 #include "cudnn_private.h"
 
 #include <math.h>
@@ -175,15 +176,20 @@ cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_
 	job.base[1] = (void *)(uintptr_t)(takes_b ? B : A);
 	job.base[2] = C;
 	sg_loop_init(&job.loop, &cDesc->shape, 3, shapes);
-	return sg_cudnn_submit(handle, run_combine, &job, sizeof(job));
+
+	const struct sg_shape *const operands[] = {&aDesc->shape, takes_b ? b_shape : NULL, &cDesc->shape};
+	const struct sg_cost cost = sg_cost_elements(SG_FLOPS_ONE, job.by.beta != 0, 3, operands);
+
+	return sg_cudnn_submit(handle, &cost, run_combine, &job, sizeof(job));
 }
 
-/* y = alpha * x + beta * y, x repeated where it is smaller. */
+/* y = alpha * x + beta * y, x repeated where it is smaller. Without factors it is a copy. */
 static cudnnStatus_t submit_blend(cudnnHandle_t handle, const void *alpha, cudnnTensorDescriptor_t x_desc,
 	const void *x, const void *beta, cudnnTensorDescriptor_t y_desc, void *y)
 {
 	const struct sg_shape *const shapes[] = {&x_desc->shape, &y_desc->shape};
 	struct blend_job job;
+	struct sg_cost cost;
 
 	memset(&job, 0, sizeof(job));
 	job.by = (struct sg_blend){sg_factor(y_desc->shape.type, alpha), sg_factor(y_desc->shape.type, beta)};
@@ -191,7 +197,9 @@ static cudnnStatus_t submit_blend(cudnnHandle_t handle, const void *alpha, cudnn
 	job.base[0] = (void *)(uintptr_t)x;
 	job.base[1] = y;
 	sg_loop_init(&job.loop, &y_desc->shape, 2, shapes);
-	return sg_cudnn_submit(handle, run_blend, &job, sizeof(job));
+	cost = sg_cost_elements(job.by.alpha != 1 || job.by.beta != 0 ? SG_FLOPS_ONE : SG_FLOPS_MOVE,
+		job.by.beta != 0, 2, shapes);
+	return sg_cudnn_submit(handle, &cost, run_blend, &job, sizeof(job));
 }
 
 cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t aDesc,
@@ -228,6 +236,7 @@ cudnnStatus_t cudnnScaleTensor(
 	cudnnHandle_t handle, const cudnnTensorDescriptor_t yDesc, void *y, const void *alpha)
 {
 	struct scale_job job;
+	struct sg_cost cost;
 
 	SG_ENTER();
 	if (handle == NULL || yDesc == NULL || yDesc->shape.ndims == 0 || y == NULL || alpha == NULL)
@@ -242,13 +251,15 @@ cudnnStatus_t cudnnScaleTensor(
 	job.is_double = yDesc->shape.type == CUDNN_DATA_DOUBLE;
 	job.base[0] = y;
 	sg_loop_init(&job.loop, &yDesc->shape, 1, shapes);
-	return sg_cudnn_submit(handle, run_scale, &job, sizeof(job));
+	cost = sg_cost_elements(SG_FLOPS_ONE, true, 1, shapes);
+	return sg_cudnn_submit(handle, &cost, run_scale, &job, sizeof(job));
 }
 
 cudnnStatus_t cudnnSetTensor(
 	cudnnHandle_t handle, const cudnnTensorDescriptor_t yDesc, void *y, const void *valuePtr)
 {
 	struct set_job job;
+	struct sg_cost cost;
 
 	SG_ENTER();
 	if (handle == NULL || yDesc == NULL || yDesc->shape.ndims == 0 || y == NULL || valuePtr == NULL)
@@ -261,5 +272,6 @@ cudnnStatus_t cudnnSetTensor(
 	memcpy(job.value, valuePtr, job.element_bytes);
 	job.base[0] = y;
 	sg_loop_init(&job.loop, &yDesc->shape, 1, shapes);
-	return sg_cudnn_submit(handle, run_set, &job, sizeof(job));
+	cost = sg_cost_elements(SG_FLOPS_MOVE, false, 1, shapes);
+	return sg_cudnn_submit(handle, &cost, run_set, &job, sizeof(job));
 }

@@ -61,6 +61,8 @@ void nccl_comm_release(struct ncclComm *comm)
 	pthread_mutex_lock(&comm->run_lock);
 	atomic_store(&comm->closed, 1);
 	nccl_segment_leave(&comm->segment);
+	free(comm->model);
+	comm->model = NULL;
 	pthread_mutex_unlock(&comm->run_lock);
 	/* A graph may still name it: then the slot is never used again. */
 	if (atomic_load(&comm->captured))
@@ -151,14 +153,18 @@ ncclResult_t nccl_comm_advance(struct ncclComm *comm)
 			choose_members(comm);
 	}
 	if (result == ncclSuccess && comm->phase == NCCL_JOIN) {
+		struct nccl_place place = nccl_place_here(comm->device);
+
 		result = nccl_segment_join(
-			&comm->segment, &comm->token, comm->rank_count, comm->rank, comm->make);
+			&comm->segment, &comm->token, comm->rank_count, comm->rank, &place, comm->make);
 		comm->phase = NCCL_WAIT;
 	}
 	if (result == ncclSuccess && comm->phase == NCCL_WAIT) {
 		result = nccl_segment_state(&comm->segment);
-		if (result == ncclSuccess)
+		if (result == ncclSuccess) {
+			nccl_place_keep(&comm->segment, comm->rank);
 			comm->phase = NCCL_READY;
+		}
 	}
 	if (result != ncclSuccess && result != ncclInProgress)
 		atomic_store(&comm->result, (uint32_t)result);
@@ -355,8 +361,11 @@ ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t *ne
 	self->split_color[comm->split_number & 1] = color;
 	self->split_key[comm->split_number & 1] = key;
 	atomic_store(&self->split_number, comm->split_number);
-	atomic_fetch_add(&parent->segment.header->bell, 1);
-	sg_futex_wake(&parent->segment.header->bell, 1);
+	/* Nobody waits for less than all: of many ranks, only the last wakes the others. */
+	if (split_state(comm) != ncclInProgress) {
+		atomic_fetch_add(&parent->segment.header->bell, 1);
+		sg_futex_wake(&parent->segment.header->bell, 1);
+	}
 	return nccl_group_start_comm(comm, newcomm);
 }
 

@@ -63,6 +63,16 @@ static void run_closure(void *arg)
 		sg_futex_wake(&comm->pending, 0);
 }
 
+/* What the calls count, in bytes. */
+static double bytes_of(const struct nccl_task *tasks, size_t count)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += (double)tasks[i].count * (double)nccl_type_bytes(tasks[i].type);
+	return bytes;
+}
+
 /* Submits tasks of one communicator as one closure on the first one's stream, in order with the other
  * streams. */
 static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks, size_t count)
@@ -70,6 +80,7 @@ static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks,
 	size_t bytes = sizeof(struct closure) + count * sizeof(*tasks);
 	struct closure *closure = malloc(bytes);
 	cudaStream_t stream = tasks[0].stream;
+	const struct sg_cost cost = {.kind = SG_COST_LINK, .bytes = bytes_of(tasks, count)};
 	int device = sg_device();
 	cudaError_t error = cudaSuccess;
 
@@ -98,7 +109,7 @@ static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks,
 			error = sg_wait_mark(stream, &mark);
 	}
 	if (error == cudaSuccess)
-		error = sg_submit(stream, run_closure, closure, bytes);
+		error = sg_submit_cost(stream, &cost, run_closure, closure, bytes);
 	if (error != cudaSuccess && !closure->captured)
 		atomic_fetch_sub(&comm->pending, 1);
 	if (error == cudaSuccess) {

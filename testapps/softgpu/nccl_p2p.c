@@ -5,6 +5,15 @@
  * The one idea: nobody waits for a particular message. The closure goes round all its unfinished transfers,
  * and only when none can move does it sleep on its rank's bell, which the other side of any of its channels
  * rings after moving something.
+ *
+ * Under the model clock both ends of a transfer tell each other when they could begin, and each computes the
+ * same end: the later of the two + latency + bytes / bandwidth. That is a rendezvous for messages of any
+ * size, as NCCL's documentation has it: a send that is not in one group with what its receiver must do first
+ * waits for ever. What a rank sends shares its port out, what it receives its port in: a transfer could begin
+ * when the rank is ready and the port has been through the earlier transfers of the group. It is this rank's
+ * own work that counts there and not when the others come, because a late peer holds up nobody else's
+ * transfer (and because to wait for those times could become a circle). Without numerics no byte is moved or
+ * touched.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +29,13 @@ struct transfer {
 	size_t bytes, done;
 	int announced;           /* the message's length has been written or read */
 	struct transfer *before; /* the earlier transfer through the same channel, which goes first */
+
+	/* Model clock. */
+	struct nccl_side *mine, *theirs;
+	double latency_ns, duration_ns;
+	uint64_t ready_ns, end_ns;
+	uint64_t ordinal; /* of this message in its channel, once told */
+	int told, met;
 };
 
 static void ring_bell(struct nccl_rank *rank)
@@ -53,7 +69,7 @@ static void get(struct transfer *t, void *to, size_t bytes)
 
 static int finished(const struct transfer *t)
 {
-	return t->announced && t->done == t->bytes;
+	return t->met && t->announced && t->done == t->bytes;
 }
 
 /* Bytes that can move through the channel now. */
@@ -64,8 +80,37 @@ static size_t movable(const struct transfer *t)
 	return t->sending ? NCCL_CHANNEL_BYTES - (size_t)full : (size_t)full;
 }
 
-/* Moves what can move; 1 if anything did, -1 if the message is not as long as the receiver says. */
-static int step(struct transfer *t)
+/*
+ * Tells the other end when this one could begin, and looks whether it has told, too; 1 if anything happened,
+ * -1 if they differ about the length. Two places are enough for what is told: the other end tells of the next
+ * message but one only when it has read of the next, so it has read of this one.
+ */
+static int meet(struct transfer *t)
+{
+	struct nccl_tale *tale;
+	int told_now = !t->told;
+
+	if (!t->told) {
+		t->ordinal = atomic_load_explicit(&t->mine->count, memory_order_relaxed);
+		tale = &t->mine->told[t->ordinal & 1];
+		tale->ready_ns = t->ready_ns;
+		tale->bytes = t->bytes;
+		t->told = 1;
+		atomic_store(&t->mine->count, t->ordinal + 1);
+	}
+	if (atomic_load(&t->theirs->count) <= t->ordinal)
+		return told_now;
+	tale = &t->theirs->told[t->ordinal & 1];
+	if (tale->bytes != t->bytes)
+		return -1;
+	t->end_ns = (t->ready_ns > tale->ready_ns ? t->ready_ns : tale->ready_ns) +
+		    (uint64_t)(t->latency_ns + t->duration_ns + 0.5);
+	t->met = 1;
+	return 1;
+}
+
+/* Moves what can move of the message; 1 if anything did, -1 if it is not as long as the receiver says. */
+static int move(struct transfer *t)
 {
 	size_t room = movable(t), bytes;
 	int moved = 0;
@@ -94,9 +139,19 @@ static int step(struct transfer *t)
 		t->done += bytes;
 		moved = 1;
 	}
-	if (moved)
-		ring_bell(t->other);
 	return moved;
+}
+
+/* As far as it goes now; 1 if anything happened, -1 if the two ends differ about the length. */
+static int step(struct transfer *t)
+{
+	int happened = t->met ? 0 : meet(t), moved = 0;
+
+	if (happened >= 0 && (!t->announced || t->done < t->bytes))
+		moved = move(t);
+	if (happened > 0 || moved > 0)
+		ring_bell(t->other);
+	return happened < 0 || moved < 0 ? -1 : happened | moved;
 }
 
 static void sleep_until_bell(struct nccl_segment *segment, struct nccl_rank *self, uint32_t bell)
@@ -105,7 +160,7 @@ static void sleep_until_bell(struct nccl_segment *segment, struct nccl_rank *sel
 	uint64_t begin_ns = sg_now_ns();
 	unsigned turn = 0;
 
-	while (!sg_spin_over(begin_ns, &turn)) {
+	while (!sg_modelled() && !sg_spin_over(begin_ns, &turn)) {
 		if (atomic_load_explicit(&self->bell, memory_order_acquire) != bell)
 			return;
 	}
@@ -152,40 +207,88 @@ static ncclResult_t run_transfers(struct ncclComm *comm, struct transfer *transf
 	return ncclSuccess;
 }
 
-ncclResult_t nccl_run_p2p(struct ncclComm *comm, struct nccl_task *tasks, size_t count)
+/* Fills in a transfer; its channel's memory is really there afterwards, if bytes move. */
+static ncclResult_t prepare(struct ncclComm *comm, const struct nccl_task *task, struct transfer *t)
 {
 	struct nccl_segment *segment = &comm->segment;
+	int from = task->kind == NCCL_SEND ? comm->rank : task->peer;
+	int to = task->kind == NCCL_SEND ? task->peer : comm->rank;
+	size_t index = (size_t)from * (size_t)comm->rank_count + (size_t)to;
+	union {
+		const void *in;
+		char *out;
+	} buffer = {task->send};
+
+	t->sending = task->kind == NCCL_SEND;
+	t->channel = &segment->channels[index];
+	t->data = segment->channel_data + index * NCCL_CHANNEL_BYTES;
+	t->other = &segment->ranks[task->peer];
+	t->buffer = t->sending ? buffer.out : task->recv;
+	t->bytes = task->count * nccl_type_bytes(task->type);
+	t->mine = t->sending ? &t->channel->sender : &t->channel->receiver;
+	t->theirs = t->sending ? &t->channel->receiver : &t->channel->sender;
+	t->met = !sg_modelled();
+	if (!sg_numerics()) {
+		t->announced = 1;
+		t->done = t->bytes;
+	}
+	return t->sending && sg_numerics() ? nccl_segment_reserve_channel(segment, from, to) : ncclSuccess;
+}
+
+/* When this rank's part of each transfer could begin, and how long it takes. */
+static ncclResult_t give_times(
+	struct ncclComm *comm, const struct nccl_task *tasks, struct transfer *transfers, size_t count)
+{
+	uint64_t begin_ns = sg_work_begin();
+	double busy_ns[2] = {0, 0}; /* the port in, the port out */
+	const struct nccl_model *model = nccl_model_of(comm);
+
+	if (model == NULL)
+		return ncclSystemError;
+	for (size_t i = 0; i < count; i++) {
+		struct transfer *t = &transfers[i];
+		struct sg_link link;
+
+		t->ready_ns = begin_ns;
+		if (tasks[i].peer == comm->rank) {
+			t->duration_ns = (double)nccl_model_copy(comm->device, t->bytes);
+			continue;
+		}
+		link = t->sending ? nccl_model_link(model, comm->rank, tasks[i].peer)
+				  : nccl_model_link(model, tasks[i].peer, comm->rank);
+		t->ready_ns += (uint64_t)(busy_ns[t->sending] + 0.5);
+		t->latency_ns = link.latency_ns;
+		t->duration_ns = (double)t->bytes / link.bytes_per_ns;
+		busy_ns[t->sending] += t->duration_ns;
+	}
+	return ncclSuccess;
+}
+
+ncclResult_t nccl_run_p2p(struct ncclComm *comm, struct nccl_task *tasks, size_t count)
+{
 	struct transfer *transfers = calloc(count, sizeof(*transfers));
 	ncclResult_t result = ncclSuccess;
+	uint64_t end_ns = 0;
 
 	if (transfers == NULL)
 		return ncclSystemError;
 	for (size_t i = 0; i < count && result == ncclSuccess; i++) {
 		struct transfer *t = &transfers[i];
-		int from = tasks[i].kind == NCCL_SEND ? comm->rank : tasks[i].peer;
-		int to = tasks[i].kind == NCCL_SEND ? tasks[i].peer : comm->rank;
-		size_t index = (size_t)from * (size_t)comm->rank_count + (size_t)to;
-		union {
-			const void *in;
-			char *out;
-		} buffer;
 
-		t->sending = tasks[i].kind == NCCL_SEND;
-		if (t->sending)
-			result = nccl_segment_reserve_channel(segment, from, to);
-		t->channel = &segment->channels[index];
-		t->data = segment->channel_data + index * NCCL_CHANNEL_BYTES;
-		t->other = &segment->ranks[tasks[i].peer];
-		buffer.in = tasks[i].send;
-		t->buffer = t->sending ? buffer.out : tasks[i].recv;
-		t->bytes = tasks[i].count * nccl_type_bytes(tasks[i].type);
+		result = prepare(comm, &tasks[i], t);
 		for (size_t k = i; k-- > 0 && t->before == NULL;) {
 			if (transfers[k].channel == t->channel && transfers[k].sending == t->sending)
 				t->before = &transfers[k];
 		}
 	}
+	if (result == ncclSuccess && sg_modelled())
+		result = give_times(comm, tasks, transfers, count);
 	if (result == ncclSuccess)
 		result = run_transfers(comm, transfers, count);
+	for (size_t i = 0; i < count; i++)
+		end_ns = transfers[i].end_ns > end_ns ? transfers[i].end_ns : end_ns;
+	if (result == ncclSuccess && sg_modelled())
+		sg_work_end(end_ns);
 	free(transfers);
 	return result;
 }

@@ -38,6 +38,13 @@ struct nccl_header {
 	_Alignas(64) _Atomic uint32_t arrived;
 	_Alignas(64) _Atomic uint32_t generation; /* of the barrier */
 	_Atomic uint32_t sleepers;
+	uint64_t end_ns; /* model clock: of what the ranks met for last; 0: they run different operations */
+};
+
+/* Who a rank is in the job; see nccl_place.c. */
+struct nccl_place {
+	int32_t process_rank, device;
+	int32_t job_rank; /* -1: follows from the others of its first communicator */
 };
 
 struct nccl_rank {
@@ -47,14 +54,26 @@ struct nccl_rank {
 	_Atomic uint32_t sleeping;
 	_Atomic uint32_t split_number; /* of the last split this rank has published */
 	int32_t split_color[2], split_key[2];
-	uint64_t operation[2]; /* what the rank runs, by parity of the round: must be equal on all */
+	uint64_t operation[2];   /* what the rank runs, by parity of the round: must be equal on all */
+	uint64_t ready_ns;       /* model clock: when its part could begin */
+	struct nccl_place place; /* from joining on */
 };
 
-/* Bytes from one rank to another, as a ring. */
+/* One end of a channel under the model clock: how many messages it has told of, and the last two. */
+struct nccl_side {
+	_Atomic uint64_t count;
+	struct nccl_tale {
+		uint64_t ready_ns, bytes;
+	} told[2];
+};
+
+/* Bytes from one rank to another, as a ring; a cache line for what each of them writes. */
 struct nccl_channel {
 	_Alignas(64) _Atomic uint64_t written;
 	_Atomic uint32_t ready; /* the memory is really there */
+	struct nccl_side sender;
 	_Alignas(64) _Atomic uint64_t read;
+	struct nccl_side receiver;
 };
 
 struct nccl_segment {
@@ -79,8 +98,8 @@ ncclResult_t nccl_segment_make(const struct nccl_token *token);
  * Joins as one rank of rank_count; make: the segment may not be there yet. Does not wait for the others. The
  * last one to join removes the name. On failure everybody else fails too.
  */
-ncclResult_t nccl_segment_join(
-	struct nccl_segment *segment, const struct nccl_token *token, int rank_count, int rank, int make);
+ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_token *token, int rank_count,
+	int rank, const struct nccl_place *place, int make);
 /* A rank that will not come: fails those who wait for it. */
 void nccl_segment_spoil(const struct nccl_token *token, ncclResult_t result);
 void nccl_segment_leave(struct nccl_segment *segment);
@@ -93,8 +112,9 @@ void nccl_segment_look_for_dead(struct nccl_segment *segment);
 /* Reserves the slots, or a channel: without it a full /dev/shm would be a SIGBUS. */
 ncclResult_t nccl_segment_reserve_slots(struct nccl_segment *segment);
 ncclResult_t nccl_segment_reserve_channel(struct nccl_segment *segment, int from, int to);
-/* Waits until all ranks are here; not ncclSuccess when the segment has failed. */
-ncclResult_t nccl_barrier(struct nccl_segment *segment);
+/* Waits until all ranks are here; not ncclSuccess when the segment has failed. Whoever comes last calls
+ * `last` (if not NULL) before the others go on. */
+ncclResult_t nccl_barrier(struct nccl_segment *segment, void (*last)(void *arg), void *arg);
 
 static inline char *nccl_slot(const struct nccl_segment *segment, unsigned parity, int rank)
 {
@@ -142,7 +162,8 @@ struct ncclComm {
 	_Atomic uint32_t captured; /* a graph refers to this communicator */
 	_Atomic uint32_t closed;
 	int finalized;
-	unsigned round; /* of exchanges through the slots; equal on all ranks */
+	unsigned round;           /* of exchanges through the slots; equal on all ranks */
+	struct nccl_model *model; /* made when the model clock first needs it, under run_lock */
 	struct nccl_user_op user_ops[NCCL_USER_OPS];
 };
 
@@ -232,6 +253,28 @@ void nccl_group_begin(void);
 ncclResult_t nccl_group_end(void);
 /* An error inside a group is the group's result too. */
 ncclResult_t nccl_group_error(ncclResult_t result);
+
+/* ---- the model clock ---- */
+
+/* What this rank tells the others when it joins; device: the communicator's. */
+struct nccl_place nccl_place_here(int device);
+/* All have joined: this process's device keeps the number that it has in this communicator, if it has none.
+ */
+void nccl_place_keep(const struct nccl_segment *segment, int rank);
+/* The numbers in the job of a communicator's ranks. Equal on all of them. */
+void nccl_place_all(const struct nccl_segment *segment, int *job_ranks);
+
+/* A communicator's links, as the formulas need them (nccl_model.c). NULL: out of memory. free() ends it. */
+struct nccl_model *nccl_model_new(const struct nccl_segment *segment);
+/* How long a collective lasts once all are there. bytes: of what the call counts, per rank where it does so.
+ */
+uint64_t nccl_model_collective(struct nccl_model *model, enum nccl_kind kind, int root, double bytes);
+/* The link from one rank of the communicator to another. */
+struct sg_link nccl_model_link(const struct nccl_model *model, int from, int to);
+/* How long a device needs to copy bytes of its own memory. */
+uint64_t nccl_model_copy(int device, size_t bytes);
+/* The communicator's, made now if need be. The caller holds run_lock. */
+struct nccl_model *nccl_model_of(struct ncclComm *comm);
 
 /* ---- arithmetic (nccl_reduce.c) ---- */
 

@@ -4,7 +4,8 @@
  * The one idea: every collective is rounds of "write my part into my slot, meet the others, read what I
  * need". Slots exist twice and rounds alternate, so one meeting a round is enough: who writes into a slot
  * again has met everybody who read it two rounds ago. Only a large reduction for all needs a second meeting,
- * after each rank has reduced its share.
+ * after each rank has reduced its share. Under the model clock one meeting before all that decides when the
+ * operation ends; without numerics it is all there is, and no buffer is touched.
  */
 #include <string.h>
 
@@ -48,7 +49,7 @@ static ncclResult_t meet(const struct run *run, int first)
 
 	if (first)
 		segment->ranks[run->comm->rank].operation[parity] = operation_of(run->task);
-	result = nccl_barrier(segment);
+	result = nccl_barrier(segment, NULL, NULL);
 	for (int i = 0; first && result == ncclSuccess && i < run->n; i++) {
 		/* Everybody sees the same difference and stops here. */
 		if (segment->ranks[i].operation[parity] != operation_of(run->task))
@@ -96,7 +97,7 @@ static ncclResult_t run_reduce(const struct run *run)
 				base + mine * run->element, stride, run->n, length, task->type,
 				plain_op(task));
 		}
-		result = nccl_barrier(&comm->segment);
+		result = nccl_barrier(&comm->segment, NULL, NULL);
 		for (int i = 0; wants && result == ncclSuccess && i < run->n; i++) {
 			size_t start = share * (size_t)i, length;
 
@@ -190,6 +191,58 @@ static ncclResult_t run_scatter(const struct run *run)
 	return result;
 }
 
+/* ---- the model clock ---- */
+
+/* By whoever comes last to a meeting: when the operation ends, for all. */
+static void settle(void *arg)
+{
+	const struct run *run = arg;
+	struct nccl_segment *segment = &run->comm->segment;
+	const struct nccl_rank *ranks = segment->ranks;
+	unsigned parity = run->comm->round & 1;
+	uint64_t ready_ns = 0;
+
+	segment->header->end_ns = 0;
+	for (int i = 0; i < run->n; i++) {
+		if (ranks[i].operation[parity] != operation_of(run->task))
+			return;
+		if (ranks[i].ready_ns > ready_ns)
+			ready_ns = ranks[i].ready_ns;
+	}
+	segment->header->end_ns =
+		ready_ns + nccl_model_collective(run->comm->model, run->task->kind, run->task->peer,
+				   (double)run->task->count * (double)run->element);
+}
+
+/* The ranks tell each other when they were ready and part with the time of the end. */
+static ncclResult_t meet_in_time(struct run *run)
+{
+	struct ncclComm *comm = run->comm;
+	struct nccl_rank *self = &comm->segment.ranks[comm->rank];
+	uint64_t begin_ns = sg_work_begin();
+	ncclResult_t result;
+
+	if (run->n == 1) {
+		/* In place there is nothing to do; else it is a copy. */
+		if (run->recv != run->send || run->scalar != NULL)
+			begin_ns += nccl_model_copy(comm->device, run->task->count * run->element);
+		sg_work_end(begin_ns);
+		return ncclSuccess;
+	}
+	if (nccl_model_of(comm) == NULL)
+		return ncclSystemError;
+	self->operation[comm->round & 1] = operation_of(run->task);
+	self->ready_ns = begin_ns;
+	result = nccl_barrier(&comm->segment, settle, run);
+	if (result != ncclSuccess)
+		return result;
+	/* Nobody writes it again before this rank comes to the next meeting. */
+	if (comm->segment.header->end_ns == 0)
+		return ncclInvalidUsage;
+	sg_work_end(comm->segment.header->end_ns);
+	return ncclSuccess;
+}
+
 ncclResult_t nccl_run(struct ncclComm *comm, const struct nccl_task *task)
 {
 	struct run run = {
@@ -197,6 +250,12 @@ ncclResult_t nccl_run(struct ncclComm *comm, const struct nccl_task *task)
 
 	if (task->op > ncclAvg)
 		run.scalar = task->user.on_device ? task->user.device_scalar : task->user.scalar;
+	if (sg_modelled()) {
+		ncclResult_t result = meet_in_time(&run);
+
+		if (result != ncclSuccess || !sg_numerics())
+			return result;
+	}
 	if (run.n == 1) {
 		/* Alone, every collective hands its input on. */
 		if (run.scalar != NULL)

@@ -196,7 +196,8 @@ void nccl_segment_spoil(const struct nccl_token *token, ncclResult_t result)
 
 /* ---- joining ---- */
 
-static ncclResult_t claim(struct nccl_segment *segment, const char *name, int rank)
+static ncclResult_t claim(
+	struct nccl_segment *segment, const char *name, int rank, const struct nccl_place *place)
 {
 	struct nccl_header *header = segment->header;
 	uint32_t none = 0;
@@ -206,15 +207,18 @@ static ncclResult_t claim(struct nccl_segment *segment, const char *name, int ra
 		shm_unlink(name);
 		return nccl_fail(ncclInvalidUsage, "two ranks of a communicator have the same number");
 	}
+	segment->ranks[rank].place = *place;
 	atomic_store(&segment->ranks[rank].pid, (int32_t)getpid());
-	if (atomic_fetch_add(&header->joined, 1) + 1 == (uint32_t)segment->rank_count)
+	/* Nobody waits for less than all: of many ranks, only the last wakes the others. */
+	if (atomic_fetch_add(&header->joined, 1) + 1 == (uint32_t)segment->rank_count) {
 		shm_unlink(name);
-	ring(header);
+		ring(header);
+	}
 	return ncclSuccess;
 }
 
-ncclResult_t nccl_segment_join(
-	struct nccl_segment *segment, const struct nccl_token *token, int rank_count, int rank, int make)
+ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_token *token, int rank_count,
+	int rank, const struct nccl_place *place, int make)
 {
 	char name[NCCL_NAME_BYTES];
 	struct nccl_header *header;
@@ -264,7 +268,7 @@ ncclResult_t nccl_segment_join(
 		nccl_fail(ncclSystemError, "no room in /dev/shm");
 		goto spoil;
 	}
-	result = claim(segment, name, rank);
+	result = claim(segment, name, rank, place);
 	if (result == ncclSuccess)
 		return result;
 	goto fail;
@@ -388,7 +392,7 @@ static void sleep_in_barrier(struct nccl_segment *segment, uint32_t generation)
 	atomic_fetch_sub(&header->sleepers, 1);
 }
 
-ncclResult_t nccl_barrier(struct nccl_segment *segment)
+ncclResult_t nccl_barrier(struct nccl_segment *segment, void (*last)(void *arg), void *arg)
 {
 	struct nccl_header *header = segment->header;
 	uint32_t generation = atomic_load(&header->generation);
@@ -398,6 +402,8 @@ ncclResult_t nccl_barrier(struct nccl_segment *segment)
 	if (generation & GENERATION_FAILED)
 		return (ncclResult_t)atomic_load(&header->failed);
 	if (atomic_fetch_add(&header->arrived, 1) + 1 == (uint32_t)segment->rank_count) {
+		if (last != NULL)
+			last(arg);
 		atomic_store(&header->arrived, 0);
 		atomic_fetch_add(&header->generation, GENERATION_STEP);
 		if (atomic_load(&header->sleepers) != 0)
@@ -406,7 +412,7 @@ ncclResult_t nccl_barrier(struct nccl_segment *segment)
 	}
 	begin_ns = sg_now_ns();
 	while (!is_over(header, generation)) {
-		if (sg_spin_over(begin_ns, &turn))
+		if (sg_modelled() || sg_spin_over(begin_ns, &turn))
 			sleep_in_barrier(segment, generation);
 	}
 	/* Met by all before it failed is met. */

@@ -1,6 +1,7 @@
 /*
  * What the stand-in libraries share: libsoftgpu.so owns devices, streams and their worker threads and exports
- * these calls, under the version node SOFTGPU_PRIVATE, to the stand-in runtime, driver, cuDNN, cuBLAS and NCCL.
+ * these calls, under the version node SOFTGPU_PRIVATE, to the stand-in runtime, driver, cuDNN, cuBLAS and
+ * NCCL.
  *
  * The one idea: a stream is a queue of closures. A library call checks its arguments at once, on the
  * caller's thread, and returns the vendor's error code; the work itself is submitted and runs later, in
@@ -24,6 +25,74 @@ typedef void sg_work(void *arg);
  * second run would miss. Any thread. Returns cudaErrorInvalidResourceHandle for an unknown stream.
  */
 cudaError_t sg_submit(cudaStream_t stream, sg_work *fn, const void *arg, size_t size);
+
+/*
+ * The model clock (sg_clock.c). With SOFTGPU_PROFILE a closure takes the time that the device's profile gives
+ * its cost, and not the time that computing takes: it begins when what it waits for has ended, or a launch
+ * latency after it was submitted, and ends its duration later. These times are computed, never measured, in
+ * nanoseconds of CLOCK_MONOTONIC; workers run ahead of them, hosts that synchronise sleep until them.
+ *
+ * Cost is what the mathematics needs at least: an algorithm's extra work is in the profile's efficiency.
+ * `flops` counts multiplications and additions (2mnk for a matrix product), `bytes` what is read and written
+ * of device memory if each operand is touched once.
+ */
+enum sg_cost_kind {
+	SG_COST_NONE,        /* nothing known: the least time a kernel takes */
+	SG_COST_CONVOLUTION, /* ordinary, transposed and filter-gradient */
+	SG_COST_DEPTHWISE,   /* convolution with as many groups as input channels: bound by memory in practice
+			      */
+	SG_COST_PRODUCT,     /* matrix products, attention, recurrent cells */
+	SG_COST_VECTOR,      /* element by element, pooling, normalisation, softmax, reductions: by memory */
+	SG_COST_COPY,        /* of a copy engine; the core's own */
+	SG_COST_LINK,        /* the closure says itself when it ends: sg_work_end */
+	SG_COST_KINDS
+};
+/* What the arithmetic is done in; a matrix unit where the profile has one for it. */
+enum sg_cost_type { SG_COST_F32, SG_COST_TF32, SG_COST_F16, SG_COST_F64, SG_COST_TYPES };
+
+struct sg_cost {
+	enum sg_cost_kind kind;
+	enum sg_cost_type type;
+	double flops, bytes;
+};
+
+/* sg_submit of work with a cost. While the model clock runs without numerics, fn is not called, unless the
+ * kind is SG_COST_LINK. */
+cudaError_t sg_submit_cost(
+	cudaStream_t stream, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size);
+
+/* 1 while durations come from a profile. Constant in a process. */
+int sg_modelled(void);
+/* 0: nobody looks at results; closures need not compute, and memory need not hold anything. Constant. */
+int sg_numerics(void);
+/* How long work of that cost takes on a device when nothing is in its way; for cudnnFind and the like. */
+uint64_t sg_cost_ns(int device, const struct sg_cost *cost);
+
+/*
+ * For SG_COST_LINK closures, on their worker: when the work could begin, and telling when it ends (>= that).
+ * A closure that does not tell takes no time.
+ */
+uint64_t sg_work_begin(void);
+void sg_work_end(uint64_t end_ns);
+
+/*
+ * What the calling thread submits from now on is, for the truth log (sg_truth.c) and for rules that disturb
+ * by layer or phase; NULL: nothing. Names must live as long as the process. A change ends the thread's span
+ * of a phase that the host does (io, md, decode...). The next iteration ends the one before; -1 ends the
+ * last. A program may look for these by dlsym; without SOFTGPU_TRUTH and such rules both return at once.
+ */
+void softgpu_truth(const char *phase, const char *layer);
+void softgpu_truth_iteration(int iteration);
+
+/*
+ * The link between two ranks of a job, latency in nanoseconds (of the scaled clock) and bandwidth in bytes
+ * per such nanosecond, disturbances included. Ranks are numbered over the job; with several GPUs in a process
+ * rank = process's rank * GPUs + place. Peers of one node have the profile's device link, others its network.
+ */
+struct sg_link {
+	double latency_ns, bytes_per_ns;
+};
+struct sg_link sg_link_between(int rank, int other);
 
 /* The device a stream belongs to (the current device for the default streams), or -1 for an unknown stream.
  */
@@ -84,6 +153,9 @@ int sg_stopped(void);
  * while somebody watches; all others (waits, events, host functions) are not seen.
  */
 enum sg_activity_kind { SG_ACTIVITY_NONE, SG_ACTIVITY_KERNEL, SG_ACTIVITY_COPY, SG_ACTIVITY_SET };
+/* How the model clock runs a closure: on the worker, as it may block or take long; on any thread, as it is
+ * short; or not at all. The compute clock runs all of them on the worker. */
+enum sg_run { SG_RUN_WORKER, SG_RUN_ANYWHERE, SG_RUN_NEVER };
 struct sg_activity {
 	enum sg_activity_kind kind;
 	int of_library;   /* a kernel of a stand-in library: `name` is the library's call */
@@ -91,6 +163,14 @@ struct sg_activity {
 	uint32_t grid[3], block[3], shared_bytes;
 	uint64_t bytes;
 	int copy_from_device, copy_to_device;
+	int peer;     /* a copy from one device to another */
+	int pageable; /* a copy from or to memory that is not pinned */
+	struct sg_cost cost;
+	enum sg_run run;
+	/* filled in when it is submitted, if somebody asks: the call, and the thread's labels (softgpu_truth)
+	 */
+	const char *op, *phase, *layer;
+	int iteration;
 	/* filled in when it is queued */
 	int device;
 	const char *call;                    /* the exported call that queued it */

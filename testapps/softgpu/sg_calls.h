@@ -19,6 +19,8 @@ const char *sg_error_text(int error);
 /* Devices (sg_calls_device.c) */
 cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t sg_device_synchronize(int device);
+/* "softgpu N", or the name of the profile. */
+void sg_device_name(char *name, size_t room, int device);
 /* Whether there is such a device. */
 static inline int sg_device_exists(int device)
 {

@@ -1,5 +1,8 @@
 /* What the calls about devices do: attributes, synchronising, peer access. See sg_calls.h. */
 #include "sg_calls.h"
+#include "sg_model.h"
+
+#include <stdio.h>
 
 cudaError_t sg_device_synchronize(int device)
 {
@@ -47,6 +50,24 @@ static const struct {
 	{115, 1},                            /* memory pools */
 };
 
+/* Those that the profile knows. */
+static void modelled_attribute(int *value, enum cudaDeviceAttr attr)
+{
+	switch ((int)attr) {
+	case 16:
+		*value = (int)sg_profile.multiprocessors;
+		break;
+	case 75:
+		*value = (int)sg_profile.capability_major;
+		break;
+	case 76:
+		*value = (int)sg_profile.capability_minor;
+		break;
+	default:
+		break;
+	}
+}
+
 cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attr, int device)
 {
 	if (value == NULL || (int)attr <= 0 || (int)attr > ATTRIBUTE_LIMIT)
@@ -60,9 +81,19 @@ cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attr, int device
 	}
 	if ((int)attr == 16) /* multiprocessors */
 		*value = sg_threads();
+	if (sg_modelled() && sg_ready() == 0)
+		modelled_attribute(value, attr);
 	if ((int)attr == 33) /* bus number */
 		*value = device + 1;
 	return cudaSuccess;
+}
+
+void sg_device_name(char *name, size_t room, int device)
+{
+	if (sg_modelled() && sg_ready() == 0)
+		snprintf(name, room, "%s", sg_profile.name);
+	else
+		snprintf(name, room, "softgpu %d", device);
 }
 
 cudaError_t sg_can_access_peer(int *canAccessPeer, int device, int peerDevice)

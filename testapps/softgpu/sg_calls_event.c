@@ -84,7 +84,7 @@ cudaError_t sg_event_query(cudaEvent_t event)
 
 	if (error != cudaSuccess)
 		return error;
-	if (last.stream != NULL && !sg_stream_done(last.stream, last.position))
+	if (last.stream != NULL && !sg_stream_reached(last.stream, last.position))
 		return cudaErrorNotReady;
 	return cudaSuccess;
 }
@@ -119,7 +119,7 @@ cudaError_t sg_event_elapsed(float *ms, cudaEvent_t start, cudaEvent_t end)
 			return cudaErrorCapturedEvent;
 	}
 	for (int i = 0; i < 2; i++) {
-		if (!sg_stream_done(last[i].stream, last[i].position))
+		if (!sg_stream_reached(last[i].stream, last[i].position))
 			return cudaErrorNotReady;
 	}
 	*ms = (float)((double)(int64_t)(last[1].time_ns - last[0].time_ns) * 1e-6);

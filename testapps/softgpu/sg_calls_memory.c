@@ -144,11 +144,11 @@ cudaError_t sg_free_async(void *devPtr, cudaStream_t handle)
 		/* Each launch needs it again: the graph keeps it. */
 		if (!sg_block_find(devPtr, &block) || block.base != devPtr)
 			return cudaErrorInvalidValue;
-		return sg_queue(stream, keep_work, NULL, 0, NULL);
+		return sg_queue_as(stream, &sg_quick, keep_work, NULL, 0, NULL);
 	}
 	if (!sg_block_mark(devPtr))
 		return cudaErrorInvalidValue;
-	return sg_queue(stream, free_work, &devPtr, sizeof(devPtr), NULL);
+	return sg_queue_as(stream, &sg_quick, free_work, &devPtr, sizeof(devPtr), NULL);
 }
 
 cudaError_t sg_memory_info(size_t *free, size_t *total)
@@ -175,7 +175,7 @@ cudaError_t sg_prefetch(const void *devPtr, size_t count, struct cudaMemLocation
 	if (location.type == cudaMemLocationTypeDevice &&
 		(location.id < 0 || location.id >= sg_device_count()))
 		return cudaErrorInvalidDevice;
-	return sg_queue(stream, keep_work, NULL, 0, NULL);
+	return sg_queue_as(stream, &sg_quick, keep_work, NULL, 0, NULL);
 }
 
 cudaError_t sg_host_device_pointer(void **device, void *host, unsigned flags)

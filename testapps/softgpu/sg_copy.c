@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INLINE_STAGE 4096 /* staged bytes that travel inside the queue */
+#define INLINE_STAGE 4096              /* staged bytes that travel inside the queue */
+#define SMALL_BYTES ((size_t)64 << 10) /* what the submitting thread copies itself */
 
 size_t sg_box_span(size_t pitch, size_t slice, size_t width, size_t height, size_t depth)
 {
@@ -58,6 +59,21 @@ static void copy_inline_work(void *arg)
 
 	copy->box.from = copy->bytes;
 	copy_box(&copy->box);
+}
+
+enum sg_run sg_copy_run(uint64_t bytes, int of_device)
+{
+	if (bytes <= SMALL_BYTES)
+		return SG_RUN_ANYWHERE;
+	return of_device && !sg_numerics() ? SG_RUN_NEVER : SG_RUN_WORKER;
+}
+
+/* Both sides are device memory: of one device, or of two. */
+static int between_devices(const struct sg_box *box)
+{
+	struct sg_block to, from;
+
+	return sg_block_find(box->to, &to) && sg_block_find(box->from, &from) && to.device != from.device;
 }
 
 /* Reads the source now, so that the application may write there again, and queues the rest. */
@@ -142,9 +158,15 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 		return error;
 	what.copy_from_device = from == SG_SIDE_DEVICE;
 	what.copy_to_device = to == SG_SIDE_DEVICE;
+	what.pageable = to == SG_SIDE_PAGEABLE || from == SG_SIDE_PAGEABLE;
+	what.cost = (struct sg_cost){SG_COST_COPY, SG_COST_F32, 0, (double)what.bytes};
+	what.run = sg_copy_run(what.bytes, what.copy_to_device || what.copy_from_device);
+	if (sg_modelled() && what.copy_from_device && what.copy_to_device)
+		what.peer = between_devices(box);
 	if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL)
 		return sg_queue_as(stream, &what, copy_work, box, sizeof(*box), NULL);
-	if (wait == SG_ASYNC && from == SG_SIDE_PAGEABLE && to != SG_SIDE_PAGEABLE)
+	if (wait == SG_ASYNC && from == SG_SIDE_PAGEABLE && to != SG_SIDE_PAGEABLE &&
+		what.run != SG_RUN_NEVER)
 		return queue_staged(box, stream, &what);
 	error = sg_queue_as(stream, &what, copy_work, box, sizeof(*box), &position);
 	if (error != cudaSuccess)

@@ -29,6 +29,10 @@ enum sg_wait { SG_ASYNC, SG_SYNC };
 cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_given given,
 	cudaStream_t stream, enum sg_wait wait);
 
+/* How the model clock runs a copy or fill: large ones of device memory, which may exist only virtually, are
+ * not done without numerics. */
+enum sg_run sg_copy_run(uint64_t bytes, int of_device);
+
 /* A box of one row. */
 static inline struct sg_box sg_row(void *to, const void *from, size_t width)
 {

@@ -4,7 +4,7 @@
  * The one idea: everything unusual is one bit in sg_attention, so that an ordinary call tests one word and
  * goes on.
  */
-#include "sg_rt.h"
+#include "sg_model.h"
 
 #include <stdlib.h>
 
@@ -24,6 +24,7 @@ static void in_child(void)
 
 static void start(void)
 {
+	sg_model_start();
 	for (int i = 0; i < sg_device_count(); i++) {
 		struct sg_stream *legacy;
 
@@ -113,12 +114,16 @@ void sg_device_reset(int device)
 void sg_host_begin(void)
 {
 	sg_wait_begin();
+	if (sg_modelled() && sg_self.worker != NULL)
+		sg_timed_host_begin(sg_self.worker);
 	sg_self.unusual |= SG_IN_HOST_FUNCTION;
 }
 
 void sg_host_end(void)
 {
 	sg_self.unusual &= ~(unsigned)SG_IN_HOST_FUNCTION;
+	if (sg_modelled() && sg_self.worker != NULL)
+		sg_timed_host_end(sg_self.worker);
 	sg_wait_end();
 }
 

@@ -4,7 +4,7 @@
  * The one idea: an event is complete when its stream has completed that place; a record that is overtaken by
  * a newer one, or by the event's destruction, is known by its generation and leaves no time.
  */
-#include "sg_rt.h"
+#include "sg_model.h"
 
 struct sg_pool sg_events = SG_POOL_INIT(struct sg_event, 1 << 18, 1024);
 
@@ -27,11 +27,57 @@ static void record_work(void *arg)
 	pthread_mutex_unlock(&event->lock);
 }
 
+/* The same by the model clock, which may run it on the submitting thread; so that does not hold the lock. */
+struct timed_record_arg {
+	struct record_arg record;
+	struct sg_stream *stream;
+	uint64_t submit_ns;
+};
+
+static void timed_record_work(void *arg)
+{
+	struct timed_record_arg *timed = arg;
+	struct sg_event *event = timed->record.event;
+	uint64_t time_ns = sg_timed_record(timed->stream, timed->submit_ns);
+
+	pthread_mutex_lock(&event->lock);
+	if (event->generation == timed->record.generation) {
+		event->time_generation = timed->record.generation;
+		event->time_ns = time_ns;
+	}
+	pthread_mutex_unlock(&event->lock);
+}
+
+static cudaError_t record_timed(struct sg_event *event, struct sg_stream *stream)
+{
+	struct timed_record_arg timed = {{event, 0}, stream, sg_now_ns()};
+	uint64_t position;
+	cudaError_t error;
+
+	pthread_mutex_lock(&event->lock);
+	timed.record.generation = ++event->generation;
+	pthread_mutex_unlock(&event->lock);
+	error = sg_queue_now(stream, &sg_quick, timed_record_work, &timed, sizeof(timed), &position);
+	if (error != cudaSuccess)
+		return error;
+	pthread_mutex_lock(&event->lock);
+	/* Recorded or destroyed by another thread meanwhile: that counts. */
+	if (event->generation == timed.record.generation) {
+		event->stream = stream;
+		event->position = position;
+		event->capture = 0;
+	}
+	pthread_mutex_unlock(&event->lock);
+	return error;
+}
+
 cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream)
 {
 	struct record_arg record = {event, 0};
 	cudaError_t error;
 
+	if (SG_UNLIKELY(stream->ends != NULL))
+		return record_timed(event, stream);
 	pthread_mutex_lock(&event->lock);
 	record.generation = ++event->generation;
 	error = sg_queue_now(stream, NULL, record_work, &record, sizeof(record), &event->position);

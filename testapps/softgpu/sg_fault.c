@@ -1,6 +1,6 @@
 /* Settings of the stand-ins (SOFTGPU_FAIL, SOFTGPU_THREADS, SOFTGPU_DEVICES, SOFTGPU_MEMORY) and the fault
  * counter. */
-#include "sg_rt.h"
+#include "sg_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static struct fault faults[FAULT_LIMIT];
 static size_t fault_count;
 static int thread_count = 1;
 static int device_count = 8;
-static size_t memory_bytes = (size_t)8 << 30;
+static size_t memory_bytes; /* 0: not told */
 
 static void read_faults(const char *text)
 {
@@ -67,14 +67,14 @@ __attribute__((constructor)) static void read_settings(void)
 		atomic_fetch_or(&sg_attention, SG_FAULTS);
 	thread_count = (int)setting("SOFTGPU_THREADS", 1, 1024, 1);
 	device_count = (int)setting("SOFTGPU_DEVICES", 1, SG_DEVICE_LIMIT, 8);
-	memory_bytes = setting("SOFTGPU_MEMORY", 1, (size_t)1 << 46, (size_t)8 << 30);
+	memory_bytes = setting("SOFTGPU_MEMORY", 1, (size_t)1 << 46, 0);
 }
 
 int sg_fault(const char *name)
 {
 	int failing = 0;
 
-	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL))
+	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL || sg_named))
 		sg_self.library_call = name;
 	if (SG_LIKELY(fault_count == 0))
 		return 0;
@@ -100,5 +100,7 @@ int sg_device_count(void)
 
 size_t sg_memory_limit(void)
 {
-	return memory_bytes;
+	if (memory_bytes != 0)
+		return memory_bytes;
+	return sg_modelled() && sg_ready() == 0 ? (size_t)sg_profile.memory_bytes : (size_t)8 << 30;
 }

@@ -57,6 +57,8 @@ cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_b
 		error = sg_capture_unsafe();
 	if (error != cudaSuccess)
 		return error;
+	what.cost = (struct sg_cost){SG_COST_VECTOR, SG_COST_F32, 0, (double)what.bytes};
+	what.run = sg_copy_run(what.bytes, side == SG_SIDE_DEVICE);
 	error = sg_queue_as(stream, &what, fill_work, &fill, sizeof(fill), &position);
 	/* The synchronous calls wait only where the host can see the memory. */
 	if (error == cudaSuccess && wait == SG_SYNC && side == SG_SIDE_PINNED)

@@ -6,7 +6,7 @@
  * become waits; at the end the launching stream waits for all of them, so that events around a launch enclose
  * the whole graph.
  */
-#include "sg_rt.h"
+#include "sg_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +168,7 @@ cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph 
 	}
 	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
 		executable->nodes[i]->event = graph->nodes[i]->event;
+		executable->nodes[i]->what = graph->nodes[i]->what;
 		if (graph->nodes[i]->size > 0)
 			memcpy(executable->nodes[i]->arg, graph->nodes[i]->arg, graph->nodes[i]->size);
 	}
@@ -249,7 +250,7 @@ cudaError_t sg_graph_launch(struct sg_graph *graph, struct sg_stream *stream)
 	/* One closure of its own, so that even an empty graph takes its place in the legacy stream's order.
 	 */
 	if (error == cudaSuccess)
-		error = sg_queue_now(stream, NULL, nothing_work, NULL, 0, &start);
+		error = sg_queue_now(stream, &sg_quick, nothing_work, NULL, 0, &start);
 	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++)
 		error = launch_node(graph, &launch, i, stream, start);
 	for (uint32_t i = 1; i < graph->branch_count && error == cudaSuccess; i++) {
@@ -260,13 +261,15 @@ cudaError_t sg_graph_launch(struct sg_graph *graph, struct sg_stream *stream)
 	if (error == cudaSuccess && graph->memory != NULL) {
 		atomic_fetch_add(&graph->memory->references, 1);
 		error = sg_queue_now(
-			stream, NULL, release_memory_work, &graph->memory, sizeof(graph->memory), NULL);
+			stream, &sg_quick, release_memory_work, &graph->memory, sizeof(graph->memory), NULL);
 		if (error != cudaSuccess)
 			atomic_fetch_sub(&graph->memory->references, 1);
 	}
 	graph->last_stream = stream;
 	graph->last_position = sg_stream_submitted(stream);
 	pthread_mutex_unlock(&graph->lock);
+	if (SG_UNLIKELY(stream->ends != NULL))
+		sg_timed_throttle(stream);
 out:
 	free(launch.branches);
 	free(launch.begun);

@@ -1,5 +1,6 @@
 /* Kernel launches: a kernel's C twin runs in stream order with a copy of its arguments. */
 #include "sg_kernel.h"
+#include "sg_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,22 @@ static const void *argument(const struct sg_launch *from, int number, size_t siz
 	return *offset <= from->packed_bytes ? value : NULL;
 }
 
+/* Nothing is known about it but how many threads it has. */
+static struct sg_cost cost_of(const struct sg_launch *launch)
+{
+	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
+			 launch->block.y * launch->block.z;
+
+	return (struct sg_cost){SG_COST_VECTOR, SG_COST_F32, 0, threads * sg_profile.bytes_per_thread};
+}
+
+static enum sg_run how_to_run(const struct sg_kernel *kernel)
+{
+	if (!sg_numerics())
+		return SG_RUN_NEVER;
+	return kernel->twin != NULL ? SG_RUN_WORKER : SG_RUN_ANYWHERE;
+}
+
 static cudaError_t queue_launch(
 	struct sg_kernel *kernel, const struct sg_launch *from, struct sg_stream *stream)
 {
@@ -56,7 +73,9 @@ static cudaError_t queue_launch(
 		.name = kernel->name,
 		.grid = {from->grid.x, from->grid.y, from->grid.z},
 		.block = {from->block.x, from->block.y, from->block.z},
-		.shared_bytes = (uint32_t)from->shared_bytes};
+		.shared_bytes = (uint32_t)from->shared_bytes,
+		.cost = cost_of(from),
+		.run = how_to_run(kernel)};
 	size_t size = padded(sizeof(launch)), offset = 0;
 	char small[1024], *data = small, *value;
 	cudaError_t error = cudaSuccess;

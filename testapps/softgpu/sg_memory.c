@@ -6,8 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGNMENT 256
+#define LAZY_BYTES ((size_t)256 << 10) /* larger blocks that nobody computes with are only reserved */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sg_block *blocks; /* sorted by base, never overlapping */
@@ -64,6 +66,37 @@ static int counted(enum sg_block_kind kind)
 	return kind == SG_DEVICE || kind == SG_MANAGED;
 }
 
+/* Device memory without numerics costs nothing until somebody touches it, however much there is of it. */
+static int is_lazy(size_t size_bytes, enum sg_block_kind kind)
+{
+	return kind == SG_DEVICE && size_bytes > LAZY_BYTES && !sg_numerics();
+}
+
+static char *allocate(size_t size_bytes, enum sg_block_kind kind)
+{
+	void *memory;
+
+	if (!is_lazy(size_bytes, kind))
+		return aligned_alloc(ALIGNMENT, (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+	memory = mmap(
+		NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* One touched byte should cost one page. */
+	madvise(memory, size_bytes, MADV_NOHUGEPAGE);
+	return memory;
+}
+
+static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
+{
+	if (base == NULL || kind == SG_REGISTERED)
+		return;
+	if (is_lazy(size_bytes, kind))
+		munmap(base, size_bytes);
+	else
+		free(base);
+}
+
 cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device)
 {
 	struct sg_block block = {NULL, size_bytes, kind, device, 0, sg_context_current(), NULL};
@@ -79,13 +112,13 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 	if (counted(kind))
 		used_bytes[device] += size_bytes;
 	pthread_mutex_unlock(&lock);
-	block.base = aligned_alloc(ALIGNMENT, (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+	block.base = allocate(size_bytes, kind);
 	pthread_mutex_lock(&lock);
 	if (block.base != NULL && insert(&block) == 0) {
 		*pointer = block.base;
 		error = cudaSuccess;
 	} else {
-		free(block.base);
+		release(block.base, size_bytes, kind);
 		if (counted(kind))
 			used_bytes[device] -= size_bytes;
 	}
@@ -144,8 +177,7 @@ int sg_block_mark(const void *pointer)
 
 void sg_block_release(const struct sg_block *block)
 {
-	if (block->kind != SG_REGISTERED)
-		free(block->base);
+	release(block->base, block->size_bytes, block->kind);
 	if (!counted(block->kind))
 		return;
 	if (block->pool != NULL)
@@ -181,8 +213,7 @@ void sg_block_free_device(int device, const struct sg_context *context)
 			used_bytes[device] -= blocks[i].size_bytes;
 		if (blocks[i].pool != NULL)
 			sg_memory_pool_uncount(blocks[i].pool, blocks[i].size_bytes);
-		if (blocks[i].kind != SG_REGISTERED)
-			free(blocks[i].base);
+		release(blocks[i].base, blocks[i].size_bytes, blocks[i].kind);
 	}
 	block_count = kept;
 	pthread_mutex_unlock(&lock);

@@ -5,7 +5,7 @@
  * a number; to depend on it (event, legacy stream, graph) is to wait until `completed` has reached it. A
  * closure can depend only on what was submitted before it, so waiting workers can never form a circle.
  */
-#include "sg_rt.h"
+#include "sg_model.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +26,8 @@ struct sg_chunk {
 	struct sg_chunk *next;
 	_Alignas(16) char bytes[];
 };
+
+const struct sg_activity sg_quick = {.run = SG_RUN_ANYWHERE};
 
 /* ---- the worker's side ---- */
 
@@ -58,18 +60,18 @@ void sg_wait_end(void)
 		set_busy(sg_self.worker);
 }
 
-static void sleep_until_work(struct sg_stream *stream, uint64_t done)
+static void sleep_until_work(struct sg_stream *stream, uint64_t taken)
 {
 	uint64_t begin_ns = sg_now_ns();
 	unsigned turn = 0;
 
 	do {
-		if (atomic_load_explicit(&stream->submitted, memory_order_acquire) != done)
+		if (atomic_load_explicit(&stream->queued, memory_order_acquire) != taken)
 			return;
 	} while (!sg_spin_over(begin_ns, &turn));
 	for (;;) {
 		atomic_store(&stream->sleeping, 1);
-		if (atomic_load(&stream->submitted) != done)
+		if (atomic_load(&stream->queued) != taken)
 			break;
 		sg_futex_wait(&stream->sleeping, 1, NULL, 0);
 	}
@@ -85,6 +87,25 @@ static void close_work(void *arg)
 {
 	(void)arg;
 	sg_self.worker->closing = 1;
+	if (sg_modelled())
+		sg_timed_close(sg_self.worker);
+}
+
+/* One more position is done; it may be the submitting thread that says so. */
+static void complete(struct sg_stream *stream)
+{
+	uint64_t position = atomic_load_explicit(&stream->completed, memory_order_relaxed) + 1;
+
+	if (SG_UNLIKELY(stream->ends != NULL))
+		sg_timed_mark(stream, position);
+	atomic_store(&stream->completed, position);
+	/* Who waits for a later position sleeps on. A wish that this forgets was made before the word
+	 * changed, so it is made again. */
+	if (atomic_load(&stream->waiters) != 0 && position >= ~atomic_load(&stream->soonest)) {
+		atomic_store(&stream->soonest, 0);
+		atomic_fetch_add(&stream->done_word, 1);
+		sg_futex_wake(&stream->done_word, 0);
+	}
 }
 
 static void *work_loop(void *arg)
@@ -92,15 +113,15 @@ static void *work_loop(void *arg)
 	struct sg_stream *stream = arg;
 	struct sg_chunk *chunk = NULL;
 	size_t used = 0;
-	uint64_t done = atomic_load(&stream->completed);
+	uint64_t taken = stream->taken;
 
 	sg_self.worker = stream;
 	sg_self.device = stream->device;
 	while (!stream->closing) {
 		struct item *item;
 
-		if (atomic_load_explicit(&stream->submitted, memory_order_acquire) == done)
-			sleep_until_work(stream, done);
+		if (atomic_load_explicit(&stream->queued, memory_order_acquire) == taken)
+			sleep_until_work(stream, taken);
 		if (chunk == NULL)
 			chunk = atomic_load(&stream->head);
 		item = (struct item *)(void *)(chunk->bytes + used);
@@ -117,12 +138,10 @@ static void *work_loop(void *arg)
 		item->fn(item->size > 0 ? item->arg : NULL);
 		atomic_store(&stream->busy, SG_BETWEEN);
 		sg_exit_renew();
-		atomic_store(&stream->completed, ++done);
-		if (atomic_load(&stream->waiters) != 0) {
-			atomic_fetch_add(&stream->done_word, 1);
-			sg_futex_wake(&stream->done_word, 0);
-		}
+		taken++;
+		complete(stream);
 	}
+	stream->taken = taken;
 	free(chunk);
 	recycle(stream, NULL);
 	stream->tail = NULL;
@@ -218,7 +237,9 @@ static cudaError_t push(struct sg_stream *stream, sg_work *fn, const void *arg, 
 	if (size > 0)
 		memcpy(item->arg, arg, size);
 	stream->tail_used += sizeof(*item) + room;
-	atomic_store(&stream->submitted, atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1);
+	atomic_store_explicit(&stream->submitted,
+		atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1, memory_order_release);
+	atomic_store(&stream->queued, atomic_load_explicit(&stream->queued, memory_order_relaxed) + 1);
 	return cudaSuccess;
 }
 
@@ -237,19 +258,42 @@ static void wait_work(void *arg)
 {
 	struct wait_arg *wait = arg;
 
-	if (sg_stream_done(wait->stream, wait->position))
-		return;
-	sg_wait_begin();
-	sg_stream_wait(wait->stream, wait->position);
-	sg_wait_end();
+	if (!sg_stream_done(wait->stream, wait->position)) {
+		sg_wait_begin();
+		sg_stream_wait(wait->stream, wait->position);
+		sg_wait_end();
+	}
+	if (SG_UNLIKELY(sg_self.worker->ends != NULL))
+		sg_timed_after(sg_self.worker, wait->stream, wait->position);
+}
+
+/* Nothing is queued: the submitting thread, under the lock, may process what cannot block. */
+static int is_idle(struct sg_stream *stream)
+{
+	return atomic_load_explicit(&stream->completed, memory_order_acquire) ==
+	       atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+}
+
+static void complete_here(struct sg_stream *stream)
+{
+	atomic_store_explicit(&stream->submitted,
+		atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1, memory_order_release);
+	complete(stream);
 }
 
 static cudaError_t push_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
 {
 	struct wait_arg wait = {other, position};
 
-	if (other == stream || sg_stream_done(other, position))
+	if (other == stream || (!sg_modelled() && sg_stream_done(other, position)))
 		return cudaSuccess;
+	/* Done, but perhaps not over; and it has a place, so that who waits for it waits for the other too.
+	 */
+	if (sg_modelled() && is_idle(stream) && sg_stream_done(other, position)) {
+		sg_timed_after(stream, other, position);
+		complete_here(stream);
+		return cudaSuccess;
+	}
 	return push(stream, wait_work, &wait, sizeof(wait));
 }
 
@@ -308,6 +352,51 @@ static cudaError_t queue_now(
 	return error;
 }
 
+/* The head is the queue's, the argument is still the caller's. */
+static cudaError_t push_timed(
+	struct sg_stream *stream, const struct sg_timed *head, const void *arg, size_t size)
+{
+	struct sg_timed *timed = malloc(sizeof(*timed) + size);
+	cudaError_t error;
+
+	if (timed == NULL)
+		return cudaErrorMemoryAllocation;
+	memcpy(timed, head, sizeof(*timed));
+	if (size > 0)
+		memcpy(timed->arg, arg, size);
+	error = push(stream, sg_timed_work, timed, sizeof(*timed) + size);
+	free(timed);
+	return error;
+}
+
+static cudaError_t queue_timed(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position)
+{
+	cudaError_t error = cudaErrorInvalidResourceHandle;
+	struct sg_timed head;
+	int here = 0;
+
+	sg_timed_init(&head, what, stream, fn, size);
+	pthread_mutex_lock(&stream->lock);
+	if (SG_LIKELY(atomic_load_explicit(&stream->slot.live, memory_order_relaxed) == SG_SLOT_LIVE))
+		error = push_implicit_waits(stream);
+	if (error == cudaSuccess && head.what.run != SG_RUN_WORKER && is_idle(stream)) {
+		sg_timed_run(&head, stream, (void *)(uintptr_t)arg);
+		complete_here(stream);
+		here = 1;
+	} else if (error == cudaSuccess) {
+		error = push_timed(stream, &head, arg, size);
+	}
+	if (position != NULL)
+		*position = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+	pthread_mutex_unlock(&stream->lock);
+	if (here)
+		sg_timed_tell(&head);
+	else
+		wake_worker(stream);
+	return error;
+}
+
 static cudaError_t queue_watched(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
 	const void *arg, size_t size, uint64_t *position)
 {
@@ -324,13 +413,15 @@ static cudaError_t queue_watched(struct sg_stream *stream, const struct sg_activ
 cudaError_t sg_queue_now(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
 	const void *arg, size_t size, uint64_t *position)
 {
+	if (SG_UNLIKELY(stream->ends != NULL))
+		return queue_timed(stream, what, fn, arg, size, position);
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL) && what != NULL &&
 		what->kind != SG_ACTIVITY_NONE)
 		return queue_watched(stream, what, fn, arg, size, position);
 	return queue_now(stream, fn, arg, size, position);
 }
 
-cudaError_t sg_queue_as(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+static cudaError_t queue_as(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
 	const void *arg, size_t size, uint64_t *position)
 {
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_capture_count, memory_order_acquire) != 0)) {
@@ -349,15 +440,51 @@ cudaError_t sg_queue_as(struct sg_stream *stream, const struct sg_activity *what
 	return sg_queue_now(stream, what, fn, arg, size, position);
 }
 
+cudaError_t sg_queue_as(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position)
+{
+	struct sg_activity labelled;
+	cudaError_t error;
+
+	if (SG_UNLIKELY(sg_named) && what != NULL && what->kind != SG_ACTIVITY_NONE) {
+		labelled = *what;
+		sg_truth_label(&labelled);
+		what = &labelled;
+	}
+	error = queue_as(stream, what, fn, arg, size, position);
+	if (SG_UNLIKELY(stream->ends != NULL) && what != NULL && error == cudaSuccess) {
+		if (SG_UNLIKELY(sg_disturbs_launches))
+			sg_disturb_launch(what, stream->device);
+		sg_timed_throttle(stream);
+	}
+	return error;
+}
+
 cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position)
 {
 	return sg_queue_as(stream, NULL, fn, arg, size, position);
+}
+
+static cudaError_t queue_timed_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
+{
+	cudaError_t error = cudaErrorInvalidResourceHandle;
+
+	pthread_mutex_lock(&stream->lock);
+	if (atomic_load_explicit(&stream->slot.live, memory_order_relaxed) == SG_SLOT_LIVE)
+		error = push_implicit_waits(stream);
+	if (error == cudaSuccess)
+		error = push_wait(stream, other, position);
+	pthread_mutex_unlock(&stream->lock);
+	wake_worker(stream);
+	return error;
 }
 
 cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
 {
 	struct wait_arg wait = {other, position};
 
+	if (SG_UNLIKELY(stream->ends != NULL))
+		return queue_timed_wait(stream, other, position);
 	if (other == stream || sg_stream_done(other, position))
 		return cudaSuccess;
 	return queue_now(stream, wait_work, &wait, sizeof(wait), NULL);
@@ -374,9 +501,12 @@ cudaError_t sg_queue_close(struct sg_stream *stream)
 	if (started)
 		error = push(stream, close_work, NULL, 0);
 	pthread_mutex_unlock(&stream->lock);
-	if (started)
+	if (started) {
 		wake_worker(stream);
-	else
-		sg_pool_put(&sg_streams, stream);
+		return error;
+	}
+	if (sg_modelled())
+		sg_timed_close(stream);
+	sg_pool_put(&sg_streams, stream);
 	return error;
 }

@@ -58,7 +58,8 @@ enum {
 	SG_FAILED = 8,
 	SG_EXITING = 16,
 	SG_DESTROYED = 32,
-	SG_WATCHED = 64
+	SG_WATCHED = 64,
+	SG_NAMED = 128 /* calls' names are asked for */
 };
 
 /* How much a call looks at: SG_CALL answers the device's asynchronous error, SG_CALL_HOST does not. */
@@ -158,6 +159,9 @@ enum { SG_BETWEEN, SG_COMPUTING, SG_WAITING };
 
 struct sg_chunk;
 
+/* Positions of a stream whose ends the model clock remembers. */
+#define SG_ENDS 16384
+
 struct sg_stream {
 	struct sg_slot slot;
 	/* Atomic because those who look through all slots may meet one that is being opened again. */
@@ -178,6 +182,13 @@ struct sg_stream {
 	uint64_t legacy_seen;    /* this stream already waits for the legacy stream up to here */
 	uint64_t seen_by_legacy; /* and the legacy stream for this one; under the legacy stream's lock */
 	_Atomic uint64_t submitted;
+	_Atomic uint64_t queued; /* of these, how many went to the worker: all of them by the compute clock */
+
+	/* The model clock; of whoever processes: the worker, or under the lock when all that was submitted is
+	 * completed. */
+	uint64_t model_ns;      /* when what has been processed ends */
+	uint64_t timed_count;   /* operations that took time */
+	_Atomic uint64_t *ends; /* of each position, a ring; NULL: by the compute clock */
 
 	/* The worker. */
 	_Atomic(struct sg_chunk *) head; /* where it begins to read */
@@ -185,8 +196,10 @@ struct sg_stream {
 	_Atomic uint32_t sleeping;
 	_Atomic uint32_t busy; /* whether it computes, which process exit should wait for */
 	int closing;           /* the worker's own: it has met the end */
+	uint64_t taken;        /* what workers of this slot have taken from the queue, as they end */
 	_Atomic uint64_t completed;
 	_Atomic uint32_t waiters, done_word;
+	_Atomic uint64_t soonest; /* ~ the lowest position that anybody waits for; 0: nobody has said */
 
 	/* Capture, under sg_capture_lock; `capture` is also read without it. */
 	_Atomic(struct sg_capture *) capture;
@@ -222,11 +235,14 @@ cudaError_t sg_queue_now(struct sg_stream *stream, const struct sg_activity *wha
 	const void *arg, size_t size, uint64_t *position);
 /* Makes what follows in `stream` wait until `other` has done its work up to position. */
 cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position);
+/* What a closure is that takes no time and cannot block. */
+extern const struct sg_activity sg_quick;
 
 /* Lets the worker end after what is queued, and gives the slot back then. */
 cudaError_t sg_queue_close(struct sg_stream *stream);
 
-/* Blocks the calling thread until the stream has completed position. */
+/* Blocks the calling thread until the stream has completed position; hosts until it is over by the model
+ * clock too. */
 void sg_stream_wait(struct sg_stream *stream, uint64_t position);
 static inline uint64_t sg_stream_submitted(struct sg_stream *stream)
 {
@@ -236,6 +252,8 @@ static inline int sg_stream_done(struct sg_stream *stream, uint64_t position)
 {
 	return atomic_load_explicit(&stream->completed, memory_order_acquire) >= position;
 }
+/* Whether a host may see that the position is done: by the model clock not before its time. */
+int sg_stream_reached(struct sg_stream *stream, uint64_t position);
 
 /* cudaStreamSynchronize and cudaStreamQuery, without their checks; the legacy stream includes the blocking
  * ones. */

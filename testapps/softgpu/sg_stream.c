@@ -5,7 +5,7 @@
  * The one idea: the first slots of the pool are the legacy streams, and whoever needs all streams of a device
  * walks through the slots; nothing else lists them.
  */
-#include "sg_rt.h"
+#include "sg_model.h"
 
 #include <stdlib.h>
 
@@ -20,9 +20,10 @@ int sg_stream_joins_legacy(struct sg_stream *stream, int device)
 	       !(stream->flags & cudaStreamNonBlocking);
 }
 
-cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t size)
+/* what: the rest of what the work is. */
+static cudaError_t submit(
+	cudaStream_t handle, struct sg_activity *what, sg_work *fn, const void *arg, size_t size)
 {
-	struct sg_activity what = {.kind = SG_ACTIVITY_KERNEL};
 	struct sg_stream *stream;
 
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_attention, memory_order_relaxed) != 0)) {
@@ -37,10 +38,28 @@ cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t 
 	if (SG_UNLIKELY(stream == NULL))
 		return cudaErrorInvalidResourceHandle;
 	/* To a profiler it is as if the library had launched a kernel. */
-	what.of_library = 1;
-	what.name = sg_self.library_call;
+	what->kind = SG_ACTIVITY_KERNEL;
+	what->of_library = 1;
+	what->name = sg_self.library_call;
 	sg_call_begin("cudaLaunchKernel");
-	return sg_queue_as(stream, &what, fn, arg, size, NULL);
+	return sg_queue_as(stream, what, fn, arg, size, NULL);
+}
+
+cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t size)
+{
+	struct sg_activity what = {.run = SG_RUN_WORKER};
+
+	return submit(handle, &what, fn, arg, size);
+}
+
+cudaError_t sg_submit_cost(
+	cudaStream_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size)
+{
+	struct sg_activity what = {.cost = *cost};
+
+	if (!sg_numerics() && cost->kind != SG_COST_LINK)
+		what.run = SG_RUN_NEVER;
+	return submit(handle, &what, fn, arg, size);
 }
 
 cudaError_t sg_mark(cudaStream_t handle, struct sg_mark *mark)
@@ -70,7 +89,7 @@ cudaError_t sg_wait_mark(cudaStream_t handle, const struct sg_mark *mark)
 	return sg_queue_wait(stream, mark->stream, mark->position);
 }
 
-void sg_stream_wait(struct sg_stream *stream, uint64_t position)
+static void wait_processed(struct sg_stream *stream, uint64_t position)
 {
 	uint64_t begin_ns;
 	unsigned turn = 0;
@@ -85,12 +104,29 @@ void sg_stream_wait(struct sg_stream *stream, uint64_t position)
 	atomic_fetch_add(&stream->waiters, 1);
 	for (;;) {
 		uint32_t word = atomic_load(&stream->done_word);
+		uint64_t soonest = atomic_load(&stream->soonest);
 
+		while (soonest < ~position &&
+			!atomic_compare_exchange_weak(&stream->soonest, &soonest, ~position))
+			;
 		if (atomic_load(&stream->completed) >= position)
 			break;
 		sg_futex_wait(&stream->done_word, word, NULL, 0);
 	}
 	atomic_fetch_sub(&stream->waiters, 1);
+}
+
+void sg_stream_wait(struct sg_stream *stream, uint64_t position)
+{
+	wait_processed(stream, position);
+	if (SG_UNLIKELY(stream->ends != NULL) && sg_self.worker == NULL && !sg_stopped())
+		sg_sleep_until(sg_position_end(stream, position));
+}
+
+int sg_stream_reached(struct sg_stream *stream, uint64_t position)
+{
+	return sg_stream_done(stream, position) &&
+	       (SG_LIKELY(stream->ends == NULL) || sg_position_end(stream, position) <= sg_now_ns());
 }
 
 void sg_stream_drain(struct sg_stream *stream)
@@ -114,10 +150,10 @@ int sg_stream_idle(struct sg_stream *stream)
 		struct sg_stream *other = sg_pool_at(&sg_streams, i);
 
 		if (sg_stream_joins_legacy(other, stream->device) &&
-			!sg_stream_done(other, sg_stream_submitted(other)))
+			!sg_stream_reached(other, sg_stream_submitted(other)))
 			return 0;
 	}
-	return sg_stream_done(stream, sg_stream_submitted(stream));
+	return sg_stream_reached(stream, sg_stream_submitted(stream));
 }
 
 void sg_device_drain(int device)
@@ -131,6 +167,8 @@ void sg_device_drain(int device)
 			stream->device == device)
 			sg_stream_wait(stream, sg_stream_submitted(stream));
 	}
+	if (sg_modelled() && sg_self.worker == NULL && !sg_stopped())
+		sg_sleep_until(sg_closed_end(device));
 }
 
 cudaError_t sg_stream_open(
@@ -140,6 +178,13 @@ cudaError_t sg_stream_open(
 
 	if (stream == NULL)
 		return cudaErrorMemoryAllocation;
+	if (sg_modelled() && stream->ends == NULL)
+		stream->ends = calloc(SG_ENDS, sizeof(*stream->ends));
+	if (sg_modelled() && stream->ends == NULL) {
+		sg_pool_put(&sg_streams, stream);
+		return cudaErrorMemoryAllocation;
+	}
+	stream->model_ns = stream->timed_count = 0;
 	stream->device = device;
 	stream->flags = flags;
 	stream->priority = priority;

@@ -9,6 +9,8 @@
 /* One rank's part of a case; `shared` is memory that all ranks of the case see, zero at first. */
 typedef void rank_body(int rank, int rank_count, ncclUniqueId id, int *shared);
 
+#define TEST_RANKS 64
+
 /* Runs the body in rank_count processes; each must exit with 0, or with `wanted[rank]` (-9: killed by signal
  * 9). */
 void run_ranks(rank_body *body, int rank_count, const int *wanted);

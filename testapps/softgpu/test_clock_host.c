@@ -1,0 +1,339 @@
+/* Checks the model clock's durations, what hosts see of them, numerics and memory. */
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+#include "test_clock.h"
+
+void **__cudaRegisterFatBinary(void *fatCubin);
+void __cudaUnregisterFatBinary(void **fatCubinHandle);
+void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *deviceFun,
+	const char *deviceName, int thread_limit, uint3 *tid, uint3 *bid, dim3 *bDim, dim3 *gDim, int *wSize);
+
+#define EXPORTED __attribute__((visibility("default")))
+EXPORTED void sg_twin_clock_fill(dim3 grid, dim3 block, void **args);
+EXPORTED extern const size_t sg_twin_clock_fill_args[];
+
+/* ---- durations ---- */
+
+/* By hand: floor 5000 ns, then the longer of arithmetic and memory with their half sizes. */
+static const struct {
+	struct sg_cost cost;
+	uint64_t wanted_ns;
+} durations[] = {
+	{{SG_COST_NONE, SG_COST_F32, 0, 0}, 5000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 1e6}, 5000 + 10000},
+	{{SG_COST_VECTOR, SG_COST_F32, 2e7, 1e6}, 5000 + 20000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 4e9}, 5000 + 40000000},
+	/* (1e8 + 1e7) / (1000 * 0.5); memory: (1e6 + 1e6) / (100 * 0.25) */
+	{{SG_COST_CONVOLUTION, SG_COST_F32, 1e8, 1e6}, 5000 + 220000},
+	{{SG_COST_CONVOLUTION, SG_COST_TF32, 1e8, 1e6}, 5000 + 80000},
+	{{SG_COST_CONVOLUTION, SG_COST_F16, 1e8, 0}, 5000 + 27500},
+	{{SG_COST_CONVOLUTION, SG_COST_F64, 1e8, 1e6}, 5000 + 440000},
+	{{SG_COST_DEPTHWISE, SG_COST_F32, 1e6, 1e6}, 5000 + 20000},
+	{{SG_COST_DEPTHWISE, SG_COST_F32, 1e7, 1e6}, 5000 + 100000},
+	/* as much as the half size: half of 0.8 of the peak */
+	{{SG_COST_PRODUCT, SG_COST_F32, 8e7, 0}, 5000 + 200000},
+	{{SG_COST_PRODUCT, SG_COST_F32, 0, 1e8}, 5000 + 1000000},
+};
+#define DURATION_COUNT (sizeof(durations) / sizeof(durations[0]))
+
+static void test_durations(void)
+{
+	cudaStream_t stream = new_stream();
+	cudaEvent_t events[DURATION_COUNT + 1];
+
+	CHECK(sg_modelled() && !sg_numerics());
+	for (unsigned i = 0; i <= DURATION_COUNT; i++)
+		OK(cudaEventCreate(&events[i]));
+	/* Long enough that no launch comes late. */
+	kernel(stream, HEAD_NS);
+	OK(cudaEventRecord(events[0], stream));
+	for (unsigned i = 0; i < DURATION_COUNT; i++) {
+		OK(sg_submit_cost(stream, &durations[i].cost, count_call, NULL, 0));
+		OK(cudaEventRecord(events[i + 1], stream));
+	}
+	OK(cudaStreamSynchronize(stream));
+	for (unsigned i = 0; i < DURATION_COUNT; i++) {
+		TAKES(events[i], events[i + 1], durations[i].wanted_ns);
+		CHECK(sg_cost_ns(0, &durations[i].cost) == durations[i].wanted_ns);
+	}
+	CHECK(kernels_called() == 0);
+}
+
+static void test_scale(void)
+{
+	cudaStream_t stream = new_stream();
+
+	watch();
+	kernel(stream, 1 * MS);
+	OK(cudaStreamSynchronize(stream));
+	CHECK(lasted(seen(0)) == 10 * MS);
+	CHECK(sg_link_between(0, 1).latency_ns == 30000 && sg_link_between(0, 1).bytes_per_ns == 5);
+	CHECK(sg_link_between(0, 2).latency_ns == 300000 && sg_link_between(0, 2).bytes_per_ns == 0.1);
+}
+
+/* Copies and sets of each direction, by CUDA's own events. */
+static void test_copies(void)
+{
+	const size_t size = (size_t)4 << 20;
+	cudaStream_t stream = new_stream();
+	cudaEvent_t e[6];
+	char *device, *second, *pinned, *pageable = malloc(size);
+
+	for (int i = 0; i < 6; i++)
+		OK(cudaEventCreate(&e[i]));
+	OK(cudaMalloc((void **)&device, size));
+	OK(cudaMalloc((void **)&second, size));
+	OK(cudaMallocHost((void **)&pinned, size));
+	kernel(stream, HEAD_NS);
+	OK(cudaEventRecord(e[0], stream));
+	OK(cudaMemcpyAsync(device, pinned, size, cudaMemcpyHostToDevice, stream));
+	OK(cudaEventRecord(e[1], stream));
+	OK(cudaMemcpyAsync(pinned, device, size, cudaMemcpyDeviceToHost, stream));
+	OK(cudaEventRecord(e[2], stream));
+	OK(cudaMemcpyAsync(second, device, size, cudaMemcpyDeviceToDevice, stream));
+	OK(cudaEventRecord(e[3], stream));
+	OK(cudaMemsetAsync(device, 0, size, stream));
+	OK(cudaEventRecord(e[4], stream));
+	OK(cudaMemcpyAsync(device, pageable, size, cudaMemcpyHostToDevice, stream));
+	OK(cudaEventRecord(e[5], stream));
+	OK(cudaEventSynchronize(e[5]));
+	TAKES(e[0], e[1], COPY_NS + 419430); /* 4194304 / 10 */
+	TAKES(e[1], e[2], COPY_NS + 838861);
+	TAKES(e[2], e[3], COPY_NS + 83886); /* read and written */
+	TAKES(e[3], e[4], FLOOR_NS + 41943);
+	TAKES(e[4], e[5], COPY_NS + 838861);
+	free(pageable);
+}
+
+static void test_peer(void)
+{
+	cudaStream_t stream = new_stream();
+	char *here, *there;
+
+	watch();
+	OK(cudaMalloc((void **)&here, 1000000));
+	OK(cudaSetDevice(1));
+	OK(cudaMalloc((void **)&there, 1000000));
+	OK(cudaMemcpyPeerAsync(there, 1, here, 0, 1000000, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK(lasted(seen(0)) == 3 * US + 20000);
+}
+
+/* A thousand kernels: no wake-up's lateness adds up. */
+static void test_many(void)
+{
+	cudaStream_t stream = new_stream();
+	cudaEvent_t begin, end;
+
+	OK(cudaEventCreate(&begin));
+	OK(cudaEventCreate(&end));
+	kernel(stream, HEAD_NS);
+	OK(cudaEventRecord(begin, stream));
+	for (int i = 0; i < 1000; i++)
+		kernel(stream, 100 * US);
+	OK(cudaEventRecord(end, stream));
+	OK(cudaStreamSynchronize(stream));
+	TAKES(begin, end, 1000 * 100 * US);
+}
+
+/* ---- what hosts see ---- */
+
+static void test_hosts_wait(void)
+{
+	cudaStream_t stream = new_stream(), legacy = NULL;
+	cudaEvent_t event;
+	uint64_t begin_ns;
+	int *device, host = 7;
+
+	OK(cudaEventCreate(&event));
+	OK(cudaMalloc((void **)&device, 4));
+	begin_ns = sg_now_ns();
+	kernel(stream, HEAD_NS);
+	OK(cudaEventRecord(event, stream));
+	EXPECT(cudaStreamQuery(stream), cudaErrorNotReady);
+	EXPECT(cudaEventQuery(event), cudaErrorNotReady);
+	EXPECT(cudaEventElapsedTime(&(float){0}, event, event), cudaErrorNotReady);
+	CHECK(sg_now_ns() - begin_ns < HEAD_NS); /* else the machine stood still */
+	OK(cudaEventSynchronize(event));
+	CHECK(sg_now_ns() - begin_ns >= HEAD_NS + LAUNCH_NS);
+	OK(cudaEventQuery(event));
+	OK(cudaStreamQuery(stream));
+	/* Each call that waits, waits. */
+	begin_ns = sg_now_ns();
+	kernel(stream, 5 * MS);
+	OK(cudaStreamSynchronize(stream));
+	CHECK(sg_now_ns() - begin_ns >= 5 * MS);
+	begin_ns = sg_now_ns();
+	kernel(stream, 5 * MS);
+	OK(cudaDeviceSynchronize());
+	CHECK(sg_now_ns() - begin_ns >= 5 * MS);
+	begin_ns = sg_now_ns();
+	kernel(legacy, 5 * MS);
+	OK(cudaMemcpy(&host, device, 4, cudaMemcpyDeviceToHost));
+	CHECK(sg_now_ns() - begin_ns >= 5 * MS);
+	begin_ns = sg_now_ns();
+	kernel(stream, 5 * MS);
+	OK(cudaFree(device));
+	CHECK(sg_now_ns() - begin_ns >= 5 * MS);
+	/* A destroyed stream's work is the device's still. */
+	begin_ns = sg_now_ns();
+	kernel(stream, 5 * MS);
+	OK(cudaStreamDestroy(stream));
+	OK(cudaDeviceSynchronize());
+	CHECK(sg_now_ns() - begin_ns >= 5 * MS);
+}
+
+/* A host that submits without end is held back by the device. */
+static void test_held_back(void)
+{
+	cudaStream_t stream = new_stream();
+	uint64_t begin_ns = sg_now_ns();
+
+	for (int i = 0; i < 3024; i++)
+		kernel(stream, 20 * US);
+	CHECK(sg_now_ns() - begin_ns >= 2000 * 20 * US);
+	OK(cudaStreamSynchronize(stream));
+}
+
+/* ---- numerics and memory ---- */
+
+const size_t sg_twin_clock_fill_args[] = {sizeof(int *), sizeof(int), 0};
+void sg_twin_clock_fill(dim3 grid, dim3 block, void **args)
+{
+	int *to = *(int **)args[0], value = *(int *)args[1];
+
+	for (unsigned i = 0; i < grid.x * block.x; i++)
+		to[i] = value;
+}
+
+static const char kernel_fill, kernel_foreign;
+
+static void register_kernels(void)
+{
+	static char fill[] = "clock_fill", foreign[] = "foreign";
+	void **handle = __cudaRegisterFatBinary(NULL);
+
+	__cudaRegisterFunction(handle, &kernel_fill, fill, fill, -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFunction(handle, &kernel_foreign, foreign, foreign, -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaUnregisterFatBinary(handle);
+}
+
+/* Kernels that nothing is known about take time by their threads; with numerics those that have a twin
+ * compute. */
+static void test_launch(void)
+{
+	dim3 grid = {1000, 1, 1}, block = {256, 1, 1}, one = {1, 1, 1};
+	cudaStream_t stream = new_stream();
+	int *device, host = 7, value = 42;
+	void *args[] = {&device, &value};
+
+	register_kernels();
+	watch();
+	OK(cudaMalloc((void **)&device, 4));
+	OK(cudaMemset(device, 0, 4));
+	OK(cudaDeviceSynchronize());
+	OK(cudaLaunchKernel(&kernel_foreign, grid, block, NULL, 0, stream));
+	OK(cudaLaunchKernel(&kernel_fill, one, one, args, 0, stream));
+	kernel(stream, 10 * US);
+	OK(cudaMemcpyAsync(&host, device, 4, cudaMemcpyDeviceToHost, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK(lasted(seen(1)) == FLOOR_NS + 256000 * 8 / RATE);
+	CHECK(strcmp(seen(1).name, "foreign") == 0);
+	CHECK(lasted(seen(2)) == FLOOR_NS);
+	CHECK(host == (sg_numerics() ? 42 : 0));
+	CHECK(kernels_called() == sg_numerics());
+}
+
+static size_t resident_bytes(void)
+{
+	unsigned long all = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	CHECK(file != NULL && fscanf(file, "%lu %lu", &all, &resident) == 2);
+	fclose(file);
+	return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Without numerics memory that only exists virtually costs none. */
+static void test_virtual_memory(void)
+{
+	const size_t size = (size_t)48 << 30;
+	size_t before = resident_bytes(), free_bytes, total_bytes;
+	struct cudaDeviceProp properties;
+	char *device, *pinned, small[5] = "none";
+
+	OK(cudaMemGetInfo(&free_bytes, &total_bytes));
+	CHECK(total_bytes == (size_t)64 << 30 && free_bytes == total_bytes);
+	OK(cudaGetDeviceProperties(&properties, 0));
+	CHECK(strcmp(properties.name, "Test Device 1") == 0 && properties.totalGlobalMem == total_bytes);
+	CHECK(properties.major == 6 && properties.minor == 1 && properties.multiProcessorCount == 10);
+	OK(cudaMalloc((void **)&device, size));
+	EXPECT(cudaMalloc((void **)&pinned, size), cudaErrorMemoryAllocation);
+	OK(cudaMallocHost((void **)&pinned, (size_t)256 << 20));
+	OK(cudaMemset(device, 1, (size_t)1 << 30));
+	OK(cudaMemcpyAsync(device + size / 2, device, (size_t)1 << 30, cudaMemcpyDeviceToDevice, NULL));
+	OK(cudaMemcpyAsync(device, pinned, (size_t)256 << 20, cudaMemcpyHostToDevice, NULL));
+	OK(cudaMemcpy(pinned, device, (size_t)256 << 20, cudaMemcpyDeviceToHost));
+	CHECK(resident_bytes() - before < (size_t)32 << 20);
+	/* What is small is there. */
+	OK(cudaMemcpy(device + 1000, "some", 5, cudaMemcpyHostToDevice));
+	OK(cudaMemcpy(small, device + 1000, 5, cudaMemcpyDeviceToHost));
+	CHECK(strcmp(small, "some") == 0);
+	OK(cudaFree(device));
+}
+
+/* The driver answers by the profile too, though nothing has been started yet. */
+static void test_driver(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*init)(unsigned), (*get_name)(char *, int, int), (*get_total)(size_t *, int);
+	char name[64];
+	size_t bytes;
+
+	CHECK(driver != NULL);
+	*(void **)&init = dlsym(driver, "cuInit");
+	*(void **)&get_name = dlsym(driver, "cuDeviceGetName");
+	*(void **)&get_total = dlsym(driver, "cuDeviceTotalMem_v2");
+	OK(init(0));
+	OK(get_total(&bytes, 0));
+	OK(get_name(name, sizeof(name), 0));
+	CHECK(strcmp(name, "Test Device 1") == 0 && bytes == (size_t)64 << 30);
+}
+
+/* The compute clock knows nothing of all that. */
+static void test_compute_clock(void)
+{
+	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1e15};
+	struct cudaDeviceProp properties;
+
+	CHECK(!sg_modelled() && sg_numerics());
+	OK(sg_submit_cost(NULL, &cost, count_call, NULL, 0));
+	OK(cudaDeviceSynchronize());
+	CHECK(kernels_called() == 1 && sg_cost_ns(0, &cost) == 0);
+	OK(cudaGetDeviceProperties(&properties, 0));
+	CHECK(strcmp(properties.name, "softgpu 0") == 0);
+	softgpu_truth("md", "layer");
+	softgpu_truth_iteration(1);
+}
+
+const struct clock_case host_cases[] = {
+	{"durations", test_durations, {NULL}, NULL},
+	{"scale", test_scale, {"SOFTGPU_TIME_SCALE=10"}, NULL},
+	{"copies", test_copies, {NULL}, NULL},
+	{"peer", test_peer, {NULL}, NULL},
+	{"many", test_many, {NULL}, NULL},
+	{"many_with_numerics", test_many, {"SOFTGPU_NUMERICS=on"}, NULL},
+	{"hosts_wait", test_hosts_wait, {NULL}, NULL},
+	{"hosts_wait_with_numerics", test_hosts_wait, {"SOFTGPU_NUMERICS=on"}, NULL},
+	{"held_back", test_held_back, {NULL}, NULL},
+	{"launch", test_launch, {NULL}, NULL},
+	{"launch_with_numerics", test_launch, {"SOFTGPU_NUMERICS=on"}, NULL},
+	{"virtual_memory", test_virtual_memory, {NULL}, NULL},
+	{"driver", test_driver, {NULL}, NULL},
+	{"compute_clock", test_compute_clock, {"SOFTGPU_PROFILE="}, NULL},
+	{NULL, NULL, {NULL}, NULL},
+};
