@@ -4,7 +4,7 @@
  * With one GPU there is nothing to divide. Division on the host: each GPU's part is copied to a pinned buffer
  * of its own, and from there to that GPU. Division on the device: the whole batch is copied to the process's
  * first GPU, and each GPU's part from there, device to device. Each process reads the whole batch and keeps
- * its GPUs' parts.
+ * its GPUs' parts. Synthetic data are made once, its GPUs' parts alone.
  */
 #ifndef BATCH_H
 #define BATCH_H
@@ -22,6 +22,7 @@ struct batch {
 	int size;        /* samples over all GPUs of all processes */
 	enum batch_divide divide;
 	size_t width, classes; /* numbers per sample: pixels; labels, 0: not wanted */
+	int is_made;           /* the synthetic batch is in pixels and labels */
 	uint8_t *raw;
 	float *pixels, *labels; /* pinned: the whole batch */
 	struct {

@@ -1,4 +1,8 @@
-/* Intervals of an iteration, and the CSV file of all of them: see clock.h. */
+/*
+ * Intervals of an iteration, and the CSV file of all of them: see clock.h. Intervals wait in a list, as there
+ * may be many of a layer in an iteration, until their events have happened; rows are put in order and summed
+ * when they are written.
+ */
 #include "clock.h"
 
 #include <string.h>
@@ -13,33 +17,54 @@ static const char *const phase_names[CLOCK_PHASES] = {
 	"h2d",
 	"forward",
 	"backward",
+	"recompute",
 	"communication",
 	"update",
 	"iteration",
 };
 
-struct interval {
-	cudaEvent_t begin, end; /* NULL until used once */
-	int is_used;            /* in this iteration */
-};
+enum { NO_LAYER = -1, TOTAL = NN_MAX_LAYERS, NO_ITERATION = -1 };
 
 struct row {
-	int iteration, gpu, layer; /* layer: -1 none, -2 the total */
+	int iteration, gpu, layer; /* layer: NO_LAYER, TOTAL */
 	enum clock_phase phase;
+	const char *name;
 	double time_us;
 };
 
-enum { NO_LAYER = -1, TOTAL = -2, SLOTS = NN_MAX_LAYERS + 1 };
+struct interval {
+	cudaEvent_t begin, end; /* made when the place in the list is first used */
+	int is_open;
+	struct row row; /* iteration: NO_ITERATION until clock_collect */
+};
+
+struct list {
+	struct interval *interval;
+	size_t used, made;
+};
 
 struct clock {
 	char path[1024];
 	int rank, gpus;
 	struct nn *nets;
 	double host_us[CLOCK_PHASES]; /* negative: not measured in this iteration */
-	struct interval *device;      /* [gpu][phase][layer + 1] */
+	struct list *device;          /* one per GPU: an event belongs to one */
+	const char *names[NN_MAX_LAYERS];
 	struct row *rows;
 	size_t row_count, row_limit;
 };
+
+/* Room for one more of `size` bytes in a list that has `used` and room for `*limit`. */
+static void *grown(void *list, size_t used, size_t *limit, size_t size)
+{
+	if (used < *limit)
+		return list;
+	*limit = *limit ? 2 * *limit : 1024;
+	list = realloc(list, *limit * size);
+	if (!list)
+		err(1, "%zu x %zu bytes of memory", *limit, size);
+	return list;
+}
 
 struct clock *clock_open(const char *file, int rank, int world, struct nn *nets, int gpus)
 {
@@ -59,7 +84,7 @@ struct clock *clock_open(const char *file, int rank, int world, struct nn *nets,
 	clock->rank = rank;
 	clock->nets = nets;
 	clock->gpus = gpus;
-	clock->device = xcalloc((size_t)gpus * CLOCK_PHASES * SLOTS, sizeof(*clock->device));
+	clock->device = xcalloc((size_t)gpus, sizeof(*clock->device));
 	for (int i = 0; i < CLOCK_PHASES; i++)
 		clock->host_us[i] = -1;
 	return clock;
@@ -75,70 +100,108 @@ double clock_now_us(void)
 
 void clock_host(struct clock *clock, enum clock_phase phase, double begin_us)
 {
-	if (clock)
-		clock->host_us[phase] = clock_now_us() - begin_us;
+	if (!clock)
+		return;
+	if (clock->host_us[phase] < 0)
+		clock->host_us[phase] = 0;
+	clock->host_us[phase] += clock_now_us() - begin_us;
 }
 
-static struct interval *interval(struct clock *clock, enum clock_phase phase, int gpu, int layer)
+void clock_name(struct clock *clock, int layer, const char *name)
 {
-	return &clock->device[(gpu * CLOCK_PHASES + (int)phase) * SLOTS + layer + 1];
+	if (clock)
+		clock->names[layer] = name;
+}
+
+static const char *name_of(const struct clock *clock, enum clock_phase phase, int gpu, int layer)
+{
+	if (layer == NO_LAYER)
+		return "-";
+	if (phase == CLOCK_COMMUNICATION && clock->names[layer])
+		return clock->names[layer];
+	return clock->nets[gpu].layer[layer].name;
 }
 
 void clock_begin(struct clock *clock, enum clock_phase phase, int gpu, int layer, cudaStream_t stream)
 {
+	struct list *list = NULL;
 	struct interval *i = NULL;
+	size_t made = 0;
 
 	if (!clock)
 		return;
-	i = interval(clock, phase, gpu, layer);
+	list = &clock->device[gpu];
+	made = list->made;
+	list->interval = grown(list->interval, list->used, &list->made, sizeof(*list->interval));
+	memset(list->interval + made, 0, (list->made - made) * sizeof(*list->interval));
+	i = &list->interval[list->used++];
 	if (!i->begin) {
 		CHECK(cudaEventCreate(&i->begin));
 		CHECK(cudaEventCreate(&i->end));
 	}
+	i->is_open = 1;
+	i->row = (struct row){NO_ITERATION, gpu, layer, phase, name_of(clock, phase, gpu, layer), 0};
 	CHECK(cudaEventRecord(i->begin, stream));
 }
 
 void clock_end(struct clock *clock, enum clock_phase phase, int gpu, int layer, cudaStream_t stream)
 {
-	struct interval *i = NULL;
+	struct list *list = clock ? &clock->device[gpu] : NULL;
 
-	if (!clock)
+	for (size_t i = list ? list->used : 0; i-- > 0;) {
+		struct interval *interval = &list->interval[i];
+
+		if (!interval->is_open || interval->row.phase != phase || interval->row.layer != layer)
+			continue;
+		CHECK(cudaEventRecord(interval->end, stream));
+		interval->is_open = 0;
 		return;
-	i = interval(clock, phase, gpu, layer);
-	CHECK(cudaEventRecord(i->end, stream));
-	i->is_used = 1;
+	}
 }
 
 static void add_row(struct clock *clock, struct row row)
 {
-	if (clock->row_count == clock->row_limit) {
-		clock->row_limit = clock->row_limit ? 2 * clock->row_limit : 4096;
-		clock->rows = realloc(clock->rows, clock->row_limit * sizeof(*clock->rows));
-		if (!clock->rows)
-			err(1, "%zu rows of %s", clock->row_limit, clock->path);
-	}
+	clock->rows = grown(clock->rows, clock->row_count, &clock->row_limit, sizeof(*clock->rows));
 	clock->rows[clock->row_count++] = row;
 }
 
-static void collect_device(struct clock *clock, int iteration, enum clock_phase phase, int gpu)
+/* 0: the GPU has not done it yet. */
+static int measure(struct clock *clock, struct interval *i)
 {
-	double total_us = 0;
-	int is_used = 0;
+	float time_ms = 0;
+	cudaError_t result = cudaEventElapsedTime(&time_ms, i->begin, i->end);
 
-	for (int layer = NO_LAYER; layer < clock->nets[gpu].layer_count; layer++) {
-		struct interval *i = interval(clock, phase, gpu, layer);
-		float time_ms = 0;
-
-		if (!i->is_used)
-			continue;
-		CHECK(cudaEventElapsedTime(&time_ms, i->begin, i->end));
-		i->is_used = 0;
-		is_used = 1;
-		total_us += 1e3 * (double)time_ms;
-		add_row(clock, (struct row){iteration, gpu, layer, phase, 1e3 * (double)time_ms});
+	if (result == cudaErrorNotReady) {
+		cudaGetLastError();
+		return 0;
 	}
-	if (is_used && phase == CLOCK_COMMUNICATION)
-		add_row(clock, (struct row){iteration, gpu, TOTAL, phase, total_us});
+	CHECK(result);
+	i->row.time_us = 1e3 * (double)time_ms;
+	add_row(clock, i->row);
+	if (i->row.phase == CLOCK_COMMUNICATION) {
+		i->row.layer = TOTAL;
+		i->row.name = "total";
+		add_row(clock, i->row);
+	}
+	return 1;
+}
+
+static void collect_device(struct clock *clock, int iteration, struct list *list)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < list->used; n++) {
+		struct interval i = list->interval[n];
+
+		if (i.row.iteration == NO_ITERATION)
+			i.row.iteration = iteration;
+		if (measure(clock, &i))
+			continue;
+		/* Its place goes to the one that it takes the place of: events are made once. */
+		list->interval[n] = list->interval[kept];
+		list->interval[kept++] = i;
+	}
+	list->used = kept;
 }
 
 void clock_collect(struct clock *clock, int iteration)
@@ -146,14 +209,42 @@ void clock_collect(struct clock *clock, int iteration)
 	if (!clock)
 		return;
 	for (int p = 0; p < CLOCK_PHASES; p++) {
-		enum clock_phase phase = (enum clock_phase)p;
-
 		if (clock->host_us[p] >= 0)
-			add_row(clock, (struct row){iteration, -1, NO_LAYER, phase, clock->host_us[p]});
+			add_row(clock, (struct row){iteration, -1, NO_LAYER, (enum clock_phase)p, "-",
+					       clock->host_us[p]});
 		clock->host_us[p] = -1;
-		for (int gpu = 0; gpu < clock->gpus; gpu++)
-			collect_device(clock, iteration, phase, gpu);
 	}
+	for (int gpu = 0; gpu < clock->gpus; gpu++)
+		collect_device(clock, iteration, &clock->device[gpu]);
+}
+
+/* By iteration, phase, GPU and place in the network. */
+static int compare(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->iteration != y->iteration)
+		return x->iteration < y->iteration ? -1 : 1;
+	if (x->phase != y->phase)
+		return x->phase < y->phase ? -1 : 1;
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	return x->layer < y->layer ? -1 : x->layer > y->layer;
+}
+
+static void sum_rows(struct clock *clock)
+{
+	size_t kept = 0;
+
+	if (clock->row_count)
+		qsort(clock->rows, clock->row_count, sizeof(*clock->rows), compare);
+	for (size_t i = 0; i < clock->row_count; i++) {
+		if (kept && !compare(&clock->rows[kept - 1], &clock->rows[i]))
+			clock->rows[kept - 1].time_us += clock->rows[i].time_us;
+		else
+			clock->rows[kept++] = clock->rows[i];
+	}
+	clock->row_count = kept;
 }
 
 static void write_rows(struct clock *clock)
@@ -166,28 +257,36 @@ static void write_rows(struct clock *clock)
 	fprintf(file, "iteration,rank,gpu,phase,layer,index,time_us\n");
 	for (size_t i = 0; i < clock->row_count; i++) {
 		const struct row *row = &clock->rows[i];
-		const char *layer = row->layer >= 0       ? clock->nets[row->gpu].layer[row->layer].name
-				    : row->layer == TOTAL ? "total"
-							  : "-";
 
 		fprintf(file, "%d,%d,%d,%s,%s,%d,%.3f\n", row->iteration, clock->rank, row->gpu,
-			phase_names[row->phase], layer, row->layer >= 0 ? row->layer : -1, row->time_us);
+			phase_names[row->phase], row->name, row->layer == TOTAL ? NO_LAYER : row->layer,
+			row->time_us);
 	}
 	failed = ferror(file);
 	if (fclose(file) || failed)
 		err(1, "%s", clock->path);
 }
 
+static void free_list(struct list *list)
+{
+	for (size_t i = 0; i < list->made; i++)
+		if (list->interval[i].begin) {
+			CHECK(cudaEventDestroy(list->interval[i].begin));
+			CHECK(cudaEventDestroy(list->interval[i].end));
+		}
+	free(list->interval);
+}
+
 void clock_close(struct clock *clock)
 {
 	if (!clock)
 		return;
+	for (int gpu = 0; gpu < clock->gpus; gpu++)
+		collect_device(clock, NO_ITERATION, &clock->device[gpu]);
+	sum_rows(clock);
 	write_rows(clock);
-	for (int i = 0; i < clock->gpus * CLOCK_PHASES * SLOTS; i++)
-		if (clock->device[i].begin) {
-			CHECK(cudaEventDestroy(clock->device[i].begin));
-			CHECK(cudaEventDestroy(clock->device[i].end));
-		}
+	for (int gpu = 0; gpu < clock->gpus; gpu++)
+		free_list(&clock->device[gpu]);
 	free(clock->device);
 	free(clock->rows);
 	free(clock);

@@ -6,6 +6,11 @@
 #include "check.h"
 #include "meet.h"
 
+enum {
+	START_TIMEOUT_S = 60,
+	STEP_TIMEOUT_S = 3600
+}; /* the latter: ranks may be as far apart as an iteration */
+
 /* A whole number from the environment; `missing` when it is not set. */
 static int environment(const char *name, int missing, int max)
 {
@@ -27,17 +32,31 @@ void dist_init(struct dist *d, int gpus)
 	d->gpus = gpus;
 	d->world = environment("WORLD_SIZE", 1, 1 << 16);
 	d->rank = environment("RANK", 0, 1 << 16);
-	d->replicas = d->world * gpus;
+	d->replicas = d->sharers = d->world * gpus;
+	d->place = d->rank * gpus;
 	if (d->rank >= d->world)
 		errx(2, "RANK=%d does not fit WORLD_SIZE=%d", d->rank, d->world);
 	if (d->world > 1 && (!getenv("MASTER_ADDR") || !getenv("MASTER_PORT")))
 		errx(2, "WORLD_SIZE=%d needs MASTER_ADDR and MASTER_PORT", d->world);
 }
 
+/* The bytes of rank `from` go to all ranks that ask for them, which must all call this. */
+static void exchange(const struct dist *d, int from, void *values, size_t size, int timeout_s)
+{
+	char *all = NULL;
+
+	if (d->world == 1)
+		return;
+	all = xcalloc((size_t)d->world, size);
+	meet(d->rank, d->world, getenv("MASTER_ADDR"), getenv("MASTER_PORT"), values, all, size, timeout_s);
+	memcpy(values, all + (size_t)from * size, size);
+	free(all);
+}
+
 void dist_open(struct dist *d)
 {
 	int local_rank = environment("LOCAL_RANK", d->rank, 1 << 16);
-	ncclUniqueId id;
+	ncclUniqueId id = {0};
 	int devices = 0;
 
 	CHECK(cudaGetDeviceCount(&devices));
@@ -49,8 +68,7 @@ void dist_open(struct dist *d)
 		return;
 	if (d->rank == 0)
 		CHECK(ncclGetUniqueId(&id));
-	if (d->world > 1)
-		meet(d->rank, d->world, getenv("MASTER_ADDR"), getenv("MASTER_PORT"), &id, sizeof(id));
+	exchange(d, 0, &id, sizeof(id), START_TIMEOUT_S);
 	CHECK(ncclGroupStart());
 	for (int g = 0; g < d->gpus; g++) {
 		CHECK(cudaSetDevice(d->device[g]));
@@ -60,6 +78,7 @@ void dist_open(struct dist *d)
 	for (int g = 0; g < d->gpus; g++) {
 		void *sums = NULL;
 
+		d->group[g] = d->comm[g];
 		CHECK(cudaSetDevice(d->device[g]));
 		CHECK(cudaStreamCreateWithFlags(&d->stream[g], cudaStreamNonBlocking));
 		CHECK(cudaEventCreateWithFlags(&d->ready[g], cudaEventDisableTiming));
@@ -74,12 +93,22 @@ void dist_close(struct dist *d)
 	for (int g = 0; g < d->gpus && d->replicas > 1; g++) {
 		CHECK(cudaSetDevice(d->device[g]));
 		CHECK(cudaStreamSynchronize(d->stream[g]));
+		if (d->group[g] != d->comm[g])
+			CHECK(ncclCommDestroy(d->group[g]));
 		CHECK(ncclCommDestroy(d->comm[g]));
 		CHECK(cudaFree(d->sums[g]));
 		CHECK(cudaEventDestroy(d->ready[g]));
 		CHECK(cudaEventDestroy(d->done[g]));
 		CHECK(cudaStreamDestroy(d->stream[g]));
 	}
+}
+
+void dist_group(struct dist *d, int color, int place, int sharers)
+{
+	d->sharers = sharers;
+	d->place = place;
+	if (d->replicas > 1)
+		CHECK(ncclCommSplit(d->comm[0], color, place, &d->group[0], NULL));
 }
 
 void dist_share(const struct dist *d, int batch, int replica, int *first, int *count)
@@ -109,7 +138,7 @@ void dist_sum_gradients(struct dist *d, float *const *values, size_t count)
 	CHECK(ncclGroupStart());
 	for (int g = 0; g < d->gpus; g++)
 		CHECK(ncclAllReduce(
-			values[g], values[g], count, ncclFloat32, ncclSum, d->comm[g], d->stream[g]));
+			values[g], values[g], count, ncclFloat32, ncclSum, d->group[g], d->stream[g]));
 	CHECK(ncclGroupEnd());
 }
 
@@ -118,7 +147,7 @@ void dist_sum_values(struct dist *d, double values[2])
 	static const double nothing[2];
 	size_t size = 2 * sizeof(double);
 
-	if (d->world == 1)
+	if (d->sharers == d->gpus)
 		return;
 	for (int g = 0; g < d->gpus; g++) {
 		CHECK(cudaSetDevice(d->device[g]));
@@ -128,7 +157,7 @@ void dist_sum_values(struct dist *d, double values[2])
 	CHECK(ncclGroupStart());
 	for (int g = 0; g < d->gpus; g++)
 		CHECK(ncclAllReduce(
-			d->sums[g], d->sums[g], 2, ncclFloat64, ncclSum, d->comm[g], d->stream[g]));
+			d->sums[g], d->sums[g], 2, ncclFloat64, ncclSum, d->group[g], d->stream[g]));
 	CHECK(ncclGroupEnd());
 	CHECK(cudaSetDevice(d->device[0]));
 	CHECK(cudaMemcpyAsync(values, d->sums[0], size, cudaMemcpyDeviceToHost, d->stream[0]));
@@ -136,4 +165,21 @@ void dist_sum_values(struct dist *d, double values[2])
 		CHECK(cudaSetDevice(d->device[g]));
 		CHECK(cudaStreamSynchronize(d->stream[g]));
 	}
+}
+
+void dist_first_floats(struct dist *d, float *const *values, size_t count)
+{
+	CHECK(ncclGroupStart());
+	for (int g = 0; g < d->gpus; g++)
+		CHECK(ncclBroadcast(values[g], values[g], count, ncclFloat32, 0, d->group[g], d->stream[g]));
+	CHECK(ncclGroupEnd());
+	for (int g = 0; g < d->gpus; g++) {
+		CHECK(cudaSetDevice(d->device[g]));
+		CHECK(cudaStreamSynchronize(d->stream[g]));
+	}
+}
+
+void dist_from_first(struct dist *d, void *values, size_t size)
+{
+	exchange(d, d->rank - d->place / d->gpus, values, size, STEP_TIMEOUT_S);
 }

@@ -20,7 +20,7 @@ static double loss_now(struct nn *nn, float *output, const float *labels)
 	struct nn_layer *last = nn_last(nn);
 
 	for (int i = 0; i < nn->layer_count; i++)
-		nn_forward(nn, i);
+		nn_forward(nn, i, 0);
 	CHECK(cudaMemcpyAsync(
 		output, last->y, nn_numel(last->out) * sizeof(float), cudaMemcpyDeviceToHost, nn->stream));
 	CHECK(cudaStreamSynchronize(nn->stream));
@@ -64,15 +64,15 @@ int gradcheck(struct nn *nn, const float *labels)
 	double loss = 0, worst = 0;
 
 	CHECK(cudaSetDevice(nn->device));
-	nn->training = 0;
+	nn->training = NN_CHECK;
 	loss = loss_now(nn, output, labels);
 	for (int i = nn->layer_count - 1; i >= 0; i--)
-		nn_backward(nn, i);
+		nn_backward(nn, i, 0);
 	CHECK(cudaStreamSynchronize(nn->stream));
 	for (int i = 0; i < nn->layer_count; i++)
 		if (nn->layer[i].param_count)
 			worst = fmax(worst, check_layer(nn, &nn->layer[i], output, labels, loss));
-	nn->training = 1;
+	nn->training = NN_TRAIN;
 	free(output);
 	return worst <= tolerance ? 0 : -1;
 }

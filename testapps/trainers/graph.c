@@ -9,6 +9,7 @@
 enum { X = 'x', W = 'w', Y = 'y', BIAS = 'b', CONVOLVED = 'c', BIASED = 'a' };
 
 enum { PROPOSALS = 8 };
+enum { ALIGNMENT = 16 }; /* bytes, of all memory but an input's */
 
 struct graph_plan {
 	cudnnBackendDescriptor_t plan;
@@ -54,18 +55,19 @@ static void give_part(
 	destroy(part);
 }
 
-static cudnnBackendDescriptor_t tensor(int64_t id, struct nn_shape shape, bool is_virtual)
+static cudnnBackendDescriptor_t tensor(
+	int64_t id, int dims, struct nn_shape s, int64_t alignment, bool is_virtual)
 {
-	const int64_t dims[] = {shape.n, shape.c, shape.h, shape.w};
-	const int64_t strides[] = {
-		(int64_t)shape.c * shape.h * shape.w, (int64_t)shape.h * shape.w, shape.w, 1};
-	const int64_t alignment = 16;
+	const int64_t sizes3[] = {s.n, s.c, s.d, s.h, s.w}, sizes2[] = {s.n, s.c, s.h, s.w};
+	const int64_t map = (int64_t)s.d * s.h * s.w;
+	const int64_t strides3[] = {s.c * map, map, (int64_t)s.h * s.w, s.w, 1},
+		      strides2[] = {s.c * map, map, s.w, 1};
 	const cudnnDataType_t type = CUDNN_DATA_FLOAT;
 	cudnnBackendDescriptor_t d = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 
 	set(d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-	set_ints(d, CUDNN_ATTR_TENSOR_DIMENSIONS, 4, dims);
-	set_ints(d, CUDNN_ATTR_TENSOR_STRIDES, 4, strides);
+	set_ints(d, CUDNN_ATTR_TENSOR_DIMENSIONS, 2 + dims, dims == 3 ? sizes3 : sizes2);
+	set_ints(d, CUDNN_ATTR_TENSOR_STRIDES, 2 + dims, dims == 3 ? strides3 : strides2);
 	set_ints(d, CUDNN_ATTR_TENSOR_UNIQUE_ID, 1, &id);
 	set_ints(d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1, &alignment);
 	set(d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
@@ -75,8 +77,8 @@ static cudnnBackendDescriptor_t tensor(int64_t id, struct nn_shape shape, bool i
 
 static cudnnBackendDescriptor_t convolution(const struct nn_layer *l)
 {
-	const int64_t dims = 2, pad[] = {l->pad, l->pad}, stride[] = {l->stride, l->stride},
-		      dilation[] = {1, 1};
+	const int64_t dims = l->dims, pad[] = {l->pad, l->pad, l->pad},
+		      stride[] = {l->stride, l->stride, l->stride}, dilation[] = {1, 1, 1};
 	const cudnnDataType_t type = CUDNN_DATA_FLOAT;
 	const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
 	cudnnBackendDescriptor_t d = make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
@@ -84,10 +86,10 @@ static cudnnBackendDescriptor_t convolution(const struct nn_layer *l)
 	set(d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
 	set(d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
 	set_ints(d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 1, &dims);
-	set_ints(d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, 2, pad);
-	set_ints(d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, 2, pad);
-	set_ints(d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, 2, stride);
-	set_ints(d, CUDNN_ATTR_CONVOLUTION_DILATIONS, 2, dilation);
+	set_ints(d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, dims, pad);
+	set_ints(d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, dims, pad);
+	set_ints(d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, dims, stride);
+	set_ints(d, CUDNN_ATTR_CONVOLUTION_DILATIONS, dims, dilation);
 	CHECK(cudnnBackendFinalize(d));
 	return d;
 }
@@ -113,13 +115,14 @@ static const struct direction {
 
 static cudnnBackendDescriptor_t convolve(const struct direction *as, const struct nn_layer *l, int64_t y_id)
 {
-	const struct nn_shape filter = {l->out.c, l->in.c, l->kernel, l->kernel};
+	const int k = l->kernel;
+	const struct nn_shape filter = {l->out.c, l->in.c / l->groups, l->dims == 3 ? k : 1, k, k};
 	const float one = 1, zero = 0;
 	cudnnBackendDescriptor_t op = make(as->type);
 
-	give_part(op, as->x, tensor(X, l->in, false));
-	give_part(op, as->w, tensor(W, filter, false));
-	give_part(op, as->y, tensor(y_id, l->out, y_id != Y));
+	give_part(op, as->x, tensor(X, l->dims, l->in, l->x_alignment, false));
+	give_part(op, as->w, tensor(W, l->dims, filter, ALIGNMENT, false));
+	give_part(op, as->y, tensor(y_id, l->dims, l->out, ALIGNMENT, y_id != Y));
 	give_part(op, as->convolution, convolution(l));
 	set(op, as->alpha, CUDNN_TYPE_FLOAT, 1, &one);
 	set(op, as->beta, CUDNN_TYPE_FLOAT, 1, &zero);
@@ -131,7 +134,7 @@ static cudnnBackendDescriptor_t convolve(const struct direction *as, const struc
 static cudnnBackendDescriptor_t pointwise(
 	cudnnPointwiseMode_t mode, const struct nn_layer *l, int64_t from, int64_t to)
 {
-	const struct nn_shape bias = {1, l->out.c, 1, 1};
+	const struct nn_shape bias = {1, l->out.c, 1, 1, 1};
 	const cudnnDataType_t type = CUDNN_DATA_FLOAT;
 	cudnnBackendDescriptor_t how = make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
 	cudnnBackendDescriptor_t op = make(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
@@ -140,10 +143,11 @@ static cudnnBackendDescriptor_t pointwise(
 	set(how, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
 	CHECK(cudnnBackendFinalize(how));
 	give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
-	give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensor(from, l->out, true));
+	give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensor(from, l->dims, l->out, ALIGNMENT, true));
 	if (mode == CUDNN_POINTWISE_ADD)
-		give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(BIAS, bias, false));
-	give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensor(to, l->out, to != Y));
+		give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+			tensor(BIAS, l->dims, bias, ALIGNMENT, false));
+	give_part(op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensor(to, l->dims, l->out, ALIGNMENT, to != Y));
 	CHECK(cudnnBackendFinalize(op));
 	return op;
 }

@@ -1,157 +1,46 @@
-/* The layers' library calls: see layers.h. A kind's create, forward and backward stand together. */
-#include "layers.h"
+/* The layers' library calls, but for what is in layers_*.c: dense layers, pooling, dropout and losses, and
+ * which kind is called. See layers.h. */
+#include "layers_kind.h"
 
 #include "check.h"
 #include "graph.h"
 #include "product.h"
 
-static const float zero = 0, one = 1, minus_one = -1;
-
-static cudnnTensorDescriptor_t tensor(int n, int c, int h, int w)
+cudnnTensorDescriptor_t layers_tensor(int dims, struct nn_shape s)
 {
+	const int sizes[] = {s.n, s.c, s.d, s.h, s.w};
+	const int strides[] = {s.c * s.d * s.h * s.w, s.d * s.h * s.w, s.h * s.w, s.w, 1};
 	cudnnTensorDescriptor_t desc;
 
 	CHECK(cudnnCreateTensorDescriptor(&desc));
-	CHECK(cudnnSetTensor4dDescriptor(desc, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, n, c, h, w));
+	if (dims == 3)
+		CHECK(cudnnSetTensorNdDescriptor(desc, CUDNN_DATA_FLOAT, 5, sizes, strides));
+	else
+		CHECK(cudnnSetTensor4dDescriptor(
+			desc, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, s.n, s.c, s.h, s.w));
 	return desc;
 }
 
-/* Convolution. */
-
-static void need_workspace(struct nn *nn, size_t size)
+void layers_need_workspace(struct nn *nn, size_t size)
 {
 	if (size > nn->workspace_size)
 		nn->workspace_size = size;
 }
 
-/* Of the library's proposals, best first, the first that gives the same result every time. */
-static void choose_forward(struct nn *nn, struct nn_layer *l)
+void layers_need_scratch(struct nn *nn, size_t count)
 {
-	cudnnConvolutionFwdAlgoPerf_t found[16];
-	int count = 0;
-	size_t size = 0;
-
-	CHECK(cudnnGetConvolutionForwardAlgorithm_v7(
-		nn->cudnn, l->in_desc, l->weight_desc, l->conv, l->out_desc, 16, &count, found));
-	for (int i = 0; i < count; i++) {
-		if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].determinism != CUDNN_DETERMINISTIC ||
-			cudnnGetConvolutionForwardWorkspaceSize(nn->cudnn, l->in_desc, l->weight_desc,
-				l->conv, l->out_desc, found[i].algo, &size) != CUDNN_STATUS_SUCCESS)
-			continue;
-		l->forward_algo = found[i].algo;
-		need_workspace(nn, size);
-		return;
-	}
-	errx(1, "%s: cuDNN has no deterministic forward algorithm", l->name);
+	if (count > nn->scratch_count)
+		nn->scratch_count = count;
 }
 
-static void choose_backward_data(struct nn *nn, struct nn_layer *l)
+const float *layers_beta(int adds)
 {
-	cudnnConvolutionBwdDataAlgoPerf_t found[16];
-	int count = 0;
-	size_t size = 0;
-
-	CHECK(cudnnGetConvolutionBackwardDataAlgorithm_v7(
-		nn->cudnn, l->weight_desc, l->out_desc, l->conv, l->in_desc, 16, &count, found));
-	for (int i = 0; i < count; i++) {
-		if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].determinism != CUDNN_DETERMINISTIC ||
-			cudnnGetConvolutionBackwardDataWorkspaceSize(nn->cudnn, l->weight_desc, l->out_desc,
-				l->conv, l->in_desc, found[i].algo, &size) != CUDNN_STATUS_SUCCESS)
-			continue;
-		l->backward_data_algo = found[i].algo;
-		need_workspace(nn, size);
-		return;
-	}
-	errx(1, "%s: cuDNN has no deterministic backward data algorithm", l->name);
+	return adds ? &layers_one : &layers_zero;
 }
 
-static void choose_backward_filter(struct nn *nn, struct nn_layer *l)
+void layers_add_scratch(struct nn *nn, float *to, size_t from, size_t count)
 {
-	cudnnConvolutionBwdFilterAlgoPerf_t found[16];
-	int count = 0;
-	size_t size = 0;
-
-	CHECK(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-		nn->cudnn, l->in_desc, l->out_desc, l->conv, l->weight_desc, 16, &count, found));
-	for (int i = 0; i < count; i++) {
-		if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].determinism != CUDNN_DETERMINISTIC ||
-			cudnnGetConvolutionBackwardFilterWorkspaceSize(nn->cudnn, l->in_desc, l->out_desc,
-				l->conv, l->weight_desc, found[i].algo, &size) != CUDNN_STATUS_SUCCESS)
-			continue;
-		l->backward_filter_algo = found[i].algo;
-		need_workspace(nn, size);
-		return;
-	}
-	errx(1, "%s: cuDNN has no deterministic backward filter algorithm", l->name);
-}
-
-/* With as much of the bias and relu in one plan as the library can do. */
-static void conv_create_plans(struct nn *nn, struct nn_layer *l)
-{
-	size_t *size = &nn->workspace_size;
-
-	if (l->activation == NN_RELU)
-		l->forward_plan = graph_plan_create(nn->cudnn, GRAPH_FORWARD_BIAS_RELU, l, size);
-	l->does_bias = l->does_relu = l->forward_plan != NULL;
-	if (!l->forward_plan) {
-		l->forward_plan = graph_plan_create(nn->cudnn, GRAPH_FORWARD_BIAS, l, size);
-		l->does_bias = l->forward_plan != NULL;
-	}
-	if (!l->forward_plan)
-		l->forward_plan = graph_plan_create(nn->cudnn, GRAPH_FORWARD, l, size);
-	l->backward_data_plan = graph_plan_create(nn->cudnn, GRAPH_BACKWARD_DATA, l, size);
-	l->backward_filter_plan = graph_plan_create(nn->cudnn, GRAPH_BACKWARD_FILTER, l, size);
-	if (!l->forward_plan || !l->backward_data_plan || !l->backward_filter_plan)
-		errx(1, "%s: cuDNN has no deterministic plan", l->name);
-}
-
-static void conv_create(struct nn *nn, struct nn_layer *l)
-{
-	if (nn->api == NN_GRAPH) {
-		conv_create_plans(nn, l);
-		return;
-	}
-	CHECK(cudnnCreateFilterDescriptor(&l->weight_desc));
-	CHECK(cudnnSetFilter4dDescriptor(l->weight_desc, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, l->out.c,
-		l->in.c, l->kernel, l->kernel));
-	CHECK(cudnnCreateConvolutionDescriptor(&l->conv));
-	CHECK(cudnnSetConvolution2dDescriptor(l->conv, l->pad, l->pad, l->stride, l->stride, 1, 1,
-		CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
-	CHECK(cudnnSetConvolutionMathType(l->conv, CUDNN_FMA_MATH));
-	choose_forward(nn, l);
-	choose_backward_data(nn, l);
-	choose_backward_filter(nn, l);
-}
-
-static void conv_forward(struct nn *nn, struct nn_layer *l, const float *x)
-{
-	if (nn->api == NN_GRAPH)
-		graph_plan_run(nn->cudnn, l->forward_plan,
-			&(struct graph_memory){x, l->param, l->z, l->param + l->bias_at}, nn->workspace);
-	else
-		CHECK(cudnnConvolutionForward(nn->cudnn, &one, l->in_desc, x, l->weight_desc, l->param,
-			l->conv, l->forward_algo, nn->workspace, nn->workspace_size, &zero, l->out_desc,
-			l->z));
-}
-
-static void conv_backward(struct nn *nn, struct nn_layer *l, const float *x, float *dx)
-{
-	CHECK(cudnnConvolutionBackwardBias(
-		nn->cudnn, &one, l->out_desc, l->dy, &zero, l->bias_desc, l->grad + l->bias_at));
-	if (nn->api == NN_GRAPH) {
-		graph_plan_run(nn->cudnn, l->backward_filter_plan,
-			&(struct graph_memory){x, l->grad, l->dy, NULL}, nn->workspace);
-		if (dx)
-			graph_plan_run(nn->cudnn, l->backward_data_plan,
-				&(struct graph_memory){dx, l->param, l->dy, NULL}, nn->workspace);
-		return;
-	}
-	CHECK(cudnnConvolutionBackwardFilter(nn->cudnn, &one, l->in_desc, x, l->out_desc, l->dy, l->conv,
-		l->backward_filter_algo, nn->workspace, nn->workspace_size, &zero, l->weight_desc, l->grad));
-	if (dx)
-		CHECK(cudnnConvolutionBackwardData(nn->cudnn, &one, l->weight_desc, l->param, l->out_desc,
-			l->dy, l->conv, l->backward_data_algo, nn->workspace, nn->workspace_size, &zero,
-			l->in_desc, dx));
+	CHECK(cublasSaxpy(nn->cublas, (int)count, &layers_one, nn->scratch + from, 1, to, 1));
 }
 
 /*
@@ -177,129 +66,144 @@ static void dense_create(struct nn *nn, struct nn_layer *l)
 		nn->lt, &weights, CUBLASLT_EPILOGUE_BGRADB, l->grad + l->bias_at, &nn->workspace_size);
 	l->backward_data_product =
 		product_create(nn->lt, &data, CUBLASLT_EPILOGUE_DEFAULT, NULL, &nn->workspace_size);
+	if (nn->input_slots > 1)
+		layers_need_scratch(nn, l->param_count);
 }
 
-static void dense_forward(struct nn *nn, struct nn_layer *l, const float *x)
+static void dense_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
 	int in = (int)nn_sample(l->in), out = l->out.c;
 
-	if (nn->api == NN_GRAPH)
-		product_run(nn->lt, l->forward_product, l->param, x, l->z, nn->workspace, nn->workspace_size,
-			nn->stream);
+	if (l->forward_product)
+		product_run(nn->lt, l->forward_product, l->param, run->x[0], 0, run->z, l->param + l->bias_at,
+			nn->workspace, nn->workspace_size, nn->stream);
 	else
-		CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_T, CUBLAS_OP_N, out, l->in.n, in, &one, l->param, in,
-			x, in, &zero, l->z, out));
+		CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_T, CUBLAS_OP_N, out, l->in.n, in, &layers_one,
+			l->param, in, run->x[0], in, &layers_zero, run->z, out));
 }
 
-static void dense_backward(struct nn *nn, struct nn_layer *l, const float *x, float *dx)
+/* The product of the weights' gradient sets that of the biases as well, so both are added in a second step.
+ */
+static void dense_backward_products(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
+{
+	float *grad = nn->accumulate ? nn->scratch : l->grad;
+
+	product_run(nn->lt, l->backward_weights_product, run->x[0], l->dy, 0, grad, grad + l->bias_at,
+		nn->workspace, nn->workspace_size, nn->stream);
+	if (nn->accumulate) {
+		layers_add_scratch(nn, l->grad, 0, l->weight_count);
+		layers_add_scratch(nn, l->grad + l->bias_at, l->bias_at, l->bias_count);
+	}
+	if (run->dx[0])
+		product_run(nn->lt, l->backward_data_product, l->param, l->dy, l->adds[0], run->dx[0], NULL,
+			nn->workspace, nn->workspace_size, nn->stream);
+}
+
+static void dense_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
 	int in = (int)nn_sample(l->in), out = l->out.c;
+	const float *accumulate = layers_beta(nn->accumulate);
 
-	if (nn->api == NN_GRAPH) {
-		product_run(nn->lt, l->backward_weights_product, x, l->dy, l->grad, nn->workspace,
-			nn->workspace_size, nn->stream);
-		if (dx)
-			product_run(nn->lt, l->backward_data_product, l->param, l->dy, dx, nn->workspace,
-				nn->workspace_size, nn->stream);
+	if (l->backward_weights_product) {
+		dense_backward_products(nn, l, run);
 		return;
 	}
-	CHECK(cublasSgemv(nn->cublas, CUBLAS_OP_N, out, l->in.n, &one, l->dy, out, nn->ones, 1, &zero,
-		l->grad + l->bias_at, 1));
-	CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_N, CUBLAS_OP_T, in, out, l->in.n, &one, x, in, l->dy, out,
-		&zero, l->grad, in));
-	if (dx)
-		CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_N, CUBLAS_OP_N, in, l->in.n, out, &one, l->param, in,
-			l->dy, out, &zero, dx, in));
-}
-
-/* Biases and activation, which follow both. */
-
-static void activation_create(struct nn_layer *l)
-{
-	static const cudnnActivationMode_t modes[] = {
-		[NN_RELU] = CUDNN_ACTIVATION_RELU,
-		[NN_TANH] = CUDNN_ACTIVATION_TANH,
-		[NN_SIGMOID] = CUDNN_ACTIVATION_SIGMOID,
-	};
-
-	l->bias_desc = tensor(1, l->out.c, 1, 1);
-	if (l->activation == NN_LINEAR)
-		return;
-	CHECK(cudnnCreateActivationDescriptor(&l->act));
-	CHECK(cudnnSetActivationDescriptor(l->act, modes[l->activation], CUDNN_NOT_PROPAGATE_NAN, 0));
-}
-
-static void activation_forward(struct nn *nn, struct nn_layer *l)
-{
-	if (!l->does_bias)
-		CHECK(cudnnAddTensor(
-			nn->cudnn, &one, l->bias_desc, l->param + l->bias_at, &one, l->out_desc, l->z));
-	if (l->act && !l->does_relu)
-		CHECK(cudnnActivationForward(
-			nn->cudnn, l->act, &one, l->out_desc, l->z, &zero, l->out_desc, l->y));
-}
-
-/* In place: dy becomes the gradient with respect to z. */
-static void activation_backward(struct nn *nn, struct nn_layer *l)
-{
-	if (l->act)
-		CHECK(cudnnActivationBackward(nn->cudnn, l->act, &one, l->out_desc, l->y, l->out_desc, l->dy,
-			l->out_desc, l->z, &zero, l->out_desc, l->dy));
+	CHECK(cublasSgemv(nn->cublas, CUBLAS_OP_N, out, l->in.n, &layers_one, l->dy, out, nn->ones, 1,
+		accumulate, l->grad + l->bias_at, 1));
+	CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_N, CUBLAS_OP_T, in, out, l->in.n, &layers_one, run->x[0], in,
+		l->dy, out, accumulate, l->grad, in));
+	if (run->dx[0])
+		CHECK(cublasSgemm(nn->cublas, CUBLAS_OP_N, CUBLAS_OP_N, in, l->in.n, out, &layers_one,
+			l->param, in, l->dy, out, layers_beta(l->adds[0]), run->dx[0], in));
 }
 
 /* Pooling. */
 
 static void pool_create(struct nn_layer *l)
 {
+	const cudnnPoolingMode_t mode =
+		l->pooling == NN_POOL_MAX ? CUDNN_POOLING_MAX : CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING;
+	const int k = l->kernel, whole[] = {l->in.d, l->in.h, l->in.w}, sides[] = {k, k, k};
+	const int *window = k ? sides : whole;
+	const int pad[] = {l->pad, l->pad, l->pad}, stride[] = {l->stride, l->stride, l->stride};
+
 	CHECK(cudnnCreatePoolingDescriptor(&l->pool));
-	CHECK(cudnnSetPooling2dDescriptor(l->pool, CUDNN_POOLING_MAX, CUDNN_NOT_PROPAGATE_NAN, l->kernel,
-		l->kernel, 0, 0, l->stride, l->stride));
+	if (l->dims == 3)
+		CHECK(cudnnSetPoolingNdDescriptor(
+			l->pool, mode, CUDNN_NOT_PROPAGATE_NAN, 3, window, pad, stride));
+	else
+		CHECK(cudnnSetPooling2dDescriptor(l->pool, mode, CUDNN_NOT_PROPAGATE_NAN, window[1],
+			window[2], l->pad, l->pad, l->stride, l->stride));
 }
 
-static void pool_forward(struct nn *nn, struct nn_layer *l, const float *x)
+static void pool_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
-	CHECK(cudnnPoolingForward(nn->cudnn, l->pool, &one, l->in_desc, x, &zero, l->out_desc, l->y));
+	CHECK(cudnnPoolingForward(
+		nn->cudnn, l->pool, &layers_one, l->in_desc, run->x[0], &layers_zero, l->out_desc, run->y));
 }
 
-static void pool_backward(struct nn *nn, struct nn_layer *l, const float *x, float *dx)
+static void pool_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
-	CHECK(cudnnPoolingBackward(nn->cudnn, l->pool, &one, l->out_desc, l->y, l->out_desc, l->dy,
-		l->in_desc, x, &zero, l->in_desc, dx));
+	if (run->dx[0])
+		CHECK(cudnnPoolingBackward(nn->cudnn, l->pool, &layers_one, l->out_desc, run->y, l->out_desc,
+			l->dy, l->in_desc, run->x[0], layers_beta(l->adds[0]), l->in_desc, run->dx[0]));
 }
 
 /* Dropout: outside training everything passes. */
 
 static void dropout_create(struct nn *nn, struct nn_layer *l, uint64_t seed)
 {
+	void *reserve = NULL;
 	size_t states_size = 0;
 
 	CHECK(cudnnDropoutGetStatesSize(nn->cudnn, &states_size));
 	CHECK(cudaMalloc(&l->drop_states, states_size));
 	CHECK(cudnnDropoutGetReserveSpaceSize(l->in_desc, &l->drop_reserve_size));
-	CHECK(cudaMalloc(&l->drop_reserve, l->drop_reserve_size));
+	CHECK(cudaMalloc(&reserve, l->drop_reserve_size * (size_t)nn->input_slots));
+	l->drop_reserve = reserve;
 	CHECK(cudnnCreateDropoutDescriptor(&l->drop));
 	CHECK(cudnnSetDropoutDescriptor(
 		l->drop, nn->cudnn, (float)l->dropout, l->drop_states, states_size, seed));
+	if (l->adds[0])
+		layers_need_scratch(nn, nn_numel(l->in));
 }
 
-static void dropout_forward(struct nn *nn, struct nn_layer *l, const float *x)
+static void copy(struct nn *nn, float *to, const float *from, size_t count)
 {
-	if (nn->training)
-		CHECK(cudnnDropoutForward(nn->cudnn, l->drop, l->in_desc, x, l->out_desc, l->y,
-			l->drop_reserve, l->drop_reserve_size));
-	else
-		CHECK(cudaMemcpyAsync(
-			l->y, x, nn_numel(l->out) * sizeof(float), cudaMemcpyDeviceToDevice, nn->stream));
+	CHECK(cudaMemcpyAsync(to, from, count * sizeof(float), cudaMemcpyDeviceToDevice, nn->stream));
 }
 
-static void dropout_backward(struct nn *nn, struct nn_layer *l, float *dx)
+/* Backward multiplies by what forward kept, which is also how to drop the same again. */
+static void dropout_again(
+	struct nn *nn, struct nn_layer *l, const struct layer_run *run, const float *from, float *to)
 {
-	if (nn->training)
-		CHECK(cudnnDropoutBackward(nn->cudnn, l->drop, l->out_desc, l->dy, l->in_desc, dx,
-			l->drop_reserve, l->drop_reserve_size));
+	CHECK(cudnnDropoutBackward(nn->cudnn, l->drop, l->out_desc, from, l->in_desc, to, run->drop_reserve,
+		l->drop_reserve_size));
+}
+
+static void dropout_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
+{
+	if (nn->training == NN_TRAIN)
+		CHECK(cudnnDropoutForward(nn->cudnn, l->drop, l->in_desc, run->x[0], l->out_desc, run->y,
+			run->drop_reserve, l->drop_reserve_size));
+	else if (nn->training == NN_RECOMPUTE)
+		dropout_again(nn, l, run, run->x[0], run->y);
 	else
-		CHECK(cudaMemcpyAsync(
-			dx, l->dy, nn_numel(l->out) * sizeof(float), cudaMemcpyDeviceToDevice, nn->stream));
+		copy(nn, run->y, run->x[0], nn_numel(l->out));
+}
+
+static void dropout_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
+{
+	float *to = l->adds[0] ? nn->scratch : run->dx[0];
+
+	if (!run->dx[0])
+		return;
+	if (nn->training == NN_TRAIN || nn->training == NN_RECOMPUTE)
+		dropout_again(nn, l, run, l->dy, to);
+	else
+		copy(nn, to, l->dy, nn_numel(l->out));
+	if (l->adds[0])
+		layers_add_scratch(nn, run->dx[0], 0, nn_numel(l->in));
 }
 
 /*
@@ -308,18 +212,20 @@ static void dropout_backward(struct nn *nn, struct nn_layer *l, float *dx)
  * difference is the difference.
  */
 
-static void softmax_forward(struct nn *nn, struct nn_layer *l, const float *x)
+static void softmax_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
-	CHECK(cudnnSoftmaxForward(nn->cudnn, CUDNN_SOFTMAX_LOG, CUDNN_SOFTMAX_MODE_CHANNEL, &one, l->in_desc,
-		x, &zero, l->out_desc, l->y));
+	CHECK(cudnnSoftmaxForward(nn->cudnn, CUDNN_SOFTMAX_LOG, CUDNN_SOFTMAX_MODE_CHANNEL, &layers_one,
+		l->in_desc, run->x[0], &layers_zero, l->out_desc, run->y));
 }
 
-static void softmax_backward(struct nn *nn, struct nn_layer *l, float *dx)
+static void softmax_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
 	float scale = -1.0f / (float)nn->batch;
 
-	CHECK(cudnnSoftmaxBackward(nn->cudnn, CUDNN_SOFTMAX_LOG, CUDNN_SOFTMAX_MODE_CHANNEL, &scale,
-		l->out_desc, l->y, l->out_desc, nn->target, &zero, l->in_desc, dx));
+	if (run->dx[0])
+		CHECK(cudnnSoftmaxBackward(nn->cudnn, CUDNN_SOFTMAX_LOG, CUDNN_SOFTMAX_MODE_CHANNEL, &scale,
+			l->out_desc, run->y, l->out_desc, run->target, layers_beta(l->adds[0]), l->in_desc,
+			run->dx[0]));
 }
 
 static void mse_create(struct nn_layer *l)
@@ -329,33 +235,75 @@ static void mse_create(struct nn_layer *l)
 		l->add, CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT, CUDNN_NOT_PROPAGATE_NAN));
 }
 
-static void mse_forward(struct nn *nn, struct nn_layer *l, const float *x)
+static void mse_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
-	CHECK(cudnnOpTensor(nn->cudnn, l->add, &one, l->in_desc, x, &minus_one, l->in_desc, nn->target, &zero,
-		l->out_desc, l->y));
+	CHECK(cudnnOpTensor(nn->cudnn, l->add, &layers_one, l->in_desc, run->x[0], &layers_minus_one,
+		l->in_desc, run->target, &layers_zero, l->out_desc, run->y));
 }
 
-static void mse_backward(struct nn *nn, struct nn_layer *l, float *dx)
+static void mse_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
 	float scale = 2.0f / ((float)nn->batch * (float)nn_sample(l->out));
 
-	CHECK(cudnnTransformTensor(nn->cudnn, &scale, l->out_desc, l->y, &zero, l->in_desc, dx));
+	if (run->dx[0])
+		CHECK(cudnnTransformTensor(nn->cudnn, &scale, l->out_desc, run->y, layers_beta(l->adds[0]),
+			l->in_desc, run->dx[0]));
+}
+
+size_t layers_saved_size(const struct nn_layer *l)
+{
+	size_t places = nn_sample(l->in) / (size_t)l->in.c;
+
+	if (l->kind == NN_BATCHNORM)
+		return 2 * (size_t)l->in.c * sizeof(float);
+	if (l->kind == NN_ATTENTION)
+		return (size_t)l->in.n * places * places * sizeof(float);
+	return 0;
+}
+
+/*
+ * Relu's gradient can be told from y alone. With NN_GRAPH it may be one step with the product, so there z is
+ * y, and in the kinds that have one way of being called; the first calls of the others keep both.
+ */
+int layers_need_z(const struct nn *nn, const struct nn_layer *l)
+{
+	int rectifies = l->activation == NN_RELU || l->activation == NN_RELU6;
+
+	switch (l->kind) {
+	case NN_CONV:
+	case NN_DENSE:
+		return l->activation != NN_LINEAR && !(nn->api == NN_GRAPH && l->activation == NN_RELU);
+	case NN_BATCHNORM:
+	case NN_ADD:
+		return l->activation != NN_LINEAR && !rectifies;
+	default:
+		return 0;
+	}
 }
 
 void layers_create(struct nn *nn, struct nn_layer *l, uint64_t seed)
 {
-	l->in_desc = tensor(l->in.n, l->in.c, l->in.h, l->in.w);
-	l->out_desc = tensor(l->out.n, l->out.c, l->out.h, l->out.w);
+	l->in_desc = layers_tensor(l->dims, l->in);
+	l->out_desc = layers_tensor(l->dims, l->out);
 	if (l->kind == NN_CONV)
 		conv_create(nn, l);
 	if (l->kind == NN_DENSE)
 		dense_create(nn, l);
-	if (l->param_count)
-		activation_create(l);
+	if (l->kind == NN_CONV || l->kind == NN_DENSE)
+		bias_create(l);
+	activation_create(l);
 	if (l->kind == NN_POOL)
 		pool_create(l);
 	if (l->kind == NN_DROPOUT)
 		dropout_create(nn, l, seed);
+	if (l->kind == NN_BATCHNORM)
+		batchnorm_create(nn, l);
+	if (l->kind == NN_ADD)
+		add_create(l);
+	if (l->kind == NN_ATTENTION)
+		attention_create(nn, l);
+	if (l->kind == NN_SCALE)
+		scale_create(l);
 	if (l->kind == NN_MSE)
 		mse_create(l);
 }
@@ -366,6 +314,8 @@ void layers_destroy(struct nn_layer *l)
 	CHECK(cudnnDestroyTensorDescriptor(l->out_desc));
 	if (l->bias_desc)
 		CHECK(cudnnDestroyTensorDescriptor(l->bias_desc));
+	if (l->aux_desc)
+		CHECK(cudnnDestroyTensorDescriptor(l->aux_desc));
 	if (l->weight_desc)
 		CHECK(cudnnDestroyFilterDescriptor(l->weight_desc));
 	if (l->conv)
@@ -388,54 +338,84 @@ void layers_destroy(struct nn_layer *l)
 	CHECK(cudaFree(l->drop_reserve));
 }
 
-void layers_forward(struct nn *nn, struct nn_layer *l, const float *x)
+void layers_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
 	switch (l->kind) {
 	case NN_CONV:
-		conv_forward(nn, l, x);
-		activation_forward(nn, l);
+		conv_forward(nn, l, run);
+		bias_forward(nn, l, run);
 		break;
 	case NN_DENSE:
-		dense_forward(nn, l, x);
-		activation_forward(nn, l);
+		dense_forward(nn, l, run);
+		bias_forward(nn, l, run);
 		break;
 	case NN_POOL:
-		pool_forward(nn, l, x);
+		pool_forward(nn, l, run);
 		break;
 	case NN_DROPOUT:
-		dropout_forward(nn, l, x);
+		dropout_forward(nn, l, run);
+		break;
+	case NN_BATCHNORM:
+		batchnorm_forward(nn, l, run);
+		break;
+	case NN_ADD:
+		add_forward(nn, l, run);
+		break;
+	case NN_ACTIVATION:
+		break;
+	case NN_ATTENTION:
+		attention_forward(nn, l, run);
+		break;
+	case NN_SCALE:
+		scale_forward(nn, l, run);
 		break;
 	case NN_SOFTMAX:
-		softmax_forward(nn, l, x);
+		softmax_forward(nn, l, run);
 		break;
 	case NN_MSE:
-		mse_forward(nn, l, x);
+		mse_forward(nn, l, run);
 		break;
 	}
+	activation_forward(nn, l, run);
 }
 
-void layers_backward(struct nn *nn, struct nn_layer *l, const float *x, float *dx)
+void layers_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
+	if (nn->accumulate && nn->input_slots == 1)
+		errx(1, "gradients of several micro-batches in a network with one input slot");
+	activation_backward(nn, l, run);
 	switch (l->kind) {
 	case NN_CONV:
-		activation_backward(nn, l);
-		conv_backward(nn, l, x, dx);
+		conv_backward(nn, l, run);
 		break;
 	case NN_DENSE:
-		activation_backward(nn, l);
-		dense_backward(nn, l, x, dx);
+		dense_backward(nn, l, run);
 		break;
 	case NN_POOL:
-		pool_backward(nn, l, x, dx);
+		pool_backward(nn, l, run);
 		break;
 	case NN_DROPOUT:
-		dropout_backward(nn, l, dx);
+		dropout_backward(nn, l, run);
+		break;
+	case NN_BATCHNORM:
+		batchnorm_backward(nn, l, run);
+		break;
+	case NN_ADD:
+		add_backward(nn, l, run);
+		break;
+	case NN_ACTIVATION:
+		break;
+	case NN_ATTENTION:
+		attention_backward(nn, l, run);
+		break;
+	case NN_SCALE:
+		scale_backward(nn, l, run);
 		break;
 	case NN_SOFTMAX:
-		softmax_backward(nn, l, dx);
+		softmax_backward(nn, l, run);
 		break;
 	case NN_MSE:
-		mse_backward(nn, l, dx);
+		mse_backward(nn, l, run);
 		break;
 	}
 }

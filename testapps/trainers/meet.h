@@ -1,13 +1,18 @@
-/* How the processes of a run exchange NCCL's id before they have NCCL: over TCP. */
+/*
+ * How the processes of a run tell each other a few bytes without NCCL: over TCP, by way of rank 0. They need
+ * it before they have NCCL, for its id, and where host memory is all that may be relied on.
+ */
 #ifndef MEET_H
 #define MEET_H
 
 #include <stddef.h>
 
 /*
- * Rank 0 listens on MASTER_ADDR:MASTER_PORT and gives `size` bytes of `data` to each of the other ranks,
- * which retry until it is there. A process that waits for a minute gives up. Failures end the program.
+ * Each rank gives the `size` bytes of `mine` and gets those of all ranks, in their order, in `all`. Rank 0
+ * listens on address:port, the others retry until it is there. A process that waits for longer than timeout_s
+ * ends the program, as do other failures.
  */
-void meet(int rank, int world, const char *address, const char *port, void *data, size_t size);
+void meet(int rank, int world, const char *address, const char *port, const void *mine, void *all,
+	size_t size, int timeout_s);
 
 #endif

@@ -22,7 +22,7 @@ void optim_init(struct optim *o, struct nn *nn, enum optim_kind kind, double rat
 
 	*o = (struct optim){.kind = kind, .rate = rate, .momentum = momentum};
 	CHECK(cudaSetDevice(nn->device));
-	for (int i = 0; i < nn->layer_count; i++) {
+	for (int i = nn->first; i < nn->end; i++) {
 		size_t count = nn->layer[i].param_count;
 
 		if (!count)
@@ -44,7 +44,7 @@ void optim_init(struct optim *o, struct nn *nn, enum optim_kind kind, double rat
 		o->multiply, CUDNN_OP_TENSOR_MUL, CUDNN_DATA_FLOAT, CUDNN_NOT_PROPAGATE_NAN));
 	o->zeros = nn_floats(largest);
 	o->ones = nn_floats(largest);
-	for (int i = 0; i < nn->layer_count; i++)
+	for (int i = nn->first; i < nn->end; i++)
 		if (nn->layer[i].param_count == largest)
 			CHECK(cudnnSetTensor(nn->cudnn, o->desc[i], o->ones, &one));
 	CHECK(cudaStreamSynchronize(nn->stream));
@@ -53,7 +53,7 @@ void optim_init(struct optim *o, struct nn *nn, enum optim_kind kind, double rat
 void optim_free(struct optim *o, struct nn *nn)
 {
 	CHECK(cudaSetDevice(nn->device));
-	for (int i = 0; i < nn->layer_count; i++) {
+	for (int i = nn->first; i < nn->end; i++) {
 		CHECK(cudaFree(o->first[i]));
 		CHECK(cudaFree(o->second[i]));
 		if (o->desc[i])
@@ -97,7 +97,7 @@ static void adam(struct optim *o, struct nn *nn, struct nn_layer *layer, int i)
 void optim_update(struct optim *o, struct nn *nn)
 {
 	o->step++;
-	for (int i = 0; i < nn->layer_count; i++) {
+	for (int i = nn->first; i < nn->end; i++) {
 		if (!nn->layer[i].param_count)
 			continue;
 		if (o->kind == OPTIM_ADAM)

@@ -22,7 +22,8 @@ struct optim {
 void optim_init(struct optim *o, struct nn *nn, enum optim_kind kind, double rate, double momentum);
 void optim_free(struct optim *o, struct nn *nn);
 
-/* One step of all layers, queued on nn->stream. The network's device must be current. */
+/* One step of all the stage's layers, in place in the version of the parameters in use (see nn_advance),
+ * queued on nn->stream. The network's device must be current. */
 void optim_update(struct optim *o, struct nn *nn);
 
 #endif

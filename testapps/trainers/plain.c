@@ -1,10 +1,13 @@
-/* The reference networks: see plain.h. Dropout passes everything on, as with probability 0. */
+/* The reference networks: see plain.h. A gradient begins as zero and every reader of a layer adds to it. */
 #include "plain.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
+#include "plain_places.h"
+
+static const double epsilon = 1e-5; /* of batch normalisation */
 
 void plain_init(struct plain *p, const struct nn *nn)
 {
@@ -14,10 +17,17 @@ void plain_init(struct plain *p, const struct nn *nn)
 	p->target = xcalloc(nn_numel(nn->layer[nn->layer_count - 1].out), sizeof(double));
 	for (int i = 0; i < nn->layer_count; i++) {
 		const struct nn_layer *layer = &nn->layer[i];
+		size_t kept = 0;
 
+		if (layer->kind == NN_BATCHNORM)
+			kept = 2 * (size_t)layer->in.c;
+		if (layer->kind == NN_ATTENTION)
+			kept = (size_t)layer->in.n * (size_t)plain_places(layer->in) *
+			       (size_t)plain_places(layer->in);
 		p->z[i] = xcalloc(nn_numel(layer->out), sizeof(double));
 		p->y[i] = xcalloc(nn_numel(layer->out), sizeof(double));
 		p->dy[i] = xcalloc(nn_numel(layer->out), sizeof(double));
+		p->kept[i] = xcalloc(kept, sizeof(double));
 		p->param[i] = xcalloc(layer->param_count, sizeof(double));
 		p->grad[i] = xcalloc(layer->param_count, sizeof(double));
 	}
@@ -29,50 +39,12 @@ void plain_free(struct plain *p)
 		free(p->z[i]);
 		free(p->y[i]);
 		free(p->dy[i]);
+		free(p->kept[i]);
 		free(p->param[i]);
 		free(p->grad[i]);
 	}
 	free(p->input);
 	free(p->target);
-}
-
-static size_t at(struct nn_shape s, int n, int c, int h, int w)
-{
-	return (((size_t)n * (size_t)s.c + (size_t)c) * (size_t)s.h + (size_t)h) * (size_t)s.w + (size_t)w;
-}
-
-/*
- * Goes over all products of a convolution: output element, input element, weight. Forward: z += w * x.
- * Backward (dx may be NULL): dw += dz * x, dx += dz * w.
- */
-static void conv_products(const struct nn_layer *l, const double *x, const double *weight, double *z,
-	const double *dz, double *dw, double *dx)
-{
-	struct nn_shape taps = {l->out.c, l->in.c, l->kernel, l->kernel};
-
-	for (int n = 0; n < l->out.n; n++)
-		for (int f = 0; f < l->out.c; f++)
-			for (int oy = 0; oy < l->out.h; oy++)
-				for (int ox = 0; ox < l->out.w; ox++)
-					for (int tap = 0; tap < taps.c * taps.h * taps.w; tap++) {
-						int c = tap / (taps.h * taps.w), ky = tap / taps.w % taps.h;
-						int kx = tap % taps.w;
-						int iy = oy * l->stride + ky - l->pad;
-						int ix = ox * l->stride + kx - l->pad;
-						size_t o = at(l->out, n, f, oy, ox),
-						       w = at(taps, f, c, ky, kx);
-						size_t i = 0;
-
-						if (iy < 0 || iy >= l->in.h || ix < 0 || ix >= l->in.w)
-							continue;
-						i = at(l->in, n, c, iy, ix);
-						if (z)
-							z[o] += weight[w] * x[i];
-						if (dw)
-							dw[w] += dz[o] * x[i];
-						if (dx)
-							dx[i] += dz[o] * weight[w];
-					}
 }
 
 static void dense_products(const struct nn_layer *l, const double *x, const double *weight, double *z,
@@ -101,6 +73,8 @@ static double activate(enum nn_activation activation, double z)
 		return tanh(z);
 	case NN_SIGMOID:
 		return 1 / (1 + exp(-z));
+	case NN_RELU6:
+		return z > 6 ? 6 : z > 0 ? z : 0;
 	case NN_LINEAR:
 		break;
 	}
@@ -118,15 +92,12 @@ static double slope(enum nn_activation activation, double z)
 		return 1 - y * y;
 	case NN_SIGMOID:
 		return y * (1 - y);
+	case NN_RELU6:
+		return z > 0 && z < 6 ? 1 : 0;
 	case NN_LINEAR:
 		break;
 	}
 	return 1;
-}
-
-static int map_of(const struct nn_layer *l, size_t element)
-{
-	return (int)(element / ((size_t)l->out.h * (size_t)l->out.w) % (size_t)l->out.c);
 }
 
 static void weighted_forward(struct plain *p, int i, const double *x)
@@ -135,63 +106,69 @@ static void weighted_forward(struct plain *p, int i, const double *x)
 	const double *bias = p->param[i] + l->bias_at;
 
 	for (size_t k = 0; k < nn_numel(l->out); k++)
-		p->z[i][k] = bias[map_of(l, k)];
+		p->z[i][k] = l->bias_count ? bias[plain_map(l->out, k)] : 0;
 	if (l->kind == NN_CONV)
-		conv_products(l, x, p->param[i], p->z[i], NULL, NULL, NULL);
+		plain_conv(l, x, p->param[i], p->z[i], NULL, NULL, NULL);
 	else
 		dense_products(l, x, p->param[i], p->z[i], NULL, NULL, NULL);
-	for (size_t k = 0; k < nn_numel(l->out); k++)
-		p->y[i][k] = activate(l->activation, p->z[i][k]);
 }
 
 static void weighted_backward(struct plain *p, int i, const double *x, double *dx)
 {
 	const struct nn_layer *l = &p->nn->layer[i];
-	double *dz = p->dy[i];
 
-	memset(p->grad[i], 0, l->param_count * sizeof(double));
-	for (size_t k = 0; k < nn_numel(l->out); k++) {
-		dz[k] *= slope(l->activation, p->z[i][k]);
-		p->grad[i][l->bias_at + (size_t)map_of(l, k)] += dz[k];
-	}
+	for (size_t k = 0; k < nn_numel(l->out) && l->bias_count; k++)
+		p->grad[i][l->bias_at + plain_map(l->out, k)] += p->dy[i][k];
 	if (l->kind == NN_CONV)
-		conv_products(l, x, p->param[i], NULL, dz, p->grad[i], dx);
+		plain_conv(l, x, p->param[i], NULL, p->dy[i], p->grad[i], dx);
 	else
-		dense_products(l, x, p->param[i], NULL, dz, p->grad[i], dx);
+		dense_products(l, x, p->param[i], NULL, p->dy[i], p->grad[i], dx);
 }
 
-/* Where a pooling window's largest input is. */
-static size_t largest(const struct nn_layer *l, const double *x, int n, int c, int oy, int ox)
+static void batchnorm_forward(struct plain *p, int i, const double *x)
 {
-	size_t best = at(l->in, n, c, oy * l->stride, ox * l->stride);
+	const struct nn_layer *l = &p->nn->layer[i];
+	const double count = (double)l->in.n * plain_places(l->in);
+	double *mean = p->kept[i], *variance = mean + l->in.c;
 
-	for (int ky = 0; ky < l->kernel; ky++)
-		for (int kx = 0; kx < l->kernel; kx++) {
-			size_t i = at(l->in, n, c, oy * l->stride + ky, ox * l->stride + kx);
+	memset(mean, 0, 2 * (size_t)l->in.c * sizeof(double));
+	for (size_t k = 0; k < nn_numel(l->in); k++)
+		mean[plain_map(l->in, k)] += x[k] / count;
+	for (size_t k = 0; k < nn_numel(l->in); k++)
+		variance[plain_map(l->in, k)] += pow(x[k] - mean[plain_map(l->in, k)], 2) / count;
+	for (size_t k = 0; k < nn_numel(l->in); k++) {
+		size_t c = plain_map(l->in, k);
 
-			if (x[i] > x[best])
-				best = i;
-		}
-	return best;
+		p->z[i][k] = p->param[i][c] * (x[k] - mean[c]) / sqrt(variance[c] + epsilon) +
+			     p->param[i][l->bias_at + c];
+	}
 }
 
-/* Forward with y, backward with dy and dx. */
-static void pool(const struct nn_layer *l, const double *x, double *y, const double *dy, double *dx)
+/* By the chain rule over x, mean and variance: with u the normalised x, dx = factor / deviation * (dy -
+ * mean(dy) - u * mean(dy * u)). */
+static void batchnorm_backward(struct plain *p, int i, const double *x, double *dx)
 {
-	for (int n = 0; n < l->out.n; n++)
-		for (int c = 0; c < l->out.c; c++)
-			for (int oy = 0; oy < l->out.h; oy++)
-				for (int ox = 0; ox < l->out.w; ox++) {
-					size_t o = at(l->out, n, c, oy, ox), i = largest(l, x, n, c, oy, ox);
+	const struct nn_layer *l = &p->nn->layer[i];
+	const double count = (double)l->in.n * plain_places(l->in), *dy = p->dy[i];
+	const double *mean = p->kept[i], *variance = mean + l->in.c;
+	double *factor_grad = p->grad[i], *bias_grad = factor_grad + l->bias_at;
 
-					if (y)
-						y[o] = x[i];
-					else
-						dx[i] += dy[o];
-				}
+	for (size_t k = 0; k < nn_numel(l->in); k++) {
+		size_t c = plain_map(l->in, k);
+
+		factor_grad[c] += dy[k] * (x[k] - mean[c]) / sqrt(variance[c] + epsilon);
+		bias_grad[c] += dy[k];
+	}
+	for (size_t k = 0; k < nn_numel(l->in) && dx; k++) {
+		size_t c = plain_map(l->in, k);
+		double deviation = sqrt(variance[c] + epsilon), u = (x[k] - mean[c]) / deviation;
+
+		dx[k] += p->param[i][c] / deviation *
+			 (dy[k] - bias_grad[c] / count - u * factor_grad[c] / count);
+	}
 }
 
-/* Sets y and answers the loss; with dx, sets that instead. */
+/* Answers the loss; with dx, adds to that. */
 static double softmax(struct plain *p, int i, const double *x, double *dx)
 {
 	size_t width = nn_sample(p->nn->layer[i].out);
@@ -207,7 +184,7 @@ static double softmax(struct plain *p, int i, const double *x, double *dx)
 
 			loss -= target * log(probability) / p->nn->batch;
 			if (dx)
-				dx[n * width + k] = (probability - target) / p->nn->batch;
+				dx[n * width + k] += (probability - target) / p->nn->batch;
 		}
 	}
 	return loss;
@@ -223,67 +200,132 @@ static double mse(struct plain *p, int i, const double *x, double *dx)
 
 		loss += scale * difference * difference;
 		if (dx)
-			dx[k] = 2 * scale * difference;
+			dx[k] += 2 * scale * difference;
 	}
 	return loss;
 }
 
-double plain_forward(struct plain *p)
+static double layer_forward(struct plain *p, int i, const double **x)
 {
+	const struct nn_layer *l = &p->nn->layer[i];
 	double loss = 0;
 
-	for (int i = 0; i < p->nn->layer_count; i++) {
-		const struct nn_layer *l = &p->nn->layer[i];
-		const double *x = i ? p->y[i - 1] : p->input;
+	switch (l->kind) {
+	case NN_CONV:
+	case NN_DENSE:
+		weighted_forward(p, i, x[0]);
+		break;
+	case NN_POOL:
+		plain_pool(l, x[0], p->z[i], NULL, NULL);
+		break;
+	case NN_BATCHNORM:
+		batchnorm_forward(p, i, x[0]);
+		break;
+	case NN_ATTENTION:
+		plain_attention(l, x[0], x[1], x[2], p->kept[i], p->z[i]);
+		break;
+	case NN_SOFTMAX:
+		return softmax(p, i, x[0], NULL);
+	case NN_MSE:
+		return mse(p, i, x[0], NULL);
+	case NN_DROPOUT:
+	case NN_ACTIVATION:
+		memcpy(p->z[i], x[0], nn_numel(l->out) * sizeof(double));
+		break;
+	case NN_ADD:
+		for (size_t k = 0; k < nn_numel(l->out); k++)
+			p->z[i][k] = x[0][k] + x[1][k];
+		break;
+	case NN_SCALE:
+		for (size_t k = 0; k < nn_numel(l->out); k++)
+			p->z[i][k] = p->param[i][0] * x[0][k];
+		break;
+	}
+	for (size_t k = 0; k < nn_numel(l->out); k++)
+		p->y[i][k] = activate(l->activation, p->z[i][k]);
+	return loss;
+}
 
-		switch (l->kind) {
-		case NN_CONV:
-		case NN_DENSE:
-			weighted_forward(p, i, x);
-			break;
-		case NN_POOL:
-			pool(l, x, p->y[i], NULL, NULL);
-			break;
-		case NN_DROPOUT:
-			memcpy(p->y[i], x, nn_numel(l->out) * sizeof(double));
-			break;
-		case NN_SOFTMAX:
-			loss = softmax(p, i, x, NULL);
-			break;
-		case NN_MSE:
-			loss = mse(p, i, x, NULL);
-			break;
+static void layer_backward(struct plain *p, int i, const double **x, double **dx)
+{
+	const struct nn_layer *l = &p->nn->layer[i];
+
+	for (size_t k = 0; k < nn_numel(l->out); k++)
+		p->dy[i][k] *= slope(l->activation, p->z[i][k]);
+	switch (l->kind) {
+	case NN_CONV:
+	case NN_DENSE:
+		weighted_backward(p, i, x[0], dx[0]);
+		break;
+	case NN_POOL:
+		plain_pool(l, x[0], NULL, p->dy[i], dx[0]);
+		break;
+	case NN_BATCHNORM:
+		batchnorm_backward(p, i, x[0], dx[0]);
+		break;
+	case NN_ATTENTION:
+		plain_attention_backward(l, x, p->kept[i], p->dy[i], dx);
+		break;
+	case NN_SOFTMAX:
+		softmax(p, i, x[0], dx[0]);
+		break;
+	case NN_MSE:
+		mse(p, i, x[0], dx[0]);
+		break;
+	case NN_DROPOUT:
+	case NN_ACTIVATION:
+	case NN_ADD:
+		for (size_t k = 0; k < nn_numel(l->out); k++)
+			for (int from = 0; from < 2; from++)
+				if (dx[from])
+					dx[from][k] += p->dy[i][k];
+		break;
+	case NN_SCALE:
+		for (size_t k = 0; k < nn_numel(l->out); k++) {
+			p->grad[i][0] += p->dy[i][k] * x[0][k];
+			if (dx[0])
+				dx[0][k] += p->dy[i][k] * p->param[i][0];
 		}
+		break;
+	}
+}
+
+/* What a layer reads, and the gradients with respect to it: NULL where it reads less, or the network's input.
+ */
+static void sources(struct plain *p, int i, const double **x, double **dx)
+{
+	const struct nn_layer *l = &p->nn->layer[i];
+	const int read[] = {l->input, l->other, l->third};
+
+	for (int k = 0; k < 3; k++) {
+		x[k] = read[k] == NN_INPUT ? p->input : read[k] >= 0 ? p->y[read[k]] : NULL;
+		dx[k] = read[k] >= 0 ? p->dy[read[k]] : NULL;
+	}
+}
+
+double plain_forward(struct plain *p)
+{
+	const double *x[3];
+	double loss = 0, *dx[3];
+
+	for (int i = 0; i < p->nn->layer_count; i++) {
+		sources(p, i, x, dx);
+		loss += layer_forward(p, i, x);
 	}
 	return loss;
 }
 
 void plain_backward(struct plain *p)
 {
-	for (int i = p->nn->layer_count - 1; i >= 0; i--) {
-		const struct nn_layer *l = &p->nn->layer[i];
-		const double *x = i ? p->y[i - 1] : p->input;
-		double *dx = i ? p->dy[i - 1] : NULL;
+	const double *x[3];
+	double *dx[3];
 
-		if (dx)
-			memset(dx, 0, nn_numel(l->in) * sizeof(double));
-		switch (l->kind) {
-		case NN_CONV:
-		case NN_DENSE:
-			weighted_backward(p, i, x, dx);
-			break;
-		case NN_POOL:
-			pool(l, x, NULL, p->dy[i], dx);
-			break;
-		case NN_DROPOUT:
-			memcpy(dx, p->dy[i], nn_numel(l->out) * sizeof(double));
-			break;
-		case NN_SOFTMAX:
-			softmax(p, i, x, dx);
-			break;
-		case NN_MSE:
-			mse(p, i, x, dx);
-			break;
-		}
+	for (int i = 0; i < p->nn->layer_count; i++) {
+		memset(p->dy[i], 0, nn_numel(p->nn->layer[i].out) * sizeof(double));
+		memset(p->grad[i], 0, p->nn->layer[i].param_count * sizeof(double));
+	}
+	for (int i = p->nn->layer_count - 1; i >= 0; i--) {
+		sources(p, i, x, dx);
+		layer_backward(p, i, x, dx);
 	}
 }

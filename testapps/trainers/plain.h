@@ -1,7 +1,7 @@
 /*
  * The same networks in plain C and double precision, as an independent reference for the gradients: no
  * library, one loop per sum, written from the definitions. It takes from a struct nn the list of layers and
- * nothing that is on the GPU.
+ * nothing that is on the GPU. One micro-batch, batch normalisation by its averages, dropout of nothing.
  */
 #ifndef PLAIN_H
 #define PLAIN_H
@@ -13,6 +13,7 @@ struct plain {
 	double *input, *target;
 	double *param[NN_MAX_LAYERS], *grad[NN_MAX_LAYERS]; /* as in struct nn_layer; NULL: none */
 	double *z[NN_MAX_LAYERS], *y[NN_MAX_LAYERS], *dy[NN_MAX_LAYERS];
+	double *kept[NN_MAX_LAYERS]; /* bn: per map mean, then variance; attention: the weights */
 };
 
 void plain_init(struct plain *p, const struct nn *nn);

@@ -9,6 +9,7 @@ struct product {
 	cublasLtMatmulDesc_t matmul;
 	cublasLtMatrixLayout_t a, b, d;
 	cublasLtMatmulAlgo_t algorithm;
+	const float *bias; /* that the library knows of */
 };
 
 static cublasLtMatrixLayout_t layout(int rows, int columns)
@@ -63,6 +64,7 @@ struct product *product_create(cublasLtHandle_t lt, const struct product_shape *
 	struct product *p = xcalloc(1, sizeof(*p));
 
 	p->matmul = describe(shape, epilogue, bias);
+	p->bias = bias;
 	p->a = shape->op_a == CUBLAS_OP_N ? layout(shape->m, shape->k) : layout(shape->k, shape->m);
 	p->b = shape->op_b == CUBLAS_OP_N ? layout(shape->k, shape->n) : layout(shape->n, shape->k);
 	p->d = layout(shape->m, shape->n);
@@ -81,11 +83,15 @@ void product_destroy(struct product *p)
 	free(p);
 }
 
-void product_run(cublasLtHandle_t lt, const struct product *p, const float *a, const float *b, float *d,
-	void *workspace, size_t workspace_size, cudaStream_t stream)
+void product_run(cublasLtHandle_t lt, struct product *p, const float *a, const float *b, int adds, float *d,
+	const float *bias, void *workspace, size_t workspace_size, cudaStream_t stream)
 {
 	const float one = 1, zero = 0;
 
-	CHECK(cublasLtMatmul(lt, p->matmul, &one, a, p->a, b, p->b, &zero, d, p->d, d, p->d, &p->algorithm,
-		workspace, workspace_size, stream));
+	if (bias != p->bias)
+		CHECK(cublasLtMatmulDescSetAttribute(
+			p->matmul, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)));
+	p->bias = bias;
+	CHECK(cublasLtMatmul(lt, p->matmul, &one, a, p->a, b, p->b, adds ? &one : &zero, d, p->d, d, p->d,
+		&p->algorithm, workspace, workspace_size, stream));
 }

@@ -19,13 +19,15 @@ struct product_shape {
 };
 
 /*
- * bias: what the epilogue adds or, for BGRADB, sets; NULL for none. *workspace_size is raised to what the
- * product needs.
+ * bias: what the epilogue adds or, for BGRADB, sets, as in the first runs; NULL for none. *workspace_size is
+ * raised to what the product needs.
  */
 struct product *product_create(cublasLtHandle_t lt, const struct product_shape *shape,
 	cublasLtEpilogue_t epilogue, const float *bias, size_t *workspace_size);
 void product_destroy(struct product *product); /* NULL is ignored */
-void product_run(cublasLtHandle_t lt, const struct product *product, const float *a, const float *b, float *d,
-	void *workspace, size_t workspace_size, cudaStream_t stream);
+
+/* adds: to d, instead of setting it. bias: as for product_create; it may be another than before. */
+void product_run(cublasLtHandle_t lt, struct product *product, const float *a, const float *b, int adds,
+	float *d, const float *bias, void *workspace, size_t workspace_size, cudaStream_t stream);
 
 #endif

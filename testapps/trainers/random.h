@@ -14,4 +14,10 @@ static inline double random_uniform(uint64_t *state)
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+/* Leaves `count` numbers of the sequence out. */
+static inline void random_skip(uint64_t *state, uint64_t count)
+{
+	*state += 0x9e3779b97f4a7c15u * count;
+}
+
 #endif

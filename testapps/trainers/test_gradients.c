@@ -1,7 +1,7 @@
 /*
  * Checks the layer library's gradients against plain C in double precision, and the plain gradients against
- * difference quotients of the plain loss, over kinds of layers, activations, strides, paddings, kernels and
- * pooling windows.
+ * difference quotients of the plain loss, over kinds of layers, activations, strides, paddings, kernels,
+ * pooling windows and ways in which layers read each other; and small versions of the published networks.
  */
 #include <math.h>
 #include <string.h>
@@ -11,93 +11,20 @@
 #include "nn.h"
 #include "plain.h"
 #include "random.h"
+#include "test_networks.h"
 
-enum { SHARE = 6, BATCH = 10 }; /* this GPU's samples, and those that the loss is the mean of */
+enum { MAX_LINES = 5 }; /* about one network */
 
-static const double gpu_tolerance = 1e-4, quotient_tolerance = 1e-5;
+static const double gpu_tolerance = 1e-4, deep_tolerance = 1e-3, quotient_tolerance = 1e-5;
 
-struct network {
-	const char *name;
-	enum { CNN, LENET, MLP, AUTOENCODER } kind;
-	enum nn_activation activation;
-	int kernel, stride, same, pool;
-};
-
-static const struct network networks[] = {
-	{"cnn relu", CNN, NN_RELU, 5, 1, 0, 2},
-	{"cnn tanh", CNN, NN_TANH, 5, 1, 0, 2},
-	{"cnn sigmoid", CNN, NN_SIGMOID, 5, 1, 0, 2},
-	{"cnn kernel 2", CNN, NN_TANH, 2, 1, 0, 2},
-	{"cnn kernel 3", CNN, NN_RELU, 3, 1, 0, 2},
-	{"cnn kernel 4", CNN, NN_SIGMOID, 4, 1, 0, 2},
-	{"cnn kernel 2 same", CNN, NN_RELU, 2, 1, 1, 2},
-	{"cnn kernel 3 same", CNN, NN_TANH, 3, 1, 1, 3},
-	{"cnn kernel 4 same", CNN, NN_RELU, 4, 1, 1, 4},
-	{"cnn kernel 5 same", CNN, NN_SIGMOID, 5, 1, 1, 2},
-	{"cnn stride 2", CNN, NN_TANH, 3, 2, 0, 2},
-	{"cnn stride 2 same", CNN, NN_RELU, 5, 2, 1, 2},
-	{"cnn stride 3 same", CNN, NN_TANH, 4, 3, 1, 2},
-	{"cnn pool 3", CNN, NN_RELU, 3, 1, 0, 3},
-	{"cnn pool 5 same", CNN, NN_TANH, 3, 1, 1, 5},
-	{"lenet-5", LENET, NN_RELU, 5, 1, 0, 2},
-	{"mlp relu", MLP, NN_RELU, 0, 0, 0, 0},
-	{"mlp tanh", MLP, NN_TANH, 0, 0, 0, 0},
-	{"mlp sigmoid", MLP, NN_SIGMOID, 0, 0, 0, 0},
-	{"autoencoder relu", AUTOENCODER, NN_RELU, 0, 0, 0, 0},
-	{"autoencoder tanh", AUTOENCODER, NN_TANH, 0, 0, 0, 0},
-};
-
-static void build(struct nn *nn, const struct network *w)
-{
-	switch (w->kind) {
-	case CNN:
-		nn_init(nn, BATCH, SHARE, 3, 22, 21);
-		nn_conv(nn, 4, w->kernel, w->stride, w->same, w->activation);
-		nn_pool(nn, w->pool);
-		nn_conv(nn, 5, w->kernel, w->stride, w->same, w->activation);
-		nn_pool(nn, w->pool > 2 ? 1 : w->pool);
-		nn_dense(nn, 12, w->activation);
-		nn_dropout(nn, 0);
-		nn_dense(nn, 10, NN_LINEAR);
-		nn_softmax(nn);
-		break;
-	case LENET:
-		nn_init(nn, BATCH, SHARE, 1, 28, 28);
-		nn_conv(nn, 6, w->kernel, w->stride, w->same, w->activation);
-		nn_pool(nn, w->pool);
-		nn_conv(nn, 16, w->kernel, w->stride, w->same, w->activation);
-		nn_pool(nn, w->pool);
-		nn_dense(nn, 120, w->activation);
-		nn_dense(nn, 84, w->activation);
-		nn_dense(nn, 10, NN_LINEAR);
-		nn_softmax(nn);
-		break;
-	case MLP:
-		nn_init(nn, BATCH, SHARE, 1, 9, 7);
-		nn_dense(nn, 20, w->activation);
-		nn_dense(nn, 15, w->activation);
-		nn_dense(nn, 10, NN_LINEAR);
-		nn_softmax(nn);
-		break;
-	case AUTOENCODER:
-		nn_init(nn, BATCH, SHARE, 1, 9, 7);
-		nn_dense(nn, 20, w->activation);
-		nn_dense(nn, 8, w->activation);
-		nn_dense(nn, 63, NN_SIGMOID);
-		nn_mse(nn);
-		break;
-	}
-	if (nn->error[0])
-		errx(1, "%s: %s", w->name, nn->error);
-}
-
-/* Gives both the same random numbers: to the GPU in float, to the reference the same value in double. */
-static void give(float *device, double *plain, size_t count, uint64_t *random, double scale)
+/* Gives both the same random numbers, up to `scale` from `middle`: to the GPU in float, to the reference the
+ * same value in double. */
+static void give(float *device, double *plain, size_t count, uint64_t *random, double middle, double scale)
 {
 	float *host = xcalloc(count, sizeof(float));
 
 	for (size_t i = 0; i < count; i++) {
-		host[i] = (float)(scale * (2 * random_uniform(random) - 1));
+		host[i] = (float)(middle + scale * (2 * random_uniform(random) - 1));
 		plain[i] = (double)host[i];
 	}
 	CHECK(cudaMemcpy(device, host, count * sizeof(float), cudaMemcpyHostToDevice));
@@ -109,14 +36,16 @@ static void give_all(struct nn *nn, struct plain *p, float *labels)
 	uint64_t random = 7;
 	size_t classes = nn_sample(nn_last(nn)->out), count = nn_numel(nn_last(nn)->out);
 
-	give(nn->input, p->input, nn_numel(nn->in), &random, 1);
+	give(nn->input, p->input, nn_numel(nn->in), &random, 0, 1);
 	for (int i = 0; i < nn->layer_count; i++) {
 		struct nn_layer *layer = &nn->layer[i];
 		float *param = xcalloc(layer->param_count, sizeof(float));
 
 		if (layer->param_count) {
 			give(layer->param + layer->bias_at, p->param[i] + layer->bias_at, layer->bias_count,
-				&random, 0.2);
+				&random, 0, 0.2);
+			if (layer->kind == NN_BATCHNORM || layer->kind == NN_SCALE)
+				give(layer->param, p->param[i], layer->weight_count, &random, 1, 0.3);
 			CHECK(cudaMemcpy(param, layer->param, layer->weight_count * sizeof(float),
 				cudaMemcpyDeviceToHost));
 			for (size_t k = 0; k < layer->weight_count; k++)
@@ -143,9 +72,9 @@ static double run_gpu(struct nn *nn, const float *labels)
 	double loss = 0;
 
 	for (int i = 0; i < nn->layer_count; i++)
-		nn_forward(nn, i);
+		nn_forward(nn, i, 0);
 	for (int i = nn->layer_count - 1; i >= 0; i--)
-		nn_backward(nn, i);
+		nn_backward(nn, i, 0);
 	CHECK(cudaStreamSynchronize(nn->stream));
 	CHECK(cudaMemcpy(output, nn_last(nn)->y, count * sizeof(float), cudaMemcpyDeviceToHost));
 	loss = loss_of(nn_last(nn), output, labels, SHARE).sum / BATCH;
@@ -153,8 +82,11 @@ static double run_gpu(struct nn *nn, const float *labels)
 	return loss;
 }
 
-/* |found - expected| / |expected|; both must be something. */
-static double distance(const float *found, const double *expected, size_t count)
+/*
+ * |found - expected| / |expected|. What is expected to be next to nothing beside `beside` is compared with
+ * that: a bias before a convolution and a batch normalisation has no effect.
+ */
+static double distance(const float *found, const double *expected, size_t count, double beside)
 {
 	double difference = 0, norm = 0;
 
@@ -162,7 +94,17 @@ static double distance(const float *found, const double *expected, size_t count)
 		difference += pow((double)found[i] - expected[i], 2);
 		norm += expected[i] * expected[i];
 	}
-	return norm > 0 ? sqrt(difference / norm) : INFINITY;
+	norm = sqrt(norm) > 1e-6 * beside ? sqrt(norm) : beside;
+	return sqrt(difference) / norm;
+}
+
+static double length(const double *values, size_t count)
+{
+	double squares = 0;
+
+	for (size_t i = 0; i < count; i++)
+		squares += values[i] * values[i];
+	return sqrt(squares);
 }
 
 static int report(const char *network, const char *layer, const char *what, double error, double tolerance)
@@ -173,16 +115,21 @@ static int report(const char *network, const char *layer, const char *what, doub
 	return 1;
 }
 
-static int check_gpu(const char *name, const struct nn_layer *layer, const double *expected)
+/* is_deep: errors add up, and attention over a single place gives its queries and keys no gradient. */
+static int check_gpu(const char *name, const struct nn_layer *layer, const double *expected, int is_deep)
 {
+	const double tolerance = is_deep ? deep_tolerance : gpu_tolerance, tiny = is_deep ? 1e-12 : 0;
+	const double beside = length(expected, layer->weight_count);
 	float *grad = xcalloc(layer->param_count, sizeof(float));
 	int failures = 0;
 
 	CHECK(cudaMemcpy(grad, layer->grad, layer->param_count * sizeof(float), cudaMemcpyDeviceToHost));
 	failures += report(
-		name, layer->name, "weights", distance(grad, expected, layer->weight_count), gpu_tolerance);
-	failures += report(name, layer->name, "biases",
-		distance(grad + layer->bias_at, expected + layer->bias_at, layer->bias_count), gpu_tolerance);
+		name, layer->name, "weights", distance(grad, expected, layer->weight_count, tiny), tolerance);
+	if (layer->bias_count)
+		failures += report(name, layer->name, "biases",
+			distance(grad + layer->bias_at, expected + layer->bias_at, layer->bias_count, beside),
+			tolerance);
 	free(grad);
 	return failures;
 }
@@ -213,34 +160,51 @@ static int check_quotient(const char *name, struct plain *p, int i, uint64_t *ra
 		quotient_tolerance);
 }
 
-static int check_network(const struct network *w, enum nn_api api)
+/* One way of calling. The first also gives the reference its weights and runs it. */
+static int check_api(
+	const struct network *w, enum nn_api api, struct plain *p, struct nn *nn, double *expected)
 {
-	static struct nn nn;
-	static struct plain p;
-	float labels[SHARE * 64] = {0};
-	uint64_t random = 11;
+	static float labels[SHARE * 64];
 	char name[64];
-	double loss = 0, expected = 0;
+	double loss = 0;
 	int failures = 0;
 
 	snprintf(name, sizeof(name), "%s, %s calls", w->name, api == NN_GRAPH ? "graph" : "legacy");
-	build(&nn, w);
-	nn.api = api;
-	nn_create(&nn, 0, 5, 0);
-	plain_init(&p, &nn);
-	give_all(&nn, &p, labels);
-	loss = run_gpu(&nn, labels);
-	expected = plain_forward(&p);
-	plain_backward(&p);
-	failures += report(name, "loss", "value", fabs(loss - expected) / expected, gpu_tolerance);
-	for (int i = 0; i < nn.layer_count; i++)
+	memset(labels, 0, sizeof(labels));
+	network_build(nn, w);
+	nn->api = api;
+	nn_create(nn, 0, 5, 0);
+	nn->training = NN_CHECK;
+	if (api == NN_LEGACY)
+		plain_init(p, nn);
+	give_all(nn, p, labels);
+	loss = run_gpu(nn, labels);
+	if (api == NN_LEGACY) {
+		*expected = plain_forward(p);
+		plain_backward(p);
+	}
+	failures += report(name, "loss", "value", fabs(loss - *expected) / *expected, gpu_tolerance);
+	for (int i = 0; i < nn->layer_count && failures < MAX_LINES; i++)
+		if (nn->layer[i].param_count)
+			failures += check_gpu(name, &nn->layer[i], p->grad[i], w->is_deep);
+	nn_destroy(nn);
+	return failures;
+}
+
+static int check_network(const struct network *w)
+{
+	static struct nn nn;
+	static struct plain p;
+	uint64_t random = 11;
+	double expected = 0;
+	int failures = 0;
+
+	failures += check_api(w, NN_LEGACY, &p, &nn, &expected);
+	failures += check_api(w, NN_GRAPH, &p, &nn, &expected);
+	for (int i = 0; i < nn.layer_count && !w->is_large; i++)
 		if (nn.layer[i].param_count)
-			failures += check_gpu(name, &nn.layer[i], p.grad[i]);
-	for (int i = 0; i < nn.layer_count; i++)
-		if (nn.layer[i].param_count)
-			failures += check_quotient(name, &p, i, &random);
+			failures += check_quotient(w->name, &p, i, &random);
 	plain_free(&p);
-	nn_destroy(&nn);
 	return failures;
 }
 
@@ -252,8 +216,7 @@ int main(void)
 		printf("skipped: no device\n");
 		return 77;
 	}
-	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
-		for (int api = NN_LEGACY; api <= NN_GRAPH; api++)
-			failures += check_network(&networks[i], (enum nn_api)api);
+	for (size_t i = 0; i < network_count; i++)
+		failures += check_network(&networks[i]);
 	return failures ? 1 : 0;
 }

@@ -41,7 +41,7 @@ static int check(const char *name, enum optim_kind kind, double rate, double mom
 	double worst = 0;
 	size_t count = 0, size = 0;
 
-	nn_init(&nn, 1, 1, INPUTS, 1, 1);
+	nn_init(&nn, 1, 1, INPUTS, 1, 1, 1);
 	nn_dense(&nn, OUTPUTS, NN_LINEAR);
 	nn_softmax(&nn);
 	nn_create(&nn, 0, 1, 0);

@@ -1,37 +1,32 @@
 /*
- * The training loop: see train.h. An iteration is: read a batch, divide it, copy it to the GPUs, forward,
- * backward, sum the gradients over all GPUs, update; then wait until all of it is done. One thread drives all
- * GPUs of a process, so each step goes over them in turn; the GPUs work at the same time, since steps only
- * queue work.
+ * The main program of all trainers: options, data, and the choice of the training loop. See train.h.
  */
 #include "train.h"
 
-#include <string.h>
-
-#include "batch.h"
 #include "check.h"
-#include "clock.h"
-#include "data.h"
-#include "dist.h"
-#include "gradcheck.h"
-#include "loss.h"
-#include "optim.h"
+#include "pipeline.h"
+#include "train_loop.h"
+#include "train_save.h"
 
-enum { AGGREGATE_AFTER, AGGREGATE_OVERLAP };
-
-static struct {
-	const char *data;
-	int dataset, batch, epochs, iterations, eval, optimizer, gpus, divide, aggregate, seed, print,
-		check_gradients, api;
-	double rate, momentum;
-	const char *save, *clock;
-} options = {.data = "data", .batch = 64, .epochs = 1, .rate = 0.01, .gpus = 1, .seed = 1, .print = 10};
+static struct train_options options = {.data = "data",
+	.batch = 64,
+	.epochs = 1,
+	.rate = 0.01,
+	.gpus = 1,
+	.seed = 1,
+	.print = 10,
+	.fusion_threshold = 64 << 20,
+	.cycle_ms = 1};
 
 static const struct option_row training_rows[] = {
 	{OPTION_TEXT, "data", "DIR", &options.data, 0, 0, "folder with the data set's files"},
-	{OPTION_CHOICE, "dataset", "mnist|fashion|cifar10", &options.dataset, 0, 0,
-		"which files to expect there: MNIST's or Fashion-MNIST's four IDX files, or CIFAR-10's "
-		"binary files"},
+	{OPTION_CHOICE, "dataset", DATA_SETS, &options.dataset, 0, 0,
+		"which files to expect there: MNIST's or Fashion-MNIST's four IDX files; CIFAR-10's binary "
+		"files; or train.raw and test.raw, with images of 3x224x224 (imagenet) or 3x512x512 bytes "
+		"(highres), or with volumes"},
+	{OPTION_FLAG, "synthetic", NULL, &options.synthetic, 0, 0,
+		"no files: one batch of random numbers, made in memory, again and again, in epochs as long as "
+		"the published data set's"},
 	{OPTION_INT, "batch", "N", &options.batch, 1, 1000000,
 		"images per iteration, over all GPUs; an incomplete last batch is left out"},
 	{OPTION_INT, "epochs", "N", &options.epochs, 0, 1000000, "passes over the training images"},
@@ -58,9 +53,34 @@ static const struct option_row parallel_rows[] = {
 		"where a batch is divided among the GPUs: on the host, before each part is copied to its "
 		"GPU; or on the first GPU of each process, to which the whole batch is copied and from "
 		"which the parts go on"},
-	{OPTION_CHOICE, "aggregate", "after|overlap", &options.aggregate, 0, 0,
-		"when a layer's gradients are summed over the GPUs: after the whole backward pass, or as "
-		"soon as they exist, next to the rest of it"},
+	{OPTION_CHOICE, "aggregate", "after|overlap|fused", &options.aggregate, 0, 0,
+		"when gradients are summed over the GPUs, or over the replicas of a pipeline's stage: layer by "
+		"layer after the whole backward pass; each layer's as soon as they exist, next to the rest of "
+		"it; or several layers' at once, as Horovod does: what became ready within a cycle is copied "
+		"into a buffer, summed there and copied back. Which layers go together is measured once, in "
+		"the second iteration"},
+	{OPTION_INT, "fusion-threshold", "BYTES", &options.fusion_threshold, 0, 2147483647,
+		"fused: size of the buffer; larger gradients are summed where they are"},
+	{OPTION_NUMBER, "cycle-ms", "X", &options.cycle_ms, 0, 1e9,
+		"fused: length of a cycle; 0: each layer by itself"},
+	{OPTION_CHOICE, "strategy", "data|model|gpipe|pipedream|hybrid", &options.strategy, 0, 0,
+		"what the processes divide: the batch; or the network's layers, as below"},
+	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+static const struct option_row pipeline_rows[] = {
+	{OPTION_TEXT, "stages", "N-N...", &options.stages, 0, 0,
+		"processes that each stage has, in the order of the ranks: 2-1-1 are three stages, the first with "
+		"two replicas. Without it each process is a stage. Several replicas: pipedream and hybrid, which "
+		"needs it"},
+	{OPTION_TEXT, "partition", "auto|N,N...", &options.partition, 0, 0,
+		"where the network is cut: the layer, counted from 0, with which each stage but the first begins; "
+		"auto, or without it: so that the slowest stage's layers need as few operations as can be"},
+	{OPTION_INT, "micro-batches", "N", &options.micro_batches, 0, 100000,
+		"how many a batch is divided into, a multiple of each stage's replicas; 0: 4, or with model 1"},
+	{OPTION_CHOICE, "recompute", "auto|on|off", &options.recompute, 0, 0,
+		"keep only a stage's inputs, and compute its forward pass again before each backward pass; auto: "
+		"with gpipe and hybrid"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -79,291 +99,128 @@ static const struct option_row output_rows[] = {
 };
 
 static const char notes[] =
+	"STRATEGIES\n"
+	"       data       each GPU has the whole network and a part of each batch; their gradients are summed.\n"
+	"       model      each process has a stage: some of the network's layers. One of them works at a time.\n"
+	"       gpipe      the same, with a batch divided into micro-batches that follow each other through the\n"
+	"                  stages: all forward passes, all backward passes, one update.\n"
+	"       hybrid     gpipe with several replicas of a stage, which take turns at the micro-batches and\n"
+	"                  whose gradients are summed.\n"
+	"       pipedream  a stage does one forward and one backward pass in turn, and an update after each (of\n"
+	"                  all its replicas' gradients), so that it never waits for the end of a batch. The\n"
+	"                  backward pass of a micro-batch has the weights that its forward pass had; they are\n"
+	"                  some updates old. Loss and gradients are a micro-batch's mean, not the batch's.\n"
+	"       All but pipedream learn what one GPU learns, but for rounding, and but for batch normalisation,\n"
+	"       which sees a part of the batch.\n\n"
 	"SEVERAL PROCESSES\n"
 	"       RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, make the\n"
 	"       process one of WORLD_SIZE: rank 0 listens at MASTER_ADDR:MASTER_PORT and the others fetch\n"
-	"       NCCL's id there. Each process uses --gpus GPUs from number LOCAL_RANK x gpus on, modulo the\n"
-	"       number there are. Rank 0 prints.\n"
+	"       NCCL's id there, and later, with --aggregate fused, the buckets. Each process uses --gpus GPUs\n"
+	"       from number LOCAL_RANK x gpus on, modulo the number there are. Rank 0 prints; of a pipeline the\n"
+	"       last stage's first process, which has the loss.\n"
 	"\nEXIT STATUS\n"
 	"       0 done, 1 a file or a library call failed, 2 wrong usage.\n";
 
-struct train {
-	struct data data, test;
-	struct dist dist;
-	struct nn *nets; /* one per GPU of this process, as are: */
-	struct optim *optims;
-	float **output; /* pinned copies of the last layer's y */
-	struct batch batch;
-	struct clock *clock;
-};
-
 static void open_data(struct data *data, int is_test)
 {
-	if (data_open(data, (enum data_set)options.dataset, options.data, is_test))
+	if (options.synthetic)
+		data_synthetic(data, (enum data_set)options.dataset, is_test);
+	else if (data_open(data, (enum data_set)options.dataset, options.data, is_test))
 		errx(1, "%s", data->error);
 }
 
 static void open_test(struct train *t)
 {
 	open_data(&t->test, 1);
-	if (t->test.height != t->data.height || t->test.width != t->data.width)
+	if (t->test.height != t->data.height || t->test.width != t->data.width ||
+		t->test.depth != t->data.depth || t->test.channels != t->data.channels ||
+		t->test.classes != t->data.classes)
 		errx(1, "%s: byte 8: images of %dx%d found, %dx%d as for training expected",
 			t->test.image[0].path, t->test.height, t->test.width, t->data.height, t->data.width);
 }
 
-static void build(struct train *t, const struct train_program *program)
+static void add_layers(
+	struct nn *nn, const struct train_program *program, const struct data *data, int batch, int share)
+{
+	nn_init(nn, batch, share, data->channels, data->depth, data->height, data->width);
+	nn->classes = data->classes;
+	nn->api = (enum nn_api)options.api;
+	program->build(nn);
+	if (nn->error[0])
+		errx(2, "%s", nn->error);
+}
+
+/* Every GPU has the whole network. */
+static void train_replicas(struct train *t, const struct train_program *program)
 {
 	int gpus = t->dist.gpus;
 
+	if (options.batch < t->dist.replicas)
+		errx(2, "--batch %d: too few for %d GPUs", options.batch, t->dist.replicas);
 	t->nets = xcalloc((size_t)gpus, sizeof(*t->nets));
 	for (int g = 0; g < gpus; g++) {
 		int first = 0, count = 0;
 
 		dist_share(&t->dist, options.batch, t->dist.rank * gpus + g, &first, &count);
-		nn_init(&t->nets[g], options.batch, count, t->data.channels, t->data.height, t->data.width);
-		t->nets[g].api = (enum nn_api)options.api;
-		program->build(&t->nets[g]);
-		if (t->nets[g].error[0])
-			errx(2, "%s", t->nets[g].error);
+		add_layers(&t->nets[g], program, &t->data, options.batch, count);
 	}
-}
-
-static void create(struct train *t)
-{
-	int gpus = t->dist.gpus;
-
-	t->optims = xcalloc((size_t)gpus, sizeof(*t->optims));
-	t->output = xcalloc((size_t)gpus, sizeof(*t->output));
-	for (int g = 0; g < gpus; g++) {
-		void *output = NULL;
-
-		nn_create(&t->nets[g], t->dist.device[g], (uint64_t)options.seed, t->dist.rank * gpus + g);
-		optim_init(&t->optims[g], &t->nets[g], (enum optim_kind)options.optimizer, options.rate,
-			options.momentum);
-		CHECK(cudaMallocHost(&output, nn_numel(nn_last(&t->nets[g])->out) * sizeof(float)));
-		t->output[g] = output;
-	}
-	batch_init(&t->batch, &t->dist, t->nets, &t->data, options.batch, (enum batch_divide)options.divide);
-	t->clock = clock_open(options.clock, t->dist.rank, t->dist.world, t->nets, gpus);
-}
-
-static void destroy(struct train *t)
-{
-	clock_close(t->clock);
-	batch_free(&t->batch);
-	for (int g = 0; g < t->dist.gpus; g++) {
-		optim_free(&t->optims[g], &t->nets[g]);
-		CHECK(cudaFreeHost(t->output[g]));
-		nn_destroy(&t->nets[g]);
-	}
-	dist_close(&t->dist);
-	free(t->optims);
-	free(t->output);
+	dist_open(&t->dist);
+	train_create(t);
+	if (options.check_gradients)
+		train_check_gradients(t);
+	train_epochs(t);
+	if (options.save && t->dist.rank == 0)
+		train_save(options.save, &t->nets[0], train_fetch, &t->nets[0]);
+	train_destroy(t);
 	free(t->nets);
 }
 
-static void forward(struct train *t, struct clock *clock)
+/* Every process has a stage. */
+static void train_stages(struct train *t, const struct train_program *program)
 {
-	for (int i = 0; i < t->nets[0].layer_count; i++)
-		for (int g = 0; g < t->dist.gpus; g++) {
-			CHECK(cudaSetDevice(t->nets[g].device));
-			clock_begin(clock, CLOCK_FORWARD, g, i, t->nets[g].stream);
-			nn_forward(&t->nets[g], i);
-			clock_end(clock, CLOCK_FORWARD, g, i, t->nets[g].stream);
-		}
-	for (int g = 0; g < t->dist.gpus; g++) {
-		struct nn_layer *last = nn_last(&t->nets[g]);
+	const struct strategy_options wanted = {(enum strategy_kind)options.strategy, options.stages,
+		options.partition, options.batch, options.micro_batches,
+		(enum strategy_recompute)options.recompute};
+	static struct strategy plan[1];
+	struct nn *nn = t->nets = xcalloc(1, sizeof(*nn));
+	struct pipeline p;
+	int samples = 0;
 
-		CHECK(cudaSetDevice(t->nets[g].device));
-		CHECK(cudaMemcpyAsync(t->output[g], last->y, nn_numel(last->out) * sizeof(float),
-			cudaMemcpyDeviceToHost, t->nets[g].stream));
-	}
+	if (strategy_init(plan, &wanted, t->dist.world))
+		errx(2, "%s", plan->error);
+	samples = strategy_samples(plan);
+	add_layers(
+		nn, program, &t->data, plan->kind == STRATEGY_PIPEDREAM ? samples : options.batch, samples);
+	if (strategy_cut(plan, nn, options.partition))
+		errx(2, "%s", plan->error);
+	dist_open(&t->dist);
+	pipeline_create(&p, &options, plan, &t->dist, nn, &t->data, &t->test);
+	pipeline_epochs(&p);
+	if (options.save && t->dist.rank == 0)
+		train_save(options.save, nn, pipeline_fetch, &p);
+	for (int i = 0; options.save && t->dist.rank > 0 && i < nn->layer_count; i++)
+		pipeline_fetch(&p, i, NULL);
+	pipeline_destroy(&p);
+	free(nn);
 }
 
-/* Sums a layer's gradients over all replicas, when all that their streams have been given so far is done. */
-static void aggregate(struct train *t, int layer)
+/* Options that belong to the other of the two. */
+static void check_strategy(void)
 {
-	float *grads[DIST_MAX_GPUS];
+	int is_data = options.strategy == STRATEGY_DATA;
 
-	if (t->dist.replicas == 1 || !t->nets[0].layer[layer].param_count)
-		return;
-	for (int g = 0; g < t->dist.gpus; g++) {
-		grads[g] = t->nets[g].layer[layer].grad;
-		dist_wait_for_gradients(&t->dist, g, t->nets[g].stream);
-		clock_begin(t->clock, CLOCK_COMMUNICATION, g, layer, t->dist.stream[g]);
-	}
-	dist_sum_gradients(&t->dist, grads, t->nets[0].layer[layer].param_count);
-	for (int g = 0; g < t->dist.gpus; g++) {
-		CHECK(cudaSetDevice(t->nets[g].device));
-		clock_end(t->clock, CLOCK_COMMUNICATION, g, layer, t->dist.stream[g]);
-	}
-}
-
-static void backward(struct train *t)
-{
-	int last = t->nets[0].layer_count - 1;
-
-	for (int i = last; i >= 0; i--) {
-		for (int g = 0; g < t->dist.gpus; g++) {
-			CHECK(cudaSetDevice(t->nets[g].device));
-			clock_begin(t->clock, CLOCK_BACKWARD, g, i, t->nets[g].stream);
-			nn_backward(&t->nets[g], i);
-			clock_end(t->clock, CLOCK_BACKWARD, g, i, t->nets[g].stream);
-		}
-		if (options.aggregate == AGGREGATE_OVERLAP)
-			aggregate(t, i);
-	}
-	for (int i = last; i >= 0 && options.aggregate == AGGREGATE_AFTER; i--)
-		aggregate(t, i);
-}
-
-static void update(struct train *t)
-{
-	for (int g = 0; g < t->dist.gpus; g++) {
-		cudaStream_t stream = t->nets[g].stream;
-
-		if (t->dist.replicas > 1)
-			dist_wait_for_sums(&t->dist, g, stream);
-		CHECK(cudaSetDevice(t->nets[g].device));
-		clock_begin(t->clock, CLOCK_UPDATE, g, -1, stream);
-		optim_update(&t->optims[g], &t->nets[g]);
-		clock_end(t->clock, CLOCK_UPDATE, g, -1, stream);
-	}
-}
-
-static void wait_for_all(struct train *t)
-{
-	for (int g = 0; g < t->dist.gpus; g++) {
-		CHECK(cudaSetDevice(t->nets[g].device));
-		CHECK(cudaStreamSynchronize(t->nets[g].stream));
-	}
-}
-
-/* The loss of this process's samples among the batch's first `count`. */
-static struct loss local_loss(struct train *t, int count)
-{
-	struct loss loss = {0, 0};
-
-	for (int g = 0; g < t->dist.gpus; g++) {
-		int first = t->batch.part[g].first, here = t->batch.part[g].count;
-		const float *labels = t->batch.labels + (size_t)first * t->batch.classes;
-		struct loss part;
-
-		if (here > count - first)
-			here = count > first ? count - first : 0;
-		part = loss_of(nn_last(&t->nets[g]), t->output[g], labels, here);
-		loss.sum += part.sum;
-		loss.correct += part.correct;
-	}
-	return loss;
-}
-
-/* The same of all processes. */
-static struct loss global_loss(struct train *t, struct loss local)
-{
-	double values[2] = {local.sum, local.correct};
-
-	dist_sum_values(&t->dist, values);
-	return (struct loss){values[0], values[1]};
-}
-
-static struct loss iterate(struct train *t, int iteration, int first)
-{
-	double begin_us = clock_now_us();
-
-	batch_load(&t->batch, &t->data, first, options.batch, t->clock);
-	forward(t, t->clock);
-	backward(t);
-	update(t);
-	wait_for_all(t);
-	clock_host(t->clock, CLOCK_ITERATION, begin_us);
-	clock_collect(t->clock, iteration);
-	return local_loss(t, options.batch);
-}
-
-static void train_epoch(struct train *t, int epoch, int iterations)
-{
-	struct loss sum = {0, 0};
-
-	for (int i = 0; i < iterations; i++) {
-		int iteration = epoch * iterations + i;
-		struct loss loss = iterate(t, iteration, i * options.batch);
-
-		sum.sum += loss.sum;
-		if (options.print && iteration % options.print == 0) {
-			loss = global_loss(t, loss);
-			if (t->dist.rank == 0)
-				printf("epoch %d iteration %d loss %.9f\n", epoch + 1, iteration,
-					loss.sum / options.batch);
-		}
-	}
-	sum = global_loss(t, sum);
-	if (t->dist.rank == 0)
-		printf("epoch %d mean loss %.9f\n", epoch + 1, sum.sum / options.batch / iterations);
-}
-
-static void evaluate(struct train *t, int epoch)
-{
-	struct loss sum = {0, 0};
-
-	for (int g = 0; g < t->dist.gpus; g++)
-		t->nets[g].training = 0;
-	for (int first = 0; first < t->test.count; first += options.batch) {
-		int left = t->test.count - first, count = left < options.batch ? left : options.batch;
-		struct loss loss;
-
-		batch_load(&t->batch, &t->test, first, count, NULL);
-		forward(t, NULL);
-		wait_for_all(t);
-		loss = local_loss(t, count);
-		sum.sum += loss.sum;
-		sum.correct += loss.correct;
-	}
-	for (int g = 0; g < t->dist.gpus; g++)
-		t->nets[g].training = 1;
-	sum = global_loss(t, sum);
-	if (t->dist.rank == 0 && nn_last(&t->nets[0])->kind == NN_SOFTMAX)
-		printf("epoch %d test loss %.9f accuracy %.4f\n", epoch + 1, sum.sum / t->test.count,
-			sum.correct / t->test.count);
-	else if (t->dist.rank == 0)
-		printf("epoch %d test loss %.9f\n", epoch + 1, sum.sum / t->test.count);
-}
-
-static void check_gradients(struct train *t)
-{
-	int failed = 0;
-
-	batch_load(&t->batch, &t->data, 0, options.batch, NULL);
-	wait_for_all(t);
-	if (t->dist.rank == 0)
-		failed = gradcheck(
-			&t->nets[0], t->batch.labels + (size_t)t->batch.part[0].first * t->batch.classes);
-	if (failed)
-		errx(1, "the gradients are wrong");
-}
-
-static void save(struct nn *nn)
-{
-	FILE *file = fopen(options.save, "wb");
-	int failed = 0;
-
-	if (!file)
-		err(1, "%s", options.save);
-	CHECK(cudaSetDevice(nn->device));
-	for (int i = 0; i < nn->layer_count; i++) {
-		const struct nn_layer *layer = &nn->layer[i];
-		float *param = xcalloc(layer->param_count, sizeof(float));
-
-		if (layer->param_count)
-			CHECK(cudaMemcpy(param, layer->param, layer->param_count * sizeof(float),
-				cudaMemcpyDeviceToHost));
-		fwrite(param, sizeof(float), layer->weight_count, file);
-		fwrite(param + layer->bias_at, sizeof(float), layer->bias_count, file);
-		free(param);
-	}
-	failed = ferror(file);
-	if (fclose(file) || failed)
-		err(1, "%s", options.save);
+	if (is_data && (options.stages || options.partition || options.micro_batches || options.recompute))
+		errx(2, "--%s: --strategy data has no stages and no micro-batches",
+			options.stages          ? "stages"
+			: options.partition     ? "partition"
+			: options.micro_batches ? "micro-batches"
+						: "recompute");
+	if (!is_data && options.gpus > 1)
+		errx(2, "--gpus %d: a process of a pipeline has one GPU", options.gpus);
+	if (!is_data && options.divide)
+		errx(2, "--divide device: the stages of a pipeline have no batch to divide");
+	if (!is_data && options.check_gradients)
+		errx(2, "--check-gradients: only with --strategy data");
 }
 
 int train_main(int argc, char **argv, const struct train_program *program)
@@ -372,39 +229,26 @@ int train_main(int argc, char **argv, const struct train_program *program)
 		{"NETWORK", program->rows},
 		{"TRAINING", training_rows},
 		{"SEVERAL GPUS", parallel_rows},
+		{"PIPELINES", pipeline_rows},
 		{"OUTPUT AND CHECKS", output_rows},
 		{NULL, NULL},
 	};
-	struct train t = {0};
-	int iterations = 0;
+	struct train t = {.options = &options};
 
+	options.dataset = program->dataset;
 	options_parse(argc, argv, program->about, sections, notes);
+	check_strategy();
 	dist_init(&t.dist, options.gpus);
-	if (options.batch < t.dist.replicas)
-		errx(2, "--batch %d: too few for %d GPUs", options.batch, t.dist.replicas);
 	open_data(&t.data, 0);
 	if (options.eval)
 		open_test(&t);
 	if (options.batch > t.data.count)
 		errx(2, "--batch %d: %s has only %d training images", options.batch, options.data,
 			t.data.count);
-	build(&t, program);
-	dist_open(&t.dist);
-	create(&t);
-	if (options.check_gradients)
-		check_gradients(&t);
-	iterations = t.data.count / options.batch;
-	if (options.iterations && options.iterations < iterations)
-		iterations = options.iterations;
-	for (int epoch = 0; epoch < options.epochs; epoch++) {
-		train_epoch(&t, epoch, iterations);
-		if (options.eval)
-			evaluate(&t, epoch);
-		fflush(stdout);
-	}
-	if (options.save && t.dist.rank == 0)
-		save(&t.nets[0]);
-	destroy(&t);
+	if (options.strategy == STRATEGY_DATA)
+		train_replicas(&t, program);
+	else
+		train_stages(&t, program);
 	data_close(&t.data);
 	if (options.eval)
 		data_close(&t.test);

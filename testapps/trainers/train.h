@@ -11,7 +11,10 @@
 struct train_program {
 	const char *about;             /* for options_parse */
 	const struct option_row *rows; /* the network's options */
-	void (*build)(struct nn *nn);  /* adds the layers; the input's shape is in nn->in */
+	/* Adds the layers, or sets nn->error; the input's shape is in nn->in, how many classes in
+	 * nn->classes. */
+	void (*build)(struct nn *nn);
+	int dataset; /* enum data_set: the default of --dataset */
 };
 
 /* Answers the exit status. */

@@ -1,4 +1,5 @@
 /* train_autoencoder: an autoencoder on MNIST, Fashion-MNIST or CIFAR-10. */
+#include "data.h"
 #include "train.h"
 #include "widths.h"
 
@@ -33,6 +34,7 @@ int main(int argc, char **argv)
 		"image and what comes out. Batches are read from the data set's files, in their order.",
 		rows,
 		build,
+		DATA_MNIST,
 	};
 
 	return train_main(argc, argv, &program);

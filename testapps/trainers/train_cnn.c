@@ -36,7 +36,7 @@ static void build(struct nn *nn)
 	nn_dense(nn, 84, act);
 	if (dropout > 0)
 		nn_dropout(nn, dropout);
-	nn_dense(nn, DATA_CLASSES, NN_LINEAR);
+	nn_dense(nn, nn->classes, NN_LINEAR);
 	nn_softmax(nn);
 }
 
@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 		"their order.",
 		rows,
 		build,
+		DATA_MNIST,
 	};
 
 	return train_main(argc, argv, &program);

@@ -21,7 +21,7 @@ static void build(struct nn *nn)
 
 	for (int i = 0; i < count; i++)
 		nn_dense(nn, widths[i], (enum nn_activation)activation);
-	nn_dense(nn, DATA_CLASSES, NN_LINEAR);
+	nn_dense(nn, nn->classes, NN_LINEAR);
 	nn_softmax(nn);
 }
 
@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 		"their order.",
 		rows,
 		build,
+		DATA_MNIST,
 	};
 
 	return train_main(argc, argv, &program);

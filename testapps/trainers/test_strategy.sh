@@ -1,0 +1,240 @@
+#!/bin/sh
+# Checks that every strategy of distribution learns what it must: the synchronous ones the same weights as one GPU,
+# PipeDream those that its versions of the weights give, all compared with plain C in double precision. Usage:
+# test_strategy.sh FOLDER_OF_THE_PROGRAMS
+set -u
+bin=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+batch=24 iterations=8 rate=0.1 momentum=0.9
+
+# Largest difference of a weight that rounding may make, relative to the largest weight of the layer: floats have
+# 6e-8, and a weight is a sum of a few hundred of them. What a wrong order or version makes is larger by far, which
+# `differs` checks.
+tolerance=5e-6
+
+fail() {
+	echo "$*"
+	failures=$((failures + 1))
+	[ $failures -lt 10 ] || exit 1
+}
+
+# A port that nobody listens on, of those that the kernel gives to nobody by itself.
+port=$((10000 + ($$ + 7000) % 20000))
+next_port() {
+	port=$((port + 1))
+	while grep -q ":$(printf %04X $port) " /proc/net/tcp; do
+		port=$((port + 1))
+	done
+}
+
+# ranks N NAME PROGRAM OPTION...: N processes; what they print goes to NAME.log, the weights to NAME.weights.
+ranks() {
+	world=$1 name=$2 program=$3
+	shift 3
+	next_port
+	pids=
+	for rank in $(seq 0 $((world - 1))); do
+		RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$world MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+			timeout 60 "$bin/$program" --data "$work/mnist" --save "$work/$name.weights" "$@" \
+			>"$work/$name.log.$rank" 2>&1 &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait "$pid" ||
+			fail "$name: $world x $program $*: exit status $?: $(tail -qn 1 "$work/$name.log".*)"
+	done
+	cat "$work/$name.log".* >"$work/$name.log"
+}
+
+# difference NAME NET MICRO_BATCHES RULE: of NAME.weights, and what the rule gives from NET's first weights.
+difference() {
+	"$bin/test_strategy_reference" "$2" "$work/mnist" $batch "$3" $iterations $rate $momentum "$4" \
+		"$work/$2.first" "$work/$1.weights"
+}
+
+agrees() {
+	d=$(difference "$@") && awk "BEGIN { exit !($d < $tolerance) }" || fail "$*: weights differ by $d"
+}
+
+# So that a tolerance too wide is seen: another rule gives other weights.
+differs() {
+	d=$(difference "$@") && awk "BEGIN { exit !($d > 100 * $tolerance) }" ||
+		fail "$*: weights differ by only $d"
+}
+
+mlp="train_mlp --hidden 24,20,16,12 --activation tanh"
+cnn="train_cnn --filters 3 --activation tanh"
+common="--batch $batch --iterations $iterations --print 1 --lr $rate --momentum $momentum"
+
+"$bin/mkdata" --out "$work/mnist" --train 300 --test 50 || exit 1
+ranks 1 mlp_first $mlp --epochs 0
+ranks 1 cnn_first $cnn --epochs 0
+mv "$work/mlp_first.weights" "$work/mlp.first"
+mv "$work/cnn_first.weights" "$work/cnn.first"
+
+# The losses of one process, which all others are held against.
+ranks 1 mlp $mlp $common
+ranks 1 cnn $cnn $common
+for net in mlp cnn; do
+	sort -o "$work/$net.log" "$work/$net.log"
+done
+
+# case_sync N NET OPTION...: N processes learn NET's weights of a sequential run.
+number=0
+case_sync() {
+	world=$1 net=$2
+	shift 2
+	number=$((number + 1))
+	eval "ranks $world sync$number \$$net $common $*"
+	agrees sync$number $net 4 sync
+	sort "$work/sync$number.log" | paste -d ' ' "$work/$net.log" - | awk '
+		{ d = $NF - $(NF / 2); n++; bad = bad || !(d < 1e-5 && d > -1e-5) || $4 != $(4 + NF / 2) }
+		END { exit bad || n != '$((iterations + 1))' }' || fail "sync$number $*: other losses"
+}
+
+case_sync 1 mlp
+case_sync 1 cnn
+for style in after overlap fused "fused --cycle-ms 0" "fused --cycle-ms 0.003" "fused --cycle-ms 100000" \
+	"fused --cycle-ms 100000 --fusion-threshold 5000"; do
+	case_sync 3 mlp --aggregate $style
+done
+case_sync 2 cnn --aggregate fused --api graph
+case_sync 1 cnn --aggregate fused --gpus 3
+case_sync 2 mlp --aggregate fused --gpus 2 --divide device
+case_sync 1 mlp --strategy gpipe
+case_sync 2 mlp --strategy model
+case_sync 3 cnn --strategy model --partition 2,5
+case_sync 2 mlp --strategy gpipe --micro-batches 1
+case_sync 3 cnn --strategy gpipe --api graph
+case_sync 4 mlp --strategy gpipe --micro-batches 8 --recompute off
+case_sync 3 cnn --strategy gpipe --micro-batches 6 --partition 1,7
+case_sync 4 mlp --strategy hybrid --stages 2-2
+case_sync 4 cnn --strategy hybrid --stages 1-3 --micro-batches 3 --recompute off
+case_sync 4 mlp --strategy hybrid --stages 2-1-1 --aggregate overlap
+case_sync 3 mlp --strategy hybrid --stages 3 --micro-batches 12 --aggregate fused
+
+# An update after each micro-batch, whose loss is its own mean: a smaller step, or rounding grows.
+rate=0.01
+common="--batch $batch --iterations $iterations --print 1 --lr $rate --momentum $momentum"
+
+# case_pipedream N NET MICRO_BATCHES RULE OPTION...
+case_pipedream() {
+	world=$1 net=$2 micro=$3 rule=$4
+	shift 4
+	number=$((number + 1))
+	cuts=$(echo "$rule" | sed 's/^0:[0-9]*,*//; s/:[0-9]*//g')
+	stages=$(echo "$rule" | sed 's/[0-9]*://g; s/,/-/g')
+	eval "ranks $world pipedream$number \$$net $common --strategy pipedream --micro-batches $micro \
+		--stages $stages ${cuts:+--partition $cuts} $*"
+	agrees pipedream$number $net $micro "$rule"
+}
+
+case_pipedream 1 mlp 4 0:1
+case_pipedream 2 mlp 4 0:1,2:1
+differs pipedream$number mlp 4 0:1
+differs pipedream$number mlp 4 sync
+case_pipedream 3 cnn 4 0:1,2:1,5:1
+differs pipedream$number cnn 4 0:1,2:1
+case_pipedream 4 mlp 6 0:1,1:1,2:1,4:1
+differs pipedream$number mlp 6 0:1,1:1,2:1
+case_pipedream 4 mlp 4 0:2,2:1,3:1 --aggregate overlap
+differs pipedream$number mlp 4 0:1,2:1,3:1
+case_pipedream 4 cnn 4 0:1,4:2,6:1
+case_pipedream 3 mlp 3 0:3 --aggregate fused
+case_pipedream 3 mlp 4 0:1,2:2 --recompute on
+
+# Micro-batches are the same wherever the cuts are, and so are batch normalisation, dropout and what is computed again:
+# the same weights, bit for bit, and losses, those of test images too.
+same() {
+	cmp "$work/$1.weights" "$work/$2.weights" >"$work/cmp" 2>&1 || fail "$1 and $2: $(cat "$work/cmp")"
+	cmp "$work/$1.log" "$work/$2.log" >"$work/cmp" 2>&1 || fail "$1 and $2: $(cat "$work/cmp")"
+}
+
+resnet="train_resnet --dataset mnist --batch 8 --iterations 2 --print 1 --strategy gpipe"
+ranks 1 resnet1 $resnet
+ranks 3 resnet3 $resnet
+ranks 2 resnet2 $resnet --recompute off
+same resnet1 resnet3
+same resnet1 resnet2
+rm "$work"/resnet*
+dropping="train_cnn --batch 20 --iterations 5 --epochs 2 --print 1 --dropout 0.5 --optimizer adam --lr 0.001 --eval"
+ranks 1 dropping1 $dropping --strategy gpipe
+ranks 4 dropping4 $dropping --strategy gpipe
+ranks 3 dropping3 $dropping --strategy gpipe --recompute off
+same dropping1 dropping4
+same dropping1 dropping3
+ae="train_autoencoder --batch 20 --iterations 5 --print 1 --lr 1 --eval"
+ranks 1 ae1 $ae --strategy gpipe
+ranks 3 ae3 $ae --strategy gpipe
+same ae1 ae3
+ranks 1 stale1 $dropping --strategy pipedream --stages 1
+ranks 1 stale2 $dropping --strategy pipedream --recompute on
+same stale1 stale2
+
+# The hook changes nothing. A sanitizer's library would have to come before it.
+hooked() {
+	[ -z "${PM_SANITIZE:-}" ] || return
+	world=$1 name=$2
+	shift 2
+	"$bin/pmrun" -q -n "$world" -o "$work/$name.run" --softgpu -- "$bin/$@" --data "$work/mnist" \
+		--save "$work/$name.weights" >"$work/$name.log" 2>&1 || fail "$name: pmrun: $(tail -n 1 "$work/$name.log")"
+	rm -rf "$work/$name.run"
+	same "$without" "$name"
+}
+without=ae1
+hooked 3 hooked_ae $ae --strategy gpipe
+for options in "--stages 2-1" "--stages 1-2 --aggregate overlap"; do
+	ranks 3 plain $cnn $common --strategy pipedream $options
+	without=plain
+	hooked 3 hooked $cnn $common --strategy pipedream $options
+done
+
+# The clock: what each stage does in an iteration, several times a layer, is a row with the sum.
+ranks 3 clock $mlp --batch 24 --iterations 3 --strategy hybrid --stages 1-2 --partition 2 --clock "$work/clock"
+ranks 3 clocked $mlp --batch 24 --iterations 3 --strategy pipedream --partition 2,4 --clock "$work/flow" --eval
+rows() { # FILE PHASE: layers and rows of the phase
+	awk -F, -v phase="$2" '$4 == phase { n[$5]++ } END { for (l in n) print l, n[l] }' "$1" | sort | tr '\n' ' '
+}
+expect() {
+	[ "$(rows "$work/$1" "$2")" = "$3" ] || fail "$1 $2: $(rows "$work/$1" "$2")"
+}
+expect clock.0 forward "fc1 3 fc2 3 "
+expect clock.0 recompute "fc1 3 fc2 3 "
+expect clock.0 communication "fc2 3 total 3 "
+expect clock.0 iteration "- 3 "
+expect clock.0 io "- 3 "
+expect clock.1 backward "fc3 3 fc4 3 fc5 3 loss 3 "
+expect clock.2 communication "fc2 3 fc3 3 fc4 3 fc5 3 total 3 "
+expect clock.2 update "- 3 "
+expect flow.1 communication "fc2 3 fc4 3 total 3 "
+expect flow.1 io ""
+expect flow.1 forward "fc3 3 fc4 3 "
+expect flow.2 iteration "- 3 "
+
+# What cannot be is refused in one sentence, by each process.
+refused() {
+	text=$1
+	shift
+	env "$@" >"$work/refused" 2>&1
+	got=$?
+	if [ $got -ne 2 ] || [ "$(wc -l <"$work/refused")" -ne 1 ] || ! grep -qFe "$text" "$work/refused"; then
+		fail "$*: status $got, \"$(cat "$work/refused")\"; 2 and \"$text\" expected"
+	fi
+}
+of4="WORLD_SIZE=4 RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=1 $bin/train_mlp --data $work/mnist"
+refused "4 stages: this network can be cut into at most 3" $of4 --strategy gpipe --hidden 9
+refused "a batch of 30 samples does not divide into that many" $of4 --strategy gpipe --batch 30
+refused "--gpus 2: a process of a pipeline has one GPU" $of4 --strategy gpipe --gpus 2
+refused "--divide device: the stages" $of4 --strategy pipedream --divide device
+refused "--check-gradients: only with" $of4 --strategy model --check-gradients
+refused "--stages: --strategy data has no stages" $of4 --stages 2-2
+refused "--micro-batches: --strategy data has no stages" $of4 --micro-batches 8
+refused "that is 3 processes, and there are 4" $of4 --strategy hybrid --stages 2-1
+refused "--strategy hybrid: --stages must say" $of4 --strategy hybrid
+refused "stage 1 has 3 replicas, which cannot have equally many" $of4 --strategy pipedream --stages 3-1
+refused "the network's last layer is 3" $of4 --strategy gpipe --partition 1,2,9
+refused "--aggregate sometimes: one of after|overlap|fused expected" $of4 --aggregate sometimes
+
+[ $failures -eq 0 ]
