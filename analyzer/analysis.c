@@ -45,6 +45,7 @@ void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t 
 		memcpy(analysis->workers + analysis->worker_count, idle, idle_count * sizeof(*idle));
 	analysis->idle_count = idle_count;
 	free(idle);
+	stage_find(analysis);
 }
 
 void analysis_free(struct analysis *analysis)
@@ -235,7 +236,8 @@ double analysis_samples(const struct analysis *analysis)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < analysis->worker_count; i++) {
+	/* A stage's inputs are parts of the batch, and another stage has the same. */
+	for (size_t i = 0; i < analysis->worker_count && analysis->stage_count == 1; i++) {
 		const struct layer_list *layers = &analysis->workers[i].layers;
 		double samples = layers->count ? strtod(layers->items[0].input, NULL) : 0;
 

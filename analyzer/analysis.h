@@ -14,6 +14,7 @@ struct analysis_worker {
 	struct phase_list phases;
 	uint32_t *used; /* numbers of the iterations that count */
 	size_t used_count;
+	uint32_t stage; /* workers with the same layers have the same; numbered from 0 by first worker */
 };
 
 struct analysis {
@@ -22,11 +23,22 @@ struct analysis {
 	struct collective_list collectives;
 	int64_t *wait_ns; /* by call */
 	struct analysis_worker *workers;
-	size_t worker_count; /* N_g: workers with iterations come first, and only they count */
-	size_t idle_count;   /* workers without */
+	size_t worker_count;  /* N_g: workers with iterations come first, and only they count */
+	size_t idle_count;    /* workers without */
+	uint32_t stage_count; /* 1: each worker has the whole model */
 };
 
 #define ANALYSIS_SKIP 1 /* iterations at the begin left out, unless asked otherwise */
+
+/*
+ * Finds the stages and gives layers names that are different over all of them (stage.c); done by
+ * analysis_init. Workers with the same layers are replicas of a stage, unless the run's ranks send messages
+ * to each other: then only if they also exchange gradients.
+ */
+void stage_find(struct analysis *analysis);
+
+/* The first worker of a stage. */
+const struct analysis_worker *stage_first(const struct analysis *analysis, uint32_t stage);
 
 /* Takes over the timeline, which must be settled. */
 void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip);

@@ -50,33 +50,55 @@ static void find_phases(const struct analysis *analysis, struct balance *balance
 	free(values);
 }
 
-static void find_layers(const struct analysis *analysis, struct balance *balance)
+/* Over the workers that have the layer. */
+static struct balance_item layer_item(
+	const struct analysis *analysis, uint32_t stage, const struct layer *layer)
 {
-	const struct layer_list *layers = &analysis->workers[0].layers;
-	size_t count = analysis->worker_count;
-	double *values = mem_alloc(count, sizeof(*values));
+	double *values = mem_alloc(analysis->worker_count, sizeof(*values));
+	size_t *workers = mem_alloc(analysis->worker_count, sizeof(*workers)), count = 0;
+	struct balance_item item;
 
-	balance->layers = arena_alloc(&balance->arena, layers->count, sizeof(*balance->layers));
-	for (size_t l = 0; l < layers->count; l++) {
-		const char *name = layers->items[l].name;
-
-		for (size_t i = 0; i < count; i++) {
-			values[i] = analysis_layer(&analysis->workers[i], 1, name, PHASE_LAYER_FORWARD).mean +
-				    analysis_layer(&analysis->workers[i], 1, name, PHASE_LAYER_BACKWARD).mean;
-			if (!(values[i] > 0))
-				values[i] = 0;
-		}
-		balance->layers[balance->layer_count++] =
-			item_of(layer_title(&layers->items[l]), values, count);
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		if (analysis->workers[i].stage != stage)
+			continue;
+		values[count] =
+			analysis_layer(&analysis->workers[i], 1, layer->name, PHASE_LAYER_FORWARD).mean +
+			analysis_layer(&analysis->workers[i], 1, layer->name, PHASE_LAYER_BACKWARD).mean;
+		if (!(values[count] > 0))
+			values[count] = 0;
+		workers[count++] = i;
 	}
+	item = item_of(layer_title(layer), values, count);
+	item.slowest = workers[item.slowest];
 	free(values);
+	free(workers);
+	return item;
 }
 
-/* For each call of the timeline: which worker's used iteration it lies in, + 1; exchanges of gradients only.
- */
-static uint32_t *find_exchanges(const struct analysis *analysis)
+static void find_layers(const struct analysis *analysis, struct balance *balance)
 {
-	uint32_t *workers = mem_alloc(analysis->timeline.call_count, sizeof(*workers));
+	size_t count = 0;
+
+	for (uint32_t s = 0; s < analysis->stage_count; s++)
+		count += stage_first(analysis, s)->layers.count;
+	balance->layers = arena_alloc(&balance->arena, count, sizeof(*balance->layers));
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct layer_list *layers = &stage_first(analysis, s)->layers;
+
+		for (size_t l = 0; l < layers->count; l++)
+			balance->layers[balance->layer_count++] = layer_item(analysis, s, &layers->items[l]);
+	}
+}
+
+/* Where a call lies: worker + 1 (0: in no used iteration), and which of its used iterations. */
+struct place {
+	uint32_t worker, used;
+};
+
+/* For each call of the timeline; exchanges of gradients only. */
+static struct place *find_exchanges(const struct analysis *analysis)
+{
+	struct place *places = mem_alloc(analysis->timeline.call_count, sizeof(*places));
 
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
@@ -92,22 +114,23 @@ static uint32_t *find_exchanges(const struct analysis *analysis)
 					phase_role(&analysis->model, worker->worker, &worker->layers, false,
 						0, operation)
 							->phase == PHASE_COMMUNICATION)
-					workers[call] = (uint32_t)w + 1;
+					places[call] = (struct place){(uint32_t)w + 1, (uint32_t)u};
 			}
 		}
 	}
-	return workers;
+	return places;
 }
 
 static void find_waiting(const struct analysis *analysis, struct balance *balance)
 {
 	const struct collective_list *list = &analysis->collectives;
-	uint32_t *workers = find_exchanges(analysis);
+	struct place *places = find_exchanges(analysis);
 	bool *done = mem_alloc(analysis->timeline.interval_count, sizeof(*done));
 
 	for (size_t i = 0; i < list->count; i += list->items[i].member_count) {
 		const struct collective *members = &list->items[i];
 		const struct timeline_call *call;
+		struct place place;
 		uint32_t last = 0;
 		double inflicted_ns = 0;
 
@@ -116,18 +139,20 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 				last = j;
 		call = &analysis->timeline.calls[members[last].call];
 		/* Calls of one group are one piece of work, and are waited for once. */
-		if (!workers[members[last].call] || (call->interval_count && done[call->interval]))
+		place = places[members[last].call];
+		if (!place.worker || (call->interval_count && done[call->interval]))
 			continue;
 		if (call->interval_count)
 			done[call->interval] = true;
 		for (uint32_t j = 0; j < members->member_count; j++)
 			if (j != last)
 				inflicted_ns += (double)analysis->wait_ns[members[j].call];
-		balance->ranks[workers[members[last].call] - 1].inflicted_ns += inflicted_ns;
-		balance->ranks[workers[members[last].call] - 1].last_count += inflicted_ns > 0;
+		balance->ranks[place.worker - 1].inflicted_ns += inflicted_ns;
+		balance->ranks[place.worker - 1].each_ns[place.used] += inflicted_ns;
+		balance->ranks[place.worker - 1].last_count += inflicted_ns > 0;
 		balance->collective_count++;
 	}
-	free(workers);
+	free(places);
 	free(done);
 }
 
@@ -137,6 +162,9 @@ void balance_find(const struct analysis *analysis, struct balance *balance)
 	if (analysis->worker_count == 0)
 		return;
 	balance->ranks = arena_alloc(&balance->arena, analysis->worker_count, sizeof(*balance->ranks));
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		balance->ranks[i].each_ns = arena_alloc(
+			&balance->arena, analysis->workers[i].used_count, sizeof(*balance->ranks[i].each_ns));
 	find_phases(analysis, balance);
 	find_layers(analysis, balance);
 	find_waiting(analysis, balance);

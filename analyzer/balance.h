@@ -20,6 +20,7 @@ struct balance_rank {
 	double wait_ns;      /* for others */
 	double inflicted_ns; /* waiting of others for this one, summed over them */
 	size_t last_count;   /* collectives in which others waited for it */
+	double *each_ns;     /* inflicted, in each of its used iterations */
 };
 
 struct balance {

@@ -1,9 +1,8 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
-#include "balance.h"
+#include "cause.h"
 #include "cmd_common.h"
 
 #include <math.h>
-#include <string.h>
 
 static void item_table(struct print_table *table, struct analysis *analysis, const char *what,
 	const struct balance_item *items, size_t count)
@@ -46,45 +45,99 @@ static void rank_table(struct print_table *table, struct analysis *analysis, con
 	}
 }
 
-/* Of the items that the worker is slowest in, the one that costs most over the mean. */
-static const struct balance_item *worst(const struct balance_item *items, size_t count, size_t worker)
-{
-	const struct balance_item *found = NULL;
-
-	for (size_t i = 0; i < count; i++)
-		if (items[i].slowest == worker && isfinite(items[i].imbalance) &&
-			(!found || items[i].greatest_ns - items[i].mean_ns >
-					   found->greatest_ns - found->mean_ns))
-			found = &items[i];
-	return found;
-}
-
-static void conclude(struct analysis *analysis, const struct balance *balance, FILE *out)
+static const char *cause_words(struct analysis *analysis, const struct cause *cause)
 {
 	struct arena *arena = &analysis->timeline.arena;
-	const struct balance_item *phase, *layer;
-	size_t culprit = 0;
-	const char *text;
+	const char *text = cause_text(cause->kind);
 
-	for (size_t i = 1; i < analysis->worker_count; i++)
-		if (balance->ranks[i].inflicted_ns > balance->ranks[culprit].inflicted_ns)
-			culprit = i;
-	if (!(balance->ranks[culprit].inflicted_ns > 0))
-		return;
-	/* Not the whole, which says nothing of where. */
-	phase = worst(balance->phases + 1, balance->phase_count - 1, culprit);
-	layer = worst(balance->layers, balance->layer_count, culprit);
-	text = arena_format(arena, "%s makes the others wait %s in an iteration (sum over them)",
-		analysis_worker_name(analysis, &analysis->workers[culprit]),
-		print_time(arena, balance->ranks[culprit].inflicted_ns));
-	if (phase)
-		text = arena_format(arena, "%s; it is %s above the mean in %s", text,
-			print_time(arena, phase->greatest_ns - phase->mean_ns), phase->name);
-	if (layer && phase && (strcmp(phase->name, "forward") == 0 || strcmp(phase->name, "backward") == 0))
-		text = arena_format(arena, "%s, most in layer %s (%s above)", text, layer->name,
-			print_time(arena, layer->greatest_ns - layer->mean_ns));
-	fputc('\n', out);
-	print_paragraph(arena_format(arena, "%s.", text), 2, out);
+	if (cause->layer[0])
+		text = arena_format(arena, "%s: %s", text, print_clean(arena, cause->layer));
+	if (cause->other != cause->worker)
+		text = arena_format(arena, "%s to %s", text,
+			analysis_worker_name(analysis, &analysis->workers[cause->other]));
+	return text;
+}
+
+/* For programs; people are told in sentences. */
+static void cause_table(struct print_table *table, struct analysis *analysis, const struct cause_list *causes)
+{
+	size_t worker = print_column(table, "worker", "rank", PRINT_WORD);
+	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t kind = print_column(table, "cause", "cause", PRINT_WORD);
+	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
+	size_t other = print_column(table, "other", "other", PRINT_WORD);
+	size_t cost = print_column(table, "cost", "cost", PRINT_TIME);
+	size_t factor = print_column(table, "factor", "factor", PRINT_REAL);
+	size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
+
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause *cause = &causes->items[i];
+
+		print_row(table);
+		print_word(table, worker, analysis_worker_name(analysis, &analysis->workers[cause->worker]));
+		print_number(table, inflicted, cause->inflicted_ns);
+		print_number(table, share, cause->share);
+		print_word(table, kind, cause_key(cause->kind));
+		if (cause->layer[0])
+			print_word(table, layer, cause->layer);
+		if (cause->other != cause->worker)
+			print_word(table, other,
+				analysis_worker_name(analysis, &analysis->workers[cause->other]));
+		if (isfinite(cause->cost_ns))
+			print_number(table, cost, cause->cost_ns);
+		if (isfinite(cause->factor))
+			print_number(table, factor, cause->factor);
+		print_word(table, evidence, cause->evidence);
+	}
+}
+
+static const char *waiting_words(struct analysis *analysis, const struct cause *cause)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const char *name = analysis_worker_name(analysis, &analysis->workers[cause->worker]);
+
+	if (!(cause->inflicted_ns > 0))
+		return arena_format(arena, "%s:", name);
+	return arena_format(arena,
+		"%s: the others wait %s for it in an iteration (sum; %.1f%% of their time)", name,
+		print_time(arena, cause->inflicted_ns), 100 * cause->share);
+}
+
+/* Do they wait all the same? */
+static bool any_waiting(const struct analysis *analysis, const struct balance *balance)
+{
+	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).median;
+	double others = (double)(analysis->worker_count - 1);
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (balance->ranks[i].inflicted_ns >= CAUSE_WAITING * others * iteration_ns)
+			return true;
+	return false;
+}
+
+static void print_causes(
+	struct analysis *analysis, const struct balance *balance, const struct cause_list *causes, FILE *out)
+{
+	struct arena *arena = &analysis->timeline.arena;
+
+	fputs("\nWho holds the others up\n", out);
+	if (causes->count == 0)
+		print_paragraph(any_waiting(analysis, balance)
+					? "No rank holds the others up for long: the waiting comes and goes."
+					: "No rank holds the others up.",
+			2, out);
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause *cause = &causes->items[i];
+
+		if (i == 0 || causes->items[i - 1].worker != cause->worker)
+			print_paragraph(waiting_words(analysis, cause), 2, out);
+		print_paragraph(arena_format(arena, "- %s%s%s: %s.", cause_words(analysis, cause),
+					isfinite(cause->cost_ns) ? ", costs " : "",
+					isfinite(cause->cost_ns) ? print_time(arena, cause->cost_ns) : "",
+					print_clean(arena, cause->evidence)),
+			2, out);
+	}
 }
 
 static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
@@ -93,11 +146,13 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	struct arena *arena = &analysis->timeline.arena;
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct balance balance;
-	static const char *const keys[] = {"phases", "layers", "ranks"};
+	struct cause_list causes;
+	static const char *const keys[] = {"phases", "layers", "ranks", "causes"};
 	static const char *const titles[] = {"Phases, mean time of an iteration",
-		"Layers, forward and backward", "Ranks, mean of an iteration"};
+		"Layers, forward and backward", "Ranks, mean of an iteration", NULL};
 
 	balance_find(analysis, &balance);
+	cause_find(analysis, &balance, &causes);
 	if (options->form == PRINT_TEXT)
 		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %.3f", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
@@ -105,16 +160,21 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 			out);
 	if (object)
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
-	for (int i = 0; i < 3 && analysis->worker_count > 0; i++) {
+	for (int i = 0; i < 4 && analysis->worker_count > 0; i++) {
 		struct print_table table;
+
+		if (i == 3 && options->form == PRINT_TEXT)
+			continue;
 
 		print_init(&table, arena);
 		if (i == 0)
 			item_table(&table, analysis, "phase", balance.phases, balance.phase_count);
 		else if (i == 1)
 			item_table(&table, analysis, "layer", balance.layers, balance.layer_count);
-		else
+		else if (i == 2)
 			rank_table(&table, analysis, &balance);
+		else
+			cause_table(&table, analysis, &causes);
 		if (object) {
 			cJSON_AddItemToObject(object, keys[i], print_json(&table));
 		} else if (options->form == PRINT_CSV) {
@@ -131,7 +191,8 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 		cJSON_AddItemToArray(list, object);
 	}
 	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
-		conclude(analysis, &balance, out);
+		print_causes(analysis, &balance, &causes, out);
+	cause_free(&causes);
 	balance_free(&balance);
 }
 
@@ -190,9 +251,26 @@ const struct command cmd_balance = {
 		"  inflicted  how long the others, summed, waited for it\n"
 		"  came last  share of the collectives in which the others waited for it\n"
 		"\n"
+		"Last, why: each rank for which the others wait at least 2% of an iteration is\n"
+		"compared with one of the faster ranks that has the same layers:\n"
+		"\n"
+		"  slower   the same operations take longer in all layers\n"
+		"  layer    they take longer in one layer\n"
+		"  layers   in several layers, of which none makes a great part\n"
+		"  work     larger or more operations: a greater share of the batch\n"
+		"  input    reading, preparing or copying its input takes longer\n"
+		"  host     its device idles because the host launches late\n"
+		"  stage    its stage of a pipeline has more to do than the others\n"
+		"  link     its messages to a rank take longer than others of that size\n"
+		"  unknown  it comes late, and none of these tells why\n"
+		"\n"
+		"A cause counts if it costs at least 1% of an iteration (medians) and shows in\n"
+		"three iterations out of four. In a collective all ranks see the same transfer,\n"
+		"so a slow link shows only where ranks send to each other.\n"
+		"\n"
 		"  --skip N   usual iterations at the begin that are left out (default: 1)\n"
 		"  --json     the same as JSON; times in ns\n"
-		"  --csv      the three tables as CSV, an empty line between them\n"
+		"  --csv      the four tables as CSV, an empty line between them\n"
 		"\n"
 		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
 };

@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include <err.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const enum phase_layer_column columns_of_time[] = {
@@ -11,8 +12,9 @@ static const char *const column_keys[] = {"forward", "backward", "communication"
 static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
 
 struct columns {
-	size_t rank, device, layer, kind, sizes, input, activation, site, parameters, times[4], deviations[4],
-		share;
+	bool again; /* some layers go forward again */
+	size_t recompute, holders, rank, device, layer, kind, sizes, input, activation, site, parameters,
+		times[4], deviations[4], share;
 };
 
 static bool any_module(const struct analysis *analysis)
@@ -24,8 +26,23 @@ static bool any_module(const struct analysis *analysis)
 	return false;
 }
 
-static void add_columns(struct print_table *table, struct columns *columns, bool ranks, bool modules)
+static bool any_again(const struct analysis *analysis)
 {
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct layer_list *layers = &analysis->workers[w].layers;
+
+		for (size_t i = 0; i < layers->core_count; i++)
+			if (layers->core_roles[i].again)
+				return true;
+	}
+	return false;
+}
+
+static void add_columns(
+	struct print_table *table, struct columns *columns, bool ranks, bool modules, bool stages)
+{
+	if (stages)
+		columns->holders = print_column(table, "ranks", "ranks", PRINT_WORD);
 	columns->rank = print_column(table, "rank", ranks ? "rank" : NULL, PRINT_COUNT);
 	columns->device = print_column(table, "device", ranks ? "gpu" : NULL, PRINT_COUNT);
 	columns->layer = print_column(table, "layer", "layer", PRINT_WORD);
@@ -36,6 +53,8 @@ static void add_columns(struct print_table *table, struct columns *columns, bool
 	columns->parameters = print_column(table, "parameters", "params", PRINT_COUNT);
 	for (int i = 0; i < 4; i++)
 		columns->times[i] = print_column(table, column_keys[i], column_titles[i], PRINT_TIME);
+	if (columns->again)
+		columns->recompute = print_column(table, "recompute", "t_r", PRINT_TIME);
 	columns->share = print_column(table, "share", "share", PRINT_SHARE);
 	for (int i = 0; i < 4; i++)
 		columns->deviations[i] = print_column(
@@ -47,11 +66,13 @@ static void add_columns(struct print_table *table, struct columns *columns, bool
 static bool is_untold(const struct analysis_worker *workers, size_t count, const struct layer *layer,
 	int column, double mean_ns)
 {
-	const struct layer_list *layers = &workers->layers;
+	for (size_t w = 0; w < count && !(mean_ns > 0); w++) {
+		const struct layer_list *layers = &workers[w].layers;
 
-	for (size_t i = 0; i < layers->count && count > 0 && !(mean_ns > 0); i++)
-		if (strcmp(layers->items[i].name, layer->name) == 0)
-			return workers->phases.untold[i * PHASE_LAYER_COLUMNS + (size_t)column];
+		for (size_t i = 0; i < layers->count; i++)
+			if (strcmp(layers->items[i].name, layer->name) == 0)
+				return workers[w].phases.untold[i * PHASE_LAYER_COLUMNS + (size_t)column];
+	}
 	return false;
 }
 
@@ -84,6 +105,9 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 		print_number(table, columns->times[i], statistics.mean);
 		print_number(table, columns->deviations[i], statistics.deviation);
 	}
+	if (columns->again)
+		print_number(table, columns->recompute,
+			analysis_layer(workers, count, layer->name, PHASE_LAYER_RECOMPUTE).mean);
 	if (total_ns > 0)
 		print_number(table, columns->share, sum_ns / total_ns);
 }
@@ -115,13 +139,50 @@ static double add_total(struct print_table *table, const struct columns *columns
 	return total_ns;
 }
 
+/* Of a pipeline: each layer once, with the ranks that have it; then the sum over all. */
+static void fill_stages(
+	struct print_table *table, const struct columns *columns, const struct analysis *analysis, bool total)
+{
+	struct layer_list all = {0};
+	double total_ns;
+
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct layer_list *layers = &stage_first(analysis, s)->layers;
+
+		for (size_t l = 0; l < layers->count; l++)
+			*MEM_PUSH(all.items, all.count, all.room) = layers->items[l];
+	}
+	total_ns = add_total(table, columns, analysis->workers, analysis->worker_count, &all, false);
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct analysis_worker *first = stage_first(analysis, s);
+		const char *holders = "";
+
+		for (size_t w = 0; w < analysis->worker_count; w++)
+			if (analysis->workers[w].stage == s)
+				holders = arena_format(table->arena, "%s%s%d", holders, holders[0] ? " " : "",
+					analysis->timeline.processes[analysis->workers[w].worker->process]
+						.rank);
+		table->rule = s > 0;
+		for (size_t l = 0; l < first->layers.count; l++) {
+			add_layer(table, columns, analysis, analysis->workers, analysis->worker_count,
+				&first->layers.items[l], total_ns, false);
+			print_word(table, columns->holders, holders);
+		}
+	}
+	if (total && all.count > 0)
+		add_total(table, columns, analysis->workers, analysis->worker_count, &all, true);
+	free(all.items);
+}
+
 static void fill(struct print_table *table, struct run *run, bool ranks, bool total)
 {
 	const struct analysis *analysis = &run->analysis;
-	struct columns columns;
+	struct columns columns = {.again = any_again(analysis)};
 
-	add_columns(table, &columns, ranks, any_module(analysis));
-	if (analysis->worker_count == 0)
+	add_columns(table, &columns, ranks, any_module(analysis), analysis->stage_count > 1 && !ranks);
+	if (analysis->stage_count > 1 && !ranks)
+		fill_stages(table, &columns, analysis, total);
+	if (analysis->worker_count == 0 || (analysis->stage_count > 1 && !ranks))
 		return;
 	for (size_t w = 0; w < (ranks ? analysis->worker_count : 1); w++) {
 		const struct analysis_worker *workers = &analysis->workers[w];
@@ -238,8 +299,14 @@ const struct command cmd_layers = {
 		"its parameters, and the mean time per iteration of its forward (t_f) and\n"
 		"backward (t_b) calls, of the exchange of its gradients (t_c) and of its update\n"
 		"(t_u), over all ranks; then its share of the time of all layers. An exchange\n"
-		" or update that serves several layers is shared out by the bytes of\n"
-		"their parameters. Times are sums of the calls' times on the GPU.\n"
+		"or update that serves several layers is shared out by the bytes of their\n"
+		"parameters. Times are sums of the calls' times on the GPU, over all\n"
+		"micro-batches of an iteration.\n"
+		"\n"
+		"Forward work that is done again for the backward pass (recomputation) counts\n"
+		"as backward; a column t_r says how much of t_b it is. Where each rank has\n"
+		"a part of the layers only, each layer is listed once, with the ranks that have\n"
+		"it; messages between them count as the communication of the layer at the cut.\n"
 		"\n"
 		"Forward and backward calls that share a parameter are one layer, with the\n"
 		"activation that follows it. A layer has the name that the program gave its\n"
@@ -251,8 +318,10 @@ const struct command cmd_layers = {
 		"  fc3      84->10            inputs, outputs\n"
 		"  norm1    6                 channels\n"
 		"  lstm1    784->256 x2 bi    inputs, units, layers, both directions; gru, rnn\n"
-		"  attention1 8 heads 512     heads, size of the queries\n"
+		"  attention1 8 heads 512     heads, size of the queries, where they are known\n"
 		"  dropout1 0.5               probability\n"
+		"  add1                       sum of two branches\n"
+		"  scale1                     product with a learned number\n"
 		"  softmax, loss              loss: elementwise comparison with a target\n"
 		"\n"
 		"A time of - is not known: it lies in that of a captured graph, which is one\n"

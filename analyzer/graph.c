@@ -192,7 +192,8 @@ static void follow_address(struct trail *trail, uint32_t step, uint64_t address,
 	if (graph->steps[writer].update) {
 		serve(graph, writer, trail->parameter);
 		follow_step(trail, writer, address, depth);
-	} else if (kind == PM_KIND_COMM) {
+	} else if (kind == PM_KIND_COMM || kind == PM_KIND_COPY) {
+		/* Gradients may be exchanged in a buffer that they are copied to and from. */
 		follow_step(trail, writer, address, depth);
 	} else if (!trail->gradient &&
 		   (kind == PM_KIND_COMPUTE || kind == PM_KIND_BACKWARD || kind == PM_KIND_LAUNCH)) {

@@ -61,6 +61,17 @@ static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
 	return shape;
 }
 
+/* Is it what another stage of a pipeline hands on: the input of this one? */
+static bool is_receive(const struct iteration_finder *finder, size_t position)
+{
+	uint32_t number = iteration_call_at(finder, position)->operation;
+	const struct flow *flow = &finder->model->flows[number];
+	uint64_t peer;
+
+	return flow->kind == PM_KIND_COMM && flow->access_count > 0 && flow_writes(&flow->accesses[0]) &&
+	       timeline_value(finder->timeline, &finder->timeline->operations[number], "peer", &peer);
+}
+
 /* Input and the like in front of the first computation: calls behind the last result fetched or exchanged. */
 static size_t input_start(const struct iteration_finder *finder, size_t first, size_t core)
 {
@@ -68,8 +79,9 @@ static size_t input_start(const struct iteration_finder *finder, size_t first, s
 
 	while (start > first && !iteration_is_core(finder, start - 1) &&
 		!is_copy_to_host(finder, start - 1) &&
-		timeline_function(finder->timeline, iteration_call_at(finder, start - 1))->kind !=
-			PM_KIND_COMM)
+		(timeline_function(finder->timeline, iteration_call_at(finder, start - 1))->kind !=
+				PM_KIND_COMM ||
+			is_receive(finder, start - 1)))
 		start--;
 	return start;
 }
@@ -151,7 +163,7 @@ static void begin_first(
 	for (size_t i = core; i-- > 0 && input_count > 0;) {
 		enum pm_kind kind = timeline_function(timeline, iteration_call_at(finder, i))->kind;
 
-		if (kind != PM_KIND_COPY && kind != PM_KIND_SET)
+		if (kind != PM_KIND_COPY && kind != PM_KIND_SET && !is_receive(finder, i))
 			continue;
 		first->first_call = i;
 		input_count--;

@@ -227,7 +227,30 @@ static size_t find_suffix(const struct iteration_finder *finder, const struct it
 	return i;
 }
 
-/* Where an evaluation comes before every iteration but the first, the usual sequence is that of the first. */
+static uint64_t manner_at(const struct iteration_finder *finder, size_t position)
+{
+	return flow_manner(finder->timeline,
+		&finder->timeline->operations[iteration_call_at(finder, position)->operation]);
+}
+
+/*
+ * Is forward work of [first, start) done again, in the same manner, in [start, end)? So it is with an
+ * evaluation and the iteration behind it; not where the calls of one iteration are cut in two.
+ */
+static bool goes_forward_again(const struct iteration_finder *finder, size_t first, size_t start, size_t end)
+{
+	for (size_t i = first; i < start; i++)
+		for (size_t j = start; j < end && (iteration_flags_at(finder, i) & WORKER_READS); j++)
+			if (finder->keys[i] == finder->keys[j] &&
+				manner_at(finder, i) == manner_at(finder, j))
+				return true;
+	return false;
+}
+
+/*
+ * Where an evaluation comes before every iteration but the first, the usual sequence is that of the first. A
+ * pipeline's last iterations, which only go backward, are none.
+ */
 static void shorten_usual(struct iteration_finder *finder)
 {
 	for (size_t i = 0; i < finder->piece_count; i++) {
@@ -238,7 +261,8 @@ static void shorten_usual(struct iteration_finder *finder)
 		if (piece->structure == finder->usual || piece->core_count == 0 || piece->cut)
 			continue;
 		start = find_suffix(finder, usual, piece);
-		if (start != SIZE_MAX && !iteration_is_more_than_forward(finder, usual->start, start)) {
+		if (start != SIZE_MAX && !iteration_is_more_than_forward(finder, usual->start, start) &&
+			goes_forward_again(finder, usual->start, start, usual->end)) {
 			finder->usual = piece->structure;
 			finder->usual_piece = i;
 		}

@@ -4,11 +4,12 @@
  */
 #include "layer_assign.h"
 #include "trace.h"
+#include "version.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void add_part(struct layer_list *list, struct layer_role *role, uint32_t layer, double share)
+void layer_add_part(struct layer_list *list, struct layer_role *role, uint32_t layer, double share)
 {
 	if (role->part_count == 0)
 		role->first_part = (uint32_t)list->part_count;
@@ -31,7 +32,7 @@ static void add_parameter_parts(
 		}
 	for (uint32_t i = 0; i < list->count && all > 0; i++)
 		if (bytes[i] > 0)
-			add_part(list, role, i, bytes[i] / all);
+			layer_add_part(list, role, i, bytes[i] / all);
 	free(bytes);
 }
 
@@ -80,12 +81,43 @@ static void add_writer_parts(
 	}
 	for (uint32_t i = 0; i < list->count && all > 0; i++)
 		if (bytes[i] > 0)
-			add_part(list, role, i, bytes[i] / all);
+			layer_add_part(list, role, i, bytes[i] / all);
 	free(bytes);
 }
 
-/* An exchange belongs to the layers whose gradients it sends, or whose parameters. */
-static struct layer_role exchange_role(const struct layer_assign *assign, const struct flow *flow)
+/* Gradients that lie in what `step` sends because they were copied there: a bucket of several layers. */
+static void find_copied(
+	const struct layer_assign *assign, const struct flow *exchange, uint32_t step, bool *wanted)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t i = 0; i < step && exchange->access_count; i++) {
+		const struct flow *flow = graph_flow(graph, i);
+		const struct flow_access *from, *to;
+
+		if (flow->kind != PM_KIND_COPY || flow->access_count != 2)
+			continue;
+		from = &flow->accesses[flow_writes(&flow->accesses[0])];
+		to = &flow->accesses[!flow_writes(&flow->accesses[0])];
+		if (flow_writes(from) || !meets(&exchange->accesses[0], to->address, to->bytes))
+			continue;
+		for (uint32_t p = 0; p < graph->parameter_count; p++) {
+			uint64_t gradient = graph->parameters[p].gradient;
+
+			/* The buffer may have served another bucket since. */
+			if (gradient >= from->address && gradient < from->address + from->bytes &&
+				graph_writer(graph, step, to->address + (gradient - from->address)) == i)
+				wanted[p] = true;
+		}
+	}
+}
+
+/*
+ * An exchange belongs to the layers whose gradients it sends, or whose parameters. `step`: in the graph; its
+ * number of steps for an operation that it does not show.
+ */
+static struct layer_role exchange_role(
+	const struct layer_assign *assign, const struct flow *flow, uint32_t step)
 {
 	const struct graph *graph = &assign->graph;
 	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
@@ -99,6 +131,10 @@ static struct layer_role exchange_role(const struct layer_assign *assign, const 
 			for (uint32_t i = 0; i < flow->access_count && address; i++)
 				wanted[p] |= meets(&flow->accesses[i], address, 1);
 		}
+		add_parameter_parts(assign, &role, wanted);
+	}
+	if (role.part_count == 0 && flow->kind == PM_KIND_COMM) {
+		find_copied(assign, flow, step, wanted);
 		add_parameter_parts(assign, &role, wanted);
 	}
 	if (role.part_count == 0)
@@ -149,6 +185,20 @@ static bool meets_copy(const struct layer_assign *assign, uint32_t operation, co
 	return false;
 }
 
+/* A new version of parameters is the begin of their update. */
+static struct layer_role version_role(const struct layer_assign *assign, const struct flow *flow)
+{
+	const struct graph *graph = &assign->graph;
+	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
+	struct layer_role role = {.phase = PHASE_UPDATE, .known = true};
+
+	for (uint32_t p = 0; p < graph->parameter_count; p++)
+		wanted[p] = meets(&flow->accesses[0], graph->parameters[p].address, 1);
+	add_parameter_parts(assign, &role, wanted);
+	free(wanted);
+	return role;
+}
+
 static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation)
 {
 	const struct flow *flow = &assign->model->flows[operation];
@@ -156,6 +206,8 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 	struct layer_role role = {.phase = PHASE_OTHER, .known = true};
 	uint64_t direction = 4;
 
+	if (version_is_copy(flow))
+		return version_role(assign, flow);
 	timeline_value(assign->timeline, &assign->timeline->operations[operation], "dir", &direction);
 	for (uint32_t i = 0; i < flow->access_count; i++) {
 		if (flow_writes(&flow->accesses[i]))
@@ -175,7 +227,7 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 				     ? PHASE_H2D
 				     : PHASE_OTHER;
 	} else if (direction == 3 && source) {
-		struct layer_role exchange = exchange_role(assign, flow);
+		struct layer_role exchange = exchange_role(assign, flow, assign->graph.step_count);
 
 		if (exchange.part_count)
 			return exchange;
@@ -239,7 +291,9 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	struct layer_role role = {.phase = plain_phase(flow->kind), .known = true};
 
 	if (flow->kind == PM_KIND_COMM)
-		return exchange_role(assign, flow);
+		return layer_is_message(assign, graph->steps[step].operation)
+			       ? layer_message_role(assign, flow, step)
+			       : exchange_role(assign, flow, step);
 	if (graph->steps[step].update) {
 		bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
 
@@ -257,9 +311,11 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 			return role;
 	}
 	if (assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD) {
-		role.phase = assign->passes[step] == LAYER_FORWARD ? PHASE_FORWARD : PHASE_BACKWARD;
+		role.again = assign->again[step];
+		role.phase =
+			assign->passes[step] == LAYER_FORWARD && !role.again ? PHASE_FORWARD : PHASE_BACKWARD;
 		if (assign->layers[step] != LAYER_NONE)
-			add_part(assign->list, &role, assign->layers[step], 1);
+			layer_add_part(assign->list, &role, assign->layers[step], 1);
 	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
 		role.phase = PHASE_UPDATE;
 	}
@@ -331,8 +387,10 @@ static void set_roles(struct layer_assign *assign)
 
 		if (role->known)
 			continue;
-		if (flow->kind == PM_KIND_COMM)
-			*role = exchange_role(assign, flow);
+		if (flow->kind == PM_KIND_COMM && layer_is_message(assign, number))
+			*role = layer_other_message_role(assign, number);
+		else if (flow->kind == PM_KIND_COMM)
+			*role = exchange_role(assign, flow, assign->graph.step_count);
 		else if (flow->kind == PM_KIND_COPY)
 			*role = copy_role(assign, number);
 		else if (is_launch(assign, number))
@@ -359,19 +417,22 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));
 	assign.anchors = mem_alloc(assign.graph.step_count, sizeof(*assign.anchors));
 	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
+	assign.again = mem_alloc(assign.graph.step_count, sizeof(*assign.again));
 	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
 	for (size_t i = 0; i < assign.graph.parameter_count; i++)
 		assign.owners[i] = LAYER_NONE;
 	layer_passes(&assign);
 	layer_steps(&assign);
+	layer_again(&assign);
 	layer_modules(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
 	free(assign.passes);
 	free(assign.anchors);
 	free(assign.layers);
+	free(assign.again);
 	free(assign.owners);
-	free(assign.losses);
+	free(assign.specials);
 	graph_free(&assign.graph);
 }
 

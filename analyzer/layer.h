@@ -41,6 +41,7 @@ struct layer_role {
 	enum phase phase;
 	bool known;     /* else the function's kind has decided */
 	bool exchanges; /* a graph's: there is communication in it */
+	bool again;     /* forward work done again for the backward pass, which it is counted with */
 	uint32_t first_part, part_count;
 };
 

@@ -252,7 +252,12 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 	struct layer *item = &assign->list->items[layer];
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
-	const char *kind = assign->losses[layer] ? "loss" : layer_kind(assign, step);
+	static const char *const specials[] = {[LAYER_IS_LOSS] = "loss",
+		[LAYER_IS_SUM] = "add",
+		[LAYER_IS_ATTENTION] = "attention",
+		[LAYER_IS_SCALE] = "scale"};
+	const char *kind =
+		assign->specials[layer] ? specials[assign->specials[layer]] : layer_kind(assign, step);
 	int64_t shape[MOST_DIMENSIONS];
 	uint32_t count = dimensions(assign, operation, "x", shape);
 

@@ -48,6 +48,29 @@ static void set_anchor(struct layer_assign *assign, uint32_t step, enum layer_pa
 	assign->anchors[step] = true;
 }
 
+/* Is what the step works on made by a backward step? Elementwise steps between say nothing of their own. */
+static bool follows_backward(const struct layer_assign *assign, uint32_t step, unsigned depth)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t i = 0; i < graph->steps[step].edge_count && depth > 0; i++) {
+		uint32_t before = graph->edges[graph->steps[step].first_edge + i].step;
+
+		if (graph->steps[before].update)
+			continue;
+		if (assign->anchors[before]) {
+			if (assign->passes[before] == LAYER_BACKWARD)
+				return true;
+		} else if (graph_flow(graph, before)->kind == PM_KIND_COMPUTE &&
+			   follows_backward(assign, before, depth - 1)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+#define MOST_BETWEEN 4 /* elementwise steps from one anchor to the next */
+
 static void find_anchors(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
@@ -73,16 +96,17 @@ static void find_anchors(struct layer_assign *assign)
 					     ? graph_parameter(graph, flow->accesses[j].address)
 					     : GRAPH_NONE;
 			struct manner *manner;
+			bool forward;
 
 			if (p == GRAPH_NONE)
 				continue;
 			manner = &manners[p];
 			if (!manner->seen)
 				*manner = (struct manner){true, j, transposition(assign, i)};
-			set_anchor(assign, i,
-				manner->access == j && manner->transposed == transposition(assign, i)
-					? LAYER_FORWARD
-					: LAYER_BACKWARD);
+			/* A factor for each element is read forward and backward alike. */
+			forward = manner->access == j && manner->transposed == transposition(assign, i) &&
+				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, MOST_BETWEEN));
+			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD);
 		}
 	}
 	free(manners);

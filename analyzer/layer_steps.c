@@ -60,69 +60,17 @@ bool layer_is_input(const struct layer_assign *assign, const struct flow_access 
 	return false;
 }
 
-static uint32_t new_layer(struct layer_assign *assign, uint32_t step, bool loss)
+static uint32_t new_layer(struct layer_assign *assign, uint32_t step, enum layer_special special)
 {
 	struct layer_list *list = assign->list;
 	uint32_t number = (uint32_t)list->count;
 
 	*MEM_PUSH(list->items, list->count, list->room) = (struct layer){0};
-	assign->losses = mem_grow(assign->losses, number, &assign->loss_room, sizeof(*assign->losses));
-	assign->losses[number] = loss;
+	assign->specials =
+		mem_grow(assign->specials, number, &assign->special_room, sizeof(*assign->specials));
+	assign->specials[number] = special;
 	layer_describe(assign, number, step);
 	return number;
-}
-
-/* The forward step that made what `step` reads through this access. */
-static uint32_t producer(const struct layer_assign *assign, uint32_t step, uint32_t access)
-{
-	const struct graph_step *item = &assign->graph.steps[step];
-
-	for (uint32_t i = 0; i < item->edge_count; i++) {
-		const struct graph_edge *edge = &assign->graph.edges[item->first_edge + i];
-
-		if (edge->access == access && is_forward(assign, edge->step))
-			return edge->step;
-	}
-	return GRAPH_NONE;
-}
-
-/* The forward step whose result `step` works on: through its first operand that is no parameter. */
-static uint32_t data_producer(const struct layer_assign *assign, uint32_t step)
-{
-	const struct flow *flow = flow_of(assign, step);
-
-	for (uint32_t i = 0; i < flow->access_count; i++) {
-		uint32_t found;
-
-		if (flow->accesses[i].mode == FLOW_WRITE || flow->accesses[i].type == PM_VALUE_WEIGHT ||
-			graph_parameter(&assign->graph, flow->accesses[i].address) != GRAPH_NONE)
-			continue;
-		found = producer(assign, step, i);
-		if (found != GRAPH_NONE)
-			return found;
-	}
-	return GRAPH_NONE;
-}
-
-/* The same call in an earlier part of the iteration: gradients of several batches may be added up. */
-static uint32_t earlier(const struct layer_assign *assign, uint32_t step)
-{
-	const struct flow *flow = flow_of(assign, step);
-	const struct timeline_function *function = layer_function(assign, step);
-
-	for (uint32_t i = step; i-- > 0;) {
-		const struct flow *other = flow_of(assign, i);
-
-		if (!is_forward(assign, i) || layer_function(assign, i) != function ||
-			other->access_count != flow->access_count)
-			continue;
-		for (uint32_t j = 0; j < flow->access_count; j++)
-			if (flow_writes(&flow->accesses[j]) &&
-				flow->accesses[j].address == other->accesses[j].address &&
-				assign->layers[i] != LAYER_NONE)
-				return assign->layers[i];
-	}
-	return LAYER_NONE;
 }
 
 static void own_parameters(struct layer_assign *assign, uint32_t step, uint32_t layer)
@@ -165,9 +113,9 @@ static bool adds_to_result(const struct layer_assign *assign, uint32_t step)
 	const struct flow *flow = flow_of(assign, step);
 
 	for (uint32_t i = 0; i < flow->access_count; i++)
-		if (flow->accesses[i].mode == FLOW_KEEP && producer(assign, step, i) != GRAPH_NONE)
+		if (flow->accesses[i].mode == FLOW_KEEP && layer_producer(assign, step, i) != GRAPH_NONE)
 			return true;
-	return flow->shape == FLOW_SPREAD && data_producer(assign, step) != GRAPH_NONE;
+	return flow->shape == FLOW_SPREAD && layer_data_producer(assign, step) != GRAPH_NONE;
 }
 
 static bool compares_with_target(const struct layer_assign *assign, uint32_t step)
@@ -176,7 +124,7 @@ static bool compares_with_target(const struct layer_assign *assign, uint32_t ste
 	bool target = false;
 
 	if (flow->kind != PM_KIND_COMPUTE || flow->shape == FLOW_PRODUCT ||
-		data_producer(assign, step) == GRAPH_NONE)
+		layer_data_producer(assign, step) == GRAPH_NONE)
 		return false;
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		target |= flow->accesses[i].mode == FLOW_READ &&
@@ -188,21 +136,28 @@ static bool compares_with_target(const struct layer_assign *assign, uint32_t ste
 static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32_t current)
 {
 	const char *kind = layer_kind(assign, step);
-	uint32_t before = data_producer(assign, step), layer;
-	bool reads;
+	uint32_t before = layer_data_producer(assign, step), layer;
+	enum layer_special special;
+	bool reads, scales;
 
 	layer = owner(assign, step, &reads);
 	if (reads) {
-		if (layer == LAYER_NONE && adds_to_result(assign, step))
+		scales = flow_of(assign, step)->shape == FLOW_SPREAD && layer_multiplies(assign, step);
+		if (layer == LAYER_NONE && !scales && adds_to_result(assign, step))
 			layer = before != GRAPH_NONE ? assign->layers[before] : current;
 		if (layer == LAYER_NONE)
-			layer = new_layer(assign, step, false);
+			layer = new_layer(assign, step, scales ? LAYER_IS_SCALE : LAYER_IS_PLAIN);
 		own_parameters(assign, step, layer);
 		return layer;
 	}
-	if (kind || compares_with_target(assign, step)) {
-		layer = earlier(assign, step);
-		return layer != LAYER_NONE ? layer : new_layer(assign, step, kind == NULL);
+	special = layer_special(assign, step, &layer);
+	if (layer != LAYER_NONE)
+		return layer;
+	if (special == LAYER_IS_PLAIN && !kind && compares_with_target(assign, step))
+		special = LAYER_IS_LOSS;
+	if (kind || special) {
+		layer = layer_earlier(assign, step);
+		return layer != LAYER_NONE ? layer : new_layer(assign, step, special);
 	}
 	/* Elementwise work and the like: with what it works on; after a junction, with the later branch. */
 	layer = before != GRAPH_NONE ? assign->layers[before] : LAYER_NONE;
@@ -303,7 +258,8 @@ static uint32_t parameter_step(const struct layer_assign *assign, uint32_t layer
 	for (uint32_t i = step; i-- > 0;)
 		if (is_forward(assign, i) && assign->layers[i] == layer && layer_kind(assign, i)) {
 			owner(assign, i, &reads);
-			if (reads && flow_of(assign, i)->shape != FLOW_SPREAD)
+			if (reads && (flow_of(assign, i)->shape != FLOW_SPREAD ||
+					     assign->specials[layer] == LAYER_IS_SCALE))
 				return i;
 		}
 	return GRAPH_NONE;
@@ -374,7 +330,7 @@ static uint32_t backward_layer(
 	if (layer != LAYER_NONE) {
 		forward = parameter_step(assign, layer, step);
 		if (reads && forward != GRAPH_NONE)
-			extend_chain(assign, chain, step, data_producer(assign, forward));
+			extend_chain(assign, chain, step, layer_data_producer(assign, forward));
 		return layer;
 	}
 	forward = partner(assign, step);
@@ -391,7 +347,7 @@ static uint32_t backward_layer(
 		if (own && labelled(flow, "db_ptr") == NULL && labelled(flow, "dw_ptr") == NULL &&
 			same_family(assign, step, forward)) {
 			matched[forward] = true;
-			extend_chain(assign, chain, step, data_producer(assign, forward));
+			extend_chain(assign, chain, step, layer_data_producer(assign, forward));
 		} else {
 			extend_chain(assign, chain, step, forward);
 		}
@@ -401,11 +357,12 @@ static uint32_t backward_layer(
 	if (layer != LAYER_NONE)
 		return layer;
 	/* The loss's gradient: made of the last result. */
-	forward = data_producer(assign, step);
+	forward = layer_data_producer(assign, step);
 	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
 		layer = assign->layers[forward];
 		extend_chain(assign, chain, step,
-			assign->losses[layer] ? data_producer(assign, forward) : forward);
+			assign->specials[layer] == LAYER_IS_LOSS ? layer_data_producer(assign, forward)
+								 : forward);
 		return layer;
 	}
 	return current;

@@ -335,6 +335,9 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 		const struct layer_part *part = &work->layers->parts[role->first_part + i];
 
 		layers_ns[part->layer * PHASE_LAYER_COLUMNS + column] += spent_ns * part->share;
+		if (role->again)
+			layers_ns[part->layer * PHASE_LAYER_COLUMNS + PHASE_LAYER_RECOMPUTE] +=
+				spent_ns * part->share;
 		untold[part->layer * PHASE_LAYER_COLUMNS + column] |=
 			call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED);
 	}

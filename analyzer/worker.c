@@ -6,6 +6,7 @@
  * operation, of which there are few; the calls are walked once.
  */
 #include "worker.h"
+#include "version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -327,14 +328,52 @@ static void set_roles(struct worker_model *model, struct search *search)
 	free(numbers);
 }
 
+static void count_all(struct search *search)
+{
+	list_points(search);
+	list_writes(search);
+	count_writes(search);
+}
+
+static void free_search(struct search *search)
+{
+	free(search->points.items);
+	free(search->lists);
+	free(search->written);
+	search->points = (struct points){0};
+	search->lists = NULL;
+	search->written = NULL;
+	search->written_count = search->written_room = 0;
+}
+
+/* Is there state in the stretch that is updated in place, and nothing that is computed anew? */
+static bool is_updated(const void *context, uint32_t process, uint64_t address, uint64_t bytes)
+{
+	const struct points *points = &((const struct search *)context)->points;
+	bool keeps = false;
+
+	for (size_t p = find_point(points, process, address);
+		p < points->count && points->items[p].process == process &&
+		points->items[p].address < address + bytes;
+		p++) {
+		if (points->items[p].news_computed)
+			return false;
+		keeps |= points->items[p].keeps > 0;
+	}
+	return keeps;
+}
+
 static void find_parameters(struct worker_model *model)
 {
 	struct search search = {.timeline = model->timeline, .flows = model->flows};
 	bool any = false;
 
-	list_points(&search);
-	list_writes(&search);
-	count_writes(&search);
+	count_all(&search);
+	/* Of parameters that are kept in several versions, all are the same. */
+	if (version_merge(model->timeline, model->flows, is_updated, &search)) {
+		free_search(&search);
+		count_all(&search);
+	}
 	follow_copies(&search);
 	for (size_t i = 0; i < search.points.count; i++)
 		any |= search.points.items[i].state && search.points.items[i].candidate;
@@ -342,9 +381,7 @@ static void find_parameters(struct worker_model *model)
 		settle_opaque(&search);
 	model->opaque = !any;
 	set_roles(model, &search);
-	free(search.points.items);
-	free(search.lists);
-	free(search.written);
+	free_search(&search);
 }
 
 static struct worker *find_worker(struct worker_model *model, uint32_t process, int32_t device)

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 failed=0
 
-for name in one three overlap two_gpus killed host_only odd graph graph_cupti modules windows cost; do
+for name in one three overlap two_gpus killed host_only odd graph graph_cupti modules windows cost recompute causes now_and_then; do
 	mkdir "$name"
 	"$make_trace" "$name" "$name"
 done
@@ -54,9 +54,13 @@ run_case layers_ranks 0 layers --ranks two_gpus
 run_case layers_killed 0 layers killed
 run_case layers_modules 0 layers modules
 run_case layers_graph 0 layers graph
+run_case layers_recompute 0 layers recompute
 run_case layers_csv 0 layers --csv three
 run_case balance_three 0 balance three
 run_case balance_json 0 balance --json two_gpus
+run_case balance_causes 0 balance causes
+run_case balance_now_and_then 0 balance now_and_then
+run_case balance_csv 0 balance --csv causes
 run_case comm_three 0 comm three
 run_case comm_json 0 comm --json --skip 0 two_gpus
 run_case comm_csv 0 comm --csv overlap
@@ -85,7 +89,7 @@ run_case help_comm 0 comm --help
 run_case help_dump 0 dump --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_balance help_comm help_dump comm_three report_one report_three report_several layers_one balance_three; do
+for text in help help_report help_layers help_balance help_comm help_dump comm_three report_one report_three report_several layers_one balance_three balance_causes; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

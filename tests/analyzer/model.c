@@ -17,7 +17,7 @@ static void exchange_layer(struct maker *maker, int layer)
 		addresses[i] = maker->workers[i].tensors[layer].dw;
 	model_exchange(
 		maker, addresses, first->weights + (maker->options->separate ? 0 : first->biases), about);
-	if (!maker->options->separate)
+	if (!maker->options->separate || !first->biases)
 		return;
 	for (int i = 0; i < maker->worker_count; i++)
 		addresses[i] = maker->workers[i].tensors[layer].db;
@@ -45,6 +45,48 @@ static void aggregate(struct maker *maker, int layer)
 		maker, addresses, maker->workers[0].flat_count, (struct about){PHASE_COMMUNICATION, NULL});
 }
 
+/* The gradients of a layer into the buffer, or back from it; answers their elements. */
+static uint64_t copy_gradients(struct maker *maker, int layer, uint64_t at, bool back)
+{
+	struct about about = {PHASE_COMMUNICATION, maker->layers[layer].name};
+	uint64_t count = maker->workers[0].tensors[layer].weights + maker->workers[0].tensors[layer].biases;
+
+	for (int i = 0; i < maker->worker_count && count; i++) {
+		struct worker *worker = &maker->workers[i];
+		uint64_t inside = worker->bucket + at * 4, own = worker->tensors[layer].dw;
+
+		model_work(maker, worker, EXCHANGE, "cudaMemcpyAsync", 1000, about,
+			VALUES(back ? own : inside, back ? inside : own, count * 4, 3));
+	}
+	return count;
+}
+
+/* All through one buffer, one bucket after the other. */
+static void aggregate_buckets(struct maker *maker)
+{
+	uint64_t addresses[MOST_WORKERS];
+
+	for (int i = 0; i < maker->worker_count; i++) {
+		model_wait_event(&maker->workers[i], COMPUTE, EXCHANGE);
+		addresses[i] = maker->workers[i].bucket;
+	}
+	for (int first = maker->layer_count - 1; first >= 0;) {
+		int last = first, filled = 0;
+		uint64_t all = 0, back = 0;
+
+		for (; last >= 0 && filled < maker->options->bucket; last--) {
+			uint64_t count = copy_gradients(maker, last, all, false);
+
+			all += count;
+			filled += count > 0;
+		}
+		if (all)
+			model_exchange(maker, addresses, all, (struct about){PHASE_COMMUNICATION, NULL});
+		for (; first > last; first--)
+			back += copy_gradients(maker, first, back, true);
+	}
+}
+
 static void aggregate_group(struct maker *maker)
 {
 	for (int i = 0; i < maker->worker_count; i++)
@@ -64,6 +106,10 @@ static void read_input(struct maker *maker, struct host *host)
 
 	for (int i = 0; i < 2; i++) {
 		uint64_t took_ns = model_jitter(maker, 6000);
+
+		for (int w = 0; w < maker->worker_count; w++)
+			if (maker->workers[w].host == host && model_is_slow(maker, &maker->workers[w]))
+				took_ns += maker->options->slow_input_ns;
 
 		model_note(maker, host, *now_ns,
 			(struct about){maker->options->prefetch ? PHASE_COUNT : PHASE_IO, NULL});
@@ -100,10 +146,18 @@ static void copy_input(struct maker *maker, struct worker *first, struct worker 
 		return;
 	}
 	model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 15000, (struct about){PHASE_H2D, NULL},
-		VALUES(worker->input, 0x1000, bytes, 1));
+		VALUES(model_tensors(maker, worker, -1).y, 0x1000, bytes, 1));
 	if (worker->target != worker->input)
 		model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 3000, (struct about){PHASE_H2D, NULL},
 			VALUES(worker->target, 0x2000, (uint64_t)maker->batch * 40, 1));
+}
+
+/* The batch of a worker, from here on. */
+static void choose_batch(struct maker *maker, const struct worker *worker)
+{
+	if (maker->options->slow_batch)
+		maker->batch = worker->number == maker->options->slow_worker ? maker->options->slow_batch
+									     : maker->options->batch;
 }
 
 static void load(struct maker *maker)
@@ -113,6 +167,7 @@ static void load(struct maker *maker)
 		bool first = i == 0 || maker->workers[i - 1].host != worker->host;
 		int begin = i - i % maker->options->gpus;
 
+		choose_batch(maker, worker);
 		if (first)
 			read_input(maker, worker->host);
 		copy_input(maker, &maker->workers[begin], worker);
@@ -121,15 +176,26 @@ static void load(struct maker *maker)
 
 static void forward(struct maker *maker)
 {
+	const char *extra = maker->options->extra_layer;
+
 	for (int l = 0; l < maker->layer_count; l++)
-		for (int i = 0; i < maker->worker_count; i++)
+		for (int i = 0; i < maker->worker_count; i++) {
+			bool twice = extra && strcmp(extra, maker->layers[l].name) == 0 &&
+				     model_is_slow(maker, &maker->workers[i]);
+
+			choose_batch(maker, &maker->workers[i]);
 			model_forward_layer(maker, &maker->workers[i], l);
-	for (int i = 0; i < maker->worker_count; i++) {
+			if (twice)
+				model_forward_layer(maker, &maker->workers[i], l);
+		}
+	for (int i = 0; i < maker->worker_count && !maker->again; i++) {
 		struct worker *worker = &maker->workers[i];
 		const struct layer *last = &maker->layers[maker->layer_count - 1];
 
-		model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 2000, (struct about){PHASE_OTHER, NULL},
-			VALUES(0x3000, worker->tensors[maker->layer_count - 1].y,
+		model_work(maker, worker, COMPUTE, "cudaMemcpyAsync",
+			2000 + (model_is_slow(maker, worker) ? maker->options->slow_other_ns : 0),
+			(struct about){PHASE_OTHER, NULL},
+			VALUES(0x3000, model_tensors(maker, worker, maker->layer_count - 1).y,
 				(uint64_t)maker->batch * model_volume(last->out) * 4, 2));
 	}
 }
@@ -137,8 +203,10 @@ static void forward(struct maker *maker)
 static void backward(struct maker *maker, int part, int parts)
 {
 	for (int l = maker->layer_count - 1; l >= 0; l--) {
-		for (int i = 0; i < maker->worker_count; i++)
+		for (int i = 0; i < maker->worker_count; i++) {
+			choose_batch(maker, &maker->workers[i]);
 			model_backward_layer(maker, &maker->workers[i], l, part > 0);
+		}
 		if (maker->options->overlap && !maker->options->fused && part + 1 == parts)
 			aggregate(maker, l);
 	}
@@ -151,6 +219,10 @@ static void aggregate_all(struct maker *maker)
 		aggregate(maker, -1);
 	if (maker->options->grouped) {
 		aggregate_group(maker);
+		return;
+	}
+	if (maker->options->bucket) {
+		aggregate_buckets(maker);
 		return;
 	}
 	for (int l = maker->layer_count - 1; l >= 0 && !maker->options->fused && !maker->options->overlap;
@@ -218,6 +290,31 @@ static void turn_windows(struct maker *maker, bool begin)
 	}
 }
 
+/* The micro-batches of an iteration, in an order in which several are at work at once. */
+static void interleave(struct maker *maker, int parts)
+{
+	int ahead = maker->options->schedule == MODEL_ALL_FORWARD ? parts : 2;
+
+	for (int turn = 0; turn < parts + ahead; turn++) {
+		if (turn < parts) {
+			maker->pass = turn;
+			load(maker);
+			forward(maker);
+		}
+		/* The first backward pass follows the last forward pass that goes ahead of it. */
+		for (int part = turn - ahead + 1; part >= 0 && part < parts && part <= turn - ahead + 1;
+			part++) {
+			maker->pass = part;
+			maker->again = maker->options->recompute;
+			if (maker->again)
+				forward(maker);
+			maker->again = false;
+			backward(maker, part, parts);
+		}
+	}
+	maker->pass = 0;
+}
+
 static void iterate(struct maker *maker)
 {
 	int parts = maker->options->accumulate > 1 ? maker->options->accumulate : 1;
@@ -226,7 +323,11 @@ static void iterate(struct maker *maker)
 	maker->batch = every && (maker->iteration + 1) % every == 0 ? maker->options->batch / 2
 								    : maker->options->batch;
 	turn_windows(maker, true);
-	for (int part = 0; part < parts; part++) {
+	if (maker->options->schedule != MODEL_TURNS) {
+		interleave(maker, parts);
+		aggregate_all(maker);
+	}
+	for (int part = 0; part < parts && maker->options->schedule == MODEL_TURNS; part++) {
 		load(maker);
 		if (maker->options->graph)
 			model_capture(maker);
@@ -240,6 +341,9 @@ static void iterate(struct maker *maker)
 		if (part + 1 == parts)
 			aggregate_all(maker);
 	}
+	for (int i = 0; i < maker->worker_count && maker->options->versions; i++)
+		model_new_version(maker, &maker->workers[i]);
+	maker->version++;
 	for (int i = 0; i < maker->worker_count; i++)
 		update(maker, &maker->workers[i]);
 	if (maker->options->graph == 1)

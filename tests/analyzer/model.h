@@ -9,19 +9,25 @@
 #include "phase_name.h"
 #include "trace_builder.h"
 
-enum model_net { MODEL_LENET, MODEL_MLP, MODEL_AUTOENCODER, MODEL_NORM, MODEL_SEQUENCE };
+enum model_net { MODEL_LENET, MODEL_MLP, MODEL_AUTOENCODER, MODEL_NORM, MODEL_SEQUENCE, MODEL_RESIDUAL };
 enum model_optimizer { MODEL_SGD, MODEL_MOMENTUM, MODEL_ADAM, MODEL_OPAQUE, MODEL_SCRATCH };
+
+/* The order of several forward and backward passes: by turns; GPipe's; PipeDream's, one forward pass ahead.
+ */
+enum model_schedule { MODEL_TURNS, MODEL_ALL_FORWARD, MODEL_ONE_AHEAD };
 
 struct model_options {
 	enum model_net net;
 	enum model_optimizer optimizer;
 	int iterations;
-	int batch;          /* of each GPU */
-	int processes;      /* at least 1 */
-	int gpus;           /* of each process, at least 1 */
-	bool overlap;       /* aggregation on a second queue, beside the backward pass */
-	bool fused;         /* one exchange of all gradients, which lie in one buffer */
-	bool flat;          /* one update of all parameters; with fused, SGD only */
+	int batch;     /* of each GPU */
+	int processes; /* at least 1 */
+	int gpus;      /* of each process, at least 1 */
+	bool overlap;  /* aggregation on a second queue, beside the backward pass */
+	bool fused;    /* one exchange of all gradients, which lie in one buffer */
+	int bucket; /* so many layers' gradients are copied into one buffer, exchanged there and copied back;
+		       0: none */
+	bool flat;  /* one update of all parameters; with fused, SGD only */
 	bool divide_device; /* the first GPU hands the batch out */
 	bool prefetch;      /* another thread reads the input */
 	bool search;        /* the first iteration looks for algorithms */
@@ -46,14 +52,26 @@ struct model_options {
 	/* Captured in the first iteration, launched in all: 1 from the forward pass to the update, for one
 	 * GPU; 2 forward and backward pass */
 	int graph;
-	int accumulate;     /* forward and backward passes for an update; 0 and 1: one */
+	int accumulate;               /* forward and backward passes for an update; 0 and 1: one */
+	enum model_schedule schedule; /* of those passes; but for MODEL_TURNS each has tensors of its own */
+	bool recompute; /* with MODEL_ALL_FORWARD: only inputs are kept, and a forward pass is done again */
+	int versions;   /* with flat: parameters are kept so often, an update makes a new version; 0: one */
 	int evaluate_every; /* iterations; 0: never */
 	int evaluate_count; /* batches of a pass */
 	int uneven_every;   /* each so-many-th iteration has a smaller batch */
 	int log_every;      /* each so-many-th iteration sums the loss over the ranks */
 	int slow_worker;    /* its computations take slow times as long */
 	double slow;
-	uint64_t seed; /* 0: no jitter */
+	const char *slow_layer; /* those of these layers only, "conv1 fc2"; NULL: all */
+	int second_worker;      /* another one likewise, where second_slow is not 0 */
+	double second_slow;
+	uint64_t slow_input_ns;  /* of slow_worker: each read takes so much longer */
+	uint64_t slow_host_ns;   /* of slow_worker: the host is busy so long after each call that does work */
+	uint64_t slow_other_ns;  /* of slow_worker: fetching its result takes so much longer */
+	int slow_batch;          /* of slow_worker: its batch, and times to match; 0: as the others */
+	const char *extra_layer; /* of slow_worker: this layer's forward work is done twice */
+	int slow_every;          /* only in each so-many-th iteration; 0: in all */
+	uint64_t seed;           /* 0: no jitter */
 };
 
 struct model_call {
@@ -72,7 +90,7 @@ struct model_process {
 struct model {
 	struct model_process processes[8];
 	int process_count;
-	const char *layers[16];
+	const char *layers[32];
 	int layer_count;
 };
 

@@ -46,6 +46,8 @@ static const char *const texts[] = {
 	"cudnn COMPUTE cudnnTransformTensor descriptor:x reads:x_ptr scale:beta descriptor:y writes:y_ptr",
 	"cublas COMPUTE cublasSgemm_v2 int:transa int:transb int:m int:n int:k type:type reads:a_ptr reads:b_ptr scale:beta "
 	"writes:c_ptr",
+	"cublas COMPUTE cublasSgemmStridedBatched int:transa int:transb int:m int:n int:k int:batch type:type reads:a_ptr "
+	"reads:b_ptr scale:beta writes:c_ptr",
 	"cublas COMPUTE cublasSgemv_v2 int:trans int:m int:n type:type reads:a_ptr reads:x_ptr scale:beta writes:y_ptr",
 	"cublas COMPUTE cublasSaxpy_v2 int:n type:type reads:x_ptr writes:y_ptr",
 	"cublas COMPUTE cublasSscal_v2 int:n type:type writes:x_ptr",
@@ -159,10 +161,25 @@ uint64_t model_jitter(struct maker *maker, uint64_t ns)
 	return ns + ns * (maker->random >> 33) / 10 / 0x7fffffffu;
 }
 
-static uint64_t scaled(struct maker *maker, const struct worker *worker, uint64_t ns)
+bool model_is_slow(const struct maker *maker, const struct worker *worker)
 {
-	if (maker->options->slow > 0 && worker->number == maker->options->slow_worker)
-		ns = (uint64_t)((double)ns * maker->options->slow);
+	int every = maker->options->slow_every;
+
+	return worker->number == maker->options->slow_worker && (!every || maker->iteration % every == 0);
+}
+
+static uint64_t scaled(struct maker *maker, const struct worker *worker, uint64_t ns, struct about about)
+{
+	const struct model_options *options = maker->options;
+	const char *layer = options->slow_layer;
+
+	if (options->slow > 0 && model_is_slow(maker, worker) &&
+		(!layer || (about.layer && strstr(layer, about.layer))))
+		ns = (uint64_t)((double)ns * options->slow);
+	if (options->second_slow > 0 && worker->number == options->second_worker)
+		ns = (uint64_t)((double)ns * options->second_slow);
+	if (maker->batch > options->batch && (about.phase == PHASE_FORWARD || about.phase == PHASE_BACKWARD))
+		ns = ns * (uint64_t)maker->batch / (uint64_t)options->batch;
 	return model_jitter(maker, ns);
 }
 
@@ -227,7 +244,7 @@ void model_work(struct maker *maker, struct worker *worker, int queue, const cha
 	bool copy = strncmp(name, "cudaMemcpy", 10) == 0;
 	uint64_t gap_ns = maker->options->activities && !copy ? maker->options->gap_ns : 0;
 
-	ns = scaled(maker, worker, ns);
+	ns = scaled(maker, worker, ns, about);
 	if (maker->options->modules)
 		name_module(host, call.op, name, about);
 	if (maker->capturing) {
@@ -251,6 +268,8 @@ void model_work(struct maker *maker, struct worker *worker, int queue, const cha
 		model_note(maker, host, call.begin, about);
 	}
 	host->now_ns = call.end + 100;
+	if (model_is_slow(maker, worker))
+		host->now_ns += maker->options->slow_host_ns;
 }
 
 void model_capture(struct maker *maker)

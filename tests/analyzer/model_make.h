@@ -4,16 +4,18 @@
 
 #include "model.h"
 
-enum { MOST_LAYERS = 16, MOST_WORKERS = 8, COMPUTE = 0, EXCHANGE = 1 };
+enum { MOST_LAYERS = 32, MOST_WORKERS = 8, COMPUTE = 0, EXCHANGE = 1 };
 
-enum kind { CONV, NORM, POOL, DENSE, DROPOUT, SOFTMAX, MSE, RECURRENT, ATTENTION };
+enum kind { CONV, NORM, POOL, DENSE, DROPOUT, SOFTMAX, MSE, RECURRENT, ATTENTION, SUM, SCALE, SELF };
 
 struct layer {
 	const char *name;
 	enum kind kind;
 	int in[3], out[3]; /* channels, height, width */
 	int kernel;
-	bool linear; /* no activation */
+	bool linear;   /* no activation */
+	int inputs[3]; /* layers that it reads, -1: the network's input; most have one */
+	bool adds[3];  /* its backward pass adds to that layer's gradient, which a later layer has set */
 };
 
 struct tensors {
@@ -90,7 +92,7 @@ struct worker {
 	struct builder_record group; /* the call that carries the group's interval */
 	struct capture capture;
 	uint64_t next_address;
-	uint64_t input, target, whole, ones, constants, flat_w, flat_dw, sums;
+	uint64_t input, target, whole, ones, constants, flat_w, flat_dw, sums, scratch, bucket;
 	uint64_t flat_count;
 	struct tensors tensors[MOST_LAYERS];
 };
@@ -104,6 +106,9 @@ struct maker {
 	struct layer layers[MOST_LAYERS];
 	int layer_count;
 	int iteration, batch;
+	int pass;    /* number of the micro-batch in the iteration, where each has its own tensors */
+	int version; /* of the parameters */
+	bool again;  /* forward work for the backward pass */
 	bool training;
 	bool in_group, capturing;
 	int group_calls;
@@ -122,6 +127,8 @@ struct about {
 /* model_call.c: calls and time */
 uint32_t model_intern(struct host *host, const char *name, const uint64_t *values);
 void model_note(struct maker *maker, struct host *host, uint64_t begin_ns, struct about about);
+/* Is the worker disturbed in this iteration? */
+bool model_is_slow(const struct maker *maker, const struct worker *worker);
 uint64_t model_jitter(struct maker *maker, uint64_t ns); /* a duration with up to a tenth more, by chance */
 /* Work on a queue: 1 us of the host, `ns` of the device. */
 void model_work(struct maker *maker, struct worker *worker, int queue, const char *name, uint64_t ns,
@@ -156,6 +163,9 @@ bool model_graph_backward(struct maker *maker, struct worker *worker, int layer)
 void model_build(struct maker *maker);
 void model_place(struct maker *maker, struct worker *worker); /* gives all tensors addresses */
 void model_forward_layer(struct maker *maker, struct worker *worker, int layer);
+/* Tensors of a layer for the pass and version that is at work; i -1: only `y`, the network's input. */
+struct tensors model_tensors(const struct maker *maker, const struct worker *worker, int i);
+void model_new_version(struct maker *maker, struct worker *worker);
 void model_backward_layer(struct maker *maker, struct worker *worker, int layer, bool keep);
 void model_update(struct maker *maker, struct worker *worker, int layer); /* -1: all */
 

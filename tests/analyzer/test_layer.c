@@ -86,6 +86,30 @@ static const struct {
 	{"sequence", {.net = MODEL_SEQUENCE}},
 	{"sequence_opaque", {.net = MODEL_SEQUENCE, .optimizer = MODEL_OPAQUE}},
 	{"sequence_ranks", {.net = MODEL_SEQUENCE, .processes = 2, .overlap = true}},
+	{"residual", {.net = MODEL_RESIDUAL}},
+	{"residual_adam", {.net = MODEL_RESIDUAL, .optimizer = MODEL_ADAM, .separate = true}},
+	{"residual_ranks", {.net = MODEL_RESIDUAL, .processes = 2, .overlap = true}},
+	{"residual_accumulate", {.net = MODEL_RESIDUAL, .accumulate = 3}},
+	{"residual_graph", {.net = MODEL_RESIDUAL, .graph = 1, .activities = true}},
+	{"lenet_micro_batches", {.net = MODEL_LENET, .accumulate = 4, .schedule = MODEL_ALL_FORWARD}},
+	{"lenet_one_ahead", {.net = MODEL_LENET, .accumulate = 4, .schedule = MODEL_ONE_AHEAD}},
+	{"lenet_recompute",
+		{.net = MODEL_LENET, .accumulate = 4, .schedule = MODEL_ALL_FORWARD, .recompute = true}},
+	{"autoencoder_micro_batches",
+		{.net = MODEL_AUTOENCODER, .accumulate = 3, .schedule = MODEL_ALL_FORWARD}},
+	{"mlp_recompute",
+		{.net = MODEL_MLP, .accumulate = 2, .schedule = MODEL_ALL_FORWARD, .recompute = true}},
+	{"residual_micro_batches", {.net = MODEL_RESIDUAL, .accumulate = 3, .schedule = MODEL_ALL_FORWARD}},
+	{"residual_one_ahead",
+		{.net = MODEL_RESIDUAL, .accumulate = 5, .schedule = MODEL_ONE_AHEAD, .processes = 2}},
+	{"residual_recompute",
+		{.net = MODEL_RESIDUAL, .accumulate = 3, .schedule = MODEL_ALL_FORWARD, .recompute = true}},
+	{"lenet_buckets", {.net = MODEL_LENET, .processes = 2, .bucket = 2}},
+	{"residual_buckets", {.net = MODEL_RESIDUAL, .processes = 2, .bucket = 3}},
+	{"lenet_buckets_adam", {.net = MODEL_LENET, .processes = 2, .bucket = 3, .optimizer = MODEL_ADAM}},
+	{"lenet_versions", {.net = MODEL_LENET, .flat = true, .versions = 3}},
+	{"mlp_two_versions", {.net = MODEL_MLP, .flat = true, .versions = 2}},
+	{"residual_versions", {.net = MODEL_RESIDUAL, .flat = true, .versions = 2}},
 	{"norm_momentum", {.net = MODEL_NORM, .optimizer = MODEL_MOMENTUM, .processes = 2}},
 };
 
@@ -258,6 +282,71 @@ static void check_graph_api(enum model_net net)
 	}
 }
 
+/*
+ * Buckets of two layers: each layer has its two copies of 1 us, and of the exchange (5 us and half a ns an
+ * element) its share by bytes.
+ */
+static void check_buckets(void)
+{
+	static const struct {
+		const char *name;
+		double own, bucket; /* elements */
+	} expected[] = {{"conv1", 156, 156}, {"conv2", 2416, 30840 + 2416 + 0}, {"fc1", 30840, 30840 + 2416},
+		{"fc2", 10164, 10164 + 850}, {"fc3", 850, 10164 + 850}};
+	struct model_options options = {
+		.net = MODEL_LENET, .iterations = 4, .batch = 16, .processes = 2, .gpus = 1, .bucket = 2};
+	struct analysis analysis;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		double found = analysis_layer(
+			       &analysis.workers[1], 1, expected[i].name, PHASE_LAYER_COMMUNICATION)
+				       .median,
+		       wanted = 2000 + (5000 + (double)((uint64_t)expected[i].bucket / 2)) * expected[i].own /
+					       expected[i].bucket;
+
+		CHECK(found > wanted - 0.5 && found < wanted + 0.5, "%s: exchange takes %f, expected %f",
+			expected[i].name, found, wanted);
+	}
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
+/* Of the backward time, what is forward work done again: as much as the forward pass takes. */
+static void check_recompute(void)
+{
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 4,
+		.batch = 16,
+		.processes = 1,
+		.gpus = 1,
+		.accumulate = 3,
+		.schedule = MODEL_ALL_FORWARD,
+		.recompute = true};
+
+	for (int again = 0; again < 2; again++) {
+		struct analysis analysis;
+		struct model model;
+
+		options.recompute = again;
+		model_make(&model, &options);
+		model_read(&model, 1, &analysis);
+		for (size_t i = 0; i < analysis.workers[0].layers.count; i++) {
+			const char *name = analysis.workers[0].layers.items[i].name;
+			double forward = analysis_layer(analysis.workers, 1, name, PHASE_LAYER_FORWARD).mean,
+			       recompute =
+				       analysis_layer(analysis.workers, 1, name, PHASE_LAYER_RECOMPUTE).mean;
+
+			CHECK(forward > 0 && recompute == (again ? forward : 0), "%s: %f forward, %f again",
+				name, forward, recompute);
+		}
+		analysis_free(&analysis);
+		model_free(&model);
+	}
+}
+
 /* The program's names, but for a layer whose calls do not agree. */
 static void check_modules(void)
 {
@@ -402,6 +491,8 @@ int main(int argument_count, char **arguments)
 	check_graph_api(MODEL_AUTOENCODER);
 	check_graph_api(MODEL_NORM);
 	check_sequence();
+	check_recompute();
+	check_buckets();
 	check_modules();
 	check_no_module();
 	return check_end();

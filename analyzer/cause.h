@@ -1,0 +1,64 @@
+/*
+ * Who holds the others up, and why.
+ *
+ * A worker is looked into where the others wait for it: on average at least CAUSE_WAITING of an iteration
+ * each. Why is found by comparing it with another worker that has the same layers and is among the faster
+ * quarter; only stages of a pipeline have none, and are compared by how busy they are. Everything compared is
+ * a median over iterations, and a cause counts if it costs at least CAUSE_COST of an iteration and at least
+ * CAUSE_EXPLAINS of what each of the others waits, and shows in at least CAUSE_RECURS of the iterations: what
+ * happens now and then is no cause.
+ */
+#ifndef CAUSE_H
+#define CAUSE_H
+
+#include "balance.h"
+
+#define CAUSE_WAITING 0.02
+#define CAUSE_COST 0.01
+#define CAUSE_EXPLAINS 0.1
+#define CAUSE_RECURS 0.75
+
+#define CAUSE_LIST(X) \
+	X(SLOWER, "slower", "slower throughout") \
+	X(LAYER, "layer", "a layer is slower") \
+	X(LAYERS, "layers", "several layers are slower") \
+	X(WORK, "work", "more work") \
+	X(INPUT, "input", "input takes longer") \
+	X(HOST, "host", "the host launches late") \
+	X(STAGE, "stage", "its stage has more to do") \
+	X(LINK, "link", "a slow link") \
+	X(UNKNOWN, "unknown", "nothing recorded tells why")
+
+enum cause_kind {
+#define CAUSE_ITEM(name, key, text) CAUSE_##name,
+	CAUSE_LIST(CAUSE_ITEM)
+#undef CAUSE_ITEM
+		CAUSE_COUNT,
+};
+
+struct cause {
+	enum cause_kind kind;
+	size_t worker;
+	size_t other;         /* worker at the link's other end, else `worker` */
+	const char *layer;    /* as people are shown it; "": not of one layer */
+	double inflicted_ns;  /* what the others, summed, wait for the worker in an iteration, mean */
+	double share;         /* of the others' time */
+	double cost_ns;       /* of this cause, in an iteration; NaN: not known */
+	double factor;        /* so many times as long, as much; NaN: none */
+	const char *evidence; /* in words and numbers */
+};
+
+struct cause_list {
+	struct cause *items; /* by worker, dearest first */
+	size_t count, room;
+	struct arena arena;
+};
+
+/* `balance` is of the same analysis. */
+void cause_find(const struct analysis *analysis, const struct balance *balance, struct cause_list *list);
+void cause_free(struct cause_list *list);
+
+const char *cause_key(enum cause_kind kind);
+const char *cause_text(enum cause_kind kind);
+
+#endif

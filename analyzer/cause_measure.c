@@ -1,0 +1,357 @@
+/* What a worker spends its iterations on: see cause_measure.h. */
+#include "cause_measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SAMPLES 50 /* iterations, evenly over the run: medians need no more */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = mem_hash(hash, (unsigned char)*text);
+	return hash;
+}
+
+static uint64_t hash_value(const struct timeline *timeline, enum pm_value type, uint64_t value, uint64_t hash)
+{
+	const struct timeline_descriptor *descriptor;
+
+	switch (type) {
+	case PM_VALUE_DESCRIPTOR:
+		descriptor = &timeline->descriptors[value];
+		hash = mem_hash(hash, descriptor->kind);
+		for (uint32_t i = 0; i < descriptor->value_count; i++)
+			hash = mem_hash(hash, (uint64_t)descriptor->values[i]);
+		return hash;
+	case PM_VALUE_INT:
+	case PM_VALUE_BYTES:
+	case PM_VALUE_TYPE:
+	case PM_VALUE_SCALE:
+		return mem_hash(hash, value);
+	default:
+		return hash;
+	}
+}
+
+uint64_t cause_key_of(const struct timeline *timeline, uint32_t number)
+{
+	const struct timeline_operation *operation = &timeline->operations[number];
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	uint64_t hash = hash_text(MEM_HASH_START, function->name);
+
+	for (uint32_t i = 0; i < operation->value_count; i++)
+		hash = hash_value(timeline, function->labels[i].type, operation->values[i], hash);
+	return hash;
+}
+
+static double elements_of(const struct timeline *timeline, uint64_t descriptor)
+{
+	int64_t dimensions[16];
+	uint32_t count = flow_dimensions(timeline, descriptor, dimensions, 16);
+	double elements = count > 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		elements *= dimensions[i] > 0 ? (double)dimensions[i] : 1;
+	return elements;
+}
+
+/* Sizes multiplied: products m n k; filters by the tensors they go over; else the largest tensor. */
+static double work_of(const struct timeline *timeline, uint32_t number)
+{
+	const struct timeline_operation *operation = &timeline->operations[number];
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	double filter = 1, largest = 0;
+	struct flow_product product;
+	uint64_t value;
+
+	if (flow_product(timeline, operation, &product)) {
+		double batch = timeline_value(timeline, operation, "batch", &value) ? (double)value : 1;
+
+		return (double)product.m * (double)product.n * (double)product.k * batch;
+	}
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		double elements = function->labels[i].type == PM_VALUE_DESCRIPTOR
+					  ? elements_of(timeline, operation->values[i])
+					  : 0;
+
+		if (elements > 0 && timeline->descriptors[operation->values[i]].kind == PM_DESCRIPTOR_FILTER)
+			filter = elements;
+		else if (elements > largest)
+			largest = elements;
+	}
+	if (largest > 0)
+		return filter * largest;
+	if (timeline_value(timeline, operation, "grid_x", &value))
+		return (double)value;
+	if (timeline_value(timeline, operation, "n", &value) ||
+		timeline_value(timeline, operation, "bytes", &value))
+		return (double)value;
+	return 1;
+}
+
+static int compare_cells(const void *left, const void *right)
+{
+	const struct cause_cell *a = left, *b = right;
+
+	if (a->layer != b->layer)
+		return a->layer < b->layer ? -1 : 1;
+	if (a->phase != b->phase)
+		return a->phase < b->phase ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static double call_ns(const struct timeline *timeline, const struct timeline_call *call)
+{
+	double spent_ns = 0;
+
+	for (uint32_t i = 0; i < call->interval_count; i++)
+		spent_ns += (double)(timeline->intervals[call->interval + i].end_ns -
+				     timeline->intervals[call->interval + i].begin_ns);
+	if (call->interval_count == 0 && !(call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)))
+		spent_ns = (double)(call->end_ns - call->begin_ns);
+	return spent_ns;
+}
+
+/* Which cell a part of a role of an operation has: found once, then by number. */
+struct cell_index {
+	struct known {
+		uint32_t layer, operation;
+		enum phase phase;
+		size_t cell;
+		bool used;
+	} * slots;
+	size_t slot_count, count;
+};
+
+struct making {
+	const struct analysis *analysis;
+	struct cause_measure *measure;
+	struct arena *arena;
+	struct cell_index index;
+};
+
+static size_t slot_of(const struct cell_index *index, uint32_t layer, enum phase phase, uint32_t operation)
+{
+	uint64_t hash = mem_hash(mem_hash(mem_hash(MEM_HASH_START, layer), operation), phase);
+	size_t slot = hash & (index->slot_count - 1);
+
+	while (index->slots[slot].used &&
+		(index->slots[slot].layer != layer || index->slots[slot].operation != operation ||
+			index->slots[slot].phase != phase))
+		slot = (slot + 1) & (index->slot_count - 1);
+	return slot;
+}
+
+static void grow_index(struct cell_index *index)
+{
+	struct cell_index old = *index;
+
+	if (index->slot_count && index->count * 2 < index->slot_count)
+		return;
+	index->slot_count = old.slot_count ? old.slot_count * 2 : 1024;
+	index->slots = mem_alloc(index->slot_count, sizeof(*index->slots));
+	for (size_t i = 0; i < old.slot_count; i++)
+		if (old.slots[i].used)
+			index->slots[slot_of(index, old.slots[i].layer, old.slots[i].phase,
+				old.slots[i].operation)] = old.slots[i];
+	free(old.slots);
+}
+
+static struct cause_cell *cell_of(struct making *making, uint32_t layer, enum phase phase, uint32_t operation)
+{
+	struct cause_measure *measure = making->measure;
+	struct known *known;
+	struct cause_cell *cell;
+
+	grow_index(&making->index);
+	known = &making->index.slots[slot_of(&making->index, layer, phase, operation)];
+	if (known->used)
+		return &measure->cells[known->cell];
+	*known = (struct known){layer, operation, phase, measure->cell_count, true};
+	making->index.count++;
+	cell = MEM_PUSH(measure->cells, measure->cell_count, measure->cell_room);
+	*cell = (struct cause_cell){.layer = layer,
+		.phase = phase,
+		.key = cause_key_of(&making->analysis->timeline, operation),
+		.operation = operation,
+		.work = work_of(&making->analysis->timeline, operation),
+		.sums = arena_alloc(making->arena, measure->sample_count, sizeof(double))};
+	return cell;
+}
+
+static void add_role(
+	struct making *making, const struct layer_role *role, uint32_t operation, double ns, size_t sample)
+{
+	const struct layer_list *layers = &making->measure->worker->layers;
+	static const struct layer_part none = {LAYER_NONE, 1};
+
+	if (role->phase != PHASE_FORWARD && role->phase != PHASE_BACKWARD && role->phase != PHASE_UPDATE)
+		return;
+	for (uint32_t i = 0; i < role->part_count || i == 0; i++) {
+		const struct layer_part *part =
+			role->part_count ? &layers->parts[role->first_part + i] : &none;
+		struct cause_cell *cell = cell_of(making, part->layer, role->phase, operation);
+
+		cell->sums[sample] += ns * part->share;
+		cell->count += part->share / (double)making->measure->sample_count;
+	}
+}
+
+/* Part of [begin, end) that lies in spans of communication, which are in order and do not overlap. */
+static double communication_within(const struct phase_spans *spans, int64_t begin_ns, int64_t end_ns)
+{
+	double sum_ns = 0;
+
+	for (size_t i = 0; i < spans->count; i++) {
+		int64_t from_ns = spans->items[i].begin_ns, to_ns = spans->items[i].end_ns;
+
+		if (from_ns < begin_ns)
+			from_ns = begin_ns;
+		if (to_ns > end_ns)
+			to_ns = end_ns;
+		if (to_ns > from_ns) {
+			sum_ns += (double)(to_ns - from_ns);
+			begin_ns = to_ns; /* what overlaps counts once */
+		}
+	}
+	return sum_ns;
+}
+
+/* Time in which the device had nothing to do, and the next call had not been made. */
+struct idleness {
+	int64_t busy_until_ns, first_ns; /* first: computation */
+	double late_ns;
+	size_t late_count;
+	struct phase_spans communication;
+};
+
+static void follow_call(struct idleness *idle, const struct timeline *timeline,
+	const struct timeline_call *call, enum phase phase)
+{
+	bool computes = phase == PHASE_FORWARD || phase == PHASE_BACKWARD || phase == PHASE_UPDATE ||
+			phase == PHASE_GRAPH;
+	int64_t begin_ns, end_ns = timeline_call_end(timeline, call);
+
+	if (call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED))
+		return;
+	begin_ns = call->interval_count ? timeline->intervals[call->interval].begin_ns : call->begin_ns;
+	if (phase == PHASE_COMMUNICATION)
+		phase_add_span(&idle->communication, begin_ns, end_ns, 0);
+	if (computes && idle->first_ns == INT64_MAX) {
+		idle->first_ns = begin_ns;
+	} else if (idle->first_ns != INT64_MAX && call->begin_ns > idle->busy_until_ns) {
+		idle->late_ns += (double)(begin_ns - idle->busy_until_ns);
+		idle->late_count++;
+	}
+	if (end_ns > idle->busy_until_ns)
+		idle->busy_until_ns = end_ns;
+}
+
+static void sample_iteration(struct making *making, size_t sample)
+{
+	struct cause_measure *measure = making->measure;
+	const struct analysis_worker *worker = measure->worker;
+	const struct analysis *analysis = making->analysis;
+	const struct iteration *item = &worker->iterations.items[measure->samples[sample]];
+	const struct phase_times *times = &worker->phases.times[measure->samples[sample]];
+	struct idleness idle = {.busy_until_ns = item->begin_ns, .first_ns = INT64_MAX};
+	size_t core = 0;
+
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[i]];
+		const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
+			item->usual, core, call->operation);
+
+		core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
+		add_role(making, role, call->operation, call_ns(&analysis->timeline, call), sample);
+		follow_call(&idle, &analysis->timeline, call, role->phase);
+	}
+	if (idle.first_ns == INT64_MAX || idle.first_ns < item->begin_ns)
+		idle.first_ns = item->begin_ns;
+	/* Behind its last work a stage waits for the other stages. */
+	if (item->end_ns > idle.busy_until_ns && analysis->stage_count == 1)
+		idle.late_ns += (double)(item->end_ns - idle.busy_until_ns);
+	measure->late_count += idle.late_count;
+	measure->iteration.values[sample] = (double)times->iteration_ns;
+	measure->compute.values[sample] = (double)times->compute_ns;
+	measure->io.values[sample] = (double)times->busy_ns[PHASE_IO];
+	measure->md.values[sample] = (double)times->busy_ns[PHASE_MD];
+	measure->h2d.values[sample] = (double)times->busy_ns[PHASE_H2D];
+	measure->host.values[sample] = idle.late_ns;
+	measure->lead.values[sample] =
+		(double)(idle.first_ns - item->begin_ns) -
+		communication_within(&idle.communication, item->begin_ns, idle.first_ns);
+	free(idle.communication.items);
+}
+
+static double median_of(struct arena *arena, const double *values, size_t count)
+{
+	double *copy = arena_alloc(arena, count, sizeof(*copy));
+
+	memcpy(copy, values, count * sizeof(*copy));
+	return analysis_statistics(copy, count).median;
+}
+
+/* Cells that are alike but for addresses become one. */
+static void merge_cells(struct making *making)
+{
+	struct cause_measure *measure = making->measure;
+	size_t kept = 0;
+
+	if (measure->cell_count)
+		qsort(measure->cells, measure->cell_count, sizeof(*measure->cells), compare_cells);
+	for (size_t i = 0; i < measure->cell_count; i++) {
+		struct cause_cell *cell = &measure->cells[i];
+
+		if (kept == 0 || compare_cells(&measure->cells[kept - 1], cell) != 0) {
+			measure->cells[kept++] = *cell;
+			continue;
+		}
+		measure->cells[kept - 1].count += cell->count;
+		for (size_t j = 0; j < measure->sample_count; j++)
+			measure->cells[kept - 1].sums[j] += cell->sums[j];
+	}
+	measure->cell_count = kept;
+	for (size_t i = 0; i < kept; i++)
+		measure->cells[i].time_ns =
+			median_of(making->arena, measure->cells[i].sums, measure->sample_count);
+}
+
+void cause_measure(const struct analysis *analysis, const struct analysis_worker *worker, struct arena *arena,
+	struct cause_measure *measure)
+{
+	struct making making = {.analysis = analysis, .measure = measure, .arena = arena};
+	size_t count = worker->used_count < MOST_SAMPLES ? worker->used_count : MOST_SAMPLES;
+
+	memset(measure, 0, sizeof(*measure));
+	measure->worker = worker;
+	measure->sample_count = count;
+	measure->samples = arena_alloc(arena, count, sizeof(*measure->samples));
+	for (size_t i = 0; i < count; i++)
+		measure->samples[i] = worker->used[i * worker->used_count / count];
+#define ROOM(name) measure->name.values = arena_alloc(arena, count, sizeof(double));
+	CAUSE_FIGURES(ROOM)
+#undef ROOM
+	for (size_t i = 0; i < count; i++)
+		sample_iteration(&making, i);
+#define MEDIAN(name) measure->name.median = median_of(arena, measure->name.values, count);
+	CAUSE_FIGURES(MEDIAN)
+#undef MEDIAN
+	merge_cells(&making);
+	free(making.index.slots);
+}
+
+void cause_measure_free(struct cause_measure *measure)
+{
+	free(measure->cells);
+}
+
+double cause_recurs(const struct cause_measure *measure, const struct cause_figure *figure, double ns)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < measure->sample_count; i++)
+		count += figure->values[i] > ns;
+	return (double)count / (double)measure->sample_count;
+}

@@ -1,0 +1,175 @@
+/* Messages between workers: see exchange.h. */
+#include "exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One end of a message. */
+struct end {
+	uint64_t hash; /* of the communicator */
+	int32_t from, to;
+	uint32_t call, worker;
+	uint32_t ordinal; /* among those from and to the same ranks */
+	bool receives, used;
+};
+
+struct ends {
+	struct end *items;
+	size_t count, room;
+};
+
+static int compare_lines(const struct end *a, const struct end *b)
+{
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* While counting. */
+static int compare_calls(const void *left, const void *right)
+{
+	const struct end *a = left, *b = right;
+	int order = compare_lines(a, b);
+
+	if (order)
+		return order;
+	if (a->receives != b->receives)
+		return a->receives ? 1 : -1;
+	return a->call < b->call ? -1 : a->call > b->call;
+}
+
+/* Send and receive of a message together, the send first. */
+static int compare_messages(const void *left, const void *right)
+{
+	const struct end *a = left, *b = right;
+	int order = compare_lines(a, b);
+
+	if (order)
+		return order;
+	if (a->ordinal != b->ordinal)
+		return a->ordinal < b->ordinal ? -1 : 1;
+	return (int)a->receives - (int)b->receives;
+}
+
+static void list_ends(const struct analysis *analysis, uint32_t number, struct ends *ends)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	const struct analysis_worker *worker = &analysis->workers[number];
+	size_t next = 0;
+
+	for (size_t i = 0; i < worker->worker->call_count; i++) {
+		uint32_t place = worker->worker->calls[i];
+		const struct timeline_operation *operation =
+			&timeline->operations[timeline->calls[place].operation];
+		const struct timeline_function *function = &timeline->functions[operation->function];
+		uint64_t peer, communicator;
+		struct end *end;
+		int32_t rank;
+
+		while (next < worker->used_count &&
+			i >= worker->iterations.items[worker->used[next]].call_end)
+			next++;
+		if (function->kind != PM_KIND_COMM || !timeline_value(timeline, operation, "peer", &peer) ||
+			!timeline_value(timeline, operation, "comm", &communicator) || communicator == 0 ||
+			communicator >= timeline->communicator_count)
+			continue;
+		rank = timeline->communicators[communicator].rank;
+		end = MEM_PUSH(ends->items, ends->count, ends->room);
+		*end = (struct end){.hash = timeline->communicators[communicator].hash,
+			.from = rank,
+			.to = (int32_t)peer,
+			.call = place,
+			.worker = number,
+			.receives = strstr(function->name, "Recv") != NULL,
+			.used = next < worker->used_count &&
+				i >= worker->iterations.items[worker->used[next]].first_call};
+		if (end->receives) {
+			end->from = (int32_t)peer;
+			end->to = rank;
+		}
+	}
+}
+
+static void count_ends(struct ends *ends)
+{
+	qsort(ends->items, ends->count, sizeof(*ends->items), compare_calls);
+	for (size_t i = 1; i < ends->count; i++)
+		if (compare_lines(&ends->items[i - 1], &ends->items[i]) == 0 &&
+			ends->items[i - 1].receives == ends->items[i].receives)
+			ends->items[i].ordinal = ends->items[i - 1].ordinal + 1;
+	qsort(ends->items, ends->count, sizeof(*ends->items), compare_messages);
+}
+
+/* How many calls share an interval on the device, by interval. */
+static uint8_t *list_sharers(const struct timeline *timeline, const struct ends *ends)
+{
+	uint8_t *sharers = mem_alloc(timeline->interval_count, sizeof(*sharers));
+
+	for (size_t i = 0; i < ends->count; i++) {
+		const struct timeline_call *call = &timeline->calls[ends->items[i].call];
+
+		if (call->interval_count && sharers[call->interval] < UINT8_MAX)
+			sharers[call->interval]++;
+	}
+	return sharers;
+}
+
+static void add(const struct timeline *timeline, const uint8_t *sharers, const struct end *send,
+	const struct end *receive, struct exchange_list *list)
+{
+	const struct timeline_call *from = &timeline->calls[send->call],
+				   *to = &timeline->calls[receive->call];
+	int64_t from_ns, to_ns, from_end_ns, to_end_ns;
+	struct exchange *item;
+	uint64_t bytes = 0;
+
+	if (!from->interval_count || !to->interval_count || sharers[from->interval] > 1 ||
+		sharers[to->interval] > 1)
+		return;
+	timeline_value(timeline, &timeline->operations[from->operation], "bytes", &bytes);
+	from_ns = timeline->intervals[from->interval].begin_ns;
+	to_ns = timeline->intervals[to->interval].begin_ns;
+	from_end_ns = timeline_call_end(timeline, from);
+	to_end_ns = timeline_call_end(timeline, to);
+	item = MEM_PUSH(list->items, list->count, list->room);
+	*item = (struct exchange){.from = send->worker,
+		.to = receive->worker,
+		.send = send->call,
+		.receive = receive->call,
+		.bytes = (double)bytes,
+		.begin_ns = from_ns > to_ns ? from_ns : to_ns,
+		.end_ns = to_end_ns};
+	item->send_wait_ns = (from_end_ns < item->begin_ns ? from_end_ns : item->begin_ns) - from_ns;
+	item->receive_wait_ns = (to_end_ns < item->begin_ns ? to_end_ns : item->begin_ns) - to_ns;
+}
+
+void exchange_match(const struct analysis *analysis, struct exchange_list *list)
+{
+	struct ends ends = {0};
+	uint8_t *sharers;
+
+	memset(list, 0, sizeof(*list));
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		list_ends(analysis, (uint32_t)w, &ends);
+	if (ends.count == 0)
+		return;
+	count_ends(&ends);
+	sharers = list_sharers(&analysis->timeline, &ends);
+	for (size_t i = 0; i + 1 < ends.count; i++) {
+		const struct end *send = &ends.items[i], *receive = &ends.items[i + 1];
+
+		if (!send->receives && receive->receives && compare_lines(send, receive) == 0 &&
+			send->ordinal == receive->ordinal && (send->used || receive->used))
+			add(&analysis->timeline, sharers, send, receive, list);
+	}
+	free(sharers);
+	free(ends.items);
+}
+
+void exchange_free(struct exchange_list *list)
+{
+	free(list->items);
+	memset(list, 0, sizeof(*list));
+}
