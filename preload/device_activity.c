@@ -413,9 +413,12 @@ static uint8_t direction_of(uint8_t copy_kind)
 	}
 }
 
-static void take_external(const CUpti_ActivityExternalCorrelation *r)
+void pmh_activity_link(const CUpti_Activity *record)
 {
-	if (r->externalKind != PMH_EXTERNAL_KIND)
+	const CUpti_ActivityExternalCorrelation *r = (const void *)record;
+
+	if ((int)record->kind != CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION ||
+		r->externalKind != PMH_EXTERNAL_KIND)
 		return;
 	tables->links[r->correlationId % LINKS] =
 		(struct link){.id = r->externalId, .cupti_correlation = r->correlationId};
@@ -456,9 +459,6 @@ void pmh_activity_record(const CUpti_Activity *record)
 	const void *r = record;
 
 	switch ((int)record->kind) {
-	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-		take_external(r);
-		break;
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		take_kernel(r);

@@ -96,7 +96,9 @@ void pmh_cupti_forget_thread(void);
 /* Memory for the tables; false: there is none. Any thread, before the others. */
 bool pmh_activity_init(void);
 
-/* A record of CUPTI's; those of kinds that say nothing here are passed over. */
+/* A record of CUPTI's: of its call, if it is an external correlation; or of work, which is passed over if its
+ * kind says nothing here. */
+void pmh_activity_link(const CUpti_Activity *record);
 void pmh_activity_record(const CUpti_Activity *record);
 
 /* The end of a round of records: writes what is no longer worth waiting for. all: everything. */

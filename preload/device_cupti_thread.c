@@ -157,18 +157,35 @@ uint64_t pmh_cupti_read_clock(void)
 	return shortest_ns / 2;
 }
 
-/* Reads what CUPTI has completed; true if there was anything. */
+/* Hands each of the buffer's records on. */
+static void read_buffer(const struct buffer *b, void (*take)(const CUpti_Activity *))
+{
+	CUpti_Activity *record = NULL;
+
+	while (!atomic_load(&given_up) &&
+		pmh_cupti.cuptiActivityGetNextRecord(b->bytes, b->used_bytes, &record) == CUPTI_SUCCESS)
+		take(record);
+}
+
+/*
+ * Reads what CUPTI has completed; true if there was anything. External correlations come in buffers of their
+ * own, later than the kernels that they belong to: of all buffers they are read first, or in a burst more
+ * activities would wait for them than there is room for.
+ */
 static bool read_buffers(void)
 {
+	struct buffer *taken = NULL, **end = &taken;
 	bool any = false;
 
-	for (struct buffer *b; (b = next_full());) {
-		CUpti_Activity *record = NULL;
-
+	for (struct buffer *b; (b = next_full()); end = &b->next) {
+		*end = b;
+		b->next = NULL;
 		any = any || b->used_bytes > 0;
-		while (!atomic_load(&given_up) && pmh_cupti.cuptiActivityGetNextRecord(
-							  b->bytes, b->used_bytes, &record) == CUPTI_SUCCESS)
-			pmh_activity_record(record);
+		read_buffer(b, pmh_activity_link);
+	}
+	for (struct buffer *b = taken, *next; b; b = next) {
+		next = b->next;
+		read_buffer(b, pmh_activity_record);
 		pmh_acquire(&buffers_lock);
 		b->next = free_buffers;
 		free_buffers = b;

@@ -96,7 +96,9 @@ static void print_help(void)
 	      "                       of these changed, so that pmrun works under another launcher\n"
 	      "  -o, --output DIR     folder for the traces; made if need be. Default: run.COMMAND, or\n"
 	      "                       run.COMMAND.2, .3, ... where that one exists\n"
-	      "      --softgpu        run without a GPU: the CUDA libraries are the CPU stand-ins\n"
+	      "      --softgpu[=GPU]  run without a GPU: the CUDA libraries are the CPU stand-ins; with GPU (rtx2080,\n"
+	      "                       v100, a100, h200, or a profile's file) nothing is computed and everything\n"
+	      "                       takes the time that it would take there (SOFTGPU_PROFILE=GPU)\n"
 	      "  -g, --grace SECONDS  when a rank fails, how long the others may go on before they are\n"
 	      "                       ended, first with SIGTERM, as long again with SIGKILL. Default: 5\n"
 	      "  -q, --quiet          say nothing but errors\n"
@@ -123,6 +125,7 @@ static void print_help(void)
 	      "Examples:\n"
 	      "  pmrun ./train                         one process; then: pmanalyze report run.train\n"
 	      "  pmrun -n 3 --softgpu -- ./train_cnn   three ranks, without a GPU\n"
+	      "  pmrun -n 64 --softgpu=a100 -- ./train_cnn   64 ranks in modelled time\n"
 	      "  srun pmrun -o traces ./train          ranks started by a launcher\n",
 		stdout);
 }
@@ -233,7 +236,7 @@ static void make_output(struct pmrun_options *o)
 static void parse_options(int argc, char **argv, struct pmrun_options *o)
 {
 	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
-		{"output", required_argument, NULL, 'o'}, {"softgpu", no_argument, NULL, 'S'},
+		{"output", required_argument, NULL, 'o'}, {"softgpu", optional_argument, NULL, 'S'},
 		{"grace", required_argument, NULL, 'g'}, {"quiet", no_argument, NULL, 'q'},
 		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
@@ -250,6 +253,8 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 			break;
 		case 'S':
 			o->softgpu = true;
+			if (optarg)
+				setenv("SOFTGPU_PROFILE", optarg, 1);
 			break;
 		case 'g':
 			o->grace_seconds = parse_number("--grace", optarg, 0, 86400);

@@ -6,7 +6,6 @@
  */
 #include "cublas_openblas.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include "sg.h"
@@ -26,18 +25,14 @@ static void set_threads(void)
 
 static void load(void)
 {
-	void *library = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL);
+	void *library = sg_library_open("libopenblas.so.0", SG_OPENBLAS_PATH);
 
-	/* Where it was found when this was built. */
-	if (library == NULL)
-		library = dlopen(SG_OPENBLAS_PATH, RTLD_LAZY | RTLD_LOCAL);
 	status = -1;
 	if (library == NULL)
 		return;
 #define FIND(name) \
 	do { \
-		*(void **)&sg_blas.name = dlsym(library, #name); \
-		if (sg_blas.name == NULL) \
+		if (sg_library_find(library, #name, &sg_blas.name) != 0) \
 			return; \
 	} while (0)
 	SG_OPENBLAS_CALLS(FIND);

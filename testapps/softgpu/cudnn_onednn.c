@@ -6,7 +6,6 @@
  */
 #include "cudnn_onednn.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include "sg.h"
 
@@ -21,18 +20,14 @@ static int status;
 static void load(void)
 {
 	/* The header's version: structures that are passed differ between them. */
-	void *library = dlopen("libdnnl.so." TEXT_OF(DNNL_VERSION_MAJOR), RTLD_LAZY | RTLD_LOCAL);
+	void *library = sg_library_open("libdnnl.so." TEXT_OF(DNNL_VERSION_MAJOR), SG_ONEDNN_PATH);
 
-	/* Where it was found when this was built. */
-	if (library == NULL)
-		library = dlopen(SG_ONEDNN_PATH, RTLD_LAZY | RTLD_LOCAL);
 	status = -1;
 	if (library == NULL)
 		return;
 #define FIND(name) \
 	do { \
-		*(void **)&sg_onednn.name = dlsym(library, #name); \
-		if (sg_onednn.name == NULL) \
+		if (sg_library_find(library, #name, &sg_onednn.name) != 0) \
 			return; \
 	} while (0)
 	SG_ONEDNN_CALLS(FIND);

@@ -1,5 +1,5 @@
 /*
- * Communicators: unique ids, starting, splitting, shrinking, ending.
+ * Communicators: unique ids, starting, splitting, shrinking. What comes after that is in nccl_handle.c.
  *
  * The one idea: a communicator starts in steps that never wait (nccl_comm_advance), so that one thread can
  * take several ranks through their start in turns, and a non-blocking start is the same start, advanced when
@@ -419,99 +419,4 @@ ncclResult_t ncclCommShrink(ncclComm_t handle, int *excludeRanksList, int exclud
 	derive_token(&parent->token, (uint64_t)parent->shrink_count++ << 1 | 1, excluded, &comm->token);
 	comm->phase = NCCL_JOIN;
 	return nccl_group_start_comm(comm, newcomm);
-}
-
-/* ---- ending ---- */
-
-ncclResult_t ncclCommFinalize(ncclComm_t handle)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclSystemError);
-	if (comm == NULL)
-		return nccl_fail(ncclInvalidArgument, "no such communicator");
-	if (comm->finalized)
-		return nccl_fail(ncclInvalidUsage, "the communicator is finalized already");
-	comm->finalized = 1;
-	nccl_comm_drain(comm);
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommDestroy(ncclComm_t handle)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclSystemError);
-	if (handle == NULL)
-		return ncclSuccess;
-	if (comm == NULL)
-		return nccl_fail(ncclInvalidArgument, "no such communicator");
-	nccl_comm_drain(comm);
-	nccl_comm_release(comm);
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommAbort(ncclComm_t handle)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclSystemError);
-	if (handle == NULL)
-		return ncclSuccess;
-	if (comm == NULL)
-		return nccl_fail(ncclInvalidArgument, "no such communicator");
-	if (comm->segment.header != NULL)
-		nccl_segment_fail(&comm->segment, ncclRemoteError);
-	nccl_comm_drain(comm);
-	nccl_comm_release(comm);
-	return ncclSuccess;
-}
-
-/* ---- questions ---- */
-
-ncclResult_t ncclCommCount(const ncclComm_t handle, int *count)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || count == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommCount: an argument is NULL");
-	*count = comm->rank_count;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommCuDevice(const ncclComm_t handle, int *device)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || device == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommCuDevice: an argument is NULL");
-	*device = comm->device;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommUserRank(const ncclComm_t handle, int *rank)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || rank == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommUserRank: an argument is NULL");
-	*rank = comm->rank;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t *asyncError)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || asyncError == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommGetAsyncError: an argument is NULL");
-	*asyncError = nccl_comm_advance(comm);
-	/* A failure of another rank shows here even before an operation of this one meets it. */
-	if (*asyncError == ncclSuccess && comm->segment.header != NULL)
-		*asyncError = (ncclResult_t)atomic_load(&comm->segment.header->failed);
-	return ncclSuccess;
 }

@@ -73,6 +73,29 @@ static double bytes_of(const struct nccl_task *tasks, size_t count)
 	return bytes;
 }
 
+/* What the truth log and rules call them, also in a group: by the calls, and not by its end. */
+static const char *name_of(const struct nccl_task *tasks, size_t count)
+{
+	static const char *const names[] = {
+		[NCCL_ALL_REDUCE] = "ncclAllReduce",
+		[NCCL_REDUCE] = "ncclReduce",
+		[NCCL_BROADCAST] = "ncclBroadcast",
+		[NCCL_ALL_GATHER] = "ncclAllGather",
+		[NCCL_REDUCE_SCATTER] = "ncclReduceScatter",
+		[NCCL_ALL_TO_ALL] = "ncclAlltoAll",
+		[NCCL_GATHER] = "ncclGather",
+		[NCCL_SCATTER] = "ncclScatter",
+		[NCCL_SEND] = "ncclSend",
+		[NCCL_RECV] = "ncclRecv",
+	};
+
+	for (size_t i = 1; i < count; i++) {
+		if (tasks[i].kind != tasks[0].kind)
+			return "ncclSend+ncclRecv";
+	}
+	return names[tasks[0].kind];
+}
+
 /* Submits tasks of one communicator as one closure on the first one's stream, in order with the other
  * streams. */
 static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks, size_t count)
@@ -109,7 +132,7 @@ static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks,
 			error = sg_wait_mark(stream, &mark);
 	}
 	if (error == cudaSuccess)
-		error = sg_submit_cost(stream, &cost, run_closure, closure, bytes);
+		error = sg_submit_op(stream, name_of(tasks, count), &cost, run_closure, closure, bytes);
 	if (error != cudaSuccess && !closure->captured)
 		atomic_fetch_sub(&comm->pending, 1);
 	if (error == cudaSuccess) {

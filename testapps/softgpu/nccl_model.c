@@ -244,7 +244,7 @@ uint64_t nccl_model_collective(struct nccl_model *model, enum nccl_kind kind, in
 {
 	if (kind == NCCL_ALL_TO_ALL || kind == NCCL_GATHER || kind == NCCL_SCATTER)
 		open_ports(model);
-	return (uint64_t)(duration(model, kind, root, bytes) + 0.5);
+	return sg_whole_ns(duration(model, kind, root, bytes));
 }
 
 uint64_t nccl_model_copy(int device, size_t bytes)

@@ -104,7 +104,7 @@ static int meet(struct transfer *t)
 	if (tale->bytes != t->bytes)
 		return -1;
 	t->end_ns = (t->ready_ns > tale->ready_ns ? t->ready_ns : tale->ready_ns) +
-		    (uint64_t)(t->latency_ns + t->duration_ns + 0.5);
+		    sg_whole_ns(t->latency_ns + t->duration_ns);
 	t->met = 1;
 	return 1;
 }
@@ -256,7 +256,7 @@ static ncclResult_t give_times(
 		}
 		link = t->sending ? nccl_model_link(model, comm->rank, tasks[i].peer)
 				  : nccl_model_link(model, tasks[i].peer, comm->rank);
-		t->ready_ns += (uint64_t)(busy_ns[t->sending] + 0.5);
+		t->ready_ns += sg_whole_ns(busy_ns[t->sending]);
 		t->latency_ns = link.latency_ns;
 		t->duration_ns = (double)t->bytes / link.bytes_per_ns;
 		busy_ns[t->sending] += t->duration_ns;

@@ -16,28 +16,16 @@
 #include <stdlib.h>
 
 #include "nccl_private.h"
+#include "sg_rules.h"
 
 #define DEVICES 64
 
 /* Number + 1 of this process's devices; 0: none yet. */
 static _Atomic int kept[DEVICES];
 
-static int process_rank(void)
-{
-	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = getenv(names[i]);
-
-		if (text != NULL && *text != '\0')
-			return atoi(text);
-	}
-	return 0;
-}
-
 struct nccl_place nccl_place_here(int device)
 {
-	struct nccl_place place = {process_rank(), device, -1};
+	struct nccl_place place = {sg_rules_rank(), device, -1};
 
 	if (device >= 0 && device < DEVICES)
 		place.job_rank = atomic_load(&kept[device]) - 1;

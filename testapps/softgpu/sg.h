@@ -6,6 +6,23 @@
  * The one idea: a stream is a queue of closures. A library call checks its arguments at once, on the
  * caller's thread, and returns the vendor's error code; the work itself is submitted and runs later, in
  * stream order, on the stream's worker thread.
+ *
+ * All settings are environment variables:
+ *
+ *	SOFTGPU_DEVICES      devices in a process (8)
+ *	SOFTGPU_MEMORY       bytes of memory of a device (8 GiB, or what the profile says)
+ *	SOFTGPU_THREADS      threads that one operation computes with (1)
+ *	SOFTGPU_FAIL         name:k, ...: the k-th call of that function fails (sg_fault.c)
+ *	SOFTGPU_PROFILE      the model clock: a device's name or a profile's path (sg_profile.c)
+ *	SOFTGPU_NUMERICS     on: compute under the model clock too (off)
+ *	SOFTGPU_TIME_SCALE   0.001 to 1000000: all modelled times are so many times as long (1)
+ *	SOFTGPU_DISTURB      rules, or @FILE: what is slower, where and by how much (sg_rules.c); input= is
+ *	                     libslowinput's, everything else needs a profile
+ *	SOFTGPU_TRUTH        a file's name with %r, rank, and %p, process: what really happened (sg_truth.c)
+ *	SOFTGPU_CUPTI, SOFTGPU_CUPTI_VERSION
+ *	                     trouble with CUPTI, for tests (cupti.c)
+ *
+ * and RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID say which rank a process is.
  */
 #ifndef SG_H
 #define SG_H
@@ -60,6 +77,12 @@ struct sg_cost {
  * kind is SG_COST_LINK. */
 cudaError_t sg_submit_cost(
 	cudaStream_t stream, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size);
+/*
+ * The same for work that the truth log and rules by op= are to know under another name than that of the call
+ * which submits it: NCCL's at the end of a group. The name must live as long as the process.
+ */
+cudaError_t sg_submit_op(cudaStream_t stream, const char *op, const struct sg_cost *cost, sg_work *fn,
+	const void *arg, size_t size);
 
 /* 1 while durations come from a profile. Constant in a process. */
 int sg_modelled(void);
@@ -116,8 +139,23 @@ int sg_fault(const char *name);
 /* Threads that one operation may use for computing (SOFTGPU_THREADS, 1 unless told). */
 int sg_threads(void);
 
+/*
+ * Loads a library that computes by its name, else from where it was found when this was built; and finds a
+ * call in it, to be written where `call`, a function pointer's address, points. NULL and -1 with a sentence
+ * on stderr.
+ */
+void *sg_library_open(const char *name, const char *path);
+int sg_library_find(void *library, const char *name, void *call);
+
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t sg_now_ns(void);
+
+/* A duration in whole nanoseconds; eleven days at most, so that times never overflow whatever the settings.
+ */
+static inline uint64_t sg_whole_ns(double duration_ns)
+{
+	return duration_ns < 1e15 ? (uint64_t)(duration_ns + 0.5) : (uint64_t)1e15;
+}
 
 /*
  * A place in a stream's order: all that was submitted before sg_mark(). For work that must follow other work

@@ -5,7 +5,7 @@
  * first use, where a mistake in them can end the program with a sentence.
  */
 #include "sg_model.h"
-#include "sg_rules.h"
+#include "sg_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-int sg_named;
+_Atomic int sg_named;
 double sg_time_scale = 1;
 
 static int modelled, numerics = 1;
@@ -47,20 +47,19 @@ __attribute__((noreturn)) static void end_program(const char *sentence)
 
 static void check_switches(void)
 {
-	const char *wanted = getenv("SOFTGPU_NUMERICS"), *scale = getenv("SOFTGPU_TIME_SCALE");
-	char sentence[256], *end;
+	const char *wanted = getenv("SOFTGPU_NUMERICS");
+	char sentence[256];
 
 	if (wanted != NULL && *wanted != '\0' && strcmp(wanted, "on") != 0 && strcmp(wanted, "off") != 0) {
 		snprintf(sentence, sizeof(sentence), "SOFTGPU_NUMERICS: found '%s', expected on or off",
 			wanted);
 		end_program(sentence);
 	}
-	if (scale == NULL || *scale == '\0')
-		return;
-	sg_time_scale = strtod(scale, &end);
-	if (*end != '\0' || !(sg_time_scale >= 0.001 && sg_time_scale <= 1e6)) {
+	sg_time_scale = sg_text_time_scale();
+	if (sg_time_scale == 0) {
 		snprintf(sentence, sizeof(sentence),
-			"SOFTGPU_TIME_SCALE: found '%s', expected a number from 0.001 to 1000000", scale);
+			"SOFTGPU_TIME_SCALE: found '%s', expected a number from 0.001 to 1000000",
+			getenv("SOFTGPU_TIME_SCALE"));
 		end_program(sentence);
 	}
 }
@@ -70,8 +69,8 @@ void sg_model_start(void)
 	char sentence[4500];
 	size_t used = (size_t)snprintf(sentence, sizeof(sentence), "SOFTGPU_PROFILE: ");
 
+	check_switches();
 	if (modelled) {
-		check_switches();
 		if (sg_profile_read(&sg_profile, getenv("SOFTGPU_PROFILE"), sentence + used,
 			    sizeof(sentence) - used) != 0)
 			end_program(sentence);
@@ -106,7 +105,7 @@ uint64_t sg_cost_ns(int device, const struct sg_cost *cost)
 	if (!modelled || sg_ready() != 0)
 		return 0;
 	what.copy_to_device = 1;
-	return (uint64_t)(sg_profile_time(&sg_profile, &what) + 0.5);
+	return sg_whole_ns(sg_profile_time(&sg_profile, &what));
 }
 
 struct sg_link sg_link_between(int rank, int other)

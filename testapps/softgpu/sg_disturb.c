@@ -133,15 +133,17 @@ void sg_disturb_launch(const struct sg_activity *what, int device)
 	if (owed_ns < OWED_NS)
 		return;
 	begin_ns = sg_now_ns();
-	sg_sleep_until(begin_ns + (uint64_t)owed_ns);
+	sg_sleep_until(begin_ns + sg_whole_ns(owed_ns));
 	owed_ns -= (double)(sg_now_ns() - begin_ns);
 }
 
 /* Every rank must find the same link, so a rule's ranks are looked for at its ends. */
 static int is_link(const struct sg_rule *rule, int rank, int other)
 {
+	if (!sg_rule_has_rank(rule, rank) && !sg_rule_has_rank(rule, other))
+		return 0;
 	if (rule->link[0] == SG_LINK_NONE)
-		return sg_rule_has_rank(rule, rank) || sg_rule_has_rank(rule, other);
+		return 1;
 	for (int turn = 0; turn < 2; turn++) {
 		int a = rule->link[turn], b = rule->link[!turn];
 

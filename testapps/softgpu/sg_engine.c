@@ -2,8 +2,9 @@
  * Engines: a device computes one kernel at a time (a kernel fills it) and has one copy engine per direction.
  *
  * The one idea: times are given out when work is processed, which may be long before they come. Work that is
- * ready earlier than what was given out already gets the first gap; without one it begins where another
- * stream's kernel ends, as the device would take turns, and all that is given out later begins so much later.
+ * ready earlier than what was given out already gets the gap there is then; where it does not fit it begins
+ * where another stream's kernel ends, as the device would take turns, and all that is given out later begins
+ * so much later.
  */
 #include "sg_model.h"
 

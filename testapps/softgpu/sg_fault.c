@@ -1,7 +1,8 @@
 /* Settings of the stand-ins (SOFTGPU_FAIL, SOFTGPU_THREADS, SOFTGPU_DEVICES, SOFTGPU_MEMORY) and the fault
- * counter. */
+ * counter. sg.h lists all settings. */
 #include "sg_model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,39 +23,49 @@ static size_t memory_bytes; /* 0: not told */
 
 static void read_faults(const char *text)
 {
-	while (text != NULL && *text != '\0' && fault_count < FAULT_LIMIT) {
+	while (*text != '\0') {
 		const char *colon = strchr(text, ':');
-		char *end;
+		struct fault *fault = &faults[fault_count];
+		char *end = NULL;
 
-		if (colon == NULL)
-			break;
-		faults[fault_count].name = text;
-		faults[fault_count].name_length = (size_t)(colon - text);
-		faults[fault_count].failing_call = strtoul(colon + 1, &end, 10);
+		if (colon != NULL)
+			fault->failing_call = strtoul(colon + 1, &end, 10);
+		if (colon == NULL || colon == text || fault->failing_call == 0 ||
+			(*end != '\0' && *end != ',') || fault_count == FAULT_LIMIT - 1) {
+			fprintf(stderr,
+				"softgpu: SOFTGPU_FAIL: found '%s', expected name:k, k from 1, and at most %d of "
+				"them with commas between; it makes nothing fail\n",
+				text, FAULT_LIMIT - 1);
+			return;
+		}
+		fault->name = text;
+		fault->name_length = (size_t)(colon - text);
 		fault_count++;
-		text = *end == ',' ? end + 1 : NULL;
+		text = *end == ',' ? end + 1 : end;
 	}
 }
 
-/* A number within limits from the environment, else the default. */
+/* A number within limits from the environment, perhaps in K, M or G, else the default. */
 static size_t setting(const char *name, size_t least, size_t most, size_t normal)
 {
-	const char *text = getenv(name);
-	char *end;
+	const char *text = getenv(name), *units = "KkMmGg", *unit;
 	unsigned long long value;
+	unsigned shift = 0;
+	char *end;
 
 	if (text == NULL || *text == '\0')
 		return normal;
 	value = strtoull(text, &end, 10);
-	if (*end == 'K' || *end == 'k')
-		value <<= 10;
-	else if (*end == 'M' || *end == 'm')
-		value <<= 20;
-	else if (*end == 'G' || *end == 'g')
-		value <<= 30;
-	if (value < least || value > most)
-		return normal;
-	return (size_t)value;
+	unit = *end != '\0' ? strchr(units, *end) : NULL;
+	if (unit != NULL) {
+		shift = 10 * (unsigned)((unit - units) / 2 + 1);
+		end++;
+	}
+	if (*text >= '0' && *text <= '9' && *end == '\0' && value <= most >> shift && value << shift >= least)
+		return (size_t)value << shift;
+	fprintf(stderr, "softgpu: %s: found '%s', expected a number from %zu to %zu; the default is taken\n",
+		name, text, least, most);
+	return normal;
 }
 
 __attribute__((constructor)) static void read_settings(void)

@@ -216,6 +216,7 @@ static cudaError_t launch_node(struct sg_graph *graph, struct launch *launch, ui
 
 		what.graph = graph->number;
 		what.graph_node = node->number;
+		what.iteration = sg_truth_iteration();
 		error = sg_queue_now(stream, &what, node->fn, node->arg, node->size, NULL);
 	}
 	launch->positions[index] = sg_stream_submitted(stream);

@@ -47,8 +47,9 @@ double sg_profile_time(const struct sg_profile *profile, const struct sg_activit
 
 /* ---- settings, and waiting for a time (sg_clock.c) ---- */
 
-/* Somebody asks for calls' names and labels: the truth log, or a rule. Constant in a process. */
-extern int sg_named;
+/* Somebody asks for calls' names and labels: the truth log, or a rule. Constant after the start, but looked
+ * at before it too. */
+extern _Atomic int sg_named;
 /* The scale of all modelled times. */
 extern double sg_time_scale;
 
@@ -132,6 +133,8 @@ void sg_activity_tell(struct sg_activity *what, uint64_t begin_ns, uint64_t end_
 extern int sg_truth_on;
 /* What the calling thread is in the middle of: the call, and its labels. */
 void sg_truth_label(struct sg_activity *what);
+/* Only the iteration: a graph's operations keep the other labels of their capture. */
+int sg_truth_iteration(void);
 void sg_truth_start(void);
 void sg_truth_write(const struct sg_timed *timed);
 

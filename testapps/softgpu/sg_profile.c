@@ -6,16 +6,19 @@
  * reaches less of the peak, as Hockney's n-half says: half of it at `half`.
  */
 #include "sg_model.h"
+#include "sg_text.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define LINE_BYTES 512
 #define GIB (1024.0 * 1024 * 1024)
 
 struct sg_profile sg_profile;
@@ -84,12 +87,17 @@ struct reading {
 __attribute__((format(printf, 3, 4))) static int fail(
 	struct reading *reading, int used, const char *format, ...)
 {
+	/* With a point in numbers, as they are to be written. */
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(plain);
 	va_list list;
 
 	va_start(list, format);
 	if (used >= 0 && (size_t)used < reading->error_bytes)
 		vsnprintf(reading->error + used, reading->error_bytes - (size_t)used, format, list);
 	va_end(list);
+	uselocale(before);
+	if (plain != (locale_t)0)
+		freelocale(plain);
 	return -1;
 }
 
@@ -118,7 +126,7 @@ static int read_number(struct reading *reading, const char *name, const char *te
 		return FAIL(reading, "found '%s', expected the name of a value", name);
 	if (reading->seen[found])
 		return FAIL(reading, "found '%s' again, expected it once", name);
-	value = strtod(text, &end);
+	value = sg_text_number(text, &end);
 	if (end == text || *end != '\0' || !(value >= key->least && value <= key->most))
 		return FAIL(reading, "found '%s' for %s, expected a number from %g to %g", text, name,
 			key->least, key->most);
@@ -127,11 +135,24 @@ static int read_number(struct reading *reading, const char *name, const char *te
 	return 0;
 }
 
+static int read_name(struct reading *reading, const char *text)
+{
+	char *name = reading->profile->name;
+
+	if (name[0] != '\0')
+		return FAIL(reading, "found 'name' again, expected it once");
+	if (strlen(text) >= sizeof(reading->profile->name))
+		return FAIL(reading, "found a name of %zu bytes, expected less than %zu", strlen(text),
+			sizeof(reading->profile->name));
+	strcpy(name, text);
+	return 0;
+}
+
 static int read_line(struct reading *reading, char *line)
 {
 	char *name, *value, *end;
 
-	line[strcspn(line, "#\n")] = '\0';
+	line[strcspn(line, "#")] = '\0';
 	name = line + strspn(line, " \t");
 	end = name + strlen(name);
 	while (end > name && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
@@ -143,10 +164,7 @@ static int read_line(struct reading *reading, char *line)
 		return FAIL(reading, "found '%s' alone, expected a name and a value", name);
 	*value++ = '\0';
 	value += strspn(value, " \t");
-	if (strcmp(name, "name") != 0)
-		return read_number(reading, name, value);
-	snprintf(reading->profile->name, sizeof(reading->profile->name), "%s", value);
-	return 0;
+	return strcmp(name, "name") == 0 ? read_name(reading, value) : read_number(reading, name, value);
 }
 
 /* What was left out has the value of another key, or is missed. */
@@ -165,50 +183,78 @@ static int complete(struct reading *reading)
 	return 0;
 }
 
-static void find_path(const char *name, char *path, size_t room)
+/* The folder of the profiles that come with softgpu. */
+static void find_folder(char *folder, size_t room)
 {
 	Dl_info here;
-	const char *slash;
+	const char *slash = NULL;
 
-	snprintf(path, room, "%s", name);
-	if (strchr(name, '/') != NULL || dladdr((const void *)&sg_profile, &here) == 0)
-		return;
-	slash = strrchr(here.dli_fname, '/');
+	if (dladdr((const void *)&sg_profile, &here) != 0)
+		slash = strrchr(here.dli_fname, '/');
 	if (slash != NULL)
-		snprintf(path, room, "%.*s/profiles/%s.profile", (int)(slash - here.dli_fname),
-			here.dli_fname, name);
+		snprintf(folder, room, "%.*s/profiles", (int)(slash - here.dli_fname), here.dli_fname);
 	else
-		snprintf(path, room, "profiles/%s.profile", name);
+		snprintf(folder, room, "profiles");
+}
+
+static int is_profile(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot != NULL && dot != entry->d_name && strcmp(dot, ".profile") == 0;
+}
+
+/* Says which names there are. */
+static int refuse_name(const char *path, const char *folder, char *error, size_t error_bytes)
+{
+	struct dirent **entries;
+	int used, count;
+
+	used = snprintf(error, error_bytes, "%s: %s; expected a path with a '/' in it, or one of", path,
+		strerror(errno));
+	count = scandir(folder, &entries, is_profile, alphasort);
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+
+		if (used >= 0 && (size_t)used < error_bytes)
+			used += snprintf(error + used, error_bytes - (size_t)used, " %.*s",
+				(int)(strlen(name) - strlen(".profile")), name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	return -1;
 }
 
 int sg_profile_read(struct sg_profile *profile, const char *name, char *error, size_t error_bytes)
 {
-	char path[4096], line[LINE_BYTES];
+	char folder[4000], path[4096], *text, *rest;
 	struct reading reading = {profile, path, 0, {0}, error, error_bytes};
-	FILE *file;
 	int failed = 0;
 
 	memset(profile, 0, sizeof(*profile));
-	find_path(name, path, sizeof(path));
-	file = fopen(path, "re");
-	if (file == NULL) {
-		snprintf(error, error_bytes, "%s: %s; expected a device profile", path, strerror(errno));
+	find_folder(folder, sizeof(folder));
+	if (strchr(name, '/') != NULL)
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), "%s/%s.profile", folder, name);
+	if (access(path, F_OK) != 0)
+		return refuse_name(path, folder, error, error_bytes);
+	text = sg_text_read(path, "a device profile", error, error_bytes);
+	if (text == NULL)
 		return -1;
+	rest = text;
+	while (!failed && rest != NULL) {
+		char *line = strsep(&rest, "\n");
+
+		/* What is behind the last line's end is none. */
+		reading.line += rest != NULL || *line != '\0';
+		failed = read_line(&reading, line);
 	}
-	while (!failed && fgets(line, sizeof(line), file) != NULL) {
-		reading.line++;
-		if (strchr(line, '\n') == NULL && strlen(line) == sizeof(line) - 1)
-			failed = FAIL(&reading, "found a line of more than %d bytes, expected a shorter one",
-				LINE_BYTES - 2);
-		else
-			failed = read_line(&reading, line);
-	}
-	if (!failed && ferror(file))
-		failed = FAIL(&reading, "could not be read, expected a file");
 	if (!failed)
 		failed = complete(&reading);
-	fclose(file);
-	return failed ? -1 : 0;
+	free(text);
+	return failed;
 }
 
 void sg_profile_scale(struct sg_profile *profile, double scale)

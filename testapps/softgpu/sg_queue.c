@@ -1,183 +1,22 @@
 /*
- * Streams: a queue of closures each, and one worker thread that runs them in order.
+ * Streams: a queue of closures each, and one worker thread that runs them in order (sg_worker.c).
  *
  * The one idea: two counters per stream, `submitted` and `completed`, say everything. A place in a stream is
  * a number; to depend on it (event, legacy stream, graph) is to wait until `completed` has reached it. A
  * closure can depend only on what was submitted before it, so waiting workers can never form a circle.
  */
 #include "sg_model.h"
+#include "sg_queue.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define INLINE_BYTES ((size_t)8 << 10) /* larger arguments get memory of their own */
 
-/* One closure as it lies in a chunk; fn NULL: go on in the next chunk. */
-struct item {
-	sg_work *fn;
-	size_t size;
-	_Alignas(16) char arg[];
-};
-
-struct sg_chunk {
-	struct sg_chunk *next;
-	_Alignas(16) char bytes[];
-};
-
 const struct sg_activity sg_quick = {.run = SG_RUN_ANYWHERE};
 
-/* ---- the worker's side ---- */
-
-static void park(void)
-{
-	for (;;)
-		pause();
-}
-
-/* Says that this thread computes; process exit looks at it after it has set `exiting`, and we the other way
- * round. */
-static void set_busy(struct sg_stream *stream)
-{
-	atomic_store(&stream->busy, SG_COMPUTING);
-	if (SG_UNLIKELY(sg_stopped())) {
-		atomic_store(&stream->busy, SG_BETWEEN);
-		park();
-	}
-}
-
-void sg_wait_begin(void)
-{
-	if (sg_self.worker != NULL)
-		atomic_store(&sg_self.worker->busy, SG_WAITING);
-}
-
-void sg_wait_end(void)
-{
-	if (sg_self.worker != NULL)
-		set_busy(sg_self.worker);
-}
-
-static void sleep_until_work(struct sg_stream *stream, uint64_t taken)
-{
-	uint64_t begin_ns = sg_now_ns();
-	unsigned turn = 0;
-
-	do {
-		if (atomic_load_explicit(&stream->queued, memory_order_acquire) != taken)
-			return;
-	} while (!sg_spin_over(begin_ns, &turn));
-	for (;;) {
-		atomic_store(&stream->sleeping, 1);
-		if (atomic_load(&stream->queued) != taken)
-			break;
-		sg_futex_wait(&stream->sleeping, 1, NULL, 0);
-	}
-	atomic_store(&stream->sleeping, 0);
-}
-
-static void recycle(struct sg_stream *stream, struct sg_chunk *chunk)
-{
-	free(atomic_exchange(&stream->spare, chunk));
-}
-
-static void close_work(void *arg)
-{
-	(void)arg;
-	sg_self.worker->closing = 1;
-	if (sg_modelled())
-		sg_timed_close(sg_self.worker);
-}
-
-/* One more position is done; it may be the submitting thread that says so. */
-static void complete(struct sg_stream *stream)
-{
-	uint64_t position = atomic_load_explicit(&stream->completed, memory_order_relaxed) + 1;
-
-	if (SG_UNLIKELY(stream->ends != NULL))
-		sg_timed_mark(stream, position);
-	atomic_store(&stream->completed, position);
-	/* Who waits for a later position sleeps on. A wish that this forgets was made before the word
-	 * changed, so it is made again. */
-	if (atomic_load(&stream->waiters) != 0 && position >= ~atomic_load(&stream->soonest)) {
-		atomic_store(&stream->soonest, 0);
-		atomic_fetch_add(&stream->done_word, 1);
-		sg_futex_wake(&stream->done_word, 0);
-	}
-}
-
-static void *work_loop(void *arg)
-{
-	struct sg_stream *stream = arg;
-	struct sg_chunk *chunk = NULL;
-	size_t used = 0;
-	uint64_t taken = stream->taken;
-
-	sg_self.worker = stream;
-	sg_self.device = stream->device;
-	while (!stream->closing) {
-		struct item *item;
-
-		if (atomic_load_explicit(&stream->queued, memory_order_acquire) == taken)
-			sleep_until_work(stream, taken);
-		if (chunk == NULL)
-			chunk = atomic_load(&stream->head);
-		item = (struct item *)(void *)(chunk->bytes + used);
-		if (item->fn == NULL) {
-			struct sg_chunk *empty = chunk;
-
-			chunk = chunk->next;
-			recycle(stream, empty);
-			used = 0;
-			item = (struct item *)(void *)chunk->bytes;
-		}
-		used += sizeof(*item) + item->size;
-		set_busy(stream);
-		item->fn(item->size > 0 ? item->arg : NULL);
-		atomic_store(&stream->busy, SG_BETWEEN);
-		sg_exit_renew();
-		taken++;
-		complete(stream);
-	}
-	stream->taken = taken;
-	free(chunk);
-	recycle(stream, NULL);
-	stream->tail = NULL;
-	stream->started = 0;
-	sg_pool_put(&sg_streams, stream);
-	return NULL;
-}
-
-/* Signals stay with the application's threads. */
-static int start_worker(struct sg_stream *stream)
-{
-	static _Atomic unsigned count;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigset_t all, before;
-	int failed;
-
-	sigfillset(&all);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, &attributes, work_loop, stream);
-	if (!failed) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "softgpu%d.%u", stream->device,
-			atomic_fetch_add(&count, 1) % 1000);
-		pthread_setname_np(thread, name);
-		stream->started = 1;
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return failed;
-}
-
-/* ---- the producers' side; the stream's lock is held ---- */
+/* ---- the queue; the stream's lock is held ---- */
 
 struct big_arg {
 	sg_work *fn;
@@ -196,7 +35,7 @@ static cudaError_t push(struct sg_stream *stream, sg_work *fn, const void *arg, 
 {
 	size_t room = (size + 15) & ~(size_t)15;
 	struct big_arg big;
-	struct item *item;
+	struct sg_item *item;
 
 	if (size > INLINE_BYTES) {
 		cudaError_t error;
@@ -220,7 +59,7 @@ static cudaError_t push(struct sg_stream *stream, sg_work *fn, const void *arg, 
 		if (chunk == NULL)
 			return cudaErrorMemoryAllocation;
 		if (stream->tail != NULL) {
-			item = (struct item *)(void *)(stream->tail->bytes + stream->tail_used);
+			item = (struct sg_item *)(void *)(stream->tail->bytes + stream->tail_used);
 			item->fn = NULL;
 			stream->tail->next = chunk;
 		} else {
@@ -229,9 +68,9 @@ static cudaError_t push(struct sg_stream *stream, sg_work *fn, const void *arg, 
 		stream->tail = chunk;
 		stream->tail_used = 0;
 	}
-	if (!stream->started && start_worker(stream) != 0)
+	if (!stream->started && sg_worker_start(stream) != 0)
 		return cudaErrorMemoryAllocation;
-	item = (struct item *)(void *)(stream->tail->bytes + stream->tail_used);
+	item = (struct sg_item *)(void *)(stream->tail->bytes + stream->tail_used);
 	item->fn = fn;
 	item->size = room;
 	if (size > 0)
@@ -278,7 +117,7 @@ static void complete_here(struct sg_stream *stream)
 {
 	atomic_store_explicit(&stream->submitted,
 		atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1, memory_order_release);
-	complete(stream);
+	sg_queue_complete(stream);
 }
 
 static cudaError_t push_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position)
@@ -499,7 +338,7 @@ cudaError_t sg_queue_close(struct sg_stream *stream)
 	started = stream->started;
 	atomic_store(&stream->slot.live, SG_SLOT_CLOSING);
 	if (started)
-		error = push(stream, close_work, NULL, 0);
+		error = push(stream, sg_worker_close, NULL, 0);
 	pthread_mutex_unlock(&stream->lock);
 	if (started) {
 		wake_worker(stream);

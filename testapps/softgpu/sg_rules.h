@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#define SG_RULE_RANKS 64
+#define SG_RULE_RANKS 512
 #define SG_RULE_NAME 96
 #define SG_LINK_ANY -1
 #define SG_LINK_NONE -2
@@ -27,7 +27,7 @@ struct sg_rule {
 
 /*
  * Reads rules from a text ("RULE; RULE", or @FILE with a rule a line and # comments). Returns how many, -1
- * with one sentence in error. *rules is the caller's to free.
+ * with one sentence in error, which has room for a path. *rules is the caller's to free.
  */
 int sg_rules_read(const char *text, struct sg_rule **rules, char *error, size_t error_bytes);
 

@@ -52,14 +52,20 @@ cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t 
 	return submit(handle, &what, fn, arg, size);
 }
 
-cudaError_t sg_submit_cost(
-	cudaStream_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size)
+cudaError_t sg_submit_op(cudaStream_t handle, const char *op, const struct sg_cost *cost, sg_work *fn,
+	const void *arg, size_t size)
 {
-	struct sg_activity what = {.cost = *cost};
+	struct sg_activity what = {.cost = *cost, .op = op};
 
 	if (!sg_numerics() && cost->kind != SG_COST_LINK)
 		what.run = SG_RUN_NEVER;
 	return submit(handle, &what, fn, arg, size);
+}
+
+cudaError_t sg_submit_cost(
+	cudaStream_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size)
+{
+	return sg_submit_op(handle, NULL, cost, fn, arg, size);
 }
 
 cudaError_t sg_mark(cudaStream_t handle, struct sg_mark *mark)

@@ -47,29 +47,35 @@ void sg_timed_init(struct sg_timed *timed, const struct sg_activity *what, struc
 		sg_activity_call(&timed->what);
 }
 
+/* SG_ENGINES: none, as no device has a part in a copy from host memory to host memory. */
 static enum sg_engine engine_of(const struct sg_activity *what)
 {
+	if (what->kind == SG_ACTIVITY_COPY && !what->copy_from_device && !what->copy_to_device)
+		return SG_ENGINES;
 	if (what->kind != SG_ACTIVITY_COPY || what->copy_from_device == what->copy_to_device)
 		return SG_ENGINE_COMPUTE;
 	return what->copy_to_device ? SG_ENGINE_TO_DEVICE : SG_ENGINE_TO_HOST;
 }
 
-/* Other ranks decide when a communication ends, and a host's own copies need no engine. */
+/* Other ranks decide when a communication ends. */
 static void place(struct sg_timed *timed, struct sg_stream *stream)
 {
 	const struct sg_activity *what = &timed->what;
+	enum sg_engine engine = engine_of(what);
 	uint64_t duration_ns, ordinal = stream->timed_count++;
 
 	timed->ready_ns = timed->submit_ns + (uint64_t)sg_profile.launch_latency_ns;
 	if (timed->ready_ns < stream->model_ns)
 		timed->ready_ns = stream->model_ns;
 	if (what->cost.kind == SG_COST_LINK) {
-		timed->ready_ns += (uint64_t)sg_disturb_added(what);
+		timed->ready_ns += sg_whole_ns(sg_disturb_added(what));
 		timed->begin_ns = timed->end_ns = timed->ready_ns;
 		return;
 	}
-	duration_ns = (uint64_t)(sg_disturb_time(what, ordinal, sg_profile_time(&sg_profile, what)) + 0.5);
-	timed->begin_ns = sg_engine_take(stream->device, engine_of(what), timed->ready_ns, duration_ns);
+	duration_ns = sg_whole_ns(sg_disturb_time(what, ordinal, sg_profile_time(&sg_profile, what)));
+	timed->begin_ns = engine == SG_ENGINES
+				  ? timed->ready_ns
+				  : sg_engine_take(stream->device, engine, timed->ready_ns, duration_ns);
 	timed->end_ns = timed->begin_ns + duration_ns;
 }
 

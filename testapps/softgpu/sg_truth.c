@@ -10,6 +10,9 @@
  *
  * in nanoseconds of CLOCK_MONOTONIC; kind is kernel, copy, set, link (operations, by the model clock only),
  * host (a span of a phase that the host does: io*, md*, decode*) or iteration. Commas in names become ';'.
+ * Of a stream that several threads submit to, the lines need not be in the stream's order.
+ * Lines are collected and written whole, a megabyte at a time and the rest at exit: a process that a signal
+ * ends leaves what was written before.
  */
 #include "sg_model.h"
 #include "sg_rules.h"
@@ -22,12 +25,14 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)1 << 20)
-#define LINE_BYTES 1024
+#define LINE_BYTES 8192
+#define LAYER_BYTES 4096 /* a bucket has the names of all its layers */
 
 int sg_truth_on;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *buffer;
+static char path[4096];
 static size_t used;
 static int file = -1;
 static pid_t owner;
@@ -37,7 +42,7 @@ static int own_rank;
 
 static void complain(void)
 {
-	fprintf(stderr, "softgpu: SOFTGPU_TRUTH: %s; the log is not complete\n", strerror(errno));
+	fprintf(stderr, "softgpu: SOFTGPU_TRUTH: %s: %s; the log is not complete\n", path, strerror(errno));
 	close(file);
 	file = -1;
 }
@@ -66,9 +71,10 @@ __attribute__((destructor)) static void finish(void)
 
 /* ---- starting ---- */
 
-/* The file's name with %r, the rank, and %p, the process. */
-static void expand(const char *pattern, char *path, size_t room)
+/* The file's path: the pattern with %r, the rank, and %p, the process. */
+static void expand(const char *pattern)
 {
+	const size_t room = sizeof(path);
 	size_t length = 0;
 
 	for (; *pattern != '\0' && length + 16 < room; pattern++) {
@@ -84,12 +90,11 @@ static void expand(const char *pattern, char *path, size_t room)
 void sg_truth_start(void)
 {
 	const char *pattern = getenv("SOFTGPU_TRUTH");
-	char path[4096];
 
 	own_rank = sg_rules_rank();
 	owner = getpid();
 	if (pattern != NULL && *pattern != '\0') {
-		expand(pattern, path, sizeof(path));
+		expand(pattern);
 		buffer = malloc(BUFFER_BYTES);
 		file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		if (buffer == NULL || file < 0) {
@@ -101,7 +106,8 @@ void sg_truth_start(void)
 			used = (size_t)snprintf(buffer, BUFFER_BYTES,
 				"kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,"
 				"bytes\n");
-			sg_truth_on = sg_named = 1;
+			sg_truth_on = 1;
+			sg_named = 1;
 		}
 	}
 	if (sg_named)
@@ -132,7 +138,7 @@ static size_t put_name(char *to, size_t room, const char *name)
 
 static void write_line(const struct line *line)
 {
-	char op[128], layer[128], phase[128], text[LINE_BYTES];
+	char op[128], layer[LAYER_BYTES], phase[128], text[LINE_BYTES];
 	int length;
 
 	put_name(op, sizeof(op), line->op);
@@ -175,10 +181,16 @@ static __thread struct labels labels = {.iteration = -1};
 
 void sg_truth_label(struct sg_activity *what)
 {
-	what->op = what->of_library ? what->name : sg_self.call.name;
+	if (what->op == NULL)
+		what->op = what->of_library ? what->name : sg_self.call.name;
 	what->phase = labels.phase;
 	what->layer = labels.layer;
 	what->iteration = labels.iteration;
+}
+
+int sg_truth_iteration(void)
+{
+	return labels.iteration;
 }
 
 static int of_host(const char *phase)

@@ -7,6 +7,7 @@
  * each such call sleeps after it has read.
  */
 #include "sg_rules.h"
+#include "sg_text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,10 +36,10 @@ static __thread int inside; /* our own reading of rules */
 
 static void find_delay(void)
 {
-	const char *text = getenv("SOFTGPU_DISTURB"), *scale = getenv("SOFTGPU_TIME_SCALE");
-	double factor = scale != NULL && atof(scale) > 0 ? atof(scale) : 1;
+	const char *text = getenv("SOFTGPU_DISTURB");
+	double scale = sg_text_time_scale();
 	struct sg_rule *rules;
-	char error[512];
+	char error[4500];
 	int count, rank = sg_rules_rank();
 
 	if (text == NULL || *text == '\0')
@@ -46,11 +47,13 @@ static void find_delay(void)
 	inside = 1;
 	count = sg_rules_read(text, &rules, error, sizeof(error));
 	inside = 0;
-	if (count < 0)
+	if (count >= 0 && scale == 0)
+		snprintf(error, sizeof(error), "SOFTGPU_TIME_SCALE: expected a number from 0.001 to 1000000");
+	if (count < 0 || scale == 0)
 		fprintf(stderr, "slowinput: %s; nothing is delayed\n", error);
 	for (int i = 0; i < count; i++) {
 		if (sg_rule_has_rank(&rules[i], rank))
-			delay_ns += rules[i].input_ns * factor;
+			delay_ns += rules[i].input_ns * scale;
 	}
 	free(count >= 0 ? rules : NULL);
 }

@@ -157,7 +157,8 @@ cudaStream_t new_stream(void)
 	return stream;
 }
 
-static const struct clock_case *const groups[] = {host_cases, order_cases, disturb_cases};
+static const struct clock_case *const groups[] = {host_cases, order_cases, disturb_cases, settings_cases};
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
 /* ---- running cases ---- */
 
@@ -212,7 +213,7 @@ int main(int argc, char **argv)
 	const char *base = getenv("TMPDIR");
 	int failed = 0;
 
-	for (size_t g = 0; g < 3 && argc > 1; g++) {
+	for (size_t g = 0; g < GROUPS && argc > 1; g++) {
 		for (const struct clock_case *one = groups[g]; one->name != NULL; one++) {
 			if (strcmp(one->name, argv[1]) != 0)
 				continue;
@@ -224,7 +225,7 @@ int main(int argc, char **argv)
 	snprintf(folder, sizeof(folder), "%s/clock.XXXXXX", base != NULL ? base : "/tmp");
 	CHECK(mkdtemp(folder) != NULL);
 	write_profile();
-	for (size_t g = 0; g < 3; g++) {
+	for (size_t g = 0; g < GROUPS; g++) {
 		for (const struct clock_case *one = groups[g]; one->name != NULL; one++)
 			failed += run_case(one);
 	}

@@ -21,13 +21,15 @@
 #define TO_DEVICE_RATE 10 /* bytes per ns */
 #define TO_HOST_RATE 5
 
+#define DISTURB(text) "SOFTGPU_DISTURB=" text
+
 struct clock_case {
 	const char *name;
 	void (*run)(void);
 	const char *environment[6]; /* NAME=VALUE; SOFTGPU_PROFILE is set unless it is here */
 	const char *complaint;      /* it must end with 1 and say this on stderr; NULL: it must end well */
 };
-extern const struct clock_case host_cases[], order_cases[], disturb_cases[];
+extern const struct clock_case host_cases[], order_cases[], disturb_cases[], settings_cases[];
 
 /* The folder of the case's files, and a path in it. */
 const char *test_path(const char *name);

@@ -109,6 +109,22 @@ static void test_copies(void)
 	free(pageable);
 }
 
+/* From host memory to host memory: while the device computes. */
+static void test_host_copy(void)
+{
+	const size_t size = (size_t)1 << 20;
+	cudaStream_t streams[2] = {new_stream(), new_stream()};
+	char *from, *to;
+
+	watch();
+	OK(cudaMallocHost((void **)&from, size));
+	OK(cudaMallocHost((void **)&to, size));
+	kernel(streams[0], HEAD_NS);
+	OK(cudaMemcpyAsync(to, from, size, cudaMemcpyHostToHost, streams[1]));
+	OK(cudaDeviceSynchronize());
+	CHECK(seen(1).kind == SG_ACTIVITY_COPY && seen(1).end_ns < seen(0).end_ns);
+}
+
 static void test_peer(void)
 {
 	cudaStream_t stream = new_stream();
@@ -324,6 +340,7 @@ const struct clock_case host_cases[] = {
 	{"durations", test_durations, {NULL}, NULL},
 	{"scale", test_scale, {"SOFTGPU_TIME_SCALE=10"}, NULL},
 	{"copies", test_copies, {NULL}, NULL},
+	{"host_copy", test_host_copy, {NULL}, NULL},
 	{"peer", test_peer, {NULL}, NULL},
 	{"many", test_many, {NULL}, NULL},
 	{"many_with_numerics", test_many, {"SOFTGPU_NUMERICS=on"}, NULL},

@@ -341,6 +341,14 @@ static void captured(int rank, int n, ncclUniqueId id, int *shared)
 
 /* ---- as before ---- */
 
+static void expect_state(ncclComm_t comm, ncclResult_t wanted)
+{
+	ncclResult_t state;
+
+	OK(ncclCommGetAsyncError(comm, &state));
+	EXPECT(state, wanted);
+}
+
 static void with_data(int rank, int n, ncclUniqueId id, int *shared)
 {
 	cudaStream_t stream = test_rank_stream(rank);
@@ -361,14 +369,12 @@ static void operation_mismatch(int rank, int n, ncclUniqueId id, int *shared)
 {
 	cudaStream_t stream = test_rank_stream(rank);
 	ncclComm_t comm = test_comm(rank, n, id);
-	ncclResult_t state;
 	void *a = test_untouchable(4096);
 
 	(void)shared;
 	call(ALL_REDUCE, a, rank == 0 ? 400 : 404, 0, comm, stream);
 	CHECK(test_time(stream, rank) == START_NS);
-	OK(ncclCommGetAsyncError(comm, &state));
-	EXPECT(state, ncclInvalidUsage);
+	expect_state(comm, ncclInvalidUsage);
 	OK(ncclCommDestroy(comm));
 }
 
@@ -377,7 +383,6 @@ static void aborted(int rank, int n, ncclUniqueId id, int *shared)
 {
 	cudaStream_t stream = test_rank_stream(rank);
 	ncclComm_t comm = test_comm(rank, n, id);
-	ncclResult_t state;
 	void *a = test_untouchable(4096);
 
 	call(ALL_REDUCE, a, 4, 0, comm, stream);
@@ -394,8 +399,7 @@ static void aborted(int rank, int n, ncclUniqueId id, int *shared)
 		OK(ncclRecv(a, 1000, ncclFloat32, 0, comm, stream));
 	__atomic_fetch_add(shared, 1, __ATOMIC_RELEASE);
 	OK(cudaStreamSynchronize(stream));
-	OK(ncclCommGetAsyncError(comm, &state));
-	EXPECT(state, ncclRemoteError);
+	expect_state(comm, ncclRemoteError);
 	OK(ncclCommAbort(comm));
 }
 
@@ -403,7 +407,6 @@ static void died(int rank, int n, ncclUniqueId id, int *shared)
 {
 	cudaStream_t stream = test_rank_stream(rank);
 	ncclComm_t comm = test_comm(rank, n, id);
-	ncclResult_t state;
 	void *a = test_untouchable(4096);
 
 	(void)shared;
@@ -411,8 +414,7 @@ static void died(int rank, int n, ncclUniqueId id, int *shared)
 		raise(SIGKILL);
 	call(ALL_REDUCE, a, 4, 0, comm, stream);
 	OK(cudaStreamSynchronize(stream));
-	OK(ncclCommGetAsyncError(comm, &state));
-	EXPECT(state, ncclRemoteError);
+	expect_state(comm, ncclRemoteError);
 	OK(ncclCommAbort(comm));
 }
 

@@ -1,7 +1,8 @@
 /*
  * Checks the stand-in NCCL with softgpu's own model clock, by its truth log: collectives that overlap with
  * computing end at the same nanosecond on all ranks, the modelled time after the last was ready; messages
- * too; no host goes on before that; and with numerics the sums are right as well.
+ * too; no host goes on before that; what a group holds has the names of its calls; and with numerics the sums
+ * are right as well.
  *
  * The program runs itself with the clock's settings, once without numerics and once with.
  */
@@ -75,6 +76,11 @@ static void train(int rank, int n, ncclUniqueId id, int *shared)
 	OK(cudaStreamSynchronize(communicate));
 	seen->host_ns[rank] = sg_now_ns();
 	seen->link = sg_link_between(0, 1);
+	OK(ncclGroupStart());
+	OK(ncclAllReduce(gradients, gradients, 1000, ncclFloat32, ncclSum, comm, communicate));
+	OK(ncclSend(gradients, BYTES, ncclInt8, (rank + 1) % n, comm, communicate));
+	OK(ncclRecv(gradients + BYTES, BYTES, ncclInt8, (rank + n - 1) % n, comm, communicate));
+	OK(ncclGroupEnd());
 	if (sg_numerics())
 		check_collectives(comm, rank, n, communicate, 0);
 	OK(ncclCommDestroy(comm));
@@ -144,11 +150,21 @@ static void check_message(void)
 	CHECK(near(send->end_ns - ready_ns, seen->link.latency_ns + BYTES / seen->link.bytes_per_ns));
 }
 
-/* Both ways of a message, or a collective. */
+static void check_group(void)
+{
+	for (int rank = 0; rank < RANKS; rank++) {
+		const struct line *line = &lines[rank][LAYERS + (rank == 1 || rank == 2)];
+
+		CHECK(strcmp(line[0].op, "ncclAllReduce") == 0);
+		CHECK(strcmp(line[1].op, "ncclSend+ncclRecv") == 0);
+	}
+}
+
+/* A message, or both ways of one: not a collective. */
 static int is_message(const struct line *line)
 {
 	return strcmp(line->op, "ncclSend") == 0 || strcmp(line->op, "ncclRecv") == 0 ||
-	       strcmp(line->op, "ncclGroupEnd") == 0;
+	       strcmp(line->op, "ncclSend+ncclRecv") == 0;
 }
 
 static void run(void)
@@ -162,6 +178,7 @@ static void run(void)
 		read_log(rank);
 	check_layers();
 	check_message();
+	check_group();
 	for (int rank = 0; rank < RANKS; rank++)
 		CHECK(seen->host_ns[rank] >= lines[rank][LAYERS - 1 + (rank == 1 || rank == 2)].end_ns);
 	for (;;) {

@@ -12,7 +12,7 @@ bytes=${3:-1000000}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export LD_LIBRARY_PATH="$build/softgpu" SOFTGPU_PROFILE=v100 SOFTGPU_NUMERICS=off
-unset SOFTGPU_DISTURB SOFTGPU_TIME_SCALE SOFTGPU_TRUTH || true
+unset SOFTGPU_DISTURB SOFTGPU_TIME_SCALE SOFTGPU_TRUTH
 layers='16 32 64 128 256'
 
 printf 'a layer: a kernel of %s us and an all-reduce of %s bytes; %s cores\n' "$layer_us" "$bytes" "$(nproc)"

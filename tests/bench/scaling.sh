@@ -7,6 +7,7 @@
 set -eu
 build=$(cd "${1:?usage: scaling.sh BUILD [PROFILE]}" && pwd)
 export SOFTGPU_PROFILE="${2:-v100}" SOFTGPU_DEVICES=16 PATH="$build/bin:$PATH"
+unset SOFTGPU_DISTURB SOFTGPU_TRUTH SOFTGPU_NUMERICS
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"

@@ -9,20 +9,21 @@ build=$(cd "${1:?usage: styles.sh BUILD [PROFILE]}" && pwd)
 export SOFTGPU_PROFILE="${2:-rtx2080}" PATH="$build/bin:$PATH"
 # so that the hosts' own time weighs as little as it does beside a GPU
 export SOFTGPU_TIME_SCALE=10
+unset SOFTGPU_TRUTH SOFTGPU_NUMERICS
 disturb="jitter=0.05 seed=1; rank=1 slow=1.1"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 mkdata --dataset mnist --out data --train 12000 --test 50
 
-run() { # net, style, ranks, further disturbance
+run() { # net, style, ranks
 	[ -d "$1.$2.$3" ] || SOFTGPU_DISTURB="$disturb" pmrun -q -n "$3" -o "$1.$2.$3" --softgpu -- "train_$1" --data data --batch 384 \
 		--iterations 30 --print 0 --aggregate "$2" >/dev/null
 }
 
 echo "Mean time of an iteration on $SOFTGPU_PROFILE, batch 384, exclusive, ms of the modelled GPU"
 printf '%-12s %-8s %4s' net style GPUs
-set -- io h2d md forward backward communication update other idle iteration
+set -- t_io t_h2d t_md t_f t_b t_c t_u other idle t_iter
 printf ' %8.8s' "$@"
 echo
 for net in cnn mlp autoencoder; do

@@ -86,6 +86,13 @@ run group -- "$bin/cupti_host" group
 on
 total LAUNCH softgpu::ncclGroupEnd 40
 
+# the model clock has it done as fast as it is submitted
+run burst SOFTGPU_PROFILE=v100 -- "$bin/cupti_host" burst
+has 'source 2$'
+has 'stray 0$'
+total LAUNCH spin 12000
+total SET - 12000
+
 run peer -- "$bin/cupti_host" peer
 on
 total COPY - 40

@@ -293,6 +293,12 @@ static void case_late(void)
 	work(stream, memory, PIECES);
 }
 
+/* More work in a round than may wait for its calls: the calls' records come in buffers of their own. */
+static void case_burst(void)
+{
+	work(stream, memory, 24000);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -300,7 +306,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"work", case_work}, {"threads", case_threads}, {"graph", case_graph},
 		{"group", case_group}, {"peer", case_peer}, {"unhooked", case_unhooked}, {"fork", case_fork},
-		{"early", case_early}, {"late", case_late}, {"long", case_long}};
+		{"early", case_early}, {"late", case_late}, {"long", case_long}, {"burst", case_burst}};
 
 	__cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &kernel_spin, spin_name, spin_name, -1, NULL,
 		NULL, NULL, NULL, NULL);
