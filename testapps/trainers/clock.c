@@ -45,6 +45,7 @@ struct list {
 
 struct clock {
 	char path[1024];
+	FILE *file;
 	int rank, gpus;
 	struct nn *nets;
 	double host_us[CLOCK_PHASES]; /* negative: not measured in this iteration */
@@ -81,6 +82,9 @@ struct clock *clock_open(const char *file, int rank, int world, struct nn *nets,
 		snprintf(clock->path, sizeof(clock->path), "%s.%d", file, rank);
 	else
 		snprintf(clock->path, sizeof(clock->path), "%s", file);
+	clock->file = fopen(clock->path, "we");
+	if (!clock->file)
+		err(1, "%s", clock->path);
 	clock->rank = rank;
 	clock->nets = nets;
 	clock->gpus = gpus;
@@ -249,11 +253,9 @@ static void sum_rows(struct clock *clock)
 
 static void write_rows(struct clock *clock)
 {
-	FILE *file = fopen(clock->path, "w");
+	FILE *file = clock->file;
 	int failed = 0;
 
-	if (!file)
-		err(1, "%s", clock->path);
 	fprintf(file, "iteration,rank,gpu,phase,layer,index,time_us\n");
 	for (size_t i = 0; i < clock->row_count; i++) {
 		const struct row *row = &clock->rows[i];

@@ -46,8 +46,9 @@ enum clock_phase {
 struct clock;
 
 /*
- * Returns NULL for file NULL. %r in the name is the rank; without it, ".RANK" is added if there are several
- * ranks. The networks (layer_count and names, devices) must exist until clock_close.
+ * Returns NULL for file NULL, and ends the program if the file cannot be made. %r in the name is the rank;
+ * without it, ".RANK" is added if there are several ranks. The networks (layer_count and names, devices) must
+ * exist until clock_close.
  */
 struct clock *clock_open(const char *file, int rank, int world, struct nn *nets, int gpus);
 

@@ -40,23 +40,42 @@ void dist_init(struct dist *d, int gpus)
 		errx(2, "WORLD_SIZE=%d needs MASTER_ADDR and MASTER_PORT", d->world);
 }
 
-/* The bytes of rank `from` go to all ranks that ask for them, which must all call this. */
-static void exchange(const struct dist *d, int from, void *values, size_t size, int timeout_s)
+/* What each rank has, in the order of the ranks; the caller frees it. All of them must call this. */
+static void *gather(const struct dist *d, const void *mine, size_t size, int timeout_s)
 {
-	char *all = NULL;
+	void *all = xcalloc((size_t)d->world, size);
 
-	if (d->world == 1)
-		return;
-	all = xcalloc((size_t)d->world, size);
-	meet(d->rank, d->world, getenv("MASTER_ADDR"), getenv("MASTER_PORT"), values, all, size, timeout_s);
-	memcpy(values, all + (size_t)from * size, size);
+	if (d->world > 1)
+		meet(d->rank, d->world, getenv("MASTER_ADDR"), getenv("MASTER_PORT"), mine, all, size,
+			timeout_s);
+	else
+		memcpy(all, mine, size);
+	return all;
+}
+
+/* Answers NCCL's id, which rank 0 has made. */
+static ncclUniqueId meet_all(const struct dist *d)
+{
+	struct greeting {
+		uint64_t told;
+		ncclUniqueId id;
+	} mine = {.told = d->told}, *all = NULL;
+
+	if (d->rank == 0)
+		CHECK(ncclGetUniqueId(&mine.id));
+	all = gather(d, &mine, sizeof(mine), START_TIMEOUT_S);
+	for (int rank = 1; rank < d->world; rank++)
+		if (all[rank].told != all[0].told)
+			errx(2, "rank %d has other options, or other data, than rank 0", rank);
+	mine.id = all[0].id;
 	free(all);
+	return mine.id;
 }
 
 void dist_open(struct dist *d)
 {
 	int local_rank = environment("LOCAL_RANK", d->rank, 1 << 16);
-	ncclUniqueId id = {0};
+	ncclUniqueId id;
 	int devices = 0;
 
 	CHECK(cudaGetDeviceCount(&devices));
@@ -66,9 +85,7 @@ void dist_open(struct dist *d)
 		d->device[g] = (local_rank * d->gpus + g) % devices;
 	if (d->replicas == 1)
 		return;
-	if (d->rank == 0)
-		CHECK(ncclGetUniqueId(&id));
-	exchange(d, 0, &id, sizeof(id), START_TIMEOUT_S);
+	id = meet_all(d);
 	CHECK(ncclGroupStart());
 	for (int g = 0; g < d->gpus; g++) {
 		CHECK(cudaSetDevice(d->device[g]));
@@ -181,5 +198,9 @@ void dist_first_floats(struct dist *d, float *const *values, size_t count)
 
 void dist_from_first(struct dist *d, void *values, size_t size)
 {
-	exchange(d, d->rank - d->place / d->gpus, values, size, STEP_TIMEOUT_S);
+	char *all = gather(d, values, size, STEP_TIMEOUT_S);
+	int first = d->rank - d->place / d->gpus;
+
+	memcpy(values, all + (size_t)first * size, size);
+	free(all);
 }

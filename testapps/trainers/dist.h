@@ -10,6 +10,7 @@
 #define DIST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -28,13 +29,17 @@ struct dist {
 	cudaStream_t stream[DIST_MAX_GPUS];
 	cudaEvent_t ready[DIST_MAX_GPUS], done[DIST_MAX_GPUS];
 	double *sums[DIST_MAX_GPUS]; /* on the GPU, for dist_sum_values */
+	/* The caller's, between dist_init and dist_open: a hash of what all processes must have been told
+	 * alike. */
+	uint64_t told;
 };
 
 /* Reads the environment, so that rank, world and replicas are known. Exits with 2 when it makes no sense. */
 void dist_init(struct dist *d, int gpus);
 
 /*
- * Chooses devices (LOCAL_RANK * gpus + place, modulo the devices there are), and meets the other processes.
+ * Chooses devices (LOCAL_RANK * gpus + place, modulo the devices there are), and meets the other processes;
+ * exits with 2 if they have been told something else, since they would wait for each other for ever.
  */
 void dist_open(struct dist *d);
 void dist_close(struct dist *d);

@@ -6,9 +6,9 @@
  * All GPUs must make the same buckets, or their sums would not meet. Horovod's processes agree anew in each
  * cycle, by messages; here the first iterations have buckets by size alone, one GPU measures in one of them
  * when each gradient became ready, and the buckets that follow from these times hold for the rest of the run,
- * on all GPUs. So processes cannot disagree, whatever their speed, and the price
- * of agreeing is paid once. Cycles count from the beginning of the backward pass, and a bucket goes when its
- * last gradient is ready instead of waiting for the end of the cycle.
+ * on all GPUs. So processes cannot disagree, whatever their speed, and the price of agreeing is paid once.
+ * Cycles count from the beginning of the backward pass, and a bucket goes when its last gradient is ready
+ * instead of waiting for the end of the cycle.
  */
 #ifndef FUSION_H
 #define FUSION_H

@@ -228,13 +228,6 @@ static void softmax_backward(struct nn *nn, struct nn_layer *l, const struct lay
 			run->dx[0]));
 }
 
-static void mse_create(struct nn_layer *l)
-{
-	CHECK(cudnnCreateOpTensorDescriptor(&l->add));
-	CHECK(cudnnSetOpTensorDescriptor(
-		l->add, CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT, CUDNN_NOT_PROPAGATE_NAN));
-}
-
 static void mse_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run)
 {
 	CHECK(cudnnOpTensor(nn->cudnn, l->add, &layers_one, l->in_desc, run->x[0], &layers_minus_one,
@@ -298,14 +291,12 @@ void layers_create(struct nn *nn, struct nn_layer *l, uint64_t seed)
 		dropout_create(nn, l, seed);
 	if (l->kind == NN_BATCHNORM)
 		batchnorm_create(nn, l);
-	if (l->kind == NN_ADD)
+	if (l->kind == NN_ADD || l->kind == NN_MSE)
 		add_create(l);
 	if (l->kind == NN_ATTENTION)
 		attention_create(nn, l);
 	if (l->kind == NN_SCALE)
 		scale_create(l);
-	if (l->kind == NN_MSE)
-		mse_create(l);
 }
 
 void layers_destroy(struct nn_layer *l)

@@ -36,7 +36,7 @@ void batchnorm_create(struct nn *nn, struct nn_layer *l);
 void batchnorm_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run);
 void batchnorm_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run);
 
-void add_create(struct nn_layer *l);
+void add_create(struct nn_layer *l); /* also for the squared difference */
 void add_forward(struct nn *nn, struct nn_layer *l, const struct layer_run *run);
 void add_backward(struct nn *nn, struct nn_layer *l, const struct layer_run *run);
 

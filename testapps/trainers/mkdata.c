@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
 		"format: MNIST (28x28, four IDX files; also right for fashion), CIFAR-10 (3x32x32, "
 		"binary files), or train.raw and test.raw with images of 3x224x224 or 3x512x512, of the first "
 		"ten of 1000 classes, or with volumes of two classes"},
-	{OPTION_TEXT, "out", "DIR", &folder, 0, 0, "folder to write to; it is made if it does not exist"},
+	{OPTION_PATH, "out", "DIR", &folder, 0, 0, "folder to write to; it is made if it does not exist"},
 	{OPTION_INT, "train", "N", &train_count, CIFAR_FILES, 1000000, "training images"},
 	{OPTION_INT, "test", "N", &test_count, 1, 1000000, "test images"},
 	{OPTION_INT, "side", "N", &volume_side, 8, 256, "side of a volume"},

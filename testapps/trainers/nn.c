@@ -4,6 +4,7 @@
  */
 #include "nn.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "check.h"
@@ -279,6 +280,32 @@ int nn_softmax(struct nn *nn)
 int nn_mse(struct nn *nn)
 {
 	return loss(nn, NN_MSE);
+}
+
+/* cuDNN's tensors, and cuBLAS's vectors, have up to 2^31 - 1 numbers. */
+static int check_count(struct nn *nn, const char *layer, const char *what, size_t count)
+{
+	if (count <= INT_MAX)
+		return 0;
+	snprintf(nn->error, sizeof(nn->error), "%s: %zu %s, %d are the most", layer, count, what, INT_MAX);
+	return -1;
+}
+
+int nn_check(struct nn *nn)
+{
+	if (nn->error[0] || check_count(nn, "input", "numbers at a time", nn_numel(nn->in)))
+		return -1;
+	for (int i = 0; i < nn->layer_count; i++) {
+		const struct nn_layer *l = &nn->layer[i];
+		size_t places = nn_sample(l->in) / (size_t)l->in.c;
+
+		if (check_count(nn, l->name, "numbers at a time", nn_numel(l->out)) ||
+			check_count(nn, l->name, "weights", l->param_count) ||
+			(l->kind == NN_ATTENTION && check_count(nn, l->name, "pairs of places",
+							    (size_t)l->in.n * places * places)))
+			return -1;
+	}
+	return 0;
 }
 
 int nn_cut_ok(const struct nn *nn, int cut)

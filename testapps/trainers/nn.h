@@ -3,10 +3,9 @@
  *
  * The one idea: a network is a list of layers in which each reads earlier ones, and everything goes along
  * that list: shapes, memory, forward, backward, aggregation, update. A program says its list with nn_conv,
- * nn_dense,
- * ... which only compute shapes and need no GPU; nn_create then makes descriptors and allocates all buffers
- * once. With several GPUs there is one struct nn per GPU, all built alike; with a pipeline each makes only
- * its stage of the list.
+ * nn_dense and the others, which only compute shapes and need no GPU; nn_create then makes descriptors and
+ * allocates all buffers once. With several GPUs there is one struct nn per GPU, all built alike; with a
+ * pipeline each makes only its stage of the list.
  *
  * Everything is float, tensors are NCHW or NCDHW, and a call queues its work on nn->stream: the caller makes
  * nn->device current before it and synchronises when it wants results. A failing library call ends the
@@ -51,10 +50,8 @@ enum nn_weights { NN_RANDOM, NN_ZERO };
 enum nn_training {
 	NN_EVALUATE, /* dropout passes everything on, normalisation takes the running averages; no backward */
 	NN_TRAIN,    /* dropout drops anew, the running averages follow the batches */
-	NN_RECOMPUTE, /* a second forward of the same slot: drops what was dropped before, keeps the averages
-		       */
-	NN_CHECK /* dropout passes everything on, normalisation takes the batch's averages and keeps its own
-		  */
+	NN_RECOMPUTE, /* a second forward of the slot: drops what was dropped before, keeps the averages */
+	NN_CHECK      /* dropout passes everything on, normalisation takes the batch's averages */
 };
 
 enum { NN_MAX_LAYERS = 600 };
@@ -78,8 +75,7 @@ struct nn_layer {
 	enum nn_activation activation;
 	double dropout;
 	size_t weight_count, bias_count;
-	size_t bias_at; /* where the biases begin in param and grad; between are unused zeros, for alignment
-			 */
+	size_t bias_at;     /* where the biases begin in param and grad; before them zeros, for alignment */
 	size_t param_count; /* all of param and grad; 0: no parameters */
 	size_t param_at;    /* where the layer begins in nn->params and nn->grads, counted in floats */
 
@@ -88,13 +84,13 @@ struct nn_layer {
 	float *param, *grad; /* weights (conv: out x in/groups x kernels, dense: out x in; bn, scale:
 				factors), then biases; param is the version in use */
 	float *z;            /* before the activation; y itself where there is none or backward needs none */
-	float *y, *dy;       /* output, and the loss's gradient with respect to it; dy: one
-				for all slots, and shared with other layers where none needs it */
-	size_t slot_stride;  /* floats from a slot's y, and z, to the next: nn_numel(out), aligned */
-	char *saved;         /* what else forward keeps for backward: statistics, attention */
-	size_t saved_size;   /* bytes per slot */
-	float *running;      /* bn: running means, then running variances */
-	int x_alignment;     /* bytes that the place of the input is a multiple of */
+	float *y;            /* output */
+	float *dy; /* the loss's gradient with respect to it; one for all slots, shared with other layers */
+	size_t slot_stride; /* floats from a slot's y, and z, to the next: nn_numel(out), aligned */
+	char *saved;        /* what else forward keeps for backward: statistics, attention */
+	size_t saved_size;  /* bytes per slot */
+	float *running;     /* bn: running means, then running variances */
+	int x_alignment;    /* bytes that the place of the input is a multiple of */
 	int adds[3]; /* backward adds to the dy of input, other, third, since a later layer has set it */
 
 	cudnnTensorDescriptor_t in_desc, out_desc, bias_desc, aux_desc;
@@ -121,14 +117,12 @@ struct nn_layer {
 struct nn {
 	/* Set by nn_init; until nn_create the caller may change api, weights, classes, and call the
 	 * nn_set_... functions. */
-	struct nn_shape
-		in; /* in.n: samples of a micro-batch on this GPU; of the batch, where there is only one */
-	int dims;   /* 2 or 3 */
+	struct nn_shape in; /* in.n: samples of a micro-batch on this GPU, or of all of its batch */
+	int dims;           /* 2 or 3 */
 	enum nn_api api;
 	enum nn_weights weights;
 	int classes; /* that the data has; for the programs that add layers */
-	int batch; /* samples of the whole batch over all GPUs and micro-batches: what the loss is the mean of
-		    */
+	int batch;   /* samples that the loss is the mean of: over all GPUs and micro-batches */
 	int layer_count;
 	struct nn_layer layer[NN_MAX_LAYERS];
 	int next_input;  /* what the next layer reads; NN_NONE: the last one */
@@ -144,12 +138,13 @@ struct nn {
 	cublasHandle_t cublas;
 	cublasLtHandle_t lt;
 	enum nn_training training; /* the caller changes it between calls; NN_TRAIN at first */
-	int accumulate; /* 1: backward adds to grad, for a batch's second and later micro-batches; 0: it sets
-			   grad.  For networks with more than one input slot. */
-	float *input;   /* nn_input(nn, 0); the slots follow each other, so a batch in order is its
-			   micro-batches */
-	float *target;  /* likewise: one-hot labels, or `input` itself when the network reproduces its input
-			   and   the stage is the whole network; NULL in stages without the loss */
+	/* 1: backward adds to grad, for a batch's second and later micro-batches; 0: it sets grad. For
+	 * networks with more than one input slot. */
+	int accumulate;
+	float *input; /* nn_input(nn, 0); the slots follow each other, so a batch is its micro-batches */
+	/* Likewise: one-hot labels, or `input` itself when the network reproduces its input and the stage is
+	 * the whole network; NULL in stages without the loss. */
+	float *target;
 	float *input_dy, *output_dy; /* see nn_input_gradient, nn_output_gradient */
 	float **dy_memory;           /* what the other layers' dy lie in, dy_count buffers */
 	int dy_count;
@@ -217,6 +212,12 @@ int nn_scale(struct nn *nn); /* by one learned number, 0 at first */
 /* y = x + scale * attention(conv(x), conv(x), conv(x)): six layers, whose convolutions have 1x1(x1) kernels
  * and no biases; queries and keys have an eighth of x's maps. */
 int nn_self_attention(struct nn *nn);
+
+/*
+ * Whether the network can be computed, once all layers are there. Returns 0, or -1 with one sentence in
+ * nn->error: a layer's own, or that a layer has more numbers than the libraries count.
+ */
+int nn_check(struct nn *nn);
 
 /*
  * Whether the network may be cut before layer `layer` (1 ... layer_count-1): the output of layer-1 is all

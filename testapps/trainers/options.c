@@ -39,6 +39,7 @@ static void set(const struct option_row *row, const char *text)
 
 	switch (row->kind) {
 	case OPTION_TEXT:
+	case OPTION_PATH:
 		*(const char **)row->value = text;
 		return;
 	case OPTION_CHOICE:
@@ -123,6 +124,7 @@ static void print_row(const struct option_row *row)
 		snprintf(text, sizeof(text), "%s (default: %.*s)", row->help, (int)length, word);
 		break;
 	case OPTION_TEXT:
+	case OPTION_PATH:
 		word = *(const char **)row->value;
 		snprintf(text, sizeof(text), "%s (default: %s)", row->help, word ? word : "none");
 		break;
@@ -175,4 +177,49 @@ void options_parse(
 			errx(2, "--%s: a value is missing", row->name);
 		}
 	}
+}
+
+/* FNV-1a. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ byte[i]) * 0x100000001b3;
+	return hash;
+}
+
+/* With the text's end, so that neighbours cannot run together. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	return text ? hash_bytes(hash, text, strlen(text) + 1) : hash;
+}
+
+static uint64_t hash_row(uint64_t hash, const struct option_row *row)
+{
+	hash = hash_text(hash, row->name);
+	switch (row->kind) {
+	case OPTION_FLAG:
+	case OPTION_INT:
+	case OPTION_CHOICE:
+		return hash_bytes(hash, row->value, sizeof(int));
+	case OPTION_NUMBER:
+		return hash_bytes(hash, row->value, sizeof(double));
+	case OPTION_TEXT:
+		return hash_text(hash, *(const char **)row->value);
+	case OPTION_PATH:
+	case OPTION_END:
+		break;
+	}
+	return hash;
+}
+
+uint64_t options_hash(const struct option_section *sections, const char *more)
+{
+	uint64_t hash = hash_text(0xcbf29ce484222325, more);
+
+	for (; sections->title; sections++)
+		for (const struct option_row *row = sections->rows; row->kind != OPTION_END; row++)
+			hash = hash_row(hash, row);
+	return hash;
 }

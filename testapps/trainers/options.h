@@ -5,6 +5,8 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include <stdint.h>
+
 enum option_kind {
 	OPTION_END,    /* the table's last row */
 	OPTION_FLAG,   /* int *: 0, or 1 when given */
@@ -12,6 +14,7 @@ enum option_kind {
 	OPTION_NUMBER, /* double *, between min and max */
 	OPTION_CHOICE, /* int *: index into the words of `argument`, which | separates */
 	OPTION_TEXT,   /* const char **; NULL is "none" */
+	OPTION_PATH,   /* the same, where each process of a run may have its own */
 };
 
 struct option_row {
@@ -36,5 +39,11 @@ struct option_section {
  */
 void options_parse(
 	int argc, char **argv, const char *about, const struct option_section *sections, const char *notes);
+
+/*
+ * A number for the values of all options but the paths, and for `more`: alike for the same values, and for
+ * others another one, but for a chance of 2^-64.
+ */
+uint64_t options_hash(const struct option_section *sections, const char *more);
 
 #endif

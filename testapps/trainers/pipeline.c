@@ -9,6 +9,7 @@
 /* Of an epoch's or a test's samples, on the last stage. */
 struct progress {
 	int epoch, iterations; /* of an epoch; done in this one */
+	double begin_us;       /* of the iteration */
 	struct loss sum;
 };
 
@@ -276,6 +277,8 @@ static void end_iteration(struct pipeline *p, struct progress *progress, int tur
 	struct loss loss;
 
 	CHECK(cudaStreamSynchronize(p->nn->stream));
+	clock_host(p->clock, CLOCK_ITERATION, progress->begin_us);
+	progress->begin_us = clock_now_us();
 	clock_collect(p->clock, iteration);
 	dist_sum_settle(&p->sum);
 	label_iteration(iteration + 1);
@@ -315,20 +318,14 @@ static void do_step(struct pipeline *p, const struct strategy_step *step, struct
 static void train_epoch(struct pipeline *p, int epoch)
 {
 	int iterations = train_iterations(p->options, p->data);
-	struct progress progress = {.epoch = epoch};
+	struct progress progress = {.epoch = epoch, .begin_us = clock_now_us()};
 	struct strategy_schedule schedule;
 	struct strategy_step step = {.work = STRATEGY_FORWARD};
-	double begin_us = clock_now_us();
 
 	label_iteration(epoch * iterations);
 	strategy_begin(&schedule, p->plan, p->dist->rank, iterations);
 	while (step.work != STRATEGY_DONE) {
 		step = strategy_next(&schedule);
-		if (step.work == STRATEGY_ITERATION) {
-			CHECK(cudaStreamSynchronize(p->nn->stream));
-			clock_host(p->clock, CLOCK_ITERATION, begin_us);
-			begin_us = clock_now_us();
-		}
 		do_step(p, &step, &progress);
 	}
 	pipeline_links_wait(&p->links);
@@ -380,7 +377,6 @@ void pipeline_epochs(struct pipeline *p)
 		train_epoch(p, epoch);
 		if (p->options->eval)
 			evaluate(p, epoch);
-		fflush(stdout);
 	}
 }
 
@@ -400,6 +396,7 @@ void pipeline_fetch(void *pipeline, int layer, float *param)
 		nn_use(p->nn, p->nn->newest);
 		CHECK(ncclSend(
 			l->param, l->param_count, ncclFloat32, 0, p->dist->comm[0], p->dist->stream[0]));
+		CHECK(cudaStreamSynchronize(p->dist->stream[0])); /* before the network goes */
 	} else if (p->dist->rank == 0) {
 		while (layer >= p->plan->cut[from + 1])
 			from++;

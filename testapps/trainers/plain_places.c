@@ -33,39 +33,62 @@ static struct place place_of(struct nn_shape s, size_t element)
 	return p;
 }
 
+/* A convolution, forward or backward; what is not wanted is NULL. */
+struct conv {
+	const struct nn_layer *l;
+	const double *x, *weight;
+	double *z;
+	const double *dz;
+	double *dw, *dx;
+};
+
+/* Output element o with one row of the kernels: its weights begin at w, its input row at i; the first weight
+ * meets column `left`, which may lie outside. */
+static void conv_row(const struct conv *c, size_t o, size_t w, size_t i, int left)
+{
+	const int from = left < 0 ? -left : 0, room = c->l->in.w - left;
+	const int to = room < c->l->kernel ? room : c->l->kernel;
+
+	for (int kx = from; kx < to; kx++) {
+		const size_t weight = w + (size_t)kx, input = i + (size_t)(left + kx);
+
+		if (c->z)
+			c->z[o] += c->weight[weight] * c->x[input];
+		if (c->dw)
+			c->dw[weight] += c->dz[o] * c->x[input];
+		if (c->dx)
+			c->dx[input] += c->dz[o] * c->weight[weight];
+	}
+}
+
+/* Output element o with all maps of its group and all rows of their kernels. */
+static void conv_element(const struct conv *c, size_t o)
+{
+	const struct nn_layer *l = c->l;
+	const int is_flat = l->dims == 2, depth = is_flat ? 1 : l->kernel, maps = l->in.c / l->groups;
+	const struct nn_shape kernels = {l->out.c, maps, depth, l->kernel, l->kernel};
+	const struct place p = place_of(l->out, o);
+	const int first_map = p.c / (l->out.c / l->groups) * maps, left = p.x * l->stride - l->pad;
+	const int first_z = is_flat ? 0 : p.z * l->stride - l->pad, first_y = p.y * l->stride - l->pad;
+
+	for (int map = 0; map < maps; map++)
+		for (int kz = 0; kz < depth; kz++)
+			for (int ky = 0; ky < l->kernel; ky++) {
+				const int z = first_z + kz, y = first_y + ky;
+
+				if (z >= 0 && z < l->in.d && y >= 0 && y < l->in.h)
+					conv_row(c, o, at(kernels, p.c, map, kz, ky, 0),
+						at(l->in, p.n, first_map + map, z, y, 0), left);
+			}
+}
+
 void plain_conv(const struct nn_layer *l, const double *x, const double *weight, double *z, const double *dz,
 	double *dw, double *dx)
 {
-	const int k = l->kernel, depth = l->dims == 3 ? k : 1, per_group = l->in.c / l->groups;
-	const int pad_z = l->dims == 3 ? l->pad : 0, stride_z = l->dims == 3 ? l->stride : 1;
-	const struct nn_shape kernels = {l->out.c, per_group, depth, k, k};
+	const struct conv c = {l, x, weight, z, dz, dw, dx};
 
-	for (size_t o = 0; o < nn_numel(l->out); o++) {
-		const struct place p = place_of(l->out, o);
-		const int first_map = p.c / (l->out.c / l->groups) * per_group,
-			  left = p.x * l->stride - l->pad;
-
-		for (int row = 0; row < per_group * depth * k; row++) {
-			const int c = row / (depth * k), kz = row / k % depth, ky = row % k;
-			const int iz = p.z * stride_z + kz - pad_z, iy = p.y * l->stride + ky - l->pad;
-			size_t i = 0, w = 0;
-
-			if (iz < 0 || iz >= l->in.d || iy < 0 || iy >= l->in.h)
-				continue;
-			i = at(l->in, p.n, first_map + c, iz, iy, 0);
-			w = at(kernels, p.c, c, kz, ky, 0);
-			for (int kx = 0; kx < k; kx++) {
-				if (left + kx < 0 || left + kx >= l->in.w)
-					continue;
-				if (z)
-					z[o] += weight[w + (size_t)kx] * x[i + (size_t)(left + kx)];
-				if (dw)
-					dw[w + (size_t)kx] += dz[o] * x[i + (size_t)(left + kx)];
-				if (dx)
-					dx[i + (size_t)(left + kx)] += dz[o] * weight[w + (size_t)kx];
-			}
-		}
-	}
+	for (size_t o = 0; o < nn_numel(l->out); o++)
+		conv_element(&c, o);
 }
 
 /* The window of output element o: every input element in it, through `visit`. */

@@ -11,8 +11,8 @@
  *   model      one micro-batch, so that one stage works at a time
  *   gpipe      all forward passes of a batch, then all backward passes, then the update
  *   hybrid     the same with replicated stages: data parallelism within a stage
- *   pipedream  one forward, one backward in turn, an update after each: batches follow each other without a
- * gap, and a micro-batch is computed with the weights of some updates ago
+ *   pipedream  one forward, one backward in turn, an update after each: batches follow each other at once,
+ *              and a micro-batch is computed with the weights of some updates ago
  */
 #ifndef STRATEGY_H
 #define STRATEGY_H

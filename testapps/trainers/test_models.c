@@ -296,6 +296,30 @@ static void check_options(void)
 		strcmp(nn.error, "add1: 4 maps of 1x8x8 from conv1, 5 of 1x8x8 expected") != 0, 0);
 }
 
+/* The largest batches of large images that the libraries can count, and one sample more. */
+static void check_sizes(void)
+{
+	static struct nn nn;
+
+	for (int share = 127; share <= 128; share++) {
+		nn_init(&nn, share, share, 3, 1, 512, 512);
+		model_vgg(&nn, 11);
+		check("vgg", "samples refused", nn_check(&nn) != 0, share > 127);
+	}
+	check("vgg", "wrong sentences",
+		strcmp(nn.error, "conv1: 2147483648 numbers at a time, 2147483647 are the most") != 0, 0);
+	for (int outputs = 32767; outputs <= 32768; outputs++) {
+		nn_init(&nn, 1, 1, 1, 1, 256, 256);
+		nn_dense(&nn, outputs, NN_LINEAR);
+		check("dense layer", "weights refused", nn_check(&nn) != 0, outputs > 32767);
+	}
+	for (int side = 215; side <= 216; side++) {
+		nn_init(&nn, 1, 1, 8, 6, 36, side);
+		nn_self_attention(&nn);
+		check("attention", "places refused", nn_check(&nn) != 0, side > 214);
+	}
+}
+
 int main(void)
 {
 	check_models();
@@ -303,5 +327,6 @@ int main(void)
 	check_cuts();
 	check_flops();
 	check_options();
+	check_sizes();
 	return failures ? 1 : 0;
 }

@@ -14,7 +14,7 @@ struct network {
 	int kernel, stride, same, pool;
 	void (*build)(struct nn *nn); /* OTHER */
 	int is_deep;                  /* as network_build says */
-	int is_large;                 /* no difference quotients: they would take long */
+	int is_large; /* no difference quotients: they would take long; 2: a smaller one has the same parts */
 };
 
 extern const struct network networks[];

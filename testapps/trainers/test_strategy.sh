@@ -3,50 +3,13 @@
 # PipeDream those that its versions of the weights give, all compared with plain C in double precision. Usage:
 # test_strategy.sh FOLDER_OF_THE_PROGRAMS
 set -u
-bin=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
+. "$(dirname "$0")/test_lib.sh"
 batch=24 iterations=8 rate=0.1 momentum=0.9
 
 # Largest difference of a weight that rounding may make, relative to the largest weight of the layer: floats have
 # 6e-8, and a weight is a sum of a few hundred of them. What a wrong order or version makes is larger by far, which
 # `differs` checks.
 tolerance=5e-6
-
-fail() {
-	echo "$*"
-	failures=$((failures + 1))
-	[ $failures -lt 10 ] || exit 1
-}
-
-# A port that nobody listens on, of those that the kernel gives to nobody by itself.
-port=$((10000 + ($$ + 7000) % 20000))
-next_port() {
-	port=$((port + 1))
-	while grep -q ":$(printf %04X $port) " /proc/net/tcp; do
-		port=$((port + 1))
-	done
-}
-
-# ranks N NAME PROGRAM OPTION...: N processes; what they print goes to NAME.log, the weights to NAME.weights.
-ranks() {
-	world=$1 name=$2 program=$3
-	shift 3
-	next_port
-	pids=
-	for rank in $(seq 0 $((world - 1))); do
-		RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$world MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
-			timeout 60 "$bin/$program" --data "$work/mnist" --save "$work/$name.weights" "$@" \
-			>"$work/$name.log.$rank" 2>&1 &
-		pids="$pids $!"
-	done
-	for pid in $pids; do
-		wait "$pid" ||
-			fail "$name: $world x $program $*: exit status $?: $(tail -qn 1 "$work/$name.log".*)"
-	done
-	cat "$work/$name.log".* >"$work/$name.log"
-}
 
 # difference NAME NET MICRO_BATCHES RULE: of NAME.weights, and what the rule gives from NET's first weights.
 difference() {
@@ -147,31 +110,33 @@ case_pipedream 3 mlp 4 0:1,2:2 --recompute on
 
 # Micro-batches are the same wherever the cuts are, and so are batch normalisation, dropout and what is computed again:
 # the same weights, bit for bit, and losses, those of test images too.
-same() {
-	cmp "$work/$1.weights" "$work/$2.weights" >"$work/cmp" 2>&1 || fail "$1 and $2: $(cat "$work/cmp")"
-	cmp "$work/$1.log" "$work/$2.log" >"$work/cmp" 2>&1 || fail "$1 and $2: $(cat "$work/cmp")"
-}
-
-resnet="train_resnet --dataset mnist --batch 8 --iterations 2 --print 1 --strategy gpipe"
-ranks 1 resnet1 $resnet
-ranks 3 resnet3 $resnet
-ranks 2 resnet2 $resnet --recompute off
-same resnet1 resnet3
-same resnet1 resnet2
-rm "$work"/resnet*
+"$bin/mkdata" --out "$work/volumes" --dataset volumes --train 40 --test 10 --side 16 || exit 1
+resattnet="train_resattnet --data $work/volumes --filters 4 --stride 1 --batch 8 --iterations 3 --print 1 --strategy gpipe"
+ranks 1 resattnet1 $resattnet
+ranks 3 resattnet3 $resattnet
+ranks 2 resattnet2 $resattnet --recompute off
+identical resattnet1 resattnet3
+identical resattnet1 resattnet2
 dropping="train_cnn --batch 20 --iterations 5 --epochs 2 --print 1 --dropout 0.5 --optimizer adam --lr 0.001 --eval"
 ranks 1 dropping1 $dropping --strategy gpipe
 ranks 4 dropping4 $dropping --strategy gpipe
 ranks 3 dropping3 $dropping --strategy gpipe --recompute off
-same dropping1 dropping4
-same dropping1 dropping3
+identical dropping1 dropping4
+identical dropping1 dropping3
 ae="train_autoencoder --batch 20 --iterations 5 --print 1 --lr 1 --eval"
 ranks 1 ae1 $ae --strategy gpipe
 ranks 3 ae3 $ae --strategy gpipe
-same ae1 ae3
+identical ae1 ae3
 ranks 1 stale1 $dropping --strategy pipedream --stages 1
 ranks 1 stale2 $dropping --strategy pipedream --recompute on
-same stale1 stale2
+identical stale1 stale2
+
+# A gradient is sent before the next one takes its place: the first stage takes far longer than the second, which would
+# be through with all micro-batches meanwhile, and a gradient of 160 KB does not find room on its way.
+wide="train_mlp --hidden 2000,10 --batch 80 --iterations 2 --print 1 --strategy gpipe"
+ranks 1 wide1 $wide
+ranks 2 wide2 $wide --partition 1
+identical wide1 wide2
 
 # The hook changes nothing. A sanitizer's library would have to come before it.
 hooked() {
@@ -181,7 +146,7 @@ hooked() {
 	"$bin/pmrun" -q -n "$world" -o "$work/$name.run" --softgpu -- "$bin/$@" --data "$work/mnist" \
 		--save "$work/$name.weights" >"$work/$name.log" 2>&1 || fail "$name: pmrun: $(tail -n 1 "$work/$name.log")"
 	rm -rf "$work/$name.run"
-	same "$without" "$name"
+	identical "$without" "$name"
 }
 without=ae1
 hooked 3 hooked_ae $ae --strategy gpipe
@@ -214,27 +179,51 @@ expect flow.1 forward "fc3 3 fc4 3 "
 expect flow.2 iteration "- 3 "
 
 # What cannot be is refused in one sentence, by each process.
-refused() {
-	text=$1
-	shift
-	env "$@" >"$work/refused" 2>&1
-	got=$?
-	if [ $got -ne 2 ] || [ "$(wc -l <"$work/refused")" -ne 1 ] || ! grep -qFe "$text" "$work/refused"; then
-		fail "$*: status $got, \"$(cat "$work/refused")\"; 2 and \"$text\" expected"
-	fi
+# A bucket is called after all its layers, to the ground-truth log too: 52 convolutions, as many normalisations, fc1.
+SOFTGPU_PROFILE=v100 SOFTGPU_TRUTH="$work/truth" "$bin/train_mobilenet" --synthetic --dataset mnist --batch 4 --gpus 2 \
+	--iterations 2 --aggregate fused --cycle-ms 1e6 >/dev/null || fail "labels: exit status $?"
+awk -F, '{ n = split($6, names, "+"); most = n > most ? n : most } END { exit most != 105 }' "$work/truth" ||
+	fail "labels: $(cut -d, -f 6 "$work/truth" | grep + | sort -u)"
+
+# odd OPTION...: the last of three processes has one option more, and all say so.
+odd() {
+	start 3 odd train_mlp --iterations 1 "$@"
+	for pid in $pids; do
+		wait "$pid"
+		[ $? -eq 2 ] || fail "$* and $last_option: another exit status than 2"
+	done
+	for rank in 0 1 2; do
+		[ "$(cat "$work/odd.log.$rank")" = "train_mlp: rank 2 has other options, or other data, than rank 0" ] ||
+			fail "$* and $last_option: rank $rank: $(cat "$work/odd.log.$rank")"
+	done
 }
+ln -s mnist "$work/same"
+"$bin/mkdata" --out "$work/fewer" --train 299 --test 50 || exit 1
+for last_option in "--lr 0.02" "--hidden 9" "--aggregate overlap" "--eval" "--batch 30" "--strategy model" "--data $work/fewer"; do
+	odd
+done
+for last_option in "--micro-batches 8" "--partition 1,2" "--print 1"; do
+	odd --strategy gpipe
+done
+last_option="--data $work/same --clock $work/some"
+ranks 3 paths $mlp $common --strategy gpipe
+last_option=
+[ -s "$work/some.2" ] || fail "paths: no clock"
+
 of4="WORLD_SIZE=4 RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=1 $bin/train_mlp --data $work/mnist"
-refused "4 stages: this network can be cut into at most 3" $of4 --strategy gpipe --hidden 9
-refused "a batch of 30 samples does not divide into that many" $of4 --strategy gpipe --batch 30
-refused "--gpus 2: a process of a pipeline has one GPU" $of4 --strategy gpipe --gpus 2
-refused "--divide device: the stages" $of4 --strategy pipedream --divide device
-refused "--check-gradients: only with" $of4 --strategy model --check-gradients
-refused "--stages: --strategy data has no stages" $of4 --stages 2-2
-refused "--micro-batches: --strategy data has no stages" $of4 --micro-batches 8
-refused "that is 3 processes, and there are 4" $of4 --strategy hybrid --stages 2-1
-refused "--strategy hybrid: --stages must say" $of4 --strategy hybrid
-refused "stage 1 has 3 replicas, which cannot have equally many" $of4 --strategy pipedream --stages 3-1
-refused "the network's last layer is 3" $of4 --strategy gpipe --partition 1,2,9
-refused "--aggregate sometimes: one of after|overlap|fused expected" $of4 --aggregate sometimes
+refused 2 "4 stages: this network can be cut into at most 3" env $of4 --strategy gpipe --hidden 9
+refused 2 "a batch of 30 samples does not divide into that many" env $of4 --strategy gpipe --batch 30
+refused 2 "--gpus 2: a process of a pipeline has one GPU" env $of4 --strategy gpipe --gpus 2
+refused 2 "--divide device: the stages" env $of4 --strategy pipedream --divide device
+refused 2 "--check-gradients: only with" env $of4 --strategy model --check-gradients
+refused 2 "--stages: --strategy data has no stages" env $of4 --stages 2-2
+refused 2 "--micro-batches: --strategy data has no stages" env $of4 --micro-batches 8
+refused 2 "that is 3 processes, and there are 4" env $of4 --strategy hybrid --stages 2-1
+refused 2 "--strategy hybrid: --stages must say" env $of4 --strategy hybrid
+refused 2 "stage 1 has 3 replicas, which cannot have equally many" env $of4 --strategy pipedream --stages 3-1
+refused 2 "the network's last layer is 3" env $of4 --strategy gpipe --partition 1,2,9
+refused 2 "--aggregate: with --strategy model and gpipe there are no gradients to sum" env $of4 --strategy gpipe \
+	--aggregate overlap
+refused 2 "--aggregate sometimes: one of after|overlap|fused expected" env $of4 --aggregate sometimes
 
 [ $failures -eq 0 ]

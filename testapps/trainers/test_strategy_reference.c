@@ -3,10 +3,11 @@
  * one micro-batch after the other and knows of the strategies only which weights a micro-batch sees:
  *
  *   sync       all micro-batches of a batch see the same weights, and one update follows
- *   otherwise  PipeDream's rule. In a stage with R replicas the updates are counted by rounds of R
- * micro-batches. Up to D micro-batches per replica are under way, D the number of processes from this stage
- * on, divided by R and rounded up, so micro-batch m sees the weights of update m / R - (D - 1), or the first
- * ones.
+ *   otherwise  PipeDream's rule, stage by stage
+ *
+ * PipeDream: in a stage with R replicas the updates are counted by rounds of R micro-batches. Up to D
+ * micro-batches per replica are under way, D the number of processes from this stage on, divided by R and
+ * rounded up, so micro-batch m sees the weights of update m / R - (D - 1), or the first ones.
  *
  * Usage: test_strategy_reference NET DATA BATCH MICRO_BATCHES ITERATIONS RATE MOMENTUM RULE INITIAL FINAL
  * NET: mlp or cnn, as test_strategy.sh trains them. RULE: sync, or for each stage FIRST_LAYER:REPLICAS, with

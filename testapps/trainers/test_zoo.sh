@@ -2,62 +2,7 @@
 # Checks that the published networks learn, that both ways of calling the libraries agree, and that data, networks and
 # options that do not fit together are refused. Usage: test_zoo.sh FOLDER_OF_THE_PROGRAMS
 set -u
-bin=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-	echo "$*"
-	failures=$((failures + 1))
-	[ $failures -lt 10 ] || exit 1
-}
-
-# run NAME PROGRAM OPTION...: its losses go to NAME.log, its weights to NAME.weights.
-run() {
-	name=$1 program=$2
-	shift 2
-	"$bin/$program" --print 1 --save "$work/$name.weights" "$@" >"$work/$name.log" 2>&1 ||
-		fail "$name: $program $*: exit status $?: $(tail -n 1 "$work/$name.log")"
-}
-
-# falls NAME FACTOR: the mean of the last three losses is below FACTOR times that of the first three.
-falls() {
-	awk -v factor="$2" '/ iteration / { x[n++] = $NF }
-		END {
-			first = x[0] + x[1] + x[2]; last = x[n - 1] + x[n - 2] + x[n - 3]
-			exit !(n >= 6 && last < factor * first && last > 0)
-		}' "$work/$1.log" || fail "$1: the loss does not fall: $(awk '/ iteration / { print $NF }' "$work/$1.log" | xargs)"
-}
-
-# identical A B: the same losses and weights, bit for bit.
-identical() {
-	cmp -s "$work/$1.log" "$work/$2.log" || fail "$1 and $2: other losses"
-	cmp -s "$work/$1.weights" "$work/$2.weights" || fail "$1 and $2: other weights"
-}
-
-# close A B: the same losses but for rounding.
-close() {
-	paste -d ' ' "$work/$1.log" "$work/$2.log" | awk -v name="$1 and $2" '
-		/ loss / {
-			split($0, word)
-			a = word[NF / 2]; b = word[NF]; d = a > b ? a - b : b - a
-			if (!(d <= 1e-3 * a)) { print name ": " $0; bad = 1 }
-			n++
-		}
-		END { exit bad || n < 2 }' || fail "$1 and $2: other losses"
-}
-
-refused() {
-	status=$1 text=$2
-	shift 2
-	"$@" >"$work/refused" 2>&1
-	got=$?
-	if [ $got -ne "$status" ] || [ "$(wc -l <"$work/refused")" -ne 1 ] ||
-		! grep -qFe "$text" "$work/refused"; then
-		fail "$*: status $got, \"$(cat "$work/refused")\"; $status and \"$text\" expected"
-	fi
-}
+. "$(dirname "$0")/test_lib.sh"
 
 "$bin/mkdata" --out "$work/mnist" --train 320 --test 20 || exit 1
 "$bin/mkdata" --out "$work/cifar" --dataset cifar10 --train 100 --test 10 || exit 1
@@ -68,9 +13,9 @@ refused() {
 # Learning.
 run shallow train_shallow --data "$work/mnist" --batch 20 --optimizer adam --lr 0.002 --eval
 falls shallow 0.4
-run resnet train_resnet --data "$work/cifar" --batch 10 --lr 0.01 --momentum 0.5
+run resnet train_resnet --data "$work/cifar" --batch 4 --iterations 14 --lr 0.01 --momentum 0.5
 falls resnet 0.4
-run mobilenet train_mobilenet --data "$work/cifar" --batch 10 --lr 0.002 --optimizer adam --epochs 2 --iterations 8
+run mobilenet train_mobilenet --data "$work/cifar" --batch 4 --lr 0.002 --optimizer adam --epochs 4 --iterations 4
 falls mobilenet 0.8
 run resattnet train_resattnet --data "$work/volumes" --filters 4 --stride 1 --batch 12 --lr 0.05 --eval --epochs 2
 falls resattnet 0.4
@@ -80,17 +25,17 @@ awk '/accuracy/ { good = $NF > 0.9 } END { exit !good }' "$work/resattnet.log" |
 options="--data $work/volumes --filters 4 --stride 1 --batch 12 --iterations 4"
 run again train_resattnet $options --lr 0.02
 run graph train_resattnet $options --lr 0.02 --api graph
-close again graph
+close again graph 1e-3
 for kernel in 2 5; do
 	run kernel$kernel train_resattnet $options --kernel $kernel --activation tanh --padding valid --iterations 2
 	run kernel${kernel}_graph train_resattnet $options --kernel $kernel --activation tanh --padding valid \
 		--iterations 2 --api graph
-	close kernel$kernel kernel${kernel}_graph
+	close kernel$kernel kernel${kernel}_graph 1e-3
 done
 options4="--synthetic --kernel 4 --filters 2 --batch 2 --iterations 2 --lr 0.001"
 run kernel4 train_resattnet $options4
 run kernel4_graph train_resattnet $options4 --api graph
-close kernel4 kernel4_graph
+close kernel4 kernel4_graph 1e-3
 run gpus2 train_resattnet $options --gpus 2
 run gpus2_overlap train_resattnet $options --gpus 2 --aggregate overlap --divide device
 identical gpus2 gpus2_overlap
@@ -98,7 +43,7 @@ run bytes train_resattnet --data "$work/bytes" --filters 2 --batch 12 --stride 1
 for depth in 11 16; do
 	run vgg train_vgg --depth $depth --data "$work/cifar" --batch 4 --iterations 2 --lr 0.001
 	run vgg_graph train_vgg --depth $depth --data "$work/cifar" --batch 4 --iterations 2 --lr 0.001 --api graph
-	close vgg vgg_graph
+	close vgg vgg_graph 1e-3
 done
 run large train_mobilenet --data "$work/large" --dataset imagenet --batch 2 --iterations 2 --eval
 grep -q 'test loss' "$work/large.log" || fail "large: no evaluation"
@@ -109,7 +54,7 @@ run made_again train_shallow --synthetic --batch 8 --iterations 5 --data "$work/
 identical made made_again
 [ "$(grep -c ' iteration ' "$work/made.log")" -eq 5 ] || fail "made: not five iterations"
 run made_gpus2 train_shallow --synthetic --batch 8 --iterations 5 --gpus 2
-close made made_gpus2
+close made made_gpus2 1e-3
 
 # The check of gradients by difference quotients, with normalisation and attention.
 run gradients train_resattnet --data "$work/volumes" --filters 2 --stride 1 --batch 12 --check-gradients --epochs 0 \

@@ -3,10 +3,14 @@
  */
 #include "train.h"
 
+#include <string.h>
+
 #include "check.h"
 #include "pipeline.h"
 #include "train_loop.h"
 #include "train_save.h"
+
+enum { FUSION_THRESHOLD = 64 << 20, CYCLE_MS = 1 };
 
 static struct train_options options = {.data = "data",
 	.batch = 64,
@@ -15,23 +19,23 @@ static struct train_options options = {.data = "data",
 	.gpus = 1,
 	.seed = 1,
 	.print = 10,
-	.fusion_threshold = 64 << 20,
-	.cycle_ms = 1};
+	.fusion_threshold = FUSION_THRESHOLD,
+	.cycle_ms = CYCLE_MS};
 
 static const struct option_row training_rows[] = {
-	{OPTION_TEXT, "data", "DIR", &options.data, 0, 0, "folder with the data set's files"},
+	{OPTION_PATH, "data", "DIR", &options.data, 0, 0, "folder with the data set's files"},
 	{OPTION_CHOICE, "dataset", DATA_SETS, &options.dataset, 0, 0,
 		"which files to expect there: MNIST's or Fashion-MNIST's four IDX files; CIFAR-10's binary "
 		"files; or train.raw and test.raw, with images of 3x224x224 (imagenet) or 3x512x512 bytes "
 		"(highres), or with volumes"},
 	{OPTION_FLAG, "synthetic", NULL, &options.synthetic, 0, 0,
 		"no files: one batch of random numbers, made in memory, again and again, in epochs as long as "
-		"the published data set's"},
+		"the published data set's; each process makes the same numbers for its part of the batch"},
 	{OPTION_INT, "batch", "N", &options.batch, 1, 1000000,
 		"images per iteration, over all GPUs; an incomplete last batch is left out"},
 	{OPTION_INT, "epochs", "N", &options.epochs, 0, 1000000, "passes over the training images"},
 	{OPTION_INT, "iterations", "N", &options.iterations, 0, 1000000000,
-		"stop an epoch after N iterations; 0: at its end"},
+		"end an epoch after N iterations, if the data do not end it before; 0: with the data"},
 	{OPTION_CHOICE, "optimizer", "sgd|adam", &options.optimizer, 0, 0,
 		"how gradients become new weights"},
 	{OPTION_NUMBER, "lr", "X", &options.rate, 0, 1000, "learning rate"},
@@ -77,7 +81,7 @@ static const struct option_row pipeline_rows[] = {
 		"where the network is cut: the layer, counted from 0, with which each stage but the first begins; "
 		"auto, or without it: so that the slowest stage's layers need as few operations as can be"},
 	{OPTION_INT, "micro-batches", "N", &options.micro_batches, 0, 100000,
-		"how many a batch is divided into, a multiple of each stage's replicas; 0: 4, or with model 1"},
+		"how many a batch is divided into, equally, a multiple of each stage's replicas; 0: 4, or with model 1"},
 	{OPTION_CHOICE, "recompute", "auto|on|off", &options.recompute, 0, 0,
 		"keep only a stage's inputs, and compute its forward pass again before each backward pass; auto: "
 		"with gpipe and hybrid"},
@@ -87,9 +91,9 @@ static const struct option_row pipeline_rows[] = {
 static const struct option_row output_rows[] = {
 	{OPTION_INT, "print", "N", &options.print, 0, 1000000000,
 		"print the loss every N iterations; 0: never"},
-	{OPTION_TEXT, "save", "FILE", &options.save, 0, 0,
+	{OPTION_PATH, "save", "FILE", &options.save, 0, 0,
 		"write the final weights: floats, layer by layer, weights and then biases"},
-	{OPTION_TEXT, "clock", "FILE", &options.clock, 0, 0,
+	{OPTION_PATH, "clock", "FILE", &options.clock, 0, 0,
 		"measure the phases of each iteration and write them as CSV; with several ranks, .RANK "
 		"is added to the name unless %r in it stands for the rank"},
 	{OPTION_FLAG, "check-gradients", NULL, &options.check_gradients, 0, 0,
@@ -115,9 +119,10 @@ static const char notes[] =
 	"SEVERAL PROCESSES\n"
 	"       RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, make the\n"
 	"       process one of WORLD_SIZE: rank 0 listens at MASTER_ADDR:MASTER_PORT and the others fetch\n"
-	"       NCCL's id there, and later, with --aggregate fused, the buckets. Each process uses --gpus GPUs\n"
-	"       from number LOCAL_RANK x gpus on, modulo the number there are. Rank 0 prints; of a pipeline the\n"
-	"       last stage's first process, which has the loss.\n"
+	"       NCCL's id there, and later, with --aggregate fused, the buckets. All must have the same options,\n"
+	"       but for files and folders, and as much data. Each process uses --gpus GPUs from number LOCAL_RANK\n"
+	"       x gpus on, modulo the number there are. Rank 0 prints; of a pipeline the last stage's first\n"
+	"       process, which has the loss. Rank 0 saves; of a pipeline all processes must be told to.\n"
 	"\nEXIT STATUS\n"
 	"       0 done, 1 a file or a library call failed, 2 wrong usage.\n";
 
@@ -131,12 +136,16 @@ static void open_data(struct data *data, int is_test)
 
 static void open_test(struct train *t)
 {
+	const struct data *a = &t->test, *b = &t->data;
+
 	open_data(&t->test, 1);
-	if (t->test.height != t->data.height || t->test.width != t->data.width ||
-		t->test.depth != t->data.depth || t->test.channels != t->data.channels ||
-		t->test.classes != t->data.classes)
-		errx(1, "%s: byte 8: images of %dx%d found, %dx%d as for training expected",
-			t->test.image[0].path, t->test.height, t->test.width, t->data.height, t->data.width);
+	if (a->height != b->height || a->width != b->width || a->depth != b->depth ||
+		a->channels != b->channels || a->classes != b->classes)
+		errx(1,
+			"%s: byte 8: %dx%dx%dx%d numbers and %d classes found, %dx%dx%dx%d and %d as for training "
+			"expected",
+			a->image[0].path, a->channels, a->depth, a->height, a->width, a->classes, b->channels,
+			b->depth, b->height, b->width, b->classes);
 }
 
 static void add_layers(
@@ -146,7 +155,7 @@ static void add_layers(
 	nn->classes = data->classes;
 	nn->api = (enum nn_api)options.api;
 	program->build(nn);
-	if (nn->error[0])
+	if (nn_check(nn))
 		errx(2, "%s", nn->error);
 }
 
@@ -181,20 +190,19 @@ static void train_stages(struct train *t, const struct train_program *program)
 	const struct strategy_options wanted = {(enum strategy_kind)options.strategy, options.stages,
 		options.partition, options.batch, options.micro_batches,
 		(enum strategy_recompute)options.recompute};
-	static struct strategy plan[1];
+	static struct strategy plan;
 	struct nn *nn = t->nets = xcalloc(1, sizeof(*nn));
 	struct pipeline p;
 	int samples = 0;
 
-	if (strategy_init(plan, &wanted, t->dist.world))
-		errx(2, "%s", plan->error);
-	samples = strategy_samples(plan);
-	add_layers(
-		nn, program, &t->data, plan->kind == STRATEGY_PIPEDREAM ? samples : options.batch, samples);
-	if (strategy_cut(plan, nn, options.partition))
-		errx(2, "%s", plan->error);
+	if (strategy_init(&plan, &wanted, t->dist.world))
+		errx(2, "%s", plan.error);
+	samples = strategy_samples(&plan);
+	add_layers(nn, program, &t->data, plan.kind == STRATEGY_PIPEDREAM ? samples : options.batch, samples);
+	if (strategy_cut(&plan, nn, options.partition))
+		errx(2, "%s", plan.error);
 	dist_open(&t->dist);
-	pipeline_create(&p, &options, plan, &t->dist, nn, &t->data, &t->test);
+	pipeline_create(&p, &options, &plan, &t->dist, nn, &t->data, &t->test);
 	pipeline_epochs(&p);
 	if (options.save && t->dist.rank == 0)
 		train_save(options.save, nn, pipeline_fetch, &p);
@@ -202,6 +210,23 @@ static void train_stages(struct train *t, const struct train_program *program)
 		pipeline_fetch(&p, i, NULL);
 	pipeline_destroy(&p);
 	free(nn);
+}
+
+/* Options that would do nothing beside the others. */
+static void check_training(void)
+{
+	if (options.momentum > 0 && options.optimizer == OPTIM_ADAM)
+		errx(2, "--momentum %g: --optimizer adam has none", options.momentum);
+	if (options.eval && options.synthetic)
+		errx(2, "--eval: there are no test images with --synthetic");
+	if (options.eval && !options.epochs)
+		errx(2, "--eval: there is no epoch to test after");
+	if (options.aggregate == DIST_FUSED)
+		return;
+	if (options.fusion_threshold != FUSION_THRESHOLD)
+		errx(2, "--fusion-threshold %d: only with --aggregate fused", options.fusion_threshold);
+	if (options.cycle_ms < CYCLE_MS || options.cycle_ms > CYCLE_MS)
+		errx(2, "--cycle-ms %g: only with --aggregate fused", options.cycle_ms);
 }
 
 /* Options that belong to the other of the two. */
@@ -219,8 +244,23 @@ static void check_strategy(void)
 		errx(2, "--gpus %d: a process of a pipeline has one GPU", options.gpus);
 	if (!is_data && options.divide)
 		errx(2, "--divide device: the stages of a pipeline have no batch to divide");
+	if ((options.strategy == STRATEGY_MODEL || options.strategy == STRATEGY_GPIPE) && options.aggregate)
+		errx(2, "--aggregate: with --strategy model and gpipe there are no gradients to sum");
 	if (!is_data && options.check_gradients)
 		errx(2, "--check-gradients: only with --strategy data");
+}
+
+/* Of all that the processes of a run must have been told alike. */
+static uint64_t hash_of_run(
+	const struct train_program *program, const struct option_section *sections, const struct data *data)
+{
+	char more[256];
+
+	snprintf(more, sizeof(more), "%.*s %d samples %dx%dx%dx%d %d classes%s",
+		(int)strcspn(program->about, " "), program->about, data->count, data->channels, data->depth,
+		data->height, data->width, data->classes,
+		options.save && options.strategy != STRATEGY_DATA ? " saved" : "");
+	return options_hash(sections, more);
 }
 
 int train_main(int argc, char **argv, const struct train_program *program)
@@ -236,15 +276,19 @@ int train_main(int argc, char **argv, const struct train_program *program)
 	struct train t = {.options = &options};
 
 	options.dataset = program->dataset;
+	setvbuf(stdout, NULL, _IOLBF, 0); /* who follows the losses in a file sees them as they come */
 	options_parse(argc, argv, program->about, sections, notes);
+	check_training();
 	check_strategy();
 	dist_init(&t.dist, options.gpus);
 	open_data(&t.data, 0);
 	if (options.eval)
 		open_test(&t);
 	if (options.batch > t.data.count)
-		errx(2, "--batch %d: %s has only %d training images", options.batch, options.data,
-			t.data.count);
+		errx(2, "--batch %d: there are only %d training images", options.batch, t.data.count);
+	if (options.save && t.dist.rank == 0)
+		train_save_check(options.save);
+	t.dist.told = hash_of_run(program, sections, &t.data);
 	if (options.strategy == STRATEGY_DATA)
 		train_replicas(&t, program);
 	else

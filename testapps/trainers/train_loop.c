@@ -257,6 +257,5 @@ void train_epochs(struct train *t)
 		train_epoch(t, epoch, iterations);
 		if (t->options->eval)
 			evaluate(t, epoch);
-		fflush(stdout);
 	}
 }

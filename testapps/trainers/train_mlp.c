@@ -9,7 +9,8 @@ static const char *hidden = "512,256";
 static int activation;
 
 static const struct option_row rows[] = {
-	{OPTION_TEXT, "hidden", "N,N...", &hidden, 0, 0, "widths of the hidden layers"},
+	{OPTION_TEXT, "hidden", "N,N...", &hidden, 0, 0,
+		"widths of the hidden layers: up to 16, of 1 to 100000"},
 	{OPTION_CHOICE, "activation", "relu|tanh|sigmoid", &activation, 0, 0,
 		"after every layer but the last"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},

@@ -1,7 +1,25 @@
 /* Writing the final weights: see train_save.h. */
 #include "train_save.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "check.h"
+
+void train_save_check(const char *path)
+{
+	int file = open(path, O_WRONLY | O_CLOEXEC);
+	char *copy = strdup(path);
+
+	if (!copy || (file < 0 && (errno != ENOENT || access(dirname(copy), W_OK | X_OK))))
+		err(1, "%s", path);
+	if (file >= 0)
+		close(file);
+	free(copy);
+}
 
 void train_save(
 	const char *path, const struct nn *nn, void (*fetch)(void *from, int layer, float *param), void *from)

@@ -11,6 +11,9 @@
 void train_save(const char *path, const struct nn *nn, void (*fetch)(void *from, int layer, float *param),
 	void *from);
 
+/* Ends the program if the file cannot be written; leaves it as it is. To be known before training. */
+void train_save_check(const char *path);
+
 /* A fetch for a whole network on this process's GPU: `from` is its struct nn. */
 void train_fetch(void *from, int layer, float *param);
 
