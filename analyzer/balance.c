@@ -132,7 +132,7 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 		const struct timeline_call *call;
 		struct place place;
 		uint32_t last = 0;
-		double inflicted_ns = 0;
+		double inflicted_ns = 0, others_ns = 0;
 
 		for (uint32_t j = 1; j < members->member_count; j++)
 			if (members[j].begin_ns > members[last].begin_ns)
@@ -144,12 +144,16 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 			continue;
 		if (call->interval_count)
 			done[call->interval] = true;
-		for (uint32_t j = 0; j < members->member_count; j++)
-			if (j != last)
-				inflicted_ns += (double)analysis->wait_ns[members[j].call];
+		for (uint32_t j = 0; j < members->member_count; j++) {
+			if (j == last)
+				continue;
+			inflicted_ns += (double)analysis->wait_ns[members[j].call];
+			others_ns += (double)(members[j].end_ns - members[j].begin_ns);
+		}
 		balance->ranks[place.worker - 1].inflicted_ns += inflicted_ns;
 		balance->ranks[place.worker - 1].each_ns[place.used] += inflicted_ns;
-		balance->ranks[place.worker - 1].last_count += inflicted_ns > 0;
+		balance->ranks[place.worker - 1].last_count +=
+			inflicted_ns > 0 && inflicted_ns >= BALANCE_WAITED * others_ns;
 		balance->collective_count++;
 	}
 	free(places);

@@ -7,6 +7,9 @@
 
 #include "analysis.h"
 
+/* Part of a collective's time: who is last by less is not waited for, somebody is always last. */
+#define BALANCE_WAITED 0.01
+
 /* (3.8) of one thing that each worker spends time on. */
 struct balance_item {
 	const char *name;
@@ -19,7 +22,7 @@ struct balance_rank {
 	double compute_ns;   /* mean per iteration, as all below */
 	double wait_ns;      /* for others */
 	double inflicted_ns; /* waiting of others for this one, summed over them */
-	size_t last_count;   /* collectives in which others waited for it */
+	size_t last_count;   /* collectives that the others spent BALANCE_WAITED of waiting for it, or more */
 	double *each_ns;     /* inflicted, in each of its used iterations */
 };
 

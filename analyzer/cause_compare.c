@@ -75,10 +75,10 @@ struct comparing {
 	double same_own_ns, same_other_ns; /* of the layer: as often as both do it */
 };
 
-static void compare_phase(struct comparing *c, uint32_t counter, enum phase phase)
+/* Cells of the worker, with those of the other that are alike; what is left over goes to `rest`. */
+static void compare_own(struct comparing *c, uint32_t counter, enum phase phase, struct rest *rest)
 {
 	struct cause_layer *layer = c->layer;
-	struct rest rest = {0};
 
 	for (size_t i = 0; i < c->own->cell_count; i++) {
 		const struct cause_cell *cell = &c->own->cells[i], *with;
@@ -108,17 +108,24 @@ static void compare_phase(struct comparing *c, uint32_t counter, enum phase phas
 		}
 		/* What one does more often is work, at its own speed. */
 		count = with ? cell->count - count : cell->count;
-		rest.own_ns += cell->time_ns * count / cell->count;
-		rest.own_work += cell->work * count;
+		rest->own_ns += cell->time_ns * count / cell->count;
+		rest->own_work += cell->work * count;
 		layer->own_count += count;
 		if (with && with->count > cell->count) {
 			double more = with->count - cell->count;
 
-			rest.other_ns += with->time_ns * more / with->count;
-			rest.other_work += with->work * more;
+			rest->other_ns += with->time_ns * more / with->count;
+			rest->other_work += with->work * more;
 			layer->other_count += more;
 		}
 	}
+}
+
+/* Cells of the other worker: those that none of the worker's own has met go to `rest`. */
+static void compare_other(struct comparing *c, uint32_t counter, enum phase phase, struct rest *rest)
+{
+	struct cause_layer *layer = c->layer;
+
 	for (size_t i = 0; i < c->other->cell_count; i++) {
 		const struct cause_cell *cell = &c->other->cells[i];
 
@@ -130,11 +137,10 @@ static void compare_phase(struct comparing *c, uint32_t counter, enum phase phas
 			layer->phase_other_ns[phase == PHASE_BACKWARD] += cell->time_ns;
 		if (c->met[i])
 			continue;
-		rest.other_ns += cell->time_ns;
-		rest.other_work += cell->work * cell->count;
+		rest->other_ns += cell->time_ns;
+		rest->other_work += cell->work * cell->count;
 		layer->other_count += cell->count;
 	}
-	settle_rest(layer, &rest);
 }
 
 static void compare_layer(struct comparing *c)
@@ -144,8 +150,13 @@ static void compare_layer(struct comparing *c)
 	uint32_t counter = counterpart(c->own, c->other, layer->layer);
 
 	c->same_own_ns = c->same_other_ns = 0;
-	for (size_t p = 0; p < sizeof(phases) / sizeof(*phases); p++)
-		compare_phase(c, counter, phases[p]);
+	for (size_t p = 0; p < sizeof(phases) / sizeof(*phases); p++) {
+		struct rest rest = {0};
+
+		compare_own(c, counter, phases[p], &rest);
+		compare_other(c, counter, phases[p], &rest);
+		settle_rest(layer, &rest);
+	}
 	layer->factor = 1;
 	/* By the calls that are alike, if they are most of it; else by what the work does not explain. */
 	if (c->same_own_ns > layer->own_ns / 2 && c->same_other_ns > 0)

@@ -29,6 +29,17 @@ bool cause_matters(const struct cause_search *search, double cost_ns);
 /* Is the worker a stage of a pipeline: are there workers with other layers? */
 bool cause_is_stage(const struct cause_search *search);
 
+/* What makes a worker come late, as far as it is measured; and by how much that is more than the peer's. */
+double cause_path_ns(const struct cause_measure *measure);
+double cause_excess(const struct cause_search *search);
+
+/* Finders of what a peer shows; without one they find nothing (cause_peer.c). */
+void cause_find_slower(struct cause_search *search);
+void cause_find_layer(struct cause_search *search);
+void cause_find_work(struct cause_search *search);
+void cause_find_input(struct cause_search *search);
+void cause_find_host(struct cause_search *search);
+
 /* Finders of what needs no peer (cause_stage.c). */
 void cause_find_stage(struct cause_search *search);
 void cause_find_link(struct cause_search *search);

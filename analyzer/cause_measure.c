@@ -34,7 +34,8 @@ static uint64_t hash_value(const struct timeline *timeline, enum pm_value type, 
 	}
 }
 
-uint64_t cause_key_of(const struct timeline *timeline, uint32_t number)
+/* What a call does, without addresses: equal on all processes. */
+static uint64_t key_of(const struct timeline *timeline, uint32_t number)
 {
 	const struct timeline_operation *operation = &timeline->operations[number];
 	const struct timeline_function *function = &timeline->functions[operation->function];
@@ -173,7 +174,7 @@ static struct cause_cell *cell_of(struct making *making, uint32_t layer, enum ph
 	cell = MEM_PUSH(measure->cells, measure->cell_count, measure->cell_room);
 	*cell = (struct cause_cell){.layer = layer,
 		.phase = phase,
-		.key = cause_key_of(&making->analysis->timeline, operation),
+		.key = key_of(&making->analysis->timeline, operation),
 		.operation = operation,
 		.work = work_of(&making->analysis->timeline, operation),
 		.sums = arena_alloc(making->arena, measure->sample_count, sizeof(double))};

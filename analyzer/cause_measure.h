@@ -51,7 +51,4 @@ void cause_measure_free(struct cause_measure *measure);
 /* Part of the samples in which the figure is greater than `ns`. */
 double cause_recurs(const struct cause_measure *measure, const struct cause_figure *figure, double ns);
 
-/* What a call does, without addresses: equal on all processes. */
-uint64_t cause_key_of(const struct timeline *timeline, uint32_t operation);
-
 #endif

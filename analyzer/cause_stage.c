@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINK_COUNTS 1.25 /* times as long as the same bytes elsewhere */
+#define STAGES_ALIKE 1.001 /* times as busy: no more than measuring tells apart */
+#define STAGE_COUNTS 1.05  /* times as busy as the others, times as long as the same calls elsewhere */
+#define LINK_COUNTS 1.25   /* times as long as the same bytes elsewhere */
 
 /* ---- Stages ---- */
 
@@ -91,45 +93,59 @@ static const char *dearest_layer(const struct cause_search *search, double *shar
 	return layers->count ? layer_title(&layers->items[best]) : "";
 }
 
+/* Only the busiest stage holds a pipeline up; its busiest replica stands for it. */
+static bool stands_for_busiest(const struct cause_search *search)
+{
+	double own = stage_busy(search, search->worker);
+
+	for (size_t i = 0; i < search->analysis->worker_count; i++) {
+		const struct cause_measure *other = &search->measures[i];
+
+		if (stage_busy(search, i) > own * STAGES_ALIKE)
+			return false;
+		if (other->worker->stage == search->own->worker->stage &&
+			(busy(other) > busy(search->own) ||
+				(i < search->worker && busy(other) >= busy(search->own))))
+			return false;
+	}
+	return true;
+}
+
+/* What a slower device explains of `cost_ns`: answers that part. */
+static double add_slower(struct cause_search *search, double cost_ns)
+{
+	double factor, slow_ns;
+
+	/* Compared with a replica, it has been found to be slower already. */
+	if (search->peer && search->comparison.slower)
+		return search->explained_ns;
+	factor = factor_elsewhere(search);
+	if (factor <= STAGE_COUNTS)
+		return 0;
+	slow_ns = fmin(search->own->compute.median * (1 - 1 / factor), cost_ns);
+	cause_add(search,
+		(struct cause){.kind = CAUSE_SLOWER,
+			.cost_ns = slow_ns,
+			.factor = factor,
+			.evidence = arena_format(&search->list->arena,
+				"the same operations take %.2f times as long as in other stages", factor)});
+	return slow_ns;
+}
+
 void cause_find_stage(struct cause_search *search)
 {
 	struct arena *arena = &search->list->arena;
-	double own, others, factor, cost_ns, share;
+	double own, others, cost_ns, share;
 	const char *layer;
 
-	if (!cause_is_stage(search))
+	if (!cause_is_stage(search) || !stands_for_busiest(search))
 		return;
 	own = stage_busy(search, search->worker);
 	others = other_stages_busy(search, search->worker);
 	cost_ns = (own - others) * search->own->iteration.median;
-	for (size_t i = 0; i < search->analysis->worker_count; i++)
-		/* Only the busiest stage holds a pipeline up; its busiest replica stands for it. */
-		if (stage_busy(search, i) > own * 1.001 ||
-			(search->measures[i].worker->stage == search->own->worker->stage &&
-				(busy(&search->measures[i]) > busy(search->own) ||
-					(i < search->worker &&
-						busy(&search->measures[i]) >= busy(search->own)))))
-			return;
-	if (own < 1.05 * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
+	if (own < STAGE_COUNTS * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
 		return;
-	/* Compared with a replica, it has been found to be slower already. */
-	factor = search->peer && search->comparison.slower ? 0 : factor_elsewhere(search);
-	if (search->peer && search->comparison.slower)
-		cost_ns -= search->explained_ns;
-	if (factor > 1.05) {
-		double slow_ns = search->own->compute.median * (1 - 1 / factor);
-
-		if (slow_ns > cost_ns)
-			slow_ns = cost_ns;
-		cause_add(search,
-			(struct cause){.kind = CAUSE_SLOWER,
-				.cost_ns = slow_ns,
-				.factor = factor,
-				.evidence = arena_format(arena,
-					"the same operations take %.2f times as long as in other stages",
-					factor)});
-		cost_ns -= slow_ns;
-	}
+	cost_ns -= add_slower(search, cost_ns);
 	layer = dearest_layer(search, &share);
 	cause_add(search,
 		(struct cause){.kind = CAUSE_STAGE,

@@ -140,6 +140,39 @@ static void print_causes(
 	}
 }
 
+/* `object` NULL: as text or CSV. Of the causes people are told in sentences instead. */
+static void print_tables(struct analysis *analysis, const struct balance *balance,
+	const struct cause_list *causes, enum print_form form, cJSON *object, FILE *out)
+{
+	static const char *const keys[] = {"phases", "layers", "ranks", "causes"};
+	static const char *const titles[] = {"Phases, mean time of an iteration",
+		"Layers, forward and backward", "Ranks, mean of an iteration"};
+
+	for (int i = 0; i < (form == PRINT_TEXT ? 3 : 4); i++) {
+		struct print_table table;
+
+		print_init(&table, &analysis->timeline.arena);
+		if (i == 0)
+			item_table(&table, analysis, "phase", balance->phases, balance->phase_count);
+		else if (i == 1)
+			item_table(&table, analysis, "layer", balance->layers, balance->layer_count);
+		else if (i == 2)
+			rank_table(&table, analysis, balance);
+		else
+			cause_table(&table, analysis, causes);
+		if (object) {
+			cJSON_AddItemToObject(object, keys[i], print_json(&table));
+		} else if (form == PRINT_CSV) {
+			fputs(i ? "\n" : "", out);
+			print_csv(&table, out);
+		} else {
+			fputc('\n', out);
+			print_text(&table, titles[i], out);
+		}
+		print_free(&table);
+	}
+}
+
 static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
@@ -147,9 +180,6 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct balance balance;
 	struct cause_list causes;
-	static const char *const keys[] = {"phases", "layers", "ranks", "causes"};
-	static const char *const titles[] = {"Phases, mean time of an iteration",
-		"Layers, forward and backward", "Ranks, mean of an iteration", NULL};
 
 	balance_find(analysis, &balance);
 	cause_find(analysis, &balance, &causes);
@@ -160,32 +190,8 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 			out);
 	if (object)
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
-	for (int i = 0; i < 4 && analysis->worker_count > 0; i++) {
-		struct print_table table;
-
-		if (i == 3 && options->form == PRINT_TEXT)
-			continue;
-
-		print_init(&table, arena);
-		if (i == 0)
-			item_table(&table, analysis, "phase", balance.phases, balance.phase_count);
-		else if (i == 1)
-			item_table(&table, analysis, "layer", balance.layers, balance.layer_count);
-		else if (i == 2)
-			rank_table(&table, analysis, &balance);
-		else
-			cause_table(&table, analysis, &causes);
-		if (object) {
-			cJSON_AddItemToObject(object, keys[i], print_json(&table));
-		} else if (options->form == PRINT_CSV) {
-			fputs(i ? "\n" : "", out);
-			print_csv(&table, out);
-		} else {
-			fputc('\n', out);
-			print_text(&table, titles[i], out);
-		}
-		print_free(&table);
-	}
+	if (analysis->worker_count > 0)
+		print_tables(analysis, &balance, &causes, options->form, object, out);
 	if (object) {
 		cJSON_AddNumberToObject(object, "collectives", (double)balance.collective_count);
 		cJSON_AddItemToArray(list, object);
@@ -249,12 +255,13 @@ const struct command cmd_balance = {
 		"  computing  its computing time\n"
 		"  waiting    how long it waited for others\n"
 		"  inflicted  how long the others, summed, waited for it\n"
-		"  came last  share of the collectives in which the others waited for it\n"
+		"  came last  share of the collectives of whose time the others spent at least\n"
+		"             1% waiting for it\n"
 		"\n"
 		"Last, why: each rank for which the others wait at least 2% of an iteration is\n"
 		"compared with one of the faster ranks that has the same layers:\n"
 		"\n"
-		"  slower   the same operations take longer in all layers\n"
+		"  slower   the same operations take longer in all layers, and copies of input\n"
 		"  layer    they take longer in one layer\n"
 		"  layers   in several layers, of which none makes a great part\n"
 		"  work     larger or more operations: a greater share of the batch\n"

@@ -46,6 +46,16 @@ static inline bool flow_writes(const struct flow_access *access)
 	return access->mode != FLOW_READ;
 }
 
+static inline bool flow_holds(const struct flow_access *access, uint64_t address)
+{
+	return access->address <= address && address < access->address + access->bytes;
+}
+
+static inline bool flow_meets(const struct flow_access *a, const struct flow_access *b)
+{
+	return a->address < b->address + b->bytes && b->address < a->address + a->bytes;
+}
+
 /* Bytes from the first to the last element that a tensor or filter descriptor describes; 0: none. */
 uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t descriptor);
 

@@ -17,142 +17,13 @@ void layer_add_part(struct layer_list *list, struct layer_role *role, uint32_t l
 	role->part_count++;
 }
 
-/* Shares by the bytes of the parameters marked in `wanted`. */
-static void add_parameter_parts(
-	const struct layer_assign *assign, struct layer_role *role, const bool *wanted)
-{
-	const struct graph *graph = &assign->graph;
-	struct layer_list *list = assign->list;
-	double *bytes = mem_alloc(list->count, sizeof(*bytes)), all = 0;
-
-	for (uint32_t p = 0; p < graph->parameter_count; p++)
-		if (wanted[p] && assign->owners[p] != LAYER_NONE) {
-			bytes[assign->owners[p]] += (double)graph->parameters[p].bytes;
-			all += (double)graph->parameters[p].bytes;
-		}
-	for (uint32_t i = 0; i < list->count && all > 0; i++)
-		if (bytes[i] > 0)
-			layer_add_part(list, role, i, bytes[i] / all);
-	free(bytes);
-}
-
-static bool meets(const struct flow_access *a, uint64_t address, uint64_t bytes)
-{
-	return a->address < address + bytes && address < a->address + a->bytes;
-}
-
-static bool meets_computation(const struct layer_assign *assign, const struct flow *flow)
-{
-	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
-		const struct flow *other = graph_flow(&assign->graph, i);
-
-		if (!(assign->model->roles[assign->graph.steps[i].operation].flags & WORKER_CORE))
-			continue;
-		for (uint32_t j = 0; j < flow->access_count; j++)
-			for (uint32_t k = 0; k < other->access_count; k++)
-				if (meets(&flow->accesses[j], other->accesses[k].address,
-					    other->accesses[k].bytes))
-					return true;
-	}
-	return false;
-}
-
-/* Where gradients are not known by their parameters: the layers whose backward calls write what is sent. */
-static void add_writer_parts(
-	const struct layer_assign *assign, struct layer_role *role, const struct flow *exchange)
-{
-	struct layer_list *list = assign->list;
-	double *bytes = mem_alloc(list->count, sizeof(*bytes)), all = 0;
-
-	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
-		const struct flow *flow = graph_flow(&assign->graph, i);
-
-		if (assign->passes[i] != LAYER_BACKWARD || assign->layers[i] == LAYER_NONE)
-			continue;
-		for (uint32_t j = 0; j < flow->access_count; j++)
-			for (uint32_t k = 0; k < exchange->access_count && flow_writes(&flow->accesses[j]);
-				k++)
-				if (!flow_writes(&exchange->accesses[k]) &&
-					meets(&exchange->accesses[k], flow->accesses[j].address,
-						flow->accesses[j].bytes)) {
-					bytes[assign->layers[i]] += (double)flow->accesses[j].bytes;
-					all += (double)flow->accesses[j].bytes;
-				}
-	}
-	for (uint32_t i = 0; i < list->count && all > 0; i++)
-		if (bytes[i] > 0)
-			layer_add_part(list, role, i, bytes[i] / all);
-	free(bytes);
-}
-
-/* Gradients that lie in what `step` sends because they were copied there: a bucket of several layers. */
-static void find_copied(
-	const struct layer_assign *assign, const struct flow *exchange, uint32_t step, bool *wanted)
-{
-	const struct graph *graph = &assign->graph;
-
-	for (uint32_t i = 0; i < step && exchange->access_count; i++) {
-		const struct flow *flow = graph_flow(graph, i);
-		const struct flow_access *from, *to;
-
-		if (flow->kind != PM_KIND_COPY || flow->access_count != 2)
-			continue;
-		from = &flow->accesses[flow_writes(&flow->accesses[0])];
-		to = &flow->accesses[!flow_writes(&flow->accesses[0])];
-		if (flow_writes(from) || !meets(&exchange->accesses[0], to->address, to->bytes))
-			continue;
-		for (uint32_t p = 0; p < graph->parameter_count; p++) {
-			uint64_t gradient = graph->parameters[p].gradient;
-
-			/* The buffer may have served another bucket since. */
-			if (gradient >= from->address && gradient < from->address + from->bytes &&
-				graph_writer(graph, step, to->address + (gradient - from->address)) == i)
-				wanted[p] = true;
-		}
-	}
-}
-
-/*
- * An exchange belongs to the layers whose gradients it sends, or whose parameters. `step`: in the graph; its
- * number of steps for an operation that it does not show.
- */
-static struct layer_role exchange_role(
-	const struct layer_assign *assign, const struct flow *flow, uint32_t step)
-{
-	const struct graph *graph = &assign->graph;
-	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
-	struct layer_role role = {.phase = PHASE_COMMUNICATION, .known = true};
-
-	for (int parameters = 0; parameters < 2 && role.part_count == 0; parameters++) {
-		for (uint32_t p = 0; p < graph->parameter_count; p++) {
-			const struct graph_parameter *parameter = &graph->parameters[p];
-			uint64_t address = parameters ? parameter->address : parameter->gradient;
-
-			for (uint32_t i = 0; i < flow->access_count && address; i++)
-				wanted[p] |= meets(&flow->accesses[i], address, 1);
-		}
-		add_parameter_parts(assign, &role, wanted);
-	}
-	if (role.part_count == 0 && flow->kind == PM_KIND_COMM) {
-		find_copied(assign, flow, step, wanted);
-		add_parameter_parts(assign, &role, wanted);
-	}
-	if (role.part_count == 0)
-		add_writer_parts(assign, &role, flow);
-	/* A sum of losses, for a message: nothing that is computed here depends on it. */
-	if (role.part_count == 0 && !meets_computation(assign, flow))
-		role.phase = PHASE_OTHER;
-	free(wanted);
-	return role;
-}
-
 static bool is_device_address(const struct layer_assign *assign, const struct flow_access *access)
 {
 	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
 		const struct flow *flow = graph_flow(&assign->graph, i);
 
 		for (uint32_t j = 0; j < flow->access_count && flow->kind != PM_KIND_COPY; j++)
-			if (meets(access, flow->accesses[j].address, flow->accesses[j].bytes))
+			if (flow_meets(access, &flow->accesses[j]))
 				return true;
 	}
 	return false;
@@ -179,7 +50,7 @@ static bool meets_copy(const struct layer_assign *assign, uint32_t operation, co
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
 			if (flow_writes(&flow->accesses[j]) == (wanted == 1) &&
-				meets(here, flow->accesses[j].address, flow->accesses[j].bytes))
+				flow_meets(here, &flow->accesses[j]))
 				return true;
 	}
 	return false;
@@ -193,8 +64,8 @@ static struct layer_role version_role(const struct layer_assign *assign, const s
 	struct layer_role role = {.phase = PHASE_UPDATE, .known = true};
 
 	for (uint32_t p = 0; p < graph->parameter_count; p++)
-		wanted[p] = meets(&flow->accesses[0], graph->parameters[p].address, 1);
-	add_parameter_parts(assign, &role, wanted);
+		wanted[p] = flow_holds(&flow->accesses[0], graph->parameters[p].address);
+	layer_add_parameter_parts(assign, &role, wanted);
 	free(wanted);
 	return role;
 }
@@ -222,12 +93,13 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 	}
 	if (direction == 1) {
 		/* Not the input: nothing that is computed reads it. */
-		role.phase = !target || meets_computation(assign, flow) || assign->graph.step_count == 0 ||
+		role.phase = !target || layer_meets_computation(assign, flow) ||
+					     assign->graph.step_count == 0 ||
 					     meets_copy(assign, operation, target, 3)
 				     ? PHASE_H2D
 				     : PHASE_OTHER;
 	} else if (direction == 3 && source) {
-		struct layer_role exchange = exchange_role(assign, flow, assign->graph.step_count);
+		struct layer_role exchange = layer_exchange_role(assign, flow, assign->graph.step_count);
 
 		if (exchange.part_count)
 			return exchange;
@@ -293,7 +165,7 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	if (flow->kind == PM_KIND_COMM)
 		return layer_is_message(assign, graph->steps[step].operation)
 			       ? layer_message_role(assign, flow, step)
-			       : exchange_role(assign, flow, step);
+			       : layer_exchange_role(assign, flow, step);
 	if (graph->steps[step].update) {
 		bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
 
@@ -301,7 +173,7 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 			if (graph->services[i].step == step)
 				wanted[graph->services[i].parameter] = true;
 		role.phase = PHASE_UPDATE;
-		add_parameter_parts(assign, &role, wanted);
+		layer_add_parameter_parts(assign, &role, wanted);
 		free(wanted);
 		return role;
 	}
@@ -390,7 +262,7 @@ static void set_roles(struct layer_assign *assign)
 		if (flow->kind == PM_KIND_COMM && layer_is_message(assign, number))
 			*role = layer_other_message_role(assign, number);
 		else if (flow->kind == PM_KIND_COMM)
-			*role = exchange_role(assign, flow, assign->graph.step_count);
+			*role = layer_exchange_role(assign, flow, assign->graph.step_count);
 		else if (flow->kind == PM_KIND_COPY)
 			*role = copy_role(assign, number);
 		else if (is_launch(assign, number))

@@ -92,9 +92,6 @@ static bool follows_again(const struct layer_assign *assign, uint32_t step)
 
 		if (assign->passes[before] == LAYER_FORWARD && assign->again[before])
 			return true;
-		/* Dropout is done again by its backward function, which takes the first mask. */
-		if (graph_flow(&assign->graph, before)->kind == PM_KIND_BACKWARD)
-			return true;
 	}
 	return false;
 }

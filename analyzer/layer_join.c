@@ -224,3 +224,49 @@ uint32_t layer_earlier(const struct layer_assign *assign, uint32_t step)
 			return assign->layers[i];
 	return LAYER_NONE;
 }
+
+/* "cudnnPooling" of "cudnnPoolingForward" and "cudnnPoolingBackward". */
+static size_t stem_length(const char *name)
+{
+	const char *forward = strstr(name, "Forward"), *backward = strstr(name, "Backward");
+
+	if (forward)
+		return (size_t)(forward - name);
+	return backward ? (size_t)(backward - name) : strlen(name);
+}
+
+bool layer_same_family(const struct layer_assign *assign, uint32_t a, uint32_t b)
+{
+	const char *first = layer_function(assign, a)->name, *second = layer_function(assign, b)->name;
+	size_t length = stem_length(first);
+
+	return stem_length(second) == length && strncmp(first, second, length) == 0;
+}
+
+const struct flow_access *layer_labelled(const struct flow *flow, const char *label)
+{
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		if (strcmp(flow->accesses[i].label, label) == 0)
+			return &flow->accesses[i];
+	return NULL;
+}
+
+uint32_t layer_repeated(const struct layer_assign *assign, uint32_t step)
+{
+	const struct flow *flow = flow_of(assign, step);
+	const struct flow_access *dy = layer_labelled(flow, "dy_ptr"), *dx = layer_labelled(flow, "dx_ptr");
+
+	if (flow->kind != PM_KIND_BACKWARD || !dy || !dx)
+		return GRAPH_NONE;
+	for (uint32_t i = step; i-- > 0;) {
+		const struct flow_access *x, *y;
+
+		if (!is_forward(assign, i) || !layer_same_family(assign, step, i))
+			continue;
+		x = layer_labelled(flow_of(assign, i), "x_ptr");
+		y = layer_labelled(flow_of(assign, i), "y_ptr");
+		if (x && y && x->address == dy->address && y->address == dx->address)
+			return i;
+	}
+	return GRAPH_NONE;
+}

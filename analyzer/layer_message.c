@@ -1,11 +1,6 @@
 /* Messages between the stages of a pipeline, and the layers that they belong to. */
 #include "layer_assign.h"
 
-static bool meets(const struct flow_access *a, uint64_t address, uint64_t bytes)
-{
-	return a->address < address + bytes && address < a->address + a->bytes;
-}
-
 static bool has_layer(const struct layer_assign *assign, uint32_t step)
 {
 	return assign->layers[step] != LAYER_NONE &&
@@ -30,8 +25,7 @@ static uint32_t cut_layer(const struct layer_assign *assign, const struct flow *
 		other = graph_flow(graph, i);
 		for (uint32_t j = 0; j < other->access_count && has_layer(assign, i); j++)
 			if (flow_writes(&other->accesses[j]) == sends &&
-				meets(&flow->accesses[0], other->accesses[j].address,
-					other->accesses[j].bytes))
+				flow_meets(&flow->accesses[0], &other->accesses[j]))
 				return assign->layers[i];
 	}
 	return LAYER_NONE;

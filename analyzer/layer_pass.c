@@ -34,8 +34,7 @@ static bool writes_gradient(const struct layer_assign *assign, uint32_t step)
 		for (size_t p = 0; p < assign->graph.parameter_count; p++) {
 			uint64_t gradient = assign->graph.parameters[p].gradient;
 
-			if (gradient && access->address <= gradient &&
-				gradient < access->address + access->bytes)
+			if (flow_holds(access, gradient))
 				return true;
 		}
 	}
@@ -82,7 +81,10 @@ static void find_anchors(struct layer_assign *assign)
 		if (graph->steps[i].update)
 			continue;
 		if (flow->kind == PM_KIND_FORWARD || flow->kind == PM_KIND_BACKWARD) {
-			set_anchor(assign, i, flow->kind == PM_KIND_FORWARD ? LAYER_FORWARD : LAYER_BACKWARD);
+			bool forward =
+				flow->kind == PM_KIND_FORWARD || layer_repeated(assign, i) != GRAPH_NONE;
+
+			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD);
 			continue;
 		}
 		if (flow->kind != PM_KIND_COMPUTE)

@@ -45,6 +45,11 @@ static void aggregate(struct maker *maker, int layer)
 		maker, addresses, maker->workers[0].flat_count, (struct about){PHASE_COMMUNICATION, NULL});
 }
 
+static uint64_t bucket_of(const struct maker *maker, const struct worker *worker)
+{
+	return worker->bucket + (maker->iteration < maker->options->bucket_moves ? BUCKET_BYTES : 0);
+}
+
 /* The gradients of a layer into the buffer, or back from it; answers their elements. */
 static uint64_t copy_gradients(struct maker *maker, int layer, uint64_t at, bool back)
 {
@@ -53,7 +58,7 @@ static uint64_t copy_gradients(struct maker *maker, int layer, uint64_t at, bool
 
 	for (int i = 0; i < maker->worker_count && count; i++) {
 		struct worker *worker = &maker->workers[i];
-		uint64_t inside = worker->bucket + at * 4, own = worker->tensors[layer].dw;
+		uint64_t inside = bucket_of(maker, worker) + at * 4, own = worker->tensors[layer].dw;
 
 		model_work(maker, worker, EXCHANGE, "cudaMemcpyAsync", 1000, about,
 			VALUES(back ? own : inside, back ? inside : own, count * 4, 3));
@@ -68,7 +73,7 @@ static void aggregate_buckets(struct maker *maker)
 
 	for (int i = 0; i < maker->worker_count; i++) {
 		model_wait_event(&maker->workers[i], COMPUTE, EXCHANGE);
-		addresses[i] = maker->workers[i].bucket;
+		addresses[i] = bucket_of(maker, &maker->workers[i]);
 	}
 	for (int first = maker->layer_count - 1; first >= 0;) {
 		int last = first, filled = 0;
@@ -145,7 +150,8 @@ static void copy_input(struct maker *maker, struct worker *first, struct worker 
 			worker->free_ns[COMPUTE] = first->free_ns[COMPUTE];
 		return;
 	}
-	model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 15000, (struct about){PHASE_H2D, NULL},
+	model_work(maker, worker, COMPUTE, "cudaMemcpyAsync",
+		maker->options->copy_ns ? maker->options->copy_ns : 15000, (struct about){PHASE_H2D, NULL},
 		VALUES(model_tensors(maker, worker, -1).y, 0x1000, bytes, 1));
 	if (worker->target != worker->input)
 		model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 3000, (struct about){PHASE_H2D, NULL},

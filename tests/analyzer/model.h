@@ -27,7 +27,8 @@ struct model_options {
 	bool fused;    /* one exchange of all gradients, which lie in one buffer */
 	int bucket; /* so many layers' gradients are copied into one buffer, exchanged there and copied back;
 		       0: none */
-	bool flat;  /* one update of all parameters; with fused, SGD only */
+	int bucket_moves;   /* before that iteration the buffer is elsewhere */
+	bool flat;          /* one update of all parameters; with fused, SGD only */
 	bool divide_device; /* the first GPU hands the batch out */
 	bool prefetch;      /* another thread reads the input */
 	bool search;        /* the first iteration looks for algorithms */
@@ -54,8 +55,10 @@ struct model_options {
 	int graph;
 	int accumulate;               /* forward and backward passes for an update; 0 and 1: one */
 	enum model_schedule schedule; /* of those passes; but for MODEL_TURNS each has tensors of its own */
-	bool recompute; /* with MODEL_ALL_FORWARD: only inputs are kept, and a forward pass is done again */
-	int versions;   /* with flat: parameters are kept so often, an update makes a new version; 0: one */
+	bool recompute;  /* with MODEL_ALL_FORWARD: only inputs are kept, and a forward pass is done again */
+	bool mask_again; /* with recompute: dropout is done again by its backward function */
+	bool axpy_sums;  /* convolutions cannot add to gradients: a step of its own does */
+	int versions;    /* with flat: parameters are kept so often, an update makes a new version; 0: one */
 	int evaluate_every; /* iterations; 0: never */
 	int evaluate_count; /* batches of a pass */
 	int uneven_every;   /* each so-many-th iteration has a smaller batch */
@@ -65,6 +68,7 @@ struct model_options {
 	const char *slow_layer; /* those of these layers only, "conv1 fc2"; NULL: all */
 	int second_worker;      /* another one likewise, where second_slow is not 0 */
 	double second_slow;
+	uint64_t copy_ns;        /* a batch's way to the device; 0: 15 us */
 	uint64_t slow_input_ns;  /* of slow_worker: each read takes so much longer */
 	uint64_t slow_host_ns;   /* of slow_worker: the host is busy so long after each call that does work */
 	uint64_t slow_other_ns;  /* of slow_worker: fetching its result takes so much longer */

@@ -202,7 +202,7 @@ void model_place(struct maker *maker, struct worker *worker)
 	worker->constants = allocate(worker, 1000000);
 	worker->sums = allocate(worker, 4);
 	worker->scratch = allocate(worker, most * 460000);
-	worker->bucket = allocate(worker, 2000000);
+	worker->bucket = allocate(worker, 2 * BUCKET_BYTES);
 	for (int i = 0; i < maker->layer_count; i++) {
 		const struct layer *layer = &maker->layers[i];
 		struct tensors *t = &worker->tensors[i];
@@ -403,7 +403,10 @@ void model_forward_layer(struct maker *maker, struct worker *worker, int i)
 			VALUES(d->pool, x, from, 0, y, t->y));
 		break;
 	case DROPOUT:
-		if (maker->training)
+		if (maker->again && maker->options->mask_again)
+			model_work(maker, worker, COMPUTE, "cudnnDropoutBackward", 3000, about,
+				VALUES(d->dropout, x, from, y, t->y));
+		else if (maker->training)
 			model_work(maker, worker, COMPUTE, "cudnnDropoutForward", 3000, about,
 				VALUES(d->dropout, x, from, y, t->y));
 		else
@@ -468,9 +471,15 @@ void model_backward_layer(struct maker *maker, struct worker *worker, int i, boo
 			VALUES(y, t->dy, keep, bias, t->db));
 		model_work(maker, worker, COMPUTE, "cudnnConvolutionBackwardFilter", 25000, about,
 			VALUES(x, from, y, t->dy, d->convolution, 1, keep, d->filter, t->dw));
-		if (dx)
+		if (dx && adds && maker->options->axpy_sums) {
+			model_work(maker, worker, COMPUTE, "cudnnConvolutionBackwardData", 22000, about,
+				VALUES(d->filter, t->w, y, t->dy, d->convolution, 1, 0, x, worker->scratch));
+			model_work(maker, worker, COMPUTE, "cublasSaxpy_v2", 3000, about,
+				VALUES(n * in, PM_TYPE_F32, worker->scratch, dx));
+		} else if (dx) {
 			model_work(maker, worker, COMPUTE, "cudnnConvolutionBackwardData", 22000, about,
 				VALUES(d->filter, t->w, y, t->dy, d->convolution, 1, adds, x, dx));
+		}
 		break;
 	case NORM:
 		model_work(maker, worker, COMPUTE, "cudnnBatchNormalizationBackward", 9000, about,

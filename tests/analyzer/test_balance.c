@@ -106,6 +106,32 @@ static void check_ranks(bool gpus)
 	model_free(&model);
 }
 
+/* Somebody is always last, but nobody waits for who is so by little. */
+static void check_last(void)
+{
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 8,
+		.batch = 16,
+		.processes = 3,
+		.gpus = 1,
+		.slow_worker = 2,
+		.slow = 1.0002};
+	struct analysis analysis;
+	struct balance balance;
+	struct model model;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	balance_find(&analysis, &balance);
+	for (size_t i = 0; i < 3; i++)
+		CHECK(balance.ranks[i].last_count == 0, "rank %zu was waited for %zu times", i,
+			balance.ranks[i].last_count);
+	CHECK(balance.ranks[2].inflicted_ns > 0, "rank 2 is not last");
+	balance_free(&balance);
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
 /* All exchanges of an iteration in one group: waited for once, and shared out over the layers by their bytes.
  */
 static void check_group(void)
@@ -155,6 +181,7 @@ int main(void)
 	check_statistics();
 	check_ranks(false);
 	check_ranks(true);
+	check_last();
 	check_group();
 	return check_end();
 }

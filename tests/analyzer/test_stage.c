@@ -14,7 +14,7 @@
 
 #include "trace_builder.h"
 
-enum { STAGES = 3, BATCHES = 4, ITERATIONS = 8, SLOT_NS = 100000 };
+enum { STAGES = 3, BATCHES = 4, ITERATIONS = 8, SLOT_NS = 100000, SUM_NS = 1500 };
 
 /* What a stage is made to do. */
 struct plan {
@@ -23,13 +23,14 @@ struct plan {
 	int same;                 /* all stages have the same layers */
 	int ahead;                /* PipeDream: a forward pass ahead, and an update for each micro-batch */
 	int channels[STAGES];     /* of all layers; 0: 8 << stage */
+	int sums;                 /* a stage ends with the sum of both layers' results */
 };
 
 struct stage {
 	struct builder builder;
-	uint32_t forward, backward_data, backward_filter, update, send, receive, copy;
+	uint32_t forward, backward_data, backward_filter, update, send, receive, copy, sum, add;
 	uint32_t queue, link[2], communicator;
-	uint32_t tensor, filter, convolution;
+	uint32_t tensor, filter, convolution, op;
 	uint64_t now_ns; /* the host's */
 };
 
@@ -55,12 +56,18 @@ static void begin_stage(struct stage *stage, int number, const struct plan *plan
 	stage->convolution = builder_descriptor(b, PM_DESCRIPTOR_CONVOLUTION, 11, (int64_t)2, (int64_t)0,
 		(int64_t)0, (int64_t)1, (int64_t)1, (int64_t)1, (int64_t)1, (int64_t)1, (int64_t)PM_TYPE_F32,
 		(int64_t)1, (int64_t)0);
+	stage->op = builder_descriptor(b, PM_DESCRIPTOR_OP_TENSOR, 2, (int64_t)0, (int64_t)PM_TYPE_F32);
+	stage->sum = builder_function(b,
+		"cudnn COMPUTE cudnnOpTensor descriptor:op descriptor:a reads:a_ptr descriptor:b reads:b_ptr "
+		"scale:beta descriptor:c writes:c_ptr");
+	stage->add = builder_function(b,
+		"cudnn COMPUTE cudnnAddTensor descriptor:a reads:a_ptr scale:beta descriptor:c writes:c_ptr");
 	stage->forward = builder_function(b,
 		"cudnn FORWARD cudnnConvolutionForward descriptor:x reads:x_ptr descriptor:w weight:w_ptr "
 		"descriptor:conv descriptor:y writes:y_ptr");
 	stage->backward_data = builder_function(b,
 		"cudnn BACKWARD cudnnConvolutionBackwardData descriptor:w weight:w_ptr descriptor:dy reads:dy_ptr "
-		"descriptor:conv descriptor:dx writes:dx_ptr");
+		"descriptor:conv scale:beta descriptor:dx writes:dx_ptr");
 	stage->backward_filter = builder_function(b,
 		"cudnn BACKWARD cudnnConvolutionBackwardFilter descriptor:x reads:x_ptr descriptor:dy reads:dy_ptr "
 		"descriptor:conv scale:beta descriptor:dw grad:dw_ptr");
@@ -118,23 +125,33 @@ static void go_forward(struct stage *stage, int number, const struct plan *plan,
 		call(stage, stage->forward, stage->queue, at_ns + i * work_ns, at_ns + (i + 1) * work_ns,
 			VALUES(stage->tensor, activation(batch, (int)i), stage->filter, W + i * BYTES,
 				stage->convolution, stage->tensor, activation(batch, (int)i + 1)));
+	if (plan->sums)
+		call(stage, stage->sum, stage->queue, at_ns + 2 * work_ns, at_ns + 2 * work_ns + SUM_NS,
+			VALUES(stage->op, stage->tensor, activation(batch, 1), stage->tensor,
+				activation(batch, 2), 0, stage->tensor, activation(batch, 3)));
 	if (number < STAGES - 1)
 		call(stage, stage->send, stage->link[1], at_ns + SLOT_NS - plan->link_ns[number],
 			at_ns + SLOT_NS,
-			VALUES(activation(batch, 2), bytes / 4, PM_TYPE_F32, bytes, (uint64_t)number + 1,
-				stage->communicator));
+			VALUES(activation(batch, plan->sums ? 3 : 2), bytes / 4, PM_TYPE_F32, bytes,
+				(uint64_t)number + 1, stage->communicator));
 }
 
 static void go_backward(
 	struct stage *stage, int number, const struct plan *plan, int batch, uint64_t at_ns, bool adds)
 {
 	uint64_t work_ns = plan->work_ns[number], bytes = message_bytes(plan, number);
+	uint64_t result = DY + (plan->sums ? 3 : 2) * BYTES; /* its gradient */
 
 	stage->now_ns = at_ns - 40000;
 	if (number < STAGES - 1)
 		call(stage, stage->receive, stage->link[1], at_ns - plan->link_ns[number] - 50, at_ns,
-			VALUES(DY + 2 * BYTES, bytes / 4, PM_TYPE_F32, bytes, (uint64_t)number + 1,
+			VALUES(result, bytes / 4, PM_TYPE_F32, bytes, (uint64_t)number + 1,
 				stage->communicator));
+	for (uint64_t i = 2; i-- > 0 && plan->sums;) {
+		call(stage, stage->add, stage->queue, at_ns, at_ns + SUM_NS,
+			VALUES(stage->tensor, result, 0, stage->tensor, DY + (i + 1) * BYTES));
+		at_ns += SUM_NS;
+	}
 	for (uint64_t i = 2; i-- > 0;) {
 		uint64_t from_ns = at_ns + (1 - i) * 2 * work_ns;
 
@@ -143,7 +160,7 @@ static void go_backward(
 				stage->convolution, adds, stage->filter, DW + i * BYTES));
 		call(stage, stage->backward_data, stage->queue, from_ns + work_ns, from_ns + 2 * work_ns,
 			VALUES(stage->filter, W + i * BYTES, stage->tensor, DY + (i + 1) * BYTES,
-				stage->convolution, stage->tensor, DY + i * BYTES));
+				stage->convolution, plan->sums && i == 1, stage->tensor, DY + i * BYTES));
 	}
 	if (number > 0)
 		call(stage, stage->send, stage->link[0], at_ns + SLOT_NS - plan->link_ns[number - 1],
@@ -321,6 +338,32 @@ static void check_times(void)
 	analysis_free(&analysis);
 }
 
+/* What is received is the gradient of what was sent: of a sum, which nothing else tells. */
+static void check_sums(void)
+{
+	const struct plan plan = {.work_ns = {5000, 6000, 7000}, .link_ns = {2000, 2000, 2000}, .sums = 1};
+	struct analysis analysis;
+
+	analyze(&plan, &analysis);
+	for (size_t w = 0; w + 1 < analysis.worker_count; w++) {
+		const struct analysis_worker *worker = &analysis.workers[w];
+
+		if (worker->layers.count != 3) {
+			CHECK(false, "stage %zu has %zu layers", w, worker->layers.count);
+			continue;
+		}
+		for (size_t l = 0; l < 3; l++) {
+			const struct layer *layer = &worker->layers.items[l];
+			double expected = 2 * BATCHES * (double)(l == 2 ? SUM_NS : plan.work_ns[w]);
+			double backward = analysis_layer(worker, 1, layer->name, PHASE_LAYER_BACKWARD).mean;
+
+			CHECK(backward == expected, "stage %zu, %s: backward %f, expected %f", w, layer->name,
+				backward, expected);
+		}
+	}
+	analysis_free(&analysis);
+}
+
 /* One update for each micro-batch; the last ones of a stage only go backward, and are no usual iterations. */
 static void check_ahead(void)
 {
@@ -411,6 +454,7 @@ int main(void)
 	check_layers("the same layers", &same);
 	check_layers("ahead", &ahead);
 	check_times();
+	check_sums();
 	check_ahead();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		check_cause(i);

@@ -1,0 +1,162 @@
+/*
+ * Exchanges of gradients, and the layers that they belong to: those whose gradients lie in what is sent,
+ * because they are there, because they were copied there, or because a layer's backward calls wrote it.
+ */
+#include "layer_assign.h"
+
+#include <stdlib.h>
+
+#define FEW_NUMBERS 1024 /* bytes: losses, counts of hits */
+
+/* A part for each layer that has any of the bytes. */
+static void add_shares(struct layer_list *list, struct layer_role *role, const double *bytes)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		all += bytes[i];
+	for (uint32_t i = 0; i < list->count; i++)
+		if (bytes[i] > 0)
+			layer_add_part(list, role, i, bytes[i] / all);
+}
+
+void layer_add_parameter_parts(const struct layer_assign *assign, struct layer_role *role, const bool *wanted)
+{
+	const struct graph *graph = &assign->graph;
+	struct layer_list *list = assign->list;
+	double *bytes = mem_alloc(list->count, sizeof(*bytes));
+
+	for (uint32_t p = 0; p < graph->parameter_count; p++)
+		if (wanted[p] && assign->owners[p] != LAYER_NONE)
+			bytes[assign->owners[p]] += (double)graph->parameters[p].bytes;
+	add_shares(list, role, bytes);
+	free(bytes);
+}
+
+bool layer_meets_computation(const struct layer_assign *assign, const struct flow *flow)
+{
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const struct flow *other = graph_flow(&assign->graph, i);
+
+		if (!(assign->model->roles[assign->graph.steps[i].operation].flags & WORKER_CORE))
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			for (uint32_t k = 0; k < other->access_count; k++)
+				if (flow_meets(&flow->accesses[j], &other->accesses[k]))
+					return true;
+	}
+	return false;
+}
+
+/* Where gradients are not known by their parameters: the layers whose backward calls write what is sent. */
+static void add_writer_parts(
+	const struct layer_assign *assign, struct layer_role *role, const struct flow *exchange)
+{
+	struct layer_list *list = assign->list;
+	double *bytes = mem_alloc(list->count, sizeof(*bytes));
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const struct flow *flow = graph_flow(&assign->graph, i);
+
+		if (assign->passes[i] != LAYER_BACKWARD || assign->layers[i] == LAYER_NONE)
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			for (uint32_t k = 0; k < exchange->access_count && flow_writes(&flow->accesses[j]);
+				k++)
+				if (!flow_writes(&exchange->accesses[k]) &&
+					flow_meets(&exchange->accesses[k], &flow->accesses[j]))
+					bytes[assign->layers[i]] += (double)flow->accesses[j].bytes;
+	}
+	add_shares(list, role, bytes);
+	free(bytes);
+}
+
+/* From one place on the device to another, or from and to the host. */
+static bool is_copy(const struct flow *flow, const struct flow_access **from, const struct flow_access **to)
+{
+	if (flow->kind != PM_KIND_COPY || flow->access_count != 2)
+		return false;
+	*from = &flow->accesses[flow_writes(&flow->accesses[0])];
+	*to = &flow->accesses[!flow_writes(&flow->accesses[0])];
+	return !flow_writes(*from);
+}
+
+/* Gradients that lie in what `step` sends because they were copied there: a bucket of several layers. */
+static void find_copied(
+	const struct layer_assign *assign, const struct flow *exchange, uint32_t step, bool *wanted)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t i = 0; i < step && exchange->access_count; i++) {
+		const struct flow *flow = graph_flow(graph, i);
+		const struct flow_access *from, *to;
+
+		if (!is_copy(flow, &from, &to) || !flow_meets(to, &exchange->accesses[0]))
+			continue;
+		for (uint32_t p = 0; p < graph->parameter_count; p++) {
+			uint64_t gradient = graph->parameters[p].gradient;
+
+			/* The buffer may have served another bucket since. */
+			if (flow_holds(from, gradient) &&
+				graph_writer(graph, step, to->address + (gradient - from->address)) == i)
+				wanted[p] = true;
+		}
+	}
+}
+
+/* Is a gradient copied to what is sent, in any iteration? */
+static bool takes_gradients(const struct layer_assign *assign, const struct flow *exchange)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+
+	for (uint32_t i = 0; i < process->operation_count && exchange->access_count; i++) {
+		const struct flow *flow = &assign->model->flows[process->first_operation + i];
+		const struct flow_access *from, *to;
+
+		if (!is_copy(flow, &from, &to) || !flow_meets(to, &exchange->accesses[0]))
+			continue;
+		for (uint32_t p = 0; p < assign->graph.parameter_count; p++)
+			if (flow_holds(from, assign->graph.parameters[p].gradient))
+				return true;
+	}
+	return false;
+}
+
+static bool is_small(const struct flow *exchange)
+{
+	for (uint32_t i = 0; i < exchange->access_count; i++)
+		if (exchange->accesses[i].bytes > FEW_NUMBERS)
+			return false;
+	return true;
+}
+
+struct layer_role layer_exchange_role(
+	const struct layer_assign *assign, const struct flow *flow, uint32_t step)
+{
+	const struct graph *graph = &assign->graph;
+	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
+	struct layer_role role = {.phase = PHASE_COMMUNICATION, .known = true};
+
+	for (int parameters = 0; parameters < 2 && role.part_count == 0; parameters++) {
+		for (uint32_t p = 0; p < graph->parameter_count; p++) {
+			const struct graph_parameter *parameter = &graph->parameters[p];
+			uint64_t address = parameters ? parameter->address : parameter->gradient;
+
+			for (uint32_t i = 0; i < flow->access_count && address; i++)
+				wanted[p] |= flow_holds(&flow->accesses[i], address);
+		}
+		layer_add_parameter_parts(assign, &role, wanted);
+	}
+	if (role.part_count == 0 && flow->kind == PM_KIND_COMM) {
+		find_copied(assign, flow, step, wanted);
+		layer_add_parameter_parts(assign, &role, wanted);
+	}
+	if (role.part_count == 0)
+		add_writer_parts(assign, &role, flow);
+	/* A sum of losses, for a message: a few numbers that nothing computed here depends on. */
+	if (role.part_count == 0 && is_small(flow) && !layer_meets_computation(assign, flow) &&
+		!takes_gradients(assign, flow))
+		role.phase = PHASE_OTHER;
+	free(wanted);
+	return role;
+}
