@@ -29,8 +29,8 @@ if grep -il 'pmhook\|pm_format\|pm_hooks\|PMHOOK' testapps/trainers/*; then
 fi
 
 # Every header compiles alone.
-for header in preload/*.h analyzer/*.h; do
-	"$CC" -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c -Ipreload -Ianalyzer "$header" 2>"$SCRATCH/errors" ||
+for header in preload/*.h analyzer/*.h fitter/*.h; do
+	"$CC" -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c -Ipreload -Ianalyzer -Ifitter "$header" 2>"$SCRATCH/errors" ||
 		complain "$header does not compile alone: $(head -n 3 "$SCRATCH/errors")"
 done
 

@@ -1,0 +1,45 @@
+/*
+ * Other ways to predict, on the same samples: what a formula is worth is seen beside a median, a straight
+ * line, a power law, support vectors and a forest.
+ */
+#ifndef BASELINES_H
+#define BASELINES_H
+
+#include "pm_fit.h"
+
+#include <stdbool.h>
+
+#define BASELINES_NOTE 80
+
+struct baseline {
+	const char *name;
+	const char *what;                  /* a few words for a person */
+	bool skipped;                      /* it cannot learn this; note says why */
+	size_t seed_count;                 /* 1 where nothing is random */
+	struct pm_fit_error *train, *test; /* by seed; test is empty where there is no test */
+	char note[BASELINES_NOTE];
+	double seconds; /* of all seeds */
+};
+
+struct baselines {
+	size_t count;
+	struct baseline *results;
+};
+
+/* The names, ended by NULL, in the order of the table. */
+extern const char *const baselines_names[];
+
+/*
+ * Runs those of which `wanted` says so (NULL: all), with parameter's seeds, threads and, for the generic
+ * model, its search. 0 or -errno; baselines_free in either case. -EINTR: parameter->stop was set.
+ */
+int baselines_run(struct baselines *baselines, const struct pm_fit_problem *train,
+	const struct pm_fit_problem *test, const struct pm_fit_parameter *parameter, const bool *wanted,
+	void (*progress)(const char *name));
+void baselines_free(struct baselines *baselines);
+
+/* Mean and standard deviation of one of the figures over seeds: offsetof(struct pm_fit_error, mape). */
+void baselines_spread(
+	const struct pm_fit_error *errors, size_t count, size_t offset, double *mean, double *deviation);
+
+#endif

@@ -1,0 +1,233 @@
+/* pmfit fit: the generic model of one table. */
+#include "model_file.h"
+#include "options.h"
+#include "report.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A fit that takes longer is announced. */
+#define LONG_SECONDS 10
+/* Of the fit without penalty that stands beside one with. */
+#define FREE_SEEDS 3
+
+static const char *const help[] = {
+	"pmfit fit: fit the generic model of a training program's time\n"
+	"\n"
+	"usage: pmfit fit [OPTION]... TABLE.csv\n"
+	"\n"
+	"Fits\n"
+	"\n"
+	"    t(I, E) = (sum_i a_i*I_i^p_i + a coefficient for each categorical level)\n"
+	"              * prod_j E_j^q_j + C\n"
+	"\n"
+	"to the rows of a table, so that the mean absolute error, plus lambda times the\n"
+	"penalty, is least: once for each of ten seeds. Prints the formula, each parameter\n"
+	"(best, mean and standard deviation over the seeds: the search's noise, which says\n"
+	"nothing of the data), the errors, and what is doubtful; with a lambda, also how\n"
+	"far it has moved the powers. TABLE is a CSV file with a header, or - for standard\n"
+	"input. Ctrl-C prints the best so far.\n"
+	"\n",
+	options_help_columns, options_help_fit,
+	"  --bootstrap N            resample the rows N times for intervals\n"
+	"  --confidence X           of these intervals, default 0.95\n"
+	"\n"
+	"What to write:\n"
+	"  -j, --json               the model and its errors as JSON\n"
+	"  -o, --model FILE         the model, for later commands (JSON)\n"
+	"  --predictions FILE       CSV: sample (counted in its set), set, measured,\n"
+	"                           predicted\n"
+	"  -q, --quiet              no progress, no warnings about the data\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit fit --time time,s --intrinsic filters,kernel --categorical padding \\\n"
+	"          --extrinsic batch,gpus --split split runs.csv\n"
+	"  pmfit fit -d lenet.txt --lambda 0.001 --bootstrap 200 -o lenet.json runs.csv\n"
+	"\n"
+	"As published: --lambda 0.001 --scale none --method de. Without regularisation that\n"
+	"search does not find the minimum; the default does.\n"
+	"\n"
+	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	NULL};
+
+struct progress {
+	size_t *evaluations;
+	double best, printed;
+};
+
+static void show(void *context, const struct pm_fit_progress *now)
+{
+	struct progress *progress = context;
+	double done = 0, seconds = now->seconds;
+
+	progress->evaluations[now->run] = now->evaluations;
+	progress->best = fmin(progress->best, now->objective);
+	if (seconds - progress->printed < 0.1)
+		return;
+	progress->printed = seconds;
+	for (size_t i = 0; i < now->run_count; i++)
+		done += fmin(1, (double)progress->evaluations[i] / (double)now->limit) /
+			(double)now->run_count;
+	fprintf(stderr, "\r%3.0f%%  best %.6g  %.0f s, %.0f s left\033[K", 100 * done, progress->best,
+		seconds, seconds / done - seconds);
+}
+
+static void write_predictions(
+	const char *path, const struct pm_fit_model *model, const struct observations *observations)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		err(1, "%s", path);
+	fputs("sample,set,measured,predicted\n", file);
+	for (int test = 0; test < 2; test++) {
+		const struct pm_fit_problem *problem = test ? &observations->test : &observations->train;
+		double *times = malloc((problem->sample_count + 1) * sizeof(*times));
+
+		if (!times || pm_fit_predict(model, problem, times) < 0)
+			errx(1, "no memory");
+		for (size_t k = 0; k < problem->sample_count; k++)
+			fprintf(file, "%zu,%s,%.9g,%.9g\n", k + 1, test ? "test" : "fitted", problem->time[k],
+				times[k]);
+		free(times);
+	}
+	if (ferror(file) || fclose(file) != 0)
+		err(1, "%s", path);
+}
+
+static void print_json(
+	const struct pm_fit_model *model, const struct pm_fit_error *test, const struct pm_fit_model *freely)
+{
+	cJSON *root = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddItemToObject(root, "model", model_file_json(model));
+	cJSON_AddItemToObject(root, "test", test->sample_count ? model_file_error(test) : cJSON_CreateNull());
+	cJSON_AddItemToObject(root, "without_penalty", freely ? model_file_json(freely) : cJSON_CreateNull());
+	text = cJSON_Print(root);
+	if (!text)
+		errx(1, "no memory");
+	puts(text);
+	free(text);
+	cJSON_Delete(root);
+}
+
+static void print_text(const struct pm_fit_model *model, const struct pm_fit_error *test,
+	const struct pm_fit_model *freely, const char *path)
+{
+	printf("%s: %zu samples to fit, %zu to test, %zu parameters", path, model->train.sample_count,
+		test->sample_count, model->value_count);
+	if (model->time_unit)
+		printf("; times in %s", model->time_unit);
+	printf("\n\n");
+	report_formula(model, stdout);
+	putchar('\n');
+	report_values(model, stdout);
+	putchar('\n');
+	report_errors(model, test, stdout);
+	putchar('\n');
+	report_remarks(model, stdout);
+	if (freely)
+		report_shift(model, freely, stdout);
+}
+
+/* The same without penalty: what lambda has done to the powers, which are what a reader draws conclusions
+ * from. */
+static struct pm_fit_model *fit_freely(const struct options *options, const struct observations *observations)
+{
+	struct pm_fit_parameter parameter = options->parameter;
+	struct pm_fit_model *model = NULL;
+
+	if (parameter.lambda_coefficients == 0 && parameter.lambda_powers == 0)
+		return NULL;
+	parameter.lambda_coefficients = parameter.lambda_powers = 0;
+	parameter.bootstrap = 0;
+	parameter.progress = NULL;
+	parameter.run_count = parameter.run_count < FREE_SEEDS ? parameter.run_count : FREE_SEEDS;
+	if (pm_fit(&observations->train, &parameter, &model) < 0)
+		return NULL;
+	return model;
+}
+
+static struct pm_fit_model *fit(struct options *options, const struct observations *observations)
+{
+	struct pm_fit_parameter *parameter = &options->parameter;
+	struct progress progress = {.best = HUGE_VAL};
+	struct pm_fit_model *model;
+	double estimate = pm_fit_estimate(&observations->train, parameter);
+	int status;
+
+	if (estimate > LONG_SECONDS && !options->quiet)
+		warnx("this will take about %.0f s; fewer --seeds or --evaluations take less", estimate);
+	parameter->stop = options_catch_interrupt();
+	if (isatty(STDERR_FILENO) && !options->quiet) {
+		progress.evaluations = calloc(parameter->run_count, sizeof(*progress.evaluations));
+		parameter->progress = progress.evaluations ? show : NULL;
+		parameter->context = &progress;
+	}
+	status = pm_fit(&observations->train, parameter, &model);
+	if (parameter->progress)
+		fprintf(stderr, "\r\033[K");
+	free(progress.evaluations);
+	if (status < 0)
+		errx(1, "%s", strerror(-status));
+	return model;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	enum { PREDICTIONS = OPTION_OWN, BOOTSTRAP, CONFIDENCE };
+	static const struct option long_options[] = {OPTIONS_LONG, {"model", required_argument, NULL, 'o'},
+		{"predictions", required_argument, NULL, PREDICTIONS},
+		{"bootstrap", required_argument, NULL, BOOTSTRAP},
+		{"confidence", required_argument, NULL, CONFIDENCE}, {0}};
+	const char *model_path = NULL, *predictions_path = NULL;
+	struct observations observations;
+	struct pm_fit_error test = {0};
+	struct pm_fit_model *model, *freely;
+	struct options options;
+	int option, status;
+
+	options_init(&options);
+	while ((option = getopt_long(argument_count, arguments, "o:" OPTIONS_SHORT, long_options, NULL)) !=
+		-1)
+		if (option == 'o')
+			model_path = optarg;
+		else if (option == PREDICTIONS)
+			predictions_path = optarg;
+		else if (option == BOOTSTRAP)
+			options.parameter.bootstrap = cmd_count(&cmd_fit, "--bootstrap", optarg, 0);
+		else if (option == CONFIDENCE)
+			options.parameter.confidence = cmd_number(&cmd_fit, "--confidence", optarg, 0);
+		else if (!options_take(&cmd_fit, &options, option, optarg))
+			cmd_usage(&cmd_fit, "wrong option");
+	if (optind + 1 != argument_count)
+		cmd_usage(&cmd_fit, "expected one table");
+	options_end(&cmd_fit, &options);
+	options_observe(&options, arguments[optind], &observations);
+	model = fit(&options, &observations);
+	freely = fit_freely(&options, &observations);
+	if (observations.test.sample_count && pm_fit_evaluate(model, &observations.test, &test) < 0)
+		errx(1, "no memory");
+	if (options.json)
+		print_json(model, &test, freely);
+	else
+		print_text(model, &test, freely, arguments[optind]);
+	if (model_path && (status = pm_fit_save(model, model_path)) < 0)
+		errx(1, "%s: %s", model_path, strerror(-status));
+	if (predictions_path)
+		write_predictions(predictions_path, model, &observations);
+	status = model->interrupted;
+	pm_fit_free(model);
+	pm_fit_free(freely);
+	observations_free(&observations);
+	options_free(&options);
+	return status;
+}
+
+const struct command cmd_fit = {
+	.name = "fit", .summary = "fit the generic model to a table of runs", .help = help, .run = run};

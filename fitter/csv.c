@@ -1,0 +1,254 @@
+/* CSV: see csv.h. */
+#include "csv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 65536
+
+static __attribute__((format(printf, 3, 4))) int fail(struct csv *csv, int status, const char *format, ...)
+{
+	int used = snprintf(csv->error, sizeof(csv->error), "%s: ", csv->path ? csv->path : "?");
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(csv->error + used, sizeof(csv->error) - (size_t)used, format, list);
+	va_end(list);
+	return status;
+}
+
+static int read_all(struct csv *csv, FILE *file)
+{
+	size_t size = 0, room = 0, got;
+
+	do {
+		if (size + BLOCK + 1 > room) {
+			char *more = realloc(csv->text, room = 2 * room + BLOCK + 1);
+
+			if (!more)
+				return fail(csv, -ENOMEM, "no memory for it");
+			csv->text = more;
+		}
+		got = fread(csv->text + size, 1, BLOCK, file);
+		size += got;
+	} while (got > 0);
+	if (ferror(file))
+		return fail(csv, -EIO, "cannot be read: %s", strerror(errno));
+	csv->text[size] = '\0';
+	if (strlen(csv->text) != size)
+		return fail(csv, -EINVAL, "byte %zu is zero: expected text", strlen(csv->text));
+	return 0;
+}
+
+/* Where the parser is. Cells are cut out of the text in place. */
+struct parser {
+	struct csv *csv;
+	char *at, *out;
+	size_t line;
+	char separator;
+	char **cells;
+	size_t count, room;
+};
+
+static char *trim(char *begin, char *end)
+{
+	while (begin < end && (*begin == ' ' || *begin == '\t'))
+		begin++;
+	while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*end = '\0';
+	return begin;
+}
+
+static int push(struct parser *parser, char *cell)
+{
+	if (parser->count == parser->room) {
+		size_t room = 2 * parser->room + 64;
+		char **more = realloc(parser->cells, room * sizeof(*more));
+
+		if (!more)
+			return fail(parser->csv, -ENOMEM, "no memory for it");
+		parser->cells = more;
+		parser->room = room;
+	}
+	parser->cells[parser->count++] = cell;
+	return 0;
+}
+
+/* One cell; what ended it goes to *end: the separator, a newline or 0. */
+static int parse_cell(struct parser *parser, char *end)
+{
+	char *begin, *out, *at = parser->at;
+	bool quoted = false;
+
+	while (*at == ' ')
+		at++;
+	begin = out = at;
+	if (*at == '"') {
+		size_t line = parser->line;
+
+		quoted = true;
+		for (at++; *at != '"' || at[1] == '"'; at++) {
+			if (!*at)
+				return fail(parser->csv, -EINVAL, "line %zu: a quote is not closed", line);
+			parser->line += *at == '\n';
+			at += *at == '"';
+			*out++ = *at;
+		}
+		at++;
+		while (*at == ' ')
+			at++;
+		if (*at && *at != parser->separator && *at != '\n' && *at != '\r')
+			return fail(parser->csv, -EINVAL, "line %zu: '%c' behind a closing quote",
+				parser->line, *at);
+	} else {
+		while (*at && *at != parser->separator && *at != '\n' && *at != '\r')
+			at++;
+		out = at;
+	}
+	if (*at == '\r' && at[1] == '\n')
+		*at++ = '\0';
+	*end = *at;
+	parser->at = *at ? at + 1 : at;
+	/* after the end has been read: the zero may be written over it */
+	if (quoted)
+		*out = '\0';
+	else
+		begin = trim(begin, out);
+	return push(parser, begin);
+}
+
+/* A line's cells, appended; a blank line has none. */
+static int parse_line(struct parser *parser)
+{
+	char end = '\0';
+	int status;
+	const char *at = parser->at;
+
+	while (*at == ' ' || *at == '\r')
+		at++;
+	if (*at == '\n' || !*at) {
+		parser->at += at - parser->at + (*at == '\n');
+		parser->line++;
+		return 0;
+	}
+	do
+		status = parse_cell(parser, &end);
+	while (status == 0 && end == parser->separator);
+	parser->line++;
+	return status;
+}
+
+static int parse_header(struct csv *csv, struct parser *parser)
+{
+	size_t length = strcspn(parser->at, "\n");
+	int status;
+
+	parser->separator = memchr(parser->at, ',', length)    ? ','
+			    : memchr(parser->at, ';', length)  ? ';'
+			    : memchr(parser->at, '\t', length) ? '\t'
+							       : ',';
+	while (*parser->at && parser->count == 0)
+		if ((status = parse_line(parser)) < 0)
+			return status;
+	if (parser->count == 0)
+		return fail(csv, -EINVAL, "it is empty: expected a line with the names of the columns");
+	csv->names = parser->cells;
+	csv->column_count = parser->count;
+	parser->cells = NULL;
+	parser->count = parser->room = 0;
+	for (size_t i = 0; i < csv->column_count; i++) {
+		if (!*csv->names[i])
+			return fail(csv, -EINVAL, "line 1: column %zu has no name", i + 1);
+		if (csv_find(csv, csv->names[i]) != (ptrdiff_t)i)
+			return fail(csv, -EINVAL, "line 1: two columns are named %s", csv->names[i]);
+	}
+	return 0;
+}
+
+static int parse(struct csv *csv)
+{
+	struct parser parser = {.csv = csv, .at = csv->text, .line = 1};
+	size_t room = 0;
+	int status;
+
+	if (strncmp(parser.at, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+		parser.at += 3;
+	status = parse_header(csv, &parser);
+	while (status == 0 && *parser.at) {
+		size_t before = parser.count, line = parser.line;
+
+		status = parse_line(&parser);
+		if (status < 0 || parser.count == before)
+			continue;
+		if (parser.count - before != csv->column_count) {
+			status = fail(csv, -EINVAL,
+				"line %zu has %zu cells: expected %zu, as the first line has", line,
+				parser.count - before, csv->column_count);
+			break;
+		}
+		if (csv->row_count == room) {
+			size_t *more = realloc(csv->lines, (room = 2 * room + 64) * sizeof(*more));
+
+			if (!more) {
+				status = fail(csv, -ENOMEM, "no memory for it");
+				break;
+			}
+			csv->lines = more;
+		}
+		csv->lines[csv->row_count++] = line;
+	}
+	csv->cells = parser.cells;
+	if (status == 0 && csv->row_count == 0)
+		status = fail(csv, -EINVAL, "it has a header and no samples");
+	return status;
+}
+
+int csv_read(struct csv *csv, const char *path)
+{
+	bool input = strcmp(path, "-") == 0;
+	FILE *file = input ? stdin : fopen(path, "r");
+	int status;
+
+	*csv = (struct csv){.path = strdup(input ? "standard input" : path)};
+	if (!file)
+		return fail(csv, -errno, "%s", strerror(errno));
+	status = read_all(csv, file);
+	if (!input)
+		fclose(file);
+	return status < 0 ? status : parse(csv);
+}
+
+void csv_free(struct csv *csv)
+{
+	free(csv->path);
+	free(csv->names);
+	free(csv->cells);
+	free(csv->lines);
+	free(csv->text);
+	*csv = (struct csv){0};
+}
+
+ptrdiff_t csv_find(const struct csv *csv, const char *name)
+{
+	for (size_t i = 0; i < csv->column_count; i++)
+		if (strcmp(csv->names[i], name) == 0)
+			return (ptrdiff_t)i;
+	return -1;
+}
+
+int csv_number(const char *cell, double *number)
+{
+	char *end;
+
+	*number = NAN;
+	if (!*cell)
+		return -1;
+	*number = strtod(cell, &end);
+	return *end || !isfinite(*number) ? -1 : 0;
+}

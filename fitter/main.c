@@ -1,0 +1,102 @@
+/* pmfit: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
+#include "cmd.h"
+#include "csv.h"
+
+#include <err.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command *const commands[] = {&cmd_fit, &cmd_path, &cmd_baselines, &cmd_predict};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+static void print_help(FILE *out)
+{
+	fputs("pmfit: models of a training program's time, from measured runs\n"
+	      "\n"
+	      "usage: pmfit COMMAND [OPTION]... TABLE.csv\n"
+	      "\n"
+	      "The TABLE has a row for each measured run: hyperparameters, number of GPUs,\n"
+	      "time. Fitted is t = (sum a*I^p + categorical) * product E^q + C.\n"
+	      "\n",
+		out);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n"
+	      "  pmfit COMMAND --help   all of a command\n"
+	      "\n"
+	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+		out);
+}
+
+void cmd_usage(const struct command *command, const char *format, ...)
+{
+	va_list list;
+
+	fprintf(stderr, "pmfit %s: ", command->name);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fprintf(stderr, "\nTry 'pmfit %s --help'.\n", command->name);
+	exit(2);
+}
+
+unsigned long cmd_count(
+	const struct command *command, const char *option, const char *text, unsigned long least)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno || end == text || *end || strchr(text, '-') || number < least)
+		cmd_usage(command, "%s %s: expected a whole number, %lu or more", option, text, least);
+	return number;
+}
+
+double cmd_number(const struct command *command, const char *option, const char *text, double least)
+{
+	double number;
+
+	if (csv_number(text, &number) < 0 || number < least)
+		cmd_usage(command, "%s %s: expected a number, %g or more", option, text, least);
+	return number;
+}
+
+int main(int argument_count, char **arguments)
+{
+	int status;
+
+	/* A reader that has seen enough (head, less) ends this program without a word. */
+	signal(SIGPIPE, SIG_DFL);
+	if (argument_count < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 ||
+		strcmp(arguments[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(arguments[1], commands[i]->name) != 0)
+			continue;
+		for (int j = 2; j < argument_count && strcmp(arguments[j], "--") != 0; j++)
+			if (strcmp(arguments[j], "--help") == 0 || strcmp(arguments[j], "-h") == 0) {
+				for (const char *const *text = commands[i]->help; *text; text++)
+					fputs(*text, stdout);
+				return 0;
+			}
+		status = commands[i]->run(argument_count - 1, arguments + 1);
+		if (fflush(stdout) != 0 || ferror(stdout))
+			err(1, "standard output");
+		return status;
+	}
+	fprintf(stderr, "pmfit: no command '%s'\nTry 'pmfit --help'.\n", arguments[1]);
+	return 2;
+}

@@ -1,0 +1,341 @@
+/* Models: made, freed, evaluated. */
+#include "model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_levelled(enum pm_fit_role role)
+{
+	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
+}
+
+static int copy_column(struct pm_fit_model_column *to, const struct pm_fit_column *from, size_t sample_count)
+{
+	to->role = from->role;
+	to->scale = 1;
+	to->name = strdup(from->name ? from->name : "");
+	if (!to->name)
+		return -ENOMEM;
+	if (from->role == PM_FIT_IGNORED)
+		return 0;
+	to->least = HUGE_VAL;
+	to->greatest = -HUGE_VAL;
+	for (size_t k = 0; k < sample_count; k++) {
+		to->least = fmin(to->least, from->values[k]);
+		to->greatest = fmax(to->greatest, from->values[k]);
+	}
+	if (!is_levelled(from->role))
+		return 0;
+	to->levels = calloc(from->level_count, sizeof(*to->levels));
+	if (!to->levels)
+		return -ENOMEM;
+	for (size_t l = 0; l < from->level_count; l++) {
+		char number[32];
+
+		snprintf(number, sizeof(number), "%zu", l);
+		to->levels[l] = strdup(from->levels ? from->levels[l] : number);
+		if (!to->levels[l])
+			return -ENOMEM;
+		to->level_count++;
+	}
+	return 0;
+}
+
+static char *name_of(const struct pm_fit_model *model, const struct space_item *item)
+{
+	static const char *const forms[] = {[PM_FIT_KIND_COEFFICIENT] = "a %s",
+		[PM_FIT_KIND_LEVEL] = "%s=%s",
+		[PM_FIT_KIND_BASE] = "base",
+		[PM_FIT_KIND_CONSTANT] = "C",
+		[PM_FIT_KIND_POWER] = "p %s",
+		[PM_FIT_KIND_EXTRINSIC] = "q %s",
+		[PM_FIT_KIND_FACTOR] = "log factor %s=%s"};
+	const struct pm_fit_model_column *column =
+		item->column == SPACE_NO_COLUMN ? NULL : &model->columns[item->column];
+	bool level = item->kind == PM_FIT_KIND_LEVEL || item->kind == PM_FIT_KIND_FACTOR;
+	char *name;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	if (asprintf(&name, forms[item->kind], column ? column->name : "",
+		    level ? column->levels[item->level] : "") < 0)
+		return NULL;
+#pragma GCC diagnostic pop
+	return name;
+}
+
+struct pm_fit_model *model_new(const struct pm_fit_problem *problem, const struct pm_fit_parameter *parameter,
+	const struct space *space)
+{
+	struct pm_fit_model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return NULL;
+	model->columns = calloc(problem->column_count + 1, sizeof(*model->columns));
+	model->values = calloc(space->count, sizeof(*model->values));
+	if (!model->columns || !model->values)
+		goto fail;
+	if (problem->time_unit && !(model->time_unit = strdup(problem->time_unit)))
+		goto fail;
+	for (size_t i = 0; i < problem->column_count; i++) {
+		model->column_count++;
+		if (copy_column(&model->columns[i], &problem->columns[i], problem->sample_count) < 0)
+			goto fail;
+	}
+	for (size_t i = 0; i < space->count; i++) {
+		const struct space_item *item = &space->items[i];
+		struct pm_fit_value *value = &model->values[i];
+
+		*value = (struct pm_fit_value){.kind = item->kind,
+			.column = item->column,
+			.level = item->level,
+			.lower = item->lower,
+			.upper = item->upper,
+			.low = NAN,
+			.high = NAN,
+			.name = name_of(model, item)};
+		model->value_count++;
+		if (!value->name)
+			goto fail;
+		if (item->column != SPACE_NO_COLUMN)
+			model->columns[item->column].scale = exp(item->log_scale);
+	}
+	model->time_scale = space->time_scale;
+	model->parameter = *parameter;
+	model->parameter.progress = NULL;
+	model->parameter.context = NULL;
+	model->parameter.stop = NULL;
+	return model;
+fail:
+	pm_fit_free(model);
+	return NULL;
+}
+
+int model_make_runs(struct pm_fit_model *model, size_t count)
+{
+	model->runs = calloc(count + 1, sizeof(*model->runs));
+	if (!model->runs)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		model->run_count++;
+		model->runs[i].values = calloc(model->value_count, sizeof(double));
+		model->runs[i].scaled = calloc(model->value_count, sizeof(double));
+		if (!model->runs[i].values || !model->runs[i].scaled)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void pm_fit_free(struct pm_fit_model *model)
+{
+	if (!model)
+		return;
+	for (size_t i = 0; i < model->column_count; i++) {
+		for (size_t l = 0; l < model->columns[i].level_count && model->columns[i].levels; l++)
+			free(model->columns[i].levels[l]);
+		free(model->columns[i].levels);
+		free(model->columns[i].name);
+	}
+	for (size_t i = 0; i < model->value_count; i++)
+		free(model->values[i].name);
+	for (size_t i = 0; i < model->contrast_count; i++)
+		free(model->contrasts[i].name);
+	for (size_t i = 0; i < model->run_count; i++) {
+		free(model->runs[i].values);
+		free(model->runs[i].scaled);
+	}
+	free(model->columns);
+	free(model->values);
+	free(model->contrasts);
+	free(model->runs);
+	free(model->time_unit);
+	free(model->residuals);
+	free(model->resamples);
+	free(model);
+}
+
+/* A problem's column as the model knows it: for levels the model's number of each of the problem's. */
+struct binding {
+	const struct pm_fit_column *column;
+	size_t *levels;
+};
+
+static void unbind(struct binding *bindings, size_t count)
+{
+	for (size_t i = 0; bindings && i < count; i++)
+		free(bindings[i].levels);
+	free(bindings);
+}
+
+static struct binding *bind(const struct pm_fit_model *model, const struct pm_fit_problem *problem)
+{
+	struct binding *bindings = calloc(model->column_count + 1, sizeof(*bindings));
+
+	for (size_t i = 0; bindings && i < model->column_count; i++) {
+		const struct pm_fit_model_column *known = &model->columns[i];
+		const struct pm_fit_column *column = NULL;
+
+		for (size_t j = 0; j < problem->column_count; j++)
+			if (known->role != PM_FIT_IGNORED && problem->columns[j].role == known->role &&
+				strcmp(problem->columns[j].name, known->name) == 0)
+				column = &problem->columns[j];
+		bindings[i].column = column;
+		if (!column || !is_levelled(known->role))
+			continue;
+		bindings[i].levels = calloc(column->level_count, sizeof(size_t));
+		if (!bindings[i].levels) {
+			unbind(bindings, model->column_count);
+			return NULL;
+		}
+		for (size_t l = 0; l < column->level_count; l++)
+			for (size_t m = 0; m < known->level_count; m++)
+				if (!column->levels || strcmp(known->levels[m], column->levels[l]) == 0)
+					bindings[i].levels[l] = column->levels ? m : l;
+	}
+	return bindings;
+}
+
+static double power_of(double base, double power)
+{
+	return power == 0 ? 1 : pow(base, power);
+}
+
+/* One sample: the sum's terms go to `terms` (one per column, may be NULL), the product and all else to the
+ * result. */
+static double predict_sample(const struct pm_fit_model *model, const struct binding *bindings, size_t k,
+	double *terms, double *product)
+{
+	double sum = 0, constant = 0, log_factor = 0, factor = 1, offset = 0;
+	size_t intrinsic = 0, power = 0;
+
+	while (power < model->value_count && model->values[power].kind != PM_FIT_KIND_CONSTANT)
+		power++;
+	power++;
+	for (size_t v = 0; v < model->value_count; v++) {
+		const struct pm_fit_value *value = &model->values[v];
+		const struct binding *binding =
+			value->column == SPACE_NO_COLUMN ? NULL : &bindings[value->column];
+		double x = binding ? binding->column->values[k] : 0, term = 0;
+		bool here = binding && binding->levels && binding->levels[(size_t)x] == value->level;
+
+		if (value->kind == PM_FIT_KIND_COEFFICIENT)
+			term = value->value * power_of(x, model->values[power + intrinsic++].value);
+		else if (value->kind == PM_FIT_KIND_BASE || (value->kind == PM_FIT_KIND_LEVEL && here))
+			term = value->value;
+		else if (value->kind == PM_FIT_KIND_CONSTANT)
+			constant = value->value;
+		else if (value->kind == PM_FIT_KIND_EXTRINSIC)
+			factor *= power_of(x, value->value);
+		else if (value->kind == PM_FIT_KIND_FACTOR && here)
+			log_factor += value->value;
+		sum += term;
+		if (terms && binding && term != 0)
+			terms[value->column] = term;
+	}
+	for (size_t i = 0; i < model->column_count; i++)
+		if (model->columns[i].role == PM_FIT_OFFSET)
+			offset += bindings[i].column->values[k];
+	factor *= exp(log_factor);
+	if (product)
+		*product = factor;
+	return sum * factor + constant + offset;
+}
+
+int pm_fit_predict(const struct pm_fit_model *model, const struct pm_fit_problem *problem, double *times)
+{
+	struct binding *bindings = bind(model, problem);
+
+	if (!bindings)
+		return -ENOMEM;
+	for (size_t k = 0; k < problem->sample_count; k++)
+		times[k] = predict_sample(model, bindings, k, NULL, NULL);
+	unbind(bindings, model->column_count);
+	return 0;
+}
+
+int model_shares(const struct pm_fit_model *model, const struct pm_fit_problem *problem, double *shares)
+{
+	struct binding *bindings = bind(model, problem);
+	double *terms = calloc(model->column_count + 1, sizeof(*terms)), product;
+
+	memset(shares, 0, model->column_count * sizeof(*shares));
+	for (size_t k = 0; bindings && terms && k < problem->sample_count; k++) {
+		double time;
+
+		memset(terms, 0, model->column_count * sizeof(*terms));
+		time = predict_sample(model, bindings, k, terms, &product);
+		for (size_t i = 0; i < model->column_count; i++)
+			shares[i] = fmax(shares[i], fabs(terms[i] * product) / fabs(time));
+	}
+	free(terms);
+	if (!bindings)
+		return -ENOMEM;
+	unbind(bindings, model->column_count);
+	return 0;
+}
+
+void pm_fit_measure(const double *measured, const double *predicted, size_t count, struct pm_fit_error *error)
+{
+	double n = (double)count, mean = 0, total = 0;
+
+	*error = (struct pm_fit_error){.sample_count = count};
+	for (size_t k = 0; k < count; k++)
+		mean += measured[k] / n;
+	for (size_t k = 0; k < count; k++) {
+		double r = measured[k] - predicted[k];
+
+		error->mae += fabs(r) / n;
+		error->mse += r * r / n;
+		error->mape += 100 * fabs(r / measured[k]) / n;
+		error->mape_predicted += 100 * fabs(r / predicted[k]) / n;
+		total += (measured[k] - mean) * (measured[k] - mean) / n;
+	}
+	error->rmse = sqrt(error->mse);
+	error->r2 = total > 0 ? 1 - error->mse / total : NAN;
+}
+
+int pm_fit_evaluate(
+	const struct pm_fit_model *model, const struct pm_fit_problem *problem, struct pm_fit_error *error)
+{
+	double *times = malloc((problem->sample_count + 1) * sizeof(*times));
+	int status = times ? pm_fit_predict(model, problem, times) : -ENOMEM;
+
+	if (status == 0)
+		pm_fit_measure(problem->time, times, problem->sample_count, error);
+	free(times);
+	return status;
+}
+
+/* One base, where there is anything to take it from, and each level. */
+size_t model_contrast_count(const struct space *space)
+{
+	size_t count = 0;
+
+	for (size_t i = space->intrinsic_count; i + 1 < space->linear_count; i++)
+		count += space->items[i].kind == PM_FIT_KIND_LEVEL;
+	return count ? count + 1 : 0;
+}
+
+void model_contrasts(const struct space *space, const double *values, double *contrasts)
+{
+	size_t begin = space->intrinsic_count, end = space->linear_count - 1;
+
+	if (!model_contrast_count(space))
+		return;
+	contrasts[0] = 0;
+	for (size_t i = begin; i < end;) {
+		size_t column = space->items[i].column, j;
+		double mean = 0;
+
+		for (j = i; j < end && space->items[j].column == column; j++)
+			mean += values[j];
+		mean /= (double)(j - i);
+		contrasts[0] += mean;
+		for (; i < j; i++)
+			contrasts[1 + i - begin] = values[i] - mean;
+	}
+}

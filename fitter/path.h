@@ -1,0 +1,38 @@
+/*
+ * The way of a model over lambda: what regularisation does to every parameter and to the error on samples
+ * that were not fitted, by cross-validation (the samples are dealt into folds; each is predicted by a fit to
+ * the others).
+ */
+#ifndef PATH_H
+#define PATH_H
+
+#include "pm_fit.h"
+
+struct path_point {
+	double lambda;
+	struct pm_fit_model *model;   /* of all samples */
+	struct pm_fit_error test;     /* on the test samples, if there are any */
+	struct pm_fit_error held_out; /* mean over the folds */
+	double deviation;             /* standard error of held_out.mae */
+	double held_out_seeds;        /* share of the folds' fits whose seeds all agree */
+};
+
+struct path {
+	size_t count;
+	struct path_point *points;
+	size_t best;   /* least held-out error */
+	size_t simple; /* the greatest lambda within one standard error of the best */
+	int interrupted;
+};
+
+/*
+ * Fits at each lambda; `ratio` is that of the powers' lambda to the coefficients'. Test has no samples if
+ * there is no test. `tell` (may be NULL) is called as fits end, one thread at a time. 0 or -errno; path_free
+ * in either case.
+ */
+int path_run(struct path *path, const struct pm_fit_problem *problem, const struct pm_fit_problem *test,
+	const struct pm_fit_parameter *parameter, const double *lambdas, size_t count, double ratio,
+	size_t fold_count, void (*tell)(void *context, size_t done, size_t all), void *context);
+void path_free(struct path *path);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * How far a prediction is to be trusted: a measured time is the prediction times a residual, and residuals
+ * are those of the samples that were fitted. Relative, since times vary by a share of themselves. With a
+ * bootstrap each resample's prediction takes part, which widens the interval where the data say little.
+ */
+#ifndef PREDICT_H
+#define PREDICT_H
+
+#include "pm_fit.h"
+
+/* Of the residuals that a model keeps, when there are as many samples. */
+#define PREDICT_QUANTILES 201
+
+/* Fills the model's residuals from the samples that it was fitted to. 0 or -ENOMEM. */
+int predict_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem);
+
+/* Of count ascending numbers, the place `share` (0 to 1) of the way from the first to the last. */
+double predict_quantile(const double *sorted, size_t count, double share);
+
+#endif

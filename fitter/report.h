@@ -1,0 +1,20 @@
+/* What a person reads of a model. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "pm_fit.h"
+
+#include <stdio.h>
+
+/* "t = (3.85 lr^-0.026 + ... + padding) * gpus^-1.08 + 3.44", broken into lines. */
+void report_formula(const struct pm_fit_model *model, FILE *out);
+/* Every parameter with its spread, intervals and what is doubtful about it. */
+void report_values(const struct pm_fit_model *model, FILE *out);
+/* Errors on the samples that were fitted and on the test, beside the best constant's. `test` may be NULL. */
+void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out);
+/* Sentences: convergence over seeds, what is not determined, dead, or at a bound. */
+void report_remarks(const struct pm_fit_model *model, FILE *out);
+/* What the penalty has done: powers beside those of a fit without. */
+void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, FILE *out);
+
+#endif

@@ -1,0 +1,160 @@
+#!/bin/sh
+# pmfit's commands: what they print of a table made here, exit codes, files, the same output again, an interrupt.
+set -eu
+export PATH="$BUILD/bin:$PATH" LC_ALL=C
+bad=0
+complain() {
+	echo "not ok: $*"
+	bad=1
+}
+# expect STATUS PATTERN COMMAND...: the exit code, and a line that both outputs together have
+expect() {
+	wanted=$1 pattern=$2
+	shift 2
+	status=0
+	"$@" >output 2>&1 || status=$?
+	[ "$status" = "$wanted" ] || complain "$*: exit code $status, not $wanted: $(head -n 3 output)"
+	grep -q -e "$pattern" output || complain "$*: no '$pattern' in: $(head -n 5 output)"
+}
+
+# t = (2 size^1.5 + {0, 9}) gpus^-0.9 + 1, without noise; every fourth row is for the test
+awk 'BEGIN {
+	print "time,size,gpus,kind,set"
+	for (i = 0; i < 200; i++) {
+		s = 1 + i * 7 % 11; g = 1 + i % 5; k = i * 3 % 7 % 2
+		printf "%.10g,%d,%d,%s,%s\n", (2 * s ^ 1.5 + 9 * k) * g ^ -0.9 + 1, s, g, k ? "big" : "small", i % 4 ? "fit" : "no"
+	}
+}' >table.csv
+cat >columns.txt <<END
+time time ms        # measured
+intrinsic size
+extrinsic gpus
+categorical kind
+split set fit
+END
+
+pmfit fit -d columns.txt --seeds 3 -o model.json --predictions predictions.csv table.csv >text
+grep -q '^table.csv: 150 samples to fit, 50 to test, 6 parameters; times in ms$' text || complain "first line: $(head -n 1 text)"
+# the parameters that were put in: name, value
+while read -r name value; do
+	awk -v name="$name" -v value="$value" 'index($0, "  " name " ") == 1 {
+		split(substr($0, length(name) + 3), v, " "); d = v[1] - value; if (d < 0) d = -d; if (d < 0.001) found = 1 }
+		END { exit !found }' text || complain "$name is not $value"
+done <<END
+p\040size 1.5
+a\040size 2
+q\040gpus -0.9
+C 1
+END
+grep -q '3 of 3 agree within 0.1%' text || complain "the seeds do not agree"
+[ "$(awk -F, 'NR > 1 && $2 == "test" && ($3 - $4) ^ 2 < 1e-6 * $3 ^ 2' predictions.csv | wc -l)" = 50 ] || complain "predictions"
+grep -q '"format":.*"pmfit model"' model.json || complain "no model"
+
+# the same bits again, whatever the threads
+pmfit fit -d columns.txt --seeds 3 --threads 1 --json table.csv | grep -v seconds >first
+pmfit fit -d columns.txt --seeds 3 --threads 3 --json table.csv | grep -v seconds >second
+cmp first second || complain "threads change the answer"
+pmfit fit -d columns.txt --seeds 3 --json - <table.csv | grep -v seconds >second
+cmp first second || complain "standard input gives another answer"
+
+# every method finds it
+for method in jso lshade varpro de; do
+	expect 0 'fitted .* 0\.9999\|fitted .* 1\.0000' pmfit fit -d columns.txt --seeds 2 --method $method table.csv
+done
+expect 0 'The search has converged' pmfit fit -d columns.txt --lambda 0.001 --penalty l1 --penalty-scaled table.csv
+expect 0 'What lambda does, without -> with: p size 1.5 -> ' pmfit fit -d columns.txt --lambda 0.1 table.csv
+expect 0 'low .*95%.*high' pmfit fit -d columns.txt --seeds 1 --bootstrap 20 table.csv
+
+# paths
+expect 0 'Least error on held-out samples: lambda 0\.' pmfit path -d columns.txt --lambdas 0,0.1,1 --folds 3 --seeds 1 table.csv
+pmfit path -d columns.txt --lambdas 0,1 --folds 3 --seeds 1 --csv table.csv >path.csv
+[ "$(awk -F, '{ print NF }' path.csv | sort -u | wc -l)" = 1 ] && [ "$(wc -l <path.csv)" = 3 ] || complain "path as CSV"
+expect 0 '"simple":' pmfit path -d columns.txt --lambdas 0,1 --folds 3 --seeds 1 --json table.csv
+
+# baselines: the table by formula is exact for the model alone; threads change nothing
+expect 0 'Least MAPE on the test: model, 0.0' pmfit baselines -d columns.txt --seeds 2 table.csv
+for threads in 1 3; do
+	pmfit baselines -d columns.txt --seeds 2 --threads $threads --csv table.csv | sed 's/,[^,]*$//' >baselines.$threads
+done
+cmp baselines.1 baselines.3 || complain "threads change the baselines"
+[ "$(cut -d, -f1,2 baselines.1 | sort -u | wc -l)" = 21 ] || complain "not 10 methods and 2 sets: $(cat baselines.1)"
+[ "$(awk -F, '{ print NF }' baselines.1 | sort -u)" = 13 ] || complain "baselines as CSV"
+expect 0 '"method":.*"forest"' pmfit baselines -d columns.txt --seeds 2 --only forest,linear --json table.csv
+expect 2 "only forrest: there is no such method" pmfit baselines -d columns.txt --only forrest table.csv
+expect 1 'in no sample that is fitted: nothing can be known' pmfit baselines --time time --intrinsic size --categorical gpus,set --split set,fit table.csv
+
+# predictions of rows that were not there, by the formula: 2*16^1.5 / 2^0.9 + 1 and 2*4^1.5 + 9 + 1
+cat >planned.csv <<END
+gpus,note,kind,size,time
+2,a,small,16,69.6
+1,b,big,4,26
+1,c,huge,4,
+7,d,small,4,
+END
+pmfit predict model.json planned.csv >text
+grep -q '^ *2 *69\.59.*size 16 > 11$' text || complain "extrapolation: $(cat text)"
+grep -q '^ *3 *26 ' text || complain "prediction: $(cat text)"
+grep -q '^ *4 *-.*kind=huge unseen$' text || complain "unseen: $(cat text)"
+grep -q '^4 rows; times in ms; 2 outside of the fitted range; 1 with levels never seen' text || complain "sum: $(cat text)"
+grep -q '^  all  *2 ' text || complain "error: $(cat text)"
+grep -q 'from the residuals' text || complain "what intervals are made of: $(cat text)"
+pmfit predict --csv model.json planned.csv >predicted.csv
+[ "$(awk -F, '{ print NF }' predicted.csv | sort -u)" = 10 ] || complain "predictions as CSV: $(cat predicted.csv)"
+grep -q '^line,size,gpus,kind,predicted,low,high,measured,extrapolated,unseen$' predicted.csv || complain "$(head -n 1 predicted.csv)"
+grep -q '^4,4,1,huge,,,,,,kind$' predicted.csv || complain "unseen as CSV: $(cat predicted.csv)"
+grep -q '^5,4,7,small,.*,gpus,$' predicted.csv || complain "extrapolated as CSV: $(cat predicted.csv)"
+expect 0 '"interval":.*"residuals"' pmfit predict --json model.json planned.csv
+pmfit fit -q -d columns.txt --seeds 1 --bootstrap 20 -o sampled.json table.csv >/dev/null
+expect 0 'from 20 bootstrap values and the residuals' pmfit predict sampled.json planned.csv
+expect 0 '^  all  *200 .* 1\.0000$' pmfit predict -q model.json table.csv
+sed 's/^time/rate/' table.csv >rates.csv
+expect 0 '^  all  *200 ' pmfit predict -q --rate rate model.json rates.csv
+expect 1 'there is no column size, which the model needs' pmfit predict model.json predictions.csv
+expect 1 'there is no column seconds for the time' pmfit predict --time seconds model.json planned.csv
+printf 'size,gpus,kind\n4,,big\n4,1,big\n' >missing.csv
+expect 1 'line 2: column gpus: the value is missing' pmfit predict model.json missing.csv
+expect 0 '1 rows are left out' pmfit predict --skip-bad model.json missing.csv
+printf 'size,gpus,kind\n4,one,big\n' >missing.csv
+expect 1 "line 2: column gpus: 'one' is not a number" pmfit predict model.json missing.csv
+printf 'size,gpus,kind\n4,0,big\n' >missing.csv
+expect 1 'gpus' pmfit predict model.json missing.csv
+expect 1 'it is no JSON' pmfit predict table.csv table.csv
+expect 2 'expected a number between 0 and 1' pmfit predict --confidence 1 model.json planned.csv
+expect 2 'expected a model and a table' pmfit predict model.json
+
+# wrong usage is 2, bad data 1, and each says what
+expect 2 "no command 'fitt'" pmfit fitt
+expect 2 'expected one table' pmfit fit -d columns.txt
+expect 2 'method nothing: expected one of jso' pmfit fit --method nothing table.csv
+expect 2 'expected a whole number, 1 or more' pmfit fit --seeds 0 table.csv
+expect 2 'share 2: expected' pmfit fit --share 2 table.csv
+expect 2 'expected two numbers' pmfit fit --bounds-powers 3 table.csv
+expect 2 'split and --share' pmfit fit -d columns.txt --share 0.5 table.csv
+expect 1 'no.csv: No such file' pmfit fit -d columns.txt no.csv
+expect 1 'which column is the time' pmfit fit table.csv
+expect 1 'there is no column size' pmfit fit --time measured --intrinsic size -q predictions.csv
+expect 1 'lower bound\|the bounds of the powers' pmfit fit -d columns.txt --bounds-powers 3,2 table.csv
+expect 1 'model.json' pmfit fit -d columns.txt -o no/model.json table.csv
+expect 0 'pmfit fit: fit the generic model' pmfit fit --help
+expect 0 'pmfit path: regularisation paths' pmfit path --help
+expect 0 'pmfit baselines: the generic model beside' pmfit baselines --help
+expect 0 'pmfit predict: what a model says' pmfit predict --help
+expect 0 'usage: pmfit COMMAND' pmfit --help
+# every option has its place in the help
+for option in $(sed -n 's/.*{"\([a-z-]*\)", *\(no\|required\)_argument.*/\1/p' "$SOURCE"/fitter/*.[ch] | sort -u); do
+	grep -qhe "--$option" "$SOURCE"/fitter/options.c "$SOURCE"/fitter/cmd_*.c || complain "--$option is in no help"
+done
+
+# an interrupt prints the best so far: sent as soon as it is caught (bit 2 of the signals that are)
+pmfit fit -d columns.txt --evaluations 1000000000000 --threads 2 table.csv >text 2>errors &
+fit=$!
+caught=0
+while [ $((caught & 2)) = 0 ] && kill -0 $fit 2>/dev/null; do
+	caught=$((0x$(sed -n 's/^SigCgt:.*\(.\{8\}\)$/\1/p' /proc/$fit/status || echo 0)))
+done
+kill -INT $fit
+status=0
+wait $fit || status=$?
+[ "$status" = 1 ] || complain "interrupted: exit code $status"
+grep -q 'were interrupted' text || complain "interrupted: $(tail -n 3 text)"
+exit $bad

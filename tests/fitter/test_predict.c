@@ -1,0 +1,163 @@
+/* Intervals against quantiles worked out by hand, and against the noise that was put in; model files keep
+ * them. */
+#include "../analyzer/check.h"
+#include "made.h"
+#include "predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct pm_fit_model *fit(const struct made *made, size_t bootstrap)
+{
+	struct pm_fit_parameter parameter;
+	struct pm_fit_model *model = NULL;
+
+	pm_fit_defaults(&parameter);
+	parameter.run_count = 2;
+	parameter.bootstrap = bootstrap;
+	if (pm_fit(&made->problem, &parameter, &model) < 0)
+		abort();
+	return model;
+}
+
+/* The share of new samples with the same noise that lie within. */
+static double coverage(
+	const struct pm_fit_model *model, const struct made *made, double confidence, int expected)
+{
+	size_t count = made->problem.sample_count, inside = 0;
+	double *low = calloc(count, sizeof(*low)), *high = calloc(count, sizeof(*high));
+	int kind = pm_fit_predict_interval(model, &made->problem, confidence, low, high);
+
+	CHECK(kind == expected, "made of %d", kind);
+	for (size_t k = 0; k < count; k++)
+		inside += made->problem.time[k] >= low[k] && made->problem.time[k] <= high[k];
+	free(low);
+	free(high);
+	return (double)inside / (double)count;
+}
+
+static void check_coverage(void)
+{
+	struct made made, other;
+	struct pm_fit_model *plain, *sampled;
+
+	made_init(&made, 600, 0.1, 0, 3);
+	/* more than a slice */
+	made_init(&other, 3000, 0.1, 0, 4);
+	plain = fit(&made, 0);
+	sampled = fit(&made, 50);
+	for (int i = 0; i < 2; i++) {
+		const struct pm_fit_model *model = i ? sampled : plain;
+		int kind = i ? PM_FIT_INTERVAL_BOOTSTRAP : PM_FIT_INTERVAL_RESIDUALS;
+		double wide = coverage(model, &other, 0.9, kind), narrow = coverage(model, &other, 0.5, kind);
+
+		CHECK(fabs(wide - 0.9) < 0.035, "90%%: %g", wide);
+		CHECK(fabs(narrow - 0.5) < 0.06, "50%%: %g", narrow);
+	}
+	pm_fit_free(plain);
+	pm_fit_free(sampled);
+	made_free(&made);
+	made_free(&other);
+}
+
+/* One sample, by hand: what the model says is 10, residuals 0.8 to 1.2, resamples that say 10 and 20. */
+static void check_by_hand(void)
+{
+	double residuals[] = {0.8, 0.9, 1, 1.1, 1.2}, low, high, gpus = 2;
+	struct pm_fit_column column = {"gpus", PM_FIT_EXTRINSIC, &gpus, 0, NULL};
+	struct pm_fit_problem problem = {1, 1, &column, NULL, NULL};
+	struct pm_fit_model_column known = {.name = "gpus", .role = PM_FIT_EXTRINSIC, .scale = 1};
+	struct pm_fit_value values[] = {{.kind = PM_FIT_KIND_BASE, .column = SIZE_MAX, .value = 10},
+		{.kind = PM_FIT_KIND_CONSTANT, .column = SIZE_MAX},
+		{.kind = PM_FIT_KIND_EXTRINSIC, .column = 0, .value = 0}};
+	double resamples[] = {10, 0, 0, 20, 0, 0};
+	struct pm_fit_model model = {
+		.column_count = 1, .columns = &known, .value_count = 3, .values = values};
+
+	CHECK(predict_quantile(residuals, 5, 0.25) == 0.9 && predict_quantile(residuals, 5, 1) == 1.2,
+		"quantile");
+	CHECK(pm_fit_predict_interval(&model, &problem, 0.5, &low, &high) == PM_FIT_INTERVAL_NONE &&
+			isnan(low) && isnan(high),
+		"without residuals");
+	model.residuals = residuals;
+	model.residual_count = 5;
+	/* a quarter of the residuals is below 0.9, a quarter above 1.1 */
+	CHECK(pm_fit_predict_interval(&model, &problem, 0.5, &low, &high) == PM_FIT_INTERVAL_RESIDUALS,
+		"kind");
+	CHECK(fabs(low - 9) < 1e-9 && fabs(high - 11) < 1e-9, "%g to %g", low, high);
+	model.resamples = resamples;
+	model.resample_count = 2;
+	/* a half of the one is an eighth from either end of both: 8 + 4/4, 20 * 1.2 - 8/4 at 75% */
+	CHECK(pm_fit_predict_interval(&model, &problem, 0.75, &low, &high) == PM_FIT_INTERVAL_BOOTSTRAP,
+		"kind");
+	CHECK(fabs(low - 9) < 1e-9 && fabs(high - 22) < 1e-9, "%g to %g", low, high);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void check_file(void)
+{
+	struct made made;
+	struct pm_fit_model *model, *again;
+	const char *bad;
+	char *text, *at;
+
+	made_init(&made, 150, 0.05, 0, 5);
+	model = fit(&made, 5);
+	CHECK(model->resample_count == 5 && model->residual_count == 150, "%zu %zu", model->resample_count,
+		model->residual_count);
+	/* the parameters' intervals are the quantiles of the resamples that are kept */
+	for (size_t v = 0; v < model->value_count; v++) {
+		double sorted[5];
+
+		for (size_t i = 0; i < 5; i++)
+			sorted[i] = model->resamples[i * model->value_count + v];
+		qsort(sorted, 5, sizeof(*sorted), compare);
+		CHECK(fabs(model->values[v].low - predict_quantile(sorted, 5, 0.025)) <=
+				1e-9 * fabs(model->values[v].low),
+			"low of %s", model->values[v].name);
+	}
+	text = pm_fit_print(model);
+	bad = pm_fit_parse(text, &again);
+	CHECK(!bad && again->resample_count == 5 && again->residual_count == 150, "%s", bad ? bad : "");
+	/* the file has 15 digits where these are nearly all */
+	for (size_t i = 0; !bad && i < 150; i++)
+		CHECK(fabs(again->residuals[i] / model->residuals[i] - 1) < 1e-14, "residual %zu", i);
+	for (size_t i = 0; !bad && i < 5 * model->value_count; i++)
+		CHECK(fabs(again->resamples[i] - model->resamples[i]) <= 1e-14 * fabs(model->resamples[i]),
+			"resample %zu", i);
+	pm_fit_free(again);
+	/* a file without them still loads */
+	at = strstr(text, "\"residuals\"");
+	memcpy(at, "\"residualx\"", 11);
+	at = strstr(text, "\"resamples\"");
+	memcpy(at, "\"resamplex\"", 11);
+	bad = pm_fit_parse(text, &again);
+	CHECK(!bad && again->resample_count == 0 && again->residual_count == 0, "%s", bad ? bad : "");
+	pm_fit_free(again);
+	/* and one in which they are nonsense does not */
+	at = strstr(text, "\"residualx\"");
+	memcpy(at, "\"residuals\"", 11);
+	at = strchr(at, '[') + 1;
+	at[0] = '9';
+	at[1] = '9';
+	bad = pm_fit_parse(text, &again);
+	CHECK(bad && strstr(bad, "not ascending") && !again, "%s", bad ? bad : "");
+	free(text);
+	pm_fit_free(model);
+	made_free(&made);
+}
+
+int main(void)
+{
+	check_by_hand();
+	check_coverage();
+	check_file();
+	return check_end();
+}
