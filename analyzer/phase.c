@@ -131,6 +131,21 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 	}
 }
 
+static void begin_work(struct work *work, const struct iteration_list *iterations)
+{
+	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
+
+	work->roles = mem_alloc(work->worker->call_count, sizeof(*work->roles));
+	work->group_bytes = mem_alloc(process->interval_count, sizeof(*work->group_bytes));
+	find_roles(work, iterations);
+}
+
+static void end_work(struct work *work)
+{
+	free(work->roles);
+	free(work->group_bytes);
+}
+
 /* Does the host's time stand in for the device's, which is not known? Other calls have that of a graph. */
 static bool is_host_timed(const struct timeline_call *call)
 {
@@ -383,7 +398,6 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, const struct layer_list *layers, const int64_t *wait_ns,
 	struct phase_list *list)
 {
-	const struct timeline_process *process = &model->timeline->processes[worker->process];
 	struct work work = {.timeline = model->timeline, .model = model, .worker = worker, .layers = layers};
 	struct phase_spans by_phase[PHASE_COUNT] = {0};
 
@@ -392,17 +406,41 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	list->layers_ns =
 		mem_alloc(iterations->count * layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->layers_ns));
 	list->untold = mem_alloc(layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->untold));
-	work.roles = mem_alloc(worker->call_count, sizeof(*work.roles));
-	work.group_bytes = mem_alloc(process->interval_count, sizeof(*work.group_bytes));
-	find_roles(&work, iterations);
+	begin_work(&work, iterations);
 	find_exclusive(&work, iterations, list);
 	for (size_t i = 0; i < iterations->count; i++)
 		find_busy(&work, &iterations->items[i], wait_ns, by_phase, &list->times[i],
 			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS, list->untold);
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		free(by_phase[phase].items);
-	free(work.roles);
-	free(work.group_bytes);
+	end_work(&work);
+}
+
+void phase_stretches(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, const struct layer_list *layers,
+	void (*take)(void *context, enum phase phase, int64_t begin_ns, int64_t end_ns), void *context)
+{
+	struct work work = {.timeline = model->timeline, .model = model, .worker = worker, .layers = layers};
+	struct phase_spans stretches = {0};
+	struct feed feed;
+
+	begin_work(&work, iterations);
+	begin_feed(&feed, &work, iterations);
+	for (size_t i = 0; i < iterations->count; i++) {
+		const struct iteration *item = &iterations->items[i];
+
+		feed_until(&feed, item->end_ns);
+		phase_drop_spans(&feed.spans, item->begin_ns);
+		phase_cut(feed.spans.items, feed.spans.count,
+			&(struct phase_span){item->begin_ns, item->end_ns, 0}, &stretches);
+		for (struct phase_span *at = stretches.items; at < stretches.items + stretches.count; at++)
+			take(context, at->level < LEVEL_COUNT ? level_phases[at->level] : PHASE_IDLE_UNKNOWN,
+				at->begin_ns, at->end_ns);
+	}
+	free(stretches.items);
+	free(feed.spans.items);
+	free(feed.divisions.items);
+	end_work(&work);
 }
 
 void phase_free(struct phase_list *list)

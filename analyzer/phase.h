@@ -47,6 +47,14 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	struct phase_list *list);
 void phase_free(struct phase_list *list);
 
+/*
+ * The exclusive accounting as stretches of time, handed out in order: those of an iteration cover it without
+ * gap or overlap, and their lengths add up to its exclusive_ns.
+ */
+void phase_stretches(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, const struct layer_list *layers,
+	void (*take)(void *context, enum phase phase, int64_t begin_ns, int64_t end_ns), void *context);
+
 /* For each call how long its rank waited in it for the last rank to begin; the caller frees it. */
 int64_t *phase_waits(const struct timeline *timeline, const struct collective_list *collectives);
 

@@ -87,8 +87,19 @@ int64_t phase_union(struct phase_span *spans, size_t count)
 	return sum_ns;
 }
 
-void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
-	size_t window_count, int64_t *result)
+/* The next stretch of a window; what the last one goes on with is joined to it. */
+static void add_stretch(struct phase_spans *stretches, int64_t begin_ns, int64_t end_ns, uint32_t level)
+{
+	struct phase_span *last = stretches->count ? &stretches->items[stretches->count - 1] : NULL;
+
+	if (last && last->level == level)
+		last->end_ns = end_ns;
+	else
+		phase_add_span(stretches, begin_ns, end_ns, level);
+}
+
+static void sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
+	size_t window_count, int64_t *result, struct phase_spans *stretches)
 {
 	struct phase_span *ends = mem_alloc(span_count, sizeof(*ends));
 	size_t counts[PHASE_LEVELS] = {0}, begun = 0, ended = 0;
@@ -116,8 +127,25 @@ void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase
 			while (level < PHASE_LEVELS && counts[level] == 0)
 				level++;
 			result[w * (PHASE_LEVELS + 1) + level] += next_ns - now_ns;
+			if (stretches)
+				add_stretch(stretches, now_ns, next_ns, level);
 			now_ns = next_ns;
 		}
 	}
 	free(ends);
+}
+
+void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
+	size_t window_count, int64_t *result)
+{
+	sweep(spans, span_count, windows, window_count, result, NULL);
+}
+
+void phase_cut(struct phase_span *spans, size_t span_count, const struct phase_span *window,
+	struct phase_spans *stretches)
+{
+	int64_t levels[PHASE_LEVELS + 1];
+
+	stretches->count = 0;
+	sweep(spans, span_count, window, 1, levels, stretches);
 }

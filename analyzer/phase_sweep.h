@@ -31,6 +31,11 @@ void phase_drop_spans(struct phase_spans *spans, int64_t ns);
 void phase_sweep(struct phase_span *spans, size_t span_count, const struct phase_span *windows,
 	size_t window_count, int64_t *result);
 
+/* The window cut into stretches, as long as possible and in order of time, each with the lowest level present
+ * or PHASE_LEVELS. They take the place of what was in `stretches`. */
+void phase_cut(struct phase_span *spans, size_t span_count, const struct phase_span *window,
+	struct phase_spans *stretches);
+
 /* Length of the union of the spans, which are sorted in place. */
 int64_t phase_union(struct phase_span *spans, size_t count);
 

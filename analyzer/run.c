@@ -1,5 +1,6 @@
 /* Reading a run, and its warnings: see run.h. */
 #include "run.h"
+#include "foreign.h"
 #include "print.h"
 #include "timeline_read.h"
 
@@ -36,6 +37,10 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 
 	timeline_init(&timeline);
 	if (timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread) < 0) {
+		if (foreign_looks(paths[0]))
+			sentence = arena_format(&timeline.arena,
+				"%s\nTraces of other profilers are read by pmanalyze window and pmanalyze arrivals.",
+				sentence);
 		*error = strdup(sentence);
 		timeline_free(&timeline);
 		return -1;

@@ -16,6 +16,28 @@ done
 printf 'no trace\n' >text.pmtrace
 head -c 3000 one/program.0.pmtrace >cut.pmtrace
 
+# A trace of another profiler, of one rank: foreign RANK, the begin of its communication in us.
+foreign() {
+	cat >foreign/rank"$1".json <<-END
+		{"distributedInfo": {"rank": $1, "world_size": 2}, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": [
+		{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9, "ts": 0, "dur": 500},
+		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 10, "dur": 5, "args": {"correlation": 1}},
+		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 20, "dur": 5, "args": {"correlation": 2}},
+		{"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 9, "tid": 9, "ts": 480, "dur": 5, "args": {"correlation": 3}},
+		{"ph": "X", "cat": "kernel", "name": "void gemm<128>(float const*, float*)", "pid": 0, "tid": 7, "ts": 30.5, "dur": 150, "args": {"device": 0, "stream": 7, "correlation": 1}},
+		{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 20, "ts": $2, "dur": $((400 - $2)), "args": {"device": 0, "stream": 20, "correlation": 2}},
+		{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoH (Device -> Pinned)", "pid": 0, "tid": 7, "ts": 490, "dur": 10.25, "args": {"device": 0, "stream": 7, "correlation": 3}}
+		]}
+	END
+}
+mkdir foreign
+foreign 0 100
+foreign 1 370
+mkdir same empty_foreign
+cp foreign/rank1.json same/a.json
+cp foreign/rank1.json same/b.json
+head -c 1000 foreign/rank1.json >foreign_cut.json
+
 # NAME STATUS COMMAND...: output and messages, then the exit status
 run_case() {
 	name=$1 expected=$2 status=0
@@ -70,6 +92,21 @@ run_case dump_records 0 dump --csv --records --limit 6 killed/program.0.pmtrace
 run_case dump_odd 0 dump --ops --records --limit 14 odd/program.0.pmtrace
 run_case dump_odd_json 0 dump --json odd/program.0.pmtrace
 run_case cut 1 report cut.pmtrace
+run_case window_two 0 window --streams foreign
+run_case window_json 0 window --json --kernels 2 foreign/rank0.json
+run_case window_csv 0 window --csv --comm-pattern gemm foreign
+run_case window_cut 0 window foreign_cut.json
+run_case window_same_rank 0 window --kernels 0 same text.pmtrace
+run_case window_no_folder 1 window nothing
+run_case window_empty 1 window empty_foreign
+run_case window_none 1 window text.pmtrace
+run_case window_bad_pattern 2 window --comm-pattern '(' foreign
+run_case arrivals_two 0 arrivals foreign
+run_case arrivals_json 0 arrivals --json foreign
+run_case arrivals_alone 1 arrivals foreign/rank0.json
+run_case export_observations 0 export --observations one three two_gpus killed
+run_case export_both 2 export --perfetto --observations one
+run_case export_append 2 export --perfetto --append -o one.json one
 # A trace of each version that was released stays readable for ever.
 mkdir first && cp "$here/golden/version_1.pmtrace" first/program.0.pmtrace
 run_case version_1 0 report first
@@ -87,9 +124,13 @@ run_case help_layers 0 layers --help
 run_case help_balance 0 balance --help
 run_case help_comm 0 comm --help
 run_case help_dump 0 dump --help
+run_case help_window 0 window --help
+run_case help_arrivals 0 arrivals --help
+run_case help_html 0 html --help
+run_case help_export 0 export --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_balance help_comm help_dump comm_three report_one report_three report_several layers_one balance_three balance_causes; do
+for text in help help_report help_layers help_balance help_comm help_dump help_window help_arrivals help_html help_export window_two arrivals_two comm_three report_one report_three report_several layers_one balance_three balance_causes; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

@@ -1,0 +1,175 @@
+/* pmanalyze export: a run in the formats of other programs. */
+#include "cmd_common.h"
+#include "export.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct how {
+	struct cmd_options common;
+	bool perfetto, observations, append;
+	const char *path; /* NULL: standard output */
+};
+
+static int run_perfetto(const struct how *how, char **paths, size_t path_count)
+{
+	size_t run_count;
+	struct run *runs = cmd_read_runs(&how->common, paths, path_count, &run_count);
+	struct export_out out;
+	int wrong;
+
+	if (run_count != 1)
+		cmd_usage(&cmd_export, "--perfetto takes one run at a time");
+	wrong = export_open(&out, how->path);
+	if (wrong == 0) {
+		export_trace(&out, &runs[0]);
+		wrong = export_close(&out);
+	}
+	if (wrong < 0)
+		errx(1, "%s: %s", how->path ? how->path : "standard output", strerror(-wrong));
+	cmd_print_warnings(&runs[0]);
+	cmd_free_runs(runs, run_count);
+	return 0;
+}
+
+/* How many of the paths are one run: a folder, or files side by side. */
+static size_t run_paths(char **paths, size_t path_count)
+{
+	struct stat status;
+	size_t count = 0;
+
+	while (count < path_count && !(stat(paths[count], &status) == 0 && S_ISDIR(status.st_mode)))
+		count++;
+	return count ? count : 1;
+}
+
+/* The rows of the runs that have iterations; what is wrong with a run goes to stderr. One run is in memory at
+ * a time. */
+static int print_rows(const struct how *how, char **paths, size_t path_count, FILE *out)
+{
+	int status = 0;
+
+	for (size_t first = 0, count; first < path_count; first += count) {
+		size_t run_count;
+		struct run *runs;
+
+		count = run_paths(paths + first, path_count - first);
+		runs = cmd_read_runs(&how->common, paths + first, count, &run_count);
+		cmd_print_warnings(&runs[0]);
+		if (runs[0].analysis.worker_count > 0)
+			export_observation(&runs[0], out);
+		else
+			status = 1;
+		cmd_free_runs(runs, run_count);
+	}
+	return status;
+}
+
+static int run_observations(const struct how *how, char **paths, size_t path_count)
+{
+	char *lines = NULL, *error;
+	size_t length;
+	FILE *out = open_memstream(&lines, &length);
+	int status;
+
+	if (!out)
+		err(1, "memory");
+	status = print_rows(how, paths, path_count, out);
+	if (fclose(out) != 0)
+		err(1, "memory");
+	if (!how->path) {
+		printf("%s\n%s", export_observation_names(), lines);
+	} else if (export_table(how->path, how->append, lines, &error) < 0) {
+		errx(1, "%s", error);
+	}
+	free(lines);
+	return status;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		{"perfetto", no_argument, NULL, 'p'},
+		{"observations", no_argument, NULL, 'b'},
+		{"append", no_argument, NULL, 'a'},
+		{"skip", required_argument, NULL, 's'},
+		{0},
+	};
+	struct how how = {.common = {.skip = ANALYSIS_SKIP}};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "o:", options, NULL)) != -1) {
+		if (option == 'p')
+			how.perfetto = true;
+		else if (option == 'b')
+			how.observations = true;
+		else if (option == 'a')
+			how.append = true;
+		else if (option == 'o')
+			how.path = optarg;
+		else if (!cmd_common_option(&cmd_export, &how.common, option, optarg))
+			cmd_usage(&cmd_export, "the command line is wrong");
+	}
+	if (how.perfetto == how.observations)
+		cmd_usage(&cmd_export, "one of --perfetto and --observations is needed");
+	if (how.append && (how.perfetto || !how.path))
+		cmd_usage(&cmd_export, "--append needs --observations and -o FILE");
+	if (optind >= argument_count)
+		cmd_usage(&cmd_export, "no run named");
+	return (how.perfetto ? run_perfetto : run_observations)(
+		&how, arguments + optind, (size_t)(argument_count - optind));
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.summary = "a run for other programs: Perfetto, pmfit",
+	.run = run,
+	.help = "pmanalyze export - a run for other programs\n"
+		"\n"
+		"usage: pmanalyze export --perfetto [-o FILE] [--skip N] RUN\n"
+		"       pmanalyze export --observations [-o FILE [--append]] [--skip N] RUN...\n"
+		"\n"
+		"  --perfetto      a trace that ui.perfetto.dev and chrome://tracing open: a\n"
+		"                  process for each rank, all ranks on one clock; in it a track\n"
+		"                  for the iterations and one for the phases of each GPU, one\n"
+		"                  for each host thread and one for each stream. Work that\n"
+		"                  overlaps other work of its track is on a further one.\n"
+		"                  Arrows lead from a call to its work; a slice tells its\n"
+		"                  phase, layer and iteration. Phases are as in the report's\n"
+		"                  exclusive times: what idles has the cause\n"
+		"  --observations  a table for pmfit, CSV with a row for each RUN: what was\n"
+		"                  trained, on how many GPUs, and how long it took\n"
+		"  --append        adds the rows to FILE, which has to have the same columns;\n"
+		"                  a FILE that is not there is made\n"
+		"  -o FILE         instead of standard output; a trace is gzip if the name ends\n"
+		"                  in .gz\n"
+		"  --skip N        usual iterations at the begin that are left out of the\n"
+		"                  medians (default: 1)\n"
+		"\n"
+		"Columns of a table; what a run does not have is empty:\n"
+		"\n"
+		"  run                       name of the folder\n"
+		"  gpus, batch, gpu_batch    workers; samples of an iteration over all of them,\n"
+		"                            and of one\n"
+		"  hosts, stages             stages: of a pipeline, else 1\n"
+		"  channels, height, width   of the first layer's input\n"
+		"  inputs                    numbers that a sample has\n"
+		"  kernel, filters, stride, padding   of the first convolution; padding in\n"
+		"                            points, 0: none; the greatest side\n"
+		"  pool, pool_stride, pooling         of the first pooling layer; max or avg\n"
+		"  units                     outputs of the first fully connected layer\n"
+		"  dropout                   probability of the first dropout layer, 0: none\n"
+		"  activation                the first one\n"
+		"  parameters, layers        of the model; layers that have parameters\n"
+		"  conv_layers, ...          layers of each kind\n"
+		"  iterations                how many the medians are of\n"
+		"  iteration_ms              median time of an iteration over all workers\n"
+		"  forward_ms, ...           median of each phase's busy time\n"
+		"  communication_exposed_ms  median of the communication that nothing hides\n"
+		"  communication_wait_ms     median of the waiting for the last rank in it\n"
+		"\n"
+		"Exit status: 0 done, 1 could not, or a run has no iterations and no row, 2 wrong\n"
+		"usage.\n",
+};

@@ -1,0 +1,126 @@
+/* pmanalyze html: the report as one HTML file. */
+#include "cmd_common.h"
+#include "html.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "RUN.html"; a folder without a name, as "..", gives "report.html". */
+static char *default_path(struct arena *arena, const char *label)
+{
+	return strspn(label, "./") == strlen(label) ? arena_text(arena, "report.html", 11)
+						    : arena_format(arena, "%s.html", label);
+}
+
+/* A file that was there stays as it is, unless `force`. */
+static FILE *create(const char *path, bool force)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	FILE *out;
+
+	if (file < 0 && errno == EEXIST)
+		errx(1, "%s: there is such a file; --force overwrites it", path);
+	if (file < 0)
+		err(1, "%s", path);
+	out = fdopen(file, "w");
+	if (!out)
+		err(1, "%s", path);
+	return out;
+}
+
+/* Half a report is none: what could not be written to the end is removed, if it is a file. */
+static void finish(FILE *out, const char *path)
+{
+	struct stat status;
+	bool regular = fstat(fileno(out), &status) == 0 && S_ISREG(status.st_mode);
+	int error = fflush(out) != 0 || ferror(out) ? errno : 0;
+
+	if (fclose(out) != 0 && !error)
+		error = errno;
+	if (!error)
+		return;
+	if (regular)
+		unlink(path);
+	errno = error;
+	err(1, "%s", path);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		{"skip", required_argument, NULL, 's'},
+		{"output", required_argument, NULL, 'o'},
+		{"force", no_argument, NULL, 'f'},
+		{0},
+	};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	const char *path = NULL;
+	bool force = false;
+	struct run *runs;
+	size_t run_count;
+	int option, status = 0;
+	FILE *out;
+
+	while ((option = getopt_long(argument_count, arguments, "o:", options, NULL)) != -1) {
+		if (option == 'o')
+			path = optarg;
+		else if (option == 'f')
+			force = true;
+		else if (!cmd_common_option(&cmd_html, &how, option, optarg))
+			cmd_usage(&cmd_html, "the command line is wrong");
+	}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_html, "no run named");
+	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (!path)
+		path = default_path(&runs[0].analysis.timeline.arena, runs[0].label);
+	out = strcmp(path, "-") == 0 ? stdout : create(path, force);
+	html_write(runs, run_count, out);
+	if (out != stdout) {
+		finish(out, path);
+		printf("%s\n", path);
+	}
+	for (size_t i = 0; i < run_count; i++)
+		if (runs[i].analysis.worker_count == 0) {
+			cmd_print_warnings(&runs[i]);
+			status = 1;
+		}
+	cmd_free_runs(runs, run_count);
+	return status;
+}
+
+const struct command cmd_html = {
+	.name = "html",
+	.summary = "all of it as one HTML file with pictures",
+	.run = run,
+	.help = "pmanalyze html - the report as one HTML file\n"
+		"\n"
+		"usage: pmanalyze html [OPTION]... RUN...\n"
+		"\n"
+		"Writes one file that needs nothing else: no network and no script. It says\n"
+		"what to work on, and shows the phases by rank, an iteration over ranks, the\n"
+		"layers, their imbalance over ranks, and who waits for whom and why. Several\n"
+		"runs (folders) are first put side by side. Pointing at a picture tells its\n"
+		"numbers; colours follow the reader's choice of light or dark, and the page\n"
+		"can be printed. Prints the name of the file.\n"
+		"\n"
+		"  -o FILE, --output FILE  where to (default: RUN.html here; - is standard\n"
+		"                          output)\n"
+		"  --force                 also over a file that is there\n"
+		"  --skip N                usual iterations at the begin that are left out\n"
+		"                          (default: 1)\n"
+		"\n"
+		"PICTURES\n"
+		"  The iteration shown over ranks is the one nearest the first rank's median.\n"
+		"  Each rank has three lanes: computation, communication, input and copies.\n"
+		"  Calls too short to be seen are drawn together. Of more than 32 ranks, 32\n"
+		"  are shown there, and 128 among the layers' imbalance: those that others\n"
+		"  wait for, the slowest, then the first.\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace, no iterations or not written, 2 wrong usage.\n",
+};

@@ -1,0 +1,14 @@
+/* The report as one HTML file that needs nothing else: no network, no script, pictures inline. See
+ * html_page.h for how it is written, html_*.c for its parts. */
+#ifndef HTML_H
+#define HTML_H
+
+#include "run.h"
+
+#include <stdio.h>
+
+/* The runs after one another, before them their comparison where there are several. Whether all of it could
+ * be written, `out` knows (ferror, fclose). */
+void html_write(struct run *runs, size_t run_count, FILE *out);
+
+#endif

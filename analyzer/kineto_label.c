@@ -1,0 +1,186 @@
+/*
+ * Labelled phases: what begins and ends in two events, the names of processes and threads, and traces that
+ * have labels alone (as pipeline simulators and instrumented frameworks write them).
+ */
+#include "kineto.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t open_id(const struct kineto_event *event)
+{
+	uint64_t hash = (uint64_t)kineto_identity(event->id);
+
+	if (event->phase != 'b' && event->phase != 'e')
+		return 0;
+	for (size_t i = 0; i < event->category.length; i++)
+		hash = mem_hash(hash, (unsigned char)event->category.begin[i]);
+	return hash | 1;
+}
+
+void kineto_begin(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	struct kineto_open open = {.id = open_id(event), .step = kineto_step(event)};
+
+	if (!event->begin || !json_micros(event->begin, &open.begin)) {
+		reader->foreign->refused++;
+		return;
+	}
+	open.thread = kineto_thread(reader, event);
+	open.name = kineto_string(reader, &event->name);
+	*MEM_PUSH(reader->open, reader->open_count, reader->open_room) = open;
+}
+
+void kineto_end(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	static const struct json_time nothing;
+	uint64_t id = open_id(event);
+	uint32_t thread = kineto_thread(reader, event);
+	struct json_time end;
+	size_t i = reader->open_count;
+
+	if (!event->begin || !json_micros(event->begin, &end)) {
+		reader->foreign->refused++;
+		return;
+	}
+	while (i-- > 0) {
+		struct kineto_open *open = &reader->open[i];
+		int64_t begin_ns = json_time_sum(open->begin, nothing), end_ns = json_time_sum(end, nothing);
+
+		if (open->id != id || (!id && open->thread != thread))
+			continue;
+		if (end_ns < begin_ns) {
+			reader->foreign->backward++;
+			end_ns = begin_ns;
+		}
+		kineto_add_span(reader->foreign, begin_ns, end_ns, open->name, open->thread, open->step,
+			FOREIGN_PHASE);
+		memmove(open, open + 1, (--reader->open_count - i) * sizeof(*open));
+		return;
+	}
+	reader->foreign->refused++;
+}
+
+void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	bool process = JSON_IS(event->name, "process_name"), thread = JSON_IS(event->name, "thread_name");
+	struct json_text key, text;
+	const char *value = NULL, *place = event->arguments;
+	uint32_t index;
+
+	if (!process && !thread)
+		return;
+	for (; place && (value = json_member(place, &key)); place = json_skip(value))
+		if (JSON_IS(key, "name"))
+			break;
+	if (!place || !value || *value != '"' || !json_string(value + 1, &text))
+		return;
+	index = kineto_thread(reader, event);
+	if (thread) {
+		reader->foreign->threads[index].thread_name = kineto_string(reader, &text);
+		return;
+	}
+	/* May come before or behind the threads: the entry without thread of the process keeps it till then.
+	 */
+	index = foreign_find_thread(reader->foreign, kineto_identity(event->process), INT64_MIN);
+	reader->foreign->threads[index].process_name = kineto_string(reader, &text);
+}
+
+/* "DP rank [1]" and "PP rank 3, TP rank 0, dp-comm" say "DP 1", "PP 3 TP 0": appended to `label`. */
+static const char *append_ranks(struct arena *arena, const char *label, const char *name)
+{
+	for (const char *place = name; (place = strcasestr(place, " rank"));) {
+		const char *word = place, *digits = place + 5;
+		size_t length = 0;
+
+		while (word > name && isalnum((unsigned char)word[-1]))
+			word--;
+		digits += strspn(digits, " [_:=");
+		while (isdigit((unsigned char)digits[length]))
+			length++;
+		if (length > 0 && word < place)
+			label = arena_format(arena, "%s%s%.*s %.*s", label, *label ? " " : "",
+				(int)(place - word), word, (int)length, digits);
+		place = digits;
+	}
+	return label;
+}
+
+static const char *process_name(const struct foreign *foreign, int64_t process)
+{
+	for (size_t i = 0; i < foreign->thread_count; i++)
+		if (foreign->threads[i].process == process && foreign->threads[i].thread == INT64_MIN)
+			return foreign->strings.items[foreign->threads[i].process_name];
+	return "";
+}
+
+static uint32_t worker_of(struct foreign *foreign, const struct foreign_thread *thread)
+{
+	struct arena *arena = &foreign->strings.arena;
+	const char *process = process_name(foreign, thread->process);
+	const char *label = append_ranks(arena, "", process);
+
+	label = append_ranks(arena, label, foreign->strings.items[thread->thread_name]);
+	if (!*label)
+		label = *process ? process : arena_format(arena, "process %lld", (long long)thread->process);
+	for (size_t i = 0; i < foreign->worker_count; i++)
+		if (foreign->workers[i].process == thread->process &&
+			strcmp(foreign->workers[i].label, label) == 0)
+			return (uint32_t)i;
+	*MEM_PUSH(foreign->workers, foreign->worker_count, foreign->worker_room) =
+		(struct foreign_worker){.rank = -1, .process = thread->process, .device = -1, .label = label};
+	return (uint32_t)foreign->worker_count - 1;
+}
+
+static bool has_one(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasestr(text, *words))
+			return true;
+	return false;
+}
+
+/* What a label means. Where it names neither moving data nor waiting it is taken for work. */
+static enum foreign_kind label_kind(const char *label)
+{
+	static const char *const communication[] = {"recv", "send", "reduce", "gather", "all-to-all",
+		"alltoall", "all2all", "broadcast", "comm", "p2p", "nccl", NULL};
+	static const char *const memory[] = {"memcpy", "memset", "h2d", "d2h", "copy", NULL};
+	static const char *const other[] = {
+		"wait", "idle", "bubble", "sync", "load", "input", "step", "iteration", NULL};
+
+	if (has_one(label, communication))
+		return FOREIGN_COMMUNICATION;
+	if (has_one(label, memory))
+		return FOREIGN_MEMORY;
+	return has_one(label, other) || strcmp(label, "gc") == 0 ? FOREIGN_OTHER : FOREIGN_COMPUTE;
+}
+
+void kineto_label_workers(struct foreign *foreign)
+{
+	struct foreign_spans *spans = &foreign->spans;
+	bool *used = mem_alloc(foreign->thread_count, sizeof(*used));
+
+	for (size_t i = 0; i < spans->count; i++)
+		used[spans->thread[i]] = true;
+	foreign->worker_count = 0;
+	for (size_t i = 0; i < foreign->thread_count; i++)
+		if (used[i])
+			foreign->threads[i].worker = worker_of(foreign, &foreign->threads[i]);
+	free(used);
+	for (size_t i = 0; i < spans->count; i++) {
+		uint32_t event, thread = spans->thread[i];
+
+		if (spans->kind[i] != FOREIGN_PHASE)
+			continue;
+		event = foreign_add_event(foreign);
+		foreign->events.begin_ns[event] = spans->begin_ns[i];
+		foreign->events.end_ns[event] = spans->end_ns[i];
+		foreign->events.name[event] = spans->name[i];
+		foreign->events.queue[event] = foreign_find_queue(
+			foreign, foreign->threads[thread].worker, -1, foreign->threads[thread].thread);
+		foreign->events.activity[event] = FOREIGN_LABELLED;
+		foreign->events.kind[event] = (uint8_t)label_kind(foreign->strings.items[spans->name[i]]);
+	}
+}
