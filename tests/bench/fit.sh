@@ -3,11 +3,11 @@
 # seconds a fit, evaluations a fit. SciPy is taken from $PYTHON, or installed from PyPI into a folder that goes afterwards; without
 # either, its columns are left out. One thread each.
 #
-#     tests/bench/fit.sh BUILD [FITDATA] [SEEDS]
+#     tests/bench/fit.sh BUILD FITDATA [SEEDS]
 set -eu
-build=$(cd "${1:?usage: fit.sh BUILD [FITDATA] [SEEDS]}" && pwd)
+build=$(cd "${1:?usage: fit.sh BUILD FITDATA [SEEDS]}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-data=${2:-$here/../../../shared/fitdata}
+data=${2:?usage: fit.sh BUILD FITDATA [SEEDS]}
 seeds=${3:-3}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Traces of another profiler: seconds and peak memory of pmanalyze window beside HolisticTraceAnalysis on the same files, in one
-# run, for 1 to 64 ranks. The ranks are copies of one real trace of Kineto (of PM_TRACES, default ../shared/traces beside the
-# source tree), 35 MB of JSON each, relabelled; packed ones for pmanalyze alone. Needs python3, 2.3 GB in TMPDIR for 64 ranks, and
+# run, for 1 to 64 ranks. The ranks are copies of one real trace of Kineto (below PM_TRACES),
+# 35 MB of JSON each, relabelled; packed ones for pmanalyze alone. Needs python3, 2.3 GB in TMPDIR for 64 ranks, and
 # for HTA a network or a Python that has it (HTA_PYTHON; HTA_VERSION says which to install). Both do the same: idle, compute and overlap,
 # kernel types, idle per stream.
 #
@@ -9,8 +9,7 @@
 set -eu
 build=$(cd "${1:?usage: kineto.sh BUILD [RANKS]...}" && pwd)
 shift
-source=$(cd "$(dirname "$0")/../.." && pwd)
-trace=${PM_TRACES:-$source/../shared/traces}/kineto-resnet50-v100-workers0/traces
+trace=${PM_TRACES:-}/kineto-resnet50-v100-workers0/traces
 [ -d "$trace" ] || {
 	echo "no traces in $trace (PM_TRACES says where)" >&2
 	exit 77
