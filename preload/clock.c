@@ -29,3 +29,18 @@ uint64_t pmh_monotonic_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+void pmh_clock_pair(uint64_t *ticks, uint64_t *monotonic_ns)
+{
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = pmh_ticks(), ns = pmh_monotonic_ns(), length = pmh_ticks() - before;
+
+		if (length >= shortest)
+			continue;
+		shortest = length;
+		*ticks = before + length / 2;
+		*monotonic_ns = ns;
+	}
+}

@@ -189,6 +189,9 @@ extern const struct pmh_row pmh_rows[PM_CALL_COUNT];
 void pmh_clock_init(void);
 extern uint32_t pmh_clock; /* enum pm_clock */
 uint64_t pmh_monotonic_ns(void);
+/* Both at one moment: of some readings the one that least came between, so that a thread that loses its
+ * processor there does not shift a chunk's times. */
+void pmh_clock_pair(uint64_t *ticks, uint64_t *monotonic_ns);
 
 static inline uint64_t pmh_ticks(void)
 {
@@ -434,7 +437,7 @@ void pmh_captured_late(cudaStream_t stream);
 /* An executable graph was made, or brought up to date, from a graph. */
 void pmh_graph_instantiated(cudaGraphExec_t exec, cudaGraph_t graph);
 void pmh_graph_destroyed(cudaGraph_t graph); /* its address may come again */
-uint32_t pmh_graph(cudaGraphExec_t exec); /* number of a graph in the trace, 0: its making was not seen */
+uint32_t pmh_graph(cudaGraphExec_t exec);    /* number of a graph in the trace, 0: its making was not seen */
 
 /* ---- device_cupti.c: activity records of CUPTI ---- */
 

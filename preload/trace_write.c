@@ -130,8 +130,7 @@ static struct pm_chunk *chunk_open(enum pm_chunk_kind kind, size_t byte_count, c
 	chunk->tid = (uint32_t)syscall(SYS_gettid);
 	chunk->sequence = self ? self->chunk_count : 0;
 	chunk->lost_records = self ? self->lost_count : 0;
-	chunk->ticks = pmh_ticks();
-	chunk->monotonic_ns = pmh_monotonic_ns();
+	pmh_clock_pair(&chunk->ticks, &chunk->monotonic_ns);
 	chunk->real_ns = real_ns();
 	__atomic_store_n(&chunk->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
 	return chunk;
@@ -260,8 +259,7 @@ int pmh_trace_open(void)
 	header->rank = rank;
 	header->world = number_in_environment(world_names);
 	header->local_rank = number_in_environment(local_names);
-	header->ticks = pmh_ticks();
-	header->monotonic_ns = pmh_monotonic_ns();
+	pmh_clock_pair(&header->ticks, &header->monotonic_ns);
 	header->real_ns = real_ns();
 	gethostname(header->host, sizeof header->host - 1);
 	memcpy(header->program, program, sizeof program);
