@@ -247,15 +247,9 @@ static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
 			collective_table(&table, arrivals, how->form, job->rows);
 		else
 			arrival_table(&table, arrivals);
-		if (object) {
-			cJSON_AddItemToObject(object, keys[i], print_json(&table));
-		} else if (how->form == PRINT_CSV) {
-			fputs(i ? "\n" : "", out);
-			print_csv(&table, out);
-		} else if (table.row_count > 0) {
-			fputc('\n', out);
-			print_text(&table, titles[i], out);
-		}
+		if (how->form != PRINT_TEXT || table.row_count > 0)
+			print_part(&table, how->form, object, keys[i], titles[i],
+				i > 0 || how->form == PRINT_TEXT, out);
 		print_free(&table);
 	}
 	if (how->form == PRINT_TEXT && text) {

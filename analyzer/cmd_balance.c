@@ -146,7 +146,7 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 {
 	static const char *const keys[] = {"phases", "layers", "ranks", "causes"};
 	static const char *const titles[] = {"Phases, mean time of an iteration",
-		"Layers, forward and backward", "Ranks, mean of an iteration"};
+		"Layers, forward and backward", "Ranks, mean of an iteration", NULL};
 
 	for (int i = 0; i < (form == PRINT_TEXT ? 3 : 4); i++) {
 		struct print_table table;
@@ -160,15 +160,7 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 			rank_table(&table, analysis, balance);
 		else
 			cause_table(&table, analysis, causes);
-		if (object) {
-			cJSON_AddItemToObject(object, keys[i], print_json(&table));
-		} else if (form == PRINT_CSV) {
-			fputs(i ? "\n" : "", out);
-			print_csv(&table, out);
-		} else {
-			fputc('\n', out);
-			print_text(&table, titles[i], out);
-		}
+		print_part(&table, form, object, keys[i], titles[i], i > 0 || form == PRINT_TEXT, out);
 		print_free(&table);
 	}
 }

@@ -103,15 +103,9 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 			call_table(&table, &comm);
 		else
 			rank_table(&table, &comm);
-		if (object) {
-			cJSON_AddItemToObject(object, keys[i], print_json(&table));
-		} else if (options->form == PRINT_CSV) {
-			fputs(i ? "\n" : "", out);
-			print_csv(&table, out);
-		} else if (table.row_count > 0) {
-			fputc('\n', out);
-			print_text(&table, titles[i], out);
-		}
+		if (options->form != PRINT_TEXT || table.row_count > 0)
+			print_part(&table, options->form, object, keys[i], titles[i],
+				i > 0 || options->form == PRINT_TEXT, out);
 		print_free(&table);
 	}
 	if (object)

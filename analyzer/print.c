@@ -268,6 +268,20 @@ cJSON *print_json(const struct print_table *table)
 	return rows;
 }
 
+void print_part(const struct print_table *table, enum print_form form, cJSON *object, const char *key,
+	const char *title, bool gap, FILE *out)
+{
+	if (form == PRINT_JSON) {
+		cJSON_AddItemToObject(object, key, print_json(table));
+		return;
+	}
+	fputs(gap ? "\n" : "", out);
+	if (form == PRINT_CSV)
+		print_csv(table, out);
+	else
+		print_text(table, title, out);
+}
+
 void print_json_end(cJSON *object, FILE *out)
 {
 	char *text = cJSON_Print(object);

@@ -66,6 +66,13 @@ void print_csv(const struct print_table *table, FILE *out); /* with a header lin
 void print_csv_word(const char *text, FILE *out);           /* in quotes where need be */
 cJSON *print_json(const struct print_table *table);         /* an array of objects; the caller deletes it */
 
+/*
+ * One of several tables, in the form that was asked for: added to the object under `key`, or written as CSV
+ * or as text under its title. `gap`: an empty line before it, which JSON does not have.
+ */
+void print_part(const struct print_table *table, enum print_form form, cJSON *object, const char *key,
+	const char *title, bool gap, FILE *out);
+
 /* Writes the object and a newline, and deletes it. */
 void print_json_end(cJSON *object, FILE *out);
 
