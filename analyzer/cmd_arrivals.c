@@ -7,66 +7,14 @@
 #include <string.h>
 
 struct job {
-	struct arrivals_rank **of_file; /* per file, of its workers */
-	size_t *count_of_file;
-	struct arrivals_rank *ranks; /* of all files, by rank */
-	size_t rank_count;
 	struct arrivals arrivals;
 	size_t rows;
 };
 
-static void prepare(struct cmd_foreign *how)
+static void take(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row)
 {
-	struct job *job = how->context;
-
-	job->of_file = mem_alloc(how->file_count, sizeof(*job->of_file));
-	job->count_of_file = mem_alloc(how->file_count, sizeof(*job->count_of_file));
-}
-
-static void take(struct cmd_foreign *how, size_t file, const struct foreign *foreign)
-{
-	struct job *job = how->context;
-
-	job->of_file[file] = mem_alloc(foreign->worker_count, sizeof(**job->of_file));
-	job->count_of_file[file] = foreign->worker_count;
-	for (uint32_t i = 0; i < foreign->worker_count; i++)
-		arrivals_take(foreign, i, &job->of_file[file][i]);
-}
-
-static int compare_ranks(const void *a, const void *b)
-{
-	const struct arrivals_rank *one = a, *other = b;
-
-	return one->rank < other->rank ? -1 : one->rank > other->rank;
-}
-
-static void gather(struct cmd_foreign *how, struct job *job)
-{
-	int32_t *said, *numbers;
-	const char **paths;
-	size_t room = 0;
-
-	for (size_t i = 0; i < how->file_count; i++)
-		room += job->count_of_file[i];
-	job->ranks = mem_alloc(room, sizeof(*job->ranks));
-	said = mem_alloc(room, sizeof(*said));
-	numbers = mem_alloc(room, sizeof(*numbers));
-	paths = mem_alloc(room, sizeof(*paths));
-	for (size_t i = 0; i < how->file_count; i++)
-		for (size_t j = 0; j < job->count_of_file[i]; j++) {
-			job->ranks[job->rank_count] = job->of_file[i][j];
-			said[job->rank_count] = job->of_file[i][j].said_rank;
-			paths[job->rank_count++] = how->files[i].path;
-		}
-	if (!foreign_number(said, paths, job->rank_count, numbers))
-		cmd_foreign_warn(how, "several files say that they are the same rank: numbered in order");
-	for (size_t i = 0; i < job->rank_count; i++)
-		job->ranks[i].rank = numbers[i];
-	if (job->rank_count)
-		qsort(job->ranks, job->rank_count, sizeof(*job->ranks), compare_ranks);
-	free(said);
-	free(numbers);
-	free(paths);
+	(void)how;
+	arrivals_take(foreign, worker, row);
 }
 
 static void warn_of_matches(struct cmd_foreign *how, const struct arrivals *arrivals)
@@ -266,25 +214,17 @@ static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
 	print_json_end(object, out);
 }
 
-static void free_job(struct cmd_foreign *how, struct job *job)
-{
-	arrivals_free(&job->arrivals);
-	for (size_t i = 0; i < job->rank_count; i++)
-		arrivals_rank_free(&job->ranks[i]);
-	for (size_t i = 0; i < how->file_count; i++)
-		free(job->of_file[i]);
-	free(job->of_file);
-	free(job->count_of_file);
-	free(job->ranks);
-}
-
 static int run(int argument_count, char **arguments)
 {
 	static const struct option options[] = {
 		CMD_FOREIGN_OPTIONS, {"collectives", required_argument, NULL, 'n'}, {0}};
 	struct job job = {.rows = 10};
-	struct cmd_foreign how = {
-		.command = &cmd_arrivals, .prepare = prepare, .take = take, .context = &job};
+	struct cmd_foreign how = {.command = &cmd_arrivals,
+		.row_bytes = sizeof(struct arrivals_rank),
+		.rank_at = offsetof(struct arrivals_rank, rank),
+		.said_rank_at = offsetof(struct arrivals_rank, said_rank),
+		.take = take};
+	struct arrivals_rank *ranks;
 	int option, status;
 
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
@@ -294,8 +234,8 @@ static int run(int argument_count, char **arguments)
 			cmd_usage(&cmd_arrivals, "the command line is wrong");
 	}
 	cmd_foreign_read(&how, arguments + optind, (size_t)(argument_count - optind), 0);
-	gather(&how, &job);
-	arrivals_find(&job.arrivals, job.ranks, job.rank_count);
+	ranks = how.rows;
+	arrivals_find(&job.arrivals, ranks, how.row_count);
 	warn_of_matches(&how, &job.arrivals);
 	print_all(&how, &job, stdout);
 	if (how.form != PRINT_JSON) {
@@ -303,7 +243,9 @@ static int run(int argument_count, char **arguments)
 		cmd_foreign_print_warnings(&how);
 	}
 	status = job.arrivals.collective_count == 0;
-	free_job(&how, &job);
+	arrivals_free(&job.arrivals);
+	for (size_t i = 0; i < how.row_count; i++)
+		arrivals_rank_free(&ranks[i]);
 	cmd_foreign_free(&how);
 	return status;
 }

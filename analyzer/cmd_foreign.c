@@ -5,6 +5,7 @@
 #include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument)
 {
@@ -64,14 +65,70 @@ static void note(struct cmd_foreign_file *file, const struct foreign *foreign)
 static void done(void *context, size_t index, struct foreign *foreign, int status)
 {
 	struct cmd_foreign *how = context;
+	struct cmd_foreign_file *file = &how->files[index];
 
-	how->files[index].failed = status < 0;
-	note(&how->files[index], foreign);
+	file->failed = status < 0;
+	note(file, foreign);
 	if (status < 0)
 		return;
 	if (how->has_pattern)
 		foreign_kind_apply(foreign, &how->pattern);
-	how->take(how, index, foreign);
+	file->row_count = foreign->worker_count;
+	file->rows = mem_alloc(file->row_count, how->row_bytes);
+	for (uint32_t i = 0; i < foreign->worker_count; i++)
+		how->take(how, foreign, i, (char *)file->rows + i * how->row_bytes);
+}
+
+static int32_t number_at(const void *row, size_t at)
+{
+	int32_t number;
+
+	memcpy(&number, (const char *)row + at, sizeof(number));
+	return number;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct cmd_foreign *how = context;
+	int32_t one = number_at(a, how->rank_at), other = number_at(b, how->rank_at);
+
+	return one < other ? -1 : one > other;
+}
+
+/* The rows of all files, with ranks. */
+static void gather(struct cmd_foreign *how)
+{
+	int32_t *said, *ranks;
+	const char **paths;
+	size_t room = 0;
+	char *row;
+
+	for (size_t i = 0; i < how->file_count; i++)
+		room += how->files[i].row_count;
+	row = how->rows = mem_alloc(room, how->row_bytes);
+	said = mem_alloc(room, sizeof(*said));
+	ranks = mem_alloc(room, sizeof(*ranks));
+	paths = mem_alloc(room, sizeof(*paths));
+	for (size_t i = 0; i < how->file_count; i++) {
+		struct cmd_foreign_file *file = &how->files[i];
+
+		for (size_t j = 0; j < file->row_count; j++, row += how->row_bytes) {
+			memcpy(row, (char *)file->rows + j * how->row_bytes, how->row_bytes);
+			said[how->row_count] = number_at(row, how->said_rank_at);
+			paths[how->row_count++] = file->path;
+		}
+		free(file->rows);
+		file->rows = NULL;
+	}
+	if (!foreign_number(said, paths, how->row_count, ranks))
+		cmd_foreign_warn(how, "several files say that they are the same rank: numbered in order");
+	for (size_t i = 0; i < how->row_count; i++)
+		memcpy((char *)how->rows + i * how->row_bytes + how->rank_at, &ranks[i], sizeof(*ranks));
+	if (how->row_count)
+		qsort_r(how->rows, how->row_count, how->row_bytes, compare_rows, how);
+	free(said);
+	free(ranks);
+	free(paths);
 }
 
 void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, unsigned wanted)
@@ -86,7 +143,6 @@ void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, 
 	how->files = mem_alloc(how->file_count, sizeof(*how->files));
 	for (size_t i = 0; i < how->file_count; i++)
 		how->files[i].path = names[i];
-	how->prepare(how);
 	foreign_read_all(names, how->file_count, wanted, how->threads, done, how);
 	for (size_t i = 0; i < how->file_count; i++) {
 		failed += how->files[i].failed;
@@ -97,6 +153,7 @@ void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, 
 		cmd_foreign_print_warnings(how);
 		exit(1);
 	}
+	gather(how);
 }
 
 void cmd_foreign_warn(struct cmd_foreign *how, const char *text)
@@ -124,6 +181,7 @@ void cmd_foreign_free(struct cmd_foreign *how)
 	for (size_t i = 0; i < how->file_count; i++)
 		arena_free(&how->files[i].arena);
 	free(how->files);
+	free(how->rows);
 	free(how->warnings);
 	if (how->has_pattern)
 		regfree(&how->pattern);

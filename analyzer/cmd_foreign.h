@@ -16,6 +16,8 @@ struct cmd_foreign_file {
 	bool failed;
 	const char *warnings[6];
 	size_t warning_count;
+	void *rows; /* of its workers, until all are gathered */
+	size_t row_count;
 	struct arena arena;
 };
 
@@ -30,9 +32,15 @@ struct cmd_foreign {
 	const char **warnings; /* of the whole */
 	size_t warning_count, warning_room;
 	struct arena arena;
-	/* Is told how many files there will be; then takes what it needs of each, in the file's thread. */
-	void (*prepare)(struct cmd_foreign *how);
-	void (*take)(struct cmd_foreign *how, size_t file, const struct foreign *foreign);
+	/*
+	 * What the command makes of a worker: so many bytes, in which an int32_t each says the rank that it
+	 * gets and the one that its data say, -1: none. `take` fills a row that is zero, in the file's
+	 * thread.
+	 */
+	size_t row_bytes, rank_at, said_rank_at;
+	void (*take)(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row);
+	void *rows; /* of all files, by rank; freed with `how`, but not what they point to */
+	size_t row_count;
 	void *context;
 };
 
@@ -53,8 +61,8 @@ struct cmd_foreign {
 /* True if the option was one of CMD_FOREIGN_OPTIONS. */
 bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument);
 
-/* Reads the files that the command line names, and gives each to `take`. Ends the program if none can be
- * read. */
+/* Reads the files that the command line names, gives each worker to `take`, and numbers the ranks. Ends the
+ * program if no file can be read. */
 void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, unsigned wanted);
 
 /* Adds a warning, which must live as long as `how`. */

@@ -10,67 +10,17 @@
 
 struct job {
 	struct window_options options;
-	struct window **of_file; /* per file, of its workers */
-	size_t *count_of_file;
-	struct window *windows; /* of all files, by rank */
+	struct window *windows; /* by rank */
 	size_t count;
 	size_t kernel_rows;
 	bool streams;
 };
 
-static void prepare(struct cmd_foreign *how)
+static void take(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row)
 {
-	struct job *job = how->context;
+	const struct job *job = how->context;
 
-	job->of_file = mem_alloc(how->file_count, sizeof(*job->of_file));
-	job->count_of_file = mem_alloc(how->file_count, sizeof(*job->count_of_file));
-}
-
-static void take(struct cmd_foreign *how, size_t file, const struct foreign *foreign)
-{
-	struct job *job = how->context;
-
-	job->of_file[file] = mem_alloc(foreign->worker_count, sizeof(**job->of_file));
-	job->count_of_file[file] = foreign->worker_count;
-	for (uint32_t i = 0; i < foreign->worker_count; i++)
-		window_find(foreign, i, &job->options, &job->of_file[file][i]);
-}
-
-static int compare_windows(const void *a, const void *b)
-{
-	const struct window *one = a, *other = b;
-
-	return one->rank < other->rank ? -1 : one->rank > other->rank;
-}
-
-/* The windows of all files, with ranks. */
-static void gather(struct cmd_foreign *how, struct job *job)
-{
-	int32_t *said, *ranks;
-	const char **paths;
-	size_t room = 0;
-
-	for (size_t i = 0; i < how->file_count; i++)
-		room += job->count_of_file[i];
-	job->windows = mem_alloc(room, sizeof(*job->windows));
-	said = mem_alloc(room, sizeof(*said));
-	ranks = mem_alloc(room, sizeof(*ranks));
-	paths = mem_alloc(room, sizeof(*paths));
-	for (size_t i = 0; i < how->file_count; i++)
-		for (size_t j = 0; j < job->count_of_file[i]; j++) {
-			job->windows[job->count] = job->of_file[i][j];
-			said[job->count] = job->of_file[i][j].said_rank;
-			paths[job->count++] = how->files[i].path;
-		}
-	if (!foreign_number(said, paths, job->count, ranks))
-		cmd_foreign_warn(how, "several files say that they are the same rank: numbered in order");
-	for (size_t i = 0; i < job->count; i++)
-		job->windows[i].rank = ranks[i];
-	if (job->count)
-		qsort(job->windows, job->count, sizeof(*job->windows), compare_windows);
-	free(said);
-	free(ranks);
-	free(paths);
+	window_find(foreign, worker, &job->options, row);
 }
 
 static void warn_of_windows(struct cmd_foreign *how, const struct job *job)
@@ -90,7 +40,7 @@ static void warn_of_windows(struct cmd_foreign *how, const struct job *job)
 					     window->path));
 	}
 	for (size_t i = 0; i < how->file_count; i++)
-		if (job->count_of_file[i] == 0 && !how->files[i].failed)
+		if (how->files[i].row_count == 0 && !how->files[i].failed)
 			cmd_foreign_warn(
 				how, arena_format(&how->arena, "%s: no device events, and no labelled phases",
 					     how->files[i].path));
@@ -291,17 +241,6 @@ static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
 	print_json_end(object, out);
 }
 
-static void free_job(struct cmd_foreign *how, struct job *job)
-{
-	for (size_t i = 0; i < job->count; i++)
-		window_free(&job->windows[i]);
-	for (size_t i = 0; i < how->file_count; i++)
-		free(job->of_file[i]);
-	free(job->of_file);
-	free(job->count_of_file);
-	free(job->windows);
-}
-
 static bool last_step(const char *argument)
 {
 	if (strcmp(argument, "include") != 0 && strcmp(argument, "exclude") != 0)
@@ -316,7 +255,12 @@ static int run(int argument_count, char **arguments)
 		{"kernels", required_argument, NULL, 'k'}, {"streams", no_argument, NULL, 'S'},
 		{"hta-launches", no_argument, NULL, 'H'}, {0}};
 	struct job job = {.options = {.delay_ns = WINDOW_DELAY_NS}, .kernel_rows = 10};
-	struct cmd_foreign how = {.command = &cmd_window, .prepare = prepare, .take = take, .context = &job};
+	struct cmd_foreign how = {.command = &cmd_window,
+		.row_bytes = sizeof(struct window),
+		.rank_at = offsetof(struct window, rank),
+		.said_rank_at = offsetof(struct window, said_rank),
+		.take = take,
+		.context = &job};
 	int option, status = 1;
 
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
@@ -334,7 +278,8 @@ static int run(int argument_count, char **arguments)
 			cmd_usage(&cmd_window, "the command line is wrong");
 	}
 	cmd_foreign_read(&how, arguments + optind, (size_t)(argument_count - optind), FOREIGN_WANT_STEPS);
-	gather(&how, &job);
+	job.windows = how.rows;
+	job.count = how.row_count;
 	warn_of_windows(&how, &job);
 	print_all(&how, &job, stdout);
 	for (size_t i = 0; i < job.count; i++)
@@ -343,7 +288,8 @@ static int run(int argument_count, char **arguments)
 		fflush(stdout);
 		cmd_foreign_print_warnings(&how);
 	}
-	free_job(&how, &job);
+	for (size_t i = 0; i < job.count; i++)
+		window_free(&job.windows[i]);
 	cmd_foreign_free(&how);
 	return status;
 }
