@@ -1,25 +1,13 @@
 /* What makes a fit impossible or doubtful, in a sentence: pm_fit_check, pm_fit_warn, pm_fit_check_predict. */
 #include "pm_fit.h"
 #include "space.h"
+#include "say.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static _Thread_local char sentence[512];
-
-static __attribute__((format(printf, 1, 2))) const char *say(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(sentence, sizeof(sentence), format, list);
-	va_end(list);
-	return sentence;
-}
 
 static bool is_numeric(enum pm_fit_role role)
 {

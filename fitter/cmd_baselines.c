@@ -185,7 +185,6 @@ static cJSON *json_set(const struct pm_fit_error *errors, size_t count)
 static void print_json(const struct baselines *baselines, bool with_test)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "baselines");
-	char *text;
 
 	for (size_t i = 0; i < baselines->count; i++) {
 		const struct baseline *result = &baselines->results[i];
@@ -201,12 +200,7 @@ static void print_json(const struct baselines *baselines, bool with_test)
 			cJSON_AddItemToObject(object, "test", json_set(result->test, result->seed_count));
 		cJSON_AddItemToArray(array, object);
 	}
-	text = cJSON_Print(root);
-	if (!text)
-		errx(1, "no memory");
-	puts(text);
-	free(text);
-	cJSON_Delete(root);
+	cmd_print_json(root);
 }
 
 static void show(const char *name)

@@ -103,17 +103,11 @@ static void print_json(
 	const struct pm_fit_model *model, const struct pm_fit_error *test, const struct pm_fit_model *freely)
 {
 	cJSON *root = cJSON_CreateObject();
-	char *text;
 
 	cJSON_AddItemToObject(root, "model", model_file_json(model));
 	cJSON_AddItemToObject(root, "test", test->sample_count ? model_file_error(test) : cJSON_CreateNull());
 	cJSON_AddItemToObject(root, "without_penalty", freely ? model_file_json(freely) : cJSON_CreateNull());
-	text = cJSON_Print(root);
-	if (!text)
-		errx(1, "no memory");
-	puts(text);
-	free(text);
-	cJSON_Delete(root);
+	cmd_print_json(root);
 }
 
 static void print_text(const struct pm_fit_model *model, const struct pm_fit_error *test,

@@ -144,7 +144,6 @@ static void print_csv(const struct path *path)
 static void print_json(const struct path *path)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "path");
-	char *text;
 
 	cJSON_AddNumberToObject(root, "best", path->points[path->best].lambda);
 	cJSON_AddNumberToObject(root, "simple", path->points[path->simple].lambda);
@@ -160,12 +159,7 @@ static void print_json(const struct path *path)
 		cJSON_AddItemToObject(object, "model", model_file_json(point->model));
 		cJSON_AddItemToArray(array, object);
 	}
-	text = cJSON_Print(root);
-	if (!text)
-		errx(1, "no memory");
-	puts(text);
-	free(text);
-	cJSON_Delete(root);
+	cmd_print_json(root);
 }
 
 static int run(int argument_count, char **arguments)

@@ -288,7 +288,6 @@ static void print_json(const struct answer *a)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 	size_t next = 0;
-	char *text;
 
 	cJSON_AddStringToObject(root, "interval", interval_words[a->interval]);
 	cJSON_AddNumberToObject(root, "confidence", a->confidence);
@@ -314,12 +313,7 @@ static void print_json(const struct answer *a)
 	cJSON_AddItemToObject(root, "error_inside",
 		a->inside.sample_count ? model_file_error(&a->inside) : cJSON_CreateNull());
 	cJSON_AddNumberToObject(root, "covered", (double)a->covered);
-	text = cJSON_Print(root);
-	if (!text)
-		errx(1, "no memory");
-	puts(text);
-	free(text);
-	cJSON_Delete(root);
+	cmd_print_json(root);
 }
 
 enum format { TEXT, SUM, CSV, JSON };

@@ -1,25 +1,13 @@
 /* Descriptions of what the columns mean: see observe.h. */
 #include "observe.h"
 #include "words.h"
+#include "say.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static _Thread_local char sentence[512];
-
-static __attribute__((format(printf, 1, 2))) const char *say(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(sentence, sizeof(sentence), format, list);
-	va_end(list);
-	return sentence;
-}
 
 void description_init(struct description *description)
 {

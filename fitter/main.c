@@ -68,6 +68,17 @@ double cmd_number(const struct command *command, const char *option, const char 
 	return number;
 }
 
+void cmd_print_json(cJSON *root)
+{
+	char *text = cJSON_Print(root);
+
+	if (!text)
+		errx(1, "no memory");
+	puts(text);
+	free(text);
+	cJSON_Delete(root);
+}
+
 int main(int argument_count, char **arguments)
 {
 	int status;

@@ -2,28 +2,16 @@
 #include "model.h"
 #include "schema.h"
 #include "words.h"
+#include "say.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LARGEST_FILE (256L << 20)
-
-static _Thread_local char sentence[512];
-
-static __attribute__((format(printf, 1, 2))) const char *say(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(sentence, sizeof(sentence), format, list);
-	va_end(list);
-	return sentence;
-}
 
 static const char *word_of(const cJSON *object, const char *key)
 {
