@@ -1,13 +1,26 @@
 /* A run, analyzed: see analysis.h. */
 #include "analysis.h"
+#include "parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void analyze_worker(
-	struct analysis *analysis, struct analysis_worker *item, const struct worker *worker, size_t skip)
+struct work {
+	struct analysis *analysis;
+	struct analysis_worker *items; /* by worker of the model */
+	size_t skip;
+};
+
+/* Workers share only what is not written any more. */
+static void analyze_worker(void *context, size_t index)
 {
+	struct work *work = context;
+	struct analysis *analysis = work->analysis;
+	struct analysis_worker *item = &work->items[index];
+	const struct worker *worker = &analysis->model.workers[index];
+	size_t skip = work->skip;
+
 	item->worker = worker;
 	iteration_find(&analysis->model, worker, skip, &item->iterations);
 	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
@@ -21,8 +34,8 @@ static void analyze_worker(
 
 void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip)
 {
-	struct analysis_worker *idle;
-	size_t idle_count = 0;
+	struct work work = {analysis, NULL, skip};
+	size_t count;
 
 	memset(analysis, 0, sizeof(*analysis));
 	analysis->timeline = *timeline;
@@ -30,21 +43,17 @@ void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t 
 	worker_init(&analysis->model, &analysis->timeline);
 	collective_match(&analysis->timeline, &analysis->collectives);
 	analysis->wait_ns = phase_waits(&analysis->timeline, &analysis->collectives);
-	analysis->workers = mem_alloc(analysis->model.worker_count, sizeof(*analysis->workers));
-	idle = mem_alloc(analysis->model.worker_count, sizeof(*idle));
-	for (size_t i = 0; i < analysis->model.worker_count; i++) {
-		struct analysis_worker item = {0};
-
-		analyze_worker(analysis, &item, &analysis->model.workers[i], skip);
-		if (item.used_count > 0)
-			analysis->workers[analysis->worker_count++] = item;
-		else
-			idle[idle_count++] = item;
-	}
-	if (idle_count)
-		memcpy(analysis->workers + analysis->worker_count, idle, idle_count * sizeof(*idle));
-	analysis->idle_count = idle_count;
-	free(idle);
+	count = analysis->model.worker_count;
+	work.items = mem_alloc(count, sizeof(*work.items));
+	parallel_each(count, 0, analyze_worker, &work);
+	analysis->workers = mem_alloc(count, sizeof(*analysis->workers));
+	for (size_t i = 0; i < count; i++)
+		if (work.items[i].used_count > 0)
+			analysis->workers[analysis->worker_count++] = work.items[i];
+	for (size_t i = 0; i < count; i++)
+		if (work.items[i].used_count == 0)
+			analysis->workers[analysis->worker_count + analysis->idle_count++] = work.items[i];
+	free(work.items);
 	stage_find(analysis);
 }
 
@@ -64,11 +73,54 @@ void analysis_free(struct analysis *analysis)
 	memset(analysis, 0, sizeof(*analysis));
 }
 
-static int compare_doubles(const void *left, const void *right)
+static void swap(double *a, double *b)
 {
-	const double *a = left, *b = right;
+	double kept = *a;
 
-	return *a < *b ? -1 : *a > *b;
+	*a = *b;
+	*b = kept;
+}
+
+/*
+ * Moves values so that the one at `rank` is where sorting would put it, those before it are not greater, and
+ * those behind it not less (Hoare's selection): much faster than sorting, of which there is no other use.
+ */
+static double select_rank(double *values, size_t count, size_t rank)
+{
+	size_t first = 0, last = count - 1;
+
+	while (first < last) {
+		double pivot = values[first + (last - first) / 2];
+		size_t i = first, j = last;
+
+		for (;;) {
+			while (values[i] < pivot)
+				i++;
+			while (values[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			swap(&values[i++], &values[j--]);
+		}
+		/* Up to j none is greater than the pivot, behind it none is less; j is before `last`. */
+		if (rank <= j)
+			last = j;
+		else
+			first = j + 1;
+	}
+	return values[rank];
+}
+
+static double median(double *values, size_t count)
+{
+	double upper = select_rank(values, count, count / 2), lower = values[0];
+
+	if (count % 2)
+		return upper;
+	for (size_t i = 1; i < count / 2; i++)
+		if (values[i] > lower)
+			lower = values[i];
+	return (lower + upper) / 2;
 }
 
 struct analysis_statistics analysis_statistics(double *values, size_t count)
@@ -78,16 +130,19 @@ struct analysis_statistics analysis_statistics(double *values, size_t count)
 
 	if (count == 0)
 		return result;
-	qsort(values, count, sizeof(*values), compare_doubles);
-	for (size_t i = 0; i < count; i++)
+	result.least = result.greatest = values[0];
+	for (size_t i = 0; i < count; i++) {
 		sum += values[i];
+		if (values[i] < result.least)
+			result.least = values[i];
+		if (values[i] > result.greatest)
+			result.greatest = values[i];
+	}
 	result.mean = sum / (double)count;
 	for (size_t i = 0; i < count; i++)
 		squares += (values[i] - result.mean) * (values[i] - result.mean);
 	result.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-	result.median = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-	result.least = values[0];
-	result.greatest = values[count - 1];
+	result.median = median(values, count);
 	return result;
 }
 

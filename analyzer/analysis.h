@@ -49,7 +49,8 @@ struct analysis_statistics {
 	size_t count;
 };
 
-/* Of the values; they are sorted in place. The deviation is that of a sample (n - 1). */
+/* Of the values, none of them NaN, which are put in another order. The deviation is that of a sample (n - 1).
+ */
 struct analysis_statistics analysis_statistics(double *values, size_t count);
 
 enum analysis_accounting { ANALYSIS_BUSY, ANALYSIS_EXCLUSIVE };

@@ -3,14 +3,15 @@
 #include "export.h"
 
 #include <err.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 struct how {
 	struct cmd_options common;
-	bool perfetto, observations, append;
-	const char *path; /* NULL: standard output */
+	bool perfetto, kineto, observations, append;
+	const char *path; /* NULL: standard output; of --kineto the folder */
 };
 
 static int run_perfetto(const struct how *how, char **paths, size_t path_count)
@@ -30,6 +31,42 @@ static int run_perfetto(const struct how *how, char **paths, size_t path_count)
 	if (wrong < 0)
 		errx(1, "%s: %s", how->path ? how->path : "standard output", strerror(-wrong));
 	cmd_print_warnings(&runs[0]);
+	cmd_free_runs(runs, run_count);
+	return 0;
+}
+
+/* A file a worker, whole or not at all. */
+static void write_worker(const struct run *run, size_t worker, const char *folder)
+{
+	struct arena arena = {0};
+	char *path = arena_format(&arena, "%s/rank%zu.pt.trace.json.gz", folder, worker);
+	struct export_out out;
+	int wrong = export_open(&out, path);
+
+	if (wrong == 0) {
+		export_kineto(&out, run, worker);
+		wrong = export_close(&out);
+	}
+	if (wrong < 0)
+		errx(1, "%s: %s", path, strerror(-wrong));
+	arena_free(&arena);
+}
+
+static int run_kineto(const struct how *how, char **paths, size_t path_count)
+{
+	size_t run_count;
+	struct run *runs = cmd_read_runs(&how->common, paths, path_count, &run_count);
+	size_t workers = runs[0].analysis.worker_count + runs[0].analysis.idle_count;
+
+	if (run_count != 1)
+		cmd_usage(&cmd_export, "--kineto takes one run at a time");
+	cmd_print_warnings(&runs[0]);
+	if (workers == 0)
+		errx(1, "%s: no work on a GPU to export", runs[0].label);
+	if (mkdir(how->path, 0777) < 0 && errno != EEXIST)
+		err(1, "%s", how->path);
+	for (size_t i = 0; i < workers; i++)
+		write_worker(&runs[0], i, how->path);
 	cmd_free_runs(runs, run_count);
 	return 0;
 }
@@ -92,6 +129,7 @@ static int run(int argument_count, char **arguments)
 {
 	static const struct option options[] = {
 		{"perfetto", no_argument, NULL, 'p'},
+		{"kineto", no_argument, NULL, 'k'},
 		{"observations", no_argument, NULL, 'b'},
 		{"append", no_argument, NULL, 'a'},
 		{"skip", required_argument, NULL, 's'},
@@ -103,6 +141,8 @@ static int run(int argument_count, char **arguments)
 	while ((option = getopt_long(argument_count, arguments, "o:", options, NULL)) != -1) {
 		if (option == 'p')
 			how.perfetto = true;
+		else if (option == 'k')
+			how.kineto = true;
 		else if (option == 'b')
 			how.observations = true;
 		else if (option == 'a')
@@ -112,23 +152,27 @@ static int run(int argument_count, char **arguments)
 		else if (!cmd_common_option(&cmd_export, &how.common, option, optarg))
 			cmd_usage(&cmd_export, "the command line is wrong");
 	}
-	if (how.perfetto == how.observations)
-		cmd_usage(&cmd_export, "one of --perfetto and --observations is needed");
-	if (how.append && (how.perfetto || !how.path))
+	if (how.perfetto + how.kineto + how.observations != 1)
+		cmd_usage(&cmd_export, "one of --perfetto, --kineto and --observations is needed");
+	if (how.kineto && !how.path)
+		cmd_usage(&cmd_export, "--kineto needs -o FOLDER");
+	if (how.append && (!how.observations || !how.path))
 		cmd_usage(&cmd_export, "--append needs --observations and -o FILE");
 	if (optind >= argument_count)
 		cmd_usage(&cmd_export, "no run named");
-	return (how.perfetto ? run_perfetto : run_observations)(
-		&how, arguments + optind, (size_t)(argument_count - optind));
+	return (how.perfetto ? run_perfetto
+		: how.kineto ? run_kineto
+			     : run_observations)(&how, arguments + optind, (size_t)(argument_count - optind));
 }
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "a run for other programs: Perfetto, pmfit",
+	.summary = "a run for other programs: Perfetto, HTA, pmfit",
 	.run = run,
 	.help = "pmanalyze export - a run for other programs\n"
 		"\n"
 		"usage: pmanalyze export --perfetto [-o FILE] [--skip N] RUN\n"
+		"       pmanalyze export --kineto -o FOLDER [--skip N] RUN\n"
 		"       pmanalyze export --observations [-o FILE [--append]] [--skip N] RUN...\n"
 		"\n"
 		"  --perfetto      a trace that ui.perfetto.dev and chrome://tracing open: a\n"
@@ -139,6 +183,14 @@ const struct command cmd_export = {
 		"                  Arrows lead from a call to its work; a slice tells its\n"
 		"                  phase, layer and iteration. Phases are as in the report's\n"
 		"                  exclusive times: what idles has the cause\n"
+		"  --kineto        traces as the PyTorch profiler writes them, for tools that read\n"
+		"                  those (HolisticTraceAnalysis, Perfetto): FOLDER, made if need\n"
+		"                  be, gets rankN.pt.trace.json.gz for each GPU. Iterations are\n"
+		"                  annotations ProfilerStep#N; library calls are operators;\n"
+		"                  kernels, copies and sets have correlations, streams, phase\n"
+		"                  and layer, and of collectives sizes and group. Launches inside\n"
+		"                  a library's call were not recorded one by one: they share\n"
+		"                  the call's time\n"
 		"  --observations  a table for pmfit, CSV with a row for each RUN: what was\n"
 		"                  trained, on how many GPUs, and how long it took\n"
 		"  --append        adds the rows to FILE, which has to have the same columns;\n"

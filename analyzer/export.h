@@ -20,6 +20,14 @@
  */
 void export_trace(struct export_out *out, const struct run *run);
 
+/*
+ * One worker of the run as the PyTorch profiler would have written it, which HolisticTraceAnalysis and others
+ * load: its iterations as ProfilerStep annotations, its calls as operators and runtime calls, its device work
+ * with correlations, streams, and what is known of collectives. `worker` counts those without iterations too,
+ * and is the rank that the file says. Errors are the file's: see export_close.
+ */
+void export_kineto(struct export_out *out, const struct run *run, size_t worker);
+
 /* The line of names, without line break: what export_observation fills. In a static buffer. */
 const char *export_observation_names(void);
 

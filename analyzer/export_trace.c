@@ -4,6 +4,7 @@
  * the device's intervals in order of begin, where they end.
  */
 #include "export.h"
+#include "export_mark.h"
 #include "export_track.h"
 #include "report.h"
 
@@ -13,16 +14,6 @@
 
 /* The order of a process's tracks, from above. */
 enum { ORDER_WORKERS = 1, ORDER_THREADS = 10000, ORDER_QUEUES = 100000 };
-
-#define MOST_LAYERS 4 /* named of a call that serves several */
-
-/* What a call is for, as its worker's iterations say; all 0: nobody's. */
-struct mark {
-	const struct layer_role *role;
-	const struct layer_list *layers; /* NULL: no worker's */
-	uint32_t iteration;              /* from 1; 0: outside */
-	bool reads;
-};
 
 /* A device interval in order of begin. */
 struct work {
@@ -36,105 +27,16 @@ struct export
 	const struct timeline *timeline;
 	struct export_tracks tracks;
 	const struct timeline_process *process;
-	struct mark *marks;          /* by call of the process */
+	struct export_mark *marks;   /* by call of the process */
 	uint32_t *owners;            /* by interval of the process: its first call in the timeline */
 	struct arena names;          /* of this process's tracks */
 	struct export_track *phases; /* of the worker being written */
 };
 
-#define NOBODY UINT32_MAX
-
-static int64_t earliest(const struct analysis *analysis)
-{
-	const struct timeline *timeline = &analysis->timeline;
-	int64_t least_ns = INT64_MAX;
-
-	for (size_t i = 0; i < timeline->call_count; i++)
-		if (timeline->calls[i].begin_ns < least_ns)
-			least_ns = timeline->calls[i].begin_ns;
-	for (size_t i = 0; i < timeline->interval_count; i++)
-		if (timeline->intervals[i].begin_ns < least_ns)
-			least_ns = timeline->intervals[i].begin_ns;
-	for (size_t w = 0; w < analysis->worker_count + analysis->idle_count; w++) {
-		const struct iteration_list *list = &analysis->workers[w].iterations;
-
-		for (size_t i = 0; i < list->count; i++)
-			if (list->items[i].begin_ns < least_ns)
-				least_ns = list->items[i].begin_ns;
-		for (size_t i = 0; i < list->gap_count; i++)
-			if (list->gaps[i].begin_ns < least_ns)
-				least_ns = list->gaps[i].begin_ns;
-	}
-	return least_ns == INT64_MAX ? 0 : least_ns;
-}
-
 static void begin_args(struct export_out *out, const char *key, const char *text)
 {
 	export_format(out, ",\"args\":{\"%s\":", key);
 	export_string(out, text);
-}
-
-/* Phase, layer and iteration, as members of args. */
-static void put_mark(struct export *export, const struct mark *mark)
-{
-	struct export_out *out = export->tracks.out;
-
-	if (!mark->layers)
-		return;
-	export_format(
-		out, ",\"phase\":\"%s\"", report_phase_symbols[mark->reads ? PHASE_IO : mark->role->phase]);
-	if (!mark->reads && mark->role->part_count) {
-		const struct layer_part *parts = &mark->layers->parts[mark->role->first_part];
-		uint32_t count = mark->role->part_count;
-
-		export_format(out, ",\"layer\":\"");
-		for (uint32_t i = 0; i < count && i < MOST_LAYERS; i++) {
-			export_format(out, "%s", i ? ", " : "");
-			export_text(out, layer_title(&mark->layers->items[parts[i].layer]));
-		}
-		if (count > MOST_LAYERS)
-			export_format(out, " and %" PRIu32 " more", count - MOST_LAYERS);
-		export_format(out, "\"");
-	}
-	if (!mark->reads && mark->role->again)
-		export_format(out, ",\"recomputed\":true");
-	if (mark->iteration)
-		export_format(out, ",\"iteration\":%" PRIu32, mark->iteration - 1);
-}
-
-/* As phase_find sees the worker's calls: the same computation in another iteration has the same role. */
-static void mark_calls(struct export *export, const struct analysis_worker *worker)
-{
-	const struct worker *calls = worker->worker;
-	const struct worker_model *model = &export->analysis->model;
-	size_t next = 0, core = 0;
-
-	for (size_t i = 0; i < calls->call_count; i++) {
-		uint32_t operation = export->timeline->calls[calls->calls[i]].operation;
-		const struct iteration *item = NULL;
-
-		while (next < worker->iterations.count && i >= worker->iterations.items[next].call_end) {
-			next++;
-			core = 0;
-		}
-		if (next < worker->iterations.count && i >= worker->iterations.items[next].first_call)
-			item = &worker->iterations.items[next];
-		export->marks[calls->calls[i] - export->process->first_call] = (struct mark){
-			.role = phase_role(
-				model, calls, &worker->layers, item && item->usual, core, operation),
-			.layers = &worker->layers,
-			.iteration = item ? (uint32_t)next + 1 : 0,
-		};
-		if (item && (model->roles[operation].flags & WORKER_CORE))
-			core++;
-	}
-	for (size_t i = 0; i < worker->iterations.count; i++) {
-		const struct iteration *item = &worker->iterations.items[i];
-
-		for (size_t j = item->first_read; j < item->read_end; j++)
-			export->marks[calls->reads[j] - export->process->first_call] = (struct mark){
-				.layers = &worker->layers, .iteration = (uint32_t)i + 1, .reads = true};
-	}
 }
 
 static void put_iterations(
@@ -182,31 +84,13 @@ static void put_worker(struct export *export, const struct analysis_worker *work
 		.order = ORDER_WORKERS + 2 * order + 1,
 	};
 
-	mark_calls(export, worker);
+	export_mark_calls(export->analysis, worker, export->marks);
 	put_iterations(export, &worker->iterations, &iterations);
 	export->phases = &phases;
 	phase_stretches(&export->analysis->model, worker->worker, &worker->iterations, &worker->layers,
 		put_phase, export);
 	export_track_free(&iterations);
 	export_track_free(&phases);
-}
-
-static void find_owners(struct export *export)
-{
-	const struct timeline_process *process = export->process;
-
-	for (size_t i = 0; i < process->interval_count; i++)
-		export->owners[i] = NOBODY;
-	for (size_t i = 0; i < process->call_count; i++) {
-		const struct timeline_call *call = &export->timeline->calls[process->first_call + i];
-
-		for (uint32_t j = 0; j < call->interval_count; j++) {
-			uint32_t *owner = &export->owners[call->interval + j - process->first_interval];
-
-			if (*owner == NOBODY)
-				*owner = (uint32_t)(process->first_call + i);
-		}
-	}
 }
 
 /* A flow has the number of its interval. */
@@ -253,7 +137,7 @@ static void put_calls(struct export *export)
 			last[call->thread].lane = export_slice(
 				&export->tracks, track, call->begin_ns, call->end_ns, "host", function->name);
 			begin_args(export->tracks.out, "library", function->library);
-			put_mark(export, &export->marks[i]);
+			export_put_mark(export->tracks.out, &export->marks[i]);
 			if (call->result)
 				export_format(export->tracks.out, ",\"result\":%" PRId32, call->result);
 			export_format(export->tracks.out, "}}");
@@ -274,19 +158,6 @@ static int compare_work(const void *left, const void *right)
 	return a->begin_ns != b->begin_ns  ? (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns)
 	       : a->interval < b->interval ? -1
 					   : a->interval > b->interval;
-}
-
-/* What ran: the kernel, where it is known, else the function. */
-static const char *work_name(const struct timeline *timeline, uint32_t operation)
-{
-	const struct timeline_operation *item = &timeline->operations[operation];
-	const struct timeline_function *function = &timeline->functions[item->function];
-	uint64_t name;
-
-	if (function->kind == PM_KIND_LAUNCH && timeline_value(timeline, item, "name", &name) && name &&
-		name < timeline->string_count)
-		return timeline->strings[name];
-	return function->name;
 }
 
 /* Streams are counted on each device, in the order in which they were first used. */
@@ -321,13 +192,13 @@ static void put_interval(struct export *export, uint32_t number, struct export_t
 	if (interval->queue < process->first_queue || queue > process->queue_count)
 		queue = process->queue_count;
 	lane = export_slice(&export->tracks, &tracks[queue], interval->begin_ns, interval->end_ns, "device",
-		work_name(timeline, interval->operation));
-	if (owner == NOBODY) {
+		export_work_name(timeline, interval->operation));
+	if (owner == EXPORT_NOBODY) {
 		export_format(export->tracks.out, "}");
 		return;
 	}
 	begin_args(export->tracks.out, "call", timeline_function(timeline, &timeline->calls[owner])->name);
-	put_mark(export, &export->marks[owner - process->first_call]);
+	export_put_mark(export->tracks.out, &export->marks[owner - process->first_call]);
 	export_format(export->tracks.out, "}}");
 	put_flow(export, "f", lane, interval->begin_ns, number);
 }
@@ -369,7 +240,7 @@ static void put_process(struct export *export, uint32_t number)
 	for (size_t w = 0, order = 0; w < export->analysis->worker_count + export->analysis->idle_count; w++)
 		if (export->analysis->workers[w].worker->process == number)
 			put_worker(export, &export->analysis->workers[w], (uint32_t)order++);
-	find_owners(export);
+	export_find_owners(export->timeline, process, export->owners);
 	put_calls(export);
 	put_intervals(export);
 	free(export->marks);
@@ -386,7 +257,7 @@ void export_trace(struct export_out *out, const struct run *run)
 		/* Numbers of lanes are apart from those of processes: a viewer takes a thread that has its
 		 * process's number for the main one. */
 		.tracks = {.out = out,
-			.origin_ns = earliest(&run->analysis),
+			.origin_ns = export_earliest(&run->analysis),
 			.last_number = (uint32_t)timeline->process_count},
 	};
 

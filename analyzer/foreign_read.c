@@ -1,16 +1,14 @@
 /* Which files, of which format, on which thread, and which rank each is: see foreign.h. */
 #include "foreign.h"
 #include "json.h"
+#include "parallel.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static int look(struct foreign *foreign, char *magic, size_t bytes)
 {
@@ -49,47 +47,27 @@ int foreign_read(struct foreign *foreign, const char *path, unsigned wanted)
 
 struct pool {
 	const char *const *paths;
-	size_t path_count;
 	unsigned wanted;
 	void (*done)(void *context, size_t index, struct foreign *foreign, int status);
 	void *context;
-	atomic_size_t next;
 };
 
-static void *work(void *argument)
+static void read_one(void *context, size_t index)
 {
-	struct pool *pool = argument;
+	struct pool *pool = context;
 	struct foreign foreign;
-	size_t index;
+	int status = foreign_read(&foreign, pool->paths[index], pool->wanted);
 
-	while ((index = atomic_fetch_add(&pool->next, 1)) < pool->path_count) {
-		int status = foreign_read(&foreign, pool->paths[index], pool->wanted);
-
-		pool->done(pool->context, index, &foreign, status);
-		foreign_free(&foreign);
-	}
-	return NULL;
+	pool->done(pool->context, index, &foreign, status);
+	foreign_free(&foreign);
 }
 
 void foreign_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
 	void (*done)(void *context, size_t index, struct foreign *foreign, int status), void *context)
 {
-	struct pool pool = {paths, path_count, wanted, done, context, 0};
-	pthread_t *others;
-	unsigned started = 0;
+	struct pool pool = {paths, wanted, done, context};
 
-	if (threads == 0)
-		threads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-	if (threads > path_count)
-		threads = (unsigned)path_count;
-	others = mem_alloc(threads, sizeof(*others));
-	/* This thread works too; without the others it takes longer, no more. */
-	while (started + 1 < threads && pthread_create(&others[started], NULL, work, &pool) == 0)
-		started++;
-	work(&pool);
-	while (started > 0)
-		pthread_join(others[--started], NULL);
-	free(others);
+	parallel_each(path_count, threads, read_one, &pool);
 }
 
 static bool ends_with(const char *name, const char *end)

@@ -1,0 +1,14 @@
+/* Independent pieces of work on several processors. */
+#ifndef PARALLEL_H
+#define PARALLEL_H
+
+#include <stddef.h>
+
+/*
+ * Calls `each` once for every index below `count`, on up to `threads` threads (0: one for each processor) of
+ * which the caller's is one; returns when all are done. Indices are taken in order, but may end in any. Where
+ * no thread can be had, it takes longer, no more.
+ */
+void parallel_each(size_t count, unsigned threads, void (*each)(void *context, size_t index), void *context);
+
+#endif
