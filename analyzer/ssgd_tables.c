@@ -1,0 +1,336 @@
+/* What pmanalyze model shows of its figures: see ssgd_tables.h. */
+#include "ssgd_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+	enum phase phase;
+	const char *symbol;
+} phases[] = {
+#define PHASE_ITEM(name, key, symbol, text) {PHASE_##name, symbol},
+	PHASE_LIST(PHASE_ITEM)
+#undef PHASE_ITEM
+};
+
+static const char *const phase_keys[] = {
+#define PHASE_ITEM(name, key, symbol, text) key,
+	PHASE_LIST(PHASE_ITEM)
+#undef PHASE_ITEM
+};
+
+void ssgd_phase_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
+{
+	size_t label = print_column(table, "run", text ? NULL : "run", PRINT_WORD);
+	size_t name = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t busy = print_column(table, "busy", "busy", PRINT_TIME);
+	size_t busy_sd = print_column(table, "busy_sd", "sd", PRINT_TIME);
+	size_t exclusive = print_column(table, "exclusive", "exclusive", PRINT_TIME);
+	size_t exclusive_sd = print_column(table, "exclusive_sd", "sd", PRINT_TIME);
+
+	for (size_t r = 0; r < count; r++) {
+		const struct analysis *analysis = &items[r].run->analysis;
+		const struct analysis_worker *workers = analysis->workers;
+		struct analysis_statistics all = analysis_iteration(workers, analysis->worker_count);
+
+		for (size_t p = 0; p < sizeof(phases) / sizeof(*phases); p++) {
+			struct analysis_statistics own = analysis_phase(
+				workers, analysis->worker_count, phases[p].phase, ANALYSIS_EXCLUSIVE);
+			struct analysis_statistics work = analysis_phase(
+				workers, analysis->worker_count, phases[p].phase, ANALYSIS_BUSY);
+
+			if (text && !(work.greatest > 0) && !(own.greatest > 0))
+				continue;
+			print_row(table);
+			print_word(table, label, items[r].label);
+			print_word(table, name, text ? phases[p].symbol : phase_keys[p]);
+			print_number(table, exclusive, own.mean);
+			print_number(table, exclusive_sd, own.deviation);
+			if (phases[p].phase >= PHASE_WORK_COUNT)
+				continue;
+			print_number(table, busy, work.mean);
+			print_number(table, busy_sd, work.deviation);
+		}
+		table->rule = text;
+		print_row(table);
+		print_word(table, label, items[r].label);
+		print_word(table, name, text ? "t_iter" : "iteration");
+		print_number(table, exclusive, all.mean);
+		print_number(table, exclusive_sd, all.deviation);
+	}
+}
+
+void ssgd_prediction_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
+{
+	size_t label = print_column(table, "run", text ? NULL : "run", PRINT_WORD);
+	size_t key = print_column(table, "assumption", NULL, PRINT_WORD);
+	size_t title = print_column(table, "title", "assumption", PRINT_WORD);
+	size_t equation = print_column(table, "equation", "eq.", PRINT_WORD);
+	size_t plain = print_column(table, "predicted", "t_iter", PRINT_TIME);
+	size_t plain_sd = print_column(table, "predicted_sd", NULL, PRINT_TIME);
+	size_t error = print_column(table, "error", "error", PRINT_SHARE);
+	size_t full = print_column(table, "with_rest", "with rest", PRINT_TIME);
+	size_t full_sd = print_column(table, "with_rest_sd", NULL, PRINT_TIME);
+	size_t full_error = print_column(table, "with_rest_error", "error", PRINT_SHARE);
+	size_t off = print_column(table, "off", "off", PRINT_SHARE);
+	size_t behaviour = print_column(table, "behaviour", NULL, PRINT_COUNT);
+	size_t best = print_column(table, "best", NULL, PRINT_COUNT);
+
+	for (size_t r = 0; r < count; r++) {
+		const struct ssgd *ssgd = &items[r].ssgd;
+
+		for (int m = 0; m < SSGD_COUNT; m++) {
+			const struct ssgd_figure *figure = &ssgd->figures[m];
+
+			if (!figure->told)
+				continue;
+			print_row(table);
+			print_word(table, label, items[r].label);
+			print_word(table, key, ssgd_keys[m]);
+			print_word(table, title, ssgd_titles[m]);
+			/* (3.1) is (3.2) on one GPU. */
+			print_word(table, equation,
+				m == SSGD_SERIES && ssgd->shape.rank_count == 1 ? "3.1" : ssgd_equations[m]);
+			print_number(table, plain, figure->plain.mean);
+			print_number(table, plain_sd, figure->plain.deviation);
+			print_number(table, error, figure->error);
+			print_number(table, full, figure->full.mean);
+			print_number(table, full_sd, figure->full.deviation);
+			print_number(table, full_error, figure->full_error);
+			print_number(table, off, figure->off);
+			print_number(table, behaviour, ssgd_is_behaviour(ssgd, (enum ssgd_model)m));
+			print_number(table, best, m == (int)ssgd->best);
+		}
+		if (!text)
+			continue;
+		table->rule = true;
+		print_row(table);
+		print_word(table, title, "measured");
+		print_number(table, plain, ssgd->measured.mean);
+		print_number(table, full, ssgd->measured.mean);
+	}
+}
+
+/* The first run of the same program on one GPU; `count`: none. */
+static size_t find_single(const struct ssgd_item *items, size_t count, const struct ssgd_item *item)
+{
+	const char *program = item->run->analysis.timeline.processes[0].program;
+
+	for (size_t i = 0; i < count; i++)
+		if (items[i].ssgd.shape.rank_count == 1 &&
+			strcmp(items[i].run->analysis.timeline.processes[0].program, program) == 0)
+			return i;
+	return count;
+}
+
+void ssgd_scaling_table(const struct ssgd_item *items, size_t count, struct print_table *table)
+{
+	size_t label = print_column(table, "run", "run", PRINT_WORD);
+	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
+	size_t samples = print_column(table, "samples", NULL, PRINT_COUNT);
+	size_t iteration = print_column(table, "t_iter", "t_iter", PRINT_TIME);
+	size_t measured = print_column(table, "speedup", "speed-up", PRINT_REAL);
+	size_t six = print_column(table, "speedup_3_6", "(3.6)", PRINT_REAL);
+	size_t six_error = print_column(table, "speedup_3_6_error", "error", PRINT_SHARE);
+	size_t seven = print_column(table, "speedup_3_7", "(3.7)", PRINT_REAL);
+	size_t seven_error = print_column(table, "speedup_3_7_error", "error", PRINT_SHARE);
+	size_t efficiency = print_column(table, "efficiency", "eff.", PRINT_SHARE);
+	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
+	size_t slowdown = print_column(table, "slowdown", "S", PRINT_REAL);
+
+	for (size_t r = 0; r < count; r++) {
+		const struct ssgd_item *item = &items[r];
+		double size = (double)item->ssgd.shape.rank_count, work;
+		size_t single = find_single(items, count, item);
+		struct ssgd_speedup speedup;
+
+		print_row(table);
+		print_word(table, label, item->label);
+		print_number(table, gpus, size);
+		if (item->samples > 0)
+			print_number(table, samples, item->samples);
+		print_number(table, iteration, item->ssgd.measured.mean);
+		if (size > 1) {
+			print_number(table, imbalance, item->imbalance);
+			print_number(table, slowdown, item->ssgd.slowdown);
+		}
+		if (single == count)
+			continue;
+		work = item->samples > 0 && items[single].samples > 0 ? item->samples / items[single].samples
+								      : size;
+		speedup = ssgd_speedup(&items[single].ssgd, &item->ssgd, work);
+		print_number(table, measured, speedup.measured);
+		print_number(table, six, speedup.equation_6);
+		print_number(table, six_error, speedup.equation_6 / speedup.measured - 1);
+		print_number(table, seven, speedup.equation_7);
+		print_number(table, seven_error, speedup.equation_7 / speedup.measured - 1);
+		print_number(table, efficiency, speedup.measured / size);
+	}
+}
+
+static const struct balance_item *worst_layer(const struct balance *balance)
+{
+	const struct balance_item *worst = NULL;
+
+	for (size_t l = 0; l < balance->layer_count; l++)
+		if (isfinite(balance->layers[l].imbalance) &&
+			(!worst || balance->layers[l].imbalance > worst->imbalance))
+			worst = &balance->layers[l];
+	return worst;
+}
+
+/* balance.c names its phases in words; a column each, as wide as its symbol. */
+void ssgd_imbalance_table(const struct ssgd_item *items, size_t count, struct print_table *table)
+{
+	static const char *const names[] = {
+		"computing", "io", "h2d", "md", "forward", "backward", "update", "other"};
+	static const char *const titles[] = {"computing", "io", "h2d", "md", "f", "b", "u", NULL};
+	enum { NAMES = sizeof(names) / sizeof(*names) };
+	size_t label = print_column(table, "run", "run", PRINT_WORD);
+	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
+	size_t columns[NAMES], layer, layer_imbalance;
+
+	for (int i = 0; i < NAMES; i++)
+		columns[i] = print_column(table, names[i], titles[i], PRINT_REAL);
+	layer = print_column(table, "layer", "worst layer", PRINT_WORD);
+	layer_imbalance = print_column(table, "layer_lif", "LIF", PRINT_REAL);
+	for (size_t r = 0; r < count; r++) {
+		const struct balance *balance = &items[r].balance;
+		const struct balance_item *worst = worst_layer(balance);
+
+		if (items[r].ssgd.shape.rank_count < 2)
+			continue;
+		print_row(table);
+		print_word(table, label, items[r].label);
+		print_number(table, gpus, (double)items[r].ssgd.shape.rank_count);
+		for (size_t p = 0; p < balance->phase_count; p++)
+			for (int i = 0; i < NAMES; i++)
+				if (strcmp(balance->phases[p].name, names[i]) == 0)
+					print_number(table, columns[i], balance->phases[p].imbalance);
+		if (!worst)
+			continue;
+		print_word(table, layer, worst->name);
+		print_number(table, layer_imbalance, worst->imbalance);
+	}
+}
+
+void ssgd_layer_table(const struct ssgd_item *items, size_t count, struct print_table *table)
+{
+	size_t label = print_column(table, "run", "run", PRINT_WORD);
+	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
+	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
+	size_t mean = print_column(table, "mean", "mean", PRINT_TIME);
+	size_t greatest = print_column(table, "greatest", "slowest", PRINT_TIME);
+	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
+	size_t slowest = print_column(table, "slowest", "rank", PRINT_WORD);
+
+	for (size_t r = 0; r < count; r++) {
+		struct analysis *analysis = &items[r].run->analysis;
+		const struct balance *balance = &items[r].balance;
+
+		for (size_t l = 0; l < balance->layer_count && analysis->worker_count > 1; l++) {
+			const struct balance_item *item = &balance->layers[l];
+
+			print_row(table);
+			print_word(table, label, items[r].label);
+			print_number(table, gpus, (double)analysis->worker_count);
+			print_word(table, layer, item->name);
+			print_number(table, mean, item->mean_ns);
+			print_number(table, greatest, item->greatest_ns);
+			print_number(table, imbalance, item->imbalance);
+			if (isfinite(item->imbalance))
+				print_word(table, slowest,
+					analysis_worker_name(analysis, &analysis->workers[item->slowest]));
+		}
+	}
+}
+
+void ssgd_coefficient_table(const struct regression *regression, struct print_table *table)
+{
+	static const char *const states[] = {
+		[REGRESSION_FITTED] = "fitted",
+		[REGRESSION_CONSTANT] = "constant",
+		[REGRESSION_DEPENDENT] = "dependent",
+	};
+	size_t name = print_column(table, "term", "term", PRINT_WORD);
+	size_t state = print_column(table, "state", NULL, PRINT_WORD);
+	size_t estimate = print_column(table, "estimate", "estimate", PRINT_TIME);
+	size_t error = print_column(table, "standard_error", "error", PRINT_TIME);
+	size_t t = print_column(table, "t", "t", PRINT_REAL);
+	size_t p = print_column(table, "p", "p", PRINT_REAL);
+	size_t low = print_column(table, "low", "from", PRINT_TIME);
+	size_t high = print_column(table, "high", "to", PRINT_TIME);
+	size_t inflation = print_column(table, "vif", "VIF", PRINT_REAL);
+
+	for (size_t i = 0; i < regression->term_count; i++) {
+		const struct regression_term *term = &regression->terms[i];
+
+		print_row(table);
+		print_word(table, name, term->name);
+		print_word(table, state, regression->trouble ? "unfitted" : states[term->state]);
+		print_number(table, estimate, term->estimate);
+		print_number(table, error, term->error);
+		print_number(table, t, term->t);
+		print_number(table, p, term->p);
+		print_number(table, low, term->low);
+		print_number(table, high, term->high);
+		print_number(table, inflation, term->inflation);
+	}
+}
+
+static const char *alike(const struct ssgd_item *item)
+{
+	struct arena *arena = &item->run->analysis.timeline.arena;
+	const char *text = "";
+
+	for (int m = 0; m < SSGD_COUNT; m++)
+		if (ssgd_is_alike(&item->ssgd, (enum ssgd_model)m))
+			text = arena_format(arena, "%s%s%s", text, *text ? "; " : "", ssgd_titles[m]);
+	return *text ? arena_format(arena, " By its time alone it cannot be told from: %s.", text) : "";
+}
+
+const char *ssgd_verdict(const struct ssgd_item *item)
+{
+	const struct ssgd *ssgd = &item->ssgd;
+	struct arena *arena = &item->run->analysis.timeline.arena;
+	const struct ssgd_figure *figure;
+
+	if (ssgd->best == SSGD_COUNT)
+		return "No assumption can be told to be the run's.";
+	figure = &ssgd->figures[ssgd->best];
+	if (figure->off > SSGD_FAR)
+		return arena_format(arena,
+			"The run behaves as none of these. The closest is %.1f%% off with the rest counted "
+			"in: %s.",
+			figure->off * 100, ssgd_texts[ssgd->best]);
+	return arena_format(arena,
+		"The run behaves so: %s; %.1f%% off with the rest counted in.%s Beside other work are seen %s%.0f%% "
+		"of the reading and %.0f%% of the copies of input.",
+		ssgd_texts[ssgd->best], figure->off * 100, alike(item),
+		ssgd->shape.exchange_count ? arena_format(arena, "%.0f%% of the communication, ",
+						     ssgd->communication_hidden * 100)
+					   : "",
+		ssgd->files_hidden * 100, ssgd->copies_hidden * 100);
+}
+
+const char *ssgd_rest(const struct ssgd_item *item)
+{
+	const struct analysis *analysis = &item->run->analysis;
+	struct arena *arena = &item->run->analysis.timeline.arena;
+	const char *text = "";
+
+	for (int phase = PHASE_OTHER; phase < PHASE_COUNT; phase++) {
+		double mean = analysis_phase(
+			analysis->workers, analysis->worker_count, (enum phase)phase, ANALYSIS_EXCLUSIVE)
+				      .mean;
+
+		if (mean > 0)
+			text = arena_format(arena, "%s%s%s %s", text, *text ? ", " : "", phases[phase].symbol,
+				print_time(arena, mean));
+	}
+	if (!*text)
+		return "The rest, which is in none of the equations: nothing.";
+	return arena_format(arena, "The rest, which is in none of the equations: %s (%.1f%% of t_iter): %s.",
+		print_time(arena, item->ssgd.rest.mean),
+		item->ssgd.rest.mean / item->ssgd.measured.mean * 100, text);
+}
