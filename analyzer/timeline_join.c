@@ -31,7 +31,7 @@ struct join {
 	const struct trace *trace;
 	struct timeline_process *process;
 	const struct timeline_bases *bases;
-	struct replay_list replays;
+	struct timeline_replay_list replays;
 	uint32_t *order;    /* chunks, by thread */
 	struct lane *lanes; /* a heap: the earliest call first */
 	size_t lane_count;
@@ -140,7 +140,7 @@ static void add_call(struct join *join, const struct timeline_call *call)
 static void add_record(struct join *join, const struct lane *lane)
 {
 	const struct trace_record *record = &lane->record;
-	const struct replay *replay = replay_of(&join->replays, record->op);
+	const struct timeline_replay *replay = timeline_replay_of(&join->replays, record->op);
 	struct timeline *timeline = join->timeline;
 	struct timeline_call call = {.begin_ns = lane->begin_ns,
 		.end_ns = trace_ns(join->trace, record->end),
@@ -256,7 +256,7 @@ static struct timeline_call *find_call(const struct join *join, const struct tra
 {
 	struct timeline_call *calls = join->timeline->calls + join->process->first_call;
 	uint32_t place, operation;
-	const struct replay *replay;
+	const struct timeline_replay *replay;
 
 	if (record->correlation < join->low || record->correlation - join->low >= join->span)
 		return NULL;
@@ -264,10 +264,10 @@ static struct timeline_call *find_call(const struct join *join, const struct tra
 	if (place == 0)
 		return NULL;
 	place--;
-	replay = record->sequence
-			 ? replay_of(&join->replays, calls[place].operation - join->bases->operations)
-			 : NULL;
-	operation = replay ? replay_operation(replay, record->sequence) : 0;
+	replay = record->sequence ? timeline_replay_of(
+					    &join->replays, calls[place].operation - join->bases->operations)
+				  : NULL;
+	operation = replay ? timeline_replay_operation(replay, record->sequence) : 0;
 	if (!replay || operation == replay->count)
 		return &calls[place];
 	return &calls[place + 1 + operation];
@@ -393,11 +393,11 @@ void timeline_join(struct timeline *timeline, const struct trace *trace, struct 
 {
 	struct join join = {.timeline = timeline, .trace = trace, .process = process, .bases = bases};
 
-	replay_init(&join.replays, trace);
+	timeline_replay_init(&join.replays, trace);
 	process->graphs_left = join.replays.left;
 	add_calls(&join);
 	add_intervals(&join);
-	replay_free(&join.replays);
+	timeline_replay_free(&join.replays);
 	free(join.order);
 	free(join.lanes);
 	free(join.by_correlation);

@@ -134,7 +134,7 @@ static void add_graphs(struct timeline *timeline, const struct trace *trace, str
 		uint32_t count = 0;
 
 		for (uint32_t j = 0; j < from->node_count; j++)
-			if (replay_is_work(trace, from->nodes[j].op))
+			if (timeline_replay_is_work(trace, from->nodes[j].op))
 				operations[count++] = bases->operations + from->nodes[j].op;
 		*MEM_PUSH(timeline->graphs, timeline->graph_count, timeline->graph_room) =
 			(struct timeline_graph){count, operations};

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool replay_is_work(const struct trace *trace, uint32_t number)
+bool timeline_replay_is_work(const struct trace *trace, uint32_t number)
 {
 	return number < trace->operation_count && trace->operations[number].function &&
 	       timeline_is_device_kind(trace->functions[trace->operations[number].function].kind);
 }
 
-static void prepare(struct replay_list *list, uint32_t number)
+static void prepare(struct timeline_replay_list *list, uint32_t number)
 {
 	const struct trace_graph *graph = &list->trace->graphs[number];
-	struct replay *replay = &list->items[number];
+	struct timeline_replay *replay = &list->items[number];
 	uint64_t end = 0;
 	bool sure = true;
 
@@ -23,7 +23,7 @@ static void prepare(struct replay_list *list, uint32_t number)
 	replay->ends = mem_alloc(graph->node_count, sizeof(*replay->ends));
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		end += graph->nodes[i].nodes;
-		if (!replay_is_work(list->trace, graph->nodes[i].op))
+		if (!timeline_replay_is_work(list->trace, graph->nodes[i].op))
 			continue;
 		/* Behind an operation that added none knows how many, no node can be told. */
 		sure &= graph->nodes[i].nodes > 0 && end <= UINT32_MAX;
@@ -32,7 +32,7 @@ static void prepare(struct replay_list *list, uint32_t number)
 	}
 }
 
-const struct replay *replay_of(const struct replay_list *list, uint32_t number)
+const struct timeline_replay *timeline_replay_of(const struct timeline_replay_list *list, uint32_t number)
 {
 	const struct trace_operation *operation;
 	const struct trace_label *labels;
@@ -47,7 +47,7 @@ const struct replay *replay_of(const struct replay_list *list, uint32_t number)
 	return NULL;
 }
 
-uint32_t replay_operation(const struct replay *replay, uint32_t ordinal)
+uint32_t timeline_replay_operation(const struct timeline_replay *replay, uint32_t ordinal)
 {
 	uint32_t low = 0, high = replay->sure;
 
@@ -65,7 +65,7 @@ uint32_t replay_operation(const struct replay *replay, uint32_t ordinal)
 }
 
 /* A walk of its own, which only traces with graphs pay for. */
-static void count_calls(struct replay_list *list)
+static void count_calls(struct timeline_replay_list *list)
 {
 	const struct trace *trace = list->trace;
 
@@ -76,18 +76,19 @@ static void count_calls(struct replay_list *list)
 
 		trace_walk(&cursor, trace, &trace->chunks[c]);
 		while ((step = trace_next(&cursor, &record)) != TRACE_END) {
-			const struct replay *replay = step == TRACE_RECORD && record.kind == PM_RECORD_CALL
-							      ? replay_of(list, record.op)
-							      : NULL;
+			const struct timeline_replay *replay =
+				step == TRACE_RECORD && record.kind == PM_RECORD_CALL
+					? timeline_replay_of(list, record.op)
+					: NULL;
 
 			list->call_count += replay ? replay->count : 0;
 		}
 	}
 }
 
-void replay_init(struct replay_list *list, const struct trace *trace)
+void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace)
 {
-	*list = (struct replay_list){.trace = trace};
+	*list = (struct timeline_replay_list){.trace = trace};
 	if (trace->graph_count == 0)
 		return;
 	list->items = mem_alloc(trace->graph_count, sizeof(*list->items));
@@ -103,7 +104,7 @@ void replay_init(struct replay_list *list, const struct trace *trace)
 	list->left = true;
 }
 
-void replay_free(struct replay_list *list)
+void timeline_replay_free(struct timeline_replay_list *list)
 {
 	for (size_t i = 0; list->items && i < list->trace->graph_count; i++)
 		free(list->items[i].ends);

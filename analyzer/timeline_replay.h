@@ -4,31 +4,31 @@
 
 #include "trace.h"
 
-struct replay {
+struct timeline_replay {
 	uint32_t graph; /* of the trace */
 	uint32_t count; /* operations that put work on a device */
 	uint32_t *ends; /* by operation: nodes of the graph up to and with its own */
 	uint32_t sure;  /* operations whose nodes are known */
 };
 
-struct replay_list {
+struct timeline_replay_list {
 	const struct trace *trace;
-	struct replay *items; /* by graph of the trace; NULL: it has none */
-	uint64_t call_count;  /* that all launches add */
-	bool left;            /* too many: launches stay whole */
+	struct timeline_replay *items; /* by graph of the trace; NULL: it has none */
+	uint64_t call_count;           /* that all launches add */
+	bool left;                     /* too many: launches stay whole */
 };
 
 /* The trace must stay. */
-void replay_init(struct replay_list *list, const struct trace *trace);
-void replay_free(struct replay_list *list);
+void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace);
+void timeline_replay_free(struct timeline_replay_list *list);
 
 /* The graph that an operation of the trace launches, or NULL. */
-const struct replay *replay_of(const struct replay_list *list, uint32_t operation);
+const struct timeline_replay *timeline_replay_of(const struct timeline_replay_list *list, uint32_t operation);
 
 /* Which of the graph's operations the node with this ordinal belongs to; `count`: not known. */
-uint32_t replay_operation(const struct replay *replay, uint32_t ordinal);
+uint32_t timeline_replay_operation(const struct timeline_replay *replay, uint32_t ordinal);
 
 /* Does the operation with this number, captured, put work on a device? False if there is none. */
-bool replay_is_work(const struct trace *trace, uint32_t operation);
+bool timeline_replay_is_work(const struct trace *trace, uint32_t operation);
 
 #endif
