@@ -1,6 +1,7 @@
 /* pmanalyze report: the phases of an iteration, of one run or of several side by side. */
 #include "cmd_common.h"
 #include "report.h"
+#include "report_summary.h"
 
 static int run(int argument_count, char **arguments)
 {
@@ -25,6 +26,9 @@ static int run(int argument_count, char **arguments)
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_report, "no run named");
+	if (report_is_summaries(arguments + optind, (size_t)(argument_count - optind)))
+		return report_summaries(
+			&cmd_report, &how, arguments + optind, (size_t)(argument_count - optind));
 	if (how.iterations && how.form != PRINT_CSV)
 		cmd_usage(&cmd_report, "--iterations needs --csv");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
@@ -116,6 +120,20 @@ const struct command cmd_report = {
 		"  measured between them, and no iteration reaches over a gap); what the hook\n"
 		"  itself took of the run and of a call, from a sample of the calls; the file\n"
 		"  input of worker processes, which make no device call and leave no trace.\n"
+		"\n"
+		"SUMMARIES\n"
+		"  Where the arguments are summaries that pmanalyze reduce made (*.pmsum files,\n"
+		"  or folders of them without traces), all of them are one job. The same\n"
+		"  phases and layers, with the slowest rank, and under \"ranks\" the deviation of\n"
+		"  the ranks' means; how the ranks' computing times are distributed; and who\n"
+		"  holds the others up, from the exchanges that the summaries keep, by which\n"
+		"  the hosts' clocks are settled. Means are exact, medians over ranks are those\n"
+		"  of the ranks' medians, waiting is that of the sampled iterations. Of more\n"
+		"  than 16 ranks the table by rank names the 10 most telling (--ranks: all);\n"
+		"  --csv has all, and --json leaves out the phases of each of more than 64\n"
+		"  (--ranks: all). Causes are told as by pmanalyze balance, but from means of\n"
+		"  whole layers: a slow link and an uneven pipeline are not told apart from\n"
+		"  other reasons.\n"
 		"\n"
 		"SPEED-UP\n"
 		"  (3.6), N_g t_iter / t'_iter, against the run of the same program on one GPU.\n"

@@ -47,10 +47,8 @@ static int compare_ranks(const void *left, const void *right)
 	return a->call < b->call ? -1 : a->call > b->call;
 }
 
-void collective_match(const struct timeline *timeline, struct collective_list *list)
+void collective_gather(const struct timeline *timeline, struct collective_list *list)
 {
-	size_t kept = 0;
-
 	memset(list, 0, sizeof(*list));
 	for (uint32_t p = 0; p < timeline->process_count; p++) {
 		const struct timeline_process *process = &timeline->processes[p];
@@ -110,6 +108,13 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 			item->sequence = before->sequence + 1;
 	}
 	qsort(list->items, list->count, sizeof(*list->items), compare);
+}
+
+void collective_match(const struct timeline *timeline, struct collective_list *list)
+{
+	size_t kept = 0;
+
+	collective_gather(timeline, list);
 	for (size_t i = 0, end; i < list->count; i = end) {
 		const struct collective first = list->items[i];
 

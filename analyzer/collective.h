@@ -26,7 +26,13 @@ struct collective_list {
 	size_t count, room;
 };
 
-/* Collectives of which two ranks or more were seen. Point-to-point calls are not among them. */
+/*
+ * All collectives, each rank's part by itself: by communicator, function, sequence, process. Their members
+ * are not counted. Point-to-point calls are not among them.
+ */
+void collective_gather(const struct timeline *timeline, struct collective_list *list);
+
+/* Those of them of which two ranks or more were seen. */
 void collective_match(const struct timeline *timeline, struct collective_list *list);
 void collective_free(struct collective_list *list);
 

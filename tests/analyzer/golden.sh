@@ -58,6 +58,9 @@ run_case() {
 }
 
 run_case report_one 0 report one
+"$pmanalyze" reduce -o summaries causes >reduce.txt
+run_case report_summaries 0 report summaries
+run_case report_summaries_json 0 report --json summaries
 run_case report_three 0 report three
 run_case report_killed 0 report killed
 run_case report_host_only 0 report host_only
@@ -128,9 +131,10 @@ run_case help_window 0 window --help
 run_case help_arrivals 0 arrivals --help
 run_case help_html 0 html --help
 run_case help_export 0 export --help
+run_case help_reduce 0 reduce --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_balance help_comm help_dump help_window help_arrivals help_html help_export window_two arrivals_two comm_three report_one report_three report_several layers_one balance_three balance_causes; do
+for text in help help_report help_layers help_balance help_comm help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

@@ -1,0 +1,314 @@
+/* The report of a job from its summaries: what was seen, the tables, and what follows from them. */
+#include "report_summary.h"
+#include "report.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool report_is_summaries(char **paths, size_t path_count)
+{
+	size_t count = 0;
+	const char *first = NULL, *other = NULL;
+
+	for (size_t i = 0; i < path_count; i++)
+		if (summary_looks(paths[i])) {
+			first = count++ ? first : paths[i];
+		} else {
+			other = paths[i];
+		}
+	if (count > 0 && count < path_count)
+		errx(2, "%s is or has summaries, %s does not: they cannot be reported together", first,
+			other);
+	return count > 0;
+}
+
+/* ---- What follows ---- */
+
+static double pooled(const struct summaries *job, size_t offset)
+{
+	return summaries_pool(job->workers, job->worker_count, offset).mean;
+}
+
+static double mean_wait_ns(const struct summaries *job)
+{
+	double sum = 0, iterations = 0;
+
+	for (size_t w = 0; w < job->worker_count; w++)
+		if (isfinite(job->workers[w].wait_ns)) {
+			sum += job->workers[w].wait_ns * (double)job->workers[w].figures->used;
+			iterations += (double)job->workers[w].figures->used;
+		}
+	return iterations > 0 ? sum / iterations : NAN;
+}
+
+static void print_conclusions(struct summaries *job, FILE *out)
+{
+	struct arena *arena = &job->names.arena;
+	double iteration_ns = pooled(job, offsetof(struct summary_worker, iteration));
+	double equation_ns = summaries_equation(job);
+	double busy_ns = pooled(job, SUMMARIES_BUSY(PHASE_COMMUNICATION)), wait_ns = mean_wait_ns(job);
+	double exposed_ns = pooled(job, SUMMARIES_EXCLUSIVE(PHASE_COMMUNICATION));
+
+	fputc('\n', out);
+	print_paragraph(
+		arena_format(arena,
+			"Equation (3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u = %s; measured t_iter = %s "
+			"(%+.1f%%: other work and idle time, less what overlaps).",
+			print_time(arena, equation_ns), print_time(arena, iteration_ns),
+			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
+		2, out);
+	if (busy_ns > 0)
+		print_paragraph(
+			arena_format(arena, "Communication: %s busy, of which %s (%.0f%%) is exposed%s.",
+				print_time(arena, busy_ns), print_time(arena, exposed_ns),
+				exposed_ns / busy_ns * 100,
+				isfinite(wait_ns)
+					? arena_format(arena, "; %s is waiting for the last rank (sampled)",
+						  print_time(arena, wait_ns))
+					: ""),
+			2, out);
+	if (job->worker_count > 1) {
+		size_t slowest;
+		double imbalance =
+			summaries_imbalance(job, offsetof(struct summary_worker, compute), &slowest);
+
+		if (isfinite(imbalance))
+			print_paragraph(
+				arena_format(arena,
+					"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% "
+					"over the mean.",
+					imbalance, summaries_name(job, &job->workers[slowest]),
+					print_time(arena, job->workers[slowest].figures->compute.mean),
+					(imbalance - 1) * 100),
+				2, out);
+	}
+}
+
+/* Nobody is to blame: do they wait all the same? */
+static const char *nobody(struct summaries *job)
+{
+	double iteration_ns =
+		summaries_pool(job->workers, job->worker_count, offsetof(struct summary_worker, iteration))
+			.median;
+	double wait_ns = mean_wait_ns(job);
+
+	if (!(wait_ns >= CAUSE_WAITING * iteration_ns))
+		return "No rank holds the others up.";
+	return arena_format(&job->names.arena,
+		"No rank holds the others up for long: the waiting, %s in an iteration (%.1f%%), comes and goes.",
+		print_time(&job->names.arena, wait_ns), 100 * wait_ns / iteration_ns);
+}
+
+static void print_causes(struct summaries *job, const struct cause_list *causes, FILE *out)
+{
+	struct arena *arena = &job->names.arena;
+
+	fputs("\nWho holds the others up\n", out);
+	if (job->meeting_count == 0)
+		print_paragraph(
+			arena_format(arena,
+				"The summaries have no collective in common: who waits for whom cannot be told, only "
+				"who takes longer%s.",
+				causes->count ? "" : ", and none does beside another with the same layers"),
+			2, out);
+	if (causes->count == 0 && job->meeting_count > 0)
+		print_paragraph(nobody(job), 2, out);
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause *cause = &causes->items[i];
+		const char *name = summaries_name(job, &job->workers[cause->worker]);
+		bool costs = isfinite(cause->cost_ns);
+
+		if (i == 0 || causes->items[i - 1].worker != cause->worker)
+			print_paragraph(
+				cause->inflicted_ns > 0
+					? arena_format(arena,
+						  "%s: the others wait %s for it in an iteration (sum; %s each, %.1f%% of their time)",
+						  name, print_time(arena, cause->inflicted_ns),
+						  print_time(arena, cause->inflicted_ns /
+									    ((double)job->worker_count - 1)),
+						  100 * cause->share)
+					: arena_format(arena, "%s:", name),
+				2, out);
+		print_paragraph(
+			arena_format(arena, "- %s%s%s%s%s: %s.", cause_text(cause->kind),
+				cause->layer[0] ? ": " : "", print_clean(arena, cause->layer),
+				costs ? ", costs " : "", costs ? print_time(arena, cause->cost_ns) : "",
+				print_clean(arena, cause->evidence)),
+			2, out);
+	}
+	if (job->stage_count > 1)
+		print_paragraph(
+			arena_format(arena,
+				"The ranks have %u different sets of layers (stages of a pipeline?): ranks "
+				"were compared with those of the same set, and stages with one another were "
+				"not.",
+				job->stage_count),
+			2, out);
+}
+
+/* ---- The forms ---- */
+
+static void print_tables(struct summaries *job, const struct cmd_options *how, FILE *out)
+{
+	struct arena *arena = &job->names.arena;
+	bool cut = job->worker_count > REPORT_MOST_RANKS && !how->ranks;
+	const char *const titles[] = {"Mean time of an iteration", "Layers, mean time of an iteration",
+		"Ranks by mean computing time of an iteration",
+		cut ? arena_format(arena,
+			      "Ranks, mean of an iteration; %d of %zu, those most waited for first",
+			      REPORT_TELLING, job->worker_count)
+		    : "Ranks, mean of an iteration"};
+
+	for (int i = 0; i < 4; i++) {
+		struct print_table table;
+
+		print_init(&table, arena);
+		if (i == 0)
+			report_summary_phases(job, &table, true);
+		else if (i == 1)
+			report_summary_layers(job, &table);
+		else if (i == 2 && job->worker_count > REPORT_MOST_RANKS)
+			report_summary_distribution(job, &table);
+		else if (i == 3 && job->worker_count > 1)
+			report_summary_ranks(job, cut ? REPORT_TELLING : SIZE_MAX, &table);
+		if (table.row_count) {
+			fputc('\n', out);
+			print_text(&table, titles[i], out);
+		}
+		print_free(&table);
+	}
+}
+
+static void print_all(struct summaries *job, const struct cmd_options *how, FILE *out)
+{
+	struct report_summary_head head = report_summary_head(job);
+	const char **warnings = summaries_warnings(job);
+	struct cause_list causes;
+
+	report_summary_print_head(job, &head, out);
+	if (job->worker_count > 0) {
+		print_tables(job, how, out);
+		print_conclusions(job, out);
+	}
+	if (job->worker_count > 1) {
+		summaries_causes(job, &causes);
+		print_causes(job, &causes, out);
+		fputc('\n', out);
+		report_summary_print_sample(job, &head, out);
+		cause_free(&causes);
+	}
+	if (warnings[0])
+		fputc('\n', out);
+	for (size_t i = 0; warnings[i]; i++)
+		print_paragraph(arena_format(&job->names.arena, "Warning: %s.",
+					print_clean(&job->names.arena, warnings[i])),
+			2, out);
+}
+
+static void add_tables(struct summaries *job, const struct cmd_options *how, cJSON *object)
+{
+	static const char *const keys[] = {
+		"phases", "layers", "ranks", "causes", "distribution", "hosts", "workers"};
+	struct cause_list causes;
+
+	summaries_causes(job, &causes);
+	for (int i = 0; i < 7; i++) {
+		struct print_table table;
+
+		if (i == 6 && job->worker_count > REPORT_MOST_WORKERS && !how->ranks)
+			continue;
+		print_init(&table, &job->names.arena);
+		if (i == 0)
+			report_summary_phases(job, &table, false);
+		else if (i == 1)
+			report_summary_layers(job, &table);
+		else if (i == 2)
+			report_summary_ranks(job, SIZE_MAX, &table);
+		else if (i == 3)
+			report_summary_causes(job, &causes, &table);
+		else if (i == 4)
+			report_summary_distribution(job, &table);
+		else if (i == 5)
+			report_summary_hosts(job, &table);
+		else
+			report_summary_workers(job, &table);
+		cJSON_AddItemToObject(object, keys[i], print_json(&table));
+		print_free(&table);
+	}
+	cause_free(&causes);
+}
+
+static cJSON *json_of(struct summaries *job, const struct cmd_options *how)
+{
+	struct arena *arena = &job->names.arena;
+	struct report_summary_head head = report_summary_head(job);
+	const char **warnings = summaries_warnings(job);
+	cJSON *object = cJSON_CreateObject(), *list;
+	double imbalance;
+	size_t slowest;
+
+	cJSON_AddStringToObject(object, "run", print_clean(arena, job->label));
+	cJSON_AddStringToObject(object, "program", print_clean(arena, head.program));
+	cJSON_AddNumberToObject(object, "processes", (double)job->list.count);
+	cJSON_AddNumberToObject(object, "gpus", (double)job->worker_count);
+	cJSON_AddStringToObject(object, "device_times", report_summary_source(job, &head));
+	list = cJSON_AddArrayToObject(object, "warnings");
+	for (size_t i = 0; warnings[i]; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(print_clean(arena, warnings[i])));
+	if (job->worker_count == 0)
+		return object;
+	cJSON_AddNumberToObject(object, "iterations_used_least", (double)head.least_used);
+	cJSON_AddNumberToObject(object, "iterations_used_most", (double)head.most_used);
+	cJSON_AddNumberToObject(object, "confidence", head.confidence);
+	cJSON_AddNumberToObject(object, "t_iter_ns", pooled(job, offsetof(struct summary_worker, iteration)));
+	cJSON_AddNumberToObject(object, "equation_ns", summaries_equation(job));
+	cJSON_AddNumberToObject(
+		object, "communication_busy_ns", pooled(job, SUMMARIES_BUSY(PHASE_COMMUNICATION)));
+	cJSON_AddNumberToObject(
+		object, "communication_exposed_ns", pooled(job, SUMMARIES_EXCLUSIVE(PHASE_COMMUNICATION)));
+	cJSON_AddNumberToObject(object, "communication_wait_ns", mean_wait_ns(job));
+	imbalance = summaries_imbalance(job, offsetof(struct summary_worker, compute), &slowest);
+	if (job->worker_count > 1 && isfinite(imbalance)) {
+		cJSON_AddNumberToObject(object, "lif", imbalance);
+		cJSON_AddStringToObject(object, "slowest", summaries_name(job, &job->workers[slowest]));
+	}
+	cJSON_AddNumberToObject(object, "collectives_sampled", (double)job->meeting_count);
+	cJSON_AddNumberToObject(object, "collectives_partial", (double)job->partial_count);
+	cJSON_AddNumberToObject(object, "clock_residual_ns", (double)job->residual_ns);
+	add_tables(job, how, object);
+	return object;
+}
+
+int report_summaries(
+	const struct command *command, const struct cmd_options *how, char **paths, size_t path_count)
+{
+	struct summaries job;
+	char *error;
+	int status;
+
+	if (how->iterations)
+		cmd_usage(command, "--iterations: summaries do not have single iterations");
+	if (summaries_open(&job, paths, path_count, &error) < 0)
+		errx(1, "%s", error);
+	if (how->form == PRINT_TEXT) {
+		print_all(&job, how, stdout);
+	} else if (how->form == PRINT_JSON) {
+		print_json_end(json_of(&job, how), stdout);
+	} else {
+		const char **warnings = summaries_warnings(&job);
+		struct print_table table;
+
+		print_init(&table, &job.names.arena);
+		report_summary_workers(&job, &table);
+		print_csv(&table, stdout);
+		print_free(&table);
+		fflush(stdout);
+		for (size_t i = 0; warnings[i]; i++)
+			warnx("%s", warnings[i]);
+	}
+	status = job.worker_count == 0;
+	summaries_close(&job);
+	return status;
+}
