@@ -1,6 +1,7 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
 #include "report.h"
+#include "roofline.h"
 
 #include <err.h>
 #include <stdlib.h>
@@ -13,8 +14,9 @@ static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
 
 struct columns {
 	bool again; /* some layers go forward again */
-	size_t recompute, holders, rank, device, layer, kind, sizes, input, activation, site, parameters,
-		times[4], deviations[4], share;
+	const struct roofline *roofline;
+	size_t flops, recompute, holders, rank, device, layer, kind, sizes, input, activation, site,
+		parameters, times[4], deviations[4], share;
 };
 
 static bool any_module(const struct analysis *analysis)
@@ -59,6 +61,7 @@ static void add_columns(
 	for (int i = 0; i < 4; i++)
 		columns->deviations[i] = print_column(
 			table, arena_format(table->arena, "%s_sd", column_keys[i]), NULL, PRINT_TIME);
+	columns->flops = print_column(table, "flops", NULL, PRINT_COUNT);
 	columns->site = print_column(table, "site", NULL, PRINT_WORD);
 }
 
@@ -80,9 +83,11 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 	const struct analysis *analysis, const struct analysis_worker *workers, size_t count,
 	const struct layer *layer, double total_ns, bool ranks)
 {
-	double sum_ns = 0;
+	double sum_ns = 0, flops = roofline_layer_flops(columns->roofline, layer->name);
 
 	print_row(table);
+	if (flops >= 0)
+		print_number(table, columns->flops, flops);
 	if (ranks) {
 		print_number(
 			table, columns->rank, analysis->timeline.processes[workers->worker->process].rank);
@@ -174,29 +179,38 @@ static void fill_stages(
 	free(all.items);
 }
 
-static void fill(struct print_table *table, struct run *run, bool ranks, bool total)
+/* Of the first worker with the times of all, or of each. */
+static void fill_workers(struct print_table *table, const struct columns *columns,
+	const struct analysis *analysis, bool ranks, bool total)
 {
-	const struct analysis *analysis = &run->analysis;
-	struct columns columns = {.again = any_again(analysis)};
-
-	add_columns(table, &columns, ranks, any_module(analysis), analysis->stage_count > 1 && !ranks);
-	if (analysis->stage_count > 1 && !ranks)
-		fill_stages(table, &columns, analysis, total);
-	if (analysis->worker_count == 0 || (analysis->stage_count > 1 && !ranks))
-		return;
-	for (size_t w = 0; w < (ranks ? analysis->worker_count : 1); w++) {
+	for (size_t w = 0; w < (ranks || analysis->worker_count == 0 ? analysis->worker_count : 1); w++) {
 		const struct analysis_worker *workers = &analysis->workers[w];
 		size_t count = ranks ? 1 : analysis->worker_count;
 		const struct layer_list *layers = &workers->layers;
-		double total_ns = add_total(table, &columns, workers, count, layers, false);
+		double total_ns = add_total(table, columns, workers, count, layers, false);
 
 		table->rule = w > 0;
 		for (size_t l = 0; l < layers->count; l++)
-			add_layer(table, &columns, analysis, workers, count, &layers->items[l], total_ns,
-				ranks);
+			add_layer(
+				table, columns, analysis, workers, count, &layers->items[l], total_ns, ranks);
 		if (total && layers->count > 0)
-			add_total(table, &columns, workers, count, layers, true);
+			add_total(table, columns, workers, count, layers, true);
 	}
+}
+
+static void fill(struct print_table *table, struct run *run, bool ranks, bool total)
+{
+	const struct analysis *analysis = &run->analysis;
+	struct roofline roofline;
+	struct columns columns = {.again = any_again(analysis), .roofline = &roofline};
+
+	roofline_find(analysis, &(struct roofline_options){0}, &roofline);
+	add_columns(table, &columns, ranks, any_module(analysis), analysis->stage_count > 1 && !ranks);
+	if (analysis->stage_count > 1 && !ranks)
+		fill_stages(table, &columns, analysis, total);
+	else
+		fill_workers(table, &columns, analysis, ranks, total);
+	roofline_free(&roofline);
 }
 
 static void print_iterations(struct run *run, FILE *out)
@@ -329,8 +343,9 @@ const struct command cmd_layers = {
 		"\n"
 		"  --ranks       a row for each rank and layer\n"
 		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
-		"  --json        with standard deviations, shapes of inputs and call sites;\n"
-		"                times in ns\n"
+		"  --json        with standard deviations, shapes of inputs, call sites, and\n"
+		"                floating-point operations (flops; forward and backward, on each\n"
+		"                GPU); times in ns\n"
 		"  --csv         the same as CSV\n"
 		"  --iterations  with --csv: a row for each rank, iteration and layer: rank,\n"
 		"                device, iteration, kind, layer, forward, backward,\n"

@@ -294,6 +294,30 @@ static void communicators_table(struct dump *dump, struct print_table *table)
 	}
 }
 
+static void devices_table(struct dump *dump, struct print_table *table)
+{
+	static const char *const keys[] = {"device", "capability_major", "capability_minor",
+		"multiprocessors", "clock_khz", "memory_clock_khz", "memory_bus_bits", "memory_bytes"};
+	static const char *const titles[] = {
+		"device", "major", "minor", "SMs", "clock kHz", "memory kHz", "bus bits", "bytes"};
+	size_t columns[8], name;
+
+	for (size_t i = 0; i < 8; i++)
+		columns[i] = print_column(table, keys[i], titles[i], PRINT_COUNT);
+	name = print_column(table, "name", "name", PRINT_WORD);
+	for (size_t i = 0; i < dump->trace->device_entry_count; i++) {
+		const struct trace_device *device = &dump->trace->devices[i];
+		const double values[] = {device->device, device->capability_major, device->capability_minor,
+			device->multiprocessors, device->clock_khz, device->memory_clock_khz,
+			device->memory_bus_bits, (double)device->memory_bytes};
+
+		print_row(table);
+		for (size_t c = 0; c < 8; c++)
+			print_number(table, columns[c], values[c]);
+		print_word(table, name, print_clean(&dump->arena, device->name));
+	}
+}
+
 /* A row for each operation of a graph. */
 static void graphs_table(struct dump *dump, struct print_table *table)
 {
@@ -454,6 +478,7 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 	} tables[] = {
 		{"functions", "Functions", functions_table},
 		{"queues", "Queues", queues_table},
+		{"devices", "Devices", devices_table},
 		{"communicators", "Communicators", communicators_table},
 		{"windows", "Recording", windows_table},
 		{"graphs", "Graphs", graphs_table},

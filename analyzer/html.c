@@ -91,6 +91,7 @@ static void write_run(struct html_page *page, struct run *from)
 		html_phases(page, &run);
 		html_timeline(page, &run);
 		html_layers(page, &run);
+		html_roofline(page, &run);
 		html_heat(page, &run);
 		html_waits(page, &run);
 	}

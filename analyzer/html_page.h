@@ -69,6 +69,7 @@ void html_phases(struct html_page *page, const struct html_run *run);
 void html_timeline(struct html_page *page, const struct html_run *run);
 void html_layers(struct html_page *page, const struct html_run *run);
 void html_heat(struct html_page *page, const struct html_run *run);
+void html_roofline(struct html_page *page, const struct html_run *run);
 void html_waits(struct html_page *page, const struct html_run *run);
 void html_compare(struct html_page *page, struct run *runs, size_t run_count);
 

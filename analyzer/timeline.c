@@ -42,6 +42,32 @@ void timeline_free(struct timeline *timeline)
 	memset(timeline, 0, sizeof(*timeline));
 }
 
+const struct timeline_device *timeline_device(const struct timeline_process *process, int32_t device)
+{
+	for (uint32_t i = 0; i < process->device_count; i++)
+		if (process->devices[i].device == device)
+			return &process->devices[i];
+	return NULL;
+}
+
+void timeline_set_device(
+	struct timeline *timeline, struct timeline_process *process, const struct timeline_device *device)
+{
+	struct timeline_device *devices =
+		arena_alloc(&timeline->arena, process->device_count + 1, sizeof(*devices));
+	uint32_t place = 0;
+
+	if (process->device_count)
+		memcpy(devices, process->devices, process->device_count * sizeof(*devices));
+	while (place < process->device_count && devices[place].device != device->device)
+		place++;
+	process->device_count += place == process->device_count;
+	devices[place] = *device;
+	devices[place].name =
+		device->name ? arena_text(&timeline->arena, device->name, strlen(device->name)) : "";
+	process->devices = devices;
+}
+
 bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
 	const char *label, uint64_t *value)
 {

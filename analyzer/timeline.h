@@ -105,6 +105,18 @@ struct timeline_more {
 	uint8_t group;     /* ordinal of its group in the thread, 0: none, or not known */
 };
 
+/* What a device is, as its driver says; 0: not known. */
+struct timeline_device {
+	int32_t device;   /* as the process numbers it */
+	const char *name; /* "" where not known; in timeline_set_device NULL too */
+	int32_t capability_major, capability_minor;
+	int64_t multiprocessors;
+	int64_t clock_khz;
+	int64_t memory_clock_khz;
+	int64_t memory_bus_bits;
+	int64_t memory_bytes;
+};
+
 /* A part of the run that was recorded. */
 struct timeline_window {
 	int64_t begin_ns, end_ns;          /* end: INT64_MAX where the data ends with the window open */
@@ -142,6 +154,8 @@ struct timeline_process {
 	uint32_t first_queue, queue_count;
 	uint32_t thread_count;
 	uint32_t first_window, window_count; /* none: all of it was recorded */
+	struct timeline_device *devices;     /* those that the data tell something of */
+	uint32_t device_count;
 };
 
 struct timeline {
@@ -196,6 +210,14 @@ bool timeline_value(const struct timeline *timeline, const struct timeline_opera
 /* The graph that a launch refers to, or NULL. */
 const struct timeline_graph *timeline_graph(
 	const struct timeline *timeline, const struct timeline_operation *operation);
+
+/*
+ * Says what a device of a process is, for readers; the name is copied. What was said of it before is
+ * replaced. And what is known of one: NULL, or valid until the next is set.
+ */
+void timeline_set_device(
+	struct timeline *timeline, struct timeline_process *process, const struct timeline_device *device);
+const struct timeline_device *timeline_device(const struct timeline_process *process, int32_t device);
 
 /* What else is known of the call with this number; NULL: nothing. */
 const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call);

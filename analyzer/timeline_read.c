@@ -173,6 +173,26 @@ static void add_windows(struct timeline *timeline, const struct trace *trace)
 	}
 }
 
+static int64_t positive(int64_t number)
+{
+	return number > 0 ? number : 0;
+}
+
+static void add_device(
+	struct timeline *timeline, struct timeline_process *process, const struct trace_device *from)
+{
+	timeline_set_device(timeline, process,
+		&(struct timeline_device){.device = from->device,
+			.name = from->name,
+			.capability_major = from->capability_major,
+			.capability_minor = from->capability_minor,
+			.multiprocessors = positive(from->multiprocessors),
+			.clock_khz = positive(from->clock_khz),
+			.memory_clock_khz = positive(from->memory_clock_khz),
+			.memory_bus_bits = positive(from->memory_bus_bits),
+			.memory_bytes = clamp_ns(from->memory_bytes)});
+}
+
 void timeline_add(struct timeline *timeline, const struct trace *trace)
 {
 	uint32_t number = (uint32_t)timeline->process_count;
@@ -204,6 +224,8 @@ void timeline_add(struct timeline *timeline, const struct trace *trace)
 	};
 	struct timeline_bases bases;
 
+	for (size_t i = 0; i < trace->device_entry_count; i++)
+		add_device(timeline, &process, &trace->devices[i]);
 	process.first_queue = (uint32_t)timeline->queue_count;
 	add_tables(timeline, trace, number, &bases);
 	process.queue_count = (uint32_t)timeline->queue_count - process.first_queue;

@@ -320,6 +320,7 @@ void trace_close(struct trace *trace)
 	free(trace->communicators);
 	free(trace->graphs);
 	free(trace->windows);
+	free(trace->devices);
 	free(trace->notes);
 	free(trace->chunks);
 	free(trace->pairs);

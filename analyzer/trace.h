@@ -76,6 +76,16 @@ struct trace_window {
 	uint64_t ticks;
 };
 
+/* What a device is; 0 and "": not said. */
+struct trace_device {
+	int32_t device; /* as the process numbers it */
+	int32_t capability_major, capability_minor;
+	int32_t multiprocessors;
+	int32_t clock_khz, memory_clock_khz, memory_bus_bits;
+	uint64_t memory_bytes;
+	const char *name;
+};
+
 /* Records of one chunk, still in the file: `slot_count` slots, `header.record_bytes` apart. */
 struct trace_chunk {
 	uint64_t offset; /* of the first slot in the file */
@@ -146,6 +156,8 @@ struct trace {
 	size_t graph_count;
 	struct trace_window *windows; /* in order of the file */
 	size_t window_count, window_room;
+	struct trace_device *devices; /* in order of the file */
+	size_t device_entry_count, device_entry_room;
 	const char **notes;
 	size_t note_count, note_room;
 	struct trace_chunk *chunks;

@@ -254,6 +254,22 @@ static void parse_module(struct trace *trace, uint64_t offset, const unsigned ch
 		operation->module = entry.name;
 }
 
+static void parse_device(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
+{
+	struct pm_entry_device entry;
+	const char *name = bounded_text(body + sizeof(entry), size - sizeof(entry));
+
+	memcpy(&entry, body, sizeof(entry));
+	if (!name) {
+		trace_trouble(trace, offset, "a text without end in an entry of type %u", PM_ENTRY_DEVICE);
+		return;
+	}
+	*MEM_PUSH(trace->devices, trace->device_entry_count, trace->device_entry_room) =
+		(struct trace_device){entry.device, entry.capability_major, entry.capability_minor,
+			entry.multiprocessors, entry.clock_khz, entry.memory_clock_khz, entry.memory_bus_bits,
+			entry.memory_bytes, name};
+}
+
 /* The body of an entry; `size` bytes of it are there. */
 static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
@@ -269,6 +285,7 @@ static void parse_entry(
 		[PM_ENTRY_GRAPH] = sizeof(struct pm_entry_graph),
 		[PM_ENTRY_WINDOW] = sizeof(struct pm_entry_window),
 		[PM_ENTRY_MODULE] = sizeof(struct pm_entry_module),
+		[PM_ENTRY_DEVICE] = sizeof(struct pm_entry_device) + 1,
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -346,6 +363,9 @@ static void parse_entry(
 	}
 	case PM_ENTRY_MODULE:
 		parse_module(trace, offset, body);
+		return;
+	case PM_ENTRY_DEVICE:
+		parse_device(trace, offset, body, size);
 		return;
 	default:
 		*MEM_PUSH(trace->notes, trace->note_count, trace->note_room) = text;

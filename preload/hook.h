@@ -355,6 +355,7 @@ uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
 uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count);
 void pmh_note(const char *text);
 void pmh_window_entry(bool open, uint32_t iteration);
+void pmh_device_entry(const struct pm_entry_device *device, const char *name);
 
 /* A hash of an operation without any address; 0 where it was not kept, which is only while iterations are
  * counted. */
@@ -366,6 +367,13 @@ static inline bool pmh_coarse_is_input(uint64_t coarse_hash) /* a copy from the 
 void pmh_intern_forget(void);
 uint64_t pmh_lost_operations(void);
 uint64_t pmh_hash(uint64_t seed, const void *words, size_t byte_count);
+
+/* ---- device_describe.c ---- */
+
+/* Writes down what the device is, once, when the driver answers. Takes the loader's lock, so no lock of ours
+ * may be held. May change errno. */
+void pmh_device_describe(int ordinal);
+void pmh_device_describe_forget(void);
 
 /* ---- call_site.c ---- */
 

@@ -175,6 +175,13 @@ void pmh_note(const char *text)
 	pmh_release(&lock);
 }
 
+void pmh_device_entry(const struct pm_entry_device *device, const char *name)
+{
+	pmh_acquire(&lock);
+	pmh_trace_entry(PM_ENTRY_DEVICE, device, sizeof *device, name, strlen(name) + 1);
+	pmh_release(&lock);
+}
+
 /* Of each operation, its hash without any address. */
 static _Atomic uint64_t coarse_hashes[PMH_SLOTS];
 
@@ -243,6 +250,8 @@ static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned va
 		(value_count - 1) * sizeof values[0]);
 	if (number && pmh_window_counts)
 		keep_coarse(number, values, value_count);
+	if (number && is_work(pmh_rows[fixed.function].kind))
+		pmh_device_describe(pmh_self.device);
 	if (number && is_work(pmh_rows[fixed.function].kind) && pmh_python_module(text, sizeof text))
 		write_module(number, text);
 	return number;

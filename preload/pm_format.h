@@ -181,6 +181,7 @@ enum pm_entry_type {
 	PM_ENTRY_GRAPH = 8,
 	PM_ENTRY_WINDOW = 9,
 	PM_ENTRY_MODULE = 10,
+	PM_ENTRY_DEVICE = 11,
 };
 
 struct pm_entry {
@@ -266,6 +267,22 @@ struct pm_entry_window {
 struct pm_entry_module {
 	uint32_t operation;
 	uint32_t name; /* number of a string */
+};
+
+/*
+ * What a device is, by its driver; 0: it does not say. Written once for each device that work goes to, as soon
+ * as the driver answers. Its rates follow from the clocks: memory moves data twice in a memory clock.
+ */
+struct pm_entry_device {
+	int32_t device; /* as the runtime numbers it in this process */
+	int32_t capability_major, capability_minor;
+	int32_t multiprocessors;
+	int32_t clock_khz;
+	int32_t memory_clock_khz;
+	int32_t memory_bus_bits;
+	uint32_t reserved;
+	uint64_t memory_bytes;
+	char name[];
 };
 
 /* Something said about the run, "key: sentence": command, warning, ... */

@@ -127,6 +127,7 @@ static void forked_in_child(void)
 	pmh_graph_forget();
 	pmh_look_up_forget();
 	pmh_device_forget();
+	pmh_device_describe_forget();
 	pmh_cupti_forget();
 	pmh_files_forget();
 	pmh_call_site_forget();

@@ -2,7 +2,8 @@
  * The driver's functions by name: cudaGetDriverEntryPoint*.
  *
  * The one idea: the names are the driver library's own (cuda_entry.c); it lies beside this one and is loaded
- * when first asked for, as the vendor's runtime loads the driver.
+ * with it, so that who looks for a driver in the process finds it, as with the vendor's runtime. Not at the
+ * first call: that may be made while another thread is in the loader and waits for it.
  */
 #include "sg_calls.h"
 #include "sg_driver.h"
@@ -45,6 +46,11 @@ static void load_driver(void)
 		return;
 	found.object = dlsym(driver, "sg_driver_find");
 	lookup = found.object != NULL ? found.function : NULL;
+}
+
+__attribute__((constructor)) static void load_at_start(void)
+{
+	pthread_once(&once, load_driver);
 }
 
 static cudaError_t find(const char *symbol, void **function, unsigned version, unsigned long long flags,

@@ -14,7 +14,8 @@ cudaError_t sg_device_synchronize(int device)
 	return sg_device_error(device);
 }
 
-/* Attributes by the numbers of enum cudaDeviceAttr; all others up to ATTRIBUTE_LIMIT are 0. */
+/* Attributes by the numbers of enum cudaDeviceAttr; all others up to ATTRIBUTE_LIMIT are 0. A memory clock is
+ * not among them: no rate could be told from it. */
 #define ATTRIBUTE_LIMIT 150
 
 static const struct {
@@ -33,8 +34,6 @@ static const struct {
 	{14, 512},                           /* texture alignment */
 	{19, 1},                             /* maps host memory */
 	{31, 1},                             /* concurrent kernels */
-	{36, 1000000},                       /* memory clock, kHz */
-	{37, 128},                           /* memory bus, bits */
 	{38, 1 << 20},                       /* second-level cache */
 	{39, 2048},                          /* threads per multiprocessor */
 	{40, 2},                             /* copy engines */
@@ -50,10 +49,31 @@ static const struct {
 	{115, 1},                            /* memory pools */
 };
 
+/* The clock at which the profile's units reach its peak: 128 of FP32 in a multiprocessor from 8.6 on, 64
+ * before; a multiplication and an addition a clock. In kHz, of the device as it is without a scale. */
+static int modelled_clock(void)
+{
+	double capability = 10 * sg_profile.capability_major + sg_profile.capability_minor;
+
+	return (int)(sg_profile.peak[SG_COST_F32] * sg_time_scale /
+		     (2 * (capability >= 86 ? 128 : 64) * sg_profile.multiprocessors) * 1e6);
+}
+
 /* Those that the profile knows. */
 static void modelled_attribute(int *value, enum cudaDeviceAttr attr)
 {
 	switch ((int)attr) {
+	case 13:
+		*value = modelled_clock();
+		break;
+	case 36: /* memory moves data twice a clock; of a profile without a bus nothing is told */
+		*value = sg_profile.memory_bus_bits > 0 ? (int)(sg_profile.memory_rate * sg_time_scale * 8 /
+								  (2 * sg_profile.memory_bus_bits) * 1e6)
+							: 0;
+		break;
+	case 37:
+		*value = (int)sg_profile.memory_bus_bits;
+		break;
 	case 16:
 		*value = (int)sg_profile.multiprocessors;
 		break;

@@ -23,6 +23,7 @@ struct sg_profile {
 	char name[128];
 	double memory_bytes;
 	double multiprocessors, capability_major, capability_minor;
+	double memory_bus_bits;
 	double peak[SG_COST_TYPES]; /* operations per ns */
 	double memory_rate;         /* bytes per ns, as all rates below */
 	double to_device_rate, to_host_rate, pageable_efficiency;

@@ -31,6 +31,9 @@ struct key {
 	const char *instead; /* the key whose value it has when it is left out; NULL: it must be there */
 };
 
+/* Instead of a key's name: it is 0 when it is left out. */
+static const char nothing[] = "";
+
 #define AT(member) offsetof(struct sg_profile, member)
 #define KIND(name, kind) \
 	{name "_efficiency", AT(kinds[kind].flops), 1, 0.001, 1, NULL}, \
@@ -45,6 +48,7 @@ static const struct key keys[] = {
 	{"multiprocessors", AT(multiprocessors), 1, 1, 1e5, NULL},
 	{"capability_major", AT(capability_major), 1, 1, 99, NULL},
 	{"capability_minor", AT(capability_minor), 1, 0, 9, NULL},
+	{"memory_bus_bits", AT(memory_bus_bits), 1, 1, 1e5, nothing},
 	{"fp32_tflops", AT(peak[SG_COST_F32]), 1e3, 1e-3, 1e6, NULL},
 	{"tf32_tflops", AT(peak[SG_COST_TF32]), 1e3, 1e-3, 1e6, "fp32_tflops"},
 	{"fp16_tflops", AT(peak[SG_COST_F16]), 1e3, 1e-3, 1e6, "fp32_tflops"},
@@ -178,7 +182,9 @@ static int complete(struct reading *reading)
 		if (keys[i].instead == NULL)
 			return FAIL(reading, "found the end, expected a line '%s'", keys[i].name);
 		*place(reading->profile, &keys[i]) =
-			*place(reading->profile, &keys[find_key(keys[i].instead)]);
+			keys[i].instead == nothing
+				? 0
+				: *place(reading->profile, &keys[find_key(keys[i].instead)]);
 	}
 	return 0;
 }

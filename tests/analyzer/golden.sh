@@ -81,6 +81,12 @@ run_case layers_modules 0 layers modules
 run_case layers_graph 0 layers graph
 run_case layers_recompute 0 layers recompute
 run_case layers_csv 0 layers --csv three
+run_case roofline_plot 0 roofline --peak-flops 2T --bandwidth 100G --plot one
+run_case roofline_csv 0 roofline --csv --kinds --peak-flops 2T --bandwidth 100G three
+run_case roofline_json 0 roofline --json graph
+run_case roofline_host_only 0 roofline host_only
+run_case roofline_bad_rate 2 roofline --bandwidth 900X one
+run_case roofline_two 2 roofline one two_gpus killed
 run_case balance_three 0 balance three
 run_case balance_json 0 balance --json two_gpus
 run_case balance_causes 0 balance causes
@@ -125,6 +131,7 @@ run_case help 0 --help
 run_case help_report 0 report --help
 run_case help_layers 0 layers --help
 run_case help_balance 0 balance --help
+run_case help_roofline 0 roofline --help
 run_case help_comm 0 comm --help
 run_case help_dump 0 dump --help
 run_case help_window 0 window --help
@@ -134,7 +141,7 @@ run_case help_export 0 export --help
 run_case help_reduce 0 reduce --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_balance help_comm help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes; do
+for text in help help_report help_layers help_roofline help_balance help_comm help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

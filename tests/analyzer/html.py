@@ -111,6 +111,19 @@ def check_bars(name, page):
     check(abs(max(ends) - 100) < 0.01, f"{name}: the longest bar ends at {max(ends)}%")
 
 
+def check_roofline():
+    """A point for each layer and pass that has operations and a time, inside the picture, and a row for each."""
+    part = section(page_of("one")[0], "Roofline")
+    points = [circle for circle in part.iter("circle") if circle.get("cx").endswith("%")]
+    rows = list(part.iter("tr"))[1:]
+    # conv1 without its data's gradient but for the activation's: each layer has three passes and an update, or two
+    check(len(points) == len(rows) == 28, f"one: {len(points)} points, {len(rows)} rows")
+    for point in points:
+        check(0 <= percent(point, "cx") <= 100 and 0 <= float(point.get("cy")) <= 380, "one: a point outside the picture")
+    check(any("conv2, gradient of the parameters: 29.000 us" in words(point) for point in points), "one: conv2 without its point")
+    check("no roof" in words(part), "one: a roof from nowhere")
+
+
 def check_timeline():
     """The lanes have the time that the made-up program gave its work; who comes last does not wait."""
     rows = {words(row.find("th")): row for row in section(page_of("three")[0], "An iteration over ranks").iter("tr")}
@@ -200,6 +213,7 @@ with tempfile.TemporaryDirectory() as work:
     check([words(title).split()[-1] for title in both.iter("h1")][1:] == ["one", "three"], "not each run has its part")
     check("2 runs side by side" in both_text, "no comparison")
     check_timeline()
+    check_roofline()
     check_hostile()
     check_files()
     os.chdir("/")

@@ -146,6 +146,11 @@ void builder_window(struct builder *builder, bool open, uint32_t iteration, uint
 	entry(builder, PM_ENTRY_WINDOW, &body, sizeof(body), "", 0);
 }
 
+void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name)
+{
+	entry(builder, PM_ENTRY_DEVICE, device, sizeof(*device), name, strlen(name) + 1);
+}
+
 void builder_module(struct builder *builder, uint32_t operation, const char *name)
 {
 	struct pm_entry_module body = {operation, builder_string(builder, name)};

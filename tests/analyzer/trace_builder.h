@@ -59,6 +59,7 @@ uint32_t builder_operation(struct builder *builder, uint32_t function, uint32_t 
 void builder_note(struct builder *builder, const char *text);
 uint32_t builder_graph(struct builder *builder, const struct pm_graph_node *nodes, uint32_t count);
 void builder_window(struct builder *builder, bool open, uint32_t iteration, uint64_t ticks);
+void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name);
 void builder_module(struct builder *builder, uint32_t operation, const char *name);
 
 /* A call on a thread; with a device interval where device_end_ns is not 0. Its correlation is then

@@ -13,6 +13,7 @@ tf32_tflops                    156
 fp16_tflops                    312
 fp64_tflops                    9.7
 memory_gb_s                    1555
+memory_bus_bits                5120
 
 copy_to_device_gb_s            24
 copy_to_host_gb_s              24

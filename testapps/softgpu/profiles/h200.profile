@@ -13,6 +13,7 @@ tf32_tflops                    494.5
 fp16_tflops                    989.5
 fp64_tflops                    34
 memory_gb_s                    4800
+memory_bus_bits                6144
 
 copy_to_device_gb_s            50
 copy_to_host_gb_s              50

@@ -12,6 +12,7 @@ fp32_tflops                    10.1
 fp16_tflops                    40.3
 fp64_tflops                    0.315
 memory_gb_s                    448
+memory_bus_bits                256
 
 copy_to_device_gb_s            12
 copy_to_host_gb_s              12

@@ -12,6 +12,7 @@ fp32_tflops                    15.7
 fp16_tflops                    125
 fp64_tflops                    7.8
 memory_gb_s                    900
+memory_bus_bits                4096
 
 copy_to_device_gb_s            12
 copy_to_host_gb_s              12.5

@@ -1,0 +1,276 @@
+/* pmanalyze roofline: operations and bytes of each layer against what the GPU can do. */
+#include "cmd_common.h"
+#include "roofline.h"
+
+#include <math.h>
+#include <string.h>
+
+struct how {
+	struct cmd_options common;
+	struct roofline_options roofline;
+	bool plot, kinds;
+};
+
+static double finite_or(double number, double other)
+{
+	return isfinite(number) ? number : other;
+}
+
+static void add_number(cJSON *object, const char *key, double number)
+{
+	if (isfinite(number))
+		cJSON_AddNumberToObject(object, key, number);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+static cJSON *peak_json(const struct roofline *roofline)
+{
+	cJSON *object = cJSON_CreateObject(), *flops = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "source", roofline->peak.source);
+	cJSON_AddNumberToObject(object, "bytes_per_second", roofline->peak.bandwidth);
+	for (int type = 0; type < WORK_TYPE_COUNT; type++)
+		cJSON_AddNumberToObject(flops, work_type_names[type], roofline->peak.flops[type]);
+	cJSON_AddItemToObject(object, "flops_per_second", flops);
+	return object;
+}
+
+static void add_whole(const struct roofline *roofline, cJSON *object)
+{
+	if (roofline->device)
+		cJSON_AddStringToObject(object, "device", roofline->device);
+	else
+		cJSON_AddNullToObject(object, "device");
+	cJSON_AddItemToObject(
+		object, "peak", roofline->peak.source ? peak_json(roofline) : cJSON_CreateNull());
+	cJSON_AddBoolToObject(object, "mixed_devices", roofline->mixed);
+	add_number(object, "iteration_ns", roofline->iteration_ns);
+	add_number(object, "model_flops", roofline->model_flops);
+	add_number(object, "performed_flops", roofline->performed_flops);
+	add_number(object, "flops_per_second", roofline->flops_rate);
+	add_number(object, "utilization", roofline->utilization);
+	add_number(object, "roof_ns", roofline->roof_ns);
+	add_number(object, "shortest_kernel_ns", roofline->shortest_ns);
+}
+
+static void print_device(const struct roofline *roofline, struct arena *arena)
+{
+	const struct device_peak *peak = &roofline->peak;
+	const char *name = roofline->device ? print_clean(arena, roofline->device) : NULL;
+	const char *text;
+
+	if (!peak->source) {
+		print_paragraph(
+			arena_format(arena,
+				"%s%s%s: its peak rates are not known, so there is no roof; --peak-flops and "
+				"--bandwidth say them.",
+				name ? "GPU: " : "The trace does not say what the GPU is", name ? name : "",
+				name ? "" : " (it is of an older pmhook, or the driver did not answer)"),
+			2, stdout);
+		return;
+	}
+	text = arena_format(arena, "GPU: %s; peak", name ? name : "not known");
+	for (int type = 0; type < WORK_TYPE_COUNT; type++)
+		if (roofline_has_type(roofline, (enum work_type)type))
+			text = arena_format(arena, "%s %sFLOP/s %s,", text,
+				roofline_rate_text(arena, peak->flops[type]), work_type_names[type]);
+	print_paragraph(arena_format(arena, "%s %sB/s (from %s).%s", text,
+				roofline_rate_text(arena, peak->bandwidth), peak->source,
+				roofline->mixed ? " Other GPUs of the run are of another sort; each is held "
+						  "against its own peak."
+						: ""),
+		2, stdout);
+}
+
+static void print_whole(const struct roofline *roofline, struct arena *arena)
+{
+	const char *text = arena_format(arena,
+		"Iteration: %sFLOP forward and backward on each GPU, in %s; %sFLOP/s with all that is done.",
+		roofline_rate_text(arena, roofline->model_flops), print_time(arena, roofline->iteration_ns),
+		roofline_rate_text(arena, roofline->flops_rate));
+
+	if (isfinite(roofline->utilization))
+		text = arena_format(arena,
+			"%s Model FLOPs utilization (MFU): %.1f%%. At the roof its work would take %s (%.1f%% of "
+			"the iteration).",
+			text, 100 * roofline->utilization, print_time(arena, roofline->roof_ns),
+			100 * roofline->roof_ns / roofline->iteration_ns);
+	print_paragraph(text, 2, stdout);
+}
+
+/* What the figures leave out. */
+static void print_limits(const struct roofline *roofline, struct arena *arena)
+{
+	double unknown_ns = 0, known_ns = 0;
+	bool untimed = false;
+
+	for (size_t i = 0; i < roofline->item_count; i++) {
+		unknown_ns += roofline->items[i].amount.unknown_ns;
+		known_ns += finite_or(roofline->items[i].amount.time_ns, 0);
+		untimed |= !isfinite(roofline->items[i].amount.time_ns);
+	}
+	if (unknown_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"%s of the layers' %s an iteration is kernels whose operations nothing tells.",
+				print_time(arena, unknown_ns), print_time(arena, unknown_ns + known_ns)),
+			2, stdout);
+	if (untimed)
+		print_paragraph(
+			"A time of - is not known: no device times were recorded, or it lies in that of "
+			"a captured graph.",
+			2, stdout);
+}
+
+static void print_run(struct run *run, const struct roofline *roofline, const struct how *how)
+{
+	struct arena *arena = &run->analysis.timeline.arena;
+	struct print_table layers, kinds;
+	cJSON *object = how->common.form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	bool text = how->common.form == PRINT_TEXT;
+
+	print_init(&layers, arena);
+	print_init(&kinds, arena);
+	roofline_layer_table(roofline, &layers, text, how->plot);
+	roofline_kind_table(roofline, &kinds, text);
+	if (object) {
+		cJSON_AddStringToObject(object, "run", run->label);
+		add_whole(roofline, object);
+	} else if (text) {
+		print_heading(arena_format(arena, "%s: roofline", print_clean(arena, run->label)), stdout);
+		print_device(roofline, arena);
+		print_whole(roofline, arena);
+	}
+	if (how->common.form != PRINT_CSV || !how->kinds)
+		print_part(&layers, how->common.form, object, "layers",
+			"Layers, work of an iteration of a GPU and its median time", text, stdout);
+	if (how->common.form != PRINT_CSV || how->kinds)
+		print_part(&kinds, how->common.form, object, "kinds", "Kinds of work", text, stdout);
+	if (text) {
+		print_limits(roofline, arena);
+		if (how->plot) {
+			fputc('\n', stdout);
+			roofline_plot(roofline, stdout);
+		}
+	}
+	if (object)
+		print_json_end(object, stdout);
+	print_free(&layers);
+	print_free(&kinds);
+}
+
+static double rate_of(const char *option, const char *text)
+{
+	double rate = device_peak_rate(text);
+
+	if (rate < 0)
+		cmd_usage(&cmd_roofline, "%s: '%s' is no rate above 0, like 125T or 900G", option, text);
+	return rate;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		CMD_OPTIONS,
+		{"peak-flops", required_argument, NULL, 'f'},
+		{"bandwidth", required_argument, NULL, 'b'},
+		{"plot", no_argument, NULL, 'p'},
+		{"kinds", no_argument, NULL, 'k'},
+		{0},
+	};
+	struct how how = {.common.skip = ANALYSIS_SKIP};
+	struct roofline roofline;
+	struct run *runs;
+	size_t run_count;
+	int option, status;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == 'f')
+			how.roofline.flops = rate_of("--peak-flops", optarg);
+		else if (option == 'b')
+			how.roofline.bandwidth = rate_of("--bandwidth", optarg);
+		else if (option == 'p')
+			how.plot = true;
+		else if (option == 'k')
+			how.kinds = true;
+		else if (!cmd_common_option(&cmd_roofline, &how.common, option, optarg))
+			cmd_usage(&cmd_roofline, "the command line is wrong");
+	}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_roofline, "no run named");
+	if (how.plot && how.common.form != PRINT_TEXT)
+		cmd_usage(&cmd_roofline, "--plot is text: it does not go with --json or --csv");
+	if (how.kinds && how.common.form != PRINT_CSV)
+		cmd_usage(&cmd_roofline, "--kinds needs --csv: text and JSON have the kinds anyway");
+	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (run_count != 1)
+		cmd_usage(&cmd_roofline, "one run at a time");
+	roofline_find(&runs[0].analysis, &how.roofline, &roofline);
+	status = runs[0].analysis.worker_count == 0;
+	if (!status || how.common.form == PRINT_JSON)
+		print_run(&runs[0], &roofline, &how);
+	fflush(stdout);
+	cmd_print_warnings(&runs[0]);
+	roofline_free(&roofline);
+	cmd_free_runs(runs, run_count);
+	return status;
+}
+
+const struct command cmd_roofline = {
+	.name = "roofline",
+	.summary = "operations and bytes of each layer against what the GPU can do",
+	.run = run,
+	.help = "pmanalyze roofline - operations and bytes of each layer, and what the GPU can do\n"
+		"\n"
+		"usage: pmanalyze roofline [OPTION]... RUN\n"
+		"\n"
+		"For each layer and pass (forward; dgrad, the gradient of its data; wgrad, that\n"
+		"of its parameters; recompute, forward work done again; update), and for each\n"
+		"kind of work: its floating-point operations (FLOP), its bytes, how many\n"
+		"operations that is a byte (its arithmetic intensity), its time on the GPU, the\n"
+		"rates that it was done at, the time that it would have taken at the roof, that\n"
+		"time's share of the real one, and what bounds it:\n"
+		"\n"
+		"  compute  its operations at the GPU's peak take longer than its bytes at the\n"
+		"           memory's bandwidth\n"
+		"  memory   the other way round\n"
+		"  latency  its kernels are too short to reach the roof: on average at most\n"
+		"           twice as long as the shortest of the run (if that is at most 10 us),\n"
+		"           and below half of the roof\n"
+		"\n"
+		"Work is that of one iteration of one GPU, a mean; its time is a median over\n"
+		"iterations and GPUs. A multiplication and an addition are two operations.\n"
+		"Operations are those of the mathematics, whatever the algorithm; bytes are each\n"
+		"operand once (results that are added to: twice), so caches and scratch memory\n"
+		"are left out. The roof of a call is the longer of its two times, and that of a\n"
+		"layer the sum over its calls. More than 100% is an algorithm with fewer\n"
+		"operations (Winograd), operands that stay in a cache, or a peak that is wrong.\n"
+		"\n"
+		"The model FLOPs utilization (MFU) is the time that the operations of forward and\n"
+		"backward pass, without what is done again, would take at the peak of their\n"
+		"arithmetic, as a share of the iteration. The arithmetic is what the libraries\n"
+		"take by default: cuDNN's convolutions of floats use TF32 where the GPU has it,\n"
+		"cuBLAS's products of floats do not (a trace does not tell a handle's math mode).\n"
+		"\n"
+		"Peaks are those of the GPU's data sheet, by its name; of a GPU that is not\n"
+		"listed, what its clocks and units give. A trace without the GPU's name has\n"
+		"rates but no roof. Kernels of the program's own, and graphs that were not\n"
+		"told apart, have times but no operations; a table's time is then that of the\n"
+		"calls that have.\n"
+		"\n"
+		"  --peak-flops RATE  operations a second, of all types: 125T, 15.7 TFLOP/s\n"
+		"                     (default: by the GPU's name)\n"
+		"  --bandwidth RATE   bytes a second of the GPU's memory: 900G, 2.0TB/s\n"
+		"                     (default: by the GPU's name)\n"
+		"  --plot             with the picture: operations a byte to the right, and a\n"
+		"                     second upwards, a letter for each row of the table\n"
+		"                     (default: no picture)\n"
+		"  --skip N           usual iterations at the begin that are left out\n"
+		"                     (default: 1)\n"
+		"  --json             layers, kinds, the whole; in FLOP, bytes and ns\n"
+		"  --csv              the layers as CSV\n"
+		"  --kinds            with --csv: the kinds instead\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+};
