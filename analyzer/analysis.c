@@ -1,5 +1,6 @@
 /* A run, analyzed: see analysis.h. */
 #include "analysis.h"
+#include "order.h"
 #include "parallel.h"
 
 #include <math.h>
@@ -73,56 +74,6 @@ void analysis_free(struct analysis *analysis)
 	memset(analysis, 0, sizeof(*analysis));
 }
 
-static void swap(double *a, double *b)
-{
-	double kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-/*
- * Moves values so that the one at `rank` is where sorting would put it, those before it are not greater, and
- * those behind it not less (Hoare's selection): much faster than sorting, of which there is no other use.
- */
-static double select_rank(double *values, size_t count, size_t rank)
-{
-	size_t first = 0, last = count - 1;
-
-	while (first < last) {
-		double pivot = values[first + (last - first) / 2];
-		size_t i = first, j = last;
-
-		for (;;) {
-			while (values[i] < pivot)
-				i++;
-			while (values[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&values[i++], &values[j--]);
-		}
-		/* Up to j none is greater than the pivot, behind it none is less; j is before `last`. */
-		if (rank <= j)
-			last = j;
-		else
-			first = j + 1;
-	}
-	return values[rank];
-}
-
-static double median(double *values, size_t count)
-{
-	double upper = select_rank(values, count, count / 2), lower = values[0];
-
-	if (count % 2)
-		return upper;
-	for (size_t i = 1; i < count / 2; i++)
-		if (values[i] > lower)
-			lower = values[i];
-	return (lower + upper) / 2;
-}
-
 struct analysis_statistics analysis_statistics(double *values, size_t count)
 {
 	struct analysis_statistics result = {NAN, NAN, NAN, NAN, NAN, count};
@@ -142,7 +93,7 @@ struct analysis_statistics analysis_statistics(double *values, size_t count)
 	for (size_t i = 0; i < count; i++)
 		squares += (values[i] - result.mean) * (values[i] - result.mean);
 	result.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-	result.median = median(values, count);
+	result.median = order_median(values, count);
 	return result;
 }
 

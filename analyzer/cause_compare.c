@@ -1,5 +1,6 @@
 /* One worker's computing against another's: see cause_compare.h. */
 #include "cause_compare.h"
+#include "order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,13 +166,6 @@ static void compare_layer(struct comparing *c)
 		layer->factor = layer->own_ns / (layer->own_ns - layer->speed_ns);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 static void conclude(
 	const struct cause_measure *own, struct arena *arena, struct cause_comparison *comparison)
 {
@@ -192,8 +186,8 @@ static void conclude(
 	comparison->factor = comparison->low = comparison->high = comparison->more_factor = 1;
 	if (count == 0)
 		return;
-	qsort(factors, count, sizeof(*factors), compare_doubles);
-	qsort(more, more_count, sizeof(*more), compare_doubles);
+	order_sort(factors, count);
+	order_sort(more, more_count);
 	comparison->factor = factors[count / 2];
 	comparison->low = factors[count / 4];
 	comparison->high = factors[count - 1 - count / 4];

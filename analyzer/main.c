@@ -11,8 +11,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {&cmd_report, &cmd_layers, &cmd_balance, &cmd_comm,
-	&cmd_slowdown, &cmd_model, &cmd_roofline, &cmd_html, &cmd_window, &cmd_arrivals, &cmd_reduce,
-	&cmd_dump, &cmd_export};
+	&cmd_slowdown, &cmd_model, &cmd_roofline, &cmd_compare, &cmd_html, &cmd_window, &cmd_arrivals,
+	&cmd_reduce, &cmd_dump, &cmd_export};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

@@ -1,6 +1,7 @@
 /* Several runs side by side: phases, balance and scaling, and what a run changes against another of its kind.
  */
 #include "report.h"
+#include "order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,13 +141,6 @@ static void scaling_table(
 	}
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 /* Programs by numbers of GPUs, as Table 3.4. The first run of each kind counts. */
 static void imbalance_table(const struct figures *figures, size_t run_count, struct print_table *table)
 {
@@ -162,7 +156,7 @@ static void imbalance_table(const struct figures *figures, size_t run_count, str
 		if (!known)
 			sizes[size_count++] = figures[r].gpus;
 	}
-	qsort(sizes, size_count, sizeof(*sizes), compare_doubles);
+	order_sort(sizes, size_count);
 	for (size_t i = 0; i < size_count; i++)
 		columns[i] = print_column(table, arena_format(table->arena, "gpus_%.0f", sizes[i]),
 			arena_format(table->arena, "%.0f GPUs", sizes[i]), PRINT_REAL);

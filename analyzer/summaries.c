@@ -1,6 +1,7 @@
 /* The summaries of a job: see summaries.h. */
 #include "summaries.h"
 #include "print.h"
+#include "order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -219,13 +220,6 @@ void summaries_close(struct summaries *job)
 
 /* ---- Figures ---- */
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 struct analysis_statistics summaries_pool(const struct summaries_worker *workers, size_t count, size_t offset)
 {
 	struct analysis_statistics result = {NAN, NAN, NAN, NAN, NAN, 0};
@@ -244,7 +238,7 @@ struct analysis_statistics summaries_pool(const struct summaries_worker *workers
 		result.greatest = i == 0 || greatest > result.greatest ? greatest : result.greatest;
 	}
 	if (count > 0) {
-		qsort(medians, count, sizeof(*medians), compare_doubles);
+		order_sort(medians, count);
 		result.mean = sum / (double)result.count;
 		result.deviation = sqrt(variances / (double)count);
 		result.median =

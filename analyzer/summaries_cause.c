@@ -5,6 +5,7 @@
  */
 #include "summaries.h"
 #include "print.h"
+#include "order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,13 +102,6 @@ static struct pair *list_pairs(const struct search *search, size_t *count)
 	return pairs;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 /* How much later the worker's first computation begins because it copies its input as slowly as it computes.
  */
 static double slow_copying_ns(const struct search *search)
@@ -130,7 +124,7 @@ static void find_slower(struct search *search, const struct pair *pairs, size_t 
 	for (size_t i = 0; i < count; i++)
 		factors[i] = pairs[i].own_ns / pairs[i].than_ns / search->more;
 	if (count)
-		qsort(factors, count, sizeof(*factors), compare_doubles);
+		order_sort(factors, count);
 	search->factor = count ? factors[count / 2] : 1;
 	for (size_t i = 0; i < count; i++) {
 		slower += factors[i] >= 1 + (search->factor - 1) / 2;

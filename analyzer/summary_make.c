@@ -2,6 +2,7 @@
 #include "summary.h"
 #include "analysis.h"
 #include "cause_measure.h"
+#include "order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static struct summary_spread spread_of(double *values, size_t count)
 
 	if (count == 0)
 		return spread;
+	order_sort(values, count);
 	spread.mean = statistics.mean;
 	spread.deviation = statistics.deviation;
 	for (int i = 0; i < SUMMARY_QUANTILES; i++)

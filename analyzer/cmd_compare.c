@@ -1,0 +1,379 @@
+/* pmanalyze compare: runs side by side: what differs, and whether it is chance. */
+#include "cmd_common.h"
+#include "compare.h"
+#include "diff.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A side of the command line: its runs' paths, and the runs. */
+struct side_words {
+	const char *name;
+	char **paths;
+	size_t path_count;
+};
+
+struct request {
+	struct cmd_options how;
+	struct compare_options compare;
+	const char *base; /* as it was named; NULL: the first */
+	bool diff;
+	size_t limit; /* of operations of a diff in text; 0: all */
+	struct side_words *groups;
+	size_t group_count, group_room;
+};
+
+/* "1%", "0.01" */
+static double share_of(const char *option, const char *text)
+{
+	char *end;
+	double number;
+
+	errno = 0;
+	number = strtod(text, &end);
+	if (end != text && *end == '%') {
+		number /= 100;
+		end++;
+	}
+	if (errno || end == text || *end || !(number >= 0 && number < 1))
+		cmd_usage(&cmd_compare, "%s %s: expected a share, as 1%% or 0.01", option, text);
+	return number;
+}
+
+/* NAME=RUN,RUN...; takes the text apart in place. */
+static void add_group(struct request *request, char *text)
+{
+	struct side_words *group = MEM_PUSH(request->groups, request->group_count, request->group_room);
+	char *list = strchr(text, '='), *rest = NULL;
+	size_t room = 0;
+
+	*group = (struct side_words){.name = text};
+	if (!list || list == text || !list[1])
+		cmd_usage(&cmd_compare, "--group %s: expected NAME=RUN,RUN,...", text);
+	*list++ = '\0';
+	for (char *path = strtok_r(list, ",", &rest); path; path = strtok_r(NULL, ",", &rest))
+		*MEM_PUSH(group->paths, group->path_count, room) = path;
+	if (group->path_count == 0)
+		cmd_usage(&cmd_compare, "--group %s: no run named", text);
+}
+
+static void parse(struct request *request, int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		CMD_OPTIONS,
+		{"base", required_argument, NULL, 'b'},
+		{"group", required_argument, NULL, 'g'},
+		{"margin", required_argument, NULL, 'm'},
+		{"per-sample", no_argument, NULL, 'p'},
+		{"seed", required_argument, NULL, 'e'},
+		{"diff", no_argument, NULL, 'd'},
+		{"limit", required_argument, NULL, 'l'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == 'b')
+			request->base = optarg;
+		else if (option == 'g')
+			add_group(request, optarg);
+		else if (option == 'm')
+			request->compare.margin = share_of("--margin", optarg);
+		else if (option == 'p')
+			request->compare.per_sample = true;
+		else if (option == 'e')
+			request->compare.seed = (uint64_t)cmd_number(&cmd_compare, "--seed", optarg, 0);
+		else if (option == 'd')
+			request->diff = true;
+		else if (option == 'l')
+			request->limit = (size_t)cmd_number(&cmd_compare, "--limit", optarg, 0);
+		else if (!cmd_common_option(&cmd_compare, &request->how, option, optarg))
+			cmd_usage(&cmd_compare, "the command line is wrong");
+	}
+}
+
+/* All sides, with the runs that they point to. */
+struct sides {
+	struct compare_side *items;
+	size_t count;
+	struct run *runs; /* of the command line, outside groups */
+	size_t run_count;
+	struct run *grouped;
+	size_t grouped_count;
+};
+
+static bool any_folder(char **paths, size_t count)
+{
+	struct stat status;
+
+	for (size_t i = 0; i < count; i++)
+		if (stat(paths[i], &status) == 0 && S_ISDIR(status.st_mode))
+			return true;
+	return false;
+}
+
+static void read_one(struct run *run, const struct request *request, char *path)
+{
+	char *error;
+
+	if (run_open(run, &path, 1, request->how.skip, &error) < 0)
+		errx(1, "%s", error);
+}
+
+static void add_side(struct sides *sides, const char *name, struct run *runs, size_t count)
+{
+	struct compare_side *side = &sides->items[sides->count++];
+
+	*side = (struct compare_side){name, mem_alloc(count, sizeof(struct run *)), count};
+	for (size_t i = 0; i < count; i++)
+		side->runs[i] = &runs[i];
+}
+
+/* Files side by side are one run, as for other commands; where nothing else is there to compare them with,
+ * each is one. */
+static void read_plain(struct sides *sides, const struct request *request, char **paths, size_t count)
+{
+	if (count == 0)
+		return;
+	if (any_folder(paths, count) || request->group_count > 0) {
+		sides->runs = cmd_read_runs(&request->how, paths, count, &sides->run_count);
+	} else {
+		sides->runs = mem_alloc(count, sizeof(*sides->runs));
+		for (size_t i = 0; i < count; i++)
+			read_one(&sides->runs[sides->run_count++], request, paths[i]);
+	}
+}
+
+static void read_groups(struct sides *sides, const struct request *request)
+{
+	size_t count = 0;
+
+	for (size_t g = 0; g < request->group_count; g++)
+		count += request->groups[g].path_count;
+	sides->grouped = mem_alloc(count, sizeof(*sides->grouped));
+	for (size_t g = 0; g < request->group_count; g++)
+		for (size_t i = 0; i < request->groups[g].path_count; i++)
+			read_one(&sides->grouped[sides->grouped_count++], request,
+				request->groups[g].paths[i]);
+}
+
+/* Folders with the same last name are told apart by numbers. */
+static void tell_apart(struct sides *sides, struct arena *arena)
+{
+	for (size_t i = 0; i < sides->count; i++) {
+		const char *name = sides->items[i].name;
+		size_t number = 1;
+
+		for (size_t j = i + 1; j < sides->count; j++)
+			if (strcmp(sides->items[j].name, name) == 0)
+				sides->items[j].name = arena_format(arena, "%s (%zu)", name, ++number);
+	}
+}
+
+static void read_sides(
+	struct sides *sides, const struct request *request, char **paths, size_t count, struct arena *arena)
+{
+	size_t first = 0;
+
+	read_plain(sides, request, paths, count);
+	read_groups(sides, request);
+	sides->items = mem_alloc(sides->run_count + request->group_count, sizeof(*sides->items));
+	for (size_t r = 0; r < sides->run_count; r++)
+		add_side(sides, sides->runs[r].label, &sides->runs[r], 1);
+	for (size_t g = 0; g < request->group_count; g++) {
+		add_side(sides, request->groups[g].name, &sides->grouped[first],
+			request->groups[g].path_count);
+		first += request->groups[g].path_count;
+	}
+	tell_apart(sides, arena);
+}
+
+/* By number, from 1, or by name. */
+static size_t find_base(const char *text, const struct compare_side *sides, size_t count)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	for (size_t s = 0; s < count; s++)
+		if (strcmp(sides[s].name, text) == 0)
+			return s;
+	if (end == text || *end || number < 1 || number > count)
+		cmd_usage(&cmd_compare, "--base %s: expected a side's name, or its number from 1 to %zu",
+			text, count);
+	return number - 1;
+}
+
+static void print_diff(const struct request *request, struct compare *compare, cJSON *object)
+{
+	const struct compare_pair *pair = &compare->pairs[0];
+	struct diff diff;
+
+	diff_find(&diff, compare, pair);
+	diff_print(&diff, compare, pair, request->how.form, object, request->limit, stdout);
+	diff_free(&diff);
+}
+
+static void print_all(const struct request *request, struct compare *compare)
+{
+	cJSON *object = request->how.form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+
+	if (!request->diff || request->how.form != PRINT_CSV)
+		compare_print(compare, request->how.form, request->diff, object, stdout);
+	if (request->diff)
+		print_diff(request, compare, object);
+	if (object)
+		print_json_end(object, stdout);
+	fflush(stdout);
+}
+
+static void free_sides(struct sides *sides)
+{
+	for (size_t s = 0; s < sides->count; s++)
+		free(sides->items[s].runs);
+	free(sides->items);
+	cmd_free_runs(sides->runs, sides->run_count);
+	cmd_free_runs(sides->grouped, sides->grouped_count);
+}
+
+static void free_request(struct request *request)
+{
+	for (size_t g = 0; g < request->group_count; g++)
+		free(request->groups[g].paths);
+	free(request->groups);
+}
+
+/* Answers what hinders, or NULL. */
+static const char *compare_all(const struct request *request, struct sides *sides)
+{
+	const char *wrong = compare_check(sides->items, sides->count, &request->compare);
+	struct compare compare;
+
+	if (!wrong) {
+		compare_init(&compare, sides->items, sides->count, &request->compare);
+		print_all(request, &compare);
+		compare_free(&compare);
+	}
+	for (size_t s = 0; s < sides->count; s++)
+		for (size_t r = 0; r < sides->items[s].run_count; r++)
+			cmd_print_warnings(sides->items[s].runs[r]);
+	return wrong;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct request request = {.how = {.skip = ANALYSIS_SKIP},
+		.limit = 40,
+		.compare = {.margin = COMPARE_MARGIN, .seed = COMPARE_SEED}};
+	struct sides sides = {0};
+	struct arena arena = {0};
+	size_t path_count;
+	const char *wrong;
+
+	parse(&request, argument_count, arguments);
+	path_count = (size_t)(argument_count - optind);
+	if (path_count + request.group_count < 2)
+		cmd_usage(&cmd_compare, "two runs or more are needed");
+	read_sides(&sides, &request, arguments + optind, path_count, &arena);
+	if (sides.count < 2)
+		cmd_usage(&cmd_compare, "files side by side are one run, and there is no other");
+	if (request.diff && sides.count > 2)
+		cmd_usage(&cmd_compare, "--diff takes two sides");
+	if (request.base)
+		request.compare.base = find_base(request.base, sides.items, sides.count);
+	wrong = compare_all(&request, &sides);
+	if (wrong)
+		warnx("%s", wrong);
+	free_request(&request);
+	free_sides(&sides);
+	arena_free(&arena);
+	return wrong != NULL;
+}
+
+const struct command cmd_compare = {
+	.name = "compare",
+	.summary = "runs side by side: what differs, and whether it is chance",
+	.run = run,
+	.help = "pmanalyze compare - runs side by side\n"
+		"\n"
+		"usage: pmanalyze compare [OPTION]... RUN RUN...\n"
+		"       pmanalyze compare [OPTION]... --group NAME=RUN,RUN... [RUN]...\n"
+		"\n"
+		"Each RUN (a folder, or files side by side) is a side; so is each group of\n"
+		"repetitions of one configuration, and each of several files where nothing else\n"
+		"is named. The first is the base, and every other side is set against it: the\n"
+		"iteration, its phases in both accountings, throughput, load imbalance factor,\n"
+		"waiting, and layer by layer; in words first.\n"
+		"\n"
+		"Layers are matched by module, name, sizes, number of parameters and order, so\n"
+		"that conv2 5x5x6->16 of one framework is conv2d_1 of another; those without a\n"
+		"partner are listed. Two sides: tables of means. More: medians with a mark,\n"
+		"< faster, > slower, = same, ? not decided.\n"
+		"\n"
+		"  --base N|NAME      the side the others are set against: its number from 1, or\n"
+		"                     its name (default: 1)\n"
+		"  --group NAME=RUN,RUN...\n"
+		"                     a side of several runs; the variation between runs counts\n"
+		"                     then. Groups come behind single runs.\n"
+		"  --margin SHARE     what is the same, as 1% or 0.01 (default: 1%)\n"
+		"  --per-sample       times of a sample instead of an iteration; the batch must\n"
+		"                     be known on all sides\n"
+		"  --diff             what two sides do differently: operations that only one\n"
+		"                     has, counts and times in an iteration, other algorithms,\n"
+		"                     layouts and sizes for the same layer, copies and\n"
+		"                     synchronisations; the first run of a group\n"
+		"  --limit N          operations that --diff shows in text, 0: all (default: 40)\n"
+		"  --seed N           of the random numbers; the same seed gives the same answer\n"
+		"                     (default: 1)\n"
+		"  --skip N           usual iterations at the begin that are left out\n"
+		"                     (default: 1)\n"
+		"  --json             everything, times in ns\n"
+		"  --csv              a row for each quantity and pair; with --diff a row for\n"
+		"                     each operation\n"
+		"\n"
+		"WHAT THE COLUMNS MEAN\n"
+		"  differs, by  difference of the means, other - base, and its share of the base\n"
+		"  95% from, to confidence interval of the difference. Iterations that follow\n"
+		"               each other are not independent, so blocks of them are resampled,\n"
+		"               as long as the autocorrelation demands (circular block bootstrap,\n"
+		"               expanded percentiles). With groups, Student's t of the runs'\n"
+		"               means where that is longer.\n"
+		"  delta        Cliff's delta: share of pairs of iterations in which the other's\n"
+		"               is longer, less the share in which it is shorter. Below 0.147\n"
+		"               negligible, 0.33 small, 0.474 medium, above large.\n"
+		"  p            that such a difference is chance: blocks permuted between the\n"
+		"               sides (Welch's t), or Student's t with groups; corrected over\n"
+		"               all rows of the pair (Benjamini and Hochberg)\n"
+		"  verdict      faster, slower (better, worse): over the margin, p at most 0.05\n"
+		"               and 0 outside the interval.\n"
+		"               same: the interval lies within the margin, or within a tenth of\n"
+		"               the margin of the iteration.\n"
+		"               not decided: neither. too few iterations: fewer than 4 blocks.\n"
+		"               no significance: one iteration.\n"
+		"               only base, only other: a layer that the other side has not.\n"
+		"\n"
+		"JSON\n"
+		"  sides      side, runs, program, gpus, samples (batch), layers, parameters,\n"
+		"             iterations, t_iter_ns, lif\n"
+		"  margin, per_sample, seed\n"
+		"  pairs      one for each side but the base: base, other, words (sentences),\n"
+		"             rows: base_side, other_side, kind (whole, exclusive, busy, layer,\n"
+		"             layer_part), key, layer, other_layer, unit (ns, ns/sample, 1/s, 1),\n"
+		"             base, other, difference, change, low, high, base_median,\n"
+		"             other_median, cliffs_delta, effect_size, p, block (iterations),\n"
+		"             verdict;\n"
+		"             layers: layer, other_layer, sizes, other_sizes, matched_by (module,\n"
+		"             name, sizes, position), sizes_differ\n"
+		"  diff_kinds with --diff: kind, base_count, base_time_ns, base_bytes and the\n"
+		"             same of the other\n"
+		"  diff       with --diff: what (same, time, count, changed, only base, only\n"
+		"             other), is_kernel, function, layer, phase, counts and times in an\n"
+		"             iteration of a rank, difference_ns, changes, base_values,\n"
+		"             other_values\n"
+		"The CSV has the columns of rows, or of diff.\n"
+		"\n"
+		"Exit status: 0 done, 1 a run could not be read or has no iterations, 2 wrong\n"
+		"usage.\n",
+};

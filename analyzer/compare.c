@@ -1,0 +1,420 @@
+/* Runs side by side: see compare.h. A quantity of a run becomes a series of values, the series of two sides a
+ * row. */
+#include "compare.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A time in phase_times, or of a layer, or the load imbalance. */
+struct measure {
+	enum { MEASURE_TIME, MEASURE_LAYER, MEASURE_LIF, MEASURE_RATE } what;
+	size_t offset;       /* of an int64_t in phase_times */
+	const char *layer;   /* name in the run; NULL: the side has none */
+	unsigned columns;    /* bits of enum phase_layer_column */
+	double samples_base; /* MEASURE_RATE: of an iteration */
+};
+
+#define COLUMN(name) (1u << PHASE_LAYER_##name)
+
+const char *compare_check(
+	const struct compare_side *sides, size_t side_count, const struct compare_options *how)
+{
+	if (side_count < 2)
+		return "two runs or more are needed";
+	if (how->base >= side_count)
+		return "there is no such base";
+	if (!(how->margin >= 0) || how->margin >= 1)
+		return "the margin must be from 0% to less than 100%";
+	for (size_t s = 0; s < side_count; s++)
+		for (size_t r = 0; r < sides[s].run_count; r++)
+			if (sides[s].runs[r]->analysis.worker_count == 0)
+				return "a run has no iterations";
+			else if (how->per_sample && !(analysis_samples(&sides[s].runs[r]->analysis) > 0))
+				return "times of a sample: the batch of a run is not known";
+	return NULL;
+}
+
+static size_t find_layer(const struct layer_list *layers, const char *name)
+{
+	size_t layer = 0;
+
+	while (layer < layers->count && strcmp(layers->items[layer].name, name) != 0)
+		layer++;
+	return layer;
+}
+
+/* The worker's value in its i-th used iteration; NaN: it has none ever. */
+static double value_of(
+	const struct analysis_worker *worker, const struct measure *measure, size_t layer, size_t i)
+{
+	const struct phase_times *times = &worker->phases.times[worker->used[i]];
+	double sum = 0;
+	int64_t ns;
+
+	if (measure->what != MEASURE_LAYER) {
+		memcpy(&ns, (const char *)times + measure->offset, sizeof(ns));
+		return (double)ns;
+	}
+	for (unsigned c = 0; c < PHASE_LAYER_COLUMNS; c++)
+		if (measure->columns & 1u << c)
+			sum += worker->phases.layers_ns[(worker->used[i] * worker->layers.count + layer) *
+								PHASE_LAYER_COLUMNS +
+							c];
+	return sum;
+}
+
+/* Means over the workers; with `lif`, (3.8) instead. */
+static struct effect_series series_of(const struct run *run, const struct measure *measure)
+{
+	const struct analysis *analysis = &run->analysis;
+	struct effect_series series = {.count = SIZE_MAX};
+	double *greatest;
+	size_t having = 0;
+
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		if (analysis->workers[w].used_count < series.count)
+			series.count = analysis->workers[w].used_count;
+	series.values = mem_alloc(series.count, sizeof(*series.values));
+	greatest = mem_alloc(series.count, sizeof(*greatest));
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+		size_t layer =
+			measure->what == MEASURE_LAYER ? find_layer(&worker->layers, measure->layer) : 0;
+
+		if (measure->what == MEASURE_LAYER && layer == worker->layers.count)
+			continue;
+		having++;
+		for (size_t i = 0; i < series.count; i++) {
+			double value = value_of(worker, measure, layer, i);
+
+			series.values[i] += value;
+			greatest[i] = fmax(greatest[i], value);
+		}
+	}
+	for (size_t i = 0; i < series.count; i++) {
+		if (measure->what == MEASURE_LIF)
+			series.values[i] =
+				series.values[i] > 0 ? (double)having * greatest[i] / series.values[i] : 1;
+		else
+			series.values[i] /= having ? (double)having : 1;
+		if (measure->what == MEASURE_RATE)
+			series.values[i] =
+				series.values[i] > 0 ? measure->samples_base * 1e9 / series.values[i] : 0;
+	}
+	free(greatest);
+	if (!having)
+		series.count = 0;
+	return series;
+}
+
+struct gathered {
+	struct effect_series *runs;
+	struct effect_side side;
+	double mean, median;
+};
+
+static struct gathered gather(const struct compare *compare, size_t number, struct measure measure)
+{
+	const struct compare_side *side = &compare->sides[number];
+	double samples = compare->facts[number].samples;
+	struct gathered all = {
+		.runs = mem_alloc(side->run_count, sizeof(*all.runs)), .mean = NAN, .median = NAN};
+	double sum = 0, median_sum = 0;
+	size_t count = 0;
+
+	measure.samples_base = samples;
+	for (size_t r = 0; r < side->run_count && (measure.what != MEASURE_LAYER || measure.layer); r++) {
+		struct effect_series series = series_of(side->runs[r], &measure);
+		double *sorted = mem_alloc(series.count, sizeof(*sorted));
+
+		if (compare->how.per_sample && measure.what != MEASURE_LIF && measure.what != MEASURE_RATE)
+			for (size_t i = 0; i < series.count; i++)
+				series.values[i] /= samples;
+		if (series.count > 0) {
+			sum += effect_mean(series.values, series.count);
+			memcpy(sorted, series.values, series.count * sizeof(*sorted));
+			median_sum += analysis_statistics(sorted, series.count).median;
+			all.runs[count++] = series;
+		} else {
+			free(series.values);
+		}
+		free(sorted);
+	}
+	all.side = (struct effect_side){all.runs, count};
+	if (count > 0) {
+		all.mean = sum / (double)count;
+		all.median = median_sum / (double)count;
+	}
+	return all;
+}
+
+static void free_gathered(struct gathered *all)
+{
+	for (size_t r = 0; r < all->side.run_count; r++)
+		free(all->runs[r].values);
+	free(all->runs);
+}
+
+/* Fills the row's figures. A row of zeros is dropped: answers NULL. */
+static struct compare_row *add_row(const struct compare *compare, struct compare_pair *pair,
+	struct measure base, struct measure other, struct compare_row row)
+{
+	struct gathered a = gather(compare, pair->base, base), b = gather(compare, pair->other, other);
+	struct compare_row *to = NULL;
+	uint64_t seed = mem_hash(compare->how.seed, pair->row_count);
+
+	if (a.mean > 0 || b.mean > 0) {
+		row.base = a.mean;
+		row.other = b.mean;
+		row.base_median = a.median;
+		row.other_median = b.median;
+		effect_compare(&a.side, &b.side, seed, &row.effect);
+		row.p = row.effect.p;
+		to = MEM_PUSH(pair->rows, pair->row_count, pair->row_room);
+		*to = row;
+	}
+	free_gathered(&a);
+	free_gathered(&b);
+	return to;
+}
+
+static struct measure time_measure(size_t offset)
+{
+	return (struct measure){.what = MEASURE_TIME, .offset = offset};
+}
+
+static void add_whole(const struct compare *compare, struct compare_pair *pair)
+{
+	static const struct {
+		const char *key, *title;
+		size_t offset;
+	} times[] = {
+		{"t_iter", "iteration", offsetof(struct phase_times, iteration_ns)},
+		{"computing", "computing", offsetof(struct phase_times, compute_ns)},
+		{"communication_exposed", "exposed comm.",
+			offsetof(struct phase_times, exclusive_ns) + PHASE_COMMUNICATION * sizeof(int64_t)},
+		{"wait", "waiting", offsetof(struct phase_times, wait_ns)},
+	};
+	struct measure lif = {.what = MEASURE_LIF, .offset = offsetof(struct phase_times, compute_ns)};
+	struct measure rate = {.what = MEASURE_RATE, .offset = offsetof(struct phase_times, iteration_ns)};
+	const struct compare_facts *base = &compare->facts[pair->base];
+	const struct compare_facts *other = &compare->facts[pair->other];
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		add_row(compare, pair, time_measure(times[i].offset), time_measure(times[i].offset),
+			(struct compare_row){.kind = COMPARE_WHOLE,
+				.key = times[i].key,
+				.title = times[i].title,
+				.type = PRINT_TIME});
+	if (base->samples > 0 && other->samples > 0)
+		add_row(compare, pair, rate, rate,
+			(struct compare_row){.kind = COMPARE_WHOLE,
+				.key = "samples_per_second",
+				.title = "samples/s",
+				.type = PRINT_REAL,
+				.more_is_better = true});
+	if (base->gpus > 1 && other->gpus > 1)
+		add_row(compare, pair, lif, lif,
+			(struct compare_row){.kind = COMPARE_WHOLE,
+				.key = "lif",
+				.title = "LIF (3.8)",
+				.type = PRINT_REAL});
+}
+
+static void add_phases(const struct compare *compare, struct compare_pair *pair, enum compare_kind kind)
+{
+	size_t offset = kind == COMPARE_BUSY ? offsetof(struct phase_times, busy_ns)
+					     : offsetof(struct phase_times, exclusive_ns);
+
+	for (size_t phase = 0; phase < (kind == COMPARE_BUSY ? PHASE_WORK_COUNT : PHASE_COUNT); phase++) {
+		struct measure measure = time_measure(offset + phase * sizeof(int64_t));
+
+		add_row(compare, pair, measure, measure,
+			(struct compare_row){.kind = kind,
+				.key = report_phase_keys[phase],
+				.title = report_phase_keys[phase],
+				.phase = (int)phase,
+				.type = PRINT_TIME});
+	}
+}
+
+static void add_layers(const struct compare *compare, struct compare_pair *pair)
+{
+	static const struct {
+		const char *key;
+		enum compare_kind kind;
+		unsigned columns;
+	} columns[] = {
+		{"computing", COMPARE_LAYER, COLUMN(FORWARD) | COLUMN(BACKWARD) | COLUMN(UPDATE)},
+		{"forward", COMPARE_LAYER_PART, COLUMN(FORWARD)},
+		{"backward", COMPARE_LAYER_PART, COLUMN(BACKWARD)},
+		{"communication", COMPARE_LAYER_PART, COLUMN(COMMUNICATION)},
+		{"update", COMPARE_LAYER_PART, COLUMN(UPDATE)},
+	};
+
+	for (size_t m = 0; m < pair->match_count; m++) {
+		const struct compare_match *match = &pair->matches[m];
+
+		for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
+			struct measure base = {.what = MEASURE_LAYER,
+				.layer = match->base ? match->base->name : NULL,
+				.columns = columns[c].columns};
+			struct measure other = base;
+
+			other.layer = match->other ? match->other->name : NULL;
+			add_row(compare, pair, base, other,
+				(struct compare_row){.kind = columns[c].kind,
+					.key = columns[c].key,
+					.title = layer_title(match->base ? match->base : match->other),
+					.match = m,
+					.type = PRINT_TIME});
+		}
+	}
+}
+
+/* What the row comes to. Times that are nothing beside the iteration are the same too. */
+static enum compare_word judge(
+	const struct compare *compare, const struct compare_row *row, double iteration_ns)
+{
+	double margin = compare->how.margin * fabs(row->base);
+	bool more = row->effect.difference > 0;
+
+	if (isnan(row->base) || isnan(row->other))
+		return isnan(row->base) ? COMPARE_ONLY_OTHER : COMPARE_ONLY_BASE;
+	if (isnan(row->effect.low))
+		return COMPARE_NONE;
+	if (!row->effect.enough)
+		return COMPARE_UNDECIDED;
+	if (row->type == PRINT_TIME)
+		margin = fmax(margin, compare->how.margin / 10 * iteration_ns);
+	if (row->effect.low >= -margin && row->effect.high <= margin)
+		return COMPARE_SAME;
+	if (fabs(row->effect.difference) > margin && row->p <= COMPARE_LEVEL &&
+		(row->effect.low > 0 || row->effect.high < 0))
+		return more == row->more_is_better ? COMPARE_FASTER : COMPARE_SLOWER;
+	return COMPARE_UNDECIDED;
+}
+
+static void judge_all(const struct compare *compare, struct compare_pair *pair)
+{
+	double *p = mem_alloc(pair->row_count, sizeof(*p));
+	double iteration_ns = pair->row_count ? pair->rows[0].base : 0;
+
+	for (size_t i = 0; i < pair->row_count; i++)
+		p[i] = pair->rows[i].p;
+	effect_adjust(p, pair->row_count);
+	for (size_t i = 0; i < pair->row_count; i++) {
+		pair->rows[i].p = p[i];
+		pair->rows[i].word = judge(compare, &pair->rows[i], iteration_ns);
+	}
+	free(p);
+}
+
+static void compare_two(const struct compare *compare, struct compare_pair *pair)
+{
+	compare_match(&compare->sides[pair->base].runs[0]->analysis,
+		&compare->sides[pair->other].runs[0]->analysis, pair);
+	add_whole(compare, pair);
+	add_phases(compare, pair, COMPARE_EXCLUSIVE);
+	add_phases(compare, pair, COMPARE_BUSY);
+	add_layers(compare, pair);
+	judge_all(compare, pair);
+}
+
+static struct compare_facts facts_of(const struct compare_side *side)
+{
+	const struct analysis *analysis = &side->runs[0]->analysis;
+	struct compare_facts facts = {
+		.program = analysis->timeline.processes[0].program,
+		.processes = analysis->timeline.process_count,
+		.gpus = analysis->worker_count,
+		.samples = analysis_samples(analysis),
+		.compute_lif = analysis->worker_count > 1 ? analysis_compute_imbalance(analysis) : NAN,
+	};
+
+	for (size_t r = 0; r < side->run_count; r++) {
+		const struct analysis *each = &side->runs[r]->analysis;
+
+		facts.iterations += each->workers[0].used_count;
+		facts.iteration_ns +=
+			analysis_iteration(each->workers, each->worker_count).mean / (double)side->run_count;
+	}
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct layer_list *layers = &stage_first(analysis, s)->layers;
+
+		facts.layers += layers->count;
+		for (size_t l = 0; l < layers->count; l++)
+			facts.parameters += (double)layers->items[l].parameter_count;
+	}
+	return facts;
+}
+
+void compare_init(struct compare *compare, struct compare_side *sides, size_t side_count,
+	const struct compare_options *how)
+{
+	memset(compare, 0, sizeof(*compare));
+	compare->sides = sides;
+	compare->side_count = side_count;
+	compare->how = *how;
+	compare->facts = mem_alloc(side_count, sizeof(*compare->facts));
+	for (size_t s = 0; s < side_count; s++)
+		compare->facts[s] = facts_of(&sides[s]);
+	compare->pairs = mem_alloc(side_count, sizeof(*compare->pairs));
+	for (size_t s = 0; s < side_count; s++) {
+		if (s == how->base)
+			continue;
+		compare->pairs[compare->pair_count] = (struct compare_pair){.base = how->base, .other = s};
+		compare_two(compare, &compare->pairs[compare->pair_count++]);
+	}
+}
+
+void compare_free(struct compare *compare)
+{
+	for (size_t i = 0; i < compare->pair_count; i++) {
+		free(compare->pairs[i].rows);
+		free(compare->pairs[i].matches);
+	}
+	free(compare->pairs);
+	free(compare->facts);
+	arena_free(&compare->arena);
+	memset(compare, 0, sizeof(*compare));
+}
+
+const struct compare_row *compare_find(
+	const struct compare_pair *pair, enum compare_kind kind, const char *key)
+{
+	for (size_t i = 0; i < pair->row_count; i++)
+		if (pair->rows[i].kind == kind && strcmp(pair->rows[i].key, key) == 0)
+			return &pair->rows[i];
+	return NULL;
+}
+
+const char *compare_word_text(const struct compare_row *row)
+{
+	bool ratio = row->type != PRINT_TIME && !row->more_is_better;
+
+	switch (row->word) {
+	case COMPARE_NONE:
+		return "no significance";
+	case COMPARE_UNDECIDED:
+		return row->effect.enough ? "not decided" : "too few iterations";
+	case COMPARE_SAME:
+		return "same";
+	case COMPARE_FASTER:
+		return ratio ? "better" : "faster";
+	case COMPARE_SLOWER:
+		return ratio ? "worse" : "slower";
+	case COMPARE_ONLY_BASE:
+		return "only base";
+	case COMPARE_ONLY_OTHER:
+		return "only other";
+	}
+	return "";
+}
+
+double compare_change(const struct compare_row *row)
+{
+	return row->base != 0 ? row->other / row->base - 1 : NAN;
+}
