@@ -42,9 +42,13 @@ struct run *cmd_read_runs(
 		struct stat status;
 		bool folder = i < path_count && stat(paths[i], &status) == 0 && S_ISDIR(status.st_mode);
 
-		/* Files side by side are one run. */
-		if ((folder || i == path_count) && i > first_file)
+		/* Files side by side are one run, if they are of one sort. */
+		if (i > first_file &&
+			(folder || i == path_count ||
+				run_is_foreign(paths[i]) != run_is_foreign(paths[first_file]))) {
 			read_run(&runs[(*run_count)++], options, paths + first_file, i - first_file);
+			first_file = i;
+		}
 		if (folder)
 			read_run(&runs[(*run_count)++], options, paths + i, 1);
 		if (folder)

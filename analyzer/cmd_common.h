@@ -27,8 +27,8 @@ bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument);
 
 /*
- * Reads what the command line names: with folders each is a run; files alone are one run. Ends the program if
- * a run cannot be read at all.
+ * Reads what the command line names: with folders each is a run; files alone are one run, or one of our own
+ * traces and one of other profilers'. Ends the program if a run cannot be read at all.
  */
 struct run *cmd_read_runs(
 	const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count);

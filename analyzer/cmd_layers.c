@@ -33,6 +33,8 @@ static bool any_again(const struct analysis *analysis)
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct layer_list *layers = &analysis->workers[w].layers;
 
+		if (layers->said_again)
+			return true;
 		for (size_t i = 0; i < layers->core_count; i++)
 			if (layers->core_roles[i].again)
 				return true;

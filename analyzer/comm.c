@@ -320,8 +320,11 @@ static void add_row(struct comm *comm, struct ranks *ranks, const struct timelin
 	if (sums.matched)
 		row->wait_ns = sums.wait_ns / (double)sums.parts;
 	row->transfer_ns = sums.transfer_ns / (double)sums.parts;
-	row->algorithm_rate = sums.transfer_ns > 0 ? sums.bytes / sums.transfer_ns : NAN;
-	row->bus_rate = sums.transfer_ns > 0 ? sums.bus_bytes / sums.transfer_ns : NAN;
+	/* Not every recorder tells sizes. */
+	if (sums.bytes == 0)
+		row->bytes = NAN;
+	row->algorithm_rate = sums.transfer_ns > 0 && sums.bytes > 0 ? sums.bytes / sums.transfer_ns : NAN;
+	row->bus_rate = sums.transfer_ns > 0 && sums.bytes > 0 ? sums.bus_bytes / sums.transfer_ns : NAN;
 	for (size_t i = 0; i < ranks->count; i++)
 		if (sums.last_counts[i] > row->last_count) {
 			row->last_count = sums.last_counts[i];

@@ -234,8 +234,10 @@ static void put_process(struct export *export, uint32_t number)
 	export->marks = mem_alloc(process->call_count, sizeof(*export->marks));
 	export->owners = mem_alloc(process->interval_count, sizeof(*export->owners));
 	export_name(&export->tracks, 0, "process_name",
-		arena_format(&export->names, "%s%s on %s, process %" PRIu32, rank, process->program,
-			process->host, process->pid));
+		*process->program || *process->host
+			? arena_format(&export->names, "%s%s on %s, process %" PRIu32, rank, process->program,
+				  process->host, process->pid)
+			: arena_format(&export->names, "%sprocess %" PRIu32, rank, process->pid));
 	export_order(&export->tracks, 0, "process_sort_index", number);
 	for (size_t w = 0, order = 0; w < export->analysis->worker_count + export->analysis->idle_count; w++)
 		if (export->analysis->workers[w].worker->process == number)

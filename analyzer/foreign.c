@@ -22,12 +22,13 @@ struct column {
 static const struct column event_columns[] = {COLUMN(foreign_events, begin_ns),
 	COLUMN(foreign_events, end_ns), COLUMN(foreign_events, name), COLUMN(foreign_events, queue),
 	COLUMN(foreign_events, call), COLUMN(foreign_events, collective), COLUMN(foreign_events, correlation),
-	COLUMN(foreign_events, kind), COLUMN(foreign_events, activity)};
+	COLUMN(foreign_events, external), COLUMN(foreign_events, kind), COLUMN(foreign_events, activity)};
 static const struct column call_columns[] = {COLUMN(foreign_calls, begin_ns), COLUMN(foreign_calls, end_ns),
 	COLUMN(foreign_calls, name), COLUMN(foreign_calls, thread), COLUMN(foreign_calls, correlation)};
 static const struct column span_columns[] = {COLUMN(foreign_spans, begin_ns), COLUMN(foreign_spans, end_ns),
 	COLUMN(foreign_spans, name), COLUMN(foreign_spans, thread), COLUMN(foreign_spans, step),
-	COLUMN(foreign_spans, sequence), COLUMN(foreign_spans, kind)};
+	COLUMN(foreign_spans, sequence), COLUMN(foreign_spans, external), COLUMN(foreign_spans, shapes),
+	COLUMN(foreign_spans, kind)};
 
 static void **column_of(void *table, const struct column *column)
 {
@@ -81,7 +82,7 @@ uint32_t foreign_add_event(struct foreign *foreign)
 		grow(events, &events->count, &events->room, event_columns, COLUMN_COUNT(event_columns));
 
 	events->call[event] = events->collective[event] = FOREIGN_NONE;
-	events->correlation[event] = 0;
+	events->correlation[event] = events->external[event] = 0;
 	events->activity[event] = FOREIGN_KERNEL;
 	events->kind[event] = FOREIGN_OTHER;
 	return event;
@@ -97,8 +98,13 @@ uint32_t foreign_add_call(struct foreign *foreign)
 uint32_t foreign_add_span(struct foreign *foreign)
 {
 	struct foreign_spans *spans = &foreign->spans;
+	uint32_t span = grow(spans, &spans->count, &spans->room, span_columns, COLUMN_COUNT(span_columns));
 
-	return grow(spans, &spans->count, &spans->room, span_columns, COLUMN_COUNT(span_columns));
+	spans->step[span] = -1;
+	spans->sequence[span] = -1;
+	spans->external[span] = 0;
+	spans->shapes[span] = 0;
+	return span;
 }
 
 static uint64_t hash_text(const char *text, size_t length)

@@ -77,6 +77,7 @@ struct foreign_events {
 	uint32_t *call;        /* that launched it */
 	uint32_t *collective;  /* what is known of the communication */
 	uint64_t *correlation; /* 0: none */
+	uint64_t *external;    /* number of the operator that launched it; 0: not told */
 	uint8_t *kind, *activity;
 };
 
@@ -95,9 +96,11 @@ struct foreign_spans {
 	int64_t *begin_ns, *end_ns;
 	uint32_t *name;
 	uint32_t *thread;
-	int32_t *step;     /* that it is of, as the data says; -1 */
-	int64_t *sequence; /* number that an operator's backward half shares with its forward one; -1 */
-	uint8_t *kind;     /* enum foreign_span_kind */
+	int32_t *step;      /* that it is of, as the data says; -1 */
+	int64_t *sequence;  /* number that an operator's backward half shares with its forward one; -1 */
+	uint64_t *external; /* an operator's own number; 0: none */
+	uint32_t *shapes;   /* of an operator (foreign_word_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */
+	uint8_t *kind;      /* enum foreign_span_kind */
 };
 
 struct foreign_collective {
@@ -149,6 +152,7 @@ enum foreign_wanted {
 	FOREIGN_WANT_OPERATORS = 4, /* operators */
 	FOREIGN_WANT_PYTHON = 8,    /* Python functions and modules */
 	FOREIGN_WANT_CALLS = 16,    /* calls that launched nothing, too */
+	FOREIGN_WANT_MODULES = 32,  /* of Python functions the modules */
 };
 
 /*

@@ -51,8 +51,7 @@ static void write_iterations(struct html_page *page, const struct analysis *anal
 		fprintf(page->out, "%zu to ", least);
 	fprintf(page->out, "%zu of %zu used on each rank, found by %s, confidence %.0f%%. ", most,
 		analysis->workers[0].iterations.count,
-		analysis->workers[0].iterations.by_period ? "the period of the calls" : "the model’s updates",
-		confidence * 100);
+		report_source_text(analysis->workers[0].iterations.source), confidence * 100);
 }
 
 static void write_head(struct html_page *page, const struct html_run *run)
@@ -63,10 +62,13 @@ static void write_head(struct html_page *page, const struct html_run *run)
 
 	fprintf(page->out, "<h1>%s <span class=\"tag\">%s</span></h1>\n<p>",
 		html_escape(page, first->program), html_escape(page, run->run->label));
+	/* Not every recorder says where it ran. */
 	if (analysis->timeline.host_count > 1)
 		fprintf(page->out, "%u hosts, ", analysis->timeline.host_count);
-	else
+	else if (*first->host)
 		fprintf(page->out, "Host %s, ", html_escape(page, first->host));
+	else if (first->recorder)
+		fprintf(page->out, "Recorded by %s, ", first->recorder);
 	fprintf(page->out, "%zu process%s, %zu GPU%s. ", analysis->timeline.process_count,
 		analysis->timeline.process_count == 1 ? "" : "es", analysis->worker_count,
 		report_plural(analysis->worker_count));
@@ -75,7 +77,8 @@ static void write_head(struct html_page *page, const struct html_run *run)
 		fprintf(page->out, "Mean iteration: %s.",
 			html_time(page, analysis_iteration(analysis->workers, analysis->worker_count).mean));
 	}
-	fprintf(page->out, " Device times: %s.</p>\n", device_times(&analysis->timeline));
+	fprintf(page->out, " Device times: %s.</p>\n",
+		report_device_times(&run->run->analysis, device_times(&analysis->timeline)));
 	for (size_t i = 0; warnings[i]; i++)
 		fprintf(page->out, "<p class=\"warn\">Warning: %s.</p>\n", html_escape(page, warnings[i]));
 }

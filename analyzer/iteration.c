@@ -134,6 +134,16 @@ static bool is_set_up_before(const struct iteration_finder *finder, size_t posit
 	return false;
 }
 
+/* The first with its mark, and the input read in it. */
+static void begin_marked(struct iteration_finder *finder, struct iteration *first)
+{
+	const struct worker *worker = finder->worker;
+
+	first->first_read = worker_find(finder->timeline, worker->reads, worker->read_count, first->begin_ns);
+	if (first->read_end < first->first_read)
+		first->read_end = first->first_read;
+}
+
 /* With nothing to compare: from the last wait before the first computation. */
 static void begin_only(struct iteration_finder *finder, struct iteration *only)
 {
@@ -254,10 +264,15 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 		struct iteration *item = &list->items[i];
 		size_t core = first_core(finder, piece->start, piece->end);
 
-		item->first_call = input_start(finder, piece->first, core);
+		/* All that is done in a step belongs to it. */
+		item->first_call = finder->source == ITERATION_BY_STEPS
+					   ? piece->first
+					   : input_start(finder, piece->first, core);
 		item->call_end = piece->end;
 		item->usual = piece->structure == finder->usual;
 		item->begin_ns = begin_of(finder, item->first_call);
+		if (finder->source == ITERATION_BY_STEPS)
+			item->begin_ns = iteration_step_begin(finder, piece, item->first_call);
 		/* Logging between two iterations belongs to the one before. */
 		if (i > 0 && first_core(finder, piece->first, core) == core &&
 			iteration_gap_in(finder, finder->pieces[i - 1].end, item->first_call) == SIZE_MAX)
@@ -347,6 +362,8 @@ static void end_iterations(struct iteration_finder *finder, struct iteration_lis
 			item->end_ns = list->items[i + 1].begin_ns;
 		} else {
 			item->end_ns = end_of_last(finder, item);
+			if (finder->source == ITERATION_BY_STEPS && finder->pieces[i].end_ns > item->end_ns)
+				item->end_ns = finder->pieces[i].end_ns;
 			if (core < next)
 				add_gap(list, after, next, begin_of(finder, after),
 					iteration_call_at(finder, next - 1)->end_ns,
@@ -457,14 +474,19 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	for (size_t i = 0; i < worker->call_count; i++)
 		finder.keys[i] = iteration_key(model, worker->calls[i]);
 	iteration_cut(&finder);
-	list->by_period = finder.by_period;
+	list->source = finder.source;
+	if (finder.source == ITERATION_BY_STEPS)
+		iteration_compare_steps(&finder, list);
+	list->by_period = list->source == ITERATION_BY_PERIOD || list->sequence == ITERATION_BY_PERIOD;
 	if (finder.piece_count == 0)
 		goto out;
 	list->items = mem_alloc(finder.piece_count, sizeof(*list->items));
 	list->count = finder.piece_count;
 	place_iterations(&finder, list);
 	end_iterations(&finder, list);
-	if (list->count > 1)
+	if (finder.source == ITERATION_BY_STEPS)
+		begin_marked(&finder, &list->items[0]);
+	else if (list->count > 1)
 		begin_first(
 			&finder, &list->items[0], &list->items[finder.usual_piece ? finder.usual_piece : 1]);
 	else

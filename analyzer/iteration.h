@@ -2,7 +2,11 @@
  * Iterations of a worker, from its calls alone. An iteration is the span from one model update to the next:
  * it ends with the last write to a parameter before forward work reads an updated parameter again. Where no
  * update can be recognised (a kernel of the application's own), the shortest period of the sequence of calls
- * takes its place.
+ * takes its place. Where nothing repeats, and only a part of the run was recorded, that part is one
+ * iteration.
+ *
+ * Where the program marks its steps (timeline_step) these are the iterations: the calls made in a step. What
+ * the calls alone would have told is worked out all the same, and compared.
  *
  * In time it begins with its input: the first file input after the previous iteration's last device call,
  * else its first copy to the device, else its first call; but not before the previous update has ended on the
@@ -44,13 +48,27 @@ struct iteration_gap {
 	enum iteration_gap_kind kind;
 };
 
+/* How the calls were cut into iterations. */
+enum iteration_source {
+	ITERATION_BY_NOTHING, /* no iterations */
+	ITERATION_BY_UPDATES,
+	ITERATION_BY_PERIOD,
+	ITERATION_BY_WINDOW, /* all that was recorded is one */
+	ITERATION_BY_STEPS,  /* the program's marks */
+};
+
 struct iteration_list {
 	struct iteration *items;
 	size_t count;
 	size_t model; /* an iteration with the usual calls; valid if count > 0 */
 	struct iteration_gap *gaps;
 	size_t gap_count, gap_room;
-	bool by_period;    /* no updates recognised */
+	enum iteration_source source;
+	bool by_period; /* no updates recognised: the source, or what there would be without steps, is the
+			   period */
+	enum iteration_source sequence; /* what the calls alone tell, and how many iterations; only where */
+	size_t sequence_count;          /* the source is steps */
+	double agreement;  /* and the share of the computations that both put into the same iteration */
 	double confidence; /* share of the calls from first to last iteration, evaluation aside, in usual
 			      iterations */
 	size_t counts[4];  /* of iterations, by enum iteration_kind */

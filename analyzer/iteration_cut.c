@@ -4,6 +4,7 @@
  */
 #include "iteration_find.h"
 #include "iteration_period.h"
+#include "phase_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,30 @@ static void cut_by_updates(struct iteration_finder *finder)
 	if (any)
 		add_piece(finder, first, last_update + 1);
 	free(updated);
+}
+
+/* The same where the data themselves tell phases: forward work behind an update begins the next. */
+static void cut_by_said_updates(struct iteration_finder *finder)
+{
+	size_t first = 0, last_update = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < finder->worker->call_count; i++) {
+		uint8_t said =
+			finder->timeline->operations[iteration_call_at(finder, i)->operation].said_phase;
+
+		if (any && said == PHASE_FORWARD + 1) {
+			add_piece(finder, first, last_update + 1);
+			first = last_update + 1;
+			any = false;
+		}
+		if (said == PHASE_UPDATE + 1) {
+			last_update = i;
+			any = true;
+		}
+	}
+	if (any)
+		add_piece(finder, first, last_update + 1);
 }
 
 static void cut_by_period(struct iteration_finder *finder)
@@ -303,12 +328,57 @@ static void respect_windows(struct iteration_finder *finder)
 	finder->piece_count = kept;
 }
 
-void iteration_cut(struct iteration_finder *finder)
+/* The computations that are in pieces of the most frequent sequence, if that comes again. */
+static size_t count_repeated(struct iteration_finder *finder)
+{
+	size_t sum = 0, count = 0;
+
+	if (finder->piece_count == 0)
+		return 0;
+	for (size_t i = 0; i < finder->piece_count; i++)
+		hash_piece(finder, &finder->pieces[i]);
+	find_usual(finder);
+	for (size_t i = 0; i < finder->piece_count; i++)
+		if (finder->pieces[i].structure == finder->usual) {
+			sum += finder->pieces[i].core_count;
+			count++;
+		}
+	return count > 1 ? sum : 0;
+}
+
+#define VARYING 3 /* pieces at least that updates make where no two of them are alike */
+
+/*
+ * By the period, or by what the data say of phases: by that where more of the computations repeat. Where none
+ * does the updates may still tell, but not one or two of them.
+ */
+static void cut_by_repetition(struct iteration_finder *finder)
+{
+	struct iteration_finder said = *finder;
+
+	cut_by_said_updates(&said);
+	cut_by_period(finder);
+	finder->source = ITERATION_BY_PERIOD;
+	if (count_repeated(&said) > count_repeated(finder) ||
+		(finder->piece_count == 0 && said.piece_count >= VARYING)) {
+		free(finder->pieces);
+		*finder = said;
+		finder->source = ITERATION_BY_UPDATES;
+	} else {
+		free(said.pieces);
+	}
+}
+
+void iteration_cut_sequence(struct iteration_finder *finder)
 {
 	cut_by_updates(finder);
-	if (finder->piece_count == 0) {
-		cut_by_period(finder);
-		finder->by_period = true;
+	finder->source = ITERATION_BY_UPDATES;
+	if (finder->piece_count == 0)
+		cut_by_repetition(finder);
+	if (finder->piece_count == 0 &&
+		finder->timeline->processes[finder->worker->process].window_count == 1) {
+		add_piece(finder, 0, finder->worker->call_count);
+		finder->source = ITERATION_BY_WINDOW;
 	}
 	respect_windows(finder);
 	if (finder->piece_count == 0)
@@ -319,4 +389,16 @@ void iteration_cut(struct iteration_finder *finder)
 	shorten_usual(finder);
 	for (size_t i = 0; i < finder->piece_count; i++)
 		strip(finder, &finder->pieces[i]);
+}
+
+void iteration_cut(struct iteration_finder *finder)
+{
+	if (!iteration_cut_steps(finder)) {
+		iteration_cut_sequence(finder);
+		return;
+	}
+	finder->source = ITERATION_BY_STEPS;
+	for (size_t i = 0; i < finder->piece_count; i++)
+		hash_piece(finder, &finder->pieces[i]);
+	find_usual(finder);
 }

@@ -10,6 +10,7 @@ struct iteration_piece {
 	size_t core_count;        /* computations from start to end */
 	uint64_t structure;       /* a hash of them */
 	bool cut;                 /* recording began just before it: perhaps not with an iteration */
+	int64_t begin_ns, end_ns; /* of the program's mark; else 0 */
 };
 
 struct iteration_finder {
@@ -21,11 +22,33 @@ struct iteration_finder {
 	size_t piece_count, piece_room;
 	uint64_t usual; /* structure of most pieces */
 	size_t usual_piece;
-	bool by_period;
+	enum iteration_source source;
 };
 
-/* Cuts the worker's calls into pieces, determines the usual sequence, and strips what comes before it. */
+/*
+ * Cuts the worker's calls into pieces, determines the usual sequence, and strips what comes before it. With
+ * steps of the program the pieces are theirs, one for each that has computations.
+ */
 void iteration_cut(struct iteration_finder *finder);
+
+/* One piece for each of the program's steps; false: there are none with computations. */
+bool iteration_cut_steps(struct iteration_finder *finder);
+
+/* What the calls alone tell beside the program's steps, noted in the list. */
+void iteration_compare_steps(const struct iteration_finder *finder, struct iteration_list *list);
+
+/* When a step's iteration begins: with its mark, or when the computation before its first call was done. */
+int64_t iteration_step_begin(
+	const struct iteration_finder *finder, const struct iteration_piece *piece, size_t position);
+
+/* By the calls alone. */
+void iteration_cut_sequence(struct iteration_finder *finder);
+
+/*
+ * The share of the pieces' computations that lie in the piece of the other cut that shares most with theirs,
+ * no piece of it being taken twice.
+ */
+double iteration_agreement(const struct iteration_finder *finder, const struct iteration_finder *other);
 
 /* The first position in [first, end] before whose call recording had stopped for a while, or SIZE_MAX. */
 size_t iteration_gap_in(const struct iteration_finder *finder, size_t first, size_t end);

@@ -4,6 +4,7 @@
  * pass or of kernels, file input, a copy to the device, a pause of the host.
  */
 #include "iteration_period.h"
+#include "phase_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,9 @@ static void score(
 
 		if (forward && (kind_before == PM_KIND_LAUNCH || kind_before == PM_KIND_BACKWARD))
 			cores[i].score += 4;
+		if (timeline->operations[call->operation].said_phase == PHASE_FORWARD + 1 &&
+			timeline->operations[before->operation].said_phase == PHASE_UPDATE + 1)
+			cores[i].score += 4;
 		for (size_t j = cores[i - 1].position + 1; j < cores[i].position; j++) {
 			const struct timeline_call *other = &timeline->calls[worker->calls[j]];
 			const struct timeline_operation *operation = &timeline->operations[other->operation];
@@ -130,8 +134,9 @@ static void score(
 	}
 }
 
-/* The context that occurs about once a period and looks most like a begin. */
-static uint64_t find_begin(const struct core *cores, const struct placed *placed, size_t count, size_t period)
+/* The context that occurs about once a period and looks most like a begin; how much, in `score`. */
+static uint64_t find_begin(const struct core *cores, const struct placed *placed, size_t count, size_t period,
+	double *best_score)
 {
 	double best = -1, best_gap = 0;
 	uint64_t begin = 0;
@@ -153,18 +158,77 @@ static uint64_t find_begin(const struct core *cores, const struct placed *placed
 			begin = placed[i].context;
 		}
 	}
+	*best_score = best;
 	return best >= 0 ? begin : 0;
 }
 
-/* Are the calls of a period from `first` on those of the period after it? */
-static bool repeats(const struct core *cores, size_t count, size_t first, size_t period)
+/* Of calls that come again and again the begin is known only by many that follow. */
+#define FOLLOWING 32
+
+static void look_ahead(struct core *cores, struct placed *placed, size_t count)
 {
-	if (first + 2 * period > count)
+	for (size_t i = 0; i < count; i++) {
+		uint64_t context = MEM_HASH_START;
+
+		for (size_t j = i; j < i + FOLLOWING && j < count; j++)
+			context = mem_hash(context, cores[j].key);
+		cores[i].context = context;
+		placed[i] = (struct placed){context, i};
+	}
+	qsort(placed, count, sizeof(*placed), compare_placed);
+}
+
+/* Is the count a multiple of the period, but for a hundredth of it? */
+static bool is_whole(size_t count, size_t period)
+{
+	size_t rest = count % period;
+
+	return 100 * rest <= period || 100 * (period - rest) <= period;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static uint64_t *sorted_keys(const struct core *cores, size_t count)
+{
+	uint64_t *keys = mem_alloc(count, sizeof(*keys));
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = cores[i].key;
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	return keys;
+}
+
+/*
+ * Are the calls before `next`, as many as a period has or a few less, nearly those of the period from there
+ * on? In whatever order, since a first iteration makes some calls that later ones do not.
+ */
+static bool repeats(const struct core *cores, size_t count, size_t next, size_t period)
+{
+	size_t length = next < period ? next : period, met = 0;
+	uint64_t *before, *behind;
+
+	if (next + period > count || 20 * length < 19 * period)
 		return false;
-	for (size_t i = first; i < first + period; i++)
-		if (cores[i].key != cores[i + period].key)
-			return false;
-	return true;
+	before = sorted_keys(cores + next - length, length);
+	behind = sorted_keys(cores + next, period);
+	for (size_t i = 0, j = 0; i < length && j < period;)
+		if (before[i] == behind[j]) {
+			met++;
+			i++;
+			j++;
+		} else if (before[i] < behind[j]) {
+			i++;
+		} else {
+			j++;
+		}
+	free(before);
+	free(behind);
+	return 5 * met >= 4 * length;
 }
 
 size_t *iteration_period_cuts(
@@ -175,6 +239,7 @@ size_t *iteration_period_cuts(
 	size_t *cuts = mem_alloc(worker->call_count + 2, sizeof(*cuts));
 	size_t core_count = 0, shift_count, period;
 	struct shift *shifts;
+	double best_score;
 	uint64_t begin;
 
 	*count = 0;
@@ -193,14 +258,23 @@ size_t *iteration_period_cuts(
 	period = find_period(cores, core_count, shifts, shift_count);
 	if (period) {
 		score(model, worker, cores, core_count);
-		begin = find_begin(cores, placed, core_count, period);
+		begin = find_begin(cores, placed, core_count, period, &best_score);
+		if (best_score <= 0) {
+			look_ahead(cores, placed, core_count);
+			begin = find_begin(cores, placed, core_count, period, &best_score);
+			/* Nothing looks like a begin: if it is whole periods that were recorded, the first
+			 * call is one. */
+			if (best_score <= 0 && is_whole(core_count, period))
+				begin = cores[0].context;
+		}
 		*count = 0;
 		for (size_t i = 0; i < core_count; i++) {
 			if (cores[i].context != begin)
 				continue;
-			/* The very first iteration has another call before it, or none. */
-			if (*count == 0 && i >= period && repeats(cores, core_count, i - period, period))
-				cuts[(*count)++] = cores[i - period].position;
+			/* The very first iteration has another call before it, or none, and perhaps some
+			 * calls of its own. */
+			if (*count == 0 && i > 0 && repeats(cores, core_count, i, period))
+				cuts[(*count)++] = cores[i > period ? i - period : 0].position;
 			cuts[(*count)++] = cores[i].position;
 		}
 		/* What follows the last begin is an iteration if it is as long as one. */

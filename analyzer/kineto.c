@@ -319,5 +319,6 @@ int foreign_read_json(struct foreign *foreign, unsigned wanted)
 	json_close(&reader.json);
 	free(reader.open);
 	free(reader.scratch);
+	free(reader.shaped);
 	return status;
 }

@@ -51,12 +51,19 @@ struct kineto_reader {
 	size_t open_count, open_room;
 	char *scratch;
 	size_t scratch_room;
+	/* By string, as far as it goes: 2: the shapes of such an operator are of use, 1: not; 0: not asked
+	 * yet. */
+	uint8_t *shaped;
+	size_t shaped_room;
 };
 
 enum kineto_category kineto_category_of(const struct json_text *text);
 
 /* Is it the name of a step? */
 bool kineto_is_step(const struct json_text *name);
+
+/* Is it the name of a call of a module? */
+bool kineto_is_module(const struct json_text *name);
 
 /* False: nobody wants the event, as far as it is known. May be asked before all members are. */
 bool kineto_wants(const struct kineto_reader *reader, const struct kineto_event *event);

@@ -71,6 +71,11 @@ bool kineto_is_step(const struct json_text *name)
 	return name->length >= 12 && memcmp(name->begin, "ProfilerStep", 12) == 0;
 }
 
+bool kineto_is_module(const struct json_text *name)
+{
+	return name->length > 10 && memcmp(name->begin, "nn.Module:", 10) == 0;
+}
+
 bool kineto_wants(const struct kineto_reader *reader, const struct kineto_event *event)
 {
 	unsigned wanted = reader->wanted;
@@ -93,7 +98,8 @@ bool kineto_wants(const struct kineto_reader *reader, const struct kineto_event 
 	case KINETO_DEVICE_ANNOTATION:
 		return wanted & FOREIGN_WANT_LABELS;
 	case KINETO_PYTHON:
-		return wanted & FOREIGN_WANT_PYTHON;
+		return (wanted & FOREIGN_WANT_PYTHON) ||
+		       ((wanted & FOREIGN_WANT_MODULES) && kineto_is_module(&event->name));
 	default:
 		return true;
 	}

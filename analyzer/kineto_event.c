@@ -4,6 +4,7 @@
  * and new spellings are in one table.
  */
 #include "kineto.h"
+#include "foreign_word.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static uint64_t unsigned_at(const char *value)
 struct device_arguments {
 	int64_t stream, device;
 	bool has_stream;
-	uint64_t correlation;
+	uint64_t correlation, external;
 	bool communicates;
 	struct foreign_collective collective;
 };
@@ -131,6 +132,8 @@ static void read_device_arguments(
 			json_integer(value, &arguments->device);
 		else if (JSON_IS(key, "correlation"))
 			arguments->correlation = unsigned_at(value);
+		else if (JSON_IS(key, "External id") || JSON_IS(key, "external id"))
+			arguments->external = unsigned_at(value);
 		else
 			take_collective(reader, &key, value, arguments);
 	}
@@ -178,6 +181,7 @@ static void take_device(
 	foreign->events.queue[index] =
 		foreign_find_queue(foreign, 0, (int32_t)arguments.device, arguments.stream);
 	foreign->events.correlation[index] = arguments.correlation;
+	foreign->events.external[index] = arguments.external;
 	foreign->events.activity[index] = (uint8_t)activity;
 	reader->kineto = true;
 	if (!arguments.communicates)
@@ -239,21 +243,51 @@ void kineto_add_span(struct foreign *foreign, int64_t begin_ns, int64_t end_ns, 
 	foreign->spans.name[index] = name;
 	foreign->spans.thread[index] = thread;
 	foreign->spans.step[index] = step;
-	foreign->spans.sequence[index] = -1;
 	foreign->spans.kind[index] = (uint8_t)kind;
 }
 
-/* What an operator of the forward pass shares with its backward half. */
-static int64_t sequence_of(const struct kineto_event *event)
+/* Are the shapes of an operator of that name of use? Names come again and again. */
+static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 {
-	const char *place = event->arguments, *value;
-	struct json_text key;
-	int64_t number;
+	const struct foreign_strings *strings = &reader->foreign->strings;
 
-	for (; place && (value = json_member(place, &key)); place = json_skip(value))
-		if (JSON_IS(key, "Sequence number"))
-			return json_integer(value, &number) ? number : -1;
-	return -1;
+	if (string >= reader->shaped_room) {
+		uint8_t *grown = mem_alloc(strings->room, sizeof(*grown));
+
+		if (reader->shaped_room)
+			memcpy(grown, reader->shaped, reader->shaped_room);
+		free(reader->shaped);
+		reader->shaped = grown;
+		reader->shaped_room = strings->room;
+	}
+	if (!reader->shaped[string])
+		reader->shaped[string] = foreign_word_shaped(strings->items[string]) ? 2 : 1;
+	return reader->shaped[string] == 2;
+}
+
+/*
+ * What the arguments of an operator say: what it shares with its other half, its own number, and the shapes
+ * of what goes in.
+ */
+static void take_operator(struct kineto_reader *reader, const struct kineto_event *event, uint32_t span)
+{
+	struct foreign_spans *spans = &reader->foreign->spans;
+	const char *place = event->arguments, *value, *behind;
+	bool shaped = is_shaped(reader, spans->name[span]);
+	struct json_text key;
+
+	for (; place && (value = json_member(place, &key)); place = behind) {
+		behind = json_skip(value);
+		if (JSON_IS(key, "Sequence number")) {
+			if (!json_integer(value, &spans->sequence[span]))
+				spans->sequence[span] = -1;
+		} else if (JSON_IS(key, "External id")) {
+			spans->external[span] = unsigned_at(value);
+		} else if (shaped && behind && *value == '[' && JSON_IS(key, "Input Dims")) {
+			spans->shapes[span] =
+				foreign_string(&reader->foreign->strings, value, (size_t)(behind - value));
+		}
+	}
 }
 
 static void take_span(
@@ -262,15 +296,14 @@ static void take_span(
 	struct foreign *foreign = reader->foreign;
 	int64_t begin_ns, end_ns;
 
-	if (kind == FOREIGN_PYTHON && event->name.length > 10 &&
-		memcmp(event->name.begin, "nn.Module:", 10) == 0)
+	if (kind == FOREIGN_PYTHON && kineto_is_module(&event->name))
 		kind = FOREIGN_MODULE;
 	if (!times_of(reader, event, &begin_ns, &end_ns))
 		return;
 	kineto_add_span(foreign, begin_ns, end_ns, kineto_string(reader, &event->name),
 		kineto_thread(reader, event), kineto_step(event), kind);
 	if (kind == FOREIGN_OPERATOR)
-		foreign->spans.sequence[foreign->spans.count - 1] = sequence_of(event);
+		take_operator(reader, event, (uint32_t)foreign->spans.count - 1);
 }
 
 static void note_first(struct kineto_reader *reader, const struct kineto_event *event)

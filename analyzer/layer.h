@@ -42,6 +42,8 @@ struct layer_role {
 	bool known;     /* else the function's kind has decided */
 	bool exchanges; /* a graph's: there is communication in it */
 	bool again;     /* forward work done again for the backward pass, which it is counted with */
+	uint8_t column; /* enum phase_layer_column + 1: of the layers' times, as the data say; 0: as the phase
+			 */
 	uint32_t first_part, part_count;
 };
 
@@ -51,12 +53,16 @@ struct layer_list {
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
 	struct layer_role *operation_roles; /* by operation of the timeline */
+	bool said_again;                    /* the data say of some work that it is done again */
 	struct layer_part *parts;
 	size_t part_count, part_room;
 	struct arena arena;
 };
 
-/* From a usual iteration of the worker; without one there are no layers. */
+/*
+ * From a usual iteration of the worker; without one there are no layers. Where the data themselves tell
+ * phases and layers (timeline_operation.said_phase and the next) nothing is worked out but taken from there.
+ */
 void layer_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);
 void layer_free(struct layer_list *list);

@@ -44,6 +44,13 @@ struct layer_assign {
 	size_t special_room;
 };
 
+/*
+ * Takes roles and layers from what the data say of the operations (layer_said.c); operation_roles have the
+ * phases by kind already, which stay where nothing is said. False: they say nothing.
+ */
+bool layer_said(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list);
+
 /* Which steps are forward, which backward (layer_pass.c). */
 void layer_passes(struct layer_assign *assign);
 

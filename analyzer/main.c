@@ -23,7 +23,8 @@ static void print_help(FILE *out)
 	      "usage: pmanalyze COMMAND [OPTION]... RUN...\n"
 	      "\n"
 	      "A RUN is a folder with the *.pmtrace files that libpmhook.so wrote, one per\n"
-	      "process, or the files themselves.\n"
+	      "process, or the files themselves. So are traces of other profilers: Kineto\n"
+	      "(PyTorch) and other Chrome-trace JSON, and Nsight Systems' SQLite exports.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)

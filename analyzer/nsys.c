@@ -5,7 +5,7 @@
  * A GPU as one process uses it is a worker. Times of the file are ns since the recording began; where the
  * export says when that was they become ns since 1970, so that reports of several machines lie on one axis.
  */
-#include "foreign.h"
+#include "foreign_word.h"
 #include "json.h"
 
 #include <err.h>
@@ -271,9 +271,8 @@ static void read_ranges(struct reader *reader)
 		foreign->spans.name[span] = name;
 		foreign->spans.thread[span] =
 			foreign_find_thread(foreign, PROCESS_OF(global), THREAD_OF(global));
-		foreign->spans.step[span] = -1;
-		foreign->spans.sequence[span] = -1;
 		foreign->spans.kind[span] = FOREIGN_ANNOTATION;
+		foreign_word_range(foreign, span);
 	}
 	sqlite3_finalize(rows);
 }
@@ -344,7 +343,7 @@ static void read_tables(struct reader *reader)
 	read_graphs(reader);
 	read_calls(reader, "CUPTI_ACTIVITY_KIND_RUNTIME");
 	read_calls(reader, "CUPTI_ACTIVITY_KIND_DRIVER");
-	if (reader->wanted & FOREIGN_WANT_LABELS)
+	if (reader->wanted & (FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS))
 		read_ranges(reader);
 	read_start(reader);
 	order_workers(reader->foreign);

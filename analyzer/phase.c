@@ -224,7 +224,7 @@ static void begin_feed(struct feed *feed, const struct work *work, const struct 
 	for (size_t i = 0; i < iterations->count; i++)
 		add_division(work, &feed->divisions, &iterations->items[i], LEVEL_MD_HOST);
 	phase_union(feed->divisions.items, feed->divisions.count); /* for the order */
-	if (process->call_count)
+	if (process->call_count && !process->hostless)
 		feed->first_ns = timeline->calls[process->first_call].begin_ns;
 	for (size_t i = 0; i < process->call_count; i++)
 		if (timeline->calls[process->first_call + i].end_ns > feed->last_ns)
@@ -312,29 +312,34 @@ static void find_exclusive(
 	free(feed.divisions.items);
 }
 
+/* Which of a layer's times the role is; none: PHASE_LAYER_COLUMNS. */
+static enum phase_layer_column column_of(const struct layer_role *role)
+{
+	if (role->column && !role->again)
+		return (enum phase_layer_column)(role->column - 1);
+	switch (role->phase) {
+	case PHASE_FORWARD:
+		return PHASE_LAYER_FORWARD;
+	case PHASE_BACKWARD:
+		return PHASE_LAYER_BACKWARD;
+	case PHASE_COMMUNICATION:
+		return PHASE_LAYER_COMMUNICATION;
+	case PHASE_UPDATE:
+		return PHASE_LAYER_UPDATE;
+	default:
+		return PHASE_LAYER_COLUMNS;
+	}
+}
+
 static void add_layer_times(const struct work *work, const struct layer_role *role,
 	const struct timeline_call *call, double *layers_ns, bool *untold)
 {
 	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
-	enum phase_layer_column column;
+	enum phase_layer_column column = column_of(role);
 	double spent_ns = 0;
 
-	switch (role->phase) {
-	case PHASE_FORWARD:
-		column = PHASE_LAYER_FORWARD;
-		break;
-	case PHASE_BACKWARD:
-		column = PHASE_LAYER_BACKWARD;
-		break;
-	case PHASE_COMMUNICATION:
-		column = PHASE_LAYER_COMMUNICATION;
-		break;
-	case PHASE_UPDATE:
-		column = PHASE_LAYER_UPDATE;
-		break;
-	default:
+	if (column == PHASE_LAYER_COLUMNS)
 		return;
-	}
 	for (uint32_t i = 0; i < call->interval_count; i++) {
 		const struct timeline_interval *interval = &work->timeline->intervals[call->interval + i];
 

@@ -41,6 +41,20 @@ void report_windows(struct analysis *analysis, FILE *out);
 void report_recording(struct analysis *analysis, FILE *out);
 void report_recording_json(const struct analysis *analysis, cJSON *object); /* all three */
 
+/* How iterations were found (report_found.c): in words, and as a key. */
+const char *report_source_text(enum iteration_source source);
+const char *report_source_key(enum iteration_source source);
+
+/* Whether the calls alone tell the iterations that the program marks; nothing where it marks none. */
+void report_marks(struct analysis *analysis, FILE *out);
+void report_found_json(const struct analysis *analysis, cJSON *object);
+
+/* Where the device times come from: what another's recorder has, else `own`. */
+const char *report_device_times(struct analysis *analysis, const char *own);
+
+/* What ran where: "train_cnn on vm", or who recorded it where that is all that is known. */
+const char *report_origin(struct analysis *analysis);
+
 const char *report_plural(size_t count); /* "" or "s" */
 
 #endif

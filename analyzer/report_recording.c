@@ -93,11 +93,50 @@ static double input_of_iteration(const struct analysis *analysis, const struct t
 	return count ? totals->read_ns / (double)count : 0;
 }
 
+/* Device time over all processes by what told its phase; false: it was worked out. */
+static bool add_told(const struct timeline *timeline, double told_ns[TIMELINE_TOLD_COUNT], double *sum_ns)
+{
+	*sum_ns = 0;
+	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++) {
+		told_ns[told] = 0;
+		for (size_t i = 0; i < timeline->process_count; i++)
+			told_ns[told] += (double)timeline->processes[i].told_ns[told];
+		*sum_ns += told_ns[told];
+	}
+	return *sum_ns > 0;
+}
+
+static void report_told(struct analysis *analysis, FILE *out)
+{
+	static const char *const sources[] = {[TIMELINE_TOLD_BY_LABEL] = "the program's labels",
+		[TIMELINE_TOLD_BY_OPERATOR] = "the operators that launched it",
+		[TIMELINE_TOLD_BY_ORDER] = "the order of the launches",
+		[TIMELINE_TOLD_BY_NAME] = "the names of kernels and copies"};
+	struct arena *arena = &analysis->timeline.arena;
+	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
+	const char *text = "", *between = "";
+
+	if (!add_told(&analysis->timeline, told_ns, &sum_ns))
+		return;
+	for (int told = TIMELINE_TOLD_BY_LABEL; told < TIMELINE_TOLD_COUNT; told++)
+		if (told_ns[told] > 0) {
+			text = arena_format(arena, "%s%s%.1f%% by %s", text, between,
+				100 * told_ns[told] / sum_ns, sources[told]);
+			between = ", ";
+		}
+	print_paragraph(
+		arena_format(arena, "Phases: told for %.1f%% of the device time%s%s.%s",
+			100 * (1 - told_ns[TIMELINE_TOLD_BY_NOTHING] / sum_ns), *text ? ": " : "", text,
+			told_ns[TIMELINE_TOLD_BY_NOTHING] > 0 ? " The rest is counted as other." : ""),
+		2, out);
+}
+
 void report_recording(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
 	struct totals totals = add_up(&analysis->timeline);
 
+	report_told(analysis, out);
 	if (totals.reads > 0)
 		print_paragraph(
 			arena_format(arena,
@@ -138,11 +177,25 @@ static void add_windows(cJSON *object, const struct timeline *timeline)
 	}
 }
 
+static void add_told_json(cJSON *object, const struct timeline *timeline)
+{
+	static const char *const keys[] = {"nothing_ns", "label_ns", "operator_ns", "order_ns", "name_ns"};
+	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
+	cJSON *item;
+
+	if (!add_told(timeline, told_ns, &sum_ns))
+		return;
+	item = cJSON_AddObjectToObject(object, "phases_told_by");
+	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++)
+		cJSON_AddNumberToObject(item, keys[told], told_ns[told]);
+}
+
 void report_recording_json(const struct analysis *analysis, cJSON *object)
 {
 	struct totals totals = add_up(&analysis->timeline);
 
 	add_windows(object, &analysis->timeline);
+	add_told_json(object, &analysis->timeline);
 	if (totals.reads > 0) {
 		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");
 

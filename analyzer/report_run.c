@@ -140,17 +140,12 @@ static void print_head(struct run *run, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
-	const struct timeline_process *first = &analysis->timeline.processes[0];
 	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
 	struct left_out left;
 
-	print_heading(arena_format(arena, "%s: %s on %s, %zu process%s, %zu GPU%s",
-			      print_clean(arena, run->label), print_clean(arena, first->program),
-			      analysis->timeline.host_count > 1
-				      ? arena_format(arena, "%u hosts", analysis->timeline.host_count)
-				      : print_clean(arena, first->host),
-			      processes, processes == 1 ? "" : "es", analysis->worker_count,
-			      report_plural(analysis->worker_count)),
+	print_heading(arena_format(arena, "%s: %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
+			      report_origin(analysis), processes, processes == 1 ? "" : "es",
+			      analysis->worker_count, report_plural(analysis->worker_count)),
 		out);
 	report_windows(analysis, out);
 	if (analysis->worker_count == 0)
@@ -167,12 +162,14 @@ static void print_head(struct run *run, FILE *out)
 					      : arena_format(arena, "%zu to %zu", least, most),
 				analysis->workers[0].iterations.count,
 				analysis->worker_count > 1 ? " on each rank" : "",
-				analysis->workers[0].iterations.by_period ? "the period of the calls"
-									  : "the model's updates",
+				report_source_text(analysis->workers[0].iterations.source),
 				least_confidence(analysis) * 100),
 		2, out);
+	report_marks(analysis, out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
-	print_paragraph(arena_format(arena, "Device times: %s.", source_of(analysis, source_texts)), 2, out);
+	print_paragraph(arena_format(arena, "Device times: %s.",
+				report_device_times(analysis, source_of(analysis, source_texts))),
+		2, out);
 }
 
 static void print_conclusions(struct run *run, FILE *out)
@@ -351,8 +348,7 @@ cJSON *report_run_json(struct run *run)
 	left = count_left_out(analysis, &analysis->workers[0]);
 	cJSON_AddNumberToObject(object, "iterations_found", (double)analysis->workers[0].iterations.count);
 	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
-	cJSON_AddStringToObject(
-		object, "found_by", analysis->workers[0].iterations.by_period ? "period" : "updates");
+	report_found_json(analysis, object);
 	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
 	add_left_out(object, &left);
 	print_init(&table, arena);

@@ -1,10 +1,12 @@
 /* Reading a run, and its warnings: see run.h. */
 #include "run.h"
-#include "foreign.h"
+#include "foreign_timeline.h"
 #include "print.h"
 #include "timeline_read.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,17 +32,56 @@ void run_analyze(struct run *run, struct timeline *timeline, const char *label, 
 	analysis_init(&run->analysis, timeline, skip);
 }
 
+static bool has_own_trace(DIR *folder)
+{
+	bool found = false;
+
+	for (struct dirent *entry; !found && (entry = readdir(folder));) {
+		size_t length = strlen(entry->d_name);
+
+		found = length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0;
+	}
+	return found;
+}
+
+bool run_is_foreign(const char *path)
+{
+	DIR *folder = opendir(path);
+	char magic[16] = "";
+	size_t length = 0;
+	FILE *file;
+
+	if (folder) {
+		bool own = has_own_trace(folder);
+
+		closedir(folder);
+		return !own && foreign_looks(path);
+	}
+	file = fopen(path, "rb");
+	if (file) {
+		length = fread(magic, 1, sizeof(magic) - 1, file);
+		fclose(file);
+	}
+	if (length >= sizeof(PM_MAGIC) && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) == 0)
+		return false;
+	/* JSON, packed or not, or a database. */
+	return foreign_looks(path) || (length && strchr("{[\x1f", magic[0])) ||
+	       strcmp(magic, "SQLite format 3") == 0;
+}
+
 int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error)
 {
 	struct timeline timeline;
 	const char **unread, *sentence;
+	int status;
 
 	timeline_init(&timeline);
-	if (timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread) < 0) {
-		if (foreign_looks(paths[0]))
-			sentence = arena_format(&timeline.arena,
-				"%s\nTraces of other profilers are read by pmanalyze window and pmanalyze arrivals.",
-				sentence);
+	if (path_count && run_is_foreign(paths[0]))
+		status = foreign_timeline_read(
+			&timeline, (const char *const *)paths, path_count, &sentence, &unread);
+	else
+		status = timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread);
+	if (status < 0) {
 		*error = strdup(sentence);
 		timeline_free(&timeline);
 		return -1;

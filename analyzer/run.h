@@ -16,6 +16,10 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 
 /* The same from a timeline that was filled by other means; it is settled and taken over. */
 void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip);
+
+/* Is it a trace of another profiler, or a folder of such? By its content; of a folder by names. */
+bool run_is_foreign(const char *path);
+
 void run_close(struct run *run);
 
 /* What is not as it should be, one sentence each without a full stop, in the run's arena; NULL at the end. */

@@ -35,6 +35,7 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->communicators);
 	free(timeline->graphs);
 	free(timeline->windows);
+	free(timeline->steps);
 	free(timeline->more);
 	free(timeline->calls);
 	free(timeline->intervals);
@@ -273,7 +274,8 @@ void timeline_settle(struct timeline *timeline)
 	struct timeline_process *processes = timeline->processes;
 
 	for (size_t i = 0; i < timeline->process_count; i++) {
-		timeline_settle_devices(timeline, &processes[i]);
+		if (!processes[i].recorder)
+			timeline_settle_devices(timeline, &processes[i]);
 		share_group_intervals(timeline, &processes[i]);
 	}
 	if (timeline->process_count)

@@ -22,6 +22,16 @@ struct timeline_label {
 	const char *name;
 };
 
+/* What told the phase of device work, where the data themselves do (said_phase). */
+enum timeline_told {
+	TIMELINE_TOLD_BY_NOTHING,
+	TIMELINE_TOLD_BY_LABEL,    /* an annotation, or the work is a labelled phase */
+	TIMELINE_TOLD_BY_OPERATOR, /* the operator that launched it */
+	TIMELINE_TOLD_BY_ORDER,    /* what was launched before and after it */
+	TIMELINE_TOLD_BY_NAME,     /* its own name */
+	TIMELINE_TOLD_COUNT,
+};
+
 struct timeline_function {
 	const char *library;
 	const char *name;
@@ -36,6 +46,10 @@ struct timeline_operation {
 	uint32_t process;
 	const char *site;   /* the call's stack, or NULL */
 	const char *module; /* what the program calls the layer, or NULL */
+	uint8_t said_phase; /* where the data themselves tell phase and layer: enum phase + 1; 0: they do not
+			     */
+	uint8_t said_part;  /* enum phase_layer_column + 1: which of a layer's times it is; 0: by the phase */
+	uint32_t said_layer; /* string: name of the layer; 0: none */
 	uint32_t value_count;
 	const uint64_t *values;
 };
@@ -123,15 +137,23 @@ struct timeline_window {
 	uint32_t iteration, iteration_end; /* counted by the hook, 0: not counted */
 };
 
+/* A step as the program or its profiler marks it. */
+struct timeline_step {
+	int64_t begin_ns, end_ns;
+	int64_t number; /* as the program counts; -1: not told */
+};
+
 /* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
 struct timeline_process {
 	const char *path;
 	const char *host;
-	const char *program;
+	const char *program;  /* "": not known */
+	const char *recorder; /* NULL: our own hook. Another's device times are on the host's clock already */
 	uint32_t pid;
 	int32_t rank;
 	int32_t world;
 	enum pm_device_source device_source;
+	bool hostless;            /* only work is known, not the calls: nor what the host did meanwhile */
 	bool ended;               /* in an orderly way, as far as the data says */
 	const char *trouble;      /* NULL, or a sentence */
 	uint64_t lost_records;    /* known to be missing */
@@ -146,8 +168,9 @@ struct timeline_process {
 	int64_t run_ns;           /* from the begin of recording to the end; 0: not known */
 	struct {
 		uint64_t count, reads, bytes, ns;
-	} input;                /* of worker processes that only read */
-	int64_t real_offset_ns; /* wall clock minus its monotonic clock */
+	} input;                              /* of worker processes that only read */
+	int64_t told_ns[TIMELINE_TOLD_COUNT]; /* device time by what told its phase; all 0: worked out */
+	int64_t real_offset_ns;               /* wall clock minus its monotonic clock */
 	size_t first_call, call_count;
 	size_t first_interval, interval_count;
 	uint32_t first_operation, operation_count; /* its operations are contiguous too */
@@ -156,6 +179,7 @@ struct timeline_process {
 	uint32_t first_window, window_count; /* none: all of it was recorded */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;
+	uint32_t first_step, step_count; /* in order of time, apart; none: nothing marks them */
 };
 
 struct timeline {
@@ -177,6 +201,8 @@ struct timeline {
 	size_t graph_count, graph_room;
 	struct timeline_window *windows;
 	size_t window_count, window_room;
+	struct timeline_step *steps;
+	size_t step_count, step_room;
 	struct timeline_more *more;
 	size_t more_count, more_room;
 	struct timeline_call *calls;

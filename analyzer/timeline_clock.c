@@ -137,7 +137,7 @@ void timeline_settle_devices(struct timeline *timeline, const struct timeline_pr
 	free(before_ns);
 }
 
-static void move_process(struct timeline *timeline, const struct timeline_process *process, int64_t move_ns)
+void timeline_move(struct timeline *timeline, const struct timeline_process *process, int64_t move_ns)
 {
 	for (size_t i = 0; i < process->call_count; i++) {
 		timeline->calls[process->first_call + i].begin_ns += move_ns;
@@ -153,6 +153,10 @@ static void move_process(struct timeline *timeline, const struct timeline_proces
 		window->begin_ns += move_ns;
 		if (window->end_ns != INT64_MAX)
 			window->end_ns += move_ns;
+	}
+	for (uint32_t i = 0; i < process->step_count; i++) {
+		timeline->steps[process->first_step + i].begin_ns += move_ns;
+		timeline->steps[process->first_step + i].end_ns += move_ns;
 	}
 }
 
@@ -190,7 +194,7 @@ static void settle_hosts(struct timeline *timeline)
 		const struct timeline_process *process = &timeline->processes[i];
 
 		if (strcmp(process->host, base->host) != 0)
-			move_process(timeline, process, process->real_offset_ns - base->real_offset_ns);
+			timeline_move(timeline, process, process->real_offset_ns - base->real_offset_ns);
 	}
 	collective_match(timeline, &list);
 	for (size_t i = 1; i < timeline->process_count; i++) {
@@ -210,7 +214,7 @@ static void settle_hosts(struct timeline *timeline)
 		move_ns = nearest_to_zero(&bounds);
 		for (size_t j = i; j < timeline->process_count && move_ns; j++)
 			if (strcmp(timeline->processes[j].host, host) == 0)
-				move_process(timeline, &timeline->processes[j], move_ns);
+				timeline_move(timeline, &timeline->processes[j], move_ns);
 	}
 	collective_free(&list);
 }

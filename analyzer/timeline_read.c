@@ -269,7 +269,8 @@ static int list_folder(struct timeline *timeline, const char *path, struct list 
 	}
 	closedir(folder);
 	if (files->count == before) {
-		*error = arena_format(&timeline->arena, "%s: no *.pmtrace in this folder", path);
+		*error = arena_format(&timeline->arena,
+			"%s: no *.pmtrace in this folder, and no trace of another profiler", path);
 		return -1;
 	}
 	qsort(files->items + before, files->count - before, sizeof(*files->items), compare_texts);

@@ -1,6 +1,7 @@
 /* A libFuzzer target: any bytes through the readers of other profilers' traces and what is found in them.
  * Built with clang and -DPM_FUZZ=ON. */
 #include "arrivals.h"
+#include "foreign_attribute.h"
 #include "window.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arrivals arrivals;
 	struct foreign foreign;
 	struct window window;
+	struct foreign_attribution told = {0};
 	char path[64];
 
 	if (file < 0 || write(file, data, size) != (ssize_t)size)
@@ -24,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	if (foreign_read(&foreign, path, ~0u) == 0)
 		for (uint32_t i = 0; i < foreign.worker_count; i++) {
+			foreign_attribute(&foreign, i, &told);
 			window_find(&foreign, i, &options, &window);
 			window_free(&window);
 			arrivals_take(&foreign, i, &ranks[0]);
@@ -33,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			arrivals_rank_free(&ranks[0]);
 			arrivals_rank_free(&ranks[1]);
 		}
+	foreign_attribution_free(&told);
 	foreign_free(&foreign);
 	close(file);
 	return 0;

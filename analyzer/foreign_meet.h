@@ -1,0 +1,16 @@
+/* What only all files together tell: ranks, communicators, which ranks meet at a collective, and clocks. */
+#ifndef FOREIGN_MEET_H
+#define FOREIGN_MEET_H
+
+#include "arrivals.h"
+#include "timeline.h"
+
+/*
+ * Settles the ranks of the processes of a timeline, gives communicators their ranks and sizes, numbers the
+ * collectives that arrivals_find matched (so that collective_match finds the same), and moves processes by
+ * what their clocks are apart. `ranks` belong to the processes, by their number. False: what the data says
+ * of the ranks could not be used.
+ */
+bool foreign_meet(struct timeline *timeline, struct arrivals_rank *ranks);
+
+#endif

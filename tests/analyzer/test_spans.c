@@ -1,0 +1,280 @@
+/*
+ * Checks which phase and layer the device events of other profilers' traces are said to belong to. A small
+ * network's training is written as PyTorch's profiler writes it; of each kernel it is known what it is for.
+ */
+#include "foreign_attribute.h"
+#include "foreign_word.h"
+#include "spans_make.h"
+
+/* A name without what stands behind tabs. */
+static bool is_layer(const char *layer, const char *name)
+{
+	size_t bytes = strcspn(layer, "\t");
+
+	return bytes == strlen(name) && memcmp(layer, name, bytes) == 0;
+}
+
+static void compare(const char *what, const struct foreign *foreign, const struct foreign_attribution *told)
+{
+	size_t wrong = 0;
+
+	CHECK(foreign->events.count == correlation, "%s: %zu events, expected %u", what,
+		foreign->events.count, correlation);
+	for (size_t i = 0; i < foreign->events.count; i++) {
+		uint64_t number = foreign->events.correlation[i];
+		const char *layer = foreign->strings.items[told->layer[i]];
+		bool right = told->phase[i] == expected[number].phase &&
+			     told->part[i] == expected[number].part &&
+			     is_layer(layer, expected[number].layer);
+
+		CHECK(right || wrong++ > 5,
+			"%s: launch %llu: phase %d part %d layer '%s', expected %d %d '%s'", what,
+			(unsigned long long)number, told->phase[i], told->part[i], layer,
+			expected[number].phase, expected[number].part, expected[number].layer);
+	}
+}
+
+static void check_style(const char *what, const struct style *wanted)
+{
+	struct foreign_attribution told = {0};
+	struct foreign foreign;
+	int64_t sum_ns = 0, labelled = 0;
+
+	make(wanted, 5);
+	CHECK(make_read(&foreign, text, FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS | FOREIGN_WANT_PYTHON) ==
+				0 &&
+			!foreign.trouble,
+		"%s: %s", what, foreign.trouble);
+	foreign_attribute(&foreign, 0, &told);
+	compare(what, &foreign, &told);
+	for (int i = 0; i < TIMELINE_TOLD_COUNT; i++)
+		sum_ns += told.told_ns[0][i];
+	CHECK(sum_ns == (int64_t)correlation * 7000, "%s: %lld ns", what, (long long)sum_ns);
+	/* What the labels' own thread has launched, but what follows the copy of the input. */
+	for (unsigned i = 1; i <= correlation; i++)
+		labelled += expected[i].phase == F || expected[i].phase == U ||
+			    expected[i].phase == PHASE_OTHER + 1;
+	CHECK(!wanted->labels || told.told_ns[0][TIMELINE_TOLD_BY_LABEL] == (labelled - 2 * 5) * 7000,
+		"%s: labels", what);
+	foreign_attribution_free(&told);
+	foreign_free(&foreign);
+}
+
+static void check_styles(void)
+{
+	check_style("labels", &(struct style){.labels = true, .framework = true});
+	check_style("framework", &(struct style){.framework = true});
+	check_style("operators", &(struct style){.grouped = true});
+	check_style("plain operators", &(struct style){.labels = false});
+	check_style("old", &(struct style){.old = true, .framework = true});
+	check_style("old, plain", &(struct style){.old = true});
+	check_style("no calls", &(struct style){.no_calls = true, .grouped = true});
+	check_style("modules", &(struct style){.modules = true, .framework = true});
+	check_style("checkpoint", &(struct style){.again = true, .framework = true});
+	check_style("micro-batches", &(struct style){.accumulate = 3, .grouped = true});
+	check_style("evaluation", &(struct style){.eval = true, .framework = true});
+}
+
+/* Sizes, shapes and the program's names go with the name of a layer. */
+static void check_texts(void)
+{
+	static const char *const texts[] = {"conv1\t5x5x3->8\t2x3x6x6", "conv2\t3x3x8->8\t2x8x6x6",
+		"norm1\t8\t2x8x6x6", "pool1\t\t2x8x6x6", "fc1\t72->10\t2x72", "loss\t\t2x10"};
+	static const char *const modules[] = {"conv2\t\t\tNet_0.Conv2d_1", "fc1\t\t\tNet_0.Linear_0", "loss"};
+	struct foreign_attribution told = {0};
+	struct foreign foreign;
+
+	make(&(struct style){.old = true}, 2);
+	make_read(&foreign, text, FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS);
+	foreign_attribute(&foreign, 0, &told);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		size_t found = 0;
+
+		for (size_t j = 0; j < foreign.events.count; j++)
+			found += strcmp(foreign.strings.items[told.layer[j]], texts[i]) == 0;
+		CHECK(found >= 4, "%s: %zu", texts[i], found);
+	}
+	foreign_attribution_free(&told);
+	foreign_free(&foreign);
+	make(&(struct style){.modules = true}, 2);
+	make_read(&foreign, text, FOREIGN_WANT_OPERATORS | FOREIGN_WANT_MODULES);
+	foreign_attribute(&foreign, 0, &told);
+	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
+		size_t found = 0;
+
+		for (size_t j = 0; j < foreign.events.count; j++)
+			found += strcmp(foreign.strings.items[told.layer[j]], modules[i]) == 0;
+		CHECK(found >= 4, "%s: %zu", modules[i], found);
+	}
+	foreign_attribution_free(&told);
+	foreign_free(&foreign);
+}
+
+/* Nothing but device events: names of kernels and copies, and what says nothing is not known. */
+static void check_names(void)
+{
+	static const char trace[] =
+		"[" MAKE_KERNEL("cudnn_dgrad_128", "10", "5", "7", "1") "," MAKE_KERNEL("cudnn_fprop_64",
+			"20", "5", "7", "2") "," MAKE_KERNEL("void multi_tensor_apply_kernel<int>(x)", "30",
+			"5", "7", "3") "," MAKE_KERNEL("ampere_sgemm_128x64_nn", "40", "5", "7",
+			"4") "," MAKE_KERNEL("ncclKernel_AllReduce", "50", "5", "7", "5") "]";
+	static const int phases[] = {B, F, U, 0, PHASE_COMMUNICATION + 1};
+	struct foreign_attribution told = {0};
+	struct foreign foreign;
+
+	make_read(&foreign, trace, FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS);
+	foreign_attribute(&foreign, 0, &told);
+	CHECK(told.count == 5, "%zu", told.count);
+	for (size_t i = 0; i < 5 && told.count == 5; i++)
+		CHECK(told.phase[i] == phases[i] && !told.layer[i], "kernel %zu: %d, expected %d", i,
+			told.phase[i], phases[i]);
+	CHECK(told.told_ns[0][TIMELINE_TOLD_BY_NAME] == 20000 &&
+			told.told_ns[0][TIMELINE_TOLD_BY_NOTHING] == 5000,
+		"%lld", (long long)told.told_ns[0][TIMELINE_TOLD_BY_NAME]);
+	foreign_attribution_free(&told);
+	foreign_free(&foreign);
+}
+
+/* Labelled phases alone, of two workers. */
+static void check_labelled(void)
+{
+	static const char trace[] =
+		"[{\"ph\": \"X\", \"name\": \"forward-compute\", \"pid\": 0, \"tid\": 1, \"ts\": 1, \"dur\": 4},"
+		"{\"ph\": \"X\", \"name\": \"forward-send\", \"pid\": 0, \"tid\": 1, \"ts\": 5, \"dur\": 4},"
+		"{\"ph\": \"X\", \"name\": \"backward-compute\", \"pid\": 0, \"tid\": 1, \"ts\": 10, \"dur\": 4},"
+		"{\"ph\": \"X\", \"name\": \"grads-reduce-scatter\", \"pid\": 0, \"tid\": 1, \"ts\": 15, \"dur\": 4},"
+		"{\"ph\": \"X\", \"name\": \"optimizer\", \"pid\": 0, \"tid\": 1, \"ts\": 20, \"dur\": 4},"
+		"{\"ph\": \"X\", \"name\": \"load batch\", \"pid\": 1, \"tid\": 1, \"ts\": 25, \"dur\": 4},"
+		"{\"ph\": \"X\", \"name\": \"think\", \"pid\": 1, \"tid\": 1, \"ts\": 30, \"dur\": 4}]";
+	static const int phases[] = {
+		F, PHASE_COMMUNICATION + 1, B, PHASE_COMMUNICATION + 1, U, PHASE_IO + 1, 0};
+	struct foreign_attribution told = {0};
+	struct foreign foreign;
+
+	make_read(&foreign, trace, FOREIGN_WANT_LABELS);
+	CHECK(foreign.worker_count == 2, "%zu", foreign.worker_count);
+	foreign_attribute(&foreign, 0, &told);
+	for (size_t i = 0; i < 7; i++)
+		CHECK(told.phase[i] == (i < 5 ? phases[i] : 0), "first worker, %zu: %d", i, told.phase[i]);
+	foreign_attribute(&foreign, 1, &told);
+	for (size_t i = 0; i < 7; i++)
+		CHECK(told.phase[i] == phases[i], "both workers, %zu: %d", i, told.phase[i]);
+	foreign_attribution_free(&told);
+	foreign_free(&foreign);
+}
+
+/* Labels as people write them. */
+static void check_words(void)
+{
+	static const struct {
+		const char *label;
+		int phase;
+	} words[] = {{"## forward ##", F}, {"DistributedDataParallel.forward", F}, {"forward_step", F},
+		{"fwd", F}, {"backward-send", B}, {"Backward pass", B}, {"Optimizer.step#Adam.step", U},
+		{"Optimizer.zero_grad#SGD.zero_grad", PHASE_OTHER + 1}, {"optimizer-clip-main-grad", U},
+		{"update", U}, {"update weights", U}, {"update_metrics", 0},
+		{"## copy_batch_to_gpu ##", PHASE_H2D + 1}, {"forward_backward", 0}, {"forwarding", 0},
+		{"train", 0}, {"", 0}, {"clip_grad_norm", U}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		CHECK(foreign_word_label(words[i].label) == words[i].phase, "'%s': %d", words[i].label,
+			foreign_word_label(words[i].label));
+	CHECK(foreign_word_of("AddmmBackward0").flags & FOREIGN_WORD_BACKWARD, "AddmmBackward0");
+	CHECK(foreign_word_of("torch::autograd::CppNode<SplitLookupFunction>").flags & FOREIGN_WORD_BACKWARD,
+		"CppNode");
+	CHECK(!(foreign_word_of("RegisterPostBackwardFunction").flags & FOREIGN_WORD_BACKWARD),
+		"RegisterPostBackwardFunction");
+}
+
+/* Whatever is in a file: nothing breaks, and all device time is told by something or nothing. */
+static void check_hostile(void)
+{
+	static const char *const words[] = {"nn.Module: x", "aten::conv2d", "ConvolutionBackward0", "kernel",
+		"cuda_runtime", "\"tid\": 2", "\"ts\": 1000", "Sequence number\": 5", "External id\": 1"};
+	uint32_t random = 3;
+
+	make(&(struct style){.framework = true, .again = true, .old = true, .modules = true}, 1);
+	for (int i = 0; i < 1500; i++) {
+		struct foreign_attribution told = {0};
+		struct foreign foreign;
+		static char odd[sizeof(text)];
+
+		memcpy(odd, text, length);
+		for (int j = 0; j < 1 + i % 6; j++) {
+			const char *word = words[(random >> 4) % (sizeof(words) / sizeof(*words))];
+
+			random = random * 1664525 + 1013904223;
+			if (j % 2)
+				odd[(random >> 8) % length] = (char)('0' + (random >> 5) % 10);
+			else
+				memcpy(odd + (random >> 8) % (length - 32), word, strlen(word));
+		}
+		if (make_read_bytes(&foreign, "odd.json", odd, length, ~0u) == 0)
+			for (uint32_t worker = 0; worker < foreign.worker_count; worker++) {
+				int64_t sum_ns = 0;
+
+				foreign_attribute(&foreign, worker, &told);
+				for (uint32_t k = 0; k < foreign.events.count; k++)
+					if (foreign.queues[foreign.events.queue[k]].worker == worker)
+						sum_ns +=
+							foreign.events.end_ns[k] - foreign.events.begin_ns[k];
+				for (int k = 0; k < TIMELINE_TOLD_COUNT; k++)
+					sum_ns -= told.told_ns[worker][k];
+				CHECK(sum_ns == 0, "round %d: %lld ns are told by nothing at all", i,
+					(long long)sum_ns);
+			}
+		foreign_attribution_free(&told);
+		foreign_free(&foreign);
+	}
+}
+
+/* Operators that were written as ranges. */
+static void check_ranges(void)
+{
+	static const struct {
+		const char *range, *name, *shapes;
+		int64_t sequence;
+		uint64_t external;
+		enum foreign_span_kind kind;
+	} ranges[] = {{"aten::conv2d, seq = 12, op_id = 345, sizes = [[2, 3], []]", "aten::conv2d",
+			      "[[2, 3], []]", 12, 345, FOREIGN_OPERATOR},
+		{"aten::relu, op_id = 3", "aten::relu", "", -1, 3, FOREIGN_OPERATOR},
+		{"AddBackward0, seq = 7", "AddBackward0", "", 7, 0, FOREIGN_OPERATOR},
+		{"forward, or so", "forward, or so", "", -1, 0, FOREIGN_ANNOTATION}};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+		struct foreign foreign = {0};
+		uint32_t span = foreign_add_span(&foreign);
+
+		foreign.spans.name[span] =
+			foreign_string(&foreign.strings, ranges[i].range, strlen(ranges[i].range));
+		foreign.spans.kind[span] = FOREIGN_ANNOTATION;
+		foreign_word_range(&foreign, span);
+		CHECK(strcmp(foreign.strings.items[foreign.spans.name[span]], ranges[i].name) == 0 &&
+				strcmp(foreign.strings.items[foreign.spans.shapes[span]], ranges[i].shapes) ==
+					0 &&
+				foreign.spans.sequence[span] == ranges[i].sequence &&
+				foreign.spans.external[span] == ranges[i].external &&
+				foreign.spans.kind[span] == ranges[i].kind,
+			"%s: '%s' '%s' %lld %llu", ranges[i].range,
+			foreign.strings.items[foreign.spans.name[span]],
+			foreign.strings.items[foreign.spans.shapes[span]],
+			(long long)foreign.spans.sequence[span],
+			(unsigned long long)foreign.spans.external[span]);
+		foreign_free(&foreign);
+	}
+}
+
+int main(void)
+{
+	make_begin();
+	check_ranges();
+	check_hostile();
+	check_words();
+	check_styles();
+	check_texts();
+	check_names();
+	check_labelled();
+	make_end();
+	return check_end();
+}
