@@ -13,7 +13,8 @@ struct command {
 };
 
 extern const struct command cmd_report, cmd_layers, cmd_balance, cmd_comm, cmd_dump, cmd_window, cmd_arrivals,
-	cmd_html, cmd_export, cmd_model, cmd_compare, cmd_roofline, cmd_reduce, cmd_slowdown;
+	cmd_html, cmd_export, cmd_path, cmd_whatif, cmd_model, cmd_compare, cmd_roofline, cmd_reduce,
+	cmd_slowdown;
 
 /* Says what is wrong with the command line and where help is; ends the program with 2. */
 __attribute__((noreturn, format(printf, 2, 3))) void cmd_usage(

@@ -1,6 +1,7 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
 #include "cause.h"
 #include "cmd_common.h"
+#include "whatif.h"
 
 #include <math.h>
 
@@ -165,6 +166,18 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 	}
 }
 
+/* Beside the factor of computing times: what the imbalance costs. */
+static const char *slowdown_words(struct analysis *analysis, double slowdown, double stages)
+{
+	struct arena *arena = &analysis->timeline.arena;
+
+	if (!isfinite(slowdown) || analysis->worker_count < 2)
+		return "";
+	if (analysis->stage_count == 1)
+		return arena_format(arena, ", slowdown %.3f", slowdown);
+	return arena_format(arena, ", slowdown %.3f by ranks, %.3f by ranks and stages", slowdown, stages);
+}
+
 static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
@@ -172,13 +185,15 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct balance balance;
 	struct cause_list causes;
+	double stages, slowdown = whatif_slowdown(analysis, &stages);
 
 	balance_find(analysis, &balance);
 	cause_find(analysis, &balance, &causes);
 	if (options->form == PRINT_TEXT)
-		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %.3f", print_clean(arena, run->label),
+		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %.3f%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
-				      analysis_compute_imbalance(analysis)),
+				      analysis_compute_imbalance(analysis),
+				      slowdown_words(analysis, slowdown, stages)),
 			out);
 	if (object)
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
@@ -186,6 +201,10 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 		print_tables(analysis, &balance, &causes, options->form, object, out);
 	if (object) {
 		cJSON_AddNumberToObject(object, "collectives", (double)balance.collective_count);
+		if (isfinite(slowdown)) {
+			cJSON_AddNumberToObject(object, "slowdown", slowdown);
+			cJSON_AddNumberToObject(object, "slowdown_stages", stages);
+		}
 		cJSON_AddItemToArray(list, object);
 	}
 	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
@@ -240,6 +259,9 @@ const struct command cmd_balance = {
 		"Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t),\n"
 		"1 when balanced: of the computing time (forward, backward, update; without\n"
 		"waiting), of each phase and of each layer, with the rank that is slowest.\n"
+		"Beside it the slowdown t / t_ideal: the iteration against a replay of it in\n"
+		"which all ranks take the mean of their times (pmanalyze whatif). The factor\n"
+		"compares times of work, the slowdown says what that costs.\n"
 		"\n"
 		"Then what it costs. Collectives are matched over ranks: none can move data\n"
 		"before its last rank has begun, so the others wait for that one. Per rank:\n"

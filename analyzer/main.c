@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&cmd_report, &cmd_layers, &cmd_balance, &cmd_comm,
-	&cmd_slowdown, &cmd_model, &cmd_roofline, &cmd_compare, &cmd_html, &cmd_window, &cmd_arrivals,
-	&cmd_reduce, &cmd_dump, &cmd_export};
+static const struct command *const commands[] = {&cmd_report, &cmd_layers, &cmd_balance, &cmd_comm, &cmd_path,
+	&cmd_whatif, &cmd_slowdown, &cmd_model, &cmd_roofline, &cmd_compare, &cmd_html, &cmd_window,
+	&cmd_arrivals, &cmd_reduce, &cmd_dump, &cmd_export};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

@@ -86,16 +86,15 @@ int64_t replay_run(const struct replay *replay, int64_t *begin_ns, int64_t *end_
 	return latest_ns;
 }
 
-/* The edge that let the task begin; the earliest in the list of several. NULL: none did. */
-static const struct replay_edge *binding_edge(
-	const struct replay *replay, uint32_t number, const int64_t *begin_ns, const int64_t *end_ns)
+const struct replay_edge *replay_binding(
+	const struct replay *replay, uint32_t task, const int64_t *begin_ns, const int64_t *end_ns)
 {
-	const struct replay_task *task = &replay->tasks[number];
+	const struct replay_task *item = &replay->tasks[task];
 
-	for (uint32_t j = 0; j < task->edge_count; j++) {
-		const struct replay_edge *edge = &replay->edges[task->first_edge + j];
+	for (uint32_t j = 0; j < item->edge_count; j++) {
+		const struct replay_edge *edge = &replay->edges[item->first_edge + j];
 
-		if (end_ns[edge->task] + edge->lag_ns == begin_ns[number])
+		if (end_ns[edge->task] + edge->lag_ns == begin_ns[task])
 			return edge;
 	}
 	return NULL;
@@ -115,7 +114,7 @@ size_t replay_path(const struct replay *replay, const int64_t *begin_ns, const i
 				last = i;
 	}
 	for (;;) {
-		const struct replay_edge *edge = binding_edge(replay, last, begin_ns, end_ns);
+		const struct replay_edge *edge = replay_binding(replay, last, begin_ns, end_ns);
 
 		steps[count++] = (struct replay_step){last, edge ? edge->lag_ns : 0, !edge};
 		if (!edge)

@@ -50,6 +50,20 @@ uint32_t replay_add(struct replay *replay, int64_t begin_ns, int64_t end_ns);
 /* The last task that was added waits for this earlier one. REPLAY_NONE: nothing is added. */
 void replay_wait_for(struct replay *replay, uint32_t task, int64_t lag_ns);
 
+/* That `task` waits for `before`, where tasks were not added in topological order. */
+struct replay_link {
+	uint32_t task, before;
+	int64_t lag_ns;
+};
+
+/*
+ * Puts tasks that have no edges yet into topological order, and makes edges of the links.
+ * place[old number] is the new one (array of task_count, the caller's). Answers how many links were left out
+ * because they close a circle: where the circle's first task, by the measured begin, waits for another of it.
+ */
+size_t replay_order(
+	struct replay *replay, const struct replay_link *links, size_t link_count, uint32_t *place);
+
 /*
  * Sets the lags, all of them, so that measured durations give measured times: an edge whose task ended too
  * late gets a negative lag; where all ended before the task began, the one that ended last gets the
@@ -66,6 +80,11 @@ void replay_reset(struct replay *replay);
  * without tasks. A replay may be run by several threads at once, each with its own arrays.
  */
 int64_t replay_run(const struct replay *replay, int64_t *begin_ns, int64_t *end_ns);
+
+/* The edge that was the last to let the task begin, the first in the list of several; NULL: it began at
+ * earliest_ns. */
+const struct replay_edge *replay_binding(
+	const struct replay *replay, uint32_t task, const int64_t *begin_ns, const int64_t *end_ns);
 
 struct replay_step {
 	uint32_t task;

@@ -96,6 +96,17 @@ run_case comm_three 0 comm three
 run_case comm_json 0 comm --json --skip 0 two_gpus
 run_case comm_csv 0 comm --csv overlap
 run_case comm_none 0 comm one
+run_case path_overlap 0 path --iterations overlap
+run_case path_json 0 path --json two_gpus
+run_case path_csv 0 path --csv --sample 2 one
+run_case path_graph 0 path graph
+run_case whatif_three 0 whatif three
+run_case whatif_json 0 whatif --json two_gpus
+run_case whatif_csv 0 whatif --csv --factor 4 one
+run_case whatif_asked 0 whatif --rank 2=others --layer conv2=3 --communication 2 --overlap three
+run_case whatif_no_layer 2 whatif --layer conv9=2 one
+run_case whatif_no_peer 2 whatif --rank 0=others one
+run_case whatif_no_factor 2 whatif --communication 0 one
 run_case dump_one 0 dump --ops --limit 6 one/program.0.pmtrace
 run_case dump_records 0 dump --csv --records --limit 6 killed/program.0.pmtrace
 run_case dump_odd 0 dump --ops --records --limit 14 odd/program.0.pmtrace
@@ -133,6 +144,8 @@ run_case help_layers 0 layers --help
 run_case help_balance 0 balance --help
 run_case help_roofline 0 roofline --help
 run_case help_comm 0 comm --help
+run_case help_path 0 path --help
+run_case help_whatif 0 whatif --help
 run_case help_dump 0 dump --help
 run_case help_window 0 window --help
 run_case help_arrivals 0 arrivals --help
@@ -141,7 +154,7 @@ run_case help_export 0 export --help
 run_case help_reduce 0 reduce --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_roofline help_balance help_comm help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes; do
+for text in help help_report help_layers help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

@@ -2,9 +2,11 @@
 #include "hostile.h"
 #include "balance.h"
 #include "comm.h"
+#include "critical.h"
 #include "dump.h"
 #include "report.h"
 #include "timeline_read.h"
+#include "whatif.h"
 
 #include <err.h>
 #include <stdio.h>
@@ -20,6 +22,23 @@ static FILE *nowhere(void)
 			err(1, "/dev/null");
 	}
 	return file;
+}
+
+/* Critical path and changes. */
+static void follow(const struct analysis *analysis, bool all)
+{
+	struct replay_job job;
+	struct critical critical;
+	struct whatif_list list;
+
+	replay_build(analysis, all ? SIZE_MAX : 2, &job);
+	critical_find(&job, all, &critical);
+	critical_free(&critical);
+	replay_job_free(&job);
+	if (all) {
+		whatif_standard(analysis, 8, 2, &list);
+		whatif_list_free(&list);
+	}
 }
 
 bool hostile_run(const void *data, size_t size)
@@ -48,6 +67,7 @@ bool hostile_run(const void *data, size_t size)
 	balance_free(&balance);
 	comm_find(&run.analysis.timeline, &run.analysis.collectives, 1, &comm);
 	comm_free(&comm);
+	follow(&run.analysis, all);
 	if (all) {
 		report_run(&run, true, nowhere());
 		report_run_csv(&run, nowhere());

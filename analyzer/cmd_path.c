@@ -1,0 +1,358 @@
+/* pmanalyze path: the critical path of an iteration over all ranks. */
+#include "cmd_common.h"
+#include "critical.h"
+#include "report.h"
+#include "whatif.h"
+
+#include <math.h>
+
+struct path_options {
+	struct cmd_options common;
+	size_t most; /* iterations; 0: not said */
+	size_t top;  /* segments in text */
+};
+
+/* What the tables are made of. */
+struct shown {
+	struct analysis *analysis;
+	const struct replay_job *job;
+	const struct critical *critical;
+	size_t top;
+	bool text;
+};
+
+/* As the other commands call it, for people and for programs. */
+static const char *phase_word(const struct shown *shown, enum phase phase)
+{
+	return shown->text && phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase];
+}
+
+static void phase_table(struct print_table *table, const struct shown *shown)
+{
+	const struct critical_path *mean = &shown->critical->mean;
+	size_t name = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t time = print_column(table, "path", "path", PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+
+	for (enum phase phase = 0; phase < PHASE_COUNT; phase++) {
+		if (!(mean->phases_ns[phase] > 0))
+			continue;
+		print_row(table);
+		print_word(table, name, phase_word(shown, phase));
+		print_number(table, time, mean->phases_ns[phase]);
+		print_number(table, share, mean->phases_ns[phase] / mean->length_ns);
+	}
+	table->rule = true;
+	print_row(table);
+	print_word(table, name, "path");
+	print_number(table, time, mean->length_ns);
+	print_number(table, share, 1);
+}
+
+static void rank_table(struct print_table *table, const struct shown *shown)
+{
+	const struct critical *critical = shown->critical;
+	size_t name = print_column(table, "worker", "rank", PRINT_WORD);
+	size_t time = print_column(table, "path", "path", PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t ends = print_column(table, "ends", "ends it", PRINT_SHARE);
+
+	for (size_t w = 0; w < shown->analysis->worker_count; w++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < critical->iteration_count; i++)
+			count += critical->iterations[i].last == w;
+		print_row(table);
+		print_word(table, name, analysis_worker_name(shown->analysis, &shown->analysis->workers[w]));
+		print_number(table, time, critical->mean.workers_ns[w]);
+		print_number(table, share, critical->mean.workers_ns[w] / critical->mean.length_ns);
+		print_number(table, ends, (double)count / (double)critical->iteration_count);
+	}
+}
+
+/* A layer has no time of its own where that is part of a graph's, and no communication where it has no
+ * parameters; infinite slack is left empty. */
+static void layer_table(struct print_table *table, const struct shown *shown)
+{
+	const struct critical *critical = shown->critical;
+	struct arena *arena = table->arena;
+	size_t name = print_column(table, "layer", "layer", PRINT_WORD);
+	size_t compute = print_column(table, "computing", "computing", PRINT_TIME);
+	size_t messages = print_column(table, "communication", "t_c", PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t slack = print_column(table, "computing_slack", "slack", PRINT_TIME);
+	size_t message_slack = print_column(table, "communication_slack", "slack of t_c", PRINT_TIME);
+
+	for (size_t l = 0; l < critical->layer_count; l++) {
+		const struct critical_layer *layer = &critical->layers[l];
+		double on_path_ns = critical->mean.layers_ns[l] + critical->mean.messages_ns[l];
+
+		print_row(table);
+		print_word(table, name, print_clean(arena, layer_title(shown->job->layers[l].layer)));
+		if (!isnan(layer->compute_slack_ns))
+			print_number(table, compute, critical->mean.layers_ns[l]);
+		if (!isnan(layer->message_slack_ns))
+			print_number(table, messages, critical->mean.messages_ns[l]);
+		print_number(table, share, on_path_ns / critical->mean.length_ns);
+		if (isfinite(layer->compute_slack_ns))
+			print_number(table, slack, layer->compute_slack_ns);
+		if (isfinite(layer->message_slack_ns))
+			print_number(table, message_slack, layer->message_slack_ns);
+	}
+}
+
+static void segment_table(struct print_table *table, const struct shown *shown)
+{
+	const struct critical *critical = shown->critical;
+	size_t worker = print_column(table, "worker", "rank", PRINT_WORD);
+	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
+	size_t phase = print_column(table, "phase", "phase", PRINT_WORD);
+	size_t time = print_column(table, "path", "path", PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t count = print_column(table, "count", "stretches", PRINT_REAL);
+
+	for (size_t i = 0; i < critical->segment_count && i < shown->top; i++) {
+		const struct critical_segment *segment = &critical->segments[i];
+
+		print_row(table);
+		print_word(table, worker,
+			analysis_worker_name(shown->analysis, &shown->analysis->workers[segment->worker]));
+		if (segment->layer != REPLAY_NONE)
+			print_word(table, layer,
+				print_clean(
+					table->arena, layer_title(shown->job->layers[segment->layer].layer)));
+		print_word(table, phase, phase_word(shown, segment->phase));
+		print_number(table, time, segment->ns);
+		print_number(table, share, segment->ns / critical->mean.length_ns);
+		print_number(table, count, segment->count);
+	}
+}
+
+static void iteration_table(struct print_table *table, const struct shown *shown)
+{
+	const struct critical *critical = shown->critical;
+	size_t number = print_column(table, "iteration", "iteration", PRINT_COUNT);
+	size_t worker = print_column(table, "worker", "ends on", PRINT_WORD);
+	size_t length = print_column(table, "path", "path", PRINT_TIME);
+	size_t crossings = print_column(table, "crossings", NULL, PRINT_COUNT);
+	size_t phases[PHASE_COUNT];
+	size_t busy = print_column(table, "communication_busy", "t_c busy", PRINT_TIME);
+	size_t exposed = print_column(table, "communication_exposed", "exposed", PRINT_TIME);
+	size_t hidden = print_column(table, "communication_hidden", "hidden", PRINT_SHARE);
+
+	for (int p = 0; p < PHASE_COUNT; p++)
+		phases[p] = print_column(table, report_phase_keys[p],
+			p == PHASE_FORWARD || p == PHASE_BACKWARD || p == PHASE_COMMUNICATION
+				? report_phase_symbols[p]
+				: NULL,
+			PRINT_TIME);
+	for (size_t i = 0; i < critical->iteration_count; i++) {
+		const struct critical_path *path = &critical->iterations[i];
+
+		print_row(table);
+		print_number(table, number, shown->analysis->workers[0].used[shown->job->first_used + i]);
+		print_word(table, worker,
+			analysis_worker_name(shown->analysis, &shown->analysis->workers[path->last]));
+		print_number(table, length, path->length_ns);
+		print_number(table, crossings, (double)path->crossings);
+		for (int p = 0; p < PHASE_COUNT; p++)
+			print_number(table, phases[p], path->phases_ns[p]);
+		print_number(table, busy, path->busy_ns);
+		print_number(table, exposed, path->exposed_ns);
+		if (path->busy_ns > 0)
+			print_number(table, hidden, 1 - path->exposed_ns / path->busy_ns);
+	}
+}
+
+static void print_tables(
+	const struct shown *shown, const struct path_options *options, cJSON *object, FILE *out)
+{
+	static const struct {
+		const char *key, *title;
+		void (*make)(struct print_table *table, const struct shown *shown);
+	} tables[] = {
+		{"phases", "The critical path by phase, mean of an iteration", phase_table},
+		{"ranks", "By rank", rank_table},
+		{"layers", "By layer", layer_table},
+		{"segments", "Where most of it is spent", segment_table},
+		{"iterations", "Iterations", iteration_table},
+	};
+	size_t count = sizeof(tables) / sizeof(*tables);
+
+	if (!options->common.iterations && options->common.form != PRINT_JSON)
+		count--;
+	for (size_t i = 0; i < count; i++) {
+		struct print_table table;
+
+		print_init(&table, &shown->analysis->timeline.arena);
+		tables[i].make(&table, shown);
+		print_part(&table, options->common.form, object, tables[i].key, tables[i].title,
+			i > 0 || options->common.form == PRINT_TEXT, out);
+		print_free(&table);
+	}
+}
+
+static void print_about(const struct shown *shown, FILE *out)
+{
+	const struct critical *critical = shown->critical;
+	const struct replay_job *job = shown->job;
+	struct arena *arena = &shown->analysis->timeline.arena;
+	const struct critical_path *mean = &critical->mean;
+
+	fputc('\n', out);
+	if (mean->busy_ns > 0)
+		print_paragraph(arena_format(arena,
+					"Communication: %s of an iteration, mean over ranks; %s (%.0f%%) is "
+					"exposed, %s hidden by computation.",
+					print_time(arena, mean->busy_ns), print_time(arena, mean->exposed_ns),
+					mean->exposed_ns / mean->busy_ns * 100,
+					print_time(arena, mean->busy_ns - mean->exposed_ns)),
+			2, out);
+	print_paragraph(
+		arena_format(arena,
+			"Iteration: %s measured, %s replayed (%+.2f%%), over %zu of %zu iterations; the "
+			"times contradict %zu of %zu dependencies, %zu are left out.",
+			print_time(arena, critical->measured_ns), print_time(arena, critical->replayed_ns),
+			(critical->replayed_ns / critical->measured_ns - 1) * 100, critical->iteration_count,
+			replay_iterations(shown->analysis), job->negative_count, job->replay.edge_count,
+			job->circle_count),
+		2, out);
+}
+
+static void add_facts(cJSON *object, const struct shown *shown)
+{
+	const struct critical *critical = shown->critical;
+
+	cJSON_AddNumberToObject(object, "path_ns", critical->mean.length_ns);
+	cJSON_AddNumberToObject(object, "measured_ns", critical->measured_ns);
+	cJSON_AddNumberToObject(object, "replayed_ns", critical->replayed_ns);
+	cJSON_AddNumberToObject(object, "replay_error", critical->replayed_ns / critical->measured_ns - 1);
+	cJSON_AddNumberToObject(object, "communication_busy_ns", critical->mean.busy_ns);
+	cJSON_AddNumberToObject(object, "communication_exposed_ns", critical->mean.exposed_ns);
+	cJSON_AddNumberToObject(object, "dependencies", (double)shown->job->replay.edge_count);
+	cJSON_AddNumberToObject(object, "contradicted", (double)shown->job->negative_count);
+	cJSON_AddNumberToObject(object, "left_out", (double)shown->job->circle_count);
+}
+
+/* -1: there is no path. */
+static int print_run(struct run *run, const struct path_options *options, cJSON *list, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	enum print_form form = options->common.form;
+	cJSON *object = list ? cJSON_CreateObject() : NULL;
+	struct replay_job job;
+	struct critical critical;
+	struct shown shown = {
+		analysis, &job, &critical, form == PRINT_TEXT ? options->top : SIZE_MAX, form == PRINT_TEXT};
+	int status;
+
+	replay_build(analysis, options->most ? options->most : whatif_most(analysis), &job);
+	critical_find(&job, true, &critical);
+	if (form == PRINT_TEXT)
+		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),
+				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s"),
+			out);
+	if (object)
+		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+	if (critical.iteration_count > 0) {
+		if (object)
+			add_facts(object, &shown);
+		print_tables(&shown, options, object, out);
+		if (form == PRINT_TEXT)
+			print_about(&shown, out);
+	}
+	if (object)
+		cJSON_AddItemToArray(list, object);
+	status = critical.iteration_count > 0 ? 0 : -1;
+	critical_free(&critical);
+	replay_job_free(&job);
+	return status;
+}
+
+enum { OPTION_ITERATIONS = 256, OPTION_SAMPLE, OPTION_TOP };
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {CMD_OPTIONS,
+		{"iterations", no_argument, NULL, OPTION_ITERATIONS},
+		{"sample", required_argument, NULL, OPTION_SAMPLE},
+		{"top", required_argument, NULL, OPTION_TOP}, {0}};
+	struct path_options how = {.common.skip = ANALYSIS_SKIP, .top = 10};
+	struct run *runs;
+	cJSON *object = NULL, *list = NULL;
+	size_t run_count;
+	int option, status = 0;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == OPTION_ITERATIONS)
+			how.common.iterations = true;
+		else if (option == OPTION_SAMPLE)
+			how.most = (size_t)cmd_number(&cmd_path, "sample", optarg, 1);
+		else if (option == OPTION_TOP)
+			how.top = (size_t)cmd_number(&cmd_path, "top", optarg, 1);
+		else if (!cmd_common_option(&cmd_path, &how.common, option, optarg))
+			cmd_usage(&cmd_path, "the command line is wrong");
+	}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_path, "no run named");
+	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (how.common.form == PRINT_JSON) {
+		object = cJSON_CreateObject();
+		list = cJSON_AddArrayToObject(object, "runs");
+	}
+	for (size_t i = 0; i < run_count; i++) {
+		if (i > 0 && how.common.form != PRINT_JSON)
+			fputc('\n', stdout);
+		if (print_run(&runs[i], &how, list, stdout))
+			status = 1;
+	}
+	if (object)
+		print_json_end(object, stdout);
+	fflush(stdout);
+	for (size_t i = 0; i < run_count; i++)
+		cmd_print_warnings(&runs[i]);
+	cmd_free_runs(runs, run_count);
+	return status;
+}
+
+const struct command cmd_path = {
+	.name = "path",
+	.summary = "the critical path of an iteration over all ranks",
+	.run = run,
+	.help = "pmanalyze path - the critical path of an iteration over all ranks\n"
+		"\n"
+		"usage: pmanalyze path [OPTION]... RUN...\n"
+		"\n"
+		"From the end of the last iteration on the rank that ends it last, back through\n"
+		"what each piece of work waited for: the work before it in its queue or in\n"
+		"another, the call that gave it to the device, the last rank of a collective,\n"
+		"the other end of a message; cut where iterations begin. Each instant is then\n"
+		"one rank's and one phase's; what the next iteration does not wait for is not on\n"
+		"the path. Printed is what it is made of, in the mean of an iteration:\n"
+		"\n"
+		"  by phase    of idle time: \"host\", the host makes its calls, or has yet to;\n"
+		"              \"queue\", from a launch, or from the work before, to the begin;\n"
+		"              \"sync\", the host goes on after waiting for the device\n"
+		"  by rank     and the share of iterations at whose end the path is on it\n"
+		"  by layer    computing and communication (t_c) on the path; slack is how much\n"
+		"              longer the layer could take on all ranks, or its communication,\n"
+		"              before the mean iteration grows by 0.1%; empty where 64 times as\n"
+		"              long changes nothing\n"
+		"  by segment  rank, layer and phase, the longest first\n"
+		"\n"
+		"Communication is exposed where no forward, backward or update work of the same\n"
+		"rank runs beside it.\n"
+		"\n"
+		"  --iterations  a row for each iteration too: the rank at its end, its path,\n"
+		"                communication busy, exposed, and the share that is hidden\n"
+		"                (JSON always has them, with all phases)\n"
+		"  --sample N    at most N iterations, from the middle of the run (default: as\n"
+		"                many as make 1.5 million tasks, at least 8)\n"
+		"  --top N       segments in text (default: 10)\n"
+		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --json        the same as JSON; times in ns\n"
+		"  --csv         the tables as CSV, an empty line between them\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+};
