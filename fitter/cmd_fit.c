@@ -1,7 +1,10 @@
 /* pmfit fit: the generic model of one table. */
+#include "figures.h"
 #include "model_file.h"
 #include "options.h"
+#include "plot_text.h"
 #include "report.h"
+#include "schema.h"
 
 #include <err.h>
 #include <math.h>
@@ -39,8 +42,13 @@ static const char *const help[] = {
 	"What to write:\n"
 	"  -j, --json               the model and its errors as JSON\n"
 	"  -o, --model FILE         the model, for later commands (JSON)\n"
+	"  --schema                 only print the JSON Schema of such files\n"
 	"  --predictions FILE       CSV: sample (counted in its set), set, measured,\n"
 	"                           predicted\n"
+	"  --plot                   pictures in the terminal: predicted against measured, time\n"
+	"                           over each extrinsic column\n"
+	"  --plain                  these in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR: without colours\n"
 	"  -q, --quiet              no progress, no warnings about the data\n"
 	"\n"
 	"Examples:\n"
@@ -129,6 +137,41 @@ static void print_text(const struct pm_fit_model *model, const struct pm_fit_err
 		report_shift(model, freely, stdout);
 }
 
+/* Pictures of the model beside its samples. */
+static void print_plots(const struct pm_fit_model *model, const struct observations *observations, bool plain)
+{
+	struct plot_text how = plot_text_for(stdout, plain);
+	struct subject subject = {.model = model};
+	double *predicted[2] = {NULL};
+	struct plot plot;
+
+	for (int test = 0; test < 2; test++) {
+		const struct pm_fit_problem *problem = test ? &observations->test : &observations->train;
+
+		if (problem->sample_count == 0)
+			continue;
+		predicted[test] = malloc(problem->sample_count * sizeof(double));
+		if (!predicted[test] || pm_fit_predict(model, problem, predicted[test]) < 0)
+			errx(1, "no memory");
+		subject.sets[subject.set_count++] = (struct figure_set){.name = test ? "test" : "fitted",
+			.problem = problem,
+			.measured = problem->time,
+			.predicted = predicted[test]};
+	}
+	putchar('\n');
+	figure_predicted(&plot, &subject);
+	plot_text_print(&plot, &how, stdout);
+	plot_free(&plot);
+	for (size_t c = 0; c < model->column_count; c++)
+		if (model->columns[c].role == PM_FIT_EXTRINSIC && figure_scaling(&plot, &subject, c, NULL)) {
+			putchar('\n');
+			plot_text_print(&plot, &how, stdout);
+			plot_free(&plot);
+		}
+	free(predicted[0]);
+	free(predicted[1]);
+}
+
 /* The same without penalty: what lambda has done to the powers, which are what a reader draws conclusions
  * from. */
 static struct pm_fit_model *fit_freely(const struct options *options, const struct observations *observations)
@@ -174,16 +217,18 @@ static struct pm_fit_model *fit(struct options *options, const struct observatio
 
 static int run(int argument_count, char **arguments)
 {
-	enum { PREDICTIONS = OPTION_OWN, BOOTSTRAP, CONFIDENCE };
+	enum { PREDICTIONS = OPTION_OWN, BOOTSTRAP, CONFIDENCE, PLOT, PLAIN, SCHEMA };
 	static const struct option long_options[] = {OPTIONS_LONG, {"model", required_argument, NULL, 'o'},
 		{"predictions", required_argument, NULL, PREDICTIONS},
 		{"bootstrap", required_argument, NULL, BOOTSTRAP},
-		{"confidence", required_argument, NULL, CONFIDENCE}, {0}};
+		{"confidence", required_argument, NULL, CONFIDENCE}, {"plot", no_argument, NULL, PLOT},
+		{"plain", no_argument, NULL, PLAIN}, {"schema", no_argument, NULL, SCHEMA}, {0}};
 	const char *model_path = NULL, *predictions_path = NULL;
 	struct observations observations;
 	struct pm_fit_error test = {0};
 	struct pm_fit_model *model, *freely;
 	struct options options;
+	bool plot = false, plain = false;
 	int option, status;
 
 	options_init(&options);
@@ -197,7 +242,14 @@ static int run(int argument_count, char **arguments)
 			options.parameter.bootstrap = cmd_count(&cmd_fit, "--bootstrap", optarg, 0);
 		else if (option == CONFIDENCE)
 			options.parameter.confidence = cmd_number(&cmd_fit, "--confidence", optarg, 0);
-		else if (!options_take(&cmd_fit, &options, option, optarg))
+		else if (option == PLOT)
+			plot = true;
+		else if (option == PLAIN)
+			plain = true;
+		else if (option == SCHEMA) {
+			cmd_print_json(schema_json());
+			return 0;
+		} else if (!options_take(&cmd_fit, &options, option, optarg))
 			cmd_usage(&cmd_fit, "wrong option");
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_fit, "expected one table");
@@ -211,6 +263,8 @@ static int run(int argument_count, char **arguments)
 		print_json(model, &test, freely);
 	else
 		print_text(model, &test, freely, arguments[optind]);
+	if (plot && !options.json)
+		print_plots(model, &observations, plain);
 	if (model_path && (status = pm_fit_save(model, model_path)) < 0)
 		errx(1, "%s: %s", model_path, strerror(-status));
 	if (predictions_path)

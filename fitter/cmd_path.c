@@ -1,7 +1,9 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
+#include "figures.h"
 #include "model_file.h"
 #include "options.h"
 #include "path.h"
+#include "plot_text.h"
 #include "report.h"
 
 #include <err.h>
@@ -33,6 +35,9 @@ static const char *const help[] = {
 	"What to write:\n"
 	"  -j, --json               everything as JSON, with the model at each lambda\n"
 	"  -c, --csv                a line for each lambda: errors, then parameters\n"
+	"  --plot                   pictures in the terminal: R2, error and powers over lambda\n"
+	"  --plain                  these in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR: without colours\n"
 	"  -q, --quiet              no progress, no warnings about the data\n"
 	"\n"
 	"Example:\n"
@@ -116,6 +121,20 @@ static void print_text(const struct path *path, const struct observations *obser
 		path->points[path->best].lambda, path->points[path->simple].lambda, agreeing, path->count);
 }
 
+static void print_plots(const struct path *path, bool plain)
+{
+	static const enum figure_path order[] = {FIGURE_PATH_R2, FIGURE_PATH_ERROR, FIGURE_PATH_POWERS};
+	struct plot_text how = plot_text_for(stdout, plain);
+	struct plot plot;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		putchar('\n');
+		figure_path(&plot, path, order[i]);
+		plot_text_print(&plot, &how, stdout);
+		plot_free(&plot);
+	}
+}
+
 static void print_csv(const struct path *path)
 {
 	const struct pm_fit_model *first = path->points[0].model;
@@ -164,16 +183,17 @@ static void print_json(const struct path *path)
 
 static int run(int argument_count, char **arguments)
 {
-	enum { LAMBDAS = OPTION_OWN, FOLDS };
+	enum { LAMBDAS = OPTION_OWN, FOLDS, PLOT, PLAIN };
 	static const struct option long_options[] = {OPTIONS_LONG,
 		{"lambdas", required_argument, NULL, LAMBDAS}, {"folds", required_argument, NULL, FOLDS},
-		{"csv", no_argument, NULL, 'c'}, {0}};
+		{"csv", no_argument, NULL, 'c'}, {"plot", no_argument, NULL, PLOT},
+		{"plain", no_argument, NULL, PLAIN}, {0}};
 	double lambdas[LAMBDAS_MOST] = {0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1}, ratio = 1;
 	struct observations observations;
 	struct options options;
 	struct path path;
 	size_t count = 8, folds = 5;
-	bool csv = false;
+	bool csv = false, plot = false, plain = false;
 	int option, status;
 
 	options_init(&options);
@@ -185,6 +205,10 @@ static int run(int argument_count, char **arguments)
 			folds = cmd_count(&cmd_path, "--folds", optarg, 2);
 		else if (option == 'c')
 			csv = true;
+		else if (option == PLOT)
+			plot = true;
+		else if (option == PLAIN)
+			plain = true;
 		else if (!options_take(&cmd_path, &options, option, optarg))
 			cmd_usage(&cmd_path, "wrong option");
 	if (optind + 1 != argument_count)
@@ -209,6 +233,8 @@ static int run(int argument_count, char **arguments)
 		print_csv(&path);
 	else
 		print_text(&path, &observations, arguments[optind]);
+	if (plot && !csv && !options.json)
+		print_plots(&path, plain);
 	path_free(&path);
 	observations_free(&observations);
 	options_free(&options);

@@ -1,7 +1,9 @@
 /* pmfit predict: what a model says of configurations, measured or not. */
 #include "ask.h"
 #include "cmd.h"
+#include "figures.h"
 #include "model_file.h"
+#include "plot_text.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -42,6 +44,10 @@ static const char *const help[] = {
 	"                           extrapolated, unseen (names of columns, by blanks)\n"
 	"  -j, --json               rows, errors and what the intervals are made of\n"
 	"  -q, --quiet              the errors only\n"
+	"  --plot                   predicted against measured, in the terminal; where nothing\n"
+	"                           was measured, the predictions row by row\n"
+	"  --plain                  this in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR: without colours\n"
 	"\n"
 	"Examples:\n"
 	"  pmfit predict lenet.json planned.csv\n"
@@ -316,21 +322,63 @@ static void print_json(const struct answer *a)
 	cmd_print_json(root);
 }
 
+/* Predictions with their intervals, row by row. */
+static void figure_rows(struct plot *plot, const struct answer *a)
+{
+	char *label = figure_time_label("predicted", a->model->time_unit);
+	struct plot_series *bars, *points;
+
+	plot_init(plot, "Predictions and intervals", "line of the table", label);
+	plot->x.whole = plot->y.log = true;
+	bars = plot_add(plot, PLOT_RANGE, NULL);
+	points = plot_add(plot, PLOT_POINTS, "predicted");
+	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+		plot_range(plot, bars, (double)a->ask->lines[k], a->times[k], a->low[k], a->high[k], NULL);
+		plot_point(plot, points, (double)a->ask->lines[k], a->times[k], NULL);
+	}
+	plot_scale(plot);
+	plot->left_out = a->unseen;
+	figure_check(plot);
+	free(label);
+}
+
+static void print_plot(const struct answer *a, bool plain)
+{
+	struct plot_text how = plot_text_for(stdout, plain);
+	struct subject subject = {.model = a->model,
+		.set_count = 1,
+		.sets = {{.name = "rows",
+			.problem = &a->ask->problem,
+			.measured = a->ask->measured,
+			.predicted = a->times,
+			.lines = a->ask->lines}}};
+	struct plot plot;
+
+	if (a->all.sample_count)
+		figure_predicted(&plot, &subject);
+	else
+		figure_rows(&plot, a);
+	putchar('\n');
+	plot_text_print(&plot, &how, stdout);
+	plot_free(&plot);
+}
+
 enum format { TEXT, SUM, CSV, JSON };
 
 struct choices {
 	const char *time;
-	bool is_rate, skip_bad;
+	bool is_rate, skip_bad, plot, plain;
 	double confidence; /* 0: the model's */
 	enum format format;
 };
 
 static void take_options(int argument_count, char **arguments, struct choices *choices)
 {
-	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD };
+	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN };
 	static const struct option long_options[] = {{"time", required_argument, NULL, TIME},
 		{"rate", required_argument, NULL, RATE}, {"confidence", required_argument, NULL, CONFIDENCE},
-		{"skip-bad", no_argument, NULL, SKIP_BAD}, {"csv", no_argument, NULL, 'c'},
+		{"skip-bad", no_argument, NULL, SKIP_BAD}, {"plot", no_argument, NULL, PLOT},
+		{"plain", no_argument, NULL, PLAIN}, {"csv", no_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'}, {"quiet", no_argument, NULL, 'q'}, {0}};
 	int option;
 
@@ -349,6 +397,12 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			break;
 		case SKIP_BAD:
 			choices->skip_bad = true;
+			break;
+		case PLOT:
+			choices->plot = true;
+			break;
+		case PLAIN:
+			choices->plain = true;
 			break;
 		case 'c':
 			choices->format = CSV;
@@ -408,6 +462,8 @@ static int run(int argument_count, char **arguments)
 	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
 	predict(&answer);
 	print(&answer, choices.format);
+	if (choices.plot && (choices.format == TEXT || choices.format == SUM))
+		print_plot(&answer, choices.plain);
 	free(answer.times);
 	free(answer.low);
 	free(answer.high);

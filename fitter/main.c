@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&cmd_fit, &cmd_path, &cmd_baselines, &cmd_predict};
+static const struct command *const commands[] = {
+	&cmd_fit, &cmd_path, &cmd_baselines, &cmd_predict, &cmd_html};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

@@ -15,6 +15,7 @@
  *   residuals  array: quantiles of measured over predicted at equal steps; may be missing
  *   resamples  array of the bootstrap's solutions, each an array in the order of `values`; may be missing
  *
+ * pmfit fit --schema prints all of it as a JSON Schema (schema_print.c).
  * A number that is not one (an interval that was not asked for) is null.
  */
 #include "model_file.h"

@@ -29,6 +29,9 @@ struct schema_field {
 extern const struct schema_field schema_value[], schema_contrast[], schema_run[], schema_error[],
 	schema_column[], schema_parameter[], schema_model[];
 
+/* All of it as a JSON Schema, which the caller deletes. */
+cJSON *schema_json(void);
+
 void schema_put(cJSON *object, const struct schema_field *fields, const void *owner);
 /* What is missing stays as it is, but for numbers, which become NAN. */
 void schema_get(const cJSON *object, const struct schema_field *fields, void *owner);

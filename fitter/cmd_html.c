@@ -1,0 +1,326 @@
+/* pmfit html: pictures of a model: one HTML file. */
+#include "html_page.h"
+#include "options.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const help[] = {
+	"pmfit html: pictures of a model: one HTML file\n"
+	"\n"
+	"usage: pmfit html [OPTION]... MODEL.json...\n"
+	"\n"
+	"Writes one file that needs nothing else: no network and no script. It has the\n"
+	"formula, the errors and what is doubtful, in words; predicted against measured;\n"
+	"residuals over what is predicted and over each column; time over each numeric\n"
+	"column with the measured points, extrapolation shaded; parameters with bootstrap\n"
+	"intervals and seeds; and what is asked for below. Pointing at a picture tells its\n"
+	"numbers; colours follow the reader's choice of light or dark. Several models are\n"
+	"first put side by side. MODEL is what 'pmfit fit -o' wrote ('pmfit fit --schema').\n"
+	"\n"
+	"  --data TABLE             the measured runs, a CSV file with a header; given again,\n"
+	"                           the next is for the next model, else one is for all.\n"
+	"                           Without it there are no measured points\n"
+	"  --path                   also fit at each of several lambdas, for the paths of\n"
+	"                           the parameters and errors (takes as long as 'pmfit path')\n"
+	"  --baselines              also the table of 'pmfit baselines', on the same split\n"
+	"  -o, --output FILE        default report.html; - is standard output\n"
+	"  --force                  overwrite FILE\n"
+	"\n"
+	"The columns' roles are the model's. The time is --time or that of a description;\n"
+	"else the column `time`. The split should be that of the fit. Where points nearly\n"
+	"coincide some stand for others, and the picture says so: files stay small. --path\n"
+	"and --baselines fit as 'pmfit path' and 'pmfit baselines' do, by the options below.\n"
+	"\n",
+	options_help_columns, options_help_fit,
+	"  -q, --quiet              no progress, no warnings about the data\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit html model.json\n"
+	"  pmfit html --data runs.csv -d lenet.txt --path --baselines -o lenet.html model.json\n"
+	"  pmfit html --data a.csv --data b.csv -d lenet.txt a.json b.json\n"
+	"\n"
+	"Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	NULL};
+
+#define PATH_FOLDS 5
+#define PATH_SEEDS 2
+
+/* What belongs to a model while its report is made. */
+struct source {
+	struct pm_fit_model *model;
+	struct observations observations;
+	double *predicted[2];
+	struct path path;
+	struct baselines baselines;
+	bool has_data;
+};
+
+struct choices {
+	const char *output;
+	char **tables;
+	size_t table_count;
+	bool force, path, baselines;
+};
+
+static void show_path(void *context, size_t done, size_t all)
+{
+	(void)context;
+	fprintf(stderr, "\r%zu of %zu fits\033[K", done, all);
+	if (done == all)
+		fprintf(stderr, "\r\033[K");
+}
+
+static void show_baseline(const char *name)
+{
+	fprintf(stderr, "\r%s\033[K", name);
+}
+
+static void run_path(struct source *source, struct options *options, const char *table)
+{
+	static const double lambdas[] = {0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1};
+	struct pm_fit_parameter parameter = options->parameter;
+	int status;
+
+	parameter.run_count = parameter.run_count < PATH_SEEDS ? parameter.run_count : PATH_SEEDS;
+	parameter.stop = options_catch_interrupt();
+	status = path_run(&source->path, &source->observations.train, &source->observations.test, &parameter,
+		lambdas, sizeof(lambdas) / sizeof(*lambdas), 1, PATH_FOLDS,
+		isatty(STDERR_FILENO) && !options->quiet ? show_path : NULL, NULL);
+	if (status == -EINVAL)
+		errx(1, "%s: for --path the samples are too few for the parameters, or all alike", table);
+	if (status < 0 || source->path.interrupted)
+		errx(1, "%s", status < 0 ? strerror(-status) : "interrupted");
+}
+
+static void run_baselines(struct source *source, struct options *options)
+{
+	bool terminal = isatty(STDERR_FILENO) && !options->quiet;
+	int status;
+
+	options->parameter.stop = options_catch_interrupt();
+	status = baselines_run(&source->baselines, &source->observations.train, &source->observations.test,
+		&options->parameter, NULL, terminal ? show_baseline : NULL);
+	if (terminal)
+		fprintf(stderr, "\r\033[K");
+	if (status < 0)
+		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
+}
+
+/* The roles are the model's, whatever a description or the model before says. */
+static void take_roles(struct options *options, const struct pm_fit_model *model)
+{
+	while (options->description.role_count)
+		free(options->description.roles[--options->description.role_count].column);
+	for (size_t i = 0; i < model->column_count; i++)
+		if (description_role(&options->description, model->columns[i].name, model->columns[i].role) <
+			0)
+			errx(1, "no memory");
+	if (!options->description.time && !(options->description.time = strdup("time")))
+		errx(1, "no memory");
+}
+
+static void read_table(
+	struct source *source, struct options *options, const char *table, const char *model_path)
+{
+	const char *bad;
+	struct csv csv;
+
+	take_roles(options, source->model);
+	if (csv_read(&csv, table) < 0)
+		errx(1, "%s", csv.error);
+	if (observations_init(&source->observations, &csv, &options->description) < 0)
+		errx(1, "%s", source->observations.error);
+	csv_free(&csv);
+	if (source->observations.skipped && !options->quiet)
+		warnx("%s: %zu rows are left out: values are missing, or the time is not positive", table,
+			source->observations.skipped);
+	for (int s = 0; s < 2; s++) {
+		const struct pm_fit_problem *problem =
+			s ? &source->observations.test : &source->observations.train;
+
+		bad = pm_fit_check_predict(source->model, problem);
+		if (bad && problem->sample_count)
+			errx(1, "%s: %s: %s", table, model_path, bad);
+	}
+	source->has_data = true;
+}
+
+static void add_set(struct html_model *to, struct source *source, int s)
+{
+	const struct pm_fit_problem *problem = s ? &source->observations.test : &source->observations.train;
+
+	if (problem->sample_count == 0)
+		return;
+	source->predicted[s] = malloc(problem->sample_count * sizeof(double));
+	if (!source->predicted[s] || pm_fit_predict(source->model, problem, source->predicted[s]) < 0)
+		errx(1, "no memory");
+	pm_fit_measure(
+		problem->time, source->predicted[s], problem->sample_count, s ? &to->test : &to->fitted);
+	to->subject.sets[to->subject.set_count++] =
+		(struct figure_set){.name = s                                        ? "test"
+					    : source->observations.test.sample_count ? "fitted"
+										     : "samples",
+			.problem = problem,
+			.measured = problem->time,
+			.predicted = source->predicted[s]};
+}
+
+static void check_fit(struct source *source, struct options *options, const char *table)
+{
+	const char *bad = pm_fit_check(&source->observations.train, &options->parameter);
+
+	if (bad)
+		errx(1, "%s: %s", table, bad);
+}
+
+static void prepare(struct html_model *to, struct source *source, struct options *options,
+	const struct choices *choices, size_t index, const char *path)
+{
+	const char *table = choices->table_count == 0   ? NULL
+			    : choices->table_count == 1 ? choices->tables[0]
+							: choices->tables[index];
+	const char *bad = pm_fit_load(path, &source->model);
+
+	if (bad)
+		errx(1, "%s", bad);
+	*to = (struct html_model){.subject = {.name = path, .model = source->model}};
+	if (!table)
+		return;
+	read_table(source, options, table, path);
+	add_set(to, source, 0);
+	add_set(to, source, 1);
+	if (choices->path || choices->baselines)
+		check_fit(source, options, table);
+	if (choices->path) {
+		run_path(source, options, table);
+		to->path = &source->path;
+	}
+	if (choices->baselines) {
+		run_baselines(source, options);
+		to->baselines = &source->baselines;
+	}
+}
+
+static void release(struct source *source)
+{
+	pm_fit_free(source->model);
+	free(source->predicted[0]);
+	free(source->predicted[1]);
+	path_free(&source->path);
+	baselines_free(&source->baselines);
+	if (source->has_data)
+		observations_free(&source->observations);
+}
+
+/* A file that was there stays as it is, unless `force`. */
+static FILE *create(const char *path, bool force)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	FILE *out;
+
+	if (file < 0 && errno == EEXIST)
+		errx(1, "%s: there is such a file; --force overwrites it", path);
+	if (file < 0)
+		err(1, "%s", path);
+	out = fdopen(file, "w");
+	if (!out)
+		err(1, "%s", path);
+	return out;
+}
+
+/* Half a report is none: what could not be written to the end is removed, if it is a file. */
+static void finish(FILE *out, const char *path)
+{
+	struct stat status;
+	bool regular = fstat(fileno(out), &status) == 0 && S_ISREG(status.st_mode);
+	int error = fflush(out) != 0 || ferror(out) ? errno : 0;
+
+	if (fclose(out) != 0 && !error)
+		error = errno;
+	if (!error)
+		return;
+	if (regular)
+		unlink(path);
+	errno = error;
+	err(1, "%s", path);
+}
+
+static void take_options(
+	int argument_count, char **arguments, struct options *options, struct choices *choices)
+{
+	enum { DATA = OPTION_OWN, PATH, BASELINES, FORCE };
+	static const struct option long_options[] = {OPTIONS_LONG, {"data", required_argument, NULL, DATA},
+		{"path", no_argument, NULL, PATH}, {"baselines", no_argument, NULL, BASELINES},
+		{"output", required_argument, NULL, 'o'}, {"force", no_argument, NULL, FORCE}, {0}};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "o:" OPTIONS_SHORT, long_options, NULL)) !=
+		-1)
+		if (option == DATA)
+			choices->tables[choices->table_count++] = optarg;
+		else if (option == PATH)
+			choices->path = true;
+		else if (option == BASELINES)
+			choices->baselines = true;
+		else if (option == 'o')
+			choices->output = optarg;
+		else if (option == FORCE)
+			choices->force = true;
+		else if (option == 'j')
+			cmd_usage(&cmd_html, "--json: it writes HTML only");
+		else if (!options_take(&cmd_html, options, option, optarg))
+			cmd_usage(&cmd_html, "wrong option");
+	options_end(&cmd_html, options);
+	if (optind >= argument_count)
+		cmd_usage(&cmd_html, "expected a model");
+	if (choices->table_count > 1 && choices->table_count != (size_t)(argument_count - optind))
+		cmd_usage(&cmd_html, "--data: expected one table, or as many as models");
+	if ((choices->path || choices->baselines) && !choices->table_count)
+		cmd_usage(&cmd_html, "--path and --baselines need --data");
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct choices choices = {.output = "report.html"};
+	struct html_model *models;
+	struct source *sources;
+	struct options options;
+	size_t count;
+	FILE *out;
+
+	choices.tables = calloc((size_t)argument_count + 1, sizeof(*choices.tables));
+	options_init(&options);
+	if (!choices.tables)
+		errx(1, "no memory");
+	take_options(argument_count, arguments, &options, &choices);
+	count = (size_t)(argument_count - optind);
+	models = calloc(count, sizeof(*models));
+	sources = calloc(count, sizeof(*sources));
+	if (!models || !sources)
+		errx(1, "no memory");
+	for (size_t m = 0; m < count; m++)
+		prepare(&models[m], &sources[m], &options, &choices, m, arguments[optind + (int)m]);
+	out = strcmp(choices.output, "-") == 0 ? stdout : create(choices.output, choices.force);
+	html_write(models, count, out);
+	if (out != stdout) {
+		finish(out, choices.output);
+		printf("%s\n", choices.output);
+	}
+	for (size_t m = 0; m < count; m++)
+		release(&sources[m]);
+	free(choices.tables);
+	free(models);
+	free(sources);
+	options_free(&options);
+	return 0;
+}
+
+const struct command cmd_html = {
+	.name = "html", .summary = "pictures of a model: one HTML file", .help = help, .run = run};

@@ -1,0 +1,94 @@
+/* Samples as one table: see figures_table.h. */
+#include "figures_table.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool table_levelled(const struct pm_fit_model_column *column)
+{
+	return column->role == PM_FIT_CATEGORICAL || column->role == PM_FIT_FACTOR;
+}
+
+bool table_matters(const struct pm_fit_model_column *column)
+{
+	return column->role != PM_FIT_IGNORED;
+}
+
+void *table_room(size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (!memory)
+		errx(1, "no memory");
+	return memory;
+}
+
+static double value_for_model(
+	const struct pm_fit_model_column *known, const struct pm_fit_column *column, size_t sample)
+{
+	double value = column->values[sample];
+
+	if (!table_levelled(known) || !column->levels)
+		return value;
+	for (size_t l = 0; l < known->level_count; l++)
+		if (strcmp(known->levels[l], column->levels[(size_t)value]) == 0)
+			return (double)l;
+	return NAN;
+}
+
+/* All samples of all sets that have both times. */
+void table_init(struct table *t, const struct subject *subject)
+{
+	const struct pm_fit_model *model = subject->model;
+	size_t all = 0;
+
+	for (size_t s = 0; s < subject->set_count; s++)
+		all += subject->sets[s].problem->sample_count;
+	*t = (struct table){.model = model, .values = table_room(model->column_count, sizeof(double *))};
+	for (size_t c = 0; c < model->column_count; c++)
+		t->values[c] = table_room(all, sizeof(double));
+	t->measured = table_room(all, sizeof(double));
+	t->predicted = table_room(all, sizeof(double));
+	t->sets = table_room(all, sizeof(*t->sets));
+	t->order = table_room(all, sizeof(*t->order));
+	for (size_t s = 0; s < subject->set_count; s++) {
+		const struct figure_set *set = &subject->sets[s];
+
+		t->names[s] = set->name;
+		for (size_t k = 0; k < set->problem->sample_count; k++) {
+			if (!isfinite(set->measured[k] + set->predicted[k]) || set->predicted[k] == 0)
+				continue;
+			for (size_t c = 0; c < model->column_count; c++) {
+				const struct pm_fit_column *column =
+					figure_column(set->problem, &model->columns[c]);
+
+				if (table_matters(&model->columns[c]) && column)
+					t->values[c][t->count] =
+						value_for_model(&model->columns[c], column, k);
+			}
+			t->measured[t->count] = set->measured[k];
+			t->predicted[t->count] = set->predicted[k];
+			t->sets[t->count++] = s;
+		}
+	}
+}
+
+void table_free(struct table *t)
+{
+	for (size_t c = 0; c < t->model->column_count; c++)
+		free(t->values[c]);
+	free(t->values);
+	free(t->measured);
+	free(t->predicted);
+	free(t->sets);
+	free(t->order);
+}
+
+int table_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}

@@ -1,0 +1,123 @@
+/* The HTML report: the order of its parts, and several models side by side. See html_page.h. */
+#include "html_page.h"
+#include "plot_svg.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct pm_fit_value *value_of(const struct pm_fit_model *model, const char *name)
+{
+	for (size_t v = 0; v < model->value_count; v++)
+		if (strcmp(model->values[v].name, name) == 0)
+			return &model->values[v];
+	return NULL;
+}
+
+/* The first model that has a value of the name. */
+static bool was_before(const struct html_model *models, size_t m, const char *name)
+{
+	for (size_t i = 0; i < m; i++)
+		if (value_of(models[i].subject.model, name))
+			return true;
+	return false;
+}
+
+static void put_value_row(const struct html_model *models, size_t count, const char *name, FILE *out)
+{
+	fputs("<tr><th class=\"l\">", out);
+	plot_svg_text(name, out);
+	fputs("</th>", out);
+	for (size_t m = 0; m < count; m++) {
+		const struct pm_fit_value *value = value_of(models[m].subject.model, name);
+
+		if (!value)
+			fputs("<td>–</td>", out);
+		else if (value->flags & (PM_FIT_UNDETERMINED | PM_FIT_DEAD))
+			fprintf(out, "<td class=\"dim\">(%.4g)</td>", value->value);
+		else if (isfinite(value->low) && isfinite(value->high))
+			fprintf(out, "<td>%.4g <span class=\"dim\">%.3g to %.3g</span></td>", value->value,
+				value->low, value->high);
+		else
+			fprintf(out, "<td>%.4g</td>", value->value);
+	}
+	fputs("</tr>\n", out);
+}
+
+static void put_value_table(const struct html_model *models, size_t count, FILE *out)
+{
+	fputs("<div class=\"scroll\"><table><thead><tr><th class=\"l\">parameter</th>", out);
+	for (size_t m = 0; m < count; m++) {
+		fputs("<th class=\"l\">", out);
+		plot_svg_text(models[m].subject.name, out);
+		fputs("</th>", out);
+	}
+	fputs("</tr></thead><tbody>\n", out);
+	for (size_t m = 0; m < count; m++)
+		for (size_t v = 0; v < models[m].subject.model->value_count; v++) {
+			const char *name = models[m].subject.model->values[v].name;
+
+			if (!was_before(models, m, name))
+				put_value_row(models, count, name, out);
+		}
+	fputs("</tbody></table></div>\n<p class=\"dim\">In brackets: not determined by the data, or a term that "
+	      "has died.</p>\n",
+		out);
+}
+
+void html_compare(const struct html_model *models, size_t count, FILE *out)
+{
+	struct subject *subjects = calloc(count, sizeof(*subjects));
+	struct plot plot;
+
+	if (!subjects)
+		errx(1, "no memory");
+	for (size_t m = 0; m < count; m++)
+		subjects[m] = models[m].subject;
+	fputs("<section>\n<h2>Models side by side</h2>\n", out);
+	html_error_head("model", out);
+	for (size_t m = 0; m < count; m++) {
+		char *name = figure_text("%s, fitted", subjects[m].name);
+
+		html_error_row(name, &subjects[m].model->train, out);
+		free(name);
+		name = figure_text("%s, test", subjects[m].name);
+		if (models[m].test.sample_count)
+			html_error_row(name, &models[m].test, out);
+		free(name);
+	}
+	fputs("</tbody></table></div>\n", out);
+	put_value_table(models, count, out);
+	fputs("<div class=\"figures\">\n", out);
+	figure_values(&plot, subjects, count, true);
+	if (plot.series_count)
+		html_figure(&plot,
+			"Full: the best, faint where it is undetermined, dead or at a bound; hollow: each seed; bars: the bootstrap’s intervals.",
+			HTML_LARGE, out);
+	else
+		plot_free(&plot);
+	fputs("</div>\n</section>\n", out);
+	free(subjects);
+}
+
+void html_write(const struct html_model *models, size_t count, FILE *out)
+{
+	html_page_begin(models[0].subject.name, out);
+	if (count > 1) {
+		fprintf(out, "<h1>%zu models</h1>\n", count);
+		html_compare(models, count, out);
+	}
+	for (size_t m = 0; m < count; m++) {
+		fputs("<h1>", out);
+		plot_svg_text(models[m].subject.name, out);
+		fputs("</h1>\n", out);
+		html_words(&models[m], out);
+		html_samples(&models[m], out);
+		html_scaling(&models[m], out);
+		html_values(&models[m], out);
+		html_path(&models[m], out);
+		html_baselines(&models[m], out);
+	}
+	html_page_end(out);
+}

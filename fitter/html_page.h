@@ -1,0 +1,46 @@
+/*
+ * Parts of the HTML report, and what they share. The page is XML as well as HTML, stands alone (no network,
+ * no script), and has light and dark. Whatever comes from a file goes through plot_svg_text.
+ */
+#ifndef HTML_PAGE_H
+#define HTML_PAGE_H
+
+#include "baselines.h"
+#include "figures.h"
+
+/* What a report is made of. All of it stays the caller's. */
+struct html_model {
+	struct subject subject;
+	struct pm_fit_error test;          /* sample_count 0: there is none */
+	struct pm_fit_error fitted;        /* of the samples given, not of those in the model file; as test */
+	const struct path *path;           /* NULL: none was asked for */
+	const struct baselines *baselines; /* the same */
+};
+
+/* Both ends of the file, with the style sheet. */
+void html_page_begin(const char *title, FILE *out);
+void html_page_end(FILE *out);
+
+/* Writes the report. Ends the program without memory. */
+void html_write(const struct html_model *models, size_t count, FILE *out);
+
+enum html_size { HTML_LARGE, HTML_SMALL };
+
+/* One picture with what is said below it (may be NULL; plain text). Thins out and frees the plot. */
+void html_figure(struct plot *plot, const char *caption, enum html_size size, FILE *out);
+
+/* Sections. */
+void html_words(const struct html_model *model, FILE *out);
+void html_samples(const struct html_model *model, FILE *out);
+void html_values(const struct html_model *model, FILE *out);
+void html_scaling(const struct html_model *model, FILE *out);
+void html_path(const struct html_model *model, FILE *out);
+void html_baselines(const struct html_model *model, FILE *out);
+void html_compare(const struct html_model *models, size_t count, FILE *out);
+
+/* A row of errors, "<tr>...</tr>". */
+void html_error_row(const char *name, const struct pm_fit_error *error, FILE *out);
+/* "<table>" with the head that such rows have. */
+void html_error_head(const char *first, FILE *out);
+
+#endif

@@ -1,0 +1,203 @@
+/* The HTML report's pictures of one model. */
+#include "html_page.h"
+#include "plot_svg.h"
+
+#include <err.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_COLUMNS 24 /* with a picture of their own */
+
+static void put_heading(const char *title, const char *below, FILE *out)
+{
+	fprintf(out, "<section>\n<h2>%s</h2>\n<p class=\"dim\">%s</p>\n", title, below);
+}
+
+void html_samples(const struct html_model *model, FILE *out)
+{
+	const struct subject *subject = &model->subject;
+	const struct pm_fit_model *fit = subject->model;
+	struct plot plot;
+	size_t columns[2], shown = 0;
+
+	if (!subject->set_count)
+		return;
+	put_heading("Predicted against measured",
+		"On the line they are equal. Both axes are logarithmic: the same distance is the same share. A "
+		"residual is what was measured over what was predicted, less one.",
+		out);
+	fputs("<div class=\"figures\">\n", out);
+	figure_predicted(&plot, subject);
+	html_figure(&plot, NULL, HTML_LARGE, out);
+	figure_residuals(&plot, subject, FIGURE_OVER_PREDICTED);
+	html_figure(&plot, NULL, HTML_LARGE, out);
+	if (figure_heat_columns(subject, columns)) {
+		figure_heat(&plot, subject, columns[0], columns[1]);
+		html_figure(&plot,
+			"Median residual by the two columns over which it differs most: red took longer than predicted, blue less; full colour at "
+			"50%.",
+			HTML_LARGE, out);
+	}
+	fputs("</div>\n</section>\n", out);
+	put_heading("Residuals over each column",
+		"A trend is what the formula has not caught: a power that is no power, or an interaction.",
+		out);
+	fputs("<div class=\"figures small\">\n", out);
+	for (size_t c = 0; c < fit->column_count; c++)
+		if (fit->columns[c].role != PM_FIT_IGNORED && shown++ < MOST_COLUMNS) {
+			figure_residuals(&plot, subject, c);
+			html_figure(&plot, NULL, HTML_SMALL, out);
+		}
+	fputs("</div>\n", out);
+	if (shown > MOST_COLUMNS)
+		fprintf(out, "<p class=\"dim\">The first %d of %zu columns are shown.</p>\n", MOST_COLUMNS,
+			shown);
+	fputs("</section>\n", out);
+}
+
+void html_values(const struct html_model *model, FILE *out)
+{
+	const struct pm_fit_model *fit = model->subject.model;
+	bool interval = fit->value_count && isfinite(fit->values[0].low);
+	struct plot plot;
+
+	put_heading("Parameters",
+		"The seeds show what the search left undecided, which says nothing of the data; a bootstrap "
+		"interval shows how far the data determine a parameter.",
+		out);
+	if (!interval)
+		fputs("<p class=\"dim\">There are no intervals: pmfit fit --bootstrap 200 makes them.</p>\n",
+			out);
+	fputs("<div class=\"figures\">\n", out);
+	for (int powers = 1; powers >= 0; powers--) {
+		figure_values(&plot, &model->subject, 1, powers);
+		if (plot.series_count)
+			html_figure(&plot,
+				plot.x.log ? "What is 0, or far less than the others, stands at 0." : NULL,
+				HTML_LARGE, out);
+		else
+			plot_free(&plot);
+	}
+	figure_seeds(&plot, &model->subject);
+	html_figure(&plot,
+		"The cost (mean absolute error and penalty) that each run reached. The way there, over "
+		"generations, is not kept in a model file.",
+		HTML_LARGE, out);
+	fputs("</div>\n</section>\n", out);
+}
+
+/* The caption in memory, since what it says is known when the plot is made. */
+static bool put_scaling(const struct html_model *model, size_t column, FILE *out)
+{
+	char *caption = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&caption, &size);
+	struct plot plot;
+	bool has;
+
+	if (!memory)
+		errx(1, "no memory");
+	has = figure_scaling(&plot, &model->subject, column, memory);
+	if (fclose(memory) != 0)
+		errx(1, "no memory");
+	if (has)
+		html_figure(&plot, caption, HTML_LARGE, out);
+	free(caption);
+	return has;
+}
+
+void html_scaling(const struct html_model *model, FILE *out)
+{
+	const struct pm_fit_model *fit = model->subject.model;
+
+	put_heading("Scaling",
+		"Time over one column, the others held. Shaded is what lies outside of the measured range: there "
+		"the interval does not know whether the formula still holds.",
+		out);
+	fputs("<div class=\"figures\">\n", out);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t c = 0, shown = 0; c < fit->column_count && shown < MOST_COLUMNS; c++)
+			if ((fit->columns[c].role == PM_FIT_EXTRINSIC) == (pass == 0))
+				shown += put_scaling(model, c, out);
+	fputs("</div>\n</section>\n", out);
+}
+
+void html_path(const struct html_model *model, FILE *out)
+{
+	static const char *const captions[] = {
+		[FIGURE_PATH_COEFFICIENTS] =
+			"Each coefficient as a share of its largest on the way: their units differ.",
+		[FIGURE_PATH_POWERS] = "Powers (of factors: the logarithm).",
+		[FIGURE_PATH_R2] = "Held out: mean over the folds of a cross-validation.",
+		[FIGURE_PATH_ERROR] = "Held out: mean over the folds, with its standard error."};
+	static const enum figure_path order[] = {
+		FIGURE_PATH_R2, FIGURE_PATH_ERROR, FIGURE_PATH_POWERS, FIGURE_PATH_COEFFICIENTS};
+	const struct path *path = model->path;
+	struct plot plot;
+
+	if (!path)
+		return;
+	put_heading("What lambda does",
+		"The generic model fitted at each lambda, to all samples and by cross-validation.", out);
+	fprintf(out,
+		"<p>Least error on held-out samples: lambda %g. Greatest lambda within a standard error of it: %g."
+		"</p>\n<div class=\"figures\">\n",
+		path->points[path->best].lambda, path->points[path->simple].lambda);
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		figure_path(&plot, path, order[i]);
+		html_figure(&plot, captions[order[i]], HTML_LARGE, out);
+	}
+	fputs("</div>\n</section>\n", out);
+}
+
+static void put_spread(const struct baseline *result, bool test, size_t offset, const char *unit, FILE *out)
+{
+	double mean, deviation;
+
+	baselines_spread(test ? result->test : result->train, result->seed_count, offset, &mean, &deviation);
+	if (!isfinite(mean))
+		fputs("<td>–</td>", out);
+	else if (result->seed_count > 1)
+		fprintf(out, "<td>%.4g%s ± %.2g</td>", mean, unit, deviation);
+	else
+		fprintf(out, "<td>%.4g%s</td>", mean, unit);
+}
+
+void html_baselines(const struct html_model *model, FILE *out)
+{
+	const struct baselines *baselines = model->baselines;
+	bool test = model->test.sample_count > 0;
+
+	if (!baselines)
+		return;
+	put_heading("Beside other ways to predict",
+		"Each learns from the fitted samples. Mean and standard deviation over seeds, where there are any.",
+		out);
+	fprintf(out,
+		"<div class=\"scroll\"><table><thead><tr><th class=\"l\">method</th><th>MAPE on %s</th><th>MAE</th>"
+		"<th>RMSE</th><th>R2</th><th>MAPE on fitted</th><th>seconds</th><th class=\"l\">what it is</th></tr>"
+		"</thead><tbody>\n",
+		test ? "test" : "fitted");
+	for (size_t i = 0; i < baselines->count; i++) {
+		const struct baseline *result = &baselines->results[i];
+
+		fprintf(out, "<tr><th class=\"l\">%s</th>", result->name);
+		if (result->skipped) {
+			fputs("<td class=\"l\" colspan=\"7\">left out: ", out);
+			plot_svg_text(result->note, out);
+			fputs("</td></tr>\n", out);
+			continue;
+		}
+		put_spread(result, test, offsetof(struct pm_fit_error, mape), "%", out);
+		put_spread(result, test, offsetof(struct pm_fit_error, mae), "", out);
+		put_spread(result, test, offsetof(struct pm_fit_error, rmse), "", out);
+		put_spread(result, test, offsetof(struct pm_fit_error, r2), "", out);
+		put_spread(result, false, offsetof(struct pm_fit_error, mape), "%", out);
+		fprintf(out, "<td>%.2f</td><td class=\"l\">", result->seconds);
+		plot_svg_text(result->what, out);
+		fputs("</td></tr>\n", out);
+	}
+	fputs("</tbody></table></div>\n</section>\n", out);
+}

@@ -1,0 +1,205 @@
+/* The HTML report's head of a model: the formula, the errors, and what is doubtful, in words. */
+#include "html_page.h"
+#include "plot_svg.h"
+#include "report.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *column_name(const struct pm_fit_model *model, size_t v)
+{
+	return model->columns[model->values[v].column].name;
+}
+
+static void put_power(const char *name, double power, FILE *out)
+{
+	plot_svg_text(name, out);
+	fprintf(out, "<sup>%.4g</sup>", power);
+}
+
+static double power_of(const struct pm_fit_model *model, size_t column)
+{
+	for (size_t v = 0; v < model->value_count; v++)
+		if (model->values[v].kind == PM_FIT_KIND_POWER && model->values[v].column == column)
+			return model->values[v].value;
+	return 1;
+}
+
+static void put_group(const struct pm_fit_model *model, size_t v, FILE *out)
+{
+	fputs("<b>", out);
+	plot_svg_text(column_name(model, v), out);
+	fputs("</b>", out);
+}
+
+static void put_sum(const struct pm_fit_model *model, FILE *out)
+{
+	size_t last = SIZE_MAX;
+	const char *plus = "";
+
+	for (size_t v = 0; v < model->value_count; v++) {
+		const struct pm_fit_value *value = &model->values[v];
+
+		if (value->kind == PM_FIT_KIND_COEFFICIENT) {
+			fprintf(out, "%s%.4g·", plus, value->value);
+			put_power(column_name(model, v), power_of(model, value->column), out);
+		} else if (value->kind == PM_FIT_KIND_BASE) {
+			fprintf(out, "%s%.4g", plus, value->value);
+		} else if (value->kind == PM_FIT_KIND_LEVEL && value->column != last) {
+			fputs(plus, out);
+			put_group(model, v, out);
+		} else {
+			continue;
+		}
+		last = value->column;
+		plus = " + ";
+	}
+}
+
+/* What stands behind the names in bold: a line for each group of levels. */
+static void put_levels(const struct pm_fit_model *model, FILE *out)
+{
+	size_t last = SIZE_MAX;
+
+	for (size_t v = 0; v < model->value_count; v++) {
+		const struct pm_fit_value *value = &model->values[v];
+		bool factor = value->kind == PM_FIT_KIND_FACTOR;
+
+		if (value->kind != PM_FIT_KIND_LEVEL && !factor)
+			continue;
+		if (value->column != last) {
+			fputs("<br/>", out);
+			put_group(model, v, out);
+			fputs(": ", out);
+			if (factor) {
+				plot_svg_text(model->columns[value->column].levels[0], out);
+				fputs(" = 1, ", out);
+			}
+		} else {
+			fputs(", ", out);
+		}
+		last = value->column;
+		plot_svg_text(model->columns[value->column].levels[value->level], out);
+		fprintf(out, " = %.4g", factor ? exp(value->value) : value->value);
+	}
+}
+
+static void put_formula(const struct pm_fit_model *model, FILE *out)
+{
+	size_t last = SIZE_MAX;
+
+	fputs("<div class=\"formula\">t = ( ", out);
+	put_sum(model, out);
+	fputs(" )", out);
+	for (size_t v = 0; v < model->value_count; v++) {
+		const struct pm_fit_value *value = &model->values[v];
+
+		if (value->kind == PM_FIT_KIND_EXTRINSIC) {
+			fputs(" · ", out);
+			put_power(column_name(model, v), value->value, out);
+		} else if (value->kind == PM_FIT_KIND_FACTOR && value->column != last) {
+			fputs(" · ", out);
+			put_group(model, v, out);
+		}
+		last = value->column;
+	}
+	for (size_t v = 0; v < model->value_count; v++)
+		if (model->values[v].kind == PM_FIT_KIND_CONSTANT)
+			fprintf(out, " + %.4g", model->values[v].value);
+	for (size_t c = 0; c < model->column_count; c++)
+		if (model->columns[c].role == PM_FIT_OFFSET) {
+			fputs(" + ", out);
+			plot_svg_text(model->columns[c].name, out);
+		}
+	put_levels(model, out);
+	fputs("</div>\n", out);
+}
+
+static void put_paragraph(const char *text, FILE *out)
+{
+	bool fine = strncmp(text, "Seeds:", 6) == 0 && !strstr(text, "has not converged") &&
+		    !strstr(text, "plateau") && !strstr(text, "interrupted");
+
+	fprintf(out, "<p%s>", fine ? "" : " class=\"warn\"");
+	plot_svg_text(text, out);
+	fputs("</p>\n", out);
+}
+
+/* The remarks as they are printed: a line that begins with blanks goes on from the one before. */
+static void put_remarks(const struct pm_fit_model *model, FILE *out)
+{
+	char *text = NULL, *line, *rest, *paragraph = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		errx(1, "no memory");
+	report_remarks(model, memory);
+	if (fclose(memory) != 0)
+		errx(1, "no memory");
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *longer;
+
+		if (*line == ' ' && paragraph) {
+			longer = figure_text("%s %s", paragraph, line + strspn(line, " "));
+		} else {
+			if (paragraph)
+				put_paragraph(paragraph, out);
+			longer = figure_text("%s", line);
+		}
+		free(paragraph);
+		paragraph = longer;
+	}
+	if (paragraph)
+		put_paragraph(paragraph, out);
+	free(paragraph);
+	free(text);
+}
+
+/* The file may not be the table that the model was fitted to. */
+static bool differ(const struct pm_fit_error *given, const struct pm_fit_error *known)
+{
+	return given->sample_count != known->sample_count ||
+	       fabs(given->mae - known->mae) > 1e-6 * fabs(known->mae);
+}
+
+static void put_errors(const struct html_model *model, FILE *out)
+{
+	const struct pm_fit_model *fit = model->subject.model;
+
+	html_error_head("error on", out);
+	html_error_row("fitted samples (of the model file)", &fit->train, out);
+	if (model->fitted.sample_count && differ(&model->fitted, &fit->train))
+		html_error_row(model->subject.sets[0].name, &model->fitted, out);
+	if (model->test.sample_count)
+		html_error_row("test", &model->test, out);
+	fprintf(out,
+		"<tr><th class=\"l\">the best constant, for comparison</th><td>%zu</td><td>–</td>"
+		"<td>%.4g</td><td>–</td><td>–</td></tr>\n</tbody></table></div>\n",
+		fit->train.sample_count, fit->constant_error);
+}
+
+void html_words(const struct html_model *model, FILE *out)
+{
+	const struct pm_fit_model *fit = model->subject.model;
+
+	fputs("<section>\n<h2>What was fitted</h2>\n", out);
+	put_formula(fit, out);
+	fprintf(out, "<p class=\"dim\">%zu parameters; ", fit->value_count);
+	if (fit->parameter.penalty != PM_FIT_NO_PENALTY &&
+		(fit->parameter.lambda_coefficients > 0 || fit->parameter.lambda_powers > 0))
+		fprintf(out, "%s, lambda %g, of powers %g", fit->parameter.penalty == PM_FIT_L1 ? "L1" : "L2",
+			fit->parameter.lambda_coefficients, fit->parameter.lambda_powers);
+	else
+		fputs("no penalty", out);
+	if (fit->time_unit) {
+		fputs("; times in ", out);
+		plot_svg_text(fit->time_unit, out);
+	}
+	fputs(". MAPE is in percent of the measured time; MAE and RMSE are in the time’s unit.</p>\n", out);
+	put_errors(model, out);
+	put_remarks(fit, out);
+	fputs("</section>\n", out);
+}
