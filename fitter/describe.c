@@ -1,5 +1,6 @@
 /* Descriptions of what the columns mean: see observe.h. */
 #include "observe.h"
+#include "space_file.h"
 #include "words.h"
 #include "say.h"
 
@@ -79,6 +80,11 @@ const char *description_line(struct description *description, const char *line)
 	if (!copy)
 		return say("no memory");
 	word = strtok_r(copy, " \t\r,", &rest);
+	if (word && strcmp(word, "skip-bad") == 0)
+		description->skip_bad = true;
+	/* a space file is a description as well: its lines about trials say nothing about a table */
+	if (word && (strcmp(word, "skip-bad") == 0 || space_file_word(word)))
+		goto out;
 	role = words_find(words_roles, word);
 	while (word && role >= 0 && !bad && (words[0] = strtok_r(NULL, " \t\r,", &rest)))
 		if (description_role(description, words[0], (enum pm_fit_role)role) < 0)
@@ -113,11 +119,12 @@ out:
 
 const char *description_read(struct description *description, const char *path)
 {
-	FILE *file = fopen(path, "r");
-	char *line = NULL, cause[256];
+	char *line = NULL, cause[256], *found = space_file_find(path);
+	FILE *file = found ? fopen(found, "r") : NULL;
 	size_t room = 0, number = 0;
 	const char *bad = NULL;
 
+	free(found);
 	if (!file)
 		return say("%s: %s", path, strerror(errno));
 	while (!bad && getline(&line, &room, file) >= 0) {

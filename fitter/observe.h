@@ -13,8 +13,9 @@
  *     ignored comment
  *     split split train        rows whose column `split` says `train` are fitted, others are the test
  *     share 0.667 7            instead: that share of the rows, drawn with seed 7
+ *     skip-bad                 leave out rows with missing values or without a positive time
  *
- * Columns that are not named are ignored. Levels are those of the samples to fit, in the order in which they
+ * Lines that only a space file has (space_file.h) are passed over. Columns that are not named are ignored. Levels are those of the samples to fit, in the order in which they
  * come.
  */
 #ifndef OBSERVE_H

@@ -1,0 +1,372 @@
+/* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
+#include "options.h"
+#include "space_file.h"
+#include "study.h"
+
+#include <err.h>
+#include <errno.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *const help[] = {
+	"pmfit study: the published protocol, from trials to tables\n"
+	"\n"
+	"usage: pmfit study [OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
+	"       pmfit study [OPTION]... --table TABLE.csv SPACE\n"
+	"\n"
+	"Runs the trials of a space (see 'pmfit sweep --help'), or takes a finished table;\n"
+	"fits two thirds of them, from ten seeds each, without penalty and with L2 0.001;\n"
+	"lets the methods of 'pmfit baselines' learn the same; follows lambda's path with\n"
+	"cross-validation. Writes into a folder:\n"
+	"\n"
+	"  trials.csv        the trials, unless --table; started again, it goes on\n"
+	"  parameters.csv    of both fits, mean and deviation over seeds  (Table 4.3)\n"
+	"  errors.csv        MAPE, MAE, MSE, RMSE, R2 of each method      (Table 4.4)\n"
+	"  scaling.csv       extrinsic exponents and the constant         (Table 4.5)\n"
+	"  path.csv          errors over lambda                           (figure 4.15)\n"
+	"  values.csv        parameters over lambda            (figures 4.16 and 4.17)\n"
+	"  study.txt, study.json, study.html   all of these\n"
+	"  model.json, model-l2.json           the models, for 'pmfit predict'\n"
+	"  report.html       the pictures of 'pmfit html'\n"
+	"\n"
+	"With --table, SPACE may be any description of columns.\n"
+	"\n"
+	"  -o, --output DIR         the folder, default: the space's name with .study, here\n"
+	"  --table FILE             a finished table\n"
+	"  --trials N, --design NAME, --plan-seed N, --jobs N, --timeout SECONDS, --retries N,\n"
+	"  --time-from WHERE, --keep WHAT      as 'pmfit sweep' has them; --plan-seed is its\n"
+	"                           --seed\n"
+	"  --bootstrap N            resample the rows N times for intervals of parameters\n"
+	"  -j, --json               print study.json, not study.txt\n"
+	"  -q, --quiet              no progress, no warnings about the data\n"
+	"\n"
+	"The split is --share 0.667 unless SPACE or an option says another. For the search\n"
+	"as published: --scale none --method de.\n"
+	"\n",
+	options_help_columns, options_help_fit,
+	"  (penalties are ignored: the protocol has its own)\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit study lenet5\n"
+	"  pmfit study --table runs.csv -d lenet.txt -o lenet.study lenet.txt\n"
+	"\n"
+	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	NULL};
+
+/* Arguments of another command of this program. */
+struct words {
+	const char *items[256];
+	size_t count;
+};
+
+static void add(struct words *words, const char *word)
+{
+	if (words->count + 1 == sizeof(words->items) / sizeof(*words->items))
+		cmd_usage(&cmd_study, "too many arguments");
+	words->items[words->count++] = word;
+	words->items[words->count] = NULL;
+}
+
+static char *in_folder(const char *folder, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		errx(1, "no memory");
+	return path;
+}
+
+/* Runs a command of this program in a process of its own, since commands may end theirs. Its standard output
+ * goes to standard error: this command's own has the tables. Its exit status. */
+static int run_command(const struct command *command, const struct words *words)
+{
+	void (*old)(int);
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		optind = 0;
+		exit(command->run((int)words->count, (char **)(uintptr_t)words->items));
+	}
+	/* Ctrl-C is for the command, which says what comes of it */
+	old = signal(SIGINT, SIG_IGN);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			err(1, "%s", command->name);
+	signal(SIGINT, old);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static FILE *create(const char *folder, const char *name)
+{
+	char *path = in_folder(folder, name);
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		err(1, "%s", path);
+	free(path);
+	return file;
+}
+
+static void finish(FILE *file, const char *folder, const char *name)
+{
+	if (ferror(file) | (fclose(file) != 0))
+		err(1, "%s/%s", folder, name);
+}
+
+static void write_html(const struct study *study, const char *folder, const char *title, bool pictures)
+{
+	FILE *out = create(folder, "study.html");
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>", out);
+	study_table_escape(title, out);
+	fputs("</title>\n<style>\n"
+	      ":root { color-scheme: light dark; }\n"
+	      "body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }\n"
+	      "table { border-collapse: collapse; display: block; overflow-x: auto; }\n"
+	      "th, td { padding: .15em .7em; text-align: left; border-bottom: 1px solid #8884; white-space: nowrap; }\n"
+	      ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
+	      "</style>\n</head>\n<body>\n<h1>",
+		out);
+	study_table_escape(title, out);
+	fputs("</h1>\n", out);
+	if (pictures)
+		fputs("<p><a href=\"report.html\">Pictures of the fits</a></p>\n", out);
+	for (size_t i = 0; i < STUDY_TABLES; i++)
+		study_table_html(&study->tables[i], out);
+	fputs("</body>\n</html>\n", out);
+	finish(out, folder, "study.html");
+}
+
+static cJSON *study_json(const struct study *study, const char *title)
+{
+	cJSON *root = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(root, "title", title);
+	for (size_t i = 0; i < STUDY_TABLES; i++)
+		cJSON_AddItemToObject(root, study->tables[i].name, study_table_json(&study->tables[i]));
+	return root;
+}
+
+static void write_tables(const struct study *study, const char *folder, const char *title, bool json)
+{
+	cJSON *root = study_json(study, title);
+	char *text = cJSON_Print(root), name[40];
+	FILE *out = create(folder, "study.json");
+
+	if (!text)
+		errx(1, "no memory");
+	fprintf(out, "%s\n", text);
+	finish(out, folder, "study.json");
+	if (json)
+		puts(text);
+	free(text);
+	cJSON_Delete(root);
+	out = create(folder, "study.txt");
+	fprintf(out, "%s\n\n", title);
+	for (size_t i = 0; i < STUDY_TABLES; i++) {
+		FILE *csv;
+
+		study_table_text(&study->tables[i], out);
+		if (!json)
+			study_table_text(&study->tables[i], stdout);
+		snprintf(name, sizeof(name), "%s.csv", study->tables[i].name);
+		csv = create(folder, name);
+		study_table_csv(&study->tables[i], csv);
+		finish(csv, folder, name);
+	}
+	finish(out, folder, "study.txt");
+}
+
+struct request {
+	struct options options;
+	struct words sweep;
+	char *folder, *table;
+};
+
+/* The pictures of 'pmfit html' for both models. False where it made none. */
+static bool make_pictures(const struct request *request, const char *space, char *models[STUDY_FITS])
+{
+	char share[64], *report = in_folder(request->folder, "report.html");
+	struct words words = {0};
+	bool made;
+
+	snprintf(share, sizeof(share), "%.17g,%llu", request->options.description.share,
+		(unsigned long long)request->options.description.seed);
+	add(&words, "html");
+	for (size_t fit = 0; fit < STUDY_FITS; fit++)
+		add(&words, models[fit]);
+	add(&words, "--data");
+	add(&words, request->table);
+	add(&words, "-d");
+	add(&words, space);
+	if (!request->options.description.split) {
+		add(&words, "--share");
+		add(&words, share);
+	}
+	add(&words, "-o");
+	add(&words, report);
+	unlink(report);
+	made = run_command(&cmd_html, &words) == 0 && access(report, R_OK) == 0;
+	free(report);
+	return made;
+}
+
+static void show(const char *what)
+{
+	fprintf(stderr, "\r%s\033[K", what);
+}
+
+static void analyse(struct request *request, const char *space)
+{
+	static const char *const names[] = {"model.json", "model-l2.json"};
+	struct options *options = &request->options;
+	bool terminal = isatty(STDERR_FILENO) && !options->quiet, pictures;
+	char *models[STUDY_FITS], *title;
+	struct observations observations;
+	struct study study;
+	int status;
+
+	options_observe(options, request->table, &observations);
+	options->parameter.stop = options_catch_interrupt();
+	status = study_run(&study, &observations, &options->parameter, terminal ? show : NULL);
+	if (terminal)
+		fprintf(stderr, "\r\033[K");
+	if (status < 0)
+		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
+	if (asprintf(&title, "%s: %zu trials, %zu to fit, %zu to test%s%s", request->table,
+		    observations.train.sample_count + observations.test.sample_count,
+		    observations.train.sample_count, observations.test.sample_count,
+		    observations.train.time_unit ? "; times in " : "",
+		    observations.train.time_unit ? observations.train.time_unit : "") < 0)
+		errx(1, "no memory");
+	for (size_t fit = 0; fit < STUDY_FITS; fit++) {
+		models[fit] = in_folder(request->folder, names[fit]);
+		status = pm_fit_save(study.models[fit], models[fit]);
+		if (status < 0)
+			errx(1, "%s: %s", models[fit], strerror(-status));
+	}
+	if (!options->json)
+		printf("%s\n\n", title);
+	write_tables(&study, request->folder, title, options->json);
+	pictures = make_pictures(request, space, models);
+	write_html(&study, request->folder, title, pictures);
+	if (!options->json)
+		printf("All of it: %s/study.html%s\n", request->folder,
+			pictures ? "; pictures: report.html" : "");
+	for (size_t fit = 0; fit < STUDY_FITS; fit++)
+		free(models[fit]);
+	free(title);
+	study_free(&study);
+	observations_free(&observations);
+}
+
+static void default_folder(struct request *request, const char *space)
+{
+	char *copy = strdup(space), *name = copy ? basename(copy) : NULL, *dot;
+
+	if (!name)
+		errx(1, "no memory");
+	dot = strrchr(name, '.');
+	if (dot && dot > name)
+		*dot = '\0';
+	if (!request->folder && asprintf(&request->folder, "%s.study", name) < 0)
+		errx(1, "no memory");
+	free(copy);
+}
+
+/* Makes the trials, if there is no table. */
+static void trials(struct request *request, char **arguments)
+{
+	struct words *words = &request->sweep;
+
+	if (request->table) {
+		if (arguments[1])
+			cmd_usage(
+				&cmd_study, "--table has its trials: %s is one word too many", arguments[1]);
+		return;
+	}
+	request->table = in_folder(request->folder, "trials.csv");
+	add(words, "-o");
+	add(words, request->table);
+	if (request->options.quiet)
+		add(words, "-q");
+	add(words, "--");
+	for (char **word = arguments; *word; word++)
+		add(words, *word);
+	if (run_command(&cmd_sweep, words) != 0)
+		errx(1, "the sweep has not come to its end");
+}
+
+static int run(int argument_count, char **arguments)
+{
+	enum { TABLE = OPTION_OWN, BOOTSTRAP, SWEEP };
+	static const char *const sweep_words[] = {"--trials", "--design", "--seed", "--jobs", "--timeout",
+		"--retries", "--time-from", "--keep"};
+	static const struct option long_options[] = {OPTIONS_LONG, {"output", required_argument, NULL, 'o'},
+		{"table", required_argument, NULL, TABLE}, {"bootstrap", required_argument, NULL, BOOTSTRAP},
+		{"trials", required_argument, NULL, SWEEP}, {"design", required_argument, NULL, SWEEP + 1},
+		{"plan-seed", required_argument, NULL, SWEEP + 2},
+		{"jobs", required_argument, NULL, SWEEP + 3}, {"timeout", required_argument, NULL, SWEEP + 4},
+		{"retries", required_argument, NULL, SWEEP + 5},
+		{"time-from", required_argument, NULL, SWEEP + 6},
+		{"keep", required_argument, NULL, SWEEP + 7}, {0}};
+	struct request request = {0};
+	struct description *description = &request.options.description;
+	char *space;
+	const char *bad;
+	int option;
+
+	options_init(&request.options);
+	add(&request.sweep, "sweep");
+	while ((option = getopt_long(argument_count, arguments, "o:" OPTIONS_SHORT, long_options, NULL)) !=
+		-1)
+		if (option == 'o')
+			request.folder = strdup(optarg);
+		else if (option == TABLE)
+			request.table = strdup(optarg);
+		else if (option == BOOTSTRAP)
+			request.options.parameter.bootstrap = cmd_count(&cmd_study, "--bootstrap", optarg, 0);
+		else if (option >= SWEEP) {
+			add(&request.sweep, sweep_words[option - SWEEP]);
+			add(&request.sweep, optarg);
+		} else if (!options_take(&cmd_study, &request.options, option, optarg))
+			cmd_usage(&cmd_study, "wrong option");
+	if (optind >= argument_count)
+		cmd_usage(&cmd_study, "expected a space");
+	options_end(&cmd_study, &request.options);
+	default_folder(&request, arguments[optind]);
+	if (mkdir(request.folder, 0777) < 0 && errno != EEXIST)
+		err(1, "%s", request.folder);
+	trials(&request, arguments + optind);
+	space = space_file_find(arguments[optind]);
+	if (!space)
+		errx(1, "no memory");
+	bad = description_read(description, space);
+	if (bad)
+		errx(1, "%s", bad);
+	if (!description->split && !(description->share < 1))
+		description->share = 2.0 / 3;
+	analyse(&request, space);
+	free(space);
+	free(request.folder);
+	free(request.table);
+	options_free(&request.options);
+	return 0;
+}
+
+const struct command cmd_study = {
+	.name = "study", .summary = "the published protocol: trials, fits, tables", .help = help, .run = run};

@@ -1,0 +1,225 @@
+/* The published protocol: see study.h. */
+#include "study.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDS 5
+/* Seeds of each fit on the path: there are some dozens of fits. */
+#define PATH_SEEDS 2
+
+static const double lambdas[] = {0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1};
+
+#define LAMBDAS (sizeof(lambdas) / sizeof(*lambdas))
+
+static const char *const fit_names[] = {"no penalty", "L2 0.001"};
+
+static void tabulate_parameters(struct study *study)
+{
+	static const char *const heads[] = {
+		"parameter", "free", "mean", "sd", "L2 0.001", "L2 mean", "L2 sd", "low", "high", NULL};
+	struct study_table *table = &study->tables[STUDY_PARAMETERS];
+	const struct pm_fit_model *freely = study->models[STUDY_FREE], *l2 = study->models[STUDY_L2];
+
+	study_table_init(table, "parameters",
+		"Parameters of the generic model: the best fit, mean and standard deviation over seeds (as "
+		"Table 4.3)",
+		heads);
+	for (size_t v = 0; v < freely->value_count; v++) {
+		const struct pm_fit_value *a = &freely->values[v], *b = &l2->values[v];
+		const double numbers[] = {
+			a->value, a->mean, a->sd, b->value, b->mean, b->sd, b->low, b->high};
+
+		study_table_row(table);
+		study_table_cell(table, 0, "%s", a->name);
+		for (size_t i = 0; i < 8; i++)
+			study_table_number(table, i + 1, numbers[i], i == 2 || i == 5 ? 2 : 4);
+	}
+	study_table_note(table,
+		"Seeds that agree within 0.1%% on the best cost: %zu of %zu without penalty, %zu of %zu with. "
+		"The deviation over seeds is the search's noise. The data determine %zu of the %zu parameters%s.",
+		freely->runs_agreeing, freely->run_count, l2->runs_agreeing, l2->run_count, freely->rank,
+		freely->value_count, l2->resample_count ? "; low and high are the bootstrap's" : "");
+}
+
+static void tabulate_errors(struct study *study)
+{
+	static const char *const heads[] = {"method", "set", "MAPE", "MAPE sd", "MAE", "MAE sd", "MSE",
+		"MSE sd", "RMSE", "RMSE sd", "R2", "R2 sd", "seeds", "seconds", NULL};
+	static const size_t offsets[] = {offsetof(struct pm_fit_error, mape),
+		offsetof(struct pm_fit_error, mae), offsetof(struct pm_fit_error, mse),
+		offsetof(struct pm_fit_error, rmse), offsetof(struct pm_fit_error, r2)};
+	struct study_table *table = &study->tables[STUDY_ERRORS];
+	size_t fitted = study->observations->train.sample_count,
+	       tested = study->observations->test.sample_count;
+
+	study_table_init(table, "errors",
+		"Errors of each method (as Table 4.4); MAPE in percent of the measured time", heads);
+	for (int test = 1; test >= 0; test--)
+		for (size_t i = 0; i < study->baselines.count; i++) {
+			const struct baseline *one = &study->baselines.results[i];
+			const struct pm_fit_error *errors = test ? one->test : one->train;
+			double mean, deviation;
+
+			if (one->skipped || (test && tested == 0))
+				continue;
+			study_table_row(table);
+			study_table_cell(table, 0, "%s", one->name);
+			study_table_cell(table, 1, test ? "test" : "fitted");
+			for (size_t f = 0; f < 5; f++) {
+				baselines_spread(errors, one->seed_count, offsets[f], &mean, &deviation);
+				study_table_number(table, 2 + 2 * f, mean, 4);
+				if (one->seed_count > 1)
+					study_table_number(table, 3 + 2 * f, deviation, 2);
+			}
+			study_table_cell(table, 12, "%zu", one->seed_count);
+			study_table_cell(table, 13, "%.2f", one->seconds);
+		}
+	study_table_note(table,
+		"%zu samples to fit, %zu to test. 'pmfit baselines --help' says what each method is.", fitted,
+		tested);
+}
+
+/* Of a number of devices: -1 is ideal. Of a batch it says how the time of an iteration grows. */
+static const char *scaling_words(double exponent)
+{
+	if (exponent < -1.02)
+		return "more than in proportion: doubling it more than halves the variable part";
+	if (exponent <= -0.98)
+		return "in inverse proportion: doubling it halves the variable part";
+	if (exponent < -0.02)
+		return "falls, less than in inverse proportion";
+	if (exponent <= 0.02)
+		return "no influence";
+	if (exponent < 0.98)
+		return "grows, less than in proportion";
+	return exponent <= 1.02 ? "grows in proportion" : "grows more than in proportion";
+}
+
+static void tabulate_scaling(struct study *study)
+{
+	static const char *const heads[] = {"fit", "parameter", "value", "mean", "sd", "meaning", NULL};
+	struct study_table *table = &study->tables[STUDY_SCALING];
+
+	study_table_init(
+		table, "scaling", "Scaling: the extrinsic exponents, and the constant (as Table 4.5)", heads);
+	for (size_t fit = 0; fit < STUDY_FITS; fit++)
+		for (size_t v = 0; v < study->models[fit]->value_count; v++) {
+			const struct pm_fit_value *value = &study->models[fit]->values[v];
+
+			if (value->kind != PM_FIT_KIND_EXTRINSIC && value->kind != PM_FIT_KIND_CONSTANT)
+				continue;
+			study_table_row(table);
+			study_table_cell(table, 0, "%s", fit_names[fit]);
+			study_table_cell(table, 1, "%s", value->name);
+			study_table_number(table, 2, value->value, 4);
+			study_table_number(table, 3, value->mean, 4);
+			study_table_number(table, 4, value->sd, 2);
+			if (value->kind == PM_FIT_KIND_EXTRINSIC)
+				study_table_cell(table, 5, "%s", scaling_words(value->value));
+			else
+				study_table_cell(table, 5, "what no extrinsic factor removes%s%s",
+					study->models[fit]->time_unit ? ", " : "",
+					study->models[fit]->time_unit ? study->models[fit]->time_unit : "");
+		}
+}
+
+static void tabulate_path(struct study *study)
+{
+	static const char *const heads[] = {"lambda", "fitted MAE", "held-out MAE", "held-out error",
+		"fitted R2", "held-out R2", "test MAE", "test MAPE", "test R2", NULL};
+	struct study_table *table = &study->tables[STUDY_PATH];
+	const struct path *path = &study->path;
+
+	study_table_init(table, "path", "What lambda does to the error (as figure 4.15)", heads);
+	for (size_t i = 0; i < path->count; i++) {
+		const struct path_point *point = &path->points[i];
+		const struct pm_fit_error *fitted = &point->model->train, *test = &point->test;
+		const double numbers[] = {point->lambda, fitted->mae, point->held_out.mae, point->deviation,
+			fitted->r2, point->held_out.r2, test->mae, test->mape, test->r2};
+
+		study_table_row(table);
+		for (size_t c = 0; c < (test->sample_count ? 9 : 6); c++)
+			study_table_number(table, c, numbers[c], 4);
+	}
+	study_table_note(table,
+		"Held out: %d-fold cross-validation, with its standard error. Least there: lambda %g; the greatest "
+		"within a standard error of it: %g.",
+		FOLDS, path->points[path->best].lambda, path->points[path->simple].lambda);
+}
+
+static void tabulate_values(struct study *study)
+{
+	const struct pm_fit_model *first = study->path.points[0].model;
+	struct study_table *table = &study->tables[STUDY_VALUES];
+	const char *heads[LAMBDAS + 2] = {"parameter"};
+	char texts[LAMBDAS][16];
+
+	for (size_t i = 0; i < LAMBDAS; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%g", lambdas[i]);
+		heads[i + 1] = texts[i];
+	}
+	study_table_init(
+		table, "values", "What lambda does to the parameters (as figures 4.16 and 4.17)", heads);
+	for (size_t v = 0; v < first->value_count; v++) {
+		study_table_row(table);
+		study_table_cell(table, 0, "%s", first->values[v].name);
+		for (size_t i = 0; i < LAMBDAS; i++)
+			study_table_number(table, i + 1, study->path.points[i].model->values[v].value, 3);
+	}
+}
+
+int study_run(struct study *study, const struct observations *observations,
+	const struct pm_fit_parameter *parameter, void (*tell)(const char *what))
+{
+	struct pm_fit_parameter some = *parameter;
+	int status = 0;
+
+	*study = (struct study){.observations = observations, .parameter = *parameter};
+	for (size_t fit = 0; fit < STUDY_FITS && status == 0; fit++) {
+		struct pm_fit_parameter one = *parameter;
+
+		if (tell)
+			tell(fit == STUDY_FREE ? "fits without penalty" : "fits with L2");
+		one.penalty = fit == STUDY_FREE ? PM_FIT_NO_PENALTY : PM_FIT_L2;
+		one.lambda_coefficients = one.lambda_powers = fit == STUDY_FREE ? 0 : STUDY_LAMBDA;
+		status = pm_fit(&observations->train, &one, &study->models[fit]);
+		if (status == 0 && study->models[fit]->interrupted)
+			status = -EINTR;
+	}
+	if (status == 0)
+		status = baselines_run(
+			&study->baselines, &observations->train, &observations->test, parameter, NULL, tell);
+	if (status == 0 && tell)
+		tell("lambda's path");
+	some.penalty = PM_FIT_L2;
+	some.run_count = PATH_SEEDS;
+	some.bootstrap = 0;
+	if (status == 0)
+		status = path_run(&study->path, &observations->train, &observations->test, &some, lambdas,
+			LAMBDAS, 1, FOLDS, NULL, NULL);
+	if (status == 0 && study->path.interrupted)
+		status = -EINTR;
+	if (status < 0)
+		return status;
+	tabulate_parameters(study);
+	tabulate_errors(study);
+	tabulate_scaling(study);
+	tabulate_path(study);
+	tabulate_values(study);
+	return 0;
+}
+
+void study_free(struct study *study)
+{
+	for (size_t fit = 0; fit < STUDY_FITS; fit++)
+		pm_fit_free(study->models[fit]);
+	baselines_free(&study->baselines);
+	path_free(&study->path);
+	for (size_t i = 0; i < STUDY_TABLES; i++)
+		study_table_free(&study->tables[i]);
+	*study = (struct study){0};
+}
