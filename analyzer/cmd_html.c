@@ -80,7 +80,7 @@ static int run(int argument_count, char **arguments)
 	if (!path)
 		path = default_path(&runs[0].analysis.timeline.arena, runs[0].label);
 	out = strcmp(path, "-") == 0 ? stdout : create(path, force);
-	html_write(runs, run_count, out);
+	html_write(runs, run_count, isatty(STDERR_FILENO), out);
 	if (out != stdout) {
 		finish(out, path);
 		printf("%s\n", path);
@@ -102,12 +102,27 @@ const struct command cmd_html = {
 		"\n"
 		"usage: pmanalyze html [OPTION]... RUN...\n"
 		"\n"
-		"Writes one file that needs nothing else: no network and no script. It says\n"
-		"what to work on, and shows the phases by rank, an iteration over ranks, the\n"
-		"layers, their imbalance over ranks, and who waits for whom and why. Several\n"
-		"runs (folders) are first put side by side. Pointing at a picture tells its\n"
-		"numbers; colours follow the reader's choice of light or dark, and the page\n"
-		"can be printed. Prints the name of the file.\n"
+		"Writes one file that needs nothing else: no network and no script. First it\n"
+		"says what bounds the run, then at most five findings: the rank, layer or cause,\n"
+		"what it costs and what to try; or that nothing stands out. Then, what the data\n"
+		"do not tell. The pictures:\n"
+		"\n"
+		"  What would help   what an iteration would save if one thing were changed, as\n"
+		"                    pmanalyze whatif has it; the slowdown, and the imbalance\n"
+		"  Critical path     what iterations wait for, and one of them over its ranks\n"
+		"                    (pmanalyze path)\n"
+		"  Phases, layers    by rank, with their imbalance over ranks\n"
+		"  Iterations        one over all ranks; and all, one after another, with the\n"
+		"                    communication that nothing hides\n"
+		"  Who waits for whom, and why\n"
+		"  Model             predicted by each assumption of overlap (pmanalyze model)\n"
+		"  Roofline          where operations or bytes are known\n"
+		"\n"
+		"Of traces of labelled phases there is the slowdown by uneven work with a cell\n"
+		"for each worker (pmanalyze slowdown) in place of the first two. Several runs\n"
+		"(folders) are first put side by side. Pointing at a picture tells its numbers;\n"
+		"colours follow the reader's choice of light or dark, and the page can be\n"
+		"printed. Prints the name of the file.\n"
 		"\n"
 		"  -o FILE, --output FILE  where to (default: RUN.html here; - is standard\n"
 		"                          output)\n"
@@ -118,9 +133,13 @@ const struct command cmd_html = {
 		"PICTURES\n"
 		"  The iteration shown over ranks is the one nearest the first rank's median.\n"
 		"  Each rank has three lanes: computation, communication, input and copies.\n"
-		"  Calls too short to be seen are drawn together. Of more than 32 ranks, 32\n"
-		"  are shown there, and 128 among the layers' imbalance: those that others\n"
-		"  wait for, the slowest, then the first.\n"
+		"  Calls too short to be seen are drawn together. The iteration whose path is\n"
+		"  drawn is the one nearest the median of the paths.\n"
+		"  So that the file stays small, some ranks and layers are shown and the\n"
+		"  others folded or left out, which is said there: 32 ranks over an iteration,\n"
+		"  128 among the layers' imbalance, 8 with all their iterations, 16 in tables;\n"
+		"  those that others wait for, the slowest, then the first. Of layers, the 40\n"
+		"  dearest; above 150 iterations a bar is the mean of several.\n"
 		"\n"
 		"Exit status: 0 done, 1 no trace, no iterations or not written, 2 wrong usage.\n",
 };

@@ -24,13 +24,27 @@ static void add_segment(struct walk *walk, uint32_t worker, uint32_t layer, enum
 	walk->counts[place]++;
 }
 
-/* A stretch of the path; task REPLAY_NONE: a lag, which is no layer's. */
-static void add_stretch(struct walk *walk, uint32_t worker, enum phase phase, uint32_t task, double ns)
+/* Where the path is on its way back. */
+struct place {
+	uint32_t worker;
+	size_t iteration; /* counted from 1; 0: before the first */
+	int64_t now_ns;
+};
+
+/* The path from `from_ns` to the place; task REPLAY_NONE: a lag, which is no layer's. */
+static void add_stretch(
+	struct walk *walk, const struct place *place, enum phase phase, uint32_t task, int64_t from_ns)
 {
 	const struct replay_job *job = walk->job;
+	struct critical *critical = walk->critical;
 	struct critical_path *path = walk->path;
 	bool known = task != REPLAY_NONE && job->works[task].part != REPLAY_NONE;
+	uint32_t worker = place->worker;
+	double ns = (double)(place->now_ns - from_ns);
 
+	*MEM_PUSH(critical->stretches, critical->stretch_count, critical->stretch_room) =
+		(struct critical_stretch){
+			from_ns, place->now_ns, (uint32_t)place->iteration - 1, worker, task, phase};
 	path->length_ns += ns;
 	path->phases_ns[phase] += ns;
 	path->workers_ns[worker] += ns;
@@ -66,13 +80,6 @@ static enum phase lag_phase(const struct replay_job *job, uint32_t task)
 	}
 }
 
-/* Where the path is on its way back. */
-struct place {
-	uint32_t worker;
-	size_t iteration; /* counted from 1; 0: before the first */
-	int64_t now_ns;
-};
-
 static int64_t mark_ns(const struct walk *walk, const struct place *place, bool end)
 {
 	return walk->end_ns[replay_mark(walk->job, place->worker, place->iteration - 1, end)];
@@ -104,8 +111,7 @@ static void spend(struct walk *walk, struct place *place, enum phase phase, uint
 
 		if (from_ns < place->now_ns) {
 			if (!is_gap(walk, place))
-				add_stretch(
-					walk, place->worker, phase, task, (double)(place->now_ns - from_ns));
+				add_stretch(walk, place, phase, task, from_ns);
 			place->now_ns = from_ns;
 		}
 		while (place->iteration > 0 && place->now_ns <= mark_ns(walk, place, false))
@@ -356,6 +362,7 @@ void critical_find(struct replay_job *job, bool slack, struct critical *critical
 
 void critical_free(struct critical *critical)
 {
+	free(critical->stretches);
 	arena_free(&critical->arena);
 	memset(critical, 0, sizeof(*critical));
 }

@@ -32,6 +32,15 @@ struct critical_segment {
 	double count; /* stretches in an iteration, mean */
 };
 
+/* A piece of the path in time, as the replay has it, which is as it was measured. */
+struct critical_stretch {
+	int64_t begin_ns, end_ns;
+	uint32_t iteration; /* place among the job's iterations */
+	uint32_t worker;
+	uint32_t task; /* of the job; REPLAY_NONE: latency */
+	enum phase phase;
+};
+
 struct critical_layer {
 	double compute_slack_ns; /* of an iteration: how much longer it could take on all ranks */
 	double message_slack_ns; /* the same of its communication; NaN: it has none */
@@ -43,6 +52,8 @@ struct critical {
 	struct critical_path mean;
 	struct critical_segment *segments; /* the longest first */
 	size_t segment_count;
+	struct critical_stretch *stretches; /* of all iterations, from the end to the begin */
+	size_t stretch_count, stretch_room;
 	struct critical_layer *layers;
 	size_t layer_count;
 	double measured_ns, replayed_ns;

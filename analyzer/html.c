@@ -3,6 +3,7 @@
 #include "html_page.h"
 #include "report.h"
 
+#include <err.h>
 #include <stdlib.h>
 
 static void open_run(struct html_page *page, struct html_run *run, struct run *from)
@@ -14,10 +15,29 @@ static void open_run(struct html_page *page, struct html_run *run, struct run *f
 	for (size_t w = 0; w < run->analysis->worker_count; w++)
 		run->names[w] =
 			html_escape(page, analysis_worker_name(run->analysis, &run->analysis->workers[w]));
+	run->job.analysis = run->analysis;
+	roofline_find(run->analysis, &(struct roofline_options){0}, &run->roofline);
+	if (run->analysis->worker_count == 0)
+		return;
+	run->labelled = html_labelled_open(&run->analysis->timeline);
+	if (run->labelled)
+		return;
+	if (page->progress)
+		fputs("\rreplaying what would help ...", stderr);
+	whatif_standard(run->analysis, whatif_most(run->analysis), HTML_FACTOR, &run->changes);
+	replay_build(run->analysis, whatif_most(run->analysis), &run->job);
+	critical_find(&run->job, false, &run->path);
+	if (page->progress)
+		fputs("\r\033[K", stderr);
 }
 
 static void close_run(struct html_run *run)
 {
+	roofline_free(&run->roofline);
+	html_labelled_close(run->labelled);
+	critical_free(&run->path);
+	replay_job_free(&run->job);
+	whatif_list_free(&run->changes);
 	cause_free(&run->causes);
 	balance_free(&run->balance);
 }
@@ -60,8 +80,12 @@ static void write_head(struct html_page *page, const struct html_run *run)
 	const struct timeline_process *first = &analysis->timeline.processes[0];
 	const char **warnings = run_warnings(run->run);
 
-	fprintf(page->out, "<h1>%s <span class=\"tag\">%s</span></h1>\n<p>",
-		html_escape(page, first->program), html_escape(page, run->run->label));
+	const char *label = html_escape(page, run->run->label);
+
+	fprintf(page->out,
+		*first->program ? "<h1 id=\"s%zu\">%s <span class=\"tag\">%s</span></h1>\n<p>"
+				: "<h1 id=\"s%zu\">%s%s</h1>\n<p>",
+		html_entry(page, label, true), html_escape(page, first->program), label);
 	/* Not every recorder says where it ran. */
 	if (analysis->timeline.host_count > 1)
 		fprintf(page->out, "%u hosts, ", analysis->timeline.host_count);
@@ -91,25 +115,44 @@ static void write_run(struct html_page *page, struct run *from)
 	write_head(page, &run);
 	if (run.analysis->worker_count) {
 		html_words(page, &run);
+		html_untold(page, &run);
+		html_slowdown(page, &run);
+		html_help(page, &run);
+		html_path(page, &run);
 		html_phases(page, &run);
 		html_timeline(page, &run);
+		html_iterations(page, &run);
 		html_layers(page, &run);
-		html_roofline(page, &run);
 		html_heat(page, &run);
 		html_waits(page, &run);
+		html_model(page, &run);
+		html_roofline(page, &run);
 	}
 	close_run(&run);
 }
 
-void html_write(struct run *runs, size_t run_count, FILE *out)
+/* The parts come first, into memory: the contents before them are known by then. */
+void html_write(struct run *runs, size_t run_count, bool progress, FILE *out)
 {
-	struct html_page page = {.out = out};
+	struct html_page page = {.progress = progress};
+	char *text = NULL;
+	size_t length = 0;
 
-	html_page_begin(&page, html_escape(&page, runs[0].label));
+	page.out = open_memstream(&text, &length);
+	if (!page.out)
+		err(1, "memory for the page");
 	if (run_count > 1)
 		html_compare(&page, runs, run_count);
 	for (size_t r = 0; r < run_count; r++)
 		write_run(&page, &runs[r]);
+	if (fclose(page.out) != 0)
+		err(1, "memory for the page");
+	page.out = out;
+	html_page_begin(&page, html_escape(&page, runs[0].label));
+	html_page_contents(&page);
+	fwrite(text, 1, length, out);
 	html_page_end(&page);
+	free(text);
+	free(page.entries);
 	arena_free(&page.arena);
 }

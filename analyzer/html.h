@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 /* The runs after one another, before them their comparison where there are several. Whether all of it could
- * be written, `out` knows (ferror, fclose). */
-void html_write(struct run *runs, size_t run_count, FILE *out);
+ * be written, `out` knows (ferror, fclose). `progress`: standard error is a terminal, and is told. */
+void html_write(struct run *runs, size_t run_count, bool progress, FILE *out);
 
 #endif

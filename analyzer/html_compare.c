@@ -76,11 +76,12 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 	bool present[SHOWN];
 	cJSON *figures = report_runs_json(runs, run_count);
 	const cJSON *scaling = cJSON_GetObjectItem(figures, "scaling");
+	const char *title = arena_format(&page->arena, "%zu runs side by side", run_count);
 
 	fprintf(page->out,
-		"<section>\n<h1>%zu runs side by side</h1>\n<p class=\"dim\">Mean exclusive times of an "
+		"<section id=\"s%zu\">\n<h1>%s</h1>\n<p class=\"dim\">Mean exclusive times of an "
 		"iteration.</p>\n",
-		run_count);
+		html_entry(page, title, true), title);
 	write_legend(page, runs, run_count);
 	for (size_t r = 0; r < run_count; r++)
 		longest_ns = fmax(longest_ns,

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define MOST_HEAT_RANKS 128
+#define MOST_HEAT_CELLS 4000
+#define MOST_LAYERS 40     /* rows that are not folded */
 #define MOST_HEAT_TEXTS 16 /* with more ranks a cell has no room for its number */
 
 static const struct {
@@ -43,18 +45,30 @@ static struct layer_times times_of(
 	return times;
 }
 
-static void write_layer(struct html_page *page, const struct layer *layer, const struct layer_times *times,
-	double greatest_ns, double all_ns)
+/* What all layers' rows share. */
+struct layer_table {
+	const struct html_run *run;
+	double *times_ns; /* of all layers, in order */
+	size_t count;
+	double greatest_ns, all_ns;
+	bool parameters; /* how many a layer has is known */
+};
+
+static void write_layer(struct html_page *page, const struct layer_table *table, const struct layer *layer,
+	const struct layer_times *times)
 {
-	double from = 0;
+	double from = 0, greatest_ns = table->greatest_ns;
 
 	fprintf(page->out, "<td class=\"%s\">%s", html_class(layer_title(layer)),
 		html_escape(page, layer_title(layer)));
 	if (layer->module[0])
 		fprintf(page->out, " <span class=\"tag\">%s</span>", html_escape(page, layer->name));
-	fprintf(page->out, "</td><td class=\"%s\">%s%s%s</td><td>%llu</td>", html_class(layer->text),
+	fprintf(page->out, "</td><td class=\"%s\">%s%s%s</td><td>%s</td>", html_class(layer->text),
 		html_escape(page, layer->text), layer->activation[0] ? " " : "",
-		html_escape(page, layer->activation), (unsigned long long)layer->parameter_count);
+		html_escape(page, layer->activation),
+		table->parameters
+			? arena_format(&page->arena, "%llu", (unsigned long long)layer->parameter_count)
+			: "–");
 	for (int i = 0; i < SHOWN; i++)
 		fprintf(page->out, "<td>%s</td>", html_time(page, times->ns[i]));
 	fputs("<td class=\"w\" style=\"width:25%;min-width:90px\"><svg height=\"14\" role=\"img\">",
@@ -69,7 +83,7 @@ static void write_layer(struct html_page *page, const struct layer *layer, const
 		from += wide;
 	}
 	fprintf(page->out, "</svg></td><td>%.1f%%</td></tr>\n",
-		all_ns > 0 ? 100 * times->sum_ns / all_ns : 0);
+		table->all_ns > 0 ? 100 * times->sum_ns / table->all_ns : 0);
 }
 
 /* "0 4" */
@@ -83,28 +97,10 @@ static const char *holders(struct html_page *page, const struct html_run *run, u
 	return text;
 }
 
-static void write_stage(
-	struct html_page *page, const struct html_run *run, uint32_t stage, double greatest_ns, double all_ns)
+static void find_times(struct layer_table *table)
 {
-	const struct analysis *analysis = run->analysis;
-	const struct analysis_worker *first = stage_first(analysis, stage);
-
-	for (size_t l = 0; l < first->layers.count; l++) {
-		struct layer_times times = times_of(analysis, first, l);
-
-		fprintf(page->out, "<tr%s>", stage && l == 0 ? " class=\"rule\"" : "");
-		if (analysis->stage_count > 1)
-			fprintf(page->out, "<td class=\"%s\">%s</td>",
-				html_class(l == 0 ? holders(page, run, stage) : ""),
-				l == 0 ? holders(page, run, stage) : "");
-		write_layer(page, &first->layers.items[l], &times, greatest_ns, all_ns);
-	}
-}
-
-void html_layers(struct html_page *page, const struct html_run *run)
-{
-	const struct analysis *analysis = run->analysis;
-	double greatest_ns = 0, all_ns = 0;
+	const struct analysis *analysis = table->run->analysis;
+	size_t room = 0;
 
 	for (uint32_t s = 0; s < analysis->stage_count; s++) {
 		const struct analysis_worker *first = stage_first(analysis, s);
@@ -112,25 +108,107 @@ void html_layers(struct html_page *page, const struct html_run *run)
 		for (size_t l = 0; l < first->layers.count; l++) {
 			double ns = times_of(analysis, first, l).sum_ns;
 
-			greatest_ns = fmax(greatest_ns, ns);
-			all_ns += ns;
+			*MEM_PUSH(table->times_ns, table->count, room) = ns;
+			table->greatest_ns = fmax(table->greatest_ns, ns);
+			table->all_ns += ns;
+			table->parameters |= first->layers.items[l].parameter_count > 0;
 		}
 	}
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* The time from which on a layer is among the `most` dearest; of several alike that are, all or none. */
+static double dearest(const struct layer_table *table, size_t most)
+{
+	double *times_ns, from_ns;
+
+	if (table->count <= most)
+		return 0;
+	times_ns = mem_alloc(table->count, sizeof(*times_ns));
+	memcpy(times_ns, table->times_ns, table->count * sizeof(*times_ns));
+	qsort(times_ns, table->count, sizeof(*times_ns), compare_times);
+	from_ns = nextafter(times_ns[most], INFINITY);
+	if (from_ns > times_ns[0])
+		from_ns = times_ns[0];
+	free(times_ns);
+	return from_ns;
+}
+
+static void write_layer_head(struct html_page *page, bool stages)
+{
 	fprintf(page->out,
-		"<section>\n<h2>Layers</h2>\n<p class=\"dim\">Mean time of an iteration on the GPU, over the "
-		"ranks that have the layer. – is not known: in a captured graph.</p>\n"
 		"<div class=\"scroll\"><table class=\"list\">\n<thead><tr>%s<th class=\"l\">layer</th>"
 		"<th class=\"l\">sizes</th><th>parameters</th>",
-		analysis->stage_count > 1 ? "<th class=\"l\">ranks</th>" : "");
+		stages ? "<th class=\"l\">ranks</th>" : "");
 	for (int i = 0; i < SHOWN; i++) {
 		fputs("<th>", page->out);
 		html_swatch(page, shown[i].phase);
 		fprintf(page->out, "%s</th>", shown[i].title);
 	}
 	fputs("<th></th><th>share</th></tr></thead>\n<tbody>\n", page->out);
-	for (uint32_t s = 0; s < analysis->stage_count; s++)
-		write_stage(page, run, s, greatest_ns, all_ns);
-	fputs("</tbody></table></div>\n</section>\n", page->out);
+}
+
+/* Those that take `from_ns` or longer, or the others. */
+static void write_layers(struct html_page *page, const struct layer_table *table, double from_ns, bool dear)
+{
+	const struct analysis *analysis = table->run->analysis;
+	size_t number = 0;
+
+	write_layer_head(page, analysis->stage_count > 1);
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct analysis_worker *first = stage_first(analysis, s);
+		const char *ranks = holders(page, table->run, s);
+		bool any = false;
+
+		for (size_t l = 0; l < first->layers.count; l++, number++) {
+			struct layer_times times;
+
+			if ((table->times_ns[number] >= from_ns) != dear)
+				continue;
+			times = times_of(analysis, first, l);
+			fprintf(page->out, "<tr%s>", s && !any ? " class=\"rule\"" : "");
+			if (analysis->stage_count > 1)
+				fprintf(page->out, "<td class=\"%s\">%s</td>", html_class(any ? "" : ranks),
+					any ? "" : ranks);
+			write_layer(page, table, &first->layers.items[l], &times);
+			any = true;
+		}
+	}
+	fputs("</tbody></table></div>\n", page->out);
+}
+
+void html_layers(struct html_page *page, const struct html_run *run)
+{
+	struct layer_table table = {.run = run};
+	size_t dear = 0;
+	double from_ns;
+
+	find_times(&table);
+	from_ns = dearest(&table, MOST_LAYERS);
+	for (size_t i = 0; i < table.count; i++)
+		dear += table.times_ns[i] >= from_ns;
+	if (table.count) {
+		html_section(page, "Layers");
+		fprintf(page->out,
+			"<p class=\"dim\">Mean time of an iteration on the GPU, over the ranks that have the layer%s. "
+			"– is not known: as in a captured graph.</p>\n",
+			dear < table.count ? "; in order of the network, the dearest of them" : "");
+		write_layers(page, &table, from_ns, true);
+		if (dear < table.count) {
+			fprintf(page->out, "<details><summary>%zu more that take less</summary>\n",
+				table.count - dear);
+			write_layers(page, &table, from_ns, false);
+			fputs("</details>\n", page->out);
+		}
+		fputs("</section>\n", page->out);
+	}
+	free(table.times_ns);
 }
 
 /* Forward and backward of a layer on a worker; NaN where it has no such layer, or no time. */
@@ -242,14 +320,23 @@ static void write_heat_legend(struct html_page *page)
 void html_heat(struct html_page *page, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
+	struct layer_table table = {.run = run};
+	size_t chosen_count, number = 0, hidden = 0;
+	double from_ns;
 	bool *chosen;
-	size_t chosen_count;
 
 	/* Stages that nobody else has cannot be compared. */
 	if (analysis->stage_count == analysis->worker_count)
 		return;
+	find_times(&table);
+	if (!(table.greatest_ns > 0)) {
+		free(table.times_ns);
+		return;
+	}
 	chosen_count = html_choose(run, MOST_HEAT_RANKS, &chosen);
-	fputs("<section>\n<h2>Load imbalance by layer and rank</h2>\n<p class=\"dim\">Forward and backward time "
+	from_ns = dearest(&table, MOST_HEAT_CELLS / chosen_count < 60 ? MOST_HEAT_CELLS / chosen_count : 60);
+	html_section(page, "Load imbalance by layer and rank");
+	fputs("<p class=\"dim\">Forward and backward time "
 	      "of a layer on a rank, against the mean of the ranks that have it. LIF: the slowest against the "
 	      "mean, 1 is balanced.",
 		page->out);
@@ -264,8 +351,15 @@ void html_heat(struct html_page *page, const struct html_run *run)
 		const struct layer_list *layers = &stage_first(analysis, s)->layers;
 
 		for (size_t l = 0; l < layers->count; l++)
-			write_heat_row(page, run, &layers->items[l], chosen, chosen_count);
+			if (table.times_ns[number++] >= from_ns)
+				write_heat_row(page, run, &layers->items[l], chosen, chosen_count);
+			else
+				hidden++;
 	}
-	fputs("</table>\n</section>\n", page->out);
+	fputs("</table>\n", page->out);
+	if (hidden)
+		fprintf(page->out, "<p class=\"dim\">%zu layers that take less are not shown.</p>\n", hidden);
+	fputs("</section>\n", page->out);
+	free(table.times_ns);
 	free(chosen);
 }

@@ -46,9 +46,17 @@ static const char style[] =
 	".tag{color:var(--dim);font-weight:400}\n"
 	".h0{fill:var(--c4)}.h1{fill:var(--c3)}.h2{fill:var(--c2)}.h3{fill:var(--m)}.h4{fill:var(--w2)}"
 	".h5{fill:var(--w3)}.h6{fill:var(--w4)}svg text.on{fill:var(--low)}\n"
+	".toc{font-size:13px;margin:4px 0 10px;padding:6px 0;border-bottom:1px solid var(--line)}"
+	".toc a{margin-right:14px;white-space:nowrap}.toc p{margin:2px 0}a{color:var(--forward)}"
+	".try{color:var(--dim);font-size:14px}table+table,details table,.scroll+table{margin-top:12px}.work>p{margin:0 0 6px -16px}\n"
+	"details{margin:6px 0}summary{cursor:pointer;color:var(--dim);font-size:13px;padding:2px 0}"
+	"summary:focus-visible,a:focus-visible{outline:2px solid var(--forward);outline-offset:2px}"
+	"section,h1{scroll-margin-top:8px}\n"
+	"th .row{display:block;height:18px;line-height:18px}.gain{fill:var(--update)}.plain{fill:var(--h2d)}.near{fill:var(--forward)}.faded{opacity:.35}"
+	"svg line.mark{stroke:var(--fg);stroke-width:1.5}svg line.hop{stroke:var(--dim)}\n"
 	"section+h1{margin-top:48px}.list thead th{white-space:normal}.scroll{margin-top:10px}\n"
 	"@media (max-width:900px){th,td{padding:2px 4px}table.list{font-size:12px}}\n"
-	"@media print{table{font-size:8pt}.scroll{overflow:visible}th,td{padding:1px 3px}body{max-width:none;padding:0;font-size:11pt}tr,svg,.work,.warn{break-inside:avoid}"
+	"@media print{.toc{display:none}table{font-size:8pt}.scroll{overflow:visible}th,td{padding:1px 3px}body{max-width:none;padding:0;font-size:11pt}tr,svg,.work,.warn{break-inside:avoid}"
 	"h2,.dim,.legend{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
 /* Patterns of idle causes; and of waiting, in the colour of communication. */
@@ -110,9 +118,31 @@ void html_page_begin(struct html_page *page, const char *title)
 	fprintf(page->out, "\n</style>\n</head>\n<body>\n%s", patterns);
 }
 
+/* A line for each run; what comes before any, a line too. */
+void html_page_contents(struct html_page *page)
+{
+	fputs("<nav class=\"toc\" aria-label=\"Contents\">\n<p>", page->out);
+	for (size_t i = 0; i < page->entry_count; i++)
+		fprintf(page->out, "%s%s<a href=\"#s%zu\">%s</a>%s\n",
+			i && page->entries[i].top ? "</p>\n<p>" : "", page->entries[i].top ? "<b>" : "", i,
+			page->entries[i].title, page->entries[i].top ? "</b>" : "");
+	fputs("</p></nav>\n", page->out);
+}
+
 void html_page_end(struct html_page *page)
 {
 	fputs("</body>\n</html>\n", page->out);
+}
+
+size_t html_entry(struct html_page *page, const char *title, bool top)
+{
+	*MEM_PUSH(page->entries, page->entry_count, page->entry_room) = (struct html_entry){title, top};
+	return page->entry_count - 1;
+}
+
+void html_section(struct html_page *page, const char *title)
+{
+	fprintf(page->out, "<section id=\"s%zu\">\n<h2>%s</h2>\n", html_entry(page, title, false), title);
 }
 
 /* Length of the character at `text`: 0 if it is none that XML may have. */
@@ -198,6 +228,14 @@ void html_swatch(struct html_page *page, int phase)
 	fprintf(page->out,
 		"<svg class=\"key\"><rect class=\"%s\" width=\"12\" height=\"12\" rx=\"2\"/></svg>",
 		html_phase_key(phase));
+}
+
+void html_bar(struct html_page *page, const char *kind, double percent, const char *tip)
+{
+	fprintf(page->out,
+		"<svg height=\"14\" role=\"img\"><rect class=\"%s\" x=\"0%%\" width=\"%.3f%%\" "
+		"height=\"100%%\"><title>%s</title></rect></svg>",
+		kind, percent, tip);
 }
 
 void html_piece(struct html_page *page, int phase, double from, double wide, const char *tip)

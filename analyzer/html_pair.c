@@ -227,7 +227,8 @@ static void write_pair(struct html_page *page, struct compare *compare, const st
 	const char *other = html_escape(page, compare->sides[pair->other].name);
 	const char **words = compare_words(compare, pair);
 
-	fprintf(page->out, "<section>\n<h2>%s against %s</h2>\n<ul class=\"work\">\n", other, base);
+	html_section(page, arena_format(&page->arena, "%s against %s", other, base));
+	fputs("<ul class=\"work\">\n", page->out);
 	for (size_t i = 0; words[i]; i++)
 		fprintf(page->out, "<li>%s.</li>\n", html_escape(page, words[i]));
 	fputs("</ul>\n", page->out);

@@ -73,24 +73,47 @@ static void write_table(struct html_page *page, const struct html_run *run)
 		html_time(page, whole_ns), html_time(page, analysis_iteration(workers, count).deviation));
 }
 
+static void write_ranks(
+	struct html_page *page, const struct html_run *run, const bool *chosen, bool which, double longest_ns)
+{
+	const struct analysis *analysis = run->analysis;
+
+	fputs("<table class=\"lines\">\n", page->out);
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		if (chosen[w] != which)
+			continue;
+		fprintf(page->out, "<tr><th>%s</th><td class=\"w\">", run->names[w]);
+		html_phase_bar(page, &analysis->workers[w], 1, longest_ns);
+		fprintf(page->out, "</td><td>%s</td></tr>\n",
+			html_time(page, analysis_iteration(&analysis->workers[w], 1).mean));
+	}
+	fputs("</table>\n", page->out);
+}
+
 void html_phases(struct html_page *page, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
 	double longest_ns = 0;
+	size_t shown;
+	bool *chosen;
 
-	fputs("<section>\n<h2>Phases of an iteration</h2>\n<p class=\"dim\">Means over iterations and ranks. "
+	html_section(page, "Phases of an iteration");
+	fputs("<p class=\"dim\">Means over iterations and ranks. "
 	      "Busy: while some work of the phase was done. Exclusive: each instant belongs to one phase, so "
 	      "they add up to the iteration; that of communication is what nothing hides.</p>\n",
 		page->out);
 	write_table(page, run);
 	for (size_t w = 0; w < analysis->worker_count; w++)
 		longest_ns = fmax(longest_ns, analysis_iteration(&analysis->workers[w], 1).mean);
-	fputs("<h2>Phases by rank</h2>\n<table class=\"lines\">\n", page->out);
-	for (size_t w = 0; w < analysis->worker_count; w++) {
-		fprintf(page->out, "<tr><th>%s</th><td class=\"w\">", run->names[w]);
-		html_phase_bar(page, &analysis->workers[w], 1, longest_ns);
-		fprintf(page->out, "</td><td>%s</td></tr>\n",
-			html_time(page, analysis_iteration(&analysis->workers[w], 1).mean));
+	fputs("<h2>Phases by rank</h2>\n", page->out);
+	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
+	write_ranks(page, run, chosen, true, longest_ns);
+	if (shown < analysis->worker_count) {
+		fprintf(page->out, "<details><summary>%zu more ranks</summary>\n",
+			analysis->worker_count - shown);
+		write_ranks(page, run, chosen, false, longest_ns);
+		fputs("</details>\n", page->out);
 	}
-	fputs("</table>\n</section>\n", page->out);
+	fputs("</section>\n", page->out);
+	free(chosen);
 }

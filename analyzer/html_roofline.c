@@ -4,7 +4,6 @@
  * keeps its size; upwards they are units of its height.
  */
 #include "html_page.h"
-#include "roofline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -241,17 +240,25 @@ static void write_table(struct html_page *page, const struct roofline *roofline)
 	size_t count = roofline->item_count < MOST_ROWS ? roofline->item_count : MOST_ROWS;
 
 	fprintf(page->out,
-		"<p class=\"dim\">%s of %zu layers and passes, those first with most time %s.</p>\n"
+		"<p class=\"dim\">%s of %zu layers and passes, those first with most time%s.</p>\n"
 		"<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th class=\"l\">layer</th>"
 		"<th class=\"l\">pass</th><th>FLOP</th><th>bytes</th><th>FLOP/byte</th><th>time</th>"
 		"<th>FLOP/s</th><th>B/s</th><th>at the roof</th><th>share</th><th>to gain</th>"
 		"<th class=\"l\">bound by</th></tr></thead>\n<tbody>\n",
 		count < roofline->item_count ? arena_format(&page->arena, "%d", MOST_ROWS) : "All",
-		roofline->item_count, roofline->peak.source ? "beyond the roof" : "");
+		roofline->item_count, roofline->peak.source ? " beyond the roof" : "");
 	for (size_t i = 0; i < count; i++)
 		write_row(page, items[i]);
 	fputs("</tbody></table></div>\n", page->out);
 	free(items);
+}
+
+bool html_work_known(const struct roofline *roofline)
+{
+	for (size_t i = 0; i < roofline->item_count; i++)
+		if (roofline->items[i].amount.flops > 0 || roofline->items[i].amount.bytes > 0)
+			return true;
+	return false;
 }
 
 static void write_words(struct html_page *page, const struct roofline *roofline)
@@ -278,15 +285,13 @@ static void write_words(struct html_page *page, const struct roofline *roofline)
 
 void html_roofline(struct html_page *page, const struct html_run *run)
 {
-	struct roofline roofline;
+	const struct roofline *roofline = &run->roofline;
 
-	roofline_find(run->analysis, &(struct roofline_options){0}, &roofline);
-	if (roofline.item_count) {
-		fputs("<section>\n<h2>Roofline</h2>\n", page->out);
-		write_words(page, &roofline);
-		write_picture(page, &roofline);
-		write_table(page, &roofline);
-		fputs("</section>\n", page->out);
-	}
-	roofline_free(&roofline);
+	if (!html_work_known(roofline))
+		return;
+	html_section(page, "Roofline");
+	write_words(page, roofline);
+	write_picture(page, roofline);
+	write_table(page, roofline);
+	fputs("</section>\n", page->out);
 }

@@ -13,7 +13,7 @@
 
 #define MOST_RANKS 32
 #define MOST_BINS 1000
-#define MOST_PIECES 9000 /* bins of all lanes */
+#define MOST_PIECES 6000 /* bins of all lanes */
 #define LANES 3
 #define LANE_HEIGHT 12
 #define KINDS (PHASE_COUNT + 1) /* phases and waiting */
@@ -310,24 +310,24 @@ static void write_rank(struct picture *picture, size_t w)
 	fputs("</svg></td></tr>\n", picture->page->out);
 }
 
-static void write_axis(struct picture *picture)
+void html_axis(struct html_page *page, double whole_ns)
 {
 	static const struct {
 		double ns;
 		const char *name;
 	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-	double whole_ns = (double)(picture->end_ns - picture->begin_ns), step = step_ns(whole_ns);
+	double step = step_ns(whole_ns);
 	int unit = 0;
 
 	while (unit < 3 && whole_ns < units[unit].ns)
 		unit++;
-	fputs("<tr><th></th><td class=\"w\"><svg height=\"16\" role=\"img\">", picture->page->out);
-	fprintf(picture->page->out, "<text class=\"axis\" x=\"0\" y=\"12\">0 %s</text>", units[unit].name);
+	fputs("<tr><th></th><td class=\"w\"><svg height=\"16\" role=\"img\">", page->out);
+	fprintf(page->out, "<text class=\"axis\" x=\"0\" y=\"12\">0 %s</text>", units[unit].name);
 	for (double ns = step; ns < 0.97 * whole_ns; ns += step)
-		fprintf(picture->page->out,
+		fprintf(page->out,
 			"<text class=\"axis\" x=\"%.2f%%\" y=\"12\" text-anchor=\"middle\">%g</text>",
 			100 * ns / whole_ns, round(ns / units[unit].ns * 1e6) / 1e6);
-	fputs("</svg></td></tr>\n", picture->page->out);
+	fputs("</svg></td></tr>\n", page->out);
 }
 
 static void write_legend(struct picture *picture)
@@ -357,8 +357,9 @@ void html_timeline(struct html_page *page, const struct html_run *run)
 	if (picture.bin_count > MOST_BINS)
 		picture.bin_count = MOST_BINS;
 	picture.bins = mem_alloc(LANES * picture.bin_count, sizeof(*picture.bins));
+	html_section(page, "An iteration over ranks");
 	fprintf(page->out,
-		"<section>\n<h2>An iteration over ranks</h2>\n<p class=\"dim\">%s, nearest the first rank’s "
+		"<p class=\"dim\">%s, nearest the first rank’s "
 		"median. Lanes of each rank: computation, communication, input and copies. Dashed: where its "
 		"iteration begins and ends.",
 		html_time(page, (double)(picture.end_ns - picture.begin_ns)));
@@ -370,7 +371,7 @@ void html_timeline(struct html_page *page, const struct html_run *run)
 	for (size_t w = 0; w < count; w++)
 		if (chosen[w])
 			write_rank(&picture, w);
-	write_axis(&picture);
+	html_axis(page, (double)(picture.end_ns - picture.begin_ns));
 	fputs("</table>\n</section>\n", page->out);
 	free(picture.bins);
 	free(chosen);

@@ -37,38 +37,59 @@ static void write_causes(struct html_page *page, const struct html_run *run)
 	fputs("</ul>\n", page->out);
 }
 
+static void write_rank(struct html_page *page, const struct html_run *run, size_t w, double greatest_ns)
+{
+	const struct balance_rank *rank = &run->balance.ranks[w];
+	size_t count = run->analysis->worker_count;
+	double others_ns = (double)(count - 1) * analysis_iteration(run->analysis->workers, count).mean;
+
+	fprintf(page->out,
+		"<tr><th class=\"l\">%s</th><td>%s</td><td>%s</td><td>%s</td><td class=\"w\" "
+		"style=\"width:45%%\"><svg height=\"14\" role=\"img\">",
+		run->names[w], html_time(page, rank->compute_ns), html_time(page, rank->wait_ns),
+		html_time(page, rank->inflicted_ns));
+	if (rank->inflicted_ns > 0)
+		html_piece(page, PHASE_COMMUNICATION, 0, 100 * rank->inflicted_ns / greatest_ns,
+			arena_format(&page->arena, "the others wait %s for %s",
+				html_time(page, rank->inflicted_ns), run->names[w]));
+	fprintf(page->out, "</svg></td><td>%.1f%%</td></tr>\n",
+		others_ns > 0 ? 100 * rank->inflicted_ns / others_ns : 0);
+}
+
+static void write_table(struct html_page *page, const struct html_run *run, const bool *chosen, bool which,
+	double greatest_ns)
+{
+	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">rank</th><th>computing</th><th>waiting</th>"
+	      "<th>inflicted</th><th></th><th>of their time</th></tr></thead>\n<tbody>\n",
+		page->out);
+	for (size_t w = 0; w < run->analysis->worker_count; w++)
+		if (chosen[w] == which)
+			write_rank(page, run, w, greatest_ns);
+	fputs("</tbody></table>\n", page->out);
+}
+
 void html_waits(struct html_page *page, const struct html_run *run)
 {
-	const struct balance *balance = &run->balance;
-	size_t count = run->analysis->worker_count;
-	double greatest_ns = 0,
-	       others_ns = (double)(count - 1) * analysis_iteration(run->analysis->workers, count).mean;
+	size_t count = run->analysis->worker_count, shown;
+	double greatest_ns = 0;
+	bool *chosen;
 
 	if (count < 2)
 		return;
 	for (size_t w = 0; w < count; w++)
-		greatest_ns = fmax(greatest_ns, balance->ranks[w].inflicted_ns);
-	fputs("<section>\n<h2>Who waits for whom</h2>\n<p class=\"dim\">Means of an iteration. Inflicted: how "
-	      "long the others, summed, wait in collectives for this rank to come.</p>\n"
-	      "<table class=\"list\">\n<thead><tr><th class=\"l\">rank</th><th>computing</th><th>waiting</th>"
-	      "<th>inflicted</th><th></th><th>of their time</th></tr></thead>\n<tbody>\n",
+		greatest_ns = fmax(greatest_ns, run->balance.ranks[w].inflicted_ns);
+	html_section(page, "Who waits for whom");
+	fputs("<p class=\"dim\">Means of an iteration. Inflicted: how long the others, summed, wait in collectives "
+	      "for this rank to come.</p>\n",
 		page->out);
-	for (size_t w = 0; w < count; w++) {
-		const struct balance_rank *rank = &balance->ranks[w];
-
-		fprintf(page->out,
-			"<tr><th class=\"l\">%s</th><td>%s</td><td>%s</td><td>%s</td><td class=\"w\" "
-			"style=\"width:45%%\"><svg height=\"14\" role=\"img\">",
-			run->names[w], html_time(page, rank->compute_ns), html_time(page, rank->wait_ns),
-			html_time(page, rank->inflicted_ns));
-		if (rank->inflicted_ns > 0)
-			html_piece(page, PHASE_COMMUNICATION, 0, 100 * rank->inflicted_ns / greatest_ns,
-				arena_format(&page->arena, "the others wait %s for %s",
-					html_time(page, rank->inflicted_ns), run->names[w]));
-		fprintf(page->out, "</svg></td><td>%.1f%%</td></tr>\n",
-			others_ns > 0 ? 100 * rank->inflicted_ns / others_ns : 0);
+	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
+	write_table(page, run, chosen, true, greatest_ns);
+	if (shown < count) {
+		fprintf(page->out, "<details><summary>%zu more ranks</summary>\n", count - shown);
+		write_table(page, run, chosen, false, greatest_ns);
+		fputs("</details>\n", page->out);
 	}
-	fputs("</tbody></table>\n", page->out);
 	write_causes(page, run);
 	fputs("</section>\n", page->out);
+	free(chosen);
 }

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """The HTML report on made-up traces: html.py PMANALYZE MAKE_TRACE. It is XML, stands alone, has every layer and rank, says what
 the made-up program was told to be slow at, and lets no name of a trace become markup; a report that cannot be written is an error.
+What its pictures are as wide as is computed here from what the other commands say.
 """
+import csv
+import io
+import json
 import os
 import resource
 import signal
@@ -64,8 +68,18 @@ def check_alone(name, page, text):
     check(text.count("url(") == text.count("url(#"), f"{name}: refers to a file")
     for element in page.iter():
         for attribute, value in element.attrib.items():
-            check(attribute not in ("src", "href", "data", "srcset") and not attribute.startswith("on"),
-                  f"{name}: {attribute}={value}")
+            check(attribute not in ("src", "data", "srcset") and not attribute.startswith("on"), f"{name}: {attribute}={value}")
+            check(attribute != "href" or value.startswith("#"), f"{name}: {attribute}={value}")
+
+
+def check_contents(name, page):
+    """Links lead to sections, one to each, in the order of the page."""
+    links = [(link.get("href").lstrip("#"), words(link)) for link in next(page.iter("nav")).iter("a")]
+    targets = {element.get("id"): element for element in page.iter() if element.get("id", "").startswith("s")}
+    check(list(targets) == [place for place, _ in links], f"{name}: contents {links}, but {list(targets)}")
+    for place, title in links:
+        heading = targets[place] if targets[place].tag == "h1" else targets[place][0]
+        check(words(heading).endswith(title), f"{name}: the link '{title}' leads to '{words(heading)}'")
 
 
 def check_pictures(name, page):
@@ -78,14 +92,15 @@ def check_pictures(name, page):
     for use in style.split("url(#")[1:]:
         check(use.split(")")[0] in defined, f"{name}: no pattern {use[:20]}")
     for rectangle in page.iter("rect"):
-        kind = rectangle.get("class")
-        check(kind is None or f".{kind}{{fill" in style, f"{name}: no colour {kind}")
+        for kind in rectangle.get("class", "").removesuffix(" faded").split():
+            check(f".{kind}{{fill" in style, f"{name}: no colour {kind}")
 
 
 def check_run(name, ranks, layers):
     page, text = page_of(name)
     check_alone(name, page, text)
     check_pictures(name, page)
+    check_contents(name, page)
     for heading in ["Phases by rank", "An iteration over ranks"] + (
             ["Who waits for whom", "Load imbalance by layer and rank"] if ranks > 1 else []):
         shown = words(section(page, heading))
@@ -141,6 +156,182 @@ def check_timeline():
         check(abs(shown_us - expected_us) < 0.5, f"one: {phase} is drawn {shown_us} us long, not {expected_us}")
 
 
+def told(command, name):
+    result = subprocess.run([pmanalyze, *command, name], capture_output=True, check=True)
+    return json.loads(result.stdout) if "--json" in command else list(csv.DictReader(io.StringIO(result.stdout.decode())))
+
+
+def near(name, what, shown, expected, tolerance=0.01):
+    check(abs(shown - expected) <= tolerance, f"{name}: {what} is {shown}, not {expected}")
+
+
+def bars(part, columns=1):
+    """(what the row begins with, the width of its bar, its row) of a table of bars."""
+    return [(" ".join(words(cell) for cell in list(row)[:columns]), percent(next(piece for piece in row.iter("rect") if piece.get("height") == "100%"), "width"), row)
+            for table in part.iter("table") if table.get("class") == "list"
+            for row in table.iter("tr") if any(piece.get("height") == "100%" for piece in row.iter("rect"))]
+
+
+def check_help(name, page):
+    """A bar for each change that saves 0.05%, the greatest first, as long as what it saves."""
+    run = told(["whatif", "--json"], name)["runs"][0]
+    changes = [item for item in run["changes"] if item["gain_ns"] > 0.0005 * run["replayed_ns"]]
+    part = section(page, "What would help")
+    shown = bars(part)
+    check(len(shown) == len(changes), f"{name}: {len(shown)} changes, not {len(changes)}")
+    for (title, wide, row), item in zip(shown, changes):
+        expected = {"rank": f"{item['worker']} like the others", "layer": f"{item['layer']} twice as fast",
+                    "communication": "communication twice as fast", "overlap": "communication hidden behind computing",
+                    "host": "hosts launch in no time", "input": "input in no time", "balance": "all ranks alike",
+                    "stages": "all stages and ranks alike"}[item["kind"]]
+        check(title == expected, f"{name}: '{title}', not '{expected}'")
+        near(name, title, wide, 100 * item["gain_ns"] / changes[0]["gain_ns"])
+        check(f"{100 * item['gain_ns'] / run['replayed_ns']:.1f}%" in words(row), f"{name}: {words(row)}: another share")
+    if name != "one":
+        check(f"S = {run['slowdown']:.3f}" in words(part), f"{name}: no slowdown")
+        # (3.8) of the computing times of the balance's table of ranks
+        times = [row["computing_ns"] for row in told(["balance", "--json"], name)["runs"][0]["ranks"]]
+        check(f"LIF = {len(times) * max(times) / sum(times):.3f}" in words(part), f"{name}: no LIF")
+
+
+def check_path(name, page):
+    """The path's phases, its longest segments, and an iteration's pieces: on one rank at a time, without gap."""
+    run = told(["path", "--json"], name)["runs"][0]
+    phases = {item["phase"]: item["share"] for item in run["phases"]}
+    part = section(page, "Critical path")
+    tables = list(part.iter("table"))
+    shown = {piece.get("class"): percent(piece, "width") for piece in tables[0].iter("rect")}
+    check(set(shown) | {"path"} == set(phases), f"{name}: phases on the path {set(shown)}")
+    for phase, wide in shown.items():
+        near(name, f"{phase} on the path", wide, 100 * phases[phase])
+    segments = run["segments"][:10]
+    for (where, wide, _), item in zip(bars(part, 2), segments):
+        check(where == f"{item['worker']} {item['layer'] or ''}", f"{name}: {where} on the path, not {item}")
+        near(name, f"{where} on the path", wide, 100 * item["path_ns"] / segments[0]["path_ns"])
+    number = int(next(words(p) for p in part.iter("p") if words(p).startswith("Iteration ")).split()[1])
+    iteration = next(item for item in run["iterations"] if item["iteration"] == number)
+    pieces = [piece for piece in tables[1].iter("rect")]
+    check(abs(percent(pieces[0], "x")) < 0.02, f"{name}: the path begins at {percent(pieces[0], 'x')}%")
+    for before, after in zip(pieces, pieces[1:]):
+        near(name, "the end of a piece of the path", percent(before, "x") + percent(before, "width"), percent(after, "x"), 0.03)
+    near(name, "the path's end", percent(pieces[-1], "x") + percent(pieces[-1], "width"), 100, 0.03)
+    rows = [words(span) for span in tables[1].iter("span")]
+    check({piece.get("y") for piece in pieces} == {str(18 * i + 3) for i in range(len(rows))}, f"{name}: rows of {rows}")
+    check(rows[int(pieces[-1].get("y")) // 18] == iteration["worker"], f"{name}: the path ends not on {iteration['worker']}")
+    hops = sum(before.get("y") != after.get("y") for before, after in zip(pieces, pieces[1:]))
+    lines = [line for line in tables[1].iter("line") if line.get("class") == "hop"]
+    check(hops == len(lines) and hops <= iteration["crossings"], f"{name}: {hops} hops, {len(lines)} lines, {iteration}")
+    for phase in ["forward", "backward", "communication"]:
+        wide = sum(percent(piece, "width") for piece in pieces if piece.get("class") == phase)
+        # what is too short to be seen is drawn with its neighbour
+        near(name, f"{phase} of iteration {number}", wide, 100 * iteration[phase + "_ns"] / iteration["path_ns"], 2)
+
+
+def check_model(name, page):
+    """A bar for each assumption, and a line for what was measured on the same scale."""
+    model = told(["model", "--json"], name)
+    rows = bars(section(page, "Model"))
+    predictions = model["predictions"]
+    measured = model["runs"][0]["t_iter_ns"]
+    longest = max([1.02 * measured] + [item["with_rest_ns"] for item in predictions])
+    check([title.removesuffix(" ✓") for title, _, _ in rows] == [item["title"] for item in predictions],
+          f"{name}: assumptions {[title for title, _, _ in rows]}")
+    for (title, wide, row), item in zip(rows, predictions):
+        near(name, title, wide, 100 * item["with_rest_ns"] / longest)
+        near(name, f"{title}: the line", percent(next(row.iter("line")), "x1"), 100 * measured / longest)
+        check(title.endswith("✓") == (model["runs"][0]["behaviour"] == item["assumption"]), f"{name}: {title} is called the best")
+
+
+def check_iterations(name, page):
+    """A bar for each iteration, as tall as it is long, with its exposed communication; faded where it is not used."""
+    times = {}
+    for row in told(["report", "--iterations", "--csv"], name):
+        item = times.setdefault(f"rank {row['rank']}", {}).setdefault(int(row["iteration"]), {"kind": row["kind"]})
+        item["ns"] = int(row["end_ns"]) - int(row["begin_ns"])
+        if row["phase"] == "communication":
+            item["exposed"] = float(row["exclusive_ns"])
+    used = sorted(item["ns"] for rank in times.values() for item in rank.values() if item["kind"] == "used")
+    tallest = min(max(item["ns"] for rank in times.values() for item in rank.values()), 2.5 * used[len(used) // 2])
+    part = section(page, "Iterations one after another")
+    for row in part.find("table").iter("tr"):
+        rank = words(row.find("th"))
+        groups = list(row.iter("g"))
+        check(len(groups) == len(times[rank]), f"{name}: {rank} has {len(groups)} bars")
+        for group, (number, item) in zip(groups, sorted(times[rank].items())):
+            pieces = {piece.get("class").split()[0]: float(piece.get("height")) for piece in group.iter("rect")}
+            near(name, f"{rank}, iteration {number}", sum(pieces.values()), 40 * min(item["ns"] / tallest, 1), 0.3)
+            near(name, f"{rank}, exposed of {number}", pieces.get("communication", 0), 40 * item["exposed"] / tallest, 0.2)
+            faded = any("faded" in piece.get("class") for piece in group.iter("rect"))
+            check(faded == (item["kind"] != "used"), f"{name}: {rank}, iteration {number} is {item['kind']}, faded: {faded}")
+
+
+def check_findings():
+    """What the made-up programs were told to be slow at comes first, with what it would save."""
+    def findings(name):
+        panel = next(div for div in page_of(name)[0].iter("div") if div.get("class") == "work")
+        return words(panel.find("p")), [words(item) for item in panel.find("ol")]
+
+    bound, sentences = findings("causes")
+    check("rank 1" in bound and len(sentences) <= 5, f"causes: {bound} {sentences}")
+    check(sentences[0].startswith("Rank 1 holds the others up") and "a layer is slower: conv2" in sentences[0], f"causes: {sentences}")
+    bound, sentences = findings("three")
+    check(bound.startswith("Computing bounds this run: ") and "on rank 2" in bound, f"three: {bound}")
+    check(sentences[0].startswith("Rank 2 holds the others up") and "slower throughout" in sentences[0], f"three: {sentences}")
+    # Its passes, update, copies and division take 1.5 times as long: half of what they take at the others.
+    saved = float(sentences[0].split("an iteration would be ")[1].split(" us")[0])
+    near("three", "what rank 2 costs", saved, 0.5 * (FORWARD_US + BACKWARD_US + 10 + 18) + 1, 1)
+    bound, sentences = findings("one")
+    check(not any("holds the others up" in item for item in sentences), f"one: {sentences}")
+
+
+def labelled_trace(path):
+    """Two data ranks of two stages with four micro-batches; the last stage computes twice as long, and the first waits for it."""
+    events = []
+    for step in range(3):
+        for data in range(2):
+            for stage in range(2):
+                at = 100000 * step + 1000 * stage
+                for label, wide in [("forward-compute", 1000), ("backward-compute", 2000)]:
+                    for batch in range(4):
+                        events.append({"ph": "X", "name": label, "pid": data, "tid": stage, "ts": at, "dur": wide * (1 + stage),
+                                       "args": {"step": step, "mb_id": batch, "model_chunk": 0, "dp_rank": data, "pp_rank": stage}})
+                        at += wide * 2
+                    at += 1000 + 8000 * (1 - stage)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": events}, file)
+
+
+def check_labelled():
+    """Labelled phases: what uneven work costs, a cell for each worker, and what cannot be told."""
+    labelled_trace("labelled.json")
+    page, text = page_of("labelled.json")
+    check_alone("labelled", page, text)
+    check_pictures("labelled", page)
+    check_contents("labelled", page)
+    slowdown = told(["slowdown", "--json"], "labelled.json")
+    # One forward of the first stage, four of the last, four backward of it, one of the first: 27 ms, evenly 22.5 ms.
+    near("labelled", "the slowdown", slowdown["slowdown"], 27 / 22.5, 0.0001)
+    part = section(page, "Slowdown by uneven work")
+    gains = {item["effect"]: slowdown["replayed_ns"] - item["without_ns"] for item in slowdown["causes"]}
+    effects = list(part.iter("table"))[0]
+    titles = {"stages": "stage imbalance", "workers": "slow worker", "batches": "operations vary",
+              "communication": "communication", "collection": "garbage collection", "update": "optimizer"}
+    shown = {words(row[0]): percent(next(row.iter("rect")), "width") for row in effects.iter("tr") if list(row.iter("rect"))}
+    for key, gain in gains.items():
+        near("labelled", titles[key], shown[titles[key]], 100 * max(gain, 0) / max(gains.values()))
+    cells = {}
+    for piece in next(table for table in part.iter("table") if table.get("class") == "lines map").iter("rect"):
+        name, rest = words(piece).split(": S = ")
+        cells[name] = (float(rest.split(",")[0]), percent(piece, "x"))
+    check({row["worker"]: round(row["slowdown"], 3) for row in slowdown["workers"]} ==
+          {name: cell[0] for name, cell in cells.items()}, f"labelled: cells {cells}")
+    check(all(cell[1] == 50 * name.endswith("pp1") for name, cell in cells.items()), f"labelled: places of {cells}")
+    panel = next(div for div in page.iter("div") if div.get("class") == "work")
+    check(f"S = {slowdown['slowdown']:.3f}" in words(panel) and "Stage imbalance" in words(panel), f"labelled: {words(panel)}")
+    check(any("labels of phases are all there is" in words(item) for item in page.iter("li")), "labelled: nothing is untold")
+    check(not any(words(title) == "What would help" for title in page.iter("h2")), "labelled: replayed without devices")
+
+
 def check_hostile():
     """Bytes of the same length in place of names in the trace; and the folder's name."""
     name = "<i>&\"'"
@@ -156,7 +347,8 @@ def check_hostile():
     check(any("\"'&<>?\u00e91" in cell for cell in cells), "hostile layer's name")
     check(any("<script>\"" in cell for cell in cells), "a layer named as an element")
     known = {"html", "head", "meta", "title", "style", "body", "svg", "defs", "pattern", "rect", "path", "circle", "section",
-             "h1", "h2", "p", "span", "ol", "ul", "li", "b", "table", "thead", "tbody", "tr", "th", "td", "div", "line", "text"}
+             "h1", "h2", "p", "span", "ol", "ul", "li", "b", "table", "thead", "tbody", "tr", "th", "td", "div", "line", "text",
+             "nav", "a", "g", "br", "details", "summary"}
     check({element.tag for element in page.iter()} <= known, "an element that nobody wrote")
     check(not list(page.iter("i")), "the folder's name became an element")
 
@@ -197,11 +389,14 @@ with tempfile.TemporaryDirectory() as work:
     for made, rank_count in [("one", 1), ("three", 3), ("overlap", 3), ("causes", 3), ("graph", 1)]:
         check_bars(made, check_run(made, rank_count, LENET))
     check_run("modules", 1, ["net.conv1", "net.conv2", "net.fc1"])
-    # What the made-up programs were told to be slow at.
-    sentences = [words(item) for item in next(page_of("causes")[0].iter("ol")).iter("li")]
-    check(len(sentences) == 3 and "rank 1 holds the others up" in sentences[2], f"causes: {sentences}")
-    sentences = [words(item) for item in next(page_of("three")[0].iter("ol")).iter("li")]
-    check("rank 2 holds the others up" in sentences[2] and "slower throughout" in sentences[2], f"three: {sentences}")
+    for made in ["one", "three", "overlap", "causes"]:
+        shown_page = page_of(made)[0]
+        check_help(made, shown_page)
+        check_path(made, shown_page)
+        check_model(made, shown_page)
+        check_iterations(made, shown_page)
+    check_findings()
+    check_labelled()
     cause_list = [words(item) for item in section(page_of("causes")[0], "Who waits for whom").iter("li")]
     check(any("conv2" in item for item in cause_list), f"causes: {cause_list}")
     check("rank 0 gpu 1" in page_of("two_gpus")[1], "two_gpus: the second is not named")
@@ -210,6 +405,7 @@ with tempfile.TemporaryDirectory() as work:
     both, both_text = page_of("one", "three")
     check_alone("both", both, both_text)
     check_pictures("both", both)
+    check_contents("both", both)
     check([words(title).split()[-1] for title in both.iter("h1")][1:] == ["one", "three"], "not each run has its part")
     check("2 runs side by side" in both_text, "no comparison")
     check_timeline()
