@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {
-	&cmd_sweep, &cmd_fit, &cmd_path, &cmd_baselines, &cmd_predict, &cmd_html, &cmd_study};
+static const struct command *const commands[] = {&cmd_sweep, &cmd_fit, &cmd_path, &cmd_baselines,
+	&cmd_predict, &cmd_guide, &cmd_strategy, &cmd_html, &cmd_study};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

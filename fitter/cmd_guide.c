@@ -1,0 +1,366 @@
+/* pmfit guide: what the model says: scaling, efficiency, what to buy, how to divide. */
+#include "cmd_guide.h"
+#include "csv.h"
+#include "guide_print.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const help[] = {
+	"pmfit guide: what a model says of scaling, and what to buy\n"
+	"\n"
+	"usage: pmfit guide [OPTION]... MODEL.json\n"
+	"       pmfit guide --divide BATCH --speeds LIST | --times TABLE.csv\n"
+	"       pmfit guide --divide BATCH --devices COLUMN=LEVELS MODEL.json\n"
+	"\n"
+	"MODEL is what 'pmfit fit -o' wrote. Prints how the time scales with GPUs and batch\n"
+	"and what that means, the share of the constant C, which settings cost most, then a\n"
+	"table of time, speed-up, efficiency and rate over batch and GPUs, up to where adding\n"
+	"GPUs pays, and a recommendation. Lines beyond what was fitted are marked\n"
+	"'extrapolated'. Intervals are of the fitted curve, from the model's bootstrap\n"
+	"values (pmfit fit --bootstrap 200).\n"
+	"\n"
+	"What the model's time is:\n"
+	"  --time-of iteration|epoch  what was timed; default iteration\n"
+	"  --batch-is global|local    the batch column is of all GPUs together, or of each;\n"
+	"                             default global. Local batches of iterations: weak\n"
+	"                             scaling\n"
+	"  --unit s|ms|us|ns          of the time; default: the model's, if it is one of these\n"
+	"  --samples N                of an epoch, for rates with --time-of epoch\n"
+	"  --gpu-column NAME          default gpus\n"
+	"  --batch-column NAME        default batch\n"
+	"\n"
+	"Where it is asked:\n"
+	"  --gpus LIST                numbers of GPUs; default 1,2,4,8\n"
+	"  --batch LIST               default: powers of two within the fitted range\n"
+	"  --at NAME=VALUE            another column's value or level; may be given again.\n"
+	"                             Default: the geometric middle of the fitted range, the\n"
+	"                             first level\n"
+	"\n"
+	"What is asked:\n"
+	"  --worth X                  least speed-up per added GPU for which it pays;\n"
+	"                             default 0.5\n"
+	"  --price X                  of a GPU hour: adds the cost of a million samples\n"
+	"  --at-most-gpus N           choose no more than these\n"
+	"  --at-most-local-batch N    choose no larger batch on a GPU (its memory's limit)\n",
+	"\n"
+	"Devices that are not alike:\n"
+	"  --divide BATCH             shares of a batch in proportion to speed, in whole\n"
+	"                             samples, with the time that they save\n"
+	"  --speeds LIST              samples per time, with names if wanted: v100:312,k80:90\n"
+	"  --times TABLE.csv          or the times of even shares, summed for each rank, as\n"
+	"                             'pmanalyze layers --ranks --csv' prints them\n"
+	"  --rank-column NAME         default rank\n"
+	"  --time-columns LIST        default forward_ns,backward_ns\n"
+	"  --devices COLUMN=LEVELS    or the levels of a column of MODEL, one per device\n"
+	"\n"
+	"  -c, --csv                  the table only, as CSV; interval ends are empty without\n"
+	"                             bootstrap values\n"
+	"  -j, --json                 all of it\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit guide --gpus 1,2,4,8 --batch 32,64,128 --price 2.5 lenet.json\n"
+	"  pmanalyze layers --ranks --csv run | pmfit guide --divide 256 --times -\n"
+	"\n"
+	"Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	NULL};
+
+/* Numbers with commas between them, ascending; positive. */
+struct list {
+	double *numbers;
+	size_t count;
+};
+
+struct choices {
+	const char *gpu_column, *batch_column, *unit;
+	struct list gpus, batches;
+	const char **at;
+	size_t at_count;
+	struct guide guide; /* what options say of it; the rest is guide_init's */
+	struct cmd_guide_divide divide;
+	enum cmd_guide_form form;
+};
+
+static void add(struct list *list, double number)
+{
+	list->numbers = realloc(list->numbers, (list->count + 1) * sizeof(*list->numbers));
+	if (!list->numbers)
+		errx(1, "no memory");
+	list->numbers[list->count++] = number;
+}
+
+static void take_list(const char *option, const char *text, struct list *list)
+{
+	char *copy = strdup(text), *save = NULL;
+	double number;
+
+	if (!copy)
+		errx(1, "no memory");
+	list->count = 0;
+	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		if (csv_number(item, &number) < 0 || number <= 0 ||
+			(list->count && number <= list->numbers[list->count - 1]))
+			cmd_usage(&cmd_guide, "%s %s: expected positive numbers that rise, as 1,2,4", option,
+				text);
+		add(list, number);
+	}
+	if (!list->count)
+		cmd_usage(&cmd_guide, "%s: expected numbers, as 1,2,4", option);
+	free(copy);
+}
+
+static bool take_word(const char *option, const char *text, const char *no, const char *yes)
+{
+	if (strcmp(text, no) != 0 && strcmp(text, yes) != 0)
+		cmd_usage(&cmd_guide, "%s %s: expected %s or %s", option, text, no, yes);
+	return strcmp(text, yes) == 0;
+}
+
+enum {
+	TIME_OF = 256,
+	BATCH_IS,
+	UNIT,
+	SAMPLES,
+	GPU_COLUMN,
+	BATCH_COLUMN,
+	GPUS,
+	BATCH,
+	AT,
+	WORTH,
+	PRICE,
+	MOST_GPUS,
+	MOST_BATCH,
+	DIVIDE,
+	SPEEDS,
+	TIMES,
+	RANK_COLUMN,
+	TIME_COLUMNS,
+	DEVICES,
+};
+
+static const struct option long_options[] = {{"time-of", required_argument, NULL, TIME_OF},
+	{"batch-is", required_argument, NULL, BATCH_IS}, {"unit", required_argument, NULL, UNIT},
+	{"samples", required_argument, NULL, SAMPLES}, {"gpu-column", required_argument, NULL, GPU_COLUMN},
+	{"batch-column", required_argument, NULL, BATCH_COLUMN}, {"gpus", required_argument, NULL, GPUS},
+	{"batch", required_argument, NULL, BATCH}, {"at", required_argument, NULL, AT},
+	{"worth", required_argument, NULL, WORTH}, {"price", required_argument, NULL, PRICE},
+	{"at-most-gpus", required_argument, NULL, MOST_GPUS},
+	{"at-most-local-batch", required_argument, NULL, MOST_BATCH},
+	{"divide", required_argument, NULL, DIVIDE}, {"speeds", required_argument, NULL, SPEEDS},
+	{"times", required_argument, NULL, TIMES}, {"rank-column", required_argument, NULL, RANK_COLUMN},
+	{"time-columns", required_argument, NULL, TIME_COLUMNS},
+	{"devices", required_argument, NULL, DEVICES}, {"csv", no_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'}, {0}};
+
+/* Options that say how to divide; false if this is none. */
+static bool take_divide(struct cmd_guide_divide *divide, int option, const char *argument)
+{
+	switch (option) {
+	case DIVIDE:
+		divide->batch = cmd_count(&cmd_guide, "--divide", argument, 1);
+		return true;
+	case SPEEDS:
+		divide->speeds = argument;
+		return true;
+	case TIMES:
+		divide->table = argument;
+		return true;
+	case RANK_COLUMN:
+		divide->rank_column = argument;
+		return true;
+	case TIME_COLUMNS:
+		divide->time_columns = argument;
+		return true;
+	case DEVICES:
+		divide->levels = argument;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void take_at(struct choices *c, const char *text)
+{
+	if (!strchr(text, '='))
+		cmd_usage(&cmd_guide, "--at %s: expected NAME=VALUE", text);
+	c->at = realloc(c->at, (c->at_count + 1) * sizeof(*c->at));
+	if (!c->at)
+		errx(1, "no memory");
+	c->at[c->at_count++] = text;
+}
+
+static void take_option(struct choices *c, int option, const char *argument)
+{
+	if (take_divide(&c->divide, option, argument))
+		return;
+	if (option == TIME_OF)
+		c->guide.is_epoch = take_word("--time-of", argument, "iteration", "epoch");
+	else if (option == BATCH_IS)
+		c->guide.is_local = take_word("--batch-is", argument, "global", "local");
+	else if (option == UNIT)
+		c->unit = argument;
+	else if (option == SAMPLES)
+		c->guide.samples = (double)cmd_count(&cmd_guide, "--samples", argument, 1);
+	else if (option == GPU_COLUMN)
+		c->gpu_column = argument;
+	else if (option == BATCH_COLUMN)
+		c->batch_column = argument;
+	else if (option == GPUS)
+		take_list("--gpus", argument, &c->gpus);
+	else if (option == BATCH)
+		take_list("--batch", argument, &c->batches);
+	else if (option == AT)
+		take_at(c, argument);
+	else if (option == WORTH)
+		c->guide.worth = cmd_number(&cmd_guide, "--worth", argument, 0);
+	else if (option == PRICE)
+		c->guide.price = cmd_number(&cmd_guide, "--price", argument, 0);
+	else if (option == MOST_GPUS)
+		c->guide.most_gpus = (double)cmd_count(&cmd_guide, "--at-most-gpus", argument, 1);
+	else if (option == MOST_BATCH)
+		c->guide.most_local_batch =
+			(double)cmd_count(&cmd_guide, "--at-most-local-batch", argument, 1);
+	else if (option == 'c')
+		c->form = CMD_GUIDE_CSV;
+	else if (option == 'j')
+		c->form = CMD_GUIDE_JSON;
+	else
+		cmd_usage(&cmd_guide, "wrong option");
+}
+
+/* Seconds in a unit, or NAN. */
+static double unit_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+
+	for (size_t i = 0; name && i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(units[i].name, name) == 0)
+			return units[i].seconds;
+	return NAN;
+}
+
+static void init_guide(struct choices *c, const struct pm_fit_model *model, struct guide *guide)
+{
+	const char *bad = guide_init(guide, model, c->gpu_column, c->batch_column);
+
+	guide->is_epoch = c->guide.is_epoch;
+	guide->is_local = c->guide.is_local;
+	guide->samples = c->guide.samples;
+	guide->price = c->guide.price;
+	guide->worth = c->guide.worth;
+	guide->most_gpus = c->guide.most_gpus;
+	guide->most_local_batch = c->guide.most_local_batch;
+	guide->unit_s = unit_of(c->unit ? c->unit : model->time_unit);
+	for (size_t i = 0; i < c->at_count && !bad; i++) {
+		char *copy = strdup(c->at[i]), *equals = copy ? strchr(copy, '=') : NULL;
+
+		if (!equals)
+			errx(1, "no memory");
+		*equals = 0;
+		bad = guide_set(guide, copy, equals + 1);
+		free(copy);
+	}
+	if (bad)
+		errx(1, "%s", bad);
+}
+
+/* Defaults of what the table is over. */
+static void complete(struct choices *c, const struct guide *guide)
+{
+	const struct pm_fit_model_column *batch =
+		guide->batch == GUIDE_NONE ? NULL : &guide->model->columns[guide->batch];
+
+	if (!batch && c->batches.count)
+		errx(1, "the model has no column batch: name the one there is with --batch-column");
+	if (guide->gpus == GUIDE_NONE && c->gpus.count)
+		errx(1, "the model has no column gpus: name the one there is with --gpu-column");
+	if (!c->gpus.count)
+		take_list("--gpus", "1,2,4,8", &c->gpus);
+	for (double b = 1; batch && !c->batches.count && b <= batch->greatest; b *= 2)
+		if (b >= batch->least) {
+			for (; b <= batch->greatest; b *= 2)
+				add(&c->batches, b);
+		}
+	if (!c->batches.count)
+		add(&c->batches, batch ? guide->point[guide->batch] : NAN);
+}
+
+static void show(struct choices *c, const struct guide *guide)
+{
+	struct guide_table table = {0};
+	int status = 0;
+
+	complete(c, guide);
+	if (guide->gpus != GUIDE_NONE)
+		status = guide_table_fill(
+			guide, c->gpus.numbers, c->gpus.count, c->batches.numbers, c->batches.count, &table);
+	else
+		warnx("the model has no column gpus (--gpu-column): there is no table");
+	if (status == 0 && guide->price > 0 && table.cells && isnan(table.cells[0].cost))
+		warnx("no costs: the unit of time (--unit) or the samples of an epoch (--samples) are not "
+		      "known");
+	if (status == 0 && c->form == CMD_GUIDE_JSON)
+		status = guide_print_json(guide, &table);
+	else if (status == 0 && c->form == CMD_GUIDE_CSV)
+		guide_print_csv(guide, &table, stdout);
+	else if (status == 0)
+		status = guide_print_text(guide, &table, stdout);
+	if (status < 0)
+		errx(1, "no memory");
+	guide_table_free(&table);
+}
+
+static void check(const struct choices *c, int operands)
+{
+	int ways = (c->divide.speeds != NULL) + (c->divide.table != NULL) + (c->divide.levels != NULL);
+
+	if (c->divide.batch && ways != 1)
+		cmd_usage(&cmd_guide, "--divide needs one of --speeds, --times and --devices");
+	if (!c->divide.batch && ways)
+		cmd_usage(&cmd_guide, "--speeds, --times and --devices need --divide");
+	if (operands != (c->divide.speeds || c->divide.table ? 0 : 1))
+		cmd_usage(&cmd_guide, "expected %s",
+			c->divide.speeds || c->divide.table ? "no model: the speeds are given" : "a model");
+	if (c->unit && isnan(unit_of(c->unit)))
+		cmd_usage(&cmd_guide, "--unit %s: expected s, ms, us or ns", c->unit);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct choices c = {.guide = {.worth = 0.5},
+		.divide = {.rank_column = "rank", .time_columns = "forward_ns,backward_ns"}};
+	struct pm_fit_model *model = NULL;
+	struct guide guide = {0};
+	const char *bad;
+	int option, status = 0;
+
+	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1)
+		take_option(&c, option, optarg);
+	check(&c, argument_count - optind);
+	if (optind < argument_count) {
+		bad = pm_fit_load(arguments[optind], &model);
+		if (bad)
+			errx(1, "%s", bad);
+		init_guide(&c, model, &guide);
+	}
+	if (c.divide.batch)
+		status = cmd_guide_divide(&c.divide, &guide, c.form);
+	else
+		show(&c, &guide);
+	guide_free(&guide);
+	pm_fit_free(model);
+	free(c.gpus.numbers);
+	free(c.batches.numbers);
+	free(c.at);
+	return status;
+}
+
+const struct command cmd_guide = {
+	"guide", "what the model says: scaling, efficiency, what to buy, how to divide", help, run};

@@ -1,0 +1,23 @@
+/* What the two halves of pmfit guide share. */
+#ifndef CMD_GUIDE_H
+#define CMD_GUIDE_H
+
+#include "cmd.h"
+#include "guide.h"
+
+enum cmd_guide_form { CMD_GUIDE_TEXT, CMD_GUIDE_CSV, CMD_GUIDE_JSON };
+
+/* One of speeds, table and levels is given. */
+struct cmd_guide_divide {
+	size_t batch;       /* 0: nothing is to be divided */
+	const char *speeds; /* "1,1,0.5" */
+	const char *table;  /* a CSV file of times of even shares */
+	const char *rank_column, *time_columns;
+	const char *levels; /* "gpu=v100,k80" */
+};
+
+/* Divides a batch and prints that; ends the program with a sentence if it cannot. `guide` is only for levels,
+ * and its point changes. The exit code. */
+int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, enum cmd_guide_form form);
+
+#endif

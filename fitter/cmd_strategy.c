@@ -1,0 +1,346 @@
+/* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
+#include "cmd.h"
+#include "csv.h"
+#include "model_file.h"
+#include "strategy_choose.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const help[] = {
+	"pmfit strategy: which way to distribute a network, predicted from one GPU\n"
+	"\n"
+	"usage: pmfit strategy [OPTION]... --cluster FILE LAYERS.json...\n"
+	"\n"
+	"LAYERS is what 'pmanalyze layers --json' prints of a run on one GPU. Give runs with\n"
+	"several batches: layers take more time a sample with small batches, and the parts\n"
+	"of workers are small. Between measured batches times are on a line; with one file\n"
+	"they are taken in proportion, which flatters many workers.\n"
+	"\n"
+	"Predicted is an iteration of the whole batch: data parallel (Horovod's ring\n"
+	"all-reduce, replayed bucket by bucket next to the backward pass), model parallel,\n"
+	"GPipe, and PipeDream (1F1B, replicated stages), each with the best partition for its\n"
+	"slowest stage, and the best number of micro-batches. Beside them what the published\n"
+	"formulas say: (5.1) for data, (6.1) and (6.2) for GPipe.\n"
+	"\n"
+	"FILE describes the cluster; # begins a comment:\n"
+	"  workers 16                 GPUs\n"
+	"  workers_per_node 8         default: all in one node\n"
+	"  link_latency_us 4          between GPUs of a node\n"
+	"  link_gb_s 130              needed\n"
+	"  network_latency_us 8       between nodes; default: as the links\n"
+	"  network_gb_s 11\n"
+	"  memory_gb_s 900            of a GPU, for copies into buckets; default: they are free\n"
+	"  copy_latency_us 2          of such a copy; default 0\n"
+	"  link 0-1 10 5              one link: workers, latency in us, GB/s\n"
+	"  slow 2 1.5                 a worker's computing takes so many times longer\n"
+	"\n"
+	"  --cluster FILE             needed\n"
+	"  --workers N                default: the file's\n"
+	"  --batch N                  over all workers; default: the largest measured\n"
+	"  --aggregate after|overlap|fused\n"
+	"                             when gradients are summed; default fused\n"
+	"  --fusion-threshold BYTES   of a bucket; default 67108864\n"
+	"  --cycle-ms X               in which gradients are gathered; default 1\n"
+	"  --micro-batches LIST       tried; default 1,2,4,8,16,32\n"
+	"  --recompute on|off         GPipe's stages keep their inputs only; default on\n",
+	"  --other-us X               time of an iteration outside of the layers, input, on\n"
+	"                             one worker; default 0\n"
+	"  -c, --csv                  a line for each strategy, times in ns\n"
+	"  -j, --json                 all of it, times in ns\n"
+	"\n"
+	"A partition is the layers with which stages begin, counted from 0; replicas are those\n"
+	"of each stage: the trainers' --partition and --stages. Networks with branches are cut\n"
+	"behind additions only. PipeDream's gradients are of older weights: it is recommended\n"
+	"apart. Memory is not looked at.\n"
+	"\n"
+	"Example:\n"
+	"  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
+	"  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b64.json b256.json\n"
+	"\n"
+	"Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	NULL};
+
+enum form { TEXT, CSV, JSON };
+
+struct choices {
+	const char *cluster;
+	size_t workers, micro_batches[64], micro_count;
+	struct strategy_how how;
+	enum form form;
+};
+
+static void take_micro_batches(struct choices *c, const char *text)
+{
+	char *copy = strdup(text), *save = NULL;
+
+	if (!copy)
+		errx(1, "no memory");
+	c->micro_count = 0;
+	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		if (c->micro_count == sizeof(c->micro_batches) / sizeof(*c->micro_batches))
+			cmd_usage(&cmd_strategy, "--micro-batches: more than %zu numbers", c->micro_count);
+		c->micro_batches[c->micro_count++] = cmd_count(&cmd_strategy, "--micro-batches", item, 1);
+	}
+	if (!c->micro_count)
+		cmd_usage(&cmd_strategy, "--micro-batches: expected numbers, as 1,2,4");
+	free(copy);
+}
+
+static int take_word(const char *option, const char *text, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
+	cmd_usage(&cmd_strategy, "%s %s: there is no such choice", option, text);
+}
+
+static void take_options(int argument_count, char **arguments, struct choices *c)
+{
+	enum { CLUSTER = 256, WORKERS, BATCH, AGGREGATE, THRESHOLD, CYCLE, MICRO, RECOMPUTE, OTHER };
+	static const struct option long_options[] = {{"cluster", required_argument, NULL, CLUSTER},
+		{"workers", required_argument, NULL, WORKERS}, {"batch", required_argument, NULL, BATCH},
+		{"aggregate", required_argument, NULL, AGGREGATE},
+		{"fusion-threshold", required_argument, NULL, THRESHOLD},
+		{"cycle-ms", required_argument, NULL, CYCLE},
+		{"micro-batches", required_argument, NULL, MICRO},
+		{"recompute", required_argument, NULL, RECOMPUTE},
+		{"other-us", required_argument, NULL, OTHER}, {"csv", no_argument, NULL, 'c'},
+		{"json", no_argument, NULL, 'j'}, {0}};
+	static const char *const aggregates[] = {"after", "overlap", "fused", NULL};
+	static const char *const switches[] = {"off", "on", NULL};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1)
+		if (option == CLUSTER)
+			c->cluster = optarg;
+		else if (option == WORKERS)
+			c->workers = cmd_count(&cmd_strategy, "--workers", optarg, 1);
+		else if (option == BATCH)
+			c->how.batch = (double)cmd_count(&cmd_strategy, "--batch", optarg, 1);
+		else if (option == AGGREGATE)
+			c->how.aggregate =
+				(enum strategy_aggregate)take_word("--aggregate", optarg, aggregates);
+		else if (option == THRESHOLD)
+			c->how.threshold = cmd_number(&cmd_strategy, "--fusion-threshold", optarg, 0);
+		else if (option == CYCLE)
+			c->how.cycle = 1e6 * cmd_number(&cmd_strategy, "--cycle-ms", optarg, 0);
+		else if (option == MICRO)
+			take_micro_batches(c, optarg);
+		else if (option == RECOMPUTE)
+			c->how.recompute = take_word("--recompute", optarg, switches);
+		else if (option == OTHER)
+			c->how.other = 1e3 * cmd_number(&cmd_strategy, "--other-us", optarg, 0);
+		else if (option == 'c')
+			c->form = CSV;
+		else if (option == 'j')
+			c->form = JSON;
+		else
+			cmd_usage(&cmd_strategy, "wrong option");
+	if (optind == argument_count)
+		cmd_usage(&cmd_strategy, "expected files with layers");
+	if (!c->cluster)
+		cmd_usage(&cmd_strategy, "--cluster is needed");
+	if (c->workers > STRATEGY_MAX_WORKERS)
+		cmd_usage(&cmd_strategy, "--workers: at most %d", STRATEGY_MAX_WORKERS);
+}
+
+/* "12,17" where stages begin, or the replicas "2-1-1"; the caller frees it. */
+static char *words_of(const struct strategy_plan *plan, bool replicas)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		errx(1, "no memory");
+	for (size_t s = replicas ? 0 : 1; s < plan->stage_count; s++)
+		fprintf(out, "%s%zu", s == (replicas ? 0u : 1u) ? "" : (replicas ? "-" : ","),
+			replicas ? plan->first[s + 1] - plan->first[s] : plan->cut[s]);
+	fclose(out);
+	return text;
+}
+
+static bool is_pipe(enum strategy_name name)
+{
+	return name >= STRATEGY_NAME_MODEL;
+}
+
+static void print_csv(const struct strategy_choice *choices)
+{
+	puts("strategy,time_ns,published_ns,warm_up_ns,bound_ns,micro_batches,stages,partition");
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++) {
+		const struct strategy_choice *choice = &choices[i];
+		const double numbers[] = {choice->possible ? choice->time : NAN, choice->published,
+			choice->warm_up, choice->bound};
+
+		fputs(strategy_names[i], stdout);
+		for (int k = 0; k < 4; k++)
+			if (isfinite(numbers[k]))
+				printf(",%.0f", numbers[k]);
+			else
+				putchar(',');
+		if (is_pipe((enum strategy_name)i) && choice->possible) {
+			char *stages = words_of(&choice->plan, true), *cuts = words_of(&choice->plan, false);
+
+			printf(",%zu,%s,\"%s\"\n", choice->plan.micro_batches, stages, cuts);
+			free(stages);
+			free(cuts);
+		} else {
+			puts(",,,");
+		}
+	}
+}
+
+static cJSON *json_choice(const struct strategy_choice *choice, enum strategy_name name)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "strategy", strategy_names[name]);
+	if (!choice->possible) {
+		cJSON_AddStringToObject(object, "impossible", choice->why);
+		return object;
+	}
+	cJSON_AddNumberToObject(object, "time_ns", choice->time);
+	cJSON_AddItemToObject(object, "published_ns", model_file_number(choice->published));
+	if (name == STRATEGY_NAME_DATA) {
+		cJSON_AddNumberToObject(object, "compute_ns", choice->parts.compute);
+		cJSON_AddNumberToObject(object, "exchange_ns", choice->parts.exchange);
+		cJSON_AddNumberToObject(object, "exposed_ns", choice->parts.exposed);
+		cJSON_AddNumberToObject(object, "update_ns", choice->parts.update);
+		cJSON_AddNumberToObject(object, "buckets", (double)choice->parts.buckets);
+	}
+	if (is_pipe(name)) {
+		char *stages = words_of(&choice->plan, true), *cuts = words_of(&choice->plan, false);
+
+		cJSON_AddNumberToObject(object, "warm_up_ns", choice->warm_up);
+		cJSON_AddNumberToObject(object, "bound_ns", choice->bound);
+		cJSON_AddNumberToObject(object, "micro_batches", (double)choice->plan.micro_batches);
+		cJSON_AddStringToObject(object, "stages", stages);
+		cJSON_AddStringToObject(object, "partition", cuts);
+		free(stages);
+		free(cuts);
+	}
+	return object;
+}
+
+static void print_json(const struct strategy_choice *choices, const struct strategy_cluster *cluster,
+	const struct choices *c)
+{
+	cJSON *root = cJSON_CreateObject(), *array;
+
+	cJSON_AddNumberToObject(root, "workers", (double)cluster->workers);
+	cJSON_AddNumberToObject(root, "batch", c->how.batch);
+	array = cJSON_AddArrayToObject(root, "strategies");
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
+		cJSON_AddItemToArray(array, json_choice(&choices[i], (enum strategy_name)i));
+	cJSON_AddStringToObject(root, "recommended", strategy_names[strategy_best(choices, true)]);
+	cJSON_AddStringToObject(root, "recommended_any", strategy_names[strategy_best(choices, false)]);
+	cJSON_AddStringToObject(
+		root, "recommended_published", strategy_names[strategy_best_published(choices)]);
+	cmd_print_json(root);
+}
+
+static void print_row(const struct strategy_choice *choice, enum strategy_name name, double single,
+	const struct strategy_net *net)
+{
+	printf("  %-10s", strategy_names[name]);
+	if (!choice->possible) {
+		printf("          -  %s\n", choice->why);
+		return;
+	}
+	printf(" %10.3f %8.2f", choice->time / 1e6, single / choice->time);
+	if (isfinite(choice->published))
+		printf(" %10.3f", choice->published / 1e6);
+	else
+		printf(" %10s", "-");
+	if (is_pipe(name)) {
+		char *stages = words_of(&choice->plan, true);
+
+		printf("  %zu micro-batches, stages %s from", choice->plan.micro_batches, stages);
+		for (size_t s = 1; s < choice->plan.stage_count; s++)
+			printf(" %s", net->layers[choice->plan.cut[s]].name);
+		free(stages);
+	} else if (name == STRATEGY_NAME_DATA) {
+		printf("  %zu exchanges, %.3f ms, of which %.3f ms are not hidden", choice->parts.buckets,
+			choice->parts.exchange / 1e6, choice->parts.exposed / 1e6);
+	}
+	putchar('\n');
+}
+
+static void print_text(const struct strategy_choice *choices, const struct strategy_net *net,
+	const struct strategy_cluster *cluster, const struct choices *c)
+{
+	double single = choices[STRATEGY_NAME_SINGLE].time;
+	enum strategy_name best = strategy_best(choices, true), any = strategy_best(choices, false);
+
+	printf("An iteration of %g samples on %zu workers, ms\n  %-10s %10s %8s %10s\n", c->how.batch,
+		cluster->workers, "strategy", "time", "speed-up", "published");
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
+		print_row(&choices[i], (enum strategy_name)i, single, net);
+	if (choices[best].time >= single)
+		printf("Recommended: one worker; the best of the others, %s, would take %.1f%% longer.\n",
+			strategy_names[best], 100 * (choices[best].time / single - 1));
+	else
+		printf("Recommended: %s, %.2f times as fast as one worker.\n", strategy_names[best],
+			single / choices[best].time);
+	if (any != best)
+		printf("%s would be %.2f times as fast as that, with gradients of older weights.\n",
+			strategy_names[any], choices[best].time / choices[any].time);
+	printf("From %zu layers measured on one GPU with batches of", net->layer_count);
+	for (size_t i = 0; i < net->batch_count; i++)
+		printf(" %g", net->batches[i]);
+	printf("%s.\n", net->batch_count == 1 ? "; other batches in proportion" : "");
+	if (c->how.batch / (double)cluster->workers < net->batches[0])
+		printf("A worker's %g samples are fewer than any that were measured: extrapolated.\n",
+			c->how.batch / (double)cluster->workers);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct choices c = {
+		.how = {.aggregate = STRATEGY_FUSED, .threshold = 64 << 20, .cycle = 1e6, .recompute = true},
+		.micro_batches = {1, 2, 4, 8, 16, 32},
+		.micro_count = 6};
+	struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	struct strategy_tries tries = {c.micro_batches, 0};
+	struct strategy_cluster *cluster = calloc(1, sizeof(*cluster));
+	struct strategy_net net;
+
+	if (!cluster)
+		errx(1, "no memory");
+	take_options(argument_count, arguments, &c);
+	tries.count = c.micro_count;
+	if (strategy_cluster_read(cluster, c.cluster) < 0)
+		errx(1, "%s", cluster->error);
+	if (strategy_net_read(
+		    &net, (const char *const *)arguments + optind, (size_t)(argument_count - optind)) < 0)
+		errx(1, "%s", net.error);
+	if (c.workers)
+		cluster->workers = c.workers;
+	if (!cluster->workers)
+		errx(1, "%s: no workers, and no --workers", c.cluster);
+	if (c.how.batch <= 0)
+		c.how.batch = net.batches[net.batch_count - 1];
+	if (c.how.batch < (double)cluster->workers)
+		errx(1, "--batch %g: fewer samples than the %zu workers", c.how.batch, cluster->workers);
+	if (strategy_choose(&net, cluster, &c.how, &tries, choices) < 0)
+		errx(1, "no memory");
+	if (c.form == CSV)
+		print_csv(choices);
+	else if (c.form == JSON)
+		print_json(choices, cluster, &c);
+	else
+		print_text(choices, &net, cluster, &c);
+	strategy_net_free(&net);
+	strategy_cluster_free(cluster);
+	free(cluster);
+	return 0;
+}
+
+const struct command cmd_strategy = {
+	"strategy", "data, model and pipeline parallelism predicted from one GPU", help, run};

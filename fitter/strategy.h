@@ -1,0 +1,165 @@
+/*
+ * Distribution strategies predicted from one GPU: what an iteration would take on several workers.
+ *
+ * The one idea: a network is a chain of measured layers and a cluster a list of links; every strategy is then
+ * arithmetic on the two. The published predictors [RS] are closed forms (5.1), (6.1), (6.2). Ours replay what
+ * the workers do, operation by operation: data parallelism with its exchanges next to the backward pass
+ * (strategy_data.c), pipelines with their micro-batches, messages and updates (strategy_pipe.c). Partitions
+ * are the best ones by dynamic programming (strategy_cut.c).
+ *
+ * Times in ns, bytes in bytes, bandwidths in bytes per ns (which is GB/s). Functions that can fail return 0
+ * or -errno; those that read files keep one sentence. Nothing here prints.
+ */
+#ifndef STRATEGY_H
+#define STRATEGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- the network ---- */
+
+struct strategy_layer {
+	char *name;
+	double parameter_bytes;
+	double input_bytes; /* of a sample: what crosses a cut in front of the layer; 0: not known */
+	/* per measured batch, as in struct strategy_net; with the recomputation, if any, in backward */
+	double *forward, *backward, *update;
+	bool may_cut; /* the network may be cut in front of it */
+};
+
+struct strategy_net {
+	size_t layer_count, batch_count;
+	struct strategy_layer *layers;
+	double *batches; /* that were measured, ascending */
+	char error[512]; /* one sentence, where strategy_net_read answers something negative */
+};
+
+/*
+ * Reads what `pmanalyze layers --json` printed of runs on one GPU, one file for each batch. Where layers add
+ * branches, the network may only be cut behind an addition, and behind the last one anywhere: what a branch
+ * begins with is not in the file. 0 or -errno; strategy_net_free in either case.
+ */
+int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count);
+void strategy_net_free(struct strategy_net *net);
+
+enum strategy_time { STRATEGY_FORWARD, STRATEGY_BACKWARD, STRATEGY_UPDATE };
+
+/* The time of a layer for a batch: on the line between the measured batches around it, or beyond them on that
+ * of the nearest two; with one measured batch in proportion. Updates do not depend on it. */
+double strategy_layer_time(
+	const struct strategy_net *net, size_t layer, enum strategy_time which, double batch);
+/* The sum over layers begin ... end-1. */
+double strategy_time_of(
+	const struct strategy_net *net, size_t begin, size_t end, enum strategy_time which, double batch);
+double strategy_parameter_bytes(const struct strategy_net *net, size_t begin, size_t end);
+
+/* ---- the cluster ---- */
+
+struct strategy_link {
+	double latency, bandwidth; /* ns, bytes per ns */
+};
+
+enum { STRATEGY_MAX_WORKERS = 1024 };
+
+struct strategy_cluster {
+	size_t workers, workers_per_node;
+	struct strategy_link inside, between; /* in a node, between nodes */
+	double memory_bandwidth;              /* of a worker; 0: copies into buffers cost nothing */
+	double copy_latency; /* of a copy on a worker, ns; each gradient of a bucket is copied twice */
+	double slow[STRATEGY_MAX_WORKERS]; /* factor on a worker's computing, 1: as measured */
+	struct strategy_exception {
+		size_t from, to; /* both directions */
+		struct strategy_link link;
+	} * exceptions;
+	size_t exception_count;
+	char error[512];
+};
+
+/* Reads the file (see pmfit strategy --help). 0 or -errno; strategy_cluster_free in either case. */
+int strategy_cluster_read(struct strategy_cluster *cluster, const char *path);
+void strategy_cluster_free(struct strategy_cluster *cluster);
+
+struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to);
+/* L + bytes/B of the link. */
+double strategy_message(const struct strategy_cluster *cluster, size_t from, size_t to, double bytes);
+/*
+ * An all-reduce among the workers first ... first+count-1: the quicker of the ring, 2(n-1) max(L + S/(nB)),
+ * and the double tree, the latencies of the longest way up and down and 2 S/min(B).
+ */
+double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes);
+
+/* ---- data parallelism ---- */
+
+enum strategy_aggregate {
+	STRATEGY_AFTER,   /* layer by layer behind the backward pass */
+	STRATEGY_OVERLAP, /* layer by layer as soon as a gradient is there */
+	STRATEGY_FUSED,   /* the same in buckets, which are copied together and apart */
+};
+
+struct strategy_how {
+	double batch; /* samples of an iteration, over all workers */
+	double other; /* reading and copying the whole batch on one worker; divided where workers divide it */
+	enum strategy_aggregate aggregate;
+	double threshold; /* bytes of a bucket */
+	double cycle;     /* ns in which gradients are gathered for a bucket */
+	bool recompute;   /* of pipelines that keep inputs only: a forward pass more */
+};
+
+/* An iteration of the workers first ... first+count-1 that share a batch, less what is exchanged. */
+struct strategy_data_parts {
+	double compute, exchange, exposed, update, total;
+	size_t buckets;
+};
+
+void strategy_data(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_data_parts *parts);
+
+/* (5.1) as published: T_seq/W + 2(W-1) max_i(L_i + min(G, threshold) / (W B_i)). */
+double strategy_published_data(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how);
+
+/* ---- pipelines ---- */
+
+enum strategy_kind { STRATEGY_MODEL, STRATEGY_GPIPE, STRATEGY_PIPEDREAM };
+
+enum { STRATEGY_MAX_STAGES = 256 };
+
+/* Stage s has the layers cut[s] ... cut[s+1]-1 and the workers first[s] ... first[s+1]-1. */
+struct strategy_plan {
+	enum strategy_kind kind;
+	size_t stage_count, micro_batches;
+	size_t cut[STRATEGY_MAX_STAGES + 1], first[STRATEGY_MAX_STAGES + 1];
+};
+
+/*
+ * (6.1) + (6.2) as published, for one worker a stage, with the given cuts. `compute` and `message` may be
+ * NULL; they get the two summands.
+ */
+double strategy_published_gpipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_plan *plan, double *compute, double *message);
+
+/*
+ * Replays some batches and answers how long one takes once the pipeline is full. *warm_up (may be NULL):
+ * until the first batch is done. Negative without memory.
+ */
+double strategy_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_plan *plan, double *warm_up);
+
+/*
+ * The steady state's bound for a micro-batch: max over stages of its time over its replicas, with the
+ * replicas' exchange, and over cuts of the message over the fewer replicas beside it. What strategy_cut makes
+ * least.
+ */
+double strategy_bound(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_plan *plan);
+
+/*
+ * Cuts the chain so that strategy_bound is least, over all ways to cut; with `replicate` also over the
+ * replicas of each stage (numbers that divide the micro-batches) and with at least two stages, else one
+ * worker each. plan->kind and micro_batches are given. -ERANGE: the network has too few places to cut.
+ * -ENOMEM. 0.
+ */
+int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, bool replicate, struct strategy_plan *plan);
+
+#endif

@@ -1,0 +1,111 @@
+/* The best of all strategies: see strategy_choose.h. */
+#include "strategy_choose.h"
+
+#include <errno.h>
+#include <math.h>
+
+const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream"};
+
+static void single(
+	const struct strategy_net *net, const struct strategy_how *how, struct strategy_choice *choice)
+{
+	*choice = (struct strategy_choice){
+		.possible = true, .published = NAN, .warm_up = NAN, .bound = NAN, .time = how->other};
+	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
+		choice->time +=
+			strategy_time_of(net, 0, net->layer_count, (enum strategy_time)which, how->batch);
+}
+
+/* One pipeline with that many micro-batches; kept if it is quicker than what is there. */
+static int try_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, enum strategy_kind kind, size_t micro_batches,
+	struct strategy_choice *choice)
+{
+	struct strategy_choice now = {.possible = true, .published = NAN};
+	int status;
+
+	now.plan.kind = kind;
+	now.plan.micro_batches = micro_batches;
+	status = strategy_cut(net, cluster, how, kind == STRATEGY_PIPEDREAM, &now.plan);
+	if (status == -ERANGE)
+		return 0;
+	if (status < 0)
+		return status;
+	now.time = strategy_pipe(net, cluster, how, &now.plan, &now.warm_up);
+	if (now.time < 0)
+		return -ENOMEM;
+	now.bound = (double)micro_batches * strategy_bound(net, cluster, how, &now.plan);
+	if (kind == STRATEGY_GPIPE)
+		now.published = strategy_published_gpipe(net, cluster, how, &now.plan, NULL, NULL);
+	if (!choice->possible || now.time < choice->time)
+		*choice = now;
+	return 0;
+}
+
+static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, enum strategy_kind kind, const struct strategy_tries *tries,
+	struct strategy_choice *choice)
+{
+	int status = 0;
+	bool divides = false;
+
+	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
+	if (cluster->workers < 2) {
+		choice->why = "one worker has nothing to divide";
+		return 0;
+	}
+	if (kind == STRATEGY_MODEL) {
+		status = try_pipe(net, cluster, how, kind, 1, choice);
+		divides = true;
+	}
+	for (size_t i = 0; i < tries->count && kind != STRATEGY_MODEL && status == 0; i++) {
+		if (fmod(how->batch, (double)tries->micro_batches[i]) > 0)
+			continue;
+		divides = true;
+		status = try_pipe(net, cluster, how, kind, tries->micro_batches[i], choice);
+	}
+	if (!choice->possible)
+		choice->why = divides ? "the network has too few places to cut"
+				      : "the batch divides into none of these micro-batches";
+	return status;
+}
+
+int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices)
+{
+	struct strategy_choice *data = &choices[STRATEGY_NAME_DATA];
+	int status;
+
+	single(net, how, &choices[STRATEGY_NAME_SINGLE]);
+	*data = (struct strategy_choice){.possible = true, .warm_up = NAN, .bound = NAN};
+	strategy_data(net, cluster, how, &data->parts);
+	data->time = data->parts.total;
+	data->published = strategy_published_data(net, cluster, how);
+	status = pipe_of(net, cluster, how, STRATEGY_MODEL, tries, &choices[STRATEGY_NAME_MODEL]);
+	if (status == 0)
+		status = pipe_of(net, cluster, how, STRATEGY_GPIPE, tries, &choices[STRATEGY_NAME_GPIPE]);
+	if (status == 0)
+		status = pipe_of(
+			net, cluster, how, STRATEGY_PIPEDREAM, tries, &choices[STRATEGY_NAME_PIPEDREAM]);
+	return status;
+}
+
+enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous)
+{
+	enum strategy_name best = STRATEGY_NAME_DATA;
+
+	for (int i = STRATEGY_NAME_MODEL; i < STRATEGY_NAME_COUNT; i++)
+		if (choices[i].possible && choices[i].time < choices[best].time &&
+			!(synchronous && i == STRATEGY_NAME_PIPEDREAM))
+			best = (enum strategy_name)i;
+	return best;
+}
+
+enum strategy_name strategy_best_published(const struct strategy_choice *choices)
+{
+	const struct strategy_choice *gpipe = &choices[STRATEGY_NAME_GPIPE];
+
+	return gpipe->possible && gpipe->published < choices[STRATEGY_NAME_DATA].published
+		       ? STRATEGY_NAME_GPIPE
+		       : STRATEGY_NAME_DATA;
+}

@@ -1,0 +1,44 @@
+/* All strategies for one network and cluster, each at its best, and the best of them. */
+#ifndef STRATEGY_CHOOSE_H
+#define STRATEGY_CHOOSE_H
+
+#include "strategy.h"
+
+enum strategy_name {
+	STRATEGY_NAME_SINGLE, /* one worker with the whole batch */
+	STRATEGY_NAME_DATA,   /* Horovod */
+	STRATEGY_NAME_MODEL,  /* a stage a worker, one works at a time */
+	STRATEGY_NAME_GPIPE,
+	STRATEGY_NAME_PIPEDREAM, /* replicas are chosen too; gradients are of older weights */
+	STRATEGY_NAME_COUNT
+};
+
+extern const char *const strategy_names[];
+
+struct strategy_choice {
+	bool possible;
+	const char *why;           /* not possible */
+	double time;               /* of an iteration, replayed */
+	double published;          /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
+	double warm_up;            /* pipelines: until the first batch is done; else NAN */
+	double bound;              /* pipelines: what the cuts make least, of a whole batch; else NAN */
+	struct strategy_plan plan; /* pipelines */
+	struct strategy_data_parts parts; /* data */
+};
+
+/* Micro-batches that are tried: those of the list that divide the batch. */
+struct strategy_tries {
+	const size_t *micro_batches;
+	size_t count;
+};
+
+/* Fills STRATEGY_NAME_COUNT choices. 0 or -ENOMEM. */
+int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices);
+
+/* The quickest on several workers, if `synchronous` without those whose gradients are of older weights; and
+ * the quickest by the published predictors alone. */
+enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
+enum strategy_name strategy_best_published(const struct strategy_choice *choices);
+
+#endif

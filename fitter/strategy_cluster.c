@@ -1,0 +1,182 @@
+/* Workers and their links: see strategy.h. */
+#include "strategy.h"
+#include "csv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((format(printf, 3, 4))) static int fail(
+	struct strategy_cluster *cluster, const char *path, const char *format, ...)
+{
+	int used = snprintf(cluster->error, sizeof(cluster->error), "%.200s: ", path);
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(cluster->error + used, sizeof(cluster->error) - (size_t)used, format, list);
+	va_end(list);
+	return -EINVAL;
+}
+
+static int add_exception(struct strategy_cluster *cluster, const char *ends, double latency, double bandwidth)
+{
+	struct strategy_exception *more =
+		realloc(cluster->exceptions, (cluster->exception_count + 1) * sizeof(*cluster->exceptions));
+	struct strategy_exception *e;
+
+	if (!more)
+		return -ENOMEM;
+	cluster->exceptions = more;
+	e = &more[cluster->exception_count];
+	if (sscanf(ends, "%zu-%zu", &e->from, &e->to) != 2 || e->from >= STRATEGY_MAX_WORKERS ||
+		e->to >= STRATEGY_MAX_WORKERS || latency < 0 || bandwidth <= 0)
+		return -EINVAL;
+	e->link = (struct strategy_link){latency * 1e3, bandwidth};
+	cluster->exception_count++;
+	return 0;
+}
+
+/* A name and its numbers; 0, or -EINVAL if the line says nothing. */
+static int take(struct strategy_cluster *cluster, char **words, size_t count)
+{
+	struct {
+		const char *name;
+		double *number, factor, least;
+	} numbers[] = {
+		{"link_latency_us", &cluster->inside.latency, 1e3, 0},
+		{"link_gb_s", &cluster->inside.bandwidth, 1, 1e-9},
+		{"network_latency_us", &cluster->between.latency, 1e3, 0},
+		{"network_gb_s", &cluster->between.bandwidth, 1, 1e-9},
+		{"memory_gb_s", &cluster->memory_bandwidth, 1, 0},
+		{"copy_latency_us", &cluster->copy_latency, 1e3, 0},
+	};
+	double number, second;
+
+	if (count == 4 && strcmp(words[0], "link") == 0 && csv_number(words[2], &number) == 0 &&
+		csv_number(words[3], &second) == 0)
+		return add_exception(cluster, words[1], number, second);
+	if (count == 3 && strcmp(words[0], "slow") == 0 && csv_number(words[1], &number) == 0 &&
+		csv_number(words[2], &second) == 0 && number >= 0 && number < STRATEGY_MAX_WORKERS &&
+		second > 0) {
+		cluster->slow[(size_t)number] = second;
+		return 0;
+	}
+	if (count != 2 || csv_number(words[1], &number) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (strcmp(words[0], numbers[i].name) == 0 && number >= numbers[i].least) {
+			*numbers[i].number = number * numbers[i].factor;
+			return 0;
+		}
+	if (number < 1 || number > STRATEGY_MAX_WORKERS)
+		return -EINVAL;
+	if (strcmp(words[0], "workers") == 0)
+		cluster->workers = (size_t)number;
+	else if (strcmp(words[0], "workers_per_node") == 0)
+		cluster->workers_per_node = (size_t)number;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
+{
+	char line[512], *words[5], *save;
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	int status = 0;
+
+	memset(cluster, 0, sizeof(*cluster));
+	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
+		cluster->slow[i] = 1;
+	if (!in)
+		return fail(cluster, path, "%s", strerror(errno));
+	for (size_t row = 1; status == 0 && fgets(line, sizeof(line), in); row++) {
+		size_t count = 0;
+
+		line[strcspn(line, "#\n")] = 0;
+		save = NULL;
+		for (char *w = strtok_r(line, " \t\r", &save); w && count < 5;
+			w = strtok_r(NULL, " \t\r", &save))
+			words[count++] = w;
+		if (count && take(cluster, words, count) < 0)
+			status = fail(cluster, path,
+				"line %zu: '%.60s' with %zu values is nothing that a cluster has (see pmfit "
+				"strategy --help)",
+				row, words[0], count - 1);
+	}
+	if (in != stdin)
+		fclose(in);
+	if (status == 0 && cluster->inside.bandwidth <= 0)
+		status = fail(cluster, path, "no link_gb_s");
+	if (cluster->between.bandwidth <= 0)
+		cluster->between = cluster->inside;
+	if (!cluster->workers_per_node)
+		cluster->workers_per_node = STRATEGY_MAX_WORKERS;
+	return status;
+}
+
+void strategy_cluster_free(struct strategy_cluster *cluster)
+{
+	free(cluster->exceptions);
+	cluster->exceptions = NULL;
+	cluster->exception_count = 0;
+}
+
+struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to)
+{
+	for (size_t i = 0; i < cluster->exception_count; i++) {
+		const struct strategy_exception *e = &cluster->exceptions[i];
+
+		if ((e->from == from && e->to == to) || (e->from == to && e->to == from))
+			return e->link;
+	}
+	return from / cluster->workers_per_node == to / cluster->workers_per_node ? cluster->inside
+										  : cluster->between;
+}
+
+double strategy_message(const struct strategy_cluster *cluster, size_t from, size_t to, double bytes)
+{
+	struct strategy_link link = strategy_link_of(cluster, from, to);
+
+	return link.latency + bytes / link.bandwidth;
+}
+
+static double tree(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes)
+{
+	double longest = 0, bandwidth = 0;
+
+	/* a heap: worker i hangs below (i - 1) / 2 */
+	for (size_t i = 1; i < count; i++) {
+		double way = 0;
+
+		for (size_t at = i; at > 0; at = (at - 1) / 2) {
+			struct strategy_link link =
+				strategy_link_of(cluster, first + at, first + (at - 1) / 2);
+
+			way += 2 * link.latency;
+			if (bandwidth <= 0 || link.bandwidth < bandwidth)
+				bandwidth = link.bandwidth;
+		}
+		longest = way > longest ? way : longest;
+	}
+	return longest + 2 * bytes / bandwidth;
+}
+
+double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes)
+{
+	double step = 0, ring, alternative;
+
+	if (count < 2 || bytes <= 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		double here =
+			strategy_message(cluster, first + i, first + (i + 1) % count, bytes / (double)count);
+
+		step = here > step ? here : step;
+	}
+	ring = 2 * (double)(count - 1) * step;
+	alternative = tree(cluster, first, count, bytes);
+	return alternative < ring ? alternative : ring;
+}

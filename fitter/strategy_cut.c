@@ -1,0 +1,207 @@
+/*
+ * The best partition of a chain, by dynamic programming: see strategy.h.
+ *
+ * best(j, k): the least possible bound when the layers before j are on the workers before k. The last stage
+ * of it has the layers i ... j-1 on r workers:
+ *
+ *     best(j, k) = min over i, r of max( best(i, k-r), stage(i, j, r), message over the cut at i )
+ *
+ * The form of PipeDream's planner (Narayanan et al., SOSP 2019), with our times; links depend on the workers'
+ * numbers, which are known here since k-r workers lie in front of the stage.
+ */
+#include "strategy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static double slow_of(const struct strategy_cluster *cluster, size_t first, size_t end)
+{
+	double slow = 0;
+
+	for (size_t i = first; i < end; i++)
+		slow = fmax(slow, cluster->slow[i]);
+	return slow;
+}
+
+/* The time of a stage for a micro-batch, its replicas taking turns. PipeDream updates after each turn. */
+static double stage_time(const struct strategy_cluster *cluster, const struct strategy_how *how,
+	const struct strategy_plan *plan, double forward, double backward, double update, double bytes,
+	size_t first, size_t replicas)
+{
+	double time = slow_of(cluster, first, first + replicas) *
+		      (forward + backward + (how->recompute && plan->kind == STRATEGY_GPIPE ? forward : 0));
+	double exchange = strategy_all_reduce(cluster, first, replicas, bytes);
+
+	if (plan->kind != STRATEGY_PIPEDREAM)
+		return time / (double)replicas;
+	return (time + exchange + update) / (double)replicas;
+}
+
+static double message_time(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_plan *plan, double batch, size_t layer, size_t before, size_t fewer)
+{
+	double bytes = batch / (double)plan->micro_batches * net->layers[layer].input_bytes;
+
+	/* activations and gradients pass each other: one direction counts */
+	return strategy_message(cluster, before - 1, before, bytes) / (double)fewer;
+}
+
+double strategy_bound(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_plan *plan)
+{
+	double micro = how->batch / (double)plan->micro_batches, bound = 0;
+
+	for (size_t s = 0; s < plan->stage_count; s++) {
+		size_t begin = plan->cut[s], end = plan->cut[s + 1];
+		size_t replicas = plan->first[s + 1] - plan->first[s];
+
+		bound = fmax(
+			bound, stage_time(cluster, how, plan,
+				       strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro),
+				       strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro),
+				       strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro),
+				       strategy_parameter_bytes(net, begin, end), plan->first[s], replicas));
+		if (s) {
+			size_t before = plan->first[s] - plan->first[s - 1];
+
+			bound = fmax(bound, message_time(net, cluster, plan, how->batch, begin,
+						    plan->first[s], before < replicas ? before : replicas));
+		}
+	}
+	return bound;
+}
+
+/* A state is (layers before, workers before, replicas of the last stage): messages depend on both sides. */
+struct search {
+	const struct strategy_net *net;
+	const struct strategy_cluster *cluster;
+	const struct strategy_how *how;
+	const struct strategy_plan *plan;
+	size_t places, *place; /* where it may be cut, with 0 and the end */
+	size_t width;          /* workers + 1 */
+	double *sums[4];       /* forward, backward, update, bytes before each place */
+	double *best;
+	size_t *from; /* the state before, or SIZE_MAX */
+};
+
+static size_t state(const struct search *s, size_t place, size_t workers, size_t replicas)
+{
+	return (place * s->width + workers) * s->width + replicas;
+}
+
+static double last_stage(const struct search *s, size_t i, size_t j, size_t first, size_t replicas)
+{
+	double *const *sums = s->sums;
+
+	return stage_time(s->cluster, s->how, s->plan, sums[0][j] - sums[0][i], sums[1][j] - sums[1][i],
+		sums[2][j] - sums[2][i], sums[3][j] - sums[3][i], first, replicas);
+}
+
+/* All states in front of a stage with the layers between places i and j on `replicas` workers from `first`.
+ */
+static void extend(struct search *s, size_t i, size_t j, size_t first, size_t replicas)
+{
+	size_t next = state(s, j, first + replicas, replicas);
+	double here = last_stage(s, i, j, first, replicas);
+
+	for (size_t before = 0; before <= first; before++) {
+		size_t old = state(s, i, first, before);
+		double bound = fmax(s->best[old], here);
+
+		if (!isfinite(s->best[old]))
+			continue;
+		if (before)
+			bound = fmax(
+				bound, message_time(s->net, s->cluster, s->plan, s->how->batch, s->place[i],
+					       first, before < replicas ? before : replicas));
+		if (bound < s->best[next]) {
+			s->best[next] = bound;
+			s->from[next] = old;
+		}
+	}
+}
+
+static int init(struct search *s)
+{
+	size_t n = s->net->layer_count, states;
+	double micro = s->how->batch / (double)s->plan->micro_batches;
+
+	s->width = s->cluster->workers + 1;
+	s->place = calloc(n + 1, sizeof(*s->place));
+	for (int k = 0; k < 4; k++)
+		s->sums[k] = calloc(n + 1, sizeof(double));
+	if (!s->place || !s->sums[0] || !s->sums[1] || !s->sums[2] || !s->sums[3])
+		return -ENOMEM;
+	for (size_t i = 0; i <= n; i++)
+		if (i == 0 || i == n || s->net->layers[i].may_cut) {
+			for (int k = 0; k < 3; k++)
+				s->sums[k][s->places] =
+					strategy_time_of(s->net, 0, i, (enum strategy_time)k, micro);
+			s->sums[3][s->places] = strategy_parameter_bytes(s->net, 0, i);
+			s->place[s->places++] = i;
+		}
+	states = s->places * s->width * s->width;
+	s->best = malloc(states * sizeof(*s->best));
+	s->from = malloc(states * sizeof(*s->from));
+	if (!s->best || !s->from)
+		return -ENOMEM;
+	for (size_t i = 0; i < states; i++)
+		s->best[i] = HUGE_VAL;
+	s->best[state(s, 0, 0, 0)] = 0;
+	return 0;
+}
+
+static void take_plan(const struct search *s, size_t at, struct strategy_plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = at; i != state(s, 0, 0, 0); i = s->from[i])
+		count++;
+	plan->stage_count = count;
+	plan->cut[count] = s->net->layer_count;
+	plan->first[count] = s->cluster->workers;
+	for (size_t i = at; count > 0; i = s->from[i]) {
+		size_t old = s->from[i];
+
+		count--;
+		plan->cut[count] = s->place[old / s->width / s->width];
+		plan->first[count] = old / s->width % s->width;
+	}
+}
+
+int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, bool replicate, struct strategy_plan *plan)
+{
+	struct search s = {.net = net, .cluster = cluster, .how = how, .plan = plan};
+	size_t workers = cluster->workers, most = replicate && workers > 1 ? workers - 1 : 1, best = SIZE_MAX;
+	int status = init(&s);
+
+	if (status < 0)
+		goto out;
+	for (size_t j = 1; j < s.places; j++)
+		for (size_t i = 0; i < j; i++)
+			for (size_t first = 0; first < workers; first++)
+				for (size_t r = 1; r <= most && first + r <= workers; r++)
+					if (plan->micro_batches % r == 0)
+						extend(&s, i, j, first, r);
+	for (size_t r = 1; r <= most; r++) {
+		size_t end = state(&s, s.places - 1, workers, r);
+
+		if (isfinite(s.best[end]) && (best == SIZE_MAX || s.best[end] < s.best[best]))
+			best = end;
+	}
+	status = best == SIZE_MAX ? -ERANGE : 0;
+	if (status == 0)
+		take_plan(&s, best, plan);
+	if (status == 0 && plan->stage_count > STRATEGY_MAX_STAGES)
+		status = -ERANGE;
+out:
+	free(s.place);
+	for (int k = 0; k < 4; k++)
+		free(s.sums[k]);
+	free(s.best);
+	free(s.from);
+	return status;
+}

@@ -1,0 +1,253 @@
+/* A network's measured layers: see strategy.h. */
+#include "strategy.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cuDNN's and cuBLAS's single precision, in activations as in parameters: the file does not say. */
+#define NUMBER_BYTES 4
+
+__attribute__((format(printf, 3, 4))) static int fail(
+	struct strategy_net *net, const char *path, const char *format, ...)
+{
+	int used = snprintf(net->error, sizeof(net->error), "%.200s: ", path);
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(net->error + used, sizeof(net->error) - (size_t)used, format, list);
+	va_end(list);
+	return -EINVAL;
+}
+
+static char *read_all(const char *path)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	size_t size = 0, room = 1 << 16;
+	char *text = in ? malloc(room) : NULL;
+
+	while (text && !feof(in) && !ferror(in)) {
+		size += fread(text + size, 1, room - size - 1, in);
+		if (size + 1 == room) {
+			char *more = realloc(text, room *= 2);
+
+			if (!more) {
+				free(text);
+				text = NULL;
+				errno = ENOMEM;
+			} else {
+				text = more;
+			}
+		}
+	}
+	if (text && ferror(in)) {
+		free(text);
+		text = NULL;
+	}
+	if (text)
+		text[size] = 0;
+	if (in && in != stdin)
+		fclose(in);
+	return text;
+}
+
+/* "64x3x32x32": the first number is the batch; *numbers are those of a sample. 0 where there is none. */
+static double batch_of(const char *text, double *numbers)
+{
+	char *end;
+	double batch = strtod(text, &end);
+
+	*numbers = 1;
+	while (*end == 'x')
+		*numbers *= strtod(end + 1, &end);
+	return *end || batch <= 0 ? 0 : batch;
+}
+
+static double number(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static const char *word(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}
+
+/* The first file says which layers there are. */
+static int make_layers(struct strategy_net *net, const char *path, const cJSON *list, size_t batch_room)
+{
+	size_t count = (size_t)cJSON_GetArraySize(list), last_sum = 0, i = 0;
+	const cJSON *item;
+
+	net->layers = calloc(count + 1, sizeof(*net->layers));
+	if (!net->layers)
+		return fail(net, path, "no memory");
+	cJSON_ArrayForEach (item, list) {
+		struct strategy_layer *layer = &net->layers[i++];
+		double numbers, batch = batch_of(word(item, "input"), &numbers);
+
+		net->layer_count = i;
+		layer->name = strdup(word(item, "layer"));
+		layer->forward = calloc(3 * batch_room, sizeof(double));
+		if (!layer->name || !layer->forward)
+			return fail(net, path, "no memory");
+		layer->backward = layer->forward + batch_room;
+		layer->update = layer->backward + batch_room;
+		layer->parameter_bytes = NUMBER_BYTES * number(item, "parameters");
+		if (!(layer->parameter_bytes >= 0))
+			return fail(net, path, "layer %.60s: no number of parameters", layer->name);
+		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
+		if (strncmp(word(item, "kind"), "add", 3) == 0)
+			last_sum = i;
+	}
+	for (i = 1; i < count; i++)
+		net->layers[i].may_cut = i >= last_sum;
+	i = 0;
+	cJSON_ArrayForEach (item, list) {
+		i++;
+		if (strncmp(word(item, "kind"), "add", 3) == 0 && i < count)
+			net->layers[i].may_cut = true;
+	}
+	/* a message whose size is not known cannot be predicted */
+	for (i = 0; i < count; i++)
+		if (net->layers[i].input_bytes <= 0)
+			net->layers[i].may_cut = false;
+	return 0;
+}
+
+static int add_times(struct strategy_net *net, const char *path, const cJSON *list)
+{
+	const cJSON *item;
+	double batch = 0, numbers;
+	size_t place = 0, i = 0;
+
+	if ((size_t)cJSON_GetArraySize(list) != net->layer_count)
+		return fail(net, path, "%d layers, and the first file has %zu", cJSON_GetArraySize(list),
+			net->layer_count);
+	cJSON_ArrayForEach (item, list)
+		if (batch <= 0)
+			batch = batch_of(word(item, "input"), &numbers);
+	if (batch <= 0)
+		return fail(net, path, "no layer tells the batch (\"input\": \"64x3x32x32\")");
+	while (place < net->batch_count && net->batches[place] < batch)
+		place++;
+	if (place < net->batch_count && net->batches[place] <= batch)
+		return fail(net, path, "batch %g is in two files", batch);
+	memmove(net->batches + place + 1, net->batches + place,
+		(net->batch_count - place) * sizeof(*net->batches));
+	net->batches[place] = batch;
+	cJSON_ArrayForEach (item, list) {
+		struct strategy_layer *layer = &net->layers[i++];
+		double *const rows[] = {layer->forward, layer->backward, layer->update};
+		static const char *const keys[] = {"forward_ns", "backward_ns", "update_ns"};
+
+		if (strcmp(word(item, "layer"), layer->name) != 0)
+			return fail(net, path, "layer %zu is %.60s, and %.60s in the first file", i,
+				word(item, "layer"), layer->name);
+		if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(item, "rank")))
+			return fail(net, path, "rows of single ranks: leave out --ranks");
+		for (int k = 0; k < 3; k++) {
+			double time = number(item, keys[k]);
+
+			if (!(time >= 0))
+				return fail(net, path, "layer %.60s: no %s", layer->name, keys[k]);
+			memmove(rows[k] + place + 1, rows[k] + place,
+				(net->batch_count - place) * sizeof(double));
+			rows[k][place] = time;
+		}
+		if (number(item, "communication_ns") > 0)
+			return fail(net, path, "layer %.60s communicates: expected a run on one GPU",
+				layer->name);
+	}
+	net->batch_count++;
+	return 0;
+}
+
+int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count)
+{
+	int status = 0;
+
+	memset(net, 0, sizeof(*net));
+	net->batches = calloc(path_count + 1, sizeof(*net->batches));
+	if (!net->batches)
+		return fail(net, paths[0], "no memory");
+	for (size_t i = 0; i < path_count && status == 0; i++) {
+		char *text = read_all(paths[i]);
+		cJSON *root = text ? cJSON_Parse(text) : NULL;
+		const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "layers");
+
+		if (!text)
+			status = fail(net, paths[i], "%s", strerror(errno));
+		else if (!cJSON_IsArray(list) || !cJSON_GetArraySize(list))
+			status = fail(net, paths[i],
+				"no list of layers: expected what 'pmanalyze layers --json' prints");
+		if (status == 0 && i == 0)
+			status = make_layers(net, paths[i], list, path_count + 1);
+		if (status == 0)
+			status = add_times(net, paths[i], list);
+		cJSON_Delete(root);
+		free(text);
+	}
+	return status;
+}
+
+void strategy_net_free(struct strategy_net *net)
+{
+	for (size_t i = 0; i < net->layer_count; i++) {
+		free(net->layers[i].name);
+		free(net->layers[i].forward);
+	}
+	free(net->layers);
+	free(net->batches);
+	net->layers = NULL;
+	net->batches = NULL;
+	net->layer_count = net->batch_count = 0;
+}
+
+double strategy_layer_time(
+	const struct strategy_net *net, size_t layer, enum strategy_time which, double batch)
+{
+	const struct strategy_layer *l = &net->layers[layer];
+	const double *times = which == STRATEGY_FORWARD    ? l->forward
+			      : which == STRATEGY_BACKWARD ? l->backward
+							   : l->update;
+	const double *at = net->batches;
+	size_t n = net->batch_count, i = 0;
+	double time;
+
+	if (which == STRATEGY_UPDATE)
+		return times[0];
+	if (n == 1)
+		return times[0] * batch / at[0];
+	while (i + 2 < n && batch > at[i + 1])
+		i++;
+	time = times[i] + (times[i + 1] - times[i]) * (batch - at[i]) / (at[i + 1] - at[i]);
+	return time > 0 ? time : 0;
+}
+
+double strategy_time_of(
+	const struct strategy_net *net, size_t begin, size_t end, enum strategy_time which, double batch)
+{
+	double sum = 0;
+
+	for (size_t i = begin; i < end; i++)
+		sum += strategy_layer_time(net, i, which, batch);
+	return sum;
+}
+
+double strategy_parameter_bytes(const struct strategy_net *net, size_t begin, size_t end)
+{
+	double sum = 0;
+
+	for (size_t i = begin; i < end; i++)
+		sum += net->layers[i].parameter_bytes;
+	return sum;
+}
