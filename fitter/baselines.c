@@ -1,6 +1,7 @@
 /* Other ways to predict: see baselines.h. */
 #include "baselines.h"
 #include "black_box.h"
+#include "boost.h"
 #include "forest.h"
 #include "linear.h"
 #include "pmnf.h"
@@ -92,6 +93,8 @@ static const struct method {
 	{"svr", "support vectors, scaled, grid", support_learn, false, 0},
 	{"forest", "random forest", forest_learn, true, 0},
 	{"forest-log", "random forest of log times", forest_log_learn, true, 0},
+	{"boost-plain", "gradient boosting, usual settings", boost_learn_plain, false, 0},
+	{"boost", "gradient boosting, chosen", boost_learn, true, 0},
 	{"pmnf", "performance model normal form", pmnf_learn, false, 0},
 	{"model-l2", "generic model, L2 0.001", NULL, true, 0.001},
 	{"model", "generic model, lambda 0", NULL, true, 0},
@@ -100,7 +103,7 @@ static const struct method {
 #define METHODS (sizeof(methods) / sizeof(*methods))
 
 const char *const baselines_names[METHODS + 1] = {"median", "linear", "power-law", "svr-plain", "svr",
-	"forest", "forest-log", "pmnf", "model-l2", "model", NULL};
+	"forest", "forest-log", "boost-plain", "boost", "pmnf", "model-l2", "model", NULL};
 
 struct bench {
 	const struct pm_fit_problem *train_problem, *test_problem;
@@ -144,19 +147,50 @@ static int run_learner(struct bench *bench, const struct method *method, struct 
 	return status;
 }
 
+static int make_room(struct baseline *result)
+{
+	result->train = calloc(result->seed_count, sizeof(*result->train));
+	result->test = calloc(result->seed_count, sizeof(*result->test));
+	return result->train && result->test ? 0 : -ENOMEM;
+}
+
 /* Each of the seeds' solutions in turn takes the place of the best. */
-static int measure_runs(const struct bench *bench, struct pm_fit_model *model, struct baseline *result)
+static int measure_runs(struct pm_fit_model *model, const struct pm_fit_problem *train,
+	const struct pm_fit_problem *test, struct baseline *result)
 {
 	int status = 0;
 
 	for (size_t r = 0; r < model->run_count && status == 0; r++) {
 		for (size_t v = 0; v < model->value_count; v++)
 			model->values[v].value = model->runs[r].values[v];
-		status = pm_fit_evaluate(model, bench->train_problem, &result->train[r]);
-		if (status == 0 && bench->test_problem->sample_count)
-			status = pm_fit_evaluate(model, bench->test_problem, &result->test[r]);
+		status = pm_fit_evaluate(model, train, &result->train[r]);
+		if (status == 0 && test->sample_count)
+			status = pm_fit_evaluate(model, test, &result->test[r]);
 	}
+	for (size_t v = 0; v < model->value_count; v++)
+		model->values[v].value = model->runs[model->best_run].values[v];
+	snprintf(result->note, sizeof(result->note), "%zu of %zu seeds agree", model->runs_agreeing,
+		model->run_count);
 	return status;
+}
+
+int baseline_of_model(struct baseline *baseline, struct pm_fit_model *model,
+	const struct pm_fit_problem *train, const struct pm_fit_problem *test)
+{
+	int status;
+
+	*baseline = (struct baseline){
+		.name = "model", .what = "generic model", .is_random = true, .seed_count = model->run_count};
+	baseline->seconds = model->seconds;
+	status = make_room(baseline);
+	return status < 0 ? status : measure_runs(model, train, test, baseline);
+}
+
+void baseline_free(struct baseline *baseline)
+{
+	free(baseline->train);
+	free(baseline->test);
+	*baseline = (struct baseline){0};
 }
 
 static int run_model(struct bench *bench, const struct method *method, struct baseline *result)
@@ -178,9 +212,8 @@ static int run_model(struct bench *bench, const struct method *method, struct ba
 	status = pm_fit(bench->train_problem, &parameter, &model);
 	if (status < 0)
 		return status;
-	snprintf(result->note, sizeof(result->note), "%zu of %zu seeds agree", model->runs_agreeing,
-		model->run_count);
-	status = model->interrupted ? -EINTR : measure_runs(bench, model, result);
+	status = model->interrupted ? -EINTR
+				    : measure_runs(model, bench->train_problem, bench->test_problem, result);
 	pm_fit_free(model);
 	return status;
 }
@@ -198,11 +231,10 @@ static int run_method(struct bench *bench, const struct method *method, struct b
 	double begun = seconds_now();
 	int status;
 
-	*result = (struct baseline){.name = method->name, .what = method->what};
+	*result =
+		(struct baseline){.name = method->name, .what = method->what, .is_random = method->is_random};
 	result->seed_count = method->is_random ? bench->parameter->run_count : 1;
-	result->train = calloc(result->seed_count, sizeof(*result->train));
-	result->test = calloc(result->seed_count, sizeof(*result->test));
-	if (!result->train || !result->test)
+	if (make_room(result) < 0)
 		return -ENOMEM;
 	status = method->learn ? run_learner(bench, method, result) : run_model(bench, method, result);
 	result->seconds = seconds_now() - begun;
@@ -239,10 +271,8 @@ int baselines_run(struct baselines *baselines, const struct pm_fit_problem *trai
 
 void baselines_free(struct baselines *baselines)
 {
-	for (size_t i = 0; i < baselines->count; i++) {
-		free(baselines->results[i].train);
-		free(baselines->results[i].test);
-	}
+	for (size_t i = 0; i < baselines->count; i++)
+		baseline_free(&baselines->results[i]);
 	free(baselines->results);
 	*baselines = (struct baselines){0};
 }

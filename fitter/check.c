@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Times beyond so many geometric means are doubted. */
+#define TIME_FAR 1e4
+
 static bool is_numeric(enum pm_fit_role role)
 {
 	return role == PM_FIT_INTRINSIC || role == PM_FIT_EXTRINSIC || role == PM_FIT_OFFSET;
@@ -168,11 +171,28 @@ static void warn_of_levels(const struct pm_fit_column *column, size_t sample_cou
 	free(counts);
 }
 
+/* A unit that is wrong in one row, say: such a time alone decides what a sum of errors says. */
+static void warn_of_times(const struct pm_fit_problem *problem,
+	void (*tell)(void *context, const char *sentence), void *context)
+{
+	double typical = space_geometric_mean(problem->time, problem->sample_count);
+
+	for (size_t k = 0; k < problem->sample_count; k++)
+		if (problem->time[k] > TIME_FAR * typical) {
+			tell(context,
+				say("sample %zu: its time, %g, is %.2g times the geometric mean of all: "
+				    "is it a mistake?",
+					k + 1, problem->time[k], problem->time[k] / typical));
+			return;
+		}
+}
+
 void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_parameter *parameter,
 	void (*tell)(void *context, const char *sentence), void *context)
 {
 	struct space space;
 
+	warn_of_times(problem, tell, context);
 	for (size_t i = 0; i < problem->column_count; i++) {
 		const struct pm_fit_column *column = &problem->columns[i];
 		bool constant = true;

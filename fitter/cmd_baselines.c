@@ -2,6 +2,8 @@
 #include "baselines.h"
 #include "model_file.h"
 #include "options.h"
+#include "resample.h"
+#include "student.h"
 
 #include <err.h>
 #include <errno.h>
@@ -11,6 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* From here on it takes long enough to say so. */
+#define MANY_ROWS 50000
+#define PILOT_ROWS 2000
 
 static const char *const help[] = {
 	"pmfit baselines: the generic model beside other ways to predict\n"
@@ -31,23 +37,31 @@ static const char *const help[] = {
 	"               a grid of 24, of 800 rows at most; it learns from 10000 at most\n"
 	"  forest       random forest: 100 trees on bootstrap samples, squared error\n"
 	"  forest-log   the same of log time: relative errors count, as in MAPE\n"
+	"  boost-plain  gradient boosting as it usually comes: 100 trees, 3 cuts deep, rate\n"
+	"               0.1, squared error\n"
+	"  boost        the same with half of the rows for each tree; depth (2, 4, 6), number\n"
+	"               of trees (50 to 500) and time or log time by three-fold\n"
+	"               cross-validation, of 1500 rows at most\n"
 	"  pmnf         the performance model normal form: a constant and up to five\n"
 	"               products of x^i*log2(x)^j; it has no place for categories\n"
 	"  model-l2     the generic model with L2 and lambda 0.001, as published\n"
 	"  model        the generic model without regularisation\n"
 	"\n"
 	"The black boxes see one column of zeros and ones for each level, and learn the time\n"
-	"less its offsets. Forests and models are run for each seed: the table has means,\n"
-	"and standard deviations behind +-. Of a model they are what the search left\n"
-	"undecided; 0 where all seeds end in one minimum. TABLE is a CSV file with a header,\n"
-	"or - for standard input.\n"
+	"less its offsets. Forests, boost and models are run for each seed: the table has\n"
+	"means, and standard deviations behind +-. Of a model they are what the search left\n"
+	"undecided; 0 where all seeds end in one minimum. CSV and JSON also have the\n"
+	"interval of the mean over seeds (Student's t). TABLE is a CSV file with a header, or\n"
+	"- for standard input.\n"
 	"\n",
 	options_help_columns, options_help_fit,
 	"  (penalties are ignored: the two models have their own)\n"
 	"\n"
 	"What to run and write:\n"
 	"  --only LIST              of the names above, separated by commas\n"
+	"  --confidence X           of the intervals over seeds, default 0.95\n"
 	"  -c, --csv                as CSV: method, set, then each figure with its deviation\n"
+	"                           and the ends of its interval\n"
 	"  -j, --json               as JSON, each seed by itself\n"
 	"  -q, --quiet              no progress, no warnings about the data\n"
 	"\n"
@@ -140,11 +154,12 @@ static void print_text(
 		printf("\nLeast MAPE on the test: %s, %.2f%%.\n", best->name, least);
 }
 
-static void print_csv(const struct baselines *baselines, bool with_test)
+static void print_csv(const struct baselines *baselines, bool with_test, double confidence)
 {
 	printf("method,set,seeds");
 	for (size_t f = 0; f < FIGURES; f++)
-		printf(",%s,%s_sd", figures[f].name, figures[f].name);
+		printf(",%s,%s_sd,%s_low,%s_high", figures[f].name, figures[f].name, figures[f].name,
+			figures[f].name);
 	printf(",seconds\n");
 	for (size_t i = 0; i < baselines->count; i++)
 		for (int test = 0; test <= (with_test ? 1 : 0); test++) {
@@ -154,27 +169,35 @@ static void print_csv(const struct baselines *baselines, bool with_test)
 				continue;
 			printf("%s,%s,%zu", result->name, test ? "test" : "fitted", result->seed_count);
 			for (size_t f = 0; f < FIGURES; f++) {
-				double mean, deviation;
+				double mean, deviation, margin;
 
 				baselines_spread(test ? result->test : result->train, result->seed_count,
 					figures[f].offset, &mean, &deviation);
+				margin = student_margin(confidence, deviation, result->seed_count);
 				printf(",%.9g,%.4g", mean, deviation);
+				if (isfinite(margin))
+					printf(",%.9g,%.9g", mean - margin, mean + margin);
+				else
+					printf(",,");
 			}
 			printf(",%.3f\n", result->seconds);
 		}
 }
 
-static cJSON *json_set(const struct pm_fit_error *errors, size_t count)
+static cJSON *json_set(const struct pm_fit_error *errors, size_t count, double confidence)
 {
 	cJSON *set = cJSON_CreateObject(), *array;
 
 	for (size_t f = 0; f < FIGURES; f++) {
 		cJSON *object = cJSON_AddObjectToObject(set, figures[f].name);
-		double mean, deviation;
+		double mean, deviation, margin;
 
 		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
+		margin = student_margin(confidence, deviation, count);
 		cJSON_AddItemToObject(object, "mean", model_file_number(mean));
 		cJSON_AddItemToObject(object, "sd", model_file_number(deviation));
+		cJSON_AddItemToObject(object, "low", model_file_number(mean - margin));
+		cJSON_AddItemToObject(object, "high", model_file_number(mean + margin));
 	}
 	array = cJSON_AddArrayToObject(set, "seeds");
 	for (size_t i = 0; i < count; i++)
@@ -182,7 +205,7 @@ static cJSON *json_set(const struct pm_fit_error *errors, size_t count)
 	return set;
 }
 
-static void print_json(const struct baselines *baselines, bool with_test)
+static void print_json(const struct baselines *baselines, bool with_test, double confidence)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "baselines");
 
@@ -195,9 +218,11 @@ static void print_json(const struct baselines *baselines, bool with_test)
 		cJSON_AddStringToObject(object, "note", result->note);
 		cJSON_AddNumberToObject(object, "seconds", result->seconds);
 		if (!result->skipped)
-			cJSON_AddItemToObject(object, "train", json_set(result->train, result->seed_count));
+			cJSON_AddItemToObject(
+				object, "train", json_set(result->train, result->seed_count, confidence));
 		if (!result->skipped && with_test)
-			cJSON_AddItemToObject(object, "test", json_set(result->test, result->seed_count));
+			cJSON_AddItemToObject(
+				object, "test", json_set(result->test, result->seed_count, confidence));
 		cJSON_AddItemToArray(array, object);
 	}
 	cmd_print_json(root);
@@ -206,6 +231,60 @@ static void print_json(const struct baselines *baselines, bool with_test)
 static void show(const char *name)
 {
 	fprintf(stderr, "\r%s\033[K", name);
+}
+
+/* About how long the learners will take, from a few of the rows, to which their time is in proportion; but
+ * for the support vectors', which learn from so many at most. */
+static double estimate_learners(
+	const struct pm_fit_problem *train, const struct pm_fit_parameter *parameter, const bool *wanted)
+{
+	struct pm_fit_problem none = *train;
+	struct pm_fit_parameter one = *parameter;
+	struct baselines pilot;
+	struct resample some;
+	size_t *rows = malloc(PILOT_ROWS * sizeof(*rows));
+	bool learners[64] = {false};
+	double seconds = 0;
+
+	if (!rows)
+		errx(1, "no memory");
+	for (size_t k = 0; k < PILOT_ROWS; k++)
+		rows[k] = k * (train->sample_count / PILOT_ROWS);
+	for (size_t i = 0; baselines_names[i]; i++)
+		learners[i] = (!wanted || wanted[i]) && strncmp(baselines_names[i], "svr", 3) != 0 &&
+			      strncmp(baselines_names[i], "model", 5) != 0;
+	none.sample_count = 0;
+	one.run_count = 1;
+	if (resample_init(&some, train, rows, PILOT_ROWS) < 0 ||
+		baselines_run(&pilot, &some.problem, &none, &one, learners, NULL) < 0)
+		errx(1, "no memory, or interrupted");
+	for (size_t i = 0; i < pilot.count; i++)
+		seconds += pilot.results[i].seconds * (double)train->sample_count / PILOT_ROWS *
+			   (double)(pilot.results[i].is_random ? parameter->run_count : 1);
+	baselines_free(&pilot);
+	resample_free(&some);
+	free(rows);
+	return seconds;
+}
+
+static void announce(
+	const struct pm_fit_problem *train, const struct pm_fit_parameter *parameter, const bool *wanted)
+{
+	double seconds;
+	bool support = false;
+
+	if (train->sample_count < MANY_ROWS)
+		return;
+	seconds = estimate_learners(train, parameter, wanted);
+	for (size_t i = 0; baselines_names[i]; i++) {
+		if (wanted && !wanted[i])
+			continue;
+		support |= strncmp(baselines_names[i], "svr", 3) == 0;
+		if (strncmp(baselines_names[i], "model", 5) == 0)
+			seconds += pm_fit_estimate(train, parameter);
+	}
+	warnx("%zu rows: this will take about %.0f s%s; --only and --seeds make it less", train->sample_count,
+		seconds, support ? ", support vectors not counted" : "");
 }
 
 static bool *take_names(char *argument)
@@ -233,9 +312,9 @@ static bool *take_names(char *argument)
 
 static int run(int argument_count, char **arguments)
 {
-	enum { ONLY = OPTION_OWN };
-	static const struct option long_options[] = {
-		OPTIONS_LONG, {"only", required_argument, NULL, ONLY}, {"csv", no_argument, NULL, 'c'}, {0}};
+	enum { ONLY = OPTION_OWN, CONFIDENCE };
+	static const struct option long_options[] = {OPTIONS_LONG, {"only", required_argument, NULL, ONLY},
+		{"confidence", required_argument, NULL, CONFIDENCE}, {"csv", no_argument, NULL, 'c'}, {0}};
 	struct observations observations;
 	struct baselines baselines;
 	struct options options;
@@ -247,7 +326,9 @@ static int run(int argument_count, char **arguments)
 		if (option == ONLY) {
 			free(wanted);
 			wanted = take_names(optarg);
-		} else if (option == 'c')
+		} else if (option == CONFIDENCE)
+			options.parameter.confidence = cmd_number(&cmd_baselines, "--confidence", optarg, 0);
+		else if (option == 'c')
 			csv = true;
 		else if (!options_take(&cmd_baselines, &options, option, optarg))
 			cmd_usage(&cmd_baselines, "wrong option");
@@ -256,6 +337,8 @@ static int run(int argument_count, char **arguments)
 	options_end(&cmd_baselines, &options);
 	options_observe(&options, arguments[optind], &observations);
 	options.parameter.stop = options_catch_interrupt();
+	if (!options.quiet)
+		announce(&observations.train, &options.parameter, wanted);
 	terminal = isatty(STDERR_FILENO) && !options.quiet;
 	status = baselines_run(&baselines, &observations.train, &observations.test, &options.parameter,
 		wanted, terminal ? show : NULL);
@@ -264,9 +347,9 @@ static int run(int argument_count, char **arguments)
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
 	if (options.json)
-		print_json(&baselines, observations.test.sample_count > 0);
+		print_json(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
 	else if (csv)
-		print_csv(&baselines, observations.test.sample_count > 0);
+		print_csv(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
 	else
 		print_text(&baselines, &observations, arguments[optind]);
 	free(wanted);
@@ -277,6 +360,6 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_baselines = {.name = "baselines",
-	.summary = "the model beside regression, forest, support vectors",
+	.summary = "the model beside regression, trees, support vectors",
 	.help = help,
 	.run = run};

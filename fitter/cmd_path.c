@@ -103,6 +103,14 @@ static void print_values(const struct path *path)
 			printf(" %9.3g", path->points[i].model->values[v].value);
 		putchar('\n');
 	}
+	if (first->contrast_count)
+		printf("\nThe levels as the data determine them: each less its column's mean\n");
+	for (size_t v = 0; v < first->contrast_count; v++) {
+		printf("  %-20s", first->contrasts[v].name);
+		for (size_t i = 0; i < path->count; i++)
+			printf(" %9.3g", path->points[i].model->contrasts[v].value);
+		putchar('\n');
+	}
 }
 
 static void print_text(const struct path *path, const struct observations *observations, const char *name)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const struct command *const commands[] = {&cmd_sweep, &cmd_fit, &cmd_path, &cmd_baselines,
-	&cmd_predict, &cmd_guide, &cmd_strategy, &cmd_html, &cmd_study};
+	&cmd_compare, &cmd_predict, &cmd_guide, &cmd_strategy, &cmd_html, &cmd_study};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

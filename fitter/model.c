@@ -295,7 +295,8 @@ void pm_fit_measure(const double *measured, const double *predicted, size_t coun
 		total += (measured[k] - mean) * (measured[k] - mean) / n;
 	}
 	error->rmse = sqrt(error->mse);
-	error->r2 = total > 0 ? 1 - error->mse / total : NAN;
+	/* equal times differ from their mean by rounding: there is nothing to explain */
+	error->r2 = total > 1e-24 * mean * mean && isfinite(total) ? 1 - error->mse / total : NAN;
 }
 
 int pm_fit_evaluate(

@@ -87,12 +87,13 @@ static int check_row(struct builder *b, size_t row, double *time)
 	double number;
 
 	if (is_missing(text))
-		return fail(b, "line %zu: the time is missing", line);
+		return fail(b, "line %zu: the time is missing; --skip-bad leaves such rows out", line);
 	if (csv_number(text, time) < 0)
 		return fail(b, "line %zu: the time is '%s': expected a number", line, text);
 	if (*time <= 0)
-		return fail(b, "line %zu: the %s is %s: expected a positive number", line,
-			d->is_rate ? "rate" : "time", text);
+		return fail(b,
+			"line %zu: the %s is %s: expected a positive number; --skip-bad leaves such rows out",
+			line, d->is_rate ? "rate" : "time", text);
 	if (d->is_rate)
 		*time = 1 / *time;
 	for (size_t i = 0; i < d->role_count; i++) {
@@ -100,7 +101,9 @@ static int check_row(struct builder *b, size_t row, double *time)
 			continue;
 		text = cell(b, row, b->places[i]);
 		if (is_missing(text))
-			return fail(b, "line %zu: column %s: the value is missing", line, d->roles[i].column);
+			return fail(b,
+				"line %zu: column %s: the value is missing; --skip-bad leaves such rows out",
+				line, d->roles[i].column);
 		if (!is_levelled(d->roles[i].role) && csv_number(text, &number) < 0)
 			return fail(b,
 				"line %zu: column %s: '%s' is not a number; is the column categorical?", line,

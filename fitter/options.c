@@ -247,6 +247,40 @@ static void tell(void *context, const char *sentence)
 	warnx("%s", sentence);
 }
 
+/* What a power cannot take, in the fitted rows and in those of the test, by the line where a person finds it.
+ */
+static void check_powers(const struct options *options, const struct csv *csv)
+{
+	const struct description *d = &options->description;
+	ptrdiff_t time = csv_find(csv, d->time);
+	double number;
+
+	for (size_t row = 0; row < csv->row_count; row++) {
+		char *const *cells = csv->cells + row * csv->column_count;
+
+		/* such a row is left out already */
+		if (csv_number(cells[time], &number) < 0 || number <= 0)
+			continue;
+		for (size_t i = 0; i < d->role_count; i++) {
+			const char *name = d->roles[i].column;
+
+			if ((d->roles[i].role != PM_FIT_INTRINSIC && d->roles[i].role != PM_FIT_EXTRINSIC) ||
+				csv_number(cells[csv_find(csv, name)], &number) < 0)
+				continue;
+			if (number < 0)
+				errx(1,
+					"%s: line %zu: column %s: %g is negative and cannot be raised to a power; "
+					"make the column categorical or ignore it",
+					csv->path, csv->lines[row], name, number);
+			if (number == 0 && options->parameter.power_lower < 0)
+				errx(1,
+					"%s: line %zu: column %s: zero cannot be raised to a negative power; make "
+					"the column categorical, ignore it, or bound the powers below by 0",
+					csv->path, csv->lines[row], name);
+		}
+	}
+}
+
 void options_observe(struct options *options, const char *path, struct observations *observations)
 {
 	struct csv csv;
@@ -256,6 +290,7 @@ void options_observe(struct options *options, const char *path, struct observati
 		errx(1, "%s", csv.error);
 	if (observations_init(observations, &csv, &options->description) < 0)
 		errx(1, "%s", observations->error);
+	check_powers(options, &csv);
 	csv_free(&csv);
 	bad = pm_fit_check(&observations->train, &options->parameter);
 	if (bad)

@@ -5,6 +5,7 @@
 #include "../analyzer/check.h"
 #include "baselines.h"
 #include "black_box.h"
+#include "boost.h"
 #include "forest.h"
 #include "linear.h"
 #include "made.h"
@@ -167,6 +168,59 @@ static void check_forest(void)
 	CHECK(worse == 0, "%zu predictions beyond all samples", worse);
 }
 
+/* Of a step at the rate r what is left after n trees is (1 - r)^n of it. */
+static void check_boost(void)
+{
+	struct boost_parameter parameter = {30, 1, 0.1, 1};
+	double fitted[ROWS], asked[3 * ROWS], plain[ROWS], sum = 0;
+
+	make(step);
+	for (size_t k = 0; k < ROWS; k++)
+		train.target[k] = train.values[k * COLUMNS + 1] > 2.5 ? 100 : 0;
+	for (size_t k = 0; k < ROWS; k++)
+		sum += train.target[k] / ROWS;
+	CHECK(boost_run(&train.features, &test.features, &parameter, 1, 10, fitted, asked) == 0, "boost_run");
+	for (size_t k = 0; k < ROWS; k++) {
+		CHECK(fabs(fitted[k] - train.target[k] - pow(0.9, 30) * (sum - train.target[k])) < 1e-9,
+			"sample %zu: %g", k, fitted[k]);
+		for (size_t t = 0; t < 3; t++) {
+			double truth = test.values[k * COLUMNS + 1] > 2.5 ? 100 : 0,
+			       rest = pow(0.9, 10 * (double)(t + 1));
+
+			CHECK(fabs(asked[t * ROWS + k] - truth - rest * (sum - truth)) < 1e-9,
+				"sample %zu after %zu trees: %g", k, 10 * (t + 1), asked[t * ROWS + k]);
+		}
+	}
+	/* steps in two columns add up in a balanced design: a stump for each */
+	make(step);
+	parameter = (struct boost_parameter){2, 1, 1, 1};
+	CHECK(boost_run(&train.features, &test.features, &parameter, 1, 2, fitted, NULL) == 0, "boost_run");
+	for (size_t k = 0; k < ROWS; k++)
+		CHECK(fabs(fitted[k] - train.target[k]) < 1e-9, "sample %zu: %g", k, fitted[k]);
+	/* and one stump by itself, cut where most of the error goes, knows two values: the means on both
+	 * sides */
+	parameter.tree_count = 1;
+	CHECK(boost_run(&train.features, &test.features, &parameter, 1, 1, fitted, NULL) == 0, "boost_run");
+	for (size_t k = 0; k < ROWS; k++)
+		CHECK(fabs(fitted[k] - (train.target[k] < 100 ? 5.5 : 105.5)) < 1e-9, "sample %zu: %g", k,
+			fitted[k]);
+	make(curve);
+	CHECK(worst_error(boost_learn_plain, 1, true) < 0.03, "usual settings: %g",
+		worst_error(boost_learn_plain, 1, true));
+	memcpy(plain, test.times, sizeof(plain));
+	worst_error(boost_learn_plain, 2, true);
+	for (size_t k = 0; k < ROWS; k++)
+		CHECK(fabs(plain[k] - test.times[k]) < 1e-9, "all rows, but the seed matters");
+	CHECK(worst_error(boost_learn, 1, true) < 0.05, "chosen: %g", worst_error(boost_learn, 1, true));
+	memcpy(plain, test.times, sizeof(plain));
+	worst_error(boost_learn, 1, true);
+	CHECK(memcmp(plain, test.times, sizeof(plain)) == 0, "the same seed, other trees");
+	worst_error(boost_learn, 2, true);
+	CHECK(memcmp(plain, test.times, sizeof(plain)) != 0, "another seed, the same trees");
+	make(same);
+	CHECK(worst_error(boost_learn, 1, true) < 1e-12, "a constant");
+}
+
 static void check_others(void)
 {
 	make(normal_form);
@@ -257,6 +311,7 @@ int main(void)
 	check_columns();
 	check_linear();
 	check_forest();
+	check_boost();
 	check_others();
 	check_table();
 	return check_end();

@@ -1,6 +1,7 @@
 /*
- * Baselines beside those of scikit-learn 1.2 on the same rows: its SVR and RandomForestRegressor at their
- * defaults, one column for each level, numbers as they are (the forest: mean of ten seeds).
+ * Baselines beside those of scikit-learn on the same rows: SVR and RandomForestRegressor of 1.2 and
+ * GradientBoostingRegressor of 1.9 at their defaults, one column for each level, numbers as they are (the
+ * forest: mean of ten seeds).
  *
  *     test_fitdata_baselines FOLDER      unless PM_FITDATA names another; exit code 77 if it is not there
  */
@@ -19,11 +20,11 @@ struct figures {
 
 static const struct set {
 	const char *file;
-	struct figures forest, plain;
+	struct figures forest, plain, boost;
 } sets[] = {
-	{"mxnet", {4.74, 0.414, 0.973}, {13.1, 1.848, 0.468}},
-	{"tensorflow", {5.83, 2.038, 0.952}, {12.2, 6.298, 0.541}},
-	{"pytorch-dropout05", {4.85, 3.544, 0.994}, {42.6, 34.98, 0.395}},
+	{"mxnet", {4.74, 0.414, 0.973}, {13.1, 1.848, 0.468}, {4.2305, 0.36453, 0.9793}},
+	{"tensorflow", {5.83, 2.038, 0.952}, {12.2, 6.298, 0.541}, {5.1163, 1.56777, 0.97155}},
+	{"pytorch-dropout05", {4.85, 3.544, 0.994}, {42.6, 34.98, 0.395}, {5.8394, 3.26787, 0.99472}},
 };
 
 static void compare(
@@ -66,15 +67,18 @@ static void check_set(const char *folder, const struct set *set)
 	}
 	for (size_t i = 0; baselines_names[i]; i++)
 		wanted[i] = strcmp(baselines_names[i], "forest") == 0 ||
-			    strcmp(baselines_names[i], "svr-plain") == 0;
+			    strcmp(baselines_names[i], "svr-plain") == 0 ||
+			    strcmp(baselines_names[i], "boost-plain") == 0;
 	pm_fit_defaults(&parameter);
 	CHECK(baselines_run(&baselines, &observations.train, &observations.test, &parameter, wanted, NULL) ==
 				0 &&
-			baselines.count == 2,
+			baselines.count == 3,
 		"%s: it does not run", set->file);
 	/* the same library does the one; the other draws its samples differently */
 	compare(set, &baselines.results[0], &set->plain, 0.005);
 	compare(set, &baselines.results[1], &set->forest, 0.03);
+	/* the same trees, but for the order of sums */
+	compare(set, &baselines.results[2], &set->boost, 0.001);
 	baselines_free(&baselines);
 	observations_free(&observations);
 	description_free(&description);
