@@ -47,56 +47,126 @@ static int compare_ranks(const void *left, const void *right)
 	return a->call < b->call ? -1 : a->call > b->call;
 }
 
+/*
+ * Sorts what comes as a few ordered stretches, one for each rank, by merging them: nearly a pass for each
+ * doubling of the ranks. Equal items stay in their order.
+ */
+static void sort(struct collective_list *list, int (*order)(const void *, const void *))
+{
+	struct collective *items = list->items, *other = NULL;
+	size_t *ends = NULL, run_count = 0, room = 0;
+
+	for (size_t i = 1; i <= list->count; i++)
+		if (i == list->count || order(&items[i], &items[i - 1]) < 0)
+			*MEM_PUSH(ends, run_count, room) = i;
+	if (run_count > 1)
+		other = mem_alloc(list->count, sizeof(*other));
+	while (run_count > 1) {
+		struct collective *from = items;
+		size_t merged = 0, first = 0;
+
+		for (size_t run = 0; run < run_count; run += 2) {
+			size_t left = first, middle = ends[run];
+			size_t right = middle, end = ends[run + 1 < run_count ? run + 1 : run];
+
+			for (size_t i = first; i < end; i++)
+				other[i] = right == end || (left < middle &&
+								   order(&from[left], &from[right]) <= 0)
+						   ? from[left++]
+						   : from[right++];
+			ends[merged++] = first = end;
+		}
+		items = other;
+		other = from;
+		run_count = merged;
+	}
+	list->items = items;
+	if (other)
+		list->room = list->count;
+	free(other);
+	free(ends);
+}
+
+/* What is asked of each call, and the same for all calls of an operation. */
+struct what {
+	bool counts;
+	uint32_t communicator;
+	uint32_t keys[3]; /* by enum counting */
+};
+
+/* By operation of the process; NULL: none counts. */
+static struct what *list_what(const struct timeline *timeline, const struct timeline_process *process)
+{
+	struct what *list = NULL;
+
+	for (uint32_t i = 0; i < process->operation_count; i++) {
+		const struct timeline_operation *operation =
+			&timeline->operations[process->first_operation + i];
+		const struct timeline_function *function = &timeline->functions[operation->function];
+		uint64_t number, peer;
+
+		if (function->kind != PM_KIND_COMM || timeline_value(timeline, operation, "peer", &peer) ||
+			!timeline_value(timeline, operation, "comm", &number) || number == 0 ||
+			number >= timeline->communicator_count)
+			continue;
+		if (!list)
+			list = mem_alloc(process->operation_count, sizeof(*list));
+		list[i] = (struct what){true, (uint32_t)number,
+			{name_key(function->name, HERE), name_key(function->name, WRITER),
+				name_key(function->name, GRAPH)}};
+	}
+	return list;
+}
+
+static void add_collective(const struct timeline *timeline, uint32_t process, size_t number,
+	const struct what *what, struct collective_list *list)
+{
+	const struct timeline_call *call = &timeline->calls[number];
+	const struct timeline_communicator *communicator = &timeline->communicators[what->communicator];
+	const struct timeline_more *more = timeline_more(timeline, (uint32_t)number);
+	enum counting counting = HERE;
+	struct collective *item;
+
+	if (call->flags & TIMELINE_FLAG_REPLAYED)
+		counting = GRAPH;
+	else if (more && more->sequence)
+		counting = WRITER;
+	item = MEM_PUSH(list->items, list->count, list->room);
+	*item = (struct collective){.hash = communicator->hash,
+		.function_key = what->keys[counting],
+		.sequence = counting == WRITER ? more->sequence : 0,
+		.process = process,
+		.device = call->queue ? timeline->queues[call->queue].device : communicator->device,
+		.rank = communicator->rank,
+		.call = number,
+		.begin_ns = call->begin_ns,
+		.end_ns = call->end_ns};
+	if (call->interval_count) {
+		item->begin_ns = timeline->intervals[call->interval].begin_ns;
+		item->end_ns = timeline_call_end(timeline, call);
+	}
+}
+
 void collective_gather(const struct timeline *timeline, struct collective_list *list)
 {
 	memset(list, 0, sizeof(*list));
 	for (uint32_t p = 0; p < timeline->process_count; p++) {
 		const struct timeline_process *process = &timeline->processes[p];
+		struct what *whats = list_what(timeline, process);
 
-		for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
+		for (size_t i = process->first_call; i < process->first_call + process->call_count && whats;
+			i++) {
 			const struct timeline_call *call = &timeline->calls[i];
-			const struct timeline_operation *operation = &timeline->operations[call->operation];
-			const struct timeline_function *function = &timeline->functions[operation->function];
-			const struct timeline_communicator *communicator;
-			const struct timeline_more *more;
-			enum counting counting = HERE;
-			struct collective *item;
-			uint64_t number, peer;
+			const struct what *what = &whats[call->operation - process->first_operation];
 
-			if (function->kind != PM_KIND_COMM || call->result != 0 ||
-				(call->flags & PM_FLAG_CAPTURED) ||
-				timeline_value(timeline, operation, "peer", &peer) ||
-				!timeline_value(timeline, operation, "comm", &number) || number == 0 ||
-				number >= timeline->communicator_count)
-				continue;
-			communicator = &timeline->communicators[number];
-			more = timeline_more(timeline, (uint32_t)i);
-			if (call->flags & TIMELINE_FLAG_REPLAYED)
-				counting = GRAPH;
-			else if (more && more->sequence)
-				counting = WRITER;
-			item = MEM_PUSH(list->items, list->count, list->room);
-			*item = (struct collective){.hash = communicator->hash,
-				.function_key = name_key(function->name, counting),
-				.sequence = counting == WRITER ? more->sequence : 0,
-				.process = p,
-				.device = call->queue ? timeline->queues[call->queue].device
-						      : communicator->device,
-				.rank = communicator->rank,
-				.call = i,
-				.begin_ns = call->begin_ns,
-				.end_ns = call->end_ns};
-			if (call->interval_count) {
-				const struct timeline_interval *first = &timeline->intervals[call->interval];
-
-				item->begin_ns = first->begin_ns;
-				item->end_ns = timeline_call_end(timeline, call);
-			}
+			if (what->counts && call->result == 0 && !(call->flags & PM_FLAG_CAPTURED))
+				add_collective(timeline, p, i, what, list);
 		}
+		free(whats);
 	}
 	if (list->count == 0)
 		return;
-	qsort(list->items, list->count, sizeof(*list->items), compare_ranks);
+	sort(list, compare_ranks);
 	for (size_t i = 1; i < list->count; i++) {
 		const struct collective *before = &list->items[i - 1];
 		struct collective *item = &list->items[i];
@@ -107,7 +177,7 @@ void collective_gather(const struct timeline *timeline, struct collective_list *
 			item->rank == before->rank)
 			item->sequence = before->sequence + 1;
 	}
-	qsort(list->items, list->count, sizeof(*list->items), compare);
+	sort(list, compare);
 }
 
 void collective_match(const struct timeline *timeline, struct collective_list *list)

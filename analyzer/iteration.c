@@ -7,25 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t copy_direction(const struct iteration_finder *finder, size_t position)
-{
-	const struct timeline_call *call = iteration_call_at(finder, position);
-	uint64_t direction = 4;
-
-	if (timeline_function(finder->timeline, call)->kind != PM_KIND_COPY)
-		return UINT64_MAX;
-	timeline_value(finder->timeline, &finder->timeline->operations[call->operation], "dir", &direction);
-	return direction;
-}
-
 static bool is_copy_to_host(const struct iteration_finder *finder, size_t position)
 {
-	return copy_direction(finder, position) == 2;
+	return iteration_operation_at(finder, position)->to_host;
 }
 
-uint64_t iteration_key(const struct worker_model *model, uint32_t call)
+static bool copies_to_host(const struct timeline *timeline, uint32_t number)
 {
-	uint32_t number = model->timeline->calls[call].operation;
+	const struct timeline_operation *operation = &timeline->operations[number];
+	uint64_t direction;
+
+	return timeline->functions[operation->function].kind == PM_KIND_COPY &&
+	       timeline_value(timeline, operation, "dir", &direction) && direction == 2;
+}
+
+uint64_t iteration_key(const struct worker_model *model, uint32_t number)
+{
 	const struct timeline_operation *operation = &model->timeline->operations[number];
 	const struct worker_role *role = &model->roles[number];
 	uint64_t key = mem_hash(MEM_HASH_START, operation->function), value;
@@ -64,7 +61,7 @@ static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
 /* Is it what another stage of a pipeline hands on: the input of this one? */
 static bool is_receive(const struct iteration_finder *finder, size_t position)
 {
-	uint32_t number = iteration_call_at(finder, position)->operation;
+	uint32_t number = finder->operations[position];
 	const struct flow *flow = &finder->model->flows[number];
 	uint64_t peer;
 
@@ -79,8 +76,7 @@ static size_t input_start(const struct iteration_finder *finder, size_t first, s
 
 	while (start > first && !iteration_is_core(finder, start - 1) &&
 		!is_copy_to_host(finder, start - 1) &&
-		(timeline_function(finder->timeline, iteration_call_at(finder, start - 1))->kind !=
-				PM_KIND_COMM ||
+		(iteration_operation_at(finder, start - 1)->kind != PM_KIND_COMM ||
 			is_receive(finder, start - 1)))
 		start--;
 	return start;
@@ -171,7 +167,7 @@ static void begin_first(
 
 	first->first_call = core;
 	for (size_t i = core; i-- > 0 && input_count > 0;) {
-		enum pm_kind kind = timeline_function(timeline, iteration_call_at(finder, i))->kind;
+		enum pm_kind kind = iteration_operation_at(finder, i)->kind;
 
 		if (kind != PM_KIND_COPY && kind != PM_KIND_SET && !is_receive(finder, i))
 			continue;
@@ -235,9 +231,8 @@ static enum iteration_gap_kind gap_kind(const struct iteration_finder *finder, s
 	if (iteration_is_more_than_forward(finder, first, end))
 		return ITERATION_PARTIAL;
 	for (size_t i = first; i < end; i++)
-		forward |= (iteration_flags_at(finder, i) & WORKER_READS) ||
-			   timeline_function(finder->timeline, iteration_call_at(finder, i))->kind ==
-				   PM_KIND_FORWARD;
+		forward |= (iteration_operation_at(finder, i)->flags & WORKER_READS) ||
+			   iteration_operation_at(finder, i)->kind == PM_KIND_FORWARD;
 	return forward ? ITERATION_EVALUATION : ITERATION_REST;
 }
 
@@ -285,8 +280,7 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 		item->shape = MEM_HASH_START;
 		for (size_t j = item->first_call; j < item->call_end; j++)
 			if (iteration_is_core(finder, j))
-				item->shape = mem_hash(item->shape,
-					shape_of(finder->timeline, iteration_call_at(finder, j)->operation));
+				item->shape = mem_hash(item->shape, iteration_operation_at(finder, j)->shape);
 		/* By calls, not by time: input read ahead belongs to the iteration it was read before. */
 		from_ns = item->first_call > 0 ? iteration_call_at(finder, item->first_call - 1)->end_ns
 					       : item->begin_ns;
@@ -464,15 +458,37 @@ static void find_confidence(const struct iteration_finder *finder, struct iterat
 		list->confidence = 1;
 }
 
+static void know_operations(struct iteration_finder *finder)
+{
+	const struct timeline *timeline = finder->timeline;
+	const struct worker *worker = finder->worker;
+	const struct timeline_process *process = &timeline->processes[worker->process];
+
+	finder->first_operation = process->first_operation;
+	finder->known = mem_alloc(process->operation_count, sizeof(*finder->known));
+	finder->operations = mem_alloc(worker->call_count, sizeof(*finder->operations));
+	for (size_t i = 0; i < worker->call_count; i++) {
+		uint32_t number = timeline->calls[worker->calls[i]].operation;
+		struct iteration_operation *operation = &finder->known[number - process->first_operation];
+
+		finder->operations[i] = number;
+		if (!operation->known)
+			*operation = (struct iteration_operation){.key = iteration_key(finder->model, number),
+				.shape = shape_of(timeline, number),
+				.flags = finder->model->roles[number].flags,
+				.kind = timeline->functions[timeline->operations[number].function].kind,
+				.to_host = copies_to_host(timeline, number),
+				.known = true};
+	}
+}
+
 void iteration_find(const struct worker_model *model, const struct worker *worker, size_t skip,
 	struct iteration_list *list)
 {
 	struct iteration_finder finder = {.model = model, .timeline = model->timeline, .worker = worker};
 
 	memset(list, 0, sizeof(*list));
-	finder.keys = mem_alloc(worker->call_count, sizeof(*finder.keys));
-	for (size_t i = 0; i < worker->call_count; i++)
-		finder.keys[i] = iteration_key(model, worker->calls[i]);
+	know_operations(&finder);
 	iteration_cut(&finder);
 	list->source = finder.source;
 	if (finder.source == ITERATION_BY_STEPS)
@@ -496,7 +512,8 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	classify(list, skip);
 	find_confidence(&finder, list);
 out:
-	free(finder.keys);
+	free(finder.operations);
+	free(finder.known);
 	free(finder.pieces);
 }
 

@@ -79,7 +79,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	struct iteration_list *list);
 void iteration_free(struct iteration_list *list);
 
-/* What makes a call the same in another iteration: its function and its parameters. */
-uint64_t iteration_key(const struct worker_model *model, uint32_t call);
+/* What makes calls of an operation the same in another iteration: its function and its parameters. */
+uint64_t iteration_key(const struct worker_model *model, uint32_t operation);
 
 #endif

@@ -9,21 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct timeline_call *iteration_call_at(const struct iteration_finder *finder, size_t position)
-{
-	return &finder->timeline->calls[finder->worker->calls[position]];
-}
-
-uint32_t iteration_flags_at(const struct iteration_finder *finder, size_t position)
-{
-	return finder->model->roles[iteration_call_at(finder, position)->operation].flags;
-}
-
-bool iteration_is_core(const struct iteration_finder *finder, size_t position)
-{
-	return iteration_flags_at(finder, position) & WORKER_CORE;
-}
-
 static const struct timeline_window *windows_of(const struct iteration_finder *finder, uint32_t *count)
 {
 	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
@@ -61,6 +46,16 @@ int64_t iteration_window_begin(const struct iteration_finder *finder, size_t pos
 	return begin_ns;
 }
 
+static uint64_t key_at(const struct iteration_finder *finder, size_t position)
+{
+	return iteration_operation_at(finder, position)->key;
+}
+
+static uint64_t manner_at(const struct iteration_finder *finder, size_t position)
+{
+	return flow_manner(finder->timeline, &finder->timeline->operations[finder->operations[position]]);
+}
+
 bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_t first, size_t end)
 {
 	const struct worker_model *model = finder->model;
@@ -68,15 +63,12 @@ bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_
 	bool more = false;
 
 	for (size_t i = first; i < end && !more; i++) {
-		const struct worker_role *role = &model->roles[iteration_call_at(finder, i)->operation];
+		const struct worker_role *role = &model->roles[finder->operations[i]];
 
 		more = role->flags & (WORKER_BACKWARD | WORKER_UPDATES);
 		for (uint32_t j = 0; j < role->parameter_count && !more; j++) {
 			uint64_t *manner = &manners[model->touched[role->first_parameter + j]];
-			uint64_t here =
-				1 + flow_manner(finder->timeline,
-					    &finder->timeline
-						     ->operations[iteration_call_at(finder, i)->operation]);
+			uint64_t here = 1 + manner_at(finder, i);
 
 			more = *manner && *manner != here;
 			*manner = here;
@@ -110,7 +102,7 @@ static void cut_by_updates(struct iteration_finder *finder)
 	bool any = false;
 
 	for (size_t i = 0; i < finder->worker->call_count; i++) {
-		const struct worker_role *role = &model->roles[iteration_call_at(finder, i)->operation];
+		const struct worker_role *role = &model->roles[finder->operations[i]];
 		const uint32_t *parameters = model->touched + role->first_parameter;
 		bool fresh = false;
 
@@ -142,8 +134,7 @@ static void cut_by_said_updates(struct iteration_finder *finder)
 	bool any = false;
 
 	for (size_t i = 0; i < finder->worker->call_count; i++) {
-		uint8_t said =
-			finder->timeline->operations[iteration_call_at(finder, i)->operation].said_phase;
+		uint8_t said = finder->timeline->operations[finder->operations[i]].said_phase;
 
 		if (any && said == PHASE_FORWARD + 1) {
 			add_piece(finder, first, last_update + 1);
@@ -161,9 +152,13 @@ static void cut_by_said_updates(struct iteration_finder *finder)
 
 static void cut_by_period(struct iteration_finder *finder)
 {
+	uint64_t *keys = mem_alloc(finder->worker->call_count, sizeof(*keys));
 	size_t *cuts, count, first;
 
-	cuts = iteration_period_cuts(finder->model, finder->worker, finder->keys, &count);
+	for (size_t i = 0; i < finder->worker->call_count; i++)
+		keys[i] = iteration_operation_at(finder, i)->key;
+	cuts = iteration_period_cuts(finder->model, finder->worker, keys, &count);
+	free(keys);
 	first = count ? cuts[0] : 0;
 	for (size_t i = 0; i + 1 < count; i++) {
 		size_t end = cuts[i + 1];
@@ -181,11 +176,14 @@ static void hash_piece(const struct iteration_finder *finder, struct iteration_p
 {
 	piece->structure = MEM_HASH_START;
 	piece->core_count = 0;
-	for (size_t i = piece->start; i < piece->end; i++)
-		if (iteration_is_core(finder, i)) {
-			piece->structure = mem_hash(piece->structure, finder->keys[i]);
-			piece->core_count++;
-		}
+	for (size_t i = piece->start; i < piece->end; i++) {
+		const struct iteration_operation *operation = iteration_operation_at(finder, i);
+
+		if (!(operation->flags & WORKER_CORE))
+			continue;
+		piece->structure = mem_hash(piece->structure, operation->key);
+		piece->core_count++;
+	}
 }
 
 static int compare_pieces(const void *left, const void *right)
@@ -246,16 +244,10 @@ static size_t find_suffix(const struct iteration_finder *finder, const struct it
 		do
 			j--;
 		while (!iteration_is_core(finder, j));
-		if (finder->keys[i] != finder->keys[j])
+		if (key_at(finder, i) != key_at(finder, j))
 			return SIZE_MAX;
 	}
 	return i;
-}
-
-static uint64_t manner_at(const struct iteration_finder *finder, size_t position)
-{
-	return flow_manner(finder->timeline,
-		&finder->timeline->operations[iteration_call_at(finder, position)->operation]);
 }
 
 /*
@@ -265,8 +257,9 @@ static uint64_t manner_at(const struct iteration_finder *finder, size_t position
 static bool goes_forward_again(const struct iteration_finder *finder, size_t first, size_t start, size_t end)
 {
 	for (size_t i = first; i < start; i++)
-		for (size_t j = start; j < end && (iteration_flags_at(finder, i) & WORKER_READS); j++)
-			if (finder->keys[i] == finder->keys[j] &&
+		for (size_t j = start; j < end && (iteration_operation_at(finder, i)->flags & WORKER_READS);
+			j++)
+			if (key_at(finder, i) == key_at(finder, j) &&
 				manner_at(finder, i) == manner_at(finder, j))
 				return true;
 	return false;

@@ -13,11 +13,24 @@ struct iteration_piece {
 	int64_t begin_ns, end_ns; /* of the program's mark; else 0 */
 };
 
+/* What is asked of each call, and the same for all calls of an operation. */
+struct iteration_operation {
+	uint64_t key;   /* iteration_key */
+	uint64_t shape; /* its sizes, without addresses, algorithm and call site */
+	uint32_t flags; /* WORKER_* */
+	enum pm_kind kind;
+	bool to_host; /* copies from the device */
+	bool known;
+};
+
 struct iteration_finder {
 	const struct worker_model *model;
 	const struct timeline *timeline;
 	const struct worker *worker;
-	uint64_t *keys; /* by position in the worker's calls */
+	uint32_t
+		*operations; /* by position in the worker's calls: the call's, as the timeline numbers them */
+	struct iteration_operation *known; /* by operation of the process */
+	uint32_t first_operation;          /* of the process */
 	struct iteration_piece *pieces;
 	size_t piece_count, piece_room;
 	uint64_t usual; /* structure of most pieces */
@@ -56,9 +69,22 @@ size_t iteration_gap_in(const struct iteration_finder *finder, size_t first, siz
 /* When recording began that the call is part of. */
 int64_t iteration_window_begin(const struct iteration_finder *finder, size_t position);
 
-const struct timeline_call *iteration_call_at(const struct iteration_finder *finder, size_t position);
-uint32_t iteration_flags_at(const struct iteration_finder *finder, size_t position); /* WORKER_* */
-bool iteration_is_core(const struct iteration_finder *finder, size_t position);
+static inline const struct timeline_call *iteration_call_at(
+	const struct iteration_finder *finder, size_t position)
+{
+	return &finder->timeline->calls[finder->worker->calls[position]];
+}
+
+static inline const struct iteration_operation *iteration_operation_at(
+	const struct iteration_finder *finder, size_t position)
+{
+	return &finder->known[finder->operations[position] - finder->first_operation];
+}
+
+static inline bool iteration_is_core(const struct iteration_finder *finder, size_t position)
+{
+	return iteration_operation_at(finder, position)->flags & WORKER_CORE;
+}
 
 /* Is there work of a backward pass or an update among the calls [first, end)? */
 bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_t first, size_t end);

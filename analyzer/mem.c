@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCK_BYTES ((size_t)64 << 10)
 
@@ -16,13 +17,27 @@ struct arena_block {
 	_Alignas(16) char data[];
 };
 
+#define HUGE_BYTES ((size_t)2 << 20)
+
+/* What is great comes in great pages where there are any: a fault for each small one would cost more than
+ * what is done with it. */
+static void *advise(void *memory, size_t count, size_t item_bytes)
+{
+	uintptr_t begin = ((uintptr_t)memory + HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1);
+	uintptr_t end = ((uintptr_t)memory + count * item_bytes) & ~(uintptr_t)(HUGE_BYTES - 1);
+
+	if (count * item_bytes >= 4 * HUGE_BYTES && end > begin)
+		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+	return memory;
+}
+
 void *mem_alloc(size_t count, size_t item_bytes)
 {
 	void *memory = calloc(count ? count : 1, item_bytes ? item_bytes : 1);
 
 	if (!memory)
 		errx(1, "out of memory: %zu items of %zu bytes", count, item_bytes);
-	return memory;
+	return advise(memory, count, item_bytes);
 }
 
 void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes)
@@ -33,7 +48,7 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes)
 	array = reallocarray(array, *room, item_bytes);
 	if (!array)
 		errx(1, "out of memory: %zu items of %zu bytes", *room, item_bytes);
-	return array;
+	return advise(array, *room, item_bytes);
 }
 
 void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, uint64_t more)
@@ -44,6 +59,7 @@ void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, ui
 	*array = reallocarray(*array, *room, item_bytes);
 	if (!*array)
 		errx(1, "out of memory: %zu items of %zu bytes", *room, item_bytes);
+	advise(*array, *room, item_bytes);
 }
 
 void *arena_alloc(struct arena *arena, size_t count, size_t item_bytes)

@@ -25,6 +25,13 @@ static void *work(void *argument)
 	}
 }
 
+unsigned parallel_processors(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count > 0 ? (unsigned)count : 1;
+}
+
 void parallel_each(size_t count, unsigned threads, void (*each)(void *context, size_t index), void *context)
 {
 	struct pool pool = {count, 0, each, context};
@@ -32,7 +39,7 @@ void parallel_each(size_t count, unsigned threads, void (*each)(void *context, s
 	unsigned started = 0;
 
 	if (threads == 0)
-		threads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+		threads = parallel_processors();
 	if (threads > count)
 		threads = (unsigned)count;
 	others = mem_alloc(threads, sizeof(*others));

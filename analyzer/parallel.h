@@ -11,4 +11,7 @@
  */
 void parallel_each(size_t count, unsigned threads, void (*each)(void *context, size_t index), void *context);
 
+/* How many threads that is: the processors there are. */
+unsigned parallel_processors(void);
+
 #endif

@@ -94,14 +94,21 @@ struct work {
 	const struct layer_list *layers;
 	const struct layer_role **roles; /* by position in the worker's calls */
 	uint64_t *group_bytes; /* by interval of the process: bytes of the exchanges that share it */
+	uint64_t *bytes;       /* by operation of the process: that it exchanges; of others 0 */
+	struct phase_spans by_phase[PHASE_COUNT], compute; /* of one iteration */
 };
 
-static uint64_t exchange_bytes(const struct work *work, uint32_t operation)
+static uint64_t bytes_of(const struct timeline *timeline, uint32_t operation)
 {
 	uint64_t bytes = 0;
 
-	timeline_value(work->timeline, &work->timeline->operations[operation], "bytes", &bytes);
+	timeline_value(timeline, &timeline->operations[operation], "bytes", &bytes);
 	return bytes > 0 && bytes < (uint64_t)1 << 46 ? bytes : 1;
+}
+
+static uint64_t exchange_bytes(const struct work *work, uint32_t operation)
+{
+	return work->bytes[operation - work->timeline->processes[work->worker->process].first_operation];
 }
 
 static void find_roles(struct work *work, const struct iteration_list *iterations)
@@ -137,6 +144,10 @@ static void begin_work(struct work *work, const struct iteration_list *iteration
 
 	work->roles = mem_alloc(work->worker->call_count, sizeof(*work->roles));
 	work->group_bytes = mem_alloc(process->interval_count, sizeof(*work->group_bytes));
+	work->bytes = mem_alloc(process->operation_count, sizeof(*work->bytes));
+	for (uint32_t i = 0; i < process->operation_count; i++)
+		if (work->model->flows[process->first_operation + i].kind == PM_KIND_COMM)
+			work->bytes[i] = bytes_of(work->timeline, process->first_operation + i);
 	find_roles(work, iterations);
 }
 
@@ -144,6 +155,10 @@ static void end_work(struct work *work)
 {
 	free(work->roles);
 	free(work->group_bytes);
+	free(work->bytes);
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		free(work->by_phase[phase].items);
+	free(work->compute.items);
 }
 
 /* Does the host's time stand in for the device's, which is not known? Other calls have that of a graph. */
@@ -236,13 +251,20 @@ static void feed_calls(struct feed *feed, int64_t until_ns)
 	const struct timeline *timeline = feed->work->timeline;
 	const struct worker *worker = feed->work->worker;
 
+	size_t first = feed->call;
+
 	for (; feed->call < worker->call_count; feed->call++) {
 		const struct timeline_call *call = &timeline->calls[worker->calls[feed->call]];
 
 		if (call->begin_ns >= until_ns)
 			break;
 		add_call(feed->work, &feed->spans, call, phase_levels[feed->work->roles[feed->call]->phase]);
-		/* Up to the last of several: between them it waits in the queue. */
+	}
+	/* Apart, so that each kind comes nearly in order. Up to the last of several intervals: between them
+	 * the call waits in the queue. */
+	for (size_t i = first; i < feed->call; i++) {
+		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+
 		if (call->interval_count)
 			phase_add_span(&feed->spans, call->end_ns,
 				timeline->intervals[call->interval + call->interval_count - 1].begin_ns,
@@ -363,15 +385,16 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 	}
 }
 
-static void find_busy(const struct work *work, const struct iteration *item, const int64_t *wait_ns,
-	struct phase_spans by_phase[PHASE_COUNT], struct phase_times *times, double *layers_ns, bool *untold)
+static void find_busy(struct work *work, const struct iteration *item, const int64_t *wait_ns,
+	struct phase_times *times, double *layers_ns, bool *untold)
 {
 	const struct timeline *timeline = work->timeline;
-	struct phase_spans compute = {0};
+	struct phase_spans *by_phase = work->by_phase, *compute = &work->compute;
 	uint32_t last_interval = UINT32_MAX;
 
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		by_phase[phase].count = 0;
+	compute->count = 0;
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		const struct timeline_call *call = &timeline->calls[work->worker->calls[i]];
 		const struct layer_role *role = work->roles[i];
@@ -379,7 +402,7 @@ static void find_busy(const struct work *work, const struct iteration *item, con
 		add_call(work, &by_phase[role->phase], call, 0);
 		if (role->phase == PHASE_FORWARD || role->phase == PHASE_BACKWARD ||
 			role->phase == PHASE_UPDATE || (role->phase == PHASE_GRAPH && !role->exchanges))
-			add_call(work, &compute, call, 0);
+			add_call(work, compute, call, 0);
 		/* Calls of a group wait once. */
 		if (wait_ns && role->phase == PHASE_COMMUNICATION &&
 			!(call->interval_count && call->interval == last_interval))
@@ -395,8 +418,7 @@ static void find_busy(const struct work *work, const struct iteration *item, con
 		times->busy_ns[phase] = phase < PHASE_WORK_COUNT
 						? phase_union(by_phase[phase].items, by_phase[phase].count)
 						: times->exclusive_ns[phase];
-	times->compute_ns = phase_union(compute.items, compute.count);
-	free(compute.items);
+	times->compute_ns = phase_union(compute->items, compute->count);
 }
 
 void phase_find(const struct worker_model *model, const struct worker *worker,
@@ -404,7 +426,6 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	struct phase_list *list)
 {
 	struct work work = {.timeline = model->timeline, .model = model, .worker = worker, .layers = layers};
-	struct phase_spans by_phase[PHASE_COUNT] = {0};
 
 	list->layer_count = layers->count;
 	list->times = mem_alloc(iterations->count, sizeof(*list->times));
@@ -414,10 +435,8 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	begin_work(&work, iterations);
 	find_exclusive(&work, iterations, list);
 	for (size_t i = 0; i < iterations->count; i++)
-		find_busy(&work, &iterations->items[i], wait_ns, by_phase, &list->times[i],
+		find_busy(&work, &iterations->items[i], wait_ns, &list->times[i],
 			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS, list->untold);
-	for (int phase = 0; phase < PHASE_COUNT; phase++)
-		free(by_phase[phase].items);
 	end_work(&work);
 }
 

@@ -47,20 +47,24 @@ static void merge_spans(const struct phase_span *from, size_t first, size_t midd
  */
 static void sort_spans(struct phase_span *spans, size_t count, bool by_end)
 {
-	size_t *ends = NULL, run_count = 0, room = 0;
+	size_t *ends = NULL, run_count = 0, room = 0, i = 1;
 	struct phase_span *other;
 
-	for (size_t i = 1; i <= count; i++)
+	while (i < count && span_key(&spans[i], by_end) >= span_key(&spans[i - 1], by_end))
+		i++;
+	if (i >= count)
+		return;
+	for (; i <= count; i++)
 		if (i == count || span_key(&spans[i], by_end) < span_key(&spans[i - 1], by_end))
 			*MEM_PUSH(ends, run_count, room) = i;
-	other = run_count > 1 ? mem_alloc(count, sizeof(*other)) : NULL;
+	other = mem_alloc(count, sizeof(*other));
 	while (run_count > 1) {
 		size_t merged = 0, first = 0;
 
-		for (size_t i = 0; i < run_count; i += 2) {
-			size_t end = ends[i + 1 < run_count ? i + 1 : i];
+		for (size_t run = 0; run < run_count; run += 2) {
+			size_t end = ends[run + 1 < run_count ? run + 1 : run];
 
-			merge_spans(spans, first, ends[i], end, by_end, other);
+			merge_spans(spans, first, ends[run], end, by_end, other);
 			ends[merged++] = end;
 			first = end;
 		}
@@ -103,10 +107,12 @@ static void sweep(struct phase_span *spans, size_t span_count, const struct phas
 {
 	struct phase_span *ends = mem_alloc(span_count, sizeof(*ends));
 	size_t counts[PHASE_LEVELS] = {0}, begun = 0, ended = 0;
+	uint32_t present = 1u << PHASE_LEVELS; /* a bit for each level, the last for none */
 
-	sort_spans(spans, span_count, false);
+	/* Sorted apart, since as they come both are nearly in order. */
 	if (span_count)
 		memcpy(ends, spans, span_count * sizeof(*ends));
+	sort_spans(spans, span_count, false);
 	sort_spans(ends, span_count, true);
 	memset(result, 0, window_count * (PHASE_LEVELS + 1) * sizeof(*result));
 	for (size_t w = 0; w < window_count; w++) {
@@ -114,18 +120,20 @@ static void sweep(struct phase_span *spans, size_t span_count, const struct phas
 
 		while (now_ns < windows[w].end_ns) {
 			int64_t next_ns = windows[w].end_ns;
-			uint32_t level = 0;
+			uint32_t level;
 
-			for (; begun < span_count && spans[begun].begin_ns <= now_ns; begun++)
+			for (; begun < span_count && spans[begun].begin_ns <= now_ns; begun++) {
 				counts[spans[begun].level]++;
+				present |= 1u << spans[begun].level;
+			}
 			for (; ended < span_count && ends[ended].end_ns <= now_ns; ended++)
-				counts[ends[ended].level]--;
+				if (--counts[ends[ended].level] == 0)
+					present &= ~(1u << ends[ended].level);
 			if (begun < span_count && spans[begun].begin_ns < next_ns)
 				next_ns = spans[begun].begin_ns;
 			if (ended < span_count && ends[ended].end_ns < next_ns)
 				next_ns = ends[ended].end_ns;
-			while (level < PHASE_LEVELS && counts[level] == 0)
-				level++;
+			level = (uint32_t)__builtin_ctz(present);
 			result[w * (PHASE_LEVELS + 1) + level] += next_ns - now_ns;
 			if (stretches)
 				add_stretch(stretches, now_ns, next_ns, level);

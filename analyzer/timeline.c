@@ -1,5 +1,6 @@
 /* The canonical model's own rules: order, groups, values. Clocks are in timeline_clock.c. */
 #include "timeline.h"
+#include "parallel.h"
 #include "timeline_clock.h"
 
 #include <stdlib.h>
@@ -269,15 +270,22 @@ static int compare_processes(const void *left, const void *right)
 	return strcmp(a->path, b->path);
 }
 
+/* Processes share nothing that is written. */
+static void settle_process(void *context, size_t index)
+{
+	struct timeline *timeline = context;
+	const struct timeline_process *process = &timeline->processes[index];
+
+	if (!process->recorder)
+		timeline_settle_devices(timeline, process);
+	share_group_intervals(timeline, process);
+}
+
 void timeline_settle(struct timeline *timeline)
 {
 	struct timeline_process *processes = timeline->processes;
 
-	for (size_t i = 0; i < timeline->process_count; i++) {
-		if (!processes[i].recorder)
-			timeline_settle_devices(timeline, &processes[i]);
-		share_group_intervals(timeline, &processes[i]);
-	}
+	parallel_each(timeline->process_count, 0, settle_process, timeline);
 	if (timeline->process_count)
 		qsort(processes, timeline->process_count, sizeof(*processes), compare_processes);
 	for (uint32_t i = 0; i < timeline->process_count; i++) {

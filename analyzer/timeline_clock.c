@@ -77,64 +77,119 @@ static void move_intervals(struct timeline *timeline, const struct timeline_call
 	}
 }
 
+/* What a call's end says of the device's work: by operation. */
+enum wait {
+	WAIT_NONE,
+	WAIT_QUEUE,  /* all that was given to its queue is done */
+	WAIT_DEVICE, /* likewise; without a queue, all that was given to the device */
+};
+
+static uint8_t *list_waits(const struct timeline *timeline, const struct timeline_process *process)
+{
+	uint8_t *waits = mem_alloc(process->operation_count, sizeof(*waits));
+
+	for (uint32_t i = 0; i < process->operation_count; i++) {
+		const struct timeline_operation *operation =
+			&timeline->operations[process->first_operation + i];
+		const struct timeline_function *function = &timeline->functions[operation->function];
+
+		if (function->kind == PM_KIND_SYNC && !strstr(function->name, "Query"))
+			waits[i] = strstr(function->name, "Device") ? WAIT_DEVICE : WAIT_QUEUE;
+	}
+	return waits;
+}
+
+/* While the calls are gone through. */
+struct settling {
+	const struct timeline *timeline;
+	const struct timeline_process *process;
+	struct device *devices;
+	size_t device_count;
+	struct device **by_queue; /* of the process; NULL: of none */
+	int64_t *latest_ns;       /* by queue: end of work so far */
+	bool early;               /* work begins before its call */
+};
+
+static void bound_by_intervals(struct settling *settling, const struct timeline_call *call, int64_t least_ns)
+{
+	const struct timeline_interval *intervals = settling->timeline->intervals + call->interval;
+
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		const struct timeline_interval *interval = &intervals[i];
+		uint32_t queue = interval->queue ? interval->queue - settling->process->first_queue : 0;
+		struct device *device = settling->by_queue[queue];
+
+		settling->early |= interval->begin_ns < call->begin_ns;
+		if (!device)
+			continue;
+		if (least_ns && least_ns - interval->begin_ns > device->bounds.low_ns)
+			device->bounds.low_ns = least_ns - interval->begin_ns;
+		if (interval->end_ns > settling->latest_ns[queue])
+			settling->latest_ns[queue] = interval->end_ns;
+	}
+}
+
+/* Without a queue it waits for the device that is current, known only where there is one. */
+static void bound_by_wait(struct settling *settling, const struct timeline_call *call, enum wait wait)
+{
+	const struct timeline_process *process = settling->process;
+	uint32_t first = 1, end = process->queue_count;
+
+	if (call->queue) {
+		first = call->queue - process->first_queue;
+		end = first + 1;
+	} else if (settling->device_count != 1 || wait != WAIT_DEVICE) {
+		return;
+	}
+	for (uint32_t queue = first; queue < end; queue++) {
+		struct device *device = settling->by_queue[queue];
+		int64_t latest_ns = settling->latest_ns[queue];
+
+		if (device && latest_ns && call->end_ns - latest_ns < device->bounds.high_ns)
+			device->bounds.high_ns = call->end_ns - latest_ns;
+	}
+}
+
 void timeline_settle_devices(struct timeline *timeline, const struct timeline_process *process)
 {
 	const struct timeline_call *calls = timeline->calls + process->first_call;
-	int64_t *latest_ns =
-		mem_alloc(process->queue_count, sizeof(*latest_ns)); /* by queue: end of work so far */
+	struct settling settling = {.timeline = timeline, .process = process};
+	uint8_t *waits = list_waits(timeline, process);
 	/* by thread: end of its last call, and of the one before that */
 	int64_t(*before_ns)[2] = mem_alloc(process->thread_count, sizeof(*before_ns));
-	size_t count;
-	struct device *devices = list_devices(timeline, process, &count);
+	bool moved = false;
 
+	settling.devices = list_devices(timeline, process, &settling.device_count);
+	settling.by_queue = mem_alloc(process->queue_count, sizeof(*settling.by_queue));
+	settling.latest_ns = mem_alloc(process->queue_count, sizeof(*settling.latest_ns));
+	for (uint32_t i = 0; i < process->queue_count; i++)
+		settling.by_queue[i] = find_device(settling.devices, settling.device_count,
+			timeline->queues[i ? process->first_queue + i : 0].device);
 	for (size_t i = 0; i < process->call_count; i++) {
 		const struct timeline_call *call = &calls[i];
-		const struct timeline_function *function = timeline_function(timeline, call);
-		uint32_t place = call->queue ? call->queue - process->first_queue : 0;
 		bool replayed = call->flags & TIMELINE_FLAG_REPLAYED;
 		int64_t *thread_ns = before_ns[call->thread];
-		int64_t least_ns = thread_ns[replayed];
+		enum wait wait = (enum wait)waits[call->operation - process->first_operation];
 
-		for (uint32_t j = 0; j < call->interval_count; j++) {
-			const struct timeline_interval *interval = &timeline->intervals[call->interval + j];
-			struct device *device =
-				find_device(devices, count, timeline->queues[interval->queue].device);
-			uint32_t queue = interval->queue ? interval->queue - process->first_queue : 0;
-
-			if (!device)
-				continue;
-			if (least_ns && least_ns - interval->begin_ns > device->bounds.low_ns)
-				device->bounds.low_ns = least_ns - interval->begin_ns;
-			if (interval->end_ns > latest_ns[queue])
-				latest_ns[queue] = interval->end_ns;
-		}
+		if (call->interval_count)
+			bound_by_intervals(&settling, call, thread_ns[replayed]);
 		if (replayed)
 			continue;
 		thread_ns[1] = thread_ns[0];
 		thread_ns[0] = call->end_ns;
-		if (function->kind != PM_KIND_SYNC || call->result != 0 || strstr(function->name, "Query"))
-			continue;
-		for (uint32_t queue = 1; queue < process->queue_count; queue++) {
-			struct device *device;
-
-			/* Without a queue it waits for the device that is current, known only where there is
-			 * one. */
-			if (call->queue ? queue != place : count != 1 || !strstr(function->name, "Device"))
-				continue;
-			device = find_device(
-				devices, count, timeline->queues[process->first_queue + queue].device);
-			if (device && latest_ns[queue] &&
-				call->end_ns - latest_ns[queue] < device->bounds.high_ns)
-				device->bounds.high_ns = call->end_ns - latest_ns[queue];
-			if (call->queue)
-				break;
-		}
+		if (wait != WAIT_NONE && call->result == 0)
+			bound_by_wait(&settling, call, wait);
 	}
-	for (size_t i = 0; i < process->call_count; i++)
-		move_intervals(timeline, &calls[i], devices, count);
-	free(devices);
-	free(latest_ns);
+	for (size_t i = 0; i < settling.device_count; i++)
+		moved |= nearest_to_zero(&settling.devices[i].bounds) != 0;
+	for (size_t i = 0; i < process->call_count && (moved || settling.early); i++)
+		if (calls[i].interval_count)
+			move_intervals(timeline, &calls[i], settling.devices, settling.device_count);
+	free(settling.devices);
+	free(settling.by_queue);
+	free(settling.latest_ns);
 	free(before_ns);
+	free(waits);
 }
 
 void timeline_move(struct timeline *timeline, const struct timeline_process *process, int64_t move_ns)

@@ -4,13 +4,12 @@
  * A thread's calls are in order, so those of all threads are merged straight from the file; nothing is sorted
  * unless a file is damaged. Device intervals find their calls by the correlation number: one walk counts
  * those of each call, so that they know their places, the next puts them there. So besides the result only a
- * table of correlations takes memory.
+ * table of correlations, and for each interval its call, take memory.
  *
  * Behind the launch of a graph whose operations are known comes a call for each of them, as if the program
  * had made them (TIMELINE_FLAG_REPLAYED). An interval goes to the operation whose node it is.
  */
 #include "timeline_join.h"
-#include "timeline_replay.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,26 +18,33 @@
 
 /* The calls of one thread, chunk by chunk. */
 struct lane {
-	size_t chunk, chunk_end; /* in join.order */
+	size_t chunk, chunk_end; /* in fill.order */
 	struct trace_cursor cursor;
 	struct trace_record record; /* the call in front */
 	int64_t begin_ns;
+	size_t pair; /* of clocks, used last */
 	uint16_t thread;
 };
 
-struct join {
-	struct timeline *timeline;
+/* What is needed while the part of one trace is filled. */
+struct fill {
+	struct timeline_join *join;
+	const struct timeline *timeline;
 	const struct trace *trace;
 	struct timeline_process *process;
 	const struct timeline_bases *bases;
-	struct timeline_replay_list replays;
-	uint32_t *order;    /* chunks, by thread */
-	struct lane *lanes; /* a heap: the earliest call first */
+	struct timeline_call *calls;         /* the process's */
+	struct timeline_interval *intervals; /* likewise */
+	uint32_t *order;                     /* chunks, by thread */
+	struct lane *lanes;                  /* a heap: the earliest call first */
 	size_t lane_count;
-	uint32_t *by_correlation; /* call of the process, + 1 */
-	uint32_t low;             /* the correlation that it begins with */
+	uint32_t *correlations;   /* by call; 0: none */
+	uint32_t low, high;       /* of them */
+	uint32_t *by_correlation; /* call, + 1 */
 	uint64_t span;
-	bool ordered;
+	uint32_t *owners; /* by device record: its call, + 1 */
+	bool ordered;     /* the calls */
+	bool several;     /* a call has more than one interval */
 };
 
 static int64_t clamp_ns(uint64_t ns)
@@ -54,20 +60,20 @@ static uint16_t ordinal_of(uint32_t thread)
 }
 
 /* To the lane's next call; false: there is none. */
-static bool advance(struct join *join, struct lane *lane)
+static bool advance(struct fill *fill, struct lane *lane)
 {
 	for (;;) {
-		enum trace_step step = trace_next(&lane->cursor, &lane->record);
+		enum trace_step step = trace_next_of(&lane->cursor, PM_RECORD_CALL, &lane->record);
 
 		if (step == TRACE_REFUSED) {
-			join->process->refused_records++;
+			fill->process->refused_records++;
 		} else if (step == TRACE_END) {
 			if (++lane->chunk == lane->chunk_end)
 				return false;
 			trace_walk(
-				&lane->cursor, join->trace, &join->trace->chunks[join->order[lane->chunk]]);
-		} else if (lane->record.kind == PM_RECORD_CALL) {
-			lane->begin_ns = trace_ns(join->trace, lane->record.begin);
+				&lane->cursor, fill->trace, &fill->trace->chunks[fill->order[lane->chunk]]);
+		} else {
+			lane->begin_ns = trace_ns_near(fill->trace, lane->record.begin, &lane->pair);
 			return true;
 		}
 	}
@@ -78,92 +84,91 @@ static bool is_before(const struct lane *a, const struct lane *b)
 	return a->begin_ns < b->begin_ns || (a->begin_ns == b->begin_ns && a->thread < b->thread);
 }
 
-static void sink(struct join *join, size_t place)
+static void sink(struct fill *fill, size_t place)
 {
-	struct lane lane = join->lanes[place];
+	struct lane lane = fill->lanes[place];
 
-	for (size_t child; (child = 2 * place + 1) < join->lane_count; place = child) {
-		if (child + 1 < join->lane_count && is_before(&join->lanes[child + 1], &join->lanes[child]))
+	for (size_t child; (child = 2 * place + 1) < fill->lane_count; place = child) {
+		if (child + 1 < fill->lane_count && is_before(&fill->lanes[child + 1], &fill->lanes[child]))
 			child++;
-		if (!is_before(&join->lanes[child], &lane))
+		if (!is_before(&fill->lanes[child], &lane))
 			break;
-		join->lanes[place] = join->lanes[child];
+		fill->lanes[place] = fill->lanes[child];
 	}
-	join->lanes[place] = lane;
+	fill->lanes[place] = lane;
 }
 
 /* Chunks by thread, each thread's in order of the file, by counting. */
-static void order_chunks(struct join *join)
+static void order_chunks(struct fill *fill)
 {
-	const struct trace *trace = join->trace;
+	const struct trace *trace = fill->trace;
 	uint32_t *ends, threads = 0;
 
 	for (size_t c = 0; c < trace->chunk_count; c++)
 		if (ordinal_of(trace->chunks[c].thread) + 1u > threads)
 			threads = ordinal_of(trace->chunks[c].thread) + 1u;
 	ends = mem_alloc(threads + 1, sizeof(*ends));
-	join->order = mem_alloc(trace->chunk_count, sizeof(*join->order));
-	join->lanes = mem_alloc(threads, sizeof(*join->lanes));
+	fill->order = mem_alloc(trace->chunk_count, sizeof(*fill->order));
+	fill->lanes = mem_alloc(threads, sizeof(*fill->lanes));
 	for (size_t c = 0; c < trace->chunk_count; c++)
 		ends[ordinal_of(trace->chunks[c].thread) + 1u]++;
 	for (uint32_t t = 0; t < threads; t++)
 		ends[t + 1] += ends[t];
 	for (size_t c = 0; c < trace->chunk_count; c++)
-		join->order[ends[ordinal_of(trace->chunks[c].thread)]++] = (uint32_t)c;
+		fill->order[ends[ordinal_of(trace->chunks[c].thread)]++] = (uint32_t)c;
 	for (uint32_t t = 0; t < threads; t++) {
 		struct lane lane = {
 			.chunk = t ? ends[t - 1] : 0, .chunk_end = ends[t], .thread = (uint16_t)t};
 
 		if (lane.chunk == lane.chunk_end)
 			continue;
-		trace_walk(&lane.cursor, trace, &trace->chunks[join->order[lane.chunk]]);
-		if (advance(join, &lane))
-			join->lanes[join->lane_count++] = lane;
+		trace_walk(&lane.cursor, trace, &trace->chunks[fill->order[lane.chunk]]);
+		if (advance(fill, &lane))
+			fill->lanes[fill->lane_count++] = lane;
 	}
-	for (size_t i = join->lane_count / 2; i-- > 0;)
-		sink(join, i);
-	join->process->thread_count = threads;
+	for (size_t i = fill->lane_count / 2; i-- > 0;)
+		sink(fill, i);
+	fill->process->thread_count = threads;
 	free(ends);
 }
 
-static void add_call(struct join *join, const struct timeline_call *call)
+static void add_call(struct fill *fill, const struct timeline_call *call, uint32_t correlation)
 {
-	struct timeline *timeline = join->timeline;
+	size_t number = fill->process->call_count++;
 
-	if (timeline->call_count > join->process->first_call &&
-		timeline->calls[timeline->call_count - 1].begin_ns > call->begin_ns)
-		join->ordered = false;
-	*MEM_PUSH(timeline->calls, timeline->call_count, timeline->call_room) = *call;
+	if (number && fill->calls[number - 1].begin_ns > call->begin_ns)
+		fill->ordered = false;
+	fill->calls[number] = *call;
+	fill->correlations[number] = correlation;
 }
 
-/* Until intervals are joined, a call's correlation stands in `interval`, its place in `interval_count`. */
-static void add_record(struct join *join, const struct lane *lane)
+static void add_record(struct fill *fill, struct lane *lane)
 {
 	const struct trace_record *record = &lane->record;
-	const struct timeline_replay *replay = timeline_replay_of(&join->replays, record->op);
-	struct timeline *timeline = join->timeline;
+	const struct timeline_replay *replay = timeline_replay_of(&fill->join->replays, record->op);
 	struct timeline_call call = {.begin_ns = lane->begin_ns,
-		.end_ns = trace_ns(join->trace, record->end),
-		.queue = record->queue ? join->bases->queues + record->queue : 0,
+		.end_ns = trace_ns_near(fill->trace, record->end, &lane->pair),
+		.operation = fill->bases->operations + record->op,
+		.queue = record->queue ? fill->bases->queues + record->queue : 0,
 		.result = record->result,
-		.thread = lane->thread};
+		.thread = lane->thread,
+		.flags = record->flags & (uint8_t) ~(TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)};
 
 	if (call.end_ns < call.begin_ns)
 		call.end_ns = call.begin_ns;
-	call.operation = join->bases->operations + record->op;
-	call.flags = record->flags & (uint8_t) ~(TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED);
-	call.interval = record->correlation;
-	call.interval_count = (uint32_t)(timeline->call_count - join->process->first_call);
+	if (record->correlation && record->correlation < fill->low)
+		fill->low = record->correlation;
+	if (record->correlation > fill->high)
+		fill->high = record->correlation;
 	if (record->sequence || record->group)
-		*MEM_PUSH(timeline->more, timeline->more_count, timeline->more_room) =
-			(struct timeline_more){call.interval_count, record->sequence, record->group};
-	add_call(join, &call);
-	call.interval = 0;
+		*MEM_PUSH(fill->join->more, fill->join->more_count, fill->join->more_room) =
+			(struct timeline_more){
+				(uint32_t)fill->process->call_count, record->sequence, record->group};
+	add_call(fill, &call, record->correlation);
 	for (uint32_t i = 0; replay && i < replay->count; i++) {
-		call.operation = timeline->graphs[join->bases->graphs + replay->graph].operations[i];
+		call.operation = fill->timeline->graphs[fill->bases->graphs + replay->graph].operations[i];
 		call.flags = TIMELINE_FLAG_REPLAYED;
-		call.interval_count = (uint32_t)(timeline->call_count - join->process->first_call);
-		add_call(join, &call);
+		add_call(fill, &call, 0);
 	}
 }
 
@@ -176,112 +181,100 @@ static int compare_calls(const void *left, const void *right)
 	return a->interval_count < b->interval_count ? -1 : a->interval_count > b->interval_count;
 }
 
-/* After the calls were sorted, what is known besides finds them again by their places. */
-static void sort_calls(struct join *join, size_t first_more)
+/*
+ * After the calls of a damaged file were sorted, what is known besides finds them again by their places.
+ * While they are sorted the place stands in `interval_count`, the correlation in `interval`.
+ */
+static void sort_calls(struct fill *fill)
 {
-	struct timeline *timeline = join->timeline;
-	size_t first = join->process->first_call, count = timeline->call_count - first;
-	struct timeline_call *calls = timeline->calls + first;
+	struct timeline_join *join = fill->join;
+	size_t count = fill->process->call_count, kept = 0;
 	uint32_t *now = mem_alloc(count, sizeof(*now));
-	size_t kept = first_more;
 
-	qsort(calls, count, sizeof(*calls), compare_calls);
-	for (size_t i = 0; i < count; i++)
-		now[calls[i].interval_count] = (uint32_t)i;
-	/* Of a damaged file; all that matters is that the order holds. */
-	for (size_t i = first_more; i < timeline->more_count; i++) {
-		struct timeline_more item = timeline->more[i];
+	for (size_t i = 0; i < count; i++) {
+		fill->calls[i].interval = fill->correlations[i];
+		fill->calls[i].interval_count = (uint32_t)i;
+	}
+	qsort(fill->calls, count, sizeof(*fill->calls), compare_calls);
+	for (size_t i = 0; i < count; i++) {
+		struct timeline_call *call = &fill->calls[i];
+
+		now[call->interval_count] = (uint32_t)i;
+		fill->correlations[i] = call->interval;
+		call->interval = call->interval_count = 0;
+	}
+	/* All that matters is that the order holds. */
+	for (size_t i = 0; i < join->more_count; i++) {
+		struct timeline_more item = join->more[i];
 
 		item.call = now[item.call];
-		if (kept == first_more || timeline->more[kept - 1].call < item.call)
-			timeline->more[kept++] = item;
+		if (kept == 0 || join->more[kept - 1].call < item.call)
+			join->more[kept++] = item;
 	}
-	timeline->more_count = kept;
+	join->more_count = kept;
 	free(now);
 }
 
-static void add_calls(struct join *join)
+static void add_calls(struct fill *fill)
 {
-	struct timeline *timeline = join->timeline;
-	struct timeline_process *process = join->process;
-	size_t first_more = timeline->more_count;
-
-	process->first_call = timeline->call_count;
-	join->ordered = true;
-	mem_reserve((void **)&timeline->calls, timeline->call_count, &timeline->call_room,
-		sizeof(*timeline->calls), join->trace->call_count + join->replays.call_count);
-	order_chunks(join);
-	while (join->lane_count > 0) {
-		add_record(join, &join->lanes[0]);
-		if (!advance(join, &join->lanes[0]))
-			join->lanes[0] = join->lanes[--join->lane_count];
-		sink(join, 0);
+	fill->ordered = true;
+	fill->low = UINT32_MAX;
+	order_chunks(fill);
+	while (fill->lane_count > 0) {
+		add_record(fill, &fill->lanes[0]);
+		if (!advance(fill, &fill->lanes[0]))
+			fill->lanes[0] = fill->lanes[--fill->lane_count];
+		if (fill->lane_count > 1)
+			sink(fill, 0);
 	}
-	process->call_count = timeline->call_count - process->first_call;
-	if (!join->ordered)
-		sort_calls(join, first_more);
-	for (size_t i = first_more; i < timeline->more_count; i++)
-		timeline->more[i].call += (uint32_t)process->first_call;
+	if (!fill->ordered)
+		sort_calls(fill);
 }
 
 /* ---- Intervals ---- */
 
 /* Correlations are a counter; a number far off would only be damage, and joins nothing. */
-static void index_correlations(struct join *join)
+static void index_correlations(struct fill *fill)
 {
-	struct timeline_call *calls = join->timeline->calls + join->process->first_call;
-	size_t count = join->process->call_count;
-	uint32_t low = UINT32_MAX, high = 0;
+	size_t count = fill->process->call_count;
 
-	for (size_t i = 0; i < count; i++) {
-		if (calls[i].interval && calls[i].interval < low)
-			low = calls[i].interval;
-		if (calls[i].interval > high)
-			high = calls[i].interval;
-	}
-	join->low = low;
-	join->span = high >= low ? (uint64_t)high - low + 1 : 0;
-	if (join->span > 8 * join->trace->record_count + 4096)
-		join->span = 8 * join->trace->record_count + 4096;
-	join->by_correlation = mem_alloc((size_t)join->span, sizeof(*join->by_correlation));
-	for (size_t i = 0; i < count; i++) {
-		if (calls[i].interval && calls[i].interval - low < join->span)
-			join->by_correlation[calls[i].interval - low] = (uint32_t)i + 1;
-		calls[i].interval = calls[i].interval_count = 0;
-	}
+	fill->span = fill->high >= fill->low ? (uint64_t)fill->high - fill->low + 1 : 0;
+	if (fill->span > 8 * fill->trace->record_count + 4096)
+		fill->span = 8 * fill->trace->record_count + 4096;
+	fill->by_correlation = mem_alloc((size_t)fill->span, sizeof(*fill->by_correlation));
+	for (size_t i = 0; i < count; i++)
+		if (fill->correlations[i] && fill->correlations[i] - fill->low < fill->span)
+			fill->by_correlation[fill->correlations[i] - fill->low] = (uint32_t)i + 1;
+	free(fill->correlations);
+	fill->correlations = NULL;
 }
 
-/* The call that a device record belongs to, or NULL. */
-static struct timeline_call *find_call(const struct join *join, const struct trace_record *record)
+/* The call that a device record belongs to, + 1; 0: none. */
+static uint32_t find_call(const struct fill *fill, const struct trace_record *record)
 {
-	struct timeline_call *calls = join->timeline->calls + join->process->first_call;
-	uint32_t place, operation;
 	const struct timeline_replay *replay;
+	uint32_t place, operation;
 
-	if (record->correlation < join->low || record->correlation - join->low >= join->span)
-		return NULL;
-	place = join->by_correlation[record->correlation - join->low];
-	if (place == 0)
-		return NULL;
-	place--;
-	replay = record->sequence ? timeline_replay_of(
-					    &join->replays, calls[place].operation - join->bases->operations)
-				  : NULL;
+	if (record->correlation < fill->low || record->correlation - fill->low >= fill->span)
+		return 0;
+	place = fill->by_correlation[record->correlation - fill->low];
+	if (place == 0 || !record->sequence)
+		return place;
+	replay = timeline_replay_of(
+		&fill->join->replays, fill->calls[place - 1].operation - fill->bases->operations);
 	operation = replay ? timeline_replay_operation(replay, record->sequence) : 0;
-	if (!replay || operation == replay->count)
-		return &calls[place];
-	return &calls[place + 1 + operation];
+	return !replay || operation == replay->count ? place : place + 1 + operation;
 }
 
-static void put_interval(struct join *join, struct timeline_call *call, const struct trace_record *record)
+static void put_interval(struct fill *fill, struct timeline_call *call, const struct trace_record *record)
 {
 	struct timeline_interval *interval =
-		&join->timeline->intervals[call->interval + call->interval_count++];
+		&fill->intervals[call->interval - fill->process->first_interval + call->interval_count++];
 
 	*interval = (struct timeline_interval){.begin_ns = clamp_ns(record->begin),
 		.end_ns = clamp_ns(record->end),
-		.operation = join->bases->operations + record->op,
-		.queue = record->queue ? join->bases->queues + record->queue : call->queue};
+		.operation = fill->bases->operations + record->op,
+		.queue = record->queue ? fill->bases->queues + record->queue : call->queue};
 	if (interval->end_ns < interval->begin_ns)
 		interval->end_ns = interval->begin_ns;
 }
@@ -304,13 +297,13 @@ static int compare_by_queue(const void *left, const void *right)
 	return compare_intervals(left, right);
 }
 
-static void order_intervals(const struct timeline *timeline, const struct timeline_call *call)
+static void order_intervals(const struct fill *fill, const struct timeline_call *call)
 {
-	struct timeline_interval *items = timeline->intervals + call->interval;
+	struct timeline_interval *items = fill->intervals + (call->interval - fill->process->first_interval);
 	/* A group's end launches the work of all its queues: each queue's lies together. */
-	int (*compare)(const void *, const void *) = timeline_function(timeline, call)->kind == PM_KIND_GROUP
-							     ? compare_by_queue
-							     : compare_intervals;
+	int (*compare)(const void *, const void *) =
+		timeline_function(fill->timeline, call)->kind == PM_KIND_GROUP ? compare_by_queue
+									       : compare_intervals;
 
 	for (uint32_t i = 1; i < call->interval_count; i++)
 		if (compare(&items[i - 1], &items[i]) > 0) {
@@ -319,86 +312,163 @@ static void order_intervals(const struct timeline *timeline, const struct timeli
 		}
 }
 
-/* Counts the intervals of each call, or puts them where they belong. */
-static void walk_devices(struct join *join, bool put)
+/* Finds each device record's call, and counts them by call in `interval_count`. */
+static void find_owners(struct fill *fill)
 {
-	const struct trace *trace = join->trace;
+	const struct trace *trace = fill->trace;
+	struct trace_record record;
+	size_t number = 0;
 
+	fill->owners = mem_alloc(trace->device_count, sizeof(*fill->owners));
 	for (size_t c = 0; c < trace->chunk_count; c++) {
 		struct trace_cursor cursor;
-		struct trace_record record;
 		enum trace_step step;
 
 		trace_walk(&cursor, trace, &trace->chunks[c]);
-		while ((step = trace_next(&cursor, &record)) != TRACE_END) {
-			struct timeline_call *call;
+		while ((step = trace_next_of(&cursor, PM_RECORD_DEVICE, &record)) != TRACE_END) {
+			uint32_t owner = step == TRACE_RECORD ? find_call(fill, &record) : 0;
 
-			if (step != TRACE_RECORD || record.kind != PM_RECORD_DEVICE)
-				continue;
-			call = find_call(join, &record);
-			/* without a correlation: work of calls that say nothing of it, as the set-up of a
-			 * dropout */
-			if (!call)
-				join->process->unjoined_intervals += !put && record.correlation;
-			else if (put)
-				put_interval(join, call, &record);
+			fill->owners[number++] = owner;
+			if (owner)
+				fill->several |= ++fill->calls[owner - 1].interval_count > 1;
+			else if (step == TRACE_REFUSED)
+				fill->process->refused_records++;
+			/* Without a correlation: work of calls that say nothing of it, as the set-up of a
+			 * dropout. */
 			else
-				call->interval_count++;
+				fill->process->unjoined_intervals += record.correlation > 0;
+		}
+	}
+}
+
+/* Puts them where they belong. */
+static void put_intervals(struct fill *fill)
+{
+	const struct trace *trace = fill->trace;
+	struct trace_record record;
+	size_t number = 0;
+
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		struct trace_cursor cursor;
+
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while (trace_next_of(&cursor, PM_RECORD_DEVICE, &record) != TRACE_END) {
+			uint32_t owner = fill->owners[number++];
+
+			if (owner)
+				put_interval(fill, &fill->calls[owner - 1], &record);
 		}
 	}
 }
 
 /* Tells launches of which the operations have intervals from those that are one interval. */
-static void mark_launches(struct join *join)
+static void mark_launches(struct fill *fill)
 {
-	struct timeline_call *calls = join->timeline->calls + join->process->first_call, *launch = calls;
+	struct timeline_call *launch = fill->calls;
 
-	for (size_t i = 0; i < join->process->call_count; i++) {
-		if (!(calls[i].flags & TIMELINE_FLAG_REPLAYED))
-			launch = &calls[i];
-		else if (calls[i].interval_count)
+	for (size_t i = 0; i < fill->process->call_count; i++) {
+		struct timeline_call *call = &fill->calls[i];
+
+		if (!(call->flags & TIMELINE_FLAG_REPLAYED))
+			launch = call;
+		else if (call->interval_count)
 			launch->flags |= TIMELINE_FLAG_DIVIDED;
 	}
 }
 
-static void add_intervals(struct join *join)
+static void add_intervals(struct fill *fill)
 {
-	struct timeline *timeline = join->timeline;
-	struct timeline_process *process = join->process;
-	struct timeline_call *calls = timeline->calls + process->first_call;
+	struct timeline_process *process = fill->process;
 
-	process->first_interval = timeline->interval_count;
-	index_correlations(join);
-	if (join->trace->device_count)
-		walk_devices(join, false);
-	for (size_t i = 0; i < process->call_count; i++) {
-		uint32_t count = calls[i].interval_count;
-
-		calls[i].interval = (uint32_t)timeline->interval_count;
-		calls[i].interval_count = 0;
-		timeline->interval_count += count;
+	if (fill->trace->device_count) {
+		index_correlations(fill);
+		find_owners(fill);
 	}
-	process->interval_count = timeline->interval_count - process->first_interval;
-	mem_reserve((void **)&timeline->intervals, process->first_interval, &timeline->interval_room,
-		sizeof(*timeline->intervals), process->interval_count);
+	for (size_t i = 0; i < process->call_count; i++) {
+		uint32_t count = fill->calls[i].interval_count;
+
+		fill->calls[i].interval = (uint32_t)(process->first_interval + process->interval_count);
+		fill->calls[i].interval_count = 0;
+		process->interval_count += count;
+	}
 	if (process->interval_count)
-		walk_devices(join, true);
-	for (size_t i = 0; i < process->call_count; i++)
-		order_intervals(timeline, &calls[i]);
-	mark_launches(join);
+		put_intervals(fill);
+	for (size_t i = 0; i < process->call_count && fill->several; i++)
+		order_intervals(fill, &fill->calls[i]);
+	if (fill->join->replays.call_count)
+		mark_launches(fill);
 }
 
-void timeline_join(struct timeline *timeline, const struct trace *trace, struct timeline_process *process,
-	const struct timeline_bases *bases)
-{
-	struct join join = {.timeline = timeline, .trace = trace, .process = process, .bases = bases};
+/* ---- Steps ---- */
 
-	timeline_replay_init(&join.replays, trace);
-	process->graphs_left = join.replays.left;
-	add_calls(&join);
-	add_intervals(&join);
-	timeline_replay_free(&join.replays);
-	free(join.order);
-	free(join.lanes);
-	free(join.by_correlation);
+void timeline_join_begin(struct timeline_join *join, const struct trace *trace)
+{
+	join->trace = trace;
+	timeline_replay_init(&join->replays, trace);
+}
+
+void timeline_join_reserve(struct timeline *timeline, struct timeline_join *joins, size_t count)
+{
+	size_t call_most = 0, interval_most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		joins[i].process->first_call = timeline->call_count + call_most;
+		joins[i].process->first_interval = timeline->interval_count + interval_most;
+		call_most += joins[i].trace->call_count + joins[i].replays.call_count;
+		interval_most += joins[i].trace->device_count;
+	}
+	mem_reserve((void **)&timeline->calls, timeline->call_count, &timeline->call_room,
+		sizeof(*timeline->calls), call_most);
+	mem_reserve((void **)&timeline->intervals, timeline->interval_count, &timeline->interval_room,
+		sizeof(*timeline->intervals), interval_most);
+}
+
+void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
+{
+	struct fill fill = {.join = join,
+		.timeline = timeline,
+		.trace = join->trace,
+		.process = join->process,
+		.bases = &join->bases,
+		.calls = timeline->calls + join->process->first_call,
+		.intervals = timeline->intervals + join->process->first_interval,
+		.correlations = mem_alloc(
+			join->trace->call_count + join->replays.call_count, sizeof(*fill.correlations))};
+
+	join->process->graphs_left = join->replays.left;
+	add_calls(&fill);
+	add_intervals(&fill);
+	timeline_replay_free(&join->replays);
+	free(fill.correlations);
+	free(fill.by_correlation);
+	free(fill.owners);
+	free(fill.order);
+	free(fill.lanes);
+}
+
+void timeline_join_end(struct timeline *timeline, struct timeline_join *join)
+{
+	struct timeline_process *process = join->process;
+	uint32_t moved = (uint32_t)(process->first_interval - timeline->interval_count);
+
+	if (process->first_call > timeline->call_count)
+		memmove(timeline->calls + timeline->call_count, timeline->calls + process->first_call,
+			process->call_count * sizeof(*timeline->calls));
+	if (moved)
+		memmove(timeline->intervals + timeline->interval_count,
+			timeline->intervals + process->first_interval,
+			process->interval_count * sizeof(*timeline->intervals));
+	process->first_call = timeline->call_count;
+	process->first_interval = timeline->interval_count;
+	timeline->call_count += process->call_count;
+	timeline->interval_count += process->interval_count;
+	for (size_t i = 0; i < process->call_count && moved; i++)
+		timeline->calls[process->first_call + i].interval -= moved;
+	for (size_t i = 0; i < join->more_count; i++) {
+		struct timeline_more item = join->more[i];
+
+		item.call += (uint32_t)process->first_call;
+		*MEM_PUSH(timeline->more, timeline->more_count, timeline->more_room) = item;
+	}
+	free(join->more);
 }

@@ -2,9 +2,9 @@
  * From trace files to the canonical model: folders, and the tables. Numbers of the file become numbers of the
  * run by adding where the process's tables begin. Records are timeline_join.c's.
  */
+#include "parallel.h"
 #include "timeline_join.h"
 #include "timeline_read.h"
-#include "timeline_replay.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -193,10 +193,11 @@ static void add_device(
 			.memory_bytes = clamp_ns(from->memory_bytes)});
 }
 
-void timeline_add(struct timeline *timeline, const struct trace *trace)
+/* The process of a trace with its tables, without its calls; number: of the process. */
+static void add_process(struct timeline *timeline, const struct trace *trace, uint32_t number,
+	struct timeline_process *process, struct timeline_bases *bases)
 {
-	uint32_t number = (uint32_t)timeline->process_count;
-	struct timeline_process process = {
+	*process = (struct timeline_process){
 		.path = keep(timeline, trace->path),
 		.host = keep(timeline, trace->header.host),
 		.program = keep(timeline, trace->header.program),
@@ -222,22 +223,31 @@ void timeline_add(struct timeline *timeline, const struct trace *trace)
 			trace->header.worker_ns},
 		.real_offset_ns = clamp_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
 	};
-	struct timeline_bases bases;
-
 	for (size_t i = 0; i < trace->device_entry_count; i++)
-		add_device(timeline, &process, &trace->devices[i]);
-	process.first_queue = (uint32_t)timeline->queue_count;
-	add_tables(timeline, trace, number, &bases);
-	process.queue_count = (uint32_t)timeline->queue_count - process.first_queue;
-	process.first_operation = (uint32_t)timeline->operation_count;
-	bases.graphs = (uint32_t)timeline->graph_count;
-	add_operations(timeline, trace, number, &bases);
-	process.operation_count = (uint32_t)timeline->operation_count - process.first_operation;
-	add_graphs(timeline, trace, &bases);
-	process.first_window = (uint32_t)timeline->window_count;
+		add_device(timeline, process, &trace->devices[i]);
+	process->first_queue = (uint32_t)timeline->queue_count;
+	add_tables(timeline, trace, number, bases);
+	process->queue_count = (uint32_t)timeline->queue_count - process->first_queue;
+	process->first_operation = (uint32_t)timeline->operation_count;
+	bases->graphs = (uint32_t)timeline->graph_count;
+	add_operations(timeline, trace, number, bases);
+	process->operation_count = (uint32_t)timeline->operation_count - process->first_operation;
+	add_graphs(timeline, trace, bases);
+	process->first_window = (uint32_t)timeline->window_count;
 	add_windows(timeline, trace);
-	process.window_count = (uint32_t)timeline->window_count - process.first_window;
-	timeline_join(timeline, trace, &process, &bases);
+	process->window_count = (uint32_t)timeline->window_count - process->first_window;
+}
+
+void timeline_add(struct timeline *timeline, const struct trace *trace)
+{
+	struct timeline_process process;
+	struct timeline_join join = {.process = &process};
+
+	timeline_join_begin(&join, trace);
+	add_process(timeline, trace, (uint32_t)timeline->process_count, &process, &join.bases);
+	timeline_join_reserve(timeline, &join, 1);
+	timeline_join_fill(timeline, &join);
+	timeline_join_end(timeline, &join);
 	*MEM_PUSH(timeline->processes, timeline->process_count, timeline->process_room) = process;
 }
 
@@ -277,6 +287,88 @@ static int list_folder(struct timeline *timeline, const char *path, struct list 
 	return 0;
 }
 
+/* Files that are read at once: as many as there are processors, so memory does not grow with the ranks. */
+struct batch {
+	struct timeline *timeline;
+	const char *const *paths;
+	struct trace *traces; /* by path */
+	bool *opened;
+	struct timeline_process *processes; /* those of the files that could be opened */
+	struct timeline_join *joins;        /* likewise */
+	size_t count;
+};
+
+static void open_file(void *context, size_t index)
+{
+	struct batch *batch = context;
+
+	batch->opened[index] = trace_open(&batch->traces[index], batch->paths[index]) == 0;
+}
+
+static void begin_file(void *context, size_t index)
+{
+	struct batch *batch = context;
+
+	timeline_join_begin(&batch->joins[index], batch->joins[index].trace);
+}
+
+static void fill_file(void *context, size_t index)
+{
+	struct batch *batch = context;
+
+	timeline_join_fill(batch->timeline, &batch->joins[index]);
+}
+
+static void read_batch(struct batch *batch, size_t path_count, struct list *notes)
+{
+	struct timeline *timeline = batch->timeline;
+
+	parallel_each(path_count, 0, open_file, batch);
+	batch->count = 0;
+	for (size_t i = 0; i < path_count; i++)
+		if (batch->opened[i])
+			batch->joins[batch->count++] = (struct timeline_join){.trace = &batch->traces[i]};
+		else
+			*MEM_PUSH(notes->items, notes->count, notes->room) =
+				keep(timeline, batch->traces[i].error);
+	parallel_each(batch->count, 0, begin_file, batch);
+	for (size_t i = 0; i < batch->count; i++) {
+		struct timeline_join *join = &batch->joins[i];
+
+		join->process = &batch->processes[i];
+		add_process(timeline, join->trace, (uint32_t)(timeline->process_count + i), join->process,
+			&join->bases);
+	}
+	timeline_join_reserve(timeline, batch->joins, batch->count);
+	parallel_each(batch->count, 0, fill_file, batch);
+	for (size_t i = 0; i < batch->count; i++) {
+		timeline_join_end(timeline, &batch->joins[i]);
+		*MEM_PUSH(timeline->processes, timeline->process_count, timeline->process_room) =
+			batch->processes[i];
+	}
+	for (size_t i = 0; i < path_count; i++)
+		trace_close(&batch->traces[i]);
+}
+
+static void read_files(struct timeline *timeline, const struct list *files, struct list *notes)
+{
+	size_t most = parallel_processors();
+	struct batch batch = {.timeline = timeline,
+		.traces = mem_alloc(most, sizeof(*batch.traces)),
+		.opened = mem_alloc(most, sizeof(*batch.opened)),
+		.processes = mem_alloc(most, sizeof(*batch.processes)),
+		.joins = mem_alloc(most, sizeof(*batch.joins))};
+
+	for (size_t first = 0; first < files->count; first += most) {
+		batch.paths = files->items + first;
+		read_batch(&batch, files->count - first < most ? files->count - first : most, notes);
+	}
+	free(batch.traces);
+	free(batch.opened);
+	free(batch.processes);
+	free(batch.joins);
+}
+
 int timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count, const char **error,
 	const char ***warnings)
 {
@@ -295,15 +387,7 @@ int timeline_read(struct timeline *timeline, const char *const *paths, size_t pa
 			*MEM_PUSH(files.items, files.count, files.room) = paths[i];
 		}
 	}
-	for (size_t i = 0; i < files.count; i++) {
-		struct trace trace;
-
-		if (trace_open(&trace, files.items[i]) == 0)
-			timeline_add(timeline, &trace);
-		else
-			*MEM_PUSH(notes.items, notes.count, notes.room) = keep(timeline, trace.error);
-		trace_close(&trace);
-	}
+	read_files(timeline, &files, &notes);
 	if (timeline->process_count == 0) {
 		*error = notes.count ? notes.items[0] : "no trace named";
 		goto out;

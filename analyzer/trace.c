@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GREATEST_NS (INT64_MAX / 16) /* so that sums of a few times never overflow */
-#define PAIR_DISTANCE_NS 1000000     /* closer clock pairs add noise, not knowledge */
+#define PAIR_DISTANCE_NS 1000000 /* closer clock pairs add noise, not knowledge */
 
 static const size_t record_sizes[] = {
 	0, sizeof(struct pm_record_1), sizeof(struct pm_record)}; /* by version */
@@ -51,7 +50,7 @@ __attribute__((format(printf, 3, 4))) static int fail(
 
 static void add_pair(struct trace *trace, size_t *room, uint64_t ticks, uint64_t monotonic_ns)
 {
-	if (monotonic_ns > (uint64_t)GREATEST_NS)
+	if (monotonic_ns > (uint64_t)TRACE_GREATEST_NS)
 		return;
 	*MEM_PUSH(trace->pairs, trace->pair_count, *room) = (struct trace_pair){ticks, monotonic_ns, 0};
 }
@@ -326,126 +325,6 @@ void trace_close(struct trace *trace)
 	free(trace->pairs);
 	arena_free(&trace->arena);
 	memset(trace, 0, sizeof(*trace));
-}
-
-void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk)
-{
-	*cursor = (struct trace_cursor){.trace = trace,
-		.slot = trace->data + chunk->offset,
-		.left = chunk->slot_count,
-		.base = {chunk->base[0], chunk->base[1]}};
-}
-
-static const void *take_slot(struct trace_cursor *cursor)
-{
-	const void *slot = cursor->slot;
-
-	cursor->slot += cursor->trace->header.record_bytes;
-	cursor->left--;
-	return slot;
-}
-
-/* Are the tables' entries there that the record refers to? */
-static enum trace_step check(const struct trace *trace, const struct trace_record *record)
-{
-	if (record->kind != PM_RECORD_CALL && record->kind != PM_RECORD_DEVICE)
-		return TRACE_REFUSED;
-	if (record->op >= trace->operation_count || !trace->operations[record->op].function)
-		return TRACE_REFUSED;
-	if (record->queue && (record->queue >= trace->queue_count || !trace->queues[record->queue].known))
-		return TRACE_REFUSED;
-	return TRACE_RECORD;
-}
-
-static enum trace_step next_of_version_1(struct trace_cursor *cursor, struct trace_record *record)
-{
-	struct pm_record_1 slot;
-
-	if (cursor->left == 0)
-		return TRACE_END;
-	memcpy(&slot, take_slot(cursor), sizeof(slot));
-	*record = (struct trace_record){.begin = slot.begin,
-		.end = slot.end,
-		.op = slot.op,
-		.correlation = slot.correlation,
-		.result = slot.result,
-		.queue = slot.queue,
-		.kind = slot.kind,
-		.flags = slot.flags};
-	return check(cursor->trace, record);
-}
-
-enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record)
-{
-	struct pm_more more = {0};
-	uint64_t duration;
-	union {
-		struct pm_record record;
-		struct pm_more more;
-		struct pm_base base;
-	} slot;
-
-	if (cursor->trace->header.version == 1)
-		return next_of_version_1(cursor, record);
-	for (;;) {
-		/* A process that was killed may leave a slot whose record never came: that is the end. */
-		if (cursor->left == 0)
-			return TRACE_END;
-		memcpy(&slot, take_slot(cursor), sizeof(slot));
-		if (slot.record.kind == PM_RECORD_MORE)
-			more = slot.more;
-		else if (slot.record.kind == PM_RECORD_BASE)
-			cursor->base[slot.base.clock == 1] = slot.base.base;
-		else
-			break;
-	}
-	duration = (uint64_t)more.duration_high << 32 | slot.record.duration;
-	*record = (struct trace_record){
-		.begin = cursor->base[slot.record.kind == PM_RECORD_DEVICE] + slot.record.begin,
-		.op = slot.record.op,
-		.correlation = more.correlation,
-		.result = more.result,
-		.sequence = more.sequence,
-		.queue = slot.record.queue,
-		.kind = slot.record.kind,
-		.flags = slot.record.flags,
-		.group = more.group};
-	if (__builtin_add_overflow(record->begin, duration, &record->end))
-		record->end = UINT64_MAX;
-	return check(cursor->trace, record);
-}
-
-static int64_t clamp_ns(double ns)
-{
-	if (!(ns > 0))
-		return 0;
-	return ns < (double)GREATEST_NS ? (int64_t)ns : GREATEST_NS;
-}
-
-int64_t trace_ns(const struct trace *trace, uint64_t ticks)
-{
-	const struct trace_pair *pairs = trace->pairs, *from;
-	size_t low = 0, high = trace->pair_count;
-	int64_t base_ns, distance_ns;
-
-	if (trace->header.clock == PM_CLOCK_MONOTONIC || trace->pair_count < 2)
-		return ticks < (uint64_t)GREATEST_NS ? (int64_t)ticks : GREATEST_NS;
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-
-		if (pairs[middle].ticks <= ticks)
-			low = middle;
-		else
-			high = middle;
-	}
-	from = &pairs[low];
-	base_ns = (int64_t)from->monotonic_ns;
-	if (ticks < from->ticks)
-		return clamp_ns(
-			(double)base_ns - (double)(from->ticks - ticks) * pairs[trace->pair_count - 1].slope);
-	/* The distance alone goes through floating point: it is small, and exact to the nanosecond. */
-	distance_ns = clamp_ns((double)(ticks - from->ticks) * from->slope);
-	return base_ns + distance_ns > GREATEST_NS ? GREATEST_NS : base_ns + distance_ns;
 }
 
 const char *trace_string(const struct trace *trace, uint64_t number)

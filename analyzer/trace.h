@@ -183,8 +183,21 @@ void trace_close(struct trace *trace);
 void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk);
 enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record);
 
-/* Ticks of a call as ns of CLOCK_MONOTONIC, in [0, INT64_MAX/16]. */
+/*
+ * The same for one of PM_RECORD_CALL and PM_RECORD_DEVICE: records of the other are passed over, which is
+ * quicker than to look at them. Those of no known kind are refused with the calls.
+ */
+enum trace_step trace_next_of(
+	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record);
+
+#define TRACE_GREATEST_NS (INT64_MAX / 16) /* so that sums of a few times never overflow */
+
+/* Ticks of a call as ns of CLOCK_MONOTONIC, in [0, TRACE_GREATEST_NS]. */
 int64_t trace_ns(const struct trace *trace, uint64_t ticks);
+
+/* The same, beginning at the clock pair that was used last, for times that are near each other: *near is 0 at
+ * first. */
+int64_t trace_ns_near(const struct trace *trace, uint64_t ticks, size_t *near);
 
 /* The string with this number, or NULL. */
 const char *trace_string(const struct trace *trace, uint64_t number);

@@ -7,6 +7,7 @@
  */
 #include "worker.h"
 #include "version.h"
+#include "worker_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -193,20 +194,25 @@ static bool reads_state(const struct search *search, size_t operation, const str
  */
 static void follow_copies(struct search *search)
 {
+	const struct timeline *timeline = search->timeline;
 	struct points *points = &search->points;
 	size_t *given = mem_alloc(points->count, sizeof(*given));
+	bool *from_state = mem_alloc(timeline->operation_count, sizeof(*from_state)), any = false;
 
-	for (size_t i = 0; i < search->timeline->call_count; i++) {
-		uint32_t operation = search->timeline->calls[i].operation;
-		const struct flow *flow = &search->flows[operation];
-		const struct write_list *list = &search->lists[operation];
-		bool from_state = false;
+	for (size_t i = 0; i < timeline->operation_count; i++) {
+		const struct flow *flow = &search->flows[i];
 
-		if (flow->kind != PM_KIND_COPY || flow->access_count != 2 || list->count == 0)
+		if (flow->kind != PM_KIND_COPY || flow->access_count != 2 || search->lists[i].count == 0)
 			continue;
 		for (uint32_t j = 0; j < 2; j++)
-			from_state |= reads_state(search, operation, &flow->accesses[j]);
-		for (uint32_t j = 0; j < list->count && from_state; j++)
+			from_state[i] |= reads_state(search, i, &flow->accesses[j]);
+		any |= from_state[i];
+	}
+	for (size_t i = 0; i < timeline->call_count && any; i++) {
+		uint32_t operation = timeline->calls[i].operation;
+		const struct write_list *list = &search->lists[operation];
+
+		for (uint32_t j = 0; j < list->count && from_state[operation]; j++)
 			given[search->written[list->first + j] / 2]++;
 	}
 	for (size_t i = 0; i < points->count; i++) {
@@ -216,6 +222,7 @@ static void follow_copies(struct search *search)
 		if (!point->state && given[i] > 2 && point->news_computed == 0 && point->keeps == 0)
 			point->state = true;
 	}
+	free(from_state);
 	free(given);
 }
 
@@ -237,12 +244,6 @@ static void settle_opaque(struct search *search)
 		point->state = point->candidate && writes[i] <= 2;
 	}
 	free(writes);
-}
-
-static bool is_core(enum pm_kind kind)
-{
-	return kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE ||
-	       kind == PM_KIND_LAUNCH;
 }
 
 /* Work on state, not its first values: computation, or a copy of state from another device. */
@@ -272,7 +273,7 @@ static void set_roles(struct worker_model *model, struct search *search)
 		const struct flow *flow = &search->flows[i];
 		struct worker_role *role = &model->roles[i];
 
-		if (is_core(flow->kind) ||
+		if (worker_is_core(flow->kind) ||
 			timeline_is_launch(&timeline->functions[timeline->operations[i].function]))
 			role->flags |= WORKER_CORE;
 		if (flow->kind == PM_KIND_BACKWARD)
@@ -384,136 +385,13 @@ static void find_parameters(struct worker_model *model)
 	free_search(&search);
 }
 
-static struct worker *find_worker(struct worker_model *model, uint32_t process, int32_t device)
-{
-	for (size_t i = model->worker_count; i > 0 && model->workers[i - 1].process == process; i--)
-		if (model->workers[i - 1].device == device)
-			return &model->workers[i - 1];
-	return NULL;
-}
-
-static int compare_workers(const void *left, const void *right)
-{
-	const struct worker *a = left, *b = right;
-
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	return a->device < b->device ? -1 : a->device > b->device;
-}
-
-#define MOST_DEVICES 64 /* of one process: more is damage */
-
-static void list_workers(struct worker_model *model, uint32_t number)
-{
-	const struct timeline *timeline = model->timeline;
-	const struct timeline_process *process = &timeline->processes[number];
-	size_t first = model->worker_count;
-
-	for (size_t i = 0; i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
-		int32_t device = timeline->queues[call->queue].device;
-
-		if (!is_core(timeline_function(timeline, call)->kind) || find_worker(model, number, device) ||
-			model->worker_count - first >= MOST_DEVICES)
-			continue;
-		*MEM_PUSH(model->workers, model->worker_count, model->worker_room) =
-			(struct worker){.process = number, .device = device};
-	}
-	if (model->worker_count > first)
-		qsort(model->workers + first, model->worker_count - first, sizeof(*model->workers),
-			compare_workers);
-}
-
-/* The device that a thread serves: its number + 1; 0 none yet; -1 several. */
-static void set_thread_device(int64_t *thread, int32_t device)
-{
-	if (*thread == 0)
-		*thread = (int64_t)device + 1;
-	else if (*thread != (int64_t)device + 1)
-		*thread = -1;
-}
-
-static void add_call(struct worker *worker, uint32_t call)
-{
-	*MEM_PUSH(worker->calls, worker->call_count, worker->call_room) = call;
-}
-
-/* By operation of the process: the device that a copy ends on, + 1; 0: it says none. */
-static int64_t *list_end_devices(const struct timeline *timeline, const struct timeline_process *process)
-{
-	int64_t *devices = mem_alloc(process->operation_count, sizeof(*devices));
-
-	for (uint32_t i = 0; i < process->operation_count; i++) {
-		uint64_t device;
-
-		if (timeline_value(timeline, &timeline->operations[process->first_operation + i],
-			    "dst_device", &device))
-			devices[i] = (int64_t)(int32_t)device + 1;
-	}
-	return devices;
-}
-
-static void fill_workers(struct worker_model *model, uint32_t number)
-{
-	const struct timeline *timeline = model->timeline;
-	const struct timeline_process *process = &timeline->processes[number];
-	int64_t *threads = mem_alloc(process->thread_count, sizeof(*threads));
-	int64_t *end_devices = list_end_devices(timeline, process);
-
-	for (size_t i = 0; i < process->call_count; i++) {
-		uint32_t place = (uint32_t)(process->first_call + i);
-		const struct timeline_call *call = &timeline->calls[place];
-		const struct timeline_operation *operation = &timeline->operations[call->operation];
-		enum pm_kind kind = timeline->functions[operation->function].kind;
-		int32_t device = timeline->queues[call->queue].device;
-		struct worker *worker = find_worker(model, number, device);
-		int64_t end_device = end_devices[call->operation - process->first_operation];
-
-		if (!timeline_is_device_kind(kind) || call->result != 0 || (call->flags & PM_FLAG_CAPTURED))
-			continue;
-		if (kind == PM_KIND_GRAPH && !timeline_is_launch(&timeline->functions[operation->function]))
-			continue;
-		if (worker)
-			add_call(worker, place);
-		if (kind != PM_KIND_COPY)
-			set_thread_device(&threads[call->thread], device);
-		/* A copy between devices is work of both. */
-		if (end_device && end_device != (int64_t)device + 1) {
-			worker = find_worker(model, number, (int32_t)(end_device - 1));
-			if (worker)
-				add_call(worker, place);
-		}
-	}
-	for (size_t i = 0; i < process->call_count; i++) {
-		uint32_t place = (uint32_t)(process->first_call + i);
-		const struct timeline_call *call = &timeline->calls[place];
-		int64_t thread = threads[call->thread];
-
-		if (timeline_function(timeline, call)->kind != PM_KIND_READ || call->result < 0)
-			continue;
-		/* A thread that serves one device reads for it; others read for all. */
-		for (size_t w = 0; w < model->worker_count; w++) {
-			struct worker *worker = &model->workers[w];
-
-			if (worker->process == number &&
-				(thread <= 0 || thread == (int64_t)worker->device + 1))
-				*MEM_PUSH(worker->reads, worker->read_count, worker->read_room) = place;
-		}
-	}
-	free(threads);
-	free(end_devices);
-}
-
 void worker_init(struct worker_model *model, const struct timeline *timeline)
 {
 	memset(model, 0, sizeof(*model));
 	model->timeline = timeline;
 	model->flows = flow_list(timeline, &model->arena);
 	find_parameters(model);
-	for (uint32_t i = 0; i < timeline->process_count; i++) {
-		list_workers(model, i);
-		fill_workers(model, i);
-	}
+	worker_list(model);
 }
 
 void worker_free(struct worker_model *model)

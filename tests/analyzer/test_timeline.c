@@ -5,8 +5,10 @@
 #include "trace_builder.h"
 
 #include <err.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void add(struct timeline *timeline, struct builder *builder, const char *name)
 {
@@ -279,6 +281,89 @@ static void check_hosts(int64_t wall_ns, int64_t torn_ns, int64_t residual_ns)
 	timeline_free(&timeline);
 }
 
+#define FILES 5
+#define CALLS 4
+
+/* A process whose n-th call begins at (n + 1) us and its number in ns; between them records of no use. */
+static void save_file(const char *path, uint32_t number)
+{
+	struct builder builder;
+	uint32_t work, queue;
+
+	builder_init(&builder);
+	builder.header.rank = (int32_t)number;
+	work = builder_operation(&builder,
+		builder_function(&builder, "cudnn FORWARD cudnnPoolingForward int:mode"), 0,
+		(const uint64_t[]){0});
+	queue = builder_queue(&builder, 0, 0);
+	for (uint64_t i = 0; i < CALLS; i++) {
+		uint64_t now_ns = 1000 * (i + 1) + number;
+
+		builder_call(&builder, 1, now_ns, now_ns + 60, work, queue, 0, now_ns + 100, now_ns + 400);
+		for (uint32_t j = 0; j < number; j++) {
+			builder_record(&builder, 1,
+				&(struct builder_record){now_ns + 70, now_ns + 80, work + 9, 0, 0,
+					(uint16_t)queue, PM_RECORD_CALL, 0, 0, 0});
+			builder_record(&builder, 1,
+				&(struct builder_record){now_ns + 70, now_ns + 80, work, 1000000, 0,
+					(uint16_t)queue, PM_RECORD_DEVICE, 0, 0, 0});
+		}
+		builder_record(&builder, 1,
+			&(struct builder_record){now_ns + 90, now_ns + 95, work, 0, 0, (uint16_t)queue,
+				PM_RECORD_CALL, 0, 7 + number, 0});
+	}
+	builder_finish(&builder);
+	builder_save(&builder, path);
+	builder_free(&builder);
+}
+
+/* Files are read side by side, and what records of no use leave empty is closed: nothing of a process may lie
+ * in another's part. */
+static void check_files(void)
+{
+	char folder[] = "/tmp/test_timeline.XXXXXX", paths[FILES][64];
+	const char *const names[] = {folder};
+	struct timeline timeline;
+	const char *error, **warnings;
+
+	if (!mkdtemp(folder))
+		err(1, "%s", folder);
+	for (uint32_t i = 0; i < FILES; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s/%u.pmtrace", folder, i);
+		save_file(paths[i], i);
+	}
+	timeline_init(&timeline);
+	CHECK(timeline_read(&timeline, names, 1, &error, &warnings) == 0, "not read");
+	timeline_settle(&timeline);
+	CHECK(timeline.process_count == FILES && timeline.call_count == FILES * CALLS * 2 &&
+			timeline.interval_count == FILES * CALLS && timeline.more_count == FILES * CALLS,
+		"%zu processes, %zu calls, %zu intervals, %zu", timeline.process_count, timeline.call_count,
+		timeline.interval_count, timeline.more_count);
+	for (uint32_t p = 0; p < timeline.process_count; p++) {
+		const struct timeline_process *process = &timeline.processes[p];
+
+		CHECK(process->refused_records == CALLS * p && process->unjoined_intervals == CALLS * p,
+			"process %u: %lu refused, %lu unjoined", p, (unsigned long)process->refused_records,
+			(unsigned long)process->unjoined_intervals);
+		for (size_t i = 0; i < process->call_count; i += 2) {
+			const struct timeline_call *call = &timeline.calls[process->first_call + i];
+			const struct timeline_more *more =
+				timeline_more(&timeline, (uint32_t)(process->first_call + i + 1));
+			int64_t begin_ns = (int64_t)(1000 * (i / 2 + 1) + p);
+
+			CHECK(call->begin_ns == begin_ns && call->interval_count == 1 &&
+					call->interval == process->first_interval + i / 2 &&
+					timeline.intervals[call->interval].begin_ns == begin_ns + 100,
+				"process %u, call %zu", p, i);
+			CHECK(more && more->sequence == 7 + p, "process %u, call %zu: sequence", p, i + 1);
+		}
+	}
+	timeline_free(&timeline);
+	for (uint32_t i = 0; i < FILES; i++)
+		unlink(paths[i]);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	check_device(0, 100);
@@ -292,6 +377,7 @@ int main(void)
 	check_group();
 	check_replay();
 	check_merge();
+	check_files();
 	check_hosts(0, 0, 0);
 	check_hosts(400000, 0, 0);
 	check_hosts(-400000, 0, 0);

@@ -1,0 +1,174 @@
+/* Records of a trace, one by one as a cursor comes by, and their times. What they refer to was read by
+ * trace.c. */
+#include "trace.h"
+
+#include <string.h>
+
+void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk)
+{
+	*cursor = (struct trace_cursor){.trace = trace,
+		.slot = trace->data + chunk->offset,
+		.left = chunk->slot_count,
+		.base = {chunk->base[0], chunk->base[1]}};
+}
+
+static const void *take_slot(struct trace_cursor *cursor)
+{
+	const void *slot = cursor->slot;
+
+	cursor->slot += cursor->trace->header.record_bytes;
+	cursor->left--;
+	return slot;
+}
+
+/* Are the tables' entries there that the record refers to? */
+static enum trace_step check(const struct trace *trace, const struct trace_record *record)
+{
+	if (record->kind != PM_RECORD_CALL && record->kind != PM_RECORD_DEVICE)
+		return TRACE_REFUSED;
+	if (record->op >= trace->operation_count || !trace->operations[record->op].function)
+		return TRACE_REFUSED;
+	if (record->queue && (record->queue >= trace->queue_count || !trace->queues[record->queue].known))
+		return TRACE_REFUSED;
+	return TRACE_RECORD;
+}
+
+/* Is a record of one kind asked for, and this is of the other? */
+static bool is_other(unsigned kind, enum pm_record_kind wanted)
+{
+	return wanted && kind != wanted && (kind == PM_RECORD_DEVICE || wanted == PM_RECORD_DEVICE);
+}
+
+static enum trace_step next_of_version_1(
+	struct trace_cursor *cursor, enum pm_record_kind wanted, struct trace_record *record)
+{
+	struct pm_record_1 slot;
+
+	do {
+		if (cursor->left == 0)
+			return TRACE_END;
+		memcpy(&slot, take_slot(cursor), sizeof(slot));
+	} while (is_other(slot.kind, wanted));
+	*record = (struct trace_record){.begin = slot.begin,
+		.end = slot.end,
+		.op = slot.op,
+		.correlation = slot.correlation,
+		.result = slot.result,
+		.queue = slot.queue,
+		.kind = slot.kind,
+		.flags = slot.flags};
+	return check(cursor->trace, record);
+}
+
+/* wanted: 0 for all kinds */
+static inline enum trace_step next(
+	struct trace_cursor *cursor, enum pm_record_kind wanted, struct trace_record *record)
+{
+	static const struct pm_more nothing;
+	struct pm_more more;
+	const void *more_slot = &nothing;
+	uint64_t duration;
+	union {
+		struct pm_record record;
+		struct pm_base base;
+	} slot;
+
+	if (cursor->trace->header.version == 1)
+		return next_of_version_1(cursor, wanted, record);
+	for (;;) {
+		const unsigned char *taken;
+		uint8_t kind;
+
+		/* A process that was killed may leave a slot whose record never came: that is the end. */
+		if (cursor->left == 0)
+			return TRACE_END;
+		taken = take_slot(cursor);
+		kind = taken[offsetof(struct pm_record, kind)];
+		if (kind == PM_RECORD_MORE) {
+			more_slot = taken;
+		} else if (kind == PM_RECORD_BASE) {
+			memcpy(&slot.base, taken, sizeof(slot.base));
+			cursor->base[slot.base.clock == 1] = slot.base.base;
+		} else if (is_other(kind, wanted)) {
+			more_slot = &nothing;
+		} else {
+			memcpy(&slot.record, taken, sizeof(slot.record));
+			break;
+		}
+	}
+	memcpy(&more, more_slot, sizeof(more));
+	duration = (uint64_t)more.duration_high << 32 | slot.record.duration;
+	*record = (struct trace_record){
+		.begin = cursor->base[slot.record.kind == PM_RECORD_DEVICE] + slot.record.begin,
+		.op = slot.record.op,
+		.correlation = more.correlation,
+		.result = more.result,
+		.sequence = more.sequence,
+		.queue = slot.record.queue,
+		.kind = slot.record.kind,
+		.flags = slot.record.flags,
+		.group = more.group};
+	if (__builtin_add_overflow(record->begin, duration, &record->end))
+		record->end = UINT64_MAX;
+	return check(cursor->trace, record);
+}
+
+enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record)
+{
+	return next(cursor, 0, record);
+}
+
+enum trace_step trace_next_of(
+	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record)
+{
+	return next(cursor, kind, record);
+}
+
+static int64_t clamp_ns(double ns)
+{
+	if (!(ns > 0))
+		return 0;
+	return ns < (double)TRACE_GREATEST_NS ? (int64_t)ns : TRACE_GREATEST_NS;
+}
+
+/* The last pair at or before `ticks`, or the first. */
+static size_t find_pair(const struct trace *trace, uint64_t ticks)
+{
+	size_t low = 0, high = trace->pair_count;
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (trace->pairs[middle].ticks <= ticks)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t trace_ns_near(const struct trace *trace, uint64_t ticks, size_t *near)
+{
+	const struct trace_pair *pairs = trace->pairs, *from;
+	int64_t base_ns, distance_ns;
+
+	if (trace->header.clock == PM_CLOCK_MONOTONIC || trace->pair_count < 2)
+		return ticks < (uint64_t)TRACE_GREATEST_NS ? (int64_t)ticks : TRACE_GREATEST_NS;
+	if (pairs[*near].ticks > ticks || (*near + 1 < trace->pair_count && pairs[*near + 1].ticks <= ticks))
+		*near = find_pair(trace, ticks);
+	from = &pairs[*near];
+	base_ns = (int64_t)from->monotonic_ns;
+	if (ticks < from->ticks)
+		return clamp_ns(
+			(double)base_ns - (double)(from->ticks - ticks) * pairs[trace->pair_count - 1].slope);
+	/* The distance alone goes through floating point: it is small, and exact to the nanosecond. */
+	distance_ns = clamp_ns((double)(ticks - from->ticks) * from->slope);
+	return base_ns + distance_ns > TRACE_GREATEST_NS ? TRACE_GREATEST_NS : base_ns + distance_ns;
+}
+
+int64_t trace_ns(const struct trace *trace, uint64_t ticks)
+{
+	size_t near = 0;
+
+	return trace_ns_near(trace, ticks, &near);
+}
