@@ -249,6 +249,8 @@ const char *pm_fit_check_predict(const struct pm_fit_model *model, const struct 
 				column = &problem->columns[j];
 		if (!column)
 			return say("there is no column %s, which the model needs", known->name);
+		if (model->expression && known->least > 0)
+			least_power = -1; /* it is its logarithm that is used */
 		for (size_t v = 0; v < model->value_count; v++)
 			if (model->values[v].column == i && is_numeric(known->role) &&
 				model->values[v].kind != PM_FIT_KIND_COEFFICIENT)

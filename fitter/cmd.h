@@ -14,8 +14,8 @@ struct command {
 	int (*run)(int argument_count, char **arguments);
 };
 
-extern const struct command cmd_fit, cmd_path, cmd_baselines, cmd_predict, cmd_sweep, cmd_compare, cmd_guide,
-	cmd_strategy, cmd_html, cmd_study;
+extern const struct command cmd_fit, cmd_path, cmd_baselines, cmd_predict, cmd_sweep, cmd_search, cmd_compare,
+	cmd_guide, cmd_strategy, cmd_html, cmd_study;
 
 /* Says what is wrong with the command line and where help is; ends the program with 2. */
 __attribute__((noreturn, format(printf, 2, 3))) void cmd_usage(

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&cmd_sweep, &cmd_fit, &cmd_path, &cmd_baselines,
+static const struct command *const commands[] = {&cmd_sweep, &cmd_fit, &cmd_path, &cmd_search, &cmd_baselines,
 	&cmd_compare, &cmd_predict, &cmd_guide, &cmd_strategy, &cmd_html, &cmd_study};
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))

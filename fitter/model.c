@@ -1,5 +1,6 @@
 /* Models: made, freed, evaluated. */
 #include "model.h"
+#include "expression_model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -155,6 +156,7 @@ void pm_fit_free(struct pm_fit_model *model)
 	free(model->time_unit);
 	free(model->residuals);
 	free(model->resamples);
+	expression_model_free(model->expression);
 	free(model);
 }
 
@@ -245,12 +247,47 @@ static double predict_sample(const struct pm_fit_model *model, const struct bind
 	return sum * factor + constant + offset;
 }
 
+/* The expression sees the columns in the model's order, with the model's numbers of levels. */
+static int predict_expression(
+	const struct pm_fit_model *model, const struct binding *bindings, size_t count, double *times)
+{
+	struct pm_fit_column *columns = calloc(model->column_count + 1, sizeof(*columns));
+	double *levels = calloc(model->column_count * count + 1, sizeof(*levels));
+	int status = columns && levels ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < model->column_count && status == 0; i++) {
+		const struct pm_fit_column *column = bindings[i].column;
+
+		columns[i].role = model->columns[i].role;
+		if (!column)
+			continue;
+		columns[i].values = column->values;
+		if (!bindings[i].levels)
+			continue;
+		columns[i].values = levels + i * count;
+		for (size_t k = 0; k < count; k++)
+			levels[i * count + k] = (double)bindings[i].levels[(size_t)column->values[k]];
+	}
+	if (status == 0)
+		status = expression_model_predict(model->expression,
+			&(struct pm_fit_problem){count, model->column_count, columns, NULL, NULL}, times);
+	free(columns);
+	free(levels);
+	return status;
+}
+
 int pm_fit_predict(const struct pm_fit_model *model, const struct pm_fit_problem *problem, double *times)
 {
 	struct binding *bindings = bind(model, problem);
 
 	if (!bindings)
 		return -ENOMEM;
+	if (model->expression) {
+		int status = predict_expression(model, bindings, problem->sample_count, times);
+
+		unbind(bindings, model->column_count);
+		return status;
+	}
 	for (size_t k = 0; k < problem->sample_count; k++)
 		times[k] = predict_sample(model, bindings, k, NULL, NULL);
 	unbind(bindings, model->column_count);

@@ -1,5 +1,6 @@
 /* Models from JSON, which may be anything: see model_write.c for what it ought to be. */
 #include "model.h"
+#include "expression_model.h"
 #include "schema.h"
 #include "words.h"
 #include "say.h"
@@ -201,6 +202,8 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 	const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "version");
 	const char *bad, *format = word_of(root, "format");
 
+	if (format && strcmp(format, EXPRESSION_FORMAT) == 0)
+		return expression_model_read(root, model);
 	if (!format || strcmp(format, SCHEMA_FORMAT) != 0)
 		return say("it is no model of pmfit");
 	if (!cJSON_IsNumber(version) || version->valuedouble < 1 ||

@@ -19,6 +19,7 @@
  * A number that is not one (an interval that was not asked for) is null.
  */
 #include "model_file.h"
+#include "expression_model.h"
 #include "schema.h"
 #include "space.h"
 #include "words.h"
@@ -120,8 +121,11 @@ static void put_spread(cJSON *root, const struct pm_fit_model *model)
 
 cJSON *model_file_json(const struct pm_fit_model *model)
 {
-	cJSON *root = cJSON_CreateObject(), *object, *array;
+	cJSON *root, *object, *array;
 
+	if (model->expression)
+		return expression_model_json(model);
+	root = cJSON_CreateObject();
 	if (!root)
 		return NULL;
 	cJSON_AddStringToObject(root, "format", SCHEMA_FORMAT);

@@ -188,7 +188,11 @@ struct pm_fit_model_column {
 	double least, greatest; /* of the samples: beyond is extrapolation */
 };
 
+struct pm_fit_expression;
+
 struct pm_fit_model {
+	/* NULL, or what `pmfit search` found: it predicts in place of (4.4), and there are no values. */
+	struct pm_fit_expression *expression;
 	size_t column_count;
 	struct pm_fit_model_column *columns;
 	char *time_unit; /* may be NULL */

@@ -122,6 +122,25 @@ expect 1 'it is no JSON' pmfit predict table.csv table.csv
 expect 2 'expected a number between 0 and 1' pmfit predict --confidence 1 model.json planned.csv
 expect 2 'expected a model and a table' pmfit predict model.json
 
+# search: the formula itself, the table, the model, the same again, wrong options
+pmfit search -q -d columns.txt --work 3 --constants 6 -o formula.json table.csv >text
+grep -q '^time = .*gpus^-0\.9' text || complain "search: $(cat text)"
+grep -q '^\*  *[0-9].* size' text || complain "search, its table: $(cat text)"
+expect 0 '^  all  *200 .* \(1\.0000\|0\.999.\)$' pmfit predict -q formula.json table.csv
+expect 0 'size 16 > 11' pmfit predict formula.json planned.csv
+expect 0 'kind=huge unseen' pmfit predict formula.json planned.csv
+for threads in 1 3; do
+	pmfit search -q -d columns.txt --work 1 --constants 4 --threads $threads --csv table.csv >search.$threads
+done
+cmp search.1 search.3 || complain "threads change what is found"
+expect 0 '"front":' pmfit search -q -d columns.txt --work 0 --json table.csv
+expect 2 'expected one of relative, absolute, squared' pmfit search --cost best table.csv
+expect 2 'monotone size: expected a column and + or -' pmfit search -q -d columns.txt --monotone size table.csv
+expect 2 'no such column with numbers' pmfit search -q -d columns.txt --monotone kind+ table.csv
+expect 2 'lambda is for the generic model' pmfit search -d columns.txt --lambda 1 table.csv
+expect 1 'version is 2: expected 1 to 1' sh -c "sed 's/\"version\":.*1,/\"version\": 2,/' formula.json >later.json; pmfit predict later.json table.csv"
+expect 0 'pmfit search: which expression' pmfit search --help
+
 # wrong usage is 2, bad data 1, and each says what
 expect 2 "no command 'fitt'" pmfit fitt
 expect 2 'expected one table' pmfit fit -d columns.txt

@@ -1,0 +1,470 @@
+/* pmfit search: which expression predicts best: roles, interactions, structure. */
+#include "expression_model.h"
+#include "expression_search.h"
+#include "model_file.h"
+#include "options.h"
+
+#include <err.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const help[] = {
+	"pmfit search: which expression predicts best: roles, interactions, structure\n"
+	"\n"
+	"usage: pmfit search [OPTION]... TABLE.csv\n"
+	"\n"
+	"The other commands fit one form, in which the description says what each column\n"
+	"does. This one finds the form: which columns matter, whether each is added or\n"
+	"multiplies, where maxima, overheads and interactions are. It builds formulas of\n"
+	"\n"
+	"  c * x^p * ...          a coefficient and powers; a power may be fixed at a usual\n"
+	"                         number (2, -1, 0.5), which then is no constant\n"
+	"  f[column], x^q[column] a factor, or a power, by group of levels\n"
+	"  f[x] of a count x      one factor for 1 and another for more (gpus, nodes)\n"
+	"  log2(x)                of counts alone: it would depend on the unit of others\n"
+	"  a + b, max(a, b)       summands, overheads, saturation; roofs\n"
+	"  (a^g + b^g)^(1/g)      between the two: parts that overlap\n"
+	"  1/(1/a + 1/b)          the lesser of two, rounded\n"
+	"\n"
+	"in which everything is positive, and fits the constants of each. The roles of the\n"
+	"description are only where the search begins, besides a constant and the power law\n"
+	"of all columns. For each number of constants it changes the best formulas in every\n"
+	"way until nothing is better, or its work is done. The table shows those than which\n"
+	"none with fewer constants predicts held-out rows as well (the Pareto front).\n"
+	"Chosen is the one with the fewest constants that is worse than the best by no more\n"
+	"than the best's standard error. The test rows of the split take no part in this;\n"
+	"their errors are measured afterwards.\n"
+	"\n"
+	"Every level of a column is in some group; a factor by n groups counts as n - 1\n"
+	"constants, a power by n groups as n. Columns with negative numbers and columns of\n"
+	"more than 40 levels are left out; where a column has zeros, 1 + x stands for x.\n"
+	"\n",
+	options_help_columns,
+	"How to search:\n"
+	"  --cost relative|absolute|squared  of an error: over the measured time (default;\n"
+	"                           the mean is MAPE), in the time's unit, or its square\n"
+	"  --constants N            at most, default 12\n"
+	"  --monotone LIST          columns that must not work the other way: gpus- (more of\n"
+	"                           it never makes the time longer), batch+ (nor shorter)\n"
+	"  --folds N                of the cross-validation, default 5\n"
+	"  --work X                 thousand million operations at most, about; default 100.\n"
+	"                           What is found depends on it and not on the machine\n"
+	"  --seconds X              end the search after that time with the best so far;\n"
+	"                           then another machine may find another\n"
+	"  --seed N                 of the rows and folds, default 1. The same seed gives the\n"
+	"                           same formula with any --threads\n"
+	"  --threads N              default: one per processor\n"
+	"\n"
+	"What to write:\n"
+	"  -o, --output FILE        the chosen formula as a model for 'pmfit predict'\n"
+	"  --take N                 instead of the chosen one, that with N constants\n"
+	"  -c, --csv                the table as CSV\n"
+	"  -j, --json               everything as JSON\n"
+	"  -q, --quiet              no progress, no warnings\n"
+	"\n"
+	"Ctrl-C ends the search with the best so far.\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit search -d conv.txt -o conv.json conv.csv\n"
+	"  pmfit search -d lenet.txt --monotone gpus-,filters+ --constants 8 runs.csv\n"
+	"\n"
+	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	NULL};
+
+enum format { TEXT, CSV, JSON };
+
+struct choices {
+	struct options options;
+	struct expression_settings settings;
+	const char *monotone, *output;
+	size_t take; /* 0: the chosen */
+	enum format format;
+};
+
+struct answer {
+	const char *path;
+	const struct choices *choices;
+	const struct observations *observations;
+	struct expression_search search;
+	struct expression_terms terms;
+	struct pm_fit_error *test;  /* of each result */
+	struct pm_fit_model *model; /* of the one taken */
+	size_t taken;
+	bool on_line; /* progress is on the terminal's last line */
+};
+
+static const char *const cost_words[] = {"relative", "absolute", "squared", NULL};
+static const char *const cost_heads[] = {"MAPE %", "MAE", "MSE"};
+
+/* A loss as it is printed: percent where it is relative. */
+static double shown(const struct answer *a, double loss)
+{
+	return a->choices->settings.cost == EXPRESSION_RELATIVE ? 100 * loss : loss;
+}
+
+static void progress(void *context, const struct expression_progress *p)
+{
+	struct answer *a = context;
+
+	if (a->choices->options.quiet || !isatty(2))
+		return;
+	fprintf(stderr, "\rround %zu, %.0f s, %.0f%% of the work: %s %.4g with %zu constants   ", p->round,
+		p->seconds, fmin(100, 100 * p->share), cost_heads[a->choices->settings.cost],
+		shown(a, p->loss), p->constants);
+	a->on_line = true;
+}
+
+static void tell(void *context, const char *sentence)
+{
+	const struct answer *a = context;
+
+	if (!a->choices->options.quiet)
+		warnx("%s: %s", a->path, sentence);
+}
+
+/* "batch+,gpus-" */
+static void set_monotone(struct expression_terms *terms, const char *list)
+{
+	char *copy = strdup(list), *next = copy, *word;
+
+	if (!copy)
+		errx(1, "no memory");
+	while ((word = strsep(&next, ","))) {
+		size_t length = strlen(word), found = 0;
+		char sign = length ? word[length - 1] : '\0';
+
+		if (length < 2 || (sign != '+' && sign != '-'))
+			cmd_usage(&cmd_search, "--monotone %s: expected a column and + or -", word);
+		word[length - 1] = '\0';
+		for (size_t i = 0; i < terms->number_count; i++)
+			if (strcmp(terms->numbers[i].name, word) == 0) {
+				terms->numbers[i].monotone = sign == '+' ? 1 : -1;
+				found++;
+			}
+		if (!found)
+			cmd_usage(&cmd_search, "--monotone %s: there is no such column with numbers", word);
+	}
+	free(copy);
+}
+
+static char *text_of(const struct answer *a, size_t result)
+{
+	char *text = expression_text(&a->search.results[result].expression, &a->terms);
+
+	if (!text)
+		errx(1, "no memory");
+	return text;
+}
+
+static bool has_test(const struct answer *a)
+{
+	return a->observations->test.sample_count > 0;
+}
+
+static void measure_tests(struct answer *a)
+{
+	const struct pm_fit_problem *test = &a->observations->test;
+	double *times = malloc((test->sample_count + 1) * sizeof(*times));
+	struct expression_rows rows;
+
+	a->test = calloc(a->search.result_count + 1, sizeof(*a->test));
+	if (!times || !a->test)
+		errx(1, "no memory");
+	if (has_test(a)) {
+		if (expression_rows_init(&rows, &a->terms, test, NULL, test->sample_count) == -ENOMEM)
+			errx(1, "no memory");
+		for (size_t i = 0; i < a->search.result_count; i++) {
+			expression_times(&a->search.results[i].expression, &rows, times);
+			pm_fit_measure(test->time, times, test->sample_count, &a->test[i]);
+		}
+		expression_rows_free(&rows);
+	}
+	free(times);
+}
+
+static void print_front(const struct answer *a)
+{
+	printf("  %9s %10s %8s", "constants", "held-out", "+-");
+	if (has_test(a))
+		printf(" %10s %8s", "test MAPE", "test R2");
+	printf("   formula (held-out: %s)\n", cost_heads[a->choices->settings.cost]);
+	for (size_t i = 0; i < a->search.result_count; i++) {
+		const struct expression_result *r = &a->search.results[i];
+		char *text = text_of(a, i);
+
+		printf("%c %9zu %10.4g %8.2g", i == a->taken ? '*' : ' ', r->expression.constant_count,
+			shown(a, r->held_out), shown(a, r->error));
+		if (has_test(a))
+			printf(" %9.4g%% %8.4f", a->test[i].mape, a->test[i].r2);
+		printf("   %s\n", text);
+		free(text);
+	}
+}
+
+static void print_why(const struct answer *a)
+{
+	const struct expression_result *best = &a->search.results[a->search.best],
+				       *taken = &a->search.results[a->taken];
+
+	if (a->taken != a->search.chosen)
+		printf("It was asked for (--take); chosen would be the one with %zu constants.\n",
+			a->search.results[a->search.chosen].expression.constant_count);
+	else if (a->taken == a->search.best)
+		printf("Chosen: it is the best on held-out rows, and none with fewer constants is within its "
+		       "standard error (%.3g).\n",
+			shown(a, best->error));
+	else
+		printf("Chosen: the best has %zu constants; this one is worse by %.3g, which is within the "
+		       "best's standard error (%.3g), and none with fewer is.\n",
+			best->expression.constant_count, shown(a, taken->excess), shown(a, best->error));
+}
+
+static void print_error(const char *name, const struct pm_fit_error *error)
+{
+	printf("  %-9s %8zu %8.2f%% %10.5g %10.5g %10.5g %8.4f\n", name, error->sample_count, error->mape,
+		error->mae, error->mse, error->rmse, error->r2);
+}
+
+static void print_absent(const struct answer *a)
+{
+	const char *gap = "Not needed: ";
+
+	for (size_t i = 0; i < a->model->column_count; i++)
+		if (a->model->columns[i].role == PM_FIT_IGNORED &&
+			a->observations->train.columns[i].role != PM_FIT_IGNORED) {
+			printf("%s%s", gap, a->model->columns[i].name);
+			gap = ", ";
+		}
+	if (*gap == ',')
+		printf(".\n");
+}
+
+static void print_text(const struct answer *a)
+{
+	const struct expression_result *taken = &a->search.results[a->taken];
+	char *text = text_of(a, a->taken);
+
+	printf("%s: %zu samples to fit, %zu to test", a->path, a->observations->train.sample_count,
+		a->observations->test.sample_count);
+	if (a->observations->train.time_unit)
+		printf("; times in %s", a->observations->train.time_unit);
+	printf("\n%zu fits of formulas in %zu rounds, %.1f s; %s.\n\n", a->search.candidates,
+		a->search.rounds, a->search.seconds,
+		a->search.interrupted ? "interrupted"
+		: a->search.complete  ? "no change makes anything better"
+				      : "the work is used up");
+	print_front(a);
+	printf("\ntime = %s\n", text);
+	expression_print_groups(stdout, &taken->expression, &a->terms);
+	printf("\n");
+	print_why(a);
+	print_absent(a);
+	printf("\n  %-9s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
+		"R2");
+	print_error("fitted", &a->model->train);
+	if (has_test(a))
+		print_error("test", &a->test[a->taken]);
+	free(text);
+}
+
+static void print_csv(const struct answer *a)
+{
+	puts("constants,taken,held_out,held_out_error,excess,excess_error,fitted,test_mape,test_mae,test_rmse,"
+	     "test_r2,formula");
+	for (size_t i = 0; i < a->search.result_count; i++) {
+		const struct expression_result *r = &a->search.results[i];
+		char *text = text_of(a, i);
+
+		printf("%zu,%d,%.9g,%.9g,%.9g,%.9g,%.9g,", r->expression.constant_count, i == a->taken,
+			shown(a, r->held_out), shown(a, r->error), shown(a, r->excess),
+			shown(a, r->excess_error), shown(a, r->fitted));
+		if (has_test(a))
+			printf("%.9g,%.9g,%.9g,%.9g,", a->test[i].mape, a->test[i].mae, a->test[i].rmse,
+				a->test[i].r2);
+		else
+			printf(",,,,");
+		printf("\"");
+		for (const char *at = text; *at; at++)
+			printf(*at == '"' ? "\"\"" : "%c", *at);
+		printf("\"\n");
+		free(text);
+	}
+}
+
+static void print_json(const struct answer *a)
+{
+	cJSON *root = cJSON_CreateObject(), *array;
+
+	cJSON_AddStringToObject(root, "cost", cost_words[a->choices->settings.cost]);
+	cJSON_AddNumberToObject(root, "samples_fitted", (double)a->observations->train.sample_count);
+	cJSON_AddNumberToObject(root, "samples_tested", (double)a->observations->test.sample_count);
+	cJSON_AddNumberToObject(root, "fits", (double)a->search.candidates);
+	cJSON_AddNumberToObject(root, "rounds", (double)a->search.rounds);
+	cJSON_AddNumberToObject(root, "seconds", a->search.seconds);
+	cJSON_AddBoolToObject(root, "complete", a->search.complete);
+	cJSON_AddBoolToObject(root, "interrupted", a->search.interrupted);
+	array = cJSON_AddArrayToObject(root, "front");
+	for (size_t i = 0; i < a->search.result_count; i++) {
+		const struct expression_result *r = &a->search.results[i];
+		cJSON *object = cJSON_CreateObject();
+		char *text = text_of(a, i);
+
+		cJSON_AddNumberToObject(object, "constants", (double)r->expression.constant_count);
+		cJSON_AddBoolToObject(object, "chosen", i == a->search.chosen);
+		cJSON_AddBoolToObject(object, "taken", i == a->taken);
+		cJSON_AddStringToObject(object, "formula", text);
+		cJSON_AddItemToObject(object, "held_out", model_file_number(r->held_out));
+		cJSON_AddItemToObject(object, "held_out_error", model_file_number(r->error));
+		cJSON_AddItemToObject(object, "excess", model_file_number(r->excess));
+		cJSON_AddItemToObject(object, "excess_error", model_file_number(r->excess_error));
+		cJSON_AddItemToObject(object, "fitted", model_file_number(r->fitted));
+		cJSON_AddItemToObject(
+			object, "test", has_test(a) ? model_file_error(&a->test[i]) : cJSON_CreateNull());
+		cJSON_AddItemToArray(array, object);
+		free(text);
+	}
+	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
+	cmd_print_json(root);
+}
+
+/* Those of the shared options that say what the columns mean, and the search's own. */
+static void take_options(int argument_count, char **arguments, struct choices *c)
+{
+	enum { COST = OPTION_OWN, CONSTANTS, MONOTONE, FOLDS, WORK, SECONDS, TAKE };
+	static const struct option long_options[] = {OPTIONS_LONG, {"cost", required_argument, NULL, COST},
+		{"constants", required_argument, NULL, CONSTANTS},
+		{"monotone", required_argument, NULL, MONOTONE}, {"folds", required_argument, NULL, FOLDS},
+		{"work", required_argument, NULL, WORK}, {"seconds", required_argument, NULL, SECONDS},
+		{"take", required_argument, NULL, TAKE}, {"output", required_argument, NULL, 'o'},
+		{"csv", no_argument, NULL, 'c'}, {0}};
+	struct expression_settings *s = &c->settings;
+	int option, at;
+
+	while ((option = getopt_long(argument_count, arguments, OPTIONS_SHORT "co:", long_options, &at)) !=
+		-1) {
+		bool fits = option >= OPTION_METHOD && option < OPTION_THREADS && option != OPTION_SEED;
+
+		if (fits)
+			cmd_usage(&cmd_search, "--%s is for the generic model: the search has no use for it",
+				long_options[at].name);
+		if (options_take(&cmd_search, &c->options, option, optarg))
+			continue;
+		switch (option) {
+		case COST:
+			for (s->cost = 0; cost_words[s->cost] && strcmp(cost_words[s->cost], optarg) != 0;)
+				s->cost++;
+			if (!cost_words[s->cost])
+				cmd_usage(&cmd_search,
+					"--cost %s: expected one of relative, absolute, squared", optarg);
+			break;
+		case CONSTANTS:
+			s->constants = cmd_count(&cmd_search, "--constants", optarg, 1);
+			if (s->constants > 40)
+				cmd_usage(&cmd_search, "--constants %s: expected 40 at most", optarg);
+			break;
+		case FOLDS:
+			s->folds = cmd_count(&cmd_search, "--folds", optarg, 2);
+			break;
+		case WORK:
+			s->work = 1e9 * cmd_number(&cmd_search, "--work", optarg, 0);
+			break;
+		case SECONDS:
+			s->seconds = cmd_number(&cmd_search, "--seconds", optarg, 0);
+			break;
+		case TAKE:
+			c->take = cmd_count(&cmd_search, "--take", optarg, 1);
+			break;
+		case MONOTONE:
+			c->monotone = optarg;
+			break;
+		case 'o':
+			c->output = optarg;
+			break;
+		case 'c':
+			c->format = CSV;
+			break;
+		default:
+			cmd_usage(&cmd_search, "wrong option");
+		}
+	}
+	options_end(&cmd_search, &c->options);
+	if (c->options.json)
+		c->format = JSON;
+	if (optind + 1 != argument_count)
+		cmd_usage(&cmd_search, "expected one table");
+}
+
+static void search(struct answer *a)
+{
+	const struct pm_fit_problem *train = &a->observations->train;
+	const char *bad = expression_terms_init(&a->terms, train, tell, a);
+	int status;
+
+	if (bad)
+		errx(1, "%s: %s", a->path, bad);
+	if (a->choices->monotone)
+		set_monotone(&a->terms, a->choices->monotone);
+	if (train->sample_count < 2 * a->choices->settings.folds)
+		errx(1, "%s: %zu samples are too few for %zu folds", a->path, train->sample_count,
+			a->choices->settings.folds);
+	status = expression_search(&a->search, &a->terms, train, &a->choices->settings);
+	if (a->on_line)
+		fputs("\r\033[K", stderr);
+	if (status == -EDOM)
+		errx(1, "%s: a time is not more than its offset", a->path);
+	if (status < 0 || a->search.result_count == 0)
+		errx(1, "%s: %s", a->path,
+			status < 0 ? strerror(-status) : "interrupted before there was an answer");
+	a->taken = a->search.chosen;
+	for (size_t i = 0; a->choices->take && i < a->search.result_count; i++)
+		if (a->search.results[i].expression.constant_count <= a->choices->take)
+			a->taken = i;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct choices choices = {0};
+	struct observations observations;
+	struct answer answer = {.choices = &choices, .observations = &observations};
+	int status;
+
+	options_init(&choices.options);
+	expression_defaults(&choices.settings);
+	take_options(argument_count, arguments, &choices);
+	answer.path = arguments[optind];
+	choices.options.parameter.power_lower = 0; /* zeros are no hindrance here */
+	options_observe(&choices.options, answer.path, &observations);
+	choices.settings.seed = choices.options.parameter.seed;
+	choices.settings.thread_count = choices.options.parameter.thread_count;
+	choices.settings.stop = options_catch_interrupt();
+	choices.settings.progress = progress;
+	choices.settings.context = &answer;
+	search(&answer);
+	measure_tests(&answer);
+	status = expression_model(&answer.model, &answer.search.results[answer.taken].expression,
+		&answer.terms, &observations.train);
+	if (status == 0 && choices.output)
+		status = pm_fit_save(answer.model, choices.output);
+	if (status < 0)
+		errx(1, "%s: %s", choices.output ? choices.output : answer.path, strerror(-status));
+	if (choices.format == TEXT)
+		print_text(&answer);
+	else if (choices.format == CSV)
+		print_csv(&answer);
+	else
+		print_json(&answer);
+	status = answer.search.interrupted && !(choices.settings.seconds > 0);
+	pm_fit_free(answer.model);
+	free(answer.test);
+	expression_search_free(&answer.search);
+	observations_free(&observations);
+	options_free(&choices.options);
+	return status;
+}
+
+const struct command cmd_search = {
+	"search", "which expression predicts best: roles, interactions, structure", help, run};

@@ -1,0 +1,304 @@
+/* What a search keeps, and what it chooses from that: see expression_archive.h. */
+#include "expression_archive.h"
+#include "random.h"
+#include "tasks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps of the last fits. */
+#define LAST_LOG 15
+#define LAST 60
+#define FOLD 15
+#define STREAM_FOLDS 202
+
+void archive_init(struct archive *archive, size_t most)
+{
+	memset(archive, 0, sizeof(*archive));
+	archive->most = most;
+}
+
+void archive_free(struct archive *archive)
+{
+	free(archive->seen);
+	archive->seen = NULL;
+}
+
+size_t archive_kind(const struct expression *e)
+{
+	size_t kind = 0, radix[EXPRESSION_OPS] = {1};
+
+	for (size_t op = 1; op < EXPRESSION_OPS; op++)
+		radix[op] = radix[op - 1] * (EXPRESSION_NODES + 1);
+	for (size_t n = 0; n < e->node_count; n++)
+		kind += radix[e->nodes[n].op];
+	return kind;
+}
+
+static void take_out(struct archive *archive, size_t constants, size_t at)
+{
+	struct archive_entry *row = archive->entries[constants];
+	size_t count = archive->counts[constants]--;
+
+	memmove(row + at, row + at + 1, (count - at - 1) * sizeof(*row));
+}
+
+void archive_offer(struct archive *archive, const struct expression *e, uint64_t hash, double loss)
+{
+	size_t constants = e->constant_count, kind = archive_kind(e), alike = 0, worst = 0, at;
+	struct archive_entry *row = archive->entries[constants];
+	size_t *count = &archive->counts[constants];
+
+	if (!isfinite(loss) || constants > archive->most)
+		return;
+	for (at = 0; at < *count && row[at].hash != hash; at++)
+		;
+	if (at < *count && row[at].loss <= loss)
+		return;
+	if (at < *count) /* the same form with better constants */
+		take_out(archive, constants, at);
+	for (at = 0; at < *count; at++)
+		if (row[at].kind == kind) {
+			alike++;
+			worst = at;
+		}
+	if (alike >= ARCHIVE_ALIKE && row[worst].loss <= loss)
+		return;
+	if (alike >= ARCHIVE_ALIKE)
+		take_out(archive, constants, worst);
+	for (at = *count; at > 0 && row[at - 1].loss > loss; at--)
+		;
+	if (at == ARCHIVE_WIDTH)
+		return;
+	if (*count == ARCHIVE_WIDTH)
+		--*count;
+	memmove(row + at + 1, row + at, (*count - at) * sizeof(*row));
+	row[at] = (struct archive_entry){*e, hash, kind, loss, {false, false}};
+	++*count;
+}
+
+struct archive_entry *archive_next(struct archive *archive, size_t constants, bool is_up)
+{
+	for (size_t i = 0; i < archive->counts[constants]; i++)
+		if (!archive->entries[constants][i].is_done[is_up])
+			return &archive->entries[constants][i];
+	return NULL;
+}
+
+const struct archive_entry *archive_best(const struct archive *archive, size_t constants)
+{
+	return archive->counts[constants] ? &archive->entries[constants][0] : NULL;
+}
+
+static bool insert(struct archive *archive, uint64_t key)
+{
+	size_t at = key & (archive->seen_room - 1);
+
+	while (archive->seen[at] && archive->seen[at] != key)
+		at = (at + 1) & (archive->seen_room - 1);
+	if (archive->seen[at])
+		return false;
+	archive->seen[at] = key;
+	archive->seen_count++;
+	return true;
+}
+
+bool archive_is_new(struct archive *archive, uint64_t hash, size_t constants)
+{
+	uint64_t key = (hash ^ (constants * UINT64_C(0x9e3779b97f4a7c15))) | 1;
+
+	if (2 * archive->seen_count >= archive->seen_room) {
+		uint64_t *old = archive->seen;
+		size_t room = archive->seen_room;
+
+		archive->seen_room = room ? 2 * room : 4096;
+		archive->seen = calloc(archive->seen_room, sizeof(*archive->seen));
+		if (!archive->seen) { /* without memory nothing is known to have been */
+			archive->seen = old;
+			archive->seen_room = room;
+			return true;
+		}
+		archive->seen_count = 0;
+		for (size_t i = 0; i < room; i++)
+			if (old[i])
+				insert(archive, old[i]);
+		free(old);
+	}
+	return insert(archive, key);
+}
+
+struct finish {
+	const struct expression_settings *settings;
+	struct expression_result *results;
+	size_t result_count, *fold;                    /* of each sample */
+	struct expression_rows all, *inside, *outside; /* by fold */
+	size_t **outside_samples;
+};
+
+static void fit_result(void *context, size_t index)
+{
+	struct finish *f = context;
+	struct expression_result *result = &f->results[index];
+
+	result->fitted = expression_fit(&result->expression, &f->all, f->settings->cost, LAST_LOG, LAST);
+}
+
+static void fit_fold(void *context, size_t index)
+{
+	struct finish *f = context;
+	size_t fold = index % f->settings->folds;
+	struct expression_result *result = &f->results[index / f->settings->folds];
+	const struct expression_rows *rows = &f->outside[fold];
+	struct expression e = result->expression;
+	double logs[EXPRESSION_BLOCK];
+
+	expression_fit(&e, &f->inside[fold], f->settings->cost, 0, FOLD);
+	for (size_t k = 0; k < rows->count; k++) {
+		size_t at = k % EXPRESSION_BLOCK, left = rows->count - k;
+
+		if (at == 0)
+			expression_logs(
+				&e, rows, k, left < EXPRESSION_BLOCK ? left : EXPRESSION_BLOCK, logs, NULL);
+		result->losses[f->outside_samples[fold][k]] =
+			expression_loss(f->settings->cost, rows->time[k], exp(logs[at]) + rows->offset[k]);
+	}
+}
+
+static double mean_of(const double *values, const double *less, size_t count, double *error)
+{
+	double mean = 0, square = 0;
+
+	for (size_t k = 0; k < count; k++)
+		mean += (values[k] - (less ? less[k] : 0)) / (double)count;
+	for (size_t k = 0; k < count; k++) {
+		double away = values[k] - (less ? less[k] : 0) - mean;
+
+		square += away * away;
+	}
+	*error = count > 1 ? sqrt(square / (double)(count - 1) / (double)count) : 0;
+	return mean;
+}
+
+static int split(struct finish *f, const struct expression_terms *terms, const struct pm_fit_problem *problem)
+{
+	size_t count = problem->sample_count, folds = f->settings->folds;
+	size_t *order = malloc((2 * count + 1) * sizeof(*order));
+	struct random random;
+	int status = expression_rows_init(&f->all, terms, problem, NULL, count);
+
+	f->inside = calloc(folds, sizeof(*f->inside));
+	f->outside = calloc(folds, sizeof(*f->outside));
+	f->outside_samples = calloc(folds, sizeof(*f->outside_samples));
+	if (!order || !f->inside || !f->outside || !f->outside_samples)
+		status = -ENOMEM;
+	for (size_t k = 0; k < count && status == 0; k++)
+		order[k] = k;
+	random_init(&random, f->settings->seed, STREAM_FOLDS);
+	if (status == 0)
+		random_shuffle(&random, order, count);
+	for (size_t i = 0; i < folds && status == 0; i++) {
+		size_t begin = i * count / folds, end = (i + 1) * count / folds;
+
+		f->outside_samples[i] = malloc((end - begin + 1) * sizeof(*order));
+		if (!f->outside_samples[i]) {
+			status = -ENOMEM;
+			break;
+		}
+		memcpy(f->outside_samples[i], order + begin, (end - begin) * sizeof(*order));
+		memcpy(order + count, order, begin * sizeof(*order));
+		memcpy(order + count + begin, order + end, (count - end) * sizeof(*order));
+		status = expression_rows_init(&f->outside[i], terms, problem, order + begin, end - begin);
+		if (status == 0)
+			status = expression_rows_init(
+				&f->inside[i], terms, problem, order + count, count - (end - begin));
+	}
+	free(order);
+	return status;
+}
+
+static void unsplit(struct finish *f)
+{
+	for (size_t i = 0; i < f->settings->folds; i++) {
+		if (f->inside)
+			expression_rows_free(&f->inside[i]);
+		if (f->outside)
+			expression_rows_free(&f->outside[i]);
+		if (f->outside_samples)
+			free(f->outside_samples[i]);
+	}
+	free(f->inside);
+	free(f->outside);
+	free(f->outside_samples);
+	expression_rows_free(&f->all);
+}
+
+/* Those that no other with as few or fewer constants is as good as, by held-out loss. */
+static void keep_front(struct expression_search *search)
+{
+	size_t kept = 0, i = 0;
+
+	while (i < search->result_count) {
+		size_t constants = search->results[i].expression.constant_count, best = i, j = i;
+
+		for (; j < search->result_count && search->results[j].expression.constant_count == constants;
+			j++)
+			if (search->results[j].held_out < search->results[best].held_out)
+				best = j;
+		for (; i < j; i++)
+			if (i == best && (kept == 0 || search->results[i].held_out <
+							       search->results[kept - 1].held_out))
+				search->results[kept++] = search->results[i];
+			else
+				free(search->results[i].losses);
+	}
+	search->result_count = kept;
+}
+
+static void choose(struct expression_search *search, size_t count)
+{
+	const struct expression_result *best = &search->results[search->result_count - 1];
+
+	search->best = search->chosen = search->result_count - 1;
+	for (size_t i = search->result_count; i-- > 0;) {
+		struct expression_result *result = &search->results[i];
+
+		result->excess = mean_of(result->losses, best->losses, count, &result->excess_error);
+		if (result->held_out <= best->held_out + best->error)
+			search->chosen = i;
+	}
+}
+
+int archive_choose(const struct archive *archive, struct expression_search *search,
+	const struct pm_fit_problem *problem, const struct expression_settings *settings)
+{
+	struct finish f = {.settings = settings};
+	size_t count = problem->sample_count;
+	int status = split(&f, search->terms, problem);
+
+	search->results = calloc((settings->constants + 1) * ARCHIVE_WIDTH, sizeof(*search->results));
+	if (!search->results)
+		status = -ENOMEM;
+	for (size_t k = 1; k <= settings->constants && status == 0; k++)
+		for (size_t i = 0; i < archive->counts[k] && status == 0; i++) {
+			struct expression_result *result = &search->results[search->result_count++];
+
+			result->expression = archive->entries[k][i].expression;
+			result->losses = calloc(count + 1, sizeof(double));
+			if (!result->losses)
+				status = -ENOMEM;
+		}
+	f.results = search->results;
+	if (status == 0) {
+		tasks_run(search->result_count, settings->thread_count, fit_result, &f);
+		tasks_run(search->result_count * settings->folds, settings->thread_count, fit_fold, &f);
+		for (size_t i = 0; i < search->result_count; i++)
+			search->results[i].held_out =
+				mean_of(search->results[i].losses, NULL, count, &search->results[i].error);
+		keep_front(search);
+		choose(search, count);
+	}
+	unsplit(&f);
+	return status;
+}
