@@ -73,8 +73,10 @@ void arrivals_take(const struct foreign *foreign, uint32_t worker, struct arriva
 		key = events->collective[i] == FOREIGN_NONE ? keys[name] : NULL;
 		if (!key)
 			key = key_of(foreign, i, rank);
-		if (!key)
+		if (!key) {
+			rank->pairwise++;
 			continue;
+		}
 		if (events->collective[i] == FOREIGN_NONE)
 			keys[name] = key;
 		*MEM_PUSH(rank->kernels, rank->kernel_count, rank->kernel_room) = (struct arrivals_kernel){

@@ -1,5 +1,6 @@
 /* Causes that lie between workers: stages of a pipeline with unequal work, and links. */
 #include "cause_find.h"
+#include "foreign_timeline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,6 +120,9 @@ static double add_slower(struct cause_search *search, double cost_ns)
 	/* Compared with a replica, it has been found to be slower already. */
 	if (search->peer && search->comparison.slower)
 		return search->explained_ns;
+	/* A label says what sort of work it is, not how much. */
+	if (foreign_timeline_is_labels(&search->analysis->timeline))
+		return 0;
 	factor = factor_elsewhere(search);
 	if (factor <= STAGE_COUNTS)
 		return 0;
@@ -147,15 +151,22 @@ void cause_find_stage(struct cause_search *search)
 		return;
 	cost_ns -= add_slower(search, cost_ns);
 	layer = dearest_layer(search, &share);
-	cause_add(search,
-		(struct cause){.kind = CAUSE_STAGE,
-			.cost_ns = cost_ns,
-			.factor = own / others,
-			.evidence = arena_format(arena,
-				"its stage (%zu layers) computes %.0f%% of the time, the other stages %.0f%% on "
-				"average; most in layer %s (%.0f%% of it)",
-				search->own->worker->layers.count, 100 * own, 100 * others, layer,
-				100 * share)});
+	cause_add(
+		search, (struct cause){.kind = CAUSE_STAGE,
+				.cost_ns = cost_ns,
+				.factor = own / others,
+				.evidence = arena_format(arena,
+					"its stage%s computes %.0f%% of the time, the other stages %.0f%% on "
+					"average%s",
+					search->own->worker->layers.count
+						? arena_format(arena, " (%zu layer%s)",
+							  search->own->worker->layers.count,
+							  search->own->worker->layers.count == 1 ? "" : "s")
+						: "",
+					100 * own, 100 * others,
+					share > 0 ? arena_format(arena, "; most in layer %s (%.0f%% of it)",
+							    layer, 100 * share)
+						  : "")});
 }
 
 /* ---- Links ---- */

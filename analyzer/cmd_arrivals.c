@@ -19,10 +19,18 @@ static void take(struct cmd_foreign *how, const struct foreign *foreign, uint32_
 
 static void warn_of_matches(struct cmd_foreign *how, const struct arrivals *arrivals)
 {
-	size_t unmatched = 0;
+	size_t unmatched = 0, pairwise = 0;
 
-	for (size_t i = 0; i < arrivals->rank_count; i++)
+	for (size_t i = 0; i < arrivals->rank_count; i++) {
 		unmatched += arrivals->ranks[i].unmatched;
+		pairwise += arrivals->ranks[i].pairwise;
+	}
+	if (pairwise)
+		cmd_foreign_warn(how,
+			arena_format(&how->arena,
+				"%zu sends and receives between two ranks were passed over: the trace does not say "
+				"which belong together",
+				pairwise));
 	if (arrivals->collective_count == 0)
 		cmd_foreign_warn(how, "no communication kernels of different ranks belong together");
 	if (unmatched)

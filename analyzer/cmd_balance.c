@@ -1,6 +1,7 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
 #include "cause.h"
 #include "cmd_common.h"
+#include "foreign_timeline.h"
 #include "whatif.h"
 
 #include <math.h>
@@ -161,7 +162,9 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 			rank_table(&table, analysis, balance);
 		else
 			cause_table(&table, analysis, causes);
-		print_part(&table, form, object, keys[i], titles[i], i > 0 || form == PRINT_TEXT, out);
+		if (form != PRINT_TEXT || table.row_count > 0)
+			print_part(
+				&table, form, object, keys[i], titles[i], i > 0 || form == PRINT_TEXT, out);
 		print_free(&table);
 	}
 }
@@ -174,7 +177,7 @@ static const char *slowdown_words(struct analysis *analysis, double slowdown, do
 	if (!isfinite(slowdown) || analysis->worker_count < 2)
 		return "";
 	if (analysis->stage_count == 1)
-		return arena_format(arena, ", slowdown %.3f", slowdown);
+		return arena_format(arena, ", slowdown %.3f%s", slowdown, slowdown < 1 ? " (none)" : "");
 	return arena_format(arena, ", slowdown %.3f by ranks, %.3f by ranks and stages", slowdown, stages);
 }
 
@@ -209,6 +212,14 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	}
 	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
 		print_causes(analysis, &balance, &causes, out);
+	if (options->form == PRINT_TEXT && foreign_timeline_is_labels(&analysis->timeline)) {
+		fputc('\n', out);
+		print_paragraph(
+			"Waiting and inflicted are those of collectives alone. What one stage of a "
+			"pipeline makes the others wait is not in the labels of a rank: pmanalyze slowdown "
+			"works it out.",
+			0, out);
+	}
 	cause_free(&causes);
 	balance_free(&balance);
 }
@@ -290,6 +301,10 @@ const struct command cmd_balance = {
 		"so a slow link shows only where ranks send to each other.\n"
 		"\n"
 		"  --skip N   usual iterations at the begin that are left out (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"             of other profilers' traces: kernels whose name the extended\n"
+		"             regular expression finds are communication too (default: those\n"
+		"             with NCCL's names)\n"
 		"  --json     the same as JSON; times in ns\n"
 		"  --csv      the four tables as CSV, an empty line between them\n"
 		"\n"

@@ -76,6 +76,17 @@ static void rank_table(struct print_table *table, const struct comm *comm)
 	}
 }
 
+/* Of a run of which no iteration can be left out either, its only one, all units count. */
+static size_t skip_of(const struct run *run, const struct cmd_options *options)
+{
+	const struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (analysis->workers[i].iterations.count != 1)
+			return options->skip;
+	return analysis->worker_count ? 0 : options->skip;
+}
+
 static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
 {
 	static const char *const keys[] = {"calls", "ranks"};
@@ -86,7 +97,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct comm comm;
 
-	comm_find(timeline, &run->analysis.collectives, options->skip, &comm);
+	comm_find(timeline, &run->analysis.collectives, skip_of(run, options), &comm);
 	if (options->form == PRINT_TEXT)
 		print_heading(arena_format(arena, "%s: %zu process%s", print_clean(arena, run->label),
 				      timeline->process_count, timeline->process_count == 1 ? "" : "es"),
@@ -179,7 +190,12 @@ const struct command cmd_comm = {
 		"Then for each rank how long it waited, how long the others, summed, waited for\n"
 		"it (inflicted), and in how many units it came last.\n"
 		"\n"
-		"  --skip N   units at the begin of each row that are left out (default: 1)\n"
+		"  --skip N   units at the begin of each row that are left out (default: 1;\n"
+		"             none where the run has a single iteration)\n"
+		"  --comm-pattern REGEX\n"
+		"             of other profilers' traces: kernels whose name the extended\n"
+		"             regular expression finds are communication too (default: those\n"
+		"             with NCCL's names)\n"
 		"  --json     the same as JSON; times in ns, bandwidths in GB/s\n"
 		"  --csv      the two tables as CSV, an empty line between them\n"
 		"\n"

@@ -117,10 +117,7 @@ static bool any_folder(char **paths, size_t count)
 
 static void read_one(struct run *run, const struct request *request, char *path)
 {
-	char *error;
-
-	if (run_open(run, &path, 1, request->how.skip, &error) < 0)
-		errx(1, "%s", error);
+	cmd_read_run(run, &request->how, &path, 1);
 }
 
 static void add_side(struct sides *sides, const char *name, struct run *runs, size_t count)
@@ -144,6 +141,7 @@ static void read_plain(struct sides *sides, const struct request *request, char 
 		sides->runs = mem_alloc(count, sizeof(*sides->runs));
 		for (size_t i = 0; i < count; i++)
 			read_one(&sides->runs[sides->run_count++], request, paths[i]);
+		run_tell_apart(sides->runs, sides->run_count);
 	}
 }
 
@@ -329,6 +327,10 @@ const struct command cmd_compare = {
 		"                     (default: 1)\n"
 		"  --skip N           usual iterations at the begin that are left out\n"
 		"                     (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                     of other profilers' traces: kernels whose name the\n"
+		"                     extended regular expression finds are communication too\n"
+		"                     (default: those with NCCL's names)\n"
 		"  --json             everything, times in ns\n"
 		"  --csv              a row for each quantity and pair; with --diff a row for\n"
 		"                     each operation\n"

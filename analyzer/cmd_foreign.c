@@ -9,9 +9,6 @@
 
 bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument)
 {
-	char text[256];
-	int status;
-
 	switch (option) {
 	case 'j':
 		how->form = PRINT_JSON;
@@ -22,16 +19,8 @@ bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argumen
 	case 't':
 		how->threads = (unsigned)cmd_number(how->command, "--threads", argument, 1);
 		return true;
-	case 'p':
-		if (how->has_pattern)
-			regfree(&how->pattern);
-		how->has_pattern = false;
-		status = regcomp(&how->pattern, argument, REG_EXTENDED | REG_NOSUB);
-		if (status) {
-			regerror(status, &how->pattern, text, sizeof(text));
-			cmd_usage(how->command, "--comm-pattern %s: %s", argument, text);
-		}
-		how->has_pattern = true;
+	case CMD_OPTION_PATTERN:
+		how->communication = cmd_pattern(how->command, argument);
 		return true;
 	default:
 		return false;
@@ -68,11 +57,12 @@ static void done(void *context, size_t index, struct foreign *foreign, int statu
 	struct cmd_foreign_file *file = &how->files[index];
 
 	file->failed = status < 0;
+	progress_step(&how->progress);
 	note(file, foreign);
 	if (status < 0)
 		return;
-	if (how->has_pattern)
-		foreign_kind_apply(foreign, &how->pattern);
+	if (how->communication)
+		foreign_kind_apply(foreign, how->communication);
 	file->row_count = foreign->worker_count;
 	file->rows = mem_alloc(file->row_count, how->row_bytes);
 	for (uint32_t i = 0; i < foreign->worker_count; i++)
@@ -143,7 +133,10 @@ void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, 
 	how->files = mem_alloc(how->file_count, sizeof(*how->files));
 	for (size_t i = 0; i < how->file_count; i++)
 		how->files[i].path = names[i];
+	progress_begin(&how->progress, "reading");
+	progress_expect(&how->progress, how->file_count);
 	foreign_read_all(names, how->file_count, wanted, how->threads, done, how);
+	progress_end(&how->progress);
 	for (size_t i = 0; i < how->file_count; i++) {
 		failed += how->files[i].failed;
 		for (size_t j = 0; j < how->files[i].warning_count; j++)
@@ -183,7 +176,5 @@ void cmd_foreign_free(struct cmd_foreign *how)
 	free(how->files);
 	free(how->rows);
 	free(how->warnings);
-	if (how->has_pattern)
-		regfree(&how->pattern);
 	arena_free(&how->arena);
 }

@@ -3,7 +3,7 @@
 #ifndef CMD_FOREIGN_H
 #define CMD_FOREIGN_H
 
-#include "cmd.h"
+#include "cmd_common.h"
 #include "foreign.h"
 #include "print.h"
 
@@ -24,9 +24,9 @@ struct cmd_foreign_file {
 struct cmd_foreign {
 	const struct command *command;
 	enum print_form form;
-	unsigned threads; /* 0: one for each processor */
-	bool has_pattern;
-	regex_t pattern; /* of further communication kernels */
+	unsigned threads;             /* 0: one for each processor */
+	const regex_t *communication; /* NULL, or further communication kernels */
+	struct progress progress;
 	struct cmd_foreign_file *files;
 	size_t file_count;
 	const char **warnings; /* of the whole */
@@ -46,7 +46,7 @@ struct cmd_foreign {
 
 #define CMD_FOREIGN_OPTIONS \
 	{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, \
-		{"comm-pattern", required_argument, NULL, 'p'}, \
+		{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
 	{ \
 		"threads", required_argument, NULL, 't' \
 	}

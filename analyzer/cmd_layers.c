@@ -1,5 +1,6 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
+#include "foreign_timeline.h"
 #include "report.h"
 #include "roofline.h"
 
@@ -101,7 +102,8 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 	print_word(table, columns->input, layer->input);
 	print_word(table, columns->activation, layer->activation);
 	print_word(table, columns->site, layer->site);
-	print_number(table, columns->parameters, (double)layer->parameter_count);
+	if (!analysis->timeline.processes[0].recorder) /* another profiler does not tell */
+		print_number(table, columns->parameters, (double)layer->parameter_count);
 	for (int i = 0; i < 4; i++) {
 		struct analysis_statistics statistics =
 			analysis_layer(workers, count, layer->name, columns_of_time[i]);
@@ -137,7 +139,8 @@ static double add_total(struct print_table *table, const struct columns *columns
 		table->rule = true;
 		print_row(table);
 		print_word(table, columns->layer, "all");
-		print_number(table, columns->parameters, parameters);
+		if (parameters > 0)
+			print_number(table, columns->parameters, parameters);
 		for (int i = 0; i < 4; i++)
 			print_number(table, columns->times[i], sums_ns[i]);
 		if (total_ns > 0)
@@ -246,6 +249,19 @@ static void print_iterations(struct run *run, FILE *out)
 	}
 }
 
+/* Why there are none. */
+static const char *no_layers(const struct analysis *analysis)
+{
+	const struct timeline *timeline = &analysis->timeline;
+
+	if (foreign_timeline_is_labels(timeline))
+		return "No layers: the trace has labelled phases, and none of the labels names a layer.";
+	if (timeline->processes[0].recorder)
+		return "No layers: the trace names no operators, modules or layers that its kernels belong to "
+		       "(with PyTorch's profiler: record CPU activities too).";
+	return "No layers: no call of the iterations computes with parameters.";
+}
+
 static int run(int argument_count, char **arguments)
 {
 	static const struct option options[] = {
@@ -293,6 +309,8 @@ static int run(int argument_count, char **arguments)
 				how.ranks ? "Layers by rank, mean time of an iteration"
 					  : "Layers, mean time of an iteration",
 				stdout);
+		} else if (runs[0].analysis.worker_count > 0) {
+			print_paragraph(no_layers(&runs[0].analysis), 0, stdout);
 		}
 	}
 	fflush(stdout);
@@ -345,6 +363,10 @@ const struct command cmd_layers = {
 		"\n"
 		"  --ranks       a row for each rank and layer\n"
 		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                of other profilers' traces: kernels whose name the extended\n"
+		"                regular expression finds are communication too (default: those\n"
+		"                with NCCL's names)\n"
 		"  --json        with standard deviations, shapes of inputs, call sites, and\n"
 		"                floating-point operations (flops; forward and backward, on each\n"
 		"                GPU); times in ns\n"

@@ -1,5 +1,6 @@
 /* pmanalyze model: the S-SGD model, predicted against measured; speed-up, imbalance, and the regression. */
 #include "cmd_common.h"
+#include "report.h"
 #include "ssgd_tables.h"
 #include "ssgd_regression.h"
 
@@ -150,7 +151,9 @@ static void print_item(const struct ssgd_item *item)
 	const char **warnings = run_warnings(item->run);
 
 	print_heading(arena_format(arena, "%s: %s, %zu GPU%s, %zu iteration%s", item->label,
-			      print_clean(arena, analysis->timeline.processes[0].program),
+			      *analysis->timeline.processes[0].program
+				      ? print_clean(arena, analysis->timeline.processes[0].program)
+				      : report_origin(analysis),
 			      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
 			      item->ssgd.step_count, item->ssgd.step_count == 1 ? "" : "s"),
 		stdout);
@@ -319,6 +322,10 @@ const struct command cmd_model = {
 		"Learning\" (thesis, 2023), chapter 3.\n"
 		"\n"
 		"  --skip N        usual iterations at the begin that are left out (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                  of other profilers' traces: kernels whose name the extended\n"
+		"                  regular expression finds are communication too (default:\n"
+		"                  those with NCCL's names)\n"
 		"  --layers        in text, also the imbalance of each layer (default: only the\n"
 		"                  worst layer's)\n"
 		"  --terms LIST    terms of the regression, with commas between them (default:\n"

@@ -186,8 +186,9 @@ static void print_tables(
 
 		print_init(&table, &shown->analysis->timeline.arena);
 		tables[i].make(&table, shown);
-		print_part(&table, options->common.form, object, tables[i].key, tables[i].title,
-			i > 0 || options->common.form == PRINT_TEXT, out);
+		if (options->common.form != PRINT_TEXT || table.row_count > 0)
+			print_part(&table, options->common.form, object, tables[i].key, tables[i].title,
+				i > 0 || options->common.form == PRINT_TEXT, out);
 		print_free(&table);
 	}
 }
@@ -247,14 +248,18 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 		analysis, &job, &critical, form == PRINT_TEXT ? options->top : SIZE_MAX, form == PRINT_TEXT};
 	int status;
 
-	replay_build(analysis, options->most ? options->most : whatif_most(analysis), &job);
-	critical_find(&job, true, &critical);
 	if (form == PRINT_TEXT)
 		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s"),
 			out);
-	if (object)
+	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+		cJSON_AddItemToArray(list, object);
+	}
+	if (cmd_labels_alone(run, object, form == PRINT_TEXT ? out : stderr))
+		return -1;
+	replay_build(analysis, options->most ? options->most : whatif_most(analysis), &job);
+	critical_find(&job, true, &critical);
 	if (critical.iteration_count > 0) {
 		if (object)
 			add_facts(object, &shown);
@@ -262,8 +267,6 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 		if (form == PRINT_TEXT)
 			print_about(&shown, out);
 	}
-	if (object)
-		cJSON_AddItemToArray(list, object);
 	status = critical.iteration_count > 0 ? 0 : -1;
 	critical_free(&critical);
 	replay_job_free(&job);
@@ -351,6 +354,10 @@ const struct command cmd_path = {
 		"                many as make 1.5 million tasks, at least 8)\n"
 		"  --top N       segments in text (default: 10)\n"
 		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                of other profilers' traces: kernels whose name the extended\n"
+		"                regular expression finds are communication too (default: those\n"
+		"                with NCCL's names)\n"
 		"  --json        the same as JSON; times in ns\n"
 		"  --csv         the tables as CSV, an empty line between them\n"
 		"\n"

@@ -12,7 +12,8 @@
 
 struct options {
 	enum print_form form;
-	size_t skip, jobs;
+	struct run_options analysis;
+	size_t jobs;
 	const char *output;
 	bool mine;
 	int32_t rank; /* -1: all */
@@ -199,7 +200,8 @@ static void parse(struct options *how, int argument_count, char **arguments)
 		else if (!cmd_common_option(&cmd_reduce, &common, option, optarg))
 			cmd_usage(&cmd_reduce, "the command line is wrong");
 	how->form = common.form;
-	how->skip = common.skip;
+	how->analysis.skip = common.skip;
+	how->analysis.communication = common.communication;
 	if (how->output && !*how->output)
 		cmd_usage(&cmd_reduce, "-o: the name is empty");
 	if (how->output && strcmp(how->output, "-") == 0)
@@ -245,7 +247,7 @@ static int run(int argument_count, char **arguments)
 		make_folder(how.output);
 	work.progress = how.form == PRINT_TEXT && files.count > 1 && isatty(STDERR_FILENO);
 	work.rows = mem_alloc(files.count, sizeof(*work.rows));
-	reduce_all(&files, how.skip, how.jobs, take, &work);
+	reduce_all(&files, &how.analysis, how.jobs, take, &work);
 	if (work.one_file)
 		save_together(&work);
 	tell(&work);
@@ -295,6 +297,10 @@ const struct command cmd_reduce = {
 		"                     (default: the number of processors)\n"
 		"  --skip N           usual iterations at the begin that are left out\n"
 		"                     (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                     of other profilers' traces: kernels whose name the\n"
+		"                     extended regular expression finds are communication too\n"
+		"                     (default: those with NCCL's names)\n"
 		"  --json             a table of what was made: rank, trace, iterations used,\n"
 		"                     iterations and collectives sampled, sizes in bytes\n"
 		"  --csv              the same as CSV\n"

@@ -54,7 +54,7 @@ static void add_whole(const struct roofline *roofline, cJSON *object)
 	add_number(object, "shortest_kernel_ns", roofline->shortest_ns);
 }
 
-static void print_device(const struct roofline *roofline, struct arena *arena)
+static void print_device(const struct roofline *roofline, struct arena *arena, bool elsewhere)
 {
 	const struct device_peak *peak = &roofline->peak;
 	const char *name = roofline->device ? print_clean(arena, roofline->device) : NULL;
@@ -66,7 +66,9 @@ static void print_device(const struct roofline *roofline, struct arena *arena)
 				"%s%s%s: its peak rates are not known, so there is no roof; --peak-flops and "
 				"--bandwidth say them.",
 				name ? "GPU: " : "The trace does not say what the GPU is", name ? name : "",
-				name ? "" : " (it is of an older pmhook, or the driver did not answer)"),
+				name        ? ""
+				: elsewhere ? " (its recorder did not write it down)"
+					    : " (it is of an older pmhook, or the driver did not answer)"),
 			2, stdout);
 		return;
 	}
@@ -83,9 +85,21 @@ static void print_device(const struct roofline *roofline, struct arena *arena)
 		2, stdout);
 }
 
-static void print_whole(const struct roofline *roofline, struct arena *arena)
+static void print_whole(const struct roofline *roofline, struct arena *arena, bool elsewhere)
 {
-	const char *text = arena_format(arena,
+	const char *text;
+
+	if (elsewhere && !(roofline->model_flops > 0)) {
+		print_paragraph(
+			arena_format(arena,
+				"Iteration: %s. Operations and bytes are not known: other profilers write "
+				"down which kernel ran and when, not its sizes. Times are there; record "
+				"with pmhook for the rest.",
+				print_time(arena, roofline->iteration_ns)),
+			2, stdout);
+		return;
+	}
+	text = arena_format(arena,
 		"Iteration: %sFLOP forward and backward on each GPU, in %s; %sFLOP/s with all that is done.",
 		roofline_rate_text(arena, roofline->model_flops), print_time(arena, roofline->iteration_ns),
 		roofline_rate_text(arena, roofline->flops_rate));
@@ -128,7 +142,8 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 	struct arena *arena = &run->analysis.timeline.arena;
 	struct print_table layers, kinds;
 	cJSON *object = how->common.form == PRINT_JSON ? cJSON_CreateObject() : NULL;
-	bool text = how->common.form == PRINT_TEXT;
+	bool text = how->common.form == PRINT_TEXT,
+	     elsewhere = run->analysis.timeline.processes[0].recorder != NULL;
 
 	print_init(&layers, arena);
 	print_init(&kinds, arena);
@@ -139,10 +154,11 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 		add_whole(roofline, object);
 	} else if (text) {
 		print_heading(arena_format(arena, "%s: roofline", print_clean(arena, run->label)), stdout);
-		print_device(roofline, arena);
-		print_whole(roofline, arena);
+		print_device(roofline, arena, elsewhere);
+		print_whole(roofline, arena, elsewhere);
 	}
-	if (how->common.form != PRINT_CSV || !how->kinds)
+	if (how->common.form == PRINT_TEXT ? layers.row_count > 0
+					   : how->common.form != PRINT_CSV || !how->kinds)
 		print_part(&layers, how->common.form, object, "layers",
 			"Layers, work of an iteration of a GPU and its median time", text, stdout);
 	if (how->common.form != PRINT_CSV || how->kinds)
@@ -268,6 +284,10 @@ const struct command cmd_roofline = {
 		"                     (default: no picture)\n"
 		"  --skip N           usual iterations at the begin that are left out\n"
 		"                     (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                     of other profilers' traces: kernels whose name the\n"
+		"                     extended regular expression finds are communication too\n"
+		"                     (default: those with NCCL's names)\n"
 		"  --json             layers, kinds, the whole; in FLOP, bytes and ns\n"
 		"  --csv              the layers as CSV\n"
 		"  --kinds            with --csv: the kinds instead\n"

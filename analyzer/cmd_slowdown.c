@@ -2,6 +2,7 @@
  * why. */
 #include "cmd.h"
 #include "foreign.h"
+#include "progress.h"
 #include "slowdown_table.h"
 
 #include <err.h>
@@ -210,15 +211,21 @@ static cJSON *summary(const struct slowdown *slowdown, const struct labelled *jo
 static void read_all(struct labelled *job, const struct options *options, char **paths, size_t path_count)
 {
 	const char **files, *error = NULL;
+	struct progress progress;
 	size_t file_count, failed = 0;
 
 	if (!foreign_files(&job->arena, paths, path_count, &files, &file_count, &error))
 		errx(1, "%s", error);
-	for (size_t i = 0; i < file_count; i++)
+	progress_begin(&progress, "reading");
+	progress_expect(&progress, file_count);
+	for (size_t i = 0; i < file_count; i++) {
 		if (labelled_read(job, files[i], &error) < 0) {
 			failed++;
 			labelled_warn(job, "%s", error);
 		}
+		progress_step(&progress);
+	}
+	progress_end(&progress);
 	if (failed < file_count && labelled_settle(job, options->stages, options->tensors, &error) == 0)
 		return;
 	for (size_t i = 0; i < job->warning_count; i++)

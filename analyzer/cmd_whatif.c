@@ -1,5 +1,6 @@
 /* pmanalyze whatif: what changing one thing would save. */
 #include "cmd_common.h"
+#include "foreign_timeline.h"
 #include "whatif.h"
 
 #include <err.h>
@@ -274,12 +275,14 @@ static void print_about(struct analysis *analysis, const struct whatif_list *lis
 				list->negative_count, list->circle_count),
 		2, out);
 	if (analysis->worker_count > 1)
-		print_paragraph(arena_format(arena, "Slowdown S = t / t_ideal: %.3f with all ranks alike%s.",
-					list->slowdown,
-					analysis->stage_count > 1
-						? arena_format(arena, ", %.3f with all stages alike too",
-							  list->slowdown_stages)
-						: ""),
+		print_paragraph(
+			arena_format(arena, "Slowdown S = t / t_ideal: %.3f with all ranks alike%s%s.",
+				list->slowdown,
+				analysis->stage_count > 1
+					? arena_format(arena, ", %.3f with all stages alike too",
+						  list->slowdown_stages)
+					: "",
+				list->slowdown < 1 ? ": to even out their times would gain nothing" : ""),
 			2, out);
 }
 
@@ -332,17 +335,23 @@ static int print_run(
 	const char *asked;
 	size_t rows;
 
-	ask(run, questions, &list);
-	replay_layers(&job);
-	rows = form == PRINT_TEXT && list.count > questions->top ? questions->top : list.count;
+	/* Before anything is printed: it may end the program. */
+	if (!foreign_timeline_is_labels(&analysis->timeline))
+		ask(run, questions, &list);
 	if (form == PRINT_TEXT)
 		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s"),
 			out);
 	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
-		add_facts(object, &list);
+		cJSON_AddItemToArray(runs, object);
 	}
+	if (cmd_labels_alone(run, object, form == PRINT_TEXT ? out : stderr))
+		return -1;
+	replay_layers(&job);
+	rows = form == PRINT_TEXT && list.count > questions->top ? questions->top : list.count;
+	if (object)
+		add_facts(object, &list);
 	if (list.iteration_count > 0 || form == PRINT_JSON) {
 		print_init(&table, arena);
 		asked = asked_words(analysis, &job, questions);
@@ -358,8 +367,6 @@ static int print_run(
 		fputc('\n', out);
 		print_about(analysis, &list, list.count - rows, out);
 	}
-	if (object)
-		cJSON_AddItemToArray(runs, object);
 	rows = list.iteration_count;
 	whatif_list_free(&list);
 	replay_job_free(&job);
@@ -457,6 +464,10 @@ const struct command cmd_whatif = {
 		"  --top N             rows in text (default: 25)\n"
 		"  --skip N            usual iterations at the begin that are left out\n"
 		"                      (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                      of other profilers' traces: kernels whose name the\n"
+		"                      extended regular expression finds are communication too\n"
+		"                      (default: those with NCCL's names)\n"
 		"  --json              the same as JSON; times in ns\n"
 		"  --csv               the table as CSV\n"
 		"\n"

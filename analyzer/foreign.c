@@ -22,7 +22,8 @@ struct column {
 static const struct column event_columns[] = {COLUMN(foreign_events, begin_ns),
 	COLUMN(foreign_events, end_ns), COLUMN(foreign_events, name), COLUMN(foreign_events, queue),
 	COLUMN(foreign_events, call), COLUMN(foreign_events, collective), COLUMN(foreign_events, correlation),
-	COLUMN(foreign_events, external), COLUMN(foreign_events, kind), COLUMN(foreign_events, activity)};
+	COLUMN(foreign_events, external), COLUMN(foreign_events, phase), COLUMN(foreign_events, layer),
+	COLUMN(foreign_events, kind), COLUMN(foreign_events, activity)};
 static const struct column call_columns[] = {COLUMN(foreign_calls, begin_ns), COLUMN(foreign_calls, end_ns),
 	COLUMN(foreign_calls, name), COLUMN(foreign_calls, thread), COLUMN(foreign_calls, correlation)};
 static const struct column span_columns[] = {COLUMN(foreign_spans, begin_ns), COLUMN(foreign_spans, end_ns),
@@ -83,6 +84,7 @@ uint32_t foreign_add_event(struct foreign *foreign)
 
 	events->call[event] = events->collective[event] = FOREIGN_NONE;
 	events->correlation[event] = events->external[event] = 0;
+	events->phase[event] = events->layer[event] = 0;
 	events->activity[event] = FOREIGN_KERNEL;
 	events->kind[event] = FOREIGN_OTHER;
 	return event;
@@ -349,6 +351,7 @@ void foreign_free(struct foreign *foreign)
 	free(foreign->queues);
 	free(foreign->threads);
 	free(foreign->collectives);
+	free(foreign->devices);
 	free(foreign->strings.items);
 	free(foreign->strings.slots);
 	arena_free(&foreign->strings.arena);

@@ -74,10 +74,11 @@ struct foreign_events {
 	int64_t *begin_ns, *end_ns;
 	uint32_t *name;
 	uint32_t *queue;
-	uint32_t *call;        /* that launched it */
-	uint32_t *collective;  /* what is known of the communication */
-	uint64_t *correlation; /* 0: none */
-	uint64_t *external;    /* number of the operator that launched it; 0: not told */
+	uint32_t *call;          /* that launched it */
+	uint32_t *collective;    /* what is known of the communication */
+	uint64_t *correlation;   /* 0: none */
+	uint64_t *external;      /* number of the operator that launched it; 0: not told */
+	uint32_t *phase, *layer; /* what the writer says it is of, as pmanalyze export does; strings, or "" */
 	uint8_t *kind, *activity;
 };
 
@@ -112,6 +113,14 @@ struct foreign_collective {
 	int64_t sequence;            /* in its group; -1: not known */
 };
 
+/* What a device is, as far as the file says; 0, NULL: not. */
+struct foreign_device {
+	int32_t device;
+	const char *name;
+	int32_t capability_major, capability_minor;
+	int64_t multiprocessors, memory_bytes;
+};
+
 struct foreign_strings {
 	const char **items;
 	size_t count, room;
@@ -142,6 +151,8 @@ struct foreign {
 	struct foreign_spans spans;
 	struct foreign_collective *collectives;
 	size_t collective_count, collective_room;
+	struct foreign_device *devices;
+	size_t device_count, device_room;
 	struct foreign_strings strings;
 };
 

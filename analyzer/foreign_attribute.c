@@ -2,6 +2,7 @@
  * What the phase of each device event is: see foreign_attribute.h. In this order, and the first that says
  * something decides:
  *
+ *  0. what the event's own arguments say, as those of pmanalyze export --kineto do;
  *  1. communication is communication, whoever asks for it;
  *  2. the innermost label around the call;
  *  3. the operator: of the backward pass, or one that is a layer or shares its number with a backward one;
@@ -17,6 +18,7 @@
 
 #include "foreign_place.h"
 #include "phase.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,15 +155,30 @@ static struct answer answer_labelled(const struct attribute *attribute, uint32_t
 	return (struct answer){phase, phase ? TIMELINE_TOLD_BY_LABEL : TIMELINE_TOLD_BY_NOTHING};
 }
 
+/* What the event itself says: the phase's symbol, as pmanalyze export writes it. */
+static struct answer answer_said(const struct foreign *foreign, uint32_t event)
+{
+	const char *symbol = foreign->strings.items[foreign->events.phase[event]];
+
+	for (uint8_t i = 0; *symbol && i < PHASE_WORK_COUNT; i++)
+		if (strcmp(report_phase_symbols[i], symbol) == 0)
+			return (struct answer){i + 1, TIMELINE_TOLD_BY_LABEL};
+	return (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
+}
+
 /* Steps 1 to 4. */
 static struct answer answer_told(struct attribute *attribute, const struct foreign_launch *launch)
 {
 	const struct foreign_events *events = &attribute->places.foreign->events;
 	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	struct answer said;
 	uint8_t phase;
 
 	if (events->activity[launch->event] == FOREIGN_LABELLED)
 		return answer_labelled(attribute, launch->event);
+	said = answer_said(attribute->places.foreign, launch->event);
+	if (said.phase)
+		return said;
 	if (events->kind[launch->event] == FOREIGN_COMMUNICATION)
 		return (struct answer){PHASE_COMMUNICATION + 1, TIMELINE_TOLD_BY_NAME};
 	if (place && place->label != FOREIGN_NONE) {
@@ -288,6 +305,15 @@ static void set_layer(struct attribute *attribute, const struct foreign_launch *
 	const uint32_t *layers = attribute->places.layers;
 	uint32_t span = launch->span;
 
+	const struct foreign *foreign = attribute->places.foreign;
+	uint32_t said = foreign->events.layer[launch->event];
+
+	if (said) {
+		/* Not a list of several, as an exchange of them all has. */
+		if (!strchr(foreign->strings.items[said], ','))
+			attribute->out->layer[launch->event] = said;
+		return;
+	}
 	if (!place)
 		return;
 	/* The innermost operator has it, not an annotation in it. */

@@ -344,6 +344,36 @@ static const char *const recorders[] = {[FOREIGN_KINETO] = "Kineto",
 	[FOREIGN_CHROME] = "labels of phases",
 	[FOREIGN_NSYS] = "Nsight Systems"};
 
+bool foreign_timeline_is_labels(const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->process_count; i++)
+		if (timeline->processes[i].recorder != recorders[FOREIGN_CHROME])
+			return false;
+	return timeline->process_count > 0;
+}
+
+/* Of the devices that the file describes those that the worker used. */
+static void add_devices(struct foreign_build *build)
+{
+	const struct foreign *foreign = build->foreign;
+
+	for (size_t i = 0; i < foreign->device_count; i++) {
+		const struct foreign_device *from = &foreign->devices[i];
+		bool used = false;
+
+		for (size_t j = 0; j < foreign->queue_count && !used; j++)
+			used = build->queues[j] && foreign->queues[j].device == from->device;
+		if (used)
+			timeline_set_device(build->timeline, build->process,
+				&(struct timeline_device){.device = from->device,
+					.name = from->name,
+					.capability_major = from->capability_major,
+					.capability_minor = from->capability_minor,
+					.multiprocessors = from->multiprocessors,
+					.memory_bytes = from->memory_bytes});
+	}
+}
+
 void foreign_join_add(struct foreign_join *join, uint32_t worker, struct timeline *timeline)
 {
 	struct foreign *foreign = join->foreign;
@@ -383,6 +413,7 @@ void foreign_join_add(struct foreign_join *join, uint32_t worker, struct timelin
 	list_input(&build);
 	add_calls(&build);
 	foreign_dictionary_end(&build.dictionary);
+	add_devices(&build);
 	process.call_count = timeline->call_count - process.first_call;
 	process.interval_count = timeline->interval_count - process.first_interval;
 	process.operation_count = (uint32_t)timeline->operation_count - process.first_operation;

@@ -3,6 +3,7 @@
  * then waits for its turn to be added, so that the timeline does not hang on who was faster.
  */
 #include "foreign_timeline.h"
+#include "foreign_kind.h"
 #include "foreign_meet.h"
 
 #include <inttypes.h>
@@ -12,6 +13,8 @@
 
 struct reader {
 	struct timeline *timeline;
+	const regex_t *communication;
+	struct progress *progress;
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	size_t next;                 /* file whose turn it is */
@@ -69,6 +72,8 @@ static void done(void *context, size_t index, struct foreign *foreign, int statu
 	struct reader *reader = context;
 	struct foreign_attribution attribution = {0};
 
+	if (status == 0 && reader->communication)
+		foreign_kind_apply(foreign, reader->communication);
 	for (uint32_t i = 0; status == 0 && i < foreign->worker_count; i++)
 		foreign_attribute(foreign, i, &attribution);
 	pthread_mutex_lock(&reader->lock);
@@ -81,6 +86,7 @@ static void done(void *context, size_t index, struct foreign *foreign, int statu
 	if (status == 0)
 		add(reader, foreign, &attribution);
 	reader->next++;
+	progress_step(reader->progress);
 	pthread_cond_broadcast(&reader->turn);
 	pthread_mutex_unlock(&reader->lock);
 	foreign_attribution_free(&attribution);
@@ -97,9 +103,9 @@ static const char **keep_notes(struct reader *reader)
 }
 
 int foreign_timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
-	const char **error, const char ***warnings)
+	const regex_t *communication, struct progress *progress, const char **error, const char ***warnings)
 {
-	struct reader reader = {.timeline = timeline};
+	struct reader reader = {.timeline = timeline, .communication = communication, .progress = progress};
 	const char **files;
 	size_t file_count;
 
@@ -108,6 +114,7 @@ int foreign_timeline_read(struct timeline *timeline, const char *const *paths, s
 	if (!foreign_files(
 		    &timeline->arena, (char **)(uintptr_t)paths, path_count, &files, &file_count, error))
 		return -1;
+	progress_expect(progress, file_count);
 	pthread_mutex_init(&reader.lock, NULL);
 	pthread_cond_init(&reader.turn, NULL);
 	foreign_read_all(files, file_count,

@@ -12,15 +12,25 @@
 #define FOREIGN_TIMELINE_H
 
 #include "foreign_attribute.h"
+#include "progress.h"
 #include "timeline.h"
+
+#include <regex.h>
 
 /*
  * Reads files and folders into a timeline that is empty; it is not settled yet. -1: nothing could be read;
  * `error` gets a sentence. `warnings`: one sentence each, NULL at the end. Both live in the arena. Reads on
- * as many threads as there are processors; no more files are in memory at once.
+ * as many threads as there are processors; no more files are in memory at once. `communication`: NULL, or
+ * kernels whose name it finds are communication too. `progress` may be NULL.
  */
 int foreign_timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
-	const char **error, const char ***warnings);
+	const regex_t *communication, struct progress *progress, const char **error, const char ***warnings);
+
+/*
+ * Is all of it labelled phases, without a call or device event (FOREIGN_CHROME)? Then nothing tells what a
+ * phase waits for before it begins: what replays launches has nothing to say, but slowdown.h has.
+ */
+bool foreign_timeline_is_labels(const struct timeline *timeline);
 
 /*
  * ---- Inside foreign_*.c ----

@@ -196,14 +196,63 @@ static void take_distributed(struct kineto_reader *reader, const char *place)
 	}
 }
 
+static int32_t small_number(const char *value)
+{
+	int64_t number;
+
+	return json_integer(value, &number) && number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
+}
+
+/* A device, as "deviceProperties" lists them; `place`: its brace. */
+static void take_device(struct kineto_reader *reader, const char *place)
+{
+	struct foreign *foreign = reader->foreign;
+	struct foreign_device device = {.device = -1};
+	struct json_text key, text;
+	const char *value;
+	int64_t number;
+
+	for (; place && (value = json_member(place, &key)); place = json_skip(value)) {
+		if (JSON_IS(key, "name") && *value == '"' && json_string(value + 1, &text))
+			device.name = foreign->strings.items[kineto_string(reader, &text)];
+		else if (JSON_IS(key, "id") && json_integer(value, &number) && number >= 0 &&
+			 number <= INT32_MAX)
+			device.device = (int32_t)number;
+		else if (JSON_IS(key, "computeMajor"))
+			device.capability_major = small_number(value);
+		else if (JSON_IS(key, "computeMinor"))
+			device.capability_minor = small_number(value);
+		else if (JSON_IS(key, "numSms"))
+			device.multiprocessors = small_number(value);
+		else if (JSON_IS(key, "totalGlobalMem") && json_integer(value, &number) && number > 0)
+			device.memory_bytes = number;
+	}
+	if (device.device >= 0)
+		*MEM_PUSH(foreign->devices, foreign->device_count, foreign->device_room) = device;
+}
+
+static void take_devices(struct kineto_reader *reader, const char *place)
+{
+	for (place = json_blank(place + 1); place && *place == '{'; place = json_blank(place)) {
+		take_device(reader, place);
+		place = json_skip(place);
+		if (!place)
+			return;
+		place = json_blank(place);
+		if (*place == ',')
+			place++;
+	}
+}
+
 /* A member of the root object, whose value is at json->next. */
 static int take_root_member(struct kineto_reader *reader, const struct json_text *key)
 {
 	struct json *json = &reader->json;
-	bool distributed = JSON_IS(*key, "distributedInfo"), base = JSON_IS(*key, "baseTimeNanoseconds");
+	bool distributed = JSON_IS(*key, "distributedInfo"), base = JSON_IS(*key, "baseTimeNanoseconds"),
+	     devices = JSON_IS(*key, "deviceProperties");
 	const char *behind;
 
-	reader->kineto = reader->kineto || distributed || base || JSON_IS(*key, "deviceProperties");
+	reader->kineto = reader->kineto || distributed || base || devices;
 	if (JSON_IS(*key, "traceEvents")) {
 		if (look(reader) != '[')
 			return say_wrong(reader, json->next, "'[' behind \"traceEvents\"");
@@ -211,7 +260,7 @@ static int take_root_member(struct kineto_reader *reader, const struct json_text
 		reader->has_events = true;
 		return read_events(reader);
 	}
-	if (!distributed && !base) {
+	if (!distributed && !base && !devices) {
 		look(reader);
 		return json_pass(json) ? 0 : say_wrong(reader, json->next, "a value");
 	}
@@ -220,6 +269,8 @@ static int take_root_member(struct kineto_reader *reader, const struct json_text
 		return say_wrong(reader, json->end, "a value");
 	if (distributed && *json->next == '{')
 		take_distributed(reader, json->next);
+	else if (devices && *json->next == '[')
+		take_devices(reader, json->next);
 	else if (base && !json_integer(json->next, &reader->base_ns))
 		return say_wrong(reader, json->next, "a number of nanoseconds");
 	json->next = behind;

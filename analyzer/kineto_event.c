@@ -85,6 +85,7 @@ struct device_arguments {
 	int64_t stream, device;
 	bool has_stream;
 	uint64_t correlation, external;
+	uint32_t phase, layer;
 	bool communicates;
 	struct foreign_collective collective;
 };
@@ -104,6 +105,10 @@ static void take_collective(struct kineto_reader *reader, const struct json_text
 			collective->group = kineto_string(reader, &text);
 		} else if (JSON_IS(*key, "dtype")) {
 			collective->type = kineto_string(reader, &text);
+		} else if (JSON_IS(*key, "phase")) {
+			arguments->phase = kineto_string(reader, &text);
+		} else if (JSON_IS(*key, "layer")) {
+			arguments->layer = kineto_string(reader, &text);
 		}
 	} else if (json_integer(value, &number)) {
 		if (JSON_IS(*key, "In msg nelems"))
@@ -182,6 +187,8 @@ static void take_device(
 		foreign_find_queue(foreign, 0, (int32_t)arguments.device, arguments.stream);
 	foreign->events.correlation[index] = arguments.correlation;
 	foreign->events.external[index] = arguments.external;
+	foreign->events.phase[index] = arguments.phase;
+	foreign->events.layer[index] = arguments.layer;
 	foreign->events.activity[index] = (uint8_t)activity;
 	reader->kineto = true;
 	if (!arguments.communicates)

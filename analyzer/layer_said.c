@@ -2,6 +2,10 @@
  * Layers and phases that the data themselves tell, as traces of other profilers do by labels and operators
  * (foreign_attribute.h). Nothing is worked out here: each operation's role is what was said of it. The layers
  * are in the order in which forward passes come to them.
+ *
+ * Who names layers by counting operators has to see where a pass ends. Where nothing shows that (forward
+ * passes alone, without marks) each pass has layers of its own, and none ever comes again. Then they are
+ * counted anew in each iteration.
  */
 #include "layer_assign.h"
 #include "phase.h"
@@ -13,8 +17,11 @@ struct said {
 	const struct timeline *timeline;
 	const struct worker *worker;
 	struct layer_list *list;
-	uint32_t *layers; /* by string of the timeline: layer + 1 */
+	const struct iteration_list *iterations;
+	uint32_t *layers; /* by string of the timeline: layer + 1, or NO_LAYER */
 };
+
+#define NO_LAYER UINT32_MAX
 
 static bool says_something(const struct timeline *timeline, const struct timeline_process *process)
 {
@@ -46,7 +53,7 @@ static uint32_t layer_of(struct said *said, uint32_t string)
 	struct layer *item;
 
 	if (said->layers[string])
-		return said->layers[string] - 1;
+		return said->layers[string] == NO_LAYER ? LAYER_NONE : said->layers[string] - 1;
 	name = next_field(&list->arena, &text);
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].name, name) == 0) {
@@ -77,6 +84,98 @@ static void add_layers(struct said *said, bool forward)
 	}
 }
 
+/* The layers of an iteration in the order in which it comes to them. The caller frees `strings`. */
+static size_t list_layers(const struct said *said, size_t iteration, uint32_t *seen, uint32_t **strings)
+{
+	const struct iteration *item = &said->iterations->items[iteration];
+	size_t count = 0, room = 0;
+
+	*strings = NULL;
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		uint32_t call = said->worker->calls[i];
+		uint32_t string =
+			said->timeline->operations[said->timeline->calls[call].operation].said_layer;
+
+		if (string && seen[string] != iteration + 1) {
+			seen[string] = (uint32_t)iteration + 1;
+			*MEM_PUSH(*strings, count, room) = string;
+		}
+	}
+	return count;
+}
+
+/* Does hardly any layer come in more than one iteration? */
+static bool never_again(const struct said *said)
+{
+	uint32_t *seen = mem_alloc(said->timeline->string_count, sizeof(*seen)), *strings;
+	size_t all = 0, different = 0;
+
+	for (size_t i = 0; i < said->iterations->count; i++) {
+		all += list_layers(said, i, seen, &strings);
+		free(strings);
+	}
+	for (size_t i = 0; i < said->timeline->string_count; i++)
+		different += seen[i] != 0;
+	free(seen);
+	return said->iterations->count > 2 && different * 3 > all * 2;
+}
+
+/* "fc" of "fc12", as a length. */
+static size_t kind_length(const char *name)
+{
+	size_t length = strcspn(name, "\t");
+
+	while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
+		length--;
+	return length;
+}
+
+/* The layer that is the k-th of its kind in an iteration, from 1; made where it is new. */
+static uint32_t numbered(struct said *said, const char *text, size_t length, size_t k)
+{
+	struct layer_list *list = said->list;
+	const char *name = arena_format(&list->arena, "%.*s%zu", (int)length, text, k);
+
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].name, name) == 0)
+			return (uint32_t)i;
+	*MEM_PUSH(list->items, list->count, list->room) = (struct layer){
+		.name = name, .text = "", .input = "", .module = "", .activation = "", .site = ""};
+	return (uint32_t)list->count - 1;
+}
+
+/*
+ * One at the cut belongs to the iteration that comes to it first. What is in no iteration is no layer: its
+ * place in a pass is not known.
+ */
+static void count_anew(struct said *said)
+{
+	uint32_t *seen = mem_alloc(said->timeline->string_count, sizeof(*seen)), *strings;
+
+	for (size_t i = 0; i < said->iterations->count; i++) {
+		size_t count = list_layers(said, i, seen, &strings);
+
+		for (size_t j = 0; j < count; j++) {
+			const char *text = said->timeline->strings[strings[j]];
+			size_t length = kind_length(text), k = 1;
+
+			if (said->layers[strings[j]])
+				continue;
+			for (size_t before = 0; before < j; before++) {
+				const char *other = said->timeline->strings[strings[before]];
+
+				k += kind_length(other) == length && strncmp(other, text, length) == 0;
+			}
+			said->layers[strings[j]] = numbered(said, text, length, k) + 1;
+		}
+		free(strings);
+	}
+	for (size_t i = 0; i < said->timeline->string_count; i++)
+		if (!said->layers[i])
+			said->layers[i] = NO_LAYER;
+	free(seen);
+}
+
 static void set_role(struct said *said, const struct timeline_operation *operation, struct layer_role *role)
 {
 	role->known = true;
@@ -86,7 +185,7 @@ static void set_role(struct said *said, const struct timeline_operation *operati
 		role->column = operation->said_part;
 	role->again = role->column == PHASE_LAYER_RECOMPUTE + 1;
 	said->list->said_again |= role->again;
-	if (operation->said_layer && said->list->count)
+	if (operation->said_layer && said->list->count && layer_of(said, operation->said_layer) != LAYER_NONE)
 		layer_add_part(said->list, role, layer_of(said, operation->said_layer), 1);
 }
 
@@ -94,12 +193,15 @@ bool layer_said(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list)
 {
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
-	struct said said = {.timeline = model->timeline, .worker = worker, .list = list};
+	struct said said = {
+		.timeline = model->timeline, .worker = worker, .list = list, .iterations = iterations};
 
 	if (!says_something(model->timeline, process))
 		return false;
 	said.layers = mem_alloc(model->timeline->string_count, sizeof(*said.layers));
-	if (iterations->count) {
+	if (never_again(&said)) {
+		count_anew(&said);
+	} else if (iterations->count) {
 		add_layers(&said, true);
 		add_layers(&said, false);
 	}

@@ -332,6 +332,28 @@ static void read_start(struct reader *reader)
 	sqlite3_finalize(rows);
 }
 
+static void read_devices(struct reader *reader)
+{
+	static const char *const columns[] = {"id", "name", "computeMajor|ccMajor", "computeMinor|ccMinor",
+		"smCount|numMultiprocessors", "totalMemory|globalMemory", NULL};
+	sqlite3_stmt *rows = select_columns(reader, "TARGET_INFO_GPU", columns, "");
+	struct foreign *foreign = reader->foreign;
+
+	while (rows && next_row(reader, rows)) {
+		const char *name = (const char *)sqlite3_column_text(rows, 1);
+		struct foreign_device device = {.device = sqlite3_column_int(rows, 0),
+			.capability_major = sqlite3_column_int(rows, 2),
+			.capability_minor = sqlite3_column_int(rows, 3),
+			.multiprocessors = sqlite3_column_int64(rows, 4),
+			.memory_bytes = sqlite3_column_int64(rows, 5)};
+
+		if (name)
+			device.name = arena_text(&foreign->strings.arena, name, strlen(name));
+		*MEM_PUSH(foreign->devices, foreign->device_count, foreign->device_room) = device;
+	}
+	sqlite3_finalize(rows);
+}
+
 static void read_tables(struct reader *reader)
 {
 	read_events(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "demangledName|shortName|mangledName|name",
@@ -346,6 +368,7 @@ static void read_tables(struct reader *reader)
 	if (reader->wanted & (FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS))
 		read_ranges(reader);
 	read_start(reader);
+	read_devices(reader);
 	order_workers(reader->foreign);
 	foreign_add_base(reader->foreign);
 }

@@ -1,6 +1,6 @@
 /* From traces to summaries: see reduce.h. */
 #include "reduce.h"
-#include "run.h"
+#include "foreign.h"
 #include "summary.h"
 #include "trace.h"
 
@@ -87,6 +87,20 @@ static int compare_texts(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+/* The traces of another profiler in a folder without our own. */
+static int add_foreign(struct reduce_files *files, const char *path, const char **error)
+{
+	char *folder = (char *)(uintptr_t)path;
+	const char **found;
+	size_t count;
+
+	if (!foreign_files(&files->arena, &folder, 1, &found, &count, error))
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		*MEM_PUSH(files->items, files->count, files->room) = (char *)(uintptr_t)found[i];
+	return 0;
+}
+
 static int add_folder(struct reduce_files *files, const char *path, int32_t rank, const char **error)
 {
 	DIR *folder = opendir(path);
@@ -109,6 +123,8 @@ static int add_folder(struct reduce_files *files, const char *path, int32_t rank
 		qsort(files->items + before, files->count - before, sizeof(*files->items), compare_texts);
 		return 0;
 	}
+	if (rank < 0 && run_is_foreign(path))
+		return add_foreign(files, path, error);
 	*error = rank < 0 ? arena_format(&files->arena, "%s: no *.pmtrace in this folder", path)
 			  : arena_format(&files->arena, "%s: no trace of rank %d in this folder", path, rank);
 	return -1;
@@ -160,7 +176,7 @@ char *reduce_name(const char *trace, const char *folder)
 
 /* ---- One trace, and many ---- */
 
-void reduce_trace(const char *path, size_t skip, struct reduce_result *result)
+void reduce_trace(const char *path, const struct run_options *options, struct reduce_result *result)
 {
 	char *paths[] = {(char *)(uintptr_t)path};
 	struct summary_names names = {0};
@@ -172,7 +188,7 @@ void reduce_trace(const char *path, size_t skip, struct reduce_result *result)
 	result->rank = -1;
 	if (stat(path, &status) == 0)
 		result->trace_bytes = (uint64_t)status.st_size;
-	if (run_open(&run, paths, 1, skip, &result->error) < 0)
+	if (run_open_as(&run, paths, 1, options, &result->error) < 0)
 		return;
 	summary_make(&run.analysis, &names, &summary);
 	run_close(&run);
@@ -190,7 +206,8 @@ void reduce_trace(const char *path, size_t skip, struct reduce_result *result)
 
 struct crew {
 	const struct reduce_files *files;
-	size_t skip, next;
+	const struct run_options *options;
+	size_t next;
 	pthread_mutex_t lock; /* of next, and of done */
 	void (*done)(void *context, size_t number, struct reduce_result *result);
 	void *context;
@@ -206,7 +223,7 @@ static void *work(void *context)
 		struct reduce_result result;
 
 		pthread_mutex_unlock(&crew->lock);
-		reduce_trace(crew->files->items[number], crew->skip, &result);
+		reduce_trace(crew->files->items[number], crew->options, &result);
 		pthread_mutex_lock(&crew->lock);
 		crew->done(crew->context, number, &result);
 	}
@@ -214,11 +231,11 @@ static void *work(void *context)
 	return NULL;
 }
 
-void reduce_all(const struct reduce_files *files, size_t skip, size_t jobs,
+void reduce_all(const struct reduce_files *files, const struct run_options *options, size_t jobs,
 	void (*done)(void *context, size_t number, struct reduce_result *result), void *context)
 {
 	struct crew crew = {.files = files,
-		.skip = skip,
+		.options = options,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.done = done,
 		.context = context};

@@ -2,7 +2,7 @@
 #ifndef REDUCE_H
 #define REDUCE_H
 
-#include "mem.h"
+#include "run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,13 +41,13 @@ struct reduce_result {
 };
 
 /* Analyzes a trace by itself; its memory is free again afterwards. Several threads may do so at once. */
-void reduce_trace(const char *path, size_t skip, struct reduce_result *result);
+void reduce_trace(const char *path, const struct run_options *options, struct reduce_result *result);
 
 /*
  * The same for many, `jobs` at once. `done` is called for each, in no order, by one thread at a time; it owns
  * the result.
  */
-void reduce_all(const struct reduce_files *files, size_t skip, size_t jobs,
+void reduce_all(const struct reduce_files *files, const struct run_options *options, size_t jobs,
 	void (*done)(void *context, size_t number, struct reduce_result *result), void *context);
 
 /* "FOLDER/train.3.pmsum" for "run/train.3.pmtrace"; folder NULL: beside the trace. The caller frees it. */

@@ -52,6 +52,9 @@ void report_found_json(const struct analysis *analysis, cJSON *object);
 /* Where the device times come from: what another's recorder has, else `own`. */
 const char *report_device_times(struct analysis *analysis, const char *own);
 
+/* The recorder as a key for programs (kineto, nsight_systems, labels), or `own`. */
+const char *report_device_times_key(const struct analysis *analysis, const char *own);
+
 /* What ran where: "train_cnn on vm", or who recorded it where that is all that is known. */
 const char *report_origin(struct analysis *analysis);
 

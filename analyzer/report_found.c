@@ -1,5 +1,6 @@
 /* What a report says of how the iterations were found, and of whose recording it is. */
 #include "report.h"
+#include "foreign_timeline.h"
 
 #include <string.h>
 
@@ -89,17 +90,36 @@ const char *report_origin(struct analysis *analysis)
 	return arena_format(arena, "recorded by %s", first->recorder);
 }
 
-const char *report_device_times(struct analysis *analysis, const char *own)
+/* Who recorded all of the run; NULL: our own hook, or several. */
+static const char *recorder_of(const struct timeline *timeline)
 {
-	const struct timeline *timeline = &analysis->timeline;
 	const char *recorder = timeline->processes[0].recorder;
 
 	for (size_t i = 1; i < timeline->process_count; i++)
 		if (timeline->processes[i].recorder != recorder)
 			recorder = NULL;
+	return recorder;
+}
+
+const char *report_device_times(struct analysis *analysis, const char *own)
+{
+	const char *recorder = recorder_of(&analysis->timeline);
+
 	if (!recorder)
 		return own;
-	return strstr(recorder, "label") ? "none: the labelled phases stand for them"
-					 : arena_format(&analysis->timeline.arena,
-						   "of each kernel, copy and set, as %s has them", recorder);
+	return foreign_timeline_is_labels(&analysis->timeline)
+		       ? "none: the labelled phases stand for them"
+		       : arena_format(&analysis->timeline.arena,
+				 "of each kernel, copy and set, as %s has them", recorder);
+}
+
+const char *report_device_times_key(const struct analysis *analysis, const char *own)
+{
+	const char *recorder = recorder_of(&analysis->timeline);
+
+	if (!recorder)
+		return own;
+	if (foreign_timeline_is_labels(&analysis->timeline))
+		return "labels";
+	return strcmp(recorder, "Kineto") == 0 ? "kineto" : "nsight_systems";
 }

@@ -1,5 +1,6 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
+#include "foreign_timeline.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -224,6 +225,17 @@ static void print_conclusions(struct run *run, FILE *out)
 	}
 }
 
+/* Of labelled phases alone: what the figures above cannot say, and who can. */
+static void print_labels(struct run *run, FILE *out)
+{
+	if (foreign_timeline_is_labels(&run->analysis.timeline))
+		print_paragraph(
+			"Idle: what no label covers. In a pipeline that is mostly waiting for another "
+			"stage (bubbles); pmanalyze slowdown replays the labelled phases and says what "
+			"uneven stages and slow workers cost.",
+			2, out);
+}
+
 static void print_warnings(struct run *run, FILE *out)
 {
 	const char **warnings = run_warnings(run);
@@ -261,6 +273,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 			print_free(&table);
 		}
 		print_conclusions(run, out);
+		print_labels(run, out);
 		report_recording(analysis, out);
 	}
 	print_warnings(run, out);
@@ -338,7 +351,8 @@ cJSON *report_run_json(struct run *run)
 		object, "program", print_clean(arena, analysis->timeline.processes[0].program));
 	cJSON_AddNumberToObject(object, "processes", (double)analysis->timeline.process_count);
 	cJSON_AddNumberToObject(object, "gpus", (double)analysis->worker_count);
-	cJSON_AddStringToObject(object, "device_times", source_of(analysis, source_keys));
+	cJSON_AddStringToObject(
+		object, "device_times", report_device_times_key(analysis, source_of(analysis, source_keys)));
 	report_recording_json(analysis, object);
 	list = cJSON_AddArrayToObject(object, "warnings");
 	for (size_t i = 0; warnings[i]; i++)

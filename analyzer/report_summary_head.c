@@ -88,12 +88,16 @@ void report_summary_print_head(struct summaries *job, const struct report_summar
 {
 	struct arena *arena = &job->names.arena;
 	size_t processes = job->list.count;
+	/* Nobody but our own hook says what ran where. */
+	bool elsewhere = !*head->program && !*job->list.items[0].host;
+	const char *host = job->host_count > 1 ? arena_format(arena, "%zu hosts", job->host_count)
+					       : print_clean(arena, job->list.items[0].host);
 
-	print_heading(arena_format(arena, "%s: %s%s on %s, %zu process%s, %zu GPU%s; from summaries",
-			      print_clean(arena, job->label), print_clean(arena, head->program),
-			      head->programs ? " and others" : "",
-			      job->host_count > 1 ? arena_format(arena, "%zu hosts", job->host_count)
-						  : print_clean(arena, job->list.items[0].host),
+	print_heading(arena_format(arena, "%s: %s, %zu process%s, %zu GPU%s; from summaries",
+			      print_clean(arena, job->label),
+			      elsewhere ? "recorded by another profiler"
+					: arena_format(arena, "%s%s on %s", print_clean(arena, head->program),
+						  head->programs ? " and others" : "", host),
 			      processes, processes == 1 ? "" : "es", job->worker_count,
 			      report_plural(job->worker_count)),
 		out);
@@ -103,7 +107,8 @@ void report_summary_print_head(struct summaries *job, const struct report_summar
 		arena_format(arena, "Iterations: %s of %s used on each rank, found by %s, confidence %.0f%%.",
 			range(arena, head->least_used, head->most_used),
 			range(arena, head->least_found, head->most_found),
-			head->by_period == 0 ? "the model's updates"
+			elsewhere              ? "each trace's marks or calls"
+			: head->by_period == 0 ? "the model's updates"
 			: head->by_period == job->worker_count
 				? "the period of the calls"
 				: "the model's updates or the period of the calls",

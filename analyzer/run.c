@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last part of a path that is not empty or a dot. */
-static const char *label_of(struct arena *arena, const char *path)
+/* The last parts of a path, one or two, where the last is not empty or a dot. */
+static const char *label_of(struct arena *arena, const char *path, int parts)
 {
 	size_t end = strlen(path), begin;
 
 	while (end > 1 && (path[end - 1] == '/' || (path[end - 1] == '.' && path[end - 2] == '/')))
 		end--;
-	for (begin = end; begin > 0 && path[begin - 1] != '/';)
+	for (begin = end; begin > 0 && (path[begin - 1] != '/' || (--parts > 0 && begin > 1));)
 		begin--;
 	return arena_text(arena, path + begin, end - begin);
 }
@@ -26,7 +26,8 @@ void run_analyze(struct run *run, struct timeline *timeline, const char *label, 
 {
 	static const char *const nothing[] = {NULL};
 
-	run->label = label_of(&timeline->arena, label);
+	run->label = label_of(&timeline->arena, label, 1);
+	run->path = arena_text(&timeline->arena, label, strlen(label));
 	run->unread = (const char **)(uintptr_t)nothing;
 	timeline_settle(timeline);
 	analysis_init(&run->analysis, timeline, skip);
@@ -71,14 +72,20 @@ bool run_is_foreign(const char *path)
 
 int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error)
 {
+	return run_open_as(run, paths, path_count, &(struct run_options){.skip = skip}, error);
+}
+
+int run_open_as(
+	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error)
+{
 	struct timeline timeline;
 	const char **unread, *sentence;
 	int status;
 
 	timeline_init(&timeline);
 	if (path_count && run_is_foreign(paths[0]))
-		status = foreign_timeline_read(
-			&timeline, (const char *const *)paths, path_count, &sentence, &unread);
+		status = foreign_timeline_read(&timeline, (const char *const *)paths, path_count,
+			options->communication, options->progress, &sentence, &unread);
 	else
 		status = timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread);
 	if (status < 0) {
@@ -86,9 +93,24 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 		timeline_free(&timeline);
 		return -1;
 	}
-	run_analyze(run, &timeline, paths[0], skip);
+	run_analyze(run, &timeline, paths[0], options->skip);
 	run->unread = unread;
 	return 0;
+}
+
+void run_tell_apart(struct run *runs, size_t run_count)
+{
+	bool *alike = mem_alloc(run_count, sizeof(*alike));
+
+	for (size_t i = 0; i < run_count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(runs[i].label, runs[j].label) == 0 &&
+				strcmp(runs[i].path, runs[j].path) != 0)
+				alike[i] = alike[j] = true;
+	for (size_t i = 0; i < run_count; i++)
+		if (alike[i])
+			runs[i].label = label_of(&runs[i].analysis.timeline.arena, runs[i].path, 2);
+	free(alike);
 }
 
 void run_close(struct run *run)

@@ -3,22 +3,38 @@
 #define RUN_H
 
 #include "analysis.h"
+#include "progress.h"
+
+#include <regex.h>
 
 struct run {
-	const char *label; /* the folder's or file's name */
+	const char *label; /* the folder's or file's name; of several alike (run_tell_apart) with that before
+			      it */
+	const char *path;  /* of the folder or first file */
 	struct analysis analysis;
 	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
+};
+
+struct run_options {
+	size_t skip;                  /* usual iterations at the begin that are left out */
+	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */
+	struct progress *progress;    /* or NULL */
 };
 
 /* Reads and analyzes. -1 if there is nothing to analyze, with a sentence in `error`, which the caller frees.
  */
 int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error);
+int run_open_as(
+	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error);
 
 /* The same from a timeline that was filled by other means; it is settled and taken over. */
 void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip);
 
 /* Is it a trace of another profiler, or a folder of such? By its content; of a folder by names. */
 bool run_is_foreign(const char *path);
+
+/* Gives runs whose labels are the same the last two parts of their paths as labels, where those differ. */
+void run_tell_apart(struct run *runs, size_t run_count);
 
 void run_close(struct run *run);
 

@@ -140,6 +140,7 @@ struct sampling {
 	const struct analysis_worker *from;
 	struct collective_list gathered;
 	uint32_t *places; /* by call: place in `gathered` + 1; 0: none */
+	int64_t base_ns;  /* subtracted from times */
 };
 
 /* The exchange that the call is, unless it is one of a group that has been seen: they are waited for once. */
@@ -235,8 +236,8 @@ static void take_iteration(const struct sampling *sampling, const struct candida
 		if (to->line_count >= UINT16_MAX)
 			return;
 		*MEM_PUSH(to->parts, to->part_count, *part_room) =
-			(struct summary_part){.begin_ns = exchange->begin_ns,
-				.end_ns = exchange->end_ns,
+			(struct summary_part){.begin_ns = exchange->begin_ns - sampling->base_ns,
+				.end_ns = exchange->end_ns - sampling->base_ns,
 				.sequence = exchange->sequence,
 				.line = line_of(sampling, exchange, to, line_room),
 				.sample = sample};
@@ -302,6 +303,19 @@ static void make_worker(struct sampling *sampling, struct summary_names *names, 
 	make_collectives(sampling, to);
 }
 
+/*
+ * Other profilers write wall-clock times, which are too long for the summary's times: they are counted from
+ * 2017 on. The same on all ranks, since those of a host share a clock; its offset to the wall clock says it.
+ */
+static int64_t base_of(const struct analysis *analysis, const struct timeline_process *process)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	bool wall = process->recorder && process->call_count > 0 &&
+		    timeline->calls[process->first_call].begin_ns > INT64_MAX / 16;
+
+	return wall ? INT64_C(1500000000000000000) : 0;
+}
+
 void summary_make(const struct analysis *analysis, struct summary_names *names, struct summary *summary)
 {
 	const struct timeline_process *process = &analysis->timeline.processes[0];
@@ -309,6 +323,7 @@ void summary_make(const struct analysis *analysis, struct summary_names *names, 
 	struct sampling sampling = {.analysis = analysis};
 	struct arena arena = {0};
 
+	sampling.base_ns = base_of(analysis, process);
 	*summary = (struct summary){.path = "",
 		.source = summary_intern(names, source, strlen(source)),
 		.host = summary_intern(names, process->host, strlen(process->host)),
@@ -327,7 +342,7 @@ void summary_make(const struct analysis *analysis, struct summary_names *names, 
 		.refused_records = process->refused_records,
 		.unjoined_intervals = process->unjoined_intervals,
 		.unseen_calls = process->unseen_calls,
-		.real_offset_ns = process->real_offset_ns,
+		.real_offset_ns = process->real_offset_ns + sampling.base_ns,
 		.own_ns = process->own_ns,
 		.run_ns = process->run_ns > 0 ? (uint64_t)process->run_ns : 0};
 	collective_gather(&analysis->timeline, &sampling.gathered);

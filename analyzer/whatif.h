@@ -90,7 +90,7 @@ size_t whatif_most(const struct analysis *analysis);
 
 /*
  * S of the run: t / t_ideal with all ranks alike, and with all stages alike too (`stages`, may be NULL). NaN
- * where there is nothing to replay.
+ * where there is nothing to replay, or what is there does not tell what waits for what (labels alone).
  */
 double whatif_slowdown(const struct analysis *analysis, double *stages);
 

@@ -1,5 +1,6 @@
 /* The changes that are worth asking for, and what each would bring. See whatif.h. */
 #include "whatif.h"
+#include "foreign_timeline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,6 +210,10 @@ double whatif_slowdown(const struct analysis *analysis, double *stages)
 	struct replay_job job;
 	struct whatif whatif;
 
+	if (stages)
+		*stages = NAN;
+	if (foreign_timeline_is_labels(&analysis->timeline))
+		return NAN;
 	replay_build(analysis, whatif_most(analysis), &job);
 	if (job.iteration_count > 0) {
 		whatif_init(&whatif, &job);

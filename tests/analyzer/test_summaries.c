@@ -118,7 +118,7 @@ static void agree(const char *what, struct model_options options, double part, b
 		name(trace[p], p, "pmtrace");
 		paths[p] = trace[p];
 		builder_save(&model.processes[p].builder, trace[p]);
-		reduce_trace(trace[p], 1, &result);
+		reduce_trace(trace[p], &(struct run_options){.skip = 1}, &result);
 		CHECK(result.data != NULL, "%s: %s", what, result.error ? result.error : "");
 		CHECK(result.bytes < 8192, "%s: %zu bytes", what, result.bytes);
 		name(summary, p, "pmsum");

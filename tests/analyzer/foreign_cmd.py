@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Traces of other profilers through every command that reads runs: what a user sees.
+
+usage: foreign_cmd.py PMANALYZE MAKE_TRACE
+
+Makes small traces by the formats' public descriptions (Kineto's JSON, Chrome's trace event format), whose
+times are known because they were chosen here, and asks all commands. Each must end as it should, without
+empty tables, and say what it cannot tell.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+program, make_trace = map(os.path.abspath, sys.argv[1:3])
+wrong = 0
+COMMANDS = ["report", "layers", "balance", "comm", "path", "whatif", "model", "roofline"]
+
+
+def check(condition, sentence):
+    global wrong
+    if not condition:
+        print(f"wrong: {sentence}")
+        wrong += 1
+
+
+def ask(*arguments):
+    result = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    check(result.returncode in (0, 1, 2), f"{arguments} ended with {result.returncode}: {result.stderr[-300:]}")
+    return result
+
+
+def save(folder, name, content):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(content, file)
+
+
+# An iteration takes 1000 us: a copy of 20, a kernel of 300 for the layer's operator, one of 100 for the
+# exchange (150 on rank 0, which comes first), one of 50 for the update.
+STEP, STEPS = 1000, 6
+PARTS = [("copy", 100, 20), ("gemm", 150, 300), ("exchange", 500, 100), ("adam", 650, 50)]
+NAMES = {"cuda": {"copy": "Memcpy HtoD (Pageable -> Device)", "gemm": "volta_sgemm_128x32_nn",
+                  "exchange": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)",
+                  "adam": "multi_tensor_apply_kernel<AdamFunctor>"},
+         "hip": {"copy": "Memcpy HtoD (Host -> Device)", "gemm": "Cijk_Ailk_Bljk_SB_MT64x64x16",
+                 "exchange": "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
+                 "adam": "multi_tensor_apply_kernel<AdamFunctor>"}}
+CALLS = {"cuda": {"copy": "cudaMemcpyAsync"}, "hip": {"copy": "hipMemcpyWithStream"}}
+
+
+def events(rank, kind="cuda", stream=7, old=False, marks=True, operators=True, names=None):
+    """Events of a rank in Kineto's form. old: the category names of before 2022."""
+    names = names or NAMES[kind]
+    runtime = "Runtime" if old else "cuda_runtime"
+    result, correlation = [], 0
+    for step in range(STEPS):
+        begin = 10000 + step * STEP
+        if marks:
+            result.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+                           "tid": 1, "ts": begin, "dur": STEP - 10, "args": {}})
+        if operators:
+            result.append({"ph": "X", "cat": "Operator" if old else "cpu_op", "name": "aten::linear",
+                           "pid": 1, "tid": 1, "ts": begin + 90, "dur": 10,
+                           "args": {"External id": step * 10 + 1, "Input Dims": [[64, 32], [16, 32], [16]]}})
+        for index, (part, offset, duration) in enumerate(PARTS):
+            correlation += 1
+            if part == "exchange" and rank == 0:
+                offset, duration = offset - 50, duration + 50
+            call = CALLS[kind].get(part, kind + "LaunchKernel")
+            result.append({"ph": "X", "cat": runtime, "name": call, "pid": 1, "tid": 1,
+                           "ts": begin + 80 + 12 * index, "dur": 3, "args": {"correlation": correlation}})
+            category = ("Memcpy" if old else "gpu_memcpy") if part == "copy" else "Kernel" if old else "kernel"
+            result.append({"ph": "X", "cat": category, "name": names[part], "pid": 0, "tid": stream,
+                           "ts": begin + offset, "dur": duration,
+                           "args": {"device": 0, "stream": stream, "correlation": correlation,
+                                    **({"External id": step * 10 + 1} if part == "gemm" else {})}})
+    return result
+
+
+DEVICE = {"id": 0, "name": "Tesla V100-SXM2-32GB", "totalGlobalMem": 34079899648, "computeMajor": 7,
+          "computeMinor": 0, "numSms": 80}
+
+
+def whole(rank, world, **how):
+    return {"schemaVersion": 1, "deviceProperties": [DEVICE], "distributedInfo": {"rank": rank, "world_size": world},
+            "traceEvents": events(rank, **how)}
+
+
+def busy(folder, phase, *options):
+    """Mean busy time of a phase, us, by the report."""
+    answer = json.loads(ask("report", "--json", *options, folder).stdout)
+    run = answer
+    return {row["phase"]: row["busy_ns"] for row in run["phases"]}.get(phase, 0) / 1000
+
+
+def check_all(what, folder, empty=()):
+    """Each command answers and says nothing odd."""
+    for command in COMMANDS:
+        result = ask(command, folder)
+        check(result.returncode == (1 if command in empty else 0),
+              f"{what}: {command} ended with {result.returncode}: {result.stdout[-200:]}{result.stderr[-200:]}")
+        lines = result.stdout.splitlines()
+        check(lines, f"{what}: {command} prints nothing")
+        check("nan" not in result.stdout and "inf%" not in result.stdout, f"{what}: {command} prints nan")
+        for first, second in zip(lines, lines[1:] + [""]):
+            check(not (first.startswith("  layer ") and not second.strip()), f"{what}: {command}: an empty table")
+        if command != "roofline":
+            json.loads(ask(command, "--json", folder).stdout)
+    for command in ("window", "arrivals"):
+        ask(command, folder)
+    page = os.path.join(os.path.dirname(folder), "page.html")
+    result = ask("html", "-o", page, folder)
+    check(result.returncode == 0 and os.path.getsize(page) > 10000, f"{what}: html: {result.stderr}")
+    for form in ("--perfetto", "--kineto", "--observations"):
+        result = ask("export", form, "-o", os.path.join(os.path.dirname(folder), "out" + form), folder)
+        check(result.returncode == 0, f"{what}: export {form}: {result.stderr}")
+
+
+def check_kinds(scratch):
+    """CUDA, ROCm, old names, stream 0, arrays, files without rank or metadata: the times are the same."""
+    variants = {"cuda": {}, "rocm": {"kind": "hip"}, "stream0": {"stream": 0}, "old": {"old": True},
+                "unmarked": {"marks": False}, "kernels-only": {"operators": False}}
+    for name, how in variants.items():
+        folder = os.path.join(scratch, name, "traces")
+        for rank in range(2):
+            save(folder, f"rank{rank}.json", whole(rank, 2, **how))
+        check_all(name, folder)
+        check(abs(busy(folder, "communication") - 125) < 0.01, f"{name}: {busy(folder, 'communication')} us of exchange")
+        check(abs(busy(folder, "update") - 50) < 0.01, f"{name}: {busy(folder, 'update')} us of update")
+        check(abs(busy(folder, "h2d") - 20) < 0.01, f"{name}: {busy(folder, 'h2d')} us of input")
+    for name in ("array", "no-metadata"):
+        folder = os.path.join(scratch, name, "traces")
+        for rank in range(2):
+            items = events(rank)
+            save(folder, f"trace_{rank}.json", items if name == "array" else {"traceEvents": items})
+        check_all(name, folder)
+        check(abs(busy(folder, "communication") - 125) < 0.01, f"{name}: {busy(folder, 'communication')} us")
+        check("2 processes, 2 GPUs" in ask("report", folder).stdout, f"{name}: two ranks")
+
+
+def check_pattern(scratch):
+    folder = os.path.join(scratch, "pattern", "traces")
+    names = dict(NAMES["cuda"], exchange="my_exchange_kernel<float>")
+    for rank in range(2):
+        save(folder, f"rank{rank}.json", whole(rank, 2, names=names))
+    check(busy(folder, "communication") == 0, "an unknown name is no communication")
+    check(abs(busy(folder, "communication", "--comm-pattern", "exchange") - 125) < 0.01, "--comm-pattern")
+    for command in COMMANDS:
+        result = ask(command, "--comm-pattern", "exchange", folder)
+        check(result.returncode == 0, f"{command} --comm-pattern: {result.stderr}")
+        check(ask(command, "--comm-pattern", "(", folder).returncode == 2, f"{command} takes a wrong pattern")
+        check("--comm-pattern REGEX" in ask(command, "--help").stdout, f"{command} --help is silent")
+
+
+def check_device(scratch):
+    folder = os.path.join(scratch, "cuda", "traces")
+    text = ask("roofline", folder).stdout
+    check("GPU: Tesla V100-SXM2-32GB" in text, f"roofline does not name the device: {text[:200]}")
+    check("Operations and bytes are not known" in text, "roofline claims operations")
+    answer = json.loads(ask("report", "--json", folder).stdout)
+    check(answer["device_times"] == "kineto", answer["device_times"])
+
+
+def check_labels(scratch):
+    """Two workers of a pipeline, by labels with begin and end; the second computes twice as long."""
+    items = []
+    for step in range(6):
+        for stage in range(2):
+            at = 1000000 + step * 10000
+            for name, begin, end in ([("forward-compute", 0, 1000), ("forward-send", 1000, 1010),
+                                      ("backward-recv", 5000, 5010), ("backward-compute", 5010, 7010)] if stage == 0
+                                     else [("forward-recv", 1000, 1010), ("forward-compute", 1010, 3010),
+                                           ("backward-compute", 3010, 5000), ("backward-send", 5000, 5010)]):
+                where = {"pid": 0, "tid": f"dp 0 pp {stage} tp 0", "name": name, "args": {"step": step, "micro_batch": 0}}
+                items.append({"ph": "B", "ts": at + begin, **where})
+                items.append({"ph": "E", "ts": at + end, **where})
+    folder = os.path.join(scratch, "labels", "traces")
+    save(folder, "timeline.json", items)
+    check_all("labels", folder, empty=("path", "whatif"))
+    for command in ("report", "balance", "path", "whatif"):
+        check("pmanalyze slowdown" in " ".join(ask(command, folder).stdout.split()), f"{command} does not point to slowdown")
+    check("slowdown 1." not in ask("balance", folder).stdout, "balance claims a slowdown")
+    check("No layers" in ask("layers", folder).stdout, "layers says nothing")
+    answer = json.loads(ask("report", "--json", folder).stdout)
+    check(answer["device_times"] == "labels", answer["device_times"])
+    result = ask("arrivals", folder)
+    check("24 sends and receives" in result.stderr, f"arrivals is silent about sends: {result.stderr}")
+
+
+def check_same_names(scratch):
+    text = ask("compare", os.path.join(scratch, "cuda", "traces"), os.path.join(scratch, "old", "traces")).stdout
+    check("cuda/traces" in text and "old/traces" in text, "folders of the same name look alike")
+    text = ask("report", os.path.join(scratch, "cuda", "traces")).stdout
+    check(text.startswith("traces:"), "one folder alone keeps its name")
+
+
+def check_single(scratch):
+    """One iteration: its units count although others would be left out at the begin."""
+    folder = os.path.join(scratch, "single", "traces")
+    for rank in range(2):
+        content = whole(rank, 2)
+        content["traceEvents"] = [item for item in content["traceEvents"] if item["ts"] < 10000 + STEP]
+        for item in [item for item in content["traceEvents"] if item["args"].get("correlation") == 3]:
+            again = dict(item, ts=item["ts"] + 250, args=dict(item["args"], correlation=99))
+            content["traceEvents"].append(again)
+        save(folder, f"rank{rank}.json", content)
+    rows = json.loads(ask("comm", "--json", folder).stdout)["runs"][0]["calls"]
+    check(len(rows) == 1 and rows[0]["count"] == 2, f"units of an only iteration: {rows}")
+
+
+def check_counting(scratch):
+    """Forward passes alone, without a mark: the one layer of each is the same, not one of its own each time."""
+    for name in ("cuda", "unmarked"):
+        rows = json.loads(ask("layers", "--json", os.path.join(scratch, name, "traces")).stdout)["layers"]
+        check([row["layer"] for row in rows] == ["fc1"] and abs(rows[0]["forward_ns"] - 300000) < 1,
+              f"{name}: layers {[(row['layer'], row['forward_ns']) for row in rows]}")
+        check("parameters" not in rows[0] or rows[0]["parameters"] is None, f"{name}: parameters are not known")
+
+
+def check_summaries(scratch):
+    """Times of the wall clock, as profilers write them, survive the summary."""
+    folder, summaries = os.path.join(scratch, "wall", "traces"), os.path.join(scratch, "wall", "summaries")
+    for rank in range(2):
+        save(folder, f"rank{rank}.json", dict({"baseTimeNanoseconds": 1750000000000000000}, **whole(rank, 2)))
+    result = ask("reduce", "-o", summaries, folder)
+    check(result.returncode == 0 and "2 summaries" in result.stdout, f"reduce: {result.stdout}{result.stderr}")
+    result = ask("report", summaries)
+    check(result.returncode == 0 and "recorded by another profiler, 2 processes" in result.stdout,
+          f"report of summaries: {result.stdout[:200]}{result.stderr}")
+    check(abs(busy(summaries, "update") - 50) < 0.01, "a summary's update")
+
+
+def check_export(scratch):
+    """What export --kineto writes has the phases and layers of the run itself, but for what Kineto has not."""
+    run, kineto = os.path.join(scratch, "three"), os.path.join(scratch, "kineto")
+    os.mkdir(run)
+    subprocess.run([make_trace, "three", "three"], check=True, cwd=scratch)
+    ask("export", "--kineto", "-o", kineto, run)
+    for phase in ("forward", "backward", "communication", "update", "h2d"):
+        check(abs(busy(run, phase) - busy(kineto, phase)) < 1e-3,
+              f"export: {phase} {busy(run, phase)} us, from Kineto's form {busy(kineto, phase)}")
+    check(busy(run, "forward") > 0 and busy(run, "backward") > 0, "export: nothing to compare")
+    layers = [{row["layer"]: [row[key + "_ns"] for key in ("forward", "backward", "communication", "update")]
+               for row in json.loads(ask("layers", "--json", folder).stdout)["layers"]} for folder in (run, kineto)]
+    check(layers[0].keys() == layers[1].keys(), f"export: layers {list(layers[0])} {list(layers[1])}")
+    for name in layers[0].keys() & layers[1].keys():
+        check(all(abs(one - other) < 1 for one, other in zip(layers[0][name][:2], layers[1][name][:2])),
+              f"export: {name} {layers[0][name]} {layers[1][name]}")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    check_kinds(scratch)
+    check_pattern(scratch)
+    check_device(scratch)
+    check_labels(scratch)
+    check_same_names(scratch)
+    check_single(scratch)
+    check_counting(scratch)
+    check_summaries(scratch)
+    check_export(scratch)
+print(f"{wrong} wrong")
+sys.exit(wrong > 0)
