@@ -26,7 +26,7 @@ struct arrivals_rank {
 	struct arrivals_kernel *kernels; /* in order of begin */
 	size_t kernel_count, kernel_room;
 	size_t unmatched;
-	size_t pairwise; /* sends and receives, which are not among the kernels */
+	size_t pairwise;  /* sends and receives, which are not among the kernels */
 	int64_t clock_ns; /* subtracted from its times */
 	int64_t wait_ns, inflicted_ns;
 	size_t last_count;   /* collectives at which it came last */

@@ -226,6 +226,14 @@ static void read_all(struct labelled *job, const struct options *options, char *
 		progress_step(&progress);
 	}
 	progress_end(&progress);
+	/* A profiler's trace has a few names that look like labels, and thousands of others. */
+	if (failed < file_count && job->passed > 4 * (uint64_t)job->operation_count)
+		errx(1,
+			"%s: %" PRIu64 " of %" PRIu64
+			" events have labels that mean nothing here, as \"%s\": not a "
+			"trace of labelled phases; pmanalyze report reads those of profilers",
+			paths[0], job->passed, job->passed + (uint64_t)job->operation_count,
+			print_clean(&job->arena, job->passed_name));
 	if (failed < file_count && labelled_settle(job, options->stages, options->tensors, &error) == 0)
 		return;
 	for (size_t i = 0; i < job->warning_count; i++)
