@@ -17,7 +17,7 @@ static const char *const help[] = {
 	"       pmfit guide --divide BATCH --speeds LIST | --times TABLE.csv\n"
 	"       pmfit guide --divide BATCH --devices COLUMN=LEVELS MODEL.json\n"
 	"\n"
-	"MODEL is what 'pmfit fit -o' wrote. Prints how the time scales with GPUs and batch\n"
+	"MODEL is what 'pmfit fit -o' or 'pmfit search -o' wrote. Prints how the time scales with GPUs and batch\n"
 	"and what that means, the share of the constant C, which settings cost most, then a\n"
 	"table of time, speed-up, efficiency and rate over batch and GPUs, up to where adding\n"
 	"GPUs pays, and a recommendation. Lines beyond what was fitted are marked\n"

@@ -22,7 +22,7 @@ static const char *const help[] = {
 	"column with the measured points, extrapolation shaded; parameters with bootstrap\n"
 	"intervals and seeds; and what is asked for below. Pointing at a picture tells its\n"
 	"numbers; colours follow the reader's choice of light or dark. Several models are\n"
-	"first put side by side. MODEL is what 'pmfit fit -o' wrote ('pmfit fit --schema').\n"
+	"first put side by side. MODEL is what 'pmfit fit -o' or 'pmfit search -o' wrote.\n"
 	"\n"
 	"  --data TABLE             the measured runs, a CSV file with a header; given again,\n"
 	"                           the next is for the next model, else one is for all.\n"
@@ -191,6 +191,9 @@ static void prepare(struct html_model *to, struct source *source, struct options
 	if (bad)
 		errx(1, "%s", bad);
 	*to = (struct html_model){.subject = {.name = path, .model = source->model}};
+	if (source->model->expression && (choices->path || choices->baselines))
+		errx(1, "%s: --path and --baselines fit the generic model, and this is a formula of 'pmfit search'",
+			path);
 	if (!table)
 		return;
 	read_table(source, options, table, path);

@@ -217,6 +217,10 @@ static void print_why(const struct answer *a)
 		printf("Chosen: it is the best on held-out rows, and none with fewer constants is within its "
 		       "standard error (%.3g).\n",
 			shown(a, best->error));
+	else if (taken->excess > best->error)
+		printf("Chosen: the best has %zu constants; this one is worse by %.3g, less than a millionth of "
+		       "the time.\n",
+			best->expression.constant_count, shown(a, taken->excess));
 	else
 		printf("Chosen: the best has %zu constants; this one is worse by %.3g, which is within the "
 		       "best's standard error (%.3g), and none with fewer is.\n",

@@ -84,8 +84,8 @@ static char *in_folder(const char *folder, const char *name)
 }
 
 /* Runs a command of this program in a process of its own, since commands may end theirs. Its standard output
- * goes to standard error: this command's own has the tables. Its exit status. */
-static int run_command(const struct command *command, const struct words *words)
+ * goes to standard error, or nowhere: this command's own has the tables. Its exit status. */
+static int run_command(const struct command *command, const struct words *words, bool silent)
 {
 	void (*old)(int);
 	int status;
@@ -97,7 +97,10 @@ static int run_command(const struct command *command, const struct words *words)
 		err(1, "fork");
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		dup2(STDERR_FILENO, STDOUT_FILENO);
+		if (!silent)
+			dup2(STDERR_FILENO, STDOUT_FILENO);
+		else if (!freopen("/dev/null", "w", stdout))
+			err(1, "/dev/null");
 		optind = 0;
 		exit(command->run((int)words->count, (char **)(uintptr_t)words->items));
 	}
@@ -138,6 +141,7 @@ static void write_html(const struct study *study, const char *folder, const char
 	      "body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }\n"
 	      "table { border-collapse: collapse; display: block; overflow-x: auto; }\n"
 	      "th, td { padding: .15em .7em; text-align: left; border-bottom: 1px solid #8884; white-space: nowrap; }\n"
+	      "td:last-child:not(.n) { white-space: normal; min-width: 20em; }\n"
 	      ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
 	      "</style>\n</head>\n<body>\n<h1>",
 		out);
@@ -220,7 +224,7 @@ static bool make_pictures(const struct request *request, const char *space, char
 	add(&words, "-o");
 	add(&words, report);
 	unlink(report);
-	made = run_command(&cmd_html, &words) == 0 && access(report, R_OK) == 0;
+	made = run_command(&cmd_html, &words, true) == 0 && access(report, R_OK) == 0;
 	free(report);
 	return made;
 }
@@ -307,7 +311,7 @@ static void trials(struct request *request, char **arguments)
 	add(words, "--");
 	for (char **word = arguments; *word; word++)
 		add(words, *word);
-	if (run_command(&cmd_sweep, words) != 0)
+	if (run_command(&cmd_sweep, words, false) != 0)
 		errx(1, "the sweep has not come to its end");
 }
 

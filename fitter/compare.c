@@ -91,6 +91,9 @@ static void load(struct compare_set *set)
 
 	if (bad)
 		errx(1, "%s", bad);
+	if (set->shown->expression)
+		errx(1, "%s: a formula of 'pmfit search' has no parameters to compare; 'pmfit html' draws several models side by side",
+			set->path);
 	/* scaled times were divided by their geometric mean */
 	set->typical = set->shown->parameter.scale == PM_FIT_SCALE_ALL ? set->shown->time_scale : NAN;
 }

@@ -179,6 +179,8 @@ static int parse(struct csv *csv)
 
 	if (strncmp(parser.at, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
 		parser.at += 3;
+	if (*parser.at == '{')
+		return fail(csv, -EINVAL, "this is JSON: expected a table of runs (CSV)");
 	status = parse_header(csv, &parser);
 	while (status == 0 && *parser.at) {
 		size_t before = parser.count, line = parser.line;

@@ -256,16 +256,33 @@ static void keep_front(struct expression_search *search)
 	search->result_count = kept;
 }
 
-static void choose(struct expression_search *search, size_t count)
+/* Losses that no measured time could tell apart: a millionth of it. Without this, formulas that are exact are
+ * told apart by their rounding. */
+static double least_difference(enum expression_cost cost, const struct pm_fit_problem *problem)
+{
+	double sum = 0, mean;
+
+	for (size_t k = 0; k < problem->sample_count; k++)
+		sum += problem->time[k];
+	mean = sum / (double)problem->sample_count;
+	return cost == EXPRESSION_RELATIVE   ? 1e-6
+	       : cost == EXPRESSION_ABSOLUTE ? 1e-6 * mean
+					     : 1e-12 * mean * mean;
+}
+
+static void choose(
+	struct expression_search *search, const struct pm_fit_problem *problem, enum expression_cost cost)
 {
 	const struct expression_result *best = &search->results[search->result_count - 1];
+	double room = fmax(best->error, least_difference(cost, problem));
 
 	search->best = search->chosen = search->result_count - 1;
 	for (size_t i = search->result_count; i-- > 0;) {
 		struct expression_result *result = &search->results[i];
 
-		result->excess = mean_of(result->losses, best->losses, count, &result->excess_error);
-		if (result->held_out <= best->held_out + best->error)
+		result->excess =
+			mean_of(result->losses, best->losses, problem->sample_count, &result->excess_error);
+		if (result->held_out <= best->held_out + room)
 			search->chosen = i;
 	}
 }
@@ -297,7 +314,7 @@ int archive_choose(const struct archive *archive, struct expression_search *sear
 			search->results[i].held_out =
 				mean_of(search->results[i].losses, NULL, count, &search->results[i].error);
 		keep_front(search);
-		choose(search, count);
+		choose(search, problem, settings->cost);
 	}
 	unsplit(&f);
 	return status;

@@ -6,7 +6,7 @@
  * take their places. When nothing is left to change, or the work is used up, those that are kept
  * are fitted to all samples and measured by cross-validation. What is chosen is the one with the fewest
  * constants that is no worse than the best by more than the standard error of the best (the rule of Breiman,
- * Friedman, Olshen and Stone). The test takes no part in it.
+ * Friedman, Olshen and Stone), or by no more than a millionth of the time. The test takes no part in it.
  */
 #ifndef EXPRESSION_SEARCH_H
 #define EXPRESSION_SEARCH_H

@@ -1,6 +1,7 @@
 /* A model asked at a point: see guide.h. */
 #include "guide.h"
 #include "csv.h"
+#include "expression_model.h"
 #include "predict.h"
 #include "say.h"
 
@@ -103,6 +104,19 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 	return say("the model has no column %.100s", name);
 }
 
+const char *guide_meaning(const struct guide *guide, size_t column)
+{
+	if (column == guide->batch)
+		return guide->is_epoch
+			       ? "-1: an iteration takes no longer with a larger batch; 0: in proportion"
+			       : "1: in proportion to the batch; below 1: larger batches are cheaper";
+	if (guide->is_epoch)
+		return "-1 is ideal: twice the GPUs, half of an epoch's time; 0: they do not help";
+	if (guide->is_local)
+		return "weak scaling: 0 is ideal (each GPU has its own batch); 1: they do not help";
+	return "strong scaling: -1 is ideal (twice the GPUs, half the time); 0: they do not help";
+}
+
 /* The problem that pm_fit_predict is asked: a column of values for each of the model's. */
 static int ask(const struct guide *guide, const double *points, size_t count, double *times)
 {
@@ -124,7 +138,7 @@ static int ask(const struct guide *guide, const double *points, size_t count, do
 	}
 	if (status == 0)
 		status = pm_fit_predict(model, &problem, times);
-	if (status == 0)
+	if (status == 0 && model->value_count)
 		memcpy(own, model->values, model->value_count * sizeof(*own));
 	other.values = own;
 	for (size_t r = 0; r < model->resample_count && status == 0; r++) {
@@ -202,28 +216,46 @@ static double spread(const double *times, size_t count)
 	return least > 0 ? most / least - 1 : NAN;
 }
 
-static double slope(const double *times)
+static double slope(const double *times, double ratio)
 {
-	return times[0] > 0 && times[1] > 0 ? log(times[1] / times[0]) / (2 * log(STEP)) : NAN;
+	return times[0] > 0 && times[1] > 0 ? log(times[1] / times[0]) / log(ratio) : NAN;
+}
+
+/* Formulas have factors for 1 and for more, and logarithms of counts: around 1 they are not smooth. */
+static bool is_step(const struct guide *guide, size_t column)
+{
+	const struct pm_fit_expression *expression = guide->model->expression;
+
+	if (!expression || guide->point[column] < 1 / STEP || guide->point[column] > STEP)
+		return false;
+	for (size_t i = 0; i < expression->terms.number_count; i++)
+		if (expression->terms.numbers[i].column == column)
+			return expression->terms.numbers[i].is_count;
+	return false;
 }
 
 int guide_elasticity(const struct guide *guide, size_t column, struct guide_number *number)
 {
 	const struct pm_fit_model_column *which = &guide->model->columns[column];
 	size_t rows = 1 + guide->model->resample_count, count = is_levelled(which) ? which->level_count : 2;
-	double *values = malloc((count + 1) * sizeof(*values)), *times = NULL;
+	double *values = malloc((count + 1) * sizeof(*values)), *times = NULL, ratio = STEP * STEP;
 
 	*number = (struct guide_number){NAN, NAN, NAN};
 	if (!values)
 		return -ENOMEM;
 	for (size_t l = 0; l < count; l++)
 		values[l] = is_levelled(which) ? (double)l : guide->point[column] * (l ? STEP : 1 / STEP);
+	if (!is_levelled(which) && is_step(guide, column)) {
+		values[0] = 1;
+		values[1] = ratio = 2;
+	}
 	times = count ? vary(guide, column, values, count) : NULL;
 	free(values);
 	if (!times)
 		return -ENOMEM;
 	for (size_t r = 0; r < rows; r++)
-		times[r] = is_levelled(which) ? spread(times + r * count, count) : slope(times + r * count);
+		times[r] = is_levelled(which) ? spread(times + r * count, count)
+					      : slope(times + r * count, ratio);
 	*number = guide_interval(guide, times);
 	free(times);
 	return 0;
@@ -244,7 +276,7 @@ int guide_constant_share(const struct guide *guide, struct guide_number *number)
 
 		if (v < model->value_count)
 			c = r ? model->resamples[(r - 1) * model->value_count + v] : model->values[v].value;
-		times[r] = times[r] > 0 ? c / times[r] : NAN;
+		times[r] = times[r] > 0 && !model->expression ? c / times[r] : NAN;
 	}
 	*number = guide_interval(guide, times);
 	free(times);

@@ -56,11 +56,15 @@ double *guide_times(const struct guide *guide, const double *points, size_t coun
 /* Of 1 + resample_count numbers, the first of which is the best values'; sorts the others. */
 struct guide_number guide_interval(const struct guide *guide, double *numbers);
 
-/* Per cent of time for a per cent of the column, at the point: the local exponent, by a central difference.
+/* What an exponent over GPUs or the batch means, in words; it is the guide's own column. */
+const char *guide_meaning(const struct guide *guide, size_t column);
+
+/* Per cent of time for a per cent of the column, at the point: the local exponent, by a central difference
+ * (in a formula that tells 1 from more, at 1: the exponent of the step to 2).
  * For levels: the slowest one's time over the fastest one's, less 1. -ENOMEM, or 0. */
 int guide_elasticity(const struct guide *guide, size_t column, struct guide_number *number);
 
-/* C as a share of the predicted time at the point. -ENOMEM, or 0. */
+/* C as a share of the predicted time at the point; NAN for a formula, which has none. -ENOMEM, or 0. */
 int guide_constant_share(const struct guide *guide, struct guide_number *number);
 
 /* The fitted power of a column: q of an extrinsic one, p of an intrinsic one; NAN if there is none. */

@@ -25,19 +25,6 @@ static double ideal_of(const struct guide *guide, size_t column)
 	return guide->is_local ? 0 : -1;
 }
 
-static const char *meaning_of(const struct guide *guide, size_t column)
-{
-	if (column == guide->batch)
-		return guide->is_epoch
-			       ? "-1: an iteration takes no longer with a larger batch; 0: in proportion"
-			       : "1: in proportion to the batch; below 1: larger batches are cheaper";
-	if (guide->is_epoch)
-		return "-1 is ideal: twice the GPUs, half of an epoch's time; 0: they do not help";
-	if (guide->is_local)
-		return "weak scaling: 0 is ideal (each GPU has its own batch); 1: they do not help";
-	return "strong scaling: -1 is ideal (twice the GPUs, half the time); 0: they do not help";
-}
-
 static int print_scaling(const struct guide *guide, size_t column, FILE *out)
 {
 	const char *name = guide->model->columns[column].name;
@@ -51,7 +38,7 @@ static int print_scaling(const struct guide *guide, size_t column, FILE *out)
 	if (isfinite(power.value))
 		fprintf(out, "; fitted power %.3f%s, C flattens it", power.value,
 			between(interval, sizeof(interval), &power, 1));
-	fprintf(out, "\n      %s\n", meaning_of(guide, column));
+	fprintf(out, "\n      %s\n", guide_meaning(guide, column));
 	if (column == guide->batch && !guide->is_epoch && local.value < 0)
 		fprintf(out,
 			"      larger batches take less time: is it that of an epoch (--time-of epoch)?\n");
@@ -265,8 +252,9 @@ static int print_words(const struct guide *guide, FILE *out)
 		return -ENOMEM;
 	if (guide_constant_share(guide, &share) < 0)
 		return -ENOMEM;
-	fprintf(out, "  C, which no setting of the model removes: %.1f%%%s of the time here\n",
-		100 * share.value, between(interval, sizeof(interval), &share, 100));
+	if (!guide->model->expression)
+		fprintf(out, "  C, which no setting of the model removes: %.1f%%%s of the time here\n",
+			100 * share.value, between(interval, sizeof(interval), &share, 100));
 	return print_costs(guide, out);
 }
 
@@ -289,7 +277,9 @@ int guide_print_text(const struct guide *guide, const struct guide_table *table,
 		fprintf(out, "\n%s\n", sentence);
 		free(sentence);
 	}
-	if (!guide->model->resample_count)
+	if (guide->model->expression)
+		fputs("No intervals: a formula of 'pmfit search' has no bootstrap values.\n", out);
+	else if (!guide->model->resample_count)
 		fputs("No intervals: the model has no bootstrap values (pmfit fit --bootstrap 200).\n", out);
 	else
 		fprintf(out,

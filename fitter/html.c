@@ -45,8 +45,15 @@ static void put_value_row(const struct html_model *models, size_t count, const c
 	fputs("</tr>\n", out);
 }
 
+/* Formulas have no parameters, and no line here. */
 static void put_value_table(const struct html_model *models, size_t count, FILE *out)
 {
+	size_t values = 0;
+
+	for (size_t m = 0; m < count; m++)
+		values += models[m].subject.model->value_count;
+	if (values == 0)
+		return;
 	fputs("<div class=\"scroll\"><table><thead><tr><th class=\"l\">parameter</th>", out);
 	for (size_t m = 0; m < count; m++) {
 		fputs("<th class=\"l\">", out);

@@ -63,6 +63,9 @@ void html_values(const struct html_model *model, FILE *out)
 	bool interval = fit->value_count && isfinite(fit->values[0].low);
 	struct plot plot;
 
+	if (fit->value_count == 0)
+		return;
+
 	put_heading("Parameters",
 		"The seeds show what the search left undecided, which says nothing of the data; a bootstrap "
 		"interval shows how far the data determine a parameter.",

@@ -1,5 +1,6 @@
 /* The HTML report's head of a model: the formula, the errors, and what is doubtful, in words. */
 #include "html_page.h"
+#include "expression_model.h"
 #include "plot_svg.h"
 #include "report.h"
 
@@ -127,6 +128,32 @@ static void put_paragraph(const char *text, FILE *out)
 	fputs("</p>\n", out);
 }
 
+/* What pmfit search has found: the formula, and a line for each of its groups of levels. */
+static void put_expression(const struct pm_fit_expression *expression, FILE *out)
+{
+	const char *gap = "t = ";
+	char *text = NULL, *line, *rest;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		errx(1, "no memory");
+	expression_print(memory, &expression->expression, &expression->terms);
+	fputc('\n', memory);
+	expression_print_groups(memory, &expression->expression, &expression->terms);
+	if (fclose(memory) != 0)
+		errx(1, "no memory");
+	fputs("<div class=\"formula\">", out);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		fputs(gap, out);
+		plot_svg_text(line + strspn(line, " "), out);
+		gap = "<br/>";
+	}
+	fprintf(out, "</div>\n<p class=\"dim\">%zu constants, of a formula that pmfit search has found",
+		expression->expression.constant_count);
+	free(text);
+}
+
 /* The remarks as they are printed: a line that begins with blanks goes on from the one before. */
 static void put_remarks(const struct pm_fit_model *model, FILE *out)
 {
@@ -175,18 +202,18 @@ static void put_errors(const struct html_model *model, FILE *out)
 		html_error_row(model->subject.sets[0].name, &model->fitted, out);
 	if (model->test.sample_count)
 		html_error_row("test", &model->test, out);
+	if (fit->run_count == 0) {
+		fputs("</tbody></table></div>\n", out);
+		return;
+	}
 	fprintf(out,
 		"<tr><th class=\"l\">the best constant, for comparison</th><td>%zu</td><td>–</td>"
 		"<td>%.4g</td><td>–</td><td>–</td></tr>\n</tbody></table></div>\n",
 		fit->train.sample_count, fit->constant_error);
 }
 
-void html_words(const struct html_model *model, FILE *out)
+static void put_penalty(const struct pm_fit_model *fit, FILE *out)
 {
-	const struct pm_fit_model *fit = model->subject.model;
-
-	fputs("<section>\n<h2>What was fitted</h2>\n", out);
-	put_formula(fit, out);
 	fprintf(out, "<p class=\"dim\">%zu parameters; ", fit->value_count);
 	if (fit->parameter.penalty != PM_FIT_NO_PENALTY &&
 		(fit->parameter.lambda_coefficients > 0 || fit->parameter.lambda_powers > 0))
@@ -194,6 +221,19 @@ void html_words(const struct html_model *model, FILE *out)
 			fit->parameter.lambda_coefficients, fit->parameter.lambda_powers);
 	else
 		fputs("no penalty", out);
+}
+
+void html_words(const struct html_model *model, FILE *out)
+{
+	const struct pm_fit_model *fit = model->subject.model;
+
+	fputs("<section>\n<h2>What was fitted</h2>\n", out);
+	if (fit->expression) {
+		put_expression(fit->expression, out);
+	} else {
+		put_formula(fit, out);
+		put_penalty(fit, out);
+	}
 	if (fit->time_unit) {
 		fputs("; times in ", out);
 		plot_svg_text(fit->time_unit, out);

@@ -15,8 +15,8 @@
  *     share 0.667 7            instead: that share of the rows, drawn with seed 7
  *     skip-bad                 leave out rows with missing values or without a positive time
  *
- * Lines that only a space file has (space_file.h) are passed over. Columns that are not named are ignored. Levels are those of the samples to fit, in the order in which they
- * come.
+ * Lines that only a space file has (space_file.h) are passed over. Columns that are not named are ignored.
+ * Levels are those of the samples to fit, in the order in which they come.
  */
 #ifndef OBSERVE_H
 #define OBSERVE_H

@@ -266,8 +266,12 @@ void report_remarks(const struct pm_fit_model *model, FILE *out)
 		1u << PM_FIT_KIND_POWER | 1u << PM_FIT_KIND_EXTRINSIC | 1u << PM_FIT_KIND_FACTOR;
 	const unsigned coefficients = ~powers,
 		       terms = 1u << PM_FIT_KIND_COEFFICIENT | 1u << PM_FIT_KIND_LEVEL;
-	double error = model->runs[model->best_run].error;
+	double error;
 
+	/* a formula has no parameters, and nobody's seeds */
+	if (model->run_count == 0)
+		return;
+	error = model->runs[model->best_run].error;
 	remark_runs(model, out);
 	if (error > 0.5 * model->constant_error)
 		fprintf(out, "The fit explains little: its error is %.0f%% of a constant's.\n",

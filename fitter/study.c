@@ -1,5 +1,6 @@
 /* The published protocol: see study.h. */
 #include "study.h"
+#include "guide.h"
 
 #include <errno.h>
 #include <math.h>
@@ -99,14 +100,50 @@ static const char *scaling_words(double exponent)
 	return exponent <= 1.02 ? "grows in proportion" : "grows more than in proportion";
 }
 
-static void tabulate_scaling(struct study *study)
+/* What becomes of these exponents with C, in the middle of the samples, in the words of 'pmfit guide'. */
+static int tabulate_guide(struct study_table *table, const struct pm_fit_model *model, const char *fit)
 {
+	struct guide guide;
+	struct guide_number number;
+	const char *bad = guide_init(&guide, model, NULL, NULL);
+	int status = 0;
+
+	for (int batch = 0; batch < 2 && status == 0; batch++) {
+		size_t column = batch ? guide.batch : guide.gpus;
+
+		if (bad || column == GUIDE_NONE)
+			continue;
+		status = guide_elasticity(&guide, column, &number);
+		study_table_row(table);
+		study_table_cell(table, 0, "%s", fit);
+		study_table_cell(table, 1, "time over %s", model->columns[column].name);
+		study_table_number(table, 2, number.value, 4);
+		study_table_cell(
+			table, 5, "with C, in the middle of the samples; %s", guide_meaning(&guide, column));
+	}
+	if (!bad && status == 0)
+		status = guide_constant_share(&guide, &number);
+	if (!bad && status == 0) {
+		study_table_row(table);
+		study_table_cell(table, 0, "%s", fit);
+		study_table_cell(table, 1, "C, %% of time");
+		study_table_number(table, 2, 100 * number.value, 4);
+		study_table_cell(table, 5, "there; 'pmfit guide' has more");
+	}
+	guide_free(&guide);
+	return status;
+}
+
+static int tabulate_scaling(struct study *study)
+{
+	int status = 0;
+
 	static const char *const heads[] = {"fit", "parameter", "value", "mean", "sd", "meaning", NULL};
 	struct study_table *table = &study->tables[STUDY_SCALING];
 
 	study_table_init(
 		table, "scaling", "Scaling: the extrinsic exponents, and the constant (as Table 4.5)", heads);
-	for (size_t fit = 0; fit < STUDY_FITS; fit++)
+	for (size_t fit = 0; fit < STUDY_FITS && status == 0; fit++) {
 		for (size_t v = 0; v < study->models[fit]->value_count; v++) {
 			const struct pm_fit_value *value = &study->models[fit]->values[v];
 
@@ -125,6 +162,12 @@ static void tabulate_scaling(struct study *study)
 					study->models[fit]->time_unit ? ", " : "",
 					study->models[fit]->time_unit ? study->models[fit]->time_unit : "");
 		}
+		status = tabulate_guide(table, study->models[fit], fit_names[fit]);
+	}
+	study_table_note(table,
+		"Of an iteration whose batch is that of all GPUs together; 'pmfit guide --time-of epoch, --batch-is "
+		"local' for others.");
+	return status;
 }
 
 static void tabulate_path(struct study *study)
@@ -135,6 +178,12 @@ static void tabulate_path(struct study *study)
 	const struct path *path = &study->path;
 
 	study_table_init(table, "path", "What lambda does to the error (as figure 4.15)", heads);
+	if (!path->count) {
+		study_table_note(table,
+			"Left out: with a fold of %d held out the samples are too few for the parameters.",
+			FOLDS);
+		return;
+	}
 	for (size_t i = 0; i < path->count; i++) {
 		const struct path_point *point = &path->points[i];
 		const struct pm_fit_error *fitted = &point->model->train, *test = &point->test;
@@ -153,7 +202,7 @@ static void tabulate_path(struct study *study)
 
 static void tabulate_values(struct study *study)
 {
-	const struct pm_fit_model *first = study->path.points[0].model;
+	const struct pm_fit_model *first = study->path.count ? study->path.points[0].model : NULL;
 	struct study_table *table = &study->tables[STUDY_VALUES];
 	const char *heads[LAMBDAS + 2] = {"parameter"};
 	char texts[LAMBDAS][16];
@@ -164,7 +213,9 @@ static void tabulate_values(struct study *study)
 	}
 	study_table_init(
 		table, "values", "What lambda does to the parameters (as figures 4.16 and 4.17)", heads);
-	for (size_t v = 0; v < first->value_count; v++) {
+	if (!first)
+		study_table_note(table, "Left out, as the errors over lambda are.");
+	for (size_t v = 0; first && v < first->value_count; v++) {
 		study_table_row(table);
 		study_table_cell(table, 0, "%s", first->values[v].name);
 		for (size_t i = 0; i < LAMBDAS; i++)
@@ -201,13 +252,20 @@ int study_run(struct study *study, const struct observations *observations,
 	if (status == 0)
 		status = path_run(&study->path, &observations->train, &observations->test, &some, lambdas,
 			LAMBDAS, 1, FOLDS, NULL, NULL);
+	/* what is left of the samples in a fold may be too few where all of them are not */
+	if (status == -EINVAL) {
+		path_free(&study->path);
+		study->path = (struct path){0};
+		status = 0;
+	}
 	if (status == 0 && study->path.interrupted)
 		status = -EINTR;
 	if (status < 0)
 		return status;
 	tabulate_parameters(study);
 	tabulate_errors(study);
-	tabulate_scaling(study);
+	if (tabulate_scaling(study) < 0)
+		return -ENOMEM;
 	tabulate_path(study);
 	tabulate_values(study);
 	return 0;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOTHING 1e-30
+
 static void *need(void *memory)
 {
 	if (!memory)
@@ -85,8 +87,9 @@ void study_table_cell(struct study_table *table, size_t column, const char *form
 
 void study_table_number(struct study_table *table, size_t column, double number, int digits)
 {
+	/* what a penalty has driven out is 0 to a reader */
 	if (isfinite(number))
-		study_table_cell(table, column, "%.*g", digits, number);
+		study_table_cell(table, column, "%.*g", digits, fabs(number) < NOTHING ? 0 : number);
 }
 
 static const char *cell(const struct study_table *table, size_t row, size_t column)

@@ -125,9 +125,21 @@ expect 2 'expected a model and a table' pmfit predict model.json
 # search: the formula itself, the table, the model, the same again, wrong options
 pmfit search -q -d columns.txt --work 3 --constants 6 -o formula.json table.csv >text
 grep -q '^time = .*gpus^-0\.9' text || complain "search: $(cat text)"
-grep -q '^\*  *[0-9].* size' text || complain "search, its table: $(cat text)"
+grep -q '^\*  *[0-9].*size^1\.5' text || complain "search, its table: $(cat text)"
+! grep -q '^\*.*^[0-9.]*e-' text || complain "search tells exact formulas apart by their rounding: $(cat text)"
 expect 0 '^  all  *200 .* \(1\.0000\|0\.999.\)$' pmfit predict -q formula.json table.csv
 expect 0 'size 16 > 11' pmfit predict formula.json planned.csv
+# a formula has no parameters: what can be asked of its predictions is, what cannot is refused in a sentence
+# 2 * 11^0.75 + 9 = 21.08 beside 1; of gpus from 1 to 2
+expect 0 'gpus^-0\.844 here' pmfit guide --at gpus=1 --at kind=big formula.json
+expect 0 'size  *+0\.821% of time per % more' pmfit guide --at gpus=1 --at kind=big formula.json
+expect 1 "formula.json: a formula of 'pmfit search' has no parameters" pmfit compare formula.json model.json
+expect 1 'formula.json: --path and --baselines fit the generic model' pmfit html --path --data table.csv -d columns.txt formula.json
+expect 1 'formula.json: this is JSON: expected a table' pmfit path -d columns.txt formula.json
+pmfit html -q -o both.html --data table.csv -d columns.txt formula.json model.json >/dev/null || complain "html of a formula"
+for words in 'constants, of a formula that pmfit search has found' 'f1[kind]: 1 for big' 'gpus^-0.9' 'Predicted against measured' 'Models side by side'; do
+	grep -qF -- "$words" both.html || complain "html of a formula: no $words"
+done
 expect 0 'kind=huge unseen' pmfit predict formula.json planned.csv
 for threads in 1 3; do
 	pmfit search -q -d columns.txt --work 1 --constants 4 --threads $threads --csv table.csv >search.$threads

@@ -46,7 +46,7 @@ awk '/^levels (activation|optimizer|filters|lr|dropout|gpus|batch) / { print "le
 	END { print "time-from wall" }' "$SOURCE/fitter/spaces/lenet5.space" >shapes.space
 sed '/^require/d' shapes.space >all.space
 # A sanitizer sees nothing more in these.
-[ -z "${PM_SANITIZE:-}" ] || sed -i 's/^levels dataset.*/levels dataset mnist/; s/^levels kernel.*/levels kernel 2 5/; s/^levels pool.*/levels pool 2 3/' shapes.space all.space
+[ -z "${PM_SANITIZE:-}" ] || sed -i 's/^levels kernel.*/levels kernel 2 5/; s/^levels pool.*/levels pool 2 3/' shapes.space all.space
 pmfit sweep --design full --dry-run --csv shapes.space | tail -n +2 | cut -d, -f2- | sort >allowed
 pmfit sweep -q --design full -o all.csv all.space >/dev/null
 awk -F, 'NR > 1 && $(NF - 3) == "done"' all.csv | cut -d, -f3-14 | sort >taken
@@ -56,7 +56,7 @@ cmp allowed taken || complain "the trainer takes other shapes than the rules: $(
 
 # A study from nothing, and again from its trials.
 pmfit study -q -o small --trials 60 --seeds 2 --evaluations 500 lenet5 >text 2>said || complain "study: $(cat said)"
-for file in trials.csv parameters.csv errors.csv scaling.csv path.csv values.csv study.txt study.json study.html model.json model-l2.json; do
+for file in trials.csv parameters.csv errors.csv scaling.csv path.csv values.csv study.txt study.json study.html report.html model.json model-l2.json; do
 	[ -s "small/$file" ] || complain "no $file"
 done
 head -n 1 text | grep -q '^small/trials.csv: 60 trials, 40 to fit, 20 to test; times in ms$' || complain "$(head -n 1 text)"
@@ -64,6 +64,12 @@ cp small/trials.csv before
 pmfit study -q -o small --trials 60 --seeds 2 --evaluations 500 --json lenet5 >json 2>said || complain "study again: $(cat said)"
 cmp before small/trials.csv || complain "a study repeats its trials"
 cmp json small/study.json || complain "--json is not study.json"
+
+# Few trials: all but lambda's path, whose folds have fewer samples than parameters.
+head -n 46 small/trials.csv >few.csv
+pmfit study -q -o few --table few.csv --seeds 2 --evaluations 500 lenet5 >text 2>said || complain "few trials: $(cat said)"
+grep -q 'Left out: with a fold of 5 held out the samples are too few' few/study.txt && [ -s few/report.html ] || complain "few trials: $(cat text)"
+grep -q 'strong scaling: -1 is ideal' few/scaling.csv || complain "scaling: $(cat few/scaling.csv)"
 
 # t = 2 size^1.5 gpus^-0.9 + 1
 awk 'BEGIN { print "t,size,gpus"; for (i = 0; i < 90; i++) { s = 1 + i * 7 % 11; g = 1 + i % 5; printf "%.10g,%d,%d\n", 2 * s ^ 1.5 * g ^ -0.9 + 1, s, g } }' >table.csv
