@@ -250,12 +250,7 @@ static int run(int argument_count, char **arguments)
 		if (runs[i].analysis.worker_count == 0)
 			status = 1;
 	}
-	if (object)
-		print_json_end(object, stdout);
-	fflush(stdout);
-	for (size_t i = 0; i < run_count; i++)
-		cmd_print_warnings(&runs[i]);
-	cmd_free_runs(runs, run_count);
+	cmd_end_runs(object, runs, run_count);
 	return status;
 }
 

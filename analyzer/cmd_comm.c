@@ -148,12 +148,7 @@ static int run(int argument_count, char **arguments)
 			fputc('\n', stdout);
 		print_run(&runs[i], &how, list, stdout);
 	}
-	if (object)
-		print_json_end(object, stdout);
-	fflush(stdout);
-	for (size_t i = 0; i < run_count; i++)
-		cmd_print_warnings(&runs[i]);
-	cmd_free_runs(runs, run_count);
+	cmd_end_runs(object, runs, run_count);
 	return 0;
 }
 

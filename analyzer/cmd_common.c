@@ -116,3 +116,13 @@ void cmd_print_warnings(struct run *run)
 	for (size_t i = 0; warnings[i]; i++)
 		warnx("%s", warnings[i]);
 }
+
+void cmd_end_runs(cJSON *object, struct run *runs, size_t run_count)
+{
+	if (object)
+		print_json_end(object, stdout);
+	fflush(stdout);
+	for (size_t i = 0; i < run_count; i++)
+		cmd_print_warnings(&runs[i]);
+	cmd_free_runs(runs, run_count);
+}

@@ -53,4 +53,8 @@ bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out);
 /* The warnings on stderr, for forms that have no place for them. */
 void cmd_print_warnings(struct run *run);
 
+/* The end of an answer: of a JSON object, unless NULL, and of the runs, whose warnings go behind what was
+ * printed. */
+void cmd_end_runs(cJSON *object, struct run *runs, size_t run_count);
+
 #endif

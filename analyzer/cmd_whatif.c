@@ -408,12 +408,7 @@ static int run(int argument_count, char **arguments)
 		if (print_run(&runs[i], &questions, how.form, list, stdout))
 			status = 1;
 	}
-	if (object)
-		print_json_end(object, stdout);
-	fflush(stdout);
-	for (size_t i = 0; i < run_count; i++)
-		cmd_print_warnings(&runs[i]);
-	cmd_free_runs(runs, run_count);
+	cmd_end_runs(object, runs, run_count);
 	free(questions.items);
 	return status;
 }
