@@ -111,16 +111,16 @@ kills=0
 awk 'BEGIN { srand(7); for (i = 0; i < 400; i++) print 0.01 + 0.06 * rand() }' >moments
 while read -r moment && [ "$kills" -lt 20 ]; do
 	status=0
-	timeout -s KILL "$moment" pmfit sweep -q --jobs 2 --trials 600 -o killed.csv a.space >/dev/null 2>&1 || status=$?
+	timeout -s KILL "$moment" pmfit sweep -q --jobs 2 --trials 1500 -o killed.csv a.space >/dev/null 2>&1 || status=$?
 	[ "$status" = 137 ] && kills=$((kills + 1))
 	[ "$status" = 0 ] && break
 done <moments
 [ "$kills" = 20 ] || complain "killed $kills times only"
 rows=$(tail -n +2 killed.csv 2>/dev/null | wc -l)
-[ "$rows" -gt 0 ] && [ "$rows" -lt 600 ] || complain "after the kills there are $rows trials"
-pmfit sweep -q --jobs 2 --trials 600 -o killed.csv a.space >text 2>&1 || complain "after the kills: $(cat text)"
-complete killed.csv 600
-pmfit sweep --trials 600 --dry-run --csv a.space | tail -n +2 >plan
+[ "$rows" -gt 0 ] && [ "$rows" -lt 1500 ] || complain "after the kills there are $rows trials"
+pmfit sweep -q --jobs 2 --trials 1500 -o killed.csv a.space >text 2>&1 || complain "after the kills: $(cat text)"
+complete killed.csv 1500
+pmfit sweep --trials 1500 --dry-run --csv a.space | tail -n +2 >plan
 tail -n +2 killed.csv | cut -d, -f2-5 | sort -n | cmp - plan || complain "the kills have changed the plan"
 [ ! -e killed.csv.runs ] || complain "the kills leave $(ls killed.csv.runs) behind"
 
