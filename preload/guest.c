@@ -1,0 +1,352 @@
+/*
+ * What guest.h says: a stack of our own, signals that wait, files opened apart, and forks between two uses of
+ * them.
+ */
+#include "hook.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(start, end) 0
+#endif
+
+#define STACK_BYTES (512u << 10)
+#define GUARD_BYTES (64u << 10) /* the largest page there is */
+#define TASK_STACK_BYTES (128u << 10)
+#define SPARE_STACKS 16u
+
+#define FORK_WAITS_NS 50000000u /* for threads that are quiet */
+#define QUIET_WAITS_NS \
+	100000000u /* for a fork: its other handlers may wait for a lock that this thread holds */
+
+/* ---- quiet ---- */
+
+static _Atomic unsigned quiet_threads, forks;
+
+/* All signals but those that an instruction raises, which would end the process if they were held back. */
+static uint64_t signals_that_wait(void)
+{
+	static const int raised[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	uint64_t mask = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof raised / sizeof raised[0]; i++)
+		mask &= ~(1ull << (raised[i] - 1));
+	return mask;
+}
+
+static void yield_until(_Atomic unsigned *count, unsigned at_most, uint64_t wait_ns)
+{
+	const uint64_t start_ns = pmh_monotonic_ns();
+
+	while (atomic_load(count) > at_most && pmh_monotonic_ns() - start_ns < wait_ns)
+		syscall(SYS_sched_yield);
+}
+
+void pmh_quiet_begin(void)
+{
+	struct pmh_thread *self = &pmh_self;
+	const uint64_t waiting = signals_that_wait();
+	uint64_t before = 0;
+	int saved_errno;
+
+	if (self->quiet > 0) {
+		self->quiet++;
+		return;
+	}
+	saved_errno = errno;
+	/* the system call, as libc's function leaves out the signals that it uses itself, for cancellation */
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &waiting, &before, sizeof before);
+	self->signals = before;
+	self->quiet = 1;
+	atomic_fetch_add(&quiet_threads, 1);
+	if (__builtin_expect(atomic_load(&forks) > 0, 0) && !self->forks) {
+		atomic_fetch_sub(&quiet_threads, 1);
+		yield_until(&forks, 0, QUIET_WAITS_NS);
+		atomic_fetch_add(&quiet_threads, 1);
+	}
+	errno = saved_errno;
+}
+
+void pmh_quiet_end(void)
+{
+	struct pmh_thread *self = &pmh_self;
+	uint64_t before = self->signals;
+	int saved_errno;
+
+	if (--self->quiet > 0)
+		return;
+	saved_errno = errno;
+	atomic_fetch_sub(&quiet_threads, 1);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	errno = saved_errno;
+}
+
+/* The holder may be waiting for this processor. */
+void pmh_wait_for(pmh_lock *lock)
+{
+	for (unsigned tries = 1; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++)
+		if (tries % 64 == 0)
+			syscall(SYS_sched_yield);
+}
+
+/* ---- fork ---- */
+
+static unsigned quiet_myself(void)
+{
+	return pmh_self.quiet > 0;
+}
+
+void pmh_fork_prepare(void)
+{
+	const int saved_errno = errno;
+
+	pmh_self.forks = true;
+	atomic_fetch_add(&forks, 1);
+	yield_until(&quiet_threads, quiet_myself(), FORK_WAITS_NS);
+	errno = saved_errno;
+}
+
+void pmh_fork_parent(void)
+{
+	atomic_fetch_sub(&forks, 1);
+	pmh_self.forks = false;
+}
+
+bool pmh_fork_child(void)
+{
+	const bool were_quiet = atomic_load(&quiet_threads) <= quiet_myself();
+
+	atomic_store(&forks, 0);
+	atomic_store(&quiet_threads, quiet_myself());
+	pmh_self.forks = false;
+	return were_quiet;
+}
+
+bool pmh_wipe_on_fork(void *pages, size_t byte_count)
+{
+#ifdef MADV_WIPEONFORK
+	const int saved_errno = errno;
+	const bool done = syscall(SYS_madvise, pages, byte_count, MADV_WIPEONFORK) == 0;
+
+	errno = saved_errno;
+	return done;
+#else
+	(void)pages;
+	(void)byte_count;
+	return false;
+#endif
+}
+
+/* ---- a stack of our own ---- */
+
+/* Stacks that nobody uses at the moment, by their lowest address. */
+static char *_Atomic spare_stacks[SPARE_STACKS];
+
+static char *stack_take(void)
+{
+	long p;
+
+	for (unsigned i = 0; i < SPARE_STACKS; i++) {
+		char *stack = atomic_exchange(&spare_stacks[i], NULL);
+
+		if (stack)
+			return stack;
+	}
+	p = syscall(SYS_mmap, NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, (off_t)0);
+	if (p == -1)
+		return NULL;
+	syscall(SYS_mprotect, p, GUARD_BYTES, PROT_NONE);
+	(void)VALGRIND_STACK_REGISTER((char *)p + GUARD_BYTES, (char *)p + STACK_BYTES);
+	return (char *)p;
+}
+
+static void stack_give(char *stack)
+{
+	for (unsigned i = 0; i < SPARE_STACKS; i++) {
+		char *none = NULL;
+
+		if (atomic_compare_exchange_strong(&spare_stacks[i], &none, stack))
+			return;
+	}
+	syscall(SYS_munmap, stack, STACK_BYTES);
+}
+
+/* Calls f on another stack, which ends at `end`, and comes back. The frame pointer tells unwinders where
+ * from. */
+void pmh_call_on_stack(void *argument, void (*f)(void *), void *end);
+
+#if defined(__x86_64__)
+#define HAS_OWN_STACK 1
+__asm__(".pushsection .text\n"
+	".globl pmh_call_on_stack\n"
+	".hidden pmh_call_on_stack\n"
+	".type pmh_call_on_stack, @function\n"
+	"pmh_call_on_stack:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbp, -16\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_def_cfa_register %rbp\n"
+	"	movq %rdx, %rsp\n"
+	"	callq *%rsi\n"
+	"	leave\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	retq\n"
+	"	.cfi_endproc\n"
+	".size pmh_call_on_stack, . - pmh_call_on_stack\n"
+	".popsection\n");
+
+#define CONTEXT_TAKE(context) \
+	__asm__ volatile( \
+		"movq %%rbx, %c[rbx](%[to])\n\t" \
+		"movq %%rbp, %c[rbp](%[to])\n\t" \
+		"movq %%r12, %c[r12](%[to])\n\t" \
+		"movq %%r13, %c[r13](%[to])\n\t" \
+		"movq %%r14, %c[r14](%[to])\n\t" \
+		"movq %%r15, %c[r15](%[to])\n\t" \
+		"movq %%rsp, %c[rsp](%[to])\n\t" \
+		"leaq 0f(%%rip), %%rax\n\t" \
+		"movq %%rax, %c[rip](%[to])\n" \
+		"0:" \
+		: \
+		: [to] "r"(&(context)), [rbx] "i"(offsetof(struct pmh_context, rbx)), \
+		[rbp] "i"(offsetof(struct pmh_context, rbp)), [r12] "i"(offsetof(struct pmh_context, r12)), \
+		[r13] "i"(offsetof(struct pmh_context, r13)), [r14] "i"(offsetof(struct pmh_context, r14)), \
+		[r15] "i"(offsetof(struct pmh_context, r15)), [rsp] "i"(offsetof(struct pmh_context, rsp)), \
+		[rip] "i"(offsetof(struct pmh_context, rip)) \
+		: "rax", "memory")
+#elif defined(__aarch64__)
+#define HAS_OWN_STACK 1
+__asm__(".pushsection .text\n"
+	".globl pmh_call_on_stack\n"
+	".hidden pmh_call_on_stack\n"
+	".type pmh_call_on_stack, %function\n"
+	"pmh_call_on_stack:\n"
+	"	.cfi_startproc\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset 29, -16\n"
+	"	.cfi_offset 30, -8\n"
+	"	mov x29, sp\n"
+	"	.cfi_def_cfa_register 29\n"
+	"	mov sp, x2\n"
+	"	blr x1\n"
+	"	mov sp, x29\n"
+	"	.cfi_def_cfa_register 31\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	.cfi_restore 30\n"
+	"	.cfi_restore 29\n"
+	"	.cfi_def_cfa_offset 0\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size pmh_call_on_stack, . - pmh_call_on_stack\n"
+	".popsection\n");
+
+#define CONTEXT_TAKE(context) \
+	__asm__ volatile("stp x19, x20, [%[to]]\n\t" \
+			 "stp x21, x22, [%[to], #16]\n\t" \
+			 "stp x23, x24, [%[to], #32]\n\t" \
+			 "stp x25, x26, [%[to], #48]\n\t" \
+			 "stp x27, x28, [%[to], #64]\n\t" \
+			 "stp x29, x30, [%[to], #80]\n\t" \
+			 "mov x9, sp\n\t" \
+			 "adr x10, 0f\n\t" \
+			 "stp x9, x10, [%[to], #96]\n" \
+			 "0:" \
+			 : \
+			 : [to] "r"(&(context)) \
+			 : "x9", "x10", "memory")
+#else
+#define HAS_OWN_STACK 0
+#endif
+
+#if HAS_OWN_STACK
+void pmh_rarely(void (*f)(void *), void *argument)
+{
+	struct pmh_thread *self = &pmh_self;
+	struct pmh_context context;
+	char *stack;
+	int saved_errno;
+
+	if (self->came_from) {
+		f(argument);
+		return;
+	}
+	saved_errno = errno;
+	pmh_quiet_begin();
+	stack = stack_take();
+	errno = saved_errno;
+	if (stack) {
+		CONTEXT_TAKE(context);
+		self->came_from = &context;
+		pmh_call_on_stack(argument, f, stack + STACK_BYTES);
+		self->came_from = NULL;
+		saved_errno = errno;
+		stack_give(stack);
+		errno = saved_errno;
+	} else {
+		f(argument);
+	}
+	pmh_quiet_end();
+}
+#else
+void pmh_rarely(void (*f)(void *), void *argument)
+{
+	pmh_quiet_begin();
+	f(argument);
+	pmh_quiet_end();
+}
+#endif
+
+const struct pmh_context *pmh_came_from(void)
+{
+	return pmh_self.came_from;
+}
+
+/* ---- a descriptor table of our own ---- */
+
+struct task {
+	long (*f)(void *);
+	void *argument;
+	long result;
+	bool done;
+};
+
+static int task_run(void *data)
+{
+	struct task *task = data;
+
+	task->result = task->f(task->argument);
+	task->done = true;
+	return 0;
+}
+
+bool pmh_apart(long (*f)(void *), void *argument, long *result)
+{
+	char stack[TASK_STACK_BYTES] __attribute__((aligned(16)));
+	struct task task = {.f = f, .argument = argument};
+	struct task *volatile shared = &task; /* the other task writes to it */
+	const int saved_errno = errno;
+	int id;
+
+	if (!pmh_self.came_from)
+		return false;
+	/* no CLONE_FILES; and no signal when it ends, so that no host waits for it by mistake */
+	id = clone(task_run, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &task);
+	if (id > 0)
+		syscall(SYS_wait4, id, NULL, __WCLONE, NULL);
+	errno = saved_errno;
+	*result = shared->result;
+	return shared->done;
+}
