@@ -1,0 +1,209 @@
+/*
+ * Calls that do not return to their wrapper: left by a C++ exception, by longjmp out of a callback or a
+ * signal handler, or with their thread.
+ *
+ * Nothing tells the hook so, and libc alone offers no landing. The next hooked call finds the thread inside
+ * of a call and asks whether it still is. Mostly the vendor's code or ours is calling, and it is. Otherwise,
+ * which is a host's callback or a host after a non-local exit, the stack decides: the wrapper's frame is on
+ * it or is not.
+ */
+#include "hook.h"
+#include "unwind.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* This library, from the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static bool is_in_us(uint64_t address)
+{
+	return address - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
+}
+
+/* ---- who calls ---- */
+
+/* The vendor's libraries that have made calls inside of calls, as ranges of addresses; filled once each. */
+#define RANGES 32
+static struct range {
+	_Atomic uint64_t start; /* 0: free, or being filled */
+	uint64_t end;
+} ranges[RANGES];
+static unsigned range_count;
+static pmh_lock lock = ATOMIC_FLAG_INIT;
+
+static bool is_known_vendors(uint64_t address)
+{
+	for (unsigned i = 0; i < RANGES; i++) {
+		uint64_t start = atomic_load_explicit(&ranges[i].start, memory_order_acquire);
+
+		if (!start)
+			return false;
+		if (address - start < ranges[i].end - start)
+			return true;
+	}
+	return false;
+}
+
+static void keep_range(uint64_t start, uint64_t end)
+{
+	pmh_acquire(&lock);
+	if (range_count < RANGES && !is_known_vendors(start)) {
+		ranges[range_count].end = end;
+		atomic_store_explicit(&ranges[range_count++].start, start, memory_order_release);
+	}
+	pmh_release(&lock);
+}
+
+static bool is_name_of_vendors(const char *file)
+{
+	const char *base = strrchr(file, '/');
+
+	return pmh_is_vendors(base ? base + 1 : file);
+}
+
+/* Inside pmh_rarely. */
+static bool is_vendors(uint64_t address)
+{
+	struct pmh_mapped mapped;
+	Dl_info info;
+
+	if (pmh_mapped_at(address, &mapped)) {
+		if (!is_name_of_vendors(((const struct link_map *)mapped.map)->l_name))
+			return false;
+		keep_range(mapped.start, mapped.end);
+		return true;
+	}
+	return dladdr((void *)(uintptr_t)address, &info) && info.dli_fname &&
+	       is_name_of_vendors(info.dli_fname);
+}
+
+/* ---- whether the wrapper is on the stack ---- */
+
+struct search {
+	uint64_t mark;       /* a word in the frame of the wrapper that is looked for */
+	uint64_t last_stack; /* where the last frame begins */
+	bool is_last_ours, was_outside, found;
+};
+
+/*
+ * Innermost come frames of this library that belong to the call under way. The mark may lie in one of those
+ * too, if the old wrapper was left and this one has its place. After the first foreign frame, one of ours
+ * that has the mark is the wrapper.
+ */
+static bool look_for_mark(uint64_t address, uint64_t stack, void *data)
+{
+	struct search *s = data;
+
+	if (s->is_last_ours && s->was_outside && s->last_stack <= s->mark && s->mark < stack) {
+		s->found = true;
+		return false;
+	}
+	s->is_last_ours = is_in_us(address);
+	s->was_outside |= !s->is_last_ours;
+	s->last_stack = stack;
+	return stack <= s->mark;
+}
+
+/* On the alternate stack of a signal handler addresses say nothing of who called whom. */
+static bool is_on_signal_stack(const uint64_t *mark)
+{
+	stack_t stack;
+
+	return syscall(SYS_sigaltstack, NULL, &stack) == 0 && !(stack.ss_flags & SS_DISABLE) &&
+	       (uintptr_t)mark - (uintptr_t)stack.ss_sp < stack.ss_size;
+}
+
+struct question {
+	const uint64_t *mark;
+	uint64_t caller;
+	bool is_inside;
+};
+
+static void ask(void *data)
+{
+	struct question *q = data;
+	const struct pmh_frame *frame = &pmh_self.frame;
+	struct search s = {.mark = (uintptr_t)frame->mark};
+
+	if (is_vendors(q->caller) || is_on_signal_stack(q->mark))
+		q->is_inside = true;
+	else if ((uintptr_t)q->mark >= (uintptr_t)frame->mark || *frame->mark != PMH_MARK)
+		q->is_inside = false; /* it lies further out than the wrapper, or over it */
+	else
+		q->is_inside = !pmh_unwind(pmh_came_from(), look_for_mark, &s) || s.found;
+}
+
+bool pmh_is_inside(const uint64_t *mark, const void *caller)
+{
+	struct pmh_thread *self = &pmh_self;
+	struct question q = {.mark = mark, .caller = (uintptr_t)caller};
+
+	if (self->quiet || !self->frame.mark || is_in_us(q.caller) || is_known_vendors(q.caller))
+		return true;
+	/* a callback that makes a call again and again */
+	if (self->trusted.outer == self->frame.mark && self->trusted.mark == mark &&
+		self->trusted.caller == caller)
+		return true;
+	pmh_rarely(ask, &q);
+	if (q.is_inside) {
+		self->trusted.outer = self->frame.mark;
+		self->trusted.mark = mark;
+		self->trusted.caller = caller;
+	} else {
+		pmh_frame_left(self);
+	}
+	return q.is_inside;
+}
+
+/* ---- what is left of it ---- */
+
+static void record_left(void *data)
+{
+	struct pmh_thread *self = data;
+	struct pmh_frame *f = &self->frame;
+	const enum pm_call call = (enum pm_call)f->call;
+	struct pm_more more = {0};
+
+	f->call = PM_CALL_NONE;
+	if (f->told)
+		pmh_cupti_end();
+	if (f->interval.ring)
+		pmh_device_left(f->interval);
+	for (unsigned i = 0; call == PM_CALL_ncclGroupEnd && i < self->grouped_count; i++)
+		if (self->grouped[i].interval.ring)
+			pmh_device_left(self->grouped[i].interval);
+	if (call == PM_CALL_ncclGroupEnd)
+		self->group_depth = 0, self->grouped_count = 0;
+	if (f->path) {
+		const uint64_t words[] = {call, f->path, 0};
+
+		f->op = pmh_operation(words, 3);
+	}
+	if (pmh_rows[call].kind == PM_KIND_COMM)
+		more.sequence = pmh_comm_sequence(self->communicator, call);
+	if (pmh_window_open)
+		pmh_append_slowly(self,
+			&(struct pmh_record){.begin = f->begin,
+				.end = f->begin,
+				.op = f->op,
+				.queue = f->place.queue,
+				.kind = PM_RECORD_CALL,
+				.flags = f->flags | PM_FLAG_LEFT},
+			&more);
+}
+
+void pmh_frame_left(struct pmh_thread *self)
+{
+	if (self->frame.call != PM_CALL_NONE && atomic_load(&pmh_state) == PMH_RECORDING)
+		pmh_rarely(record_left, self);
+	self->frame.mark = NULL;
+	self->frame.call = PM_CALL_NONE;
+	self->depth = 0;
+}
