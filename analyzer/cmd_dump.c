@@ -88,6 +88,7 @@ const struct command cmd_dump = {
 		"  --csv        the operations (--ops) or the records (--records) as CSV\n"
 		"\n"
 		"Flags of a record: g inside a communication group, c captured into a graph, a an\n"
-		"activity: one kernel, copy or set of its call.\n"
+		"activity: one kernel, copy or set of its call, l left without a return (by an\n"
+		"exception, longjmp or the end of its thread): its duration is not known.\n"
 		"Exit status: 0 done, 1 a file could not be read, 2 wrong usage.\n",
 };

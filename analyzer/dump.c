@@ -215,9 +215,10 @@ static void add_record(struct dump *dump, struct print_table *table, const struc
 	if (record->group)
 		print_number(table, columns->group, record->group);
 	print_word(table, columns->flags,
-		arena_format(&dump->arena, "%s%s%s", record->flags & PM_FLAG_GROUP ? "g" : "",
+		arena_format(&dump->arena, "%s%s%s%s", record->flags & PM_FLAG_GROUP ? "g" : "",
 			record->flags & PM_FLAG_CAPTURED ? "c" : "",
-			record->flags & PM_FLAG_ACTIVITY ? "a" : ""));
+			record->flags & PM_FLAG_ACTIVITY ? "a" : "",
+			record->flags & PM_FLAG_LEFT ? "l" : ""));
 	print_number(table, columns->op, record->op);
 	print_word(table, columns->name, trace->functions[trace->operations[record->op].function].name);
 }

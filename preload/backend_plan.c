@@ -28,7 +28,7 @@ const struct backend_plan *backend_plan_at(uint32_t number)
 void pmh_backend_forget(void)
 {
 	plan_count = 1;
-	pmh_release(&lock);
+	pmh_lock_forget(&lock);
 }
 
 /* ---- kinds of operations ---- */

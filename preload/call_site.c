@@ -1,50 +1,26 @@
 /*
- * Where a call was made: the stack above the wrapper, by libunwind, which is loaded late and only if it is
- * there.
+ * Where a call was made: the stack above the wrapper, as text.
  *
  * Asked once per distinct operation, so cost matters little and being safe much. Frames of this library and
  * of the vendor's libraries tell nothing of the program and are left out.
  */
 #include "hook.h"
+#include "symbol.h"
+#include "unwind.h"
 
-#define UNW_LOCAL_ONLY
 #include <dlfcn.h>
-#include <libunwind.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <ucontext.h>
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
+#define FRAMES_MAX 64
 
-static struct unwinder {
-	__typeof__(&unw_init_local) init_local;
-	__typeof__(&unw_step) step;
-	__typeof__(&unw_get_reg) get_reg;
-	__typeof__(&unw_get_proc_name) get_proc_name;
-} unwinder; /* all NULL where libunwind is not there */
-static bool unwinder_sought;
-static pmh_lock naming = ATOMIC_FLAG_INIT; /* for all of this file */
+static pmh_lock naming = ATOMIC_FLAG_INIT; /* for the names */
 
 void pmh_call_site_init(void)
 {
-	struct unwinder found = {0};
-	void *library = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
-
-	if (library) {
-		/* libunwind.h renames its functions by macro; the names behind are the library's */
-		*(void **)&found.init_local = dlsym(library, TEXT(unw_init_local));
-		*(void **)&found.step = dlsym(library, TEXT(unw_step));
-		*(void **)&found.get_reg = dlsym(library, TEXT(unw_get_reg));
-		*(void **)&found.get_proc_name = dlsym(library, TEXT(unw_get_proc_name));
-	}
-	pmh_acquire(&naming);
-	if (!unwinder_sought && found.init_local && found.step && found.get_reg && found.get_proc_name)
-		unwinder = found;
-	unwinder_sought = true;
-	pmh_release(&naming);
+	pmh_unwind_init();
 }
 
 /* Frames that tell nothing of the program. */
@@ -63,11 +39,11 @@ static bool is_left_out(const char *file)
 #define NAMES 4096
 #define NAME_BYTES 96
 static struct {
-	unw_word_t address;
+	uint64_t address;
 	bool is_program; /* else the frame is left out */
 	char name[NAME_BYTES];
 } names[NAMES];
-static unsigned name_slot(unw_word_t address)
+static unsigned name_slot(uint64_t address)
 {
 	return (unsigned)(pmh_mix(address, 0x9e3779b97f4a7c15u) % NAMES);
 }
@@ -86,10 +62,9 @@ static bool is_of_program(const Dl_info *info)
 }
 
 /* False for frames that are left out. */
-static bool find_name(unw_cursor_t *cursor, unw_word_t address, char *name)
+static bool find_name(uint64_t address, char *name)
 {
 	const char *base;
-	unw_word_t offset;
 	Dl_info info;
 
 	/* the address is behind the call, which may be the function's last instruction */
@@ -100,16 +75,17 @@ static bool find_name(unw_cursor_t *cursor, unw_word_t address, char *name)
 		snprintf(name, NAME_BYTES, "%s", info.dli_sname);
 		return true;
 	}
-	if (is_of_program(&info) && unwinder.get_proc_name(cursor, name, NAME_BYTES, &offset) == 0)
+	if (is_of_program(&info) &&
+		pmh_program_symbol(address - 1, (uintptr_t)info.dli_fbase, name, NAME_BYTES))
 		return true;
 	base = strrchr(info.dli_fname, '/');
 	snprintf(name, NAME_BYTES, "%s+0x%llx", base ? base + 1 : info.dli_fname,
-		(unsigned long long)(address - (unw_word_t)(uintptr_t)info.dli_fbase));
+		(unsigned long long)(address - (uintptr_t)info.dli_fbase));
 	return true;
 }
 
 /* The same, from the names that are known already where possible. */
-static bool name_frame(unw_cursor_t *cursor, unw_word_t address, char *name)
+static bool name_frame(uint64_t address, char *name)
 {
 	unsigned slot = name_slot(address);
 	bool is_program, known;
@@ -121,7 +97,7 @@ static bool name_frame(unw_cursor_t *cursor, unw_word_t address, char *name)
 	pmh_release(&naming);
 	if (known)
 		return is_program;
-	is_program = find_name(cursor, address, name);
+	is_program = find_name(address, name);
 	pmh_acquire(&naming);
 	names[slot].address = address;
 	names[slot].is_program = is_program;
@@ -132,22 +108,35 @@ static bool name_frame(unw_cursor_t *cursor, unw_word_t address, char *name)
 
 void pmh_call_site_forget(void)
 {
-	pmh_release(&naming);
+	pmh_lock_forget(&naming);
+	pmh_symbol_forget();
+	pmh_unwind_forget();
 }
 
-static void walk(unw_context_t *context, int wanted, char *text, size_t text_bytes)
-{
-	unw_cursor_t cursor;
-	unw_word_t address;
-	size_t used = 0;
-	char name[NAME_BYTES] = "";
+struct frames {
+	uint64_t addresses[FRAMES_MAX];
+	unsigned count;
+};
 
-	if (unwinder.init_local(&cursor, context) != 0)
-		return;
-	for (int seen = 0; wanted > 0 && seen < 64 && unwinder.step(&cursor) > 0; seen++) {
-		if (unwinder.get_reg(&cursor, UNW_REG_IP, &address) != 0 || !address)
-			break;
-		if (!name_frame(&cursor, address, name))
+static bool keep_frame(uint64_t address, uint64_t stack, void *data)
+{
+	struct frames *frames = data;
+
+	(void)stack;
+	frames->addresses[frames->count++] = address;
+	return frames->count < FRAMES_MAX;
+}
+
+/* Names are found when the walk is over: that takes the loader's lock. */
+static void walk(int wanted, char *text, size_t text_bytes)
+{
+	struct frames frames = {.count = 0};
+	char name[NAME_BYTES] = "";
+	size_t used = 0;
+
+	pmh_unwind(pmh_came_from(), keep_frame, &frames);
+	for (unsigned i = 0; wanted > 0 && i < frames.count; i++) {
+		if (!name_frame(frames.addresses[i], name))
 			continue;
 		used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? " < " : "", name);
 		if (used >= text_bytes || strcmp(name, "main") == 0)
@@ -170,11 +159,10 @@ static void append_python(char *text, size_t text_bytes)
 void pmh_call_site(char *text, size_t text_bytes)
 {
 	const int wanted = atoi(pmh_settings.site_depth);
-	unw_context_t context; /* libunwind's is the C library's, so nothing of libunwind need be linked */
 
 	text[0] = 0;
-	if (wanted > 0 && unwinder.step && getcontext(&context) == 0)
-		walk(&context, wanted, text, text_bytes);
+	if (wanted > 0)
+		walk(wanted, text, text_bytes);
 	if (wanted > 0)
 		append_python(text, text_bytes);
 }

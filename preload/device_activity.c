@@ -92,7 +92,7 @@ bool pmh_activity_init(void)
 
 void pmh_activity_forget(void)
 {
-	pmh_release(&streams_lock);
+	pmh_lock_forget(&streams_lock);
 	atomic_store(&times, 0);
 	atomic_store(&lost, 0);
 	atomic_store(&joined, 0);

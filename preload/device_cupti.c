@@ -208,7 +208,7 @@ static const char *start(uint32_t *version, uint64_t *clock_error_ns)
 
 static void leave_to(const char *call);
 
-static void begin_use(void)
+static void begin_use(void *unused)
 {
 	int untried = PMH_CUPTI_UNTRIED;
 	uint64_t clock_error_ns = 0;
@@ -216,6 +216,7 @@ static void begin_use(void)
 	const char *reason;
 	char text[256];
 
+	(void)unused;
 	if (!atomic_compare_exchange_strong(&pmh_cupti_state, &untried, PMH_CUPTI_STARTING))
 		return;
 	reason = start(&version, &clock_error_ns);
@@ -282,7 +283,7 @@ bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_
 	bool told = false;
 
 	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_UNTRIED && !pmh_capture_under_way())
-		begin_use();
+		pmh_rarely(begin_use, NULL);
 	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_ON) {
 		if (atomic_load_explicit(&queue_epochs[place.queue], memory_order_relaxed) !=
 			atomic_load_explicit(&stream_epoch, memory_order_relaxed))
@@ -353,9 +354,9 @@ static void make_way(const char *call)
 	const int saved_errno = errno;
 
 	atomic_store(&taker, call);
-	pmh_self.depth++;
+	pmh_frame_begin(NULL);
 	leave_to(call);
-	pmh_self.depth--;
+	pmh_self.depth = 0;
 	errno = saved_errno;
 }
 

@@ -355,7 +355,7 @@ uint64_t pmh_cupti_lost(void)
 
 void pmh_cupti_forget_thread(void)
 {
-	pmh_release(&buffers_lock);
+	pmh_lock_forget(&buffers_lock);
 	atomic_store(&pushed, 0);
 	atomic_store(&dropped, 0);
 	atomic_store(&unanswered, 0);

@@ -143,7 +143,7 @@ void pmh_device_forget(void)
 	memset(pmh_self.rings, 0, sizeof pmh_self.rings);
 	atomic_store(&lost_times, 0);
 	atomic_store(&times, 0);
-	pmh_release(&collecting);
+	pmh_lock_forget(&collecting);
 }
 
 uint64_t pmh_lost_device_times(void)
@@ -330,6 +330,13 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 	errno = saved_errno;
 }
 
+/* Its end was never recorded. */
+void pmh_device_left(struct pmh_interval interval)
+{
+	atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
+	atomic_store_explicit(&interval.ring->slots[interval.slot].state, SLOT_FREE, memory_order_release);
+}
+
 /* ---- collecting ---- */
 
 /* A pair's begin and end against the device's reference. */
@@ -431,16 +438,19 @@ static void collect_thread(struct pmh_thread *t)
 	}
 }
 
-void pmh_device_collect(struct pmh_thread *self, bool all)
+struct collection {
+	struct pmh_thread *self;
+	bool all;
+};
+
+static void collect(void *data)
 {
-	const int saved_errno = errno;
+	struct pmh_thread *self = ((struct collection *)data)->self;
 	enum cudaStreamCaptureMode mode;
 
-	if (!pmh_device_timed || cuda.peek_last_error() != cudaSuccess)
-		return;
-	if (all)
+	if (((struct collection *)data)->all)
 		pmh_acquire(&collecting);
-	else if (atomic_flag_test_and_set_explicit(&collecting, memory_order_acquire))
+	else if (!pmh_try_acquire(&collecting))
 		return;
 	relax_begin(&mode);
 	collector = self;
@@ -451,6 +461,15 @@ void pmh_device_collect(struct pmh_thread *self, bool all)
 		cuda.get_last_error();
 	relax_end(&mode);
 	pmh_release(&collecting);
+}
+
+void pmh_device_collect(struct pmh_thread *self, bool all)
+{
+	const int saved_errno = errno;
+
+	if (!pmh_device_timed || cuda.peek_last_error() != cudaSuccess)
+		return;
+	pmh_rarely(collect, &(struct collection){self, all});
 	errno = saved_errno;
 }
 

@@ -73,7 +73,7 @@ void pmh_graph_forget(void)
 		captures[i].graph = NULL;
 	}
 	atomic_store(&under_way, 0);
-	pmh_release(&lock);
+	pmh_lock_forget(&lock);
 }
 
 bool pmh_capture_under_way(void)

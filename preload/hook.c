@@ -49,15 +49,17 @@ PMH_INLINE bool is_query(enum pm_call call)
 	       call == PM_CALL_cuStreamQuery_ptsz || call == PM_CALL_cuEventQuery;
 }
 
-bool pmh_wanted_slowly(void)
+bool pmh_wanted_slowly(const uint64_t *mark, const void *caller)
 {
-	if (pmh_self.depth > 0)
+	if (pmh_self.depth > 0 && pmh_is_inside(mark, caller))
 		return false;
 	switch (atomic_load_explicit(&pmh_state, memory_order_acquire)) {
+	case PMH_RECORDING:
+		return true;
 	case PMH_UNDECIDED:
-		pmh_self.depth++;
+		pmh_frame_begin(mark);
 		pmh_activate();
-		pmh_self.depth--;
+		pmh_self.depth = 0;
 		return atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING;
 	case PMH_COUNTING:
 		if (pmh_self.number == 0)
@@ -148,15 +150,16 @@ static __attribute__((noinline)) void enter_device(
 		f->correlation = 0;
 }
 
-PMH_INLINE void enter(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, struct pmh_place place,
-	const uint64_t *values, unsigned value_count)
+PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
+	unsigned value_count)
 {
 	struct pmh_thread *self = &pmh_self;
+	struct pmh_frame *f = &self->frame;
 
-	self->depth = 1;
 	if (__builtin_expect(self->number == 0, 0))
 		pmh_thread_begin();
 	f->op = pmh_operation(values, value_count);
+	f->path = 0;
 	f->correlation = 0;
 	f->flags = 0;
 	f->told = false;
@@ -167,6 +170,7 @@ PMH_INLINE void enter(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 		enter_device(f, self, kind);
 	else if (call == PM_CALL_ncclGroupEnd && self->group_depth == 1)
 		group_launch(f, self);
+	f->call = call;
 	f->begin = pmh_ticks();
 }
 
@@ -233,10 +237,12 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 			memory_order_relaxed);
 }
 
-PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind, int result)
+PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
 {
 	struct pmh_thread *self = &pmh_self;
+	struct pmh_frame *f = &self->frame;
 
+	f->call = PM_CALL_NONE;
 	if (f->told)
 		pmh_cupti_end();
 	if (f->interval.ring)
@@ -270,8 +276,10 @@ PMH_INLINE void leave(struct pmh_frame *f, enum pm_call call, enum pm_kind kind,
 }
 
 /* What the hook takes of a call is measured at every 64th. */
-PMH_INLINE void sample(struct pmh_frame *f)
+PMH_INLINE void sample(void)
 {
+	struct pmh_frame *f = &pmh_self.frame;
+
 	f->entry = 0;
 	if (__builtin_expect((++pmh_self.sample_count & 63) == 0, 0)) {
 		f->new_before = atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed);
@@ -308,23 +316,25 @@ PMH_INLINE void sample(struct pmh_frame *f)
 	PMH_EXPORT result name PM_PARAMETERS pairs \
 	{ \
 		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
-		struct pmh_frame pm_frame; \
+		uint64_t pm_mark = PMH_MARK; \
 \
 		if (!pm_real) \
 			return PM_MISSING_##library; \
-		if (!pmh_wanted()) \
+		if (!pmh_wanted(&pm_mark)) \
 			return pm_real PM_ARGUMENTS pairs; \
-		pmh_self.depth = 1; \
-		sample(&pm_frame); \
+		pmh_frame_begin(&pm_mark); \
+		sample(); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
-		enter(&pm_frame, PM_CALL_##name, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
+		enter(PM_CALL_##name, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
-		pm_frame.end = pmh_ticks(); \
+		if (!pmh_has_frame(&pm_mark)) \
+			return pm_result; \
+		pmh_self.frame.end = pmh_ticks(); \
 		if ((int)pm_result == 0) { \
 			after; \
 		} \
-		leave(&pm_frame, PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
+		leave(PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
 		return pm_result; \
 	}
 #define WATCHED(library, result, name, pairs, before, after) \
@@ -332,14 +342,17 @@ PMH_INLINE void sample(struct pmh_frame *f)
 	PMH_EXPORT result name PM_PARAMETERS pairs \
 	{ \
 		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
+		uint64_t pm_mark = PMH_MARK; \
 \
 		if (!pm_real) \
 			return PM_MISSING_##library; \
-		if (!pmh_wanted()) \
+		if (!pmh_wanted(&pm_mark)) \
 			return pm_real PM_ARGUMENTS pairs; \
-		pmh_self.depth = 1; \
+		pmh_frame_begin(&pm_mark); \
 		before; \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
+		if (!pmh_has_frame(&pm_mark)) \
+			return pm_result; \
 		if ((int)pm_result == 0) { \
 			after; \
 		} \
@@ -354,16 +367,18 @@ PMH_INLINE void sample(struct pmh_frame *f)
 
 /* ---- for wrappers written by hand ---- */
 
-void pmh_call_begin(struct pmh_frame *f, struct pmh_place place, const uint64_t *values, unsigned value_count)
+void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned value_count)
 {
-	sample(f);
-	enter(f, (enum pm_call)values[0], pmh_rows[values[0]].kind, place, values, value_count);
+	sample();
+	enter((enum pm_call)values[0], pmh_rows[values[0]].kind, place, values, value_count);
 }
 
-void pmh_call_end(struct pmh_frame *f, enum pm_call call, int result)
+void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
 {
-	f->end = pmh_ticks();
-	leave(f, call, pmh_rows[call].kind, result);
+	if (!pmh_has_frame(mark))
+		return;
+	pmh_self.frame.end = pmh_ticks();
+	leave(call, pmh_rows[call].kind, result);
 }
 
 /* ---- the wrappers as a table ---- */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "guest.h"
 #include "pm_abi.h"
 #include "pm_format.h"
 #include "pm_hooks.h"
@@ -65,10 +66,40 @@ struct pmh_grouped {
 	struct pmh_interval interval;
 };
 
+/*
+ * The outermost hooked call of a thread. It lies in the thread's record, not on its stack, so that what is
+ * known of a call that never returns is not lost with it.
+ */
+struct pmh_frame {
+	/* a word on the stack of the wrapper, which holds PMH_MARK while the wrapper is there */
+	const uint64_t *mark;
+	uint64_t entry;      /* not 0: what the hook takes of this call is measured */
+	uint64_t new_before; /* then, the thread's new_ticks */
+	uint64_t begin, end;
+	uint32_t op, correlation;
+	uint32_t path; /* of file input, in place of op */
+	uint16_t call; /* enum pm_call while the real function has it, else 0 */
+	uint8_t flags;
+	bool told; /* to CUPTI, whose records carry the correlation */
+	struct pmh_place place;
+	struct pmh_interval interval;
+};
+#define PMH_MARK 0x6b72616d20686d70u /* nobody's address */
+
 /* A thread. Lives in its own thread-local storage; other threads read it only through the list, under its
  * lock. */
 struct pmh_thread {
-	int depth;                    /* of hooked calls; inside one, calls are let through */
+	int depth;        /* of hooked calls; inside one, calls are let through */
+	unsigned quiet;   /* guest.h: pmh_quiet_begin, nested */
+	bool forks;       /* between the handlers of a fork */
+	uint64_t signals; /* held back before it became quiet */
+	const struct pmh_context *came_from;
+	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
+	struct pmh_frame frame;
+	struct {
+		const uint64_t *outer, *mark;
+		const void *caller;
+	} trusted;                    /* the last call inside of another of which it was looked for */
 	bool ours;                    /* a thread of the hook's own: its stack says nothing of the program */
 	uint32_t number;              /* ordinal in the process, from 1; 0: not seen yet */
 	int device;                   /* current, as cudaSetDevice said */
@@ -115,20 +146,6 @@ void pmh_finish_at_exit(void);
 
 /* Trouble of our own: aborts in strict mode, else does nothing. */
 void pmh_trouble(void);
-
-/* A lock for the rare paths. It spins, then yields: what it guards is short, a few system calls at most, and
- * never the host's code. */
-typedef atomic_flag pmh_lock;
-void pmh_wait_for(pmh_lock *lock);
-static inline void pmh_acquire(pmh_lock *lock)
-{
-	if (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
-		pmh_wait_for(lock);
-}
-static inline void pmh_release(pmh_lock *lock)
-{
-	atomic_flag_clear_explicit(lock, memory_order_release);
-}
 
 /* ---- resolve.c: the functions behind the wrappers ---- */
 
@@ -683,32 +700,52 @@ void pmh_files_forget(void);
 
 /* ---- hook.c: around each call ---- */
 
-struct pmh_frame {
-	uint64_t entry;      /* not 0: what the hook takes of this call is measured */
-	uint64_t new_before; /* then, the thread's new_ticks */
-	uint64_t begin, end;
-	uint32_t op, correlation;
-	uint8_t flags;
-	bool told; /* to CUPTI, whose records carry the correlation */
-	struct pmh_place place;
-	struct pmh_interval interval;
-};
-
-/* Whether the wrapper should record: true at depth 0 while recording. Decides the state at the first call. */
-bool pmh_wanted_slowly(void);
-static inline bool pmh_wanted(void)
+/*
+ * Whether the wrapper should record: true at depth 0 while recording. Decides the state at the first call.
+ * `mark` is a word of the wrapper's stack frame that holds PMH_MARK: a call at a greater depth is let through
+ * while the wrapper of the outer one is there; if that was left by an exception, by longjmp or the like, the
+ * thread begins anew with this call (left.c).
+ */
+bool pmh_wanted_slowly(const uint64_t *mark, const void *caller);
+PMH_INLINE bool pmh_wanted(const uint64_t *mark)
 {
 	if (__builtin_expect(pmh_self.depth == 0 &&
-				     atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING,
+				     atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING,
 		    1))
 		return true;
-	return pmh_wanted_slowly();
+	return pmh_wanted_slowly(mark, __builtin_return_address(0));
 }
 
-/* Around the real call in a wrapper written by hand; values[0] is the function that it is recorded as. */
-void pmh_call_begin(
-	struct pmh_frame *f, struct pmh_place place, const uint64_t *values, unsigned value_count);
-void pmh_call_end(struct pmh_frame *f, enum pm_call call, int result);
+/* Whether the wrapper that the mark belongs to still has the thread's frame; false: it was taken for left. */
+PMH_INLINE bool pmh_has_frame(const uint64_t *mark)
+{
+	return __builtin_expect(pmh_self.frame.mark == mark, 1);
+}
+
+/* The thread comes into a wrapper. Until the frame has a call, nothing is known of it. */
+PMH_INLINE void pmh_frame_begin(const uint64_t *mark)
+{
+	pmh_self.depth = 1;
+	pmh_self.frame.mark = mark;
+	pmh_self.frame.call = PM_CALL_NONE;
+}
+
+/* ---- left.c: calls that do not return ---- */
+
+/* Whether the thread is in a hooked call. False also if it was, and has left it without a return: then that
+ * is recorded, and the thread's depth is 0. At depth 1 or more. */
+bool pmh_is_inside(const uint64_t *mark, const void *caller);
+
+/* The thread's call, if it is in one, does not return: records it so. */
+void pmh_frame_left(struct pmh_thread *self);
+
+/* What is not recorded, because the call did not return: gives back the pair of events. */
+void pmh_device_left(struct pmh_interval interval);
+
+/* Around the real call in a wrapper written by hand, after pmh_frame_begin; values[0] is the function that it
+ * is recorded as. */
+void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned value_count);
+void pmh_call_end(const uint64_t *mark, enum pm_call call, int result);
 
 /* Appends a call's record, of the common kind: it succeeded and nothing more is to be said. */
 PMH_INLINE void pmh_append_call(

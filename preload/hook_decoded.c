@@ -13,15 +13,15 @@ PMH_EXPORT cudnnStatus_t cudnnBackendExecute(
 		(__typeof__(&cudnnBackendExecute))pmh_real(PM_CALL_cudnnBackendExecute);
 	uint64_t words[BACKEND_VALUES] = {PM_CALL_cudnnBackendExecute_Graph};
 	const struct backend_plan *known;
-	struct pmh_frame frame;
+	uint64_t mark = PMH_MARK;
 	cudnnStatus_t result;
 	unsigned count = 4; /* of a graph that is not known, without addresses */
 
 	if (!real)
 		return CUDNN_STATUS_NOT_INITIALIZED;
-	if (!pmh_wanted())
+	if (!pmh_wanted(&mark))
 		return real(handle, plan, pack);
-	pmh_self.depth = 1;
+	pmh_frame_begin(&mark);
 	known = backend_plan_of(plan);
 	if (known) {
 		count = known->value_count;
@@ -30,9 +30,9 @@ PMH_EXPORT cudnnStatus_t cudnnBackendExecute(
 					   ? (uint64_t)(uintptr_t)backend_address(pack, known->values[i])
 					   : (uint64_t)known->values[i];
 	}
-	pmh_call_begin(&frame, pmh_place_of_handle(handle), words, count);
+	pmh_call_begin(pmh_place_of_handle(handle), words, count);
 	result = real(handle, plan, pack);
-	pmh_call_end(&frame, (enum pm_call)words[0], (int)result);
+	pmh_call_end(&mark, (enum pm_call)words[0], (int)result);
 	return result;
 }
 
@@ -48,24 +48,24 @@ PMH_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmul
 	size_t workspace_bytes, cudaStream_t stream)
 {
 	__typeof__(&cublasLtMatmul) real = (__typeof__(&cublasLtMatmul))pmh_real(PM_CALL_cublasLtMatmul);
-	struct pmh_frame frame;
+	uint64_t mark = PMH_MARK;
 	cublasStatus_t result;
 
 	if (!real)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (!pmh_wanted())
+	if (!pmh_wanted(&mark))
 		return real(handle, matmul, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
 			algo, workspace, workspace_bytes, stream);
-	pmh_self.depth = 1;
+	pmh_frame_begin(&mark);
 	const struct pmh_matmul m = pmh_matmul(matmul, a_layout, d_layout, beta);
 	/* in the order of the row's labels */
 	const uint64_t words[] = {PM_CALL_cublasLtMatmul, (uint64_t)m.transa, (uint64_t)m.transb,
 		(uint64_t)m.m, (uint64_t)m.n, (uint64_t)m.k, (uint64_t)m.batch, (uint64_t)m.epilogue, m.type,
 		(uintptr_t)a, (uintptr_t)b, m.beta, (uintptr_t)c, (uintptr_t)d, m.bias, m.dbias, m.aux};
 
-	pmh_call_begin(&frame, pmh_place_of_stream(stream), words, sizeof words / sizeof words[0]);
+	pmh_call_begin(pmh_place_of_stream(stream), words, sizeof words / sizeof words[0]);
 	result = real(handle, matmul, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algo,
 		workspace, workspace_bytes, stream);
-	pmh_call_end(&frame, PM_CALL_cublasLtMatmul, (int)result);
+	pmh_call_end(&mark, PM_CALL_cublasLtMatmul, (int)result);
 	return result;
 }

@@ -91,61 +91,77 @@ static uint32_t look_at(int fd)
 	return number;
 }
 
-struct file_frame {
-	uint64_t begin;
-	uint32_t path;
-	int saved_errno;
-};
-
 /*
  * A process that records. Or one that has not decided, because it makes no device call: then it may be a
  * worker of one that does, which is found out at the first read of data.
  */
-static bool wanted(void)
+PMH_INLINE bool wanted(const uint64_t *mark)
 {
 	/* the settings come with it */
 	const int state = atomic_load_explicit(&pmh_state, memory_order_acquire);
 
-	return (state == PMH_RECORDING && pmh_self.depth == 0 && pmh_settings.files[1] == 'n' &&
-		       pmh_window_open) ||
-	       (state == PMH_UNDECIDED && pmh_self.depth == 0);
+	if (state != PMH_UNDECIDED &&
+		!(state == PMH_RECORDING && pmh_settings.files[1] == 'n' && pmh_window_open))
+		return false;
+	return pmh_self.depth == 0 || !pmh_is_inside(mark, __builtin_return_address(0));
 }
 
-static bool file_enter(struct file_frame *f, int fd)
+struct look {
+	int fd;
+	uint32_t path;
+};
+
+/* What a descriptor is, when that is not known yet; and who we are. */
+static void look_closely(void *data)
 {
+	struct look *look = data;
+
+	if (look->path == 0 || (look->path == IS_DATA && is_recording()))
+		look->path = look_at(look->fd);
+	if (look->path != NOT_DATA && pmh_self.number == 0 && is_recording())
+		pmh_thread_begin();
+}
+
+static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
+{
+	struct pmh_frame *f = &pmh_self.frame;
+	struct look look = {.fd = fd};
+
 	if (fd < 0 || fd >= FILES)
 		return false;
-	f->path = atomic_load_explicit(&paths[fd], memory_order_relaxed);
-	if (f->path == NOT_DATA)
+	look.path = atomic_load_explicit(&paths[fd], memory_order_relaxed);
+	if (look.path == NOT_DATA)
 		return false;
-	f->saved_errno = errno;
-	pmh_self.depth = 1;
-	if (f->path == 0 || (f->path == IS_DATA && is_recording()))
-		f->path = look_at(fd);
-	if (f->path == IS_DATA && (is_recording() || !pmh_is_worker()))
-		f->path = NOT_DATA;
-	if (f->path != NOT_DATA && pmh_self.number == 0 && is_recording())
-		pmh_thread_begin();
-	errno = f->saved_errno;
-	if (f->path == NOT_DATA) {
+	pmh_frame_begin(mark);
+	if (look.path == 0 || (is_recording() && (look.path == IS_DATA || pmh_self.number == 0)))
+		pmh_rarely(look_closely, &look);
+	if (look.path == NOT_DATA || (look.path == IS_DATA && (is_recording() || !pmh_is_worker()))) {
 		pmh_self.depth = 0;
 		return false;
 	}
-	f->begin = f->path == IS_DATA ? pmh_monotonic_ns() : pmh_ticks();
+	f->begin = look.path == IS_DATA ? pmh_monotonic_ns() : pmh_ticks();
+	f->path = look.path;
+	f->told = false;
+	f->flags = 0;
+	f->interval.ring = NULL;
+	f->place = (struct pmh_place){0};
+	if (look.path != IS_DATA)
+		f->call = (uint16_t)call;
 	return true;
 }
 
-static void worker_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
+static void file_leave(const uint64_t *mark, enum pm_call call, int64_t bytes)
 {
-	if (pmh_rows[call].kind == PM_KIND_READ)
-		pmh_worker_read(pmh_monotonic_ns() - f->begin, bytes);
-	pmh_self.depth = 0;
-}
+	struct pmh_frame *f = &pmh_self.frame;
+	int saved_errno;
 
-static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
-{
+	if (!pmh_has_frame(mark))
+		return;
+	f->call = PM_CALL_NONE;
 	if (f->path == IS_DATA) {
-		worker_leave(f, call, bytes);
+		if (pmh_rows[call].kind == PM_KIND_READ)
+			pmh_worker_read(pmh_monotonic_ns() - f->begin, bytes);
+		pmh_self.depth = 0;
 		return;
 	}
 	uint64_t end = pmh_ticks();
@@ -154,13 +170,13 @@ static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
 	const uint64_t words[] = {call, f->path, is_mapping && bytes > 0 ? (uint64_t)bytes : 0};
 	int32_t result = bytes < 0 ? -1 : bytes > INT32_MAX ? INT32_MAX : (int32_t)bytes;
 
-	f->saved_errno = errno;
+	saved_errno = errno;
 	pmh_append_slowly(&pmh_self,
 		&(struct pmh_record){
 			.begin = f->begin, .end = end, .op = pmh_operation(words, 3), .kind = PM_RECORD_CALL},
 		&(struct pm_more){.result = result});
 	pmh_self.depth = 0;
-	errno = f->saved_errno;
+	errno = saved_errno;
 }
 
 #define PM_HOOK(...)
@@ -169,12 +185,12 @@ static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
 	PMH_EXPORT result name PM_PARAMETERS pairs \
 	{ \
 		__typeof__(&name) pm_real = (__typeof__(&name))pmh_real(PM_CALL_##name); \
-		struct file_frame pm_frame; \
+		uint64_t pm_mark = PMH_MARK; \
 \
-		if (!wanted() || !file_enter(&pm_frame, fd)) \
+		if (!wanted(&pm_mark) || !file_enter(&pm_mark, PM_CALL_##name, fd)) \
 			return pm_real PM_ARGUMENTS pairs; \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
-		file_leave(&pm_frame, PM_CALL_##name, (int64_t)(bytes)); \
+		file_leave(&pm_mark, PM_CALL_##name, (int64_t)(bytes)); \
 		return pm_result; \
 	}
 #include "pm_hooks.def"
@@ -182,15 +198,13 @@ static void file_leave(struct file_frame *f, enum pm_call call, int64_t bytes)
 /* ---- by hand ---- */
 
 /* An open is recorded with the path that the kernel has for it; begin is when it was asked for. */
-static void opened(uint64_t begin, enum pm_call call, int fd)
+static void opened(const uint64_t *mark, uint64_t begin, enum pm_call call, int fd)
 {
-	struct file_frame f;
-
 	forget(fd);
-	if (!is_recording() || !file_enter(&f, fd))
+	if (!is_recording() || !file_enter(mark, call, fd))
 		return;
-	f.begin = begin;
-	file_leave(&f, call, 0);
+	pmh_self.frame.begin = begin;
+	file_leave(mark, call, 0);
 }
 
 static bool needs_mode(int flags)
@@ -198,27 +212,29 @@ static bool needs_mode(int flags)
 	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-static int open_with(enum pm_call call, const char *path, int flags, mode_t mode)
+PMH_INLINE int open_with(enum pm_call call, const char *path, int flags, mode_t mode)
 {
 	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))pmh_real(call);
-	const bool watched = wanted();
+	uint64_t mark = PMH_MARK;
+	const bool watched = wanted(&mark);
 	const uint64_t begin = watched ? pmh_ticks() : 0;
 	int fd = real(path, flags, mode);
 
 	if (watched)
-		opened(begin, call, fd);
+		opened(&mark, begin, call, fd);
 	return fd;
 }
 
-static int openat_with(enum pm_call call, int directory, const char *path, int flags, mode_t mode)
+PMH_INLINE int openat_with(enum pm_call call, int directory, const char *path, int flags, mode_t mode)
 {
 	int (*real)(int, const char *, int, ...) = (int (*)(int, const char *, int, ...))pmh_real(call);
-	const bool watched = wanted();
+	uint64_t mark = PMH_MARK;
+	const bool watched = wanted(&mark);
 	const uint64_t begin = watched ? pmh_ticks() : 0;
 	int fd = real(directory, path, flags, mode);
 
 	if (watched)
-		opened(begin, call, fd);
+		opened(&mark, begin, call, fd);
 	return fd;
 }
 
@@ -256,15 +272,16 @@ PMH_EXPORT int openat64(int directory, const char *path, int flags, ...)
 	return openat_with(PM_CALL_openat64, directory, path, flags, mode);
 }
 
-static FILE *fopen_with(enum pm_call call, const char *path, const char *mode)
+PMH_INLINE FILE *fopen_with(enum pm_call call, const char *path, const char *mode)
 {
 	FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) pmh_real(call);
-	const bool watched = wanted();
+	uint64_t mark = PMH_MARK;
+	const bool watched = wanted(&mark);
 	const uint64_t begin = watched ? pmh_ticks() : 0;
 	FILE *stream = real(path, mode);
 
 	if (watched)
-		opened(begin, call, pmh_fileno(stream));
+		opened(&mark, begin, call, pmh_fileno(stream));
 	return stream;
 }
 
@@ -283,28 +300,29 @@ PMH_EXPORT FILE *fopen64(const char *path, const char *mode)
 PMH_EXPORT int close(int fd)
 {
 	int (*real)(int) = (int (*)(int))pmh_real(PM_CALL_close);
-	struct file_frame f;
-	bool watched = wanted() && fd >= 0 && fd < FILES && paths[fd] && file_enter(&f, fd);
+	uint64_t mark = PMH_MARK;
+	bool watched =
+		wanted(&mark) && fd >= 0 && fd < FILES && paths[fd] && file_enter(&mark, PM_CALL_close, fd);
 	int result;
 
 	forget(fd);
 	result = real(fd);
 	if (watched)
-		file_leave(&f, PM_CALL_close, result);
+		file_leave(&mark, PM_CALL_close, result);
 	return result;
 }
 
 PMH_EXPORT int fclose(FILE *stream)
 {
 	int (*real)(FILE *) = (int (*)(FILE *))pmh_real(PM_CALL_fclose);
-	int fd = wanted() ? pmh_fileno(stream) : -1, result;
-	struct file_frame f;
-	bool watched = fd >= 0 && fd < FILES && paths[fd] && file_enter(&f, fd);
+	uint64_t mark = PMH_MARK;
+	int fd = wanted(&mark) ? pmh_fileno(stream) : -1, result;
+	bool watched = fd >= 0 && fd < FILES && paths[fd] && file_enter(&mark, PM_CALL_fclose, fd);
 
 	forget(fd);
 	result = real(stream);
 	if (watched)
-		file_leave(&f, PM_CALL_fclose, result);
+		file_leave(&mark, PM_CALL_fclose, result);
 	return result;
 }
 

@@ -80,24 +80,61 @@ static void write_function(uint32_t call)
 	pmh_trace_entry(PM_ENTRY_FUNCTION, &fixed, sizeof fixed, text, strlen(text) + 1);
 }
 
+struct addition {
+	uint64_t hash;
+	enum pm_entry_type type;
+	void *fixed;
+	size_t fixed_bytes;
+	const void *tail;
+	size_t tail_bytes;
+	uint32_t number;
+};
+
+static void add_now(void *data)
+{
+	struct addition *a = data;
+
+	pmh_acquire(&lock);
+	a->number = pmh_found(a->hash);
+	if (!a->number && slots_used < FULL) {
+		a->number = ++last_number[a->type];
+		memcpy(a->fixed, &a->number, sizeof a->number);
+		pmh_trace_entry(a->type, a->fixed, a->fixed_bytes, a->tail, a->tail_bytes);
+		keep(a->hash, a->number);
+	}
+	pmh_release(&lock);
+}
+
 /* A new thing of a type: the fixed part begins with its number. Returns 0 when the table is full. */
 static uint32_t add(uint64_t hash, enum pm_entry_type type, void *fixed, size_t fixed_bytes, const void *tail,
 	size_t tail_bytes)
 {
 	const int saved_errno = errno;
-	uint32_t number;
+	struct addition a = {hash, type, fixed, fixed_bytes, tail, tail_bytes, 0};
+
+	pmh_rarely(add_now, &a);
+	errno = saved_errno;
+	return a.number;
+}
+
+/* An entry that is not interned. */
+static void write_now(void *data)
+{
+	struct addition *a = data;
 
 	pmh_acquire(&lock);
-	number = pmh_found(hash);
-	if (!number && slots_used < FULL) {
-		number = ++last_number[type];
-		memcpy(fixed, &number, sizeof number);
-		pmh_trace_entry(type, fixed, fixed_bytes, tail, tail_bytes);
-		keep(hash, number);
-	}
+	pmh_trace_entry(a->type, a->fixed, a->fixed_bytes, a->tail, a->tail_bytes);
 	pmh_release(&lock);
+}
+
+static void write_entry(
+	enum pm_entry_type type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes)
+{
+	const int saved_errno = errno;
+	struct addition a = {0, type, (void *)(uintptr_t)fixed, fixed_bytes, tail, tail_bytes, 0};
+
+	pmh_rarely(write_now, &a);
 	errno = saved_errno;
-	return number;
 }
 
 uint32_t pmh_string(const char *text)
@@ -146,16 +183,12 @@ uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t id)
 /* Not interned: each executable graph is one. */
 uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count)
 {
-	const int saved_errno = errno;
 	struct pm_entry_graph fixed = {.node_count = node_count};
 
 	if (!node_count)
 		return 0;
-	pmh_acquire(&lock);
-	fixed.number = ++last_number[PM_ENTRY_GRAPH];
-	pmh_trace_entry(PM_ENTRY_GRAPH, &fixed, sizeof fixed, nodes, node_count * sizeof nodes[0]);
-	pmh_release(&lock);
-	errno = saved_errno;
+	fixed.number = atomic_fetch_add(&last_number[PM_ENTRY_GRAPH], 1) + 1;
+	write_entry(PM_ENTRY_GRAPH, &fixed, sizeof fixed, nodes, node_count * sizeof nodes[0]);
 	return fixed.number;
 }
 
@@ -163,23 +196,17 @@ void pmh_window_entry(bool open, uint32_t iteration)
 {
 	const struct pm_entry_window fixed = {.open = open, .iteration = iteration, .ticks = pmh_ticks()};
 
-	pmh_acquire(&lock);
-	pmh_trace_entry(PM_ENTRY_WINDOW, &fixed, sizeof fixed, NULL, 0);
-	pmh_release(&lock);
+	write_entry(PM_ENTRY_WINDOW, &fixed, sizeof fixed, NULL, 0);
 }
 
 void pmh_note(const char *text)
 {
-	pmh_acquire(&lock);
-	pmh_trace_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);
-	pmh_release(&lock);
+	write_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);
 }
 
 void pmh_device_entry(const struct pm_entry_device *device, const char *name)
 {
-	pmh_acquire(&lock);
-	pmh_trace_entry(PM_ENTRY_DEVICE, device, sizeof *device, name, strlen(name) + 1);
-	pmh_release(&lock);
+	write_entry(PM_ENTRY_DEVICE, device, sizeof *device, name, strlen(name) + 1);
 }
 
 /* Of each operation, its hash without any address. */
@@ -225,11 +252,8 @@ static void write_module(uint32_t operation, const char *path)
 {
 	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};
 
-	if (!entry.name)
-		return;
-	pmh_acquire(&lock);
-	pmh_trace_entry(PM_ENTRY_MODULE, &entry, sizeof entry, NULL, 0);
-	pmh_release(&lock);
+	if (entry.name)
+		write_entry(PM_ENTRY_MODULE, &entry, sizeof entry, NULL, 0);
 }
 
 /* The call site is found outside the lock: the unwinder may wait for locks of its own. */
@@ -280,23 +304,37 @@ static uint32_t coarse_operation(const uint64_t *values, unsigned value_count)
 	return number ? number : add_operation(hash, coarse, value_count);
 }
 
+struct operation {
+	uint64_t hash;
+	const uint64_t *values;
+	unsigned value_count;
+	uint32_t number;
+};
+
+static void describe_operation(void *data)
+{
+	struct operation *o = data;
+
+	if (o->value_count > VALUES_MAX)
+		pmh_trouble();
+	else if (last_number[PM_ENTRY_OPERATION] >= OPERATIONS_WITH_ADDRESSES)
+		o->number = coarse_operation(o->values, o->value_count);
+	else
+		o->number = add_operation(o->hash, o->values, o->value_count);
+}
+
 uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count)
 {
 	const uint64_t begin = pmh_ticks();
 	const int saved_errno = errno;
-	uint32_t number = 0;
+	struct operation o = {hash, values, value_count, 0};
 
-	if (value_count > VALUES_MAX)
-		pmh_trouble();
-	else if (last_number[PM_ENTRY_OPERATION] >= OPERATIONS_WITH_ADDRESSES)
-		number = coarse_operation(values, value_count);
-	else
-		number = add_operation(hash, values, value_count);
+	pmh_rarely(describe_operation, &o);
 	atomic_store_explicit(&pmh_self.new_ticks,
 		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
 		memory_order_relaxed);
 	errno = saved_errno;
-	return number;
+	return o.number;
 }
 
 uint64_t pmh_lost_operations(void)
@@ -313,5 +351,5 @@ void pmh_intern_forget(void)
 		atomic_store(&last_number[i], 0);
 	memset(function_written, 0, sizeof function_written);
 	atomic_store(&coarse_operations, 0);
-	pmh_release(&lock);
+	pmh_lock_forget(&lock);
 }

@@ -169,6 +169,11 @@ struct pm_record_1 {
  * has any number of them. Without the flag there is at most one, and its operation is the call's.
  */
 #define PM_FLAG_ACTIVITY 4
+/*
+ * A call that did not return: it was left by an exception, by longjmp, or with the end of its thread. Its end
+ * is not known, and stands as its begin; the work that it submitted has no device time.
+ */
+#define PM_FLAG_LEFT 8
 
 enum pm_entry_type {
 	PM_ENTRY_FUNCTION = 1,

@@ -7,6 +7,7 @@
  */
 #include "hook.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +16,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Atomic int pmh_state = PMH_UNDECIDED;
+/*
+ * The state has a page of its own, which is zero in a child: so one that was made without fork's handlers, by
+ * clone or _Fork, does not write into its parent's trace.
+ */
+#ifdef __x86_64__
+#define PAGE_BYTES 4096
+#else
+#define PAGE_BYTES 65536
+#endif
+static union {
+	_Atomic int state;
+	char page[PAGE_BYTES];
+} wiped __attribute__((aligned(PAGE_BYTES), used));
+extern _Atomic int pmh_state __attribute__((alias("wiped")));
+static_assert(PMH_UNDECIDED == 0, "what a child begins with");
+static int decided; /* the state that was decided on, in the process `owner` */
+static pid_t owner;
+
 struct pmh_settings pmh_settings;
 _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
 
@@ -44,14 +62,6 @@ void pmh_trouble(void)
 		abort();
 }
 
-/* The holder may be waiting for this processor. */
-void pmh_wait_for(pmh_lock *lock)
-{
-	for (unsigned tries = 1; atomic_flag_test_and_set_explicit(lock, memory_order_acquire); tries++)
-		if (tries % 64 == 0)
-			syscall(SYS_sched_yield);
-}
-
 /* ---- threads ---- */
 
 static void add_counts(struct counts *c, struct pmh_thread *t)
@@ -62,11 +72,10 @@ static void add_counts(struct counts *c, struct pmh_thread *t)
 	c->new_ticks += atomic_load_explicit(&t->new_ticks, memory_order_relaxed);
 }
 
-static void thread_end(void *self)
+static void end_thread(void *self)
 {
 	struct pmh_thread *t = self;
 
-	t->depth++;
 	if (atomic_load(&pmh_state) == PMH_RECORDING)
 		pmh_device_leave(t);
 	pmh_window_leave(t);
@@ -86,13 +95,22 @@ static void thread_end(void *self)
 	atomic_store_explicit(&t->own_ticks, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->new_ticks, 0, memory_order_relaxed);
 	t->chunk_count = 0;
-	t->depth--;
 }
 
-void pmh_thread_begin(void)
+/* At the thread's end, by pthread_exit or cancellation perhaps out of a hooked call. */
+static void thread_end(void *self)
 {
-	struct pmh_thread *self = &pmh_self;
-	const int saved_errno = errno;
+	struct pmh_thread *t = self;
+
+	pmh_frame_left(t);
+	pmh_frame_begin(NULL);
+	pmh_rarely(end_thread, t);
+	t->depth = 0;
+}
+
+static void begin_thread(void *data)
+{
+	struct pmh_thread *self = data;
 
 	pmh_acquire(&listing);
 	self->number = ++thread_count;
@@ -100,6 +118,13 @@ void pmh_thread_begin(void)
 	threads = self;
 	pmh_release(&listing);
 	pthread_setspecific(thread_key, self);
+}
+
+void pmh_thread_begin(void)
+{
+	const int saved_errno = errno;
+
+	pmh_rarely(begin_thread, &pmh_self);
 	errno = saved_errno;
 }
 
@@ -116,6 +141,7 @@ void pmh_each_thread(void (*f)(struct pmh_thread *))
 static void forked_in_child(void)
 {
 	struct pmh_thread *self = &pmh_self;
+	const bool were_quiet = pmh_fork_child();
 
 	pmh_trace_forget();
 	pmh_trace_leave(self);
@@ -135,8 +161,8 @@ static void forked_in_child(void)
 	threads = NULL;
 	thread_count = 0;
 	ended = (struct counts){0};
-	pmh_release(&listing);
-	pmh_release(&deciding);
+	pmh_lock_forget(&listing);
+	pmh_lock_forget(&deciding);
 	self->number = 0;
 	self->following = NULL;
 	self->chunk_count = self->lost_count = 0;
@@ -147,14 +173,21 @@ static void forked_in_child(void)
 	self->group_depth = 0;
 	self->grouped_count = 0;
 	atomic_store(&finished, false);
-	if (atomic_load(&pmh_state) != PMH_OFF)
-		atomic_store(&pmh_state, PMH_UNDECIDED);
+	owner = 0;
+	/* a thread that was not quiet may have had a lock that is not ours: libunwind's, or the loader's */
+	atomic_store(&pmh_state, decided == PMH_OFF || !were_quiet ? PMH_OFF : PMH_UNDECIDED);
 }
 
 static void set_up_once(void)
 {
+	pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
+	pmh_wipe_on_fork(&wiped, sizeof wiped);
+}
+
+/* At load, when it still is among the first: the C library takes no memory for the values of those. */
+__attribute__((constructor)) static void make_key(void)
+{
 	pthread_key_create(&thread_key, thread_end);
-	pthread_atfork(NULL, NULL, forked_in_child);
 }
 
 /* ---- begin ---- */
@@ -202,10 +235,9 @@ static int decide(void)
 	return PMH_RECORDING;
 }
 
-void pmh_activate(void)
+static void activate(void *unused)
 {
-	const int saved_errno = errno;
-
+	(void)unused;
 	/*
 	 * A thread that holds the loader's lock, in a library's constructor, may be waiting for ours; so what
 	 * needs the loader's is done before ours is taken, by each thread that comes here.
@@ -215,9 +247,23 @@ void pmh_activate(void)
 	pmh_call_site_init();
 	pmh_python_init();
 	pmh_acquire(&deciding);
-	if (atomic_load(&pmh_state) == PMH_UNDECIDED)
-		atomic_store_explicit(&pmh_state, decide(), memory_order_release);
+	if (atomic_load(&pmh_state) == PMH_UNDECIDED) {
+		decided = decide();
+		owner = getpid();
+		atomic_store_explicit(&pmh_state, decided, memory_order_release);
+	}
 	pmh_release(&deciding);
+}
+
+void pmh_activate(void)
+{
+	const int saved_errno = errno;
+
+	/* a child in which fork's handlers did not run: what it has of its parent is of no use, nor safe */
+	if (owner && owner != getpid())
+		atomic_store(&pmh_state, PMH_OFF);
+	else
+		pmh_rarely(activate, NULL);
 	errno = saved_errno;
 }
 
@@ -234,7 +280,9 @@ void pmh_finish_at_exit(void)
 	if (atomic_load_explicit(&exit_registered, memory_order_relaxed) ||
 		atomic_exchange(&exit_registered, true))
 		return;
+	pmh_quiet_begin(); /* it takes a lock of the C library */
 	atexit(finish);
+	pmh_quiet_end();
 	errno = saved_errno;
 }
 
@@ -277,16 +325,12 @@ static void report_counts(const struct pm_footer *f)
 			(size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-__attribute__((destructor)) static void finish(void)
+static void write_end(void *data)
 {
-	int state = atomic_load(&pmh_state);
+	const int state = *(const int *)data;
 	struct pm_footer footer = {0};
 
-	if ((state != PMH_RECORDING && state != PMH_COUNTING) || atomic_exchange(&finished, true))
-		return;
-	pmh_self.depth++;
 	if (state == PMH_RECORDING) {
-		pmh_cupti_finish();
 		pmh_device_collect(&pmh_self, true);
 		pmh_window_finish();
 	}
@@ -307,5 +351,18 @@ __attribute__((destructor)) static void finish(void)
 		pmh_trace_close(&footer);
 	if (is_on(pmh_settings.verbose))
 		report_counts(&footer);
-	pmh_self.depth--;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	int state = atomic_load(&pmh_state);
+
+	if ((state != PMH_RECORDING && state != PMH_COUNTING) || atomic_exchange(&finished, true))
+		return;
+	pmh_frame_left(&pmh_self); /* it may be in a call, whose callback ends the process */
+	pmh_frame_begin(NULL);
+	if (state == PMH_RECORDING)
+		pmh_cupti_finish();
+	pmh_rarely(write_end, &state);
+	pmh_self.depth = 0;
 }

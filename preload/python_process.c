@@ -127,7 +127,7 @@ void pmh_python_begin(void)
 
 void pmh_python_forget(void)
 {
-	pmh_release(&looking);
+	pmh_lock_forget(&looking);
 }
 
 /* The calling thread's state, 0 where it runs no Python. Begins a look; under the lock. */

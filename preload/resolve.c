@@ -166,21 +166,31 @@ static void *look_up(const char *library, const char *name)
 
 _Atomic(void *) pmh_functions[PM_CALL_COUNT];
 
+struct real {
+	enum pm_call call;
+	void *f;
+};
+
+static void find_real(void *data)
+{
+	struct real *real = data;
+
+	real->f = look_up(pmh_rows[real->call].library, pmh_rows[real->call].name);
+	/* what a wrapper calls must stay where it is, though the host may close its library */
+	if (real->f && strcmp(pmh_rows[real->call].library, "libc") != 0)
+		pmh_keep(real->f);
+	if (real->f)
+		atomic_store_explicit(&pmh_functions[real->call], real->f, memory_order_release);
+}
+
 void *pmh_find_real(enum pm_call call)
 {
 	const int saved_errno = errno;
-	void *f;
+	struct real real = {call, NULL};
 
-	pmh_self.depth++;
-	f = look_up(pmh_rows[call].library, pmh_rows[call].name);
-	pmh_self.depth--;
-	/* what a wrapper calls must stay where it is, though the host may close its library */
-	if (f && strcmp(pmh_rows[call].library, "libc") != 0)
-		pmh_keep(f);
-	if (f)
-		atomic_store_explicit(&pmh_functions[call], f, memory_order_relaxed);
+	pmh_rarely(find_real, &real);
 	errno = saved_errno;
-	return f;
+	return real.f;
 }
 
 /*
@@ -191,7 +201,7 @@ __attribute__((constructor(102))) static void find_libc(void)
 {
 	for (unsigned call = 1; call < PM_CALL_COUNT; call++)
 		if (strcmp(pmh_rows[call].library, "libc") == 0)
-			pmh_real(call);
+			find_real(&(struct real){call, NULL});
 }
 
 void *pmh_real_cudart(const char *name)

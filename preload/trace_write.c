@@ -313,14 +313,13 @@ static void unmap_chunk(struct pmh_thread *self)
 	self->next = self->end = NULL;
 }
 
-/* A chunk with room for a record and what may stand before it; false: no room. */
-static bool room(struct pmh_thread *self)
+/* The thread's next chunk, if there is space. */
+static void next_chunk(void *data)
 {
+	struct pmh_thread *self = data;
 	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
 	struct pm_chunk *chunk = NULL;
 
-	if (self->end - self->next >= 3)
-		return true;
 	if (byte_count > LAST_CHUNK_BYTES)
 		byte_count = LAST_CHUNK_BYTES;
 	pmh_acquire(&lock);
@@ -330,13 +329,21 @@ static bool room(struct pmh_thread *self)
 		self->chunk = chunk = chunk_open(PM_CHUNK_RECORDS, byte_count, self);
 	pmh_release(&lock);
 	if (!chunk)
-		return false;
+		return;
 	self->chunk_count++;
 	self->next = (struct pm_record *)(void *)(chunk + 1);
 	self->end = self->next + (byte_count - sizeof *chunk) / sizeof *self->next;
 	self->base[0] = chunk->ticks;
 	self->base[1] = chunk->monotonic_ns;
-	return true;
+}
+
+/* A chunk with room for a record and what may stand before it; false: no room. */
+static bool room(struct pmh_thread *self)
+{
+	if (self->end - self->next >= 3)
+		return true;
+	pmh_rarely(next_chunk, self);
+	return self->chunk != NULL;
 }
 
 /* Fills a slot; its second word, which holds the kind, last. */
@@ -438,7 +445,7 @@ void pmh_trace_forget(void)
 	dictionary = NULL;
 	path[0] = 0;
 	file_bytes = max_bytes = 0;
-	pmh_release(&lock);
+	pmh_lock_forget(&lock);
 }
 
 bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns)

@@ -290,7 +290,7 @@ void pmh_window_init(void)
 {
 	const char *window = pmh_settings.window;
 
-	pmh_release(&lock);
+	pmh_lock_forget(&lock);
 	atomic_store(&watched, NULL);
 	seen = next_look = 0;
 	mark = 0;

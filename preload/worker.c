@@ -23,6 +23,7 @@
 static struct pm_header *_Atomic boss; /* the header of the process that we read for */
 static _Atomic bool sought;
 static _Atomic bool counted; /* we are among its workers */
+static pmh_lock seeking = ATOMIC_FLAG_INIT;
 
 static bool is_setting(const char *name, const char *value)
 {
@@ -45,6 +46,7 @@ void pmh_worker_forked(struct pm_header *header)
 		atomic_store(&sought, true);
 	}
 	atomic_store(&counted, false);
+	pmh_lock_forget(&seeking);
 }
 
 static long sys_open(const char *path, int flags)
@@ -52,19 +54,37 @@ static long sys_open(const char *path, int flags)
 	return syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
 }
 
-/* A process's whole file of /proc, as far as there is room; the length. */
-static size_t read_all(const char *path, char *text, size_t text_bytes)
+struct content {
+	const char *path;
+	char *text;
+	size_t text_bytes;
+};
+
+static long read_content(void *data)
 {
-	long fd = sys_open(path, O_RDONLY), n;
+	const struct content *c = data;
+	long fd = sys_open(c->path, O_RDONLY), n;
 	size_t used = 0;
 
 	if (fd < 0)
 		return 0;
-	while (used + 1 < text_bytes && (n = syscall(SYS_read, fd, text + used, text_bytes - used - 1)) > 0)
+	while (used + 1 < c->text_bytes &&
+		(n = syscall(SYS_read, fd, c->text + used, c->text_bytes - used - 1)) > 0)
 		used += (size_t)n;
 	syscall(SYS_close, fd);
-	text[used] = 0;
-	return used;
+	c->text[used] = 0;
+	return (long)used;
+}
+
+/* A process's whole file of /proc, as far as there is room; the length. */
+static size_t read_all(const char *path, char *text, size_t text_bytes)
+{
+	struct content c = {path, text, text_bytes};
+	long used;
+
+	if (!pmh_apart(read_content, &c, &used))
+		used = read_content(&c);
+	return (size_t)used;
 }
 
 static int parent_of(int pid)
@@ -99,10 +119,17 @@ static struct pm_header *map_header(const char *path, int pid)
 	return NULL;
 }
 
-/* The trace that a process writes: it has the header mapped. Its maps are read in pieces. */
-static struct pm_header *header_of(int pid)
+struct maps {
+	int pid;
+	struct pm_header *header;
+};
+
+/* Looks through a process's maps, in pieces. */
+static long find_header(void *data)
 {
 	static char text[64 << 10]; /* under the lock */
+	struct maps *maps = data;
+	const int pid = maps->pid;
 	char path[64];
 	long fd, n;
 	size_t used = 0;
@@ -111,7 +138,7 @@ static struct pm_header *header_of(int pid)
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	fd = sys_open(path, O_RDONLY);
 	if (fd < 0)
-		return NULL;
+		return 0;
 	while (!header && (n = syscall(SYS_read, fd, text + used, sizeof text - used - 1)) > 0) {
 		char *line = text, *end;
 
@@ -130,22 +157,35 @@ static struct pm_header *header_of(int pid)
 			used = 0;
 	}
 	syscall(SYS_close, fd);
-	return header;
+	maps->header = header;
+	return 0;
+}
+
+/* The trace that a process writes: it has the header mapped. */
+static struct pm_header *header_of(int pid)
+{
+	struct maps maps = {.pid = pid};
+	long result;
+
+	if (!pmh_apart(find_header, &maps, &result))
+		find_header(&maps);
+	return maps.header;
 }
 
 /* A child of a worker is one more. In a child of a process that records, process.c sees to it. */
 static void forked_again(void)
 {
 	atomic_store(&counted, false);
+	pmh_lock_forget(&seeking);
 }
 
-static void seek(void)
+static void seek(void *unused)
 {
-	static pmh_lock lock = ATOMIC_FLAG_INIT;
 	struct pm_header *found = NULL;
 	int pid = (int)getpid();
 
-	pmh_acquire(&lock);
+	(void)unused;
+	pmh_acquire(&seeking);
 	for (int i = 0; i < GENERATIONS && is_asked_for() && !found && !atomic_load(&sought); i++) {
 		pid = parent_of(pid);
 		if (pid <= 1)
@@ -157,7 +197,7 @@ static void seek(void)
 		if (found)
 			pthread_atfork(NULL, NULL, forked_again);
 	}
-	pmh_release(&lock);
+	pmh_release(&seeking);
 }
 
 bool pmh_is_worker(void)
@@ -165,7 +205,7 @@ bool pmh_is_worker(void)
 	const int saved_errno = errno;
 
 	if (!atomic_load_explicit(&sought, memory_order_acquire)) {
-		seek();
+		pmh_rarely(seek, NULL);
 		errno = saved_errno;
 	}
 	return atomic_load_explicit(&boss, memory_order_acquire) != NULL;
