@@ -2,7 +2,7 @@
 # Runs a test in an empty folder of its own, $SCRATCH, and removes the folder whatever happens.
 set -eu
 SCRATCH=$(mktemp -d)
-export SCRATCH
+export SCRATCH PM_STRESS_SECONDS="${PM_STRESS_SECONDS:-5}"
 trap 'rm -rf "$SCRATCH"' EXIT
 trap 'exit 1' INT TERM
 cd "$SCRATCH"
