@@ -548,7 +548,9 @@ uint64_t pmh_cuda_type(cudaDataType_t type);
 uint64_t pmh_compute_type(cublasComputeType_t type);
 uint64_t pmh_nccl_type(ncclDataType_t type);
 size_t pmh_type_bytes(uint64_t type);
-uint64_t pmh_scale(const void *beta);
+
+/* The scale that a scalar of cuDNN's is: on the host, double where the result's tensor or filter is, else float. */
+uint64_t pmh_scale(const void *beta, const void *result);
 
 /* What a scalar multiplies with (PM_VALUE_SCALE). In a wrapper the type is a constant, and little is left of
  * this. */

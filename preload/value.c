@@ -102,10 +102,13 @@ size_t pmh_type_bytes(uint64_t type)
 	return type < sizeof sizes ? sizes[type] : 0;
 }
 
-/* cuDNN's scalars lie on the host, and are float for all types but double. */
-uint64_t pmh_scale(const void *beta)
+uint64_t pmh_scale(const void *beta, const void *result)
 {
-	return pmh_scale_typed(beta, PM_TYPE_F32);
+	const struct object *o = object_of(result, false);
+	/* a tensor's and a filter's first value is its type */
+	const bool is_double = o && o->value_count && o->values[0] == PM_TYPE_F64;
+
+	return pmh_scale_typed(beta, is_double ? PM_TYPE_F64 : PM_TYPE_F32);
 }
 
 /* ---- parameters behind pointers ---- */
