@@ -139,28 +139,31 @@ static void match(const void *body, size_t body_bytes, void *data)
 		s->found = body;
 }
 
-const struct pm_entry_operation *peek_operation(const struct peek *t, uint32_t number)
+const void *peek_numbered(const struct peek *t, enum pm_entry_type type, uint32_t number)
 {
 	struct search s = {.number = number};
 
-	peek_entries(t, PM_ENTRY_OPERATION, match, &s);
+	peek_entries(t, type, match, &s);
 	return s.found;
+}
+
+const struct pm_entry_operation *peek_operation(const struct peek *t, uint32_t number)
+{
+	return peek_numbered(t, PM_ENTRY_OPERATION, number);
 }
 
 const char *peek_function(const struct peek *t, uint32_t number)
 {
-	struct search s = {.number = number};
+	const struct pm_entry_function *f = peek_numbered(t, PM_ENTRY_FUNCTION, number);
 
-	peek_entries(t, PM_ENTRY_FUNCTION, match, &s);
-	return s.found ? ((const struct pm_entry_function *)s.found)->text : "";
+	return f ? f->text : "";
 }
 
 const char *peek_string(const struct peek *t, uint32_t number)
 {
-	struct search s = {.number = number};
+	const struct pm_entry_string *s = peek_numbered(t, PM_ENTRY_STRING, number);
 
-	peek_entries(t, PM_ENTRY_STRING, match, &s);
-	return s.found ? ((const struct pm_entry_string *)s.found)->text : "";
+	return s ? s->text : "";
 }
 
 const struct pm_footer *peek_footer(const struct peek *t)

@@ -42,6 +42,9 @@ void peek_records(const struct peek *trace,
 void peek_entries(const struct peek *trace, enum pm_entry_type type,
 	void (*f)(const void *body, size_t body_bytes, void *data), void *data);
 
+/* The entry of a type that begins with a number, or NULL: queues, descriptors, communicators, graphs. */
+const void *peek_numbered(const struct peek *trace, enum pm_entry_type type, uint32_t number);
+
 /* The operation with a number, or NULL; the name of its function; its string value, or "". */
 const struct pm_entry_operation *peek_operation(const struct peek *trace, uint32_t number);
 const char *peek_function(const struct peek *trace, uint32_t number);
