@@ -86,11 +86,21 @@ static struct pmh_place remember(const void *asked, unsigned epoch, struct pmh_p
 	return place;
 }
 
+/* A stream or handle; one whose making was not seen is taken for the current device's. */
+static struct object *used(const void *address)
+{
+	struct object *o = object_of(address, false);
+
+	if (!o && (o = object_of(address, true)))
+		o->device = pmh_self.device;
+	return o;
+}
+
 struct pmh_place pmh_find_stream(cudaStream_t stream)
 {
 	const unsigned epoch = atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
 	const int device = pmh_self.device;
-	struct object *o = is_default(stream) ? NULL : object_of(stream, true);
+	struct object *o = is_default(stream) ? NULL : used(stream);
 
 	if (o)
 		return remember(stream, epoch, place_of(o, stream));
@@ -102,7 +112,7 @@ struct pmh_place pmh_find_stream(cudaStream_t stream)
 struct pmh_place pmh_find_handle(const void *handle)
 {
 	const unsigned epoch = atomic_load_explicit(&pmh_place_epoch, memory_order_acquire);
-	struct object *o = object_of(handle, true);
+	struct object *o = used(handle);
 
 	return remember(handle, epoch, o ? place_of(o, o->stream) : pmh_find_stream(NULL));
 }
