@@ -19,6 +19,9 @@
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
 #define PM_WATCH(library, result, name, pairs, after) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
+__attribute__((weak)) void __cudaRegisterFunction(void **module, const char *host_function,
+	char *device_function, const char *device_name, int thread_limit, void *thread_id, void *block_id,
+	void *block_size, void *grid_size, int *warp_size);
 __attribute__((weak)) cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t matmul,
 	const void *alpha, const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
 	cublasLtMatrixLayout_t b_layout, const void *beta, const void *c, cublasLtMatrixLayout_t c_layout,
@@ -237,6 +240,11 @@ static void streams(void)
 	STREAM_IS(NULL, "queue=9:0");
 	STREAM_IS((cudaStream_t)1, "queue=9:1");
 	STREAM_IS((cudaStream_t)2, "queue=9:2");
+	cudaSetDevice(8);
+	STREAM_IS((cudaStream_t)2, "queue=8:2");
+	STREAM_IS((cudaStream_t)1, "queue=8:1");
+	cudaSetDevice(9);
+	STREAM_IS((cudaStream_t)1, "queue=9:1");
 	DEVICE_IS("queue=9:0");
 	/* a stream whose making was not seen is the current device's */
 	STREAM_IS(new_object(), "queue=9:object");
@@ -351,6 +359,43 @@ static void communicators(void)
 	COMM_IS(rest, "comm=3/7 on 2 #10 seq=1");
 }
 
+/* Which parts of communicators are the same one: those of the same parent, with the same colour, at the same
+ * time. */
+static void parts(void)
+{
+	ncclComm_t a = new_object(), b = new_object(), c = new_object(), part = new_object();
+	ncclUniqueId same = {.internal = "parts"}, other = {.internal = "others"};
+
+	for (int again = 0; again < 2; again++) {
+		same.internal[100] = other.internal[100] = (char)again;
+		ncclCommInitRank(&a, 2, same, 0);
+		ncclCommInitRank(&b, 2, same, 1);
+		ncclCommInitRank(&c, 2, other, 0);
+		strict_comm_size = 2;
+		ncclCommSplit(a, 1, 0, &part, NULL);
+		COMM_IS(part, again ? "#17 seq=1" : "#11 seq=1");
+		ncclCommSplit(b, 2, 0, &part, NULL);
+		COMM_IS(part, again ? "#18 seq=1" : "#12 seq=1");
+		ncclCommSplit(c, 1, 0, &part, NULL);
+		COMM_IS(part, again ? "#19 seq=1" : "#13 seq=1");
+		ncclCommShrink(a, (int[]){1, 2}, 2, &part, NULL, 0);
+		COMM_IS(part, again ? "#20 seq=1" : "#14 seq=1");
+		ncclCommShrink(b, (int[]){1, 3}, 2, &part, NULL, 0);
+		COMM_IS(part, again ? "#21 seq=1" : "#15 seq=1");
+		ncclCommShrink(c, (int[]){1, 2}, 2, &part, NULL, 0);
+		COMM_IS(part, again ? "#22 seq=1" : "#16 seq=1");
+		if (!again) /* at the same address, from here on with fewer splits */
+			ncclCommSplit(a, 1, 0, &part, NULL);
+	}
+	same.internal[100] = 3;
+	ncclCommInitRank(&a, 2, same, 0);
+	ncclCommInitRank(&part, 2, same, 1);
+	ncclCommSplit(a, 5, 0, &c, NULL);
+	COMM_IS(c, "#23 seq=1");
+	ncclCommSplit(part, 5, 0, &c, NULL);
+	COMM_IS(c, "#23 seq=2");
+}
+
 static void groups(void)
 {
 	ncclComm_t a = new_object();
@@ -383,10 +428,8 @@ static void groups(void)
 static void kernels(void)
 {
 	void *f = new_object(), *g = new_object(), *h = new_object(), *unknown = new_object();
-	const char *name = "volatile_name";
 	char passing[16] = "passing";
 
-	(void)name;
 	KERNEL_IS(unknown, "kernel= ");
 	cuModuleGetFunction((CUfunction *)&f, NULL, passing);
 	snprintf(passing, sizeof passing, "another");
@@ -404,6 +447,12 @@ static void kernels(void)
 	g = new_object();
 	__cudaGetKernel((cudaKernel_t *)&g, h);
 	KERNEL_IS(g, "kernel=another ");
+	/* one that was only registered has a name, and no number yet */
+	f = new_object();
+	g = new_object();
+	__cudaRegisterFunction(NULL, f, NULL, "registered", 0, NULL, NULL, NULL, NULL, NULL);
+	cudaGetKernel((cudaKernel_t *)&g, f);
+	KERNEL_IS(g, "kernel=registered ");
 }
 
 static cudaGraph_t capture(unsigned sets, unsigned nodes_each, cudaStream_t s)
@@ -424,6 +473,26 @@ static cudaGraph_t capture(unsigned sets, unsigned nodes_each, cudaStream_t s)
 	strict_captured = NULL;
 	cudaStreamEndCapture(s, &graph);
 	STREAM_IS(s, "flags=0");
+	return graph;
+}
+
+/* Communication in a group goes into the graph when the group ends. */
+static cudaGraph_t capture_group(cudaStream_t s)
+{
+	cudaGraph_t graph = new_object();
+
+	strict_captured = s;
+	strict_capture++;
+	strict_graph = graph;
+	strict_nodes = 0;
+	cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+	ncclGroupStart();
+	for (int i = 0; i < 2; i++)
+		ncclAllReduce(AT("flags=2"), NULL, 1, ncclFloat32, ncclSum, NULL, s);
+	strict_nodes = 3;
+	ncclGroupEnd();
+	strict_captured = NULL;
+	cudaStreamEndCapture(s, &graph);
 	return graph;
 }
 
@@ -473,6 +542,13 @@ static void graphs(void)
 	LAUNCHED(e[0], "4 4");
 	cuGraphExecUpdate_v2(e[0], first, NULL);
 	LAUNCHED(e[0], "1 1 1");
+	first = capture_group(s);
+	cudaGraphInstantiate(&e[2], first, 0);
+	LAUNCHED(e[2], "0 3");
+	for (unsigned i = 0; i < 20; i++) /* more than are kept */
+		first = capture(1 + i % 3, 1 + i, s);
+	cudaGraphInstantiate(&e[2], first, 0);
+	LAUNCHED(e[2], "20 20");
 	cudaGraphDestroy(first);
 	cuGraphDestroy(second);
 	cudaGraphInstantiate(&e[0], first, 0);
@@ -654,8 +730,14 @@ static void see_launch(const struct pm_entry_operation *op)
 	char found[256] = "none";
 	size_t n = 0;
 
-	for (unsigned i = 0; g && i < g->node_count && n < sizeof found - 16; i++)
-		n += (size_t)sprintf(found + n, "%s%u", i ? " " : "", g->nodes[i].nodes);
+	for (unsigned i = 0; g && i < g->node_count && n < sizeof found - 32; i++) {
+		const struct pm_entry_operation *made_of = peek_operation(&trace, g->nodes[i].op);
+		const char *function = made_of ? peek_function(&trace, made_of->function) : "";
+
+		n += (size_t)sprintf(found + n, "%s%u%s", i ? " " : "", g->nodes[i].nodes,
+			strstr(function, " cudaMemsetAsync ") || strstr(function, " ncclAllReduce ") ? ""
+												     : "?");
+	}
 	if (launches_seen == launch_count || launches[launches_seen].exec != op->values[0])
 		errx(1, "launch %u is another one in the trace", launches_seen);
 	if (strcmp(found, launches[launches_seen].text) != 0) {
@@ -727,6 +809,7 @@ int main(void)
 	handles();
 	contexts();
 	communicators();
+	parts();
 	groups();
 	kernels();
 	graphs();

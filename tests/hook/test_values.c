@@ -92,6 +92,8 @@ static const struct line *line; /* of the row that is called */
 static struct call call;
 static enum variant variant;
 static unsigned row_count;
+/* A row with element types is called with each of them. */
+static unsigned type_count, type_turn;
 
 static bool begins_with(const char *text, const char *begin)
 {
@@ -198,7 +200,9 @@ static void sample(void *argument, size_t size, const char *type, bool is_pointe
 	if (is_pointer) {
 		memcpy(argument, &(void *){pointer_for(type, i)}, sizeof(void *));
 	} else if (known) {
-		unsigned wanted = (variant + 7 * i + row_count) % known;
+		unsigned wanted = (variant + 7 * i + type_turn) % known;
+
+		type_count = known;
 
 		for (size_t k = 0; k < expect_type_count; k++)
 			if (begins_with(type, expect_types[k].enum_type) && wanted-- == 0)
@@ -229,7 +233,7 @@ static void complain(const char *name, const char *what, const char *detail)
 static void call_begin(const char *name)
 {
 	call = (struct call){.name = name};
-	call.scale = (int[]){0, 1, 2, 2, 1, 0, 2}[variant];
+	call.scale = (int)(((unsigned[]){0, 1, 2, 2, 1, 0, 2}[variant] + type_turn) % 3);
 	null_answer = variant == FAILING ? FAILURE : 0;
 }
 
@@ -293,13 +297,15 @@ static void call_row(const char *name, void (*f)(void), const char *after)
 	row_count++;
 	if (l && (after[0] != 0) != l->sets)
 		complain(name, "is said wrongly (or not) to change what later calls mean", after);
-	for (unsigned v = 0; l && v < VARIANTS; v++) {
-		line = l;
-		variant = (enum variant)v;
-		f();
-		if (l->sets)
-			set_device(CALL_DEVICE);
-	}
+	type_count = 1;
+	for (type_turn = 0; l && type_turn < type_count; type_turn++)
+		for (unsigned v = 0; v < VARIANTS; v++) {
+			line = l;
+			variant = (enum variant)v;
+			f();
+			if (l->sets)
+				set_device(CALL_DEVICE);
+		}
 }
 
 #define TEXT(x) TEXT_(x)
