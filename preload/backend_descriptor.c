@@ -86,8 +86,10 @@ void pmh_backend_made(const void *descriptor, cudnnBackendDescriptorType_t type)
 {
 	struct backend *d = backend_of(descriptor, true);
 
-	if (!d)
+	if (!d) {
+		pmh_lose(PM_LOSS_OBJECTS, 1);
 		return;
+	}
 	memset((char *)d + offsetof(struct backend, tensor), 0, sizeof *d - offsetof(struct backend, tensor));
 	d->type = type;
 	if (is_operation(type))

@@ -399,5 +399,7 @@ uint32_t backend_plan_make(const struct backend_operation *const *operations, un
 		number = plan_count++;
 	}
 	pmh_release(&lock);
+	if (!number)
+		pmh_lose(PM_LOSS_OBJECTS, 1);
 	return number;
 }

@@ -8,13 +8,17 @@ uint32_t pmh_comm(ncclComm_t comm)
 	struct object *o = object_of(comm, false);
 	uint32_t number;
 
-	if (!o)
+	if (!o) {
+		pmh_lose(PM_LOSS_COMMUNICATORS, 1);
 		return 0;
+	}
 	number = atomic_load_explicit(&o->number, memory_order_acquire);
 	if (!number && o->size > 0) {
 		number = pmh_communicator_number(o->rank, o->size, o->device, o->hash);
 		atomic_store_explicit(&o->number, number, memory_order_release);
 	}
+	if (!number)
+		pmh_lose(PM_LOSS_COMMUNICATORS, 1);
 	return number;
 }
 
@@ -53,7 +57,7 @@ void pmh_comm_init_all(ncclComm_t *comms, int count, const int *devices)
 	const uint64_t key[] = {pmh_monotonic_ns(), atomic_fetch_add(&inits, 1)};
 	uint64_t hash = pmh_hash(1, key, sizeof key);
 
-	for (int i = 0; comms && i < count && i < PMH_DEVICES; i++)
+	for (int i = 0; comms && i < count; i++)
 		communicator_made(comms[i], i, count, devices ? devices[i] : i, hash);
 }
 
@@ -118,6 +122,8 @@ uint32_t pmh_comm_sequence(uint32_t communicator, enum pm_call call)
 			atomic_compare_exchange_strong(&sequences[i].key, &there, key) || there == key)
 			return atomic_fetch_add_explicit(&sequences[i].count, 1, memory_order_relaxed) + 1;
 	}
+	if (communicator)
+		pmh_lose(PM_LOSS_COMMUNICATORS, 1);
 	return 0;
 }
 

@@ -73,7 +73,7 @@ static struct {
 	int64_t offset_ns; /* our time minus CUPTI's */
 } clock_before, clock_now;
 
-static _Atomic uint64_t times, lost, links_seen, joined;
+static _Atomic uint64_t times, links_seen, joined;
 static uint64_t last_joined; /* external id */
 
 bool pmh_activity_init(void)
@@ -94,18 +94,12 @@ void pmh_activity_forget(void)
 {
 	pmh_lock_forget(&streams_lock);
 	atomic_store(&times, 0);
-	atomic_store(&lost, 0);
 	atomic_store(&joined, 0);
 }
 
 uint64_t pmh_activity_times(void)
 {
 	return atomic_load_explicit(&times, memory_order_relaxed);
-}
-
-uint64_t pmh_activity_lost(void)
-{
-	return atomic_load_explicit(&lost, memory_order_relaxed);
 }
 
 uint64_t pmh_activity_joined(void)
@@ -224,7 +218,7 @@ static uint16_t queue_of(const struct activity *a)
 	pmh_release(&streams_lock);
 	if (queue)
 		return (uint16_t)queue;
-	queue = pmh_queue_number((int)a->device, (const void *)(uintptr_t)(INTERNAL_STREAM | a->stream));
+	queue = pmh_queue_number((int)a->device, (const void *)(uintptr_t)(INTERNAL_STREAM | a->stream), 0);
 	pmh_activity_stream((int)a->device, a->stream, (uint16_t)queue);
 	return (uint16_t)queue;
 }
@@ -284,8 +278,10 @@ static uint32_t node_ordinal(struct graph *g, uint64_t id)
 {
 	struct node *n = find_node(g->number, id);
 
-	if (!n)
+	if (!n) {
+		pmh_lose(PM_LOSS_GRAPH_NODES, 1);
 		return 0;
+	}
 	if (!n->id) {
 		*n = (struct node){.id = id, .graph = g->number, .ordinal = ++g->node_count};
 		node_count++;
@@ -377,7 +373,7 @@ static void take(const struct activity *a)
 
 	/* CUPTI found no room for its times, or the work was not done when it was asked for */
 	if (a->begin_ns == 0 || a->end_ns < a->begin_ns) {
-		atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
+		pmh_lose(PM_LOSS_CUPTI_UNTIMED, 1);
 		return;
 	}
 	if (waiting_count == WAITING)

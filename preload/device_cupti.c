@@ -13,6 +13,8 @@
  */
 #include "device_cupti.h"
 
+#include "device_cuda.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -257,6 +259,12 @@ void pmh_cupti_stream_created(void)
 	atomic_fetch_add_explicit(&stream_epoch, 1, memory_order_relaxed);
 }
 
+void pmh_cupti_context_going(void)
+{
+	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_ON)
+		pmh_cupti.cuptiActivityFlushAll(0);
+}
+
 static void name_stream(struct pmh_place place)
 {
 	uint32_t epoch = atomic_load_explicit(&stream_epoch, memory_order_relaxed), id = 0;
@@ -282,7 +290,8 @@ bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_
 	const int saved_errno = errno;
 	bool told = false;
 
-	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_UNTRIED && !pmh_capture_under_way())
+	/* beside a runtime that is not loaded yet there is no CUPTI to be found */
+	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_UNTRIED && !pmh_capture_under_way() && pmh_cuda_seek())
 		pmh_rarely(begin_use, NULL);
 	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_ON) {
 		if (atomic_load_explicit(&queue_epochs[place.queue], memory_order_relaxed) !=

@@ -118,7 +118,6 @@ void pmh_activity_clock(uint64_t cupti_ns, uint64_t monotonic_ns);
 
 /* Counts; any thread. */
 uint64_t pmh_activity_times(void);
-uint64_t pmh_activity_lost(void);
 uint64_t pmh_activity_joined(void); /* different calls that activities were found for, nearly */
 void pmh_activity_forget(void);
 

@@ -26,7 +26,7 @@ static _Atomic uint32_t asked; /* enum pmh_request */
 static _Atomic uint32_t answered;
 static _Atomic uint32_t sleeping;
 static _Atomic bool given_up;
-static _Atomic uint64_t pushed, dropped, unanswered;
+static _Atomic uint64_t pushed;
 
 /* ---- waiting for each other ---- */
 
@@ -199,7 +199,7 @@ static void count_dropped(void)
 	size_t count = 0;
 
 	if (pmh_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &count) == CUPTI_SUCCESS)
-		atomic_fetch_add(&dropped, count);
+		pmh_lose(PM_LOSS_CUPTI_DROPPED, count);
 }
 
 static bool flush(uint32_t flags)
@@ -327,7 +327,7 @@ void pmh_cupti_give_up(void)
 	uint64_t told = atomic_load(&pushed), joined = pmh_activity_joined();
 
 	atomic_store(&given_up, true);
-	atomic_store(&unanswered, told > joined ? told - joined : 0);
+	pmh_lose(PM_LOSS_CUPTI_SILENT, told > joined ? told - joined : 0);
 }
 
 /* ---- what the others ask ---- */
@@ -348,15 +348,8 @@ bool pmh_cupti_keeps_buffer(void)
 	return keeps;
 }
 
-uint64_t pmh_cupti_lost(void)
-{
-	return pmh_activity_lost() + atomic_load(&dropped) + atomic_load(&unanswered);
-}
-
 void pmh_cupti_forget_thread(void)
 {
 	pmh_lock_forget(&buffers_lock);
 	atomic_store(&pushed, 0);
-	atomic_store(&dropped, 0);
-	atomic_store(&unanswered, 0);
 }

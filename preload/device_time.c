@@ -8,10 +8,13 @@
  * along: the time between two events is a float of milliseconds, exact to a few nanoseconds only while it is
  * short.
  *
+ * Events die with their device's context. Then its generation grows, and events that were made in another one
+ * are never touched again: to a driver they are handles that it has given to somebody else, perhaps.
+ *
  * Never done: recording into a stream that is being captured, synchronising, changing the current device
  * without setting it back, leaving an error of ours for the host to find.
  */
-#include "hook.h"
+#include "device_cuda.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,6 +33,7 @@ enum slot_state {
 
 struct slot {
 	cudaEvent_t begin, end; /* made once, used again */
+	unsigned generation;    /* of the device, when they were made */
 	uint32_t op, correlation;
 	uint16_t queue;
 	uint8_t flags;
@@ -48,91 +52,26 @@ static struct {
 	cudaEvent_t reference;
 	int64_t reference_ns;
 	bool has_happened;
+	_Atomic unsigned generation;
+	_Atomic int going; /* calls under way that may take its context away */
 } device_clocks[PMH_DEVICES];
 
 static pmh_lock collecting = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t lost_times, times;
+static _Atomic uint64_t times;
 bool pmh_device_timed;
-
-static struct cuda {
-	cudaError_t (*event_create)(cudaEvent_t *, unsigned);
-	cudaError_t (*event_record)(cudaEvent_t, cudaStream_t);
-	cudaError_t (*event_query)(cudaEvent_t);
-	cudaError_t (*event_destroy)(cudaEvent_t);
-	cudaError_t (*event_elapsed)(float *, cudaEvent_t, cudaEvent_t);
-	cudaError_t (*set_device)(int);
-	cudaError_t (*get_device)(int *);
-	cudaError_t (*is_capturing)(cudaStream_t, enum cudaStreamCaptureStatus *);
-	cudaError_t (*exchange_mode)(enum cudaStreamCaptureMode *);
-	cudaError_t (*get_last_error)(void);
-	cudaError_t (*peek_last_error)(void);
-} cuda;
-
-static bool cuda_sought, cuda_found;
-
-static cudaError_t no_error(void)
-{
-	return cudaSuccess;
-}
-
-/* A context belongs to one device, and the host has made its own current. */
-static cudaError_t stay(int device)
-{
-	(void)device;
-	return cudaSuccess;
-}
-
-/*
- * The runtime's functions where a runtime is loaded; else the driver's, which do the same under other names:
- * then the runtime is linked statically into the program, or there is none. The driver keeps no last error.
- */
-void pmh_device_prepare(void)
-{
-	struct cuda f = {0};
-	bool all;
-
-	*(void **)&f.event_create = pmh_real(PM_CALL_cudaEventCreateWithFlags);
-	if (f.event_create) {
-		*(void **)&f.event_record = pmh_real(PM_CALL_cudaEventRecord);
-		*(void **)&f.event_destroy = pmh_real(PM_CALL_cudaEventDestroy);
-		*(void **)&f.event_query = pmh_real(PM_CALL_cudaEventQuery);
-		*(void **)&f.event_elapsed = pmh_real(PM_CALL_cudaEventElapsedTime);
-		*(void **)&f.set_device = pmh_real(PM_CALL_cudaSetDevice);
-		*(void **)&f.get_device = pmh_real_cudart("cudaGetDevice");
-		*(void **)&f.is_capturing = pmh_real_cudart("cudaStreamIsCapturing");
-		*(void **)&f.exchange_mode = pmh_real_cudart("cudaThreadExchangeStreamCaptureMode");
-		*(void **)&f.get_last_error = pmh_real_cudart("cudaGetLastError");
-		*(void **)&f.peek_last_error = pmh_real_cudart("cudaPeekAtLastError");
-	} else {
-		*(void **)&f.event_create = pmh_real(PM_CALL_cuEventCreate);
-		*(void **)&f.event_record = pmh_real(PM_CALL_cuEventRecord);
-		*(void **)&f.event_destroy = pmh_real(PM_CALL_cuEventDestroy_v2);
-		*(void **)&f.event_query = pmh_real(PM_CALL_cuEventQuery);
-		*(void **)&f.event_elapsed = pmh_real(PM_CALL_cuEventElapsedTime);
-		*(void **)&f.get_device = pmh_real_driver("cuCtxGetDevice");
-		*(void **)&f.is_capturing = pmh_real_driver("cuStreamIsCapturing");
-		*(void **)&f.exchange_mode = pmh_real_driver("cuThreadExchangeStreamCaptureMode");
-		f.set_device = stay;
-		f.get_last_error = no_error;
-		f.peek_last_error = no_error;
-	}
-	all = f.event_create && f.event_record && f.event_destroy && f.event_query && f.event_elapsed &&
-	      f.set_device && f.get_device && f.is_capturing && f.exchange_mode && f.get_last_error &&
-	      f.peek_last_error;
-	pmh_acquire(&collecting);
-	if (!cuda_sought) {
-		cuda = f;
-		cuda_found = all;
-	}
-	cuda_sought = true;
-	pmh_release(&collecting);
-}
 
 void pmh_device_init(void)
 {
-	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0 && cuda_found;
-	pmh_trace_device_source(pmh_device_timed ? PM_DEVICE_EVENTS : PM_DEVICE_NONE);
+	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0;
+	pmh_trace_device_source(PM_DEVICE_NONE);
+	pmh_device_found();
 	pmh_cupti_init();
+}
+
+void pmh_device_found(void)
+{
+	if (pmh_device_timed && pmh_cuda_ready() && atomic_load(&pmh_cupti_state) != PMH_CUPTI_ON)
+		pmh_trace_device_source(PM_DEVICE_EVENTS);
 }
 
 /* In a child after fork the parent's events mean nothing, and CUDA itself does not work if the parent used
@@ -141,53 +80,14 @@ void pmh_device_forget(void)
 {
 	memset(device_clocks, 0, sizeof device_clocks);
 	memset(pmh_self.rings, 0, sizeof pmh_self.rings);
-	atomic_store(&lost_times, 0);
 	atomic_store(&times, 0);
+	pmh_cuda_forget();
 	pmh_lock_forget(&collecting);
-}
-
-uint64_t pmh_lost_device_times(void)
-{
-	return atomic_load_explicit(&lost_times, memory_order_relaxed) + pmh_cupti_lost();
 }
 
 uint64_t pmh_device_times(void)
 {
 	return atomic_load_explicit(&times, memory_order_relaxed) + pmh_cupti_times();
-}
-
-/* ---- capture ---- */
-
-void pmh_device_clear_error(void)
-{
-	if (cuda_found)
-		cuda.get_last_error();
-}
-
-bool pmh_capturing(cudaStream_t stream)
-{
-	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-
-	if (__builtin_expect(!pmh_capture_under_way(), 1) || !cuda_found)
-		return false;
-	/* asking about the legacy stream during a capture may break the capture; so may an event in it */
-	if ((uintptr_t)stream <= 1)
-		return true;
-	return cuda.is_capturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
-}
-
-/* Calls that a global-mode capture of another stream forbids are allowed between these two. */
-static void relax_begin(enum cudaStreamCaptureMode *mode)
-{
-	*mode = cudaStreamCaptureModeRelaxed;
-	if (pmh_capture_under_way())
-		cuda.exchange_mode(mode);
-}
-
-static void relax_end(enum cudaStreamCaptureMode *mode)
-{
-	if (*mode != cudaStreamCaptureModeRelaxed)
-		cuda.exchange_mode(mode);
 }
 
 /* ---- recording ---- */
@@ -206,7 +106,7 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
 	ring = (struct pmh_ring *)p;
 	ring->device = device;
 	/* another library may have changed the device behind the host's back */
-	if (cuda.get_device(&device) == cudaSuccess)
+	if (pmh_cuda.get_device(&device) == cudaSuccess)
 		self->device = device;
 	device = ring->device;
 	__atomic_store_n(&self->rings[device], ring, __ATOMIC_RELEASE);
@@ -217,20 +117,39 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
  * of ours. */
 static void no_event(void)
 {
-	cuda.get_last_error();
-	atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
+	pmh_cuda.get_last_error();
+	pmh_lose(PM_LOSS_EVENTS, 1);
 }
 
-static bool make_events(struct slot *slot)
+static unsigned generation_of(int device)
+{
+	return atomic_load_explicit(&device_clocks[device].generation, memory_order_acquire);
+}
+
+/* Whether the slot's events may be touched: their context is there, and nobody is about to take it away. */
+static bool events_live(int device, const struct slot *slot)
+{
+	return slot->end && slot->generation == generation_of(device) &&
+	       atomic_load_explicit(&device_clocks[device].going, memory_order_acquire) == 0;
+}
+
+static bool make_events(int device, struct slot *slot)
 {
 	enum cudaStreamCaptureMode mode;
-	bool made;
+	cudaEvent_t begin = NULL, end = NULL;
 
-	relax_begin(&mode);
-	made = cuda.event_create(&slot->begin, 0) == cudaSuccess &&
-	       cuda.event_create(&slot->end, 0) == cudaSuccess;
-	relax_end(&mode);
-	return made;
+	slot->generation = generation_of(device);
+	slot->end = NULL;
+	pmh_relax_begin(&mode);
+	if (pmh_cuda.event_create(&begin, 0) == cudaSuccess &&
+		pmh_cuda.event_create(&end, 0) == cudaSuccess) {
+		slot->begin = begin;
+		slot->end = end;
+	} else if (begin) {
+		pmh_cuda.event_destroy(begin);
+	}
+	pmh_relax_end(&mode);
+	return slot->end != NULL;
 }
 
 /* The device's first reference, recorded now: it cannot happen before the host's time of now. */
@@ -242,17 +161,56 @@ static bool make_reference(int device, cudaStream_t stream)
 
 	if (__atomic_load_n(&device_clocks[device].reference, __ATOMIC_ACQUIRE))
 		return true;
-	relax_begin(&mode);
-	made = cuda.event_create(&event, 0) == cudaSuccess;
-	relax_end(&mode);
+	pmh_relax_begin(&mode);
+	made = pmh_cuda.event_create(&event, 0) == cudaSuccess;
+	pmh_relax_end(&mode);
 	pmh_acquire(&collecting);
 	if (made && !device_clocks[device].reference) {
 		device_clocks[device].reference_ns = (int64_t)pmh_monotonic_ns();
-		made = cuda.event_record(event, stream) == cudaSuccess;
+		made = pmh_cuda.event_record(event, stream) == cudaSuccess;
 		__atomic_store_n(&device_clocks[device].reference, event, __ATOMIC_RELEASE);
 	}
 	pmh_release(&collecting);
 	return made;
+}
+
+/* Whether the device can be timed now; what cannot is counted. */
+static bool can_time(int device)
+{
+	enum pm_loss cause = PM_LOSS_COUNT;
+
+	if (!pmh_cuda_seek())
+		cause = PM_LOSS_NO_SOURCE;
+	else if (device < 0 || device >= PMH_DEVICES)
+		cause = PM_LOSS_DEVICES;
+	else if (atomic_load_explicit(&device_clocks[device].going, memory_order_acquire))
+		cause = PM_LOSS_RESET;
+	else if (pmh_cuda.peek_last_error() != cudaSuccess)
+		cause = PM_LOSS_PENDING_ERROR;
+	if (cause != PM_LOSS_COUNT)
+		pmh_lose(cause, 1);
+	return cause == PM_LOSS_COUNT;
+}
+
+/* The ring's next slot; NULL: there is none, which is counted. */
+static struct slot *free_slot(struct pmh_thread *self, int device)
+{
+	struct pmh_ring *ring = ring_of(self, device);
+	struct slot *slot;
+
+	if (!ring) {
+		pmh_lose(PM_LOSS_MEMORY, 1);
+		return NULL;
+	}
+	slot = &ring->slots[atomic_load_explicit(&ring->head, memory_order_relaxed) % RING_SLOTS];
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_FREE) {
+		pmh_device_collect(self, false);
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_FREE) {
+			pmh_lose(PM_LOSS_IN_FLIGHT, 1);
+			return NULL;
+		}
+	}
+	return slot;
 }
 
 static struct pmh_interval interval_begin(struct pmh_thread *self, int device, cudaStream_t stream)
@@ -260,36 +218,25 @@ static struct pmh_interval interval_begin(struct pmh_thread *self, int device, c
 	struct pmh_interval none = {0};
 	struct pmh_ring *ring;
 	struct slot *slot;
-	unsigned head;
 	bool ok = true;
 
-	if (!pmh_device_timed || device < 0 || device >= PMH_DEVICES || cuda.peek_last_error() != cudaSuccess)
+	if (!pmh_device_timed || !can_time(device) || !(slot = free_slot(self, device)))
 		return none;
-	ring = ring_of(self, device);
-	if (!ring)
-		return none;
-	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	slot = &ring->slots[head % RING_SLOTS];
-	if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_FREE) {
-		pmh_device_collect(self, false);
-		if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_FREE) {
-			atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
-			return none;
-		}
-	}
+	ring = self->rings[device];
 	if (device != self->device)
-		ok = cuda.set_device(device) == cudaSuccess;
-	ok = ok && make_reference(device, stream) && (slot->end || make_events(slot)) &&
-	     cuda.event_record(slot->begin, stream) == cudaSuccess;
+		ok = pmh_cuda.set_device(device) == cudaSuccess;
+	ok = ok && make_reference(device, stream) &&
+	     ((slot->end && slot->generation == generation_of(device)) || make_events(device, slot)) &&
+	     pmh_cuda.event_record(slot->begin, stream) == cudaSuccess;
 	if (!ok)
 		no_event();
 	if (device != self->device)
-		cuda.set_device(self->device);
+		pmh_cuda.set_device(self->device);
 	if (!ok)
 		return none;
 	atomic_store_explicit(&slot->state, SLOT_TAKEN, memory_order_relaxed);
-	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
-	return (struct pmh_interval){.ring = ring, .slot = head % RING_SLOTS};
+	atomic_fetch_add_explicit(&ring->head, 1, memory_order_release);
+	return (struct pmh_interval){.ring = ring, .slot = (unsigned)(slot - ring->slots)};
 }
 
 struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream)
@@ -311,16 +258,19 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 
 	uint8_t state = SLOT_FREE;
 
-	/* the call failed, or the host has an error pending: leave it to be found */
-	if (pmh_device_timed && cuda.peek_last_error() == cudaSuccess && !pmh_capturing(stream)) {
+	/* the call failed, and has left an error to be found: then there was no work */
+	if (!events_live(device, slot)) {
+		pmh_lose(PM_LOSS_RESET, 1);
+	} else if (pmh_device_timed && pmh_cuda.peek_last_error() == cudaSuccess &&
+		   pmh_capturing(stream) == PMH_NOT_CAPTURED) {
 		if (device != self->device)
-			cuda.set_device(device);
-		if (cuda.event_record(slot->end, stream) == cudaSuccess)
+			pmh_cuda.set_device(device);
+		if (pmh_cuda.event_record(slot->end, stream) == cudaSuccess)
 			state = SLOT_PENDING;
 		else
 			no_event();
 		if (device != self->device)
-			cuda.set_device(self->device);
+			pmh_cuda.set_device(self->device);
 	}
 	slot->op = op;
 	slot->correlation = correlation;
@@ -333,7 +283,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 /* Its end was never recorded. */
 void pmh_device_left(struct pmh_interval interval)
 {
-	atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
+	pmh_lose(PM_LOSS_LEFT, 1);
 	atomic_store_explicit(&interval.ring->slots[interval.slot].state, SLOT_FREE, memory_order_release);
 }
 
@@ -344,9 +294,9 @@ static bool pair_times(const struct pmh_ring *ring, struct slot *slot, int64_t *
 {
 	float to_begin = 0, to_end = 0;
 
-	if (cuda.event_elapsed(&to_begin, device_clocks[ring->device].reference, slot->begin) !=
+	if (pmh_cuda.event_elapsed(&to_begin, device_clocks[ring->device].reference, slot->begin) !=
 			cudaSuccess ||
-		cuda.event_elapsed(&to_end, slot->begin, slot->end) != cudaSuccess)
+		pmh_cuda.event_elapsed(&to_end, slot->begin, slot->end) != cudaSuccess)
 		return false;
 	*begin_ns = device_clocks[ring->device].reference_ns + (int64_t)((double)to_begin * 1e6);
 	*end_ns = *begin_ns + (int64_t)((double)to_end * 1e6);
@@ -358,7 +308,7 @@ static void collect_slot(struct pmh_ring *ring, struct slot *slot, struct pmh_th
 	int64_t begin_ns, end_ns;
 
 	if (!pair_times(ring, slot, &begin_ns, &end_ns)) {
-		atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
+		pmh_lose(PM_LOSS_EVENTS, 1);
 		return;
 	}
 	atomic_fetch_add_explicit(&times, 1, memory_order_relaxed);
@@ -385,7 +335,7 @@ static bool reference_has_happened(int device)
 {
 	if (!device_clocks[device].has_happened)
 		device_clocks[device].has_happened =
-			cuda.event_query(device_clocks[device].reference) == cudaSuccess;
+			pmh_cuda.event_query(device_clocks[device].reference) == cudaSuccess;
 	return device_clocks[device].has_happened;
 }
 
@@ -393,13 +343,14 @@ static bool reference_has_happened(int device)
  * asked. */
 static void collect_ring(struct pmh_ring *ring, struct pmh_thread *self, bool *unready)
 {
+	const unsigned generation = generation_of(ring->device);
 	unsigned head = atomic_load_explicit(&ring->head, memory_order_acquire);
 	uint64_t waiting = 0;
 	bool contiguous = true;
 
-	if (head == ring->tail)
+	if (head == ring->tail || atomic_load(&device_clocks[ring->device].going))
 		return;
-	if (!reference_has_happened(ring->device)) {
+	if (!device_clocks[ring->device].reference || !reference_has_happened(ring->device)) {
 		*unready = true;
 		return;
 	}
@@ -407,10 +358,14 @@ static void collect_ring(struct pmh_ring *ring, struct pmh_thread *self, bool *u
 		struct slot *slot = &ring->slots[i % RING_SLOTS];
 		uint8_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
-		if (state == SLOT_PENDING) {
+		if (state == SLOT_PENDING && slot->generation != generation) {
+			pmh_lose(PM_LOSS_RESET, 1);
+			state = SLOT_FREE;
+			atomic_store_explicit(&slot->state, SLOT_FREE, memory_order_release);
+		} else if (state == SLOT_PENDING) {
 			uint64_t queue_bit = 1ull << slot->queue % 64;
 
-			if (waiting & queue_bit || cuda.event_query(slot->end) != cudaSuccess) {
+			if (waiting & queue_bit || pmh_cuda.event_query(slot->end) != cudaSuccess) {
 				waiting |= queue_bit;
 			} else {
 				collect_slot(ring, slot, self);
@@ -452,14 +407,14 @@ static void collect(void *data)
 		pmh_acquire(&collecting);
 	else if (!pmh_try_acquire(&collecting))
 		return;
-	relax_begin(&mode);
+	pmh_relax_begin(&mode);
 	collector = self;
 	collector_unready = false;
 	pmh_each_thread(collect_thread);
 	/* "not ready" is an error to cudaGetLastError; the host had none, so take ours away */
 	if (collector_unready)
-		cuda.get_last_error();
-	relax_end(&mode);
+		pmh_cuda.get_last_error();
+	pmh_relax_end(&mode);
 	pmh_release(&collecting);
 }
 
@@ -467,10 +422,20 @@ void pmh_device_collect(struct pmh_thread *self, bool all)
 {
 	const int saved_errno = errno;
 
-	if (!pmh_device_timed || cuda.peek_last_error() != cudaSuccess)
+	if (!pmh_device_timed || !pmh_cuda_ready() || pmh_cuda.peek_last_error() != cudaSuccess)
 		return;
 	pmh_rarely(collect, &(struct collection){self, all});
 	errno = saved_errno;
+}
+
+/* Pairs of the ring whose times are not known. */
+static unsigned pending(struct pmh_ring *ring)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < RING_SLOTS; i++)
+		count += atomic_load_explicit(&ring->slots[i].state, memory_order_acquire) == SLOT_PENDING;
+	return count;
 }
 
 /* The thread ends: what is not ready yet is lost, its events with it. */
@@ -483,14 +448,77 @@ void pmh_device_leave(struct pmh_thread *self)
 
 		if (!ring)
 			continue;
-		for (unsigned i = 0; i < RING_SLOTS && ring->slots[i].end; i++) {
-			if (atomic_load_explicit(&ring->slots[i].state, memory_order_relaxed) == SLOT_PENDING)
-				atomic_fetch_add_explicit(&lost_times, 1, memory_order_relaxed);
-			cuda.event_destroy(ring->slots[i].begin);
-			cuda.event_destroy(ring->slots[i].end);
+		pmh_lose(PM_LOSS_THREAD_END, pending(ring));
+		for (unsigned i = 0; i < RING_SLOTS; i++) {
+			if (!events_live((int)device, &ring->slots[i]))
+				continue;
+			pmh_cuda.event_destroy(ring->slots[i].begin);
+			pmh_cuda.event_destroy(ring->slots[i].end);
 		}
 		self->rings[device] = NULL;
 		syscall(SYS_munmap, ring, sizeof *ring);
 	}
+	pmh_release(&collecting);
+}
+
+/* ---- ending ---- */
+
+static void count_pending(struct pmh_thread *t)
+{
+	for (unsigned device = 0; device < PMH_DEVICES; device++) {
+		struct pmh_ring *ring = __atomic_load_n(&t->rings[device], __ATOMIC_ACQUIRE);
+
+		if (ring)
+			pmh_lose(PM_LOSS_EXIT, pending(ring));
+	}
+}
+
+void pmh_device_finish(struct pmh_thread *self)
+{
+	pmh_device_collect(self, true);
+	pmh_device_timed = false;
+	pmh_acquire(&collecting);
+	pmh_each_thread(count_pending);
+	pmh_release(&collecting);
+}
+
+void pmh_device_going(struct pmh_thread *self, int device)
+{
+	pmh_device_collect(self, true);
+	pmh_cupti_context_going();
+	if (device < 0 || device >= PMH_DEVICES)
+		return;
+	pmh_acquire(&collecting);
+	atomic_fetch_add(&device_clocks[device].going, 1);
+	pmh_release(&collecting);
+}
+
+static int device_gone;
+
+static void forget_pairs(struct pmh_thread *t)
+{
+	struct pmh_ring *ring = __atomic_load_n(&t->rings[device_gone], __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; ring && i < RING_SLOTS; i++) {
+		uint8_t state = SLOT_PENDING;
+
+		if (atomic_compare_exchange_strong(&ring->slots[i].state, &state, SLOT_FREE))
+			pmh_lose(PM_LOSS_RESET, 1);
+	}
+}
+
+void pmh_device_went(int device, bool gone)
+{
+	if (device < 0 || device >= PMH_DEVICES)
+		return;
+	pmh_acquire(&collecting);
+	if (gone) {
+		device_gone = device;
+		atomic_fetch_add(&device_clocks[device].generation, 1);
+		__atomic_store_n(&device_clocks[device].reference, NULL, __ATOMIC_RELEASE);
+		device_clocks[device].has_happened = false;
+		pmh_each_thread(forget_pairs);
+	}
+	atomic_fetch_sub(&device_clocks[device].going, 1);
 	pmh_release(&collecting);
 }

@@ -8,8 +8,14 @@
  * A captured call is known by the capture that its stream is in, which the library is asked for: work that
  * joins from other streams is in the same one. Asking is allowed during capture, except for the legacy
  * stream.
+ *
+ * A capture begins when the library says so, and is over when its first stream is asked and says that it is
+ * captured no more: the call that ends it may fail and end it all the same. It also ends with its stream or
+ * its device.
  */
 #include "object.h"
+
+#include "device_cuda.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,7 +38,16 @@ struct capture {
 static struct capture captures[CAPTURES];
 static uint64_t uses;
 static pmh_lock lock = ATOMIC_FLAG_INIT;
-static _Atomic int under_way;
+
+#define OPEN_CAPTURES 64u
+
+/* The streams that captures were begun on, and those captures that found no room here. Under the lock. */
+static struct {
+	cudaStream_t stream; /* NULL: free; no capture begins on the legacy stream */
+	int device;
+} open_captures[OPEN_CAPTURES];
+static unsigned unlisted;
+static _Atomic int under_way; /* of both, how many */
 
 static struct {
 	/* CUDA 13 and 12.3, with edge data; CUDA 12 and 11.3, without */
@@ -72,6 +87,8 @@ void pmh_graph_forget(void)
 		captures[i].id = 0;
 		captures[i].graph = NULL;
 	}
+	memset(open_captures, 0, sizeof open_captures);
+	unlisted = 0;
 	atomic_store(&under_way, 0);
 	pmh_lock_forget(&lock);
 }
@@ -135,9 +152,22 @@ static size_t node_count_of(cudaGraph_t graph)
 	return count;
 }
 
-void pmh_capture_begun(void)
+void pmh_capture_begun(cudaStream_t stream, int device)
 {
+	unsigned i = 0;
+
+	pmh_cuda_seek();
+	pmh_acquire(&lock);
+	while (i < OPEN_CAPTURES && open_captures[i].stream)
+		i++;
+	if (i < OPEN_CAPTURES) {
+		open_captures[i].stream = stream;
+		open_captures[i].device = device;
+	} else {
+		unlisted++;
+	}
 	atomic_fetch_add(&under_way, 1);
+	pmh_release(&lock);
 }
 
 void pmh_captured(cudaStream_t stream, uint32_t op)
@@ -148,11 +178,15 @@ void pmh_captured(cudaStream_t stream, uint32_t op)
 	uint64_t id;
 	size_t count;
 
-	if ((uintptr_t)stream <= 1 || !(id = capture_of(stream, &graph)))
+	if (!(id = capture_of(stream, &graph))) {
+		errno = saved_errno;
 		return;
+	}
 	count = node_count_of(graph);
 	pmh_acquire(&lock);
 	c = find(id, true);
+	if (c && c->count == OPERATIONS)
+		pmh_lose(PM_LOSS_GRAPH_SIZE, 1);
 	if (c && c->count < OPERATIONS) {
 		c->used = ++uses;
 		c->graph = graph;
@@ -183,10 +217,63 @@ void pmh_captured_late(cudaStream_t stream)
 	errno = saved_errno;
 }
 
-void pmh_capture_ended(void)
+static bool is_captured(cudaStream_t stream)
 {
-	if (atomic_fetch_sub(&under_way, 1) <= 0)
-		atomic_store(&under_way, 0);
+	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+	bool clean;
+
+	if (!stream || !pmh_cuda_ready())
+		return false;
+	clean = pmh_cuda.peek_last_error() == cudaSuccess;
+	if (pmh_cuda.is_capturing(stream, &status) == cudaSuccess)
+		return status != cudaStreamCaptureStatusNone;
+	if (clean)
+		pmh_device_clear_error();
+	return false;
+}
+
+bool pmh_capture_forgotten(cudaStream_t stream)
+{
+	bool forgotten = false;
+
+	if (!stream || !pmh_capture_under_way())
+		return false;
+	pmh_acquire(&lock);
+	for (unsigned i = 0; i < OPEN_CAPTURES; i++)
+		if (open_captures[i].stream == stream) {
+			open_captures[i].stream = NULL;
+			atomic_fetch_sub(&under_way, 1);
+			forgotten = true;
+		}
+	pmh_release(&lock);
+	return forgotten;
+}
+
+void pmh_capture_ended(cudaStream_t stream)
+{
+	const int saved_errno = errno;
+
+	/* asked without our lock, which the library's must not wait for */
+	if (pmh_capture_under_way() && !is_captured(stream) && !pmh_capture_forgotten(stream)) {
+		pmh_acquire(&lock);
+		if (unlisted) {
+			unlisted--;
+			atomic_fetch_sub(&under_way, 1);
+		}
+		pmh_release(&lock);
+	}
+	errno = saved_errno;
+}
+
+void pmh_capture_device_gone(int device)
+{
+	pmh_acquire(&lock);
+	for (unsigned i = 0; i < OPEN_CAPTURES; i++)
+		if (open_captures[i].stream && open_captures[i].device == device) {
+			open_captures[i].stream = NULL;
+			atomic_fetch_sub(&under_way, 1);
+		}
+	pmh_release(&lock);
 }
 
 void pmh_graph_instantiated(cudaGraphExec_t exec, cudaGraph_t graph)
@@ -224,6 +311,9 @@ void pmh_graph_destroyed(cudaGraph_t graph)
 uint32_t pmh_graph(cudaGraphExec_t exec)
 {
 	const struct object *o = object_of(exec, false);
+	uint32_t number = o ? atomic_load_explicit(&o->number, memory_order_acquire) : 0;
 
-	return o ? atomic_load_explicit(&o->number, memory_order_acquire) : 0;
+	if (!number)
+		pmh_lose(PM_LOSS_GRAPHS, 1);
+	return number;
 }

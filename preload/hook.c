@@ -41,6 +41,34 @@ PMH_INLINE bool launches_graph(enum pm_call call)
 	       call == PM_CALL_cuGraphLaunch || call == PM_CALL_cuGraphLaunch_ptsz;
 }
 
+PMH_INLINE bool begins_capture(enum pm_call call)
+{
+	return call == PM_CALL_cudaStreamBeginCapture || call == PM_CALL_cudaStreamBeginCapture_ptsz ||
+	       call == PM_CALL_cudaStreamBeginCaptureToGraph ||
+	       call == PM_CALL_cudaStreamBeginCaptureToGraph_ptsz ||
+	       call == PM_CALL_cuStreamBeginCapture_v2 || call == PM_CALL_cuStreamBeginCapture_v2_ptsz ||
+	       call == PM_CALL_cuStreamBeginCaptureToGraph ||
+	       call == PM_CALL_cuStreamBeginCaptureToGraph_ptsz;
+}
+
+PMH_INLINE bool ends_capture(enum pm_call call)
+{
+	return call == PM_CALL_cudaStreamEndCapture || call == PM_CALL_cudaStreamEndCapture_ptsz ||
+	       call == PM_CALL_cuStreamEndCapture || call == PM_CALL_cuStreamEndCapture_ptsz;
+}
+
+PMH_INLINE bool destroys_stream(enum pm_call call)
+{
+	return call == PM_CALL_cudaStreamDestroy || call == PM_CALL_cuStreamDestroy_v2;
+}
+
+/* Takes a context away, or may. */
+PMH_INLINE bool ends_context(enum pm_call call)
+{
+	return call == PM_CALL_cudaDeviceReset || call == PM_CALL_cuDevicePrimaryCtxRelease_v2 ||
+	       call == PM_CALL_cuDevicePrimaryCtxReset_v2 || call == PM_CALL_cuCtxDestroy_v2;
+}
+
 /* Questions that programs ask again and again while they wait. */
 PMH_INLINE bool is_query(enum pm_call call)
 {
@@ -96,11 +124,7 @@ static __attribute__((noinline)) void group_launch(struct pmh_frame *f, struct p
 	for (unsigned i = 0; i < self->grouped_count; i++) {
 		struct pmh_grouped *g = &self->grouped[i];
 
-		for (unsigned k = 0; k < i; k++)
-			if (self->grouped[k].queue == g->queue)
-				goto shared;
 		g->interval = pmh_device_begin(self, g->device, g->stream);
-	shared:;
 	}
 }
 
@@ -116,6 +140,23 @@ static __attribute__((noinline)) void group_landed(struct pmh_thread *self)
 	self->grouped_count = 0;
 }
 
+/* Of the calls on a queue the first stands for all: they share its interval. */
+static void group_add(struct pmh_thread *self, const struct pmh_frame *f)
+{
+	for (unsigned i = 0; i < self->grouped_count; i++)
+		if (self->grouped[i].queue == f->place.queue)
+			return;
+	if (self->grouped_count == PMH_GROUP) {
+		pmh_lose(PM_LOSS_GROUPS, 1);
+		return;
+	}
+	self->grouped[self->grouped_count++] = (struct pmh_grouped){.stream = f->place.stream,
+		.device = f->place.device,
+		.op = f->op,
+		.correlation = f->correlation,
+		.queue = f->place.queue};
+}
+
 void pmh_group_begin(void)
 {
 	if (pmh_self.group_depth++ == 0)
@@ -125,7 +166,9 @@ void pmh_group_begin(void)
 static __attribute__((noinline)) void enter_device(
 	struct pmh_frame *f, struct pmh_thread *self, enum pm_kind kind)
 {
-	if (pmh_capturing(f->place.stream)) {
+	enum pmh_captured_as captured = pmh_capturing(f->place.stream);
+
+	if (captured == PMH_IS_CAPTURED) {
 		f->flags |= PM_FLAG_CAPTURED;
 		return;
 	}
@@ -134,20 +177,52 @@ static __attribute__((noinline)) void enter_device(
 	if (kind == PM_KIND_COMM && self->group_depth > 0) {
 		f->flags |= PM_FLAG_GROUP;
 		f->correlation = next_correlation();
-		if (self->grouped_count < PMH_GROUP)
-			self->grouped[self->grouped_count++] = (struct pmh_grouped){.stream = f->place.stream,
-				.device = f->place.device,
-				.op = f->op,
-				.correlation = f->correlation,
-				.queue = f->place.queue};
+		group_add(self, f);
 		return;
 	}
 	f->correlation = next_correlation();
 	f->told = pmh_cupti_begin(f->place, f->correlation, 0);
-	if (!f->told)
+	if (!f->told && captured == PMH_BESIDE_CAPTURE)
+		pmh_lose(PM_LOSS_BESIDE_CAPTURE, 1);
+	else if (!f->told)
 		f->interval = pmh_device_begin(self, f->place.device, f->place.stream);
 	if (!f->told && !f->interval.ring)
 		f->correlation = 0;
+}
+
+/* Before the call, after which another thread may be given the same address. The frame keeps the stream if it
+ * was captured. */
+static __attribute__((noinline)) void stream_goes(struct pmh_frame *f, const uint64_t *values)
+{
+	cudaStream_t stream = (cudaStream_t)values[1];
+
+	pmh_stream_gone(stream);
+	f->place.stream = pmh_capture_forgotten(stream) ? stream : NULL;
+}
+
+/* Before a call that may take a context away: what is known of its device is collected, and left alone until
+ * the call is over. The frame keeps the device. */
+static __attribute__((noinline)) void context_goes(
+	struct pmh_frame *f, struct pmh_thread *self, enum pm_call call, const uint64_t *values)
+{
+	f->place.device = call == PM_CALL_cudaDeviceReset   ? self->device
+			  : call == PM_CALL_cuCtxDestroy_v2 ? pmh_context_device((const void *)values[1])
+							    : (int)values[1];
+	pmh_device_going(self, f->place.device);
+}
+
+static __attribute__((noinline)) void context_went(const struct pmh_frame *f, enum pm_call call, int result)
+{
+	bool gone = result == 0 && !(call == PM_CALL_cuDevicePrimaryCtxRelease_v2 &&
+					   pmh_primary_context_active(f->place.device));
+
+	pmh_device_went(f->place.device, gone);
+	if (!gone)
+		return;
+	pmh_streams_gone(f->place.device);
+	pmh_capture_device_gone(f->place.device);
+	if (call == PM_CALL_cuCtxDestroy_v2)
+		pmh_context_popped();
 }
 
 PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
@@ -170,6 +245,10 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place pla
 		enter_device(f, self, kind);
 	else if (call == PM_CALL_ncclGroupEnd && self->group_depth == 1)
 		group_launch(f, self);
+	else if (destroys_stream(call))
+		stream_goes(f, values);
+	else if (ends_context(call))
+		context_goes(f, self, call, values);
 	f->call = call;
 	f->begin = pmh_ticks();
 }
@@ -247,6 +326,13 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
 		pmh_cupti_end();
 	if (f->interval.ring)
 		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->place.queue, 0);
+	if ((begins_capture(call) && result == 0) ||
+		(destroys_stream(call) && result != 0 && f->place.stream))
+		pmh_capture_begun(f->place.stream, f->place.device);
+	if (ends_capture(call))
+		pmh_capture_ended(f->place.stream);
+	if (ends_context(call))
+		context_went(f, call, result);
 	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0) {
 		group_landed(self);
 		self->group_count++;

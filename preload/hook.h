@@ -258,8 +258,13 @@ void pmh_trace_device_source(enum pm_device_source source);
 /* The header's clock pair; false: there is no trace. */
 bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns);
 
-/* Records lost so far. */
-uint64_t pmh_trace_lost(void);
+/* Counts what is not recorded, where it is seen at once, under its cause. Nothing without a trace. From any
+ * thread. */
+void pmh_lose(enum pm_loss cause, uint64_t count);
+
+/* What is lost so far, of a class and under a cause. */
+uint64_t pmh_lost_of(enum pm_loss_class loss_class);
+uint64_t pmh_lost(enum pm_loss cause);
 
 /* The trace's path, "" if there is none. */
 const char *pmh_trace_path(void);
@@ -367,7 +372,7 @@ PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
 
 uint32_t pmh_string(const char *text);
 uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count);
-uint16_t pmh_queue_number(int device, const void *stream);
+uint16_t pmh_queue_number(int device, const void *stream, unsigned generation);
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
 uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count);
 void pmh_note(const char *text);
@@ -382,7 +387,6 @@ static inline bool pmh_coarse_is_input(uint64_t coarse_hash) /* a copy from the 
 	return coarse_hash & 2;
 }
 void pmh_intern_forget(void);
-uint64_t pmh_lost_operations(void);
 uint64_t pmh_hash(uint64_t seed, const void *words, size_t byte_count);
 
 /* ---- device_describe.c ---- */
@@ -420,12 +424,15 @@ void pmh_python_forget(void);
 
 /* ---- device_time.c: pairs of events around a call ---- */
 
-/* Whether device times are taken at all. */
+/* Whether device times are wanted. CUDA's functions for them may be found later. */
 extern bool pmh_device_timed;
 
-/* Finds the CUDA functions that are needed. Takes the loader's lock, so no lock of ours may be held. */
+/* Finds the CUDA functions that are needed, if they are there. Takes the loader's lock, so no lock of ours
+ * may be held.
+ */
 void pmh_device_prepare(void);
 void pmh_device_init(void);
+void pmh_device_found(void); /* they are: says so in the trace */
 void pmh_device_forget(void);
 struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream);
 void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t op, uint32_t correlation,
@@ -435,11 +442,24 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
  * lock. */
 void pmh_device_collect(struct pmh_thread *self, bool all);
 void pmh_device_leave(struct pmh_thread *self);
-uint64_t pmh_lost_device_times(void);
+
+/* At exit: collects what is ready, counts the rest as lost. */
+void pmh_device_finish(struct pmh_thread *self);
+
+/* Around a call that may take a device's context away, and with it all events: between the two none is
+ * touched. */
+void pmh_device_going(struct pmh_thread *self, int device);
+void pmh_device_went(int device, bool gone);
 uint64_t pmh_device_times(void); /* written as records */
 
-/* True while the stream is being captured: then nothing may be recorded on it. */
-bool pmh_capturing(cudaStream_t stream);
+/* Whether a call goes into a graph. Beside a capture the default stream does its work, but takes no events.
+ */
+enum pmh_captured_as {
+	PMH_NOT_CAPTURED,
+	PMH_IS_CAPTURED,
+	PMH_BESIDE_CAPTURE,
+};
+enum pmh_captured_as pmh_capturing(cudaStream_t stream);
 
 /* An error that a call of ours left in the runtime; the host must not find it. */
 void pmh_device_clear_error(void);
@@ -449,9 +469,16 @@ void pmh_device_clear_error(void);
 /* Finds the functions that are needed. Takes the loader's lock, so no lock of ours may be held. */
 void pmh_graph_prepare(void);
 void pmh_graph_forget(void);
-void pmh_capture_begun(void);
-void pmh_capture_ended(void);
 bool pmh_capture_under_way(void); /* any, in the process */
+
+/* A capture has begun on the stream; a call that ends it is over, and may have failed. */
+void pmh_capture_begun(cudaStream_t stream, int device);
+void pmh_capture_ended(cudaStream_t stream);
+
+/* Captures end with their stream, too, which must not be asked about then, and with their device. The first
+ * says whether there was one. */
+bool pmh_capture_forgotten(cudaStream_t stream);
+void pmh_capture_device_gone(int device);
 
 /* Notes a call that went into the graph which is being captured on the stream. After the call. */
 void pmh_captured(cudaStream_t stream, uint32_t op);
@@ -496,9 +523,11 @@ bool pmh_cupti_group_begin(const struct pmh_grouped *calls, unsigned call_count)
 /* A handle may mean a new stream from now on. */
 void pmh_cupti_stream_created(void);
 
+/* A context is about to be destroyed: has CUPTI hand over what it knows of it. */
+void pmh_cupti_context_going(void);
+
 /* At exit: collects what is complete, for at most two seconds. */
 void pmh_cupti_finish(void);
-uint64_t pmh_cupti_lost(void);
 uint64_t pmh_cupti_times(void); /* written as records */
 
 /* ---- place.c, descriptor.c, communicator.c, value.c: what rows need to know of handles and descriptors ----
@@ -533,11 +562,15 @@ PMH_INLINE struct pmh_place pmh_place_of_per_thread_stream(cudaStream_t stream)
 	return pmh_place_of_stream(stream ? stream : (cudaStream_t)2); /* cudaStreamPerThread */
 }
 void pmh_stream_created(cudaStream_t stream);
+void pmh_stream_gone(cudaStream_t stream); /* its handle may come again, and is another queue then */
+void pmh_streams_gone(int device);         /* all of a device */
 void pmh_device_set(int device);
 void pmh_context_made(const void *context, int device);
 void pmh_context_created(const void *context, int device); /* and made current */
 void pmh_context_current(const void *context);
 void pmh_context_popped(void);
+int pmh_context_device(const void *context); /* the current one where it is not known */
+bool pmh_primary_context_active(int device);
 void pmh_handle_created(const void *handle);
 void pmh_handle_stream(const void *handle, cudaStream_t stream);
 void pmh_pointer_mode(cublasHandle_t handle, cublasPointerMode_t mode);

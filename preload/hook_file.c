@@ -122,13 +122,28 @@ static void look_closely(void *data)
 		pmh_thread_begin();
 }
 
+/* Of a descriptor that has no place in `paths`. */
+static void lose_input(int fd)
+{
+	const int saved_errno = errno;
+	struct stat s;
+
+	if (is_recording() && fstat(fd, &s) == 0 && S_ISREG(s.st_mode))
+		pmh_lose(PM_LOSS_FILES, 1);
+	errno = saved_errno;
+}
+
 static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 {
 	struct pmh_frame *f = &pmh_self.frame;
 	struct look look = {.fd = fd};
 
-	if (fd < 0 || fd >= FILES)
+	if (fd < 0)
 		return false;
+	if (fd >= FILES) {
+		lose_input(fd);
+		return false;
+	}
 	look.path = atomic_load_explicit(&paths[fd], memory_order_relaxed);
 	if (look.path == NOT_DATA)
 		return false;

@@ -14,13 +14,13 @@
 
 #define FULL (PMH_SLOTS / 4 * 3)
 #define OPERATIONS_WITH_ADDRESSES (PMH_SLOTS / 4)
+#define QUEUES_OF_THEIR_OWN 4096u
 #define VALUES_MAX 30 /* of an operation, with its function; descriptors have up to 20 */
 
 struct pmh_slot pmh_slots[PMH_SLOTS];
 static _Atomic unsigned slots_used;
 static _Atomic uint32_t last_number[16]; /* by enum pm_entry_type */
 static bool function_written[PM_CALL_COUNT];
-static _Atomic uint64_t coarse_operations;
 static pmh_lock lock = ATOMIC_FLAG_INIT;
 
 static const char *const value_words[] = {"",
@@ -113,6 +113,8 @@ static uint32_t add(uint64_t hash, enum pm_entry_type type, void *fixed, size_t 
 	struct addition a = {hash, type, fixed, fixed_bytes, tail, tail_bytes, 0};
 
 	pmh_rarely(add_now, &a);
+	if (!a.number && type != PM_ENTRY_OPERATION)
+		pmh_lose(PM_LOSS_NAMES, 1);
 	errno = saved_errno;
 	return a.number;
 }
@@ -158,15 +160,22 @@ uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *valu
 				value_count * sizeof values[0]);
 }
 
-uint16_t pmh_queue_number(int device, const void *stream)
+/*
+ * A stream at the address of one that was destroyed is another queue, up to a number that a program which
+ * makes streams without end would pass.
+ */
+uint16_t pmh_queue_number(int device, const void *stream, unsigned generation)
 {
-	const uint64_t key[] = {(uint64_t)device, (uint64_t)(uintptr_t)stream};
-	uint64_t hash = pmh_hash(PM_ENTRY_QUEUE, key, sizeof key);
+	const bool is_again = generation > 0 && last_number[PM_ENTRY_QUEUE] < QUEUES_OF_THEIR_OWN;
+	const uint64_t key[] = {(uint64_t)device, (uint64_t)(uintptr_t)stream, generation};
+	uint64_t hash = pmh_hash(PM_ENTRY_QUEUE, key, is_again ? sizeof key : 2 * sizeof key[0]);
 	struct pm_entry_queue fixed = {.device = device, .stream = key[1]};
 	uint32_t number = pmh_found(hash);
 
 	if (!number)
 		number = add(hash, PM_ENTRY_QUEUE, &fixed, sizeof fixed, NULL, 0);
+	if (generation > 0 && !is_again)
+		pmh_lose(PM_LOSS_STREAMS, 1);
 	return number < UINT16_MAX ? (uint16_t)number : UINT16_MAX;
 }
 
@@ -289,7 +298,7 @@ static uint32_t coarse_operation(const uint64_t *values, unsigned value_count)
 	uint64_t coarse[VALUES_MAX], hash;
 	uint32_t number;
 
-	atomic_fetch_add_explicit(&coarse_operations, 1, memory_order_relaxed);
+	pmh_lose(PM_LOSS_OPERATIONS, 1);
 	for (unsigned i = 0; i < value_count; i++)
 		coarse[i] = i && is_address(labels[i].value) ? 0 : values[i];
 	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
@@ -337,11 +346,6 @@ uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value
 	return o.number;
 }
 
-uint64_t pmh_lost_operations(void)
-{
-	return atomic_load_explicit(&coarse_operations, memory_order_relaxed);
-}
-
 void pmh_intern_forget(void)
 {
 	if (slots_used)
@@ -350,6 +354,5 @@ void pmh_intern_forget(void)
 	for (size_t i = 0; i < sizeof last_number / sizeof last_number[0]; i++)
 		atomic_store(&last_number[i], 0);
 	memset(function_written, 0, sizeof function_written);
-	atomic_store(&coarse_operations, 0);
 	pmh_lock_forget(&lock);
 }

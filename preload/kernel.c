@@ -32,6 +32,8 @@ static struct kernel *kernel_of(const void *address, bool make)
 		if (atomic_compare_exchange_strong(&kernels[i].address, &there, wanted) || there == wanted)
 			return &kernels[i];
 	}
+	if (wanted && make)
+		pmh_lose(PM_LOSS_KERNELS, 1);
 	return NULL;
 }
 

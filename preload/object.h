@@ -24,9 +24,10 @@ struct object {
 	int device;              /* a stream's, a handle's or a communicator's */
 	bool device_pointers;    /* a cuBLAS handle's scalars lie on the device */
 	uint16_t value_count;
-	int rank, size;  /* a communicator's */
-	uint64_t hash;   /* a communicator's */
-	unsigned splits; /* a communicator's, so far */
+	int rank, size;              /* a communicator's */
+	uint64_t hash;               /* a communicator's */
+	unsigned splits;             /* a communicator's, so far */
+	_Atomic unsigned generation; /* a stream's: how many were destroyed at this address */
 	int64_t values[DESCRIPTOR_VALUES];
 };
 

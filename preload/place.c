@@ -27,11 +27,12 @@ struct object *pmh_object_make(uintptr_t address)
 				break;
 		}
 		if (!free)
-			return NULL;
+			break;
 		if (atomic_compare_exchange_strong(&free->address, &was, address))
 			return free;
 		/* another thread took the slot */
 	}
+	pmh_lose(PM_LOSS_OBJECTS, 1);
 	return NULL;
 }
 
@@ -64,12 +65,20 @@ static bool is_default(cudaStream_t stream)
 	return (uintptr_t)stream <= 2;
 }
 
+/* How often the handle has meant another stream before. */
+static unsigned generation_of(cudaStream_t stream)
+{
+	const struct object *o = is_default(stream) ? NULL : object_of(stream, false);
+
+	return o ? atomic_load_explicit(&o->generation, memory_order_relaxed) : 0;
+}
+
 static struct pmh_place place_of(struct object *o, cudaStream_t stream)
 {
 	uint16_t queue = atomic_load_explicit(&o->queue, memory_order_relaxed);
 
 	if (__builtin_expect(queue == 0, 0)) {
-		queue = pmh_queue_number(o->device, stream);
+		queue = pmh_queue_number(o->device, stream, generation_of(stream));
 		atomic_store_explicit(&o->queue, queue, memory_order_relaxed);
 	}
 	return (struct pmh_place){
@@ -106,7 +115,7 @@ struct pmh_place pmh_find_stream(cudaStream_t stream)
 		return remember(stream, epoch, place_of(o, stream));
 	return remember(stream, epoch,
 		(struct pmh_place){
-			.stream = stream, .device = device, .queue = pmh_queue_number(device, stream)});
+			.stream = stream, .device = device, .queue = pmh_queue_number(device, stream, 0)});
 }
 
 struct pmh_place pmh_find_handle(const void *handle)
@@ -135,6 +144,33 @@ void pmh_stream_created(cudaStream_t stream)
 
 	if (o)
 		set_place(o, stream, pmh_self.device);
+	pmh_cupti_stream_created();
+}
+
+static void stream_gone(struct object *o)
+{
+	atomic_fetch_add_explicit(&o->generation, 1, memory_order_relaxed);
+	atomic_store_explicit(&o->queue, 0, memory_order_relaxed);
+}
+
+void pmh_stream_gone(cudaStream_t stream)
+{
+	struct object *o = is_default(stream) ? NULL : object_of(stream, false);
+
+	if (!o)
+		return;
+	stream_gone(o);
+	atomic_fetch_add_explicit(&pmh_place_epoch, 1, memory_order_release);
+}
+
+/* Handles of libraries are among them: they are asked for their stream again. */
+void pmh_streams_gone(int device)
+{
+	for (unsigned i = 0; i < OBJECTS; i++)
+		if (atomic_load_explicit(&pmh_objects[i].address, memory_order_acquire) > OBJECT_GONE &&
+			pmh_objects[i].device == device)
+			stream_gone(&pmh_objects[i]);
+	atomic_fetch_add_explicit(&pmh_place_epoch, 1, memory_order_release);
 	pmh_cupti_stream_created();
 }
 
@@ -207,4 +243,21 @@ void pmh_context_popped(void)
 
 	if (ask && ask(&device) == CUDA_SUCCESS)
 		pmh_device_set(device);
+}
+
+int pmh_context_device(const void *context)
+{
+	const struct object *o = object_of(context, false);
+
+	return o ? o->device : pmh_self.device;
+}
+
+bool pmh_primary_context_active(int device)
+{
+	CUresult (*ask)(CUdevice, unsigned *, int *) =
+		(CUresult(*)(CUdevice, unsigned *, int *))pmh_real_driver("cuDevicePrimaryCtxGetState");
+	unsigned flags;
+	int active = 0;
+
+	return ask && ask(device, &flags, &active) == CUDA_SUCCESS && active;
 }

@@ -927,6 +927,8 @@
 	Y(cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds, 3020) \
 	Y(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz, 3020) X(cuDevicePrimaryCtxRetain, 7000) \
 	X(cuCtxCreate_v2, 3020) X(cuCtxCreate_v3, 11040) X(cuCtxCreate_v4, 12050) \
+	X(cuCtxDestroy_v2, 4000) X(cuDevicePrimaryCtxRelease_v2, 11000) \
+	X(cuDevicePrimaryCtxReset_v2, 11000) \
 	X(cuCtxSetCurrent, 4000) X(cuCtxPushCurrent_v2, 4000) X(cuCtxPopCurrent_v2, 4000) \
 	X(cuCtxSynchronize, 2000) X(cuCtxSynchronize_v2, 13000) X(cuStreamCreate, 2000) \
 	X(cuStreamCreateWithPriority, 5050) X(cuStreamDestroy_v2, 4000) \

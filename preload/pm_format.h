@@ -42,6 +42,8 @@ enum pm_clock {
 	PM_CLOCK_TSC = 2,       /* the processor's invariant time-stamp counter: linear between clock pairs */
 };
 
+#define PM_LOSS_ROOM 48 /* causes of loss that a header has room for */
+
 struct pm_header {
 	char magic[8];
 	uint32_t byte_order; /* PM_BYTE_ORDER as the writer stores it */
@@ -67,6 +69,8 @@ struct pm_header {
 	uint64_t worker_reads;
 	uint64_t worker_bytes;
 	uint64_t worker_ns; /* in reads, summed over the workers */
+	/* since then: what was not recorded, by enum pm_loss; kept current */
+	uint64_t losses[PM_LOSS_ROOM];
 };
 
 enum pm_device_source {
@@ -295,23 +299,67 @@ struct pm_entry_note {
 	char text[1];
 };
 
-/* Counts of the whole process, written at an orderly end. */
+/* Counts of the whole process, written at an orderly end. Losses are those of the header, added up. */
 struct pm_footer {
 	uint64_t calls;             /* recorded or not, while recording was on, nested calls aside */
 	uint64_t records;           /* written */
-	uint64_t lost_records;      /* no room: disk full, size limit */
-	uint64_t lost_device_times; /* not ready at the end, or no event to be had */
-	uint64_t lost_operations;   /* calls recorded with a coarser operation, the table being full */
+	uint64_t lost_records;      /* of the class RECORDS */
+	uint64_t lost_device_times; /* of the class TIMES */
+	uint64_t lost_operations;   /* of the class DETAILS */
 	uint64_t threads;
 	uint64_t ticks; /* the last clock pair */
 	uint64_t monotonic_ns;
 	uint64_t real_ns;
-	/* since version 2: what the hook itself took */
-	uint64_t own_ns;       /* in wrappers, summed over the threads; from a sample, which reads high */
-	uint64_t new_ns;       /* beside that, describing operations that were new */
+	/* since version 2: what the hook itself took; both together no more than the run */
+	uint64_t own_ns;       /* in wrappers, over all threads: about, from a sample */
+	uint64_t new_ns;       /* beside that, describing operations that were new: time that went by */
 	uint64_t unseen_calls; /* functions that were looked up and could not be intercepted: another copy is
 				  in use */
 };
+
+/*
+ * What is not recorded, by cause: name, class, words in brackets behind the number. The class says what is missing:
+ * RECORDS calls and device intervals, TIMES the device times of calls, DETAILS what a call worked on, FUNCTIONS the
+ * calls of functions that are not watched. Causes are only ever added, at the end.
+ */
+#define PM_FORMAT_LOSSES(X) \
+	X(NO_ROOM, RECORDS, "no room on the disk, or the file was taken away") \
+	X(SIZE_LIMIT, RECORDS, "the trace had grown to PMHOOK_MAX_MB") \
+	X(AFTER_END, RECORDS, "made after the trace was closed at exit") \
+	X(FILES, RECORDS, "file input of descriptors beyond the first 4096") \
+	X(IN_FLIGHT, TIMES, "too much work in flight at once") \
+	X(DEVICES, TIMES, "on devices beyond the first 64") \
+	X(MEMORY, TIMES, "out of memory") \
+	X(EVENTS, TIMES, "CUDA refused an event") \
+	X(PENDING_ERROR, TIMES, "an error of the program's own was pending") \
+	X(NO_SOURCE, TIMES, "CUDA's functions for timing were not found") \
+	X(GROUPS, TIMES, "in groups that use more than 64 streams") \
+	X(BESIDE_CAPTURE, TIMES, "on the default stream beside a capture") \
+	X(THREAD_END, TIMES, "not done when their thread ended") \
+	X(RESET, TIMES, "their device was reset, or their context destroyed") \
+	X(EXIT, TIMES, "not collected when the process ended") \
+	X(CUPTI_DROPPED, TIMES, "dropped by CUPTI") \
+	X(CUPTI_UNTIMED, TIMES, "left without times by CUPTI") \
+	X(CUPTI_SILENT, TIMES, "kept by CUPTI, which did not answer") \
+	X(OPERATIONS, DETAILS, "the table of operations is full") \
+	X(NAMES, DETAILS, "the table of names and descriptors is full") \
+	X(DICTIONARY, DETAILS, "descriptions found no room in the file") \
+	X(OBJECTS, DETAILS, "more streams, handles and descriptors than are kept") \
+	X(STREAMS, DETAILS, "streams beyond those that get a number of their own") \
+	X(KERNELS, DETAILS, "more kernels than names are kept of") \
+	X(COMMUNICATORS, DETAILS, "on communicators whose making was not seen") \
+	X(GRAPHS, DETAILS, "launches of graphs whose making was not seen") \
+	X(GRAPH_SIZE, DETAILS, "captured beyond the first 32768 operations of a graph") \
+	X(GRAPH_NODES, DETAILS, "nodes of graphs beyond those that are told apart") \
+	X(OTHER_COPIES, FUNCTIONS, "another copy of their library is in use") \
+	X(LEFT, TIMES, "of calls that did not return")
+
+/* Name, and what the class is called. */
+#define PM_FORMAT_LOSS_CLASSES(X) \
+	X(RECORDS, "records") \
+	X(TIMES, "device times") \
+	X(DETAILS, "details") \
+	X(FUNCTIONS, "functions")
 
 /* What a hooked function is to the analyzer: kind, and what it stands for. */
 #define PM_FORMAT_KINDS(X) \
@@ -374,6 +422,20 @@ struct pm_footer {
 	X(NORMALIZATION, "mode phase epsilon") \
 	X(POINTWISE, "mode type axis")
 
+enum pm_loss {
+#define PM_FIELD(name, class, words) PM_LOSS_##name,
+	PM_FORMAT_LOSSES(PM_FIELD)
+#undef PM_FIELD
+	PM_LOSS_COUNT
+};
+
+enum pm_loss_class {
+#define PM_FIELD(name, words) PM_LOSS_OF_##name,
+	PM_FORMAT_LOSS_CLASSES(PM_FIELD)
+#undef PM_FIELD
+	PM_LOSS_CLASS_COUNT
+};
+
 enum pm_kind {
 	PM_KIND_NONE,
 #define PM_FIELD(name, text) PM_KIND_##name,
@@ -407,7 +469,8 @@ enum pm_type {
 #undef PM_FIELD
 };
 
-_Static_assert(sizeof(struct pm_header) == 80 + 128 + 32, "no padding");
+_Static_assert(sizeof(struct pm_header) == 80 + 128 + 32 + 8 * PM_LOSS_ROOM, "no padding");
+_Static_assert(PM_LOSS_COUNT <= PM_LOSS_ROOM, "each cause of loss has its place");
 _Static_assert(sizeof(struct pm_chunk) == 64, "no padding");
 _Static_assert(sizeof(struct pm_record) == 16, "no padding");
 _Static_assert(sizeof(struct pm_more) == 16 && sizeof(struct pm_base) == 16, "slots are of one size");

@@ -331,7 +331,7 @@ static void write_end(void *data)
 	struct pm_footer footer = {0};
 
 	if (state == PMH_RECORDING) {
-		pmh_device_collect(&pmh_self, true);
+		pmh_device_finish(&pmh_self);
 		pmh_window_finish();
 	}
 	pmh_acquire(&listing);
@@ -339,14 +339,15 @@ static void write_end(void *data)
 	footer.threads = thread_count;
 	pmh_release(&listing);
 	pmh_each_thread(add_to_total);
+	pmh_lose(PM_LOSS_OTHER_COPIES, pmh_unseen_calls());
 	footer.records = total.records;
-	footer.lost_records = pmh_trace_lost();
+	footer.lost_records = pmh_lost_of(PM_LOSS_OF_RECORDS);
 	footer.calls = total.calls + footer.records + footer.lost_records - pmh_device_times();
 	footer.own_ns = as_ns(total.own_ticks);
 	footer.new_ns = as_ns(total.new_ticks);
-	footer.unseen_calls = pmh_unseen_calls();
-	footer.lost_device_times = pmh_lost_device_times();
-	footer.lost_operations = pmh_lost_operations();
+	footer.unseen_calls = pmh_lost_of(PM_LOSS_OF_FUNCTIONS);
+	footer.lost_device_times = pmh_lost_of(PM_LOSS_OF_TIMES);
+	footer.lost_operations = pmh_lost_of(PM_LOSS_OF_DETAILS);
 	if (state == PMH_RECORDING)
 		pmh_trace_close(&footer);
 	if (is_on(pmh_settings.verbose))

@@ -37,6 +37,8 @@ static ino_t file_inode;
 static uint64_t file_bytes, max_bytes;
 static struct pm_chunk *dictionary;
 static pmh_lock lock = ATOMIC_FLAG_INIT;
+static bool closed;          /* the footer is written */
+static enum pm_loss why_not; /* the last chunk could not be made; under the lock */
 
 static int sys_open(const char *name, int flags)
 {
@@ -101,8 +103,10 @@ static void *extend(size_t byte_count)
 	struct stat s;
 	int fd;
 
-	if (file_bytes + byte_count > max_bytes)
+	why_not = closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
+	if (closed || file_bytes + byte_count > max_bytes)
 		return NULL;
+	why_not = PM_LOSS_NO_ROOM;
 	/* the kernel would end the host by SIGXFSZ */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && file_bytes + byte_count > limit.rlim_cur)
 		return NULL;
@@ -233,6 +237,7 @@ int pmh_trace_open(void)
 		return fd;
 	}
 	file_bytes = 0;
+	closed = false;
 	max_bytes = strtoull(pmh_settings.max_mb, NULL, 10) << 20;
 	if (max_bytes == 0)
 		max_bytes = UINT64_MAX;
@@ -286,8 +291,10 @@ void pmh_trace_entry(
 		pmh_acquire(&lock);
 		next = header ? chunk_open(PM_CHUNK_DICTIONARY, chunk_bytes, NULL) : NULL;
 		pmh_release(&lock);
-		if (!next)
+		if (!next) {
+			pmh_lose(PM_LOSS_DICTIONARY, 1);
 			return;
+		}
 		if (dictionary)
 			syscall(SYS_munmap, dictionary, dictionary->chunk_bytes);
 		dictionary = next;
@@ -365,8 +372,7 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 
 	if (!room(self)) {
 		self->lost_count++;
-		if (header)
-			__atomic_fetch_add(&header->lost_records, 1, __ATOMIC_RELAXED);
+		pmh_lose(__atomic_load_n(&why_not, __ATOMIC_RELAXED), 1);
 		errno = saved_errno;
 		return;
 	}
@@ -430,7 +436,7 @@ void pmh_trace_close(const struct pm_footer *footer)
 		__atomic_store_n(&chunk->used_bytes, (uint32_t)sizeof f, __ATOMIC_RELEASE);
 		syscall(SYS_munmap, chunk, chunk->chunk_bytes);
 	}
-	max_bytes = 0;
+	closed = true;
 	pmh_release(&lock);
 }
 
@@ -457,9 +463,34 @@ bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns)
 	return true;
 }
 
-uint64_t pmh_trace_lost(void)
+static const uint8_t loss_classes[] = {
+#define PM_FIELD(name, loss_class, words) PM_LOSS_OF_##loss_class,
+	PM_FORMAT_LOSSES(PM_FIELD)
+#undef PM_FIELD
+};
+
+void pmh_lose(enum pm_loss cause, uint64_t count)
 {
-	return header ? __atomic_load_n(&header->lost_records, __ATOMIC_RELAXED) : 0;
+	if (!header || !count)
+		return;
+	__atomic_fetch_add(&header->losses[cause], count, __ATOMIC_RELAXED);
+	if (loss_classes[cause] == PM_LOSS_OF_RECORDS)
+		__atomic_fetch_add(&header->lost_records, count, __ATOMIC_RELAXED);
+}
+
+uint64_t pmh_lost(enum pm_loss cause)
+{
+	return header ? __atomic_load_n(&header->losses[cause], __ATOMIC_RELAXED) : 0;
+}
+
+uint64_t pmh_lost_of(enum pm_loss_class loss_class)
+{
+	uint64_t sum = 0;
+
+	for (unsigned cause = 0; cause < PM_LOSS_COUNT; cause++)
+		if (loss_classes[cause] == loss_class)
+			sum += pmh_lost((enum pm_loss)cause);
+	return sum;
 }
 
 const char *pmh_trace_path(void)

@@ -307,26 +307,26 @@ static void from_the_future(void)
 	builder.header.header_bytes += 24;
 	builder.header.chunk_header_bytes += 8;
 	builder.header.record_bytes = 24;
-	memcpy(data, &builder.header, sizeof(builder.header));
+	memcpy(data, &builder.header, offsetof(struct pm_header, losses));
 	size = builder.header.header_bytes;
 	/* A chunk of an unknown kind in front. */
-	memcpy(&chunk, file->data + sizeof(struct pm_header), sizeof(chunk));
+	memcpy(&chunk, file->data + offsetof(struct pm_header, losses), sizeof(chunk));
 	chunk.kind = 77;
 	chunk.used_bytes = 0;
 	chunk.chunk_bytes = sizeof(chunk) + 8 + 32;
 	memcpy(data + size, &chunk, sizeof(chunk));
 	size += chunk.chunk_bytes;
 	/* The dictionary, with an unknown entry at its end. */
-	memcpy(&chunk, file->data + sizeof(struct pm_header), sizeof(chunk));
+	memcpy(&chunk, file->data + offsetof(struct pm_header, losses), sizeof(chunk));
 	dictionary = chunk.used_bytes;
 	chunk.used_bytes += 16;
 	chunk.chunk_bytes += 8 + 16;
 	memcpy(data + size, &chunk, sizeof(chunk));
-	memcpy(data + size + 72, file->data + sizeof(struct pm_header) + 64, dictionary);
+	memcpy(data + size + 72, file->data + offsetof(struct pm_header, losses) + 64, dictionary);
 	memcpy(data + size + 72 + dictionary, &(struct pm_entry){16, 99, 0}, sizeof(struct pm_entry));
 	size += chunk.chunk_bytes;
 	/* Both threads' records. */
-	for (records = sizeof(struct pm_header) + 64 + dictionary; records < file->size;) {
+	for (records = offsetof(struct pm_header, losses) + 64 + dictionary; records < file->size;) {
 		size_t count;
 
 		memcpy(&chunk, file->data + records, sizeof(chunk));

@@ -263,11 +263,15 @@ static void records_chunk(struct builder *builder, uint32_t thread, uint64_t seq
 void builder_finish(struct builder *builder)
 {
 	static const unsigned char nothing[1];
-	bool first = builder->header.version == 1;
+	bool first = builder->header.version == 1, lost = false;
 
+	for (size_t i = 0; i < PM_LOSS_ROOM; i++)
+		lost |= builder->header.losses[i] > 0;
 	builder->header.record_bytes = first ? sizeof(struct pm_record_1) : sizeof(struct pm_record);
 	builder->header.header_bytes =
-		first ? offsetof(struct pm_header, worker_count) : sizeof(struct pm_header);
+		first  ? offsetof(struct pm_header, worker_count)
+		: lost ? sizeof(struct pm_header)
+		       : offsetof(struct pm_header, losses); /* as it was before there were causes */
 	add(&builder->file, &builder->header, builder->header.header_bytes);
 	chunk(builder, PM_CHUNK_DICTIONARY, 0, 0,
 		builder->dictionary.data ? builder->dictionary.data : nothing, builder->dictionary.size, 0);

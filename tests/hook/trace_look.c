@@ -12,6 +12,7 @@
  *     worker COUNT READS BYTES
  *     footer CALLS LOST LOST_TIMES UNSEEN THREADS, or: no footer
  *     lost COUNT               of the header
+ *     loss CAUSE COUNT         of the header, if there is any
  *     rank RANK WORLD
  *     source N
  *
@@ -27,6 +28,12 @@
 #define FUNCTIONS 4096u
 #define OPERATIONS (1u << 18)
 #define WINDOWS 256
+
+static const char *const loss_names[] = {
+#define PM_FIELD(name, class, words) #name,
+	PM_FORMAT_LOSSES(PM_FIELD)
+#undef PM_FIELD
+};
 
 static struct peek trace;
 static struct {
@@ -168,6 +175,9 @@ static void look(const char *path)
 	else
 		puts("no footer");
 	printf("lost %llu\n", (unsigned long long)trace.header->lost_records);
+	for (unsigned i = 0; i < PM_LOSS_COUNT; i++)
+		if (trace.header->losses[i])
+			printf("loss %s %llu\n", loss_names[i], (unsigned long long)trace.header->losses[i]);
 	printf("rank %d %d\n", trace.header->rank, trace.header->world);
 	printf("source %u\n", trace.header->device_source);
 	peek_close(&trace);
