@@ -3,6 +3,7 @@
  * are lines.
  */
 #include "dump.h"
+#include "losses.h"
 #include "print.h"
 
 #include <inttypes.h>
@@ -373,8 +374,9 @@ static const char *source_name(uint32_t source)
 }
 
 /* What version 2 tells beyond the counts; only where there is something to tell. */
-static void more_of_head(const struct trace *trace, cJSON *object, FILE *out)
+static void more_of_head(struct dump *dump, cJSON *object, FILE *out)
 {
+	const struct trace *trace = dump->trace;
 	const struct pm_header *header = &trace->header;
 	const struct pm_footer *footer = &trace->footer;
 
@@ -392,6 +394,11 @@ static void more_of_head(const struct trace *trace, cJSON *object, FILE *out)
 				header->worker_count, header->worker_reads, header->worker_bytes,
 				header->worker_ns);
 	}
+	losses_json(header->losses, object);
+	for (int c = 0; out && c < PM_LOSS_CLASS_COUNT; c++)
+		if (losses_of(header->losses, (enum pm_loss_class)c))
+			fprintf(out, "  lost %s%s\n", losses_class((enum pm_loss_class)c),
+				losses_causes(header->losses, (enum pm_loss_class)c, &dump->arena));
 	if (trace->ended && footer->own_ns) {
 		cJSON_AddNumberToObject(object, "own_ns", (double)footer->own_ns);
 		cJSON_AddNumberToObject(object, "new_ns", (double)footer->new_ns);
@@ -444,7 +451,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 	for (size_t i = 0; i < trace->note_count; i++)
 		cJSON_AddItemToArray(notes, cJSON_CreateString(print_clean(&dump->arena, trace->notes[i])));
 	if (dump->how->form != DUMP_TEXT) {
-		more_of_head(trace, object, NULL);
+		more_of_head(dump, object, NULL);
 		return object;
 	}
 	print_heading(trace->path, out);
@@ -465,7 +472,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 			trace->footer.lost_operations, trace->footer.threads);
 	else
 		fputs("  the end is missing: the process was killed, or is running\n", out);
-	more_of_head(trace, object, out);
+	more_of_head(dump, object, out);
 	for (size_t i = 0; i < trace->note_count; i++)
 		fprintf(out, "  %s\n", print_clean(&dump->arena, trace->notes[i]));
 	return object;

@@ -2,6 +2,8 @@
  * elsewhere. */
 #include "report.h"
 
+#include "losses.h"
+
 const char *report_plural(size_t count)
 {
 	return count == 1 ? "" : "s";
@@ -148,7 +150,7 @@ void report_recording(struct analysis *analysis, FILE *out)
 	if (totals.own_ns > 0)
 		print_paragraph(
 			arena_format(arena,
-				"Recording: %s of a run of %s (%.2f%%): %.0f ns a call, and %s to describe new operations.",
+				"Recording: about %s of a run of %s (%.2f%%): %.0f ns a call, and %s of elapsed time to describe new operations.",
 				print_time(arena, (totals.own_ns + totals.new_ns) / totals.known),
 				print_time(arena, totals.run_ns / totals.known),
 				(totals.own_ns + totals.new_ns) / totals.run_ns * 100,
@@ -190,11 +192,23 @@ static void add_told_json(cJSON *object, const struct timeline *timeline)
 		cJSON_AddNumberToObject(item, keys[told], told_ns[told]);
 }
 
+/* Of all processes together. */
+static void add_losses(cJSON *object, const struct timeline *timeline)
+{
+	uint64_t losses[PM_LOSS_ROOM] = {0};
+
+	for (size_t i = 0; i < timeline->process_count; i++)
+		for (int k = 0; k < PM_LOSS_ROOM; k++)
+			losses[k] += timeline->processes[i].losses[k];
+	losses_json(losses, object);
+}
+
 void report_recording_json(const struct analysis *analysis, cJSON *object)
 {
 	struct totals totals = add_up(&analysis->timeline);
 
 	add_windows(object, &analysis->timeline);
+	add_losses(object, &analysis->timeline);
 	add_told_json(object, &analysis->timeline);
 	if (totals.reads > 0) {
 		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");

@@ -1,6 +1,7 @@
 /* Reading a run, and its warnings: see run.h. */
 #include "run.h"
 #include "foreign_timeline.h"
+#include "losses.h"
 #include "print.h"
 #include "timeline_read.h"
 
@@ -137,18 +138,25 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 			arena_format(arena, "%s: the end is missing: the process was killed, or is running",
 				process->path));
 	if (process->lost_records)
-		add(texts,
-			arena_format(arena, "%s: %" PRIu64 " records were lost: times below may be too short",
-				process->path, process->lost_records));
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
+				   process->path, process->lost_records,
+				   losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
 	if (process->lost_device_times)
 		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " device times were lost: host times stand in for them",
-				   process->path, process->lost_device_times));
+				   "%s: %" PRIu64 " device times were lost: host times stand in for them%s",
+				   process->path, process->lost_device_times,
+				   losses_causes(process->losses, PM_LOSS_OF_TIMES, arena)));
 	if (process->lost_operations)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64
-				   " calls were recorded without their details: layers may be wrong",
-				   process->path, process->lost_operations));
+				   " calls were recorded without their details: layers may be wrong%s",
+				   process->path, process->lost_operations,
+				   losses_causes(process->losses, PM_LOSS_OF_DETAILS, arena)));
+	if (losses_unknown(process->losses))
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " losses are of a kind that this pmanalyze does not know",
+				   process->path, losses_unknown(process->losses)));
 	if (process->refused_records)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " records have no description and were passed over",

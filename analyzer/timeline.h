@@ -157,6 +157,7 @@ struct timeline_process {
 	bool ended;               /* in an orderly way, as far as the data says */
 	const char *trouble;      /* NULL, or a sentence */
 	uint64_t lost_records;    /* known to be missing */
+	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
 	uint64_t refused_records; /* without description */
 	uint64_t unjoined_intervals;
 	uint64_t lost_device_times;

@@ -2,6 +2,7 @@
  * From trace files to the canonical model: folders, and the tables. Numbers of the file become numbers of the
  * run by adding where the process's tables begin. Records are timeline_join.c's.
  */
+#include "losses.h"
 #include "parallel.h"
 #include "timeline_join.h"
 #include "timeline_read.h"
@@ -193,6 +194,27 @@ static void add_device(
 			.memory_bytes = clamp_ns(from->memory_bytes)});
 }
 
+/* The losses under their causes are counted as they happen, to the end and beyond the footer; a trace from
+ * before causes were has the footer's sums alone. */
+static void add_losses(struct timeline_process *process, const struct trace *trace)
+{
+	const struct {
+		uint64_t *sum;
+		enum pm_loss_class loss_class;
+	} sums[] = {{&process->lost_records, PM_LOSS_OF_RECORDS},
+		{&process->lost_device_times, PM_LOSS_OF_TIMES},
+		{&process->lost_operations, PM_LOSS_OF_DETAILS},
+		{&process->unseen_calls, PM_LOSS_OF_FUNCTIONS}};
+
+	memcpy(process->losses, trace->header.losses, sizeof(process->losses));
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+		uint64_t sum = losses_of(process->losses, sums[i].loss_class);
+
+		if (sum > *sums[i].sum)
+			*sums[i].sum = sum;
+	}
+}
+
 /* The process of a trace with its tables, without its calls; number: of the process. */
 static void add_process(struct timeline *timeline, const struct trace *trace, uint32_t number,
 	struct timeline_process *process, struct timeline_bases *bases)
@@ -223,6 +245,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 			trace->header.worker_ns},
 		.real_offset_ns = clamp_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
 	};
+	add_losses(process, trace);
 	for (size_t i = 0; i < trace->device_entry_count; i++)
 		add_device(timeline, process, &trace->devices[i]);
 	process->first_queue = (uint32_t)timeline->queue_count;

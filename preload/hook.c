@@ -311,9 +311,7 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 	uint64_t described = atomic_load_explicit(&self->new_ticks, memory_order_relaxed) - f->new_before;
 
 	if (own > described)
-		atomic_store_explicit(&self->own_ticks,
-			atomic_load_explicit(&self->own_ticks, memory_order_relaxed) + 64 * (own - described),
-			memory_order_relaxed);
+		pmh_cost_sample(&self->own, own - described);
 }
 
 PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
@@ -361,13 +359,13 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
 	self->depth = 0;
 }
 
-/* What the hook takes of a call is measured at every 64th. */
+/* What the hook takes of a call is measured now and then. */
 PMH_INLINE void sample(void)
 {
 	struct pmh_frame *f = &pmh_self.frame;
 
 	f->entry = 0;
-	if (__builtin_expect((++pmh_self.sample_count & 63) == 0, 0)) {
+	if (__builtin_expect(++pmh_self.sample_count % PMH_COST_EVERY == 0, 0)) {
 		f->new_before = atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed);
 		f->entry = pmh_ticks();
 	}

@@ -86,6 +86,17 @@ struct pmh_frame {
 };
 #define PMH_MARK 0x6b72616d20686d70u /* nobody's address */
 
+/* own_cost.c: samples of what the hook takes of a call, counted by their length. One in so many calls is
+ * measured. */
+#define PMH_COST_EVERY 64u
+#define PMH_COST_BUCKETS 256u
+struct pmh_cost {
+	_Atomic uint32_t buckets[PMH_COST_BUCKETS];
+};
+void pmh_cost_sample(struct pmh_cost *cost, uint64_t ticks); /* by the thread whose it is */
+void pmh_cost_add(struct pmh_cost *sum, const struct pmh_cost *cost);
+double pmh_cost_ticks(const struct pmh_cost *cost); /* of all calls that the samples stand for */
+
 /* A thread. Lives in its own thread-local storage; other threads read it only through the list, under its
  * lock. */
 struct pmh_thread {
@@ -118,8 +129,8 @@ struct pmh_thread {
 	uint32_t communicator;    /* of the communication call under way */
 	struct pm_record *polled; /* the last record, if it was a question answered "not ready" */
 	unsigned sample_count;
-	_Atomic uint64_t own_ticks; /* in the hook itself, told from samples */
-	_Atomic uint64_t new_ticks; /* beside that, describing new operations */
+	struct pmh_cost own;        /* what the hook itself takes */
+	_Atomic uint64_t new_ticks; /* beside that, describing new operations: time that goes by */
 	int group_depth;
 	unsigned group_count;        /* ended so far */
 	cudaStream_t group_captured; /* a stream of the group under way that is being captured, or NULL */

@@ -42,7 +42,8 @@ static struct pmh_thread *threads;
 static _Atomic uint32_t thread_count;
 /* What threads have counted: of those that have ended (under `listing`), and at the end of all. */
 struct counts {
-	uint64_t calls, records, own_ticks, new_ticks;
+	uint64_t calls, records, new_ticks;
+	struct pmh_cost own;
 };
 static struct counts ended, total;
 static _Atomic bool finished, exit_registered;
@@ -68,8 +69,8 @@ static void add_counts(struct counts *c, struct pmh_thread *t)
 {
 	c->calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
 	c->records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
-	c->own_ticks += atomic_load_explicit(&t->own_ticks, memory_order_relaxed);
 	c->new_ticks += atomic_load_explicit(&t->new_ticks, memory_order_relaxed);
+	pmh_cost_add(&c->own, &t->own);
 }
 
 static void end_thread(void *self)
@@ -92,7 +93,7 @@ static void end_thread(void *self)
 	t->number = 0;
 	atomic_store_explicit(&t->call_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->record_count, 0, memory_order_relaxed);
-	atomic_store_explicit(&t->own_ticks, 0, memory_order_relaxed);
+	memset(&t->own, 0, sizeof t->own);
 	atomic_store_explicit(&t->new_ticks, 0, memory_order_relaxed);
 	t->chunk_count = 0;
 }
@@ -160,7 +161,7 @@ static void forked_in_child(void)
 	pmh_python_forget();
 	threads = NULL;
 	thread_count = 0;
-	ended = (struct counts){0};
+	memset(&ended, 0, sizeof ended);
 	pmh_lock_forget(&listing);
 	pmh_lock_forget(&deciding);
 	self->number = 0;
@@ -168,7 +169,7 @@ static void forked_in_child(void)
 	self->chunk_count = self->lost_count = 0;
 	atomic_store(&self->record_count, 0);
 	atomic_store(&self->call_count, 0);
-	atomic_store(&self->own_ticks, 0);
+	memset(&self->own, 0, sizeof self->own);
 	atomic_store(&self->new_ticks, 0);
 	self->group_depth = 0;
 	self->grouped_count = 0;
@@ -292,13 +293,28 @@ static void add_to_total(struct pmh_thread *t)
 }
 
 /* Ticks as nanoseconds, by what both clocks have counted since the trace began. */
-static uint64_t as_ns(uint64_t ticks)
+static uint64_t as_ns(double ticks)
 {
 	uint64_t begin_ticks, begin_ns, run_ticks;
 
 	if (!pmh_trace_begin(&begin_ticks, &begin_ns) || (run_ticks = pmh_ticks() - begin_ticks) == 0)
 		return 0;
-	return (uint64_t)((double)ticks * (double)(pmh_monotonic_ns() - begin_ns) / (double)run_ticks);
+	return (uint64_t)(ticks * (double)(pmh_monotonic_ns() - begin_ns) / (double)run_ticks);
+}
+
+/* Neither is more than the run: threads that wait for a processor while they describe an operation may add up
+ * to it. */
+static void count_cost(struct pm_footer *f)
+{
+	uint64_t begin_ticks, begin_ns, run_ns;
+
+	if (!pmh_trace_begin(&begin_ticks, &begin_ns))
+		return;
+	run_ns = pmh_monotonic_ns() - begin_ns;
+	f->own_ns = as_ns(pmh_cost_ticks(&total.own));
+	f->own_ns = f->own_ns < run_ns ? f->own_ns : run_ns;
+	f->new_ns = as_ns((double)total.new_ticks);
+	f->new_ns = f->new_ns < run_ns - f->own_ns ? f->new_ns : run_ns - f->own_ns;
 }
 
 static void report_counts(const struct pm_footer *f)
@@ -311,7 +327,7 @@ static void report_counts(const struct pm_footer *f)
 		double run_ns = (double)(pmh_monotonic_ns() - begin_ns);
 
 		snprintf(cost, sizeof cost,
-			", %.0f ns each in the hook and %.1f ms to describe what was new (%.2f%% of %.1f s)",
+			", about %.0f ns each in the hook and %.1f ms to describe what was new (%.2f%% of %.1f s)",
 			(double)f->own_ns / (double)f->calls, (double)f->new_ns / 1e6,
 			100 * (double)(f->own_ns + f->new_ns) / run_ns, run_ns / 1e9);
 	}
@@ -343,8 +359,7 @@ static void write_end(void *data)
 	footer.records = total.records;
 	footer.lost_records = pmh_lost_of(PM_LOSS_OF_RECORDS);
 	footer.calls = total.calls + footer.records + footer.lost_records - pmh_device_times();
-	footer.own_ns = as_ns(total.own_ticks);
-	footer.new_ns = as_ns(total.new_ticks);
+	count_cost(&footer);
 	footer.unseen_calls = pmh_lost_of(PM_LOSS_OF_FUNCTIONS);
 	footer.lost_device_times = pmh_lost_of(PM_LOSS_OF_TIMES);
 	footer.lost_operations = pmh_lost_of(PM_LOSS_OF_DETAILS);
