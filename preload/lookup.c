@@ -17,24 +17,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
-#include <string.h>
+
+#include "plain.h"
 
 /* ---- names ---- */
 
-/* As strcmp, which a sanitizer has replaced by its own and looks up by us, before it is ready. */
-static bool is_equal(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 #define NAMES (1u << 12)
-static uint16_t names[NAMES]; /* numbers of calls, by hash of the name */
+static _Atomic uint16_t names[NAMES]; /* numbers of calls, by hash of the name */
 static _Atomic bool names_filled;
-static pmh_lock filling = ATOMIC_FLAG_INIT;
 
 static unsigned name_hash(const char *name)
 {
@@ -45,28 +35,23 @@ static unsigned name_hash(const char *name)
 	return (h ^ h >> 15) % NAMES;
 }
 
-static bool is_exchanged(enum pm_call call)
-{
-	/* file input is reached by linking; what is decoded has no function */
-	return strcmp(pmh_rows[call].library, "libc") != 0 && pmh_wrappers[call];
-}
-
+/*
+ * Takes no lock: whoever comes here while the table is being filled, another thread, a child after fork or a
+ * signal's handler, fills it too. All go in one order, so each finds a call in its place or that place free.
+ */
 static void fill_names(void)
 {
-	pmh_acquire(&filling);
-	if (!atomic_load(&names_filled)) {
-		for (unsigned call = 1; call < PM_CALL_COUNT; call++) {
-			unsigned i = name_hash(pmh_rows[call].name);
+	for (unsigned call = 1; call < PM_CALL_COUNT; call++) {
+		unsigned i = name_hash(pmh_rows[call].name), there;
 
-			if (!is_exchanged(call))
-				continue;
-			while (names[i])
-				i = (i + 1) % NAMES;
-			names[i] = (uint16_t)call;
-		}
-		atomic_store_explicit(&names_filled, true, memory_order_release);
+		/* file input is reached by linking; what is decoded has no function */
+		if (!pmh_wrappers[call])
+			continue;
+		while ((there = atomic_load_explicit(&names[i], memory_order_relaxed)) && there != call)
+			i = (i + 1) % NAMES;
+		atomic_store_explicit(&names[i], (uint16_t)call, memory_order_relaxed);
 	}
-	pmh_release(&filling);
+	atomic_store_explicit(&names_filled, true, memory_order_release);
 }
 
 /* The call with a name, or 0. */
@@ -76,9 +61,10 @@ static enum pm_call call_named(const char *name)
 		return PM_CALL_NONE;
 	if (!atomic_load_explicit(&names_filled, memory_order_acquire))
 		fill_names();
-	for (unsigned i = name_hash(name); names[i]; i = (i + 1) % NAMES)
-		if (is_equal(pmh_rows[names[i]].name, name))
-			return names[i];
+	for (unsigned i = name_hash(name), call;
+		(call = atomic_load_explicit(&names[i], memory_order_relaxed)) != 0; i = (i + 1) % NAMES)
+		if (plain_equal(pmh_rows[call].name, name))
+			return (enum pm_call)call;
 	return PM_CALL_NONE;
 }
 
@@ -88,7 +74,7 @@ static enum pm_call call_named(const char *name)
 static const char *file_of(const void *address)
 {
 	struct link_map *map = NULL;
-	const char *file, *base;
+	const char *file;
 	ElfW(Addr) strings = 0, soname = 0;
 	Dl_info info;
 
@@ -100,8 +86,7 @@ static const char *file_of(const void *address)
 		else if (d->d_tag == DT_SONAME)
 			soname = d->d_un.d_ptr;
 	file = strings && soname ? (const char *)(strings + soname) : info.dli_fname;
-	base = strrchr(file, '/');
-	return base ? base + 1 : file;
+	return plain_base(file);
 }
 
 /*
@@ -123,7 +108,7 @@ static bool is_other_version(enum pm_call call, const char *file)
 	switch (call) {
 #define CHANGED(name) case PM_CALL_##name:
 #include "changed.def"
-		return !strstr(file, ".so.13");
+		return !plain_contains(file, ".so.13");
 	default:
 		return false;
 	}
@@ -141,13 +126,17 @@ uint64_t pmh_unseen_calls(void)
 	return atomic_load_explicit(&unseen, memory_order_relaxed);
 }
 
+/* Another copy of this library, under another name, comes before us: it records, and we only pass calls on.
+ */
+static bool is_second;
+
 /* The wrapper in place of a function that was found, or the function itself. */
 static void *exchanged(enum pm_call call, void *found, const void *caller)
 {
 	const char *file = file_of(found);
 	void *known;
 
-	if (pmh_is_ours(found) || pmh_is_vendors(file_of(caller)) ||
+	if (is_second || pmh_is_ours(found) || pmh_is_vendors(file_of(caller)) ||
 		!pmh_is_library(pmh_rows[call].library, file) || is_other_version(call, file))
 		return found;
 	/* that of the copy which linked programs use, should there be one: the wrapper is theirs already */
@@ -199,7 +188,8 @@ static void *defined(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *nam
 	chain = buckets + gnu[0];
 	for (uint32_t b = 0; b < gnu[0]; b++)
 		for (uint32_t i = buckets[b]; i >= gnu[1]; i++) {
-			if (symbols[i].st_shndx != SHN_UNDEF && is_equal(strings + symbols[i].st_name, name))
+			if (symbols[i].st_shndx != SHN_UNDEF &&
+				plain_equal(strings + symbols[i].st_name, name))
 				return (void *)(base + symbols[i].st_value);
 			if (chain[i - gnu[1]] & 1)
 				break;
@@ -210,21 +200,9 @@ static void *defined(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *nam
 /* libc, and libdl, which has the functions before glibc 2.34; under any version. */
 static bool is_libc(const char *path)
 {
-	static const char *const stems[] = {"libc.so", "libdl.so"};
-	const char *base = path;
+	const char *base = plain_base(path);
 
-	for (const char *p = path; *p; p++)
-		if (*p == '/')
-			base = p + 1;
-	for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++) {
-		size_t n = 0;
-
-		while (stems[i][n] && stems[i][n] == base[n])
-			n++;
-		if (!stems[i][n])
-			return true;
-	}
-	return false;
+	return plain_begins(base, "libc.so", NULL) || plain_begins(base, "libdl.so", NULL);
 }
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
@@ -244,12 +222,12 @@ static void find_real(void)
 			behind = true;
 		else if (behind && (f = defined(m->l_addr, m->l_ld, "dlsym")) &&
 			 (versioned = defined(m->l_addr, m->l_ld, "dlvsym"))) {
-			if (is_libc(m->l_name))
-				*(void **)&libc_dlsym = f;
 			if (!pmh_real_dlsym) {
 				*(void **)&pmh_real_dlvsym = versioned;
 				*(void **)&pmh_real_dlsym = f;
 			}
+			if (is_libc(m->l_name))
+				*(void **)&libc_dlsym = f;
 		}
 	}
 }
@@ -262,10 +240,20 @@ static void find_dlsym(void)
 		libc_dlsym = pmh_real_dlsym;
 }
 
+/* By this name two copies of the library know each other. */
+PMH_EXPORT extern const char pmhook_is_here;
+const char pmhook_is_here = 1;
+
 /* Before any constructor of a library that looks something up: ours may not be the first to run. */
 __attribute__((constructor(101))) static void begin(void)
 {
+	const void *first;
+
 	find_dlsym();
+	first = libc_dlsym(RTLD_DEFAULT, "pmhook_is_here");
+	is_second = first && !pmh_is_ours(first);
+	if (is_second)
+		atomic_store(&pmh_state, PMH_OFF);
 	fill_names();
 }
 
@@ -288,7 +276,7 @@ struct look_up pmh_look_up(void *handle, const char *name, const void *caller, c
 	void *found;
 
 	find_dlsym();
-	if (!name || handle == RTLD_NEXT || !(call = call_named(name)) || pmh_is_ours(caller))
+	if (is_second || !name || handle == RTLD_NEXT || !(call = call_named(name)) || pmh_is_ours(caller))
 		return jump;
 	found = look_up_really(handle, name, version);
 	errno = saved_errno;
@@ -400,11 +388,8 @@ static const struct since {
 /* Whether an exported name is the given one, perhaps with a version behind it: cuMemAlloc, cuMemAlloc_v2. */
 static bool is_name(const char *exported, const char *asked)
 {
-	size_t n = strlen(asked);
-
-	if (strncmp(exported, asked, n) != 0)
+	if (!plain_begins(exported, asked, &exported))
 		return false;
-	exported += n;
 	return !*exported || (exported[0] == '_' && exported[1] == 'v' && exported[2] >= '2' &&
 				     exported[2] <= '9' && !exported[3]);
 }

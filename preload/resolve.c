@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
-#include <stdio.h>
-#include <string.h>
+
+#include "plain.h"
 
 /* The labels of each row, by number of the call. */
 #define PM_LABEL(value, label, expression) {PM_VALUE_##value, #label},
@@ -58,15 +58,15 @@ static const struct {
 /* libcudart.so.13, or libcudart-0123abcd.so.12 as Python packages rename it; not libcudart_extra.so. */
 static bool begins_with(const char *file, const char *stem)
 {
-	size_t n = strlen(stem);
+	const char *rest;
 
-	return strncmp(file, stem, n) == 0 && (file[n] == '.' || file[n] == '-');
+	return plain_begins(file, stem, &rest) && (*rest == '.' || *rest == '-');
 }
 
 bool pmh_is_library(const char *library, const char *file)
 {
 	for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-		if (strcmp(libraries[i].library, library) == 0)
+		if (plain_equal(libraries[i].library, library))
 			return begins_with(file, libraries[i].stem);
 	return false;
 }
@@ -86,17 +86,18 @@ bool pmh_is_vendors(const char *file)
 		if (begins_with(file, others[i]))
 			return true;
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-		if (strncmp(file, parts[i], strlen(parts[i])) == 0)
+		if (plain_begins(file, parts[i], NULL))
 			return true;
 	return false;
 }
 
+/* The linker's names for where this library begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
 bool pmh_is_ours(const void *address)
 {
-	Dl_info info, own;
-
-	return dladdr(address, &info) && dladdr((void *)&pmh_is_ours, &own) &&
-	       info.dli_fbase == own.dli_fbase;
+	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
 
 bool pmh_keep(const void *function)
@@ -131,20 +132,23 @@ struct search {
 static int match_stem(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *s = data;
-	const char *base = strrchr(info->dlpi_name, '/');
+	size_t n = 0;
 
 	(void)size;
-	if (!begins_with(base ? base + 1 : info->dlpi_name, s->stem))
+	if (!begins_with(plain_base(info->dlpi_name), s->stem))
 		return 0;
-	snprintf(s->path, sizeof s->path, "%s", info->dlpi_name);
+	while (n + 1 < sizeof s->path && (s->path[n] = info->dlpi_name[n]))
+		n++;
+	s->path[n] = 0;
 	return 1;
 }
 
 /* Of a library that a package has renamed and loaded with RTLD_LOCAL. */
 static void *look_up_renamed(const char *stem, const char *name)
 {
-	struct search s = {.stem = stem};
+	struct search s;
 
+	s.stem = stem;
 	return dl_iterate_phdr(match_stem, &s) ? look_up_in(s.path, name) : NULL;
 }
 
@@ -154,7 +158,7 @@ static void *look_up(const char *library, const char *name)
 	void *f = pmh_libc_dlsym(RTLD_NEXT, name);
 
 	for (size_t i = 0; !f && i < sizeof libraries / sizeof libraries[0]; i++) {
-		if (strcmp(libraries[i].library, library) != 0)
+		if (!plain_equal(libraries[i].library, library))
 			continue;
 		for (const char *const *soname = libraries[i].sonames; !f && *soname; soname++)
 			f = look_up_in(*soname, name);
@@ -177,7 +181,7 @@ static void find_real(void *data)
 
 	real->f = look_up(pmh_rows[real->call].library, pmh_rows[real->call].name);
 	/* what a wrapper calls must stay where it is, though the host may close its library */
-	if (real->f && strcmp(pmh_rows[real->call].library, "libc") != 0)
+	if (real->f && !plain_equal(pmh_rows[real->call].library, "libc"))
 		pmh_keep(real->f);
 	if (real->f)
 		atomic_store_explicit(&pmh_functions[real->call], real->f, memory_order_release);
@@ -188,7 +192,9 @@ void *pmh_find_real(enum pm_call call)
 	const int saved_errno = errno;
 	struct real real = {call, NULL};
 
+	pmh_self.depth++;
 	pmh_rarely(find_real, &real);
+	pmh_self.depth--;
 	errno = saved_errno;
 	return real.f;
 }
@@ -200,7 +206,7 @@ void *pmh_find_real(enum pm_call call)
 __attribute__((constructor(102))) static void find_libc(void)
 {
 	for (unsigned call = 1; call < PM_CALL_COUNT; call++)
-		if (strcmp(pmh_rows[call].library, "libc") == 0)
+		if (plain_equal(pmh_rows[call].library, "libc"))
 			find_real(&(struct real){call, NULL});
 }
 
