@@ -129,6 +129,16 @@ static void add(struct texts *texts, const char *text)
 	*MEM_PUSH(texts->items, texts->count, texts->room) = text;
 }
 
+/* What many ranks say alike, as of a setting that is wrong for all, is told once. */
+static bool is_said_before(const struct timeline *timeline, size_t process, const char *warning)
+{
+	for (size_t i = process > 0 ? process - 1 : 0; i < process; i++)
+		for (size_t k = 0; k < timeline->processes[i].warning_count; k++)
+			if (strcmp(timeline->processes[i].warnings[k], warning) == 0)
+				return true;
+	return false;
+}
+
 static void warn_of_process(struct texts *texts, struct arena *arena, const struct timeline_process *process)
 {
 	if (process->trouble)
@@ -195,6 +205,10 @@ const char **run_warnings(struct run *run)
 		const struct timeline_process *process = &analysis->timeline.processes[i];
 
 		warn_of_process(&texts, arena, process);
+		for (size_t k = 0; k < process->warning_count; k++)
+			if (!is_said_before(&analysis->timeline, i, process->warnings[k]))
+				add(&texts,
+					arena_format(arena, "%s: %s", process->path, process->warnings[k]));
 		if (process->world > world)
 			world = process->world;
 	}

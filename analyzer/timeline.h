@@ -156,6 +156,8 @@ struct timeline_process {
 	bool hostless;            /* only work is known, not the calls: nor what the host did meanwhile */
 	bool ended;               /* in an orderly way, as far as the data says */
 	const char *trouble;      /* NULL, or a sentence */
+	const char **warnings;    /* what the recorder itself says of its settings and the like */
+	size_t warning_count;
 	uint64_t lost_records;    /* known to be missing */
 	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
 	uint64_t refused_records; /* without description */

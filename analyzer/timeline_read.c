@@ -215,6 +215,21 @@ static void add_losses(struct timeline_process *process, const struct trace *tra
 	}
 }
 
+/* Notes of the hook's that begin with "warning: ". */
+static void add_warnings(struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
+{
+	static const char word[] = "warning: ";
+
+	for (size_t i = 0; i < trace->note_count; i++)
+		process->warning_count += strncmp(trace->notes[i], word, strlen(word)) == 0;
+	process->warnings = arena_alloc(&timeline->arena, process->warning_count + 1, sizeof(*process->warnings));
+	process->warning_count = 0;
+	for (size_t i = 0; i < trace->note_count; i++)
+		if (strncmp(trace->notes[i], word, strlen(word)) == 0)
+			process->warnings[process->warning_count++] =
+				keep(timeline, trace->notes[i] + strlen(word));
+}
+
 /* The process of a trace with its tables, without its calls; number: of the process. */
 static void add_process(struct timeline *timeline, const struct trace *trace, uint32_t number,
 	struct timeline_process *process, struct timeline_bases *bases)
@@ -246,6 +261,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 		.real_offset_ns = clamp_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
 	};
 	add_losses(process, trace);
+	add_warnings(timeline, process, trace);
 	for (size_t i = 0; i < trace->device_entry_count; i++)
 		add_device(timeline, process, &trace->devices[i]);
 	process->first_queue = (uint32_t)timeline->queue_count;

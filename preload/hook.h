@@ -158,6 +158,13 @@ void pmh_finish_at_exit(void);
 /* Trouble of our own: aborts in strict mode, else does nothing. */
 void pmh_trouble(void);
 
+/* ---- settings_hook.c ---- */
+
+/* Reads the settings; afterwards, with the trace open or not to be had, says what is wrong with them: in the
+ * trace, and in the first process of a job on standard error. */
+void pmh_settings_begin(void);
+void pmh_settings_tell(void);
+
 /* ---- resolve.c: the functions behind the wrappers ---- */
 
 /* The real function behind a wrapper, or NULL where its library is not loaded. Async-signal-safe once found.
@@ -261,6 +268,9 @@ void pmh_trace_leave(struct pmh_thread *self);
 /* Appends an entry with the given body parts to the dictionary. Guarded by the caller's lock (intern.c). */
 void pmh_trace_entry(
 	enum pm_entry_type type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes);
+
+/* The rank that the launcher's variables say, -1: none. */
+int pmh_trace_launched_rank(void);
 
 /* Says who we are: written to the header at once. world < 0 keeps what is there. */
 void pmh_trace_rank(int rank, int world);

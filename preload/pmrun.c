@@ -44,45 +44,22 @@ static void print_wrapped(const char *text, int indent)
 	putchar('\n');
 }
 
-/* A setting that takes one of several words has one of them. The rest is the hook's to understand. */
-static void check_setting(const char *name, const char *words)
+static void complain(const char *sentence, void *bad)
 {
-	const char *value = getenv(name);
-	size_t n = value ? strlen(value) : 0;
-
-	if (!n || !strchr(words, '|') || words[strspn(words, "abcdefghijklmnopqrstuvwxyz|")])
-		return;
-	for (const char *word = words; word; word = strchr(word, '|')) {
-		word += *word == '|';
-		if (strncmp(word, value, n) == 0 && (word[n] == '|' || !word[n]))
-			return;
-	}
-	warnx("%s takes %s, not '%s'", name, words, value);
-	exit(2);
+	warnx("%s", sentence);
+	*(bool *)bad = true;
 }
 
-/* all, profiler, signal:NAME, A or A-B */
-static void check_window(void)
-{
-	const char *value = getenv("PMHOOK_WINDOW"), *rest;
-
-	if (!value || !*value || strcmp(value, "all") == 0 || strcmp(value, "profiler") == 0 ||
-		strncmp(value, "signal:", 7) == 0)
-		return;
-	rest = value + strspn(value, "0123456789");
-	if (rest > value &&
-		(!*rest || (*rest == '-' && rest[1] && !rest[1 + strspn(rest + 1, "0123456789")])))
-		return;
-	warnx("PMHOOK_WINDOW takes all, A-B, profiler or signal:NAME, not '%s'", value);
-	exit(2);
-}
-
+/* The hook would go on with the defaults; whoever types a command can be told. */
 static void check_settings(void)
 {
-#define CHECK_SETTING(field, name, initial, argument, help) check_setting(name, argument);
-	PMH_SETTINGS(CHECK_SETTING)
-#undef CHECK_SETTING
-	check_window();
+	static char room[PMH_SETTINGS_BYTES];
+	struct pmh_settings settings;
+	bool bad = false;
+
+	pmh_settings_read(&settings, room, complain, &bad);
+	if (bad)
+		exit(2);
 }
 
 static void print_help(void)
@@ -102,6 +79,8 @@ static void print_help(void)
 	      "  -g, --grace SECONDS  when a rank fails, how long the others may go on before they are\n"
 	      "                       ended, first with SIGTERM, as long again with SIGKILL. Default: 5\n"
 	      "  -q, --quiet          say nothing but errors\n"
+	      "      --library        print the path of libpmhook.so and exit; without pmrun a program is recorded by\n"
+	      "                       LD_PRELOAD=$(pmrun --library) COMMAND\n"
 	      "      --hooks          list the intercepted functions and exit\n"
 	      "  -h, --help           this text\n"
 	      "  -V, --version        the version\n"
@@ -109,7 +88,7 @@ static void print_help(void)
 	      "The hook itself is set by environment variables, which pmrun hands on:\n"
 	      "\n",
 		stdout);
-#define PRINT_SETTING(field, name, initial, argument, help) \
+#define PRINT_SETTING(field, name, kind, initial, argument, help) \
 	printf("  %-18s ", name); \
 	print_wrapped(help, 21); \
 	printf("%21s(%s; default: %s)\n", "", argument, initial);
@@ -168,9 +147,27 @@ static void find_beside(const char *what, const char *const *candidates, char fo
 	*strrchr(self, '/') = 0;
 	for (const char *const *c = candidates; *c; c++)
 		if (snprintf(path, sizeof path, "%s/%s", self, *c) < (int)sizeof path &&
-			realpath(path, found))
+			realpath(path, found)) {
+			/* what the loader takes for the end of a name in its lists */
+			if (found[strcspn(found, " :;")])
+				errx(125,
+					"%s: the dynamic linker cannot be given a path with a blank or colon; "
+					"install pmhook elsewhere",
+					found);
 			return;
-	errx(125, "%s not found beside %s", what, self);
+		}
+	warnx("%s missing; looked for", what);
+	for (const char *const *c = candidates; *c; c++)
+		warnx("  %s/%s", self, *c);
+	errx(125, "build it (cmake --build) or install it (cmake --install) together with pmrun");
+}
+
+static void find_hook(char found[PATH_MAX])
+{
+	static const char *const hooks[] = {
+		"../lib/libpmhook.so", "../" PM_LIBDIR "/libpmhook.so", "libpmhook.so", NULL};
+
+	find_beside("libpmhook.so", hooks, found);
 }
 
 /* Puts a path in front of a colon-separated variable. */
@@ -238,8 +235,9 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
 		{"output", required_argument, NULL, 'o'}, {"softgpu", optional_argument, NULL, 'S'},
 		{"grace", required_argument, NULL, 'g'}, {"quiet", no_argument, NULL, 'q'},
-		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
+		{"library", no_argument, NULL, 'L'}, {"hooks", no_argument, NULL, 'H'},
+		{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
+	char path[PATH_MAX];
 	int c;
 
 	/* '+': options behind the command are the command's */
@@ -262,6 +260,10 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 		case 'q':
 			o->quiet = true;
 			break;
+		case 'L':
+			find_hook(path);
+			puts(path);
+			exit(0);
 		case 'H':
 			print_hooks();
 			exit(0);
@@ -285,15 +287,13 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 
 int main(int argc, char **argv)
 {
-	static const char *const hooks[] = {
-		"../lib/libpmhook.so", "../" PM_LIBDIR "/libpmhook.so", "libpmhook.so", NULL};
 	static const char *const stand_ins[] = {"../softgpu", "../" PM_LIBDIR "/pmhook/softgpu", NULL};
 	struct pmrun_options options = {.grace_seconds = 5};
 	char path[PATH_MAX];
 
 	parse_options(argc, argv, &options);
 	check_settings();
-	find_beside("libpmhook.so", hooks, path);
+	find_hook(path);
 	prepend("LD_PRELOAD", path);
 	if (options.softgpu) {
 		find_beside("softgpu's libraries", stand_ins, path);

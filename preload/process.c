@@ -34,7 +34,6 @@ static_assert(PMH_UNDECIDED == 0, "what a child begins with");
 static int decided; /* the state that was decided on, in the process `owner` */
 static pid_t owner;
 
-struct pmh_settings pmh_settings;
 _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
 
 static pmh_lock deciding = ATOMIC_FLAG_INIT, listing = ATOMIC_FLAG_INIT;
@@ -54,7 +53,7 @@ static void finish(void);
 
 static bool is_on(const char *setting)
 {
-	return strcmp(setting, "on") == 0 || strcmp(setting, "1") == 0 || strcmp(setting, "yes") == 0;
+	return strcmp(setting, "on") == 0;
 }
 
 void pmh_trouble(void)
@@ -193,17 +192,6 @@ __attribute__((constructor)) static void make_key(void)
 
 /* ---- begin ---- */
 
-static void read_settings(void)
-{
-	const char *text;
-
-#define PMH_READ_SETTING(field, name, initial, argument, help) \
-	text = getenv(name); \
-	pmh_settings.field = text && *text ? text : initial;
-	PMH_SETTINGS(PMH_READ_SETTING)
-#undef PMH_READ_SETTING
-}
-
 static void complain(const char *what, int error)
 {
 	char text[256];
@@ -218,14 +206,17 @@ static int decide(void)
 {
 	int error;
 
-	read_settings();
+	pmh_settings_begin();
 	if (strcmp(pmh_settings.mode, "off") == 0)
 		return PMH_OFF;
 	pthread_once(&once, set_up_once);
-	if (strcmp(pmh_settings.mode, "count") == 0)
+	if (strcmp(pmh_settings.mode, "count") == 0) {
+		pmh_settings_tell();
 		return PMH_COUNTING;
+	}
 	pmh_clock_init();
 	error = pmh_trace_open();
+	pmh_settings_tell();
 	if (error < 0) {
 		complain(pmh_settings.out, -error);
 		return PMH_OFF;

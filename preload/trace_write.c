@@ -163,6 +163,11 @@ static const char *const world_names[] = {
 static const char *const local_names[] = {
 	"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
 
+int pmh_trace_launched_rank(void)
+{
+	return number_in_environment(rank_names);
+}
+
 static void program_name(char *name, size_t name_bytes)
 {
 	char target[PATH_MAX];
@@ -225,7 +230,7 @@ static void note_command(void)
 
 int pmh_trace_open(void)
 {
-	int rank = number_in_environment(rank_names), fd;
+	int rank = pmh_trace_launched_rank(), fd;
 	char program[sizeof header->program];
 	uint64_t magic;
 	struct stat s;

@@ -71,25 +71,15 @@ static void on_signal(int number)
 	/* the entry in the trace is written at the next call: nothing here may take a lock */
 }
 
-static const struct {
-	const char *name;
-	int number;
-} signals[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH}};
-
-static void watch_signal(const char *name)
+static void watch_signal(int number)
 {
 	struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-		if (strcmp(signals[i].name, name) != 0)
-			continue;
-		/* a handler of the host's stays; ours is there already in a child after fork */
-		if (sigaction(signals[i].number, NULL, &old) == 0 &&
-			(old.sa_handler == SIG_DFL || old.sa_handler == on_signal) &&
-			sigaction(signals[i].number, &action, NULL) == 0)
-			return;
-		break;
-	}
+	/* a handler of the host's stays; ours is there already in a child after fork */
+	if (sigaction(number, NULL, &old) == 0 &&
+		(old.sa_handler == SIG_DFL || old.sa_handler == on_signal) &&
+		sigaction(number, &action, NULL) == 0)
+		return;
 	pmh_note("warning: the signal of PMHOOK_WINDOW is not to be had, so the window never opens");
 }
 
@@ -268,24 +258,6 @@ void pmh_window_leave(const struct pmh_thread *self)
 
 /* ---- */
 
-/* A-B, or A alone. */
-static bool read_iterations(const char *text)
-{
-	unsigned long long first, last;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	first = last = strtoull(text, &end, 10);
-	if (end[0] == '-' && end[1] >= '0' && end[1] <= '9')
-		last = strtoull(end + 1, &end, 10);
-	if (*end || first == 0 || last < first)
-		return false;
-	first_iteration = first < UINT32_MAX ? (unsigned)first : UINT32_MAX;
-	last_iteration = last < UINT32_MAX ? (unsigned)last : UINT32_MAX;
-	return true;
-}
-
 void pmh_window_init(void)
 {
 	const char *window = pmh_settings.window;
@@ -304,13 +276,7 @@ void pmh_window_init(void)
 	pmh_window_open = strcmp(window, "all") == 0;
 	if (strcmp(window, "profiler") == 0 || strcmp(window, "all") == 0)
 		return;
-	if (strncmp(window, "signal:", 7) == 0) {
-		pmh_window_counts = true;
-		watch_signal(window + 7);
-	} else if (read_iterations(window)) {
-		pmh_window_counts = true;
-	} else {
-		pmh_window_open = true; /* everything is better than nothing */
-		pmh_note("warning: PMHOOK_WINDOW is not understood, so everything is recorded");
-	}
+	pmh_window_counts = true;
+	if (!pmh_window_iterations(window, &first_iteration, &last_iteration))
+		watch_signal(pmh_window_signal(window));
 }

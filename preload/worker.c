@@ -25,18 +25,15 @@ static _Atomic bool sought;
 static _Atomic bool counted; /* we are among its workers */
 static pmh_lock seeking = ATOMIC_FLAG_INIT;
 
-static bool is_setting(const char *name, const char *value)
-{
-	const char *text = getenv(name);
-
-	return text && strcmp(text, value) == 0;
-}
-
-/* The settings are not read yet in a process that has not decided. */
+/* The settings are not read yet in a process that has not decided. Under the lock, or in a child after fork.
+ */
 static bool is_asked_for(void)
 {
-	return !is_setting("PMHOOK_FILES", "off") && !is_setting("PMHOOK_MODE", "off") &&
-	       !is_setting("PMHOOK_MODE", "count");
+	static char room[PMH_SETTINGS_BYTES];
+	struct pmh_settings settings;
+
+	pmh_settings_read(&settings, room, NULL, NULL);
+	return strcmp(settings.files, "on") == 0 && strcmp(settings.mode, "full") == 0;
 }
 
 void pmh_worker_forked(struct pm_header *header)
