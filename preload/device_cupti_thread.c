@@ -295,6 +295,7 @@ bool pmh_cupti_start_thread(void)
 	bool started;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* of our own files (sigbus.c) */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	started = pthread_create(&thread, NULL, serve, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -184,6 +184,10 @@ static void stack_give(char *stack)
  * from. */
 void pmh_call_on_stack(void *argument, void (*f)(void *), void *end);
 
+/* The system call, with f to be called in the task, on the stack that ends at `end`. Not libc's function of
+ * that name: a sanitizer takes it for a fork. The task's number, or -errno. */
+long pmh_clone(unsigned long flags, void *end, int (*f)(void *), void *argument);
+
 #if defined(__x86_64__)
 #define HAS_OWN_STACK 1
 __asm__(".pushsection .text\n"
@@ -205,6 +209,37 @@ __asm__(".pushsection .text\n"
 	"	retq\n"
 	"	.cfi_endproc\n"
 	".size pmh_call_on_stack, . - pmh_call_on_stack\n"
+	".popsection\n");
+
+__asm__(".pushsection .text\n"
+	".globl pmh_clone\n"
+	".hidden pmh_clone\n"
+	".type pmh_clone, @function\n"
+	"pmh_clone:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	subq $16, %rsi\n"
+	"	movq %rcx, (%rsi)\n"
+	"	movq %rdx, 8(%rsi)\n"
+	"	xorl %edx, %edx\n"
+	"	xorl %r10d, %r10d\n"
+	"	xorl %r8d, %r8d\n"
+	"	movl $56, %eax\n" /* clone */
+	"	syscall\n"
+	"	testq %rax, %rax\n"
+	"	jnz 1f\n"
+	"	.cfi_undefined %rip\n"
+	"	xorl %ebp, %ebp\n"
+	"	popq %rdi\n"
+	"	popq %rax\n"
+	"	callq *%rax\n"
+	"	movl %eax, %edi\n"
+	"	movl $60, %eax\n" /* exit */
+	"	syscall\n"
+	"	hlt\n"
+	"1:	retq\n"
+	"	.cfi_endproc\n"
+	".size pmh_clone, . - pmh_clone\n"
 	".popsection\n");
 
 #define CONTEXT_TAKE(context) \
@@ -251,6 +286,30 @@ __asm__(".pushsection .text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size pmh_call_on_stack, . - pmh_call_on_stack\n"
+	".popsection\n");
+
+__asm__(".pushsection .text\n"
+	".globl pmh_clone\n"
+	".hidden pmh_clone\n"
+	".type pmh_clone, %function\n"
+	"pmh_clone:\n"
+	"	.cfi_startproc\n"
+	"	stp x2, x3, [x1, #-16]!\n"
+	"	mov x2, xzr\n"
+	"	mov x3, xzr\n"
+	"	mov x4, xzr\n"
+	"	mov x8, #220\n" /* clone */
+	"	svc #0\n"
+	"	cbnz x0, 1f\n"
+	"	.cfi_undefined 30\n"
+	"	mov x29, xzr\n"
+	"	ldp x1, x0, [sp], #16\n"
+	"	blr x1\n"
+	"	mov x8, #93\n" /* exit */
+	"	svc #0\n"
+	"1:	ret\n"
+	"	.cfi_endproc\n"
+	".size pmh_clone, . - pmh_clone\n"
 	".popsection\n");
 
 #define CONTEXT_TAKE(context) \
@@ -316,6 +375,7 @@ const struct pmh_context *pmh_came_from(void)
 
 /* ---- a descriptor table of our own ---- */
 
+#if HAS_OWN_STACK
 struct task {
 	long (*f)(void *);
 	void *argument;
@@ -338,15 +398,24 @@ bool pmh_apart(long (*f)(void *), void *argument, long *result)
 	struct task task = {.f = f, .argument = argument};
 	struct task *volatile shared = &task; /* the other task writes to it */
 	const int saved_errno = errno;
-	int id;
+	long id;
 
 	if (!pmh_self.came_from)
 		return false;
 	/* no CLONE_FILES; and no signal when it ends, so that no host waits for it by mistake */
-	id = clone(task_run, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &task);
+	id = pmh_clone(CLONE_VM | CLONE_VFORK, stack + sizeof stack, task_run, &task);
 	if (id > 0)
 		syscall(SYS_wait4, id, NULL, __WCLONE, NULL);
 	errno = saved_errno;
 	*result = shared->result;
 	return shared->done;
 }
+#else
+bool pmh_apart(long (*f)(void *), void *argument, long *result)
+{
+	(void)f;
+	(void)argument;
+	(void)result;
+	return false;
+}
+#endif

@@ -310,6 +310,8 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 	uint64_t own = f->begin - f->entry + (pmh_ticks() - f->end);
 	uint64_t described = atomic_load_explicit(&self->new_ticks, memory_order_relaxed) - f->new_before;
 
+	if (atomic_load_explicit(&pmh_sigbus_aside, memory_order_relaxed))
+		pmh_sigbus_begin();
 	if (own > described)
 		pmh_cost_sample(&self->own, own - described);
 }

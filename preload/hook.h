@@ -23,6 +23,7 @@
 #include "pm_format.h"
 #include "pm_hooks.h"
 #include "settings.h"
+#include "trace_map.h"
 
 #define PMH_EXPORT __attribute__((visibility("default")))
 #define PMH_INLINE static inline __attribute__((always_inline))
@@ -116,8 +117,9 @@ struct pmh_thread {
 	int device;                   /* current, as cudaSetDevice said */
 	struct pm_record *next, *end; /* room in the chunk */
 	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
-	struct pm_chunk *chunk;
+	struct pmh_map chunk;
 	uint64_t chunk_count;
+	uint64_t chunk_first; /* record_count when the chunk was opened */
 	uint64_t lost_count;
 	_Atomic uint64_t record_count; /* written by the thread alone */
 	_Atomic uint64_t call_count;   /* without a record: in mode `count`, and repeated questions */
@@ -286,6 +288,9 @@ void pmh_lose(enum pm_loss cause, uint64_t count);
 /* What is lost so far, of a class and under a cause. */
 uint64_t pmh_lost_of(enum pm_loss_class loss_class);
 uint64_t pmh_lost(enum pm_loss cause);
+
+/* Of a thread, counted records that are not in the file, because its chunk was taken away. */
+uint64_t pmh_trace_unwritten(const struct pmh_thread *t);
 
 /* The trace's path, "" if there is none. */
 const char *pmh_trace_path(void);
@@ -757,7 +762,8 @@ void pmh_files_forget(void);
 /* ---- hook.c: around each call ---- */
 
 /*
- * Whether the wrapper should record: true at depth 0 while recording. Decides the state at the first call.
+ * Whether the wrapper should record: true at depth 0 while recording. Decides the state at the first call; the
+ * settings, the clock and whatever else was decided come with the state.
  * `mark` is a word of the wrapper's stack frame that holds PMH_MARK: a call at a greater depth is let through
  * while the wrapper of the outer one is there; if that was left by an exception, by longjmp or the like, the
  * thread begins anew with this call (left.c).

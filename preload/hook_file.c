@@ -66,7 +66,7 @@ static bool is_data(const char *path)
 
 static bool is_recording(void)
 {
-	return atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING;
+	return atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING;
 }
 
 static uint32_t look_at(int fd)

@@ -41,7 +41,7 @@ static struct pmh_thread *threads;
 static _Atomic uint32_t thread_count;
 /* What threads have counted: of those that have ended (under `listing`), and at the end of all. */
 struct counts {
-	uint64_t calls, records, new_ticks;
+	uint64_t calls, records, unwritten, new_ticks;
 	struct pmh_cost own;
 };
 static struct counts ended, total;
@@ -67,6 +67,7 @@ void pmh_trouble(void)
 static void add_counts(struct counts *c, struct pmh_thread *t)
 {
 	c->calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
+	c->unwritten += pmh_trace_unwritten(t);
 	c->records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
 	c->new_ticks += atomic_load_explicit(&t->new_ticks, memory_order_relaxed);
 	pmh_cost_add(&c->own, &t->own);
@@ -125,6 +126,8 @@ void pmh_thread_begin(void)
 	const int saved_errno = errno;
 
 	pmh_rarely(begin_thread, &pmh_self);
+	if (atomic_load(&pmh_state) == PMH_RECORDING)
+		pmh_sigbus_unblock();
 	errno = saved_errno;
 }
 
@@ -347,7 +350,8 @@ static void write_end(void *data)
 	pmh_release(&listing);
 	pmh_each_thread(add_to_total);
 	pmh_lose(PM_LOSS_OTHER_COPIES, pmh_unseen_calls());
-	footer.records = total.records;
+	pmh_lose(PM_LOSS_NO_ROOM, total.unwritten);
+	footer.records = total.records - total.unwritten;
 	footer.lost_records = pmh_lost_of(PM_LOSS_OF_RECORDS);
 	footer.calls = total.calls + footer.records + footer.lost_records - pmh_device_times();
 	count_cost(&footer);

@@ -4,8 +4,10 @@
  *
  * Each thread writes into a chunk of its own, so recording takes no lock; a full chunk is unmapped and the
  * next is made under the lock. Space is reserved on disk before it is mapped, because a store into a hole of
- * a full disk would kill the host. No file descriptor is kept: a host may close or reuse any number, so the
- * file is opened again by its path for each chunk, and must still be the same file.
+ * a full disk would kill the host; what happens when somebody truncates the file is in sigbus.c. So nothing
+ * is ever read back from the file: sizes, counts and clock pairs that are needed again are kept beside it. No
+ * file descriptor is kept: a host may close or reuse any number, so the file is opened again by its path for
+ * each chunk, and must still be the same file.
  *
  * All system calls are made directly: the library's own wrappers of open and mmap stay out of it.
  */
@@ -17,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,35 +29,25 @@
 #define DICTIONARY_BYTES (64u << 10)
 #define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
 #define LAST_CHUNK_BYTES (1u << 20)
+#define FOOTER_BYTES (4u << 10)
 #define BACK_NS 1000000000u /* a new base of device time lies so far before the interval */
 
 static char path[PATH_MAX];
-static struct pm_header *header;
+static struct pm_header *header; /* NULL: there is no trace. In header_map */
+static struct pmh_map header_map, dictionary;
+static uint32_t dictionary_used;
+static uint64_t begin_ticks, begin_ns; /* the header's clock pair */
+static bool is_damaged; /* truncated or removed by somebody: nothing is added any more. Under the lock */
 static dev_t file_device;
 static ino_t file_inode;
 static uint64_t file_bytes, max_bytes;
-static struct pm_chunk *dictionary;
 static pmh_lock lock = ATOMIC_FLAG_INIT;
 static bool closed;          /* the footer is written */
 static enum pm_loss why_not; /* the last chunk could not be made; under the lock */
 
-static int sys_open(const char *name, int flags)
+static int sys_open(const char *name, int flags, mode_t mode)
 {
-	return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0644);
-}
-
-static void *sys_map(int fd, size_t byte_count, uint64_t offset)
-{
-	long p = syscall(SYS_mmap, NULL, byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-
-	if (p == -1)
-		return NULL;
-#ifdef MADV_POPULATE_WRITE
-	/* the faults at once, not one after another between the records; older kernels refuse, which is no
-	 * harm */
-	madvise((void *)p, byte_count, MADV_POPULATE_WRITE);
-#endif
-	return (void *)p;
+	return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, mode);
 }
 
 static void sys_close(int fd)
@@ -72,72 +63,72 @@ static uint64_t real_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/*
- * Takes space on the disk by writing zeros: a store into a mapped hole of a full disk would end the host.
- * Writing brings large pages into the cache, so that the stores fault less often than after posix_fallocate.
- */
-static bool reserve(int fd, uint64_t offset, size_t byte_count)
+/* Opens the file again; -1: it cannot be opened now. What is not as we left it is left alone for good. */
+static int reopen(void)
 {
-	static const char zeros[64 << 10];
+	int fd = sys_open(path, O_RDWR, 0);
+	struct stat s;
 
-	while (byte_count > 0) {
-		size_t part = byte_count < sizeof zeros ? byte_count : sizeof zeros;
-		long n = syscall(SYS_pwrite64, fd, zeros, part, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		offset += (uint64_t)n;
-		byte_count -= (size_t)n;
+	if (fd < 0) {
+		is_damaged |= errno == ENOENT || errno == ENOTDIR;
+		return -1;
 	}
-	return true;
+	if (fstat(fd, &s) == 0 && s.st_dev == file_device && s.st_ino == file_inode &&
+		(uint64_t)s.st_size >= file_bytes)
+		return fd;
+	is_damaged = true;
+	sys_close(fd);
+	return -1;
 }
 
-/* Reserves space at the end of the file and maps it. NULL: no room, and nothing has changed. Under the lock.
+/* Reserves space at the end of the file and maps it. False: no room, and nothing has changed. Under the lock.
  */
-static void *extend(size_t byte_count)
+static bool extend(struct pmh_map *map, size_t byte_count)
 {
 	struct rlimit limit;
-	void *p = NULL;
-	struct stat s;
+	bool is_mapped;
 	int fd;
 
 	why_not = closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
 	if (closed || file_bytes + byte_count > max_bytes)
-		return NULL;
+		return false;
 	why_not = PM_LOSS_NO_ROOM;
+	if (is_damaged)
+		return false;
 	/* the kernel would end the host by SIGXFSZ */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && file_bytes + byte_count > limit.rlim_cur)
-		return NULL;
-	fd = sys_open(path, O_RDWR);
+		return false;
+	fd = reopen();
 	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &s) == 0 && s.st_dev == file_device && s.st_ino == file_inode &&
-		reserve(fd, file_bytes, byte_count))
-		p = sys_map(fd, byte_count, file_bytes);
+		return false;
+	pmh_sigbus_begin();
+	is_mapped = pmh_map_reserve(fd, file_bytes, byte_count) && pmh_map(map, fd, file_bytes, byte_count);
 	sys_close(fd);
-	if (p)
+	if (is_mapped)
 		file_bytes += byte_count;
-	return p;
+	return is_mapped;
 }
 
-static struct pm_chunk *chunk_open(enum pm_chunk_kind kind, size_t byte_count, const struct pmh_thread *self)
+/* The chunk's header, as it stands in the file, is kept in `head` if that is wanted. */
+static bool chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
+	const struct pmh_thread *self, struct pm_chunk *head)
 {
-	struct pm_chunk *chunk = extend(byte_count);
+	struct pm_chunk chunk = {.chunk_bytes = (uint32_t)byte_count,
+		.kind = (uint16_t)kind,
+		.thread = self ? self->number : 0,
+		.tid = (uint32_t)syscall(SYS_gettid),
+		.sequence = self ? self->chunk_count : 0,
+		.lost_records = self ? self->lost_count : 0};
 
-	if (!chunk)
-		return NULL;
-	chunk->chunk_bytes = (uint32_t)byte_count;
-	chunk->kind = (uint16_t)kind;
-	chunk->thread = self ? self->number : 0;
-	chunk->tid = (uint32_t)syscall(SYS_gettid);
-	chunk->sequence = self ? self->chunk_count : 0;
-	chunk->lost_records = self ? self->lost_count : 0;
-	pmh_clock_pair(&chunk->ticks, &chunk->monotonic_ns);
-	chunk->real_ns = real_ns();
-	__atomic_store_n(&chunk->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
-	return chunk;
+	if (!extend(map, byte_count))
+		return false;
+	pmh_clock_pair(&chunk.ticks, &chunk.monotonic_ns);
+	chunk.real_ns = real_ns();
+	memcpy(map->start, &chunk, sizeof chunk);
+	__atomic_store_n(&((struct pm_chunk *)map->start)->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	if (head)
+		*head = chunk;
+	return true;
 }
 
 static int number_in_environment(const char *const *names)
@@ -184,6 +175,7 @@ static void program_name(char *name, size_t name_bytes)
 static int create(const char *program, int rank)
 {
 	const char *out = pmh_settings.out;
+	const mode_t mode = (mode_t)strtoul(pmh_settings.file_mode, NULL, 8);
 	char folder[PATH_MAX], base[128];
 	int fd = -1;
 
@@ -203,7 +195,7 @@ static int create(const char *program, int rank)
 		if (snprintf(path, sizeof path, "%s%s/%s%s.pmtrace", folder, out, base, more) >=
 			(int)sizeof path)
 			return -ENAMETOOLONG;
-		fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL);
+		fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL, mode);
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
@@ -214,7 +206,7 @@ static void note_command(void)
 {
 	char text[4096] = "command: ";
 	size_t n = strlen(text);
-	int fd = sys_open("/proc/self/cmdline", O_RDONLY);
+	int fd = sys_open("/proc/self/cmdline", O_RDONLY, 0);
 	ssize_t got = fd < 0 ? -1 : syscall(SYS_read, fd, text + n, sizeof text - n - 1);
 
 	if (fd >= 0)
@@ -231,17 +223,25 @@ static void note_command(void)
 int pmh_trace_open(void)
 {
 	int rank = pmh_trace_launched_rank(), fd;
-	char program[sizeof header->program];
+	struct pm_header h = {.byte_order = PM_BYTE_ORDER,
+		.version = PM_VERSION,
+		.record_bytes = sizeof(struct pm_record),
+		.header_bytes = HEADER_BYTES,
+		.chunk_header_bytes = sizeof(struct pm_chunk),
+		.clock = pmh_clock,
+		.pid = (uint32_t)getpid(),
+		.rank = rank};
 	uint64_t magic;
 	struct stat s;
 
-	program_name(program, sizeof program);
-	fd = create(program, rank);
+	program_name(h.program, sizeof h.program);
+	fd = create(h.program, rank);
 	if (fd < 0) {
 		path[0] = 0;
 		return fd;
 	}
 	file_bytes = 0;
+	is_damaged = false;
 	closed = false;
 	max_bytes = strtoull(pmh_settings.max_mb, NULL, 10) << 20;
 	if (max_bytes == 0)
@@ -253,26 +253,20 @@ int pmh_trace_open(void)
 	sys_close(fd);
 	file_device = s.st_dev;
 	file_inode = s.st_ino;
-	header = extend(HEADER_BYTES);
-	if (!header) {
+	if (!extend(&header_map, HEADER_BYTES)) {
 		unlink(path);
 		path[0] = 0;
 		return -ENOSPC;
 	}
-	header->byte_order = PM_BYTE_ORDER;
-	header->version = PM_VERSION;
-	header->record_bytes = sizeof(struct pm_record);
-	header->header_bytes = HEADER_BYTES;
-	header->chunk_header_bytes = sizeof(struct pm_chunk);
-	header->clock = pmh_clock;
-	header->pid = (uint32_t)getpid();
-	header->rank = rank;
-	header->world = number_in_environment(world_names);
-	header->local_rank = number_in_environment(local_names);
-	pmh_clock_pair(&header->ticks, &header->monotonic_ns);
-	header->real_ns = real_ns();
-	gethostname(header->host, sizeof header->host - 1);
-	memcpy(header->program, program, sizeof program);
+	h.world = number_in_environment(world_names);
+	h.local_rank = number_in_environment(local_names);
+	pmh_clock_pair(&h.ticks, &h.monotonic_ns);
+	h.real_ns = real_ns();
+	begin_ticks = h.ticks;
+	begin_ns = h.monotonic_ns;
+	gethostname(h.host, sizeof h.host - 1);
+	header = header_map.start;
+	memcpy(header, &h, sizeof h);
 	/* the magic last: until then the file is no trace */
 	memcpy(&magic, PM_MAGIC, sizeof magic);
 	__atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
@@ -284,45 +278,51 @@ void pmh_trace_entry(
 	enum pm_entry_type type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes)
 {
 	size_t entry_bytes = (sizeof(struct pm_entry) + fixed_bytes + tail_bytes + 7) & ~(size_t)7;
+	struct pm_chunk *chunk;
 	struct pm_entry *entry;
 
-	if (!dictionary ||
-		dictionary->used_bytes + entry_bytes > dictionary->chunk_bytes - sizeof *dictionary) {
-		size_t chunk_bytes = sizeof *dictionary + entry_bytes;
-		struct pm_chunk *next;
+	if (!dictionary.start || dictionary_used + entry_bytes > dictionary.byte_count - sizeof *chunk) {
+		size_t chunk_bytes = sizeof *chunk + entry_bytes;
+		struct pmh_map next;
+		bool is_open;
 
-		/* in whole steps, because chunks are mapped: where one ends the next begins */
 		chunk_bytes = (chunk_bytes + DICTIONARY_BYTES - 1) / DICTIONARY_BYTES * DICTIONARY_BYTES;
 		pmh_acquire(&lock);
-		next = header ? chunk_open(PM_CHUNK_DICTIONARY, chunk_bytes, NULL) : NULL;
+		is_open = header && chunk_open(&next, PM_CHUNK_DICTIONARY, chunk_bytes, NULL, NULL);
 		pmh_release(&lock);
-		if (!next) {
+		if (!is_open) {
 			pmh_lose(PM_LOSS_DICTIONARY, 1);
 			return;
 		}
-		if (dictionary)
-			syscall(SYS_munmap, dictionary, dictionary->chunk_bytes);
+		pmh_unmap(&dictionary);
 		dictionary = next;
+		dictionary_used = 0;
 	}
-	entry = (struct pm_entry *)(void *)((char *)(dictionary + 1) + dictionary->used_bytes);
+	chunk = dictionary.start;
+	entry = (struct pm_entry *)(void *)((char *)(chunk + 1) + dictionary_used);
 	entry->entry_bytes = (uint32_t)entry_bytes;
 	entry->type = (uint16_t)type;
 	if (fixed_bytes)
 		memcpy(entry + 1, fixed, fixed_bytes);
 	if (tail_bytes)
 		memcpy((char *)(entry + 1) + fixed_bytes, tail, tail_bytes);
-	__atomic_store_n(
-		&dictionary->used_bytes, dictionary->used_bytes + (uint32_t)entry_bytes, __ATOMIC_RELEASE);
+	dictionary_used += (uint32_t)entry_bytes;
+	__atomic_store_n(&chunk->used_bytes, dictionary_used, __ATOMIC_RELEASE);
 }
 
 /* Under the lock: the next chunk of another thread may get the same address. */
 static void unmap_chunk(struct pmh_thread *self)
 {
-	if (self->chunk)
-		syscall(SYS_munmap, self->chunk, self->chunk->chunk_bytes);
-	self->chunk = NULL;
+	pmh_unmap(&self->chunk);
 	self->polled = NULL;
 	self->next = self->end = NULL;
+}
+
+uint64_t pmh_trace_unwritten(const struct pmh_thread *t)
+{
+	return pmh_map_is_lost(&t->chunk)
+		       ? atomic_load_explicit(&t->record_count, memory_order_relaxed) - t->chunk_first
+		       : 0;
 }
 
 /* The thread's next chunk, if there is space. */
@@ -330,23 +330,32 @@ static void next_chunk(void *data)
 {
 	struct pmh_thread *self = data;
 	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
-	struct pm_chunk *chunk = NULL;
+	const uint64_t unwritten = pmh_trace_unwritten(self);
+	struct pm_chunk head;
+	bool is_open = false;
 
 	if (byte_count > LAST_CHUNK_BYTES)
 		byte_count = LAST_CHUNK_BYTES;
 	pmh_acquire(&lock);
+	if (unwritten) {
+		is_damaged = true;
+		self->lost_count += unwritten;
+		pmh_lose(PM_LOSS_NO_ROOM, unwritten);
+		atomic_store_explicit(&self->record_count, self->chunk_first, memory_order_relaxed);
+	}
 	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
 	if (header && self->lost_count % 1024 == 0)
-		self->chunk = chunk = chunk_open(PM_CHUNK_RECORDS, byte_count, self);
+		is_open = chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
 	pmh_release(&lock);
-	if (!chunk)
+	if (!is_open)
 		return;
 	self->chunk_count++;
-	self->next = (struct pm_record *)(void *)(chunk + 1);
-	self->end = self->next + (byte_count - sizeof *chunk) / sizeof *self->next;
-	self->base[0] = chunk->ticks;
-	self->base[1] = chunk->monotonic_ns;
+	self->chunk_first = atomic_load_explicit(&self->record_count, memory_order_relaxed);
+	self->next = (struct pm_record *)(void *)((char *)self->chunk.start + sizeof head);
+	self->end = self->next + (byte_count - sizeof head) / sizeof *self->next;
+	self->base[0] = head.ticks;
+	self->base[1] = head.monotonic_ns;
 }
 
 /* A chunk with room for a record and what may stand before it; false: no room. */
@@ -355,7 +364,7 @@ static bool room(struct pmh_thread *self)
 	if (self->end - self->next >= 3)
 		return true;
 	pmh_rarely(next_chunk, self);
-	return self->chunk != NULL;
+	return self->next != NULL;
 }
 
 /* Fills a slot; its second word, which holds the kind, last. */
@@ -425,35 +434,54 @@ void pmh_trace_device_source(enum pm_device_source source)
 		header->device_source = source;
 }
 
+/* What is lost this way is in no trace, so it is said. */
+static void say_damaged(void)
+{
+	static char text[PATH_MAX + 128];
+	int n = snprintf(text, sizeof text,
+		"pmhook: %s was truncated, removed or replaced while process %d wrote it: it is not complete\n",
+		path, (int)getpid());
+
+	if (n > 0)
+		syscall(SYS_write, STDERR_FILENO, text, (size_t)n);
+}
+
 void pmh_trace_close(const struct pm_footer *footer)
 {
-	struct pm_chunk *chunk;
+	struct pmh_map map;
+	struct pm_chunk head;
+	int fd;
 
 	pmh_acquire(&lock);
-	chunk = header ? chunk_open(PM_CHUNK_FOOTER, 4096, NULL) : NULL;
-	if (chunk) {
+	is_damaged |= pmh_map_is_lost(&header_map) || pmh_map_is_lost(&dictionary);
+	fd = header ? reopen() : -1;
+	if (fd >= 0)
+		sys_close(fd);
+	if (fd >= 0 && chunk_open(&map, PM_CHUNK_FOOTER, FOOTER_BYTES, NULL, &head)) {
 		struct pm_footer f = *footer;
+		struct pm_chunk *chunk = map.start;
 
-		f.ticks = chunk->ticks;
-		f.monotonic_ns = chunk->monotonic_ns;
-		f.real_ns = chunk->real_ns;
+		f.ticks = head.ticks;
+		f.monotonic_ns = head.monotonic_ns;
+		f.real_ns = head.real_ns;
 		memcpy(chunk + 1, &f, sizeof f);
 		__atomic_store_n(&chunk->used_bytes, (uint32_t)sizeof f, __ATOMIC_RELEASE);
-		syscall(SYS_munmap, chunk, chunk->chunk_bytes);
+		pmh_unmap(&map);
 	}
+	if (header && is_damaged)
+		say_damaged();
 	closed = true;
 	pmh_release(&lock);
 }
 
 void pmh_trace_forget(void)
 {
-	/* the parent's other threads' chunks stay mapped: nobody here writes to them; what we read counts for
-	 * the parent */
+	/* the parent's other threads' chunks stay mapped, and its header: nobody here writes to the first;
+	 * what we read counts for the parent */
 	pmh_worker_forked(header);
-	if (dictionary)
-		syscall(SYS_munmap, dictionary, dictionary->chunk_bytes);
+	pmh_unmap(&dictionary);
 	header = NULL;
-	dictionary = NULL;
+	header_map = (struct pmh_map){0};
 	path[0] = 0;
 	file_bytes = max_bytes = 0;
 	pmh_lock_forget(&lock);
@@ -463,8 +491,8 @@ bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns)
 {
 	if (!header)
 		return false;
-	*ticks = header->ticks;
-	*monotonic_ns = header->monotonic_ns;
+	*ticks = begin_ticks;
+	*monotonic_ns = begin_ns;
 	return true;
 }
 

@@ -99,21 +99,20 @@ static int parent_of(int pid)
 /* Maps the header of a trace if it is that of the given process. */
 static struct pm_header *map_header(const char *path, int pid)
 {
-	long fd = sys_open(path, O_RDWR), p;
-	struct pm_header *header;
+	long fd = sys_open(path, O_RDWR);
+	struct pm_header header;
+	struct pmh_map map = {0};
 
 	if (fd < 0)
 		return NULL;
-	p = syscall(SYS_mmap, NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
+	if (syscall(SYS_pread64, fd, &header, sizeof header, (off_t)0) == (long)sizeof header &&
+		memcmp(header.magic, PM_MAGIC, sizeof header.magic) == 0 && (int)header.pid == pid &&
+		header.version == PM_VERSION && header.byte_order == PM_BYTE_ORDER) {
+		pmh_sigbus_begin();
+		pmh_map(&map, (int)fd, 0, sizeof header);
+	}
 	syscall(SYS_close, fd);
-	if (p == -1)
-		return NULL;
-	header = (struct pm_header *)p;
-	if (memcmp(header->magic, PM_MAGIC, sizeof header->magic) == 0 && (int)header->pid == pid &&
-		header->version == PM_VERSION && header->byte_order == PM_BYTE_ORDER)
-		return header;
-	syscall(SYS_munmap, header, sizeof *header);
-	return NULL;
+	return map.start;
 }
 
 struct maps {
