@@ -215,7 +215,7 @@ static void fault(const char *handler, const char *when)
 static void damaged(const char *handler)
 {
 	map_own();
-	calls(10);
+	calls(2 * CALLS); /* to where chunks are large */
 	set_handler(handler);
 	for (int i = 0; i < 3; i++) {
 		fault_own();
