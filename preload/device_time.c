@@ -220,7 +220,7 @@ static struct pmh_interval interval_begin(struct pmh_thread *self, int device, c
 	struct slot *slot;
 	bool ok = true;
 
-	if (!pmh_device_timed || !can_time(device) || !(slot = free_slot(self, device)))
+	if (!pmh_device_timed || self->unlisted || !can_time(device) || !(slot = free_slot(self, device)))
 		return none;
 	ring = self->rings[device];
 	if (device != self->device)

@@ -352,7 +352,8 @@ struct pm_footer {
 	X(GRAPH_SIZE, DETAILS, "captured beyond the first 32768 operations of a graph") \
 	X(GRAPH_NODES, DETAILS, "nodes of graphs beyond those that are told apart") \
 	X(OTHER_COPIES, FUNCTIONS, "another copy of their library is in use") \
-	X(LEFT, TIMES, "of calls that did not return")
+	X(LEFT, TIMES, "of calls that did not return") \
+	X(THREADS, RECORDS, "of threads whose end cannot be followed")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \

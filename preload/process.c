@@ -113,12 +113,15 @@ static void begin_thread(void *data)
 {
 	struct pmh_thread *self = data;
 
+	/* before others can see it: its storage ends with the thread */
+	self->unlisted = pthread_setspecific(thread_key, self) != 0;
 	pmh_acquire(&listing);
 	self->number = ++thread_count;
-	self->following = threads;
-	threads = self;
+	if (!self->unlisted) {
+		self->following = threads;
+		threads = self;
+	}
 	pmh_release(&listing);
-	pthread_setspecific(thread_key, self);
 }
 
 void pmh_thread_begin(void)
@@ -181,16 +184,19 @@ static void forked_in_child(void)
 	atomic_store(&pmh_state, decided == PMH_OFF || !were_quiet ? PMH_OFF : PMH_UNDECIDED);
 }
 
+static int key_error, fork_error;
+
 static void set_up_once(void)
 {
-	pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
+	if (!key_error)
+		fork_error = pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
 	pmh_wipe_on_fork(&wiped, sizeof wiped);
 }
 
 /* At load, when it still is among the first: the C library takes no memory for the values of those. */
 __attribute__((constructor)) static void make_key(void)
 {
-	pthread_key_create(&thread_key, thread_end);
+	key_error = pthread_key_create(&thread_key, thread_end);
 }
 
 /* ---- begin ---- */
@@ -213,6 +219,10 @@ static int decide(void)
 	if (strcmp(pmh_settings.mode, "off") == 0)
 		return PMH_OFF;
 	pthread_once(&once, set_up_once);
+	if (key_error || fork_error) {
+		complain("threads cannot be followed", key_error ? key_error : fork_error);
+		return PMH_OFF;
+	}
 	if (strcmp(pmh_settings.mode, "count") == 0) {
 		pmh_settings_tell();
 		return PMH_COUNTING;

@@ -247,8 +247,12 @@ int pmh_trace_open(void)
 	if (max_bytes == 0)
 		max_bytes = UINT64_MAX;
 	if (fstat(fd, &s) != 0) {
+		const int error = errno;
+
 		sys_close(fd);
-		return -errno;
+		unlink(path);
+		path[0] = 0;
+		return -error;
 	}
 	sys_close(fd);
 	file_device = s.st_dev;
@@ -345,7 +349,7 @@ static void next_chunk(void *data)
 	}
 	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
-	if (header && self->lost_count % 1024 == 0)
+	if (header && !self->unlisted && self->lost_count % 1024 == 0)
 		is_open = chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
 	pmh_release(&lock);
 	if (!is_open)
@@ -386,7 +390,7 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 
 	if (!room(self)) {
 		self->lost_count++;
-		pmh_lose(__atomic_load_n(&why_not, __ATOMIC_RELAXED), 1);
+		pmh_lose(self->unlisted ? PM_LOSS_THREADS : __atomic_load_n(&why_not, __ATOMIC_RELAXED), 1);
 		errno = saved_errno;
 		return;
 	}
