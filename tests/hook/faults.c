@@ -81,10 +81,18 @@ __attribute__((constructor(101))) static void begin(void)
 	kind = getenv("FAULTS_KIND");
 	count_path = getenv("FAULTS_COUNT");
 	first_process = getpid();
-	REAL(syscall), REAL(dlopen), REAL(pthread_create), REAL(pthread_key_create),
-		REAL(pthread_setspecific);
-	REAL(fstat), REAL(readlink), REAL(getcwd), REAL(gethostname), REAL(getrlimit), REAL(madvise);
-	REAL(process_vm_readv);
+	(void)REAL(syscall);
+	(void)REAL(dlopen);
+	(void)REAL(pthread_create);
+	(void)REAL(pthread_key_create);
+	(void)REAL(pthread_setspecific);
+	(void)REAL(fstat);
+	(void)REAL(readlink);
+	(void)REAL(getcwd);
+	(void)REAL(gethostname);
+	(void)REAL(getrlimit);
+	(void)REAL(madvise);
+	(void)REAL(process_vm_readv);
 	dl_iterate_phdr(find_hook, NULL);
 }
 

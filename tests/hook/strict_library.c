@@ -115,7 +115,7 @@ ANSWER cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMod
 {
 	const enum cudaStreamCaptureMode old = (enum cudaStreamCaptureMode)strict_mode;
 
-	strict_mode = *mode;
+	strict_mode = (int)*mode;
 	*mode = old;
 	return cudaSuccess;
 }
