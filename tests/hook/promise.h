@@ -6,7 +6,8 @@
  *
  * A record reads: NAME queue=DEVICE:STREAM result=N flags=N group=N label=value ...; a stream is 0, 1, 2 or
  * `object`; descriptors are {KIND value ...}, communicators RANK/SIZE on DEVICE #n seq=N (n: the ordinal of
- * the hash among those seen), strings as they are.
+ * the hash among those seen), strings as they are. A promise is a part of that, or parts with "..."
+ * between them.
  */
 #ifndef PROMISE_H
 #define PROMISE_H

@@ -320,8 +320,17 @@ static void execute(part first, part second, void *at)
 	addresses[19] = at;
 	cudnnBackendSetAttribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
 		second ? 2 : 1, operations);
-	set_part(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
-	set_part(config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+	if (second) {
+		/* the library chooses the configuration */
+		part heuristics = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+
+		set_part(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+		cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+			CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &(int64_t){1}, &config);
+	} else {
+		set_part(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
+		set_part(config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+	}
 	set_part(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
 	set_numbers(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, 20, uids);
 	cudnnBackendSetAttribute(
@@ -418,7 +427,7 @@ static void graph_functions(void)
 		OPERATION(POINTWISE, {PW(PW_DESCRIPTOR), pointwise(CUDNN_POINTWISE_RELU_FWD)},
 			{PW(XDESC), between}, {PW(YDESC), y}),
 		AT("_Matmul queue=0:0 result=0 flags=0 group=0 a=" T " a_ptr=1 b=" T
-		   " b_ptr=2 bias_ptr=0 c=" T));
+		   " b_ptr=2 bias_ptr=0 c=" T "... graph=matmul + relu_fwd "));
 	execute(OPERATION(RESHAPE, {CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x},
 			{CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y}),
 		NULL, AT("_Graph queue=0:0 result=0 flags=0 group=0 x_ptr=1 y_ptr="));
@@ -464,7 +473,8 @@ static void graph_layers(void)
 			{NORM(BWD_DBIAS_DESC), dbias}),
 		NULL,
 		AT("_NormBackward queue=0:0 result=0 flags=0 group=0 norm={NORMALIZATION 0 0 0} x=" T
-		   " x_ptr=1 dy=" T " dy_ptr=2 scale_ptr=5 dx=" T));
+		   " x_ptr=1 dy=" T " dy_ptr=2 scale_ptr=5 dx=" T
+		   "... dscale_ptr=7 dbias_ptr=8 graph=norm_bwd "));
 }
 
 static void graph_attention(void)
@@ -484,7 +494,8 @@ static void graph_attention(void)
 			{SDPA(BWD_DVDESC), dv}),
 		NULL,
 		AT("_AttentionBackward queue=0:0 result=0 flags=0 group=0 q=" T " q_ptr=1 k=" T
-		   " k_ptr=2 v=" T " v_ptr=3 dy=" T " dy_ptr=4 dq_ptr="));
+		   " k_ptr=2 v=" T " v_ptr=3 dy=" T
+		   " dy_ptr=4 dq_ptr=... dk_ptr=5 dv_ptr=6 graph=sdpa_bwd "));
 }
 
 int main(void)
