@@ -203,6 +203,8 @@ static void matmuls(void)
 	cublasLtMatmulDescCreate(&m, CUBLAS_COMPUTE_32F, CUDA_R_32F);
 	MATMUL(a, c, &one,
 		"transa=0 transb=0 m=20 n=40 k=30 batch=1 epilogue=1 type=1 a_ptr=16 b_ptr=32 beta=1 c_ptr=48 d_ptr=");
+	cublasLtMatmul(NULL, m, NULL, NULL, a, NULL, a, &one, NULL, c, AT("queue=0:object"), c, NULL, NULL, 0,
+		new_object());
 	set_matmul(m, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
 	set_matmul(m, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_C);
 	MATMUL(a, c, &(float){0},
