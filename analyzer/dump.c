@@ -467,7 +467,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 	if (trace->ended)
 		fprintf(out,
 			"  ended in order: %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64
-			" device times lost, %" PRIu64 " operations coarser, %" PRIu64 " threads\n",
+			" device times lost, %" PRIu64 " calls without their details, %" PRIu64 " threads\n",
 			trace->footer.calls, trace->footer.records, trace->footer.lost_device_times,
 			trace->footer.lost_operations, trace->footer.threads);
 	else

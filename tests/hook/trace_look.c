@@ -13,6 +13,7 @@
  *     footer CALLS LOST LOST_TIMES UNSEEN THREADS, or: no footer
  *     lost COUNT               of the header
  *     loss CAUSE COUNT         of the header, if there is any
+ *     used_queues COUNT        queues that records name
  *     rank RANK WORLD
  *     source N
  *
@@ -48,6 +49,7 @@ static unsigned launches[1 << 16];
 static uint8_t graph_value[FUNCTIONS]; /* 1 + place of the value that is a graph */
 static struct pm_entry_window windows[WINDOWS];
 static unsigned window_count, outside;
+static bool queue_used[UINT16_MAX + 1];
 
 static uint16_t place_of(const char *name)
 {
@@ -113,6 +115,7 @@ static bool is_inside(uint64_t ticks)
 static void see_record(const struct peek_record *r, uint32_t thread, void *data)
 {
 	(void)thread, (void)data;
+	queue_used[r->queue] = true;
 	if (!function_of[r->op])
 		return;
 	if (r->kind == PM_RECORD_DEVICE) {
@@ -150,6 +153,7 @@ static int by_name(const void *a, const void *b)
 static void look(const char *path)
 {
 	const struct pm_footer *footer;
+	unsigned queues = 0;
 
 	trace = peek_open(path);
 	memset(own_of, 0, sizeof own_of);
@@ -162,7 +166,11 @@ static void look(const char *path)
 	peek_entries(&trace, PM_ENTRY_WINDOW, see_window, NULL);
 	peek_entries(&trace, PM_ENTRY_GRAPH, see_graph, NULL);
 	peek_entries(&trace, PM_ENTRY_NOTE, see_note, NULL);
+	memset(queue_used, 0, sizeof queue_used);
 	peek_records(&trace, see_record, NULL);
+	for (unsigned i = 1; i < sizeof queue_used; i++)
+		queues += queue_used[i];
+	printf("used_queues %u\n", queues);
 	printf("worker %llu %llu %llu\n", (unsigned long long)trace.header->worker_count,
 		(unsigned long long)trace.header->worker_reads,
 		(unsigned long long)trace.header->worker_bytes);
