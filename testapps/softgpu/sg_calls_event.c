@@ -3,6 +3,17 @@
 
 #define KNOWN_FLAGS (unsigned)(cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess)
 
+/* The default streams are those of the current context. */
+static struct sg_context *context_now(void)
+{
+	return sg_context_current() != NULL ? sg_context_current() : sg_context_primary(sg_self.device);
+}
+
+static const struct sg_context *context_of(const struct sg_stream *stream)
+{
+	return stream->kind == SG_CREATED ? stream->context : context_now();
+}
+
 cudaError_t sg_event_create(cudaEvent_t *out, unsigned flags)
 {
 	struct sg_event *event;
@@ -18,6 +29,7 @@ cudaError_t sg_event_create(cudaEvent_t *out, unsigned flags)
 	pthread_mutex_lock(&event->lock);
 	event->generation++;
 	event->device = sg_self.device;
+	event->context = context_now();
 	event->flags = flags;
 	event->stream = NULL;
 	event->capture = 0;
@@ -45,7 +57,8 @@ cudaError_t sg_event_record_on(cudaEvent_t handle, cudaStream_t on, unsigned fla
 	struct sg_event *event = sg_pool_check(&sg_events, handle);
 	struct sg_stream *stream = sg_stream_of(on);
 
-	if (event == NULL || stream == NULL || event->device != stream->device)
+	if (event == NULL || stream == NULL || event->device != stream->device ||
+		event->context != context_of(stream))
 		return cudaErrorInvalidResourceHandle;
 	if ((flags & ~(unsigned)cudaEventRecordExternal) != 0)
 		return cudaErrorInvalidValue;
@@ -109,7 +122,7 @@ cudaError_t sg_event_elapsed(float *ms, cudaEvent_t start, cudaEvent_t end)
 	events[1] = sg_pool_check(&sg_events, end);
 	if (ms == NULL)
 		return cudaErrorInvalidValue;
-	if (events[0] == NULL || events[1] == NULL || events[0]->device != events[1]->device)
+	if (events[0] == NULL || events[1] == NULL || events[0]->context != events[1]->context)
 		return cudaErrorInvalidResourceHandle;
 	for (int i = 0; i < 2; i++) {
 		last[i] = sg_event_last(events[i]);

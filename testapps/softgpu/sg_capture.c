@@ -174,9 +174,46 @@ static int joined(struct sg_capture *capture)
 	return all;
 }
 
+/* Under the lock. keep: the graph is somebody's now. */
+static void close_capture(struct sg_capture *capture, int keep)
+{
+	struct sg_capture **link = &captures;
+
+	for (size_t i = 0; i < capture->stream_count; i++)
+		atomic_store(&capture->streams[i]->capture, NULL);
+	while (*link != capture)
+		link = &(*link)->next;
+	*link = capture->next;
+	atomic_fetch_sub(&sg_capture_count, 1);
+	capture->graph->capturing = 0;
+	if (!keep && capture->own_graph)
+		sg_graph_close(capture->graph);
+	free(capture->streams);
+	free(capture->shown);
+	free(capture);
+}
+
+void sg_capture_abandon(struct sg_stream *stream)
+{
+	struct sg_capture *capture;
+
+	pthread_mutex_lock(&sg_capture_lock);
+	capture = capture_of(stream);
+	if (capture != NULL && capture->origin == stream) {
+		close_capture(capture, 0);
+	} else if (capture != NULL) {
+		capture->invalid = 1;
+		for (size_t i = 0; i < capture->stream_count; i++)
+			if (capture->streams[i] == stream)
+				capture->streams[i] = capture->streams[--capture->stream_count];
+		atomic_store(&stream->capture, NULL);
+	}
+	pthread_mutex_unlock(&sg_capture_lock);
+}
+
 cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph)
 {
-	struct sg_capture *capture, **link;
+	struct sg_capture *capture;
 	cudaError_t error = cudaSuccess;
 
 	*graph = NULL;
@@ -197,20 +234,9 @@ cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph)
 		error = cudaErrorStreamCaptureInvalidated;
 	else if (!joined(capture))
 		error = cudaErrorStreamCaptureUnjoined;
-	for (size_t i = 0; i < capture->stream_count; i++)
-		atomic_store(&capture->streams[i]->capture, NULL);
-	for (link = &captures; *link != capture; link = &(*link)->next)
-		;
-	*link = capture->next;
-	atomic_fetch_sub(&sg_capture_count, 1);
-	capture->graph->capturing = 0;
 	if (error == cudaSuccess)
 		*graph = capture->graph;
-	else if (capture->own_graph)
-		sg_graph_close(capture->graph);
-	free(capture->streams);
-	free(capture->shown);
-	free(capture);
+	close_capture(capture, error == cudaSuccess);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
 }

@@ -121,6 +121,7 @@ void sg_context_close(struct sg_context *context)
 
 	sg_device_drain(device);
 	sg_device_close_streams(device, context);
+	sg_device_close_events(device, context);
 	sg_device_drain(device);
 	sg_block_free_device(device, context);
 	atomic_fetch_or(&sg_attention, SG_DESTROYED);

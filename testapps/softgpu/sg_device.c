@@ -91,21 +91,9 @@ cudaError_t sg_set_device(int device)
 
 void sg_device_reset(int device)
 {
-	uint32_t used;
-
 	sg_device_drain(device);
 	sg_device_close_streams(device, NULL);
-	used = atomic_load(&sg_events.used);
-	for (uint32_t i = 0; i < used; i++) {
-		struct sg_event *event = sg_pool_at(&sg_events, i);
-
-		if (atomic_load(&event->slot.live) != SG_SLOT_LIVE || event->device != device)
-			continue;
-		pthread_mutex_lock(&event->lock);
-		event->generation++;
-		pthread_mutex_unlock(&event->lock);
-		sg_pool_put(&sg_events, event);
-	}
+	sg_device_close_events(device, NULL);
 	sg_device_drain(device);
 	sg_block_free_device(device, NULL);
 	sg_device_clear_error(device);

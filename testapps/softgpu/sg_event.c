@@ -89,6 +89,23 @@ cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream)
 	return error;
 }
 
+void sg_device_close_events(int device, const struct sg_context *context)
+{
+	uint32_t used = atomic_load(&sg_events.used);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct sg_event *event = sg_pool_at(&sg_events, i);
+
+		if (atomic_load(&event->slot.live) != SG_SLOT_LIVE || event->device != device ||
+			(context != NULL && event->context != context))
+			continue;
+		pthread_mutex_lock(&event->lock);
+		event->generation++;
+		pthread_mutex_unlock(&event->lock);
+		sg_pool_put(&sg_events, event);
+	}
+}
+
 struct sg_event_place sg_event_last(struct sg_event *event)
 {
 	struct sg_event_place place;

@@ -289,6 +289,7 @@ void sg_watched_work(void *watched);
 struct sg_event {
 	struct sg_slot slot;
 	int device;
+	struct sg_context *context; /* of which it is: streams of others do not take it */
 	unsigned flags;
 	pthread_mutex_t lock;
 	uint64_t generation;      /* grows by one per record and per destruction, for ever */
@@ -300,6 +301,9 @@ struct sg_event {
 	uint64_t time_ns; /* when the record of time_generation was reached */
 };
 extern struct sg_pool sg_events;
+
+/* Destroys all events of the device, or only those of one context (NULL: all). */
+void sg_device_close_events(int device, const struct sg_context *context);
 
 /* Records into a stream that is not being captured. */
 cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream);
@@ -373,6 +377,8 @@ cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
 	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode);
 cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
 enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
+/* The stream is about to go: the capture that began on it ends, one that it has joined is broken. */
+void sg_capture_abandon(struct sg_stream *stream);
 
 /* A stream's capture; without one only the status is set. */
 struct sg_capture_info {

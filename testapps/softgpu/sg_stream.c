@@ -211,7 +211,7 @@ cudaError_t sg_stream_open(
 cudaError_t sg_stream_close(struct sg_stream *stream)
 {
 	if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL)
-		sg_capture_refuse(stream);
+		sg_capture_abandon(stream);
 	return sg_queue_close(stream);
 }
 

@@ -138,9 +138,11 @@ static void test_contexts(void)
 {
 	CUcontext second, own, other, current;
 	CUdeviceptr memory, base;
+	CUevent event, others;
 	CUstream stream;
 	CUdevice device;
 	pthread_t thread;
+	float ms;
 	unsigned flags;
 	size_t bytes;
 	int active;
@@ -165,6 +167,9 @@ static void test_contexts(void)
 	OK(cuStreamGetCtx(stream, &current));
 	CHECK(current == own);
 	OK(cuMemAlloc_v2(&memory, 100));
+	OK(cuEventCreate(&event, 0));
+	OK(cuEventRecord(event, stream));
+	OK(cuEventRecord(event, NULL));
 	OK(cudaSetDevice(1));
 	OK(cuCtxGetCurrent(&current));
 	CHECK(current == second);
@@ -179,6 +184,18 @@ static void test_contexts(void)
 	OK(cuCtxSynchronize_v2(own));
 	OK(cuCtxSetCurrent(test_context));
 
+	/* An event is one context's: a stream of another one does not take it, though on the same device. */
+	OK(cuCtxCreate_v2(&other, 0, 3));
+	EXPECT(cuEventRecord(event, NULL), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuEventCreate(&others, 0));
+	EXPECT(cuEventRecord(others, stream), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuEventRecord(others, NULL));
+	OK(cuCtxSynchronize());
+	EXPECT(cuEventElapsedTime(&ms, event, others), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuCtxDestroy_v2(other));
+	EXPECT(cuEventQuery(others), CUDA_ERROR_INVALID_HANDLE);
+	OK(cuCtxSetCurrent(test_context));
+
 	/* What was made in a context goes with it, current elsewhere or not. */
 	OK(cuCtxPushCurrent_v2(own));
 	OK(cuCtxGetDevice_v2(&device, test_context));
@@ -189,6 +206,8 @@ static void test_contexts(void)
 	CHECK(runtime_device() == 0);
 	EXPECT(cuMemGetAddressRange_v2(&base, &bytes, memory), CUDA_ERROR_NOT_FOUND);
 	EXPECT(cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
+	EXPECT(cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
+	EXPECT(cuEventDestroy_v2(event), CUDA_ERROR_INVALID_HANDLE);
 	EXPECT(cuCtxPushCurrent_v2(own), CUDA_ERROR_INVALID_CONTEXT);
 	EXPECT(cuCtxSetCurrent((CUcontext)(void *)&own), CUDA_ERROR_INVALID_CONTEXT);
 	EXPECT(cuCtxDestroy_v2(test_context), CUDA_ERROR_INVALID_CONTEXT);

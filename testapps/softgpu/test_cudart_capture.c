@@ -283,11 +283,26 @@ static void test_forbidden(void)
 	pthread_join(thread, NULL);
 	end_invalid(stream);
 
+	/* A stream that is destroyed ends the capture that began on it, and breaks the one that it joined. */
+	OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+	OK(cudaEventRecord(event, stream));
+	OK(cudaStreamWaitEvent(side, event, 0));
+	OK(cudaMemsetAsync(block, 0, 4, side));
+	OK(cudaStreamDestroy(side));
+	end_invalid(stream);
+	OK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeGlobal));
+	EXPECT(cudaMemset(block, 0, 4), cudaErrorStreamCaptureUnsupported);
+	OK(cudaStreamDestroy(blocking));
+	OK(cudaMemset(block, 0, 4));
+	for (int i = 0; i < 40; i++) {
+		OK(cudaStreamCreate(&side));
+		CHECK(status_of(side) == cudaStreamCaptureStatusNone);
+		OK(cudaStreamDestroy(side));
+	}
+
 	OK(cudaEventDestroy(event));
 	OK(cudaEventDestroy(outside));
 	OK(cudaStreamDestroy(stream));
-	OK(cudaStreamDestroy(side));
-	OK(cudaStreamDestroy(blocking));
 	OK(cudaFree(block));
 	cudaGetLastError();
 }

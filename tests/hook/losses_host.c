@@ -70,6 +70,46 @@ static void wrong_stream(void)
 	work(20, NULL);
 }
 
+static void *end_in_thread(void *stream)
+{
+	cudaGraph_t graph;
+
+	if (cudaStreamEndCapture((cudaStream_t)stream, &graph) == cudaSuccess)
+		errx(1, "another thread has ended the capture");
+	cudaGetLastError();
+	return NULL;
+}
+
+/* The call fails, and the capture goes on. */
+static void wrong_thread(void)
+{
+	cudaStream_t stream = new_stream();
+	pthread_t thread;
+	cudaGraph_t graph;
+
+	cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+	pthread_create(&thread, NULL, end_in_thread, (void *)stream);
+	pthread_join(thread, NULL);
+	work(3, stream);
+	if (cudaStreamEndCapture(stream, &graph) != cudaSuccess)
+		errx(1, "the capture is not there any more");
+	work(20, NULL);
+}
+
+/* Streams beside it work on; what the hook asks then must not break the capture. */
+static void global_capture(void)
+{
+	cudaStream_t stream = new_stream(), other = new_stream();
+	cudaGraph_t graph;
+
+	work(1, other);
+	cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+	work(3, stream);
+	work(200, other);
+	if (cudaStreamEndCapture(stream, &graph) != cudaSuccess)
+		errx(1, "the capture was broken");
+}
+
 static void destroyed_capture(void)
 {
 	cudaStreamDestroy(begin_capture());
@@ -85,7 +125,7 @@ static void reset_capture(void)
 
 static void *capture_in_thread(void *stream)
 {
-	cudaStreamBeginCapture((cudaStream_t)stream, cudaStreamCaptureModeThreadLocal);
+	cudaStreamBeginCapture((cudaStream_t)stream, cudaStreamCaptureModeRelaxed);
 	return NULL;
 }
 
@@ -120,6 +160,31 @@ static void reset(void)
 	work(20, NULL);
 	work(20, new_stream());
 	cudaDeviceReset();
+}
+
+/* More than there are pairs of events, so that those of before would be used again. */
+static void reset_often(void)
+{
+	for (int i = 0; i < 5; i++) {
+		work(300, NULL);
+		cudaDeviceSynchronize();
+		cudaDeviceReset();
+	}
+}
+
+/* A stream of a device that is not the current one. */
+static void other_device(void)
+{
+	cudaStream_t stream;
+	int device = -1;
+
+	cudaSetDevice(1);
+	stream = new_stream();
+	cudaSetDevice(0);
+	work(10, stream);
+	work(10, NULL);
+	if (cudaGetDevice(&device) != cudaSuccess || device != 0)
+		errx(1, "the device is %d", device);
 }
 
 static void contexts(void)
@@ -272,9 +337,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {{"broken_capture", broken_capture}, {"wrong_stream", wrong_stream},
-	{"destroyed_capture", destroyed_capture}, {"reset_capture", reset_capture},
-	{"captures_of_threads", captures_of_threads}, {"reset", reset}, {"contexts", contexts},
-	{"primary", primary}, {"devices", devices}, {"short_streams", short_streams},
+	{"wrong_thread", wrong_thread}, {"global_capture", global_capture}, {"reset_often", reset_often},
+	{"other_device", other_device}, {"destroyed_capture", destroyed_capture},
+	{"reset_capture", reset_capture}, {"captures_of_threads", captures_of_threads}, {"reset", reset},
+	{"contexts", contexts}, {"primary", primary}, {"devices", devices}, {"short_streams", short_streams},
 	{"long_group", long_group}, {"wide_group", wide_group}, {"ended_thread", ended_thread},
 	{"at_exit", at_exit}, {"error_pending", error_pending}, {"in_flight", in_flight}, {"killed", killed},
 	{"plain", plain}, {"crowd", crowd}};

@@ -29,6 +29,8 @@ struct context {
 };
 struct stream {
 	bool alive, captured, broken;
+	enum cudaStreamCaptureMode mode;
+	pthread_t thread; /* that began its capture */
 	struct context *context;
 };
 struct event {
@@ -46,6 +48,7 @@ static struct event events[EVENTS];
 static unsigned now;
 static _Thread_local int current_device;
 static _Thread_local struct context *current; /* made by the program; NULL: the device's primary one */
+static _Thread_local enum cudaStreamCaptureMode capture_mode; /* of the thread */
 static _Thread_local cudaError_t last_error;
 
 static _Noreturn void complain(const char *what)
@@ -174,8 +177,9 @@ EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-	(void)mode;
 	stream_of(stream)->captured = true;
+	stream_of(stream)->mode = mode;
+	stream_of(stream)->thread = pthread_self();
 	return cudaSuccess;
 }
 
@@ -192,6 +196,8 @@ EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 	*graph = NULL;
 	if (!captured)
 		return fail(cudaErrorIllegalState);
+	if (s->mode != cudaStreamCaptureModeRelaxed && !pthread_equal(s->thread, pthread_self()))
+		return fail(cudaErrorStreamCaptureWrongThread);
 	s->captured = s->broken = false;
 	return broken ? fail(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
 }
@@ -209,10 +215,9 @@ EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCap
 
 EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
-	static _Thread_local enum cudaStreamCaptureMode mine;
-	enum cudaStreamCaptureMode before = mine;
+	enum cudaStreamCaptureMode before = capture_mode;
 
-	mine = *mode;
+	capture_mode = *mode;
 	*mode = before;
 	return cudaSuccess;
 }
@@ -230,9 +235,18 @@ EXPORT cudaError_t cudaPeekAtLastError(void)
 	return last_error;
 }
 
+/* A call that global captures forbid, but to threads that have said otherwise. */
+static void be_unsafe(void)
+{
+	for (int i = 0; i < STREAMS && capture_mode != cudaStreamCaptureModeRelaxed; i++)
+		if (streams[i].captured && streams[i].mode == cudaStreamCaptureModeGlobal)
+			complain("an unsafe call broke a capture");
+}
+
 EVENT_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
 	(void)flags;
+	be_unsafe();
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < EVENTS; i++)
 		if (!events[i].alive) {
@@ -259,6 +273,7 @@ EVENT_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 EVENT_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event)
 {
 	event_of(event);
+	be_unsafe();
 	return strict_hold ? fail(cudaErrorNotReady) : cudaSuccess;
 }
 
