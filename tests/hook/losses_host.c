@@ -207,8 +207,10 @@ static void primary(void)
 
 	cuDevicePrimaryCtxRetain(&context, 0);
 	cuDevicePrimaryCtxRetain(&context, 0);
+	strict_hold = 1;
 	work(5, NULL);
 	cuDevicePrimaryCtxRelease_v2(0);
+	strict_hold = 0; /* it is still in use: nothing is lost */
 	work(5, NULL);
 	cuDevicePrimaryCtxRelease_v2(0);
 	work(5, NULL);
