@@ -1,6 +1,7 @@
 /* Checks that the reader finds in a trace what the writer's side of the format put there, and says where a
  * file breaks off. */
 #include "check.h"
+#include "losses.h"
 #include "trace.h"
 #include "trace_builder.h"
 
@@ -148,6 +149,39 @@ static void round_trip(uint16_t version)
 	check_tables(&trace);
 	check_records(&trace);
 	trace_close(&trace);
+	builder_free(&builder);
+}
+
+/* What was lost is said under its causes, most first, also by a process that was killed. */
+static void losses(void)
+{
+	struct builder builder;
+	struct trace trace;
+	struct arena arena = {0};
+	const char *said;
+
+	fill(&builder);
+	builder.killed = true;
+	builder.header.losses[PM_LOSS_GROUPS] = 3;
+	builder.header.losses[PM_LOSS_IN_FLIGHT] = 70;
+	builder.header.losses[PM_LOSS_SIZE_LIMIT] = 1;
+	builder.header.losses[PM_LOSS_ROOM - 1] = 2; /* of a later version */
+	builder_finish(&builder);
+	parse(&trace, builder.file.data, builder.file.size);
+	CHECK(losses_of(trace.header.losses, PM_LOSS_OF_TIMES) == 73 &&
+			losses_of(trace.header.losses, PM_LOSS_OF_RECORDS) == 1 &&
+			losses_of(trace.header.losses, PM_LOSS_OF_DETAILS) == 0 &&
+			losses_unknown(trace.header.losses) == 2,
+		"sums of classes");
+	said = losses_causes(trace.header.losses, PM_LOSS_OF_TIMES, &arena);
+	CHECK(strcmp(said,
+		      " (70: too much work in flight at once; 3: in groups that use more than 64 streams)") ==
+			0,
+		"'%s'", said);
+	said = losses_causes(trace.header.losses, PM_LOSS_OF_DETAILS, &arena);
+	CHECK(*said == 0, "'%s'", said);
+	trace_close(&trace);
+	arena_free(&arena);
 	builder_free(&builder);
 }
 
@@ -467,6 +501,7 @@ int main(void)
 		round_trip(version);
 		without_end(version);
 	}
+	losses();
 	slots();
 	slots_alone();
 	entries();

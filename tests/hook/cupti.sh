@@ -93,6 +93,11 @@ has 'stray 0$'
 total LAUNCH spin 12000
 total SET - 12000
 
+run forget -- "$bin/cupti_host" forget
+on
+total LAUNCH spin 100
+total SET - 60
+
 run peer -- "$bin/cupti_host" peer
 on
 total COPY - 40

@@ -2,7 +2,7 @@
  * A host for the hook's device time, linked to CUPTI itself, so that it can be the other tool. Each case
  * works in a known number of pieces; the tool's own records are checked here, the trace by cupti.sh.
  *
- *     cupti_host work|threads|graph|group|peer|unhooked|fork|early|late|long
+ *     cupti_host work|threads|graph|group|peer|unhooked|fork|early|late|long|burst|forget
  */
 #include <cuda_runtime_api.h>
 #include <cupti.h>
@@ -299,6 +299,33 @@ static void case_burst(void)
 	work(stream, memory, 24000);
 }
 
+/* A capture that fails, streams that are destroyed with work in them, a device that is reset: all of it is
+ * timed. */
+static void case_forget(void)
+{
+	cudaGraph_t graph;
+
+	work(stream, memory, PIECES);
+	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+	if (cudaStreamSynchronize(stream) == cudaSuccess ||
+		cudaStreamEndCapture(stream, &graph) == cudaSuccess)
+		errx(1, "the capture did not fail");
+	cudaGetLastError();
+	work(NULL, memory, PIECES);
+	for (int i = 0; i < PIECES; i++) {
+		cudaStream_t own;
+
+		CHECK(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+		launch(own);
+		CHECK(cudaStreamDestroy(own));
+	}
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaDeviceReset());
+	CHECK(cudaStreamCreate(&stream));
+	CHECK(cudaMalloc((void **)&memory, BYTES));
+	work(stream, memory, PIECES);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -306,7 +333,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"work", case_work}, {"threads", case_threads}, {"graph", case_graph},
 		{"group", case_group}, {"peer", case_peer}, {"unhooked", case_unhooked}, {"fork", case_fork},
-		{"early", case_early}, {"late", case_late}, {"long", case_long}, {"burst", case_burst}};
+		{"early", case_early}, {"late", case_late}, {"long", case_long}, {"burst", case_burst},
+		{"forget", case_forget}};
 
 	__cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &kernel_spin, spin_name, spin_name, -1, NULL,
 		NULL, NULL, NULL, NULL);
