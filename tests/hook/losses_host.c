@@ -182,6 +182,8 @@ static void other_device(void)
 	stream = new_stream();
 	cudaSetDevice(0);
 	work(10, stream);
+	if (strict_worked_on != 0)
+		errx(1, "the work found device %d current", strict_worked_on);
 	work(10, NULL);
 	if (cudaGetDevice(&device) != cudaSuccess || device != 0)
 		errx(1, "the device is %d", device);

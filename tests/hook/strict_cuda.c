@@ -39,7 +39,7 @@ struct event {
 	unsigned time;
 };
 
-EXPORT int strict_hold;
+EXPORT int strict_hold, strict_worked_on;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct context contexts[CONTEXTS], *primary[STRICT_DEVICES];
@@ -138,6 +138,7 @@ EXPORT cudaError_t cudaGetDevice(int *device)
 EXPORT cudaError_t cudaMemsetAsync(void *pointer, int value, size_t size, cudaStream_t stream)
 {
 	(void)pointer, (void)value, (void)size;
+	strict_worked_on = context_now()->device;
 	return context_of(stream) ? cudaSuccess : fail(cudaErrorInvalidResourceHandle);
 }
 

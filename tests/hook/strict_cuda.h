@@ -16,6 +16,9 @@
 /* Nothing that was submitted is done. */
 extern int strict_hold;
 
+/* The device that was current at the last work. */
+extern int strict_worked_on;
+
 /* What a call that is not allowed does to a capture. */
 void strict_break_capture(cudaStream_t stream);
 
