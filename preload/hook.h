@@ -122,6 +122,7 @@ struct pmh_thread {
 	uint64_t chunk_count;
 	uint64_t chunk_first; /* record_count when the chunk was opened */
 	uint64_t lost_count;
+	enum pm_loss why_lost; /* why the last chunk could not be made */
 	_Atomic uint64_t record_count; /* written by the thread alone */
 	_Atomic uint64_t call_count;   /* without a record: in mode `count`, and repeated questions */
 	unsigned timed_count;

@@ -349,8 +349,12 @@ static void next_chunk(void *data)
 	}
 	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
-	if (header && !self->unlisted && self->lost_count % 1024 == 0)
+	if (header && !self->unlisted && self->lost_count % 1024 == 0) {
 		is_open = chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
+		self->why_lost = why_not;
+	}
+	if (self->unlisted)
+		self->why_lost = PM_LOSS_THREADS;
 	pmh_release(&lock);
 	if (!is_open)
 		return;
@@ -390,7 +394,7 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 
 	if (!room(self)) {
 		self->lost_count++;
-		pmh_lose(self->unlisted ? PM_LOSS_THREADS : __atomic_load_n(&why_not, __ATOMIC_RELAXED), 1);
+		pmh_lose(self->why_lost, 1);
 		errno = saved_errno;
 		return;
 	}

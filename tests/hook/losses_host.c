@@ -6,13 +6,14 @@
  *     losses_host CASE
  */
 #include <err.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include "strict_cuda.h"
 
@@ -310,6 +311,47 @@ static void killed(void)
 	raise(SIGKILL);
 }
 
+/* ---- more than tables hold ---- */
+
+static void streams_without_end(void)
+{
+	for (int i = 0; i < 5000; i++) {
+		cudaStream_t stream = new_stream();
+
+		work(1, stream);
+		cudaStreamDestroy(stream);
+	}
+}
+
+static void operations(void)
+{
+	for (uintptr_t i = 1; i <= 40000; i++)
+		cudaMemsetAsync((void *)(i << 8), 0, 1, NULL);
+}
+
+static void unknown_communicator(void)
+{
+	for (int i = 0; i < 3; i++)
+		ncclAllReduce(memory, memory, 1, ncclFloat32, ncclSum, (ncclComm_t)(void *)memory, NULL);
+}
+
+static void descriptors(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	work(1, NULL);
+	if (fd < 0 || dup2(fd, 5000) != 5000)
+		err(1, "descriptor 5000");
+	for (int i = 0; i < 3; i++)
+		if (read(5000, memory, sizeof memory) != sizeof memory)
+			err(1, "read");
+}
+
+static void size_limit(void)
+{
+	work(200000, NULL);
+}
+
 static void plain(void)
 {
 	work(20, NULL);
@@ -347,7 +389,9 @@ static const struct {
 	{"contexts", contexts}, {"primary", primary}, {"devices", devices}, {"short_streams", short_streams},
 	{"long_group", long_group}, {"wide_group", wide_group}, {"ended_thread", ended_thread},
 	{"at_exit", at_exit}, {"error_pending", error_pending}, {"in_flight", in_flight}, {"killed", killed},
-	{"plain", plain}, {"crowd", crowd}};
+	{"streams_without_end", streams_without_end}, {"operations", operations},
+	{"unknown_communicator", unknown_communicator}, {"descriptors", descriptors},
+	{"size_limit", size_limit}, {"plain", plain}, {"crowd", crowd}};
 
 int main(int argc, char **argv)
 {
