@@ -177,7 +177,7 @@ extern _Atomic(void *) pmh_functions[PM_CALL_COUNT];
 void *pmh_find_real(enum pm_call call);
 static inline void *pmh_real(enum pm_call call)
 {
-	void *f = atomic_load_explicit(&pmh_functions[call], memory_order_relaxed);
+	void *f = atomic_load_explicit(&pmh_functions[call], memory_order_acquire);
 
 	return __builtin_expect(f != NULL, 1) ? f : pmh_find_real(call);
 }

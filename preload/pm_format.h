@@ -21,7 +21,8 @@
  *     1   first: records of 32 bytes (struct pm_record_1), one per call or device interval
  *     2   records of 16 bytes, what few of them need in a slot before (pm_more), time told from a base (pm_base)
  *
- * The file is written through a shared mapping, so it is valid at every instant. A process that was killed
+ * The file is written through shared mappings, which begin and end at multiples of 64 KiB whatever the machine's pages
+ * are; chunks need not, so a file is the same on each. It is valid at every instant. A process that was killed
  * leaves no footer; then in each dictionary `used_bytes` tells how far entries are complete, in each records
  * chunk the first slot of kind 0 is the end, and a chunk magic of 0 is the end of the file.
  */
