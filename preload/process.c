@@ -186,17 +186,25 @@ static void forked_in_child(void)
 
 static int key_error, fork_error;
 
-static void set_up_once(void)
-{
-	if (!key_error)
-		fork_error = pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
-	pmh_wipe_on_fork(&wiped, sizeof wiped);
-}
-
-/* At load, when it still is among the first: the C library takes no memory for the values of those. */
-__attribute__((constructor)) static void make_key(void)
+static void make_key(void)
 {
 	key_error = pthread_key_create(&thread_key, thread_end);
+}
+
+/* At load, when the key still is among the first: the C library takes no memory for the values of those. But a
+ * constructor of another library may make a call before. */
+__attribute__((constructor)) static void make_key_early(void)
+{
+	static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&key_once, make_key);
+}
+
+static void set_up_once(void)
+{
+	make_key_early();
+	fork_error = pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
+	pmh_wipe_on_fork(&wiped, sizeof wiped);
 }
 
 /* ---- begin ---- */

@@ -85,6 +85,8 @@ for command in /bin/true "$python -c print(1)"; do
 	# shellcheck disable=SC2086
 	[ "$command" = " -c print(1)" ] || copies $command
 done
+# with pairs of events, as the other threads time their work with those while one begins with CUPTI
+export PMHOOK_DEVICE=events
 copies "$BUILD/bin/invisible_host" threads
 "$BUILD/bin/trace_look" hooked/*.pmtrace >two
 [ "$(head -n 1 two)" = "traces 1" ] || complain "two copies: $(head -n 1 two)"

@@ -82,12 +82,12 @@ run killed 137 "$bin/losses_host" killed
 tells 'no footer, loss IN_FLIGHT 76'
 
 # CUDA is loaded after the first hooked call; and one that cannot time anything
-run late 0 "$bin/late_host" "$BUILD/strict/libcudart.so.13"
+run late 0 "$bin/late_host" "$BUILD/strict_cuda/libcudart.so.13"
 tells 'device cudaMemsetAsync 20, source 1'
-run untimed 0 "$bin/late_host" "$BUILD/strict_untimed/libcudart.so.13"
+run untimed 0 "$bin/late_host" "$BUILD/strict_cuda_untimed/libcudart.so.13"
 tells 'call cudaMemsetAsync 20, source 0, loss NO_SOURCE 20'
 export PMHOOK_DEVICE=none
-run unwanted 0 "$bin/late_host" "$BUILD/strict/libcudart.so.13"
+run unwanted 0 "$bin/late_host" "$BUILD/strict_cuda/libcudart.so.13"
 tells 'call cudaMemsetAsync 20, source 0'
 
 # each cause is in the report, with its number; without losses there is nothing

@@ -286,7 +286,7 @@ static cudaGraph_t capture(unsigned sets, unsigned nodes_each, cudaStream_t s)
 		strict_nodes += nodes_each;
 		cudaMemsetAsync(AT("flags=2"), 0, 1, s);
 	}
-	cudaMemset(AT("flags=2"), 0, 1); /* the legacy stream counts as captured, and is in no graph */
+	cudaMemset(AT("flags=0"), 0, 1); /* on the legacy stream beside the capture: in no graph */
 	STREAM_IS(STRICT_STREAM(0, 9), "flags=0");
 	strict_captured = NULL;
 	cudaStreamEndCapture(s, &graph);
