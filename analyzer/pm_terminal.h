@@ -1,0 +1,26 @@
+/*
+ * What a program says, without what would control the terminal of whoever reads it. After pm_terminal_begin
+ * all that goes to `stdout` and `stderr`, by whatever function, passes one filter, which spells control
+ * characters and what is no UTF-8 as \xNN. The program's own colours and lines of progress are the only way
+ * around it.
+ */
+#ifndef PM_TERMINAL_H
+#define PM_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Once, before anything is printed. */
+void pm_terminal_begin(void);
+
+/* A control sequence of the program's own. */
+void pm_terminal_control(FILE *stream, const char *sequence);
+
+/* Is the stream, filtered or not, a terminal? */
+bool pm_terminal_is(FILE *stream);
+
+/* The line of progress on stderr becomes this text, or is cleared. */
+void pm_terminal_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void pm_terminal_clear(void);
+
+#endif

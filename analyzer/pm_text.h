@@ -1,0 +1,26 @@
+/*
+ * Text from files, paths and other programs, as others may safely have it. What is no UTF-8 and what would
+ * control a terminal (C0, DEL and C1) is spelled out; all else stays.
+ */
+#ifndef PM_TEXT_H
+#define PM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the UTF-8 character that the text, of `length` bytes, begins with; 0: with none. Overlong forms
+ * and surrogates are none. */
+size_t pm_text_character(const char *text, size_t length);
+
+/* Could the text, of `length` bytes, be the begin of a character whose rest is missing? */
+bool pm_text_unfinished(const char *text, size_t length);
+
+/* Does the character, of `length` bytes, control a terminal? Newline and tab do not count. */
+bool pm_text_controls(const char *text, size_t length);
+
+/* Printed JSON with escapes for what is not text, which JSON's printers leave as it is; the text that is
+ * given is freed. NULL: given, or out of memory. */
+char *pm_text_json(char *json);
+
+#endif
