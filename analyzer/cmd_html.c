@@ -1,13 +1,12 @@
 /* pmanalyze html: the report as one HTML file. */
 #include "cmd_common.h"
 #include "html.h"
+#include "pm_output.h"
 
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* "RUN.html"; a folder without a name, as "..", gives "report.html". */
@@ -18,36 +17,28 @@ static char *default_path(struct arena *arena, const char *label)
 }
 
 /* A file that was there stays as it is, unless `force`. */
-static FILE *create(const char *path, bool force)
+static FILE *create(struct pm_output *output, const char *path, bool force)
 {
-	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-	FILE *out;
+	int status = pm_output_open(output, path, !force);
+	FILE *out = status < 0 ? NULL : pm_output_stream(output);
 
-	if (file < 0 && errno == EEXIST)
+	if (status == -EEXIST)
 		errx(1, "%s: there is such a file; --force overwrites it", path);
-	if (file < 0)
-		err(1, "%s", path);
-	out = fdopen(file, "w");
+	if (status < 0)
+		errno = -status;
 	if (!out)
 		err(1, "%s", path);
 	return out;
 }
 
-/* Half a report is none: what could not be written to the end is removed, if it is a file. */
-static void finish(FILE *out, const char *path)
+static void finish(struct pm_output *output, const char *path)
 {
-	struct stat status;
-	bool regular = fstat(fileno(out), &status) == 0 && S_ISREG(status.st_mode);
-	int error = fflush(out) != 0 || ferror(out) ? errno : 0;
+	int status = pm_output_close(output, 0);
 
-	if (fclose(out) != 0 && !error)
-		error = errno;
-	if (!error)
-		return;
-	if (regular)
-		unlink(path);
-	errno = error;
-	err(1, "%s", path);
+	if (status < 0) {
+		errno = -status;
+		err(1, "%s", path);
+	}
 }
 
 static int run(int argument_count, char **arguments)
@@ -61,6 +52,7 @@ static int run(int argument_count, char **arguments)
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	const char *path = NULL;
 	bool force = false;
+	struct pm_output output;
 	struct run *runs;
 	size_t run_count;
 	int option, status = 0;
@@ -79,10 +71,10 @@ static int run(int argument_count, char **arguments)
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (!path)
 		path = default_path(&runs[0].analysis.timeline.arena, runs[0].label);
-	out = strcmp(path, "-") == 0 ? stdout : create(path, force);
+	out = strcmp(path, "-") == 0 ? stdout : create(&output, path, force);
 	html_write(runs, run_count, isatty(STDERR_FILENO), out);
 	if (out != stdout) {
-		finish(out, path);
+		finish(&output, path);
 		printf("%s\n", path);
 	}
 	for (size_t i = 0; i < run_count; i++)

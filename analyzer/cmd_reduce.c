@@ -1,5 +1,7 @@
 /* pmanalyze reduce: a summary of each rank, for jobs too large for one machine. */
 #include "cmd_common.h"
+#include "pm_output.h"
+#include "pm_terminal.h"
 #include "reduce.h"
 #include "summary.h"
 
@@ -63,7 +65,7 @@ static void make_folder(const char *path)
 
 static void save(struct work *work, const char *name, const void *data, size_t bytes)
 {
-	int rc = summary_save(name, data, bytes);
+	int rc = pm_output_write(name, data, bytes);
 
 	if (rc < 0) {
 		warnx("%s: %s", name, strerror(-rc));
@@ -80,8 +82,9 @@ static void take(void *context, size_t number, struct reduce_result *result)
 	row->result = *result;
 	work->done++;
 	if (work->progress)
-		fprintf(stderr, "\r%zu of %zu traces%s", work->done, work->files->count,
-			work->done == work->files->count ? "\r\033[K" : "");
+		pm_terminal_progress("%zu of %zu traces", work->done, work->files->count);
+	if (work->progress && work->done == work->files->count)
+		pm_terminal_clear();
 	if (!result->data) {
 		warnx("%s", result->error);
 		work->failed++;

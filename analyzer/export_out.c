@@ -1,6 +1,7 @@
 /* Streamed output, plain or gzip, and JSON strings: see export_out.h. */
 #include "export_out.h"
 #include "mem.h"
+#include "pm_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -20,17 +20,24 @@ int export_open(struct export_out *out, const char *path)
 {
 	size_t length = path ? strlen(path) : 0;
 
-	*out = (struct export_out){.path = path, .file = STDOUT_FILENO};
+	int status;
+
+	*out = (struct export_out){.plain = !path, .file = STDOUT_FILENO};
 	if (path) {
-		out->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (out->file < 0)
-			return -errno;
+		status = pm_output_open(&out->output, path, false);
+		if (status < 0)
+			return status;
+		out->file = out->output.file;
 	}
 	if (length > 3 && strcmp(path + length - 3, ".gz") == 0) {
-		out->gzip = gzdopen(out->file, "wb");
+		/* which closes its file */
+		int file = fcntl(out->file, F_DUPFD_CLOEXEC, 3);
+
+		out->gzip = file < 0 ? NULL : gzdopen(file, "wb");
 		if (!out->gzip) {
-			close(out->file);
-			return -ENOMEM;
+			if (file >= 0)
+				close(file);
+			return pm_output_close(&out->output, file < 0 ? errno : ENOMEM);
 		}
 	}
 	out->buffer = mem_alloc(BUFFER_BYTES, 1);
@@ -65,19 +72,12 @@ static void flush(struct export_out *out)
 
 int export_close(struct export_out *out)
 {
-	struct stat status;
-	bool regular = fstat(out->file, &status) == 0 && S_ISREG(status.st_mode);
-
 	flush(out);
 	errno = 0;
 	if (out->gzip && gzclose(out->gzip) != Z_OK && !out->error)
 		out->error = errno ? errno : EIO;
-	if (!out->gzip && out->path && close(out->file) < 0 && !out->error)
-		out->error = errno;
-	if (out->error && out->path && regular)
-		unlink(out->path);
 	free(out->buffer);
-	return -out->error;
+	return out->plain ? -out->error : pm_output_close(&out->output, out->error);
 }
 
 void export_bytes(struct export_out *out, const char *bytes, size_t count)
@@ -107,41 +107,24 @@ void export_format(struct export_out *out, const char *format, ...)
 		export_bytes(out, text, (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
 }
 
-/* Bytes of the UTF-8 character that begins here; 0: none does. Overlong forms and surrogates are none. */
-static size_t character_bytes(const unsigned char *text)
-{
-	size_t count = text[0] < 0x80   ? 1
-		       : text[0] < 0xc2 ? 0
-		       : text[0] < 0xe0 ? 2
-		       : text[0] < 0xf0 ? 3
-		       : text[0] < 0xf5 ? 4
-					: 0;
-
-	for (size_t i = 1; i < count; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-		(text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return count;
-}
-
 void export_text(struct export_out *out, const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
+	size_t length = strlen(text);
 
-	while (*at) {
-		size_t count = character_bytes(at);
+	while (length) {
+		size_t count = pm_text_character(text, length);
 
 		if (count == 0)
 			export_bytes(out, "\\ufffd", 6);
-		else if (*at == '"' || *at == '\\')
-			export_format(out, "\\%c", *at);
-		else if (*at < 0x20 || *at == 0x7f)
-			export_format(out, "\\u%04x", *at);
+		else if (*text == '"' || *text == '\\')
+			export_format(out, "\\%c", *text);
+		else if (pm_text_controls(text, count) || *text == '\n' || *text == '\t')
+			export_format(out, "\\u%04x", (unsigned char)text[count - 1]);
 		else
-			export_bytes(out, (const char *)at, count);
-		at += count ? count : 1;
+			export_bytes(out, text, count);
+		count = count ? count : 1;
+		text += count;
+		length -= count;
 	}
 }
 

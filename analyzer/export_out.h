@@ -5,10 +5,13 @@
 #ifndef EXPORT_OUT_H
 #define EXPORT_OUT_H
 
+#include "pm_output.h"
+
 #include <stddef.h>
 
 struct export_out {
-	const char *path; /* the caller's; NULL: standard output */
+	bool plain; /* standard output, not a file */
+	struct pm_output output;
 	int file;
 	struct gzFile_s *gzip; /* NULL: plain */
 	int error;             /* 0, or errno of what went wrong first */
@@ -16,10 +19,10 @@ struct export_out {
 	char *buffer;
 };
 
-/* 0 or -errno; the file is made, or emptied. export_close follows only after 0. */
+/* 0 or -errno. export_close follows only after 0. */
 int export_open(struct export_out *out, const char *path);
 
-/* 0 or -errno. After an error a regular file is removed: half an export looks like a whole one. */
+/* 0 or -errno. After an error the file that was there stays: half an export looks like a whole one. */
 int export_close(struct export_out *out);
 
 void export_bytes(struct export_out *out, const char *bytes, size_t count);

@@ -1,13 +1,15 @@
 /*
  * A table that grows: see export_table in export.h. Whoever writes has the file's lock, so the header that
- * was looked at is the one that the lines go under, and a table to which they could not all be written gets
- * its old length back.
+ * was looked at is the one that the lines go under. The table with its new lines takes the old one's place
+ * when it is whole.
  */
 #include "export.h"
+#include "pm_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -44,21 +46,6 @@ static int read_at(int file, char *bytes, size_t count, off_t offset)
 	return 0;
 }
 
-static int write_all(int file, const char *bytes, size_t count)
-{
-	while (count > 0) {
-		ssize_t written = write(file, bytes, count);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			bytes += written;
-			count -= (size_t)written;
-		}
-	}
-	return 0;
-}
-
 /* Does the file, which is not empty, begin with our header line and end with a whole line? */
 static int check_table(const char *path, int file, off_t size, char **error)
 {
@@ -81,45 +68,83 @@ static int check_table(const char *path, int file, off_t size, char **error)
 	return status;
 }
 
-static int write_table(const char *path, int file, bool append, const char *lines, char **error)
+/* The old table, if it goes on, and the lines under it. */
+static int write_table(FILE *out, int old, off_t size, const char *lines)
 {
-	struct stat status;
-	off_t size = 0;
-	int wrong;
+	char *kept = mem_alloc((size_t)size + 1, 1);
+	int wrong = read_at(old, kept, (size_t)size, 0);
 
-	if (flock(file, LOCK_EX) < 0 || fstat(file, &status) < 0)
-		return fail(error, "%s: %s", path, strerror(errno));
-	if (S_ISREG(status.st_mode)) {
-		if (append)
-			size = status.st_size;
-		if (size > 0 && check_table(path, file, size, error) < 0)
-			return -1;
-		if (ftruncate(file, size) < 0 || lseek(file, size, SEEK_SET) < 0)
-			return fail(error, "%s: %s", path, strerror(errno));
+	if (size == 0)
+		fprintf(out, "%s\n", export_observation_names());
+	else if (wrong == 0)
+		fwrite(kept, 1, (size_t)size, out);
+	fputs(lines, out);
+	free(kept);
+	return wrong;
+}
+
+/* Opens the table, made if it is not there, with its lock; -errno. One that has been replaced while its lock
+ * was waited for is not the table any more. */
+static int open_locked(const char *path)
+{
+	for (;;) {
+		struct stat mine, named;
+		int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), wrong;
+
+		if (file < 0)
+			return -errno;
+		wrong = flock(file, LOCK_EX) < 0 || fstat(file, &mine) < 0 ? errno : 0;
+		if (!wrong && stat(path, &named) == 0 && mine.st_ino == named.st_ino &&
+			mine.st_dev == named.st_dev)
+			return file;
+		close(file);
+		if (wrong)
+			return -wrong;
 	}
-	wrong = 0;
-	if (size == 0) {
-		wrong = write_all(file, export_observation_names(), strlen(export_observation_names()));
-		if (wrong == 0)
-			wrong = write_all(file, "\n", 1);
+}
+
+/* An empty table that was made for its lock is not left behind. */
+static int append_table(const char *path, const char *lines, char **error)
+{
+	int file = open_locked(path), wrong = file < 0 ? file : 0;
+	struct pm_output output;
+	struct stat status;
+
+	if (wrong == 0 && fstat(file, &status) < 0)
+		wrong = -errno;
+	if (wrong == 0 && status.st_size > 0 && check_table(path, file, status.st_size, error) < 0) {
+		close(file);
+		return -1;
 	}
 	if (wrong == 0)
-		wrong = write_all(file, lines, strlen(lines));
-	if (wrong < 0 && S_ISREG(status.st_mode) && ftruncate(file, size) < 0)
-		return fail(
-			error, "%s: %s, and the lines begun could not be taken back", path, strerror(-wrong));
+		wrong = pm_output_open(&output, path, false);
+	if (wrong == 0) {
+		FILE *out = pm_output_stream(&output);
+
+		wrong = out ? write_table(out, file, status.st_size, lines) : -errno;
+		wrong = pm_output_close(&output, -wrong);
+	}
+	if (wrong < 0 && file >= 0 && status.st_size == 0)
+		unlink(path);
+	if (file >= 0)
+		close(file);
 	return wrong < 0 ? fail(error, "%s: %s", path, strerror(-wrong)) : 0;
 }
 
 int export_table(const char *path, bool append, const char *lines, char **error)
 {
-	int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	int status;
+	struct pm_output output;
+	struct stat status;
+	FILE *out;
+	int wrong;
 
-	if (file < 0)
-		return fail(error, "%s: %s", path, strerror(errno));
-	status = write_table(path, file, append, lines, error);
-	if (close(file) < 0 && status == 0)
-		status = fail(error, "%s: %s", path, strerror(errno));
-	return status;
+	if (append && (stat(path, &status) < 0 || S_ISREG(status.st_mode)))
+		return append_table(path, lines, error);
+	wrong = pm_output_open(&output, path, false);
+	if (wrong == 0) {
+		out = pm_output_stream(&output);
+		wrong = out ? write_table(out, -1, 0, lines) : -errno;
+		wrong = pm_output_close(&output, -wrong);
+	}
+	return wrong < 0 ? fail(error, "%s: %s", path, strerror(-wrong)) : 0;
 }

@@ -312,45 +312,6 @@ int summary_load(struct summary_list *list, struct summary_names *names, const c
 	return rc;
 }
 
-int summary_save(const char *path, const void *data, size_t bytes)
-{
-	size_t length = strlen(path) + 32, done = 0;
-	char *name = mem_alloc(length, 1);
-	int file, error = 0;
-
-	/* mkstemp's name is nobody else's, on this node or another. */
-	snprintf(name, length, "%s.XXXXXX", path);
-	file = mkstemp(name);
-	if (file < 0) {
-		error = errno;
-		free(name);
-		return -error;
-	}
-	while (done < bytes && !error) {
-		ssize_t wrote = write(file, (const char *)data + done, bytes - done);
-
-		if (wrote > 0)
-			done += (size_t)wrote;
-		else if (wrote < 0 && errno != EINTR)
-			error = errno;
-	}
-	if (!error) {
-		mode_t mask = umask(0);
-
-		umask(mask);
-		if (fchmod(file, 0666 & ~mask) < 0)
-			error = errno;
-	}
-	if (close(file) < 0 && !error)
-		error = errno;
-	if (!error && rename(name, path) < 0)
-		error = errno;
-	if (error)
-		unlink(name);
-	free(name);
-	return -error;
-}
-
 static bool has_summaries(const char *path)
 {
 	DIR *folder = opendir(path);

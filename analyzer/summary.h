@@ -175,12 +175,6 @@ void summary_free(struct summary *summary); /* the arrays of its workers */
  * holds. */
 unsigned char *summary_bytes(struct summary *summary, size_t *bytes);
 
-/*
- * Writes under a name of its own and renames then: who reads the folder sees all of the file or nothing, and
- * processes that write the same name do not mix. 0 or -errno.
- */
-int summary_save(const char *path, const void *data, size_t bytes);
-
 /* Does the file begin like a summary; has the folder files *.pmsum, and no traces? */
 bool summary_looks(const char *path);
 

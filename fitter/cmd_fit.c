@@ -3,10 +3,13 @@
 #include "model_file.h"
 #include "options.h"
 #include "plot_text.h"
+#include "pm_output.h"
+#include "pm_terminal.h"
 #include "report.h"
 #include "schema.h"
 
 #include <err.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,15 +83,19 @@ static void show(void *context, const struct pm_fit_progress *now)
 	for (size_t i = 0; i < now->run_count; i++)
 		done += fmin(1, (double)progress->evaluations[i] / (double)now->limit) /
 			(double)now->run_count;
-	fprintf(stderr, "\r%3.0f%%  best %.6g  %.0f s, %.0f s left\033[K", 100 * done, progress->best,
-		seconds, seconds / done - seconds);
+	pm_terminal_progress("%3.0f%%  best %.6g  %.0f s, %.0f s left", 100 * done, progress->best, seconds,
+		seconds / done - seconds);
 }
 
 static void write_predictions(
 	const char *path, const struct pm_fit_model *model, const struct observations *observations)
 {
-	FILE *file = fopen(path, "w");
+	struct pm_output output;
+	int status = pm_output_open(&output, path, false);
+	FILE *file = status < 0 ? NULL : pm_output_stream(&output);
 
+	if (status < 0)
+		errno = -status;
 	if (!file)
 		err(1, "%s", path);
 	fputs("sample,set,measured,predicted\n", file);
@@ -103,8 +110,11 @@ static void write_predictions(
 				times[k]);
 		free(times);
 	}
-	if (ferror(file) || fclose(file) != 0)
+	status = pm_output_close(&output, 0);
+	if (status < 0) {
+		errno = -status;
 		err(1, "%s", path);
+	}
 }
 
 static void print_json(
@@ -208,7 +218,7 @@ static struct pm_fit_model *fit(struct options *options, const struct observatio
 	}
 	status = pm_fit(&observations->train, parameter, &model);
 	if (parameter->progress)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 	free(progress.evaluations);
 	if (status < 0)
 		errx(1, "%s", strerror(-status));

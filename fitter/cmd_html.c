@@ -1,6 +1,8 @@
 /* pmfit html: pictures of a model: one HTML file. */
 #include "html_page.h"
 #include "options.h"
+#include "pm_output.h"
+#include "pm_terminal.h"
 
 #include <err.h>
 #include <errno.h>
@@ -72,14 +74,14 @@ struct choices {
 static void show_path(void *context, size_t done, size_t all)
 {
 	(void)context;
-	fprintf(stderr, "\r%zu of %zu fits\033[K", done, all);
+	pm_terminal_progress("%zu of %zu fits", done, all);
 	if (done == all)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 }
 
 static void show_baseline(const char *name)
 {
-	fprintf(stderr, "\r%s\033[K", name);
+	pm_terminal_progress("%s", name);
 }
 
 static void run_path(struct source *source, struct options *options, const char *table)
@@ -108,7 +110,7 @@ static void run_baselines(struct source *source, struct options *options)
 	status = baselines_run(&source->baselines, &source->observations.train, &source->observations.test,
 		&options->parameter, NULL, terminal ? show_baseline : NULL);
 	if (terminal)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
 }
@@ -223,36 +225,28 @@ static void release(struct source *source)
 }
 
 /* A file that was there stays as it is, unless `force`. */
-static FILE *create(const char *path, bool force)
+static FILE *create(struct pm_output *output, const char *path, bool force)
 {
-	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
-	FILE *out;
+	int status = pm_output_open(output, path, !force);
+	FILE *out = status < 0 ? NULL : pm_output_stream(output);
 
-	if (file < 0 && errno == EEXIST)
+	if (status == -EEXIST)
 		errx(1, "%s: there is such a file; --force overwrites it", path);
-	if (file < 0)
-		err(1, "%s", path);
-	out = fdopen(file, "w");
+	if (status < 0)
+		errno = -status;
 	if (!out)
 		err(1, "%s", path);
 	return out;
 }
 
-/* Half a report is none: what could not be written to the end is removed, if it is a file. */
-static void finish(FILE *out, const char *path)
+static void finish(struct pm_output *output, const char *path)
 {
-	struct stat status;
-	bool regular = fstat(fileno(out), &status) == 0 && S_ISREG(status.st_mode);
-	int error = fflush(out) != 0 || ferror(out) ? errno : 0;
+	int status = pm_output_close(output, 0);
 
-	if (fclose(out) != 0 && !error)
-		error = errno;
-	if (!error)
-		return;
-	if (regular)
-		unlink(path);
-	errno = error;
-	err(1, "%s", path);
+	if (status < 0) {
+		errno = -status;
+		err(1, "%s", path);
+	}
 }
 
 static void take_options(
@@ -295,6 +289,7 @@ static int run(int argument_count, char **arguments)
 	struct html_model *models;
 	struct source *sources;
 	struct options options;
+	struct pm_output output;
 	size_t count;
 	FILE *out;
 
@@ -310,10 +305,10 @@ static int run(int argument_count, char **arguments)
 		errx(1, "no memory");
 	for (size_t m = 0; m < count; m++)
 		prepare(&models[m], &sources[m], &options, &choices, m, arguments[optind + (int)m]);
-	out = strcmp(choices.output, "-") == 0 ? stdout : create(choices.output, choices.force);
+	out = strcmp(choices.output, "-") == 0 ? stdout : create(&output, choices.output, choices.force);
 	html_write(models, count, out);
 	if (out != stdout) {
-		finish(out, choices.output);
+		finish(&output, choices.output);
 		printf("%s\n", choices.output);
 	}
 	for (size_t m = 0; m < count; m++)

@@ -1,10 +1,14 @@
 /* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
 #include "options.h"
+#include "pm_output.h"
+#include "pm_terminal.h"
+#include "pm_text.h"
 #include "space_file.h"
 #include "study.h"
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,7 +92,7 @@ static char *in_folder(const char *folder, const char *name)
 static int run_command(const struct command *command, const struct words *words, bool silent)
 {
 	void (*old)(int);
-	int status;
+	int status, nowhere;
 	pid_t pid;
 
 	fflush(NULL);
@@ -99,7 +103,7 @@ static int run_command(const struct command *command, const struct words *words,
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (!silent)
 			dup2(STDERR_FILENO, STDOUT_FILENO);
-		else if (!freopen("/dev/null", "w", stdout))
+		else if ((nowhere = open("/dev/null", O_WRONLY)) < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
 			err(1, "/dev/null");
 		optind = 0;
 		exit(command->run((int)words->count, (char **)(uintptr_t)words->items));
@@ -113,26 +117,34 @@ static int run_command(const struct command *command, const struct words *words,
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static FILE *create(const char *folder, const char *name)
+static FILE *create(struct pm_output *output, const char *folder, const char *name)
 {
 	char *path = in_folder(folder, name);
-	FILE *file = fopen(path, "w");
+	int status = pm_output_open(output, path, false);
+	FILE *file = status < 0 ? NULL : pm_output_stream(output);
 
+	if (status < 0)
+		errno = -status;
 	if (!file)
 		err(1, "%s", path);
 	free(path);
 	return file;
 }
 
-static void finish(FILE *file, const char *folder, const char *name)
+static void finish(struct pm_output *output, const char *folder, const char *name)
 {
-	if (ferror(file) | (fclose(file) != 0))
+	int status = pm_output_close(output, 0);
+
+	if (status < 0) {
+		errno = -status;
 		err(1, "%s/%s", folder, name);
+	}
 }
 
 static void write_html(const struct study *study, const char *folder, const char *title, bool pictures)
 {
-	FILE *out = create(folder, "study.html");
+	struct pm_output output;
+	FILE *out = create(&output, folder, "study.html");
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>", out);
 	study_table_escape(title, out);
@@ -152,7 +164,7 @@ static void write_html(const struct study *study, const char *folder, const char
 	for (size_t i = 0; i < STUDY_TABLES; i++)
 		study_table_html(&study->tables[i], out);
 	fputs("</body>\n</html>\n", out);
-	finish(out, folder, "study.html");
+	finish(&output, folder, "study.html");
 }
 
 static cJSON *study_json(const struct study *study, const char *title)
@@ -168,18 +180,19 @@ static cJSON *study_json(const struct study *study, const char *title)
 static void write_tables(const struct study *study, const char *folder, const char *title, bool json)
 {
 	cJSON *root = study_json(study, title);
-	char *text = cJSON_Print(root), name[40];
-	FILE *out = create(folder, "study.json");
+	char *text = pm_text_json(cJSON_Print(root)), name[40];
+	struct pm_output output, part;
+	FILE *out = create(&output, folder, "study.json");
 
 	if (!text)
 		errx(1, "no memory");
 	fprintf(out, "%s\n", text);
-	finish(out, folder, "study.json");
+	finish(&output, folder, "study.json");
 	if (json)
 		puts(text);
 	free(text);
 	cJSON_Delete(root);
-	out = create(folder, "study.txt");
+	out = create(&output, folder, "study.txt");
 	fprintf(out, "%s\n\n", title);
 	for (size_t i = 0; i < STUDY_TABLES; i++) {
 		FILE *csv;
@@ -188,11 +201,11 @@ static void write_tables(const struct study *study, const char *folder, const ch
 		if (!json)
 			study_table_text(&study->tables[i], stdout);
 		snprintf(name, sizeof(name), "%s.csv", study->tables[i].name);
-		csv = create(folder, name);
+		csv = create(&part, folder, name);
 		study_table_csv(&study->tables[i], csv);
-		finish(csv, folder, name);
+		finish(&part, folder, name);
 	}
-	finish(out, folder, "study.txt");
+	finish(&output, folder, "study.txt");
 }
 
 struct request {
@@ -231,7 +244,7 @@ static bool make_pictures(const struct request *request, const char *space, char
 
 static void show(const char *what)
 {
-	fprintf(stderr, "\r%s\033[K", what);
+	pm_terminal_progress("%s", what);
 }
 
 static void analyse(struct request *request, const char *space)
@@ -248,7 +261,7 @@ static void analyse(struct request *request, const char *space)
 	options->parameter.stop = options_catch_interrupt();
 	status = study_run(&study, &observations, &options->parameter, terminal ? show : NULL);
 	if (terminal)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
 	if (asprintf(&title, "%s: %zu trials, %zu to fit, %zu to test%s%s", request->table,

@@ -20,6 +20,8 @@
  */
 #include "model_file.h"
 #include "expression_model.h"
+#include "pm_output.h"
+#include "pm_text.h"
 #include "schema.h"
 #include "space.h"
 #include "words.h"
@@ -156,7 +158,7 @@ cJSON *model_file_json(const struct pm_fit_model *model)
 char *pm_fit_print(const struct pm_fit_model *model)
 {
 	cJSON *root = model_file_json(model);
-	char *text = root ? cJSON_Print(root) : NULL;
+	char *text = root ? pm_text_json(cJSON_Print(root)) : NULL;
 
 	cJSON_Delete(root);
 	return text;
@@ -164,16 +166,12 @@ char *pm_fit_print(const struct pm_fit_model *model)
 
 int pm_fit_save(const struct pm_fit_model *model, const char *path)
 {
-	char *text = pm_fit_print(model);
-	FILE *file = text ? fopen(path, "w") : NULL;
-	int status = !text ? -ENOMEM : !file ? -errno : 0;
+	char *text = pm_fit_print(model), *line = NULL;
+	int length = text ? asprintf(&line, "%s\n", text) : -1;
+	int status = length < 0 ? -ENOMEM : pm_output_write(path, line, (size_t)length);
 
-	if (file) {
-		if (fputs(text, file) < 0 || fputc('\n', file) < 0)
-			status = -errno;
-		if (fclose(file) < 0 && status == 0)
-			status = -errno;
-	}
+	if (length >= 0)
+		free(line);
 	free(text);
 	return status;
 }

@@ -5,6 +5,7 @@
  * in ns.
  */
 #include "summary_maker.h"
+#include "pm_output.h"
 
 #include <err.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ int main(int argument_count, char **arguments)
 		maker_make(&options, rank, &names, &summary);
 		data = summary_bytes(&summary, &bytes);
 		snprintf(path, sizeof(path), "%s/train.%d.pmsum", arguments[1], rank);
-		if (rank != missing && summary_save(path, data, bytes) < 0)
+		if (rank != missing && pm_output_write(path, data, bytes) < 0)
 			err(1, "%s", path);
 		all += bytes;
 		free(data);

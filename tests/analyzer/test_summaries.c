@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "model.h"
+#include "pm_output.h"
 #include "reduce.h"
 #include "run.h"
 #include "summaries.h"
@@ -122,7 +123,7 @@ static void agree(const char *what, struct model_options options, double part, b
 		CHECK(result.data != NULL, "%s: %s", what, result.error ? result.error : "");
 		CHECK(result.bytes < 8192, "%s: %zu bytes", what, result.bytes);
 		name(summary, p, "pmsum");
-		CHECK(result.data && summary_save(summary, result.data, result.bytes) == 0, "%s", summary);
+		CHECK(result.data && pm_output_write(summary, result.data, result.bytes) == 0, "%s", summary);
 		free(result.data);
 		free(result.error);
 	}
@@ -238,7 +239,7 @@ static void open_job(const struct maker_options *options, int32_t missing, struc
 		free(data);
 		summary_free(&summary);
 	}
-	CHECK(summary_save(path, all, count) == 0, "%s", path);
+	CHECK(pm_output_write(path, all, count) == 0, "%s", path);
 	CHECK(summaries_open(job, paths, 1, &error) == 0, "%s", path);
 	free(all);
 	summary_names_free(&names);

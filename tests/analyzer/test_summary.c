@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "cause.h"
+#include "pm_output.h"
 #include "summaries.h"
 #include "summary_maker.h"
 
@@ -237,7 +238,7 @@ static bool survives(const char *folder, const unsigned char *data, size_t bytes
 	snprintf(path, sizeof(path), "%s/hostile.pmsum", folder);
 	memcpy(both, good->data, good->bytes);
 	memcpy(both + good->bytes, data, bytes);
-	CHECK(summary_save(path, both, good->bytes + bytes) == 0, "%s cannot be written", path);
+	CHECK(pm_output_write(path, both, good->bytes + bytes) == 0, "%s cannot be written", path);
 	free(both);
 	if (summaries_open(&job, paths, 1, &error) < 0) {
 		CHECK(false, "%s", error);
@@ -311,7 +312,7 @@ static void files(void)
 		"%s", error);
 	CHECK(summary_load(&list, &names, "/", &error) < 0 && strstr(error, "not a regular file"), "%s",
 		error);
-	CHECK(summary_save("/no/such/folder/a.pmsum", "a", 1) == -2, "no folder");
+	CHECK(pm_output_write("/no/such/folder/a.pmsum", "a", 1) == -2, "no folder");
 	CHECK(!summary_looks("/dev/zero") && !summary_looks("/no/such/file") && !summary_looks("/"),
 		"no summaries");
 	summary_names_free(&names);
