@@ -1,6 +1,7 @@
 /* The HTML report: the order of its parts, and the head of each run. See html.h. */
 #include "html.h"
 #include "html_page.h"
+#include "pm_terminal.h"
 #include "report.h"
 
 #include <err.h>
@@ -23,12 +24,12 @@ static void open_run(struct html_page *page, struct html_run *run, struct run *f
 	if (run->labelled)
 		return;
 	if (page->progress)
-		fputs("\rreplaying what would help ...", stderr);
+		pm_terminal_progress("replaying what would help ...");
 	whatif_standard(run->analysis, whatif_most(run->analysis), HTML_FACTOR, &run->changes);
 	replay_build(run->analysis, whatif_most(run->analysis), &run->job);
 	critical_find(&run->job, false, &run->path);
 	if (page->progress)
-		fputs("\r\033[K", stderr);
+		pm_terminal_clear();
 }
 
 static void close_run(struct html_run *run)

@@ -1,5 +1,7 @@
 /* pmanalyze: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
 #include "cmd.h"
+#include "pm_limit.h"
+#include "pm_terminal.h"
 
 #include <err.h>
 #include <errno.h>
@@ -31,7 +33,7 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
 	      "  pmanalyze COMMAND --help   all of a command\n"
-	      "\n"
+	      "\n" PM_LIMIT_HELP "\n"
 	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
 		out);
 }
@@ -62,10 +64,17 @@ long cmd_number(const struct command *command, const char *option, const char *t
 
 int main(int argument_count, char **arguments)
 {
+	const char *wrong;
 	int status;
 
 	/* A reader that has seen enough (head, less) ends this program without a word. */
 	signal(SIGPIPE, SIG_DFL);
+	pm_terminal_begin();
+	wrong = pm_limit_check();
+	if (wrong) {
+		fprintf(stderr, "pmanalyze: %s\n", wrong);
+		return 2;
+	}
 	if (argument_count < 2) {
 		print_help(stderr);
 		return 2;

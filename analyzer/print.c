@@ -1,5 +1,7 @@
 /* Tables as text, JSON and CSV: see print.h. */
 #include "print.h"
+#include "pm_terminal.h"
+#include "pm_text.h"
 
 #include <err.h>
 #include <inttypes.h>
@@ -284,7 +286,7 @@ void print_part(const struct print_table *table, enum print_form form, cJSON *ob
 
 void print_json_end(cJSON *object, FILE *out)
 {
-	char *text = cJSON_Print(object);
+	char *text = pm_text_json(cJSON_Print(object));
 
 	if (!text)
 		errx(1, "out of memory while writing JSON");
@@ -298,23 +300,29 @@ void print_heading(const char *text, FILE *out)
 {
 	const char *plain = getenv("NO_COLOR");
 
-	if (isatty(fileno(out)) && !(plain && *plain))
-		fprintf(out, "\033[1m%s\033[0m\n", text);
-	else
-		fprintf(out, "%s\n", text);
+	bool bold = pm_terminal_is(out) && !(plain && *plain);
+
+	if (bold)
+		pm_terminal_control(out, "\033[1m");
+	fputs(text, out);
+	if (bold)
+		pm_terminal_control(out, "\033[0m");
+	fputc('\n', out);
 }
 
 const char *print_clean(struct arena *arena, const char *text)
 {
-	size_t length = strlen(text);
-	char *copy = arena_text(arena, text, length);
+	size_t left = strlen(text), count;
+	char *copy = arena_alloc(arena, 4 * left + 1, 1), *to = copy;
 
-	for (size_t i = 0; i < length; i++) {
-		unsigned char byte = (unsigned char)copy[i];
-
-		/* Bytes from 0x80 on may be UTF-8 or may not; a damaged file has the second kind. */
-		if (byte < 0x20 || byte >= 0x7f)
-			copy[i] = '?';
+	for (; left; text += count, left -= count) {
+		count = pm_text_character(text, left);
+		if (count == 0 || *text == '\n' || *text == '\t' || pm_text_controls(text, count)) {
+			count = 1;
+			to += sprintf(to, "\\x%02x", (unsigned char)*text);
+		} else {
+			to = mempcpy(to, text, count);
+		}
 	}
 	return copy;
 }

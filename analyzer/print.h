@@ -79,7 +79,7 @@ void print_json_end(cJSON *object, FILE *out);
 /* Bold where `out` is a terminal and NO_COLOR is not set; else as it is. */
 void print_heading(const char *text, FILE *out);
 
-/* A copy of the text without bytes that a terminal would obey. */
+/* A copy of the text on one line, without what a terminal would obey. */
 const char *print_clean(struct arena *arena, const char *text);
 
 /* A paragraph, broken at blanks into lines of at most 80 columns; all but the first begin with `indent`

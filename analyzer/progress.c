@@ -1,6 +1,7 @@
 /* The line that says how far a reading is: see progress.h. A thread of its own writes it, since a single
  * large file is a long way too. */
 #include "progress.h"
+#include "pm_terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,17 +33,14 @@ static void *write_line(void *argument)
 			continue; /* it is over, or was woken for nothing */
 		if (progress->total > 1)
 			snprintf(count, sizeof(count), " %zu of %zu files", progress->done, progress->total);
-		fprintf(stderr, "\r\033[Kpmanalyze: %s%s, %lld s", progress->what, count,
+		pm_terminal_progress("pmanalyze: %s%s, %lld s", progress->what, count,
 			(long long)(next.tv_sec - begin.tv_sec));
-		fflush(stderr);
 		shown = true;
 		next = after(next, EVERY_NS);
 	}
 	pthread_mutex_unlock(&progress->lock);
-	if (shown) {
-		fputs("\r\033[K", stderr);
-		fflush(stderr);
-	}
+	if (shown)
+		pm_terminal_clear();
 	return NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "baselines.h"
 #include "model_file.h"
 #include "options.h"
+#include "pm_terminal.h"
 #include "resample.h"
 #include "student.h"
 
@@ -230,7 +231,7 @@ static void print_json(const struct baselines *baselines, bool with_test, double
 
 static void show(const char *name)
 {
-	fprintf(stderr, "\r%s\033[K", name);
+	pm_terminal_progress("%s", name);
 }
 
 /* About how long the learners will take, from a few of the rows, to which their time is in proportion; but
@@ -343,7 +344,7 @@ static int run(int argument_count, char **arguments)
 	status = baselines_run(&baselines, &observations.train, &observations.test, &options.parameter,
 		wanted, terminal ? show : NULL);
 	if (terminal)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
 	if (options.json)

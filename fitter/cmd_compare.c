@@ -1,6 +1,7 @@
 /* pmfit compare: several data sets or frameworks side by side. */
 #include "compare.h"
 #include "model_file.h"
+#include "pm_terminal.h"
 #include "student.h"
 #include "words.h"
 
@@ -253,7 +254,7 @@ static void print_json(const struct comparison *c)
 
 static void show(const char *what)
 {
-	fprintf(stderr, "\r%s\033[K", what);
+	pm_terminal_progress("%s", what);
 }
 
 static void take_names(struct comparison *c, const char *list)
@@ -329,7 +330,7 @@ static int run(int argument_count, char **arguments)
 	compare_run(&comparison, &options, arguments + optind, (size_t)(argument_count - optind),
 		terminal ? show : NULL);
 	if (terminal)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 	if (options.json)
 		print_json(&comparison);
 	else if (csv)

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "path.h"
 #include "plot_text.h"
+#include "pm_terminal.h"
 #include "report.h"
 
 #include <err.h>
@@ -67,9 +68,9 @@ static size_t take_lambdas(const char *list, double *lambdas)
 static void show(void *context, size_t done, size_t all)
 {
 	(void)context;
-	fprintf(stderr, "\r%zu of %zu fits\033[K", done, all);
+	pm_terminal_progress("%zu of %zu fits", done, all);
 	if (done == all)
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 }
 
 static void print_errors(const struct path *path, bool with_test)

@@ -3,6 +3,7 @@
 #include "expression_search.h"
 #include "model_file.h"
 #include "options.h"
+#include "pm_terminal.h"
 
 #include <err.h>
 #include <errno.h>
@@ -112,7 +113,7 @@ static void progress(void *context, const struct expression_progress *p)
 
 	if (a->choices->options.quiet || !isatty(2))
 		return;
-	fprintf(stderr, "\rround %zu, %.0f s, %.0f%% of the work: %s %.4g with %zu constants   ", p->round,
+	pm_terminal_progress("round %zu, %.0f s, %.0f%% of the work: %s %.4g with %zu constants", p->round,
 		p->seconds, fmin(100, 100 * p->share), cost_heads[a->choices->settings.cost],
 		shown(a, p->loss), p->constants);
 	a->on_line = true;
@@ -417,7 +418,7 @@ static void search(struct answer *a)
 			a->choices->settings.folds);
 	status = expression_search(&a->search, &a->terms, train, &a->choices->settings);
 	if (a->on_line)
-		fputs("\r\033[K", stderr);
+		pm_terminal_clear();
 	if (status == -EDOM)
 		errx(1, "%s: a time is not more than its offset", a->path);
 	if (status < 0 || a->search.result_count == 0)

@@ -1,5 +1,6 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "cmd.h"
+#include "pm_terminal.h"
 #include "sweep_command.h"
 #include "sweep_run.h"
 #include "words.h"
@@ -135,9 +136,13 @@ static void show(void *context, const struct sweep_run *run)
 	if (run->seconds - request->printed < (terminal ? 0.2 : LINE_SECONDS))
 		return;
 	request->printed = run->seconds;
-	fputs(terminal ? "\r" : "pmfit sweep: ", stderr);
+	if (terminal)
+		pm_terminal_clear();
+	else
+		fputs("pmfit sweep: ", stderr);
 	print_left(run, stderr);
-	fputs(terminal ? "\033[K" : "\n", stderr);
+	if (!terminal)
+		fputc('\n', stderr);
 }
 
 static void print_quoted(char *const *words)
@@ -426,7 +431,7 @@ static int sweep(struct request *request)
 	}
 	status = sweep_run(run);
 	if (run->progress && isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+		pm_terminal_clear();
 	print_summary(request);
 	if (run->interrupted)
 		warnx("interrupted; the same command goes on");

@@ -1,6 +1,9 @@
 /* pmfit: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
 #include "cmd.h"
 #include "csv.h"
+#include "pm_limit.h"
+#include "pm_terminal.h"
+#include "pm_text.h"
 
 #include <err.h>
 #include <errno.h>
@@ -30,7 +33,7 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
 	      "  pmfit COMMAND --help   all of a command\n"
-	      "\n"
+	      "\n" PM_LIMIT_HELP "\n"
 	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
 		out);
 }
@@ -71,7 +74,7 @@ double cmd_number(const struct command *command, const char *option, const char 
 
 void cmd_print_json(cJSON *root)
 {
-	char *text = cJSON_Print(root);
+	char *text = pm_text_json(cJSON_Print(root));
 
 	if (!text)
 		errx(1, "no memory");
@@ -82,10 +85,17 @@ void cmd_print_json(cJSON *root)
 
 int main(int argument_count, char **arguments)
 {
+	const char *wrong;
 	int status;
 
 	/* A reader that has seen enough (head, less) ends this program without a word. */
 	signal(SIGPIPE, SIG_DFL);
+	pm_terminal_begin();
+	wrong = pm_limit_check();
+	if (wrong) {
+		fprintf(stderr, "pmfit: %s\n", wrong);
+		return 2;
+	}
 	if (argument_count < 2) {
 		print_help(stderr);
 		return 2;

@@ -1,5 +1,6 @@
 /* Pictures for a terminal: see plot_text.h. */
 #include "plot_text.h"
+#include "pm_terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,9 +35,10 @@ struct plot_text plot_text_for(FILE *out, bool plain)
 	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 	struct plot_text how = {.width = WIDTH, .height = HEIGHT, .plain = true};
 	struct winsize size;
-	bool terminal = isatty(fileno(out));
+	bool terminal = pm_terminal_is(out);
 
-	if (terminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	if (terminal && ioctl(out == stderr ? STDERR_FILENO : STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+		size.ws_col > 0)
 		how.width = size.ws_col < WIDEST ? size.ws_col : WIDEST;
 	how.colour = terminal && !(getenv("NO_COLOR") && *getenv("NO_COLOR"));
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
@@ -207,12 +209,13 @@ static void colour(const struct canvas *c, int which)
 {
 	static const char codes[] = {'4', '3', '2', '1', '5', '6', '7', '4'};
 
+	char sequence[8] = "\033[0m";
+
 	if (!c->how->colour)
 		return;
-	if (which < 0)
-		fputs("\033[0m", c->out);
-	else
-		fprintf(c->out, "\033[3%cm", codes[which % PLOT_COLOURS]);
+	if (which >= 0)
+		snprintf(sequence, sizeof(sequence), "\033[3%cm", codes[which % PLOT_COLOURS]);
+	pm_terminal_control(c->out, sequence);
 }
 
 static void put_cell(const struct canvas *c, const struct cell *cell)

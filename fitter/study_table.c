@@ -1,6 +1,7 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
 #include "csv.h"
+#include "pm_text.h"
 
 #include <err.h>
 #include <math.h>
@@ -160,19 +161,25 @@ void study_table_csv(const struct study_table *table, FILE *out)
 
 void study_table_escape(const char *text, FILE *out)
 {
-	for (; *text; text++)
-		if (*text == '<')
-			fputs("&lt;", out);
-		else if (*text == '>')
-			fputs("&gt;", out);
-		else if (*text == '&')
-			fputs("&amp;", out);
-		else if (*text == '"')
-			fputs("&quot;", out);
-		else if ((unsigned char)*text < ' ' && *text != '\n' && *text != '\t')
+	size_t left = strlen(text), count;
+
+	for (; left; text += count, left -= count) {
+		count = pm_text_character(text, left);
+		if (count == 0 || pm_text_controls(text, count)) {
 			fputc('?', out);
-		else
-			fputc(*text, out);
+			count = count ? count : 1;
+		} else if (*text == '<') {
+			fputs("&lt;", out);
+		} else if (*text == '>') {
+			fputs("&gt;", out);
+		} else if (*text == '&') {
+			fputs("&amp;", out);
+		} else if (*text == '"') {
+			fputs("&quot;", out);
+		} else {
+			fwrite(text, 1, count, out);
+		}
+	}
 }
 
 void study_table_html(const struct study_table *table, FILE *out)
