@@ -2,6 +2,7 @@
 #include "foreign.h"
 #include "json.h"
 #include "parallel.h"
+#include "pm_limit.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -27,6 +28,7 @@ static int look(struct foreign *foreign, char *magic, size_t bytes)
 
 int foreign_read(struct foreign *foreign, const char *path, unsigned wanted)
 {
+	struct stat file;
 	char magic[16];
 	int status;
 
@@ -34,14 +36,15 @@ int foreign_read(struct foreign *foreign, const char *path, unsigned wanted)
 	foreign->path = path;
 	foreign->rank = foreign->world = -1;
 	foreign_string(&foreign->strings, "", 0);
-	if (look(foreign, magic, sizeof(magic)) < 0)
-		return -1;
-	if (strcmp(magic, "SQLite format 3") == 0)
+	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
+	status = look(foreign, magic, sizeof(magic));
+	if (status == 0 && strcmp(magic, "SQLite format 3") == 0)
 		status = foreign_read_nsys(foreign, wanted);
-	else
+	else if (status == 0)
 		status = foreign_read_json(foreign, wanted);
 	if (status == 0)
 		foreign_finish(foreign, wanted);
+	pm_limit_end();
 	return status;
 }
 

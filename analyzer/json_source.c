@@ -1,6 +1,7 @@
 /* The bytes of a JSON file, plain or gzip, into the window: see json.h. */
 #include "json.h"
 #include "mem.h"
+#include "pm_limit.h"
 
 #include <err.h>
 #include <errno.h>
@@ -13,12 +14,15 @@
 /* Large enough that items cut by its end are rare, small enough to stay in the processor's cache. */
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define PACKED_BYTES ((size_t)64 << 10)
+/* Unpacked bytes that are nobody's harm, whatever they were packed to. */
+#define RATIO_FREE_BYTES ((uint64_t)64 << 20)
 
 struct json_source {
 	int file;
 	bool packed;
 	bool between; /* members of a gzip file */
 	z_stream stream;
+	uint64_t packed_bytes, unpacked_bytes;
 	unsigned char bytes[PACKED_BYTES];
 };
 
@@ -45,6 +49,7 @@ static bool feed(struct json *json)
 		json->break_off = strerror(errno);
 	if (got <= 0)
 		return false;
+	source->packed_bytes += (uint64_t)got;
 	source->stream.next_in = source->bytes;
 	source->stream.avail_in = (uInt)got;
 	return true;
@@ -84,7 +89,25 @@ static size_t unpack(struct json *json, char *room, size_t bytes)
 			break;
 		}
 	}
+	source->unpacked_bytes += bytes - source->stream.avail_out;
 	return bytes - source->stream.avail_out;
+}
+
+/* Ends the reading where a limit is met. */
+static bool limited(struct json *json)
+{
+	const struct json_source *source = json->source;
+
+	json->limit = pm_limit_at(json->passed_bytes);
+	if (!json->limit && source->packed && source->unpacked_bytes > RATIO_FREE_BYTES &&
+		(double)source->unpacked_bytes >
+			pm_limit_value(PM_LIMIT_RATIO) * (double)source->packed_bytes)
+		json->limit = pm_limit_met(PM_LIMIT_RATIO);
+	if (json->limit) {
+		json->break_off = "a limit was met";
+		json->exhausted = true;
+	}
+	return json->limit != NULL;
 }
 
 static size_t read_plain(struct json *json, char *room, size_t bytes)
@@ -106,7 +129,7 @@ bool json_more(struct json *json)
 
 	if (json->exhausted)
 		return false;
-	if (kept >= JSON_ITEM_BYTES)
+	if (kept >= JSON_ITEM_BYTES || limited(json))
 		return false;
 	json->passed_bytes += (uint64_t)(json->next - json->window);
 	memmove(json->window, json->next, kept);

@@ -361,7 +361,10 @@ int foreign_read_json(struct foreign *foreign, unsigned wanted)
 				foreign, "%s: no \"traceEvents\" in the JSON object", foreign->path);
 		else
 			status = 0;
-		settle(&reader);
+		if (reader.json.limit)
+			status = foreign_trouble(foreign, "%s", reader.json.limit);
+		else
+			settle(&reader);
 	} else {
 		status = foreign_trouble(foreign,
 			"%s: byte %llu: expected '{' or '[' of a JSON trace, or an SQLite file",

@@ -6,10 +6,12 @@
  */
 #include "json.h"
 #include "labelled.h"
+#include "pm_limit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct arguments {
 	int32_t step, chunk, batch, sequence;
@@ -375,12 +377,16 @@ int labelled_read(struct labelled *job, const char *path, const char **error)
 {
 	struct reader reader = {.job = job, .file = (uint32_t)job->file_count};
 	size_t before = job->operation_count;
-	int status = json_open(&reader.json, path);
+	struct stat file;
 	char root;
+	int status;
 
 	*error = NULL;
+	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
+	status = json_open(&reader.json, path);
 	if (status < 0) {
 		*error = arena_format(&job->arena, "%s: %s", path, strerror(-status));
+		pm_limit_end();
 		return -1;
 	}
 	*MEM_PUSH(job->files, job->file_count, job->file_room) = path;
@@ -397,9 +403,12 @@ int labelled_read(struct labelled *job, const char *path, const char **error)
 			arena_format(&job->arena, "%s: byte %" PRIu64 ": expected '{' or '[' of a JSON trace",
 				path, json_offset(&reader.json, reader.json.next));
 	}
+	if (reader.json.limit)
+		*error = arena_format(&job->arena, "%s", reader.json.limit);
 	if (!*error && reader.open_count > 0)
 		job->refused += reader.open_count;
 	json_close(&reader.json);
+	pm_limit_end();
 	free(reader.open);
 	if (!*error && job->operation_count == before && job->passed == 0 && job->refused == 0)
 		labelled_warn(job, "%s: no events", path);

@@ -1,5 +1,6 @@
 /* Memory that is there or the program ends: see mem.h. */
 #include "mem.h"
+#include "pm_limit.h"
 
 #include <err.h>
 #include <stdarg.h>
@@ -31,9 +32,23 @@ static void *advise(void *memory, size_t count, size_t item_bytes)
 	return memory;
 }
 
+/* Whoever asks for more than the inputs may cost gets no answer. */
+static void limit(size_t count, size_t item_bytes)
+{
+	size_t bytes;
+	const char *met =
+		pm_limit_memory(__builtin_mul_overflow(count, item_bytes, &bytes) ? SIZE_MAX / 2 : bytes);
+
+	if (met)
+		errx(1, "%s", met);
+}
+
 void *mem_alloc(size_t count, size_t item_bytes)
 {
-	void *memory = calloc(count ? count : 1, item_bytes ? item_bytes : 1);
+	void *memory;
+
+	limit(count, item_bytes);
+	memory = calloc(count ? count : 1, item_bytes ? item_bytes : 1);
 
 	if (!memory)
 		errx(1, "out of memory: %zu items of %zu bytes", count, item_bytes);
@@ -45,6 +60,7 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes)
 	if (count < *room)
 		return array;
 	*room = *room ? *room * 2 : 16;
+	limit(*room - count, item_bytes);
 	array = reallocarray(array, *room, item_bytes);
 	if (!array)
 		errx(1, "out of memory: %zu items of %zu bytes", *room, item_bytes);
@@ -55,6 +71,7 @@ void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, ui
 {
 	if (more <= *room - count)
 		return;
+	limit(more, item_bytes);
 	*room = count + more;
 	*array = reallocarray(*array, *room, item_bytes);
 	if (!*array)

@@ -6,10 +6,8 @@
  * export says when that was they become ns since 1970, so that reports of several machines lie on one axis.
  */
 #include "foreign_word.h"
-#include "json.h"
+#include "nsys_open.h"
 
-#include <err.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +15,12 @@
 struct reader {
 	struct foreign *foreign;
 	unsigned wanted;
-	sqlite3 *base;
+	struct nsys_base base;
+	bool failed; /* the file is none of ours, as its trouble says */
 	sqlite3_stmt *find_string;
 	uint32_t *string_numbers; /* of ids, hashed; number + 1 */
 	int64_t *string_ids;
 	size_t slot_count, slots_used;
-	void *image; /* of a packed file */
 };
 
 /* The process and thread in a global identifier: 8 bits of machine, 8 of VM, 24 of process, 24 of thread. */
@@ -35,7 +33,7 @@ static bool has_column(struct reader *reader, const char *table, const char *col
 	sqlite3_stmt *statement;
 	bool found = false;
 
-	if (sqlite3_prepare_v2(reader->base, query, -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(reader->base.base, query, -1, &statement, NULL) != SQLITE_OK)
 		return false;
 	sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
 	sqlite3_bind_text(statement, 2, column, -1, SQLITE_STATIC);
@@ -69,7 +67,8 @@ static sqlite3_stmt *select_columns(
 	char query[1024] = "SELECT ";
 	size_t length = strlen(query);
 
-	if (!has_column(reader, table, columns[0]))
+	if (reader->failed || !nsys_has_table(&reader->base, reader->foreign, table, &reader->failed) ||
+		!has_column(reader, table, columns[0]))
 		return NULL;
 	for (size_t i = 0; columns[i]; i++) {
 		if (i > 0)
@@ -77,24 +76,14 @@ static sqlite3_stmt *select_columns(
 		length += add_column(reader, table, columns[i], query + length, sizeof(query) - length);
 	}
 	snprintf(query + length, sizeof(query) - length, " FROM \"%s\"%s", table, condition);
-	if (sqlite3_prepare_v2(reader->base, query, -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(reader->base.base, query, -1, &statement, NULL) != SQLITE_OK)
 		return NULL;
 	return statement;
 }
 
-/* Goes to the next row; a database that cannot be read further is noted. */
 static bool next_row(struct reader *reader, sqlite3_stmt *statement)
 {
-	int status = sqlite3_step(statement);
-
-	if (status == SQLITE_ROW)
-		return true;
-	if (status != SQLITE_DONE) {
-		reader->foreign->cut = true;
-		foreign_trouble(reader->foreign, "%s: %s: read up to there", reader->foreign->path,
-			sqlite3_errmsg(reader->base));
-	}
-	return false;
+	return !reader->failed && nsys_next(&reader->base, reader->foreign, statement);
 }
 
 static uint32_t column_text(struct reader *reader, sqlite3_stmt *statement, int column)
@@ -373,80 +362,37 @@ static void read_tables(struct reader *reader)
 	foreign_add_base(reader->foreign);
 }
 
-/* Unpacks a packed file into memory, where SQLite can read it too. */
-static int open_packed(struct reader *reader)
+/* Finds texts by their numbers, where the export has them apart. */
+static void find_strings(struct reader *reader)
 {
-	struct foreign *foreign = reader->foreign;
-	struct json file;
-	size_t bytes = 0, room = 0;
-	unsigned char *image = NULL;
-
-	if (json_open(&file, foreign->path) < 0)
-		return foreign_trouble(foreign, "%s: cannot be opened", foreign->path);
-	do {
-		size_t more = (size_t)(file.end - file.next);
-
-		if (bytes + more > room) {
-			room = (bytes + more) * 2;
-			image = realloc(image, room);
-			if (!image)
-				errx(1, "out of memory: %zu bytes", room);
-		}
-		memcpy(image + bytes, file.next, more);
-		bytes += more;
-		file.next = file.end;
-	} while (json_more(&file));
-	if (file.break_off)
-		foreign_trouble(foreign, "%s: %s", foreign->path, file.break_off);
-	json_close(&file);
-	reader->image = image;
-	if (sqlite3_open(":memory:", &reader->base) != SQLITE_OK ||
-		sqlite3_deserialize(reader->base, "main", image, (sqlite3_int64)bytes, (sqlite3_int64)bytes,
-			SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-		return foreign_trouble(foreign, "%s: %s", foreign->path, sqlite3_errmsg(reader->base));
-	return 0;
-}
-
-static bool ends_in_gz(const char *path)
-{
-	size_t length = strlen(path);
-
-	return length > 3 && strcmp(path + length - 3, ".gz") == 0;
-}
-
-static int open_base(struct reader *reader)
-{
-	struct foreign *foreign = reader->foreign;
-
-	if (ends_in_gz(foreign->path))
-		return open_packed(reader);
-	if (sqlite3_open_v2(foreign->path, &reader->base, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
-		SQLITE_OK)
-		return foreign_trouble(foreign, "%s: %s", foreign->path, sqlite3_errmsg(reader->base));
-	return 0;
+	if (nsys_has_table(&reader->base, reader->foreign, "StringIds", &reader->failed) &&
+		sqlite3_prepare_v2(reader->base.base, "SELECT value FROM StringIds WHERE id = ?1", -1,
+			&reader->find_string, NULL) != SQLITE_OK)
+		reader->find_string = NULL;
 }
 
 int foreign_read_nsys(struct foreign *foreign, unsigned wanted)
 {
 	struct reader reader = {.foreign = foreign, .wanted = wanted};
-	int status = open_base(&reader);
+	int status = nsys_open(&reader.base, foreign);
 
 	foreign->format = FOREIGN_NSYS;
 	if (status == 0) {
-		if (sqlite3_prepare_v2(reader.base, "SELECT value FROM StringIds WHERE id = ?1", -1,
-			    &reader.find_string, NULL) != SQLITE_OK)
-			reader.find_string = NULL;
+		find_strings(&reader);
 		read_tables(&reader);
-		if (foreign->events.count == 0 && !foreign->trouble)
+		if (reader.base.limit)
+			status = foreign_trouble(foreign, "%s", reader.base.limit);
+		else if (reader.failed)
+			status = -1;
+		else if (foreign->events.count == 0 && !foreign->trouble)
 			status = foreign_trouble(foreign,
 				"%s: no table of kernels, copies or fills with rows: expected an export of "
 				"Nsight Systems (nsys export --type sqlite) of a program that used a GPU",
 				foreign->path);
 		sqlite3_finalize(reader.find_string);
 	}
-	sqlite3_close(reader.base);
+	nsys_close(&reader.base);
 	free(reader.string_numbers);
 	free(reader.string_ids);
-	free(reader.image);
 	return status;
 }
