@@ -14,7 +14,7 @@ static const struct timeline_window *windows_of(const struct iteration_finder *f
 	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
 
 	*count = process->window_count;
-	return finder->timeline->windows + process->first_window;
+	return MEM_AT(finder->timeline->windows, process->first_window);
 }
 
 size_t iteration_gap_in(const struct iteration_finder *finder, size_t first, size_t end)

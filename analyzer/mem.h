@@ -19,6 +19,9 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes);
 #define MEM_PUSH(array, count, room) \
 	((array) = mem_grow((array), (count), &(room), sizeof(*(array))), &(array)[(count)++])
 
+/* Place `at` of an array that grows, which is NULL while it is empty: then it is NULL too. */
+#define MEM_AT(array, at) ((array) ? (array) + (at) : NULL)
+
 /* Room for just `more` items behind the `count` there are: for what is counted beforehand, and is much. */
 void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, uint64_t more);
 

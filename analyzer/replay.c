@@ -35,7 +35,7 @@ size_t replay_explain(struct replay *replay)
 
 	for (size_t i = 0; i < replay->task_count; i++) {
 		struct replay_task *task = &replay->tasks[i];
-		struct replay_edge *edges = replay->edges + task->first_edge;
+		struct replay_edge *edges = MEM_AT(replay->edges, task->first_edge);
 		uint32_t last = 0;
 
 		task->earliest_ns = task->edge_count ? INT64_MIN : task->begin_ns;

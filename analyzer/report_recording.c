@@ -18,7 +18,7 @@ struct recorded {
 static struct recorded count_recorded(const struct timeline *timeline)
 {
 	const struct timeline_process *process = &timeline->processes[0];
-	const struct timeline_window *windows = timeline->windows + process->first_window;
+	const struct timeline_window *windows = MEM_AT(timeline->windows, process->first_window);
 	int64_t begin_ns = windows[0].begin_ns, end_ns = begin_ns;
 	struct recorded recorded = {
 		.first = windows[0].iteration, .last = windows[process->window_count - 1].iteration_end};

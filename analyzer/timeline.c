@@ -121,7 +121,7 @@ int64_t timeline_call_end(const struct timeline *timeline, const struct timeline
 
 size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns)
 {
-	const struct timeline_call *calls = timeline->calls + process->first_call;
+	const struct timeline_call *calls = MEM_AT(timeline->calls, process->first_call);
 	size_t low = 0, high = process->call_count;
 
 	while (low < high) {
@@ -243,7 +243,7 @@ static void close_group(struct timeline *timeline, struct timeline_call *calls, 
  */
 static void share_group_intervals(struct timeline *timeline, const struct timeline_process *process)
 {
-	struct timeline_call *calls = timeline->calls + process->first_call;
+	struct timeline_call *calls = MEM_AT(timeline->calls, process->first_call);
 	struct group *groups = mem_alloc(process->thread_count, sizeof(*groups));
 
 	for (size_t i = 0; i < process->call_count; i++) {

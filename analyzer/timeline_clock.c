@@ -112,7 +112,7 @@ struct settling {
 
 static void bound_by_intervals(struct settling *settling, const struct timeline_call *call, int64_t least_ns)
 {
-	const struct timeline_interval *intervals = settling->timeline->intervals + call->interval;
+	const struct timeline_interval *intervals = MEM_AT(settling->timeline->intervals, call->interval);
 
 	for (uint32_t i = 0; i < call->interval_count; i++) {
 		const struct timeline_interval *interval = &intervals[i];
@@ -152,7 +152,7 @@ static void bound_by_wait(struct settling *settling, const struct timeline_call 
 
 void timeline_settle_devices(struct timeline *timeline, const struct timeline_process *process)
 {
-	const struct timeline_call *calls = timeline->calls + process->first_call;
+	const struct timeline_call *calls = MEM_AT(timeline->calls, process->first_call);
 	struct settling settling = {.timeline = timeline, .process = process};
 	uint8_t *waits = list_waits(timeline, process);
 	/* by thread: end of its last call, and of the one before that */

@@ -299,7 +299,8 @@ static int compare_by_queue(const void *left, const void *right)
 
 static void order_intervals(const struct fill *fill, const struct timeline_call *call)
 {
-	struct timeline_interval *items = fill->intervals + (call->interval - fill->process->first_interval);
+	struct timeline_interval *items =
+		MEM_AT(fill->intervals, call->interval - fill->process->first_interval);
 	/* A group's end launches the work of all its queues: each queue's lies together. */
 	int (*compare)(const void *, const void *) =
 		timeline_function(fill->timeline, call)->kind == PM_KIND_GROUP ? compare_by_queue
@@ -430,8 +431,8 @@ void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
 		.trace = join->trace,
 		.process = join->process,
 		.bases = &join->bases,
-		.calls = timeline->calls + join->process->first_call,
-		.intervals = timeline->intervals + join->process->first_interval,
+		.calls = MEM_AT(timeline->calls, join->process->first_call),
+		.intervals = MEM_AT(timeline->intervals, join->process->first_interval),
 		.correlations = mem_alloc(
 			join->trace->call_count + join->replays.call_count, sizeof(*fill.correlations))};
 
