@@ -210,11 +210,12 @@ static void take_device(struct kineto_reader *reader, const char *place)
 	struct foreign_device device = {.device = -1};
 	struct json_text key, text;
 	const char *value;
+	uint32_t name = FOREIGN_NONE;
 	int64_t number;
 
 	for (; place && (value = json_member(place, &key)); place = json_skip(value)) {
 		if (JSON_IS(key, "name") && *value == '"' && json_string(value + 1, &text))
-			device.name = foreign->strings.items[kineto_string(reader, &text)];
+			name = kineto_string(reader, &text); /* which may move the strings */
 		else if (JSON_IS(key, "id") && json_integer(value, &number) && number >= 0 &&
 			 number <= INT32_MAX)
 			device.device = (int32_t)number;
@@ -227,6 +228,8 @@ static void take_device(struct kineto_reader *reader, const char *place)
 		else if (JSON_IS(key, "totalGlobalMem") && json_integer(value, &number) && number > 0)
 			device.memory_bytes = number;
 	}
+	if (name != FOREIGN_NONE)
+		device.name = foreign->strings.items[name];
 	if (device.device >= 0)
 		*MEM_PUSH(foreign->devices, foreign->device_count, foreign->device_room) = device;
 }
