@@ -160,22 +160,41 @@ uint32_t foreign_string(struct foreign_strings *strings, const char *text, size_
 
 uint32_t foreign_find_queue(struct foreign *foreign, uint32_t worker, int32_t device, int64_t stream)
 {
-	for (size_t i = foreign->queue_count; i-- > 0;) {
+	uint64_t hash =
+		mem_hash(mem_hash(mem_hash(MEM_HASH_START, worker), (uint32_t)device), (uint64_t)stream);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&foreign->queue_lookup, hash, &at)) != LOOKUP_NONE;) {
 		const struct foreign_queue *queue = &foreign->queues[i];
 
 		if (queue->worker == worker && queue->device == device && queue->stream == stream)
-			return (uint32_t)i;
+			return i;
 	}
+	lookup_add(&foreign->queue_lookup, hash, (uint32_t)foreign->queue_count);
 	*MEM_PUSH(foreign->queues, foreign->queue_count, foreign->queue_room) =
 		(struct foreign_queue){worker, device, stream};
 	return (uint32_t)foreign->queue_count - 1;
 }
 
+uint32_t foreign_look_up_thread(const struct foreign *foreign, int64_t process, int64_t thread)
+{
+	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint64_t)thread);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&foreign->thread_lookup, hash, &at)) != LOOKUP_NONE;)
+		if (foreign->threads[i].process == process && foreign->threads[i].thread == thread)
+			return i;
+	return FOREIGN_NONE;
+}
+
 uint32_t foreign_find_thread(struct foreign *foreign, int64_t process, int64_t thread)
 {
-	for (size_t i = foreign->thread_count; i-- > 0;)
-		if (foreign->threads[i].process == process && foreign->threads[i].thread == thread)
-			return (uint32_t)i;
+	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint64_t)thread);
+	uint32_t found = foreign_look_up_thread(foreign, process, thread);
+
+	if (found != FOREIGN_NONE)
+		return found;
+	lookup_add(&foreign->thread_lookup, hash, (uint32_t)foreign->thread_count);
 	*MEM_PUSH(foreign->threads, foreign->thread_count, foreign->thread_room) =
 		(struct foreign_thread){.process = process, .thread = thread};
 	return (uint32_t)foreign->thread_count - 1;
@@ -350,6 +369,8 @@ void foreign_free(struct foreign *foreign)
 	free(foreign->workers);
 	free(foreign->queues);
 	free(foreign->threads);
+	lookup_free(&foreign->queue_lookup);
+	lookup_free(&foreign->thread_lookup);
 	free(foreign->collectives);
 	free(foreign->devices);
 	free(foreign->strings.items);

@@ -19,6 +19,7 @@
 #ifndef FOREIGN_H
 #define FOREIGN_H
 
+#include "lookup.h"
 #include "mem.h"
 
 #include <stdbool.h>
@@ -144,6 +145,7 @@ struct foreign {
 	size_t worker_count, worker_room;
 	struct foreign_queue *queues;
 	size_t queue_count, queue_room;
+	struct lookup queue_lookup, thread_lookup;
 	struct foreign_thread *threads;
 	size_t thread_count, thread_room;
 	struct foreign_events events;
@@ -208,6 +210,7 @@ uint32_t foreign_add_event(struct foreign *foreign);
 uint32_t foreign_add_call(struct foreign *foreign);
 uint32_t foreign_add_span(struct foreign *foreign);
 uint32_t foreign_find_queue(struct foreign *foreign, uint32_t worker, int32_t device, int64_t stream);
+uint32_t foreign_look_up_thread(const struct foreign *foreign, int64_t process, int64_t thread);
 uint32_t foreign_find_thread(struct foreign *foreign, int64_t process, int64_t thread);
 
 /* Adds base_ns to all times. */

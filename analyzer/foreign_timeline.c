@@ -5,6 +5,7 @@
 #include "foreign_timeline.h"
 #include "foreign_kind.h"
 #include "foreign_meet.h"
+#include "pm_limit.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@ struct reader {
 	size_t rank_count, rank_room;
 	const char **notes;
 	size_t note_count, note_room;
+	const char *limit; /* the sentence of one that was met by a file's ranks, or NULL */
 };
 
 static void note(struct reader *reader, const char *text)
@@ -49,13 +51,23 @@ static void note_file(struct reader *reader, const struct foreign *foreign)
 				foreign->path, foreign->backward));
 }
 
+/* Each rank of a file costs a walk over all of it. */
+static bool look_at_time(struct reader *reader, uint32_t worker)
+{
+	const char *met = pm_limit_at(worker);
+
+	if (met)
+		reader->limit = arena_text(&reader->timeline->arena, met, strlen(met));
+	return met != NULL;
+}
+
 static void add(struct reader *reader, struct foreign *foreign, const struct foreign_attribution *attribution)
 {
 	size_t first = reader->timeline->process_count;
 	struct foreign_join join;
 
 	foreign_join_begin(&join, foreign, attribution);
-	for (uint32_t i = 0; i < foreign->worker_count; i++) {
+	for (uint32_t i = 0; i < foreign->worker_count && !look_at_time(reader, i); i++) {
 		struct arrivals_rank *rank;
 
 		foreign_join_add(&join, i, reader->timeline);
@@ -71,11 +83,15 @@ static void done(void *context, size_t index, struct foreign *foreign, int statu
 {
 	struct reader *reader = context;
 	struct foreign_attribution attribution = {0};
+	bool met = false;
 
 	if (status == 0 && reader->communication)
 		foreign_kind_apply(foreign, reader->communication);
-	for (uint32_t i = 0; status == 0 && i < foreign->worker_count; i++)
+	pm_limit_begin(foreign->path, 0, "rank");
+	for (uint32_t i = 0; status == 0 && i < foreign->worker_count && !met; i++) {
 		foreign_attribute(foreign, i, &attribution);
+		met = pm_limit_at(i) != NULL;
+	}
 	pthread_mutex_lock(&reader->lock);
 	while (reader->next != index)
 		pthread_cond_wait(&reader->turn, &reader->lock);
@@ -85,6 +101,7 @@ static void done(void *context, size_t index, struct foreign *foreign, int statu
 				     "%s: no work of a device in it, and no labelled phases", foreign->path));
 	if (status == 0)
 		add(reader, foreign, &attribution);
+	pm_limit_end();
 	reader->next++;
 	progress_step(reader->progress);
 	pthread_cond_broadcast(&reader->turn);
@@ -123,7 +140,9 @@ int foreign_timeline_read(struct timeline *timeline, const char *const *paths, s
 		0, done, &reader);
 	pthread_mutex_destroy(&reader.lock);
 	pthread_cond_destroy(&reader.turn);
-	if (timeline->process_count == 0)
+	if (reader.limit)
+		*error = reader.limit;
+	else if (timeline->process_count == 0)
 		*error = reader.note_count ? reader.notes[0] : "no trace named";
 	else if (!foreign_meet(timeline, reader.ranks))
 		note(&reader, "several files say that they are the same rank: numbered in order");
@@ -131,5 +150,5 @@ int foreign_timeline_read(struct timeline *timeline, const char *const *paths, s
 		arrivals_rank_free(&reader.ranks[i]);
 	free(reader.ranks);
 	*warnings = keep_notes(&reader);
-	return timeline->process_count ? 0 : -1;
+	return timeline->process_count && !reader.limit ? 0 : -1;
 }

@@ -109,25 +109,30 @@ static const char *append_ranks(struct arena *arena, const char *label, const ch
 
 static const char *process_name(const struct foreign *foreign, int64_t process)
 {
-	for (size_t i = 0; i < foreign->thread_count; i++)
-		if (foreign->threads[i].process == process && foreign->threads[i].thread == INT64_MIN)
-			return foreign->strings.items[foreign->threads[i].process_name];
-	return "";
+	uint32_t named = foreign_look_up_thread(foreign, process, INT64_MIN);
+
+	return named == FOREIGN_NONE ? "" : foreign->strings.items[foreign->threads[named].process_name];
 }
 
-static uint32_t worker_of(struct foreign *foreign, const struct foreign_thread *thread)
+static uint32_t worker_of(
+	struct foreign *foreign, const struct foreign_thread *thread, struct lookup *workers)
 {
 	struct arena *arena = &foreign->strings.arena;
 	const char *process = process_name(foreign, thread->process);
 	const char *label = append_ranks(arena, "", process);
+	uint64_t hash = mem_hash(MEM_HASH_START, (uint64_t)thread->process);
+	uint32_t i;
 
 	label = append_ranks(arena, label, foreign->strings.items[thread->thread_name]);
 	if (!*label)
 		label = *process ? process : arena_format(arena, "process %lld", (long long)thread->process);
-	for (size_t i = 0; i < foreign->worker_count; i++)
+	for (const char *at = label; *at; at++)
+		hash = mem_hash(hash, (unsigned char)*at);
+	for (size_t at = 0; (i = lookup_next(workers, hash, &at)) != LOOKUP_NONE;)
 		if (foreign->workers[i].process == thread->process &&
 			strcmp(foreign->workers[i].label, label) == 0)
-			return (uint32_t)i;
+			return i;
+	lookup_add(workers, hash, (uint32_t)foreign->worker_count);
 	*MEM_PUSH(foreign->workers, foreign->worker_count, foreign->worker_room) =
 		(struct foreign_worker){.rank = -1, .process = thread->process, .device = -1, .label = label};
 	return (uint32_t)foreign->worker_count - 1;
@@ -161,14 +166,16 @@ void kineto_label_workers(struct foreign *foreign)
 {
 	struct foreign_spans *spans = &foreign->spans;
 	bool *used = mem_alloc(foreign->thread_count, sizeof(*used));
+	struct lookup workers = {0};
 
 	for (size_t i = 0; i < spans->count; i++)
 		used[spans->thread[i]] = true;
 	foreign->worker_count = 0;
 	for (size_t i = 0; i < foreign->thread_count; i++)
 		if (used[i])
-			foreign->threads[i].worker = worker_of(foreign, &foreign->threads[i]);
+			foreign->threads[i].worker = worker_of(foreign, &foreign->threads[i], &workers);
 	free(used);
+	lookup_free(&workers);
 	for (size_t i = 0; i < spans->count; i++) {
 		uint32_t event, thread = spans->thread[i];
 

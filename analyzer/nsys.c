@@ -21,6 +21,7 @@ struct reader {
 	uint32_t *string_numbers; /* of ids, hashed; number + 1 */
 	int64_t *string_ids;
 	size_t slot_count, slots_used;
+	struct lookup workers;
 };
 
 /* The process and thread in a global identifier: 8 bits of machine, 8 of VM, 24 of process, 24 of thread. */
@@ -145,11 +146,16 @@ static uint32_t string_of(struct reader *reader, sqlite3_stmt *statement, int co
 	return number;
 }
 
-static uint32_t worker_of(struct foreign *foreign, int64_t process, int32_t device)
+static uint32_t worker_of(struct reader *reader, int64_t process, int32_t device)
 {
-	for (size_t i = foreign->worker_count; i-- > 0;)
+	struct foreign *foreign = reader->foreign;
+	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint32_t)device);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&reader->workers, hash, &at)) != LOOKUP_NONE;)
 		if (foreign->workers[i].process == process && foreign->workers[i].device == device)
-			return (uint32_t)i;
+			return i;
+	lookup_add(&reader->workers, hash, (uint32_t)foreign->worker_count);
 	*MEM_PUSH(foreign->workers, foreign->worker_count, foreign->worker_room) =
 		(struct foreign_worker){.rank = -1, .process = process, .device = device};
 	return (uint32_t)foreign->worker_count - 1;
@@ -194,7 +200,7 @@ static void read_events(
 			*end_ns = foreign->events.begin_ns[event];
 		}
 		foreign->events.queue[event] = foreign_find_queue(
-			foreign, worker_of(foreign, process, device), device, sqlite3_column_int64(rows, 3));
+			foreign, worker_of(reader, process, device), device, sqlite3_column_int64(rows, 3));
 		foreign->events.correlation[event] = correlation_of(process, sqlite3_column_int64(rows, 4));
 		foreign->events.activity[event] = (uint8_t)activity;
 		if (activity == FOREIGN_KERNEL)
@@ -275,40 +281,34 @@ static int compare_workers(const void *a, const void *b)
 	return one->process < other->process ? -1 : one->process > other->process;
 }
 
-/* Does just one process use the device? */
-static bool is_alone(const struct foreign *foreign, int32_t device)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < foreign->worker_count; i++)
-		count += foreign->workers[i].device == device;
-	return count == 1;
-}
-
-/* Workers in order of device, so that their ranks do not hang on which kernel ran first. */
+/* Workers in order of device, so that their ranks do not hang on which kernel ran first. One that is alone on
+ * its device has no others beside it. */
 static void order_workers(struct foreign *foreign)
 {
-	struct foreign_worker *sorted = mem_alloc(foreign->worker_count, sizeof(*sorted));
+	size_t count = foreign->worker_count;
+	struct foreign_worker *sorted = mem_alloc(count, sizeof(*sorted));
 
-	if (foreign->worker_count) {
-		memcpy(sorted, foreign->workers, foreign->worker_count * sizeof(*sorted));
-		qsort(sorted, foreign->worker_count, sizeof(*sorted), compare_workers);
+	if (count) {
+		memcpy(sorted, foreign->workers, count * sizeof(*sorted));
+		qsort(sorted, count, sizeof(*sorted), compare_workers);
 	}
 	for (size_t i = 0; i < foreign->queue_count; i++) {
-		const struct foreign_worker *old = &foreign->workers[foreign->queues[i].worker];
+		const struct foreign_worker *found = bsearch(&foreign->workers[foreign->queues[i].worker],
+			sorted, count, sizeof(*sorted), compare_workers);
 
-		for (uint32_t j = 0; j < foreign->worker_count; j++)
-			if (compare_workers(&sorted[j], old) == 0)
-				foreign->queues[i].worker = j;
+		foreign->queues[i].worker = (uint32_t)(found - sorted);
 	}
-	for (size_t i = 0; i < foreign->worker_count; i++)
-		sorted[i].label = is_alone(foreign, sorted[i].device)
-					  ? arena_format(&foreign->strings.arena, "GPU %d", sorted[i].device)
-					  : arena_format(&foreign->strings.arena, "GPU %d of process %lld",
-						    sorted[i].device, (long long)sorted[i].process);
+	for (size_t i = 0; i < count; i++) {
+		bool alone = (i == 0 || sorted[i - 1].device != sorted[i].device) &&
+			     (i + 1 == count || sorted[i + 1].device != sorted[i].device);
+
+		sorted[i].label = alone ? arena_format(&foreign->strings.arena, "GPU %d", sorted[i].device)
+					: arena_format(&foreign->strings.arena, "GPU %d of process %lld",
+						  sorted[i].device, (long long)sorted[i].process);
+	}
 	free(foreign->workers);
 	foreign->workers = sorted;
-	foreign->worker_room = foreign->worker_count;
+	foreign->worker_room = count;
 }
 
 static void read_start(struct reader *reader)
@@ -394,5 +394,6 @@ int foreign_read_nsys(struct foreign *foreign, unsigned wanted)
 	nsys_close(&reader.base);
 	free(reader.string_numbers);
 	free(reader.string_ids);
+	lookup_free(&reader.workers);
 	return status;
 }

@@ -102,16 +102,21 @@ const char *pm_limit_met(enum pm_limit_kind kind)
 	return reading.sentence;
 }
 
-const char *pm_limit_at(uint64_t place)
+const char *pm_limit_time(void)
 {
 	struct timespec now;
 	double seconds;
 
-	reading.place = place;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	seconds = (double)(now.tv_sec - reading.began.tv_sec) +
 		  1e-9 * (double)(now.tv_nsec - reading.began.tv_nsec);
 	return seconds > pm_limit_value(PM_LIMIT_SECONDS) ? pm_limit_met(PM_LIMIT_SECONDS) : NULL;
+}
+
+const char *pm_limit_at(uint64_t place)
+{
+	reading.place = place;
+	return pm_limit_time();
 }
 
 /* Resident bytes; 0 where that says nothing: a sanitizer's own memory is not the input's. */

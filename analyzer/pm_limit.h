@@ -45,6 +45,9 @@ void pm_limit_end(void);
 /* The thread is at that place. NULL, or a sentence: its time is over. */
 const char *pm_limit_at(uint64_t place);
 
+/* The same where the thread has not moved. */
+const char *pm_limit_time(void);
+
 /* The limit for the input of this thread; infinite: none. */
 double pm_limit_value(enum pm_limit_kind kind);
 
