@@ -2,6 +2,7 @@
  * why. */
 #include "cmd.h"
 #include "foreign.h"
+#include "pm_limit.h"
 #include "progress.h"
 #include "slowdown_table.h"
 
@@ -333,7 +334,9 @@ static int run(int argument_count, char **arguments)
 	cJSON *object = NULL;
 
 	read_all(&job, &options, arguments + optind, (size_t)(argument_count - optind));
+	pm_limit_begin(job.files[0], 0, "operation");
 	labelled_graph_make(&graph, &job);
+	pm_limit_end();
 	warn_of_graph(&job, &graph);
 	slowdown_find(&slowdown, &job, &graph, options.least);
 	warn_of_times(&job, &slowdown);

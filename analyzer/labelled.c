@@ -1,7 +1,9 @@
 /* From labelled events to a job: where each worker stands, which step each operation is of. See labelled.h.
  */
 #include "labelled.h"
+#include "pm_limit.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@ void labelled_free(struct labelled *job)
 	free(job->warnings);
 	free(job->files);
 	free(job->threads);
+	lookup_free(&job->thread_lookup);
 	arena_free(&job->arena);
 	memset(job, 0, sizeof(*job));
 }
@@ -35,17 +38,13 @@ void labelled_free(struct labelled *job)
  * file's. */
 static struct labelled_place place_of(struct labelled *job, const struct labelled_thread *thread)
 {
+	uint32_t process = labelled_look_up(job, thread->file, thread->process, INT64_MIN);
 	struct labelled_place place = thread->place;
 
 	if (thread->name)
 		labelled_place_of(thread->name, &place);
-	for (size_t i = 0; i < job->thread_count; i++) {
-		const struct labelled_thread *process = &job->threads[i];
-
-		if (process->thread == INT64_MIN && process->file == thread->file &&
-			process->process == thread->process && process->name)
-			labelled_place_of(process->name, &place);
-	}
+	if (process != LABELLED_NONE && job->threads[process].name)
+		labelled_place_of(job->threads[process].name, &place);
 	if (job->file_count > 1) {
 		const char *name = strrchr(job->files[thread->file], '/');
 
@@ -233,30 +232,27 @@ static int compare_by_step(const void *a, const void *b)
  * optimizer. Operations are in order of worker and time. */
 static void fill_steps(struct labelled *job)
 {
+	int32_t *next = mem_alloc(job->operation_count + 1, sizeof(*next)), step = 0;
 	size_t known = 0;
-	int32_t step = 0;
 
+	for (size_t i = job->operation_count; i-- > 0;)
+		next[i] = job->operations[i].step >= 0 ? job->operations[i].step : next[i + 1];
 	for (size_t i = 0; i < job->operation_count; i++)
 		known += job->operations[i].step >= 0;
-	if (known == job->operation_count)
-		return;
-	for (size_t i = 0; i < job->operation_count; i++) {
+	for (size_t i = 0; i < job->operation_count && known < job->operation_count; i++) {
 		struct labelled_operation *operation = &job->operations[i];
 
-		if (i == 0 || operation->worker != operation[-1].worker) {
-			step = 0;
-			for (size_t j = i; j < job->operation_count; j++)
-				if (job->operations[j].step >= 0) {
-					step = job->operations[j].step;
-					break;
-				}
-		}
+		if (i == 0 || operation->worker != operation[-1].worker)
+			step = next[i];
 		if (operation->step >= 0)
 			step = operation->step;
 		else
 			operation->step = step;
 		step += known == 0 && operation->type == LABELLED_UPDATE;
 	}
+	free(next);
+	if (known == job->operation_count)
+		return;
 	labelled_warn(job,
 		known ? "%zu operations without a step were given that of the ones before them"
 		      : "the trace does not number its steps: each of %zu operations is of the step "
@@ -342,6 +338,19 @@ static void drop(struct labelled *job)
 	free(present);
 }
 
+/* Is the grid of stages, data and tensor ranks within the limit? */
+static bool fits(const struct labelled *job, const struct labelled_place *places)
+{
+	double most = fmin(pm_limit_value(PM_LIMIT_RANKS), INT32_MAX / 2), stages = 1, data = 1, tensors = 1;
+
+	for (size_t i = 0; i < job->thread_count; i++) {
+		stages = fmax(stages, places[i].stage + 1.0);
+		data = fmax(data, places[i].data + 1.0);
+		tensors = fmax(tensors, places[i].tensor + 1.0);
+	}
+	return stages * data * tensors <= most;
+}
+
 int labelled_settle(struct labelled *job, int32_t stage_count, int32_t tensor_count, const char **error)
 {
 	struct labelled_place *places = mem_alloc(job->thread_count + 1, sizeof(*places));
@@ -356,6 +365,10 @@ int labelled_settle(struct labelled *job, int32_t stage_count, int32_t tensor_co
 	for (size_t i = 0; i < job->thread_count; i++)
 		places[i] = place_of(job, &job->threads[i]);
 	status = *error ? -1 : place_unknown(job, places, stage_count, tensor_count, error);
+	if (status == 0 && !fits(job, places)) {
+		*error = arena_format(&job->arena, "%s", pm_limit_met(PM_LIMIT_RANKS));
+		status = -1;
+	}
 	if (status == 0) {
 		find_workers(job, places);
 		place_operations(job, places);

@@ -11,6 +11,7 @@
 #ifndef LABELLED_H
 #define LABELLED_H
 
+#include "lookup.h"
 #include "mem.h"
 
 #include <stdbool.h>
@@ -86,6 +87,7 @@ struct labelled {
 	size_t file_count, file_room;
 	struct labelled_thread *threads; /* and processes: thread INT64_MIN */
 	size_t thread_count, thread_room;
+	struct lookup thread_lookup;
 	struct arena arena;
 };
 
@@ -121,6 +123,9 @@ bool labelled_is_compute(unsigned type); /* forward or backward */
 void labelled_place_of(const char *name, struct labelled_place *place);
 
 void labelled_warn(struct labelled *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The thread, or LABELLED_NONE. */
+uint32_t labelled_look_up(const struct labelled *job, uint32_t file, int64_t process, int64_t thread);
 
 /* What the reader uses. */
 uint32_t labelled_find_thread(struct labelled *job, uint32_t file, int64_t process, int64_t thread);

@@ -22,6 +22,7 @@ struct labelled_builder {
 	uint32_t *worker_at;          /* by stage and lane */
 	struct labelled_lists *lists; /* of the step's workers */
 	uint32_t *items;              /* what the lists point to */
+	uint32_t *place;              /* of each operation in its list */
 	uint32_t *computing;          /* of each operation that is a message */
 	bool *nowhere;
 	size_t first, behind; /* operations of the step */

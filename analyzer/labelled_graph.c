@@ -1,6 +1,8 @@
 /* What the operations of a labelled job wait for: see labelled_graph.h. */
 #include "labelled_build.h"
+#include "pm_limit.h"
 
+#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +22,10 @@ static void make_lists(struct labelled_builder *builder)
 		for (unsigned type = 0; type < LABELLED_TYPES; type++) {
 			lists->items[type] = next;
 			for (size_t j = i; j < end; j++)
-				if (labelled_builder_at(builder, (uint32_t)j)->type == type)
+				if (labelled_builder_at(builder, (uint32_t)j)->type == type) {
+					builder->place[j] = lists->count[type];
 					next[lists->count[type]++] = (uint32_t)j;
+				}
 			next += lists->count[type];
 		}
 		i = end;
@@ -29,12 +33,12 @@ static void make_lists(struct labelled_builder *builder)
 }
 
 /* The operation of the same list before this one. */
-static uint32_t before(const struct labelled_lists *lists, unsigned type, uint32_t operation)
+static uint32_t before(
+	const struct labelled_builder *builder, const struct labelled_lists *lists, uint32_t operation)
 {
-	for (uint32_t i = 1; i < lists->count[type]; i++)
-		if (lists->items[type][i] == operation)
-			return lists->items[type][i - 1];
-	return LABELLED_NONE;
+	uint32_t place = builder->place[operation];
+
+	return place ? lists->items[labelled_builder_at(builder, operation)->type][place - 1] : LABELLED_NONE;
 }
 
 static void link_messages(struct labelled_builder *builder, uint32_t worker)
@@ -60,8 +64,7 @@ static void link_messages(struct labelled_builder *builder, uint32_t worker)
 				labelled_builder_wait(builder, message, other);
 			} else {
 				labelled_builder_wait(builder, other, message);
-				labelled_builder_wait(builder, message,
-					before(lists, labelled_builder_at(builder, other)->type, other));
+				labelled_builder_wait(builder, message, before(builder, lists, other));
 			}
 		}
 		free(computing);
@@ -75,11 +78,14 @@ static uint32_t link_computing(struct labelled_builder *builder, uint32_t worker
 {
 	const struct labelled_lists *lists = &builder->lists[worker];
 	uint32_t last = LABELLED_NONE, second = LABELLED_NONE;
+	const char *met;
 	bool back = false;
 
 	for (size_t i = first; i < end; i++) {
 		const struct labelled_operation *operation = labelled_builder_at(builder, (uint32_t)i);
 
+		if (i % 64 == 0 && (met = pm_limit_at(i)))
+			errx(1, "%s", met);
 		if (!labelled_is_compute(operation->type) && operation->type != LABELLED_COLLECTION)
 			continue;
 		if (operation->type == LABELLED_BACKWARD && !back) {
@@ -247,48 +253,68 @@ static void meet_messages(struct labelled_builder *builder, uint32_t worker, uns
 	free(to);
 }
 
-/* Do the two workers meet in operations of this type? */
-static bool together(const struct labelled_worker *one, const struct labelled_worker *other, unsigned type,
-	int32_t last_stage)
+/* Workers that meet in operations of a type have one key. -1: it meets nobody. */
+static int64_t meeting_key(const struct labelled *job, const struct labelled_worker *worker, unsigned type)
 {
 	if (type == LABELLED_CLIP)
-		return true;
+		return 0;
 	if (type == LABELLED_EMBEDDING)
-		return one->lane == other->lane && (one->stage == 0 || one->stage == last_stage) &&
-		       (other->stage == 0 || other->stage == last_stage);
-	return one->stage == other->stage && one->tensor == other->tensor;
+		return worker->stage == 0 || worker->stage == job->stage_count - 1 ? worker->lane : -1;
+	return (int64_t)worker->stage * job->tensor_count + worker->tensor;
+}
+
+struct member {
+	int64_t key;
+	uint32_t worker;
+};
+
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *one = a, *other = b;
+
+	if (one->key != other->key)
+		return one->key < other->key ? -1 : 1;
+	return one->worker < other->worker ? -1 : one->worker > other->worker;
+}
+
+/* The first operations of all members meet, the second ones, and so on; who has no more drops out. */
+static void meet_group(struct labelled_builder *builder, struct member *group, size_t count, unsigned type)
+{
+	uint32_t *members = mem_alloc(count, sizeof(*members));
+
+	for (uint32_t ordinal = 0; count; ordinal++) {
+		size_t left = 0;
+
+		for (size_t i = 0; i < count; i++)
+			if (builder->lists[group[i].worker].count[type] > ordinal) {
+				members[left] = builder->lists[group[i].worker].items[type][ordinal];
+				group[left++] = group[i];
+			}
+		count = left;
+		meet(builder, members, count);
+	}
+	free(members);
 }
 
 static void meet_collectives(struct labelled_builder *builder, unsigned type)
 {
 	const struct labelled *job = builder->job;
-	uint32_t *members = mem_alloc(job->worker_count, sizeof(*members));
-	bool *done = mem_alloc(job->worker_count, sizeof(*done));
+	struct member *members = mem_alloc(job->worker_count, sizeof(*members));
+	size_t count = 0;
 
-	for (size_t first = 0; first < job->worker_count; first++) {
-		uint32_t most = 0;
+	for (uint32_t i = 0; i < job->worker_count; i++) {
+		int64_t key = meeting_key(job, &job->workers[i], type);
 
-		if (done[first])
-			continue;
-		for (size_t i = first; i < job->worker_count; i++)
-			if (together(&job->workers[first], &job->workers[i], type, job->stage_count - 1)) {
-				done[i] = true;
-				if (builder->lists[i].count[type] > most)
-					most = builder->lists[i].count[type];
-			}
-		for (uint32_t ordinal = 0; ordinal < most; ordinal++) {
-			size_t count = 0;
-
-			for (size_t i = first; i < job->worker_count; i++)
-				if (builder->lists[i].count[type] > ordinal &&
-					together(&job->workers[first], &job->workers[i], type,
-						job->stage_count - 1))
-					members[count++] = builder->lists[i].items[type][ordinal];
-			meet(builder, members, count);
-		}
+		if (key >= 0)
+			members[count++] = (struct member){key, i};
+	}
+	qsort(members, count, sizeof(*members), compare_members);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first; end < count && members[end].key == members[first].key;)
+			end++;
+		meet_group(builder, members + first, end - first, type);
 	}
 	free(members);
-	free(done);
 }
 
 static void link_step(struct labelled_builder *builder)
@@ -327,6 +353,7 @@ void labelled_graph_make(struct labelled_graph *graph, const struct labelled *jo
 	memset(graph->task, 0xff, count * sizeof(*graph->task));
 	memset(graph->peer, 0xff, count * sizeof(*graph->peer));
 	builder.items = mem_alloc(count + 1, sizeof(*builder.items));
+	builder.place = mem_alloc(count + 1, sizeof(*builder.place));
 	builder.computing = mem_alloc(count + 1, sizeof(*builder.computing));
 	builder.nowhere = mem_alloc(count + 1, sizeof(*builder.nowhere));
 	builder.lists = mem_alloc(job->worker_count, sizeof(*builder.lists));
@@ -355,6 +382,7 @@ void labelled_graph_make(struct labelled_graph *graph, const struct labelled *jo
 	free(builder.worker_at);
 	free(builder.lists);
 	free(builder.items);
+	free(builder.place);
 	free(builder.computing);
 	free(builder.nowhere);
 	free(step_begin_ns);

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define OPEN_LISTS 65536
+
 struct arguments {
 	int32_t step, chunk, batch, sequence;
 	struct labelled_place place;
@@ -58,8 +60,9 @@ struct event {
 	const char *process, *thread, *id, *begin, *duration, *arguments;
 };
 
-/* What has begun and not ended. */
+/* What has begun and not ended: on the list of those that may be ended by the same, the last first. */
 struct open {
+	uint32_t older; /* number + 1, or 0; of a free one the next free one */
 	uint32_t thread;
 	int64_t id; /* 0 for "B" */
 	int64_t begin_ns;
@@ -74,20 +77,38 @@ struct reader {
 	uint32_t file;
 	struct open *open;
 	size_t open_count, open_room;
+	uint32_t free_open;          /* first of those that have ended */
+	uint32_t newest[OPEN_LISTS]; /* by hash of the thread or id; number + 1 */
+	uint64_t unended;
 };
+
+static uint64_t thread_hash(uint32_t file, int64_t process, int64_t thread)
+{
+	return mem_hash(mem_hash(mem_hash(MEM_HASH_START, file), (uint64_t)process), (uint64_t)thread);
+}
+
+uint32_t labelled_look_up(const struct labelled *job, uint32_t file, int64_t process, int64_t thread)
+{
+	uint64_t hash = thread_hash(file, process, thread);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&job->thread_lookup, hash, &at)) != LOOKUP_NONE;) {
+		const struct labelled_thread *found = &job->threads[i];
+
+		if (found->file == file && found->process == process && found->thread == thread)
+			return i;
+	}
+	return LABELLED_NONE;
+}
 
 uint32_t labelled_find_thread(struct labelled *job, uint32_t file, int64_t process, int64_t thread)
 {
-	struct labelled_thread *found;
+	uint32_t found = labelled_look_up(job, file, process, thread);
 
-	/* Events of a thread come in runs, and a job has few hundreds of threads. */
-	for (size_t i = job->thread_count; i-- > 0;) {
-		found = &job->threads[i];
-		if (found->file == file && found->process == process && found->thread == thread)
-			return (uint32_t)i;
-	}
-	found = MEM_PUSH(job->threads, job->thread_count, job->thread_room);
-	*found = (struct labelled_thread){
+	if (found != LABELLED_NONE)
+		return found;
+	lookup_add(&job->thread_lookup, thread_hash(file, process, thread), (uint32_t)job->thread_count);
+	*MEM_PUSH(job->threads, job->thread_count, job->thread_room) = (struct labelled_thread){
 		.file = file, .process = process, .thread = thread, .place = {-1, -1, -1, -1}};
 	return (uint32_t)(job->thread_count - 1);
 }
@@ -229,11 +250,36 @@ static void pass(struct labelled *job, const struct json_text *name)
 		job->passed_name = arena_text(&job->arena, name->begin ? name->begin : "", name->length);
 }
 
-/* The end of what began last on that thread, or has that id. Arguments may be at either end. */
-static void end(struct reader *reader, const struct event *event, const struct open *what)
+/* The list that what began is on, and what ends it looks at. */
+static uint32_t *open_list(struct reader *reader, const struct open *what)
 {
-	for (size_t i = reader->open_count; i-- > 0;) {
-		struct open *open = &reader->open[i];
+	return &reader->newest[mem_hash(0, what->id ? (uint64_t)what->id : what->thread) % OPEN_LISTS];
+}
+
+static void take_begin(struct reader *reader, const struct open *what)
+{
+	uint32_t *newest = open_list(reader, what), number = reader->free_open;
+	struct open *open;
+
+	if (number) {
+		open = &reader->open[number - 1];
+		reader->free_open = open->older;
+	} else {
+		open = MEM_PUSH(reader->open, reader->open_count, reader->open_room);
+		number = (uint32_t)reader->open_count;
+	}
+	*open = *what;
+	open->older = *newest;
+	*newest = number;
+	reader->unended++;
+}
+
+/* The end of what began last on that thread, or has that id. Arguments may be at either end. */
+static void take_end(struct reader *reader, const struct open *what)
+{
+	for (uint32_t *link = open_list(reader, what); *link; link = &reader->open[*link - 1].older) {
+		uint32_t number = *link;
+		struct open *open = &reader->open[number - 1];
 
 		if (open->id != what->id || (!what->id && open->thread != what->thread))
 			continue;
@@ -244,10 +290,12 @@ static void end(struct reader *reader, const struct event *event, const struct o
 		merge_place(&open->arguments.place, &what->arguments.place);
 		if (open->type_count > 0)
 			add(reader, open, what->begin_ns);
-		memmove(open, open + 1, (--reader->open_count - i) * sizeof(*open));
+		*link = open->older;
+		open->older = reader->free_open;
+		reader->free_open = number;
+		reader->unended--;
 		return;
 	}
-	(void)event;
 	reader->job->refused++;
 }
 
@@ -285,9 +333,9 @@ static void take(struct reader *reader, const struct event *event)
 	} else if (event->phase == 'B' || event->phase == 'b') {
 		if (what.type_count == 0)
 			pass(reader->job, &event->name);
-		*MEM_PUSH(reader->open, reader->open_count, reader->open_room) = what;
+		take_begin(reader, &what);
 	} else {
-		end(reader, event, &what);
+		take_end(reader, &what);
 	}
 }
 
@@ -305,9 +353,10 @@ static int break_off(struct reader *reader, const char *expected)
 {
 	struct json *json = &reader->json;
 
-	labelled_warn(reader->job, "%s: byte %" PRIu64 ": %s%sexpected %s: read up to there", json->path,
-		json_offset(json, json->next), json->break_off ? json->break_off : "",
-		json->break_off ? ", " : "", expected);
+	if (!json->limit) /* that is a failure, which is told */
+		labelled_warn(reader->job, "%s: byte %" PRIu64 ": %s%sexpected %s: read up to there",
+			json->path, json_offset(json, json->next), json->break_off ? json->break_off : "",
+			json->break_off ? ", " : "", expected);
 	return -1;
 }
 
@@ -375,41 +424,45 @@ static int read_object(struct reader *reader)
 
 int labelled_read(struct labelled *job, const char *path, const char **error)
 {
-	struct reader reader = {.job = job, .file = (uint32_t)job->file_count};
+	struct reader *reader = mem_alloc(1, sizeof(*reader));
 	size_t before = job->operation_count;
 	struct stat file;
 	char root;
 	int status;
 
 	*error = NULL;
+	reader->job = job;
+	reader->file = (uint32_t)job->file_count;
 	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
-	status = json_open(&reader.json, path);
+	status = json_open(&reader->json, path);
 	if (status < 0) {
 		*error = arena_format(&job->arena, "%s: %s", path, strerror(-status));
 		pm_limit_end();
+		free(reader);
 		return -1;
 	}
 	*MEM_PUSH(job->files, job->file_count, job->file_room) = path;
-	if (strncmp(reader.json.next, "\xef\xbb\xbf", 3) == 0)
-		reader.json.next += 3;
-	root = look(&reader.json);
+	if (strncmp(reader->json.next, "\xef\xbb\xbf", 3) == 0)
+		reader->json.next += 3;
+	root = look(&reader->json);
 	if (root == '[' || root == '{') {
-		reader.json.next++;
-		status = root == '[' ? read_events(&reader) : read_object(&reader);
+		reader->json.next++;
+		status = root == '[' ? read_events(reader) : read_object(reader);
 		if (status == 1)
 			*error = arena_format(&job->arena, "%s: no \"traceEvents\" in the JSON object", path);
 	} else {
 		*error =
 			arena_format(&job->arena, "%s: byte %" PRIu64 ": expected '{' or '[' of a JSON trace",
-				path, json_offset(&reader.json, reader.json.next));
+				path, json_offset(&reader->json, reader->json.next));
 	}
-	if (reader.json.limit)
-		*error = arena_format(&job->arena, "%s", reader.json.limit);
-	if (!*error && reader.open_count > 0)
-		job->refused += reader.open_count;
-	json_close(&reader.json);
+	if (reader->json.limit)
+		*error = arena_format(&job->arena, "%s", reader->json.limit);
+	if (!*error)
+		job->refused += reader->unended;
+	json_close(&reader->json);
 	pm_limit_end();
-	free(reader.open);
+	free(reader->open);
+	free(reader);
 	if (!*error && job->operation_count == before && job->passed == 0 && job->refused == 0)
 		labelled_warn(job, "%s: no events", path);
 	return *error ? -1 : 0;

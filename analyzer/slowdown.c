@@ -199,15 +199,27 @@ static void count_compute(struct slowdown *slowdown, struct slowdown_part *parts
 	free(workers);
 }
 
-/* Is it one of the SLOWDOWN_EXACT that compute longest? Each costs two runs of all that the job did. */
-static bool among_slowest(const struct slowdown_part *parts, size_t count, size_t part)
+static int compare_slowest(const void *a, const void *b)
 {
-	size_t slower = 0;
+	const struct slowdown_part *one = *(const struct slowdown_part *const *)a,
+				   *other = *(const struct slowdown_part *const *)b;
 
-	for (size_t i = 0; count > SLOWDOWN_EXACT && i < count; i++)
-		slower += parts[i].compute_ns > parts[part].compute_ns ||
-			  (parts[i].compute_ns == parts[part].compute_ns && i < part);
-	return slower < SLOWDOWN_EXACT;
+	if (one->compute_ns != other->compute_ns)
+		return one->compute_ns > other->compute_ns ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+/* Marks the SLOWDOWN_EXACT that compute longest. Each costs two runs of all that the job did. */
+static void mark_slowest(const struct slowdown_part *parts, size_t count, bool *slowest)
+{
+	const struct slowdown_part **sorted = mem_alloc(count, sizeof(*sorted));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &parts[i];
+	qsort(sorted, count, sizeof(*sorted), compare_slowest);
+	for (size_t i = 0; i < count && i < SLOWDOWN_EXACT; i++)
+		slowest[sorted[i] - parts] = true;
+	free(sorted);
 }
 
 /* Parts that are workers of one stage, or of one data rank. */
@@ -217,7 +229,8 @@ static struct slowdown_part *find_rows(
 	const struct labelled *job = slowdown->job;
 	struct slowdown_part *parts = mem_alloc(count, sizeof(*parts));
 	size_t *part_of = mem_alloc(job->worker_count, sizeof(*part_of));
-	bool *marked = mem_alloc(job->worker_count, sizeof(*marked));
+	bool *marked = mem_alloc(job->worker_count, sizeof(*marked)),
+	     *slowest = mem_alloc(count, sizeof(*slowest));
 
 	for (size_t i = 0; i < job->worker_count; i++)
 		part_of[i] = (size_t)(stages ? job->workers[i].stage : job->workers[i].data);
@@ -225,8 +238,9 @@ static struct slowdown_part *find_rows(
 		parts[part] = new_part(
 			arena_format(&slowdown->arena, stages ? "stage %zu" : "data rank %zu", part));
 	count_compute(slowdown, parts, count, part_of, sums);
+	mark_slowest(parts, count, slowest);
 	for (size_t part = 0; part < count; part++) {
-		if (!among_slowest(parts, count, part))
+		if (!slowest[part])
 			continue;
 		for (size_t i = 0; i < job->worker_count; i++)
 			marked[i] = part_of[i] == part;
@@ -234,6 +248,7 @@ static struct slowdown_part *find_rows(
 	}
 	free(part_of);
 	free(marked);
+	free(slowest);
 	return parts;
 }
 
