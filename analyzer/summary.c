@@ -1,5 +1,6 @@
 /* Summaries as files, and the texts they share: see summary.h. */
 #include "summary.h"
+#include "pm_limit.h"
 #include "summary_code.h"
 
 #include <assert.h>
@@ -147,6 +148,9 @@ struct head {
 	uint32_t byte_order, version, stored_bytes, packed_bytes, check, zero;
 };
 
+/* Unpacked bytes that are nobody's harm, whatever they were packed to. */
+#define RATIO_FREE_BYTES (1u << 20)
+
 static_assert(sizeof(struct head) == SUMMARY_HEAD_BYTES, "no padding");
 
 unsigned char *summary_bytes(struct summary *summary, size_t *bytes)
@@ -192,6 +196,9 @@ static const char *check_head(struct arena *arena, const struct head *head, size
 			le32toh(head->stored_bytes), left - SUMMARY_HEAD_BYTES);
 	if (le32toh(head->packed_bytes) > SUMMARY_MOST_BYTES || le32toh(head->zero) != 0)
 		return "the summary's head is damaged";
+	if (le32toh(head->packed_bytes) > RATIO_FREE_BYTES &&
+		le32toh(head->packed_bytes) > pm_limit_value(PM_LIMIT_RATIO) * le32toh(head->stored_bytes))
+		return pm_limit_met(PM_LIMIT_RATIO);
 	return NULL;
 }
 
@@ -240,6 +247,9 @@ int summary_read(struct summary_list *list, struct summary_names *names, const c
 	while (at < bytes && !wrong) {
 		struct head head;
 
+		wrong = pm_limit_at(at);
+		if (wrong)
+			break;
 		if (bytes - at < sizeof(head)) {
 			wrong = memcmp(begin + at, SUMMARY_MAGIC, bytes - at < 8 ? bytes - at : 8) == 0
 					? "the summary is cut off within its head"
@@ -253,7 +263,9 @@ int summary_read(struct summary_list *list, struct summary_names *names, const c
 		if (!wrong)
 			at += sizeof(head) + le32toh(head.stored_bytes);
 	}
-	if (wrong)
+	if (wrong && strncmp(wrong, path, strlen(path)) == 0) /* a limit's sentence says where */
+		*error = arena_format(&names->arena, "%s", wrong);
+	else if (wrong)
 		*error = arena_format(&names->arena, "%s: byte %zu: %s", path, at, wrong);
 	return wrong ? -1 : 0;
 }
@@ -307,7 +319,9 @@ int summary_load(struct summary_list *list, struct summary_names *names, const c
 			errno == EINVAL ? "not a regular file" : strerror(errno));
 		return -1;
 	}
+	pm_limit_begin(path, bytes, "byte");
 	rc = summary_read(list, names, path, data, bytes, error);
+	pm_limit_end();
 	free(data);
 	return rc;
 }

@@ -3,6 +3,7 @@
  * the walk ends at the first thing that cannot be true, keeps all before it, and says so.
  */
 #include "trace.h"
+#include "pm_limit.h"
 #include "trace_dictionary.h"
 
 #include <errno.h>
@@ -299,7 +300,9 @@ int trace_open(struct trace *trace, const char *path)
 			goto out;
 		}
 	}
+	pm_limit_begin(path, (uint64_t)status.st_size, "byte");
 	rc = trace_parse(trace, path, data, (size_t)status.st_size);
+	pm_limit_end();
 	trace->mapped = data != NULL;
 out:
 	if (file >= 0)
