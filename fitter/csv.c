@@ -1,5 +1,7 @@
 /* CSV: see csv.h. */
 #include "csv.h"
+#include "pm_limit.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BLOCK 65536
 
 static __attribute__((format(printf, 3, 4))) int fail(struct csv *csv, int status, const char *format, ...)
 {
@@ -22,24 +22,15 @@ static __attribute__((format(printf, 3, 4))) int fail(struct csv *csv, int statu
 	return status;
 }
 
-static int read_all(struct csv *csv, FILE *file)
+static int read_all(struct csv *csv, const char *path)
 {
-	size_t size = 0, room = 0, got;
+	size_t size;
+	const char *bad = text_file_read(path, &csv->text, &size);
 
-	do {
-		if (size + BLOCK + 1 > room) {
-			char *more = realloc(csv->text, room = 2 * room + BLOCK + 1);
-
-			if (!more)
-				return fail(csv, -ENOMEM, "no memory for it");
-			csv->text = more;
-		}
-		got = fread(csv->text + size, 1, BLOCK, file);
-		size += got;
-	} while (got > 0);
-	if (ferror(file))
-		return fail(csv, -EIO, "cannot be read: %s", strerror(errno));
-	csv->text[size] = '\0';
+	if (bad) {
+		snprintf(csv->error, sizeof(csv->error), "%s", bad);
+		return -EIO;
+	}
 	if (strlen(csv->text) != size)
 		return fail(csv, -EINVAL, "byte %zu is zero: expected text", strlen(csv->text));
 	return 0;
@@ -55,6 +46,13 @@ struct parser {
 	size_t count, room;
 };
 
+/* A limit's sentence says where. */
+static int limited(struct csv *csv, const char *met)
+{
+	snprintf(csv->error, sizeof(csv->error), "%s", met);
+	return -EFBIG;
+}
+
 static char *trim(char *begin, char *end)
 {
 	while (begin < end && (*begin == ' ' || *begin == '\t'))
@@ -69,8 +67,11 @@ static int push(struct parser *parser, char *cell)
 {
 	if (parser->count == parser->room) {
 		size_t room = 2 * parser->room + 64;
-		char **more = realloc(parser->cells, room * sizeof(*more));
+		const char *met = pm_limit_memory(parser->room * sizeof(char *));
+		char **more = met ? NULL : realloc(parser->cells, room * sizeof(*more));
 
+		if (met)
+			return limited(parser->csv, met);
 		if (!more)
 			return fail(parser->csv, -ENOMEM, "no memory for it");
 		parser->cells = more;
@@ -162,6 +163,9 @@ static int parse_header(struct csv *csv, struct parser *parser)
 	csv->column_count = parser->count;
 	parser->cells = NULL;
 	parser->count = parser->room = 0;
+	pm_limit_at(parser->line);
+	if ((double)csv->column_count > pm_limit_value(PM_LIMIT_COLUMNS))
+		return limited(csv, pm_limit_met(PM_LIMIT_COLUMNS));
 	for (size_t i = 0; i < csv->column_count; i++) {
 		if (!*csv->names[i])
 			return fail(csv, -EINVAL, "line 1: column %zu has no name", i + 1);
@@ -213,17 +217,16 @@ static int parse(struct csv *csv)
 
 int csv_read(struct csv *csv, const char *path)
 {
-	bool input = strcmp(path, "-") == 0;
-	FILE *file = input ? stdin : fopen(path, "r");
 	int status;
 
-	*csv = (struct csv){.path = strdup(input ? "standard input" : path)};
-	if (!file)
-		return fail(csv, -errno, "%s", strerror(errno));
-	status = read_all(csv, file);
-	if (!input)
-		fclose(file);
-	return status < 0 ? status : parse(csv);
+	*csv = (struct csv){.path = strdup(strcmp(path, "-") == 0 ? "standard input" : path)};
+	status = read_all(csv, path);
+	if (status < 0)
+		return status;
+	pm_limit_begin(csv->path ? csv->path : "?", 0, "line");
+	status = parse(csv);
+	pm_limit_end();
+	return status;
 }
 
 void csv_free(struct csv *csv)

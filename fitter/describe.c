@@ -1,6 +1,7 @@
 /* Descriptions of what the columns mean: see observe.h. */
 #include "observe.h"
 #include "space_file.h"
+#include "text_file.h"
 #include "words.h"
 #include "say.h"
 
@@ -117,27 +118,16 @@ out:
 	return bad;
 }
 
+static const char *take_line(void *context, char *line)
+{
+	return description_line(context, line);
+}
+
 const char *description_read(struct description *description, const char *path)
 {
-	char *line = NULL, cause[256], *found = space_file_find(path);
-	FILE *file = found ? fopen(found, "r") : NULL;
-	size_t room = 0, number = 0;
-	const char *bad = NULL;
+	char *found = space_file_find(path);
+	const char *bad = found ? text_file_lines(found, take_line, description) : say("no memory");
 
 	free(found);
-	if (!file)
-		return say("%s: %s", path, strerror(errno));
-	while (!bad && getline(&line, &room, file) >= 0) {
-		number++;
-		bad = description_line(description, line);
-	}
-	if (bad) {
-		snprintf(cause, sizeof(cause), "%s", bad);
-		bad = say("%s: line %zu: %s", path, number, cause);
-	} else if (ferror(file)) {
-		bad = say("%s: cannot be read", path);
-	}
-	free(line);
-	fclose(file);
 	return bad;
 }

@@ -2,6 +2,7 @@
 #include "model.h"
 #include "expression_model.h"
 #include "schema.h"
+#include "text_file.h"
 #include "words.h"
 #include "say.h"
 
@@ -11,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LARGEST_FILE (256L << 20)
 
 static const char *word_of(const cJSON *object, const char *key)
 {
@@ -231,17 +230,12 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 	return get_spread(root, model);
 }
 
-const char *pm_fit_parse(const char *text, struct pm_fit_model **model)
+static const char *take(const cJSON *root, struct pm_fit_model **model)
 {
-	cJSON *root = cJSON_Parse(text);
 	const char *bad;
 
-	*model = NULL;
-	if (!root)
-		return say("it is no JSON");
 	*model = calloc(1, sizeof(**model));
 	bad = *model ? get_model(root, *model) : say("no memory");
-	cJSON_Delete(root);
 	if (bad) {
 		pm_fit_free(*model);
 		*model = NULL;
@@ -249,26 +243,32 @@ const char *pm_fit_parse(const char *text, struct pm_fit_model **model)
 	return bad;
 }
 
-const char *pm_fit_load(const char *path, struct pm_fit_model **model)
+const char *pm_fit_parse(const char *text, struct pm_fit_model **model)
 {
-	FILE *file = fopen(path, "r");
-	char *text = NULL, cause[256];
-	const char *bad = NULL;
-	long size;
+	cJSON *root = cJSON_Parse(text);
+	const char *bad;
 
 	*model = NULL;
-	if (!file)
-		return say("%s: %s", path, strerror(errno));
-	if (fseek(file, 0, SEEK_END) < 0 || (size = ftell(file)) < 0 || size > LARGEST_FILE ||
-		fseek(file, 0, SEEK_SET) < 0)
-		bad = say("%s: it is no model of pmfit", path);
-	else if (!(text = calloc(1, (size_t)size + 1)) || fread(text, 1, (size_t)size, file) != (size_t)size)
-		bad = say("%s: it cannot be read", path);
-	else if ((bad = pm_fit_parse(text, model))) {
+	bad = root ? take(root, model) : say("it is no JSON");
+	cJSON_Delete(root);
+	return bad;
+}
+
+const char *pm_fit_load(const char *path, struct pm_fit_model **model)
+{
+	const char *bad;
+	char cause[256];
+	cJSON *root;
+
+	*model = NULL;
+	bad = text_file_json(path, &root);
+	if (bad)
+		return bad;
+	bad = take(root, model);
+	cJSON_Delete(root);
+	if (bad) {
 		snprintf(cause, sizeof(cause), "%s", bad);
 		bad = say("%s: %s", path, cause);
 	}
-	free(text);
-	fclose(file);
 	return bad;
 }

@@ -1,8 +1,10 @@
 /* Space files: see space_file.h. Each line has a word that says what follows; one function reads each kind.
  */
 #include "space_file.h"
+#include "pm_limit.h"
 #include "say.h"
 #include "sweep_rule.h"
+#include "text_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -61,6 +63,7 @@ static const char *read_levels(struct space_file *space, char *rest)
 		if (!more)
 			return no_memory();
 		column->levels = more;
+		bad = pm_limit_time();
 		for (size_t i = 0; i < column->level_count; i++)
 			if (strcmp(more[i], word) == 0)
 				bad = say("column %s has level %s twice", column->name, word);
@@ -118,6 +121,8 @@ static const char *read_words(struct space_file *space, char *rest)
 		char *equals = strchr(pair, '=');
 		size_t i = 0;
 
+		if (pm_limit_time())
+			return pm_limit_time();
 		if (equals)
 			*equals = '\0';
 		while (i < column->level_count && strcmp(column->levels[i], pair) != 0)
@@ -309,34 +314,24 @@ static const char *check(struct space_file *space)
 	return space->description.time ? NULL : say("expected a line 'time COLUMN UNIT': what is measured");
 }
 
+static const char *take_line(void *context, char *line)
+{
+	return read_line(context, line);
+}
+
 const char *space_file_read(struct space_file *space, const char *path)
 {
-	char *line = NULL, cause[400];
-	size_t room = 0, number = 0;
-	const char *bad = NULL;
-	FILE *file;
+	char cause[400];
+	const char *bad;
 
 	*space = (struct space_file){0};
 	description_init(&space->description);
 	space->path = space_file_find(path);
-	file = space->path ? fopen(space->path, "r") : NULL;
-	if (!file)
-		return say("%s: %s", path, strerror(errno));
-	while (!bad && getline(&line, &room, file) >= 0) {
-		number++;
-		bad = read_line(space, line);
-	}
-	if (bad) {
-		snprintf(cause, sizeof(cause), "%s", bad);
-		bad = say("%s: line %zu: %s", space->path, number, cause);
-	} else if (ferror(file)) {
-		bad = say("%s: cannot be read", space->path);
-	} else if ((bad = check(space))) {
+	bad = space->path ? text_file_lines(space->path, take_line, space) : no_memory();
+	if (!bad && (bad = check(space))) {
 		snprintf(cause, sizeof(cause), "%s", bad);
 		bad = say("%s: %s", space->path, cause);
 	}
-	free(line);
-	fclose(file);
 	return bad;
 }
 

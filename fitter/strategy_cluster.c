@@ -22,8 +22,12 @@ __attribute__((format(printf, 3, 4))) static int fail(
 
 static int add_exception(struct strategy_cluster *cluster, const char *ends, double latency, double bandwidth)
 {
+	/* more than there are pairs say nothing, and each costs a look at every message */
 	struct strategy_exception *more =
-		realloc(cluster->exceptions, (cluster->exception_count + 1) * sizeof(*cluster->exceptions));
+		cluster->exception_count >= STRATEGY_MAX_WORKERS * STRATEGY_MAX_WORKERS
+			? NULL
+			: realloc(cluster->exceptions,
+				  (cluster->exception_count + 1) * sizeof(*cluster->exceptions));
 	struct strategy_exception *e;
 
 	if (!more)

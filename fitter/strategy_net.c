@@ -1,5 +1,6 @@
 /* A network's measured layers: see strategy.h. */
 #include "strategy.h"
+#include "text_file.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -22,37 +23,6 @@ __attribute__((format(printf, 3, 4))) static int fail(
 	vsnprintf(net->error + used, sizeof(net->error) - (size_t)used, format, list);
 	va_end(list);
 	return -EINVAL;
-}
-
-static char *read_all(const char *path)
-{
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	size_t size = 0, room = 1 << 16;
-	char *text = in ? malloc(room) : NULL;
-
-	while (text && !feof(in) && !ferror(in)) {
-		size += fread(text + size, 1, room - size - 1, in);
-		if (size + 1 == room) {
-			char *more = realloc(text, room *= 2);
-
-			if (!more) {
-				free(text);
-				text = NULL;
-				errno = ENOMEM;
-			} else {
-				text = more;
-			}
-		}
-	}
-	if (text && ferror(in)) {
-		free(text);
-		text = NULL;
-	}
-	if (text)
-		text[size] = 0;
-	if (in && in != stdin)
-		fclose(in);
-	return text;
 }
 
 /* "64x3x32x32": the first number is the batch; *numbers are those of a sample. 0 where there is none. */
@@ -180,21 +150,22 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 	if (!net->batches)
 		return fail(net, paths[0], "no memory");
 	for (size_t i = 0; i < path_count && status == 0; i++) {
-		char *text = read_all(paths[i]);
-		cJSON *root = text ? cJSON_Parse(text) : NULL;
+		cJSON *root;
+		const char *bad = text_file_json(paths[i], &root);
 		const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "layers");
 
-		if (!text)
-			status = fail(net, paths[i], "%s", strerror(errno));
-		else if (!cJSON_IsArray(list) || !cJSON_GetArraySize(list))
+		if (bad) {
+			snprintf(net->error, sizeof(net->error), "%s", bad);
+			status = -EINVAL;
+		} else if (!cJSON_IsArray(list) || !cJSON_GetArraySize(list)) {
 			status = fail(net, paths[i],
 				"no list of layers: expected what 'pmanalyze layers --json' prints");
+		}
 		if (status == 0 && i == 0)
 			status = make_layers(net, paths[i], list, path_count + 1);
 		if (status == 0)
 			status = add_times(net, paths[i], list);
 		cJSON_Delete(root);
-		free(text);
 	}
 	return status;
 }

@@ -1,0 +1,22 @@
+/* Text files as a whole, within the limits of readers (pm_limit.h). */
+#ifndef TEXT_FILE_H
+#define TEXT_FILE_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+/*
+ * Each answers NULL, or what is wrong: one sentence that begins with the path and is valid until the thread's
+ * next call. The path "-" is standard input.
+ */
+
+/* All of it, with a zero behind, which the caller frees. */
+const char *text_file_read(const char *path, char **text, size_t *size);
+
+/* A JSON value, which the caller deletes. */
+const char *text_file_json(const char *path, cJSON **root);
+
+/* Gives each line to `take`, which answers NULL or what is wrong with it; it may change the line. */
+const char *text_file_lines(const char *path, const char *(*take)(void *context, char *line), void *context);
+
+#endif
