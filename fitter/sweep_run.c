@@ -4,6 +4,7 @@
 #include "sweep_command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 /* So many refusals in a row, and there is no point in further trials. */
 #define REFUSALS_MOST 200
 #define TAIL_SIZE 65536
+/* A disk without room for so much is full. */
+#define PROBE_BYTES 65536
 
 struct job {
 	pid_t pid; /* 0: free */
@@ -226,6 +229,28 @@ static const char *read_time(struct loop *loop, struct job *job, double *time)
 	return bad;
 }
 
+/* Is there no room where the sweep keeps its trials' output? Room that is said to be there may be another's
+ * (a quota): some of it is taken, and given back. */
+static bool disk_is_full(const char *folder)
+{
+	static const char some[PROBE_BYTES];
+	char *path = NULL;
+	bool full;
+	int file;
+
+	if (asprintf(&path, "%s/.room", folder) < 0)
+		return false;
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	full = file < 0 || write(file, some, sizeof(some)) != (ssize_t)sizeof(some) || fsync(file) < 0;
+	full = full && (errno == ENOSPC || errno == EDQUOT || errno == 0);
+	if (file >= 0) {
+		close(file);
+		unlink(path);
+	}
+	free(path);
+	return full;
+}
+
 static void end(struct loop *loop, struct job *job, int status)
 {
 	bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !job->timed_out;
@@ -257,7 +282,14 @@ static void end(struct loop *loop, struct job *job, int status)
 		}
 		describe(loop, job, status, text, note, sizeof(note));
 	}
-	if (job->attempts <= loop->run->retries)
+	/* what a trial does without room says nothing of the trial: it is made again when there is some */
+	errno = 0;
+	if (disk_is_full(loop->run->folder))
+		stop(loop,
+			"%s: no space left there: trial %zu is not counted; the same command goes on from here "
+			"when there is some",
+			loop->run->folder, job->trial + 1);
+	else if (job->attempts <= loop->run->retries)
 		attempt(loop, job);
 	else
 		record(loop, job, SWEEP_FAILED, 0, note);

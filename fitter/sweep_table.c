@@ -1,5 +1,6 @@
 /* The table of a sweep: see sweep_table.h. */
 #include "sweep_table.h"
+#include "pm_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -235,47 +236,48 @@ static void sync_folder(const char *path)
 	free(copy);
 }
 
-/* The table without the rows of failed trials, in its place: the old one is there until the new one is whole.
- */
+/* The table without the rows of failed trials, in its place and with its lock: the old one is there until the
+ * new one is whole. */
 static int drop_failed(struct sweep_table *table)
 {
-	FILE *in = fopen(table->path, "r"), *out;
-	char *line = NULL, *path = NULL, *mark = NULL;
-	struct sweep_table fresh = *table;
+	FILE *in = fopen(table->path, "r"), *out = NULL;
+	struct pm_output output;
+	char *line = NULL, *mark;
 	size_t room = 0;
-	int status = 0;
+	int status = in ? pm_output_open(&output, table->path, false) : -errno, fresh = -1;
 
-	fresh.file = -1;
-	if (!in || asprintf(&path, "%s.new", table->path) < 0)
-		return fail(table, -ENOMEM, "cannot be read");
-	status = open_locked(&fresh, path, O_TRUNC);
-	out = status == 0 ? fdopen(dup(fresh.file), "w") : NULL;
-	while (out && getline(&line, &room, in) >= 0) {
-		/* the status is behind so many commas, and none of the cells before it has any */
-		mark = line;
-		for (size_t i = 0; mark && i < table->plan->space->column_count + 3; i++)
-			mark = strchr(mark + (i > 0), ',');
-		if (!mark || strncmp(mark, ",failed,", 8) != 0)
-			fputs(line, out);
+	if (status == 0) {
+		out = pm_output_stream(&output);
+		fresh = fcntl(output.file, F_DUPFD_CLOEXEC, 3);
+		while (out && getline(&line, &room, in) >= 0) {
+			/* the status is behind so many commas, and none of the cells before it has any */
+			mark = line;
+			for (size_t i = 0; mark && i < table->plan->space->column_count + 3; i++)
+				mark = strchr(mark + (i > 0), ',');
+			if (!mark || strncmp(mark, ",failed,", 8) != 0)
+				fputs(line, out);
+		}
+		status = !out || fresh < 0 || ferror(in) || take_lock(fresh) < 0 ||
+					 fcntl(fresh, F_SETFL, O_APPEND) < 0
+				 ? EIO
+				 : 0;
+		status = pm_output_close(&output, status);
 	}
-	if (!out || ferror(in) || fflush(out) != 0 || fsync(fresh.file) < 0 ||
-		rename(path, table->path) < 0) {
-		status = fail(table, -EIO, "cannot be written anew: %s", strerror(errno));
-		if (fresh.file >= 0)
-			close(fresh.file);
+	if (status < 0) {
+		status = fail(table, status, "cannot be written anew: %s", strerror(-status));
+		if (fresh >= 0)
+			close(fresh);
 	} else {
 		close(table->file);
-		table->file = fresh.file;
+		table->file = fresh;
 		memset(table->counts, 0, sizeof(table->counts));
 		memset(table->has, 0, table->room * sizeof(*table->has));
 		sync_folder(table->path);
 		status = read_rows(table);
 	}
-	if (out)
-		fclose(out);
-	fclose(in);
+	if (in)
+		fclose(in);
 	free(line);
-	free(path);
 	return status;
 }
 
