@@ -1,9 +1,6 @@
-/* A libFuzzer target: any bytes through reader, analysis and reports. Built with clang and -DPM_FUZZ=ON. */
+/* Fuzz target: our own traces, through reader, analysis and reports. */
+#include "fuzz.h"
 #include "hostile.h"
-
-#include <stdint.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,0 +1,25 @@
+/* Fuzz target: tables (CSV), and the observations that a description makes of their columns. */
+#include "fuzz.h"
+#include "observe.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const enum pm_fit_role roles[] = {
+		PM_FIT_EXTRINSIC, PM_FIT_INTRINSIC, PM_FIT_CATEGORICAL, PM_FIT_FACTOR};
+	struct observations observations;
+	struct description description;
+	struct csv csv;
+
+	description_init(&description);
+	description_line(&description, "skip-bad");
+	if (csv_read(&csv, fuzz_file(data, size)) == 0) {
+		for (size_t i = 0; i + 1 < csv.column_count && i < 8; i++)
+			description_role(&description, csv.names[i], roles[i % 4]);
+		description_line(&description, "time time");
+		observations_init(&observations, &csv, &description);
+		observations_free(&observations);
+	}
+	csv_free(&csv);
+	description_free(&description);
+	return 0;
+}

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Checks every reader on its fuzz target's seeds, and on each of them cut short and with single bytes changed.
+set -eu
+"$PYTHON" "$SOURCE/tests/fuzz_seeds.py" "$BUILD" seeds
+"$PYTHON" "$SOURCE/tests/fuzz_vary.py" seeds
+for target in trace foreign nsys labelled summary table space model cluster; do
+	echo "$target"
+	timeout 120 "$BUILD/bin/fuzz_$target" "seeds/$target" || exit 1
+done
