@@ -90,6 +90,6 @@ expect 1 'two sets have the name nine' pmfit compare nine.json -d columns.txt ni
 expect 1 'no.csv: No such file' pmfit compare -d columns.txt nine.csv no.csv
 expect 1 'which column is the time' pmfit compare nine.csv
 echo '{' >broken.json
-expect 1 'broken.json: it is no JSON' pmfit compare broken.json
+expect 1 'broken.json: byte [0-9]*: it is no JSON' pmfit compare broken.json
 expect 0 'pmfit compare: several data sets' pmfit compare --help
 exit $bad

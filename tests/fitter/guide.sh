@@ -74,7 +74,7 @@ expect 1 'too few places to cut\|no workers' sh -c 'pmfit strategy --cluster clu
 sed 's/forward_ns/forward/' b8.json >broken.json
 expect 1 'broken.json: layer fc0: no forward_ns' pmfit strategy --cluster cluster broken.json
 expect 1 'batch 8 is in two files' pmfit strategy --cluster cluster b8.json b8.json
-expect 1 'no list of layers' pmfit strategy --cluster cluster cluster
+expect 1 'it is no JSON' pmfit strategy --cluster cluster cluster
 expect 1 'line 2: .speed' sh -c 'printf "workers 4\nspeed 4\n" >odd; pmfit strategy --cluster odd b8.json'
 expect 1 'no link_gb_s' sh -c 'printf "workers 4\n" >odd; pmfit strategy --cluster odd b8.json'
 expect 1 'fewer samples than' pmfit strategy --cluster cluster --batch 3 b8.json
