@@ -419,3 +419,10 @@ bool pmh_apart(long (*f)(void *), void *argument, long *result)
 	return false;
 }
 #endif
+
+long pmh_apart_or_here(long (*f)(void *), void *argument)
+{
+	long result;
+
+	return pmh_apart(f, argument, &result) ? result : f(argument);
+}

@@ -54,6 +54,10 @@ const struct pmh_context *pmh_came_from(void);
  */
 bool pmh_apart(long (*f)(void *argument), void *argument, long *result);
 
+/* The same; where no such task can be made f is called here, and its descriptor is the process's for some
+ * microseconds. Returns what f returns. */
+long pmh_apart_or_here(long (*f)(void *argument), void *argument);
+
 /* ---- locks ---- */
 
 /*

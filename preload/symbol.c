@@ -85,11 +85,8 @@ static bool find_table(const struct file *file)
 static void seek(void)
 {
 	struct file file = {0};
-	long mapped = 0;
 
-	if (!pmh_apart(map_program, &file, &mapped))
-		mapped = map_program(&file);
-	if (mapped && !find_table(&file))
+	if (pmh_apart_or_here(map_program, &file) && !find_table(&file))
 		syscall(SYS_munmap, file.bytes, file.byte_count);
 }
 

@@ -6,8 +6,8 @@
  * next is made under the lock. Space is reserved on disk before it is mapped, because a store into a hole of
  * a full disk would kill the host; what happens when somebody truncates the file is in sigbus.c. So nothing
  * is ever read back from the file: sizes, counts and clock pairs that are needed again are kept beside it. No
- * file descriptor is kept: a host may close or reuse any number, so the file is opened again by its path for
- * each chunk, and must still be the same file.
+ * file descriptor is kept, nor even had by the process (pmh_apart): a host may close or reuse any number. The
+ * file is opened again by its path for each chunk, and must still be the same file.
  *
  * All system calls are made directly: the library's own wrappers of open and mmap stay out of it.
  */
@@ -81,13 +81,30 @@ static int reopen(void)
 	return -1;
 }
 
+struct extension {
+	struct pmh_map *map;
+	size_t byte_count;
+};
+
+static long map_more(void *data)
+{
+	const struct extension *e = data;
+	int fd = reopen();
+	bool is_mapped;
+
+	if (fd < 0)
+		return false;
+	is_mapped = pmh_map_reserve(fd, file_bytes, e->byte_count) &&
+		    pmh_map(e->map, fd, file_bytes, e->byte_count);
+	sys_close(fd);
+	return is_mapped;
+}
+
 /* Reserves space at the end of the file and maps it. False: no room, and nothing has changed. Under the lock.
  */
 static bool extend(struct pmh_map *map, size_t byte_count)
 {
 	struct rlimit limit;
-	bool is_mapped;
-	int fd;
 
 	why_not = closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
 	if (closed || file_bytes + byte_count > max_bytes)
@@ -98,15 +115,11 @@ static bool extend(struct pmh_map *map, size_t byte_count)
 	/* the kernel would end the host by SIGXFSZ */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && file_bytes + byte_count > limit.rlim_cur)
 		return false;
-	fd = reopen();
-	if (fd < 0)
-		return false;
 	pmh_sigbus_begin();
-	is_mapped = pmh_map_reserve(fd, file_bytes, byte_count) && pmh_map(map, fd, file_bytes, byte_count);
-	sys_close(fd);
-	if (is_mapped)
-		file_bytes += byte_count;
-	return is_mapped;
+	if (!pmh_apart_or_here(map_more, &(struct extension){map, byte_count}))
+		return false;
+	file_bytes += byte_count;
+	return true;
 }
 
 /* The chunk's header, as it stands in the file, is kept in `head` if that is wanted. */
@@ -170,23 +183,30 @@ static void program_name(char *name, size_t name_bytes)
 	snprintf(name, name_bytes, "%s", base && base[1] ? base + 1 : "program");
 }
 
+struct creation {
+	const char *program;
+	int rank, pid;
+};
+
 /* Makes the file under a name that is not taken: NAME.RANK.pmtrace, or the process number where the rank is
- * not known. */
-static int create(const char *program, int rank)
+ * not known. 0, or -errno. */
+static long create(void *data)
 {
+	const struct creation *c = data;
 	const char *out = pmh_settings.out;
 	const mode_t mode = (mode_t)strtoul(pmh_settings.file_mode, NULL, 8);
 	char folder[PATH_MAX], base[128];
-	int fd = -1;
+	struct stat s;
+	int fd = -1, error;
 
 	if (out[0] == '/' || !getcwd(folder, sizeof folder - 1))
 		folder[0] = 0;
 	else
 		strcat(folder, "/");
-	if (rank >= 0)
-		snprintf(base, sizeof base, "%s.%d", program, rank);
+	if (c->rank >= 0)
+		snprintf(base, sizeof base, "%s.%d", c->program, c->rank);
 	else
-		snprintf(base, sizeof base, "%s.pid%d", program, (int)getpid());
+		snprintf(base, sizeof base, "%s.pid%d", c->program, c->pid);
 	for (int i = 1; i < 10000; i++) {
 		char more[16] = "";
 
@@ -199,21 +219,39 @@ static int create(const char *program, int rank)
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
-	return fd >= 0 ? fd : -errno;
+	if (fd < 0)
+		return -errno;
+	error = fstat(fd, &s) == 0 ? 0 : errno;
+	sys_close(fd);
+	if (error)
+		unlink(path);
+	file_device = s.st_dev;
+	file_inode = s.st_ino;
+	return -error;
+}
+
+#define COMMAND "command: "
+#define COMMAND_BYTES 4096u
+
+static long read_command(void *text)
+{
+	int fd = sys_open("/proc/self/cmdline", O_RDONLY, 0);
+	long got = fd < 0 ? -1 : syscall(SYS_read, fd, text, COMMAND_BYTES - sizeof COMMAND);
+
+	if (fd >= 0)
+		sys_close(fd);
+	return got;
 }
 
 static void note_command(void)
 {
-	char text[4096] = "command: ";
-	size_t n = strlen(text);
-	int fd = sys_open("/proc/self/cmdline", O_RDONLY, 0);
-	ssize_t got = fd < 0 ? -1 : syscall(SYS_read, fd, text + n, sizeof text - n - 1);
+	char text[COMMAND_BYTES] = COMMAND;
+	const size_t n = strlen(text);
+	const long got = pmh_apart_or_here(read_command, text + n);
 
-	if (fd >= 0)
-		sys_close(fd);
 	if (got <= 0)
 		return;
-	for (ssize_t i = 0; i + 1 < got; i++)
+	for (long i = 0; i + 1 < got; i++)
 		if (!text[n + (size_t)i])
 			text[n + (size_t)i] = ' ';
 	text[n + (size_t)got] = 0;
@@ -222,7 +260,7 @@ static void note_command(void)
 
 int pmh_trace_open(void)
 {
-	int rank = pmh_trace_launched_rank(), fd;
+	const int rank = pmh_trace_launched_rank();
 	struct pm_header h = {.byte_order = PM_BYTE_ORDER,
 		.version = PM_VERSION,
 		.record_bytes = sizeof(struct pm_record),
@@ -232,13 +270,13 @@ int pmh_trace_open(void)
 		.pid = (uint32_t)getpid(),
 		.rank = rank};
 	uint64_t magic;
-	struct stat s;
+	long error;
 
 	program_name(h.program, sizeof h.program);
-	fd = create(h.program, rank);
-	if (fd < 0) {
+	error = pmh_apart_or_here(create, &(struct creation){h.program, rank, (int)getpid()});
+	if (error < 0) {
 		path[0] = 0;
-		return fd;
+		return (int)error;
 	}
 	file_bytes = 0;
 	is_damaged = false;
@@ -246,17 +284,6 @@ int pmh_trace_open(void)
 	max_bytes = strtoull(pmh_settings.max_mb, NULL, 10) << 20;
 	if (max_bytes == 0)
 		max_bytes = UINT64_MAX;
-	if (fstat(fd, &s) != 0) {
-		const int error = errno;
-
-		sys_close(fd);
-		unlink(path);
-		path[0] = 0;
-		return -error;
-	}
-	sys_close(fd);
-	file_device = s.st_dev;
-	file_inode = s.st_ino;
 	if (!extend(&header_map, HEADER_BYTES)) {
 		unlink(path);
 		path[0] = 0;
@@ -454,18 +481,26 @@ static void say_damaged(void)
 		syscall(SYS_write, STDERR_FILENO, text, (size_t)n);
 }
 
+/* Whether the file is as we left it; else it is damaged. */
+static long look_again(void *unused)
+{
+	int fd = reopen();
+
+	(void)unused;
+	if (fd >= 0)
+		sys_close(fd);
+	return fd >= 0;
+}
+
 void pmh_trace_close(const struct pm_footer *footer)
 {
 	struct pmh_map map;
 	struct pm_chunk head;
-	int fd;
 
 	pmh_acquire(&lock);
 	is_damaged |= pmh_map_is_lost(&header_map) || pmh_map_is_lost(&dictionary);
-	fd = header ? reopen() : -1;
-	if (fd >= 0)
-		sys_close(fd);
-	if (fd >= 0 && chunk_open(&map, PM_CHUNK_FOOTER, FOOTER_BYTES, NULL, &head)) {
+	if (header && pmh_apart_or_here(look_again, NULL) &&
+		chunk_open(&map, PM_CHUNK_FOOTER, FOOTER_BYTES, NULL, &head)) {
 		struct pm_footer f = *footer;
 		struct pm_chunk *chunk = map.start;
 

@@ -324,12 +324,9 @@ static bool find_stack(uint64_t pointer, struct walk *walk)
 {
 	struct pmh_thread *self = &pmh_self;
 	struct maps maps = {.address = pointer};
-	long found = 0;
 
 	if (pointer - self->stack_start >= self->stack_end - self->stack_start) {
-		if (!pmh_apart(find_mapping, &maps, &found))
-			found = find_mapping(&maps);
-		if (!found)
+		if (!pmh_apart_or_here(find_mapping, &maps))
 			return false;
 		self->stack_start = maps.start;
 		self->stack_end = maps.end;

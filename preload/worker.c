@@ -77,11 +77,8 @@ static long read_content(void *data)
 static size_t read_all(const char *path, char *text, size_t text_bytes)
 {
 	struct content c = {path, text, text_bytes};
-	long used;
 
-	if (!pmh_apart(read_content, &c, &used))
-		used = read_content(&c);
-	return (size_t)used;
+	return (size_t)pmh_apart_or_here(read_content, &c);
 }
 
 static int parent_of(int pid)
@@ -161,10 +158,8 @@ static long find_header(void *data)
 static struct pm_header *header_of(int pid)
 {
 	struct maps maps = {.pid = pid};
-	long result;
 
-	if (!pmh_apart(find_header, &maps, &result))
-		find_header(&maps);
+	pmh_apart_or_here(find_header, &maps);
 	return maps.header;
 }
 
