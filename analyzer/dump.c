@@ -210,7 +210,8 @@ static void add_record(struct dump *dump, struct print_table *table, const struc
 	print_number(table, columns->duration, (double)(end_ns - begin_ns));
 	print_number(table, columns->queue, record->queue);
 	print_number(table, columns->correlation, record->correlation);
-	print_number(table, columns->result, record->result);
+	if (!(record->flags & PM_FLAG_LEFT))
+		print_number(table, columns->result, record->result);
 	if (record->sequence)
 		print_number(table, columns->sequence, record->sequence);
 	if (record->group)

@@ -16,6 +16,7 @@
 #include <valgrind/valgrind.h>
 #else
 #define VALGRIND_STACK_REGISTER(start, end) 0
+#define RUNNING_ON_VALGRIND 0
 #endif
 
 #define STACK_BYTES (512u << 10)
@@ -392,23 +393,47 @@ static int task_run(void *data)
 	return 0;
 }
 
-bool pmh_apart(long (*f)(void *), void *argument, long *result)
+/* 1, or 0: it did not share the memory, or -1: there is none. */
+static int run_task(long (*f)(void *), void *argument, long *result)
 {
 	char stack[TASK_STACK_BYTES] __attribute__((aligned(16)));
 	struct task task = {.f = f, .argument = argument};
 	struct task *volatile shared = &task; /* the other task writes to it */
 	const int saved_errno = errno;
-	long id;
-
-	if (!pmh_self.came_from)
-		return false;
 	/* no CLONE_FILES; and no signal when it ends, so that no host waits for it by mistake */
-	id = pmh_clone(CLONE_VM | CLONE_VFORK, stack + sizeof stack, task_run, &task);
+	const long id = pmh_clone(CLONE_VM | CLONE_VFORK, stack + sizeof stack, task_run, &task);
+
 	if (id > 0)
 		syscall(SYS_wait4, id, NULL, __WCLONE, NULL);
 	errno = saved_errno;
 	*result = shared->result;
-	return shared->done;
+	return id < 0 ? -1 : shared->done;
+}
+
+static long do_nothing(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+/*
+ * Whether a task shares the memory here. An emulator of processes makes a process of its own of it, which
+ * must not do the work: nobody would see what it maps, but its files would be there. valgrind's would even
+ * write out the host's buffers when it ends, so it is not tried.
+ */
+static bool tasks_share_memory(void)
+{
+	static _Atomic int known = -1; /* not, or for want of processes not yet */
+	long result;
+
+	if (atomic_load(&known) < 0)
+		atomic_store(&known, RUNNING_ON_VALGRIND ? 0 : run_task(do_nothing, NULL, &result));
+	return atomic_load(&known) > 0;
+}
+
+bool pmh_apart(long (*f)(void *), void *argument, long *result)
+{
+	return pmh_self.came_from && tasks_share_memory() && run_task(f, argument, result) > 0;
 }
 #else
 bool pmh_apart(long (*f)(void *), void *argument, long *result)

@@ -18,6 +18,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_MAKE_MEM_DEFINED(address, byte_count) 0
+#endif
+
 /* This library, from the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
@@ -111,6 +117,15 @@ static bool look_for_mark(uint64_t address, uint64_t stack, void *data)
 	return stack <= s->mark;
 }
 
+/* The word at a mark, which may be long gone: checkers of memory are told that this is known. */
+__attribute__((no_sanitize("address", "thread"))) static bool is_marked(const uint64_t *mark)
+{
+	uint64_t word = *(const volatile uint64_t *)mark;
+
+	(void)VALGRIND_MAKE_MEM_DEFINED(&word, sizeof word);
+	return word == PMH_MARK;
+}
+
 /* On the alternate stack of a signal handler addresses say nothing of who called whom. */
 static bool is_on_signal_stack(const uint64_t *mark)
 {
@@ -134,7 +149,7 @@ static void ask(void *data)
 
 	if (is_vendors(q->caller) || is_on_signal_stack(q->mark))
 		q->is_inside = true;
-	else if ((uintptr_t)q->mark >= (uintptr_t)frame->mark || *frame->mark != PMH_MARK)
+	else if ((uintptr_t)q->mark >= (uintptr_t)frame->mark || !is_marked(frame->mark))
 		q->is_inside = false; /* it lies further out than the wrapper, or over it */
 	else
 		q->is_inside = !pmh_unwind(pmh_came_from(), look_for_mark, &s) || s.found;
@@ -169,7 +184,7 @@ static void record_left(void *data)
 	struct pmh_thread *self = data;
 	struct pmh_frame *f = &self->frame;
 	const enum pm_call call = (enum pm_call)f->call;
-	struct pm_more more = {0};
+	struct pm_more more = {.result = PM_RESULT_LEFT};
 
 	f->call = PM_CALL_NONE;
 	if (f->told)

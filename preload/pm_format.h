@@ -176,9 +176,11 @@ struct pm_record_1 {
 #define PM_FLAG_ACTIVITY 4
 /*
  * A call that did not return: it was left by an exception, by longjmp, or with the end of its thread. Its end
- * is not known, and stands as its begin; the work that it submitted has no device time.
+ * is not known, and stands as its begin; its result is not known either; the work that it submitted has no
+ * device time.
  */
 #define PM_FLAG_LEFT 8
+#define PM_RESULT_LEFT INT32_MIN
 
 enum pm_entry_type {
 	PM_ENTRY_FUNCTION = 1,

@@ -48,6 +48,18 @@ if [ -z "${PM_SANITIZE:-}" ]; then
 	echo "smallest signal stack: $least bytes without the hook"
 fi
 
+# no memory is probed, and nothing is read that nobody wrote
+if [ -z "${PM_SANITIZE:-}" ] && command -v valgrind >/dev/null; then
+	for what in "left jump" "left inside" "stack thread 65536" "descriptors 2"; do
+		# shellcheck disable=SC2086
+		PMHOOK_DEVICE=events hooked valgrind valgrind -q --error-exitcode=9 "$host" $what
+		[ "$status" = 0 ] || [ "$status" = 3 ] || complain "valgrind, $what: $status $(head -n 8 valgrind.out)"
+		[ "$(wc -l <valgrind.out)" = 1 ] || complain "valgrind, $what, says more: $(head -n 8 valgrind.out)"
+	done
+else
+	echo "not tried under valgrind"
+fi
+
 hooked descriptors "$host" descriptors 100
 [ "$status" = 0 ] && [ "$(cat descriptors.out)" = "100 rounds" ] || complain "descriptors: $status $(head -n 3 descriptors.out)"
 
