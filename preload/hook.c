@@ -249,7 +249,7 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place pla
 		stream_goes(f, values);
 	else if (ends_context(call))
 		context_goes(f, self, call, values);
-	f->call = call;
+	f->call = (uint16_t)call;
 	f->begin = pmh_ticks();
 }
 
