@@ -9,6 +9,8 @@ head -c 4096 /dev/zero >data.bin
 # of traces that nobody looks at
 export PMHOOK_MAX_MB=64
 forks=0 rounds=0 kills=0
+# itself, not a script that looks for it; a sanitizer's interpreter is another matter
+python=$([ -n "$(sanitizer_runtime)" ] || python3 -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")' || true)
 
 run() {
 	status=0
@@ -28,6 +30,14 @@ while :; do
 			forks=$((forks + 50))
 		done
 	done
+	if [ -n "$python" ]; then
+		PMHOOK_DEVICE=none run timeout -s KILL 300 "$python" "$SOURCE/tests/hook/guest/fork.py" "$BUILD/guest/libcudart.so.13" 20
+		if [ "$status" != 0 ]; then
+			echo "not ok: fork in Python: $status $(tail -n 3 out)"
+			exit 1
+		fi
+		forks=$((forks + 20))
+	fi
 	run timeout -s KILL 120 "$host" descriptors 50
 	if [ "$status" != 0 ]; then
 		echo "not ok: descriptors: $status $(head -n 3 out)"
