@@ -24,6 +24,7 @@
 
 #define RING_SLOTS 1024u
 #define REFERENCE_NS 250000000 /* a reference older than this is replaced */
+#define FINISH_NS 2000000      /* for events at the process's end */
 
 enum slot_state {
 	SLOT_FREE,    /* the owner may take it */
@@ -473,9 +474,15 @@ static void count_pending(struct pmh_thread *t)
 	}
 }
 
+/* The program may have waited for its last work, but the event behind that may take a moment more. */
 void pmh_device_finish(struct pmh_thread *self)
 {
-	pmh_device_collect(self, true);
+	const uint64_t start_ns = pmh_monotonic_ns();
+
+	do
+		pmh_device_collect(self, true);
+	while (collector_unready && pmh_monotonic_ns() - start_ns < FINISH_NS &&
+		syscall(SYS_sched_yield) == 0);
 	pmh_device_timed = false;
 	pmh_acquire(&collecting);
 	pmh_each_thread(count_pending);
