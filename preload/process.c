@@ -32,7 +32,7 @@ static union {
 extern _Atomic int pmh_state __attribute__((alias("wiped")));
 static_assert(PMH_UNDECIDED == 0, "what a child begins with");
 static int decided; /* the state that was decided on, in the process `owner` */
-static pid_t owner;
+static _Atomic pid_t owner;
 
 _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
 
@@ -271,9 +271,10 @@ static void activate(void *unused)
 void pmh_activate(void)
 {
 	const int saved_errno = errno;
+	const pid_t decided_by = atomic_load(&owner);
 
 	/* a child in which fork's handlers did not run: what it has of its parent is of no use, nor safe */
-	if (owner && owner != getpid())
+	if (decided_by && decided_by != getpid())
 		atomic_store(&pmh_state, PMH_OFF);
 	else
 		pmh_rarely(activate, NULL);

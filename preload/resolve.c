@@ -193,7 +193,11 @@ void *pmh_find_real(enum pm_call call)
 	struct real real = {call, NULL};
 
 	pmh_self.depth++;
-	pmh_rarely(find_real, &real);
+	/* libc's are sought at load, or before by those who are loaded earlier still: on a stack that has room */
+	if (plain_equal(pmh_rows[call].library, "libc"))
+		find_real(&real);
+	else
+		pmh_rarely(find_real, &real);
 	pmh_self.depth--;
 	errno = saved_errno;
 	return real.f;

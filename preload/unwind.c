@@ -47,7 +47,8 @@ static struct unwinder {
 	int (*find_object)(void *address, struct found_object *found);
 } unwinder;
 static unw_addr_space_t space; /* NULL: there is no unwinder */
-static bool sought, in_child;
+static _Atomic bool sought;
+static bool in_child;
 static pmh_lock unwinding = ATOMIC_FLAG_INIT; /* for all of this file */
 
 /* What a walk may read. */
@@ -191,7 +192,9 @@ static bool is_within(unw_word_t address, uint64_t start, uint64_t end)
 	return address >= start && address < end && end - address >= sizeof(unw_word_t);
 }
 
-static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write, void *argument)
+/* A sanitizer knows the frames of the program's functions, and not that somebody walks over them. */
+__attribute__((no_sanitize("address", "thread"))) static int access_mem(
+	unw_addr_space_t as, unw_word_t address, unw_word_t *value, int write, void *argument)
 {
 	const struct walk *walk = argument;
 
@@ -199,7 +202,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *value
 	if (write || (!is_within(address, walk->stack_start, walk->stack_end) &&
 			     !is_within(address, walk->table_start, walk->table_end)))
 		return -UNW_EINVAL;
-	memcpy(value, (const void *)(uintptr_t)address, sizeof *value);
+	*value = *(const volatile unw_word_t *)(uintptr_t)address;
 	return 0;
 }
 
@@ -409,7 +412,7 @@ void pmh_unwind_init(void)
 	struct unwinder found = {0};
 	long result;
 
-	if (sought)
+	if (atomic_load_explicit(&sought, memory_order_acquire))
 		return;
 	find_unwinder(&found);
 	pmh_acquire(&unwinding);
@@ -418,7 +421,7 @@ void pmh_unwind_init(void)
 		if (found.create && found.begin && found.step && found.get_reg && found.search)
 			pmh_apart(begin_once, NULL, &result);
 	}
-	sought = true;
+	atomic_store_explicit(&sought, true, memory_order_release);
 	pmh_release(&unwinding);
 }
 

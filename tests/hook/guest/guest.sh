@@ -77,7 +77,9 @@ left() {
 	[ "$found" = "$2" ] || complain "left $1 (device times: $source): $found calls that did not return instead of $2"
 }
 for source in none events; do
-	for how in jump signal exit cancel; do left $how 1 1000; done
+	for how in jump signal exit; do left $how 1 1000; done
+	# what a cancelled thread leaves on its stack stays poisoned to the sanitizer when the thread's destructors run there
+	case ${PM_SANITIZE:-} in *address*) ;; *) left cancel 1 1000 ;; esac
 	left inside 0 1000
 done
 exit $bad
