@@ -15,7 +15,7 @@
 
 #define CONTEXTS 512
 #define STREAMS 128
-#define EVENTS (1 << 16)
+#define EVENTS (1 << 18) /* 64 threads, each with all its pairs */
 #define EXPORT __attribute__((visibility("default")))
 #ifdef NO_EVENTS /* what is found is a CUDA that cannot time */
 #define EVENT_EXPORT
@@ -248,6 +248,7 @@ EVENT_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned f
 {
 	(void)flags;
 	be_unsafe();
+	*event = NULL;
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < EVENTS; i++)
 		if (!events[i].alive) {
@@ -256,7 +257,7 @@ EVENT_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned f
 			break;
 		}
 	pthread_mutex_unlock(&lock);
-	return cudaSuccess;
+	return *event ? cudaSuccess : fail(cudaErrorMemoryAllocation);
 }
 
 EVENT_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
