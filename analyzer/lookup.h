@@ -22,7 +22,7 @@ struct lookup {
 	size_t slot_count, used;
 };
 
-/* The next number with this hash; `*at` is 0 at the begin. LOOKUP_NONE: there is no other. */
+/* The next number with this hash; `*at` is 0 at the start. LOOKUP_NONE: there is no other. */
 uint32_t lookup_next(const struct lookup *lookup, uint64_t hash, size_t *at);
 
 /* One more, which need not be the first with its hash. */

@@ -803,6 +803,8 @@ bool pmh_is_inside(const uint64_t *mark, const void *caller);
 /* The thread's call, if it is in one, does not return: records it so. */
 void pmh_frame_left(struct pmh_thread *self);
 
+void pmh_left_forget(void);
+
 /* What is not recorded, because the call did not return: gives back the pair of events. */
 void pmh_device_left(struct pmh_interval interval);
 

@@ -90,6 +90,12 @@ static bool is_vendors(uint64_t address)
 	       is_name_of_vendors(info.dli_fname);
 }
 
+/* In a child after fork. */
+void pmh_left_forget(void)
+{
+	pmh_lock_forget(&lock);
+}
+
 /* ---- whether the wrapper is on the stack ---- */
 
 struct search {

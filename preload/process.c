@@ -163,6 +163,7 @@ static void forked_in_child(void)
 	pmh_cupti_forget();
 	pmh_files_forget();
 	pmh_call_site_forget();
+	pmh_left_forget();
 	pmh_python_forget();
 	threads = NULL;
 	thread_count = 0;
