@@ -43,7 +43,8 @@ static pmh_lock lock = ATOMIC_FLAG_INIT;
 
 /* The streams that captures were begun on, and those captures that found no room here. Under the lock. */
 static struct {
-	cudaStream_t stream; /* NULL: free; no capture begins on the legacy stream */
+	cudaStream_t stream;             /* NULL: free; no capture begins on the legacy stream */
+	const struct pmh_thread *thread; /* whose stream it is, of the per-thread one; else NULL */
 	int device;
 } open_captures[OPEN_CAPTURES];
 static unsigned unlisted;
@@ -152,6 +153,12 @@ static size_t node_count_of(cudaGraph_t graph)
 	return count;
 }
 
+/* The per-thread default stream is another one in each thread, under one name. */
+static const struct pmh_thread *owner_of(cudaStream_t stream)
+{
+	return stream == PMH_PER_THREAD_STREAM ? &pmh_self : NULL;
+}
+
 void pmh_capture_begun(cudaStream_t stream, int device)
 {
 	unsigned i = 0;
@@ -162,6 +169,7 @@ void pmh_capture_begun(cudaStream_t stream, int device)
 		i++;
 	if (i < OPEN_CAPTURES) {
 		open_captures[i].stream = stream;
+		open_captures[i].thread = owner_of(stream);
 		open_captures[i].device = device;
 	} else {
 		unlisted++;
@@ -240,7 +248,7 @@ bool pmh_capture_forgotten(cudaStream_t stream)
 		return false;
 	pmh_acquire(&lock);
 	for (unsigned i = 0; i < OPEN_CAPTURES; i++)
-		if (open_captures[i].stream == stream) {
+		if (open_captures[i].stream == stream && open_captures[i].thread == owner_of(stream)) {
 			open_captures[i].stream = NULL;
 			atomic_fetch_sub(&under_way, 1);
 			forgotten = true;
@@ -263,6 +271,12 @@ void pmh_capture_ended(cudaStream_t stream)
 		pmh_release(&lock);
 	}
 	errno = saved_errno;
+}
+
+void pmh_capture_thread_gone(void)
+{
+	if (pmh_capture_under_way())
+		pmh_capture_forgotten(PMH_PER_THREAD_STREAM);
 }
 
 void pmh_capture_device_gone(int device)

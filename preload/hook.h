@@ -503,10 +503,11 @@ bool pmh_capture_under_way(void); /* any, in the process */
 void pmh_capture_begun(cudaStream_t stream, int device);
 void pmh_capture_ended(cudaStream_t stream);
 
-/* Captures end with their stream, too, which must not be asked about then, and with their device. The first
- * says whether there was one. */
+/* Captures end with their stream, too, which must not be asked about then, and with their device; those of the
+ * per-thread default stream with the calling thread. The first says whether there was one. */
 bool pmh_capture_forgotten(cudaStream_t stream);
 void pmh_capture_device_gone(int device);
+void pmh_capture_thread_gone(void);
 
 /* Notes a call that went into the graph which is being captured on the stream. After the call. */
 void pmh_captured(cudaStream_t stream, uint32_t op);
@@ -585,9 +586,10 @@ PMH_INLINE struct pmh_place pmh_place_of_handle(const void *handle)
 	return handle && pmh_same_place(handle) ? pmh_self.last_place : pmh_find_handle(handle);
 }
 /* The same for the twins of functions, in which 0 is the thread's own default stream. */
+#define PMH_PER_THREAD_STREAM ((cudaStream_t)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
 PMH_INLINE struct pmh_place pmh_place_of_per_thread_stream(cudaStream_t stream)
 {
-	return pmh_place_of_stream(stream ? stream : (cudaStream_t)2); /* cudaStreamPerThread */
+	return pmh_place_of_stream(stream ? stream : PMH_PER_THREAD_STREAM);
 }
 void pmh_stream_created(cudaStream_t stream);
 void pmh_stream_gone(cudaStream_t stream); /* its handle may come again, and is another queue then */

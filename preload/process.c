@@ -79,6 +79,7 @@ static void end_thread(void *self)
 
 	if (atomic_load(&pmh_state) == PMH_RECORDING)
 		pmh_device_leave(t);
+	pmh_capture_thread_gone();
 	pmh_window_leave(t);
 	pmh_acquire(&listing);
 	for (struct pmh_thread **link = &threads; *link; link = &(*link)->following)

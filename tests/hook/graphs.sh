@@ -13,7 +13,7 @@ complain() {
 }
 
 for device in events auto; do
-	for case in twice several by_hand update large joined relaxed thread_local broken many; do
+	for case in twice several by_hand update large joined relaxed thread_local per_thread broken many; do
 		[ $device = events ] || case $case in update | joined | thread_local) ;; *) continue ;; esac
 		name=${case}_$device
 		[ -e $case.plain ] || "$bin/graphs_host" $case >$case.plain || complain "fails without the hook"

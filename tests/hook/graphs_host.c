@@ -208,6 +208,51 @@ static void case_thread_local(void)
 	beside(cudaStreamCaptureModeThreadLocal);
 }
 
+static pthread_barrier_t turn;
+
+static cudaGraph_t per_thread_capture(int sets, bool first)
+{
+	cudaGraph_t graph;
+
+	if (!first)
+		pthread_barrier_wait(&turn);
+	CHECK(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal));
+	if (first)
+		pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	if (!first)
+		pthread_barrier_wait(&turn);
+	for (int i = 0; i < sets; i++)
+		CHECK(cudaMemsetAsync(other_memory, i, 10, cudaStreamPerThread));
+	CHECK(cudaStreamEndCapture(cudaStreamPerThread, &graph));
+	if (first)
+		pthread_barrier_wait(&turn);
+	return graph;
+}
+
+static void *second_capture(void *graph)
+{
+	*(cudaGraph_t *)graph = per_thread_capture(3, false);
+	return NULL;
+}
+
+/* Two threads capture, each on the stream that has the same name in both; the first ends while the other goes
+ * on. */
+static void case_per_thread(void)
+{
+	cudaGraph_t first, second;
+	pthread_t thread;
+
+	if (pthread_barrier_init(&turn, NULL, 2) != 0 ||
+		pthread_create(&thread, NULL, second_capture, &second) != 0)
+		errx(1, "pthread_create");
+	first = per_thread_capture(2, true);
+	pthread_join(thread, NULL);
+	launch(make(first), 1);
+	launch(make(second), 2);
+	puts("graph 1 2 2\ngraph 2 3 3\nlaunch 1 1\nlaunch 2 2");
+}
+
 /* A capture that is broken off leaves nothing behind. */
 static void case_broken(void)
 {
@@ -243,8 +288,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {{"twice", case_twice}, {"several", case_several}, {"by_hand", case_by_hand},
 		{"update", case_update}, {"large", case_large}, {"joined", case_joined},
-		{"relaxed", case_relaxed}, {"thread_local", case_thread_local}, {"broken", case_broken},
-		{"many", case_many}};
+		{"relaxed", case_relaxed}, {"thread_local", case_thread_local},
+		{"per_thread", case_per_thread}, {"broken", case_broken}, {"many", case_many}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++)
 		if (strcmp(argv[1], cases[i].name) == 0) {
