@@ -20,11 +20,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FILES 4096               /* descriptors beyond are not watched */
-#define NOT_DATA UINT32_MAX      /* in `paths`: looked at, and of no interest */
-#define IS_DATA (UINT32_MAX - 1) /* a data file, in a worker process, which gives paths no numbers */
+#define FILES 4096 /* descriptors beyond are not watched */
 
-static _Atomic uint32_t paths[FILES]; /* by descriptor: number of the path's string, 0 not looked at */
+/* By descriptor: the number of the path's string, or one of these. */
+static _Atomic uint32_t paths[FILES];
+#define NOT_LOOKED 0
+#define NOT_DATA UINT32_MAX      /* looked at, and of no interest */
+#define IS_DATA (UINT32_MAX - 1) /* a data file, in a worker process, which gives paths no numbers */
+#define UNKNOWN (UINT32_MAX - 2) /* looked at in vain: its input is lost, if not the next time */
 
 static int pmh_fileno(FILE *stream)
 {
@@ -69,24 +72,35 @@ static bool is_recording(void)
 	return atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING;
 }
 
-static uint32_t look_at(int fd)
+/* Of a regular file. */
+static uint32_t look_at_path(int fd)
 {
 	char link[32], path[PATH_MAX];
-	uint32_t number = NOT_DATA;
-	struct stat s;
+	uint32_t number;
 	ssize_t n;
 
-	if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
-		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-		n = readlink(link, path, sizeof path - 1);
-		path[n > 0 ? n : 0] = 0;
-		if (is_data(path) && !is_recording())
-			number = IS_DATA;
-		else if (is_data(path))
-			number = pmh_string(path);
-		if (!number)
-			number = NOT_DATA;
-	}
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n <= 0)
+		return UNKNOWN;
+	path[n] = 0;
+	if (!is_data(path))
+		return NOT_DATA;
+	if (!is_recording())
+		return IS_DATA;
+	number = pmh_string(path);
+	return number ? number : UNKNOWN;
+}
+
+static uint32_t look_at(int fd)
+{
+	uint32_t number;
+	struct stat s;
+
+	if (fstat(fd, &s) != 0)
+		number = errno == EBADF ? NOT_DATA : UNKNOWN;
+	else
+		number = S_ISREG(s.st_mode) ? look_at_path(fd) : NOT_DATA;
 	atomic_store_explicit(&paths[fd], number, memory_order_relaxed);
 	return number;
 }
@@ -115,11 +129,13 @@ struct look {
 static void look_closely(void *data)
 {
 	struct look *look = data;
+	const int saved_errno = errno;
 
-	if (look->path == 0 || (look->path == IS_DATA && is_recording()))
+	if (look->path == NOT_LOOKED || look->path == UNKNOWN || (look->path == IS_DATA && is_recording()))
 		look->path = look_at(look->fd);
-	if (look->path != NOT_DATA && pmh_self.number == 0 && is_recording())
+	if (look->path != UNKNOWN && look->path != NOT_DATA && pmh_self.number == 0 && is_recording())
 		pmh_thread_begin();
+	errno = saved_errno;
 }
 
 /* Of a descriptor that has no place in `paths`. */
@@ -148,9 +164,13 @@ static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 	if (look.path == NOT_DATA)
 		return false;
 	pmh_frame_begin(mark);
-	if (look.path == 0 || (is_recording() && (look.path == IS_DATA || pmh_self.number == 0)))
+	if (look.path == NOT_LOOKED || look.path == UNKNOWN ||
+		(is_recording() && (look.path == IS_DATA || pmh_self.number == 0)))
 		pmh_rarely(look_closely, &look);
-	if (look.path == NOT_DATA || (look.path == IS_DATA && (is_recording() || !pmh_is_worker()))) {
+	if (look.path == UNKNOWN && is_recording())
+		pmh_lose(PM_LOSS_FILES, 1);
+	if (look.path == UNKNOWN || look.path == NOT_DATA ||
+		(look.path == IS_DATA && (is_recording() || !pmh_is_worker()))) {
 		pmh_self.depth = 0;
 		return false;
 	}

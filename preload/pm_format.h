@@ -329,7 +329,7 @@ struct pm_footer {
 	X(NO_ROOM, RECORDS, "no room on the disk, or the file was taken away") \
 	X(SIZE_LIMIT, RECORDS, "the trace had grown to PMHOOK_MAX_MB") \
 	X(AFTER_END, RECORDS, "made after the trace was closed at exit") \
-	X(FILES, RECORDS, "file input of descriptors beyond the first 4096") \
+	X(FILES, RECORDS, "file input whose path was not to be had, or of descriptors beyond the first 4096") \
 	X(IN_FLIGHT, TIMES, "too much work in flight at once") \
 	X(DEVICES, TIMES, "on devices beyond the first 64") \
 	X(MEMORY, TIMES, "out of memory") \

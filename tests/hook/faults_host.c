@@ -105,7 +105,9 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		errx(2, "usage: faults_host FILE");
-	printf("alone %lu graph %lu input %ld\n", work(9), graph(), input(argv[1]));
+	printf("alone %lu", work(9));
+	printf(" graph %lu", graph());
+	printf(" input %ld\n", input(argv[1]));
 	for (int i = 0; i < THREADS; i++) {
 		numbers[i] = i;
 		if (pthread_create(&threads[i], NULL, thread_work, &numbers[i]) != 0)
