@@ -9,21 +9,7 @@ complain() {
 	bad=1
 }
 
-# A header of another folder is included only if its name begins with pm_; the analyzer takes pm_format.h alone,
-# and the fitter what the analyzer shares with it.
-for folder in preload analyzer fitter testapps/softgpu testapps/trainers; do
-	[ -d $folder ] || continue
-	grep -ho '^#include "[^"]*"' $folder/*.[ch] 2>/dev/null | sed 's/.*"\(.*\)"/\1/' | sort -u | while read -r header; do
-		[ -e $folder/"$header" ] && continue
-		case $folder/$header in
-		fitter/pm_limit.h | fitter/pm_output.h | fitter/pm_terminal.h | fitter/pm_text.h) ;;
-		analyzer/pm_format.h | testapps/softgpu/pm_*.h) ;;
-		testapps/softgpu/softgpu_api.h) ;;
-		*) echo "$folder includes $header" ;;
-		esac
-	done
-done >"$SCRATCH/includes"
-[ ! -s "$SCRATCH/includes" ] || complain "$(cat "$SCRATCH/includes")"
+python3 tests/check_layers.py . >"$SCRATCH/layers" || complain "$(cat "$SCRATCH/layers")"
 
 # The trainers know nothing of the profiler.
 if grep -il 'pmhook\|pm_format\|pm_hooks\|PMHOOK' testapps/trainers/*; then
@@ -31,10 +17,11 @@ if grep -il 'pmhook\|pm_format\|pm_hooks\|PMHOOK' testapps/trainers/*; then
 fi
 
 # Every header compiles alone.
-for header in preload/*.h analyzer/*.h fitter/*.h; do
-	"$CC" -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c -Ipreload -Ianalyzer -Ifitter "$header" 2>"$SCRATCH/errors" ||
+find preload analyzer fitter -name '*.h' | sort >"$SCRATCH/headers"
+while read -r header; do
+	"$CC" -std=gnu11 -D_GNU_SOURCE -fsyntax-only -x c -Ipreload -I"${header%%/*}" -Ianalyzer "$header" 2>"$SCRATCH/errors" ||
 		complain "$header does not compile alone: $(head -n 3 "$SCRATCH/errors")"
-done
+done <"$SCRATCH/headers"
 
 # The library exports the table's functions, the name by which two copies know each other, and nothing else.
 nm -D --defined-only "$HOOK" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | grep -v '^__\(a\|t\|ub\)san\|^__odr_asan\|^_\(init\|fini\)$' | sort >"$SCRATCH/exports"
