@@ -24,7 +24,7 @@ struct shown {
 /* As the other commands call it, for people and for programs. */
 static const char *phase_word(const struct shown *shown, enum phase phase)
 {
-	return shown->text && phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase];
+	return shown->text && phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase];
 }
 
 static void phase_table(struct print_table *table, const struct shown *shown)
@@ -141,9 +141,9 @@ static void iteration_table(struct print_table *table, const struct shown *shown
 	size_t hidden = print_column(table, "communication_hidden", "hidden", PRINT_SHARE);
 
 	for (int p = 0; p < PHASE_COUNT; p++)
-		phases[p] = print_column(table, report_phase_keys[p],
+		phases[p] = print_column(table, phase_keys[p],
 			p == PHASE_FORWARD || p == PHASE_BACKWARD || p == PHASE_COMMUNICATION
-				? report_phase_symbols[p]
+				? phase_symbols[p]
 				: NULL,
 			PRINT_TIME);
 	for (size_t i = 0; i < critical->iteration_count; i++) {

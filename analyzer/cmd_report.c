@@ -3,6 +3,53 @@
 #include "report.h"
 #include "report_summary.h"
 
+#include <err.h>
+
+/* Ends the program if only some are. */
+static bool are_summaries(char **paths, size_t path_count)
+{
+	size_t count = 0;
+	const char *first = NULL, *other = NULL;
+
+	for (size_t i = 0; i < path_count; i++)
+		if (summary_looks(paths[i])) {
+			first = count++ ? first : paths[i];
+		} else {
+			other = paths[i];
+		}
+	if (count > 0 && count < path_count)
+		errx(2, "%s is or has summaries, %s does not: they cannot be reported together", first,
+			other);
+	return count > 0;
+}
+
+static int report_job(const struct cmd_options *how, char **paths, size_t path_count)
+{
+	struct summaries job;
+	char *error;
+	int status;
+
+	if (how->iterations)
+		cmd_usage(&cmd_report, "--iterations: summaries do not have single iterations");
+	if (summaries_open(&job, paths, path_count, &error) < 0)
+		errx(1, "%s", error);
+	if (how->form == PRINT_TEXT) {
+		report_summaries(&job, how->ranks, stdout);
+	} else if (how->form == PRINT_JSON) {
+		print_json_end(report_summaries_json(&job, how->ranks), stdout);
+	} else {
+		const char **warnings = summaries_warnings(&job);
+
+		report_summaries_csv(&job, stdout);
+		fflush(stdout);
+		for (size_t i = 0; warnings[i]; i++)
+			warnx("%s", warnings[i]);
+	}
+	status = job.worker_count == 0;
+	summaries_close(&job);
+	return status;
+}
+
 static int run(int argument_count, char **arguments)
 {
 	static const struct option options[] = {
@@ -26,9 +73,8 @@ static int run(int argument_count, char **arguments)
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_report, "no run named");
-	if (report_is_summaries(arguments + optind, (size_t)(argument_count - optind)))
-		return report_summaries(
-			&cmd_report, &how, arguments + optind, (size_t)(argument_count - optind));
+	if (are_summaries(arguments + optind, (size_t)(argument_count - optind)))
+		return report_job(&how, arguments + optind, (size_t)(argument_count - optind));
 	if (how.iterations && how.form != PRINT_CSV)
 		cmd_usage(&cmd_report, "--iterations needs --csv");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);

@@ -1,7 +1,6 @@
 /* Runs side by side: see compare.h. A quantity of a run becomes a series of values, the series of two sides a
  * row. */
 #include "compare.h"
-#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -233,8 +232,8 @@ static void add_phases(const struct compare *compare, struct compare_pair *pair,
 
 		add_row(compare, pair, measure, measure,
 			(struct compare_row){.kind = kind,
-				.key = report_phase_keys[phase],
-				.title = report_phase_keys[phase],
+				.key = phase_keys[phase],
+				.title = phase_keys[phase],
 				.phase = (int)phase,
 				.type = PRINT_TIME});
 	}

@@ -1,7 +1,7 @@
 /* What a comparison comes to, in sentences: the iteration first, then the phases that the difference is made
  * of, then layers, then what else the sides do not have in common. */
 #include "compare.h"
-#include "report.h"
+#include "pm_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -265,7 +265,7 @@ static void say_unmatched(struct words *words)
 		if (only[side])
 			say(words, FORMAT(words, "Only %s has %zu layer%s: %s%s",
 					   side ? words->other : words->base, only[side],
-					   report_plural(only[side]), names[side],
+					   pm_text_plural(only[side]), names[side],
 					   only[side] > MOST_NAMED ? ", ..." : ""));
 	if (sizes)
 		say(words, FORMAT(words, "%zu layer%s the same name and other sizes", sizes,

@@ -1,6 +1,5 @@
 /* Operations of two runs set against each other: see diff.h. */
 #include "diff.h"
-#include "report.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -183,7 +182,7 @@ static struct place place_of(
 
 	if (!role)
 		return place;
-	place.phase = report_phase_symbols[role->phase];
+	place.phase = phase_symbols[role->phase];
 	if (role->part_count == 1)
 		place.layer = layer_on_base(
 			gatherer, &worker->layers.items[worker->layers.parts[role->first_part].layer]);
@@ -306,7 +305,7 @@ static void count_worker_calls(struct gatherer *gatherer, const struct analysis_
 				&gatherer->analysis->timeline.calls[worker->worker->reads[i]];
 
 			count_operation(gatherer, call->operation,
-				(struct place){"", report_phase_symbols[PHASE_IO]}, false,
+				(struct place){"", phase_symbols[PHASE_IO]}, false,
 				(double)(call->end_ns - call->begin_ns), weight);
 		}
 		count_host_calls(gatherer, worker, item, weight);

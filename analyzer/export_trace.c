@@ -69,7 +69,7 @@ static void put_phase(void *context, enum phase phase, int64_t begin_ns, int64_t
 {
 	struct export *export = context;
 
-	export_slice(&export->tracks, export->phases, begin_ns, end_ns, "phase", report_phase_symbols[phase]);
+	export_slice(&export->tracks, export->phases, begin_ns, end_ns, "phase", phase_symbols[phase]);
 	export_format(export->tracks.out, "}");
 }
 

@@ -17,8 +17,7 @@
 #include "foreign_attribute.h"
 
 #include "foreign_place.h"
-#include "phase.h"
-#include "report.h"
+#include "phase_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +160,7 @@ static struct answer answer_said(const struct foreign *foreign, uint32_t event)
 	const char *symbol = foreign->strings.items[foreign->events.phase[event]];
 
 	for (uint8_t i = 0; *symbol && i < PHASE_WORK_COUNT; i++)
-		if (strcmp(report_phase_symbols[i], symbol) == 0)
+		if (strcmp(phase_symbols[i], symbol) == 0)
 			return (struct answer){i + 1, TIMELINE_TOLD_BY_LABEL};
 	return (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
 }

@@ -2,6 +2,7 @@
 #include "html.h"
 #include "html_page.h"
 #include "pm_terminal.h"
+#include "pm_text.h"
 #include "report.h"
 
 #include <err.h>
@@ -96,7 +97,7 @@ static void write_head(struct html_page *page, const struct html_run *run)
 		fprintf(page->out, "Recorded by %s, ", first->recorder);
 	fprintf(page->out, "%zu process%s, %zu GPU%s. ", analysis->timeline.process_count,
 		analysis->timeline.process_count == 1 ? "" : "es", analysis->worker_count,
-		report_plural(analysis->worker_count));
+		pm_text_plural(analysis->worker_count));
 	if (analysis->worker_count) {
 		write_iterations(page, analysis);
 		fprintf(page->out, "Mean iteration: %s.",

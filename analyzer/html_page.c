@@ -78,7 +78,7 @@ static const char patterns[] =
 
 const char *html_phase_key(int phase)
 {
-	return phase == HTML_WAIT ? "wait" : report_phase_keys[phase];
+	return phase == HTML_WAIT ? "wait" : phase_keys[phase];
 }
 
 const char *html_phase_title(int phase)

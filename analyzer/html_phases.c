@@ -59,7 +59,7 @@ static void write_table(struct html_page *page, const struct html_run *run)
 		html_swatch(page, phase);
 		fprintf(page->out,
 			"%s</td><td class=\"l\">%s</td><td>%s</td><td>%s</td><td>%s</td><td>%.1f%%</td></tr>\n",
-			html_phase_title(phase), report_phase_symbols[phase],
+			html_phase_title(phase), phase_symbols[phase],
 			phase < PHASE_WORK_COUNT ? html_time(page, analysis_phase(workers, count,
 									   (enum phase)phase, ANALYSIS_BUSY)
 									   .mean)

@@ -15,16 +15,6 @@
 #include "layer.h"
 #include "phase_sweep.h"
 
-/* Columns of a layer's time. */
-enum phase_layer_column {
-	PHASE_LAYER_FORWARD,
-	PHASE_LAYER_BACKWARD,
-	PHASE_LAYER_COMMUNICATION,
-	PHASE_LAYER_UPDATE,
-	PHASE_LAYER_RECOMPUTE, /* part of backward: forward work done again */
-	PHASE_LAYER_COLUMNS,
-};
-
 struct phase_times {
 	int64_t iteration_ns;
 	int64_t busy_ns[PHASE_COUNT]; /* idle phases: as exclusive */

@@ -1,4 +1,4 @@
-/* The phases of an iteration, in one list: symbol, key, words. */
+/* The phases of an iteration, in one list (key, symbol, words), and the columns of a layer's time. */
 #ifndef PHASE_NAME_H
 #define PHASE_NAME_H
 
@@ -26,5 +26,19 @@ enum phase {
 };
 
 #define PHASE_WORK_COUNT PHASE_IDLE_LAUNCH /* the phases before it are work */
+
+/* As programs and tables have them: "communication", "t_c". */
+extern const char *const phase_keys[PHASE_COUNT];
+extern const char *const phase_symbols[PHASE_COUNT];
+
+/* Columns of a layer's time. */
+enum phase_layer_column {
+	PHASE_LAYER_FORWARD,
+	PHASE_LAYER_BACKWARD,
+	PHASE_LAYER_COMMUNICATION,
+	PHASE_LAYER_UPDATE,
+	PHASE_LAYER_RECOMPUTE, /* part of backward: forward work done again */
+	PHASE_LAYER_COLUMNS,
+};
 
 #endif

@@ -75,3 +75,8 @@ char *pm_text_json(char *json)
 	free(json);
 	return clean;
 }
+
+const char *pm_text_plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}

@@ -23,4 +23,7 @@ bool pm_text_controls(const char *text, size_t length);
  * given is freed. NULL: given, or out of memory. */
 char *pm_text_json(char *json);
 
+/* The ending of a counted noun: "" for one, else "s". */
+const char *pm_text_plural(size_t count);
+
 #endif

@@ -14,8 +14,6 @@ void report_runs(struct run *runs, size_t run_count, FILE *out); /* text */
 cJSON *report_runs_json(struct run *runs, size_t run_count);
 void report_runs_csv(struct run *runs, size_t run_count, FILE *out);
 
-extern const char *const report_phase_keys[PHASE_COUNT];
-extern const char *const report_phase_symbols[PHASE_COUNT];
 extern const char *const report_iteration_kinds[4];
 
 /* (3.3) from busy times, in ns: t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, means over iterations; a
@@ -57,7 +55,5 @@ const char *report_device_times_key(const struct analysis *analysis, const char 
 
 /* What ran where: "train_cnn on vm", or who recorded it where that is all that is known. */
 const char *report_origin(struct analysis *analysis);
-
-const char *report_plural(size_t count); /* "" or "s" */
 
 #endif

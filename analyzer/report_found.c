@@ -1,6 +1,7 @@
 /* What a report says of how the iterations were found, and of whose recording it is. */
 #include "report.h"
 #include "foreign_timeline.h"
+#include "pm_text.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ void report_marks(struct analysis *analysis, FILE *out)
 			arena_format(arena,
 				"Without the marks: %zu iteration%s by %s; %.0f%% of the computations are in the same "
 				"iteration%s: the marks %s.",
-				least->sequence_count, report_plural(least->sequence_count),
+				least->sequence_count, pm_text_plural(least->sequence_count),
 				least->sequence == ITERATION_BY_WINDOW ? "all that was recorded"
 								       : report_source_text(least->sequence),
 				least->agreement * 100, where,

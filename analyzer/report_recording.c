@@ -1,13 +1,8 @@
 /* What a report says of the recording itself: which part of the run, what it cost, and what went on
  * elsewhere. */
 #include "report.h"
-
 #include "losses.h"
-
-const char *report_plural(size_t count)
-{
-	return count == 1 ? "" : "s";
-}
+#include "pm_text.h"
 
 /* The windows of the first process, as far as its calls go; the others' are as a rule the same. */
 struct recorded {
@@ -45,7 +40,7 @@ void report_windows(struct analysis *analysis, FILE *out)
 	recorded = count_recorded(&analysis->timeline);
 	print_paragraph(
 		arena_format(arena, "Recorded: %u window%s, %s%s%s.", process->window_count,
-			report_plural(process->window_count), print_time(arena, (double)recorded.recorded_ns),
+			pm_text_plural(process->window_count), print_time(arena, (double)recorded.recorded_ns),
 			process->window_count == 1
 				? ""
 				: arena_format(arena, " of the %s from the first to the last",

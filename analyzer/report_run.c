@@ -1,6 +1,7 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
 #include "foreign_timeline.h"
+#include "pm_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -84,26 +85,26 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 	if (left->counts[ITERATION_WARMUP])
 		text = append(arena, text,
 			arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
-				report_plural(left->counts[ITERATION_WARMUP])));
+				pm_text_plural(left->counts[ITERATION_WARMUP])));
 	if (left->counts[ITERATION_UNEVEN])
 		text = append(arena, text,
 			arena_format(arena, "%zu iteration%s with other batch size",
 				left->counts[ITERATION_UNEVEN],
-				report_plural(left->counts[ITERATION_UNEVEN])));
+				pm_text_plural(left->counts[ITERATION_UNEVEN])));
 	if (left->counts[ITERATION_DIFFERENT])
 		text = append(arena, text,
 			arena_format(arena, "%zu iteration%s with other calls",
 				left->counts[ITERATION_DIFFERENT],
-				report_plural(left->counts[ITERATION_DIFFERENT])));
+				pm_text_plural(left->counts[ITERATION_DIFFERENT])));
 	if (left->gaps[ITERATION_EVALUATION])
 		text = append(arena, text,
 			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
-				report_plural(left->gaps[ITERATION_EVALUATION]),
+				pm_text_plural(left->gaps[ITERATION_EVALUATION]),
 				print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
 	if (left->gaps[ITERATION_PARTIAL])
 		text = append(arena, text,
 			arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
-				report_plural(left->gaps[ITERATION_PARTIAL])));
+				pm_text_plural(left->gaps[ITERATION_PARTIAL])));
 	if (left->gaps[ITERATION_REST])
 		text = append(arena, text,
 			arena_format(arena, "%zu other stretch%s (%s)", left->gaps[ITERATION_REST],
@@ -146,7 +147,7 @@ static void print_head(struct run *run, FILE *out)
 
 	print_heading(arena_format(arena, "%s: %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
 			      report_origin(analysis), processes, processes == 1 ? "" : "es",
-			      analysis->worker_count, report_plural(analysis->worker_count)),
+			      analysis->worker_count, pm_text_plural(analysis->worker_count)),
 		out);
 	report_windows(analysis, out);
 	if (analysis->worker_count == 0)
@@ -312,7 +313,7 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 						",%" PRId64 "\n",
 						rank, worker->worker->device, i,
 						report_iteration_kinds[item->kind], item->begin_ns,
-						item->end_ns, whole ? "iteration" : report_phase_keys[phase],
+						item->end_ns, whole ? "iteration" : phase_keys[phase],
 						whole ? times->iteration_ns : times->busy_ns[phase],
 						whole ? times->iteration_ns : times->exclusive_ns[phase]);
 				}

@@ -7,23 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool report_is_summaries(char **paths, size_t path_count)
-{
-	size_t count = 0;
-	const char *first = NULL, *other = NULL;
-
-	for (size_t i = 0; i < path_count; i++)
-		if (summary_looks(paths[i])) {
-			first = count++ ? first : paths[i];
-		} else {
-			other = paths[i];
-		}
-	if (count > 0 && count < path_count)
-		errx(2, "%s is or has summaries, %s does not: they cannot be reported together", first,
-			other);
-	return count > 0;
-}
-
 /* ---- What follows ---- */
 
 static double pooled(const struct summaries *job, size_t offset)
@@ -150,10 +133,10 @@ static void print_causes(struct summaries *job, const struct cause_list *causes,
 
 /* ---- The forms ---- */
 
-static void print_tables(struct summaries *job, const struct cmd_options *how, FILE *out)
+static void print_tables(struct summaries *job, bool ranks, FILE *out)
 {
 	struct arena *arena = &job->names.arena;
-	bool cut = job->worker_count > REPORT_MOST_RANKS && !how->ranks;
+	bool cut = job->worker_count > REPORT_MOST_RANKS && !ranks;
 	const char *const titles[] = {"Mean time of an iteration", "Layers, mean time of an iteration",
 		"Ranks by mean computing time of an iteration",
 		cut ? arena_format(arena,
@@ -181,7 +164,7 @@ static void print_tables(struct summaries *job, const struct cmd_options *how, F
 	}
 }
 
-static void print_all(struct summaries *job, const struct cmd_options *how, FILE *out)
+void report_summaries(struct summaries *job, bool ranks, FILE *out)
 {
 	struct report_summary_head head = report_summary_head(job);
 	const char **warnings = summaries_warnings(job);
@@ -189,7 +172,7 @@ static void print_all(struct summaries *job, const struct cmd_options *how, FILE
 
 	report_summary_print_head(job, &head, out);
 	if (job->worker_count > 0) {
-		print_tables(job, how, out);
+		print_tables(job, ranks, out);
 		print_conclusions(job, out);
 	}
 	if (job->worker_count > 1) {
@@ -207,7 +190,7 @@ static void print_all(struct summaries *job, const struct cmd_options *how, FILE
 			2, out);
 }
 
-static void add_tables(struct summaries *job, const struct cmd_options *how, cJSON *object)
+static void add_tables(struct summaries *job, bool ranks, cJSON *object)
 {
 	static const char *const keys[] = {
 		"phases", "layers", "ranks", "causes", "distribution", "hosts", "workers"};
@@ -217,7 +200,7 @@ static void add_tables(struct summaries *job, const struct cmd_options *how, cJS
 	for (int i = 0; i < 7; i++) {
 		struct print_table table;
 
-		if (i == 6 && job->worker_count > REPORT_MOST_WORKERS && !how->ranks)
+		if (i == 6 && job->worker_count > REPORT_MOST_WORKERS && !ranks)
 			continue;
 		print_init(&table, &job->names.arena);
 		if (i == 0)
@@ -240,7 +223,7 @@ static void add_tables(struct summaries *job, const struct cmd_options *how, cJS
 	cause_free(&causes);
 }
 
-static cJSON *json_of(struct summaries *job, const struct cmd_options *how)
+cJSON *report_summaries_json(struct summaries *job, bool ranks)
 {
 	struct arena *arena = &job->names.arena;
 	struct report_summary_head head = report_summary_head(job);
@@ -277,38 +260,16 @@ static cJSON *json_of(struct summaries *job, const struct cmd_options *how)
 	cJSON_AddNumberToObject(object, "collectives_sampled", (double)job->meeting_count);
 	cJSON_AddNumberToObject(object, "collectives_partial", (double)job->partial_count);
 	cJSON_AddNumberToObject(object, "clock_residual_ns", (double)job->residual_ns);
-	add_tables(job, how, object);
+	add_tables(job, ranks, object);
 	return object;
 }
 
-int report_summaries(
-	const struct command *command, const struct cmd_options *how, char **paths, size_t path_count)
+void report_summaries_csv(struct summaries *job, FILE *out)
 {
-	struct summaries job;
-	char *error;
-	int status;
+	struct print_table table;
 
-	if (how->iterations)
-		cmd_usage(command, "--iterations: summaries do not have single iterations");
-	if (summaries_open(&job, paths, path_count, &error) < 0)
-		errx(1, "%s", error);
-	if (how->form == PRINT_TEXT) {
-		print_all(&job, how, stdout);
-	} else if (how->form == PRINT_JSON) {
-		print_json_end(json_of(&job, how), stdout);
-	} else {
-		const char **warnings = summaries_warnings(&job);
-		struct print_table table;
-
-		print_init(&table, &job.names.arena);
-		report_summary_workers(&job, &table);
-		print_csv(&table, stdout);
-		print_free(&table);
-		fflush(stdout);
-		for (size_t i = 0; warnings[i]; i++)
-			warnx("%s", warnings[i]);
-	}
-	status = job.worker_count == 0;
-	summaries_close(&job);
-	return status;
+	print_init(&table, &job->names.arena);
+	report_summary_workers(job, &table);
+	print_csv(&table, out);
+	print_free(&table);
 }

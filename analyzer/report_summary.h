@@ -2,19 +2,17 @@
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
 
-#include "cmd_common.h"
+#include "print.h"
 #include "summaries.h"
 
 #define REPORT_MOST_RANKS 16 /* so many have a row each; of more, REPORT_TELLING have */
 #define REPORT_TELLING 10
 #define REPORT_MOST_WORKERS 64 /* in JSON, phases of each */
 
-/* Are the arguments summaries? Ends the program if only some are. */
-bool report_is_summaries(char **paths, size_t path_count);
-
-/* All of it, for cmd_report; answers the exit status. */
-int report_summaries(
-	const struct command *command, const struct cmd_options *how, char **paths, size_t path_count);
+/* All of it; with `ranks` a row for each, however many there are. */
+void report_summaries(struct summaries *job, bool ranks, FILE *out); /* text */
+cJSON *report_summaries_json(struct summaries *job, bool ranks);
+void report_summaries_csv(struct summaries *job, FILE *out);
 
 /* Sums over ranks, and the range of what they use. */
 struct report_summary_head {

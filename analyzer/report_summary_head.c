@@ -1,6 +1,7 @@
 /* Who took part in a job and what of it was seen: the head of the report, and its end. See report_summary.h.
  */
 #include "report_summary.h"
+#include "pm_text.h"
 #include "report.h"
 
 #include <math.h>
@@ -99,7 +100,7 @@ void report_summary_print_head(struct summaries *job, const struct report_summar
 					: arena_format(arena, "%s%s on %s", print_clean(arena, head->program),
 						  head->programs ? " and others" : "", host),
 			      processes, processes == 1 ? "" : "es", job->worker_count,
-			      report_plural(job->worker_count)),
+			      pm_text_plural(job->worker_count)),
 		out);
 	if (job->worker_count == 0)
 		return;

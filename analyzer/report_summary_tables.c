@@ -40,8 +40,8 @@ static void phase_row(struct summaries *job, struct print_table *table, const st
 
 	print_row(table);
 	print_word(table, columns->phase,
-		phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase]);
-	print_word(table, columns->symbol, report_phase_symbols[phase]);
+		phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase]);
+	print_word(table, columns->symbol, phase_symbols[phase]);
 	print_number(table, columns->exclusive, statistics.mean);
 	print_number(table, columns->exclusive_deviation, statistics.deviation);
 	print_number(table, columns->exclusive_median, statistics.median);
@@ -259,7 +259,7 @@ void report_summary_workers(struct summaries *job, struct print_table *table)
 			print_number(table, rank, job->workers[w].summary->rank);
 			print_number(table, device, figures->device);
 			print_word(table, phase_column,
-				phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
+				phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)figures->used);
 			for (int i = 0; i < 2; i++) {
 				print_number(table, columns[i][0], spreads[i]->mean);

@@ -4,18 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const report_phase_keys[PHASE_COUNT] = {
-#define ITEM(name, key, symbol, text) key,
-	PHASE_LIST(ITEM)
-#undef ITEM
-};
-
-const char *const report_phase_symbols[PHASE_COUNT] = {
-#define ITEM(name, key, symbol, text) symbol,
-	PHASE_LIST(ITEM)
-#undef ITEM
-};
-
 const char *const report_iteration_kinds[4] = {"used", "warmup", "uneven", "different"};
 
 /* Few programs have graphs; text does without their row where there are none. */
@@ -52,9 +40,9 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 			continue;
 		print_row(table);
 		print_word(table, phase_column,
-			idle || phase == PHASE_OTHER ? report_phase_symbols[phase]
-						     : report_phase_keys[phase]);
-		print_word(table, symbol, report_phase_symbols[phase]);
+			idle || phase == PHASE_OTHER ? phase_symbols[phase]
+						     : phase_keys[phase]);
+		print_word(table, symbol, phase_symbols[phase]);
 		if (!idle) {
 			print_number(table, busy, statistics.mean);
 			print_number(table, busy_deviation, statistics.deviation);
@@ -101,7 +89,7 @@ void report_rank_table(
 			continue;
 		print_row(table);
 		print_word(table, phase_column,
-			phase >= PHASE_OTHER ? report_phase_symbols[phase] : report_phase_keys[phase]);
+			phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase]);
 		for (size_t i = 0; i < count; i++)
 			print_number(table, columns[i],
 				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
@@ -144,7 +132,7 @@ void report_worker_table(struct run *run, struct print_table *table)
 			print_number(table, rank, analysis->timeline.processes[worker->worker->process].rank);
 			print_number(table, device, worker->worker->device);
 			print_word(table, phase_column,
-				phase < PHASE_COUNT ? report_phase_keys[phase] : "iteration");
+				phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)worker->used_count);
 			for (int accounting = 0; accounting < 2; accounting++) {
 				struct analysis_statistics statistics =

@@ -4,21 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-	enum phase phase;
-	const char *symbol;
-} phases[] = {
-#define PHASE_ITEM(name, key, symbol, text) {PHASE_##name, symbol},
-	PHASE_LIST(PHASE_ITEM)
-#undef PHASE_ITEM
-};
-
-static const char *const phase_keys[] = {
-#define PHASE_ITEM(name, key, symbol, text) key,
-	PHASE_LIST(PHASE_ITEM)
-#undef PHASE_ITEM
-};
-
 void ssgd_phase_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
 {
 	size_t label = print_column(table, "run", text ? NULL : "run", PRINT_WORD);
@@ -33,20 +18,20 @@ void ssgd_phase_table(const struct ssgd_item *items, size_t count, bool text, st
 		const struct analysis_worker *workers = analysis->workers;
 		struct analysis_statistics all = analysis_iteration(workers, analysis->worker_count);
 
-		for (size_t p = 0; p < sizeof(phases) / sizeof(*phases); p++) {
+		for (size_t p = 0; p < PHASE_COUNT; p++) {
 			struct analysis_statistics own = analysis_phase(
-				workers, analysis->worker_count, phases[p].phase, ANALYSIS_EXCLUSIVE);
-			struct analysis_statistics work = analysis_phase(
-				workers, analysis->worker_count, phases[p].phase, ANALYSIS_BUSY);
+				workers, analysis->worker_count, (enum phase)p, ANALYSIS_EXCLUSIVE);
+			struct analysis_statistics work =
+				analysis_phase(workers, analysis->worker_count, (enum phase)p, ANALYSIS_BUSY);
 
 			if (text && !(work.greatest > 0) && !(own.greatest > 0))
 				continue;
 			print_row(table);
 			print_word(table, label, items[r].label);
-			print_word(table, name, text ? phases[p].symbol : phase_keys[p]);
+			print_word(table, name, text ? phase_symbols[p] : phase_keys[p]);
 			print_number(table, exclusive, own.mean);
 			print_number(table, exclusive_sd, own.deviation);
-			if (phases[p].phase >= PHASE_WORK_COUNT)
+			if ((enum phase)p >= PHASE_WORK_COUNT)
 				continue;
 			print_number(table, busy, work.mean);
 			print_number(table, busy_sd, work.deviation);
@@ -325,7 +310,7 @@ const char *ssgd_rest(const struct ssgd_item *item)
 				      .mean;
 
 		if (mean > 0)
-			text = arena_format(arena, "%s%s%s %s", text, *text ? ", " : "", phases[phase].symbol,
+			text = arena_format(arena, "%s%s%s %s", text, *text ? ", " : "", phase_symbols[phase],
 				print_time(arena, mean));
 	}
 	if (!*text)

@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const phase_keys[] = {
-#define KEY(name, key, symbol, text) key,
-	PHASE_LIST(KEY)
-#undef KEY
-};
-
 static void add_to(cJSON *object, const char *key, double more)
 {
 	cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
