@@ -1,7 +1,7 @@
 /* pmanalyze: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
 #include "cmd.h"
-#include "pm_limit.h"
-#include "pm_terminal.h"
+#include "limit.h"
+#include "terminal.h"
 
 #include <err.h>
 #include <errno.h>

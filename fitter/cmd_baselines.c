@@ -2,7 +2,7 @@
 #include "baselines.h"
 #include "model_file.h"
 #include "options.h"
-#include "pm_terminal.h"
+#include "terminal.h"
 #include "resample.h"
 #include "student.h"
 

@@ -1,8 +1,8 @@
 /* pmfit html: pictures of a model: one HTML file. */
 #include "html_page.h"
 #include "options.h"
-#include "pm_output.h"
-#include "pm_terminal.h"
+#include "output.h"
+#include "terminal.h"
 
 #include <err.h>
 #include <errno.h>

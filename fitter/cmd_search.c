@@ -3,7 +3,7 @@
 #include "expression_search.h"
 #include "model_file.h"
 #include "options.h"
-#include "pm_terminal.h"
+#include "terminal.h"
 
 #include <err.h>
 #include <errno.h>

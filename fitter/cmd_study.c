@@ -1,8 +1,8 @@
 /* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
 #include "options.h"
-#include "pm_output.h"
-#include "pm_terminal.h"
-#include "pm_text.h"
+#include "output.h"
+#include "terminal.h"
+#include "text.h"
 #include "space_file.h"
 #include "study.h"
 

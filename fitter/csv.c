@@ -1,6 +1,6 @@
 /* CSV: see csv.h. */
 #include "csv.h"
-#include "pm_limit.h"
+#include "limit.h"
 #include "text_file.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* pmfit: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
 #include "cmd.h"
 #include "csv.h"
-#include "pm_limit.h"
-#include "pm_terminal.h"
-#include "pm_text.h"
+#include "limit.h"
+#include "terminal.h"
+#include "text.h"
 
 #include <err.h>
 #include <errno.h>

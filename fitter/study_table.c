@@ -1,7 +1,7 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
 #include "csv.h"
-#include "pm_text.h"
+#include "text.h"
 
 #include <err.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The table of a sweep: see sweep_table.h. */
 #include "sweep_table.h"
-#include "pm_output.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>

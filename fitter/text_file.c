@@ -1,6 +1,6 @@
 /* Text files: see text_file.h. */
 #include "text_file.h"
-#include "pm_limit.h"
+#include "limit.h"
 #include "say.h"
 
 #include <errno.h>

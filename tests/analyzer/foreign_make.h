@@ -6,7 +6,7 @@
 #define FOREIGN_MAKE_H
 
 #include "check.h"
-#include "foreign.h"
+#include "imported.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

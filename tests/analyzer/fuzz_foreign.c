@@ -1,7 +1,7 @@
 /* Fuzz target: traces of other profilers (JSON, gzip or SQLite), through their readers and what is found in
  * them. */
 #include "arrivals.h"
-#include "foreign_attribute.h"
+#include "imported_attribute.h"
 #include "fuzz.h"
 #include "window.h"
 

@@ -5,7 +5,7 @@
  * in ns.
  */
 #include "summary_maker.h"
-#include "pm_output.h"
+#include "output.h"
 
 #include <err.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * overlap on lanes of their own, and a stretch of time cut by who has it.
  */
 #include "check.h"
-#include "export_track.h"
+#include "track.h"
 #include "phase_sweep.h"
 
 #include <err.h>

@@ -3,7 +3,7 @@
  * happens, are written as Kineto, as labels of phases and as damaged files, and every analysis is asked.
  */
 #include "foreign_make.h"
-#include "foreign_timeline.h"
+#include "imported_timeline.h"
 #include "run.h"
 
 #include <math.h>

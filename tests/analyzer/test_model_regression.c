@@ -4,7 +4,7 @@
  * follow from each other), a second method in long double, and what cannot be told apart.
  */
 #include "check.h"
-#include "regression.h"
+#include "least_squares.h"
 #include "student.h"
 
 #include <math.h>

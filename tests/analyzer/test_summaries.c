@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "model.h"
-#include "pm_output.h"
+#include "output.h"
 #include "reduce.h"
 #include "run.h"
 #include "summaries.h"

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "cause.h"
-#include "pm_output.h"
+#include "output.h"
 #include "summaries.h"
 #include "summary_maker.h"
 

@@ -2,7 +2,7 @@
  * Checks the window of a rank against a recount that looks at each microsecond, on random traces; and which
  * events belong to the window, by hand.
  */
-#include "foreign_kind.h"
+#include "imported_kind.h"
 #include "foreign_make.h"
 #include "window.h"
 

@@ -1,0 +1,47 @@
+/* Inside cause*.c: the search for the causes of one worker's being waited for. */
+#ifndef CAUSE_FIND_H
+#define CAUSE_FIND_H
+
+#include "cause_compare.h"
+#include "exchange.h"
+#include "table.h"
+
+/* What the finders look at; the same for all workers up to `iteration_ns`. */
+struct cause_search {
+	const struct analysis *analysis;
+	const struct balance *balance;
+	const struct cause_measure *measures; /* by worker */
+	struct cause_list *list;
+	struct exchange_list exchanges;
+	double iteration_ns; /* median over all */
+	size_t worker;
+	const struct cause_measure *own, *peer; /* peer: same layers, in the faster quarter; NULL: none */
+	struct cause_comparison comparison;     /* valid with a peer */
+	double inflicted_ns, share;
+	double explained_ns; /* by the causes found so far */
+};
+
+/* Adds a cause of the current worker if it costs enough; `evidence` is in the list's arena. */
+void cause_add(struct cause_search *search, struct cause cause);
+
+bool cause_matters(const struct cause_search *search, double cost_ns);
+
+/* Is the worker a stage of a pipeline: are there workers with other layers? */
+bool cause_is_stage(const struct cause_search *search);
+
+/* What makes a worker come late, as far as it is measured; and by how much that is more than the peer's. */
+double cause_path_ns(const struct cause_measure *measure);
+double cause_excess(const struct cause_search *search);
+
+/* Finders of what a peer shows; without one they find nothing (cause_peer.c). */
+void cause_find_slower(struct cause_search *search);
+void cause_find_layer(struct cause_search *search);
+void cause_find_work(struct cause_search *search);
+void cause_find_input(struct cause_search *search);
+void cause_find_host(struct cause_search *search);
+
+/* Finders of what needs no peer (cause_stage.c). */
+void cause_find_stage(struct cause_search *search);
+void cause_find_link(struct cause_search *search);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Linear regression by least squares: y = b0 + b1 x1 + b2 x2 + ... + e, as (3.9) needs it, with what tells
+ * how far it can be trusted.
+ */
+#ifndef REGRESSION_H
+#define REGRESSION_H
+
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum regression_state {
+	REGRESSION_FITTED,
+	REGRESSION_CONSTANT,  /* the term has the same value in all rows: left out */
+	REGRESSION_DEPENDENT, /* it follows from the terms before it: left out */
+};
+
+/* A coefficient. Units: those of y for one unit of the term. */
+struct regression_term {
+	const char *name;
+	enum regression_state state;
+	double estimate, error;  /* error: standard error; NaN without degrees of freedom, as the next four */
+	double t, p;             /* two-sided, of "the coefficient is 0" */
+	double low, high;        /* confidence interval */
+	double inflation;        /* variance inflation factor, 1: no other term tells of it; NaN for b0 */
+	double shared;           /* the greatest correlation with another term, with its sign */
+	const char *shared_with; /* that term's name, or NULL */
+};
+
+struct regression {
+	struct regression_term *terms; /* b0 first, then those asked for, in their order */
+	size_t term_count;
+	size_t row_count;
+	size_t fitted_count;        /* coefficients, b0 included */
+	size_t degrees;             /* of freedom of the residuals; 0: the line passes through all rows */
+	double *fitted, *residuals; /* by row */
+	double r2, adjusted_r2;     /* NaN where y is the same in all rows */
+	double deviation;           /* of the residuals, NaN without degrees of freedom */
+	double f, f_p;              /* of "all coefficients but b0 are 0" */
+	const char *trouble;        /* nothing was fitted: a sentence why; else NULL */
+	struct arena arena;
+};
+
+/*
+ * Fits rows x[row * count + term] to y[row]. Terms that cannot be told apart are left out, the later one
+ * first, and say so by their state. All numbers must be finite. The names are kept, not copied. confidence:
+ * of the intervals, in (0, 1).
+ */
+void regression_fit(struct regression *regression, const char *const *names, size_t count, const double *x,
+	const double *y, size_t row_count, double confidence);
+void regression_free(struct regression *regression);
+
+#endif

@@ -1,0 +1,357 @@
+/* Tables as text, JSON and CSV: see print.h. */
+#include "table.h"
+#include "terminal.h"
+#include "text.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct unit {
+	const char *name;
+	double ns;
+} units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+
+#define UNIT_COUNT (sizeof(units) / sizeof(*units))
+
+static const struct unit *unit_for(double greatest_ns)
+{
+	/* Ten of a unit before it is used: 0.9 ms beside 3 us reads better as 900 us beside 3 us. */
+	for (size_t i = 0; i + 1 < UNIT_COUNT; i++)
+		if (greatest_ns >= units[i].ns * (i == 0 ? 10 : 1))
+			return &units[i];
+	return &units[UNIT_COUNT - 1];
+}
+
+void print_init(struct print_table *table, struct arena *arena)
+{
+	memset(table, 0, sizeof(*table));
+	table->arena = arena;
+}
+
+void print_free(struct print_table *table)
+{
+	free(table->columns);
+	free(table->rows);
+	memset(table, 0, sizeof(*table));
+}
+
+size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type)
+{
+	*MEM_PUSH(table->columns, table->column_count, table->column_room) =
+		(struct print_column){key, title, type};
+	return table->column_count - 1;
+}
+
+void print_row(struct print_table *table)
+{
+	struct print_row *row = MEM_PUSH(table->rows, table->row_count, table->row_room);
+
+	row->cells = arena_alloc(table->arena, table->column_count, sizeof(*row->cells));
+	row->rule = table->rule;
+	table->rule = false;
+}
+
+void print_word(struct print_table *table, size_t column, const char *word)
+{
+	struct print_cell *cell = &table->rows[table->row_count - 1].cells[column];
+
+	cell->present = true;
+	cell->word = print_clean(table->arena, word);
+}
+
+void print_number(struct print_table *table, size_t column, double number)
+{
+	struct print_cell *cell = &table->rows[table->row_count - 1].cells[column];
+
+	cell->present = isfinite(number);
+	cell->number = number;
+}
+
+/* Digits behind the point: six that count in the greatest time are enough for all. */
+static int decimals_for(const struct unit *unit, double greatest_ns)
+{
+	if (unit->ns < 2)
+		return 0;
+	return greatest_ns / unit->ns >= 1000 ? 1 : greatest_ns / unit->ns >= 100 ? 2 : 3;
+}
+
+static const char *cell_text(struct arena *arena, const struct print_cell *cell, enum print_type type,
+	const struct unit *unit, int decimals)
+{
+	if (!cell->present)
+		return type == PRINT_WORD ? "" : "-";
+	switch (type) {
+	case PRINT_WORD:
+		return cell->word;
+	case PRINT_COUNT:
+		return arena_format(arena, "%.0f", cell->number);
+	case PRINT_TIME:
+		return arena_format(arena, "%.*f", decimals, cell->number / unit->ns);
+	case PRINT_SHARE:
+		return arena_format(arena, "%.1f%%", cell->number * 100);
+	default:
+		return arena_format(arena, "%.3f", cell->number);
+	}
+}
+
+/* Columns on the terminal: bytes that do not continue a UTF-8 character. */
+static int width(const char *text)
+{
+	int count = 0;
+
+	for (; *text; text++)
+		count += ((unsigned char)*text & 0xc0) != 0x80;
+	return count;
+}
+
+/* Blanks are kept back until something follows them: no line ends with blanks. */
+static void print_cell(const char *text, int columns, bool left, int *blanks, FILE *out)
+{
+	int gap = columns - width(text);
+
+	if (!left)
+		*blanks += gap;
+	if (*text) {
+		fprintf(out, "%*s%s", *blanks, "", text);
+		*blanks = 0;
+	}
+	if (left)
+		*blanks += gap;
+}
+
+void print_text(const struct print_table *table, const char *title, FILE *out)
+{
+	size_t count = table->column_count;
+	int *widths = mem_alloc(count, sizeof(*widths));
+	double greatest_ns = 0;
+	const struct unit *unit;
+	bool times = false;
+	int decimals;
+
+	for (size_t c = 0; c < count; c++) {
+		if (table->columns[c].type != PRINT_TIME || !table->columns[c].title)
+			continue;
+		times = true;
+		for (size_t r = 0; r < table->row_count; r++)
+			if (table->rows[r].cells[c].present &&
+				fabs(table->rows[r].cells[c].number) > greatest_ns)
+				greatest_ns = fabs(table->rows[r].cells[c].number);
+	}
+	unit = unit_for(greatest_ns);
+	decimals = decimals_for(unit, greatest_ns);
+	if (title) {
+		char text[256];
+
+		snprintf(text, sizeof(text), times ? "%s, %s" : "%s", title, unit->name);
+		print_heading(text, out);
+	}
+	for (size_t c = 0; c < count; c++) {
+		if (!table->columns[c].title)
+			continue;
+		widths[c] = width(table->columns[c].title);
+		for (size_t r = 0; r < table->row_count; r++) {
+			int cell = width(cell_text(table->arena, &table->rows[r].cells[c],
+				table->columns[c].type, unit, decimals));
+
+			if (cell > widths[c])
+				widths[c] = cell;
+		}
+	}
+	for (size_t r = 0; r < table->row_count + 1; r++) {
+		int blanks = 0;
+
+		if (r > 0 && table->rows[r - 1].rule) {
+			int total = 0;
+
+			for (size_t c = 0; c < count; c++)
+				if (table->columns[c].title)
+					total += widths[c] + (total ? 2 : 0);
+			fputs("  ", out);
+			for (int i = 0; i < total; i++)
+				fputc('-', out);
+			fputc('\n', out);
+		}
+		for (size_t c = 0; c < count; c++) {
+			const struct print_column *column = &table->columns[c];
+
+			if (!column->title)
+				continue;
+			blanks += 2;
+			print_cell(r == 0 ? column->title
+					  : cell_text(table->arena, &table->rows[r - 1].cells[c],
+						    column->type, unit, decimals),
+				widths[c], column->type == PRINT_WORD, &blanks, out);
+		}
+		fputc('\n', out);
+	}
+	free(widths);
+}
+
+void print_csv_word(const char *text, FILE *out)
+{
+	if (!strpbrk(text, ",\"\n\r")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static const char *key_suffix(const struct print_column *column)
+{
+	return column->type == PRINT_TIME ? "_ns" : "";
+}
+
+/* A whole number without exponent, else as few digits as give the number back. */
+static void number_text(char text[40], double number)
+{
+	if (number == floor(number) && fabs(number) < 9e15)
+		snprintf(text, 40, "%.0f", number);
+	else
+		snprintf(text, 40, "%.9g", number);
+}
+
+void print_csv(const struct print_table *table, FILE *out)
+{
+	for (size_t c = 0; c < table->column_count; c++)
+		fprintf(out, "%s%s%s", c ? "," : "", table->columns[c].key, key_suffix(&table->columns[c]));
+	fputc('\n', out);
+	for (size_t r = 0; r < table->row_count; r++) {
+		for (size_t c = 0; c < table->column_count; c++) {
+			const struct print_cell *cell = &table->rows[r].cells[c];
+			char text[40] = "";
+
+			if (c)
+				fputc(',', out);
+			if (!cell->present)
+				continue;
+			if (cell->word) {
+				print_csv_word(cell->word, out);
+				continue;
+			}
+			number_text(text, cell->number);
+			fputs(text, out);
+		}
+		fputc('\n', out);
+	}
+}
+
+cJSON *print_json(const struct print_table *table)
+{
+	cJSON *rows = cJSON_CreateArray();
+
+	for (size_t r = 0; r < table->row_count; r++) {
+		cJSON *object = cJSON_CreateObject();
+
+		for (size_t c = 0; c < table->column_count; c++) {
+			const struct print_cell *cell = &table->rows[r].cells[c];
+			char key[80];
+
+			snprintf(key, sizeof(key), "%s%s", table->columns[c].key,
+				key_suffix(&table->columns[c]));
+			if (!cell->present)
+				cJSON_AddNullToObject(object, key);
+			else if (cell->word)
+				cJSON_AddStringToObject(object, key, cell->word);
+			else
+				cJSON_AddNumberToObject(object, key, cell->number);
+		}
+		cJSON_AddItemToArray(rows, object);
+	}
+	return rows;
+}
+
+void print_part(const struct print_table *table, enum print_form form, cJSON *object, const char *key,
+	const char *title, bool gap, FILE *out)
+{
+	if (form == PRINT_JSON) {
+		cJSON_AddItemToObject(object, key, print_json(table));
+		return;
+	}
+	fputs(gap ? "\n" : "", out);
+	if (form == PRINT_CSV)
+		print_csv(table, out);
+	else
+		print_text(table, title, out);
+}
+
+void print_json_end(cJSON *object, FILE *out)
+{
+	char *text = pm_text_json(cJSON_Print(object));
+
+	if (!text)
+		errx(1, "out of memory while writing JSON");
+	fputs(text, out);
+	fputc('\n', out);
+	free(text);
+	cJSON_Delete(object);
+}
+
+void print_heading(const char *text, FILE *out)
+{
+	const char *plain = getenv("NO_COLOR");
+
+	bool bold = pm_terminal_is(out) && !(plain && *plain);
+
+	if (bold)
+		pm_terminal_control(out, "\033[1m");
+	fputs(text, out);
+	if (bold)
+		pm_terminal_control(out, "\033[0m");
+	fputc('\n', out);
+}
+
+const char *print_clean(struct arena *arena, const char *text)
+{
+	size_t left = strlen(text), count;
+	char *copy = arena_alloc(arena, 4 * left + 1, 1), *to = copy;
+
+	for (; left; text += count, left -= count) {
+		count = pm_text_character(text, left);
+		if (count == 0 || *text == '\n' || *text == '\t' || pm_text_controls(text, count)) {
+			count = 1;
+			to += sprintf(to, "\\x%02x", (unsigned char)*text);
+		} else {
+			to = mempcpy(to, text, count);
+		}
+	}
+	return copy;
+}
+
+void print_paragraph(const char *text, int indent, FILE *out)
+{
+	int column = 0;
+
+	while (*text) {
+		int length = (int)strcspn(text, " ");
+
+		if (column > 0 && column + 1 + length > 80) {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+		} else if (column > 0) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", length, text);
+		column += length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}
+
+const char *print_time(struct arena *arena, double ns)
+{
+	const struct unit *unit = unit_for(fabs(ns));
+
+	return arena_format(arena, "%.*f %s", unit->ns < 2 ? 0 : 3, ns / unit->ns, unit->name);
+}

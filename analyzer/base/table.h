@@ -1,0 +1,92 @@
+/*
+ * Tables for people and for programs. A table is described once, by its columns; text, JSON and CSV all come
+ * from that description and the rows.
+ *
+ * Times are kept in ns. In text a table has one unit, chosen from its greatest time; JSON and CSV are always
+ * in ns.
+ */
+#ifndef PRINT_H
+#define PRINT_H
+
+#include "memory.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum print_form { PRINT_TEXT, PRINT_JSON, PRINT_CSV };
+
+enum print_type {
+	PRINT_WORD,  /* text, to the left */
+	PRINT_COUNT, /* whole number */
+	PRINT_TIME,  /* ns, a double: means have fractions */
+	PRINT_SHARE, /* 1 is shown as 100% */
+	PRINT_REAL,  /* a number with three decimals, for ratios */
+};
+
+struct print_column {
+	const char *key;   /* in JSON and CSV; times get "_ns" appended there */
+	const char *title; /* in text; NULL: not shown there */
+	enum print_type type;
+};
+
+struct print_cell {
+	bool present;
+	const char *word; /* lives as long as the table */
+	double number;
+};
+
+struct print_row {
+	struct print_cell *cells;
+	bool rule; /* a line above it, in text */
+};
+
+struct print_table {
+	struct arena *arena; /* the caller's; the rows live there */
+	struct print_column *columns;
+	size_t column_count, column_room;
+	struct print_row *rows;
+	size_t row_count, row_room;
+	bool rule; /* the next row gets a line above */
+};
+
+void print_init(struct print_table *table, struct arena *arena);
+void print_free(struct print_table *table);
+size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type);
+/* After the columns: a new row, then its cells in any order. Cells not set are empty. */
+void print_row(struct print_table *table);
+void print_word(struct print_table *table, size_t column, const char *word);
+void print_number(struct print_table *table, size_t column, double number);
+
+/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Lines over 80 columns are left to the
+ * terminal. */
+void print_text(const struct print_table *table, const char *title, FILE *out);
+void print_csv(const struct print_table *table, FILE *out); /* with a header line */
+void print_csv_word(const char *text, FILE *out);           /* in quotes where need be */
+cJSON *print_json(const struct print_table *table);         /* an array of objects; the caller deletes it */
+
+/*
+ * One of several tables, in the form that was asked for: added to the object under `key`, or written as CSV
+ * or as text under its title. `gap`: an empty line before it, which JSON does not have.
+ */
+void print_part(const struct print_table *table, enum print_form form, cJSON *object, const char *key,
+	const char *title, bool gap, FILE *out);
+
+/* Writes the object and a newline, and deletes it. */
+void print_json_end(cJSON *object, FILE *out);
+
+/* Bold where `out` is a terminal and NO_COLOR is not set; else as it is. */
+void print_heading(const char *text, FILE *out);
+
+/* A copy of the text on one line, without what a terminal would obey. */
+const char *print_clean(struct arena *arena, const char *text);
+
+/* A paragraph, broken at blanks into lines of at most 80 columns; all but the first begin with `indent`
+ * blanks. */
+void print_paragraph(const char *text, int indent, FILE *out);
+
+/* "1.234 ms": a single time in the unit that suits it. */
+const char *print_time(struct arena *arena, double ns);
+
+#endif

@@ -1,0 +1,307 @@
+/* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
+#include "cause.h"
+#include "cmd_common.h"
+#include "imported_timeline.h"
+#include "whatif.h"
+
+#include <math.h>
+
+static void item_table(struct print_table *table, struct analysis *analysis, const char *what,
+	const struct balance_item *items, size_t count)
+{
+	size_t name = print_column(table, what, what, PRINT_WORD);
+	size_t mean = print_column(table, "mean", "mean", PRINT_TIME);
+	size_t greatest = print_column(table, "greatest", "slowest", PRINT_TIME);
+	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
+	size_t slowest = print_column(table, "slowest", "rank", PRINT_WORD);
+
+	for (size_t i = 0; i < count; i++) {
+		print_row(table);
+		print_word(table, name, items[i].name);
+		print_number(table, mean, items[i].mean_ns);
+		print_number(table, greatest, items[i].greatest_ns);
+		print_number(table, imbalance, items[i].imbalance);
+		if (isfinite(items[i].imbalance))
+			print_word(table, slowest,
+				analysis_worker_name(analysis, &analysis->workers[items[i].slowest]));
+	}
+}
+
+static void rank_table(struct print_table *table, struct analysis *analysis, const struct balance *balance)
+{
+	size_t name = print_column(table, "worker", "rank", PRINT_WORD);
+	size_t compute = print_column(table, "computing", "computing", PRINT_TIME);
+	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
+	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t last = print_column(table, "last", "came last", PRINT_SHARE);
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		print_row(table);
+		print_word(table, name, analysis_worker_name(analysis, &analysis->workers[i]));
+		print_number(table, compute, balance->ranks[i].compute_ns);
+		print_number(table, wait, balance->ranks[i].wait_ns);
+		print_number(table, inflicted, balance->ranks[i].inflicted_ns);
+		if (balance->collective_count)
+			print_number(table, last,
+				(double)balance->ranks[i].last_count / (double)balance->collective_count);
+	}
+}
+
+static const char *cause_words(struct analysis *analysis, const struct cause *cause)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const char *text = cause_text(cause->kind);
+
+	if (cause->layer[0])
+		text = arena_format(arena, "%s: %s", text, print_clean(arena, cause->layer));
+	if (cause->other != cause->worker)
+		text = arena_format(arena, "%s to %s", text,
+			analysis_worker_name(analysis, &analysis->workers[cause->other]));
+	return text;
+}
+
+/* For programs; people are told in sentences. */
+static void cause_table(struct print_table *table, struct analysis *analysis, const struct cause_list *causes)
+{
+	size_t worker = print_column(table, "worker", "rank", PRINT_WORD);
+	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t share = print_column(table, "share", "share", PRINT_SHARE);
+	size_t kind = print_column(table, "cause", "cause", PRINT_WORD);
+	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
+	size_t other = print_column(table, "other", "other", PRINT_WORD);
+	size_t cost = print_column(table, "cost", "cost", PRINT_TIME);
+	size_t factor = print_column(table, "factor", "factor", PRINT_REAL);
+	size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
+
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause *cause = &causes->items[i];
+
+		print_row(table);
+		print_word(table, worker, analysis_worker_name(analysis, &analysis->workers[cause->worker]));
+		print_number(table, inflicted, cause->inflicted_ns);
+		print_number(table, share, cause->share);
+		print_word(table, kind, cause_key(cause->kind));
+		if (cause->layer[0])
+			print_word(table, layer, cause->layer);
+		if (cause->other != cause->worker)
+			print_word(table, other,
+				analysis_worker_name(analysis, &analysis->workers[cause->other]));
+		if (isfinite(cause->cost_ns))
+			print_number(table, cost, cause->cost_ns);
+		if (isfinite(cause->factor))
+			print_number(table, factor, cause->factor);
+		print_word(table, evidence, cause->evidence);
+	}
+}
+
+static const char *waiting_words(struct analysis *analysis, const struct cause *cause)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const char *name = analysis_worker_name(analysis, &analysis->workers[cause->worker]);
+
+	if (!(cause->inflicted_ns > 0))
+		return arena_format(arena, "%s:", name);
+	return arena_format(arena,
+		"%s: the others wait %s for it in an iteration (sum; %.1f%% of their time)", name,
+		print_time(arena, cause->inflicted_ns), 100 * cause->share);
+}
+
+/* Do they wait all the same? */
+static bool any_waiting(const struct analysis *analysis, const struct balance *balance)
+{
+	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).median;
+	double others = (double)(analysis->worker_count - 1);
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (balance->ranks[i].inflicted_ns >= CAUSE_WAITING * others * iteration_ns)
+			return true;
+	return false;
+}
+
+static void print_causes(
+	struct analysis *analysis, const struct balance *balance, const struct cause_list *causes, FILE *out)
+{
+	struct arena *arena = &analysis->timeline.arena;
+
+	fputs("\nWho holds the others up\n", out);
+	if (causes->count == 0)
+		print_paragraph(any_waiting(analysis, balance)
+					? "No rank holds the others up for long: the waiting comes and goes."
+					: "No rank holds the others up.",
+			2, out);
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause *cause = &causes->items[i];
+
+		if (i == 0 || causes->items[i - 1].worker != cause->worker)
+			print_paragraph(waiting_words(analysis, cause), 2, out);
+		print_paragraph(arena_format(arena, "- %s%s%s: %s.", cause_words(analysis, cause),
+					isfinite(cause->cost_ns) ? ", costs " : "",
+					isfinite(cause->cost_ns) ? print_time(arena, cause->cost_ns) : "",
+					print_clean(arena, cause->evidence)),
+			2, out);
+	}
+}
+
+/* `object` NULL: as text or CSV. Of the causes people are told in sentences instead. */
+static void print_tables(struct analysis *analysis, const struct balance *balance,
+	const struct cause_list *causes, enum print_form form, cJSON *object, FILE *out)
+{
+	static const char *const keys[] = {"phases", "layers", "ranks", "causes"};
+	static const char *const titles[] = {"Phases, mean time of an iteration",
+		"Layers, forward and backward", "Ranks, mean of an iteration", NULL};
+
+	for (int i = 0; i < (form == PRINT_TEXT ? 3 : 4); i++) {
+		struct print_table table;
+
+		print_init(&table, &analysis->timeline.arena);
+		if (i == 0)
+			item_table(&table, analysis, "phase", balance->phases, balance->phase_count);
+		else if (i == 1)
+			item_table(&table, analysis, "layer", balance->layers, balance->layer_count);
+		else if (i == 2)
+			rank_table(&table, analysis, balance);
+		else
+			cause_table(&table, analysis, causes);
+		if (form != PRINT_TEXT || table.row_count > 0)
+			print_part(
+				&table, form, object, keys[i], titles[i], i > 0 || form == PRINT_TEXT, out);
+		print_free(&table);
+	}
+}
+
+/* Beside the factor of computing times: what the imbalance costs. */
+static const char *slowdown_words(struct analysis *analysis, double slowdown, double stages)
+{
+	struct arena *arena = &analysis->timeline.arena;
+
+	if (!isfinite(slowdown) || analysis->worker_count < 2)
+		return "";
+	if (analysis->stage_count == 1)
+		return arena_format(arena, ", slowdown %.3f%s", slowdown, slowdown < 1 ? " (none)" : "");
+	return arena_format(arena, ", slowdown %.3f by ranks, %.3f by ranks and stages", slowdown, stages);
+}
+
+static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	cJSON *object = list ? cJSON_CreateObject() : NULL;
+	struct balance balance;
+	struct cause_list causes;
+	double stages, slowdown = whatif_slowdown(analysis, &stages);
+
+	balance_find(analysis, &balance);
+	cause_find(analysis, &balance, &causes);
+	if (options->form == PRINT_TEXT)
+		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %.3f%s", print_clean(arena, run->label),
+				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
+				      analysis_compute_imbalance(analysis),
+				      slowdown_words(analysis, slowdown, stages)),
+			out);
+	if (object)
+		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+	if (analysis->worker_count > 0)
+		print_tables(analysis, &balance, &causes, options->form, object, out);
+	if (object) {
+		cJSON_AddNumberToObject(object, "collectives", (double)balance.collective_count);
+		if (isfinite(slowdown)) {
+			cJSON_AddNumberToObject(object, "slowdown", slowdown);
+			cJSON_AddNumberToObject(object, "slowdown_stages", stages);
+		}
+		cJSON_AddItemToArray(list, object);
+	}
+	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
+		print_causes(analysis, &balance, &causes, out);
+	if (options->form == PRINT_TEXT && foreign_timeline_is_labels(&analysis->timeline)) {
+		fputc('\n', out);
+		print_paragraph(
+			"Waiting and inflicted are those of collectives alone. What one stage of a "
+			"pipeline makes the others wait is not in the labels of a rank: pmanalyze slowdown "
+			"works it out.",
+			0, out);
+	}
+	cause_free(&causes);
+	balance_free(&balance);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {CMD_OPTIONS, {0}};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	struct run *runs;
+	cJSON *object = NULL, *list = NULL;
+	size_t run_count;
+	int option, status = 0;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
+		if (!cmd_common_option(&cmd_balance, &how, option, optarg))
+			cmd_usage(&cmd_balance, "the command line is wrong");
+	if (optind >= argument_count)
+		cmd_usage(&cmd_balance, "no run named");
+	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (how.form == PRINT_JSON) {
+		object = cJSON_CreateObject();
+		list = cJSON_AddArrayToObject(object, "runs");
+	}
+	for (size_t i = 0; i < run_count; i++) {
+		if (i > 0 && how.form != PRINT_JSON)
+			fputc('\n', stdout);
+		print_run(&runs[i], &how, list, stdout);
+		if (runs[i].analysis.worker_count == 0)
+			status = 1;
+	}
+	cmd_end_runs(object, runs, run_count);
+	return status;
+}
+
+const struct command cmd_balance = {
+	.name = "balance",
+	.summary = "load imbalance by phase, layer and rank; who makes whom wait",
+	.run = run,
+	.help = "pmanalyze balance - load imbalance\n"
+		"\n"
+		"usage: pmanalyze balance [OPTION]... RUN...\n"
+		"\n"
+		"Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t),\n"
+		"1 when balanced: of the computing time (forward, backward, update; without\n"
+		"waiting), of each phase and of each layer, with the rank that is slowest.\n"
+		"Beside it the slowdown t / t_ideal: the iteration against a replay of it in\n"
+		"which all ranks take the mean of their times (pmanalyze whatif). The factor\n"
+		"compares times of work, the slowdown says what that costs.\n"
+		"\n"
+		"Then what it costs. Collectives are matched over ranks: none can move data\n"
+		"before its last rank has begun, so the others wait for that one. Per rank:\n"
+		"\n"
+		"  computing  its computing time\n"
+		"  waiting    how long it waited for others\n"
+		"  inflicted  how long the others, summed, waited for it\n"
+		"  came last  share of the collectives of whose time the others spent at least\n"
+		"             1% waiting for it\n"
+		"\n"
+		"Last, why: each rank for which the others wait at least 2% of an iteration is\n"
+		"compared with one of the faster ranks that has the same layers:\n"
+		"\n"
+		"  slower   the same operations take longer in all layers, and copies of input\n"
+		"  layer    they take longer in one layer\n"
+		"  layers   in several layers, of which none makes a great part\n"
+		"  work     larger or more operations: a greater share of the batch\n"
+		"  input    reading, preparing or copying its input takes longer\n"
+		"  host     its device idles because the host launches late\n"
+		"  stage    its stage of a pipeline has more to do than the others\n"
+		"  link     its messages to a rank take longer than others of that size\n"
+		"  unknown  it comes late, and none of these tells why\n"
+		"\n"
+		"A cause counts if it costs at least 1% of an iteration (medians) and shows in\n"
+		"three iterations out of four. In a collective all ranks see the same transfer,\n"
+		"so a slow link shows only where ranks send to each other.\n"
+		"\n"
+		"  --skip N   usual iterations at the begin that are left out (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"             of other profilers' traces: kernels whose name the extended\n"
+		"             regular expression finds are communication too (default: those\n"
+		"             with NCCL's names)\n"
+		"  --json     the same as JSON; times in ns\n"
+		"  --csv      the four tables as CSV, an empty line between them\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+};

@@ -1,0 +1,128 @@
+/* What the analyzing commands share: see cmd_common.h. */
+#include "cmd_common.h"
+#include "imported_timeline.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+const regex_t *cmd_pattern(const struct command *command, const char *argument)
+{
+	static regex_t pattern;
+	static bool made;
+	char text[256];
+	int status;
+
+	if (made)
+		regfree(&pattern);
+	status = regcomp(&pattern, argument, REG_EXTENDED | REG_NOSUB);
+	made = status == 0;
+	if (status) {
+		regerror(status, &pattern, text, sizeof(text));
+		cmd_usage(command, "--comm-pattern %s: %s", argument, text);
+	}
+	return &pattern;
+}
+
+bool cmd_common_option(
+	const struct command *command, struct cmd_options *options, int option, const char *argument)
+{
+	switch (option) {
+	case 'j':
+		options->form = PRINT_JSON;
+		return true;
+	case 'c':
+		options->form = PRINT_CSV;
+		return true;
+	case 's':
+		options->skip = (size_t)cmd_number(command, "--skip", argument, 0);
+		return true;
+	case CMD_OPTION_PATTERN:
+		options->communication = cmd_pattern(command, argument);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count)
+{
+	struct progress progress;
+	struct run_options how = {options->skip, options->communication, &progress};
+	char *error;
+	int status;
+
+	progress_begin(&progress, "reading");
+	status = run_open_as(run, paths, path_count, &how, &error);
+	progress_end(&progress);
+	if (status < 0)
+		errx(1, "%s", error);
+}
+
+struct run *cmd_read_runs(
+	const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count)
+{
+	struct run *runs = mem_alloc(path_count, sizeof(*runs));
+	size_t first_file = 0;
+
+	*run_count = 0;
+	for (size_t i = 0; i <= path_count; i++) {
+		struct stat status;
+		bool folder = i < path_count && stat(paths[i], &status) == 0 && S_ISDIR(status.st_mode);
+
+		/* Files side by side are one run, if they are of one sort. */
+		if (i > first_file &&
+			(folder || i == path_count ||
+				run_is_foreign(paths[i]) != run_is_foreign(paths[first_file]))) {
+			cmd_read_run(&runs[(*run_count)++], options, paths + first_file, i - first_file);
+			first_file = i;
+		}
+		if (folder)
+			cmd_read_run(&runs[(*run_count)++], options, paths + i, 1);
+		if (folder)
+			first_file = i + 1;
+	}
+	run_tell_apart(runs, *run_count);
+	return runs;
+}
+
+void cmd_free_runs(struct run *runs, size_t run_count)
+{
+	for (size_t i = 0; i < run_count; i++)
+		run_close(&runs[i]);
+	free(runs);
+}
+
+bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out)
+{
+	static const char text[] =
+		"The trace has labelled phases alone: they say when work was done, but not which call or message "
+		"it waited for, so the iteration cannot be replayed from its launches. pmanalyze slowdown "
+		"replays such traces from what the labels mean.";
+
+	if (!foreign_timeline_is_labels(&run->analysis.timeline))
+		return false;
+	if (object)
+		cJSON_AddStringToObject(object, "not_replayed", text);
+	else
+		print_paragraph(text, 2, out);
+	return true;
+}
+
+void cmd_print_warnings(struct run *run)
+{
+	const char **warnings = run_warnings(run);
+
+	for (size_t i = 0; warnings[i]; i++)
+		warnx("%s", warnings[i]);
+}
+
+void cmd_end_runs(cJSON *object, struct run *runs, size_t run_count)
+{
+	if (object)
+		print_json_end(object, stdout);
+	fflush(stdout);
+	for (size_t i = 0; i < run_count; i++)
+		cmd_print_warnings(&runs[i]);
+	cmd_free_runs(runs, run_count);
+}

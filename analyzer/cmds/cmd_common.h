@@ -1,0 +1,60 @@
+/* What the analyzing commands share: their common options, and reading runs with the warnings that belong to
+ * them. */
+#ifndef CMD_COMMON_H
+#define CMD_COMMON_H
+
+#include "cmd.h"
+#include "table.h"
+#include "run.h"
+
+#include <getopt.h>
+
+struct cmd_options {
+	enum print_form form;
+	size_t skip;
+	const regex_t *communication; /* NULL, or further communication kernels; lives to the end */
+	bool iterations;              /* one row for each iteration */
+	bool ranks;                   /* one row for each rank */
+};
+
+#define CMD_OPTION_PATTERN 0x1000 /* no letter: commands have their own */
+
+#define CMD_OPTIONS \
+	{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, \
+		{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
+	{ \
+		"skip", required_argument, NULL, 's' \
+	}
+
+/* The argument of --comm-pattern, or cmd_usage; kept to the end of the program. */
+const regex_t *cmd_pattern(const struct command *command, const char *argument);
+
+/* True if the option was one of CMD_OPTIONS. */
+bool cmd_common_option(
+	const struct command *command, struct cmd_options *options, int option, const char *argument);
+
+/* Reads one run; ends the program if it cannot be read at all. */
+void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count);
+
+/*
+ * Reads what the command line names: with folders each is a run; files alone are one run, or one of our own
+ * traces and one of other profilers'. Ends the program if a run cannot be read at all.
+ */
+struct run *cmd_read_runs(
+	const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count);
+void cmd_free_runs(struct run *runs, size_t run_count);
+
+/*
+ * True, with a sentence for whoever asked, where the run is labels alone: nothing tells there what a piece of
+ * work waits for, which the command replays. In text on `out`, else as a member of `object`.
+ */
+bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out);
+
+/* The warnings on stderr, for forms that have no place for them. */
+void cmd_print_warnings(struct run *run);
+
+/* The end of an answer: of a JSON object, unless NULL, and of the runs, whose warnings go behind what was
+ * printed. */
+void cmd_end_runs(cJSON *object, struct run *runs, size_t run_count);
+
+#endif

@@ -1,0 +1,180 @@
+/* What the commands on traces of other profilers share: see cmd_foreign.h. */
+#include "cmd_imported.h"
+#include "imported_kind.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument)
+{
+	switch (option) {
+	case 'j':
+		how->form = PRINT_JSON;
+		return true;
+	case 'c':
+		how->form = PRINT_CSV;
+		return true;
+	case 't':
+		how->threads = (unsigned)cmd_number(how->command, "--threads", argument, 1);
+		return true;
+	case CMD_OPTION_PATTERN:
+		how->communication = cmd_pattern(how->command, argument);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void warn_of_file(struct cmd_foreign_file *file, const char *text)
+{
+	if (file->warning_count < sizeof(file->warnings) / sizeof(*file->warnings))
+		file->warnings[file->warning_count++] = text;
+}
+
+static void note(struct cmd_foreign_file *file, const struct foreign *foreign)
+{
+	if (foreign->trouble)
+		warn_of_file(file, arena_format(&file->arena, "%s", foreign->trouble));
+	if (foreign->refused)
+		warn_of_file(file,
+			arena_format(&file->arena,
+				"%s: %" PRIu64
+				" events lack what they need (a time, a stream, their begin or end) and were "
+				"passed over",
+				foreign->path, foreign->refused));
+	if (foreign->backward)
+		warn_of_file(file,
+			arena_format(&file->arena,
+				"%s: %" PRIu64 " events end before they begin: taken as if they took no time",
+				foreign->path, foreign->backward));
+}
+
+static void done(void *context, size_t index, struct foreign *foreign, int status)
+{
+	struct cmd_foreign *how = context;
+	struct cmd_foreign_file *file = &how->files[index];
+
+	file->failed = status < 0;
+	progress_step(&how->progress);
+	note(file, foreign);
+	if (status < 0)
+		return;
+	if (how->communication)
+		foreign_kind_apply(foreign, how->communication);
+	file->row_count = foreign->worker_count;
+	file->rows = mem_alloc(file->row_count, how->row_bytes);
+	for (uint32_t i = 0; i < foreign->worker_count; i++)
+		how->take(how, foreign, i, (char *)file->rows + i * how->row_bytes);
+}
+
+static int32_t number_at(const void *row, size_t at)
+{
+	int32_t number;
+
+	memcpy(&number, (const char *)row + at, sizeof(number));
+	return number;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct cmd_foreign *how = context;
+	int32_t one = number_at(a, how->rank_at), other = number_at(b, how->rank_at);
+
+	return one < other ? -1 : one > other;
+}
+
+/* The rows of all files, with ranks. */
+static void gather(struct cmd_foreign *how)
+{
+	int32_t *said, *ranks;
+	const char **paths;
+	size_t room = 0;
+	char *row;
+
+	for (size_t i = 0; i < how->file_count; i++)
+		room += how->files[i].row_count;
+	row = how->rows = mem_alloc(room, how->row_bytes);
+	said = mem_alloc(room, sizeof(*said));
+	ranks = mem_alloc(room, sizeof(*ranks));
+	paths = mem_alloc(room, sizeof(*paths));
+	for (size_t i = 0; i < how->file_count; i++) {
+		struct cmd_foreign_file *file = &how->files[i];
+
+		for (size_t j = 0; j < file->row_count; j++, row += how->row_bytes) {
+			memcpy(row, (char *)file->rows + j * how->row_bytes, how->row_bytes);
+			said[how->row_count] = number_at(row, how->said_rank_at);
+			paths[how->row_count++] = file->path;
+		}
+		free(file->rows);
+		file->rows = NULL;
+	}
+	if (!foreign_number(said, paths, how->row_count, ranks))
+		cmd_foreign_warn(how, "several files say that they are the same rank: numbered in order");
+	for (size_t i = 0; i < how->row_count; i++)
+		memcpy((char *)how->rows + i * how->row_bytes + how->rank_at, &ranks[i], sizeof(*ranks));
+	if (how->row_count)
+		qsort_r(how->rows, how->row_count, how->row_bytes, compare_rows, how);
+	free(said);
+	free(ranks);
+	free(paths);
+}
+
+void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, unsigned wanted)
+{
+	const char **names, *error;
+	size_t failed = 0;
+
+	if (path_count == 0)
+		cmd_usage(how->command, "no trace named");
+	if (!foreign_files(&how->arena, paths, path_count, &names, &how->file_count, &error))
+		errx(1, "%s", error);
+	how->files = mem_alloc(how->file_count, sizeof(*how->files));
+	for (size_t i = 0; i < how->file_count; i++)
+		how->files[i].path = names[i];
+	progress_begin(&how->progress, "reading");
+	progress_expect(&how->progress, how->file_count);
+	foreign_read_all(names, how->file_count, wanted, how->threads, done, how);
+	progress_end(&how->progress);
+	for (size_t i = 0; i < how->file_count; i++) {
+		failed += how->files[i].failed;
+		for (size_t j = 0; j < how->files[i].warning_count; j++)
+			cmd_foreign_warn(how, how->files[i].warnings[j]);
+	}
+	if (failed == how->file_count) {
+		cmd_foreign_print_warnings(how);
+		exit(1);
+	}
+	gather(how);
+}
+
+void cmd_foreign_warn(struct cmd_foreign *how, const char *text)
+{
+	*MEM_PUSH(how->warnings, how->warning_count, how->warning_room) = text;
+}
+
+cJSON *cmd_foreign_json_warnings(const struct cmd_foreign *how)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; i < how->warning_count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(how->warnings[i]));
+	return list;
+}
+
+void cmd_foreign_print_warnings(const struct cmd_foreign *how)
+{
+	for (size_t i = 0; i < how->warning_count; i++)
+		warnx("%s", how->warnings[i]);
+}
+
+void cmd_foreign_free(struct cmd_foreign *how)
+{
+	for (size_t i = 0; i < how->file_count; i++)
+		arena_free(&how->files[i].arena);
+	free(how->files);
+	free(how->rows);
+	free(how->warnings);
+	arena_free(&how->arena);
+}

@@ -1,0 +1,77 @@
+/* What the commands on traces of other profilers share: their common options, and reading with the warnings
+ * that belong to it. */
+#ifndef CMD_FOREIGN_H
+#define CMD_FOREIGN_H
+
+#include "cmd_common.h"
+#include "imported.h"
+#include "table.h"
+
+#include <getopt.h>
+#include <regex.h>
+
+/* A file as it was read. Its arena belongs to the thread that reads it, until all is read. */
+struct cmd_foreign_file {
+	const char *path;
+	bool failed;
+	const char *warnings[6];
+	size_t warning_count;
+	void *rows; /* of its workers, until all are gathered */
+	size_t row_count;
+	struct arena arena;
+};
+
+struct cmd_foreign {
+	const struct command *command;
+	enum print_form form;
+	unsigned threads;             /* 0: one for each processor */
+	const regex_t *communication; /* NULL, or further communication kernels */
+	struct progress progress;
+	struct cmd_foreign_file *files;
+	size_t file_count;
+	const char **warnings; /* of the whole */
+	size_t warning_count, warning_room;
+	struct arena arena;
+	/*
+	 * What the command makes of a worker: so many bytes, in which an int32_t each says the rank that it
+	 * gets and the one that its data say, -1: none. `take` fills a row that is zero, in the file's
+	 * thread.
+	 */
+	size_t row_bytes, rank_at, said_rank_at;
+	void (*take)(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row);
+	void *rows; /* of all files, by rank; freed with `how`, but not what they point to */
+	size_t row_count;
+	void *context;
+};
+
+#define CMD_FOREIGN_OPTIONS \
+	{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, \
+		{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
+	{ \
+		"threads", required_argument, NULL, 't' \
+	}
+
+#define CMD_FOREIGN_HELP \
+	"  --comm-pattern REGEX\n" \
+	"             kernels whose name the extended regular expression finds are\n" \
+	"             communication too\n" \
+	"  --threads N\n" \
+	"             files read at once (default: one for each processor)\n"
+
+/* True if the option was one of CMD_FOREIGN_OPTIONS. */
+bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument);
+
+/* Reads the files that the command line names, gives each worker to `take`, and numbers the ranks. Ends the
+ * program if no file can be read. */
+void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, unsigned wanted);
+
+/* Adds a warning, which must live as long as `how`. */
+void cmd_foreign_warn(struct cmd_foreign *how, const char *text);
+
+/* The warnings, as an array; the caller deletes it. And on stderr. */
+cJSON *cmd_foreign_json_warnings(const struct cmd_foreign *how);
+void cmd_foreign_print_warnings(const struct cmd_foreign *how);
+
+void cmd_foreign_free(struct cmd_foreign *how);
+
+#endif

@@ -1,0 +1,379 @@
+/* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
+#include "cmd_common.h"
+#include "imported_timeline.h"
+#include "report.h"
+#include "roofline.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const enum phase_layer_column columns_of_time[] = {
+	PHASE_LAYER_FORWARD, PHASE_LAYER_BACKWARD, PHASE_LAYER_COMMUNICATION, PHASE_LAYER_UPDATE};
+static const char *const column_keys[] = {"forward", "backward", "communication", "update"};
+static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
+
+struct columns {
+	bool again; /* some layers go forward again */
+	const struct roofline *roofline;
+	size_t flops, recompute, holders, rank, device, layer, kind, sizes, input, activation, site,
+		parameters, times[4], deviations[4], share;
+};
+
+static bool any_module(const struct analysis *analysis)
+{
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		for (size_t i = 0; i < analysis->workers[w].layers.count; i++)
+			if (analysis->workers[w].layers.items[i].module[0])
+				return true;
+	return false;
+}
+
+static bool any_again(const struct analysis *analysis)
+{
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct layer_list *layers = &analysis->workers[w].layers;
+
+		if (layers->said_again)
+			return true;
+		for (size_t i = 0; i < layers->core_count; i++)
+			if (layers->core_roles[i].again)
+				return true;
+	}
+	return false;
+}
+
+static void add_columns(
+	struct print_table *table, struct columns *columns, bool ranks, bool modules, bool stages)
+{
+	if (stages)
+		columns->holders = print_column(table, "ranks", "ranks", PRINT_WORD);
+	columns->rank = print_column(table, "rank", ranks ? "rank" : NULL, PRINT_COUNT);
+	columns->device = print_column(table, "device", ranks ? "gpu" : NULL, PRINT_COUNT);
+	columns->layer = print_column(table, "layer", "layer", PRINT_WORD);
+	columns->kind = print_column(table, "kind", modules ? "kind" : NULL, PRINT_WORD);
+	columns->sizes = print_column(table, "sizes", "sizes", PRINT_WORD);
+	columns->input = print_column(table, "input", NULL, PRINT_WORD);
+	columns->activation = print_column(table, "activation", "act", PRINT_WORD);
+	columns->parameters = print_column(table, "parameters", "params", PRINT_COUNT);
+	for (int i = 0; i < 4; i++)
+		columns->times[i] = print_column(table, column_keys[i], column_titles[i], PRINT_TIME);
+	if (columns->again)
+		columns->recompute = print_column(table, "recompute", "t_r", PRINT_TIME);
+	columns->share = print_column(table, "share", "share", PRINT_SHARE);
+	for (int i = 0; i < 4; i++)
+		columns->deviations[i] = print_column(
+			table, arena_format(table->arena, "%s_sd", column_keys[i]), NULL, PRINT_TIME);
+	columns->flops = print_column(table, "flops", NULL, PRINT_COUNT);
+	columns->site = print_column(table, "site", NULL, PRINT_WORD);
+}
+
+/* Is all of the layer's time in this column inside that of a graph? */
+static bool is_untold(const struct analysis_worker *workers, size_t count, const struct layer *layer,
+	int column, double mean_ns)
+{
+	for (size_t w = 0; w < count && !(mean_ns > 0); w++) {
+		const struct layer_list *layers = &workers[w].layers;
+
+		for (size_t i = 0; i < layers->count; i++)
+			if (strcmp(layers->items[i].name, layer->name) == 0)
+				return workers[w].phases.untold[i * PHASE_LAYER_COLUMNS + (size_t)column];
+	}
+	return false;
+}
+
+static void add_layer(struct print_table *table, const struct columns *columns,
+	const struct analysis *analysis, const struct analysis_worker *workers, size_t count,
+	const struct layer *layer, double total_ns, bool ranks)
+{
+	double sum_ns = 0, flops = roofline_layer_flops(columns->roofline, layer->name);
+
+	print_row(table);
+	if (flops >= 0)
+		print_number(table, columns->flops, flops);
+	if (ranks) {
+		print_number(
+			table, columns->rank, analysis->timeline.processes[workers->worker->process].rank);
+		print_number(table, columns->device, workers->worker->device);
+	}
+	print_word(table, columns->layer, layer_title(layer));
+	print_word(table, columns->kind, layer->name);
+	print_word(table, columns->sizes, layer->text);
+	print_word(table, columns->input, layer->input);
+	print_word(table, columns->activation, layer->activation);
+	print_word(table, columns->site, layer->site);
+	if (!analysis->timeline.processes[0].recorder) /* another profiler does not tell */
+		print_number(table, columns->parameters, (double)layer->parameter_count);
+	for (int i = 0; i < 4; i++) {
+		struct analysis_statistics statistics =
+			analysis_layer(workers, count, layer->name, columns_of_time[i]);
+
+		sum_ns += statistics.mean;
+		if (is_untold(workers, count, layer, (int)columns_of_time[i], statistics.mean))
+			continue;
+		print_number(table, columns->times[i], statistics.mean);
+		print_number(table, columns->deviations[i], statistics.deviation);
+	}
+	if (columns->again)
+		print_number(table, columns->recompute,
+			analysis_layer(workers, count, layer->name, PHASE_LAYER_RECOMPUTE).mean);
+	if (total_ns > 0)
+		print_number(table, columns->share, sum_ns / total_ns);
+}
+
+static double add_total(struct print_table *table, const struct columns *columns,
+	const struct analysis_worker *workers, size_t count, const struct layer_list *layers, bool print)
+{
+	double total_ns = 0, parameters = 0, sums_ns[4] = {0};
+
+	for (size_t l = 0; l < layers->count; l++) {
+		parameters += (double)layers->items[l].parameter_count;
+		for (int i = 0; i < 4; i++)
+			sums_ns[i] +=
+				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i])
+					.mean;
+	}
+	for (int i = 0; i < 4; i++)
+		total_ns += sums_ns[i];
+	if (print) {
+		table->rule = true;
+		print_row(table);
+		print_word(table, columns->layer, "all");
+		if (parameters > 0)
+			print_number(table, columns->parameters, parameters);
+		for (int i = 0; i < 4; i++)
+			print_number(table, columns->times[i], sums_ns[i]);
+		if (total_ns > 0)
+			print_number(table, columns->share, 1);
+	}
+	return total_ns;
+}
+
+/* Of a pipeline: each layer once, with the ranks that have it; then the sum over all. */
+static void fill_stages(
+	struct print_table *table, const struct columns *columns, const struct analysis *analysis, bool total)
+{
+	struct layer_list all = {0};
+	double total_ns;
+
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct layer_list *layers = &stage_first(analysis, s)->layers;
+
+		for (size_t l = 0; l < layers->count; l++)
+			*MEM_PUSH(all.items, all.count, all.room) = layers->items[l];
+	}
+	total_ns = add_total(table, columns, analysis->workers, analysis->worker_count, &all, false);
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct analysis_worker *first = stage_first(analysis, s);
+		const char *holders = "";
+
+		for (size_t w = 0; w < analysis->worker_count; w++)
+			if (analysis->workers[w].stage == s)
+				holders = arena_format(table->arena, "%s%s%d", holders, holders[0] ? " " : "",
+					analysis->timeline.processes[analysis->workers[w].worker->process]
+						.rank);
+		table->rule = s > 0;
+		for (size_t l = 0; l < first->layers.count; l++) {
+			add_layer(table, columns, analysis, analysis->workers, analysis->worker_count,
+				&first->layers.items[l], total_ns, false);
+			print_word(table, columns->holders, holders);
+		}
+	}
+	if (total && all.count > 0)
+		add_total(table, columns, analysis->workers, analysis->worker_count, &all, true);
+	free(all.items);
+}
+
+/* Of the first worker with the times of all, or of each. */
+static void fill_workers(struct print_table *table, const struct columns *columns,
+	const struct analysis *analysis, bool ranks, bool total)
+{
+	for (size_t w = 0; w < (ranks || analysis->worker_count == 0 ? analysis->worker_count : 1); w++) {
+		const struct analysis_worker *workers = &analysis->workers[w];
+		size_t count = ranks ? 1 : analysis->worker_count;
+		const struct layer_list *layers = &workers->layers;
+		double total_ns = add_total(table, columns, workers, count, layers, false);
+
+		table->rule = w > 0;
+		for (size_t l = 0; l < layers->count; l++)
+			add_layer(
+				table, columns, analysis, workers, count, &layers->items[l], total_ns, ranks);
+		if (total && layers->count > 0)
+			add_total(table, columns, workers, count, layers, true);
+	}
+}
+
+static void fill(struct print_table *table, struct run *run, bool ranks, bool total)
+{
+	const struct analysis *analysis = &run->analysis;
+	struct roofline roofline;
+	struct columns columns = {.again = any_again(analysis), .roofline = &roofline};
+
+	roofline_find(analysis, &(struct roofline_options){0}, &roofline);
+	add_columns(table, &columns, ranks, any_module(analysis), analysis->stage_count > 1 && !ranks);
+	if (analysis->stage_count > 1 && !ranks)
+		fill_stages(table, &columns, analysis, total);
+	else
+		fill_workers(table, &columns, analysis, ranks, total);
+	roofline_free(&roofline);
+}
+
+static void print_iterations(struct run *run, FILE *out)
+{
+	const struct analysis *analysis = &run->analysis;
+
+	fputs("rank,device,iteration,kind,layer,forward_ns,backward_ns,communication_ns,update_ns\n", out);
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+		const struct layer_list *layers = &worker->layers;
+		const char **titles =
+			arena_alloc(&run->analysis.timeline.arena, layers->count, sizeof(*titles));
+
+		for (size_t l = 0; l < layers->count; l++)
+			titles[l] =
+				print_clean(&run->analysis.timeline.arena, layer_title(&layers->items[l]));
+		for (size_t i = 0; i < worker->iterations.count; i++)
+			for (size_t l = 0; l < layers->count; l++) {
+				const double *times = worker->phases.layers_ns +
+						      (i * layers->count + l) * PHASE_LAYER_COLUMNS;
+
+				fprintf(out, "%d,%d,%zu,%s,",
+					analysis->timeline.processes[worker->worker->process].rank,
+					worker->worker->device, i,
+					report_iteration_kinds[worker->iterations.items[i].kind]);
+				print_csv_word(titles[l], out);
+				fprintf(out, ",%.0f,%.0f,%.0f,%.0f\n", times[PHASE_LAYER_FORWARD],
+					times[PHASE_LAYER_BACKWARD], times[PHASE_LAYER_COMMUNICATION],
+					times[PHASE_LAYER_UPDATE]);
+			}
+	}
+}
+
+/* Why there are none. */
+static const char *no_layers(const struct analysis *analysis)
+{
+	const struct timeline *timeline = &analysis->timeline;
+
+	if (foreign_timeline_is_labels(timeline))
+		return "No layers: the trace has labelled phases, and none of the labels names a layer.";
+	if (timeline->processes[0].recorder)
+		return "No layers: the trace names no operators, modules or layers that its kernels belong to "
+		       "(with PyTorch's profiler: record CPU activities too).";
+	return "No layers: no call of the iterations computes with parameters.";
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		CMD_OPTIONS,
+		{"iterations", no_argument, NULL, 'i'},
+		{"ranks", no_argument, NULL, 'r'},
+		{0},
+	};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	struct run *runs;
+	struct print_table table;
+	size_t run_count;
+	int option, status;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == 'i')
+			how.iterations = true;
+		else if (option == 'r')
+			how.ranks = true;
+		else if (!cmd_common_option(&cmd_layers, &how, option, optarg))
+			cmd_usage(&cmd_layers, "the command line is wrong");
+	}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_layers, "no run named");
+	if (how.iterations && how.form != PRINT_CSV)
+		cmd_usage(&cmd_layers, "--iterations needs --csv");
+	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
+	if (run_count != 1)
+		cmd_usage(&cmd_layers, "one run at a time");
+	print_init(&table, &runs[0].analysis.timeline.arena);
+	if (how.iterations) {
+		print_iterations(&runs[0], stdout);
+	} else {
+		fill(&table, &runs[0], how.ranks, how.form == PRINT_TEXT);
+		if (how.form == PRINT_CSV) {
+			print_csv(&table, stdout);
+		} else if (how.form == PRINT_JSON) {
+			cJSON *object = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(object, "run", runs[0].label);
+			cJSON_AddItemToObject(object, "layers", print_json(&table));
+			print_json_end(object, stdout);
+		} else if (table.row_count > 0) {
+			print_text(&table,
+				how.ranks ? "Layers by rank, mean time of an iteration"
+					  : "Layers, mean time of an iteration",
+				stdout);
+		} else if (runs[0].analysis.worker_count > 0) {
+			print_paragraph(no_layers(&runs[0].analysis), 0, stdout);
+		}
+	}
+	fflush(stdout);
+	cmd_print_warnings(&runs[0]);
+	status = runs[0].analysis.worker_count == 0;
+	print_free(&table);
+	cmd_free_runs(runs, run_count);
+	return status;
+}
+
+const struct command cmd_layers = {
+	.name = "layers",
+	.summary = "the time of each layer: forward, backward, communication, update",
+	.run = run,
+	.help = "pmanalyze layers - the time of each layer\n"
+		"\n"
+		"usage: pmanalyze layers [OPTION]... RUN\n"
+		"\n"
+		"Finds the layers of the model and prints, for each, its sizes, the number of\n"
+		"its parameters, and the mean time per iteration of its forward (t_f) and\n"
+		"backward (t_b) calls, of the exchange of its gradients (t_c) and of its update\n"
+		"(t_u), over all ranks; then its share of the time of all layers. An exchange\n"
+		"or update that serves several layers is shared out by the bytes of their\n"
+		"parameters. Times are sums of the calls' times on the GPU, over all\n"
+		"micro-batches of an iteration.\n"
+		"\n"
+		"Forward work that is done again for the backward pass (recomputation) counts\n"
+		"as backward; a column t_r says how much of t_b it is. Where each rank has\n"
+		"a part of the layers only, each layer is listed once, with the ranks that have\n"
+		"it; messages between them count as the communication of the layer at the cut.\n"
+		"\n"
+		"Forward and backward calls that share a parameter are one layer, with the\n"
+		"activation that follows it. A layer has the name that the program gave its\n"
+		"module (net.layer1.0.conv1) where the trace tells; its kind counts from 1:\n"
+		"\n"
+		"  conv2    5x5x6->16 s1 p0   kernel, input and output channels, stride,\n"
+		"                             padding; d dilation, g groups, where not 1\n"
+		"  pool1    max 2x2 s2        kind, window, stride; p padding, where not 0\n"
+		"  fc3      84->10            inputs, outputs\n"
+		"  norm1    6                 channels\n"
+		"  lstm1    784->256 x2 bi    inputs, units, layers, both directions; gru, rnn\n"
+		"  attention1 8 heads 512     heads, size of the queries, where they are known\n"
+		"  dropout1 0.5               probability\n"
+		"  add1                       sum of two branches\n"
+		"  scale1                     product with a learned number\n"
+		"  softmax, loss              loss: elementwise comparison with a target\n"
+		"\n"
+		"A time of - is not known: it lies in that of a captured graph, which is one\n"
+		"(phase \"graph\" of the report) unless device times come from CUPTI.\n"
+		"\n"
+		"  --ranks       a row for each rank and layer\n"
+		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                of other profilers' traces: kernels whose name the extended\n"
+		"                regular expression finds are communication too (default: those\n"
+		"                with NCCL's names)\n"
+		"  --json        with standard deviations, shapes of inputs, call sites, and\n"
+		"                floating-point operations (flops; forward and backward, on each\n"
+		"                GPU); times in ns\n"
+		"  --csv         the same as CSV\n"
+		"  --iterations  with --csv: a row for each rank, iteration and layer: rank,\n"
+		"                device, iteration, kind, layer, forward, backward,\n"
+		"                communication, update\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+};

@@ -1,0 +1,317 @@
+/* pmanalyze reduce: a summary of each rank, for jobs too large for one machine. */
+#include "cmd_common.h"
+#include "output.h"
+#include "terminal.h"
+#include "reduce.h"
+#include "summary.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct options {
+	enum print_form form;
+	struct run_options analysis;
+	size_t jobs;
+	const char *output;
+	bool mine;
+	int32_t rank; /* -1: all */
+};
+
+struct row {
+	char *name; /* of the summary; NULL: there is none */
+	struct reduce_result result;
+};
+
+struct work {
+	const struct options *options;
+	const struct reduce_files *files;
+	struct row *rows;
+	bool one_file, progress;
+	size_t done, failed;
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* Thousands of processes may make the same folder at once. */
+static void make_folder(const char *path)
+{
+	struct stat status;
+	char *copy = strdup(path);
+
+	if (!copy)
+		err(1, "%s", path);
+	for (char *at = copy + 1; *at; at++)
+		if (*at == '/') {
+			*at = 0;
+			if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+				err(1, "%s", copy);
+			*at = '/';
+		}
+	if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+		err(1, "%s", copy);
+	if (stat(copy, &status) < 0 || !S_ISDIR(status.st_mode))
+		errx(1, "%s: not a folder; a file's name must end in .pmsum", copy);
+	free(copy);
+}
+
+static void save(struct work *work, const char *name, const void *data, size_t bytes)
+{
+	int rc = pm_output_write(name, data, bytes);
+
+	if (rc < 0) {
+		warnx("%s: %s", name, strerror(-rc));
+		work->failed++;
+	}
+}
+
+/* A summary is written as soon as it is there: what is not there yet would be lost with the process. */
+static void take(void *context, size_t number, struct reduce_result *result)
+{
+	struct work *work = context;
+	struct row *row = &work->rows[number];
+
+	row->result = *result;
+	work->done++;
+	if (work->progress)
+		pm_terminal_progress("%zu of %zu traces", work->done, work->files->count);
+	if (work->progress && work->done == work->files->count)
+		pm_terminal_clear();
+	if (!result->data) {
+		warnx("%s", result->error);
+		work->failed++;
+		return;
+	}
+	if (work->one_file) {
+		row->name = strdup(work->options->output);
+		return;
+	}
+	row->name = reduce_name(work->files->items[number], work->options->output);
+	save(work, row->name, result->data, result->bytes);
+}
+
+static void save_together(struct work *work)
+{
+	size_t bytes = 0, at = 0;
+	unsigned char *data;
+
+	for (size_t i = 0; i < work->files->count; i++)
+		bytes += work->rows[i].result.bytes;
+	if (bytes == 0)
+		return;
+	data = mem_alloc(bytes, 1);
+	for (size_t i = 0; i < work->files->count; i++) {
+		if (work->rows[i].result.bytes)
+			memcpy(data + at, work->rows[i].result.data, work->rows[i].result.bytes);
+		at += work->rows[i].result.bytes;
+	}
+	save(work, work->options->output, data, bytes);
+	free(data);
+}
+
+static void fill(struct print_table *table, const struct work *work)
+{
+	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
+	size_t trace = print_column(table, "trace", "trace", PRINT_WORD);
+	size_t bytes = print_column(table, "trace_bytes", "bytes", PRINT_COUNT);
+	size_t used = print_column(table, "iterations", "iterations", PRINT_COUNT);
+	size_t sampled = print_column(table, "sampled", "sampled", PRINT_COUNT);
+	size_t parts = print_column(table, "collectives", "collectives", PRINT_COUNT);
+	size_t summary = print_column(table, "summary", "summary", PRINT_WORD);
+	size_t summary_size = print_column(table, "summary_bytes", "bytes", PRINT_COUNT);
+
+	for (size_t i = 0; i < work->files->count; i++) {
+		const struct row *row = &work->rows[i];
+
+		if (!row->name)
+			continue;
+		print_row(table);
+		if (row->result.rank >= 0)
+			print_number(table, rank, row->result.rank);
+		print_word(table, trace, work->files->items[i]);
+		print_number(table, bytes, (double)row->result.trace_bytes);
+		print_number(table, used, (double)row->result.used_count);
+		print_number(table, sampled, (double)row->result.sampled);
+		print_number(table, parts, (double)row->result.part_count);
+		print_word(table, summary, row->name);
+		print_number(table, summary_size, (double)row->result.bytes);
+	}
+}
+
+static void tell(const struct work *work)
+{
+	struct arena arena = {0};
+	struct print_table table;
+	size_t count = 0, bytes = 0;
+
+	for (size_t i = 0; i < work->files->count; i++) {
+		count += work->rows[i].name != NULL;
+		bytes += work->rows[i].result.bytes;
+	}
+	print_init(&table, &arena);
+	fill(&table, work);
+	if (work->options->form == PRINT_JSON) {
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToObject(object, "summaries", print_json(&table));
+		print_json_end(object, stdout);
+	} else if (work->options->form == PRINT_CSV) {
+		print_csv(&table, stdout);
+	} else if (count > 0 && !work->options->mine) {
+		const char *where = work->options->output ? work->options->output : "beside the traces";
+
+		printf("pmanalyze reduce: %zu summar%s, %.1f KB, %s%s\n", count, count == 1 ? "y" : "ies",
+			(double)bytes / 1024, work->options->output ? "in " : "", print_clean(&arena, where));
+	}
+	print_free(&table);
+	arena_free(&arena);
+}
+
+static void parse(struct options *how, int argument_count, char **arguments)
+{
+	static const struct option options[] = {
+		CMD_OPTIONS,
+		{"output", required_argument, NULL, 'o'},
+		{"mine", no_argument, NULL, 'm'},
+		{"rank", required_argument, NULL, 'r'},
+		{"jobs", required_argument, NULL, 'n'},
+		{0},
+	};
+	struct cmd_options common = {.skip = ANALYSIS_SKIP};
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	long rank = -1;
+	int option;
+
+	*how = (struct options){0};
+	while ((option = getopt_long(argument_count, arguments, "o:", options, NULL)) != -1)
+		if (option == 'o')
+			how->output = optarg;
+		else if (option == 'm')
+			how->mine = true;
+		else if (option == 'r')
+			rank = cmd_number(&cmd_reduce, "--rank", optarg, 0);
+		else if (option == 'n')
+			how->jobs = (size_t)cmd_number(&cmd_reduce, "--jobs", optarg, 1);
+		else if (!cmd_common_option(&cmd_reduce, &common, option, optarg))
+			cmd_usage(&cmd_reduce, "the command line is wrong");
+	how->form = common.form;
+	how->analysis.skip = common.skip;
+	how->analysis.communication = common.communication;
+	if (how->output && !*how->output)
+		cmd_usage(&cmd_reduce, "-o: the name is empty");
+	if (how->output && strcmp(how->output, "-") == 0)
+		cmd_usage(&cmd_reduce, "-o -: summaries are not written to standard output");
+	if (optind >= argument_count)
+		cmd_usage(&cmd_reduce, "no trace named");
+	if (rank > INT32_MAX)
+		cmd_usage(&cmd_reduce, "--rank %ld: expected a rank below 2147483648", rank);
+	how->rank = (int32_t)rank;
+	if (how->mine && how->rank >= 0)
+		cmd_usage(&cmd_reduce, "--mine and --rank: only one can say which rank");
+	if (how->jobs == 0)
+		how->jobs = processors > 0 ? (size_t)processors : 1;
+	if (how->jobs > 1024)
+		how->jobs = 1024;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct options how;
+	struct reduce_files files = {0};
+	struct work work = {.options = &how, .files = &files};
+	const char *error;
+	int32_t own;
+
+	parse(&how, argument_count, arguments);
+	own = how.rank >= 0 ? how.rank : reduce_rank(NULL);
+	if (how.mine && own < 0)
+		errx(1, "--mine: no launcher's variable tells this process's rank (RANK, OMPI_COMM_WORLD_RANK, "
+			"MV2_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID)");
+	for (int i = optind; i < argument_count; i++) {
+		/* Without --mine the rank is only for %r. */
+		bool marked = strstr(arguments[i], "%r") != NULL;
+
+		if (reduce_add(&files, arguments[i], how.mine || how.rank >= 0 || marked ? own : -1, &error) <
+			0)
+			errx(1, "%s", error);
+	}
+	if (files.count == 0)
+		errx(1, "%s: none of these traces is of rank %d", arguments[optind], own);
+	work.one_file = how.output && ends_with(how.output, ".pmsum");
+	if (how.output && !work.one_file)
+		make_folder(how.output);
+	work.progress = how.form == PRINT_TEXT && files.count > 1 && isatty(STDERR_FILENO);
+	work.rows = mem_alloc(files.count, sizeof(*work.rows));
+	reduce_all(&files, &how.analysis, how.jobs, take, &work);
+	if (work.one_file)
+		save_together(&work);
+	tell(&work);
+	for (size_t i = 0; i < files.count; i++) {
+		free(work.rows[i].name);
+		free(work.rows[i].result.data);
+		free(work.rows[i].result.error);
+	}
+	free(work.rows);
+	reduce_free(&files);
+	return work.failed > 0;
+}
+
+const struct command cmd_reduce = {
+	.name = "reduce",
+	.summary = "a summary of each rank, for jobs too large for one machine",
+	.run = run,
+	.help = "pmanalyze reduce - a summary of each rank\n"
+		"\n"
+		"usage: pmanalyze reduce [OPTION]... TRACE...\n"
+		"\n"
+		"Turns each trace (a *.pmtrace file, or those of a folder) into a summary of a\n"
+		"few kilobytes, NAME.RANK.pmsum: on the node where it lies, without the other\n"
+		"ranks. 'pmanalyze report SUMMARIES...' then reads thousands of them as one job.\n"
+		"Under a launcher, one process a rank:\n"
+		"\n"
+		"  srun pmanalyze reduce --mine -o sums/ run/\n"
+		"  mpirun pmanalyze reduce -o sums/ run/train.%r.pmtrace\n"
+		"\n"
+		"A summary holds who the rank is and what its trace lost; its iterations, and of\n"
+		"their time, of each phase (busy and exclusive) and of each layer the mean, the\n"
+		"standard deviation and quantiles over the iterations; and when each exchange of\n"
+		"gradients of some iterations began and ended: about 256 exchanges, of 4 to 256\n"
+		"iterations, which all ranks choose alike by a hash of the number that they\n"
+		"count their collectives with. Call sites, single calls, messages between two\n"
+		"ranks and everything between iterations are not in it.\n"
+		"\n"
+		"  -o, --output PATH  a folder, made if need be; a name that ends in .pmsum is a\n"
+		"                     file that gets all summaries (default: beside each trace)\n"
+		"  --mine             only the trace of this process's own rank, found by its\n"
+		"                     name: as RANK (torchrun), OMPI_COMM_WORLD_RANK,\n"
+		"                     MV2_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID\n"
+		"                     says, the first that is set. Nothing is printed\n"
+		"                     (default: all traces)\n"
+		"  --rank N           only the trace of rank N\n"
+		"  --jobs N           traces that are read at once, which each take memory\n"
+		"                     (default: the number of processors)\n"
+		"  --skip N           usual iterations at the begin that are left out\n"
+		"                     (default: 1)\n"
+		"  --comm-pattern REGEX\n"
+		"                     of other profilers' traces: kernels whose name the\n"
+		"                     extended regular expression finds are communication too\n"
+		"                     (default: those with NCCL's names)\n"
+		"  --json             a table of what was made: rank, trace, iterations used,\n"
+		"                     iterations and collectives sampled, sizes in bytes\n"
+		"  --csv              the same as CSV\n"
+		"\n"
+		"%r in a TRACE is replaced by the rank of this process, or by that of --rank.\n"
+		"A file is written under a name of its own and then renamed, so that whoever\n"
+		"reads the folder sees whole summaries only.\n"
+		"\n"
+		"Exit status: 0 done, 1 a trace could not be read or a summary not be written\n"
+		"(the others are there), 2 wrong usage.\n",
+};

@@ -1,0 +1,433 @@
+/* pmanalyze slowdown: how much slower a job of labelled phases runs than it would if its work were even, and
+ * why. */
+#include "cmd.h"
+#include "imported.h"
+#include "limit.h"
+#include "progress.h"
+#include "slowdown_table.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The run as a graph may differ from the measurement by this share. */
+#define TRUSTED 0.05
+
+/* Longer tables are for programs. */
+#define TEXT_ROWS 64
+
+struct options {
+	enum print_form form;
+	int32_t stages, tensors;
+	double least;
+	bool steps; /* the table of steps, in text too */
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+static const char *spread_words(struct slowdown *slowdown)
+{
+	double *values = mem_alloc(slowdown->step_count, sizeof(*values));
+	size_t last = slowdown->step_count - 1;
+	const char *text;
+
+	for (size_t i = 0; i <= last; i++)
+		values[i] = slowdown->steps[i].replayed_ns / slowdown->steps[i].ideal_ns;
+	qsort(values, last + 1, sizeof(*values), compare_numbers);
+	text = arena_format(&slowdown->arena,
+		"S of the steps: least %.3f, median %.3f, 90%% below %.3f, "
+		"greatest %.3f.",
+		values[0], (values[last / 2] + values[(last + 1) / 2]) / 2, values[last * 9 / 10],
+		values[last]);
+	free(values);
+	return text;
+}
+
+static const char *share_words(struct slowdown *slowdown, double share)
+{
+	return isfinite(share) ? arena_format(&slowdown->arena, "%.1f%%", 100 * share) : "-";
+}
+
+static void print_summary(struct slowdown *slowdown, FILE *out)
+{
+	const struct labelled *job = slowdown->job;
+	struct arena *arena = &slowdown->arena;
+
+	print_heading(arena_format(arena, "Slowdown S = %.4f", slowdown->slowdown), out);
+	print_paragraph(
+		arena_format(arena,
+			"%zu worker%s (%d data x %d pipeline x %d tensor), %zu step%s; in the mean a "
+			"step takes %s as measured, %s (T) without what the labels do not explain, %s "
+			"(T ideal) with even durations.",
+			job->worker_count, job->worker_count == 1 ? "" : "s", job->data_count,
+			job->stage_count, job->tensor_count, job->step_count, job->step_count == 1 ? "" : "s",
+			print_time(arena, slowdown->measured_ns), print_time(arena, slowdown->replayed_ns),
+			print_time(arena, slowdown->ideal_ns)),
+		0, out);
+	print_paragraph(spread_words(slowdown), 0, out);
+	print_paragraph(
+		arena_format(arena,
+			"M_W %s: what the worst %zu of %zu workers explain%s (first %s). M_S %s: what the "
+			"last stage explains.",
+			share_words(slowdown, slowdown->worst_explained), slowdown->worst_count,
+			job->worker_count, slowdown->worst_count == 1 ? "s" : "",
+			slowdown->workers[slowdown->worst].name,
+			share_words(slowdown, slowdown->last_explained)),
+		0, out);
+	fputc('\n', out);
+	print_heading("Cause", out);
+	print_paragraph(slowdown->cause_words, 0, out);
+	print_paragraph(arena_format(arena, "Recurring straggler: %s.",
+				slowdown->recurring ? slowdown->recurring : "none"),
+		0, out);
+	if (slowdown->stage_count > 1)
+		print_paragraph(
+			arena_format(arena,
+				"An even partition of forward and backward over the stages: %s a step, "
+				"%.3fx as fast.",
+				print_time(arena, slowdown->effect_ns[SLOWDOWN_STAGES]),
+				slowdown->replayed_ns / slowdown->effect_ns[SLOWDOWN_STAGES]),
+			0, out);
+}
+
+/* S of each worker: stages to the right, data (and tensor) ranks below. */
+static void print_map(struct slowdown *slowdown, FILE *out)
+{
+	static const char shades[] = " .:-=+*#%@";
+	const struct labelled *job = slowdown->job;
+	double least = INFINITY, greatest = -INFINITY;
+	size_t next;
+
+	if (job->worker_count < 2 || job->stage_count > 16 || job->lane_count > 64)
+		return;
+	for (size_t i = 0; i < job->worker_count; i++) {
+		if (!isfinite(slowdown->workers[i].slowdown))
+			return;
+		least = fmin(least, slowdown->workers[i].slowdown);
+		greatest = fmax(greatest, slowdown->workers[i].slowdown);
+	}
+	fputc('\n', out);
+	print_heading("S of each worker: stages to the right, data ranks below", out);
+	fputs("      ", out);
+	for (int32_t stage = 0; stage < job->stage_count; stage++)
+		fprintf(out, " pp%-6d", stage);
+	for (int32_t lane = 0; lane < job->lane_count; lane++) {
+		fprintf(out, "\ndp%-4d", lane / job->tensor_count);
+		for (int32_t stage = 0; stage < job->stage_count; stage++) {
+			for (next = 0; next < job->worker_count; next++)
+				if (job->workers[next].stage == stage && job->workers[next].lane == lane)
+					break;
+			if (next == job->worker_count) {
+				fputs("   -     ", out);
+				continue;
+			}
+			double part = greatest - least > 0.005 ? (slowdown->workers[next].slowdown - least) /
+									 (greatest - least)
+							       : 0;
+
+			fprintf(out, " %c %.3f ", shades[(int)(part * 9)], slowdown->workers[next].slowdown);
+		}
+	}
+	fputc('\n', out);
+}
+
+/* In text the stages and data ranks only where there are several, and what is long only if asked for. */
+static bool shows(const struct slowdown *slowdown, const struct options *options, unsigned which)
+{
+	switch (which) {
+	case SLOWDOWN_TABLE_STAGES:
+		return slowdown->stage_count > 1;
+	case SLOWDOWN_TABLE_DATA:
+		return slowdown->data_count > 1 && slowdown->data_count <= TEXT_ROWS;
+	case SLOWDOWN_TABLE_WORKERS:
+		return slowdown->worker_count <= TEXT_ROWS;
+	case SLOWDOWN_TABLE_STEPS:
+		return options->steps;
+	default:
+		return true;
+	}
+}
+
+static void print_tables(struct slowdown *slowdown, const struct options *options, cJSON *object, FILE *out)
+{
+	for (unsigned which = 0; which < SLOWDOWN_TABLES; which++) {
+		struct print_table table;
+
+		if (options->form == PRINT_TEXT && !shows(slowdown, options, which))
+			continue;
+		print_init(&table, &slowdown->arena);
+		slowdown_table(&table, slowdown, which, options->form);
+		print_part(&table, options->form, object, slowdown_table_key(which),
+			slowdown_table_title(which), which > 0 || options->form == PRINT_TEXT, out);
+		print_free(&table);
+	}
+}
+
+static void add_number(cJSON *object, const char *key, double number)
+{
+	if (isfinite(number))
+		cJSON_AddNumberToObject(object, key, number);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+static cJSON *summary(const struct slowdown *slowdown, const struct labelled *job)
+{
+	cJSON *object = cJSON_CreateObject(), *list;
+
+	add_number(object, "slowdown", slowdown->slowdown);
+	add_number(object, "launch_slowdown", slowdown->launch_slowdown);
+	add_number(object, "measured_ns", slowdown->measured_ns);
+	add_number(object, "replayed_ns", slowdown->replayed_ns);
+	add_number(object, "ideal_ns", slowdown->ideal_ns);
+	add_number(object, "worst_workers_explained", slowdown->worst_explained);
+	add_number(object, "worst_workers", (double)slowdown->worst_count);
+	cJSON_AddStringToObject(object, "worst_worker", slowdown->workers[slowdown->worst].name);
+	add_number(object, "last_stage_explained", slowdown->last_explained);
+	cJSON_AddStringToObject(object, "cause", slowdown_effect_key(slowdown->cause));
+	cJSON_AddStringToObject(object, "cause_words", slowdown->cause_words);
+	if (slowdown->recurring)
+		cJSON_AddStringToObject(object, "recurring_straggler", slowdown->recurring);
+	else
+		cJSON_AddNullToObject(object, "recurring_straggler");
+	add_number(object, "even_partition_ns",
+		slowdown->stage_count > 1 ? slowdown->effect_ns[SLOWDOWN_STAGES] : (double)NAN);
+	add_number(object, "data_parallel", job->data_count);
+	add_number(object, "pipeline_parallel", job->stage_count);
+	add_number(object, "tensor_parallel", job->tensor_count);
+	list = cJSON_AddArrayToObject(object, "warnings");
+	for (size_t i = 0; i < job->warning_count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(job->warnings[i]));
+	return object;
+}
+
+static void read_all(struct labelled *job, const struct options *options, char **paths, size_t path_count)
+{
+	const char **files, *error = NULL;
+	struct progress progress;
+	size_t file_count, failed = 0;
+
+	if (!foreign_files(&job->arena, paths, path_count, &files, &file_count, &error))
+		errx(1, "%s", error);
+	progress_begin(&progress, "reading");
+	progress_expect(&progress, file_count);
+	for (size_t i = 0; i < file_count; i++) {
+		if (labelled_read(job, files[i], &error) < 0) {
+			failed++;
+			labelled_warn(job, "%s", error);
+		}
+		progress_step(&progress);
+	}
+	progress_end(&progress);
+	/* A profiler's trace has a few names that look like labels, and thousands of others. */
+	if (failed < file_count && job->passed > 4 * (uint64_t)job->operation_count)
+		errx(1,
+			"%s: %" PRIu64 " of %" PRIu64
+			" events have labels that mean nothing here, as \"%s\": not a "
+			"trace of labelled phases; pmanalyze report reads those of profilers",
+			paths[0], job->passed, job->passed + (uint64_t)job->operation_count,
+			print_clean(&job->arena, job->passed_name));
+	if (failed < file_count && labelled_settle(job, options->stages, options->tensors, &error) == 0)
+		return;
+	for (size_t i = 0; i < job->warning_count; i++)
+		warnx("%s", job->warnings[i]);
+	if (failed < file_count)
+		errx(1, "%s: %s", file_count == 1 ? files[0] : paths[0], error);
+	exit(1);
+}
+
+static void warn_of_graph(struct labelled *job, const struct labelled_graph *graph)
+{
+	if (job->refused)
+		labelled_warn(job,
+			"%" PRIu64
+			" events lack what they need (a time, their begin or end) and were passed over",
+			job->refused);
+	if (job->passed)
+		labelled_warn(job, "%" PRIu64 " events have labels that mean nothing here, as \"%s\"",
+			job->passed, print_clean(&job->arena, job->passed_name));
+	if (graph->unmatched)
+		labelled_warn(job, "%zu sends or receives have no counterpart", graph->unmatched);
+	if (graph->contradicted)
+		labelled_warn(
+			job, "%zu dependencies contradict others and were left out", graph->contradicted);
+}
+
+/* Far from what was measured, the graph is not the job's. */
+static void warn_of_times(struct labelled *job, const struct slowdown *slowdown)
+{
+	if (slowdown->launch_slowdown < 1 - TRUSTED)
+		labelled_warn(job,
+			"run again as a graph the steps take %.2fx as long as measured: workers are missing, or "
+			"the job waits in another order; do not rely on these figures",
+			1 / slowdown->launch_slowdown);
+	else if (slowdown->launch_slowdown > 1 + 2 * TRUSTED)
+		labelled_warn(job, "the labels explain only %.1f%% of the time of a step",
+			100 / slowdown->launch_slowdown);
+}
+
+static double real_number(const char *option, const char *text, double least)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || *end || !(number >= least) || !isfinite(number))
+		cmd_usage(&cmd_slowdown, "%s %s: expected a number, %g or more", option, text, least);
+	return number;
+}
+
+static int32_t rank_count(const char *option, const char *text)
+{
+	long number = cmd_number(&cmd_slowdown, option, text, 1);
+
+	if (number > 1000000)
+		cmd_usage(&cmd_slowdown, "%s %s: expected a million at most", option, text);
+	return (int32_t)number;
+}
+
+static struct options take_options(int argument_count, char **arguments)
+{
+	static const struct option list[] = {{"json", no_argument, NULL, 'j'},
+		{"csv", no_argument, NULL, 'c'}, {"pipeline", required_argument, NULL, 'p'},
+		{"tensor", required_argument, NULL, 't'}, {"least", required_argument, NULL, 'l'},
+		{"steps", no_argument, NULL, 's'}, {0}};
+	struct options options = {.least = SLOWDOWN_LEAST};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "", list, NULL)) != -1) {
+		if (option == 'j')
+			options.form = PRINT_JSON;
+		else if (option == 'c')
+			options.form = PRINT_CSV;
+		else if (option == 'p')
+			options.stages = rank_count("--pipeline", optarg);
+		else if (option == 't')
+			options.tensors = rank_count("--tensor", optarg);
+		else if (option == 'l')
+			options.least = real_number("--least", optarg, 1);
+		else if (option == 's')
+			options.steps = true;
+		else
+			cmd_usage(&cmd_slowdown, "the command line is wrong");
+	}
+	if (options.tensors && !options.stages)
+		cmd_usage(&cmd_slowdown, "--tensor needs --pipeline");
+	if (optind >= argument_count)
+		cmd_usage(&cmd_slowdown, "no trace named");
+	return options;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct options options = take_options(argument_count, arguments);
+	struct labelled job = {0};
+	struct labelled_graph graph;
+	struct slowdown slowdown;
+	cJSON *object = NULL;
+
+	read_all(&job, &options, arguments + optind, (size_t)(argument_count - optind));
+	pm_limit_begin(job.files[0], 0, "operation");
+	labelled_graph_make(&graph, &job);
+	pm_limit_end();
+	warn_of_graph(&job, &graph);
+	slowdown_find(&slowdown, &job, &graph, options.least);
+	warn_of_times(&job, &slowdown);
+	if (options.form == PRINT_JSON)
+		object = summary(&slowdown, &job);
+	if (options.form == PRINT_TEXT)
+		print_summary(&slowdown, stdout);
+	print_tables(&slowdown, &options, object, stdout);
+	if (options.form == PRINT_TEXT)
+		print_map(&slowdown, stdout);
+	if (object) {
+		print_json_end(object, stdout);
+	} else {
+		fflush(stdout);
+		for (size_t i = 0; i < job.warning_count; i++)
+			warnx("%s", job.warnings[i]);
+	}
+	slowdown_free(&slowdown);
+	labelled_graph_free(&graph);
+	labelled_free(&job);
+	return 0;
+}
+
+const struct command cmd_slowdown = {
+	.name = "slowdown",
+	.summary = "traces of labelled phases: slowdown by uneven work, and its cause",
+	.run = run,
+	.help = "pmanalyze slowdown - what uneven work costs a job, and why\n"
+		"\n"
+		"usage: pmanalyze slowdown [OPTION]... TRACE...\n"
+		"\n"
+		"A TRACE is a Chrome-trace JSON file (also *.gz) whose events label phases of\n"
+		"a job, as Megatron-like frameworks write them, or a folder of such files, one\n"
+		"for each worker. Known labels are forward-compute, backward-compute,\n"
+		"forward-send, forward-recv, backward-send, backward-recv (also both ways in\n"
+		"one, as send-forward-recv-backward, and Megatron's spellings),\n"
+		"params-all-gather, grads-reduce-scatter, allreduce,\n"
+		"separate-grads-all-reduce, layernorm-grads-all-reduce,\n"
+		"embedding-grads-all-reduce, optimizer-clip-main-grad, optimizer, gc. Others\n"
+		"are passed over. Arguments of events may say step (or iteration),\n"
+		"model_chunk, mb_id and the worker's place (dp_rank, pp_rank, tp_rank); names\n"
+		"of threads and processes may too (\"PP rank 3\", \"DP0-PP1-TP0\"), and names\n"
+		"of files (data-0-pipeline-1-tensor-0).\n"
+		"\n"
+		"The job is run again as a graph: computing waits for computing and messages\n"
+		"before it, data move once all who take part have come.\n"
+		"\n"
+		"  T          mean time of a step in that run, with the durations measured;\n"
+		"             what the labels do not explain takes no time in it\n"
+		"  T ideal    the same with each duration that of its type: the mean of\n"
+		"             computing and optimizer, the median of moving data\n"
+		"  S          T / T ideal; of a part (an operation, stage, data rank or\n"
+		"             worker): with its durations as measured and all others ideal\n"
+		"  explains   (T - T without) / (T - T ideal): T without has only the part's\n"
+		"             durations ideal. More than 100% where the part also raises the\n"
+		"             mean that others are compared with\n"
+		"  M_W, M_S   what the worst 3% of the workers explain, and the last stage\n"
+		"  computing  forward and backward of a worker in a step; \"to mean\": over the\n"
+		"             mean of all; \"slowest\": alone the longest, in so many of the steps\n"
+		"\n"
+		"The definitions are those of arXiv 2505.05713. The cause is the effect that\n"
+		"explains most when it is taken away alone, and 30% at least:\n"
+		"\n"
+		"  stage imbalance     stages compute longer than others: even partition\n"
+		"  slow worker         workers compute longer than others of their stage\n"
+		"  operations vary     operations of one worker take different times:\n"
+		"                      micro-batches of different work, pauses\n"
+		"  communication       moving data takes longer than the median of its type\n"
+		"  garbage collection  where it is labelled\n"
+		"  optimizer\n"
+		"\n"
+		"A recurring straggler is a stage, data rank or worker that computes longest in\n"
+		"3 of 4 steps, and 5% longer than the mean.\n"
+		"\n"
+		"  --least S     slowdown from which a cause is named (default: 1.03)\n"
+		"  --pipeline N  ranks are placed as N stages, in Megatron's order (tensor\n"
+		"                ranks adjacent, then data ranks, then stages); needed where\n"
+		"                the trace says only ranks (default: as the trace says)\n"
+		"  --tensor N    so many tensor ranks, with --pipeline (default: 1)\n"
+		"  --steps       the table of steps, in text too\n"
+		"  --json        all as JSON; times in ns\n"
+		"  --csv         the six tables as CSV, an empty line between them\n"
+		"\n"
+		"Text has no tables of more than 64 workers or data ranks; JSON and CSV do.\n"
+		"With more than 128 workers S of a worker is the lesser of its stage's and its\n"
+		"data rank's, and with more than 128 data ranks S is computed for those that\n"
+		"compute longest.\n"
+		"\n"
+		"Tensor ranks are taken as pipelines of their own: waiting for each other\n"
+		"inside forward and backward counts as computing.\n"
+		"\n"
+		"Exit status: 0 done, 1 no trace could be read or none has such labels, 2\n"
+		"wrong usage.\n",
+};

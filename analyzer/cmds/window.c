@@ -1,0 +1,352 @@
+/* pmanalyze window: what each GPU did in the window that a profiler recorded, as HolisticTraceAnalysis counts
+ * it. */
+#include "cmd_imported.h"
+#include "imported_kind.h"
+#include "window.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+	struct window_options options;
+	struct window *windows; /* by rank */
+	size_t count;
+	size_t kernel_rows;
+	bool streams;
+};
+
+static void take(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row)
+{
+	const struct job *job = how->context;
+
+	window_find(foreign, worker, &job->options, row);
+}
+
+static void warn_of_windows(struct cmd_foreign *how, const struct job *job)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		const struct window *window = &job->windows[i];
+
+		if (window->event_count == 0)
+			cmd_foreign_warn(
+				how, arena_format(&how->arena, "%s: no device events, and no labelled phases",
+					     window->path));
+		else if (window->used_count == 0)
+			cmd_foreign_warn(
+				how, arena_format(&how->arena,
+					     "%s: no device event was launched in the profiled steps "
+					     "(try --last-step include)",
+					     window->path));
+	}
+	for (size_t i = 0; i < how->file_count; i++)
+		if (how->files[i].row_count == 0 && !how->files[i].failed)
+			cmd_foreign_warn(
+				how, arena_format(&how->arena, "%s: no device events, and no labelled phases",
+					     how->files[i].path));
+	for (size_t i = 0; i < job->count; i++)
+		if (job->windows[i].labelled) {
+			cmd_foreign_warn(
+				how, arena_format(&how->arena,
+					     "%s: there are no device events: labelled phases stand for "
+					     "them, and their labels for what they do",
+					     job->windows[i].path));
+			break;
+		}
+}
+
+static double share(int64_t part_ns, int64_t whole_ns)
+{
+	return whole_ns > 0 ? (double)part_ns / (double)whole_ns : NAN;
+}
+
+static void rank_table(struct print_table *table, const struct job *job)
+{
+	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
+	size_t label = print_column(
+		table, "label", job->count && job->windows[0].label ? "worker" : NULL, PRINT_WORD);
+	size_t file = print_column(table, "file", NULL, PRINT_WORD);
+	size_t whole = print_column(table, "window", "window", PRINT_TIME);
+	size_t idle = print_column(table, "idle", "idle", PRINT_TIME);
+	size_t idle_share = print_column(table, "idle_share", "", PRINT_SHARE);
+	size_t compute = print_column(table, "compute", "compute", PRINT_TIME);
+	size_t compute_share = print_column(table, "compute_share", "", PRINT_SHARE);
+	size_t rest = print_column(table, "non_compute", "non-compute", PRINT_TIME);
+	size_t rest_share = print_column(table, "non_compute_share", "", PRINT_SHARE);
+	size_t communication = print_column(table, "communication", NULL, PRINT_TIME);
+	size_t memory = print_column(table, "memory", NULL, PRINT_TIME);
+	size_t both = print_column(table, "overlap", NULL, PRINT_TIME);
+	size_t both_share = print_column(table, "overlap_share", "overlap", PRINT_SHARE);
+	size_t steps = print_column(table, "steps", NULL, PRINT_COUNT);
+	size_t events = print_column(table, "events", NULL, PRINT_COUNT);
+	size_t used = print_column(table, "events_used", NULL, PRINT_COUNT);
+
+	for (size_t i = 0; i < job->count; i++) {
+		const struct window *window = &job->windows[i];
+		int64_t ns = window->end_ns - window->begin_ns;
+
+		print_row(table);
+		print_number(table, rank, window->rank);
+		if (window->label)
+			print_word(table, label, window->label);
+		print_word(table, file, window->path);
+		print_number(table, steps, (double)window->step_count);
+		print_number(table, events, (double)window->event_count);
+		print_number(table, used, (double)window->used_count);
+		if (window->used_count == 0)
+			continue;
+		print_number(table, whole, (double)ns);
+		print_number(table, idle, (double)window->idle_ns);
+		print_number(table, idle_share, share(window->idle_ns, ns));
+		print_number(table, compute, (double)window->compute_ns);
+		print_number(table, compute_share, share(window->compute_ns, ns));
+		print_number(table, rest, (double)window->non_compute_ns);
+		print_number(table, rest_share, share(window->non_compute_ns, ns));
+		print_number(table, communication, (double)window->communication_ns);
+		print_number(table, memory, (double)window->memory_ns);
+		print_number(table, both, (double)window->overlap_ns);
+		print_number(table, both_share, window_overlap(window));
+	}
+}
+
+struct type_row {
+	const char *name;
+	double ns;
+};
+
+static int compare_types(const void *a, const void *b)
+{
+	const struct type_row *one = a, *other = b;
+
+	return one->ns > other->ns ? -1 : one->ns < other->ns;
+}
+
+/* Over all ranks: the time in which just these kinds run. What is neither of the three named is left out. */
+static void type_table(struct print_table *table, const struct job *job)
+{
+	struct type_row rows[1 << FOREIGN_OTHER] = {{0}};
+	size_t type = print_column(table, "kernel_type", "kernel type", PRINT_WORD);
+	size_t time = print_column(table, "time", "time", PRINT_TIME);
+	size_t part = print_column(table, "share", "share", PRINT_SHARE);
+	double sum_ns = 0;
+
+	for (unsigned set = 1; set < 1 << FOREIGN_OTHER; set++) {
+		rows[set].name = window_set_name(table->arena, set);
+		for (size_t i = 0; i < job->count; i++)
+			rows[set].ns += (double)(job->windows[i].together_ns[set] +
+						 job->windows[i].together_ns[set | 1 << FOREIGN_OTHER]);
+		sum_ns += rows[set].ns;
+	}
+	qsort(rows, 1 << FOREIGN_OTHER, sizeof(*rows), compare_types);
+	for (size_t i = 0; i < 1 << FOREIGN_OTHER && rows[i].ns > 0; i++) {
+		print_row(table);
+		print_word(table, type, rows[i].name);
+		print_number(table, time, rows[i].ns);
+		print_number(table, part, rows[i].ns / sum_ns);
+	}
+}
+
+static void stream_table(struct print_table *table, const struct job *job)
+{
+	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
+	size_t device = print_column(table, "device", NULL, PRINT_COUNT);
+	size_t stream = print_column(table, "stream", "stream", PRINT_COUNT);
+	size_t first = 0;
+
+	for (unsigned cause = 0; cause < WINDOW_IDLES; cause++) {
+		size_t column =
+			print_column(table, window_idle_name(cause), window_idle_name(cause), PRINT_TIME);
+
+		first = cause == 0 ? column : first;
+		print_column(table, arena_format(table->arena, "%s_gaps", window_idle_name(cause)), "gaps",
+			PRINT_COUNT);
+	}
+	for (size_t i = 0; i < job->count; i++)
+		for (size_t j = 0; j < job->windows[i].stream_count; j++) {
+			const struct window_stream *row = &job->windows[i].streams[j];
+
+			print_row(table);
+			print_number(table, rank, job->windows[i].rank);
+			print_number(table, device, row->device);
+			print_number(table, stream, (double)row->stream);
+			for (unsigned cause = 0; cause < WINDOW_IDLES; cause++) {
+				print_number(table, first + 2 * cause, (double)row->idle_ns[cause]);
+				print_number(table, first + 2 * cause + 1, (double)row->gaps[cause]);
+			}
+		}
+}
+
+/* The front of a name, which in text must leave room for the figures. */
+static const char *short_name(struct arena *arena, const char *name, enum print_form form)
+{
+	return form == PRINT_TEXT && strlen(name) > 34 ? arena_format(arena, "%.31s...", name) : name;
+}
+
+static void kernel_table(struct print_table *table, const struct job *job, enum print_form form)
+{
+	size_t name = print_column(table, "kernel", "kernel", PRINT_WORD);
+	size_t type = print_column(table, "kernel_type", NULL, PRINT_WORD);
+	size_t count = print_column(table, "count", "count", PRINT_COUNT);
+	size_t sum = print_column(table, "sum", "sum", PRINT_TIME);
+	size_t mean = print_column(table, "mean", "mean", PRINT_TIME);
+	size_t least = print_column(table, "least", "least", PRINT_TIME);
+	size_t greatest = print_column(table, "greatest", "greatest", PRINT_TIME);
+	size_t kernel_count;
+	struct window_kernel *kernels = window_all_kernels(job->windows, job->count, &kernel_count);
+
+	for (size_t i = 0; i < kernel_count && i < job->kernel_rows; i++) {
+		print_row(table);
+		print_word(table, name, short_name(table->arena, kernels[i].name, form));
+		print_word(table, type, foreign_kind_name(kernels[i].kind));
+		print_number(table, count, (double)kernels[i].count);
+		print_number(table, sum, (double)kernels[i].sum_ns);
+		print_number(table, mean, (double)kernels[i].sum_ns / (double)kernels[i].count);
+		print_number(table, least, (double)kernels[i].least_ns);
+		print_number(table, greatest, (double)kernels[i].greatest_ns);
+	}
+	free(kernels);
+}
+
+static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
+{
+	static const char *const keys[] = {"ranks", "kernel_types", "streams", "kernels"};
+	static const char *const titles[] = {"Windows", "Kernel types, sum over ranks",
+		"Idle between events of a stream", "Kernels, sum over ranks"};
+	cJSON *object = how->form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+
+	if (object)
+		cJSON_AddStringToObject(object, "last_step", job->options.last_step ? "include" : "exclude");
+	for (int i = 0; i < 4; i++) {
+		struct print_table table;
+
+		if (how->form == PRINT_TEXT &&
+			((i == 2 && !job->streams) || (i == 3 && job->kernel_rows == 0)))
+			continue;
+		print_init(&table, &how->arena);
+		if (i == 0)
+			rank_table(&table, job);
+		else if (i == 1)
+			type_table(&table, job);
+		else if (i == 2)
+			stream_table(&table, job);
+		else
+			kernel_table(&table, job, how->form);
+		if (how->form != PRINT_TEXT || table.row_count > 0)
+			print_part(&table, how->form, object, keys[i], titles[i], i > 0, out);
+		print_free(&table);
+	}
+	if (!object)
+		return;
+	cJSON_AddItemToObject(object, "warnings", cmd_foreign_json_warnings(how));
+	print_json_end(object, out);
+}
+
+static bool last_step(const char *argument)
+{
+	if (strcmp(argument, "include") != 0 && strcmp(argument, "exclude") != 0)
+		cmd_usage(&cmd_window, "--last-step %s: expected include or exclude", argument);
+	return strcmp(argument, "include") == 0;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option options[] = {CMD_FOREIGN_OPTIONS,
+		{"last-step", required_argument, NULL, 'l'}, {"kernel-delay", required_argument, NULL, 'd'},
+		{"kernels", required_argument, NULL, 'k'}, {"streams", no_argument, NULL, 'S'},
+		{"hta-launches", no_argument, NULL, 'H'}, {0}};
+	struct job job = {.options = {.delay_ns = WINDOW_DELAY_NS}, .kernel_rows = 10};
+	struct cmd_foreign how = {.command = &cmd_window,
+		.row_bytes = sizeof(struct window),
+		.rank_at = offsetof(struct window, rank),
+		.said_rank_at = offsetof(struct window, said_rank),
+		.take = take,
+		.context = &job};
+	int option, status = 1;
+
+	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+		if (option == 'l')
+			job.options.last_step = last_step(optarg);
+		else if (option == 'd')
+			job.options.delay_ns = 1000 * cmd_number(&cmd_window, "--kernel-delay", optarg, 0);
+		else if (option == 'k')
+			job.kernel_rows = (size_t)cmd_number(&cmd_window, "--kernels", optarg, 0);
+		else if (option == 'S')
+			job.streams = true;
+		else if (option == 'H')
+			job.options.hta_launches = true;
+		else if (!cmd_foreign_option(&how, option, optarg))
+			cmd_usage(&cmd_window, "the command line is wrong");
+	}
+	cmd_foreign_read(&how, arguments + optind, (size_t)(argument_count - optind), FOREIGN_WANT_STEPS);
+	job.windows = how.rows;
+	job.count = how.row_count;
+	warn_of_windows(&how, &job);
+	print_all(&how, &job, stdout);
+	for (size_t i = 0; i < job.count; i++)
+		status = job.windows[i].used_count > 0 ? 0 : status;
+	if (how.form != PRINT_JSON) {
+		fflush(stdout);
+		cmd_foreign_print_warnings(&how);
+	}
+	for (size_t i = 0; i < job.count; i++)
+		window_free(&job.windows[i]);
+	cmd_foreign_free(&how);
+	return status;
+}
+
+const struct command cmd_window = {
+	.name = "window",
+	.summary = "traces of other profilers: idle, compute and overlap, as HTA counts",
+	.run = run,
+	.help = "pmanalyze window - what each GPU did while a profiler looked\n"
+		"\n"
+		"usage: pmanalyze window [OPTION]... TRACE...\n"
+		"\n"
+		"A TRACE is a file of Kineto (the PyTorch profiler: *.json, *.json.gz), an\n"
+		"SQLite export of Nsight Systems (nsys export --type sqlite), another\n"
+		"Chrome-trace JSON whose events label phases, or a folder of such files. Files\n"
+		"are ranks: as their distributedInfo says, else their names (worker3, rank_3,\n"
+		"trace_3.json), else in order; each GPU of an Nsight Systems export is one.\n"
+		"\n"
+		"The definitions are those of HolisticTraceAnalysis 0.6.1, the times exact (to\n"
+		"the ns; HTA rounds to us). Events are kernels, copies and fills on a device.\n"
+		"With more than one ProfilerStep those are kept that were launched before the\n"
+		"last one began (or ended: --last-step include); otherwise all.\n"
+		"\n"
+		"  window       from the first begin to the last end of the events\n"
+		"  idle         of it, while no event runs\n"
+		"  compute      while a computation kernel runs\n"
+		"  non-compute  while only others run: window = idle + compute + non-compute\n"
+		"  overlap      share of the communication that computation runs beside\n"
+		"\n"
+		"A kernel is communication if its name begins with nccl, hccl or hip or has\n"
+		"ncclKernel in it; memory if it begins with Memcpy, Memset or dma; other if it\n"
+		"has Sync, Memcpy, Memset or dma in it; else computation. Kernel types are\n"
+		"summed over ranks by what runs together.\n"
+		"\n"
+		"Idle of a stream is the gap between an event and the one before it:\n"
+		"\n"
+		"  host_wait    its call came after the other's end: the host was late\n"
+		"  kernel_wait  the gap is shorter than --kernel-delay: launching takes that\n"
+		"  other        it waited for something else on the device\n"
+		"\n"
+		"  --last-step include|exclude\n"
+		"             whether what the last ProfilerStep launched counts (default:\n"
+		"             exclude: its end is often missing)\n" CMD_FOREIGN_HELP "  --kernel-delay US\n"
+		"             see kernel_wait (default: 30)\n"
+		"  --hta-launches\n"
+		"             a kernel whose call is not in the trace was launched before it\n"
+		"             began, so it did not wait for the host; HTA takes the first event\n"
+		"             of the file for its call: do as HTA does\n"
+		"  --kernels N\n"
+		"             kernels listed, those that take most (default: 10)\n"
+		"  --streams  the table of idle times, in text too\n"
+		"  --json     all tables as JSON, with what text has no room for; times in ns\n"
+		"  --csv      the four tables as CSV, an empty line between them\n"
+		"\n"
+		"A file that breaks off, as when the profiler was killed, is read as far as it\n"
+		"goes, with a warning that says where.\n"
+		"\n"
+		"Exit status: 0 done, 1 no file could be read or none has events, 2 wrong\n"
+		"usage.\n",
+};

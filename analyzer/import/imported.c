@@ -1,0 +1,380 @@
+/*
+ * The tables of foreign traces, and what is done to them when a file has been read: see foreign.h.
+ */
+#include "imported_kind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A column of a table: where its pointer is in the table's struct, and how large an item. */
+struct column {
+	size_t place, bytes;
+};
+
+#define COLUMN(table, name) \
+	{ \
+		offsetof(struct table, name), sizeof(*((struct table *)0)->name) \
+	}
+#define COLUMN_COUNT(columns) (sizeof(columns) / sizeof(*(columns)))
+
+static const struct column event_columns[] = {COLUMN(foreign_events, begin_ns),
+	COLUMN(foreign_events, end_ns), COLUMN(foreign_events, name), COLUMN(foreign_events, queue),
+	COLUMN(foreign_events, call), COLUMN(foreign_events, collective), COLUMN(foreign_events, correlation),
+	COLUMN(foreign_events, external), COLUMN(foreign_events, phase), COLUMN(foreign_events, layer),
+	COLUMN(foreign_events, kind), COLUMN(foreign_events, activity)};
+static const struct column call_columns[] = {COLUMN(foreign_calls, begin_ns), COLUMN(foreign_calls, end_ns),
+	COLUMN(foreign_calls, name), COLUMN(foreign_calls, thread), COLUMN(foreign_calls, correlation)};
+static const struct column span_columns[] = {COLUMN(foreign_spans, begin_ns), COLUMN(foreign_spans, end_ns),
+	COLUMN(foreign_spans, name), COLUMN(foreign_spans, thread), COLUMN(foreign_spans, step),
+	COLUMN(foreign_spans, sequence), COLUMN(foreign_spans, external), COLUMN(foreign_spans, shapes),
+	COLUMN(foreign_spans, kind)};
+
+static void **column_of(void *table, const struct column *column)
+{
+	return (void **)((char *)table + column->place);
+}
+
+static uint32_t grow(
+	void *table, size_t *count, size_t *room, const struct column *columns, size_t column_count)
+{
+	size_t grown = *room;
+
+	if (*count == *room)
+		for (size_t i = 0; i < column_count; i++) {
+			void **column = column_of(table, &columns[i]);
+
+			grown = *room;
+			*column = mem_grow(*column, *count, &grown, columns[i].bytes);
+		}
+	*room = grown;
+	return (uint32_t)(*count)++;
+}
+
+static void free_columns(void *table, const struct column *columns, size_t column_count)
+{
+	for (size_t i = 0; i < column_count; i++)
+		free(*column_of(table, &columns[i]));
+}
+
+/* Puts the items of each column into the order of `order`, of which there are `count`. */
+static void reorder(
+	void *table, const struct column *columns, size_t column_count, const uint32_t *order, size_t count)
+{
+	char *copy = mem_alloc(count, sizeof(uint64_t));
+
+	for (size_t i = 0; i < column_count; i++) {
+		size_t bytes = columns[i].bytes;
+		char *items = *column_of(table, &columns[i]);
+
+		for (size_t j = 0; j < count; j++)
+			memcpy(copy + j * bytes, items + order[j] * bytes, bytes);
+		if (count)
+			memcpy(items, copy, count * bytes);
+	}
+	free(copy);
+}
+
+uint32_t foreign_add_event(struct foreign *foreign)
+{
+	struct foreign_events *events = &foreign->events;
+	uint32_t event =
+		grow(events, &events->count, &events->room, event_columns, COLUMN_COUNT(event_columns));
+
+	events->call[event] = events->collective[event] = FOREIGN_NONE;
+	events->correlation[event] = events->external[event] = 0;
+	events->phase[event] = events->layer[event] = 0;
+	events->activity[event] = FOREIGN_KERNEL;
+	events->kind[event] = FOREIGN_OTHER;
+	return event;
+}
+
+uint32_t foreign_add_call(struct foreign *foreign)
+{
+	struct foreign_calls *calls = &foreign->calls;
+
+	return grow(calls, &calls->count, &calls->room, call_columns, COLUMN_COUNT(call_columns));
+}
+
+uint32_t foreign_add_span(struct foreign *foreign)
+{
+	struct foreign_spans *spans = &foreign->spans;
+	uint32_t span = grow(spans, &spans->count, &spans->room, span_columns, COLUMN_COUNT(span_columns));
+
+	spans->step[span] = -1;
+	spans->sequence[span] = -1;
+	spans->external[span] = 0;
+	spans->shapes[span] = 0;
+	return span;
+}
+
+static uint64_t hash_text(const char *text, size_t length)
+{
+	uint64_t hash = mem_hash(MEM_HASH_START, length), word = 0;
+
+	for (; length >= sizeof(word); text += sizeof(word), length -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = mem_hash(hash, word);
+	}
+	word = 0;
+	memcpy(&word, text, length);
+	return mem_hash(hash, word);
+}
+
+static void make_slots(struct foreign_strings *strings, size_t slot_count)
+{
+	free(strings->slots);
+	strings->slot_count = slot_count;
+	strings->slots = mem_alloc(slot_count, sizeof(*strings->slots));
+	for (size_t i = 1; i < strings->count; i++) {
+		size_t slot = hash_text(strings->items[i], strlen(strings->items[i])) & (slot_count - 1);
+
+		while (strings->slots[slot])
+			slot = (slot + 1) & (slot_count - 1);
+		strings->slots[slot] = (uint32_t)i;
+	}
+}
+
+uint32_t foreign_string(struct foreign_strings *strings, const char *text, size_t length)
+{
+	size_t slot;
+
+	if (strings->count == 0)
+		*MEM_PUSH(strings->items, strings->count, strings->room) = "";
+	if (length == 0)
+		return 0;
+	if (strings->count * 2 >= strings->slot_count)
+		make_slots(strings, strings->slot_count ? strings->slot_count * 2 : 256);
+	slot = hash_text(text, length) & (strings->slot_count - 1);
+	for (; strings->slots[slot]; slot = (slot + 1) & (strings->slot_count - 1)) {
+		const char *item = strings->items[strings->slots[slot]];
+
+		if (strncmp(item, text, length) == 0 && item[length] == 0)
+			return strings->slots[slot];
+	}
+	strings->slots[slot] = (uint32_t)strings->count;
+	*MEM_PUSH(strings->items, strings->count, strings->room) = arena_text(&strings->arena, text, length);
+	return strings->slots[slot];
+}
+
+uint32_t foreign_find_queue(struct foreign *foreign, uint32_t worker, int32_t device, int64_t stream)
+{
+	uint64_t hash =
+		mem_hash(mem_hash(mem_hash(MEM_HASH_START, worker), (uint32_t)device), (uint64_t)stream);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&foreign->queue_lookup, hash, &at)) != LOOKUP_NONE;) {
+		const struct foreign_queue *queue = &foreign->queues[i];
+
+		if (queue->worker == worker && queue->device == device && queue->stream == stream)
+			return i;
+	}
+	lookup_add(&foreign->queue_lookup, hash, (uint32_t)foreign->queue_count);
+	*MEM_PUSH(foreign->queues, foreign->queue_count, foreign->queue_room) =
+		(struct foreign_queue){worker, device, stream};
+	return (uint32_t)foreign->queue_count - 1;
+}
+
+uint32_t foreign_look_up_thread(const struct foreign *foreign, int64_t process, int64_t thread)
+{
+	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint64_t)thread);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&foreign->thread_lookup, hash, &at)) != LOOKUP_NONE;)
+		if (foreign->threads[i].process == process && foreign->threads[i].thread == thread)
+			return i;
+	return FOREIGN_NONE;
+}
+
+uint32_t foreign_find_thread(struct foreign *foreign, int64_t process, int64_t thread)
+{
+	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint64_t)thread);
+	uint32_t found = foreign_look_up_thread(foreign, process, thread);
+
+	if (found != FOREIGN_NONE)
+		return found;
+	lookup_add(&foreign->thread_lookup, hash, (uint32_t)foreign->thread_count);
+	*MEM_PUSH(foreign->threads, foreign->thread_count, foreign->thread_room) =
+		(struct foreign_thread){.process = process, .thread = thread};
+	return (uint32_t)foreign->thread_count - 1;
+}
+
+struct sort_item {
+	int64_t begin_ns, end_ns;
+	uint32_t index;
+};
+
+/* Of what begins together the longer first, so that what encloses comes before what is in it. */
+static int compare_begin(const void *a, const void *b)
+{
+	const struct sort_item *one = a, *other = b;
+
+	if (one->begin_ns != other->begin_ns)
+		return one->begin_ns < other->begin_ns ? -1 : 1;
+	if (one->end_ns != other->end_ns)
+		return one->end_ns > other->end_ns ? -1 : 1;
+	return one->index < other->index ? -1 : one->index > other->index;
+}
+
+static void sort_by_begin(void *table, const int64_t *begin_ns, const int64_t *end_ns, size_t count,
+	const struct column *columns, size_t column_count)
+{
+	struct sort_item *items;
+	uint32_t *order;
+	size_t i;
+
+	for (i = 1; i < count && begin_ns[i - 1] < begin_ns[i]; i++)
+		;
+	if (i >= count)
+		return;
+	items = mem_alloc(count, sizeof(*items));
+	order = mem_alloc(count, sizeof(*order));
+	for (i = 0; i < count; i++)
+		items[i] = (struct sort_item){begin_ns[i], end_ns[i], (uint32_t)i};
+	qsort(items, count, sizeof(*items), compare_begin);
+	for (i = 0; i < count; i++)
+		order[i] = items[i].index;
+	free(items);
+	reorder(table, columns, column_count, order, count);
+	free(order);
+}
+
+/* Joins events to the calls of the same correlation; of several calls the first that began. */
+static void join_calls(struct foreign *foreign)
+{
+	struct foreign_events *events = &foreign->events;
+	struct foreign_calls *calls = &foreign->calls;
+	size_t slot_count = 16;
+	uint32_t *slots;
+
+	while (slot_count < calls->count * 2)
+		slot_count *= 2;
+	slots = mem_alloc(slot_count, sizeof(*slots));
+	for (size_t i = 0; i < calls->count; i++) {
+		size_t slot = mem_hash(0, calls->correlation[i]) & (slot_count - 1);
+
+		if (!calls->correlation[i])
+			continue;
+		while (slots[slot] && calls->correlation[slots[slot] - 1] != calls->correlation[i])
+			slot = (slot + 1) & (slot_count - 1);
+		if (!slots[slot] || calls->begin_ns[i] < calls->begin_ns[slots[slot] - 1])
+			slots[slot] = (uint32_t)i + 1;
+	}
+	for (size_t i = 0; i < events->count; i++) {
+		size_t slot = mem_hash(0, events->correlation[i]) & (slot_count - 1);
+
+		while (slots[slot] && calls->correlation[slots[slot] - 1] != events->correlation[i])
+			slot = (slot + 1) & (slot_count - 1);
+		events->call[i] = events->correlation[i] && slots[slot] ? slots[slot] - 1 : FOREIGN_NONE;
+		foreign->unlaunched += events->call[i] == FOREIGN_NONE;
+	}
+	free(slots);
+}
+
+/* Keeps the calls that launched something. */
+static void drop_calls(struct foreign *foreign)
+{
+	struct foreign_events *events = &foreign->events;
+	struct foreign_calls *calls = &foreign->calls;
+	uint32_t *number = mem_alloc(calls->count, sizeof(*number)), *order, kept = 0;
+
+	for (size_t i = 0; i < events->count; i++)
+		if (events->call[i] != FOREIGN_NONE)
+			number[events->call[i]] = 1;
+	order = mem_alloc(calls->count, sizeof(*order));
+	for (uint32_t i = 0; i < calls->count; i++)
+		if (number[i]) {
+			order[kept] = i;
+			number[i] = kept++;
+		}
+	for (size_t i = 0; i < events->count; i++)
+		if (events->call[i] != FOREIGN_NONE)
+			events->call[i] = number[events->call[i]];
+	reorder(calls, call_columns, COLUMN_COUNT(call_columns), order, kept);
+	calls->count = kept;
+	free(order);
+	free(number);
+}
+
+static void find_kinds(struct foreign *foreign)
+{
+	struct foreign_events *events = &foreign->events;
+	uint8_t *kinds = mem_alloc(foreign->strings.count, 1); /* kind + 1 */
+
+	for (size_t i = 0; i < events->count; i++) {
+		uint8_t *kind = &kinds[events->name[i]];
+
+		if (events->activity[i] == FOREIGN_LABELLED)
+			continue;
+		if (!*kind)
+			*kind = (uint8_t)(foreign_kind_of(foreign->strings.items[events->name[i]]) + 1);
+		events->kind[i] = (uint8_t)(*kind - 1);
+	}
+	free(kinds);
+}
+
+void foreign_finish(struct foreign *foreign, unsigned wanted)
+{
+	struct foreign_events *events = &foreign->events;
+	struct foreign_spans *spans = &foreign->spans;
+
+	find_kinds(foreign);
+	join_calls(foreign);
+	if (!(wanted & FOREIGN_WANT_CALLS))
+		drop_calls(foreign);
+	sort_by_begin(events, events->begin_ns, events->end_ns, events->count, event_columns,
+		COLUMN_COUNT(event_columns));
+	sort_by_begin(spans, spans->begin_ns, spans->end_ns, spans->count, span_columns,
+		COLUMN_COUNT(span_columns));
+}
+
+static void add_to(int64_t *begin_ns, int64_t *end_ns, size_t count, int64_t more_ns)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (__builtin_add_overflow(begin_ns[i], more_ns, &begin_ns[i]))
+			begin_ns[i] = more_ns < 0 ? INT64_MIN : INT64_MAX;
+		if (__builtin_add_overflow(end_ns[i], more_ns, &end_ns[i]))
+			end_ns[i] = more_ns < 0 ? INT64_MIN : INT64_MAX;
+	}
+}
+
+void foreign_add_base(struct foreign *foreign)
+{
+	int64_t more_ns = foreign->base_ns;
+
+	add_to(&foreign->first_ns, &(int64_t){0}, 1, more_ns);
+	add_to(foreign->events.begin_ns, foreign->events.end_ns, foreign->events.count, more_ns);
+	add_to(foreign->calls.begin_ns, foreign->calls.end_ns, foreign->calls.count, more_ns);
+	add_to(foreign->spans.begin_ns, foreign->spans.end_ns, foreign->spans.count, more_ns);
+}
+
+int foreign_trouble(struct foreign *foreign, const char *format, ...)
+{
+	char text[1024];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	foreign->trouble = arena_text(&foreign->strings.arena, text, strlen(text));
+	return -1;
+}
+
+void foreign_free(struct foreign *foreign)
+{
+	free_columns(&foreign->events, event_columns, COLUMN_COUNT(event_columns));
+	free_columns(&foreign->calls, call_columns, COLUMN_COUNT(call_columns));
+	free_columns(&foreign->spans, span_columns, COLUMN_COUNT(span_columns));
+	free(foreign->workers);
+	free(foreign->queues);
+	free(foreign->threads);
+	lookup_free(&foreign->queue_lookup);
+	lookup_free(&foreign->thread_lookup);
+	free(foreign->collectives);
+	free(foreign->devices);
+	free(foreign->strings.items);
+	free(foreign->strings.slots);
+	arena_free(&foreign->strings.arena);
+	memset(foreign, 0, sizeof(*foreign));
+}

@@ -1,0 +1,375 @@
+/*
+ * What the phase of each device event is: see foreign_attribute.h. In this order, and the first that says
+ * something decides:
+ *
+ *  0. what the event's own arguments say, as those of pmanalyze export --kineto do;
+ *  1. communication is communication, whoever asks for it;
+ *  2. the innermost label around the call;
+ *  3. the operator: of the backward pass, or one that is a layer or shares its number with a backward one;
+ *  4. a label that is open on another thread (the backward pass is run by a thread of its own, which has
+ * none);
+ *  5. the order: from the first layer of a pass to its backward work all is forward; behind the backward work
+ *     what optimizers do is the update; and what follows that and the input's copy leads to the next pass;
+ *  6. the name of the kernel.
+ *
+ * A copy from the host that no layer and no gradient asks for is input, in a forward label too.
+ */
+#include "imported_attribute.h"
+
+#include "imported_place.h"
+#include "phase_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct answer {
+	uint8_t phase; /* enum phase + 1 */
+	uint8_t how;
+};
+
+/* Where in an iteration the launches are. */
+enum state { STATE_BEFORE, STATE_FORWARD, STATE_AFTER };
+
+struct attribute {
+	struct foreign_places places;
+	struct foreign_attribution *out;
+	uint32_t *labels;   /* by thread: the innermost label open now */
+	uint32_t *labelled; /* threads that have labels at all */
+	size_t labelled_count;
+	size_t next_span;
+	enum state state;
+	bool updated;    /* behind the backward pass, an update was seen */
+	bool fed;        /* so was a copy of input */
+	size_t *pending; /* launches that may lead to the next pass */
+	size_t pending_count;
+};
+
+static const char *event_name(const struct attribute *attribute, uint32_t event)
+{
+	const struct foreign *foreign = attribute->places.foreign;
+
+	return foreign->strings.items[foreign->events.name[event]];
+}
+
+static bool is_from_host(const struct attribute *attribute, uint32_t event)
+{
+	return attribute->places.foreign->events.activity[event] == FOREIGN_COPY &&
+	       foreign_word_kernel(event_name(attribute, event)) == PHASE_H2D + 1;
+}
+
+static void find_labelled(struct attribute *attribute)
+{
+	const struct foreign *foreign = attribute->places.foreign;
+	bool *has = mem_alloc(foreign->thread_count, sizeof(*has));
+
+	attribute->labels = mem_alloc(foreign->thread_count, sizeof(*attribute->labels));
+	attribute->labelled = mem_alloc(foreign->thread_count, sizeof(*attribute->labelled));
+	for (uint32_t i = 0; i < foreign->spans.count; i++)
+		if (attribute->places.places[i].label == i)
+			has[foreign->spans.thread[i]] = true;
+	for (uint32_t i = 0; i < foreign->thread_count; i++) {
+		attribute->labels[i] = FOREIGN_NONE;
+		if (has[i])
+			attribute->labelled[attribute->labelled_count++] = i;
+	}
+	free(has);
+}
+
+/* The innermost label that is open on the thread. */
+static uint32_t label_at(struct attribute *attribute, uint32_t thread, int64_t ns)
+{
+	const struct foreign_spans *spans = &attribute->places.foreign->spans;
+	uint32_t label = attribute->labels[thread];
+
+	while (label != FOREIGN_NONE && spans->end_ns[label] < ns) {
+		uint32_t parent = attribute->places.places[label].parent;
+
+		label = parent == FOREIGN_NONE ? FOREIGN_NONE : attribute->places.places[parent].label;
+	}
+	attribute->labels[thread] = label;
+	return label;
+}
+
+static void open_labels(struct attribute *attribute, int64_t until_ns)
+{
+	const struct foreign_spans *spans = &attribute->places.foreign->spans;
+
+	for (; attribute->next_span < spans->count && spans->begin_ns[attribute->next_span] <= until_ns;
+		attribute->next_span++)
+		if (attribute->places.places[attribute->next_span].label == attribute->next_span)
+			attribute->labels[spans->thread[attribute->next_span]] =
+				(uint32_t)attribute->next_span;
+}
+
+/* What the labels of the process's other threads say, if they agree. */
+static uint8_t label_elsewhere(struct attribute *attribute, const struct foreign_launch *launch)
+{
+	const struct foreign *foreign = attribute->places.foreign;
+	uint8_t phase = 0;
+
+	for (size_t i = 0; i < attribute->labelled_count; i++) {
+		uint32_t thread = attribute->labelled[i], label;
+
+		if (launch->thread == FOREIGN_NONE || thread == launch->thread ||
+			foreign->threads[thread].process != foreign->threads[launch->thread].process)
+			continue;
+		label = label_at(attribute, thread, launch->begin_ns);
+		if (label == FOREIGN_NONE)
+			continue;
+		if (phase && phase != foreign_place_word(&attribute->places, label)->label)
+			return 0;
+		phase = foreign_place_word(&attribute->places, label)->label;
+	}
+	return phase;
+}
+
+/* Is it inside a layer, or an operator with a gradient? */
+static bool is_forward(const struct attribute *attribute, const struct foreign_place *place)
+{
+	return !(place->flags & FOREIGN_PLACE_BACKWARD) &&
+	       (place->anchor != FOREIGN_NONE ||
+		       (place->top != FOREIGN_NONE &&
+			       (attribute->places.places[place->top].flags & FOREIGN_PLACE_LINKED)));
+}
+
+/* A labelled phase that is an event itself. */
+static struct answer answer_labelled(const struct attribute *attribute, uint32_t event)
+{
+	static const char *const inputs[] = {"load", "input", "data", "fetch", "read"};
+	const char *name = event_name(attribute, event);
+	uint8_t phase = foreign_word_label(name);
+
+	switch ((enum foreign_kind)attribute->places.foreign->events.kind[event]) {
+	case FOREIGN_COMMUNICATION:
+		phase = PHASE_COMMUNICATION + 1;
+		break;
+	case FOREIGN_OTHER:
+		for (size_t i = 0; !phase && i < sizeof(inputs) / sizeof(*inputs); i++)
+			if (strcasestr(name, inputs[i]))
+				phase = PHASE_IO + 1;
+		break;
+	default:
+		break;
+	}
+	return (struct answer){phase, phase ? TIMELINE_TOLD_BY_LABEL : TIMELINE_TOLD_BY_NOTHING};
+}
+
+/* What the event itself says: the phase's symbol, as pmanalyze export writes it. */
+static struct answer answer_said(const struct foreign *foreign, uint32_t event)
+{
+	const char *symbol = foreign->strings.items[foreign->events.phase[event]];
+
+	for (uint8_t i = 0; *symbol && i < PHASE_WORK_COUNT; i++)
+		if (strcmp(phase_symbols[i], symbol) == 0)
+			return (struct answer){i + 1, TIMELINE_TOLD_BY_LABEL};
+	return (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
+}
+
+/* Steps 1 to 4. */
+static struct answer answer_told(struct attribute *attribute, const struct foreign_launch *launch)
+{
+	const struct foreign_events *events = &attribute->places.foreign->events;
+	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	struct answer said;
+	uint8_t phase;
+
+	if (events->activity[launch->event] == FOREIGN_LABELLED)
+		return answer_labelled(attribute, launch->event);
+	said = answer_said(attribute->places.foreign, launch->event);
+	if (said.phase)
+		return said;
+	if (events->kind[launch->event] == FOREIGN_COMMUNICATION)
+		return (struct answer){PHASE_COMMUNICATION + 1, TIMELINE_TOLD_BY_NAME};
+	if (place && place->label != FOREIGN_NONE) {
+		phase = foreign_place_word(&attribute->places, place->label)->label;
+		if (phase == PHASE_FORWARD + 1 && is_from_host(attribute, launch->event) &&
+			place->anchor == FOREIGN_NONE && place->top != FOREIGN_NONE &&
+			(foreign_place_word(&attribute->places, place->top)->flags & FOREIGN_WORD_COPY))
+			return (struct answer){PHASE_H2D + 1, TIMELINE_TOLD_BY_NAME};
+		return (struct answer){phase, TIMELINE_TOLD_BY_LABEL};
+	}
+	if (place && (place->flags & FOREIGN_PLACE_BACKWARD))
+		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+	if (launch->thread != FOREIGN_NONE && attribute->places.engine[launch->thread])
+		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+	if (is_from_host(attribute, launch->event) && (!place || place->anchor == FOREIGN_NONE))
+		return (struct answer){PHASE_H2D + 1, TIMELINE_TOLD_BY_NAME};
+	if (place && place->top != FOREIGN_NONE &&
+		(foreign_place_word(&attribute->places, place->top)->flags & FOREIGN_WORD_UPDATE))
+		return (struct answer){PHASE_UPDATE + 1, TIMELINE_TOLD_BY_OPERATOR};
+	if (place && place->anchor != FOREIGN_NONE)
+		return (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+	if (place && place->top != FOREIGN_NONE &&
+		(foreign_place_word(&attribute->places, place->top)->flags & FOREIGN_WORD_ZERO))
+		return (struct answer){PHASE_OTHER + 1, TIMELINE_TOLD_BY_OPERATOR};
+	if (place && is_forward(attribute, place))
+		return (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+	phase = label_elsewhere(attribute, launch);
+	return (struct answer){phase, phase ? TIMELINE_TOLD_BY_LABEL : TIMELINE_TOLD_BY_NOTHING};
+}
+
+static void set_phase(struct attribute *attribute, const struct foreign_launch *launch, struct answer answer)
+{
+	const struct foreign_events *events = &attribute->places.foreign->events;
+
+	attribute->out->phase[launch->event] = answer.phase;
+	attribute->out->told_ns[attribute->places.worker][answer.how] +=
+		events->end_ns[launch->event] - events->begin_ns[launch->event];
+}
+
+/* What was put off turns out to lead to a forward pass, or not. */
+static void end_pending(struct attribute *attribute, bool leads)
+{
+	for (size_t i = 0; i < attribute->pending_count; i++) {
+		const struct foreign_launch *launch = &attribute->places.launches[attribute->pending[i]];
+		struct answer answer = {leads ? PHASE_FORWARD + 1 : 0,
+			leads ? TIMELINE_TOLD_BY_ORDER : TIMELINE_TOLD_BY_NOTHING};
+
+		if (!leads && (answer.phase = foreign_word_kernel(event_name(attribute, launch->event))))
+			answer.how = TIMELINE_TOLD_BY_NAME;
+		set_phase(attribute, launch, answer);
+	}
+	attribute->pending_count = 0;
+}
+
+/* Of work that an operator launched which nothing tells: step 5. False: it is put off. */
+static bool answer_by_order(struct attribute *attribute, size_t number, struct answer *answer)
+{
+	const struct foreign_launch *launch = &attribute->places.launches[number];
+	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	const struct foreign_word *top = foreign_place_word(&attribute->places, place->top);
+
+	*answer = (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
+	if (attribute->state == STATE_FORWARD) {
+		*answer = (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_ORDER};
+		return true;
+	}
+	if (attribute->state == STATE_AFTER && !attribute->fed && (top->flags & FOREIGN_WORD_INPLACE) &&
+		attribute->places.foreign->spans.sequence[place->top] < 0) {
+		*answer = (struct answer){PHASE_UPDATE + 1, TIMELINE_TOLD_BY_ORDER};
+		return true;
+	}
+	attribute->pending[attribute->pending_count++] = number;
+	return false;
+}
+
+/* How the launch moves the state on. */
+static void step_state(struct attribute *attribute, const struct foreign_launch *launch, struct answer answer)
+{
+	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+
+	if (answer.phase == PHASE_H2D + 1) {
+		end_pending(attribute, false);
+		attribute->fed = true;
+	} else if (answer.phase == PHASE_UPDATE + 1) {
+		end_pending(attribute, false);
+		attribute->updated = true;
+		attribute->state = STATE_AFTER;
+	} else if (answer.phase == PHASE_BACKWARD + 1) {
+		end_pending(attribute, false);
+		attribute->state = STATE_AFTER;
+		attribute->updated = attribute->fed = false;
+	} else if (answer.phase == PHASE_FORWARD + 1 && answer.how != TIMELINE_TOLD_BY_NAME &&
+		   (!place || is_forward(attribute, place))) {
+		end_pending(
+			attribute, attribute->state == STATE_BEFORE || attribute->updated || attribute->fed);
+		attribute->state = STATE_FORWARD;
+	}
+}
+
+/* All of it is by its name alone where the trace says nothing of operators. */
+static void take_launch(struct attribute *attribute, size_t number)
+{
+	const struct foreign_launch *launch = &attribute->places.launches[number];
+	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	struct answer answer;
+
+	open_labels(attribute, launch->begin_ns);
+	answer = answer_told(attribute, launch);
+	if (!answer.phase && place && place->top != FOREIGN_NONE &&
+		!answer_by_order(attribute, number, &answer))
+		return;
+	if (!answer.phase && attribute->places.foreign->events.activity[launch->event] != FOREIGN_LABELLED &&
+		(answer.phase = foreign_word_kernel(event_name(attribute, launch->event))))
+		answer.how = TIMELINE_TOLD_BY_NAME;
+	step_state(attribute, launch, answer);
+	set_phase(attribute, launch, answer);
+}
+
+/* Behind an operator of the backward pass, on its thread, without one. */
+static void set_layer(struct attribute *attribute, const struct foreign_launch *launch)
+{
+	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	uint8_t phase = attribute->out->phase[launch->event];
+	const uint32_t *layers = attribute->places.layers;
+	uint32_t span = launch->span;
+
+	const struct foreign *foreign = attribute->places.foreign;
+	uint32_t said = foreign->events.layer[launch->event];
+
+	if (said) {
+		/* Not a list of several, as an exchange of them all has. */
+		if (!strchr(foreign->strings.items[said], ','))
+			attribute->out->layer[launch->event] = said;
+		return;
+	}
+	if (!place)
+		return;
+	/* The innermost operator has it, not an annotation in it. */
+	while (span != FOREIGN_NONE && !foreign_place_operates(&attribute->places, span))
+		span = attribute->places.places[span].parent;
+	if (span == FOREIGN_NONE)
+		return;
+	if (phase == PHASE_COMMUNICATION + 1) {
+		if (place->anchor != FOREIGN_NONE)
+			attribute->out->layer[launch->event] = layers[place->anchor];
+		return;
+	}
+	if (phase != PHASE_FORWARD + 1 && phase != PHASE_BACKWARD + 1)
+		return;
+	attribute->out->layer[launch->event] = layers[span];
+	if (phase == PHASE_BACKWARD + 1 && (place->flags & FOREIGN_PLACE_AGAIN))
+		attribute->out->part[launch->event] = PHASE_LAYER_RECOMPUTE + 1;
+}
+
+static void make_room(struct foreign_attribution *out, const struct foreign *foreign)
+{
+	size_t count = foreign->events.count;
+
+	if (out->phase)
+		return;
+	out->count = count;
+	out->told_ns = mem_alloc(foreign->worker_count, sizeof(*out->told_ns));
+	out->phase = mem_alloc(count, sizeof(*out->phase));
+	out->part = mem_alloc(count, sizeof(*out->part));
+	out->layer = mem_alloc(count, sizeof(*out->layer));
+}
+
+void foreign_attribute(struct foreign *foreign, uint32_t worker, struct foreign_attribution *attribution)
+{
+	struct attribute attribute = {.out = attribution};
+
+	make_room(attribution, foreign);
+	foreign_places_init(&attribute.places, foreign, worker);
+	foreign_layers_find(&attribute.places);
+	find_labelled(&attribute);
+	attribute.pending = mem_alloc(attribute.places.launch_count, sizeof(*attribute.pending));
+	for (size_t i = 0; i < attribute.places.launch_count; i++)
+		take_launch(&attribute, i);
+	end_pending(&attribute, false);
+	for (size_t i = 0; i < attribute.places.launch_count; i++)
+		set_layer(&attribute, &attribute.places.launches[i]);
+	free(attribute.labels);
+	free(attribute.labelled);
+	free(attribute.pending);
+	foreign_places_free(&attribute.places);
+}
+
+void foreign_attribution_free(struct foreign_attribution *attribution)
+{
+	free(attribution->phase);
+	free(attribution->part);
+	free(attribution->layer);
+	free(attribution->told_ns);
+	memset(attribution, 0, sizeof(*attribution));
+}

@@ -1,0 +1,122 @@
+/* What a device event of a foreign trace stands for in our own vocabulary: see foreign_build.h. */
+#include "imported_build.h"
+
+#include <string.h>
+
+/* Bytes of a type's element, as PyTorch and NCCL call it. */
+static uint64_t type_bytes(const char *type)
+{
+	static const struct {
+		const char *word;
+		uint64_t bytes;
+	} known[] = {{"double", 8}, {"64", 8}, {"long", 8}, {"half", 2}, {"16", 2}, {"short", 2}, {"8", 1},
+		{"byte", 1}, {"char", 1}, {"bool", 1}, {"float", 4}, {"32", 4}, {"int", 4}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcasestr(type, known[i].word))
+			return known[i].bytes;
+	return 0;
+}
+
+/* The size that an NCCL call has: of one rank's part for those that gather or scatter. */
+static uint64_t collective_bytes(const struct foreign *foreign, const struct foreign_collective *collective)
+{
+	uint64_t bytes = type_bytes(foreign->strings.items[collective->type]);
+	int64_t in = collective->in_count, out = collective->out_count;
+	int64_t count = in < 0 ? out : out < 0 ? in : in < out ? in : out;
+	uint64_t result;
+
+	if (count <= 0 || __builtin_mul_overflow((uint64_t)count, bytes, &result))
+		return 0;
+	return result;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = mem_hash(hash, (unsigned char)*text);
+	return hash;
+}
+
+/* The communicator of a process group, known by its name; 0: of all ranks. Rank and size are settled later.
+ */
+static uint32_t communicator_of(struct foreign_build *build, uint32_t group, int32_t size)
+{
+	struct timeline *timeline = build->timeline;
+
+	if (!build->communicators[group]) {
+		*MEM_PUSH(timeline->communicators, timeline->communicator_count,
+			timeline->communicator_room) = (struct timeline_communicator){-1, size > 0 ? size : 0,
+			build->foreign->workers[build->worker].device,
+			hash_text(MEM_HASH_START, build->foreign->strings.items[group])};
+		build->communicators[group] = (uint32_t)timeline->communicator_count - 1;
+	}
+	return build->communicators[group];
+}
+
+static void describe_collective(
+	struct foreign_build *build, uint32_t event, struct foreign_operation *operation)
+{
+	const struct foreign *foreign = build->foreign;
+	uint32_t number = foreign->events.collective[event];
+	const struct foreign_collective *collective =
+		number == FOREIGN_NONE ? NULL : &foreign->collectives[number];
+
+	operation->kind = PM_KIND_COMM;
+	operation->call = collective && collective->name ? collective->name : foreign->events.name[event];
+	operation->pairwise = foreign_is_pairwise(foreign->strings.items[operation->call]);
+	if (collective)
+		operation->bytes = collective_bytes(foreign, collective);
+	/* A label is a group's too: each sort of exchange has its own. */
+	operation->communicator = communicator_of(build,
+		collective ? collective->group
+		: foreign->events.activity[event] == FOREIGN_LABELLED && !operation->pairwise
+			? operation->call
+			: 0,
+		collective ? collective->size : 0);
+}
+
+static enum pm_kind event_kind(const struct foreign *foreign, uint32_t event, const char *call)
+{
+	const char *name = foreign->strings.items[foreign->events.name[event]];
+
+	switch (foreign->events.activity[event]) {
+	case FOREIGN_COPY:
+		return PM_KIND_COPY;
+	case FOREIGN_SET:
+		return PM_KIND_SET;
+	case FOREIGN_LABELLED:
+		if (foreign_is_input(name))
+			return PM_KIND_READ;
+		if (foreign->events.kind[event] == FOREIGN_MEMORY)
+			return strcasestr(name, "memset") ? PM_KIND_SET : PM_KIND_COPY;
+		if (foreign->events.kind[event] == FOREIGN_OTHER && strcasestr(name, "wait"))
+			return PM_KIND_SYNC;
+		/* What comes now and then, as the collection of garbage, is no part of an iteration's
+		 * structure. */
+		return foreign->events.kind[event] == FOREIGN_OTHER ? PM_KIND_SEARCH : PM_KIND_LAUNCH;
+	default:
+		return strstr(call, "Graph") ? PM_KIND_GRAPH : PM_KIND_LAUNCH;
+	}
+}
+
+struct foreign_operation foreign_describe(struct foreign_build *build, uint32_t event)
+{
+	const struct foreign *foreign = build->foreign;
+	uint32_t call = foreign->events.call[event];
+	struct foreign_operation operation = {.call = call == FOREIGN_NONE ? 0 : foreign->calls.name[call],
+		.event = foreign->events.name[event],
+		.direction = 4};
+
+	operation.kind = (uint8_t)event_kind(foreign, event, foreign->strings.items[operation.call]);
+	operation.phase = build->join->attribution->phase[event];
+	operation.part = build->join->attribution->part[event];
+	operation.layer = build->join->attribution->layer[event];
+	if (foreign->events.activity[event] == FOREIGN_LABELLED)
+		operation.call = operation.event;
+	if (foreign->events.kind[event] == FOREIGN_COMMUNICATION && operation.kind != PM_KIND_READ)
+		describe_collective(build, event, &operation);
+	else if (operation.kind == PM_KIND_COPY)
+		operation.direction = foreign_direction(foreign->strings.items[operation.event]);
+	return operation;
+}

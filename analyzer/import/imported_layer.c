@@ -1,0 +1,320 @@
+/*
+ * The layers of a trace with operators. The k-th operator of a kind in a forward pass is that kind's k-th
+ * layer, in each pass; where modules are known, the k-th in its module. An operator that is no layer belongs
+ * to the one before it, and one of the backward pass to that of the forward operator whose number it has.
+ */
+#include "imported_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_PATH 4000
+
+/* A trace that shows no end of a pass would have layers without end. */
+#define MOST_LAYERS 4000
+
+struct known_layer {
+	uint32_t module; /* span's path as a string; 0: none */
+	uint32_t text;
+	uint32_t pass; /* the last that it was seen in */
+};
+
+/* The layers of a kind, in the order they were first seen. */
+struct kind {
+	const char *name;
+	struct known_layer *items;
+	size_t count, room;
+	size_t next; /* where the next is looked for first */
+	size_t seen; /* how many this pass has had */
+};
+
+struct owner {
+	int64_t sequence;
+	uint32_t span;
+	bool again; /* done again for the backward pass */
+};
+
+struct finder {
+	struct foreign_places *places;
+	struct kind *kinds;
+	size_t kind_count, kind_room, layer_count;
+	uint32_t pass;
+	bool over;            /* the pass: what comes next is another */
+	uint32_t current;     /* layer of the last operator that is one */
+	uint32_t *behind;     /* by thread: layer of the last backward operator with a number */
+	struct owner *owners; /* forward operators, as compare_owners orders them */
+	size_t owner_count;
+	uint32_t *paths; /* by span of a module: string of its path */
+	uint32_t
+		again_back; /* the backward operator in which work is done again, and how many layers of it */
+	uint32_t again_count;
+};
+
+static int compare_owners(const void *a, const void *b)
+{
+	const struct owner *one = a, *other = b;
+
+	if (one->again != other->again)
+		return one->again ? 1 : -1;
+	if (one->sequence != other->sequence)
+		return one->sequence < other->sequence ? -1 : 1;
+	return one->span < other->span ? -1 : one->span > other->span;
+}
+
+static void find_owners(struct finder *finder)
+{
+	const struct foreign_places *places = finder->places;
+	const struct foreign_spans *spans = &places->foreign->spans;
+
+	finder->owners = mem_alloc(spans->count, sizeof(*finder->owners));
+	for (uint32_t i = 0; i < spans->count; i++)
+		if (spans->sequence[i] >= 0 && foreign_place_operates(places, i) &&
+			!(foreign_place_word(places, i)->flags & FOREIGN_WORD_BACKWARD))
+			finder->owners[finder->owner_count++] = (struct owner){
+				spans->sequence[i], i, places->places[i].flags & FOREIGN_PLACE_AGAIN};
+	qsort(finder->owners, finder->owner_count, sizeof(*finder->owners), compare_owners);
+}
+
+/*
+ * The forward operator with the number of a backward one: several have it, as the number goes up only with an
+ * operator that has a gradient. That is the last of them before. Spans are in order of begin. Each thread
+ * counts for itself: work done again has the numbers of the thread that does it, and only what is nested in
+ * there means those.
+ */
+static uint32_t owner_of(const struct finder *finder, uint32_t back)
+{
+	const struct foreign_spans *spans = &finder->places->foreign->spans;
+	/* Nested in another one's work, which does a part of the net again. */
+	const struct owner wanted = {spans->sequence[back], back,
+		spans->sequence[finder->places->places[back].outer] != spans->sequence[back]};
+	const struct owner *found;
+	size_t low = 0, high = finder->owner_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (compare_owners(&finder->owners[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	found = &finder->owners[low - (low > 0)];
+	return low > 0 && found->sequence == wanted.sequence && found->again == wanted.again ? found->span
+											     : FOREIGN_NONE;
+}
+
+/* Does the operator add a number, as far as its shapes say? */
+static bool adds_number(const struct foreign *foreign, uint32_t span)
+{
+	const char *shapes = foreign->strings.items[foreign->spans.shapes[span]];
+	const char *second = strstr(shapes, "], ");
+
+	return second && strncmp(second + 3, "[]", 2) == 0;
+}
+
+/* A sum whose gradient goes to both sides is a layer; a counter that is counted up has no gradient. */
+static void mark_sum(struct foreign_places *places, uint32_t owner)
+{
+	struct foreign_place *place = &places->places[owner];
+
+	if (place->anchor != FOREIGN_NONE || place->top != owner || adds_number(places->foreign, owner) ||
+		!(foreign_place_word(places, owner)->flags & FOREIGN_WORD_SUM))
+		return;
+	place->anchor = owner;
+	place->flags |= FOREIGN_PLACE_SUM;
+}
+
+/* What the backward pass tells of forward operators. */
+static void mark_owners(struct finder *finder)
+{
+	struct foreign_places *places = finder->places;
+	const struct foreign *foreign = places->foreign;
+
+	for (uint32_t i = 0; i < foreign->spans.count; i++) {
+		uint32_t owner = places->places[i].back == i ? owner_of(finder, i) : FOREIGN_NONE;
+
+		if (owner == FOREIGN_NONE)
+			continue;
+		places->places[places->places[owner].top].flags |= FOREIGN_PLACE_LINKED;
+		if (strstr(foreign->strings.items[foreign->spans.name[i]], "AddBackward"))
+			mark_sum(places, owner);
+	}
+}
+
+/* "ResNet_0.Sequential_1.Conv2d_3" of a module's span, or 0. */
+static uint32_t path_of(struct finder *finder, uint32_t module)
+{
+	struct foreign *foreign = finder->places->foreign;
+	const struct foreign_place *places = finder->places->places;
+	uint32_t outer, prefix;
+	const char *name;
+
+	if (module == FOREIGN_NONE)
+		return 0;
+	if (finder->paths[module])
+		return finder->paths[module];
+	outer = places[module].parent == FOREIGN_NONE ? FOREIGN_NONE : places[places[module].parent].module;
+	prefix = path_of(finder, outer);
+	name = foreign->strings.items[foreign->spans.name[module]];
+	if (strncmp(name, "nn.Module:", 10) == 0)
+		name += 10 + strspn(name + 10, " ");
+	/* However deep they are nested. */
+	if (prefix && strlen(foreign->strings.items[prefix]) < LONGEST_PATH)
+		name = arena_format(&foreign->strings.arena, "%s.%s", foreign->strings.items[prefix], name);
+	return finder->paths[module] = foreign_string(&foreign->strings, name, strlen(name));
+}
+
+static struct kind *kind_of(struct finder *finder, const char *name)
+{
+	for (size_t i = 0; i < finder->kind_count; i++)
+		if (strcmp(finder->kinds[i].name, name) == 0)
+			return &finder->kinds[i];
+	*MEM_PUSH(finder->kinds, finder->kind_count, finder->kind_room) = (struct kind){.name = name};
+	return &finder->kinds[finder->kind_count - 1];
+}
+
+static void begin_pass(struct finder *finder)
+{
+	finder->pass++;
+	finder->over = false;
+	for (size_t i = 0; i < finder->kind_count; i++)
+		finder->kinds[i].next = finder->kinds[i].seen = 0;
+}
+
+/* The layer that an operator is: the first of its kind and module that this pass has not had yet. */
+static uint32_t layer_at(struct finder *finder, uint32_t span)
+{
+	struct foreign_places *places = finder->places;
+	const char *name = places->places[span].flags & FOREIGN_PLACE_SUM
+				   ? "add"
+				   : foreign_place_word(places, span)->kind;
+	struct kind *kind = kind_of(finder, name);
+	uint32_t module = path_of(finder, places->places[span].module), text;
+
+	for (size_t i = 0; i < kind->count && kind->seen < kind->count; i++) {
+		size_t place = (kind->next + i) % kind->count;
+		struct known_layer *item = &kind->items[place];
+
+		if (item->module != module || item->pass == finder->pass)
+			continue;
+		item->pass = finder->pass;
+		kind->seen++;
+		kind->next = place + 1;
+		return item->text;
+	}
+	if (finder->layer_count == MOST_LAYERS)
+		return 0;
+	finder->layer_count++;
+	text = foreign_layer_text(places->foreign, span, name, (uint32_t)kind->count + 1, module);
+	*MEM_PUSH(kind->items, kind->count, kind->room) = (struct known_layer){module, text, finder->pass};
+	kind->next = kind->count;
+	kind->seen++;
+	return text;
+}
+
+/* The layer of an operator that is done again: of the forward operator that did it first, the one in the same
+ * place. */
+static uint32_t layer_again(struct finder *finder, uint32_t span)
+{
+	const struct foreign_places *places = finder->places;
+	const struct foreign_spans *spans = &places->foreign->spans;
+	uint32_t back = places->places[places->places[span].parent].back, owner, count;
+
+	if (back != finder->again_back) {
+		finder->again_back = back;
+		finder->again_count = 0;
+	}
+	count = finder->again_count++;
+	owner = owner_of(finder, back);
+	if (owner == FOREIGN_NONE)
+		return 0;
+	for (uint32_t i = owner + 1; i < spans->count && spans->begin_ns[i] <= spans->end_ns[owner]; i++)
+		if (spans->thread[i] == spans->thread[owner] && places->places[i].anchor == i &&
+			(places->places[i].flags & FOREIGN_PLACE_BUSY) && count-- == 0)
+			return places->layers[i];
+	return 0;
+}
+
+static uint32_t backward_layer(struct finder *finder, uint32_t span)
+{
+	struct foreign_places *places = finder->places;
+	const struct foreign_place *place = &places->places[span];
+	uint32_t thread = places->foreign->spans.thread[span], owner;
+
+	if (place->flags & FOREIGN_PLACE_AGAIN) {
+		if (place->anchor == span && (place->flags & FOREIGN_PLACE_BUSY))
+			return layer_again(finder, span);
+		return place->anchor == FOREIGN_NONE ? 0 : places->layers[place->anchor];
+	}
+	if (place->back == span) {
+		owner = owner_of(finder, span);
+		finder->behind[thread] = owner == FOREIGN_NONE ? 0 : places->layers[owner];
+	}
+	return place->back != FOREIGN_NONE && place->back != span ? places->layers[place->back]
+								  : finder->behind[thread];
+}
+
+static uint32_t forward_layer(struct finder *finder, uint32_t span)
+{
+	struct foreign_places *places = finder->places;
+	struct foreign_place *place = &places->places[span];
+
+	/* What is in a sum, which was found out late. */
+	if (place->anchor == FOREIGN_NONE && place->parent != FOREIGN_NONE)
+		place->anchor = places->places[place->parent].anchor;
+	if (place->anchor == span && (place->flags & FOREIGN_PLACE_BUSY)) {
+		if (finder->over)
+			begin_pass(finder);
+		finder->current = layer_at(finder, span);
+		return finder->current;
+	}
+	if (place->anchor != FOREIGN_NONE && place->anchor != span)
+		return places->layers[place->anchor];
+	return finder->current;
+}
+
+static void take_span(struct finder *finder, uint32_t span)
+{
+	struct foreign_places *places = finder->places;
+	const struct foreign_place *place = &places->places[span];
+
+	if (!foreign_place_speaks(places, span)) {
+		/* Outer ones first: none has far to go. */
+		if (place->module == span && (place->flags & FOREIGN_PLACE_BUSY))
+			path_of(finder, span);
+		return;
+	}
+	if (foreign_place_word(places, span)->flags & (FOREIGN_WORD_STEP | FOREIGN_WORD_LOADER)) {
+		finder->over = true;
+		finder->current = 0;
+	} else if (!foreign_place_operates(places, span)) {
+		return;
+	} else if (place->flags & FOREIGN_PLACE_BACKWARD) {
+		if (place->flags & FOREIGN_PLACE_BUSY) {
+			finder->over = true;
+			finder->current = 0;
+		}
+		places->layers[span] = backward_layer(finder, span);
+	} else {
+		places->layers[span] = forward_layer(finder, span);
+	}
+}
+
+void foreign_layers_find(struct foreign_places *places)
+{
+	const struct foreign *foreign = places->foreign;
+	struct finder finder = {.places = places, .pass = 1, .again_back = FOREIGN_NONE};
+
+	finder.behind = mem_alloc(foreign->thread_count, sizeof(*finder.behind));
+	finder.paths = mem_alloc(foreign->spans.count, sizeof(*finder.paths));
+	find_owners(&finder);
+	mark_owners(&finder);
+	for (uint32_t i = 0; i < foreign->spans.count; i++)
+		take_span(&finder, i);
+	for (size_t i = 0; i < finder.kind_count; i++)
+		free(finder.kinds[i].items);
+	free(finder.kinds);
+	free(finder.behind);
+	free(finder.paths);
+	free(finder.owners);
+}

@@ -1,0 +1,123 @@
+/*
+ * What a layer of another profiler's trace is called, and its sizes, from the shapes of what its operator was
+ * given: "[[32, 3, 224, 224], [64, 3, 7, 7], []]" of a convolution are input, weights and bias. Written as
+ * layer_name.c writes those of our own traces, so that both can be compared.
+ */
+#include "imported_place.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_DIMENSIONS 8
+
+struct shape {
+	int64_t values[MOST_DIMENSIONS];
+	uint32_t count;
+};
+
+/* The shape number `which` in the text; without dimensions where there is none. */
+static struct shape shape_at(const char *text, unsigned which)
+{
+	struct shape shape = {.count = 0};
+	const char *place = *text == '[' ? text + 1 : "";
+
+	for (; *place && *place != ']'; which--) {
+		place += strcspn(place, "[");
+		if (!*place)
+			break;
+		if (which > 0) {
+			place += strcspn(place, "]");
+			place += *place != 0;
+			place += strspn(place, ", ");
+			continue;
+		}
+		for (place++; *place && *place != ']' && shape.count < MOST_DIMENSIONS;) {
+			char *end;
+			int64_t value = strtoll(place, &end, 10);
+
+			if (end == place)
+				return (struct shape){.count = 0};
+			shape.values[shape.count++] = value;
+			place = end + strspn(end, ", ");
+		}
+		return shape;
+	}
+	return shape;
+}
+
+static const char *join(struct arena *arena, const int64_t *values, uint32_t count)
+{
+	const char *text = "";
+
+	for (uint32_t i = 0; i < count; i++)
+		text = arena_format(arena, "%s%s%" PRId64, text, i ? "x" : "", values[i]);
+	return text;
+}
+
+/* The weights' shape is outputs, inputs, kernel; of a transposed convolution inputs first. */
+static const char *convolution_text(struct arena *arena, const char *shapes, bool transposed)
+{
+	struct shape weights = shape_at(shapes, 1);
+
+	if (weights.count < 3)
+		return "";
+	return arena_format(arena, "%sx%" PRId64 "->%" PRId64,
+		join(arena, weights.values + 2, weights.count - 2), weights.values[!transposed],
+		weights.values[transposed]);
+}
+
+/* aten::linear has its weights as outputs, inputs; aten::addmm a bias first; products have inputs, outputs.
+ */
+static const char *product_text(struct arena *arena, const char *name, const char *shapes, const char **input)
+{
+	bool biased = strstr(name, "addmm"), linear = strstr(name, "linear");
+	struct shape first = shape_at(shapes, biased), weights = shape_at(shapes, 1 + biased);
+
+	*input = join(arena, first.values, first.count);
+	if (weights.count != 2)
+		return "";
+	return arena_format(arena, "%" PRId64 "->%" PRId64, weights.values[linear], weights.values[!linear]);
+}
+
+static const char *sizes_of(
+	struct arena *arena, const char *kind, const char *name, const char *shapes, const char **input)
+{
+	struct shape first = shape_at(shapes, 0);
+
+	*input = join(arena, first.values, first.count);
+	if (strcmp(kind, "conv") == 0)
+		return convolution_text(arena, shapes, strstr(name, "transpose"));
+	if (strcmp(kind, "fc") == 0)
+		return product_text(arena, name, shapes, input);
+	if (strcmp(kind, "norm") == 0 && first.count > 1)
+		return arena_format(arena, "%" PRId64,
+			first.values[strstr(name, "layer") || strstr(name, "rms") ? first.count - 1 : 1]);
+	if (strcmp(kind, "embedding") == 0 && first.count == 2)
+		return arena_format(arena, "%" PRId64 "->%" PRId64, first.values[0], first.values[1]);
+	if (strcmp(kind, "attention") == 0 && first.count == 4)
+		return arena_format(arena, "%" PRId64 " heads %" PRId64, first.values[1],
+			first.values[1] * first.values[3]);
+	return "";
+}
+
+uint32_t foreign_layer_text(
+	struct foreign *foreign, uint32_t span, const char *kind, uint32_t ordinal, uint32_t module)
+{
+	struct arena *arena = &foreign->strings.arena;
+	const char *name = foreign->strings.items[foreign->spans.name[span]];
+	const char *shapes = foreign->strings.items[foreign->spans.shapes[span]];
+	const char *input = "", *sizes = sizes_of(arena, kind, name, shapes, &input), *text;
+	const char *path = foreign->strings.items[module];
+
+	/* One softmax or loss needs no number; a second one gets it. */
+	if (ordinal == 1 && (strcmp(kind, "softmax") == 0 || strcmp(kind, "loss") == 0))
+		text = kind;
+	else
+		text = arena_format(arena, "%s%" PRIu32, kind, ordinal);
+	if (*path)
+		text = arena_format(arena, "%s\t%s\t%s\t%s", text, sizes, input, path);
+	else if (*input)
+		text = arena_format(arena, "%s\t%s\t%s", text, sizes, input);
+	return foreign_string(&foreign->strings, text, strlen(text));
+}

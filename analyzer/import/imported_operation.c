@@ -1,0 +1,292 @@
+/* Operations of other profilers' traces: see foreign_operation.h. */
+#include "imported_operation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What names mean ---- */
+
+static bool has_one(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasestr(text, *words))
+			return true;
+	return false;
+}
+
+enum pm_kind foreign_call_kind(const char *name)
+{
+	static const struct {
+		const char *word;
+		enum pm_kind kind;
+	} known[] = {{"Synchronize", PM_KIND_SYNC}, {"Query", PM_KIND_SYNC}, {"WaitEvent", PM_KIND_EVENT},
+		{"Event", PM_KIND_EVENT}, {"Malloc", PM_KIND_ALLOC}, {"MemAlloc", PM_KIND_ALLOC},
+		{"Free", PM_KIND_ALLOC}, {"HostAlloc", PM_KIND_ALLOC}, {"HostRegister", PM_KIND_ALLOC},
+		{"Stream", PM_KIND_STREAM}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(name, known[i].word))
+			return known[i].kind;
+	return PM_KIND_SETUP;
+}
+
+uint8_t foreign_direction(const char *name)
+{
+	static const char *const words[] = {"HtoH", "HtoD", "DtoH", "DtoD"};
+	static const char *const others[] = {"h2h", "h2d", "d2h", "d2d"};
+	static const char *const rocm[] = {"HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice"};
+
+	for (uint8_t i = 0; i < 4; i++)
+		if (strstr(name, words[i]) || strcasestr(name, others[i]) || strcasestr(name, rocm[i]))
+			return i;
+	if (strstr(name, "PtoP") || strstr(name, "AtoD") || strstr(name, "DtoA"))
+		return 3;
+	return strstr(name, "HtoA") ? 1 : strstr(name, "AtoH") ? 2 : 4;
+}
+
+const char *foreign_collective_name(const char *name)
+{
+	/* Longer words before those in them; what they are called by frameworks, kernels and labels. */
+	static const struct {
+		const char *word, *function;
+	} known[] = {{"reduce_scatter", "ncclReduceScatter"}, {"reduce-scatter", "ncclReduceScatter"},
+		{"reducescatter", "ncclReduceScatter"}, {"all_to_all", "ncclAlltoAll"},
+		{"all-to-all", "ncclAlltoAll"}, {"alltoall", "ncclAlltoAll"}, {"all2all", "ncclAlltoAll"},
+		{"allreduce", "ncclAllReduce"}, {"all_reduce", "ncclAllReduce"},
+		{"all-reduce", "ncclAllReduce"}, {"allgather", "ncclAllGather"},
+		{"all_gather", "ncclAllGather"}, {"all-gather", "ncclAllGather"},
+		{"broadcast", "ncclBroadcast"}, {"sendrecv", "ncclSendRecv"}, {"send_recv", "ncclSendRecv"},
+		{"recv", "ncclRecv"}, {"receive", "ncclRecv"}, {"send", "ncclSend"}, {"reduce", "ncclReduce"},
+		{"scatter", "ncclScatter"}, {"gather", "ncclGather"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcasestr(name, known[i].word))
+			return known[i].function;
+	return name;
+}
+
+bool foreign_is_pairwise(const char *name)
+{
+	const char *function = foreign_collective_name(name);
+
+	return strcmp(function, "ncclSend") == 0 || strcmp(function, "ncclRecv") == 0;
+}
+
+bool foreign_is_input(const char *name)
+{
+	static const char *const words[] = {"dataloader", "data_loader", "data-loader", "data loading",
+		"load_batch", "load batch", "get_batch", "data_load", "data-load", "fetch_batch",
+		"next_batch", "dataiter", NULL};
+
+	/* Only the waiting for a batch, not what is done in the loader's name. */
+	if (strcasestr(name, "dataloader"))
+		return strstr(name, "__next__") || !strchr(name, '#');
+	return has_one(name, words);
+}
+
+/* ---- Functions ---- */
+
+/* Labels of a kind's values, in the order in which values_of writes them. */
+static const struct timeline_label launch_labels[] = {{PM_VALUE_STRING, "func"}};
+static const struct timeline_label activity_labels[] = {{PM_VALUE_STRING, "name"}, {PM_VALUE_BYTES, "bytes"}};
+static const struct timeline_label copy_labels[] = {
+	{PM_VALUE_STRING, "func"}, {PM_VALUE_DIRECTION, "dir"}, {PM_VALUE_BYTES, "bytes"}};
+static const struct timeline_label set_labels[] = {{PM_VALUE_STRING, "func"}, {PM_VALUE_BYTES, "bytes"}};
+static const struct timeline_label comm_labels[] = {{PM_VALUE_STRING, "func"},
+	{PM_VALUE_COMMUNICATOR, "comm"}, {PM_VALUE_BYTES, "bytes"}, {PM_VALUE_INT, "peer"}};
+
+#define LABELS(function, list) \
+	((function)->labels = (list), (function)->label_count = sizeof(list) / sizeof(*(list)))
+
+static void set_labels_of(struct timeline_function *function, const struct foreign_operation *operation)
+{
+	if (operation->activity) {
+		LABELS(function, activity_labels);
+		return;
+	}
+	switch (operation->kind) {
+	case PM_KIND_LAUNCH:
+	case PM_KIND_GRAPH:
+		LABELS(function, launch_labels);
+		break;
+	case PM_KIND_COPY:
+		LABELS(function, copy_labels);
+		break;
+	case PM_KIND_SET:
+		LABELS(function, set_labels);
+		break;
+	case PM_KIND_COMM:
+		LABELS(function, comm_labels);
+		/* With a peer it is known that two meet, although not who the other is. */
+		function->label_count -= !operation->pairwise;
+		break;
+	default:
+		break;
+	}
+}
+
+static const char *function_name(const struct foreign *foreign, const struct foreign_operation *operation)
+{
+	static const char *const activities[] = {
+		[PM_KIND_COPY] = "memcpy", [PM_KIND_SET] = "memset", [PM_KIND_LAUNCH] = "kernel"};
+
+	if (operation->kind == PM_KIND_COMM && !operation->activity)
+		return foreign_collective_name(foreign->strings.items[operation->call]);
+	if (!operation->activity && operation->call)
+		return foreign->strings.items[operation->call];
+	return activities[operation->kind == PM_KIND_COPY || operation->kind == PM_KIND_SET ? operation->kind
+											    : PM_KIND_LAUNCH];
+}
+
+static uint32_t function_of(struct foreign_dictionary *dictionary, const struct foreign_operation *operation)
+{
+	struct timeline *timeline = dictionary->timeline;
+	uint32_t name = operation->activity ? 0 : operation->call;
+	struct timeline_function *function;
+	const char *text;
+
+	for (size_t i = dictionary->function_count; i-- > 0;)
+		if (dictionary->functions[i].name == name &&
+			dictionary->functions[i].kind == operation->kind &&
+			dictionary->functions[i].activity == operation->activity &&
+			dictionary->functions[i].pairwise == operation->pairwise)
+			return dictionary->functions[i].number;
+	text = function_name(dictionary->foreign, operation);
+	function = MEM_PUSH(timeline->functions, timeline->function_count, timeline->function_room);
+	*function = (struct timeline_function){.library = operation->activity               ? "cupti"
+							  : operation->kind == PM_KIND_COMM ? "nccl"
+											    : "",
+		.name = arena_text(&timeline->arena, text, strlen(text)),
+		.kind = operation->kind};
+	set_labels_of(function, operation);
+	MEM_PUSH(dictionary->functions, dictionary->function_count, dictionary->function_room);
+	dictionary->functions[dictionary->function_count - 1].name = name;
+	dictionary->functions[dictionary->function_count - 1].number = (uint32_t)timeline->function_count - 1;
+	dictionary->functions[dictionary->function_count - 1].kind = operation->kind;
+	dictionary->functions[dictionary->function_count - 1].activity = operation->activity;
+	dictionary->functions[dictionary->function_count - 1].pairwise = operation->pairwise;
+	return (uint32_t)timeline->function_count - 1;
+}
+
+/* ---- Operations ---- */
+
+static uint32_t string_of(struct foreign_dictionary *dictionary, uint32_t string)
+{
+	struct timeline *timeline = dictionary->timeline;
+	const char *text;
+
+	if (string == 0)
+		return 0;
+	if (!dictionary->strings[string]) {
+		text = dictionary->foreign->strings.items[string];
+		*MEM_PUSH(timeline->strings, timeline->string_count, timeline->string_room) =
+			arena_text(&timeline->arena, text, strlen(text));
+		dictionary->strings[string] = (uint32_t)timeline->string_count;
+	}
+	return dictionary->strings[string] - 1;
+}
+
+static uint64_t *values_of(struct foreign_dictionary *dictionary, const struct foreign_operation *operation,
+	uint32_t function, uint32_t *count)
+{
+	const struct timeline_function *of = &dictionary->timeline->functions[function];
+	uint64_t *values = arena_alloc(&dictionary->timeline->arena, of->label_count, sizeof(*values));
+
+	*count = of->label_count;
+	for (uint32_t i = 0; i < of->label_count; i++)
+		switch (of->labels[i].type) {
+		case PM_VALUE_STRING:
+			values[i] = string_of(dictionary, operation->event);
+			break;
+		case PM_VALUE_DIRECTION:
+			values[i] = operation->direction;
+			break;
+		case PM_VALUE_COMMUNICATOR:
+			values[i] = operation->communicator;
+			break;
+		case PM_VALUE_BYTES:
+			values[i] = operation->bytes;
+			break;
+		default:
+			values[i] = (uint64_t)-1;
+		}
+	return values;
+}
+
+static uint64_t hash_of(const struct foreign_operation *operation)
+{
+	uint64_t hash = mem_hash(MEM_HASH_START, (uint64_t)operation->call << 32 | operation->event);
+
+	hash = mem_hash(hash, (uint64_t)operation->layer << 32 | operation->communicator);
+	hash = mem_hash(hash, (uint64_t)operation->kind << 32 | (uint64_t)operation->phase << 24 |
+				      (uint64_t)operation->part << 16 | (uint64_t)operation->direction << 8 |
+				      (uint64_t)operation->pairwise << 1 | operation->activity);
+	return mem_hash(hash, operation->bytes);
+}
+
+static bool same(const struct foreign_operation *a, const struct foreign_operation *b)
+{
+	return a->call == b->call && a->event == b->event && a->layer == b->layer &&
+	       a->communicator == b->communicator && a->kind == b->kind && a->phase == b->phase &&
+	       a->part == b->part && a->direction == b->direction && a->pairwise == b->pairwise &&
+	       a->activity == b->activity && a->bytes == b->bytes;
+}
+
+static void grow_slots(struct foreign_dictionary *dictionary)
+{
+	free(dictionary->slots);
+	dictionary->slot_count = dictionary->slot_count ? dictionary->slot_count * 2 : 1024;
+	dictionary->slots = mem_alloc(dictionary->slot_count, sizeof(*dictionary->slots));
+	for (size_t i = 0; i < dictionary->count; i++) {
+		size_t slot = hash_of(&dictionary->items[i]) & (dictionary->slot_count - 1);
+
+		while (dictionary->slots[slot])
+			slot = (slot + 1) & (dictionary->slot_count - 1);
+		dictionary->slots[slot] = (uint32_t)i + 1;
+	}
+}
+
+uint32_t foreign_operation(struct foreign_dictionary *dictionary, const struct foreign_operation *operation)
+{
+	struct timeline *timeline = dictionary->timeline;
+	struct timeline_operation *made;
+	size_t slot;
+	uint32_t function;
+
+	if (dictionary->count * 2 >= dictionary->slot_count)
+		grow_slots(dictionary);
+	slot = hash_of(operation) & (dictionary->slot_count - 1);
+	for (; dictionary->slots[slot]; slot = (slot + 1) & (dictionary->slot_count - 1))
+		if (same(&dictionary->items[dictionary->slots[slot] - 1], operation))
+			return dictionary->first + dictionary->slots[slot] - 1;
+	*MEM_PUSH(dictionary->items, dictionary->count, dictionary->room) = *operation;
+	dictionary->slots[slot] = (uint32_t)dictionary->count;
+	function = function_of(dictionary, operation);
+	made = MEM_PUSH(timeline->operations, timeline->operation_count, timeline->operation_room);
+	*made = (struct timeline_operation){.function = function,
+		.process = dictionary->process,
+		.said_phase = operation->phase,
+		.said_part = operation->part};
+	made->said_layer = string_of(dictionary, operation->layer);
+	made->values = values_of(dictionary, operation, function, &made->value_count);
+	return (uint32_t)timeline->operation_count - 1;
+}
+
+void foreign_dictionary_begin(struct foreign_dictionary *dictionary, struct timeline *timeline,
+	const struct foreign *foreign, uint32_t process)
+{
+	*dictionary = (struct foreign_dictionary){.timeline = timeline,
+		.foreign = foreign,
+		.process = process,
+		.first = (uint32_t)timeline->operation_count,
+		.strings = mem_alloc(foreign->strings.count, sizeof(uint32_t))};
+}
+
+void foreign_dictionary_end(struct foreign_dictionary *dictionary)
+{
+	free(dictionary->items);
+	free(dictionary->slots);
+	free(dictionary->strings);
+	free(dictionary->functions);
+	memset(dictionary, 0, sizeof(*dictionary));
+}

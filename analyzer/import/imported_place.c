@@ -1,0 +1,278 @@
+/*
+ * Where spans and launches lie: one sweep over the spans in order of begin, with the innermost open one of
+ * each thread. What a span inherits from what encloses it is known when it is reached.
+ */
+#include "imported_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Closes what of a thread does not reach around the stretch. Times of some traces are whole microseconds:
+ * what is in a span may begin when it ends, and end a little behind it. */
+static uint32_t innermost(
+	const struct foreign_places *places, uint32_t open, int64_t begin_ns, int64_t end_ns)
+{
+	const struct foreign_spans *spans = &places->foreign->spans;
+
+	while (open != FOREIGN_NONE && spans->end_ns[open] <= begin_ns && spans->end_ns[open] < end_ns)
+		open = places->places[open].parent;
+	return open;
+}
+
+/* Operators that no formula of a gradient uses: those that people call. */
+static bool is_entry(const char *name)
+{
+	static const char *const entries[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::linear",
+		"aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::embedding",
+		"aten::dropout", "aten::scaled_dot_product_attention"};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+		if (strcmp(name, entries[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Is it forward work that is done again? Such operators have numbers of their own, which those of a gradient
+ * have not. */
+static bool is_again(const struct foreign_places *places, uint32_t span, const struct foreign_place *outer)
+{
+	const struct foreign_spans *spans = &places->foreign->spans;
+	const struct foreign_strings *strings = &places->foreign->strings;
+
+	if (!outer || outer->back == FOREIGN_NONE || spans->sequence[span] < 0)
+		return false;
+	return is_entry(strings->items[spans->name[span]]) ||
+	       strstr(strings->items[spans->name[outer->back]], "Checkpoint");
+}
+
+static void place_operator(struct foreign_places *places, uint32_t span, const struct foreign_place *outer)
+{
+	const struct foreign_word *word = foreign_place_word(places, span);
+	struct foreign_place *place = &places->places[span];
+
+	if (place->top == FOREIGN_NONE)
+		place->top = span;
+	if (word->flags & FOREIGN_WORD_BACKWARD) {
+		place->flags = FOREIGN_PLACE_BACKWARD;
+		place->anchor = FOREIGN_NONE;
+		if (places->foreign->spans.sequence[span] >= 0) {
+			place->back = span;
+			if (place->outer == FOREIGN_NONE)
+				place->outer = span;
+		} else if (word->flags & FOREIGN_WORD_ADDS_UP)
+			place->back = FOREIGN_NONE;
+		return;
+	}
+	if ((place->flags & FOREIGN_PLACE_BACKWARD) && is_again(places, span, outer))
+		place->flags |= FOREIGN_PLACE_AGAIN;
+	if (word->kind && place->anchor == FOREIGN_NONE &&
+		(!(place->flags & FOREIGN_PLACE_BACKWARD) || (place->flags & FOREIGN_PLACE_AGAIN)))
+		place->anchor = span;
+}
+
+static void place_span(struct foreign_places *places, uint32_t span, uint32_t parent)
+{
+	static const struct foreign_place outside = {.top = FOREIGN_NONE,
+		.anchor = FOREIGN_NONE,
+		.back = FOREIGN_NONE,
+		.outer = FOREIGN_NONE,
+		.module = FOREIGN_NONE,
+		.label = FOREIGN_NONE};
+	const struct foreign_place *outer = parent == FOREIGN_NONE ? NULL : &places->places[parent];
+	struct foreign_place *place = &places->places[span];
+
+	*place = outer ? *outer : outside;
+	place->parent = parent;
+	place->flags &= FOREIGN_PLACE_BACKWARD | FOREIGN_PLACE_AGAIN;
+	if (!foreign_place_speaks(places, span)) {
+		place->module = places->foreign->spans.kind[span] == FOREIGN_MODULE ? span : place->module;
+		return;
+	}
+	if (foreign_place_word(places, span)->label)
+		place->label = span;
+	else if (foreign_place_operates(places, span))
+		place_operator(places, span, outer);
+}
+
+static int compare_launches(const void *a, const void *b)
+{
+	const struct foreign_launch *one = a, *other = b;
+
+	if (one->begin_ns != other->begin_ns)
+		return one->begin_ns < other->begin_ns ? -1 : 1;
+	return one->event < other->event ? -1 : one->event > other->event;
+}
+
+/* The spans of operators by their own numbers. */
+struct externals {
+	uint32_t *slots; /* number of a span + 1 */
+	bool *shared;    /* by slot: several have the number, so it is nobody's */
+	size_t slot_count;
+};
+
+/* The slot of the number: where it is, or an empty one. */
+static size_t external_slot(
+	const struct foreign_spans *spans, const struct externals *externals, uint64_t external)
+{
+	size_t slot = mem_hash(0, external) & (externals->slot_count - 1);
+
+	while (externals->slots[slot] && spans->external[externals->slots[slot] - 1] != external)
+		slot = (slot + 1) & (externals->slot_count - 1);
+	return slot;
+}
+
+static void find_externals(const struct foreign_spans *spans, struct externals *externals)
+{
+	externals->slot_count = 16;
+	while (externals->slot_count < spans->count * 2)
+		externals->slot_count *= 2;
+	externals->slots = mem_alloc(externals->slot_count, sizeof(*externals->slots));
+	externals->shared = mem_alloc(externals->slot_count, sizeof(*externals->shared));
+	for (uint32_t i = 0; i < spans->count; i++) {
+		size_t slot;
+
+		if (!spans->external[i])
+			continue;
+		slot = external_slot(spans, externals, spans->external[i]);
+		externals->shared[slot] = externals->slots[slot] != 0;
+		externals->slots[slot] = i + 1;
+	}
+}
+
+static uint32_t external_span(
+	const struct foreign_spans *spans, const struct externals *externals, uint64_t external)
+{
+	size_t slot = external_slot(spans, externals, external);
+
+	return external && externals->slots[slot] && !externals->shared[slot] ? externals->slots[slot] - 1
+									      : FOREIGN_NONE;
+}
+
+/* By the call; where that is not in the file by the operator that the event names, begun when that did. */
+static void find_launches(struct foreign_places *places)
+{
+	const struct foreign_events *events = &places->foreign->events;
+	const struct foreign_calls *calls = &places->foreign->calls;
+	const struct foreign_spans *spans = &places->foreign->spans;
+	struct externals externals;
+
+	find_externals(spans, &externals);
+	places->launches = mem_alloc(events->count, sizeof(*places->launches));
+	for (uint32_t i = 0; i < events->count; i++) {
+		struct foreign_launch *launch = &places->launches[places->launch_count];
+
+		if (places->foreign->queues[events->queue[i]].worker != places->worker)
+			continue;
+		places->launch_count++;
+		*launch = (struct foreign_launch){
+			i, FOREIGN_NONE, FOREIGN_NONE, events->begin_ns[i], events->begin_ns[i]};
+		if (events->call[i] != FOREIGN_NONE) {
+			launch->thread = calls->thread[events->call[i]];
+			launch->begin_ns = calls->begin_ns[events->call[i]];
+			launch->end_ns = calls->end_ns[events->call[i]];
+		} else if (events->external[i] != events->correlation[i]) {
+			/* Some versions write the correlation into both. */
+			launch->span = external_span(spans, &externals, events->external[i]);
+		}
+		if (launch->span != FOREIGN_NONE) {
+			launch->thread = spans->thread[launch->span];
+			launch->begin_ns = launch->end_ns = spans->begin_ns[launch->span];
+		}
+	}
+	free(externals.slots);
+	free(externals.shared);
+	qsort(places->launches, places->launch_count, sizeof(*places->launches), compare_launches);
+}
+
+static void mark_busy(struct foreign_places *places, uint32_t span)
+{
+	while (span != FOREIGN_NONE && !(places->places[span].flags & FOREIGN_PLACE_BUSY)) {
+		places->places[span].flags |= FOREIGN_PLACE_BUSY;
+		span = places->places[span].parent;
+	}
+}
+
+/* Spans and launches in one order of time. */
+static void sweep(struct foreign_places *places)
+{
+	const struct foreign *foreign = places->foreign;
+	const struct foreign_spans *spans = &foreign->spans;
+	uint32_t *open = mem_alloc(foreign->thread_count, sizeof(*open));
+	size_t next = 0;
+
+	for (size_t i = 0; i < foreign->thread_count; i++)
+		open[i] = FOREIGN_NONE;
+	for (uint32_t i = 0; i <= spans->count; i++) {
+		uint32_t thread;
+
+		for (; next < places->launch_count; next++) {
+			struct foreign_launch *launch = &places->launches[next];
+
+			if (i < spans->count && launch->begin_ns >= spans->begin_ns[i])
+				break;
+			if (launch->thread == FOREIGN_NONE)
+				continue;
+			if (launch->span == FOREIGN_NONE)
+				launch->span = open[launch->thread] = innermost(
+					places, open[launch->thread], launch->begin_ns, launch->end_ns);
+			mark_busy(places, launch->span);
+		}
+		if (i == spans->count)
+			break;
+		thread = spans->thread[i];
+		place_span(places, i, innermost(places, open[thread], spans->begin_ns[i], spans->end_ns[i]));
+		open[thread] = i;
+	}
+	free(open);
+}
+
+/* Threads whose outermost operators are of the backward pass, and none a layer: all they do is of it. */
+static void find_engines(struct foreign_places *places)
+{
+	const struct foreign_spans *spans = &places->foreign->spans;
+	bool *layers = mem_alloc(places->foreign->thread_count, sizeof(*layers));
+
+	for (uint32_t i = 0; i < spans->count; i++) {
+		if (places->places[i].top != i)
+			continue;
+		if (places->places[i].flags & FOREIGN_PLACE_BACKWARD)
+			places->engine[spans->thread[i]] = true;
+		else if (places->places[i].anchor == i)
+			layers[spans->thread[i]] = true;
+	}
+	for (size_t i = 0; i < places->foreign->thread_count; i++)
+		places->engine[i] &= !layers[i];
+	for (uint32_t i = 0; i < spans->count; i++)
+		if (places->engine[spans->thread[i]])
+			places->places[i].flags |= FOREIGN_PLACE_BACKWARD;
+	free(layers);
+}
+
+void foreign_places_init(struct foreign_places *places, struct foreign *foreign, uint32_t worker)
+{
+	*places = (struct foreign_places){.foreign = foreign, .worker = worker};
+	places->words = mem_alloc(foreign->strings.count, sizeof(*places->words));
+	places->places = mem_alloc(foreign->spans.count, sizeof(*places->places));
+	places->engine = mem_alloc(foreign->thread_count, sizeof(*places->engine));
+	places->layers = mem_alloc(foreign->spans.count, sizeof(*places->layers));
+	for (size_t i = 0; i < foreign->spans.count; i++) {
+		struct foreign_word *word = &places->words[foreign->spans.name[i]];
+
+		/* A name that says nothing is asked again; those are short. */
+		if (!word->flags && !word->label)
+			*word = foreign_word_of(foreign->strings.items[foreign->spans.name[i]]);
+	}
+	find_launches(places);
+	sweep(places);
+	find_engines(places);
+}
+
+void foreign_places_free(struct foreign_places *places)
+{
+	free(places->words);
+	free(places->places);
+	free(places->launches);
+	free(places->engine);
+	free(places->layers);
+	memset(places, 0, sizeof(*places));
+}

@@ -1,0 +1,252 @@
+/* Which files, of which format, on which thread, and which rank each is: see foreign.h. */
+#include "imported.h"
+#include "json.h"
+#include "parallel.h"
+#include "limit.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int look(struct foreign *foreign, char *magic, size_t bytes)
+{
+	struct json json;
+	int status = json_open(&json, foreign->path);
+
+	if (status < 0)
+		return foreign_trouble(foreign, "%s: %s", foreign->path, strerror(-status));
+	strncpy(magic, json.next, bytes - 1);
+	magic[bytes - 1] = 0;
+	if (json.break_off && json.next == json.end)
+		status = foreign_trouble(foreign, "%s: byte 0: %s", foreign->path, json.break_off);
+	json_close(&json);
+	return status;
+}
+
+int foreign_read(struct foreign *foreign, const char *path, unsigned wanted)
+{
+	struct stat file;
+	char magic[16];
+	int status;
+
+	memset(foreign, 0, sizeof(*foreign));
+	foreign->path = path;
+	foreign->rank = foreign->world = -1;
+	foreign_string(&foreign->strings, "", 0);
+	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
+	status = look(foreign, magic, sizeof(magic));
+	if (status == 0 && strcmp(magic, "SQLite format 3") == 0)
+		status = foreign_read_nsys(foreign, wanted);
+	else if (status == 0)
+		status = foreign_read_json(foreign, wanted);
+	if (status == 0)
+		foreign_finish(foreign, wanted);
+	pm_limit_end();
+	return status;
+}
+
+struct pool {
+	const char *const *paths;
+	unsigned wanted;
+	void (*done)(void *context, size_t index, struct foreign *foreign, int status);
+	void *context;
+};
+
+static void read_one(void *context, size_t index)
+{
+	struct pool *pool = context;
+	struct foreign foreign;
+	int status = foreign_read(&foreign, pool->paths[index], pool->wanted);
+
+	pool->done(pool->context, index, &foreign, status);
+	foreign_free(&foreign);
+}
+
+void foreign_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
+	void (*done)(void *context, size_t index, struct foreign *foreign, int status), void *context)
+{
+	struct pool pool = {paths, wanted, done, context};
+
+	parallel_each(path_count, threads, read_one, &pool);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name), end_length = strlen(end);
+
+	return length >= end_length && strcmp(name + length - end_length, end) == 0;
+}
+
+/* The ends of names of traces, the longest first. */
+static const char *const name_ends[] = {".pt.trace.json.gz", ".pt.trace.json", ".json.gz", ".json",
+	".sqlite.gz", ".sqlite", ".sqlite3", NULL};
+
+static bool is_trace_name(const char *name)
+{
+	for (const char *const *end = name_ends; *end; end++)
+		if (name[0] != '.' && ends_with(name, *end))
+			return true;
+	return false;
+}
+
+bool foreign_looks(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	bool found = false;
+
+	if (!folder)
+		return is_trace_name(path);
+	while (!found && (entry = readdir(folder)))
+		found = is_trace_name(entry->d_name);
+	closedir(folder);
+	return found;
+}
+
+struct list {
+	const char **items;
+	size_t count, room;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool add_folder(struct arena *arena, struct list *list, const char *path, const char **error)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	size_t first = list->count;
+
+	if (!folder) {
+		*error = arena_format(arena, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	while ((entry = readdir(folder)))
+		if (is_trace_name(entry->d_name))
+			*MEM_PUSH(list->items, list->count, list->room) =
+				arena_format(arena, "%s/%s", path, entry->d_name);
+	closedir(folder);
+	if (list->count == first) {
+		*error = arena_format(arena, "%s: no file ending in .json, .json.gz or .sqlite", path);
+		return false;
+	}
+	qsort(list->items + first, list->count - first, sizeof(*list->items), compare_names);
+	return true;
+}
+
+bool foreign_files(struct arena *arena, char **paths, size_t path_count, const char ***files,
+	size_t *file_count, const char **error)
+{
+	struct list list = {0};
+
+	*error = NULL;
+	for (size_t i = 0; i < path_count && !*error; i++) {
+		struct stat status;
+
+		if (stat(paths[i], &status) != 0)
+			*error = arena_format(arena, "%s: %s", paths[i], strerror(errno));
+		else if (S_ISDIR(status.st_mode))
+			add_folder(arena, &list, paths[i], error);
+		else
+			*MEM_PUSH(list.items, list.count, list.room) = paths[i];
+	}
+	*file_count = list.count;
+	*files = arena_alloc(arena, list.count, sizeof(**files));
+	if (list.count)
+		memcpy(*files, list.items, list.count * sizeof(**files));
+	free(list.items);
+	return !*error;
+}
+
+/* The number at the place, at most a million; -1: none. */
+static int32_t number_at(const char *place)
+{
+	long number;
+	char *end;
+
+	if (!isdigit((unsigned char)*place))
+		return -1;
+	number = strtol(place, &end, 10);
+	return end - place <= 6 ? (int32_t)number : -1;
+}
+
+/* The number behind a word for a rank, as in worker3, rank_3 and rank-3. */
+static int32_t rank_by_word(const char *name)
+{
+	static const char *const words[] = {"rank", "worker", "gpu"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		for (const char *place = name; (place = strcasestr(place, words[i]));) {
+			int32_t rank;
+
+			place += strlen(words[i]);
+			rank = number_at(*place && strchr("-_=[.", *place) ? place + 1 : place);
+			if (rank >= 0)
+				return rank;
+		}
+	return -1;
+}
+
+int32_t foreign_name_rank(const char *path, bool *sure)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path, *behind = NULL;
+	int32_t rank = rank_by_word(name);
+
+	*sure = rank >= 0;
+	if (rank >= 0)
+		return rank;
+	/* trace_0.json, 0.json */
+	for (const char *const *end = name_ends; *end && !behind; end++)
+		if (ends_with(name, *end))
+			behind = name + strlen(name) - strlen(*end);
+	if (!behind)
+		return -1;
+	while (behind > name && isdigit((unsigned char)behind[-1]))
+		behind--;
+	return behind == name || strchr("-_.", behind[-1]) ? number_at(behind) : -1;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	int32_t one = *(const int32_t *)a, other = *(const int32_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+static bool all_different(const int32_t *ranks, size_t count)
+{
+	int32_t *copy = mem_alloc(count, sizeof(*copy));
+	bool different = true;
+
+	if (count)
+		memcpy(copy, ranks, count * sizeof(*copy));
+	qsort(copy, count, sizeof(*copy), compare_ranks);
+	for (size_t i = 0; i < count && different; i++)
+		different = copy[i] >= 0 && (i == 0 || copy[i] != copy[i - 1]);
+	free(copy);
+	return different;
+}
+
+bool foreign_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks)
+{
+	bool sure, one_said = false;
+
+	for (size_t i = 0; i < count; i++) {
+		one_said = one_said || said[i] >= 0;
+		ranks[i] = said[i] >= 0 ? said[i] : foreign_name_rank(paths[i], &sure);
+	}
+	if (all_different(ranks, count))
+		return true;
+	for (size_t i = 0; i < count; i++)
+		ranks[i] = foreign_name_rank(paths[i], &sure);
+	if (!all_different(ranks, count))
+		for (size_t i = 0; i < count; i++)
+			ranks[i] = (int32_t)i;
+	return !one_said;
+}

@@ -1,0 +1,237 @@
+/*
+ * What single names in a trace say: see foreign_word.h. Labels are read word by word, so that "## forward
+ * ##", "forward-compute" and "DistributedDataParallel.forward" are one thing and "forwarding" is none.
+ */
+#include "imported_word.h"
+#include "phase_name.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* Words in labels, as bits. */
+enum {
+	SAYS_FORWARD = 1,
+	SAYS_BACKWARD = 2,
+	SAYS_OPTIMIZER = 4,
+	SAYS_ZERO = 8,
+	SAYS_GRADIENT = 16,
+	SAYS_CLIP = 32,
+	SAYS_COPY = 64,
+	SAYS_DEVICE = 128,
+	SAYS_H2D = 256,
+	SAYS_UPDATE = 512,
+	SAYS_WEIGHT = 1024,
+};
+
+static unsigned word_bits(const char *word, size_t length)
+{
+	static const struct {
+		const char *word;
+		unsigned bits;
+	} known[] = {{"forward", SAYS_FORWARD}, {"fwd", SAYS_FORWARD}, {"fprop", SAYS_FORWARD},
+		{"backward", SAYS_BACKWARD}, {"bwd", SAYS_BACKWARD}, {"bprop", SAYS_BACKWARD},
+		{"optimizer", SAYS_OPTIMIZER}, {"optim", SAYS_OPTIMIZER}, {"zero", SAYS_ZERO},
+		{"grad", SAYS_GRADIENT}, {"grads", SAYS_GRADIENT}, {"gradient", SAYS_GRADIENT},
+		{"gradients", SAYS_GRADIENT}, {"clip", SAYS_CLIP}, {"copy", SAYS_COPY}, {"move", SAYS_COPY},
+		{"transfer", SAYS_COPY}, {"upload", SAYS_COPY}, {"gpu", SAYS_DEVICE}, {"device", SAYS_DEVICE},
+		{"cuda", SAYS_DEVICE}, {"h2d", SAYS_H2D}, {"htod", SAYS_H2D}, {"update", SAYS_UPDATE},
+		{"weight", SAYS_WEIGHT}, {"weights", SAYS_WEIGHT}, {"param", SAYS_WEIGHT},
+		{"params", SAYS_WEIGHT}, {"parameters", SAYS_WEIGHT}};
+
+	for (size_t i = 0; i < COUNT(known); i++)
+		if (strlen(known[i].word) == length && strncasecmp(word, known[i].word, length) == 0)
+			return known[i].bits;
+	return 0;
+}
+
+uint8_t foreign_word_label(const char *label)
+{
+	unsigned bits = 0, passes;
+
+	for (const char *place = label; *place;) {
+		size_t length = 0;
+
+		while (isalnum((unsigned char)place[length]))
+			length++;
+		bits |= word_bits(place, length);
+		place += length + (length == 0);
+	}
+	if ((bits & SAYS_ZERO) && (bits & SAYS_GRADIENT))
+		return PHASE_OTHER + 1;
+	if ((bits & SAYS_CLIP) && (bits & SAYS_GRADIENT))
+		return PHASE_UPDATE + 1;
+	if ((bits & SAYS_UPDATE) && ((bits & SAYS_WEIGHT) || strcasecmp(label, "update") == 0))
+		bits |= SAYS_OPTIMIZER;
+	if ((bits & SAYS_H2D) || ((bits & SAYS_COPY) && (bits & SAYS_DEVICE)))
+		return PHASE_H2D + 1;
+	passes = bits & (SAYS_FORWARD | SAYS_BACKWARD | SAYS_OPTIMIZER);
+	if (passes == SAYS_FORWARD)
+		return PHASE_FORWARD + 1;
+	if (passes == SAYS_BACKWARD)
+		return PHASE_BACKWARD + 1;
+	return passes == SAYS_OPTIMIZER ? PHASE_UPDATE + 1 : 0;
+}
+
+static bool begins(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* "AddmmBackward0", "autograd::engine::evaluate_function: ...", "torch::autograd::AccumulateGrad",
+ * "aten::threshold_backward"; not "RegisterPostBackwardFunction". */
+static bool is_backward(const char *name)
+{
+	if (begins(name, "autograd::engine::") || begins(name, "torch::autograd::"))
+		return true;
+	for (const char *place = name; (place = strstr(place, "Backward"));) {
+		place += 8;
+		if (place[strspn(place, "0123456789>")] == 0)
+			return true;
+	}
+	return strstr(name, "_backward") && strstr(name, "::");
+}
+
+static bool has_one(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasestr(text, *words))
+			return true;
+	return false;
+}
+
+const char *foreign_word_layer(const char *name)
+{
+	/* In this order: "binary_cross_entropy_with_logits" is a loss, "batch_norm" no product. */
+	static const struct {
+		const char *word, *kind;
+	} kinds[] = {{"loss", "loss"}, {"cross_entropy", "loss"}, {"embedding", "embedding"},
+		{"attention", "attention"}, {"attn", "attention"}, {"lrn", "lrn"},
+		{"local_response_norm", "lrn"}, {"batch_norm", "norm"}, {"layer_norm", "norm"},
+		{"group_norm", "norm"}, {"instance_norm", "norm"}, {"rms_norm", "norm"},
+		{"layernorm", "norm"}, {"rmsnorm", "norm"}, {"batchnorm", "norm"}, {"dropout", "dropout"},
+		{"softmax", "softmax"}, {"max_pool", "pool"}, {"avg_pool", "pool"}, {"maxpool", "pool"},
+		{"avgpool", "pool"}, {"lstm", "lstm"}, {"aten::gru", "gru"}, {"_rnn", "rnn"}, {"rnn_", "rnn"},
+		{"convolution", "conv"}, {"::conv1d", "conv"}, {"::conv2d", "conv"}, {"::conv3d", "conv"},
+		{"conv_transpose", "conv"}};
+	static const char *const products[] = {
+		"aten::linear", "aten::addmm", "aten::mm", "aten::_scaled_mm", "aten::_addmm_activation"};
+	static const char *const others[] = {"aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum"};
+
+	for (size_t i = 0; i < COUNT(products); i++)
+		if (strcmp(name, products[i]) == 0)
+			return "fc";
+	for (size_t i = 0; i < COUNT(others); i++)
+		if (strcmp(name, others[i]) == 0)
+			return "matmul";
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (strstr(name, kinds[i].word))
+			return kinds[i].kind;
+	return NULL;
+}
+
+static bool is_sum(const char *name)
+{
+	return strcmp(name, "aten::add") == 0 || strcmp(name, "aten::add_") == 0;
+}
+
+bool foreign_word_shaped(const char *name)
+{
+	return is_sum(name) || foreign_word_layer(name);
+}
+
+static uint16_t operator_flags(const char *name)
+{
+	static const char *const updates[] = {"aten::_foreach", "aten::_fused_", "multi_tensor", "addcdiv",
+		"fused_adam", "fused_sgd", NULL};
+	static const char *const in_place[] = {"aten::add_", "aten::mul_", "aten::sub_", "aten::div_",
+		"aten::lerp_", "aten::addcmul_", "aten::sqrt", "aten::sqrt_", "aten::norm",
+		"aten::linalg_vector_norm"};
+	static const char *const copies[] = {
+		"aten::to", "aten::copy_", "aten::_to_copy", "aten::contiguous", "aten::clone", "aten::cuda"};
+	uint16_t flags = FOREIGN_WORD_PLAIN;
+
+	if (is_backward(name))
+		return (uint16_t)(flags | FOREIGN_WORD_BACKWARD |
+				  (strstr(name, "AccumulateGrad") ? FOREIGN_WORD_ADDS_UP : 0));
+	if (is_sum(name))
+		flags |= FOREIGN_WORD_SUM;
+	if (strcmp(name, "aten::zero_") == 0 || strcmp(name, "aten::_foreach_zero_") == 0)
+		flags |= FOREIGN_WORD_ZERO;
+	else if (has_one(name, updates))
+		flags |= FOREIGN_WORD_UPDATE;
+	for (size_t i = 0; i < COUNT(in_place); i++)
+		if (strcmp(name, in_place[i]) == 0)
+			flags |= FOREIGN_WORD_INPLACE;
+	for (size_t i = 0; i < COUNT(copies); i++)
+		if (strcmp(name, copies[i]) == 0)
+			flags |= FOREIGN_WORD_COPY;
+	return flags;
+}
+
+struct foreign_word foreign_word_of(const char *name)
+{
+	struct foreign_word word = {0};
+
+	if (begins(name, "ProfilerStep")) {
+		word.flags = FOREIGN_WORD_STEP;
+	} else if (strcasestr(name, "dataloader")) {
+		word.flags = FOREIGN_WORD_LOADER;
+	} else if (!strstr(name, "::") && !is_backward(name) && (word.label = foreign_word_label(name))) {
+		if (word.label == PHASE_UPDATE + 1 || word.label == PHASE_OTHER + 1)
+			word.flags = FOREIGN_WORD_STEP;
+	} else {
+		word.flags = operator_flags(name);
+		if (!(word.flags & FOREIGN_WORD_BACKWARD))
+			word.kind = foreign_word_layer(name);
+	}
+	return word;
+}
+
+uint8_t foreign_word_kernel(const char *name)
+{
+	static const char *const updates[] = {"multi_tensor_apply", "multi_tensor_", "adam", "lamb_", "sgd_",
+		"_sgd", "adagrad", "rmsprop", "addcdiv", "addcmul", NULL};
+	static const char *const backwards[] = {
+		"dgrad", "wgrad", "bn_bw", "bwd", "backward", "bprop", "grad_input", "grad_weight", NULL};
+	static const char *const forwards[] = {"fprop", "bn_fw", "fwd", "forward", NULL};
+
+	if (strstr(name, "HtoD") || strstr(name, "HostToDevice"))
+		return PHASE_H2D + 1;
+	if (begins(name, "Memcpy") || begins(name, "Memset"))
+		return 0;
+	if (has_one(name, updates))
+		return PHASE_UPDATE + 1;
+	if (has_one(name, backwards))
+		return PHASE_BACKWARD + 1;
+	return has_one(name, forwards) ? PHASE_FORWARD + 1 : 0;
+}
+
+/* A number behind the words in a text, or -1. */
+static int64_t number_behind(const char *text, const char *words)
+{
+	const char *place = strstr(text, words);
+
+	return place ? strtoll(place + strlen(words), NULL, 10) : -1;
+}
+
+void foreign_word_range(struct foreign *foreign, uint32_t span)
+{
+	const char *text = foreign->strings.items[foreign->spans.name[span]], *name;
+	const char *sizes = strstr(text, ", sizes = [");
+	int64_t number = number_behind(text, ", op_id = ");
+
+	if (number < 0 && !strstr(text, ", seq = "))
+		return;
+	foreign->spans.kind[span] = FOREIGN_OPERATOR;
+	foreign->spans.sequence[span] = number_behind(text, ", seq = ");
+	foreign->spans.external[span] = number > 0 ? (uint64_t)number : 0;
+	foreign->spans.name[span] =
+		foreign_string(&foreign->strings, text, (size_t)(strchr(text, ',') - text));
+	name = foreign->strings.items[foreign->spans.name[span]];
+	if (sizes && foreign_word_shaped(name))
+		foreign->spans.shapes[span] =
+			foreign_string(&foreign->strings, sizes + 10, strlen(sizes + 10));
+}

@@ -1,0 +1,395 @@
+/*
+ * What the events of a Chrome trace say: device work, calls that launched it, annotations, operators, Python
+ * functions, and labelled phases of traces that are not Kineto's. Which is which is told by the category; old
+ * and new spellings are in one table.
+ */
+#include "kineto.h"
+#include "imported_word.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t kineto_string(struct kineto_reader *reader, const struct json_text *text)
+{
+	struct foreign_strings *strings = &reader->foreign->strings;
+	size_t length;
+
+	if (!text->begin)
+		return 0;
+	if (!text->escaped)
+		return foreign_string(strings, text->begin, text->length);
+	if (text->length > reader->scratch_room) {
+		free(reader->scratch);
+		reader->scratch_room = text->length * 2;
+		reader->scratch = mem_alloc(1, reader->scratch_room);
+	}
+	length = json_unescape(text, reader->scratch);
+	return foreign_string(strings, reader->scratch, length);
+}
+
+int64_t kineto_identity(const char *place)
+{
+	struct json_text text;
+	uint64_t hash = MEM_HASH_START;
+	int64_t number;
+
+	if (!place)
+		return 0;
+	if (json_integer(place, &number))
+		return number;
+	if (*place != '"' || !json_string(place + 1, &text))
+		return 0;
+	for (size_t i = 0; i < text.length; i++)
+		hash = mem_hash(hash, (unsigned char)text.begin[i]);
+	return (int64_t)(hash | (uint64_t)1 << 63);
+}
+
+uint32_t kineto_thread(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	int64_t process = kineto_identity(event->process), thread = kineto_identity(event->thread);
+
+	return foreign_find_thread(reader->foreign, process, thread);
+}
+
+/* Begin and end of a complete event; false: it has none. */
+static bool times_of(
+	struct kineto_reader *reader, const struct kineto_event *event, int64_t *begin_ns, int64_t *end_ns)
+{
+	static const struct json_time nothing;
+	struct json_time begin, duration = {0};
+
+	if (!event->begin || !json_micros(event->begin, &begin) ||
+		(event->duration && !json_micros(event->duration, &duration))) {
+		reader->foreign->refused++;
+		return false;
+	}
+	*begin_ns = json_time_sum(begin, nothing);
+	*end_ns = json_time_sum(begin, duration);
+	if (*end_ns < *begin_ns) {
+		reader->foreign->backward++;
+		*end_ns = *begin_ns;
+	}
+	return true;
+}
+
+static uint64_t unsigned_at(const char *value)
+{
+	int64_t number;
+
+	return json_integer(value, &number) && number > 0 ? (uint64_t)number : 0;
+}
+
+/* What the arguments of a device event say. */
+struct device_arguments {
+	int64_t stream, device;
+	bool has_stream;
+	uint64_t correlation, external;
+	uint32_t phase, layer;
+	bool communicates;
+	struct foreign_collective collective;
+};
+
+static void take_collective(struct kineto_reader *reader, const struct json_text *key, const char *value,
+	struct device_arguments *arguments)
+{
+	struct foreign_collective *collective = &arguments->collective;
+	struct json_text text;
+	int64_t number;
+
+	if (*value == '"' && json_string(value + 1, &text)) {
+		if (JSON_IS(*key, "Collective name")) {
+			collective->name = kineto_string(reader, &text);
+			arguments->communicates = true;
+		} else if (JSON_IS(*key, "Process Group Name")) {
+			collective->group = kineto_string(reader, &text);
+		} else if (JSON_IS(*key, "dtype")) {
+			collective->type = kineto_string(reader, &text);
+		} else if (JSON_IS(*key, "phase")) {
+			arguments->phase = kineto_string(reader, &text);
+		} else if (JSON_IS(*key, "layer")) {
+			arguments->layer = kineto_string(reader, &text);
+		}
+	} else if (json_integer(value, &number)) {
+		if (JSON_IS(*key, "In msg nelems"))
+			collective->in_count = number;
+		else if (JSON_IS(*key, "Out msg nelems"))
+			collective->out_count = number;
+		else if (JSON_IS(*key, "Group size") && number <= INT32_MAX)
+			collective->size = (int32_t)number;
+		else if (JSON_IS(*key, "Seq") || JSON_IS(*key, "seq_num"))
+			collective->sequence = number;
+	}
+}
+
+static void read_device_arguments(
+	struct kineto_reader *reader, const char *place, struct device_arguments *arguments)
+{
+	struct json_text key;
+	const char *value;
+
+	*arguments = (struct device_arguments){
+		.device = -1, .collective = {.in_count = -1, .out_count = -1, .sequence = -1}};
+	for (; place && (value = json_member(place, &key)); place = json_skip(value)) {
+		if (key.length == 6 && JSON_IS(key, "stream"))
+			arguments->has_stream = json_integer(value, &arguments->stream);
+		else if (key.length == 6 && JSON_IS(key, "device"))
+			json_integer(value, &arguments->device);
+		else if (JSON_IS(key, "correlation"))
+			arguments->correlation = unsigned_at(value);
+		else if (JSON_IS(key, "External id") || JSON_IS(key, "external id"))
+			arguments->external = unsigned_at(value);
+		else
+			take_collective(reader, &key, value, arguments);
+	}
+}
+
+/* The number at the end of a thread's name, as "stream 7", or the number itself. */
+static bool stream_of_thread(const char *place, int64_t *stream)
+{
+	struct json_text text;
+	const char *end, *digits;
+
+	if (!place)
+		return false;
+	if (json_integer(place, stream))
+		return true;
+	if (*place != '"' || !json_string(place + 1, &text))
+		return false;
+	end = digits = text.begin + text.length;
+	while (digits > text.begin && isdigit((unsigned char)digits[-1]))
+		digits--;
+	return digits < end && json_integer(digits, stream);
+}
+
+static void take_device(
+	struct kineto_reader *reader, const struct kineto_event *event, enum foreign_activity activity)
+{
+	struct foreign *foreign = reader->foreign;
+	struct device_arguments arguments;
+	int64_t begin_ns, end_ns;
+	uint32_t index;
+
+	read_device_arguments(reader, event->arguments, &arguments);
+	/* Without a stream it is no device's. */
+	if ((!arguments.has_stream && !stream_of_thread(event->thread, &arguments.stream)) ||
+		arguments.stream == -1) {
+		foreign->refused++;
+		return;
+	}
+	if (!times_of(reader, event, &begin_ns, &end_ns))
+		return;
+	index = foreign_add_event(foreign);
+	foreign->events.begin_ns[index] = begin_ns;
+	foreign->events.end_ns[index] = end_ns;
+	foreign->events.name[index] = kineto_string(reader, &event->name);
+	foreign->events.queue[index] =
+		foreign_find_queue(foreign, 0, (int32_t)arguments.device, arguments.stream);
+	foreign->events.correlation[index] = arguments.correlation;
+	foreign->events.external[index] = arguments.external;
+	foreign->events.phase[index] = arguments.phase;
+	foreign->events.layer[index] = arguments.layer;
+	foreign->events.activity[index] = (uint8_t)activity;
+	reader->kineto = true;
+	if (!arguments.communicates)
+		return;
+	foreign->events.collective[index] = (uint32_t)foreign->collective_count;
+	*MEM_PUSH(foreign->collectives, foreign->collective_count, foreign->collective_room) =
+		arguments.collective;
+}
+
+static void take_call(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	struct foreign *foreign = reader->foreign;
+	struct json_text key;
+	const char *place = event->arguments, *value;
+	uint64_t correlation = 0;
+	int64_t begin_ns, end_ns;
+	uint32_t index;
+
+	for (; place && (value = json_member(place, &key)); place = json_skip(value))
+		if (JSON_IS(key, "correlation")) {
+			correlation = unsigned_at(value);
+			break;
+		}
+	reader->kineto = true;
+	if ((!correlation && !(reader->wanted & FOREIGN_WANT_CALLS)) ||
+		!times_of(reader, event, &begin_ns, &end_ns))
+		return;
+	index = foreign_add_call(foreign);
+	foreign->calls.begin_ns[index] = begin_ns;
+	foreign->calls.end_ns[index] = end_ns;
+	foreign->calls.name[index] = kineto_string(reader, &event->name);
+	foreign->calls.thread[index] = kineto_thread(reader, event);
+	foreign->calls.correlation[index] = correlation;
+}
+
+int32_t kineto_step(const struct kineto_event *event)
+{
+	const char *place = event->arguments, *value;
+	struct json_text key;
+	int64_t number;
+
+	if (kineto_is_step(&event->name) && event->name.length > 13 &&
+		json_integer(event->name.begin + 13, &number) && number >= 0 && number <= INT32_MAX)
+		return (int32_t)number;
+	for (; place && (value = json_member(place, &key)); place = json_skip(value))
+		if (JSON_IS(key, "step") && json_integer(value, &number) && number >= 0 &&
+			number <= INT32_MAX)
+			return (int32_t)number;
+	return -1;
+}
+
+void kineto_add_span(struct foreign *foreign, int64_t begin_ns, int64_t end_ns, uint32_t name,
+	uint32_t thread, int32_t step, enum foreign_span_kind kind)
+{
+	uint32_t index = foreign_add_span(foreign);
+
+	foreign->spans.begin_ns[index] = begin_ns;
+	foreign->spans.end_ns[index] = end_ns;
+	foreign->spans.name[index] = name;
+	foreign->spans.thread[index] = thread;
+	foreign->spans.step[index] = step;
+	foreign->spans.kind[index] = (uint8_t)kind;
+}
+
+/* Are the shapes of an operator of that name of use? Names come again and again. */
+static bool is_shaped(struct kineto_reader *reader, uint32_t string)
+{
+	const struct foreign_strings *strings = &reader->foreign->strings;
+
+	if (string >= reader->shaped_room) {
+		uint8_t *grown = mem_alloc(strings->room, sizeof(*grown));
+
+		if (reader->shaped_room)
+			memcpy(grown, reader->shaped, reader->shaped_room);
+		free(reader->shaped);
+		reader->shaped = grown;
+		reader->shaped_room = strings->room;
+	}
+	if (!reader->shaped[string])
+		reader->shaped[string] = foreign_word_shaped(strings->items[string]) ? 2 : 1;
+	return reader->shaped[string] == 2;
+}
+
+/*
+ * What the arguments of an operator say: what it shares with its other half, its own number, and the shapes
+ * of what goes in.
+ */
+static void take_operator(struct kineto_reader *reader, const struct kineto_event *event, uint32_t span)
+{
+	struct foreign_spans *spans = &reader->foreign->spans;
+	const char *place = event->arguments, *value, *behind;
+	bool shaped = is_shaped(reader, spans->name[span]);
+	struct json_text key;
+
+	for (; place && (value = json_member(place, &key)); place = behind) {
+		behind = json_skip(value);
+		if (JSON_IS(key, "Sequence number")) {
+			if (!json_integer(value, &spans->sequence[span]))
+				spans->sequence[span] = -1;
+		} else if (JSON_IS(key, "External id")) {
+			spans->external[span] = unsigned_at(value);
+		} else if (shaped && behind && *value == '[' && JSON_IS(key, "Input Dims")) {
+			spans->shapes[span] =
+				foreign_string(&reader->foreign->strings, value, (size_t)(behind - value));
+		}
+	}
+}
+
+static void take_span(
+	struct kineto_reader *reader, const struct kineto_event *event, enum foreign_span_kind kind)
+{
+	struct foreign *foreign = reader->foreign;
+	int64_t begin_ns, end_ns;
+
+	if (kind == FOREIGN_PYTHON && kineto_is_module(&event->name))
+		kind = FOREIGN_MODULE;
+	if (!times_of(reader, event, &begin_ns, &end_ns))
+		return;
+	kineto_add_span(foreign, begin_ns, end_ns, kineto_string(reader, &event->name),
+		kineto_thread(reader, event), kineto_step(event), kind);
+	if (kind == FOREIGN_OPERATOR)
+		take_operator(reader, event, (uint32_t)foreign->spans.count - 1);
+}
+
+static void note_first(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	struct json_time begin;
+
+	if (event->begin && json_micros(event->begin, &begin)) {
+		reader->has_first = true;
+		reader->kineto = reader->kineto || kineto_category_of(&event->category) != KINETO_UNKNOWN;
+		reader->foreign->first_ns = begin.ns;
+	}
+}
+
+static void take_complete(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	if (!reader->has_first && event->category.begin) {
+		note_first(reader, event);
+		if (!kineto_wants(reader, event))
+			return;
+	}
+	switch (kineto_category_of(&event->category)) {
+	case KINETO_KERNEL:
+		take_device(reader, event, FOREIGN_KERNEL);
+		break;
+	case KINETO_COPY:
+		take_device(reader, event, FOREIGN_COPY);
+		break;
+	case KINETO_SET:
+		take_device(reader, event, FOREIGN_SET);
+		break;
+	case KINETO_RUNTIME:
+		take_call(reader, event);
+		break;
+	case KINETO_ANNOTATION:
+		take_span(reader, event, FOREIGN_ANNOTATION);
+		break;
+	case KINETO_DEVICE_ANNOTATION:
+		take_span(reader, event, FOREIGN_DEVICE_ANNOTATION);
+		break;
+	case KINETO_OPERATOR:
+		take_span(
+			reader, event, kineto_is_step(&event->name) ? FOREIGN_ANNOTATION : FOREIGN_OPERATOR);
+		break;
+	case KINETO_PYTHON:
+		take_span(reader, event, FOREIGN_PYTHON);
+		break;
+	case KINETO_UNKNOWN:
+		/* A label of somebody else's, of use in a trace that has nothing better. */
+		if (!reader->kineto)
+			take_span(reader, event, FOREIGN_PHASE);
+		break;
+	case KINETO_NOTHING:
+		break;
+	}
+}
+
+void kineto_take(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	/* In a trace of Kineto's other labels would only repeat its annotations. */
+	bool labels = !reader->kineto || (reader->wanted & FOREIGN_WANT_LABELS);
+
+	switch (event->phase) {
+	case 'X':
+		take_complete(reader, event);
+		break;
+	case 'B':
+	case 'b':
+		if (labels)
+			kineto_begin(reader, event);
+		break;
+	case 'E':
+	case 'e':
+		if (labels)
+			kineto_end(reader, event);
+		break;
+	case 'M':
+		kineto_name(reader, event);
+		break;
+	default:
+		break;
+	}
+}

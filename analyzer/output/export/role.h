@@ -1,0 +1,36 @@
+/* What exports say of a call and its work: phase, layer and iteration, and which call an interval belongs to.
+ */
+#ifndef EXPORT_MARK_H
+#define EXPORT_MARK_H
+
+#include "analysis.h"
+#include "stream.h"
+
+/* What a call is for, as its worker's iterations say; all 0: nobody's. */
+struct export_mark {
+	const struct layer_role *role;
+	const struct layer_list *layers; /* NULL: no worker's */
+	uint32_t iteration;              /* from 1; 0: outside */
+	bool reads;
+};
+
+#define EXPORT_NOBODY UINT32_MAX
+
+/* Fills the entries of the worker's calls and reads; `marks` are by call of its process. */
+void export_mark_calls(
+	const struct analysis *analysis, const struct analysis_worker *worker, struct export_mark *marks);
+
+/* Phase, layer and iteration as further members of an object. */
+void export_put_mark(struct export_out *out, const struct export_mark *mark);
+
+/* By interval of the process: the first of its calls in the timeline that has it, or EXPORT_NOBODY. */
+void export_find_owners(
+	const struct timeline *timeline, const struct timeline_process *process, uint32_t *owners);
+
+/* When the run's first event begins: what is 0 in an export. */
+int64_t export_earliest(const struct analysis *analysis);
+
+/* What ran: the kernel, where it is known, else the function. */
+const char *export_work_name(const struct timeline *timeline, uint32_t operation);
+
+#endif

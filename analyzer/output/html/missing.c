@@ -1,0 +1,100 @@
+/* What the data of a run do not tell, so that nobody takes silence for an answer. */
+#include "page.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MUCH 0.1 /* of an iteration, or of the dependencies */
+
+static double share(const struct analysis *analysis, enum phase phase)
+{
+	return analysis_phase(analysis->workers, analysis->worker_count, phase, ANALYSIS_EXCLUSIVE).mean /
+	       analysis_iteration(analysis->workers, analysis->worker_count).mean;
+}
+
+struct untold {
+	FILE *out;
+	size_t count;
+};
+
+static void say(struct untold *untold, const char *text)
+{
+	fprintf(untold->out, "%s<li>%s.</li>\n",
+		untold->count++ ? ""
+				: "<details open=\"open\"><summary>What the data do not tell</summary>\n<ul "
+				  "class=\"dim\">\n",
+		text);
+}
+
+static bool any_hostless(const struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->process_count; i++)
+		if (timeline->processes[i].hostless)
+			return true;
+	return false;
+}
+
+static void say_of_layers(struct untold *untold, const struct html_run *run)
+{
+	const struct analysis *analysis = run->analysis;
+	size_t layers = 0, sized = 0;
+
+	for (uint32_t s = 0; s < analysis->stage_count; s++) {
+		const struct layer_list *list = &stage_first(analysis, s)->layers;
+
+		for (size_t l = 0; l < list->count; l++) {
+			layers++;
+			sized += list->items[l].text[0] != '\0';
+		}
+	}
+	if (layers == 0)
+		say(untold, "Layers: nothing says which work belongs to which");
+	else if (!html_work_known(&run->roofline))
+		say(untold, sized ? "The operations and bytes of layers, and so their rates and the roofline"
+				  : "The sizes of layers, and so their operations, bytes and rates");
+}
+
+void html_untold(struct html_page *page, const struct html_run *run)
+{
+	const struct analysis *analysis = run->analysis;
+	struct untold untold = {.out = page->out};
+	struct arena *arena = &page->arena;
+	size_t least = SIZE_MAX;
+
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		if (analysis->workers[w].used_count < least)
+			least = analysis->workers[w].used_count;
+	if (least < 3)
+		say(&untold,
+			arena_format(arena,
+				"Whether it is always so: %s what could be used, so means have no spread",
+				least == 1 ? "one iteration is" : "two iterations are"));
+	if (run->labelled)
+		say(&untold, "What devices did, and why they were idle: labels of phases are all there is");
+	else if (any_hostless(&analysis->timeline))
+		say(&untold, "What the hosts did: the calls are not recorded, so idle time has no cause");
+	say_of_layers(&untold, run);
+	if (share(analysis, PHASE_OTHER) > MUCH)
+		say(&untold, arena_format(arena,
+				     "Which phase %.0f%% of an iteration belongs to: work that is none "
+				     "of those known",
+				     100 * share(analysis, PHASE_OTHER)));
+	if (share(analysis, PHASE_IDLE_UNKNOWN) > MUCH && !run->labelled)
+		say(&untold, arena_format(arena, "Why devices are idle %.0f%% of an iteration",
+				     100 * share(analysis, PHASE_IDLE_UNKNOWN)));
+	if (analysis->timeline.processes[0].world > (int32_t)analysis->timeline.process_count &&
+		analysis->timeline.processes[0].world > (int32_t)analysis->worker_count)
+		say(&untold, arena_format(arena, "Who holds whom up: of %d ranks, %zu %s here",
+				     analysis->timeline.processes[0].world, analysis->worker_count,
+				     analysis->worker_count == 1 ? "is" : "are"));
+	if (!run->labelled && run->changes.count == 0)
+		say(&untold, "What a change would save: no iteration could be replayed");
+	else if ((double)run->job.negative_count > MUCH * (double)run->job.replay.edge_count)
+		say(&untold,
+			arena_format(arena,
+				"What waits for what, exactly: the times contradict %zu of %zu dependencies, so "
+				"take what changes would save as estimates",
+				run->job.negative_count, run->job.replay.edge_count));
+	if (untold.count)
+		fputs("</ul></details>\n", page->out);
+}

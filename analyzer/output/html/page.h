@@ -1,0 +1,137 @@
+/*
+ * Parts of the HTML report, and what they share.
+ *
+ * The page is XML as well as HTML. Horizontal places in pictures are percentages of the width there is, so
+ * that text keeps its size on any screen. Colours are classes of the style sheet, which has them for light
+ * and dark. Whatever comes from a trace goes through html_escape.
+ */
+#ifndef HTML_PAGE_H
+#define HTML_PAGE_H
+
+#include "cause.h"
+#include "critical.h"
+#include "table.h"
+#include "roofline.h"
+#include "run.h"
+#include "whatif.h"
+
+/* A heading that the table of contents lists. */
+struct html_entry {
+	const char *title; /* escaped */
+	bool top;          /* a run, or the comparison; else a section of it */
+};
+
+struct html_page {
+	FILE *out;
+	bool progress;      /* said on standard error, for what takes a while */
+	struct arena arena; /* of the page */
+	struct html_entry *entries;
+	size_t entry_count, entry_room;
+};
+
+/* A run with what is computed once for all parts. */
+struct html_run {
+	struct run *run;
+	struct analysis *analysis;
+	struct balance balance;
+	struct cause_list causes;
+	const char **names;             /* of workers, escaped */
+	struct html_labelled *labelled; /* labelled phases are all there is: nothing to replay; else NULL */
+	struct replay_job job;          /* of it the two below; without iterations where there is nothing */
+	struct whatif_list changes;     /* no items: not known */
+	struct critical path;           /* without slacks */
+	struct roofline roofline;
+};
+
+#define HTML_FACTOR \
+	2 /* what if a layer, or communication, were so many times as fast: the words say "twice" */
+
+#define HTML_WAIT PHASE_COUNT /* class and text beside those of the phases: waiting for the last rank */
+
+/* Both ends of the file, with the style sheet. The contents, by the entries, are written once all are known.
+ */
+void html_page_begin(struct html_page *page, const char *title);
+void html_page_contents(struct html_page *page);
+void html_page_end(struct html_page *page);
+
+/* Opens a section, with its heading (escaped) and its place in the contents. */
+void html_section(struct html_page *page, const char *title);
+
+/* An entry of the contents; answers the number in the anchor "sN". */
+size_t html_entry(struct html_page *page, const char *title, bool top);
+
+/* Escaped for text and attributes, in the page's arena. What is not UTF-8 or no character becomes '?'. */
+const char *html_escape(struct html_page *page, const char *text);
+
+/* Class of a table's cell with this text: long ones may be broken anywhere. */
+const char *html_class(const char *text);
+
+/* "12.300 ms"; "–" where it is not a number. */
+const char *html_time(struct html_page *page, double ns);
+
+/* A coloured square. */
+void html_swatch(struct html_page *page, int phase);
+
+/* A piece of a bar: places in percent. `tip` is escaped. */
+void html_piece(struct html_page *page, int phase, double from, double wide, const char *tip);
+
+/* Key of a phase (and class), and words for people; of HTML_WAIT too. */
+const char *html_phase_key(int phase);
+const char *html_phase_title(int phase);
+
+/* Mean exclusive times of `count` workers, stacked; `whole_ns` is the full width. */
+void html_phase_bar(
+	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns);
+
+/* Does any of the runs spend time on the phase? */
+bool html_phase_present(const struct run *runs, size_t run_count, int phase);
+
+/* A bar of a table of bars, `percent` of the cell's width; `kind` is the class of its colour. */
+void html_bar(struct html_page *page, const char *kind, double percent, const char *tip);
+
+/* What bounds the run and what to do, in sentences (html_words.c); and what the data do not tell
+ * (html_untold.c). */
+void html_words(struct html_page *page, const struct html_run *run);
+void html_untold(struct html_page *page, const struct html_run *run);
+
+/* The first of these sentences (html_bound.c). Answers whether a change of whatif.h is about what it says. */
+bool html_bound(struct html_page *page, const struct html_run *run);
+
+/* "rank 2 like the others"; "conv2 twice as fast", escaped (html_help.c). */
+const char *html_change_words(
+	struct html_page *page, const struct html_run *run, const struct whatif_change *change);
+
+/* What uneven work costs a run of labelled phases (html_slowdown.c); NULL where it is none. */
+struct html_labelled *html_labelled_open(const struct timeline *timeline);
+void html_labelled_close(struct html_labelled *labelled);
+void html_labelled_words(struct html_page *page, const struct html_run *run);
+
+/* "0 ms   5   10": the row of a table below pictures that show so long (html_timeline.c). */
+void html_axis(struct html_page *page, double whole_ns);
+
+/* "a layer is slower: conv2, costs 1.2 ms: evidence.", escaped. */
+const char *html_cause_words(struct html_page *page, const struct html_run *run, const struct cause *cause);
+
+/* Sections. */
+void html_phases(struct html_page *page, const struct html_run *run);
+void html_timeline(struct html_page *page, const struct html_run *run);
+void html_layers(struct html_page *page, const struct html_run *run);
+void html_heat(struct html_page *page, const struct html_run *run);
+void html_roofline(struct html_page *page, const struct html_run *run);
+void html_waits(struct html_page *page, const struct html_run *run);
+void html_help(struct html_page *page, const struct html_run *run);
+void html_path(struct html_page *page, const struct html_run *run);
+void html_model(struct html_page *page, const struct html_run *run);
+void html_iterations(struct html_page *page, const struct html_run *run);
+void html_slowdown(struct html_page *page, const struct html_run *run);
+
+/* Do the data tell operations or bytes of any layer? */
+bool html_work_known(const struct roofline *roofline);
+void html_compare(struct html_page *page, struct run *runs, size_t run_count);
+
+/* For pictures that cannot show all: chosen[w] says whether worker w is among at most `most`: those that
+ * others wait for, the slowest, then the first. Answers how many; the caller frees `chosen`. */
+#define HTML_MOST_RANKS 16 /* rows by rank that are not folded */
+size_t html_choose(const struct html_run *run, size_t most, bool **chosen);
+
+#endif

@@ -1,0 +1,119 @@
+/* The HTML report's phases: the table of a run, and bars by rank. */
+#include "page.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double exclusive_ns(const struct analysis_worker *workers, size_t count, int phase)
+{
+	return analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE).mean;
+}
+
+bool html_phase_present(const struct run *runs, size_t run_count, int phase)
+{
+	for (size_t r = 0; r < run_count; r++)
+		if (analysis_phase(runs[r].analysis.workers, runs[r].analysis.worker_count, (enum phase)phase,
+			    ANALYSIS_BUSY)
+				.mean > 0)
+			return true;
+	return false;
+}
+
+void html_phase_bar(
+	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns)
+{
+	double from = 0;
+
+	fputs("<svg height=\"20\" role=\"img\">", page->out);
+	for (int phase = 0; phase < PHASE_COUNT && whole_ns > 0; phase++) {
+		double ns = exclusive_ns(workers, count, phase), wide = 100 * ns / whole_ns;
+
+		if (!(ns > 0))
+			continue;
+		html_piece(page, phase, from, wide,
+			arena_format(&page->arena, "%s: %s", html_phase_title(phase), html_time(page, ns)));
+		from += wide;
+	}
+	fputs("</svg>", page->out);
+}
+
+/* Its swatches are the legend of the bars. */
+static void write_table(struct html_page *page, const struct html_run *run)
+{
+	const struct analysis_worker *workers = run->analysis->workers;
+	size_t count = run->analysis->worker_count;
+	double whole_ns = analysis_iteration(workers, count).mean;
+
+	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">phase</th><th class=\"l\">symbol</th>"
+	      "<th>busy</th><th>exclusive</th><th>± sd</th><th>share</th></tr></thead>\n<tbody>\n",
+		page->out);
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		struct analysis_statistics own =
+			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
+
+		if (!html_phase_present(run->run, 1, phase))
+			continue;
+		fputs("<tr><td class=\"l long\">", page->out);
+		html_swatch(page, phase);
+		fprintf(page->out,
+			"%s</td><td class=\"l\">%s</td><td>%s</td><td>%s</td><td>%s</td><td>%.1f%%</td></tr>\n",
+			html_phase_title(phase), phase_symbols[phase],
+			phase < PHASE_WORK_COUNT ? html_time(page, analysis_phase(workers, count,
+									   (enum phase)phase, ANALYSIS_BUSY)
+									   .mean)
+						 : "",
+			html_time(page, own.mean), html_time(page, own.deviation),
+			whole_ns > 0 ? 100 * own.mean / whole_ns : 0);
+	}
+	fprintf(page->out,
+		"<tr class=\"rule\"><th class=\"l\">iteration</th><th class=\"l\">t_iter</th><td></td>"
+		"<th>%s</th><td>%s</td><td></td></tr>\n</tbody></table>\n",
+		html_time(page, whole_ns), html_time(page, analysis_iteration(workers, count).deviation));
+}
+
+static void write_ranks(
+	struct html_page *page, const struct html_run *run, const bool *chosen, bool which, double longest_ns)
+{
+	const struct analysis *analysis = run->analysis;
+
+	fputs("<table class=\"lines\">\n", page->out);
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		if (chosen[w] != which)
+			continue;
+		fprintf(page->out, "<tr><th>%s</th><td class=\"w\">", run->names[w]);
+		html_phase_bar(page, &analysis->workers[w], 1, longest_ns);
+		fprintf(page->out, "</td><td>%s</td></tr>\n",
+			html_time(page, analysis_iteration(&analysis->workers[w], 1).mean));
+	}
+	fputs("</table>\n", page->out);
+}
+
+void html_phases(struct html_page *page, const struct html_run *run)
+{
+	const struct analysis *analysis = run->analysis;
+	double longest_ns = 0;
+	size_t shown;
+	bool *chosen;
+
+	html_section(page, "Phases of an iteration");
+	fputs("<p class=\"dim\">Means over iterations and ranks. "
+	      "Busy: while some work of the phase was done. Exclusive: each instant belongs to one phase, so "
+	      "they add up to the iteration; that of communication is what nothing hides.</p>\n",
+		page->out);
+	write_table(page, run);
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		longest_ns = fmax(longest_ns, analysis_iteration(&analysis->workers[w], 1).mean);
+	fputs("<h2>Phases by rank</h2>\n", page->out);
+	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
+	write_ranks(page, run, chosen, true, longest_ns);
+	if (shown < analysis->worker_count) {
+		fprintf(page->out, "<details><summary>%zu more ranks</summary>\n",
+			analysis->worker_count - shown);
+		write_ranks(page, run, chosen, false, longest_ns);
+		fputs("</details>\n", page->out);
+	}
+	fputs("</section>\n", page->out);
+	free(chosen);
+}

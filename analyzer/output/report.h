@@ -1,0 +1,59 @@
+/* The report of one run, and the comparison of several: what cmd_report prints. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "table.h"
+#include "run.h"
+
+void report_run(struct run *run, bool ranks, FILE *out); /* text */
+cJSON *report_run_json(struct run *run);
+void report_run_csv(struct run *run, FILE *out);
+void report_iterations_csv(struct run *runs, size_t run_count, FILE *out);
+
+void report_runs(struct run *runs, size_t run_count, FILE *out); /* text */
+cJSON *report_runs_json(struct run *runs, size_t run_count);
+void report_runs_csv(struct run *runs, size_t run_count, FILE *out);
+
+extern const char *const report_iteration_kinds[4];
+
+/* (3.3) from busy times, in ns: t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, means over iterations; a
+ * graph of several phases counts with the maximum. */
+double report_equation(const struct analysis *analysis);
+
+/* Busy and exposed time of the aggregation and waiting in it, means in ns over ranks and iterations. */
+struct report_communication {
+	double busy_ns, exposed_ns, wait_ns;
+};
+struct report_communication report_communication(const struct analysis *analysis);
+
+/* Tables of one run (report_tables.c). Text does without the row of graphs where there are none. */
+void report_phase_table(struct analysis *analysis, struct print_table *table, bool text);
+void report_rank_table(
+	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting);
+void report_worker_table(struct run *run, struct print_table *table); /* a row for each worker and phase */
+
+/* Which part of the run was recorded; nothing where all was (report_recording.c). */
+void report_windows(struct analysis *analysis, FILE *out);
+
+/* What recording cost, and file input of worker processes without a trace; nothing where neither is known. */
+void report_recording(struct analysis *analysis, FILE *out);
+void report_recording_json(const struct analysis *analysis, cJSON *object); /* all three */
+
+/* How iterations were found (report_found.c): in words, and as a key. */
+const char *report_source_text(enum iteration_source source);
+const char *report_source_key(enum iteration_source source);
+
+/* Whether the calls alone tell the iterations that the program marks; nothing where it marks none. */
+void report_marks(struct analysis *analysis, FILE *out);
+void report_found_json(const struct analysis *analysis, cJSON *object);
+
+/* Where the device times come from: what another's recorder has, else `own`. */
+const char *report_device_times(struct analysis *analysis, const char *own);
+
+/* The recorder as a key for programs (kineto, nsight_systems, labels), or `own`. */
+const char *report_device_times_key(const struct analysis *analysis, const char *own);
+
+/* What ran where: "train_cnn on vm", or who recorded it where that is all that is known. */
+const char *report_origin(struct analysis *analysis);
+
+#endif

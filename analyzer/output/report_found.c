@@ -1,0 +1,126 @@
+/* What a report says of how the iterations were found, and of whose recording it is. */
+#include "report.h"
+#include "imported_timeline.h"
+#include "text.h"
+
+#include <string.h>
+
+const char *report_source_text(enum iteration_source source)
+{
+	static const char *const texts[] = {[ITERATION_BY_NOTHING] = "nothing",
+		[ITERATION_BY_UPDATES] = "the model's updates",
+		[ITERATION_BY_PERIOD] = "the period of the calls",
+		[ITERATION_BY_WINDOW] = "what was recorded, as one: nothing repeats",
+		[ITERATION_BY_STEPS] = "the program's step marks"};
+
+	return texts[source];
+}
+
+const char *report_source_key(enum iteration_source source)
+{
+	static const char *const keys[] = {[ITERATION_BY_NOTHING] = "nothing",
+		[ITERATION_BY_UPDATES] = "updates",
+		[ITERATION_BY_PERIOD] = "period",
+		[ITERATION_BY_WINDOW] = "window",
+		[ITERATION_BY_STEPS] = "steps"};
+
+	return keys[source];
+}
+
+/* The worker whose calls agree least with its marks. */
+static const struct iteration_list *least_agreeing(const struct analysis *analysis)
+{
+	const struct iteration_list *least = NULL;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct iteration_list *list = &analysis->workers[i].iterations;
+
+		if (list->source == ITERATION_BY_STEPS && (!least || list->agreement < least->agreement))
+			least = list;
+	}
+	return least;
+}
+
+void report_marks(struct analysis *analysis, FILE *out)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const struct iteration_list *least = least_agreeing(analysis);
+	const char *where = analysis->worker_count > 1 ? ", on the rank where that is least" : "";
+
+	if (!least)
+		return;
+	if (least->sequence == ITERATION_BY_NOTHING)
+		print_paragraph("Without the marks the calls would tell no iterations.", 2, out);
+	else
+		print_paragraph(
+			arena_format(arena,
+				"Without the marks: %zu iteration%s by %s; %.0f%% of the computations are in the same "
+				"iteration%s: the marks %s.",
+				least->sequence_count, pm_text_plural(least->sequence_count),
+				least->sequence == ITERATION_BY_WINDOW ? "all that was recorded"
+								       : report_source_text(least->sequence),
+				least->agreement * 100, where,
+				least->agreement >= 0.95 && least->sequence_count == least->count ? "agree"
+												  : "differ"),
+			2, out);
+}
+
+void report_found_json(const struct analysis *analysis, cJSON *object)
+{
+	const struct iteration_list *least = least_agreeing(analysis);
+
+	cJSON_AddStringToObject(
+		object, "found_by", report_source_key(analysis->workers[0].iterations.source));
+	if (!least)
+		return;
+	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));
+	cJSON_AddNumberToObject(object, "sequence_iterations", (double)least->sequence_count);
+	cJSON_AddNumberToObject(object, "marks_agreement", least->agreement);
+}
+
+const char *report_origin(struct analysis *analysis)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const struct timeline_process *first = &analysis->timeline.processes[0];
+	const char *host = analysis->timeline.host_count > 1
+				   ? arena_format(arena, "%u hosts", analysis->timeline.host_count)
+				   : print_clean(arena, first->host);
+
+	if (*first->program || !first->recorder)
+		return arena_format(arena, "%s on %s", print_clean(arena, first->program), host);
+	return arena_format(arena, "recorded by %s", first->recorder);
+}
+
+/* Who recorded all of the run; NULL: our own hook, or several. */
+static const char *recorder_of(const struct timeline *timeline)
+{
+	const char *recorder = timeline->processes[0].recorder;
+
+	for (size_t i = 1; i < timeline->process_count; i++)
+		if (timeline->processes[i].recorder != recorder)
+			recorder = NULL;
+	return recorder;
+}
+
+const char *report_device_times(struct analysis *analysis, const char *own)
+{
+	const char *recorder = recorder_of(&analysis->timeline);
+
+	if (!recorder)
+		return own;
+	return foreign_timeline_is_labels(&analysis->timeline)
+		       ? "none: the labelled phases stand for them"
+		       : arena_format(&analysis->timeline.arena,
+				 "of each kernel, copy and set, as %s has them", recorder);
+}
+
+const char *report_device_times_key(const struct analysis *analysis, const char *own)
+{
+	const char *recorder = recorder_of(&analysis->timeline);
+
+	if (!recorder)
+		return own;
+	if (foreign_timeline_is_labels(&analysis->timeline))
+		return "labels";
+	return strcmp(recorder, "Kineto") == 0 ? "kineto" : "nsight_systems";
+}

@@ -1,0 +1,226 @@
+/* What a report says of the recording itself: which part of the run, what it cost, and what went on
+ * elsewhere. */
+#include "report.h"
+#include "losses.h"
+#include "text.h"
+
+/* The windows of the first process, as far as its calls go; the others' are as a rule the same. */
+struct recorded {
+	int64_t recorded_ns, all_ns;
+	uint32_t first, last; /* iterations as the hook counts, 0: not counted */
+};
+
+static struct recorded count_recorded(const struct timeline *timeline)
+{
+	const struct timeline_process *process = &timeline->processes[0];
+	const struct timeline_window *windows = MEM_AT(timeline->windows, process->first_window);
+	int64_t begin_ns = windows[0].begin_ns, end_ns = begin_ns;
+	struct recorded recorded = {
+		.first = windows[0].iteration, .last = windows[process->window_count - 1].iteration_end};
+
+	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
+		if (timeline->calls[i].begin_ns < begin_ns)
+			begin_ns = timeline->calls[i].begin_ns;
+		if (timeline->calls[i].end_ns > end_ns)
+			end_ns = timeline->calls[i].end_ns;
+	}
+	recorded.recorded_ns = timeline_recorded(timeline, process, begin_ns, end_ns);
+	recorded.all_ns = end_ns - begin_ns;
+	return recorded;
+}
+
+void report_windows(struct analysis *analysis, FILE *out)
+{
+	const struct timeline_process *process = &analysis->timeline.processes[0];
+	struct arena *arena = &analysis->timeline.arena;
+	struct recorded recorded;
+
+	if (process->window_count == 0)
+		return;
+	recorded = count_recorded(&analysis->timeline);
+	print_paragraph(
+		arena_format(arena, "Recorded: %u window%s, %s%s%s.", process->window_count,
+			pm_text_plural(process->window_count), print_time(arena, (double)recorded.recorded_ns),
+			process->window_count == 1
+				? ""
+				: arena_format(arena, " of the %s from the first to the last",
+					  print_time(arena, (double)recorded.all_ns)),
+			recorded.first && recorded.last
+				? arena_format(arena, ", iterations %u to %u of the run", recorded.first,
+					  recorded.last)
+			: recorded.first
+				? arena_format(arena, ", from iteration %u of the run on", recorded.first)
+				: ""),
+		2, out);
+}
+
+/* Over all processes that say so. */
+struct totals {
+	double own_ns, new_ns, calls, run_ns, known; /* known: processes */
+	double workers, reads, bytes, read_ns;
+};
+
+static struct totals add_up(const struct timeline *timeline)
+{
+	struct totals totals = {0};
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		totals.workers += (double)process->input.count;
+		totals.reads += (double)process->input.reads;
+		totals.bytes += (double)process->input.bytes;
+		totals.read_ns += (double)process->input.ns;
+		if (!process->own_ns || process->run_ns <= 0)
+			continue;
+		totals.own_ns += (double)process->own_ns;
+		totals.new_ns += (double)process->new_ns;
+		totals.calls += (double)process->own_calls;
+		totals.run_ns += (double)process->run_ns;
+		totals.known++;
+	}
+	return totals;
+}
+
+/* Of an iteration, by those of the first worker; the reading goes on beside them. */
+static double input_of_iteration(const struct analysis *analysis, const struct totals *totals)
+{
+	size_t count = analysis->worker_count ? analysis->workers[0].iterations.count : 0;
+
+	return count ? totals->read_ns / (double)count : 0;
+}
+
+/* Device time over all processes by what told its phase; false: it was worked out. */
+static bool add_told(const struct timeline *timeline, double told_ns[TIMELINE_TOLD_COUNT], double *sum_ns)
+{
+	*sum_ns = 0;
+	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++) {
+		told_ns[told] = 0;
+		for (size_t i = 0; i < timeline->process_count; i++)
+			told_ns[told] += (double)timeline->processes[i].told_ns[told];
+		*sum_ns += told_ns[told];
+	}
+	return *sum_ns > 0;
+}
+
+static void report_told(struct analysis *analysis, FILE *out)
+{
+	static const char *const sources[] = {[TIMELINE_TOLD_BY_LABEL] = "the program's labels",
+		[TIMELINE_TOLD_BY_OPERATOR] = "the operators that launched it",
+		[TIMELINE_TOLD_BY_ORDER] = "the order of the launches",
+		[TIMELINE_TOLD_BY_NAME] = "the names of kernels and copies"};
+	struct arena *arena = &analysis->timeline.arena;
+	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
+	const char *text = "", *between = "";
+
+	if (!add_told(&analysis->timeline, told_ns, &sum_ns))
+		return;
+	for (int told = TIMELINE_TOLD_BY_LABEL; told < TIMELINE_TOLD_COUNT; told++)
+		if (told_ns[told] > 0) {
+			text = arena_format(arena, "%s%s%.1f%% by %s", text, between,
+				100 * told_ns[told] / sum_ns, sources[told]);
+			between = ", ";
+		}
+	print_paragraph(
+		arena_format(arena, "Phases: told for %.1f%% of the device time%s%s.%s",
+			100 * (1 - told_ns[TIMELINE_TOLD_BY_NOTHING] / sum_ns), *text ? ": " : "", text,
+			told_ns[TIMELINE_TOLD_BY_NOTHING] > 0 ? " The rest is counted as other." : ""),
+		2, out);
+}
+
+void report_recording(struct analysis *analysis, FILE *out)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	struct totals totals = add_up(&analysis->timeline);
+
+	report_told(analysis, out);
+	if (totals.reads > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Input: besides t_io, %.0f worker process%s read %.3f MB in %.0f reads of %s in all, %s for an iteration.",
+				totals.workers, totals.workers == 1 ? "" : "es", totals.bytes / 1e6,
+				totals.reads, print_time(arena, totals.read_ns),
+				print_time(arena, input_of_iteration(analysis, &totals))),
+			2, out);
+	if (totals.own_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Recording: about %s of a run of %s (%.2f%%): %.0f ns a call, and %s of elapsed time to describe new operations.",
+				print_time(arena, (totals.own_ns + totals.new_ns) / totals.known),
+				print_time(arena, totals.run_ns / totals.known),
+				(totals.own_ns + totals.new_ns) / totals.run_ns * 100,
+				totals.calls > 0 ? totals.own_ns / totals.calls : 0,
+				print_time(arena, totals.new_ns / totals.known)),
+			2, out);
+}
+
+static void add_windows(cJSON *object, const struct timeline *timeline)
+{
+	const struct timeline_process *process = &timeline->processes[0];
+	cJSON *list = process->window_count ? cJSON_AddArrayToObject(object, "windows") : NULL;
+
+	for (uint32_t i = 0; i < process->window_count; i++) {
+		const struct timeline_window *window = &timeline->windows[process->first_window + i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(item, "begin_ns", (double)window->begin_ns);
+		if (window->end_ns != INT64_MAX)
+			cJSON_AddNumberToObject(item, "end_ns", (double)window->end_ns);
+		if (window->iteration)
+			cJSON_AddNumberToObject(item, "first_iteration", window->iteration);
+		if (window->iteration_end)
+			cJSON_AddNumberToObject(item, "last_iteration", window->iteration_end);
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
+static void add_told_json(cJSON *object, const struct timeline *timeline)
+{
+	static const char *const keys[] = {"nothing_ns", "label_ns", "operator_ns", "order_ns", "name_ns"};
+	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
+	cJSON *item;
+
+	if (!add_told(timeline, told_ns, &sum_ns))
+		return;
+	item = cJSON_AddObjectToObject(object, "phases_told_by");
+	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++)
+		cJSON_AddNumberToObject(item, keys[told], told_ns[told]);
+}
+
+/* Of all processes together. */
+static void add_losses(cJSON *object, const struct timeline *timeline)
+{
+	uint64_t losses[PM_LOSS_ROOM] = {0};
+
+	for (size_t i = 0; i < timeline->process_count; i++)
+		for (int k = 0; k < PM_LOSS_ROOM; k++)
+			losses[k] += timeline->processes[i].losses[k];
+	losses_json(losses, object);
+}
+
+void report_recording_json(const struct analysis *analysis, cJSON *object)
+{
+	struct totals totals = add_up(&analysis->timeline);
+
+	add_windows(object, &analysis->timeline);
+	add_losses(object, &analysis->timeline);
+	add_told_json(object, &analysis->timeline);
+	if (totals.reads > 0) {
+		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");
+
+		cJSON_AddNumberToObject(input, "processes", totals.workers);
+		cJSON_AddNumberToObject(input, "reads", totals.reads);
+		cJSON_AddNumberToObject(input, "bytes", totals.bytes);
+		cJSON_AddNumberToObject(input, "read_ns", totals.read_ns);
+		cJSON_AddNumberToObject(input, "iteration_ns", input_of_iteration(analysis, &totals));
+	}
+	if (totals.own_ns > 0) {
+		cJSON *cost = cJSON_AddObjectToObject(object, "recording");
+
+		cJSON_AddNumberToObject(cost, "own_ns", totals.own_ns);
+		cJSON_AddNumberToObject(cost, "new_ns", totals.new_ns);
+		cJSON_AddNumberToObject(cost, "share", (totals.own_ns + totals.new_ns) / totals.run_ns);
+		if (totals.calls > 0)
+			cJSON_AddNumberToObject(cost, "call_ns", totals.own_ns / totals.calls);
+	}
+}

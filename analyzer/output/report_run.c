@@ -1,0 +1,391 @@
+/* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
+#include "report.h"
+#include "imported_timeline.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_RANK_COLUMNS 6 /* more do not fit a line */
+
+double report_equation(const struct analysis *analysis)
+{
+	const struct analysis_worker *workers = analysis->workers;
+	size_t count = analysis->worker_count;
+	double longest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double sum = analysis_phase(&workers[i], 1, PHASE_FORWARD, ANALYSIS_BUSY).mean +
+			     analysis_phase(&workers[i], 1, PHASE_BACKWARD, ANALYSIS_BUSY).mean +
+			     analysis_phase(&workers[i], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).mean +
+			     analysis_phase(&workers[i], 1, PHASE_GRAPH, ANALYSIS_BUSY).mean;
+
+		if (sum > longest)
+			longest = sum;
+	}
+	return analysis_phase(workers, count, PHASE_IO, ANALYSIS_BUSY).mean +
+	       analysis_phase(workers, count, PHASE_H2D, ANALYSIS_BUSY).mean +
+	       analysis_phase(workers, count, PHASE_MD, ANALYSIS_BUSY).mean + longest +
+	       analysis_phase(workers, count, PHASE_UPDATE, ANALYSIS_BUSY).mean;
+}
+
+struct report_communication report_communication(const struct analysis *analysis)
+{
+	return (struct report_communication){
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
+			.mean,
+		analysis_phase(
+			analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE)
+			.mean,
+		analysis_wait(analysis->workers, analysis->worker_count).mean,
+	};
+}
+
+struct left_out {
+	size_t counts[4]; /* iterations, by kind */
+	size_t gaps[4];   /* by kind */
+	double gaps_ns[4];
+	size_t gap_calls[4];
+};
+
+/* Of the first worker: what was not used. The others' differ only where their traces do. */
+static struct left_out count_left_out(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
+	struct left_out left = {0};
+
+	memcpy(left.counts, worker->iterations.counts, sizeof(left.counts));
+	for (size_t i = 0; i < worker->iterations.gap_count; i++) {
+		const struct iteration_gap *gap = &worker->iterations.gaps[i];
+
+		left.gaps[gap->kind]++;
+		left.gap_calls[gap->kind] += gap->call_count;
+		left.gaps_ns[gap->kind] +=
+			(double)timeline_recorded(&analysis->timeline, process, gap->begin_ns, gap->end_ns);
+	}
+	return left;
+}
+
+static const char *append(struct arena *arena, const char *list, const char *item)
+{
+	return *list ? arena_format(arena, "%s, %s", list, item) : item;
+}
+
+static const char *left_out_text(struct arena *arena, const struct left_out *left)
+{
+	const char *text = "";
+
+	if (left->gaps[ITERATION_SETUP])
+		text = append(arena, text,
+			arena_format(arena, "set-up (%s, %zu device calls)",
+				print_time(arena, left->gaps_ns[ITERATION_SETUP]),
+				left->gap_calls[ITERATION_SETUP]));
+	if (left->counts[ITERATION_WARMUP])
+		text = append(arena, text,
+			arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
+				pm_text_plural(left->counts[ITERATION_WARMUP])));
+	if (left->counts[ITERATION_UNEVEN])
+		text = append(arena, text,
+			arena_format(arena, "%zu iteration%s with other batch size",
+				left->counts[ITERATION_UNEVEN],
+				pm_text_plural(left->counts[ITERATION_UNEVEN])));
+	if (left->counts[ITERATION_DIFFERENT])
+		text = append(arena, text,
+			arena_format(arena, "%zu iteration%s with other calls",
+				left->counts[ITERATION_DIFFERENT],
+				pm_text_plural(left->counts[ITERATION_DIFFERENT])));
+	if (left->gaps[ITERATION_EVALUATION])
+		text = append(arena, text,
+			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
+				pm_text_plural(left->gaps[ITERATION_EVALUATION]),
+				print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
+	if (left->gaps[ITERATION_PARTIAL])
+		text = append(arena, text,
+			arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
+				pm_text_plural(left->gaps[ITERATION_PARTIAL])));
+	if (left->gaps[ITERATION_REST])
+		text = append(arena, text,
+			arena_format(arena, "%zu other stretch%s (%s)", left->gaps[ITERATION_REST],
+				left->gaps[ITERATION_REST] == 1 ? "" : "es",
+				print_time(arena, left->gaps_ns[ITERATION_REST])));
+	return *text ? text : "nothing";
+}
+
+/* Where the device times of the run come from: a name of `names`, or the last of them if not all agree. */
+static const char *source_of(const struct analysis *analysis, const char *const names[4])
+{
+	const struct timeline *timeline = &analysis->timeline;
+
+	for (size_t i = 1; i < timeline->process_count; i++)
+		if (timeline->processes[i].device_source != timeline->processes[0].device_source)
+			return names[3];
+	return names[timeline->processes[0].device_source];
+}
+
+static double least_confidence(const struct analysis *analysis)
+{
+	double least = 1;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (analysis->workers[i].iterations.confidence < least)
+			least = analysis->workers[i].iterations.confidence;
+	return analysis->worker_count ? least : 0;
+}
+
+static const char *const source_texts[] = {"none", "from pairs of events around each call",
+	"of each kernel, copy and set (CUPTI)", "not from the same source in all processes"};
+static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
+
+static void print_head(struct run *run, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
+	struct left_out left;
+
+	print_heading(arena_format(arena, "%s: %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
+			      report_origin(analysis), processes, processes == 1 ? "" : "es",
+			      analysis->worker_count, pm_text_plural(analysis->worker_count)),
+		out);
+	report_windows(analysis, out);
+	if (analysis->worker_count == 0)
+		return;
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		if (analysis->workers[i].used_count < least)
+			least = analysis->workers[i].used_count;
+		if (analysis->workers[i].used_count > most)
+			most = analysis->workers[i].used_count;
+	}
+	left = count_left_out(analysis, &analysis->workers[0]);
+	print_paragraph(arena_format(arena, "Iterations: %s of %zu used%s, found by %s, confidence %.0f%%.",
+				least == most ? arena_format(arena, "%zu", most)
+					      : arena_format(arena, "%zu to %zu", least, most),
+				analysis->workers[0].iterations.count,
+				analysis->worker_count > 1 ? " on each rank" : "",
+				report_source_text(analysis->workers[0].iterations.source),
+				least_confidence(analysis) * 100),
+		2, out);
+	report_marks(analysis, out);
+	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
+	print_paragraph(arena_format(arena, "Device times: %s.",
+				report_device_times(analysis, source_of(analysis, source_texts))),
+		2, out);
+}
+
+static void print_conclusions(struct run *run, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
+	double equation_ns = report_equation(analysis);
+	double graph_ns =
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean;
+	struct report_communication communication = report_communication(analysis);
+
+	fputc('\n', out);
+	print_paragraph(
+		arena_format(arena,
+			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s (%+.1f%%: other "
+			"work and idle time, less what overlaps).",
+			analysis->worker_count > 1 ? "3.3" : "3.2",
+			arena_format(arena,
+				analysis->worker_count > 1 ? "max(t_f + t_b + t_c%s)" : "t_f + t_b + t_c%s",
+				graph_ns > 0 ? " + t_graph" : ""),
+			print_time(arena, equation_ns), print_time(arena, iteration_ns),
+			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
+		2, out);
+	if (graph_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Graphs: %s of an iteration in captured graphs that are timed as a whole; device times of CUPTI tell their operations apart.",
+				print_time(arena, graph_ns)),
+			2, out);
+	if (communication.busy_ns > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Communication: %s busy, of which %s (%.0f%%) is exposed; %s is waiting for the last rank.",
+				print_time(arena, communication.busy_ns),
+				print_time(arena, communication.exposed_ns),
+				communication.exposed_ns / communication.busy_ns * 100,
+				print_time(arena, communication.wait_ns)),
+			2, out);
+	if (analysis->worker_count > 1) {
+		size_t slowest = analysis_slowest(analysis);
+		double mean = analysis_compute(analysis->workers, analysis->worker_count).mean;
+		double its = analysis_compute(&analysis->workers[slowest], 1).mean;
+
+		print_paragraph(
+			arena_format(arena,
+				"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
+				analysis_compute_imbalance(analysis),
+				analysis_worker_name(analysis, &analysis->workers[slowest]),
+				print_time(arena, its), mean > 0 ? (its / mean - 1) * 100 : 0),
+			2, out);
+	}
+}
+
+/* Of labelled phases alone: what the figures above cannot say, and who can. */
+static void print_labels(struct run *run, FILE *out)
+{
+	if (foreign_timeline_is_labels(&run->analysis.timeline))
+		print_paragraph(
+			"Idle: what no label covers. In a pipeline that is mostly waiting for another "
+			"stage (bubbles); pmanalyze slowdown replays the labelled phases and says what "
+			"uneven stages and slow workers cost.",
+			2, out);
+}
+
+static void print_warnings(struct run *run, FILE *out)
+{
+	const char **warnings = run_warnings(run);
+
+	if (!warnings[0])
+		return;
+	fputc('\n', out);
+	for (size_t i = 0; warnings[i]; i++)
+		print_paragraph(arena_format(&run->analysis.timeline.arena, "Warning: %s.",
+					print_clean(&run->analysis.timeline.arena, warnings[i])),
+			2, out);
+}
+
+void report_run(struct run *run, bool ranks, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct print_table table;
+
+	print_head(run, out);
+	if (analysis->worker_count > 0) {
+		fputc('\n', out);
+		print_init(&table, &analysis->timeline.arena);
+		report_phase_table(analysis, &table, true);
+		print_text(&table, "Mean time of an iteration", out);
+		print_free(&table);
+		for (int accounting = 0; accounting < 2; accounting++) {
+			if (analysis->worker_count < 2 ||
+				(analysis->worker_count > MOST_RANK_COLUMNS && !ranks))
+				continue;
+			fputc('\n', out);
+			print_init(&table, &analysis->timeline.arena);
+			report_rank_table(
+				analysis, &table, accounting == 0 ? ANALYSIS_BUSY : ANALYSIS_EXCLUSIVE);
+			print_text(&table, accounting == 0 ? "Busy, by rank" : "Exclusive, by rank", out);
+			print_free(&table);
+		}
+		print_conclusions(run, out);
+		print_labels(run, out);
+		report_recording(analysis, out);
+	}
+	print_warnings(run, out);
+}
+
+void report_run_csv(struct run *run, FILE *out)
+{
+	struct print_table table;
+
+	print_init(&table, &run->analysis.timeline.arena);
+	report_worker_table(run, &table);
+	print_csv(&table, out);
+	print_free(&table);
+}
+
+void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
+{
+	fputs("run,rank,device,iteration,kind,begin_ns,end_ns,phase,busy_ns,exclusive_ns\n", out);
+	for (size_t r = 0; r < run_count; r++) {
+		const struct analysis *analysis = &runs[r].analysis;
+
+		for (size_t w = 0; w < analysis->worker_count; w++) {
+			const struct analysis_worker *worker = &analysis->workers[w];
+			int32_t rank = analysis->timeline.processes[worker->worker->process].rank;
+
+			for (size_t i = 0; i < worker->iterations.count; i++) {
+				const struct iteration *item = &worker->iterations.items[i];
+				const struct phase_times *times = &worker->phases.times[i];
+
+				for (int phase = 0; phase <= PHASE_COUNT; phase++) {
+					bool whole = phase == PHASE_COUNT;
+
+					print_csv_word(runs[r].label, out);
+					fprintf(out,
+						",%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
+						",%" PRId64 "\n",
+						rank, worker->worker->device, i,
+						report_iteration_kinds[item->kind], item->begin_ns,
+						item->end_ns, whole ? "iteration" : phase_keys[phase],
+						whole ? times->iteration_ns : times->busy_ns[phase],
+						whole ? times->iteration_ns : times->exclusive_ns[phase]);
+				}
+			}
+		}
+	}
+}
+
+static void add_left_out(cJSON *object, const struct left_out *left)
+{
+	cJSON *out = cJSON_AddObjectToObject(object, "left_out");
+
+	cJSON_AddNumberToObject(out, "setup_ns", left->gaps_ns[ITERATION_SETUP]);
+	cJSON_AddNumberToObject(out, "setup_calls", (double)left->gap_calls[ITERATION_SETUP]);
+	cJSON_AddNumberToObject(out, "warmup", (double)left->counts[ITERATION_WARMUP]);
+	cJSON_AddNumberToObject(out, "uneven", (double)left->counts[ITERATION_UNEVEN]);
+	cJSON_AddNumberToObject(out, "different", (double)left->counts[ITERATION_DIFFERENT]);
+	cJSON_AddNumberToObject(out, "evaluations", (double)left->gaps[ITERATION_EVALUATION]);
+	cJSON_AddNumberToObject(out, "evaluations_ns", left->gaps_ns[ITERATION_EVALUATION]);
+	cJSON_AddNumberToObject(out, "broken_off", (double)left->gaps[ITERATION_PARTIAL]);
+	cJSON_AddNumberToObject(out, "rest_ns", left->gaps_ns[ITERATION_REST]);
+}
+
+cJSON *report_run_json(struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	const char **warnings = run_warnings(run);
+	cJSON *object = cJSON_CreateObject(), *list;
+	struct report_communication communication;
+	struct print_table table;
+	struct left_out left;
+
+	cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+	cJSON_AddStringToObject(
+		object, "program", print_clean(arena, analysis->timeline.processes[0].program));
+	cJSON_AddNumberToObject(object, "processes", (double)analysis->timeline.process_count);
+	cJSON_AddNumberToObject(object, "gpus", (double)analysis->worker_count);
+	cJSON_AddStringToObject(
+		object, "device_times", report_device_times_key(analysis, source_of(analysis, source_keys)));
+	report_recording_json(analysis, object);
+	list = cJSON_AddArrayToObject(object, "warnings");
+	for (size_t i = 0; warnings[i]; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(print_clean(arena, warnings[i])));
+	if (analysis->worker_count == 0)
+		return object;
+	left = count_left_out(analysis, &analysis->workers[0]);
+	cJSON_AddNumberToObject(object, "iterations_found", (double)analysis->workers[0].iterations.count);
+	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
+	report_found_json(analysis, object);
+	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
+	add_left_out(object, &left);
+	print_init(&table, arena);
+	report_phase_table(analysis, &table, false);
+	cJSON_AddItemToObject(object, "phases", print_json(&table));
+	print_free(&table);
+	print_init(&table, arena);
+	report_worker_table(run, &table);
+	cJSON_AddItemToObject(object, "workers", print_json(&table));
+	print_free(&table);
+	communication = report_communication(analysis);
+	cJSON_AddNumberToObject(
+		object, "t_iter_ns", analysis_iteration(analysis->workers, analysis->worker_count).mean);
+	cJSON_AddNumberToObject(object, "equation_ns", report_equation(analysis));
+	cJSON_AddNumberToObject(object, "communication_busy_ns", communication.busy_ns);
+	cJSON_AddNumberToObject(object, "communication_exposed_ns", communication.exposed_ns);
+	cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
+	cJSON_AddNumberToObject(object, "samples", analysis_samples(analysis));
+	if (analysis->worker_count > 1) {
+		cJSON_AddNumberToObject(object, "lif", analysis_compute_imbalance(analysis));
+		cJSON_AddStringToObject(object, "slowest",
+			analysis_worker_name(analysis, &analysis->workers[analysis_slowest(analysis)]));
+	}
+	return object;
+}

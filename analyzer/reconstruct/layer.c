@@ -1,0 +1,317 @@
+/*
+ * From one usual iteration to a role for every call: see layer.h. Computations are known by their place in
+ * the sequence; copies, exchanges and the rest by their operation.
+ */
+#include "layer_assign.h"
+#include "trace.h"
+#include "parameter_version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void layer_add_part(struct layer_list *list, struct layer_role *role, uint32_t layer, double share)
+{
+	if (role->part_count == 0)
+		role->first_part = (uint32_t)list->part_count;
+	*MEM_PUSH(list->parts, list->part_count, list->part_room) = (struct layer_part){layer, share};
+	role->part_count++;
+}
+
+static bool is_device_address(const struct layer_assign *assign, const struct flow_access *access)
+{
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const struct flow *flow = graph_flow(&assign->graph, i);
+
+		for (uint32_t j = 0; j < flow->access_count && flow->kind != PM_KIND_COPY; j++)
+			if (flow_meets(access, &flow->accesses[j]))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Is there a copy in that direction that writes (from the host: 1) or reads (between devices: 3) here? So a
+ * part of a batch is known by the batch that came before it, and the batch by the parts made of it.
+ */
+static bool meets_copy(const struct layer_assign *assign, uint32_t operation, const struct flow_access *here,
+	uint64_t wanted)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+
+	for (uint32_t i = 0; i < process->operation_count; i++) {
+		uint32_t number = process->first_operation + i;
+		const struct flow *flow = &assign->model->flows[number];
+		uint64_t direction = 0;
+
+		if (flow->kind != PM_KIND_COPY || number == operation ||
+			!timeline_value(
+				assign->timeline, &assign->timeline->operations[number], "dir", &direction) ||
+			direction != wanted)
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			if (flow_writes(&flow->accesses[j]) == (wanted == 1) &&
+				flow_meets(here, &flow->accesses[j]))
+				return true;
+	}
+	return false;
+}
+
+/* A new version of parameters is the begin of their update. */
+static struct layer_role version_role(const struct layer_assign *assign, const struct flow *flow)
+{
+	const struct graph *graph = &assign->graph;
+	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
+	struct layer_role role = {.phase = PHASE_UPDATE, .known = true};
+
+	for (uint32_t p = 0; p < graph->parameter_count; p++)
+		wanted[p] = flow_holds(&flow->accesses[0], graph->parameters[p].address);
+	layer_add_parameter_parts(assign, &role, wanted);
+	free(wanted);
+	return role;
+}
+
+static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation)
+{
+	const struct flow *flow = &assign->model->flows[operation];
+	const struct flow_access *source = NULL, *target = NULL;
+	struct layer_role role = {.phase = PHASE_OTHER, .known = true};
+	uint64_t direction = 4;
+
+	if (version_is_copy(flow))
+		return version_role(assign, flow);
+	timeline_value(assign->timeline, &assign->timeline->operations[operation], "dir", &direction);
+	for (uint32_t i = 0; i < flow->access_count; i++) {
+		if (flow_writes(&flow->accesses[i]))
+			target = &flow->accesses[i];
+		else
+			source = &flow->accesses[i];
+	}
+	if (direction == 4 && source && target) {
+		bool from = is_device_address(assign, source), to = is_device_address(assign, target);
+
+		direction = from && to ? 3 : to ? 1 : from ? 2 : 4;
+	}
+	if (direction == 1) {
+		/* Not the input: nothing that is computed reads it. */
+		role.phase = !target || layer_meets_computation(assign, flow) ||
+					     assign->graph.step_count == 0 ||
+					     meets_copy(assign, operation, target, 3)
+				     ? PHASE_H2D
+				     : PHASE_OTHER;
+	} else if (direction == 3 && source) {
+		struct layer_role exchange = layer_exchange_role(assign, flow, assign->graph.step_count);
+
+		if (exchange.part_count)
+			return exchange;
+		role.phase = meets_copy(assign, operation, source, 1) ? PHASE_MD : PHASE_OTHER;
+	}
+	return role;
+}
+
+/* What a call is when no iteration shows it: by its function alone. */
+static enum phase plain_phase(enum pm_kind kind)
+{
+	switch (kind) {
+	case PM_KIND_READ:
+		return PHASE_IO;
+	case PM_KIND_FORWARD:
+		return PHASE_FORWARD;
+	case PM_KIND_BACKWARD:
+		return PHASE_BACKWARD;
+	case PM_KIND_COMM:
+		return PHASE_COMMUNICATION;
+	default:
+		return PHASE_OTHER;
+	}
+}
+
+/*
+ * The launch of a graph: where all its operations belong, if they are of one phase; what is none (memory set,
+ * results fetched) aside. Those are the replayed steps behind it, whose roles are known.
+ */
+static struct layer_role launch_role(
+	const struct layer_assign *assign, const struct layer_role *roles, uint32_t step)
+{
+	const struct timeline_call *calls = assign->timeline->calls;
+	const struct graph_step *steps = assign->graph.steps;
+	struct layer_role role = {.phase = PHASE_OTHER, .known = true};
+
+	for (uint32_t i = step + 1; i < assign->graph.step_count; i++) {
+		if (!(calls[steps[i].call].flags & TIMELINE_FLAG_REPLAYED))
+			break;
+		if (roles[i].phase == PHASE_OTHER)
+			continue;
+		role.exchanges |= graph_flow(&assign->graph, i)->kind == PM_KIND_COMM;
+		role.phase = role.phase == PHASE_OTHER || role.phase == roles[i].phase ? roles[i].phase
+										       : PHASE_GRAPH;
+	}
+	if (role.phase == PHASE_OTHER)
+		role.phase = PHASE_GRAPH;
+	return role;
+}
+
+static bool is_launch(const struct layer_assign *assign, uint32_t operation)
+{
+	return timeline_is_launch(
+		&assign->timeline->functions[assign->timeline->operations[operation].function]);
+}
+
+static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
+{
+	const struct graph *graph = &assign->graph;
+	const struct flow *flow = graph_flow(graph, step);
+	struct layer_role role = {.phase = plain_phase(flow->kind), .known = true};
+
+	if (flow->kind == PM_KIND_COMM)
+		return layer_is_message(assign, graph->steps[step].operation)
+			       ? layer_message_role(assign, flow, step)
+			       : layer_exchange_role(assign, flow, step);
+	if (graph->steps[step].update) {
+		bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
+
+		for (size_t i = 0; i < graph->service_count; i++)
+			if (graph->services[i].step == step)
+				wanted[graph->services[i].parameter] = true;
+		role.phase = PHASE_UPDATE;
+		layer_add_parameter_parts(assign, &role, wanted);
+		free(wanted);
+		return role;
+	}
+	if (flow->kind == PM_KIND_COPY) {
+		role = copy_role(assign, graph->steps[step].operation);
+		if (role.phase != PHASE_OTHER)
+			return role;
+	}
+	if (assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD) {
+		role.again = assign->again[step];
+		role.phase =
+			assign->passes[step] == LAYER_FORWARD && !role.again ? PHASE_FORWARD : PHASE_BACKWARD;
+		if (assign->layers[step] != LAYER_NONE)
+			layer_add_part(assign->list, &role, assign->layers[step], 1);
+	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
+		role.phase = PHASE_UPDATE;
+	}
+	return role;
+}
+
+/* Elements of the parameters, from their bytes and the type of the call that reads them. */
+static void count_elements(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t p = 0; p < graph->parameter_count; p++) {
+		uint64_t type_bytes = 0;
+
+		for (uint32_t i = 0; i < graph->step_count && !type_bytes; i++) {
+			const struct timeline_operation *operation =
+				&assign->timeline->operations[graph->steps[i].operation];
+			const struct flow *flow = graph_flow(graph, i);
+			uint64_t value = 0;
+			bool reads = false;
+
+			for (uint32_t j = 0; j < flow->access_count && !graph->steps[i].update; j++)
+				reads |= flow->accesses[j].mode == FLOW_READ &&
+					 flow->accesses[j].address == graph->parameters[p].address;
+			if (!reads)
+				continue;
+			if (timeline_value(assign->timeline, operation, "type", &value))
+				type_bytes = trace_type_bytes(value);
+			else if ((timeline_value(assign->timeline, operation, "w", &value) ||
+					 timeline_value(assign->timeline, operation, "params", &value) ||
+					 timeline_value(assign->timeline, operation, "a", &value)) &&
+				 value < assign->timeline->descriptor_count &&
+				 assign->timeline->descriptors[value].value_count > 0)
+				type_bytes = trace_type_bytes(
+					(uint64_t)assign->timeline->descriptors[value].values[0]);
+		}
+		if (assign->owners[p] != LAYER_NONE)
+			assign->list->items[assign->owners[p]].parameter_count +=
+				graph->parameters[p].bytes / (type_bytes ? type_bytes : 4);
+	}
+}
+
+static void set_roles(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+	struct layer_list *list = assign->list;
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	struct layer_role *roles = mem_alloc(graph->step_count, sizeof(*roles));
+
+	list->core_roles = arena_alloc(&list->arena, graph->step_count, sizeof(*list->core_roles));
+	/* A launch goes by the steps behind it. */
+	for (uint32_t i = graph->step_count; i-- > 0;)
+		roles[i] = is_launch(assign, graph->steps[i].operation) ? launch_role(assign, roles, i)
+									: step_role(assign, i);
+	for (uint32_t i = 0; i < graph->step_count; i++) {
+		uint32_t number = graph->steps[i].operation;
+		struct layer_role role = roles[i];
+
+		if (assign->model->roles[number].flags & WORKER_CORE)
+			list->core_roles[list->core_count++] = role;
+		if (!list->operation_roles[number - process->first_operation].known)
+			list->operation_roles[number - process->first_operation] = role;
+	}
+	free(roles);
+	for (size_t i = 0; i < assign->worker->call_count; i++) {
+		uint32_t number = assign->timeline->calls[assign->worker->calls[i]].operation;
+		struct layer_role *role = &list->operation_roles[number - process->first_operation];
+		const struct flow *flow = &assign->model->flows[number];
+
+		if (role->known)
+			continue;
+		if (flow->kind == PM_KIND_COMM && layer_is_message(assign, number))
+			*role = layer_other_message_role(assign, number);
+		else if (flow->kind == PM_KIND_COMM)
+			*role = layer_exchange_role(assign, flow, assign->graph.step_count);
+		else if (flow->kind == PM_KIND_COPY)
+			*role = copy_role(assign, number);
+		else if (is_launch(assign, number))
+			role->phase = PHASE_GRAPH;
+		role->known = true;
+	}
+}
+
+void layer_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list)
+{
+	struct layer_assign assign = {
+		.timeline = model->timeline, .model = model, .worker = worker, .list = list};
+	const struct timeline_process *process = &model->timeline->processes[worker->process];
+
+	memset(list, 0, sizeof(*list));
+	list->operation_roles =
+		arena_alloc(&list->arena, process->operation_count, sizeof(*list->operation_roles));
+	for (uint32_t i = 0; i < process->operation_count; i++)
+		list->operation_roles[i].phase = plain_phase(model->flows[process->first_operation + i].kind);
+	if (layer_said(model, worker, iterations, list) || iterations->count == 0)
+		return;
+	graph_init(&assign.graph, model, worker, &iterations->items[iterations->model]);
+	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));
+	assign.anchors = mem_alloc(assign.graph.step_count, sizeof(*assign.anchors));
+	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
+	assign.again = mem_alloc(assign.graph.step_count, sizeof(*assign.again));
+	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
+	for (size_t i = 0; i < assign.graph.parameter_count; i++)
+		assign.owners[i] = LAYER_NONE;
+	layer_passes(&assign);
+	layer_steps(&assign);
+	layer_again(&assign);
+	layer_modules(&assign);
+	count_elements(&assign);
+	set_roles(&assign);
+	free(assign.passes);
+	free(assign.anchors);
+	free(assign.layers);
+	free(assign.again);
+	free(assign.owners);
+	free(assign.specials);
+	graph_free(&assign.graph);
+}
+
+void layer_free(struct layer_list *list)
+{
+	free(list->items);
+	free(list->parts);
+	arena_free(&list->arena);
+	memset(list, 0, sizeof(*list));
+}

@@ -1,0 +1,146 @@
+/* Inside layer_*.c: the work of assigning the calls of one iteration to layers. */
+#ifndef LAYER_ASSIGN_H
+#define LAYER_ASSIGN_H
+
+#include "iteration_flow.h"
+#include "layer.h"
+
+enum layer_pass { LAYER_UNKNOWN, LAYER_FORWARD, LAYER_BACKWARD, LAYER_AFTER };
+
+/* Layers that no parameter and no function tells. */
+enum layer_special {
+	LAYER_IS_PLAIN,
+	LAYER_IS_LOSS, /* compares with a target */
+	LAYER_IS_SUM,  /* of two branches */
+	LAYER_IS_ATTENTION,
+	LAYER_IS_SCALE, /* by a learned factor */
+};
+
+/* At this address lies the gradient of what a forward step wrote. */
+struct layer_gradient {
+	uint64_t address;
+	uint32_t step;
+};
+
+/* What is known of gradients when a backward step is reached. */
+struct layer_gradients {
+	struct layer_gradient *items; /* in order of time: the newest of an address counts */
+	size_t count, room;
+	bool *matched; /* by step: a forward step whose backward step has been found */
+};
+
+struct layer_assign {
+	const struct timeline *timeline;
+	const struct worker_model *model;
+	const struct worker *worker;
+	struct graph graph;
+	struct layer_list *list;
+	enum layer_pass *passes;      /* by step */
+	bool *anchors;                /* by step: its pass follows from the call itself */
+	uint32_t *layers;             /* by step: LAYER_NONE, or the layer */
+	bool *again;                  /* by step: forward work done again for the backward pass */
+	uint32_t *owners;             /* by place in graph.parameters: layer that reads it */
+	enum layer_special *specials; /* by layer */
+	size_t special_room;
+};
+
+/*
+ * Takes roles and layers from what the data say of the operations (layer_said.c); operation_roles have the
+ * phases by kind already, which stay where nothing is said. False: they say nothing.
+ */
+bool layer_said(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list);
+
+/* Which steps are forward, which backward (layer_pass.c). */
+void layer_passes(struct layer_assign *assign);
+
+/* The layers, and which steps belong to them (layer_steps.c). */
+void layer_steps(struct layer_assign *assign);
+
+/*
+ * The layer of a backward step (layer_backward.c). `current`: the layer of the step before it, answered where
+ * nothing else is known.
+ */
+uint32_t layer_backward(
+	struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t current);
+
+/* Of a message received: what came is the gradient of what was sent to the same rank before, if any was. */
+void layer_receive_gradient(
+	const struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step);
+
+/* The layer of a parameter that the step reads; *reads: whether it reads any. */
+uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, bool *reads);
+
+/* Which forward steps are recomputation; after layer_steps (layer_again.c). */
+void layer_again(struct layer_assign *assign);
+
+/* The program's names of the layers, where the calls of a layer agree; after layer_steps. */
+void layer_modules(struct layer_assign *assign);
+
+/* Name, sizes, activation (layer_name.c). */
+void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step);
+void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step);
+const char *layer_kind(
+	const struct layer_assign *assign, uint32_t step); /* "conv", "fc", ...; NULL: none of its own */
+
+/* The forward step that made what `step` reads through this access, or GRAPH_NONE (layer_join.c). */
+uint32_t layer_producer(const struct layer_assign *assign, uint32_t step, uint32_t access);
+
+/* The same through its first operand that is no parameter. */
+uint32_t layer_data_producer(const struct layer_assign *assign, uint32_t step);
+
+/* Of a forward step that reads no parameter: what it is; *layer: the layer it belongs to, if that is there.
+ */
+enum layer_special layer_special(const struct layer_assign *assign, uint32_t step, uint32_t *layer);
+
+/* The layer of an earlier step that did the same to another micro-batch, or to the same one before. */
+uint32_t layer_earlier(const struct layer_assign *assign, uint32_t step);
+
+/*
+ * Of a backward function at forward work: dropout is done again so, with the mask of the first time, from the
+ * same place to the same place. The forward step that it repeats, or GRAPH_NONE.
+ */
+uint32_t layer_repeated(const struct layer_assign *assign, uint32_t step);
+
+/* Are they one function's forward and backward, or the same? */
+bool layer_same_family(const struct layer_assign *assign, uint32_t a, uint32_t b);
+
+/* The access with this label, or NULL. */
+const struct flow_access *layer_labelled(const struct flow *flow, const char *label);
+
+/* Do both steps do the same but for addresses? */
+bool layer_same_description(const struct layer_assign *assign, uint32_t a, uint32_t b);
+
+/* Does it multiply element by element? */
+bool layer_multiplies(const struct layer_assign *assign, uint32_t step);
+
+/* Shares by the bytes of the parameters marked in `wanted`, by place in graph.parameters. */
+void layer_add_parameter_parts(
+	const struct layer_assign *assign, struct layer_role *role, const bool *wanted);
+
+/* Does anything that is computed read or write what the flow does? */
+bool layer_meets_computation(const struct layer_assign *assign, const struct flow *flow);
+
+/*
+ * An exchange belongs to the layers whose gradients it sends, or whose parameters (layer_exchange.c). `step`:
+ * in the graph; its number of steps for an operation that it does not show.
+ */
+struct layer_role layer_exchange_role(
+	const struct layer_assign *assign, const struct flow *flow, uint32_t step);
+
+void layer_add_part(struct layer_list *list, struct layer_role *role, uint32_t layer, double share);
+
+/* Sends to one rank and receives from one (layer_message.c). */
+bool layer_is_message(const struct layer_assign *assign, uint32_t operation);
+/* `step` GRAPH_NONE: of another iteration than the graph's. */
+struct layer_role layer_message_role(
+	const struct layer_assign *assign, const struct flow *flow, uint32_t step);
+/* Of an operation that the graph does not show, when the roles of its operations are known. */
+struct layer_role layer_other_message_role(const struct layer_assign *assign, uint32_t number);
+
+const struct timeline_function *layer_function(const struct layer_assign *assign, uint32_t step);
+
+/* Was what the access reads copied from the host, in any iteration? */
+bool layer_is_input(const struct layer_assign *assign, const struct flow_access *access);
+
+#endif

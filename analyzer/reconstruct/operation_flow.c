@@ -1,0 +1,405 @@
+/* What operations read and write: see flow.h. */
+#include "operation_flow.h"
+#include "trace.h"
+
+#include <string.h>
+
+#define MOST_BYTES ((uint64_t)1 << 46) /* sizes from a damaged file stay harmless */
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_mul_overflow(a, b, &result) || result > MOST_BYTES ? MOST_BYTES : result;
+}
+
+static uint64_t positive(uint64_t value)
+{
+	return (int64_t)value > 0 ? value : 0;
+}
+
+uint32_t flow_dimensions(const struct timeline *timeline, uint64_t number, int64_t *dimensions, uint32_t room)
+{
+	const struct timeline_descriptor *descriptor;
+	uint32_t count, head;
+
+	if (number >= timeline->descriptor_count)
+		return 0;
+	descriptor = &timeline->descriptors[number];
+	if (descriptor->kind != PM_DESCRIPTOR_TENSOR && descriptor->kind != PM_DESCRIPTOR_FILTER)
+		return 0;
+	head = descriptor->kind == PM_DESCRIPTOR_TENSOR ? 2 : 3;
+	if (descriptor->value_count < head || descriptor->values[head - 1] < 0 ||
+		descriptor->values[head - 1] > descriptor->value_count - head)
+		return 0;
+	count = (uint32_t)descriptor->values[head - 1];
+	if (count > room)
+		count = room;
+	for (uint32_t i = 0; i < count; i++)
+		dimensions[i] = descriptor->values[head + i];
+	return count;
+}
+
+uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t number)
+{
+	int64_t dimensions[16];
+	uint32_t count = flow_dimensions(timeline, number, dimensions, 16);
+	uint64_t elements = 1;
+
+	if (count == 0)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		elements = product(elements, positive((uint64_t)dimensions[i]));
+	if (timeline->descriptors[number].kind == PM_DESCRIPTOR_TENSOR &&
+		timeline->descriptors[number].value_count >= 2 + 2 * count) {
+		const int64_t *strides = timeline->descriptors[number].values + 2 + count;
+		uint64_t span = 1;
+
+		for (uint32_t i = 0; i < count; i++)
+			span += product(
+				positive((uint64_t)dimensions[i] - 1), positive((uint64_t)strides[i]));
+		if (span > elements && elements > 0)
+			elements = span < MOST_BYTES ? span : MOST_BYTES;
+	}
+	return product(elements, trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
+}
+
+/* Dimensions of the tensor or filter under a label. */
+static uint32_t labelled_dimensions(const struct timeline *timeline,
+	const struct timeline_operation *operation, const char *label, int64_t dimensions[16])
+{
+	uint64_t number;
+
+	return timeline_value(timeline, operation, label, &number)
+		       ? flow_dimensions(timeline, number, dimensions, 16)
+		       : 0;
+}
+
+/* Is the last but one dimension of an operand the one whose elements lie side by side? */
+static bool is_turned(
+	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
+{
+	const struct timeline_descriptor *descriptor;
+	int64_t dimensions[16];
+	uint32_t count = labelled_dimensions(timeline, operation, label, dimensions);
+	uint64_t number;
+
+	if (count < 2 || !timeline_value(timeline, operation, label, &number))
+		return false;
+	descriptor = &timeline->descriptors[number];
+	return descriptor->kind == PM_DESCRIPTOR_TENSOR && descriptor->value_count >= 2 + 2 * count &&
+	       descriptor->values[2 * count] == 1 && descriptor->values[2 * count + 1] != 1;
+}
+
+uint64_t flow_manner(const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	uint64_t a = 0, b = 0, one = 0;
+
+	if (!timeline_value(timeline, operation, "transa", &a))
+		a = is_turned(timeline, operation, "a");
+	if (!timeline_value(timeline, operation, "transb", &b))
+		b = is_turned(timeline, operation, "b");
+	timeline_value(timeline, operation, "trans", &one);
+	return a << 16 | b << 8 | one;
+}
+
+bool flow_product(const struct timeline *timeline, const struct timeline_operation *operation,
+	struct flow_product *product)
+{
+	int64_t a[16], b[16];
+	uint32_t a_count, b_count;
+	uint64_t m, n, k;
+
+	if (timeline_value(timeline, operation, "m", &m) && timeline_value(timeline, operation, "n", &n) &&
+		timeline_value(timeline, operation, "k", &k)) {
+		*product = (struct flow_product){(int64_t)m, (int64_t)n, (int64_t)k};
+		return true;
+	}
+	a_count = labelled_dimensions(timeline, operation, "a", a);
+	b_count = labelled_dimensions(timeline, operation, "b", b);
+	if (a_count < 2 || b_count < 2)
+		return false;
+	*product = (struct flow_product){a[a_count - 2], b[b_count - 1], a[a_count - 1]};
+	return true;
+}
+
+/* Bytes of a vector over the channels of a layer, whose own descriptor is not told; 0: not known. */
+static uint64_t channel_bytes(const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	static const struct {
+		const char *label;
+		int place; /* of the channels; -1: the last */
+	} sources[] = {{"w", 0}, {"x", 1}, {"c", -1}};
+	int64_t dimensions[16];
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		uint32_t count = labelled_dimensions(timeline, operation, sources[i].label, dimensions);
+		uint32_t place = sources[i].place < 0 ? count - 1 : (uint32_t)sources[i].place;
+		uint64_t number = 0;
+
+		if (count == 0 || place >= count)
+			continue;
+		timeline_value(timeline, operation, sources[i].label, &number);
+		return product(positive((uint64_t)dimensions[place]),
+			trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
+	}
+	return 0;
+}
+
+/* The descriptor whose label is the pointer's without "_ptr". */
+static uint64_t descriptor_bytes(
+	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
+{
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	size_t length = strlen(label);
+	uint64_t parameters = 0;
+
+	if (length > 4 && strcmp(label + length - 4, "_ptr") == 0)
+		length -= 4;
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		const struct timeline_label *other = &function->labels[i];
+
+		if (other->type != PM_VALUE_DESCRIPTOR)
+			continue;
+		if (strlen(other->name) == length && memcmp(other->name, label, length) == 0)
+			return flow_descriptor_bytes(timeline, operation->values[i]);
+		if (strcmp(other->name, "params") == 0)
+			parameters = flow_descriptor_bytes(timeline, operation->values[i]);
+	}
+	if (!strstr(label, "scale") && !strstr(label, "bias"))
+		return 0;
+	/* Scale and bias of a normalisation share one descriptor. */
+	return parameters ? parameters : channel_bytes(timeline, operation);
+}
+
+struct numbers {
+	uint64_t m, n, k, batch, type_bytes, bytes;
+	uint64_t ranks; /* of a communicator */
+	bool has_m, has_n, has_k, has_bytes;
+	bool transposed; /* of a matrix-vector product */
+};
+
+static void read_numbers(
+	const struct timeline *timeline, const struct timeline_operation *operation, struct numbers *numbers)
+{
+	uint64_t value;
+
+	memset(numbers, 0, sizeof(*numbers));
+	numbers->has_m = timeline_value(timeline, operation, "m", &numbers->m);
+	numbers->has_n = timeline_value(timeline, operation, "n", &numbers->n);
+	numbers->has_k = timeline_value(timeline, operation, "k", &numbers->k);
+	numbers->has_bytes = timeline_value(timeline, operation, "bytes", &numbers->bytes);
+	numbers->batch = timeline_value(timeline, operation, "batch", &value) ? positive(value) : 1;
+	numbers->type_bytes =
+		timeline_value(timeline, operation, "type", &value) ? trace_type_bytes(value) : 4;
+	numbers->transposed = timeline_value(timeline, operation, "trans", &value) && value != 0;
+	numbers->ranks = 1;
+	if (timeline_value(timeline, operation, "comm", &value) && value < timeline->communicator_count &&
+		timeline->communicators[value].size > 0)
+		numbers->ranks = (uint64_t)timeline->communicators[value].size;
+	numbers->m = positive(numbers->m);
+	numbers->n = positive(numbers->n);
+	numbers->k = positive(numbers->k);
+}
+
+static uint64_t access_bytes(const struct timeline *timeline, const struct timeline_operation *operation,
+	const struct numbers *numbers, const char *label)
+{
+	uint64_t bytes = descriptor_bytes(timeline, operation, label), elements = 0;
+
+	if (bytes)
+		return bytes;
+	/* All weights of a recurrent layer or of attention lie together. */
+	if ((strcmp(label, "w_ptr") == 0 || strcmp(label, "dw_ptr") == 0) &&
+		timeline_value(timeline, operation, "w_bytes", &bytes))
+		return bytes < MOST_BYTES ? bytes : MOST_BYTES;
+	if (numbers->has_bytes) {
+		const char *name = timeline->functions[operation->function].name;
+
+		/* The count of these is one rank's part of the whole. */
+		if ((strstr(name, "AllGather") && strcmp(label, "recv") == 0) ||
+			(strstr(name, "ReduceScatter") && strcmp(label, "send") == 0))
+			return product(numbers->bytes, numbers->ranks);
+		return numbers->bytes < MOST_BYTES ? numbers->bytes : MOST_BYTES;
+	}
+	if (numbers->has_k && numbers->has_m && numbers->has_n) {
+		/* Of the first operand's rows, unless the epilogue sums the second one up (the vendor's
+		 * flag). */
+		if (strstr(label, "bias"))
+			return product(
+				timeline_value(timeline, operation, "epilogue", &bytes) && (bytes & 512)
+					? numbers->n
+					: numbers->m,
+				numbers->type_bytes);
+		if (flow_is_matrix(label, 'a'))
+			elements = product(numbers->m, numbers->k);
+		else if (flow_is_matrix(label, 'b'))
+			elements = product(numbers->k, numbers->n);
+		else
+			elements = product(numbers->m, numbers->n);
+		elements = product(elements, numbers->batch);
+	} else if (numbers->has_m && numbers->has_n) {
+		/* x and y of gemv: y is as long as the matrix is high, unless it is transposed. */
+		if (label[0] == 'x')
+			elements = numbers->transposed ? numbers->m : numbers->n;
+		else if (label[0] == 'y')
+			elements = numbers->transposed ? numbers->n : numbers->m;
+		else
+			elements = product(numbers->m, numbers->n);
+	} else if (numbers->has_n) {
+		elements = numbers->n;
+	}
+	return product(elements, numbers->type_bytes);
+}
+
+/* Functions that change their operand in place, which the labels do not tell. */
+static bool changes_in_place(const char *name)
+{
+	static const char *const words[] = {
+		"axpy", "Axpy", "scal", "Scal", "swap", "Sger", "Dger", "ScaleTensor"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(name, words[i]))
+			return true;
+	return false;
+}
+
+static bool overlap(const struct flow_access *a, const struct flow_access *b)
+{
+	return a->address < b->address + b->bytes && b->address < a->address + a->bytes;
+}
+
+static enum flow_shape shape_of(const struct timeline *timeline, const struct timeline_operation *operation,
+	const struct numbers *numbers, const struct flow *flow)
+{
+	const char *name = timeline->functions[operation->function].name;
+	uint64_t written = 0, least_read = UINT64_MAX;
+	uint64_t value;
+
+	if (flow->kind != PM_KIND_COMPUTE)
+		return FLOW_OTHER;
+	if (numbers->has_k || strstr(name, "ger_") || strstr(name, "gemv") || strstr(name, "Matmul"))
+		return FLOW_PRODUCT;
+	if (strstr(name, "Reduc"))
+		return FLOW_REDUCE;
+	for (uint32_t i = 0; i < flow->access_count; i++) {
+		if (flow_writes(&flow->accesses[i])) {
+			if (flow->accesses[i].bytes > written)
+				written = flow->accesses[i].bytes;
+		} else if (flow->accesses[i].type == PM_VALUE_READS && flow->accesses[i].bytes < least_read) {
+			least_read = flow->accesses[i].bytes;
+		}
+	}
+	if (!written)
+		return FLOW_READER;
+	/* Normalisation by the running statistics reads small parameters but is no bias. */
+	if (timeline_value(timeline, operation, "params", &value))
+		return FLOW_ELEMENTWISE;
+	return least_read < written ? FLOW_SPREAD : FLOW_ELEMENTWISE;
+}
+
+/* Is the access to memory of the host? Its addresses mean nothing here, and may be those of device memory. */
+static bool is_host_side(bool is_copy, uint64_t direction, enum pm_value type)
+{
+	if (!is_copy || direction > 2)
+		return false;
+	return direction == 0 || (type == PM_VALUE_READS) == (direction == 1);
+}
+
+static void list_accesses(const struct timeline *timeline, const struct timeline_operation *operation,
+	struct flow *flow, struct arena *arena)
+{
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	bool in_place = changes_in_place(function->name), apart;
+	struct numbers numbers;
+	uint64_t scale = 0, direction = 4, result;
+
+	timeline_value(timeline, operation, "dir", &direction);
+	read_numbers(timeline, operation, &numbers);
+	/* A result beside the operand that beta belongs to: whether it is the same its address says. */
+	apart = timeline_value(timeline, operation, "d_ptr", &result);
+	if (timeline_value(timeline, operation, "beta", &scale) && !apart) {
+		/* A factor that is not known (3) keeps what was there where that is what the function is for.
+		 */
+		if (scale == 1 || scale == 2 || (scale == 3 && strstr(function->name, "AddTensor")))
+			in_place = true;
+	}
+	flow->kind = function->kind;
+	flow->accesses = arena_alloc(arena, operation->value_count, sizeof(*flow->accesses));
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		enum pm_value type = function->labels[i].type;
+		struct flow_access *access = &flow->accesses[flow->access_count];
+
+		if ((type != PM_VALUE_READS && type != PM_VALUE_WRITES && type != PM_VALUE_WEIGHT &&
+			    type != PM_VALUE_GRAD) ||
+			operation->values[i] == 0 ||
+			(apart && scale == 0 && strcmp(function->labels[i].name, "c_ptr") == 0) ||
+			is_host_side(function->kind == PM_KIND_COPY, direction, type))
+			continue;
+		access->address = operation->values[i];
+		access->bytes = access_bytes(timeline, operation, &numbers, function->labels[i].name);
+		if (access->bytes == 0)
+			access->bytes = 1;
+		if (access->address > UINT64_MAX - access->bytes)
+			continue;
+		access->type = type;
+		access->label = function->labels[i].name;
+		access->mode = type == PM_VALUE_READS || type == PM_VALUE_WEIGHT ? FLOW_READ
+			       : in_place                                        ? FLOW_KEEP
+										 : FLOW_WRITE;
+		flow->access_count++;
+	}
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		for (uint32_t j = 0; j < flow->access_count && flow->accesses[i].mode == FLOW_WRITE; j++)
+			if (flow->accesses[j].mode == FLOW_READ &&
+				overlap(&flow->accesses[i], &flow->accesses[j]))
+				flow->accesses[i].mode = FLOW_KEEP;
+	flow->shape = shape_of(timeline, operation, &numbers, flow);
+}
+
+/* Does a product or forward call of the process make anew what begins at this address? */
+static bool is_result(
+	const struct timeline *timeline, const struct flow *flows, uint32_t process, uint64_t address)
+{
+	const struct timeline_process *owner = &timeline->processes[process];
+
+	for (uint32_t i = 0; i < owner->operation_count; i++) {
+		const struct flow *flow = &flows[owner->first_operation + i];
+
+		for (uint32_t j = 0; j < flow->access_count &&
+				     (flow->shape == FLOW_PRODUCT || flow->kind == PM_KIND_FORWARD);
+			j++)
+			if (flow->accesses[j].mode == FLOW_WRITE && flow->accesses[j].address == address)
+				return true;
+	}
+	return false;
+}
+
+/* With a batch of one a bias is as large as what it is added to: then it is known by being added to a result.
+ */
+static void find_biases(const struct timeline *timeline, struct flow *flows)
+{
+	for (size_t i = 0; i < timeline->operation_count; i++) {
+		const struct timeline_operation *operation = &timeline->operations[i];
+		struct flow *flow = &flows[i];
+
+		if (flow->shape != FLOW_ELEMENTWISE ||
+			!strstr(timeline->functions[operation->function].name, "AddTensor"))
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			if (flow->accesses[j].mode == FLOW_KEEP &&
+				is_result(timeline, flows, operation->process, flow->accesses[j].address))
+				flow->shape = FLOW_SPREAD;
+	}
+}
+
+struct flow *flow_list(const struct timeline *timeline, struct arena *arena)
+{
+	struct flow *flows = arena_alloc(arena, timeline->operation_count, sizeof(*flows));
+
+	for (size_t i = 0; i < timeline->operation_count; i++)
+		if (timeline->operations[i].function)
+			list_accesses(timeline, &timeline->operations[i], &flows[i], arena);
+	find_biases(timeline, flows);
+	return flows;
+}

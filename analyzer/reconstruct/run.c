@@ -1,0 +1,239 @@
+/* Reading a run, and its warnings: see run.h. */
+#include "run.h"
+#include "imported_timeline.h"
+#include "losses.h"
+#include "table.h"
+#include "timeline_read.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The last parts of a path, one or two, where the last is not empty or a dot. */
+static const char *label_of(struct arena *arena, const char *path, int parts)
+{
+	size_t end = strlen(path), begin;
+
+	while (end > 1 && (path[end - 1] == '/' || (path[end - 1] == '.' && path[end - 2] == '/')))
+		end--;
+	for (begin = end; begin > 0 && (path[begin - 1] != '/' || (--parts > 0 && begin > 1));)
+		begin--;
+	return arena_text(arena, path + begin, end - begin);
+}
+
+void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip)
+{
+	static const char *const nothing[] = {NULL};
+
+	run->label = label_of(&timeline->arena, label, 1);
+	run->path = arena_text(&timeline->arena, label, strlen(label));
+	run->unread = (const char **)(uintptr_t)nothing;
+	timeline_settle(timeline);
+	analysis_init(&run->analysis, timeline, skip);
+}
+
+static bool has_own_trace(DIR *folder)
+{
+	bool found = false;
+
+	for (struct dirent *entry; !found && (entry = readdir(folder));) {
+		size_t length = strlen(entry->d_name);
+
+		found = length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0;
+	}
+	return found;
+}
+
+bool run_is_foreign(const char *path)
+{
+	DIR *folder = opendir(path);
+	char magic[16] = "";
+	size_t length = 0;
+	FILE *file;
+
+	if (folder) {
+		bool own = has_own_trace(folder);
+
+		closedir(folder);
+		return !own && foreign_looks(path);
+	}
+	file = fopen(path, "rb");
+	if (file) {
+		length = fread(magic, 1, sizeof(magic) - 1, file);
+		fclose(file);
+	}
+	if (length >= sizeof(PM_MAGIC) && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) == 0)
+		return false;
+	/* JSON, packed or not, or a database. */
+	return foreign_looks(path) || (length && strchr("{[\x1f", magic[0])) ||
+	       strcmp(magic, "SQLite format 3") == 0;
+}
+
+int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error)
+{
+	return run_open_as(run, paths, path_count, &(struct run_options){.skip = skip}, error);
+}
+
+int run_open_as(
+	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error)
+{
+	struct timeline timeline;
+	const char **unread, *sentence;
+	int status;
+
+	timeline_init(&timeline);
+	if (path_count && run_is_foreign(paths[0]))
+		status = foreign_timeline_read(&timeline, (const char *const *)paths, path_count,
+			options->communication, options->progress, &sentence, &unread);
+	else
+		status = timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread);
+	if (status < 0) {
+		*error = strdup(sentence);
+		timeline_free(&timeline);
+		return -1;
+	}
+	run_analyze(run, &timeline, paths[0], options->skip);
+	run->unread = unread;
+	return 0;
+}
+
+void run_tell_apart(struct run *runs, size_t run_count)
+{
+	bool *alike = mem_alloc(run_count, sizeof(*alike));
+
+	for (size_t i = 0; i < run_count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(runs[i].label, runs[j].label) == 0 &&
+				strcmp(runs[i].path, runs[j].path) != 0)
+				alike[i] = alike[j] = true;
+	for (size_t i = 0; i < run_count; i++)
+		if (alike[i])
+			runs[i].label = label_of(&runs[i].analysis.timeline.arena, runs[i].path, 2);
+	free(alike);
+}
+
+void run_close(struct run *run)
+{
+	analysis_free(&run->analysis);
+}
+
+struct texts {
+	const char **items;
+	size_t count, room;
+};
+
+static void add(struct texts *texts, const char *text)
+{
+	*MEM_PUSH(texts->items, texts->count, texts->room) = text;
+}
+
+/* What many ranks say alike, as of a setting that is wrong for all, is told once. */
+static bool is_said_before(const struct timeline *timeline, size_t process, const char *warning)
+{
+	for (size_t i = process > 0 ? process - 1 : 0; i < process; i++)
+		for (size_t k = 0; k < timeline->processes[i].warning_count; k++)
+			if (strcmp(timeline->processes[i].warnings[k], warning) == 0)
+				return true;
+	return false;
+}
+
+static void warn_of_process(struct texts *texts, struct arena *arena, const struct timeline_process *process)
+{
+	if (process->trouble)
+		add(texts, process->trouble);
+	if (!process->ended)
+		add(texts,
+			arena_format(arena, "%s: the end is missing: the process was killed, or is running",
+				process->path));
+	if (process->lost_records)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
+				   process->path, process->lost_records,
+				   losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
+	if (process->lost_device_times)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " device times were lost: host times stand in for them%s",
+				   process->path, process->lost_device_times,
+				   losses_causes(process->losses, PM_LOSS_OF_TIMES, arena)));
+	if (process->lost_operations)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64
+				   " calls were recorded without their details: layers may be wrong%s",
+				   process->path, process->lost_operations,
+				   losses_causes(process->losses, PM_LOSS_OF_DETAILS, arena)));
+	if (losses_unknown(process->losses))
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " losses are of a kind that this pmanalyze does not know",
+				   process->path, losses_unknown(process->losses)));
+	if (process->refused_records)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " records have no description and were passed over",
+				   process->path, process->refused_records));
+	if (process->unjoined_intervals)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " device intervals belong to no call and were passed over",
+				   process->path, process->unjoined_intervals));
+	if (process->graphs_left)
+		add(texts,
+			arena_format(arena,
+				"%s: the captured graphs have too many operations to take their launches apart",
+				process->path));
+	if (process->unseen_calls)
+		add(texts,
+			arena_format(arena,
+				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing",
+				process->path, process->unseen_calls));
+	if (process->device_source == PM_DEVICE_NONE)
+		add(texts, arena_format(arena,
+				   "%s: no device times: the host's time of each call stands in for them",
+				   process->path));
+}
+
+const char **run_warnings(struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	struct texts texts = {0};
+	const char **kept;
+	int32_t world = -1;
+
+	for (size_t i = 0; run->unread[i]; i++)
+		add(&texts, run->unread[i]);
+	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
+		const struct timeline_process *process = &analysis->timeline.processes[i];
+
+		warn_of_process(&texts, arena, process);
+		for (size_t k = 0; k < process->warning_count; k++)
+			if (!is_said_before(&analysis->timeline, i, process->warnings[k]))
+				add(&texts,
+					arena_format(arena, "%s: %s", process->path, process->warnings[k]));
+		if (process->world > world)
+			world = process->world;
+	}
+	/* A rank may be a process or a GPU of one. */
+	if (world > 0 && analysis->timeline.process_count < (size_t)world && analysis->worker_count > 0 &&
+		analysis->worker_count < (size_t)world)
+		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
+				    analysis->worker_count, world));
+	if (analysis->worker_count == 0)
+		add(&texts,
+			arena_format(arena, "%s: no iterations found: the calls do not repeat", run->label));
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (analysis->workers[i].iterations.confidence < 0.9) {
+			add(&texts, arena_format(arena,
+					    "%s: only %.0f%% of the computations are in iterations of the "
+					    "usual kind: read the figures with care",
+					    run->label, analysis->workers[i].iterations.confidence * 100));
+			break;
+		}
+	if (analysis->timeline.residual_ns > 0)
+		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s about a collective",
+				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));
+	kept = arena_alloc(arena, texts.count + 1, sizeof(*kept));
+	if (texts.count)
+		memcpy(kept, texts.items, texts.count * sizeof(*kept));
+	free(texts.items);
+	return kept;
+}

@@ -1,0 +1,271 @@
+/*
+ * The canonical model of a run: what every reader fills and every analysis reads. Nothing here tells where
+ * the data came from.
+ *
+ * All times are ns on one axis for the whole run. Tables are indexed by numbers that are valid for the whole
+ * run; item 0 of operations, descriptors, strings, queues, communicators and graphs is empty and stands for
+ * "none".
+ * What a function does and what its values mean is said in the vocabulary of pm_format.h.
+ */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include "memory.h"
+#include "pm_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct timeline_label {
+	enum pm_value type;
+	const char *name;
+};
+
+/* What told the phase of device work, where the data themselves do (said_phase). */
+enum timeline_told {
+	TIMELINE_TOLD_BY_NOTHING,
+	TIMELINE_TOLD_BY_LABEL,    /* an annotation, or the work is a labelled phase */
+	TIMELINE_TOLD_BY_OPERATOR, /* the operator that launched it */
+	TIMELINE_TOLD_BY_ORDER,    /* what was launched before and after it */
+	TIMELINE_TOLD_BY_NAME,     /* its own name */
+	TIMELINE_TOLD_COUNT,
+};
+
+struct timeline_function {
+	const char *library;
+	const char *name;
+	enum pm_kind kind;
+	uint32_t label_count;
+	const struct timeline_label *labels;
+};
+
+/* A function with the values that describe the work. Numbers among the values are those of this timeline. */
+struct timeline_operation {
+	uint32_t function;
+	uint32_t process;
+	const char *site;   /* the call's stack, or NULL */
+	const char *module; /* what the program calls the layer, or NULL */
+	uint8_t said_phase; /* where the data themselves tell phase and layer: enum phase + 1; 0: they do not
+			     */
+	uint8_t said_part;  /* enum phase_layer_column + 1: which of a layer's times it is; 0: by the phase */
+	uint32_t said_layer; /* string: name of the layer; 0: none */
+	uint32_t value_count;
+	const uint64_t *values;
+};
+
+struct timeline_descriptor {
+	enum pm_descriptor_kind kind;
+	uint32_t value_count;
+	const int64_t *values;
+};
+
+struct timeline_queue {
+	uint32_t process;
+	int32_t device;
+	uint64_t stream;
+};
+
+struct timeline_communicator {
+	int32_t rank;
+	int32_t size;
+	int32_t device;
+	uint64_t hash;
+};
+
+/* A captured graph: its operations that put work on a device, in order of capture. */
+struct timeline_graph {
+	uint32_t operation_count;
+	const uint32_t *operations;
+};
+
+/*
+ * A call on the host. `interval` is the first of its device intervals, which lie together in order of begin;
+ * calls of one group share theirs. Kept small: there may be hundreds of millions.
+ */
+struct timeline_call {
+	int64_t begin_ns;
+	int64_t end_ns;
+	uint32_t operation;
+	uint32_t queue;
+	uint32_t interval;
+	uint32_t interval_count; /* 0: no device time is known */
+	int32_t result;
+	uint16_t thread; /* ordinal in its process */
+	uint8_t flags;   /* PM_FLAG_*, TIMELINE_FLAG_* */
+};
+
+/*
+ * The call stands for an operation of a captured graph: its times are those of the launch, which is the last
+ * call before it without this flag. Without intervals it took no time that could be told.
+ */
+#define TIMELINE_FLAG_REPLAYED 128
+
+/* A launch whose work is known by the calls that stand for its operations: what intervals it has is the rest.
+ */
+#define TIMELINE_FLAG_DIVIDED 64
+
+struct timeline_interval {
+	int64_t begin_ns;
+	int64_t end_ns;
+	uint32_t operation; /* of the activity (a kernel, a copy), or the call's */
+	uint32_t queue;
+};
+
+/* What is known of few calls, in order of `call`. */
+struct timeline_more {
+	uint32_t call;
+	uint32_t sequence; /* of its function on its communicator, from 1; 0: not known */
+	uint8_t group;     /* ordinal of its group in the thread, 0: none, or not known */
+};
+
+/* What a device is, as its driver says; 0: not known. */
+struct timeline_device {
+	int32_t device;   /* as the process numbers it */
+	const char *name; /* "" where not known; in timeline_set_device NULL too */
+	int32_t capability_major, capability_minor;
+	int64_t multiprocessors;
+	int64_t clock_khz;
+	int64_t memory_clock_khz;
+	int64_t memory_bus_bits;
+	int64_t memory_bytes;
+};
+
+/* A part of the run that was recorded. */
+struct timeline_window {
+	int64_t begin_ns, end_ns;          /* end: INT64_MAX where the data ends with the window open */
+	uint32_t iteration, iteration_end; /* counted by the hook, 0: not counted */
+};
+
+/* A step as the program or its profiler marks it. */
+struct timeline_step {
+	int64_t begin_ns, end_ns;
+	int64_t number; /* as the program counts; -1: not told */
+};
+
+/* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
+struct timeline_process {
+	const char *path;
+	const char *host;
+	const char *program;  /* "": not known */
+	const char *recorder; /* NULL: our own hook. Another's device times are on the host's clock already */
+	uint32_t pid;
+	int32_t rank;
+	int32_t world;
+	enum pm_device_source device_source;
+	bool hostless;            /* only work is known, not the calls: nor what the host did meanwhile */
+	bool ended;               /* in an orderly way, as far as the data says */
+	const char *trouble;      /* NULL, or a sentence */
+	const char **warnings;    /* what the recorder itself says of its settings and the like */
+	size_t warning_count;
+	uint64_t lost_records;    /* known to be missing */
+	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
+	uint64_t refused_records; /* without description */
+	uint64_t unjoined_intervals;
+	uint64_t lost_device_times;
+	uint64_t lost_operations; /* calls of which less is known than should be */
+	uint64_t unseen_calls;    /* functions that could not be watched */
+	bool graphs_left;         /* captured graphs were too many to be divided into their operations */
+	uint64_t own_ns, new_ns;  /* cost of the recording itself; 0: not known */
+	uint64_t own_calls;       /* calls that it was spent on */
+	int64_t run_ns;           /* from the begin of recording to the end; 0: not known */
+	struct {
+		uint64_t count, reads, bytes, ns;
+	} input;                              /* of worker processes that only read */
+	int64_t told_ns[TIMELINE_TOLD_COUNT]; /* device time by what told its phase; all 0: worked out */
+	int64_t real_offset_ns;               /* wall clock minus its monotonic clock */
+	size_t first_call, call_count;
+	size_t first_interval, interval_count;
+	uint32_t first_operation, operation_count; /* its operations are contiguous too */
+	uint32_t first_queue, queue_count;
+	uint32_t thread_count;
+	uint32_t first_window, window_count; /* none: all of it was recorded */
+	struct timeline_device *devices;     /* those that the data tell something of */
+	uint32_t device_count;
+	uint32_t first_step, step_count; /* in order of time, apart; none: nothing marks them */
+};
+
+struct timeline {
+	struct timeline_process *processes;
+	size_t process_count, process_room;
+	struct timeline_function *functions;
+	size_t function_count, function_room;
+	struct timeline_operation *operations;
+	size_t operation_count, operation_room;
+	struct timeline_descriptor *descriptors;
+	size_t descriptor_count, descriptor_room;
+	const char **strings;
+	size_t string_count, string_room;
+	struct timeline_queue *queues;
+	size_t queue_count, queue_room;
+	struct timeline_communicator *communicators;
+	size_t communicator_count, communicator_room;
+	struct timeline_graph *graphs;
+	size_t graph_count, graph_room;
+	struct timeline_window *windows;
+	size_t window_count, window_room;
+	struct timeline_step *steps;
+	size_t step_count, step_room;
+	struct timeline_more *more;
+	size_t more_count, more_room;
+	struct timeline_call *calls;
+	size_t call_count, call_room;
+	struct timeline_interval *intervals;
+	size_t interval_count, interval_room;
+	uint32_t host_count;
+	int64_t residual_ns; /* how far the hosts' clocks still disagree about a collective; 0 on one host */
+	struct arena arena;
+};
+
+void timeline_init(struct timeline *timeline);
+void timeline_free(struct timeline *timeline);
+
+/*
+ * To be called when all processes have been read: orders processes by rank, gives calls of one group their
+ * common interval, and settles the clocks (devices against their host by causality, hosts among each other).
+ */
+void timeline_settle(struct timeline *timeline);
+
+static inline const struct timeline_function *timeline_function(
+	const struct timeline *timeline, const struct timeline_call *call)
+{
+	return &timeline->functions[timeline->operations[call->operation].function];
+}
+
+/* The value of an operation under a label; false if it has none. */
+bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
+	const char *label, uint64_t *value);
+
+/* The graph that a launch refers to, or NULL. */
+const struct timeline_graph *timeline_graph(
+	const struct timeline *timeline, const struct timeline_operation *operation);
+
+/*
+ * Says what a device of a process is, for readers; the name is copied. What was said of it before is
+ * replaced. And what is known of one: NULL, or valid until the next is set.
+ */
+void timeline_set_device(
+	struct timeline *timeline, struct timeline_process *process, const struct timeline_device *device);
+const struct timeline_device *timeline_device(const struct timeline_process *process, int32_t device);
+
+/* What else is known of the call with this number; NULL: nothing. */
+const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call);
+
+/* When the last of the call's device work ended; the call itself where that is not known. */
+int64_t timeline_call_end(const struct timeline *timeline, const struct timeline_call *call);
+
+/* Index of the first call of the process that begins at or after `ns`, relative to the process's first call.
+ */
+size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns);
+
+/* How much of a stretch of time was recorded, in the process's windows. */
+int64_t timeline_recorded(const struct timeline *timeline, const struct timeline_process *process,
+	int64_t begin_ns, int64_t end_ns);
+
+/* Does the function launch a captured graph? Others of its kind capture and prepare. */
+bool timeline_is_launch(const struct timeline_function *function);
+
+/* Does the call put work on a device? */
+bool timeline_is_device_kind(enum pm_kind kind);
+
+#endif

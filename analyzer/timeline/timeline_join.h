@@ -1,0 +1,41 @@
+/* Inside timeline_*.c: the records of a trace as calls with their device intervals. */
+#ifndef TIMELINE_JOIN_H
+#define TIMELINE_JOIN_H
+
+#include "timeline.h"
+#include "timeline_graph.h"
+
+/* Where the tables of a trace begin in the run's: number n of the file is item first + n. */
+struct timeline_bases {
+	uint32_t functions, operations, descriptors, strings, queues, communicators, graphs;
+};
+
+/*
+ * One trace on its way into the timeline, in steps so that several can be on theirs at once. What a step does
+ * to the timeline itself is done by one thread, what it does to its part by any.
+ */
+struct timeline_join {
+	const struct trace *trace;
+	struct timeline_process *process;
+	struct timeline_bases bases;
+	struct timeline_replay_list replays;
+	struct timeline_more *more; /* numbers of calls: in the process */
+	size_t more_count, more_room;
+};
+
+/* Looks how many calls there will be at most; by any thread. The trace must stay. */
+void timeline_join_begin(struct timeline_join *join, const struct trace *trace);
+
+/*
+ * Makes room for the calls and intervals of processes whose tables are in the timeline already, one behind
+ * the other.
+ */
+void timeline_join_reserve(struct timeline *timeline, struct timeline_join *joins, size_t count);
+
+/* Fills the room, and counts in `process`; by any thread. */
+void timeline_join_fill(struct timeline *timeline, struct timeline_join *join);
+
+/* Closes the gaps that records of no use have left, in the same order as the room was made. */
+void timeline_join_end(struct timeline *timeline, struct timeline_join *join);
+
+#endif

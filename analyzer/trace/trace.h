@@ -1,0 +1,211 @@
+/*
+ * Reader of a trace file (pm_format.h). The file is mapped and walked once from end to end; every size and
+ * number in it is checked before it is used, and what is read afterwards goes through the tables built then.
+ * Nothing is believed: a number out of range, a text without end or a chunk beyond the file is a sentence,
+ * not a crash.
+ *
+ * A file that breaks off or is damaged behind its header is used as far as it goes; `trouble` says where it
+ * stopped.
+ *
+ * Records stay in the file, and are unfolded one by one as a cursor comes by: those of version 1 are as they
+ * are, of version 2 their slots are put together.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include "memory.h"
+#include "pm_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_label {
+	enum pm_value type; /* PM_VALUE_NONE: a type this reader does not know */
+	const char *name;
+};
+
+struct trace_function {
+	const char *library; /* NULL: no entry has this number */
+	const char *name;
+	enum pm_kind kind;
+	uint32_t label_count;
+	const struct trace_label *labels;
+};
+
+struct trace_operation {
+	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */
+	uint32_t site;     /* number of a string that is there, or 0 */
+	uint32_t module;   /* likewise: what the program calls the layer */
+	uint32_t value_count;
+	const uint64_t *values;
+};
+
+struct trace_descriptor {
+	enum pm_descriptor_kind kind;
+	bool known;
+	uint16_t value_count;
+	const int64_t *values;
+};
+
+struct trace_queue {
+	bool known;
+	int32_t device;
+	uint64_t stream;
+};
+
+struct trace_communicator {
+	bool known;
+	int32_t rank;
+	int32_t size;
+	int32_t device;
+	uint64_t hash;
+};
+
+/* A captured graph: its operations in order. Numbers of operations may be of any value. */
+struct trace_graph {
+	bool known;
+	uint32_t node_count;
+	const struct pm_graph_node *nodes;
+};
+
+/* Recording began (open) or ended. */
+struct trace_window {
+	bool open;
+	uint32_t iteration; /* counted by the hook, 0: not counted */
+	uint64_t ticks;
+};
+
+/* What a device is; 0 and "": not said. */
+struct trace_device {
+	int32_t device; /* as the process numbers it */
+	int32_t capability_major, capability_minor;
+	int32_t multiprocessors;
+	int32_t clock_khz, memory_clock_khz, memory_bus_bits;
+	uint64_t memory_bytes;
+	const char *name;
+};
+
+/* Records of one chunk, still in the file: `slot_count` slots, `header.record_bytes` apart. */
+struct trace_chunk {
+	uint64_t offset; /* of the first slot in the file */
+	uint64_t slot_count;
+	uint64_t base[2]; /* times are counted from: ticks, device ns */
+	uint64_t sequence;
+	uint32_t thread;
+	uint32_t tid;
+	uint64_t lost_records; /* of the thread, when the chunk was opened */
+};
+
+/* A call or a device interval, of whatever version, with all that the file says of it. */
+struct trace_record {
+	uint64_t begin, end; /* of a call: ticks; of a device interval: ns */
+	uint32_t op;
+	uint32_t correlation;
+	int32_t result;
+	uint32_t sequence;
+	uint16_t queue;
+	uint8_t kind, flags, group;
+};
+
+enum trace_step {
+	TRACE_END,
+	TRACE_RECORD,
+	TRACE_REFUSED, /* its operation, queue or kind is not in the tables: nothing to be had from it */
+};
+
+/* Where a reader is in a chunk. */
+struct trace_cursor {
+	const struct trace *trace;
+	const unsigned char *slot;
+	uint64_t left; /* slots */
+	uint64_t base[2];
+};
+
+struct trace_pair {
+	uint64_t ticks;
+	uint64_t monotonic_ns;
+	double slope; /* ns a tick, from here to the next pair; of the last: of all */
+};
+
+/* Tables are indexed by the number in the file; item 0 is empty, `*_count` is one more than the greatest
+ * number. */
+struct trace {
+	const char *path;
+	const unsigned char *data;
+	uint64_t size_bytes;
+	bool mapped;
+	struct pm_header header; /* names are terminated */
+	struct pm_footer footer;
+	bool ended;                        /* there is a footer */
+	uint64_t call_count, device_count; /* records of each kind */
+	uint64_t record_count;             /* those, and those of no known kind */
+	struct trace_function *functions;
+	size_t function_count;
+	struct trace_operation *operations;
+	size_t operation_count;
+	struct trace_descriptor *descriptors;
+	size_t descriptor_count;
+	const char **strings;
+	size_t string_count;
+	struct trace_queue *queues;
+	size_t queue_count;
+	struct trace_communicator *communicators;
+	size_t communicator_count;
+	struct trace_graph *graphs;
+	size_t graph_count;
+	struct trace_window *windows; /* in order of the file */
+	size_t window_count, window_room;
+	struct trace_device *devices; /* in order of the file */
+	size_t device_entry_count, device_entry_room;
+	const char **notes;
+	size_t note_count, note_room;
+	struct trace_chunk *chunks;
+	size_t chunk_count;
+	struct trace_pair *pairs; /* by rising ticks, and rising time */
+	size_t pair_count;
+	/* NULL, or why reading stopped before the end of the file, or what was passed over */
+	const char *trouble;
+	char error[512]; /* after a failure: the sentence */
+	struct arena arena;
+};
+
+/*
+ * Reads the tables of a trace. 0, or -1 with a sentence in `error`. A trace that was opened, also one that
+ * could not be, is closed with trace_close. trace_parse takes the bytes from the caller, who keeps them until
+ * then.
+ */
+int trace_open(struct trace *trace, const char *path);
+int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes);
+void trace_close(struct trace *trace);
+
+/* To the chunk's first record; then record by record. What was opened must stay open. */
+void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk);
+enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record);
+
+/*
+ * The same for one of PM_RECORD_CALL and PM_RECORD_DEVICE: records of the other are passed over, which is
+ * quicker than to look at them. Those of no known kind are refused with the calls.
+ */
+enum trace_step trace_next_of(
+	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record);
+
+#define TRACE_GREATEST_NS (INT64_MAX / 16) /* so that sums of a few times never overflow */
+
+/* Ticks of a call as ns of CLOCK_MONOTONIC, in [0, TRACE_GREATEST_NS]. */
+int64_t trace_ns(const struct trace *trace, uint64_t ticks);
+
+/* The same, beginning at the clock pair that was used last, for times that are near each other: *near is 0 at
+ * first. */
+int64_t trace_ns_near(const struct trace *trace, uint64_t ticks, size_t *near);
+
+/* The string with this number, or NULL. */
+const char *trace_string(const struct trace *trace, uint64_t number);
+
+const char *trace_kind_name(enum pm_kind kind);
+const char *trace_value_name(enum pm_value value);
+const char *trace_descriptor_name(enum pm_descriptor_kind kind);
+const char *trace_type_name(uint64_t type); /* "f32"; "?" for a number that is no type */
+uint64_t trace_type_bytes(uint64_t type);   /* 0: not known */
+
+#endif
