@@ -1,7 +1,7 @@
 /* pmanalyze: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
-#include "cmd.h"
-#include "limit.h"
-#include "terminal.h"
+#include "cmds/cmd.h"
+#include "base/limit.h"
+#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "baselines.h"
 #include "model_file.h"
 #include "options.h"
-#include "terminal.h"
+#include "base/terminal.h"
 #include "resample.h"
 #include "student.h"
 

@@ -1,7 +1,7 @@
 /* pmfit compare: several data sets or frameworks side by side. */
 #include "compare.h"
 #include "model_file.h"
-#include "terminal.h"
+#include "base/terminal.h"
 #include "student.h"
 #include "words.h"
 

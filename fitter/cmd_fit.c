@@ -3,8 +3,8 @@
 #include "model_file.h"
 #include "options.h"
 #include "plot_text.h"
-#include "output.h"
-#include "terminal.h"
+#include "base/output.h"
+#include "base/terminal.h"
 #include "report.h"
 #include "schema.h"
 

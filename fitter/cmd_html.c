@@ -1,8 +1,8 @@
 /* pmfit html: pictures of a model: one HTML file. */
 #include "html_page.h"
 #include "options.h"
-#include "output.h"
-#include "terminal.h"
+#include "base/output.h"
+#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

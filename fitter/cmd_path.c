@@ -4,7 +4,7 @@
 #include "options.h"
 #include "path.h"
 #include "plot_text.h"
-#include "terminal.h"
+#include "base/terminal.h"
 #include "report.h"
 
 #include <err.h>

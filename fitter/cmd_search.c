@@ -3,7 +3,7 @@
 #include "expression_search.h"
 #include "model_file.h"
 #include "options.h"
-#include "terminal.h"
+#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

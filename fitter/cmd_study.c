@@ -1,8 +1,8 @@
 /* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
 #include "options.h"
-#include "output.h"
-#include "terminal.h"
-#include "text.h"
+#include "base/output.h"
+#include "base/terminal.h"
+#include "base/text.h"
 #include "space_file.h"
 #include "study.h"
 

@@ -1,6 +1,6 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "cmd.h"
-#include "terminal.h"
+#include "base/terminal.h"
 #include "sweep_command.h"
 #include "sweep_run.h"
 #include "words.h"

@@ -1,6 +1,6 @@
 /* CSV: see csv.h. */
 #include "csv.h"
-#include "limit.h"
+#include "base/limit.h"
 #include "text_file.h"
 
 #include <errno.h>

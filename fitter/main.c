@@ -1,9 +1,9 @@
 /* pmfit: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
 #include "cmd.h"
 #include "csv.h"
-#include "limit.h"
-#include "terminal.h"
-#include "text.h"
+#include "base/limit.h"
+#include "base/terminal.h"
+#include "base/text.h"
 
 #include <err.h>
 #include <errno.h>

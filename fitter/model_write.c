@@ -20,8 +20,8 @@
  */
 #include "model_file.h"
 #include "expression_model.h"
-#include "output.h"
-#include "text.h"
+#include "base/output.h"
+#include "base/text.h"
 #include "schema.h"
 #include "space.h"
 #include "words.h"

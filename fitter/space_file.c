@@ -1,7 +1,7 @@
 /* Space files: see space_file.h. Each line has a word that says what follows; one function reads each kind.
  */
 #include "space_file.h"
-#include "limit.h"
+#include "base/limit.h"
 #include "say.h"
 #include "sweep_rule.h"
 #include "text_file.h"

@@ -1,7 +1,7 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
 #include "csv.h"
-#include "text.h"
+#include "base/text.h"
 
 #include <err.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The table of a sweep: see sweep_table.h. */
 #include "sweep_table.h"
-#include "output.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

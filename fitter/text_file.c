@@ -1,6 +1,6 @@
 /* Text files: see text_file.h. */
 #include "text_file.h"
-#include "limit.h"
+#include "base/limit.h"
 #include "say.h"
 
 #include <errno.h>

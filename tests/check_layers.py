@@ -8,7 +8,9 @@ import sys
 # The folders of each component, lowest first; "." is the component's own.
 LAYERS = {
     "preload": ["."],
-    "analyzer": ["."],
+    "analyzer": ["base", "trace", "timeline", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
+                 "analyses/slowdown", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
+                 "output/export", "output/html", "cmds", "."],
     "fitter": ["."],
     "testapps/softgpu": ["include", "."],
     "testapps/trainers": ["."],
@@ -17,7 +19,7 @@ LAYERS = {
 # Headers of other components, by the one that uses them.
 OUTSIDE = {
     "analyzer": r"pm_format\.h",
-    "fitter": r"pm_(limit|output|terminal|text)\.h",
+    "fitter": r"base/\w+\.h",
     "testapps/softgpu": r"pm_\w+\.(h|def)|softgpu_api\.h",
 }
 

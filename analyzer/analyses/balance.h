@@ -2,10 +2,10 @@
  * Load imbalance of a run: how far the slowest rank is above the mean, in which phase and layer, and what
  * waiting each rank causes the others.
  */
-#ifndef BALANCE_H
-#define BALANCE_H
+#ifndef ANALYSES_BALANCE_H
+#define ANALYSES_BALANCE_H
 
-#include "analysis.h"
+#include "reconstruct/analysis.h"
 
 /* Part of a collective's time: who is last by less is not waited for, somebody is always last. */
 #define BALANCE_WAITED 0.01

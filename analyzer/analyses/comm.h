@@ -5,10 +5,10 @@
  * piece of work. On all ranks the units that begin with the same collective are the same one; none can move
  * data before its last rank has begun, so each rank's time is waiting until then, and transfer from then on.
  */
-#ifndef COMM_H
-#define COMM_H
+#ifndef ANALYSES_COMM_H
+#define ANALYSES_COMM_H
 
-#include "collective.h"
+#include "timeline/collective.h"
 
 struct comm_row {
 	uint64_t hash;       /* of the communicator */

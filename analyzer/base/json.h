@@ -10,8 +10,8 @@
  * A struct json belongs to one thread. Functions that step take a place in the window and answer the place
  * behind; they change nothing.
  */
-#ifndef JSON_H
-#define JSON_H
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

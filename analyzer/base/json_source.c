@@ -1,7 +1,7 @@
 /* The bytes of a JSON file, plain or gzip, into the window: see json.h. */
 #include "json.h"
-#include "memory.h"
 #include "limit.h"
+#include "memory.h"
 
 #include <err.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  * Linear regression by least squares: y = b0 + b1 x1 + b2 x2 + ... + e, as (3.9) needs it, with what tells
  * how far it can be trusted.
  */
-#ifndef REGRESSION_H
-#define REGRESSION_H
+#ifndef BASE_LEAST_SQUARES_H
+#define BASE_LEAST_SQUARES_H
 
 #include "memory.h"
 

@@ -6,8 +6,8 @@
  * A thread reads one input at a time (pm_limit_begin); time is what the thread computes while it does. Memory
  * is what the process holds, against all inputs that it was given.
  */
-#ifndef PM_LIMIT_H
-#define PM_LIMIT_H
+#ifndef BASE_LIMIT_H
+#define BASE_LIMIT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  *		if (equal(&things[i], thing))
  *			return i;
  */
-#ifndef LOOKUP_H
-#define LOOKUP_H
+#ifndef BASE_LOOKUP_H
+#define BASE_LOOKUP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * An arena hands out memory that is freed all at once. What belongs to a trace or a timeline comes from its
  * arena, what grows is an array of plain structs that `mem_grow` doubles.
  */
-#ifndef MEM_H
-#define MEM_H
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

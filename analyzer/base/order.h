@@ -1,6 +1,6 @@
 /* Numbers in order: sorted, or only as far as their median needs. None may be NaN. */
-#ifndef ORDER_H
-#define ORDER_H
+#ifndef BASE_ORDER_H
+#define BASE_ORDER_H
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * A symbolic link stays, and what it leads to is replaced. What is no regular file (a terminal, a pipe,
  * /dev/stdout) is written directly.
  */
-#ifndef PM_OUTPUT_H
-#define PM_OUTPUT_H
+#ifndef BASE_OUTPUT_H
+#define BASE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>

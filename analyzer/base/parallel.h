@@ -1,6 +1,6 @@
 /* Independent pieces of work on several processors. */
-#ifndef PARALLEL_H
-#define PARALLEL_H
+#ifndef BASE_PARALLEL_H
+#define BASE_PARALLEL_H
 
 #include <stddef.h>
 

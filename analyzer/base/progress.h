@@ -2,8 +2,8 @@
  * How far a reading is, for someone who waits at a terminal: one line on stderr, from the third second on,
  * and erased at the end. Where stderr is no terminal nothing is written and no thread made.
  */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#ifndef BASE_PROGRESS_H
+#define BASE_PROGRESS_H
 
 #include <pthread.h>
 #include <stdbool.h>

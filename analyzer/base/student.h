@@ -1,6 +1,6 @@
 /* Student's and Fisher's distributions, as a regression needs them. */
-#ifndef STUDENT_H
-#define STUDENT_H
+#ifndef BASE_STUDENT_H
+#define BASE_STUDENT_H
 
 /* Probability that |T| > |t| with so many degrees of freedom, at least 1; NaN for fewer, or a NaN. */
 double student_p(double t, double degrees);

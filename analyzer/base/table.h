@@ -5,8 +5,8 @@
  * Times are kept in ns. In text a table has one unit, chosen from its greatest time; JSON and CSV are always
  * in ns.
  */
-#ifndef PRINT_H
-#define PRINT_H
+#ifndef BASE_TABLE_H
+#define BASE_TABLE_H
 
 #include "memory.h"
 

@@ -4,8 +4,8 @@
  * characters and what is no UTF-8 as \xNN. The program's own colours and lines of progress are the only way
  * around it.
  */
-#ifndef PM_TERMINAL_H
-#define PM_TERMINAL_H
+#ifndef BASE_TERMINAL_H
+#define BASE_TERMINAL_H
 
 #include <stdbool.h>
 #include <stdio.h>

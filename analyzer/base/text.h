@@ -2,8 +2,8 @@
  * Text from files, paths and other programs, as others may safely have it. What is no UTF-8 and what would
  * control a terminal (C0, DEL and C1) is spelled out; all else stays.
  */
-#ifndef PM_TEXT_H
-#define PM_TEXT_H
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* pmanalyze arrivals: who keeps whom waiting at collectives, from traces of other profilers. */
-#include "arrivals.h"
+#include "import/arrivals.h"
 #include "cmd_imported.h"
 
 #include <inttypes.h>

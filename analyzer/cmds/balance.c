@@ -1,8 +1,8 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
-#include "cause.h"
+#include "analyses/cause/cause.h"
+#include "analyses/replay/whatif.h"
 #include "cmd_common.h"
-#include "imported_timeline.h"
-#include "whatif.h"
+#include "import/imported_timeline.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
  * The commands of pmanalyze, and what they share: each parses its own options, may end the program, and
  * returns the exit code (0 done, 1 could not; wrong usage ends with 2).
  */
-#ifndef CMD_H
-#define CMD_H
+#ifndef CMDS_CMD_H
+#define CMDS_CMD_H
 
 struct command {
 	const char *name;

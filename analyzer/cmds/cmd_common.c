@@ -1,6 +1,6 @@
 /* What the analyzing commands share: see cmd_common.h. */
 #include "cmd_common.h"
-#include "imported_timeline.h"
+#include "import/imported_timeline.h"
 
 #include <err.h>
 #include <stdlib.h>

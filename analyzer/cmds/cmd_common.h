@@ -1,11 +1,11 @@
 /* What the analyzing commands share: their common options, and reading runs with the warnings that belong to
  * them. */
-#ifndef CMD_COMMON_H
-#define CMD_COMMON_H
+#ifndef CMDS_CMD_COMMON_H
+#define CMDS_CMD_COMMON_H
 
+#include "base/table.h"
 #include "cmd.h"
-#include "table.h"
-#include "run.h"
+#include "reconstruct/run.h"
 
 #include <getopt.h>
 

@@ -1,6 +1,6 @@
 /* What the commands on traces of other profilers share: see cmd_foreign.h. */
 #include "cmd_imported.h"
-#include "imported_kind.h"
+#include "import/imported_kind.h"
 
 #include <err.h>
 #include <inttypes.h>

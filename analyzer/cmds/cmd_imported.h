@@ -1,11 +1,11 @@
 /* What the commands on traces of other profilers share: their common options, and reading with the warnings
  * that belong to it. */
-#ifndef CMD_FOREIGN_H
-#define CMD_FOREIGN_H
+#ifndef CMDS_CMD_IMPORTED_H
+#define CMDS_CMD_IMPORTED_H
 
+#include "base/table.h"
 #include "cmd_common.h"
-#include "imported.h"
-#include "table.h"
+#include "import/imported.h"
 
 #include <getopt.h>
 #include <regex.h>

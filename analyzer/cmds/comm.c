@@ -1,6 +1,6 @@
 /* pmanalyze comm: communication by communicator and function, its bandwidths, and who came last. */
 #include "cmd_common.h"
-#include "comm.h"
+#include "analyses/comm.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* pmanalyze compare: runs side by side: what differs, and whether it is chance. */
 #include "cmd_common.h"
-#include "compare.h"
-#include "diff.h"
+#include "analyses/compare/compare.h"
+#include "analyses/compare/diff.h"
 
 #include <err.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* pmanalyze dump: a trace as it is in the file, for whoever debugs a writer or wants to know what was seen.
  */
 #include "cmd.h"
-#include "dump.h"
-#include "trace.h"
+#include "trace/dump.h"
+#include "trace/trace.h"
 
 #include <err.h>
 #include <getopt.h>

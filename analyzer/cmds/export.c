@@ -1,6 +1,6 @@
 /* pmanalyze export: a run in the formats of other programs. */
 #include "cmd_common.h"
-#include "export.h"
+#include "output/export/export.h"
 
 #include <err.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* pmanalyze html: the report as one HTML file. */
 #include "cmd_common.h"
-#include "html.h"
-#include "output.h"
+#include "base/output.h"
+#include "output/html/html.h"
 
 #include <err.h>
 #include <errno.h>

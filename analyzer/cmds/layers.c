@@ -1,8 +1,8 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
-#include "imported_timeline.h"
-#include "report.h"
-#include "roofline.h"
+#include "analyses/roofline/roofline.h"
+#include "import/imported_timeline.h"
+#include "output/report.h"
 
 #include <err.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* pmanalyze model: the S-SGD model, predicted against measured; speed-up, imbalance, and the regression. */
 #include "cmd_common.h"
-#include "report.h"
-#include "ssgd_tables.h"
-#include "ssgd_regression.h"
+#include "analyses/ssgd/ssgd_regression.h"
+#include "analyses/ssgd/ssgd_tables.h"
+#include "output/report.h"
 
 #include <err.h>
 #include <math.h>

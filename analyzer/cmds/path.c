@@ -1,8 +1,8 @@
 /* pmanalyze path: the critical path of an iteration over all ranks. */
 #include "cmd_common.h"
-#include "critical.h"
-#include "report.h"
-#include "whatif.h"
+#include "analyses/replay/critical.h"
+#include "analyses/replay/whatif.h"
+#include "output/report.h"
 
 #include <math.h>
 

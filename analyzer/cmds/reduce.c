@@ -1,9 +1,9 @@
 /* pmanalyze reduce: a summary of each rank, for jobs too large for one machine. */
 #include "cmd_common.h"
-#include "output.h"
-#include "terminal.h"
-#include "reduce.h"
-#include "summary.h"
+#include "analyses/summary/reduce.h"
+#include "analyses/summary/summary.h"
+#include "base/output.h"
+#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

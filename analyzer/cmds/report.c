@@ -1,7 +1,7 @@
 /* pmanalyze report: the phases of an iteration, of one run or of several side by side. */
 #include "cmd_common.h"
-#include "report.h"
-#include "report_summary.h"
+#include "output/report.h"
+#include "output/report_summary.h"
 
 #include <err.h>
 

@@ -1,6 +1,6 @@
 /* pmanalyze roofline: operations and bytes of each layer against what the GPU can do. */
 #include "cmd_common.h"
-#include "roofline.h"
+#include "analyses/roofline/roofline.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* pmanalyze slowdown: how much slower a job of labelled phases runs than it would if its work were even, and
  * why. */
 #include "cmd.h"
-#include "imported.h"
-#include "limit.h"
-#include "progress.h"
-#include "slowdown_table.h"
+#include "analyses/slowdown/slowdown_table.h"
+#include "base/limit.h"
+#include "base/progress.h"
+#include "import/imported.h"
 
 #include <err.h>
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* pmanalyze whatif: what changing one thing would save. */
 #include "cmd_common.h"
-#include "imported_timeline.h"
-#include "whatif.h"
+#include "analyses/replay/whatif.h"
+#include "import/imported_timeline.h"
 
 #include <err.h>
 #include <math.h>

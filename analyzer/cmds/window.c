@@ -1,8 +1,8 @@
 /* pmanalyze window: what each GPU did in the window that a profiler recorded, as HolisticTraceAnalysis counts
  * it. */
 #include "cmd_imported.h"
-#include "imported_kind.h"
-#include "window.h"
+#include "import/imported_kind.h"
+#include "import/window.h"
 
 #include <math.h>
 #include <stdlib.h>

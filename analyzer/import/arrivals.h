@@ -7,8 +7,8 @@
  * is left is transfer. Where ends disagree by more than kernels can, the clocks do, and are corrected by
  * that.
  */
-#ifndef ARRIVALS_H
-#define ARRIVALS_H
+#ifndef IMPORT_ARRIVALS_H
+#define IMPORT_ARRIVALS_H
 
 #include "imported.h"
 

@@ -1,6 +1,6 @@
 /* What the parts of the search for arrivals share: see arrivals.h. */
-#ifndef ARRIVALS_SETTLE_H
-#define ARRIVALS_SETTLE_H
+#ifndef IMPORT_ARRIVALS_SETTLE_H
+#define IMPORT_ARRIVALS_SETTLE_H
 
 #include "arrivals.h"
 

@@ -16,11 +16,11 @@
  * Iterations then work (they need only the order of operations); layers need the spans instead of weight
  * pointers.
  */
-#ifndef FOREIGN_H
-#define FOREIGN_H
+#ifndef IMPORT_IMPORTED_H
+#define IMPORT_IMPORTED_H
 
-#include "lookup.h"
-#include "memory.h"
+#include "base/lookup.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

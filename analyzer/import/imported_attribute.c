@@ -17,7 +17,7 @@
 #include "imported_attribute.h"
 
 #include "imported_place.h"
-#include "phase_name.h"
+#include "timeline/phase_name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,11 +6,11 @@
  * shares a number with its forward one; where between the passes it was launched; what the kernel is called.
  * The strongest that says anything decides (foreign_attribute.c). What nothing explains stays unknown.
  */
-#ifndef FOREIGN_ATTRIBUTE_H
-#define FOREIGN_ATTRIBUTE_H
+#ifndef IMPORT_IMPORTED_ATTRIBUTE_H
+#define IMPORT_IMPORTED_ATTRIBUTE_H
 
 #include "imported.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 /*
  * By event of the file. phase: enum phase + 1, or 0: not known. part: enum phase_layer_column + 1, or 0: as

@@ -1,7 +1,7 @@
 /* A worker of a foreign trace while it becomes a process: what foreign_join.c and foreign_describe.c share.
  */
-#ifndef FOREIGN_BUILD_H
-#define FOREIGN_BUILD_H
+#ifndef IMPORT_IMPORTED_BUILD_H
+#define IMPORT_IMPORTED_BUILD_H
 
 #include "imported_operation.h"
 #include "imported_timeline.h"

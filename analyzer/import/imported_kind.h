@@ -2,8 +2,8 @@
  * What a device event does, by its name: the rules of HolisticTraceAnalysis 0.6.1 (hta/common/types.py), so
  * that figures can be compared. In that order: communication, memory, computation, other.
  */
-#ifndef FOREIGN_KIND_H
-#define FOREIGN_KIND_H
+#ifndef IMPORT_IMPORTED_KIND_H
+#define IMPORT_IMPORTED_KIND_H
 
 #include "imported.h"
 

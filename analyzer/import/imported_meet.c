@@ -1,6 +1,6 @@
 /* Ranks, communicators, collectives and clocks over all files: see foreign_meet.h. */
 #include "imported_meet.h"
-#include "timeline_clock.h"
+#include "timeline/timeline_clock.h"
 
 #include <stdlib.h>
 #include <string.h>

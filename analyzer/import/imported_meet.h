@@ -1,9 +1,9 @@
 /* What only all files together tell: ranks, communicators, which ranks meet at a collective, and clocks. */
-#ifndef FOREIGN_MEET_H
-#define FOREIGN_MEET_H
+#ifndef IMPORT_IMPORTED_MEET_H
+#define IMPORT_IMPORTED_MEET_H
 
 #include "arrivals.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 /*
  * Settles the ranks of the processes of a timeline, gives communicators their ranks and sizes, numbers the

@@ -2,11 +2,11 @@
  * Operations of other profilers' traces, in the vocabulary of our own: which kind of function a call or an
  * event stands for, and one operation for all that are alike in name, phase, layer and sizes.
  */
-#ifndef FOREIGN_OPERATION_H
-#define FOREIGN_OPERATION_H
+#ifndef IMPORT_IMPORTED_OPERATION_H
+#define IMPORT_IMPORTED_OPERATION_H
 
 #include "imported.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 /* What tells operations apart. Names are strings of the file. */
 struct foreign_operation {

@@ -2,8 +2,8 @@
  * Inside foreign_*.c: where spans and the calls that launched work lie, one in the other (foreign_place.c),
  * and which layer that is (foreign_layer.c).
  */
-#ifndef FOREIGN_PLACE_H
-#define FOREIGN_PLACE_H
+#ifndef IMPORT_IMPORTED_PLACE_H
+#define IMPORT_IMPORTED_PLACE_H
 
 #include "imported_word.h"
 

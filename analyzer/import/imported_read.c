@@ -1,8 +1,8 @@
 /* Which files, of which format, on which thread, and which rank each is: see foreign.h. */
 #include "imported.h"
-#include "json.h"
-#include "parallel.h"
-#include "limit.h"
+#include "base/json.h"
+#include "base/limit.h"
+#include "base/parallel.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -3,9 +3,9 @@
  * then waits for its turn to be added, so that the timeline does not hang on who was faster.
  */
 #include "imported_timeline.h"
+#include "base/limit.h"
 #include "imported_kind.h"
 #include "imported_meet.h"
-#include "limit.h"
 
 #include <inttypes.h>
 #include <pthread.h>

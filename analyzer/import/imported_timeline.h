@@ -8,12 +8,12 @@
  * (timeline_step). Which ranks meet at a collective, and how far their clocks are apart, is arrivals.h's
  * answer.
  */
-#ifndef FOREIGN_TIMELINE_H
-#define FOREIGN_TIMELINE_H
+#ifndef IMPORT_IMPORTED_TIMELINE_H
+#define IMPORT_IMPORTED_TIMELINE_H
 
+#include "base/progress.h"
 #include "imported_attribute.h"
-#include "progress.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 #include <regex.h>
 

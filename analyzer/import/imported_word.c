@@ -3,7 +3,7 @@
  * ##", "forward-compute" and "DistributedDataParallel.forward" are one thing and "forwarding" is none.
  */
 #include "imported_word.h"
-#include "phase_name.h"
+#include "timeline/phase_name.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Inside foreign_*.c: what single names in a trace say: labels, operators, kernels (foreign_word.c). */
-#ifndef FOREIGN_WORD_H
-#define FOREIGN_WORD_H
+#ifndef IMPORT_IMPORTED_WORD_H
+#define IMPORT_IMPORTED_WORD_H
 
 #include "imported.h"
 

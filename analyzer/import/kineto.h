@@ -1,10 +1,10 @@
 /* What the parts of the Chrome-trace JSON reader share: kineto.c steps through the file, kineto_event.c says
  * what an event is. */
-#ifndef KINETO_H
-#define KINETO_H
+#ifndef IMPORT_KINETO_H
+#define IMPORT_KINETO_H
 
+#include "base/json.h"
 #include "imported.h"
-#include "json.h"
 
 /* An event as it is in the window: where its members are; NULL or empty where it has none. */
 struct kineto_event {

@@ -1,7 +1,7 @@
 /* From labelled events to a job: where each worker stands, which step each operation is of. See labelled.h.
  */
 #include "labelled.h"
-#include "limit.h"
+#include "base/limit.h"
 
 #include <math.h>
 #include <stdarg.h>

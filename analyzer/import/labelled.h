@@ -8,11 +8,11 @@
  *
  * All times are ns on one axis; a struct labelled belongs to one thread.
  */
-#ifndef LABELLED_H
-#define LABELLED_H
+#ifndef IMPORT_LABELLED_H
+#define IMPORT_LABELLED_H
 
-#include "lookup.h"
-#include "memory.h"
+#include "base/lookup.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,9 +4,9 @@
  * event's arguments say step, part of the model, micro-batch and often the worker's place, under several
  * names each.
  */
-#include "json.h"
+#include "base/json.h"
+#include "base/limit.h"
 #include "labelled.h"
-#include "limit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

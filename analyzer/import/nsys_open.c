@@ -1,7 +1,7 @@
 /* Opening a database that may be anybody's: see nsys_open.h. */
 #include "nsys_open.h"
-#include "json.h"
-#include "limit.h"
+#include "base/json.h"
+#include "base/limit.h"
 
 #include <err.h>
 #include <stdlib.h>

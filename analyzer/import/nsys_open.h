@@ -1,6 +1,6 @@
 /* A database that may be anybody's: what it may hold and take is bounded before anything is read. */
-#ifndef NSYS_OPEN_H
-#define NSYS_OPEN_H
+#ifndef IMPORT_NSYS_OPEN_H
+#define IMPORT_NSYS_OPEN_H
 
 #include "imported.h"
 

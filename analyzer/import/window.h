@@ -5,8 +5,8 @@
  * Of a rank's device events those are kept that its profiled steps launched; the window is from the first
  * begin to the last end of them.
  */
-#ifndef WINDOW_H
-#define WINDOW_H
+#ifndef IMPORT_WINDOW_H
+#define IMPORT_WINDOW_H
 
 #include "imported.h"
 

@@ -1,9 +1,9 @@
 /* The report of one run, and the comparison of several: what cmd_report prints. */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef OUTPUT_REPORT_H
+#define OUTPUT_REPORT_H
 
-#include "table.h"
-#include "run.h"
+#include "base/table.h"
+#include "reconstruct/run.h"
 
 void report_run(struct run *run, bool ranks, FILE *out); /* text */
 cJSON *report_run_json(struct run *run);

@@ -1,7 +1,7 @@
 /* What a report says of how the iterations were found, and of whose recording it is. */
 #include "report.h"
-#include "imported_timeline.h"
-#include "text.h"
+#include "base/text.h"
+#include "import/imported_timeline.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What a report says of the recording itself: which part of the run, what it cost, and what went on
  * elsewhere. */
 #include "report.h"
-#include "losses.h"
-#include "text.h"
+#include "base/text.h"
+#include "trace/losses.h"
 
 /* The windows of the first process, as far as its calls go; the others' are as a rule the same. */
 struct recorded {
@@ -38,19 +38,19 @@ void report_windows(struct analysis *analysis, FILE *out)
 	if (process->window_count == 0)
 		return;
 	recorded = count_recorded(&analysis->timeline);
-	print_paragraph(
-		arena_format(arena, "Recorded: %u window%s, %s%s%s.", process->window_count,
-			pm_text_plural(process->window_count), print_time(arena, (double)recorded.recorded_ns),
-			process->window_count == 1
-				? ""
-				: arena_format(arena, " of the %s from the first to the last",
-					  print_time(arena, (double)recorded.all_ns)),
-			recorded.first && recorded.last
-				? arena_format(arena, ", iterations %u to %u of the run", recorded.first,
-					  recorded.last)
-			: recorded.first
-				? arena_format(arena, ", from iteration %u of the run on", recorded.first)
-				: ""),
+	print_paragraph(arena_format(arena, "Recorded: %u window%s, %s%s%s.", process->window_count,
+				pm_text_plural(process->window_count),
+				print_time(arena, (double)recorded.recorded_ns),
+				process->window_count == 1
+					? ""
+					: arena_format(arena, " of the %s from the first to the last",
+						  print_time(arena, (double)recorded.all_ns)),
+				recorded.first && recorded.last
+					? arena_format(arena, ", iterations %u to %u of the run",
+						  recorded.first, recorded.last)
+				: recorded.first ? arena_format(arena, ", from iteration %u of the run on",
+							   recorded.first)
+						 : ""),
 		2, out);
 }
 

@@ -1,7 +1,7 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
-#include "imported_timeline.h"
-#include "text.h"
+#include "base/text.h"
+#include "import/imported_timeline.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Several runs side by side: phases, balance and scaling, and what a run changes against another of its kind.
  */
 #include "report.h"
-#include "order.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The report of a job from its summaries, and the tables it is made of. */
-#ifndef REPORT_SUMMARY_H
-#define REPORT_SUMMARY_H
+#ifndef OUTPUT_REPORT_SUMMARY_H
+#define OUTPUT_REPORT_SUMMARY_H
 
-#include "table.h"
-#include "summaries.h"
+#include "analyses/summary/summaries.h"
+#include "base/table.h"
 
 #define REPORT_MOST_RANKS 16 /* so many have a row each; of more, REPORT_TELLING have */
 #define REPORT_TELLING 10

@@ -1,7 +1,7 @@
 /* Who took part in a job and what of it was seen: the head of the report, and its end. See report_summary.h.
  */
 #include "report_summary.h"
-#include "text.h"
+#include "base/text.h"
 #include "report.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* A run, analyzed: see analysis.h. */
 #include "analysis.h"
-#include "order.h"
-#include "parallel.h"
+#include "base/order.h"
+#include "base/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * A run, analyzed: its timeline, and for each worker iterations, layers and phases; then the figures that
  * reports print.
  */
-#ifndef ANALYSIS_H
-#define ANALYSIS_H
+#ifndef RECONSTRUCT_ANALYSIS_H
+#define RECONSTRUCT_ANALYSIS_H
 
 #include "phase.h"
 

@@ -2,8 +2,8 @@
  * Messages from one worker to another: the n-th send from a rank to another on a communicator is what the
  * n-th receive of that one from the first takes. No data moves before both have begun.
  */
-#ifndef EXCHANGE_H
-#define EXCHANGE_H
+#ifndef RECONSTRUCT_EXCHANGE_H
+#define RECONSTRUCT_EXCHANGE_H
 
 #include "analysis.h"
 

@@ -13,8 +13,8 @@
  * device. It ends where the next begins, or where an evaluation pass begins, or, the last one, when its work
  * is done.
  */
-#ifndef ITERATION_H
-#define ITERATION_H
+#ifndef RECONSTRUCT_ITERATION_H
+#define RECONSTRUCT_ITERATION_H
 
 #include "worker.h"
 

@@ -4,7 +4,7 @@
  */
 #include "iteration_find.h"
 #include "iteration_period.h"
-#include "phase_name.h"
+#include "timeline/phase_name.h"
 
 #include <stdlib.h>
 #include <string.h>

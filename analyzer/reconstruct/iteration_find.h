@@ -1,6 +1,6 @@
 /* Inside iteration*.c: the search for iterations in a worker's calls. */
-#ifndef ITERATION_FIND_H
-#define ITERATION_FIND_H
+#ifndef RECONSTRUCT_ITERATION_FIND_H
+#define RECONSTRUCT_ITERATION_FIND_H
 
 #include "iteration.h"
 

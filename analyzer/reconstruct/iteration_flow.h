@@ -2,8 +2,8 @@
  * The flow of data through one iteration of one worker: which call produces what another reads, which calls
  * are the update, and which gradient belongs to which parameter.
  */
-#ifndef GRAPH_H
-#define GRAPH_H
+#ifndef RECONSTRUCT_ITERATION_FLOW_H
+#define RECONSTRUCT_ITERATION_FLOW_H
 
 #include "iteration.h"
 

@@ -4,7 +4,7 @@
  * pass or of kernels, file input, a copy to the device, a pause of the host.
  */
 #include "iteration_period.h"
-#include "phase_name.h"
+#include "timeline/phase_name.h"
 
 #include <stdlib.h>
 #include <string.h>

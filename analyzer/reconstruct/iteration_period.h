@@ -1,6 +1,6 @@
 /* Where iterations begin when nothing but the repetition of calls tells. */
-#ifndef ITERATION_PERIOD_H
-#define ITERATION_PERIOD_H
+#ifndef RECONSTRUCT_ITERATION_PERIOD_H
+#define RECONSTRUCT_ITERATION_PERIOD_H
 
 #include "worker.h"
 

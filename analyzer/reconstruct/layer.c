@@ -3,8 +3,8 @@
  * the sequence; copies, exchanges and the rest by their operation.
  */
 #include "layer_assign.h"
-#include "trace.h"
 #include "parameter_version.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,11 +6,11 @@
  * Calls without parameters belong to the layer before them, or are one of their own (pooling, dropout,
  * softmax).
  */
-#ifndef LAYER_H
-#define LAYER_H
+#ifndef RECONSTRUCT_LAYER_H
+#define RECONSTRUCT_LAYER_H
 
 #include "iteration.h"
-#include "phase_name.h"
+#include "timeline/phase_name.h"
 
 #define LAYER_NONE UINT32_MAX
 

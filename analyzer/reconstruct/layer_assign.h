@@ -1,6 +1,6 @@
 /* Inside layer_*.c: the work of assigning the calls of one iteration to layers. */
-#ifndef LAYER_ASSIGN_H
-#define LAYER_ASSIGN_H
+#ifndef RECONSTRUCT_LAYER_ASSIGN_H
+#define RECONSTRUCT_LAYER_ASSIGN_H
 
 #include "iteration_flow.h"
 #include "layer.h"

@@ -1,7 +1,7 @@
 /* What a layer is called and what its sizes are, from the descriptors and numbers of its first forward call.
  */
 #include "layer_assign.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What operations read and write: see flow.h. */
 #include "operation_flow.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * there. It follows from the labels of its values; a few functions whose labels do not say it all are known
  * by name.
  */
-#ifndef FLOW_H
-#define FLOW_H
+#ifndef RECONSTRUCT_OPERATION_FLOW_H
+#define RECONSTRUCT_OPERATION_FLOW_H
 
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 enum flow_mode {
 	FLOW_READ,

@@ -4,8 +4,8 @@
  * in all that reads parameters. Here they become one: accesses to any of them are made accesses to the
  * lowest, so that all that follows sees a parameter once.
  */
-#ifndef VERSION_H
-#define VERSION_H
+#ifndef RECONSTRUCT_PARAMETER_VERSION_H
+#define RECONSTRUCT_PARAMETER_VERSION_H
 
 #include "operation_flow.h"
 

@@ -8,12 +8,12 @@
  * on the device, copies from the host, other work, file input, division on the host. What is left is idle,
  * with a cause. The time of communication that nothing hides is therefore its exclusive time.
  */
-#ifndef PHASE_H
-#define PHASE_H
+#ifndef RECONSTRUCT_PHASE_H
+#define RECONSTRUCT_PHASE_H
 
-#include "collective.h"
 #include "layer.h"
 #include "phase_sweep.h"
+#include "timeline/collective.h"
 
 struct phase_times {
 	int64_t iteration_ns;

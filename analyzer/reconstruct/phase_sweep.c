@@ -1,6 +1,6 @@
 /* Stretches of time: sorted, united, and swept over. See phase_sweep.h. */
 #include "phase_sweep.h"
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

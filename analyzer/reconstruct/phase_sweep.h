@@ -1,6 +1,6 @@
 /* Stretches of time with levels, and who has each instant. */
-#ifndef PHASE_SWEEP_H
-#define PHASE_SWEEP_H
+#ifndef RECONSTRUCT_PHASE_SWEEP_H
+#define RECONSTRUCT_PHASE_SWEEP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* Reading a run, and its warnings: see run.h. */
 #include "run.h"
-#include "imported_timeline.h"
-#include "losses.h"
-#include "table.h"
-#include "timeline_read.h"
+#include "base/table.h"
+#include "import/imported_timeline.h"
+#include "timeline/timeline_read.h"
+#include "trace/losses.h"
 
 #include <dirent.h>
 #include <inttypes.h>

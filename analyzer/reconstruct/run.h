@@ -1,9 +1,9 @@
 /* A run as it is reported on: a label, its analysis, and what is not as it should be. */
-#ifndef RUN_H
-#define RUN_H
+#ifndef RECONSTRUCT_RUN_H
+#define RECONSTRUCT_RUN_H
 
 #include "analysis.h"
-#include "progress.h"
+#include "base/progress.h"
 
 #include <regex.h>
 

@@ -5,11 +5,11 @@
  * Also here: which addresses are its parameters. A parameter is state that forward work reads: it is written
  * only by calls that keep something of what was there (w += ...), never made anew by a computation.
  */
-#ifndef WORKER_H
-#define WORKER_H
+#ifndef RECONSTRUCT_WORKER_H
+#define RECONSTRUCT_WORKER_H
 
 #include "operation_flow.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 /* What a call means to the search for iterations. A call can be several of them. */
 #define WORKER_CORE 1u      /* part of the structure: computation */

@@ -1,6 +1,6 @@
 /* Inside worker*.c: which workers there are, and what is theirs. */
-#ifndef WORKER_LIST_H
-#define WORKER_LIST_H
+#ifndef RECONSTRUCT_WORKER_LIST_H
+#define RECONSTRUCT_WORKER_LIST_H
 
 #include "worker.h"
 

@@ -3,8 +3,8 @@
  * of its ranks. The communicator's hash is the same for all of them. The writer may have counted the calls,
  * which holds also where some are missing; else they are counted here.
  */
-#ifndef COLLECTIVE_H
-#define COLLECTIVE_H
+#ifndef TIMELINE_COLLECTIVE_H
+#define TIMELINE_COLLECTIVE_H
 
 #include "timeline.h"
 

@@ -1,6 +1,6 @@
 /* The phases of an iteration, in one list (key, symbol, words), and the columns of a layer's time. */
-#ifndef PHASE_NAME_H
-#define PHASE_NAME_H
+#ifndef TIMELINE_PHASE_NAME_H
+#define TIMELINE_PHASE_NAME_H
 
 #define PHASE_LIST(X) \
 	X(IO, "io", "t_io", "reading input from files") \

@@ -1,6 +1,6 @@
 /* The canonical model's own rules: order, groups, values. Clocks are in timeline_clock.c. */
 #include "timeline.h"
-#include "parallel.h"
+#include "base/parallel.h"
 #include "timeline_clock.h"
 
 #include <stdlib.h>

@@ -7,10 +7,10 @@
  * "none".
  * What a function does and what its values mean is said in the vocabulary of pm_format.h.
  */
-#ifndef TIMELINE_H
-#define TIMELINE_H
+#ifndef TIMELINE_TIMELINE_H
+#define TIMELINE_TIMELINE_H
 
-#include "memory.h"
+#include "base/memory.h"
 #include "pm_format.h"
 
 #include <stdbool.h>
@@ -153,14 +153,14 @@ struct timeline_process {
 	int32_t rank;
 	int32_t world;
 	enum pm_device_source device_source;
-	bool hostless;            /* only work is known, not the calls: nor what the host did meanwhile */
-	bool ended;               /* in an orderly way, as far as the data says */
-	const char *trouble;      /* NULL, or a sentence */
-	const char **warnings;    /* what the recorder itself says of its settings and the like */
+	bool hostless;         /* only work is known, not the calls: nor what the host did meanwhile */
+	bool ended;            /* in an orderly way, as far as the data says */
+	const char *trouble;   /* NULL, or a sentence */
+	const char **warnings; /* what the recorder itself says of its settings and the like */
 	size_t warning_count;
-	uint64_t lost_records;    /* known to be missing */
+	uint64_t lost_records;         /* known to be missing */
 	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
-	uint64_t refused_records; /* without description */
+	uint64_t refused_records;      /* without description */
 	uint64_t unjoined_intervals;
 	uint64_t lost_device_times;
 	uint64_t lost_operations; /* calls of which less is known than should be */

@@ -1,6 +1,6 @@
 /* Clocks of a run: devices against their host, hosts among each other. */
-#ifndef TIMELINE_CLOCK_H
-#define TIMELINE_CLOCK_H
+#ifndef TIMELINE_TIMELINE_CLOCK_H
+#define TIMELINE_TIMELINE_CLOCK_H
 
 #include "timeline.h"
 

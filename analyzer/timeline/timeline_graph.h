@@ -1,8 +1,8 @@
 /* Inside timeline_*.c: captured graphs, as their launches are taken apart. */
-#ifndef TIMELINE_REPLAY_H
-#define TIMELINE_REPLAY_H
+#ifndef TIMELINE_TIMELINE_GRAPH_H
+#define TIMELINE_TIMELINE_GRAPH_H
 
-#include "trace.h"
+#include "trace/trace.h"
 
 struct timeline_replay {
 	uint32_t graph; /* of the trace */

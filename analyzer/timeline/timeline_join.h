@@ -1,6 +1,6 @@
 /* Inside timeline_*.c: the records of a trace as calls with their device intervals. */
-#ifndef TIMELINE_JOIN_H
-#define TIMELINE_JOIN_H
+#ifndef TIMELINE_TIMELINE_JOIN_H
+#define TIMELINE_TIMELINE_JOIN_H
 
 #include "timeline.h"
 #include "timeline_graph.h"

@@ -2,8 +2,8 @@
  * From trace files to the canonical model: folders, and the tables. Numbers of the file become numbers of the
  * run by adding where the process's tables begin. Records are timeline_join.c's.
  */
-#include "losses.h"
-#include "parallel.h"
+#include "trace/losses.h"
+#include "base/parallel.h"
 #include "timeline_join.h"
 #include "timeline_read.h"
 
@@ -216,13 +216,15 @@ static void add_losses(struct timeline_process *process, const struct trace *tra
 }
 
 /* Notes of the hook's that begin with "warning: ". */
-static void add_warnings(struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
+static void add_warnings(
+	struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
 {
 	static const char word[] = "warning: ";
 
 	for (size_t i = 0; i < trace->note_count; i++)
 		process->warning_count += strncmp(trace->notes[i], word, strlen(word)) == 0;
-	process->warnings = arena_alloc(&timeline->arena, process->warning_count + 1, sizeof(*process->warnings));
+	process->warnings =
+		arena_alloc(&timeline->arena, process->warning_count + 1, sizeof(*process->warnings));
 	process->warning_count = 0;
 	for (size_t i = 0; i < trace->note_count; i++)
 		if (strncmp(trace->notes[i], word, strlen(word)) == 0)

@@ -2,11 +2,11 @@
  * Filling a timeline from trace files. A file that breaks off is read as far as it goes and its process says
  * so.
  */
-#ifndef TIMELINE_READ_H
-#define TIMELINE_READ_H
+#ifndef TIMELINE_TIMELINE_READ_H
+#define TIMELINE_TIMELINE_READ_H
 
 #include "timeline.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 /*
  * Reads folders (all their *.pmtrace) and files; the timeline is not settled yet. `error` gets a sentence

@@ -3,8 +3,8 @@
  * are lines.
  */
 #include "dump.h"
+#include "base/table.h"
 #include "losses.h"
-#include "table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Printing what is in a trace file. The caller owns all; nothing is changed. */
-#ifndef DUMP_H
-#define DUMP_H
+#ifndef TRACE_DUMP_H
+#define TRACE_DUMP_H
 
 #include "trace.h"
 

@@ -2,10 +2,10 @@
  * What a trace says was not recorded, by cause (PM_FORMAT_LOSSES). A trace from before causes were counted,
  * or from another recorder, has none: all numbers are 0.
  */
-#ifndef LOSSES_H
-#define LOSSES_H
+#ifndef TRACE_LOSSES_H
+#define TRACE_LOSSES_H
 
-#include "memory.h"
+#include "base/memory.h"
 #include "pm_format.h"
 
 #include <cjson/cJSON.h>

@@ -3,7 +3,7 @@
  * the walk ends at the first thing that cannot be true, keeps all before it, and says so.
  */
 #include "trace.h"
-#include "limit.h"
+#include "base/limit.h"
 #include "trace_dictionary.h"
 
 #include <errno.h>

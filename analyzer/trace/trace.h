@@ -10,10 +10,10 @@
  * Records stay in the file, and are unfolded one by one as a cursor comes by: those of version 1 are as they
  * are, of version 2 their slots are put together.
  */
-#ifndef TRACE_H
-#define TRACE_H
+#ifndef TRACE_TRACE_H
+#define TRACE_TRACE_H
 
-#include "memory.h"
+#include "base/memory.h"
 #include "pm_format.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Inside trace*.c: the dictionary of a trace file. */
-#ifndef TRACE_DICTIONARY_H
-#define TRACE_DICTIONARY_H
+#ifndef TRACE_TRACE_DICTIONARY_H
+#define TRACE_TRACE_DICTIONARY_H
 
 #include "trace.h"
 

@@ -6,7 +6,7 @@
 #define FOREIGN_MAKE_H
 
 #include "check.h"
-#include "imported.h"
+#include "import/imported.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

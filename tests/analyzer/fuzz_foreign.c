@@ -1,9 +1,9 @@
 /* Fuzz target: traces of other profilers (JSON, gzip or SQLite), through their readers and what is found in
  * them. */
-#include "arrivals.h"
-#include "imported_attribute.h"
+#include "import/arrivals.h"
+#include "import/imported_attribute.h"
 #include "fuzz.h"
-#include "window.h"
+#include "import/window.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

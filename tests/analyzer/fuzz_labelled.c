@@ -1,6 +1,6 @@
 /* Fuzz target: traces of labelled phases, through the reader, the graph and the replay. */
 #include "fuzz.h"
-#include "slowdown.h"
+#include "analyses/slowdown/slowdown.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /* Fuzz target: SQLite exports of Nsight Systems. Bytes that are no database are made the pages behind the
  * head of one, so that few inputs end at the first look. */
-#include "imported.h"
+#include "import/imported.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Fuzz target: summaries of ranks. Check sums and packing would end nearly all inputs, so the bytes are taken
  * as they are, and as what is packed in a summary that is whole. */
 #include "fuzz.h"
-#include "summary.h"
+#include "analyses/summary/summary.h"
 
 #include <endian.h>
 #include <stdlib.h>

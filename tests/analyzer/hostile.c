@@ -1,12 +1,12 @@
 /* Reader, dump, analysis and reports on bytes that may be anything: see hostile.h. */
 #include "hostile.h"
-#include "balance.h"
-#include "comm.h"
-#include "critical.h"
-#include "dump.h"
-#include "report.h"
-#include "timeline_read.h"
-#include "whatif.h"
+#include "analyses/balance.h"
+#include "analyses/comm.h"
+#include "analyses/replay/critical.h"
+#include "trace/dump.h"
+#include "output/report.h"
+#include "timeline/timeline_read.h"
+#include "analyses/replay/whatif.h"
 
 #include <err.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * in ns.
  */
 #include "summary_maker.h"
-#include "output.h"
+#include "base/output.h"
 
 #include <err.h>
 #include <stdio.h>

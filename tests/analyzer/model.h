@@ -6,7 +6,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 
-#include "phase_name.h"
+#include "timeline/phase_name.h"
 #include "trace_builder.h"
 
 enum model_net { MODEL_LENET, MODEL_MLP, MODEL_AUTOENCODER, MODEL_NORM, MODEL_SEQUENCE, MODEL_RESIDUAL };

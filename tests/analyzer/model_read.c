@@ -1,6 +1,6 @@
 /* From a made-up training program to its analysis: see model_read.h. */
 #include "model_read.h"
-#include "timeline_read.h"
+#include "timeline/timeline_read.h"
 
 #include <err.h>
 #include <stdio.h>

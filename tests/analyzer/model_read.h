@@ -2,7 +2,7 @@
 #ifndef MODEL_READ_H
 #define MODEL_READ_H
 
-#include "analysis.h"
+#include "reconstruct/analysis.h"
 #include "model.h"
 
 /* Ends the program if a trace cannot be read. */

@@ -3,8 +3,8 @@
  * it, and of each layer. Further arguments are begins of labels, which are taken out first, so that
  * the rest has to do without them: what it then says can be held against the labels.
  */
-#include "imported_attribute.h"
-#include "phase_name.h"
+#include "import/imported_attribute.h"
+#include "timeline/phase_name.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #define SPANS_MAKE_H
 
 #include "foreign_make.h"
-#include "phase.h"
+#include "reconstruct/phase.h"
 
 enum { MAIN = 1, ENGINE = 2, MOST_EVENTS = 2000, MOST_OPEN = 32 };
 

@@ -5,7 +5,7 @@
 #ifndef SUMMARY_MAKER_H
 #define SUMMARY_MAKER_H
 
-#include "summary.h"
+#include "analyses/summary/summary.h"
 
 enum maker_cause {
 	MAKER_NONE,

@@ -1,5 +1,5 @@
 /* Checks who is found to keep whom waiting, on made ranks whose arrivals are known. */
-#include "arrivals.h"
+#include "import/arrivals.h"
 #include "foreign_make.h"
 
 #define RANKS 4

@@ -1,6 +1,6 @@
 /* Checks the load imbalance factor and the statistics by hand-computed values, and who is found to make whom
  * wait. */
-#include "balance.h"
+#include "analyses/balance.h"
 #include "check.h"
 #include "model_read.h"
 

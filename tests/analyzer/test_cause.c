@@ -1,6 +1,6 @@
 /* Checks that each injected cause of imbalance is found with the right rank and layer, and none where none
  * is. */
-#include "cause.h"
+#include "analyses/cause/cause.h"
 #include "check.h"
 #include "model_read.h"
 

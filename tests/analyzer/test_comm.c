@@ -3,8 +3,8 @@
  * a group is, which rank came last, and that the writer's sequence matches ranks of which calls are missing.
  */
 #include "check.h"
-#include "comm.h"
-#include "timeline_read.h"
+#include "analyses/comm.h"
+#include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
 #include <err.h>

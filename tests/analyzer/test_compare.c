@@ -4,8 +4,8 @@
  * says is what was changed.
  */
 #include "check.h"
-#include "compare.h"
-#include "diff.h"
+#include "analyses/compare/compare.h"
+#include "analyses/compare/diff.h"
 #include "model_read.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
  * other.
  */
 #include "check.h"
-#include "effect.h"
-#include "student.h"
+#include "analyses/compare/effect.h"
+#include "base/student.h"
 
 #include <math.h>
 #include <stdlib.h>

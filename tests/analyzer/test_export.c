@@ -3,8 +3,8 @@
  * overlap on lanes of their own, and a stretch of time cut by who has it.
  */
 #include "check.h"
-#include "track.h"
-#include "phase_sweep.h"
+#include "output/export/track.h"
+#include "reconstruct/phase_sweep.h"
 
 #include <err.h>
 #include <stdio.h>

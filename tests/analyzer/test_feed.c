@@ -3,8 +3,8 @@
  * happens, are written as Kineto, as labels of phases and as damaged files, and every analysis is asked.
  */
 #include "foreign_make.h"
-#include "imported_timeline.h"
-#include "run.h"
+#include "import/imported_timeline.h"
+#include "reconstruct/run.h"
 
 #include <math.h>
 

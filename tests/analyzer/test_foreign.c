@@ -1,5 +1,5 @@
 /* Checks the reading of Chrome-trace JSON: each trap that real traces have, in a file of a few lines. */
-#include "imported_kind.h"
+#include "import/imported_kind.h"
 #include "foreign_make.h"
 
 #define KERNEL MAKE_KERNEL

@@ -7,7 +7,7 @@
 #include "hostile.h"
 #include "model.h"
 #include "odd_trace.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Checks the stepping over JSON: numbers as exact times, strings, and that nothing hangs on where the window
  * ends. */
 #include "foreign_make.h"
-#include "json.h"
+#include "base/json.h"
 
 /* Sums with nothing: rounded to the nearest ns. */
 static void check_times(void)

@@ -2,7 +2,7 @@
  * made for. */
 #include "check.h"
 #include "model_read.h"
-#include "timeline_read.h"
+#include "timeline/timeline_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * follow from each other), a second method in long double, and what cannot be told apart.
  */
 #include "check.h"
-#include "least_squares.h"
-#include "student.h"
+#include "base/least_squares.h"
+#include "base/student.h"
 
 #include <math.h>
 #include <string.h>

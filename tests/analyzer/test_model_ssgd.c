@@ -4,8 +4,8 @@
  */
 #include "check.h"
 #include "model_read.h"
-#include "ssgd.h"
-#include "ssgd_terms.h"
+#include "analyses/ssgd/ssgd.h"
+#include "analyses/ssgd/ssgd_terms.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * program was given to do.
  */
 #include "check.h"
-#include "critical.h"
+#include "analyses/replay/critical.h"
 #include "model_read.h"
-#include "whatif.h"
+#include "analyses/replay/whatif.h"
 
 #include <math.h>
 #include <string.h>

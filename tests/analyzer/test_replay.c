@@ -4,7 +4,7 @@
  * up, slack is the most that changes nothing.
  */
 #include "check.h"
-#include "replay.h"
+#include "analyses/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "model_read.h"
-#include "roofline.h"
+#include "analyses/roofline/roofline.h"
 
 #include <math.h>
 #include <stdlib.h>

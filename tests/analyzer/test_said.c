@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "model_read.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * waiting that the formula does not have), written as traces in several spellings, and read back.
  */
 #include "check.h"
-#include "slowdown.h"
+#include "analyses/slowdown/slowdown.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * Checks which phase and layer the device events of other profilers' traces are said to belong to. A small
  * network's training is written as PyTorch's profiler writes it; of each kernel it is known what it is for.
  */
-#include "imported_attribute.h"
-#include "imported_word.h"
+#include "import/imported_attribute.h"
+#include "import/imported_word.h"
 #include "spans_make.h"
 
 /* A name without what stands behind tabs. */

@@ -3,10 +3,10 @@
  * matched and given to the layer at the cut, the end of the pipeline is no iteration; and what holds a
  * pipeline up: a stage with more work, a slower device, a slow link.
  */
-#include "cause.h"
+#include "analyses/cause/cause.h"
 #include "check.h"
-#include "exchange.h"
-#include "timeline_read.h"
+#include "reconstruct/exchange.h"
+#include "timeline/timeline_read.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
  */
 #include "check.h"
 #include "model.h"
-#include "output.h"
-#include "reduce.h"
-#include "run.h"
-#include "summaries.h"
+#include "base/output.h"
+#include "analyses/summary/reduce.h"
+#include "reconstruct/run.h"
+#include "analyses/summary/summaries.h"
 #include "summary_maker.h"
 
 #include <math.h>

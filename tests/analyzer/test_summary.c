@@ -3,9 +3,9 @@
  * version or made to harm is one sentence, or a summary that the report gets along with.
  */
 #include "check.h"
-#include "cause.h"
-#include "output.h"
-#include "summaries.h"
+#include "analyses/cause/cause.h"
+#include "base/output.h"
+#include "analyses/summary/summaries.h"
 #include "summary_maker.h"
 
 #include <math.h>

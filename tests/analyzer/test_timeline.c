@@ -1,7 +1,7 @@
 /* Checks the clocks of a run by causality, the join of calls and device times, and the common interval of a
  * group. */
 #include "check.h"
-#include "timeline_read.h"
+#include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
 #include <err.h>

@@ -1,8 +1,8 @@
 /* Checks that the reader finds in a trace what the writer's side of the format put there, and says where a
  * file breaks off. */
 #include "check.h"
-#include "losses.h"
-#include "trace.h"
+#include "trace/losses.h"
+#include "trace/trace.h"
 #include "trace_builder.h"
 
 #include <stdlib.h>

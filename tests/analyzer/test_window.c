@@ -2,9 +2,9 @@
  * Checks the window of a rank against a recount that looks at each microsecond, on random traces; and which
  * events belong to the window, by hand.
  */
-#include "imported_kind.h"
+#include "import/imported_kind.h"
 #include "foreign_make.h"
-#include "window.h"
+#include "import/window.h"
 
 #include <math.h>
 

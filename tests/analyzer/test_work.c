@@ -3,10 +3,10 @@
  * entry in a trace, their peaks by name, by units and clocks, and as options say.
  */
 #include "check.h"
-#include "device_peak.h"
-#include "timeline_read.h"
+#include "analyses/roofline/device_peak.h"
+#include "timeline/timeline_read.h"
 #include "trace_builder.h"
-#include "work.h"
+#include "analyses/roofline/work.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  * medians of N runs (5), each on memory that is new to it. `records` comes first: how many there are, calls
  * and device intervals.
  */
-#include "analysis.h"
-#include "order.h"
-#include "report.h"
-#include "timeline_read.h"
+#include "reconstruct/analysis.h"
+#include "base/order.h"
+#include "output/report.h"
+#include "timeline/timeline_read.h"
 
 #include <err.h>
 #include <stdio.h>

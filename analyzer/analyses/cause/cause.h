@@ -8,10 +8,10 @@
  * CAUSE_EXPLAINS of what each of the others waits, and shows in at least CAUSE_RECURS of the iterations: what
  * happens now and then is no cause.
  */
-#ifndef CAUSE_H
-#define CAUSE_H
+#ifndef ANALYSES_CAUSE_CAUSE_H
+#define ANALYSES_CAUSE_CAUSE_H
 
-#include "balance.h"
+#include "analyses/balance.h"
 
 #define CAUSE_WAITING 0.02
 #define CAUSE_COST 0.01

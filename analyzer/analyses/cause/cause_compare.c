@@ -1,6 +1,6 @@
 /* One worker's computing against another's: see cause_compare.h. */
 #include "cause_compare.h"
-#include "order.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>

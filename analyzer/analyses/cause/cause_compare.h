@@ -3,8 +3,8 @@
  * make alike, the difference is speed; of calls that only one makes, or makes more often, as much of the
  * difference as their sizes explain is work.
  */
-#ifndef CAUSE_COMPARE_H
-#define CAUSE_COMPARE_H
+#ifndef ANALYSES_CAUSE_CAUSE_COMPARE_H
+#define ANALYSES_CAUSE_CAUSE_COMPARE_H
 
 #include "cause_measure.h"
 

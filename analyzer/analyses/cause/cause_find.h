@@ -1,10 +1,10 @@
 /* Inside cause*.c: the search for the causes of one worker's being waited for. */
-#ifndef CAUSE_FIND_H
-#define CAUSE_FIND_H
+#ifndef ANALYSES_CAUSE_CAUSE_FIND_H
+#define ANALYSES_CAUSE_CAUSE_FIND_H
 
+#include "base/table.h"
 #include "cause_compare.h"
-#include "exchange.h"
-#include "table.h"
+#include "reconstruct/exchange.h"
 
 /* What the finders look at; the same for all workers up to `iteration_ns`. */
 struct cause_search {

@@ -1,6 +1,6 @@
 /* Inside cause*.c: what a worker spends its iterations on, fine enough to be compared with another worker. */
-#ifndef CAUSE_MEASURE_H
-#define CAUSE_MEASURE_H
+#ifndef ANALYSES_CAUSE_CAUSE_MEASURE_H
+#define ANALYSES_CAUSE_CAUSE_MEASURE_H
 
 #include "cause.h"
 

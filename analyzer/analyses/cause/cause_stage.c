@@ -1,6 +1,6 @@
 /* Causes that lie between workers: stages of a pipeline with unequal work, and links. */
 #include "cause_find.h"
-#include "imported_timeline.h"
+#include "import/imported_timeline.h"
 
 #include <math.h>
 #include <stdlib.h>

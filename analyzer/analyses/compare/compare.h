@@ -8,12 +8,12 @@
  *
  * The sides' runs must stay, and belong to the caller.
  */
-#ifndef COMPARE_H
-#define COMPARE_H
+#ifndef ANALYSES_COMPARE_COMPARE_H
+#define ANALYSES_COMPARE_COMPARE_H
 
+#include "base/table.h"
 #include "effect.h"
-#include "table.h"
-#include "run.h"
+#include "reconstruct/run.h"
 
 struct compare_side {
 	const char *name;

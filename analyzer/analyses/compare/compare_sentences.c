@@ -1,7 +1,7 @@
 /* What a comparison comes to, in sentences: the iteration first, then the phases that the difference is made
  * of, then layers, then what else the sides do not have in common. */
 #include "compare.h"
-#include "text.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Operations of two runs set against each other: see diff.h. */
 #include "diff.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <math.h>

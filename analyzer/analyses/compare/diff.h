@@ -4,8 +4,8 @@
  * how long they take. An operation that only one run has and one of the same function, layer and phase that
  * only the other has are one that changed: another algorithm, layout, bucket.
  */
-#ifndef DIFF_H
-#define DIFF_H
+#ifndef ANALYSES_COMPARE_DIFF_H
+#define ANALYSES_COMPARE_DIFF_H
 
 #include "compare.h"
 

@@ -1,6 +1,6 @@
 /* What two runs do differently, as tables: kinds of operations, then operations by difference in time. */
 #include "diff.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Differences and their certainty: see effect.h. Block sums come from running sums, so a resampled mean takes
  * as many steps as there are blocks. */
 #include "effect.h"
-#include "student.h"
-#include "memory.h"
-#include "order.h"
+#include "base/memory.h"
+#include "base/order.h"
+#include "base/student.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
  *
  * All random numbers come from a seed: the same values give the same answer.
  */
-#ifndef EFFECT_H
-#define EFFECT_H
+#ifndef ANALYSES_COMPARE_EFFECT_H
+#define ANALYSES_COMPARE_EFFECT_H
 
 #include <stdbool.h>
 #include <stddef.h>

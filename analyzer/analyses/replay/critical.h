@@ -5,8 +5,8 @@
  * where nothing else could have been faster without it: work that the next iteration does not wait for is not
  * on it.
  */
-#ifndef CRITICAL_H
-#define CRITICAL_H
+#ifndef ANALYSES_REPLAY_CRITICAL_H
+#define ANALYSES_REPLAY_CRITICAL_H
 
 #include "replay_build.h"
 

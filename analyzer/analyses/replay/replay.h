@@ -11,10 +11,10 @@
  * This is the critical path method for activities with minimum time lags (Kelley and Walker, 1959).
  * Times are ns. Nothing here allocates per run, and a run takes time linear in tasks and edges.
  */
-#ifndef REPLAY_H
-#define REPLAY_H
+#ifndef ANALYSES_REPLAY_REPLAY_H
+#define ANALYSES_REPLAY_REPLAY_H
 
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,10 +11,10 @@
  * A host's time from one call to the next belongs to the next one: it is what the program computes to make
  * it. So all that takes time is a task, and only latencies are left to the lags.
  */
-#ifndef REPLAY_BUILD_H
-#define REPLAY_BUILD_H
+#ifndef ANALYSES_REPLAY_REPLAY_BUILD_H
+#define ANALYSES_REPLAY_REPLAY_BUILD_H
 
-#include "analysis.h"
+#include "reconstruct/analysis.h"
 #include "replay.h"
 
 enum replay_kind {

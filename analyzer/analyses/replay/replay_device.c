@@ -1,5 +1,5 @@
 /* The devices' side of a run's tasks: queues, events, and the meetings of ranks. See replay_make.h. */
-#include "exchange.h"
+#include "reconstruct/exchange.h"
 #include "replay_make.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Inside replay_*.c: what is known while the tasks of a run are made. */
-#ifndef REPLAY_MAKE_H
-#define REPLAY_MAKE_H
+#ifndef ANALYSES_REPLAY_REPLAY_MAKE_H
+#define ANALYSES_REPLAY_REPLAY_MAKE_H
 
 #include "replay_build.h"
 

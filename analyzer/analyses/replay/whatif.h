@@ -8,8 +8,8 @@
  * same time, is that of Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis"
  * (arXiv 2505.05713); their kinds are operations, ours the work of a layer in a phase.
  */
-#ifndef WHATIF_H
-#define WHATIF_H
+#ifndef ANALYSES_REPLAY_WHATIF_H
+#define ANALYSES_REPLAY_WHATIF_H
 
 #include "replay_build.h"
 

@@ -3,8 +3,8 @@
  * what it would spend if it were like others. A kind of work is a phase, and for forward, backward and update
  * a layer's part of it.
  */
-#ifndef WHATIF_CELLS_H
-#define WHATIF_CELLS_H
+#ifndef ANALYSES_REPLAY_WHATIF_CELLS_H
+#define ANALYSES_REPLAY_WHATIF_CELLS_H
 
 #include "whatif.h"
 

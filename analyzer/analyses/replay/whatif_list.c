@@ -1,6 +1,6 @@
 /* The changes that are worth asking for, and what each would bring. See whatif.h. */
 #include "whatif.h"
-#include "imported_timeline.h"
+#include "import/imported_timeline.h"
 
 #include <math.h>
 #include <stdlib.h>

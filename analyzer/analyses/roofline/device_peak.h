@@ -4,10 +4,10 @@
  * The one idea: known devices are a table of what their makers' data sheets say; of others, what the driver
  * tells (multiprocessors, clocks, bus) gives the vector units' and the memory's rate.
  */
-#ifndef DEVICE_PEAK_H
-#define DEVICE_PEAK_H
+#ifndef ANALYSES_ROOFLINE_DEVICE_PEAK_H
+#define ANALYSES_ROOFLINE_DEVICE_PEAK_H
 
-#include "timeline.h"
+#include "timeline/timeline.h"
 #include "work.h"
 
 struct device_peak {

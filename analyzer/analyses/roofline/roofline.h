@@ -7,11 +7,11 @@
  * bandwidth; the greater of the two is its time at the roof. Times are those of calls on the device, added up
  * in an iteration; the median is over the used iterations of all GPUs. Work is that of work.h.
  */
-#ifndef ROOFLINE_H
-#define ROOFLINE_H
+#ifndef ANALYSES_ROOFLINE_ROOFLINE_H
+#define ANALYSES_ROOFLINE_ROOFLINE_H
 
-#include "analysis.h"
 #include "device_peak.h"
+#include "reconstruct/analysis.h"
 #include "work.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The roofline's tables: see roofline.h. */
-#include "table.h"
+#include "base/table.h"
 #include "roofline.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Operations and bytes of a call: see work.h. Here what all libraries share; copies and communication. */
 #include "work_take.h"
 
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -7,10 +7,10 @@
  * peak. Bytes are compulsory traffic: each operand once, a result that is also read (beta not 0) twice,
  * scratch memory not at all. Sizes are those of the tensors, without the padding of their strides.
  */
-#ifndef WORK_H
-#define WORK_H
+#ifndef ANALYSES_ROOFLINE_WORK_H
+#define ANALYSES_ROOFLINE_WORK_H
 
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 /* Key (JSON, CSV) and words. */
 #define WORK_KINDS(X) \

@@ -4,7 +4,7 @@
  */
 #include "work_take.h"
 
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What work.c and its parts for each library share: sizes of an operation's operands, by their labels. */
-#ifndef WORK_TAKE_H
-#define WORK_TAKE_H
+#ifndef ANALYSES_ROOFLINE_WORK_TAKE_H
+#define ANALYSES_ROOFLINE_WORK_TAKE_H
 
 #include "work.h"
 

@@ -1,7 +1,7 @@
 /* What the parts of labelled_graph.c share: dependencies as they are found, before they are tasks in order.
  */
-#ifndef LABELLED_BUILD_H
-#define LABELLED_BUILD_H
+#ifndef ANALYSES_SLOWDOWN_LABELLED_BUILD_H
+#define ANALYSES_SLOWDOWN_LABELLED_BUILD_H
 
 #include "labelled_graph.h"
 #include "labelled_match.h"

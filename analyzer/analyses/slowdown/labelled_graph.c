@@ -1,6 +1,6 @@
 /* What the operations of a labelled job wait for: see labelled_graph.h. */
 #include "labelled_build.h"
-#include "limit.h"
+#include "base/limit.h"
 
 #include <err.h>
 #include <stdlib.h>

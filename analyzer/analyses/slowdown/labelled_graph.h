@@ -14,11 +14,11 @@
  *
  * Steps are apart: each begins at 0. What the labels do not explain (launching, reading input) takes no time.
  */
-#ifndef LABELLED_GRAPH_H
-#define LABELLED_GRAPH_H
+#ifndef ANALYSES_SLOWDOWN_LABELLED_GRAPH_H
+#define ANALYSES_SLOWDOWN_LABELLED_GRAPH_H
 
-#include "labelled.h"
-#include "replay.h"
+#include "analyses/replay/replay.h"
+#include "import/labelled.h"
 
 struct labelled_graph {
 	struct replay replay; /* measured times are from the step's begin */

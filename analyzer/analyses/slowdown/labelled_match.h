@@ -1,8 +1,8 @@
 /* Which computing a send or receive belongs to: what labelled_graph.c asks labelled_match.c. */
-#ifndef LABELLED_MATCH_H
-#define LABELLED_MATCH_H
+#ifndef ANALYSES_SLOWDOWN_LABELLED_MATCH_H
+#define ANALYSES_SLOWDOWN_LABELLED_MATCH_H
 
-#include "labelled.h"
+#include "import/labelled.h"
 
 /* Operations of one worker in one step, by type; numbers of operations, in order of time. */
 struct labelled_lists {

@@ -13,8 +13,8 @@
  *
  * Times are ns, means over steps where nothing else is said. Uses the job and graph as long as it lives.
  */
-#ifndef SLOWDOWN_H
-#define SLOWDOWN_H
+#ifndef ANALYSES_SLOWDOWN_SLOWDOWN_H
+#define ANALYSES_SLOWDOWN_SLOWDOWN_H
 
 #include "labelled_graph.h"
 

@@ -1,8 +1,8 @@
 /* The tables of a slowdown analysis, for whoever prints them. */
-#ifndef SLOWDOWN_TABLE_H
-#define SLOWDOWN_TABLE_H
+#ifndef ANALYSES_SLOWDOWN_SLOWDOWN_TABLE_H
+#define ANALYSES_SLOWDOWN_SLOWDOWN_TABLE_H
 
-#include "table.h"
+#include "base/table.h"
 #include "slowdown.h"
 
 enum slowdown_tables {

@@ -10,10 +10,10 @@
  * the rest: the iteration's exclusive other work and idle time. That one is held against what was measured,
  * for idle time is time in which nothing overlaps anything.
  */
-#ifndef SSGD_H
-#define SSGD_H
+#ifndef ANALYSES_SSGD_SSGD_H
+#define ANALYSES_SSGD_SSGD_H
 
-#include "analysis.h"
+#include "reconstruct/analysis.h"
 
 /* key, equation, words for a table, words for a sentence. The order is that of preference where several say
  * the same. */

@@ -1,7 +1,7 @@
 /* The regression (3.9) over runs or over their iterations: its rows, the fit, and what has to be known about
  * it. */
-#ifndef SSGD_REGRESSION_H
-#define SSGD_REGRESSION_H
+#ifndef ANALYSES_SSGD_SSGD_REGRESSION_H
+#define ANALYSES_SSGD_SSGD_REGRESSION_H
 
 #include "ssgd_tables.h"
 #include "ssgd_terms.h"

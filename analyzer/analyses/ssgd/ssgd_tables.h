@@ -1,11 +1,11 @@
 /* The tables of pmanalyze model. In text those of one run come without the column that names it. */
-#ifndef SSGD_TABLES_H
-#define SSGD_TABLES_H
+#ifndef ANALYSES_SSGD_SSGD_TABLES_H
+#define ANALYSES_SSGD_SSGD_TABLES_H
 
-#include "balance.h"
-#include "table.h"
-#include "least_squares.h"
-#include "run.h"
+#include "analyses/balance.h"
+#include "base/least_squares.h"
+#include "base/table.h"
+#include "reconstruct/run.h"
 #include "ssgd.h"
 
 /* A run, modelled. Runs without iterations are none. */

@@ -1,7 +1,7 @@
 /* What the regression (3.9) explains the iteration's time by: a term is a number that a run, or an iteration
  * of it, has. */
-#ifndef SSGD_TERMS_H
-#define SSGD_TERMS_H
+#ifndef ANALYSES_SSGD_SSGD_TERMS_H
+#define ANALYSES_SSGD_SSGD_TERMS_H
 
 #include "ssgd.h"
 

@@ -1,8 +1,8 @@
 /* From traces to summaries: see reduce.h. */
 #include "reduce.h"
-#include "imported.h"
+#include "import/imported.h"
 #include "summary.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* From traces to summaries, as a launcher's rank does it: finding traces, and turning one into a summary. */
-#ifndef REDUCE_H
-#define REDUCE_H
+#ifndef ANALYSES_SUMMARY_REDUCE_H
+#define ANALYSES_SUMMARY_REDUCE_H
 
-#include "run.h"
+#include "reconstruct/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* The summaries of a job: see summaries.h. */
 #include "summaries.h"
-#include "table.h"
-#include "order.h"
+#include "base/order.h"
+#include "base/table.h"
 
 #include <dirent.h>
 #include <errno.h>

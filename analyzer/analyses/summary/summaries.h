@@ -6,11 +6,11 @@
  * Deviations too; medians over ranks are medians of the ranks' medians. Waiting is that of the sampled
  * iterations.
  */
-#ifndef SUMMARIES_H
-#define SUMMARIES_H
+#ifndef ANALYSES_SUMMARY_SUMMARIES_H
+#define ANALYSES_SUMMARY_SUMMARIES_H
 
-#include "analysis.h"
-#include "cause.h"
+#include "analyses/cause/cause.h"
+#include "reconstruct/analysis.h"
 #include "summary.h"
 
 /* A GPU of a rank, with used iterations or (behind those) without. */

@@ -4,8 +4,8 @@
  * larger batch alone, and recurrence by the lower quartile.
  */
 #include "summaries.h"
-#include "table.h"
-#include "order.h"
+#include "base/order.h"
+#include "base/table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Summaries as files, and the texts they share: see summary.h. */
 #include "summary.h"
-#include "limit.h"
+#include "base/limit.h"
 #include "summary_code.h"
 
 #include <assert.h>

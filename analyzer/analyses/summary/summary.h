@@ -16,7 +16,7 @@
  *
  * The packed fields are those of `struct summary` in the order in which summary_code.c lists them: whole
  * numbers in groups of 7 bits, the least first (signed ones folded: 0, -1, 1, -2), times in 1/256 ns, texts
- *as their length and bytes. A field is only ever added with a new version.
+ * as their length and bytes. A field is only ever added with a new version.
  *
  *	version  what changed
  *	1        the first
@@ -27,10 +27,10 @@
  * ranks do not agree on some iteration, they still do on the others. Of iterations with very many exchanges
  * one in 2^thin is kept, chosen likewise.
  */
-#ifndef SUMMARY_H
-#define SUMMARY_H
+#ifndef ANALYSES_SUMMARY_SUMMARY_H
+#define ANALYSES_SUMMARY_SUMMARY_H
 
-#include "phase.h"
+#include "reconstruct/phase.h"
 
 #define SUMMARY_MAGIC "PMSUM\r\n\032"
 #define SUMMARY_BYTE_ORDER 0x01020304u

@@ -1,6 +1,6 @@
 /* Inside summary*.c: the packed fields of a summary, in one list for writing and reading. */
-#ifndef SUMMARY_CODE_H
-#define SUMMARY_CODE_H
+#ifndef ANALYSES_SUMMARY_SUMMARY_CODE_H
+#define ANALYSES_SUMMARY_SUMMARY_CODE_H
 
 #include "summary.h"
 

@@ -1,8 +1,8 @@
 /* The summary of an analyzed trace: see summary.h, which also says what is sampled. */
 #include "summary.h"
-#include "analysis.h"
-#include "cause_measure.h"
-#include "order.h"
+#include "analyses/cause/cause_measure.h"
+#include "base/order.h"
+#include "reconstruct/analysis.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * the device's intervals in order of begin, where they end.
  */
 #include "export.h"
+#include "output/report.h"
 #include "role.h"
 #include "track.h"
-#include "report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

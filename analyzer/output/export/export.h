@@ -2,11 +2,11 @@
  * A run in the formats of other programs: a trace for Perfetto and chrome://tracing, and a table of
  * observations for pmfit.
  */
-#ifndef EXPORT_H
-#define EXPORT_H
+#ifndef OUTPUT_EXPORT_EXPORT_H
+#define OUTPUT_EXPORT_EXPORT_H
 
+#include "reconstruct/run.h"
 #include "stream.h"
-#include "run.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * makes from the descriptors.
  */
 #include "export.h"
-#include "table.h"
+#include "base/table.h"
 
 #include <inttypes.h>
 #include <math.h>

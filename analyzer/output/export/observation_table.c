@@ -4,7 +4,7 @@
  * when it is whole.
  */
 #include "export.h"
-#include "output.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

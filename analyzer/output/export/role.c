@@ -1,6 +1,6 @@
 /* What calls are for, and whose intervals are: see export_mark.h. */
 #include "role.h"
-#include "report.h"
+#include "output/report.h"
 
 #include <inttypes.h>
 
@@ -48,8 +48,7 @@ void export_put_mark(struct export_out *out, const struct export_mark *mark)
 {
 	if (!mark->layers)
 		return;
-	export_format(
-		out, ",\"phase\":\"%s\"", phase_symbols[mark->reads ? PHASE_IO : mark->role->phase]);
+	export_format(out, ",\"phase\":\"%s\"", phase_symbols[mark->reads ? PHASE_IO : mark->role->phase]);
 	if (!mark->reads && mark->role->part_count) {
 		const struct layer_part *parts = &mark->layers->parts[mark->role->first_part];
 		uint32_t count = mark->role->part_count;

@@ -1,9 +1,9 @@
 /* What exports say of a call and its work: phase, layer and iteration, and which call an interval belongs to.
  */
-#ifndef EXPORT_MARK_H
-#define EXPORT_MARK_H
+#ifndef OUTPUT_EXPORT_ROLE_H
+#define OUTPUT_EXPORT_ROLE_H
 
-#include "analysis.h"
+#include "reconstruct/analysis.h"
 #include "stream.h"
 
 /* What a call is for, as its worker's iterations say; all 0: nobody's. */

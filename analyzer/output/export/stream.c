@@ -1,7 +1,7 @@
 /* Streamed output, plain or gzip, and JSON strings: see export_out.h. */
 #include "stream.h"
-#include "memory.h"
-#include "text.h"
+#include "base/memory.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

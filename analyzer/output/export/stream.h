@@ -2,10 +2,10 @@
  * A file that an export is written to, in a stream: whatever its length, it takes a fixed buffer. Gzip where
  * the name ends in .gz. The first error is kept and ends all writing; export_close tells it.
  */
-#ifndef EXPORT_OUT_H
-#define EXPORT_OUT_H
+#ifndef OUTPUT_EXPORT_STREAM_H
+#define OUTPUT_EXPORT_STREAM_H
 
-#include "output.h"
+#include "base/output.h"
 
 #include <stddef.h>
 

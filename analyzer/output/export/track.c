@@ -1,6 +1,6 @@
 /* Events, and slices placed on lanes: see export_track.h. */
 #include "track.h"
-#include "memory.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

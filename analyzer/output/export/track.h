@@ -2,8 +2,8 @@
  * Tracks of a trace: rows of slices that do not overlap. A track begins as one lane and gets a further one
  * when a slice comes that would overlap what all its lanes have.
  */
-#ifndef EXPORT_TRACK_H
-#define EXPORT_TRACK_H
+#ifndef OUTPUT_EXPORT_TRACK_H
+#define OUTPUT_EXPORT_TRACK_H
 
 #include "stream.h"
 

@@ -1,7 +1,7 @@
 /* The HTML report's comparison: several runs side by side; then each against the first (html_pair.c). */
 #include "page.h"
+#include "output/report.h"
 #include "pair.h"
-#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The HTML report: the order of its parts, and the head of each run. See html.h. */
 #include "html.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "output/report.h"
 #include "page.h"
-#include "terminal.h"
-#include "text.h"
-#include "report.h"
 
 #include <err.h>
 #include <stdlib.h>

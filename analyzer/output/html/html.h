@@ -1,9 +1,9 @@
 /* The report as one HTML file that needs nothing else: no network, no script, pictures inline. See
  * html_page.h for how it is written, html_*.c for its parts. */
-#ifndef HTML_H
-#define HTML_H
+#ifndef OUTPUT_HTML_HTML_H
+#define OUTPUT_HTML_HTML_H
 
-#include "run.h"
+#include "reconstruct/run.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* The HTML report's model of synchronous SGD: what each assumption of overlap predicts for an iteration,
  * beside what it took. */
 #include "page.h"
-#include "ssgd_tables.h"
+#include "analyses/ssgd/ssgd_tables.h"
 
 #include <math.h>
 

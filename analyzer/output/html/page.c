@@ -1,6 +1,6 @@
 /* The frame of the HTML report, its style sheet, and small parts: see html_page.h. */
 #include "page.h"
-#include "report.h"
+#include "output/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,15 +5,15 @@
  * that text keeps its size on any screen. Colours are classes of the style sheet, which has them for light
  * and dark. Whatever comes from a trace goes through html_escape.
  */
-#ifndef HTML_PAGE_H
-#define HTML_PAGE_H
+#ifndef OUTPUT_HTML_PAGE_H
+#define OUTPUT_HTML_PAGE_H
 
-#include "cause.h"
-#include "critical.h"
-#include "table.h"
-#include "roofline.h"
-#include "run.h"
-#include "whatif.h"
+#include "analyses/cause/cause.h"
+#include "analyses/replay/critical.h"
+#include "analyses/replay/whatif.h"
+#include "analyses/roofline/roofline.h"
+#include "base/table.h"
+#include "reconstruct/run.h"
 
 /* A heading that the table of contents lists. */
 struct html_entry {

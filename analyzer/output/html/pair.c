@@ -3,7 +3,7 @@
  * iteration to the other, layers with the intervals of their differences.
  */
 #include "pair.h"
-#include "report.h"
+#include "output/report.h"
 
 #include <math.h>
 #include <stdlib.h>

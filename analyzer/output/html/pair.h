@@ -1,8 +1,8 @@
 /* The part of the HTML report that sets each run against the first. */
-#ifndef HTML_PAIR_H
-#define HTML_PAIR_H
+#ifndef OUTPUT_HTML_PAIR_H
+#define OUTPUT_HTML_PAIR_H
 
-#include "compare.h"
+#include "analyses/compare/compare.h"
 #include "page.h"
 
 /* A section for each run but the first of those that have iterations. */

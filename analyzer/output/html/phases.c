@@ -1,6 +1,6 @@
 /* The HTML report's phases: the table of a run, and bars by rank. */
 #include "page.h"
-#include "report.h"
+#include "output/report.h"
 
 #include <math.h>
 #include <stdlib.h>

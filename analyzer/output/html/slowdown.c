@@ -1,7 +1,7 @@
 /* The HTML report of a run of labelled phases: what uneven work costs, why, and on which stage and data rank
  * (slowdown.h). */
 #include "page.h"
-#include "slowdown.h"
+#include "analyses/slowdown/slowdown.h"
 
 #include <ctype.h>
 #include <math.h>
