@@ -4,7 +4,7 @@
 #include "options.h"
 #include "base/terminal.h"
 #include "resample.h"
-#include "student.h"
+#include "base/student.h"
 
 #include <err.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "compare.h"
 #include "model_file.h"
 #include "base/terminal.h"
-#include "student.h"
+#include "base/student.h"
 #include "words.h"
 
 #include <err.h>

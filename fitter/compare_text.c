@@ -1,7 +1,7 @@
 /* The tables and sentences of a comparison, for a person: see compare.h. */
 #include "compare.h"
 #include "report.h"
-#include "student.h"
+#include "base/student.h"
 #include "words.h"
 
 #include <math.h>

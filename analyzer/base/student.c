@@ -88,6 +88,13 @@ double student_quantile(double confidence, double degrees)
 	return (low + high) / 2;
 }
 
+double student_margin(double confidence, double deviation, size_t count)
+{
+	if (count < 2)
+		return NAN;
+	return student_quantile(confidence, (double)(count - 1)) * deviation / sqrt((double)count);
+}
+
 double student_fisher_p(double f, double above, double below)
 {
 	double all;

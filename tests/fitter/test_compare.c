@@ -5,7 +5,7 @@
 #include "../analyzer/check.h"
 #include "differ.h"
 #include "made.h"
-#include "student.h"
+#include "base/student.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void check_student(void)
 	/* Abramowitz and Stegun, table 26.10, and the normal distribution's at the end */
 	static const struct {
 		double confidence;
-		size_t degrees;
+		double degrees;
 		double t;
 	} table[] = {{0.95, 1, 12.706}, {0.95, 2, 4.303}, {0.95, 3, 3.182}, {0.95, 9, 2.262},
 		{0.95, 10, 2.228}, {0.99, 4, 4.604}, {0.99, 30, 2.750}, {0.9, 120, 1.658}, {0.5, 5, 0.727},
@@ -27,7 +27,7 @@ static void check_student(void)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		CHECK(fabs(student_quantile(table[i].confidence, table[i].degrees) - table[i].t) < 6e-4,
-			"%g, %zu degrees: %g, not %g", table[i].confidence, table[i].degrees,
+			"%g, %g degrees: %g, not %g", table[i].confidence, table[i].degrees,
 			student_quantile(table[i].confidence, table[i].degrees), table[i].t);
 	/* of 1, 2, 6: mean 3, deviation sqrt(7) */
 	CHECK(fabs(student_margin(0.95, sqrt(7), 3) - 4.3027 * sqrt(7.0 / 3)) < 1e-3, "%g",
