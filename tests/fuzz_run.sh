@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fuzzes a reader by hand: fuzz_run.sh BUILD TARGET RUNS [SECONDS], where BUILD was configured with
 #	cmake -B BUILD -G Ninja -DCMAKE_C_COMPILER=clang -DPM_FUZZ=ON -DPM_SANITIZE=address,undefined
-# and TARGET is trace, foreign, nsys, labelled, summary, table, space, model or cluster. Inputs that were worth keeping stay in
+# and TARGET is trace, imported, nsys, labelled, summary, table, space, model or cluster. Inputs that were worth keeping stay in
 # BUILD/fuzz/TARGET, what broke the reader in BUILD/fuzz/TARGET-crash-*.
 set -eu
 build=$(realpath "$1") target=$2 runs=$3 seconds=${4:-3600}

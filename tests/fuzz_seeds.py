@@ -50,7 +50,7 @@ for file in os.listdir(path("made", "sums")):
         write("summary", file + ".unpacked", zlib.decompress(data[32:]))
 for file in os.listdir(path("made", "kineto")):
     with gzip.open(os.path.join(path("made", "kineto"), file)) as trace:
-        write("foreign", file[:-3], trace.read()[:20000])
+        write("imported", file[:-3], trace.read()[:20000])
 
 # Kineto, Chrome and Nsight Systems
 kineto = """{"distributedInfo": {"rank": 0, "world_size": 2}, "baseTimeNanoseconds": 1700000000000000000,
@@ -65,10 +65,10 @@ kineto = """{"distributedInfo": {"rank": 0, "world_size": 2}, "baseTimeNanosecon
  "args": {"device": 0, "stream": 20, "correlation": 2, "Collective name": "allreduce", "In msg nelems": 4}},
 {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "a\\u001b\\ud83d\\ude00"}}]}
 """
-write("foreign", "kineto.json", kineto)
-write("foreign", "devices.json", '{"traceEvents": [], "deviceProperties": [%s]}' % ",".join(
+write("imported", "kineto.json", kineto)
+write("imported", "devices.json", '{"traceEvents": [], "deviceProperties": [%s]}' % ",".join(
     '{"id": %d, "name": "device %d"}' % (i, i) for i in range(40)))
-write("foreign", "kineto.json.gz", gzip.compress(kineto.encode(), mtime=0))
+write("imported", "kineto.json.gz", gzip.compress(kineto.encode(), mtime=0))
 labelled = ['{"ph":"M","name":"process_name","pid":0,"args":{"name":"DP rank 0"}}']
 for step in range(2):
     for stage in range(2):
@@ -78,7 +78,7 @@ for step in range(2):
                             % (name, stage, begin, step, stage))
 labelled.append('{"name":"gc","ph":"B","pid":0,"tid":1,"ts":7},{"name":"","ph":"E","pid":0,"tid":1,"ts":8}')
 labelled.append('{"name":"clip grad","ph":"b","id":"x","pid":0,"tid":1,"ts":7},{"name":"","ph":"e","id":"x","pid":0,"tid":1,"ts":8}')
-for target in ("labelled", "foreign"):
+for target in ("labelled", "imported"):
     write(target, "labelled.json", '{"traceEvents":[' + ",\n".join(labelled) + "]}")
     write(target, "list.json", "[" + ",".join(labelled) + "]")
 event = "(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER"

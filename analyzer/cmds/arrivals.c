@@ -11,13 +11,13 @@ struct job {
 	size_t rows;
 };
 
-static void take(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row)
+static void take(struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row)
 {
 	(void)how;
-	arrivals_take(foreign, worker, row);
+	arrivals_take(imported, worker, row);
 }
 
-static void warn_of_matches(struct cmd_foreign *how, const struct arrivals *arrivals)
+static void warn_of_matches(struct cmd_imported *how, const struct arrivals *arrivals)
 {
 	size_t unmatched = 0, pairwise = 0;
 
@@ -26,21 +26,21 @@ static void warn_of_matches(struct cmd_foreign *how, const struct arrivals *arri
 		pairwise += arrivals->ranks[i].pairwise;
 	}
 	if (pairwise)
-		cmd_foreign_warn(how,
+		cmd_imported_warn(how,
 			arena_format(&how->arena,
 				"%zu sends and receives between two ranks were passed over: the trace does not say "
 				"which belong together",
 				pairwise));
 	if (arrivals->collective_count == 0)
-		cmd_foreign_warn(how, "no communication kernels of different ranks belong together");
+		cmd_imported_warn(how, "no communication kernels of different ranks belong together");
 	if (unmatched)
-		cmd_foreign_warn(how,
+		cmd_imported_warn(how,
 			arena_format(&how->arena,
 				"%zu communication kernel%s passed over: without counterpart on other ranks at "
 				"the same time",
 				unmatched, unmatched == 1 ? " was" : "s were"));
 	if (arrivals->clocks_corrected)
-		cmd_foreign_warn(how,
+		cmd_imported_warn(how,
 			arena_format(&how->arena,
 				"the ranks' clocks disagree and were corrected by the ends of their collectives, "
 				"which then agree within %s",
@@ -177,7 +177,7 @@ static const char *conclusion(struct arena *arena, const struct arrivals *arriva
 			: "Mostly its kernel was launched in time: what its device did before took longer.");
 }
 
-static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
+static void print_all(struct cmd_imported *how, const struct job *job, FILE *out)
 {
 	static const char *const keys[] = {"ranks", "collectives", "arrivals"};
 	static const char *const titles[] = {"Ranks", "Collectives that were waited for longest", NULL};
@@ -218,16 +218,16 @@ static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
 	cJSON_AddItemToObject(object, "straggler",
 		straggler < 0 ? cJSON_CreateNull() : cJSON_CreateNumber(arrivals->ranks[straggler].rank));
 	cJSON_AddStringToObject(object, "conclusion", text ? text : "");
-	cJSON_AddItemToObject(object, "warnings", cmd_foreign_json_warnings(how));
+	cJSON_AddItemToObject(object, "warnings", cmd_imported_json_warnings(how));
 	print_json_end(object, out);
 }
 
 static int run(int argument_count, char **arguments)
 {
 	static const struct option options[] = {
-		CMD_FOREIGN_OPTIONS, {"collectives", required_argument, NULL, 'n'}, {0}};
+		CMD_IMPORTED_OPTIONS, {"collectives", required_argument, NULL, 'n'}, {0}};
 	struct job job = {.rows = 10};
-	struct cmd_foreign how = {.command = &cmd_arrivals,
+	struct cmd_imported how = {.command = &cmd_arrivals,
 		.row_bytes = sizeof(struct arrivals_rank),
 		.rank_at = offsetof(struct arrivals_rank, rank),
 		.said_rank_at = offsetof(struct arrivals_rank, said_rank),
@@ -238,23 +238,23 @@ static int run(int argument_count, char **arguments)
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
 		if (option == 'n')
 			job.rows = (size_t)cmd_number(&cmd_arrivals, "--collectives", optarg, 0);
-		else if (!cmd_foreign_option(&how, option, optarg))
+		else if (!cmd_imported_option(&how, option, optarg))
 			cmd_usage(&cmd_arrivals, "the command line is wrong");
 	}
-	cmd_foreign_read(&how, arguments + optind, (size_t)(argument_count - optind), 0);
+	cmd_imported_read(&how, arguments + optind, (size_t)(argument_count - optind), 0);
 	ranks = how.rows;
 	arrivals_find(&job.arrivals, ranks, how.row_count);
 	warn_of_matches(&how, &job.arrivals);
 	print_all(&how, &job, stdout);
 	if (how.form != PRINT_JSON) {
 		fflush(stdout);
-		cmd_foreign_print_warnings(&how);
+		cmd_imported_print_warnings(&how);
 	}
 	status = job.arrivals.collective_count == 0;
 	arrivals_free(&job.arrivals);
 	for (size_t i = 0; i < how.row_count; i++)
 		arrivals_rank_free(&ranks[i]);
-	cmd_foreign_free(&how);
+	cmd_imported_free(&how);
 	return status;
 }
 
@@ -290,7 +290,7 @@ const struct command cmd_arrivals = {
 		"chance explains (once in 20 runs); else it is said that there is none.\n"
 		"\n"
 		"  --collectives N\n"
-		"             collectives listed, those waited for longest (default: 10)\n" CMD_FOREIGN_HELP
+		"             collectives listed, those waited for longest (default: 10)\n" CMD_IMPORTED_HELP
 		"  --json     the same as JSON, and each rank's arrival at each collective;\n"
 		"             times in ns\n"
 		"  --csv      the three tables as CSV, an empty line between them\n"

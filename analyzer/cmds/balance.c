@@ -212,7 +212,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	}
 	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
 		print_causes(analysis, &balance, &causes, out);
-	if (options->form == PRINT_TEXT && foreign_timeline_is_labels(&analysis->timeline)) {
+	if (options->form == PRINT_TEXT && imported_timeline_is_labels(&analysis->timeline)) {
 		fputc('\n', out);
 		print_paragraph(
 			"Waiting and inflicted are those of collectives alone. What one stage of a "

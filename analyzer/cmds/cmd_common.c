@@ -73,7 +73,7 @@ struct run *cmd_read_runs(
 		/* Files side by side are one run, if they are of one sort. */
 		if (i > first_file &&
 			(folder || i == path_count ||
-				run_is_foreign(paths[i]) != run_is_foreign(paths[first_file]))) {
+				run_is_imported(paths[i]) != run_is_imported(paths[first_file]))) {
 			cmd_read_run(&runs[(*run_count)++], options, paths + first_file, i - first_file);
 			first_file = i;
 		}
@@ -100,7 +100,7 @@ bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out)
 		"it waited for, so the iteration cannot be replayed from its launches. pmanalyze slowdown "
 		"replays such traces from what the labels mean.";
 
-	if (!foreign_timeline_is_labels(&run->analysis.timeline))
+	if (!imported_timeline_is_labels(&run->analysis.timeline))
 		return false;
 	if (object)
 		cJSON_AddStringToObject(object, "not_replayed", text);

@@ -1,4 +1,4 @@
-/* What the commands on traces of other profilers share: see cmd_foreign.h. */
+/* What the commands on traces of other profilers share: see cmd_imported.h. */
 #include "cmd_imported.h"
 #include "import/imported_kind.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument)
+bool cmd_imported_option(struct cmd_imported *how, int option, const char *argument)
 {
 	switch (option) {
 	case 'j':
@@ -27,46 +27,46 @@ bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argumen
 	}
 }
 
-static void warn_of_file(struct cmd_foreign_file *file, const char *text)
+static void warn_of_file(struct cmd_imported_file *file, const char *text)
 {
 	if (file->warning_count < sizeof(file->warnings) / sizeof(*file->warnings))
 		file->warnings[file->warning_count++] = text;
 }
 
-static void note(struct cmd_foreign_file *file, const struct foreign *foreign)
+static void note(struct cmd_imported_file *file, const struct imported *imported)
 {
-	if (foreign->trouble)
-		warn_of_file(file, arena_format(&file->arena, "%s", foreign->trouble));
-	if (foreign->refused)
+	if (imported->trouble)
+		warn_of_file(file, arena_format(&file->arena, "%s", imported->trouble));
+	if (imported->refused)
 		warn_of_file(file,
 			arena_format(&file->arena,
 				"%s: %" PRIu64
 				" events lack what they need (a time, a stream, their begin or end) and were "
 				"passed over",
-				foreign->path, foreign->refused));
-	if (foreign->backward)
+				imported->path, imported->refused));
+	if (imported->backward)
 		warn_of_file(file,
 			arena_format(&file->arena,
 				"%s: %" PRIu64 " events end before they begin: taken as if they took no time",
-				foreign->path, foreign->backward));
+				imported->path, imported->backward));
 }
 
-static void done(void *context, size_t index, struct foreign *foreign, int status)
+static void done(void *context, size_t index, struct imported *imported, int status)
 {
-	struct cmd_foreign *how = context;
-	struct cmd_foreign_file *file = &how->files[index];
+	struct cmd_imported *how = context;
+	struct cmd_imported_file *file = &how->files[index];
 
 	file->failed = status < 0;
 	progress_step(&how->progress);
-	note(file, foreign);
+	note(file, imported);
 	if (status < 0)
 		return;
 	if (how->communication)
-		foreign_kind_apply(foreign, how->communication);
-	file->row_count = foreign->worker_count;
+		imported_kind_apply(imported, how->communication);
+	file->row_count = imported->worker_count;
 	file->rows = mem_alloc(file->row_count, how->row_bytes);
-	for (uint32_t i = 0; i < foreign->worker_count; i++)
-		how->take(how, foreign, i, (char *)file->rows + i * how->row_bytes);
+	for (uint32_t i = 0; i < imported->worker_count; i++)
+		how->take(how, imported, i, (char *)file->rows + i * how->row_bytes);
 }
 
 static int32_t number_at(const void *row, size_t at)
@@ -79,14 +79,14 @@ static int32_t number_at(const void *row, size_t at)
 
 static int compare_rows(const void *a, const void *b, void *context)
 {
-	const struct cmd_foreign *how = context;
+	const struct cmd_imported *how = context;
 	int32_t one = number_at(a, how->rank_at), other = number_at(b, how->rank_at);
 
 	return one < other ? -1 : one > other;
 }
 
 /* The rows of all files, with ranks. */
-static void gather(struct cmd_foreign *how)
+static void gather(struct cmd_imported *how)
 {
 	int32_t *said, *ranks;
 	const char **paths;
@@ -100,7 +100,7 @@ static void gather(struct cmd_foreign *how)
 	ranks = mem_alloc(room, sizeof(*ranks));
 	paths = mem_alloc(room, sizeof(*paths));
 	for (size_t i = 0; i < how->file_count; i++) {
-		struct cmd_foreign_file *file = &how->files[i];
+		struct cmd_imported_file *file = &how->files[i];
 
 		for (size_t j = 0; j < file->row_count; j++, row += how->row_bytes) {
 			memcpy(row, (char *)file->rows + j * how->row_bytes, how->row_bytes);
@@ -110,8 +110,8 @@ static void gather(struct cmd_foreign *how)
 		free(file->rows);
 		file->rows = NULL;
 	}
-	if (!foreign_number(said, paths, how->row_count, ranks))
-		cmd_foreign_warn(how, "several files say that they are the same rank: numbered in order");
+	if (!imported_number(said, paths, how->row_count, ranks))
+		cmd_imported_warn(how, "several files say that they are the same rank: numbered in order");
 	for (size_t i = 0; i < how->row_count; i++)
 		memcpy((char *)how->rows + i * how->row_bytes + how->rank_at, &ranks[i], sizeof(*ranks));
 	if (how->row_count)
@@ -121,40 +121,40 @@ static void gather(struct cmd_foreign *how)
 	free(paths);
 }
 
-void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, unsigned wanted)
+void cmd_imported_read(struct cmd_imported *how, char **paths, size_t path_count, unsigned wanted)
 {
 	const char **names, *error;
 	size_t failed = 0;
 
 	if (path_count == 0)
 		cmd_usage(how->command, "no trace named");
-	if (!foreign_files(&how->arena, paths, path_count, &names, &how->file_count, &error))
+	if (!imported_files(&how->arena, paths, path_count, &names, &how->file_count, &error))
 		errx(1, "%s", error);
 	how->files = mem_alloc(how->file_count, sizeof(*how->files));
 	for (size_t i = 0; i < how->file_count; i++)
 		how->files[i].path = names[i];
 	progress_begin(&how->progress, "reading");
 	progress_expect(&how->progress, how->file_count);
-	foreign_read_all(names, how->file_count, wanted, how->threads, done, how);
+	imported_read_all(names, how->file_count, wanted, how->threads, done, how);
 	progress_end(&how->progress);
 	for (size_t i = 0; i < how->file_count; i++) {
 		failed += how->files[i].failed;
 		for (size_t j = 0; j < how->files[i].warning_count; j++)
-			cmd_foreign_warn(how, how->files[i].warnings[j]);
+			cmd_imported_warn(how, how->files[i].warnings[j]);
 	}
 	if (failed == how->file_count) {
-		cmd_foreign_print_warnings(how);
+		cmd_imported_print_warnings(how);
 		exit(1);
 	}
 	gather(how);
 }
 
-void cmd_foreign_warn(struct cmd_foreign *how, const char *text)
+void cmd_imported_warn(struct cmd_imported *how, const char *text)
 {
 	*MEM_PUSH(how->warnings, how->warning_count, how->warning_room) = text;
 }
 
-cJSON *cmd_foreign_json_warnings(const struct cmd_foreign *how)
+cJSON *cmd_imported_json_warnings(const struct cmd_imported *how)
 {
 	cJSON *list = cJSON_CreateArray();
 
@@ -163,13 +163,13 @@ cJSON *cmd_foreign_json_warnings(const struct cmd_foreign *how)
 	return list;
 }
 
-void cmd_foreign_print_warnings(const struct cmd_foreign *how)
+void cmd_imported_print_warnings(const struct cmd_imported *how)
 {
 	for (size_t i = 0; i < how->warning_count; i++)
 		warnx("%s", how->warnings[i]);
 }
 
-void cmd_foreign_free(struct cmd_foreign *how)
+void cmd_imported_free(struct cmd_imported *how)
 {
 	for (size_t i = 0; i < how->file_count; i++)
 		arena_free(&how->files[i].arena);

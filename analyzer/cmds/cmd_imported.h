@@ -11,7 +11,7 @@
 #include <regex.h>
 
 /* A file as it was read. Its arena belongs to the thread that reads it, until all is read. */
-struct cmd_foreign_file {
+struct cmd_imported_file {
 	const char *path;
 	bool failed;
 	const char *warnings[6];
@@ -21,13 +21,13 @@ struct cmd_foreign_file {
 	struct arena arena;
 };
 
-struct cmd_foreign {
+struct cmd_imported {
 	const struct command *command;
 	enum print_form form;
 	unsigned threads;             /* 0: one for each processor */
 	const regex_t *communication; /* NULL, or further communication kernels */
 	struct progress progress;
-	struct cmd_foreign_file *files;
+	struct cmd_imported_file *files;
 	size_t file_count;
 	const char **warnings; /* of the whole */
 	size_t warning_count, warning_room;
@@ -38,40 +38,40 @@ struct cmd_foreign {
 	 * thread.
 	 */
 	size_t row_bytes, rank_at, said_rank_at;
-	void (*take)(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row);
+	void (*take)(struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row);
 	void *rows; /* of all files, by rank; freed with `how`, but not what they point to */
 	size_t row_count;
 	void *context;
 };
 
-#define CMD_FOREIGN_OPTIONS \
+#define CMD_IMPORTED_OPTIONS \
 	{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, \
 		{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
 	{ \
 		"threads", required_argument, NULL, 't' \
 	}
 
-#define CMD_FOREIGN_HELP \
+#define CMD_IMPORTED_HELP \
 	"  --comm-pattern REGEX\n" \
 	"             kernels whose name the extended regular expression finds are\n" \
 	"             communication too\n" \
 	"  --threads N\n" \
 	"             files read at once (default: one for each processor)\n"
 
-/* True if the option was one of CMD_FOREIGN_OPTIONS. */
-bool cmd_foreign_option(struct cmd_foreign *how, int option, const char *argument);
+/* True if the option was one of CMD_IMPORTED_OPTIONS. */
+bool cmd_imported_option(struct cmd_imported *how, int option, const char *argument);
 
 /* Reads the files that the command line names, gives each worker to `take`, and numbers the ranks. Ends the
  * program if no file can be read. */
-void cmd_foreign_read(struct cmd_foreign *how, char **paths, size_t path_count, unsigned wanted);
+void cmd_imported_read(struct cmd_imported *how, char **paths, size_t path_count, unsigned wanted);
 
 /* Adds a warning, which must live as long as `how`. */
-void cmd_foreign_warn(struct cmd_foreign *how, const char *text);
+void cmd_imported_warn(struct cmd_imported *how, const char *text);
 
 /* The warnings, as an array; the caller deletes it. And on stderr. */
-cJSON *cmd_foreign_json_warnings(const struct cmd_foreign *how);
-void cmd_foreign_print_warnings(const struct cmd_foreign *how);
+cJSON *cmd_imported_json_warnings(const struct cmd_imported *how);
+void cmd_imported_print_warnings(const struct cmd_imported *how);
 
-void cmd_foreign_free(struct cmd_foreign *how);
+void cmd_imported_free(struct cmd_imported *how);
 
 #endif

@@ -254,7 +254,7 @@ static const char *no_layers(const struct analysis *analysis)
 {
 	const struct timeline *timeline = &analysis->timeline;
 
-	if (foreign_timeline_is_labels(timeline))
+	if (imported_timeline_is_labels(timeline))
 		return "No layers: the trace has labelled phases, and none of the labels names a layer.";
 	if (timeline->processes[0].recorder)
 		return "No layers: the trace names no operators, modules or layers that its kernels belong to "

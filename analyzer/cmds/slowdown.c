@@ -215,7 +215,7 @@ static void read_all(struct labelled *job, const struct options *options, char *
 	struct progress progress;
 	size_t file_count, failed = 0;
 
-	if (!foreign_files(&job->arena, paths, path_count, &files, &file_count, &error))
+	if (!imported_files(&job->arena, paths, path_count, &files, &file_count, &error))
 		errx(1, "%s", error);
 	progress_begin(&progress, "reading");
 	progress_expect(&progress, file_count);

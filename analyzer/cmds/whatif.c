@@ -336,7 +336,7 @@ static int print_run(
 	size_t rows;
 
 	/* Before anything is printed: it may end the program. */
-	if (!foreign_timeline_is_labels(&analysis->timeline))
+	if (!imported_timeline_is_labels(&analysis->timeline))
 		ask(run, questions, &list);
 	if (form == PRINT_TEXT)
 		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),

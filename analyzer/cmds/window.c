@@ -16,24 +16,24 @@ struct job {
 	bool streams;
 };
 
-static void take(struct cmd_foreign *how, const struct foreign *foreign, uint32_t worker, void *row)
+static void take(struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row)
 {
 	const struct job *job = how->context;
 
-	window_find(foreign, worker, &job->options, row);
+	window_find(imported, worker, &job->options, row);
 }
 
-static void warn_of_windows(struct cmd_foreign *how, const struct job *job)
+static void warn_of_windows(struct cmd_imported *how, const struct job *job)
 {
 	for (size_t i = 0; i < job->count; i++) {
 		const struct window *window = &job->windows[i];
 
 		if (window->event_count == 0)
-			cmd_foreign_warn(
+			cmd_imported_warn(
 				how, arena_format(&how->arena, "%s: no device events, and no labelled phases",
 					     window->path));
 		else if (window->used_count == 0)
-			cmd_foreign_warn(
+			cmd_imported_warn(
 				how, arena_format(&how->arena,
 					     "%s: no device event was launched in the profiled steps "
 					     "(try --last-step include)",
@@ -41,12 +41,12 @@ static void warn_of_windows(struct cmd_foreign *how, const struct job *job)
 	}
 	for (size_t i = 0; i < how->file_count; i++)
 		if (how->files[i].row_count == 0 && !how->files[i].failed)
-			cmd_foreign_warn(
+			cmd_imported_warn(
 				how, arena_format(&how->arena, "%s: no device events, and no labelled phases",
 					     how->files[i].path));
 	for (size_t i = 0; i < job->count; i++)
 		if (job->windows[i].labelled) {
-			cmd_foreign_warn(
+			cmd_imported_warn(
 				how, arena_format(&how->arena,
 					     "%s: there are no device events: labelled phases stand for "
 					     "them, and their labels for what they do",
@@ -124,21 +124,21 @@ static int compare_types(const void *a, const void *b)
 /* Over all ranks: the time in which just these kinds run. What is neither of the three named is left out. */
 static void type_table(struct print_table *table, const struct job *job)
 {
-	struct type_row rows[1 << FOREIGN_OTHER] = {{0}};
+	struct type_row rows[1 << IMPORTED_OTHER] = {{0}};
 	size_t type = print_column(table, "kernel_type", "kernel type", PRINT_WORD);
 	size_t time = print_column(table, "time", "time", PRINT_TIME);
 	size_t part = print_column(table, "share", "share", PRINT_SHARE);
 	double sum_ns = 0;
 
-	for (unsigned set = 1; set < 1 << FOREIGN_OTHER; set++) {
+	for (unsigned set = 1; set < 1 << IMPORTED_OTHER; set++) {
 		rows[set].name = window_set_name(table->arena, set);
 		for (size_t i = 0; i < job->count; i++)
 			rows[set].ns += (double)(job->windows[i].together_ns[set] +
-						 job->windows[i].together_ns[set | 1 << FOREIGN_OTHER]);
+						 job->windows[i].together_ns[set | 1 << IMPORTED_OTHER]);
 		sum_ns += rows[set].ns;
 	}
-	qsort(rows, 1 << FOREIGN_OTHER, sizeof(*rows), compare_types);
-	for (size_t i = 0; i < 1 << FOREIGN_OTHER && rows[i].ns > 0; i++) {
+	qsort(rows, 1 << IMPORTED_OTHER, sizeof(*rows), compare_types);
+	for (size_t i = 0; i < 1 << IMPORTED_OTHER && rows[i].ns > 0; i++) {
 		print_row(table);
 		print_word(table, type, rows[i].name);
 		print_number(table, time, rows[i].ns);
@@ -197,7 +197,7 @@ static void kernel_table(struct print_table *table, const struct job *job, enum 
 	for (size_t i = 0; i < kernel_count && i < job->kernel_rows; i++) {
 		print_row(table);
 		print_word(table, name, short_name(table->arena, kernels[i].name, form));
-		print_word(table, type, foreign_kind_name(kernels[i].kind));
+		print_word(table, type, imported_kind_name(kernels[i].kind));
 		print_number(table, count, (double)kernels[i].count);
 		print_number(table, sum, (double)kernels[i].sum_ns);
 		print_number(table, mean, (double)kernels[i].sum_ns / (double)kernels[i].count);
@@ -207,7 +207,7 @@ static void kernel_table(struct print_table *table, const struct job *job, enum 
 	free(kernels);
 }
 
-static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
+static void print_all(struct cmd_imported *how, const struct job *job, FILE *out)
 {
 	static const char *const keys[] = {"ranks", "kernel_types", "streams", "kernels"};
 	static const char *const titles[] = {"Windows", "Kernel types, sum over ranks",
@@ -237,7 +237,7 @@ static void print_all(struct cmd_foreign *how, const struct job *job, FILE *out)
 	}
 	if (!object)
 		return;
-	cJSON_AddItemToObject(object, "warnings", cmd_foreign_json_warnings(how));
+	cJSON_AddItemToObject(object, "warnings", cmd_imported_json_warnings(how));
 	print_json_end(object, out);
 }
 
@@ -250,12 +250,12 @@ static bool last_step(const char *argument)
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {CMD_FOREIGN_OPTIONS,
+	static const struct option options[] = {CMD_IMPORTED_OPTIONS,
 		{"last-step", required_argument, NULL, 'l'}, {"kernel-delay", required_argument, NULL, 'd'},
 		{"kernels", required_argument, NULL, 'k'}, {"streams", no_argument, NULL, 'S'},
 		{"hta-launches", no_argument, NULL, 'H'}, {0}};
 	struct job job = {.options = {.delay_ns = WINDOW_DELAY_NS}, .kernel_rows = 10};
-	struct cmd_foreign how = {.command = &cmd_window,
+	struct cmd_imported how = {.command = &cmd_window,
 		.row_bytes = sizeof(struct window),
 		.rank_at = offsetof(struct window, rank),
 		.said_rank_at = offsetof(struct window, said_rank),
@@ -274,10 +274,10 @@ static int run(int argument_count, char **arguments)
 			job.streams = true;
 		else if (option == 'H')
 			job.options.hta_launches = true;
-		else if (!cmd_foreign_option(&how, option, optarg))
+		else if (!cmd_imported_option(&how, option, optarg))
 			cmd_usage(&cmd_window, "the command line is wrong");
 	}
-	cmd_foreign_read(&how, arguments + optind, (size_t)(argument_count - optind), FOREIGN_WANT_STEPS);
+	cmd_imported_read(&how, arguments + optind, (size_t)(argument_count - optind), IMPORTED_WANT_STEPS);
 	job.windows = how.rows;
 	job.count = how.row_count;
 	warn_of_windows(&how, &job);
@@ -286,11 +286,11 @@ static int run(int argument_count, char **arguments)
 		status = job.windows[i].used_count > 0 ? 0 : status;
 	if (how.form != PRINT_JSON) {
 		fflush(stdout);
-		cmd_foreign_print_warnings(&how);
+		cmd_imported_print_warnings(&how);
 	}
 	for (size_t i = 0; i < job.count; i++)
 		window_free(&job.windows[i]);
-	cmd_foreign_free(&how);
+	cmd_imported_free(&how);
 	return status;
 }
 
@@ -332,7 +332,7 @@ const struct command cmd_window = {
 		"\n"
 		"  --last-step include|exclude\n"
 		"             whether what the last ProfilerStep launched counts (default:\n"
-		"             exclude: its end is often missing)\n" CMD_FOREIGN_HELP "  --kernel-delay US\n"
+		"             exclude: its end is often missing)\n" CMD_IMPORTED_HELP "  --kernel-delay US\n"
 		"             see kernel_wait (default: 30)\n"
 		"  --hta-launches\n"
 		"             a kernel whose call is not in the trace was launched before it\n"

@@ -65,7 +65,7 @@ struct arrivals {
 };
 
 /* The communication kernels of a worker. Of one thread; the rank is the caller's to free. */
-void arrivals_take(const struct foreign *foreign, uint32_t worker, struct arrivals_rank *rank);
+void arrivals_take(const struct imported *imported, uint32_t worker, struct arrivals_rank *rank);
 void arrivals_rank_free(struct arrivals_rank *rank);
 
 void arrivals_find(struct arrivals *arrivals, struct arrivals_rank *ranks, size_t rank_count);

@@ -31,57 +31,57 @@ static bool is_pairwise(const char *name)
 	return !strcasestr(name, "send") != !strcasestr(name, "recv");
 }
 
-static const char *key_of(const struct foreign *foreign, uint32_t event, struct arrivals_rank *rank)
+static const char *key_of(const struct imported *imported, uint32_t event, struct arrivals_rank *rank)
 {
-	uint32_t number = foreign->events.collective[event];
-	const char *name = foreign->strings.items[foreign->events.name[event]];
-	const struct foreign_collective *collective;
+	uint32_t number = imported->events.collective[event];
+	const char *name = imported->strings.items[imported->events.name[event]];
+	const struct imported_collective *collective;
 
-	if (number == FOREIGN_NONE)
+	if (number == IMPORTED_NONE)
 		return is_pairwise(name) ? NULL : function_of(&rank->arena, plain_name(&rank->arena, name));
-	collective = &foreign->collectives[number];
-	if (is_pairwise(foreign->strings.items[collective->name]))
+	collective = &imported->collectives[number];
+	if (is_pairwise(imported->strings.items[collective->name]))
 		return NULL;
 	/* With its number in the group it is the only one; else the order tells. */
 	if (collective->sequence >= 0)
 		return arena_format(&rank->arena, "%s in %s, number %lld",
-			foreign->strings.items[collective->name], foreign->strings.items[collective->group],
+			imported->strings.items[collective->name], imported->strings.items[collective->group],
 			(long long)collective->sequence);
-	return arena_format(&rank->arena, "%s in %s", foreign->strings.items[collective->name],
-		foreign->strings.items[collective->group]);
+	return arena_format(&rank->arena, "%s in %s", imported->strings.items[collective->name],
+		imported->strings.items[collective->group]);
 }
 
-void arrivals_take(const struct foreign *foreign, uint32_t worker, struct arrivals_rank *rank)
+void arrivals_take(const struct imported *imported, uint32_t worker, struct arrivals_rank *rank)
 {
-	const struct foreign_events *events = &foreign->events;
-	const char **names = mem_alloc(foreign->strings.count, sizeof(*names));
-	const char **keys = mem_alloc(foreign->strings.count, sizeof(*keys));
+	const struct imported_events *events = &imported->events;
+	const char **names = mem_alloc(imported->strings.count, sizeof(*names));
+	const char **keys = mem_alloc(imported->strings.count, sizeof(*keys));
 
 	memset(rank, 0, sizeof(*rank));
-	rank->rank = rank->said_rank = foreign->workers[worker].rank;
-	rank->path = foreign->path;
+	rank->rank = rank->said_rank = imported->workers[worker].rank;
+	rank->path = imported->path;
 	for (uint32_t i = 0; i < events->count; i++) {
 		uint32_t name = events->name[i], call = events->call[i];
 		const char *key;
 
-		if (events->kind[i] != FOREIGN_COMMUNICATION ||
-			foreign->queues[events->queue[i]].worker != worker)
+		if (events->kind[i] != IMPORTED_COMMUNICATION ||
+			imported->queues[events->queue[i]].worker != worker)
 			continue;
 		if (!names[name])
-			names[name] = plain_name(&rank->arena, foreign->strings.items[name]);
+			names[name] = plain_name(&rank->arena, imported->strings.items[name]);
 		/* Without more than a name the key hangs on the name alone. */
-		key = events->collective[i] == FOREIGN_NONE ? keys[name] : NULL;
+		key = events->collective[i] == IMPORTED_NONE ? keys[name] : NULL;
 		if (!key)
-			key = key_of(foreign, i, rank);
+			key = key_of(imported, i, rank);
 		if (!key) {
 			rank->pairwise++;
 			continue;
 		}
-		if (events->collective[i] == FOREIGN_NONE)
+		if (events->collective[i] == IMPORTED_NONE)
 			keys[name] = key;
 		*MEM_PUSH(rank->kernels, rank->kernel_count, rank->kernel_room) = (struct arrivals_kernel){
 			events->begin_ns[i], events->end_ns[i],
-			call == FOREIGN_NONE ? INT64_MIN : foreign->calls.begin_ns[call], names[name], key};
+			call == IMPORTED_NONE ? INT64_MIN : imported->calls.begin_ns[call], names[name], key};
 	}
 	free(names);
 	free(keys);

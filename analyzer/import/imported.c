@@ -1,5 +1,5 @@
 /*
- * The tables of foreign traces, and what is done to them when a file has been read: see foreign.h.
+ * The tables of imported traces, and what is done to them when a file has been read: see imported.h.
  */
 #include "imported_kind.h"
 
@@ -19,17 +19,18 @@ struct column {
 	}
 #define COLUMN_COUNT(columns) (sizeof(columns) / sizeof(*(columns)))
 
-static const struct column event_columns[] = {COLUMN(foreign_events, begin_ns),
-	COLUMN(foreign_events, end_ns), COLUMN(foreign_events, name), COLUMN(foreign_events, queue),
-	COLUMN(foreign_events, call), COLUMN(foreign_events, collective), COLUMN(foreign_events, correlation),
-	COLUMN(foreign_events, external), COLUMN(foreign_events, phase), COLUMN(foreign_events, layer),
-	COLUMN(foreign_events, kind), COLUMN(foreign_events, activity)};
-static const struct column call_columns[] = {COLUMN(foreign_calls, begin_ns), COLUMN(foreign_calls, end_ns),
-	COLUMN(foreign_calls, name), COLUMN(foreign_calls, thread), COLUMN(foreign_calls, correlation)};
-static const struct column span_columns[] = {COLUMN(foreign_spans, begin_ns), COLUMN(foreign_spans, end_ns),
-	COLUMN(foreign_spans, name), COLUMN(foreign_spans, thread), COLUMN(foreign_spans, step),
-	COLUMN(foreign_spans, sequence), COLUMN(foreign_spans, external), COLUMN(foreign_spans, shapes),
-	COLUMN(foreign_spans, kind)};
+static const struct column event_columns[] = {COLUMN(imported_events, begin_ns),
+	COLUMN(imported_events, end_ns), COLUMN(imported_events, name), COLUMN(imported_events, queue),
+	COLUMN(imported_events, call), COLUMN(imported_events, collective),
+	COLUMN(imported_events, correlation), COLUMN(imported_events, external),
+	COLUMN(imported_events, phase), COLUMN(imported_events, layer), COLUMN(imported_events, kind),
+	COLUMN(imported_events, activity)};
+static const struct column call_columns[] = {COLUMN(imported_calls, begin_ns), COLUMN(imported_calls, end_ns),
+	COLUMN(imported_calls, name), COLUMN(imported_calls, thread), COLUMN(imported_calls, correlation)};
+static const struct column span_columns[] = {COLUMN(imported_spans, begin_ns), COLUMN(imported_spans, end_ns),
+	COLUMN(imported_spans, name), COLUMN(imported_spans, thread), COLUMN(imported_spans, step),
+	COLUMN(imported_spans, sequence), COLUMN(imported_spans, external), COLUMN(imported_spans, shapes),
+	COLUMN(imported_spans, kind)};
 
 static void **column_of(void *table, const struct column *column)
 {
@@ -76,30 +77,30 @@ static void reorder(
 	free(copy);
 }
 
-uint32_t foreign_add_event(struct foreign *foreign)
+uint32_t imported_add_event(struct imported *imported)
 {
-	struct foreign_events *events = &foreign->events;
+	struct imported_events *events = &imported->events;
 	uint32_t event =
 		grow(events, &events->count, &events->room, event_columns, COLUMN_COUNT(event_columns));
 
-	events->call[event] = events->collective[event] = FOREIGN_NONE;
+	events->call[event] = events->collective[event] = IMPORTED_NONE;
 	events->correlation[event] = events->external[event] = 0;
 	events->phase[event] = events->layer[event] = 0;
-	events->activity[event] = FOREIGN_KERNEL;
-	events->kind[event] = FOREIGN_OTHER;
+	events->activity[event] = IMPORTED_KERNEL;
+	events->kind[event] = IMPORTED_OTHER;
 	return event;
 }
 
-uint32_t foreign_add_call(struct foreign *foreign)
+uint32_t imported_add_call(struct imported *imported)
 {
-	struct foreign_calls *calls = &foreign->calls;
+	struct imported_calls *calls = &imported->calls;
 
 	return grow(calls, &calls->count, &calls->room, call_columns, COLUMN_COUNT(call_columns));
 }
 
-uint32_t foreign_add_span(struct foreign *foreign)
+uint32_t imported_add_span(struct imported *imported)
 {
-	struct foreign_spans *spans = &foreign->spans;
+	struct imported_spans *spans = &imported->spans;
 	uint32_t span = grow(spans, &spans->count, &spans->room, span_columns, COLUMN_COUNT(span_columns));
 
 	spans->step[span] = -1;
@@ -122,7 +123,7 @@ static uint64_t hash_text(const char *text, size_t length)
 	return mem_hash(hash, word);
 }
 
-static void make_slots(struct foreign_strings *strings, size_t slot_count)
+static void make_slots(struct imported_strings *strings, size_t slot_count)
 {
 	free(strings->slots);
 	strings->slot_count = slot_count;
@@ -136,7 +137,7 @@ static void make_slots(struct foreign_strings *strings, size_t slot_count)
 	}
 }
 
-uint32_t foreign_string(struct foreign_strings *strings, const char *text, size_t length)
+uint32_t imported_string(struct imported_strings *strings, const char *text, size_t length)
 {
 	size_t slot;
 
@@ -158,46 +159,46 @@ uint32_t foreign_string(struct foreign_strings *strings, const char *text, size_
 	return strings->slots[slot];
 }
 
-uint32_t foreign_find_queue(struct foreign *foreign, uint32_t worker, int32_t device, int64_t stream)
+uint32_t imported_find_queue(struct imported *imported, uint32_t worker, int32_t device, int64_t stream)
 {
 	uint64_t hash =
 		mem_hash(mem_hash(mem_hash(MEM_HASH_START, worker), (uint32_t)device), (uint64_t)stream);
 	uint32_t i;
 
-	for (size_t at = 0; (i = lookup_next(&foreign->queue_lookup, hash, &at)) != LOOKUP_NONE;) {
-		const struct foreign_queue *queue = &foreign->queues[i];
+	for (size_t at = 0; (i = lookup_next(&imported->queue_lookup, hash, &at)) != LOOKUP_NONE;) {
+		const struct imported_queue *queue = &imported->queues[i];
 
 		if (queue->worker == worker && queue->device == device && queue->stream == stream)
 			return i;
 	}
-	lookup_add(&foreign->queue_lookup, hash, (uint32_t)foreign->queue_count);
-	*MEM_PUSH(foreign->queues, foreign->queue_count, foreign->queue_room) =
-		(struct foreign_queue){worker, device, stream};
-	return (uint32_t)foreign->queue_count - 1;
+	lookup_add(&imported->queue_lookup, hash, (uint32_t)imported->queue_count);
+	*MEM_PUSH(imported->queues, imported->queue_count, imported->queue_room) =
+		(struct imported_queue){worker, device, stream};
+	return (uint32_t)imported->queue_count - 1;
 }
 
-uint32_t foreign_look_up_thread(const struct foreign *foreign, int64_t process, int64_t thread)
+uint32_t imported_look_up_thread(const struct imported *imported, int64_t process, int64_t thread)
 {
 	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint64_t)thread);
 	uint32_t i;
 
-	for (size_t at = 0; (i = lookup_next(&foreign->thread_lookup, hash, &at)) != LOOKUP_NONE;)
-		if (foreign->threads[i].process == process && foreign->threads[i].thread == thread)
+	for (size_t at = 0; (i = lookup_next(&imported->thread_lookup, hash, &at)) != LOOKUP_NONE;)
+		if (imported->threads[i].process == process && imported->threads[i].thread == thread)
 			return i;
-	return FOREIGN_NONE;
+	return IMPORTED_NONE;
 }
 
-uint32_t foreign_find_thread(struct foreign *foreign, int64_t process, int64_t thread)
+uint32_t imported_find_thread(struct imported *imported, int64_t process, int64_t thread)
 {
 	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint64_t)thread);
-	uint32_t found = foreign_look_up_thread(foreign, process, thread);
+	uint32_t found = imported_look_up_thread(imported, process, thread);
 
-	if (found != FOREIGN_NONE)
+	if (found != IMPORTED_NONE)
 		return found;
-	lookup_add(&foreign->thread_lookup, hash, (uint32_t)foreign->thread_count);
-	*MEM_PUSH(foreign->threads, foreign->thread_count, foreign->thread_room) =
-		(struct foreign_thread){.process = process, .thread = thread};
-	return (uint32_t)foreign->thread_count - 1;
+	lookup_add(&imported->thread_lookup, hash, (uint32_t)imported->thread_count);
+	*MEM_PUSH(imported->threads, imported->thread_count, imported->thread_room) =
+		(struct imported_thread){.process = process, .thread = thread};
+	return (uint32_t)imported->thread_count - 1;
 }
 
 struct sort_item {
@@ -241,10 +242,10 @@ static void sort_by_begin(void *table, const int64_t *begin_ns, const int64_t *e
 }
 
 /* Joins events to the calls of the same correlation; of several calls the first that began. */
-static void join_calls(struct foreign *foreign)
+static void join_calls(struct imported *imported)
 {
-	struct foreign_events *events = &foreign->events;
-	struct foreign_calls *calls = &foreign->calls;
+	struct imported_events *events = &imported->events;
+	struct imported_calls *calls = &imported->calls;
 	size_t slot_count = 16;
 	uint32_t *slots;
 
@@ -266,21 +267,21 @@ static void join_calls(struct foreign *foreign)
 
 		while (slots[slot] && calls->correlation[slots[slot] - 1] != events->correlation[i])
 			slot = (slot + 1) & (slot_count - 1);
-		events->call[i] = events->correlation[i] && slots[slot] ? slots[slot] - 1 : FOREIGN_NONE;
-		foreign->unlaunched += events->call[i] == FOREIGN_NONE;
+		events->call[i] = events->correlation[i] && slots[slot] ? slots[slot] - 1 : IMPORTED_NONE;
+		imported->unlaunched += events->call[i] == IMPORTED_NONE;
 	}
 	free(slots);
 }
 
 /* Keeps the calls that launched something. */
-static void drop_calls(struct foreign *foreign)
+static void drop_calls(struct imported *imported)
 {
-	struct foreign_events *events = &foreign->events;
-	struct foreign_calls *calls = &foreign->calls;
+	struct imported_events *events = &imported->events;
+	struct imported_calls *calls = &imported->calls;
 	uint32_t *number = mem_alloc(calls->count, sizeof(*number)), *order, kept = 0;
 
 	for (size_t i = 0; i < events->count; i++)
-		if (events->call[i] != FOREIGN_NONE)
+		if (events->call[i] != IMPORTED_NONE)
 			number[events->call[i]] = 1;
 	order = mem_alloc(calls->count, sizeof(*order));
 	for (uint32_t i = 0; i < calls->count; i++)
@@ -289,7 +290,7 @@ static void drop_calls(struct foreign *foreign)
 			number[i] = kept++;
 		}
 	for (size_t i = 0; i < events->count; i++)
-		if (events->call[i] != FOREIGN_NONE)
+		if (events->call[i] != IMPORTED_NONE)
 			events->call[i] = number[events->call[i]];
 	reorder(calls, call_columns, COLUMN_COUNT(call_columns), order, kept);
 	calls->count = kept;
@@ -297,32 +298,32 @@ static void drop_calls(struct foreign *foreign)
 	free(number);
 }
 
-static void find_kinds(struct foreign *foreign)
+static void find_kinds(struct imported *imported)
 {
-	struct foreign_events *events = &foreign->events;
-	uint8_t *kinds = mem_alloc(foreign->strings.count, 1); /* kind + 1 */
+	struct imported_events *events = &imported->events;
+	uint8_t *kinds = mem_alloc(imported->strings.count, 1); /* kind + 1 */
 
 	for (size_t i = 0; i < events->count; i++) {
 		uint8_t *kind = &kinds[events->name[i]];
 
-		if (events->activity[i] == FOREIGN_LABELLED)
+		if (events->activity[i] == IMPORTED_LABELLED)
 			continue;
 		if (!*kind)
-			*kind = (uint8_t)(foreign_kind_of(foreign->strings.items[events->name[i]]) + 1);
+			*kind = (uint8_t)(imported_kind_of(imported->strings.items[events->name[i]]) + 1);
 		events->kind[i] = (uint8_t)(*kind - 1);
 	}
 	free(kinds);
 }
 
-void foreign_finish(struct foreign *foreign, unsigned wanted)
+void imported_finish(struct imported *imported, unsigned wanted)
 {
-	struct foreign_events *events = &foreign->events;
-	struct foreign_spans *spans = &foreign->spans;
+	struct imported_events *events = &imported->events;
+	struct imported_spans *spans = &imported->spans;
 
-	find_kinds(foreign);
-	join_calls(foreign);
-	if (!(wanted & FOREIGN_WANT_CALLS))
-		drop_calls(foreign);
+	find_kinds(imported);
+	join_calls(imported);
+	if (!(wanted & IMPORTED_WANT_CALLS))
+		drop_calls(imported);
 	sort_by_begin(events, events->begin_ns, events->end_ns, events->count, event_columns,
 		COLUMN_COUNT(event_columns));
 	sort_by_begin(spans, spans->begin_ns, spans->end_ns, spans->count, span_columns,
@@ -339,17 +340,17 @@ static void add_to(int64_t *begin_ns, int64_t *end_ns, size_t count, int64_t mor
 	}
 }
 
-void foreign_add_base(struct foreign *foreign)
+void imported_add_base(struct imported *imported)
 {
-	int64_t more_ns = foreign->base_ns;
+	int64_t more_ns = imported->base_ns;
 
-	add_to(&foreign->first_ns, &(int64_t){0}, 1, more_ns);
-	add_to(foreign->events.begin_ns, foreign->events.end_ns, foreign->events.count, more_ns);
-	add_to(foreign->calls.begin_ns, foreign->calls.end_ns, foreign->calls.count, more_ns);
-	add_to(foreign->spans.begin_ns, foreign->spans.end_ns, foreign->spans.count, more_ns);
+	add_to(&imported->first_ns, &(int64_t){0}, 1, more_ns);
+	add_to(imported->events.begin_ns, imported->events.end_ns, imported->events.count, more_ns);
+	add_to(imported->calls.begin_ns, imported->calls.end_ns, imported->calls.count, more_ns);
+	add_to(imported->spans.begin_ns, imported->spans.end_ns, imported->spans.count, more_ns);
 }
 
-int foreign_trouble(struct foreign *foreign, const char *format, ...)
+int imported_trouble(struct imported *imported, const char *format, ...)
 {
 	char text[1024];
 	va_list list;
@@ -357,24 +358,24 @@ int foreign_trouble(struct foreign *foreign, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	foreign->trouble = arena_text(&foreign->strings.arena, text, strlen(text));
+	imported->trouble = arena_text(&imported->strings.arena, text, strlen(text));
 	return -1;
 }
 
-void foreign_free(struct foreign *foreign)
+void imported_free(struct imported *imported)
 {
-	free_columns(&foreign->events, event_columns, COLUMN_COUNT(event_columns));
-	free_columns(&foreign->calls, call_columns, COLUMN_COUNT(call_columns));
-	free_columns(&foreign->spans, span_columns, COLUMN_COUNT(span_columns));
-	free(foreign->workers);
-	free(foreign->queues);
-	free(foreign->threads);
-	lookup_free(&foreign->queue_lookup);
-	lookup_free(&foreign->thread_lookup);
-	free(foreign->collectives);
-	free(foreign->devices);
-	free(foreign->strings.items);
-	free(foreign->strings.slots);
-	arena_free(&foreign->strings.arena);
-	memset(foreign, 0, sizeof(*foreign));
+	free_columns(&imported->events, event_columns, COLUMN_COUNT(event_columns));
+	free_columns(&imported->calls, call_columns, COLUMN_COUNT(call_columns));
+	free_columns(&imported->spans, span_columns, COLUMN_COUNT(span_columns));
+	free(imported->workers);
+	free(imported->queues);
+	free(imported->threads);
+	lookup_free(&imported->queue_lookup);
+	lookup_free(&imported->thread_lookup);
+	free(imported->collectives);
+	free(imported->devices);
+	free(imported->strings.items);
+	free(imported->strings.slots);
+	arena_free(&imported->strings.arena);
+	memset(imported, 0, sizeof(*imported));
 }

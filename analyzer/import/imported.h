@@ -4,14 +4,14 @@
  *
  * All times are ns. A file's times are on one axis; files of one machine are too, others may be apart by
  * what their clocks disagree (arrivals.h). Tables are arrays of columns, since an analysis reads few columns
- * of many events. FOREIGN_NONE stands for "not known" in columns of indices. String 0 is "".
+ * of many events. IMPORTED_NONE stands for "not known" in columns of indices. String 0 is "".
  *
  * How it relates to struct timeline (timeline.h), the model of our own recordings: a worker is a process's
  * GPU there; `events` are its intervals; `calls` are its calls, joined to events by correlation as
- * timeline_join does; a queue is a queue. What timeline has and no foreign trace carries: descriptors, values
- * and pointers of operations, so operations could be made only from names (and, with Kineto, shapes and
- * sequence numbers of operators). To feed timeline from here: one timeline_function per distinct call name
- * with a kind from foreign_kind, one operation per (call name, event name), a call per `calls` row, its
+ * timeline_join does; a queue is a queue. What timeline has and no imported trace carries: descriptors,
+ * values and pointers of operations, so operations could be made only from names (and, with Kineto, shapes
+ * and sequence numbers of operators). To feed timeline from here: one timeline_function per distinct call
+ * name with a kind from imported_kind, one operation per (call name, event name), a call per `calls` row, its
  * intervals the events that name it; events without a call need a call of their own at the event's begin.
  * Iterations then work (they need only the order of operations); layers need the spans instead of weight
  * pointers.
@@ -26,51 +26,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FOREIGN_NONE UINT32_MAX
+#define IMPORTED_NONE UINT32_MAX
 
-enum foreign_format { FOREIGN_KINETO, FOREIGN_CHROME, FOREIGN_NSYS };
+enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS };
 
-/* What a device event does, told by its name (foreign_kind.h). */
-enum foreign_kind { FOREIGN_COMPUTE, FOREIGN_COMMUNICATION, FOREIGN_MEMORY, FOREIGN_OTHER };
-#define FOREIGN_KINDS 4
+/* What a device event does, told by its name (imported_kind.h). */
+enum imported_kind { IMPORTED_COMPUTE, IMPORTED_COMMUNICATION, IMPORTED_MEMORY, IMPORTED_OTHER };
+#define IMPORTED_KINDS 4
 
 /*
  * What a device event is, told by the profiler. Of a trace without device events the labelled phases stand
  * for them.
  */
-enum foreign_activity { FOREIGN_KERNEL, FOREIGN_COPY, FOREIGN_SET, FOREIGN_LABELLED };
+enum imported_activity { IMPORTED_KERNEL, IMPORTED_COPY, IMPORTED_SET, IMPORTED_LABELLED };
 
-enum foreign_span_kind {
-	FOREIGN_ANNOTATION,        /* the program's own, on the host */
-	FOREIGN_DEVICE_ANNOTATION, /* the same, stretched over what it launched */
-	FOREIGN_OPERATOR,          /* of the framework: aten::conv2d */
-	FOREIGN_PYTHON,            /* a Python function */
-	FOREIGN_MODULE,            /* a call of a module: nn.Module: Conv2d_0 */
-	FOREIGN_PHASE,             /* a labelled phase of a trace that has no device events */
+enum imported_span_kind {
+	IMPORTED_ANNOTATION,        /* the program's own, on the host */
+	IMPORTED_DEVICE_ANNOTATION, /* the same, stretched over what it launched */
+	IMPORTED_OPERATOR,          /* of the framework: aten::conv2d */
+	IMPORTED_PYTHON,            /* a Python function */
+	IMPORTED_MODULE,            /* a call of a module: nn.Module: Conv2d_0 */
+	IMPORTED_PHASE,             /* a labelled phase of a trace that has no device events */
 };
 
 /* A rank: what of a file belongs to one GPU as one process uses it. */
-struct foreign_worker {
-	int32_t rank;      /* as the data says, -1: it does not; foreign_number settles it */
+struct imported_worker {
+	int32_t rank;      /* as the data says, -1: it does not; imported_number settles it */
 	int64_t process;   /* its number */
 	int32_t device;    /* -1: not one */
 	const char *label; /* what the file calls it, or NULL */
 };
 
-struct foreign_queue {
+struct imported_queue {
 	uint32_t worker;
 	int32_t device;
 	int64_t stream;
 };
 
-struct foreign_thread {
+struct imported_thread {
 	int64_t process, thread;            /* numbers; of names a hash */
 	uint32_t process_name, thread_name; /* strings */
 	uint32_t worker;
 };
 
-/* Work on devices, in order of begin (after foreign_finish). */
-struct foreign_events {
+/* Work on devices, in order of begin (after imported_finish). */
+struct imported_events {
 	size_t count, room;
 	int64_t *begin_ns, *end_ns;
 	uint32_t *name;
@@ -84,7 +84,7 @@ struct foreign_events {
 };
 
 /* Calls of the runtime or driver on the host, in no order. */
-struct foreign_calls {
+struct imported_calls {
 	size_t count, room;
 	int64_t *begin_ns, *end_ns;
 	uint32_t *name;
@@ -93,7 +93,7 @@ struct foreign_calls {
 };
 
 /* Labelled stretches, in order of begin. */
-struct foreign_spans {
+struct imported_spans {
 	size_t count, room;
 	int64_t *begin_ns, *end_ns;
 	uint32_t *name;
@@ -101,11 +101,11 @@ struct foreign_spans {
 	int32_t *step;      /* that it is of, as the data says; -1 */
 	int64_t *sequence;  /* number that an operator's backward half shares with its forward one; -1 */
 	uint64_t *external; /* an operator's own number; 0: none */
-	uint32_t *shapes;   /* of an operator (foreign_word_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */
-	uint8_t *kind;      /* enum foreign_span_kind */
+	uint32_t *shapes; /* of an operator (imported_word_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */
+	uint8_t *kind;    /* enum imported_span_kind */
 };
 
-struct foreign_collective {
+struct imported_collective {
 	uint32_t name;               /* "allreduce" */
 	uint32_t group;              /* the process group */
 	uint32_t type;               /* of elements */
@@ -115,14 +115,14 @@ struct foreign_collective {
 };
 
 /* What a device is, as far as the file says; 0, NULL: not. */
-struct foreign_device {
+struct imported_device {
 	int32_t device;
 	const char *name;
 	int32_t capability_major, capability_minor;
 	int64_t multiprocessors, memory_bytes;
 };
 
-struct foreign_strings {
+struct imported_strings {
 	const char **items;
 	size_t count, room;
 	uint32_t *slots; /* hash table of numbers, 0: empty */
@@ -130,9 +130,9 @@ struct foreign_strings {
 	struct arena arena;
 };
 
-struct foreign {
+struct imported {
 	const char *path;
-	enum foreign_format format;
+	enum imported_format format;
 	const char *trouble; /* a sentence: why not all of it could be read, or NULL */
 	bool cut;            /* the file ends before its data do; not a failure */
 	int32_t rank, world; /* as the file says; -1 */
@@ -141,31 +141,31 @@ struct foreign {
 	uint64_t refused;    /* events without what they need, passed over */
 	uint64_t backward;   /* events that end before they begin: taken as if they took no time */
 	uint64_t unlaunched; /* device events whose call is not in the file */
-	struct foreign_worker *workers;
+	struct imported_worker *workers;
 	size_t worker_count, worker_room;
-	struct foreign_queue *queues;
+	struct imported_queue *queues;
 	size_t queue_count, queue_room;
 	struct lookup queue_lookup, thread_lookup;
-	struct foreign_thread *threads;
+	struct imported_thread *threads;
 	size_t thread_count, thread_room;
-	struct foreign_events events;
-	struct foreign_calls calls;
-	struct foreign_spans spans;
-	struct foreign_collective *collectives;
+	struct imported_events events;
+	struct imported_calls calls;
+	struct imported_spans spans;
+	struct imported_collective *collectives;
 	size_t collective_count, collective_room;
-	struct foreign_device *devices;
+	struct imported_device *devices;
 	size_t device_count, device_room;
-	struct foreign_strings strings;
+	struct imported_strings strings;
 };
 
 /* What to keep of what a file has, beside device events and their calls. */
-enum foreign_wanted {
-	FOREIGN_WANT_STEPS = 1,     /* annotations of steps (ProfilerStep) */
-	FOREIGN_WANT_LABELS = 2,    /* all annotations, and phases */
-	FOREIGN_WANT_OPERATORS = 4, /* operators */
-	FOREIGN_WANT_PYTHON = 8,    /* Python functions and modules */
-	FOREIGN_WANT_CALLS = 16,    /* calls that launched nothing, too */
-	FOREIGN_WANT_MODULES = 32,  /* of Python functions the modules */
+enum imported_wanted {
+	IMPORTED_WANT_STEPS = 1,     /* annotations of steps (ProfilerStep) */
+	IMPORTED_WANT_LABELS = 2,    /* all annotations, and phases */
+	IMPORTED_WANT_OPERATORS = 4, /* operators */
+	IMPORTED_WANT_PYTHON = 8,    /* Python functions and modules */
+	IMPORTED_WANT_CALLS = 16,    /* calls that launched nothing, too */
+	IMPORTED_WANT_MODULES = 32,  /* of Python functions the modules */
 };
 
 /*
@@ -173,57 +173,58 @@ enum foreign_wanted {
  * `trouble` says why. A file that breaks off is read as far as it goes (0, with `cut` and `trouble`). The
  * caller frees it in any case. `path` is the caller's and must live as long.
  */
-int foreign_read(struct foreign *foreign, const char *path, unsigned wanted);
-void foreign_free(struct foreign *foreign);
+int imported_read(struct imported *imported, const char *path, unsigned wanted);
+void imported_free(struct imported *imported);
 
 /*
  * Reads many files at once on `threads` threads (0: one for each processor) and gives each to `done`, in the
- * thread that read it, in no order; status is foreign_read's. What `done` does not take (by copying the
+ * thread that read it, in no order; status is imported_read's. What `done` does not take (by copying the
  * struct and zeroing what it is given) is freed behind it.
  */
-void foreign_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
-	void (*done)(void *context, size_t index, struct foreign *foreign, int status), void *context);
+void imported_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
+	void (*done)(void *context, size_t index, struct imported *imported, int status), void *context);
 
 /*
  * The files that the paths name: of a folder those whose names end as the formats' do, sorted. The caller
  * frees the arena. False: a path cannot be opened, or a folder has none; `error` says so.
  */
-bool foreign_files(struct arena *arena, char **paths, size_t path_count, const char ***files,
+bool imported_files(struct arena *arena, char **paths, size_t path_count, const char ***files,
 	size_t *file_count, const char **error);
 
 /* Is a file named like a trace of another profiler, or one in the folder? */
-bool foreign_looks(const char *path);
+bool imported_looks(const char *path);
 
 /* The rank that a file's name tells, as worker3_step_12 or rank-7 or trace_0; -1: none. `sure`: by a word. */
-int32_t foreign_name_rank(const char *path, bool *sure);
+int32_t imported_name_rank(const char *path, bool *sure);
 
 /*
  * Settles ranks over many workers: as the data says, and the file's name where it does not; else as all the
  * files' names say; else in order. Each is taken only if it tells all of them apart. `said` are ranks or -1,
  * `paths` their files; both of `count`. False: what the data says could not be used.
  */
-bool foreign_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks);
+bool imported_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks);
 
 /* What readers use. */
-uint32_t foreign_string(struct foreign_strings *strings, const char *text, size_t length);
-uint32_t foreign_add_event(struct foreign *foreign);
-uint32_t foreign_add_call(struct foreign *foreign);
-uint32_t foreign_add_span(struct foreign *foreign);
-uint32_t foreign_find_queue(struct foreign *foreign, uint32_t worker, int32_t device, int64_t stream);
-uint32_t foreign_look_up_thread(const struct foreign *foreign, int64_t process, int64_t thread);
-uint32_t foreign_find_thread(struct foreign *foreign, int64_t process, int64_t thread);
+uint32_t imported_string(struct imported_strings *strings, const char *text, size_t length);
+uint32_t imported_add_event(struct imported *imported);
+uint32_t imported_add_call(struct imported *imported);
+uint32_t imported_add_span(struct imported *imported);
+uint32_t imported_find_queue(struct imported *imported, uint32_t worker, int32_t device, int64_t stream);
+uint32_t imported_look_up_thread(const struct imported *imported, int64_t process, int64_t thread);
+uint32_t imported_find_thread(struct imported *imported, int64_t process, int64_t thread);
 
 /* Adds base_ns to all times. */
-void foreign_add_base(struct foreign *foreign);
+void imported_add_base(struct imported *imported);
 
 /* Orders the events and spans, joins events to calls, and drops other calls unless wanted. Kinds come from
  * names. */
-void foreign_finish(struct foreign *foreign, unsigned wanted);
+void imported_finish(struct imported *imported, unsigned wanted);
 
-int foreign_read_json(struct foreign *foreign, unsigned wanted); /* kineto.c */
-int foreign_read_nsys(struct foreign *foreign, unsigned wanted); /* nsys.c */
+int imported_read_json(struct imported *imported, unsigned wanted); /* kineto.c */
+int imported_read_nsys(struct imported *imported, unsigned wanted); /* nsys.c */
 
 /* Sets `trouble`. Answers -1. */
-int foreign_trouble(struct foreign *foreign, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int imported_trouble(struct imported *imported, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What the phase of each device event is: see foreign_attribute.h. In this order, and the first that says
+ * What the phase of each device event is: see imported_attribute.h. In this order, and the first that says
  * something decides:
  *
  *  0. what the event's own arguments say, as those of pmanalyze export --kineto do;
@@ -31,8 +31,8 @@ struct answer {
 enum state { STATE_BEFORE, STATE_FORWARD, STATE_AFTER };
 
 struct attribute {
-	struct foreign_places places;
-	struct foreign_attribution *out;
+	struct imported_places places;
+	struct imported_attribution *out;
 	uint32_t *labels;   /* by thread: the innermost label open now */
 	uint32_t *labelled; /* threads that have labels at all */
 	size_t labelled_count;
@@ -46,29 +46,29 @@ struct attribute {
 
 static const char *event_name(const struct attribute *attribute, uint32_t event)
 {
-	const struct foreign *foreign = attribute->places.foreign;
+	const struct imported *imported = attribute->places.imported;
 
-	return foreign->strings.items[foreign->events.name[event]];
+	return imported->strings.items[imported->events.name[event]];
 }
 
 static bool is_from_host(const struct attribute *attribute, uint32_t event)
 {
-	return attribute->places.foreign->events.activity[event] == FOREIGN_COPY &&
-	       foreign_word_kernel(event_name(attribute, event)) == PHASE_H2D + 1;
+	return attribute->places.imported->events.activity[event] == IMPORTED_COPY &&
+	       imported_word_kernel(event_name(attribute, event)) == PHASE_H2D + 1;
 }
 
 static void find_labelled(struct attribute *attribute)
 {
-	const struct foreign *foreign = attribute->places.foreign;
-	bool *has = mem_alloc(foreign->thread_count, sizeof(*has));
+	const struct imported *imported = attribute->places.imported;
+	bool *has = mem_alloc(imported->thread_count, sizeof(*has));
 
-	attribute->labels = mem_alloc(foreign->thread_count, sizeof(*attribute->labels));
-	attribute->labelled = mem_alloc(foreign->thread_count, sizeof(*attribute->labelled));
-	for (uint32_t i = 0; i < foreign->spans.count; i++)
+	attribute->labels = mem_alloc(imported->thread_count, sizeof(*attribute->labels));
+	attribute->labelled = mem_alloc(imported->thread_count, sizeof(*attribute->labelled));
+	for (uint32_t i = 0; i < imported->spans.count; i++)
 		if (attribute->places.places[i].label == i)
-			has[foreign->spans.thread[i]] = true;
-	for (uint32_t i = 0; i < foreign->thread_count; i++) {
-		attribute->labels[i] = FOREIGN_NONE;
+			has[imported->spans.thread[i]] = true;
+	for (uint32_t i = 0; i < imported->thread_count; i++) {
+		attribute->labels[i] = IMPORTED_NONE;
 		if (has[i])
 			attribute->labelled[attribute->labelled_count++] = i;
 	}
@@ -78,13 +78,13 @@ static void find_labelled(struct attribute *attribute)
 /* The innermost label that is open on the thread. */
 static uint32_t label_at(struct attribute *attribute, uint32_t thread, int64_t ns)
 {
-	const struct foreign_spans *spans = &attribute->places.foreign->spans;
+	const struct imported_spans *spans = &attribute->places.imported->spans;
 	uint32_t label = attribute->labels[thread];
 
-	while (label != FOREIGN_NONE && spans->end_ns[label] < ns) {
+	while (label != IMPORTED_NONE && spans->end_ns[label] < ns) {
 		uint32_t parent = attribute->places.places[label].parent;
 
-		label = parent == FOREIGN_NONE ? FOREIGN_NONE : attribute->places.places[parent].label;
+		label = parent == IMPORTED_NONE ? IMPORTED_NONE : attribute->places.places[parent].label;
 	}
 	attribute->labels[thread] = label;
 	return label;
@@ -92,7 +92,7 @@ static uint32_t label_at(struct attribute *attribute, uint32_t thread, int64_t n
 
 static void open_labels(struct attribute *attribute, int64_t until_ns)
 {
-	const struct foreign_spans *spans = &attribute->places.foreign->spans;
+	const struct imported_spans *spans = &attribute->places.imported->spans;
 
 	for (; attribute->next_span < spans->count && spans->begin_ns[attribute->next_span] <= until_ns;
 		attribute->next_span++)
@@ -102,34 +102,34 @@ static void open_labels(struct attribute *attribute, int64_t until_ns)
 }
 
 /* What the labels of the process's other threads say, if they agree. */
-static uint8_t label_elsewhere(struct attribute *attribute, const struct foreign_launch *launch)
+static uint8_t label_elsewhere(struct attribute *attribute, const struct imported_launch *launch)
 {
-	const struct foreign *foreign = attribute->places.foreign;
+	const struct imported *imported = attribute->places.imported;
 	uint8_t phase = 0;
 
 	for (size_t i = 0; i < attribute->labelled_count; i++) {
 		uint32_t thread = attribute->labelled[i], label;
 
-		if (launch->thread == FOREIGN_NONE || thread == launch->thread ||
-			foreign->threads[thread].process != foreign->threads[launch->thread].process)
+		if (launch->thread == IMPORTED_NONE || thread == launch->thread ||
+			imported->threads[thread].process != imported->threads[launch->thread].process)
 			continue;
 		label = label_at(attribute, thread, launch->begin_ns);
-		if (label == FOREIGN_NONE)
+		if (label == IMPORTED_NONE)
 			continue;
-		if (phase && phase != foreign_place_word(&attribute->places, label)->label)
+		if (phase && phase != imported_place_word(&attribute->places, label)->label)
 			return 0;
-		phase = foreign_place_word(&attribute->places, label)->label;
+		phase = imported_place_word(&attribute->places, label)->label;
 	}
 	return phase;
 }
 
 /* Is it inside a layer, or an operator with a gradient? */
-static bool is_forward(const struct attribute *attribute, const struct foreign_place *place)
+static bool is_forward(const struct attribute *attribute, const struct imported_place *place)
 {
-	return !(place->flags & FOREIGN_PLACE_BACKWARD) &&
-	       (place->anchor != FOREIGN_NONE ||
-		       (place->top != FOREIGN_NONE &&
-			       (attribute->places.places[place->top].flags & FOREIGN_PLACE_LINKED)));
+	return !(place->flags & IMPORTED_PLACE_BACKWARD) &&
+	       (place->anchor != IMPORTED_NONE ||
+		       (place->top != IMPORTED_NONE &&
+			       (attribute->places.places[place->top].flags & IMPORTED_PLACE_LINKED)));
 }
 
 /* A labelled phase that is an event itself. */
@@ -137,13 +137,13 @@ static struct answer answer_labelled(const struct attribute *attribute, uint32_t
 {
 	static const char *const inputs[] = {"load", "input", "data", "fetch", "read"};
 	const char *name = event_name(attribute, event);
-	uint8_t phase = foreign_word_label(name);
+	uint8_t phase = imported_word_label(name);
 
-	switch ((enum foreign_kind)attribute->places.foreign->events.kind[event]) {
-	case FOREIGN_COMMUNICATION:
+	switch ((enum imported_kind)attribute->places.imported->events.kind[event]) {
+	case IMPORTED_COMMUNICATION:
 		phase = PHASE_COMMUNICATION + 1;
 		break;
-	case FOREIGN_OTHER:
+	case IMPORTED_OTHER:
 		for (size_t i = 0; !phase && i < sizeof(inputs) / sizeof(*inputs); i++)
 			if (strcasestr(name, inputs[i]))
 				phase = PHASE_IO + 1;
@@ -155,9 +155,9 @@ static struct answer answer_labelled(const struct attribute *attribute, uint32_t
 }
 
 /* What the event itself says: the phase's symbol, as pmanalyze export writes it. */
-static struct answer answer_said(const struct foreign *foreign, uint32_t event)
+static struct answer answer_said(const struct imported *imported, uint32_t event)
 {
-	const char *symbol = foreign->strings.items[foreign->events.phase[event]];
+	const char *symbol = imported->strings.items[imported->events.phase[event]];
 
 	for (uint8_t i = 0; *symbol && i < PHASE_WORK_COUNT; i++)
 		if (strcmp(phase_symbols[i], symbol) == 0)
@@ -166,41 +166,41 @@ static struct answer answer_said(const struct foreign *foreign, uint32_t event)
 }
 
 /* Steps 1 to 4. */
-static struct answer answer_told(struct attribute *attribute, const struct foreign_launch *launch)
+static struct answer answer_told(struct attribute *attribute, const struct imported_launch *launch)
 {
-	const struct foreign_events *events = &attribute->places.foreign->events;
-	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	const struct imported_events *events = &attribute->places.imported->events;
+	const struct imported_place *place = imported_place_of(&attribute->places, launch);
 	struct answer said;
 	uint8_t phase;
 
-	if (events->activity[launch->event] == FOREIGN_LABELLED)
+	if (events->activity[launch->event] == IMPORTED_LABELLED)
 		return answer_labelled(attribute, launch->event);
-	said = answer_said(attribute->places.foreign, launch->event);
+	said = answer_said(attribute->places.imported, launch->event);
 	if (said.phase)
 		return said;
-	if (events->kind[launch->event] == FOREIGN_COMMUNICATION)
+	if (events->kind[launch->event] == IMPORTED_COMMUNICATION)
 		return (struct answer){PHASE_COMMUNICATION + 1, TIMELINE_TOLD_BY_NAME};
-	if (place && place->label != FOREIGN_NONE) {
-		phase = foreign_place_word(&attribute->places, place->label)->label;
+	if (place && place->label != IMPORTED_NONE) {
+		phase = imported_place_word(&attribute->places, place->label)->label;
 		if (phase == PHASE_FORWARD + 1 && is_from_host(attribute, launch->event) &&
-			place->anchor == FOREIGN_NONE && place->top != FOREIGN_NONE &&
-			(foreign_place_word(&attribute->places, place->top)->flags & FOREIGN_WORD_COPY))
+			place->anchor == IMPORTED_NONE && place->top != IMPORTED_NONE &&
+			(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_COPY))
 			return (struct answer){PHASE_H2D + 1, TIMELINE_TOLD_BY_NAME};
 		return (struct answer){phase, TIMELINE_TOLD_BY_LABEL};
 	}
-	if (place && (place->flags & FOREIGN_PLACE_BACKWARD))
+	if (place && (place->flags & IMPORTED_PLACE_BACKWARD))
 		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
-	if (launch->thread != FOREIGN_NONE && attribute->places.engine[launch->thread])
+	if (launch->thread != IMPORTED_NONE && attribute->places.engine[launch->thread])
 		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
-	if (is_from_host(attribute, launch->event) && (!place || place->anchor == FOREIGN_NONE))
+	if (is_from_host(attribute, launch->event) && (!place || place->anchor == IMPORTED_NONE))
 		return (struct answer){PHASE_H2D + 1, TIMELINE_TOLD_BY_NAME};
-	if (place && place->top != FOREIGN_NONE &&
-		(foreign_place_word(&attribute->places, place->top)->flags & FOREIGN_WORD_UPDATE))
+	if (place && place->top != IMPORTED_NONE &&
+		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_UPDATE))
 		return (struct answer){PHASE_UPDATE + 1, TIMELINE_TOLD_BY_OPERATOR};
-	if (place && place->anchor != FOREIGN_NONE)
+	if (place && place->anchor != IMPORTED_NONE)
 		return (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
-	if (place && place->top != FOREIGN_NONE &&
-		(foreign_place_word(&attribute->places, place->top)->flags & FOREIGN_WORD_ZERO))
+	if (place && place->top != IMPORTED_NONE &&
+		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_ZERO))
 		return (struct answer){PHASE_OTHER + 1, TIMELINE_TOLD_BY_OPERATOR};
 	if (place && is_forward(attribute, place))
 		return (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
@@ -208,9 +208,9 @@ static struct answer answer_told(struct attribute *attribute, const struct forei
 	return (struct answer){phase, phase ? TIMELINE_TOLD_BY_LABEL : TIMELINE_TOLD_BY_NOTHING};
 }
 
-static void set_phase(struct attribute *attribute, const struct foreign_launch *launch, struct answer answer)
+static void set_phase(struct attribute *attribute, const struct imported_launch *launch, struct answer answer)
 {
-	const struct foreign_events *events = &attribute->places.foreign->events;
+	const struct imported_events *events = &attribute->places.imported->events;
 
 	attribute->out->phase[launch->event] = answer.phase;
 	attribute->out->told_ns[attribute->places.worker][answer.how] +=
@@ -221,11 +221,11 @@ static void set_phase(struct attribute *attribute, const struct foreign_launch *
 static void end_pending(struct attribute *attribute, bool leads)
 {
 	for (size_t i = 0; i < attribute->pending_count; i++) {
-		const struct foreign_launch *launch = &attribute->places.launches[attribute->pending[i]];
+		const struct imported_launch *launch = &attribute->places.launches[attribute->pending[i]];
 		struct answer answer = {leads ? PHASE_FORWARD + 1 : 0,
 			leads ? TIMELINE_TOLD_BY_ORDER : TIMELINE_TOLD_BY_NOTHING};
 
-		if (!leads && (answer.phase = foreign_word_kernel(event_name(attribute, launch->event))))
+		if (!leads && (answer.phase = imported_word_kernel(event_name(attribute, launch->event))))
 			answer.how = TIMELINE_TOLD_BY_NAME;
 		set_phase(attribute, launch, answer);
 	}
@@ -235,17 +235,17 @@ static void end_pending(struct attribute *attribute, bool leads)
 /* Of work that an operator launched which nothing tells: step 5. False: it is put off. */
 static bool answer_by_order(struct attribute *attribute, size_t number, struct answer *answer)
 {
-	const struct foreign_launch *launch = &attribute->places.launches[number];
-	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
-	const struct foreign_word *top = foreign_place_word(&attribute->places, place->top);
+	const struct imported_launch *launch = &attribute->places.launches[number];
+	const struct imported_place *place = imported_place_of(&attribute->places, launch);
+	const struct imported_word *top = imported_place_word(&attribute->places, place->top);
 
 	*answer = (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
 	if (attribute->state == STATE_FORWARD) {
 		*answer = (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_ORDER};
 		return true;
 	}
-	if (attribute->state == STATE_AFTER && !attribute->fed && (top->flags & FOREIGN_WORD_INPLACE) &&
-		attribute->places.foreign->spans.sequence[place->top] < 0) {
+	if (attribute->state == STATE_AFTER && !attribute->fed && (top->flags & IMPORTED_WORD_INPLACE) &&
+		attribute->places.imported->spans.sequence[place->top] < 0) {
 		*answer = (struct answer){PHASE_UPDATE + 1, TIMELINE_TOLD_BY_ORDER};
 		return true;
 	}
@@ -254,9 +254,10 @@ static bool answer_by_order(struct attribute *attribute, size_t number, struct a
 }
 
 /* How the launch moves the state on. */
-static void step_state(struct attribute *attribute, const struct foreign_launch *launch, struct answer answer)
+static void step_state(
+	struct attribute *attribute, const struct imported_launch *launch, struct answer answer)
 {
-	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	const struct imported_place *place = imported_place_of(&attribute->places, launch);
 
 	if (answer.phase == PHASE_H2D + 1) {
 		end_pending(attribute, false);
@@ -280,78 +281,79 @@ static void step_state(struct attribute *attribute, const struct foreign_launch 
 /* All of it is by its name alone where the trace says nothing of operators. */
 static void take_launch(struct attribute *attribute, size_t number)
 {
-	const struct foreign_launch *launch = &attribute->places.launches[number];
-	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	const struct imported_launch *launch = &attribute->places.launches[number];
+	const struct imported_place *place = imported_place_of(&attribute->places, launch);
 	struct answer answer;
 
 	open_labels(attribute, launch->begin_ns);
 	answer = answer_told(attribute, launch);
-	if (!answer.phase && place && place->top != FOREIGN_NONE &&
+	if (!answer.phase && place && place->top != IMPORTED_NONE &&
 		!answer_by_order(attribute, number, &answer))
 		return;
-	if (!answer.phase && attribute->places.foreign->events.activity[launch->event] != FOREIGN_LABELLED &&
-		(answer.phase = foreign_word_kernel(event_name(attribute, launch->event))))
+	if (!answer.phase &&
+		attribute->places.imported->events.activity[launch->event] != IMPORTED_LABELLED &&
+		(answer.phase = imported_word_kernel(event_name(attribute, launch->event))))
 		answer.how = TIMELINE_TOLD_BY_NAME;
 	step_state(attribute, launch, answer);
 	set_phase(attribute, launch, answer);
 }
 
 /* Behind an operator of the backward pass, on its thread, without one. */
-static void set_layer(struct attribute *attribute, const struct foreign_launch *launch)
+static void set_layer(struct attribute *attribute, const struct imported_launch *launch)
 {
-	const struct foreign_place *place = foreign_place_of(&attribute->places, launch);
+	const struct imported_place *place = imported_place_of(&attribute->places, launch);
 	uint8_t phase = attribute->out->phase[launch->event];
 	const uint32_t *layers = attribute->places.layers;
 	uint32_t span = launch->span;
 
-	const struct foreign *foreign = attribute->places.foreign;
-	uint32_t said = foreign->events.layer[launch->event];
+	const struct imported *imported = attribute->places.imported;
+	uint32_t said = imported->events.layer[launch->event];
 
 	if (said) {
 		/* Not a list of several, as an exchange of them all has. */
-		if (!strchr(foreign->strings.items[said], ','))
+		if (!strchr(imported->strings.items[said], ','))
 			attribute->out->layer[launch->event] = said;
 		return;
 	}
 	if (!place)
 		return;
 	/* The innermost operator has it, not an annotation in it. */
-	while (span != FOREIGN_NONE && !foreign_place_operates(&attribute->places, span))
+	while (span != IMPORTED_NONE && !imported_place_operates(&attribute->places, span))
 		span = attribute->places.places[span].parent;
-	if (span == FOREIGN_NONE)
+	if (span == IMPORTED_NONE)
 		return;
 	if (phase == PHASE_COMMUNICATION + 1) {
-		if (place->anchor != FOREIGN_NONE)
+		if (place->anchor != IMPORTED_NONE)
 			attribute->out->layer[launch->event] = layers[place->anchor];
 		return;
 	}
 	if (phase != PHASE_FORWARD + 1 && phase != PHASE_BACKWARD + 1)
 		return;
 	attribute->out->layer[launch->event] = layers[span];
-	if (phase == PHASE_BACKWARD + 1 && (place->flags & FOREIGN_PLACE_AGAIN))
+	if (phase == PHASE_BACKWARD + 1 && (place->flags & IMPORTED_PLACE_AGAIN))
 		attribute->out->part[launch->event] = PHASE_LAYER_RECOMPUTE + 1;
 }
 
-static void make_room(struct foreign_attribution *out, const struct foreign *foreign)
+static void make_room(struct imported_attribution *out, const struct imported *imported)
 {
-	size_t count = foreign->events.count;
+	size_t count = imported->events.count;
 
 	if (out->phase)
 		return;
 	out->count = count;
-	out->told_ns = mem_alloc(foreign->worker_count, sizeof(*out->told_ns));
+	out->told_ns = mem_alloc(imported->worker_count, sizeof(*out->told_ns));
 	out->phase = mem_alloc(count, sizeof(*out->phase));
 	out->part = mem_alloc(count, sizeof(*out->part));
 	out->layer = mem_alloc(count, sizeof(*out->layer));
 }
 
-void foreign_attribute(struct foreign *foreign, uint32_t worker, struct foreign_attribution *attribution)
+void imported_attribute(struct imported *imported, uint32_t worker, struct imported_attribution *attribution)
 {
 	struct attribute attribute = {.out = attribution};
 
-	make_room(attribution, foreign);
-	foreign_places_init(&attribute.places, foreign, worker);
-	foreign_layers_find(&attribute.places);
+	make_room(attribution, imported);
+	imported_places_init(&attribute.places, imported, worker);
+	imported_layers_find(&attribute.places);
 	find_labelled(&attribute);
 	attribute.pending = mem_alloc(attribute.places.launch_count, sizeof(*attribute.pending));
 	for (size_t i = 0; i < attribute.places.launch_count; i++)
@@ -362,10 +364,10 @@ void foreign_attribute(struct foreign *foreign, uint32_t worker, struct foreign_
 	free(attribute.labels);
 	free(attribute.labelled);
 	free(attribute.pending);
-	foreign_places_free(&attribute.places);
+	imported_places_free(&attribute.places);
 }
 
-void foreign_attribution_free(struct foreign_attribution *attribution)
+void imported_attribution_free(struct imported_attribution *attribution)
 {
 	free(attribution->phase);
 	free(attribution->part);

@@ -4,7 +4,7 @@
  * The data themselves tell, by more or less: what the program or its framework says (annotations, labelled
  * phases); which operator of the framework launched the work, and that an operator of the backward pass
  * shares a number with its forward one; where between the passes it was launched; what the kernel is called.
- * The strongest that says anything decides (foreign_attribute.c). What nothing explains stays unknown.
+ * The strongest that says anything decides (imported_attribute.c). What nothing explains stays unknown.
  */
 #ifndef IMPORT_IMPORTED_ATTRIBUTE_H
 #define IMPORT_IMPORTED_ATTRIBUTE_H
@@ -14,11 +14,11 @@
 
 /*
  * By event of the file. phase: enum phase + 1, or 0: not known. part: enum phase_layer_column + 1, or 0: as
- * the phase says. layer: a string of foreign->strings, or 0: none is known. The text of a layer has up to
+ * the phase says. layer: a string of imported->strings, or 0: none is known. The text of a layer has up to
  * four fields with tabs between: its name ("conv2"; the same in each iteration and different for each
  * layer), its sizes ("3x3x64->64"), the shape of its input ("32x64x56x56"), and what the program calls it.
  */
-struct foreign_attribution {
+struct imported_attribution {
 	uint8_t *phase, *part;
 	uint32_t *layer;
 	size_t count;                            /* of entries */
@@ -28,9 +28,9 @@ struct foreign_attribution {
 /*
  * Fills the entries of the worker's events; those of others stay as they are, so it can be called for one
  * worker after the other. `attribution` is zero at the first call. May add strings. It wants a file read with
- * FOREIGN_WANT_LABELS, FOREIGN_WANT_OPERATORS and FOREIGN_WANT_MODULES, and takes what is there.
+ * IMPORTED_WANT_LABELS, IMPORTED_WANT_OPERATORS and IMPORTED_WANT_MODULES, and takes what is there.
  */
-void foreign_attribute(struct foreign *foreign, uint32_t worker, struct foreign_attribution *attribution);
-void foreign_attribution_free(struct foreign_attribution *attribution);
+void imported_attribute(struct imported *imported, uint32_t worker, struct imported_attribution *attribution);
+void imported_attribution_free(struct imported_attribution *attribution);
 
 #endif

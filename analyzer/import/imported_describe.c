@@ -1,4 +1,4 @@
-/* What a device event of a foreign trace stands for in our own vocabulary: see foreign_build.h. */
+/* What a device event of an imported trace stands for in our own vocabulary: see imported_build.h. */
 #include "imported_build.h"
 
 #include <string.h>
@@ -19,9 +19,10 @@ static uint64_t type_bytes(const char *type)
 }
 
 /* The size that an NCCL call has: of one rank's part for those that gather or scatter. */
-static uint64_t collective_bytes(const struct foreign *foreign, const struct foreign_collective *collective)
+static uint64_t collective_bytes(
+	const struct imported *imported, const struct imported_collective *collective)
 {
-	uint64_t bytes = type_bytes(foreign->strings.items[collective->type]);
+	uint64_t bytes = type_bytes(imported->strings.items[collective->type]);
 	int64_t in = collective->in_count, out = collective->out_count;
 	int64_t count = in < 0 ? out : out < 0 ? in : in < out ? in : out;
 	uint64_t result;
@@ -40,83 +41,83 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 /* The communicator of a process group, known by its name; 0: of all ranks. Rank and size are settled later.
  */
-static uint32_t communicator_of(struct foreign_build *build, uint32_t group, int32_t size)
+static uint32_t communicator_of(struct imported_build *build, uint32_t group, int32_t size)
 {
 	struct timeline *timeline = build->timeline;
 
 	if (!build->communicators[group]) {
 		*MEM_PUSH(timeline->communicators, timeline->communicator_count,
 			timeline->communicator_room) = (struct timeline_communicator){-1, size > 0 ? size : 0,
-			build->foreign->workers[build->worker].device,
-			hash_text(MEM_HASH_START, build->foreign->strings.items[group])};
+			build->imported->workers[build->worker].device,
+			hash_text(MEM_HASH_START, build->imported->strings.items[group])};
 		build->communicators[group] = (uint32_t)timeline->communicator_count - 1;
 	}
 	return build->communicators[group];
 }
 
 static void describe_collective(
-	struct foreign_build *build, uint32_t event, struct foreign_operation *operation)
+	struct imported_build *build, uint32_t event, struct imported_operation *operation)
 {
-	const struct foreign *foreign = build->foreign;
-	uint32_t number = foreign->events.collective[event];
-	const struct foreign_collective *collective =
-		number == FOREIGN_NONE ? NULL : &foreign->collectives[number];
+	const struct imported *imported = build->imported;
+	uint32_t number = imported->events.collective[event];
+	const struct imported_collective *collective =
+		number == IMPORTED_NONE ? NULL : &imported->collectives[number];
 
 	operation->kind = PM_KIND_COMM;
-	operation->call = collective && collective->name ? collective->name : foreign->events.name[event];
-	operation->pairwise = foreign_is_pairwise(foreign->strings.items[operation->call]);
+	operation->call = collective && collective->name ? collective->name : imported->events.name[event];
+	operation->pairwise = imported_is_pairwise(imported->strings.items[operation->call]);
 	if (collective)
-		operation->bytes = collective_bytes(foreign, collective);
+		operation->bytes = collective_bytes(imported, collective);
 	/* A label is a group's too: each sort of exchange has its own. */
 	operation->communicator = communicator_of(build,
 		collective ? collective->group
-		: foreign->events.activity[event] == FOREIGN_LABELLED && !operation->pairwise
+		: imported->events.activity[event] == IMPORTED_LABELLED && !operation->pairwise
 			? operation->call
 			: 0,
 		collective ? collective->size : 0);
 }
 
-static enum pm_kind event_kind(const struct foreign *foreign, uint32_t event, const char *call)
+static enum pm_kind event_kind(const struct imported *imported, uint32_t event, const char *call)
 {
-	const char *name = foreign->strings.items[foreign->events.name[event]];
+	const char *name = imported->strings.items[imported->events.name[event]];
 
-	switch (foreign->events.activity[event]) {
-	case FOREIGN_COPY:
+	switch (imported->events.activity[event]) {
+	case IMPORTED_COPY:
 		return PM_KIND_COPY;
-	case FOREIGN_SET:
+	case IMPORTED_SET:
 		return PM_KIND_SET;
-	case FOREIGN_LABELLED:
-		if (foreign_is_input(name))
+	case IMPORTED_LABELLED:
+		if (imported_is_input(name))
 			return PM_KIND_READ;
-		if (foreign->events.kind[event] == FOREIGN_MEMORY)
+		if (imported->events.kind[event] == IMPORTED_MEMORY)
 			return strcasestr(name, "memset") ? PM_KIND_SET : PM_KIND_COPY;
-		if (foreign->events.kind[event] == FOREIGN_OTHER && strcasestr(name, "wait"))
+		if (imported->events.kind[event] == IMPORTED_OTHER && strcasestr(name, "wait"))
 			return PM_KIND_SYNC;
 		/* What comes now and then, as the collection of garbage, is no part of an iteration's
 		 * structure. */
-		return foreign->events.kind[event] == FOREIGN_OTHER ? PM_KIND_SEARCH : PM_KIND_LAUNCH;
+		return imported->events.kind[event] == IMPORTED_OTHER ? PM_KIND_SEARCH : PM_KIND_LAUNCH;
 	default:
 		return strstr(call, "Graph") ? PM_KIND_GRAPH : PM_KIND_LAUNCH;
 	}
 }
 
-struct foreign_operation foreign_describe(struct foreign_build *build, uint32_t event)
+struct imported_operation imported_describe(struct imported_build *build, uint32_t event)
 {
-	const struct foreign *foreign = build->foreign;
-	uint32_t call = foreign->events.call[event];
-	struct foreign_operation operation = {.call = call == FOREIGN_NONE ? 0 : foreign->calls.name[call],
-		.event = foreign->events.name[event],
+	const struct imported *imported = build->imported;
+	uint32_t call = imported->events.call[event];
+	struct imported_operation operation = {.call = call == IMPORTED_NONE ? 0 : imported->calls.name[call],
+		.event = imported->events.name[event],
 		.direction = 4};
 
-	operation.kind = (uint8_t)event_kind(foreign, event, foreign->strings.items[operation.call]);
+	operation.kind = (uint8_t)event_kind(imported, event, imported->strings.items[operation.call]);
 	operation.phase = build->join->attribution->phase[event];
 	operation.part = build->join->attribution->part[event];
 	operation.layer = build->join->attribution->layer[event];
-	if (foreign->events.activity[event] == FOREIGN_LABELLED)
+	if (imported->events.activity[event] == IMPORTED_LABELLED)
 		operation.call = operation.event;
-	if (foreign->events.kind[event] == FOREIGN_COMMUNICATION && operation.kind != PM_KIND_READ)
+	if (imported->events.kind[event] == IMPORTED_COMMUNICATION && operation.kind != PM_KIND_READ)
 		describe_collective(build, event, &operation);
 	else if (operation.kind == PM_KIND_COPY)
-		operation.direction = foreign_direction(foreign->strings.items[operation.event]);
+		operation.direction = imported_direction(imported->strings.items[operation.event]);
 	return operation;
 }

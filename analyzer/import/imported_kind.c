@@ -1,4 +1,4 @@
-/* What a device event does, by its name: see foreign_kind.h. */
+/* What a device event does, by its name: see imported_kind.h. */
 #include "imported_kind.h"
 
 #include <stdlib.h>
@@ -47,38 +47,38 @@ static bool is_other(const char *name)
 	return begins_with_one(name, prefixes);
 }
 
-enum foreign_kind foreign_kind_of(const char *name)
+enum imported_kind imported_kind_of(const char *name)
 {
 	if (is_communication(name))
-		return FOREIGN_COMMUNICATION;
+		return IMPORTED_COMMUNICATION;
 	if (is_memory(name))
-		return FOREIGN_MEMORY;
-	return is_other(name) ? FOREIGN_OTHER : FOREIGN_COMPUTE;
+		return IMPORTED_MEMORY;
+	return is_other(name) ? IMPORTED_OTHER : IMPORTED_COMPUTE;
 }
 
-const char *foreign_kind_name(enum foreign_kind kind)
+const char *imported_kind_name(enum imported_kind kind)
 {
 	static const char *const names[] = {"COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"};
 
 	return names[kind];
 }
 
-void foreign_kind_apply(struct foreign *foreign, const regex_t *pattern)
+void imported_kind_apply(struct imported *imported, const regex_t *pattern)
 {
-	struct foreign_events *events = &foreign->events;
-	char *found = mem_alloc(foreign->strings.count, 1); /* 0: not asked yet, 1: no, 2: yes */
+	struct imported_events *events = &imported->events;
+	char *found = mem_alloc(imported->strings.count, 1); /* 0: not asked yet, 1: no, 2: yes */
 
 	for (size_t i = 0; i < events->count; i++) {
 		char *answer = &found[events->name[i]];
 
-		if (events->activity[i] != FOREIGN_KERNEL)
+		if (events->activity[i] != IMPORTED_KERNEL)
 			continue;
 		if (!*answer)
-			*answer = regexec(pattern, foreign->strings.items[events->name[i]], 0, NULL, 0) == 0
+			*answer = regexec(pattern, imported->strings.items[events->name[i]], 0, NULL, 0) == 0
 					  ? 2
 					  : 1;
 		if (*answer == 2)
-			events->kind[i] = FOREIGN_COMMUNICATION;
+			events->kind[i] = IMPORTED_COMMUNICATION;
 	}
 	free(found);
 }

@@ -9,12 +9,12 @@
 
 #include <regex.h>
 
-enum foreign_kind foreign_kind_of(const char *name);
+enum imported_kind imported_kind_of(const char *name);
 
 /* "COMPUTATION": the name of a kind, as HTA writes it. */
-const char *foreign_kind_name(enum foreign_kind kind);
+const char *imported_kind_name(enum imported_kind kind);
 
 /* Kernels whose name the pattern finds are communication too. */
-void foreign_kind_apply(struct foreign *foreign, const regex_t *pattern);
+void imported_kind_apply(struct imported *imported, const regex_t *pattern);
 
 #endif

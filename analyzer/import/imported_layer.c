@@ -35,7 +35,7 @@ struct owner {
 };
 
 struct finder {
-	struct foreign_places *places;
+	struct imported_places *places;
 	struct kind *kinds;
 	size_t kind_count, kind_room, layer_count;
 	uint32_t pass;
@@ -63,15 +63,15 @@ static int compare_owners(const void *a, const void *b)
 
 static void find_owners(struct finder *finder)
 {
-	const struct foreign_places *places = finder->places;
-	const struct foreign_spans *spans = &places->foreign->spans;
+	const struct imported_places *places = finder->places;
+	const struct imported_spans *spans = &places->imported->spans;
 
 	finder->owners = mem_alloc(spans->count, sizeof(*finder->owners));
 	for (uint32_t i = 0; i < spans->count; i++)
-		if (spans->sequence[i] >= 0 && foreign_place_operates(places, i) &&
-			!(foreign_place_word(places, i)->flags & FOREIGN_WORD_BACKWARD))
+		if (spans->sequence[i] >= 0 && imported_place_operates(places, i) &&
+			!(imported_place_word(places, i)->flags & IMPORTED_WORD_BACKWARD))
 			finder->owners[finder->owner_count++] = (struct owner){
-				spans->sequence[i], i, places->places[i].flags & FOREIGN_PLACE_AGAIN};
+				spans->sequence[i], i, places->places[i].flags & IMPORTED_PLACE_AGAIN};
 	qsort(finder->owners, finder->owner_count, sizeof(*finder->owners), compare_owners);
 }
 
@@ -83,7 +83,7 @@ static void find_owners(struct finder *finder)
  */
 static uint32_t owner_of(const struct finder *finder, uint32_t back)
 {
-	const struct foreign_spans *spans = &finder->places->foreign->spans;
+	const struct imported_spans *spans = &finder->places->imported->spans;
 	/* Nested in another one's work, which does a part of the net again. */
 	const struct owner wanted = {spans->sequence[back], back,
 		spans->sequence[finder->places->places[back].outer] != spans->sequence[back]};
@@ -100,43 +100,43 @@ static uint32_t owner_of(const struct finder *finder, uint32_t back)
 	}
 	found = &finder->owners[low - (low > 0)];
 	return low > 0 && found->sequence == wanted.sequence && found->again == wanted.again ? found->span
-											     : FOREIGN_NONE;
+											     : IMPORTED_NONE;
 }
 
 /* Does the operator add a number, as far as its shapes say? */
-static bool adds_number(const struct foreign *foreign, uint32_t span)
+static bool adds_number(const struct imported *imported, uint32_t span)
 {
-	const char *shapes = foreign->strings.items[foreign->spans.shapes[span]];
+	const char *shapes = imported->strings.items[imported->spans.shapes[span]];
 	const char *second = strstr(shapes, "], ");
 
 	return second && strncmp(second + 3, "[]", 2) == 0;
 }
 
 /* A sum whose gradient goes to both sides is a layer; a counter that is counted up has no gradient. */
-static void mark_sum(struct foreign_places *places, uint32_t owner)
+static void mark_sum(struct imported_places *places, uint32_t owner)
 {
-	struct foreign_place *place = &places->places[owner];
+	struct imported_place *place = &places->places[owner];
 
-	if (place->anchor != FOREIGN_NONE || place->top != owner || adds_number(places->foreign, owner) ||
-		!(foreign_place_word(places, owner)->flags & FOREIGN_WORD_SUM))
+	if (place->anchor != IMPORTED_NONE || place->top != owner || adds_number(places->imported, owner) ||
+		!(imported_place_word(places, owner)->flags & IMPORTED_WORD_SUM))
 		return;
 	place->anchor = owner;
-	place->flags |= FOREIGN_PLACE_SUM;
+	place->flags |= IMPORTED_PLACE_SUM;
 }
 
 /* What the backward pass tells of forward operators. */
 static void mark_owners(struct finder *finder)
 {
-	struct foreign_places *places = finder->places;
-	const struct foreign *foreign = places->foreign;
+	struct imported_places *places = finder->places;
+	const struct imported *imported = places->imported;
 
-	for (uint32_t i = 0; i < foreign->spans.count; i++) {
-		uint32_t owner = places->places[i].back == i ? owner_of(finder, i) : FOREIGN_NONE;
+	for (uint32_t i = 0; i < imported->spans.count; i++) {
+		uint32_t owner = places->places[i].back == i ? owner_of(finder, i) : IMPORTED_NONE;
 
-		if (owner == FOREIGN_NONE)
+		if (owner == IMPORTED_NONE)
 			continue;
-		places->places[places->places[owner].top].flags |= FOREIGN_PLACE_LINKED;
-		if (strstr(foreign->strings.items[foreign->spans.name[i]], "AddBackward"))
+		places->places[places->places[owner].top].flags |= IMPORTED_PLACE_LINKED;
+		if (strstr(imported->strings.items[imported->spans.name[i]], "AddBackward"))
 			mark_sum(places, owner);
 	}
 }
@@ -144,24 +144,24 @@ static void mark_owners(struct finder *finder)
 /* "ResNet_0.Sequential_1.Conv2d_3" of a module's span, or 0. */
 static uint32_t path_of(struct finder *finder, uint32_t module)
 {
-	struct foreign *foreign = finder->places->foreign;
-	const struct foreign_place *places = finder->places->places;
+	struct imported *imported = finder->places->imported;
+	const struct imported_place *places = finder->places->places;
 	uint32_t outer, prefix;
 	const char *name;
 
-	if (module == FOREIGN_NONE)
+	if (module == IMPORTED_NONE)
 		return 0;
 	if (finder->paths[module])
 		return finder->paths[module];
-	outer = places[module].parent == FOREIGN_NONE ? FOREIGN_NONE : places[places[module].parent].module;
+	outer = places[module].parent == IMPORTED_NONE ? IMPORTED_NONE : places[places[module].parent].module;
 	prefix = path_of(finder, outer);
-	name = foreign->strings.items[foreign->spans.name[module]];
+	name = imported->strings.items[imported->spans.name[module]];
 	if (strncmp(name, "nn.Module:", 10) == 0)
 		name += 10 + strspn(name + 10, " ");
 	/* However deep they are nested. */
-	if (prefix && strlen(foreign->strings.items[prefix]) < LONGEST_PATH)
-		name = arena_format(&foreign->strings.arena, "%s.%s", foreign->strings.items[prefix], name);
-	return finder->paths[module] = foreign_string(&foreign->strings, name, strlen(name));
+	if (prefix && strlen(imported->strings.items[prefix]) < LONGEST_PATH)
+		name = arena_format(&imported->strings.arena, "%s.%s", imported->strings.items[prefix], name);
+	return finder->paths[module] = imported_string(&imported->strings, name, strlen(name));
 }
 
 static struct kind *kind_of(struct finder *finder, const char *name)
@@ -184,10 +184,10 @@ static void begin_pass(struct finder *finder)
 /* The layer that an operator is: the first of its kind and module that this pass has not had yet. */
 static uint32_t layer_at(struct finder *finder, uint32_t span)
 {
-	struct foreign_places *places = finder->places;
-	const char *name = places->places[span].flags & FOREIGN_PLACE_SUM
+	struct imported_places *places = finder->places;
+	const char *name = places->places[span].flags & IMPORTED_PLACE_SUM
 				   ? "add"
-				   : foreign_place_word(places, span)->kind;
+				   : imported_place_word(places, span)->kind;
 	struct kind *kind = kind_of(finder, name);
 	uint32_t module = path_of(finder, places->places[span].module), text;
 
@@ -205,7 +205,7 @@ static uint32_t layer_at(struct finder *finder, uint32_t span)
 	if (finder->layer_count == MOST_LAYERS)
 		return 0;
 	finder->layer_count++;
-	text = foreign_layer_text(places->foreign, span, name, (uint32_t)kind->count + 1, module);
+	text = imported_layer_text(places->imported, span, name, (uint32_t)kind->count + 1, module);
 	*MEM_PUSH(kind->items, kind->count, kind->room) = (struct known_layer){module, text, finder->pass};
 	kind->next = kind->count;
 	kind->seen++;
@@ -216,8 +216,8 @@ static uint32_t layer_at(struct finder *finder, uint32_t span)
  * place. */
 static uint32_t layer_again(struct finder *finder, uint32_t span)
 {
-	const struct foreign_places *places = finder->places;
-	const struct foreign_spans *spans = &places->foreign->spans;
+	const struct imported_places *places = finder->places;
+	const struct imported_spans *spans = &places->imported->spans;
 	uint32_t back = places->places[places->places[span].parent].back, owner, count;
 
 	if (back != finder->again_back) {
@@ -226,71 +226,71 @@ static uint32_t layer_again(struct finder *finder, uint32_t span)
 	}
 	count = finder->again_count++;
 	owner = owner_of(finder, back);
-	if (owner == FOREIGN_NONE)
+	if (owner == IMPORTED_NONE)
 		return 0;
 	for (uint32_t i = owner + 1; i < spans->count && spans->begin_ns[i] <= spans->end_ns[owner]; i++)
 		if (spans->thread[i] == spans->thread[owner] && places->places[i].anchor == i &&
-			(places->places[i].flags & FOREIGN_PLACE_BUSY) && count-- == 0)
+			(places->places[i].flags & IMPORTED_PLACE_BUSY) && count-- == 0)
 			return places->layers[i];
 	return 0;
 }
 
 static uint32_t backward_layer(struct finder *finder, uint32_t span)
 {
-	struct foreign_places *places = finder->places;
-	const struct foreign_place *place = &places->places[span];
-	uint32_t thread = places->foreign->spans.thread[span], owner;
+	struct imported_places *places = finder->places;
+	const struct imported_place *place = &places->places[span];
+	uint32_t thread = places->imported->spans.thread[span], owner;
 
-	if (place->flags & FOREIGN_PLACE_AGAIN) {
-		if (place->anchor == span && (place->flags & FOREIGN_PLACE_BUSY))
+	if (place->flags & IMPORTED_PLACE_AGAIN) {
+		if (place->anchor == span && (place->flags & IMPORTED_PLACE_BUSY))
 			return layer_again(finder, span);
-		return place->anchor == FOREIGN_NONE ? 0 : places->layers[place->anchor];
+		return place->anchor == IMPORTED_NONE ? 0 : places->layers[place->anchor];
 	}
 	if (place->back == span) {
 		owner = owner_of(finder, span);
-		finder->behind[thread] = owner == FOREIGN_NONE ? 0 : places->layers[owner];
+		finder->behind[thread] = owner == IMPORTED_NONE ? 0 : places->layers[owner];
 	}
-	return place->back != FOREIGN_NONE && place->back != span ? places->layers[place->back]
-								  : finder->behind[thread];
+	return place->back != IMPORTED_NONE && place->back != span ? places->layers[place->back]
+								   : finder->behind[thread];
 }
 
 static uint32_t forward_layer(struct finder *finder, uint32_t span)
 {
-	struct foreign_places *places = finder->places;
-	struct foreign_place *place = &places->places[span];
+	struct imported_places *places = finder->places;
+	struct imported_place *place = &places->places[span];
 
 	/* What is in a sum, which was found out late. */
-	if (place->anchor == FOREIGN_NONE && place->parent != FOREIGN_NONE)
+	if (place->anchor == IMPORTED_NONE && place->parent != IMPORTED_NONE)
 		place->anchor = places->places[place->parent].anchor;
-	if (place->anchor == span && (place->flags & FOREIGN_PLACE_BUSY)) {
+	if (place->anchor == span && (place->flags & IMPORTED_PLACE_BUSY)) {
 		if (finder->over)
 			begin_pass(finder);
 		finder->current = layer_at(finder, span);
 		return finder->current;
 	}
-	if (place->anchor != FOREIGN_NONE && place->anchor != span)
+	if (place->anchor != IMPORTED_NONE && place->anchor != span)
 		return places->layers[place->anchor];
 	return finder->current;
 }
 
 static void take_span(struct finder *finder, uint32_t span)
 {
-	struct foreign_places *places = finder->places;
-	const struct foreign_place *place = &places->places[span];
+	struct imported_places *places = finder->places;
+	const struct imported_place *place = &places->places[span];
 
-	if (!foreign_place_speaks(places, span)) {
+	if (!imported_place_speaks(places, span)) {
 		/* Outer ones first: none has far to go. */
-		if (place->module == span && (place->flags & FOREIGN_PLACE_BUSY))
+		if (place->module == span && (place->flags & IMPORTED_PLACE_BUSY))
 			path_of(finder, span);
 		return;
 	}
-	if (foreign_place_word(places, span)->flags & (FOREIGN_WORD_STEP | FOREIGN_WORD_LOADER)) {
+	if (imported_place_word(places, span)->flags & (IMPORTED_WORD_STEP | IMPORTED_WORD_LOADER)) {
 		finder->over = true;
 		finder->current = 0;
-	} else if (!foreign_place_operates(places, span)) {
+	} else if (!imported_place_operates(places, span)) {
 		return;
-	} else if (place->flags & FOREIGN_PLACE_BACKWARD) {
-		if (place->flags & FOREIGN_PLACE_BUSY) {
+	} else if (place->flags & IMPORTED_PLACE_BACKWARD) {
+		if (place->flags & IMPORTED_PLACE_BUSY) {
 			finder->over = true;
 			finder->current = 0;
 		}
@@ -300,16 +300,16 @@ static void take_span(struct finder *finder, uint32_t span)
 	}
 }
 
-void foreign_layers_find(struct foreign_places *places)
+void imported_layers_find(struct imported_places *places)
 {
-	const struct foreign *foreign = places->foreign;
-	struct finder finder = {.places = places, .pass = 1, .again_back = FOREIGN_NONE};
+	const struct imported *imported = places->imported;
+	struct finder finder = {.places = places, .pass = 1, .again_back = IMPORTED_NONE};
 
-	finder.behind = mem_alloc(foreign->thread_count, sizeof(*finder.behind));
-	finder.paths = mem_alloc(foreign->spans.count, sizeof(*finder.paths));
+	finder.behind = mem_alloc(imported->thread_count, sizeof(*finder.behind));
+	finder.paths = mem_alloc(imported->spans.count, sizeof(*finder.paths));
 	find_owners(&finder);
 	mark_owners(&finder);
-	for (uint32_t i = 0; i < foreign->spans.count; i++)
+	for (uint32_t i = 0; i < imported->spans.count; i++)
 		take_span(&finder, i);
 	for (size_t i = 0; i < finder.kind_count; i++)
 		free(finder.kinds[i].items);

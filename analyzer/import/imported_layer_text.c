@@ -101,14 +101,14 @@ static const char *sizes_of(
 	return "";
 }
 
-uint32_t foreign_layer_text(
-	struct foreign *foreign, uint32_t span, const char *kind, uint32_t ordinal, uint32_t module)
+uint32_t imported_layer_text(
+	struct imported *imported, uint32_t span, const char *kind, uint32_t ordinal, uint32_t module)
 {
-	struct arena *arena = &foreign->strings.arena;
-	const char *name = foreign->strings.items[foreign->spans.name[span]];
-	const char *shapes = foreign->strings.items[foreign->spans.shapes[span]];
+	struct arena *arena = &imported->strings.arena;
+	const char *name = imported->strings.items[imported->spans.name[span]];
+	const char *shapes = imported->strings.items[imported->spans.shapes[span]];
 	const char *input = "", *sizes = sizes_of(arena, kind, name, shapes, &input), *text;
-	const char *path = foreign->strings.items[module];
+	const char *path = imported->strings.items[module];
 
 	/* One softmax or loss needs no number; a second one gets it. */
 	if (ordinal == 1 && (strcmp(kind, "softmax") == 0 || strcmp(kind, "loss") == 0))
@@ -119,5 +119,5 @@ uint32_t foreign_layer_text(
 		text = arena_format(arena, "%s\t%s\t%s\t%s", text, sizes, input, path);
 	else if (*input)
 		text = arena_format(arena, "%s\t%s\t%s", text, sizes, input);
-	return foreign_string(&foreign->strings, text, strlen(text));
+	return imported_string(&imported->strings, text, strlen(text));
 }

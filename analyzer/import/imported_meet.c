@@ -1,4 +1,4 @@
-/* Ranks, communicators, collectives and clocks over all files: see foreign_meet.h. */
+/* Ranks, communicators, collectives and clocks over all files: see imported_meet.h. */
 #include "imported_meet.h"
 #include "timeline/timeline_clock.h"
 
@@ -292,7 +292,7 @@ static void match(struct timeline *timeline, struct arrivals_rank *ranks, uint32
 	free(processes);
 }
 
-bool foreign_meet(struct timeline *timeline, struct arrivals_rank *ranks)
+bool imported_meet(struct timeline *timeline, struct arrivals_rank *ranks)
 {
 	size_t count = timeline->process_count;
 	int32_t *said = mem_alloc(count, sizeof(*said)), *numbers = mem_alloc(count, sizeof(*numbers));
@@ -304,7 +304,7 @@ bool foreign_meet(struct timeline *timeline, struct arrivals_rank *ranks)
 		said[i] = timeline->processes[i].rank;
 		paths[i] = timeline->processes[i].path;
 	}
-	usable = foreign_number(said, paths, count, numbers);
+	usable = imported_number(said, paths, count, numbers);
 	for (size_t i = 0; i < count; i++)
 		timeline->processes[i].rank = numbers[i];
 	free(said);

@@ -11,6 +11,6 @@
  * what their clocks are apart. `ranks` belong to the processes, by their number. False: what the data says
  * of the ranks could not be used.
  */
-bool foreign_meet(struct timeline *timeline, struct arrivals_rank *ranks);
+bool imported_meet(struct timeline *timeline, struct arrivals_rank *ranks);
 
 #endif

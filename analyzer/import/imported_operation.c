@@ -1,4 +1,4 @@
-/* Operations of other profilers' traces: see foreign_operation.h. */
+/* Operations of other profilers' traces: see imported_operation.h. */
 #include "imported_operation.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static bool has_one(const char *text, const char *const *words)
 	return false;
 }
 
-enum pm_kind foreign_call_kind(const char *name)
+enum pm_kind imported_call_kind(const char *name)
 {
 	static const struct {
 		const char *word;
@@ -30,7 +30,7 @@ enum pm_kind foreign_call_kind(const char *name)
 	return PM_KIND_SETUP;
 }
 
-uint8_t foreign_direction(const char *name)
+uint8_t imported_direction(const char *name)
 {
 	static const char *const words[] = {"HtoH", "HtoD", "DtoH", "DtoD"};
 	static const char *const others[] = {"h2h", "h2d", "d2h", "d2d"};
@@ -44,7 +44,7 @@ uint8_t foreign_direction(const char *name)
 	return strstr(name, "HtoA") ? 1 : strstr(name, "AtoH") ? 2 : 4;
 }
 
-const char *foreign_collective_name(const char *name)
+const char *imported_collective_name(const char *name)
 {
 	/* Longer words before those in them; what they are called by frameworks, kernels and labels. */
 	static const struct {
@@ -65,14 +65,14 @@ const char *foreign_collective_name(const char *name)
 	return name;
 }
 
-bool foreign_is_pairwise(const char *name)
+bool imported_is_pairwise(const char *name)
 {
-	const char *function = foreign_collective_name(name);
+	const char *function = imported_collective_name(name);
 
 	return strcmp(function, "ncclSend") == 0 || strcmp(function, "ncclRecv") == 0;
 }
 
-bool foreign_is_input(const char *name)
+bool imported_is_input(const char *name)
 {
 	static const char *const words[] = {"dataloader", "data_loader", "data-loader", "data loading",
 		"load_batch", "load batch", "get_batch", "data_load", "data-load", "fetch_batch",
@@ -98,7 +98,7 @@ static const struct timeline_label comm_labels[] = {{PM_VALUE_STRING, "func"},
 #define LABELS(function, list) \
 	((function)->labels = (list), (function)->label_count = sizeof(list) / sizeof(*(list)))
 
-static void set_labels_of(struct timeline_function *function, const struct foreign_operation *operation)
+static void set_labels_of(struct timeline_function *function, const struct imported_operation *operation)
 {
 	if (operation->activity) {
 		LABELS(function, activity_labels);
@@ -125,20 +125,21 @@ static void set_labels_of(struct timeline_function *function, const struct forei
 	}
 }
 
-static const char *function_name(const struct foreign *foreign, const struct foreign_operation *operation)
+static const char *function_name(const struct imported *imported, const struct imported_operation *operation)
 {
 	static const char *const activities[] = {
 		[PM_KIND_COPY] = "memcpy", [PM_KIND_SET] = "memset", [PM_KIND_LAUNCH] = "kernel"};
 
 	if (operation->kind == PM_KIND_COMM && !operation->activity)
-		return foreign_collective_name(foreign->strings.items[operation->call]);
+		return imported_collective_name(imported->strings.items[operation->call]);
 	if (!operation->activity && operation->call)
-		return foreign->strings.items[operation->call];
+		return imported->strings.items[operation->call];
 	return activities[operation->kind == PM_KIND_COPY || operation->kind == PM_KIND_SET ? operation->kind
 											    : PM_KIND_LAUNCH];
 }
 
-static uint32_t function_of(struct foreign_dictionary *dictionary, const struct foreign_operation *operation)
+static uint32_t function_of(
+	struct imported_dictionary *dictionary, const struct imported_operation *operation)
 {
 	struct timeline *timeline = dictionary->timeline;
 	uint32_t name = operation->activity ? 0 : operation->call;
@@ -151,7 +152,7 @@ static uint32_t function_of(struct foreign_dictionary *dictionary, const struct 
 			dictionary->functions[i].activity == operation->activity &&
 			dictionary->functions[i].pairwise == operation->pairwise)
 			return dictionary->functions[i].number;
-	text = function_name(dictionary->foreign, operation);
+	text = function_name(dictionary->imported, operation);
 	function = MEM_PUSH(timeline->functions, timeline->function_count, timeline->function_room);
 	*function = (struct timeline_function){.library = operation->activity               ? "cupti"
 							  : operation->kind == PM_KIND_COMM ? "nccl"
@@ -170,7 +171,7 @@ static uint32_t function_of(struct foreign_dictionary *dictionary, const struct 
 
 /* ---- Operations ---- */
 
-static uint32_t string_of(struct foreign_dictionary *dictionary, uint32_t string)
+static uint32_t string_of(struct imported_dictionary *dictionary, uint32_t string)
 {
 	struct timeline *timeline = dictionary->timeline;
 	const char *text;
@@ -178,7 +179,7 @@ static uint32_t string_of(struct foreign_dictionary *dictionary, uint32_t string
 	if (string == 0)
 		return 0;
 	if (!dictionary->strings[string]) {
-		text = dictionary->foreign->strings.items[string];
+		text = dictionary->imported->strings.items[string];
 		*MEM_PUSH(timeline->strings, timeline->string_count, timeline->string_room) =
 			arena_text(&timeline->arena, text, strlen(text));
 		dictionary->strings[string] = (uint32_t)timeline->string_count;
@@ -186,7 +187,7 @@ static uint32_t string_of(struct foreign_dictionary *dictionary, uint32_t string
 	return dictionary->strings[string] - 1;
 }
 
-static uint64_t *values_of(struct foreign_dictionary *dictionary, const struct foreign_operation *operation,
+static uint64_t *values_of(struct imported_dictionary *dictionary, const struct imported_operation *operation,
 	uint32_t function, uint32_t *count)
 {
 	const struct timeline_function *of = &dictionary->timeline->functions[function];
@@ -213,7 +214,7 @@ static uint64_t *values_of(struct foreign_dictionary *dictionary, const struct f
 	return values;
 }
 
-static uint64_t hash_of(const struct foreign_operation *operation)
+static uint64_t hash_of(const struct imported_operation *operation)
 {
 	uint64_t hash = mem_hash(MEM_HASH_START, (uint64_t)operation->call << 32 | operation->event);
 
@@ -224,7 +225,7 @@ static uint64_t hash_of(const struct foreign_operation *operation)
 	return mem_hash(hash, operation->bytes);
 }
 
-static bool same(const struct foreign_operation *a, const struct foreign_operation *b)
+static bool same(const struct imported_operation *a, const struct imported_operation *b)
 {
 	return a->call == b->call && a->event == b->event && a->layer == b->layer &&
 	       a->communicator == b->communicator && a->kind == b->kind && a->phase == b->phase &&
@@ -232,7 +233,7 @@ static bool same(const struct foreign_operation *a, const struct foreign_operati
 	       a->activity == b->activity && a->bytes == b->bytes;
 }
 
-static void grow_slots(struct foreign_dictionary *dictionary)
+static void grow_slots(struct imported_dictionary *dictionary)
 {
 	free(dictionary->slots);
 	dictionary->slot_count = dictionary->slot_count ? dictionary->slot_count * 2 : 1024;
@@ -246,7 +247,8 @@ static void grow_slots(struct foreign_dictionary *dictionary)
 	}
 }
 
-uint32_t foreign_operation(struct foreign_dictionary *dictionary, const struct foreign_operation *operation)
+uint32_t imported_operation(
+	struct imported_dictionary *dictionary, const struct imported_operation *operation)
 {
 	struct timeline *timeline = dictionary->timeline;
 	struct timeline_operation *made;
@@ -272,17 +274,17 @@ uint32_t foreign_operation(struct foreign_dictionary *dictionary, const struct f
 	return (uint32_t)timeline->operation_count - 1;
 }
 
-void foreign_dictionary_begin(struct foreign_dictionary *dictionary, struct timeline *timeline,
-	const struct foreign *foreign, uint32_t process)
+void imported_dictionary_begin(struct imported_dictionary *dictionary, struct timeline *timeline,
+	const struct imported *imported, uint32_t process)
 {
-	*dictionary = (struct foreign_dictionary){.timeline = timeline,
-		.foreign = foreign,
+	*dictionary = (struct imported_dictionary){.timeline = timeline,
+		.imported = imported,
 		.process = process,
 		.first = (uint32_t)timeline->operation_count,
-		.strings = mem_alloc(foreign->strings.count, sizeof(uint32_t))};
+		.strings = mem_alloc(imported->strings.count, sizeof(uint32_t))};
 }
 
-void foreign_dictionary_end(struct foreign_dictionary *dictionary)
+void imported_dictionary_end(struct imported_dictionary *dictionary)
 {
 	free(dictionary->items);
 	free(dictionary->slots);

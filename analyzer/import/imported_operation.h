@@ -9,12 +9,12 @@
 #include "timeline/timeline.h"
 
 /* What tells operations apart. Names are strings of the file. */
-struct foreign_operation {
+struct imported_operation {
 	uint32_t call, event;  /* names; call 0: the call is not in the file */
-	uint32_t layer;        /* string, as foreign_attribute says; 0: none */
+	uint32_t layer;        /* string, as imported_attribute says; 0: none */
 	uint32_t communicator; /* of the timeline */
 	uint8_t kind;          /* enum pm_kind */
-	uint8_t phase, part;   /* as foreign_attribute says */
+	uint8_t phase, part;   /* as imported_attribute says */
 	uint8_t direction;     /* of a copy, PM_VALUE_DIRECTION */
 	bool pairwise;         /* communication that only two ranks meet at */
 	bool activity;         /* the event itself, not its call */
@@ -22,12 +22,12 @@ struct foreign_operation {
 };
 
 /* The operations of one process while it is built; all numbers are the timeline's. */
-struct foreign_dictionary {
+struct imported_dictionary {
 	struct timeline *timeline;
-	const struct foreign *foreign;
+	const struct imported *imported;
 	uint32_t process;
-	struct foreign_operation *items; /* by number of the process */
-	uint32_t first;                  /* operation of the timeline that items[0] is */
+	struct imported_operation *items; /* by number of the process */
+	uint32_t first;                   /* operation of the timeline that items[0] is */
 	size_t count, room;
 	uint32_t *slots; /* hash table of numbers + 1 */
 	size_t slot_count;
@@ -40,27 +40,28 @@ struct foreign_dictionary {
 	size_t function_count, function_room;
 };
 
-void foreign_dictionary_begin(struct foreign_dictionary *dictionary, struct timeline *timeline,
-	const struct foreign *foreign, uint32_t process);
-void foreign_dictionary_end(struct foreign_dictionary *dictionary);
+void imported_dictionary_begin(struct imported_dictionary *dictionary, struct timeline *timeline,
+	const struct imported *imported, uint32_t process);
+void imported_dictionary_end(struct imported_dictionary *dictionary);
 
 /* The operation's number in the timeline; made when it is new. */
-uint32_t foreign_operation(struct foreign_dictionary *dictionary, const struct foreign_operation *operation);
+uint32_t imported_operation(
+	struct imported_dictionary *dictionary, const struct imported_operation *operation);
 
 /* What a call of the runtime or driver does that put no work on a device that is in the file. */
-enum pm_kind foreign_call_kind(const char *name);
+enum pm_kind imported_call_kind(const char *name);
 
 /* 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 not told: by the name of the copy. */
-uint8_t foreign_direction(const char *name);
+uint8_t imported_direction(const char *name);
 
 /* The NCCL function that the name of a kernel, a collective or a label stands for: "ncclAllReduce"; else the
  * name itself. Lives as long as the name, or for ever. */
-const char *foreign_collective_name(const char *name);
+const char *imported_collective_name(const char *name);
 
 /* Do only two ranks meet at it? */
-bool foreign_is_pairwise(const char *name);
+bool imported_is_pairwise(const char *name);
 
 /* Is a labelled stretch the program's input? */
-bool foreign_is_input(const char *name);
+bool imported_is_input(const char *name);
 
 #endif

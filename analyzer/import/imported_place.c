@@ -10,11 +10,11 @@
 /* Closes what of a thread does not reach around the stretch. Times of some traces are whole microseconds:
  * what is in a span may begin when it ends, and end a little behind it. */
 static uint32_t innermost(
-	const struct foreign_places *places, uint32_t open, int64_t begin_ns, int64_t end_ns)
+	const struct imported_places *places, uint32_t open, int64_t begin_ns, int64_t end_ns)
 {
-	const struct foreign_spans *spans = &places->foreign->spans;
+	const struct imported_spans *spans = &places->imported->spans;
 
-	while (open != FOREIGN_NONE && spans->end_ns[open] <= begin_ns && spans->end_ns[open] < end_ns)
+	while (open != IMPORTED_NONE && spans->end_ns[open] <= begin_ns && spans->end_ns[open] < end_ns)
 		open = places->places[open].parent;
 	return open;
 }
@@ -34,69 +34,69 @@ static bool is_entry(const char *name)
 
 /* Is it forward work that is done again? Such operators have numbers of their own, which those of a gradient
  * have not. */
-static bool is_again(const struct foreign_places *places, uint32_t span, const struct foreign_place *outer)
+static bool is_again(const struct imported_places *places, uint32_t span, const struct imported_place *outer)
 {
-	const struct foreign_spans *spans = &places->foreign->spans;
-	const struct foreign_strings *strings = &places->foreign->strings;
+	const struct imported_spans *spans = &places->imported->spans;
+	const struct imported_strings *strings = &places->imported->strings;
 
-	if (!outer || outer->back == FOREIGN_NONE || spans->sequence[span] < 0)
+	if (!outer || outer->back == IMPORTED_NONE || spans->sequence[span] < 0)
 		return false;
 	return is_entry(strings->items[spans->name[span]]) ||
 	       strstr(strings->items[spans->name[outer->back]], "Checkpoint");
 }
 
-static void place_operator(struct foreign_places *places, uint32_t span, const struct foreign_place *outer)
+static void place_operator(struct imported_places *places, uint32_t span, const struct imported_place *outer)
 {
-	const struct foreign_word *word = foreign_place_word(places, span);
-	struct foreign_place *place = &places->places[span];
+	const struct imported_word *word = imported_place_word(places, span);
+	struct imported_place *place = &places->places[span];
 
-	if (place->top == FOREIGN_NONE)
+	if (place->top == IMPORTED_NONE)
 		place->top = span;
-	if (word->flags & FOREIGN_WORD_BACKWARD) {
-		place->flags = FOREIGN_PLACE_BACKWARD;
-		place->anchor = FOREIGN_NONE;
-		if (places->foreign->spans.sequence[span] >= 0) {
+	if (word->flags & IMPORTED_WORD_BACKWARD) {
+		place->flags = IMPORTED_PLACE_BACKWARD;
+		place->anchor = IMPORTED_NONE;
+		if (places->imported->spans.sequence[span] >= 0) {
 			place->back = span;
-			if (place->outer == FOREIGN_NONE)
+			if (place->outer == IMPORTED_NONE)
 				place->outer = span;
-		} else if (word->flags & FOREIGN_WORD_ADDS_UP)
-			place->back = FOREIGN_NONE;
+		} else if (word->flags & IMPORTED_WORD_ADDS_UP)
+			place->back = IMPORTED_NONE;
 		return;
 	}
-	if ((place->flags & FOREIGN_PLACE_BACKWARD) && is_again(places, span, outer))
-		place->flags |= FOREIGN_PLACE_AGAIN;
-	if (word->kind && place->anchor == FOREIGN_NONE &&
-		(!(place->flags & FOREIGN_PLACE_BACKWARD) || (place->flags & FOREIGN_PLACE_AGAIN)))
+	if ((place->flags & IMPORTED_PLACE_BACKWARD) && is_again(places, span, outer))
+		place->flags |= IMPORTED_PLACE_AGAIN;
+	if (word->kind && place->anchor == IMPORTED_NONE &&
+		(!(place->flags & IMPORTED_PLACE_BACKWARD) || (place->flags & IMPORTED_PLACE_AGAIN)))
 		place->anchor = span;
 }
 
-static void place_span(struct foreign_places *places, uint32_t span, uint32_t parent)
+static void place_span(struct imported_places *places, uint32_t span, uint32_t parent)
 {
-	static const struct foreign_place outside = {.top = FOREIGN_NONE,
-		.anchor = FOREIGN_NONE,
-		.back = FOREIGN_NONE,
-		.outer = FOREIGN_NONE,
-		.module = FOREIGN_NONE,
-		.label = FOREIGN_NONE};
-	const struct foreign_place *outer = parent == FOREIGN_NONE ? NULL : &places->places[parent];
-	struct foreign_place *place = &places->places[span];
+	static const struct imported_place outside = {.top = IMPORTED_NONE,
+		.anchor = IMPORTED_NONE,
+		.back = IMPORTED_NONE,
+		.outer = IMPORTED_NONE,
+		.module = IMPORTED_NONE,
+		.label = IMPORTED_NONE};
+	const struct imported_place *outer = parent == IMPORTED_NONE ? NULL : &places->places[parent];
+	struct imported_place *place = &places->places[span];
 
 	*place = outer ? *outer : outside;
 	place->parent = parent;
-	place->flags &= FOREIGN_PLACE_BACKWARD | FOREIGN_PLACE_AGAIN;
-	if (!foreign_place_speaks(places, span)) {
-		place->module = places->foreign->spans.kind[span] == FOREIGN_MODULE ? span : place->module;
+	place->flags &= IMPORTED_PLACE_BACKWARD | IMPORTED_PLACE_AGAIN;
+	if (!imported_place_speaks(places, span)) {
+		place->module = places->imported->spans.kind[span] == IMPORTED_MODULE ? span : place->module;
 		return;
 	}
-	if (foreign_place_word(places, span)->label)
+	if (imported_place_word(places, span)->label)
 		place->label = span;
-	else if (foreign_place_operates(places, span))
+	else if (imported_place_operates(places, span))
 		place_operator(places, span, outer);
 }
 
 static int compare_launches(const void *a, const void *b)
 {
-	const struct foreign_launch *one = a, *other = b;
+	const struct imported_launch *one = a, *other = b;
 
 	if (one->begin_ns != other->begin_ns)
 		return one->begin_ns < other->begin_ns ? -1 : 1;
@@ -112,7 +112,7 @@ struct externals {
 
 /* The slot of the number: where it is, or an empty one. */
 static size_t external_slot(
-	const struct foreign_spans *spans, const struct externals *externals, uint64_t external)
+	const struct imported_spans *spans, const struct externals *externals, uint64_t external)
 {
 	size_t slot = mem_hash(0, external) & (externals->slot_count - 1);
 
@@ -121,7 +121,7 @@ static size_t external_slot(
 	return slot;
 }
 
-static void find_externals(const struct foreign_spans *spans, struct externals *externals)
+static void find_externals(const struct imported_spans *spans, struct externals *externals)
 {
 	externals->slot_count = 16;
 	while (externals->slot_count < spans->count * 2)
@@ -140,33 +140,33 @@ static void find_externals(const struct foreign_spans *spans, struct externals *
 }
 
 static uint32_t external_span(
-	const struct foreign_spans *spans, const struct externals *externals, uint64_t external)
+	const struct imported_spans *spans, const struct externals *externals, uint64_t external)
 {
 	size_t slot = external_slot(spans, externals, external);
 
 	return external && externals->slots[slot] && !externals->shared[slot] ? externals->slots[slot] - 1
-									      : FOREIGN_NONE;
+									      : IMPORTED_NONE;
 }
 
 /* By the call; where that is not in the file by the operator that the event names, begun when that did. */
-static void find_launches(struct foreign_places *places)
+static void find_launches(struct imported_places *places)
 {
-	const struct foreign_events *events = &places->foreign->events;
-	const struct foreign_calls *calls = &places->foreign->calls;
-	const struct foreign_spans *spans = &places->foreign->spans;
+	const struct imported_events *events = &places->imported->events;
+	const struct imported_calls *calls = &places->imported->calls;
+	const struct imported_spans *spans = &places->imported->spans;
 	struct externals externals;
 
 	find_externals(spans, &externals);
 	places->launches = mem_alloc(events->count, sizeof(*places->launches));
 	for (uint32_t i = 0; i < events->count; i++) {
-		struct foreign_launch *launch = &places->launches[places->launch_count];
+		struct imported_launch *launch = &places->launches[places->launch_count];
 
-		if (places->foreign->queues[events->queue[i]].worker != places->worker)
+		if (places->imported->queues[events->queue[i]].worker != places->worker)
 			continue;
 		places->launch_count++;
-		*launch = (struct foreign_launch){
-			i, FOREIGN_NONE, FOREIGN_NONE, events->begin_ns[i], events->begin_ns[i]};
-		if (events->call[i] != FOREIGN_NONE) {
+		*launch = (struct imported_launch){
+			i, IMPORTED_NONE, IMPORTED_NONE, events->begin_ns[i], events->begin_ns[i]};
+		if (events->call[i] != IMPORTED_NONE) {
 			launch->thread = calls->thread[events->call[i]];
 			launch->begin_ns = calls->begin_ns[events->call[i]];
 			launch->end_ns = calls->end_ns[events->call[i]];
@@ -174,7 +174,7 @@ static void find_launches(struct foreign_places *places)
 			/* Some versions write the correlation into both. */
 			launch->span = external_span(spans, &externals, events->external[i]);
 		}
-		if (launch->span != FOREIGN_NONE) {
+		if (launch->span != IMPORTED_NONE) {
 			launch->thread = spans->thread[launch->span];
 			launch->begin_ns = launch->end_ns = spans->begin_ns[launch->span];
 		}
@@ -184,35 +184,35 @@ static void find_launches(struct foreign_places *places)
 	qsort(places->launches, places->launch_count, sizeof(*places->launches), compare_launches);
 }
 
-static void mark_busy(struct foreign_places *places, uint32_t span)
+static void mark_busy(struct imported_places *places, uint32_t span)
 {
-	while (span != FOREIGN_NONE && !(places->places[span].flags & FOREIGN_PLACE_BUSY)) {
-		places->places[span].flags |= FOREIGN_PLACE_BUSY;
+	while (span != IMPORTED_NONE && !(places->places[span].flags & IMPORTED_PLACE_BUSY)) {
+		places->places[span].flags |= IMPORTED_PLACE_BUSY;
 		span = places->places[span].parent;
 	}
 }
 
 /* Spans and launches in one order of time. */
-static void sweep(struct foreign_places *places)
+static void sweep(struct imported_places *places)
 {
-	const struct foreign *foreign = places->foreign;
-	const struct foreign_spans *spans = &foreign->spans;
-	uint32_t *open = mem_alloc(foreign->thread_count, sizeof(*open));
+	const struct imported *imported = places->imported;
+	const struct imported_spans *spans = &imported->spans;
+	uint32_t *open = mem_alloc(imported->thread_count, sizeof(*open));
 	size_t next = 0;
 
-	for (size_t i = 0; i < foreign->thread_count; i++)
-		open[i] = FOREIGN_NONE;
+	for (size_t i = 0; i < imported->thread_count; i++)
+		open[i] = IMPORTED_NONE;
 	for (uint32_t i = 0; i <= spans->count; i++) {
 		uint32_t thread;
 
 		for (; next < places->launch_count; next++) {
-			struct foreign_launch *launch = &places->launches[next];
+			struct imported_launch *launch = &places->launches[next];
 
 			if (i < spans->count && launch->begin_ns >= spans->begin_ns[i])
 				break;
-			if (launch->thread == FOREIGN_NONE)
+			if (launch->thread == IMPORTED_NONE)
 				continue;
-			if (launch->span == FOREIGN_NONE)
+			if (launch->span == IMPORTED_NONE)
 				launch->span = open[launch->thread] = innermost(
 					places, open[launch->thread], launch->begin_ns, launch->end_ns);
 			mark_busy(places, launch->span);
@@ -227,47 +227,47 @@ static void sweep(struct foreign_places *places)
 }
 
 /* Threads whose outermost operators are of the backward pass, and none a layer: all they do is of it. */
-static void find_engines(struct foreign_places *places)
+static void find_engines(struct imported_places *places)
 {
-	const struct foreign_spans *spans = &places->foreign->spans;
-	bool *layers = mem_alloc(places->foreign->thread_count, sizeof(*layers));
+	const struct imported_spans *spans = &places->imported->spans;
+	bool *layers = mem_alloc(places->imported->thread_count, sizeof(*layers));
 
 	for (uint32_t i = 0; i < spans->count; i++) {
 		if (places->places[i].top != i)
 			continue;
-		if (places->places[i].flags & FOREIGN_PLACE_BACKWARD)
+		if (places->places[i].flags & IMPORTED_PLACE_BACKWARD)
 			places->engine[spans->thread[i]] = true;
 		else if (places->places[i].anchor == i)
 			layers[spans->thread[i]] = true;
 	}
-	for (size_t i = 0; i < places->foreign->thread_count; i++)
+	for (size_t i = 0; i < places->imported->thread_count; i++)
 		places->engine[i] &= !layers[i];
 	for (uint32_t i = 0; i < spans->count; i++)
 		if (places->engine[spans->thread[i]])
-			places->places[i].flags |= FOREIGN_PLACE_BACKWARD;
+			places->places[i].flags |= IMPORTED_PLACE_BACKWARD;
 	free(layers);
 }
 
-void foreign_places_init(struct foreign_places *places, struct foreign *foreign, uint32_t worker)
+void imported_places_init(struct imported_places *places, struct imported *imported, uint32_t worker)
 {
-	*places = (struct foreign_places){.foreign = foreign, .worker = worker};
-	places->words = mem_alloc(foreign->strings.count, sizeof(*places->words));
-	places->places = mem_alloc(foreign->spans.count, sizeof(*places->places));
-	places->engine = mem_alloc(foreign->thread_count, sizeof(*places->engine));
-	places->layers = mem_alloc(foreign->spans.count, sizeof(*places->layers));
-	for (size_t i = 0; i < foreign->spans.count; i++) {
-		struct foreign_word *word = &places->words[foreign->spans.name[i]];
+	*places = (struct imported_places){.imported = imported, .worker = worker};
+	places->words = mem_alloc(imported->strings.count, sizeof(*places->words));
+	places->places = mem_alloc(imported->spans.count, sizeof(*places->places));
+	places->engine = mem_alloc(imported->thread_count, sizeof(*places->engine));
+	places->layers = mem_alloc(imported->spans.count, sizeof(*places->layers));
+	for (size_t i = 0; i < imported->spans.count; i++) {
+		struct imported_word *word = &places->words[imported->spans.name[i]];
 
 		/* A name that says nothing is asked again; those are short. */
 		if (!word->flags && !word->label)
-			*word = foreign_word_of(foreign->strings.items[foreign->spans.name[i]]);
+			*word = imported_word_of(imported->strings.items[imported->spans.name[i]]);
 	}
 	find_launches(places);
 	sweep(places);
 	find_engines(places);
 }
 
-void foreign_places_free(struct foreign_places *places)
+void imported_places_free(struct imported_places *places)
 {
 	free(places->words);
 	free(places->places);

@@ -1,4 +1,4 @@
-/* Which files, of which format, on which thread, and which rank each is: see foreign.h. */
+/* Which files, of which format, on which thread, and which rank each is: see imported.h. */
 #include "imported.h"
 #include "base/json.h"
 #include "base/limit.h"
@@ -11,39 +11,39 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int look(struct foreign *foreign, char *magic, size_t bytes)
+static int look(struct imported *imported, char *magic, size_t bytes)
 {
 	struct json json;
-	int status = json_open(&json, foreign->path);
+	int status = json_open(&json, imported->path);
 
 	if (status < 0)
-		return foreign_trouble(foreign, "%s: %s", foreign->path, strerror(-status));
+		return imported_trouble(imported, "%s: %s", imported->path, strerror(-status));
 	strncpy(magic, json.next, bytes - 1);
 	magic[bytes - 1] = 0;
 	if (json.break_off && json.next == json.end)
-		status = foreign_trouble(foreign, "%s: byte 0: %s", foreign->path, json.break_off);
+		status = imported_trouble(imported, "%s: byte 0: %s", imported->path, json.break_off);
 	json_close(&json);
 	return status;
 }
 
-int foreign_read(struct foreign *foreign, const char *path, unsigned wanted)
+int imported_read(struct imported *imported, const char *path, unsigned wanted)
 {
 	struct stat file;
 	char magic[16];
 	int status;
 
-	memset(foreign, 0, sizeof(*foreign));
-	foreign->path = path;
-	foreign->rank = foreign->world = -1;
-	foreign_string(&foreign->strings, "", 0);
+	memset(imported, 0, sizeof(*imported));
+	imported->path = path;
+	imported->rank = imported->world = -1;
+	imported_string(&imported->strings, "", 0);
 	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
-	status = look(foreign, magic, sizeof(magic));
+	status = look(imported, magic, sizeof(magic));
 	if (status == 0 && strcmp(magic, "SQLite format 3") == 0)
-		status = foreign_read_nsys(foreign, wanted);
+		status = imported_read_nsys(imported, wanted);
 	else if (status == 0)
-		status = foreign_read_json(foreign, wanted);
+		status = imported_read_json(imported, wanted);
 	if (status == 0)
-		foreign_finish(foreign, wanted);
+		imported_finish(imported, wanted);
 	pm_limit_end();
 	return status;
 }
@@ -51,22 +51,22 @@ int foreign_read(struct foreign *foreign, const char *path, unsigned wanted)
 struct pool {
 	const char *const *paths;
 	unsigned wanted;
-	void (*done)(void *context, size_t index, struct foreign *foreign, int status);
+	void (*done)(void *context, size_t index, struct imported *imported, int status);
 	void *context;
 };
 
 static void read_one(void *context, size_t index)
 {
 	struct pool *pool = context;
-	struct foreign foreign;
-	int status = foreign_read(&foreign, pool->paths[index], pool->wanted);
+	struct imported imported;
+	int status = imported_read(&imported, pool->paths[index], pool->wanted);
 
-	pool->done(pool->context, index, &foreign, status);
-	foreign_free(&foreign);
+	pool->done(pool->context, index, &imported, status);
+	imported_free(&imported);
 }
 
-void foreign_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
-	void (*done)(void *context, size_t index, struct foreign *foreign, int status), void *context)
+void imported_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
+	void (*done)(void *context, size_t index, struct imported *imported, int status), void *context)
 {
 	struct pool pool = {paths, wanted, done, context};
 
@@ -92,7 +92,7 @@ static bool is_trace_name(const char *name)
 	return false;
 }
 
-bool foreign_looks(const char *path)
+bool imported_looks(const char *path)
 {
 	DIR *folder = opendir(path);
 	struct dirent *entry;
@@ -139,7 +139,7 @@ static bool add_folder(struct arena *arena, struct list *list, const char *path,
 	return true;
 }
 
-bool foreign_files(struct arena *arena, char **paths, size_t path_count, const char ***files,
+bool imported_files(struct arena *arena, char **paths, size_t path_count, const char ***files,
 	size_t *file_count, const char **error)
 {
 	struct list list = {0};
@@ -192,7 +192,7 @@ static int32_t rank_by_word(const char *name)
 	return -1;
 }
 
-int32_t foreign_name_rank(const char *path, bool *sure)
+int32_t imported_name_rank(const char *path, bool *sure)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path, *behind = NULL;
@@ -233,18 +233,18 @@ static bool all_different(const int32_t *ranks, size_t count)
 	return different;
 }
 
-bool foreign_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks)
+bool imported_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks)
 {
 	bool sure, one_said = false;
 
 	for (size_t i = 0; i < count; i++) {
 		one_said = one_said || said[i] >= 0;
-		ranks[i] = said[i] >= 0 ? said[i] : foreign_name_rank(paths[i], &sure);
+		ranks[i] = said[i] >= 0 ? said[i] : imported_name_rank(paths[i], &sure);
 	}
 	if (all_different(ranks, count))
 		return true;
 	for (size_t i = 0; i < count; i++)
-		ranks[i] = foreign_name_rank(paths[i], &sure);
+		ranks[i] = imported_name_rank(paths[i], &sure);
 	if (!all_different(ranks, count))
 		for (size_t i = 0; i < count; i++)
 			ranks[i] = (int32_t)i;

@@ -18,7 +18,7 @@ struct marks {
 	size_t count, room;
 };
 
-bool foreign_is_step(const char *name)
+bool imported_is_step(const char *name)
 {
 	static const char *const prefixes[] = {"profiler", "training", "train", "global", NULL};
 	static const char *const words[] = {"iteration", "iter", "step", NULL};
@@ -93,23 +93,23 @@ static int compare_begins(const void *left, const void *right)
 }
 
 /* Ranges that are named as steps: of several sorts the one with most of them, the profiler's own first. */
-static void list_named(const struct foreign_join *join, uint32_t worker, struct marks *marks)
+static void list_named(const struct imported_join *join, uint32_t worker, struct marks *marks)
 {
-	const struct foreign *foreign = join->foreign;
-	const struct foreign_spans *spans = &foreign->spans;
-	char *steps = mem_alloc(foreign->strings.count, 1); /* 0: not asked yet, 1: no, 2: yes */
+	const struct imported *imported = join->imported;
+	const struct imported_spans *spans = &imported->spans;
+	char *steps = mem_alloc(imported->strings.count, 1); /* 0: not asked yet, 1: no, 2: yes */
 	size_t best = 0, best_count = 0;
 	bool best_own = false;
 
 	for (size_t i = 0; i < spans->count; i++) {
-		const char *name = foreign->strings.items[spans->name[i]];
+		const char *name = imported->strings.items[spans->name[i]];
 		char *answer = &steps[spans->name[i]];
 
-		if (spans->kind[i] != FOREIGN_ANNOTATION && spans->kind[i] != FOREIGN_PHASE)
+		if (spans->kind[i] != IMPORTED_ANNOTATION && spans->kind[i] != IMPORTED_PHASE)
 			continue;
 		if (!*answer)
-			*answer = foreign_is_step(name) ? 2 : 1;
-		if (*answer == 2 && foreign_join_has_thread(join, worker, spans->thread[i]))
+			*answer = imported_is_step(name) ? 2 : 1;
+		if (*answer == 2 && imported_join_has_thread(join, worker, spans->thread[i]))
 			*MEM_PUSH(marks->items, marks->count, marks->room) = (struct mark){
 				spans->begin_ns[i], spans->end_ns[i], number_in(name), class_of(name)};
 	}
@@ -133,14 +133,14 @@ static void list_named(const struct foreign_join *join, uint32_t worker, struct 
 }
 
 /* Phases that say which step they are of: from the first of a step to the last. */
-static void list_numbered(const struct foreign_join *join, uint32_t worker, struct marks *marks)
+static void list_numbered(const struct imported_join *join, uint32_t worker, struct marks *marks)
 {
-	const struct foreign_spans *spans = &join->foreign->spans;
+	const struct imported_spans *spans = &join->imported->spans;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < spans->count; i++)
-		if (spans->kind[i] == FOREIGN_PHASE && spans->step[i] >= 0 &&
-			foreign_join_has_thread(join, worker, spans->thread[i]))
+		if (spans->kind[i] == IMPORTED_PHASE && spans->step[i] >= 0 &&
+			imported_join_has_thread(join, worker, spans->thread[i]))
 			*MEM_PUSH(marks->items, marks->count, marks->room) =
 				(struct mark){spans->begin_ns[i], spans->end_ns[i], spans->step[i], 0};
 	if (marks->count == 0)
@@ -175,7 +175,7 @@ static void separate(struct marks *marks)
 	marks->count = kept + 1;
 }
 
-void foreign_steps_add(const struct foreign_join *join, uint32_t worker, struct timeline *timeline,
+void imported_steps_add(const struct imported_join *join, uint32_t worker, struct timeline *timeline,
 	struct timeline_process *process)
 {
 	struct marks marks = {0};
@@ -252,7 +252,7 @@ static void add_windows(struct timeline *timeline, struct timeline_process *proc
 	process->window_count = (uint32_t)timeline->window_count - process->first_window;
 }
 
-void foreign_steps_of_job(struct timeline *timeline, size_t first_process)
+void imported_steps_of_job(struct timeline *timeline, size_t first_process)
 {
 	size_t count, end;
 	struct place *places = list_places(timeline, first_process, &count);

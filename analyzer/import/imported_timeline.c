@@ -1,5 +1,5 @@
 /*
- * Files of other profilers into one timeline: see foreign_timeline.h. Files are parsed side by side; each
+ * Files of other profilers into one timeline: see imported_timeline.h. Files are parsed side by side; each
  * then waits for its turn to be added, so that the timeline does not hang on who was faster.
  */
 #include "imported_timeline.h"
@@ -31,24 +31,24 @@ static void note(struct reader *reader, const char *text)
 	*MEM_PUSH(reader->notes, reader->note_count, reader->note_room) = text;
 }
 
-static void note_file(struct reader *reader, const struct foreign *foreign)
+static void note_file(struct reader *reader, const struct imported *imported)
 {
 	struct arena *arena = &reader->timeline->arena;
 
-	if (foreign->trouble)
-		note(reader, arena_text(arena, foreign->trouble, strlen(foreign->trouble)));
-	if (foreign->refused)
+	if (imported->trouble)
+		note(reader, arena_text(arena, imported->trouble, strlen(imported->trouble)));
+	if (imported->refused)
 		note(reader,
 			arena_format(arena,
 				"%s: %" PRIu64
 				" events lack what they need (a time, a stream, their begin or end) and were "
 				"passed over",
-				foreign->path, foreign->refused));
-	if (foreign->backward)
+				imported->path, imported->refused));
+	if (imported->backward)
 		note(reader,
 			arena_format(arena,
 				"%s: %" PRIu64 " events end before they begin: taken as if they took no time",
-				foreign->path, foreign->backward));
+				imported->path, imported->backward));
 }
 
 /* Each rank of a file costs a walk over all of it. */
@@ -61,52 +61,54 @@ static bool look_at_time(struct reader *reader, uint32_t worker)
 	return met != NULL;
 }
 
-static void add(struct reader *reader, struct foreign *foreign, const struct foreign_attribution *attribution)
+static void add(
+	struct reader *reader, struct imported *imported, const struct imported_attribution *attribution)
 {
 	size_t first = reader->timeline->process_count;
-	struct foreign_join join;
+	struct imported_join join;
 
-	foreign_join_begin(&join, foreign, attribution);
-	for (uint32_t i = 0; i < foreign->worker_count && !look_at_time(reader, i); i++) {
+	imported_join_begin(&join, imported, attribution);
+	for (uint32_t i = 0; i < imported->worker_count && !look_at_time(reader, i); i++) {
 		struct arrivals_rank *rank;
 
-		foreign_join_add(&join, i, reader->timeline);
+		imported_join_add(&join, i, reader->timeline);
 		rank = MEM_PUSH(reader->ranks, reader->rank_count, reader->rank_room);
-		arrivals_take(foreign, i, rank);
+		arrivals_take(imported, i, rank);
 	}
-	foreign_join_end(&join);
-	if (foreign->format == FOREIGN_CHROME)
-		foreign_steps_of_job(reader->timeline, first);
+	imported_join_end(&join);
+	if (imported->format == IMPORTED_CHROME)
+		imported_steps_of_job(reader->timeline, first);
 }
 
-static void done(void *context, size_t index, struct foreign *foreign, int status)
+static void done(void *context, size_t index, struct imported *imported, int status)
 {
 	struct reader *reader = context;
-	struct foreign_attribution attribution = {0};
+	struct imported_attribution attribution = {0};
 	bool met = false;
 
 	if (status == 0 && reader->communication)
-		foreign_kind_apply(foreign, reader->communication);
-	pm_limit_begin(foreign->path, 0, "rank");
-	for (uint32_t i = 0; status == 0 && i < foreign->worker_count && !met; i++) {
-		foreign_attribute(foreign, i, &attribution);
+		imported_kind_apply(imported, reader->communication);
+	pm_limit_begin(imported->path, 0, "rank");
+	for (uint32_t i = 0; status == 0 && i < imported->worker_count && !met; i++) {
+		imported_attribute(imported, i, &attribution);
 		met = pm_limit_at(i) != NULL;
 	}
 	pthread_mutex_lock(&reader->lock);
 	while (reader->next != index)
 		pthread_cond_wait(&reader->turn, &reader->lock);
-	note_file(reader, foreign);
-	if (status == 0 && foreign->worker_count == 0)
-		note(reader, arena_format(&reader->timeline->arena,
-				     "%s: no work of a device in it, and no labelled phases", foreign->path));
+	note_file(reader, imported);
+	if (status == 0 && imported->worker_count == 0)
+		note(reader,
+			arena_format(&reader->timeline->arena,
+				"%s: no work of a device in it, and no labelled phases", imported->path));
 	if (status == 0)
-		add(reader, foreign, &attribution);
+		add(reader, imported, &attribution);
 	pm_limit_end();
 	reader->next++;
 	progress_step(reader->progress);
 	pthread_cond_broadcast(&reader->turn);
 	pthread_mutex_unlock(&reader->lock);
-	foreign_attribution_free(&attribution);
+	imported_attribution_free(&attribution);
 }
 
 static const char **keep_notes(struct reader *reader)
@@ -119,7 +121,7 @@ static const char **keep_notes(struct reader *reader)
 	return kept;
 }
 
-int foreign_timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
+int imported_timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
 	const regex_t *communication, struct progress *progress, const char **error, const char ***warnings)
 {
 	struct reader reader = {.timeline = timeline, .communication = communication, .progress = progress};
@@ -128,15 +130,15 @@ int foreign_timeline_read(struct timeline *timeline, const char *const *paths, s
 
 	*error = NULL;
 	*warnings = NULL;
-	if (!foreign_files(
+	if (!imported_files(
 		    &timeline->arena, (char **)(uintptr_t)paths, path_count, &files, &file_count, error))
 		return -1;
 	progress_expect(progress, file_count);
 	pthread_mutex_init(&reader.lock, NULL);
 	pthread_cond_init(&reader.turn, NULL);
-	foreign_read_all(files, file_count,
-		FOREIGN_WANT_STEPS | FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS | FOREIGN_WANT_MODULES |
-			FOREIGN_WANT_CALLS,
+	imported_read_all(files, file_count,
+		IMPORTED_WANT_STEPS | IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS | IMPORTED_WANT_MODULES |
+			IMPORTED_WANT_CALLS,
 		0, done, &reader);
 	pthread_mutex_destroy(&reader.lock);
 	pthread_cond_destroy(&reader.turn);
@@ -144,7 +146,7 @@ int foreign_timeline_read(struct timeline *timeline, const char *const *paths, s
 		*error = reader.limit;
 	else if (timeline->process_count == 0)
 		*error = reader.note_count ? reader.notes[0] : "no trace named";
-	else if (!foreign_meet(timeline, reader.ranks))
+	else if (!imported_meet(timeline, reader.ranks))
 		note(&reader, "several files say that they are the same rank: numbered in order");
 	for (size_t i = 0; i < reader.rank_count; i++)
 		arrivals_rank_free(&reader.ranks[i]);

@@ -23,23 +23,23 @@
  * as many threads as there are processors; no more files are in memory at once. `communication`: NULL, or
  * kernels whose name it finds are communication too. `progress` may be NULL.
  */
-int foreign_timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
+int imported_timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
 	const regex_t *communication, struct progress *progress, const char **error, const char ***warnings);
 
 /*
- * Is all of it labelled phases, without a call or device event (FOREIGN_CHROME)? Then nothing tells what a
+ * Is all of it labelled phases, without a call or device event (IMPORTED_CHROME)? Then nothing tells what a
  * phase waits for before it begins: what replays launches has nothing to say, but slowdown.h has.
  */
-bool foreign_timeline_is_labels(const struct timeline *timeline);
+bool imported_timeline_is_labels(const struct timeline *timeline);
 
 /*
- * ---- Inside foreign_*.c ----
+ * ---- Inside imported_*.c ----
  */
 
 /* What of a file's tables is looked up again and again while its workers are added. */
-struct foreign_join {
-	struct foreign *foreign;
-	const struct foreign_attribution *attribution;
+struct imported_join {
+	struct imported *imported;
+	const struct imported_attribution *attribution;
 	uint32_t *events;       /* by worker, in order of begin */
 	size_t *ends;           /* by worker: where its events end, and the next one's begin */
 	bool *launches;         /* by thread: it launched events */
@@ -50,18 +50,18 @@ struct foreign_join {
 	uint32_t *last;         /* by call: its last event so far, + 1 */
 };
 
-void foreign_join_begin(
-	struct foreign_join *join, struct foreign *foreign, const struct foreign_attribution *attribution);
-void foreign_join_end(struct foreign_join *join);
+void imported_join_begin(struct imported_join *join, struct imported *imported,
+	const struct imported_attribution *attribution);
+void imported_join_end(struct imported_join *join);
 
 /* Adds the process of one worker with all that belongs to it. */
-void foreign_join_add(struct foreign_join *join, uint32_t worker, struct timeline *timeline);
+void imported_join_add(struct imported_join *join, uint32_t worker, struct timeline *timeline);
 
 /* Does a span of the thread belong to the worker? */
-bool foreign_join_has_thread(const struct foreign_join *join, uint32_t worker, uint32_t thread);
+bool imported_join_has_thread(const struct imported_join *join, uint32_t worker, uint32_t thread);
 
 /* The marks of steps of the worker, added to the timeline's; in order of time, and apart. */
-void foreign_steps_add(const struct foreign_join *join, uint32_t worker, struct timeline *timeline,
+void imported_steps_add(const struct imported_join *join, uint32_t worker, struct timeline *timeline,
 	struct timeline_process *process);
 
 /*
@@ -69,9 +69,9 @@ void foreign_steps_add(const struct foreign_join *join, uint32_t worker, struct 
  * job's, from the first of all workers to the last, as far as the worker's own steps before and behind leave
  * room. Where numbers are left out the recording has a gap.
  */
-void foreign_steps_of_job(struct timeline *timeline, size_t first_process);
+void imported_steps_of_job(struct timeline *timeline, size_t first_process);
 
 /* Does the name mark a step, as "ProfilerStep#12", "step 12", "iteration"? */
-bool foreign_is_step(const char *name);
+bool imported_is_step(const char *name);
 
 #endif

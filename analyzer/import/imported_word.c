@@ -1,5 +1,5 @@
 /*
- * What single names in a trace say: see foreign_word.h. Labels are read word by word, so that "## forward
+ * What single names in a trace say: see imported_word.h. Labels are read word by word, so that "## forward
  * ##", "forward-compute" and "DistributedDataParallel.forward" are one thing and "forwarding" is none.
  */
 #include "imported_word.h"
@@ -47,7 +47,7 @@ static unsigned word_bits(const char *word, size_t length)
 	return 0;
 }
 
-uint8_t foreign_word_label(const char *label)
+uint8_t imported_word_label(const char *label)
 {
 	unsigned bits = 0, passes;
 
@@ -102,7 +102,7 @@ static bool has_one(const char *text, const char *const *words)
 	return false;
 }
 
-const char *foreign_word_layer(const char *name)
+const char *imported_word_layer(const char *name)
 {
 	/* In this order: "binary_cross_entropy_with_logits" is a loss, "batch_norm" no product. */
 	static const struct {
@@ -137,9 +137,9 @@ static bool is_sum(const char *name)
 	return strcmp(name, "aten::add") == 0 || strcmp(name, "aten::add_") == 0;
 }
 
-bool foreign_word_shaped(const char *name)
+bool imported_word_shaped(const char *name)
 {
-	return is_sum(name) || foreign_word_layer(name);
+	return is_sum(name) || imported_word_layer(name);
 }
 
 static uint16_t operator_flags(const char *name)
@@ -151,46 +151,46 @@ static uint16_t operator_flags(const char *name)
 		"aten::linalg_vector_norm"};
 	static const char *const copies[] = {
 		"aten::to", "aten::copy_", "aten::_to_copy", "aten::contiguous", "aten::clone", "aten::cuda"};
-	uint16_t flags = FOREIGN_WORD_PLAIN;
+	uint16_t flags = IMPORTED_WORD_PLAIN;
 
 	if (is_backward(name))
-		return (uint16_t)(flags | FOREIGN_WORD_BACKWARD |
-				  (strstr(name, "AccumulateGrad") ? FOREIGN_WORD_ADDS_UP : 0));
+		return (uint16_t)(flags | IMPORTED_WORD_BACKWARD |
+				  (strstr(name, "AccumulateGrad") ? IMPORTED_WORD_ADDS_UP : 0));
 	if (is_sum(name))
-		flags |= FOREIGN_WORD_SUM;
+		flags |= IMPORTED_WORD_SUM;
 	if (strcmp(name, "aten::zero_") == 0 || strcmp(name, "aten::_foreach_zero_") == 0)
-		flags |= FOREIGN_WORD_ZERO;
+		flags |= IMPORTED_WORD_ZERO;
 	else if (has_one(name, updates))
-		flags |= FOREIGN_WORD_UPDATE;
+		flags |= IMPORTED_WORD_UPDATE;
 	for (size_t i = 0; i < COUNT(in_place); i++)
 		if (strcmp(name, in_place[i]) == 0)
-			flags |= FOREIGN_WORD_INPLACE;
+			flags |= IMPORTED_WORD_INPLACE;
 	for (size_t i = 0; i < COUNT(copies); i++)
 		if (strcmp(name, copies[i]) == 0)
-			flags |= FOREIGN_WORD_COPY;
+			flags |= IMPORTED_WORD_COPY;
 	return flags;
 }
 
-struct foreign_word foreign_word_of(const char *name)
+struct imported_word imported_word_of(const char *name)
 {
-	struct foreign_word word = {0};
+	struct imported_word word = {0};
 
 	if (begins(name, "ProfilerStep")) {
-		word.flags = FOREIGN_WORD_STEP;
+		word.flags = IMPORTED_WORD_STEP;
 	} else if (strcasestr(name, "dataloader")) {
-		word.flags = FOREIGN_WORD_LOADER;
-	} else if (!strstr(name, "::") && !is_backward(name) && (word.label = foreign_word_label(name))) {
+		word.flags = IMPORTED_WORD_LOADER;
+	} else if (!strstr(name, "::") && !is_backward(name) && (word.label = imported_word_label(name))) {
 		if (word.label == PHASE_UPDATE + 1 || word.label == PHASE_OTHER + 1)
-			word.flags = FOREIGN_WORD_STEP;
+			word.flags = IMPORTED_WORD_STEP;
 	} else {
 		word.flags = operator_flags(name);
-		if (!(word.flags & FOREIGN_WORD_BACKWARD))
-			word.kind = foreign_word_layer(name);
+		if (!(word.flags & IMPORTED_WORD_BACKWARD))
+			word.kind = imported_word_layer(name);
 	}
 	return word;
 }
 
-uint8_t foreign_word_kernel(const char *name)
+uint8_t imported_word_kernel(const char *name)
 {
 	static const char *const updates[] = {"multi_tensor_apply", "multi_tensor_", "adam", "lamb_", "sgd_",
 		"_sgd", "adagrad", "rmsprop", "addcdiv", "addcmul", NULL};
@@ -217,21 +217,21 @@ static int64_t number_behind(const char *text, const char *words)
 	return place ? strtoll(place + strlen(words), NULL, 10) : -1;
 }
 
-void foreign_word_range(struct foreign *foreign, uint32_t span)
+void imported_word_range(struct imported *imported, uint32_t span)
 {
-	const char *text = foreign->strings.items[foreign->spans.name[span]], *name;
+	const char *text = imported->strings.items[imported->spans.name[span]], *name;
 	const char *sizes = strstr(text, ", sizes = [");
 	int64_t number = number_behind(text, ", op_id = ");
 
 	if (number < 0 && !strstr(text, ", seq = "))
 		return;
-	foreign->spans.kind[span] = FOREIGN_OPERATOR;
-	foreign->spans.sequence[span] = number_behind(text, ", seq = ");
-	foreign->spans.external[span] = number > 0 ? (uint64_t)number : 0;
-	foreign->spans.name[span] =
-		foreign_string(&foreign->strings, text, (size_t)(strchr(text, ',') - text));
-	name = foreign->strings.items[foreign->spans.name[span]];
-	if (sizes && foreign_word_shaped(name))
-		foreign->spans.shapes[span] =
-			foreign_string(&foreign->strings, sizes + 10, strlen(sizes + 10));
+	imported->spans.kind[span] = IMPORTED_OPERATOR;
+	imported->spans.sequence[span] = number_behind(text, ", seq = ");
+	imported->spans.external[span] = number > 0 ? (uint64_t)number : 0;
+	imported->spans.name[span] =
+		imported_string(&imported->strings, text, (size_t)(strchr(text, ',') - text));
+	name = imported->strings.items[imported->spans.name[span]];
+	if (sizes && imported_word_shaped(name))
+		imported->spans.shapes[span] =
+			imported_string(&imported->strings, sizes + 10, strlen(sizes + 10));
 }

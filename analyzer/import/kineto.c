@@ -120,16 +120,16 @@ static char look(struct kineto_reader *reader)
 /* What ended the reading early, as a sentence. `place` is in the window. */
 static int say_wrong(struct kineto_reader *reader, const char *place, const char *expected)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	struct json *json = &reader->json;
 
-	foreign->cut = true;
+	imported->cut = true;
 	if (*place == 0 && place >= json->end)
-		foreign_trouble(foreign, "%s: byte %llu: %s, expected %s: read up to there", json->path,
+		imported_trouble(imported, "%s: byte %llu: %s, expected %s: read up to there", json->path,
 			(unsigned long long)json_offset(json, place),
 			json->break_off ? json->break_off : "the file ends", expected);
 	else
-		foreign_trouble(foreign, "%s: byte %llu: expected %s: read up to there", json->path,
+		imported_trouble(imported, "%s: byte %llu: expected %s: read up to there", json->path,
 			(unsigned long long)json_offset(json, place), expected);
 	return -1;
 }
@@ -190,9 +190,9 @@ static void take_distributed(struct kineto_reader *reader, const char *place)
 		if (!json_integer(value, &number) || number < 0 || number > INT32_MAX)
 			continue;
 		if (JSON_IS(key, "rank"))
-			reader->foreign->rank = (int32_t)number;
+			reader->imported->rank = (int32_t)number;
 		else if (JSON_IS(key, "world_size"))
-			reader->foreign->world = (int32_t)number;
+			reader->imported->world = (int32_t)number;
 	}
 }
 
@@ -206,11 +206,11 @@ static int32_t small_number(const char *value)
 /* A device, as "deviceProperties" lists them; `place`: its brace. */
 static void take_device(struct kineto_reader *reader, const char *place)
 {
-	struct foreign *foreign = reader->foreign;
-	struct foreign_device device = {.device = -1};
+	struct imported *imported = reader->imported;
+	struct imported_device device = {.device = -1};
 	struct json_text key, text;
 	const char *value;
-	uint32_t name = FOREIGN_NONE;
+	uint32_t name = IMPORTED_NONE;
 	int64_t number;
 
 	for (; place && (value = json_member(place, &key)); place = json_skip(value)) {
@@ -228,10 +228,10 @@ static void take_device(struct kineto_reader *reader, const char *place)
 		else if (JSON_IS(key, "totalGlobalMem") && json_integer(value, &number) && number > 0)
 			device.memory_bytes = number;
 	}
-	if (name != FOREIGN_NONE)
-		device.name = foreign->strings.items[name];
+	if (name != IMPORTED_NONE)
+		device.name = imported->strings.items[name];
 	if (device.device >= 0)
-		*MEM_PUSH(foreign->devices, foreign->device_count, foreign->device_room) = device;
+		*MEM_PUSH(imported->devices, imported->device_count, imported->device_room) = device;
 }
 
 static void take_devices(struct kineto_reader *reader, const char *place)
@@ -327,31 +327,31 @@ static int read_object(struct kineto_reader *reader)
 /* The worker that a file of Kineto's is; else what the labels say. */
 static void settle(struct kineto_reader *reader)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 
-	foreign->refused += reader->open_count;
-	foreign->base_ns = reader->base_ns;
-	foreign_add_base(foreign);
-	if (foreign->events.count == 0 && !reader->kineto) {
-		foreign->format = FOREIGN_CHROME;
-		kineto_label_workers(foreign);
+	imported->refused += reader->open_count;
+	imported->base_ns = reader->base_ns;
+	imported_add_base(imported);
+	if (imported->events.count == 0 && !reader->kineto) {
+		imported->format = IMPORTED_CHROME;
+		kineto_label_workers(imported);
 		return;
 	}
-	for (size_t i = 0; i < foreign->worker_count; i++)
-		foreign->workers[i].rank = foreign->rank;
+	for (size_t i = 0; i < imported->worker_count; i++)
+		imported->workers[i].rank = imported->rank;
 }
 
-int foreign_read_json(struct foreign *foreign, unsigned wanted)
+int imported_read_json(struct imported *imported, unsigned wanted)
 {
-	struct kineto_reader reader = {.foreign = foreign, .wanted = wanted};
-	int status = json_open(&reader.json, foreign->path);
+	struct kineto_reader reader = {.imported = imported, .wanted = wanted};
+	int status = json_open(&reader.json, imported->path);
 	char root;
 
 	if (status < 0)
-		return foreign_trouble(foreign, "%s: %s", foreign->path, strerror(-status));
-	foreign->format = FOREIGN_KINETO;
-	*MEM_PUSH(foreign->workers, foreign->worker_count, foreign->worker_room) =
-		(struct foreign_worker){.rank = -1, .device = -1};
+		return imported_trouble(imported, "%s: %s", imported->path, strerror(-status));
+	imported->format = IMPORTED_KINETO;
+	*MEM_PUSH(imported->workers, imported->worker_count, imported->worker_room) =
+		(struct imported_worker){.rank = -1, .device = -1};
 	if (strncmp(reader.json.next, "\xef\xbb\xbf", 3) == 0)
 		reader.json.next += 3;
 	root = look(&reader);
@@ -360,18 +360,18 @@ int foreign_read_json(struct foreign *foreign, unsigned wanted)
 		status = root == '{' ? read_object(&reader) : read_events(&reader);
 		/* What breaks off is a trace nevertheless; an object without events never was one. */
 		if (status == 0 && root == '{' && !reader.has_events)
-			status = foreign_trouble(
-				foreign, "%s: no \"traceEvents\" in the JSON object", foreign->path);
+			status = imported_trouble(
+				imported, "%s: no \"traceEvents\" in the JSON object", imported->path);
 		else
 			status = 0;
 		if (reader.json.limit)
-			status = foreign_trouble(foreign, "%s", reader.json.limit);
+			status = imported_trouble(imported, "%s", reader.json.limit);
 		else
 			settle(&reader);
 	} else {
-		status = foreign_trouble(foreign,
+		status = imported_trouble(imported,
 			"%s: byte %llu: expected '{' or '[' of a JSON trace, or an SQLite file",
-			foreign->path, (unsigned long long)json_offset(&reader.json, reader.json.next));
+			imported->path, (unsigned long long)json_offset(&reader.json, reader.json.next));
 	}
 	json_close(&reader.json);
 	free(reader.open);

@@ -39,7 +39,7 @@ struct kineto_open {
 
 struct kineto_reader {
 	struct json json;
-	struct foreign *foreign;
+	struct imported *imported;
 	unsigned wanted;
 	const char *expected; /* what was not found at `wrong` */
 	const char *wrong;
@@ -84,8 +84,8 @@ uint32_t kineto_thread(struct kineto_reader *reader, const struct kineto_event *
 /* The step that an event is of: what its name says, or "step" of its arguments; -1: neither. */
 int32_t kineto_step(const struct kineto_event *event);
 
-void kineto_add_span(struct foreign *foreign, int64_t begin_ns, int64_t end_ns, uint32_t name,
-	uint32_t thread, int32_t step, enum foreign_span_kind kind);
+void kineto_add_span(struct imported *imported, int64_t begin_ns, int64_t end_ns, uint32_t name,
+	uint32_t thread, int32_t step, enum imported_span_kind kind);
 
 /* "B" and "E" nest on a thread; "b" and "e" belong together by their id, on any thread. */
 void kineto_begin(struct kineto_reader *reader, const struct kineto_event *event);
@@ -98,6 +98,6 @@ void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
  * For a trace without device events: workers by the names of its processes and threads, and the labelled
  * phases as events.
  */
-void kineto_label_workers(struct foreign *foreign);
+void kineto_label_workers(struct imported *imported);
 
 #endif

@@ -92,14 +92,14 @@ bool kineto_wants(const struct kineto_reader *reader, const struct kineto_event 
 	case KINETO_NOTHING:
 		return false;
 	case KINETO_OPERATOR:
-		return (wanted & FOREIGN_WANT_OPERATORS) || kineto_is_step(&event->name);
+		return (wanted & IMPORTED_WANT_OPERATORS) || kineto_is_step(&event->name);
 	case KINETO_ANNOTATION:
-		return (wanted & FOREIGN_WANT_LABELS) || kineto_is_step(&event->name);
+		return (wanted & IMPORTED_WANT_LABELS) || kineto_is_step(&event->name);
 	case KINETO_DEVICE_ANNOTATION:
-		return wanted & FOREIGN_WANT_LABELS;
+		return wanted & IMPORTED_WANT_LABELS;
 	case KINETO_PYTHON:
-		return (wanted & FOREIGN_WANT_PYTHON) ||
-		       ((wanted & FOREIGN_WANT_MODULES) && kineto_is_module(&event->name));
+		return (wanted & IMPORTED_WANT_PYTHON) ||
+		       ((wanted & IMPORTED_WANT_MODULES) && kineto_is_module(&event->name));
 	default:
 		return true;
 	}

@@ -12,20 +12,20 @@
 
 uint32_t kineto_string(struct kineto_reader *reader, const struct json_text *text)
 {
-	struct foreign_strings *strings = &reader->foreign->strings;
+	struct imported_strings *strings = &reader->imported->strings;
 	size_t length;
 
 	if (!text->begin)
 		return 0;
 	if (!text->escaped)
-		return foreign_string(strings, text->begin, text->length);
+		return imported_string(strings, text->begin, text->length);
 	if (text->length > reader->scratch_room) {
 		free(reader->scratch);
 		reader->scratch_room = text->length * 2;
 		reader->scratch = mem_alloc(1, reader->scratch_room);
 	}
 	length = json_unescape(text, reader->scratch);
-	return foreign_string(strings, reader->scratch, length);
+	return imported_string(strings, reader->scratch, length);
 }
 
 int64_t kineto_identity(const char *place)
@@ -49,7 +49,7 @@ uint32_t kineto_thread(struct kineto_reader *reader, const struct kineto_event *
 {
 	int64_t process = kineto_identity(event->process), thread = kineto_identity(event->thread);
 
-	return foreign_find_thread(reader->foreign, process, thread);
+	return imported_find_thread(reader->imported, process, thread);
 }
 
 /* Begin and end of a complete event; false: it has none. */
@@ -61,13 +61,13 @@ static bool times_of(
 
 	if (!event->begin || !json_micros(event->begin, &begin) ||
 		(event->duration && !json_micros(event->duration, &duration))) {
-		reader->foreign->refused++;
+		reader->imported->refused++;
 		return false;
 	}
 	*begin_ns = json_time_sum(begin, nothing);
 	*end_ns = json_time_sum(begin, duration);
 	if (*end_ns < *begin_ns) {
-		reader->foreign->backward++;
+		reader->imported->backward++;
 		*end_ns = *begin_ns;
 	}
 	return true;
@@ -87,13 +87,13 @@ struct device_arguments {
 	uint64_t correlation, external;
 	uint32_t phase, layer;
 	bool communicates;
-	struct foreign_collective collective;
+	struct imported_collective collective;
 };
 
 static void take_collective(struct kineto_reader *reader, const struct json_text *key, const char *value,
 	struct device_arguments *arguments)
 {
-	struct foreign_collective *collective = &arguments->collective;
+	struct imported_collective *collective = &arguments->collective;
 	struct json_text text;
 	int64_t number;
 
@@ -163,9 +163,9 @@ static bool stream_of_thread(const char *place, int64_t *stream)
 }
 
 static void take_device(
-	struct kineto_reader *reader, const struct kineto_event *event, enum foreign_activity activity)
+	struct kineto_reader *reader, const struct kineto_event *event, enum imported_activity activity)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	struct device_arguments arguments;
 	int64_t begin_ns, end_ns;
 	uint32_t index;
@@ -174,33 +174,33 @@ static void take_device(
 	/* Without a stream it is no device's. */
 	if ((!arguments.has_stream && !stream_of_thread(event->thread, &arguments.stream)) ||
 		arguments.stream == -1) {
-		foreign->refused++;
+		imported->refused++;
 		return;
 	}
 	if (!times_of(reader, event, &begin_ns, &end_ns))
 		return;
-	index = foreign_add_event(foreign);
-	foreign->events.begin_ns[index] = begin_ns;
-	foreign->events.end_ns[index] = end_ns;
-	foreign->events.name[index] = kineto_string(reader, &event->name);
-	foreign->events.queue[index] =
-		foreign_find_queue(foreign, 0, (int32_t)arguments.device, arguments.stream);
-	foreign->events.correlation[index] = arguments.correlation;
-	foreign->events.external[index] = arguments.external;
-	foreign->events.phase[index] = arguments.phase;
-	foreign->events.layer[index] = arguments.layer;
-	foreign->events.activity[index] = (uint8_t)activity;
+	index = imported_add_event(imported);
+	imported->events.begin_ns[index] = begin_ns;
+	imported->events.end_ns[index] = end_ns;
+	imported->events.name[index] = kineto_string(reader, &event->name);
+	imported->events.queue[index] =
+		imported_find_queue(imported, 0, (int32_t)arguments.device, arguments.stream);
+	imported->events.correlation[index] = arguments.correlation;
+	imported->events.external[index] = arguments.external;
+	imported->events.phase[index] = arguments.phase;
+	imported->events.layer[index] = arguments.layer;
+	imported->events.activity[index] = (uint8_t)activity;
 	reader->kineto = true;
 	if (!arguments.communicates)
 		return;
-	foreign->events.collective[index] = (uint32_t)foreign->collective_count;
-	*MEM_PUSH(foreign->collectives, foreign->collective_count, foreign->collective_room) =
+	imported->events.collective[index] = (uint32_t)imported->collective_count;
+	*MEM_PUSH(imported->collectives, imported->collective_count, imported->collective_room) =
 		arguments.collective;
 }
 
 static void take_call(struct kineto_reader *reader, const struct kineto_event *event)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	struct json_text key;
 	const char *place = event->arguments, *value;
 	uint64_t correlation = 0;
@@ -213,15 +213,15 @@ static void take_call(struct kineto_reader *reader, const struct kineto_event *e
 			break;
 		}
 	reader->kineto = true;
-	if ((!correlation && !(reader->wanted & FOREIGN_WANT_CALLS)) ||
+	if ((!correlation && !(reader->wanted & IMPORTED_WANT_CALLS)) ||
 		!times_of(reader, event, &begin_ns, &end_ns))
 		return;
-	index = foreign_add_call(foreign);
-	foreign->calls.begin_ns[index] = begin_ns;
-	foreign->calls.end_ns[index] = end_ns;
-	foreign->calls.name[index] = kineto_string(reader, &event->name);
-	foreign->calls.thread[index] = kineto_thread(reader, event);
-	foreign->calls.correlation[index] = correlation;
+	index = imported_add_call(imported);
+	imported->calls.begin_ns[index] = begin_ns;
+	imported->calls.end_ns[index] = end_ns;
+	imported->calls.name[index] = kineto_string(reader, &event->name);
+	imported->calls.thread[index] = kineto_thread(reader, event);
+	imported->calls.correlation[index] = correlation;
 }
 
 int32_t kineto_step(const struct kineto_event *event)
@@ -240,23 +240,23 @@ int32_t kineto_step(const struct kineto_event *event)
 	return -1;
 }
 
-void kineto_add_span(struct foreign *foreign, int64_t begin_ns, int64_t end_ns, uint32_t name,
-	uint32_t thread, int32_t step, enum foreign_span_kind kind)
+void kineto_add_span(struct imported *imported, int64_t begin_ns, int64_t end_ns, uint32_t name,
+	uint32_t thread, int32_t step, enum imported_span_kind kind)
 {
-	uint32_t index = foreign_add_span(foreign);
+	uint32_t index = imported_add_span(imported);
 
-	foreign->spans.begin_ns[index] = begin_ns;
-	foreign->spans.end_ns[index] = end_ns;
-	foreign->spans.name[index] = name;
-	foreign->spans.thread[index] = thread;
-	foreign->spans.step[index] = step;
-	foreign->spans.kind[index] = (uint8_t)kind;
+	imported->spans.begin_ns[index] = begin_ns;
+	imported->spans.end_ns[index] = end_ns;
+	imported->spans.name[index] = name;
+	imported->spans.thread[index] = thread;
+	imported->spans.step[index] = step;
+	imported->spans.kind[index] = (uint8_t)kind;
 }
 
 /* Are the shapes of an operator of that name of use? Names come again and again. */
 static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 {
-	const struct foreign_strings *strings = &reader->foreign->strings;
+	const struct imported_strings *strings = &reader->imported->strings;
 
 	if (string >= reader->shaped_room) {
 		uint8_t *grown = mem_alloc(strings->room, sizeof(*grown));
@@ -268,7 +268,7 @@ static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 		reader->shaped_room = strings->room;
 	}
 	if (!reader->shaped[string])
-		reader->shaped[string] = foreign_word_shaped(strings->items[string]) ? 2 : 1;
+		reader->shaped[string] = imported_word_shaped(strings->items[string]) ? 2 : 1;
 	return reader->shaped[string] == 2;
 }
 
@@ -278,7 +278,7 @@ static bool is_shaped(struct kineto_reader *reader, uint32_t string)
  */
 static void take_operator(struct kineto_reader *reader, const struct kineto_event *event, uint32_t span)
 {
-	struct foreign_spans *spans = &reader->foreign->spans;
+	struct imported_spans *spans = &reader->imported->spans;
 	const char *place = event->arguments, *value, *behind;
 	bool shaped = is_shaped(reader, spans->name[span]);
 	struct json_text key;
@@ -292,25 +292,25 @@ static void take_operator(struct kineto_reader *reader, const struct kineto_even
 			spans->external[span] = unsigned_at(value);
 		} else if (shaped && behind && *value == '[' && JSON_IS(key, "Input Dims")) {
 			spans->shapes[span] =
-				foreign_string(&reader->foreign->strings, value, (size_t)(behind - value));
+				imported_string(&reader->imported->strings, value, (size_t)(behind - value));
 		}
 	}
 }
 
 static void take_span(
-	struct kineto_reader *reader, const struct kineto_event *event, enum foreign_span_kind kind)
+	struct kineto_reader *reader, const struct kineto_event *event, enum imported_span_kind kind)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	int64_t begin_ns, end_ns;
 
-	if (kind == FOREIGN_PYTHON && kineto_is_module(&event->name))
-		kind = FOREIGN_MODULE;
+	if (kind == IMPORTED_PYTHON && kineto_is_module(&event->name))
+		kind = IMPORTED_MODULE;
 	if (!times_of(reader, event, &begin_ns, &end_ns))
 		return;
-	kineto_add_span(foreign, begin_ns, end_ns, kineto_string(reader, &event->name),
+	kineto_add_span(imported, begin_ns, end_ns, kineto_string(reader, &event->name),
 		kineto_thread(reader, event), kineto_step(event), kind);
-	if (kind == FOREIGN_OPERATOR)
-		take_operator(reader, event, (uint32_t)foreign->spans.count - 1);
+	if (kind == IMPORTED_OPERATOR)
+		take_operator(reader, event, (uint32_t)imported->spans.count - 1);
 }
 
 static void note_first(struct kineto_reader *reader, const struct kineto_event *event)
@@ -320,7 +320,7 @@ static void note_first(struct kineto_reader *reader, const struct kineto_event *
 	if (event->begin && json_micros(event->begin, &begin)) {
 		reader->has_first = true;
 		reader->kineto = reader->kineto || kineto_category_of(&event->category) != KINETO_UNKNOWN;
-		reader->foreign->first_ns = begin.ns;
+		reader->imported->first_ns = begin.ns;
 	}
 }
 
@@ -333,34 +333,34 @@ static void take_complete(struct kineto_reader *reader, const struct kineto_even
 	}
 	switch (kineto_category_of(&event->category)) {
 	case KINETO_KERNEL:
-		take_device(reader, event, FOREIGN_KERNEL);
+		take_device(reader, event, IMPORTED_KERNEL);
 		break;
 	case KINETO_COPY:
-		take_device(reader, event, FOREIGN_COPY);
+		take_device(reader, event, IMPORTED_COPY);
 		break;
 	case KINETO_SET:
-		take_device(reader, event, FOREIGN_SET);
+		take_device(reader, event, IMPORTED_SET);
 		break;
 	case KINETO_RUNTIME:
 		take_call(reader, event);
 		break;
 	case KINETO_ANNOTATION:
-		take_span(reader, event, FOREIGN_ANNOTATION);
+		take_span(reader, event, IMPORTED_ANNOTATION);
 		break;
 	case KINETO_DEVICE_ANNOTATION:
-		take_span(reader, event, FOREIGN_DEVICE_ANNOTATION);
+		take_span(reader, event, IMPORTED_DEVICE_ANNOTATION);
 		break;
 	case KINETO_OPERATOR:
-		take_span(
-			reader, event, kineto_is_step(&event->name) ? FOREIGN_ANNOTATION : FOREIGN_OPERATOR);
+		take_span(reader, event,
+			kineto_is_step(&event->name) ? IMPORTED_ANNOTATION : IMPORTED_OPERATOR);
 		break;
 	case KINETO_PYTHON:
-		take_span(reader, event, FOREIGN_PYTHON);
+		take_span(reader, event, IMPORTED_PYTHON);
 		break;
 	case KINETO_UNKNOWN:
 		/* A label of somebody else's, of use in a trace that has nothing better. */
 		if (!reader->kineto)
-			take_span(reader, event, FOREIGN_PHASE);
+			take_span(reader, event, IMPORTED_PHASE);
 		break;
 	case KINETO_NOTHING:
 		break;
@@ -370,7 +370,7 @@ static void take_complete(struct kineto_reader *reader, const struct kineto_even
 void kineto_take(struct kineto_reader *reader, const struct kineto_event *event)
 {
 	/* In a trace of Kineto's other labels would only repeat its annotations. */
-	bool labels = !reader->kineto || (reader->wanted & FOREIGN_WANT_LABELS);
+	bool labels = !reader->kineto || (reader->wanted & IMPORTED_WANT_LABELS);
 
 	switch (event->phase) {
 	case 'X':

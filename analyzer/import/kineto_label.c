@@ -24,7 +24,7 @@ void kineto_begin(struct kineto_reader *reader, const struct kineto_event *event
 	struct kineto_open open = {.id = open_id(event), .step = kineto_step(event)};
 
 	if (!event->begin || !json_micros(event->begin, &open.begin)) {
-		reader->foreign->refused++;
+		reader->imported->refused++;
 		return;
 	}
 	open.thread = kineto_thread(reader, event);
@@ -41,7 +41,7 @@ void kineto_end(struct kineto_reader *reader, const struct kineto_event *event)
 	size_t i = reader->open_count;
 
 	if (!event->begin || !json_micros(event->begin, &end)) {
-		reader->foreign->refused++;
+		reader->imported->refused++;
 		return;
 	}
 	while (i-- > 0) {
@@ -51,15 +51,15 @@ void kineto_end(struct kineto_reader *reader, const struct kineto_event *event)
 		if (open->id != id || (!id && open->thread != thread))
 			continue;
 		if (end_ns < begin_ns) {
-			reader->foreign->backward++;
+			reader->imported->backward++;
 			end_ns = begin_ns;
 		}
-		kineto_add_span(reader->foreign, begin_ns, end_ns, open->name, open->thread, open->step,
-			FOREIGN_PHASE);
+		kineto_add_span(reader->imported, begin_ns, end_ns, open->name, open->thread, open->step,
+			IMPORTED_PHASE);
 		memmove(open, open + 1, (--reader->open_count - i) * sizeof(*open));
 		return;
 	}
-	reader->foreign->refused++;
+	reader->imported->refused++;
 }
 
 void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
@@ -78,13 +78,13 @@ void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
 		return;
 	index = kineto_thread(reader, event);
 	if (thread) {
-		reader->foreign->threads[index].thread_name = kineto_string(reader, &text);
+		reader->imported->threads[index].thread_name = kineto_string(reader, &text);
 		return;
 	}
 	/* May come before or behind the threads: the entry without thread of the process keeps it till then.
 	 */
-	index = foreign_find_thread(reader->foreign, kineto_identity(event->process), INT64_MIN);
-	reader->foreign->threads[index].process_name = kineto_string(reader, &text);
+	index = imported_find_thread(reader->imported, kineto_identity(event->process), INT64_MIN);
+	reader->imported->threads[index].process_name = kineto_string(reader, &text);
 }
 
 /* "DP rank [1]" and "PP rank 3, TP rank 0, dp-comm" say "DP 1", "PP 3 TP 0": appended to `label`. */
@@ -107,35 +107,36 @@ static const char *append_ranks(struct arena *arena, const char *label, const ch
 	return label;
 }
 
-static const char *process_name(const struct foreign *foreign, int64_t process)
+static const char *process_name(const struct imported *imported, int64_t process)
 {
-	uint32_t named = foreign_look_up_thread(foreign, process, INT64_MIN);
+	uint32_t named = imported_look_up_thread(imported, process, INT64_MIN);
 
-	return named == FOREIGN_NONE ? "" : foreign->strings.items[foreign->threads[named].process_name];
+	return named == IMPORTED_NONE ? "" : imported->strings.items[imported->threads[named].process_name];
 }
 
 static uint32_t worker_of(
-	struct foreign *foreign, const struct foreign_thread *thread, struct lookup *workers)
+	struct imported *imported, const struct imported_thread *thread, struct lookup *workers)
 {
-	struct arena *arena = &foreign->strings.arena;
-	const char *process = process_name(foreign, thread->process);
+	struct arena *arena = &imported->strings.arena;
+	const char *process = process_name(imported, thread->process);
 	const char *label = append_ranks(arena, "", process);
 	uint64_t hash = mem_hash(MEM_HASH_START, (uint64_t)thread->process);
 	uint32_t i;
 
-	label = append_ranks(arena, label, foreign->strings.items[thread->thread_name]);
+	label = append_ranks(arena, label, imported->strings.items[thread->thread_name]);
 	if (!*label)
 		label = *process ? process : arena_format(arena, "process %lld", (long long)thread->process);
 	for (const char *at = label; *at; at++)
 		hash = mem_hash(hash, (unsigned char)*at);
 	for (size_t at = 0; (i = lookup_next(workers, hash, &at)) != LOOKUP_NONE;)
-		if (foreign->workers[i].process == thread->process &&
-			strcmp(foreign->workers[i].label, label) == 0)
+		if (imported->workers[i].process == thread->process &&
+			strcmp(imported->workers[i].label, label) == 0)
 			return i;
-	lookup_add(workers, hash, (uint32_t)foreign->worker_count);
-	*MEM_PUSH(foreign->workers, foreign->worker_count, foreign->worker_room) =
-		(struct foreign_worker){.rank = -1, .process = thread->process, .device = -1, .label = label};
-	return (uint32_t)foreign->worker_count - 1;
+	lookup_add(workers, hash, (uint32_t)imported->worker_count);
+	*MEM_PUSH(imported->workers, imported->worker_count, imported->worker_room) =
+		(struct imported_worker){
+			.rank = -1, .process = thread->process, .device = -1, .label = label};
+	return (uint32_t)imported->worker_count - 1;
 }
 
 static bool has_one(const char *text, const char *const *words)
@@ -147,7 +148,7 @@ static bool has_one(const char *text, const char *const *words)
 }
 
 /* What a label means. Where it names neither moving data nor waiting it is taken for work. */
-static enum foreign_kind label_kind(const char *label)
+static enum imported_kind label_kind(const char *label)
 {
 	static const char *const communication[] = {"recv", "send", "reduce", "gather", "all-to-all",
 		"alltoall", "all2all", "broadcast", "comm", "p2p", "nccl", NULL};
@@ -156,38 +157,38 @@ static enum foreign_kind label_kind(const char *label)
 		"wait", "idle", "bubble", "sync", "load", "input", "step", "iteration", NULL};
 
 	if (has_one(label, communication))
-		return FOREIGN_COMMUNICATION;
+		return IMPORTED_COMMUNICATION;
 	if (has_one(label, memory))
-		return FOREIGN_MEMORY;
-	return has_one(label, other) || strcmp(label, "gc") == 0 ? FOREIGN_OTHER : FOREIGN_COMPUTE;
+		return IMPORTED_MEMORY;
+	return has_one(label, other) || strcmp(label, "gc") == 0 ? IMPORTED_OTHER : IMPORTED_COMPUTE;
 }
 
-void kineto_label_workers(struct foreign *foreign)
+void kineto_label_workers(struct imported *imported)
 {
-	struct foreign_spans *spans = &foreign->spans;
-	bool *used = mem_alloc(foreign->thread_count, sizeof(*used));
+	struct imported_spans *spans = &imported->spans;
+	bool *used = mem_alloc(imported->thread_count, sizeof(*used));
 	struct lookup workers = {0};
 
 	for (size_t i = 0; i < spans->count; i++)
 		used[spans->thread[i]] = true;
-	foreign->worker_count = 0;
-	for (size_t i = 0; i < foreign->thread_count; i++)
+	imported->worker_count = 0;
+	for (size_t i = 0; i < imported->thread_count; i++)
 		if (used[i])
-			foreign->threads[i].worker = worker_of(foreign, &foreign->threads[i], &workers);
+			imported->threads[i].worker = worker_of(imported, &imported->threads[i], &workers);
 	free(used);
 	lookup_free(&workers);
 	for (size_t i = 0; i < spans->count; i++) {
 		uint32_t event, thread = spans->thread[i];
 
-		if (spans->kind[i] != FOREIGN_PHASE)
+		if (spans->kind[i] != IMPORTED_PHASE)
 			continue;
-		event = foreign_add_event(foreign);
-		foreign->events.begin_ns[event] = spans->begin_ns[i];
-		foreign->events.end_ns[event] = spans->end_ns[i];
-		foreign->events.name[event] = spans->name[i];
-		foreign->events.queue[event] = foreign_find_queue(
-			foreign, foreign->threads[thread].worker, -1, foreign->threads[thread].thread);
-		foreign->events.activity[event] = FOREIGN_LABELLED;
-		foreign->events.kind[event] = (uint8_t)label_kind(foreign->strings.items[spans->name[i]]);
+		event = imported_add_event(imported);
+		imported->events.begin_ns[event] = spans->begin_ns[i];
+		imported->events.end_ns[event] = spans->end_ns[i];
+		imported->events.name[event] = spans->name[i];
+		imported->events.queue[event] = imported_find_queue(
+			imported, imported->threads[thread].worker, -1, imported->threads[thread].thread);
+		imported->events.activity[event] = IMPORTED_LABELLED;
+		imported->events.kind[event] = (uint8_t)label_kind(imported->strings.items[spans->name[i]]);
 	}
 }

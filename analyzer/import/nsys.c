@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct reader {
-	struct foreign *foreign;
+	struct imported *imported;
 	unsigned wanted;
 	struct nsys_base base;
 	bool failed; /* the file is none of ours, as its trouble says */
@@ -68,7 +68,7 @@ static sqlite3_stmt *select_columns(
 	char query[1024] = "SELECT ";
 	size_t length = strlen(query);
 
-	if (reader->failed || !nsys_has_table(&reader->base, reader->foreign, table, &reader->failed) ||
+	if (reader->failed || !nsys_has_table(&reader->base, reader->imported, table, &reader->failed) ||
 		!has_column(reader, table, columns[0]))
 		return NULL;
 	for (size_t i = 0; columns[i]; i++) {
@@ -84,15 +84,15 @@ static sqlite3_stmt *select_columns(
 
 static bool next_row(struct reader *reader, sqlite3_stmt *statement)
 {
-	return !reader->failed && nsys_next(&reader->base, reader->foreign, statement);
+	return !reader->failed && nsys_next(&reader->base, reader->imported, statement);
 }
 
 static uint32_t column_text(struct reader *reader, sqlite3_stmt *statement, int column)
 {
 	const unsigned char *text = sqlite3_column_text(statement, column);
 
-	return text ? foreign_string(
-			      &reader->foreign->strings, (const char *)text, strlen((const char *)text))
+	return text ? imported_string(
+			      &reader->imported->strings, (const char *)text, strlen((const char *)text))
 		    : 0;
 }
 
@@ -148,17 +148,17 @@ static uint32_t string_of(struct reader *reader, sqlite3_stmt *statement, int co
 
 static uint32_t worker_of(struct reader *reader, int64_t process, int32_t device)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	uint64_t hash = mem_hash(mem_hash(MEM_HASH_START, (uint64_t)process), (uint32_t)device);
 	uint32_t i;
 
 	for (size_t at = 0; (i = lookup_next(&reader->workers, hash, &at)) != LOOKUP_NONE;)
-		if (foreign->workers[i].process == process && foreign->workers[i].device == device)
+		if (imported->workers[i].process == process && imported->workers[i].device == device)
 			return i;
-	lookup_add(&reader->workers, hash, (uint32_t)foreign->worker_count);
-	*MEM_PUSH(foreign->workers, foreign->worker_count, foreign->worker_room) =
-		(struct foreign_worker){.rank = -1, .process = process, .device = device};
-	return (uint32_t)foreign->worker_count - 1;
+	lookup_add(&reader->workers, hash, (uint32_t)imported->worker_count);
+	*MEM_PUSH(imported->workers, imported->worker_count, imported->worker_room) =
+		(struct imported_worker){.rank = -1, .process = process, .device = device};
+	return (uint32_t)imported->worker_count - 1;
 }
 
 /* Calls of all processes share a column: the number of the process keeps their correlations apart. */
@@ -175,14 +175,15 @@ static void name_copy(struct reader *reader, uint32_t event, int64_t kind)
 	const char *name =
 		kind >= 0 && kind < (int64_t)(sizeof(names) / sizeof(*names)) ? names[kind] : names[0];
 
-	reader->foreign->events.name[event] = foreign_string(&reader->foreign->strings, name, strlen(name));
+	reader->imported->events.name[event] =
+		imported_string(&reader->imported->strings, name, strlen(name));
 }
 
 /* Kernels, copies or fills, whose columns are alike but for what names them. */
 static void read_events(
-	struct reader *reader, const char *table, const char *naming, enum foreign_activity activity)
+	struct reader *reader, const char *table, const char *naming, enum imported_activity activity)
 {
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	const char *const columns[] = {
 		"start", "end", "deviceId", "streamId", "correlationId", "globalPid", naming, NULL};
 	sqlite3_stmt *rows = select_columns(reader, table, columns, "");
@@ -190,25 +191,25 @@ static void read_events(
 	while (rows && next_row(reader, rows)) {
 		int64_t process = PROCESS_OF(sqlite3_column_int64(rows, 5));
 		int32_t device = sqlite3_column_int(rows, 2);
-		uint32_t event = foreign_add_event(foreign);
-		int64_t *end_ns = &foreign->events.end_ns[event];
+		uint32_t event = imported_add_event(imported);
+		int64_t *end_ns = &imported->events.end_ns[event];
 
-		foreign->events.begin_ns[event] = sqlite3_column_int64(rows, 0);
+		imported->events.begin_ns[event] = sqlite3_column_int64(rows, 0);
 		*end_ns = sqlite3_column_int64(rows, 1);
-		if (*end_ns < foreign->events.begin_ns[event]) {
-			foreign->backward++;
-			*end_ns = foreign->events.begin_ns[event];
+		if (*end_ns < imported->events.begin_ns[event]) {
+			imported->backward++;
+			*end_ns = imported->events.begin_ns[event];
 		}
-		foreign->events.queue[event] = foreign_find_queue(
-			foreign, worker_of(reader, process, device), device, sqlite3_column_int64(rows, 3));
-		foreign->events.correlation[event] = correlation_of(process, sqlite3_column_int64(rows, 4));
-		foreign->events.activity[event] = (uint8_t)activity;
-		if (activity == FOREIGN_KERNEL)
-			foreign->events.name[event] = string_of(reader, rows, 6);
-		else if (activity == FOREIGN_COPY)
+		imported->events.queue[event] = imported_find_queue(
+			imported, worker_of(reader, process, device), device, sqlite3_column_int64(rows, 3));
+		imported->events.correlation[event] = correlation_of(process, sqlite3_column_int64(rows, 4));
+		imported->events.activity[event] = (uint8_t)activity;
+		if (activity == IMPORTED_KERNEL)
+			imported->events.name[event] = string_of(reader, rows, 6);
+		else if (activity == IMPORTED_COPY)
 			name_copy(reader, event, sqlite3_column_int64(rows, 6));
 		else
-			foreign->events.name[event] = foreign_string(&foreign->strings, "Memset", 6);
+			imported->events.name[event] = imported_string(&imported->strings, "Memset", 6);
 	}
 	sqlite3_finalize(rows);
 }
@@ -217,30 +218,30 @@ static void read_events(
 static void read_graphs(struct reader *reader)
 {
 	static const char name[] = "CUDA graph";
-	struct foreign *foreign = reader->foreign;
-	size_t first = foreign->events.count;
+	struct imported *imported = reader->imported;
+	size_t first = imported->events.count;
 
-	read_events(reader, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "", FOREIGN_KERNEL);
-	for (size_t i = first; i < foreign->events.count; i++)
-		foreign->events.name[i] = foreign_string(&foreign->strings, name, strlen(name));
+	read_events(reader, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "", IMPORTED_KERNEL);
+	for (size_t i = first; i < imported->events.count; i++)
+		imported->events.name[i] = imported_string(&imported->strings, name, strlen(name));
 }
 
 static void read_calls(struct reader *reader, const char *table)
 {
 	static const char *const columns[] = {"start", "end", "globalTid", "correlationId", "nameId", NULL};
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	sqlite3_stmt *rows = select_columns(reader, table, columns, "");
 
 	while (rows && next_row(reader, rows)) {
 		int64_t global = sqlite3_column_int64(rows, 2);
-		uint32_t call = foreign_add_call(foreign);
+		uint32_t call = imported_add_call(imported);
 
-		foreign->calls.begin_ns[call] = sqlite3_column_int64(rows, 0);
-		foreign->calls.end_ns[call] = sqlite3_column_int64(rows, 1);
-		foreign->calls.name[call] = string_of(reader, rows, 4);
-		foreign->calls.thread[call] =
-			foreign_find_thread(foreign, PROCESS_OF(global), THREAD_OF(global));
-		foreign->calls.correlation[call] =
+		imported->calls.begin_ns[call] = sqlite3_column_int64(rows, 0);
+		imported->calls.end_ns[call] = sqlite3_column_int64(rows, 1);
+		imported->calls.name[call] = string_of(reader, rows, 4);
+		imported->calls.thread[call] =
+			imported_find_thread(imported, PROCESS_OF(global), THREAD_OF(global));
+		imported->calls.correlation[call] =
 			correlation_of(PROCESS_OF(global), sqlite3_column_int64(rows, 3));
 	}
 	sqlite3_finalize(rows);
@@ -250,7 +251,7 @@ static void read_calls(struct reader *reader, const char *table)
 static void read_ranges(struct reader *reader)
 {
 	static const char *const columns[] = {"start", "end", "globalTid", "text", "textId", NULL};
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 	sqlite3_stmt *rows = select_columns(reader, "NVTX_EVENTS", columns,
 		" WHERE \"end\" IS NOT NULL AND eventType IN (59, 60, 70, 71)");
 
@@ -260,21 +261,21 @@ static void read_ranges(struct reader *reader)
 
 		if (!name)
 			name = string_of(reader, rows, 4);
-		span = foreign_add_span(foreign);
-		foreign->spans.begin_ns[span] = sqlite3_column_int64(rows, 0);
-		foreign->spans.end_ns[span] = sqlite3_column_int64(rows, 1);
-		foreign->spans.name[span] = name;
-		foreign->spans.thread[span] =
-			foreign_find_thread(foreign, PROCESS_OF(global), THREAD_OF(global));
-		foreign->spans.kind[span] = FOREIGN_ANNOTATION;
-		foreign_word_range(foreign, span);
+		span = imported_add_span(imported);
+		imported->spans.begin_ns[span] = sqlite3_column_int64(rows, 0);
+		imported->spans.end_ns[span] = sqlite3_column_int64(rows, 1);
+		imported->spans.name[span] = name;
+		imported->spans.thread[span] =
+			imported_find_thread(imported, PROCESS_OF(global), THREAD_OF(global));
+		imported->spans.kind[span] = IMPORTED_ANNOTATION;
+		imported_word_range(imported, span);
 	}
 	sqlite3_finalize(rows);
 }
 
 static int compare_workers(const void *a, const void *b)
 {
-	const struct foreign_worker *one = a, *other = b;
+	const struct imported_worker *one = a, *other = b;
 
 	if (one->device != other->device)
 		return one->device < other->device ? -1 : 1;
@@ -283,32 +284,32 @@ static int compare_workers(const void *a, const void *b)
 
 /* Workers in order of device, so that their ranks do not hang on which kernel ran first. One that is alone on
  * its device has no others beside it. */
-static void order_workers(struct foreign *foreign)
+static void order_workers(struct imported *imported)
 {
-	size_t count = foreign->worker_count;
-	struct foreign_worker *sorted = mem_alloc(count, sizeof(*sorted));
+	size_t count = imported->worker_count;
+	struct imported_worker *sorted = mem_alloc(count, sizeof(*sorted));
 
 	if (count) {
-		memcpy(sorted, foreign->workers, count * sizeof(*sorted));
+		memcpy(sorted, imported->workers, count * sizeof(*sorted));
 		qsort(sorted, count, sizeof(*sorted), compare_workers);
 	}
-	for (size_t i = 0; i < foreign->queue_count; i++) {
-		const struct foreign_worker *found = bsearch(&foreign->workers[foreign->queues[i].worker],
+	for (size_t i = 0; i < imported->queue_count; i++) {
+		const struct imported_worker *found = bsearch(&imported->workers[imported->queues[i].worker],
 			sorted, count, sizeof(*sorted), compare_workers);
 
-		foreign->queues[i].worker = (uint32_t)(found - sorted);
+		imported->queues[i].worker = (uint32_t)(found - sorted);
 	}
 	for (size_t i = 0; i < count; i++) {
 		bool alone = (i == 0 || sorted[i - 1].device != sorted[i].device) &&
 			     (i + 1 == count || sorted[i + 1].device != sorted[i].device);
 
-		sorted[i].label = alone ? arena_format(&foreign->strings.arena, "GPU %d", sorted[i].device)
-					: arena_format(&foreign->strings.arena, "GPU %d of process %lld",
+		sorted[i].label = alone ? arena_format(&imported->strings.arena, "GPU %d", sorted[i].device)
+					: arena_format(&imported->strings.arena, "GPU %d of process %lld",
 						  sorted[i].device, (long long)sorted[i].process);
 	}
-	free(foreign->workers);
-	foreign->workers = sorted;
-	foreign->worker_room = count;
+	free(imported->workers);
+	imported->workers = sorted;
+	imported->worker_room = count;
 }
 
 static void read_start(struct reader *reader)
@@ -317,7 +318,7 @@ static void read_start(struct reader *reader)
 	sqlite3_stmt *rows = select_columns(reader, "TARGET_INFO_SESSION_START_TIME", columns, "");
 
 	if (rows && next_row(reader, rows))
-		reader->foreign->base_ns = sqlite3_column_int64(rows, 0);
+		reader->imported->base_ns = sqlite3_column_int64(rows, 0);
 	sqlite3_finalize(rows);
 }
 
@@ -326,19 +327,19 @@ static void read_devices(struct reader *reader)
 	static const char *const columns[] = {"id", "name", "computeMajor|ccMajor", "computeMinor|ccMinor",
 		"smCount|numMultiprocessors", "totalMemory|globalMemory", NULL};
 	sqlite3_stmt *rows = select_columns(reader, "TARGET_INFO_GPU", columns, "");
-	struct foreign *foreign = reader->foreign;
+	struct imported *imported = reader->imported;
 
 	while (rows && next_row(reader, rows)) {
 		const char *name = (const char *)sqlite3_column_text(rows, 1);
-		struct foreign_device device = {.device = sqlite3_column_int(rows, 0),
+		struct imported_device device = {.device = sqlite3_column_int(rows, 0),
 			.capability_major = sqlite3_column_int(rows, 2),
 			.capability_minor = sqlite3_column_int(rows, 3),
 			.multiprocessors = sqlite3_column_int64(rows, 4),
 			.memory_bytes = sqlite3_column_int64(rows, 5)};
 
 		if (name)
-			device.name = arena_text(&foreign->strings.arena, name, strlen(name));
-		*MEM_PUSH(foreign->devices, foreign->device_count, foreign->device_room) = device;
+			device.name = arena_text(&imported->strings.arena, name, strlen(name));
+		*MEM_PUSH(imported->devices, imported->device_count, imported->device_room) = device;
 	}
 	sqlite3_finalize(rows);
 }
@@ -346,49 +347,49 @@ static void read_devices(struct reader *reader)
 static void read_tables(struct reader *reader)
 {
 	read_events(reader, "CUPTI_ACTIVITY_KIND_KERNEL", "demangledName|shortName|mangledName|name",
-		FOREIGN_KERNEL);
+		IMPORTED_KERNEL);
 	read_events(reader, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "demangledName|shortName|name",
-		FOREIGN_KERNEL);
-	read_events(reader, "CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind", FOREIGN_COPY);
-	read_events(reader, "CUPTI_ACTIVITY_KIND_MEMSET", "", FOREIGN_SET);
+		IMPORTED_KERNEL);
+	read_events(reader, "CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind", IMPORTED_COPY);
+	read_events(reader, "CUPTI_ACTIVITY_KIND_MEMSET", "", IMPORTED_SET);
 	read_graphs(reader);
 	read_calls(reader, "CUPTI_ACTIVITY_KIND_RUNTIME");
 	read_calls(reader, "CUPTI_ACTIVITY_KIND_DRIVER");
-	if (reader->wanted & (FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS))
+	if (reader->wanted & (IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS))
 		read_ranges(reader);
 	read_start(reader);
 	read_devices(reader);
-	order_workers(reader->foreign);
-	foreign_add_base(reader->foreign);
+	order_workers(reader->imported);
+	imported_add_base(reader->imported);
 }
 
 /* Finds texts by their numbers, where the export has them apart. */
 static void find_strings(struct reader *reader)
 {
-	if (nsys_has_table(&reader->base, reader->foreign, "StringIds", &reader->failed) &&
+	if (nsys_has_table(&reader->base, reader->imported, "StringIds", &reader->failed) &&
 		sqlite3_prepare_v2(reader->base.base, "SELECT value FROM StringIds WHERE id = ?1", -1,
 			&reader->find_string, NULL) != SQLITE_OK)
 		reader->find_string = NULL;
 }
 
-int foreign_read_nsys(struct foreign *foreign, unsigned wanted)
+int imported_read_nsys(struct imported *imported, unsigned wanted)
 {
-	struct reader reader = {.foreign = foreign, .wanted = wanted};
-	int status = nsys_open(&reader.base, foreign);
+	struct reader reader = {.imported = imported, .wanted = wanted};
+	int status = nsys_open(&reader.base, imported);
 
-	foreign->format = FOREIGN_NSYS;
+	imported->format = IMPORTED_NSYS;
 	if (status == 0) {
 		find_strings(&reader);
 		read_tables(&reader);
 		if (reader.base.limit)
-			status = foreign_trouble(foreign, "%s", reader.base.limit);
+			status = imported_trouble(imported, "%s", reader.base.limit);
 		else if (reader.failed)
 			status = -1;
-		else if (foreign->events.count == 0 && !foreign->trouble)
-			status = foreign_trouble(foreign,
+		else if (imported->events.count == 0 && !imported->trouble)
+			status = imported_trouble(imported,
 				"%s: no table of kernels, copies or fills with rows: expected an export of "
 				"Nsight Systems (nsys export --type sqlite) of a program that used a GPU",
-				foreign->path);
+				imported->path);
 		sqlite3_finalize(reader.find_string);
 	}
 	nsys_close(&reader.base);

@@ -13,14 +13,14 @@
 #define ROWS_APART 1024
 
 /* Unpacks a packed file into memory, where SQLite can read it too. */
-static int open_packed(struct nsys_base *base, struct foreign *foreign)
+static int open_packed(struct nsys_base *base, struct imported *imported)
 {
 	struct json file;
 	size_t bytes = 0, room = 0;
 	unsigned char *image = NULL;
 
-	if (json_open(&file, foreign->path) < 0)
-		return foreign_trouble(foreign, "%s: cannot be opened", foreign->path);
+	if (json_open(&file, imported->path) < 0)
+		return imported_trouble(imported, "%s: cannot be opened", imported->path);
 	do {
 		size_t more = (size_t)(file.end - file.next);
 
@@ -32,15 +32,15 @@ static int open_packed(struct nsys_base *base, struct foreign *foreign)
 	} while (json_more(&file));
 	base->limit = file.limit;
 	if (file.break_off && !file.limit)
-		foreign_trouble(foreign, "%s: %s", foreign->path, file.break_off);
+		imported_trouble(imported, "%s: %s", imported->path, file.break_off);
 	json_close(&file);
 	base->image = image;
 	if (base->limit)
-		return foreign_trouble(foreign, "%s", base->limit);
+		return imported_trouble(imported, "%s", base->limit);
 	if (sqlite3_open(":memory:", &base->base) != SQLITE_OK ||
 		sqlite3_deserialize(base->base, "main", image, (sqlite3_int64)bytes, (sqlite3_int64)bytes,
 			SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-		return foreign_trouble(foreign, "%s: %s", foreign->path, sqlite3_errmsg(base->base));
+		return imported_trouble(imported, "%s: %s", imported->path, sqlite3_errmsg(base->base));
 	return 0;
 }
 
@@ -86,16 +86,16 @@ static void harden(struct nsys_base *base)
 	sqlite3_progress_handler(base->base, STEPS_APART, look_at_time, base);
 }
 
-int nsys_open(struct nsys_base *base, struct foreign *foreign)
+int nsys_open(struct nsys_base *base, struct imported *imported)
 {
 	int status = 0;
 
 	*base = (struct nsys_base){0};
-	if (ends_in_gz(foreign->path))
-		status = open_packed(base, foreign);
-	else if (sqlite3_open_v2(foreign->path, &base->base, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+	if (ends_in_gz(imported->path))
+		status = open_packed(base, imported);
+	else if (sqlite3_open_v2(imported->path, &base->base, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
 			 NULL) != SQLITE_OK)
-		status = foreign_trouble(foreign, "%s: %s", foreign->path, sqlite3_errmsg(base->base));
+		status = imported_trouble(imported, "%s: %s", imported->path, sqlite3_errmsg(base->base));
 	if (status == 0)
 		harden(base);
 	return status;
@@ -108,7 +108,7 @@ void nsys_close(struct nsys_base *base)
 	*base = (struct nsys_base){0};
 }
 
-bool nsys_next(struct nsys_base *base, struct foreign *foreign, sqlite3_stmt *statement)
+bool nsys_next(struct nsys_base *base, struct imported *imported, sqlite3_stmt *statement)
 {
 	int status;
 
@@ -118,14 +118,14 @@ bool nsys_next(struct nsys_base *base, struct foreign *foreign, sqlite3_stmt *st
 	if (status == SQLITE_ROW)
 		return true;
 	if (status != SQLITE_DONE && !base->limit) {
-		foreign->cut = true;
-		foreign_trouble(
-			foreign, "%s: %s: read up to there", foreign->path, sqlite3_errmsg(base->base));
+		imported->cut = true;
+		imported_trouble(
+			imported, "%s: %s: read up to there", imported->path, sqlite3_errmsg(base->base));
 	}
 	return false;
 }
 
-bool nsys_has_table(struct nsys_base *base, struct foreign *foreign, const char *table, bool *fails)
+bool nsys_has_table(struct nsys_base *base, struct imported *imported, const char *table, bool *fails)
 {
 	static const char query[] = "SELECT type, rootpage FROM sqlite_master WHERE name = ?1 COLLATE NOCASE "
 				    "AND type IN ('table', 'view')";
@@ -136,16 +136,16 @@ bool nsys_has_table(struct nsys_base *base, struct foreign *foreign, const char 
 	if (sqlite3_prepare_v2(base->base, query, -1, &statement, NULL) != SQLITE_OK)
 		return false;
 	sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-	while (!*fails && nsys_next(base, foreign, statement)) {
+	while (!*fails && nsys_next(base, imported, statement)) {
 		const char *type = (const char *)sqlite3_column_text(statement, 0);
 
 		found = type && strcmp(type, "table") == 0 && sqlite3_column_int64(statement, 1) > 0;
 		*fails = !found;
 	}
 	if (*fails)
-		foreign_trouble(foreign,
+		imported_trouble(imported,
 			"%s: %s is a view or a virtual table: expected a table, as nsys export writes it",
-			foreign->path, table);
+			imported->path, table);
 	sqlite3_finalize(statement);
 	return found && !*fails;
 }

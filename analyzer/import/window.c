@@ -12,16 +12,16 @@ struct steps {
 	int64_t last_begin_ns, last_end_ns;
 };
 
-static struct steps find_steps(const struct foreign *foreign)
+static struct steps find_steps(const struct imported *imported)
 {
 	struct steps steps = {0, INT64_MIN, INT64_MIN};
-	const struct foreign_spans *spans = &foreign->spans;
-	bool *seen = mem_alloc(foreign->strings.count, sizeof(*seen));
+	const struct imported_spans *spans = &imported->spans;
+	bool *seen = mem_alloc(imported->strings.count, sizeof(*seen));
 
 	for (size_t i = 0; i < spans->count; i++) {
 		/* A copy of the steps on the device's side says nothing of when they were launched. */
-		if (spans->kind[i] != FOREIGN_ANNOTATION ||
-			strncmp(foreign->strings.items[spans->name[i]], "ProfilerStep", 12) != 0)
+		if (spans->kind[i] != IMPORTED_ANNOTATION ||
+			strncmp(imported->strings.items[spans->name[i]], "ProfilerStep", 12) != 0)
 			continue;
 		steps.count += !seen[spans->name[i]];
 		seen[spans->name[i]] = true;
@@ -35,24 +35,24 @@ static struct steps find_steps(const struct foreign *foreign)
 }
 
 /* The numbers of the events that count, in order of begin. */
-static uint32_t *choose(const struct foreign *foreign, uint32_t worker, const struct window_options *options,
-	struct window *window)
+static uint32_t *choose(const struct imported *imported, uint32_t worker,
+	const struct window_options *options, struct window *window)
 {
-	const struct foreign_events *events = &foreign->events;
-	struct steps steps = find_steps(foreign);
+	const struct imported_events *events = &imported->events;
+	struct steps steps = find_steps(imported);
 	uint32_t *chosen = mem_alloc(events->count, sizeof(*chosen));
 
 	window->step_count = steps.count;
 	for (uint32_t i = 0; i < events->count; i++) {
-		if (foreign->queues[events->queue[i]].worker != worker)
+		if (imported->queues[events->queue[i]].worker != worker)
 			continue;
 		window->event_count++;
 		if (steps.count > 1) {
 			int64_t launch_ns;
 
-			if (events->call[i] == FOREIGN_NONE)
+			if (events->call[i] == IMPORTED_NONE)
 				continue;
-			launch_ns = foreign->calls.begin_ns[events->call[i]];
+			launch_ns = imported->calls.begin_ns[events->call[i]];
 			if (options->last_step ? launch_ns > steps.last_end_ns
 					       : launch_ns >= steps.last_begin_ns)
 				continue;
@@ -80,14 +80,14 @@ static void extend(struct busy *busy, int64_t begin_ns, int64_t end_ns)
 	*MEM_PUSH(busy->bounds_ns, busy->count, busy->room) = end_ns;
 }
 
-/* The kind whose bounds change next, or FOREIGN_KINDS. */
+/* The kind whose bounds change next, or IMPORTED_KINDS. */
 static int next_kind(const struct busy *busy)
 {
-	int found = FOREIGN_KINDS;
+	int found = IMPORTED_KINDS;
 
-	for (int i = 0; i < FOREIGN_KINDS; i++)
+	for (int i = 0; i < IMPORTED_KINDS; i++)
 		if (busy[i].next < busy[i].count &&
-			(found == FOREIGN_KINDS ||
+			(found == IMPORTED_KINDS ||
 				busy[i].bounds_ns[busy[i].next] < busy[found].bounds_ns[busy[found].next]))
 			found = i;
 	return found;
@@ -99,7 +99,7 @@ static void sum_up(struct busy *busy, struct window *window)
 	unsigned set = 0;
 	int kind;
 
-	while ((kind = next_kind(busy)) < FOREIGN_KINDS) {
+	while ((kind = next_kind(busy)) < IMPORTED_KINDS) {
 		int64_t now_ns = busy[kind].bounds_ns[busy[kind].next++];
 
 		window->together_ns[set] += now_ns - before_ns;
@@ -109,16 +109,16 @@ static void sum_up(struct busy *busy, struct window *window)
 	window->idle_ns = window->together_ns[0];
 	for (set = 1; set < WINDOW_SETS; set++) {
 		int64_t ns = window->together_ns[set];
-		bool compute = set >> FOREIGN_COMPUTE & 1, communication = set >> FOREIGN_COMMUNICATION & 1;
+		bool compute = set >> IMPORTED_COMPUTE & 1, communication = set >> IMPORTED_COMMUNICATION & 1;
 
 		*(compute ? &window->compute_ns : &window->non_compute_ns) += ns;
 		window->communication_ns += communication ? ns : 0;
-		window->memory_ns += set >> FOREIGN_MEMORY & 1 ? ns : 0;
+		window->memory_ns += set >> IMPORTED_MEMORY & 1 ? ns : 0;
 		window->overlap_ns += compute && communication ? ns : 0;
 	}
 }
 
-static struct window_stream *stream_of(struct window *window, const struct foreign_queue *queue, bool *first)
+static struct window_stream *stream_of(struct window *window, const struct imported_queue *queue, bool *first)
 {
 	struct window_stream *stream;
 
@@ -136,18 +136,18 @@ static struct window_stream *stream_of(struct window *window, const struct forei
 }
 
 /* Why nothing ran on the stream before the event. */
-static enum window_idle idle_cause(const struct foreign *foreign, uint32_t event, int64_t before_ns,
+static enum window_idle idle_cause(const struct imported *imported, uint32_t event, int64_t before_ns,
 	const struct window_options *options)
 {
-	uint32_t call = foreign->events.call[event];
-	int64_t launch_ns = options->hta_launches ? foreign->first_ns : INT64_MIN;
+	uint32_t call = imported->events.call[event];
+	int64_t launch_ns = options->hta_launches ? imported->first_ns : INT64_MIN;
 
-	if (call != FOREIGN_NONE)
-		launch_ns = foreign->calls.begin_ns[call];
+	if (call != IMPORTED_NONE)
+		launch_ns = imported->calls.begin_ns[call];
 	if (launch_ns > before_ns)
 		return WINDOW_HOST_WAIT;
-	return foreign->events.begin_ns[event] - before_ns < options->delay_ns ? WINDOW_KERNEL_WAIT
-									       : WINDOW_OTHER;
+	return imported->events.begin_ns[event] - before_ns < options->delay_ns ? WINDOW_KERNEL_WAIT
+										: WINDOW_OTHER;
 }
 
 static int compare_streams(const void *a, const void *b)
@@ -159,23 +159,23 @@ static int compare_streams(const void *a, const void *b)
 	return one->stream < other->stream ? -1 : one->stream > other->stream;
 }
 
-static void find_gaps(const struct foreign *foreign, const uint32_t *chosen,
+static void find_gaps(const struct imported *imported, const uint32_t *chosen,
 	const struct window_options *options, struct window *window)
 {
-	int64_t *before_ns = mem_alloc(foreign->queue_count, sizeof(*before_ns));
+	int64_t *before_ns = mem_alloc(imported->queue_count, sizeof(*before_ns));
 
 	for (size_t i = 0; i < window->used_count; i++) {
-		uint32_t queue = foreign->events.queue[chosen[i]];
+		uint32_t queue = imported->events.queue[chosen[i]];
 		bool first;
-		struct window_stream *stream = stream_of(window, &foreign->queues[queue], &first);
+		struct window_stream *stream = stream_of(window, &imported->queues[queue], &first);
 
 		if (!first) {
-			enum window_idle cause = idle_cause(foreign, chosen[i], before_ns[queue], options);
+			enum window_idle cause = idle_cause(imported, chosen[i], before_ns[queue], options);
 
-			stream->idle_ns[cause] += foreign->events.begin_ns[chosen[i]] - before_ns[queue];
+			stream->idle_ns[cause] += imported->events.begin_ns[chosen[i]] - before_ns[queue];
 			stream->gaps[cause]++;
 		}
-		before_ns[queue] = foreign->events.end_ns[chosen[i]];
+		before_ns[queue] = imported->events.end_ns[chosen[i]];
 	}
 	free(before_ns);
 	if (window->stream_count)
@@ -191,10 +191,10 @@ static int compare_kernels(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-static void find_kernels(const struct foreign *foreign, const uint32_t *chosen, struct window *window)
+static void find_kernels(const struct imported *imported, const uint32_t *chosen, struct window *window)
 {
-	const struct foreign_events *events = &foreign->events;
-	uint32_t *numbers = mem_alloc(foreign->strings.count, sizeof(*numbers)); /* of kernels, from 1 */
+	const struct imported_events *events = &imported->events;
+	uint32_t *numbers = mem_alloc(imported->strings.count, sizeof(*numbers)); /* of kernels, from 1 */
 	size_t room = 0;
 
 	for (size_t i = 0; i < window->used_count; i++) {
@@ -203,7 +203,7 @@ static void find_kernels(const struct foreign *foreign, const uint32_t *chosen, 
 		struct window_kernel *kernel;
 
 		if (!numbers[name]) {
-			const char *text = foreign->strings.items[name];
+			const char *text = imported->strings.items[name];
 
 			kernel = MEM_PUSH(window->kernels, window->kernel_count, room);
 			numbers[name] = (uint32_t)window->kernel_count;
@@ -223,20 +223,20 @@ static void find_kernels(const struct foreign *foreign, const uint32_t *chosen, 
 		qsort(window->kernels, window->kernel_count, sizeof(*window->kernels), compare_kernels);
 }
 
-void window_find(const struct foreign *foreign, uint32_t worker, const struct window_options *options,
+void window_find(const struct imported *imported, uint32_t worker, const struct window_options *options,
 	struct window *window)
 {
-	const char *label = foreign->workers[worker].label;
-	const struct foreign_events *events = &foreign->events;
-	struct busy busy[FOREIGN_KINDS] = {0};
+	const char *label = imported->workers[worker].label;
+	const struct imported_events *events = &imported->events;
+	struct busy busy[IMPORTED_KINDS] = {0};
 	uint32_t *chosen;
 
 	memset(window, 0, sizeof(*window));
-	window->rank = window->said_rank = foreign->workers[worker].rank;
-	window->path = foreign->path;
+	window->rank = window->said_rank = imported->workers[worker].rank;
+	window->path = imported->path;
 	window->label = label ? arena_text(&window->arena, label, strlen(label)) : NULL;
-	window->labelled = foreign->format == FOREIGN_CHROME;
-	chosen = choose(foreign, worker, options, window);
+	window->labelled = imported->format == IMPORTED_CHROME;
+	chosen = choose(imported, worker, options, window);
 	for (size_t i = 0; i < window->used_count; i++) {
 		int64_t begin_ns = events->begin_ns[chosen[i]], end_ns = events->end_ns[chosen[i]];
 
@@ -247,9 +247,9 @@ void window_find(const struct foreign *foreign, uint32_t worker, const struct wi
 		extend(&busy[events->kind[chosen[i]]], begin_ns, end_ns);
 	}
 	sum_up(busy, window);
-	find_gaps(foreign, chosen, options, window);
-	find_kernels(foreign, chosen, window);
-	for (int i = 0; i < FOREIGN_KINDS; i++)
+	find_gaps(imported, chosen, options, window);
+	find_kernels(imported, chosen, window);
+	for (int i = 0; i < IMPORTED_KINDS; i++)
 		free(busy[i].bounds_ns);
 	free(chosen);
 }
@@ -323,9 +323,9 @@ const char *window_set_name(struct arena *arena, unsigned set)
 {
 	const char *name = NULL;
 
-	for (unsigned i = 0; i < FOREIGN_OTHER; i++)
+	for (unsigned i = 0; i < IMPORTED_OTHER; i++)
 		if (set >> i & 1)
-			name = name ? arena_format(arena, "%s overlapping %s", name, foreign_kind_name(i))
-				    : foreign_kind_name(i);
+			name = name ? arena_format(arena, "%s overlapping %s", name, imported_kind_name(i))
+				    : imported_kind_name(i);
 	return name;
 }

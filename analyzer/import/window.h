@@ -36,13 +36,13 @@ struct window_stream {
 
 struct window_kernel {
 	const char *name;
-	enum foreign_kind kind;
+	enum imported_kind kind;
 	size_t count;
 	int64_t sum_ns, least_ns, greatest_ns;
 };
 
-/* Sets of kinds are bits, 1 << enum foreign_kind. */
-#define WINDOW_SETS (1 << FOREIGN_KINDS)
+/* Sets of kinds are bits, 1 << enum imported_kind. */
+#define WINDOW_SETS (1 << IMPORTED_KINDS)
 
 struct window {
 	int32_t rank, said_rank;  /* said: by the data, -1: not */
@@ -61,7 +61,7 @@ struct window {
 	struct arena arena;
 };
 
-void window_find(const struct foreign *foreign, uint32_t worker, const struct window_options *options,
+void window_find(const struct imported *imported, uint32_t worker, const struct window_options *options,
 	struct window *window);
 void window_free(struct window *window);
 

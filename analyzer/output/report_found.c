@@ -108,7 +108,7 @@ const char *report_device_times(struct analysis *analysis, const char *own)
 
 	if (!recorder)
 		return own;
-	return foreign_timeline_is_labels(&analysis->timeline)
+	return imported_timeline_is_labels(&analysis->timeline)
 		       ? "none: the labelled phases stand for them"
 		       : arena_format(&analysis->timeline.arena,
 				 "of each kernel, copy and set, as %s has them", recorder);
@@ -120,7 +120,7 @@ const char *report_device_times_key(const struct analysis *analysis, const char 
 
 	if (!recorder)
 		return own;
-	if (foreign_timeline_is_labels(&analysis->timeline))
+	if (imported_timeline_is_labels(&analysis->timeline))
 		return "labels";
 	return strcmp(recorder, "Kineto") == 0 ? "kineto" : "nsight_systems";
 }

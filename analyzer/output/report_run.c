@@ -229,7 +229,7 @@ static void print_conclusions(struct run *run, FILE *out)
 /* Of labelled phases alone: what the figures above cannot say, and who can. */
 static void print_labels(struct run *run, FILE *out)
 {
-	if (foreign_timeline_is_labels(&run->analysis.timeline))
+	if (imported_timeline_is_labels(&run->analysis.timeline))
 		print_paragraph(
 			"Idle: what no label covers. In a pipeline that is mostly waiting for another "
 			"stage (bubbles); pmanalyze slowdown replays the labelled phases and says what "

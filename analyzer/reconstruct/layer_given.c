@@ -1,7 +1,7 @@
 /*
  * Layers and phases that the data themselves tell, as traces of other profilers do by labels and operators
- * (foreign_attribute.h). Nothing is worked out here: each operation's role is what was said of it. The layers
- * are in the order in which forward passes come to them.
+ * (imported_attribute.h). Nothing is worked out here: each operation's role is what was said of it. The
+ * layers are in the order in which forward passes come to them.
  *
  * Who names layers by counting operators has to see where a pass ends. Where nothing shows that (forward
  * passes alone, without marks) each pass has layers of its own, and none ever comes again. Then they are

@@ -46,7 +46,7 @@ static bool has_own_trace(DIR *folder)
 	return found;
 }
 
-bool run_is_foreign(const char *path)
+bool run_is_imported(const char *path)
 {
 	DIR *folder = opendir(path);
 	char magic[16] = "";
@@ -57,7 +57,7 @@ bool run_is_foreign(const char *path)
 		bool own = has_own_trace(folder);
 
 		closedir(folder);
-		return !own && foreign_looks(path);
+		return !own && imported_looks(path);
 	}
 	file = fopen(path, "rb");
 	if (file) {
@@ -67,7 +67,7 @@ bool run_is_foreign(const char *path)
 	if (length >= sizeof(PM_MAGIC) && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) == 0)
 		return false;
 	/* JSON, packed or not, or a database. */
-	return foreign_looks(path) || (length && strchr("{[\x1f", magic[0])) ||
+	return imported_looks(path) || (length && strchr("{[\x1f", magic[0])) ||
 	       strcmp(magic, "SQLite format 3") == 0;
 }
 
@@ -84,8 +84,8 @@ int run_open_as(
 	int status;
 
 	timeline_init(&timeline);
-	if (path_count && run_is_foreign(paths[0]))
-		status = foreign_timeline_read(&timeline, (const char *const *)paths, path_count,
+	if (path_count && run_is_imported(paths[0]))
+		status = imported_timeline_read(&timeline, (const char *const *)paths, path_count,
 			options->communication, options->progress, &sentence, &unread);
 	else
 		status = timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread);

@@ -31,7 +31,7 @@ int run_open_as(
 void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip);
 
 /* Is it a trace of another profiler, or a folder of such? By its content; of a folder by names. */
-bool run_is_foreign(const char *path);
+bool run_is_imported(const char *path);
 
 /* Gives runs whose labels are the same the last two parts of their paths as labels, where those differ. */
 void run_tell_apart(struct run *runs, size_t run_count);

@@ -10,15 +10,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t head[] = "SQLite format 3\0\2\0\1\1\0\100\40\40";
 	uint8_t *bytes = malloc(size + sizeof(head));
-	struct foreign foreign;
+	struct imported imported;
 
 	if (!bytes)
 		return 0;
 	memcpy(bytes, data, size);
 	if (size > sizeof(head))
 		memcpy(bytes, head, 16);
-	foreign_read(&foreign, fuzz_file(bytes, size), ~0u);
-	foreign_free(&foreign);
+	imported_read(&imported, fuzz_file(bytes, size), ~0u);
+	imported_free(&imported);
 	free(bytes);
 	return 0;
 }

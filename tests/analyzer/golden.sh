@@ -16,9 +16,9 @@ done
 printf 'no trace\n' >text.pmtrace
 head -c 3000 one/program.0.pmtrace >cut.pmtrace
 
-# A trace of another profiler, of one rank: foreign RANK, the begin of its communication in us.
-foreign() {
-	cat >foreign/rank"$1".json <<-END
+# A trace of another profiler, of one rank: imported RANK, the begin of its communication in us.
+imported() {
+	cat >imported/rank"$1".json <<-END
 		{"distributedInfo": {"rank": $1, "world_size": 2}, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": [
 		{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9, "ts": 0, "dur": 500},
 		{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 10, "dur": 5, "args": {"correlation": 1}},
@@ -30,13 +30,13 @@ foreign() {
 		]}
 	END
 }
-mkdir foreign
-foreign 0 100
-foreign 1 370
-mkdir same empty_foreign
-cp foreign/rank1.json same/a.json
-cp foreign/rank1.json same/b.json
-head -c 1000 foreign/rank1.json >foreign_cut.json
+mkdir imported
+imported 0 100
+imported 1 370
+mkdir same empty_imported
+cp imported/rank1.json same/a.json
+cp imported/rank1.json same/b.json
+head -c 1000 imported/rank1.json >imported_cut.json
 
 # NAME STATUS COMMAND...: output and messages, then the exit status
 run_case() {
@@ -112,18 +112,18 @@ run_case dump_records 0 dump --csv --records --limit 6 killed/program.0.pmtrace
 run_case dump_odd 0 dump --ops --records --limit 14 odd/program.0.pmtrace
 run_case dump_odd_json 0 dump --json odd/program.0.pmtrace
 run_case cut 1 report cut.pmtrace
-run_case window_two 0 window --streams foreign
-run_case window_json 0 window --json --kernels 2 foreign/rank0.json
-run_case window_csv 0 window --csv --comm-pattern gemm foreign
-run_case window_cut 0 window foreign_cut.json
+run_case window_two 0 window --streams imported
+run_case window_json 0 window --json --kernels 2 imported/rank0.json
+run_case window_csv 0 window --csv --comm-pattern gemm imported
+run_case window_cut 0 window imported_cut.json
 run_case window_same_rank 0 window --kernels 0 same text.pmtrace
 run_case window_no_folder 1 window nothing
-run_case window_empty 1 window empty_foreign
+run_case window_empty 1 window empty_imported
 run_case window_none 1 window text.pmtrace
-run_case window_bad_pattern 2 window --comm-pattern '(' foreign
-run_case arrivals_two 0 arrivals foreign
-run_case arrivals_json 0 arrivals --json foreign
-run_case arrivals_alone 1 arrivals foreign/rank0.json
+run_case window_bad_pattern 2 window --comm-pattern '(' imported
+run_case arrivals_two 0 arrivals imported
+run_case arrivals_json 0 arrivals --json imported
+run_case arrivals_alone 1 arrivals imported/rank0.json
 run_case export_observations 0 export --observations one three two_gpus killed
 run_case export_both 2 export --perfetto --observations one
 run_case export_append 2 export --perfetto --append -o one.json one

@@ -1,5 +1,5 @@
 /*
- * Prints what foreign_attribute says of a file, as JSON: time and number of events by phase and by what told
+ * Prints what imported_attribute says of a file, as JSON: time and number of events by phase and by what told
  * it, and of each layer. Further arguments are begins of labels, which are taken out first, so that
  * the rest has to do without them: what it then says can be held against the labels.
  */
@@ -28,19 +28,19 @@ static cJSON *object_of(cJSON *object, const char *key)
 	return item ? item : cJSON_AddObjectToObject(object, key);
 }
 
-static void hide(struct foreign *foreign, const char *begin)
+static void hide(struct imported *imported, const char *begin)
 {
-	for (size_t i = 0; i < foreign->spans.count; i++)
-		if (strncmp(foreign->strings.items[foreign->spans.name[i]], begin, strlen(begin)) == 0) {
-			foreign->spans.kind[i] = FOREIGN_ANNOTATION;
-			foreign->spans.name[i] = foreign_string(&foreign->strings, "hidden", 6);
+	for (size_t i = 0; i < imported->spans.count; i++)
+		if (strncmp(imported->strings.items[imported->spans.name[i]], begin, strlen(begin)) == 0) {
+			imported->spans.kind[i] = IMPORTED_ANNOTATION;
+			imported->spans.name[i] = imported_string(&imported->strings, "hidden", 6);
 		}
 }
 
-static void count_event(const struct foreign *foreign, const struct foreign_attribution *told, uint32_t event,
-	cJSON *phases, cJSON *layers)
+static void count_event(const struct imported *imported, const struct imported_attribution *told,
+	uint32_t event, cJSON *phases, cJSON *layers)
 {
-	double ns = (double)(foreign->events.end_ns[event] - foreign->events.begin_ns[event]);
+	double ns = (double)(imported->events.end_ns[event] - imported->events.begin_ns[event]);
 	const char *phase = told->phase[event] ? phase_keys[told->phase[event] - 1] : "unknown";
 	cJSON *entry = object_of(phases, phase);
 
@@ -48,46 +48,46 @@ static void count_event(const struct foreign *foreign, const struct foreign_attr
 	add_to(entry, "events", 1);
 	if (told->part[event])
 		add_to(entry, "again_ns", ns);
-	if (foreign->events.call[event] == FOREIGN_NONE)
+	if (imported->events.call[event] == IMPORTED_NONE)
 		add_to(entry, "unlaunched_ns", ns);
 	if (!told->phase[event])
-		add_to(object_of(entry, "names"), foreign->strings.items[foreign->events.name[event]], ns);
+		add_to(object_of(entry, "names"), imported->strings.items[imported->events.name[event]], ns);
 	if (!told->layer[event])
 		return;
-	entry = object_of(layers, foreign->strings.items[told->layer[event]]);
+	entry = object_of(layers, imported->strings.items[told->layer[event]]);
 	add_to(entry, phase, ns);
 	add_to(entry, "events", 1);
 }
 
 int main(int argc, char **argv)
 {
-	struct foreign foreign;
-	struct foreign_attribution told = {0};
+	struct imported imported;
+	struct imported_attribution told = {0};
 	cJSON *root = cJSON_CreateObject(), *workers = cJSON_AddArrayToObject(root, "workers");
 	char *text;
 
-	if (argc < 2 || foreign_read(&foreign, argv[1],
-				FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS | FOREIGN_WANT_MODULES) < 0) {
-		fprintf(stderr, "%s\n", argc < 2 ? "a file is wanted" : foreign.trouble);
+	if (argc < 2 || imported_read(&imported, argv[1],
+				IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS | IMPORTED_WANT_MODULES) < 0) {
+		fprintf(stderr, "%s\n", argc < 2 ? "a file is wanted" : imported.trouble);
 		return 1;
 	}
 	for (int i = 2; i < argc; i++)
-		hide(&foreign, argv[i]);
-	for (uint32_t worker = 0; worker < foreign.worker_count; worker++) {
+		hide(&imported, argv[i]);
+	for (uint32_t worker = 0; worker < imported.worker_count; worker++) {
 		cJSON *entry = cJSON_CreateObject(), *phases = cJSON_AddObjectToObject(entry, "phases"),
 		      *layers = cJSON_AddObjectToObject(entry, "layers");
 
-		foreign_attribute(&foreign, worker, &told);
-		for (uint32_t i = 0; i < foreign.events.count; i++)
-			if (foreign.queues[foreign.events.queue[i]].worker == worker)
-				count_event(&foreign, &told, i, phases, layers);
+		imported_attribute(&imported, worker, &told);
+		for (uint32_t i = 0; i < imported.events.count; i++)
+			if (imported.queues[imported.events.queue[i]].worker == worker)
+				count_event(&imported, &told, i, phases, layers);
 		cJSON_AddItemToArray(workers, entry);
 	}
 	text = cJSON_Print(root);
 	puts(text);
 	free(text);
 	cJSON_Delete(root);
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #ifndef SPANS_MAKE_H
 #define SPANS_MAKE_H
 
-#include "foreign_make.h"
+#include "imported_make.h"
 #include "reconstruct/phase.h"
 
 enum { MAIN = 1, ENGINE = 2, MOST_EVENTS = 2000, MOST_OPEN = 32 };

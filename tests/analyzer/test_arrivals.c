@@ -1,6 +1,6 @@
 /* Checks who is found to keep whom waiting, on made ranks whose arrivals are known. */
 #include "import/arrivals.h"
-#include "foreign_make.h"
+#include "imported_make.h"
 
 #define RANKS 4
 #define MOST 40
@@ -21,7 +21,7 @@ static void read_rank(struct made *made, int rank, struct arrivals_rank *result)
 	static char text[MOST * 700];
 	static const char *const names[] = {"0", "1", "2", "3"};
 	char *place = text, path[32];
-	struct foreign foreign;
+	struct imported imported;
 
 	place += sprintf(place, "{\"distributedInfo\": {\"rank\": %d}, \"traceEvents\": [", rank);
 	for (int i = made->first[rank]; i < made->behind[rank]; i++) {
@@ -48,11 +48,11 @@ static void read_rank(struct made *made, int rank, struct arrivals_rank *result)
 	}
 	sprintf(place, "{}]}");
 	snprintf(path, sizeof(path), "rank%d.json", rank);
-	CHECK(make_read_bytes(&foreign, path, text, strlen(text), 0) == 0 && !foreign.trouble, "%s",
-		foreign.trouble);
-	arrivals_take(&foreign, 0, result);
+	CHECK(make_read_bytes(&imported, path, text, strlen(text), 0) == 0 && !imported.trouble, "%s",
+		imported.trouble);
+	arrivals_take(&imported, 0, result);
 	result->path = made->one_file ? "one" : names[rank];
-	foreign_free(&foreign);
+	imported_free(&imported);
 }
 
 static void find(struct made *made, struct arrivals *arrivals, struct arrivals_rank *ranks)

@@ -2,7 +2,7 @@
  * Checks that traces of other profilers become runs: made programs, of which is known when each thing
  * happens, are written as Kineto, as labels of phases and as damaged files, and every analysis is asked.
  */
-#include "foreign_make.h"
+#include "imported_make.h"
 #include "import/imported_timeline.h"
 #include "reconstruct/run.h"
 
@@ -514,32 +514,32 @@ static void test_names(void)
 		"forward", "train", "step 3 forward"};
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
-		CHECK(foreign_is_step(yes[i]), "%s", yes[i]);
+		CHECK(imported_is_step(yes[i]), "%s", yes[i]);
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
-		CHECK(!foreign_is_step(no[i]), "%s", no[i]);
+		CHECK(!imported_is_step(no[i]), "%s", no[i]);
 }
 
-static bool is_foreign(const char *name, const char *bytes, size_t count)
+static bool is_imported(const char *name, const char *bytes, size_t count)
 {
 	char path[256];
 	bool answer;
 
 	strcpy(path, make_path(name));
 	make_bytes(path, bytes, count);
-	answer = run_is_foreign(path);
+	answer = run_is_imported(path);
 	unlink(path);
 	return answer;
 }
 
 static void test_files(void)
 {
-	CHECK(is_foreign("a.json", "[]", 2), "JSON");
-	CHECK(is_foreign("a", "{\"traceEvents\": []}", 19), "JSON without an ending");
-	CHECK(is_foreign("a.db", "SQLite format 3", 16), "a database");
-	CHECK(!is_foreign("a.json", "pmtrace", 8), "our own, whatever its name");
-	CHECK(!is_foreign("a.pmtrace", "", 0), "an empty file of ours");
-	CHECK(!is_foreign("a.txt", "hello", 5), "a text");
-	CHECK(run_is_foreign(make_folder) == false, "an empty folder");
+	CHECK(is_imported("a.json", "[]", 2), "JSON");
+	CHECK(is_imported("a", "{\"traceEvents\": []}", 19), "JSON without an ending");
+	CHECK(is_imported("a.db", "SQLite format 3", 16), "a database");
+	CHECK(!is_imported("a.json", "pmtrace", 8), "our own, whatever its name");
+	CHECK(!is_imported("a.pmtrace", "", 0), "an empty file of ours");
+	CHECK(!is_imported("a.txt", "hello", 5), "a text");
+	CHECK(run_is_imported(make_folder) == false, "an empty folder");
 }
 
 static void test_nothing(void)

@@ -1,6 +1,6 @@
 /* Checks the stepping over JSON: numbers as exact times, strings, and that nothing hangs on where the window
  * ends. */
-#include "foreign_make.h"
+#include "imported_make.h"
 #include "base/json.h"
 
 /* Sums with nothing: rounded to the nearest ns. */

@@ -1,5 +1,5 @@
 /* Checks the reading of Nsight Systems exports: made databases with the columns of several versions. */
-#include "foreign_make.h"
+#include "imported_make.h"
 
 #include <sqlite3.h>
 
@@ -52,46 +52,47 @@ static void check_recent(const char *path)
 		const char *name;
 		int device, stream;
 		int64_t call_ns; /* -1: none */
-		enum foreign_kind kind;
-		enum foreign_activity activity;
-	} expected[] = {{10, 20, "Memcpy HtoD", 1, 7, -1, FOREIGN_MEMORY, FOREIGN_COPY},
-		{30, 40, "Memcpy", 1, 7, -1, FOREIGN_MEMORY, FOREIGN_COPY},
-		{50, 50, "Memset", 1, 7, -1, FOREIGN_MEMORY, FOREIGN_SET},
-		{100, 200, "void gemm<float>(int)", 1, 7, 90, FOREIGN_COMPUTE, FOREIGN_KERNEL},
-		{150, 300, "ncclDevKernel_SendRecv(x)", 0, 13, 140, FOREIGN_COMMUNICATION, FOREIGN_KERNEL}};
-	struct foreign foreign;
-	const struct foreign_events *events = &foreign.events;
+		enum imported_kind kind;
+		enum imported_activity activity;
+	} expected[] = {{10, 20, "Memcpy HtoD", 1, 7, -1, IMPORTED_MEMORY, IMPORTED_COPY},
+		{30, 40, "Memcpy", 1, 7, -1, IMPORTED_MEMORY, IMPORTED_COPY},
+		{50, 50, "Memset", 1, 7, -1, IMPORTED_MEMORY, IMPORTED_SET},
+		{100, 200, "void gemm<float>(int)", 1, 7, 90, IMPORTED_COMPUTE, IMPORTED_KERNEL},
+		{150, 300, "ncclDevKernel_SendRecv(x)", 0, 13, 140, IMPORTED_COMMUNICATION, IMPORTED_KERNEL}};
+	struct imported imported;
+	const struct imported_events *events = &imported.events;
 
-	CHECK(foreign_read(&foreign, path, FOREIGN_WANT_LABELS) == 0 && !foreign.trouble, "%s",
-		foreign.trouble);
-	CHECK(foreign.format == FOREIGN_NSYS && foreign.backward == 1, "backward");
-	CHECK(events->count == 5 && foreign.calls.count == 2 && foreign.spans.count == 2, "%zu %zu %zu",
-		events->count, foreign.calls.count, foreign.spans.count);
+	CHECK(imported_read(&imported, path, IMPORTED_WANT_LABELS) == 0 && !imported.trouble, "%s",
+		imported.trouble);
+	CHECK(imported.format == IMPORTED_NSYS && imported.backward == 1, "backward");
+	CHECK(events->count == 5 && imported.calls.count == 2 && imported.spans.count == 2, "%zu %zu %zu",
+		events->count, imported.calls.count, imported.spans.count);
 	for (size_t i = 0; i < 5 && events->count == 5; i++) {
-		const struct foreign_queue *queue = &foreign.queues[events->queue[i]];
+		const struct imported_queue *queue = &imported.queues[events->queue[i]];
 		uint32_t call = events->call[i];
 
 		CHECK(events->begin_ns[i] == base_ns + expected[i].begin_ns &&
 				events->end_ns[i] == base_ns + expected[i].end_ns,
 			"%s: times", expected[i].name);
-		CHECK(strcmp(foreign.strings.items[events->name[i]], expected[i].name) == 0,
-			"%s, expected %s", foreign.strings.items[events->name[i]], expected[i].name);
+		CHECK(strcmp(imported.strings.items[events->name[i]], expected[i].name) == 0,
+			"%s, expected %s", imported.strings.items[events->name[i]], expected[i].name);
 		CHECK(queue->device == expected[i].device && queue->stream == expected[i].stream, "%s: queue",
 			expected[i].name);
-		CHECK(foreign.workers[queue->worker].device == queue->device, "%s: worker", expected[i].name);
-		CHECK(call == FOREIGN_NONE ? expected[i].call_ns == -1
-					   : foreign.calls.begin_ns[call] == base_ns + expected[i].call_ns,
+		CHECK(imported.workers[queue->worker].device == queue->device, "%s: worker",
+			expected[i].name);
+		CHECK(call == IMPORTED_NONE ? expected[i].call_ns == -1
+					    : imported.calls.begin_ns[call] == base_ns + expected[i].call_ns,
 			"%s: call", expected[i].name);
 		CHECK(events->kind[i] == expected[i].kind && events->activity[i] == expected[i].activity,
 			"%s: kind", expected[i].name);
 	}
-	CHECK(foreign.worker_count == 2 && foreign.workers[0].device == 0 &&
-			foreign.workers[0].process == 0x91,
+	CHECK(imported.worker_count == 2 && imported.workers[0].device == 0 &&
+			imported.workers[0].process == 0x91,
 		"workers by device");
-	CHECK(strcmp(foreign.strings.items[foreign.spans.name[0]], "forward") == 0 &&
-			strcmp(foreign.strings.items[foreign.spans.name[1]], "step") == 0,
+	CHECK(strcmp(imported.strings.items[imported.spans.name[0]], "forward") == 0 &&
+			strcmp(imported.strings.items[imported.spans.name[1]], "step") == 0,
 		"ranges");
-	foreign_free(&foreign);
+	imported_free(&imported);
 }
 
 static void check_packed(const char *path)
@@ -111,7 +112,7 @@ static void check_packed(const char *path)
 /* Names under another column, no process, calls of the driver only, and no strings at all. */
 static void check_old(void)
 {
-	struct foreign foreign;
+	struct imported imported;
 	static char path[256];
 
 	strcpy(path, make_path("old.sqlite"));
@@ -123,19 +124,19 @@ static void check_old(void)
 		"INSERT INTO CUPTI_ACTIVITY_KIND_DRIVER VALUES (5, 6, 4, 3);"
 		"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, streamId, correlationId, globalPid);"
 		"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (50, 60, 0, 0, 9, NULL)");
-	CHECK(foreign_read(&foreign, path, 0) == 0 && !foreign.trouble, "%s", foreign.trouble);
-	CHECK(foreign.events.count == 3 && foreign.worker_count == 1, "%zu", foreign.events.count);
-	if (foreign.events.count == 3) {
-		CHECK(strcmp(foreign.strings.items[foreign.events.name[0]], "k") == 0, "short name");
-		CHECK(foreign.events.call[0] == 0 && foreign.events.begin_ns[0] == 10, "driver call");
-		CHECK(foreign.events.name[1] == 0, "a string that is missing");
-		CHECK(strcmp(foreign.strings.items[foreign.events.name[2]], "CUDA graph") == 0, "graph");
+	CHECK(imported_read(&imported, path, 0) == 0 && !imported.trouble, "%s", imported.trouble);
+	CHECK(imported.events.count == 3 && imported.worker_count == 1, "%zu", imported.events.count);
+	if (imported.events.count == 3) {
+		CHECK(strcmp(imported.strings.items[imported.events.name[0]], "k") == 0, "short name");
+		CHECK(imported.events.call[0] == 0 && imported.events.begin_ns[0] == 10, "driver call");
+		CHECK(imported.events.name[1] == 0, "a string that is missing");
+		CHECK(strcmp(imported.strings.items[imported.events.name[2]], "CUDA graph") == 0, "graph");
 	}
-	foreign_free(&foreign);
+	imported_free(&imported);
 	make_base(path, "CREATE TABLE something (a)");
-	CHECK(foreign_read(&foreign, path, 0) == -1 && strstr(foreign.trouble, "expected an export"), "%s",
-		foreign.trouble);
-	foreign_free(&foreign);
+	CHECK(imported_read(&imported, path, 0) == -1 && strstr(imported.trouble, "expected an export"), "%s",
+		imported.trouble);
+	imported_free(&imported);
 	unlink(path);
 }
 
@@ -146,14 +147,14 @@ static void check_hostile(const char *path)
 	FILE *file = fopen(path, "rb");
 	size_t length = fread(bytes, 1, sizeof(bytes), file);
 	uint32_t random = 7;
-	struct foreign foreign;
+	struct imported imported;
 
 	fclose(file);
 	for (size_t cut = 16; cut < length; cut += 1000) {
-		int status = make_read_bytes(&foreign, "cut.sqlite", bytes, cut, ~0u);
+		int status = make_read_bytes(&imported, "cut.sqlite", bytes, cut, ~0u);
 
-		CHECK(foreign.trouble || status == 0, "cut at %zu", cut);
-		foreign_free(&foreign);
+		CHECK(imported.trouble || status == 0, "cut at %zu", cut);
+		imported_free(&imported);
 	}
 	for (int i = 0; i < 500; i++) {
 		memcpy(odd, bytes, length);
@@ -161,8 +162,8 @@ static void check_hostile(const char *path)
 			random = random * 1664525 + 1013904223;
 			odd[16 + (random >> 8) % (length - 16)] = (char)(random >> 3);
 		}
-		make_read_bytes(&foreign, "odd.sqlite", odd, length, ~0u);
-		foreign_free(&foreign);
+		make_read_bytes(&imported, "odd.sqlite", odd, length, ~0u);
+		imported_free(&imported);
 	}
 }
 

@@ -14,15 +14,16 @@ static bool is_layer(const char *layer, const char *name)
 	return bytes == strlen(name) && memcmp(layer, name, bytes) == 0;
 }
 
-static void compare(const char *what, const struct foreign *foreign, const struct foreign_attribution *told)
+static void compare(
+	const char *what, const struct imported *imported, const struct imported_attribution *told)
 {
 	size_t wrong = 0;
 
-	CHECK(foreign->events.count == correlation, "%s: %zu events, expected %u", what,
-		foreign->events.count, correlation);
-	for (size_t i = 0; i < foreign->events.count; i++) {
-		uint64_t number = foreign->events.correlation[i];
-		const char *layer = foreign->strings.items[told->layer[i]];
+	CHECK(imported->events.count == correlation, "%s: %zu events, expected %u", what,
+		imported->events.count, correlation);
+	for (size_t i = 0; i < imported->events.count; i++) {
+		uint64_t number = imported->events.correlation[i];
+		const char *layer = imported->strings.items[told->layer[i]];
 		bool right = told->phase[i] == expected[number].phase &&
 			     told->part[i] == expected[number].part &&
 			     is_layer(layer, expected[number].layer);
@@ -36,17 +37,17 @@ static void compare(const char *what, const struct foreign *foreign, const struc
 
 static void check_style(const char *what, const struct style *wanted)
 {
-	struct foreign_attribution told = {0};
-	struct foreign foreign;
+	struct imported_attribution told = {0};
+	struct imported imported;
 	int64_t sum_ns = 0, labelled = 0;
 
 	make(wanted, 5);
-	CHECK(make_read(&foreign, text, FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS | FOREIGN_WANT_PYTHON) ==
-				0 &&
-			!foreign.trouble,
-		"%s: %s", what, foreign.trouble);
-	foreign_attribute(&foreign, 0, &told);
-	compare(what, &foreign, &told);
+	CHECK(make_read(&imported, text,
+		      IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS | IMPORTED_WANT_PYTHON) == 0 &&
+			!imported.trouble,
+		"%s: %s", what, imported.trouble);
+	imported_attribute(&imported, 0, &told);
+	compare(what, &imported, &told);
 	for (int i = 0; i < TIMELINE_TOLD_COUNT; i++)
 		sum_ns += told.told_ns[0][i];
 	CHECK(sum_ns == (int64_t)correlation * 7000, "%s: %lld ns", what, (long long)sum_ns);
@@ -56,8 +57,8 @@ static void check_style(const char *what, const struct style *wanted)
 			    expected[i].phase == PHASE_OTHER + 1;
 	CHECK(!wanted->labels || told.told_ns[0][TIMELINE_TOLD_BY_LABEL] == (labelled - 2 * 5) * 7000,
 		"%s: labels", what);
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 }
 
 static void check_styles(void)
@@ -81,33 +82,33 @@ static void check_texts(void)
 	static const char *const texts[] = {"conv1\t5x5x3->8\t2x3x6x6", "conv2\t3x3x8->8\t2x8x6x6",
 		"norm1\t8\t2x8x6x6", "pool1\t\t2x8x6x6", "fc1\t72->10\t2x72", "loss\t\t2x10"};
 	static const char *const modules[] = {"conv2\t\t\tNet_0.Conv2d_1", "fc1\t\t\tNet_0.Linear_0", "loss"};
-	struct foreign_attribution told = {0};
-	struct foreign foreign;
+	struct imported_attribution told = {0};
+	struct imported imported;
 
 	make(&(struct style){.old = true}, 2);
-	make_read(&foreign, text, FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS);
-	foreign_attribute(&foreign, 0, &told);
+	make_read(&imported, text, IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS);
+	imported_attribute(&imported, 0, &told);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		size_t found = 0;
 
-		for (size_t j = 0; j < foreign.events.count; j++)
-			found += strcmp(foreign.strings.items[told.layer[j]], texts[i]) == 0;
+		for (size_t j = 0; j < imported.events.count; j++)
+			found += strcmp(imported.strings.items[told.layer[j]], texts[i]) == 0;
 		CHECK(found >= 4, "%s: %zu", texts[i], found);
 	}
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 	make(&(struct style){.modules = true}, 2);
-	make_read(&foreign, text, FOREIGN_WANT_OPERATORS | FOREIGN_WANT_MODULES);
-	foreign_attribute(&foreign, 0, &told);
+	make_read(&imported, text, IMPORTED_WANT_OPERATORS | IMPORTED_WANT_MODULES);
+	imported_attribute(&imported, 0, &told);
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
 		size_t found = 0;
 
-		for (size_t j = 0; j < foreign.events.count; j++)
-			found += strcmp(foreign.strings.items[told.layer[j]], modules[i]) == 0;
+		for (size_t j = 0; j < imported.events.count; j++)
+			found += strcmp(imported.strings.items[told.layer[j]], modules[i]) == 0;
 		CHECK(found >= 4, "%s: %zu", modules[i], found);
 	}
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 }
 
 /* Nothing but device events: names of kernels and copies, and what says nothing is not known. */
@@ -119,11 +120,11 @@ static void check_names(void)
 			"5", "7", "3") "," MAKE_KERNEL("ampere_sgemm_128x64_nn", "40", "5", "7",
 			"4") "," MAKE_KERNEL("ncclKernel_AllReduce", "50", "5", "7", "5") "]";
 	static const int phases[] = {B, F, U, 0, PHASE_COMMUNICATION + 1};
-	struct foreign_attribution told = {0};
-	struct foreign foreign;
+	struct imported_attribution told = {0};
+	struct imported imported;
 
-	make_read(&foreign, trace, FOREIGN_WANT_LABELS | FOREIGN_WANT_OPERATORS);
-	foreign_attribute(&foreign, 0, &told);
+	make_read(&imported, trace, IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS);
+	imported_attribute(&imported, 0, &told);
 	CHECK(told.count == 5, "%zu", told.count);
 	for (size_t i = 0; i < 5 && told.count == 5; i++)
 		CHECK(told.phase[i] == phases[i] && !told.layer[i], "kernel %zu: %d, expected %d", i,
@@ -131,8 +132,8 @@ static void check_names(void)
 	CHECK(told.told_ns[0][TIMELINE_TOLD_BY_NAME] == 20000 &&
 			told.told_ns[0][TIMELINE_TOLD_BY_NOTHING] == 5000,
 		"%lld", (long long)told.told_ns[0][TIMELINE_TOLD_BY_NAME]);
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 }
 
 /* Labelled phases alone, of two workers. */
@@ -148,19 +149,19 @@ static void check_labelled(void)
 		"{\"ph\": \"X\", \"name\": \"think\", \"pid\": 1, \"tid\": 1, \"ts\": 30, \"dur\": 4}]";
 	static const int phases[] = {
 		F, PHASE_COMMUNICATION + 1, B, PHASE_COMMUNICATION + 1, U, PHASE_IO + 1, 0};
-	struct foreign_attribution told = {0};
-	struct foreign foreign;
+	struct imported_attribution told = {0};
+	struct imported imported;
 
-	make_read(&foreign, trace, FOREIGN_WANT_LABELS);
-	CHECK(foreign.worker_count == 2, "%zu", foreign.worker_count);
-	foreign_attribute(&foreign, 0, &told);
+	make_read(&imported, trace, IMPORTED_WANT_LABELS);
+	CHECK(imported.worker_count == 2, "%zu", imported.worker_count);
+	imported_attribute(&imported, 0, &told);
 	for (size_t i = 0; i < 7; i++)
 		CHECK(told.phase[i] == (i < 5 ? phases[i] : 0), "first worker, %zu: %d", i, told.phase[i]);
-	foreign_attribute(&foreign, 1, &told);
+	imported_attribute(&imported, 1, &told);
 	for (size_t i = 0; i < 7; i++)
 		CHECK(told.phase[i] == phases[i], "both workers, %zu: %d", i, told.phase[i]);
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 }
 
 /* Labels as people write them. */
@@ -177,12 +178,13 @@ static void check_words(void)
 		{"train", 0}, {"", 0}, {"clip_grad_norm", U}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		CHECK(foreign_word_label(words[i].label) == words[i].phase, "'%s': %d", words[i].label,
-			foreign_word_label(words[i].label));
-	CHECK(foreign_word_of("AddmmBackward0").flags & FOREIGN_WORD_BACKWARD, "AddmmBackward0");
-	CHECK(foreign_word_of("torch::autograd::CppNode<SplitLookupFunction>").flags & FOREIGN_WORD_BACKWARD,
+		CHECK(imported_word_label(words[i].label) == words[i].phase, "'%s': %d", words[i].label,
+			imported_word_label(words[i].label));
+	CHECK(imported_word_of("AddmmBackward0").flags & IMPORTED_WORD_BACKWARD, "AddmmBackward0");
+	CHECK(imported_word_of("torch::autograd::CppNode<SplitLookupFunction>").flags &
+			IMPORTED_WORD_BACKWARD,
 		"CppNode");
-	CHECK(!(foreign_word_of("RegisterPostBackwardFunction").flags & FOREIGN_WORD_BACKWARD),
+	CHECK(!(imported_word_of("RegisterPostBackwardFunction").flags & IMPORTED_WORD_BACKWARD),
 		"RegisterPostBackwardFunction");
 }
 
@@ -195,8 +197,8 @@ static void check_hostile(void)
 
 	make(&(struct style){.framework = true, .again = true, .old = true, .modules = true}, 1);
 	for (int i = 0; i < 1500; i++) {
-		struct foreign_attribution told = {0};
-		struct foreign foreign;
+		struct imported_attribution told = {0};
+		struct imported imported;
 		static char odd[sizeof(text)];
 
 		memcpy(odd, text, length);
@@ -209,22 +211,22 @@ static void check_hostile(void)
 			else
 				memcpy(odd + (random >> 8) % (length - 32), word, strlen(word));
 		}
-		if (make_read_bytes(&foreign, "odd.json", odd, length, ~0u) == 0)
-			for (uint32_t worker = 0; worker < foreign.worker_count; worker++) {
+		if (make_read_bytes(&imported, "odd.json", odd, length, ~0u) == 0)
+			for (uint32_t worker = 0; worker < imported.worker_count; worker++) {
 				int64_t sum_ns = 0;
 
-				foreign_attribute(&foreign, worker, &told);
-				for (uint32_t k = 0; k < foreign.events.count; k++)
-					if (foreign.queues[foreign.events.queue[k]].worker == worker)
-						sum_ns +=
-							foreign.events.end_ns[k] - foreign.events.begin_ns[k];
+				imported_attribute(&imported, worker, &told);
+				for (uint32_t k = 0; k < imported.events.count; k++)
+					if (imported.queues[imported.events.queue[k]].worker == worker)
+						sum_ns += imported.events.end_ns[k] -
+							  imported.events.begin_ns[k];
 				for (int k = 0; k < TIMELINE_TOLD_COUNT; k++)
 					sum_ns -= told.told_ns[worker][k];
 				CHECK(sum_ns == 0, "round %d: %lld ns are told by nothing at all", i,
 					(long long)sum_ns);
 			}
-		foreign_attribution_free(&told);
-		foreign_free(&foreign);
+		imported_attribution_free(&told);
+		imported_free(&imported);
 	}
 }
 
@@ -235,33 +237,33 @@ static void check_ranges(void)
 		const char *range, *name, *shapes;
 		int64_t sequence;
 		uint64_t external;
-		enum foreign_span_kind kind;
+		enum imported_span_kind kind;
 	} ranges[] = {{"aten::conv2d, seq = 12, op_id = 345, sizes = [[2, 3], []]", "aten::conv2d",
-			      "[[2, 3], []]", 12, 345, FOREIGN_OPERATOR},
-		{"aten::relu, op_id = 3", "aten::relu", "", -1, 3, FOREIGN_OPERATOR},
-		{"AddBackward0, seq = 7", "AddBackward0", "", 7, 0, FOREIGN_OPERATOR},
-		{"forward, or so", "forward, or so", "", -1, 0, FOREIGN_ANNOTATION}};
+			      "[[2, 3], []]", 12, 345, IMPORTED_OPERATOR},
+		{"aten::relu, op_id = 3", "aten::relu", "", -1, 3, IMPORTED_OPERATOR},
+		{"AddBackward0, seq = 7", "AddBackward0", "", 7, 0, IMPORTED_OPERATOR},
+		{"forward, or so", "forward, or so", "", -1, 0, IMPORTED_ANNOTATION}};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
-		struct foreign foreign = {0};
-		uint32_t span = foreign_add_span(&foreign);
+		struct imported imported = {0};
+		uint32_t span = imported_add_span(&imported);
 
-		foreign.spans.name[span] =
-			foreign_string(&foreign.strings, ranges[i].range, strlen(ranges[i].range));
-		foreign.spans.kind[span] = FOREIGN_ANNOTATION;
-		foreign_word_range(&foreign, span);
-		CHECK(strcmp(foreign.strings.items[foreign.spans.name[span]], ranges[i].name) == 0 &&
-				strcmp(foreign.strings.items[foreign.spans.shapes[span]], ranges[i].shapes) ==
-					0 &&
-				foreign.spans.sequence[span] == ranges[i].sequence &&
-				foreign.spans.external[span] == ranges[i].external &&
-				foreign.spans.kind[span] == ranges[i].kind,
+		imported.spans.name[span] =
+			imported_string(&imported.strings, ranges[i].range, strlen(ranges[i].range));
+		imported.spans.kind[span] = IMPORTED_ANNOTATION;
+		imported_word_range(&imported, span);
+		CHECK(strcmp(imported.strings.items[imported.spans.name[span]], ranges[i].name) == 0 &&
+				strcmp(imported.strings.items[imported.spans.shapes[span]],
+					ranges[i].shapes) == 0 &&
+				imported.spans.sequence[span] == ranges[i].sequence &&
+				imported.spans.external[span] == ranges[i].external &&
+				imported.spans.kind[span] == ranges[i].kind,
 			"%s: '%s' '%s' %lld %llu", ranges[i].range,
-			foreign.strings.items[foreign.spans.name[span]],
-			foreign.strings.items[foreign.spans.shapes[span]],
-			(long long)foreign.spans.sequence[span],
-			(unsigned long long)foreign.spans.external[span]);
-		foreign_free(&foreign);
+			imported.strings.items[imported.spans.name[span]],
+			imported.strings.items[imported.spans.shapes[span]],
+			(long long)imported.spans.sequence[span],
+			(unsigned long long)imported.spans.external[span]);
+		imported_free(&imported);
 	}
 }
 

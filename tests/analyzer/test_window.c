@@ -3,7 +3,7 @@
  * events belong to the window, by hand.
  */
 #include "import/imported_kind.h"
-#include "foreign_make.h"
+#include "imported_make.h"
 #include "import/window.h"
 
 #include <math.h>
@@ -114,7 +114,7 @@ static void check_random(uint32_t seed)
 	bool taken[4][SPAN] = {{false}};
 	int count = 1 + (int)next_random(&seed, MOST - 1);
 	struct recount truth;
-	struct foreign foreign;
+	struct imported imported;
 	struct window window;
 	char text[MOST * 400];
 
@@ -128,14 +128,14 @@ static void check_random(uint32_t seed)
 		} while (taken[event->stream][event->begin]);
 		taken[event->stream][event->begin] = true;
 		event->length = (int)next_random(&seed, next_random(&seed, 4) ? 12 : 100);
-		event->kind = (int)next_random(&seed, FOREIGN_KINDS);
+		event->kind = (int)next_random(&seed, IMPORTED_KINDS);
 		event->launch = event->begin - (int)next_random(&seed, 50);
 		event->launch = event->launch < 0 ? -1 : event->launch;
 	}
 	truth = count_again(events, count);
 	write_trace(text, events, count);
-	CHECK(make_read(&foreign, text, FOREIGN_WANT_STEPS) == 0, "%s", foreign.trouble);
-	window_find(&foreign, 0, &options, &window);
+	CHECK(make_read(&imported, text, IMPORTED_WANT_STEPS) == 0, "%s", imported.trouble);
+	window_find(&imported, 0, &options, &window);
 	CHECK(window.used_count == (size_t)count, "%zu of %d", window.used_count, count);
 	CHECK(window.end_ns - window.begin_ns == truth.window * 1000, "window");
 	CHECK(window.idle_ns == truth.idle * 1000, "idle %lld", (long long)window.idle_ns);
@@ -153,7 +153,7 @@ static void check_random(uint32_t seed)
 		CHECK(window.together_ns[i] == truth.together[i] * 1000, "set %d", i);
 	check_gaps(events, count, &window);
 	window_free(&window);
-	foreign_free(&foreign);
+	imported_free(&imported);
 }
 
 #define KERNEL(ts, correlation) \
@@ -197,20 +197,20 @@ static void check_steps(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		for (int include = 0; include < 2; include++) {
 			struct window_options options = {include, WINDOW_DELAY_NS, false};
-			struct foreign foreign;
+			struct imported imported;
 			struct window window;
 			char text[4096];
 
 			snprintf(text, sizeof(text), "{\"traceEvents\": [%s%s{}]}", events, cases[i].steps);
-			CHECK(make_read(&foreign, text, FOREIGN_WANT_LABELS) == 0 && !foreign.trouble, "%s",
-				foreign.trouble);
-			window_find(&foreign, 0, &options, &window);
+			CHECK(make_read(&imported, text, IMPORTED_WANT_LABELS) == 0 && !imported.trouble,
+				"%s", imported.trouble);
+			window_find(&imported, 0, &options, &window);
 			CHECK(window.event_count == 6 && window.step_count == cases[i].steps_found,
 				"%s: %zu, %zu steps", cases[i].what, window.event_count, window.step_count);
 			CHECK(window.used_count == (include ? cases[i].included : cases[i].excluded),
 				"%s, last step %d: %zu", cases[i].what, include, window.used_count);
 			window_free(&window);
-			foreign_free(&foreign);
+			imported_free(&imported);
 		}
 }
 
@@ -221,18 +221,18 @@ static void check_unlaunched(void)
 
 	for (int hta = 0; hta < 2; hta++) {
 		struct window_options options = {false, WINDOW_DELAY_NS, hta};
-		struct foreign foreign;
+		struct imported imported;
 		struct window window;
 
-		make_read(&foreign, text, 0);
-		window_find(&foreign, 0, &options, &window);
+		make_read(&imported, text, 0);
+		window_find(&imported, 0, &options, &window);
 		CHECK(window.stream_count == 1 &&
 				window.streams[0].idle_ns[hta ? WINDOW_HOST_WAIT : WINDOW_KERNEL_WAIT] ==
 					3000,
 			"hta %d", hta);
-		CHECK(foreign.unlaunched == 2, "%lu", (unsigned long)foreign.unlaunched);
+		CHECK(imported.unlaunched == 2, "%lu", (unsigned long)imported.unlaunched);
 		window_free(&window);
-		foreign_free(&foreign);
+		imported_free(&imported);
 	}
 }
 
@@ -240,34 +240,34 @@ static void check_unlaunched(void)
 static void check_empty(void)
 {
 	static const struct window_options options = {.delay_ns = WINDOW_DELAY_NS};
-	struct foreign foreign;
+	struct imported imported;
 	struct window window;
 
-	make_read(&foreign, "{\"deviceProperties\": [], \"traceEvents\": []}", FOREIGN_WANT_STEPS);
-	CHECK(foreign.worker_count == 1, "a file of Kineto's is a rank");
-	window_find(&foreign, 0, &options, &window);
+	make_read(&imported, "{\"deviceProperties\": [], \"traceEvents\": []}", IMPORTED_WANT_STEPS);
+	CHECK(imported.worker_count == 1, "a file of Kineto's is a rank");
+	window_find(&imported, 0, &options, &window);
 	CHECK(window.used_count == 0 && window.begin_ns == window.end_ns && window.idle_ns == 0, "empty");
 	window_free(&window);
-	foreign_free(&foreign);
+	imported_free(&imported);
 }
 
 static void check_kernels(void)
 {
 	static const struct window_options options = {.delay_ns = WINDOW_DELAY_NS};
 	struct event events[] = {{0, 5, 0, 0, -1}, {10, 7, 1, 0, -1}, {20, 20, 0, 1, -1}, {50, 3, 0, 0, -1}};
-	struct foreign foreign;
+	struct imported imported;
 	struct window window;
 	char text[4096];
 
 	write_trace(text, events, 4);
-	make_read(&foreign, text, 0);
-	window_find(&foreign, 0, &options, &window);
+	make_read(&imported, text, 0);
+	window_find(&imported, 0, &options, &window);
 	CHECK(window.kernel_count == 2 && strcmp(window.kernels[0].name, names[1]) == 0, "by falling sum");
 	CHECK(window.kernels[1].count == 3 && window.kernels[1].sum_ns == 15000 &&
 			window.kernels[1].least_ns == 3000 && window.kernels[1].greatest_ns == 7000,
 		"of gemm");
 	window_free(&window);
-	foreign_free(&foreign);
+	imported_free(&imported);
 }
 
 int main(void)

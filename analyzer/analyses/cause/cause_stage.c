@@ -121,7 +121,7 @@ static double add_slower(struct cause_search *search, double cost_ns)
 	if (search->peer && search->comparison.slower)
 		return search->explained_ns;
 	/* A label says what sort of work it is, not how much. */
-	if (foreign_timeline_is_labels(&search->analysis->timeline))
+	if (imported_timeline_is_labels(&search->analysis->timeline))
 		return 0;
 	factor = factor_elsewhere(search);
 	if (factor <= STAGE_COUNTS)

@@ -212,7 +212,7 @@ double whatif_slowdown(const struct analysis *analysis, double *stages)
 
 	if (stages)
 		*stages = NAN;
-	if (foreign_timeline_is_labels(&analysis->timeline))
+	if (imported_timeline_is_labels(&analysis->timeline))
 		return NAN;
 	replay_build(analysis, whatif_most(analysis), &job);
 	if (job.iteration_count > 0) {

@@ -88,13 +88,13 @@ static int compare_texts(const void *left, const void *right)
 }
 
 /* The traces of another profiler in a folder without our own. */
-static int add_foreign(struct reduce_files *files, const char *path, const char **error)
+static int add_imported(struct reduce_files *files, const char *path, const char **error)
 {
 	char *folder = (char *)(uintptr_t)path;
 	const char **found;
 	size_t count;
 
-	if (!foreign_files(&files->arena, &folder, 1, &found, &count, error))
+	if (!imported_files(&files->arena, &folder, 1, &found, &count, error))
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		*MEM_PUSH(files->items, files->count, files->room) = (char *)(uintptr_t)found[i];
@@ -123,8 +123,8 @@ static int add_folder(struct reduce_files *files, const char *path, int32_t rank
 		qsort(files->items + before, files->count - before, sizeof(*files->items), compare_texts);
 		return 0;
 	}
-	if (rank < 0 && run_is_foreign(path))
-		return add_foreign(files, path, error);
+	if (rank < 0 && run_is_imported(path))
+		return add_imported(files, path, error);
 	*error = rank < 0 ? arena_format(&files->arena, "%s: no *.pmtrace in this folder", path)
 			  : arena_format(&files->arena, "%s: no trace of rank %d in this folder", path, rank);
 	return -1;

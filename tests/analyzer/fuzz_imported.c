@@ -8,25 +8,25 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct window_options options = {.delay_ns = WINDOW_DELAY_NS};
-	struct foreign_attribution told = {0};
+	struct imported_attribution told = {0};
 	struct arrivals_rank ranks[2];
 	struct arrivals arrivals;
-	struct foreign foreign;
+	struct imported imported;
 	struct window window;
 
-	if (foreign_read(&foreign, fuzz_file(data, size), ~0u) == 0)
-		for (uint32_t i = 0; i < foreign.worker_count && i < 4; i++) {
-			foreign_attribute(&foreign, i, &told);
-			window_find(&foreign, i, &options, &window);
+	if (imported_read(&imported, fuzz_file(data, size), ~0u) == 0)
+		for (uint32_t i = 0; i < imported.worker_count && i < 4; i++) {
+			imported_attribute(&imported, i, &told);
+			window_find(&imported, i, &options, &window);
 			window_free(&window);
-			arrivals_take(&foreign, i, &ranks[0]);
-			arrivals_take(&foreign, i, &ranks[1]);
+			arrivals_take(&imported, i, &ranks[0]);
+			arrivals_take(&imported, i, &ranks[1]);
 			arrivals_find(&arrivals, ranks, 2);
 			arrivals_free(&arrivals);
 			arrivals_rank_free(&ranks[0]);
 			arrivals_rank_free(&ranks[1]);
 		}
-	foreign_attribution_free(&told);
-	foreign_free(&foreign);
+	imported_attribution_free(&told);
+	imported_free(&imported);
 	return 0;
 }

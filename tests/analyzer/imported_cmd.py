@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Traces of other profilers through every command that reads runs: what a user sees.
 
-usage: foreign_cmd.py PMANALYZE MAKE_TRACE
+usage: imported_cmd.py PMANALYZE MAKE_TRACE
 
 Makes small traces by the formats' public descriptions (Kineto's JSON, Chrome's trace event format), whose
 times are known because they were chosen here, and asks all commands. Each must end as it should, without

@@ -2,8 +2,8 @@
  * What the tests of other profilers' traces share: files made from text, in a folder of their own that goes
  * at the end.
  */
-#ifndef FOREIGN_MAKE_H
-#define FOREIGN_MAKE_H
+#ifndef IMPORTED_MAKE_H
+#define IMPORTED_MAKE_H
 
 #include "check.h"
 #include "import/imported.h"
@@ -40,7 +40,7 @@ static char make_folder[64];
 
 static void make_begin(void)
 {
-	strcpy(make_folder, "/tmp/pm_foreign.XXXXXX");
+	strcpy(make_folder, "/tmp/pm_imported.XXXXXX");
 	if (!mkdtemp(make_folder)) {
 		perror(make_folder);
 		exit(1);
@@ -100,21 +100,21 @@ static inline size_t make_packed(const char *path, const char *text, size_t leng
 
 /* Reads a file that has the bytes; the file is gone afterwards. */
 static inline int make_read_bytes(
-	struct foreign *foreign, const char *name, const void *bytes, size_t count, unsigned wanted)
+	struct imported *imported, const char *name, const void *bytes, size_t count, unsigned wanted)
 {
 	static char path[256];
 	int status;
 
 	strcpy(path, make_path(name));
 	make_bytes(path, bytes, count);
-	status = foreign_read(foreign, path, wanted);
+	status = imported_read(imported, path, wanted);
 	unlink(path);
 	return status;
 }
 
-static inline int make_read(struct foreign *foreign, const char *text, unsigned wanted)
+static inline int make_read(struct imported *imported, const char *text, unsigned wanted)
 {
-	return make_read_bytes(foreign, "trace.json", text, strlen(text), wanted);
+	return make_read_bytes(imported, "trace.json", text, strlen(text), wanted);
 }
 
 #endif
