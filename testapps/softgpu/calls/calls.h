@@ -1,0 +1,116 @@
+/*
+ * What is behind the exported functions of the runtime and of the driver API: the calls themselves, without
+ * what each library does on entering (SG_ENTER) and with errors.
+ *
+ * The one idea: both libraries' functions are thin shells around these, so that a stream, an event, a graph
+ * or a block is the same object whoever made it, and neither library calls the other's exported functions.
+ * Unless a comment says otherwise a function does what the runtime's function of that name documents, on the
+ * calling thread's current device, and returns its error.
+ */
+#ifndef SG_CALLS_H
+#define SG_CALLS_H
+
+#include "copy.h"
+
+/* The runtime's name of an error number and the text, NULL for one that is none (sg_error.c). */
+const char *sg_error_name(int error);
+const char *sg_error_text(int error);
+
+/* Devices (sg_calls_device.c) */
+cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attribute, int device);
+cudaError_t sg_device_synchronize(int device);
+/* "softgpu N", or the name of the profile. */
+void sg_device_name(char *name, size_t room, int device);
+/* Whether there is such a device. */
+static inline int sg_device_exists(int device)
+{
+	return device >= 0 && device < sg_device_count();
+}
+cudaError_t sg_can_access_peer(int *can, int device, int peer);
+cudaError_t sg_enable_peer(int peer, unsigned flags);
+
+/* Memory (sg_calls_memory.c) */
+cudaError_t sg_allocate(void **pointer, size_t size_bytes, enum sg_block_kind kind);
+cudaError_t sg_allocate_pitch(void **pointer, size_t *pitch, size_t width, size_t height);
+cudaError_t sg_allocate_managed(void **pointer, size_t size_bytes, unsigned flags);
+cudaError_t sg_allocate_host(void **pointer, size_t size_bytes, unsigned flags);
+cudaError_t sg_register(void *pointer, size_t size_bytes, unsigned flags);
+cudaError_t sg_unregister(void *pointer);
+cudaError_t sg_free(void *pointer);
+/* Frees or forgets a block of host memory; `unknown` is the answer when there is no such block. */
+cudaError_t sg_free_host(void *pointer, enum sg_block_kind kind, cudaError_t unknown);
+/* From a pool, or from the current one of the stream's device (NULL). */
+cudaError_t sg_allocate_async(
+	void **pointer, size_t size_bytes, struct sg_memory_pool *pool, cudaStream_t stream);
+cudaError_t sg_free_async(void *pointer, cudaStream_t stream);
+cudaError_t sg_memory_info(size_t *free_bytes, size_t *total_bytes);
+cudaError_t sg_prefetch(const void *pointer, size_t size_bytes, struct cudaMemLocation location,
+	unsigned flags, cudaStream_t stream);
+cudaError_t sg_host_device_pointer(void **device, void *host, unsigned flags);
+
+/* Memory pools (sg_calls_pool.c): only names under which allocations are counted */
+struct sg_memory_pool *sg_memory_pool_of(const void *handle);
+struct sg_memory_pool *sg_memory_pool_default(int device);
+struct sg_memory_pool *sg_memory_pool_current(int device);
+cudaError_t sg_memory_pool_make_current(int device, struct sg_memory_pool *pool);
+cudaError_t sg_memory_pool_create(struct sg_memory_pool **pool, int device);
+cudaError_t sg_memory_pool_destroy(struct sg_memory_pool *pool);
+/* Attributes by number, with values of int (1 to 3) and uint64_t (4 to 8). */
+cudaError_t sg_memory_pool_set(struct sg_memory_pool *pool, int attribute, const void *value);
+cudaError_t sg_memory_pool_get(struct sg_memory_pool *pool, int attribute, void *value);
+
+/* Copies and fills (sg_calls_copy.c, sg_fill.c); widths are bytes */
+cudaError_t sg_copy_peer(void *to, int to_device, const void *from, int from_device, size_t size_bytes);
+cudaError_t sg_copy_peer_async(
+	void *to, int to_device, const void *from, int from_device, size_t size_bytes, cudaStream_t stream);
+cudaError_t sg_copy_batch(void *const *to, const void *const *from, const size_t *sizes, size_t count,
+	const size_t *attribute_indices, size_t attribute_count, cudaStream_t stream);
+/* Fills the box's `to` side with elements of 1, 2 or 4 bytes. */
+cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_bytes, cudaStream_t stream,
+	enum sg_wait wait);
+
+/* Streams (sg_calls_stream.c, sg_calls_event.c) */
+cudaError_t sg_stream_create(cudaStream_t *stream, unsigned flags, int priority);
+cudaError_t sg_stream_destroy(cudaStream_t stream);
+cudaError_t sg_stream_synchronize(cudaStream_t stream);
+cudaError_t sg_stream_query(cudaStream_t stream);
+cudaError_t sg_stream_wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t sg_launch_host(cudaStream_t stream, cudaHostFn_t fn, void *data);
+cudaError_t sg_stream_begin_capture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t sg_stream_begin_capture_to_graph(cudaStream_t stream, cudaGraph_t graph,
+	const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependency_data,
+	size_t dependency_count, enum cudaStreamCaptureMode mode);
+cudaError_t sg_stream_end_capture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t sg_stream_is_capturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+/* As sg_capture_info, with the checks that the exported functions share. */
+cudaError_t sg_stream_capture_info(cudaStream_t stream, struct sg_capture_info *info);
+cudaError_t sg_exchange_capture_mode(enum cudaStreamCaptureMode *mode);
+
+/* Events (sg_calls_event.c) */
+cudaError_t sg_event_create(cudaEvent_t *event, unsigned flags);
+cudaError_t sg_event_destroy(cudaEvent_t event);
+cudaError_t sg_event_record_on(cudaEvent_t event, cudaStream_t stream, unsigned flags);
+cudaError_t sg_event_query(cudaEvent_t event);
+cudaError_t sg_event_synchronize(cudaEvent_t event);
+cudaError_t sg_event_elapsed(float *ms, cudaEvent_t start, cudaEvent_t end);
+
+/* Graphs (sg_calls_graph.c) */
+cudaError_t sg_graph_create(cudaGraph_t *graph, unsigned flags);
+cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *executable, cudaGraph_t graph);
+cudaError_t sg_graph_launch_handle(cudaGraphExec_t executable, cudaStream_t stream);
+/* Gives the executable graph the other one's arguments: cudaErrorGraphExecUpdateFailure when they differ in
+ * more. */
+cudaError_t sg_graph_update(cudaGraphExec_t executable, cudaGraph_t graph);
+/* What the answer's number is for that error: 0 done, 1 failed, 2 the graphs differ. */
+static inline int sg_graph_update_verdict(cudaError_t error)
+{
+	if (error == cudaSuccess)
+		return 0;
+	return error == cudaErrorGraphExecUpdateFailure ? 2 : 1;
+}
+cudaError_t sg_graph_upload(cudaGraphExec_t executable, cudaStream_t stream);
+cudaError_t sg_graph_exec_destroy(cudaGraphExec_t executable);
+cudaError_t sg_graph_destroy(cudaGraph_t graph);
+cudaError_t sg_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
+
+#endif

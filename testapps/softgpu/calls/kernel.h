@@ -1,0 +1,63 @@
+/* Kernels and device variables: registered before main by nvcc-built programs and found again by host
+ * address, or asked for by name. */
+#ifndef SG_KERNEL_H
+#define SG_KERNEL_H
+
+#include "calls.h"
+
+/* A kernel's C twin: runs the whole grid; args as cudaLaunchKernel gets them, or NULL without known sizes. */
+typedef void sg_twin(dim3 grid, dim3 block, void **args);
+
+struct sg_kernel {
+	struct sg_slot slot;
+	struct sg_kernel *next;
+	const void *host; /* NULL: known by its name alone */
+	const char *name; /* for as long as the process lives */
+	_Atomic int resolved;
+	sg_twin *twin;           /* NULL: the kernel does nothing */
+	const size_t *arg_bytes; /* 0-terminated, or NULL */
+};
+
+/* Registers a kernel, and a device variable; the names must stay. */
+void sg_kernel_register(const void *host, const char *name);
+void sg_symbol_register(const void *host, char *address, size_t size_bytes, const char *name);
+
+#define SG_BLOCK_THREADS 1024 /* the most a block may have */
+
+/* The kernel registered for a host function, its twin looked up; NULL: there is none. */
+struct sg_kernel *sg_kernel_find(const void *host);
+
+/* The kernel of that name, whether or not it is registered; the same one each time. NULL: out of memory. */
+struct sg_kernel *sg_kernel_named(const char *name);
+
+/* The kernel that a cudaKernel_t, CUfunction or CUkernel means, or NULL. */
+struct sg_kernel *sg_kernel_of(const void *handle);
+
+/*
+ * Runs the kernel's twin in stream order with a copy of the arguments. args is an array of pointers, or NULL;
+ * packed, if not NULL, holds the arguments themselves at their natural alignment instead, packed_bytes of
+ * them.
+ */
+struct sg_launch {
+	dim3 grid, block;
+	void **args;
+	const char *packed;
+	size_t packed_bytes;
+	size_t shared_bytes; /* dynamic shared memory */
+};
+cudaError_t sg_kernel_launch(struct sg_kernel *kernel, const struct sg_launch *launch, cudaStream_t stream);
+
+cudaError_t sg_kernel_occupancy(int *blocks, int block_threads, size_t shared_bytes);
+
+/*
+ * Modules of the driver API and libraries of both: any image is taken, and names are looked up among
+ * everything the program registered or exports.
+ */
+struct sg_module *sg_module_open(void);
+struct sg_module *sg_module_of(const void *handle);
+void sg_module_close(struct sg_module *module);
+
+/* The device variable registered under a name: cudaErrorSymbolNotFound. */
+cudaError_t sg_symbol_named(const char *name, char **address, size_t *size_bytes);
+
+#endif

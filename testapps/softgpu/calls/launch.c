@@ -1,0 +1,132 @@
+/* Kernel launches: a kernel's C twin runs in stream order with a copy of its arguments. */
+#include "kernel.h"
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ARG_LIMIT 256
+
+/* Followed by the arguments, each aligned to 16 bytes. */
+struct launch {
+	struct sg_kernel *kernel;
+	dim3 grid, block;
+	int arg_count;
+};
+
+static size_t padded(size_t bytes)
+{
+	return (bytes + 15) & ~(size_t)15;
+}
+
+static void launch_work(void *arg)
+{
+	struct launch *launch = arg;
+	char *value = (char *)launch + padded(sizeof(*launch));
+	void *args[ARG_LIMIT];
+
+	for (int i = 0; i < launch->arg_count; i++) {
+		args[i] = value;
+		value += padded(launch->kernel->arg_bytes[i]);
+	}
+	if (launch->kernel->twin != NULL)
+		launch->kernel->twin(launch->grid, launch->block, launch->arg_count > 0 ? args : NULL);
+}
+
+/* The next argument: from the array, or from the packed ones at its natural alignment. */
+static const void *argument(const struct sg_launch *from, int number, size_t size_bytes, size_t *offset)
+{
+	size_t alignment = size_bytes & (~size_bytes + 1);
+	const char *value;
+
+	if (from->packed == NULL)
+		return from->args[number];
+	if (alignment > 16)
+		alignment = 16;
+	*offset = (*offset + alignment - 1) & ~(alignment - 1);
+	value = from->packed + *offset;
+	*offset += size_bytes;
+	return *offset <= from->packed_bytes ? value : NULL;
+}
+
+/* Nothing is known about it but how many threads it has. */
+static struct sg_cost cost_of(const struct sg_launch *launch)
+{
+	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
+			 launch->block.y * launch->block.z;
+
+	return (struct sg_cost){SG_COST_VECTOR, SG_COST_F32, 0, threads * sg_profile.bytes_per_thread};
+}
+
+static enum sg_run how_to_run(const struct sg_kernel *kernel)
+{
+	if (!sg_numerics())
+		return SG_RUN_NEVER;
+	return kernel->twin != NULL ? SG_RUN_WORKER : SG_RUN_ANYWHERE;
+}
+
+static cudaError_t queue_launch(
+	struct sg_kernel *kernel, const struct sg_launch *from, struct sg_stream *stream)
+{
+	struct launch launch = {kernel, from->grid, from->block, 0};
+	struct sg_activity what = {.kind = SG_ACTIVITY_KERNEL,
+		.name = kernel->name,
+		.grid = {from->grid.x, from->grid.y, from->grid.z},
+		.block = {from->block.x, from->block.y, from->block.z},
+		.shared_bytes = (uint32_t)from->shared_bytes,
+		.cost = cost_of(from),
+		.run = how_to_run(kernel)};
+	size_t size = padded(sizeof(launch)), offset = 0;
+	char small[1024], *data = small, *value;
+	cudaError_t error = cudaSuccess;
+
+	if (kernel->arg_bytes != NULL && (from->args != NULL || from->packed != NULL)) {
+		while (launch.arg_count < ARG_LIMIT && kernel->arg_bytes[launch.arg_count] != 0)
+			size += padded(kernel->arg_bytes[launch.arg_count++]);
+	}
+	if (size > sizeof(small))
+		data = malloc(size);
+	if (data == NULL)
+		return cudaErrorMemoryAllocation;
+	memcpy(data, &launch, sizeof(launch));
+	value = data + padded(sizeof(launch));
+	for (int i = 0; i < launch.arg_count && error == cudaSuccess; i++) {
+		const void *in = argument(from, i, kernel->arg_bytes[i], &offset);
+
+		if (in != NULL)
+			memcpy(value, in, kernel->arg_bytes[i]);
+		else
+			error = cudaErrorInvalidValue;
+		value += padded(kernel->arg_bytes[i]);
+	}
+	if (error == cudaSuccess)
+		error = sg_queue_as(stream, &what, launch_work, data, size, NULL);
+	if (data != small)
+		free(data);
+	return error;
+}
+
+cudaError_t sg_kernel_launch(struct sg_kernel *kernel, const struct sg_launch *launch, cudaStream_t handle)
+{
+	struct sg_stream *stream = sg_stream_of(handle);
+	dim3 grid = launch->grid, block = launch->block;
+
+	if (kernel == NULL)
+		return cudaErrorInvalidDeviceFunction;
+	if (stream == NULL || stream->device != sg_self.device)
+		return cudaErrorInvalidResourceHandle;
+	if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0 ||
+		(uint64_t)block.x * block.y * block.z > SG_BLOCK_THREADS || grid.y > 65535 || grid.z > 65535)
+		return cudaErrorInvalidConfiguration;
+	return queue_launch(kernel, launch, stream);
+}
+
+cudaError_t sg_kernel_occupancy(int *blocks, int block_threads, size_t shared_bytes)
+{
+	if (blocks == NULL || block_threads <= 0 || block_threads > SG_BLOCK_THREADS)
+		return cudaErrorInvalidValue;
+	*blocks = 2048 / block_threads < 32 ? 2048 / block_threads : 32;
+	if (shared_bytes > 0 && 233472 / shared_bytes < (size_t)*blocks)
+		*blocks = (int)(233472 / shared_bytes);
+	return cudaSuccess;
+}

@@ -1,0 +1,457 @@
+/*
+ * The core's header: threads, devices, contexts, streams, events, captures and memory blocks, as its files
+ * and those of the runtime and the driver API share them.
+ *
+ * The one idea: the core (sg_*.c) is a library of its own, libsoftgpu.so; libcudart and libcuda export thin
+ * shells around its functions and never call an exported function, so whoever intercepts those sees the
+ * application's calls and nothing else.
+ */
+#ifndef SG_RT_H
+#define SG_RT_H
+
+#include "sg.h"
+#include "pool.h"
+#include "wait.h"
+
+#define SG_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SG_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SG_DEVICE_LIMIT 64
+#define SG_CONTEXT_DEPTH 64
+
+struct sg_context;
+struct sg_memory_pool;
+struct sg_stream;
+struct sg_capture;
+struct sg_graph;
+
+/* ---- what each thread has (sg_device.c) ---- */
+
+/* Not 0 in sg_thread.unusual: no context is current, the application's code runs on a stream's worker. */
+enum { SG_UNBOUND = 1, SG_IN_HOST_FUNCTION = 2 };
+
+struct sg_thread {
+	int device; /* that of the current context; while there is none, the one the runtime would use */
+	unsigned unusual;
+	cudaError_t last_error;
+	int null_is_per_thread;                        /* inside a call of the _ptsz and _ptds kind */
+	struct sg_context *contexts[SG_CONTEXT_DEPTH]; /* the last of them is current */
+	unsigned context_count;
+	enum cudaStreamCaptureMode capture_mode;
+	struct sg_stream *worker;      /* the stream this thread serves, or NULL */
+	struct sg_stream **per_thread; /* cudaStreamPerThread of each device, NULL before the first use */
+	/* While somebody watches: the exported call under way, and that of a stand-in library. */
+	struct sg_call_seen call;
+	int call_told;
+	const char *library_call;
+};
+extern __thread struct sg_thread sg_self;
+
+/* ---- entering and leaving an exported function (sg_device.c) ---- */
+
+/* Not 0 when a call must look closer: not initialised yet, forked, faults asked for, a device has failed, a
+ * context has gone. */
+extern _Atomic unsigned sg_attention;
+enum {
+	SG_NOT_READY = 1,
+	SG_FORKED = 2,
+	SG_FAULTS = 4,
+	SG_FAILED = 8,
+	SG_EXITING = 16,
+	SG_DESTROYED = 32,
+	SG_WATCHED = 64,
+	SG_NAMED = 128 /* calls' names are asked for */
+};
+
+/* How much a call looks at: SG_CALL answers the device's asynchronous error, SG_CALL_HOST does not. */
+enum sg_call { SG_CALL, SG_CALL_HOST };
+cudaError_t sg_enter_slow(const char *name, cudaError_t fault, enum sg_call call);
+
+static inline cudaError_t sg_enter(const char *name, cudaError_t fault, enum sg_call call)
+{
+	if (SG_LIKELY(atomic_load_explicit(&sg_attention, memory_order_relaxed) == 0 && sg_self.unusual == 0))
+		return cudaSuccess;
+	return sg_enter_slow(name, fault, call);
+}
+
+/* Remembers an error for cudaGetLastError and hands it on; "not ready" counts as one, as it does with the
+ * vendor. */
+static inline cudaError_t sg_result(cudaError_t error)
+{
+	if (SG_UNLIKELY(error != cudaSuccess))
+		sg_self.last_error = error;
+	return error;
+}
+
+/* First line of every exported function; `fault` is what an injected failure answers. */
+#define SG_ENTER_AS(fault, call) \
+	do { \
+		cudaError_t enter_error_ = sg_enter(__func__, fault, call); \
+		if (SG_UNLIKELY(enter_error_ != cudaSuccess)) \
+			return sg_result(enter_error_); \
+	} while (0)
+#define SG_ENTER(fault) SG_ENTER_AS(fault, SG_CALL)
+
+/* Devices of this process, 1 to SG_DEVICE_LIMIT. */
+int sg_device_count(void);
+/* The failure that work on the device met, cudaSuccess if none. */
+cudaError_t sg_device_error(int device);
+void sg_device_clear_error(int device);
+/* Starts the process's state; 0, or -1 in a forked child. Called by sg_enter and sg_submit. */
+int sg_ready(void);
+/* Waits for the device's work, then destroys its streams, events and memory and forgets its failure. */
+void sg_device_reset(int device);
+/* Runs the application's code as a part of a stream's work. */
+void sg_host_begin(void);
+void sg_host_end(void);
+
+/* ---- contexts (sg_context.c) ---- */
+
+struct sg_context {
+	struct sg_slot slot;
+	int device;
+	int primary;
+	unsigned flags;
+	unsigned api_version;
+	uint64_t id;                 /* never used again */
+	_Atomic int active;          /* a primary context: it is in use */
+	_Atomic unsigned references; /* of a primary context, those of the driver's callers */
+	_Atomic int runtime_uses;    /* the runtime refers to the primary context too */
+};
+
+/* The first slots, 0 to sg_device_count() - 1, are the primary contexts. */
+extern struct sg_pool sg_contexts;
+
+struct sg_context *sg_context_open(int device, unsigned flags, int primary);
+static inline struct sg_context *sg_context_primary(int device)
+{
+	return sg_pool_at(&sg_contexts, (uint32_t)device);
+}
+/* The calling thread's current context, or NULL. */
+static inline struct sg_context *sg_context_current(void)
+{
+	return sg_self.context_count > 0 ? sg_self.contexts[sg_self.context_count - 1] : NULL;
+}
+/* Whether the context may be used: not destroyed, and the primary context is active. */
+int sg_context_usable(const struct sg_context *context);
+/* Makes the context current in place of the one that is (NULL: only takes that one away). */
+void sg_context_set(struct sg_context *context);
+/* cudaErrorIllegalState when the stack is full. */
+cudaError_t sg_context_push(struct sg_context *context);
+/* NULL when there is none. */
+struct sg_context *sg_context_pop(void);
+/* Makes the device's primary context current, as the runtime's calls do when none is. */
+void sg_context_bind(int device);
+/* One more use of the primary context. */
+void sg_context_retain(struct sg_context *primary);
+/* One use less; without any the device is reset. cudaErrorDeviceUninitialized when it was not in use. */
+cudaError_t sg_context_release(struct sg_context *primary);
+/* The primary context and all on its device are gone, until it is used again. */
+void sg_context_reset(struct sg_context *primary);
+/* Destroys a context that the application made, with its streams and memory. */
+void sg_context_close(struct sg_context *context);
+
+/* ---- streams (sg_stream.c) and their queues (sg_queue.c) ---- */
+
+enum sg_stream_kind { SG_LEGACY, SG_PER_THREAD, SG_CREATED };
+
+/* What a worker does: sg_stream.busy. */
+enum { SG_BETWEEN, SG_COMPUTING, SG_WAITING };
+
+struct sg_chunk;
+
+/* Positions of a stream whose ends the model clock remembers. */
+#define SG_ENDS 16384
+
+struct sg_stream {
+	struct sg_slot slot;
+	/* Atomic because those who look through all slots may meet one that is being opened again. */
+	_Atomic int device;
+	_Atomic unsigned flags; /* cudaStreamNonBlocking or 0 */
+	_Atomic int kind;       /* enum sg_stream_kind */
+	_Atomic(struct sg_context *) context;
+	int priority;
+	uint32_t number; /* sg_stream_number */
+
+	/* Producers, under lock; made once, as a closer may still be leaving it when the slot is opened
+	 * again. */
+	pthread_mutex_t lock;
+	int has_lock;
+	struct sg_chunk *tail;
+	size_t tail_used;
+	int started;             /* the worker exists */
+	uint64_t legacy_seen;    /* this stream already waits for the legacy stream up to here */
+	uint64_t seen_by_legacy; /* and the legacy stream for this one; under the legacy stream's lock */
+	_Atomic uint64_t submitted;
+	_Atomic uint64_t queued; /* of these, how many went to the worker: all of them by the compute clock */
+
+	/* The model clock; of whoever processes: the worker, or under the lock when all that was submitted is
+	 * completed. */
+	uint64_t model_ns;      /* when what has been processed ends */
+	uint64_t timed_count;   /* operations that took time */
+	_Atomic uint64_t *ends; /* of each position, a ring; NULL: by the compute clock */
+
+	/* The worker. */
+	_Atomic(struct sg_chunk *) head; /* where it begins to read */
+	_Atomic(struct sg_chunk *) spare;
+	_Atomic uint32_t sleeping;
+	_Atomic uint32_t busy; /* whether it computes, which process exit should wait for */
+	int closing;           /* the worker's own: it has met the end */
+	uint64_t taken;        /* what workers of this slot have taken from the queue, as they end */
+	_Atomic uint64_t completed;
+	_Atomic uint32_t waiters, done_word;
+	_Atomic uint64_t soonest; /* ~ the lowest position that anybody waits for; 0: nobody has said */
+
+	/* Capture, under sg_capture_lock; `capture` is also read without it. */
+	_Atomic(struct sg_capture *) capture;
+	uint32_t branch;
+	uint32_t frontier; /* 1 + index of the last node, 0: none yet */
+};
+
+/* The first slots, 0 to sg_device_count() - 1, are the legacy streams. */
+extern struct sg_pool sg_streams;
+
+cudaError_t sg_stream_open(
+	struct sg_stream **stream, int device, unsigned flags, int priority, enum sg_stream_kind kind);
+/* Returns at once; what is queued still runs, then the worker and the slot go. */
+cudaError_t sg_stream_close(struct sg_stream *stream);
+
+/* The stream a handle means for the calling thread, or NULL. */
+struct sg_stream *sg_stream_of(cudaStream_t handle);
+
+static inline struct sg_stream *sg_stream_legacy(int device)
+{
+	return sg_pool_at(&sg_streams, (uint32_t)device);
+}
+/* Whether the legacy stream of the device and this stream wait for each other. */
+int sg_stream_joins_legacy(struct sg_stream *stream, int device);
+
+/* Queues work (see sg_submit); *position, if not NULL, is its place, 0 when it went into a graph. */
+cudaError_t sg_queue(struct sg_stream *stream, sg_work *fn, const void *arg, size_t size, uint64_t *position);
+/* The same, saying what the work is (NULL: nothing to see). */
+cudaError_t sg_queue_as(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position);
+/* The same past capture: for the replay of a graph. */
+cudaError_t sg_queue_now(struct sg_stream *stream, const struct sg_activity *what, sg_work *fn,
+	const void *arg, size_t size, uint64_t *position);
+/* Makes what follows in `stream` wait until `other` has done its work up to position. */
+cudaError_t sg_queue_wait(struct sg_stream *stream, struct sg_stream *other, uint64_t position);
+/* What a closure is that takes no time and cannot block. */
+extern const struct sg_activity sg_quick;
+
+/* Lets the worker end after what is queued, and gives the slot back then. */
+cudaError_t sg_queue_close(struct sg_stream *stream);
+
+/* Blocks the calling thread until the stream has completed position; hosts until it is over by the model
+ * clock too. */
+void sg_stream_wait(struct sg_stream *stream, uint64_t position);
+static inline uint64_t sg_stream_submitted(struct sg_stream *stream)
+{
+	return atomic_load_explicit(&stream->submitted, memory_order_acquire);
+}
+static inline int sg_stream_done(struct sg_stream *stream, uint64_t position)
+{
+	return atomic_load_explicit(&stream->completed, memory_order_acquire) >= position;
+}
+/* Whether a host may see that the position is done: by the model clock not before its time. */
+int sg_stream_reached(struct sg_stream *stream, uint64_t position);
+
+/* cudaStreamSynchronize and cudaStreamQuery, without their checks; the legacy stream includes the blocking
+ * ones. */
+void sg_stream_drain(struct sg_stream *stream);
+int sg_stream_idle(struct sg_stream *stream);
+/* Waits for everything submitted so far to the device's streams, destroyed ones included. */
+void sg_device_drain(int device);
+/* Closes all streams of the device that the application made, or only those of one context (NULL: all). */
+void sg_device_close_streams(int device, struct sg_context *context);
+/* ---- process exit (sg_exit.c) ---- */
+
+/*
+ * Lets what is queued finish for a while; if that is not enough, no worker begins another closure and the
+ * calls answer cudaErrorCudartUnloading.
+ */
+void sg_streams_stop(void);
+/* Called by a worker after each closure: see there. */
+void sg_exit_renew(void);
+
+/* ---- what is seen of the work (sg_activity.c) ---- */
+
+extern const struct sg_watcher *_Atomic sg_watcher;
+
+/* The thread has entered an exported call. */
+void sg_call_begin(const char *name);
+/* A closure in one that is timed, to be queued and freed by the caller; NULL: out of memory. */
+struct sg_watched *sg_watched_new(const struct sg_activity *what, struct sg_stream *stream, sg_work *fn,
+	const void *arg, size_t size, size_t *watched_size);
+void sg_watched_work(void *watched);
+
+/* ---- events (sg_event.c) ---- */
+
+struct sg_event {
+	struct sg_slot slot;
+	int device;
+	struct sg_context *context; /* of which it is: streams of others do not take it */
+	unsigned flags;
+	pthread_mutex_t lock;
+	uint64_t generation;      /* grows by one per record and per destruction, for ever */
+	struct sg_stream *stream; /* of the last record, NULL: never recorded */
+	uint64_t position;
+	uint64_t capture; /* the last record was in this capture, 0: it was not in any */
+	uint32_t node;    /* 1 + index there, 0: before the first */
+	uint64_t time_generation;
+	uint64_t time_ns; /* when the record of time_generation was reached */
+};
+extern struct sg_pool sg_events;
+
+/* Destroys all events of the device, or only those of one context (NULL: all). */
+void sg_device_close_events(int device, const struct sg_context *context);
+
+/* Records into a stream that is not being captured. */
+cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream);
+
+/* What the last record says, taken together. */
+struct sg_event_place {
+	struct sg_stream *stream;
+	uint64_t position;
+	uint64_t capture;
+	uint32_t node;
+	uint64_t time_ns; /* 0: not reached yet, or not timed */
+};
+struct sg_event_place sg_event_last(struct sg_event *event);
+
+/* ---- capture (sg_capture.c) and graphs (sg_graph.c) ---- */
+
+enum sg_node_kind { SG_NODE_WORK, SG_NODE_JOIN, SG_NODE_RECORD, SG_NODE_WAIT, SG_NODE_INNER };
+
+/* One closure of a graph. Nodes of a branch run in order; dependencies on other branches are explicit. */
+struct sg_node {
+	enum sg_node_kind kind; /* JOIN and INNER are not shown to the application */
+	uint32_t branch;
+	uint32_t depends_on[2]; /* 1 + index, 0: none */
+	sg_work *fn;
+	void *arg;
+	size_t size;
+	struct sg_activity what;
+	uint64_t number;        /* sg_graph_node_number */
+	struct sg_event *event; /* RECORD, WAIT */
+};
+
+/* Memory that captured cudaMallocAsync calls made: lives as long as any graph that uses it. */
+struct sg_graph_memory {
+	_Atomic uint32_t references;
+	void **blocks;
+	size_t block_count;
+};
+
+struct sg_graph {
+	struct sg_slot slot;
+	int executable; /* a cudaGraphExec_t, else a cudaGraph_t */
+	uint32_t number;
+	int device;
+	int capturing;
+	struct sg_node **nodes;
+	uint32_t node_count, node_room;
+	uint32_t branch_count;
+	struct sg_graph_memory *memory;
+	struct sg_stream **helpers; /* executable: one per branch after the first */
+	pthread_mutex_t lock;
+	struct sg_stream *last_stream; /* executable: the launch before */
+	uint64_t last_position;
+};
+extern struct sg_pool sg_graphs;
+
+struct sg_graph *sg_graph_open(int executable);
+void sg_graph_close(struct sg_graph *graph);
+/* Appends a node; returns 1 + its index, 0: out of memory. Takes a copy of arg. */
+uint32_t sg_graph_add(struct sg_graph *graph, const struct sg_node *node);
+cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **executable);
+/* Takes over the arguments of a graph of the same shape; cudaErrorGraphExecUpdateFailure: it has another one.
+ */
+cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph *graph);
+cudaError_t sg_graph_launch(struct sg_graph *executable, struct sg_stream *stream);
+size_t sg_graph_visible(const struct sg_graph *graph, cudaGraphNode_t *nodes, size_t room);
+
+extern pthread_mutex_t sg_capture_lock;
+extern _Atomic uint32_t sg_capture_count; /* captures under way in the process */
+
+cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
+	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode);
+cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
+enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
+/* The stream is about to go: the capture that began on it ends, one that it has joined is broken. */
+void sg_capture_abandon(struct sg_stream *stream);
+
+/* A stream's capture; without one only the status is set. */
+struct sg_capture_info {
+	enum cudaStreamCaptureStatus status;
+	uint64_t id;
+	struct sg_graph *graph;
+	const cudaGraphNode_t
+		*nodes; /* what the next node will depend on; valid until the next such question */
+	size_t node_count;
+};
+cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *info);
+/* A closure submitted to a stream that is being captured. */
+cudaError_t sg_capture_work(
+	struct sg_stream *stream, const struct sg_activity *what, sg_work *fn, const void *arg, size_t size);
+cudaError_t sg_capture_record(struct sg_event *event, struct sg_stream *stream, int external);
+cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, int external);
+cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream);
+cudaError_t sg_capture_mark(struct sg_stream *stream, struct sg_mark *mark);
+cudaError_t sg_capture_wait_mark(struct sg_stream *stream, const struct sg_mark *mark);
+cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block);
+/* Ends the capture that the stream belongs to in failure, and says why. */
+cudaError_t sg_capture_refuse(struct sg_stream *stream);
+/* The same for every capture on a device (a synchronisation of all of it), or for blocking streams only. */
+cudaError_t sg_capture_refuse_device(int device);
+cudaError_t sg_capture_refuse_legacy(int device);
+/* Whether the calling thread may now make a call that is unsafe during capture (cudaMalloc, cudaEventQuery).
+ */
+cudaError_t sg_capture_unsafe_slow(void);
+static inline cudaError_t sg_capture_unsafe(void)
+{
+	if (SG_LIKELY(atomic_load_explicit(&sg_capture_count, memory_order_acquire) == 0))
+		return cudaSuccess;
+	return sg_capture_unsafe_slow();
+}
+
+/* ---- memory (sg_memory.c) ---- */
+
+enum sg_block_kind { SG_DEVICE, SG_MANAGED, SG_PINNED, SG_REGISTERED };
+
+struct sg_block {
+	char *base;
+	size_t size_bytes;
+	enum sg_block_kind kind;
+	int device;
+	int freeing;                 /* cudaFreeAsync is queued */
+	struct sg_context *context;  /* NULL: of the device's primary one */
+	struct sg_memory_pool *pool; /* it was allocated from, or NULL */
+};
+
+/* Allocates size_bytes > 0 of a kind for a device; 256-byte aligned. */
+cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device);
+/* Makes memory of the application's known; cudaErrorHostMemoryAlreadyRegistered if any of it is. */
+cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device);
+/* Takes the block that begins at the pointer out of the table and copies it to *block; 0: no such block. */
+int sg_block_take(const void *pointer, struct sg_block *block);
+/* Marks the block as about to be freed; 0: no such device block, or marked already. */
+int sg_block_mark(const void *pointer);
+/* Releases a block that was taken. */
+void sg_block_release(const struct sg_block *block);
+/* The block that contains the address; 0: none. */
+int sg_block_find(const void *address, struct sg_block *block);
+/* Frees all blocks of a device (cudaDeviceReset), or only those of one context (NULL: all). */
+void sg_block_free_device(int device, const struct sg_context *context);
+size_t sg_memory_limit(void);
+size_t sg_memory_used(int device);
+/* Says that the block that begins at the pointer came from a pool. */
+void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool);
+/* Counts what is allocated from a pool, and what has been freed (sg_calls_pool.c). */
+void sg_memory_pool_count(struct sg_memory_pool *pool, size_t size_bytes);
+void sg_memory_pool_uncount(struct sg_memory_pool *pool, size_t size_bytes);
+
+/* What one side of a copy is; *error when the range leaves its block. */
+enum sg_side { SG_SIDE_PAGEABLE, SG_SIDE_PINNED, SG_SIDE_DEVICE };
+enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *error);
+
+#endif

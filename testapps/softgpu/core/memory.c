@@ -1,0 +1,284 @@
+/*
+ * Memory blocks: "device" memory is host memory, and a table of all blocks, sorted by address, says which
+ * device a pointer belongs to and where its block ends.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGNMENT 256
+#define LAZY_BYTES ((size_t)256 << 10) /* larger blocks that nobody computes with are only reserved */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sg_block *blocks; /* sorted by base, never overlapping */
+static size_t block_count, block_room;
+static size_t used_bytes[SG_DEVICE_LIMIT];
+
+/* Index of the first block whose base is above the address; the lock is held, as in the other static
+ * functions. */
+static size_t upper_bound(const char *address)
+{
+	size_t low = 0, high = block_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((uintptr_t)blocks[middle].base <= (uintptr_t)address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct sg_block *containing(const void *address)
+{
+	size_t i = upper_bound(address);
+
+	if (i == 0 || (uintptr_t)address - (uintptr_t)blocks[i - 1].base >= blocks[i - 1].size_bytes)
+		return NULL;
+	return &blocks[i - 1];
+}
+
+static int insert(const struct sg_block *block)
+{
+	size_t i = upper_bound(block->base);
+
+	if (block_count == block_room) {
+		size_t room = block_room == 0 ? 256 : 2 * block_room;
+		struct sg_block *more = realloc(blocks, room * sizeof(*blocks));
+
+		if (more == NULL)
+			return -1;
+		blocks = more;
+		block_room = room;
+	}
+	memmove(&blocks[i + 1], &blocks[i], (block_count - i) * sizeof(*blocks));
+	blocks[i] = *block;
+	block_count++;
+	return 0;
+}
+
+static int counted(enum sg_block_kind kind)
+{
+	return kind == SG_DEVICE || kind == SG_MANAGED;
+}
+
+/* Device memory without numerics costs nothing until somebody touches it, however much there is of it. */
+static int is_lazy(size_t size_bytes, enum sg_block_kind kind)
+{
+	return kind == SG_DEVICE && size_bytes > LAZY_BYTES && !sg_numerics();
+}
+
+static char *allocate(size_t size_bytes, enum sg_block_kind kind)
+{
+	void *memory;
+
+	if (!is_lazy(size_bytes, kind))
+		return aligned_alloc(ALIGNMENT, (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+	memory = mmap(
+		NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* One touched byte should cost one page. */
+	madvise(memory, size_bytes, MADV_NOHUGEPAGE);
+	return memory;
+}
+
+static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
+{
+	if (base == NULL || kind == SG_REGISTERED)
+		return;
+	if (is_lazy(size_bytes, kind))
+		munmap(base, size_bytes);
+	else
+		free(base);
+}
+
+cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device)
+{
+	struct sg_block block = {NULL, size_bytes, kind, device, 0, sg_context_current(), NULL};
+	cudaError_t error = cudaErrorMemoryAllocation;
+
+	if (size_bytes > SIZE_MAX - ALIGNMENT)
+		return error;
+	pthread_mutex_lock(&lock);
+	if (counted(kind) && size_bytes > sg_memory_limit() - used_bytes[device]) {
+		pthread_mutex_unlock(&lock);
+		return error;
+	}
+	if (counted(kind))
+		used_bytes[device] += size_bytes;
+	pthread_mutex_unlock(&lock);
+	block.base = allocate(size_bytes, kind);
+	pthread_mutex_lock(&lock);
+	if (block.base != NULL && insert(&block) == 0) {
+		*pointer = block.base;
+		error = cudaSuccess;
+	} else {
+		release(block.base, size_bytes, kind);
+		if (counted(kind))
+			used_bytes[device] -= size_bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device)
+{
+	struct sg_block block = {pointer, size_bytes, SG_REGISTERED, device, 0, sg_context_current(), NULL};
+	cudaError_t error = cudaSuccess;
+	size_t i;
+
+	pthread_mutex_lock(&lock);
+	i = upper_bound(pointer);
+	if (containing(pointer) != NULL ||
+		(i < block_count && (uintptr_t)blocks[i].base - (uintptr_t)pointer < size_bytes))
+		error = cudaErrorHostMemoryAlreadyRegistered;
+	else if (insert(&block) != 0)
+		error = cudaErrorMemoryAllocation;
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+int sg_block_take(const void *pointer, struct sg_block *block)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(pointer);
+	if (found != NULL && found->base == pointer) {
+		*block = *found;
+		memmove(found, found + 1, (size_t)(blocks + block_count - (found + 1)) * sizeof(*found));
+		block_count--;
+	} else {
+		found = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	return found != NULL;
+}
+
+int sg_block_mark(const void *pointer)
+{
+	struct sg_block *found;
+	int marked = 0;
+
+	pthread_mutex_lock(&lock);
+	found = containing(pointer);
+	if (found != NULL && found->base == pointer && counted(found->kind) && !found->freeing) {
+		found->freeing = 1;
+		marked = 1;
+	}
+	pthread_mutex_unlock(&lock);
+	return marked;
+}
+
+void sg_block_release(const struct sg_block *block)
+{
+	release(block->base, block->size_bytes, block->kind);
+	if (!counted(block->kind))
+		return;
+	if (block->pool != NULL)
+		sg_memory_pool_uncount(block->pool, block->size_bytes);
+	pthread_mutex_lock(&lock);
+	used_bytes[block->device] -= block->size_bytes;
+	pthread_mutex_unlock(&lock);
+}
+
+int sg_block_find(const void *address, struct sg_block *block)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(address);
+	if (found != NULL)
+		*block = *found;
+	pthread_mutex_unlock(&lock);
+	return found != NULL;
+}
+
+void sg_block_free_device(int device, const struct sg_context *context)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < block_count; i++) {
+		if (blocks[i].device != device || (context != NULL && blocks[i].context != context)) {
+			blocks[kept++] = blocks[i];
+			continue;
+		}
+		if (counted(blocks[i].kind))
+			used_bytes[device] -= blocks[i].size_bytes;
+		if (blocks[i].pool != NULL)
+			sg_memory_pool_uncount(blocks[i].pool, blocks[i].size_bytes);
+		release(blocks[i].base, blocks[i].size_bytes, blocks[i].kind);
+	}
+	block_count = kept;
+	pthread_mutex_unlock(&lock);
+}
+
+size_t sg_memory_used(int device)
+{
+	size_t used;
+
+	pthread_mutex_lock(&lock);
+	used = used_bytes[device];
+	pthread_mutex_unlock(&lock);
+	return used;
+}
+
+void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(pointer);
+	if (found != NULL) {
+		found->pool = pool;
+		sg_memory_pool_count(pool, found->size_bytes);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *error)
+{
+	struct sg_block block;
+
+	if (!sg_block_find(address, &block))
+		return SG_SIDE_PAGEABLE;
+	if (size_bytes > block.size_bytes - ((uintptr_t)address - (uintptr_t)block.base)) {
+		/* Only a part of the application's own memory may be registered. */
+		if (block.kind == SG_REGISTERED)
+			return SG_SIDE_PAGEABLE;
+		*error = cudaErrorInvalidValue;
+	}
+	return block.kind == SG_DEVICE ? SG_SIDE_DEVICE : SG_SIDE_PINNED;
+}
+
+cudaError_t sg_memory_alloc(void **pointer, size_t size_bytes)
+{
+	*pointer = NULL;
+	if (sg_ready() != 0)
+		return cudaErrorInitializationError;
+	return size_bytes == 0 ? cudaSuccess : sg_block_alloc(pointer, size_bytes, SG_DEVICE, sg_self.device);
+}
+
+cudaError_t sg_memory_free(void *pointer)
+{
+	struct sg_block block;
+
+	if (pointer == NULL)
+		return cudaSuccess;
+	if (sg_ready() != 0)
+		return cudaErrorInitializationError;
+	if (!sg_block_find(pointer, &block) || block.base != pointer || !counted(block.kind) || block.freeing)
+		return cudaErrorInvalidValue;
+	/* Work under way may still use it. */
+	sg_device_drain(block.device);
+	if (!sg_block_take(pointer, &block))
+		return cudaErrorInvalidValue;
+	sg_block_release(&block);
+	return cudaSuccess;
+}

@@ -1,0 +1,188 @@
+/*
+ * cuBLAS handles, their settings, and what a job does with scalars.
+ *
+ * The one idea: a handle holds settings only; the work belongs to the stream.
+ */
+#include "cublas_private.h"
+
+#include "openblas.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+cublasStatus_t sg_cublas_submit(
+	cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size)
+{
+	return sg_submit_cost(handle->stream, cost, fn, arg, size) == cudaSuccess
+		       ? CUBLAS_STATUS_SUCCESS
+		       : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+cublasStatus_t sg_cublas_submit_result(cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn,
+	const void *arg, size_t size, void *result, const void *zeros, size_t bytes)
+{
+	bool waits = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
+	cublasStatus_t status;
+
+	if (waits && sg_capturing(handle->stream))
+		return CUBLAS_STATUS_EXECUTION_FAILED;
+	status = sg_cublas_submit(handle, cost, fn, arg, size);
+	if (status == CUBLAS_STATUS_SUCCESS && waits && cudaStreamSynchronize(handle->stream) != cudaSuccess)
+		status = CUBLAS_STATUS_EXECUTION_FAILED;
+	if (status == CUBLAS_STATUS_SUCCESS && waits && !sg_numerics())
+		memcpy(result, zeros, bytes);
+	return status;
+}
+
+bool sg_scalar_may_add(const struct sg_scalar *factor)
+{
+	return factor->address != NULL || factor->value != 0;
+}
+
+struct sg_scalar sg_scalar_take(cublasHandle_t handle, const void *pointer, cudaDataType type)
+{
+	struct sg_scalar scalar = {.type = type};
+
+	if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE)
+		scalar.address = pointer;
+	else
+		scalar.value = sg_load(pointer, type, 0);
+	return scalar;
+}
+
+double sg_scalar_value(const struct sg_scalar *scalar)
+{
+	return scalar->address != NULL ? sg_load(scalar->address, scalar->type, 0) : scalar->value;
+}
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (sg_openblas_open() != 0)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	*handle = calloc(1, sizeof(**handle));
+	if (*handle == NULL)
+		return CUBLAS_STATUS_ALLOC_FAILED;
+	(*handle)->device = sg_device();
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	free(handle);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (sg_stream_device(streamId) < 0)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	handle->stream = streamId;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (streamId == NULL)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	*streamId = handle->stream;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t workspaceSizeInBytes)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	/* The vendor asks for this alignment; nothing here needs a workspace. */
+	if ((uintptr_t)workspace % 256 != 0 || (workspace == NULL && workspaceSizeInBytes > 0))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (mode != CUBLAS_POINTER_MODE_HOST && mode != CUBLAS_POINTER_MODE_DEVICE)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	handle->pointer_mode = mode;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (mode == NULL)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	*mode = handle->pointer_mode;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if ((int)mode < 0 || (int)mode > 31)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	handle->math = mode;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (mode == NULL)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	*mode = handle->math;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (mode != CUBLAS_ATOMICS_NOT_ALLOWED && mode != CUBLAS_ATOMICS_ALLOWED)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	handle->atomics = mode;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
+{
+	SG_ENTER();
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (version == NULL)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	*version = CUBLAS_VERSION;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+const char *cublasGetStatusName(cublasStatus_t status)
+{
+	return sg_fault(__func__) ? "CUBLAS_STATUS_UNKNOWN" : sg_status_name(status);
+}
+
+const char *cublasGetStatusString(cublasStatus_t status)
+{
+	return sg_fault(__func__) ? "unknown status" : sg_status_sentence(status);
+}

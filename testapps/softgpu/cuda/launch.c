@@ -1,0 +1,74 @@
+/* cuLaunch*: kernels with their arguments, by pointers or packed. */
+#include "cuda_private.h"
+#include "kernel.h"
+
+/* What the numbers in `extra` announce. */
+enum { EXTRA_END, EXTRA_BUFFER, EXTRA_BYTES };
+
+/* Reads the packed arguments that the list names: pairs of a number and a pointer. */
+static CUresult read_extra(struct sg_launch *launch, void **extra)
+{
+	for (size_t i = 0; (uintptr_t)extra[i] != EXTRA_END; i += 2) {
+		if ((uintptr_t)extra[i] == EXTRA_BUFFER)
+			launch->packed = extra[i + 1];
+		else if ((uintptr_t)extra[i] == EXTRA_BYTES && extra[i + 1] != NULL)
+			launch->packed_bytes = *(size_t *)extra[i + 1];
+		else
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult launch_kernel(CUfunction f, struct sg_launch *launch, void **extra, CUstream stream)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (sg_kernel_of(f) == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (launch->args != NULL && extra != NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (extra != NULL)
+		result = read_extra(launch, extra);
+	if (result != CUDA_SUCCESS)
+		return result;
+	return sg_driver_result(sg_kernel_launch(sg_kernel_of(f), launch, stream));
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+	unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
+	CUstream hStream, void **kernelParams, void **extra)
+{
+	struct sg_launch launch = {.grid = {gridDimX, gridDimY, gridDimZ},
+		.block = {blockDimX, blockDimY, blockDimZ},
+		.args = kernelParams,
+		.shared_bytes = sharedMemBytes};
+
+	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	return launch_kernel(f, &launch, extra, hStream);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
+{
+	struct sg_launch launch = {.args = kernelParams};
+
+	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
+		return CUDA_ERROR_INVALID_VALUE;
+	launch.shared_bytes = config->sharedMemBytes;
+	launch.grid = (dim3){config->gridDimX, config->gridDimY, config->gridDimZ};
+	launch.block = (dim3){config->blockDimX, config->blockDimY, config->blockDimZ};
+	return launch_kernel(f, &launch, extra, config->hStream);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+	unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+	unsigned int sharedMemBytes, CUstream hStream, void **kernelParams)
+{
+	struct sg_launch launch = {.grid = {gridDimX, gridDimY, gridDimZ},
+		.block = {blockDimX, blockDimY, blockDimZ},
+		.args = kernelParams,
+		.shared_bytes = sharedMemBytes};
+
+	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	return launch_kernel(f, &launch, NULL, hStream);
+}

@@ -1,0 +1,132 @@
+/* Devices: counting, choosing, describing, synchronising and resetting them; versions, profiler switches. */
+#include "calls.h"
+
+#include <cuda_profiler_api.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VERSION 13000
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+	SG_ENTER(cudaErrorNoDevice);
+	if (count == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	*count = sg_device_count();
+	return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	SG_ENTER_AS(cudaErrorInvalidDevice, SG_CALL_HOST);
+	if (sg_ready() != 0)
+		return sg_result(cudaErrorInitializationError);
+	if (device < 0 || device >= sg_device_count())
+		return sg_result(cudaErrorInvalidDevice);
+	sg_context_bind(device);
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+	SG_ENTER_AS(cudaErrorInvalidValue, SG_CALL_HOST);
+	if (sg_ready() != 0)
+		return sg_result(cudaErrorInitializationError);
+	if (device == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	*device = sg_self.device;
+	return cudaSuccess;
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned int flags)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	/* Schedule (1, 2, 4), map host (8), local memory resize (16), synchronous copies (128). */
+	if ((flags & ~0x9fu) != 0)
+		return sg_result(cudaErrorInvalidValue);
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+	SG_ENTER(cudaErrorLaunchFailure);
+	return sg_result(sg_device_synchronize(sg_self.device));
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+	SG_ENTER_AS(cudaErrorUnknown, SG_CALL_HOST);
+	if (sg_ready() != 0)
+		return sg_result(cudaErrorInitializationError);
+	sg_context_reset(sg_context_primary(sg_self.device));
+	sg_self.last_error = cudaSuccess;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+	SG_ENTER(cudaErrorInvalidDevice);
+	if (prop == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	if (device < 0 || device >= sg_device_count())
+		return sg_result(cudaErrorInvalidDevice);
+	memset(prop, 0, sizeof(*prop));
+	sg_device_name(prop->name, sizeof(prop->name), device);
+	prop->totalGlobalMem = sg_memory_limit();
+	sg_device_attribute(&prop->multiProcessorCount, cudaDevAttrMultiProcessorCount, device);
+	sg_device_attribute(&prop->major, cudaDevAttrComputeCapabilityMajor, device);
+	sg_device_attribute(&prop->minor, cudaDevAttrComputeCapabilityMinor, device);
+	prop->warpSize = 32;
+	prop->maxThreadsPerBlock = 1024;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_device_attribute(value, attr, device));
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
+{
+	SG_ENTER(cudaErrorInvalidDevice);
+	return sg_result(sg_can_access_peer(canAccessPeer, device, peerDevice));
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
+{
+	SG_ENTER(cudaErrorInvalidDevice);
+	return sg_result(sg_enable_peer(peerDevice, flags));
+}
+
+static cudaError_t version(int *out)
+{
+	if (out == NULL)
+		return cudaErrorInvalidValue;
+	*out = VERSION;
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
+{
+	SG_ENTER_AS(cudaErrorInvalidValue, SG_CALL_HOST);
+	return sg_result(version(runtimeVersion));
+}
+
+cudaError_t cudaDriverGetVersion(int *driverVersion)
+{
+	SG_ENTER_AS(cudaErrorInvalidValue, SG_CALL_HOST);
+	return sg_result(version(driverVersion));
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+	SG_ENTER(cudaErrorUnknown);
+	return cudaSuccess;
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+	SG_ENTER(cudaErrorUnknown);
+	return cudaSuccess;
+}

@@ -1,0 +1,43 @@
+/* Errors: the last one of each thread, and what they are called. */
+#include "calls.h"
+
+static const char unrecognized[] = "unrecognized error code";
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+	const char *name = sg_error_name((int)error);
+
+	sg_fault(__func__);
+	return name != NULL ? name : unrecognized;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+	const char *text = sg_error_text((int)error);
+
+	sg_fault(__func__);
+	return text != NULL ? text : unrecognized;
+}
+
+/* A device's failure stays until the device is reset; other errors are told once. */
+static cudaError_t last_error(void)
+{
+	cudaError_t error = cudaSuccess;
+
+	if (atomic_load_explicit(&sg_attention, memory_order_acquire) & SG_FAILED)
+		error = sg_device_error(sg_self.device);
+	return error != cudaSuccess ? error : sg_self.last_error;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+	cudaError_t error = sg_fault(__func__) ? cudaErrorUnknown : last_error();
+
+	sg_self.last_error = cudaSuccess;
+	return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+	return sg_fault(__func__) ? cudaErrorUnknown : last_error();
+}

@@ -1,0 +1,83 @@
+/* cudaGraph*: the part of the graph calls that stream capture leads to. */
+#include "calls.h"
+
+cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_graph_create(pGraph, flags));
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	(void)flags;
+	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph));
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(
+	cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	(void)flags;
+	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph));
+}
+
+cudaError_t cudaGraphExecUpdate(
+	cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, cudaGraphExecUpdateResultInfo *resultInfo)
+{
+	cudaError_t error;
+
+	SG_ENTER(cudaErrorInvalidValue);
+	if (resultInfo == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	error = sg_graph_update(hGraphExec, hGraph);
+	resultInfo->result = (__typeof__(resultInfo->result))sg_graph_update_verdict(error);
+	resultInfo->errorNode = NULL;
+	resultInfo->errorFromNode = NULL;
+	return sg_result(error);
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
+{
+	SG_ENTER(cudaErrorUnknown);
+	return sg_result(sg_graph_upload(graphExec, stream));
+}
+
+cudaError_t cudaGraphInstantiateWithParams(
+	cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams)
+{
+	cudaError_t error;
+
+	SG_ENTER(cudaErrorMemoryAllocation);
+	if (instantiateParams == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	error = sg_graph_instantiate_handle(pGraphExec, graph);
+	instantiateParams->errNode_out = NULL;
+	/* 0: done, 1: failed */
+	instantiateParams->result_out = error != cudaSuccess;
+	return sg_result(error);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t handle)
+{
+	SG_ENTER(cudaErrorLaunchFailure);
+	return sg_result(sg_graph_launch_handle(graphExec, handle));
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_graph_exec_destroy(graphExec));
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t handle)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_graph_destroy(handle));
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *nodes, size_t *numNodes)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_graph_get_nodes(handle, nodes, numNodes));
+}

@@ -1,0 +1,146 @@
+/* Allocation: cudaMalloc*, cudaFree*, pinned and registered host memory, and questions about pointers. */
+#include "calls.h"
+
+#include <string.h>
+
+cudaError_t cudaMalloc(void **devPtr, size_t size)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate(devPtr, size, SG_DEVICE));
+}
+
+cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate_pitch(devPtr, pitch, width, height));
+}
+
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate_managed(devPtr, size, flags));
+}
+
+cudaError_t cudaMallocHost(void **ptr, size_t size)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate(ptr, size, SG_PINNED));
+}
+
+cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate_host(pHost, size, flags));
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+{
+	struct cudaPitchedPtr box = {NULL, 0, extent.width, extent.height};
+	size_t rows;
+	cudaError_t error;
+
+	SG_ENTER(cudaErrorMemoryAllocation);
+	if (pitchedDevPtr == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	if (__builtin_mul_overflow(extent.height, extent.depth, &rows))
+		return sg_result(cudaErrorMemoryAllocation);
+	error = sg_allocate_pitch(&box.ptr, &box.pitch, extent.width, rows);
+	if (error == cudaSuccess)
+		*pitchedDevPtr = box;
+	return sg_result(error);
+}
+
+cudaError_t cudaFreeHost(void *ptr)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return ptr == NULL ? cudaSuccess : sg_result(sg_free_host(ptr, SG_PINNED, cudaErrorInvalidValue));
+}
+
+cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_register(ptr, size, flags));
+}
+
+cudaError_t cudaHostUnregister(void *ptr)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_unregister(ptr));
+}
+
+cudaError_t cudaFree(void *devPtr)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_free(devPtr));
+}
+
+cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t handle)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate_async(devPtr, size, NULL, handle));
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
+{
+	struct sg_memory_pool *pool;
+
+	SG_ENTER(cudaErrorMemoryAllocation);
+	pool = sg_memory_pool_of(memPool);
+	if (pool == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	return sg_result(sg_allocate_async(ptr, size, pool, stream));
+}
+
+cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t handle)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_free_async(devPtr, handle));
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+	SG_ENTER(cudaErrorUnknown);
+	return sg_result(sg_memory_info(free, total));
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+{
+	struct sg_block block;
+	union {
+		const void *in;
+		void *out;
+	} pointer = {ptr};
+
+	SG_ENTER(cudaErrorInvalidValue);
+	if (attributes == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	memset(attributes, 0, sizeof(*attributes));
+	if (!sg_block_find(ptr, &block)) {
+		attributes->type = cudaMemoryTypeUnregistered;
+		attributes->device = -2;
+		attributes->hostPointer = pointer.out;
+		return cudaSuccess;
+	}
+	attributes->device = block.device;
+	attributes->devicePointer = pointer.out;
+	if (block.kind == SG_DEVICE) {
+		attributes->type = cudaMemoryTypeDevice;
+		return cudaSuccess;
+	}
+	attributes->type = block.kind == SG_MANAGED ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
+	attributes->hostPointer = pointer.out;
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
+	unsigned int flags, cudaStream_t handle)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_prefetch(devPtr, count, location, flags, handle));
+}
+
+cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_host_device_pointer(pDevice, pHost, flags));
+}

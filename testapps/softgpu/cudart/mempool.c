@@ -1,0 +1,81 @@
+/* cudaMemPool*, and the pools of devices (sg_calls_pool.c). */
+#include "calls.h"
+
+/* ---- the runtime's functions ---- */
+
+static cudaError_t pool_of_device(cudaMemPool_t *out, int device, struct sg_memory_pool *(*find)(int device))
+{
+	if (out == NULL)
+		return cudaErrorInvalidValue;
+	if (!sg_device_exists(device))
+		return cudaErrorInvalidDevice;
+	*out = (cudaMemPool_t)(void *)find(device);
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device)
+{
+	SG_ENTER(cudaErrorInvalidDevice);
+	return sg_result(pool_of_device(memPool, device, sg_memory_pool_default));
+}
+
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
+{
+	SG_ENTER(cudaErrorInvalidDevice);
+	return sg_result(pool_of_device(memPool, device, sg_memory_pool_current));
+}
+
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_memory_pool_make_current(device, sg_memory_pool_of(memPool)));
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
+{
+	struct sg_memory_pool *pool;
+	cudaError_t error;
+
+	SG_ENTER(cudaErrorMemoryAllocation);
+	if (memPool == NULL || poolProps == NULL || poolProps->location.type != cudaMemLocationTypeDevice)
+		return sg_result(cudaErrorInvalidValue);
+	error = sg_memory_pool_create(&pool, poolProps->location.id);
+	if (error == cudaSuccess)
+		*memPool = (cudaMemPool_t)(void *)pool;
+	return sg_result(error);
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_memory_pool_destroy(sg_memory_pool_of(memPool)));
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_memory_pool_set(sg_memory_pool_of(memPool), (int)attr, value));
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_memory_pool_get(sg_memory_pool_of(memPool), (int)attr, value));
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	(void)minBytesToKeep;
+	return sg_result(sg_memory_pool_of(memPool) != NULL ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* Every device reaches all memory here. */
+cudaError_t cudaMemPoolSetAccess(
+	cudaMemPool_t memPool, const struct cudaMemAccessDesc *descList, size_t count)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	if (sg_memory_pool_of(memPool) == NULL || (count > 0 && descList == NULL))
+		return sg_result(cudaErrorInvalidValue);
+	return cudaSuccess;
+}
