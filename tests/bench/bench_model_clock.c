@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "sg.h"
+#include "core/sg.h"
 
 #define CHECK(call) \
 	do { \

@@ -17,7 +17,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include "sg.h"
+#include "core/sg.h"
 
 #define ITERATIONS 21
 

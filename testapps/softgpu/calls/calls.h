@@ -12,11 +12,11 @@
 
 #include "copy.h"
 
-/* The runtime's name of an error number and the text, NULL for one that is none (sg_error.c). */
+/* The runtime's name of an error number and the text, NULL for one that is none (error.c). */
 const char *sg_error_name(int error);
 const char *sg_error_text(int error);
 
-/* Devices (sg_calls_device.c) */
+/* Devices (device.c) */
 cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t sg_device_synchronize(int device);
 /* "softgpu N", or the name of the profile. */
@@ -29,7 +29,7 @@ static inline int sg_device_exists(int device)
 cudaError_t sg_can_access_peer(int *can, int device, int peer);
 cudaError_t sg_enable_peer(int peer, unsigned flags);
 
-/* Memory (sg_calls_memory.c) */
+/* Memory (memory.c) */
 cudaError_t sg_allocate(void **pointer, size_t size_bytes, enum sg_block_kind kind);
 cudaError_t sg_allocate_pitch(void **pointer, size_t *pitch, size_t width, size_t height);
 cudaError_t sg_allocate_managed(void **pointer, size_t size_bytes, unsigned flags);
@@ -48,7 +48,7 @@ cudaError_t sg_prefetch(const void *pointer, size_t size_bytes, struct cudaMemLo
 	unsigned flags, cudaStream_t stream);
 cudaError_t sg_host_device_pointer(void **device, void *host, unsigned flags);
 
-/* Memory pools (sg_calls_pool.c): only names under which allocations are counted */
+/* Memory pools (core/memory_pool.c): only names under which allocations are counted */
 struct sg_memory_pool *sg_memory_pool_of(const void *handle);
 struct sg_memory_pool *sg_memory_pool_default(int device);
 struct sg_memory_pool *sg_memory_pool_current(int device);
@@ -59,7 +59,7 @@ cudaError_t sg_memory_pool_destroy(struct sg_memory_pool *pool);
 cudaError_t sg_memory_pool_set(struct sg_memory_pool *pool, int attribute, const void *value);
 cudaError_t sg_memory_pool_get(struct sg_memory_pool *pool, int attribute, void *value);
 
-/* Copies and fills (sg_calls_copy.c, sg_fill.c); widths are bytes */
+/* Copies and fills (peer_copy.c, fill.c); widths are bytes */
 cudaError_t sg_copy_peer(void *to, int to_device, const void *from, int from_device, size_t size_bytes);
 cudaError_t sg_copy_peer_async(
 	void *to, int to_device, const void *from, int from_device, size_t size_bytes, cudaStream_t stream);
@@ -69,7 +69,7 @@ cudaError_t sg_copy_batch(void *const *to, const void *const *from, const size_t
 cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_bytes, cudaStream_t stream,
 	enum sg_wait wait);
 
-/* Streams (sg_calls_stream.c, sg_calls_event.c) */
+/* Streams (stream.c, event.c) */
 cudaError_t sg_stream_create(cudaStream_t *stream, unsigned flags, int priority);
 cudaError_t sg_stream_destroy(cudaStream_t stream);
 cudaError_t sg_stream_synchronize(cudaStream_t stream);
@@ -86,7 +86,7 @@ cudaError_t sg_stream_is_capturing(cudaStream_t stream, enum cudaStreamCaptureSt
 cudaError_t sg_stream_capture_info(cudaStream_t stream, struct sg_capture_info *info);
 cudaError_t sg_exchange_capture_mode(enum cudaStreamCaptureMode *mode);
 
-/* Events (sg_calls_event.c) */
+/* Events (event.c) */
 cudaError_t sg_event_create(cudaEvent_t *event, unsigned flags);
 cudaError_t sg_event_destroy(cudaEvent_t event);
 cudaError_t sg_event_record_on(cudaEvent_t event, cudaStream_t stream, unsigned flags);
@@ -94,7 +94,7 @@ cudaError_t sg_event_query(cudaEvent_t event);
 cudaError_t sg_event_synchronize(cudaEvent_t event);
 cudaError_t sg_event_elapsed(float *ms, cudaEvent_t start, cudaEvent_t end);
 
-/* Graphs (sg_calls_graph.c) */
+/* Graphs (graph.c) */
 cudaError_t sg_graph_create(cudaGraph_t *graph, unsigned flags);
 cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *executable, cudaGraph_t graph);
 cudaError_t sg_graph_launch_handle(cudaGraphExec_t executable, cudaStream_t stream);

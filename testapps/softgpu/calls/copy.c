@@ -1,4 +1,4 @@
-/* Copies: see sg_copy.h. */
+/* Copies: see copy.h. */
 #include "copy.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef SG_COPY_H
 #define SG_COPY_H
 
-#include "core.h"
+#include "core/core.h"
 
 struct sg_box {
 	char *to;
@@ -44,7 +44,7 @@ static inline struct sg_box sg_row(void *to, const void *from, size_t width)
 /* Bytes from the first to the last of a box side; SIZE_MAX when that is no number. */
 size_t sg_box_span(size_t pitch, size_t slice, size_t width, size_t height, size_t depth);
 
-/* The device variable behind a registered host symbol (sg_kernel.c). */
+/* The device variable behind a registered host symbol (kernel.c). */
 cudaError_t sg_symbol_find(const void *symbol, char **address, size_t *size_bytes);
 
 #endif

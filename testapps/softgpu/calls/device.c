@@ -1,6 +1,6 @@
-/* What the calls about devices do: attributes, synchronising, peer access. See sg_calls.h. */
+/* What the calls about devices do: attributes, synchronising, peer access. See calls.h. */
 #include "calls.h"
-#include "model.h"
+#include "core/model.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* What the calls about events do, and waiting for them in streams. See sg_calls.h. */
+/* What the calls about events do, and waiting for them in streams. See calls.h. */
 #include "calls.h"
 
 #define KNOWN_FLAGS (unsigned)(cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess)

@@ -1,4 +1,4 @@
-/* Fills: see sg_calls.h. */
+/* Fills: see calls.h. */
 #include <string.h>
 
 #include "calls.h"

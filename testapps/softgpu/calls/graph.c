@@ -1,4 +1,4 @@
-/* What the calls about graphs do: the part of them that stream capture leads to. See sg_calls.h. */
+/* What the calls about graphs do: the part of them that stream capture leads to. See calls.h. */
 #include "calls.h"
 
 cudaError_t sg_graph_create(cudaGraph_t *pGraph, unsigned int flags)

@@ -1,6 +1,6 @@
 /* Kernel launches: a kernel's C twin runs in stream order with a copy of its arguments. */
 #include "kernel.h"
-#include "model.h"
+#include "core/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the calls that allocate and free do, and the questions about memory. See sg_calls.h. */
+/* What the calls that allocate and free do, and the questions about memory. See calls.h. */
 #include "calls.h"
 
 #define PITCH_BYTES 512

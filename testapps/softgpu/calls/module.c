@@ -1,4 +1,4 @@
-/* Modules and libraries of kernels: handles, no more, as no image is read. See sg_kernel.h. */
+/* Modules and libraries of kernels: handles, no more, as no image is read. See kernel.h. */
 #include "kernel.h"
 
 struct sg_module {

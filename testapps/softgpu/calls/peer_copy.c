@@ -1,4 +1,4 @@
-/* What the copies between devices and those of several at once do. See sg_calls.h. */
+/* What the copies between devices and those of several at once do. See calls.h. */
 #include "calls.h"
 
 cudaError_t sg_copy_peer_async(

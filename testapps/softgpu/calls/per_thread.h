@@ -9,7 +9,7 @@
 #define SG_PER_THREAD_H
 
 #include "pm_hooks.h"
-#include "core.h"
+#include "core/core.h"
 
 /* The form of `name` with the suffix; its parameters as pairs (type, name, ...). */
 #define SG_PER_THREAD(result, name, suffix, pairs) \

@@ -1,5 +1,5 @@
-/* What the calls about streams do, host functions and capture among them. See sg_calls.h; the queues are in
- * sg_queue.c. */
+/* What the calls about streams do, host functions and capture among them. See calls.h; the queues are in
+ * core/queue.c. */
 #include "calls.h"
 
 cudaError_t sg_stream_create(cudaStream_t *out, unsigned flags, int priority)

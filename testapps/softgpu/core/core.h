@@ -2,12 +2,12 @@
  * The core's header: threads, devices, contexts, streams, events, captures and memory blocks, as its files
  * and those of the runtime and the driver API share them.
  *
- * The one idea: the core (sg_*.c) is a library of its own, libsoftgpu.so; libcudart and libcuda export thin
- * shells around its functions and never call an exported function, so whoever intercepts those sees the
- * application's calls and nothing else.
+ * The one idea: the core and the calls above it (calls/) are a library of their own, libsoftgpu.so; libcudart
+ * and libcuda export thin shells around its functions and never call an exported function, so whoever
+ * intercepts those sees the application's calls and nothing else.
  */
-#ifndef SG_RT_H
-#define SG_RT_H
+#ifndef SG_CORE_H
+#define SG_CORE_H
 
 #include "sg.h"
 #include "pool.h"
@@ -24,7 +24,7 @@ struct sg_stream;
 struct sg_capture;
 struct sg_graph;
 
-/* ---- what each thread has (sg_device.c) ---- */
+/* ---- what each thread has (device.c) ---- */
 
 /* Not 0 in sg_thread.unusual: no context is current, the application's code runs on a stream's worker. */
 enum { SG_UNBOUND = 1, SG_IN_HOST_FUNCTION = 2 };
@@ -46,7 +46,7 @@ struct sg_thread {
 };
 extern __thread struct sg_thread sg_self;
 
-/* ---- entering and leaving an exported function (sg_device.c) ---- */
+/* ---- entering and leaving an exported function (device.c) ---- */
 
 /* Not 0 when a call must look closer: not initialised yet, forked, faults asked for, a device has failed, a
  * context has gone. */
@@ -104,7 +104,7 @@ void sg_device_reset(int device);
 void sg_host_begin(void);
 void sg_host_end(void);
 
-/* ---- contexts (sg_context.c) ---- */
+/* ---- contexts (context.c) ---- */
 
 struct sg_context {
 	struct sg_slot slot;
@@ -150,7 +150,7 @@ void sg_context_reset(struct sg_context *primary);
 /* Destroys a context that the application made, with its streams and memory. */
 void sg_context_close(struct sg_context *context);
 
-/* ---- streams (sg_stream.c) and their queues (sg_queue.c) ---- */
+/* ---- streams (stream.c) and their queues (queue.c) ---- */
 
 enum sg_stream_kind { SG_LEGACY, SG_PER_THREAD, SG_CREATED };
 
@@ -263,7 +263,7 @@ int sg_stream_idle(struct sg_stream *stream);
 void sg_device_drain(int device);
 /* Closes all streams of the device that the application made, or only those of one context (NULL: all). */
 void sg_device_close_streams(int device, struct sg_context *context);
-/* ---- process exit (sg_exit.c) ---- */
+/* ---- process exit (exit.c) ---- */
 
 /*
  * Lets what is queued finish for a while; if that is not enough, no worker begins another closure and the
@@ -273,7 +273,7 @@ void sg_streams_stop(void);
 /* Called by a worker after each closure: see there. */
 void sg_exit_renew(void);
 
-/* ---- what is seen of the work (sg_activity.c) ---- */
+/* ---- what is seen of the work (activity.c) ---- */
 
 extern const struct sg_watcher *_Atomic sg_watcher;
 
@@ -284,7 +284,7 @@ struct sg_watched *sg_watched_new(const struct sg_activity *what, struct sg_stre
 	const void *arg, size_t size, size_t *watched_size);
 void sg_watched_work(void *watched);
 
-/* ---- events (sg_event.c) ---- */
+/* ---- events (event.c) ---- */
 
 struct sg_event {
 	struct sg_slot slot;
@@ -318,7 +318,7 @@ struct sg_event_place {
 };
 struct sg_event_place sg_event_last(struct sg_event *event);
 
-/* ---- capture (sg_capture.c) and graphs (sg_graph.c) ---- */
+/* ---- capture (capture.c) and graphs (graph.c) ---- */
 
 enum sg_node_kind { SG_NODE_WORK, SG_NODE_JOIN, SG_NODE_RECORD, SG_NODE_WAIT, SG_NODE_INNER };
 
@@ -414,7 +414,7 @@ static inline cudaError_t sg_capture_unsafe(void)
 	return sg_capture_unsafe_slow();
 }
 
-/* ---- memory (sg_memory.c) ---- */
+/* ---- memory (memory.c) ---- */
 
 enum sg_block_kind { SG_DEVICE, SG_MANAGED, SG_PINNED, SG_REGISTERED };
 
@@ -446,7 +446,7 @@ size_t sg_memory_limit(void);
 size_t sg_memory_used(int device);
 /* Says that the block that begins at the pointer came from a pool. */
 void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool);
-/* Counts what is allocated from a pool, and what has been freed (sg_calls_pool.c). */
+/* Counts what is allocated from a pool, and what has been freed (memory_pool.c). */
 void sg_memory_pool_count(struct sg_memory_pool *pool, size_t size_bytes);
 void sg_memory_pool_uncount(struct sg_memory_pool *pool, size_t size_bytes);
 

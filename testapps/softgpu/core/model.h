@@ -10,7 +10,7 @@
 
 #include "core.h"
 
-/* ---- profiles (sg_profile.c) ---- */
+/* ---- profiles (profile.c) ---- */
 
 /* Time of w units of work at a peak rate: w / (rate * efficiency * w / (w + half)) (Hockney's n-half). */
 struct sg_efficiency {
@@ -46,7 +46,7 @@ void sg_profile_scale(struct sg_profile *profile, double scale);
 /* How long work takes that nothing disturbs, in ns. */
 double sg_profile_time(const struct sg_profile *profile, const struct sg_activity *what);
 
-/* ---- settings, and waiting for a time (sg_clock.c) ---- */
+/* ---- settings, and waiting for a time (clock.c) ---- */
 
 /* Somebody asks for calls' names and labels: the truth log, or a rule. Constant after the start, but looked
  * at before it too. */
@@ -60,14 +60,14 @@ void sg_model_start(void);
 /* Sleeps until a time of CLOCK_MONOTONIC; never spins. */
 void sg_sleep_until(uint64_t time_ns);
 
-/* ---- engines: what a device has one of (sg_engine.c) ---- */
+/* ---- engines: what a device has one of (engine.c) ---- */
 
 enum sg_engine { SG_ENGINE_COMPUTE, SG_ENGINE_TO_DEVICE, SG_ENGINE_TO_HOST, SG_ENGINES };
 
 /* Takes the engine for a duration at or after ready_ns; returns when that begins. Any thread. */
 uint64_t sg_engine_take(int device, enum sg_engine engine, uint64_t ready_ns, uint64_t duration_ns);
 
-/* ---- timed closures (sg_timed.c) ---- */
+/* ---- timed closures (timed.c) ---- */
 
 struct sg_timed {
 	struct sg_activity what;
@@ -108,7 +108,7 @@ uint64_t sg_timed_record(struct sg_stream *stream, uint64_t submit_ns);
 void sg_timed_host_begin(struct sg_stream *stream);
 void sg_timed_host_end(struct sg_stream *stream);
 
-/* ---- disturbances (sg_disturb.c) ---- */
+/* ---- disturbances (disturb.c) ---- */
 
 /* Reads SOFTGPU_DISTURB; 0, or -1 with one sentence in error. */
 int sg_disturb_start(char *error, size_t error_bytes);
@@ -122,14 +122,14 @@ void sg_disturb_launch(const struct sg_activity *what, int device);
 extern int sg_disturbs_launches;
 struct sg_link sg_disturb_link(struct sg_link link, int rank, int other);
 
-/* ---- what is told to a profiler (sg_activity.c) ---- */
+/* ---- what is told to a profiler (activity.c) ---- */
 
 /* Notes the call that submits the work, and tells the watcher of it. */
 void sg_activity_call(struct sg_activity *what);
 /* Tells the watcher of work with its times in CLOCK_MONOTONIC. */
 void sg_activity_tell(struct sg_activity *what, uint64_t begin_ns, uint64_t end_ns);
 
-/* ---- truth (sg_truth.c) ---- */
+/* ---- truth (truth.c) ---- */
 
 extern int sg_truth_on;
 /* What the calling thread is in the middle of: the call, and its labels. */

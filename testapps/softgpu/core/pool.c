@@ -1,4 +1,4 @@
-/* The pool of slots behind stream, event, graph and communicator handles: see sg_pool.h. */
+/* The pool of slots behind stream, event, graph and communicator handles: see pool.h. */
 #include "pool.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * Streams: a queue of closures each, and one worker thread that runs them in order (sg_worker.c).
+ * Streams: a queue of closures each, and one worker thread that runs them in order (worker.c).
  *
  * The one idea: two counters per stream, `submitted` and `completed`, say everything. A place in a stream is
  * a number; to depend on it (event, legacy stream, graph) is to wait until `completed` has reached it. A

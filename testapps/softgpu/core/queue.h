@@ -1,4 +1,4 @@
-/* Between the two sides of a stream's queue: who submits (sg_queue.c) and the worker (sg_worker.c). */
+/* Between the two sides of a stream's queue: who submits (queue.c) and the worker (worker.c). */
 #ifndef SG_QUEUE_H
 #define SG_QUEUE_H
 

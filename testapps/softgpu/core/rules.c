@@ -1,5 +1,5 @@
 /*
- * Reading SOFTGPU_DISTURB: see sg_rules.h.
+ * Reading SOFTGPU_DISTURB: see rules.h.
  *
  * The one idea: a rule is a row of `word=value`, and a table says how the value of each word is read and
  * where it goes; anything else is one sentence that names the rule and the word.

@@ -12,15 +12,15 @@
  *	SOFTGPU_DEVICES      devices in a process (8)
  *	SOFTGPU_MEMORY       bytes of memory of a device (8 GiB, or what the profile says)
  *	SOFTGPU_THREADS      threads that one operation computes with (1)
- *	SOFTGPU_FAIL         name:k, ...: the k-th call of that function fails (sg_fault.c)
- *	SOFTGPU_PROFILE      the model clock: a device's name or a profile's path (sg_profile.c)
+ *	SOFTGPU_FAIL         name:k, ...: the k-th call of that function fails (fault.c)
+ *	SOFTGPU_PROFILE      the model clock: a device's name or a profile's path (profile.c)
  *	SOFTGPU_NUMERICS     on: compute under the model clock too (off)
  *	SOFTGPU_TIME_SCALE   0.001 to 1000000: all modelled times are so many times as long (1)
- *	SOFTGPU_DISTURB      rules, or @FILE: what is slower, where and by how much (sg_rules.c); input= is
+ *	SOFTGPU_DISTURB      rules, or @FILE: what is slower, where and by how much (rules.c); input= is
  *	                     libslowinput's, everything else needs a profile
- *	SOFTGPU_TRUTH        a file's name with %r, rank, and %p, process: what really happened (sg_truth.c)
+ *	SOFTGPU_TRUTH        a file's name with %r, rank, and %p, process: what really happened (truth.c)
  *	SOFTGPU_CUPTI, SOFTGPU_CUPTI_VERSION
- *	                     trouble with CUPTI, for tests (cupti.c)
+ *	                     trouble with CUPTI, for tests (cupti/cupti.c)
  *
  * and RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID say which rank a process is.
  */
@@ -44,7 +44,7 @@ typedef void sg_work(void *arg);
 cudaError_t sg_submit(cudaStream_t stream, sg_work *fn, const void *arg, size_t size);
 
 /*
- * The model clock (sg_clock.c). With SOFTGPU_PROFILE a closure takes the time that the device's profile gives
+ * The model clock (clock.c). With SOFTGPU_PROFILE a closure takes the time that the device's profile gives
  * its cost, and not the time that computing takes: it begins when what it waits for has ended, or a launch
  * latency after it was submitted, and ends its duration later. These times are computed, never measured, in
  * nanoseconds of CLOCK_MONOTONIC; workers run ahead of them, hosts that synchronise sleep until them.
@@ -99,7 +99,7 @@ uint64_t sg_work_begin(void);
 void sg_work_end(uint64_t end_ns);
 
 /*
- * What the calling thread submits from now on is, for the truth log (sg_truth.c) and for rules that disturb
+ * What the calling thread submits from now on is, for the truth log (truth.c) and for rules that disturb
  * by layer or phase; NULL: nothing. Names must live as long as the process. A change ends the thread's span
  * of a phase that the host does (io, md, decode...). The next iteration ends the one before; -1 ends the
  * last. A program may look for these by dlsym; without SOFTGPU_TRUTH and such rules both return at once.

@@ -1,6 +1,6 @@
 /*
  * Streams as others see them: handles, opening and closing, waiting for what was submitted. Their queues are
- * in sg_queue.c.
+ * in queue.c.
  *
  * The one idea: the first slots of the pool are the legacy streams, and whoever needs all streams of a device
  * walks through the slots; nothing else lists them.

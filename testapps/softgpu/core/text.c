@@ -1,5 +1,5 @@
 /*
- * Reading small texts: see sg_text.h.
+ * Reading small texts: see text.h.
  *
  * The one idea: what is not a small text (a folder, a device, a program) is found out here, in one place, and
  * not by a parser that stops in the middle of it.

@@ -6,7 +6,7 @@
 #include "common.h"
 
 #include <stdlib.h>
-#include "half.h"
+#include "core/half.h"
 
 size_t sg_real_bytes(cudaDataType type)
 {

@@ -1,4 +1,4 @@
-/* What cuBLAS's and cuBLASLt's stand-ins share: see cublas_common.c. */
+/* What cuBLAS's and cuBLASLt's stand-ins share: see common.c. */
 #ifndef CUBLAS_COMMON_H
 #define CUBLAS_COMMON_H
 

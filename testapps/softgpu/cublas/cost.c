@@ -1,4 +1,4 @@
-/* What the work of cuBLAS and cuBLASLt costs: see cublas_cost.h. */
+/* What the work of cuBLAS and cuBLASLt costs: see cost.h. */
 #include "cost.h"
 
 /* Bits of the math mode beside its value. */

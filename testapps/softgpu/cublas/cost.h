@@ -1,5 +1,5 @@
 /*
- * What the work of cuBLAS and cuBLASLt costs, for the model clock: see struct sg_cost in sg.h.
+ * What the work of cuBLAS and cuBLASLt costs, for the model clock: see struct sg_cost in core/sg.h.
  *
  * The one idea: sizes in, cost out, on the caller's thread before anything is submitted. What products cost
  * is worked out here; calls bound by memory say how many numbers they touch. Bytes are those of each operand
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "common.h"
-#include "sg.h"
+#include "core/sg.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -15,7 +15,7 @@
 #include <cublas_v2.h>
 #include "common.h"
 #include "cost.h"
-#include "sg.h"
+#include "core/sg.h"
 
 /* The vendor's header declares the half precision calls to C++ alone; the pointers are to 16-bit numbers. */
 cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
@@ -52,7 +52,7 @@ double sg_scalar_value(const struct sg_scalar *scalar);
 bool sg_scalar_may_add(const struct sg_scalar *factor);
 
 /* Queues fn on the handle's stream; `size` bytes at `arg` are copied. The formulas of costs are in
- * cublas_cost.h. fn must not have effects beside results: the model clock may leave it out. */
+ * cost.h. fn must not have effects beside results: the model clock may leave it out. */
 cublasStatus_t sg_cublas_submit(
 	cublasHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size);
 

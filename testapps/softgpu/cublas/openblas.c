@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include "sg.h"
+#include "core/sg.h"
 
 struct sg_openblas sg_blas;
 

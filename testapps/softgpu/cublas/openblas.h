@@ -1,4 +1,4 @@
-/* OpenBLAS as cuBLAS's and cuBLASLt's stand-ins call it: see cublas_openblas.c. */
+/* OpenBLAS as cuBLAS's and cuBLASLt's stand-ins call it: see openblas.c. */
 #ifndef CUBLAS_OPENBLAS_H
 #define CUBLAS_OPENBLAS_H
 

@@ -14,8 +14,8 @@
 #include <cuda_runtime_api.h>
 #include <cublasLt.h>
 
-#include "common.h"
-#include "sg.h"
+#include "cublas/common.h"
+#include "core/sg.h"
 
 #pragma GCC visibility push(hidden)
 

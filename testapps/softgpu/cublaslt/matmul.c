@@ -6,8 +6,8 @@
  */
 #include "cublaslt_private.h"
 
-#include "cost.h"
-#include "openblas.h"
+#include "cublas/cost.h"
+#include "cublas/openblas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "cublaslt_private.h"
 
-#include "cost.h"
+#include "cublas/cost.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cuCtx*: contexts and each thread's stack of them (sg_context.c). */
+/* cuCtx*: contexts and each thread's stack of them (core/context.c). */
 #include "cuda_private.h"
 
 static CUresult create(CUcontext *out, unsigned flags, CUdevice dev)

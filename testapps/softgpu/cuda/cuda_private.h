@@ -2,8 +2,8 @@
  * libcuda's own header: how the driver's functions begin and answer, and what their handles are.
  *
  * The one idea: like the runtime's functions, those of the driver are thin shells around the sg_* calls of
- * libsoftgpu (sg_calls.h); a CUstream, CUevent, CUgraph or device pointer is the runtime's own. Error numbers
- * are the runtime's too, but for the few in sg_driver_result.
+ * libsoftgpu (calls/calls.h); a CUstream, CUevent, CUgraph or device pointer is the runtime's own. Error
+ * numbers are the runtime's too, but for the few in sg_driver_result.
  */
 #ifndef CUDA_PRIVATE_H
 #define CUDA_PRIVATE_H
@@ -13,8 +13,8 @@
 #include <cuda.h>
 #include <cudaProfiler.h>
 
-#include "calls.h"
-#include "driver.h"
+#include "calls/calls.h"
+#include "calls/driver.h"
 
 /* What a call needs before it may do anything. */
 enum sg_need { SG_NEED_NOTHING, SG_NEED_INIT, SG_NEED_CONTEXT };

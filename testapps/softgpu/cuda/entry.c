@@ -21,7 +21,7 @@ struct entry {
 	any_function *per_thread; /* NULL: it has no such form */
 };
 
-/* Forms for per-thread default streams are defined in cuda_ptsz.c, and declared as the function itself is. */
+/* Forms for per-thread default streams are defined in ptsz.c, and declared as the function itself is. */
 #define ENTRY(base, version, symbol)
 #define STREAM(base, version, symbol) __typeof__(symbol) symbol##_ptsz;
 #define DEFAULT(base, version, symbol) __typeof__(symbol) symbol##_ptds;

@@ -1,6 +1,6 @@
 /* cuLaunch*: kernels with their arguments, by pointers or packed. */
 #include "cuda_private.h"
-#include "kernel.h"
+#include "calls/kernel.h"
 
 /* What the numbers in `extra` announce. */
 enum { EXTRA_END, EXTRA_BUFFER, EXTRA_BYTES };

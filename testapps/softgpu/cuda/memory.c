@@ -1,4 +1,4 @@
-/* cuMem*: allocation, memory pools, and questions about addresses. Copies are in cuda_copy.c. */
+/* cuMem*: allocation, memory pools, and questions about addresses. Copies are in copy.c. */
 #include "cuda_private.h"
 
 #include <string.h>

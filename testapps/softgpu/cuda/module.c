@@ -2,10 +2,10 @@
  * cuModule*, cuLibrary*, cuKernel*, cuFunc*: code, and the kernels in it.
  *
  * The one idea: no image is read; a kernel of any name can be had, and it does what its C twin does if the
- * program exports one (sg_kernel.h). A CUfunction and the CUkernel of that name are the same object.
+ * program exports one (calls/kernel.h). A CUfunction and the CUkernel of that name are the same object.
  */
 #include "cuda_private.h"
-#include "kernel.h"
+#include "calls/kernel.h"
 
 #include <unistd.h>
 

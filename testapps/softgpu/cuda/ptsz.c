@@ -1,6 +1,6 @@
-/* The driver's functions for programs with per-thread default streams: see sg_per_thread.h. */
+/* The driver's functions for programs with per-thread default streams: see calls/per_thread.h. */
 #include "cuda_private.h"
-#include "per_thread.h"
+#include "calls/per_thread.h"
 
 #define PER_THREAD(name, suffix, pairs) SG_PER_THREAD(CUresult, name, suffix, pairs)
 

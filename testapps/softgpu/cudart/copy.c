@@ -1,5 +1,5 @@
 /* Copies of one row: cudaMemcpy*, between devices, to and from device variables, and in batches. */
-#include "calls.h"
+#include "calls/calls.h"
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {

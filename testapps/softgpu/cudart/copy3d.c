@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "copy.h"
+#include "calls/copy.h"
 
 struct sg_array {
 	struct sg_slot slot;

@@ -1,5 +1,5 @@
 /* Devices: counting, choosing, describing, synchronising and resetting them; versions, profiler switches. */
-#include "calls.h"
+#include "calls/calls.h"
 
 #include <cuda_profiler_api.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /*
  * The driver's functions by name: cudaGetDriverEntryPoint*.
  *
- * The one idea: the names are the driver library's own (cuda_entry.c); it lies beside this one and is loaded
+ * The one idea: the names are the driver library's own (cuda/entry.c); it lies beside this one and is loaded
  * with it, so that who looks for a driver in the process finds it, as with the vendor's runtime. Not at the
  * first call: that may be made while another thread is in the loader and waits for it.
  */
-#include "calls.h"
-#include "driver.h"
+#include "calls/calls.h"
+#include "calls/driver.h"
 
 #include <dlfcn.h>
 #include <limits.h>

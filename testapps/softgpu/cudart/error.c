@@ -1,5 +1,5 @@
 /* Errors: the last one of each thread, and what they are called. */
-#include "calls.h"
+#include "calls/calls.h"
 
 static const char unrecognized[] = "unrecognized error code";
 

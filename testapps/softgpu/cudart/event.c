@@ -1,5 +1,5 @@
 /* cudaEvent* and cudaStreamWaitEvent. */
-#include "calls.h"
+#include "calls/calls.h"
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {

@@ -1,5 +1,5 @@
 /* cudaGraph*: the part of the graph calls that stream capture leads to. */
-#include "calls.h"
+#include "calls/calls.h"
 
 cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
 {

@@ -1,5 +1,5 @@
 /* Kernel launches, and what the code behind kernel<<<...>>>() calls. */
-#include "kernel.h"
+#include "calls/kernel.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Code loaded at run time, and the names and handles of kernels: cudaLibrary*, cudaGetKernel,
  * cudaFuncGetName. */
-#include "kernel.h"
+#include "calls/kernel.h"
 
 #include <unistd.h>
 

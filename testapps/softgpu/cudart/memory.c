@@ -1,5 +1,5 @@
 /* Allocation: cudaMalloc*, cudaFree*, pinned and registered host memory, and questions about pointers. */
-#include "calls.h"
+#include "calls/calls.h"
 
 #include <string.h>
 

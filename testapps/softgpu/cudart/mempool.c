@@ -1,5 +1,5 @@
-/* cudaMemPool*, and the pools of devices (sg_calls_pool.c). */
-#include "calls.h"
+/* cudaMemPool*, and the pools of devices (core/memory_pool.c). */
+#include "calls/calls.h"
 
 /* ---- the runtime's functions ---- */
 

@@ -1,5 +1,5 @@
 /* Fills: cudaMemset*, of one, two and three dimensions. */
-#include "calls.h"
+#include "calls/calls.h"
 
 static cudaError_t fill(void *to, size_t pitch, size_t slice, int value, size_t width, size_t height,
 	size_t depth, cudaStream_t stream, enum sg_wait wait)

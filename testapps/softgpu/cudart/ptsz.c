@@ -1,5 +1,5 @@
-/* The runtime's functions for programs with per-thread default streams: see sg_per_thread.h. */
-#include "per_thread.h"
+/* The runtime's functions for programs with per-thread default streams: see calls/per_thread.h. */
+#include "calls/per_thread.h"
 
 cudaError_t __cudaLaunchKernel(
 	cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream);

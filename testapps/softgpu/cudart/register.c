@@ -1,6 +1,6 @@
 /* Registration of kernels and device variables, as the code that nvcc puts into a program calls it before
  * main. */
-#include "kernel.h"
+#include "calls/kernel.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* cudaStream* and host functions in streams. */
-#include "calls.h"
+#include "calls/calls.h"
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {

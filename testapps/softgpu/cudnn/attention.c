@@ -3,7 +3,7 @@
  *
  * The one idea: what can be asked of the descriptors is answered as the vendor's library does, and the three
  * passes check their arguments and answer NOT_SUPPORTED: they are deprecated in cuDNN 9, whose attention is
- * an operation of the backend API (cudnn_backend_sdpa.c).
+ * an operation of the backend API (backend_sdpa.c).
  */
 #include "cudnn_private.h"
 

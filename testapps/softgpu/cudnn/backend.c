@@ -1,7 +1,7 @@
 /*
  * The backend API's calls: descriptors are created, given attributes, finalised, asked and executed.
  *
- * The one idea: see cudnn_backend.h; nothing here knows a kind of descriptor but those that an execution
+ * The one idea: see backend.h; nothing here knows a kind of descriptor but those that an execution
  * takes.
  */
 #include "backend.h"

@@ -254,7 +254,7 @@ enum sg_plan_role {
 };
 enum sg_pack_role { SG_PACK_UIDS, SG_PACK_POINTERS, SG_PACK_WORKSPACE, SG_PACK_INTERMEDIATES };
 
-/* ---- kinds and descriptors: cudnn_backend_kind.c, cudnn_backend.c ---- */
+/* ---- kinds and descriptors: backend_kind.c, backend.c ---- */
 
 enum sg_rule_flags {
 	SG_RULE_ANSWER = 1,   /* can be asked for, not set */
@@ -329,7 +329,7 @@ const int64_t *sg_body_ints(const struct sg_body *body, int role);
 struct sg_body *sg_body_at(const struct sg_body *body, int role, int64_t index); /* NULL: not set */
 const struct sg_shape *sg_body_shape(const struct sg_body *op, int role); /* of a tensor; NULL: not set */
 
-/* ---- programs: cudnn_backend_graph.c, cudnn_backend_run.c ---- */
+/* ---- programs: backend_graph.c, backend_run.c ---- */
 
 /* A tensor of a program. */
 struct sg_graph_tensor {

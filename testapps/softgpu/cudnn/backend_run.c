@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "half.h"
+#include "core/half.h"
 
 #define ALIGNMENT 64
 

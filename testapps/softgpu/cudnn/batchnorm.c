@@ -1,7 +1,7 @@
 /*
  * The batch normalisation calls, with and without fused addition and ReLU.
  *
- * The one idea: each call only names its pointers in one job struct; cudnn_normalization.c checks and
+ * The one idea: each call only names its pointers in one job struct; normalization.c checks and
  * computes.
  */
 #include "normalization.h"

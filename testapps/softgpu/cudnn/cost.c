@@ -1,4 +1,4 @@
-/* What cuDNN's work costs: see cudnn_cost.h. */
+/* What cuDNN's work costs: see cost.h. */
 #include "cost.h"
 
 #include "backend.h"

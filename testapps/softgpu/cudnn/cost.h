@@ -1,5 +1,5 @@
 /*
- * What cuDNN's work costs, for the model clock: see struct sg_cost in sg.h.
+ * What cuDNN's work costs, for the model clock: see struct sg_cost in core/sg.h.
  *
  * The one idea: a cost is worked out on the caller's thread from shapes alone, before anything is submitted,
  * and all formulas are here. Bytes are those of each operand once, an output that is also read (beta not 0)

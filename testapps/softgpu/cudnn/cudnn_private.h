@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
-#include "sg.h"
+#include "core/sg.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -125,7 +125,7 @@ struct cudnnReduceTensorStruct {
 	cudnnIndicesType_t index_type;
 };
 
-/* ---- shapes: cudnn_descriptor.c ---- */
+/* ---- shapes: descriptor.c ---- */
 
 /* Bytes of one element; 0 for packed and vectorised types, which no tensor here can have. */
 size_t sg_type_bytes(cudnnDataType_t type);
@@ -149,7 +149,7 @@ bool sg_type_is_real(cudnnDataType_t type);
 /* A scaling factor as the caller passes it: double for double tensors, float for all others. */
 double sg_factor(cudnnDataType_t type, const void *factor);
 
-/* ---- walking over tensors: cudnn_loop.c ---- */
+/* ---- walking over tensors: loop.c ---- */
 
 /*
  * A walk over 1 to SG_OPERANDS_MAX tensors of the same (or broadcast) dims, as nested loops around rows. The
@@ -187,15 +187,15 @@ void sg_row_blend_f64(int64_t n, void *const *at, const int64_t *step, const voi
  */
 void *sg_scratch(size_t bytes);
 
-/* ---- submitting: cudnn_handle.c ---- */
+/* ---- submitting: handle.c ---- */
 
 /* Queues fn on the handle's stream; `size` bytes at `arg` are copied. The formulas of costs are in
- * cudnn_cost.h. fn must not have effects beside results in device memory: the model clock may leave it out.
+ * cost.h. fn must not have effects beside results in device memory: the model clock may leave it out.
  */
 cudnnStatus_t sg_cudnn_submit(
 	cudnnHandle_t handle, const struct sg_cost *cost, sg_work *fn, const void *arg, size_t size);
 
-/* ---- pooling: cudnn_pooling.c ---- */
+/* ---- pooling: pooling.c ---- */
 
 /* Pools floats on the calling thread (a worker). 0, or -1 where the shapes do not fit together. */
 int sg_pooling_forward(const struct cudnnPoolingStruct *pooling, double alpha, const struct sg_shape *x_shape,
@@ -204,13 +204,13 @@ int sg_pooling_backward(const struct cudnnPoolingStruct *pooling, double alpha,
 	const struct sg_shape *dy_shape, const float *dy, const struct sg_shape *x_shape, const float *x,
 	double beta, const struct sg_shape *dx_shape, float *dx);
 
-/* ---- convolution: cudnn_convolution_descriptor.c ---- */
+/* ---- convolution: convolution_descriptor.c ---- */
 
 /* Dims (n, c, spatial) of what comes out. BAD_PARAM when the descriptors do not fit together. */
 cudnnStatus_t sg_convolution_output(const struct cudnnConvolutionStruct *conv, const struct sg_shape *x,
 	const struct sg_shape *w, int *dim);
 
-/* ---- oneDNN: cudnn_convolution_plan.c ---- */
+/* ---- oneDNN: convolution_plan.c ---- */
 
 /*
  * Sets how many threads oneDNN uses for what the calling thread asks of it, and returns what was set before.

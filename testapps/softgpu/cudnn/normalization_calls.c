@@ -1,7 +1,7 @@
 /*
  * The newer normalisation calls, with separate descriptors for scale and bias and for mean and variance.
  *
- * The one idea: they name the same job as the batch normalisation calls do; cudnn_normalization.c checks and
+ * The one idea: they name the same job as the batch normalisation calls do; normalization.c checks and
  * computes.
  */
 #include "normalization.h"

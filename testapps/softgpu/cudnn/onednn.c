@@ -7,7 +7,7 @@
 #include "onednn.h"
 
 #include <pthread.h>
-#include "sg.h"
+#include "core/sg.h"
 
 #define TEXT_OF(name) TEXT(name)
 #define TEXT(name) #name

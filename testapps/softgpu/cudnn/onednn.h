@@ -1,4 +1,4 @@
-/* oneDNN as the stand-in cuDNN calls it: see cudnn_onednn.c. */
+/* oneDNN as the stand-in cuDNN calls it: see onednn.c. */
 #ifndef CUDNN_ONEDNN_H
 #define CUDNN_ONEDNN_H
 

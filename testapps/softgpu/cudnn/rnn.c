@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "half.h"
+#include "core/half.h"
 
 /* ---- networks ---- */
 

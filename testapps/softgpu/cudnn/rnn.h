@@ -1,5 +1,5 @@
 /*
- * Recurrent networks: what is between the calls (cudnn_rnn.c) and the computation (cudnn_rnn_cell.c).
+ * Recurrent networks: what is between the calls (rnn.c) and the computation (rnn_cell.c).
  *
  * The one idea: whatever the caller's layout, sequences are brought to time x batch x values with zeros
  * behind the end of the shorter ones, and all that the gradients need of the forward pass is kept in that

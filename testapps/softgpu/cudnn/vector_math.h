@@ -5,8 +5,8 @@
  * The one idea: for float, arithmetic without branches or calls, which compilers turn into vector code, and
  * which gives the same bits on every machine. Accurate to about two units in the last place.
  */
-#ifndef CUDNN_MATH_H
-#define CUDNN_MATH_H
+#ifndef CUDNN_VECTOR_MATH_H
+#define CUDNN_VECTOR_MATH_H
 
 #include <math.h>
 #include <stdint.h>

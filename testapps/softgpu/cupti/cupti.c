@@ -1,6 +1,6 @@
 /*
  * The stand-in CUPTI: its one subscriber, what is asked for, external ids, clocks and numbers. Records are
- * made in cupti_record.c, buffers handled in cupti_buffer.c.
+ * made in record.c, buffers handled in buffer.c.
  *
  * The one idea: while any kind of record is asked for, libcudart tells us of calls and work (sg_watch); else
  * it looks at one word.
@@ -118,7 +118,7 @@ int cupti_external(CUpti_ExternalCorrelationKind kind, uint64_t *id)
 
 /*
  * Trouble for tests, besides SOFTGPU_FAIL and SOFTGPU_CUPTI_VERSION (what cuptiGetVersion answers).
- * SOFTGPU_CUPTI=hang: flushes do not come back (cupti_buffer.c).
+ * SOFTGPU_CUPTI=hang: flushes do not come back (buffer.c).
  * SOFTGPU_CUPTI=taken: as under the vendor's own tools, which subscribe before the program begins.
  * SOFTGPU_CUPTI=nocalls: single calls cannot be asked for, only all of them.
  */

@@ -1,5 +1,5 @@
-/* The collective and point-to-point calls: arguments are checked here, at once; the work is in nccl_run.c and
- * nccl_p2p.c. */
+/* The collective and point-to-point calls: arguments are checked here, at once; the work is in run.c and
+ * p2p.c. */
 #include <string.h>
 
 #include "nccl_private.h"

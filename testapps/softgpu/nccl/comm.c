@@ -1,5 +1,5 @@
 /*
- * Communicators: unique ids, starting, splitting, shrinking. What comes after that is in nccl_handle.c.
+ * Communicators: unique ids, starting, splitting, shrinking. What comes after that is in handle.c.
  *
  * The one idea: a communicator starts in steps that never wait (nccl_comm_advance), so that one thread can
  * take several ranks through their start in turns, and a non-blocking start is the same start, advanced when

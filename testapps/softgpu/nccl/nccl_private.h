@@ -11,9 +11,9 @@
 #include <nccl.h>
 #include <pthread.h>
 
-#include "sg.h"
-#include "pool.h"
-#include "wait.h"
+#include "core/sg.h"
+#include "core/pool.h"
+#include "core/wait.h"
 
 #define NCCL_RANK_LIMIT 512
 #define NCCL_CHANNEL_BYTES ((size_t)128 << 10)
@@ -41,7 +41,7 @@ struct nccl_header {
 	uint64_t end_ns; /* model clock: of what the ranks met for last; 0: they run different operations */
 };
 
-/* Who a rank is in the job; see nccl_place.c. */
+/* Who a rank is in the job; see place.c. */
 struct nccl_place {
 	int32_t process_rank, device;
 	int32_t job_rank; /* -1: follows from the others of its first communicator */
@@ -239,12 +239,12 @@ struct nccl_task {
 /* Bytes of an element; 0: not a type that softgpu computes with. */
 size_t nccl_type_bytes(ncclDataType_t type);
 
-/* Runs one collective, on a stream's worker (nccl_run.c). */
+/* Runs one collective, on a stream's worker (run.c). */
 ncclResult_t nccl_run(struct ncclComm *comm, const struct nccl_task *task);
-/* Runs point-to-point tasks of one communicator together (nccl_p2p.c). */
+/* Runs point-to-point tasks of one communicator together (p2p.c). */
 ncclResult_t nccl_run_p2p(struct ncclComm *comm, struct nccl_task *tasks, size_t count);
 
-/* Takes a checked task: now, or at the end of the group (nccl_group.c). */
+/* Takes a checked task: now, or at the end of the group (group.c). */
 ncclResult_t nccl_group_add(const struct nccl_task *task);
 /* Takes a communicator that starts; its start happens now, or at the end of the group. */
 ncclResult_t nccl_group_start_comm(struct ncclComm *comm, ncclComm_t *out);
@@ -264,7 +264,7 @@ void nccl_place_keep(const struct nccl_segment *segment, int rank);
 /* The numbers in the job of a communicator's ranks. Equal on all of them. */
 void nccl_place_all(const struct nccl_segment *segment, int *job_ranks);
 
-/* A communicator's links, as the formulas need them (nccl_model.c). NULL: out of memory. free() ends it. */
+/* A communicator's links, as the formulas need them (model.c). NULL: out of memory. free() ends it. */
 struct nccl_model *nccl_model_new(const struct nccl_segment *segment);
 /* How long a collective lasts once all are there. bytes: of what the call counts, per rank where it does so.
  */
@@ -276,7 +276,7 @@ uint64_t nccl_model_copy(int device, size_t bytes);
 /* The communicator's, made now if need be. The caller holds run_lock. */
 struct nccl_model *nccl_model_of(struct ncclComm *comm);
 
-/* ---- arithmetic (nccl_reduce.c) ---- */
+/* ---- arithmetic (reduce.c) ---- */
 
 /*
  * to[i] = from_0[i] op from_1[i] op ... in this order, where from_k is from + k * stride_bytes. ncclAvg

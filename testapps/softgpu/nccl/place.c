@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "nccl_private.h"
-#include "rules.h"
+#include "core/rules.h"
 
 #define DEVICES 64
 

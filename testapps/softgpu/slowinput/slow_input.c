@@ -6,8 +6,8 @@
  * The one idea: only what a program reads as data counts, so a regular file that is not code, /proc or /sys;
  * each such call sleeps after it has read.
  */
-#include "rules.h"
-#include "text.h"
+#include "core/rules.h"
+#include "core/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef TEST_CLOCK_H
 #define TEST_CLOCK_H
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 
 #define US 1000u

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <cuda_runtime_api.h>
 
-#include "sg.h"
+#include "core/sg.h"
 
 static struct sg_cost seen;
 static int seen_count;

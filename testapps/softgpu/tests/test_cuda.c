@@ -8,7 +8,7 @@
 #include "test_cuda.h"
 #include <cuda_runtime_api.h>
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 
 CUcontext test_context;

@@ -6,7 +6,7 @@
 #include "test_cuda.h"
 #include <cuda_runtime_api.h>
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 
 /* The forms for per-thread default streams, where no header has them. */

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 #include "test_cudart.h"
 

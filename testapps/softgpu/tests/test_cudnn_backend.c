@@ -5,7 +5,7 @@
  */
 #include "test_cudnn_backend.h"
 
-#include "half.h"
+#include "core/half.h"
 
 struct conv_case {
 	const char *name;

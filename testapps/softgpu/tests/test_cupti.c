@@ -12,7 +12,7 @@
 
 #include <cublas_v2.h>
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 
 #define BUFFER_BYTES ((size_t)4096) /* small, so that many are needed */

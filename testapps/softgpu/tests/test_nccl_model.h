@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 #include "test_nccl.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sg.h"
+#include "core/sg.h"
 #include "test_common.h"
 #include "test_nccl.h"
 
