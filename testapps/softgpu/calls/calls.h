@@ -21,11 +21,6 @@ cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attribute, int d
 cudaError_t sg_device_synchronize(int device);
 /* "softgpu N", or the name of the profile. */
 void sg_device_name(char *name, size_t room, int device);
-/* Whether there is such a device. */
-static inline int sg_device_exists(int device)
-{
-	return device >= 0 && device < sg_device_count();
-}
 cudaError_t sg_can_access_peer(int *can, int device, int peer);
 cudaError_t sg_enable_peer(int peer, unsigned flags);
 
@@ -47,17 +42,6 @@ cudaError_t sg_memory_info(size_t *free_bytes, size_t *total_bytes);
 cudaError_t sg_prefetch(const void *pointer, size_t size_bytes, struct cudaMemLocation location,
 	unsigned flags, cudaStream_t stream);
 cudaError_t sg_host_device_pointer(void **device, void *host, unsigned flags);
-
-/* Memory pools (core/memory_pool.c): only names under which allocations are counted */
-struct sg_memory_pool *sg_memory_pool_of(const void *handle);
-struct sg_memory_pool *sg_memory_pool_default(int device);
-struct sg_memory_pool *sg_memory_pool_current(int device);
-cudaError_t sg_memory_pool_make_current(int device, struct sg_memory_pool *pool);
-cudaError_t sg_memory_pool_create(struct sg_memory_pool **pool, int device);
-cudaError_t sg_memory_pool_destroy(struct sg_memory_pool *pool);
-/* Attributes by number, with values of int (1 to 3) and uint64_t (4 to 8). */
-cudaError_t sg_memory_pool_set(struct sg_memory_pool *pool, int attribute, const void *value);
-cudaError_t sg_memory_pool_get(struct sg_memory_pool *pool, int attribute, void *value);
 
 /* Copies and fills (peer_copy.c, fill.c); widths are bytes */
 cudaError_t sg_copy_peer(void *to, int to_device, const void *from, int from_device, size_t size_bytes);

@@ -93,6 +93,10 @@ static inline cudaError_t sg_result(cudaError_t error)
 
 /* Devices of this process, 1 to SG_DEVICE_LIMIT. */
 int sg_device_count(void);
+static inline int sg_device_exists(int device)
+{
+	return device >= 0 && device < sg_device_count();
+}
 /* The failure that work on the device met, cudaSuccess if none. */
 cudaError_t sg_device_error(int device);
 void sg_device_clear_error(int device);
@@ -446,12 +450,24 @@ size_t sg_memory_limit(void);
 size_t sg_memory_used(int device);
 /* Says that the block that begins at the pointer came from a pool. */
 void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool);
-/* Counts what is allocated from a pool, and what has been freed (memory_pool.c). */
-void sg_memory_pool_count(struct sg_memory_pool *pool, size_t size_bytes);
-void sg_memory_pool_uncount(struct sg_memory_pool *pool, size_t size_bytes);
 
 /* What one side of a copy is; *error when the range leaves its block. */
 enum sg_side { SG_SIDE_PAGEABLE, SG_SIDE_PINNED, SG_SIDE_DEVICE };
 enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *error);
+
+/* ---- memory pools: only names under which allocations are counted (memory_pool.c) ---- */
+
+struct sg_memory_pool *sg_memory_pool_of(const void *handle);
+struct sg_memory_pool *sg_memory_pool_default(int device);
+struct sg_memory_pool *sg_memory_pool_current(int device);
+cudaError_t sg_memory_pool_make_current(int device, struct sg_memory_pool *pool);
+cudaError_t sg_memory_pool_create(struct sg_memory_pool **pool, int device);
+cudaError_t sg_memory_pool_destroy(struct sg_memory_pool *pool);
+/* Attributes by number, with values of int (1 to 3) and uint64_t (4 to 8). */
+cudaError_t sg_memory_pool_set(struct sg_memory_pool *pool, int attribute, const void *value);
+cudaError_t sg_memory_pool_get(struct sg_memory_pool *pool, int attribute, void *value);
+/* Counts what is allocated from a pool, and what has been freed. */
+void sg_memory_pool_count(struct sg_memory_pool *pool, size_t size_bytes);
+void sg_memory_pool_uncount(struct sg_memory_pool *pool, size_t size_bytes);
 
 #endif

@@ -4,7 +4,7 @@
  * The one idea: memory goes straight back to the system when it is freed, so that a pool is no store but a
  * name: it remembers its settings and how much has been allocated under it.
  */
-#include "calls/calls.h"
+#include "core.h"
 
 enum { REUSE_LAST = 3, RELEASE_THRESHOLD, RESERVED_CURRENT, RESERVED_HIGH, USED_CURRENT, USED_HIGH };
 
