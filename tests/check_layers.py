@@ -12,7 +12,9 @@ LAYERS = {
                  "analyses/slowdown", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
                  "output/export", "output/html", "cmds", "."],
     "fitter": ["."],
-    "testapps/softgpu": ["include", "."],
+    "testapps/softgpu": [
+        "include", "core", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "slowinput", "tests",
+    ],
     "testapps/trainers": ["."],
 }
 
