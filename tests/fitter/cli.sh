@@ -172,8 +172,8 @@ expect 0 'pmfit baselines: the generic model beside' pmfit baselines --help
 expect 0 'pmfit predict: what a model says' pmfit predict --help
 expect 0 'usage: pmfit COMMAND' pmfit --help
 # every option has its place in the help
-for option in $(sed -n 's/.*{"\([a-z-]*\)", *\(no\|required\)_argument.*/\1/p' "$SOURCE"/fitter/*.[ch] | sort -u); do
-	grep -qhe "--$option" "$SOURCE"/fitter/options.c "$SOURCE"/fitter/cmd_*.c || complain "--$option is in no help"
+for option in $(sed -n 's/.*{"\([a-z-]*\)", *\(no\|required\)_argument.*/\1/p' "$SOURCE"/fitter/cmds/*.[ch] | sort -u); do
+	grep -qhe "--$option" "$SOURCE"/fitter/cmds/*.c || complain "--$option is in no help"
 done
 
 # an interrupt prints the best so far: sent as soon as it is caught (bit 2 of the signals that are)

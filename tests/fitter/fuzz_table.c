@@ -1,6 +1,6 @@
 /* Fuzz target: tables (CSV), and the observations that a description makes of their columns. */
 #include "fuzz.h"
-#include "observe.h"
+#include "observations.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

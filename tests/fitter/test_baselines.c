@@ -4,13 +4,13 @@
  */
 #include "../analyzer/check.h"
 #include "baselines.h"
-#include "black_box.h"
+#include "feature_matrix.h"
 #include "boost.h"
 #include "forest.h"
 #include "linear.h"
 #include "made.h"
 #include "pmnf.h"
-#include "support.h"
+#include "svr.h"
 
 #include <errno.h>
 #include <math.h>

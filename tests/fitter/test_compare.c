@@ -3,7 +3,7 @@
  * closed form, and two made sets of which one power is not the same.
  */
 #include "../analyzer/check.h"
-#include "differ.h"
+#include "difference.h"
 #include "made.h"
 #include "base/student.h"
 

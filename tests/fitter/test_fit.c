@@ -2,7 +2,7 @@
  * their file; threads change nothing. */
 #include "../analyzer/check.h"
 #include "made.h"
-#include "path.h"
+#include "lambda_path.h"
 
 #include <math.h>
 #include <stdlib.h>

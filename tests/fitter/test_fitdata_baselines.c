@@ -7,7 +7,7 @@
  */
 #include "../analyzer/check.h"
 #include "baselines.h"
-#include "observe.h"
+#include "observations.h"
 
 #include <math.h>
 #include <stdlib.h>

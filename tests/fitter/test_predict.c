@@ -2,7 +2,7 @@
  * them. */
 #include "../analyzer/check.h"
 #include "made.h"
-#include "predict.h"
+#include "interval.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,168 @@
+/* Text files: see text_file.h. */
+#include "text_file.h"
+#include "base/limit.h"
+#include "error_message.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BLOCK 65536
+
+static const char *read_file(const char *path, FILE *file, char **text, size_t *size)
+{
+	size_t room = 0, got;
+	const char *met;
+
+	*size = 0;
+	do {
+		if (*size + BLOCK + 1 > room) {
+			char *more;
+
+			room = 2 * room + BLOCK + 1;
+			met = pm_limit_memory(room);
+			if (met)
+				return say("%s", met);
+			more = realloc(*text, room);
+			if (!more)
+				return say("%s: no memory for it", path);
+			*text = more;
+		}
+		got = fread(*text + *size, 1, BLOCK, file);
+		*size += got;
+		met = pm_limit_at(*size);
+	} while (got > 0 && !met);
+	(*text)[*size] = '\0';
+	if (met)
+		return say("%s", met);
+	return ferror(file) ? say("%s: cannot be read: %s", path, strerror(errno)) : NULL;
+}
+
+/* The file is what this thread reads from now on. */
+static const char *begin(const char **path, FILE **file)
+{
+	bool input = strcmp(*path, "-") == 0;
+	struct stat status;
+
+	*file = input ? stdin : fopen(*path, "r");
+	*path = input ? "standard input" : *path;
+	if (!*file)
+		return say("%s: %s", *path, strerror(errno));
+	pm_limit_begin(*path,
+		fstat(fileno(*file), &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0,
+		"byte");
+	return NULL;
+}
+
+static void end(FILE *file)
+{
+	if (file != stdin)
+		fclose(file);
+	pm_limit_end();
+}
+
+const char *text_file_read(const char *path, char **text, size_t *size)
+{
+	const char *bad;
+	FILE *file;
+
+	*text = NULL;
+	*size = 0;
+	bad = begin(&path, &file);
+	if (bad)
+		return bad;
+	bad = read_file(path, file, text, size);
+	end(file);
+	if (bad) {
+		free(*text);
+		*text = NULL;
+	}
+	return bad;
+}
+
+/* The parser has a limit of its own, and says only that something is wrong. */
+static const char *check_depth(const char *text)
+{
+	double depth = 0, most = pm_limit_value(PM_LIMIT_DEPTH);
+	bool string = false;
+
+	most = most < CJSON_NESTING_LIMIT ? most : CJSON_NESTING_LIMIT;
+	for (const char *at = text; *at; at++) {
+		if (string) {
+			at += *at == '\\' && at[1];
+			string = *at != '"';
+		} else if (*at == '"') {
+			string = true;
+		} else if (*at == '[' || *at == '{') {
+			pm_limit_at((uint64_t)(at - text));
+			if (++depth > most)
+				return say("%s", pm_limit_met(PM_LIMIT_DEPTH));
+		} else if (*at == ']' || *at == '}') {
+			depth--;
+		}
+	}
+	return NULL;
+}
+
+const char *text_file_json(const char *path, cJSON **root)
+{
+	const char *bad, *wrong = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *file;
+
+	*root = NULL;
+	bad = begin(&path, &file);
+	if (bad)
+		return bad;
+	bad = read_file(path, file, &text, &size);
+	if (!bad)
+		bad = check_depth(text);
+	if (!bad) {
+		*root = cJSON_ParseWithOpts(text, &wrong, 0);
+		if (!*root)
+			bad = say("%s: byte %td: it is no JSON", path, wrong ? wrong - text : 0);
+	}
+	end(file);
+	free(text);
+	return bad;
+}
+
+const char *text_file_lines(const char *path, const char *(*take)(void *context, char *line), void *context)
+{
+	const char *bad;
+	char *line = NULL, cause[400];
+	size_t room = 0, number = 0;
+	uint64_t place = 0;
+	ssize_t length;
+	FILE *file;
+
+	bad = begin(&path, &file);
+	if (bad)
+		return bad;
+	while (!bad && (length = getline(&line, &room, file)) >= 0) {
+		number++;
+		bad = pm_limit_at(place);
+		if (!bad)
+			bad = pm_limit_memory(room);
+		if (bad) {
+			bad = say("%s", bad);
+			break;
+		}
+		place += (uint64_t)length;
+		bad = take(context, line);
+		if (bad) {
+			snprintf(cause, sizeof(cause), "%s", bad);
+			bad = pm_limit_time() ? say("%s", pm_limit_time())
+					      : say("%s: line %zu: %s", path, number, cause);
+		}
+	}
+	if (!bad && ferror(file))
+		bad = say("%s: cannot be read", path);
+	free(line);
+	end(file);
+	return bad;
+}

@@ -1,0 +1,115 @@
+/* The matrix that black boxes learn from: see black_box.h. */
+#include "feature_matrix.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_levelled(enum pm_fit_role role)
+{
+	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
+}
+
+static size_t width_of(const struct pm_fit_column *column)
+{
+	if (column->role == PM_FIT_IGNORED || column->role == PM_FIT_OFFSET)
+		return 0;
+	return is_levelled(column->role) ? column->level_count : 1;
+}
+
+static void fill(struct features *features, const struct pm_fit_column *column, size_t at)
+{
+	for (size_t k = 0; k < features->row_count; k++) {
+		double *row = features->values + k * features->column_count + at;
+
+		if (column->role == PM_FIT_OFFSET)
+			features->offset[k] += column->values[k];
+		else if (is_levelled(column->role))
+			row[(size_t)column->values[k]] = 1;
+		else if (column->role != PM_FIT_IGNORED)
+			*row = column->values[k];
+	}
+}
+
+int features_init(struct features *features, const struct pm_fit_problem *problem)
+{
+	size_t count = problem->sample_count, at = 0;
+
+	*features = (struct features){.row_count = count, .time = problem->time};
+	for (size_t i = 0; i < problem->column_count; i++)
+		features->column_count += width_of(&problem->columns[i]);
+	features->values = calloc(count * features->column_count + 1, sizeof(double));
+	features->target = calloc(count + 1, sizeof(double));
+	features->offset = calloc(count + 1, sizeof(double));
+	if (!features->values || !features->target || !features->offset)
+		return -ENOMEM;
+	for (size_t i = 0; i < problem->column_count; i++) {
+		fill(features, &problem->columns[i], at);
+		at += width_of(&problem->columns[i]);
+	}
+	for (size_t k = 0; k < count; k++)
+		features->target[k] = problem->time[k] - features->offset[k];
+	return 0;
+}
+
+int features_copy(struct features *copy, const struct features *features)
+{
+	size_t rows = features->row_count, cells = rows * features->column_count;
+
+	*copy = *features;
+	copy->values = malloc((cells + 1) * sizeof(double));
+	copy->target = malloc((rows + 1) * sizeof(double));
+	copy->offset = malloc((rows + 1) * sizeof(double));
+	if (!copy->values || !copy->target || !copy->offset)
+		return -ENOMEM;
+	memcpy(copy->values, features->values, cells * sizeof(double));
+	memcpy(copy->target, features->target, rows * sizeof(double));
+	memcpy(copy->offset, features->offset, rows * sizeof(double));
+	return 0;
+}
+
+static bool is_positive(const struct features *features, size_t column)
+{
+	for (size_t k = 0; k < features->row_count; k++)
+		if (!(features->values[k * features->column_count + column] > 0))
+			return false;
+	return true;
+}
+
+static void log_column(struct features *features, size_t column)
+{
+	for (size_t k = 0; k < features->row_count; k++) {
+		double *value = &features->values[k * features->column_count + column];
+
+		*value = log(*value);
+	}
+}
+
+void features_log_columns(struct features *train, struct features *test)
+{
+	for (size_t column = 0; column < train->column_count; column++)
+		if (is_positive(train, column) && is_positive(test, column)) {
+			log_column(train, column);
+			log_column(test, column);
+		}
+}
+
+int features_log_target(struct features *features)
+{
+	for (size_t k = 0; k < features->row_count; k++)
+		if (!(features->target[k] > 0))
+			return -EDOM;
+	for (size_t k = 0; k < features->row_count; k++)
+		features->target[k] = log(features->target[k]);
+	return 0;
+}
+
+void features_free(struct features *features)
+{
+	free(features->values);
+	free(features->target);
+	free(features->offset);
+	*features = (struct features){0};
+}

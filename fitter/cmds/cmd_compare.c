@@ -1,0 +1,349 @@
+/* pmfit compare: several data sets or frameworks side by side. */
+#include "comparison.h"
+#include "model_file.h"
+#include "base/terminal.h"
+#include "base/student.h"
+#include "enum_names.h"
+
+#include <err.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LAMBDA 0.001
+#define RESAMPLES 200
+
+static const char *const help[] = {
+	"pmfit compare: several data sets or frameworks side by side\n"
+	"\n"
+	"usage: pmfit compare [OPTION]... SET...\n"
+	"\n"
+	"A SET is [NAME=]FILE[,DESCRIPTION]: a table of runs (CSV; - is standard input) with\n"
+	"the columns that the options name, or its own description on top of them; or a\n"
+	"model file (a name in .json, 'pmfit fit -o'). NAME is the file's without its folder\n"
+	"and ending, if not given. Fits the generic model of 'pmfit fit' to each table, with\n"
+	"a penalty and without, lets other methods learn from the same rows, and prints\n"
+	"\n"
+	"  parameters   in the manner of Table 4.3: each with mean and standard deviation over\n"
+	"               the seeds (noise of the search) and a bootstrap interval (what the\n"
+	"               data leave open); what is not determined is marked, and the levels\n"
+	"               follow in the parametrisation that is\n"
+	"  errors       in the manner of Table 4.4: of each method, fitted and on the test\n"
+	"  scaling      in the manner of Table 4.5: extrinsic powers and C, and what they\n"
+	"               mean in words\n"
+	"  differences  which parameters differ between two sets by more than their data leave\n"
+	"               open: 0 is not in the bootstrap interval of the difference\n"
+	"  lambda       how far the penalty moves the powers\n"
+	"\n"
+	"Of a model file there are the parameters, and errors on the rows it was fitted to;\n"
+	"its differences need bootstrap values (pmfit fit --bootstrap 200).\n"
+	"\n",
+	options_help_columns, options_help_fit,
+	"\n"
+	"With --lambda the parameters shown are those with that penalty; without it those\n"
+	"of the fit without penalty, and the other fit has L2 with lambda 0.001.\n"
+	"\n"
+	"What to compare and write:\n"
+	"  --bootstrap N            resamples for intervals and differences, default 200\n"
+	"  --confidence X           of all intervals, default 0.95\n"
+	"  --only LIST              of the other methods ('pmfit baselines --help' has their\n"
+	"                           names), default svr,forest,forest-log,boost-plain,boost;\n"
+	"                           none: no other method\n"
+	"  -c, --csv                as CSV: table, set, name, figure, value, mean, sd, low,\n"
+	"                           high\n"
+	"  -j, --json               as JSON, with all models\n"
+	"  -q, --quiet              no progress, no warnings about the data\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit compare -d lenet.txt mxnet.csv tensorflow.csv\n"
+	"  pmfit compare old=2023.csv,old.txt new=2024.csv,new.txt --only none\n"
+	"  pmfit compare before.json after.json\n"
+	"\n"
+	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	NULL};
+
+static const struct figure {
+	const char *name;
+	size_t offset;
+} figures[] = {
+	{"mape", offsetof(struct pm_fit_error, mape)},
+	{"mae", offsetof(struct pm_fit_error, mae)},
+	{"mse", offsetof(struct pm_fit_error, mse)},
+	{"rmse", offsetof(struct pm_fit_error, rmse)},
+	{"r2", offsetof(struct pm_fit_error, r2)},
+};
+
+#define FIGURES (sizeof(figures) / sizeof(*figures))
+
+/* RFC 4180: quoted where it must be. */
+static void put_text(const char *text, const char *end)
+{
+	if (!strpbrk(text, ",\"\n\r")) {
+		printf("%s%s", text, end);
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"')
+			putchar('"');
+		putchar(*text);
+	}
+	printf("\"%s", end);
+}
+
+static void put_number(double number, const char *end)
+{
+	if (isfinite(number))
+		printf("%.9g", number);
+	fputs(end, stdout);
+}
+
+static void put_row(
+	const char *table, const char *set, const char *name, const char *figure, const double numbers[5])
+{
+	printf("%s,", table);
+	put_text(set, ",");
+	put_text(name, ",");
+	put_text(figure, "");
+	for (size_t i = 0; i < 5; i++) {
+		putchar(',');
+		put_number(numbers[i], "");
+	}
+	putchar('\n');
+}
+
+static void put_errors(const struct comparison *c, const struct compare_set *set)
+{
+	const struct baseline *row;
+
+	for (size_t i = 0; (row = compare_row(set, i)); i++)
+		for (size_t f = 0; f < 2 * FIGURES && !row->skipped; f++) {
+			const struct figure *figure = &figures[f % FIGURES];
+			double mean, deviation, margin;
+			char name[32];
+
+			if (f >= FIGURES && !set->observations.test.sample_count)
+				continue;
+			snprintf(name, sizeof(name), "%s %s", f < FIGURES ? "fitted" : "test", figure->name);
+			baselines_spread(f < FIGURES ? row->train : row->test, row->seed_count,
+				figure->offset, &mean, &deviation);
+			margin = student_margin(c->confidence, deviation, row->seed_count);
+			put_row("errors", set->name, row->name, name,
+				(double[]){NAN, mean, deviation, mean - margin, mean + margin});
+		}
+	for (size_t f = 0; f < FIGURES && !set->free; f++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "fitted %s", figures[f].name);
+		put_row("errors", set->name, "model", name,
+			(double[]){*(const double *)((const char *)&set->shown->train + figures[f].offset),
+				NAN, NAN, NAN, NAN});
+	}
+}
+
+static void print_csv(const struct comparison *c)
+{
+	printf("table,set,name,figure,value,mean,sd,low,high\n");
+	for (size_t s = 0; s < c->count; s++) {
+		const struct compare_set *set = &c->sets[s];
+
+		for (size_t i = 0; i < set->shown->value_count; i++) {
+			const struct pm_fit_value *v = &set->shown->values[i];
+
+			put_row("parameters", set->name, v->name, words_kinds[v->kind],
+				(double[]){v->value, v->mean, v->sd, v->low, v->high});
+		}
+		for (size_t i = 0; i < set->shown->contrast_count; i++) {
+			const struct pm_fit_contrast *v = &set->shown->contrasts[i];
+
+			put_row("parameters", set->name, v->name, "contrast",
+				(double[]){v->value, v->mean, v->sd, v->low, v->high});
+		}
+		put_errors(c, set);
+	}
+	for (size_t p = 0; p < c->pair_count; p++)
+		for (size_t i = 0; i < c->pairs[p].count; i++) {
+			const struct difference *row = &c->pairs[p].rows[i];
+			char figure[256];
+
+			snprintf(figure, sizeof(figure), "less %s", c->sets[c->pairs[p].first].name);
+			put_row("differences", c->sets[c->pairs[p].second].name, row->name, figure,
+				(double[]){row->second - row->first, NAN, NAN, row->low, row->high});
+		}
+}
+
+static cJSON *json_errors(const struct pm_fit_error *errors, size_t count, double confidence)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	for (size_t f = 0; f < FIGURES; f++) {
+		cJSON *figure = cJSON_AddObjectToObject(object, figures[f].name);
+		double mean, deviation, margin;
+
+		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
+		margin = student_margin(confidence, deviation, count);
+		cJSON_AddItemToObject(figure, "mean", model_file_number(mean));
+		cJSON_AddItemToObject(figure, "sd", model_file_number(deviation));
+		cJSON_AddItemToObject(figure, "low", model_file_number(mean - margin));
+		cJSON_AddItemToObject(figure, "high", model_file_number(mean + margin));
+	}
+	return object;
+}
+
+static cJSON *json_set(const struct comparison *c, const struct compare_set *set)
+{
+	cJSON *object = cJSON_CreateObject(), *methods = cJSON_CreateArray();
+	const struct baseline *row;
+
+	cJSON_AddStringToObject(object, "name", set->name);
+	cJSON_AddStringToObject(object, "path", set->path);
+	cJSON_AddItemToObject(object, "typical_time", model_file_number(set->typical));
+	cJSON_AddItemToObject(object, "model", model_file_json(set->shown));
+	if (set->free)
+		cJSON_AddItemToObject(object, c->is_bound_shown ? "without_penalty" : "with_penalty",
+			model_file_json(c->is_bound_shown ? set->free : set->bound));
+	cJSON_AddItemToObject(object, "methods", methods);
+	for (size_t i = 0; (row = compare_row(set, i)); i++) {
+		cJSON *method = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(method, "method", row->name);
+		cJSON_AddBoolToObject(method, "skipped", row->skipped);
+		cJSON_AddStringToObject(method, "note", row->note);
+		cJSON_AddNumberToObject(method, "seeds", (double)row->seed_count);
+		cJSON_AddNumberToObject(method, "seconds", row->seconds);
+		if (!row->skipped)
+			cJSON_AddItemToObject(
+				method, "train", json_errors(row->train, row->seed_count, c->confidence));
+		if (!row->skipped && set->observations.test.sample_count)
+			cJSON_AddItemToObject(
+				method, "test", json_errors(row->test, row->seed_count, c->confidence));
+		cJSON_AddItemToArray(methods, method);
+	}
+	return object;
+}
+
+static void print_json(const struct comparison *c)
+{
+	cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets"), *differences;
+
+	for (size_t s = 0; s < c->count; s++)
+		cJSON_AddItemToArray(sets, json_set(c, &c->sets[s]));
+	differences = cJSON_AddArrayToObject(root, "differences");
+	for (size_t p = 0; p < c->pair_count; p++)
+		for (size_t i = 0; i < c->pairs[p].count; i++) {
+			const struct difference *row = &c->pairs[p].rows[i];
+			cJSON *object = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(object, "name", row->name);
+			cJSON_AddBoolToObject(object, "contrast", row->is_contrast);
+			cJSON_AddStringToObject(object, "first", c->sets[c->pairs[p].first].name);
+			cJSON_AddStringToObject(object, "second", c->sets[c->pairs[p].second].name);
+			cJSON_AddNumberToObject(object, "difference", row->second - row->first);
+			cJSON_AddNumberToObject(object, "low", row->low);
+			cJSON_AddNumberToObject(object, "high", row->high);
+			cJSON_AddBoolToObject(object, "clear", row->is_clear);
+			cJSON_AddItemToArray(differences, object);
+		}
+	cJSON_AddNumberToObject(root, "lambda", c->lambda);
+	cJSON_AddNumberToObject(root, "confidence", c->confidence);
+	cmd_print_json(root);
+}
+
+static void show(const char *what)
+{
+	pm_terminal_progress("%s", what);
+}
+
+static void take_names(struct comparison *c, const char *list)
+{
+	char *names = strdup(list), *rest = names, *word;
+	size_t count = 0;
+
+	while (baselines_names[count])
+		count++;
+	free(c->wanted);
+	c->wanted = calloc(count + 1, sizeof(*c->wanted));
+	if (!names || !c->wanted)
+		errx(1, "no memory");
+	while ((word = strtok_r(rest, ",", &rest))) {
+		size_t i = 0;
+
+		while (i < count && strcmp(baselines_names[i], word) != 0)
+			i++;
+		if (i < count && strncmp(word, "model", 5) == 0)
+			cmd_usage(&cmd_compare, "--only %s: the model is always there", word);
+		if (i < count)
+			c->wanted[i] = true;
+		else if (strcmp(word, "none") != 0)
+			cmd_usage(&cmd_compare, "--only %s: there is no such method", word);
+	}
+	free(names);
+}
+
+/* What --lambda and --penalty mean here. */
+static void take_lambda(struct comparison *c, const struct pm_fit_parameter *p)
+{
+	c->is_bound_shown = p->lambda_coefficients > 0 || p->lambda_powers > 0;
+	c->lambda = c->is_bound_shown ? p->lambda_coefficients : LAMBDA;
+	c->is_l1 = p->penalty == PM_FIT_L1;
+	c->confidence = p->confidence;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	enum { BOOTSTRAP = OPTION_OWN, CONFIDENCE, ONLY };
+	static const struct option long_options[] = {OPTIONS_LONG,
+		{"bootstrap", required_argument, NULL, BOOTSTRAP},
+		{"confidence", required_argument, NULL, CONFIDENCE}, {"only", required_argument, NULL, ONLY},
+		{"csv", no_argument, NULL, 'c'}, {0}};
+	struct comparison comparison = {0};
+	struct options options;
+	bool csv = false, terminal;
+	int option;
+
+	options_init(&options);
+	options.parameter.bootstrap = RESAMPLES;
+	take_names(&comparison, "svr,forest,forest-log,boost-plain,boost");
+	while ((option = getopt_long(argument_count, arguments, "c" OPTIONS_SHORT, long_options, NULL)) != -1)
+		if (option == BOOTSTRAP)
+			options.parameter.bootstrap = cmd_count(&cmd_compare, "--bootstrap", optarg, 0);
+		else if (option == CONFIDENCE)
+			options.parameter.confidence = cmd_number(&cmd_compare, "--confidence", optarg, 0);
+		else if (option == ONLY)
+			take_names(&comparison, optarg);
+		else if (option == 'c')
+			csv = true;
+		else if (!options_take(&cmd_compare, &options, option, optarg))
+			cmd_usage(&cmd_compare, "wrong option");
+	if (optind == argument_count)
+		cmd_usage(&cmd_compare, "expected tables or model files");
+	options_end(&cmd_compare, &options);
+	if (!(options.parameter.confidence > 0 && options.parameter.confidence < 1))
+		cmd_usage(&cmd_compare, "--confidence %g: expected a number between 0 and 1",
+			options.parameter.confidence);
+	take_lambda(&comparison, &options.parameter);
+	options.parameter.stop = options_catch_interrupt();
+	terminal = isatty(STDERR_FILENO) && !options.quiet;
+	compare_run(&comparison, &options, arguments + optind, (size_t)(argument_count - optind),
+		terminal ? show : NULL);
+	if (terminal)
+		pm_terminal_clear();
+	if (options.json)
+		print_json(&comparison);
+	else if (csv)
+		print_csv(&comparison);
+	else
+		compare_print(&comparison);
+	compare_free(&comparison);
+	free(comparison.wanted);
+	options_free(&options);
+	return 0;
+}
+
+const struct command cmd_compare = {.name = "compare",
+	.summary = "several data sets or frameworks side by side",
+	.help = help,
+	.run = run};

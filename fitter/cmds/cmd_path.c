@@ -1,0 +1,256 @@
+/* pmfit path: what lambda does to the parameters and to the error. */
+#include "figures.h"
+#include "model_file.h"
+#include "options.h"
+#include "lambda_path.h"
+#include "plot_text.h"
+#include "base/terminal.h"
+#include "report.h"
+
+#include <err.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const help[] = {
+	"pmfit path: regularisation paths and cross-validation\n"
+	"\n"
+	"usage: pmfit path [OPTION]... TABLE.csv\n"
+	"\n"
+	"Fits the generic model (see 'pmfit fit --help') at each of several lambdas: to all\n"
+	"samples, for the path of each parameter, and with cross-validation, for the error\n"
+	"on samples that were not fitted. Names the lambda with the least such error, and\n"
+	"the greatest one that is not worse by more than a standard error.\n"
+	"\n"
+	"  --lambdas LIST           default 0,0.0001,0.0003,0.001,0.003,0.01,0.03,0.1\n"
+	"  --folds N                default 5\n"
+	"\n",
+	options_help_columns, options_help_fit,
+	"\n"
+	"--lambda is not used here; --lambda-powers X is the ratio of the powers' lambda to\n"
+	"the coefficients' (default 1, 0: powers are free).\n"
+	"\n"
+	"What to write:\n"
+	"  -j, --json               everything as JSON, with the model at each lambda\n"
+	"  -c, --csv                a line for each lambda: errors, then parameters\n"
+	"  --plot                   pictures in the terminal: R2, error and powers over lambda\n"
+	"  --plain                  these in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR: without colours\n"
+	"  -q, --quiet              no progress, no warnings about the data\n"
+	"\n"
+	"Example:\n"
+	"  pmfit path -d lenet.txt --lambdas 0,0.001,0.01 runs.csv\n"
+	"\n"
+	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	NULL};
+
+#define LAMBDAS_MOST 200
+
+static size_t take_lambdas(const char *list, double *lambdas)
+{
+	char *copy = strdup(list), *rest, *word;
+	size_t count = 0;
+
+	for (word = copy ? strtok_r(copy, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
+		if (count == LAMBDAS_MOST)
+			cmd_usage(&cmd_path, "--lambdas: expected at most %d", LAMBDAS_MOST);
+		lambdas[count++] = cmd_number(&cmd_path, "--lambdas", word, 0);
+	}
+	free(copy);
+	if (count == 0)
+		cmd_usage(&cmd_path, "--lambdas: expected numbers");
+	return count;
+}
+
+static void show(void *context, size_t done, size_t all)
+{
+	(void)context;
+	pm_terminal_progress("%zu of %zu fits", done, all);
+	if (done == all)
+		pm_terminal_clear();
+}
+
+static void print_errors(const struct path *path, bool with_test)
+{
+	printf("  %10s %10s %10s %9s %9s %9s %9s", "lambda", "fitted MAE", "held out", "+-", "MAPE", "R2",
+		"R2 fitted");
+	printf(with_test ? " %10s %9s %9s\n" : "\n", "test MAE", "MAPE", "R2");
+	for (size_t i = 0; i < path->count; i++) {
+		const struct path_point *point = &path->points[i];
+
+		printf("  %10g %10.5g %10.5g %9.3g %8.2f%% %9.4f %9.4f", point->lambda,
+			point->model->train.mae, point->held_out.mae, point->deviation, point->held_out.mape,
+			point->held_out.r2, point->model->train.r2);
+		if (with_test)
+			printf(" %10.5g %8.2f%% %9.4f", point->test.mae, point->test.mape, point->test.r2);
+		putchar('\n');
+	}
+}
+
+static void print_values(const struct path *path)
+{
+	const struct pm_fit_model *first = path->points[0].model;
+
+	printf("  %-20s", "parameter");
+	for (size_t i = 0; i < path->count; i++)
+		printf(" %9g", path->points[i].lambda);
+	putchar('\n');
+	for (size_t v = 0; v < first->value_count; v++) {
+		printf("  %-20s", first->values[v].name);
+		for (size_t i = 0; i < path->count; i++)
+			printf(" %9.3g", path->points[i].model->values[v].value);
+		putchar('\n');
+	}
+	if (first->contrast_count)
+		printf("\nThe levels as the data determine them: each less its column's mean\n");
+	for (size_t v = 0; v < first->contrast_count; v++) {
+		printf("  %-20s", first->contrasts[v].name);
+		for (size_t i = 0; i < path->count; i++)
+			printf(" %9.3g", path->points[i].model->contrasts[v].value);
+		putchar('\n');
+	}
+}
+
+static void print_text(const struct path *path, const struct observations *observations, const char *name)
+{
+	size_t agreeing = 0;
+
+	printf("%s: %zu samples to fit, %zu to test\n\n", name, observations->train.sample_count,
+		observations->test.sample_count);
+	print_errors(path, observations->test.sample_count > 0);
+	printf("\nParameters of the fit to all samples, by lambda\n");
+	print_values(path);
+	for (size_t i = 0; i < path->count; i++)
+		agreeing += path->points[i].model->runs_agreeing == path->points[i].model->run_count;
+	printf("\nLeast error on held-out samples: lambda %g. Greatest lambda within a standard error of\n"
+	       "  it: %g. At %zu of %zu lambdas all seeds agree.\n",
+		path->points[path->best].lambda, path->points[path->simple].lambda, agreeing, path->count);
+}
+
+static void print_plots(const struct path *path, bool plain)
+{
+	static const enum figure_path order[] = {FIGURE_PATH_R2, FIGURE_PATH_ERROR, FIGURE_PATH_POWERS};
+	struct plot_text how = plot_text_for(stdout, plain);
+	struct plot plot;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		putchar('\n');
+		figure_path(&plot, path, order[i]);
+		plot_text_print(&plot, &how, stdout);
+		plot_free(&plot);
+	}
+}
+
+static void print_csv(const struct path *path)
+{
+	const struct pm_fit_model *first = path->points[0].model;
+
+	printf("lambda,fitted_mae,fitted_r2,held_out_mae,held_out_error,held_out_mape,held_out_r2,test_mae,test_mape,"
+	       "test_r2");
+	for (size_t v = 0; v < first->value_count; v++)
+		printf(",\"%s\"", first->values[v].name);
+	putchar('\n');
+	for (size_t i = 0; i < path->count; i++) {
+		const struct path_point *point = &path->points[i];
+
+		printf("%g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g", point->lambda, point->model->train.mae,
+			point->model->train.r2, point->held_out.mae, point->deviation, point->held_out.mape,
+			point->held_out.r2);
+		if (point->test.sample_count)
+			printf(",%.9g,%.9g,%.9g", point->test.mae, point->test.mape, point->test.r2);
+		else
+			printf(",,,");
+		for (size_t v = 0; v < first->value_count; v++)
+			printf(",%.9g", point->model->values[v].value);
+		putchar('\n');
+	}
+}
+
+static void print_json(const struct path *path)
+{
+	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "path");
+
+	cJSON_AddNumberToObject(root, "best", path->points[path->best].lambda);
+	cJSON_AddNumberToObject(root, "simple", path->points[path->simple].lambda);
+	for (size_t i = 0; i < path->count; i++) {
+		const struct path_point *point = &path->points[i];
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(object, "lambda", point->lambda);
+		cJSON_AddItemToObject(object, "held_out", model_file_error(&point->held_out));
+		cJSON_AddItemToObject(object, "held_out_error", model_file_number(point->deviation));
+		cJSON_AddItemToObject(object, "test",
+			point->test.sample_count ? model_file_error(&point->test) : cJSON_CreateNull());
+		cJSON_AddItemToObject(object, "model", model_file_json(point->model));
+		cJSON_AddItemToArray(array, object);
+	}
+	cmd_print_json(root);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	enum { LAMBDAS = OPTION_OWN, FOLDS, PLOT, PLAIN };
+	static const struct option long_options[] = {OPTIONS_LONG,
+		{"lambdas", required_argument, NULL, LAMBDAS}, {"folds", required_argument, NULL, FOLDS},
+		{"csv", no_argument, NULL, 'c'}, {"plot", no_argument, NULL, PLOT},
+		{"plain", no_argument, NULL, PLAIN}, {0}};
+	double lambdas[LAMBDAS_MOST] = {0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1}, ratio = 1;
+	struct observations observations;
+	struct options options;
+	struct path path;
+	size_t count = 8, folds = 5;
+	bool csv = false, plot = false, plain = false;
+	int option, status;
+
+	options_init(&options);
+	options.parameter.run_count = 2;
+	while ((option = getopt_long(argument_count, arguments, "c" OPTIONS_SHORT, long_options, NULL)) != -1)
+		if (option == LAMBDAS)
+			count = take_lambdas(optarg, lambdas);
+		else if (option == FOLDS)
+			folds = cmd_count(&cmd_path, "--folds", optarg, 2);
+		else if (option == 'c')
+			csv = true;
+		else if (option == PLOT)
+			plot = true;
+		else if (option == PLAIN)
+			plain = true;
+		else if (!options_take(&cmd_path, &options, option, optarg))
+			cmd_usage(&cmd_path, "wrong option");
+	if (optind + 1 != argument_count)
+		cmd_usage(&cmd_path, "expected one table");
+	if (options.lambda_powers_given)
+		ratio = options.parameter.lambda_powers;
+	options_end(&cmd_path, &options);
+	options_observe(&options, arguments[optind], &observations);
+	options.parameter.stop = options_catch_interrupt();
+	status = path_run(&path, &observations.train, &observations.test, &options.parameter, lambdas, count,
+		ratio, folds, isatty(STDERR_FILENO) && !options.quiet ? show : NULL, NULL);
+	if (status == -EINVAL)
+		errx(1, "%s: without a fold of %zu the samples are too few for the parameters, or all alike",
+			arguments[optind], folds);
+	if (status < 0)
+		errx(1, "%s", strerror(-status));
+	if (path.interrupted)
+		errx(1, "interrupted");
+	if (options.json)
+		print_json(&path);
+	else if (csv)
+		print_csv(&path);
+	else
+		print_text(&path, &observations, arguments[optind]);
+	if (plot && !csv && !options.json)
+		print_plots(&path, plain);
+	path_free(&path);
+	observations_free(&observations);
+	options_free(&options);
+	return 0;
+}
+
+const struct command cmd_path = {.name = "path",
+	.summary = "what lambda does: regularisation paths, cross-validation",
+	.help = help,
+	.run = run};

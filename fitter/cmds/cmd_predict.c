@@ -1,0 +1,479 @@
+/* pmfit predict: what a model says of configurations, measured or not. */
+#include "model_input.h"
+#include "cmd.h"
+#include "figures.h"
+#include "model_file.h"
+#include "plot_text.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const help[] = {
+	"pmfit predict: what a model says of configurations, measured or not\n"
+	"\n"
+	"usage: pmfit predict [OPTION]... MODEL.json TABLE.csv\n"
+	"\n"
+	"MODEL is what 'pmfit fit -o' wrote. TABLE is a CSV file with a header, or - for\n"
+	"standard input; its columns are found by the names that they had when the model was\n"
+	"fitted, others are ignored. Prints a line for each row: the predicted time, the ends\n"
+	"of an interval, the measured time and the error where there is one, and what is\n"
+	"doubtful about the row:\n"
+	"\n"
+	"  gpus 8 > 3         beyond the greatest that was fitted: extrapolation. The\n"
+	"                     interval does not know of it\n"
+	"  dataset=x unseen   no fitted row had this level: nothing is predicted\n"
+	"\n"
+	"A range is that of a column by itself. The interval is where a measured time is to\n"
+	"be expected: the prediction times the residuals (measured over predicted) of the\n"
+	"fitted rows. If the model has bootstrap values (pmfit fit --bootstrap 200) each of\n"
+	"them predicts and the residuals are put on all of these, so that it is wider where\n"
+	"the data say little. Residuals of fitted rows are a little smaller than those of new\n"
+	"ones: see how many measured times it holds.\n"
+	"\n"
+	"  --time COLUMN            the measured time, in the model's unit; default `time`,\n"
+	"                           if there is such a column. Rows may have none\n"
+	"  --rate COLUMN            instead: a column of which the time is one over\n"
+	"  --confidence X           of the intervals, default 0.95\n"
+	"  --skip-bad               leave out rows with missing numbers, and say how many\n"
+	"  -c, --csv                the model's columns, then predicted, low, high, measured,\n"
+	"                           extrapolated, unseen (names of columns, by blanks)\n"
+	"  -j, --json               rows, errors and what the intervals are made of\n"
+	"  -q, --quiet              the errors only\n"
+	"  --plot                   predicted against measured, in the terminal; where nothing\n"
+	"                           was measured, the predictions row by row\n"
+	"  --plain                  this in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR: without colours\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit predict lenet.json planned.csv\n"
+	"  pmfit predict --time time --csv lenet.json runs.csv >predicted.csv\n"
+	"\n"
+	"Exit status: 0 done (rows without a prediction included), 1 could not, 2 wrong\n"
+	"usage.\n",
+	NULL};
+
+static const char *const interval_words[] = {[PM_FIT_INTERVAL_NONE] = "none",
+	[PM_FIT_INTERVAL_RESIDUALS] = "residuals",
+	[PM_FIT_INTERVAL_BOOTSTRAP] = "bootstrap and residuals"};
+
+struct answer {
+	const struct pm_fit_model *model;
+	const struct ask *ask;
+	const struct csv *csv;
+	double *times, *low, *high; /* NAN where a level is unseen */
+	enum pm_fit_interval interval;
+	double confidence;
+	struct pm_fit_error all, inside; /* inside the fitted ranges */
+	size_t covered, unseen, outside; /* rows */
+};
+
+static const char *cell(const struct answer *a, size_t row, size_t column)
+{
+	return a->csv->cells[a->ask->rows[row] * a->csv->column_count + (size_t)a->ask->places[column]];
+}
+
+/* The error over rows with a measured time and none of these flags. */
+static void measure(const struct answer *a, unsigned without, struct pm_fit_error *error)
+{
+	size_t rows = a->ask->problem.sample_count, count = 0;
+	double *numbers = malloc((2 * rows + 1) * sizeof(*numbers));
+
+	if (!numbers)
+		errx(1, "no memory");
+	for (size_t k = 0; k < rows; k++)
+		if (isfinite(a->ask->measured[k]) && !(a->ask->flags[k] & without)) {
+			numbers[count] = a->ask->measured[k];
+			numbers[rows + count++] = a->times[k];
+		}
+	*error = (struct pm_fit_error){0};
+	if (count)
+		pm_fit_measure(numbers, numbers + rows, count, error);
+	free(numbers);
+}
+
+static void predict(struct answer *a)
+{
+	size_t rows = a->ask->problem.sample_count;
+	int status;
+
+	a->times = malloc((rows + 1) * sizeof(double));
+	a->low = malloc((rows + 1) * sizeof(double));
+	a->high = malloc((rows + 1) * sizeof(double));
+	if (!a->times || !a->low || !a->high || pm_fit_predict(a->model, &a->ask->problem, a->times) < 0)
+		errx(1, "no memory");
+	status = pm_fit_predict_interval(a->model, &a->ask->problem, a->confidence, a->low, a->high);
+	if (status < 0)
+		errx(1, "%s", strerror(-status));
+	a->interval = (enum pm_fit_interval)status;
+	for (size_t k = 0; k < rows; k++) {
+		double measured = a->ask->measured[k];
+
+		if (a->ask->flags[k] & ASK_UNSEEN)
+			a->times[k] = a->low[k] = a->high[k] = NAN;
+		a->unseen += (a->ask->flags[k] & ASK_UNSEEN) != 0;
+		a->outside += (a->ask->flags[k] & ASK_OUTSIDE) != 0;
+		a->covered += measured >= a->low[k] && measured <= a->high[k];
+	}
+	measure(a, ASK_UNSEEN, &a->all);
+	measure(a, ASK_UNSEEN | ASK_OUTSIDE, &a->inside);
+}
+
+/* The remarks on rows come in their order: `next` walks through them. */
+static void print_remarks(const struct answer *a, size_t row, size_t *next)
+{
+	for (; *next < a->ask->remark_count && a->ask->remarks[*next].row == row; (*next)++) {
+		const struct ask_remark *remark = &a->ask->remarks[*next];
+		const struct pm_fit_model_column *column = &a->model->columns[remark->column];
+		double value = a->ask->columns[remark->column].values[row];
+
+		if (remark->flag == ASK_UNSEEN)
+			printf("  %s=%s unseen", column->name, cell(a, row, remark->column));
+		else
+			printf("  %s %g %c %g", column->name, value, value > column->greatest ? '>' : '<',
+				value > column->greatest ? column->greatest : column->least);
+	}
+}
+
+static void print_rows(const struct answer *a)
+{
+	size_t next = 0;
+
+	printf("%8s %11s", "line", "predicted");
+	if (a->interval != PM_FIT_INTERVAL_NONE)
+		printf(" %11s %11s", "low", "high");
+	if (a->all.sample_count)
+		printf(" %11s %8s", "measured", "error");
+	putchar('\n');
+	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+		bool predicted = isfinite(a->times[k]);
+
+		printf("%8zu", a->ask->lines[k]);
+		if (!predicted)
+			printf(" %11s", "-");
+		else
+			printf(" %11.5g", a->times[k]);
+		if (a->interval != PM_FIT_INTERVAL_NONE && predicted)
+			printf(" %11.5g %11.5g", a->low[k], a->high[k]);
+		else if (a->interval != PM_FIT_INTERVAL_NONE)
+			printf(" %11s %11s", "-", "-");
+		if (a->all.sample_count && isfinite(a->ask->measured[k]))
+			printf(" %11.5g", a->ask->measured[k]);
+		else if (a->all.sample_count)
+			printf(" %11s", "-");
+		if (a->all.sample_count && isfinite(a->ask->measured[k]) && predicted)
+			printf(" %+7.1f%%", 100 * (a->times[k] / a->ask->measured[k] - 1));
+		else if (a->all.sample_count)
+			printf(" %8s", "-");
+		print_remarks(a, k, &next);
+		putchar('\n');
+	}
+	putchar('\n');
+}
+
+static void print_error(const char *name, const struct pm_fit_error *error)
+{
+	printf("  %-18s %8zu %8.2f%% %10.5g %10.5g %10.5g %8.4f\n", name, error->sample_count, error->mape,
+		error->mae, error->mse, error->rmse, error->r2);
+}
+
+static void print_sum(const struct answer *a)
+{
+	size_t rows = a->ask->problem.sample_count;
+
+	printf("%zu rows", rows);
+	if (a->model->time_unit)
+		printf("; times in %s", a->model->time_unit);
+	if (a->outside)
+		printf("; %zu outside of the fitted range", a->outside);
+	if (a->unseen)
+		printf("; %zu with levels never seen, without a prediction", a->unseen);
+	putchar('\n');
+	if (a->interval == PM_FIT_INTERVAL_NONE)
+		printf("No intervals: the model has no residuals; fit it again.\n");
+	else if (a->interval == PM_FIT_INTERVAL_RESIDUALS)
+		printf("Intervals: %g%%, from the residuals of the fitted rows (no bootstrap values).\n",
+			100 * a->confidence);
+	else
+		printf("Intervals: %g%%, from %zu bootstrap values and the residuals of the fitted rows.\n",
+			100 * a->confidence, a->model->resample_count);
+	if (!a->all.sample_count)
+		return;
+	printf("\n  %-18s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
+		"R2");
+	print_error("all", &a->all);
+	if (a->inside.sample_count && a->inside.sample_count < a->all.sample_count)
+		print_error("inside the range", &a->inside);
+	if (a->interval != PM_FIT_INTERVAL_NONE)
+		printf("  %zu of %zu measured times (%.1f%%) lie in their intervals\n", a->covered,
+			a->all.sample_count, 100 * (double)a->covered / (double)a->all.sample_count);
+}
+
+static void print_cell(const char *text)
+{
+	if (!text[strcspn(text, ",\"\n\r")]) {
+		fputs(text, stdout);
+		return;
+	}
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"')
+			putchar('"');
+		putchar(*text);
+	}
+	putchar('"');
+}
+
+static void print_number_cell(double number)
+{
+	putchar(',');
+	if (isfinite(number))
+		printf("%.9g", number);
+}
+
+static void print_flag_cell(const struct answer *a, size_t row, size_t first, unsigned flag)
+{
+	const char *gap = ",";
+
+	for (size_t i = first; i < a->ask->remark_count && a->ask->remarks[i].row == row; i++)
+		if (a->ask->remarks[i].flag == flag) {
+			fputs(gap, stdout);
+			print_cell(a->model->columns[a->ask->remarks[i].column].name);
+			gap = " ";
+		}
+	if (*gap == ',')
+		putchar(',');
+}
+
+static void print_csv(const struct answer *a)
+{
+	size_t next = 0;
+
+	fputs("line", stdout);
+	for (size_t i = 0; i < a->model->column_count; i++)
+		if (a->ask->places[i] >= 0) {
+			putchar(',');
+			print_cell(a->model->columns[i].name);
+		}
+	puts(",predicted,low,high,measured,extrapolated,unseen");
+	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+		printf("%zu", a->ask->lines[k]);
+		for (size_t i = 0; i < a->model->column_count; i++)
+			if (a->ask->places[i] >= 0) {
+				putchar(',');
+				print_cell(cell(a, k, i));
+			}
+		print_number_cell(a->times[k]);
+		print_number_cell(a->low[k]);
+		print_number_cell(a->high[k]);
+		print_number_cell(a->ask->measured[k]);
+		print_flag_cell(a, k, next, ASK_OUTSIDE);
+		print_flag_cell(a, k, next, ASK_UNSEEN);
+		while (next < a->ask->remark_count && a->ask->remarks[next].row == k)
+			next++;
+		putchar('\n');
+	}
+}
+
+static cJSON *json_flags(const struct answer *a, size_t row, size_t first, unsigned flag)
+{
+	cJSON *array = cJSON_CreateArray();
+
+	for (size_t i = first; i < a->ask->remark_count && a->ask->remarks[i].row == row; i++)
+		if (a->ask->remarks[i].flag == flag)
+			cJSON_AddItemToArray(
+				array, cJSON_CreateString(a->model->columns[a->ask->remarks[i].column].name));
+	return array;
+}
+
+static void print_json(const struct answer *a)
+{
+	cJSON *root = cJSON_CreateObject(), *array;
+	size_t next = 0;
+
+	cJSON_AddStringToObject(root, "interval", interval_words[a->interval]);
+	cJSON_AddNumberToObject(root, "confidence", a->confidence);
+	if (a->model->time_unit)
+		cJSON_AddStringToObject(root, "time_unit", a->model->time_unit);
+	array = cJSON_AddArrayToObject(root, "rows");
+	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+		cJSON *row = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(row, "line", (double)a->ask->lines[k]);
+		cJSON_AddItemToObject(row, "predicted", model_file_number(a->times[k]));
+		cJSON_AddItemToObject(row, "low", model_file_number(a->low[k]));
+		cJSON_AddItemToObject(row, "high", model_file_number(a->high[k]));
+		cJSON_AddItemToObject(row, "measured", model_file_number(a->ask->measured[k]));
+		cJSON_AddItemToObject(row, "extrapolated", json_flags(a, k, next, ASK_OUTSIDE));
+		cJSON_AddItemToObject(row, "unseen", json_flags(a, k, next, ASK_UNSEEN));
+		while (next < a->ask->remark_count && a->ask->remarks[next].row == k)
+			next++;
+		cJSON_AddItemToArray(array, row);
+	}
+	cJSON_AddItemToObject(
+		root, "error", a->all.sample_count ? model_file_error(&a->all) : cJSON_CreateNull());
+	cJSON_AddItemToObject(root, "error_inside",
+		a->inside.sample_count ? model_file_error(&a->inside) : cJSON_CreateNull());
+	cJSON_AddNumberToObject(root, "covered", (double)a->covered);
+	cmd_print_json(root);
+}
+
+/* Predictions with their intervals, row by row. */
+static void figure_rows(struct plot *plot, const struct answer *a)
+{
+	char *label = figure_time_label("predicted", a->model->time_unit);
+	struct plot_series *bars, *points;
+
+	plot_init(plot, "Predictions and intervals", "line of the table", label);
+	plot->x.whole = plot->y.log = true;
+	bars = plot_add(plot, PLOT_RANGE, NULL);
+	points = plot_add(plot, PLOT_POINTS, "predicted");
+	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+		plot_range(plot, bars, (double)a->ask->lines[k], a->times[k], a->low[k], a->high[k], NULL);
+		plot_point(plot, points, (double)a->ask->lines[k], a->times[k], NULL);
+	}
+	plot_scale(plot);
+	plot->left_out = a->unseen;
+	figure_check(plot);
+	free(label);
+}
+
+static void print_plot(const struct answer *a, bool plain)
+{
+	struct plot_text how = plot_text_for(stdout, plain);
+	struct subject subject = {.model = a->model,
+		.set_count = 1,
+		.sets = {{.name = "rows",
+			.problem = &a->ask->problem,
+			.measured = a->ask->measured,
+			.predicted = a->times,
+			.lines = a->ask->lines}}};
+	struct plot plot;
+
+	if (a->all.sample_count)
+		figure_predicted(&plot, &subject);
+	else
+		figure_rows(&plot, a);
+	putchar('\n');
+	plot_text_print(&plot, &how, stdout);
+	plot_free(&plot);
+}
+
+enum format { TEXT, SUM, CSV, JSON };
+
+struct choices {
+	const char *time;
+	bool is_rate, skip_bad, plot, plain;
+	double confidence; /* 0: the model's */
+	enum format format;
+};
+
+static void take_options(int argument_count, char **arguments, struct choices *choices)
+{
+	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN };
+	static const struct option long_options[] = {{"time", required_argument, NULL, TIME},
+		{"rate", required_argument, NULL, RATE}, {"confidence", required_argument, NULL, CONFIDENCE},
+		{"skip-bad", no_argument, NULL, SKIP_BAD}, {"plot", no_argument, NULL, PLOT},
+		{"plain", no_argument, NULL, PLAIN}, {"csv", no_argument, NULL, 'c'},
+		{"json", no_argument, NULL, 'j'}, {"quiet", no_argument, NULL, 'q'}, {0}};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "cjq", long_options, NULL)) != -1)
+		switch (option) {
+		case TIME:
+		case RATE:
+			choices->time = optarg;
+			choices->is_rate = option == RATE;
+			break;
+		case CONFIDENCE:
+			choices->confidence = cmd_number(&cmd_predict, "--confidence", optarg, 0);
+			if (!(choices->confidence > 0 && choices->confidence < 1))
+				cmd_usage(&cmd_predict, "--confidence %s: expected a number between 0 and 1",
+					optarg);
+			break;
+		case SKIP_BAD:
+			choices->skip_bad = true;
+			break;
+		case PLOT:
+			choices->plot = true;
+			break;
+		case PLAIN:
+			choices->plain = true;
+			break;
+		case 'c':
+			choices->format = CSV;
+			break;
+		case 'j':
+			choices->format = JSON;
+			break;
+		case 'q':
+			choices->format = SUM;
+			break;
+		default:
+			cmd_usage(&cmd_predict, "wrong option");
+		}
+	if (optind + 2 != argument_count)
+		cmd_usage(&cmd_predict, "expected a model and a table");
+}
+
+static void print(const struct answer *a, enum format format)
+{
+	if (format == CSV)
+		print_csv(a);
+	else if (format == JSON)
+		print_json(a);
+	if (format == TEXT)
+		print_rows(a);
+	if (format == TEXT || format == SUM)
+		print_sum(a);
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct choices choices = {0};
+	struct pm_fit_model *model;
+	struct answer answer = {0};
+	struct csv csv;
+	struct ask ask;
+	const char *bad;
+
+	take_options(argument_count, arguments, &choices);
+	bad = pm_fit_load(arguments[optind], &model);
+	if (bad)
+		errx(1, "%s", bad);
+	if (csv_read(&csv, arguments[optind + 1]) < 0)
+		errx(1, "%s", csv.error);
+	if (!choices.time && csv_find(&csv, "time") >= 0)
+		choices.time = "time";
+	if (ask_init(&ask, &csv, model, choices.time, choices.is_rate, choices.skip_bad) < 0)
+		errx(1, "%s", ask.error);
+	if (ask.skipped)
+		warnx("%s: %zu rows are left out: numbers are missing", csv.path, ask.skipped);
+	bad = pm_fit_check_predict(model, &ask.problem);
+	if (bad)
+		errx(1, "%s: %s", csv.path, bad);
+	answer.model = model;
+	answer.ask = &ask;
+	answer.csv = &csv;
+	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
+	predict(&answer);
+	print(&answer, choices.format);
+	if (choices.plot && (choices.format == TEXT || choices.format == SUM))
+		print_plot(&answer, choices.plain);
+	free(answer.times);
+	free(answer.low);
+	free(answer.high);
+	ask_free(&ask);
+	csv_free(&csv);
+	pm_fit_free(model);
+	return 0;
+}
+
+const struct command cmd_predict = {.name = "predict",
+	.summary = "what a model says of configurations, with intervals",
+	.help = help,
+	.run = run};

@@ -1,0 +1,478 @@
+/* pmfit sweep: plans and runs trials, and collects their times. */
+#include "cmd.h"
+#include "base/terminal.h"
+#include "sweep_command.h"
+#include "sweep_run.h"
+#include "enum_names.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Between the lines of progress where there is no terminal. */
+#define LINE_SECONDS 30
+
+static const char *const help[] = {
+	"pmfit sweep: run a plan of trials and collect their times in a table\n"
+	"\n"
+	"usage: pmfit sweep [OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
+	"\n"
+	"SPACE is a file that says which columns there are and what each can be (below). For\n"
+	"each trial the COMMAND (or that of the space file) is run with {COLUMN} replaced by\n"
+	"the trial's value, {out} by a folder of its own, and {trial} by its number. Its time\n"
+	"is added to the table as soon as it is known. A sweep that was stopped, by Ctrl-C,\n"
+	"kill or power, goes on where it was when it is started again in the same way. The\n"
+	"table is one for 'pmfit fit -d SPACE'.\n"
+	"\n"
+	"What to run:\n"
+	"  --trials N               how many, default 1500; with --design full all\n"
+	"  --design NAME            random (default): each trial by itself, so that --trials\n"
+	"                           can be raised later; lhs: a Latin hypercube, in which\n"
+	"                           each column has its values equally often; full: all\n"
+	"                           combinations of levels, once, in random order\n"
+	"  --seed N                 another number gives another plan, default 1\n"
+	"  --jobs N                 trials at a time, default 1: others on the same machine\n"
+	"                           disturb the times\n"
+	"  --timeout SECONDS        of an attempt, default 600; 0: none\n"
+	"  --retries N              of a trial that fails, default 1\n"
+	"  --give-up N              failed trials in a row that end the sweep, default 10;\n"
+	"                           0: never\n"
+	"  --again                  run failed trials of the table again\n"
+	"  -n, --dry-run            print the trials' commands (--csv: values; --json: both)\n"
+	"\n"
+	"Where a time comes from:\n"
+	"  --time-from WHERE        default capture, or what the space file says\n"
+	"      capture[:SKIP]       of traces in {out}: the space's time column of 'pmanalyze\n"
+	"                           export --observations', the median of at least three\n"
+	"                           iterations behind the first SKIP (1) usual ones\n"
+	"      regex:PATTERN        of the output: the median over all matches of the group\n"
+	"      csv:FILE[:COLUMN]    of a table that the command writes: a column's median;\n"
+	"                           default: the space's time\n"
+	"      json:FILE:KEY.KEY    a number, or the median of an array of numbers\n"
+	"      wall                 how long the command took, in seconds\n"
+	"\n"
+	"What to write:\n"
+	"  -o, --table FILE         the table, default: the space's name with .csv, here\n"
+	"  --folder DIR             of traces and outputs, default: the table's name.runs\n"
+	"  --keep nothing|failed|all   of these, default nothing\n"
+	"  -c, --csv                with --dry-run: the values as CSV\n"
+	"  -j, --json               the summary as JSON\n"
+	"  -q, --quiet              no progress\n"
+	"\n"
+	"The table has a line for each trial: plan (a hash: the rows of two plans are never\n"
+	"mixed), trial, the columns, the time, status (done; failed; impossible: the program\n"
+	"refused it, and another took its place), attempts, seconds, note (the reason).\n"
+	"\n"
+	"A space file is a description ('pmfit fit --help') with more lines:\n"
+	"  levels COLUMN LEVEL...      what the column can be\n"
+	"  range COLUMN A B [log] [integer]   or: any number between them\n"
+	"  words COLUMN LEVEL=WORD...  what the command is told instead of a level\n"
+	"  let NAME = EXPRESSION       a number of each trial, for the next\n"
+	"  require EXPRESSION          other trials are not planned: numbers, columns, words,\n"
+	"                              + - * / %, comparisons, && || !, floor ceil min max\n"
+	"  refusal STATUS [TEXT]       with this exit status, and TEXT in its output, the\n"
+	"                              program says that a trial is impossible\n"
+	"  command WORD...             the command, if there is none behind --\n"
+	"  time-from WHERE             as above\n"
+	"  skip-bad                    for fitting: pass over trials without a time\n"
+	"A SPACE that is no file is looked for among those that came with this program:\n"
+	"lenet5 (1500 trials of LeNet-5 as published) and resattnet (3D-ResAttNet-18).\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit sweep lenet5 --trials 100 -o runs.csv\n"
+	"  pmfit sweep my.space --time-from 'regex:step ([0-9.]+) ms' -- \\\n"
+	"          ./train --batch {batch} --lr {lr}\n"
+	"\n"
+	"Exit status: 0 done, 1 could not, was interrupted, or no trial succeeded; 2 wrong\n"
+	"usage.\n",
+	NULL};
+
+struct request {
+	struct sweep_run run;
+	struct space_file space;
+	struct sweep_plan plan;
+	struct sweep_table table;
+	struct sweep_time time;
+	enum sweep_design design;
+	uint64_t seed;
+	size_t trials;
+	bool again, dry_run, csv, json, quiet;
+	const char *time_from, *name;
+	char *table_path, *folder;
+	char **split; /* the space's command */
+	double printed;
+};
+
+static void print_left(const struct sweep_run *run, FILE *out)
+{
+	double left = run->finished ? run->seconds / (double)run->finished * (double)run->left : 0;
+	const size_t *counts = run->table->counts;
+
+	fprintf(out, "%zu of %zu trials", counts[SWEEP_DONE] + counts[SWEEP_FAILED],
+		counts[SWEEP_DONE] + counts[SWEEP_FAILED] + run->left);
+	if (counts[SWEEP_FAILED])
+		fprintf(out, ", %zu failed", counts[SWEEP_FAILED]);
+	if (counts[SWEEP_IMPOSSIBLE])
+		fprintf(out, ", %zu impossible", counts[SWEEP_IMPOSSIBLE]);
+	if (run->finished && left < 100)
+		fprintf(out, "; %.0f s left", left);
+	else if (run->finished && left < 6000)
+		fprintf(out, "; %.0f min left", left / 60);
+	else if (run->finished)
+		fprintf(out, "; %.1f h left", left / 3600);
+}
+
+static void show(void *context, const struct sweep_run *run)
+{
+	struct request *request = context;
+	bool terminal = isatty(STDERR_FILENO);
+
+	if (run->seconds - request->printed < (terminal ? 0.2 : LINE_SECONDS))
+		return;
+	request->printed = run->seconds;
+	if (terminal)
+		pm_terminal_clear();
+	else
+		fputs("pmfit sweep: ", stderr);
+	print_left(run, stderr);
+	if (!terminal)
+		fputc('\n', stderr);
+}
+
+static void print_quoted(char *const *words)
+{
+	for (; *words; words++) {
+		bool plain = **words &&
+			     strspn(*words, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+					    "-_=./,:+@%") == strlen(*words);
+
+		if (!plain)
+			putchar('\'');
+		for (const char *at = *words; *at; at++)
+			if (*at == '\'')
+				fputs("'\\''", stdout);
+			else
+				putchar(*at);
+		if (!plain)
+			putchar('\'');
+		putchar(words[1] ? ' ' : '\n');
+	}
+}
+
+static cJSON *trial_json(const struct request *request, size_t k, char **values, char **words)
+{
+	cJSON *object = cJSON_CreateObject(), *all;
+
+	cJSON_AddNumberToObject(object, "trial", (double)k + 1);
+	all = cJSON_AddObjectToObject(object, "values");
+	for (size_t c = 0; c < request->space.column_count; c++)
+		cJSON_AddStringToObject(all, request->space.columns[c].name, values[c]);
+	all = cJSON_AddArrayToObject(object, "command");
+	for (size_t i = 0; words[i]; i++)
+		cJSON_AddItemToArray(all, cJSON_CreateString(words[i]));
+	return object;
+}
+
+static void dry_run(const struct request *request)
+{
+	const struct sweep_plan *plan = &request->plan;
+	char *values[request->space.column_count];
+	cJSON *root = request->json ? cJSON_CreateArray() : NULL;
+
+	if (request->csv) {
+		printf("trial");
+		for (size_t c = 0; c < request->space.column_count; c++)
+			printf(",%s", request->space.columns[c].name);
+		putchar('\n');
+	}
+	for (size_t k = 0; k < plan->count; k++) {
+		const char *bad = sweep_plan_trial(plan, k, values);
+		char **words = bad ? NULL : sweep_run_words(&request->run, k, values);
+
+		if (bad || !words)
+			errx(1, "%s", bad ? bad : "no memory");
+		if (root) {
+			cJSON_AddItemToArray(root, trial_json(request, k, values, words));
+		} else if (request->csv) {
+			printf("%zu", k + 1);
+			for (size_t c = 0; c < request->space.column_count; c++)
+				printf(",%s", values[c]);
+			putchar('\n');
+		} else {
+			print_quoted(words);
+		}
+		sweep_run_free_words(words);
+		sweep_plan_free_values(plan, values);
+	}
+	if (root)
+		cmd_print_json(root);
+	if (plan->moved && !request->quiet)
+		warnx("%zu of %zu trials of the Latin hypercube break a rule; others, drawn at random, take their "
+		      "places",
+			plan->moved, plan->count);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_summary(struct request *request)
+{
+	struct sweep_table *table = &request->table;
+	size_t done = table->counts[SWEEP_DONE];
+
+	if (done)
+		qsort(table->times, done, sizeof(*table->times), compare);
+	if (request->json) {
+		cJSON *root = cJSON_CreateObject(), *time;
+		char hash[20];
+
+		snprintf(hash, sizeof(hash), "%016" PRIx64, request->plan.hash);
+		cJSON_AddStringToObject(root, "table", table->path);
+		cJSON_AddStringToObject(root, "plan", hash);
+		for (size_t s = 0; s < SWEEP_STATUS_COUNT; s++)
+			cJSON_AddNumberToObject(root, sweep_status_words[s], (double)table->counts[s]);
+		cJSON_AddNumberToObject(root, "left", (double)request->run.left);
+		cJSON_AddNumberToObject(root, "this_run", (double)request->run.finished);
+		cJSON_AddNumberToObject(root, "differing", (double)request->run.differing);
+		cJSON_AddNumberToObject(root, "seconds", request->run.seconds);
+		cJSON_AddBoolToObject(root, "interrupted", request->run.interrupted);
+		time = done ? cJSON_AddObjectToObject(root, "time") : cJSON_AddNullToObject(root, "time");
+		if (done) {
+			cJSON_AddNumberToObject(time, "least", table->times[0]);
+			cJSON_AddNumberToObject(time, "median", table->times[done / 2]);
+			cJSON_AddNumberToObject(time, "greatest", table->times[done - 1]);
+		}
+		cmd_print_json(root);
+		return;
+	}
+	printf("%s: %zu trials done, %zu failed", table->path, done, table->counts[SWEEP_FAILED]);
+	if (table->counts[SWEEP_IMPOSSIBLE])
+		printf(", %zu impossible", table->counts[SWEEP_IMPOSSIBLE]);
+	printf("; %zu in this run, in %.1f s\n", request->run.finished, request->run.seconds);
+	if (done)
+		printf("%s: %.4g to %.4g, median %.4g\n", request->space.description.time, table->times[0],
+			table->times[done - 1], table->times[done / 2]);
+	if (table->counts[SWEEP_FAILED])
+		printf("The column note of %s has the reasons of the failed trials; --again runs them again.\n",
+			table->path);
+	if (request->run.differing)
+		printf("Of %zu trials the trace has another number than was asked for (column note): is each "
+		       "placeholder at its option?\n",
+			request->run.differing);
+	if (done && !request->run.left)
+		printf("now run: pmfit fit -d %s --share 0.667 %s%s\n", request->name,
+			request->space.description.skip_bad ? "" : "--skip-bad ", table->path);
+}
+
+enum {
+	TRIALS = 256,
+	DESIGN,
+	SEED,
+	JOBS,
+	TIMEOUT,
+	RETRIES,
+	GIVE_UP,
+	AGAIN,
+	TIME_FROM,
+	FOLDER,
+	KEEP,
+};
+
+static int word(const char *option, const char *argument, const char *const *words)
+{
+	int found = words_find(words, argument);
+
+	if (found < 0)
+		cmd_usage(&cmd_sweep, "%s %s: expected %s, %s or %s", option, argument, words[0], words[1],
+			words[2]);
+	return found;
+}
+
+static void take_option(struct request *request, int option, char *argument)
+{
+	static const char *const designs[] = {"random", "lhs", "full", NULL}, *const keeps[] = {"nothing",
+										      "failed", "all", NULL};
+
+	switch (option) {
+	case TRIALS:
+		request->trials = cmd_count(&cmd_sweep, "--trials", argument, 1);
+		break;
+	case DESIGN:
+		request->design = (enum sweep_design)word("--design", argument, designs);
+		break;
+	case SEED:
+		request->seed = cmd_count(&cmd_sweep, "--seed", argument, 0);
+		break;
+	case JOBS:
+		request->run.jobs = cmd_count(&cmd_sweep, "--jobs", argument, 1);
+		break;
+	case TIMEOUT:
+		request->run.timeout = cmd_number(&cmd_sweep, "--timeout", argument, 0);
+		break;
+	case RETRIES:
+		request->run.retries = cmd_count(&cmd_sweep, "--retries", argument, 0);
+		break;
+	case GIVE_UP:
+		request->run.give_up = cmd_count(&cmd_sweep, "--give-up", argument, 0);
+		break;
+	case AGAIN:
+		request->again = true;
+		break;
+	case TIME_FROM:
+		request->time_from = argument;
+		break;
+	case FOLDER:
+		request->run.folder = argument;
+		break;
+	case KEEP:
+		request->run.keep = (enum sweep_keep)word("--keep", argument, keeps);
+		break;
+	case 'o':
+		free(request->table_path);
+		request->table_path = strdup(argument);
+		break;
+	case 'n':
+		request->dry_run = true;
+		break;
+	case 'c':
+		request->csv = true;
+		break;
+	case 'j':
+		request->json = true;
+		break;
+	case 'q':
+		request->quiet = true;
+		break;
+	default:
+		cmd_usage(&cmd_sweep, "wrong option");
+	}
+}
+
+/* The names that follow from that of the space. */
+static void name_files(struct request *request)
+{
+	char *copy = strdup(request->space.path), *name = copy ? basename(copy) : NULL, *dot;
+
+	if (!name)
+		errx(1, "no memory");
+	dot = strrchr(name, '.');
+	if (dot && dot > name)
+		*dot = '\0';
+	if (!request->table_path && asprintf(&request->table_path, "%s.csv", name) < 0)
+		errx(1, "no memory");
+	free(copy);
+	if (request->run.folder)
+		return;
+	if (asprintf(&request->folder, "%s.runs", request->table_path) < 0)
+		errx(1, "no memory");
+	request->run.folder = request->folder;
+}
+
+static void prepare(struct request *request, char **arguments, int count)
+{
+	const char *bad = space_file_read(&request->space, arguments[0]);
+	const char *from;
+
+	request->name = arguments[0];
+	if (bad)
+		errx(1, "%s", bad);
+	if (count > 1)
+		request->run.command = arguments + 1;
+	else if (request->space.command)
+		request->run.command = request->split = sweep_command_split(request->space.command);
+	else
+		cmd_usage(&cmd_sweep, "expected a command behind --, since %s has none", request->space.path);
+	if (!request->run.command || !request->run.command[0])
+		cmd_usage(&cmd_sweep, "the command is empty");
+	from = request->time_from         ? request->time_from
+	       : request->space.time_from ? request->space.time_from
+					  : "capture";
+	bad = sweep_time_init(&request->time, from, request->space.description.time);
+	if (bad)
+		cmd_usage(&cmd_sweep, "%s", bad);
+	if (!request->trials && request->design != SWEEP_FULL)
+		request->trials = 1500;
+	bad = sweep_plan_init(&request->plan, &request->space, request->design, request->seed,
+		request->trials, request->run.command, from);
+	if (bad)
+		errx(1, "%s", bad);
+	request->run.plan = &request->plan;
+	request->run.time = &request->time;
+	bad = sweep_run_check(&request->run);
+	if (bad)
+		cmd_usage(&cmd_sweep, "%s", bad);
+	name_files(request);
+}
+
+static int sweep(struct request *request)
+{
+	struct sweep_run *run = &request->run;
+	int status;
+
+	if (sweep_table_open(&request->table, request->table_path, &request->plan, request->again) < 0)
+		errx(1, "%s", request->table.error);
+	if (request->table.cut)
+		warnx("%s: half a line at its end (%zu bytes) is cut off: that trial is run again",
+			request->table_path, request->table.cut);
+	run->table = &request->table;
+	if (!request->quiet) {
+		run->progress = show;
+		run->context = request;
+	}
+	status = sweep_run(run);
+	if (run->progress && isatty(STDERR_FILENO))
+		pm_terminal_clear();
+	print_summary(request);
+	if (run->interrupted)
+		warnx("interrupted; the same command goes on");
+	else if (status < 0)
+		warnx("stopped: %s", run->error);
+	return status < 0 || request->table.counts[SWEEP_DONE] == 0;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	static const struct option long_options[] = {{"trials", required_argument, NULL, TRIALS},
+		{"design", required_argument, NULL, DESIGN}, {"seed", required_argument, NULL, SEED},
+		{"jobs", required_argument, NULL, JOBS}, {"timeout", required_argument, NULL, TIMEOUT},
+		{"retries", required_argument, NULL, RETRIES}, {"give-up", required_argument, NULL, GIVE_UP},
+		{"again", no_argument, NULL, AGAIN}, {"dry-run", no_argument, NULL, 'n'},
+		{"time-from", required_argument, NULL, TIME_FROM}, {"table", required_argument, NULL, 'o'},
+		{"folder", required_argument, NULL, FOLDER}, {"keep", required_argument, NULL, KEEP},
+		{"csv", no_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
+		{"quiet", no_argument, NULL, 'q'}, {0}};
+	struct request request = {
+		.seed = 1, .table.file = -1, .run = {.jobs = 1, .timeout = 600, .retries = 1, .give_up = 10}};
+	int option, status = 0;
+
+	while ((option = getopt_long(argument_count, arguments, "o:ncjq", long_options, NULL)) != -1)
+		take_option(&request, option, optarg);
+	if (optind >= argument_count)
+		cmd_usage(&cmd_sweep, "expected a space");
+	prepare(&request, arguments + optind, argument_count - optind);
+	if (request.dry_run)
+		dry_run(&request);
+	else
+		status = sweep(&request);
+	sweep_table_close(&request.table);
+	sweep_time_free(&request.time);
+	sweep_plan_free(&request.plan);
+	space_file_free(&request.space);
+	sweep_run_free_words(request.split);
+	free(request.table_path);
+	free(request.folder);
+	return status;
+}
+
+const struct command cmd_sweep = {
+	.name = "sweep", .summary = "plan and run trials, collect their times", .help = help, .run = run};

@@ -1,0 +1,319 @@
+/* The options that the fitting commands share: see options.h. */
+#include "options.h"
+#include "enum_names.h"
+
+#include <err.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char options_help_columns[] =
+	"What the columns mean, as options or as lines of a description file (later ones\n"
+	"win; a LIST is separated by commas, in the file by blanks, and there the words\n"
+	"have no dashes and # begins a comment):\n"
+	"  -d, --description FILE   read such lines\n"
+	"  --time COLUMN[,UNIT]     the measured time; the unit is any word\n"
+	"  --rate COLUMN[,UNIT]     instead: a column of which the time is one over\n"
+	"  --intrinsic LIST         a*I^p, added: kernel size, filters, learning rate\n"
+	"  --categorical LIST       one coefficient per level, added: padding, data set\n"
+	"  --extrinsic LIST         E^q, multiplies the sum: GPUs, batch\n"
+	"  --factor LIST            one factor per level, multiplies the sum: kind of GPU\n"
+	"  --offset LIST            a known part of the time, in its unit\n"
+	"  --ignored LIST           none of these, as are columns that are not named\n"
+	"  --split COLUMN[,WORD]    rows where it says WORD (train) are fitted, the\n"
+	"                           others are for the test\n"
+	"  --share X[,SEED]         instead: that share of the rows, drawn at random\n"
+	"  --skip-bad               leave out rows with missing values or without a\n"
+	"                           positive time, and say how many\n"
+	"\n";
+
+const char options_help_fit[] =
+	"How to fit:\n"
+	"  --method NAME            jso (default) and lshade: adaptive differential\n"
+	"                           evolution; varpro: search the powers, solve for the\n"
+	"                           coefficients; de: differential evolution with SciPy's\n"
+	"                           defaults, for comparison\n"
+	"  --scale all|inputs|none  divide the numeric inputs and the time (all, default),\n"
+	"                           the inputs, or nothing (as published) by their\n"
+	"                           geometric means; bounds are meant in these units\n"
+	"  --lambda X               penalty of coefficients and powers, default 0;\n"
+	"                           C is never penalised\n"
+	"  --lambda-powers X        a lambda of its own for powers\n"
+	"  --penalty l1|l2          lambda times the sum of |x| or of x^2 (default)\n"
+	"  --penalty-scaled         penalise the parameters in scaled units, so that one\n"
+	"                           lambda means the same for each; else as published\n"
+	"  --bounds-coefficients A,B  default 0,1000, as --bounds-categorical and\n"
+	"                           --bounds-constant (C)\n"
+	"  --bounds-powers A,B      default -5,5\n"
+	"  --seeds N                independent runs (10 in 'fit', 2 in 'path')\n"
+	"  --seed N                 the first of the seeds, default 1. The same seed gives\n"
+	"                           the same bits on one machine, with any --threads\n"
+	"  --evaluations N          of the cost in a run; default 8000 per parameter (jso,\n"
+	"                           lshade), 15015 (de), 500 per power (varpro)\n"
+	"  --population N           default: the method's own\n"
+	"  --tolerance X            de: stop when the costs' standard deviation is below X\n"
+	"                           times their mean, default 0.01\n"
+	"  --no-polish              no local search behind each run\n"
+	"  --threads N              default: one per processor\n";
+
+void options_init(struct options *options)
+{
+	*options = (struct options){0};
+	description_init(&options->description);
+	pm_fit_defaults(&options->parameter);
+}
+
+void options_free(struct options *options)
+{
+	description_free(&options->description);
+}
+
+/* An option as the line of a description that it stands for. */
+static void describe(
+	const struct command *command, struct options *options, const char *word, const char *argument)
+{
+	const char *bad;
+	char *line;
+
+	if (asprintf(&line, "%s %s", word, argument) < 0)
+		errx(1, "no memory");
+	bad = description_line(&options->description, line);
+	if (bad)
+		cmd_usage(command, "--%s", bad);
+	free(line);
+}
+
+static int word(
+	const struct command *command, const char *option, const char *const *words, const char *argument)
+{
+	int found = words_find(words, argument);
+
+	if (found < 0) {
+		char known[128] = "";
+
+		for (size_t i = 0; words[i]; i++)
+			snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
+				words[i]);
+		cmd_usage(command, "--%s %s: expected one of %s", option, argument, known);
+	}
+	return found;
+}
+
+static void take_bounds(
+	const struct command *command, struct pm_fit_parameter *p, int which, const char *argument)
+{
+	double *const bounds[][2] = {{&p->coefficient_lower, &p->coefficient_upper},
+		{&p->categorical_lower, &p->categorical_upper}, {&p->constant_lower, &p->constant_upper},
+		{&p->power_lower, &p->power_upper}};
+	char *copy = strdup(argument), *comma = copy ? strchr(copy, ',') : NULL;
+
+	if (!comma)
+		cmd_usage(command, "bounds %s: expected two numbers, as in 0,1000", argument);
+	*comma = '\0';
+	if (csv_number(copy, bounds[which][0]) < 0 || csv_number(comma + 1, bounds[which][1]) < 0)
+		cmd_usage(command, "bounds %s: expected two numbers, as in 0,1000", argument);
+	free(copy);
+}
+
+static bool take_column_option(
+	const struct command *command, struct options *options, int option, char *argument)
+{
+	const char *bad;
+
+	if (option >= OPTION_ROLE && option <= OPTION_ROLE + PM_FIT_OFFSET) {
+		describe(command, options, words_roles[option - OPTION_ROLE], argument);
+		return true;
+	}
+	switch (option) {
+	case 'd':
+		bad = description_read(&options->description, argument);
+		if (bad)
+			errx(1, "%s", bad);
+		return true;
+	case OPTION_TIME:
+		describe(command, options, "time", argument);
+		return true;
+	case OPTION_RATE:
+		describe(command, options, "rate", argument);
+		return true;
+	case OPTION_SPLIT:
+		describe(command, options, "split", argument);
+		return true;
+	case OPTION_SHARE:
+		describe(command, options, "share", argument);
+		return true;
+	case OPTION_SKIP_BAD:
+		options->description.skip_bad = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool take_penalty_option(
+	const struct command *command, struct options *options, int option, char *argument)
+{
+	struct pm_fit_parameter *p = &options->parameter;
+
+	switch (option) {
+	case OPTION_PENALTY:
+		p->penalty = (enum pm_fit_penalty)word(command, "penalty", words_penalties, argument);
+		options->penalty_given = true;
+		return true;
+	case OPTION_LAMBDA:
+		p->lambda_coefficients = cmd_number(command, "--lambda", argument, 0);
+		return true;
+	case OPTION_LAMBDA_POWERS:
+		p->lambda_powers = cmd_number(command, "--lambda-powers", argument, 0);
+		options->lambda_powers_given = true;
+		return true;
+	case OPTION_PENALTY_SCALED:
+		p->penalty_scaled = 1;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool options_take(const struct command *command, struct options *options, int option, char *argument)
+{
+	struct pm_fit_parameter *p = &options->parameter;
+
+	if (take_column_option(command, options, option, argument) ||
+		take_penalty_option(command, options, option, argument))
+		return true;
+	switch (option) {
+	case OPTION_METHOD:
+		p->method = (enum pm_fit_method)word(command, "method", words_methods, argument);
+		return true;
+	case OPTION_SCALE:
+		p->scale = (enum pm_fit_scale)word(command, "scale", words_scales, argument);
+		return true;
+	case OPTION_BOUNDS:
+	case OPTION_BOUNDS + 1:
+	case OPTION_BOUNDS + 2:
+	case OPTION_BOUNDS + 3:
+		take_bounds(command, p, option - OPTION_BOUNDS, argument);
+		return true;
+	case OPTION_SEEDS:
+		p->run_count = cmd_count(command, "--seeds", argument, 1);
+		return true;
+	case OPTION_SEED:
+		p->seed = cmd_count(command, "--seed", argument, 0);
+		return true;
+	case OPTION_EVALUATIONS:
+		p->evaluations = cmd_count(command, "--evaluations", argument, 1);
+		return true;
+	case OPTION_POPULATION:
+		p->population = cmd_count(command, "--population", argument, 4);
+		return true;
+	case OPTION_TOLERANCE:
+		p->tolerance = cmd_number(command, "--tolerance", argument, 0);
+		return true;
+	case OPTION_NO_POLISH:
+		p->polish = 0;
+		return true;
+	case OPTION_THREADS:
+		p->thread_count = cmd_count(command, "--threads", argument, 1);
+		return true;
+	case 'j':
+		options->json = true;
+		return true;
+	case 'q':
+		options->quiet = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void options_end(const struct command *command, struct options *options)
+{
+	struct pm_fit_parameter *p = &options->parameter;
+
+	if (!options->lambda_powers_given)
+		p->lambda_powers = p->lambda_coefficients;
+	if (!options->penalty_given && (p->lambda_coefficients > 0 || p->lambda_powers > 0))
+		p->penalty = PM_FIT_L2;
+	if (options->description.split && options->description.share < 1)
+		cmd_usage(command, "--split and --share: expected one of them");
+}
+
+static void tell(void *context, const char *sentence)
+{
+	(void)context;
+	warnx("%s", sentence);
+}
+
+/* What a power cannot take, in the fitted rows and in those of the test, by the line where a person finds it.
+ */
+static void check_powers(const struct options *options, const struct csv *csv)
+{
+	const struct description *d = &options->description;
+	ptrdiff_t time = csv_find(csv, d->time);
+	double number;
+
+	for (size_t row = 0; row < csv->row_count; row++) {
+		char *const *cells = csv->cells + row * csv->column_count;
+
+		/* such a row is left out already */
+		if (csv_number(cells[time], &number) < 0 || number <= 0)
+			continue;
+		for (size_t i = 0; i < d->role_count; i++) {
+			const char *name = d->roles[i].column;
+
+			if ((d->roles[i].role != PM_FIT_INTRINSIC && d->roles[i].role != PM_FIT_EXTRINSIC) ||
+				csv_number(cells[csv_find(csv, name)], &number) < 0)
+				continue;
+			if (number < 0)
+				errx(1,
+					"%s: line %zu: column %s: %g is negative and cannot be raised to a power; "
+					"make the column categorical or ignore it",
+					csv->path, csv->lines[row], name, number);
+			if (number == 0 && options->parameter.power_lower < 0)
+				errx(1,
+					"%s: line %zu: column %s: zero cannot be raised to a negative power; make "
+					"the column categorical, ignore it, or bound the powers below by 0",
+					csv->path, csv->lines[row], name);
+		}
+	}
+}
+
+void options_observe(struct options *options, const char *path, struct observations *observations)
+{
+	struct csv csv;
+	const char *bad;
+
+	if (csv_read(&csv, path) < 0)
+		errx(1, "%s", csv.error);
+	if (observations_init(observations, &csv, &options->description) < 0)
+		errx(1, "%s", observations->error);
+	check_powers(options, &csv);
+	csv_free(&csv);
+	bad = pm_fit_check(&observations->train, &options->parameter);
+	if (bad)
+		errx(1, "%s: %s", path, bad);
+	if (observations->skipped)
+		warnx("%s: %zu rows are left out: values are missing, or the time is not positive", path,
+			observations->skipped);
+	if (!options->quiet)
+		pm_fit_warn(&observations->train, &options->parameter, tell, NULL);
+}
+
+static int interrupted;
+
+static void interrupt(int number)
+{
+	(void)number;
+	__atomic_store_n(&interrupted, 1, __ATOMIC_RELAXED);
+}
+
+const int *options_catch_interrupt(void)
+{
+	struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+
+	sigaction(SIGINT, &action, NULL);
+	return &interrupted;
+}

@@ -1,0 +1,177 @@
+/* Intervals: see predict.h. */
+#include "interval.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples at a time: what the resamples say of these is held in memory. */
+#define SLICE 1024
+/* Halvings of the range in which an end lies. */
+#define HALVINGS 50
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double predict_quantile(const double *sorted, size_t count, double share)
+{
+	double place = share * (double)(count - 1);
+	size_t below = (size_t)place;
+
+	if (below + 1 >= count)
+		return sorted[count - 1];
+	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+int predict_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem)
+{
+	size_t count = problem->sample_count, kept = 0;
+	size_t quantiles = count < PREDICT_QUANTILES ? count : PREDICT_QUANTILES;
+	double *times = malloc((count + 1) * sizeof(*times));
+	int status = times ? pm_fit_predict(model, problem, times) : -ENOMEM;
+
+	model->residuals = calloc(quantiles + 1, sizeof(*model->residuals));
+	if (!model->residuals)
+		status = -ENOMEM;
+	/* a prediction that is not positive has no share */
+	for (size_t k = 0; k < count && status == 0; k++)
+		if (times[k] > 0)
+			times[kept++] = problem->time[k] / times[k];
+	if (status == 0 && kept) {
+		qsort(times, kept, sizeof(*times), compare);
+		model->residual_count = kept < quantiles ? kept : quantiles;
+		for (size_t i = 0; i < model->residual_count; i++)
+			model->residuals[i] = predict_quantile(times, kept,
+				model->residual_count > 1 ? (double)i / (double)(model->residual_count - 1)
+							  : 0.5);
+	}
+	free(times);
+	return status;
+}
+
+/* The share of residuals up to x. */
+static double share_below(const struct pm_fit_model *model, double x)
+{
+	const double *r = model->residuals;
+	size_t low = 0, high = model->residual_count - 1;
+
+	if (x < r[0])
+		return 0;
+	if (x >= r[high])
+		return 1;
+	while (low + 1 < high) {
+		size_t middle = (low + high) / 2;
+
+		if (r[middle] <= x)
+			low = middle;
+		else
+			high = middle;
+	}
+	return ((double)low + (x - r[low]) / (r[high] - r[low])) / (double)(model->residual_count - 1);
+}
+
+/* Where the share of all products of a prediction and a residual is `share`. `times` are `stride` apart. */
+static double product_quantile(
+	const struct pm_fit_model *model, const double *times, size_t count, size_t stride, double share)
+{
+	const double *r = model->residuals, least = r[0], greatest = r[model->residual_count - 1];
+	double low = HUGE_VAL, high = -HUGE_VAL;
+
+	for (size_t i = 0; i < count; i++) {
+		double time = times[i * stride];
+
+		low = fmin(low, fmin(time * least, time * greatest));
+		high = fmax(high, fmax(time * least, time * greatest));
+	}
+	for (int step = 0; step < HALVINGS && low < high; step++) {
+		double middle = low + (high - low) / 2, below = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			double time = times[i * stride];
+
+			below += time > 0 ? share_below(model, middle / time) : (double)(time <= middle);
+		}
+		if (below < share * (double)count)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low + (high - low) / 2;
+}
+
+/* The same samples, some of them; columns has room for as many as the problem has. */
+static struct pm_fit_problem slice_of(
+	const struct pm_fit_problem *problem, size_t begin, struct pm_fit_column *columns)
+{
+	struct pm_fit_problem slice = *problem;
+
+	slice.sample_count = problem->sample_count - begin < SLICE ? problem->sample_count - begin : SLICE;
+	slice.columns = columns;
+	slice.time = NULL;
+	for (size_t i = 0; i < problem->column_count; i++) {
+		columns[i] = problem->columns[i];
+		if (columns[i].values)
+			columns[i].values += begin;
+	}
+	return slice;
+}
+
+/* What each resample says of a slice, a row of SLICE for each; what the model says where there are none. */
+static int predict_slice(const struct pm_fit_model *model, const struct pm_fit_problem *slice, double *times)
+{
+	struct pm_fit_model other = *model;
+	int status = 0;
+
+	if (!model->resample_count)
+		return pm_fit_predict(model, slice, times);
+	other.values = malloc((model->value_count + 1) * sizeof(*other.values));
+	if (!other.values)
+		return -ENOMEM;
+	memcpy(other.values, model->values, model->value_count * sizeof(*other.values));
+	for (size_t r = 0; r < model->resample_count && status == 0; r++) {
+		for (size_t v = 0; v < model->value_count; v++)
+			other.values[v].value = model->resamples[r * model->value_count + v];
+		status = pm_fit_predict(&other, slice, times + r * SLICE);
+	}
+	free(other.values);
+	return status;
+}
+
+int pm_fit_predict_interval(const struct pm_fit_model *model, const struct pm_fit_problem *problem,
+	double confidence, double *low, double *high)
+{
+	size_t rows = model->resample_count ? model->resample_count : 1;
+	struct pm_fit_column *columns = NULL;
+	double *times = NULL;
+	int status = 0;
+
+	for (size_t k = 0; k < problem->sample_count; k++)
+		low[k] = high[k] = NAN;
+	if (!model->residual_count)
+		return PM_FIT_INTERVAL_NONE;
+	columns = calloc(problem->column_count + 1, sizeof(*columns));
+	times = malloc(rows * SLICE * sizeof(*times));
+	if (!columns || !times)
+		status = -ENOMEM;
+	for (size_t begin = 0; begin < problem->sample_count && status == 0; begin += SLICE) {
+		struct pm_fit_problem slice = slice_of(problem, begin, columns);
+
+		status = predict_slice(model, &slice, times);
+		for (size_t k = 0; k < slice.sample_count && status == 0; k++) {
+			low[begin + k] =
+				product_quantile(model, times + k, rows, SLICE, (1 - confidence) / 2);
+			high[begin + k] =
+				product_quantile(model, times + k, rows, SLICE, (1 + confidence) / 2);
+		}
+	}
+	free(columns);
+	free(times);
+	if (status < 0)
+		return status;
+	return model->resample_count ? PM_FIT_INTERVAL_BOOTSTRAP : PM_FIT_INTERVAL_RESIDUALS;
+}

@@ -1,0 +1,164 @@
+/*
+ * The schema of the model file for others: a JSON Schema (draft 2020-12), made of the same lists that write
+ * and read the files, so that it cannot say anything else.
+ */
+#include "schema.h"
+#include "enum_names.h"
+
+#include <stdlib.h>
+
+static cJSON *of_type(const char *type, const char *what)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "type", type);
+	if (what)
+		cJSON_AddStringToObject(object, "description", what);
+	return object;
+}
+
+/* A number, or null where it is none. */
+static cJSON *number_or_null(void)
+{
+	cJSON *object = cJSON_CreateObject();
+	const char *const types[] = {"number", "null"};
+
+	cJSON_AddItemToObject(object, "type", cJSON_CreateStringArray(types, 2));
+	return object;
+}
+
+static cJSON *one_of(const char *const *words, const char *what)
+{
+	cJSON *object = of_type("string", what);
+	int count = 0;
+
+	while (words[count])
+		count++;
+	cJSON_AddItemToObject(object, "enum", cJSON_CreateStringArray(words, count));
+	return object;
+}
+
+static cJSON *array_of(cJSON *items, const char *what)
+{
+	cJSON *object = of_type("array", what);
+
+	cJSON_AddItemToObject(object, "items", items);
+	return object;
+}
+
+/* An object with these numbers; all that the program writes is required of a file but by later versions. */
+static cJSON *object_of(const struct schema_field *fields, const char *what)
+{
+	cJSON *object = of_type("object", what), *properties = cJSON_AddObjectToObject(object, "properties");
+
+	for (; fields && fields->key; fields++) {
+		cJSON *field;
+
+		switch (fields->type) {
+		case SCHEMA_NUMBER:
+			field = number_or_null();
+			break;
+		case SCHEMA_SIZE:
+			field = of_type("integer", NULL);
+			cJSON_AddNumberToObject(field, "minimum", 0);
+			break;
+		case SCHEMA_SEED:
+			field = of_type("string", "a whole number of 64 bits");
+			cJSON_AddStringToObject(field, "pattern", "^[0-9]+$");
+			break;
+		default:
+			field = of_type("boolean", NULL);
+			break;
+		}
+		cJSON_AddItemToObject(properties, fields->key, field);
+	}
+	return object;
+}
+
+static void add(cJSON *object, const char *key, cJSON *property)
+{
+	cJSON_AddItemToObject(cJSON_GetObjectItemCaseSensitive(object, "properties"), key, property);
+}
+
+static cJSON *columns(void)
+{
+	cJSON *column = object_of(schema_column,
+		"scale: geometric mean of the fitted samples, 1 where not scaled; least, greatest: of them");
+
+	add(column, "name", of_type("string", NULL));
+	add(column, "role", one_of(words_roles, NULL));
+	add(column, "levels",
+		array_of(of_type("string", NULL),
+			"of categorical columns and factors; the first factor is 1"));
+	return array_of(column, NULL);
+}
+
+static cJSON *values(void)
+{
+	cJSON *value = object_of(schema_value,
+		"value: of the best run, in original units; scaled: in those of the search, as lower and upper, "
+		"its bounds; mean, sd: of value over the runs; low, high: bootstrap interval");
+
+	add(value, "name", of_type("string", NULL));
+	add(value, "kind", one_of(words_kinds, NULL));
+	add(value, "column", of_type("string", "absent of C and the base"));
+	add(value, "level", of_type("string", "of levels and factors"));
+	add(value, "flags", array_of(one_of(words_flags, NULL), "what is to be known before it is believed"));
+	return array_of(value,
+		"t = (sum coefficient*column^power + levels) * product column^exponent * exp(log "
+		"factors) + constant + offsets");
+}
+
+static cJSON *runs(void)
+{
+	cJSON *run = object_of(
+		schema_run, "objective: with the penalty; error: without; searched: before the polish");
+
+	add(run, "end", one_of(words_ends, NULL));
+	add(run, "values", array_of(of_type("number", NULL), "in the order of the model's values"));
+	add(run, "scaled", array_of(of_type("number", NULL), "the same in the units of the search"));
+	return array_of(run, "one for each seed");
+}
+
+cJSON *schema_json(void)
+{
+	static const char *const required[] = {
+		"format", "version", "time_scale", "fit", "train", "columns", "values", "runs"};
+	cJSON *root = object_of(schema_model,
+		      "A model as 'pmfit fit -o' writes it. Keys may be added without a new version; a "
+		      "reader ignores those that it does not know, and refuses a later version."),
+	      *item;
+
+	cJSON_AddStringToObject(root, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	cJSON_AddStringToObject(root, "title", SCHEMA_FORMAT);
+	item = cJSON_CreateObject();
+	cJSON_AddStringToObject(item, "const", SCHEMA_FORMAT);
+	add(root, "format", item);
+	item = of_type("integer", NULL);
+	cJSON_AddNumberToObject(item, "minimum", 1);
+	cJSON_AddNumberToObject(item, "maximum", PM_FIT_FILE_VERSION);
+	add(root, "version", item);
+	add(root, "time_unit", of_type("string", "any word; may be missing"));
+	item = object_of(schema_parameter, "how it was fitted");
+	add(item, "method", one_of(words_methods, NULL));
+	add(item, "scale", one_of(words_scales, NULL));
+	add(item, "penalty", one_of(words_penalties, NULL));
+	add(root, "fit", item);
+	add(root, "train",
+		object_of(schema_error, "on the fitted samples; mape in percent of the measured time"));
+	add(root, "columns", columns());
+	add(root, "values", values());
+	item = object_of(schema_contrast, NULL);
+	add(item, "name", of_type("string", NULL));
+	add(root, "contrasts",
+		array_of(item, "what the data determine of the levels: each less its column's mean"));
+	add(root, "runs", runs());
+	add(root, "residuals",
+		array_of(of_type("number", NULL),
+			"quantiles of measured over predicted, at equal steps; may be missing"));
+	add(root, "resamples",
+		array_of(array_of(of_type("number", NULL), NULL), "the bootstrap's values; may be missing"));
+	cJSON_AddItemToObject(
+		root, "required", cJSON_CreateStringArray(required, sizeof(required) / sizeof(*required)));
+	return root;
+}

@@ -1,0 +1,307 @@
+/* What a person reads of a model: see report.h. */
+#include "report.h"
+#include "enum_names.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE 79
+
+/* Words with blanks between them, broken into lines. */
+struct flow {
+	FILE *out;
+	size_t column, indent;
+};
+
+static __attribute__((format(printf, 2, 3))) void flow_add(struct flow *flow, const char *format, ...)
+{
+	char *text, *word, *rest;
+	va_list list;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		text = NULL;
+	va_end(list);
+	for (word = text ? strtok_r(text, " ", &rest) : NULL; word; word = strtok_r(NULL, " ", &rest)) {
+		if (flow->column + 1 + strlen(word) > LINE && flow->column > flow->indent) {
+			fprintf(flow->out, "\n%*s", (int)flow->indent, "");
+			flow->column = flow->indent;
+		} else if (flow->column > 0) {
+			fputc(' ', flow->out);
+			flow->column++;
+		}
+		fputs(word, flow->out);
+		flow->column += strlen(word);
+	}
+	free(text);
+}
+
+static const char *column_name(const struct pm_fit_model *model, const struct pm_fit_value *value)
+{
+	return value->column == SIZE_MAX ? "" : model->columns[value->column].name;
+}
+
+static const struct pm_fit_value *power_of(const struct pm_fit_model *model, size_t column)
+{
+	for (size_t i = 0; i < model->value_count; i++)
+		if (model->values[i].kind == PM_FIT_KIND_POWER && model->values[i].column == column)
+			return &model->values[i];
+	return NULL;
+}
+
+static void add_sum(struct flow *flow, const struct pm_fit_model *model)
+{
+	size_t last = SIZE_MAX;
+	bool first = true;
+
+	for (size_t i = 0; i < model->value_count; i++) {
+		const struct pm_fit_value *value = &model->values[i];
+		const char *plus = first ? "" : "+ ";
+
+		if (value->kind == PM_FIT_KIND_COEFFICIENT)
+			flow_add(flow, "%s%.4g*%s^%.4g", plus, value->value, column_name(model, value),
+				power_of(model, value->column)->value);
+		else if (value->kind == PM_FIT_KIND_BASE)
+			flow_add(flow, "%s%.4g", plus, value->value);
+		else if (value->kind == PM_FIT_KIND_LEVEL && value->column != last)
+			flow_add(flow, "%s[%s]", plus, column_name(model, value));
+		else
+			continue;
+		last = value->column;
+		first = false;
+	}
+}
+
+static void add_levels(struct flow *flow, const struct pm_fit_model *model)
+{
+	for (size_t c = 0; c < model->column_count; c++) {
+		bool first = true;
+
+		for (size_t i = 0; i < model->value_count; i++) {
+			const struct pm_fit_value *value = &model->values[i];
+			bool factor = value->kind == PM_FIT_KIND_FACTOR;
+
+			if (value->column != c || (value->kind != PM_FIT_KIND_LEVEL && !factor))
+				continue;
+			if (first) {
+				fprintf(flow->out, "\n  ");
+				flow->column = 2;
+				flow_add(flow, factor ? "{%s}:" : "[%s]:", model->columns[c].name);
+				if (factor)
+					flow_add(flow, "%s 1", model->columns[c].levels[0]);
+			}
+			first = false;
+			flow_add(flow, "%s %.4g", model->columns[c].levels[value->level],
+				factor ? exp(value->value) : value->value);
+		}
+	}
+}
+
+void report_formula(const struct pm_fit_model *model, FILE *out)
+{
+	struct flow flow = {out, 0, 6};
+	size_t last = SIZE_MAX;
+
+	flow_add(&flow, "t =");
+	flow_add(&flow, "(");
+	add_sum(&flow, model);
+	flow_add(&flow, ")");
+	for (size_t i = 0; i < model->value_count; i++) {
+		const struct pm_fit_value *value = &model->values[i];
+
+		if (value->kind == PM_FIT_KIND_EXTRINSIC)
+			flow_add(&flow, "* %s^%.4g", column_name(model, value), value->value);
+		else if (value->kind == PM_FIT_KIND_FACTOR && value->column != last)
+			flow_add(&flow, "* {%s}", column_name(model, value));
+		last = value->column;
+	}
+	for (size_t i = 0; i < model->value_count; i++)
+		if (model->values[i].kind == PM_FIT_KIND_CONSTANT)
+			flow_add(&flow, "+ %.4g", model->values[i].value);
+	for (size_t c = 0; c < model->column_count; c++)
+		if (model->columns[c].role == PM_FIT_OFFSET)
+			flow_add(&flow, "+ %s", model->columns[c].name);
+	add_levels(&flow, model);
+	fputc('\n', out);
+}
+
+static void print_flags(unsigned flags, FILE *out)
+{
+	const char *separator = "  ";
+
+	for (int bit = 0; words_flags[bit]; bit++)
+		/* what is merely large in other units is said once, in the remarks */
+		if (flags & 1u << bit && 1u << bit != PM_FIT_OUTSIDE) {
+			fprintf(out, "%s%s", separator, words_flags[bit]);
+			separator = ", ";
+		}
+	fputc('\n', out);
+}
+
+static int widest_name(const struct pm_fit_model *model)
+{
+	size_t width = 9;
+
+	for (size_t i = 0; i < model->value_count; i++)
+		width = strlen(model->values[i].name) > width ? strlen(model->values[i].name) : width;
+	return (int)width;
+}
+
+static void print_interval(double low, double high, FILE *out)
+{
+	if (isfinite(low) && isfinite(high))
+		fprintf(out, " %10.4g %10.4g", low, high);
+}
+
+void report_values(const struct pm_fit_model *model, FILE *out)
+{
+	int width = widest_name(model);
+	bool intervals = model->value_count && isfinite(model->values[0].low);
+	int percent = (int)lround(100 * model->parameter.confidence);
+
+	fprintf(out, "  %-*s %10s %10s %10s", width, "parameter", "best", "mean", "sd");
+	if (intervals)
+		fprintf(out, " %7s %2d%% %10s", "low", percent, "high");
+	fprintf(out, " %10s\n", "scaled");
+	for (size_t i = 0; i < model->value_count; i++) {
+		const struct pm_fit_value *value = &model->values[i];
+
+		fprintf(out, "  %-*s %10.4g %10.4g %10.2g", width, value->name, value->value, value->mean,
+			value->sd);
+		print_interval(value->low, value->high, out);
+		fprintf(out, " %10.4g", value->scaled);
+		print_flags(value->flags, out);
+	}
+	if (!model->contrast_count)
+		return;
+	fprintf(out, "\nWhat the data determine of the levels: each less its column's mean; the base is the\n"
+		     "sum of those means\n");
+	for (size_t i = 0; i < model->contrast_count; i++) {
+		const struct pm_fit_contrast *contrast = &model->contrasts[i];
+
+		fprintf(out, "  %-*s %10.4g %10.4g %10.2g", width, contrast->name, contrast->value,
+			contrast->mean, contrast->sd);
+		print_interval(contrast->low, contrast->high, out);
+		fputc('\n', out);
+	}
+}
+
+static void print_error(const char *name, const struct pm_fit_error *error, FILE *out)
+{
+	fprintf(out, "  %-9s %8zu %10.5g %8.2f%% %10.5g %8.4f\n", name, error->sample_count, error->mae,
+		error->mape, error->rmse, error->r2);
+}
+
+void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out)
+{
+	fprintf(out, "  %-9s %8s %10s %9s %10s %8s\n", "error on", "samples", "MAE", "MAPE", "RMSE", "R2");
+	print_error("fitted", &model->train, out);
+	if (test && test->sample_count)
+		print_error("test", test, out);
+	fprintf(out, "  %-9s %8zu %10.5g   (the median for every sample)\n", "constant",
+		model->train.sample_count, model->constant_error);
+}
+
+static void remark_runs(const struct pm_fit_model *model, FILE *out)
+{
+	size_t ends[PM_FIT_END_INTERRUPTED + 1] = {0};
+	double evaluations = 0, worst = 0;
+	struct flow flow = {out, 0, 2};
+
+	for (size_t i = 0; i < model->run_count; i++) {
+		ends[model->runs[i].end]++;
+		evaluations += (double)model->runs[i].evaluations / (double)model->run_count;
+		worst = fmax(worst, model->runs[i].objective);
+	}
+	flow_add(&flow, "Seeds: %zu of %zu agree within 0.1%% on the best cost, %.6g; the worst is %.6g.",
+		model->runs_agreeing, model->run_count, model->runs[model->best_run].objective, worst);
+	if (model->runs_agreeing == model->run_count && model->run_count > 1)
+		flow_add(&flow, "The search has converged.");
+	else if (model->run_count > 1)
+		flow_add(&flow, "The search has not converged: mean and sd are of different minima. Try more "
+				"--evaluations.");
+	if (ends[PM_FIT_END_PLATEAU])
+		flow_add(&flow, "%zu ended on a plateau, no better than a constant.",
+			ends[PM_FIT_END_PLATEAU]);
+	if (ends[PM_FIT_END_INTERRUPTED])
+		flow_add(&flow, "%zu were interrupted.", ends[PM_FIT_END_INTERRUPTED]);
+	flow_add(&flow, "%.0f evaluations a seed, %.2f s in all.", evaluations, model->seconds);
+	fputc('\n', out);
+}
+
+/* "WHAT x, y, z.": the values of these kinds that have one of the flags, by their own names or by their
+ * columns'. */
+static void remark_flag(const struct pm_fit_model *model, unsigned flags, unsigned kinds, bool by_column,
+	const char *what, FILE *out)
+{
+	struct flow flow = {out, 0, 2};
+	const char *waiting = NULL;
+	size_t last = SIZE_MAX;
+
+	for (size_t i = 0; i < model->value_count; i++) {
+		const struct pm_fit_value *value = &model->values[i];
+
+		if (!(value->flags & flags) || !(kinds & 1u << value->kind) ||
+			(by_column && value->column == last))
+			continue;
+		if (waiting)
+			flow_add(&flow, "%s,", waiting);
+		else
+			flow_add(&flow, "%s", what);
+		waiting = by_column ? column_name(model, value) : value->name;
+		last = value->column;
+	}
+	if (waiting) {
+		flow_add(&flow, "%s.", waiting);
+		fputc('\n', out);
+	}
+}
+
+void report_remarks(const struct pm_fit_model *model, FILE *out)
+{
+	const unsigned powers =
+		1u << PM_FIT_KIND_POWER | 1u << PM_FIT_KIND_EXTRINSIC | 1u << PM_FIT_KIND_FACTOR;
+	const unsigned coefficients = ~powers,
+		       terms = 1u << PM_FIT_KIND_COEFFICIENT | 1u << PM_FIT_KIND_LEVEL;
+	double error;
+
+	/* a formula has no parameters, and nobody's seeds */
+	if (model->run_count == 0)
+		return;
+	error = model->runs[model->best_run].error;
+	remark_runs(model, out);
+	if (error > 0.5 * model->constant_error)
+		fprintf(out, "The fit explains little: its error is %.0f%% of a constant's.\n",
+			100 * error / model->constant_error);
+	if (model->rank < model->value_count)
+		fprintf(out,
+			"The data determine %zu of %zu parameters; of those marked undetermined only combinations\n"
+			"  count, and their mean and sd say nothing.\n",
+			model->rank, model->value_count);
+	remark_flag(model, PM_FIT_DEAD, terms, true, "Below 0.05% of every prediction, so dead:", out);
+	remark_flag(model, PM_FIT_AT_LOWER | PM_FIT_AT_UPPER, powers, false, "Powers at a bound:", out);
+	remark_flag(model, PM_FIT_AT_UPPER, coefficients, false, "Coefficients at their upper bound:", out);
+	remark_flag(
+		model, PM_FIT_OUTSIDE, ~0u, false, "In original units outside of the bounds' numbers:", out);
+}
+
+void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, FILE *out)
+{
+	struct flow flow = {out, 0, 2};
+
+	flow_add(&flow, "What lambda does, without -> with:");
+	for (size_t i = 0; i < model->value_count; i++) {
+		const struct pm_fit_value *value = &model->values[i];
+
+		/* where the data say nothing the penalty alone decides */
+		if ((value->kind == PM_FIT_KIND_POWER || value->kind == PM_FIT_KIND_EXTRINSIC) &&
+			!(freely->values[i].flags & PM_FIT_UNDETERMINED))
+			flow_add(&flow, "%s %.3g -> %.3g,", value->name, freely->values[i].value,
+				value->value);
+	}
+	flow_add(&flow, "mean absolute error %.5g -> %.5g.", freely->train.mae, model->train.mae);
+	fputc('\n', out);
+}

@@ -1,0 +1,42 @@
+/*
+ * The published protocol on one table of trials: fits without regularisation and with L2, from ten seeds
+ * each, beside other ways to predict, on the same split; and what lambda does. Each function makes one table
+ * in the manner of the thesis; without memory the program ends.
+ */
+#ifndef STUDY_H
+#define STUDY_H
+
+#include "baselines.h"
+#include "observations.h"
+#include "lambda_path.h"
+#include "study_table.h"
+
+/* The published penalty. */
+#define STUDY_LAMBDA 0.001
+
+enum { STUDY_FREE, STUDY_L2, STUDY_FITS };
+
+enum study_tables {
+	STUDY_PARAMETERS, /* of each fit, mean and deviation over seeds: Table 4.3 */
+	STUDY_ERRORS,     /* of each method, on fitted and test samples: Table 4.4 */
+	STUDY_SCALING,    /* the extrinsic exponents and C, in words: Table 4.5 */
+	STUDY_PATH,       /* errors over lambda: figure 4.15 */
+	STUDY_VALUES,     /* parameters over lambda: figures 4.16 and 4.17 */
+	STUDY_TABLES,
+};
+
+struct study {
+	const struct observations *observations;
+	struct pm_fit_parameter parameter;
+	struct pm_fit_model *models[STUDY_FITS];
+	struct baselines baselines;
+	struct path path;
+	struct study_table tables[STUDY_TABLES];
+};
+
+/* What is being done, for progress; may be NULL. 0, -EINTR or another -errno; study_free in either case. */
+int study_run(struct study *study, const struct observations *observations,
+	const struct pm_fit_parameter *parameter, void (*tell)(const char *what));
+void study_free(struct study *study);
+
+#endif
