@@ -1,6 +1,6 @@
 /* pmfit: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
-#include "cmd.h"
-#include "csv.h"
+#include "cmds/cmd.h"
+#include "data/csv.h"
 #include "base/limit.h"
 #include "base/terminal.h"
 #include "base/text.h"

@@ -1,9 +1,9 @@
 /* A model asked at a point: see guide.h. */
 #include "guide.h"
-#include "csv.h"
-#include "expression_model.h"
-#include "interval.h"
-#include "error_message.h"
+#include "base/error_message.h"
+#include "data/csv.h"
+#include "model/expression_model.h"
+#include "model/interval.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* A network's measured layers: see strategy.h. */
 #include "strategy.h"
-#include "text_file.h"
+#include "base/text_file.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Other ways to predict: see baselines.h. */
 #include "baselines.h"
-#include "feature_matrix.h"
 #include "boost.h"
+#include "feature_matrix.h"
 #include "forest.h"
 #include "linear.h"
 #include "pmnf.h"

@@ -1,7 +1,7 @@
 /* Gradient boosting: see boost.h. */
 #include "boost.h"
-#include "random.h"
-#include "tasks.h"
+#include "base/random.h"
+#include "base/tasks.h"
 #include "tree.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Random forests: see forest.h. */
 #include "forest.h"
-#include "tasks.h"
+#include "base/tasks.h"
 #include "tree.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The performance model normal form: see pmnf.h. */
-#include "linear.h"
 #include "pmnf.h"
-#include "random.h"
-#include "tasks.h"
+#include "base/random.h"
+#include "base/tasks.h"
+#include "linear.h"
 
 #include <errno.h>
 #include <math.h>

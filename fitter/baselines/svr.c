@@ -1,7 +1,7 @@
 /* Support vector regression: see support.h. */
 #include "svr.h"
-#include "random.h"
-#include "tasks.h"
+#include "base/random.h"
+#include "base/tasks.h"
 
 #include <errno.h>
 #include <libsvm/svm.h>

@@ -5,8 +5,8 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include "base/random.h"
 #include "feature_matrix.h"
-#include "random.h"
 
 #define TREE_ANY_DEPTH SIZE_MAX
 

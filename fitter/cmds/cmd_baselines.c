@@ -1,10 +1,10 @@
 /* pmfit baselines: other ways to predict, beside the generic model, on the same split. */
-#include "baselines.h"
-#include "model_file.h"
+#include "base/student.h"
+#include "baselines/baselines.h"
+#include "model/model_file.h"
+#include "model/resample.h"
 #include "options.h"
 #include "base/terminal.h"
-#include "resample.h"
-#include "base/student.h"
 
 #include <err.h>
 #include <errno.h>

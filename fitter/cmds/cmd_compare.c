@@ -1,9 +1,9 @@
 /* pmfit compare: several data sets or frameworks side by side. */
-#include "comparison.h"
-#include "model_file.h"
-#include "base/terminal.h"
 #include "base/student.h"
-#include "enum_names.h"
+#include "compare/comparison.h"
+#include "model/enum_names.h"
+#include "model/model_file.h"
+#include "base/terminal.h"
 
 #include <err.h>
 #include <math.h>

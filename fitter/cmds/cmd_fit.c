@@ -1,12 +1,12 @@
 /* pmfit fit: the generic model of one table. */
-#include "figures.h"
-#include "model_file.h"
+#include "model/model_file.h"
+#include "model/schema.h"
 #include "options.h"
-#include "plot_text.h"
+#include "output/figures.h"
+#include "output/plot_text.h"
+#include "output/report.h"
 #include "base/output.h"
 #include "base/terminal.h"
-#include "report.h"
-#include "schema.h"
 
 #include <err.h>
 #include <errno.h>

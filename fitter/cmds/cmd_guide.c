@@ -1,7 +1,7 @@
 /* pmfit guide: what the model says: scaling, efficiency, what to buy, how to divide. */
 #include "cmd_guide.h"
-#include "csv.h"
-#include "guide_print.h"
+#include "data/csv.h"
+#include "output/guide_print.h"
 
 #include <err.h>
 #include <getopt.h>

@@ -2,8 +2,8 @@
 #ifndef CMD_GUIDE_H
 #define CMD_GUIDE_H
 
+#include "advise/guide.h"
 #include "cmd.h"
-#include "guide.h"
 
 enum cmd_guide_form { CMD_GUIDE_TEXT, CMD_GUIDE_CSV, CMD_GUIDE_JSON };
 

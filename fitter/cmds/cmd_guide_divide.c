@@ -1,7 +1,7 @@
 /* pmfit guide --divide: a batch among devices that are not alike. */
 #include "cmd_guide.h"
-#include "csv.h"
-#include "guide_share.h"
+#include "advise/guide_share.h"
+#include "data/csv.h"
 
 #include <err.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* pmfit html: pictures of a model: one HTML file. */
-#include "html_page.h"
 #include "options.h"
+#include "output/html_page.h"
 #include "base/output.h"
 #include "base/terminal.h"
 

@@ -1,11 +1,11 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
-#include "figures.h"
-#include "model_file.h"
+#include "fit/lambda_path.h"
+#include "model/model_file.h"
 #include "options.h"
-#include "lambda_path.h"
-#include "plot_text.h"
+#include "output/figures.h"
+#include "output/plot_text.h"
+#include "output/report.h"
 #include "base/terminal.h"
-#include "report.h"
 
 #include <err.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* pmfit predict: what a model says of configurations, measured or not. */
-#include "model_input.h"
 #include "cmd.h"
-#include "figures.h"
-#include "model_file.h"
-#include "plot_text.h"
+#include "data/model_input.h"
+#include "model/model_file.h"
+#include "output/figures.h"
+#include "output/plot_text.h"
 
 #include <err.h>
 #include <getopt.h>

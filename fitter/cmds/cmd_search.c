@@ -1,7 +1,7 @@
 /* pmfit search: which expression predicts best: roles, interactions, structure. */
-#include "expression_model.h"
-#include "expression_search.h"
-#include "model_file.h"
+#include "expression/expression_search.h"
+#include "model/expression_model.h"
+#include "model/model_file.h"
 #include "options.h"
 #include "base/terminal.h"
 

@@ -1,8 +1,8 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
+#include "advise/strategy_choose.h"
 #include "cmd.h"
-#include "csv.h"
-#include "model_file.h"
-#include "strategy_choose.h"
+#include "data/csv.h"
+#include "model/model_file.h"
 
 #include <err.h>
 #include <getopt.h>

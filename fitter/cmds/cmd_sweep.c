@@ -1,9 +1,9 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "cmd.h"
+#include "model/enum_names.h"
 #include "base/terminal.h"
-#include "sweep_command.h"
-#include "sweep_run.h"
-#include "enum_names.h"
+#include "sweep/sweep_command.h"
+#include "sweep/sweep_run.h"
 
 #include <err.h>
 #include <getopt.h>

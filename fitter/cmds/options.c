@@ -1,6 +1,6 @@
 /* The options that the fitting commands share: see options.h. */
 #include "options.h"
-#include "enum_names.h"
+#include "model/enum_names.h"
 
 #include <err.h>
 #include <math.h>

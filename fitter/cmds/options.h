@@ -3,7 +3,7 @@
 #define OPTIONS_H
 
 #include "cmd.h"
-#include "observations.h"
+#include "data/observations.h"
 
 #include <getopt.h>
 

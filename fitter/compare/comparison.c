@@ -1,6 +1,6 @@
 /* Data sets side by side: see compare.h. */
 #include "comparison.h"
-#include "space.h"
+#include "model/space.h"
 
 #include <err.h>
 #include <errno.h>

@@ -5,9 +5,9 @@
 #ifndef COMPARE_H
 #define COMPARE_H
 
-#include "baselines.h"
+#include "baselines/baselines.h"
+#include "cmds/options.h"
 #include "difference.h"
-#include "options.h"
 
 struct compare_set {
 	char *name;

@@ -1,7 +1,7 @@
 /* Differences of two fits: see differ.h. */
 #include "difference.h"
-#include "model.h"
-#include "interval.h"
+#include "model/interval.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

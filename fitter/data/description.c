@@ -1,9 +1,9 @@
 /* Descriptions of what the columns mean: see observe.h. */
+#include "base/error_message.h"
+#include "base/text_file.h"
+#include "model/enum_names.h"
 #include "observations.h"
 #include "space_file.h"
-#include "text_file.h"
-#include "enum_names.h"
-#include "error_message.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* From a table to problems: see observe.h. */
 #include "observations.h"
-#include "random.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Rules of a space: a parser by recursive descent that computes as it reads. See sweep_rule.h. */
 #include "space_rule.h"
-#include "error_message.h"
+#include "base/error_message.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What expressions are made of: see expression.h. */
 #include "expression.h"
-#include "error_message.h"
+#include "base/error_message.h"
 
 #include <errno.h>
 #include <math.h>

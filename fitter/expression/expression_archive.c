@@ -1,7 +1,7 @@
 /* What a search keeps, and what it chooses from that: see expression_archive.h. */
 #include "expression_archive.h"
-#include "random.h"
-#include "tasks.h"
+#include "base/random.h"
+#include "base/tasks.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The search for the expression that predicts best: see expression_search.h. */
 #include "expression_search.h"
+#include "base/random.h"
+#include "base/tasks.h"
 #include "expression_archive.h"
 #include "expression_grow.h"
-#include "random.h"
-#include "tasks.h"
 
 #include <errno.h>
 #include <math.h>

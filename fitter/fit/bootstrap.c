@@ -1,11 +1,11 @@
 /* Intervals by resampling: see bootstrap.h. */
 #include "bootstrap.h"
-#include "local.h"
-#include "model.h"
-#include "interval.h"
-#include "random.h"
-#include "resample.h"
-#include "tasks.h"
+#include "base/random.h"
+#include "base/tasks.h"
+#include "model/interval.h"
+#include "model/model.h"
+#include "model/resample.h"
+#include "search/local.h"
 
 #include <errno.h>
 #include <math.h>

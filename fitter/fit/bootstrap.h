@@ -6,8 +6,8 @@
 #ifndef BOOTSTRAP_H
 #define BOOTSTRAP_H
 
+#include "model/space.h"
 #include "pm_fit.h"
-#include "space.h"
 
 /* Fills low and high of the model's values and contrasts, and its resamples, which must be complete
  * otherwise. 0 or -ENOMEM. */

@@ -1,7 +1,7 @@
 /* pm_fit_estimate: how long a fit will take. */
-#include "cost.h"
 #include "fit.h"
-#include "varpro.h"
+#include "search/cost.h"
+#include "search/varpro.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 /* pm_fit: the runs of a fit, one for each seed, and what they say together. */
 #include "fit.h"
+#include "base/tasks.h"
 #include "bootstrap.h"
 #include "identifiability.h"
-#include "local.h"
-#include "model.h"
-#include "interval.h"
-#include "tasks.h"
-#include "varpro.h"
+#include "model/interval.h"
+#include "model/model.h"
+#include "search/local.h"
+#include "search/varpro.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef FIT_H
 #define FIT_H
 
-#include "space.h"
+#include "model/space.h"
 
 /* How many evaluations a run may make. */
 size_t fit_limit(const struct pm_fit_parameter *parameter, const struct space *space);

@@ -5,7 +5,7 @@
 #ifndef IDENTIFY_H
 #define IDENTIFY_H
 
-#include "cost.h"
+#include "search/cost.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* Lambda's path: see path.h. */
 #include "lambda_path.h"
-#include "random.h"
-#include "resample.h"
-#include "tasks.h"
+#include "base/random.h"
+#include "base/tasks.h"
+#include "model/resample.h"
 
 #include <errno.h>
 #include <math.h>

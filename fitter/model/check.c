@@ -1,7 +1,7 @@
 /* What makes a fit impossible or doubtful, in a sentence: pm_fit_check, pm_fit_warn, pm_fit_check_predict. */
+#include "base/error_message.h"
 #include "pm_fit.h"
 #include "space.h"
-#include "error_message.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Expressions as models, and as files: see expression_model.h. */
 #include "expression_model.h"
-#include "model_file.h"
 #include "interval.h"
+#include "model_file.h"
 #include "schema.h"
 
 #include <errno.h>

@@ -19,7 +19,7 @@
 #ifndef EXPRESSION_MODEL_H
 #define EXPRESSION_MODEL_H
 
-#include "expression.h"
+#include "expression/expression.h"
 
 #include <cjson/cJSON.h>
 

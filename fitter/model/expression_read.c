@@ -1,7 +1,7 @@
 /* Expressions from JSON, which may be anything: see expression_model.h for what it ought to be. */
 #include "expression_model.h"
-#include "expression_edit.h"
-#include "error_message.h"
+#include "base/error_message.h"
+#include "expression/expression_edit.h"
 #include "schema.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Models from JSON, which may be anything: see model_write.c for what it ought to be. */
 #include "model.h"
+#include "base/error_message.h"
+#include "base/text_file.h"
+#include "enum_names.h"
 #include "expression_model.h"
 #include "schema.h"
-#include "text_file.h"
-#include "enum_names.h"
-#include "error_message.h"
 
 #include <errno.h>
 #include <math.h>

@@ -18,13 +18,13 @@
  * pmfit fit --schema prints all of it as a JSON Schema (schema_print.c).
  * A number that is not one (an interval that was not asked for) is null.
  */
-#include "model_file.h"
+#include "enum_names.h"
 #include "expression_model.h"
+#include "model_file.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "schema.h"
 #include "space.h"
-#include "enum_names.h"
 
 #include <errno.h>
 #include <math.h>

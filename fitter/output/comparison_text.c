@@ -1,8 +1,8 @@
 /* The tables and sentences of a comparison, for a person: see compare.h. */
-#include "comparison.h"
-#include "report.h"
+#include "compare/comparison.h"
 #include "base/student.h"
-#include "enum_names.h"
+#include "model/enum_names.h"
+#include "report.h"
 
 #include <math.h>
 #include <stddef.h>

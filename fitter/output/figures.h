@@ -6,7 +6,7 @@
 #ifndef FIGURES_H
 #define FIGURES_H
 
-#include "lambda_path.h"
+#include "fit/lambda_path.h"
 #include "plot.h"
 #include "pm_fit.h"
 

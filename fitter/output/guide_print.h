@@ -2,7 +2,7 @@
 #ifndef GUIDE_PRINT_H
 #define GUIDE_PRINT_H
 
-#include "guide.h"
+#include "advise/guide.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* The guide for programs, as CSV and JSON: see guide_print.h. */
-#include "cmd.h"
+#include "cmds/cmd.h"
 #include "guide_print.h"
-#include "model_file.h"
+#include "model/model_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef HTML_PAGE_H
 #define HTML_PAGE_H
 
-#include "baselines.h"
+#include "baselines/baselines.h"
 #include "figures.h"
 
 /* What a report is made of. All of it stays the caller's. */

@@ -1,6 +1,6 @@
 /* The HTML report's head of a model: the formula, the errors, and what is doubtful, in words. */
 #include "html_page.h"
-#include "expression_model.h"
+#include "model/expression_model.h"
 #include "plot_svg.h"
 #include "report.h"
 

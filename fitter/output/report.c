@@ -1,6 +1,6 @@
 /* What a person reads of a model: see report.h. */
 #include "report.h"
-#include "enum_names.h"
+#include "model/enum_names.h"
 
 #include <math.h>
 #include <stdarg.h>

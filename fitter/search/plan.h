@@ -6,7 +6,7 @@
 #define PLAN_H
 
 #include "kernel.h"
-#include "space.h"
+#include "model/space.h"
 
 struct plan {
 	struct kernel_plan kernel;

@@ -6,8 +6,8 @@
 #ifndef SEARCH_H
 #define SEARCH_H
 
+#include "base/random.h"
 #include "pm_fit.h"
-#include "random.h"
 
 #include <stdbool.h>
 

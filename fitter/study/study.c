@@ -1,6 +1,6 @@
 /* The published protocol: see study.h. */
 #include "study.h"
-#include "guide.h"
+#include "advise/guide.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,9 +6,9 @@
 #ifndef STUDY_H
 #define STUDY_H
 
-#include "baselines.h"
-#include "observations.h"
-#include "lambda_path.h"
+#include "baselines/baselines.h"
+#include "data/observations.h"
+#include "fit/lambda_path.h"
 #include "study_table.h"
 
 /* The published penalty. */

@@ -1,6 +1,6 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
-#include "csv.h"
+#include "data/csv.h"
 #include "base/text.h"
 
 #include <err.h>

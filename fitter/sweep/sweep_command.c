@@ -1,7 +1,7 @@
 /* The command of a trial: the template's words with {column}, {out} and {trial} filled in. See sweep_run.h.
  */
 #include "sweep_run.h"
-#include "error_message.h"
+#include "base/error_message.h"
 #include "sweep_command.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Designs of trials: see sweep_plan.h. */
 #include "sweep_plan.h"
-#include "random.h"
-#include "error_message.h"
+#include "base/error_message.h"
+#include "base/random.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
 
-#include "space_file.h"
+#include "data/space_file.h"
 
 #include <stdint.h>
 

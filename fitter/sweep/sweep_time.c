@@ -1,7 +1,7 @@
 /* A trial's time: see sweep_time.h. */
 #include "sweep_time.h"
-#include "csv.h"
-#include "error_message.h"
+#include "base/error_message.h"
+#include "data/csv.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #ifndef SWEEP_TIME_H
 #define SWEEP_TIME_H
 
-#include "space_file.h"
+#include "data/space_file.h"
 
 #include <regex.h>
 #include <stdbool.h>

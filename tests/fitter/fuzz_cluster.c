@@ -1,6 +1,6 @@
 /* Fuzz target: what a strategy is made from, clusters and a network's layers. */
+#include "advise/strategy.h"
 #include "fuzz.h"
-#include "strategy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

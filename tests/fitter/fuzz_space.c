@@ -1,6 +1,6 @@
 /* Fuzz target: descriptions and space files, with the rules that a space's first trial is held against. */
+#include "data/space_file.h"
 #include "fuzz.h"
-#include "space_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,6 +1,6 @@
 /* Fuzz target: tables (CSV), and the observations that a description makes of their columns. */
+#include "data/observations.h"
 #include "fuzz.h"
-#include "observations.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

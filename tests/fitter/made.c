@@ -1,6 +1,6 @@
 /* Problems whose truth is known: see made.h. */
 #include "made.h"
-#include "random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,14 +3,14 @@
  * normal form, a parabola with many columns; the same numbers whatever the threads.
  */
 #include "../analyzer/check.h"
-#include "baselines.h"
-#include "feature_matrix.h"
-#include "boost.h"
-#include "forest.h"
-#include "linear.h"
+#include "baselines/baselines.h"
+#include "baselines/boost.h"
+#include "baselines/feature_matrix.h"
+#include "baselines/forest.h"
+#include "baselines/linear.h"
+#include "baselines/pmnf.h"
+#include "baselines/svr.h"
 #include "made.h"
-#include "pmnf.h"
-#include "svr.h"
 
 #include <errno.h>
 #include <math.h>

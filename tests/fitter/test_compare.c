@@ -3,9 +3,9 @@
  * closed form, and two made sets of which one power is not the same.
  */
 #include "../analyzer/check.h"
-#include "difference.h"
-#include "made.h"
 #include "base/student.h"
+#include "compare/difference.h"
+#include "made.h"
 
 #include <math.h>
 #include <stdlib.h>

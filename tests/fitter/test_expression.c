@@ -5,11 +5,11 @@
  * file.
  */
 #include "../analyzer/check.h"
-#include "expression_edit.h"
-#include "expression_grow.h"
-#include "expression_model.h"
-#include "expression_search.h"
-#include "random.h"
+#include "base/random.h"
+#include "expression/expression_edit.h"
+#include "expression/expression_grow.h"
+#include "expression/expression_search.h"
+#include "model/expression_model.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Fits of problems with a known truth: what is identified comes back, what is not is said; models survive
  * their file; threads change nothing. */
 #include "../analyzer/check.h"
+#include "fit/lambda_path.h"
 #include "made.h"
-#include "lambda_path.h"
 
 #include <math.h>
 #include <stdlib.h>

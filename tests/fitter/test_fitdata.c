@@ -5,7 +5,7 @@
  *     test_fitdata FOLDER      unless PM_FITDATA names another; exit code 77 if it is not there
  */
 #include "../analyzer/check.h"
-#include "observations.h"
+#include "data/observations.h"
 
 #include <math.h>
 #include <stdlib.h>

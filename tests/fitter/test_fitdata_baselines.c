@@ -6,8 +6,8 @@
  *     test_fitdata_baselines FOLDER      unless PM_FITDATA names another; exit code 77 if it is not there
  */
 #include "../analyzer/check.h"
-#include "baselines.h"
-#include "observations.h"
+#include "baselines/baselines.h"
+#include "data/observations.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *     test_fitdata_truth FOLDER      unless PM_FITDATA names another; exit code 77 if it is not there
  */
 #include "../analyzer/check.h"
-#include "observations.h"
+#include "data/observations.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The guide against a model whose answers are worked out by hand, and shares of a batch against trying all.
  */
 #include "../analyzer/check.h"
-#include "guide.h"
-#include "guide_share.h"
-#include "random.h"
+#include "advise/guide.h"
+#include "advise/guide_share.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

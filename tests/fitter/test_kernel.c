@@ -1,9 +1,9 @@
 /* The cost of candidates against the formula written out with pow(), for every instruction set that runs
  * here; the Jacobian and the penalty's gradient against differences. */
 #include "../analyzer/check.h"
-#include "cost.h"
+#include "base/random.h"
 #include "made.h"
-#include "random.h"
+#include "search/cost.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The local searches from beside the truth: back to it without noise, never worse, inside the bounds; and
  * the coefficients solved for given powers. */
 #include "../analyzer/check.h"
-#include "local.h"
 #include "made.h"
-#include "varpro.h"
+#include "search/local.h"
+#include "search/varpro.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Tables and descriptions: what is read, how it is split, and the sentence for each thing that can be
  * wrong with data. */
 #include "../analyzer/check.h"
-#include "observations.h"
+#include "data/observations.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * them. */
 #include "../analyzer/check.h"
 #include "made.h"
-#include "interval.h"
+#include "model/interval.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The optimisers on functions whose minimum is known, the same again from the same seed, inside their box
  * and limit; the quadratic in a box against trying all its corners, edges and faces. */
 #include "../analyzer/check.h"
-#include "quadratic.h"
-#include "search.h"
+#include "search/quadratic.h"
+#include "search/search.h"
 
 #include <math.h>
 #include <string.h>

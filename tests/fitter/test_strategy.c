@@ -3,8 +3,8 @@
  * closed forms of cases that have one, the partition against trying all.
  */
 #include "../analyzer/check.h"
-#include "random.h"
-#include "strategy_choose.h"
+#include "advise/strategy_choose.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
