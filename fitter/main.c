@@ -1,17 +1,12 @@
-/* pmfit: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
+/* pmfit: the table of commands, help and version. What a command does is in cmds/cmd_COMMAND.c. */
 #include "cmds/cmd.h"
-#include "data/csv.h"
 #include "base/limit.h"
 #include "base/terminal.h"
-#include "base/text.h"
 
 #include <err.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct command *const commands[] = {&cmd_sweep, &cmd_fit, &cmd_path, &cmd_search, &cmd_baselines,
@@ -36,51 +31,6 @@ static void print_help(FILE *out)
 	      "\n" PM_LIMIT_HELP "\n"
 	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
 		out);
-}
-
-void cmd_usage(const struct command *command, const char *format, ...)
-{
-	va_list list;
-
-	fprintf(stderr, "pmfit %s: ", command->name);
-	va_start(list, format);
-	vfprintf(stderr, format, list);
-	va_end(list);
-	fprintf(stderr, "\nTry 'pmfit %s --help'.\n", command->name);
-	exit(2);
-}
-
-unsigned long cmd_count(
-	const struct command *command, const char *option, const char *text, unsigned long least)
-{
-	char *end;
-	unsigned long number;
-
-	errno = 0;
-	number = strtoul(text, &end, 10);
-	if (errno || end == text || *end || strchr(text, '-') || number < least)
-		cmd_usage(command, "%s %s: expected a whole number, %lu or more", option, text, least);
-	return number;
-}
-
-double cmd_number(const struct command *command, const char *option, const char *text, double least)
-{
-	double number;
-
-	if (csv_number(text, &number) < 0 || number < least)
-		cmd_usage(command, "%s %s: expected a number, %g or more", option, text, least);
-	return number;
-}
-
-void cmd_print_json(cJSON *root)
-{
-	char *text = pm_text_json(cJSON_Print(root));
-
-	if (!text)
-		errx(1, "no memory");
-	puts(text);
-	free(text);
-	cJSON_Delete(root);
 }
 
 int main(int argument_count, char **arguments)

@@ -5,8 +5,6 @@
 #ifndef CMD_H
 #define CMD_H
 
-#include <cjson/cJSON.h>
-
 struct command {
 	const char *name;
 	const char *summary;     /* one line */
@@ -25,8 +23,5 @@ __attribute__((noreturn, format(printf, 2, 3))) void cmd_usage(
 unsigned long cmd_count(
 	const struct command *command, const char *option, const char *text, unsigned long least);
 double cmd_number(const struct command *command, const char *option, const char *text, double least);
-
-/* Prints it as the program's answer, and deletes it. */
-void cmd_print_json(cJSON *root);
 
 #endif

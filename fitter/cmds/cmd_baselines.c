@@ -4,6 +4,7 @@
 #include "model/model_file.h"
 #include "model/resample.h"
 #include "options.h"
+#include "output/json_print.h"
 #include "base/terminal.h"
 
 #include <err.h>
@@ -226,7 +227,7 @@ static void print_json(const struct baselines *baselines, bool with_test, double
 				object, "test", json_set(result->test, result->seed_count, confidence));
 		cJSON_AddItemToArray(array, object);
 	}
-	cmd_print_json(root);
+	json_print(root);
 }
 
 static void show(const char *name)

@@ -3,6 +3,7 @@
 #include "compare/comparison.h"
 #include "model/enum_names.h"
 #include "model/model_file.h"
+#include "output/json_print.h"
 #include "base/terminal.h"
 
 #include <err.h>
@@ -249,7 +250,7 @@ static void print_json(const struct comparison *c)
 		}
 	cJSON_AddNumberToObject(root, "lambda", c->lambda);
 	cJSON_AddNumberToObject(root, "confidence", c->confidence);
-	cmd_print_json(root);
+	json_print(root);
 }
 
 static void show(const char *what)

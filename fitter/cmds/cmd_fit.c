@@ -3,6 +3,7 @@
 #include "model/schema.h"
 #include "options.h"
 #include "output/figures.h"
+#include "output/json_print.h"
 #include "output/plot_text.h"
 #include "output/report.h"
 #include "base/output.h"
@@ -125,7 +126,7 @@ static void print_json(
 	cJSON_AddItemToObject(root, "model", model_file_json(model));
 	cJSON_AddItemToObject(root, "test", test->sample_count ? model_file_error(test) : cJSON_CreateNull());
 	cJSON_AddItemToObject(root, "without_penalty", freely ? model_file_json(freely) : cJSON_CreateNull());
-	cmd_print_json(root);
+	json_print(root);
 }
 
 static void print_text(const struct pm_fit_model *model, const struct pm_fit_error *test,
@@ -257,7 +258,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == PLAIN)
 			plain = true;
 		else if (option == SCHEMA) {
-			cmd_print_json(schema_json());
+			json_print(schema_json());
 			return 0;
 		} else if (!options_take(&cmd_fit, &options, option, optarg))
 			cmd_usage(&cmd_fit, "wrong option");

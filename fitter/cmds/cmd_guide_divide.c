@@ -2,6 +2,7 @@
 #include "cmd_guide.h"
 #include "advise/guide_share.h"
 #include "data/csv.h"
+#include "output/json_print.h"
 
 #include <err.h>
 #include <stdbool.h>
@@ -168,7 +169,7 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 		}
 		cJSON_AddNumberToObject(root, "time_even", slow);
 		cJSON_AddNumberToObject(root, "time_proportional", quick);
-		cmd_print_json(root);
+		json_print(root);
 		return;
 	}
 	printf(form == CMD_GUIDE_CSV

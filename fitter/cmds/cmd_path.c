@@ -3,6 +3,7 @@
 #include "model/model_file.h"
 #include "options.h"
 #include "output/figures.h"
+#include "output/json_print.h"
 #include "output/plot_text.h"
 #include "output/report.h"
 #include "base/terminal.h"
@@ -187,7 +188,7 @@ static void print_json(const struct path *path)
 		cJSON_AddItemToObject(object, "model", model_file_json(point->model));
 		cJSON_AddItemToArray(array, object);
 	}
-	cmd_print_json(root);
+	json_print(root);
 }
 
 static int run(int argument_count, char **arguments)

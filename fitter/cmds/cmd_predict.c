@@ -3,6 +3,7 @@
 #include "data/model_input.h"
 #include "model/model_file.h"
 #include "output/figures.h"
+#include "output/json_print.h"
 #include "output/plot_text.h"
 
 #include <err.h>
@@ -319,7 +320,7 @@ static void print_json(const struct answer *a)
 	cJSON_AddItemToObject(root, "error_inside",
 		a->inside.sample_count ? model_file_error(&a->inside) : cJSON_CreateNull());
 	cJSON_AddNumberToObject(root, "covered", (double)a->covered);
-	cmd_print_json(root);
+	json_print(root);
 }
 
 /* Predictions with their intervals, row by row. */

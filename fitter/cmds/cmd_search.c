@@ -3,6 +3,7 @@
 #include "model/expression_model.h"
 #include "model/model_file.h"
 #include "options.h"
+#include "output/json_print.h"
 #include "base/terminal.h"
 
 #include <err.h>
@@ -333,7 +334,7 @@ static void print_json(const struct answer *a)
 		free(text);
 	}
 	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
-	cmd_print_json(root);
+	json_print(root);
 }
 
 /* Those of the shared options that say what the columns mean, and the search's own. */

@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "data/csv.h"
 #include "model/model_file.h"
+#include "output/json_print.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -242,7 +243,7 @@ static void print_json(const struct strategy_choice *choices, const struct strat
 	cJSON_AddStringToObject(root, "recommended_any", strategy_names[strategy_best(choices, false)]);
 	cJSON_AddStringToObject(
 		root, "recommended_published", strategy_names[strategy_best_published(choices)]);
-	cmd_print_json(root);
+	json_print(root);
 }
 
 static void print_row(const struct strategy_choice *choice, enum strategy_name name, double single,

@@ -1,6 +1,7 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "cmd.h"
 #include "model/enum_names.h"
+#include "output/json_print.h"
 #include "base/terminal.h"
 #include "sweep/sweep_command.h"
 #include "sweep/sweep_run.h"
@@ -211,7 +212,7 @@ static void dry_run(const struct request *request)
 		sweep_plan_free_values(plan, values);
 	}
 	if (root)
-		cmd_print_json(root);
+		json_print(root);
 	if (plan->moved && !request->quiet)
 		warnx("%zu of %zu trials of the Latin hypercube break a rule; others, drawn at random, take their "
 		      "places",
@@ -252,7 +253,7 @@ static void print_summary(struct request *request)
 			cJSON_AddNumberToObject(time, "median", table->times[done / 2]);
 			cJSON_AddNumberToObject(time, "greatest", table->times[done - 1]);
 		}
-		cmd_print_json(root);
+		json_print(root);
 		return;
 	}
 	printf("%s: %zu trials done, %zu failed", table->path, done, table->counts[SWEEP_FAILED]);

@@ -1,6 +1,6 @@
 /* The guide for programs, as CSV and JSON: see guide_print.h. */
-#include "cmds/cmd.h"
 #include "guide_print.h"
+#include "json_print.h"
 #include "model/model_file.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ int guide_print_json(const struct guide *guide, const struct guide_table *table)
 		cJSON_AddStringToObject(root, "recommendation", sentence);
 		free(sentence);
 	}
-	cmd_print_json(root);
+	json_print(root);
 	return 0;
 fail:
 	cJSON_Delete(root);

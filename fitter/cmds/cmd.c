@@ -1,0 +1,43 @@
+/* What the commands do with their arguments: see cmd.h. */
+#include "cmd.h"
+#include "data/csv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cmd_usage(const struct command *command, const char *format, ...)
+{
+	va_list list;
+
+	fprintf(stderr, "pmfit %s: ", command->name);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fprintf(stderr, "\nTry 'pmfit %s --help'.\n", command->name);
+	exit(2);
+}
+
+unsigned long cmd_count(
+	const struct command *command, const char *option, const char *text, unsigned long least)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno || end == text || *end || strchr(text, '-') || number < least)
+		cmd_usage(command, "%s %s: expected a whole number, %lu or more", option, text, least);
+	return number;
+}
+
+double cmd_number(const struct command *command, const char *option, const char *text, double least)
+{
+	double number;
+
+	if (csv_number(text, &number) < 0 || number < least)
+		cmd_usage(command, "%s %s: expected a number, %g or more", option, text, least);
+	return number;
+}
