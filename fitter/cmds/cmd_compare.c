@@ -1,8 +1,9 @@
 /* pmfit compare: several data sets or frameworks side by side. */
+#include "cmd_compare.h"
 #include "base/student.h"
-#include "compare/comparison.h"
 #include "model/enum_names.h"
 #include "model/model_file.h"
+#include "output/comparison_text.h"
 #include "output/json_print.h"
 #include "base/terminal.h"
 
@@ -120,7 +121,7 @@ static void put_errors(const struct comparison *c, const struct compare_set *set
 {
 	const struct baseline *row;
 
-	for (size_t i = 0; (row = compare_row(set, i)); i++)
+	for (size_t i = 0; (row = comparison_row(set, i)); i++)
 		for (size_t f = 0; f < 2 * FIGURES && !row->skipped; f++) {
 			const struct figure *figure = &figures[f % FIGURES];
 			double mean, deviation, margin;
@@ -207,7 +208,7 @@ static cJSON *json_set(const struct comparison *c, const struct compare_set *set
 		cJSON_AddItemToObject(object, c->is_bound_shown ? "without_penalty" : "with_penalty",
 			model_file_json(c->is_bound_shown ? set->free : set->bound));
 	cJSON_AddItemToObject(object, "methods", methods);
-	for (size_t i = 0; (row = compare_row(set, i)); i++) {
+	for (size_t i = 0; (row = comparison_row(set, i)); i++) {
 		cJSON *method = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(method, "method", row->name);
@@ -328,8 +329,8 @@ static int run(int argument_count, char **arguments)
 	take_lambda(&comparison, &options.parameter);
 	options.parameter.stop = options_catch_interrupt();
 	terminal = isatty(STDERR_FILENO) && !options.quiet;
-	compare_run(&comparison, &options, arguments + optind, (size_t)(argument_count - optind),
-		terminal ? show : NULL);
+	cmd_compare_sets(&comparison, &options, arguments + optind, (size_t)(argument_count - optind));
+	comparison_run(&comparison, &options.parameter, terminal ? show : NULL);
 	if (terminal)
 		pm_terminal_clear();
 	if (options.json)
@@ -337,8 +338,8 @@ static int run(int argument_count, char **arguments)
 	else if (csv)
 		print_csv(&comparison);
 	else
-		compare_print(&comparison);
-	compare_free(&comparison);
+		comparison_text(&comparison);
+	comparison_free(&comparison);
 	free(comparison.wanted);
 	options_free(&options);
 	return 0;

@@ -6,7 +6,7 @@
 #define COMPARE_H
 
 #include "baselines/baselines.h"
-#include "cmds/options.h"
+#include "data/observations.h"
 #include "difference.h"
 
 struct compare_set {
@@ -37,19 +37,15 @@ struct comparison {
 };
 
 /*
- * A set is `[NAME=]FILE[,DESCRIPTION]`: a table, with the columns of the options and, on top, of its own
- * description, or a model file (a name in .json). Ends the program with a sentence if one cannot be had;
- * `show` (may be NULL) is told what is being done.
+ * Fits what is a table and no model yet, and compares each set with each. Ends the program with a sentence if
+ * a fit fails; `show` (may be NULL) is called with the name of what is being fitted.
  */
-void compare_run(struct comparison *comparison, const struct options *options, char **arguments, size_t count,
+void comparison_run(struct comparison *comparison, const struct pm_fit_parameter *parameter,
 	void (*show)(const char *what));
-void compare_free(struct comparison *comparison);
+void comparison_free(struct comparison *comparison);
 
 /* A row of errors by place: the two models, then the black boxes that were asked for; NULL behind the last.
  */
-const struct baseline *compare_row(const struct compare_set *set, size_t place);
-
-/* What a person reads. */
-void compare_print(const struct comparison *comparison);
+const struct baseline *comparison_row(const struct compare_set *set, size_t place);
 
 #endif

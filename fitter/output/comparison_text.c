@@ -1,5 +1,5 @@
-/* The tables and sentences of a comparison, for a person: see compare.h. */
-#include "compare/comparison.h"
+/* The tables and sentences of a comparison, for a person: see comparison_text.h. */
+#include "comparison_text.h"
 #include "base/student.h"
 #include "model/enum_names.h"
 #include "report.h"
@@ -223,7 +223,7 @@ static void print_errors_of(const struct compare_set *set)
 		print_error_line("model", "fitted", &set->shown->train, 1);
 		printf(" %8.2f\n", set->shown->seconds);
 	}
-	for (size_t i = 0; (row = compare_row(set, i)); i++) {
+	for (size_t i = 0; (row = comparison_row(set, i)); i++) {
 		if (row->skipped) {
 			printf("  %-12s left out: %s\n", row->name, row->note);
 			continue;
@@ -252,13 +252,13 @@ static void print_test_errors(const struct comparison *c)
 	printf("MAPE on the test, percent of the measured time, and its interval of %.0f%% over seeds\n",
 		100 * c->confidence);
 	print_heads(c, NAME_LEAST, "method");
-	for (size_t i = 0; (row = compare_row(first, i)); i++) {
+	for (size_t i = 0; (row = comparison_row(first, i)); i++) {
 		printf("  %-*s", NAME_LEAST, row->name);
 		for (size_t s = 0; s < c->count; s++) {
 			double mean, deviation, margin;
 			char text[64];
 
-			row = compare_row(&c->sets[s], i);
+			row = comparison_row(&c->sets[s], i);
 			if (!row || row->skipped || !c->sets[s].observations.test.sample_count) {
 				print_nothing();
 				continue;
@@ -445,7 +445,7 @@ static void print_lambda(const struct comparison *c)
 		}
 }
 
-void compare_print(const struct comparison *c)
+void comparison_text(const struct comparison *c)
 {
 	int width = widest_name(c);
 
