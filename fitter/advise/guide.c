@@ -27,14 +27,14 @@ static const char *find(const struct guide *guide, const char *name, const char 
 		if (strcmp(model->columns[i].name, name ? name : usual) != 0)
 			continue;
 		if (model->columns[i].role == PM_FIT_IGNORED)
-			return name ? say("column %.100s is ignored by the model", name) : NULL;
+			return name ? error_message("column %.100s is ignored by the model", name) : NULL;
 		if (is_levelled(&model->columns[i]))
-			return say("column %.100s has levels, and a number is needed for scaling",
+			return error_message("column %.100s has levels, and a number is needed for scaling",
 				model->columns[i].name);
 		*place = i;
 		return NULL;
 	}
-	return name ? say("the model has no column %.100s", name) : NULL;
+	return name ? error_message("the model has no column %.100s", name) : NULL;
 }
 
 const char *guide_init(
@@ -86,10 +86,11 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 			continue;
 		if (!is_levelled(column)) {
 			if (csv_number(text, &number) < 0)
-				return say("%.100s=%.100s: expected a number", name, text);
+				return error_message("%.100s=%.100s: expected a number", name, text);
 			if (number <= 0 && column->least > 0)
-				return say("%.100s=%.100s: expected a positive number, as all that were "
-					   "fitted",
+				return error_message(
+					"%.100s=%.100s: expected a positive number, as all that were "
+					"fitted",
 					name, text);
 			guide->point[i] = number;
 			return NULL;
@@ -99,9 +100,9 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 				guide->point[i] = (double)l;
 				return NULL;
 			}
-		return say("%.100s=%.100s: the model was fitted without this level", name, text);
+		return error_message("%.100s=%.100s: the model was fitted without this level", name, text);
 	}
-	return say("the model has no column %.100s", name);
+	return error_message("the model has no column %.100s", name);
 }
 
 const char *guide_meaning(const struct guide *guide, size_t column)

@@ -1,4 +1,4 @@
-/* The one sentence of a thread: see say.h. */
+/* The one sentence of a thread: see error_message.h. */
 #include "error_message.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 static _Thread_local char sentence[512];
 
-const char *say(const char *format, ...)
+const char *error_message(const char *format, ...)
 {
 	va_list list;
 

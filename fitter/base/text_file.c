@@ -25,10 +25,10 @@ static const char *read_file(const char *path, FILE *file, char **text, size_t *
 			room = 2 * room + BLOCK + 1;
 			met = pm_limit_memory(room);
 			if (met)
-				return say("%s", met);
+				return error_message("%s", met);
 			more = realloc(*text, room);
 			if (!more)
-				return say("%s: no memory for it", path);
+				return error_message("%s: no memory for it", path);
 			*text = more;
 		}
 		got = fread(*text + *size, 1, BLOCK, file);
@@ -37,8 +37,8 @@ static const char *read_file(const char *path, FILE *file, char **text, size_t *
 	} while (got > 0 && !met);
 	(*text)[*size] = '\0';
 	if (met)
-		return say("%s", met);
-	return ferror(file) ? say("%s: cannot be read: %s", path, strerror(errno)) : NULL;
+		return error_message("%s", met);
+	return ferror(file) ? error_message("%s: cannot be read: %s", path, strerror(errno)) : NULL;
 }
 
 /* The file is what this thread reads from now on. */
@@ -50,7 +50,7 @@ static const char *begin(const char **path, FILE **file)
 	*file = input ? stdin : fopen(*path, "r");
 	*path = input ? "standard input" : *path;
 	if (!*file)
-		return say("%s: %s", *path, strerror(errno));
+		return error_message("%s: %s", *path, strerror(errno));
 	pm_limit_begin(*path,
 		fstat(fileno(*file), &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0,
 		"byte");
@@ -99,7 +99,7 @@ static const char *check_depth(const char *text)
 		} else if (*at == '[' || *at == '{') {
 			pm_limit_at((uint64_t)(at - text));
 			if (++depth > most)
-				return say("%s", pm_limit_met(PM_LIMIT_DEPTH));
+				return error_message("%s", pm_limit_met(PM_LIMIT_DEPTH));
 		} else if (*at == ']' || *at == '}') {
 			depth--;
 		}
@@ -124,7 +124,7 @@ const char *text_file_json(const char *path, cJSON **root)
 	if (!bad) {
 		*root = cJSON_ParseWithOpts(text, &wrong, 0);
 		if (!*root)
-			bad = say("%s: byte %td: it is no JSON", path, wrong ? wrong - text : 0);
+			bad = error_message("%s: byte %td: it is no JSON", path, wrong ? wrong - text : 0);
 	}
 	end(file);
 	free(text);
@@ -149,19 +149,19 @@ const char *text_file_lines(const char *path, const char *(*take)(void *context,
 		if (!bad)
 			bad = pm_limit_memory(room);
 		if (bad) {
-			bad = say("%s", bad);
+			bad = error_message("%s", bad);
 			break;
 		}
 		place += (uint64_t)length;
 		bad = take(context, line);
 		if (bad) {
 			snprintf(cause, sizeof(cause), "%s", bad);
-			bad = pm_limit_time() ? say("%s", pm_limit_time())
-					      : say("%s: line %zu: %s", path, number, cause);
+			bad = pm_limit_time() ? error_message("%s", pm_limit_time())
+					      : error_message("%s: line %zu: %s", path, number, cause);
 		}
 	}
 	if (!bad && ferror(file))
-		bad = say("%s: cannot be read", path);
+		bad = error_message("%s: cannot be read", path);
 	free(line);
 	end(file);
 	return bad;

@@ -2,8 +2,8 @@
  * What a black box sees of a problem: a matrix with a column for each number and one of zeros and ones for
  * each level, and the times less what is known of them (offsets).
  */
-#ifndef BLACK_BOX_H
-#define BLACK_BOX_H
+#ifndef FEATURE_MATRIX_H
+#define FEATURE_MATRIX_H
 
 #include "pm_fit.h"
 

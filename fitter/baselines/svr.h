@@ -6,8 +6,8 @@
  * of three folds. `support_learn_plain`: nothing is scaled and nothing chosen (C 1, epsilon 0.1, gamma one
  * over columns times variance), which is what published comparisons mostly are.
  */
-#ifndef SUPPORT_H
-#define SUPPORT_H
+#ifndef SVR_H
+#define SVR_H
 
 #include "feature_matrix.h"
 

@@ -155,7 +155,7 @@ static void print_csv(const struct comparison *c)
 		for (size_t i = 0; i < set->shown->value_count; i++) {
 			const struct pm_fit_value *v = &set->shown->values[i];
 
-			put_row("parameters", set->name, v->name, words_kinds[v->kind],
+			put_row("parameters", set->name, v->name, enum_names_kinds[v->kind],
 				(double[]){v->value, v->mean, v->sd, v->low, v->high});
 		}
 		for (size_t i = 0; i < set->shown->contrast_count; i++) {

@@ -291,7 +291,7 @@ enum {
 
 static int word(const char *option, const char *argument, const char *const *words)
 {
-	int found = words_find(words, argument);
+	int found = enum_names_find(words, argument);
 
 	if (found < 0)
 		cmd_usage(&cmd_sweep, "%s %s: expected %s, %s or %s", option, argument, words[0], words[1],

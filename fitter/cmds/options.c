@@ -88,7 +88,7 @@ static void describe(
 static int word(
 	const struct command *command, const char *option, const char *const *words, const char *argument)
 {
-	int found = words_find(words, argument);
+	int found = enum_names_find(words, argument);
 
 	if (found < 0) {
 		char known[128] = "";
@@ -123,7 +123,7 @@ static bool take_column_option(
 	const char *bad;
 
 	if (option >= OPTION_ROLE && option <= OPTION_ROLE + PM_FIT_OFFSET) {
-		describe(command, options, words_roles[option - OPTION_ROLE], argument);
+		describe(command, options, enum_names_roles[option - OPTION_ROLE], argument);
 		return true;
 	}
 	switch (option) {
@@ -159,7 +159,7 @@ static bool take_penalty_option(
 
 	switch (option) {
 	case OPTION_PENALTY:
-		p->penalty = (enum pm_fit_penalty)word(command, "penalty", words_penalties, argument);
+		p->penalty = (enum pm_fit_penalty)word(command, "penalty", enum_names_penalties, argument);
 		options->penalty_given = true;
 		return true;
 	case OPTION_LAMBDA:
@@ -186,10 +186,10 @@ bool options_take(const struct command *command, struct options *options, int op
 		return true;
 	switch (option) {
 	case OPTION_METHOD:
-		p->method = (enum pm_fit_method)word(command, "method", words_methods, argument);
+		p->method = (enum pm_fit_method)word(command, "method", enum_names_methods, argument);
 		return true;
 	case OPTION_SCALE:
-		p->scale = (enum pm_fit_scale)word(command, "scale", words_scales, argument);
+		p->scale = (enum pm_fit_scale)word(command, "scale", enum_names_scales, argument);
 		return true;
 	case OPTION_BOUNDS:
 	case OPTION_BOUNDS + 1:

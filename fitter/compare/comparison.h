@@ -2,8 +2,8 @@
  * Several data sets, or models that were fitted to them, side by side: what `pmfit compare` prints. Each
  * table is fitted twice, without penalty and with; one of the two is the one that is shown.
  */
-#ifndef COMPARE_H
-#define COMPARE_H
+#ifndef COMPARISON_H
+#define COMPARISON_H
 
 #include "baselines/baselines.h"
 #include "data/observations.h"

@@ -4,8 +4,8 @@
  * of the other, and a parameter differs where 0 is not among the differences that are left when those at both
  * ends are cut off.
  */
-#ifndef DIFFER_H
-#define DIFFER_H
+#ifndef DIFFERENCE_H
+#define DIFFERENCE_H
 
 #include "pm_fit.h"
 

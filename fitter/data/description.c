@@ -61,13 +61,13 @@ static const char *set_share(struct description *description, const char *share,
 
 	if (!share || csv_number(share, &description->share) < 0 || !(description->share > 0) ||
 		description->share > 1)
-		return say("share %s: expected a number above 0, up to 1", share ? share : "");
+		return error_message("share %s: expected a number above 0, up to 1", share ? share : "");
 	if (!seed)
 		return NULL;
 	errno = 0;
 	description->seed = strtoull(seed, &end, 10);
 	if (errno || *end || *seed == '-')
-		return say("share: seed %s: expected a whole number", seed);
+		return error_message("share: seed %s: expected a whole number", seed);
 	return NULL;
 }
 
@@ -79,25 +79,25 @@ const char *description_line(struct description *description, const char *line)
 	int role;
 
 	if (!copy)
-		return say("no memory");
+		return error_message("no memory");
 	word = strtok_r(copy, " \t\r,", &rest);
 	if (word && strcmp(word, "skip-bad") == 0)
 		description->skip_bad = true;
 	/* a space file is a description as well: its lines about trials say nothing about a table */
 	if (word && (strcmp(word, "skip-bad") == 0 || space_file_word(word)))
 		goto out;
-	role = words_find(words_roles, word);
+	role = enum_names_find(enum_names_roles, word);
 	while (word && role >= 0 && !bad && (words[0] = strtok_r(NULL, " \t\r,", &rest)))
 		if (description_role(description, words[0], (enum pm_fit_role)role) < 0)
-			bad = say("no memory");
+			bad = error_message("no memory");
 	if (!word || role >= 0)
 		goto out;
 	while (count < 3 && (words[count] = strtok_r(NULL, " \t\r,", &rest)))
 		count++;
 	if (count == 3)
-		bad = say("%s: %s is one word too many", word, words[2]);
+		bad = error_message("%s: %s is one word too many", word, words[2]);
 	else if (count == 0)
-		bad = say("%s: expected a word behind it", word);
+		bad = error_message("%s: expected a word behind it", word);
 	else if (strcmp(word, "time") == 0 || strcmp(word, "rate") == 0) {
 		description->is_rate = *word == 'r';
 		replace(&description->time, words[0]);
@@ -108,7 +108,7 @@ const char *description_line(struct description *description, const char *line)
 	} else if (strcmp(word, "share") == 0) {
 		bad = set_share(description, words[0], words[1]);
 	} else {
-		bad = say(
+		bad = error_message(
 			"'%s' is not known: expected time, rate, intrinsic, extrinsic, categorical, factor, offset, "
 			"ignored, split or share",
 			word);
@@ -126,7 +126,7 @@ static const char *take_line(void *context, char *line)
 const char *description_read(struct description *description, const char *path)
 {
 	char *found = space_file_find(path);
-	const char *bad = found ? text_file_lines(found, take_line, description) : say("no memory");
+	const char *bad = found ? text_file_lines(found, take_line, description) : error_message("no memory");
 
 	free(found);
 	return bad;

@@ -3,8 +3,8 @@
  * each row that lies outside of what the model has seen. Such rows are kept: to predict them is what a model
  * is for, but nobody should believe it unawares.
  */
-#ifndef ASK_H
-#define ASK_H
+#ifndef MODEL_INPUT_H
+#define MODEL_INPUT_H
 
 #include "csv.h"
 #include "pm_fit.h"

@@ -18,8 +18,8 @@
  * Lines that only a space file has (space_file.h) are passed over. Columns that are not named are ignored.
  * Levels are those of the samples to fit, in the order in which they come.
  */
-#ifndef OBSERVE_H
-#define OBSERVE_H
+#ifndef OBSERVATIONS_H
+#define OBSERVATIONS_H
 
 #include "csv.h"
 #include "pm_fit.h"

@@ -21,7 +21,7 @@
 
 static const char *no_memory(void)
 {
-	return say("no memory");
+	return error_message("no memory");
 }
 
 static struct space_file_column *find_column(struct space_file *space, const char *name)
@@ -37,11 +37,11 @@ static const char *add_column(struct space_file *space, const char *name, struct
 	struct space_file_column *more;
 
 	if (!name)
-		return say("expected the name of a column");
+		return error_message("expected the name of a column");
 	if (find_column(space, name))
-		return say("column %s has its levels already", name);
+		return error_message("column %s has its levels already", name);
 	if (space->column_count == NAMES_MOST / 2)
-		return say("too many columns");
+		return error_message("too many columns");
 	more = realloc(space->columns, (space->column_count + 1) * sizeof(*more));
 	if (!more)
 		return no_memory();
@@ -66,16 +66,16 @@ static const char *read_levels(struct space_file *space, char *rest)
 		bad = pm_limit_time();
 		for (size_t i = 0; i < column->level_count; i++)
 			if (strcmp(more[i], word) == 0)
-				bad = say("column %s has level %s twice", column->name, word);
+				bad = error_message("column %s has level %s twice", column->name, word);
 		if (strpbrk(word, "\"{}"))
-			bad = say("level %s: quotes and braces cannot be in it", word);
+			bad = error_message("level %s: quotes and braces cannot be in it", word);
 		more[column->level_count] = strdup(word);
 		if (!more[column->level_count++])
 			return no_memory();
 		more[column->level_count] = NULL;
 	}
 	if (!bad && column->level_count == 0)
-		bad = say("column %s: expected levels", column->name);
+		bad = error_message("column %s: expected levels", column->name);
 	return bad;
 }
 
@@ -91,18 +91,18 @@ static const char *read_range(struct space_file *space, char *rest)
 	greatest = strtok_r(NULL, SEPARATORS, &rest);
 	if (!least || !greatest || csv_number(least, &column->least) < 0 ||
 		csv_number(greatest, &column->greatest) < 0 || !(column->least < column->greatest))
-		return say("range %s: expected two numbers, the lesser first", column->name);
+		return error_message("range %s: expected two numbers, the lesser first", column->name);
 	while ((word = strtok_r(NULL, SEPARATORS, &rest)))
 		if (strcmp(word, "log") == 0)
 			column->logarithmic = true;
 		else if (strcmp(word, "integer") == 0)
 			column->integer = true;
 		else
-			return say("range %s: %s: expected log or integer", column->name, word);
+			return error_message("range %s: %s: expected log or integer", column->name, word);
 	if (column->logarithmic && !(column->least > 0))
-		return say("range %s: log needs numbers above 0", column->name);
+		return error_message("range %s: log needs numbers above 0", column->name);
 	if (column->integer && floor(column->greatest) < ceil(column->least))
-		return say("range %s: there is no integer in it", column->name);
+		return error_message("range %s: there is no integer in it", column->name);
 	return NULL;
 }
 
@@ -112,7 +112,8 @@ static const char *read_words(struct space_file *space, char *rest)
 	struct space_file_column *column = name ? find_column(space, name) : NULL;
 
 	if (!column || !column->levels)
-		return say("words %s: expected a column whose levels stand above", name ? name : "");
+		return error_message(
+			"words %s: expected a column whose levels stand above", name ? name : "");
 	if (!column->words)
 		column->words = calloc(column->level_count, sizeof(*column->words));
 	if (!column->words)
@@ -128,7 +129,7 @@ static const char *read_words(struct space_file *space, char *rest)
 		while (i < column->level_count && strcmp(column->levels[i], pair) != 0)
 			i++;
 		if (!equals || i == column->level_count)
-			return say("words %s: %s: expected LEVEL=WORD", column->name, pair);
+			return error_message("words %s: %s: expected LEVEL=WORD", column->name, pair);
 		free(column->words[i]);
 		column->words[i] = strdup(equals + 1);
 		if (!column->words[i])
@@ -167,7 +168,7 @@ static const char *read_let(struct space_file *space, char *rest)
 	char *equals = strchr(rest, '=');
 
 	if (!equals || space->rule_count == NAMES_MOST / 2)
-		return say("let: expected NAME = EXPRESSION");
+		return error_message("let: expected NAME = EXPRESSION");
 	*equals = '\0';
 	return add_rule(space, rest, equals + 1);
 }
@@ -189,7 +190,7 @@ static const char *read_refusal(struct space_file *space, char *rest)
 	space->refusals = more;
 	status = strtol(rest, &end, 10);
 	if (end == rest || status < 1 || status > 255)
-		return say("refusal: expected an exit status, 1 to 255");
+		return error_message("refusal: expected an exit status, 1 to 255");
 	more[space->refusal_count] = (struct space_file_refusal){.status = (int)status};
 	end += strspn(end, " \t");
 	if (*end && !(more[space->refusal_count].word = trimmed(end)))
@@ -286,7 +287,7 @@ static const char *check(struct space_file *space)
 	bool allowed;
 
 	if (space->column_count == 0)
-		return say("there is no column with levels or a range");
+		return error_message("there is no column with levels or a range");
 	for (size_t r = 0; r < space->description.role_count; r++) {
 		const struct description_role *role = &space->description.roles[r];
 		struct space_file_column *column = find_column(space, role->column);
@@ -294,7 +295,7 @@ static const char *check(struct space_file *space)
 		if (column)
 			column->role = role->role;
 		else if (role->role != PM_FIT_IGNORED && role->role != PM_FIT_OFFSET)
-			return say("column %s has neither levels nor a range", role->column);
+			return error_message("column %s has neither levels nor a range", role->column);
 	}
 	snprintf(number, sizeof(number), "1");
 	for (size_t i = 0; i < space->column_count; i++) {
@@ -304,14 +305,16 @@ static const char *check(struct space_file *space)
 
 		for (size_t l = 0; l < column->level_count && numeric; l++)
 			if (csv_number(column->levels[l], &ignored) < 0)
-				return say(
+				return error_message(
 					"column %s: level %s is no number", column->name, column->levels[l]);
 		values[i] = column->levels ? column->levels[0] : number;
 	}
 	bad = space_file_allows(space, values, &allowed);
 	if (bad)
 		return bad;
-	return space->description.time ? NULL : say("expected a line 'time COLUMN UNIT': what is measured");
+	return space->description.time
+		       ? NULL
+		       : error_message("expected a line 'time COLUMN UNIT': what is measured");
 }
 
 static const char *take_line(void *context, char *line)
@@ -330,7 +333,7 @@ const char *space_file_read(struct space_file *space, const char *path)
 	bad = space->path ? text_file_lines(space->path, take_line, space) : no_memory();
 	if (!bad && (bad = check(space))) {
 		snprintf(cause, sizeof(cause), "%s", bad);
-		bad = say("%s: %s", space->path, cause);
+		bad = error_message("%s: %s", space->path, cause);
 	}
 	return bad;
 }

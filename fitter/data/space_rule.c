@@ -32,7 +32,7 @@ static struct value either(struct parser *p);
 static void blame(struct parser *p, const char *what, const char *word)
 {
 	if (!p->bad)
-		p->bad = say("'%s', character %td: %s%s", p->text, p->at - p->text + 1, what, word);
+		p->bad = error_message("'%s', character %td: %s%s", p->text, p->at - p->text + 1, what, word);
 }
 
 static bool take(struct parser *p, const char *sign)

@@ -7,8 +7,8 @@
  * more than letters, digits and _), + - * / %, < <= > >= == !=, && || !, parentheses, floor(x), ceil(x),
  * min(a, b), max(a, b). A comparison is 1 or 0, so that (padding == same) * floor(kernel / 2) is a choice.
  */
-#ifndef SWEEP_RULE_H
-#define SWEEP_RULE_H
+#ifndef SPACE_RULE_H
+#define SPACE_RULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@ static bool is_levelled(enum pm_fit_role role)
 static void left_out(void (*tell)(void *, const char *), void *context, const char *name, const char *why)
 {
 	if (tell)
-		tell(context, say("column %s %s: it is left out of the search", name, why));
+		tell(context, error_message("column %s %s: it is left out of the search", name, why));
 }
 
 static void add_partition(struct expression_terms *terms, size_t category)
@@ -92,7 +92,7 @@ const char *expression_terms_init(struct expression_terms *terms, const struct p
 		add_partition(terms, i);
 	return terms->number_count + terms->category_count
 		       ? NULL
-		       : say("no column is left that could explain the time");
+		       : error_message("no column is left that could explain the time");
 }
 
 int expression_partition(struct expression_terms *terms, const struct expression_partition *partition)

@@ -104,7 +104,8 @@ struct expression_rows {
 	const struct expression_terms *terms;
 };
 
-/* NULL, or why there is nothing to search, as say(); `tell` hears of each column that is left out. */
+/* NULL, or why there is nothing to search, as error_message(); `tell` hears of each column that is left out.
+ */
 const char *expression_terms_init(struct expression_terms *terms, const struct pm_fit_problem *problem,
 	void (*tell)(void *context, const char *sentence), void *context);
 /* The place of the partition among the terms' partitions, where it is added if need be; -1: no room. The

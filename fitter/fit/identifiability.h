@@ -2,8 +2,8 @@
  * Which parameters the data determine. At the solution the Jacobian says how each parameter moves the
  * predictions; a combination of parameters that moves none of them is free.
  */
-#ifndef IDENTIFY_H
-#define IDENTIFY_H
+#ifndef IDENTIFIABILITY_H
+#define IDENTIFIABILITY_H
 
 #include "search/cost.h"
 

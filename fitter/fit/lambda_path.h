@@ -3,8 +3,8 @@
  * that were not fitted, by cross-validation (the samples are dealt into folds; each is predicted by a fit to
  * the others).
  */
-#ifndef PATH_H
-#define PATH_H
+#ifndef LAMBDA_PATH_H
+#define LAMBDA_PATH_H
 
 #include "pm_fit.h"
 

@@ -28,30 +28,30 @@ static const char *check_column(const struct pm_fit_column *column, size_t count
 	if (column->role == PM_FIT_IGNORED)
 		return NULL;
 	if (!column->name || !*column->name)
-		return say("a column has no name");
+		return error_message("a column has no name");
 	if (!column->values)
-		return say("column %s has no values", column->name);
+		return error_message("column %s has no values", column->name);
 	if (is_levelled(column->role) && column->level_count == 0)
-		return say("categorical column %s has no levels", column->name);
+		return error_message("categorical column %s has no levels", column->name);
 	for (size_t k = 0; k < count; k++) {
 		double value = column->values[k];
 
 		if (!isfinite(value))
-			return say("column %s, sample %zu: the value is missing or not a number",
+			return error_message("column %s, sample %zu: the value is missing or not a number",
 				column->name, k + 1);
 		if (is_levelled(column->role) &&
 			(value < 0 || value >= (double)column->level_count || value != floor(value)))
-			return say("column %s, sample %zu: there is no level %g of %zu", column->name, k + 1,
-				value, column->level_count);
+			return error_message("column %s, sample %zu: there is no level %g of %zu",
+				column->name, k + 1, value, column->level_count);
 		if (column->role != PM_FIT_INTRINSIC && column->role != PM_FIT_EXTRINSIC)
 			continue;
 		if (value < 0)
-			return say(
+			return error_message(
 				"column %s, sample %zu: %g is negative and cannot be raised to a power; make the "
 				"column categorical or ignore it",
 				column->name, k + 1, value);
 		if (value == 0 && least_power < 0)
-			return say(
+			return error_message(
 				"column %s, sample %zu: zero cannot be raised to a negative power; make the column "
 				"categorical, ignore it, or bound the powers below by 0",
 				column->name, k + 1);
@@ -64,27 +64,30 @@ static const char *check_times(const struct pm_fit_problem *problem)
 	bool differ = false;
 
 	if (!problem->time)
-		return say("there is no column of measured times");
+		return error_message("there is no column of measured times");
 	for (size_t k = 0; k < problem->sample_count; k++) {
 		double time = problem->time[k];
 
 		if (!isfinite(time))
-			return say("sample %zu: the time is missing or not a number", k + 1);
+			return error_message("sample %zu: the time is missing or not a number", k + 1);
 		if (time <= 0)
-			return say("sample %zu: the time is %g; times must be positive", k + 1, time);
+			return error_message(
+				"sample %zu: the time is %g; times must be positive", k + 1, time);
 		differ |= time != problem->time[0];
 	}
 	return differ ? NULL
-		      : say("all %zu times are equal: there is nothing to explain", problem->sample_count);
+		      : error_message("all %zu times are equal: there is nothing to explain",
+				problem->sample_count);
 }
 
 static const char *check_interval(const char *what, double lower, double upper, double greatest_lower)
 {
 	if (!isfinite(lower) || !isfinite(upper) || lower > upper)
-		return say("the bounds of %s are %g and %g: expected two numbers, the lower first", what,
-			lower, upper);
+		return error_message("the bounds of %s are %g and %g: expected two numbers, the lower first",
+			what, lower, upper);
 	if (lower > greatest_lower)
-		return say("the lower bound of %s is %g: expected at most %g", what, lower, greatest_lower);
+		return error_message(
+			"the lower bound of %s is %g: expected at most %g", what, lower, greatest_lower);
 	return NULL;
 }
 
@@ -93,14 +96,14 @@ static const char *check_parameter(const struct pm_fit_parameter *p)
 	const char *bad;
 
 	if ((unsigned)p->method > PM_FIT_DE)
-		return say("method %d is not known", (int)p->method);
+		return error_message("method %d is not known", (int)p->method);
 	if ((unsigned)p->scale > PM_FIT_SCALE_NONE)
-		return say("scale %d is not known", (int)p->scale);
+		return error_message("scale %d is not known", (int)p->scale);
 	if ((unsigned)p->penalty > PM_FIT_L2)
-		return say("penalty %d is not known", (int)p->penalty);
+		return error_message("penalty %d is not known", (int)p->penalty);
 	if (!(p->lambda_coefficients >= 0) || !(p->lambda_powers >= 0) || !isfinite(p->lambda_coefficients) ||
 		!isfinite(p->lambda_powers))
-		return say("lambda is %g for coefficients and %g for powers: expected 0 or more",
+		return error_message("lambda is %g for coefficients and %g for powers: expected 0 or more",
 			p->lambda_coefficients, p->lambda_powers);
 	if ((bad = check_interval(
 		     "the coefficients", p->coefficient_lower, p->coefficient_upper, HUGE_VAL)) ||
@@ -110,11 +113,12 @@ static const char *check_parameter(const struct pm_fit_parameter *p)
 		(bad = check_interval("the powers", p->power_lower, p->power_upper, HUGE_VAL)))
 		return bad;
 	if (p->run_count == 0)
-		return say("no runs are asked for: expected at least one seed");
+		return error_message("no runs are asked for: expected at least one seed");
 	if (!(p->tolerance >= 0))
-		return say("the tolerance is %g: expected 0 or more", p->tolerance);
+		return error_message("the tolerance is %g: expected 0 or more", p->tolerance);
 	if (!(p->confidence > 0 && p->confidence < 1))
-		return say("the confidence is %g: expected a number between 0 and 1", p->confidence);
+		return error_message(
+			"the confidence is %g: expected a number between 0 and 1", p->confidence);
 	return NULL;
 }
 
@@ -127,7 +131,7 @@ const char *pm_fit_check(const struct pm_fit_problem *problem, const struct pm_f
 	if (bad)
 		return bad;
 	if (problem->sample_count == 0)
-		return say("there are no samples");
+		return error_message("there are no samples");
 	bad = check_times(problem);
 	for (size_t i = 0; i < problem->column_count && !bad; i++) {
 		bad = check_column(&problem->columns[i], problem->sample_count, parameter->power_lower);
@@ -138,18 +142,19 @@ const char *pm_fit_check(const struct pm_fit_problem *problem, const struct pm_f
 				problem->columns[j].role != PM_FIT_IGNORED &&
 				strcmp(problem->columns[i].name, problem->columns[j].name) == 0 &&
 				problem->columns[i].role == problem->columns[j].role)
-				bad = say("column %s is there twice", problem->columns[i].name);
+				bad = error_message("column %s is there twice", problem->columns[i].name);
 	}
 	if (bad)
 		return bad;
 	if (used == 0)
-		return say("no column is intrinsic, extrinsic or categorical: there is nothing to fit");
+		return error_message(
+			"no column is intrinsic, extrinsic or categorical: there is nothing to fit");
 	if (space_init(&space, problem, parameter) < 0)
-		return say("no memory");
+		return error_message("no memory");
 	unknowns = space.count;
 	space_free(&space);
 	if (problem->sample_count < unknowns)
-		return say(
+		return error_message(
 			"%zu samples cannot determine %zu parameters: measure more, or make fewer columns part of "
 			"the model",
 			problem->sample_count, unknowns);
@@ -165,9 +170,10 @@ static void warn_of_levels(const struct pm_fit_column *column, size_t sample_cou
 		counts[(size_t)column->values[k]]++;
 	for (size_t l = 0; counts && l < column->level_count; l++)
 		if (counts[l] <= 1)
-			tell(context, say("column %s: level %s has %s; its coefficient means little",
-					      column->name, column->levels ? column->levels[l] : "?",
-					      counts[l] ? "one sample" : "no sample"));
+			tell(context,
+				error_message("column %s: level %s has %s; its coefficient means little",
+					column->name, column->levels ? column->levels[l] : "?",
+					counts[l] ? "one sample" : "no sample"));
 	free(counts);
 }
 
@@ -180,8 +186,9 @@ static void warn_of_times(const struct pm_fit_problem *problem,
 	for (size_t k = 0; k < problem->sample_count; k++)
 		if (problem->time[k] > TIME_FAR * typical) {
 			tell(context,
-				say("sample %zu: its time, %g, is %.2g times the geometric mean of all: "
-				    "is it a mistake?",
+				error_message(
+					"sample %zu: its time, %g, is %.2g times the geometric mean of all: "
+					"is it a mistake?",
 					k + 1, problem->time[k], problem->time[k] / typical));
 			return;
 		}
@@ -203,16 +210,18 @@ void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_param
 			constant = column->values[k] == column->values[0];
 		if (constant)
 			tell(context,
-				say("column %s has one value in all samples: the data say nothing of it, and its "
-				    "term can stand for a constant",
+				error_message(
+					"column %s has one value in all samples: the data say nothing of it, and its "
+					"term can stand for a constant",
 					column->name));
 		else if (is_levelled(column->role))
 			warn_of_levels(column, problem->sample_count, tell, context);
 	}
 	if (space_init(&space, problem, parameter) == 0 && problem->sample_count < 3 * space.count)
 		tell(context,
-			say("%zu samples for %zu parameters: expect the test error to be far above the training "
-			    "error",
+			error_message(
+				"%zu samples for %zu parameters: expect the test error to be far above the training "
+				"error",
 				problem->sample_count, space.count));
 	space_free(&space);
 }
@@ -225,7 +234,7 @@ static const char *check_levels(const struct pm_fit_model_column *known, const s
 		for (size_t m = 0; m < known->level_count && !found; m++)
 			found = strcmp(known->levels[m], column->levels[l]) == 0;
 		if (!found)
-			return say(
+			return error_message(
 				"column %s: level %s was not there when the model was fitted; nothing is known of it",
 				column->name, column->levels[l]);
 	}
@@ -248,7 +257,7 @@ const char *pm_fit_check_predict(const struct pm_fit_model *model, const struct 
 				problem->columns[j].role == known->role)
 				column = &problem->columns[j];
 		if (!column)
-			return say("there is no column %s, which the model needs", known->name);
+			return error_message("there is no column %s, which the model needs", known->name);
 		if (model->expression && known->least > 0)
 			least_power = -1; /* it is its logarithm that is used */
 		for (size_t v = 0; v < model->value_count; v++)

@@ -1,15 +1,17 @@
-/* The words for the enums of pm_fit.h, in files, options and reports. */
-#ifndef WORDS_H
-#define WORDS_H
+/* The names of the enumerators of pm_fit.h, in files, options and reports. */
+#ifndef ENUM_NAMES_H
+#define ENUM_NAMES_H
 
-extern const char *const words_roles[],
-	*const words_methods[],
-		*const words_penalties[],
-			*const words_scales[], *const words_kinds[],
-						       *const words_ends[],
-							       *const words_flags[]; /* each ends with NULL */
+/* Each ends with NULL. Of the flags the place is the number of the bit. */
+extern const char *const enum_names_roles[];
+extern const char *const enum_names_methods[];
+extern const char *const enum_names_penalties[];
+extern const char *const enum_names_scales[];
+extern const char *const enum_names_kinds[];
+extern const char *const enum_names_ends[];
+extern const char *const enum_names_flags[];
 
-/* The place of a word in its list, -1 if it is not there. */
-int words_find(const char *const *words, const char *word);
+/* The place of a name in its list, -1 if it is not there. */
+int enum_names_find(const char *const *names, const char *name);
 
 #endif

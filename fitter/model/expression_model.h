@@ -43,7 +43,7 @@ int expression_model_predict(
 
 /* The caller deletes it; NULL without memory. */
 cJSON *expression_model_json(const struct pm_fit_model *model);
-/* Into a model of zeros; NULL, or what is wrong, as say(). */
+/* Into a model of zeros; NULL, or what is wrong, as error_message(). */
 const char *expression_model_read(const cJSON *root, struct pm_fit_model *model);
 
 /* The formula as text, which the caller frees; NULL without memory. */

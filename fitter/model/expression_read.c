@@ -37,13 +37,13 @@ static const char *read_levels(struct reader *r, const cJSON *object, struct pm_
 	int count = cJSON_GetArraySize(levels);
 
 	if (count < 2 || count > EXPRESSION_LEVELS)
-		return say(
+		return error_message(
 			"column %s has %d levels: expected 2 to %d", column->name, count, EXPRESSION_LEVELS);
 	column->levels = calloc((size_t)count + 1, sizeof(*column->levels));
 	cJSON_ArrayForEach (level, levels) {
 		if (!column->levels || !cJSON_IsString(level) ||
 			!(column->levels[column->level_count] = strdup(level->valuestring)))
-			return say("column %s has a level without a name", column->name);
+			return error_message("column %s has a level without a name", column->name);
 		column->level_count++;
 	}
 	terms->categories[terms->category_count++] =
@@ -77,14 +77,14 @@ static const char *read_column(struct reader *r, const cJSON *object)
 	const char *role = word_of(object, "role");
 
 	if (!word_of(object, "name") || !role)
-		return say("a column has no name or no role");
+		return error_message("a column has no name or no role");
 	if (r->x->terms.category_count == EXPRESSION_COLUMNS)
-		return say("there are more columns than an expression may have");
+		return error_message("there are more columns than an expression may have");
 	column->scale = 1;
 	column->name = strdup(word_of(object, "name"));
 	r->model->column_count++;
 	if (!column->name)
-		return say("no memory");
+		return error_message("no memory");
 	if (strcmp(role, "factor") == 0) {
 		column->role = PM_FIT_FACTOR;
 		return read_levels(r, object, column);
@@ -94,8 +94,8 @@ static const char *read_column(struct reader *r, const cJSON *object)
 	else if (strcmp(role, "offset") == 0)
 		column->role = PM_FIT_OFFSET;
 	else
-		return say("column %s has the role '%s': expected extrinsic, factor or offset", column->name,
-			role);
+		return error_message("column %s has the role '%s': expected extrinsic, factor or offset",
+			column->name, role);
 	column->least = number_of(object, "least");
 	column->greatest = number_of(object, "greatest");
 	return NULL;
@@ -118,21 +118,22 @@ static const char *read_groups(
 		strcmp(terms->categories[partition.category].name, name) != 0)
 		partition.category++;
 	if (!name || partition.category == terms->category_count)
-		return say("there is no column %s with levels", name ? name : "");
+		return error_message("there is no column %s with levels", name ? name : "");
 	if ((size_t)cJSON_GetArraySize(groups) != terms->categories[partition.category].level_count)
-		return say("the groups of %s are not one for each level", name);
+		return error_message("the groups of %s are not one for each level", name);
 	cJSON_ArrayForEach (item, groups) {
 		double group = cJSON_IsNumber(item) ? item->valuedouble : -1;
 
 		if (!(group >= 0 && group <= (double)partition.group_count && group == floor(group)))
-			return say("the groups of %s are not numbered in their order", name);
+			return error_message("the groups of %s are not numbered in their order", name);
 		partition.group_of[level++] = (unsigned char)group;
 		if (group == (double)partition.group_count)
 			partition.group_count++;
 	}
 	found = expression_partition(terms, &partition);
 	if (found < 0 || (size_t)cJSON_GetArraySize(values) != partition.group_count)
-		return say("the %s of %s are not one for each group", is_power ? "powers" : "factors", name);
+		return error_message(
+			"the %s of %s are not one for each group", is_power ? "powers" : "factors", name);
 	factor->partition = (unsigned short)found;
 	factor->at = (unsigned short)e->constant_count;
 	cJSON_ArrayForEach (item, values) {
@@ -140,11 +141,11 @@ static const char *read_groups(
 		unsigned short at;
 
 		if (!isfinite(value) || (!is_power && !(value > 0)))
-			return say("a value of %s is missing or not positive", name);
+			return error_message("a value of %s is missing or not positive", name);
 		if (!is_power && i++ == 0)
 			continue;
 		if (!edit_constant(e, is_power ? value : log(value), &at))
-			return say("it has more than %d constants", EXPRESSION_CONSTANTS);
+			return error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
 	}
 	return NULL;
 }
@@ -160,7 +161,7 @@ static const char *read_factor(struct reader *r, const cJSON *object, size_t nod
 		strcmp(r->x->terms.numbers[number].name, column) != 0)
 		number++;
 	if (column && number == r->x->terms.number_count)
-		return say("there is no column %s with numbers", column);
+		return error_message("there is no column %s with numbers", column);
 	factor.number = (unsigned char)number;
 	factor.power = number_of(object, "power");
 	if (word_of(object, "levels_of")) {
@@ -169,14 +170,14 @@ static const char *read_factor(struct reader *r, const cJSON *object, size_t nod
 	} else if (is_true(object, "log2")) {
 		factor.kind = EXPRESSION_LOG;
 	} else if (!column || !isfinite(factor.power)) {
-		bad = say("a factor has no column, or no power");
+		bad = error_message("a factor has no column, or no power");
 	} else {
 		factor.kind = is_true(object, "fixed") ? EXPRESSION_FIXED : EXPRESSION_POWER;
 		if (factor.kind == EXPRESSION_POWER && !edit_constant(e, factor.power, &factor.at))
-			bad = say("it has more than %d constants", EXPRESSION_CONSTANTS);
+			bad = error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
 	}
 	if (!bad && !edit_add(e, node, factor))
-		bad = say("a part has more than %d factors", EXPRESSION_FACTORS);
+		bad = error_message("a part has more than %d factors", EXPRESSION_FACTORS);
 	return bad;
 }
 
@@ -192,22 +193,22 @@ static const char *read_node(struct reader *r, const cJSON *object, size_t paren
 	while (ops[kind] && op && strcmp(ops[kind], op) != 0)
 		kind++;
 	if (!op || !ops[kind])
-		return say("a part has the op '%s', which is not known", op ? op : "");
+		return error_message("a part has the op '%s', which is not known", op ? op : "");
 	if (n == EXPRESSION_NODES)
-		return say("it has more than %d parts", EXPRESSION_NODES);
+		return error_message("it has more than %d parts", EXPRESSION_NODES);
 	e->nodes[e->node_count++] =
 		(struct expression_node){.op = (unsigned char)kind, .parent = (unsigned char)parent};
 	if (kind == EXPRESSION_LEAF || kind == EXPRESSION_NORM)
 		value = number_of(object, kind == EXPRESSION_LEAF ? "coefficient" : "norm");
 	if (!(value > 0) || !isfinite(value))
-		return say("a part has no positive coefficient or norm");
+		return error_message("a part has no positive coefficient or norm");
 	if (!edit_constant(e, log(value), &e->nodes[n].at))
-		return say("it has more than %d constants", EXPRESSION_CONSTANTS);
+		return error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
 	cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(object, "factors"))
 		if ((bad = read_factor(r, item, n)))
 			return bad;
 	if (kind != EXPRESSION_LEAF && cJSON_GetArraySize(parts) < 1)
-		return say("a %s has no parts", op);
+		return error_message("a %s has no parts", op);
 	for (item = parts && kind != EXPRESSION_LEAF ? parts->child : NULL; item && !bad; item = item->next)
 		bad = read_node(r, item, n);
 	return bad;
@@ -219,13 +220,13 @@ static const char *read_residuals(const cJSON *root, struct pm_fit_model *model)
 
 	model->residuals = calloc((size_t)cJSON_GetArraySize(residuals) + 1, sizeof(*model->residuals));
 	if (!model->residuals)
-		return say("no memory");
+		return error_message("no memory");
 	cJSON_ArrayForEach (item, residuals) {
 		double number = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 
 		if (!isfinite(number) ||
 			(model->residual_count && number < model->residuals[model->residual_count - 1]))
-			return say("the residuals are not ascending numbers");
+			return error_message("the residuals are not ascending numbers");
 		model->residuals[model->residual_count++] = number;
 	}
 	return NULL;
@@ -241,13 +242,13 @@ const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)
 	model->expression = r.x;
 	model->columns = calloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof(*model->columns));
 	if (!r.x || !model->columns)
-		return say("no memory");
+		return error_message("no memory");
 	if (!(version >= 1 && version <= EXPRESSION_VERSION))
-		return say("its version is %g: expected 1 to %d", version, EXPRESSION_VERSION);
+		return error_message("its version is %g: expected 1 to %d", version, EXPRESSION_VERSION);
 	pm_fit_defaults(&model->parameter);
 	model->time_scale = 1;
 	if (word_of(root, "time_unit") && !(model->time_unit = strdup(word_of(root, "time_unit"))))
-		return say("no memory");
+		return error_message("no memory");
 	cJSON_ArrayForEach (item, columns)
 		if ((bad = read_column(&r, item)))
 			return bad;
@@ -255,6 +256,6 @@ const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)
 	if ((bad = read_node(&r, cJSON_GetObjectItemCaseSensitive(root, "expression"), 0)))
 		return bad;
 	if (!expression_pack(&r.x->expression, &r.x->terms))
-		return say("it has more than %d constants", EXPRESSION_CONSTANTS);
+		return error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
 	return read_residuals(root, model);
 }

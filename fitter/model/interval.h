@@ -3,8 +3,8 @@
  * are those of the samples that were fitted. Relative, since times vary by a share of themselves. With a
  * bootstrap each resample's prediction takes part, which widens the interval where the data say little.
  */
-#ifndef PREDICT_H
-#define PREDICT_H
+#ifndef INTERVAL_H
+#define INTERVAL_H
 
 #include "pm_fit.h"
 

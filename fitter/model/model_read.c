@@ -21,27 +21,27 @@ static const char *word_of(const cJSON *object, const char *key)
 static const char *get_column(const cJSON *object, struct pm_fit_model_column *column)
 {
 	const cJSON *levels = cJSON_GetObjectItemCaseSensitive(object, "levels"), *level;
-	int role = words_find(words_roles, word_of(object, "role"));
+	int role = enum_names_find(enum_names_roles, word_of(object, "role"));
 
 	if (!word_of(object, "name") || role < 0)
-		return say("a column has no name, or no role that is known");
+		return error_message("a column has no name, or no role that is known");
 	column->name = strdup(word_of(object, "name"));
 	column->role = (enum pm_fit_role)role;
 	schema_get(object, schema_column, column);
 	if (!column->name)
-		return say("no memory");
+		return error_message("no memory");
 	if (!(column->scale > 0) || !isfinite(column->scale))
-		return say("column %s has no scale", column->name);
+		return error_message("column %s has no scale", column->name);
 	if (role != PM_FIT_CATEGORICAL && role != PM_FIT_FACTOR)
 		return NULL;
 	column->levels = calloc((size_t)cJSON_GetArraySize(levels) + 1, sizeof(*column->levels));
 	cJSON_ArrayForEach (level, levels) {
 		if (!column->levels || !cJSON_IsString(level) ||
 			!(column->levels[column->level_count] = strdup(level->valuestring)))
-			return say("column %s has a level without a name", column->name);
+			return error_message("column %s has a level without a name", column->name);
 		column->level_count++;
 	}
-	return column->level_count ? NULL : say("column %s has no levels", column->name);
+	return column->level_count ? NULL : error_message("column %s has no levels", column->name);
 }
 
 /* The layout follows from the columns; the file's values must be the same in the same order. */
@@ -55,22 +55,22 @@ static const char *get_value(const cJSON *object, const struct pm_fit_model *mod
 
 	value->name = strdup(word_of(object, "name") ? word_of(object, "name") : "");
 	if (!value->name)
-		return say("no memory");
-	if (words_find(words_kinds, kind) != (int)item->kind ||
+		return error_message("no memory");
+	if (enum_names_find(enum_names_kinds, kind) != (int)item->kind ||
 		(item->column != SPACE_NO_COLUMN &&
 			(!column || strcmp(column, model->columns[item->column].name) != 0)) ||
 		(levelled &&
 			(!level || strcmp(level, model->columns[item->column].levels[item->level]) != 0)))
-		return say("value '%s' is not what the columns ask for at its place: expected a %s",
-			value->name, words_kinds[item->kind]);
+		return error_message("value '%s' is not what the columns ask for at its place: expected a %s",
+			value->name, enum_names_kinds[item->kind]);
 	value->kind = item->kind;
 	value->column = item->column;
 	value->level = item->level;
 	schema_get(object, schema_value, value);
 	if (!isfinite(value->value))
-		return say("value '%s' is no number", value->name);
+		return error_message("value '%s' is no number", value->name);
 	cJSON_ArrayForEach (flag, cJSON_GetObjectItemCaseSensitive(object, "flags")) {
-		int bit = words_find(words_flags, cJSON_GetStringValue(flag));
+		int bit = enum_names_find(enum_names_flags, cJSON_GetStringValue(flag));
 
 		if (bit >= 0)
 			value->flags |= 1u << bit;
@@ -86,9 +86,10 @@ static const char *get_values(const cJSON *root, struct pm_fit_model *model)
 
 	if (space_of_model(&space, model) < 0 ||
 		!(model->values = calloc(space.count + 1, sizeof(*model->values))))
-		bad = say("no memory");
+		bad = error_message("no memory");
 	else if ((size_t)cJSON_GetArraySize(values) != space.count)
-		bad = say("%d values: the columns ask for %zu", cJSON_GetArraySize(values), space.count);
+		bad = error_message(
+			"%d values: the columns ask for %zu", cJSON_GetArraySize(values), space.count);
 	for (item = values ? values->child : NULL; item && !bad; item = item->next) {
 		size_t at = model->value_count++;
 
@@ -104,7 +105,7 @@ static const char *get_numbers(const cJSON *array, double *numbers, size_t count
 
 	for (size_t i = 0; i < count; i++, item = item->next) {
 		if (!cJSON_IsNumber(item))
-			return say("a run or a resample has not one number for each value");
+			return error_message("a run or a resample has not one number for each value");
 		numbers[i] = item->valuedouble;
 	}
 	return NULL;
@@ -117,10 +118,10 @@ static const char *get_runs(const cJSON *root, struct pm_fit_model *model)
 	size_t at = 0;
 
 	if (model_make_runs(model, (size_t)cJSON_GetArraySize(runs)) < 0)
-		return say("no memory");
+		return error_message("no memory");
 	for (item = runs ? runs->child : NULL; item && !bad; item = item->next) {
 		struct pm_fit_run *run = &model->runs[at++];
-		int end = words_find(words_ends, word_of(item, "end"));
+		int end = enum_names_find(enum_names_ends, word_of(item, "end"));
 
 		run->end = end < 0 ? PM_FIT_END_LIMIT : (enum pm_fit_end)end;
 		schema_get(item, schema_run, run);
@@ -131,7 +132,7 @@ static const char *get_runs(const cJSON *root, struct pm_fit_model *model)
 				model->value_count);
 	}
 	if (!bad && model->best_run >= model->run_count)
-		bad = say("the best run is %zu of %zu", model->best_run, model->run_count);
+		bad = error_message("the best run is %zu of %zu", model->best_run, model->run_count);
 	return bad;
 }
 
@@ -145,13 +146,13 @@ static const char *get_spread(const cJSON *root, struct pm_fit_model *model)
 	model->residuals = calloc((size_t)cJSON_GetArraySize(residuals) + 1, sizeof(*model->residuals));
 	model->resamples = calloc(count * model->value_count + 1, sizeof(*model->resamples));
 	if (!model->residuals || !model->resamples)
-		return say("no memory");
+		return error_message("no memory");
 	cJSON_ArrayForEach (item, residuals) {
 		double number = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 
 		if (!isfinite(number) ||
 			(model->residual_count && number < model->residuals[model->residual_count - 1]))
-			return say("the residuals are not ascending numbers");
+			return error_message("the residuals are not ascending numbers");
 		model->residuals[model->residual_count++] = number;
 	}
 	for (item = resamples ? resamples->child : NULL; item && !bad; item = item->next)
@@ -166,14 +167,14 @@ static const char *get_contrasts(const cJSON *root, struct pm_fit_model *model)
 
 	model->contrasts = calloc((size_t)cJSON_GetArraySize(contrasts) + 1, sizeof(*model->contrasts));
 	if (!model->contrasts)
-		return say("no memory");
+		return error_message("no memory");
 	cJSON_ArrayForEach (item, contrasts) {
 		struct pm_fit_contrast *contrast = &model->contrasts[model->contrast_count++];
 
 		contrast->name = strdup(word_of(item, "name") ? word_of(item, "name") : "");
 		schema_get(item, schema_contrast, contrast);
 		if (!contrast->name)
-			return say("no memory");
+			return error_message("no memory");
 	}
 	return NULL;
 }
@@ -181,13 +182,13 @@ static const char *get_contrasts(const cJSON *root, struct pm_fit_model *model)
 static const char *get_parameter(const cJSON *root, struct pm_fit_parameter *parameter)
 {
 	const cJSON *fit = cJSON_GetObjectItemCaseSensitive(root, "fit");
-	int method = words_find(words_methods, word_of(fit, "method"));
-	int scale = words_find(words_scales, word_of(fit, "scale"));
-	int penalty = words_find(words_penalties, word_of(fit, "penalty"));
+	int method = enum_names_find(enum_names_methods, word_of(fit, "method"));
+	int scale = enum_names_find(enum_names_scales, word_of(fit, "scale"));
+	int penalty = enum_names_find(enum_names_penalties, word_of(fit, "penalty"));
 
 	pm_fit_defaults(parameter);
 	if (method < 0 || scale < 0 || penalty < 0)
-		return say("it does not say how it was fitted, or in words that are not known");
+		return error_message("it does not say how it was fitted, or in words that are not known");
 	parameter->method = (enum pm_fit_method)method;
 	parameter->scale = (enum pm_fit_scale)scale;
 	parameter->penalty = (enum pm_fit_penalty)penalty;
@@ -204,19 +205,19 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 	if (format && strcmp(format, EXPRESSION_FORMAT) == 0)
 		return expression_model_read(root, model);
 	if (!format || strcmp(format, SCHEMA_FORMAT) != 0)
-		return say("it is no model of pmfit");
+		return error_message("it is no model of pmfit");
 	if (!cJSON_IsNumber(version) || version->valuedouble < 1 ||
 		version->valuedouble > PM_FIT_FILE_VERSION)
-		return say("its version is %g: expected 1 to %d", version ? version->valuedouble : 0.0,
-			PM_FIT_FILE_VERSION);
+		return error_message("its version is %g: expected 1 to %d",
+			version ? version->valuedouble : 0.0, PM_FIT_FILE_VERSION);
 	if (word_of(root, "time_unit") && !(model->time_unit = strdup(word_of(root, "time_unit"))))
-		return say("no memory");
+		return error_message("no memory");
 	model->columns = calloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof(*model->columns));
 	if (!model->columns)
-		return say("no memory");
+		return error_message("no memory");
 	schema_get(root, schema_model, model);
 	if (!(model->time_scale > 0) || !isfinite(model->time_scale))
-		return say("it has no scale of time");
+		return error_message("it has no scale of time");
 	if ((bad = get_parameter(root, &model->parameter)))
 		return bad;
 	cJSON_ArrayForEach (item, columns)
@@ -235,7 +236,7 @@ static const char *take(const cJSON *root, struct pm_fit_model **model)
 	const char *bad;
 
 	*model = calloc(1, sizeof(**model));
-	bad = *model ? get_model(root, *model) : say("no memory");
+	bad = *model ? get_model(root, *model) : error_message("no memory");
 	if (bad) {
 		pm_fit_free(*model);
 		*model = NULL;
@@ -249,7 +250,7 @@ const char *pm_fit_parse(const char *text, struct pm_fit_model **model)
 	const char *bad;
 
 	*model = NULL;
-	bad = root ? take(root, model) : say("it is no JSON");
+	bad = root ? take(root, model) : error_message("it is no JSON");
 	cJSON_Delete(root);
 	return bad;
 }
@@ -268,7 +269,7 @@ const char *pm_fit_load(const char *path, struct pm_fit_model **model)
 	cJSON_Delete(root);
 	if (bad) {
 		snprintf(cause, sizeof(cause), "%s", bad);
-		bad = say("%s: %s", path, cause);
+		bad = error_message("%s: %s", path, cause);
 	}
 	return bad;
 }

@@ -54,7 +54,7 @@ static void put_columns(cJSON *root, const struct pm_fit_model *model)
 		cJSON *object = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(object, "name", column->name);
-		cJSON_AddStringToObject(object, "role", words_roles[column->role]);
+		cJSON_AddStringToObject(object, "role", enum_names_roles[column->role]);
 		if (column->levels)
 			cJSON_AddItemToObject(object, "levels",
 				cJSON_CreateStringArray(
@@ -73,7 +73,7 @@ static void put_values(cJSON *root, const struct pm_fit_model *model)
 		cJSON *object = cJSON_CreateObject(), *flags;
 
 		cJSON_AddStringToObject(object, "name", value->name);
-		cJSON_AddStringToObject(object, "kind", words_kinds[value->kind]);
+		cJSON_AddStringToObject(object, "kind", enum_names_kinds[value->kind]);
 		if (value->column != SPACE_NO_COLUMN)
 			cJSON_AddStringToObject(object, "column", model->columns[value->column].name);
 		if (value->kind == PM_FIT_KIND_LEVEL || value->kind == PM_FIT_KIND_FACTOR)
@@ -81,9 +81,9 @@ static void put_values(cJSON *root, const struct pm_fit_model *model)
 				object, "level", model->columns[value->column].levels[value->level]);
 		schema_put(object, schema_value, value);
 		flags = cJSON_AddArrayToObject(object, "flags");
-		for (int bit = 0; words_flags[bit]; bit++)
+		for (int bit = 0; enum_names_flags[bit]; bit++)
 			if (value->flags & 1u << bit)
-				cJSON_AddItemToArray(flags, cJSON_CreateString(words_flags[bit]));
+				cJSON_AddItemToArray(flags, cJSON_CreateString(enum_names_flags[bit]));
 		cJSON_AddItemToArray(array, object);
 	}
 }
@@ -97,7 +97,7 @@ static void put_runs(cJSON *root, const struct pm_fit_model *model)
 		cJSON *object = cJSON_CreateObject();
 
 		schema_put(object, schema_run, run);
-		cJSON_AddStringToObject(object, "end", words_ends[run->end]);
+		cJSON_AddStringToObject(object, "end", enum_names_ends[run->end]);
 		cJSON_AddItemToObject(
 			object, "values", cJSON_CreateDoubleArray(run->values, (int)model->value_count));
 		cJSON_AddItemToObject(
@@ -136,9 +136,9 @@ cJSON *model_file_json(const struct pm_fit_model *model)
 		cJSON_AddStringToObject(root, "time_unit", model->time_unit);
 	schema_put(root, schema_model, model);
 	object = cJSON_AddObjectToObject(root, "fit");
-	cJSON_AddStringToObject(object, "method", words_methods[model->parameter.method]);
-	cJSON_AddStringToObject(object, "scale", words_scales[model->parameter.scale]);
-	cJSON_AddStringToObject(object, "penalty", words_penalties[model->parameter.penalty]);
+	cJSON_AddStringToObject(object, "method", enum_names_methods[model->parameter.method]);
+	cJSON_AddStringToObject(object, "scale", enum_names_scales[model->parameter.scale]);
+	cJSON_AddStringToObject(object, "penalty", enum_names_penalties[model->parameter.penalty]);
 	schema_put(object, schema_parameter, &model->parameter);
 	cJSON_AddItemToObject(root, "train", model_file_error(&model->train));
 	put_columns(root, model);

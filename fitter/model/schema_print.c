@@ -86,7 +86,7 @@ static cJSON *columns(void)
 		"scale: geometric mean of the fitted samples, 1 where not scaled; least, greatest: of them");
 
 	add(column, "name", of_type("string", NULL));
-	add(column, "role", one_of(words_roles, NULL));
+	add(column, "role", one_of(enum_names_roles, NULL));
 	add(column, "levels",
 		array_of(of_type("string", NULL),
 			"of categorical columns and factors; the first factor is 1"));
@@ -100,10 +100,11 @@ static cJSON *values(void)
 		"its bounds; mean, sd: of value over the runs; low, high: bootstrap interval");
 
 	add(value, "name", of_type("string", NULL));
-	add(value, "kind", one_of(words_kinds, NULL));
+	add(value, "kind", one_of(enum_names_kinds, NULL));
 	add(value, "column", of_type("string", "absent of C and the base"));
 	add(value, "level", of_type("string", "of levels and factors"));
-	add(value, "flags", array_of(one_of(words_flags, NULL), "what is to be known before it is believed"));
+	add(value, "flags",
+		array_of(one_of(enum_names_flags, NULL), "what is to be known before it is believed"));
 	return array_of(value,
 		"t = (sum coefficient*column^power + levels) * product column^exponent * exp(log "
 		"factors) + constant + offsets");
@@ -114,7 +115,7 @@ static cJSON *runs(void)
 	cJSON *run = object_of(
 		schema_run, "objective: with the penalty; error: without; searched: before the polish");
 
-	add(run, "end", one_of(words_ends, NULL));
+	add(run, "end", one_of(enum_names_ends, NULL));
 	add(run, "values", array_of(of_type("number", NULL), "in the order of the model's values"));
 	add(run, "scaled", array_of(of_type("number", NULL), "the same in the units of the search"));
 	return array_of(run, "one for each seed");
@@ -140,9 +141,9 @@ cJSON *schema_json(void)
 	add(root, "version", item);
 	add(root, "time_unit", of_type("string", "any word; may be missing"));
 	item = object_of(schema_parameter, "how it was fitted");
-	add(item, "method", one_of(words_methods, NULL));
-	add(item, "scale", one_of(words_scales, NULL));
-	add(item, "penalty", one_of(words_penalties, NULL));
+	add(item, "method", one_of(enum_names_methods, NULL));
+	add(item, "scale", one_of(enum_names_scales, NULL));
+	add(item, "penalty", one_of(enum_names_penalties, NULL));
 	add(root, "fit", item);
 	add(root, "train",
 		object_of(schema_error, "on the fitted samples; mape in percent of the measured time"));

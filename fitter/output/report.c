@@ -132,10 +132,10 @@ static void print_flags(unsigned flags, FILE *out)
 {
 	const char *separator = "  ";
 
-	for (int bit = 0; words_flags[bit]; bit++)
+	for (int bit = 0; enum_names_flags[bit]; bit++)
 		/* what is merely large in other units is said once, in the remarks */
 		if (flags & 1u << bit && 1u << bit != PM_FIT_OUTSIDE) {
-			fprintf(out, "%s%s", separator, words_flags[bit]);
+			fprintf(out, "%s%s", separator, enum_names_flags[bit]);
 			separator = ", ";
 		}
 	fputc('\n', out);

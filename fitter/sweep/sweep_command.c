@@ -165,15 +165,15 @@ const char *sweep_run_check(const struct sweep_run *run)
 	for (size_t i = 0; run->command[i] && !bad; i++)
 		bad = scan(space, run->command[i], used, &has_out);
 	if (bad)
-		return say("%.*s in the command is no column of %s", (int)strcspn(bad, "}") + 1, bad,
-			space->path);
+		return error_message("%.*s in the command is no column of %s", (int)strcspn(bad, "}") + 1,
+			bad, space->path);
 	for (size_t c = 0; c < space->column_count; c++)
 		if (!used[c])
-			return say(
+			return error_message(
 				"the command has no {%s}: every trial would have the same, whatever the table says",
 				space->columns[c].name);
 	if (run->time->kind == SWEEP_TIME_CAPTURE && !has_out)
-		return say(
+		return error_message(
 			"the command has no {out}, the folder where its traces are looked for; or name another "
 			"--time-from");
 	return NULL;

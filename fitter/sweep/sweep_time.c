@@ -23,13 +23,13 @@ static const char *add(struct numbers *numbers, const char *text)
 	double number;
 
 	if (csv_number(text, &number) < 0)
-		return say("'%.60s' is no number", text);
+		return error_message("'%.60s' is no number", text);
 	if (numbers->count == numbers->room) {
 		double *more =
 			realloc(numbers->items, (numbers->room = 2 * numbers->room + 64) * sizeof(*more));
 
 		if (!more)
-			return say("no memory");
+			return error_message("no memory");
 		numbers->items = more;
 	}
 	numbers->items[numbers->count++] = number;
@@ -48,7 +48,7 @@ static const char *median(struct numbers *numbers, double *time)
 	size_t middle = numbers->count / 2;
 
 	if (numbers->count == 0)
-		return say("no time in it");
+		return error_message("no time in it");
 	qsort(numbers->items, numbers->count, sizeof(*numbers->items), compare);
 	*time = numbers->items[middle];
 	if (numbers->count % 2 == 0)
@@ -84,7 +84,7 @@ static const char *read_regex(const struct sweep_time *from, const char *path, s
 	regmatch_t matches[2];
 
 	if (!text)
-		return say("%s: cannot be read", path);
+		return error_message("%s: cannot be read", path);
 	while (!bad && regexec(&from->pattern, at, 2, matches, at == text ? 0 : REG_NOTBOL) == 0) {
 		const regmatch_t *match = &matches[from->pattern.re_nsub > 0];
 		char *word = match->rm_so < 0
@@ -100,7 +100,7 @@ static const char *read_regex(const struct sweep_time *from, const char *path, s
 	}
 	free(text);
 	if (!bad && numbers->count == 0)
-		return say("nothing in the output matches the pattern of --time-from");
+		return error_message("nothing in the output matches the pattern of --time-from");
 	return bad;
 }
 
@@ -111,21 +111,21 @@ static const char *read_csv(const struct sweep_time *from, const char *path, str
 	struct csv csv;
 
 	if (csv_read(&csv, path) < 0) {
-		bad = say("%s", csv.error);
+		bad = error_message("%s", csv.error);
 		goto out;
 	}
 	column = csv_find(&csv, name);
 	iterations = from->kind == SWEEP_TIME_CAPTURE ? csv_find(&csv, "iterations") : -1;
 	if (column < 0)
-		bad = say("%s: there is no column %s", path, name);
+		bad = error_message("%s: there is no column %s", path, name);
 	for (size_t row = 0; row < csv.row_count && !bad; row++) {
 		char **cells = csv.cells + row * csv.column_count;
 		double count;
 
 		if (iterations >= 0 &&
 			(csv_number(cells[iterations], &count) < 0 || count < SWEEP_TIME_ITERATIONS))
-			bad = say("%s iterations were measured: expected %d or more", cells[iterations],
-				SWEEP_TIME_ITERATIONS);
+			bad = error_message("%s iterations were measured: expected %d or more",
+				cells[iterations], SWEEP_TIME_ITERATIONS);
 		else
 			bad = add(numbers, cells[column]);
 	}
@@ -142,7 +142,7 @@ static const char *read_json(const struct sweep_time *from, const char *path, st
 	char number[40];
 
 	if (!root)
-		bad = say(text ? "%s: is no JSON" : "%s: cannot be read", path);
+		bad = error_message(text ? "%s: is no JSON" : "%s: cannot be read", path);
 	while (!bad && (key = strtok_r(rest, ".", &rest))) {
 		char *end;
 		long place = strtol(key, &end, 10);
@@ -150,7 +150,7 @@ static const char *read_json(const struct sweep_time *from, const char *path, st
 		item = cJSON_IsArray(item) && !*end ? cJSON_GetArrayItem(item, (int)place)
 						    : cJSON_GetObjectItemCaseSensitive(item, key);
 		if (!item)
-			bad = say("%s: there is no %s of %s", path, key, from->key);
+			bad = error_message("%s: there is no %s of %s", path, key, from->key);
 	}
 	for (cJSON *one = cJSON_IsArray(item) ? item->child : item; one && !bad; one = one->next) {
 		snprintf(number, sizeof(number), "%.17g", cJSON_IsNumber(one) ? one->valuedouble : NAN);
@@ -178,7 +178,7 @@ const char *sweep_time_read(const struct sweep_time *from, const char *path, dou
 	if (!bad)
 		bad = median(&numbers, time);
 	if (!bad && !(*time > 0 && isfinite(*time)))
-		bad = say("the time is %g: expected a positive number", *time);
+		bad = error_message("the time is %g: expected a positive number", *time);
 	free(numbers.items);
 	return bad;
 }
@@ -215,7 +215,7 @@ static const char *init_pattern(struct sweep_time *from, const char *pattern)
 		return NULL;
 	}
 	regerror(status, &from->pattern, cause, sizeof(cause));
-	return say("--time-from regex:%s: %s", pattern, cause);
+	return error_message("--time-from regex:%s: %s", pattern, cause);
 }
 
 static const char *init_file(struct sweep_time *from, enum sweep_time_kind kind, const char *text)
@@ -223,13 +223,13 @@ static const char *init_file(struct sweep_time *from, enum sweep_time_kind kind,
 	const char *colon = strrchr(text, ':');
 
 	if (kind == SWEEP_TIME_JSON && !colon)
-		return say("--time-from json:%s: expected json:FILE:KEY", text);
+		return error_message("--time-from json:%s: expected json:FILE:KEY", text);
 	from->file = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
 	from->key = colon ? strdup(colon + 1) : NULL;
 	if (!from->file || (colon && !from->key))
-		return say("no memory");
+		return error_message("no memory");
 	if (!*from->file || (colon && !*from->key))
-		return say("--time-from: expected a file, and a word behind each colon");
+		return error_message("--time-from: expected a file, and a word behind each colon");
 	from->kind = kind;
 	return NULL;
 }
@@ -238,7 +238,7 @@ const char *sweep_time_init(struct sweep_time *from, const char *text, const cha
 {
 	*from = (struct sweep_time){.column = strdup(column), .skip = strdup("1")};
 	if (!from->column || !from->skip)
-		return say("no memory");
+		return error_message("no memory");
 	if (strcmp(text, "wall") == 0)
 		from->kind = SWEEP_TIME_WALL;
 	else if (strncmp(text, "regex:", 6) == 0)
@@ -252,9 +252,10 @@ const char *sweep_time_init(struct sweep_time *from, const char *text, const cha
 		free(from->skip);
 		from->skip = strdup(text + 8);
 	} else if (strcmp(text, "capture") != 0)
-		return say("--time-from %s: expected capture, regex:PATTERN, csv:FILE, json:FILE:KEY or wall",
+		return error_message(
+			"--time-from %s: expected capture, regex:PATTERN, csv:FILE, json:FILE:KEY or wall",
 			text);
-	return from->skip ? NULL : say("no memory");
+	return from->skip ? NULL : error_message("no memory");
 }
 
 void sweep_time_free(struct sweep_time *from)
