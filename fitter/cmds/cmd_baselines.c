@@ -337,7 +337,7 @@ static int run(int argument_count, char **arguments)
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_baselines, "expected one table");
 	options_end(&cmd_baselines, &options);
-	options_observe(&options, arguments[optind], &observations);
+	options_read_table(&options, arguments[optind], &observations);
 	options.parameter.stop = options_catch_interrupt();
 	if (!options.quiet)
 		announce(&observations.train, &options.parameter, wanted);

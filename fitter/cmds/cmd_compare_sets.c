@@ -66,7 +66,7 @@ static void copy_description(struct description *made, const struct description 
 			errx(1, "no memory");
 }
 
-static void observe(struct compare_set *set, const struct options *options, const char *description)
+static void read_table(struct compare_set *set, const struct options *options, const char *description)
 {
 	struct options own = *options;
 	const char *bad;
@@ -77,7 +77,7 @@ static void observe(struct compare_set *set, const struct options *options, cons
 		errx(1, "%s", bad);
 	if (own.description.split && own.description.share < 1)
 		errx(1, "%s: both a split and a share are described: expected one of them", set->path);
-	options_observe(&own, set->path, &set->observations);
+	options_read_table(&own, set->path, &set->observations);
 	set->typical =
 		space_geometric_mean(set->observations.train.time, set->observations.train.sample_count);
 	description_free(&own.description);
@@ -132,7 +132,7 @@ void cmd_compare_sets(struct comparison *c, const struct options *options, char 
 		if (is_model_file(set->path))
 			load(set);
 		else
-			observe(set, options, description);
+			read_table(set, options, description);
 	}
 	announce(c, options);
 }

@@ -265,7 +265,7 @@ static int run(int argument_count, char **arguments)
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_fit, "expected one table");
 	options_end(&cmd_fit, &options);
-	options_observe(&options, arguments[optind], &observations);
+	options_read_table(&options, arguments[optind], &observations);
 	model = fit(&options, &observations);
 	freely = fit_freely(&options, &observations);
 	if (observations.test.sample_count && pm_fit_evaluate(model, &observations.test, &test) < 0)

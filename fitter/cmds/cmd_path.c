@@ -226,7 +226,7 @@ static int run(int argument_count, char **arguments)
 	if (options.lambda_powers_given)
 		ratio = options.parameter.lambda_powers;
 	options_end(&cmd_path, &options);
-	options_observe(&options, arguments[optind], &observations);
+	options_read_table(&options, arguments[optind], &observations);
 	options.parameter.stop = options_catch_interrupt();
 	status = path_run(&path, &observations.train, &observations.test, &options.parameter, lambdas, count,
 		ratio, folds, isatty(STDERR_FILENO) && !options.quiet ? show : NULL, NULL);

@@ -64,7 +64,7 @@ static const char *const interval_words[] = {[PM_FIT_INTERVAL_NONE] = "none",
 
 struct answer {
 	const struct pm_fit_model *model;
-	const struct ask *ask;
+	const struct model_input *input;
 	const struct csv *csv;
 	double *times, *low, *high; /* NAN where a level is unseen */
 	enum pm_fit_interval interval;
@@ -75,20 +75,20 @@ struct answer {
 
 static const char *cell(const struct answer *a, size_t row, size_t column)
 {
-	return a->csv->cells[a->ask->rows[row] * a->csv->column_count + (size_t)a->ask->places[column]];
+	return a->csv->cells[a->input->rows[row] * a->csv->column_count + (size_t)a->input->places[column]];
 }
 
 /* The error over rows with a measured time and none of these flags. */
 static void measure(const struct answer *a, unsigned without, struct pm_fit_error *error)
 {
-	size_t rows = a->ask->problem.sample_count, count = 0;
+	size_t rows = a->input->problem.sample_count, count = 0;
 	double *numbers = malloc((2 * rows + 1) * sizeof(*numbers));
 
 	if (!numbers)
 		errx(1, "no memory");
 	for (size_t k = 0; k < rows; k++)
-		if (isfinite(a->ask->measured[k]) && !(a->ask->flags[k] & without)) {
-			numbers[count] = a->ask->measured[k];
+		if (isfinite(a->input->measured[k]) && !(a->input->flags[k] & without)) {
+			numbers[count] = a->input->measured[k];
 			numbers[rows + count++] = a->times[k];
 		}
 	*error = (struct pm_fit_error){0};
@@ -99,40 +99,40 @@ static void measure(const struct answer *a, unsigned without, struct pm_fit_erro
 
 static void predict(struct answer *a)
 {
-	size_t rows = a->ask->problem.sample_count;
+	size_t rows = a->input->problem.sample_count;
 	int status;
 
 	a->times = malloc((rows + 1) * sizeof(double));
 	a->low = malloc((rows + 1) * sizeof(double));
 	a->high = malloc((rows + 1) * sizeof(double));
-	if (!a->times || !a->low || !a->high || pm_fit_predict(a->model, &a->ask->problem, a->times) < 0)
+	if (!a->times || !a->low || !a->high || pm_fit_predict(a->model, &a->input->problem, a->times) < 0)
 		errx(1, "no memory");
-	status = pm_fit_predict_interval(a->model, &a->ask->problem, a->confidence, a->low, a->high);
+	status = pm_fit_predict_interval(a->model, &a->input->problem, a->confidence, a->low, a->high);
 	if (status < 0)
 		errx(1, "%s", strerror(-status));
 	a->interval = (enum pm_fit_interval)status;
 	for (size_t k = 0; k < rows; k++) {
-		double measured = a->ask->measured[k];
+		double measured = a->input->measured[k];
 
-		if (a->ask->flags[k] & ASK_UNSEEN)
+		if (a->input->flags[k] & MODEL_INPUT_UNSEEN)
 			a->times[k] = a->low[k] = a->high[k] = NAN;
-		a->unseen += (a->ask->flags[k] & ASK_UNSEEN) != 0;
-		a->outside += (a->ask->flags[k] & ASK_OUTSIDE) != 0;
+		a->unseen += (a->input->flags[k] & MODEL_INPUT_UNSEEN) != 0;
+		a->outside += (a->input->flags[k] & MODEL_INPUT_OUTSIDE) != 0;
 		a->covered += measured >= a->low[k] && measured <= a->high[k];
 	}
-	measure(a, ASK_UNSEEN, &a->all);
-	measure(a, ASK_UNSEEN | ASK_OUTSIDE, &a->inside);
+	measure(a, MODEL_INPUT_UNSEEN, &a->all);
+	measure(a, MODEL_INPUT_UNSEEN | MODEL_INPUT_OUTSIDE, &a->inside);
 }
 
 /* The remarks on rows come in their order: `next` walks through them. */
 static void print_remarks(const struct answer *a, size_t row, size_t *next)
 {
-	for (; *next < a->ask->remark_count && a->ask->remarks[*next].row == row; (*next)++) {
-		const struct ask_remark *remark = &a->ask->remarks[*next];
+	for (; *next < a->input->remark_count && a->input->remarks[*next].row == row; (*next)++) {
+		const struct model_input_remark *remark = &a->input->remarks[*next];
 		const struct pm_fit_model_column *column = &a->model->columns[remark->column];
-		double value = a->ask->columns[remark->column].values[row];
+		double value = a->input->columns[remark->column].values[row];
 
-		if (remark->flag == ASK_UNSEEN)
+		if (remark->flag == MODEL_INPUT_UNSEEN)
 			printf("  %s=%s unseen", column->name, cell(a, row, remark->column));
 		else
 			printf("  %s %g %c %g", column->name, value, value > column->greatest ? '>' : '<',
@@ -150,10 +150,10 @@ static void print_rows(const struct answer *a)
 	if (a->all.sample_count)
 		printf(" %11s %8s", "measured", "error");
 	putchar('\n');
-	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
 		bool predicted = isfinite(a->times[k]);
 
-		printf("%8zu", a->ask->lines[k]);
+		printf("%8zu", a->input->lines[k]);
 		if (!predicted)
 			printf(" %11s", "-");
 		else
@@ -162,12 +162,12 @@ static void print_rows(const struct answer *a)
 			printf(" %11.5g %11.5g", a->low[k], a->high[k]);
 		else if (a->interval != PM_FIT_INTERVAL_NONE)
 			printf(" %11s %11s", "-", "-");
-		if (a->all.sample_count && isfinite(a->ask->measured[k]))
-			printf(" %11.5g", a->ask->measured[k]);
+		if (a->all.sample_count && isfinite(a->input->measured[k]))
+			printf(" %11.5g", a->input->measured[k]);
 		else if (a->all.sample_count)
 			printf(" %11s", "-");
-		if (a->all.sample_count && isfinite(a->ask->measured[k]) && predicted)
-			printf(" %+7.1f%%", 100 * (a->times[k] / a->ask->measured[k] - 1));
+		if (a->all.sample_count && isfinite(a->input->measured[k]) && predicted)
+			printf(" %+7.1f%%", 100 * (a->times[k] / a->input->measured[k] - 1));
 		else if (a->all.sample_count)
 			printf(" %8s", "-");
 		print_remarks(a, k, &next);
@@ -184,7 +184,7 @@ static void print_error(const char *name, const struct pm_fit_error *error)
 
 static void print_sum(const struct answer *a)
 {
-	size_t rows = a->ask->problem.sample_count;
+	size_t rows = a->input->problem.sample_count;
 
 	printf("%zu rows", rows);
 	if (a->model->time_unit)
@@ -240,10 +240,10 @@ static void print_flag_cell(const struct answer *a, size_t row, size_t first, un
 {
 	const char *gap = ",";
 
-	for (size_t i = first; i < a->ask->remark_count && a->ask->remarks[i].row == row; i++)
-		if (a->ask->remarks[i].flag == flag) {
+	for (size_t i = first; i < a->input->remark_count && a->input->remarks[i].row == row; i++)
+		if (a->input->remarks[i].flag == flag) {
 			fputs(gap, stdout);
-			print_cell(a->model->columns[a->ask->remarks[i].column].name);
+			print_cell(a->model->columns[a->input->remarks[i].column].name);
 			gap = " ";
 		}
 	if (*gap == ',')
@@ -256,25 +256,25 @@ static void print_csv(const struct answer *a)
 
 	fputs("line", stdout);
 	for (size_t i = 0; i < a->model->column_count; i++)
-		if (a->ask->places[i] >= 0) {
+		if (a->input->places[i] >= 0) {
 			putchar(',');
 			print_cell(a->model->columns[i].name);
 		}
 	puts(",predicted,low,high,measured,extrapolated,unseen");
-	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
-		printf("%zu", a->ask->lines[k]);
+	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
+		printf("%zu", a->input->lines[k]);
 		for (size_t i = 0; i < a->model->column_count; i++)
-			if (a->ask->places[i] >= 0) {
+			if (a->input->places[i] >= 0) {
 				putchar(',');
 				print_cell(cell(a, k, i));
 			}
 		print_number_cell(a->times[k]);
 		print_number_cell(a->low[k]);
 		print_number_cell(a->high[k]);
-		print_number_cell(a->ask->measured[k]);
-		print_flag_cell(a, k, next, ASK_OUTSIDE);
-		print_flag_cell(a, k, next, ASK_UNSEEN);
-		while (next < a->ask->remark_count && a->ask->remarks[next].row == k)
+		print_number_cell(a->input->measured[k]);
+		print_flag_cell(a, k, next, MODEL_INPUT_OUTSIDE);
+		print_flag_cell(a, k, next, MODEL_INPUT_UNSEEN);
+		while (next < a->input->remark_count && a->input->remarks[next].row == k)
 			next++;
 		putchar('\n');
 	}
@@ -284,10 +284,10 @@ static cJSON *json_flags(const struct answer *a, size_t row, size_t first, unsig
 {
 	cJSON *array = cJSON_CreateArray();
 
-	for (size_t i = first; i < a->ask->remark_count && a->ask->remarks[i].row == row; i++)
-		if (a->ask->remarks[i].flag == flag)
-			cJSON_AddItemToArray(
-				array, cJSON_CreateString(a->model->columns[a->ask->remarks[i].column].name));
+	for (size_t i = first; i < a->input->remark_count && a->input->remarks[i].row == row; i++)
+		if (a->input->remarks[i].flag == flag)
+			cJSON_AddItemToArray(array,
+				cJSON_CreateString(a->model->columns[a->input->remarks[i].column].name));
 	return array;
 }
 
@@ -301,17 +301,17 @@ static void print_json(const struct answer *a)
 	if (a->model->time_unit)
 		cJSON_AddStringToObject(root, "time_unit", a->model->time_unit);
 	array = cJSON_AddArrayToObject(root, "rows");
-	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
+	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
 		cJSON *row = cJSON_CreateObject();
 
-		cJSON_AddNumberToObject(row, "line", (double)a->ask->lines[k]);
+		cJSON_AddNumberToObject(row, "line", (double)a->input->lines[k]);
 		cJSON_AddItemToObject(row, "predicted", model_file_number(a->times[k]));
 		cJSON_AddItemToObject(row, "low", model_file_number(a->low[k]));
 		cJSON_AddItemToObject(row, "high", model_file_number(a->high[k]));
-		cJSON_AddItemToObject(row, "measured", model_file_number(a->ask->measured[k]));
-		cJSON_AddItemToObject(row, "extrapolated", json_flags(a, k, next, ASK_OUTSIDE));
-		cJSON_AddItemToObject(row, "unseen", json_flags(a, k, next, ASK_UNSEEN));
-		while (next < a->ask->remark_count && a->ask->remarks[next].row == k)
+		cJSON_AddItemToObject(row, "measured", model_file_number(a->input->measured[k]));
+		cJSON_AddItemToObject(row, "extrapolated", json_flags(a, k, next, MODEL_INPUT_OUTSIDE));
+		cJSON_AddItemToObject(row, "unseen", json_flags(a, k, next, MODEL_INPUT_UNSEEN));
+		while (next < a->input->remark_count && a->input->remarks[next].row == k)
 			next++;
 		cJSON_AddItemToArray(array, row);
 	}
@@ -333,9 +333,9 @@ static void figure_rows(struct plot *plot, const struct answer *a)
 	plot->x.whole = plot->y.log = true;
 	bars = plot_add(plot, PLOT_RANGE, NULL);
 	points = plot_add(plot, PLOT_POINTS, "predicted");
-	for (size_t k = 0; k < a->ask->problem.sample_count; k++) {
-		plot_range(plot, bars, (double)a->ask->lines[k], a->times[k], a->low[k], a->high[k], NULL);
-		plot_point(plot, points, (double)a->ask->lines[k], a->times[k], NULL);
+	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
+		plot_range(plot, bars, (double)a->input->lines[k], a->times[k], a->low[k], a->high[k], NULL);
+		plot_point(plot, points, (double)a->input->lines[k], a->times[k], NULL);
 	}
 	plot_scale(plot);
 	plot->left_out = a->unseen;
@@ -349,10 +349,10 @@ static void print_plot(const struct answer *a, bool plain)
 	struct subject subject = {.model = a->model,
 		.set_count = 1,
 		.sets = {{.name = "rows",
-			.problem = &a->ask->problem,
-			.measured = a->ask->measured,
+			.problem = &a->input->problem,
+			.measured = a->input->measured,
 			.predicted = a->times,
-			.lines = a->ask->lines}}};
+			.lines = a->input->lines}}};
 	struct plot plot;
 
 	if (a->all.sample_count)
@@ -439,7 +439,7 @@ static int run(int argument_count, char **arguments)
 	struct pm_fit_model *model;
 	struct answer answer = {0};
 	struct csv csv;
-	struct ask ask;
+	struct model_input input;
 	const char *bad;
 
 	take_options(argument_count, arguments, &choices);
@@ -450,15 +450,15 @@ static int run(int argument_count, char **arguments)
 		errx(1, "%s", csv.error);
 	if (!choices.time && csv_find(&csv, "time") >= 0)
 		choices.time = "time";
-	if (ask_init(&ask, &csv, model, choices.time, choices.is_rate, choices.skip_bad) < 0)
-		errx(1, "%s", ask.error);
-	if (ask.skipped)
-		warnx("%s: %zu rows are left out: numbers are missing", csv.path, ask.skipped);
-	bad = pm_fit_check_predict(model, &ask.problem);
+	if (model_input_init(&input, &csv, model, choices.time, choices.is_rate, choices.skip_bad) < 0)
+		errx(1, "%s", input.error);
+	if (input.skipped)
+		warnx("%s: %zu rows are left out: numbers are missing", csv.path, input.skipped);
+	bad = pm_fit_check_predict(model, &input.problem);
 	if (bad)
 		errx(1, "%s: %s", csv.path, bad);
 	answer.model = model;
-	answer.ask = &ask;
+	answer.input = &input;
 	answer.csv = &csv;
 	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
 	predict(&answer);
@@ -468,7 +468,7 @@ static int run(int argument_count, char **arguments)
 	free(answer.times);
 	free(answer.low);
 	free(answer.high);
-	ask_free(&ask);
+	model_input_free(&input);
 	csv_free(&csv);
 	pm_fit_free(model);
 	return 0;

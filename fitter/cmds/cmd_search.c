@@ -443,7 +443,7 @@ static int run(int argument_count, char **arguments)
 	take_options(argument_count, arguments, &choices);
 	answer.path = arguments[optind];
 	choices.options.parameter.power_lower = 0; /* zeros are no hindrance here */
-	options_observe(&choices.options, answer.path, &observations);
+	options_read_table(&choices.options, answer.path, &observations);
 	choices.settings.seed = choices.options.parameter.seed;
 	choices.settings.thread_count = choices.options.parameter.thread_count;
 	choices.settings.stop = options_catch_interrupt();

@@ -257,7 +257,7 @@ static void analyse(struct request *request, const char *space)
 	struct study study;
 	int status;
 
-	options_observe(options, request->table, &observations);
+	options_read_table(options, request->table, &observations);
 	options->parameter.stop = options_catch_interrupt();
 	status = study_run(&study, &observations, &options->parameter, terminal ? show : NULL);
 	if (terminal)

@@ -281,7 +281,7 @@ static void check_powers(const struct options *options, const struct csv *csv)
 	}
 }
 
-void options_observe(struct options *options, const char *path, struct observations *observations)
+void options_read_table(struct options *options, const char *path, struct observations *observations)
 {
 	struct csv csv;
 	const char *bad;

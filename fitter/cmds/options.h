@@ -86,7 +86,7 @@ bool options_take(const struct command *command, struct options *options, int op
 void options_end(const struct command *command, struct options *options);
 
 /* Reads and checks the table; ends the program with a sentence if it cannot be fitted. */
-void options_observe(struct options *options, const char *path, struct observations *observations);
+void options_read_table(struct options *options, const char *path, struct observations *observations);
 
 /* The flag that Ctrl-C sets from here on; a second Ctrl-C ends the program. */
 const int *options_catch_interrupt(void);

@@ -1,8 +1,9 @@
-/* Descriptions of what the columns mean: see observe.h. */
+/* Descriptions of what the columns mean: see description.h. */
+#include "description.h"
 #include "base/error_message.h"
 #include "base/text_file.h"
+#include "csv.h"
 #include "model/enum_names.h"
-#include "observations.h"
 #include "space_file.h"
 
 #include <errno.h>

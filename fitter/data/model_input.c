@@ -1,4 +1,4 @@
-/* From a table to a question: see ask.h. */
+/* From a table to what a model predicts from: see model_input.h. */
 #include "model_input.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 
 static __attribute__((format(printf, 3, 4))) int fail(
-	struct ask *ask, const struct csv *csv, const char *format, ...)
+	struct model_input *input, const struct csv *csv, const char *format, ...)
 {
-	int used = snprintf(ask->error, sizeof(ask->error), "%.200s: ", csv->path);
+	int used = snprintf(input->error, sizeof(input->error), "%.200s: ", csv->path);
 	va_list list;
 
 	va_start(list, format);
-	vsnprintf(ask->error + used, sizeof(ask->error) - (size_t)used, format, list);
+	vsnprintf(input->error + used, sizeof(input->error) - (size_t)used, format, list);
 	va_end(list);
 	return -EINVAL;
 }
@@ -31,35 +31,35 @@ static const char *cell(const struct csv *csv, size_t row, ptrdiff_t column)
 }
 
 static int find_columns(
-	struct ask *ask, const struct csv *csv, const struct pm_fit_model *model, const char *time)
+	struct model_input *input, const struct csv *csv, const struct pm_fit_model *model, const char *time)
 {
 	for (size_t i = 0; i < model->column_count; i++) {
 		bool ignored = model->columns[i].role == PM_FIT_IGNORED;
 
-		ask->places[i] = ignored ? -1 : csv_find(csv, model->columns[i].name);
-		if (ask->places[i] < 0 && !ignored)
-			return fail(ask, csv, "there is no column %s, which the model needs",
+		input->places[i] = ignored ? -1 : csv_find(csv, model->columns[i].name);
+		if (input->places[i] < 0 && !ignored)
+			return fail(input, csv, "there is no column %s, which the model needs",
 				model->columns[i].name);
 	}
 	if (time && csv_find(csv, time) < 0)
-		return fail(ask, csv, "there is no column %s for the time", time);
+		return fail(input, csv, "there is no column %s for the time", time);
 	return 0;
 }
 
-static int remark(struct ask *ask, size_t row, size_t column, unsigned flag)
+static int remark(struct model_input *input, size_t row, size_t column, unsigned flag)
 {
-	size_t count = ask->remark_count;
+	size_t count = input->remark_count;
 
 	/* room for a power of two of them */
 	if ((count & (count - 1)) == 0) {
-		struct ask_remark *more = realloc(ask->remarks, 2 * (count + 1) * sizeof(*more));
+		struct model_input_remark *more = realloc(input->remarks, 2 * (count + 1) * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		ask->remarks = more;
+		input->remarks = more;
 	}
-	ask->remarks[ask->remark_count++] = (struct ask_remark){row, column, flag};
-	ask->flags[row] |= flag;
+	input->remarks[input->remark_count++] = (struct model_input_remark){row, column, flag};
+	input->flags[row] |= flag;
 	return 0;
 }
 
@@ -73,130 +73,131 @@ static size_t level_of(const struct pm_fit_model_column *column, const char *wor
 }
 
 /* 0, or negative with the sentence that says which number of a row is missing. */
-static int check_row(struct ask *ask, const struct csv *csv, const struct pm_fit_model *model, size_t row)
+static int check_row(
+	struct model_input *input, const struct csv *csv, const struct pm_fit_model *model, size_t row)
 {
 	double number;
 
 	for (size_t i = 0; i < model->column_count; i++) {
-		const char *text = ask->places[i] < 0 ? NULL : cell(csv, row, ask->places[i]);
+		const char *text = input->places[i] < 0 ? NULL : cell(csv, row, input->places[i]);
 
 		if (!text)
 			continue;
 		if (!*text)
-			return fail(ask, csv, "line %zu: column %s: the value is missing", csv->lines[row],
+			return fail(input, csv, "line %zu: column %s: the value is missing", csv->lines[row],
 				model->columns[i].name);
 		if (!is_levelled(model->columns[i].role) && csv_number(text, &number) < 0)
-			return fail(ask, csv, "line %zu: column %s: '%s' is not a number", csv->lines[row],
+			return fail(input, csv, "line %zu: column %s: '%s' is not a number", csv->lines[row],
 				model->columns[i].name, text);
 	}
 	return 0;
 }
 
-static int take_row(
-	struct ask *ask, const struct csv *csv, const struct pm_fit_model *model, size_t row, size_t at)
+static int take_row(struct model_input *input, const struct csv *csv, const struct pm_fit_model *model,
+	size_t row, size_t at)
 {
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *known = &model->columns[i];
-		double *value = ask->numbers + i * csv->row_count + at;
-		const char *text = ask->places[i] < 0 ? NULL : cell(csv, row, ask->places[i]);
+		double *value = input->numbers + i * csv->row_count + at;
+		const char *text = input->places[i] < 0 ? NULL : cell(csv, row, input->places[i]);
 		size_t level;
 		int status = 0;
 
 		if (text && is_levelled(known->role)) {
 			level = level_of(known, text);
 			if (level == known->level_count)
-				status = remark(ask, at, i, ASK_UNSEEN);
+				status = remark(input, at, i, MODEL_INPUT_UNSEEN);
 			*value = status == 0 && level < known->level_count ? (double)level : 0;
 		} else if (text) {
 			csv_number(text, value);
 			/* decimal digits of a file are not all the bits */
 			if (*value < known->least - 1e-12 * fabs(known->least) ||
 				*value > known->greatest + 1e-12 * fabs(known->greatest))
-				status = remark(ask, at, i, ASK_OUTSIDE);
+				status = remark(input, at, i, MODEL_INPUT_OUTSIDE);
 		}
 		if (status < 0)
-			return fail(ask, csv, "no memory for it");
+			return fail(input, csv, "no memory for it");
 	}
 	return 0;
 }
 
 static void take_time(
-	struct ask *ask, const struct csv *csv, size_t row, size_t at, ptrdiff_t time, bool is_rate)
+	struct model_input *input, const struct csv *csv, size_t row, size_t at, ptrdiff_t time, bool is_rate)
 {
 	double number;
 
-	ask->measured[at] = NAN;
+	input->measured[at] = NAN;
 	if (time < 0 || csv_number(cell(csv, row, time), &number) < 0 || !(number > 0))
 		return;
-	ask->measured[at] = is_rate ? 1 / number : number;
+	input->measured[at] = is_rate ? 1 / number : number;
 }
 
-static void name_columns(struct ask *ask, const struct pm_fit_model *model, size_t rows)
+static void name_columns(struct model_input *input, const struct pm_fit_model *model, size_t rows)
 {
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *known = &model->columns[i];
 
-		ask->columns[i] = (struct pm_fit_column){.name = known->name,
+		input->columns[i] = (struct pm_fit_column){.name = known->name,
 			.role = known->role,
-			.values = ask->numbers + i * rows,
+			.values = input->numbers + i * rows,
 			.level_count = known->level_count,
 			.levels = (const char *const *)known->levels};
 	}
 }
 
-int ask_init(struct ask *ask, const struct csv *csv, const struct pm_fit_model *model, const char *time,
-	bool is_rate, bool skip_bad)
+int model_input_init(struct model_input *input, const struct csv *csv, const struct pm_fit_model *model,
+	const char *time, bool is_rate, bool skip_bad)
 {
 	size_t rows = csv->row_count, at = 0;
 	ptrdiff_t place = time ? csv_find(csv, time) : -1;
 
-	*ask = (struct ask){0};
-	ask->places = calloc(model->column_count + 1, sizeof(*ask->places));
-	ask->columns = calloc(model->column_count + 1, sizeof(*ask->columns));
-	ask->numbers = calloc(model->column_count * rows + 1, sizeof(*ask->numbers));
-	ask->measured = calloc(rows + 1, sizeof(*ask->measured));
-	ask->lines = calloc(rows + 1, sizeof(*ask->lines));
-	ask->rows = calloc(rows + 1, sizeof(*ask->rows));
-	ask->flags = calloc(rows + 1, sizeof(*ask->flags));
-	if (!ask->places || !ask->columns || !ask->numbers || !ask->measured || !ask->lines || !ask->rows ||
-		!ask->flags)
-		return fail(ask, csv, "no memory for it");
-	if (find_columns(ask, csv, model, time) < 0)
+	*input = (struct model_input){0};
+	input->places = calloc(model->column_count + 1, sizeof(*input->places));
+	input->columns = calloc(model->column_count + 1, sizeof(*input->columns));
+	input->numbers = calloc(model->column_count * rows + 1, sizeof(*input->numbers));
+	input->measured = calloc(rows + 1, sizeof(*input->measured));
+	input->lines = calloc(rows + 1, sizeof(*input->lines));
+	input->rows = calloc(rows + 1, sizeof(*input->rows));
+	input->flags = calloc(rows + 1, sizeof(*input->flags));
+	if (!input->places || !input->columns || !input->numbers || !input->measured || !input->lines ||
+		!input->rows || !input->flags)
+		return fail(input, csv, "no memory for it");
+	if (find_columns(input, csv, model, time) < 0)
 		return -EINVAL;
 	for (size_t row = 0; row < rows; row++) {
-		if (check_row(ask, csv, model, row) < 0) {
+		if (check_row(input, csv, model, row) < 0) {
 			if (!skip_bad)
 				return -EINVAL;
-			ask->skipped++;
+			input->skipped++;
 			continue;
 		}
-		if (take_row(ask, csv, model, row, at) < 0)
+		if (take_row(input, csv, model, row, at) < 0)
 			return -ENOMEM;
-		take_time(ask, csv, row, at, place, is_rate);
-		ask->lines[at] = csv->lines[row];
-		ask->rows[at++] = row;
+		take_time(input, csv, row, at, place, is_rate);
+		input->lines[at] = csv->lines[row];
+		input->rows[at++] = row;
 	}
 	if (at == 0)
-		return fail(ask, csv, "there is no row to predict");
-	name_columns(ask, model, rows);
-	ask->problem = (struct pm_fit_problem){.sample_count = at,
+		return fail(input, csv, "there is no row to predict");
+	name_columns(input, model, rows);
+	input->problem = (struct pm_fit_problem){.sample_count = at,
 		.column_count = model->column_count,
-		.columns = ask->columns,
-		.time = time ? ask->measured : NULL,
+		.columns = input->columns,
+		.time = time ? input->measured : NULL,
 		.time_unit = model->time_unit};
-	ask->error[0] = '\0';
+	input->error[0] = '\0';
 	return 0;
 }
 
-void ask_free(struct ask *ask)
+void model_input_free(struct model_input *input)
 {
-	free(ask->places);
-	free(ask->columns);
-	free(ask->numbers);
-	free(ask->measured);
-	free(ask->lines);
-	free(ask->rows);
-	free(ask->flags);
-	free(ask->remarks);
-	*ask = (struct ask){0};
+	free(input->places);
+	free(input->columns);
+	free(input->numbers);
+	free(input->measured);
+	free(input->lines);
+	free(input->rows);
+	free(input->flags);
+	free(input->remarks);
+	*input = (struct model_input){0};
 }

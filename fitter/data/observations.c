@@ -1,4 +1,4 @@
-/* From a table to problems: see observe.h. */
+/* From a table to problems: see observations.h. */
 #include "observations.h"
 #include "base/random.h"
 
@@ -155,27 +155,27 @@ static int choose_rows(struct builder *b)
 
 static int level_number(struct builder *b, size_t role, const char *word, bool may_add, double *number)
 {
-	struct column_words *words = &b->observations->words[role];
+	struct column_names *names = &b->observations->names[role];
 	char **more;
 
-	for (size_t l = 0; l < words->level_count; l++)
-		if (strcmp(words->levels[l], word) == 0) {
+	for (size_t l = 0; l < names->level_count; l++)
+		if (strcmp(names->levels[l], word) == 0) {
 			*number = (double)l;
 			return 0;
 		}
 	if (!may_add)
 		return -1;
-	if (words->level_count == LEVELS_MOST)
+	if (names->level_count == LEVELS_MOST)
 		return fail(
-			b, "column %s has more than %d levels: is it a number?", words->name, LEVELS_MOST);
-	more = realloc(words->levels, (words->level_count + 1) * sizeof(*more));
+			b, "column %s has more than %d levels: is it a number?", names->name, LEVELS_MOST);
+	more = realloc(names->levels, (names->level_count + 1) * sizeof(*more));
 	if (!more)
 		return fail(b, "no memory for it");
-	words->levels = more;
-	more[words->level_count] = strdup(word);
-	if (!more[words->level_count])
+	names->levels = more;
+	more[names->level_count] = strdup(word);
+	if (!more[names->level_count])
 		return fail(b, "no memory for it");
-	*number = (double)words->level_count++;
+	*number = (double)names->level_count++;
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static double *fill(struct builder *b, bool fitted, struct pm_fit_problem *probl
 		bool levelled = is_levelled(d->roles[i].role);
 
 		columns[i] = (struct pm_fit_column){
-			.name = b->observations->words[i].name, .role = d->roles[i].role, .values = next};
+			.name = b->observations->names[i].name, .role = d->roles[i].role, .values = next};
 		for (size_t row = 0; row < b->csv->row_count && d->roles[i].role != PM_FIT_IGNORED; row++) {
 			const char *text = cell(b, row, b->places[i]);
 
@@ -224,8 +224,8 @@ static void name_levels(const struct observations *observations, struct pm_fit_c
 {
 	for (size_t i = 0; i < observations->column_count; i++)
 		if (is_levelled(columns[i].role)) {
-			columns[i].level_count = observations->words[i].level_count;
-			columns[i].levels = (const char *const *)observations->words[i].levels;
+			columns[i].level_count = observations->names[i].level_count;
+			columns[i].levels = (const char *const *)observations->names[i].levels;
 		}
 }
 
@@ -237,15 +237,15 @@ static int build(struct builder *b)
 	double *next;
 
 	o->column_count = d->role_count;
-	o->words = calloc(d->role_count + 1, sizeof(*o->words));
+	o->names = calloc(d->role_count + 1, sizeof(*o->names));
 	o->train_columns = calloc(d->role_count + 1, sizeof(*o->train_columns));
 	o->test_columns = calloc(d->role_count + 1, sizeof(*o->test_columns));
 	o->numbers = calloc((d->role_count + 1) * rows + 1, sizeof(*o->numbers));
 	o->unit = d->unit ? strdup(d->unit) : NULL;
-	if (!o->words || !o->train_columns || !o->test_columns || !o->numbers)
+	if (!o->names || !o->train_columns || !o->test_columns || !o->numbers)
 		return fail(b, "no memory for it");
 	for (size_t i = 0; i < d->role_count; i++)
-		if (!(o->words[i].name = strdup(d->roles[i].column)))
+		if (!(o->names[i].name = strdup(d->roles[i].column)))
 			return fail(b, "no memory for it");
 	next = fill(b, true, &o->train, o->train_columns, o->numbers);
 	if (next)
@@ -281,13 +281,13 @@ int observations_init(
 
 void observations_free(struct observations *observations)
 {
-	for (size_t i = 0; i < observations->column_count && observations->words; i++) {
-		for (size_t l = 0; l < observations->words[i].level_count; l++)
-			free(observations->words[i].levels[l]);
-		free(observations->words[i].levels);
-		free(observations->words[i].name);
+	for (size_t i = 0; i < observations->column_count && observations->names; i++) {
+		for (size_t l = 0; l < observations->names[i].level_count; l++)
+			free(observations->names[i].levels[l]);
+		free(observations->names[i].levels);
+		free(observations->names[i].name);
 	}
-	free(observations->words);
+	free(observations->names);
 	free(observations->train_columns);
 	free(observations->test_columns);
 	free(observations->numbers);

@@ -3,6 +3,7 @@
 #include "space_file.h"
 #include "base/error_message.h"
 #include "base/text_file.h"
+#include "csv.h"
 #include "base/limit.h"
 #include "space_rule.h"
 
@@ -370,14 +371,14 @@ void space_file_free(struct space_file *space)
 
 const char *space_file_allows(const struct space_file *space, char *const *values, bool *allowed)
 {
-	struct sweep_rule_name names[NAMES_MOST];
+	struct space_rule_name names[NAMES_MOST];
 	size_t count = 0;
 
 	*allowed = true;
 	for (size_t i = 0; i < space->column_count; i++) {
-		struct sweep_rule_name *name = &names[count++];
+		struct space_rule_name *name = &names[count++];
 
-		*name = (struct sweep_rule_name){.name = space->columns[i].name, .word = values[i]};
+		*name = (struct space_rule_name){.name = space->columns[i].name, .word = values[i]};
 		name->is_word = csv_number(values[i], &name->number) < 0 ||
 				space->columns[i].role == PM_FIT_CATEGORICAL ||
 				space->columns[i].role == PM_FIT_FACTOR;
@@ -385,13 +386,13 @@ const char *space_file_allows(const struct space_file *space, char *const *value
 	}
 	for (size_t i = 0; i < space->rule_count; i++) {
 		double value;
-		const char *bad = sweep_rule_value(space->rules[i].text, names, count, &value);
+		const char *bad = space_rule_value(space->rules[i].text, names, count, &value);
 
 		if (bad)
 			return bad;
 		if (space->rules[i].name)
 			names[count++] =
-				(struct sweep_rule_name){.name = space->rules[i].name, .number = value};
+				(struct space_rule_name){.name = space->rules[i].name, .number = value};
 		else if (!(value != 0))
 			*allowed = false;
 	}

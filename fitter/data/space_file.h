@@ -1,6 +1,6 @@
 /*
- * Space files: which trials a sweep can make. A space file is a description (observe.h) with more lines, so
- * that the table of a sweep is fitted with the same file:
+ * Space files: which trials a sweep can make. A space file is a description (description.h) with more lines,
+ * so that the table of a sweep is fitted with the same file:
  *
  *     time iteration_ms ms
  *     intrinsic kernel lr             # roles, as in any description
@@ -10,7 +10,7 @@
  *     range lr 0.00001 0.1 log        # or between two numbers: log, integer
  *     levels padding valid same
  *     words padding valid=no same=yes # what the program wants to be told instead
- *     let left = 28 - kernel + 1      # a number of the trial's, for rules (sweep_rule.h)
+ *     let left = 28 - kernel + 1      # a number of the trial's, for rules (space_rule.h)
  *     require left > 3                # other trials are not planned
  *     refusal 2 does not fit          # the program's own: exit status, and a word of its output (any)
  *     command train --kernel {kernel} ...
@@ -19,7 +19,7 @@
 #ifndef SPACE_FILE_H
 #define SPACE_FILE_H
 
-#include "observations.h"
+#include "description.h"
 
 struct space_file_column {
 	char *name;

@@ -1,4 +1,4 @@
-/* Rules of a space: a parser by recursive descent that computes as it reads. See sweep_rule.h. */
+/* Rules of a space: a parser by recursive descent that computes as it reads. See space_rule.h. */
 #include "space_rule.h"
 #include "base/error_message.h"
 
@@ -21,7 +21,7 @@ struct value {
 
 struct parser {
 	const char *text, *at;
-	const struct sweep_rule_name *names;
+	const struct space_rule_name *names;
 	size_t count;
 	const char *bad;
 	int depth;
@@ -269,8 +269,8 @@ static struct value either(struct parser *p)
 	return value;
 }
 
-const char *sweep_rule_value(
-	const char *text, const struct sweep_rule_name *names, size_t count, double *value)
+const char *space_rule_value(
+	const char *text, const struct space_rule_name *names, size_t count, double *value)
 {
 	struct parser p = {.text = text, .at = text, .names = names, .count = count};
 

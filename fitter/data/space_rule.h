@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* What a name stands for. */
-struct sweep_rule_name {
+struct space_rule_name {
 	const char *name;
 	bool is_word;
 	double number;
@@ -23,7 +23,7 @@ struct sweep_rule_name {
 };
 
 /* NULL, or what is wrong with the text; valid until the thread's next call. */
-const char *sweep_rule_value(
-	const char *text, const struct sweep_rule_name *names, size_t count, double *value);
+const char *space_rule_value(
+	const char *text, const struct space_rule_name *names, size_t count, double *value);
 
 #endif

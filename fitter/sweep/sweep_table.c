@@ -1,5 +1,6 @@
 /* The table of a sweep: see sweep_table.h. */
 #include "sweep_table.h"
+#include "data/csv.h"
 #include "base/output.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char path[] = "/tmp/test_observe.XXXXXX";
+static char path[] = "/tmp/test_observations.XXXXXX";
 
 static void write_table(const char *text)
 {
