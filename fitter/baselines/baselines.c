@@ -21,7 +21,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int median_learn(const struct features *train, const struct features *test, uint64_t seed,
+static int median_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	size_t count = train->row_count;
@@ -44,36 +44,38 @@ static int median_learn(const struct features *train, const struct features *tes
 }
 
 /* Another learner on logarithms of the times, and of the columns if asked for. */
-static int learn_logs(features_learner *learner, bool columns, const struct features *train,
-	const struct features *test, uint64_t seed, size_t thread_count, double *train_times,
+static int learn_logs(feature_matrix_learner *learner, bool columns, const struct feature_matrix *train,
+	const struct feature_matrix *test, uint64_t seed, size_t thread_count, double *train_times,
 	double *test_times, char *note, size_t note_size)
 {
-	struct features logs, asked;
-	int status = features_copy(&logs, train), other = features_copy(&asked, test);
+	struct feature_matrix logs, asked;
+	int status = feature_matrix_copy(&logs, train), other = feature_matrix_copy(&asked, test);
 
-	status = status < 0 || other < 0 ? -ENOMEM : features_log_target(&logs);
+	status = status < 0 || other < 0 ? -ENOMEM : feature_matrix_log_target(&logs);
 	if (status == 0 && columns)
-		features_log_columns(&logs, &asked);
+		feature_matrix_log_columns(&logs, &asked);
 	if (status == 0)
 		status = learner(&logs, &asked, seed, thread_count, train_times, test_times, note, note_size);
 	for (size_t k = 0; k < train->row_count && status == 0; k++)
 		train_times[k] = exp(train_times[k]);
 	for (size_t k = 0; k < test->row_count && status == 0; k++)
 		test_times[k] = exp(test_times[k]);
-	features_free(&logs);
-	features_free(&asked);
+	feature_matrix_free(&logs);
+	feature_matrix_free(&asked);
 	return status;
 }
 
-static int power_law_learn(const struct features *train, const struct features *test, uint64_t seed,
-	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
+static int power_law_learn(const struct feature_matrix *train, const struct feature_matrix *test,
+	uint64_t seed, size_t thread_count, double *train_times, double *test_times, char *note,
+	size_t note_size)
 {
 	return learn_logs(linear_learn, true, train, test, seed, thread_count, train_times, test_times, note,
 		note_size);
 }
 
-static int forest_log_learn(const struct features *train, const struct features *test, uint64_t seed,
-	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
+static int forest_log_learn(const struct feature_matrix *train, const struct feature_matrix *test,
+	uint64_t seed, size_t thread_count, double *train_times, double *test_times, char *note,
+	size_t note_size)
 {
 	return learn_logs(forest_learn, false, train, test, seed, thread_count, train_times, test_times, note,
 		note_size);
@@ -82,15 +84,15 @@ static int forest_log_learn(const struct features *train, const struct features 
 /* A row without a learner is the generic model, with this lambda (L2). */
 static const struct method {
 	const char *name, *what;
-	features_learner *learn;
+	feature_matrix_learner *learn;
 	bool is_random;
 	double lambda;
 } methods[] = {
 	{"median", "the median for every sample", median_learn, false, 0},
 	{"linear", "linear regression", linear_learn, false, 0},
 	{"power-law", "linear regression of logarithms", power_law_learn, false, 0},
-	{"svr-plain", "support vectors, unscaled", support_learn_plain, false, 0},
-	{"svr", "support vectors, scaled, grid", support_learn, false, 0},
+	{"svr-plain", "support vectors, unscaled", svr_learn_plain, false, 0},
+	{"svr", "support vectors, scaled, grid", svr_learn, false, 0},
 	{"forest", "random forest", forest_learn, true, 0},
 	{"forest-log", "random forest of log times", forest_log_learn, true, 0},
 	{"boost-plain", "gradient boosting, usual settings", boost_learn_plain, false, 0},
@@ -107,7 +109,7 @@ const char *const baselines_names[METHODS + 1] = {"median", "linear", "power-law
 
 struct bench {
 	const struct pm_fit_problem *train_problem, *test_problem;
-	struct features train, test;
+	struct feature_matrix train, test;
 	const struct pm_fit_parameter *parameter;
 	double *train_times, *test_times;
 };
@@ -117,7 +119,7 @@ static bool stopped(const struct bench *bench)
 	return bench->parameter->stop && __atomic_load_n(bench->parameter->stop, __ATOMIC_RELAXED);
 }
 
-static void measure(const struct features *features, double *times, struct pm_fit_error *error)
+static void measure(const struct feature_matrix *features, double *times, struct pm_fit_error *error)
 {
 	for (size_t k = 0; k < features->row_count; k++)
 		times[k] += features->offset[k];
@@ -246,7 +248,7 @@ int baselines_run(struct baselines *baselines, const struct pm_fit_problem *trai
 	void (*progress)(const char *name))
 {
 	struct bench bench = {.train_problem = train, .test_problem = test, .parameter = parameter};
-	int status = features_init(&bench.train, train), other = features_init(&bench.test, test);
+	int status = feature_matrix_init(&bench.train, train), other = feature_matrix_init(&bench.test, test);
 
 	*baselines = (struct baselines){.results = calloc(METHODS, sizeof(*baselines->results))};
 	bench.train_times = calloc(train->sample_count + 1, sizeof(double));
@@ -264,8 +266,8 @@ int baselines_run(struct baselines *baselines, const struct pm_fit_problem *trai
 	}
 	free(bench.train_times);
 	free(bench.test_times);
-	features_free(&bench.train);
-	features_free(&bench.test);
+	feature_matrix_free(&bench.train);
+	feature_matrix_free(&bench.test);
 	return status;
 }
 

@@ -37,7 +37,8 @@ static double mean_of(const double *numbers, size_t count)
 }
 
 /* What the sums say of a set so far, a tree added. */
-static void add_tree(const struct tree *tree, double rate, const struct features *features, double *sums)
+static void add_tree(
+	const struct tree *tree, double rate, const struct feature_matrix *features, double *sums)
 {
 	for (size_t k = 0; k < features->row_count; k++)
 		sums[k] += rate * tree_predict(tree, features->values + k * features->column_count);
@@ -49,7 +50,7 @@ static void start(double *sums, size_t count, double mean)
 		sums[k] = mean;
 }
 
-int boost_run(const struct features *train, const struct features *test,
+int boost_run(const struct feature_matrix *train, const struct feature_matrix *test,
 	const struct boost_parameter *parameter, uint64_t seed, size_t step, double *train_times,
 	double *test_times)
 {
@@ -96,7 +97,7 @@ out:
 	return status;
 }
 
-int boost_learn_plain(const struct features *train, const struct features *test, uint64_t seed,
+int boost_learn_plain(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	static const struct boost_parameter usual = {100, 3, 0.1, 1};
@@ -106,12 +107,13 @@ int boost_learn_plain(const struct features *train, const struct features *test,
 	return boost_run(train, test, &usual, seed, usual.tree_count, train_times, test_times);
 }
 
-/* Some rows of a set, copied; features_free. `time` is not there. 0 or -ENOMEM. */
-static int take_rows(struct features *some, const struct features *features, const size_t *rows, size_t count)
+/* Some rows of a set, copied; feature_matrix_free. `time` is not there. 0 or -ENOMEM. */
+static int take_rows(
+	struct feature_matrix *some, const struct feature_matrix *features, const size_t *rows, size_t count)
 {
 	size_t width = features->column_count;
 
-	*some = (struct features){.row_count = count,
+	*some = (struct feature_matrix){.row_count = count,
 		.column_count = width,
 		.values = malloc((count * width + 1) * sizeof(double)),
 		.target = malloc((count + 1) * sizeof(double))};
@@ -125,7 +127,7 @@ static int take_rows(struct features *some, const struct features *features, con
 }
 
 struct choosing {
-	const struct features *train;
+	const struct feature_matrix *train;
 	size_t *rows;
 	size_t count;
 	uint64_t seed;
@@ -141,7 +143,7 @@ static void try_choice(void *context, size_t index)
 	struct boost_parameter parameter = {STEP * STEPS, depths[choice % DEPTHS], RATE, SHARE};
 	size_t *rows = malloc((2 * c->count + 1) * sizeof(*rows)), *held = rows + c->count;
 	double *answers = malloc((STEPS * c->count + 1) * sizeof(*answers));
-	struct features known = {0}, asked = {0};
+	struct feature_matrix known = {0}, asked = {0};
 	bool is_log = choice >= DEPTHS, failed = !rows || !answers;
 
 	for (size_t k = 0; !failed && k < c->count; k++)
@@ -152,7 +154,7 @@ static void try_choice(void *context, size_t index)
 	failed = failed || take_rows(&known, c->train, rows, in) < 0 ||
 		 take_rows(&asked, c->train, held, out) < 0;
 	if (!failed && is_log)
-		failed = features_log_target(&known) < 0;
+		failed = feature_matrix_log_target(&known) < 0;
 	if (failed || boost_run(&known, &asked, &parameter, c->seed, STEP, NULL, answers) < 0)
 		__atomic_store_n(&c->failed, 1, __ATOMIC_RELAXED);
 	else
@@ -163,8 +165,8 @@ static void try_choice(void *context, size_t index)
 				c->errors[choice][fold][s] +=
 					fabs((is_log ? exp(answer) : answer) - asked.target[k]);
 			}
-	features_free(&known);
-	features_free(&asked);
+	feature_matrix_free(&known);
+	feature_matrix_free(&asked);
 	free(rows);
 	free(answers);
 }
@@ -190,7 +192,7 @@ static size_t choose(const struct choosing *c, size_t choices, size_t *tree_coun
 	return best;
 }
 
-static bool is_positive(const struct features *features)
+static bool is_positive(const struct feature_matrix *features)
 {
 	for (size_t k = 0; k < features->row_count; k++)
 		if (!(features->target[k] > 0))
@@ -198,15 +200,15 @@ static bool is_positive(const struct features *features)
 	return true;
 }
 
-static int learn_chosen(const struct features *train, const struct features *test,
+static int learn_chosen(const struct feature_matrix *train, const struct feature_matrix *test,
 	const struct boost_parameter *parameter, bool is_log, uint64_t seed, double *train_times,
 	double *test_times)
 {
-	struct features known;
-	int status = features_copy(&known, train);
+	struct feature_matrix known;
+	int status = feature_matrix_copy(&known, train);
 
 	if (status == 0 && is_log)
-		status = features_log_target(&known);
+		status = feature_matrix_log_target(&known);
 	if (status == 0)
 		status = boost_run(
 			&known, test, parameter, seed, parameter->tree_count, train_times, test_times);
@@ -214,12 +216,12 @@ static int learn_chosen(const struct features *train, const struct features *tes
 		train_times[k] = exp(train_times[k]);
 	for (size_t k = 0; k < test->row_count && status == 0 && is_log; k++)
 		test_times[k] = exp(test_times[k]);
-	features_free(&known);
+	feature_matrix_free(&known);
 	return status;
 }
 
-int boost_learn(const struct features *train, const struct features *test, uint64_t seed, size_t thread_count,
-	double *train_times, double *test_times, char *note, size_t note_size)
+int boost_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
+	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	struct boost_parameter parameter = {STEP, depths[0], RATE, SHARE};
 	struct choosing c = {.train = train,

@@ -17,18 +17,18 @@ struct boost_parameter {
  * Adds up the trees and writes what they say of both sets: `test_times` after each `step` trees, a row of
  * test's row_count for each; `train_times` at the end. Either may be NULL. 0 or -ENOMEM.
  */
-int boost_run(const struct features *train, const struct features *test,
+int boost_run(const struct feature_matrix *train, const struct feature_matrix *test,
 	const struct boost_parameter *parameter, uint64_t seed, size_t step, double *train_times,
 	double *test_times);
 
 /* As the usual ones by default are: 100 trees, 3 cuts deep, rate 0.1, all rows. */
-features_learner boost_learn_plain;
+feature_matrix_learner boost_learn_plain;
 
 /*
  * Stochastic, rate 0.1, each tree on half of the rows: the depth (2, 4, 6), the number of trees (50 to 500)
  * and time or log time are those with the least absolute error in three-fold cross-validation, on 1500 rows
  * at most.
  */
-features_learner boost_learn;
+feature_matrix_learner boost_learn;
 
 #endif

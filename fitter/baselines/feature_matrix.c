@@ -1,4 +1,4 @@
-/* The matrix that black boxes learn from: see black_box.h. */
+/* The matrix that black boxes learn from: see feature_matrix.h. */
 #include "feature_matrix.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static size_t width_of(const struct pm_fit_column *column)
 	return is_levelled(column->role) ? column->level_count : 1;
 }
 
-static void fill(struct features *features, const struct pm_fit_column *column, size_t at)
+static void fill(struct feature_matrix *features, const struct pm_fit_column *column, size_t at)
 {
 	for (size_t k = 0; k < features->row_count; k++) {
 		double *row = features->values + k * features->column_count + at;
@@ -33,11 +33,11 @@ static void fill(struct features *features, const struct pm_fit_column *column, 
 	}
 }
 
-int features_init(struct features *features, const struct pm_fit_problem *problem)
+int feature_matrix_init(struct feature_matrix *features, const struct pm_fit_problem *problem)
 {
 	size_t count = problem->sample_count, at = 0;
 
-	*features = (struct features){.row_count = count, .time = problem->time};
+	*features = (struct feature_matrix){.row_count = count, .time = problem->time};
 	for (size_t i = 0; i < problem->column_count; i++)
 		features->column_count += width_of(&problem->columns[i]);
 	features->values = calloc(count * features->column_count + 1, sizeof(double));
@@ -54,7 +54,7 @@ int features_init(struct features *features, const struct pm_fit_problem *proble
 	return 0;
 }
 
-int features_copy(struct features *copy, const struct features *features)
+int feature_matrix_copy(struct feature_matrix *copy, const struct feature_matrix *features)
 {
 	size_t rows = features->row_count, cells = rows * features->column_count;
 
@@ -70,7 +70,7 @@ int features_copy(struct features *copy, const struct features *features)
 	return 0;
 }
 
-static bool is_positive(const struct features *features, size_t column)
+static bool is_positive(const struct feature_matrix *features, size_t column)
 {
 	for (size_t k = 0; k < features->row_count; k++)
 		if (!(features->values[k * features->column_count + column] > 0))
@@ -78,7 +78,7 @@ static bool is_positive(const struct features *features, size_t column)
 	return true;
 }
 
-static void log_column(struct features *features, size_t column)
+static void log_column(struct feature_matrix *features, size_t column)
 {
 	for (size_t k = 0; k < features->row_count; k++) {
 		double *value = &features->values[k * features->column_count + column];
@@ -87,7 +87,7 @@ static void log_column(struct features *features, size_t column)
 	}
 }
 
-void features_log_columns(struct features *train, struct features *test)
+void feature_matrix_log_columns(struct feature_matrix *train, struct feature_matrix *test)
 {
 	for (size_t column = 0; column < train->column_count; column++)
 		if (is_positive(train, column) && is_positive(test, column)) {
@@ -96,7 +96,7 @@ void features_log_columns(struct features *train, struct features *test)
 		}
 }
 
-int features_log_target(struct features *features)
+int feature_matrix_log_target(struct feature_matrix *features)
 {
 	for (size_t k = 0; k < features->row_count; k++)
 		if (!(features->target[k] > 0))
@@ -106,10 +106,10 @@ int features_log_target(struct features *features)
 	return 0;
 }
 
-void features_free(struct features *features)
+void feature_matrix_free(struct feature_matrix *features)
 {
 	free(features->values);
 	free(features->target);
 	free(features->offset);
-	*features = (struct features){0};
+	*features = (struct feature_matrix){0};
 }

@@ -17,7 +17,7 @@ struct forest {
 };
 
 struct grower {
-	const struct features *train;
+	const struct feature_matrix *train;
 	struct tree_columns *columns;
 	struct forest *forest;
 	bool bootstrap;
@@ -40,7 +40,7 @@ static void grow_tree(void *context, size_t index)
 	free(rows);
 }
 
-int forest_grow(struct forest **forest, const struct features *train, size_t tree_count, int bootstrap,
+int forest_grow(struct forest **forest, const struct feature_matrix *train, size_t tree_count, int bootstrap,
 	uint64_t seed, size_t thread_count)
 {
 	struct grower grower = {.train = train, .seed = seed, .bootstrap = bootstrap != 0};
@@ -83,7 +83,7 @@ double forest_predict(const struct forest *forest, const double *row)
 	return sum / (double)forest->tree_count;
 }
 
-int forest_learn(const struct features *train, const struct features *test, uint64_t seed,
+int forest_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	struct forest *forest;

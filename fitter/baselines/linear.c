@@ -114,7 +114,7 @@ out:
 	return status;
 }
 
-int linear_learn(const struct features *train, const struct features *test, uint64_t seed,
+int linear_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	double *coefficients = calloc(train->column_count + 1, sizeof(*coefficients)), constant;

@@ -14,6 +14,6 @@
 int linear_solve(const double *values, const double *target, size_t row_count, size_t column_count,
 	double *coefficients, double *constant);
 
-features_learner linear_learn;
+feature_matrix_learner linear_learn;
 
 #endif

@@ -23,7 +23,7 @@ static const double exponents[] = {0, 0.25, 1 / 3.0, 0.5, 2 / 3.0, 0.75, 1, 1.25
 #define LOGS 3
 
 struct search {
-	const struct features *train;
+	const struct feature_matrix *train;
 	const size_t *rows;
 	size_t row_count, *columns, column_count;
 	double *terms[PMNF_TERMS]; /* values of each term, by row of the search */
@@ -120,7 +120,8 @@ out:
 }
 
 /* Columns of positive numbers other than zeros and ones. */
-static size_t find_columns(const struct features *train, const struct features *test, size_t *columns)
+static size_t find_columns(
+	const struct feature_matrix *train, const struct feature_matrix *test, size_t *columns)
 {
 	size_t count = 0;
 
@@ -190,8 +191,8 @@ static void term_values(const struct found *found, const double *row, double *te
 			row[found->moves[i].column], found->moves[i].exponent, found->moves[i].logs);
 }
 
-static void answer(const struct features *features, const struct found *found, const double *coefficients,
-	double constant, double *times)
+static void answer(const struct feature_matrix *features, const struct found *found,
+	const double *coefficients, double constant, double *times)
 {
 	double terms[PMNF_TERMS];
 
@@ -204,7 +205,7 @@ static void answer(const struct features *features, const struct found *found, c
 }
 
 static int search_init(
-	struct search *s, const struct features *train, const struct features *test, size_t *rows)
+	struct search *s, const struct feature_matrix *train, const struct feature_matrix *test, size_t *rows)
 {
 	s->rows = rows;
 	s->row_count = train->row_count < PMNF_ROWS ? train->row_count : PMNF_ROWS;
@@ -222,8 +223,8 @@ static int search_init(
 	return s->criteria ? 0 : -ENOMEM;
 }
 
-int pmnf_learn(const struct features *train, const struct features *test, uint64_t seed, size_t thread_count,
-	double *train_times, double *test_times, char *note, size_t note_size)
+int pmnf_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
+	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	size_t *rows = malloc((train->row_count + 1) * sizeof(*rows));
 	double *matrix = NULL, coefficients[PMNF_TERMS], constant = 0;

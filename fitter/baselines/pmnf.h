@@ -13,6 +13,6 @@
 /* Samples among which terms are searched; the coefficients come from all. */
 #define PMNF_ROWS 1500
 
-features_learner pmnf_learn;
+feature_matrix_learner pmnf_learn;
 
 #endif

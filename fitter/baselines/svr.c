@@ -1,4 +1,4 @@
-/* Support vector regression: see support.h. */
+/* Support vector regression: see svr.h. */
 #include "svr.h"
 #include "base/random.h"
 #include "base/tasks.h"
@@ -14,7 +14,7 @@
 #define FOLDS 3
 #define ROW_STREAM 6000
 #define TOLERANCE 1e-3
-#define SUPPORT_NOTE ", of some rows"
+#define SVR_NOTE ", of some rows"
 #define CACHE_MEGABYTES 100
 
 static const double costs[] = {1, 10, 100};
@@ -36,7 +36,7 @@ static void be_quiet(const char *text)
 }
 
 /* Nodes of a row: those that are not 0, and an end. */
-static struct svm_node *put_row(const struct features *features, size_t row, struct svm_node *nodes)
+static struct svm_node *put_row(const struct feature_matrix *features, size_t row, struct svm_node *nodes)
 {
 	for (size_t j = 0; j < features->column_count; j++) {
 		double value = features->values[row * features->column_count + j];
@@ -57,7 +57,7 @@ static void vectors_free(struct vectors *vectors)
 }
 
 static int vectors_init(
-	struct vectors *vectors, const struct features *features, const size_t *rows, size_t count)
+	struct vectors *vectors, const struct feature_matrix *features, const size_t *rows, size_t count)
 {
 	struct svm_node *next;
 
@@ -88,8 +88,8 @@ static struct svm_parameter parameter_of(double cost, double gamma, double epsil
 }
 
 /* Learns from some rows, writes what it says of some rows of (maybe) another set. */
-static int learn(const struct features *train, const size_t *rows, size_t count,
-	const struct svm_parameter *parameter, const struct features *asked, const size_t *asked_rows,
+static int learn(const struct feature_matrix *train, const size_t *rows, size_t count,
+	const struct svm_parameter *parameter, const struct feature_matrix *asked, const size_t *asked_rows,
 	size_t asked_count, double *answers)
 {
 	struct svm_node *nodes = malloc((train->column_count + 1) * sizeof(*nodes));
@@ -130,15 +130,15 @@ static size_t *draw_rows(size_t row_count, size_t most, uint64_t seed, size_t *c
 
 /* A set in the units that it is learnt in. */
 struct scaled {
-	struct features train, test;
+	struct feature_matrix train, test;
 	bool is_log;
 	double mean, deviation; /* of the target */
 };
 
 static void scaled_free(struct scaled *scaled)
 {
-	features_free(&scaled->train);
-	features_free(&scaled->test);
+	feature_matrix_free(&scaled->train);
+	feature_matrix_free(&scaled->test);
 }
 
 static void moments(const double *numbers, size_t count, size_t stride, double *mean, double *deviation)
@@ -153,7 +153,7 @@ static void moments(const double *numbers, size_t count, size_t stride, double *
 	*deviation = square > 0 ? sqrt(square) : 1;
 }
 
-static void standardise(struct features *features, size_t column, double mean, double deviation)
+static void standardise(struct feature_matrix *features, size_t column, double mean, double deviation)
 {
 	for (size_t k = 0; k < features->row_count; k++) {
 		double *value = &features->values[k * features->column_count + column];
@@ -162,17 +162,17 @@ static void standardise(struct features *features, size_t column, double mean, d
 	}
 }
 
-static int scaled_init(
-	struct scaled *scaled, const struct features *train, const struct features *test, bool is_log)
+static int scaled_init(struct scaled *scaled, const struct feature_matrix *train,
+	const struct feature_matrix *test, bool is_log)
 {
 	double mean, deviation;
-	int status = features_copy(&scaled->train, train);
+	int status = feature_matrix_copy(&scaled->train, train);
 
-	if (features_copy(&scaled->test, test) < 0 || status < 0)
+	if (feature_matrix_copy(&scaled->test, test) < 0 || status < 0)
 		return -ENOMEM;
 	scaled->is_log = is_log;
-	features_log_columns(&scaled->train, &scaled->test);
-	if (is_log && (status = features_log_target(&scaled->train)) < 0)
+	feature_matrix_log_columns(&scaled->train, &scaled->test);
+	if (is_log && (status = feature_matrix_log_target(&scaled->train)) < 0)
 		return status;
 	for (size_t j = 0; j < train->column_count; j++) {
 		moments(scaled->train.values + j, train->row_count, train->column_count, &mean, &deviation);
@@ -193,8 +193,8 @@ static double time_of(const struct scaled *scaled, double answer)
 }
 
 struct grid {
-	const struct features *train; /* not scaled */
-	const struct scaled *scaled;  /* two: times and logarithms; the second may be missing */
+	const struct feature_matrix *train; /* not scaled */
+	const struct scaled *scaled;        /* two: times and logarithms; the second may be missing */
 	const size_t *rows;
 	size_t count;
 	double errors[2 * CHOICES][FOLDS];
@@ -251,12 +251,12 @@ static size_t choose(const struct grid *grid, size_t count)
 	return best;
 }
 
-static int answer(const struct features *train, const struct features *test, const struct scaled *scaled,
-	const struct svm_parameter *parameter, const size_t *rows, size_t count, double *train_times,
-	double *test_times)
+static int answer(const struct feature_matrix *train, const struct feature_matrix *test,
+	const struct scaled *scaled, const struct svm_parameter *parameter, const size_t *rows, size_t count,
+	double *train_times, double *test_times)
 {
 	/* both sets at once, so that it is learnt once */
-	struct features all = {.column_count = train->column_count};
+	struct feature_matrix all = {.column_count = train->column_count};
 	double *answers;
 	size_t cells = train->row_count * train->column_count;
 	int status = -ENOMEM;
@@ -278,13 +278,13 @@ static int answer(const struct features *train, const struct features *test, con
 	return status;
 }
 
-int support_learn(const struct features *train, const struct features *test, uint64_t seed,
+int svr_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	struct scaled scaled[2] = {0};
 	struct grid grid = {.train = train, .scaled = scaled};
 	size_t count = 0, choice, choices = CHOICES;
-	size_t *rows = draw_rows(train->row_count, SUPPORT_ROWS, seed, &count);
+	size_t *rows = draw_rows(train->row_count, SVR_ROWS, seed, &count);
 	struct svm_parameter parameter;
 	int status = rows ? scaled_init(&scaled[0], train, test, false) : -ENOMEM, logs;
 
@@ -294,7 +294,7 @@ int support_learn(const struct features *train, const struct features *test, uin
 	if (logs == 0)
 		choices = 2 * CHOICES;
 	grid.rows = rows;
-	grid.count = count < SUPPORT_GRID_ROWS ? count : SUPPORT_GRID_ROWS;
+	grid.count = count < SVR_GRID_ROWS ? count : SVR_GRID_ROWS;
 	svm_set_print_string_function(be_quiet);
 	tasks_run(choices * FOLDS, thread_count, try_choice, &grid);
 	status = grid.failed ? -ENOMEM : 0;
@@ -305,7 +305,7 @@ int support_learn(const struct features *train, const struct features *test, uin
 	status = answer(
 		train, test, &scaled[choice / CHOICES], &parameter, rows, count, train_times, test_times);
 	snprintf(note, note_size, "C %g, gamma %.2g, %s%s", parameter.C, parameter.gamma,
-		choice / CHOICES ? "log time" : "time", count < train->row_count ? SUPPORT_NOTE : "");
+		choice / CHOICES ? "log time" : "time", count < train->row_count ? SVR_NOTE : "");
 out:
 	scaled_free(&scaled[0]);
 	scaled_free(&scaled[1]);
@@ -313,11 +313,11 @@ out:
 	return status;
 }
 
-int support_learn_plain(const struct features *train, const struct features *test, uint64_t seed,
+int svr_learn_plain(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
 	struct scaled plain = {.train = *train, .test = *test, .deviation = 1};
-	size_t count = 0, *rows = draw_rows(train->row_count, SUPPORT_ROWS, seed, &count);
+	size_t count = 0, *rows = draw_rows(train->row_count, SVR_ROWS, seed, &count);
 	double mean, deviation;
 	struct svm_parameter parameter;
 	int status;
@@ -330,7 +330,7 @@ int support_learn_plain(const struct features *train, const struct features *tes
 	svm_set_print_string_function(be_quiet);
 	status = answer(train, test, &plain, &parameter, rows, count, train_times, test_times);
 	snprintf(note, note_size, "C 1, gamma %.2g%s", parameter.gamma,
-		count < train->row_count ? SUPPORT_NOTE : "");
+		count < train->row_count ? SVR_NOTE : "");
 	free(rows);
 	return status;
 }

@@ -76,7 +76,7 @@ static uint32_t code_of(const struct coded *column, double value)
 	return (uint32_t)low;
 }
 
-static int code_column(struct coded *coded, const struct features *train, size_t column)
+static int code_column(struct coded *coded, const struct feature_matrix *train, size_t column)
 {
 	size_t rows = train->row_count;
 
@@ -291,7 +291,7 @@ double tree_predict(const struct tree *tree, const double *row)
 	return node->value;
 }
 
-int tree_columns_init(struct tree_columns **columns, const struct features *features)
+int tree_columns_init(struct tree_columns **columns, const struct feature_matrix *features)
 {
 	struct tree_columns *made = calloc(1, sizeof(*made));
 	int status = 0;

@@ -24,7 +24,7 @@ struct tree {
 /* The columns of a set prepared for growing any number of trees; threads may share it. 0 or -ENOMEM, and then
  * *columns is NULL. The features may go afterwards. */
 struct tree_columns;
-int tree_columns_init(struct tree_columns **columns, const struct features *features);
+int tree_columns_init(struct tree_columns **columns, const struct feature_matrix *features);
 void tree_columns_free(struct tree_columns *columns);
 
 /*

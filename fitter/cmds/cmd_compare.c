@@ -117,7 +117,7 @@ static void put_row(
 	putchar('\n');
 }
 
-static void put_errors(const struct comparison *c, const struct compare_set *set)
+static void put_errors(const struct comparison *c, const struct comparison_set *set)
 {
 	const struct baseline *row;
 
@@ -150,7 +150,7 @@ static void print_csv(const struct comparison *c)
 {
 	printf("table,set,name,figure,value,mean,sd,low,high\n");
 	for (size_t s = 0; s < c->count; s++) {
-		const struct compare_set *set = &c->sets[s];
+		const struct comparison_set *set = &c->sets[s];
 
 		for (size_t i = 0; i < set->shown->value_count; i++) {
 			const struct pm_fit_value *v = &set->shown->values[i];
@@ -195,7 +195,7 @@ static cJSON *json_errors(const struct pm_fit_error *errors, size_t count, doubl
 	return object;
 }
 
-static cJSON *json_set(const struct comparison *c, const struct compare_set *set)
+static cJSON *json_set(const struct comparison *c, const struct comparison_set *set)
 {
 	cJSON *object = cJSON_CreateObject(), *methods = cJSON_CreateArray();
 	const struct baseline *row;

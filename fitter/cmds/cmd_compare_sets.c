@@ -22,7 +22,7 @@ static char *copy(const char *text)
 
 /* "NAME=FILE,DESCRIPTION": either may be left out; a file that is there by the whole name is taken as it is.
  */
-static void take_apart(char *argument, struct compare_set *set, const char **description)
+static void take_apart(char *argument, struct comparison_set *set, const char **description)
 {
 	char *equals = strchr(argument, '='), *comma;
 	const char *slash, *dot;
@@ -66,7 +66,7 @@ static void copy_description(struct description *made, const struct description 
 			errx(1, "no memory");
 }
 
-static void read_table(struct compare_set *set, const struct options *options, const char *description)
+static void read_table(struct comparison_set *set, const struct options *options, const char *description)
 {
 	struct options own = *options;
 	const char *bad;
@@ -83,7 +83,7 @@ static void read_table(struct compare_set *set, const struct options *options, c
 	description_free(&own.description);
 }
 
-static void load(struct compare_set *set)
+static void load(struct comparison_set *set)
 {
 	const char *bad = pm_fit_load(set->path, &set->shown);
 
@@ -121,7 +121,7 @@ void cmd_compare_sets(struct comparison *c, const struct options *options, char 
 	if (!c->sets)
 		errx(1, "no memory");
 	for (size_t i = 0; i < count; i++) {
-		struct compare_set *set = &c->sets[c->count++];
+		struct comparison_set *set = &c->sets[c->count++];
 		const char *description;
 
 		take_apart(arguments[i], set, &description);

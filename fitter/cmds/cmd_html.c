@@ -59,7 +59,7 @@ struct source {
 	struct pm_fit_model *model;
 	struct observations observations;
 	double *predicted[2];
-	struct path path;
+	struct lambda_path path;
 	struct baselines baselines;
 	bool has_data;
 };
@@ -92,8 +92,8 @@ static void run_path(struct source *source, struct options *options, const char 
 
 	parameter.run_count = parameter.run_count < PATH_SEEDS ? parameter.run_count : PATH_SEEDS;
 	parameter.stop = options_catch_interrupt();
-	status = path_run(&source->path, &source->observations.train, &source->observations.test, &parameter,
-		lambdas, sizeof(lambdas) / sizeof(*lambdas), 1, PATH_FOLDS,
+	status = lambda_path_run(&source->path, &source->observations.train, &source->observations.test,
+		&parameter, lambdas, sizeof(lambdas) / sizeof(*lambdas), 1, PATH_FOLDS,
 		isatty(STDERR_FILENO) && !options->quiet ? show_path : NULL, NULL);
 	if (status == -EINVAL)
 		errx(1, "%s: for --path the samples are too few for the parameters, or all alike", table);
@@ -218,7 +218,7 @@ static void release(struct source *source)
 	pm_fit_free(source->model);
 	free(source->predicted[0]);
 	free(source->predicted[1]);
-	path_free(&source->path);
+	lambda_path_free(&source->path);
 	baselines_free(&source->baselines);
 	if (source->has_data)
 		observations_free(&source->observations);

@@ -74,13 +74,13 @@ static void show(void *context, size_t done, size_t all)
 		pm_terminal_clear();
 }
 
-static void print_errors(const struct path *path, bool with_test)
+static void print_errors(const struct lambda_path *path, bool with_test)
 {
 	printf("  %10s %10s %10s %9s %9s %9s %9s", "lambda", "fitted MAE", "held out", "+-", "MAPE", "R2",
 		"R2 fitted");
 	printf(with_test ? " %10s %9s %9s\n" : "\n", "test MAE", "MAPE", "R2");
 	for (size_t i = 0; i < path->count; i++) {
-		const struct path_point *point = &path->points[i];
+		const struct lambda_path_point *point = &path->points[i];
 
 		printf("  %10g %10.5g %10.5g %9.3g %8.2f%% %9.4f %9.4f", point->lambda,
 			point->model->train.mae, point->held_out.mae, point->deviation, point->held_out.mape,
@@ -91,7 +91,7 @@ static void print_errors(const struct path *path, bool with_test)
 	}
 }
 
-static void print_values(const struct path *path)
+static void print_values(const struct lambda_path *path)
 {
 	const struct pm_fit_model *first = path->points[0].model;
 
@@ -115,7 +115,8 @@ static void print_values(const struct path *path)
 	}
 }
 
-static void print_text(const struct path *path, const struct observations *observations, const char *name)
+static void print_text(
+	const struct lambda_path *path, const struct observations *observations, const char *name)
 {
 	size_t agreeing = 0;
 
@@ -131,7 +132,7 @@ static void print_text(const struct path *path, const struct observations *obser
 		path->points[path->best].lambda, path->points[path->simple].lambda, agreeing, path->count);
 }
 
-static void print_plots(const struct path *path, bool plain)
+static void print_plots(const struct lambda_path *path, bool plain)
 {
 	static const enum figure_path order[] = {FIGURE_PATH_R2, FIGURE_PATH_ERROR, FIGURE_PATH_POWERS};
 	struct plot_text how = plot_text_for(stdout, plain);
@@ -145,7 +146,7 @@ static void print_plots(const struct path *path, bool plain)
 	}
 }
 
-static void print_csv(const struct path *path)
+static void print_csv(const struct lambda_path *path)
 {
 	const struct pm_fit_model *first = path->points[0].model;
 
@@ -155,7 +156,7 @@ static void print_csv(const struct path *path)
 		printf(",\"%s\"", first->values[v].name);
 	putchar('\n');
 	for (size_t i = 0; i < path->count; i++) {
-		const struct path_point *point = &path->points[i];
+		const struct lambda_path_point *point = &path->points[i];
 
 		printf("%g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g", point->lambda, point->model->train.mae,
 			point->model->train.r2, point->held_out.mae, point->deviation, point->held_out.mape,
@@ -170,14 +171,14 @@ static void print_csv(const struct path *path)
 	}
 }
 
-static void print_json(const struct path *path)
+static void print_json(const struct lambda_path *path)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "path");
 
 	cJSON_AddNumberToObject(root, "best", path->points[path->best].lambda);
 	cJSON_AddNumberToObject(root, "simple", path->points[path->simple].lambda);
 	for (size_t i = 0; i < path->count; i++) {
-		const struct path_point *point = &path->points[i];
+		const struct lambda_path_point *point = &path->points[i];
 		cJSON *object = cJSON_CreateObject();
 
 		cJSON_AddNumberToObject(object, "lambda", point->lambda);
@@ -201,7 +202,7 @@ static int run(int argument_count, char **arguments)
 	double lambdas[LAMBDAS_MOST] = {0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1}, ratio = 1;
 	struct observations observations;
 	struct options options;
-	struct path path;
+	struct lambda_path path;
 	size_t count = 8, folds = 5;
 	bool csv = false, plot = false, plain = false;
 	int option, status;
@@ -228,8 +229,8 @@ static int run(int argument_count, char **arguments)
 	options_end(&cmd_path, &options);
 	options_read_table(&options, arguments[optind], &observations);
 	options.parameter.stop = options_catch_interrupt();
-	status = path_run(&path, &observations.train, &observations.test, &options.parameter, lambdas, count,
-		ratio, folds, isatty(STDERR_FILENO) && !options.quiet ? show : NULL, NULL);
+	status = lambda_path_run(&path, &observations.train, &observations.test, &options.parameter, lambdas,
+		count, ratio, folds, isatty(STDERR_FILENO) && !options.quiet ? show : NULL, NULL);
 	if (status == -EINVAL)
 		errx(1, "%s: without a fold of %zu the samples are too few for the parameters, or all alike",
 			arguments[optind], folds);
@@ -245,7 +246,7 @@ static int run(int argument_count, char **arguments)
 		print_text(&path, &observations, arguments[optind]);
 	if (plot && !csv && !options.json)
 		print_plots(&path, plain);
-	path_free(&path);
+	lambda_path_free(&path);
 	observations_free(&observations);
 	options_free(&options);
 	return 0;

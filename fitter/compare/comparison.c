@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct pm_fit_model *fit(const struct compare_set *set, const struct pm_fit_parameter *parameter)
+static struct pm_fit_model *fit(const struct comparison_set *set, const struct pm_fit_parameter *parameter)
 {
 	struct pm_fit_model *model;
 	int status = pm_fit(&set->observations.train, parameter, &model);
@@ -19,7 +19,7 @@ static struct pm_fit_model *fit(const struct compare_set *set, const struct pm_f
 }
 
 static void fit_both(
-	const struct comparison *c, struct compare_set *set, const struct pm_fit_parameter *asked)
+	const struct comparison *c, struct comparison_set *set, const struct pm_fit_parameter *asked)
 {
 	struct pm_fit_parameter freely = *asked, bound = *asked;
 
@@ -42,7 +42,7 @@ static void fit_both(
 	set->model_rows[1].name = c->is_l1 ? "model-l1" : "model-l2";
 }
 
-static void run_set(const struct comparison *c, struct compare_set *set,
+static void run_set(const struct comparison *c, struct comparison_set *set,
 	const struct pm_fit_parameter *parameter, void (*show)(const char *what))
 {
 	int status;
@@ -63,11 +63,11 @@ static void compare_pairs(struct comparison *c)
 		errx(1, "no memory");
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t j = i + 1; j < c->count; j++) {
-			struct compare_pair *pair = &c->pairs[c->pair_count++];
+			struct comparison_pair *pair = &c->pairs[c->pair_count++];
 
 			pair->first = i;
 			pair->second = j;
-			if (differ(c->sets[i].shown, c->sets[j].shown, c->confidence, &pair->rows,
+			if (differences_find(c->sets[i].shown, c->sets[j].shown, c->confidence, &pair->rows,
 				    &pair->count) < 0)
 				errx(1, "no memory");
 		}
@@ -82,7 +82,7 @@ void comparison_run(
 	compare_pairs(c);
 }
 
-const struct baseline *comparison_row(const struct compare_set *set, size_t place)
+const struct baseline *comparison_row(const struct comparison_set *set, size_t place)
 {
 	if (!set->free)
 		return NULL;
@@ -94,7 +94,7 @@ const struct baseline *comparison_row(const struct compare_set *set, size_t plac
 void comparison_free(struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		struct compare_set *set = &c->sets[i];
+		struct comparison_set *set = &c->sets[i];
 
 		if (!set->free)
 			pm_fit_free(set->shown);

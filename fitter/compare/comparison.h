@@ -7,9 +7,9 @@
 
 #include "baselines/baselines.h"
 #include "data/observations.h"
-#include "difference.h"
+#include "differences.h"
 
-struct compare_set {
+struct comparison_set {
 	char *name;
 	const char *path;
 	struct observations observations; /* no samples where the set is a model file */
@@ -21,7 +21,7 @@ struct compare_set {
 	double typical;                /* geometric mean of the fitted times, NAN where it is not known */
 };
 
-struct compare_pair {
+struct comparison_pair {
 	size_t first, second; /* sets */
 	struct difference *rows;
 	size_t count;
@@ -29,8 +29,8 @@ struct compare_pair {
 
 struct comparison {
 	size_t count, pair_count;
-	struct compare_set *sets;
-	struct compare_pair *pairs;
+	struct comparison_set *sets;
+	struct comparison_pair *pairs;
 	double lambda, confidence; /* lambda of `bound` */
 	bool is_bound_shown, is_l1;
 	bool *wanted; /* of baselines_names */
@@ -46,6 +46,6 @@ void comparison_free(struct comparison *comparison);
 
 /* A row of errors by place: the two models, then the black boxes that were asked for; NULL behind the last.
  */
-const struct baseline *comparison_row(const struct compare_set *set, size_t place);
+const struct baseline *comparison_row(const struct comparison_set *set, size_t place);
 
 #endif

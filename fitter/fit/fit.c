@@ -337,7 +337,7 @@ static int mark_values(struct fit *fit)
 
 	if (!undetermined || !shares || cost_init(&cost, &fit->plan, &fit->space) < 0)
 		goto out;
-	model->rank = identify(&cost, model->runs[model->best_run].scaled, undetermined);
+	model->rank = identifiability_rank(&cost, model->runs[model->best_run].scaled, undetermined);
 	status = model_shares(model, fit->problem, shares);
 	for (size_t i = 0; i < model->value_count && status == 0; i++) {
 		struct pm_fit_value *value = &model->values[i];
@@ -368,7 +368,7 @@ static int conclude(struct fit *fit)
 	if (status == 0)
 		status = pm_fit_evaluate(fit->model, fit->problem, &fit->model->train);
 	if (status == 0)
-		status = predict_residuals(fit->model, fit->problem);
+		status = interval_residuals(fit->model, fit->problem);
 	if (status == 0 && fit->parameter->bootstrap && !stopped(fit))
 		status = bootstrap(fit->model, fit->problem, &fit->space, fit->parameter);
 	fit->model->interrupted |= stopped(fit);

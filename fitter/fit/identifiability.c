@@ -1,4 +1,4 @@
-/* Free combinations of parameters: see identify.h. */
+/* Free combinations of parameters: see identifiability.h. */
 #include "identifiability.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static void make_matrix(struct cost *cost, const double *x, double *matrix, doub
 		}
 }
 
-size_t identify(struct cost *cost, const double *x, bool *undetermined)
+size_t identifiability_rank(struct cost *cost, const double *x, bool *undetermined)
 {
 	size_t size = cost->space->count, rank = 0;
 	double *matrix = malloc((2 * size * size + size) * sizeof(*matrix)), *vectors, *lengths;

@@ -10,6 +10,6 @@
 #include <stdbool.h>
 
 /* Answers the rank and marks what takes part in a free combination; 0 without memory. */
-size_t identify(struct cost *cost, const double *x, bool *undetermined);
+size_t identifiability_rank(struct cost *cost, const double *x, bool *undetermined);
 
 #endif

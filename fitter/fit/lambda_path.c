@@ -1,4 +1,4 @@
-/* Lambda's path: see path.h. */
+/* Lambda's path: see lambda_path.h. */
 #include "lambda_path.h"
 #include "base/random.h"
 #include "base/tasks.h"
@@ -14,7 +14,7 @@
 #define FOLD_STREAM 88
 
 struct work {
-	struct path *path;
+	struct lambda_path *path;
 	const struct pm_fit_problem *problem, *test;
 	const struct pm_fit_parameter *parameter;
 	double ratio;
@@ -48,7 +48,7 @@ static struct pm_fit_parameter parameter_at(const struct work *work, double lamb
 	return parameter;
 }
 
-static int fit_whole(struct work *work, struct path_point *point)
+static int fit_whole(struct work *work, struct lambda_path_point *point)
 {
 	struct pm_fit_parameter parameter = parameter_at(work, point->lambda);
 	int status = pm_fit(work->problem, &parameter, &point->model);
@@ -94,7 +94,7 @@ static void one_fit(void *context, size_t index)
 {
 	struct work *work = context;
 	size_t each = work->fold_count + 1, lambda = index / each, fold = index % each;
-	struct path_point *point = &work->path->points[lambda];
+	struct lambda_path_point *point = &work->path->points[lambda];
 	int status = 0;
 
 	if (!stopped(work)) {
@@ -115,7 +115,7 @@ static void one_fit(void *context, size_t index)
 
 static void average(struct work *work, size_t lambda)
 {
-	struct path_point *point = &work->path->points[lambda];
+	struct lambda_path_point *point = &work->path->points[lambda];
 	struct pm_fit_error *mean = &point->held_out;
 	double n = (double)work->fold_count, square = 0;
 
@@ -136,9 +136,9 @@ static void average(struct work *work, size_t lambda)
 	point->deviation = sqrt(square / (n - 1) / n);
 }
 
-static void choose(struct path *path)
+static void choose(struct lambda_path *path)
 {
-	const struct path_point *best;
+	const struct lambda_path_point *best;
 
 	for (size_t i = 1; i < path->count; i++)
 		if (path->points[i].held_out.mae < path->points[path->best].held_out.mae)
@@ -151,9 +151,10 @@ static void choose(struct path *path)
 			path->simple = i;
 }
 
-int path_run(struct path *path, const struct pm_fit_problem *problem, const struct pm_fit_problem *test,
-	const struct pm_fit_parameter *parameter, const double *lambdas, size_t count, double ratio,
-	size_t fold_count, void (*tell)(void *context, size_t done, size_t all), void *context)
+int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *problem,
+	const struct pm_fit_problem *test, const struct pm_fit_parameter *parameter, const double *lambdas,
+	size_t count, double ratio, size_t fold_count, void (*tell)(void *context, size_t done, size_t all),
+	void *context)
 {
 	struct work work = {.path = path,
 		.problem = problem,
@@ -165,7 +166,7 @@ int path_run(struct path *path, const struct pm_fit_problem *problem, const stru
 		.context = context};
 	struct random random;
 
-	*path = (struct path){.points = calloc(count + 1, sizeof(*path->points))};
+	*path = (struct lambda_path){.points = calloc(count + 1, sizeof(*path->points))};
 	work.order = calloc(problem->sample_count + 1, sizeof(*work.order));
 	work.errors = calloc(count * fold_count + 1, sizeof(*work.errors));
 	work.agreed = calloc(count * fold_count + 1, sizeof(*work.agreed));
@@ -195,10 +196,10 @@ out:
 	return work.status;
 }
 
-void path_free(struct path *path)
+void lambda_path_free(struct lambda_path *path)
 {
 	for (size_t i = 0; i < path->count; i++)
 		pm_fit_free(path->points[i].model);
 	free(path->points);
-	*path = (struct path){0};
+	*path = (struct lambda_path){0};
 }

@@ -8,7 +8,7 @@
 
 #include "pm_fit.h"
 
-struct path_point {
+struct lambda_path_point {
 	double lambda;
 	struct pm_fit_model *model;   /* of all samples */
 	struct pm_fit_error test;     /* on the test samples, if there are any */
@@ -17,9 +17,9 @@ struct path_point {
 	double held_out_seeds;        /* share of the folds' fits whose seeds all agree */
 };
 
-struct path {
+struct lambda_path {
 	size_t count;
-	struct path_point *points;
+	struct lambda_path_point *points;
 	size_t best;   /* least held-out error */
 	size_t simple; /* the greatest lambda within one standard error of the best */
 	int interrupted;
@@ -30,9 +30,10 @@ struct path {
  * there is no test. `tell` (may be NULL) is called as fits end, one thread at a time. 0 or -errno; path_free
  * in either case.
  */
-int path_run(struct path *path, const struct pm_fit_problem *problem, const struct pm_fit_problem *test,
-	const struct pm_fit_parameter *parameter, const double *lambdas, size_t count, double ratio,
-	size_t fold_count, void (*tell)(void *context, size_t done, size_t all), void *context);
-void path_free(struct path *path);
+int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *problem,
+	const struct pm_fit_problem *test, const struct pm_fit_parameter *parameter, const double *lambdas,
+	size_t count, double ratio, size_t fold_count, void (*tell)(void *context, size_t done, size_t all),
+	void *context);
+void lambda_path_free(struct lambda_path *path);
 
 #endif

@@ -116,7 +116,7 @@ int expression_model(struct pm_fit_model **model, const struct expression *e,
 			columns[i].role = m->columns[i].role;
 		}
 		same.columns = columns;
-		status = columns ? predict_residuals(m, &same) : -ENOMEM;
+		status = columns ? interval_residuals(m, &same) : -ENOMEM;
 		if (status == 0)
 			status = pm_fit_evaluate(m, &same, &m->train);
 		free(columns);

@@ -1,4 +1,4 @@
-/* Intervals: see predict.h. */
+/* Intervals: see interval.h. */
 #include "interval.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@ double predict_quantile(const double *sorted, size_t count, double share)
 	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-int predict_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem)
+int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem)
 {
 	size_t count = problem->sample_count, kept = 0;
-	size_t quantiles = count < PREDICT_QUANTILES ? count : PREDICT_QUANTILES;
+	size_t quantiles = count < INTERVAL_QUANTILES ? count : INTERVAL_QUANTILES;
 	double *times = malloc((count + 1) * sizeof(*times));
 	int status = times ? pm_fit_predict(model, problem, times) : -ENOMEM;
 

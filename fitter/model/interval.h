@@ -9,10 +9,10 @@
 #include "pm_fit.h"
 
 /* Of the residuals that a model keeps, when there are as many samples. */
-#define PREDICT_QUANTILES 201
+#define INTERVAL_QUANTILES 201
 
 /* Fills the model's residuals from the samples that it was fitted to. 0 or -ENOMEM. */
-int predict_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem);
+int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem);
 
 /* Of count ascending numbers, the place `share` (0 to 1) of the way from the first to the last. */
 double predict_quantile(const double *sorted, size_t count, double share);

@@ -133,7 +133,7 @@ static void print_contrast(const struct comparison *c, int width, const char *na
 	putchar('\n');
 }
 
-static void print_how(const struct compare_set *set)
+static void print_how(const struct comparison_set *set)
 {
 	const struct pm_fit_parameter *p = &set->shown->parameter;
 
@@ -210,7 +210,7 @@ static void print_error_line(
 	}
 }
 
-static void print_errors_of(const struct compare_set *set)
+static void print_errors_of(const struct comparison_set *set)
 {
 	bool with_test = set->observations.test.sample_count > 0;
 	const struct baseline *row;
@@ -241,7 +241,7 @@ static void print_errors_of(const struct compare_set *set)
 /* The one figure that is compared over sets, with what other seeds would have made of it. */
 static void print_test_errors(const struct comparison *c)
 {
-	const struct compare_set *first = NULL;
+	const struct comparison_set *first = NULL;
 	const struct baseline *row;
 
 	for (size_t s = 0; s < c->count && !first; s++)
@@ -334,7 +334,7 @@ static void print_power(const char *set, const char *column, const struct pm_fit
 static void print_words(const struct comparison *c)
 {
 	for (size_t s = 0; s < c->count; s++) {
-		const struct compare_set *set = &c->sets[s];
+		const struct comparison_set *set = &c->sets[s];
 		const struct pm_fit_value *constant = find_value(set->shown, "C");
 
 		for (size_t i = 0; i < set->shown->value_count; i++)
@@ -355,7 +355,7 @@ static void print_words(const struct comparison *c)
 }
 
 /* The differences of one pair: those of scaling one a line, the others by name. */
-static size_t print_pair(const struct comparison *c, const struct compare_pair *pair)
+static size_t print_pair(const struct comparison *c, const struct comparison_pair *pair)
 {
 	const char *first = c->sets[pair->first].name, *second = c->sets[pair->second].name;
 	size_t clear = 0;
@@ -405,8 +405,8 @@ static void print_differences(const struct comparison *c)
 	}
 	for (size_t i = 0; i < c->pair_count; i++) {
 		clear += print_pair(c, &c->pairs[i]);
-		units &=
-			differ_same_unit(c->sets[c->pairs[i].first].shown, c->sets[c->pairs[i].second].shown);
+		units &= differences_same_unit(
+			c->sets[c->pairs[i].first].shown, c->sets[c->pairs[i].second].shown);
 	}
 	printf("  %zu of %zu comparisons are clear; were all equal, about %.0f would be by chance.\n", clear,
 		all, (1 - c->confidence) * (double)all);
@@ -416,7 +416,7 @@ static void print_differences(const struct comparison *c)
 }
 
 /* Where lambda has carried a power across what a reader would conclude from. */
-static void print_crossing(const struct compare_set *set)
+static void print_crossing(const struct comparison_set *set)
 {
 	for (size_t i = 0; i < set->free->value_count; i++) {
 		double without = set->free->values[i].value, with = set->bound->values[i].value;

@@ -339,7 +339,7 @@ void figure_seeds(struct plot *plot, const struct subject *subject)
 }
 
 static void path_errors(
-	struct plot *plot, const struct path *path, const double *places, enum figure_path which)
+	struct plot *plot, const struct lambda_path *path, const double *places, enum figure_path which)
 {
 	static const char *const names[] = {"fitted", "held out", "test"};
 	bool r2 = which == FIGURE_PATH_R2;
@@ -348,7 +348,7 @@ static void path_errors(
 		struct plot_series *line = plot_add(plot, PLOT_LINE, names[set]);
 
 		for (size_t i = 0; i < path->count; i++) {
-			const struct path_point *point = &path->points[i];
+			const struct lambda_path_point *point = &path->points[i];
 			const struct pm_fit_error *error = set == 0   ? &point->model->train
 							   : set == 1 ? &point->held_out
 								      : &point->test;
@@ -371,7 +371,7 @@ static void path_errors(
 }
 
 static void path_values(
-	struct plot *plot, const struct path *path, const double *places, enum figure_path which)
+	struct plot *plot, const struct lambda_path *path, const double *places, enum figure_path which)
 {
 	const struct pm_fit_model *first = path->points[0].model;
 
@@ -400,7 +400,7 @@ static void path_values(
 	}
 }
 
-void figure_path(struct plot *plot, const struct path *path, enum figure_path which)
+void figure_path(struct plot *plot, const struct lambda_path *path, enum figure_path which)
 {
 	static const char *const titles[] = {"Coefficients over lambda", "Powers over lambda",
 		"R2 over lambda", "Mean absolute error over lambda"};

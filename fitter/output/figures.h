@@ -52,7 +52,7 @@ bool figure_scaling(struct plot *plot, const struct subject *subject, size_t col
 
 /* Over lambda. */
 enum figure_path { FIGURE_PATH_COEFFICIENTS, FIGURE_PATH_POWERS, FIGURE_PATH_R2, FIGURE_PATH_ERROR };
-void figure_path(struct plot *plot, const struct path *path, enum figure_path which);
+void figure_path(struct plot *plot, const struct lambda_path *path, enum figure_path which);
 
 /* "time (ms)". The answer is the caller's. */
 char *figure_time_label(const char *what, const char *unit);

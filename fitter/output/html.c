@@ -119,7 +119,7 @@ void html_write(const struct html_model *models, size_t count, FILE *out)
 		fputs("<h1>", out);
 		plot_svg_text(models[m].subject.name, out);
 		fputs("</h1>\n", out);
-		html_words(&models[m], out);
+		html_summary(&models[m], out);
 		html_samples(&models[m], out);
 		html_scaling(&models[m], out);
 		html_values(&models[m], out);

@@ -13,7 +13,7 @@ struct html_model {
 	struct subject subject;
 	struct pm_fit_error test;          /* sample_count 0: there is none */
 	struct pm_fit_error fitted;        /* of the samples given, not of those in the model file; as test */
-	const struct path *path;           /* NULL: none was asked for */
+	const struct lambda_path *path;    /* NULL: none was asked for */
 	const struct baselines *baselines; /* the same */
 };
 
@@ -30,7 +30,7 @@ enum html_size { HTML_LARGE, HTML_SMALL };
 void html_figure(struct plot *plot, const char *caption, enum html_size size, FILE *out);
 
 /* Sections. */
-void html_words(const struct html_model *model, FILE *out);
+void html_summary(const struct html_model *model, FILE *out);
 void html_samples(const struct html_model *model, FILE *out);
 void html_values(const struct html_model *model, FILE *out);
 void html_scaling(const struct html_model *model, FILE *out);

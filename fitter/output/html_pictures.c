@@ -137,7 +137,7 @@ void html_path(const struct html_model *model, FILE *out)
 		[FIGURE_PATH_ERROR] = "Held out: mean over the folds, with its standard error."};
 	static const enum figure_path order[] = {
 		FIGURE_PATH_R2, FIGURE_PATH_ERROR, FIGURE_PATH_POWERS, FIGURE_PATH_COEFFICIENTS};
-	const struct path *path = model->path;
+	const struct lambda_path *path = model->path;
 	struct plot plot;
 
 	if (!path)

@@ -186,7 +186,7 @@ static void put_remarks(const struct pm_fit_model *model, FILE *out)
 }
 
 /* The file may not be the table that the model was fitted to. */
-static bool differ(const struct pm_fit_error *given, const struct pm_fit_error *known)
+static bool differences_find(const struct pm_fit_error *given, const struct pm_fit_error *known)
 {
 	return given->sample_count != known->sample_count ||
 	       fabs(given->mae - known->mae) > 1e-6 * fabs(known->mae);
@@ -198,7 +198,7 @@ static void put_errors(const struct html_model *model, FILE *out)
 
 	html_error_head("error on", out);
 	html_error_row("fitted samples (of the model file)", &fit->train, out);
-	if (model->fitted.sample_count && differ(&model->fitted, &fit->train))
+	if (model->fitted.sample_count && differences_find(&model->fitted, &fit->train))
 		html_error_row(model->subject.sets[0].name, &model->fitted, out);
 	if (model->test.sample_count)
 		html_error_row("test", &model->test, out);
@@ -223,7 +223,7 @@ static void put_penalty(const struct pm_fit_model *fit, FILE *out)
 		fputs("no penalty", out);
 }
 
-void html_words(const struct html_model *model, FILE *out)
+void html_summary(const struct html_model *model, FILE *out)
 {
 	const struct pm_fit_model *fit = model->subject.model;
 

@@ -175,7 +175,7 @@ static void tabulate_path(struct study *study)
 	static const char *const heads[] = {"lambda", "fitted MAE", "held-out MAE", "held-out error",
 		"fitted R2", "held-out R2", "test MAE", "test MAPE", "test R2", NULL};
 	struct study_table *table = &study->tables[STUDY_PATH];
-	const struct path *path = &study->path;
+	const struct lambda_path *path = &study->path;
 
 	study_table_init(table, "path", "What lambda does to the error (as figure 4.15)", heads);
 	if (!path->count) {
@@ -185,7 +185,7 @@ static void tabulate_path(struct study *study)
 		return;
 	}
 	for (size_t i = 0; i < path->count; i++) {
-		const struct path_point *point = &path->points[i];
+		const struct lambda_path_point *point = &path->points[i];
 		const struct pm_fit_error *fitted = &point->model->train, *test = &point->test;
 		const double numbers[] = {point->lambda, fitted->mae, point->held_out.mae, point->deviation,
 			fitted->r2, point->held_out.r2, test->mae, test->mape, test->r2};
@@ -250,12 +250,12 @@ int study_run(struct study *study, const struct observations *observations,
 	some.run_count = PATH_SEEDS;
 	some.bootstrap = 0;
 	if (status == 0)
-		status = path_run(&study->path, &observations->train, &observations->test, &some, lambdas,
-			LAMBDAS, 1, FOLDS, NULL, NULL);
+		status = lambda_path_run(&study->path, &observations->train, &observations->test, &some,
+			lambdas, LAMBDAS, 1, FOLDS, NULL, NULL);
 	/* what is left of the samples in a fold may be too few where all of them are not */
 	if (status == -EINVAL) {
-		path_free(&study->path);
-		study->path = (struct path){0};
+		lambda_path_free(&study->path);
+		study->path = (struct lambda_path){0};
 		status = 0;
 	}
 	if (status == 0 && study->path.interrupted)
@@ -276,7 +276,7 @@ void study_free(struct study *study)
 	for (size_t fit = 0; fit < STUDY_FITS; fit++)
 		pm_fit_free(study->models[fit]);
 	baselines_free(&study->baselines);
-	path_free(&study->path);
+	lambda_path_free(&study->path);
 	for (size_t i = 0; i < STUDY_TABLES; i++)
 		study_table_free(&study->tables[i]);
 	*study = (struct study){0};

@@ -30,7 +30,7 @@ struct study {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *models[STUDY_FITS];
 	struct baselines baselines;
-	struct path path;
+	struct lambda_path path;
 	struct study_table tables[STUDY_TABLES];
 };
 

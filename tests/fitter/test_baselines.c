@@ -22,7 +22,7 @@
 #define COLUMNS 3
 
 struct set {
-	struct features features;
+	struct feature_matrix features;
 	double values[ROWS * COLUMNS], target[ROWS], offset[ROWS], times[ROWS];
 };
 
@@ -34,7 +34,7 @@ static void make(double (*truth)(double x, double y, double z))
 	struct set *sets[] = {&train, &test};
 
 	for (size_t s = 0; s < 2; s++) {
-		sets[s]->features = (struct features){.row_count = ROWS,
+		sets[s]->features = (struct feature_matrix){.row_count = ROWS,
 			.column_count = COLUMNS,
 			.values = sets[s]->values,
 			.target = sets[s]->target,
@@ -51,7 +51,7 @@ static void make(double (*truth)(double x, double y, double z))
 }
 
 /* The greatest error on either set, relative to the time. */
-static double worst_error(features_learner *learner, uint64_t seed, bool with_test)
+static double worst_error(feature_matrix_learner *learner, uint64_t seed, bool with_test)
 {
 	char note[BASELINES_NOTE];
 	double worst = 0;
@@ -229,12 +229,11 @@ static void check_others(void)
 	make(same);
 	CHECK(worst_error(pmnf_learn, 1, true) < 1e-12, "a constant");
 	make(curve);
-	CHECK(worst_error(support_learn, 1, true) < 0.05, "support vectors: %g",
-		worst_error(support_learn, 1, true));
+	CHECK(worst_error(svr_learn, 1, true) < 0.05, "support vectors: %g", worst_error(svr_learn, 1, true));
 	/* epsilon is 0.1, of 4 */
 	make(same);
-	CHECK(worst_error(support_learn_plain, 1, true) < 0.1 / 4 + 1e-6, "plain: %g",
-		worst_error(support_learn_plain, 1, true));
+	CHECK(worst_error(svr_learn_plain, 1, true) < 0.1 / 4 + 1e-6, "plain: %g",
+		worst_error(svr_learn_plain, 1, true));
 }
 
 /* What a problem becomes: a column for a number, one for each level, nothing for offsets, which are taken
@@ -247,16 +246,16 @@ static void check_columns(void)
 		{"kind", PM_FIT_FACTOR, kind, 3, kinds}, {"known", PM_FIT_OFFSET, known, 0, NULL},
 		{"other", PM_FIT_IGNORED, NULL, 0, NULL}};
 	const struct pm_fit_problem problem = {2, 4, columns, time, "s"};
-	struct features features;
+	struct feature_matrix features;
 
-	CHECK(features_init(&features, &problem) == 0 && features.column_count == 4, "%zu columns",
+	CHECK(feature_matrix_init(&features, &problem) == 0 && features.column_count == 4, "%zu columns",
 		features.column_count);
 	CHECK(memcmp(features.values, (double[]){4, 0, 1, 0, 5, 1, 0, 0}, 8 * sizeof(double)) == 0, "values");
 	CHECK(features.target[0] == 1.5 && features.target[1] == 2.75, "offsets are not taken off");
-	CHECK(features_log_target(&features) == 0 && features.target[0] == log(1.5), "log");
+	CHECK(feature_matrix_log_target(&features) == 0 && features.target[0] == log(1.5), "log");
 	features.target[1] = 0;
-	CHECK(features_log_target(&features) == -EDOM && features.target[0] == log(1.5), "log of 0");
-	features_free(&features);
+	CHECK(feature_matrix_log_target(&features) == -EDOM && features.target[0] == log(1.5), "log of 0");
+	feature_matrix_free(&features);
 }
 
 static const struct baseline *find(const struct baselines *baselines, const char *name)

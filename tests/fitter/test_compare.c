@@ -4,7 +4,7 @@
  */
 #include "../analyzer/check.h"
 #include "base/student.h"
-#include "compare/difference.h"
+#include "compare/differences.h"
 #include "made.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ static void check_pairs(struct pm_fit_model *first, struct pm_fit_model *second)
 		*one = ((double)r + 0.5) / RESAMPLES;
 		*other = 10 + ((double)r + 0.5) / RESAMPLES;
 	}
-	CHECK(differ(first, second, 0.95, &rows, &count) == 0, "differ");
+	CHECK(differences_find(first, second, 0.95, &rows, &count) == 0, "differ");
 	row = find(rows, count, "q gpus");
 	CHECK(row && fabs(row->low - 9 - sqrt(0.05)) < 0.01 && fabs(row->high - 11 + sqrt(0.05)) < 0.01,
 		"%g %g", row ? row->low : NAN, row ? row->high : NAN);
@@ -115,12 +115,12 @@ static void check_sets(void)
 	other.problem.time = time;
 	first = fit(&one, RESAMPLES);
 	second = fit(&other, RESAMPLES);
-	CHECK(differ(first, second, 0.95, &rows, &count) == 0 && count > 10, "%zu rows", count);
+	CHECK(differences_find(first, second, 0.95, &rows, &count) == 0 && count > 10, "%zu rows", count);
 	row = find(rows, count, "q gpus");
 	CHECK(row && row->is_clear && row->low < 0.25 && row->high > 0.25 && row->high - row->low < 0.2,
 		"gpus: %g %g", row ? row->low : NAN, row ? row->high : NAN);
 	free(rows);
-	CHECK(differ(second, first, 0.95, &rows, &count) == 0, "the other way round");
+	CHECK(differences_find(second, first, 0.95, &rows, &count) == 0, "the other way round");
 	row = find(rows, count, "q gpus");
 	CHECK(row && row->is_clear && row->high < 0, "gpus: %g %g", row ? row->low : NAN,
 		row ? row->high : NAN);
@@ -136,20 +136,20 @@ static void check_sets(void)
 	check_pairs(first, second);
 
 	first->values[place_of(first, "q batch")].flags |= PM_FIT_UNDETERMINED;
-	CHECK(differ(first, second, 0.95, &rows, &count) == 0 && !find(rows, count, "q batch"),
+	CHECK(differences_find(first, second, 0.95, &rows, &count) == 0 && !find(rows, count, "q batch"),
 		"what is not determined is compared");
 	free(rows);
 	/* in other units powers are what is left */
 	free(second->time_unit);
 	second->time_unit = strdup("s");
-	CHECK(!differ_same_unit(first, second), "ms is s");
-	CHECK(differ(first, second, 0.95, &rows, &count) == 0 && count > 0, "other units");
+	CHECK(!differences_same_unit(first, second), "ms is s");
+	CHECK(differences_find(first, second, 0.95, &rows, &count) == 0 && count > 0, "other units");
 	for (size_t i = 0; i < count; i++)
 		CHECK(rows[i].kind == PM_FIT_KIND_POWER || rows[i].kind == PM_FIT_KIND_EXTRINSIC,
 			"%s has a unit", rows[i].name);
 	free(rows);
 	few = fit(&one, 5);
-	CHECK(differ(few, second, 0.95, &rows, &count) == 0 && count == 0 && !rows, "5 resamples");
+	CHECK(differences_find(few, second, 0.95, &rows, &count) == 0 && count == 0 && !rows, "5 resamples");
 	pm_fit_free(few);
 	pm_fit_free(first);
 	pm_fit_free(second);

@@ -397,7 +397,7 @@ static void check_path(void)
 	struct pm_fit_parameter parameter;
 	struct pm_fit_problem test;
 	struct made made, other;
-	struct path path;
+	struct lambda_path path;
 	size_t done = 0;
 
 	made_init(&made, 300, 0.05, 0, 10);
@@ -406,13 +406,14 @@ static void check_path(void)
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 1;
 	parameter.evaluations = 40000;
-	CHECK(path_run(&path, &made.problem, &test, &parameter, lambdas, 4, 1, 4, count_fits, &done) == 0,
+	CHECK(lambda_path_run(&path, &made.problem, &test, &parameter, lambdas, 4, 1, 4, count_fits, &done) ==
+			0,
 		"path_run");
 	CHECK(done == 20, "%zu fits", done);
 	CHECK(path.count == 4 && path.best < 3 && path.simple == 2, "best %zu, simple %zu", path.best,
 		path.simple);
 	for (size_t i = 0; i < path.count; i++) {
-		const struct path_point *point = &path.points[i];
+		const struct lambda_path_point *point = &path.points[i];
 
 		CHECK(point->held_out.sample_count == 300 && point->test.sample_count == 100, "samples");
 		CHECK(point->model->parameter.lambda_powers == lambdas[i], "lambda");
@@ -427,7 +428,7 @@ static void check_path(void)
 			CHECK(point->held_out.mae > 3 * path.points[0].held_out.mae, "lambda %g: %g",
 				lambdas[i], point->held_out.mae);
 	}
-	path_free(&path);
+	lambda_path_free(&path);
 	made_free(&made);
 	made_free(&other);
 }

@@ -4,8 +4,8 @@
  * of the other, and a parameter differs where 0 is not among the differences that are left when those at both
  * ends are cut off.
  */
-#ifndef DIFFERENCE_H
-#define DIFFERENCE_H
+#ifndef DIFFERENCES_H
+#define DIFFERENCES_H
 
 #include "pm_fit.h"
 
@@ -25,10 +25,10 @@ struct difference {
  * Where the units of the times are not the same only powers, which have none. No row where a model has less
  * than 20 resamples. The caller frees *rows. 0 or -ENOMEM.
  */
-int differ(const struct pm_fit_model *first, const struct pm_fit_model *second, double confidence,
+int differences_find(const struct pm_fit_model *first, const struct pm_fit_model *second, double confidence,
 	struct difference **rows, size_t *count);
 
 /* The same word, or none in both. */
-bool differ_same_unit(const struct pm_fit_model *first, const struct pm_fit_model *second);
+bool differences_same_unit(const struct pm_fit_model *first, const struct pm_fit_model *second);
 
 #endif

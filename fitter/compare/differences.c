@@ -1,5 +1,5 @@
-/* Differences of two fits: see differ.h. */
-#include "difference.h"
+/* Differences of two fits: see differences.h. */
+#include "differences.h"
 #include "model/interval.h"
 #include "model/model.h"
 
@@ -49,7 +49,7 @@ static void side_free(struct side *side)
 	free(side->resamples);
 }
 
-bool differ_same_unit(const struct pm_fit_model *first, const struct pm_fit_model *second)
+bool differences_same_unit(const struct pm_fit_model *first, const struct pm_fit_model *second)
 {
 	const char *a = first->time_unit, *b = second->time_unit;
 
@@ -133,7 +133,7 @@ static size_t fill(const struct side *first, const struct side *second, double c
 	struct difference *rows)
 {
 	const struct pm_fit_model *one = first->model, *other = second->model;
-	bool same_unit = differ_same_unit(one, other);
+	bool same_unit = differences_same_unit(one, other);
 	size_t count = 0;
 
 	for (size_t i = 0; i < one->value_count; i++) {
@@ -161,7 +161,7 @@ static size_t fill(const struct side *first, const struct side *second, double c
 	return count;
 }
 
-int differ(const struct pm_fit_model *first, const struct pm_fit_model *second, double confidence,
+int differences_find(const struct pm_fit_model *first, const struct pm_fit_model *second, double confidence,
 	struct difference **rows, size_t *count)
 {
 	struct side one = {0}, other = {0};
