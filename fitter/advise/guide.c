@@ -1,6 +1,8 @@
 /* A model asked at a point: see guide.h. */
 #include "guide.h"
 #include "base/error_message.h"
+#include "base/role.h"
+#include "base/statistics.h"
 #include "data/csv.h"
 #include "model/expression_model.h"
 #include "model/interval.h"
@@ -13,11 +15,6 @@
 /* Step of the central difference, as a factor: the model is smooth, so that this is exact to 1e-5. */
 #define STEP 1.01
 
-static bool is_levelled(const struct pm_fit_model_column *column)
-{
-	return column->role == PM_FIT_CATEGORICAL || column->role == PM_FIT_FACTOR;
-}
-
 static const char *find(const struct guide *guide, const char *name, const char *usual, size_t *place)
 {
 	const struct pm_fit_model *model = guide->model;
@@ -28,7 +25,7 @@ static const char *find(const struct guide *guide, const char *name, const char 
 			continue;
 		if (model->columns[i].role == PM_FIT_IGNORED)
 			return name ? error_message("column %.100s is ignored by the model", name) : NULL;
-		if (is_levelled(&model->columns[i]))
+		if (role_has_levels(model->columns[i].role))
 			return error_message("column %.100s has levels, and a number is needed for scaling",
 				model->columns[i].name);
 		*place = i;
@@ -50,7 +47,7 @@ const char *guide_init(
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *column = &model->columns[i];
 
-		if (is_levelled(column))
+		if (role_has_levels(column->role))
 			continue;
 		if (column->least > 0)
 			guide->point[i] = sqrt(column->least) * sqrt(column->greatest);
@@ -84,7 +81,7 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 
 		if (strcmp(column->name, name) != 0)
 			continue;
-		if (!is_levelled(column)) {
+		if (!role_has_levels(column->role)) {
 			if (csv_number(text, &number) < 0)
 				return error_message("%.100s=%.100s: expected a number", name, text);
 			if (number <= 0 && column->least > 0)
@@ -164,13 +161,6 @@ double *guide_times(const struct guide *guide, const double *points, size_t coun
 	return times;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 struct guide_number guide_interval(const struct guide *guide, double *numbers)
 {
 	size_t count = guide->model->resample_count, kept = 0;
@@ -183,9 +173,9 @@ struct guide_number guide_interval(const struct guide *guide, double *numbers)
 			numbers[1 + kept++] = numbers[r];
 	if (!kept || !(confidence > 0 && confidence < 1))
 		return number;
-	qsort(numbers + 1, kept, sizeof(*numbers), compare);
-	number.low = predict_quantile(numbers + 1, kept, (1 - confidence) / 2);
-	number.high = predict_quantile(numbers + 1, kept, (1 + confidence) / 2);
+	statistics_sort(numbers + 1, kept);
+	number.low = statistics_quantile(numbers + 1, kept, (1 - confidence) / 2);
+	number.high = statistics_quantile(numbers + 1, kept, (1 + confidence) / 2);
 	return number;
 }
 
@@ -238,15 +228,17 @@ static bool is_step(const struct guide *guide, size_t column)
 int guide_elasticity(const struct guide *guide, size_t column, struct guide_number *number)
 {
 	const struct pm_fit_model_column *which = &guide->model->columns[column];
-	size_t rows = 1 + guide->model->resample_count, count = is_levelled(which) ? which->level_count : 2;
+	size_t rows = 1 + guide->model->resample_count,
+	       count = role_has_levels(which->role) ? which->level_count : 2;
 	double *values = malloc((count + 1) * sizeof(*values)), *times = NULL, ratio = STEP * STEP;
 
 	*number = (struct guide_number){NAN, NAN, NAN};
 	if (!values)
 		return -ENOMEM;
 	for (size_t l = 0; l < count; l++)
-		values[l] = is_levelled(which) ? (double)l : guide->point[column] * (l ? STEP : 1 / STEP);
-	if (!is_levelled(which) && is_step(guide, column)) {
+		values[l] = role_has_levels(which->role) ? (double)l
+							 : guide->point[column] * (l ? STEP : 1 / STEP);
+	if (!role_has_levels(which->role) && is_step(guide, column)) {
 		values[0] = 1;
 		values[1] = ratio = 2;
 	}
@@ -255,8 +247,8 @@ int guide_elasticity(const struct guide *guide, size_t column, struct guide_numb
 	if (!times)
 		return -ENOMEM;
 	for (size_t r = 0; r < rows; r++)
-		times[r] = is_levelled(which) ? spread(times + r * count, count)
-					      : slope(times + r * count, ratio);
+		times[r] = role_has_levels(which->role) ? spread(times + r * count, count)
+							: slope(times + r * count, ratio);
 	*number = guide_interval(guide, times);
 	free(times);
 	return 0;

@@ -22,4 +22,7 @@ double random_normal(struct random *random);
 double random_cauchy(struct random *random);
 void random_shuffle(struct random *random, size_t *items, size_t count);
 
+/* splitmix64's last step: one number of 64 bits for another, of which each bit depends on all; for hashes. */
+uint64_t random_mix(uint64_t x);
+
 #endif

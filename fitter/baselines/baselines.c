@@ -1,5 +1,6 @@
 /* Other ways to predict: see baselines.h. */
 #include "baselines.h"
+#include "base/statistics.h"
 #include "boost.h"
 #include "feature_matrix.h"
 #include "forest.h"
@@ -14,13 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int median_learn(const struct feature_matrix *train, const struct feature_matrix *test, uint64_t seed,
 	size_t thread_count, double *train_times, double *test_times, char *note, size_t note_size)
 {
@@ -32,8 +26,8 @@ static int median_learn(const struct feature_matrix *train, const struct feature
 	if (!sorted)
 		return -ENOMEM;
 	memcpy(sorted, train->target, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare);
-	median = (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
+	statistics_sort(sorted, count);
+	median = statistics_median(sorted, count);
 	free(sorted);
 	for (size_t k = 0; k < count; k++)
 		train_times[k] = median;

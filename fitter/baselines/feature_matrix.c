@@ -1,5 +1,6 @@
 /* The matrix that black boxes learn from: see feature_matrix.h. */
 #include "feature_matrix.h"
+#include "base/role.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,16 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
-}
-
 static size_t width_of(const struct pm_fit_column *column)
 {
 	if (column->role == PM_FIT_IGNORED || column->role == PM_FIT_OFFSET)
 		return 0;
-	return is_levelled(column->role) ? column->level_count : 1;
+	return role_has_levels(column->role) ? column->level_count : 1;
 }
 
 static void fill(struct feature_matrix *features, const struct pm_fit_column *column, size_t at)
@@ -26,7 +22,7 @@ static void fill(struct feature_matrix *features, const struct pm_fit_column *co
 
 		if (column->role == PM_FIT_OFFSET)
 			features->offset[k] += column->values[k];
-		else if (is_levelled(column->role))
+		else if (role_has_levels(column->role))
 			row[(size_t)column->values[k]] = 1;
 		else if (column->role != PM_FIT_IGNORED)
 			*row = column->values[k];

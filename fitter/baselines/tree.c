@@ -3,6 +3,7 @@
  * its number among them; a node's best cut is then found from one sum per distinct value instead of a sort.
  */
 #include "tree.h"
+#include "base/statistics.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -45,13 +46,6 @@ struct cut {
 	double gain;
 };
 
-static int compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
@@ -86,7 +80,7 @@ static int code_column(struct coded *coded, const struct feature_matrix *train, 
 		return -ENOMEM;
 	for (size_t k = 0; k < rows; k++)
 		coded->distinct[k] = train->values[k * train->column_count + column];
-	qsort(coded->distinct, rows, sizeof(*coded->distinct), compare_numbers);
+	statistics_sort(coded->distinct, rows);
 	for (size_t k = 0; k < rows; k++)
 		if (coded->count == 0 || coded->distinct[k] > coded->distinct[coded->count - 1])
 			coded->distinct[coded->count++] = coded->distinct[k];

@@ -1,5 +1,6 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "cmd.h"
+#include "base/statistics.h"
 #include "model/enum_names.h"
 #include "output/json_print.h"
 #include "base/terminal.h"
@@ -219,20 +220,13 @@ static void dry_run(const struct request *request)
 			plan->moved, plan->count);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void print_summary(struct request *request)
 {
 	struct sweep_table *table = &request->table;
 	size_t done = table->counts[SWEEP_DONE];
 
 	if (done)
-		qsort(table->times, done, sizeof(*table->times), compare);
+		statistics_sort(table->times, done);
 	if (request->json) {
 		cJSON *root = cJSON_CreateObject(), *time;
 		char hash[20];

@@ -1,5 +1,6 @@
 /* Differences of two fits: see differences.h. */
 #include "differences.h"
+#include "base/statistics.h"
 #include "model/interval.h"
 #include "model/model.h"
 
@@ -77,13 +78,6 @@ static bool base_stands(const struct pm_fit_model *model)
 	return true;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Place i of the first's row, place j of the second's. */
 static void measure(const struct side *first, const struct side *second, size_t i, size_t j,
 	double confidence, double *pairs, struct difference *row)
@@ -96,9 +90,9 @@ static void measure(const struct side *first, const struct side *second, size_t 
 		for (size_t s = 0; s < second->resample_count; s++)
 			pairs[count++] = second->resamples[s * second->width + j] -
 					 first->resamples[r * first->width + i];
-	qsort(pairs, count, sizeof(*pairs), compare);
-	row->low = predict_quantile(pairs, count, (1 - confidence) / 2);
-	row->high = predict_quantile(pairs, count, (1 + confidence) / 2);
+	statistics_sort(pairs, count);
+	row->low = statistics_quantile(pairs, count, (1 - confidence) / 2);
+	row->high = statistics_quantile(pairs, count, (1 + confidence) / 2);
 	row->is_clear = row->low > 0 || row->high < 0;
 }
 

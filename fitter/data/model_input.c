@@ -1,5 +1,6 @@
 /* From a table to what a model predicts from: see model_input.h. */
 #include "model_input.h"
+#include "base/role.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,11 +19,6 @@ static __attribute__((format(printf, 3, 4))) int fail(
 	vsnprintf(input->error + used, sizeof(input->error) - (size_t)used, format, list);
 	va_end(list);
 	return -EINVAL;
-}
-
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
 }
 
 static const char *cell(const struct csv *csv, size_t row, ptrdiff_t column)
@@ -86,7 +82,7 @@ static int check_row(
 		if (!*text)
 			return fail(input, csv, "line %zu: column %s: the value is missing", csv->lines[row],
 				model->columns[i].name);
-		if (!is_levelled(model->columns[i].role) && csv_number(text, &number) < 0)
+		if (!role_has_levels(model->columns[i].role) && csv_number(text, &number) < 0)
 			return fail(input, csv, "line %zu: column %s: '%s' is not a number", csv->lines[row],
 				model->columns[i].name, text);
 	}
@@ -103,7 +99,7 @@ static int take_row(struct model_input *input, const struct csv *csv, const stru
 		size_t level;
 		int status = 0;
 
-		if (text && is_levelled(known->role)) {
+		if (text && role_has_levels(known->role)) {
 			level = level_of(known, text);
 			if (level == known->level_count)
 				status = remark(input, at, i, MODEL_INPUT_UNSEEN);

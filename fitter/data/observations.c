@@ -1,6 +1,7 @@
 /* From a table to problems: see observations.h. */
 #include "observations.h"
 #include "base/random.h"
+#include "base/role.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,11 +39,6 @@ static __attribute__((format(printf, 2, 3))) int fail(struct builder *b, const c
 static const char *cell(const struct builder *b, size_t row, ptrdiff_t column)
 {
 	return b->csv->cells[row * b->csv->column_count + (size_t)column];
-}
-
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
 }
 
 /* What tables write where they have nothing. */
@@ -104,7 +100,7 @@ static int check_row(struct builder *b, size_t row, double *time)
 			return fail(b,
 				"line %zu: column %s: the value is missing; --skip-bad leaves such rows out",
 				line, d->roles[i].column);
-		if (!is_levelled(d->roles[i].role) && csv_number(text, &number) < 0)
+		if (!role_has_levels(d->roles[i].role) && csv_number(text, &number) < 0)
 			return fail(b,
 				"line %zu: column %s: '%s' is not a number; is the column categorical?", line,
 				d->roles[i].column, text);
@@ -195,7 +191,7 @@ static double *fill(struct builder *b, bool fitted, struct pm_fit_problem *probl
 			check_row(b, row, next++);
 	problem->sample_count = (size_t)(next - time);
 	for (size_t i = 0; i < d->role_count; i++) {
-		bool levelled = is_levelled(d->roles[i].role);
+		bool levelled = role_has_levels(d->roles[i].role);
 
 		columns[i] = (struct pm_fit_column){
 			.name = b->observations->names[i].name, .role = d->roles[i].role, .values = next};
@@ -223,7 +219,7 @@ static double *fill(struct builder *b, bool fitted, struct pm_fit_problem *probl
 static void name_levels(const struct observations *observations, struct pm_fit_column *columns)
 {
 	for (size_t i = 0; i < observations->column_count; i++)
-		if (is_levelled(columns[i].role)) {
+		if (role_has_levels(columns[i].role)) {
 			columns[i].level_count = observations->names[i].level_count;
 			columns[i].levels = (const char *const *)observations->names[i].levels;
 		}

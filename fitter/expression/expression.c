@@ -1,6 +1,8 @@
 /* What expressions are made of: see expression.h. */
 #include "expression.h"
 #include "base/error_message.h"
+#include "base/random.h"
+#include "base/role.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,11 +11,6 @@
 
 /* As large as log2 of a count that is 1, where the formula says 0. */
 #define LOG_OF_NOTHING (-30.0)
-
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
-}
 
 static void left_out(void (*tell)(void *, const char *), void *context, const char *name, const char *why)
 {
@@ -83,7 +80,7 @@ const char *expression_terms_init(struct expression_terms *terms, const struct p
 	for (size_t i = 0; i < problem->column_count; i++) {
 		const struct pm_fit_column *column = &problem->columns[i];
 
-		if (is_levelled(column->role))
+		if (role_has_levels(column->role))
 			add_category(terms, column, i, tell, context);
 		else if (column->role != PM_FIT_IGNORED && column->role != PM_FIT_OFFSET)
 			add_number(terms, problem, i, tell, context);
@@ -331,25 +328,18 @@ bool expression_pack(struct expression *e, const struct expression_terms *terms)
 	return true;
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 static uint64_t hash_factor(const struct expression_factor *factor)
 {
 	bool by_group = factor->kind == EXPRESSION_GROUP || factor->kind == EXPRESSION_POWER_BY_GROUP;
 	uint64_t hash = (uint64_t)factor->kind * 1000003;
 
 	if (factor->kind != EXPRESSION_GROUP)
-		hash = mix(hash + factor->number + 1);
+		hash = random_mix(hash + factor->number + 1);
 	if (by_group)
-		hash = mix(hash + factor->partition + 7777);
+		hash = random_mix(hash + factor->partition + 7777);
 	if (factor->kind == EXPRESSION_FIXED)
-		hash = mix(hash + (uint64_t)(int64_t)lround(factor->power * 1000) + 99);
-	return mix(hash + 5);
+		hash = random_mix(hash + (uint64_t)(int64_t)lround(factor->power * 1000) + 99);
+	return random_mix(hash + 5);
 }
 
 uint64_t expression_hash(const struct expression *e, const struct expression_terms *terms)
@@ -363,7 +353,7 @@ uint64_t expression_hash(const struct expression *e, const struct expression_ter
 
 		for (size_t f = 0; f < node->factor_count; f++)
 			factors += hash_factor(&node->factors[f]);
-		hash = mix(mix(factors + 17) + mix(sums[n] + 3) * 31 + node->op);
+		hash = random_mix(random_mix(factors + 17) + random_mix(sums[n] + 3) * 31 + node->op);
 		if (n)
 			sums[node->parent] += hash;
 	}

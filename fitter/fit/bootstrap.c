@@ -1,6 +1,7 @@
 /* Intervals by resampling: see bootstrap.h. */
 #include "bootstrap.h"
 #include "base/random.h"
+#include "base/statistics.h"
 #include "base/tasks.h"
 #include "model/interval.h"
 #include "model/model.h"
@@ -72,13 +73,6 @@ out:
 	free(samples);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void take_interval(const struct bootstrap *b, size_t column, double *sorted, double *low, double *high)
 {
 	size_t count = 0;
@@ -88,9 +82,9 @@ static void take_interval(const struct bootstrap *b, size_t column, double *sort
 			sorted[count++] = b->results[i * b->width + column];
 	if (count < 2)
 		return;
-	qsort(sorted, count, sizeof(*sorted), compare);
-	*low = predict_quantile(sorted, count, (1 - b->parameter->confidence) / 2);
-	*high = predict_quantile(sorted, count, (1 + b->parameter->confidence) / 2);
+	statistics_sort(sorted, count);
+	*low = statistics_quantile(sorted, count, (1 - b->parameter->confidence) / 2);
+	*high = statistics_quantile(sorted, count, (1 + b->parameter->confidence) / 2);
 }
 
 /* What predictions take their intervals from. */

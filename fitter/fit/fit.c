@@ -1,5 +1,6 @@
 /* pm_fit: the runs of a fit, one for each seed, and what they say together. */
 #include "fit.h"
+#include "base/statistics.h"
 #include "base/tasks.h"
 #include "bootstrap.h"
 #include "identifiability.h"
@@ -201,13 +202,6 @@ static void run_task(void *context, size_t index)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The mean distance from the median, which of all constants has the least. */
 static double constant_error(const struct plan *plan, const struct space *space)
 {
@@ -217,7 +211,7 @@ static double constant_error(const struct plan *plan, const struct space *space)
 	if (!times)
 		return NAN;
 	memcpy(times, plan->kernel.times, count * sizeof(*times));
-	qsort(times, count, sizeof(*times), compare);
+	statistics_sort(times, count);
 	for (size_t k = 0; k < count; k++)
 		sum += fabs(times[k] - times[count / 2]) / (double)count;
 	free(times);

@@ -1,5 +1,6 @@
 /* What makes a fit impossible or doubtful, in a sentence: pm_fit_check, pm_fit_warn, pm_fit_check_predict. */
 #include "base/error_message.h"
+#include "base/role.h"
 #include "pm_fit.h"
 #include "space.h"
 
@@ -17,11 +18,6 @@ static bool is_numeric(enum pm_fit_role role)
 	return role == PM_FIT_INTRINSIC || role == PM_FIT_EXTRINSIC || role == PM_FIT_OFFSET;
 }
 
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
-}
-
 /* NULL, or what is wrong with the numbers that a role needs. */
 static const char *check_column(const struct pm_fit_column *column, size_t count, double least_power)
 {
@@ -31,7 +27,7 @@ static const char *check_column(const struct pm_fit_column *column, size_t count
 		return error_message("a column has no name");
 	if (!column->values)
 		return error_message("column %s has no values", column->name);
-	if (is_levelled(column->role) && column->level_count == 0)
+	if (role_has_levels(column->role) && column->level_count == 0)
 		return error_message("categorical column %s has no levels", column->name);
 	for (size_t k = 0; k < count; k++) {
 		double value = column->values[k];
@@ -39,7 +35,7 @@ static const char *check_column(const struct pm_fit_column *column, size_t count
 		if (!isfinite(value))
 			return error_message("column %s, sample %zu: the value is missing or not a number",
 				column->name, k + 1);
-		if (is_levelled(column->role) &&
+		if (role_has_levels(column->role) &&
 			(value < 0 || value >= (double)column->level_count || value != floor(value)))
 			return error_message("column %s, sample %zu: there is no level %g of %zu",
 				column->name, k + 1, value, column->level_count);
@@ -214,7 +210,7 @@ void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_param
 					"column %s has one value in all samples: the data say nothing of it, and its "
 					"term can stand for a constant",
 					column->name));
-		else if (is_levelled(column->role))
+		else if (role_has_levels(column->role))
 			warn_of_levels(column, problem->sample_count, tell, context);
 	}
 	if (space_init(&space, problem, parameter) == 0 && problem->sample_count < 3 * space.count)
@@ -266,7 +262,7 @@ const char *pm_fit_check_predict(const struct pm_fit_model *model, const struct 
 				least_power = fmin(least_power, model->values[v].value);
 		if ((bad = check_column(column, problem->sample_count, least_power)))
 			return bad;
-		if (is_levelled(known->role) && (bad = check_levels(known, column)))
+		if (role_has_levels(known->role) && (bad = check_levels(known, column)))
 			return bad;
 	}
 	return NULL;

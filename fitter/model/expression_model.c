@@ -1,5 +1,6 @@
 /* Expressions as models, and as files: see expression_model.h. */
 #include "expression_model.h"
+#include "base/role.h"
 #include "interval.h"
 #include "model_file.h"
 #include "schema.h"
@@ -41,7 +42,7 @@ static void mark_used(const struct expression *e, const struct expression_terms 
 static int take_column(
 	struct pm_fit_model_column *to, const struct pm_fit_column *from, size_t samples, bool used)
 {
-	bool levelled = from->role == PM_FIT_CATEGORICAL || from->role == PM_FIT_FACTOR;
+	bool levelled = role_has_levels(from->role);
 
 	*to = (struct pm_fit_model_column){.name = strdup(from->name), .scale = 1};
 	to->role = from->role == PM_FIT_OFFSET ? PM_FIT_OFFSET

@@ -1,5 +1,6 @@
 /* Intervals: see interval.h. */
 #include "interval.h"
+#include "base/statistics.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,23 +11,6 @@
 #define SLICE 1024
 /* Halvings of the range in which an end lies. */
 #define HALVINGS 50
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double predict_quantile(const double *sorted, size_t count, double share)
-{
-	double place = share * (double)(count - 1);
-	size_t below = (size_t)place;
-
-	if (below + 1 >= count)
-		return sorted[count - 1];
-	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
-}
 
 int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem)
 {
@@ -43,10 +27,10 @@ int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *
 		if (times[k] > 0)
 			times[kept++] = problem->time[k] / times[k];
 	if (status == 0 && kept) {
-		qsort(times, kept, sizeof(*times), compare);
+		statistics_sort(times, kept);
 		model->residual_count = kept < quantiles ? kept : quantiles;
 		for (size_t i = 0; i < model->residual_count; i++)
-			model->residuals[i] = predict_quantile(times, kept,
+			model->residuals[i] = statistics_quantile(times, kept,
 				model->residual_count > 1 ? (double)i / (double)(model->residual_count - 1)
 							  : 0.5);
 	}

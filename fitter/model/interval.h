@@ -14,7 +14,4 @@
 /* Fills the model's residuals from the samples that it was fitted to. 0 or -ENOMEM. */
 int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem);
 
-/* Of count ascending numbers, the place `share` (0 to 1) of the way from the first to the last. */
-double predict_quantile(const double *sorted, size_t count, double share);
-
 #endif

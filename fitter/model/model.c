@@ -1,5 +1,6 @@
 /* Models: made, freed, evaluated. */
 #include "model.h"
+#include "base/role.h"
 #include "expression_model.h"
 
 #include <errno.h>
@@ -8,11 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
-}
 
 static int copy_column(struct pm_fit_model_column *to, const struct pm_fit_column *from, size_t sample_count)
 {
@@ -29,7 +25,7 @@ static int copy_column(struct pm_fit_model_column *to, const struct pm_fit_colum
 		to->least = fmin(to->least, from->values[k]);
 		to->greatest = fmax(to->greatest, from->values[k]);
 	}
-	if (!is_levelled(from->role))
+	if (!role_has_levels(from->role))
 		return 0;
 	to->levels = calloc(from->level_count, sizeof(*to->levels));
 	if (!to->levels)
@@ -186,7 +182,7 @@ static struct binding *bind(const struct pm_fit_model *model, const struct pm_fi
 				strcmp(problem->columns[j].name, known->name) == 0)
 				column = &problem->columns[j];
 		bindings[i].column = column;
-		if (!column || !is_levelled(known->role))
+		if (!column || !role_has_levels(known->role))
 			continue;
 		bindings[i].levels = calloc(column->level_count, sizeof(size_t));
 		if (!bindings[i].levels) {

@@ -1,6 +1,7 @@
 /* Models from JSON, which may be anything: see model_write.c for what it ought to be. */
 #include "model.h"
 #include "base/error_message.h"
+#include "base/role.h"
 #include "base/text_file.h"
 #include "enum_names.h"
 #include "expression_model.h"
@@ -32,7 +33,7 @@ static const char *get_column(const cJSON *object, struct pm_fit_model_column *c
 		return error_message("no memory");
 	if (!(column->scale > 0) || !isfinite(column->scale))
 		return error_message("column %s has no scale", column->name);
-	if (role != PM_FIT_CATEGORICAL && role != PM_FIT_FACTOR)
+	if (!role_has_levels(column->role))
 		return NULL;
 	column->levels = calloc((size_t)cJSON_GetArraySize(levels) + 1, sizeof(*column->levels));
 	cJSON_ArrayForEach (level, levels) {

@@ -1,5 +1,6 @@
 /* The search space: see space.h. */
 #include "space.h"
+#include "base/role.h"
 
 #include <errno.h>
 #include <math.h>
@@ -48,7 +49,7 @@ static void add(struct space *space, const struct pm_fit_parameter *parameter, e
 static void add_columns(struct space *space, const struct pm_fit_parameter *parameter,
 	const struct source *sources, size_t count, enum pm_fit_role role, enum pm_fit_kind kind)
 {
-	bool levels = role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
+	bool levels = role_has_levels(role);
 
 	for (size_t i = 0; i < count; i++) {
 		if (sources[i].role != role)

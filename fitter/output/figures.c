@@ -1,5 +1,6 @@
 /* The pictures of a model: measured against predicted, parameters, seeds, paths. See figures.h. */
 #include "figures.h"
+#include "base/role.h"
 
 #include <err.h>
 #include <math.h>
@@ -94,11 +95,6 @@ void figure_predicted(struct plot *plot, const struct subject *subject)
 	free(y);
 }
 
-static bool is_levelled(enum pm_fit_role role)
-{
-	return role == PM_FIT_CATEGORICAL || role == PM_FIT_FACTOR;
-}
-
 /* Residuals that reach further are shown as ratios on a logarithmic axis. */
 #define GREATEST_RATIO 3
 
@@ -124,7 +120,7 @@ void figure_residuals(struct plot *plot, const struct subject *subject, size_t c
 	plot_init(plot, "Residuals", label,
 		ratio ? "measured over predicted" : "measured over predicted, less 1 (%)");
 	plot->y.log = ratio;
-	if (known && is_levelled(known->role))
+	if (known && role_has_levels(known->role))
 		plot_names(plot, &plot->x, (const char *const *)known->levels, known->level_count);
 	if (known && known->least > 0 && known->greatest >= LOG_RATIO * known->least)
 		plot->x.log = true;
@@ -139,7 +135,8 @@ void figure_residuals(struct plot *plot, const struct subject *subject, size_t c
 			double x = known ? values->values[k] : set->predicted[k];
 			char *tip;
 
-			if (known && is_levelled(known->role)) /* the sets of a level stand side by side */
+			if (known &&
+				role_has_levels(known->role)) /* the sets of a level stand side by side */
 				for (size_t l = 0; l < known->level_count; l++)
 					if (strcmp(known->levels[l],
 						    values->levels[(size_t)values->values[k]]) == 0)

@@ -1,4 +1,6 @@
 /* Where a model's errors are, over two of its columns. */
+#include "base/role.h"
+#include "base/statistics.h"
 #include "figures_table.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@ static size_t gather(const struct table *t, size_t c, size_t *groups, char **nam
 	double *sorted = table_room(t->count, sizeof(*sorted)), from[GATHERED];
 	size_t distinct = 0, count = 0;
 
-	if (table_levelled(known)) {
+	if (role_has_levels(known->role)) {
 		for (size_t k = 0; k < t->count; k++)
 			groups[k] = (size_t)t->values[c][k];
 		for (; count < known->level_count && count < GATHERED * 3; count++)
@@ -25,7 +27,7 @@ static size_t gather(const struct table *t, size_t c, size_t *groups, char **nam
 		return count;
 	}
 	memcpy(sorted, t->values[c], t->count * sizeof(*sorted));
-	qsort(sorted, t->count, sizeof(*sorted), table_compare);
+	statistics_sort(sorted, t->count);
 	for (size_t k = 0; k < t->count; k++)
 		if (k == 0 || sorted[k] != sorted[distinct - 1])
 			sorted[distinct++] = sorted[k];
@@ -121,8 +123,8 @@ void figure_heat(struct plot *plot, const struct subject *subject, size_t across
 					residuals[count++] = t.measured[k] / t.predicted[k] - 1;
 			if (!count)
 				continue;
-			qsort(residuals, count, sizeof(*residuals), table_compare);
-			median = (residuals[(count - 1) / 2] + residuals[count / 2]) / 2;
+			statistics_sort(residuals, count);
+			median = statistics_median(residuals, count);
 			tip = figure_text("%s %s, %s %s: median %+.1f%% of %zu",
 				t.model->columns[across].name, names[0][x], t.model->columns[down].name,
 				names[1][y], 100 * median, count);

@@ -5,6 +5,8 @@
  * least; then the points are its measurements. Otherwise the middle of each column; then every measurement
  * is a point, moved to that configuration by the model: what remains of it is its residual.
  */
+#include "base/role.h"
+#include "base/statistics.h"
 #include "figures_table.h"
 
 #include <err.h>
@@ -73,12 +75,12 @@ static double middle(const struct table *t, size_t c)
 	double *sorted, value;
 	size_t most = 0, level = 0;
 
-	if (t->count == 0 && table_levelled(known))
+	if (t->count == 0 && role_has_levels(known->role))
 		return 0;
 	if (t->count == 0)
 		return known->least > 0 ? sqrt(known->least * known->greatest)
 					: (known->least + known->greatest) / 2;
-	if (table_levelled(known)) {
+	if (role_has_levels(known->role)) {
 		for (size_t l = 0; l < known->level_count; l++) {
 			size_t count = 0;
 
@@ -93,7 +95,7 @@ static double middle(const struct table *t, size_t c)
 	}
 	sorted = table_room(t->count, sizeof(*sorted));
 	memcpy(sorted, t->values[c], t->count * sizeof(*sorted));
-	qsort(sorted, t->count, sizeof(*sorted), table_compare);
+	statistics_sort(sorted, t->count);
 	value = sorted[t->count / 2];
 	free(sorted);
 	return value;
@@ -138,7 +140,7 @@ static void say_held(const struct table *t, const double *held, bool measured, F
 
 		if (c == t->column || !table_matters(known))
 			continue;
-		if (table_levelled(known))
+		if (role_has_levels(known->role))
 			fprintf(out, "%s%s %s", gap, known->name, known->levels[(size_t)held[c]]);
 		else
 			fprintf(out, "%s%s %.4g", gap, known->name, held[c]);

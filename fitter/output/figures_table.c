@@ -1,15 +1,11 @@
 /* Samples as one table: see figures_table.h. */
 #include "figures_table.h"
+#include "base/role.h"
 
 #include <err.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool table_levelled(const struct pm_fit_model_column *column)
-{
-	return column->role == PM_FIT_CATEGORICAL || column->role == PM_FIT_FACTOR;
-}
 
 bool table_matters(const struct pm_fit_model_column *column)
 {
@@ -30,7 +26,7 @@ static double value_for_model(
 {
 	double value = column->values[sample];
 
-	if (!table_levelled(known) || !column->levels)
+	if (!role_has_levels(known->role) || !column->levels)
 		return value;
 	for (size_t l = 0; l < known->level_count; l++)
 		if (strcmp(known->levels[l], column->levels[(size_t)value]) == 0)
@@ -84,11 +80,4 @@ void table_free(struct table *t)
 	free(t->predicted);
 	free(t->sets);
 	free(t->order);
-}
-
-int table_compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }

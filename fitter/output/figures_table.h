@@ -19,12 +19,9 @@ struct table {
 void table_init(struct table *t, const struct subject *subject);
 void table_free(struct table *t);
 
-/* Is it one of levels? Does the model look at it? */
-bool table_levelled(const struct pm_fit_model_column *column);
+/* Does the model look at it? */
 bool table_matters(const struct pm_fit_model_column *column);
 /* Zeroed memory, or the program ends. */
 void *table_room(size_t count, size_t size);
-/* Numbers in ascending order, for qsort. */
-int table_compare(const void *a, const void *b);
 
 #endif

@@ -1,5 +1,6 @@
 /* Building the tables: see plan.h. */
 #include "plan.h"
+#include "base/statistics.h"
 
 #include <errno.h>
 #include <math.h>
@@ -43,20 +44,13 @@ void plan_free(struct plan *plan)
 	*plan = (struct plan){0};
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The distinct values, ascending, in `distinct`; answers how many. */
 static size_t distinct_values(const double *values, size_t count, double *distinct)
 {
 	size_t kept = 0;
 
 	memcpy(distinct, values, count * sizeof(*values));
-	qsort(distinct, count, sizeof(*distinct), compare_numbers);
+	statistics_sort(distinct, count);
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || distinct[i] != distinct[kept - 1])
 			distinct[kept++] = distinct[i];

@@ -1,6 +1,7 @@
 /* A trial's time: see sweep_time.h. */
 #include "sweep_time.h"
 #include "base/error_message.h"
+#include "base/statistics.h"
 #include "data/csv.h"
 
 #include <cjson/cJSON.h>
@@ -36,23 +37,12 @@ static const char *add(struct numbers *numbers, const char *text)
 	return NULL;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static const char *median(struct numbers *numbers, double *time)
 {
-	size_t middle = numbers->count / 2;
-
 	if (numbers->count == 0)
 		return error_message("no time in it");
-	qsort(numbers->items, numbers->count, sizeof(*numbers->items), compare);
-	*time = numbers->items[middle];
-	if (numbers->count % 2 == 0)
-		*time = (*time + numbers->items[middle - 1]) / 2;
+	statistics_sort(numbers->items, numbers->count);
+	*time = statistics_median(numbers->items, numbers->count);
 	return NULL;
 }
 
