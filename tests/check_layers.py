@@ -8,10 +8,14 @@ import sys
 # The folders of each component, lowest first; "." is the component's own.
 LAYERS = {
     "preload": ["."],
-    "analyzer": ["."],
+    "analyzer": ["base", "trace", "timeline", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
+                 "analyses/slowdown", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
+                 "output/export", "output/html", "cmds", "."],
     "fitter": ["base", "expression", "model", "search", "fit", "data", "baselines", "sweep", "advise", "compare", "output",
                "study", "cmds", "."],
-    "testapps/softgpu": ["include", "."],
+    "testapps/softgpu": [
+        "include", "core", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "slowinput", "tests",
+    ],
     "testapps/trainers": ["."],
 }
 
@@ -22,8 +26,8 @@ OUTSIDE = {
     "testapps/softgpu": r"pm_\w+\.(h|def)|softgpu_api\.h",
 }
 
-# The face of a component, at its root, which all of its folders see.
-FACE = {"fitter": "pm_fit.h"}
+# The interface of a component as a library, at its root: all of its folders include it.
+INTERFACE = {"fitter": "pm_fit.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 source = sys.argv[1]
@@ -61,7 +65,7 @@ for component, order in LAYERS.items():
             with open(os.path.join(source, path), encoding="utf-8") as file:
                 headers = INCLUDE.findall(file.read())
             for header in headers:
-                if header == FACE.get(component):
+                if header == INTERFACE.get(component):
                     continue
                 at = layer_of(header, component, inner)
                 if at is None:
