@@ -23,6 +23,12 @@ while read -r header; do
 		complain "$header does not compile alone: $(head -n 3 "$SCRATCH/errors")"
 done <"$SCRATCH/headers"
 
+# The fitter's interface is C++ as well, where the compiler has a C++ part.
+if echo | "$CC" -x c++ -fsyntax-only - 2>/dev/null; then
+	"$CC" -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c++ fitter/pm_fit.h 2>"$SCRATCH/errors" ||
+		complain "fitter/pm_fit.h is no C++: $(head -n 3 "$SCRATCH/errors")"
+fi
+
 # The library exports the table's functions, the name by which two copies know each other, and nothing else.
 nm -D --defined-only "$HOOK" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | grep -v '^__\(a\|t\|ub\)san\|^__odr_asan\|^_\(init\|fini\)$' | sort >"$SCRATCH/exports"
 { "$BUILD/bin/pmrun" --hooks | awk '{ print $3 }' && echo pmhook_is_here; } | sort >"$SCRATCH/table"

@@ -158,7 +158,7 @@ const char *pm_fit_check(const struct pm_fit_problem *problem, const struct pm_f
 }
 
 static void warn_of_levels(const struct pm_fit_column *column, size_t sample_count,
-	void (*tell)(void *context, const char *sentence), void *context)
+	void (*warn)(void *context, const char *sentence), void *context)
 {
 	size_t *counts = calloc(column->level_count, sizeof(*counts));
 
@@ -166,7 +166,7 @@ static void warn_of_levels(const struct pm_fit_column *column, size_t sample_cou
 		counts[(size_t)column->values[k]]++;
 	for (size_t l = 0; counts && l < column->level_count; l++)
 		if (counts[l] <= 1)
-			tell(context,
+			warn(context,
 				error_message("column %s: level %s has %s; its coefficient means little",
 					column->name, column->levels ? column->levels[l] : "?",
 					counts[l] ? "one sample" : "no sample"));
@@ -175,13 +175,13 @@ static void warn_of_levels(const struct pm_fit_column *column, size_t sample_cou
 
 /* A unit that is wrong in one row, say: such a time alone decides what a sum of errors says. */
 static void warn_of_times(const struct pm_fit_problem *problem,
-	void (*tell)(void *context, const char *sentence), void *context)
+	void (*warn)(void *context, const char *sentence), void *context)
 {
 	double typical = space_geometric_mean(problem->time, problem->sample_count);
 
 	for (size_t k = 0; k < problem->sample_count; k++)
 		if (problem->time[k] > TIME_FAR * typical) {
-			tell(context,
+			warn(context,
 				error_message(
 					"sample %zu: its time, %g, is %.2g times the geometric mean of all: "
 					"is it a mistake?",
@@ -191,11 +191,11 @@ static void warn_of_times(const struct pm_fit_problem *problem,
 }
 
 void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_parameter *parameter,
-	void (*tell)(void *context, const char *sentence), void *context)
+	void (*warn)(void *context, const char *sentence), void *context)
 {
 	struct space space;
 
-	warn_of_times(problem, tell, context);
+	warn_of_times(problem, warn, context);
 	for (size_t i = 0; i < problem->column_count; i++) {
 		const struct pm_fit_column *column = &problem->columns[i];
 		bool constant = true;
@@ -205,16 +205,16 @@ void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_param
 		for (size_t k = 1; k < problem->sample_count && constant; k++)
 			constant = column->values[k] == column->values[0];
 		if (constant)
-			tell(context,
+			warn(context,
 				error_message(
 					"column %s has one value in all samples: the data say nothing of it, and its "
 					"term can stand for a constant",
 					column->name));
 		else if (role_has_levels(column->role))
-			warn_of_levels(column, problem->sample_count, tell, context);
+			warn_of_levels(column, problem->sample_count, warn, context);
 	}
 	if (space_init(&space, problem, parameter) == 0 && problem->sample_count < 3 * space.count)
-		tell(context,
+		warn(context,
 			error_message(
 				"%zu samples for %zu parameters: expect the test error to be far above the training "
 				"error",
