@@ -1,7 +1,8 @@
 #!/bin/sh
-# pmanalyze against the trainers' own clock: the same number of iterations, every layer in order, and over at least 20
-# iterations the median time of each layer's forward and backward pass and communication, of each phase and of the iteration within 5%
-# or 50 us of what the trainer measured itself with CUDA events. One table row a difference; each case is one run.
+# pmanalyze against the trainers' own clock: the same number of iterations, every layer in order, and over 20 iterations the median
+# time of each layer's forward and backward pass and communication and of the iteration as the trainer measured it itself with CUDA
+# events. On modelled GPUs, whose times do not depend on how busy the machine is, within 1% or 10 us; one case where the stand-ins
+# compute, with no more threads than two processors have room for, within 5% or 50 us. Each case is one run; one row a difference.
 set -eu
 bin=$BUILD/bin
 if [ -n "$PM_SANITIZE" ]; then
@@ -12,36 +13,32 @@ epochs=2 iterations=13
 "$bin/mkdata" --dataset mnist --out data --train 2000 --test 50
 bad=0
 
-# attempt NAME RANKS TRAINER [OPTION]...
-attempt() {
+# run_case NAME RANKS TRAINER [OPTION]...: on $gpu, within $within
+run_case() {
 	name=$1 ranks=$2 trainer=$3
 	shift 3
-	rm -rf "$name" "$name".*
 	# a trainer's clock is events around calls; CUPTI's kernels have gaps between them
-	PMHOOK_DEVICE=events "$bin/pmrun" -q -n "$ranks" -o "$name" --softgpu -- "$bin/$trainer" --data data --epochs $epochs \
+	PMHOOK_DEVICE=events "$bin/pmrun" -q -n "$ranks" -o "$name" "$gpu" -- "$bin/$trainer" --data data --epochs $epochs \
 		--iterations $iterations --batch 96 --print 0 --clock "$name.%r.csv" "$@" >/dev/null
 	"$bin/pmanalyze" layers --csv --iterations "$name" >"$name.layers"
 	"$bin/pmanalyze" report --csv --iterations "$name" >"$name.phases"
 	cat "$name".*.csv >"$name.clock"
-	awk -f "$SOURCE/tests/clock.awk" -v count=$((epochs * iterations)) "$name.clock" "$name.layers" "$name.phases" \
-		>"$name.out"
+	# shellcheck disable=SC2086
+	if awk -f "$SOURCE/tests/clock.awk" -v count=$((epochs * iterations)) $within "$name.clock" "$name.layers" "$name.phases" \
+		>"$name.out"; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		cat "$name.out"
+		bad=1
+	fi
 }
 
-# run_case NAME RANKS TRAINER [OPTION]...: where more threads run than there are processors, a thread may lose its processor
-# in the same place again and again, between the trainer's measurement and the hook's; so a case has three attempts. What
-# is attributed wrongly is wrong in all of them.
-run_case() {
-	for try in 1 2 3; do
-		if attempt "$@"; then
-			echo "ok $1 (attempt $try)"
-			return
-		fi
-	done
-	echo "not ok $1"
-	cat "$1.out"
-	bad=1
-}
-
+gpu=--softgpu within='-v within=0.05 -v floor_us=50'
+run_case cnn_computing 1 train_cnn
+# hosts do not run by the model clock: what they lose to each other must be small beside an iteration
+export SOFTGPU_TIME_SCALE=20
+gpu=--softgpu=v100 within='-v within=0.01 -v floor_us=10'
 run_case cnn_1 1 train_cnn
 run_case cnn_3 3 train_cnn
 run_case cnn_3_overlap 3 train_cnn --aggregate overlap

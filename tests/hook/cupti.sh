@@ -196,24 +196,18 @@ train="$bin/train_cnn --data data --batch 32 --epochs 2 --iterations 15 --print 
 }
 [ -z "$PM_SANITIZE" ] || exit $bad # times under a sanitizer say nothing
 
-# The same time for each operation as events tell, within 5% or 50 us: the lower quartile of its calls, as others may
-# want the processor. Operations come in the same order.
+# The same time for each operation as events tell, within 1% or 1 us: the lower quartile of its calls, on a modelled GPU, whose times do
+# not depend on how busy the machine is. Operations come in the same order.
 # A pair of events around a call that waits for the host holds the wait too, so copies of pageable memory are left out.
-agree() {
-	rm -rf events_again cupti_again
+export SOFTGPU_PROFILE=v100 SOFTGPU_TIME_SCALE=20
+for source in events cupti; do
 	# shellcheck disable=SC2086
-	{
-		run events_again PMHOOK_DEVICE=events -- $train
-		run cupti_again PMHOOK_DEVICE=cupti -- $train
-	}
-	for source in events cupti; do
-		awk '$1 == "call" && $4 >= 20 && $5 && $3 !~ /Memcpy/ { print $3, $4, $5, $6 }' ${source}_again.look >$source.times
-	done
-	paste -d ' ' events.times cupti.times | awk '
-		{ d = $8 - $4; if (d < 0) d = -d }
-		$1 != $5 || $2 != $6 || $3 != $7 { print "other calls:", $0; bad = 1; next }
-		d > 50000 && d > $4 / 20 { print "other time:", $0; bad = 1 }
-		END { if (NR < 20) { print "only", NR, "operations"; bad = 1 } exit bad }' >agree.out
-}
-agree || agree || agree || agree || agree || complain "$(cat agree.out)"
+	run "${source}_times" PMHOOK_DEVICE=$source -- $train
+	awk '$1 == "call" && $4 >= 20 && $5 && $3 !~ /Memcpy/ { print $3, $4, $5, $6 }' "$name.look" >$source.times
+done
+paste -d ' ' events.times cupti.times | awk '
+	{ d = $8 - $4; if (d < 0) d = -d }
+	$1 != $5 || $2 != $6 || $3 != $7 { print "other calls:", $0; bad = 1; next }
+	d > 1000 && d > $4 / 100 { print "other time:", $0; bad = 1 }
+	END { if (NR < 20) { print "only", NR, "operations"; bad = 1 } exit bad }' >agree.out || complain "$(cat agree.out)"
 exit $bad
