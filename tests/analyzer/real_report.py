@@ -180,7 +180,7 @@ def compare_mixed(traces):
 
 
 if not os.path.isdir(folder):
-    print(f"no traces in {folder}")
+    print("no folder of real traces: PM_TRACES says where it is")
     sys.exit(77)
 names = [name for name in sorted(os.listdir(folder)) if os.path.isdir(os.path.join(folder, name, "traces"))]
 for name in names:

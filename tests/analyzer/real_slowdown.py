@@ -74,7 +74,7 @@ def compare(home, path):
 
 
 if not os.path.isdir(folder):
-    print(f"no traces in {folder}")
+    print("no folder of real traces: PM_TRACES says where it is")
     sys.exit(77)
 for found in sorted(glob.glob(os.path.join(folder, "*", "result-*.json"))):
     compare(os.path.dirname(found), found)

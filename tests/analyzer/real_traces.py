@@ -139,7 +139,7 @@ def reference_of(name, file):
 
 
 if not os.path.isdir(folder):
-    print(f"no traces in {folder}")
+    print("no folder of real traces: PM_TRACES says where it is")
     sys.exit(77)
 for name in sorted(os.listdir(folder)):
     traces = os.path.join(folder, name, "traces")

@@ -4,7 +4,7 @@
 set -eu
 data=${PM_FITDATA:-${1:-}}
 [ -n "$data" ] && [ -d "$data" ] || {
-	echo "no measured data in '$data'"
+	echo "no measured data in '$data': PM_FITDATA says where they are"
 	exit 77
 }
 scratch=$(mktemp -d)

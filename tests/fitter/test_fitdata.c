@@ -242,7 +242,7 @@ int main(int argument_count, char **arguments)
 	if (!folder)
 		folder = argument_count > 1 ? arguments[1] : "";
 	if (access(folder, R_OK) != 0) {
-		printf("no measured data in '%s'\n", folder);
+		printf("no measured data in '%s': PM_FITDATA says where they are\n", folder);
 		return 77;
 	}
 	check_synthetic("mxnet", 0.22870, 0.340838, 4.03);

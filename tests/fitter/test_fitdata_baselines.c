@@ -92,7 +92,7 @@ int main(int argument_count, char **arguments)
 	if (!folder)
 		folder = argument_count > 1 ? arguments[1] : "";
 	if (access(folder, R_OK) != 0) {
-		printf("no measured data in '%s'\n", folder);
+		printf("no measured data in '%s': PM_FITDATA says where they are\n", folder);
 		return 77;
 	}
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)

@@ -179,7 +179,7 @@ int main(int argument_count, char **arguments)
 		folder = argument_count > 1 ? arguments[1] : "";
 	snprintf(path, sizeof(path), "%s/thesis-synth/true-params.json", folder);
 	if (access(path, R_OK) != 0) {
-		printf("no measured data in '%s'\n", folder);
+		printf("no measured data in '%s': PM_FITDATA says where they are\n", folder);
 		return 77;
 	}
 	file = fopen(path, "r");
