@@ -120,7 +120,7 @@ static void progress(void *context, const struct expression_progress *p)
 	a->on_line = true;
 }
 
-static void tell(void *context, const char *sentence)
+static void print_warning(void *context, const char *sentence)
 {
 	const struct answer *a = context;
 
@@ -407,7 +407,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 static void search(struct answer *a)
 {
 	const struct pm_fit_problem *train = &a->observations->train;
-	const char *bad = expression_terms_init(&a->terms, train, tell, a);
+	const char *bad = expression_terms_init(&a->terms, train, print_warning, a);
 	int status;
 
 	if (bad)

@@ -195,7 +195,7 @@ static void dry_run(const struct request *request)
 	}
 	for (size_t k = 0; k < plan->count; k++) {
 		const char *bad = sweep_plan_trial(plan, k, values);
-		char **words = bad ? NULL : sweep_run_words(&request->run, k, values);
+		char **words = bad ? NULL : sweep_run_arguments(&request->run, k, values);
 
 		if (bad || !words)
 			errx(1, "%s", bad ? bad : "no memory");
@@ -209,7 +209,7 @@ static void dry_run(const struct request *request)
 		} else {
 			print_quoted(words);
 		}
-		sweep_run_free_words(words);
+		sweep_run_free_arguments(words);
 		sweep_plan_free_values(plan, values);
 	}
 	if (root)
@@ -235,7 +235,7 @@ static void print_summary(struct request *request)
 		cJSON_AddStringToObject(root, "table", table->path);
 		cJSON_AddStringToObject(root, "plan", hash);
 		for (size_t s = 0; s < SWEEP_STATUS_COUNT; s++)
-			cJSON_AddNumberToObject(root, sweep_status_words[s], (double)table->counts[s]);
+			cJSON_AddNumberToObject(root, sweep_status_names[s], (double)table->counts[s]);
 		cJSON_AddNumberToObject(root, "left", (double)request->run.left);
 		cJSON_AddNumberToObject(root, "this_run", (double)request->run.finished);
 		cJSON_AddNumberToObject(root, "differing", (double)request->run.differing);
@@ -463,7 +463,7 @@ static int run(int argument_count, char **arguments)
 	sweep_time_free(&request.time);
 	sweep_plan_free(&request.plan);
 	space_file_free(&request.space);
-	sweep_run_free_words(request.split);
+	sweep_run_free_arguments(request.split);
 	free(request.table_path);
 	free(request.folder);
 	return status;

@@ -241,7 +241,7 @@ void options_end(const struct command *command, struct options *options)
 		cmd_usage(command, "--split and --share: expected one of them");
 }
 
-static void tell(void *context, const char *sentence)
+static void print_warning(void *context, const char *sentence)
 {
 	(void)context;
 	warnx("%s", sentence);
@@ -299,7 +299,7 @@ void options_read_table(struct options *options, const char *path, struct observ
 		warnx("%s: %zu rows are left out: values are missing, or the time is not positive", path,
 			observations->skipped);
 	if (!options->quiet)
-		pm_fit_warn(&observations->train, &options->parameter, tell, NULL);
+		pm_fit_warn(&observations->train, &options->parameter, print_warning, NULL);
 }
 
 static int interrupted;

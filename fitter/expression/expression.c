@@ -12,10 +12,10 @@
 /* As large as log2 of a count that is 1, where the formula says 0. */
 #define LOG_OF_NOTHING (-30.0)
 
-static void left_out(void (*tell)(void *, const char *), void *context, const char *name, const char *why)
+static void left_out(void (*warn)(void *, const char *), void *context, const char *name, const char *why)
 {
-	if (tell)
-		tell(context, error_message("column %s %s: it is left out of the search", name, why));
+	if (warn)
+		warn(context, error_message("column %s %s: it is left out of the search", name, why));
 }
 
 static void add_partition(struct expression_terms *terms, size_t category)
@@ -29,14 +29,14 @@ static void add_partition(struct expression_terms *terms, size_t category)
 }
 
 static void add_category(struct expression_terms *terms, const struct pm_fit_column *column, size_t at,
-	void (*tell)(void *, const char *), void *context)
+	void (*warn)(void *, const char *), void *context)
 {
 	if (column->level_count < 2)
-		left_out(tell, context, column->name, "has one level");
+		left_out(warn, context, column->name, "has one level");
 	else if (column->level_count > EXPRESSION_LEVELS)
-		left_out(tell, context, column->name, "has more levels than an expression may");
+		left_out(warn, context, column->name, "has more levels than an expression may");
 	else if (terms->category_count == EXPRESSION_COLUMNS)
-		left_out(tell, context, column->name, "is one too many");
+		left_out(warn, context, column->name, "is one too many");
 	else
 		terms->categories[terms->category_count++] = (struct expression_category){.column = at,
 			.name = column->name,
@@ -45,7 +45,7 @@ static void add_category(struct expression_terms *terms, const struct pm_fit_col
 }
 
 static void add_number(struct expression_terms *terms, const struct pm_fit_problem *problem, size_t at,
-	void (*tell)(void *, const char *), void *context)
+	void (*warn)(void *, const char *), void *context)
 {
 	const struct pm_fit_column *column = &problem->columns[at];
 	double least = HUGE_VAL, greatest = -HUGE_VAL;
@@ -57,11 +57,11 @@ static void add_number(struct expression_terms *terms, const struct pm_fit_probl
 		whole = whole && column->values[k] == floor(column->values[k]);
 	}
 	if (least == greatest)
-		left_out(tell, context, column->name, "always has the same value");
+		left_out(warn, context, column->name, "always has the same value");
 	else if (least < 0)
-		left_out(tell, context, column->name, "has negative values");
+		left_out(warn, context, column->name, "has negative values");
 	else if (terms->number_count == EXPRESSION_COLUMNS)
-		left_out(tell, context, column->name, "is one too many");
+		left_out(warn, context, column->name, "is one too many");
 	else {
 		terms->numbers[terms->number_count++] = (struct expression_number){.column = at,
 			.name = column->name,
@@ -74,16 +74,16 @@ static void add_number(struct expression_terms *terms, const struct pm_fit_probl
 }
 
 const char *expression_terms_init(struct expression_terms *terms, const struct pm_fit_problem *problem,
-	void (*tell)(void *context, const char *sentence), void *context)
+	void (*warn)(void *context, const char *sentence), void *context)
 {
 	*terms = (struct expression_terms){0};
 	for (size_t i = 0; i < problem->column_count; i++) {
 		const struct pm_fit_column *column = &problem->columns[i];
 
 		if (role_has_levels(column->role))
-			add_category(terms, column, i, tell, context);
+			add_category(terms, column, i, warn, context);
 		else if (column->role != PM_FIT_IGNORED && column->role != PM_FIT_OFFSET)
-			add_number(terms, problem, i, tell, context);
+			add_number(terms, problem, i, warn, context);
 	}
 	for (size_t i = 0; i < terms->category_count; i++)
 		add_partition(terms, i);

@@ -104,10 +104,9 @@ struct expression_rows {
 	const struct expression_terms *terms;
 };
 
-/* NULL, or why there is nothing to search, as error_message(); `tell` hears of each column that is left out.
- */
+/* NULL, or why there is nothing to search, as error_message(); `warn` is called for each column left out. */
 const char *expression_terms_init(struct expression_terms *terms, const struct pm_fit_problem *problem,
-	void (*tell)(void *context, const char *sentence), void *context);
+	void (*warn)(void *context, const char *sentence), void *context);
 /* The place of the partition among the terms' partitions, where it is added if need be; -1: no room. The
  * groups are numbered anew in the order of the levels. */
 int expression_partition(struct expression_terms *terms, const struct expression_partition *partition);

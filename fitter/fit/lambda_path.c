@@ -22,7 +22,7 @@ struct work {
 	size_t *order;               /* of the samples: fold f has those at f, f + fold_count, ... */
 	struct pm_fit_error *errors; /* by lambda and fold */
 	bool *agreed;
-	void (*tell)(void *context, size_t done, size_t all);
+	void (*progress)(void *context, size_t done, size_t all);
 	void *context;
 	pthread_mutex_t lock;
 	int status;
@@ -108,8 +108,8 @@ static void one_fit(void *context, size_t index)
 	pthread_mutex_lock(&work->lock);
 	if (status < 0)
 		work->status = status;
-	if (work->tell)
-		work->tell(work->context, ++work->done, work->path->count * each);
+	if (work->progress)
+		work->progress(work->context, ++work->done, work->path->count * each);
 	pthread_mutex_unlock(&work->lock);
 }
 
@@ -153,8 +153,8 @@ static void choose(struct lambda_path *path)
 
 int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *problem,
 	const struct pm_fit_problem *test, const struct pm_fit_parameter *parameter, const double *lambdas,
-	size_t count, double ratio, size_t fold_count, void (*tell)(void *context, size_t done, size_t all),
-	void *context)
+	size_t count, double ratio, size_t fold_count,
+	void (*progress)(void *context, size_t done, size_t all), void *context)
 {
 	struct work work = {.path = path,
 		.problem = problem,
@@ -162,7 +162,7 @@ int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *probl
 		.parameter = parameter,
 		.ratio = ratio,
 		.fold_count = fold_count,
-		.tell = tell,
+		.progress = progress,
 		.context = context};
 	struct random random;
 

@@ -27,13 +27,13 @@ struct lambda_path {
 
 /*
  * Fits at each lambda; `ratio` is that of the powers' lambda to the coefficients'. Test has no samples if
- * there is no test. `tell` (may be NULL) is called as fits end, one thread at a time. 0 or -errno; path_free
- * in either case.
+ * there is no test. `progress` (may be NULL) is called as fits end, one thread at a time. 0 or -errno;
+ * lambda_path_free in either case.
  */
 int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *problem,
 	const struct pm_fit_problem *test, const struct pm_fit_parameter *parameter, const double *lambdas,
-	size_t count, double ratio, size_t fold_count, void (*tell)(void *context, size_t done, size_t all),
-	void *context);
+	size_t count, double ratio, size_t fold_count,
+	void (*progress)(void *context, size_t done, size_t all), void *context);
 void lambda_path_free(struct lambda_path *path);
 
 #endif

@@ -13,6 +13,15 @@
 #define LOG_RATIO 8
 #define DECADES 6 /* of coefficients, on one axis */
 
+void *figure_alloc(size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (!memory)
+		errx(1, "no memory");
+	return memory;
+}
+
 char *figure_text(const char *format, ...)
 {
 	va_list list;

@@ -54,6 +54,8 @@ bool figure_scaling(struct plot *plot, const struct subject *subject, size_t col
 enum figure_path { FIGURE_PATH_COEFFICIENTS, FIGURE_PATH_POWERS, FIGURE_PATH_R2, FIGURE_PATH_ERROR };
 void figure_path(struct plot *plot, const struct lambda_path *path, enum figure_path which);
 
+/* Zeroed memory, or the program ends. */
+void *figure_alloc(size_t count, size_t size);
 /* "time (ms)". The answer is the caller's. */
 char *figure_time_label(const char *what, const char *unit);
 /* Ends the program if the plot has lacked memory. */

@@ -1,7 +1,7 @@
 /* Where a model's errors are, over two of its columns. */
 #include "base/role.h"
 #include "base/statistics.h"
-#include "figures_table.h"
+#include "sample_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 /* The values of a column in ascending order, gathered into at most GATHERED groups of alike many values: the
  * group of each sample, and names. */
-static size_t gather(const struct table *t, size_t c, size_t *groups, char **names)
+static size_t gather(const struct sample_table *t, size_t c, size_t *groups, char **names)
 {
 	const struct pm_fit_model_column *known = &t->model->columns[c];
-	double *sorted = table_room(t->count, sizeof(*sorted)), from[GATHERED];
+	double *sorted = figure_alloc(t->count, sizeof(*sorted)), from[GATHERED];
 	size_t distinct = 0, count = 0;
 
 	if (role_has_levels(known->role)) {
@@ -49,10 +49,10 @@ static size_t gather(const struct table *t, size_t c, size_t *groups, char **nam
 
 /* How much of the residuals' size the groups of a column account for: the sum of squares between groups, of
  * the logarithms. 0 where there is one group. */
-static double explained(const struct table *t, size_t c)
+static double explained(const struct sample_table *t, size_t c)
 {
 	char *names[GATHERED * 3];
-	size_t *groups = table_room(t->count, sizeof(*groups)), count = gather(t, c, groups, names);
+	size_t *groups = figure_alloc(t->count, sizeof(*groups)), count = gather(t, c, groups, names);
 	double between = 0;
 
 	for (size_t g = 0; g < count; g++) {
@@ -74,11 +74,11 @@ bool figure_heat_columns(const struct subject *subject, size_t columns[2])
 {
 	const struct pm_fit_model *model = subject->model;
 	double most[2] = {0};
-	struct table t;
+	struct sample_table t;
 
-	table_init(&t, subject);
+	sample_table_init(&t, subject);
 	for (size_t c = 0; c < model->column_count; c++) {
-		double here = table_matters(&model->columns[c]) ? explained(&t, c) : 0;
+		double here = sample_table_matters(&model->columns[c]) ? explained(&t, c) : 0;
 
 		if (here > most[0]) {
 			most[1] = most[0];
@@ -90,7 +90,7 @@ bool figure_heat_columns(const struct subject *subject, size_t columns[2])
 			columns[1] = c;
 		}
 	}
-	table_free(&t);
+	sample_table_free(&t);
 	return most[1] > 0;
 }
 
@@ -99,14 +99,14 @@ void figure_heat(struct plot *plot, const struct subject *subject, size_t across
 	char *names[2][GATHERED * 3];
 	size_t *groups[2], counts[2], columns[2] = {across, down};
 	struct plot_series *tiles;
-	struct table t;
+	struct sample_table t;
 	double *residuals;
 
-	table_init(&t, subject);
+	sample_table_init(&t, subject);
 	plot_init(plot, "Where the errors are", t.model->columns[across].name, t.model->columns[down].name);
-	residuals = table_room(t.count, sizeof(*residuals));
+	residuals = figure_alloc(t.count, sizeof(*residuals));
 	for (int a = 0; a < 2; a++) {
-		groups[a] = table_room(t.count, sizeof(size_t));
+		groups[a] = figure_alloc(t.count, sizeof(size_t));
 		counts[a] = gather(&t, columns[a], groups[a], names[a]);
 		plot_names(plot, a ? &plot->y : &plot->x, (const char *const *)names[a], counts[a]);
 	}
@@ -140,5 +140,5 @@ void figure_heat(struct plot *plot, const struct subject *subject, size_t across
 		free(groups[a]);
 	}
 	free(residuals);
-	table_free(&t);
+	sample_table_free(&t);
 }

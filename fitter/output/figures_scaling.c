@@ -7,7 +7,7 @@
  */
 #include "base/role.h"
 #include "base/statistics.h"
-#include "figures_table.h"
+#include "sample_table.h"
 
 #include <err.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 #define BEYOND 4       /* times the greatest: so far the curve of an extrinsic column goes */
 #define BEYOND_SIZE 2  /* of another */
 
-static int compare_held(const struct table *t, size_t i, size_t j)
+static int compare_held(const struct sample_table *t, size_t i, size_t j)
 {
 	for (size_t c = 0; c < t->model->column_count; c++) {
 		double x = t->values[c][i], y = t->values[c][j];
@@ -33,7 +33,7 @@ static int compare_held(const struct table *t, size_t i, size_t j)
 
 static int compare_samples(const void *a, const void *b, void *context)
 {
-	const struct table *t = context;
+	const struct sample_table *t = context;
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
 	int held = compare_held(t, i, j);
 	double x = t->values[t->column][i], y = t->values[t->column][j];
@@ -43,7 +43,7 @@ static int compare_samples(const void *a, const void *b, void *context)
 
 /* The samples order[*begin] to order[*end - 1] are the configuration with the most values of the column;
  * says how many those are. */
-static size_t best_group(struct table *t, size_t *begin, size_t *end)
+static size_t best_group(struct sample_table *t, size_t *begin, size_t *end)
 {
 	size_t most = 0, from = 0, distinct = 0;
 
@@ -69,7 +69,7 @@ static size_t best_group(struct table *t, size_t *begin, size_t *end)
 
 /* The middle of a column: the median, which is a value that was measured; without samples the middle of its
  * range; of levels the most usual. */
-static double middle(const struct table *t, size_t c)
+static double middle(const struct sample_table *t, size_t c)
 {
 	const struct pm_fit_model_column *known = &t->model->columns[c];
 	double *sorted, value;
@@ -93,7 +93,7 @@ static double middle(const struct table *t, size_t c)
 		}
 		return (double)level;
 	}
-	sorted = table_room(t->count, sizeof(*sorted));
+	sorted = figure_alloc(t->count, sizeof(*sorted));
 	memcpy(sorted, t->values[c], t->count * sizeof(*sorted));
 	statistics_sort(sorted, t->count);
 	value = sorted[t->count / 2];
@@ -102,18 +102,18 @@ static double middle(const struct table *t, size_t c)
 }
 
 /* What the model says where the column has these values and the others are held; low and high may be NULL. */
-static void predict_along(const struct table *t, const double *held, const double *along, size_t count,
+static void predict_along(const struct sample_table *t, const double *held, const double *along, size_t count,
 	double *times, double *low, double *high)
 {
 	const struct pm_fit_model *model = t->model;
-	struct pm_fit_column *columns = table_room(model->column_count, sizeof(*columns));
-	double *numbers = table_room(model->column_count * count, sizeof(*numbers));
+	struct pm_fit_column *columns = figure_alloc(model->column_count, sizeof(*columns));
+	double *numbers = figure_alloc(model->column_count * count, sizeof(*numbers));
 	struct pm_fit_problem problem = {.sample_count = count, .columns = columns};
 
 	for (size_t c = 0; c < model->column_count; c++) {
 		double *values = numbers + c * count;
 
-		if (!table_matters(&model->columns[c]))
+		if (!sample_table_matters(&model->columns[c]))
 			continue;
 		for (size_t i = 0; i < count; i++)
 			values[i] = c == t->column ? along[i] : held[c];
@@ -130,7 +130,7 @@ static void predict_along(const struct table *t, const double *held, const doubl
 	free(columns);
 }
 
-static void say_held(const struct table *t, const double *held, bool measured, FILE *out)
+static void say_held(const struct sample_table *t, const double *held, bool measured, FILE *out)
 {
 	const char *gap = "";
 
@@ -138,7 +138,7 @@ static void say_held(const struct table *t, const double *held, bool measured, F
 	for (size_t c = 0; c < t->model->column_count; c++) {
 		const struct pm_fit_model_column *known = &t->model->columns[c];
 
-		if (c == t->column || !table_matters(known))
+		if (c == t->column || !sample_table_matters(known))
 			continue;
 		if (role_has_levels(known->role))
 			fprintf(out, "%s%s %s", gap, known->name, known->levels[(size_t)held[c]]);
@@ -155,7 +155,7 @@ static void say_held(const struct table *t, const double *held, bool measured, F
 			out);
 }
 
-static void say_power(const struct table *t, const double *ends, FILE *out)
+static void say_power(const struct sample_table *t, const double *ends, FILE *out)
 {
 	const char *name = t->model->columns[t->column].name;
 
@@ -172,7 +172,7 @@ static void say_power(const struct table *t, const double *ends, FILE *out)
 	}
 }
 
-static void add_measured(struct plot *plot, const struct table *t, const double *held, size_t begin,
+static void add_measured(struct plot *plot, const struct sample_table *t, const double *held, size_t begin,
 	size_t end, bool as_measured)
 {
 	struct plot_series *series[2] = {NULL};
@@ -215,7 +215,7 @@ static void add_ideal(struct plot *plot, const double *along, const double *time
 		plot_point(plot, line, along[i], times[0] * along[0] / along[i], NULL);
 }
 
-static void add_curve(struct plot *plot, const struct table *t, const double *held, double *ends)
+static void add_curve(struct plot *plot, const struct sample_table *t, const double *held, double *ends)
 {
 	const struct pm_fit_model_column *known = &t->model->columns[t->column];
 	double along[STEPS], times[STEPS], low[STEPS], high[STEPS];
@@ -249,7 +249,7 @@ bool figure_scaling(struct plot *plot, const struct subject *subject, size_t col
 	const struct pm_fit_model *model = subject->model;
 	const struct pm_fit_model_column *known = &model->columns[column];
 	double *held, ends[2];
-	struct table t;
+	struct sample_table t;
 	size_t begin, end;
 	bool as_measured;
 	char *label, *title;
@@ -257,9 +257,9 @@ bool figure_scaling(struct plot *plot, const struct subject *subject, size_t col
 	if ((known->role != PM_FIT_INTRINSIC && known->role != PM_FIT_EXTRINSIC) ||
 		!(known->least < known->greatest))
 		return false;
-	table_init(&t, subject);
+	sample_table_init(&t, subject);
 	t.column = column;
-	held = table_room(model->column_count, sizeof(*held));
+	held = figure_alloc(model->column_count, sizeof(*held));
 	as_measured = best_group(&t, &begin, &end) >= LEAST_VALUES;
 	for (size_t c = 0; c < model->column_count; c++)
 		held[c] = as_measured ? t.values[c][t.order[begin]] : middle(&t, c);
@@ -284,6 +284,6 @@ bool figure_scaling(struct plot *plot, const struct subject *subject, size_t col
 	free(label);
 	free(title);
 	free(held);
-	table_free(&t);
+	sample_table_free(&t);
 	return true;
 }

@@ -224,7 +224,7 @@ static void tabulate_values(struct study *study)
 }
 
 int study_run(struct study *study, const struct observations *observations,
-	const struct pm_fit_parameter *parameter, void (*tell)(const char *what))
+	const struct pm_fit_parameter *parameter, void (*show)(const char *what))
 {
 	struct pm_fit_parameter some = *parameter;
 	int status = 0;
@@ -233,8 +233,8 @@ int study_run(struct study *study, const struct observations *observations,
 	for (size_t fit = 0; fit < STUDY_FITS && status == 0; fit++) {
 		struct pm_fit_parameter one = *parameter;
 
-		if (tell)
-			tell(fit == STUDY_FREE ? "fits without penalty" : "fits with L2");
+		if (show)
+			show(fit == STUDY_FREE ? "fits without penalty" : "fits with L2");
 		one.penalty = fit == STUDY_FREE ? PM_FIT_NO_PENALTY : PM_FIT_L2;
 		one.lambda_coefficients = one.lambda_powers = fit == STUDY_FREE ? 0 : STUDY_LAMBDA;
 		status = pm_fit(&observations->train, &one, &study->models[fit]);
@@ -243,9 +243,9 @@ int study_run(struct study *study, const struct observations *observations,
 	}
 	if (status == 0)
 		status = baselines_run(
-			&study->baselines, &observations->train, &observations->test, parameter, NULL, tell);
-	if (status == 0 && tell)
-		tell("lambda's path");
+			&study->baselines, &observations->train, &observations->test, parameter, NULL, show);
+	if (status == 0 && show)
+		show("lambda's path");
 	some.penalty = PM_FIT_L2;
 	some.run_count = PATH_SEEDS;
 	some.bootstrap = 0;

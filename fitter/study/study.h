@@ -36,7 +36,7 @@ struct study {
 
 /* What is being done, for progress; may be NULL. 0, -EINTR or another -errno; study_free in either case. */
 int study_run(struct study *study, const struct observations *observations,
-	const struct pm_fit_parameter *parameter, void (*tell)(const char *what));
+	const struct pm_fit_parameter *parameter, void (*show)(const char *what));
 void study_free(struct study *study);
 
 #endif

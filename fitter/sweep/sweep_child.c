@@ -33,7 +33,7 @@ static int open_output(const char *path, int flags)
 }
 
 static __attribute__((noreturn)) void become(char *const *words, const char *output, const char *errors,
-	const sigset_t *mask, pid_t parent, int tell)
+	const sigset_t *mask, pid_t parent, int failure)
 {
 	int in = open("/dev/null", O_RDONLY), out, bad;
 
@@ -51,12 +51,12 @@ static __attribute__((noreturn)) void become(char *const *words, const char *out
 		dup2(out, STDOUT_FILENO);
 		dup2(bad, STDERR_FILENO);
 		for (int file = STDERR_FILENO + 1; file <= bad; file++)
-			if (file != tell)
+			if (file != failure)
 				close(file);
 		extend_path();
 		execvp(words[0], words);
 	}
-	if (write(tell, &errno, sizeof(errno)) < 0)
+	if (write(failure, &errno, sizeof(errno)) < 0)
 		_exit(126);
 	_exit(127);
 }
@@ -64,21 +64,21 @@ static __attribute__((noreturn)) void become(char *const *words, const char *out
 pid_t sweep_child_start(char *const *words, const char *output, const char *errors, const sigset_t *mask)
 {
 	pid_t pid, self = getpid();
-	int told[2], why = 0;
+	int failure[2], why = 0;
 	ssize_t got;
 
-	if (pipe2(told, O_CLOEXEC) < 0)
+	if (pipe2(failure, O_CLOEXEC) < 0)
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		become(words, output, errors, mask, self, told[1]);
+		become(words, output, errors, mask, self, failure[1]);
 	why = pid < 0 ? errno : 0;
-	close(told[1]);
+	close(failure[1]);
 	/* nothing comes if it has become the program */
 	do {
-		got = pid < 0 ? 0 : read(told[0], &why, sizeof(why));
+		got = pid < 0 ? 0 : read(failure[0], &why, sizeof(why));
 	} while (got < 0 && errno == EINTR);
-	close(told[0]);
+	close(failure[0]);
 	if (pid > 0 && why)
 		waitpid(pid, NULL, 0);
 	return why ? -why : pid;

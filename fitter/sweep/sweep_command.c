@@ -30,7 +30,7 @@ static bool is(const char *name, size_t length, const char *word)
 	return strlen(word) == length && strncmp(name, word, length) == 0;
 }
 
-static const char *told(const struct space_file_column *column, const char *value)
+static const char *argument_for(const struct space_file_column *column, const char *value)
 {
 	for (size_t l = 0; column->words && l < column->level_count; l++)
 		if (column->words[l] && strcmp(column->levels[l], value) == 0)
@@ -59,7 +59,7 @@ char *sweep_command_fill(const struct sweep_run *run, size_t trial, char *const 
 		ptrdiff_t column = length ? column_of(space, word + 1, length) : -1;
 
 		if (column >= 0) {
-			fputs(told(&space->columns[column], values[column]), out);
+			fputs(argument_for(&space->columns[column], values[column]), out);
 		} else if (length && is(word + 1, length, "trial")) {
 			fprintf(out, "%zu", trial + 1);
 		} else if (length && is(word + 1, length, "out")) {
@@ -78,7 +78,7 @@ char *sweep_command_fill(const struct sweep_run *run, size_t trial, char *const 
 	return NULL;
 }
 
-char **sweep_run_words(const struct sweep_run *run, size_t trial, char *const *values)
+char **sweep_run_arguments(const struct sweep_run *run, size_t trial, char *const *values)
 {
 	size_t count = 0, used = 0;
 	char **words;
@@ -89,7 +89,7 @@ char **sweep_run_words(const struct sweep_run *run, size_t trial, char *const *v
 	for (size_t i = 0; words && i < count; i++) {
 		words[used] = sweep_command_fill(run, trial, values, run->command[i]);
 		if (!words[used]) {
-			sweep_run_free_words(words);
+			sweep_run_free_arguments(words);
 			return NULL;
 		}
 		/* a placeholder that stands for no word at all */
@@ -103,7 +103,7 @@ char **sweep_run_words(const struct sweep_run *run, size_t trial, char *const *v
 	return words;
 }
 
-void sweep_run_free_words(char **words)
+void sweep_run_free_arguments(char **words)
 {
 	for (size_t i = 0; words && words[i]; i++)
 		free(words[i]);

@@ -115,7 +115,7 @@ static void began(struct loop *loop, struct job *job, pid_t pid, const char *pro
 static void attempt(struct loop *loop, struct job *job)
 {
 	struct sweep_run *run = loop->run;
-	char **words = sweep_run_words(run, job->trial, job->values);
+	char **words = sweep_run_arguments(run, job->trial, job->values);
 
 	sweep_child_remove(job->folder);
 	if (!words) {
@@ -125,7 +125,7 @@ static void attempt(struct loop *loop, struct job *job)
 	} else {
 		began(loop, job, sweep_child_start(words, job->output, job->output, &loop->mask), words[0]);
 	}
-	sweep_run_free_words(words);
+	sweep_run_free_arguments(words);
 	job->measuring = job->timed_out = job->killed = false;
 	job->attempts++;
 	job->began = now();

@@ -36,10 +36,9 @@ struct sweep_run {
 /* NULL, or what is wrong with the command: an unknown placeholder, a column without one. */
 const char *sweep_run_check(const struct sweep_run *run);
 
-/* The command of a trial, ended by NULL; the caller frees it with sweep_run_free_words. NULL without memory.
- */
-char **sweep_run_words(const struct sweep_run *run, size_t trial, char *const *values);
-void sweep_run_free_words(char **words);
+/* The command of a trial, ended by NULL, for sweep_run_free_arguments to free; NULL without memory. */
+char **sweep_run_arguments(const struct sweep_run *run, size_t trial, char *const *values);
+void sweep_run_free_arguments(char **words);
 
 /* Runs what the table does not have yet. 0, or negative with run->error or run->interrupted set. */
 int sweep_run(struct sweep_run *run);

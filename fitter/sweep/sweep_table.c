@@ -20,7 +20,7 @@
 #define LOCK_TRIES 100
 #define LOCK_MOMENT_NS 20000000
 
-const char *const sweep_status_words[] = {"done", "failed", "impossible", NULL};
+const char *const sweep_status_names[] = {"done", "failed", "impossible", NULL};
 
 static __attribute__((format(printf, 3, 4))) int fail(
 	struct sweep_table *table, int status, const char *format, ...)
@@ -65,7 +65,7 @@ static void write_row(const struct sweep_table *table, const struct sweep_row *r
 		fprintf(out, ",%.9g", row->time);
 	else
 		fputc(',', out);
-	fprintf(out, ",%s,%zu,%.3f,", sweep_status_words[row->status], row->attempts, row->seconds);
+	fprintf(out, ",%s,%zu,%.3f,", sweep_status_names[row->status], row->attempts, row->seconds);
 	if (row->note && *row->note)
 		write_note(row->note, out);
 	fputc('\n', out);
@@ -168,7 +168,7 @@ static int check_row(struct sweep_table *table, const struct csv *csv, size_t ro
 	sweep_plan_free_values(plan, values);
 	if (bad)
 		return fail(table, -EINVAL, "%s", bad);
-	while (sweep_status_words[word] && strcmp(sweep_status_words[word], cells[column_count + 3]) != 0)
+	while (sweep_status_names[word] && strcmp(sweep_status_names[word], cells[column_count + 3]) != 0)
 		word++;
 	if (status == 0 && (word == SWEEP_STATUS_COUNT ||
 				   (word == SWEEP_DONE && csv_number(cells[column_count + 2], &time) < 0)))

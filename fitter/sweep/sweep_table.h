@@ -14,7 +14,7 @@
 
 enum sweep_status { SWEEP_DONE, SWEEP_FAILED, SWEEP_IMPOSSIBLE, SWEEP_STATUS_COUNT };
 
-extern const char *const sweep_status_words[];
+extern const char *const sweep_status_names[];
 
 struct sweep_row {
 	size_t trial; /* from 0; in the file from 1 */

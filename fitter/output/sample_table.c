@@ -1,5 +1,5 @@
-/* Samples as one table: see figures_table.h. */
-#include "figures_table.h"
+/* Samples as one table: see sample_table.h. */
+#include "sample_table.h"
 #include "base/role.h"
 
 #include <err.h>
@@ -7,18 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool table_matters(const struct pm_fit_model_column *column)
+bool sample_table_matters(const struct pm_fit_model_column *column)
 {
 	return column->role != PM_FIT_IGNORED;
-}
-
-void *table_room(size_t count, size_t size)
-{
-	void *memory = calloc(count + 1, size);
-
-	if (!memory)
-		errx(1, "no memory");
-	return memory;
 }
 
 static double value_for_model(
@@ -35,20 +26,21 @@ static double value_for_model(
 }
 
 /* All samples of all sets that have both times. */
-void table_init(struct table *t, const struct subject *subject)
+void sample_table_init(struct sample_table *t, const struct subject *subject)
 {
 	const struct pm_fit_model *model = subject->model;
 	size_t all = 0;
 
 	for (size_t s = 0; s < subject->set_count; s++)
 		all += subject->sets[s].problem->sample_count;
-	*t = (struct table){.model = model, .values = table_room(model->column_count, sizeof(double *))};
+	*t = (struct sample_table){
+		.model = model, .values = figure_alloc(model->column_count, sizeof(double *))};
 	for (size_t c = 0; c < model->column_count; c++)
-		t->values[c] = table_room(all, sizeof(double));
-	t->measured = table_room(all, sizeof(double));
-	t->predicted = table_room(all, sizeof(double));
-	t->sets = table_room(all, sizeof(*t->sets));
-	t->order = table_room(all, sizeof(*t->order));
+		t->values[c] = figure_alloc(all, sizeof(double));
+	t->measured = figure_alloc(all, sizeof(double));
+	t->predicted = figure_alloc(all, sizeof(double));
+	t->sets = figure_alloc(all, sizeof(*t->sets));
+	t->order = figure_alloc(all, sizeof(*t->order));
 	for (size_t s = 0; s < subject->set_count; s++) {
 		const struct figure_set *set = &subject->sets[s];
 
@@ -60,7 +52,7 @@ void table_init(struct table *t, const struct subject *subject)
 				const struct pm_fit_column *column =
 					figure_column(set->problem, &model->columns[c]);
 
-				if (table_matters(&model->columns[c]) && column)
+				if (sample_table_matters(&model->columns[c]) && column)
 					t->values[c][t->count] =
 						value_for_model(&model->columns[c], column, k);
 			}
@@ -71,7 +63,7 @@ void table_init(struct table *t, const struct subject *subject)
 	}
 }
 
-void table_free(struct table *t)
+void sample_table_free(struct sample_table *t)
 {
 	for (size_t c = 0; c < t->model->column_count; c++)
 		free(t->values[c]);

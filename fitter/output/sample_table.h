@@ -1,10 +1,10 @@
 /* All samples of a subject as one table, for pictures over its columns. */
-#ifndef FIGURES_TABLE_H
-#define FIGURES_TABLE_H
+#ifndef SAMPLE_TABLE_H
+#define SAMPLE_TABLE_H
 
 #include "figures.h"
 
-struct table {
+struct sample_table {
 	const struct pm_fit_model *model;
 	size_t count;
 	double **values; /* by column of the model, then sample: levels as the model's numbers */
@@ -16,12 +16,10 @@ struct table {
 };
 
 /* Samples without a measured time or a prediction are not in it. */
-void table_init(struct table *t, const struct subject *subject);
-void table_free(struct table *t);
+void sample_table_init(struct sample_table *t, const struct subject *subject);
+void sample_table_free(struct sample_table *t);
 
 /* Does the model look at it? */
-bool table_matters(const struct pm_fit_model_column *column);
-/* Zeroed memory, or the program ends. */
-void *table_room(size_t count, size_t size);
+bool sample_table_matters(const struct pm_fit_model_column *column);
 
 #endif
