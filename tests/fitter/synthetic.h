@@ -1,10 +1,10 @@
 /* Problems whose truth is known, made from a formula and a seed. */
-#ifndef MADE_H
-#define MADE_H
+#ifndef SYNTHETIC_H
+#define SYNTHETIC_H
 
 #include "pm_fit.h"
 
-#define MADE_COLUMNS 6
+#define SYNTHETIC_COLUMNS 6
 
 /*
  * x and y intrinsic, kind (3 levels) and mode (2) categorical, batch and gpus extrinsic:
@@ -13,14 +13,14 @@
  *
  * times e^(noise * normal). With `fine` x takes a value of its own in each sample.
  */
-struct made {
+struct synthetic {
 	struct pm_fit_problem problem;
-	struct pm_fit_column columns[MADE_COLUMNS];
+	struct pm_fit_column columns[SYNTHETIC_COLUMNS];
 	double *numbers;
 	double *truth; /* times without noise */
 };
 
-void made_init(struct made *made, size_t sample_count, double noise, int fine, unsigned seed);
-void made_free(struct made *made);
+void synthetic_init(struct synthetic *data, size_t sample_count, double noise, int fine, unsigned seed);
+void synthetic_free(struct synthetic *data);
 
 #endif

@@ -10,7 +10,7 @@
 #include "baselines/linear.h"
 #include "baselines/pmnf.h"
 #include "baselines/svr.h"
-#include "made.h"
+#include "synthetic.h"
 
 #include <errno.h>
 #include <math.h>
@@ -271,11 +271,11 @@ static void check_table(void)
 	struct baselines one, three;
 	struct pm_fit_parameter parameter;
 	struct pm_fit_error errors[3] = {{.mape = 1}, {.mape = 2}, {.mape = 6}};
-	struct made made, other;
+	struct synthetic made, other;
 	double mean, deviation;
 
-	made_init(&made, 200, 0, 0, 1);
-	made_init(&other, 100, 0, 0, 2);
+	synthetic_init(&made, 200, 0, 0, 1);
+	synthetic_init(&other, 100, 0, 0, 2);
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 2;
 	parameter.thread_count = 1;
@@ -301,8 +301,8 @@ static void check_table(void)
 	CHECK(mean == 3 && fabs(deviation - sqrt(7)) < 1e-12, "%g %g", mean, deviation);
 	baselines_free(&one);
 	baselines_free(&three);
-	made_free(&made);
-	made_free(&other);
+	synthetic_free(&made);
+	synthetic_free(&other);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include "../analyzer/check.h"
 #include "base/student.h"
 #include "compare/differences.h"
-#include "made.h"
+#include "synthetic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void check_student(void)
 	CHECK(isnan(student_margin(0.95, 1, 1)), "an interval from one number");
 }
 
-static struct pm_fit_model *fit(const struct made *made, size_t resamples)
+static struct pm_fit_model *fit(const struct synthetic *made, size_t resamples)
 {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model = NULL;
@@ -98,15 +98,15 @@ static void check_pairs(struct pm_fit_model *first, struct pm_fit_model *second)
 
 static void check_sets(void)
 {
-	struct made one, other;
+	struct synthetic one, other;
 	struct pm_fit_model *first, *second, *few;
 	const struct difference *row;
 	struct difference *rows;
 	double *time;
 	size_t count;
 
-	made_init(&one, SAMPLES, 0.03, 0, 1);
-	made_init(&other, SAMPLES, 0.03, 0, 2);
+	synthetic_init(&one, SAMPLES, 0.03, 0, 1);
+	synthetic_init(&other, SAMPLES, 0.03, 0, 2);
 	/* the other's power of gpus is -0.7, not -0.95; its noise is left as it is */
 	time = malloc(SAMPLES * sizeof(*time));
 	for (size_t k = 0; k < SAMPLES; k++)
@@ -153,8 +153,8 @@ static void check_sets(void)
 	pm_fit_free(few);
 	pm_fit_free(first);
 	pm_fit_free(second);
-	made_free(&one);
-	made_free(&other);
+	synthetic_free(&one);
+	synthetic_free(&other);
 	free(time);
 }
 

@@ -2,7 +2,7 @@
  * their file; threads change nothing. */
 #include "../analyzer/check.h"
 #include "fit/lambda_path.h"
-#include "made.h"
+#include "synthetic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,9 +54,9 @@ static void check_truth(enum pm_fit_method method, const char *name)
 		  {"kind=odd", 4 - 5.5 / 3}, {"mode=same", -0.75}, {"mode=valid", 0.75}};
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model;
-	struct made made;
+	struct synthetic made;
 
-	made_init(&made, 600, 0, 0, 1);
+	synthetic_init(&made, 600, 0, 0, 1);
 	pm_fit_defaults(&parameter);
 	parameter.method = method;
 	parameter.run_count = 3;
@@ -81,16 +81,16 @@ static void check_truth(enum pm_fit_method method, const char *name)
 	CHECK(model->train.mae < 1e-3 * model->constant_error, "%s: error %g beside a constant's %g", name,
 		model->train.mae, model->constant_error);
 	pm_fit_free(model);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 static void check_threads(void)
 {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *one, *three;
-	struct made made;
+	struct synthetic made;
 
-	made_init(&made, 300, 0.05, 0, 2);
+	synthetic_init(&made, 300, 0.05, 0, 2);
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 5;
 	parameter.evaluations = 20000;
@@ -110,7 +110,7 @@ static void check_threads(void)
 			"%s differs with the threads", one->values[i].name);
 	pm_fit_free(one);
 	pm_fit_free(three);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 static void check_intervals(void)
@@ -121,9 +121,9 @@ static void check_intervals(void)
 	} values[] = {{"p x", 0.7}, {"q batch", -0.8}, {"q gpus", -0.95}, {"C", 0.6}};
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model;
-	struct made made;
+	struct synthetic made;
 
-	made_init(&made, 500, 0.05, 0, 3);
+	synthetic_init(&made, 500, 0.05, 0, 3);
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 2;
 	parameter.bootstrap = 60;
@@ -141,7 +141,7 @@ static void check_intervals(void)
 		CHECK(value->sd < 0.1 * (value->high - value->low), "%s: sd %g", values[i].name, value->sd);
 	}
 	pm_fit_free(model);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 /* The time has a part that is known, and a factor for each kind instead of a summand. */
@@ -152,10 +152,10 @@ static void check_other_roles(void)
 	struct pm_fit_model *model;
 	struct pm_fit_column columns[4];
 	struct pm_fit_problem problem;
-	struct made made;
+	struct synthetic made;
 	double *times, *offsets, predicted[400];
 
-	made_init(&made, 400, 0, 1, 4);
+	synthetic_init(&made, 400, 0, 1, 4);
 	times = calloc(400, sizeof(*times));
 	offsets = calloc(400, sizeof(*offsets));
 	columns[0] = made.columns[0];
@@ -194,7 +194,7 @@ static void check_other_roles(void)
 	pm_fit_free(model);
 	free(times);
 	free(offsets);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 /* Levels in another order, columns in another order: the same predictions. */
@@ -204,14 +204,14 @@ static void check_file(void)
 	static const double to_turned[] = {1, 2, 0};
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model, *loaded;
-	struct pm_fit_column columns[MADE_COLUMNS];
+	struct pm_fit_column columns[SYNTHETIC_COLUMNS];
 	struct pm_fit_problem problem;
-	struct made made;
+	struct synthetic made;
 	double first[200], second[200], kinds[200];
 	char *text, *again;
 	const char *bad;
 
-	made_init(&made, 200, 0.05, 1, 5);
+	synthetic_init(&made, 200, 0.05, 1, 5);
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 2;
 	parameter.evaluations = 5000;
@@ -226,13 +226,13 @@ static void check_file(void)
 	CHECK(strcmp(text, again) == 0, "a model is not what its file says");
 	CHECK(loaded->runs[1].seed == UINT64_MAX, "seed");
 	pm_fit_predict(model, &made.problem, first);
-	for (size_t i = 0; i < MADE_COLUMNS; i++)
-		columns[i] = made.columns[MADE_COLUMNS - 1 - i];
+	for (size_t i = 0; i < SYNTHETIC_COLUMNS; i++)
+		columns[i] = made.columns[SYNTHETIC_COLUMNS - 1 - i];
 	for (size_t k = 0; k < 200; k++)
 		kinds[k] = to_turned[(int)made.columns[2].values[k]];
 	columns[3].values = kinds;
 	columns[3].levels = turned;
-	problem = (struct pm_fit_problem){200, MADE_COLUMNS, columns, NULL, NULL};
+	problem = (struct pm_fit_problem){200, SYNTHETIC_COLUMNS, columns, NULL, NULL};
 	bad = pm_fit_check_predict(loaded, &problem);
 	CHECK(!bad, "%s", bad);
 	pm_fit_predict(loaded, &problem, second);
@@ -243,7 +243,7 @@ static void check_file(void)
 	pm_fit_free(loaded);
 	free(text);
 	free(again);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 /* A file that is cut or changed anywhere is refused or loaded, and nothing else happens. */
@@ -251,11 +251,11 @@ static void check_hostile_file(void)
 {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model, *loaded;
-	struct made made;
+	struct synthetic made;
 	char *text;
 	size_t length, refused = 0, changes = 0;
 
-	made_init(&made, 100, 0.05, 0, 6);
+	synthetic_init(&made, 100, 0.05, 0, 6);
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 1;
 	parameter.evaluations = 1000;
@@ -282,7 +282,7 @@ static void check_hostile_file(void)
 	CHECK(refused > changes / 4, "%zu of %zu changes are seen", refused, changes);
 	pm_fit_free(model);
 	free(text);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 static void report(void *context, const struct pm_fit_progress *progress)
@@ -299,9 +299,9 @@ static void check_stop(void)
 	int stop = 0;
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model;
-	struct made made;
+	struct synthetic made;
 
-	made_init(&made, 200, 0.05, 0, 7);
+	synthetic_init(&made, 200, 0.05, 0, 7);
 	pm_fit_defaults(&parameter);
 	parameter.evaluations = (size_t)1 << 50;
 	parameter.progress = report;
@@ -311,18 +311,18 @@ static void check_stop(void)
 	CHECK(model->interrupted, "not marked");
 	CHECK(model->train.mae < model->constant_error, "%g is not the best so far", model->train.mae);
 	pm_fit_free(model);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 static void check_doubts(void)
 {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model;
-	struct made made;
+	struct synthetic made;
 	double *same = calloc(400, sizeof(*same)), *times = calloc(400, sizeof(*times));
 
 	/* a column with one value, and times that no column explains */
-	made_init(&made, 400, 0.02, 0, 8);
+	synthetic_init(&made, 400, 0.02, 0, 8);
 	for (size_t k = 0; k < 400; k++)
 		same[k] = 2.5;
 	made.columns[1].values = same;
@@ -348,7 +348,7 @@ static void check_doubts(void)
 	pm_fit_free(model);
 	free(same);
 	free(times);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 /* L1 with a large lambda leaves the constant alone; L2 shrinks; a lambda for powers alone leaves
@@ -357,10 +357,10 @@ static void check_penalties(void)
 {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model;
-	struct made made;
+	struct synthetic made;
 	double before;
 
-	made_init(&made, 300, 0.02, 0, 9);
+	synthetic_init(&made, 300, 0.02, 0, 9);
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 2;
 	parameter.penalty = PM_FIT_L1;
@@ -382,7 +382,7 @@ static void check_penalties(void)
 		value_of(model, "q batch")->value);
 	CHECK(model->runs[0].objective > model->runs[0].error, "the objective has no penalty");
 	pm_fit_free(model);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 static void count_fits(void *context, size_t done, size_t all)
@@ -396,12 +396,12 @@ static void check_path(void)
 	static const double lambdas[] = {0, 1e-7, 1e-6, 1e6};
 	struct pm_fit_parameter parameter;
 	struct pm_fit_problem test;
-	struct made made, other;
+	struct synthetic made, other;
 	struct lambda_path path;
 	size_t done = 0;
 
-	made_init(&made, 300, 0.05, 0, 10);
-	made_init(&other, 100, 0.05, 0, 11);
+	synthetic_init(&made, 300, 0.05, 0, 10);
+	synthetic_init(&other, 100, 0.05, 0, 11);
 	test = other.problem;
 	pm_fit_defaults(&parameter);
 	parameter.run_count = 1;
@@ -429,8 +429,8 @@ static void check_path(void)
 				lambdas[i], point->held_out.mae);
 	}
 	lambda_path_free(&path);
-	made_free(&made);
-	made_free(&other);
+	synthetic_free(&made);
+	synthetic_free(&other);
 }
 
 int main(void)

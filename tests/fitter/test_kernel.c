@@ -2,8 +2,8 @@
  * here; the Jacobian and the penalty's gradient against differences. */
 #include "../analyzer/check.h"
 #include "base/random.h"
-#include "made.h"
 #include "search/cost.h"
+#include "synthetic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -208,7 +208,7 @@ int main(void)
 {
 	static const size_t counts[] = {1, 7, 100, 1003};
 	struct pm_fit_parameter parameter;
-	struct made made;
+	struct synthetic made;
 
 	for (size_t c = 0; c < 4; c++)
 		for (int fine = 0; fine < 2; fine++)
@@ -221,11 +221,11 @@ int main(void)
 						parameter.penalty_scaled = scaled;
 						parameter.lambda_coefficients = penalty ? 0.01 : 0;
 						parameter.lambda_powers = penalty ? 0.3 : 0;
-						made_init(&made, counts[c], 0.1, fine, 11);
+						synthetic_init(&made, counts[c], 0.1, fine, 11);
 						check_costs(&made.problem, &parameter);
 						check_jacobian(&made.problem, &parameter);
 						check_penalty_gradient(&made.problem, &parameter);
-						made_free(&made);
+						synthetic_free(&made);
 					}
 	check_gram();
 	return check_end();

@@ -1,9 +1,9 @@
 /* The local searches from beside the truth: back to it without noise, never worse, inside the bounds; and
  * the coefficients solved for given powers. */
 #include "../analyzer/check.h"
-#include "made.h"
 #include "search/local.h"
 #include "search/varpro.h"
+#include "synthetic.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 static const double truth[12] = {3, 2, 0, 1.5, 4, 0.5, 2, 0.6, 0.7, -0.5, -0.8, -0.95};
 
 struct case_of {
-	struct made made;
+	struct synthetic made;
 	struct space space;
 	struct plan plan;
 	struct cost cost;
@@ -21,7 +21,7 @@ struct case_of {
 
 static void begin(struct case_of *c, const struct pm_fit_parameter *parameter, double noise, unsigned seed)
 {
-	made_init(&c->made, 400, noise, 0, seed);
+	synthetic_init(&c->made, 400, noise, 0, seed);
 	CHECK(space_init(&c->space, &c->made.problem, parameter) == 0 && c->space.count == 12, "space");
 	CHECK(plan_init(&c->plan, &c->made.problem, &c->space, parameter) == 0, "plan");
 	CHECK(cost_init(&c->cost, &c->plan, &c->space) == 0, "cost");
@@ -33,7 +33,7 @@ static void end(struct case_of *c)
 	cost_free(&c->cost);
 	plan_free(&c->plan);
 	space_free(&c->space);
-	made_free(&c->made);
+	synthetic_free(&c->made);
 }
 
 /* Answers how much of the error that the disturbance made is left. */

@@ -2,14 +2,14 @@
  * them. */
 #include "../analyzer/check.h"
 #include "base/statistics.h"
-#include "made.h"
 #include "model/interval.h"
+#include "synthetic.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct pm_fit_model *fit(const struct made *made, size_t bootstrap)
+static struct pm_fit_model *fit(const struct synthetic *made, size_t bootstrap)
 {
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *model = NULL;
@@ -24,7 +24,7 @@ static struct pm_fit_model *fit(const struct made *made, size_t bootstrap)
 
 /* The share of new samples with the same noise that lie within. */
 static double coverage(
-	const struct pm_fit_model *model, const struct made *made, double confidence, int expected)
+	const struct pm_fit_model *model, const struct synthetic *made, double confidence, int expected)
 {
 	size_t count = made->problem.sample_count, inside = 0;
 	double *low = calloc(count, sizeof(*low)), *high = calloc(count, sizeof(*high));
@@ -40,12 +40,12 @@ static double coverage(
 
 static void check_coverage(void)
 {
-	struct made made, other;
+	struct synthetic made, other;
 	struct pm_fit_model *plain, *sampled;
 
-	made_init(&made, 600, 0.1, 0, 3);
+	synthetic_init(&made, 600, 0.1, 0, 3);
 	/* more than a slice */
-	made_init(&other, 3000, 0.1, 0, 4);
+	synthetic_init(&other, 3000, 0.1, 0, 4);
 	plain = fit(&made, 0);
 	sampled = fit(&made, 50);
 	for (int i = 0; i < 2; i++) {
@@ -58,8 +58,8 @@ static void check_coverage(void)
 	}
 	pm_fit_free(plain);
 	pm_fit_free(sampled);
-	made_free(&made);
-	made_free(&other);
+	synthetic_free(&made);
+	synthetic_free(&other);
 }
 
 /* One sample, by hand: what the model says is 10, residuals 0.8 to 1.2, resamples that say 10 and 20. */
@@ -104,12 +104,12 @@ static int compare(const void *a, const void *b)
 
 static void check_file(void)
 {
-	struct made made;
+	struct synthetic made;
 	struct pm_fit_model *model, *again;
 	const char *bad;
 	char *text, *at;
 
-	made_init(&made, 150, 0.05, 0, 5);
+	synthetic_init(&made, 150, 0.05, 0, 5);
 	model = fit(&made, 5);
 	CHECK(model->resample_count == 5 && model->residual_count == 150, "%zu %zu", model->resample_count,
 		model->residual_count);
@@ -152,7 +152,7 @@ static void check_file(void)
 	CHECK(bad && strstr(bad, "not ascending") && !again, "%s", bad ? bad : "");
 	free(text);
 	pm_fit_free(model);
-	made_free(&made);
+	synthetic_free(&made);
 }
 
 int main(void)
