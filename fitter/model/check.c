@@ -222,8 +222,14 @@ void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_param
 	space_free(&space);
 }
 
+/* Levels without names are the model's by number. */
 static const char *check_levels(const struct pm_fit_model_column *known, const struct pm_fit_column *column)
 {
+	if (!column->levels && column->level_count > known->level_count)
+		return error_message("column %s: there are %zu levels, and the model was fitted with %zu",
+			column->name, column->level_count, known->level_count);
+	if (!column->levels)
+		return NULL;
 	for (size_t l = 0; l < column->level_count; l++) {
 		bool found = false;
 
@@ -249,8 +255,8 @@ const char *pm_fit_check_predict(const struct pm_fit_model *model, const struct 
 		if (known->role == PM_FIT_IGNORED)
 			continue;
 		for (size_t j = 0; j < problem->column_count; j++)
-			if (strcmp(problem->columns[j].name, known->name) == 0 &&
-				problem->columns[j].role == known->role)
+			if (problem->columns[j].role == known->role &&
+				strcmp(problem->columns[j].name, known->name) == 0)
 				column = &problem->columns[j];
 		if (!column)
 			return error_message("there is no column %s, which the model needs", known->name);

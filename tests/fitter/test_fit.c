@@ -239,6 +239,21 @@ static void check_file(void)
 	for (size_t k = 0; k < 200; k++)
 		CHECK(fabs(first[k] - second[k]) < 1e-12 * first[k], "sample %zu: %.17g, %.17g", k, first[k],
 			second[k]);
+	/* levels without names are the model's numbers, and what is ignored needs no name */
+	columns[3].values = made.columns[2].values;
+	columns[3].levels = NULL;
+	columns[0] = (struct pm_fit_column){.role = PM_FIT_IGNORED};
+	problem.columns = columns;
+	bad = pm_fit_check_predict(loaded, &problem);
+	CHECK(bad && strstr(bad, "gpus"), "%s", bad ? bad : "a missing column");
+	columns[0] = made.columns[SYNTHETIC_COLUMNS - 1];
+	bad = pm_fit_check_predict(loaded, &problem);
+	CHECK(!bad, "%s", bad);
+	pm_fit_predict(loaded, &problem, second);
+	for (size_t k = 0; k < 200; k++)
+		CHECK(fabs(first[k] - second[k]) < 1e-12 * first[k], "sample %zu by number", k);
+	columns[3].level_count++;
+	CHECK(pm_fit_check_predict(loaded, &problem), "a level more");
 	pm_fit_free(model);
 	pm_fit_free(loaded);
 	free(text);
