@@ -1,11 +1,12 @@
 /*
  * Where a trial's time is read: what `--time-from` says.
  *
- *     capture[:SKIP]       `pmanalyze export --observations` of the traces in {out}; the column has the name
- * of the space's time; SKIP usual iterations at the start are left out (1) regex:PATTERN        of the
- * program's output: the first group (or all) of each match csv:FILE[:COLUMN]    a table that the program
- * writes; the column, or the space's time json:FILE:KEY.KEY    a number or an array of numbers wall the
- * command's own duration, in seconds
+ *     capture[:SKIP]       `pmanalyze export --observations` of the traces in {out}: the column named as
+ *                          the space's time; SKIP usual iterations at the start are left out (1)
+ *     regex:PATTERN        of the program's output: the first group (or all) of each match
+ *     csv:FILE[:COLUMN]    a table that the program writes: the column, or the space's time
+ *     json:FILE:KEY.KEY    a number or an array of numbers
+ *     wall                 the command's own duration, in seconds
  *
  * Of several numbers the median is taken. FILE can have the command's placeholders.
  */
