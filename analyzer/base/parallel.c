@@ -1,13 +1,14 @@
 /* A counter that threads take their next piece from: see parallel.h. */
 #include "parallel.h"
-#include "memory.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct pool {
-	size_t count, next;
+	atomic_size_t next;
+	size_t count;
 	void (*each)(void *context, size_t index);
 	void *context;
 };
@@ -15,38 +16,37 @@ struct pool {
 static void *work(void *argument)
 {
 	struct pool *pool = argument;
+	size_t index;
 
-	for (;;) {
-		size_t index = __atomic_fetch_add(&pool->next, 1, __ATOMIC_RELAXED);
-
-		if (index >= pool->count)
-			return NULL;
+	while ((index = atomic_fetch_add(&pool->next, 1)) < pool->count)
 		pool->each(pool->context, index);
-	}
+	return NULL;
 }
 
-unsigned parallel_processors(void)
+size_t parallel_processors(void)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return count > 0 ? (unsigned)count : 1;
+	return count > 0 ? (size_t)count : 1;
 }
 
-void parallel_each(size_t count, unsigned threads, void (*each)(void *context, size_t index), void *context)
+void parallel_each(
+	size_t count, size_t thread_count, void (*each)(void *context, size_t index), void *context)
 {
-	struct pool pool = {count, 0, each, context};
-	pthread_t *others;
-	unsigned started = 0;
+	struct pool pool = {.count = count, .each = each, .context = context};
+	pthread_t *threads;
+	size_t started = 0;
 
-	if (threads == 0)
-		threads = parallel_processors();
-	if (threads > count)
-		threads = (unsigned)count;
-	others = mem_alloc(threads, sizeof(*others));
-	while (started + 1 < threads && pthread_create(&others[started], NULL, work, &pool) == 0)
+	if (thread_count == 0)
+		thread_count = parallel_processors();
+	thread_count = thread_count < count ? thread_count : count;
+	threads = calloc(thread_count + 1, sizeof(*threads));
+	/* this thread is one of them */
+	while (threads && started + 1 < thread_count &&
+		pthread_create(&threads[started], NULL, work, &pool) == 0)
 		started++;
 	work(&pool);
-	while (started > 0)
-		pthread_join(others[--started], NULL);
-	free(others);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
 }

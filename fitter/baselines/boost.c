@@ -1,7 +1,7 @@
 /* Gradient boosting: see boost.h. */
 #include "boost.h"
+#include "base/parallel.h"
 #include "base/random.h"
-#include "base/tasks.h"
 #include "tree.h"
 
 #include <errno.h>
@@ -239,7 +239,7 @@ int boost_learn(const struct feature_matrix *train, const struct feature_matrix 
 	random_init(&random, seed, ROW_STREAM);
 	random_shuffle(&random, c.rows, train->row_count);
 	if (c.count >= 2 * FOLDS)
-		tasks_run(choices * FOLDS, thread_count, try_choice, &c);
+		parallel_each(choices * FOLDS, thread_count, try_choice, &c);
 	if (c.count >= 2 * FOLDS && !c.failed)
 		choice = choose(&c, choices, &parameter.tree_count);
 	free(c.rows);

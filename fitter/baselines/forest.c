@@ -1,6 +1,6 @@
 /* Random forests: see forest.h. */
 #include "forest.h"
-#include "base/tasks.h"
+#include "base/parallel.h"
 #include "tree.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ int forest_grow(struct forest **forest, const struct feature_matrix *train, size
 		!grower.forest || !grower.forest->trees || tree_columns_init(&grower.columns, train) < 0;
 	if (!grower.failed) {
 		grower.forest->tree_count = tree_count;
-		tasks_run(tree_count, thread_count, grow_tree, &grower);
+		parallel_each(tree_count, thread_count, grow_tree, &grower);
 	}
 	tree_columns_free(grower.columns);
 	if (grower.failed) {

@@ -1,7 +1,7 @@
 /* The performance model normal form: see pmnf.h. */
 #include "pmnf.h"
+#include "base/parallel.h"
 #include "base/random.h"
-#include "base/tasks.h"
 #include "linear.h"
 
 #include <errno.h>
@@ -160,7 +160,7 @@ static int find_terms(struct search *s, struct found *found, size_t thread_count
 		size_t moves = bases * s->column_count * EXPONENTS * LOGS;
 		struct move move;
 
-		tasks_run(moves, thread_count, try_move, s);
+		parallel_each(moves, thread_count, try_move, s);
 		if (s->failed)
 			break;
 		for (size_t i = 1; i < moves; i++)

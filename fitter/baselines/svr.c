@@ -1,7 +1,7 @@
 /* Support vector regression: see svr.h. */
 #include "svr.h"
+#include "base/parallel.h"
 #include "base/random.h"
-#include "base/tasks.h"
 
 #include <errno.h>
 #include <libsvm/svm.h>
@@ -296,7 +296,7 @@ int svr_learn(const struct feature_matrix *train, const struct feature_matrix *t
 	grid.rows = rows;
 	grid.count = count < SVR_GRID_ROWS ? count : SVR_GRID_ROWS;
 	svm_set_print_string_function(be_quiet);
-	tasks_run(choices * FOLDS, thread_count, try_choice, &grid);
+	parallel_each(choices * FOLDS, thread_count, try_choice, &grid);
 	status = grid.failed ? -ENOMEM : 0;
 	if (status < 0)
 		goto out;

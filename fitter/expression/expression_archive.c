@@ -1,7 +1,7 @@
 /* What a search keeps, and what it chooses from that: see expression_archive.h. */
 #include "expression_archive.h"
+#include "base/parallel.h"
 #include "base/random.h"
-#include "base/tasks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -308,8 +308,8 @@ int archive_choose(const struct archive *archive, struct expression_search *sear
 		}
 	f.results = search->results;
 	if (status == 0) {
-		tasks_run(search->result_count, settings->thread_count, fit_result, &f);
-		tasks_run(search->result_count * settings->folds, settings->thread_count, fit_fold, &f);
+		parallel_each(search->result_count, settings->thread_count, fit_result, &f);
+		parallel_each(search->result_count * settings->folds, settings->thread_count, fit_fold, &f);
 		for (size_t i = 0; i < search->result_count; i++)
 			search->results[i].held_out =
 				mean_of(search->results[i].losses, NULL, count, &search->results[i].error);

@@ -1,7 +1,7 @@
 /* The search for the expression that predicts best: see expression_search.h. */
 #include "expression_search.h"
+#include "base/parallel.h"
 #include "base/random.h"
-#include "base/tasks.h"
 #include "expression_archive.h"
 #include "expression_grow.h"
 
@@ -107,7 +107,7 @@ static void fit_all(struct state *s, const struct expression_rows *rows, size_t 
 		s->work += (double)rows->count * (double)(log_steps + steps) *
 			   (constants * constants + 20 * constants + 60 * (double)e->node_count);
 	}
-	tasks_run(s->candidate_count, s->settings->thread_count, fit_one, s);
+	parallel_each(s->candidate_count, s->settings->thread_count, fit_one, s);
 	s->search->candidates += s->candidate_count;
 }
 

@@ -1,8 +1,8 @@
 /* Intervals by resampling: see bootstrap.h. */
 #include "bootstrap.h"
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/statistics.h"
-#include "base/tasks.h"
 #include "model/interval.h"
 #include "model/model.h"
 #include "model/resample.h"
@@ -116,7 +116,7 @@ int bootstrap(struct pm_fit_model *model, const struct pm_fit_problem *problem, 
 	b.failed = calloc(count + 1, sizeof(*b.failed));
 	if (!sorted || !b.results || !b.failed)
 		goto out;
-	tasks_run(count, parameter->thread_count, one_resample, &b);
+	parallel_each(count, parameter->thread_count, one_resample, &b);
 	/* what a signal has cut short is no sample of anything */
 	for (size_t i = 0; i < model->value_count && !stopped(&b); i++)
 		take_interval(&b, i, sorted, &model->values[i].low, &model->values[i].high);

@@ -1,11 +1,11 @@
 /* pm_fit_estimate: how long a fit will take. */
 #include "fit.h"
+#include "base/parallel.h"
 #include "search/cost.h"
 #include "search/varpro.h"
 
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Local searches and resamples make about so many Jacobians. */
 #define LOCAL_JACOBIANS 150
@@ -53,10 +53,7 @@ double pm_fit_estimate(const struct pm_fit_problem *problem, const struct pm_fit
 	struct plan plan = {0};
 	struct cost cost = {0};
 	double seconds = -1, evaluation, jacobian, *x = NULL;
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	double threads = (double)(parameter->thread_count ? parameter->thread_count
-				  : processors > 0        ? (size_t)processors
-							  : 1);
+	double threads = (double)(parameter->thread_count ? parameter->thread_count : parallel_processors());
 
 	if (space_init(&space, problem, parameter) < 0 || plan_init(&plan, problem, &space, parameter) < 0 ||
 		cost_init(&cost, &plan, &space) < 0)

@@ -1,7 +1,7 @@
 /* pm_fit: the runs of a fit, one for each seed, and what they say together. */
 #include "fit.h"
+#include "base/parallel.h"
 #include "base/statistics.h"
-#include "base/tasks.h"
 #include "bootstrap.h"
 #include "identifiability.h"
 #include "model/interval.h"
@@ -402,7 +402,7 @@ int pm_fit(const struct pm_fit_problem *problem, const struct pm_fit_parameter *
 	pthread_mutex_init(&fit.lock, NULL);
 	fit.status = prepare(&fit);
 	if (fit.status == 0)
-		tasks_run(parameter->run_count, parameter->thread_count, run_task, &fit);
+		parallel_each(parameter->run_count, parameter->thread_count, run_task, &fit);
 	if (fit.status == 0)
 		fit.status = conclude(&fit);
 	pthread_mutex_destroy(&fit.lock);

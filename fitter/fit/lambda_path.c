@@ -1,7 +1,7 @@
 /* Lambda's path: see lambda_path.h. */
 #include "lambda_path.h"
+#include "base/parallel.h"
 #include "base/random.h"
-#include "base/tasks.h"
 #include "model/resample.h"
 
 #include <errno.h>
@@ -181,7 +181,7 @@ int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *probl
 		work.order[k] = k;
 	random_init(&random, parameter->seed, FOLD_STREAM);
 	random_shuffle(&random, work.order, problem->sample_count);
-	tasks_run(count * (fold_count + 1), parameter->thread_count, one_fit, &work);
+	parallel_each(count * (fold_count + 1), parameter->thread_count, one_fit, &work);
 	path->interrupted = stopped(&work);
 	if (work.status == 0 && !path->interrupted) {
 		for (size_t i = 0; i < count; i++)
