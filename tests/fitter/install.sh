@@ -45,7 +45,8 @@ target_link_libraries(by_cmake PRIVATE pmfit::pmfit)
 add_executable(by_cmake_static example.c)
 target_link_libraries(by_cmake_static PRIVATE pmfit::pmfit_static)
 END
-cmake -B build -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$SCRATCH/prefix" >cmake.log 2>&1 &&
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$BUILD/CMakeCache.txt")
+cmake -B build -G "$generator" -DCMAKE_C_COMPILER="$CC" -DCMAKE_PREFIX_PATH="$SCRATCH/prefix" >cmake.log 2>&1 &&
 	cmake --build build >>cmake.log 2>&1 || complain "$(tail -n 20 cmake.log)"
 try build/by_cmake
 try build/by_cmake_static
