@@ -58,7 +58,7 @@ static const char *const help[] = {
 	"usage.\n",
 	NULL};
 
-static const char *const interval_words[] = {[PM_FIT_INTERVAL_NONE] = "none",
+static const char *const interval_names[] = {[PM_FIT_INTERVAL_NONE] = "none",
 	[PM_FIT_INTERVAL_RESIDUALS] = "residuals",
 	[PM_FIT_INTERVAL_BOOTSTRAP] = "bootstrap and residuals"};
 
@@ -296,7 +296,7 @@ static void print_json(const struct answer *a)
 	cJSON *root = cJSON_CreateObject(), *array;
 	size_t next = 0;
 
-	cJSON_AddStringToObject(root, "interval", interval_words[a->interval]);
+	cJSON_AddStringToObject(root, "interval", interval_names[a->interval]);
 	cJSON_AddNumberToObject(root, "confidence", a->confidence);
 	if (a->model->time_unit)
 		cJSON_AddStringToObject(root, "time_unit", a->model->time_unit);

@@ -99,7 +99,7 @@ struct answer {
 	bool on_line; /* progress is on the terminal's last line */
 };
 
-static const char *const cost_words[] = {"relative", "absolute", "squared", NULL};
+static const char *const cost_names[] = {"relative", "absolute", "squared", NULL};
 static const char *const cost_heads[] = {"MAPE %", "MAE", "MSE"};
 
 /* A loss as it is printed: percent where it is relative. */
@@ -305,7 +305,7 @@ static void print_json(const struct answer *a)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 
-	cJSON_AddStringToObject(root, "cost", cost_words[a->choices->settings.cost]);
+	cJSON_AddStringToObject(root, "cost", cost_names[a->choices->settings.cost]);
 	cJSON_AddNumberToObject(root, "samples_fitted", (double)a->observations->train.sample_count);
 	cJSON_AddNumberToObject(root, "samples_tested", (double)a->observations->test.sample_count);
 	cJSON_AddNumberToObject(root, "fits", (double)a->search.candidates);
@@ -361,9 +361,9 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			continue;
 		switch (option) {
 		case COST:
-			for (s->cost = 0; cost_words[s->cost] && strcmp(cost_words[s->cost], optarg) != 0;)
+			for (s->cost = 0; cost_names[s->cost] && strcmp(cost_names[s->cost], optarg) != 0;)
 				s->cost++;
-			if (!cost_words[s->cost])
+			if (!cost_names[s->cost])
 				cmd_usage(&cmd_search,
 					"--cost %s: expected one of relative, absolute, squared", optarg);
 			break;

@@ -151,7 +151,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 }
 
 /* "12,17" where stages begin, or the replicas "2-1-1"; the caller frees it. */
-static char *words_of(const struct strategy_plan *plan, bool replicas)
+static char *stages_text(const struct strategy_plan *plan, bool replicas)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -186,7 +186,8 @@ static void print_csv(const struct strategy_choice *choices)
 			else
 				putchar(',');
 		if (is_pipe((enum strategy_name)i) && choice->possible) {
-			char *stages = words_of(&choice->plan, true), *cuts = words_of(&choice->plan, false);
+			char *stages = stages_text(&choice->plan, true),
+			     *cuts = stages_text(&choice->plan, false);
 
 			printf(",%zu,%s,\"%s\"\n", choice->plan.micro_batches, stages, cuts);
 			free(stages);
@@ -216,7 +217,7 @@ static cJSON *json_choice(const struct strategy_choice *choice, enum strategy_na
 		cJSON_AddNumberToObject(object, "buckets", (double)choice->parts.buckets);
 	}
 	if (is_pipe(name)) {
-		char *stages = words_of(&choice->plan, true), *cuts = words_of(&choice->plan, false);
+		char *stages = stages_text(&choice->plan, true), *cuts = stages_text(&choice->plan, false);
 
 		cJSON_AddNumberToObject(object, "warm_up_ns", choice->warm_up);
 		cJSON_AddNumberToObject(object, "bound_ns", choice->bound);
@@ -260,7 +261,7 @@ static void print_row(const struct strategy_choice *choice, enum strategy_name n
 	else
 		printf(" %10s", "-");
 	if (is_pipe(name)) {
-		char *stages = words_of(&choice->plan, true);
+		char *stages = stages_text(&choice->plan, true);
 
 		printf("  %zu micro-batches, stages %s from", choice->plan.micro_batches, stages);
 		for (size_t s = 1; s < choice->plan.stage_count; s++)

@@ -331,7 +331,7 @@ static void trials(struct request *request, char **arguments)
 static int run(int argument_count, char **arguments)
 {
 	enum { TABLE = OPTION_OWN, BOOTSTRAP, SWEEP };
-	static const char *const sweep_words[] = {"--trials", "--design", "--seed", "--jobs", "--timeout",
+	static const char *const sweep_options[] = {"--trials", "--design", "--seed", "--jobs", "--timeout",
 		"--retries", "--time-from", "--keep"};
 	static const struct option long_options[] = {OPTIONS_LONG, {"output", required_argument, NULL, 'o'},
 		{"table", required_argument, NULL, TABLE}, {"bootstrap", required_argument, NULL, BOOTSTRAP},
@@ -358,7 +358,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == BOOTSTRAP)
 			request.options.parameter.bootstrap = cmd_count(&cmd_study, "--bootstrap", optarg, 0);
 		else if (option >= SWEEP) {
-			add(&request.sweep, sweep_words[option - SWEEP]);
+			add(&request.sweep, sweep_options[option - SWEEP]);
 			add(&request.sweep, optarg);
 		} else if (!options_take(&cmd_study, &request.options, option, optarg))
 			cmd_usage(&cmd_study, "wrong option");

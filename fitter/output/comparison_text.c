@@ -331,7 +331,7 @@ static void print_power(const char *set, const char *column, const struct pm_fit
 		printf("the time grows with it.\n");
 }
 
-static void print_words(const struct comparison *c)
+static void print_exponents(const struct comparison *c)
 {
 	for (size_t s = 0; s < c->count; s++) {
 		const struct comparison_set *set = &c->sets[s];
@@ -458,7 +458,7 @@ void comparison_text(const struct comparison *c)
 		print_errors_of(&c->sets[s]);
 	print_test_errors(c);
 	print_scaling(c, width);
-	print_words(c);
+	print_exponents(c);
 	print_differences(c);
 	print_lambda(c);
 }

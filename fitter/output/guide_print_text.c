@@ -238,7 +238,7 @@ char *guide_recommend(const struct guide *guide, const struct guide_table *table
 	return text;
 }
 
-static int print_words(const struct guide *guide, FILE *out)
+static int print_meaning(const struct guide *guide, FILE *out)
 {
 	struct guide_number share;
 	char interval[64];
@@ -263,7 +263,7 @@ int guide_print_text(const struct guide *guide, const struct guide_table *table,
 	char *sentence;
 
 	print_point(guide, out);
-	if (print_words(guide, out) < 0)
+	if (print_meaning(guide, out) < 0)
 		return -ENOMEM;
 	/* a curve over GPUs for each batch would go here, above the table */
 	if (table->cells && guide->gpus != GUIDE_NONE) {

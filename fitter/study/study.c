@@ -85,7 +85,7 @@ static void tabulate_errors(struct study *study)
 }
 
 /* Of a number of devices: -1 is ideal. Of a batch it says how the time of an iteration grows. */
-static const char *scaling_words(double exponent)
+static const char *exponent_text(double exponent)
 {
 	if (exponent < -1.02)
 		return "more than in proportion: doubling it more than halves the variable part";
@@ -156,7 +156,7 @@ static int tabulate_scaling(struct study *study)
 			study_table_number(table, 3, value->mean, 4);
 			study_table_number(table, 4, value->sd, 2);
 			if (value->kind == PM_FIT_KIND_EXTRINSIC)
-				study_table_cell(table, 5, "%s", scaling_words(value->value));
+				study_table_cell(table, 5, "%s", exponent_text(value->value));
 			else
 				study_table_cell(table, 5, "what no extrinsic factor removes%s%s",
 					study->models[fit]->time_unit ? ", " : "",
