@@ -12,8 +12,8 @@ for python in ${PYTHONS:-python3}; do
 	include=$(say "path('include')")
 	library=$(say "config_var('LIBDIR')")
 	[ -e "$include/Python.h" ] || continue
-	"$CC" -w -o offsets -I"$include" -I"$include/internal" -I"$SOURCE/preload" "$SOURCE/tests/hook/python/offsets.c" \
-		"$SOURCE/preload/python_object.c" -L"$library" -Wl,-rpath,"$library" -lpython"$(say "config_var('LDVERSION')")" ||
+	"$CC" -w -o offsets -I"$include" -I"$include/internal" -I"$SOURCE/preload/python" "$SOURCE/tests/hook/python/offsets.c" \
+		"$SOURCE/preload/python/python_object.c" -L"$library" -Wl,-rpath,"$library" -lpython"$(say "config_var('LDVERSION')")" ||
 		continue
 	tried=$((tried + 1))
 	./offsets

@@ -5,7 +5,7 @@
  * write what can be written. It sleeps while nothing is submitted, and goes on until something is asked of
  * it.
  */
-#include "device_cupti.h"
+#include "cupti_session.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -23,7 +23,7 @@
 #include "pm_format.h"
 #include "pm_hooks.h"
 #include "settings.h"
-#include "trace_map.h"
+#include "map.h"
 
 #define PMH_EXPORT __attribute__((visibility("default")))
 #define PMH_INLINE static inline __attribute__((always_inline))

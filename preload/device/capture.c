@@ -15,7 +15,7 @@
  */
 #include "object.h"
 
-#include "device_cuda.h"
+#include "cuda_functions.h"
 
 #include <errno.h>
 #include <string.h>

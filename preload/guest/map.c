@@ -4,7 +4,7 @@
  *
  * All system calls are made directly: the library's own wrappers of mmap stay out of it.
  */
-#include "trace_map.h"
+#include "map.h"
 
 #include <errno.h>
 #include <fcntl.h>

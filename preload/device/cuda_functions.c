@@ -5,7 +5,7 @@
  * opens the runtime later. So what was not found is sought again when work for a device comes, which somebody
  * must have loaded a library for; where it is still not there, less and less often.
  */
-#include "device_cuda.h"
+#include "cuda_functions.h"
 
 #include <errno.h>
 

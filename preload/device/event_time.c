@@ -14,7 +14,7 @@
  * Never done: recording into a stream that is being captured, synchronising, changing the current device
  * without setting it back, leaving an error of ours for the host to find.
  */
-#include "device_cuda.h"
+#include "cuda_functions.h"
 
 #include <errno.h>
 #include <string.h>

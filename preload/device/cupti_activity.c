@@ -9,7 +9,7 @@
  * graph's next launch shows that all of its nodes have been seen: then a node's ordinal is its place in the
  * order of node ids, which grow as nodes are made.
  */
-#include "device_cupti.h"
+#include "cupti_session.h"
 
 #include <string.h>
 #include <sys/mman.h>

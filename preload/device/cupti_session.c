@@ -11,9 +11,9 @@
  * then; when another tool comes, we give it up before its call goes on, and go over to pairs of events for
  * good.
  */
-#include "device_cupti.h"
+#include "cupti_session.h"
 
-#include "device_cuda.h"
+#include "cuda_functions.h"
 
 #include <dlfcn.h>
 #include <errno.h>
