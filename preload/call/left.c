@@ -7,8 +7,7 @@
  * which is a host's callback or a host after a non-local exit, the stack decides: the wrapper's frame is on
  * it or is not.
  */
-#include "hook.h"
-#include "unwind.h"
+#include "left.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,6 +16,17 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "describe/communicator.h"
+#include "describe/operation.h"
+#include "describe/unwind.h"
+#include "device/cupti_session.h"
+#include "device/event_time.h"
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "guest/state.h"
+#include "trace/write.h"
+#include "window.h"
 
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>

@@ -9,13 +9,19 @@
  * exactly once, near its end, is the mark of an iteration, and as each operation has been counted since the
  * beginning, so have the iterations.
  */
-#include "hook.h"
+#include "window.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "describe/operation.h"
+#include "guest/guest.h"
+#include "guest/settings.h"
+#include "guest/settings_hook.h"
+#include "trace/intern.h"
 
 #define RING 32768u      /* operations kept; the longest period is a third of it */
 #define LONG_HELD 64u    /* iterations after which a mark is beyond doubt */
@@ -272,11 +278,11 @@ void pmh_window_init(void)
 	first_iteration = 0;
 	memset(marks, 0, sizeof marks);
 	atomic_store(&signalled, false);
-	pmh_window_counts = false;
+	pmh_window_counts = pmh_coarse_kept = false;
 	pmh_window_open = strcmp(window, "all") == 0;
 	if (strcmp(window, "profiler") == 0 || strcmp(window, "all") == 0)
 		return;
-	pmh_window_counts = true;
+	pmh_window_counts = pmh_coarse_kept = true;
 	if (!pmh_window_iterations(window, &first_iteration, &last_iteration))
 		watch_signal(pmh_window_signal(window));
 }

@@ -1,8 +1,14 @@
 /*
  * The calls whose meaning is not in their arguments: the execution of a cuDNN graph, which is recorded as
- * what its plan does (backend_plan.c), and cublasLt's matrix product, which its descriptors tell (matmul.c).
+ * what its plan does (describe/backend_plan.c), and cublasLt's matrix product, which its descriptors tell
+ * (describe/matmul.c).
  */
-#include "backend.h"
+#include "describe/backend.h"
+#include "describe/matmul.h"
+#include "device/place.h"
+#include "guest/resolve.h"
+#include "guest/thread.h"
+#include "hook.h"
 
 PMH_EXPORT cudnnStatus_t cudnnBackendExecute(
 	cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack);

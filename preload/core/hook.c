@@ -7,7 +7,29 @@
  * story.
  */
 #include "hook.h"
-#include "pm_cupti.h"
+
+#include "call/group.h"
+#include "call/left.h"
+#include "call/window.h"
+#include "describe/backend.h"
+#include "describe/communicator.h"
+#include "describe/descriptor.h"
+#include "describe/kernel.h"
+#include "describe/matmul.h"
+#include "describe/object.h"
+#include "describe/operation.h"
+#include "describe/value.h"
+#include "device/capture.h"
+#include "device/cuda_functions.h"
+#include "device/cupti_session.h"
+#include "device/event_time.h"
+#include "device/place.h"
+#include "guest/clock.h"
+#include "guest/own_cost.h"
+#include "guest/resolve.h"
+#include "guest/sigbus.h"
+#include "process.h"
+#include "trace/write.h"
 
 /* What a library answers for a function that it does not have. */
 #define PM_MISSING_cudart cudaErrorSymbolNotFound
@@ -112,57 +134,6 @@ static uint32_t next_correlation(void)
 	return n;
 }
 
-/* A group ends: its work begins now. One interval a queue; later calls of the group on that queue share it.
- */
-static __attribute__((noinline)) void group_launch(struct pmh_frame *f, struct pmh_thread *self)
-{
-	for (unsigned i = 0; i < self->grouped_count; i++)
-		self->grouped[i].interval = (struct pmh_interval){0};
-	f->told = pmh_cupti_group_begin(self->grouped, self->grouped_count);
-	if (f->told)
-		return;
-	for (unsigned i = 0; i < self->grouped_count; i++) {
-		struct pmh_grouped *g = &self->grouped[i];
-
-		g->interval = pmh_device_begin(self, g->device, g->stream);
-	}
-}
-
-static __attribute__((noinline)) void group_landed(struct pmh_thread *self)
-{
-	for (unsigned i = 0; i < self->grouped_count; i++) {
-		struct pmh_grouped *g = &self->grouped[i];
-
-		if (g->interval.ring)
-			pmh_device_end(
-				g->interval, g->stream, g->op, g->correlation, g->queue, PM_FLAG_GROUP);
-	}
-	self->grouped_count = 0;
-}
-
-/* Of the calls on a queue the first stands for all: they share its interval. */
-static void group_add(struct pmh_thread *self, const struct pmh_frame *f)
-{
-	for (unsigned i = 0; i < self->grouped_count; i++)
-		if (self->grouped[i].queue == f->place.queue)
-			return;
-	if (self->grouped_count == PMH_GROUP) {
-		pmh_lose(PM_LOSS_GROUPS, 1);
-		return;
-	}
-	self->grouped[self->grouped_count++] = (struct pmh_grouped){.stream = f->place.stream,
-		.device = f->place.device,
-		.op = f->op,
-		.correlation = f->correlation,
-		.queue = f->place.queue};
-}
-
-void pmh_group_begin(void)
-{
-	if (pmh_self.group_depth++ == 0)
-		pmh_self.grouped_count = 0;
-}
-
 static __attribute__((noinline)) void enter_device(
 	struct pmh_frame *f, struct pmh_thread *self, enum pm_kind kind)
 {
@@ -177,7 +148,7 @@ static __attribute__((noinline)) void enter_device(
 	if (kind == PM_KIND_COMM && self->group_depth > 0) {
 		f->flags |= PM_FLAG_GROUP;
 		f->correlation = next_correlation();
-		group_add(self, f);
+		pmh_group_add(self, f);
 		return;
 	}
 	f->correlation = next_correlation();
@@ -244,7 +215,7 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place pla
 		(pmh_device_timed || pmh_capture_under_way()))
 		enter_device(f, self, kind);
 	else if (call == PM_CALL_ncclGroupEnd && self->group_depth == 1)
-		group_launch(f, self);
+		pmh_group_launch(self, f);
 	else if (destroys_stream(call))
 		stream_goes(f, values);
 	else if (ends_context(call))
@@ -333,13 +304,8 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
 		pmh_capture_ended(f->place.stream);
 	if (ends_context(call))
 		context_went(f, call, result);
-	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0) {
-		group_landed(self);
-		self->group_count++;
-		if (self->group_captured)
-			pmh_captured_late(self->group_captured);
-		self->group_captured = NULL;
-	}
+	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0)
+		pmh_group_end(self);
 	if (is_query(call) && result != 0)
 		append_query(self, f, call, result);
 	else if (__builtin_expect(kind == PM_KIND_COMM || (result | (int)f->correlation | f->flags) != 0 ||

@@ -5,7 +5,7 @@
  * compiler, a data loader) leaves no trace and pays one look at a variable per file read. A child after fork
  * is such a process again.
  */
-#include "hook.h"
+#include "process.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,37 +16,43 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * The state has a page of its own, which is zero in a child: so one that was made without fork's handlers, by
- * clone or _Fork, does not write into its parent's trace.
- */
-#ifdef __x86_64__
-#define PAGE_BYTES 4096
-#else
-#define PAGE_BYTES 65536
-#endif
-static union {
-	_Atomic int state;
-	char page[PAGE_BYTES];
-} wiped __attribute__((aligned(PAGE_BYTES), used));
-extern _Atomic int pmh_state __attribute__((alias("wiped")));
-static_assert(PMH_UNDECIDED == 0, "what a child begins with");
+#include "call/left.h"
+#include "call/window.h"
+#include "describe/backend.h"
+#include "describe/call_site.h"
+#include "describe/communicator.h"
+#include "describe/device.h"
+#include "describe/kernel.h"
+#include "describe/object.h"
+#include "device/capture.h"
+#include "device/cuda_functions.h"
+#include "device/cupti_session.h"
+#include "device/event_time.h"
+#include "device/place.h"
+#include "files/input.h"
+#include "files/worker.h"
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/own_cost.h"
+#include "guest/settings_hook.h"
+#include "guest/state.h"
+#include "guest/thread.h"
+#include "lookup.h"
+#include "python/python_process.h"
+#include "trace/intern.h"
+#include "trace/write.h"
+
 static int decided; /* the state that was decided on, in the process `owner` */
 static _Atomic pid_t owner;
 
-_Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
-
-static pmh_lock deciding = ATOMIC_FLAG_INIT, listing = ATOMIC_FLAG_INIT;
-static struct pmh_thread *threads;
-static _Atomic uint32_t thread_count;
-/* What threads have counted: of those that have ended (under `listing`), and at the end of all. */
+static pmh_lock deciding = ATOMIC_FLAG_INIT, counting = ATOMIC_FLAG_INIT;
+/* What threads have counted: of those that have ended (under `counting`), and at the end of all. */
 struct counts {
 	uint64_t calls, records, unwritten, new_ticks;
 	struct pmh_cost own;
 };
 static struct counts ended, total;
 static _Atomic bool finished, exit_registered;
-static pthread_key_t thread_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void finish(void);
@@ -54,12 +60,6 @@ static void finish(void);
 static bool is_on(const char *setting)
 {
 	return strcmp(setting, "on") == 0;
-}
-
-void pmh_trouble(void)
-{
-	if (pmh_settings.strict && is_on(pmh_settings.strict))
-		abort();
 }
 
 /* ---- threads ---- */
@@ -73,6 +73,13 @@ static void add_counts(struct counts *c, struct pmh_thread *t)
 	pmh_cost_add(&c->own, &t->own);
 }
 
+static void add_to_ended(struct pmh_thread *t)
+{
+	pmh_acquire(&counting);
+	add_counts(&ended, t);
+	pmh_release(&counting);
+}
+
 static void end_thread(void *self)
 {
 	struct pmh_thread *t = self;
@@ -81,14 +88,7 @@ static void end_thread(void *self)
 		pmh_device_leave(t);
 	pmh_capture_thread_gone();
 	pmh_window_leave(t);
-	pmh_acquire(&listing);
-	for (struct pmh_thread **link = &threads; *link; link = &(*link)->following)
-		if (*link == t) {
-			*link = t->following;
-			add_counts(&ended, t);
-			break;
-		}
-	pmh_release(&listing);
+	pmh_thread_unlist(t, add_to_ended);
 	pmh_trace_leave(t);
 	/* should a later destructor of the host make a call, the thread is begun once more */
 	t->number = 0;
@@ -110,39 +110,6 @@ static void thread_end(void *self)
 	t->depth = 0;
 }
 
-static void begin_thread(void *data)
-{
-	struct pmh_thread *self = data;
-
-	/* before others can see it: its storage ends with the thread */
-	self->unlisted = pthread_setspecific(thread_key, self) != 0;
-	pmh_acquire(&listing);
-	self->number = ++thread_count;
-	if (!self->unlisted) {
-		self->following = threads;
-		threads = self;
-	}
-	pmh_release(&listing);
-}
-
-void pmh_thread_begin(void)
-{
-	const int saved_errno = errno;
-
-	pmh_rarely(begin_thread, &pmh_self);
-	if (atomic_load(&pmh_state) == PMH_RECORDING)
-		pmh_sigbus_unblock();
-	errno = saved_errno;
-}
-
-void pmh_each_thread(void (*f)(struct pmh_thread *))
-{
-	pmh_acquire(&listing);
-	for (struct pmh_thread *t = threads; t; t = t->following)
-		f(t);
-	pmh_release(&listing);
-}
-
 /* ---- fork ---- */
 
 static void forked_in_child(void)
@@ -150,10 +117,12 @@ static void forked_in_child(void)
 	struct pmh_thread *self = &pmh_self;
 	const bool were_quiet = pmh_fork_child();
 
-	pmh_trace_forget();
+	/* what we read counts for the parent */
+	pmh_worker_forked(pmh_trace_forget());
 	pmh_trace_leave(self);
 	pmh_intern_forget();
-	pmh_describe_forget();
+	pmh_objects_forget();
+	pmh_place_forget();
 	pmh_kernel_forget();
 	pmh_backend_forget();
 	pmh_comm_forget();
@@ -166,13 +135,10 @@ static void forked_in_child(void)
 	pmh_call_site_forget();
 	pmh_left_forget();
 	pmh_python_forget();
-	threads = NULL;
-	thread_count = 0;
+	pmh_threads_forget();
 	memset(&ended, 0, sizeof ended);
-	pmh_lock_forget(&listing);
+	pmh_lock_forget(&counting);
 	pmh_lock_forget(&deciding);
-	self->number = 0;
-	self->following = NULL;
 	self->chunk_count = self->lost_count = 0;
 	atomic_store(&self->record_count, 0);
 	atomic_store(&self->call_count, 0);
@@ -190,11 +156,11 @@ static int key_error, fork_error;
 
 static void make_key(void)
 {
-	key_error = pthread_key_create(&thread_key, thread_end);
+	key_error = pmh_threads_follow(thread_end);
 }
 
-/* At load, when the key still is among the first: the C library takes no memory for the values of those. But a
- * constructor of another library may make a call before. */
+/* At load, when the key still is among the first: the C library takes no memory for the values of those. But
+ * a constructor of another library may make a call before. */
 __attribute__((constructor)) static void make_key_early(void)
 {
 	static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -206,7 +172,7 @@ static void set_up_once(void)
 {
 	make_key_early();
 	fork_error = pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
-	pmh_wipe_on_fork(&wiped, sizeof wiped);
+	pmh_state_wipe_on_fork();
 }
 
 /* ---- begin ---- */
@@ -219,6 +185,31 @@ static void complain(const char *what, int error)
 
 	if (n > 0)
 		syscall(SYS_write, STDERR_FILENO, text, (size_t)n);
+}
+
+/*
+ * Mistakes in the settings are kept in the trace of every process that records, and told on standard error
+ * once a job where that can be known: not by ranks above 0, not by a child of a process that records.
+ */
+static void tell_settings(void)
+{
+	static char text[512];
+	static bool told;
+	const char *c = pmh_settings_complaint(NULL);
+	const bool silent = !c || told || pmh_trace_launched_rank() > 0 || pmh_is_worker();
+
+	for (; c; c = pmh_settings_complaint(c)) {
+		/* of a variable that is no setting there is no default */
+		const char *end = strstr(c, " is not a setting") ? "" : "; the default is used";
+		int n;
+
+		snprintf(text, sizeof text, "warning: %.400s%s", c, end);
+		pmh_note(text);
+		n = snprintf(text, sizeof text, "pmhook: %.400s%s\n", c, end);
+		if (!silent && n > 0)
+			syscall(SYS_write, STDERR_FILENO, text, (size_t)n);
+	}
+	told = true;
 }
 
 static int decide(void)
@@ -234,12 +225,12 @@ static int decide(void)
 		return PMH_OFF;
 	}
 	if (strcmp(pmh_settings.mode, "count") == 0) {
-		pmh_settings_tell();
+		tell_settings();
 		return PMH_COUNTING;
 	}
 	pmh_clock_init();
 	error = pmh_trace_open();
-	pmh_settings_tell();
+	tell_settings();
 	if (error < 0) {
 		complain(pmh_settings.out, -error);
 		return PMH_OFF;
@@ -365,10 +356,10 @@ static void write_end(void *data)
 		pmh_device_finish(&pmh_self);
 		pmh_window_finish();
 	}
-	pmh_acquire(&listing);
+	pmh_acquire(&counting);
 	total = ended;
-	footer.threads = thread_count;
-	pmh_release(&listing);
+	pmh_release(&counting);
+	footer.threads = pmh_thread_count();
 	pmh_each_thread(add_to_total);
 	pmh_lose(PM_LOSS_OTHER_COPIES, pmh_unseen_calls());
 	pmh_lose(PM_LOSS_NO_ROOM, total.unwritten);

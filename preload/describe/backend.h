@@ -5,7 +5,11 @@
 #ifndef BACKEND_H
 #define BACKEND_H
 
-#include "hook.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pm_abi.h"
+#include "pm_hooks.h"
 
 #define BACKEND_DIMENSIONS 8
 #define BACKEND_OPERATIONS 64 /* of a graph */
@@ -25,8 +29,7 @@ const struct backend_kind *backend_kind_of(cudnnBackendDescriptorType_t type); /
 #define BACKEND_ROLES(X) \
 	X(x) \
 	X(b) \
-	X(w) X(z) X(y) X(dx) X(dy) X(dw) X(scale) X(bias) X(dscale) X(dbias) X(q) X(k) X(v) X(dq) X(dk) \
-		X(dv)
+	X(w) X(z) X(y) X(dx) X(dy) X(dw) X(scale) X(bias) X(dscale) X(dbias) X(q) X(k) X(v) X(dq) X(dk) X(dv)
 
 enum backend_role {
 #define BACKEND_ROLE(name) BACKEND_ROLE_##name,
@@ -80,5 +83,15 @@ const struct backend_plan *backend_plan_at(uint32_t number); /* NULL for 0 */
 /* What is executed: the plan behind a descriptor, the address of a tensor in a variant pack. */
 const struct backend_plan *backend_plan_of(const void *plan);
 const void *backend_address(const void *pack, int64_t uid);
+
+/* A descriptor was made, set, asked, finished or destroyed. By the thread that does it. */
+void pmh_backend_made(const void *descriptor, cudnnBackendDescriptorType_t type);
+void pmh_backend_set(const void *descriptor, cudnnBackendAttributeName_t name,
+	cudnnBackendAttributeType_t type, int64_t count, const void *elements);
+void pmh_backend_got(
+	const void *descriptor, cudnnBackendAttributeName_t name, int64_t count, const void *elements);
+void pmh_backend_finalized(const void *descriptor);
+void pmh_backend_gone(const void *descriptor);
+void pmh_backend_forget(void);
 
 #endif

@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "trace/intern.h"
+#include "trace/write.h"
+#include "value.h"
+
 #define DESCRIPTORS (1u << 12)
 
 struct backend {

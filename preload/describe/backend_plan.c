@@ -13,6 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "trace/intern.h"
+#include "trace/write.h"
+
 #define PLANS 4096u
 
 static struct backend_plan plans[PLANS]; /* the first stays empty */

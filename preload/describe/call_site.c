@@ -4,15 +4,21 @@
  * Asked once per distinct operation, so cost matters little and being safe much. Frames of this library and
  * of the vendor's libraries tell nothing of the program and are left out.
  */
-#include "hook.h"
-#include "symbol.h"
-#include "unwind.h"
+#include "call_site.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "guest/settings_hook.h"
+#include "python/python_process.h"
+#include "symbol.h"
+#include "trace/intern.h"
+#include "unwind.h"
 
 #define FRAMES_MAX 64
 

@@ -1,7 +1,14 @@
 /*
  * Communicators: who is in them, and a hash that is the same on all their ranks.
  */
+#include "communicator.h"
+
+#include "guest/clock.h"
+#include "guest/resolve.h"
+#include "guest/thread.h"
 #include "object.h"
+#include "trace/intern.h"
+#include "trace/write.h"
 
 uint32_t pmh_comm(ncclComm_t comm)
 {

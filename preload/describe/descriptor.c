@@ -1,7 +1,11 @@
 /*
  * What cuDNN's descriptors say, as their set functions said it.
  */
+#include "descriptor.h"
+
 #include "object.h"
+#include "trace/intern.h"
+#include "value.h"
 
 #define DIMENSIONS 8 /* as cuDNN's CUDNN_DIM_MAX */
 

@@ -5,9 +5,13 @@
  * stream is being captured, and leave no error behind for the host to find. A device is asked for when an
  * operation is new, until the driver answers: before the host's first call has started it, it does not.
  */
-#include "hook.h"
+#include "device.h"
 
 #include <string.h>
+
+#include "guest/resolve.h"
+#include "guest/thread.h"
+#include "trace/intern.h"
 
 #define TRIES 64 /* new operations of a device, after which it is given up */
 #define GIVEN_UP UINT8_MAX

@@ -4,7 +4,10 @@
  * A table of its own, because a framework registers tens of thousands when it is loaded, of which it launches
  * some hundreds. A name becomes a string of the trace at the first launch.
  */
-#include "hook.h"
+#include "kernel.h"
+
+#include "trace/intern.h"
+#include "trace/write.h"
 
 #define KERNELS (1u << 17)
 #define TRIES 256u

@@ -2,9 +2,12 @@
  * cublasLt's descriptors: what a matrix product is, told from the descriptors of the operation and of its
  * matrices.
  */
-#include "object.h"
+#include "matmul.h"
 
 #include <string.h>
+
+#include "object.h"
+#include "value.h"
 
 /* Where a descriptor's object keeps what was set. */
 enum layout_value {

@@ -8,7 +8,11 @@
 #ifndef OBJECT_H
 #define OBJECT_H
 
-#include "hook.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pm_abi.h"
 
 #define OBJECTS (1u << 14)
 #define OBJECT_TRIES 64u /* slots that are looked at */
@@ -40,6 +44,12 @@ extern struct object pmh_objects[OBJECTS];
 /* Makes the object at an address, in a slot that was empty or gone when it was looked at. NULL: the table is
  * full. */
 struct object *pmh_object_make(uintptr_t address);
+
+/* An object is about to be destroyed. */
+void pmh_object_gone(const void *address);
+
+/* In a child after fork: numbers belong to the parent's trace. */
+void pmh_objects_forget(void);
 
 static inline unsigned object_slot(uintptr_t address)
 {

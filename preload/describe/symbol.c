@@ -4,8 +4,6 @@
  */
 #include "symbol.h"
 
-#include "hook.h"
-
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -15,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "guest/guest.h"
 
 static struct {
 	const ElfW(Sym) * symbols;

@@ -7,8 +7,6 @@
  */
 #include "unwind.h"
 
-#include "hook.h"
-
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -18,6 +16,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "guest/guest.h"
+#include "guest/thread.h"
 
 #define FRAMES_MAX 256
 

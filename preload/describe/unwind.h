@@ -9,7 +9,7 @@
 #ifndef UNWIND_H
 #define UNWIND_H
 
-#include "guest.h"
+#include "guest/guest.h"
 
 /* Loads libunwind. Takes the loader's lock, so no lock of ours may be held. */
 void pmh_unwind_init(void);

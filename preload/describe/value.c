@@ -2,9 +2,11 @@
  * Values of operations that are more than a parameter: types in our own words, scalars, sizes
  * behind pointers.
  */
-#include "object.h"
+#include "value.h"
 
 #include <string.h>
+
+#include "object.h"
 
 uint64_t pmh_type_of_cudnn(cudnnDataType_t type)
 {

@@ -13,15 +13,22 @@
  * captured no more: the call that ends it may fail and end it all the same. It also ends with its stream or
  * its device.
  */
-#include "object.h"
-
-#include "cuda_functions.h"
+#include "capture.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "cuda_functions.h"
+#include "describe/object.h"
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "guest/thread.h"
+#include "place.h"
+#include "trace/intern.h"
+#include "trace/write.h"
 
 #define CAPTURES 16u      /* under way or waiting for their graph to be made executable */
 #define OPERATIONS 32768u /* of one graph; a graph with more is listed up to here */

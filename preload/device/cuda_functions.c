@@ -9,6 +9,11 @@
 
 #include <errno.h>
 
+#include "capture.h"
+#include "event_time.h"
+#include "guest/guest.h"
+#include "guest/resolve.h"
+
 struct pmh_cuda pmh_cuda;
 _Atomic bool pmh_cuda_found;
 

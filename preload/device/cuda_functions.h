@@ -1,11 +1,14 @@
 /*
  * The functions of CUDA that the hook itself calls for device times, and what it may do while streams are
- * captured: device_cuda.c.
+ * captured.
  */
-#ifndef DEVICE_CUDA_H
-#define DEVICE_CUDA_H
+#ifndef CUDA_FUNCTIONS_H
+#define CUDA_FUNCTIONS_H
 
-#include "hook.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "pm_abi.h"
 
 /* The runtime's, or the driver's under the runtime's types. All of them are there once pmh_cuda_ready says
  * so. */
@@ -24,6 +27,11 @@ struct pmh_cuda {
 };
 extern struct pmh_cuda pmh_cuda;
 
+/* Finds the CUDA functions that are needed, if they are there. Takes the loader's lock, so no lock of ours
+ * may be held.
+ */
+void pmh_device_prepare(void);
+
 extern _Atomic bool pmh_cuda_found;
 static inline bool pmh_cuda_ready(void)
 {
@@ -38,5 +46,17 @@ bool pmh_cuda_seek(void);
 void pmh_relax_begin(enum cudaStreamCaptureMode *mode);
 void pmh_relax_end(enum cudaStreamCaptureMode *mode);
 void pmh_cuda_forget(void);
+
+/* Whether a call goes into a graph. Beside a capture the default stream does its work, but takes no events.
+ */
+enum pmh_captured_as {
+	PMH_NOT_CAPTURED,
+	PMH_IS_CAPTURED,
+	PMH_BESIDE_CAPTURE,
+};
+enum pmh_captured_as pmh_capturing(cudaStream_t stream);
+
+/* An error that a call of ours left in the runtime; the host must not find it. */
+void pmh_device_clear_error(void);
 
 #endif

@@ -9,12 +9,18 @@
  * graph's next launch shows that all of its nodes have been seen: then a node's ordinal is its place in the
  * order of node ids, which grow as nodes are made.
  */
-#include "cupti_session.h"
+#include "cupti_activity.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "describe/operation.h"
+#include "guest/guest.h"
+#include "guest/settings_hook.h"
+#include "trace/intern.h"
+#include "trace/write.h"
 
 #define LINKS (1u << 16)   /* CUPTI's numbers that are remembered */
 #define WAITING (1u << 13) /* activities that wait for a call, or for their graph */

@@ -13,14 +13,24 @@
  */
 #include "cupti_session.h"
 
-#include "cuda_functions.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "capture.h"
+#include "cuda_functions.h"
+#include "cupti_activity.h"
+#include "cupti_thread.h"
+#include "event_time.h"
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "guest/settings_hook.h"
+#include "trace/intern.h"
+#include "trace/write.h"
 
 #define CLOCK_ERROR_NS 1000000u /* a clock known less well than this is of no use */
 #define FINISH_NS 2000000000L

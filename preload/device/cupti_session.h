@@ -1,36 +1,55 @@
 /*
- * What device_cupti.c (CUPTI itself: its use, its buffers, our thread) and device_activity.c (what its
- * records say) share.
+ * The use of CUPTI: begun with the first work for a device, ended for another tool or with the process.
+ * Around a call any thread; the rest as it says.
  */
-#ifndef DEVICE_CUPTI_H
-#define DEVICE_CUPTI_H
+#ifndef CUPTI_SESSION_H
+#define CUPTI_SESSION_H
 
-#include "hook.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
+#include "guest/thread.h"
 #include "pm_cupti.h"
 
-/* Ours alone: frameworks push theirs under CUSTOM0 and CUSTOM1. */
-#define PMH_EXTERNAL_KIND CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2
+enum pmh_cupti_state {
+	PMH_CUPTI_UNTRIED, /* begins with the first work for a device */
+	PMH_CUPTI_STARTING,
+	PMH_CUPTI_ON,
+	PMH_CUPTI_ENDING, /* another tool comes */
+	PMH_CUPTI_OFF,    /* not to be had, not wanted, or left to another tool: events are used */
+};
+extern _Atomic int pmh_cupti_state;
 
-/* An external id is a call in one word: its correlation, queue, flags and device. Never 0. */
-static inline uint64_t pmh_external_id(uint32_t correlation, uint16_t queue, uint8_t flags, int device)
-{
-	return correlation | (uint64_t)queue << 32 | (uint64_t)flags << 48 | (uint64_t)(uint8_t)device << 56;
-}
-static inline uint16_t pmh_external_queue(uint64_t id)
-{
-	return (uint16_t)(id >> 32);
-}
-static inline uint8_t pmh_external_flags(uint64_t id)
-{
-	return (uint8_t)(id >> 48);
-}
-static inline uint8_t pmh_external_device(uint64_t id)
-{
-	return (uint8_t)(id >> 56);
-}
+/* Says whether CUPTI may be used, from the settings. */
+void pmh_cupti_init(void);
+void pmh_cupti_forget(void);
 
-/* ---- device_cupti.c ---- */
+/* Tells CUPTI that the work which the calling thread submits from now on belongs to a call. False: CUPTI is
+ * not in use, so events are. Begins its use at the first call; takes the loader's lock then, so no lock of
+ * ours may be held. */
+bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_t flags);
+static inline bool pmh_cupti_begin(struct pmh_place place, uint32_t correlation, uint8_t flags)
+{
+	return atomic_load_explicit(&pmh_cupti_state, memory_order_relaxed) <= PMH_CUPTI_ON &&
+	       pmh_cupti_begin_slowly(place, correlation, flags);
+}
+void pmh_cupti_end(void);
+
+/* The same for the end of an NCCL group: the work of all its calls begins now. */
+bool pmh_cupti_group_begin(const struct pmh_grouped *calls, unsigned call_count);
+
+/* A handle may mean a new stream from now on. */
+void pmh_cupti_stream_created(void);
+
+/* A context is about to be destroyed: has CUPTI hand over what it knows of it. */
+void pmh_cupti_context_going(void);
+
+/* At exit: collects what is complete, for at most two seconds. */
+void pmh_cupti_finish(void);
+uint64_t pmh_cupti_times(void); /* written as records */
+
+/* ---- for the other sources of CUPTI ---- */
 
 /* The functions of CUPTI in use: X(name, whether we can do without). */
 #define PMH_CUPTI_FUNCTIONS(X) \
@@ -62,63 +81,5 @@ void pmh_cupti_disable(void);
 
 /* Has all calls recorded, instead of those that launch; false: they are already. */
 bool pmh_cupti_enable_all_calls(void);
-
-/* ---- device_cupti_thread.c ---- */
-
-/* What CUPTI calls for empty and with full buffers, from any thread. */
-void pmh_cupti_requested(uint8_t **bytes, size_t *size, size_t *record_count);
-void pmh_cupti_completed(CUcontext context, uint32_t stream, uint8_t *bytes, size_t size, size_t used_bytes);
-
-bool pmh_cupti_start_thread(void);
-
-/* Reads CUPTI's clock; returns how far off that may be, in ns. Our thread's, once it runs. */
-uint64_t pmh_cupti_read_clock(void);
-
-/* A call was told to CUPTI. */
-void pmh_cupti_pushed(void);
-
-/*
- * FINISH: collect everything that is complete. LEAVE: and give CUPTI up. It is the thread's last. Waits for
- * at most limit_ns; false: CUPTI did not come back in time.
- */
-enum pmh_request { PMH_REQUEST_NONE, PMH_REQUEST_FINISH, PMH_REQUEST_LEAVE };
-bool pmh_cupti_ask(enum pmh_request request, long limit_ns);
-
-/* Nothing more is written by our thread, and what it has not told of is counted as lost. */
-void pmh_cupti_give_up(void);
-
-/* Whether CUPTI has a buffer of ours. */
-bool pmh_cupti_keeps_buffer(void);
-void pmh_cupti_forget_thread(void);
-
-/* ---- device_activity.c; all of it is called by our one thread, but for what is said to be for any ---- */
-
-/* Memory for the tables; false: there is none. Any thread, before the others. */
-bool pmh_activity_init(void);
-
-/* A record of CUPTI's: of its call, if it is an external correlation; or of work, which is passed over if its
- * kind says nothing here. */
-void pmh_activity_link(const CUpti_Activity *record);
-void pmh_activity_record(const CUpti_Activity *record);
-
-/* The end of a round of records: writes what is no longer worth waiting for. all: everything. */
-void pmh_activity_settle(bool all);
-
-/* True when calls were told to CUPTI and activities came, but nothing joined the two. */
-bool pmh_activity_unjoined(void);
-
-/* A device stream's number in CUPTI's words. Any thread. */
-void pmh_activity_stream(int device, uint32_t stream_id, uint16_t queue);
-
-/* The calls of a group, so that an activity finds the first on its own queue. Any thread. */
-void pmh_activity_group(const struct pmh_grouped *calls, unsigned call_count);
-
-/* A reading of CUPTI's clock at some time of ours; half_width_ns: how far off it may be. */
-void pmh_activity_clock(uint64_t cupti_ns, uint64_t monotonic_ns);
-
-/* Counts; any thread. */
-uint64_t pmh_activity_times(void);
-uint64_t pmh_activity_joined(void); /* different calls that activities were found for, nearly */
-void pmh_activity_forget(void);
 
 #endif

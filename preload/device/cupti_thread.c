@@ -1,11 +1,11 @@
 /*
  * Our one thread for CUPTI: buffers, rounds, and what is asked of it.
  *
- * Each round it has CUPTI hand over the buffers that are complete, reads them, and lets device_activity.c
+ * Each round it has CUPTI hand over the buffers that are complete, reads them, and lets cupti_activity.c
  * write what can be written. It sleeps while nothing is submitted, and goes on until something is asked of
  * it.
  */
-#include "cupti_session.h"
+#include "cupti_thread.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -15,6 +15,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cupti_activity.h"
+#include "cupti_session.h"
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/thread.h"
+#include "trace/intern.h"
+#include "trace/write.h"
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS 32 /* 32 MiB in all; beyond that CUPTI drops records, and counts them */
@@ -295,7 +303,7 @@ bool pmh_cupti_start_thread(void)
 	bool started;
 
 	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* of our own files (sigbus.c) */
+	sigdelset(&all, SIGBUS); /* of our own files (guest/sigbus.c) */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	started = pthread_create(&thread, NULL, serve, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

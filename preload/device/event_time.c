@@ -14,13 +14,20 @@
  * Never done: recording into a stream that is being captured, synchronising, changing the current device
  * without setting it back, leaving an error of ours for the host to find.
  */
-#include "cuda_functions.h"
+#include "event_time.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "cuda_functions.h"
+#include "cupti_session.h"
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/settings_hook.h"
+#include "trace/write.h"
 
 #define RING_SLOTS 1024u
 #define REFERENCE_NS 250000000 /* a reference older than this is replaced */

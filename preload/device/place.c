@@ -1,63 +1,12 @@
 /*
- * Where work goes: which device a stream belongs to, which stream a handle was given. Also the table of
- * objects itself.
+ * Where work goes: which device a stream belongs to, which stream a handle was given.
  */
-#include "object.h"
+#include "place.h"
 
-struct object pmh_objects[OBJECTS];
-
-struct object *pmh_object_make(uintptr_t address)
-{
-	for (unsigned again = 0; again < 8; again++) {
-		struct object *free = NULL;
-		uintptr_t was = 0;
-		unsigned i = object_slot(address);
-
-		for (unsigned tries = 0; tries < OBJECT_TRIES; tries++, i = (i + 1) % OBJECTS) {
-			struct object *o = &pmh_objects[i];
-			uintptr_t there = atomic_load_explicit(&o->address, memory_order_acquire);
-
-			if (there == address)
-				return o;
-			if (there <= OBJECT_GONE && !free) {
-				free = o;
-				was = there;
-			}
-			if (!there)
-				break;
-		}
-		if (!free)
-			break;
-		if (atomic_compare_exchange_strong(&free->address, &was, address))
-			return free;
-		/* another thread took the slot */
-	}
-	pmh_lose(PM_LOSS_OBJECTS, 1);
-	return NULL;
-}
-
-void pmh_object_gone(const void *address)
-{
-	struct object *o = object_of(address, false);
-
-	if (!o)
-		return;
-	o->value_count = 0;
-	atomic_store_explicit(&o->number, 0, memory_order_relaxed);
-	atomic_store_explicit(&o->queue, 0, memory_order_relaxed);
-	atomic_store_explicit(&o->address, OBJECT_GONE, memory_order_release);
-}
-
-/* In a child after fork: numbers belong to the parent's trace. */
-void pmh_describe_forget(void)
-{
-	atomic_fetch_add(&pmh_place_epoch, 1);
-	for (unsigned i = 0; i < OBJECTS; i++)
-		if (atomic_load_explicit(&pmh_objects[i].address, memory_order_relaxed)) {
-			atomic_store_explicit(&pmh_objects[i].number, 0, memory_order_relaxed);
-			atomic_store_explicit(&pmh_objects[i].queue, 0, memory_order_relaxed);
-		}
-}
+#include "cupti_session.h"
+#include "describe/object.h"
+#include "guest/resolve.h"
+#include "trace/intern.h"
 
 /* The default streams: NULL, cudaStreamLegacy (1), cudaStreamPerThread (2). They are the current device's. */
 static bool is_default(cudaStream_t stream)
@@ -260,4 +209,9 @@ bool pmh_primary_context_active(int device)
 	int active = 0;
 
 	return ask && ask(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+void pmh_place_forget(void)
+{
+	atomic_fetch_add(&pmh_place_epoch, 1);
 }

@@ -6,7 +6,7 @@
  * the number is opened or closed again. Only regular files count; libraries, scripts and the kernel's own
  * files do not.
  */
-#include "hook.h"
+#include "input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,19 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "call/left.h"
+#include "call/window.h"
+#include "describe/operation.h"
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "guest/settings_hook.h"
+#include "guest/state.h"
+#include "guest/thread.h"
+#include "trace/intern.h"
+#include "trace/write.h"
+#include "worker.h"
 
 #define FILES 4096 /* descriptors beyond are not watched */
 

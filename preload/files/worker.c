@@ -6,7 +6,7 @@
  * for, which is a shared mapping: a child made by fork has it anyway; one that was started anew finds it in
  * the maps of its parents, at its first read of a data file.
  */
-#include "hook.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "guest/guest.h"
+#include "guest/map.h"
+#include "guest/settings.h"
+#include "guest/settings_hook.h"
+#include "guest/sigbus.h"
 
 #define GENERATIONS 4 /* parents that are looked at: a launcher may stand between */
 
@@ -163,7 +169,7 @@ static struct pm_header *header_of(int pid)
 	return maps.header;
 }
 
-/* A child of a worker is one more. In a child of a process that records, process.c sees to it. */
+/* A child of a worker is one more. In a child of a process that records, core/process.c sees to it. */
 static void forked_again(void)
 {
 	atomic_store(&counted, false);

@@ -3,7 +3,7 @@
  * power state, the same on all cores), because reading it costs less than half of clock_gettime; else
  * CLOCK_MONOTONIC. Each chunk of the trace holds a pair of both, so readers can turn ticks into nanoseconds.
  */
-#include "hook.h"
+#include "clock.h"
 
 #include <time.h>
 #ifdef __x86_64__

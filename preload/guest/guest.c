@@ -2,7 +2,7 @@
  * What guest.h says: a stack of our own, signals that wait, files opened apart, and forks between two uses of
  * them.
  */
-#include "hook.h"
+#include "guest.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -11,6 +11,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "clock.h"
+#include "thread.h"
 
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>

@@ -2,8 +2,8 @@
  * Pieces of trace files in memory, which may be taken away at any time: whoever truncates a trace, or a disk
  * that fails, makes the next store into it a SIGBUS.
  */
-#ifndef TRACE_MAP_H
-#define TRACE_MAP_H
+#ifndef MAP_H
+#define MAP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,15 +36,5 @@ bool pmh_map_is_lost(const struct pmh_map *map);
  * False: it is not ours, or there is no memory.
  */
 bool pmh_map_replace(const void *address);
-
-/* sigbus.c: a SIGBUS in a piece is ours from now on; all others stay the host's. To be called again now and
- * then, because the host's handler stays in front once it was needed. */
-void pmh_sigbus_begin(void);
-
-/* It was needed: the next that notices calls pmh_sigbus_begin. */
-extern _Atomic bool pmh_sigbus_aside;
-
-/* For a thread that is about to write to a trace. */
-void pmh_sigbus_unblock(void);
 
 #endif

@@ -7,7 +7,7 @@
  * is usual, because a plain median would leave out the calls that take device times, which cost more and may
  * be less than half of all.
  */
-#include "hook.h"
+#include "own_cost.h"
 
 /* Eight buckets to a power of two, each its own below 16: a sample is known to 6%. */
 static unsigned bucket_of(uint64_t ticks)

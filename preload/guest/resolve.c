@@ -5,14 +5,17 @@
  * those the library is asked by its SONAME, without loading it, and one that was renamed is found among all
  * that are loaded.
  */
-#include "hook.h"
+#include "resolve.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
 
+#include "guest.h"
+#include "libc_dlsym.h"
 #include "plain.h"
+#include "thread.h"
 
 /* The labels of each row, by number of the call. */
 #define PM_LABEL(value, label, expression) {PM_VALUE_##value, #label},
@@ -193,7 +196,8 @@ void *pmh_find_real(enum pm_call call)
 	struct real real = {call, NULL};
 
 	pmh_self.depth++;
-	/* libc's are sought at load, or before by those who are loaded earlier still: on a stack that has room */
+	/* libc's are sought at load, or before by those who are loaded earlier still: on a stack that has
+	 * room */
 	if (plain_equal(pmh_rows[call].library, "libc"))
 		find_real(&real);
 	else

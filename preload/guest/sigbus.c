@@ -26,13 +26,17 @@
  * that sets its handler by the system call itself, or by libc's functions looked up past us, has it in front:
  * ours comes back with the next chunk, and hands on to it.
  */
-#include "hook.h"
+#include "sigbus.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "map.h"
+#include "resolve.h"
+#include "thread.h"
 
 #define WISHES 32 /* so many changes may be under way while one is read */
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "pm_hooks.h"
-#include "settings.h"
+#include "guest/settings.h"
 
 /* Prints words in lines of up to 100 columns that begin at an indent, where the first is already. */
 static void print_wrapped(const char *text, int indent)

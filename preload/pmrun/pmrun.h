@@ -1,5 +1,5 @@
 /* What the two halves of pmrun share: its command line (pmrun.c), and starting and watching ranks
- * (pmrun_ranks.c). */
+ * (ranks.c). */
 #ifndef PMRUN_H
 #define PMRUN_H
 

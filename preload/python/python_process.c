@@ -14,8 +14,7 @@
  * the interpreter begins and after it ends). "The current thread state" would be that of the lock's holder,
  * and the interpreter's list of threads changes under its own lock.
  */
-#include "hook.h"
-#include "python.h"
+#include "python_process.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,6 +23,11 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "guest/guest.h"
+#include "guest/settings_hook.h"
+#include "python.h"
+#include "trace/intern.h"
 
 static struct pmh_python python;
 static void *(*thread_state)(void);

@@ -6,16 +6,19 @@
  * changes. A miss takes the lock, writes the dictionary entry, then the slot. Two different things with one
  * hash would get one number; with 2^17 slots the chance of that in a run is about 1 in 2 billion.
  */
-#include "hook.h"
+#include "intern.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/resolve.h"
+#include "write.h"
+
 #define FULL (PMH_SLOTS / 4 * 3)
-#define OPERATIONS_WITH_ADDRESSES (PMH_SLOTS / 4)
 #define QUEUES_OF_THEIR_OWN 4096u
-#define VALUES_MAX 30 /* of an operation, with its function; descriptors have up to 20 */
 
 struct pmh_slot pmh_slots[PMH_SLOTS];
 static _Atomic unsigned slots_used;
@@ -218,46 +221,19 @@ void pmh_device_entry(const struct pm_entry_device *device, const char *name)
 	write_entry(PM_ENTRY_DEVICE, device, sizeof *device, name, strlen(name) + 1);
 }
 
-/* Of each operation, its hash without any address. */
-static _Atomic uint64_t coarse_hashes[PMH_SLOTS];
-
-uint64_t pmh_coarse_hash(uint32_t op)
+uint32_t pmh_operation_entry(
+	uint64_t hash, uint32_t function, const char *site, const uint64_t *values, unsigned value_count)
 {
-	return op < PMH_SLOTS ? atomic_load_explicit(&coarse_hashes[op], memory_order_relaxed) : 0;
+	struct pm_entry_operation fixed = {.function = function, .value_count = value_count};
+
+	fixed.site = site[0] ? pmh_string(site) : 0;
+	pmh_acquire(&lock);
+	write_function(function);
+	pmh_release(&lock);
+	return add(hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values, value_count * sizeof values[0]);
 }
 
-static bool is_address(enum pm_value value)
-{
-	return value == PM_VALUE_READS || value == PM_VALUE_WRITES || value == PM_VALUE_ADDRESS;
-}
-
-static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_count)
-{
-	const struct pmh_label *labels = pmh_rows[values[0]].labels;
-	uint64_t coarse[VALUES_MAX], hash;
-	bool is_input = false;
-
-	for (unsigned i = 0; i < value_count; i++) {
-		coarse[i] = i && (is_address(labels[i].value) || labels[i].value == PM_VALUE_WEIGHT ||
-					 labels[i].value == PM_VALUE_GRAD)
-				    ? 0
-				    : values[i];
-		is_input |= i && labels[i].value == PM_VALUE_DIRECTION && (values[i] == 1 || values[i] == 4);
-	}
-	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
-	hash = is_input ? hash | 2 : hash & ~(uint64_t)2;
-	if (op < PMH_SLOTS)
-		atomic_store_explicit(&coarse_hashes[op], hash, memory_order_relaxed);
-}
-
-static bool is_work(uint8_t kind)
-{
-	return kind == PM_KIND_COPY || kind == PM_KIND_SET || kind == PM_KIND_FORWARD ||
-	       kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE || kind == PM_KIND_LAUNCH ||
-	       kind == PM_KIND_SEARCH || kind == PM_KIND_COMM;
-}
-
-static void write_module(uint32_t operation, const char *path)
+void pmh_module_entry(uint32_t operation, const char *path)
 {
 	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};
 
@@ -265,85 +241,14 @@ static void write_module(uint32_t operation, const char *path)
 		write_entry(PM_ENTRY_MODULE, &entry, sizeof entry, NULL, 0);
 }
 
-/* The call site is found outside the lock: the unwinder may wait for locks of its own. */
-static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned value_count)
+uint32_t pmh_operation_count(void)
 {
-	struct pm_entry_operation fixed = {.function = (uint32_t)values[0], .value_count = value_count - 1};
-	char text[1024];
-	uint32_t number;
-
-	text[0] = 0;
-	if (!pmh_self.ours)
-		pmh_call_site(text, sizeof text);
-	fixed.site = text[0] ? pmh_string(text) : 0;
-	pmh_acquire(&lock);
-	write_function(fixed.function);
-	pmh_release(&lock);
-	number = add(hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values + 1,
-		(value_count - 1) * sizeof values[0]);
-	if (number && pmh_window_counts)
-		keep_coarse(number, values, value_count);
-	if (number && is_work(pmh_rows[fixed.function].kind))
-		pmh_device_describe(pmh_self.device);
-	if (number && is_work(pmh_rows[fixed.function].kind) && pmh_python_module(text, sizeof text))
-		write_module(number, text);
-	return number;
+	return last_number[PM_ENTRY_OPERATION];
 }
 
-/* The same operation without its addresses (parameters and gradients stay), so that a program which never
- * uses one twice does not fill the table. */
-static uint32_t coarse_operation(const uint64_t *values, unsigned value_count)
+bool pmh_intern_is_nearly_full(void)
 {
-	const struct pmh_label *labels = pmh_rows[values[0]].labels;
-	uint64_t coarse[VALUES_MAX], hash;
-	uint32_t number;
-
-	pmh_lose(PM_LOSS_OPERATIONS, 1);
-	for (unsigned i = 0; i < value_count; i++)
-		coarse[i] = i && is_address(labels[i].value) ? 0 : values[i];
-	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
-	number = pmh_found(hash);
-	if (!number && slots_used < FULL - PM_CALL_COUNT)
-		number = add_operation(hash, coarse, value_count);
-	if (number)
-		return number;
-	memset(coarse + 1, 0, (value_count - 1) * sizeof coarse[0]);
-	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
-	number = pmh_found(hash);
-	return number ? number : add_operation(hash, coarse, value_count);
-}
-
-struct operation {
-	uint64_t hash;
-	const uint64_t *values;
-	unsigned value_count;
-	uint32_t number;
-};
-
-static void describe_operation(void *data)
-{
-	struct operation *o = data;
-
-	if (o->value_count > VALUES_MAX)
-		pmh_trouble();
-	else if (last_number[PM_ENTRY_OPERATION] >= OPERATIONS_WITH_ADDRESSES)
-		o->number = coarse_operation(o->values, o->value_count);
-	else
-		o->number = add_operation(o->hash, o->values, o->value_count);
-}
-
-uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count)
-{
-	const uint64_t begin = pmh_ticks();
-	const int saved_errno = errno;
-	struct operation o = {hash, values, value_count, 0};
-
-	pmh_rarely(describe_operation, &o);
-	atomic_store_explicit(&pmh_self.new_ticks,
-		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
-		memory_order_relaxed);
-	errno = saved_errno;
-	return o.number;
+	return slots_used >= FULL - PM_CALL_COUNT;
 }
 
 void pmh_intern_forget(void)

@@ -4,14 +4,14 @@
  *
  * Each thread writes into a chunk of its own, so recording takes no lock; a full chunk is unmapped and the
  * next is made under the lock. Space is reserved on disk before it is mapped, because a store into a hole of
- * a full disk would kill the host; what happens when somebody truncates the file is in sigbus.c. So nothing
- * is ever read back from the file: sizes, counts and clock pairs that are needed again are kept beside it. No
- * file descriptor is kept, nor even had by the process (pmh_apart): a host may close or reuse any number. The
- * file is opened again by its path for each chunk, and must still be the same file.
+ * a full disk would kill the host; what happens when somebody truncates the file is in guest/sigbus.c. So
+ * nothing is ever read back from the file: sizes, counts and clock pairs that are needed again are kept
+ * beside it. No file descriptor is kept, nor even had by the process (pmh_apart): a host may close or reuse
+ * any number. The file is opened again by its path for each chunk, and must still be the same file.
  *
  * All system calls are made directly: the library's own wrappers of open and mmap stay out of it.
  */
-#include "hook.h"
+#include "write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,13 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "guest/clock.h"
+#include "guest/guest.h"
+#include "guest/map.h"
+#include "guest/settings_hook.h"
+#include "guest/sigbus.h"
+#include "intern.h"
 
 #define HEADER_BYTES 4096u
 #define DICTIONARY_BYTES (64u << 10)
@@ -517,17 +524,18 @@ void pmh_trace_close(const struct pm_footer *footer)
 	pmh_release(&lock);
 }
 
-void pmh_trace_forget(void)
+struct pm_header *pmh_trace_forget(void)
 {
-	/* the parent's other threads' chunks stay mapped, and its header: nobody here writes to the first;
-	 * what we read counts for the parent */
-	pmh_worker_forked(header);
+	/* the parent's other threads' chunks stay mapped, and its header: nobody here writes to the first */
+	struct pm_header *const parents = header;
+
 	pmh_unmap(&dictionary);
 	header = NULL;
 	header_map = (struct pmh_map){0};
 	path[0] = 0;
 	file_bytes = max_bytes = 0;
 	pmh_lock_forget(&lock);
+	return parents;
 }
 
 bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns)

@@ -1,7 +1,7 @@
 /* The hook's statement of its own cost: near the mean of usual samples, whatever a few of them say. */
 #include <stdio.h>
 
-#include "hook.h"
+#include "guest/own_cost.h"
 
 static int bad;
 

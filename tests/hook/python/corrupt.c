@@ -2,7 +2,7 @@
  * A library for corrupt.py: looks at the running interpreter through memory in which some bytes are wrong,
  * again and again. What it finds is nonsense then; that it ends, and ends well, is the test.
  */
-#include "python.h"
+#include "python/python.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@ struct _dictkeysobject {
 };
 #endif
 
-#include "python.h"
+#include "python/python.h"
 
 #define AT(name, type, field) at.name = (uint16_t)offsetof(type, field)
 

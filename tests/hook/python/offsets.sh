@@ -12,7 +12,7 @@ for python in ${PYTHONS:-python3}; do
 	include=$(say "path('include')")
 	library=$(say "config_var('LIBDIR')")
 	[ -e "$include/Python.h" ] || continue
-	"$CC" -w -o offsets -I"$include" -I"$include/internal" -I"$SOURCE/preload/python" "$SOURCE/tests/hook/python/offsets.c" \
+	"$CC" -w -o offsets -I"$include" -I"$include/internal" -I"$SOURCE/preload" "$SOURCE/tests/hook/python/offsets.c" \
 		"$SOURCE/preload/python/python_object.c" -L"$library" -Wl,-rpath,"$library" -lpython"$(say "config_var('LDVERSION')")" ||
 		continue
 	tried=$((tried + 1))

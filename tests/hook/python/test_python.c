@@ -3,7 +3,7 @@
  * seeds and each version's offsets a memory is made up of objects of all kinds that refer to each other at
  * random, in circles too, with some words that are anything.
  */
-#include "python.h"
+#include "python/python.h"
 
 #include <stdio.h>
 #include <stdlib.h>

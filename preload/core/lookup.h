@@ -1,0 +1,13 @@
+/*
+ * Look-ups of functions: dlsym, and the driver's own.
+ */
+#ifndef LOOKUP_H
+#define LOOKUP_H
+
+#include <stdint.h>
+
+/* Look-ups whose answer was another copy of a library than the wrappers know, and so was left alone. */
+uint64_t pmh_unseen_calls(void);
+void pmh_look_up_forget(void);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The rows of pm_hooks.def as a table, and the functions behind the wrappers. Any thread.
+ */
+#ifndef RESOLVE_H
+#define RESOLVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pm_hooks.h"
+
+/* A function's row. labels[0] is empty; labels[i] belongs to values[i] of its operations. */
+struct pmh_label {
+	uint8_t value; /* enum pm_value */
+	const char *label;
+};
+struct pmh_row {
+	const char *name, *library;
+	uint8_t kind; /* enum pm_kind */
+	uint8_t label_count;
+	const struct pmh_label *labels;
+};
+extern const struct pmh_row pmh_rows[PM_CALL_COUNT];
+
+/* The real function behind a wrapper, or NULL where its library is not loaded. Async-signal-safe once found.
+ */
+extern _Atomic(void *) pmh_functions[PM_CALL_COUNT];
+void *pmh_find_real(enum pm_call call);
+static inline void *pmh_real(enum pm_call call)
+{
+	void *f = atomic_load_explicit(&pmh_functions[call], memory_order_acquire);
+
+	return __builtin_expect(f != NULL, 1) ? f : pmh_find_real(call);
+}
+
+/* Functions that the hook calls and does not hook, like cudaGetLastError; NULL where there is none. */
+void *pmh_real_cudart(const char *name);
+void *pmh_real_driver(const char *name);
+void *pmh_real_nccl(const char *name);
+
+/* Whether a file's name (without folders) is that of a library of the table, or of any of the vendor's. */
+bool pmh_is_library(const char *library, const char *file);
+bool pmh_is_vendors(const char *file);
+
+/* Whether an address lies in this library. */
+bool pmh_is_ours(const void *address);
+
+/* Keeps the library that a function lies in loaded for ever; false: it cannot be. */
+bool pmh_keep(const void *function);
+
+#endif

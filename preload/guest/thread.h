@@ -1,0 +1,149 @@
+/*
+ * What is kept of a thread: the call that it is in, its chunk of the trace, what it has counted; and the list
+ * of all.
+ *
+ * It lies in the thread's own thread-local storage, so a wrapper reaches it without a look-up. Nobody but the
+ * thread writes to it; others read it only through the list, under the list's lock.
+ */
+#ifndef THREAD_H
+#define THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attribute.h"
+#include "map.h"
+#include "own_cost.h"
+#include "pm_abi.h"
+#include "pm_format.h"
+#include "pm_hooks.h"
+
+#define PMH_DEVICES 64 /* devices a process may have */
+#define PMH_GROUP 64   /* calls of one NCCL group that get device times */
+
+struct pmh_ring; /* device/event_time.c: a thread's pending device times on one device */
+
+/* Where work goes. queue 0: nowhere. */
+struct pmh_place {
+	cudaStream_t stream;
+	int device;
+	uint16_t queue;
+	bool device_pointers; /* of a cuBLAS handle: its scalars lie on the device */
+};
+
+/* An interval of device time that was begun; ring NULL: none. */
+struct pmh_interval {
+	struct pmh_ring *ring;
+	unsigned slot;
+};
+
+/* A call of an open NCCL group: its work begins when the group ends. */
+struct pmh_grouped {
+	cudaStream_t stream;
+	int device;
+	uint32_t op, correlation;
+	uint16_t queue;
+	struct pmh_interval interval;
+};
+
+/*
+ * The outermost hooked call of a thread. It lies in the thread's record, not on its stack, so that what is
+ * known of a call that never returns is not lost with it.
+ */
+struct pmh_frame {
+	/* a word on the stack of the wrapper, which holds PMH_MARK while the wrapper is there */
+	const uint64_t *mark;
+	uint64_t entry;      /* not 0: what the hook takes of this call is measured */
+	uint64_t new_before; /* then, the thread's new_ticks */
+	uint64_t begin, end;
+	uint32_t op, correlation;
+	uint32_t path; /* of file input, in place of op */
+	uint16_t call; /* enum pm_call while the real function has it, else 0 */
+	uint8_t flags;
+	bool told; /* to CUPTI, whose records carry the correlation */
+	struct pmh_place place;
+	struct pmh_interval interval;
+};
+#define PMH_MARK 0x6b72616d20686d70u /* nobody's address */
+
+struct pmh_thread {
+	int depth;        /* of hooked calls; inside one, calls are let through */
+	unsigned quiet;   /* guest.h: pmh_quiet_begin, nested */
+	bool forks;       /* between the handlers of a fork */
+	uint64_t signals; /* held back before it became quiet */
+	const struct pmh_context *came_from;
+	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
+	struct pmh_frame frame;
+	struct {
+		const uint64_t *outer, *mark;
+		const void *caller;
+	} trusted;                    /* the last call inside of another of which it was looked for */
+	bool ours;                    /* a thread of the hook's own: its stack says nothing of the program */
+	bool unlisted;                /* its end would not be seen, so its records are lost, and counted */
+	uint32_t number;              /* ordinal in the process, from 1; 0: not seen yet */
+	int device;                   /* current, as cudaSetDevice said */
+	struct pm_record *next, *end; /* room in the chunk */
+	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
+	struct pmh_map chunk;
+	uint64_t chunk_count;
+	uint64_t chunk_first; /* record_count when the chunk was opened */
+	uint64_t lost_count;
+	enum pm_loss why_lost;         /* why the last chunk could not be made */
+	_Atomic uint64_t record_count; /* written by the thread alone */
+	_Atomic uint64_t call_count;   /* without a record: in mode `count`, and repeated questions */
+	unsigned timed_count;
+	struct pmh_ring *rings[PMH_DEVICES];
+	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
+	struct pmh_place last_place;
+	unsigned last_epoch;
+	uint32_t communicator;    /* of the communication call under way */
+	struct pm_record *polled; /* the last record, if it was a question answered "not ready" */
+	unsigned sample_count;
+	struct pmh_cost own;        /* what the hook itself takes */
+	_Atomic uint64_t new_ticks; /* beside that, describing new operations: time that goes by */
+	int group_depth;
+	unsigned group_count;        /* ended so far */
+	cudaStream_t group_captured; /* a stream of the group under way that is being captured, or NULL */
+	unsigned grouped_count;
+	struct pmh_grouped grouped[PMH_GROUP];
+	struct pmh_thread *following; /* in the list of threads */
+};
+
+/* initial-exec: the general model may allocate on first use, in a host we know nothing about */
+extern _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
+
+/* Has `end` called at the end of each thread that is begun from now on, with its struct pmh_thread. 0, or an
+ * errno. Once a process, before any thread begins. */
+int pmh_threads_follow(void (*end)(void *thread));
+
+/* Makes the calling thread known (number, list, end). Once a thread; errno stays. */
+void pmh_thread_begin(void);
+
+/* Takes a thread out of the list, if it is there, and calls f for it then, under the list's lock. */
+void pmh_thread_unlist(struct pmh_thread *thread, void (*f)(struct pmh_thread *));
+
+/* Calls f for each known thread, under the list's lock. */
+void pmh_each_thread(void (*f)(struct pmh_thread *));
+
+/* Threads that were begun so far. */
+uint32_t pmh_thread_count(void);
+
+/* In a child after fork, whose only thread is the calling one: it is not begun yet. */
+void pmh_threads_forget(void);
+
+/* Whether the wrapper that the mark belongs to still has the thread's frame; false: it was taken for left. */
+PMH_INLINE bool pmh_has_frame(const uint64_t *mark)
+{
+	return __builtin_expect(pmh_self.frame.mark == mark, 1);
+}
+
+/* The thread comes into a wrapper. Until the frame has a call, nothing is known of it. */
+PMH_INLINE void pmh_frame_begin(const uint64_t *mark)
+{
+	pmh_self.depth = 1;
+	pmh_self.frame.mark = mark;
+	pmh_self.frame.call = PM_CALL_NONE;
+}
+
+#endif

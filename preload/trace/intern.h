@@ -1,0 +1,127 @@
+/*
+ * The dictionary of the trace: numbers for what is seen for the first time, and entries that are written
+ * once. A look-up takes no lock; what is new takes that of the dictionary. Any thread; errno stays. Number 0:
+ * the table is full, which is counted.
+ */
+#ifndef INTERN_H
+#define INTERN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guest/attribute.h"
+#include "pm_format.h"
+
+/* One table for all kinds of things. A slot is filled once: the hash last. */
+#define PMH_SLOTS (1u << 17)
+#define PMH_HASH_KEYS 32
+struct pmh_slot {
+	_Atomic uint64_t hash; /* 0: free */
+	uint32_t number;
+};
+extern struct pmh_slot pmh_slots[PMH_SLOTS];
+
+static inline uint64_t pmh_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Random odd numbers. In each wrapper they become constants of its code. */
+static const uint64_t pmh_hash_keys[PMH_HASH_KEYS] = {
+	0x2cb0f69f4abea221u,
+	0x9417034723148989u,
+	0xdd555950609dfe03u,
+	0xdbafb150deb12801u,
+	0x7e789b2e6c442cb7u,
+	0xf41e5636c7e4f8c5u,
+	0x0959d150f8fba7e5u,
+	0xa97316f13cdb9eebu,
+	0x74cd8258f9520069u,
+	0x55c74a62e116868bu,
+	0xd2f4c799a2023cbdu,
+	0xdf98cb79a37b51b9u,
+	0x396f5885524f3905u,
+	0xaf1d56386ca3b277u,
+	0xa9ffbe6b5104e85bu,
+	0x6bd0c51b9fd533b3u,
+	0x980ce91c50ab4b57u,
+	0x28ac395780fe62c5u,
+	0x768912e3a6bcedc7u,
+	0x50b3e8c9332c7c89u,
+	0xce3bbfe520bd47dbu,
+	0xcba6c8e8e0bb7c4fu,
+	0xbf194db8434a346du,
+	0x7d8f2a7b60416d7fu,
+	0x0849d1f6e0e10a5fu,
+	0x7654b590d064e22fu,
+	0x16d1da9507df3af3u,
+	0xf63aef1089ea30e5u,
+	0x9ade6673cc6c522bu,
+	0x4c75bc274e37087du,
+	0xd35e12b49f51f27bu,
+	0x22ddf2ffcee481ebu,
+};
+
+/*
+ * Of up to PMH_HASH_KEYS words: pairs of words, each with a key added, are multiplied and summed, so that the
+ * processor works on all of them at once (NH of Black et al., UMAC, CRYPTO 1999). Never 0.
+ */
+PMH_INLINE uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigned word_count)
+{
+	uint64_t low = seed + word_count, high = 0;
+
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < word_count; i += 2) {
+		uint64_t second = i + 1 < word_count ? words[i + 1] : 0;
+		unsigned __int128 product =
+			(unsigned __int128)(words[i] + pmh_hash_keys[i]) * (second + pmh_hash_keys[i + 1]);
+
+		low += (uint64_t)product;
+		high ^= (uint64_t)(product >> 64);
+	}
+	return pmh_mix(low ^ 0x9e3779b97f4a7c15u, high ^ 0xd6e8feb86659fd93u) | 1;
+}
+
+/* The number behind a hash, or 0. */
+static inline uint32_t pmh_found(uint64_t hash)
+{
+	for (unsigned i = (unsigned)(hash >> 40) % PMH_SLOTS;; i = (i + 1) % PMH_SLOTS) {
+		uint64_t there = atomic_load_explicit(&pmh_slots[i].hash, memory_order_acquire);
+
+		if (there == hash)
+			return pmh_slots[i].number;
+		if (there == 0)
+			return 0;
+	}
+}
+
+uint64_t pmh_hash(uint64_t seed, const void *bytes, size_t byte_count);
+
+uint32_t pmh_string(const char *text);
+uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count);
+uint16_t pmh_queue_number(int device, const void *stream, unsigned generation);
+uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
+uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count);
+void pmh_note(const char *text);
+void pmh_window_entry(bool open, uint32_t iteration);
+void pmh_device_entry(const struct pm_entry_device *device, const char *name);
+
+/*
+ * An operation: the function (enum pm_call), whose own entry comes first, the call site ("": unknown) and the
+ * values behind the function's number. hash: of all of it (pmh_hash_words).
+ */
+uint32_t pmh_operation_entry(
+	uint64_t hash, uint32_t function, const char *site, const uint64_t *values, unsigned value_count);
+void pmh_module_entry(uint32_t operation, const char *path);
+
+uint32_t pmh_operation_count(void);   /* so far */
+bool pmh_intern_is_nearly_full(void); /* what is left is for operations without any values */
+
+/* In a child after fork. */
+void pmh_intern_forget(void);
+
+#endif
