@@ -889,69 +889,6 @@
 	E(cudnnRNNDataLayout_t) E(cudnnRNNInputMode_t) E(cudnnRNNMode_t) E(cudnnResampleMode_t) \
 	E(cudnnRngDistribution_t) E(cudnnSeqDataAxis_t) E(cudnnSignalMode_t) E(cudnnWgradMode_t)
 
-/*
- * The version of CUDA with which each of the driver's functions came under its exported name, as cuGetProcAddress
- * counts them: X(name, version), and Y(name, per-thread twin, version). Facts of the vendor's cudaTypedefs.h.
- */
-#define PM_ABI_DRIVER_VERSIONS(X, Y) \
-	X(cuMemAlloc_v2, 3020) X(cuMemAllocPitch_v2, 3020) X(cuMemAllocHost_v2, 3020) \
-	X(cuMemHostAlloc, 2020) X(cuMemAllocManaged, 6000) \
-	Y(cuMemAllocAsync, cuMemAllocAsync_ptsz, 11020) \
-	Y(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, 11020) X(cuMemHostRegister_v2, 6050) \
-	X(cuMemCreate, 10020) X(cuMemFree_v2, 3020) X(cuMemFreeHost, 2000) \
-	Y(cuMemFreeAsync, cuMemFreeAsync_ptsz, 11020) X(cuMemHostUnregister, 4000) \
-	X(cuMemRelease, 10020) Y(cuMemcpy, cuMemcpy_ptds, 4000) \
-	Y(cuMemcpyAsync, cuMemcpyAsync_ptsz, 4000) Y(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, 3020) \
-	Y(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz, 3020) \
-	Y(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds, 3020) \
-	Y(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz, 3020) \
-	Y(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds, 3020) \
-	Y(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz, 3020) \
-	Y(cuMemcpyPeer, cuMemcpyPeer_ptds, 4000) Y(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz, 4000) \
-	Y(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, 3020) \
-	Y(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, 3020) \
-	Y(cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz, 3020) Y(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, 3020) \
-	Y(cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz, 3020) \
-	Y(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, 4000) \
-	Y(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz, 4000) \
-	Y(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz, 13000) \
-	Y(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz, 8000) \
-	Y(cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz, 12020) \
-	Y(cuMemsetD8_v2, cuMemsetD8_v2_ptds, 3020) Y(cuMemsetD8Async, cuMemsetD8Async_ptsz, 3020) \
-	Y(cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds, 3020) \
-	Y(cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz, 3020) Y(cuMemsetD16_v2, cuMemsetD16_v2_ptds, 3020) \
-	Y(cuMemsetD16Async, cuMemsetD16Async_ptsz, 3020) \
-	Y(cuMemsetD2D16_v2, cuMemsetD2D16_v2_ptds, 3020) \
-	Y(cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz, 3020) \
-	Y(cuMemsetD32_v2, cuMemsetD32_v2_ptds, 3020) Y(cuMemsetD32Async, cuMemsetD32Async_ptsz, 3020) \
-	Y(cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds, 3020) \
-	Y(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz, 3020) X(cuDevicePrimaryCtxRetain, 7000) \
-	X(cuCtxCreate_v2, 3020) X(cuCtxCreate_v3, 11040) X(cuCtxCreate_v4, 12050) \
-	X(cuCtxDestroy_v2, 4000) X(cuDevicePrimaryCtxRelease_v2, 11000) \
-	X(cuDevicePrimaryCtxReset_v2, 11000) \
-	X(cuCtxSetCurrent, 4000) X(cuCtxPushCurrent_v2, 4000) X(cuCtxPopCurrent_v2, 4000) \
-	X(cuCtxSynchronize, 2000) X(cuCtxSynchronize_v2, 13000) X(cuStreamCreate, 2000) \
-	X(cuStreamCreateWithPriority, 5050) X(cuStreamDestroy_v2, 4000) \
-	Y(cuStreamSynchronize, cuStreamSynchronize_ptsz, 2000) \
-	Y(cuStreamQuery, cuStreamQuery_ptsz, 2000) Y(cuStreamWaitEvent, cuStreamWaitEvent_ptsz, 3020) \
-	Y(cuStreamAddCallback, cuStreamAddCallback_ptsz, 5000) \
-	Y(cuLaunchHostFunc, cuLaunchHostFunc_ptsz, 10000) \
-	Y(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz, 10010) \
-	Y(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz, 12030) \
-	Y(cuStreamEndCapture, cuStreamEndCapture_ptsz, 10000) X(cuEventCreate, 2000) \
-	Y(cuEventRecord, cuEventRecord_ptsz, 2000) \
-	Y(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, 11010) X(cuEventQuery, 2000) \
-	X(cuEventSynchronize, 2000) X(cuEventDestroy_v2, 4000) X(cuEventElapsedTime, 2000) \
-	X(cuEventElapsedTime_v2, 12080) X(cuModuleGetFunction, 2000) X(cuLibraryGetKernel, 12000) \
-	X(cuKernelGetFunction, 12000) Y(cuLaunchKernel, cuLaunchKernel_ptsz, 4000) \
-	Y(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz, 9000) \
-	Y(cuLaunchKernelEx, cuLaunchKernelEx_ptsz, 11060) X(cuGraphInstantiateWithFlags, 11040) \
-	Y(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz, 12000) \
-	X(cuGraphExecUpdate_v2, 12000) Y(cuGraphLaunch, cuGraphLaunch_ptsz, 10000) \
-	Y(cuGraphUpload, cuGraphUpload_ptsz, 11010) X(cuGraphExecDestroy, 10000) \
-	X(cuGraphDestroy, 10000) X(cuProfilerStart, 4000) X(cuProfilerStop, 4000) \
-	X(cuGetProcAddress, 11030) X(cuGetProcAddress_v2, 12000)
-
 #ifdef PM_HAVE_CUDA
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL /* the functions by the names that are exported */

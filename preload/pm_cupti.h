@@ -44,23 +44,14 @@
 
 #define PM_CUPTI_FLAGS(X) X(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, 1)
 
-/* Calls that put work on the device, by CUPTI's numbers of them; with their variants for the per-thread default
- * stream. X(number) */
-#define PM_CUPTI_RUNTIME_LAUNCHES(X) \
-	X(31) X(32) X(33) X(34) X(35) X(36) X(37) X(38) X(39) X(40) X(41) X(42) X(43) X(44) X(45) X(46) X(47) \
-	X(48) X(49) X(50) X(51) X(52) X(142) X(143) X(144) X(145) X(160) X(161) X(162) X(163) X(211) X(214) \
-	X(215) X(216) X(217) X(218) X(219) X(220) X(221) X(222) X(223) X(224) X(225) X(226) X(227) X(228) \
-	X(229) X(230) X(231) X(232) X(233) X(234) X(235) X(236) X(243) X(244) X(245) X(246) X(249) X(250) \
-	X(252) X(253) X(269) X(270) X(272) X(311) X(312) X(430) X(431) X(449) X(450) X(482) X(483) X(484) \
-	X(485) X(487) X(488) X(505) X(506) X(509) X(510) X(511) X(512)
-#define PM_CUPTI_DRIVER_LAUNCHES(X) \
-	X(216) X(218) X(220) X(222) X(224) X(226) X(249) X(250) X(251) X(252) X(253) X(254) X(276) X(277) \
-	X(278) X(279) X(280) X(281) X(282) X(283) X(284) X(285) X(286) X(287) X(288) X(289) X(290) X(291) \
-	X(292) X(293) X(305) X(306) X(307) X(318) X(319) X(320) X(321) X(397) X(398) X(399) X(400) X(401) \
-	X(402) X(403) X(404) X(405) X(406) X(407) X(408) X(409) X(410) X(411) X(412) X(413) X(414) X(415) \
-	X(416) X(418) X(419) X(420) X(421) X(422) X(423) X(424) X(425) X(426) X(427) X(428) X(429) X(430) \
-	X(431) X(432) X(433) X(442) X(467) X(468) X(477) X(478) X(480) X(514) X(515) X(652) X(653) X(716) \
-	X(717) X(776) X(777) X(778) X(779) X(784) X(785) X(796) X(797) X(798) X(799)
+/* Calls that put work on the device and are no rows of pm_hooks.def, by CUPTI's numbers of them; with their variants for the
+ * per-thread default stream. X(number) */
+#define PM_CUPTI_OTHER_RUNTIME_LAUNCHES(X) \
+	X(33) X(35) X(36) X(37) X(38) X(42) X(43) X(45) X(46) X(217) X(219) X(220) X(221) X(222) X(226) X(227) \
+	X(229) X(230) X(272)
+#define PM_CUPTI_OTHER_DRIVER_LAUNCHES(X) \
+	X(282) X(283) X(284) X(285) X(286) X(292) X(293) X(400) X(401) X(402) X(403) X(404) X(419) X(420) \
+	X(480) X(776) X(777) X(778) X(779) X(784) X(785) X(798) X(799)
 
 /* Records: X(type, name), in order; all are packed and begin at multiples of 8. */
 #define PM_CUPTI_KERNEL(X) \

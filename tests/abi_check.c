@@ -6,7 +6,8 @@
 #include "pm_hooks.h"
 
 /* A second declaration of a function must agree with the first. */
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
 #define PM_PLAIN(library, result, name, pairs) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 

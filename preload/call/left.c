@@ -200,6 +200,7 @@ static void record_left(void *data)
 	struct pmh_thread *self = data;
 	struct pmh_frame *f = &self->frame;
 	const enum pm_call call = (enum pm_call)f->call;
+	const bool ends_group = pmh_rows[call].role == PM_ROLE_ENDS_GROUP;
 	struct pm_more more = {.result = PM_RESULT_LEFT};
 
 	f->call = PM_CALL_NONE;
@@ -207,10 +208,10 @@ static void record_left(void *data)
 		pmh_cupti_end();
 	if (f->interval.ring)
 		pmh_device_left(f->interval);
-	for (unsigned i = 0; call == PM_CALL_ncclGroupEnd && i < self->grouped_count; i++)
+	for (unsigned i = 0; ends_group && i < self->grouped_count; i++)
 		if (self->grouped[i].interval.ring)
 			pmh_device_left(self->grouped[i].interval);
-	if (call == PM_CALL_ncclGroupEnd)
+	if (ends_group)
 		self->group_depth = 0, self->grouped_count = 0;
 	if (f->path) {
 		const uint64_t words[] = {call, f->path, 0};

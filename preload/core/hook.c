@@ -57,46 +57,11 @@ PMH_INLINE bool runs_on_device(enum pm_kind kind)
 	}
 }
 
-PMH_INLINE bool launches_graph(enum pm_call call)
-{
-	return call == PM_CALL_cudaGraphLaunch || call == PM_CALL_cudaGraphLaunch_ptsz ||
-	       call == PM_CALL_cuGraphLaunch || call == PM_CALL_cuGraphLaunch_ptsz;
-}
-
-PMH_INLINE bool begins_capture(enum pm_call call)
-{
-	return call == PM_CALL_cudaStreamBeginCapture || call == PM_CALL_cudaStreamBeginCapture_ptsz ||
-	       call == PM_CALL_cudaStreamBeginCaptureToGraph ||
-	       call == PM_CALL_cudaStreamBeginCaptureToGraph_ptsz ||
-	       call == PM_CALL_cuStreamBeginCapture_v2 || call == PM_CALL_cuStreamBeginCapture_v2_ptsz ||
-	       call == PM_CALL_cuStreamBeginCaptureToGraph ||
-	       call == PM_CALL_cuStreamBeginCaptureToGraph_ptsz;
-}
-
-PMH_INLINE bool ends_capture(enum pm_call call)
-{
-	return call == PM_CALL_cudaStreamEndCapture || call == PM_CALL_cudaStreamEndCapture_ptsz ||
-	       call == PM_CALL_cuStreamEndCapture || call == PM_CALL_cuStreamEndCapture_ptsz;
-}
-
-PMH_INLINE bool destroys_stream(enum pm_call call)
-{
-	return call == PM_CALL_cudaStreamDestroy || call == PM_CALL_cuStreamDestroy_v2;
-}
-
 /* Takes a context away, or may. */
-PMH_INLINE bool ends_context(enum pm_call call)
+PMH_INLINE bool ends_context(enum pm_role role)
 {
-	return call == PM_CALL_cudaDeviceReset || call == PM_CALL_cuDevicePrimaryCtxRelease_v2 ||
-	       call == PM_CALL_cuDevicePrimaryCtxReset_v2 || call == PM_CALL_cuCtxDestroy_v2;
-}
-
-/* Questions that programs ask again and again while they wait. */
-PMH_INLINE bool is_query(enum pm_call call)
-{
-	return call == PM_CALL_cudaStreamQuery || call == PM_CALL_cudaStreamQuery_ptsz ||
-	       call == PM_CALL_cudaEventQuery || call == PM_CALL_cuStreamQuery ||
-	       call == PM_CALL_cuStreamQuery_ptsz || call == PM_CALL_cuEventQuery;
+	return role == PM_ROLE_RESETS_DEVICE || role == PM_ROLE_DESTROYS_CONTEXT ||
+	       role == PM_ROLE_RELEASES_PRIMARY || role == PM_ROLE_RESETS_PRIMARY;
 }
 
 bool pmh_wanted_slowly(const uint64_t *mark, const void *caller)
@@ -174,30 +139,30 @@ static __attribute__((noinline)) void stream_goes(struct pmh_frame *f, const uin
 /* Before a call that may take a context away: what is known of its device is collected, and left alone until
  * the call is over. The frame keeps the device. */
 static __attribute__((noinline)) void context_goes(
-	struct pmh_frame *f, struct pmh_thread *self, enum pm_call call, const uint64_t *values)
+	struct pmh_frame *f, struct pmh_thread *self, enum pm_role role, const uint64_t *values)
 {
-	f->place.device = call == PM_CALL_cudaDeviceReset   ? self->device
-			  : call == PM_CALL_cuCtxDestroy_v2 ? pmh_context_device((const void *)values[1])
-							    : (int)values[1];
+	f->place.device = role == PM_ROLE_RESETS_DEVICE      ? self->device
+			  : role == PM_ROLE_DESTROYS_CONTEXT ? pmh_context_device((const void *)values[1])
+							     : (int)values[1];
 	pmh_device_going(self, f->place.device);
 }
 
-static __attribute__((noinline)) void context_went(const struct pmh_frame *f, enum pm_call call, int result)
+static __attribute__((noinline)) void context_went(const struct pmh_frame *f, enum pm_role role, int result)
 {
-	bool gone = result == 0 && !(call == PM_CALL_cuDevicePrimaryCtxRelease_v2 &&
-					   pmh_primary_context_active(f->place.device));
+	bool gone = result == 0 &&
+		    !(role == PM_ROLE_RELEASES_PRIMARY && pmh_primary_context_active(f->place.device));
 
 	pmh_device_went(f->place.device, gone);
 	if (!gone)
 		return;
 	pmh_streams_gone(f->place.device);
 	pmh_capture_device_gone(f->place.device);
-	if (call == PM_CALL_cuCtxDestroy_v2)
+	if (role == PM_ROLE_DESTROYS_CONTEXT)
 		pmh_context_popped();
 }
 
-PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place place, const uint64_t *values,
-	unsigned value_count)
+PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, struct pmh_place place,
+	const uint64_t *values, unsigned value_count)
 {
 	struct pmh_thread *self = &pmh_self;
 	struct pmh_frame *f = &self->frame;
@@ -211,15 +176,15 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, struct pmh_place pla
 	f->told = false;
 	f->interval.ring = NULL;
 	f->place = place;
-	if (place.queue && (runs_on_device(kind) || launches_graph(call)) &&
+	if (place.queue && (runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
 		(pmh_device_timed || pmh_capture_under_way()))
 		enter_device(f, self, kind);
-	else if (call == PM_CALL_ncclGroupEnd && self->group_depth == 1)
+	else if (role == PM_ROLE_ENDS_GROUP && self->group_depth == 1)
 		pmh_group_launch(self, f);
-	else if (destroys_stream(call))
+	else if (role == PM_ROLE_DESTROYS_STREAM)
 		stream_goes(f, values);
-	else if (ends_context(call))
-		context_goes(f, self, call, values);
+	else if (ends_context(role))
+		context_goes(f, self, role, values);
 	f->call = (uint16_t)call;
 	f->begin = pmh_ticks();
 }
@@ -287,7 +252,7 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 		pmh_cost_sample(&self->own, own - described);
 }
 
-PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
+PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, enum pm_role role, int result)
 {
 	struct pmh_thread *self = &pmh_self;
 	struct pmh_frame *f = &self->frame;
@@ -297,16 +262,16 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
 		pmh_cupti_end();
 	if (f->interval.ring)
 		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->place.queue, 0);
-	if ((begins_capture(call) && result == 0) ||
-		(destroys_stream(call) && result != 0 && f->place.stream))
+	if ((role == PM_ROLE_BEGINS_CAPTURE && result == 0) ||
+		(role == PM_ROLE_DESTROYS_STREAM && result != 0 && f->place.stream))
 		pmh_capture_begun(f->place.stream, f->place.device);
-	if (ends_capture(call))
+	if (role == PM_ROLE_ENDS_CAPTURE)
 		pmh_capture_ended(f->place.stream);
-	if (ends_context(call))
-		context_went(f, call, result);
-	if (call == PM_CALL_ncclGroupEnd && self->group_depth > 0 && --self->group_depth == 0)
+	if (ends_context(role))
+		context_went(f, role, result);
+	if (role == PM_ROLE_ENDS_GROUP && self->group_depth > 0 && --self->group_depth == 0)
 		pmh_group_end(self);
-	if (is_query(call) && result != 0)
+	if (role == PM_ROLE_QUERY && result != 0)
 		append_query(self, f, call, result);
 	else if (__builtin_expect(kind == PM_KIND_COMM || (result | (int)f->correlation | f->flags) != 0 ||
 					  !pmh_window_open,
@@ -314,11 +279,12 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, int result)
 		append_more(self, f, call, kind == PM_KIND_COMM, result);
 	else
 		pmh_append_call(self, f->begin, f->end, f->op, f->place.queue, f->flags);
-	if ((runs_on_device(kind) || launches_graph(call)) && __builtin_expect(pmh_window_counts, 0))
+	if ((runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
+		__builtin_expect(pmh_window_counts, 0))
 		pmh_window_count(self, f->op);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
-	if ((kind == PM_KIND_SYNC && !is_query(call)) ||
-		((f->interval.ring || f->told || is_query(call)) && self->timed_count++ % 64 == 0)) {
+	if ((kind == PM_KIND_SYNC && role != PM_ROLE_QUERY) ||
+		((f->interval.ring || f->told || role == PM_ROLE_QUERY) && self->timed_count++ % 64 == 0)) {
 		pmh_finish_at_exit();
 		pmh_device_collect(self, false);
 	}
@@ -363,7 +329,7 @@ PMH_INLINE void sample(void)
 #define PM_WORD_GRAPH(e) (uint64_t)(e)
 
 /* A row may call its parameters anything, so every name of our own in the body begins with pm. */
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	PMH_EXPORT result name PM_PARAMETERS pairs; \
 	PMH_EXPORT result name PM_PARAMETERS pairs \
 	{ \
@@ -377,7 +343,7 @@ PMH_INLINE void sample(void)
 		pmh_frame_begin(&pm_mark); \
 		sample(); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
-		enter(PM_CALL_##name, PM_KIND_##kind, PM_QUEUE_##queue, pm_words, \
+		enter(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), PM_QUEUE_##queue, pm_words, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
 		if (!pmh_has_frame(&pm_mark)) \
@@ -386,7 +352,7 @@ PMH_INLINE void sample(void)
 		if ((int)pm_result == 0) { \
 			after; \
 		} \
-		leave(PM_CALL_##name, PM_KIND_##kind, (int)pm_result); \
+		leave(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), (int)pm_result); \
 		return pm_result; \
 	}
 #define WATCHED(library, result, name, pairs, before, after) \
@@ -411,9 +377,9 @@ PMH_INLINE void sample(void)
 		pmh_self.depth = 0; \
 		return pm_result; \
 	}
-#define PM_WATCH(library, result, name, pairs, after) \
+#define PM_WATCH(library, result, name, pairs, after, ...) \
 	WATCHED(library, result, name, pairs, PM_NOTHING(), after)
-#define PM_GONE(library, result, name, pairs, before) \
+#define PM_GONE(library, result, name, pairs, before, ...) \
 	WATCHED(library, result, name, pairs, before, PM_NOTHING())
 #include "pm_hooks.def"
 
@@ -421,8 +387,10 @@ PMH_INLINE void sample(void)
 
 void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned value_count)
 {
+	const struct pmh_row *row = &pmh_rows[values[0]];
+
 	sample();
-	enter((enum pm_call)values[0], pmh_rows[values[0]].kind, place, values, value_count);
+	enter((enum pm_call)values[0], row->kind, row->role, place, values, value_count);
 }
 
 void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
@@ -430,13 +398,13 @@ void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
 	if (!pmh_has_frame(mark))
 		return;
 	pmh_self.frame.end = pmh_ticks();
-	leave(call, pmh_rows[call].kind, result);
+	leave(call, pmh_rows[call].kind, pmh_rows[call].role, result);
 }
 
 /* ---- the wrappers as a table ---- */
 
 /* Written by hand elsewhere. */
-#define PM_HAND(library, kind, result, name, pairs, values) PM_DECLARE_##library(result, name, pairs)
+#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_DECLARE_##library(result, name, pairs)
 #define PM_DECLARE_libc(result, name, pairs)
 #define PM_DECLARE_cuda(result, name, pairs) PMH_EXPORT result name PM_PARAMETERS pairs;
 #define PM_DECLARE_cudart PM_DECLARE_cuda
@@ -446,9 +414,10 @@ void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
 #define PM_HOOK(...)
 #include "pm_hooks.def"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) [PM_CALL_##name] = (void *)&name,
-#define PM_WATCH(library, result, name, pairs, after) [PM_CALL_##name] = (void *)&name,
-#define PM_HAND(library, kind, result, name, pairs, values) PM_WRAPPER_##library(name)
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	[PM_CALL_##name] = (void *)&name,
+#define PM_WATCH(library, result, name, pairs, after, ...) [PM_CALL_##name] = (void *)&name,
+#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_WRAPPER_##library(name)
 #define PM_WRAPPER_libc(name)
 #define PM_WRAPPER_cuda(name) [PM_CALL_##name] = (void *)&name,
 #define PM_WRAPPER_cudart PM_WRAPPER_cuda

@@ -106,16 +106,12 @@ static bool is_same(void *known, void *found)
 		       of_known.dli_fbase == of_found.dli_fbase && of_found.dli_saddr != found);
 }
 
+#define RUNTIME_KNOWN ".so.13" /* in the file's name of the runtime whose parameters the rows have */
+
 /* A function of another version of the runtime, with other parameters than our wrapper has. */
 static bool is_other_version(enum pm_call call, const char *file)
 {
-	switch (call) {
-#define CHANGED(name) case PM_CALL_##name:
-#include "changed.def"
-		return !plain_contains(file, ".so.13");
-	default:
-		return false;
-	}
+	return pmh_rows[call].changed && !plain_contains(file, RUNTIME_KNOWN);
 }
 
 static _Atomic uint64_t unseen;
@@ -285,20 +281,6 @@ PMH_EXPORT __attribute__((optimize("O2"))) void *dlvsym(void *handle, const char
 
 /* ---- the driver's entry points ---- */
 
-/*
- * The version of CUDA with which a function came, as cuGetProcAddress counts them. A name without its _v2
- * means the newest that the version asked for has.
- */
-static const struct since {
-	enum pm_call call, per_thread;
-	int version;
-} driver_since[] = {
-#define SINCE(name, version) {PM_CALL_##name, PM_CALL_NONE, version},
-#define SINCE_TWIN(name, twin, version) {PM_CALL_##name, PM_CALL_##twin, version},
-	PM_ABI_DRIVER_VERSIONS(SINCE, SINCE_TWIN)
-#undef SINCE
-#undef SINCE_TWIN
-};
 #define PER_THREAD_VERSION 7000    /* the twins for per-thread default streams are all of this */
 #define DRIVER_VERSION_KNOWN 13000 /* of later ones a name may mean a function that we do not know */
 
@@ -311,24 +293,23 @@ static bool is_name(const char *exported, const char *asked)
 				     exported[2] <= '9' && !exported[3]);
 }
 
-/* The row of the function that cuGetProcAddress answers, or 0. */
+/* The row of the function that cuGetProcAddress answers, or 0: a name without its _v2 means the newest that
+ * the version asked for has. */
 static enum pm_call driver_call(const char *name, int version, uint64_t flags)
 {
-	const struct since *best = NULL;
+	enum pm_call best = PM_CALL_NONE;
 
-	for (size_t i = 0; i < sizeof driver_since / sizeof driver_since[0]; i++) {
-		const struct since *s = &driver_since[i];
+	for (unsigned call = 1; call < PM_CALL_COUNT; call++) {
+		const struct pmh_row *row = &pmh_rows[call];
 
-		if (s->version <= version && (!best || s->version > best->version) &&
-			is_name(pmh_rows[s->call].name, name))
-			best = s;
+		if (row->since && row->since <= version && row->since > pmh_rows[best].since &&
+			is_name(row->name, name))
+			best = (enum pm_call)call;
 	}
-	if (!best)
-		return PM_CALL_NONE;
 	if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && version >= PER_THREAD_VERSION &&
-		best->per_thread)
-		return best->per_thread;
-	return best->call;
+		pmh_rows[best].twin)
+		return (enum pm_call)pmh_rows[best].twin;
+	return best;
 }
 
 PMH_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cuda_version, cuuint64_t flags,

@@ -52,12 +52,21 @@ static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELAT
  */
 static void enable_calls(bool enable)
 {
-	static const CUpti_CallbackId runtime[] = {
 #define NUMBER(n) n,
-		PM_CUPTI_RUNTIME_LAUNCHES(NUMBER)};
-	static const CUpti_CallbackId driver[] = {PM_CUPTI_DRIVER_LAUNCHES(NUMBER)};
+	static const CUpti_CallbackId runtime[] = {PM_CUPTI_OTHER_RUNTIME_LAUNCHES(NUMBER)};
+	static const CUpti_CallbackId driver[] = {PM_CUPTI_OTHER_DRIVER_LAUNCHES(NUMBER)};
 #undef NUMBER
 
+	for (unsigned call = 1; call < PM_CALL_COUNT; call++) {
+		const struct pmh_row *row = &pmh_rows[call];
+		const bool is_drivers = strcmp(row->library, "cuda") == 0;
+
+		for (const uint16_t *number = row->callbacks; number && *number; number++)
+			if (is_drivers)
+				pmh_cupti.cuptiActivityEnableDriverApi(*number, enable);
+			else
+				pmh_cupti.cuptiActivityEnableRuntimeApi(*number, enable);
+	}
 	for (size_t i = 0; i < sizeof runtime / sizeof runtime[0]; i++)
 		pmh_cupti.cuptiActivityEnableRuntimeApi(runtime[i], enable);
 	for (size_t i = 0; i < sizeof driver / sizeof driver[0]; i++)
@@ -414,5 +423,5 @@ void pmh_cupti_forget(void)
 		return pm_real PM_ARGUMENTS pairs; \
 	}
 #define PM_HOOK(...)
-#define PM_HAND(library, kind, result, name, pairs, values) WRAP_##library(result, name, pairs)
+#define PM_HAND(library, kind, result, name, pairs, values, ...) WRAP_##library(result, name, pairs)
 #include "pm_hooks.def"

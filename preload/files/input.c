@@ -213,7 +213,7 @@ static void file_leave(const uint64_t *mark, enum pm_call call, int64_t bytes)
 		return;
 	}
 	uint64_t end = pmh_ticks();
-	const bool is_mapping = call == PM_CALL_mmap || call == PM_CALL_mmap64;
+	const bool is_mapping = pmh_rows[call].role == PM_ROLE_MAPS_FILE;
 	/* the bytes of a read are in its record, those of a mapping say which mapping it is */
 	const uint64_t words[] = {call, f->path, is_mapping && bytes > 0 ? (uint64_t)bytes : 0};
 	int32_t result = bytes < 0 ? -1 : bytes > INT32_MAX ? INT32_MAX : (int32_t)bytes;
@@ -228,7 +228,7 @@ static void file_leave(const uint64_t *mark, enum pm_call call, int64_t bytes)
 }
 
 #define PM_HOOK(...)
-#define PM_READ(kind, result, name, pairs, fd, bytes) \
+#define PM_READ(kind, result, name, pairs, fd, bytes, ...) \
 	PMH_EXPORT result name PM_PARAMETERS pairs; \
 	PMH_EXPORT result name PM_PARAMETERS pairs \
 	{ \

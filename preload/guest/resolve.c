@@ -21,26 +21,38 @@
 #define PM_LABEL(value, label, expression) {PM_VALUE_##value, #label},
 #define PM_LABEL_PAIR(value, label) {PM_VALUE_##value, #label},
 #define PM_LABEL_PAIR_NONE
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	static const struct pmh_label labels_##name[] = {{0, ""}, PM_TRIPLES(PM_LABEL, PM_OPEN values)};
-#define PM_READ(kind, result, name, pairs, fd, bytes) \
+#define PM_READ(kind, result, name, pairs, fd, bytes, ...) \
 	PM_DECODED(libc, kind, name, (STRING, file, BYTES, bytes))
-#define PM_HAND(library, kind, result, name, pairs, values) PM_DECODED(library, kind, name, values)
-#define PM_WATCH(library, result, name, pairs, after) PM_DECODED(library, SETUP, name, (NONE))
+#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_DECODED(library, kind, name, values)
+#define PM_WATCH(library, result, name, pairs, after, ...) PM_DECODED(library, SETUP, name, (NONE))
 #define PM_DECODED(library, kind, name, values) \
 	static const struct pmh_label labels_##name[] = { \
 		{0, ""}, PM_PAIRS(PM_LABEL_PAIR, PM_NOTHING, PM_OPEN values)};
 #include "pm_hooks.def"
 
 const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
-#define PM_ROW(library, kind, name) \
-	[PM_CALL_##name] = {#name, #library, PM_KIND_##kind, sizeof labels_##name / sizeof labels_##name[0], \
-		labels_##name},
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) PM_ROW(library, kind, name)
-#define PM_READ(kind, result, name, pairs, fd, bytes) PM_ROW(libc, kind, name)
-#define PM_HAND(library, kind, result, name, pairs, values) PM_ROW(library, kind, name)
+#define PM_ROW(library_, kind_, name_, ...) \
+	[PM_CALL_##name_] = {.name = #name_, \
+		.library = #library_, \
+		.kind = PM_KIND_##kind_, \
+		.labels = labels_##name_, \
+		.label_count = sizeof labels_##name_ / sizeof labels_##name_[0], \
+		PM_PAIRS(PM_COLUMN, PM_NOTHING, __VA_ARGS__)},
+#define PM_COLUMN(column, value) PM_COLUMN_##column(value)
+#define PM_COLUMN_NONE
+#define PM_COLUMN_ROLE(role_) .role = PM_ROLE_##role_,
+#define PM_COLUMN_SINCE(version) .since = version,
+#define PM_COLUMN_CALLBACK(numbers) .callbacks = (const uint16_t[]){PM_OPEN numbers, 0},
+#define PM_COLUMN_CHANGED(major) .changed = major,
+#define PM_COLUMN_TWIN(name_) .twin = PM_CALL_##name_,
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	PM_ROW(library, kind, name, __VA_ARGS__)
+#define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_ROW(libc, kind, name, __VA_ARGS__)
+#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_ROW(library, kind, name, __VA_ARGS__)
 #define PM_DECODED(library, kind, name, values) PM_ROW(library, kind, name)
-#define PM_WATCH(library, result, name, pairs, after) PM_ROW(library, SETUP, name)
+#define PM_WATCH(library, result, name, pairs, after, ...) PM_ROW(library, SETUP, name, __VA_ARGS__)
 #include "pm_hooks.def"
 };
 

@@ -19,8 +19,14 @@ struct pmh_label {
 struct pmh_row {
 	const char *name, *library;
 	uint8_t kind; /* enum pm_kind */
+	uint8_t role; /* enum pm_role */
 	uint8_t label_count;
+	uint8_t changed; /* the major version of the library that changed its parameters, 0: none did */
+	uint16_t since;  /* the version of CUDA with which the driver has it, 0: not looked up by version */
+	uint16_t twin;   /* its twin for per-thread default streams (enum pm_call), or 0 */
 	const struct pmh_label *labels;
+	const uint16_t
+		*callbacks; /* CUPTI's numbers, with a 0 behind the last; NULL: no work for the device */
 };
 extern const struct pmh_row pmh_rows[PM_CALL_COUNT];
 

@@ -10,7 +10,8 @@
 #include "pm_abi.h"
 #include "pm_hooks.h"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 
 #define ROUNDS 61

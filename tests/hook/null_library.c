@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) void note(const void *argument, siz
 
 #define NOTE(type, name) note(&name, sizeof name);
 #define NOTE_NONE
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	__attribute__((visibility("default"))) result name PM_PARAMETERS pairs; \
 	result name PM_PARAMETERS pairs \
 	{ \
@@ -31,5 +31,5 @@ static inline __attribute__((always_inline)) void note(const void *argument, siz
 		errno = 42; \
 		return (result)null_answer; \
 	}
-#define PM_WATCH(library, result, name, pairs, after) PM_HOOK(library, SETUP, result, name, pairs, NONE, (NONE), after)
+#define PM_WATCH(library, result, name, pairs, after, ...) PM_HOOK(library, SETUP, result, name, pairs, NONE, (NONE), after)
 #include "pm_hooks.def"

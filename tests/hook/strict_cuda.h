@@ -7,7 +7,8 @@
 #include "pm_abi.h"
 #include "pm_hooks.h"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
 #define PM_PLAIN(library, result, name, pairs) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 

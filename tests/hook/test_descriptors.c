@@ -14,8 +14,9 @@
 #include "promise.h"
 #include "strict_library.h"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
-#define PM_WATCH(library, result, name, pairs, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
+#define PM_WATCH(library, result, name, pairs, after, ...) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 /* hooked by hand */
 __attribute__((weak)) cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t matmul,

@@ -17,7 +17,8 @@
 #include "promise.h"
 #include "strict_library.h"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 __attribute__((weak)) void __cudaRegisterFunction(void **module, const char *host_function,
 	char *device_function, const char *device_name, int thread_limit, void *thread_id, void *block_id,

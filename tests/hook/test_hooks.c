@@ -48,13 +48,14 @@ static void complain(const char *name, const char *what)
 	bad++;
 }
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
-#define WATCH_AS_HOOK(library, result, name, pairs, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
+#define WATCH_AS_HOOK(library, result, name, pairs, after, ...) \
 	PM_HOOK(library, SETUP, result, name, pairs, NONE, (NONE), after)
 #define PM_WATCH WATCH_AS_HOOK
 #include "pm_hooks.def"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	static void call_##name(void) \
 	{ \
 		next = 0; \
@@ -75,7 +76,7 @@ static void complain(const char *name, const char *what)
 
 static void call_all(void)
 {
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) call_##name();
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) call_##name();
 #define PM_WATCH WATCH_AS_HOOK
 #include "pm_hooks.def"
 }
@@ -101,7 +102,7 @@ int main(void)
 		return 1;
 	}
 	trace = peek_open(path);
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	{ \
 		int64_t sum; \
 		unsigned calls = peek_calls(&trace, #name, &sum); \
@@ -109,7 +110,7 @@ int main(void)
 			complain(#name, "two calls, results 7 and 0, are not what the trace says"); \
 	}
 #include "pm_hooks.def"
-#define PM_WATCH(library, result, name, pairs, after) \
+#define PM_WATCH(library, result, name, pairs, after, ...) \
 	if (peek_calls(&trace, #name, NULL) != 0) \
 		complain(#name, "left a record");
 #define PM_HOOK(...)

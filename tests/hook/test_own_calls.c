@@ -15,7 +15,8 @@
 #include "pm_hooks.h"
 #include "strict_library.h"
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 
 #define DEVICES 4

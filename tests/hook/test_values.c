@@ -52,7 +52,8 @@ bool expect_is_double(const void *descriptor)
 	return is_among(descriptor, of_doubles);
 }
 
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) result name PM_PARAMETERS pairs;
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 
 /* In a thread of its own, so that the records of this one are the calls' alone. */
@@ -254,7 +255,7 @@ static void call_expect(void)
 	type name; \
 	sample((void *)(uintptr_t)&name, sizeof name, #type, __builtin_classify_type(name) == CLASS_POINTER);
 #define SAMPLE_NONE
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	static void call_##name(void) \
 	{ \
 		call_begin(#name); \
@@ -312,13 +313,13 @@ static void call_row(const char *name, void (*f)(void), const char *after)
 #define TEXT_(...) #__VA_ARGS__
 static void call_all(void)
 {
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after) \
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	call_row(#name, call_##name, TEXT(after));
-#define PM_READ(kind, result, name, pairs, fd, bytes) line_of(#name, false);
-#define PM_HAND(library, kind, result, name, pairs, values) line_of(#name, false);
+#define PM_READ(kind, result, name, pairs, fd, bytes, ...) line_of(#name, false);
+#define PM_HAND(library, kind, result, name, pairs, values, ...) line_of(#name, false);
 #define PM_DECODED(library, kind, name, values) line_of(#name, false);
-#define PM_WATCH(library, result, name, pairs, after) line_of(#name, false);
-#define PM_GONE(library, result, name, pairs, before) line_of(#name, false);
+#define PM_WATCH(library, result, name, pairs, after, ...) line_of(#name, false);
+#define PM_GONE(library, result, name, pairs, before, ...) line_of(#name, false);
 #include "pm_hooks.def"
 }
 
