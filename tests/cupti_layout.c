@@ -1,8 +1,7 @@
 /*
  * Prints CUPTI's enumerators, and the sizes and offsets of its records, as pm_cupti.h says them. Built twice,
  * with the vendor's header and with ours; the outputs must be equal. With the vendor's, prototypes must agree
- * too, older records must have what we read in the same places, and the numbers of launches must be those of
- * launches.
+ * too, and older records must have what we read in the same places.
  */
 #include <stddef.h>
 #include <stdio.h>
