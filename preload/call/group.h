@@ -12,7 +12,7 @@ void pmh_group_begin(void);
 /* A call of the group: of those on a queue the first stands for all, and has their device time. */
 void pmh_group_add(struct pmh_thread *self, const struct pmh_frame *frame);
 
-/* Around the outermost ncclGroupEnd. */
+/* Before and after the outermost ncclGroupEnd. What the group holds is gone after it. */
 void pmh_group_launch(struct pmh_thread *self, struct pmh_frame *frame);
 void pmh_group_end(struct pmh_thread *self);
 

@@ -1,5 +1,5 @@
 /*
- * Calls that do not return to their wrapper.
+ * Calls that do not return to their wrapper. In the calling thread; errno stays.
  */
 #ifndef LEFT_H
 #define LEFT_H
@@ -16,6 +16,7 @@ bool pmh_is_inside(const uint64_t *mark, const void *caller);
 /* The thread's call, if it is in one, does not return: records it so. */
 void pmh_frame_left(struct pmh_thread *self);
 
+/* In a child after fork. */
 void pmh_left_forget(void);
 
 #endif

@@ -188,8 +188,8 @@ static void complain(const char *what, int error)
 }
 
 /*
- * Mistakes in the settings are kept in the trace of every process that records, and told on standard error
- * once a job where that can be known: not by ranks above 0, not by a child of a process that records.
+ * Mistakes in the settings are kept in the trace of every process that records, and reported on standard
+ * error once a job where that can be known: not by ranks above 0, not by a child of a process that records.
  */
 static void tell_settings(void)
 {

@@ -8,8 +8,10 @@
 
 #include "pm_abi.h"
 
-uint32_t pmh_descriptor(const void *descriptor); /* number of its present content, 0: not known */
+/* The number of its present content in the trace, 0: not known. Any thread. */
+uint32_t pmh_descriptor(const void *descriptor);
 
+/* A descriptor was set. */
 void pmh_set_tensor_4d(cudnnTensorDescriptor_t d, cudnnTensorFormat_t format, cudnnDataType_t type, int n,
 	int c, int h, int w);
 void pmh_set_tensor_4d_strided(

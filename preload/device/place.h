@@ -14,6 +14,7 @@
 #include "guest/thread.h"
 #include "pm_abi.h"
 
+/* What is rare in the inline functions below. */
 struct pmh_place pmh_find_stream(cudaStream_t stream);
 struct pmh_place pmh_find_handle(const void *handle);
 
@@ -41,6 +42,8 @@ PMH_INLINE struct pmh_place pmh_place_of_per_thread_stream(cudaStream_t stream)
 {
 	return pmh_place_of_stream(stream ? stream : PMH_PER_THREAD_STREAM);
 }
+
+/* What calls do to streams, the current device, the driver's contexts and the libraries' handles. */
 void pmh_stream_created(cudaStream_t stream);
 void pmh_stream_gone(cudaStream_t stream); /* its handle may come again, and is another queue then */
 void pmh_streams_gone(int device);         /* all of a device */

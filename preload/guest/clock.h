@@ -11,11 +11,15 @@
 /* Chooses the clock; before any pmh_ticks. */
 void pmh_clock_init(void);
 extern uint32_t pmh_clock; /* enum pm_clock */
+
+/* CLOCK_MONOTONIC. */
 uint64_t pmh_monotonic_ns(void);
+
 /* Both at one moment: of some readings the one that least came between, so that a thread that loses its
  * processor there does not shift a chunk's times. */
 void pmh_clock_pair(uint64_t *ticks, uint64_t *monotonic_ns);
 
+/* The chosen clock. */
 static inline uint64_t pmh_ticks(void)
 {
 #ifdef __x86_64__

@@ -1,5 +1,5 @@
 /*
- * What the hook itself takes of calls, told from samples: one call in so many is measured.
+ * What the hook itself takes of calls, from samples: one call in so many is measured. In ticks of the clock.
  */
 #ifndef OWN_COST_H
 #define OWN_COST_H
@@ -12,8 +12,12 @@
 struct pmh_cost {
 	_Atomic uint32_t buckets[PMH_COST_BUCKETS];
 };
-void pmh_cost_sample(struct pmh_cost *cost, uint64_t ticks); /* by the thread whose it is */
+
+/* Adds a sample. By the thread whose it is; others may read meanwhile. */
+void pmh_cost_sample(struct pmh_cost *cost, uint64_t ticks);
 void pmh_cost_add(struct pmh_cost *sum, const struct pmh_cost *cost);
-double pmh_cost_ticks(const struct pmh_cost *cost); /* of all calls that the samples stand for */
+
+/* The sum over all calls that the samples stand for. */
+double pmh_cost_ticks(const struct pmh_cost *cost);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The rows of pm_hooks.def as a table, and the functions behind the wrappers. Any thread.
+ * The rows of pm_hooks.def as a table, and the functions behind the wrappers. Any thread; errno stays. What
+ * is sought for the first time takes the loader's lock.
  */
 #ifndef RESOLVE_H
 #define RESOLVE_H
@@ -25,8 +26,7 @@ struct pmh_row {
 	uint16_t since;  /* the version of CUDA with which the driver has it, 0: not looked up by version */
 	uint16_t twin;   /* its twin for per-thread default streams (enum pm_call), or 0 */
 	const struct pmh_label *labels;
-	const uint16_t
-		*callbacks; /* CUPTI's numbers, with a 0 behind the last; NULL: no work for the device */
+	const uint16_t *callbacks; /* CUPTI's numbers of it, then 0; NULL: no work for the device */
 };
 extern const struct pmh_row pmh_rows[PM_CALL_COUNT];
 

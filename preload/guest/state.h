@@ -14,8 +14,8 @@ enum pmh_state {
 	PMH_OFF,
 };
 
-extern _Atomic int
-	pmh_state; /* acquire: the settings, the clock and whatever else was decided come with it */
+/* Read with acquire: the settings, the clock and whatever else was decided come with it. */
+extern _Atomic int pmh_state;
 
 /* Has the kernel make the state PMH_UNDECIDED in every child, however it is made. */
 void pmh_state_wipe_on_fork(void);

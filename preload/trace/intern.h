@@ -99,13 +99,17 @@ static inline uint32_t pmh_found(uint64_t hash)
 	}
 }
 
+/* The same of bytes. */
 uint64_t pmh_hash(uint64_t seed, const void *bytes, size_t byte_count);
 
+/* The numbers of things, which are written when they are new. A queue beyond 65,535 has that number. */
 uint32_t pmh_string(const char *text);
 uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count);
 uint16_t pmh_queue_number(int device, const void *stream, unsigned generation);
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
 uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count);
+
+/* Entries that have no number. */
 void pmh_note(const char *text);
 void pmh_window_entry(bool open, uint32_t iteration);
 void pmh_device_entry(const struct pm_entry_device *device, const char *name);
