@@ -1,4 +1,4 @@
-/* pmanalyze: the table of commands, help and version. What a command does is in cmd_COMMAND.c. */
+/* pmanalyze: the table of commands, help and version. What a command does is in cmds/COMMAND.c. */
 #include "cmds/cmd.h"
 #include "base/limit.h"
 #include "base/terminal.h"
