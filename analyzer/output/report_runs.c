@@ -1,7 +1,7 @@
 /* Several runs side by side: phases, balance and scaling, and what a run changes against another of its kind.
  */
 #include "report.h"
-#include "base/order.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static void imbalance_table(const struct figures *figures, size_t run_count, str
 		if (!known)
 			sizes[size_count++] = figures[r].gpus;
 	}
-	order_sort(sizes, size_count);
+	statistics_sort(sizes, size_count);
 	for (size_t i = 0; i < size_count; i++)
 		columns[i] = print_column(table, arena_format(table->arena, "gpus_%.0f", sizes[i]),
 			arena_format(table->arena, "%.0f GPUs", sizes[i]), PRINT_REAL);

@@ -1,7 +1,7 @@
 /* A run, analyzed: see analysis.h. */
 #include "analysis.h"
-#include "base/order.h"
 #include "base/parallel.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ struct analysis_statistics analysis_statistics(double *values, size_t count)
 	for (size_t i = 0; i < count; i++)
 		squares += (values[i] - result.mean) * (values[i] - result.mean);
 	result.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-	result.median = order_median(values, count);
+	result.median = statistics_median(values, count);
 	return result;
 }
 

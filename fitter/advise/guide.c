@@ -174,8 +174,8 @@ struct guide_number guide_interval(const struct guide *guide, double *numbers)
 	if (!kept || !(confidence > 0 && confidence < 1))
 		return number;
 	statistics_sort(numbers + 1, kept);
-	number.low = statistics_quantile(numbers + 1, kept, (1 - confidence) / 2);
-	number.high = statistics_quantile(numbers + 1, kept, (1 + confidence) / 2);
+	number.low = statistics_quantile_sorted(numbers + 1, kept, (1 - confidence) / 2);
+	number.high = statistics_quantile_sorted(numbers + 1, kept, (1 + confidence) / 2);
 	return number;
 }
 

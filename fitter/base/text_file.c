@@ -1,7 +1,7 @@
 /* Text files: see text_file.h. */
 #include "text_file.h"
-#include "error_message.h"
 #include "base/limit.h"
+#include "error_message.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -27,7 +27,7 @@ static int median_learn(const struct feature_matrix *train, const struct feature
 		return -ENOMEM;
 	memcpy(sorted, train->target, count * sizeof(*sorted));
 	statistics_sort(sorted, count);
-	median = statistics_median(sorted, count);
+	median = statistics_median_sorted(sorted, count);
 	free(sorted);
 	for (size_t k = 0; k < count; k++)
 		train_times[k] = median;

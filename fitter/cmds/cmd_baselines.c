@@ -1,11 +1,11 @@
 /* pmfit baselines: other ways to predict, beside the generic model, on the same split. */
 #include "base/student.h"
+#include "base/terminal.h"
 #include "baselines/baselines.h"
 #include "model/model_file.h"
 #include "model/resample.h"
 #include "options.h"
 #include "output/json_print.h"
-#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

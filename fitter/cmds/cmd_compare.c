@@ -1,11 +1,11 @@
 /* pmfit compare: several data sets or frameworks side by side. */
 #include "cmd_compare.h"
 #include "base/student.h"
+#include "base/terminal.h"
 #include "model/enum_names.h"
 #include "model/model_file.h"
 #include "output/comparison_text.h"
 #include "output/json_print.h"
-#include "base/terminal.h"
 
 #include <err.h>
 #include <math.h>

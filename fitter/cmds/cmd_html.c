@@ -1,8 +1,8 @@
 /* pmfit html: pictures of a model: one HTML file. */
 #include "options.h"
-#include "output/html_page.h"
 #include "base/output.h"
 #include "base/terminal.h"
+#include "output/html_page.h"
 
 #include <err.h>
 #include <errno.h>

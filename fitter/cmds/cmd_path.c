@@ -1,12 +1,12 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
 #include "fit/lambda_path.h"
+#include "base/terminal.h"
 #include "model/model_file.h"
 #include "options.h"
 #include "output/figures.h"
 #include "output/json_print.h"
 #include "output/plot_text.h"
 #include "output/report.h"
-#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

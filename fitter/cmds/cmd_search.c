@@ -1,10 +1,10 @@
 /* pmfit search: which expression predicts best: roles, interactions, structure. */
 #include "expression/expression_search.h"
+#include "base/terminal.h"
 #include "model/expression_model.h"
 #include "model/model_file.h"
 #include "options.h"
 #include "output/json_print.h"
-#include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "cmd.h"
 #include "base/statistics.h"
+#include "base/terminal.h"
 #include "model/enum_names.h"
 #include "output/json_print.h"
-#include "base/terminal.h"
 #include "sweep/sweep_command.h"
 #include "sweep/sweep_run.h"
 

@@ -91,8 +91,8 @@ static void measure(const struct side *first, const struct side *second, size_t 
 			pairs[count++] = second->resamples[s * second->width + j] -
 					 first->resamples[r * first->width + i];
 	statistics_sort(pairs, count);
-	row->low = statistics_quantile(pairs, count, (1 - confidence) / 2);
-	row->high = statistics_quantile(pairs, count, (1 + confidence) / 2);
+	row->low = statistics_quantile_sorted(pairs, count, (1 - confidence) / 2);
+	row->high = statistics_quantile_sorted(pairs, count, (1 + confidence) / 2);
 	row->is_clear = row->low > 0 || row->high < 0;
 }
 

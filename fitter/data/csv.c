@@ -1,7 +1,7 @@
 /* CSV: see csv.h. */
 #include "csv.h"
-#include "base/text_file.h"
 #include "base/limit.h"
+#include "base/text_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,9 +2,9 @@
  */
 #include "space_file.h"
 #include "base/error_message.h"
+#include "base/limit.h"
 #include "base/text_file.h"
 #include "csv.h"
-#include "base/limit.h"
 #include "space_rule.h"
 
 #include <ctype.h>

@@ -83,8 +83,8 @@ static void take_interval(const struct bootstrap *b, size_t column, double *sort
 	if (count < 2)
 		return;
 	statistics_sort(sorted, count);
-	*low = statistics_quantile(sorted, count, (1 - b->parameter->confidence) / 2);
-	*high = statistics_quantile(sorted, count, (1 + b->parameter->confidence) / 2);
+	*low = statistics_quantile_sorted(sorted, count, (1 - b->parameter->confidence) / 2);
+	*high = statistics_quantile_sorted(sorted, count, (1 + b->parameter->confidence) / 2);
 }
 
 /* What predictions take their intervals from. */

@@ -30,7 +30,7 @@ int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *
 		statistics_sort(times, kept);
 		model->residual_count = kept < quantiles ? kept : quantiles;
 		for (size_t i = 0; i < model->residual_count; i++)
-			model->residuals[i] = statistics_quantile(times, kept,
+			model->residuals[i] = statistics_quantile_sorted(times, kept,
 				model->residual_count > 1 ? (double)i / (double)(model->residual_count - 1)
 							  : 0.5);
 	}

@@ -19,10 +19,10 @@
  * A number that is not one (an interval that was not asked for) is null.
  */
 #include "enum_names.h"
-#include "expression_model.h"
-#include "model_file.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "expression_model.h"
+#include "model_file.h"
 #include "schema.h"
 #include "space.h"
 

@@ -124,7 +124,7 @@ void figure_heat(struct plot *plot, const struct subject *subject, size_t across
 			if (!count)
 				continue;
 			statistics_sort(residuals, count);
-			median = statistics_median(residuals, count);
+			median = statistics_median_sorted(residuals, count);
 			tip = figure_text("%s %s, %s %s: median %+.1f%% of %zu",
 				t.model->columns[across].name, names[0][x], t.model->columns[down].name,
 				names[1][y], 100 * median, count);

@@ -42,7 +42,7 @@ static const char *median(struct numbers *numbers, double *time)
 	if (numbers->count == 0)
 		return error_message("no time in it");
 	statistics_sort(numbers->items, numbers->count);
-	*time = statistics_median(numbers->items, numbers->count);
+	*time = statistics_median_sorted(numbers->items, numbers->count);
 	return NULL;
 }
 

@@ -9,7 +9,7 @@
  * and device intervals.
  */
 #include "reconstruct/analysis.h"
-#include "base/order.h"
+#include "base/statistics.h"
 #include "output/report.h"
 #include "timeline/timeline_read.h"
 
@@ -140,8 +140,8 @@ int main(int argument_count, char **arguments)
 	}
 	printf("records %llu\n", (unsigned long long)records);
 	for (int s = 0; s < STEP_COUNT; s++) {
-		printf("%s %.4f %.4f\n", names[s], order_median(wall[s], times),
-			order_median(work[s], times));
+		printf("%s %.4f %.4f\n", names[s], statistics_median(wall[s], times),
+			statistics_median(work[s], times));
 		free(wall[s]);
 		free(work[s]);
 	}

@@ -1,6 +1,6 @@
 /* One worker's computing against another's: see cause_compare.h. */
 #include "cause_compare.h"
-#include "base/order.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -186,8 +186,8 @@ static void conclude(
 	comparison->factor = comparison->low = comparison->high = comparison->more_factor = 1;
 	if (count == 0)
 		return;
-	order_sort(factors, count);
-	order_sort(more, more_count);
+	statistics_sort(factors, count);
+	statistics_sort(more, more_count);
 	comparison->factor = factors[count / 2];
 	comparison->low = factors[count / 4];
 	comparison->high = factors[count - 1 - count / 4];

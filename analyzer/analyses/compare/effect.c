@@ -2,7 +2,7 @@
  * as many steps as there are blocks. */
 #include "effect.h"
 #include "base/memory.h"
-#include "base/order.h"
+#include "base/statistics.h"
 #include "base/student.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static double *sorted_copy(const double *values, size_t count)
 
 	if (count)
 		memcpy(copy, values, count * sizeof(*copy));
-	order_sort(copy, count);
+	statistics_sort(copy, count);
 	return copy;
 }
 
@@ -237,7 +237,7 @@ static void bootstrap(const struct effect_side *sides[2], uint64_t seed, struct 
 			resample(&all, &sides[s]->runs[r], (s ? 1 : -1) / (double)sides[s]->run_count, &seed);
 	if (all.squares > 0)
 		factor = student_quantile(0.95, all.variance * all.variance / all.squares) / NORMAL_QUANTILE;
-	order_sort(all.deviations, RESAMPLES);
+	statistics_sort(all.deviations, RESAMPLES);
 	effect->low = effect->difference + factor * all.deviations[RESAMPLES / 40];
 	effect->high = effect->difference + factor * all.deviations[RESAMPLES - 1 - RESAMPLES / 40];
 	free(all.deviations);

@@ -1,6 +1,6 @@
 /* The summaries of a job: see summaries.h. */
 #include "summaries.h"
-#include "base/order.h"
+#include "base/statistics.h"
 #include "base/table.h"
 
 #include <dirent.h>
@@ -238,7 +238,7 @@ struct analysis_statistics summaries_pool(const struct summaries_worker *workers
 		result.greatest = i == 0 || greatest > result.greatest ? greatest : result.greatest;
 	}
 	if (count > 0) {
-		order_sort(medians, count);
+		statistics_sort(medians, count);
 		result.mean = sum / (double)result.count;
 		result.deviation = sqrt(variances / (double)count);
 		result.median =

@@ -4,7 +4,7 @@
  * larger batch alone, and recurrence by the lower quartile.
  */
 #include "summaries.h"
-#include "base/order.h"
+#include "base/statistics.h"
 #include "base/table.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ static void find_slower(struct search *search, const struct pair *pairs, size_t 
 	for (size_t i = 0; i < count; i++)
 		factors[i] = pairs[i].own_ns / pairs[i].than_ns / search->more;
 	if (count)
-		order_sort(factors, count);
+		statistics_sort(factors, count);
 	search->factor = count ? factors[count / 2] : 1;
 	for (size_t i = 0; i < count; i++) {
 		slower += factors[i] >= 1 + (search->factor - 1) / 2;

@@ -1,7 +1,7 @@
 /* The summary of an analyzed trace: see summary.h, which also says what is sampled. */
 #include "summary.h"
 #include "analyses/cause/cause_measure.h"
-#include "base/order.h"
+#include "base/statistics.h"
 #include "reconstruct/analysis.h"
 
 #include <math.h>
@@ -9,15 +9,6 @@
 #include <string.h>
 
 /* ---- Distributions ---- */
-
-/* The value that the part `share` of the sorted values is below, between neighbours in proportion. */
-static float quantile(const double *values, size_t count, double share)
-{
-	double place = share * (double)(count - 1);
-	size_t low = (size_t)place, high = low + 1 < count ? low + 1 : low;
-
-	return (float)(values[low] + (values[high] - values[low]) * (place - (double)low));
-}
 
 /* Sorts the values. */
 static struct summary_spread spread_of(double *values, size_t count)
@@ -28,11 +19,11 @@ static struct summary_spread spread_of(double *values, size_t count)
 
 	if (count == 0)
 		return spread;
-	order_sort(values, count);
+	statistics_sort(values, count);
 	spread.mean = statistics.mean;
 	spread.deviation = statistics.deviation;
 	for (int i = 0; i < SUMMARY_QUANTILES; i++)
-		spread.quantiles[i] = quantile(values, count, shares[i]);
+		spread.quantiles[i] = (float)statistics_quantile_sorted(values, count, shares[i]);
 	return spread;
 }
 

@@ -2,8 +2,8 @@
  * Random numbers that are the same on every machine: xoshiro256++ (Blackman and Vigna), its state filled by
  * splitmix64 from a seed. Each run has its own, so that nothing depends on the order of threads.
  */
-#ifndef RANDOM_H
-#define RANDOM_H
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Sorting by the library, the median by selection: see order.h. */
-#include "order.h"
+/* Sorting by the library, the median by selection: see statistics.h. */
+#include "statistics.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static int compare_doubles(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-void order_sort(double *values, size_t count)
+void statistics_sort(double *values, size_t count)
 {
 	if (count)
 		qsort(values, count, sizeof(*values), compare_doubles);
@@ -54,7 +54,7 @@ static double select_rank(double *values, size_t count, size_t rank)
 	return values[rank];
 }
 
-double order_median(double *values, size_t count)
+double statistics_median(double *values, size_t count)
 {
 	double upper = select_rank(values, count, count / 2), lower = values[0];
 
@@ -64,4 +64,19 @@ double order_median(double *values, size_t count)
 		if (values[i] > lower)
 			lower = values[i];
 	return (lower + upper) / 2;
+}
+
+double statistics_quantile_sorted(const double *sorted, size_t count, double share)
+{
+	double place = share * (double)(count - 1);
+	size_t below = (size_t)place;
+
+	if (below + 1 >= count)
+		return sorted[count - 1];
+	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+double statistics_median_sorted(const double *sorted, size_t count)
+{
+	return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
 }
