@@ -1,4 +1,4 @@
-/* Allocation: cudaMalloc*, cudaFree*, pinned and registered host memory, and questions about pointers. */
+/* Allocation: cudaMalloc, cudaFree, pinned and registered host memory, and questions about pointers. */
 #include "calls/calls.h"
 
 #include <string.h>
@@ -72,29 +72,6 @@ cudaError_t cudaFree(void *devPtr)
 {
 	SG_ENTER(cudaErrorInvalidValue);
 	return sg_result(sg_free(devPtr));
-}
-
-cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate_async(devPtr, size, NULL, handle));
-}
-
-cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
-{
-	struct sg_memory_pool *pool;
-
-	SG_ENTER(cudaErrorMemoryAllocation);
-	pool = sg_memory_pool_of(memPool);
-	if (pool == NULL)
-		return sg_result(cudaErrorInvalidValue);
-	return sg_result(sg_allocate_async(ptr, size, pool, stream));
-}
-
-cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_free_async(devPtr, handle));
 }
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)

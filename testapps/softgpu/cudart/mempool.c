@@ -1,4 +1,4 @@
-/* cudaMemPool*, and the pools of devices (core/memory_pool.c). */
+/* cudaMemPool*, the pools of devices, and allocation in stream order, which takes from them (core/memory_pool.c). */
 #include "calls/calls.h"
 
 /* ---- the runtime's functions ---- */
@@ -78,4 +78,29 @@ cudaError_t cudaMemPoolSetAccess(
 	if (sg_memory_pool_of(memPool) == NULL || (count > 0 && descList == NULL))
 		return sg_result(cudaErrorInvalidValue);
 	return cudaSuccess;
+}
+
+/* ---- allocation in stream order ---- */
+
+cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t handle)
+{
+	SG_ENTER(cudaErrorMemoryAllocation);
+	return sg_result(sg_allocate_async(devPtr, size, NULL, handle));
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
+{
+	struct sg_memory_pool *pool;
+
+	SG_ENTER(cudaErrorMemoryAllocation);
+	pool = sg_memory_pool_of(memPool);
+	if (pool == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	return sg_result(sg_allocate_async(ptr, size, pool, stream));
+}
+
+cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t handle)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_free_async(devPtr, handle));
 }
