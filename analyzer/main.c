@@ -33,6 +33,7 @@ static void print_help(FILE *out)
 		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
 	      "  pmanalyze COMMAND --help   all of a command\n"
+	      "  pmanalyze --version        the version\n"
 	      "\n" PM_LIMIT_HELP "\n"
 	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
 		out);
@@ -82,6 +83,10 @@ int main(int argument_count, char **arguments)
 	if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 ||
 		strcmp(arguments[1], "help") == 0) {
 		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(arguments[1], "--version") == 0 || strcmp(arguments[1], "-V") == 0) {
+		puts("pmanalyze " PM_PROJECT_VERSION);
 		return 0;
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {

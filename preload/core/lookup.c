@@ -159,9 +159,9 @@ struct look_up {
 __attribute__((visibility("hidden"))) struct look_up pmh_look_up(
 	void *handle, const char *name, const void *caller, const char *version);
 
-/* By this name two copies of the library know each other. */
-PMH_EXPORT extern const char pmhook_is_here;
-const char pmhook_is_here = 1;
+/* By this name two copies of the library know each other; pmrun reads the version from it. */
+PMH_EXPORT extern const char pmhook_is_here[];
+const char pmhook_is_here[] = PMH_VERSION_TEXT PM_PROJECT_VERSION;
 
 /* Before any constructor of a library that looks something up: ours may not be the first to run. */
 __attribute__((constructor(101))) static void begin(void)

@@ -9,16 +9,19 @@
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "pm_hooks.h"
+#include "core/lookup.h"
 #include "guest/settings.h"
 
 /* Prints words in lines of up to 100 columns that begin at an indent, where the first is already. */
@@ -83,7 +86,7 @@ static void print_help(void)
 	      "                       LD_PRELOAD=$(pmrun --library) COMMAND\n"
 	      "      --hooks          list the intercepted functions and exit\n"
 	      "  -h, --help           this text\n"
-	      "  -V, --version        the version\n"
+	      "  -V, --version        print the versions of pmrun and libpmhook.so and exit\n"
 	      "\n"
 	      "The hook itself is set by environment variables, which pmrun hands on:\n"
 	      "\n",
@@ -230,6 +233,29 @@ static void make_output(struct pmrun_options *o)
 	setenv("PMHOOK_OUT", absolute, 1);
 }
 
+/* The library is read, not loaded: in a process that loads it, it begins to record. */
+__attribute__((noreturn)) static void print_versions(void)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	const char *bytes, *text;
+	int fd;
+
+	puts("pmrun " PM_PROJECT_VERSION);
+	find_hook(path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) != 0)
+		err(125, "%s", path);
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		err(125, "%s", path);
+	text = memmem(bytes, (size_t)status.st_size, PMH_VERSION_TEXT, strlen(PMH_VERSION_TEXT));
+	if (!text)
+		errx(125, "%s has no version: it is not of this release", path);
+	printf("libpmhook %s, %s\n", text + strlen(PMH_VERSION_TEXT), path);
+	exit(0);
+}
+
 static void parse_options(int argc, char **argv, struct pmrun_options *o)
 {
 	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
@@ -271,8 +297,7 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 			print_help();
 			exit(0);
 		case 'V':
-			puts("pmrun " PM_PROJECT_VERSION);
-			exit(0);
+			print_versions();
 		default:
 			fputs("Try 'pmrun --help'.\n", stderr);
 			exit(2);
