@@ -41,16 +41,16 @@ static bool is_any(const char *name, const char *const words[])
 	return false;
 }
 
-double comm_factor(const char *name, int32_t n)
+double comm_factor(const char *function, int32_t n)
 {
 	static const char *const parts[] = {
 		"AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter", NULL};
 
 	if (n < 1)
 		return 1;
-	if (strcmp(short_name(name), "AllReduce") == 0)
+	if (strcmp(short_name(function), "AllReduce") == 0)
 		return 2.0 * (n - 1) / n;
-	return is_any(name, parts) ? (double)(n - 1) / n : 1;
+	return is_any(function, parts) ? (double)(n - 1) / n : 1;
 }
 
 /* The size that the formulas take: of all ranks' parts, where a call names one part. */

@@ -47,7 +47,7 @@ struct regression {
  * first, and say so by their state. All numbers must be finite. The names are kept, not copied. confidence:
  * of the intervals, in (0, 1).
  */
-void regression_fit(struct regression *regression, const char *const *names, size_t count, const double *x,
+void regression_fit(struct regression *result, const char *const *names, size_t count, const double *x,
 	const double *y, size_t row_count, double confidence);
 void regression_free(struct regression *regression);
 

@@ -68,7 +68,7 @@ struct analysis_statistics analysis_wait(const struct analysis_worker *workers, 
 
 /* Likewise; the layer has this name, workers that have no such layer are passed over. */
 struct analysis_statistics analysis_layer(const struct analysis_worker *workers, size_t count,
-	const char *layer, enum phase_layer_column column);
+	const char *name, enum phase_layer_column column);
 
 /* (3.8): n * max / sum; NaN where nothing took time. */
 double analysis_imbalance(const double *values, size_t count);

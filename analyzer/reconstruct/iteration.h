@@ -80,6 +80,6 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 void iteration_free(struct iteration_list *list);
 
 /* What makes calls of an operation the same in another iteration: its function and its parameters. */
-uint64_t iteration_key(const struct worker_model *model, uint32_t operation);
+uint64_t iteration_key(const struct worker_model *model, uint32_t number);
 
 #endif

@@ -57,7 +57,7 @@ static inline bool flow_meets(const struct flow_access *a, const struct flow_acc
 }
 
 /* Bytes from the first to the last element that a tensor or filter descriptor describes; 0: none. */
-uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t descriptor);
+uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t number);
 
 /*
  * How a product takes its operands: equal for calls that do it alike, in each iteration. A backward pass
@@ -80,6 +80,6 @@ bool flow_product(const struct timeline *timeline, const struct timeline_operati
 
 /* Dimensions of a tensor or filter; answers how many (at most `room` are stored). */
 uint32_t flow_dimensions(
-	const struct timeline *timeline, uint64_t descriptor, int64_t *dimensions, uint32_t room);
+	const struct timeline *timeline, uint64_t number, int64_t *dimensions, uint32_t room);
 
 #endif

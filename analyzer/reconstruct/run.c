@@ -59,7 +59,7 @@ bool run_is_imported(const char *path)
 		closedir(folder);
 		return !own && imported_looks(path);
 	}
-	file = fopen(path, "rb");
+	file = fopen(path, "rbe");
 	if (file) {
 		length = fread(magic, 1, sizeof(magic) - 1, file);
 		fclose(file);

@@ -23,7 +23,7 @@ void timeline_replay_init(struct timeline_replay_list *list, const struct trace 
 void timeline_replay_free(struct timeline_replay_list *list);
 
 /* The graph that an operation of the trace launches, or NULL. */
-const struct timeline_replay *timeline_replay_of(const struct timeline_replay_list *list, uint32_t operation);
+const struct timeline_replay *timeline_replay_of(const struct timeline_replay_list *list, uint32_t number);
 
 /* Which of the graph's operations the node with this ordinal belongs to; `count`: not known. */
 uint32_t timeline_replay_operation(const struct timeline_replay *replay, uint32_t ordinal);

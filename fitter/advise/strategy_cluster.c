@@ -88,7 +88,7 @@ static int take(struct strategy_cluster *cluster, char **words, size_t count)
 int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 {
 	char line[512], *words[5], *save;
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 	int status = 0;
 
 	memset(cluster, 0, sizeof(*cluster));

@@ -47,7 +47,7 @@ static const char *begin(const char **path, FILE **file)
 	bool input = strcmp(*path, "-") == 0;
 	struct stat status;
 
-	*file = input ? stdin : fopen(*path, "r");
+	*file = input ? stdin : fopen(*path, "re");
 	*path = input ? "standard input" : *path;
 	if (!*file)
 		return error_message("%s: %s", *path, strerror(errno));

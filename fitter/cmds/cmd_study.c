@@ -103,7 +103,8 @@ static int run_command(const struct command *command, const struct words *words,
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (!silent)
 			dup2(STDERR_FILENO, STDOUT_FILENO);
-		else if ((nowhere = open("/dev/null", O_WRONLY)) < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
+		else if ((nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0 ||
+			 dup2(nowhere, STDOUT_FILENO) < 0)
 			err(1, "/dev/null");
 		optind = 0;
 		exit(command->run((int)words->count, (char **)(uintptr_t)words->items));

@@ -309,11 +309,11 @@ static void grow_inner(struct grower *g, size_t n)
 		e.constants[e.nodes[leaf].at] = g->values[n] + log(SHARE) - mean;
 		emit(g, &e);
 	}
-	for (unsigned char op = EXPRESSION_SUM; op < EXPRESSION_OPS; op++) {
+	for (int op = EXPRESSION_SUM; op < EXPRESSION_OPS; op++) {
 		e = *g->e;
 		if (op == e.nodes[n].op)
 			continue;
-		e.nodes[n].op = op;
+		e.nodes[n].op = (unsigned char)op;
 		/* begins between a sum and a max */
 		if (op != EXPRESSION_NORM || edit_constant(&e, log(2), &e.nodes[n].at))
 			emit(g, &e);

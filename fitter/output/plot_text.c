@@ -351,7 +351,7 @@ void plot_text_print(const struct plot *plot, const struct plot_text *how, FILE 
 		c.margin = size + 3 > c.margin ? size + 3 : c.margin;
 	}
 	c.width = how->width - c.margin - 1 > 20 ? how->width - c.margin - 1 : 20;
-	c.cells = calloc((size_t)(c.width * (c.height + 1)), sizeof(*c.cells));
+	c.cells = calloc((size_t)c.width * (size_t)(c.height + 1), sizeof(*c.cells));
 	if (!c.cells)
 		return;
 	draw(&c);

@@ -35,7 +35,8 @@ static int open_output(const char *path, int flags)
 static __attribute__((noreturn)) void become(char *const *words, const char *output, const char *errors,
 	const sigset_t *mask, pid_t parent, int failure)
 {
-	int in = open("/dev/null", O_RDONLY), out, bad;
+	/* not O_CLOEXEC: where it is number 0 already it stays */
+	int in = open("/dev/null", O_RDONLY), out, bad; /* NOLINT(android-cloexec-open) */
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

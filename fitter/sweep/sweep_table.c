@@ -241,7 +241,7 @@ static void sync_folder(const char *path)
  * new one is whole. */
 static int drop_failed(struct sweep_table *table)
 {
-	FILE *in = fopen(table->path, "r"), *out = NULL;
+	FILE *in = fopen(table->path, "re"), *out = NULL;
 	struct pm_output output;
 	char *line = NULL, *mark;
 	size_t room = 0;

@@ -48,7 +48,7 @@ static const char *median(struct numbers *numbers, double *time)
 
 static char *read_text(const char *path)
 {
-	FILE *file = fopen(path, "r");
+	FILE *file = fopen(path, "re");
 	size_t size = 0, room = file && fseek(file, 0, SEEK_END) == 0 ? (size_t)ftell(file) : TEXT_MOST;
 	char *text = NULL;
 

@@ -26,7 +26,7 @@ struct pmrun_traces {
 	uint64_t lost_records;
 	int unfinished; /* without a footer: their process was killed */
 };
-struct pmrun_traces pmrun_traces(const char *folder);
+struct pmrun_traces pmrun_traces(const char *path);
 
 /*
  * Runs the command, with the environment as it is, and prints the summary. Returns the exit status to hand

@@ -207,7 +207,7 @@ static int open_raw(struct data *d, const char *folder, int is_test)
 	if (open_file(d, f, folder, is_test ? "test.raw" : "train.raw", &size) ||
 		read_at(d, f, header, RAW_HEADER, 0))
 		return -1;
-	if (memcmp(header, "RAWDATA1", 8))
+	if (memcmp(header, "RAWDATA1", 8) != 0)
 		return fail(d, "%s: byte 0: this is no raw file, RAWDATA1 expected", f->path);
 	for (int i = 0; i < RAW_FIELDS; i++) {
 		field[i] = little_endian(header + 8 + 4 * i);

@@ -114,7 +114,7 @@ static void slide_all(struct nn *nn, struct nn_layer *layer, const char *what)
 int nn_conv_with(struct nn *nn, const struct nn_conv_options *o)
 {
 	struct nn_layer *layer = add(nn, NN_CONV, "conv");
-	size_t taps = (size_t)(o->kernel * o->kernel * (nn->dims == 3 ? o->kernel : 1));
+	size_t side = (size_t)o->kernel, taps = side * side * (nn->dims == 3 ? side : 1);
 
 	layer->kernel = o->kernel;
 	layer->stride = o->stride;

@@ -3,6 +3,7 @@
 #include "nn.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "check.h"
@@ -87,7 +88,7 @@ static void set_running(struct nn_layer *layer, float *running)
 /* In the order of backward, the first layer to reach a gradient sets it and the others add. */
 static void find_adds(struct nn *nn)
 {
-	char *is_set = xcalloc((size_t)nn->layer_count + 1, 1);
+	bool *is_set = xcalloc((size_t)nn->layer_count + 1, sizeof(*is_set));
 
 	for (int i = nn->end - 1; i >= nn->first; i--) {
 		struct nn_layer *l = &nn->layer[i];
@@ -97,7 +98,7 @@ static void find_adds(struct nn *nn)
 			if (read[k] == NN_NONE)
 				continue;
 			l->adds[k] = is_set[read[k] + 1];
-			is_set[read[k] + 1] = 1;
+			is_set[read[k] + 1] = true;
 		}
 	}
 	for (int i = nn->first; i < nn->end - 1; i++)

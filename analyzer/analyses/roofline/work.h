@@ -56,7 +56,7 @@ struct work {
 
 /* Of an operation of the timeline; for calls that are no work at all, `known` with nothing in it. Any thread.
  */
-struct work work_of(const struct timeline *timeline, uint32_t operation);
+struct work work_of(const struct timeline *timeline, uint32_t number);
 
 extern const char *const work_kind_keys[WORK_KIND_COUNT];
 extern const char *const work_kind_titles[WORK_KIND_COUNT];
