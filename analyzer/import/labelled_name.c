@@ -207,7 +207,7 @@ void labelled_place_of(const char *name, struct labelled_place *place)
 
 	while ((at = next_word(at, end, word, sizeof(word)))) {
 		int32_t *number = coordinate(word, place);
-		const char *digits = at;
+		const char *digits;
 		int32_t value = 0;
 
 		/* "rank" behind what it is a rank of says no more than that does. */

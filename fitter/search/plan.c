@@ -97,9 +97,10 @@ static int make_terms(struct plan *plan, struct term *terms, const struct pm_fit
 		term->first_entry = entry;
 		term->count = distinct_values(values, n, distinct);
 		more = realloc(logs, (entry + term->count) * sizeof(*logs));
+		if (more)
+			logs = more;
 		if (!more || !term->entries)
 			goto out;
-		logs = more;
 		for (size_t v = 0; v < term->count; v++)
 			logs[entry + v] = scaled_log(distinct[v], space->items[i].log_scale);
 		for (size_t k = 0; k < n; k++)
