@@ -11,7 +11,7 @@ cmake --install "$BUILD" --prefix "$SCRATCH/first" >installed
 mv first prefix
 prefix=$SCRATCH/prefix
 unset LD_LIBRARY_PATH
-export PATH="$prefix/bin:/usr/bin:/bin"
+export PATH="$prefix/bin:$PATH"
 hook=$(pmrun --library)
 case $hook in
 "$prefix"/*/libpmhook.so) ;;
