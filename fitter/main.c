@@ -1,6 +1,7 @@
 /* pmfit: the table of commands, help and version. What a command does is in cmds/cmd_COMMAND.c. */
 #include "cmds/cmd.h"
 #include "base/limit.h"
+#include "base/suggest.h"
 #include "base/terminal.h"
 
 #include <err.h>
@@ -20,18 +21,32 @@ static void print_help(FILE *out)
 	      "\n"
 	      "usage: pmfit COMMAND [OPTION]... TABLE.csv\n"
 	      "\n"
-	      "The TABLE has a row for each measured run: hyperparameters, number of GPUs,\n"
-	      "time. Fitted is t = (sum a*I^p + categorical) * product E^q + C.\n"
+	      "The TABLE has a row per measured run: hyperparameters, number of GPUs, time. The\n"
+	      "model is t = (sum a*I^p + categorical) * product E^q + C.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
-	      "  pmfit COMMAND --help   all of a command\n"
+	      "  pmfit COMMAND --help   options and output of a command\n"
 	      "  pmfit --version        the version\n"
 	      "\n" PM_LIMIT_HELP "\n"
-	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	      "Exit status: 0 success, 1 failure, 2 usage error.\n",
 		out);
+}
+
+static int unknown_command(const char *typed)
+{
+	const char *names[COMMAND_COUNT], *near;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		names[i] = commands[i]->name;
+	near = suggest(typed, names, COMMAND_COUNT);
+	fprintf(stderr, "pmfit: unknown command '%s'", typed);
+	if (near)
+		fprintf(stderr, " (did you mean '%s'?)", near);
+	fputs("\nTry 'pmfit --help'.\n", stderr);
+	return 2;
 }
 
 int main(int argument_count, char **arguments)
@@ -42,6 +57,7 @@ int main(int argument_count, char **arguments)
 	/* A reader that has seen enough (head, less) ends this program without a word. */
 	signal(SIGPIPE, SIG_DFL);
 	pm_terminal_begin();
+	opterr = 0; /* cmd_wrong_option prints the errors of options */
 	wrong = pm_limit_check();
 	if (wrong) {
 		fprintf(stderr, "pmfit: %s\n", wrong);
@@ -74,6 +90,5 @@ int main(int argument_count, char **arguments)
 			err(1, "standard output");
 		return status;
 	}
-	fprintf(stderr, "pmfit: no command '%s'\nTry 'pmfit --help'.\n", arguments[1]);
-	return 2;
+	return unknown_command(arguments[1]);
 }

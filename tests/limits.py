@@ -130,7 +130,7 @@ run("a rule in parentheses", "deep.space", (1, 2), "pmfit", "sweep", "-o", "t.cs
     "time t\nlevels a 1\nrequire " + "(" * 5000000 + "a\n"))
 run("a deep model", "nested deeper than 200.*PM_READ_DEPTH", 1, "pmfit", "predict", write("deep.model", '{"a":' * 2000000), table)
 run("a model of lists", "deep.model", 1, "pmfit", "predict", write("deep.model", "[" + "[]," * 3300000 + "[]]"), table)
-run("no JSON", "byte 12: it is no JSON", 1, "pmfit", "predict", write("no.model", '{"format": 1x}'), table)
+run("no JSON", "byte 12: invalid JSON", 1, "pmfit", "predict", write("no.model", '{"format": 1x}'), table)
 run("without end", "/dev/zero.*PM_READ_MEGABYTES" if not sanitizer else "PM_READ", 1, "pmfit", "predict", "/dev/zero", table,
     PM_READ_MEGABYTES="200", PM_READ_SECONDS="5")
 run("a limit that is none", "PM_READ_DEPTH: expected a number", 2, "pmfit", "fit", "x", PM_READ_DEPTH="deep")

@@ -26,7 +26,7 @@ static const char *find(const struct guide *guide, const char *name, const char 
 		if (model->columns[i].role == PM_FIT_IGNORED)
 			return name ? error_message("column %.100s is ignored by the model", name) : NULL;
 		if (role_has_levels(model->columns[i].role))
-			return error_message("column %.100s has levels, and a number is needed for scaling",
+			return error_message("column %.100s is categorical: scaling needs a numeric column",
 				model->columns[i].name);
 		*place = i;
 		return NULL;
@@ -43,7 +43,7 @@ const char *guide_init(
 		.model = model, .gpus = GUIDE_NONE, .batch = GUIDE_NONE, .unit_s = NAN, .worth = 0.5};
 	guide->point = calloc(model->column_count + 1, sizeof(*guide->point));
 	if (!guide->point)
-		return "no memory";
+		return "out of memory";
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *column = &model->columns[i];
 
@@ -86,8 +86,7 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 				return error_message("%.100s=%.100s: expected a number", name, text);
 			if (number <= 0 && column->least > 0)
 				return error_message(
-					"%.100s=%.100s: expected a positive number, as all that were "
-					"fitted",
+					"%.100s=%.100s: expected a positive number, like all fitted values",
 					name, text);
 			guide->point[i] = number;
 			return NULL;
@@ -97,7 +96,7 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 				guide->point[i] = (double)l;
 				return NULL;
 			}
-		return error_message("%.100s=%.100s: the model was fitted without this level", name, text);
+		return error_message("%.100s=%.100s: the fitted rows do not contain this level", name, text);
 	}
 	return error_message("the model has no column %.100s", name);
 }
@@ -105,14 +104,15 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 const char *guide_meaning(const struct guide *guide, size_t column)
 {
 	if (column == guide->batch)
-		return guide->is_epoch
-			       ? "-1: an iteration takes no longer with a larger batch; 0: in proportion"
-			       : "1: in proportion to the batch; below 1: larger batches are cheaper";
+		return guide->is_epoch ? "-1: the iteration time does not grow with the batch; 0: "
+					 "proportional to it"
+				       : "1: proportional to the batch; below 1: larger batches cost less "
+					 "per sample";
 	if (guide->is_epoch)
-		return "-1 is ideal: twice the GPUs, half of an epoch's time; 0: they do not help";
+		return "-1 is ideal: twice the GPUs, half the epoch time; 0: no speedup";
 	if (guide->is_local)
-		return "weak scaling: 0 is ideal (each GPU has its own batch); 1: they do not help";
-	return "strong scaling: -1 is ideal (twice the GPUs, half the time); 0: they do not help";
+		return "weak scaling: 0 is ideal (fixed batch per GPU); 1: no gain";
+	return "strong scaling: -1 is ideal (twice the GPUs, half the time); 0: no speedup";
 }
 
 /* The problem that pm_fit_predict is asked: a column of values for each of the model's. */

@@ -51,7 +51,7 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 
 	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
 	if (cluster->workers < 2) {
-		choice->why = "one worker has nothing to divide";
+		choice->why = "a single worker has nothing to divide";
 		return 0;
 	}
 	if (kind == STRATEGY_MODEL) {
@@ -65,8 +65,9 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		status = try_pipe(net, cluster, how, kind, tries->micro_batches[i], choice);
 	}
 	if (!choice->possible)
-		choice->why = divides ? "the network has too few places to cut"
-				      : "the batch divides into none of these micro-batches";
+		choice->why = divides ? "the network has too few cut points"
+				      : "the batch is not divisible by any of these numbers of "
+					"micro-batches";
 	return status;
 }
 

@@ -106,14 +106,14 @@ int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 			words[count++] = w;
 		if (count && take(cluster, words, count) < 0)
 			status = fail(cluster, path,
-				"line %zu: '%.60s' with %zu values is nothing that a cluster has (see pmfit "
-				"strategy --help)",
+				"line %zu: unknown setting '%.60s' with %zu values (see pmfit strategy "
+				"--help)",
 				row, words[0], count - 1);
 	}
 	if (in != stdin)
 		fclose(in);
 	if (status == 0 && cluster->inside.bandwidth <= 0)
-		status = fail(cluster, path, "no link_gb_s");
+		status = fail(cluster, path, "link_gb_s is missing");
 	if (cluster->between.bandwidth <= 0)
 		cluster->between = cluster->inside;
 	if (!cluster->workers_per_node)

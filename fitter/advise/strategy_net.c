@@ -59,7 +59,7 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 
 	net->layers = calloc(count + 1, sizeof(*net->layers));
 	if (!net->layers)
-		return fail(net, path, "no memory");
+		return fail(net, path, "out of memory");
 	cJSON_ArrayForEach (item, list) {
 		struct strategy_layer *layer = &net->layers[i++];
 		double numbers, batch = batch_of(word(item, "input"), &numbers);
@@ -68,12 +68,12 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		layer->name = strdup(word(item, "layer"));
 		layer->forward = calloc(3 * batch_room, sizeof(double));
 		if (!layer->name || !layer->forward)
-			return fail(net, path, "no memory");
+			return fail(net, path, "out of memory");
 		layer->backward = layer->forward + batch_room;
 		layer->update = layer->backward + batch_room;
 		layer->parameter_bytes = NUMBER_BYTES * number(item, "parameters");
 		if (!(layer->parameter_bytes >= 0))
-			return fail(net, path, "layer %.60s: no number of parameters", layer->name);
+			return fail(net, path, "layer %.60s: number of parameters missing", layer->name);
 		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
 		if (strncmp(word(item, "kind"), "add", 3) == 0)
 			last_sum = i;
@@ -100,13 +100,13 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *li
 	size_t place = 0, i = 0;
 
 	if ((size_t)cJSON_GetArraySize(list) != net->layer_count)
-		return fail(net, path, "%d layers, and the first file has %zu", cJSON_GetArraySize(list),
+		return fail(net, path, "%d layers, but the first file has %zu", cJSON_GetArraySize(list),
 			net->layer_count);
 	cJSON_ArrayForEach (item, list)
 		if (batch <= 0)
 			batch = batch_of(word(item, "input"), &numbers);
 	if (batch <= 0)
-		return fail(net, path, "no layer tells the batch (\"input\": \"64x3x32x32\")");
+		return fail(net, path, "no layer states the batch (\"input\": \"64x3x32x32\")");
 	while (place < net->batch_count && net->batches[place] < batch)
 		place++;
 	if (place < net->batch_count && net->batches[place] <= batch)
@@ -120,21 +120,21 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *li
 		static const char *const keys[] = {"forward_ns", "backward_ns", "update_ns"};
 
 		if (strcmp(word(item, "layer"), layer->name) != 0)
-			return fail(net, path, "layer %zu is %.60s, and %.60s in the first file", i,
+			return fail(net, path, "layer %zu is %.60s, but %.60s in the first file", i,
 				word(item, "layer"), layer->name);
 		if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(item, "rank")))
-			return fail(net, path, "rows of single ranks: leave out --ranks");
+			return fail(net, path, "rows of single ranks: run pmanalyze layers without --ranks");
 		for (int k = 0; k < 3; k++) {
 			double time = number(item, keys[k]);
 
 			if (!(time >= 0))
-				return fail(net, path, "layer %.60s: no %s", layer->name, keys[k]);
+				return fail(net, path, "layer %.60s: %s missing", layer->name, keys[k]);
 			memmove(rows[k] + place + 1, rows[k] + place,
 				(net->batch_count - place) * sizeof(double));
 			rows[k][place] = time;
 		}
 		if (number(item, "communication_ns") > 0)
-			return fail(net, path, "layer %.60s communicates: expected a run on one GPU",
+			return fail(net, path, "layer %.60s communicates: expected a run on a single GPU",
 				layer->name);
 	}
 	net->batch_count++;
@@ -148,7 +148,7 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 	memset(net, 0, sizeof(*net));
 	net->batches = calloc(path_count + 1, sizeof(*net->batches));
 	if (!net->batches)
-		return fail(net, paths[0], "no memory");
+		return fail(net, paths[0], "out of memory");
 	for (size_t i = 0; i < path_count && status == 0; i++) {
 		cJSON *root;
 		const char *bad = text_file_json(paths[i], &root);
@@ -159,7 +159,7 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 			status = -EINVAL;
 		} else if (!cJSON_IsArray(list) || !cJSON_GetArraySize(list)) {
 			status = fail(net, paths[i],
-				"no list of layers: expected what 'pmanalyze layers --json' prints");
+				"no list of layers: expected the output of 'pmanalyze layers --json'");
 		}
 		if (status == 0 && i == 0)
 			status = make_layers(net, paths[i], list, path_count + 1);

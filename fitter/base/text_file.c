@@ -28,7 +28,7 @@ static const char *read_file(const char *path, FILE *file, char **text, size_t *
 				return error_message("%s", met);
 			more = realloc(*text, room);
 			if (!more)
-				return error_message("%s: no memory for it", path);
+				return error_message("%s: out of memory", path);
 			*text = more;
 		}
 		got = fread(*text + *size, 1, BLOCK, file);
@@ -38,7 +38,7 @@ static const char *read_file(const char *path, FILE *file, char **text, size_t *
 	(*text)[*size] = '\0';
 	if (met)
 		return error_message("%s", met);
-	return ferror(file) ? error_message("%s: cannot be read: %s", path, strerror(errno)) : NULL;
+	return ferror(file) ? error_message("%s: cannot read: %s", path, strerror(errno)) : NULL;
 }
 
 /* The file is what this thread reads from now on. */
@@ -124,7 +124,7 @@ const char *text_file_json(const char *path, cJSON **root)
 	if (!bad) {
 		*root = cJSON_ParseWithOpts(text, &wrong, 0);
 		if (!*root)
-			bad = error_message("%s: byte %td: it is no JSON", path, wrong ? wrong - text : 0);
+			bad = error_message("%s: byte %td: invalid JSON", path, wrong ? wrong - text : 0);
 	}
 	end(file);
 	free(text);
@@ -161,7 +161,7 @@ const char *text_file_lines(const char *path, const char *(*take)(void *context,
 		}
 	}
 	if (!bad && ferror(file))
-		bad = error_message("%s: cannot be read", path);
+		bad = error_message("%s: cannot read", path);
 	free(line);
 	end(file);
 	return bad;

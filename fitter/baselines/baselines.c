@@ -82,7 +82,7 @@ static const struct method {
 	bool is_random;
 	double lambda;
 } methods[] = {
-	{"median", "the median for every sample", median_learn, false, 0},
+	{"median", "median of the fitted samples, for every sample", median_learn, false, 0},
 	{"linear", "linear regression", linear_learn, false, 0},
 	{"power-law", "linear regression of logarithms", power_law_learn, false, 0},
 	{"svr-plain", "support vectors, unscaled", svr_learn_plain, false, 0},
@@ -137,7 +137,7 @@ static int run_learner(struct bench *bench, const struct method *method, struct 
 	}
 	if (status == -EDOM) {
 		result->skipped = true;
-		snprintf(result->note, sizeof(result->note), "a time less its offsets is not positive");
+		snprintf(result->note, sizeof(result->note), "a time minus its offsets is not positive");
 		return 0;
 	}
 	return status;

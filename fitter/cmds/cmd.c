@@ -29,7 +29,7 @@ unsigned long cmd_count(
 	errno = 0;
 	number = strtoul(text, &end, 10);
 	if (errno || end == text || *end || strchr(text, '-') || number < least)
-		cmd_usage(command, "%s %s: expected a whole number, %lu or more", option, text, least);
+		cmd_usage(command, "%s %s: expected an integer of at least %lu", option, text, least);
 	return number;
 }
 
@@ -38,6 +38,6 @@ double cmd_number(const struct command *command, const char *option, const char 
 	double number;
 
 	if (csv_number(text, &number) < 0 || number < least)
-		cmd_usage(command, "%s %s: expected a number, %g or more", option, text, least);
+		cmd_usage(command, "%s %s: expected a number of at least %g", option, text, least);
 	return number;
 }

@@ -5,6 +5,8 @@
 #ifndef CMD_H
 #define CMD_H
 
+#include <getopt.h>
+
 struct command {
 	const char *name;
 	const char *summary;     /* one line */
@@ -18,6 +20,10 @@ extern const struct command cmd_fit, cmd_path, cmd_baselines, cmd_predict, cmd_s
 /* Says what is wrong with the command line and where help is; ends the program with 2. */
 __attribute__((noreturn, format(printf, 2, 3))) void cmd_usage(
 	const struct command *command, const char *format, ...);
+
+/* For what getopt_long refuses (opterr is 0): names the option and the nearest that exists; ends with 2. */
+__attribute__((noreturn)) void cmd_wrong_option(
+	const struct command *command, const struct option *options, char **arguments);
 
 /* A whole number or a number of at least `least` from an option's argument, or cmd_usage. */
 unsigned long cmd_count(

@@ -21,12 +21,12 @@
 #define PILOT_ROWS 2000
 
 static const char *const help[] = {
-	"pmfit baselines: the generic model beside other ways to predict\n"
+	"pmfit baselines: the generic model against other prediction methods\n"
 	"\n"
 	"usage: pmfit baselines [OPTION]... TABLE.csv\n"
 	"\n"
-	"Lets each of these learn from the rows to be fitted, and measures it on them and\n"
-	"on the others (the split is that of 'fit'):\n"
+	"Trains each of these methods on the fitted rows and evaluates it on them and on\n"
+	"the test rows (same split as 'fit'):\n"
 	"\n"
 	"  median       the median time for every row: what any other has to beat\n"
 	"  linear       linear regression, least squares\n"
@@ -38,34 +38,34 @@ static const char *const help[] = {
 	"               1; C, gamma and time or log time by three-fold cross-validation over\n"
 	"               a grid of 24, of 800 rows at most; it learns from 10000 at most\n"
 	"  forest       random forest: 100 trees on bootstrap samples, squared error\n"
-	"  forest-log   the same of log time: relative errors count, as in MAPE\n"
-	"  boost-plain  gradient boosting as it usually comes: 100 trees, 3 cuts deep, rate\n"
+	"  forest-log   the same on log time: minimises relative errors, as in MAPE\n"
+	"  boost-plain  gradient boosting with common defaults: 100 trees, 3 cuts deep, rate\n"
 	"               0.1, squared error\n"
 	"  boost        the same with half of the rows for each tree; depth (2, 4, 6), number\n"
 	"               of trees (50 to 500) and time or log time by three-fold\n"
 	"               cross-validation, of 1500 rows at most\n"
 	"  pmnf         the performance model normal form: a constant and up to five\n"
-	"               products of x^i*log2(x)^j; it has no place for categories\n"
+	"               products of x^i*log2(x)^j; numeric columns only\n"
 	"  model-l2     the generic model with L2 and lambda 0.001, as published\n"
 	"  model        the generic model without regularisation\n"
 	"\n"
-	"The black boxes see one column of zeros and ones for each level, and learn the time\n"
-	"less its offsets. Forests, boost and models are run for each seed: the table has\n"
-	"means, and standard deviations behind +-. Of a model they are what the search left\n"
-	"undecided; 0 where all seeds end in one minimum. CSV and JSON also have the\n"
-	"interval of the mean over seeds (Student's t). TABLE is a CSV file with a header, or\n"
-	"- for standard input.\n"
+	"Categorical columns are one-hot encoded for the black boxes, which learn the time\n"
+	"minus its offsets. Forests, boost and models are run for each seed: the table shows\n"
+	"means, and standard deviations after +-. For a model the deviation is the noise of\n"
+	"the search; 0 where all seeds reach the same minimum. CSV and JSON also contain the\n"
+	"confidence interval of the mean over seeds (Student's t).\n"
+	"TABLE is a CSV file with a header, or - for standard input.\n"
 	"\n",
 	options_help_columns, options_help_fit,
 	"  (penalties are ignored: the two models have their own)\n"
 	"\n"
-	"What to run and write:\n"
-	"  --only LIST              of the names above, separated by commas\n"
+	"Selection and output:\n"
+	"  --only LIST              comma-separated names from the list above\n"
 	"  --confidence X           of the intervals over seeds, default 0.95\n"
-	"  -c, --csv                as CSV: method, set, then each figure with its deviation\n"
-	"                           and the ends of its interval\n"
-	"  -j, --json               as JSON, each seed by itself\n"
-	"  -q, --quiet              no progress, no warnings about the data\n"
+	"  -c, --csv                CSV output: method, set, then each figure with its deviation\n"
+	"                           and the limits of its interval\n"
+	"  -j, --json               JSON output, with the results of each seed\n"
+	"  -q, --quiet              no progress and no warnings about the data\n"
 	"\n"
 	"MAPE is in percent of the measured time; MAE and RMSE are in the time's unit, MSE\n"
 	"in its square.\n"
@@ -74,7 +74,7 @@ static const char *const help[] = {
 	"  pmfit baselines -d lenet.txt runs.csv\n"
 	"  pmfit baselines -d lenet.txt --only forest,model --seeds 3 --csv runs.csv\n"
 	"\n"
-	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
 static const struct figure {
@@ -112,7 +112,7 @@ static void print_set(const struct baselines *baselines, bool test)
 				printf(" %-7s", "");
 		}
 		if (result->skipped)
-			printf(" left out: %s", result->note);
+			printf(" skipped: %s", result->note);
 		else if (!test)
 			printf("%8.2f", result->seconds);
 		putchar('\n');
@@ -153,7 +153,7 @@ static void print_text(
 		}
 	}
 	if (best)
-		printf("\nLeast MAPE on the test: %s, %.2f%%.\n", best->name, least);
+		printf("\nLowest test MAPE: %s, %.2f%%.\n", best->name, least);
 }
 
 static void print_csv(const struct baselines *baselines, bool with_test, double confidence)
@@ -249,7 +249,7 @@ static double estimate_learners(
 	double seconds = 0;
 
 	if (!rows)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t k = 0; k < PILOT_ROWS; k++)
 		rows[k] = k * (train->sample_count / PILOT_ROWS);
 	for (size_t i = 0; baselines_names[i]; i++)
@@ -259,7 +259,7 @@ static double estimate_learners(
 	one.run_count = 1;
 	if (resample_init(&some, train, rows, PILOT_ROWS) < 0 ||
 		baselines_run(&pilot, &some.problem, &none, &one, learners, NULL) < 0)
-		errx(1, "no memory, or interrupted");
+		errx(1, "out of memory, or interrupted");
 	for (size_t i = 0; i < pilot.count; i++)
 		seconds += pilot.results[i].seconds * (double)train->sample_count / PILOT_ROWS *
 			   (double)(pilot.results[i].is_random ? parameter->run_count : 1);
@@ -285,8 +285,8 @@ static void announce(
 		if (strncmp(baselines_names[i], "model", 5) == 0)
 			seconds += pm_fit_estimate(train, parameter);
 	}
-	warnx("%zu rows: this will take about %.0f s%s; --only and --seeds make it less", train->sample_count,
-		seconds, support ? ", support vectors not counted" : "");
+	warnx("%zu rows: estimated run time about %.0f s%s; --only and --seeds shorten it",
+		train->sample_count, seconds, support ? ", excluding support vectors" : "");
 }
 
 static bool *take_names(char *argument)
@@ -299,14 +299,14 @@ static bool *take_names(char *argument)
 		count++;
 	wanted = calloc(count, sizeof(*wanted));
 	if (!wanted)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	while ((word = strtok_r(rest, ",", &rest))) {
 		size_t i = 0;
 
 		while (i < count && strcmp(baselines_names[i], word) != 0)
 			i++;
 		if (i == count)
-			cmd_usage(&cmd_baselines, "--only %s: there is no such method", word);
+			cmd_usage(&cmd_baselines, "--only %s: unknown method", word);
 		wanted[i] = true;
 	}
 	return wanted;
@@ -333,7 +333,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'c')
 			csv = true;
 		else if (!options_take(&cmd_baselines, &options, option, optarg))
-			cmd_usage(&cmd_baselines, "wrong option");
+			cmd_wrong_option(&cmd_baselines, long_options, arguments);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_baselines, "expected one table");
 	options_end(&cmd_baselines, &options);
@@ -362,6 +362,6 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_baselines = {.name = "baselines",
-	.summary = "the model beside regression, trees, support vectors",
+	.summary = "compare the model with regression, trees, support vectors",
 	.help = help,
 	.run = run};

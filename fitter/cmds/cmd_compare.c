@@ -19,52 +19,51 @@
 #define RESAMPLES 200
 
 static const char *const help[] = {
-	"pmfit compare: several data sets or frameworks side by side\n"
+	"pmfit compare: compare several data sets or frameworks\n"
 	"\n"
 	"usage: pmfit compare [OPTION]... SET...\n"
 	"\n"
 	"A SET is [NAME=]FILE[,DESCRIPTION]: a table of runs (CSV; - is standard input) with\n"
 	"the columns that the options name, or its own description on top of them; or a\n"
 	"model file (a name in .json, 'pmfit fit -o'). NAME is the file's without its folder\n"
-	"and ending, if not given. Fits the generic model of 'pmfit fit' to each table, with\n"
-	"a penalty and without, lets other methods learn from the same rows, and prints\n"
+	"and suffix by default. Fits the generic model of 'pmfit fit' to each table, with\n"
+	"and without a penalty, trains other methods on the same rows, and prints\n"
 	"\n"
-	"  parameters   in the manner of Table 4.3: each with mean and standard deviation over\n"
-	"               the seeds (noise of the search) and a bootstrap interval (what the\n"
-	"               data leave open); what is not determined is marked, and the levels\n"
-	"               follow in the parametrisation that is\n"
-	"  errors       in the manner of Table 4.4: of each method, fitted and on the test\n"
-	"  scaling      in the manner of Table 4.5: extrinsic powers and C, and what they\n"
-	"               mean in words\n"
-	"  differences  which parameters differ between two sets by more than their data leave\n"
-	"               open: 0 is not in the bootstrap interval of the difference\n"
-	"  lambda       how far the penalty moves the powers\n"
+	"  parameters   as in Table 4.3: each with mean and standard deviation over the seeds\n"
+	"               (search noise) and a bootstrap interval (data uncertainty);\n"
+	"               undetermined parameters are marked, and the levels follow in a\n"
+	"               parametrisation that is determined\n"
+	"  errors       as in Table 4.4: of each method, on fitted and test rows\n"
+	"  scaling      as in Table 4.5: extrinsic powers and C, with an interpretation\n"
+	"  differences  parameters that differ significantly between two sets: the bootstrap\n"
+	"               interval of the difference excludes 0\n"
+	"  lambda       how much the penalty changes the powers\n"
 	"\n"
-	"Of a model file there are the parameters, and errors on the rows it was fitted to;\n"
-	"its differences need bootstrap values (pmfit fit --bootstrap 200).\n"
+	"A model file provides the parameters and the errors on its fitted rows; differences\n"
+	"need bootstrap values in it (pmfit fit --bootstrap 200).\n"
 	"\n",
 	options_help_columns, options_help_fit,
 	"\n"
 	"With --lambda the parameters shown are those with that penalty; without it those\n"
 	"of the fit without penalty, and the other fit has L2 with lambda 0.001.\n"
 	"\n"
-	"What to compare and write:\n"
+	"Selection and output:\n"
 	"  --bootstrap N            resamples for intervals and differences, default 200\n"
-	"  --confidence X           of all intervals, default 0.95\n"
-	"  --only LIST              of the other methods ('pmfit baselines --help' has their\n"
-	"                           names), default svr,forest,forest-log,boost-plain,boost;\n"
+	"  --confidence X           confidence level of all intervals, default 0.95\n"
+	"  --only LIST              other methods (names: 'pmfit baselines --help'),\n"
+	"                           default svr,forest,forest-log,boost-plain,boost;\n"
 	"                           none: no other method\n"
-	"  -c, --csv                as CSV: table, set, name, figure, value, mean, sd, low,\n"
+	"  -c, --csv                CSV output: table, set, name, figure, value, mean, sd, low,\n"
 	"                           high\n"
-	"  -j, --json               as JSON, with all models\n"
-	"  -q, --quiet              no progress, no warnings about the data\n"
+	"  -j, --json               JSON output, with all models\n"
+	"  -q, --quiet              no progress and no warnings about the data\n"
 	"\n"
 	"Examples:\n"
 	"  pmfit compare -d lenet.txt mxnet.csv tensorflow.csv\n"
 	"  pmfit compare old=2023.csv,old.txt new=2024.csv,new.txt --only none\n"
 	"  pmfit compare before.json after.json\n"
 	"\n"
-	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
 static const struct figure {
@@ -171,7 +170,7 @@ static void print_csv(const struct comparison *c)
 			const struct difference *row = &c->pairs[p].rows[i];
 			char figure[256];
 
-			snprintf(figure, sizeof(figure), "less %s", c->sets[c->pairs[p].first].name);
+			snprintf(figure, sizeof(figure), "minus %s", c->sets[c->pairs[p].first].name);
 			put_row("differences", c->sets[c->pairs[p].second].name, row->name, figure,
 				(double[]){row->second - row->first, NAN, NAN, row->low, row->high});
 		}
@@ -269,18 +268,18 @@ static void take_names(struct comparison *c, const char *list)
 	free(c->wanted);
 	c->wanted = calloc(count + 1, sizeof(*c->wanted));
 	if (!names || !c->wanted)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	while ((word = strtok_r(rest, ",", &rest))) {
 		size_t i = 0;
 
 		while (i < count && strcmp(baselines_names[i], word) != 0)
 			i++;
 		if (i < count && strncmp(word, "model", 5) == 0)
-			cmd_usage(&cmd_compare, "--only %s: the model is always there", word);
+			cmd_usage(&cmd_compare, "--only %s: the model is always included", word);
 		if (i < count)
 			c->wanted[i] = true;
 		else if (strcmp(word, "none") != 0)
-			cmd_usage(&cmd_compare, "--only %s: there is no such method", word);
+			cmd_usage(&cmd_compare, "--only %s: unknown method", word);
 	}
 	free(names);
 }
@@ -319,7 +318,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'c')
 			csv = true;
 		else if (!options_take(&cmd_compare, &options, option, optarg))
-			cmd_usage(&cmd_compare, "wrong option");
+			cmd_wrong_option(&cmd_compare, long_options, arguments);
 	if (optind == argument_count)
 		cmd_usage(&cmd_compare, "expected tables or model files");
 	options_end(&cmd_compare, &options);
@@ -345,7 +344,5 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
-const struct command cmd_compare = {.name = "compare",
-	.summary = "several data sets or frameworks side by side",
-	.help = help,
-	.run = run};
+const struct command cmd_compare = {
+	.name = "compare", .summary = "compare several data sets or frameworks", .help = help, .run = run};

@@ -16,7 +16,7 @@ static char *copy(const char *text)
 	char *made = strdup(text);
 
 	if (!made)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	return made;
 }
 
@@ -48,7 +48,7 @@ static void take_apart(char *argument, struct comparison_set *set, const char **
 	dot = strrchr(slash, '.');
 	set->name = dot && dot > slash ? strndup(slash, (size_t)(dot - slash)) : strdup(slash);
 	if (!set->name)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 }
 
 /* The options' description, to which a set adds its own. */
@@ -63,7 +63,7 @@ static void copy_description(struct description *made, const struct description 
 	made->train = from->train ? copy(from->train) : NULL;
 	for (size_t i = 0; i < from->role_count; i++)
 		if (description_role(made, from->roles[i].column, from->roles[i].role) < 0)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 }
 
 static void read_table(struct comparison_set *set, const struct options *options, const char *description)
@@ -76,7 +76,7 @@ static void read_table(struct comparison_set *set, const struct options *options
 	if (bad)
 		errx(1, "%s", bad);
 	if (own.description.split && own.description.share < 1)
-		errx(1, "%s: both a split and a share are described: expected one of them", set->path);
+		errx(1, "%s: the description has both a split and a share: expected one of them", set->path);
 	options_read_table(&own, set->path, &set->observations);
 	set->typical =
 		space_geometric_mean(set->observations.train.time, set->observations.train.sample_count);
@@ -111,7 +111,8 @@ static void announce(const struct comparison *c, const struct options *options)
 		if (!c->sets[i].shown)
 			seconds += 2 * pm_fit_estimate(&c->sets[i].observations.train, &options->parameter);
 	if (seconds > LONG_SECONDS && !options->quiet)
-		warnx("the fits alone will take about %.0f s; fewer --seeds or --evaluations take less",
+		warnx("estimated time for the fits alone: about %.0f s; fewer --seeds or --evaluations "
+		      "shorten it",
 			seconds);
 }
 
@@ -119,7 +120,7 @@ void cmd_compare_sets(struct comparison *c, const struct options *options, char 
 {
 	c->sets = calloc(count + 1, sizeof(*c->sets));
 	if (!c->sets)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		struct comparison_set *set = &c->sets[c->count++];
 		const char *description;
@@ -127,8 +128,7 @@ void cmd_compare_sets(struct comparison *c, const struct options *options, char 
 		take_apart(arguments[i], set, &description);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(c->sets[j].name, set->name) == 0)
-				errx(1, "two sets have the name %s: expected NAME=FILE for one of them",
-					set->name);
+				errx(1, "two sets are named %s: use NAME=FILE for one of them", set->name);
 		if (is_model_file(set->path))
 			load(set);
 		else

@@ -32,38 +32,38 @@ static const char *const help[] = {
 	"    t(I, E) = (sum_i a_i*I_i^p_i + a coefficient for each categorical level)\n"
 	"              * prod_j E_j^q_j + C\n"
 	"\n"
-	"to the rows of a table, so that the mean absolute error, plus lambda times the\n"
-	"penalty, is least: once for each of ten seeds. Prints the formula, each parameter\n"
-	"(best, mean and standard deviation over the seeds: the search's noise, which says\n"
-	"nothing of the data), the errors, and what is doubtful; with a lambda, also how\n"
-	"far it has moved the powers. TABLE is a CSV file with a header, or - for standard\n"
-	"input. Ctrl-C prints the best so far.\n"
+	"to the rows of a table, minimising the mean absolute error plus lambda times the\n"
+	"penalty, once for each of ten seeds. Prints the formula, each parameter (best, mean\n"
+	"and standard deviation over the seeds: search noise, not data uncertainty), the\n"
+	"errors and warnings; with a lambda, also how much it changes the powers.\n"
+	"TABLE is a CSV file with a header, or - for standard input. Ctrl-C prints the best\n"
+	"so far.\n"
 	"\n",
 	options_help_columns, options_help_fit,
-	"  --bootstrap N            resample the rows N times for intervals\n"
-	"  --confidence X           of these intervals, default 0.95\n"
+	"  --bootstrap N            bootstrap intervals from N resamples of the rows\n"
+	"  --confidence X           confidence level of the intervals, default 0.95\n"
 	"\n"
-	"What to write:\n"
-	"  -j, --json               the model and its errors as JSON\n"
-	"  -o, --model FILE         the model, for later commands (JSON)\n"
-	"  --schema                 only print the JSON Schema of such files\n"
-	"  --predictions FILE       CSV: sample (counted in its set), set, measured,\n"
+	"Output:\n"
+	"  -j, --json               JSON output: the model and its errors\n"
+	"  -o, --model FILE         write the model for other commands (JSON)\n"
+	"  --schema                 print the JSON Schema of model files and exit\n"
+	"  --predictions FILE       write CSV: sample (index within its set), set, measured,\n"
 	"                           predicted\n"
-	"  --plot                   pictures in the terminal: predicted against measured, time\n"
+	"  --plot                   plots in the terminal: predicted against measured, time\n"
 	"                           over each extrinsic column\n"
-	"  --plain                  these in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
-	"                           LANG. NO_COLOR: without colours\n"
-	"  -q, --quiet              no progress, no warnings about the data\n"
+	"  --plain                  ASCII plots; default without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR disables colours\n"
+	"  -q, --quiet              no progress and no warnings about the data\n"
 	"\n"
 	"Examples:\n"
 	"  pmfit fit --time time,s --intrinsic filters,kernel --categorical padding \\\n"
 	"          --extrinsic batch,gpus --split split runs.csv\n"
 	"  pmfit fit -d lenet.txt --lambda 0.001 --bootstrap 200 -o lenet.json runs.csv\n"
 	"\n"
-	"As published: --lambda 0.001 --scale none --method de. Without regularisation that\n"
-	"search does not find the minimum; the default does.\n"
+	"The published settings are --lambda 0.001 --scale none --method de. Without\n"
+	"regularisation that search does not reach the minimum; the default does.\n"
 	"\n"
-	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
 struct progress {
@@ -105,7 +105,7 @@ static void write_predictions(
 		double *times = malloc((problem->sample_count + 1) * sizeof(*times));
 
 		if (!times || pm_fit_predict(model, problem, times) < 0)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 		for (size_t k = 0; k < problem->sample_count; k++)
 			fprintf(file, "%zu,%s,%.9g,%.9g\n", k + 1, test ? "test" : "fitted", problem->time[k],
 				times[k]);
@@ -163,7 +163,7 @@ static void print_plots(const struct pm_fit_model *model, const struct observati
 			continue;
 		predicted[test] = malloc(problem->sample_count * sizeof(double));
 		if (!predicted[test] || pm_fit_predict(model, problem, predicted[test]) < 0)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 		subject.sets[subject.set_count++] = (struct figure_set){.name = test ? "test" : "fitted",
 			.problem = problem,
 			.measured = problem->time,
@@ -210,7 +210,7 @@ static struct pm_fit_model *fit(struct options *options, const struct observatio
 	int status;
 
 	if (estimate > LONG_SECONDS && !options->quiet)
-		warnx("this will take about %.0f s; fewer --seeds or --evaluations take less", estimate);
+		warnx("estimated run time about %.0f s; fewer --seeds or --evaluations shorten it", estimate);
 	parameter->stop = options_catch_interrupt();
 	if (isatty(STDERR_FILENO) && !options->quiet) {
 		progress.evaluations = calloc(parameter->run_count, sizeof(*progress.evaluations));
@@ -261,7 +261,7 @@ static int run(int argument_count, char **arguments)
 			json_print(schema_json());
 			return 0;
 		} else if (!options_take(&cmd_fit, &options, option, optarg))
-			cmd_usage(&cmd_fit, "wrong option");
+			cmd_wrong_option(&cmd_fit, long_options, arguments);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_fit, "expected one table");
 	options_end(&cmd_fit, &options);
@@ -269,7 +269,7 @@ static int run(int argument_count, char **arguments)
 	model = fit(&options, &observations);
 	freely = fit_freely(&options, &observations);
 	if (observations.test.sample_count && pm_fit_evaluate(model, &observations.test, &test) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	if (options.json)
 		print_json(model, &test, freely);
 	else

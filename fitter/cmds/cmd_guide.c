@@ -11,62 +11,62 @@
 #include <string.h>
 
 static const char *const help[] = {
-	"pmfit guide: what a model says of scaling, and what to buy\n"
+	"pmfit guide: scaling, efficiency and cost according to a model\n"
 	"\n"
 	"usage: pmfit guide [OPTION]... MODEL.json\n"
 	"       pmfit guide --divide BATCH --speeds LIST | --times TABLE.csv\n"
 	"       pmfit guide --divide BATCH --devices COLUMN=LEVELS MODEL.json\n"
 	"\n"
-	"MODEL is what 'pmfit fit -o' or 'pmfit search -o' wrote. Prints how the time scales with GPUs and batch\n"
-	"and what that means, the share of the constant C, which settings cost most, then a\n"
-	"table of time, speed-up, efficiency and rate over batch and GPUs, up to where adding\n"
-	"GPUs pays, and a recommendation. Lines beyond what was fitted are marked\n"
-	"'extrapolated'. Intervals are of the fitted curve, from the model's bootstrap\n"
-	"values (pmfit fit --bootstrap 200).\n"
+	"MODEL is a file written by 'pmfit fit -o' or 'pmfit search -o'. Prints how the time\n"
+	"scales with GPUs and batch, the share of the constant C, the costliest settings, a\n"
+	"table of time, speedup, efficiency and rate over batch and GPUs, the number of GPUs\n"
+	"up to which adding GPUs pays, and a recommendation. Rows outside the fitted range\n"
+	"are marked 'extrapolated'. Intervals are those of the fitted curve, from the model's\n"
+	"bootstrap values (pmfit fit --bootstrap 200).\n"
 	"\n"
-	"What the model's time is:\n"
-	"  --time-of iteration|epoch  what was timed; default iteration\n"
-	"  --batch-is global|local    the batch column is of all GPUs together, or of each;\n"
-	"                             default global. Local batches of iterations: weak\n"
-	"                             scaling\n"
-	"  --unit s|ms|us|ns          of the time; default: the model's, if it is one of these\n"
-	"  --samples N                of an epoch, for rates with --time-of epoch\n"
-	"  --gpu-column NAME          default gpus\n"
-	"  --batch-column NAME        default batch\n"
+	"Meaning of the model's time:\n"
+	"  --time-of iteration|epoch  measured quantity; default iteration\n"
+	"  --batch-is global|local    whether the batch column is the total over all GPUs or\n"
+	"                             per GPU; default global. Iterations with a local\n"
+	"                             batch: weak scaling\n"
+	"  --unit s|ms|us|ns          unit of the time; default: the model's, if one of these\n"
+	"  --samples N                samples per epoch, for rates with --time-of epoch\n"
+	"  --gpu-column NAME          column with the number of GPUs, default gpus\n"
+	"  --batch-column NAME        column with the batch size, default batch\n"
 	"\n"
-	"Where it is asked:\n"
+	"Evaluated at:\n"
 	"  --gpus LIST                numbers of GPUs; default 1,2,4,8\n"
-	"  --batch LIST               default: powers of two within the fitted range\n"
-	"  --at NAME=VALUE            another column's value or level; may be given again.\n"
-	"                             Default: the geometric middle of the fitted range, the\n"
-	"                             first level\n"
+	"  --batch LIST               batch sizes; default: powers of two in the fitted range\n"
+	"  --at NAME=VALUE            value or level of another column; repeatable. Default:\n"
+	"                             the geometric middle of the fitted range, the first\n"
+	"                             level\n"
 	"\n"
-	"What is asked:\n"
-	"  --worth X                  least speed-up per added GPU for which it pays;\n"
-	"                             default 0.5\n"
-	"  --price X                  of a GPU hour: adds the cost of a million samples\n"
-	"  --at-most-gpus N           choose no more than these\n"
-	"  --at-most-local-batch N    choose no larger batch on a GPU (its memory's limit)\n",
+	"Recommendation:\n"
+	"  --worth X                  minimum speedup per added GPU that pays; default 0.5\n"
+	"  --price X                  price of a GPU hour: adds the cost per million samples\n"
+	"  --at-most-gpus N           use at most this number of GPUs\n"
+	"  --at-most-local-batch N    largest batch per GPU (limited by its memory)\n",
 	"\n"
-	"Devices that are not alike:\n"
-	"  --divide BATCH             shares of a batch in proportion to speed, in whole\n"
-	"                             samples, with the time that they save\n"
-	"  --speeds LIST              samples per time, with names if wanted: v100:312,k80:90\n"
-	"  --times TABLE.csv          or the times of even shares, summed for each rank, as\n"
-	"                             'pmanalyze layers --ranks --csv' prints them\n"
-	"  --rank-column NAME         default rank\n"
-	"  --time-columns LIST        default forward_ns,backward_ns\n"
+	"Heterogeneous devices:\n"
+	"  --divide BATCH             divide a batch in proportion to speed, in whole\n"
+	"                             samples, and print the time saved\n"
+	"  --speeds LIST              samples per unit of time, optionally named:\n"
+	"                             v100:312,k80:90\n"
+	"  --times TABLE.csv          or the times with equal shares, summed per rank, as\n"
+	"                             printed by 'pmanalyze layers --ranks --csv'\n"
+	"  --rank-column NAME         column with the rank, default rank\n"
+	"  --time-columns LIST        columns to sum, default forward_ns,backward_ns\n"
 	"  --devices COLUMN=LEVELS    or the levels of a column of MODEL, one per device\n"
 	"\n"
-	"  -c, --csv                  the table only, as CSV; interval ends are empty without\n"
-	"                             bootstrap values\n"
-	"  -j, --json                 all of it\n"
+	"  -c, --csv                  CSV output, the table only; interval limits are empty\n"
+	"                             without bootstrap values\n"
+	"  -j, --json                 JSON output, complete\n"
 	"\n"
 	"Examples:\n"
 	"  pmfit guide --gpus 1,2,4,8 --batch 32,64,128 --price 2.5 lenet.json\n"
 	"  pmanalyze layers --ranks --csv run | pmfit guide --divide 256 --times -\n"
 	"\n"
-	"Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure, 2 usage error.\n",
 	NULL};
 
 /* Numbers with commas between them, ascending; positive. */
@@ -89,7 +89,7 @@ static void add(struct list *list, double number)
 {
 	list->numbers = realloc(list->numbers, (list->count + 1) * sizeof(*list->numbers));
 	if (!list->numbers)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	list->numbers[list->count++] = number;
 }
 
@@ -99,17 +99,17 @@ static void take_list(const char *option, const char *text, struct list *list)
 	double number;
 
 	if (!copy)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	list->count = 0;
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
 		if (csv_number(item, &number) < 0 || number <= 0 ||
 			(list->count && number <= list->numbers[list->count - 1]))
-			cmd_usage(&cmd_guide, "%s %s: expected positive numbers that rise, as 1,2,4", option,
-				text);
+			cmd_usage(&cmd_guide, "%s %s: expected increasing positive numbers, such as 1,2,4",
+				option, text);
 		add(list, number);
 	}
 	if (!list->count)
-		cmd_usage(&cmd_guide, "%s: expected numbers, as 1,2,4", option);
+		cmd_usage(&cmd_guide, "%s: expected numbers, such as 1,2,4", option);
 	free(copy);
 }
 
@@ -189,7 +189,7 @@ static void take_at(struct choices *c, const char *text)
 		cmd_usage(&cmd_guide, "--at %s: expected NAME=VALUE", text);
 	c->at = realloc(c->at, (c->at_count + 1) * sizeof(*c->at));
 	if (!c->at)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	c->at[c->at_count++] = text;
 }
 
@@ -228,8 +228,6 @@ static void take_option(struct choices *c, int option, const char *argument)
 		c->form = CMD_GUIDE_CSV;
 	else if (option == 'j')
 		c->form = CMD_GUIDE_JSON;
-	else
-		cmd_usage(&cmd_guide, "wrong option");
 }
 
 /* Seconds in a unit, or NAN. */
@@ -262,7 +260,7 @@ static void init_guide(struct choices *c, const struct pm_fit_model *model, stru
 		char *copy = strdup(c->at[i]), *equals = copy ? strchr(copy, '=') : NULL;
 
 		if (!equals)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 		*equals = 0;
 		bad = guide_set(guide, copy, equals + 1);
 		free(copy);
@@ -278,9 +276,9 @@ static void complete(struct choices *c, const struct guide *guide)
 		guide->batch == GUIDE_NONE ? NULL : &guide->model->columns[guide->batch];
 
 	if (!batch && c->batches.count)
-		errx(1, "the model has no column batch: name the one there is with --batch-column");
+		errx(1, "the model has no column batch: set its name with --batch-column");
 	if (guide->gpus == GUIDE_NONE && c->gpus.count)
-		errx(1, "the model has no column gpus: name the one there is with --gpu-column");
+		errx(1, "the model has no column gpus: set its name with --gpu-column");
 	if (!c->gpus.count)
 		take_list("--gpus", "1,2,4,8", &c->gpus);
 	for (double b = 1; batch && !c->batches.count && b <= batch->greatest; b *= 2)
@@ -302,10 +300,10 @@ static void show(struct choices *c, const struct guide *guide)
 		status = guide_table_fill(
 			guide, c->gpus.numbers, c->gpus.count, c->batches.numbers, c->batches.count, &table);
 	else
-		warnx("the model has no column gpus (--gpu-column): there is no table");
+		warnx("the model has no column gpus (--gpu-column): no table");
 	if (status == 0 && guide->price > 0 && table.cells && isnan(table.cells[0].cost))
-		warnx("no costs: the unit of time (--unit) or the samples of an epoch (--samples) are not "
-		      "known");
+		warnx("costs unavailable: set the unit of time (--unit) or the samples per epoch "
+		      "(--samples)");
 	if (status == 0 && c->form == CMD_GUIDE_JSON)
 		status = guide_print_json(guide, &table);
 	else if (status == 0 && c->form == CMD_GUIDE_CSV)
@@ -313,7 +311,7 @@ static void show(struct choices *c, const struct guide *guide)
 	else if (status == 0)
 		status = guide_print_text(guide, &table, stdout);
 	if (status < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	guide_table_free(&table);
 }
 
@@ -322,12 +320,13 @@ static void check(const struct choices *c, int operands)
 	int ways = (c->divide.speeds != NULL) + (c->divide.table != NULL) + (c->divide.levels != NULL);
 
 	if (c->divide.batch && ways != 1)
-		cmd_usage(&cmd_guide, "--divide needs one of --speeds, --times and --devices");
+		cmd_usage(&cmd_guide, "--divide requires one of --speeds, --times and --devices");
 	if (!c->divide.batch && ways)
-		cmd_usage(&cmd_guide, "--speeds, --times and --devices need --divide");
+		cmd_usage(&cmd_guide, "--speeds, --times and --devices require --divide");
 	if (operands != (c->divide.speeds || c->divide.table ? 0 : 1))
 		cmd_usage(&cmd_guide, "expected %s",
-			c->divide.speeds || c->divide.table ? "no model: the speeds are given" : "a model");
+			c->divide.speeds || c->divide.table ? "no model: the speeds are already given"
+							    : "a model");
 	if (c->unit && isnan(unit_of(c->unit)))
 		cmd_usage(&cmd_guide, "--unit %s: expected s, ms, us or ns", c->unit);
 }
@@ -341,8 +340,11 @@ static int run(int argument_count, char **arguments)
 	const char *bad;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1)
+	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1) {
+		if (option == '?')
+			cmd_wrong_option(&cmd_guide, long_options, arguments);
 		take_option(&c, option, optarg);
+	}
 	check(&c, argument_count - optind);
 	if (optind < argument_count) {
 		bad = pm_fit_load(arguments[optind], &model);
@@ -363,4 +365,4 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_guide = {
-	"guide", "what the model says: scaling, efficiency, what to buy, how to divide", help, run};
+	"guide", "scaling, efficiency, cost and batch shares according to a model", help, run};

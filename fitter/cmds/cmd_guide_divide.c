@@ -21,7 +21,7 @@ static size_t add(struct devices *devices, const char *name)
 	devices->names = realloc(devices->names, (devices->count + 1) * sizeof(*devices->names));
 	devices->speeds = realloc(devices->speeds, (devices->count + 1) * sizeof(*devices->speeds));
 	if (!devices->names || !devices->speeds || !(devices->names[devices->count] = strdup(name)))
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	devices->speeds[devices->count] = 0;
 	return devices->count++;
 }
@@ -32,7 +32,7 @@ static void from_text(struct devices *devices, const char *text)
 	char *copy = strdup(text), *save = NULL, number[24];
 
 	if (!copy)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
 		char *colon = strrchr(item, ':');
 		size_t device;
@@ -51,9 +51,10 @@ static void from_text(struct devices *devices, const char *text)
 static ptrdiff_t column_of(const struct csv *csv, const char *name)
 {
 	ptrdiff_t column = csv_find(csv, name);
+	char hint[CSV_HINT];
 
 	if (column < 0)
-		errx(1, "%s: there is no column %s", csv->path, name);
+		errx(1, "%s: column %s not found%s", csv->path, name, csv_hint(csv, name, hint));
 	return column;
 }
 
@@ -75,7 +76,7 @@ static void add_row(struct devices *devices, const struct csv *csv, size_t row, 
 		if (!*cell)
 			continue;
 		if (csv_number(cell, &number) < 0 || number < 0)
-			errx(1, "%s: line %zu: '%s' is no time", csv->path, csv->lines[row], cell);
+			errx(1, "%s: line %zu: '%s' is not a time", csv->path, csv->lines[row], cell);
 		devices->speeds[device] += number;
 	}
 }
@@ -89,7 +90,7 @@ static void from_table(struct devices *devices, const struct cmd_guide_divide *h
 	struct csv csv;
 
 	if (!copy)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	if (csv_read(&csv, how->table) < 0)
 		errx(1, "%s", csv.error);
 	name = column_of(&csv, how->rank_column);
@@ -134,7 +135,7 @@ static void from_model(struct devices *devices, const struct cmd_guide_divide *h
 			errx(1, "%s", bad);
 		times = guide_times(guide, guide->point, 1);
 		if (!times)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 		if (!(times[0] > 0))
 			errx(1, "the model's time of %s is not positive", devices->names[i]);
 		devices->speeds[i] = (guide->is_epoch ? 1 : local) / times[0];
@@ -174,8 +175,8 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 	}
 	printf(form == CMD_GUIDE_CSV
 			? "device,speed,even,share,time_even,time_share\n"
-			: "Shares of a batch of %zu\n  device            speed     even    share   "
-			  "time even   time share\n",
+			: "Shares of a batch of %zu\n"
+			  "  device            speed    equal    share  time equal   time share\n",
 		batch);
 	for (size_t i = 0; i < devices->count; i++)
 		printf(form == CMD_GUIDE_CSV ? "%s,%.9g,%zu,%zu,%.9g,%.9g\n"
@@ -183,9 +184,10 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 			devices->names[i], devices->speeds[i], even[i], shares[i],
 			(double)even[i] / devices->speeds[i], (double)shares[i] / devices->speeds[i]);
 	if (form == CMD_GUIDE_TEXT)
-		printf("Computing ends after %.5g with even shares and after %.5g with these: %.1f%% less,\n"
-		       "if a device's time is in proportion to its samples. What is exchanged and updated\n"
-		       "stays as it is; the mean of gradients must be weighted by the shares.\n",
+		printf("Computation takes %.5g with equal shares and %.5g with these shares: %.1f%% less,\n"
+		       "assuming that a device's time is proportional to its samples. Gradient exchange "
+		       "and\n"
+		       "update are unchanged; the gradient mean must be weighted by the shares.\n",
 			slow, quick, 100 * (1 - quick / slow));
 }
 
@@ -201,11 +203,11 @@ int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, en
 	else
 		from_model(&devices, how, guide);
 	if (!devices.count)
-		errx(1, "there are no devices to divide a batch among");
+		errx(1, "no devices to divide the batch among");
 	shares = calloc(devices.count, sizeof(*shares));
 	even = calloc(devices.count, sizeof(*even));
 	if (!shares || !even)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	guide_share(devices.speeds, devices.count, how->batch, shares);
 	guide_share_evenly(devices.count, how->batch, even);
 	print(&devices, how->batch, shares, even, form);

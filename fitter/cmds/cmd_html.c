@@ -14,41 +14,41 @@
 #include <unistd.h>
 
 static const char *const help[] = {
-	"pmfit html: pictures of a model: one HTML file\n"
+	"pmfit html: HTML report of a model\n"
 	"\n"
 	"usage: pmfit html [OPTION]... MODEL.json...\n"
 	"\n"
-	"Writes one file that needs nothing else: no network and no script. It has the\n"
-	"formula, the errors and what is doubtful, in words; predicted against measured;\n"
-	"residuals over what is predicted and over each column; time over each numeric\n"
-	"column with the measured points, extrapolation shaded; parameters with bootstrap\n"
-	"intervals and seeds; and what is asked for below. Pointing at a picture tells its\n"
-	"numbers; colours follow the reader's choice of light or dark. Several models are\n"
-	"first put side by side. MODEL is what 'pmfit fit -o' or 'pmfit search -o' wrote.\n"
+	"Writes one self-contained file without scripts or network access: the formula, the\n"
+	"errors and warnings; predicted against measured; residuals over the prediction and\n"
+	"over each column; time over each numeric column with the measured points, with\n"
+	"extrapolation shaded; parameters with bootstrap intervals and seeds; and the options\n"
+	"below. Hovering over a plot shows its values; colours follow the browser's light or\n"
+	"dark mode. Several models are first compared with each other. MODEL is a file\n"
+	"written by 'pmfit fit -o' or 'pmfit search -o'.\n"
 	"\n"
-	"  --data TABLE             the measured runs, a CSV file with a header; given again,\n"
-	"                           the next is for the next model, else one is for all.\n"
-	"                           Without it there are no measured points\n"
-	"  --path                   also fit at each of several lambdas, for the paths of\n"
-	"                           the parameters and errors (takes as long as 'pmfit path')\n"
-	"  --baselines              also the table of 'pmfit baselines', on the same split\n"
+	"  --data TABLE             measured runs, a CSV file with a header; one for all models,\n"
+	"                           or repeated, one per model in order. Without it there are\n"
+	"                           no measured points\n"
+	"  --path                   also fit at several lambdas and plot the paths of parameters\n"
+	"                           and errors (takes as long as 'pmfit path')\n"
+	"  --baselines              also include the table of 'pmfit baselines', on the same split\n"
 	"  -o, --output FILE        default report.html; - is standard output\n"
 	"  --force                  overwrite FILE\n"
 	"\n"
-	"The columns' roles are the model's. The time is --time or that of a description;\n"
-	"else the column `time`. The split should be that of the fit. Where points nearly\n"
-	"coincide some stand for others, and the picture says so: files stay small. --path\n"
-	"and --baselines fit as 'pmfit path' and 'pmfit baselines' do, by the options below.\n"
+	"Column roles are those of the model. The time is --time or that of a description,\n"
+	"else the column `time`. Use the split of the fit. Points that nearly coincide are\n"
+	"merged, which the plot states, to keep files small. --path and --baselines fit like\n"
+	"'pmfit path' and 'pmfit baselines', with the options below.\n"
 	"\n",
 	options_help_columns, options_help_fit,
-	"  -q, --quiet              no progress, no warnings about the data\n"
+	"  -q, --quiet              no progress and no warnings about the data\n"
 	"\n"
 	"Examples:\n"
 	"  pmfit html model.json\n"
 	"  pmfit html --data runs.csv -d lenet.txt --path --baselines -o lenet.html model.json\n"
 	"  pmfit html --data a.csv --data b.csv -d lenet.txt a.json b.json\n"
 	"\n"
-	"Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure, 2 usage error.\n",
 	NULL};
 
 #define PATH_FOLDS 5
@@ -96,7 +96,8 @@ static void run_path(struct source *source, struct options *options, const char 
 		&parameter, lambdas, sizeof(lambdas) / sizeof(*lambdas), 1, PATH_FOLDS,
 		isatty(STDERR_FILENO) && !options->quiet ? show_path : NULL, NULL);
 	if (status == -EINVAL)
-		errx(1, "%s: for --path the samples are too few for the parameters, or all alike", table);
+		errx(1, "%s: --path: too few samples for the parameters, or all samples are identical",
+			table);
 	if (status < 0 || source->path.interrupted)
 		errx(1, "%s", status < 0 ? strerror(-status) : "interrupted");
 }
@@ -123,9 +124,9 @@ static void take_roles(struct options *options, const struct pm_fit_model *model
 	for (size_t i = 0; i < model->column_count; i++)
 		if (description_role(&options->description, model->columns[i].name, model->columns[i].role) <
 			0)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 	if (!options->description.time && !(options->description.time = strdup("time")))
-		errx(1, "no memory");
+		errx(1, "out of memory");
 }
 
 static void read_table(
@@ -141,7 +142,7 @@ static void read_table(
 		errx(1, "%s", source->observations.error);
 	csv_free(&csv);
 	if (source->observations.skipped && !options->quiet)
-		warnx("%s: %zu rows are left out: values are missing, or the time is not positive", table,
+		warnx("%s: %zu rows skipped: missing values or a time that is not positive", table,
 			source->observations.skipped);
 	for (int s = 0; s < 2; s++) {
 		const struct pm_fit_problem *problem =
@@ -162,7 +163,7 @@ static void add_set(struct html_model *to, struct source *source, int s)
 		return;
 	source->predicted[s] = malloc(problem->sample_count * sizeof(double));
 	if (!source->predicted[s] || pm_fit_predict(source->model, problem, source->predicted[s]) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	pm_fit_measure(
 		problem->time, source->predicted[s], problem->sample_count, s ? &to->test : &to->fitted);
 	to->subject.sets[to->subject.set_count++] =
@@ -194,7 +195,9 @@ static void prepare(struct html_model *to, struct source *source, struct options
 		errx(1, "%s", bad);
 	*to = (struct html_model){.subject = {.name = path, .model = source->model}};
 	if (source->model->expression && (choices->path || choices->baselines))
-		errx(1, "%s: --path and --baselines fit the generic model, and this is a formula of 'pmfit search'",
+		errx(1,
+			"%s: --path and --baselines fit the generic model, but this is a formula of 'pmfit "
+			"search'",
 			path);
 	if (!table)
 		return;
@@ -231,7 +234,7 @@ static FILE *create(struct pm_output *output, const char *path, bool force)
 	FILE *out = status < 0 ? NULL : pm_output_stream(output);
 
 	if (status == -EEXIST)
-		errx(1, "%s: there is such a file; --force overwrites it", path);
+		errx(1, "%s: file exists; --force overwrites it", path);
 	if (status < 0)
 		errno = -status;
 	if (!out)
@@ -271,16 +274,16 @@ static void take_options(
 		else if (option == FORCE)
 			choices->force = true;
 		else if (option == 'j')
-			cmd_usage(&cmd_html, "--json: it writes HTML only");
+			cmd_usage(&cmd_html, "--json: this command writes HTML only");
 		else if (!options_take(&cmd_html, options, option, optarg))
-			cmd_usage(&cmd_html, "wrong option");
+			cmd_wrong_option(&cmd_html, long_options, arguments);
 	options_end(&cmd_html, options);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_html, "expected a model");
 	if (choices->table_count > 1 && choices->table_count != (size_t)(argument_count - optind))
-		cmd_usage(&cmd_html, "--data: expected one table, or as many as models");
+		cmd_usage(&cmd_html, "--data: expected one table, or one per model");
 	if ((choices->path || choices->baselines) && !choices->table_count)
-		cmd_usage(&cmd_html, "--path and --baselines need --data");
+		cmd_usage(&cmd_html, "--path and --baselines require --data");
 }
 
 static int run(int argument_count, char **arguments)
@@ -296,13 +299,13 @@ static int run(int argument_count, char **arguments)
 	choices.tables = calloc((size_t)argument_count + 1, sizeof(*choices.tables));
 	options_init(&options);
 	if (!choices.tables)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	take_options(argument_count, arguments, &options, &choices);
 	count = (size_t)(argument_count - optind);
 	models = calloc(count, sizeof(*models));
 	sources = calloc(count, sizeof(*sources));
 	if (!models || !sources)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t m = 0; m < count; m++)
 		prepare(&models[m], &sources[m], &options, &choices, m, arguments[optind + (int)m]);
 	out = strcmp(choices.output, "-") == 0 ? stdout : create(&output, choices.output, choices.force);
@@ -321,4 +324,4 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_html = {
-	.name = "html", .summary = "pictures of a model: one HTML file", .help = help, .run = run};
+	.name = "html", .summary = "HTML report of a model", .help = help, .run = run};

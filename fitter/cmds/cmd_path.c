@@ -21,31 +21,31 @@ static const char *const help[] = {
 	"\n"
 	"usage: pmfit path [OPTION]... TABLE.csv\n"
 	"\n"
-	"Fits the generic model (see 'pmfit fit --help') at each of several lambdas: to all\n"
-	"samples, for the path of each parameter, and with cross-validation, for the error\n"
-	"on samples that were not fitted. Names the lambda with the least such error, and\n"
-	"the greatest one that is not worse by more than a standard error.\n"
+	"Fits the generic model (see 'pmfit fit --help') at several lambdas: to all samples,\n"
+	"for the path of each parameter, and with cross-validation, for the error on held-out\n"
+	"samples. Reports the lambda with the lowest held-out error, and the largest lambda\n"
+	"within one standard error of it.\n"
 	"\n"
 	"  --lambdas LIST           default 0,0.0001,0.0003,0.001,0.003,0.01,0.03,0.1\n"
 	"  --folds N                default 5\n"
 	"\n",
 	options_help_columns, options_help_fit,
 	"\n"
-	"--lambda is not used here; --lambda-powers X is the ratio of the powers' lambda to\n"
-	"the coefficients' (default 1, 0: powers are free).\n"
+	"--lambda is ignored; --lambda-powers X is the ratio of the powers' lambda to the\n"
+	"coefficients' lambda (default 1; 0: powers are not penalised).\n"
 	"\n"
-	"What to write:\n"
-	"  -j, --json               everything as JSON, with the model at each lambda\n"
-	"  -c, --csv                a line for each lambda: errors, then parameters\n"
-	"  --plot                   pictures in the terminal: R2, error and powers over lambda\n"
-	"  --plain                  these in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
-	"                           LANG. NO_COLOR: without colours\n"
-	"  -q, --quiet              no progress, no warnings about the data\n"
+	"Output:\n"
+	"  -j, --json               JSON output, with the model at each lambda\n"
+	"  -c, --csv                CSV output, one row per lambda: errors, then parameters\n"
+	"  --plot                   plots in the terminal: R2, error and powers over lambda\n"
+	"  --plain                  ASCII plots; default without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR disables colours\n"
+	"  -q, --quiet              no progress and no warnings about the data\n"
 	"\n"
 	"Example:\n"
 	"  pmfit path -d lenet.txt --lambdas 0,0.001,0.01 runs.csv\n"
 	"\n"
-	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
 #define LAMBDAS_MOST 200
@@ -106,7 +106,7 @@ static void print_values(const struct lambda_path *path)
 		putchar('\n');
 	}
 	if (first->contrast_count)
-		printf("\nThe levels as the data determine them: each less its column's mean\n");
+		printf("\nLevels as determined by the data: each minus its column's mean\n");
 	for (size_t v = 0; v < first->contrast_count; v++) {
 		printf("  %-20s", first->contrasts[v].name);
 		for (size_t i = 0; i < path->count; i++)
@@ -127,8 +127,9 @@ static void print_text(
 	print_values(path);
 	for (size_t i = 0; i < path->count; i++)
 		agreeing += path->points[i].model->runs_agreeing == path->points[i].model->run_count;
-	printf("\nLeast error on held-out samples: lambda %g. Greatest lambda within a standard error of\n"
-	       "  it: %g. At %zu of %zu lambdas all seeds agree.\n",
+	printf("\n"
+	       "Lowest held-out error: lambda %g. Largest lambda within one standard error of it: %g.\n"
+	       "  At %zu of %zu lambdas all seeds agree.\n",
 		path->points[path->best].lambda, path->points[path->simple].lambda, agreeing, path->count);
 }
 
@@ -221,7 +222,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == PLAIN)
 			plain = true;
 		else if (!options_take(&cmd_path, &options, option, optarg))
-			cmd_usage(&cmd_path, "wrong option");
+			cmd_wrong_option(&cmd_path, long_options, arguments);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_path, "expected one table");
 	if (options.lambda_powers_given)
@@ -232,7 +233,9 @@ static int run(int argument_count, char **arguments)
 	status = lambda_path_run(&path, &observations.train, &observations.test, &options.parameter, lambdas,
 		count, ratio, folds, isatty(STDERR_FILENO) && !options.quiet ? show : NULL, NULL);
 	if (status == -EINVAL)
-		errx(1, "%s: without a fold of %zu the samples are too few for the parameters, or all alike",
+		errx(1,
+			"%s: with one of %zu folds held out, too few samples for the parameters, or all "
+			"samples are identical",
 			arguments[optind], folds);
 	if (status < 0)
 		errx(1, "%s", strerror(-status));
@@ -253,6 +256,6 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_path = {.name = "path",
-	.summary = "what lambda does: regularisation paths, cross-validation",
+	.summary = "regularisation paths and cross-validation over lambda",
 	.help = help,
 	.run = run};

@@ -15,47 +15,47 @@
 #include <string.h>
 
 static const char *const help[] = {
-	"pmfit predict: what a model says of configurations, measured or not\n"
+	"pmfit predict: predict the time of configurations, measured or not\n"
 	"\n"
 	"usage: pmfit predict [OPTION]... MODEL.json TABLE.csv\n"
 	"\n"
-	"MODEL is what 'pmfit fit -o' wrote. TABLE is a CSV file with a header, or - for\n"
-	"standard input; its columns are found by the names that they had when the model was\n"
-	"fitted, others are ignored. Prints a line for each row: the predicted time, the ends\n"
-	"of an interval, the measured time and the error where there is one, and what is\n"
-	"doubtful about the row:\n"
+	"MODEL is a file written by 'pmfit fit -o'. TABLE is a CSV file with a header, or -\n"
+	"for standard input; columns are matched by the names used in the fit, others are\n"
+	"ignored. Prints a line per row: the predicted time, the limits of its interval, the\n"
+	"measured time and the error if available, and warnings about the row:\n"
 	"\n"
-	"  gpus 8 > 3         beyond the greatest that was fitted: extrapolation. The\n"
-	"                     interval does not know of it\n"
-	"  dataset=x unseen   no fitted row had this level: nothing is predicted\n"
+	"  gpus 8 > 3         above the largest fitted value: extrapolation, which the\n"
+	"                     interval does not account for\n"
+	"  dataset=x unseen   no fitted row has this level: no prediction\n"
 	"\n"
-	"A range is that of a column by itself. The interval is where a measured time is to\n"
-	"be expected: the prediction times the residuals (measured over predicted) of the\n"
-	"fitted rows. If the model has bootstrap values (pmfit fit --bootstrap 200) each of\n"
-	"them predicts and the residuals are put on all of these, so that it is wider where\n"
-	"the data say little. Residuals of fitted rows are a little smaller than those of new\n"
-	"ones: see how many measured times it holds.\n"
+	"Ranges are checked per column. The interval is a prediction interval: the prediction\n"
+	"times the residuals (measured over predicted) of the fitted rows. With bootstrap\n"
+	"values in the model (pmfit fit --bootstrap 200) the residuals are applied to the\n"
+	"prediction of each, so that the interval widens where data are sparse. Residuals of\n"
+	"fitted rows are slightly smaller than those of new rows: check the coverage of the\n"
+	"measured times.\n"
 	"\n"
 	"  --time COLUMN            the measured time, in the model's unit; default `time`,\n"
-	"                           if there is such a column. Rows may have none\n"
+	"                           if that column exists. Cells may be empty\n"
 	"  --rate COLUMN            instead: a column of which the time is one over\n"
-	"  --confidence X           of the intervals, default 0.95\n"
-	"  --skip-bad               leave out rows with missing numbers, and say how many\n"
-	"  -c, --csv                the model's columns, then predicted, low, high, measured,\n"
-	"                           extrapolated, unseen (names of columns, by blanks)\n"
-	"  -j, --json               rows, errors and what the intervals are made of\n"
+	"  --confidence X           confidence level of the intervals, default 0.95\n"
+	"  --skip-bad               skip rows with missing numbers and report their count\n"
+	"  -c, --csv                CSV output: the model's columns, then predicted, low, high,\n"
+	"                           measured, extrapolated, unseen (column names, separated by\n"
+	"                           blanks)\n"
+	"  -j, --json               JSON output: rows, errors and the basis of the intervals\n"
 	"  -q, --quiet              the errors only\n"
-	"  --plot                   predicted against measured, in the terminal; where nothing\n"
-	"                           was measured, the predictions row by row\n"
-	"  --plain                  this in ASCII; also without UTF-8 in LC_ALL, LC_CTYPE or\n"
-	"                           LANG. NO_COLOR: without colours\n"
+	"  --plot                   plot predicted against measured in the terminal; without\n"
+	"                           measured times, the predictions row by row\n"
+	"  --plain                  ASCII plot; default without UTF-8 in LC_ALL, LC_CTYPE or\n"
+	"                           LANG. NO_COLOR disables colours\n"
 	"\n"
 	"Examples:\n"
 	"  pmfit predict lenet.json planned.csv\n"
 	"  pmfit predict --time time --csv lenet.json runs.csv >predicted.csv\n"
 	"\n"
-	"Exit status: 0 done (rows without a prediction included), 1 could not, 2 wrong\n"
-	"usage.\n",
+	"Exit status: 0 success (also with rows without a prediction), 1 failure, 2 usage\n"
+	"error.\n",
 	NULL};
 
 static const char *const interval_names[] = {[PM_FIT_INTERVAL_NONE] = "none",
@@ -85,7 +85,7 @@ static void measure(const struct answer *a, unsigned without, struct pm_fit_erro
 	double *numbers = malloc((2 * rows + 1) * sizeof(*numbers));
 
 	if (!numbers)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t k = 0; k < rows; k++)
 		if (isfinite(a->input->measured[k]) && !(a->input->flags[k] & without)) {
 			numbers[count] = a->input->measured[k];
@@ -106,7 +106,7 @@ static void predict(struct answer *a)
 	a->low = malloc((rows + 1) * sizeof(double));
 	a->high = malloc((rows + 1) * sizeof(double));
 	if (!a->times || !a->low || !a->high || pm_fit_predict(a->model, &a->input->problem, a->times) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	status = pm_fit_predict_interval(a->model, &a->input->problem, a->confidence, a->low, a->high);
 	if (status < 0)
 		errx(1, "%s", strerror(-status));
@@ -190,12 +190,12 @@ static void print_sum(const struct answer *a)
 	if (a->model->time_unit)
 		printf("; times in %s", a->model->time_unit);
 	if (a->outside)
-		printf("; %zu outside of the fitted range", a->outside);
+		printf("; %zu outside the fitted range", a->outside);
 	if (a->unseen)
-		printf("; %zu with levels never seen, without a prediction", a->unseen);
+		printf("; %zu with unseen levels, without a prediction", a->unseen);
 	putchar('\n');
 	if (a->interval == PM_FIT_INTERVAL_NONE)
-		printf("No intervals: the model has no residuals; fit it again.\n");
+		printf("Intervals unavailable: the model has no residuals; fit it again.\n");
 	else if (a->interval == PM_FIT_INTERVAL_RESIDUALS)
 		printf("Intervals: %g%%, from the residuals of the fitted rows (no bootstrap values).\n",
 			100 * a->confidence);
@@ -210,7 +210,7 @@ static void print_sum(const struct answer *a)
 	if (a->inside.sample_count && a->inside.sample_count < a->all.sample_count)
 		print_error("inside the range", &a->inside);
 	if (a->interval != PM_FIT_INTERVAL_NONE)
-		printf("  %zu of %zu measured times (%.1f%%) lie in their intervals\n", a->covered,
+		printf("  %zu of %zu measured times (%.1f%%) lie within their intervals\n", a->covered,
 			a->all.sample_count, 100 * (double)a->covered / (double)a->all.sample_count);
 }
 
@@ -415,7 +415,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			choices->format = SUM;
 			break;
 		default:
-			cmd_usage(&cmd_predict, "wrong option");
+			cmd_wrong_option(&cmd_predict, long_options, arguments);
 		}
 	if (optind + 2 != argument_count)
 		cmd_usage(&cmd_predict, "expected a model and a table");
@@ -453,7 +453,7 @@ static int run(int argument_count, char **arguments)
 	if (model_input_init(&input, &csv, model, choices.time, choices.is_rate, choices.skip_bad) < 0)
 		errx(1, "%s", input.error);
 	if (input.skipped)
-		warnx("%s: %zu rows are left out: numbers are missing", csv.path, input.skipped);
+		warnx("%s: %zu rows skipped: missing values", csv.path, input.skipped);
 	bad = pm_fit_check_predict(model, &input.problem);
 	if (bad)
 		errx(1, "%s: %s", csv.path, bad);
@@ -474,7 +474,5 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
-const struct command cmd_predict = {.name = "predict",
-	.summary = "what a model says of configurations, with intervals",
-	.help = help,
-	.run = run};
+const struct command cmd_predict = {
+	.name = "predict", .summary = "predict configurations, with intervals", .help = help, .run = run};

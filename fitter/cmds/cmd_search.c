@@ -15,57 +15,56 @@
 #include <unistd.h>
 
 static const char *const help[] = {
-	"pmfit search: which expression predicts best: roles, interactions, structure\n"
+	"pmfit search: find the expression that predicts best: roles, interactions, structure\n"
 	"\n"
 	"usage: pmfit search [OPTION]... TABLE.csv\n"
 	"\n"
-	"The other commands fit one form, in which the description says what each column\n"
-	"does. This one finds the form: which columns matter, whether each is added or\n"
-	"multiplies, where maxima, overheads and interactions are. It builds formulas of\n"
+	"The other commands fit one fixed form, with column roles from the description. This\n"
+	"one searches for the form: which columns matter, whether each adds or multiplies,\n"
+	"and where maxima, overheads and interactions are. It builds formulas of\n"
 	"\n"
-	"  c * x^p * ...          a coefficient and powers; a power may be fixed at a usual\n"
-	"                         number (2, -1, 0.5), which then is no constant\n"
+	"  c * x^p * ...          a coefficient and powers; a power may be fixed at a common\n"
+	"                         number (2, -1, 0.5), which does not count as a constant\n"
 	"  f[column], x^q[column] a factor, or a power, by group of levels\n"
-	"  f[x] of a count x      one factor for 1 and another for more (gpus, nodes)\n"
-	"  log2(x)                of counts alone: it would depend on the unit of others\n"
-	"  a + b, max(a, b)       summands, overheads, saturation; roofs\n"
-	"  (a^g + b^g)^(1/g)      between the two: parts that overlap\n"
-	"  1/(1/a + 1/b)          the lesser of two, rounded\n"
+	"  f[x] of a count x      one factor for 1, another for larger values (gpus, nodes)\n"
+	"  log2(x)                of counts only: for others it would depend on the unit\n"
+	"  a + b, max(a, b)       summands, overheads, saturation, rooflines\n"
+	"  (a^g + b^g)^(1/g)      between the two: overlapping parts\n"
+	"  1/(1/a + 1/b)          smooth minimum of two parts\n"
 	"\n"
-	"in which everything is positive, and fits the constants of each. The roles of the\n"
-	"description are only where the search begins, besides a constant and the power law\n"
-	"of all columns. For each number of constants it changes the best formulas in every\n"
-	"way until nothing is better, or its work is done. The table shows those than which\n"
-	"none with fewer constants predicts held-out rows as well (the Pareto front).\n"
-	"Chosen is the one with the fewest constants that is worse than the best by no more\n"
-	"than the best's standard error. The test rows of the split take no part in this;\n"
-	"their errors are measured afterwards.\n"
+	"in which everything is positive, and fits the constants of each. The search starts\n"
+	"from the roles of the description, a constant, and the power law of all columns. For\n"
+	"each number of constants it applies all changes to the best formulas until none\n"
+	"improves or the work budget is spent. The table shows the Pareto front of constants\n"
+	"and held-out error. It selects the formula with the fewest constants within one\n"
+	"standard error of the best. The test rows of the split are not used; their errors\n"
+	"are computed afterwards.\n"
 	"\n"
-	"Every level of a column is in some group; a factor by n groups counts as n - 1\n"
-	"constants, a power by n groups as n. Columns with negative numbers and columns of\n"
-	"more than 40 levels are left out; where a column has zeros, 1 + x stands for x.\n"
+	"Each level of a column belongs to a group; a factor by n groups counts as n - 1\n"
+	"constants, a power by n groups as n. Columns with negative numbers or more than 40\n"
+	"levels are excluded; for a column with zeros, 1 + x replaces x.\n"
 	"\n",
 	options_help_columns,
 	"How to search:\n"
-	"  --cost relative|absolute|squared  of an error: over the measured time (default;\n"
-	"                           the mean is MAPE), in the time's unit, or its square\n"
-	"  --constants N            at most, default 12\n"
-	"  --monotone LIST          columns that must not work the other way: gpus- (more of\n"
-	"                           it never makes the time longer), batch+ (nor shorter)\n"
-	"  --folds N                of the cross-validation, default 5\n"
-	"  --work X                 thousand million operations at most, about; default 100.\n"
-	"                           What is found depends on it and not on the machine\n"
-	"  --seconds X              end the search after that time with the best so far;\n"
-	"                           then another machine may find another\n"
-	"  --seed N                 of the rows and folds, default 1. The same seed gives the\n"
-	"                           same formula with any --threads\n"
+	"  --cost relative|absolute|squared  error measure: relative to the measured time\n"
+	"                           (default; the mean is MAPE), in the time's unit, or squared\n"
+	"  --constants N            maximum number of constants, default 12\n"
+	"  --monotone LIST          monotone columns: gpus- (the time never grows with it),\n"
+	"                           batch+ (the time never falls with it)\n"
+	"  --folds N                folds of the cross-validation, default 5\n"
+	"  --work X                 work budget in units of 10^9 operations, default 100; the\n"
+	"                           result depends on it, not on the machine\n"
+	"  --seconds X              stop after this time with the best so far; the result then\n"
+	"                           depends on the machine\n"
+	"  --seed N                 random seed for rows and folds, default 1. The result does\n"
+	"                           not depend on --threads\n"
 	"  --threads N              default: one per processor\n"
 	"\n"
-	"What to write:\n"
-	"  -o, --output FILE        the chosen formula as a model for 'pmfit predict'\n"
-	"  --take N                 instead of the chosen one, that with N constants\n"
-	"  -c, --csv                the table as CSV\n"
-	"  -j, --json               everything as JSON\n"
+	"Output:\n"
+	"  -o, --output FILE        write the selected formula as a model for 'pmfit predict'\n"
+	"  --take N                 use the formula with N constants instead of the selected one\n"
+	"  -c, --csv                CSV output: the table\n"
+	"  -j, --json               JSON output, complete\n"
 	"  -q, --quiet              no progress, no warnings\n"
 	"\n"
 	"Ctrl-C ends the search with the best so far.\n"
@@ -74,7 +73,7 @@ static const char *const help[] = {
 	"  pmfit search -d conv.txt -o conv.json conv.csv\n"
 	"  pmfit search -d lenet.txt --monotone gpus-,filters+ --constants 8 runs.csv\n"
 	"\n"
-	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
 enum format { TEXT, CSV, JSON };
@@ -134,7 +133,7 @@ static void set_monotone(struct expression_terms *terms, const char *list)
 	char *copy = strdup(list), *next = copy, *word;
 
 	if (!copy)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	while ((word = strsep(&next, ","))) {
 		size_t length = strlen(word), found = 0;
 		char sign = length ? word[length - 1] : '\0';
@@ -148,7 +147,7 @@ static void set_monotone(struct expression_terms *terms, const char *list)
 				found++;
 			}
 		if (!found)
-			cmd_usage(&cmd_search, "--monotone %s: there is no such column with numbers", word);
+			cmd_usage(&cmd_search, "--monotone %s: no such numeric column", word);
 	}
 	free(copy);
 }
@@ -158,7 +157,7 @@ static char *text_of(const struct answer *a, size_t result)
 	char *text = expression_text(&a->search.results[result].expression, &a->terms);
 
 	if (!text)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	return text;
 }
 
@@ -175,10 +174,10 @@ static void measure_tests(struct answer *a)
 
 	a->test = calloc(a->search.result_count + 1, sizeof(*a->test));
 	if (!times || !a->test)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	if (has_test(a)) {
 		if (expression_rows_init(&rows, &a->terms, test, NULL, test->sample_count) == -ENOMEM)
-			errx(1, "no memory");
+			errx(1, "out of memory");
 		for (size_t i = 0; i < a->search.result_count; i++) {
 			expression_times(&a->search.results[i].expression, &rows, times);
 			pm_fit_measure(test->time, times, test->sample_count, &a->test[i]);
@@ -213,19 +212,19 @@ static void print_why(const struct answer *a)
 				       *taken = &a->search.results[a->taken];
 
 	if (a->taken != a->search.chosen)
-		printf("It was asked for (--take); chosen would be the one with %zu constants.\n",
+		printf("Requested by --take; the default selection has %zu constants.\n",
 			a->search.results[a->search.chosen].expression.constant_count);
 	else if (a->taken == a->search.best)
-		printf("Chosen: it is the best on held-out rows, and none with fewer constants is within its "
+		printf("Selected: the best on held-out rows; no formula with fewer constants is within its "
 		       "standard error (%.3g).\n",
 			shown(a, best->error));
 	else if (taken->excess > best->error)
-		printf("Chosen: the best has %zu constants; this one is worse by %.3g, less than a millionth of "
-		       "the time.\n",
+		printf("Selected: the best has %zu constants; this one is worse by %.3g, less than one "
+		       "millionth of the time.\n",
 			best->expression.constant_count, shown(a, taken->excess));
 	else
-		printf("Chosen: the best has %zu constants; this one is worse by %.3g, which is within the "
-		       "best's standard error (%.3g), and none with fewer is.\n",
+		printf("Selected: the best has %zu constants; this one is worse by %.3g, within the best's "
+		       "standard error (%.3g); none with fewer constants is.\n",
 			best->expression.constant_count, shown(a, taken->excess), shown(a, best->error));
 }
 
@@ -237,7 +236,7 @@ static void print_error(const char *name, const struct pm_fit_error *error)
 
 static void print_absent(const struct answer *a)
 {
-	const char *gap = "Not needed: ";
+	const char *gap = "Unused columns: ";
 
 	for (size_t i = 0; i < a->model->column_count; i++)
 		if (a->model->columns[i].role == PM_FIT_IGNORED &&
@@ -261,8 +260,8 @@ static void print_text(const struct answer *a)
 	printf("\n%zu fits of formulas in %zu rounds, %.1f s; %s.\n\n", a->search.candidates,
 		a->search.rounds, a->search.seconds,
 		a->search.interrupted ? "interrupted"
-		: a->search.complete  ? "no change makes anything better"
-				      : "the work is used up");
+		: a->search.complete  ? "no change improves the result"
+				      : "the work budget is spent");
 	print_front(a);
 	printf("\ntime = %s\n", text);
 	expression_print_groups(stdout, &taken->expression, &a->terms);
@@ -355,7 +354,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		bool fits = option >= OPTION_METHOD && option < OPTION_THREADS && option != OPTION_SEED;
 
 		if (fits)
-			cmd_usage(&cmd_search, "--%s is for the generic model: the search has no use for it",
+			cmd_usage(&cmd_search, "--%s applies to the generic model only, not to the search",
 				long_options[at].name);
 		if (options_take(&cmd_search, &c->options, option, optarg))
 			continue;
@@ -370,7 +369,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		case CONSTANTS:
 			s->constants = cmd_count(&cmd_search, "--constants", optarg, 1);
 			if (s->constants > 40)
-				cmd_usage(&cmd_search, "--constants %s: expected 40 at most", optarg);
+				cmd_usage(&cmd_search, "--constants %s: expected at most 40", optarg);
 			break;
 		case FOLDS:
 			s->folds = cmd_count(&cmd_search, "--folds", optarg, 2);
@@ -394,7 +393,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			c->format = CSV;
 			break;
 		default:
-			cmd_usage(&cmd_search, "wrong option");
+			cmd_wrong_option(&cmd_search, long_options, arguments);
 		}
 	}
 	options_end(&cmd_search, &c->options);
@@ -415,16 +414,16 @@ static void search(struct answer *a)
 	if (a->choices->monotone)
 		set_monotone(&a->terms, a->choices->monotone);
 	if (train->sample_count < 2 * a->choices->settings.folds)
-		errx(1, "%s: %zu samples are too few for %zu folds", a->path, train->sample_count,
+		errx(1, "%s: too few samples (%zu) for %zu folds", a->path, train->sample_count,
 			a->choices->settings.folds);
 	status = expression_search(&a->search, &a->terms, train, &a->choices->settings);
 	if (a->on_line)
 		pm_terminal_clear();
 	if (status == -EDOM)
-		errx(1, "%s: a time is not more than its offset", a->path);
+		errx(1, "%s: a time does not exceed its offset", a->path);
 	if (status < 0 || a->search.result_count == 0)
 		errx(1, "%s: %s", a->path,
-			status < 0 ? strerror(-status) : "interrupted before there was an answer");
+			status < 0 ? strerror(-status) : "interrupted before a first result");
 	a->taken = a->search.chosen;
 	for (size_t i = 0; a->choices->take && i < a->search.result_count; i++)
 		if (a->search.results[i].expression.constant_count <= a->choices->take)
@@ -473,4 +472,4 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_search = {
-	"search", "which expression predicts best: roles, interactions, structure", help, run};
+	"search", "find the expression that predicts best: roles, interactions, structure", help, run};

@@ -13,57 +13,59 @@
 #include <string.h>
 
 static const char *const help[] = {
-	"pmfit strategy: which way to distribute a network, predicted from one GPU\n"
+	"pmfit strategy: predict parallelisation strategies from one-GPU measurements\n"
 	"\n"
 	"usage: pmfit strategy [OPTION]... --cluster FILE LAYERS.json...\n"
 	"\n"
-	"LAYERS is what 'pmanalyze layers --json' prints of a run on one GPU. Give runs with\n"
-	"several batches: layers take more time a sample with small batches, and the parts\n"
-	"of workers are small. Between measured batches times are on a line; with one file\n"
-	"they are taken in proportion, which flatters many workers.\n"
+	"LAYERS is the output of 'pmanalyze layers --json' for a run on one GPU. Pass runs with\n"
+	"several batch sizes: layers take more time per sample with small batches, and the\n"
+	"share of a worker is small. Times are interpolated linearly between measured\n"
+	"batches; with a single file they are scaled in proportion, which is optimistic for\n"
+	"many workers.\n"
 	"\n"
-	"Predicted is an iteration of the whole batch: data parallel (Horovod's ring\n"
+	"Predicts an iteration of the whole batch: data parallel (Horovod's ring\n"
 	"all-reduce, replayed bucket by bucket next to the backward pass), model parallel,\n"
-	"GPipe, and PipeDream (1F1B, replicated stages), each with the best partition for its\n"
-	"slowest stage, and the best number of micro-batches. Beside them what the published\n"
-	"formulas say: (5.1) for data, (6.1) and (6.2) for GPipe.\n"
+	"GPipe, and PipeDream (1F1B, replicated stages), each with the partition that\n"
+	"minimises its slowest stage, and the best number of micro-batches. The published\n"
+	"formulas are shown next to them: (5.1) for data, (6.1) and (6.2) for GPipe.\n"
 	"\n"
-	"FILE describes the cluster; # begins a comment:\n"
+	"FILE describes the cluster; # starts a comment:\n"
 	"  workers 16                 GPUs\n"
-	"  workers_per_node 8         default: all in one node\n"
+	"  workers_per_node 8         default: all on one node\n"
 	"  link_latency_us 4          between GPUs of a node\n"
-	"  link_gb_s 130              needed\n"
-	"  network_latency_us 8       between nodes; default: as the links\n"
+	"  link_gb_s 130              required\n"
+	"  network_latency_us 8       between nodes; default: as between GPUs of a node\n"
 	"  network_gb_s 11\n"
-	"  memory_gb_s 900            of a GPU, for copies into buckets; default: they are free\n"
-	"  copy_latency_us 2          of such a copy; default 0\n"
+	"  memory_gb_s 900            memory bandwidth of a GPU, for copies into buckets;\n"
+	"                             default: copies take no time\n"
+	"  copy_latency_us 2          latency of such a copy; default 0\n"
 	"  link 0-1 10 5              one link: workers, latency in us, GB/s\n"
-	"  slow 2 1.5                 a worker's computing takes so many times longer\n"
+	"  slow 2 1.5                 computation of this worker takes 1.5× the time\n"
 	"\n"
-	"  --cluster FILE             needed\n"
+	"  --cluster FILE             required\n"
 	"  --workers N                default: the file's\n"
-	"  --batch N                  over all workers; default: the largest measured\n"
+	"  --batch N                  batch size over all workers; default: the largest measured\n"
 	"  --aggregate after|overlap|fused\n"
-	"                             when gradients are summed; default fused\n"
-	"  --fusion-threshold BYTES   of a bucket; default 67108864\n"
-	"  --cycle-ms X               in which gradients are gathered; default 1\n"
-	"  --micro-batches LIST       tried; default 1,2,4,8,16,32\n"
-	"  --recompute on|off         GPipe's stages keep their inputs only; default on\n",
-	"  --other-us X               time of an iteration outside of the layers, input, on\n"
-	"                             one worker; default 0\n"
-	"  -c, --csv                  a line for each strategy, times in ns\n"
-	"  -j, --json                 all of it, times in ns\n"
+	"                             schedule of the gradient exchange; default fused\n"
+	"  --fusion-threshold BYTES   size of a bucket; default 67108864\n"
+	"  --cycle-ms X               period in which gradients are collected; default 1\n"
+	"  --micro-batches LIST       numbers to evaluate; default 1,2,4,8,16,32\n"
+	"  --recompute on|off         GPipe stages keep their inputs only; default on\n",
+	"  --other-us X               time per iteration outside the layers, such as input,\n"
+	"                             on one worker; default 0\n"
+	"  -c, --csv                  CSV output, one row per strategy, times in ns\n"
+	"  -j, --json                 JSON output, complete, times in ns\n"
 	"\n"
-	"A partition is the layers with which stages begin, counted from 0; replicas are those\n"
+	"A partition lists the first layers of the stages, counted from 0; replicas are those\n"
 	"of each stage: the trainers' --partition and --stages. Networks with branches are cut\n"
-	"behind additions only. PipeDream's gradients are of older weights: it is recommended\n"
-	"apart. Memory is not looked at.\n"
+	"after additions only. PipeDream computes gradients from older weights and is\n"
+	"recommended separately. Memory limits are not checked.\n"
 	"\n"
 	"Example:\n"
 	"  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
 	"  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b64.json b256.json\n"
 	"\n"
-	"Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure, 2 usage error.\n",
 	NULL};
 
 enum form { TEXT, CSV, JSON };
@@ -80,7 +82,7 @@ static void take_micro_batches(struct choices *c, const char *text)
 	char *copy = strdup(text), *save = NULL;
 
 	if (!copy)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	c->micro_count = 0;
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
 		if (c->micro_count == sizeof(c->micro_batches) / sizeof(*c->micro_batches))
@@ -88,7 +90,7 @@ static void take_micro_batches(struct choices *c, const char *text)
 		c->micro_batches[c->micro_count++] = cmd_count(&cmd_strategy, "--micro-batches", item, 1);
 	}
 	if (!c->micro_count)
-		cmd_usage(&cmd_strategy, "--micro-batches: expected numbers, as 1,2,4");
+		cmd_usage(&cmd_strategy, "--micro-batches: expected numbers, such as 1,2,4");
 	free(copy);
 }
 
@@ -97,7 +99,7 @@ static int take_word(const char *option, const char *text, const char *const *wo
 	for (int i = 0; words[i]; i++)
 		if (strcmp(words[i], text) == 0)
 			return i;
-	cmd_usage(&cmd_strategy, "%s %s: there is no such choice", option, text);
+	cmd_usage(&cmd_strategy, "%s %s: invalid choice", option, text);
 }
 
 static void take_options(int argument_count, char **arguments, struct choices *c)
@@ -141,11 +143,11 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		else if (option == 'j')
 			c->form = JSON;
 		else
-			cmd_usage(&cmd_strategy, "wrong option");
+			cmd_wrong_option(&cmd_strategy, long_options, arguments);
 	if (optind == argument_count)
-		cmd_usage(&cmd_strategy, "expected files with layers");
+		cmd_usage(&cmd_strategy, "expected layer files");
 	if (!c->cluster)
-		cmd_usage(&cmd_strategy, "--cluster is needed");
+		cmd_usage(&cmd_strategy, "--cluster is required");
 	if (c->workers > STRATEGY_MAX_WORKERS)
 		cmd_usage(&cmd_strategy, "--workers: at most %d", STRATEGY_MAX_WORKERS);
 }
@@ -158,7 +160,7 @@ static char *stages_text(const struct strategy_plan *plan, bool replicas)
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t s = replicas ? 0 : 1; s < plan->stage_count; s++)
 		fprintf(out, "%s%zu", s == (replicas ? 0u : 1u) ? "" : (replicas ? "-" : ","),
 			replicas ? plan->first[s + 1] - plan->first[s] : plan->cut[s]);
@@ -268,7 +270,7 @@ static void print_row(const struct strategy_choice *choice, enum strategy_name n
 			printf(" %s", net->layers[choice->plan.cut[s]].name);
 		free(stages);
 	} else if (name == STRATEGY_NAME_DATA) {
-		printf("  %zu exchanges, %.3f ms, of which %.3f ms are not hidden", choice->parts.buckets,
+		printf("  %zu exchanges, %.3f ms, %.3f ms of it exposed", choice->parts.buckets,
 			choice->parts.exchange / 1e6, choice->parts.exposed / 1e6);
 	}
 	putchar('\n');
@@ -281,24 +283,24 @@ static void print_text(const struct strategy_choice *choices, const struct strat
 	enum strategy_name best = strategy_best(choices, true), any = strategy_best(choices, false);
 
 	printf("An iteration of %g samples on %zu workers, ms\n  %-10s %10s %8s %10s\n", c->how.batch,
-		cluster->workers, "strategy", "time", "speed-up", "published");
+		cluster->workers, "strategy", "time", "speedup", "published");
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
 		print_row(&choices[i], (enum strategy_name)i, single, net);
 	if (choices[best].time >= single)
-		printf("Recommended: one worker; the best of the others, %s, would take %.1f%% longer.\n",
+		printf("Recommended: one worker; the next best, %s, takes %.1f%% longer.\n",
 			strategy_names[best], 100 * (choices[best].time / single - 1));
 	else
-		printf("Recommended: %s, %.2f times as fast as one worker.\n", strategy_names[best],
+		printf("Recommended: %s, %.2f× as fast as one worker.\n", strategy_names[best],
 			single / choices[best].time);
 	if (any != best)
-		printf("%s would be %.2f times as fast as that, with gradients of older weights.\n",
-			strategy_names[any], choices[best].time / choices[any].time);
+		printf("%s is %.2f× as fast as that, with gradients of older weights.\n", strategy_names[any],
+			choices[best].time / choices[any].time);
 	printf("From %zu layers measured on one GPU with batches of", net->layer_count);
 	for (size_t i = 0; i < net->batch_count; i++)
 		printf(" %g", net->batches[i]);
-	printf("%s.\n", net->batch_count == 1 ? "; other batches in proportion" : "");
+	printf("%s.\n", net->batch_count == 1 ? "; other batches scaled in proportion" : "");
 	if (c->how.batch / (double)cluster->workers < net->batches[0])
-		printf("A worker's %g samples are fewer than any that were measured: extrapolated.\n",
+		printf("The %g samples per worker are below the smallest measured batch: extrapolated.\n",
 			c->how.batch / (double)cluster->workers);
 }
 
@@ -314,7 +316,7 @@ static int run(int argument_count, char **arguments)
 	struct strategy_net net;
 
 	if (!cluster)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	take_options(argument_count, arguments, &c);
 	tries.count = c.micro_count;
 	if (strategy_cluster_read(cluster, c.cluster) < 0)
@@ -325,13 +327,13 @@ static int run(int argument_count, char **arguments)
 	if (c.workers)
 		cluster->workers = c.workers;
 	if (!cluster->workers)
-		errx(1, "%s: no workers, and no --workers", c.cluster);
+		errx(1, "%s: number of workers missing, and no --workers", c.cluster);
 	if (c.how.batch <= 0)
 		c.how.batch = net.batches[net.batch_count - 1];
 	if (c.how.batch < (double)cluster->workers)
 		errx(1, "--batch %g: fewer samples than the %zu workers", c.how.batch, cluster->workers);
 	if (strategy_choose(&net, cluster, &c.how, &tries, choices) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	if (c.form == CSV)
 		print_csv(choices);
 	else if (c.form == JSON)
@@ -345,4 +347,4 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_strategy = {
-	"strategy", "data, model and pipeline parallelism predicted from one GPU", help, run};
+	"strategy", "predict data, model and pipeline parallelism from one-GPU measurements", help, run};

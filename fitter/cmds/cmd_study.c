@@ -25,34 +25,33 @@ static const char *const help[] = {
 	"usage: pmfit study [OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
 	"       pmfit study [OPTION]... --table TABLE.csv SPACE\n"
 	"\n"
-	"Runs the trials of a space (see 'pmfit sweep --help'), or takes a finished table;\n"
-	"fits two thirds of them, from ten seeds each, without penalty and with L2 0.001;\n"
-	"lets the methods of 'pmfit baselines' learn the same; follows lambda's path with\n"
-	"cross-validation. Writes into a folder:\n"
+	"Runs the trials of a space (see 'pmfit sweep --help'), or reads a finished table;\n"
+	"fits two thirds of them, with ten seeds each, without penalty and with L2 0.001;\n"
+	"trains the methods of 'pmfit baselines' on the same rows; computes the path over\n"
+	"lambda with cross-validation. Writes into a folder:\n"
 	"\n"
-	"  trials.csv        the trials, unless --table; started again, it goes on\n"
+	"  trials.csv        the trials, unless --table; a rerun resumes\n"
 	"  parameters.csv    of both fits, mean and deviation over seeds  (Table 4.3)\n"
 	"  errors.csv        MAPE, MAE, MSE, RMSE, R2 of each method      (Table 4.4)\n"
 	"  scaling.csv       extrinsic exponents and the constant         (Table 4.5)\n"
 	"  path.csv          errors over lambda                           (figure 4.15)\n"
 	"  values.csv        parameters over lambda            (figures 4.16 and 4.17)\n"
-	"  study.txt, study.json, study.html   all of these\n"
+	"  study.txt, study.json, study.html   all tables\n"
 	"  model.json, model-l2.json           the models, for 'pmfit predict'\n"
-	"  report.html       the pictures of 'pmfit html'\n"
+	"  report.html       the plots of 'pmfit html'\n"
 	"\n"
 	"With --table, SPACE may be any description of columns.\n"
 	"\n"
-	"  -o, --output DIR         the folder, default: the space's name with .study, here\n"
-	"  --table FILE             a finished table\n"
+	"  -o, --output DIR         output folder, default: NAME-OF-SPACE.study\n"
+	"  --table FILE             use a finished table\n"
 	"  --trials N, --design NAME, --plan-seed N, --jobs N, --timeout SECONDS, --retries N,\n"
-	"  --time-from WHERE, --keep WHAT      as 'pmfit sweep' has them; --plan-seed is its\n"
-	"                           --seed\n"
-	"  --bootstrap N            resample the rows N times for intervals of parameters\n"
+	"  --time-from WHERE, --keep WHAT      as in 'pmfit sweep'; --plan-seed is its --seed\n"
+	"  --bootstrap N            bootstrap intervals of parameters from N resamples\n"
 	"  -j, --json               print study.json, not study.txt\n"
-	"  -q, --quiet              no progress, no warnings about the data\n"
+	"  -q, --quiet              no progress and no warnings about the data\n"
 	"\n"
-	"The split is --share 0.667 unless SPACE or an option says another. For the search\n"
-	"as published: --scale none --method de.\n"
+	"The split is --share 0.667 unless SPACE or an option sets another. The published\n"
+	"search settings are --scale none --method de.\n"
 	"\n",
 	options_help_columns, options_help_fit,
 	"  (penalties are ignored: the protocol has its own)\n"
@@ -61,7 +60,7 @@ static const char *const help[] = {
 	"  pmfit study lenet5\n"
 	"  pmfit study --table runs.csv -d lenet.txt -o lenet.study lenet.txt\n"
 	"\n"
-	"Exit status: 0 done, 1 could not or was interrupted, 2 wrong usage.\n",
+	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
 /* Arguments of another command of this program. */
@@ -83,7 +82,7 @@ static char *in_folder(const char *folder, const char *name)
 	char *path;
 
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	return path;
 }
 
@@ -161,7 +160,7 @@ static void write_html(const struct study *study, const char *folder, const char
 	study_table_escape(title, out);
 	fputs("</h1>\n", out);
 	if (pictures)
-		fputs("<p><a href=\"report.html\">Pictures of the fits</a></p>\n", out);
+		fputs("<p><a href=\"report.html\">Plots of the fits</a></p>\n", out);
 	for (size_t i = 0; i < STUDY_TABLES; i++)
 		study_table_html(&study->tables[i], out);
 	fputs("</body>\n</html>\n", out);
@@ -186,7 +185,7 @@ static void write_tables(const struct study *study, const char *folder, const ch
 	FILE *out = create(&output, folder, "study.json");
 
 	if (!text)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	fprintf(out, "%s\n", text);
 	finish(&output, folder, "study.json");
 	if (json)
@@ -270,7 +269,7 @@ static void analyse(struct request *request, const char *space)
 		    observations.train.sample_count, observations.test.sample_count,
 		    observations.train.time_unit ? "; times in " : "",
 		    observations.train.time_unit ? observations.train.time_unit : "") < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t fit = 0; fit < STUDY_FITS; fit++) {
 		models[fit] = in_folder(request->folder, names[fit]);
 		status = pm_fit_save(study.models[fit], models[fit]);
@@ -283,8 +282,8 @@ static void analyse(struct request *request, const char *space)
 	pictures = make_pictures(request, space, models);
 	write_html(&study, request->folder, title, pictures);
 	if (!options->json)
-		printf("All of it: %s/study.html%s\n", request->folder,
-			pictures ? "; pictures: report.html" : "");
+		printf("Full results: %s/study.html%s\n", request->folder,
+			pictures ? "; plots: report.html" : "");
 	for (size_t fit = 0; fit < STUDY_FITS; fit++)
 		free(models[fit]);
 	free(title);
@@ -297,12 +296,12 @@ static void default_folder(struct request *request, const char *space)
 	char *copy = strdup(space), *name = copy ? basename(copy) : NULL, *dot;
 
 	if (!name)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	dot = strrchr(name, '.');
 	if (dot && dot > name)
 		*dot = '\0';
 	if (!request->folder && asprintf(&request->folder, "%s.study", name) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	free(copy);
 }
 
@@ -313,8 +312,8 @@ static void trials(struct request *request, char **arguments)
 
 	if (request->table) {
 		if (arguments[1])
-			cmd_usage(
-				&cmd_study, "--table has its trials: %s is one word too many", arguments[1]);
+			cmd_usage(&cmd_study, "--table has its own trials: unexpected argument %s",
+				arguments[1]);
 		return;
 	}
 	request->table = in_folder(request->folder, "trials.csv");
@@ -326,7 +325,7 @@ static void trials(struct request *request, char **arguments)
 	for (char **word = arguments; *word; word++)
 		add(words, *word);
 	if (run_command(&cmd_sweep, words, false) != 0)
-		errx(1, "the sweep has not come to its end");
+		errx(1, "the sweep is incomplete");
 }
 
 static int run(int argument_count, char **arguments)
@@ -362,7 +361,7 @@ static int run(int argument_count, char **arguments)
 			add(&request.sweep, sweep_options[option - SWEEP]);
 			add(&request.sweep, optarg);
 		} else if (!options_take(&cmd_study, &request.options, option, optarg))
-			cmd_usage(&cmd_study, "wrong option");
+			cmd_wrong_option(&cmd_study, long_options, arguments);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_study, "expected a space");
 	options_end(&cmd_study, &request.options);
@@ -372,7 +371,7 @@ static int run(int argument_count, char **arguments)
 	trials(&request, arguments + optind);
 	space = space_file_find(arguments[optind]);
 	if (!space)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	bad = description_read(description, space);
 	if (bad)
 		errx(1, "%s", bad);

@@ -21,69 +21,69 @@
 #define LINE_SECONDS 30
 
 static const char *const help[] = {
-	"pmfit sweep: run a plan of trials and collect their times in a table\n"
+	"pmfit sweep: run planned trials and collect their times in a table\n"
 	"\n"
 	"usage: pmfit sweep [OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
 	"\n"
-	"SPACE is a file that says which columns there are and what each can be (below). For\n"
-	"each trial the COMMAND (or that of the space file) is run with {COLUMN} replaced by\n"
-	"the trial's value, {out} by a folder of its own, and {trial} by its number. Its time\n"
-	"is added to the table as soon as it is known. A sweep that was stopped, by Ctrl-C,\n"
-	"kill or power, goes on where it was when it is started again in the same way. The\n"
-	"table is one for 'pmfit fit -d SPACE'.\n"
+	"SPACE is a file that defines the columns and their possible values (below). For each\n"
+	"trial the COMMAND (or that of the space file) runs with {COLUMN} replaced by the\n"
+	"trial's value, {out} by a folder of its own, and {trial} by its number. Its time is\n"
+	"appended to the table when the trial ends. A sweep stopped by Ctrl-C, kill or power\n"
+	"loss resumes when the same command is started again. The table is input for\n"
+	"'pmfit fit -d SPACE'.\n"
 	"\n"
 	"What to run:\n"
-	"  --trials N               how many, default 1500; with --design full all\n"
-	"  --design NAME            random (default): each trial by itself, so that --trials\n"
-	"                           can be raised later; lhs: a Latin hypercube, in which\n"
-	"                           each column has its values equally often; full: all\n"
+	"  --trials N               number of trials, default 1500; with --design full: all\n"
+	"  --design NAME            random (default): independent trials, so that --trials can\n"
+	"                           be raised later; lhs: a Latin hypercube, in which each\n"
+	"                           value of a column is equally frequent; full: all\n"
 	"                           combinations of levels, once, in random order\n"
-	"  --seed N                 another number gives another plan, default 1\n"
-	"  --jobs N                 trials at a time, default 1: others on the same machine\n"
-	"                           disturb the times\n"
-	"  --timeout SECONDS        of an attempt, default 600; 0: none\n"
-	"  --retries N              of a trial that fails, default 1\n"
-	"  --give-up N              failed trials in a row that end the sweep, default 10;\n"
+	"  --seed N                 random seed of the plan, default 1\n"
+	"  --jobs N                 concurrent trials, default 1: concurrent trials on one\n"
+	"                           machine disturb the times\n"
+	"  --timeout SECONDS        time limit per attempt, default 600; 0: no limit\n"
+	"  --retries N              retries of a failed trial, default 1\n"
+	"  --give-up N              stop after N consecutive failed trials, default 10;\n"
 	"                           0: never\n"
-	"  --again                  run failed trials of the table again\n"
+	"  --again                  rerun the failed trials of the table\n"
 	"  -n, --dry-run            print the trials' commands (--csv: values; --json: both)\n"
 	"\n"
-	"Where a time comes from:\n"
-	"  --time-from WHERE        default capture, or what the space file says\n"
+	"Source of the time:\n"
+	"  --time-from WHERE        default: capture, or the setting of the space file\n"
 	"      capture[:SKIP]       of traces in {out}: the space's time column of 'pmanalyze\n"
 	"                           export --observations', the median of at least three\n"
-	"                           iterations behind the first SKIP (1) usual ones\n"
-	"      regex:PATTERN        of the output: the median over all matches of the group\n"
-	"      csv:FILE[:COLUMN]    of a table that the command writes: a column's median;\n"
-	"                           default: the space's time\n"
+	"                           regular iterations after the first SKIP (1)\n"
+	"      regex:PATTERN        of the output: median over all matches of the group\n"
+	"      csv:FILE[:COLUMN]    median of a column in a table that the command\n"
+	"                           writes; default: the space's time column\n"
 	"      json:FILE:KEY.KEY    a number, or the median of an array of numbers\n"
-	"      wall                 how long the command took, in seconds\n"
+	"      wall                 run time of the command, in seconds\n"
 	"\n"
-	"What to write:\n"
-	"  -o, --table FILE         the table, default: the space's name with .csv, here\n"
-	"  --folder DIR             of traces and outputs, default: the table's name.runs\n"
-	"  --keep nothing|failed|all   of these, default nothing\n"
-	"  -c, --csv                with --dry-run: the values as CSV\n"
-	"  -j, --json               the summary as JSON\n"
+	"Output:\n"
+	"  -o, --table FILE         the table, default: NAME-OF-SPACE.csv\n"
+	"  --folder DIR             folder for traces and outputs, default: TABLE.runs\n"
+	"  --keep nothing|failed|all   which of these to keep, default nothing\n"
+	"  -c, --csv                with --dry-run: values as CSV\n"
+	"  -j, --json               summary as JSON\n"
 	"  -q, --quiet              no progress\n"
 	"\n"
-	"The table has a line for each trial: plan (a hash: the rows of two plans are never\n"
-	"mixed), trial, the columns, the time, status (done; failed; impossible: the program\n"
-	"refused it, and another took its place), attempts, seconds, note (the reason).\n"
+	"The table has a row per trial: plan (a hash: rows of two plans are never mixed),\n"
+	"trial, the columns, the time, status (done; failed; impossible: rejected by the\n"
+	"program and replaced by another trial), attempts, seconds, note (the reason).\n"
 	"\n"
 	"A space file is a description ('pmfit fit --help') with more lines:\n"
-	"  levels COLUMN LEVEL...      what the column can be\n"
-	"  range COLUMN A B [log] [integer]   or: any number between them\n"
-	"  words COLUMN LEVEL=WORD...  what the command is told instead of a level\n"
-	"  let NAME = EXPRESSION       a number of each trial, for the next\n"
-	"  require EXPRESSION          other trials are not planned: numbers, columns, words,\n"
+	"  levels COLUMN LEVEL...      the possible values of the column\n"
+	"  range COLUMN A B [log] [integer]   or: any number in this range\n"
+	"  words COLUMN LEVEL=WORD...  words passed to the command instead of levels\n"
+	"  let NAME = EXPRESSION       a number computed for each trial, for rules\n"
+	"  require EXPRESSION          a condition on planned trials: numbers, columns, words,\n"
 	"                              + - * / %, comparisons, && || !, floor ceil min max\n"
-	"  refusal STATUS [TEXT]       with this exit status, and TEXT in its output, the\n"
-	"                              program says that a trial is impossible\n"
-	"  command WORD...             the command, if there is none behind --\n"
+	"  refusal STATUS [TEXT]       exit status, and TEXT in the output, by which the\n"
+	"                              program rejects a trial as impossible\n"
+	"  command WORD...             the command, unless given after --\n"
 	"  time-from WHERE             as above\n"
-	"  skip-bad                    for fitting: pass over trials without a time\n"
-	"A SPACE that is no file is looked for among those that came with this program:\n"
+	"  skip-bad                    for fitting: skip trials without a time\n"
+	"A SPACE that is not a file is looked up among the spaces installed with pmfit:\n"
 	"lenet5 (1500 trials of LeNet-5 as published) and resattnet (3D-ResAttNet-18).\n"
 	"\n"
 	"Examples:\n"
@@ -91,8 +91,8 @@ static const char *const help[] = {
 	"  pmfit sweep my.space --time-from 'regex:step ([0-9.]+) ms' -- \\\n"
 	"          ./train --batch {batch} --lr {lr}\n"
 	"\n"
-	"Exit status: 0 done, 1 could not, was interrupted, or no trial succeeded; 2 wrong\n"
-	"usage.\n",
+	"Exit status: 0 success, 1 failure, interrupted, or no trial succeeded; 2 usage\n"
+	"error.\n",
 	NULL};
 
 struct request {
@@ -198,7 +198,7 @@ static void dry_run(const struct request *request)
 		char **words = bad ? NULL : sweep_run_arguments(&request->run, k, values);
 
 		if (bad || !words)
-			errx(1, "%s", bad ? bad : "no memory");
+			errx(1, "%s", bad ? bad : "out of memory");
 		if (root) {
 			cJSON_AddItemToArray(root, trial_json(request, k, values, words));
 		} else if (request->csv) {
@@ -215,8 +215,8 @@ static void dry_run(const struct request *request)
 	if (root)
 		json_print(root);
 	if (plan->moved && !request->quiet)
-		warnx("%zu of %zu trials of the Latin hypercube break a rule; others, drawn at random, take their "
-		      "places",
+		warnx("%zu of %zu trials of the Latin hypercube violate a rule and are replaced by random "
+		      "trials",
 			plan->moved, plan->count);
 }
 
@@ -258,11 +258,11 @@ static void print_summary(struct request *request)
 		printf("%s: %.4g to %.4g, median %.4g\n", request->space.description.time, table->times[0],
 			table->times[done - 1], table->times[done / 2]);
 	if (table->counts[SWEEP_FAILED])
-		printf("The column note of %s has the reasons of the failed trials; --again runs them again.\n",
+		printf("See column note of %s for the reasons of the failed trials; --again reruns them.\n",
 			table->path);
 	if (request->run.differing)
-		printf("Of %zu trials the trace has another number than was asked for (column note): is each "
-		       "placeholder at its option?\n",
+		printf("In %zu trials a number in the trace differs from the requested one (column note): "
+		       "check that each placeholder is at the right option.\n",
 			request->run.differing);
 	if (done && !request->run.left)
 		printf("now run: pmfit fit -d %s --share 0.667 %s%s\n", request->name,
@@ -348,8 +348,6 @@ static void take_option(struct request *request, int option, char *argument)
 	case 'q':
 		request->quiet = true;
 		break;
-	default:
-		cmd_usage(&cmd_sweep, "wrong option");
 	}
 }
 
@@ -359,17 +357,17 @@ static void name_files(struct request *request)
 	char *copy = strdup(request->space.path), *name = copy ? basename(copy) : NULL, *dot;
 
 	if (!name)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	dot = strrchr(name, '.');
 	if (dot && dot > name)
 		*dot = '\0';
 	if (!request->table_path && asprintf(&request->table_path, "%s.csv", name) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	free(copy);
 	if (request->run.folder)
 		return;
 	if (asprintf(&request->folder, "%s.runs", request->table_path) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	request->run.folder = request->folder;
 }
 
@@ -386,7 +384,7 @@ static void prepare(struct request *request, char **arguments, int count)
 	else if (request->space.command)
 		request->run.command = request->split = sweep_command_split(request->space.command);
 	else
-		cmd_usage(&cmd_sweep, "expected a command behind --, since %s has none", request->space.path);
+		cmd_usage(&cmd_sweep, "expected a command after --, since %s has none", request->space.path);
 	if (!request->run.command || !request->run.command[0])
 		cmd_usage(&cmd_sweep, "the command is empty");
 	from = request->time_from         ? request->time_from
@@ -417,7 +415,7 @@ static int sweep(struct request *request)
 	if (sweep_table_open(&request->table, request->table_path, &request->plan, request->again) < 0)
 		errx(1, "%s", request->table.error);
 	if (request->table.cut)
-		warnx("%s: half a line at its end (%zu bytes) is cut off: that trial is run again",
+		warnx("%s: incomplete last line (%zu bytes) removed; the trial runs again",
 			request->table_path, request->table.cut);
 	run->table = &request->table;
 	if (!request->quiet) {
@@ -429,7 +427,7 @@ static int sweep(struct request *request)
 		pm_terminal_clear();
 	print_summary(request);
 	if (run->interrupted)
-		warnx("interrupted; the same command goes on");
+		warnx("interrupted; rerun the same command to resume");
 	else if (status < 0)
 		warnx("stopped: %s", run->error);
 	return status < 0 || request->table.counts[SWEEP_DONE] == 0;
@@ -450,8 +448,11 @@ static int run(int argument_count, char **arguments)
 		.seed = 1, .table.file = -1, .run = {.jobs = 1, .timeout = 600, .retries = 1, .give_up = 10}};
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "o:ncjq", long_options, NULL)) != -1)
+	while ((option = getopt_long(argument_count, arguments, "o:ncjq", long_options, NULL)) != -1) {
+		if (option == '?')
+			cmd_wrong_option(&cmd_sweep, long_options, arguments);
 		take_option(&request, option, optarg);
+	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_sweep, "expected a space");
 	prepare(&request, arguments + optind, argument_count - optind);

@@ -10,52 +10,52 @@
 #include <string.h>
 
 const char options_help_columns[] =
-	"What the columns mean, as options or as lines of a description file (later ones\n"
-	"win; a LIST is separated by commas, in the file by blanks, and there the words\n"
-	"have no dashes and # begins a comment):\n"
-	"  -d, --description FILE   read such lines\n"
-	"  --time COLUMN[,UNIT]     the measured time; the unit is any word\n"
-	"  --rate COLUMN[,UNIT]     instead: a column of which the time is one over\n"
+	"Column roles, as options or as lines of a description file (later ones override; a\n"
+	"LIST is separated by commas, in the file by blanks; in the file the names have no\n"
+	"dashes and # starts a comment):\n"
+	"  -d, --description FILE   read a description file\n"
+	"  --time COLUMN[,UNIT]     the measured time; UNIT is any word\n"
+	"  --rate COLUMN[,UNIT]     instead: a rate, the inverse of the time\n"
 	"  --intrinsic LIST         a*I^p, added: kernel size, filters, learning rate\n"
-	"  --categorical LIST       one coefficient per level, added: padding, data set\n"
+	"  --categorical LIST       a coefficient per level, added: padding, data set\n"
 	"  --extrinsic LIST         E^q, multiplies the sum: GPUs, batch\n"
-	"  --factor LIST            one factor per level, multiplies the sum: kind of GPU\n"
-	"  --offset LIST            a known part of the time, in its unit\n"
-	"  --ignored LIST           none of these, as are columns that are not named\n"
-	"  --split COLUMN[,WORD]    rows where it says WORD (train) are fitted, the\n"
-	"                           others are for the test\n"
-	"  --share X[,SEED]         instead: that share of the rows, drawn at random\n"
-	"  --skip-bad               leave out rows with missing values or without a\n"
-	"                           positive time, and say how many\n"
+	"  --factor LIST            a factor per level, multiplies the sum: GPU model\n"
+	"  --offset LIST            a known part of the time, in the same unit\n"
+	"  --ignored LIST           unused, as are columns not named\n"
+	"  --split COLUMN[,WORD]    rows with value WORD (train) are fitted, the others\n"
+	"                           are test rows\n"
+	"  --share X[,SEED]         instead: fit this share of the rows, drawn at random\n"
+	"  --skip-bad               skip rows with missing values or without a positive\n"
+	"                           time, and report their count\n"
 	"\n";
 
 const char options_help_fit[] =
-	"How to fit:\n"
+	"Fit options:\n"
 	"  --method NAME            jso (default) and lshade: adaptive differential\n"
-	"                           evolution; varpro: search the powers, solve for the\n"
+	"                           evolution; varpro: search over powers, solve for\n"
 	"                           coefficients; de: differential evolution with SciPy's\n"
 	"                           defaults, for comparison\n"
 	"  --scale all|inputs|none  divide the numeric inputs and the time (all, default),\n"
 	"                           the inputs, or nothing (as published) by their\n"
-	"                           geometric means; bounds are meant in these units\n"
-	"  --lambda X               penalty of coefficients and powers, default 0;\n"
-	"                           C is never penalised\n"
-	"  --lambda-powers X        a lambda of its own for powers\n"
+	"                           geometric means; bounds apply in these units\n"
+	"  --lambda X               penalty on coefficients and powers, default 0;\n"
+	"                           C is not penalised\n"
+	"  --lambda-powers X        separate lambda for powers\n"
 	"  --penalty l1|l2          lambda times the sum of |x| or of x^2 (default)\n"
-	"  --penalty-scaled         penalise the parameters in scaled units, so that one\n"
-	"                           lambda means the same for each; else as published\n"
-	"  --bounds-coefficients A,B  default 0,1000, as --bounds-categorical and\n"
+	"  --penalty-scaled         penalise parameters in scaled units, so that lambda\n"
+	"                           acts equally on each; default: as published\n"
+	"  --bounds-coefficients A,B  default 0,1000; likewise --bounds-categorical and\n"
 	"                           --bounds-constant (C)\n"
 	"  --bounds-powers A,B      default -5,5\n"
 	"  --seeds N                independent runs (10 in 'fit', 2 in 'path')\n"
-	"  --seed N                 the first of the seeds, default 1. The same seed gives\n"
-	"                           the same bits on one machine, with any --threads\n"
-	"  --evaluations N          of the cost in a run; default 8000 per parameter (jso,\n"
-	"                           lshade), 15015 (de), 500 per power (varpro)\n"
-	"  --population N           default: the method's own\n"
-	"  --tolerance X            de: stop when the costs' standard deviation is below X\n"
-	"                           times their mean, default 0.01\n"
-	"  --no-polish              no local search behind each run\n"
+	"  --seed N                 first seed, default 1. Results are bit-identical on one\n"
+	"                           machine for the same seed, with any --threads\n"
+	"  --evaluations N          cost evaluations per run; default 8000 per parameter\n"
+	"                           (jso, lshade), 15015 (de), 500 per power (varpro)\n"
+	"  --population N           default: set by the method\n"
+	"  --tolerance X            de: stop when the standard deviation of the costs is\n"
+	"                           below X times their mean, default 0.01\n"
+	"  --no-polish              no local search after each run\n"
 	"  --threads N              default: one per processor\n";
 
 void options_init(struct options *options)
@@ -78,7 +78,7 @@ static void describe(
 	char *line;
 
 	if (asprintf(&line, "%s %s", word, argument) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	bad = description_line(&options->description, line);
 	if (bad)
 		cmd_usage(command, "--%s", bad);
@@ -110,10 +110,10 @@ static void take_bounds(
 	char *copy = strdup(argument), *comma = copy ? strchr(copy, ',') : NULL;
 
 	if (!comma)
-		cmd_usage(command, "bounds %s: expected two numbers, as in 0,1000", argument);
+		cmd_usage(command, "bounds %s: expected two numbers, such as 0,1000", argument);
 	*comma = '\0';
 	if (csv_number(copy, bounds[which][0]) < 0 || csv_number(comma + 1, bounds[which][1]) < 0)
-		cmd_usage(command, "bounds %s: expected two numbers, as in 0,1000", argument);
+		cmd_usage(command, "bounds %s: expected two numbers, such as 0,1000", argument);
 	free(copy);
 }
 
@@ -238,7 +238,7 @@ void options_end(const struct command *command, struct options *options)
 	if (!options->penalty_given && (p->lambda_coefficients > 0 || p->lambda_powers > 0))
 		p->penalty = PM_FIT_L2;
 	if (options->description.split && options->description.share < 1)
-		cmd_usage(command, "--split and --share: expected one of them");
+		cmd_usage(command, "--split and --share are mutually exclusive");
 }
 
 static void print_warning(void *context, const char *sentence)
@@ -296,7 +296,7 @@ void options_read_table(struct options *options, const char *path, struct observ
 	if (bad)
 		errx(1, "%s: %s", path, bad);
 	if (observations->skipped)
-		warnx("%s: %zu rows are left out: values are missing, or the time is not positive", path,
+		warnx("%s: %zu rows skipped: missing values or a time that is not positive", path,
 			observations->skipped);
 	if (!options->quiet)
 		pm_fit_warn(&observations->train, &options->parameter, print_warning, NULL);

@@ -38,7 +38,7 @@ static void fit_both(
 		    &set->model_rows[0], set->free, &set->observations.train, &set->observations.test) < 0 ||
 		baseline_of_model(&set->model_rows[1], set->bound, &set->observations.train,
 			&set->observations.test) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	set->model_rows[1].name = c->is_l1 ? "model-l1" : "model-l2";
 }
 
@@ -60,7 +60,7 @@ static void compare_pairs(struct comparison *c)
 {
 	c->pairs = calloc(c->count * c->count + 1, sizeof(*c->pairs));
 	if (!c->pairs)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t j = i + 1; j < c->count; j++) {
 			struct comparison_pair *pair = &c->pairs[c->pair_count++];
@@ -69,7 +69,7 @@ static void compare_pairs(struct comparison *c)
 			pair->second = j;
 			if (differences_find(c->sets[i].shown, c->sets[j].shown, c->confidence, &pair->rows,
 				    &pair->count) < 0)
-				errx(1, "no memory");
+				errx(1, "out of memory");
 		}
 }
 

@@ -1,6 +1,7 @@
 /* CSV: see csv.h. */
 #include "csv.h"
 #include "base/limit.h"
+#include "base/suggest.h"
 #include "base/text_file.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static int push(struct parser *parser, char *cell)
 		if (met)
 			return limited(parser->csv, met);
 		if (!more)
-			return fail(parser->csv, -ENOMEM, "no memory for it");
+			return fail(parser->csv, -ENOMEM, "out of memory");
 		parser->cells = more;
 		parser->room = room;
 	}
@@ -96,7 +97,7 @@ static int parse_cell(struct parser *parser, char *end)
 		quoted = true;
 		for (at++; *at != '"' || at[1] == '"'; at++) {
 			if (!*at)
-				return fail(parser->csv, -EINVAL, "line %zu: a quote is not closed", line);
+				return fail(parser->csv, -EINVAL, "line %zu: unterminated quote", line);
 			parser->line += *at == '\n';
 			at += *at == '"';
 			*out++ = *at;
@@ -105,7 +106,7 @@ static int parse_cell(struct parser *parser, char *end)
 		while (*at == ' ')
 			at++;
 		if (*at && *at != parser->separator && *at != '\n' && *at != '\r')
-			return fail(parser->csv, -EINVAL, "line %zu: '%c' behind a closing quote",
+			return fail(parser->csv, -EINVAL, "line %zu: '%c' after a closing quote",
 				parser->line, *at);
 	} else {
 		while (*at && *at != parser->separator && *at != '\n' && *at != '\r')
@@ -158,7 +159,7 @@ static int parse_header(struct csv *csv, struct parser *parser)
 		if ((status = parse_line(parser)) < 0)
 			return status;
 	if (parser->count == 0)
-		return fail(csv, -EINVAL, "it is empty: expected a line with the names of the columns");
+		return fail(csv, -EINVAL, "the file is empty: expected a header line");
 	csv->names = parser->cells;
 	csv->column_count = parser->count;
 	parser->cells = NULL;
@@ -170,7 +171,7 @@ static int parse_header(struct csv *csv, struct parser *parser)
 		if (!*csv->names[i])
 			return fail(csv, -EINVAL, "line 1: column %zu has no name", i + 1);
 		if (csv_find(csv, csv->names[i]) != (ptrdiff_t)i)
-			return fail(csv, -EINVAL, "line 1: two columns are named %s", csv->names[i]);
+			return fail(csv, -EINVAL, "line 1: duplicate column name %s", csv->names[i]);
 	}
 	return 0;
 }
@@ -193,16 +194,15 @@ static int parse(struct csv *csv)
 		if (status < 0 || parser.count == before)
 			continue;
 		if (parser.count - before != csv->column_count) {
-			status = fail(csv, -EINVAL,
-				"line %zu has %zu cells: expected %zu, as the first line has", line,
-				parser.count - before, csv->column_count);
+			status = fail(csv, -EINVAL, "line %zu has %zu cells: expected %zu, as in the header",
+				line, parser.count - before, csv->column_count);
 			break;
 		}
 		if (csv->row_count == room) {
 			size_t *more = realloc(csv->lines, (room = 2 * room + 64) * sizeof(*more));
 
 			if (!more) {
-				status = fail(csv, -ENOMEM, "no memory for it");
+				status = fail(csv, -ENOMEM, "out of memory");
 				break;
 			}
 			csv->lines = more;
@@ -211,7 +211,7 @@ static int parse(struct csv *csv)
 	}
 	csv->cells = parser.cells;
 	if (status == 0 && csv->row_count == 0)
-		status = fail(csv, -EINVAL, "it has a header and no samples");
+		status = fail(csv, -EINVAL, "header without samples");
 	return status;
 }
 
@@ -245,6 +245,14 @@ ptrdiff_t csv_find(const struct csv *csv, const char *name)
 		if (strcmp(csv->names[i], name) == 0)
 			return (ptrdiff_t)i;
 	return -1;
+}
+
+const char *csv_hint(const struct csv *csv, const char *name, char hint[CSV_HINT])
+{
+	const char *near = suggest(name, (const char *const *)csv->names, csv->column_count);
+
+	snprintf(hint, CSV_HINT, near ? " (did you mean '%.100s'?)" : "%s", near ? near : "");
+	return hint;
 }
 
 int csv_number(const char *cell, double *number)

@@ -80,7 +80,7 @@ const char *description_line(struct description *description, const char *line)
 	int role;
 
 	if (!copy)
-		return error_message("no memory");
+		return error_message("out of memory");
 	word = strtok_r(copy, " \t\r,", &rest);
 	if (word && strcmp(word, "skip-bad") == 0)
 		description->skip_bad = true;
@@ -90,15 +90,15 @@ const char *description_line(struct description *description, const char *line)
 	role = enum_names_find(enum_names_roles, word);
 	while (word && role >= 0 && !bad && (words[0] = strtok_r(NULL, " \t\r,", &rest)))
 		if (description_role(description, words[0], (enum pm_fit_role)role) < 0)
-			bad = error_message("no memory");
+			bad = error_message("out of memory");
 	if (!word || role >= 0)
 		goto out;
 	while (count < 3 && (words[count] = strtok_r(NULL, " \t\r,", &rest)))
 		count++;
 	if (count == 3)
-		bad = error_message("%s: %s is one word too many", word, words[2]);
+		bad = error_message("%s: unexpected word %s", word, words[2]);
 	else if (count == 0)
-		bad = error_message("%s: expected a word behind it", word);
+		bad = error_message("%s: expected a value", word);
 	else if (strcmp(word, "time") == 0 || strcmp(word, "rate") == 0) {
 		description->is_rate = *word == 'r';
 		replace(&description->time, words[0]);
@@ -110,8 +110,8 @@ const char *description_line(struct description *description, const char *line)
 		bad = set_share(description, words[0], words[1]);
 	} else {
 		bad = error_message(
-			"'%s' is not known: expected time, rate, intrinsic, extrinsic, categorical, factor, offset, "
-			"ignored, split or share",
+			"unknown keyword '%s': expected time, rate, intrinsic, extrinsic, categorical, "
+			"factor, offset, ignored, split or share",
 			word);
 	}
 out:
@@ -127,7 +127,8 @@ static const char *take_line(void *context, char *line)
 const char *description_read(struct description *description, const char *path)
 {
 	char *found = space_file_find(path);
-	const char *bad = found ? text_file_lines(found, take_line, description) : error_message("no memory");
+	const char *bad =
+		found ? text_file_lines(found, take_line, description) : error_message("out of memory");
 
 	free(found);
 	return bad;

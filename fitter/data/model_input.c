@@ -29,16 +29,18 @@ static const char *cell(const struct csv *csv, size_t row, ptrdiff_t column)
 static int find_columns(
 	struct model_input *input, const struct csv *csv, const struct pm_fit_model *model, const char *time)
 {
+	char hint[CSV_HINT];
+
 	for (size_t i = 0; i < model->column_count; i++) {
 		bool ignored = model->columns[i].role == PM_FIT_IGNORED;
 
 		input->places[i] = ignored ? -1 : csv_find(csv, model->columns[i].name);
 		if (input->places[i] < 0 && !ignored)
-			return fail(input, csv, "there is no column %s, which the model needs",
-				model->columns[i].name);
+			return fail(input, csv, "column %s, which the model requires, not found%s",
+				model->columns[i].name, csv_hint(csv, model->columns[i].name, hint));
 	}
 	if (time && csv_find(csv, time) < 0)
-		return fail(input, csv, "there is no column %s for the time", time);
+		return fail(input, csv, "time column %s not found%s", time, csv_hint(csv, time, hint));
 	return 0;
 }
 
@@ -112,7 +114,7 @@ static int take_row(struct model_input *input, const struct csv *csv, const stru
 				status = remark(input, at, i, MODEL_INPUT_OUTSIDE);
 		}
 		if (status < 0)
-			return fail(input, csv, "no memory for it");
+			return fail(input, csv, "out of memory");
 	}
 	return 0;
 }
@@ -157,7 +159,7 @@ int model_input_init(struct model_input *input, const struct csv *csv, const str
 	input->flags = calloc(rows + 1, sizeof(*input->flags));
 	if (!input->places || !input->columns || !input->numbers || !input->measured || !input->lines ||
 		!input->rows || !input->flags)
-		return fail(input, csv, "no memory for it");
+		return fail(input, csv, "out of memory");
 	if (find_columns(input, csv, model, time) < 0)
 		return -EINVAL;
 	for (size_t row = 0; row < rows; row++) {
@@ -174,7 +176,7 @@ int model_input_init(struct model_input *input, const struct csv *csv, const str
 		input->rows[at++] = row;
 	}
 	if (at == 0)
-		return fail(input, csv, "there is no row to predict");
+		return fail(input, csv, "no rows to predict");
 	name_columns(input, model, rows);
 	input->problem = (struct pm_fit_problem){.sample_count = at,
 		.column_count = model->column_count,

@@ -55,21 +55,23 @@ static bool is_missing(const char *text)
 static int find_columns(struct builder *b)
 {
 	const struct description *d = b->description;
+	char hint[CSV_HINT];
 
 	if (!d->time)
-		return fail(b, "which column is the time? expected a description with a line 'time COLUMN'");
+		return fail(b, "no time column: expected --time, or a description with a line 'time COLUMN'");
 	b->time = csv_find(b->csv, d->time);
 	if (b->time < 0)
-		return fail(b, "there is no column %s for the time", d->time);
+		return fail(b, "time column %s not found%s", d->time, csv_hint(b->csv, d->time, hint));
 	b->split = d->split ? csv_find(b->csv, d->split) : -1;
 	if (d->split && b->split < 0)
-		return fail(b, "there is no column %s for the split", d->split);
+		return fail(b, "split column %s not found%s", d->split, csv_hint(b->csv, d->split, hint));
 	for (size_t i = 0; i < d->role_count; i++) {
 		b->places[i] = csv_find(b->csv, d->roles[i].column);
 		if (b->places[i] < 0)
-			return fail(b, "there is no column %s", d->roles[i].column);
+			return fail(b, "column %s not found%s", d->roles[i].column,
+				csv_hint(b->csv, d->roles[i].column, hint));
 		if (b->places[i] == b->time && d->roles[i].role != PM_FIT_IGNORED)
-			return fail(b, "column %s is the time and cannot explain it", d->time);
+			return fail(b, "column %s is the time and cannot be a predictor", d->time);
 	}
 	return 0;
 }
@@ -83,12 +85,12 @@ static int check_row(struct builder *b, size_t row, double *time)
 	double number;
 
 	if (is_missing(text))
-		return fail(b, "line %zu: the time is missing; --skip-bad leaves such rows out", line);
+		return fail(b, "line %zu: the time is missing; --skip-bad skips such rows", line);
 	if (csv_number(text, time) < 0)
 		return fail(b, "line %zu: the time is '%s': expected a number", line, text);
 	if (*time <= 0)
 		return fail(b,
-			"line %zu: the %s is %s: expected a positive number; --skip-bad leaves such rows out",
+			"line %zu: the %s is %s: expected a positive number; --skip-bad skips such rows",
 			line, d->is_rate ? "rate" : "time", text);
 	if (d->is_rate)
 		*time = 1 / *time;
@@ -98,8 +100,8 @@ static int check_row(struct builder *b, size_t row, double *time)
 		text = cell(b, row, b->places[i]);
 		if (is_missing(text))
 			return fail(b,
-				"line %zu: column %s: the value is missing; --skip-bad leaves such rows out",
-				line, d->roles[i].column);
+				"line %zu: column %s: the value is missing; --skip-bad skips such rows", line,
+				d->roles[i].column);
 		if (!role_has_levels(d->roles[i].role) && csv_number(text, &number) < 0)
 			return fail(b,
 				"line %zu: column %s: '%s' is not a number; is the column categorical?", line,
@@ -127,15 +129,15 @@ static int choose_rows(struct builder *b)
 		fitted += b->fitted[row];
 	}
 	if (kept == 0)
-		return fail(b, "no sample is left: all %zu are incomplete or have no positive time", count);
+		return fail(b, "no samples left: all %zu are incomplete or have no positive time", count);
 	if (fitted == 0)
-		return fail(b, "no sample is to be fitted: column %s never says '%s'", b->description->split,
+		return fail(b, "no samples to fit: column %s never contains '%s'", b->description->split,
 			b->description->train);
 	if (b->split >= 0 || b->description->share >= 1)
 		return 0;
 	order = malloc(kept * sizeof(*order));
 	if (!order)
-		return fail(b, "no memory for it");
+		return fail(b, "out of memory");
 	kept = 0;
 	for (size_t row = 0; row < count; row++)
 		if (!b->left_out[row])
@@ -162,15 +164,14 @@ static int level_number(struct builder *b, size_t role, const char *word, bool m
 	if (!may_add)
 		return -1;
 	if (names->level_count == LEVELS_MOST)
-		return fail(
-			b, "column %s has more than %d levels: is it a number?", names->name, LEVELS_MOST);
+		return fail(b, "column %s has more than %d levels: is it numeric?", names->name, LEVELS_MOST);
 	more = realloc(names->levels, (names->level_count + 1) * sizeof(*more));
 	if (!more)
-		return fail(b, "no memory for it");
+		return fail(b, "out of memory");
 	names->levels = more;
 	more[names->level_count] = strdup(word);
 	if (!more[names->level_count])
-		return fail(b, "no memory for it");
+		return fail(b, "out of memory");
 	*number = (double)names->level_count++;
 	return 0;
 }
@@ -205,8 +206,8 @@ static double *fill(struct builder *b, bool fitted, struct pm_fit_problem *probl
 			else if (level_number(b, i, text, fitted, next) < 0) {
 				if (!fitted)
 					fail(b,
-						"line %zu: column %s: level %s is in the test and in no sample that is fitted: "
-						"nothing can be known of it",
+						"line %zu: column %s: level %s is in the test set but in "
+						"no fitted sample: no prediction possible",
 						b->csv->lines[row], d->roles[i].column, text);
 				return NULL;
 			}
@@ -239,10 +240,10 @@ static int build(struct builder *b)
 	o->numbers = calloc((d->role_count + 1) * rows + 1, sizeof(*o->numbers));
 	o->unit = d->unit ? strdup(d->unit) : NULL;
 	if (!o->names || !o->train_columns || !o->test_columns || !o->numbers)
-		return fail(b, "no memory for it");
+		return fail(b, "out of memory");
 	for (size_t i = 0; i < d->role_count; i++)
 		if (!(o->names[i].name = strdup(d->roles[i].column)))
-			return fail(b, "no memory for it");
+			return fail(b, "out of memory");
 	next = fill(b, true, &o->train, o->train_columns, o->numbers);
 	if (next)
 		next = fill(b, false, &o->test, o->test_columns, next);
@@ -264,7 +265,7 @@ int observations_init(
 	b.places = calloc(description->role_count + 1, sizeof(*b.places));
 	b.fitted = calloc(csv->row_count + 1, sizeof(*b.fitted));
 	b.left_out = calloc(csv->row_count + 1, sizeof(*b.left_out));
-	status = b.places && b.fitted && b.left_out ? find_columns(&b) : fail(&b, "no memory for it");
+	status = b.places && b.fitted && b.left_out ? find_columns(&b) : fail(&b, "out of memory");
 	if (status == 0)
 		status = choose_rows(&b);
 	if (status == 0)

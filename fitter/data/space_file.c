@@ -22,7 +22,7 @@
 
 static const char *no_memory(void)
 {
-	return error_message("no memory");
+	return error_message("out of memory");
 }
 
 static struct space_file_column *find_column(struct space_file *space, const char *name)
@@ -38,9 +38,9 @@ static const char *add_column(struct space_file *space, const char *name, struct
 	struct space_file_column *more;
 
 	if (!name)
-		return error_message("expected the name of a column");
+		return error_message("expected a column name");
 	if (find_column(space, name))
-		return error_message("column %s has its levels already", name);
+		return error_message("column %s: levels are already defined", name);
 	if (space->column_count == NAMES_MOST / 2)
 		return error_message("too many columns");
 	more = realloc(space->columns, (space->column_count + 1) * sizeof(*more));
@@ -69,7 +69,7 @@ static const char *read_levels(struct space_file *space, char *rest)
 			if (strcmp(more[i], word) == 0)
 				bad = error_message("column %s has level %s twice", column->name, word);
 		if (strpbrk(word, "\"{}"))
-			bad = error_message("level %s: quotes and braces cannot be in it", word);
+			bad = error_message("level %s: quotes and braces are not allowed", word);
 		more[column->level_count] = strdup(word);
 		if (!more[column->level_count++])
 			return no_memory();
@@ -92,7 +92,7 @@ static const char *read_range(struct space_file *space, char *rest)
 	greatest = strtok_r(NULL, SEPARATORS, &rest);
 	if (!least || !greatest || csv_number(least, &column->least) < 0 ||
 		csv_number(greatest, &column->greatest) < 0 || !(column->least < column->greatest))
-		return error_message("range %s: expected two numbers, the lesser first", column->name);
+		return error_message("range %s: expected two numbers, the lower first", column->name);
 	while ((word = strtok_r(NULL, SEPARATORS, &rest)))
 		if (strcmp(word, "log") == 0)
 			column->logarithmic = true;
@@ -101,9 +101,9 @@ static const char *read_range(struct space_file *space, char *rest)
 		else
 			return error_message("range %s: %s: expected log or integer", column->name, word);
 	if (column->logarithmic && !(column->least > 0))
-		return error_message("range %s: log needs numbers above 0", column->name);
+		return error_message("range %s: log requires numbers above 0", column->name);
 	if (column->integer && floor(column->greatest) < ceil(column->least))
-		return error_message("range %s: there is no integer in it", column->name);
+		return error_message("range %s: contains no integer", column->name);
 	return NULL;
 }
 
@@ -114,7 +114,7 @@ static const char *read_words(struct space_file *space, char *rest)
 
 	if (!column || !column->levels)
 		return error_message(
-			"words %s: expected a column whose levels stand above", name ? name : "");
+			"words %s: expected a column with levels defined above", name ? name : "");
 	if (!column->words)
 		column->words = calloc(column->level_count, sizeof(*column->words));
 	if (!column->words)
@@ -288,7 +288,7 @@ static const char *check(struct space_file *space)
 	bool allowed;
 
 	if (space->column_count == 0)
-		return error_message("there is no column with levels or a range");
+		return error_message("no column has levels or a range");
 	for (size_t r = 0; r < space->description.role_count; r++) {
 		const struct description_role *role = &space->description.roles[r];
 		struct space_file_column *column = find_column(space, role->column);
@@ -306,8 +306,8 @@ static const char *check(struct space_file *space)
 
 		for (size_t l = 0; l < column->level_count && numeric; l++)
 			if (csv_number(column->levels[l], &ignored) < 0)
-				return error_message(
-					"column %s: level %s is no number", column->name, column->levels[l]);
+				return error_message("column %s: level %s is not a number", column->name,
+					column->levels[l]);
 		values[i] = column->levels ? column->levels[0] : number;
 	}
 	bad = space_file_allows(space, values, &allowed);
@@ -315,7 +315,7 @@ static const char *check(struct space_file *space)
 		return bad;
 	return space->description.time
 		       ? NULL
-		       : error_message("expected a line 'time COLUMN UNIT': what is measured");
+		       : error_message("expected a line 'time COLUMN UNIT' for the measured time");
 }
 
 static const char *take_line(void *context, char *line)

@@ -51,7 +51,7 @@ static bool take(struct parser *p, const char *sign)
 static double number(struct parser *p, struct value value)
 {
 	if (value.is_word)
-		blame(p, "a number is expected, and this is a word or no column: ", value.word);
+		blame(p, "expected a number, not a word or unknown column: ", value.word);
 	return value.number;
 }
 
@@ -82,7 +82,7 @@ static struct value call(struct parser *p, const char *name)
 			blame(p, "expected )", "");
 		return value;
 	}
-	blame(p, "there is no function ", name);
+	blame(p, "unknown function ", name);
 	return value;
 }
 
@@ -108,7 +108,7 @@ static struct value quoted(struct parser *p)
 	const char *end = strchr(p->at + 1, *p->at);
 
 	if (!end || end - p->at > WORD_MOST) {
-		blame(p, "the quotes do not end", "");
+		blame(p, "unterminated quotes", "");
 		return value;
 	}
 	memcpy(value.word, p->at + 1, (size_t)(end - p->at - 1));
@@ -156,7 +156,7 @@ static struct value unary(struct parser *p)
 	struct value value = {0};
 
 	if (++p->depth > DEPTH_MOST)
-		blame(p, "too deep", "");
+		blame(p, "nested too deeply", "");
 	else if (take(p, "-"))
 		value.number = -number(p, unary(p));
 	else if (take(p, "!"))
@@ -214,12 +214,12 @@ static bool same(struct parser *p, const struct value *a, const struct value *b)
 	if (!a->is_word && !b->is_word)
 		return a->number == b->number;
 	if (a->is_word != b->is_word || (!a->levels && !b->levels))
-		blame(p, "compared are a categorical column and one of its words, not ",
+		blame(p, "expected a categorical column compared with one of its words, not ",
 			b->is_word ? b->word : a->word);
 	else if (!is_level(a, b))
-		blame(p, "the column has no level ", b->word);
+		blame(p, "unknown level ", b->word);
 	else if (!is_level(b, a))
-		blame(p, "the column has no level ", a->word);
+		blame(p, "unknown level ", a->word);
 	return strcmp(a->word, b->word) == 0;
 }
 

@@ -15,7 +15,7 @@
 static void left_out(void (*warn)(void *, const char *), void *context, const char *name, const char *why)
 {
 	if (warn)
-		warn(context, error_message("column %s %s: it is left out of the search", name, why));
+		warn(context, error_message("column %s %s: excluded from the search", name, why));
 }
 
 static void add_partition(struct expression_terms *terms, size_t category)
@@ -34,9 +34,9 @@ static void add_category(struct expression_terms *terms, const struct pm_fit_col
 	if (column->level_count < 2)
 		left_out(warn, context, column->name, "has one level");
 	else if (column->level_count > EXPRESSION_LEVELS)
-		left_out(warn, context, column->name, "has more levels than an expression may");
+		left_out(warn, context, column->name, "has more levels than an expression supports");
 	else if (terms->category_count == EXPRESSION_COLUMNS)
-		left_out(warn, context, column->name, "is one too many");
+		left_out(warn, context, column->name, "exceeds the maximum number of columns");
 	else
 		terms->categories[terms->category_count++] = (struct expression_category){.column = at,
 			.name = column->name,
@@ -61,7 +61,7 @@ static void add_number(struct expression_terms *terms, const struct pm_fit_probl
 	else if (least < 0)
 		left_out(warn, context, column->name, "has negative values");
 	else if (terms->number_count == EXPRESSION_COLUMNS)
-		left_out(warn, context, column->name, "is one too many");
+		left_out(warn, context, column->name, "exceeds the maximum number of columns");
 	else {
 		terms->numbers[terms->number_count++] = (struct expression_number){.column = at,
 			.name = column->name,
@@ -89,7 +89,7 @@ const char *expression_terms_init(struct expression_terms *terms, const struct p
 		add_partition(terms, i);
 	return terms->number_count + terms->category_count
 		       ? NULL
-		       : error_message("no column is left that could explain the time");
+		       : error_message("no columns left to predict the time");
 }
 
 int expression_partition(struct expression_terms *terms, const struct expression_partition *partition)

@@ -37,7 +37,7 @@ static const char *check_column(const struct pm_fit_column *column, size_t count
 				column->name, k + 1);
 		if (role_has_levels(column->role) &&
 			(value < 0 || value >= (double)column->level_count || value != floor(value)))
-			return error_message("column %s, sample %zu: there is no level %g of %zu",
+			return error_message("column %s, sample %zu: level %g out of range (%zu levels)",
 				column->name, k + 1, value, column->level_count);
 		if (column->role != PM_FIT_INTRINSIC && column->role != PM_FIT_EXTRINSIC)
 			continue;
@@ -60,7 +60,7 @@ static const char *check_times(const struct pm_fit_problem *problem)
 	bool differ = false;
 
 	if (!problem->time)
-		return error_message("there is no column of measured times");
+		return error_message("the column of measured times is missing");
 	for (size_t k = 0; k < problem->sample_count; k++) {
 		double time = problem->time[k];
 
@@ -72,15 +72,14 @@ static const char *check_times(const struct pm_fit_problem *problem)
 		differ |= time != problem->time[0];
 	}
 	return differ ? NULL
-		      : error_message("all %zu times are equal: there is nothing to explain",
-				problem->sample_count);
+		      : error_message("all %zu times are equal: nothing to fit", problem->sample_count);
 }
 
 static const char *check_interval(const char *what, double lower, double upper, double greatest_lower)
 {
 	if (!isfinite(lower) || !isfinite(upper) || lower > upper)
-		return error_message("the bounds of %s are %g and %g: expected two numbers, the lower first",
-			what, lower, upper);
+		return error_message(
+			"bounds of %s: %g and %g: expected two numbers, the lower first", what, lower, upper);
 	if (lower > greatest_lower)
 		return error_message(
 			"the lower bound of %s is %g: expected at most %g", what, lower, greatest_lower);
@@ -92,11 +91,11 @@ static const char *check_parameter(const struct pm_fit_parameter *p)
 	const char *bad;
 
 	if ((unsigned)p->method > PM_FIT_DE)
-		return error_message("method %d is not known", (int)p->method);
+		return error_message("unknown method %d", (int)p->method);
 	if ((unsigned)p->scale > PM_FIT_SCALE_NONE)
-		return error_message("scale %d is not known", (int)p->scale);
+		return error_message("unknown scale %d", (int)p->scale);
 	if ((unsigned)p->penalty > PM_FIT_L2)
-		return error_message("penalty %d is not known", (int)p->penalty);
+		return error_message("unknown penalty %d", (int)p->penalty);
 	if (!(p->lambda_coefficients >= 0) || !(p->lambda_powers >= 0) || !isfinite(p->lambda_coefficients) ||
 		!isfinite(p->lambda_powers))
 		return error_message("lambda is %g for coefficients and %g for powers: expected 0 or more",
@@ -109,7 +108,7 @@ static const char *check_parameter(const struct pm_fit_parameter *p)
 		(bad = check_interval("the powers", p->power_lower, p->power_upper, HUGE_VAL)))
 		return bad;
 	if (p->run_count == 0)
-		return error_message("no runs are asked for: expected at least one seed");
+		return error_message("no runs requested: expected at least one seed");
 	if (!(p->tolerance >= 0))
 		return error_message("the tolerance is %g: expected 0 or more", p->tolerance);
 	if (!(p->confidence > 0 && p->confidence < 1))
@@ -127,7 +126,7 @@ const char *pm_fit_check(const struct pm_fit_problem *problem, const struct pm_f
 	if (bad)
 		return bad;
 	if (problem->sample_count == 0)
-		return error_message("there are no samples");
+		return error_message("no samples");
 	bad = check_times(problem);
 	for (size_t i = 0; i < problem->column_count && !bad; i++) {
 		bad = check_column(&problem->columns[i], problem->sample_count, parameter->power_lower);
@@ -138,21 +137,19 @@ const char *pm_fit_check(const struct pm_fit_problem *problem, const struct pm_f
 				problem->columns[j].role != PM_FIT_IGNORED &&
 				strcmp(problem->columns[i].name, problem->columns[j].name) == 0 &&
 				problem->columns[i].role == problem->columns[j].role)
-				bad = error_message("column %s is there twice", problem->columns[i].name);
+				bad = error_message("column %s appears twice", problem->columns[i].name);
 	}
 	if (bad)
 		return bad;
 	if (used == 0)
-		return error_message(
-			"no column is intrinsic, extrinsic or categorical: there is nothing to fit");
+		return error_message("no column is intrinsic, extrinsic or categorical: nothing to fit");
 	if (space_init(&space, problem, parameter) < 0)
-		return error_message("no memory");
+		return error_message("out of memory");
 	unknowns = space.count;
 	space_free(&space);
 	if (problem->sample_count < unknowns)
 		return error_message(
-			"%zu samples cannot determine %zu parameters: measure more, or make fewer columns part of "
-			"the model",
+			"%zu samples cannot determine %zu parameters: add samples, or use fewer columns",
 			problem->sample_count, unknowns);
 	return NULL;
 }
@@ -167,7 +164,7 @@ static void warn_of_levels(const struct pm_fit_column *column, size_t sample_cou
 	for (size_t l = 0; counts && l < column->level_count; l++)
 		if (counts[l] <= 1)
 			warn(context,
-				error_message("column %s: level %s has %s; its coefficient means little",
+				error_message("column %s: level %s has %s; its coefficient is unreliable",
 					column->name, column->levels ? column->levels[l] : "?",
 					counts[l] ? "one sample" : "no sample"));
 	free(counts);
@@ -182,9 +179,8 @@ static void warn_of_times(const struct pm_fit_problem *problem,
 	for (size_t k = 0; k < problem->sample_count; k++)
 		if (problem->time[k] > TIME_FAR * typical) {
 			warn(context,
-				error_message(
-					"sample %zu: its time, %g, is %.2g times the geometric mean of all: "
-					"is it a mistake?",
+				error_message("sample %zu: its time, %g, is %.2g times the geometric mean of "
+					      "all: possible outlier",
 					k + 1, problem->time[k], problem->time[k] / typical));
 			return;
 		}
@@ -206,19 +202,16 @@ void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_param
 			constant = column->values[k] == column->values[0];
 		if (constant)
 			warn(context,
-				error_message(
-					"column %s has one value in all samples: the data say nothing of it, and its "
-					"term can stand for a constant",
+				error_message("column %s has one value in all samples: its effect is not "
+					      "determined, and its term may act as a constant",
 					column->name));
 		else if (role_has_levels(column->role))
 			warn_of_levels(column, problem->sample_count, warn, context);
 	}
 	if (space_init(&space, problem, parameter) == 0 && problem->sample_count < 3 * space.count)
-		warn(context,
-			error_message(
-				"%zu samples for %zu parameters: expect the test error to be far above the training "
-				"error",
-				problem->sample_count, space.count));
+		warn(context, error_message("%zu samples for %zu parameters: expect the test error to be far "
+					    "above the training error",
+				      problem->sample_count, space.count));
 	space_free(&space);
 }
 
@@ -226,8 +219,8 @@ void pm_fit_warn(const struct pm_fit_problem *problem, const struct pm_fit_param
 static const char *check_levels(const struct pm_fit_model_column *known, const struct pm_fit_column *column)
 {
 	if (!column->levels && column->level_count > known->level_count)
-		return error_message("column %s: there are %zu levels, and the model was fitted with %zu",
-			column->name, column->level_count, known->level_count);
+		return error_message("column %s: %zu levels, but the model was fitted with %zu", column->name,
+			column->level_count, known->level_count);
 	if (!column->levels)
 		return NULL;
 	for (size_t l = 0; l < column->level_count; l++) {
@@ -237,7 +230,7 @@ static const char *check_levels(const struct pm_fit_model_column *known, const s
 			found = strcmp(known->levels[m], column->levels[l]) == 0;
 		if (!found)
 			return error_message(
-				"column %s: level %s was not there when the model was fitted; nothing is known of it",
+				"column %s: level %s is unknown to the model: no prediction possible",
 				column->name, column->levels[l]);
 	}
 	return NULL;
@@ -259,7 +252,7 @@ const char *pm_fit_check_predict(const struct pm_fit_model *model, const struct 
 				strcmp(problem->columns[j].name, known->name) == 0)
 				column = &problem->columns[j];
 		if (!column)
-			return error_message("there is no column %s, which the model needs", known->name);
+			return error_message("column %s, which the model requires, is missing", known->name);
 		if (model->expression && known->least > 0)
 			least_power = -1; /* it is its logarithm that is used */
 		for (size_t v = 0; v < model->value_count; v++)

@@ -79,12 +79,12 @@ static const char *read_column(struct reader *r, const cJSON *object)
 	if (!word_of(object, "name") || !role)
 		return error_message("a column has no name or no role");
 	if (r->x->terms.category_count == EXPRESSION_COLUMNS)
-		return error_message("there are more columns than an expression may have");
+		return error_message("more columns than an expression supports");
 	column->scale = 1;
 	column->name = strdup(word_of(object, "name"));
 	r->model->column_count++;
 	if (!column->name)
-		return error_message("no memory");
+		return error_message("out of memory");
 	if (strcmp(role, "factor") == 0) {
 		column->role = PM_FIT_FACTOR;
 		return read_levels(r, object, column);
@@ -118,14 +118,14 @@ static const char *read_groups(
 		strcmp(terms->categories[partition.category].name, name) != 0)
 		partition.category++;
 	if (!name || partition.category == terms->category_count)
-		return error_message("there is no column %s with levels", name ? name : "");
+		return error_message("no column %s with levels", name ? name : "");
 	if ((size_t)cJSON_GetArraySize(groups) != terms->categories[partition.category].level_count)
-		return error_message("the groups of %s are not one for each level", name);
+		return error_message("%s: expected one group per level", name);
 	cJSON_ArrayForEach (item, groups) {
 		double group = cJSON_IsNumber(item) ? item->valuedouble : -1;
 
 		if (!(group >= 0 && group <= (double)partition.group_count && group == floor(group)))
-			return error_message("the groups of %s are not numbered in their order", name);
+			return error_message("%s: groups are not numbered in order", name);
 		partition.group_of[level++] = (unsigned char)group;
 		if (group == (double)partition.group_count)
 			partition.group_count++;
@@ -133,7 +133,7 @@ static const char *read_groups(
 	found = expression_partition(terms, &partition);
 	if (found < 0 || (size_t)cJSON_GetArraySize(values) != partition.group_count)
 		return error_message(
-			"the %s of %s are not one for each group", is_power ? "powers" : "factors", name);
+			"%s of %s: expected one per group", is_power ? "powers" : "factors", name);
 	factor->partition = (unsigned short)found;
 	factor->at = (unsigned short)e->constant_count;
 	cJSON_ArrayForEach (item, values) {
@@ -145,7 +145,7 @@ static const char *read_groups(
 		if (!is_power && i++ == 0)
 			continue;
 		if (!edit_constant(e, is_power ? value : log(value), &at))
-			return error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
+			return error_message("more than %d constants", EXPRESSION_CONSTANTS);
 	}
 	return NULL;
 }
@@ -161,7 +161,7 @@ static const char *read_factor(struct reader *r, const cJSON *object, size_t nod
 		strcmp(r->x->terms.numbers[number].name, column) != 0)
 		number++;
 	if (column && number == r->x->terms.number_count)
-		return error_message("there is no column %s with numbers", column);
+		return error_message("no numeric column %s", column);
 	factor.number = (unsigned char)number;
 	factor.power = number_of(object, "power");
 	if (word_of(object, "levels_of")) {
@@ -170,11 +170,11 @@ static const char *read_factor(struct reader *r, const cJSON *object, size_t nod
 	} else if (is_true(object, "log2")) {
 		factor.kind = EXPRESSION_LOG;
 	} else if (!column || !isfinite(factor.power)) {
-		bad = error_message("a factor has no column, or no power");
+		bad = error_message("a factor without column or power");
 	} else {
 		factor.kind = is_true(object, "fixed") ? EXPRESSION_FIXED : EXPRESSION_POWER;
 		if (factor.kind == EXPRESSION_POWER && !edit_constant(e, factor.power, &factor.at))
-			bad = error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
+			bad = error_message("more than %d constants", EXPRESSION_CONSTANTS);
 	}
 	if (!bad && !edit_add(e, node, factor))
 		bad = error_message("a part has more than %d factors", EXPRESSION_FACTORS);
@@ -193,9 +193,9 @@ static const char *read_node(struct reader *r, const cJSON *object, size_t paren
 	while (ops[kind] && op && strcmp(ops[kind], op) != 0)
 		kind++;
 	if (!op || !ops[kind])
-		return error_message("a part has the op '%s', which is not known", op ? op : "");
+		return error_message("a part has the unknown op '%s'", op ? op : "");
 	if (n == EXPRESSION_NODES)
-		return error_message("it has more than %d parts", EXPRESSION_NODES);
+		return error_message("more than %d parts", EXPRESSION_NODES);
 	e->nodes[e->node_count++] =
 		(struct expression_node){.op = (unsigned char)kind, .parent = (unsigned char)parent};
 	if (kind == EXPRESSION_LEAF || kind == EXPRESSION_NORM)
@@ -203,7 +203,7 @@ static const char *read_node(struct reader *r, const cJSON *object, size_t paren
 	if (!(value > 0) || !isfinite(value))
 		return error_message("a part has no positive coefficient or norm");
 	if (!edit_constant(e, log(value), &e->nodes[n].at))
-		return error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
+		return error_message("more than %d constants", EXPRESSION_CONSTANTS);
 	cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(object, "factors"))
 		if ((bad = read_factor(r, item, n)))
 			return bad;
@@ -220,7 +220,7 @@ static const char *read_residuals(const cJSON *root, struct pm_fit_model *model)
 
 	model->residuals = calloc((size_t)cJSON_GetArraySize(residuals) + 1, sizeof(*model->residuals));
 	if (!model->residuals)
-		return error_message("no memory");
+		return error_message("out of memory");
 	cJSON_ArrayForEach (item, residuals) {
 		double number = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 
@@ -242,13 +242,13 @@ const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)
 	model->expression = r.x;
 	model->columns = calloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof(*model->columns));
 	if (!r.x || !model->columns)
-		return error_message("no memory");
+		return error_message("out of memory");
 	if (!(version >= 1 && version <= EXPRESSION_VERSION))
-		return error_message("its version is %g: expected 1 to %d", version, EXPRESSION_VERSION);
+		return error_message("version %g: expected 1 to %d", version, EXPRESSION_VERSION);
 	pm_fit_defaults(&model->parameter);
 	model->time_scale = 1;
 	if (word_of(root, "time_unit") && !(model->time_unit = strdup(word_of(root, "time_unit"))))
-		return error_message("no memory");
+		return error_message("out of memory");
 	cJSON_ArrayForEach (item, columns)
 		if ((bad = read_column(&r, item)))
 			return bad;
@@ -256,6 +256,6 @@ const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)
 	if ((bad = read_node(&r, cJSON_GetObjectItemCaseSensitive(root, "expression"), 0)))
 		return bad;
 	if (!expression_pack(&r.x->expression, &r.x->terms))
-		return error_message("it has more than %d constants", EXPRESSION_CONSTANTS);
+		return error_message("more than %d constants", EXPRESSION_CONSTANTS);
 	return read_residuals(root, model);
 }

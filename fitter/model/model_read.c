@@ -25,12 +25,12 @@ static const char *get_column(const cJSON *object, struct pm_fit_model_column *c
 	int role = enum_names_find(enum_names_roles, word_of(object, "role"));
 
 	if (!word_of(object, "name") || role < 0)
-		return error_message("a column has no name, or no role that is known");
+		return error_message("a column has no name or no known role");
 	column->name = strdup(word_of(object, "name"));
 	column->role = (enum pm_fit_role)role;
 	schema_get(object, schema_column, column);
 	if (!column->name)
-		return error_message("no memory");
+		return error_message("out of memory");
 	if (!(column->scale > 0) || !isfinite(column->scale))
 		return error_message("column %s has no scale", column->name);
 	if (!role_has_levels(column->role))
@@ -56,20 +56,20 @@ static const char *get_value(const cJSON *object, const struct pm_fit_model *mod
 
 	value->name = strdup(word_of(object, "name") ? word_of(object, "name") : "");
 	if (!value->name)
-		return error_message("no memory");
+		return error_message("out of memory");
 	if (enum_names_find(enum_names_kinds, kind) != (int)item->kind ||
 		(item->column != SPACE_NO_COLUMN &&
 			(!column || strcmp(column, model->columns[item->column].name) != 0)) ||
 		(levelled &&
 			(!level || strcmp(level, model->columns[item->column].levels[item->level]) != 0)))
-		return error_message("value '%s' is not what the columns ask for at its place: expected a %s",
-			value->name, enum_names_kinds[item->kind]);
+		return error_message("value '%s' does not match the columns: expected a %s", value->name,
+			enum_names_kinds[item->kind]);
 	value->kind = item->kind;
 	value->column = item->column;
 	value->level = item->level;
 	schema_get(object, schema_value, value);
 	if (!isfinite(value->value))
-		return error_message("value '%s' is no number", value->name);
+		return error_message("value '%s' is not a number", value->name);
 	cJSON_ArrayForEach (flag, cJSON_GetObjectItemCaseSensitive(object, "flags")) {
 		int bit = enum_names_find(enum_names_flags, cJSON_GetStringValue(flag));
 
@@ -87,10 +87,10 @@ static const char *get_values(const cJSON *root, struct pm_fit_model *model)
 
 	if (space_of_model(&space, model) < 0 ||
 		!(model->values = calloc(space.count + 1, sizeof(*model->values))))
-		bad = error_message("no memory");
+		bad = error_message("out of memory");
 	else if ((size_t)cJSON_GetArraySize(values) != space.count)
 		bad = error_message(
-			"%d values: the columns ask for %zu", cJSON_GetArraySize(values), space.count);
+			"%d values: expected %zu by the columns", cJSON_GetArraySize(values), space.count);
 	for (item = values ? values->child : NULL; item && !bad; item = item->next) {
 		size_t at = model->value_count++;
 
@@ -106,7 +106,7 @@ static const char *get_numbers(const cJSON *array, double *numbers, size_t count
 
 	for (size_t i = 0; i < count; i++, item = item->next) {
 		if (!cJSON_IsNumber(item))
-			return error_message("a run or a resample has not one number for each value");
+			return error_message("a run or a resample does not have one number per value");
 		numbers[i] = item->valuedouble;
 	}
 	return NULL;
@@ -119,7 +119,7 @@ static const char *get_runs(const cJSON *root, struct pm_fit_model *model)
 	size_t at = 0;
 
 	if (model_make_runs(model, (size_t)cJSON_GetArraySize(runs)) < 0)
-		return error_message("no memory");
+		return error_message("out of memory");
 	for (item = runs ? runs->child : NULL; item && !bad; item = item->next) {
 		struct pm_fit_run *run = &model->runs[at++];
 		int end = enum_names_find(enum_names_ends, word_of(item, "end"));
@@ -147,7 +147,7 @@ static const char *get_spread(const cJSON *root, struct pm_fit_model *model)
 	model->residuals = calloc((size_t)cJSON_GetArraySize(residuals) + 1, sizeof(*model->residuals));
 	model->resamples = calloc(count * model->value_count + 1, sizeof(*model->resamples));
 	if (!model->residuals || !model->resamples)
-		return error_message("no memory");
+		return error_message("out of memory");
 	cJSON_ArrayForEach (item, residuals) {
 		double number = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 
@@ -168,14 +168,14 @@ static const char *get_contrasts(const cJSON *root, struct pm_fit_model *model)
 
 	model->contrasts = calloc((size_t)cJSON_GetArraySize(contrasts) + 1, sizeof(*model->contrasts));
 	if (!model->contrasts)
-		return error_message("no memory");
+		return error_message("out of memory");
 	cJSON_ArrayForEach (item, contrasts) {
 		struct pm_fit_contrast *contrast = &model->contrasts[model->contrast_count++];
 
 		contrast->name = strdup(word_of(item, "name") ? word_of(item, "name") : "");
 		schema_get(item, schema_contrast, contrast);
 		if (!contrast->name)
-			return error_message("no memory");
+			return error_message("out of memory");
 	}
 	return NULL;
 }
@@ -189,7 +189,7 @@ static const char *get_parameter(const cJSON *root, struct pm_fit_parameter *par
 
 	pm_fit_defaults(parameter);
 	if (method < 0 || scale < 0 || penalty < 0)
-		return error_message("it does not say how it was fitted, or in words that are not known");
+		return error_message("fit settings are missing or unknown");
 	parameter->method = (enum pm_fit_method)method;
 	parameter->scale = (enum pm_fit_scale)scale;
 	parameter->penalty = (enum pm_fit_penalty)penalty;
@@ -206,19 +206,19 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 	if (format && strcmp(format, EXPRESSION_FORMAT) == 0)
 		return expression_model_read(root, model);
 	if (!format || strcmp(format, SCHEMA_FORMAT) != 0)
-		return error_message("it is no model of pmfit");
+		return error_message("not a pmfit model");
 	if (!cJSON_IsNumber(version) || version->valuedouble < 1 ||
 		version->valuedouble > PM_FIT_FILE_VERSION)
-		return error_message("its version is %g: expected 1 to %d",
-			version ? version->valuedouble : 0.0, PM_FIT_FILE_VERSION);
+		return error_message("version %g: expected 1 to %d", version ? version->valuedouble : 0.0,
+			PM_FIT_FILE_VERSION);
 	if (word_of(root, "time_unit") && !(model->time_unit = strdup(word_of(root, "time_unit"))))
-		return error_message("no memory");
+		return error_message("out of memory");
 	model->columns = calloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof(*model->columns));
 	if (!model->columns)
-		return error_message("no memory");
+		return error_message("out of memory");
 	schema_get(root, schema_model, model);
 	if (!(model->time_scale > 0) || !isfinite(model->time_scale))
-		return error_message("it has no scale of time");
+		return error_message("scale of the time missing");
 	if ((bad = get_parameter(root, &model->parameter)))
 		return bad;
 	cJSON_ArrayForEach (item, columns)
@@ -237,7 +237,7 @@ static const char *take(const cJSON *root, struct pm_fit_model **model)
 	const char *bad;
 
 	*model = calloc(1, sizeof(**model));
-	bad = *model ? get_model(root, *model) : error_message("no memory");
+	bad = *model ? get_model(root, *model) : error_message("out of memory");
 	if (bad) {
 		pm_fit_free(*model);
 		*model = NULL;
@@ -251,7 +251,7 @@ const char *pm_fit_parse(const char *text, struct pm_fit_model **model)
 	const char *bad;
 
 	*model = NULL;
-	bad = root ? take(root, model) : error_message("it is no JSON");
+	bad = root ? take(root, model) : error_message("not valid JSON");
 	cJSON_Delete(root);
 	return bad;
 }

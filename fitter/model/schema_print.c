@@ -83,7 +83,8 @@ static void add(cJSON *object, const char *key, cJSON *property)
 static cJSON *columns(void)
 {
 	cJSON *column = object_of(schema_column,
-		"scale: geometric mean of the fitted samples, 1 where not scaled; least, greatest: of them");
+		"scale: geometric mean of the fitted samples, 1 where not scaled; least, greatest: "
+		"their range");
 
 	add(column, "name", of_type("string", NULL));
 	add(column, "role", one_of(enum_names_roles, NULL));
@@ -96,15 +97,14 @@ static cJSON *columns(void)
 static cJSON *values(void)
 {
 	cJSON *value = object_of(schema_value,
-		"value: of the best run, in original units; scaled: in those of the search, as lower and upper, "
-		"its bounds; mean, sd: of value over the runs; low, high: bootstrap interval");
+		"value: of the best run, in original units; scaled: in the units of the search, as are its "
+		"bounds lower and upper; mean, sd: of value over the runs; low, high: bootstrap interval");
 
 	add(value, "name", of_type("string", NULL));
 	add(value, "kind", one_of(enum_names_kinds, NULL));
 	add(value, "column", of_type("string", "absent of C and the base"));
 	add(value, "level", of_type("string", "of levels and factors"));
-	add(value, "flags",
-		array_of(one_of(enum_names_flags, NULL), "what is to be known before it is believed"));
+	add(value, "flags", array_of(one_of(enum_names_flags, NULL), "warnings about the fit"));
 	return array_of(value,
 		"t = (sum coefficient*column^power + levels) * product column^exponent * exp(log "
 		"factors) + constant + offsets");
@@ -126,8 +126,8 @@ cJSON *schema_json(void)
 	static const char *const required[] = {
 		"format", "version", "time_scale", "fit", "train", "columns", "values", "runs"};
 	cJSON *root = object_of(schema_model,
-		      "A model as 'pmfit fit -o' writes it. Keys may be added without a new version; a "
-		      "reader ignores those that it does not know, and refuses a later version."),
+		      "A model as written by 'pmfit fit -o'. Keys may be added without a new version; a "
+		      "reader ignores unknown keys and rejects later versions."),
 	      *item;
 
 	cJSON_AddStringToObject(root, "$schema", "https://json-schema.org/draft/2020-12/schema");
@@ -139,8 +139,8 @@ cJSON *schema_json(void)
 	cJSON_AddNumberToObject(item, "minimum", 1);
 	cJSON_AddNumberToObject(item, "maximum", PM_FIT_FILE_VERSION);
 	add(root, "version", item);
-	add(root, "time_unit", of_type("string", "any word; may be missing"));
-	item = object_of(schema_parameter, "how it was fitted");
+	add(root, "time_unit", of_type("string", "any word; optional"));
+	item = object_of(schema_parameter, "fit settings");
 	add(item, "method", one_of(enum_names_methods, NULL));
 	add(item, "scale", one_of(enum_names_scales, NULL));
 	add(item, "penalty", one_of(enum_names_penalties, NULL));
@@ -152,13 +152,13 @@ cJSON *schema_json(void)
 	item = object_of(schema_contrast, NULL);
 	add(item, "name", of_type("string", NULL));
 	add(root, "contrasts",
-		array_of(item, "what the data determine of the levels: each less its column's mean"));
+		array_of(item, "levels as determined by the data: each minus its column's mean"));
 	add(root, "runs", runs());
 	add(root, "residuals",
 		array_of(of_type("number", NULL),
-			"quantiles of measured over predicted, at equal steps; may be missing"));
+			"quantiles of measured over predicted, at equal steps; optional"));
 	add(root, "resamples",
-		array_of(array_of(of_type("number", NULL), NULL), "the bootstrap's values; may be missing"));
+		array_of(array_of(of_type("number", NULL), NULL), "bootstrap values; optional"));
 	cJSON_AddItemToObject(
 		root, "required", cJSON_CreateStringArray(required, sizeof(required) / sizeof(*required)));
 	return root;

@@ -157,23 +157,26 @@ static void print_parameters(const struct comparison *c, int width)
 {
 	bool has_contrasts = false;
 
-	printf("Parameters, in the manner of Table 4.3: mean and standard deviation over seeds (noise of the\n"
-	       "search); below, the interval of %.0f%% by bootstrap (what the data leave open)\n\n",
+	printf("Parameters, as in Table 4.3: mean and standard deviation over seeds (search noise);\n"
+	       "below, the %.0f%% bootstrap interval (data uncertainty)\n"
+	       "\n",
 		100 * c->confidence);
 	print_heads(c, width, "parameter");
 	for (size_t s = 0; s < c->count; s++)
 		for (size_t i = 0; i < c->sets[s].shown->value_count; i++)
 			if (!is_shown_before(c, s, c->sets[s].shown->values[i].name, false))
 				print_value(c, width, c->sets[s].shown->values[i].name);
-	printf("  u: the data do not determine it (other values predict the same); d: dead, below 0.05%% of\n"
-	       "  every prediction; b: at a bound\n");
+	printf("  u: undetermined (other values predict the same); d: dead, below 0.05%% of every\n"
+	       "  prediction; b: at a bound\n");
 	for (size_t s = 0; s < c->count; s++)
 		for (size_t i = 0; i < c->sets[s].shown->contrast_count; i++) {
 			if (is_shown_before(c, s, c->sets[s].shown->contrasts[i].name, true))
 				continue;
 			if (!has_contrasts)
-				printf("\n  What the data determine of the levels: each less its column's mean;\n"
-				       "  the base is the sum of those means\n");
+				printf("\n"
+				       "  Levels as determined by the data: each minus its column's mean; "
+				       "the base is the\n"
+				       "  sum of those means\n");
 			has_contrasts = true;
 			print_contrast(c, width, c->sets[s].shown->contrasts[i].name);
 		}
@@ -225,7 +228,7 @@ static void print_errors_of(const struct comparison_set *set)
 	}
 	for (size_t i = 0; (row = comparison_row(set, i)); i++) {
 		if (row->skipped) {
-			printf("  %-12s left out: %s\n", row->name, row->note);
+			printf("  %-12s skipped: %s\n", row->name, row->note);
 			continue;
 		}
 		print_error_line(row->name, "fitted", row->train, row->seed_count);
@@ -249,7 +252,7 @@ static void print_test_errors(const struct comparison *c)
 			first = &c->sets[s];
 	if (!first)
 		return;
-	printf("MAPE on the test, percent of the measured time, and its interval of %.0f%% over seeds\n",
+	printf("Test MAPE, percent of the measured time, and its %.0f%% interval over seeds\n",
 		100 * c->confidence);
 	print_heads(c, NAME_LEAST, "method");
 	for (size_t i = 0; (row = comparison_row(first, i)); i++) {
@@ -285,7 +288,7 @@ static bool is_scaling(enum pm_fit_kind kind)
 
 static void print_scaling(const struct comparison *c, int width)
 {
-	printf("Scaling, in the manner of Table 4.5: extrinsic powers and the constant\n\n");
+	printf("Scaling, as in Table 4.5: extrinsic powers and the constant\n\n");
 	print_heads(c, width, "");
 	for (size_t s = 0; s < c->count; s++)
 		for (size_t i = 0; i < c->sets[s].shown->value_count; i++) {
@@ -314,19 +317,20 @@ static void print_power(const char *set, const char *column, const struct pm_fit
 
 	printf("  %s, %s^%.3g: ", set, column, q);
 	if (value->flags & PM_FIT_UNDETERMINED) {
-		printf("the data do not determine it.\n");
+		printf("not determined by the data.\n");
 		return;
 	}
-	printf("doubling leaves %.0f%% of the part that scales;\n    ", 100 * pow(2, q));
+	printf("doubling leaves %.0f%% of the scaling part;\n    ", 100 * pow(2, q));
 	if (low <= -1 && high >= -1)
-		printf("not to be told from -1, ideal for a fixed amount of work.\n");
+		printf("indistinguishable from -1, ideal for a fixed amount of work.\n");
 	else if (high < -1)
 		printf("steeper than -1, ideal for a fixed amount of work.\n");
 	else if (high < 0)
-		printf("flatter than -1, ideal for a fixed amount of work: efficiency %.0f%% a doubling.\n",
+		printf("flatter than -1, ideal for a fixed amount of work: efficiency %.0f%% per "
+		       "doubling.\n",
 			50 * pow(2, -q));
 	else if (low <= 0)
-		printf("not to be told from no effect.\n");
+		printf("indistinguishable from no effect.\n");
 	else
 		printf("the time grows with it.\n");
 }
@@ -343,13 +347,13 @@ static void print_exponents(const struct comparison *c)
 					&set->shown->values[i]);
 		if (!constant)
 			continue;
-		printf("  %s, C %.4g%s%s: stays whatever the other columns are;\n    ", set->name,
+		printf("  %s, C %.4g%s%s: independent of the other columns;\n    ", set->name,
 			constant->value, set->shown->time_unit ? " " : "",
 			set->shown->time_unit ? set->shown->time_unit : "");
 		if (isfinite(constant->low) && constant->low <= 0)
-			printf("not to be told from none.\n");
+			printf("indistinguishable from 0.\n");
 		else
-			printf("the part that no tuning of them takes away.\n");
+			printf("cannot be reduced by tuning them.\n");
 	}
 	putchar('\n');
 }
@@ -368,7 +372,7 @@ static size_t print_pair(const struct comparison *c, const struct comparison_pai
 		if (is_scaling(row->kind))
 			printf("  %s: %s %.4g, %s %.4g: difference %.3g [%.3g, %.3g], %s\n", row->name, first,
 				row->first, second, row->second, row->second - row->first, row->low,
-				row->high, row->is_clear ? "clear" : "not to be told apart");
+				row->high, row->is_clear ? "clear" : "indistinguishable");
 	}
 	for (size_t i = 0; i < pair->count; i++) {
 		const struct difference *row = &pair->rows[i];
@@ -397,10 +401,12 @@ static void print_differences(const struct comparison *c)
 		return;
 	for (size_t i = 0; i < c->pair_count; i++)
 		all += c->pairs[i].count;
-	printf("Which differ, by the bootstrap intervals of the differences (%.0f%%)\n", 100 * c->confidence);
+	printf("Differences, by the bootstrap intervals of the differences (%.0f%%)\n", 100 * c->confidence);
 	if (!all) {
-		printf("  Nothing to compare: no parameter of the same name that the data determine, or less\n"
-		       "  than 20 resamples of one of the sets.\n\n");
+		printf("  Nothing to compare: no determined parameter has the same name in both sets, or "
+		       "one\n"
+		       "  set has fewer than 20 resamples.\n"
+		       "\n");
 		return;
 	}
 	for (size_t i = 0; i < c->pair_count; i++) {
@@ -408,10 +414,10 @@ static void print_differences(const struct comparison *c)
 		units &= differences_same_unit(
 			c->sets[c->pairs[i].first].shown, c->sets[c->pairs[i].second].shown);
 	}
-	printf("  %zu of %zu comparisons are clear; were all equal, about %.0f would be by chance.\n", clear,
-		all, (1 - c->confidence) * (double)all);
+	printf("  %zu of %zu comparisons are clear; about %.0f are expected by chance if all are equal.\n",
+		clear, all, (1 - c->confidence) * (double)all);
 	if (!units)
-		printf("  Where times have different units, or one has none, only powers are compared.\n");
+		printf("  Where time units differ or one is missing, only powers are compared.\n");
 	putchar('\n');
 }
 
@@ -425,7 +431,7 @@ static void print_crossing(const struct comparison_set *set)
 			(set->free->values[i].flags & PM_FIT_UNDETERMINED))
 			continue;
 		if ((without < -1) != (with < -1))
-			printf("  So %s crosses -1: whether it scales ideally depends on lambda.\n",
+			printf("  Power %s crosses -1: whether it scales ideally depends on lambda.\n",
 				set->free->values[i].name);
 	}
 }
@@ -453,7 +459,7 @@ void comparison_text(const struct comparison *c)
 		print_how(&c->sets[s]);
 	putchar('\n');
 	print_parameters(c, width);
-	printf("Errors, in the manner of Table 4.4: mean and standard deviation over seeds\n\n");
+	printf("Errors, as in Table 4.4: mean and standard deviation over seeds\n\n");
 	for (size_t s = 0; s < c->count; s++)
 		print_errors_of(&c->sets[s]);
 	print_test_errors(c);

@@ -18,7 +18,7 @@ void *figure_alloc(size_t count, size_t size)
 	void *memory = calloc(count + 1, size);
 
 	if (!memory)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	return memory;
 }
 
@@ -29,7 +29,7 @@ char *figure_text(const char *format, ...)
 
 	va_start(list, format);
 	if (vasprintf(&text, format, list) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	va_end(list);
 	return text;
 }
@@ -42,7 +42,7 @@ char *figure_time_label(const char *what, const char *unit)
 void figure_check(const struct plot *plot)
 {
 	if (plot->failed)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 }
 
 const struct pm_fit_column *figure_column(
@@ -127,7 +127,7 @@ void figure_residuals(struct plot *plot, const struct subject *subject, size_t c
 	struct plot_series *zero;
 
 	plot_init(plot, "Residuals", label,
-		ratio ? "measured over predicted" : "measured over predicted, less 1 (%)");
+		ratio ? "measured over predicted" : "measured over predicted, minus 1 (%)");
 	plot->y.log = ratio;
 	if (known && role_has_levels(known->role))
 		plot_names(plot, &plot->x, (const char *const *)known->levels, known->level_count);
@@ -190,7 +190,7 @@ static const char **value_names(const struct subject *subjects, size_t count, bo
 		most += subjects[s].model->value_count;
 	names = calloc(most, sizeof(*names));
 	if (!names)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	*name_count = 0;
 	for (size_t s = 0; s < count; s++)
 		for (size_t v = 0; v < subjects[s].model->value_count; v++) {
@@ -251,7 +251,7 @@ static void add_value(const struct forest *forest, const struct pm_fit_model *mo
 		value->sd, doubt);
 
 	if (isfinite(value->low) && isfinite(value->high)) {
-		char *interval = figure_text("%s: %g%% of the bootstrap between %.5g and %.5g", value->name,
+		char *interval = figure_text("%s: %g%% bootstrap interval %.5g to %.5g", value->name,
 			100 * model->parameter.confidence, value->low, value->high);
 
 		plot_range(forest->plot, forest->bars, clamp(forest, value->value), place,
@@ -312,7 +312,7 @@ void figure_seeds(struct plot *plot, const struct subject *subject)
 	double least = HUGE_VAL, greatest = 0, room;
 	struct plot_series *before, *after;
 
-	plot_init(plot, "Cost by seed", "run, from the best", label);
+	plot_init(plot, "Cost by seed", "runs, best first", label);
 	before = plot_add(plot, PLOT_POINTS, "before the polish");
 	after = plot_add(plot, PLOT_POINTS, "at the end");
 	before->hollow = true;
@@ -418,7 +418,7 @@ void figure_path(struct plot *plot, const struct lambda_path *path, enum figure_
 			      : figure_text("%s", labels[which]);
 
 	if (!places)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	plot_init(plot, titles[which], "lambda", label);
 	for (size_t i = 0; i < path->count; i++) {
 		if (path->points[i].lambda > 0)

@@ -125,7 +125,7 @@ static void predict_along(const struct sample_table *t, const double *held, cons
 	}
 	if (pm_fit_predict(model, &problem, times) < 0 ||
 		(low && pm_fit_predict_interval(model, &problem, model->parameter.confidence, low, high) < 0))
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	free(numbers);
 	free(columns);
 }
@@ -150,8 +150,8 @@ static void say_held(const struct sample_table *t, const double *held, bool meas
 	if (t->count && measured)
 		fputs("The points were measured at this configuration.", out);
 	else if (t->count)
-		fputs("No configuration was measured at three values: each point is a measured time, moved "
-		      "to this configuration by the model.",
+		fputs("No configuration was measured at three values: each point is a measured time, "
+		      "adjusted to this configuration by the model.",
 			out);
 }
 
@@ -165,8 +165,8 @@ static void say_power(const struct sample_table *t, const double *ends, FILE *ou
 		if (value->column != t->column || value->kind != PM_FIT_KIND_EXTRINSIC)
 			continue;
 		fprintf(out,
-			" The power is %.4g: with twice the %s the part that scales takes %.3g times as "
-			"long%s; of the whole time, here and at the greatest %s, %.3g times.",
+			" The power is %.4g: with twice the %s the scaling part takes %.3g× the time%s; "
+			"the total, here and at the largest %s, %.3g×.",
 			value->value, name, pow(2, value->value), value->value < 0 ? " (0.5 is ideal)" : "",
 			name, ends[1] / ends[0]);
 	}

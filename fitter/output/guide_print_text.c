@@ -33,17 +33,17 @@ static int print_scaling(const struct guide *guide, size_t column, FILE *out)
 
 	if (guide_elasticity(guide, column, &local) < 0)
 		return -ENOMEM;
-	fprintf(out, "  %s: the time goes as %s^%.3f here%s", name, name, local.value,
+	fprintf(out, "  %s: the time scales as %s^%.3f here%s", name, name, local.value,
 		between(interval, sizeof(interval), &local, 1));
 	if (isfinite(power.value))
 		fprintf(out, "; fitted power %.3f%s, C flattens it", power.value,
 			between(interval, sizeof(interval), &power, 1));
 	fprintf(out, "\n      %s\n", guide_meaning(guide, column));
 	if (column == guide->batch && !guide->is_epoch && local.value < 0)
-		fprintf(out,
-			"      larger batches take less time: is it that of an epoch (--time-of epoch)?\n");
+		fprintf(out, "      larger batches take less time: is the time that of an epoch "
+			     "(--time-of epoch)?\n");
 	if (column == guide->gpus && isfinite(local.value))
-		fprintf(out, "      doubling them multiplies the throughput by %.2f of ideally 2\n",
+		fprintf(out, "      doubling them multiplies the throughput by %.2f (ideal: 2)\n",
 			2 * pow(2, ideal_of(guide, column) - local.value));
 	return 0;
 }
@@ -99,15 +99,14 @@ static int print_costs(const struct guide *guide, FILE *out)
 	}
 	if (status == 0) {
 		qsort(costs, count, sizeof(*costs), by_weight);
-		fputs("\nWhat costs most here (first: what moves the time most when doubled or changed):\n",
-			out);
+		fputs("\nCostliest settings here (by effect on the time when doubled or changed):\n", out);
 	}
 	for (size_t i = 0; i < count && status == 0; i++) {
 		const struct pm_fit_model_column *column = &guide->model->columns[costs[i].column];
 		char interval[64];
 
 		if (column->level_count)
-			fprintf(out, "  %-14s its slowest level takes %.1f%%%s more time than its fastest\n",
+			fprintf(out, "  %-14s slowest level takes %.1f%%%s more time than the fastest\n",
 				column->name, 100 * costs[i].number.value,
 				between(interval, sizeof(interval), &costs[i].number, 100));
 		else
@@ -134,7 +133,7 @@ static void print_table(const struct guide *guide, const struct guide_table *tab
 	fprintf(out, "\n%9s %5s %11s", "batch", "GPUs", "time");
 	if (has_interval)
 		fprintf(out, " %23s", "interval");
-	fprintf(out, " %8s %7s %7s %11s", "speed-up", "effic.", "added", "samples/s");
+	fprintf(out, " %8s %7s %7s %11s", "speedup", "effic.", "added", "samples/s");
 	fputs(guide->price > 0 ? "  cost/1e6\n" : "\n", out);
 	for (size_t i = 0; i < table->gpu_count * table->batch_count; i++) {
 		const struct guide_cell *cell = &table->cells[i];
@@ -161,8 +160,8 @@ static void print_table(const struct guide *guide, const struct guide_table *tab
 			fputs("  extrapolated", out);
 		fputc('\n', out);
 	}
-	fprintf(out,
-		"effic.: speed-up per GPU, 100%% for the first number; added: per GPU that was added to the line above\n");
+	fprintf(out, "effic.: speedup per GPU, 100%% for the first number; added: per GPU added to the "
+		     "row above\n");
 }
 
 static void print_ends(const struct guide *guide, const struct guide_table *table, FILE *out)
@@ -176,12 +175,13 @@ static void print_ends(const struct guide *guide, const struct guide_table *tabl
 			fprintf(out, "Batch %g: ", row[0].batch);
 		if (last + 1 < table->gpu_count)
 			fprintf(out,
-				"adding GPUs pays up to %g; the next %g would give %.0f%% of their number "
+				"adding GPUs pays up to %g; the next %g give %.0f%% of their number "
 				"(threshold %.0f%%)\n",
 				row[last].gpus, row[last + 1].gpus - row[last].gpus,
 				100 * row[last + 1].marginal, 100 * guide->worth);
 		else
-			fprintf(out, "adding GPUs pays up to the last that was asked, %g\n", row[last].gpus);
+			fprintf(out, "adding GPUs pays up to the largest number evaluated, %g\n",
+				row[last].gpus);
 	}
 }
 
@@ -216,7 +216,7 @@ char *guide_recommend(const struct guide *guide, const struct guide_table *table
 	if (fast->extrapolated && table->fastest_inside != GUIDE_NONE) {
 		const struct guide_cell *sure = &table->cells[table->fastest_inside];
 
-		fprintf(out, "; within what was measured the fastest is %g GPU%s", sure->gpus,
+		fprintf(out, "; within the measured range the fastest is %g GPU%s", sure->gpus,
 			sure->gpus > 1 ? "s" : "");
 		if (!isnan(sure->batch))
 			fprintf(out, " at batch %g", sure->batch);
@@ -230,7 +230,8 @@ char *guide_recommend(const struct guide *guide, const struct guide_table *table
 			place--;
 		if (row[place].gpus > cheap->gpus && row[place].gpus < fast->gpus)
 			fprintf(out,
-				"; a fair middle%s is %g GPUs, beyond which each added one gives less than %.0f%%",
+				"; a reasonable compromise%s is %g GPUs, beyond which each added GPU "
+				"gives less than %.0f%%",
 				batch[0], row[place].gpus, 100 * guide->worth);
 	}
 	fputc('.', out);
@@ -253,7 +254,7 @@ static int print_meaning(const struct guide *guide, FILE *out)
 	if (guide_constant_share(guide, &share) < 0)
 		return -ENOMEM;
 	if (!guide->model->expression)
-		fprintf(out, "  C, which no setting of the model removes: %.1f%%%s of the time here\n",
+		fprintf(out, "  constant C, independent of all settings: %.1f%%%s of the time here\n",
 			100 * share.value, between(interval, sizeof(interval), &share, 100));
 	return print_costs(guide, out);
 }
@@ -278,9 +279,11 @@ int guide_print_text(const struct guide *guide, const struct guide_table *table,
 		free(sentence);
 	}
 	if (guide->model->expression)
-		fputs("No intervals: a formula of 'pmfit search' has no bootstrap values.\n", out);
+		fputs("Intervals unavailable: a formula of 'pmfit search' has no bootstrap values.\n", out);
 	else if (!guide->model->resample_count)
-		fputs("No intervals: the model has no bootstrap values (pmfit fit --bootstrap 200).\n", out);
+		fputs("Intervals unavailable: the model has no bootstrap values (pmfit fit --bootstrap "
+		      "200).\n",
+			out);
 	else
 		fprintf(out,
 			"Intervals: %g%%, from %zu bootstrap values; of the fitted curve, not of single "

@@ -68,8 +68,8 @@ static void put_value_table(const struct html_model *models, size_t count, FILE 
 			if (!was_before(models, m, name))
 				put_value_row(models, count, name, out);
 		}
-	fputs("</tbody></table></div>\n<p class=\"dim\">In brackets: not determined by the data, or a term that "
-	      "has died.</p>\n",
+	fputs("</tbody></table></div>\n"
+	      "<p class=\"dim\">In brackets: not determined by the data, or a dead term.</p>\n",
 		out);
 }
 
@@ -79,7 +79,7 @@ void html_compare(const struct html_model *models, size_t count, FILE *out)
 	struct plot plot;
 
 	if (!subjects)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (size_t m = 0; m < count; m++)
 		subjects[m] = models[m].subject;
 	fputs("<section>\n<h2>Models side by side</h2>\n", out);
@@ -100,7 +100,8 @@ void html_compare(const struct html_model *models, size_t count, FILE *out)
 	figure_values(&plot, subjects, count, true);
 	if (plot.series_count)
 		html_figure(&plot,
-			"Full: the best, faint where it is undetermined, dead or at a bound; hollow: each seed; bars: the bootstrap’s intervals.",
+			"Filled: best run, faint where undetermined, dead or at a bound; hollow: "
+			"each seed; bars: bootstrap intervals.",
 			HTML_LARGE, out);
 	else
 		plot_free(&plot);

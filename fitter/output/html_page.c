@@ -75,7 +75,7 @@ static void say_missing(const struct plot *plot, FILE *out)
 			all += plot->series[s]->all;
 		}
 	if (drawn < all)
-		fprintf(out, " %zu marks stand for %zu points: of those that nearly coincide one is drawn.",
+		fprintf(out, " %zu markers represent %zu points: nearly coincident points are drawn once.",
 			drawn, all);
 	if (plot->left_out)
 		fprintf(out, " %zu point%s no place on these axes.", plot->left_out,

@@ -25,8 +25,8 @@ void html_samples(const struct html_model *model, FILE *out)
 	if (!subject->set_count)
 		return;
 	put_heading("Predicted against measured",
-		"On the line they are equal. Both axes are logarithmic: the same distance is the same share. A "
-		"residual is what was measured over what was predicted, less one.",
+		"The line marks equality. Both axes are logarithmic: equal distances are equal ratios. A "
+		"residual is the measured over the predicted time, minus one.",
 		out);
 	fputs("<div class=\"figures\">\n", out);
 	figure_predicted(&plot, subject);
@@ -36,14 +36,13 @@ void html_samples(const struct html_model *model, FILE *out)
 	if (figure_heat_columns(subject, columns)) {
 		figure_heat(&plot, subject, columns[0], columns[1]);
 		html_figure(&plot,
-			"Median residual by the two columns over which it differs most: red took longer than predicted, blue less; full colour at "
-			"50%.",
+			"Median residual by the two columns over which it varies most: red is slower than "
+			"predicted, blue faster; full colour at 50%.",
 			HTML_LARGE, out);
 	}
 	fputs("</div>\n</section>\n", out);
 	put_heading("Residuals over each column",
-		"A trend is what the formula has not caught: a power that is no power, or an interaction.",
-		out);
+		"A trend is an effect that the formula misses: not a power law, or an interaction.", out);
 	fputs("<div class=\"figures small\">\n", out);
 	for (size_t c = 0; c < fit->column_count; c++)
 		if (fit->columns[c].role != PM_FIT_IGNORED && shown++ < MOST_COLUMNS) {
@@ -67,26 +66,26 @@ void html_values(const struct html_model *model, FILE *out)
 		return;
 
 	put_heading("Parameters",
-		"The seeds show what the search left undecided, which says nothing of the data; a bootstrap "
-		"interval shows how far the data determine a parameter.",
+		"The seeds show search noise, not data uncertainty; a bootstrap interval shows how far the "
+		"data determine a parameter.",
 		out);
 	if (!interval)
-		fputs("<p class=\"dim\">There are no intervals: pmfit fit --bootstrap 200 makes them.</p>\n",
+		fputs("<p class=\"dim\">Intervals unavailable: fit with pmfit fit --bootstrap 200.</p>\n",
 			out);
 	fputs("<div class=\"figures\">\n", out);
 	for (int powers = 1; powers >= 0; powers--) {
 		figure_values(&plot, &model->subject, 1, powers);
 		if (plot.series_count)
 			html_figure(&plot,
-				plot.x.log ? "What is 0, or far less than the others, stands at 0." : NULL,
+				plot.x.log ? "Values of 0, or far below the others, are drawn at 0." : NULL,
 				HTML_LARGE, out);
 		else
 			plot_free(&plot);
 	}
 	figure_seeds(&plot, &model->subject);
 	html_figure(&plot,
-		"The cost (mean absolute error and penalty) that each run reached. The way there, over "
-		"generations, is not kept in a model file.",
+		"Final cost (mean absolute error and penalty) of each run. Model files do not contain the "
+		"cost over generations.",
 		HTML_LARGE, out);
 	fputs("</div>\n</section>\n", out);
 }
@@ -101,10 +100,10 @@ static bool put_scaling(const struct html_model *model, size_t column, FILE *out
 	bool has;
 
 	if (!memory)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	has = figure_scaling(&plot, &model->subject, column, memory);
 	if (fclose(memory) != 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	if (has)
 		html_figure(&plot, caption, HTML_LARGE, out);
 	free(caption);
@@ -116,8 +115,8 @@ void html_scaling(const struct html_model *model, FILE *out)
 	const struct pm_fit_model *fit = model->subject.model;
 
 	put_heading("Scaling",
-		"Time over one column, the others held. Shaded is what lies outside of the measured range: there "
-		"the interval does not know whether the formula still holds.",
+		"Time over one column, the others fixed. Shaded: outside the measured range, where the "
+		"interval does not account for extrapolation.",
 		out);
 	fputs("<div class=\"figures\">\n", out);
 	for (int pass = 0; pass < 2; pass++)
@@ -131,7 +130,7 @@ void html_path(const struct html_model *model, FILE *out)
 {
 	static const char *const captions[] = {
 		[FIGURE_PATH_COEFFICIENTS] =
-			"Each coefficient as a share of its largest on the way: their units differ.",
+			"Each coefficient relative to its largest value on the path: units differ.",
 		[FIGURE_PATH_POWERS] = "Powers (of factors: the logarithm).",
 		[FIGURE_PATH_R2] = "Held out: mean over the folds of a cross-validation.",
 		[FIGURE_PATH_ERROR] = "Held out: mean over the folds, with its standard error."};
@@ -142,11 +141,12 @@ void html_path(const struct html_model *model, FILE *out)
 
 	if (!path)
 		return;
-	put_heading("What lambda does",
+	put_heading("Effect of lambda",
 		"The generic model fitted at each lambda, to all samples and by cross-validation.", out);
 	fprintf(out,
-		"<p>Least error on held-out samples: lambda %g. Greatest lambda within a standard error of it: %g."
-		"</p>\n<div class=\"figures\">\n",
+		"<p>Lowest held-out error: lambda %g. Largest lambda within one standard error of it: "
+		"%g.</p>\n"
+		"<div class=\"figures\">\n",
 		path->points[path->best].lambda, path->points[path->simple].lambda);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		figure_path(&plot, path, order[i]);
@@ -175,20 +175,21 @@ void html_baselines(const struct html_model *model, FILE *out)
 
 	if (!baselines)
 		return;
-	put_heading("Beside other ways to predict",
-		"Each learns from the fitted samples. Mean and standard deviation over seeds, where there are any.",
+	put_heading("Comparison with other methods",
+		"Each method is trained on the fitted samples. Mean and standard deviation over "
+		"seeds, where applicable.",
 		out);
 	fprintf(out,
-		"<div class=\"scroll\"><table><thead><tr><th class=\"l\">method</th><th>MAPE on %s</th><th>MAE</th>"
-		"<th>RMSE</th><th>R2</th><th>MAPE on fitted</th><th>seconds</th><th class=\"l\">what it is</th></tr>"
-		"</thead><tbody>\n",
+		"<div class=\"scroll\"><table><thead><tr><th class=\"l\">method</th><th>MAPE on "
+		"%s</th><th>MAE</th><th>RMSE</th><th>R2</th><th>MAPE on fitted</th><th>seconds</th><th "
+		"class=\"l\">description</th></tr></thead><tbody>\n",
 		test ? "test" : "fitted");
 	for (size_t i = 0; i < baselines->count; i++) {
 		const struct baseline *result = &baselines->results[i];
 
 		fprintf(out, "<tr><th class=\"l\">%s</th>", result->name);
 		if (result->skipped) {
-			fputs("<td class=\"l\" colspan=\"7\">left out: ", out);
+			fputs("<td class=\"l\" colspan=\"7\">skipped: ", out);
 			plot_svg_text(result->note, out);
 			fputs("</td></tr>\n", out);
 			continue;

@@ -137,19 +137,19 @@ static void put_expression(const struct pm_fit_expression *expression, FILE *out
 	FILE *memory = open_memstream(&text, &size);
 
 	if (!memory)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	expression_print(memory, &expression->expression, &expression->terms);
 	fputc('\n', memory);
 	expression_print_groups(memory, &expression->expression, &expression->terms);
 	if (fclose(memory) != 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	fputs("<div class=\"formula\">", out);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		fputs(gap, out);
 		plot_svg_text(line + strspn(line, " "), out);
 		gap = "<br/>";
 	}
-	fprintf(out, "</div>\n<p class=\"dim\">%zu constants, of a formula that pmfit search has found",
+	fprintf(out, "</div>\n<p class=\"dim\">%zu constants, of a formula found by pmfit search",
 		expression->expression.constant_count);
 	free(text);
 }
@@ -162,10 +162,10 @@ static void put_remarks(const struct pm_fit_model *model, FILE *out)
 	FILE *memory = open_memstream(&text, &size);
 
 	if (!memory)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	report_remarks(model, memory);
 	if (fclose(memory) != 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *longer;
 
@@ -207,8 +207,9 @@ static void put_errors(const struct html_model *model, FILE *out)
 		return;
 	}
 	fprintf(out,
-		"<tr><th class=\"l\">the best constant, for comparison</th><td>%zu</td><td>–</td>"
-		"<td>%.4g</td><td>–</td><td>–</td></tr>\n</tbody></table></div>\n",
+		"<tr><th class=\"l\">best constant, for "
+		"comparison</th><td>%zu</td><td>–</td><td>%.4g</td><td>–</td><td>–</td></tr>\n"
+		"</tbody></table></div>\n",
 		fit->train.sample_count, fit->constant_error);
 }
 
@@ -227,7 +228,7 @@ void html_summary(const struct html_model *model, FILE *out)
 {
 	const struct pm_fit_model *fit = model->subject.model;
 
-	fputs("<section>\n<h2>What was fitted</h2>\n", out);
+	fputs("<section>\n<h2>Fit</h2>\n", out);
 	if (fit->expression) {
 		put_expression(fit->expression, out);
 	} else {

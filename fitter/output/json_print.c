@@ -11,7 +11,7 @@ void json_print(cJSON *root)
 	char *text = pm_text_json(cJSON_Print(root));
 
 	if (!text)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	puts(text);
 	free(text);
 	cJSON_Delete(root);

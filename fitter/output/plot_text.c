@@ -370,6 +370,6 @@ void plot_text_print(const struct plot *plot, const struct plot_text *how, FILE 
 	fputc('\n', out);
 	print_legend(&c);
 	if (plot->left_out)
-		fprintf(out, "%*s%zu points cannot be shown on these axes\n", c.margin, "", plot->left_out);
+		fprintf(out, "%*s%zu points are outside these axes\n", c.margin, "", plot->left_out);
 	free(c.cells);
 }

@@ -177,8 +177,9 @@ void report_values(const struct pm_fit_model *model, FILE *out)
 	}
 	if (!model->contrast_count)
 		return;
-	fprintf(out, "\nWhat the data determine of the levels: each less its column's mean; the base is the\n"
-		     "sum of those means\n");
+	fprintf(out, "\n"
+		     "Levels as determined by the data: each minus its column's mean; the base is the sum\n"
+		     "of those means\n");
 	for (size_t i = 0; i < model->contrast_count; i++) {
 		const struct pm_fit_contrast *contrast = &model->contrasts[i];
 
@@ -228,7 +229,7 @@ static void remark_runs(const struct pm_fit_model *model, FILE *out)
 			ends[PM_FIT_END_PLATEAU]);
 	if (ends[PM_FIT_END_INTERRUPTED])
 		flow_add(&flow, "%zu were interrupted.", ends[PM_FIT_END_INTERRUPTED]);
-	flow_add(&flow, "%.0f evaluations a seed, %.2f s in all.", evaluations, model->seconds);
+	flow_add(&flow, "%.0f evaluations per seed, %.2f s in total.", evaluations, model->seconds);
 	fputc('\n', out);
 }
 
@@ -274,25 +275,25 @@ void report_remarks(const struct pm_fit_model *model, FILE *out)
 	error = model->runs[model->best_run].error;
 	remark_runs(model, out);
 	if (error > 0.5 * model->constant_error)
-		fprintf(out, "The fit explains little: its error is %.0f%% of a constant's.\n",
+		fprintf(out, "Poor fit: its error is %.0f%% of that of a constant.\n",
 			100 * error / model->constant_error);
 	if (model->rank < model->value_count)
 		fprintf(out,
-			"The data determine %zu of %zu parameters; of those marked undetermined only combinations\n"
-			"  count, and their mean and sd say nothing.\n",
+			"The data determine %zu of %zu parameters; for those marked undetermined only "
+			"combinations\n"
+			"  are meaningful, and their mean and sd are not.\n",
 			model->rank, model->value_count);
-	remark_flag(model, PM_FIT_DEAD, terms, true, "Below 0.05% of every prediction, so dead:", out);
+	remark_flag(model, PM_FIT_DEAD, terms, true, "Dead, below 0.05% of every prediction:", out);
 	remark_flag(model, PM_FIT_AT_LOWER | PM_FIT_AT_UPPER, powers, false, "Powers at a bound:", out);
 	remark_flag(model, PM_FIT_AT_UPPER, coefficients, false, "Coefficients at their upper bound:", out);
-	remark_flag(
-		model, PM_FIT_OUTSIDE, ~0u, false, "In original units outside of the bounds' numbers:", out);
+	remark_flag(model, PM_FIT_OUTSIDE, ~0u, false, "Outside the bounds' numbers in original units:", out);
 }
 
 void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, FILE *out)
 {
 	struct flow flow = {out, 0, 2};
 
-	flow_add(&flow, "What lambda does, without -> with:");
+	flow_add(&flow, "Effect of lambda, without -> with:");
 	for (size_t i = 0; i < model->value_count; i++) {
 		const struct pm_fit_value *value = &model->values[i];
 

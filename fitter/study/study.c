@@ -26,7 +26,7 @@ static void tabulate_parameters(struct study *study)
 	const struct pm_fit_model *freely = study->models[STUDY_FREE], *l2 = study->models[STUDY_L2];
 
 	study_table_init(table, "parameters",
-		"Parameters of the generic model: the best fit, mean and standard deviation over seeds (as "
+		"Parameters of the generic model: best fit, mean and standard deviation over seeds (as "
 		"Table 4.3)",
 		heads);
 	for (size_t v = 0; v < freely->value_count; v++) {
@@ -40,10 +40,11 @@ static void tabulate_parameters(struct study *study)
 			study_table_number(table, i + 1, numbers[i], i == 2 || i == 5 ? 2 : 4);
 	}
 	study_table_note(table,
-		"Seeds that agree within 0.1%% on the best cost: %zu of %zu without penalty, %zu of %zu with. "
-		"The deviation over seeds is the search's noise. The data determine %zu of the %zu parameters%s.",
+		"Seeds that agree within 0.1%% on the best cost: %zu of %zu without penalty, %zu of %zu "
+		"with. The deviation over seeds is search noise. The data determine %zu of the %zu "
+		"parameters%s.",
 		freely->runs_agreeing, freely->run_count, l2->runs_agreeing, l2->run_count, freely->rank,
-		freely->value_count, l2->resample_count ? "; low and high are the bootstrap's" : "");
+		freely->value_count, l2->resample_count ? "; low and high are bootstrap limits" : "");
 }
 
 static void tabulate_errors(struct study *study)
@@ -80,7 +81,7 @@ static void tabulate_errors(struct study *study)
 			study_table_cell(table, 13, "%.2f", one->seconds);
 		}
 	study_table_note(table,
-		"%zu samples to fit, %zu to test. 'pmfit baselines --help' says what each method is.", fitted,
+		"%zu samples to fit, %zu to test. 'pmfit baselines --help' describes the methods.", fitted,
 		tested);
 }
 
@@ -88,16 +89,16 @@ static void tabulate_errors(struct study *study)
 static const char *exponent_text(double exponent)
 {
 	if (exponent < -1.02)
-		return "more than in proportion: doubling it more than halves the variable part";
+		return "superlinear: doubling it more than halves the variable part";
 	if (exponent <= -0.98)
-		return "in inverse proportion: doubling it halves the variable part";
+		return "inversely proportional: doubling it halves the variable part";
 	if (exponent < -0.02)
-		return "falls, less than in inverse proportion";
+		return "falls, less than inversely proportional";
 	if (exponent <= 0.02)
-		return "no influence";
+		return "no effect";
 	if (exponent < 0.98)
-		return "grows, less than in proportion";
-	return exponent <= 1.02 ? "grows in proportion" : "grows more than in proportion";
+		return "grows sublinearly";
+	return exponent <= 1.02 ? "grows linearly" : "grows superlinearly";
 }
 
 /* What becomes of these exponents with C, in the middle of the samples, in the words of 'pmfit guide'. */
@@ -128,7 +129,7 @@ static int tabulate_guide(struct study_table *table, const struct pm_fit_model *
 		study_table_cell(table, 0, "%s", fit);
 		study_table_cell(table, 1, "C, %% of time");
 		study_table_number(table, 2, 100 * number.value, 4);
-		study_table_cell(table, 5, "there; 'pmfit guide' has more");
+		study_table_cell(table, 5, "there; see 'pmfit guide'");
 	}
 	guide_free(&guide);
 	return status;
@@ -158,15 +159,15 @@ static int tabulate_scaling(struct study *study)
 			if (value->kind == PM_FIT_KIND_EXTRINSIC)
 				study_table_cell(table, 5, "%s", exponent_text(value->value));
 			else
-				study_table_cell(table, 5, "what no extrinsic factor removes%s%s",
+				study_table_cell(table, 5, "independent of all extrinsic factors%s%s",
 					study->models[fit]->time_unit ? ", " : "",
 					study->models[fit]->time_unit ? study->models[fit]->time_unit : "");
 		}
 		status = tabulate_guide(table, study->models[fit], fit_names[fit]);
 	}
 	study_table_note(table,
-		"Of an iteration whose batch is that of all GPUs together; 'pmfit guide --time-of epoch, --batch-is "
-		"local' for others.");
+		"For the time of an iteration with a global batch; otherwise use 'pmfit guide --time-of "
+		"epoch, --batch-is local'.");
 	return status;
 }
 
@@ -177,11 +178,10 @@ static void tabulate_path(struct study *study)
 	struct study_table *table = &study->tables[STUDY_PATH];
 	const struct lambda_path *path = &study->path;
 
-	study_table_init(table, "path", "What lambda does to the error (as figure 4.15)", heads);
+	study_table_init(table, "path", "Error over lambda (as figure 4.15)", heads);
 	if (!path->count) {
 		study_table_note(table,
-			"Left out: with a fold of %d held out the samples are too few for the parameters.",
-			FOLDS);
+			"Skipped: with one of %d folds held out, too few samples for the parameters.", FOLDS);
 		return;
 	}
 	for (size_t i = 0; i < path->count; i++) {
@@ -195,8 +195,8 @@ static void tabulate_path(struct study *study)
 			study_table_number(table, c, numbers[c], 4);
 	}
 	study_table_note(table,
-		"Held out: %d-fold cross-validation, with its standard error. Least there: lambda %g; the greatest "
-		"within a standard error of it: %g.",
+		"Held out: %d-fold cross-validation, with its standard error. Lowest error: lambda %g; "
+		"largest lambda within one standard error of it: %g.",
 		FOLDS, path->points[path->best].lambda, path->points[path->simple].lambda);
 }
 
@@ -211,10 +211,9 @@ static void tabulate_values(struct study *study)
 		snprintf(texts[i], sizeof(texts[i]), "%g", lambdas[i]);
 		heads[i + 1] = texts[i];
 	}
-	study_table_init(
-		table, "values", "What lambda does to the parameters (as figures 4.16 and 4.17)", heads);
+	study_table_init(table, "values", "Parameters over lambda (as figures 4.16 and 4.17)", heads);
 	if (!first)
-		study_table_note(table, "Left out, as the errors over lambda are.");
+		study_table_note(table, "Skipped, as are the errors over lambda.");
 	for (size_t v = 0; first && v < first->value_count; v++) {
 		study_table_row(table);
 		study_table_cell(table, 0, "%s", first->values[v].name);

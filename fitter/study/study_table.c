@@ -14,7 +14,7 @@
 static void *need(void *memory)
 {
 	if (!memory)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	return memory;
 }
 
@@ -23,7 +23,7 @@ static char *format_text(const char *format, va_list list)
 	char *text;
 
 	if (vasprintf(&text, format, list) < 0)
-		errx(1, "no memory");
+		errx(1, "out of memory");
 	return text;
 }
 

@@ -165,16 +165,16 @@ const char *sweep_run_check(const struct sweep_run *run)
 	for (size_t i = 0; run->command[i] && !bad; i++)
 		bad = scan(space, run->command[i], used, &has_out);
 	if (bad)
-		return error_message("%.*s in the command is no column of %s", (int)strcspn(bad, "}") + 1,
+		return error_message("%.*s in the command is not a column of %s", (int)strcspn(bad, "}") + 1,
 			bad, space->path);
 	for (size_t c = 0; c < space->column_count; c++)
 		if (!used[c])
 			return error_message(
-				"the command has no {%s}: every trial would have the same, whatever the table says",
+				"the command has no {%s}: all trials would run with the same value",
 				space->columns[c].name);
 	if (run->time->kind == SWEEP_TIME_CAPTURE && !has_out)
 		return error_message(
-			"the command has no {out}, the folder where its traces are looked for; or name another "
+			"the command has no {out}, the folder of its traces; add it or set another "
 			"--time-from");
 	return NULL;
 }

@@ -105,7 +105,7 @@ static const char *make_values(const struct sweep_plan *plan, const double *plac
 	for (size_t c = 0; c < plan->space->column_count; c++) {
 		values[c] = value_text(&plan->space->columns[c], places[c]);
 		if (!values[c])
-			return error_message("no memory");
+			return error_message("out of memory");
 	}
 	return NULL;
 }
@@ -130,7 +130,7 @@ static const char *draw(const struct sweep_plan *plan, size_t k, char **values)
 			return bad;
 		sweep_plan_free_values(plan, values);
 	}
-	return error_message("%s: the rules allow none of %d trials drawn", plan->space->path, DRAWS_MOST);
+	return error_message("%s: the rules reject all of %d trials drawn", plan->space->path, DRAWS_MOST);
 }
 
 /* Of a Latin hypercube: the middle of a stratum for levels, a place drawn in it for ranges. */
@@ -243,7 +243,7 @@ static const char *plan_lhs(struct sweep_plan *plan)
 	plan->order = calloc(plan->count * column_count, sizeof(*plan->order));
 	if (!plan->order || !allowed) {
 		free(allowed);
-		return error_message("no memory");
+		return error_message("out of memory");
 	}
 	for (size_t c = 0; c < column_count; c++) {
 		size_t *order = plan->order + c * plan->count;
@@ -269,14 +269,14 @@ static const char *plan_full(struct sweep_plan *plan)
 	struct random random;
 
 	if (all == 0)
-		return error_message(
-			"%s: a full design needs levels: a range has no end of values", plan->space->path);
+		return error_message("%s: a full design requires levels; a range has no finite set of values",
+			plan->space->path);
 	if (all > FULL_MOST)
-		return error_message("%s: a full design would have %zu trials; at most %zu",
+		return error_message("%s: a full design has %zu trials; the maximum is %zu",
 			plan->space->path, all, FULL_MOST);
 	plan->order = calloc(all, sizeof(*plan->order));
 	if (!plan->order)
-		return error_message("no memory");
+		return error_message("out of memory");
 	for (size_t i = 0; i < all; i++) {
 		bool allowed = true;
 		const char *bad;
@@ -292,7 +292,7 @@ static const char *plan_full(struct sweep_plan *plan)
 			plan->order[kept++] = i;
 	}
 	if (kept == 0)
-		return error_message("%s: the rules allow no trial", plan->space->path);
+		return error_message("%s: the rules reject all trials", plan->space->path);
 	random_init(&random, plan->seed, STREAM_ORDER);
 	random_shuffle(&random, plan->order, kept);
 	if (plan->count == 0 || plan->count > kept)

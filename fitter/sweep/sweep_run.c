@@ -119,7 +119,7 @@ static void attempt(struct loop *loop, struct job *job)
 
 	sweep_child_remove(job->folder);
 	if (!words) {
-		stop(loop, "no memory");
+		stop(loop, "out of memory");
 	} else if (mkdir(job->folder, 0777) < 0) {
 		stop(loop, "%s: %s", job->folder, strerror(errno));
 	} else {
@@ -142,7 +142,7 @@ static void start(struct loop *loop, struct job *job, size_t trial)
 	job->folder = sweep_command_folder(run, trial);
 	if (!job->values || !job->folder || asprintf(&job->output, "%s.txt", job->folder) < 0 ||
 		asprintf(&job->table, "%s.csv", job->folder) < 0) {
-		stop(loop, "no memory");
+		stop(loop, "out of memory");
 		return;
 	}
 	bad = sweep_plan_trial(run->plan, trial, job->values);
@@ -176,10 +176,10 @@ static void record(
 						: loop->failures;
 	loop->refusals = status == SWEEP_IMPOSSIBLE ? loop->refusals + 1 : 0;
 	if (run->give_up && loop->failures >= run->give_up)
-		stop(loop, "%zu trials in a row have failed; the last, trial %zu: %s", loop->failures,
+		stop(loop, "%zu consecutive trials failed; the last, trial %zu: %s", loop->failures,
 			job->trial + 1, note);
 	if (loop->refusals >= REFUSALS_MOST)
-		stop(loop, "the program has refused %zu trials in a row; the last, trial %zu: %s",
+		stop(loop, "the program rejected %zu consecutive trials; the last, trial %zu: %s",
 			loop->refusals, job->trial + 1, note);
 	clean(loop, job,
 		run->keep == SWEEP_KEEP_ALL || (run->keep == SWEEP_KEEP_FAILED && status == SWEEP_FAILED));
@@ -201,7 +201,7 @@ static void describe(
 	const char *who = job->measuring ? "pmanalyze: " : "", *line = sweep_child_last_line(text);
 
 	if (job->timed_out)
-		snprintf(note, size, "%snot done after %g s", who, loop->run->timeout);
+		snprintf(note, size, "%stimed out after %g s", who, loop->run->timeout);
 	else if (WIFSIGNALED(status))
 		snprintf(note, size, "%ssignal %d (%s): %.200s", who, WTERMSIG(status),
 			strsignal(WTERMSIG(status)), line);
@@ -224,7 +224,7 @@ static const char *read_time(struct loop *loop, struct job *job, double *time)
 	if (from->kind == SWEEP_TIME_CAPTURE)
 		return sweep_time_read(from, job->table, time);
 	path = sweep_command_fill(loop->run, job->trial, job->values, from->file);
-	bad = path ? sweep_time_read(from, path, time) : "no memory";
+	bad = path ? sweep_time_read(from, path, time) : "out of memory";
 	free(path);
 	return bad;
 }
@@ -286,8 +286,8 @@ static void end(struct loop *loop, struct job *job, int status)
 	errno = 0;
 	if (disk_is_full(loop->run->folder))
 		stop(loop,
-			"%s: no space left there: trial %zu is not counted; the same command goes on from here "
-			"when there is some",
+			"%s: no space left on the device: trial %zu is not counted; free space and rerun "
+			"the same command to resume",
 			loop->run->folder, job->trial + 1);
 	else if (job->attempts <= loop->run->retries)
 		attempt(loop, job);

@@ -102,14 +102,14 @@ static int check_begin(struct sweep_table *table, bool *is_new)
 	ssize_t got;
 
 	if (!out)
-		return fail(table, -ENOMEM, "no memory");
+		return fail(table, -ENOMEM, "out of memory");
 	write_header(table, out);
 	begin = fclose(out) == 0 ? calloc(size + 1, 1) : NULL;
 	got = begin ? pread(table->file, begin, size, 0) : -1;
 	if (got < 0)
-		status = fail(table, -EIO, "cannot be read");
+		status = fail(table, -EIO, "cannot read");
 	else if (memcmp(begin, header, (size_t)got) != 0)
-		status = fail(table, -EINVAL, "is not a table of this sweep: its first line is not '%.*s'",
+		status = fail(table, -EINVAL, "is not a table of this sweep: the header is not '%.*s'",
 			(int)(size - 1), header);
 	*is_new = got >= 0 && lseek(table->file, 0, SEEK_END) <= (off_t)size;
 	if (status == 0 && *is_new &&
@@ -153,12 +153,12 @@ static int check_row(struct sweep_table *table, const struct csv *csv, size_t ro
 	if (hash != plan->hash || *end)
 		return fail(table, -EINVAL,
 			"line %zu belongs to another plan (%s, not %016" PRIx64
-			"): the space, the command, the design or the seed has changed; name another table",
+			"): the space, the command, the design or the seed has changed; use another table",
 			line, cells[0], plan->hash);
 	if (trial > SIZE_MAX / 4 || !sweep_plan_has(plan, trial))
-		return fail(table, -EINVAL, "line %zu: there is no trial %s", line, cells[1]);
+		return fail(table, -EINVAL, "line %zu: no trial %s in the plan", line, cells[1]);
 	if (sweep_table_has(table, trial))
-		return fail(table, -EINVAL, "line %zu: trial %s is there twice", line, cells[1]);
+		return fail(table, -EINVAL, "line %zu: trial %s appears twice", line, cells[1]);
 	memset(values, 0, sizeof(values));
 	bad = sweep_plan_trial(plan, trial, values);
 	for (size_t c = 0; c < column_count && !bad && status == 0; c++)
@@ -172,9 +172,9 @@ static int check_row(struct sweep_table *table, const struct csv *csv, size_t ro
 		word++;
 	if (status == 0 && (word == SWEEP_STATUS_COUNT ||
 				   (word == SWEEP_DONE && csv_number(cells[column_count + 2], &time) < 0)))
-		status = fail(table, -EINVAL, "line %zu: no status or no time", line);
+		status = fail(table, -EINVAL, "line %zu: status or time missing", line);
 	if (status == 0 && !remember(table, trial, (enum sweep_status)word, time))
-		status = fail(table, -ENOMEM, "no memory");
+		status = fail(table, -ENOMEM, "out of memory");
 	return status;
 }
 
@@ -221,7 +221,7 @@ static int open_locked(struct sweep_table *table, const char *path, int flags)
 	if (fstat(table->file, &mine) < 0 || stat(path, &named) < 0 || mine.st_ino != named.st_ino)
 		return fail(table, -EAGAIN, "has just been replaced by another sweep");
 	if (!S_ISREG(mine.st_mode))
-		return fail(table, -EINVAL, "is no plain file");
+		return fail(table, -EINVAL, "is not a regular file");
 	return 0;
 }
 
@@ -265,7 +265,7 @@ static int drop_failed(struct sweep_table *table)
 		status = pm_output_close(&output, status);
 	}
 	if (status < 0) {
-		status = fail(table, status, "cannot be written anew: %s", strerror(-status));
+		status = fail(table, status, "cannot be rewritten: %s", strerror(-status));
 		if (fresh >= 0)
 			close(fresh);
 	} else {
@@ -320,20 +320,20 @@ int sweep_table_add(struct sweep_table *table, const struct sweep_row *row)
 	ssize_t wrote;
 
 	if (!out)
-		return fail(table, -ENOMEM, "no memory");
+		return fail(table, -ENOMEM, "out of memory");
 	write_row(table, row, out);
 	if (fclose(out) != 0) {
 		free(line);
-		return fail(table, -ENOMEM, "no memory");
+		return fail(table, -ENOMEM, "out of memory");
 	}
 	wrote = write(table->file, line, size);
 	if (wrote != (ssize_t)size || fdatasync(table->file) < 0) {
 		status = fail(table, -EIO, "trial %zu cannot be written: %s", row->trial + 1,
 			wrote >= 0 && wrote != (ssize_t)size ? "no room" : strerror(errno));
 		if (ftruncate(table->file, end) < 0)
-			fail(table, -EIO, "ends in half a line, and cannot be cut");
+			fail(table, -EIO, "ends in an incomplete line and cannot be truncated");
 	} else if (!remember(table, row->trial, row->status, row->time)) {
-		status = fail(table, -ENOMEM, "no memory");
+		status = fail(table, -ENOMEM, "out of memory");
 	}
 	free(line);
 	return status;

@@ -24,13 +24,13 @@ static const char *add(struct numbers *numbers, const char *text)
 	double number;
 
 	if (csv_number(text, &number) < 0)
-		return error_message("'%.60s' is no number", text);
+		return error_message("'%.60s' is not a number", text);
 	if (numbers->count == numbers->room) {
 		double *more =
 			realloc(numbers->items, (numbers->room = 2 * numbers->room + 64) * sizeof(*more));
 
 		if (!more)
-			return error_message("no memory");
+			return error_message("out of memory");
 		numbers->items = more;
 	}
 	numbers->items[numbers->count++] = number;
@@ -40,7 +40,7 @@ static const char *add(struct numbers *numbers, const char *text)
 static const char *median(struct numbers *numbers, double *time)
 {
 	if (numbers->count == 0)
-		return error_message("no time in it");
+		return error_message("no time found");
 	statistics_sort(numbers->items, numbers->count);
 	*time = statistics_median_sorted(numbers->items, numbers->count);
 	return NULL;
@@ -74,7 +74,7 @@ static const char *read_regex(const struct sweep_time *from, const char *path, s
 	regmatch_t matches[2];
 
 	if (!text)
-		return error_message("%s: cannot be read", path);
+		return error_message("%s: cannot read", path);
 	while (!bad && regexec(&from->pattern, at, 2, matches, at == text ? 0 : REG_NOTBOL) == 0) {
 		const regmatch_t *match = &matches[from->pattern.re_nsub > 0];
 		char *word = match->rm_so < 0
@@ -98,6 +98,7 @@ static const char *read_csv(const struct sweep_time *from, const char *path, str
 {
 	const char *name = from->key ? from->key : from->column, *bad = NULL;
 	ptrdiff_t column, iterations;
+	char hint[CSV_HINT];
 	struct csv csv;
 
 	if (csv_read(&csv, path) < 0) {
@@ -107,15 +108,15 @@ static const char *read_csv(const struct sweep_time *from, const char *path, str
 	column = csv_find(&csv, name);
 	iterations = from->kind == SWEEP_TIME_CAPTURE ? csv_find(&csv, "iterations") : -1;
 	if (column < 0)
-		bad = error_message("%s: there is no column %s", path, name);
+		bad = error_message("%s: column %s not found%s", path, name, csv_hint(&csv, name, hint));
 	for (size_t row = 0; row < csv.row_count && !bad; row++) {
 		char **cells = csv.cells + row * csv.column_count;
 		double count;
 
 		if (iterations >= 0 &&
 			(csv_number(cells[iterations], &count) < 0 || count < SWEEP_TIME_ITERATIONS))
-			bad = error_message("%s iterations were measured: expected %d or more",
-				cells[iterations], SWEEP_TIME_ITERATIONS);
+			bad = error_message("%s iterations measured: expected at least %d", cells[iterations],
+				SWEEP_TIME_ITERATIONS);
 		else
 			bad = add(numbers, cells[column]);
 	}
@@ -132,7 +133,7 @@ static const char *read_json(const struct sweep_time *from, const char *path, st
 	char number[40];
 
 	if (!root)
-		bad = error_message(text ? "%s: is no JSON" : "%s: cannot be read", path);
+		bad = error_message(text ? "%s: not valid JSON" : "%s: cannot read", path);
 	while (!bad && (key = strtok_r(rest, ".", &rest))) {
 		char *end;
 		long place = strtol(key, &end, 10);
@@ -140,11 +141,11 @@ static const char *read_json(const struct sweep_time *from, const char *path, st
 		item = cJSON_IsArray(item) && !*end ? cJSON_GetArrayItem(item, (int)place)
 						    : cJSON_GetObjectItemCaseSensitive(item, key);
 		if (!item)
-			bad = error_message("%s: there is no %s of %s", path, key, from->key);
+			bad = error_message("%s: no %s of %s", path, key, from->key);
 	}
 	for (cJSON *one = cJSON_IsArray(item) ? item->child : item; one && !bad; one = one->next) {
 		snprintf(number, sizeof(number), "%.17g", cJSON_IsNumber(one) ? one->valuedouble : NAN);
-		bad = add(numbers, cJSON_IsNumber(one) ? number : "what the key leads to");
+		bad = add(numbers, cJSON_IsNumber(one) ? number : "value of the key");
 		if (!cJSON_IsArray(item))
 			break;
 	}
@@ -188,7 +189,7 @@ bool sweep_time_differs(
 				csv_number(csv.cells[column], &seen) < 0 ||
 				fabs(asked - seen) <= 1e-6 * fabs(asked))
 				continue;
-			snprintf(note, size, "the trace says %s %s", csv.names[column], csv.cells[column]);
+			snprintf(note, size, "the trace has %s %s", csv.names[column], csv.cells[column]);
 			differs = true;
 		}
 	csv_free(&csv);
@@ -217,9 +218,9 @@ static const char *init_file(struct sweep_time *from, enum sweep_time_kind kind,
 	from->file = colon ? strndup(text, (size_t)(colon - text)) : strdup(text);
 	from->key = colon ? strdup(colon + 1) : NULL;
 	if (!from->file || (colon && !from->key))
-		return error_message("no memory");
+		return error_message("out of memory");
 	if (!*from->file || (colon && !*from->key))
-		return error_message("--time-from: expected a file, and a word behind each colon");
+		return error_message("--time-from: expected a file, and a word after each colon");
 	from->kind = kind;
 	return NULL;
 }
@@ -228,7 +229,7 @@ const char *sweep_time_init(struct sweep_time *from, const char *text, const cha
 {
 	*from = (struct sweep_time){.column = strdup(column), .skip = strdup("1")};
 	if (!from->column || !from->skip)
-		return error_message("no memory");
+		return error_message("out of memory");
 	if (strcmp(text, "wall") == 0)
 		from->kind = SWEEP_TIME_WALL;
 	else if (strncmp(text, "regex:", 6) == 0)
@@ -245,7 +246,7 @@ const char *sweep_time_init(struct sweep_time *from, const char *text, const cha
 		return error_message(
 			"--time-from %s: expected capture, regex:PATTERN, csv:FILE, json:FILE:KEY or wall",
 			text);
-	return from->skip ? NULL : error_message("no memory");
+	return from->skip ? NULL : error_message("out of memory");
 }
 
 void sweep_time_free(struct sweep_time *from)

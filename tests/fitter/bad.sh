@@ -40,12 +40,12 @@ for word in '' NA NaN null -; do
 done
 change 5 '$2 = ""'
 expect 1 'changed.csv: line 5: column size: the value is missing; --skip-bad' changed.csv
-expect 0 '1 rows are left out' changed.csv --skip-bad
+expect 0 '1 rows skipped' changed.csv --skip-bad
 expect 0 '44 samples to fit, 15 to test' changed.csv --skip-bad
 change 5 '$4 = ""'
 expect 1 'changed.csv: line 5: column kind: the value is missing' changed.csv
 change 0 '$1 = "NA"'
-expect 1 'changed.csv: no sample is left' changed.csv --skip-bad
+expect 1 'changed.csv: no samples left' changed.csv --skip-bad
 change 5 '$2 = "many"'
 expect 1 "line 5: column size: 'many' is not a number; is the column categorical" changed.csv
 sed '5s/,[^,]*$//' table.csv >changed.csv
@@ -61,7 +61,7 @@ expect 0 'level rare has one sample' changed.csv
 
 # a level that only the test has
 change 6 '$4 = "huge"'
-expect 1 'changed.csv: line 6: column kind: level huge is in the test and in no sample that is fitted' changed.csv
+expect 1 'changed.csv: line 6: column kind: level huge is in the test set but in no fitted sample' changed.csv
 
 # times
 change 5 '$1 = 0'
@@ -71,11 +71,11 @@ expect 1 'changed.csv: line 5: the time is -3: expected a positive number' chang
 change 5 '$1 = "inf"'
 expect 1 "line 5: the time is 'inf': expected a number" changed.csv
 change 0 '$1 = 3'
-expect 1 'all 45 times are equal: there is nothing to explain' changed.csv
+expect 1 'all 45 times are equal: nothing to fit' changed.csv
 change 5 '$1 = 1e300'
-expect 0 'sample 3: its time, 1e+300, is .* is it a mistake' changed.csv
+expect 0 'sample 3: its time, 1e+300, is .* possible outlier' changed.csv
 change 0 '$5 = "no"'
-expect 1 "column set never says 'fit'" changed.csv
+expect 1 "column set never contains 'fit'" changed.csv
 # equal times in the test have no R2, and none is made up
 change 0 'if ($5 == "no") $1 = 3'
 expect 0 '^  test  *15 .* -*nan$' changed.csv
@@ -91,22 +91,22 @@ for line in 5 6; do
 done
 # a row that is left out for another reason is not asked
 change 5 '$1 = 0; $2 = 0'
-expect 0 '1 rows are left out' changed.csv --skip-bad
+expect 0 '1 rows skipped' changed.csv --skip-bad
 
 # too little
 head -n 6 table.csv >changed.csv
-expect 1 'changed.csv: 3 samples cannot determine 6 parameters: measure more' changed.csv
+expect 1 'changed.csv: 3 samples cannot determine 6 parameters: add samples' changed.csv
 head -n 12 table.csv >changed.csv
 expect 0 '8 samples for 6 parameters: expect the test error to be far above' changed.csv
 head -n 1 table.csv >changed.csv
-expect 1 'changed.csv: it has a header and no samples' changed.csv
+expect 1 'changed.csv: header without samples' changed.csv
 : >changed.csv
-expect 1 'changed.csv: it is empty' changed.csv
+expect 1 'changed.csv: the file is empty' changed.csv
 printf '\377\376\0\0' >changed.csv
 expect 1 'changed.csv: byte 2 is zero: expected text' changed.csv
-expect 1 'cannot be read' .
+expect 1 'cannot read' .
 sed '1s/gpus/size/' table.csv >changed.csv
-expect 1 'two columns are named size' changed.csv
+expect 1 'duplicate column name size' changed.csv
 
 # a million rows, and a word on how long it takes
 awk 'BEGIN {
@@ -120,7 +120,7 @@ expect 0 '^million.csv: 750000 samples to fit, 250000 to test' million.csv --see
 grep -q '^  fitted .* 1\.0000$' output || complain "a million rows: $(cat output)"
 pmfit baselines --time time --intrinsic size --extrinsic gpus --categorical kind --split set,fit --seeds 1 --only linear million.csv >output 2>&1 ||
 	complain "a million rows: $(cat output)"
-grep -q '750000 rows: this will take about [0-9]* s; --only' output || complain "it does not say how long: $(head -n 3 output)"
+grep -q '750000 rows: estimated run time about [0-9]* s; --only' output || complain "it does not say how long: $(head -n 3 output)"
 rm million.csv
 # said before it begins: the interrupt comes as soon as it is caught (bit 2 of the signals that are)
 pmfit fit --time time --intrinsic size --extrinsic gpus --seeds 1000 --evaluations 100000000 table.csv >output 2>errors &
@@ -133,5 +133,5 @@ while [ $((caught & 2)) = 0 ] && kill -0 $fit 2>/dev/null; do
 done
 kill -INT $fit
 wait $fit || :
-grep -q 'this will take about [0-9]* s; fewer --seeds' errors || complain "it does not say how long: $(cat errors)"
+grep -q 'estimated run time about [0-9]* s; fewer --seeds' errors || complain "it does not say how long: $(cat errors)"
 exit $bad

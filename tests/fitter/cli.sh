@@ -62,17 +62,17 @@ for method in jso lshade varpro de; do
 	expect 0 'fitted .* 0\.9999\|fitted .* 1\.0000' pmfit fit -d columns.txt --seeds 2 --method $method table.csv
 done
 expect 0 'The search has converged' pmfit fit -d columns.txt --lambda 0.001 --penalty l1 --penalty-scaled table.csv
-expect 0 'What lambda does, without -> with: p size 1.5 -> ' pmfit fit -d columns.txt --lambda 0.1 table.csv
+expect 0 'Effect of lambda, without -> with: p size 1.5 -> ' pmfit fit -d columns.txt --lambda 0.1 table.csv
 expect 0 'low .*95%.*high' pmfit fit -d columns.txt --seeds 1 --bootstrap 20 table.csv
 
 # paths
-expect 0 'Least error on held-out samples: lambda 0\.' pmfit path -d columns.txt --lambdas 0,0.1,1 --folds 3 --seeds 1 table.csv
+expect 0 'Lowest held-out error: lambda 0\.' pmfit path -d columns.txt --lambdas 0,0.1,1 --folds 3 --seeds 1 table.csv
 pmfit path -d columns.txt --lambdas 0,1 --folds 3 --seeds 1 --csv table.csv >path.csv
 [ "$(awk -F, '{ print NF }' path.csv | sort -u | wc -l)" = 1 ] && [ "$(wc -l <path.csv)" = 3 ] || complain "path as CSV"
 expect 0 '"simple":' pmfit path -d columns.txt --lambdas 0,1 --folds 3 --seeds 1 --json table.csv
 
 # baselines: the table by formula is exact for the model alone; threads change nothing
-expect 0 'Least MAPE on the test: model, 0.0' pmfit baselines -d columns.txt --seeds 2 table.csv
+expect 0 'Lowest test MAPE: model, 0.0' pmfit baselines -d columns.txt --seeds 2 table.csv
 for threads in 1 3; do
 	pmfit baselines -d columns.txt --seeds 2 --threads $threads --csv table.csv | sed 's/,[^,]*$//' >baselines.$threads
 done
@@ -80,8 +80,8 @@ cmp baselines.1 baselines.3 || complain "threads change the baselines"
 [ "$(cut -d, -f1,2 baselines.1 | sort -u | wc -l)" = 25 ] || complain "not 12 methods and 2 sets: $(cat baselines.1)"
 [ "$(awk -F, '{ print NF }' baselines.1 | sort -u)" = 23 ] || complain "baselines as CSV"
 expect 0 '"method":.*"forest"' pmfit baselines -d columns.txt --seeds 2 --only forest,linear --json table.csv
-expect 2 "only forrest: there is no such method" pmfit baselines -d columns.txt --only forrest table.csv
-expect 1 'in no sample that is fitted: nothing can be known' pmfit baselines --time time --intrinsic size --categorical gpus,set --split set,fit table.csv
+expect 2 "only forrest: unknown method" pmfit baselines -d columns.txt --only forrest table.csv
+expect 1 'in no fitted sample: no prediction possible' pmfit baselines --time time --intrinsic size --categorical gpus,set --split set,fit table.csv
 
 # predictions of rows that were not there, by the formula: 2*16^1.5 / 2^0.9 + 1 and 2*4^1.5 + 9 + 1
 cat >planned.csv <<END
@@ -95,7 +95,7 @@ pmfit predict model.json planned.csv >text
 grep -q '^ *2 *69\.59.*size 16 > 11$' text || complain "extrapolation: $(cat text)"
 grep -q '^ *3 *26 ' text || complain "prediction: $(cat text)"
 grep -q '^ *4 *-.*kind=huge unseen$' text || complain "unseen: $(cat text)"
-grep -q '^4 rows; times in ms; 2 outside of the fitted range; 1 with levels never seen' text || complain "sum: $(cat text)"
+grep -q '^4 rows; times in ms; 2 outside the fitted range; 1 with unseen levels' text || complain "sum: $(cat text)"
 grep -q '^  all  *2 ' text || complain "error: $(cat text)"
 grep -q 'from the residuals' text || complain "what intervals are made of: $(cat text)"
 pmfit predict --csv model.json planned.csv >predicted.csv
@@ -109,16 +109,16 @@ expect 0 'from 20 bootstrap values and the residuals' pmfit predict sampled.json
 expect 0 '^  all  *200 .* 1\.0000$' pmfit predict -q model.json table.csv
 sed 's/^time/rate/' table.csv >rates.csv
 expect 0 '^  all  *200 ' pmfit predict -q --rate rate model.json rates.csv
-expect 1 'there is no column size, which the model needs' pmfit predict model.json predictions.csv
-expect 1 'there is no column seconds for the time' pmfit predict --time seconds model.json planned.csv
+expect 1 'column size, which the model requires, not found' pmfit predict model.json predictions.csv
+expect 1 'time column seconds not found' pmfit predict --time seconds model.json planned.csv
 printf 'size,gpus,kind\n4,,big\n4,1,big\n' >missing.csv
 expect 1 'line 2: column gpus: the value is missing' pmfit predict model.json missing.csv
-expect 0 '1 rows are left out' pmfit predict --skip-bad model.json missing.csv
+expect 0 '1 rows skipped' pmfit predict --skip-bad model.json missing.csv
 printf 'size,gpus,kind\n4,one,big\n' >missing.csv
 expect 1 "line 2: column gpus: 'one' is not a number" pmfit predict model.json missing.csv
 printf 'size,gpus,kind\n4,0,big\n' >missing.csv
 expect 1 'gpus' pmfit predict model.json missing.csv
-expect 1 'it is no JSON' pmfit predict table.csv table.csv
+expect 1 'invalid JSON' pmfit predict table.csv table.csv
 expect 2 'expected a number between 0 and 1' pmfit predict --confidence 1 model.json planned.csv
 expect 2 'expected a model and a table' pmfit predict model.json
 
@@ -137,7 +137,7 @@ expect 1 "formula.json: a formula of 'pmfit search' has no parameters" pmfit com
 expect 1 'formula.json: --path and --baselines fit the generic model' pmfit html --path --data table.csv -d columns.txt formula.json
 expect 1 'formula.json: this is JSON: expected a table' pmfit path -d columns.txt formula.json
 pmfit html -q -o both.html --data table.csv -d columns.txt formula.json model.json >/dev/null || complain "html of a formula"
-for words in 'constants, of a formula that pmfit search has found' 'f1[kind]: 1 for big' 'gpus^-0.9' 'Predicted against measured' 'Models side by side'; do
+for words in 'constants, of a formula found by pmfit search' 'f1[kind]: 1 for big' 'gpus^-0.9' 'Predicted against measured' 'Models side by side'; do
 	grep -qF -- "$words" both.html || complain "html of a formula: no $words"
 done
 expect 0 'kind=huge unseen' pmfit predict formula.json planned.csv
@@ -148,28 +148,32 @@ cmp search.1 search.3 || complain "threads change what is found"
 expect 0 '"front":' pmfit search -q -d columns.txt --work 0 --json table.csv
 expect 2 'expected one of relative, absolute, squared' pmfit search --cost best table.csv
 expect 2 'monotone size: expected a column and + or -' pmfit search -q -d columns.txt --monotone size table.csv
-expect 2 'no such column with numbers' pmfit search -q -d columns.txt --monotone kind+ table.csv
-expect 2 'lambda is for the generic model' pmfit search -d columns.txt --lambda 1 table.csv
-expect 1 'version is 2: expected 1 to 1' sh -c "sed 's/\"version\":.*1,/\"version\": 2,/' formula.json >later.json; pmfit predict later.json table.csv"
-expect 0 'pmfit search: which expression' pmfit search --help
+expect 2 'no such numeric column' pmfit search -q -d columns.txt --monotone kind+ table.csv
+expect 2 'lambda applies to the generic model only' pmfit search -d columns.txt --lambda 1 table.csv
+expect 1 'version 2: expected 1 to 1' sh -c "sed 's/\"version\":.*1,/\"version\": 2,/' formula.json >later.json; pmfit predict later.json table.csv"
+expect 0 'pmfit search: find the expression' pmfit search --help
 
 # wrong usage is 2, bad data 1, and each says what
-expect 2 "no command 'fitt'" pmfit fitt
+expect 2 "unknown command 'fitt' (did you mean 'fit'?)" pmfit fitt
 expect 2 'expected one table' pmfit fit -d columns.txt
+expect 2 "unknown option '--lamda' (did you mean '--lambda'?)" pmfit fit --lamda 1 table.csv
+expect 2 "unknown option '--tirals' (did you mean '--trials'?)" pmfit sweep --tirals 1 lenet5
+expect 2 "option '--seeds' requires an argument" pmfit path --seeds
+expect 1 "column gpu not found (did you mean 'gpus'?)" pmfit fit --time time --extrinsic gpu table.csv
 expect 2 'method nothing: expected one of jso' pmfit fit --method nothing table.csv
-expect 2 'expected a whole number, 1 or more' pmfit fit --seeds 0 table.csv
+expect 2 'expected an integer of at least 1' pmfit fit --seeds 0 table.csv
 expect 2 'share 2: expected' pmfit fit --share 2 table.csv
 expect 2 'expected two numbers' pmfit fit --bounds-powers 3 table.csv
 expect 2 'split and --share' pmfit fit -d columns.txt --share 0.5 table.csv
 expect 1 'no.csv: No such file' pmfit fit -d columns.txt no.csv
-expect 1 'which column is the time' pmfit fit table.csv
-expect 1 'there is no column size' pmfit fit --time measured --intrinsic size -q predictions.csv
-expect 1 'lower bound\|the bounds of the powers' pmfit fit -d columns.txt --bounds-powers 3,2 table.csv
+expect 1 'no time column' pmfit fit table.csv
+expect 1 'column size not found' pmfit fit --time measured --intrinsic size -q predictions.csv
+expect 1 'lower bound\|bounds of the powers' pmfit fit -d columns.txt --bounds-powers 3,2 table.csv
 expect 1 'model.json' pmfit fit -d columns.txt -o no/model.json table.csv
 expect 0 'pmfit fit: fit the generic model' pmfit fit --help
 expect 0 'pmfit path: regularisation paths' pmfit path --help
-expect 0 'pmfit baselines: the generic model beside' pmfit baselines --help
-expect 0 'pmfit predict: what a model says' pmfit predict --help
+expect 0 'pmfit baselines: the generic model against' pmfit baselines --help
+expect 0 'pmfit predict: predict the time' pmfit predict --help
 expect 0 'usage: pmfit COMMAND' pmfit --help
 # every option has its place in the help
 for option in $(sed -n 's/.*{"\([a-z-]*\)", *\(no\|required\)_argument.*/\1/p' "$SOURCE"/fitter/cmds/*.[ch] | sort -u); do

@@ -41,16 +41,16 @@ END
 pmfit compare -d columns.txt --seeds 3 --bootstrap 100 --only forest,boost-plain nine.csv other=six.csv >text
 grep -q '^nine: 150 samples fitted, 50 to test; 3 of 3 seeds agree; no penalty; times in ms$' text || complain "$(head -n 1 text)"
 grep -q '^  q gpus: nine -0\.[89][0-9]*, other -0\.[56][0-9]*: difference 0\.[23].*, clear$' text || complain "the power that differs: $(grep -e 'q gpus:' text)"
-grep -q '^  nine, gpus^-0\.[89].*: doubling leaves 5[34]% of the part that scales;$' text || complain "words: $(grep nine, text)"
-grep -q 'efficiency 9[34]% a doubling' text || complain "efficiency: $(grep efficiency text)"
+grep -q '^  nine, gpus^-0\.[89].*: doubling leaves 5[34]% of the scaling part;$' text || complain "words: $(grep nine, text)"
+grep -q 'efficiency 9[34]% per doubling' text || complain "efficiency: $(grep efficiency text)"
 # two power laws and a constant of 1 are told apart from nothing else: at most one more in twenty by chance
 [ "$(sed -n 's/^  \([0-9]*\) of [0-9]* comparisons are clear.*/\1/p' text)" -le 2 ] || complain "$(grep comparisons text)"
 for table in 4.3 4.4 4.5; do
-	grep -q "in the manner of Table $table" text || complain "no table $table"
+	grep -q "as in Table $table" text || complain "no table $table"
 done
 grep -q '^  forest  *fitted ' text || complain "no forest"
 ! grep -q '^  svr' text || complain "a method that was not asked for"
-grep -q 'What lambda does, without -> with: p size' text || complain "no lambda"
+grep -q 'Effect of lambda, without -> with: p size' text || complain "no lambda"
 # the model's errors are those of 'pmfit fit'
 mape=$(pmfit fit -q -d columns.txt --seeds 3 nine.csv | awk '$1 == "test" { sub("%", "", $4); print $4 }')
 grep -q "^  model  *$mape " text || complain "MAPE is not $mape: $(grep '^  model ' text)"
@@ -76,20 +76,20 @@ done
 expect 0 'q gpus: nine .*, six .*clear$' pmfit compare nine.json six.json
 expect 0 'q gpus: file .*, six .*clear$' pmfit compare -d columns.txt --bootstrap 30 --only none --seeds 2 file=nine.json six.csv
 pmfit fit -q -d columns.txt --seeds 2 -o plain.json six.csv >/dev/null
-expect 0 'less$' pmfit compare nine.json plain.json
+expect 0 'or one$' pmfit compare nine.json plain.json
 # a description of its own; times in other units are compared by powers alone
 sed 's/ ms/ s/' columns.txt >seconds.txt
 expect 0 'only powers are compared' pmfit compare -d columns.txt --bootstrap 30 --only none --seeds 2 nine.csv six.csv,seconds.txt
 ! grep -q '^  C: ' output || complain "seconds are compared with milliseconds"
 
 expect 2 'expected tables or model files' pmfit compare
-expect 2 'there is no such method' pmfit compare --only forrest nine.csv
-expect 2 'the model is always there' pmfit compare --only model nine.csv
+expect 2 'unknown method' pmfit compare --only forrest nine.csv
+expect 2 'the model is always included' pmfit compare --only model nine.csv
 expect 2 'expected a number between 0 and 1' pmfit compare --confidence 1 nine.json
-expect 1 'two sets have the name nine' pmfit compare nine.json -d columns.txt nine.csv
+expect 1 'two sets are named nine' pmfit compare nine.json -d columns.txt nine.csv
 expect 1 'no.csv: No such file' pmfit compare -d columns.txt nine.csv no.csv
-expect 1 'which column is the time' pmfit compare nine.csv
+expect 1 'no time column' pmfit compare nine.csv
 echo '{' >broken.json
-expect 1 'broken.json: byte [0-9]*: it is no JSON' pmfit compare broken.json
-expect 0 'pmfit compare: several data sets' pmfit compare --help
+expect 1 'broken.json: byte [0-9]*: invalid JSON' pmfit compare broken.json
+expect 0 'pmfit compare: compare several data sets' pmfit compare --help
 exit $bad

@@ -27,9 +27,9 @@ pmfit guide --csv --unit ms --price 3.6 --batch 32,128 model.json >table
 [ "$(awk -F, 'NR > 1 { printf "%.3f %.3f %d\n", $3, $6, $13 }' table | tr '\n' ' ')" = \
 	"10.000 1.000 0 6.000 1.667 0 4.000 2.500 0 3.000 3.333 1 10.000 1.000 1 6.000 1.667 1 4.000 2.500 1 3.000 3.333 1 " ] ||
 	complain "table: $(cat table)"
-expect 0 '^Batch 32: adding GPUs pays up to 2; the next 2 would give 42% of their number' pmfit guide --batch 32 model.json
-expect 0 '^  gpus: the time goes as gpus^-0.667 here' pmfit guide --at gpus=2 model.json
-expect 0 'C, which no setting of the model removes: 33.3%' pmfit guide --at gpus=2 model.json
+expect 0 '^Batch 32: adding GPUs pays up to 2; the next 2 give 42% of their number' pmfit guide --batch 32 model.json
+expect 0 '^  gpus: the time scales as gpus^-0.667 here' pmfit guide --at gpus=2 model.json
+expect 0 'constant C, independent of all settings: 33.3%' pmfit guide --at gpus=2 model.json
 expect 0 'weak scaling' pmfit guide --batch-is local model.json
 expect 0 '^Fastest is 2 GPUs' pmfit guide --batch 32 --at-most-gpus 2 model.json
 expect 0 '^No configuration of the table is within' pmfit guide --batch 32 --at-most-local-batch 1 model.json
@@ -42,15 +42,15 @@ expect 1 'no column foo' pmfit guide --at foo=1 model.json
 expect 1 'positive' pmfit guide --at gpus=0 model.json
 expect 1 'No such file' pmfit guide nothing.json
 expect 2 'expected a model' pmfit guide
-expect 2 'that rise' pmfit guide --gpus 4,2 model.json
+expect 2 'increasing positive' pmfit guide --gpus 4,2 model.json
 expect 2 'iteration or epoch' pmfit guide --time-of day model.json
 expect 2 'one of --speeds' pmfit guide --divide 8
 
 # a device half as fast gets half: 10 in 5 / 0.5 against 7 / 1
-expect 0 '^Computing ends after 10 with even shares and after 7 with these: 30.0% less' pmfit guide --divide 10 --speeds 1,0.5
+expect 0 '^Computation takes 10 with equal shares and 7 with these shares: 30.0% less' pmfit guide --divide 10 --speeds 1,0.5
 printf 'rank,forward_ns,backward_ns\n0,100,200\n1,50,100\n0,100,200\n1,50,100\n' >times.csv
 expect 0 '^1,0.02,6,8,' pmfit guide --divide 12 --times times.csv --csv
-expect 1 'no column forward_ns' pmfit guide --divide 12 --times table.csv --rank-column gpus
+expect 1 'column forward_ns not found' pmfit guide --divide 12 --times table.csv --rank-column gpus
 expect 2 'positive numbers' pmfit guide --divide 12 --speeds 1,-1
 
 # four equal layers of 1 + 2 ms at batch 8; links for which messages and sums are nothing
@@ -67,16 +67,16 @@ pmfit strategy --cluster cluster --csv --batch 8 --recompute off --micro-batches
 [ "$(awk -F, 'NR > 1 { printf "%s %.3f ", $1, $2 / 1e6 }' strategies)" = \
 	"one worker 12.000 data 3.000 model 12.000 gpipe 5.250 pipedream 3.000 " ] || complain "strategies: $(cat strategies)"
 grep -q '^gpipe,.*,4,1-1-1-1,"1,2,3"$' strategies || complain "partition: $(cat strategies)"
-expect 0 '^Recommended: data, 4.00 times as fast' pmfit strategy --cluster cluster --batch 8 b8.json
+expect 0 '^Recommended: data, 4.00× as fast' pmfit strategy --cluster cluster --batch 8 b8.json
 pmfit strategy --cluster cluster --json b8.json | python3 -c 'import json, sys
 assert json.load(sys.stdin)["recommended"] == "data"' || complain "JSON"
-expect 1 'too few places to cut\|no workers' sh -c 'pmfit strategy --cluster cluster --workers 6 --batch 12 b8.json; exit 1'
+expect 1 'too few cut points\|no workers' sh -c 'pmfit strategy --cluster cluster --workers 6 --batch 12 b8.json; exit 1'
 sed 's/forward_ns/forward/' b8.json >broken.json
-expect 1 'broken.json: layer fc0: no forward_ns' pmfit strategy --cluster cluster broken.json
+expect 1 'broken.json: layer fc0: forward_ns missing' pmfit strategy --cluster cluster broken.json
 expect 1 'batch 8 is in two files' pmfit strategy --cluster cluster b8.json b8.json
-expect 1 'it is no JSON' pmfit strategy --cluster cluster cluster
-expect 1 'line 2: .speed' sh -c 'printf "workers 4\nspeed 4\n" >odd; pmfit strategy --cluster odd b8.json'
-expect 1 'no link_gb_s' sh -c 'printf "workers 4\n" >odd; pmfit strategy --cluster odd b8.json'
+expect 1 'invalid JSON' pmfit strategy --cluster cluster cluster
+expect 1 'line 2: unknown setting .speed' sh -c 'printf "workers 4\nspeed 4\n" >odd; pmfit strategy --cluster odd b8.json'
+expect 1 'link_gb_s is missing' sh -c 'printf "workers 4\n" >odd; pmfit strategy --cluster odd b8.json'
 expect 1 'fewer samples than' pmfit strategy --cluster cluster --batch 3 b8.json
-expect 2 'needed' pmfit strategy b8.json
+expect 2 'is required' pmfit strategy b8.json
 exit $bad

@@ -35,8 +35,8 @@ awk -F, -f join.awk runs.csv seen.csv >differences
 # A placeholder at the wrong option is found by what the trace says.
 pmfit sweep -q --trials 4 -o wrong.csv lenet5 -- pmrun -q -n '{gpus}' -o '{out}' --softgpu=rtx2080 -- train_cnn --synthetic --print 0 --iterations 8 \
 	--batch '{batch}' --filters '{kernel}' --save /dev/null --clock '{out}/{filters}{pool}{lr}{stride}{dropout}{activation}{optimizer}{dataset}{padding}' >text
-grep -q 'Of 4 trials the trace has another number' text || complain "a wrong placeholder: $(cat text)"
-grep -q ',"the trace says ' wrong.csv || complain "no note: $(cat wrong.csv)"
+grep -q 'In 4 trials a number in the trace differs' text || complain "a wrong placeholder: $(cat text)"
+grep -q ',"the trace has ' wrong.csv || complain "no note: $(cat wrong.csv)"
 pmfit fit -q -d lenet5 wrong.csv 2>&1 | grep -q '4 samples cannot determine' || complain "the space is no description"
 
 # The rules are the trainer's: of a full design of shapes it takes all that they allow and refuses all others.
@@ -68,7 +68,7 @@ cmp json small/study.json || complain "--json is not study.json"
 # Few trials: all but lambda's path, whose folds have fewer samples than parameters.
 head -n 46 small/trials.csv >few.csv
 pmfit study -q -o few --table few.csv --seeds 2 --evaluations 500 lenet5 >text 2>said || complain "few trials: $(cat said)"
-grep -q 'Left out: with a fold of 5 held out the samples are too few' few/study.txt && [ -s few/report.html ] || complain "few trials: $(cat text)"
+grep -q 'Skipped: with one of 5 folds held out, too few samples' few/study.txt && [ -s few/report.html ] || complain "few trials: $(cat text)"
 grep -q 'strong scaling: -1 is ideal' few/scaling.csv || complain "scaling: $(cat few/scaling.csv)"
 
 # t = 2 size^1.5 gpus^-0.9 + 1

@@ -91,7 +91,7 @@ expect 1 'is not a table of this sweep' pmfit sweep -q -o notes.csv a.space
 sed '3s/,small,\|,big,/,huge,/' r.csv >edited.csv
 expect 1 'line 3: trial 2 has kind' pmfit sweep -q --trials 35 -o edited.csv a.space
 sed '3p' r.csv >twice.csv
-expect 1 'line 4: trial 2 is there twice' pmfit sweep -q --trials 35 -o twice.csv a.space
+expect 1 'line 4: trial 2 appears twice' pmfit sweep -q --trials 35 -o twice.csv a.space
 
 # Half a line: cut anywhere in the last two, the table comes back with each trial once.
 size=$(wc -c <before)
@@ -135,7 +135,7 @@ for number in 9 INT TERM; do
 	until pmfit sweep -q --trials 12 --time-from 'regex:^step ([0-9.]+)' -o dead.$number.csv a.space -- \
 		sh deadly.sh $number '{trial}' '{size}{gpus}{kind}' >text 2>&1; do
 		rounds=$((rounds + 1))
-		[ $number = 9 ] || grep -q 'interrupted; the same command goes on' text || complain "$number: $(cat text)"
+		[ $number = 9 ] || grep -q 'interrupted; rerun the same command to resume' text || complain "$number: $(cat text)"
 		[ $rounds -lt 20 ] || break
 	done
 	complete dead.$number.csv 12
@@ -161,7 +161,7 @@ grep -q '^[^,]*,7,.*failed.*signal 11' weak.csv || complain "a signal"
 [ "$(cut -d, -f6 weak.csv | grep -c '^3$')" = 6 ] || complain "the median of 5, 1, 3 is not 3"
 [ "$(grep -c '^4$' attempts)" = 3 ] || complain "trial 4 was tried $(grep -c '^4$' attempts) times"
 sed '5s/,[0-9.]*,done,/,,failed,/' full.csv >holes.csv
-expect 0 'holes.csv: 1 rows are left out' pmfit fit -d a.space --seeds 1 holes.csv
+expect 0 'holes.csv: 1 rows skipped' pmfit fit -d a.space --seeds 1 holes.csv
 expect 0 '6 trials done, 4 failed.*; 0 in this run' weak
 : >mended
 expect 0 '10 trials done, 0 failed; 4 in this run' weak --again
@@ -179,13 +179,13 @@ expect 0 '20 trials done, 0 failed, [1-9][0-9]* impossible' pmfit sweep -q --tri
 	sh -c '[ $1 != 3 ] || { echo "a 3 does not fit"; exit 2; }; echo "$1 ms"' sh '{size}'
 [ "$(grep -c ',done,' d.csv)" = 20 ] || complain "refusals: $(grep -c ',done,' d.csv) done"
 [ "$(awk -F, '$5 == "impossible" && $3 != 3' d.csv | wc -l)" = 0 ] || complain "others are impossible"
-expect 1 'refused 200 trials in a row; the last, trial 200: it does not fit' pmfit sweep -q --trials 2000 -o e.csv d.space --time-from wall -- \
+expect 1 'rejected 200 consecutive trials; the last, trial 200: it does not fit' pmfit sweep -q --trials 2000 -o e.csv d.space --time-from wall -- \
 	sh -c 'echo it does not fit; exit 2' '{size}'
 
 # Early stops: no program, all trials fail, no room, too long; nothing that was started goes on.
 expect 1 'stopped: ./nowhere: No such file' pmfit sweep -q -o f.csv d.space --time-from wall -- ./nowhere '{size}'
 [ "$(wc -l <f.csv)" = 1 ] || complain "a trial without a program is recorded"
-expect 1 '10 trials in a row have failed; the last, trial 10: exit status 1: no GPU' pmfit sweep -q -o g.csv --retries 0 d.space --time-from wall -- \
+expect 1 '10 consecutive trials failed; the last, trial 10: exit status 1: no GPU' pmfit sweep -q -o g.csv --retries 0 d.space --time-from wall -- \
 	sh -c 'echo no GPU; exit 1' '{size}'
 complete g.csv 10
 expect 1 'no room\|File too large' sh -c 'ulimit -f 1; pmfit sweep -q -o h.csv d.space --time-from wall -- true "{size}"'
@@ -193,7 +193,7 @@ rows=$(tail -n +2 h.csv | wc -l)
 [ "$rows" -gt 3 ] && [ "$(tail -c 1 h.csv | od -An -c | tr -d ' ')" = '\n' ] || complain "no room: $rows rows"
 expect 0 "; $((30 - rows)) in this run" pmfit sweep -q --trials 30 -o h.csv d.space --time-from wall -- true '{size}'
 complete h.csv 30
-expect 1 'not done after 0.2 s' pmfit sweep -q --trials 1 --retries 0 --timeout 0.2 --give-up 1 -o i.csv d.space --time-from wall -- \
+expect 1 'timed out after 0.2 s' pmfit sweep -q --trials 1 --retries 0 --timeout 0.2 --give-up 1 -o i.csv d.space --time-from wall -- \
 	sh -c 'exec 9>held; flock 9; tail -f /dev/null & wait' '{size}'
 flock -w 20 held true || complain "a trial's process goes on"
 expect 0 '2 trials done' pmfit sweep -q --trials 2 -o i2.csv d.space --time-from wall -- \
@@ -268,30 +268,30 @@ awk 'BEGIN { for (k = 1; k <= 5; k++) for (m = 1; m <= 8; m++) for (p = 0; p < 2
 expect 2 'expected a space' pmfit sweep
 expect 1 'nothere: No such file' pmfit sweep nothere
 expect 2 'the command has no {size}' pmfit sweep a.space -- true
-expect 2 '{sise} in the command is no column' pmfit sweep a.space -- true '{sise}{size}{gpus}{kind}'
+expect 2 '{sise} in the command is not a column' pmfit sweep a.space -- true '{sise}{size}{gpus}{kind}'
 expect 2 'the command has no {out}' pmfit sweep d.space -- true '{size}'
-expect 2 'expected a command behind --' pmfit sweep d.space
-expect 2 '--trials 0: expected a whole number, 1 or more' pmfit sweep --trials 0 a.space
+expect 2 'expected a command after --' pmfit sweep d.space
+expect 2 '--trials 0: expected an integer of at least 1' pmfit sweep --trials 0 a.space
 expect 2 'expected random, lhs or full' pmfit sweep --design grid a.space
 expect 2 'regex:(' pmfit sweep --time-from 'regex:(' a.space
 mistake() {
 	printf '%s\n' 'time t' 'intrinsic x' 'categorical w' 'levels x 1 2' 'levels w u v' "$2" >mistake.space
 	expect 1 "$1" pmfit sweep --time-from wall mistake.space -- true '{x}{w}'
 }
-mistake "line 6: column x has its levels already" 'levels x 3'
-mistake "line 6: 'columm' is not known" 'columm y'
+mistake "line 6: column x: levels are already defined" 'levels x 3'
+mistake "line 6: unknown keyword 'columm'" 'columm y'
 mistake "line 6: range y: expected two numbers" 'range y 5 1'
-mistake "line 6: range y: log needs numbers above 0" 'range y 0 1 log'
+mistake "line 6: range y: log requires numbers above 0" 'range y 0 1 log'
 mistake "column y has neither levels nor a range" 'extrinsic y'
 mistake "line 6: words w: z: expected LEVEL=WORD" 'words w z=1'
-mistake "no column: z" 'require z > 1'
-mistake "the column has no level same" 'require w == same'
+mistake "unknown column: z" 'require z > 1'
+mistake "unknown level same" 'require w == same'
 mistake "expected )" 'require (x > 1'
 mistake "expected an operator or the end" 'require x 1'
-mistake "there is no function sqrt" 'require sqrt(x) > 1'
-mistake "the rules allow none of" 'require x > 2'
+mistake "unknown function sqrt" 'require sqrt(x) > 1'
+mistake "the rules reject all of" 'require x > 2'
 sed 's/^intrinsic size/categorical size/; s/^categorical kind/intrinsic kind/' a.space >o.space
-expect 1 'column kind: level small is no number' pmfit sweep o.space
+expect 1 'column kind: level small is not a number' pmfit sweep o.space
 pmfit sweep --help >text
-[ "$(head -n 1 text)" = "pmfit sweep: run a plan of trials and collect their times in a table" ] || complain "help"
+[ "$(head -n 1 text)" = "pmfit sweep: run planned trials and collect their times in a table" ] || complain "help"
 exit $bad

@@ -29,7 +29,7 @@ for jobs in 1 3; do
 	status=0
 	pmfit sweep -q --design full --jobs "$jobs" -o t.csv a.space >text 2>&1 || status=$?
 	[ "$status" = 1 ] || complain "exit code $status, not 1: $(cat text)"
-	grep -q 'no space left there: trial [0-9]* is not counted' text || complain "no word of the disk: $(cat text)"
+	grep -q 'no space left on the device: trial [0-9]* is not counted' text || complain "no word of the disk: $(cat text)"
 	! grep -q failed t.csv || complain "a trial is blamed: $(cat t.csv)"
 	[ "$(wc -l <t.csv)" -lt 13 ] || complain "all trials were made, so the disk was never full"
 	rm filler

@@ -36,15 +36,15 @@ static void check_csv(void)
 		{"a,b\n1,\"x, \"\"y\"\"\nz\"\n", 2, 1, "x, \"y\"\nz", NULL},
 		{"a\n1\n", 1, 1, "1", NULL},
 		{"\n\na,b\n1,2\n", 2, 1, "2", NULL},
-		{"", 0, 0, NULL, "it is empty"},
-		{"\n \n", 0, 0, NULL, "it is empty"},
-		{"a,b\n", 0, 0, NULL, "no samples"},
-		{"a,a\n1,2\n", 0, 0, NULL, "two columns are named a"},
+		{"", 0, 0, NULL, "the file is empty"},
+		{"\n \n", 0, 0, NULL, "the file is empty"},
+		{"a,b\n", 0, 0, NULL, "header without samples"},
+		{"a,a\n1,2\n", 0, 0, NULL, "duplicate column name a"},
 		{"a,\n1,2\n", 0, 0, NULL, "column 2 has no name"},
 		{"a,b\n1,2\n\n1\n", 0, 0, NULL, "line 4 has 1 cells: expected 2"},
 		{"a,b\n1,2,3\n", 0, 0, NULL, "line 2 has 3 cells: expected 2"},
-		{"a,b\n\"x\n,2\n", 0, 0, NULL, "line 2: a quote is not closed"},
-		{"a,b\n\"x\"y,2\n", 0, 0, NULL, "behind a closing quote"},
+		{"a,b\n\"x\n,2\n", 0, 0, NULL, "line 2: unterminated quote"},
+		{"a,b\n\"x\"y,2\n", 0, 0, NULL, "after a closing quote"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -89,9 +89,9 @@ static void check_descriptions(void)
 	} cases[] = {
 		{"time t ms;intrinsic a b, c;# note;;split s", NULL},
 		{"intrinsic a # with a note", NULL},
-		{"tyme t", "'tyme' is not known"},
-		{"time", "time: expected a word"},
-		{"time a b c", "one word too many"},
+		{"tyme t", "unknown keyword 'tyme'"},
+		{"time", "time: expected a value"},
+		{"time a b c", "unexpected word c"},
 		{"share 1.5", "share 1.5"},
 		{"share 0", "share 0"},
 		{"share x", "share x"},
@@ -174,7 +174,7 @@ static void check_bad_data(void)
 		{5, 1, "-2", "-2 is negative"},
 		{5, 3, "NA", "line 7: column kind: the value is missing"},
 		{1, 3, "new",
-			"line 3: column kind: level new is in the test and in no sample that is fitted"},
+			"line 3: column kind: level new is in the test set but in no fitted sample"},
 	};
 	struct observations observations;
 
@@ -204,14 +204,14 @@ static void check_whole_tables(void)
 		size_t rows;
 		const char *error;
 	} cases[] = {
-		{"intrinsic size", 30, "which column is the time?"},
-		{"time tyme;intrinsic size", 30, "there is no column tyme for the time"},
-		{"time time;intrinsic sise", 30, "there is no column sise"},
-		{"time time;intrinsic time", 30, "column time is the time and cannot explain it"},
-		{"time time;intrinsic size;split splat", 30, "there is no column splat for the split"},
-		{"time time;intrinsic size;split split fitted", 30, "column split never says 'fitted'"},
-		{"time time", 30, "there is nothing to fit"},
-		{"time time;ignored size", 30, "there is nothing to fit"},
+		{"intrinsic size", 30, "no time column"},
+		{"time tyme;intrinsic size", 30, "time column tyme not found (did you mean 'time'?)"},
+		{"time time;intrinsic sise", 30, "column sise not found (did you mean 'size'?)"},
+		{"time time;intrinsic time", 30, "column time is the time and cannot be a predictor"},
+		{"time time;intrinsic size;split splat", 30, "split column splat not found"},
+		{"time time;intrinsic size;split split fitted", 30, "column split never contains 'fitted'"},
+		{"time time", 30, "nothing to fit"},
+		{"time time;ignored size", 30, "nothing to fit"},
 		{"time time;intrinsic size gpus;categorical kind;extrinsic split", 30,
 			"is the column categorical?"},
 		{"time time;intrinsic size;extrinsic gpus;categorical kind", 5,
