@@ -326,37 +326,37 @@ struct pm_footer {
  * calls of functions that are not watched. Causes are only ever added, at the end.
  */
 #define PM_FORMAT_LOSSES(X) \
-	X(NO_ROOM, RECORDS, "no room on the disk, or the file was taken away") \
-	X(SIZE_LIMIT, RECORDS, "the trace had grown to PMHOOK_MAX_MB") \
-	X(AFTER_END, RECORDS, "made after the trace was closed at exit") \
-	X(FILES, RECORDS, "file input whose path was not to be had, or of descriptors beyond the first 4096") \
-	X(IN_FLIGHT, TIMES, "too much work in flight at once") \
+	X(NO_ROOM, RECORDS, "disk full, or the file was removed") \
+	X(SIZE_LIMIT, RECORDS, "the trace reached PMHOOK_MAX_MB") \
+	X(AFTER_END, RECORDS, "called after the trace was closed at exit") \
+	X(FILES, RECORDS, "file input with unknown path, or of descriptors beyond the first 4096") \
+	X(IN_FLIGHT, TIMES, "too much work in flight") \
 	X(DEVICES, TIMES, "on devices beyond the first 64") \
 	X(MEMORY, TIMES, "out of memory") \
 	X(EVENTS, TIMES, "CUDA refused an event") \
-	X(PENDING_ERROR, TIMES, "an error of the program's own was pending") \
-	X(NO_SOURCE, TIMES, "CUDA's functions for timing were not found") \
-	X(GROUPS, TIMES, "in groups that use more than 64 streams") \
-	X(BESIDE_CAPTURE, TIMES, "on the default stream beside a capture") \
-	X(THREAD_END, TIMES, "not done when their thread ended") \
+	X(PENDING_ERROR, TIMES, "an error of the program was pending") \
+	X(NO_SOURCE, TIMES, "CUDA timing functions not found") \
+	X(GROUPS, TIMES, "in groups with more than 64 streams") \
+	X(BESIDE_CAPTURE, TIMES, "on the default stream during a capture") \
+	X(THREAD_END, TIMES, "incomplete when their thread ended") \
 	X(RESET, TIMES, "their device was reset, or their context destroyed") \
 	X(EXIT, TIMES, "not collected when the process ended") \
 	X(CUPTI_DROPPED, TIMES, "dropped by CUPTI") \
-	X(CUPTI_UNTIMED, TIMES, "left without times by CUPTI") \
-	X(CUPTI_SILENT, TIMES, "kept by CUPTI, which did not answer") \
+	X(CUPTI_UNTIMED, TIMES, "reported by CUPTI without times") \
+	X(CUPTI_SILENT, TIMES, "not returned by CUPTI, which did not respond") \
 	X(OPERATIONS, DETAILS, "the table of operations is full") \
 	X(NAMES, DETAILS, "the table of names and descriptors is full") \
-	X(DICTIONARY, DETAILS, "descriptions found no room in the file") \
-	X(OBJECTS, DETAILS, "more streams, handles and descriptors than are kept") \
-	X(STREAMS, DETAILS, "streams beyond those that get a number of their own") \
-	X(KERNELS, DETAILS, "more kernels than names are kept of") \
-	X(COMMUNICATORS, DETAILS, "on communicators whose making was not seen") \
-	X(GRAPHS, DETAILS, "launches of graphs whose making was not seen") \
+	X(DICTIONARY, DETAILS, "no space left in the file for descriptions") \
+	X(OBJECTS, DETAILS, "more streams, handles and descriptors than the table holds") \
+	X(STREAMS, DETAILS, "more streams than have numbers") \
+	X(KERNELS, DETAILS, "more kernels than the name table holds") \
+	X(COMMUNICATORS, DETAILS, "on communicators whose creation was not recorded") \
+	X(GRAPHS, DETAILS, "launches of graphs whose creation was not recorded") \
 	X(GRAPH_SIZE, DETAILS, "captured beyond the first 32768 operations of a graph") \
-	X(GRAPH_NODES, DETAILS, "nodes of graphs beyond those that are told apart") \
+	X(GRAPH_NODES, DETAILS, "graph nodes beyond the number that can be distinguished") \
 	X(OTHER_COPIES, FUNCTIONS, "another copy of their library is in use") \
 	X(LEFT, TIMES, "of calls that did not return") \
-	X(THREADS, RECORDS, "of threads whose end cannot be followed")
+	X(THREADS, RECORDS, "of threads whose exit cannot be tracked")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \
@@ -367,20 +367,20 @@ struct pm_footer {
 
 /* What a hooked function is to the analyzer: kind, and what it stands for. */
 #define PM_FORMAT_KINDS(X) \
-	X(SETUP, "handles, descriptors, registration, questions: no work") \
-	X(ALLOC, "memory taken or given back") \
+	X(SETUP, "handles, descriptors, registration, queries: no work") \
+	X(ALLOC, "memory allocated or freed") \
 	X(COPY, "memory copied; its value `direction` says from where to where") \
 	X(SET, "memory set") \
 	X(FORWARD, "computation that only a forward pass needs") \
 	X(BACKWARD, "computation that only a backward pass needs") \
 	X(COMPUTE, "computation of either pass, or of the update") \
-	X(LAUNCH, "a kernel of the application's own") \
-	X(SEARCH, "choice of an algorithm, perhaps by trying") \
+	X(LAUNCH, "an application kernel") \
+	X(SEARCH, "algorithm selection, possibly by benchmarking") \
 	X(COMM, "communication between ranks") \
-	X(GROUP, "begin or end of a group of communication calls") \
+	X(GROUP, "start or end of a group of communication calls") \
 	X(SYNC, "the host waits for the device") \
 	X(EVENT, "order and time between queues") \
-	X(STREAM, "queues made and unmade, callbacks") \
+	X(STREAM, "queues created and destroyed, callbacks") \
 	X(GRAPH, "captured work: capture, launch") \
 	X(READ, "file input") \
 	X(OPEN, "files opened, mapped and closed") \
@@ -394,8 +394,8 @@ struct pm_footer {
 	X(INT, "int", "a signed number") \
 	X(BYTES, "bytes", "a size in bytes") \
 	X(TYPE, "type", "an element type, enum pm_type") \
-	X(DIRECTION, "direction", "of a copy: 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 as the addresses say") \
-	X(SCALE, "scale", "what a result is multiplied with: 0 zero, 1 one, 2 another number, 3 not known") \
+	X(DIRECTION, "direction", "of a copy: 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 according to the addresses") \
+	X(SCALE, "scale", "factor of the result: 0 zero, 1 one, 2 another number, 3 unknown") \
 	X(READS, "reads", "address of data read") \
 	X(WRITES, "writes", "address of data written") \
 	X(WEIGHT, "weight", "address of parameters read") \
@@ -478,8 +478,8 @@ _Static_assert(PM_LOSS_COUNT <= PM_LOSS_ROOM, "each cause of loss has its place"
 _Static_assert(sizeof(struct pm_chunk) == 64, "no padding");
 _Static_assert(sizeof(struct pm_record) == 16, "no padding");
 _Static_assert(sizeof(struct pm_more) == 16 && sizeof(struct pm_base) == 16, "slots are of one size");
-_Static_assert(offsetof(struct pm_more, kind) == offsetof(struct pm_record, kind), "slots are told apart");
-_Static_assert(offsetof(struct pm_base, kind) == offsetof(struct pm_record, kind), "slots are told apart");
+_Static_assert(offsetof(struct pm_more, kind) == offsetof(struct pm_record, kind), "slots are distinct");
+_Static_assert(offsetof(struct pm_base, kind) == offsetof(struct pm_record, kind), "slots are distinct");
 _Static_assert(sizeof(struct pm_record_1) == 32, "no padding");
 _Static_assert(sizeof(struct pm_footer) == 96, "no padding");
 

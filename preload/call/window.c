@@ -86,7 +86,7 @@ static void watch_signal(int number)
 		(old.sa_handler == SIG_DFL || old.sa_handler == on_signal) &&
 		sigaction(number, &action, NULL) == 0)
 		return;
-	pmh_note("warning: the signal of PMHOOK_WINDOW is not to be had, so the window never opens");
+	pmh_note("warning: the signal of PMHOOK_WINDOW is unavailable: the window never opens");
 }
 
 /* ---- iterations ---- */
@@ -200,9 +200,8 @@ static void look(void)
 void pmh_window_finish(void)
 {
 	if (first_iteration && pmh_window_counts && !is_over && !pmh_window_open)
-		pmh_note(
-			mark ? "warning: the program ended before the window of PMHOOK_WINDOW"
-			     : "warning: no iterations could be told, so the window of PMHOOK_WINDOW never opened");
+		pmh_note(mark ? "warning: the program ended before the window of PMHOOK_WINDOW"
+			      : "warning: no iterations detected: the window of PMHOOK_WINDOW never opened");
 }
 
 /* So many iterations are complete. */
@@ -214,7 +213,8 @@ static void iteration_ends(uint32_t iterations)
 		is_over = true;
 		if (!pmh_window_open) {
 			snprintf(text, sizeof text,
-				"warning: the window of PMHOOK_WINDOW had passed when iteration %u was the first to be told from others",
+				"warning: the window of PMHOOK_WINDOW had passed when the first "
+				"iteration was detected, number %u",
 				iterations);
 			pmh_note(text);
 		}

@@ -200,7 +200,7 @@ static void tell_settings(void)
 
 	for (; c; c = pmh_settings_complaint(c)) {
 		/* of a variable that is no setting there is no default */
-		const char *end = strstr(c, " is not a setting") ? "" : "; the default is used";
+		const char *end = strncmp(c, "unknown setting", 15) == 0 ? "" : "; using the default";
 		int n;
 
 		snprintf(text, sizeof text, "warning: %.400s%s", c, end);
@@ -221,7 +221,7 @@ static int decide(void)
 		return PMH_OFF;
 	pthread_once(&once, set_up_once);
 	if (key_error || fork_error) {
-		complain("threads cannot be followed", key_error ? key_error : fork_error);
+		complain("thread exits cannot be tracked", key_error ? key_error : fork_error);
 		return PMH_OFF;
 	}
 	if (strcmp(pmh_settings.mode, "count") == 0) {
@@ -333,7 +333,7 @@ static void report_counts(const struct pm_footer *f)
 		double run_ns = (double)(pmh_monotonic_ns() - begin_ns);
 
 		snprintf(cost, sizeof cost,
-			", about %.0f ns each in the hook and %.1f ms to describe what was new (%.2f%% of %.1f s)",
+			", hook time %.0f ns per call and %.1f ms for new operations (%.2f%% of %.1f s)",
 			(double)f->own_ns / (double)f->calls, (double)f->new_ns / 1e6,
 			100 * (double)(f->own_ns + f->new_ns) / run_ns, run_ns / 1e9);
 	}

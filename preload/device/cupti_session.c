@@ -205,26 +205,26 @@ static const char *start(uint32_t *version, uint64_t *clock_error_ns)
 	if (atomic_load(&taker))
 		return "another tool uses CUPTI";
 	if (under_another_tool())
-		return "another tool has started the program";
+		return "another tool launched the program";
 	handle = open_library();
 	if (!handle)
-		return "there is no CUPTI";
+		return "CUPTI not found";
 	if (!find_functions(handle) || pmh_cupti.cuptiGetVersion(version) != CUPTI_SUCCESS)
-		return "this CUPTI lacks functions";
+		return "CUPTI functions missing";
 	if (*version < PM_CUPTI_OLDEST || *version > PM_CUPTI_NEWEST)
-		return "the records of this version of CUPTI are not known";
+		return "unknown record format of this CUPTI version";
 	result = pmh_cupti.cuptiSubscribe(&pmh_cupti_subscriber, no_callback, NULL);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		return "another tool has subscribed to CUPTI";
 	if (result != CUPTI_SUCCESS)
-		return "CUPTI cannot be subscribed to";
+		return "cannot subscribe to CUPTI";
 	*clock_error_ns = pmh_cupti_read_clock();
 	if (pmh_activity_init() && *clock_error_ns < CLOCK_ERROR_NS && enable_kinds() &&
 		pmh_cupti_start_thread())
 		return NULL;
 	pmh_cupti_disable();
 	pmh_cupti.cuptiUnsubscribe(pmh_cupti_subscriber);
-	return "CUPTI gives no activities";
+	return "CUPTI delivers no activity records";
 }
 
 static void leave_to(const char *call);
@@ -247,7 +247,7 @@ static void begin_use(void *unused)
 		return;
 	}
 	pmh_trace_device_source(PM_DEVICE_CUPTI);
-	snprintf(text, sizeof text, "device: CUPTI version %u, its clock known within %llu ns", version,
+	snprintf(text, sizeof text, "device: CUPTI version %u, clock offset known within %llu ns", version,
 		(unsigned long long)clock_error_ns);
 	pmh_note(text);
 	atomic_store(&pmh_cupti_state, PMH_CUPTI_ON);
@@ -264,7 +264,7 @@ void pmh_cupti_init(void)
 	if (!wanted)
 		atomic_compare_exchange_strong(&pmh_cupti_state, &untried, PMH_CUPTI_OFF);
 	if (pmh_device_timed && atomic_load(&pmh_cupti_state) == PMH_CUPTI_OFF)
-		note_events(wanted ? "the parent used CUPTI" : "by setting");
+		note_events(wanted ? "the parent used CUPTI" : "disabled by setting");
 }
 
 /* ---- around calls ---- */
@@ -352,7 +352,7 @@ void pmh_cupti_finish(void)
 		pmh_cupti_ask(PMH_REQUEST_FINISH, FINISH_NS))
 		return;
 	pmh_cupti_give_up();
-	pmh_note("device: CUPTI did not answer at exit, its last activities are lost");
+	pmh_note("device: no response from CUPTI at exit, its last activity records are lost");
 }
 
 /* Gives CUPTI up, so that `call` finds it as if nobody had used it. The caller holds no lock. */
@@ -369,11 +369,11 @@ static void leave_to(const char *call)
 		return;
 	if (!pmh_cupti_ask(PMH_REQUEST_LEAVE, LEAVE_NS))
 		pmh_cupti_give_up();
-	snprintf(text, sizeof text, "device: pairs of events from here on: another tool uses CUPTI (%s)",
-		call);
+	snprintf(
+		text, sizeof text, "device: pairs of events from now on: another tool uses CUPTI (%s)", call);
 	pmh_note(text);
 	if (pmh_cupti_keeps_buffer())
-		pmh_note("device: CUPTI kept a buffer of ours");
+		pmh_note("device: CUPTI did not return a buffer");
 	atomic_store(&pmh_cupti_state, PMH_CUPTI_OFF);
 }
 

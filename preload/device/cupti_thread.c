@@ -251,7 +251,7 @@ static void check_joining(void)
 	if (checked || atomic_load(&pushed) < 32 || !pmh_activity_unjoined() || !pmh_cupti_enable_all_calls())
 		return;
 	checked = true;
-	pmh_note("device: CUPTI names no calls when asked for launches alone, so it records all calls");
+	pmh_note("device: CUPTI reports no calls when only launches are enabled: recording all calls");
 }
 
 /* Until the next round; after some in which nothing was submitted, until something is. */

@@ -207,7 +207,7 @@ static void find_unknown(void (*complain)(const char *sentence, void *data), voi
 			continue;
 		clean(shown, sizeof shown, name);
 		meant = alike(name);
-		snprintf(sentence, sizeof sentence, "%s is not a setting: %s%s", shown,
+		snprintf(sentence, sizeof sentence, "unknown setting %s: %s%s", shown,
 			meant ? "did you mean " : "see pmrun --help", meant ? meant : "");
 		if (meant)
 			strcat(sentence, "?");
@@ -220,11 +220,11 @@ static const char *taken(enum kind kind, const char *argument)
 {
 	switch (kind) {
 	case FOLDER:
-		return "the path of a folder";
+		return "a folder path";
 	case NUMBER:
-		return "a whole number up to 1000000000";
+		return "an integer up to 1000000000";
 	case PERMISSIONS:
-		return "permissions in octal by which the owner can read and write, like 0640";
+		return "octal permissions with read and write for the owner, such as 0640";
 	default:
 		return argument;
 	}
@@ -249,8 +249,8 @@ void pmh_settings_read(struct pmh_settings *settings, char room[PMH_SETTINGS_BYT
 		room += n + 1; \
 	} else if (text && *text && complain) { \
 		clean(shown, sizeof shown, text); \
-		snprintf(sentence, sizeof sentence, "%s takes %s, not '%s'", name, taken(kind, argument), \
-			shown); \
+		snprintf(sentence, sizeof sentence, "%s: expected %s, found '%s'", name, \
+			taken(kind, argument), shown); \
 		complain(sentence, data); \
 	}
 	PMH_SETTINGS(READ_SETTING)

@@ -11,33 +11,33 @@
 
 /*
  * X(field, NAME, kind, default, argument, help). The kind says which texts are values (settings.c): WORDS are
- * those of the argument, a NUMBER has digits alone, PERMISSIONS are octal. What is not a value is told, and
- * the default is taken.
+ * those of the argument, a NUMBER has digits alone, PERMISSIONS are octal. An invalid value is reported,
+ * and the default is used.
  */
 #define PMH_SETTINGS(X) \
 	X(out, "PMHOOK_OUT", FOLDER, ".", "DIR", \
-		"folder for the traces, one file NAME.RANK.pmtrace a process") \
+		"folder for the traces, one file NAME.RANK.pmtrace per process") \
 	X(mode, "PMHOOK_MODE", WORDS, "full", "full|count|off", \
-		"full: write a trace; count: count the calls, write nothing; off: only pass calls on") \
+		"full: write a trace; count: count calls only; off: pass calls through") \
 	X(device, "PMHOOK_DEVICE", WORDS, "auto", "auto|cupti|events|none", \
-		"device time by kernel (CUPTI), by call (CUDA events) or none; auto: CUPTI if it is free, else events") \
+		"device time per kernel (CUPTI), per call (CUDA events) or none; auto: CUPTI if available, else events") \
 	X(window, "PMHOOK_WINDOW", WINDOW, "all", "all|A-B|profiler|signal:NAME", \
-		"what is recorded: all; iterations A to B, counted from 1 by the repetition of the calls (A from about 10 on: " \
-		"the first ones show what repeats); between the program's profiler start and stop; from a signal " \
+		"recording window: all; iterations A to B, counted from 1 by call repetition (A of about 10 or more: the " \
+		"first iterations establish the pattern); between the program's profiler start and stop; from a signal " \
 		"(USR1, USR2, PROF, WINCH) to the next") \
 	X(files, "PMHOOK_FILES", WORDS, "on", "on|off", "record file input (open, read, fread, mmap, ...)") \
 	X(site_depth, "PMHOOK_SITE_DEPTH", NUMBER, "6", "FRAMES", \
-		"callers kept of each distinct operation; 0: do not look at the stack") \
+		"stack frames kept per distinct operation; 0: no stack unwinding") \
 	X(python, "PMHOOK_PYTHON", WORDS, "on", "on|off", \
-		"in a Python process, name each operation's nn.Module and its callers") \
+		"in a Python process, record each operation's nn.Module and its callers") \
 	X(max_mb, "PMHOOK_MAX_MB", NUMBER, "4096", "MB", \
-		"size at which a trace stops growing; what is lost is counted; 0: no limit") \
+		"maximum trace size; lost records are counted; 0: no limit") \
 	X(file_mode, "PMHOOK_FILE_MODE", PERMISSIONS, "0600", "OCTAL", \
-		"permissions of a new trace, before the umask; its owner needs to read and write") \
+		"permissions of a new trace, before the umask; the owner needs read and write") \
 	X(verbose, "PMHOOK_VERBOSE", WORDS, "off", "on|off", \
 		"one line on standard error at exit: records, losses, file") \
 	X(strict, "PMHOOK_STRICT", WORDS, "off", "on|off", \
-		"abort on trouble inside the hook (for the hook's own tests)")
+		"abort on internal errors of the hook (for its own tests)")
 
 /* Where launchers say which rank a process is: torchrun, Open MPI, MPICH and Intel MPI, Slurm. */
 #define PMH_RANK_VARIABLES "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"

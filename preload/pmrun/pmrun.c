@@ -68,27 +68,31 @@ static void check_settings(void)
 static void print_help(void)
 {
 	fputs("Usage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-	      "Run COMMAND under the pmhook profiler and keep its traces in a folder.\n"
+	      "Run COMMAND under the pmhook profiler and write its traces to a folder.\n"
 	      "\n"
-	      "  -n, --ranks N        start N copies of COMMAND, as ranks 0 to N-1 of one training, with\n"
+	      "  -n, --ranks N        start N copies of COMMAND, as ranks 0 to N-1 of one training job, "
+	      "with\n"
 	      "                       RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and\n"
-	      "                       MASTER_PORT set as torchrun sets them. Default: one copy, and none\n"
-	      "                       of these changed, so that pmrun works under another launcher\n"
-	      "  -o, --output DIR     folder for the traces; made if need be. Default: run.COMMAND, or\n"
-	      "                       run.COMMAND.2, .3, ... where that one exists\n"
-	      "      --softgpu[=GPU]  run without a GPU: the CUDA libraries are the CPU stand-ins; with GPU (rtx2080,\n"
-	      "                       v100, a100, h200, or a profile's file) nothing is computed and everything\n"
-	      "                       takes the time that it would take there (SOFTGPU_PROFILE=GPU)\n"
-	      "  -g, --grace SECONDS  when a rank fails, how long the others may go on before they are\n"
-	      "                       ended, first with SIGTERM, as long again with SIGKILL. Default: 5\n"
-	      "  -q, --quiet          say nothing but errors\n"
-	      "      --library        print the path of libpmhook.so and exit; without pmrun a program is recorded by\n"
+	      "                       MASTER_PORT set as by torchrun. Default: one copy with these\n"
+	      "                       variables unchanged, so that pmrun works under another launcher\n"
+	      "  -o, --output DIR     folder for the traces, created if missing. Default: run.COMMAND, or\n"
+	      "                       run.COMMAND.2, .3, ... if that exists\n"
+	      "      --softgpu[=GPU]  run without a GPU, on CPU stand-ins of the CUDA libraries; with GPU "
+	      "(rtx2080,\n"
+	      "                       v100, a100, h200, or a profile file) nothing is computed and "
+	      "operations\n"
+	      "                       take the modelled time of that GPU (SOFTGPU_PROFILE=GPU)\n"
+	      "  -g, --grace SECONDS  when a rank fails, time until the others are sent SIGTERM, and "
+	      "after\n"
+	      "                       the same time again SIGKILL. Default: 5\n"
+	      "  -q, --quiet          print errors only\n"
+	      "      --library        print the path of libpmhook.so and exit; to record without pmrun:\n"
 	      "                       LD_PRELOAD=$(pmrun --library) COMMAND\n"
 	      "      --hooks          list the intercepted functions and exit\n"
-	      "  -h, --help           this text\n"
+	      "  -h, --help           print this help\n"
 	      "  -V, --version        print the versions of pmrun and libpmhook.so and exit\n"
 	      "\n"
-	      "The hook itself is set by environment variables, which pmrun hands on:\n"
+	      "Environment variables configure the hook; pmrun passes them on:\n"
 	      "\n",
 		stdout);
 #define PRINT_SETTING(field, name, kind, initial, argument, help) \
@@ -100,9 +104,12 @@ static void print_help(void)
 	fputs("\n"
 	      "PMHOOK_OUT is set by --output.\n"
 	      "\n"
-	      "Exit status: COMMAND's; if COMMAND was ended by a signal, pmrun ends by the same one. Of several\n"
-	      "ranks, that of the first to fail. 2 wrong usage, 125 pmrun itself failed, 126 COMMAND cannot be run,\n"
-	      "127 COMMAND not found. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are handed on to the ranks.\n"
+	      "Exit status: that of COMMAND; if a signal ends COMMAND, pmrun ends with the same signal. "
+	      "With several\n"
+	      "ranks, that of the first to fail. 2 usage error, 125 failure of pmrun itself, 126 COMMAND "
+	      "cannot be\n"
+	      "executed, 127 COMMAND not found. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded "
+	      "to the ranks.\n"
 	      "\n"
 	      "Examples:\n"
 	      "  pmrun ./train                         one process; then: pmanalyze report run.train\n"
@@ -132,7 +139,7 @@ static int parse_number(const char *option, const char *text, int lowest, int hi
 	errno = 0;
 	n = strtol(text, &end, 10);
 	if (end == text || *end || errno || n < lowest || n > highest) {
-		warnx("%s takes a whole number from %d to %d, not '%s'", option, lowest, highest, text);
+		warnx("%s: expected an integer from %d to %d, found '%s'", option, lowest, highest, text);
 		exit(2);
 	}
 	return (int)n;
@@ -154,12 +161,12 @@ static void find_beside(const char *what, const char *const *candidates, char fo
 			/* what the loader takes for the end of a name in its lists */
 			if (found[strcspn(found, " :;")])
 				errx(125,
-					"%s: the dynamic linker cannot be given a path with a blank or colon; "
-					"install pmhook elsewhere",
+					"%s: the dynamic linker does not accept paths with blanks or "
+					"colons; install pmhook elsewhere",
 					found);
 			return;
 		}
-	warnx("%s missing; looked for", what);
+	warnx("%s not found; searched", what);
 	for (const char *const *c = candidates; *c; c++)
 		warnx("  %s/%s", self, *c);
 	errx(125, "build it (cmake --build) or install it (cmake --install) together with pmrun");
@@ -207,10 +214,11 @@ static void make_output(struct pmrun_options *o)
 		if (mkdir(o->output, 0777) == 0)
 			o->made_output = true;
 		else if (errno != EEXIST)
-			err(125, "cannot make folder '%s'", o->output);
+			err(125, "cannot create folder '%s'", o->output);
 		else if (!(o->ranks == 0 && under_launcher()) && pmrun_traces(o->output).files > 0)
 			errx(125,
-				"'%s' holds the traces of another run: name another folder with -o, or remove it",
+				"'%s' contains the traces of another run: use another folder with "
+				"-o, or remove it",
 				o->output);
 	} else {
 		for (int i = 1;; i++) {
@@ -220,7 +228,7 @@ static void make_output(struct pmrun_options *o)
 			if (mkdir(name, 0777) == 0)
 				break;
 			if (errno != EEXIST)
-				err(125, "cannot make folder '%s'", name);
+				err(125, "cannot create folder '%s'", name);
 			free(name);
 		}
 		o->output = name;
@@ -229,7 +237,7 @@ static void make_output(struct pmrun_options *o)
 	if (!realpath(o->output, absolute))
 		err(125, "%s", o->output);
 	if (access(absolute, W_OK | X_OK) != 0)
-		err(125, "cannot write into '%s'", o->output);
+		err(125, "cannot write to '%s'", o->output);
 	setenv("PMHOOK_OUT", absolute, 1);
 }
 

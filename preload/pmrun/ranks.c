@@ -184,9 +184,9 @@ static void start(const struct pmrun_options *o, const sigset_t *mask)
 static void describe_end(int rank, int status)
 {
 	if (WIFSIGNALED(status))
-		warnx("rank %d was ended by SIG%s", rank, sigabbrev_np(WTERMSIG(status)));
+		warnx("rank %d was killed by SIG%s", rank, sigabbrev_np(WTERMSIG(status)));
 	else
-		warnx("rank %d ended with status %d", rank, WEXITSTATUS(status));
+		warnx("rank %d exited with status %d", rank, WEXITSTATUS(status));
 }
 
 static void reap(const struct pmrun_options *o)
@@ -289,18 +289,18 @@ static void summarise(const struct pmrun_options *o, double seconds)
 		if (o->made_output)
 			rmdir(o->output);
 		if (!o->quiet)
-			warnx("no trace: '%s' called none of the hooked libraries (a statically linked program cannot be "
-			      "hooked; 'pmrun --hooks' lists what can)",
+			warnx("no trace: '%s' called no hooked function (statically linked programs cannot "
+			      "be hooked; 'pmrun --hooks' lists the functions)",
 				o->command[0]);
 		return;
 	}
 	if (t.lost_records > 0)
-		warnx("%llu records were lost: the disk was full or PMHOOK_MAX_MB reached",
+		warnx("%llu records were lost: disk full or PMHOOK_MAX_MB reached",
 			(unsigned long long)t.lost_records);
 	if (o->quiet)
 		return;
 	if (t.unfinished > 0)
-		warnx("%d of %d traces end early (their process was killed); they are valid up to there",
+		warnx("%d of %d traces end early (process killed); they are valid up to that point",
 			t.unfinished, t.files);
 	print_size(size, sizeof size, t.size_bytes);
 	fprintf(stderr, "pmrun: %d trace%s, %s, after %.1f s, in %s\n", t.files, t.files == 1 ? "" : "s",

@@ -76,14 +76,14 @@ static const char *find_python(const struct version *version, struct pmh_python 
 	found->at = version->major == 3 && version->is_release ? pmh_python_offsets(version->minor) : NULL;
 	found->fetch = fetch;
 	if (!found->at)
-		return "this version is not known";
+		return "unknown version";
 #define PMH_FIELD(name, symbol) \
 	found->name##_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, #symbol); \
 	is_complete &= found->name##_type != 0;
 	PMH_PYTHON_TYPES(PMH_FIELD)
 #undef PMH_FIELD
 	*(void **)state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-	return is_complete && *state ? NULL : "its types are not to be found";
+	return is_complete && *state ? NULL : "its types were not found";
 }
 
 /* The same of what can be read. Under the lock. */
@@ -91,8 +91,8 @@ static const char *try_python(const struct pmh_python *found)
 {
 	pmh_python_look(&look, found);
 	if (pmh_python_type(&look, found->type_type) == 0)
-		return "the kernel does not let a process read its own memory";
-	return pmh_python_fits(&look) ? NULL : "it was built in a way that is not known";
+		return "the kernel denies a process access to its own memory";
+	return pmh_python_fits(&look) ? NULL : "unknown build configuration";
 }
 
 void pmh_python_init(void)
@@ -113,7 +113,7 @@ void pmh_python_init(void)
 	thread_state = state;
 	atomic_store(&ready, amiss == NULL);
 	snprintf(note, sizeof note, "python: %u.%u, %s%s", version.major, version.minor,
-		amiss ? "no names of modules: " : "names of modules are read", amiss ? amiss : "");
+		amiss ? "module names unavailable: " : "module names are recorded", amiss ? amiss : "");
 	pmh_release(&looking);
 }
 

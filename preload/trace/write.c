@@ -481,7 +481,8 @@ static void say_damaged(void)
 {
 	static char text[PATH_MAX + 128];
 	int n = snprintf(text, sizeof text,
-		"pmhook: %s was truncated, removed or replaced while process %d wrote it: it is not complete\n",
+		"pmhook: %s was truncated, removed or replaced while process %d wrote it: it is "
+		"incomplete\n",
 		path, (int)getpid());
 
 	if (n > 0)

@@ -127,8 +127,8 @@ n=$(awk '$1 == "activity" { n += $4 } END { print n + 0 }' long.look)
 run early -- "$bin/cupti_host" early
 off 'another tool uses CUPTI'
 run late -- "$bin/cupti_host" late
-has 'note device: pairs of events from here on: another tool uses CUPTI (cuptiSubscribe)$'
-hasnot 'note device: CUPTI kept'
+has 'note device: pairs of events from now on: another tool uses CUPTI (cuptiSubscribe)$'
+hasnot 'note device: CUPTI did not return'
 has 'footer 0 '
 has 'stray 0$'
 total LAUNCH spin 20
@@ -137,7 +137,7 @@ total SET - 20
 run taken SOFTGPU_CUPTI=taken -- "$bin/cupti_host" work
 off 'another tool has subscribed'
 run nsys NSYS_PROFILING_SESSION_ID=1 -- "$bin/cupti_host" work
-off 'another tool has started'
+off 'another tool launched'
 
 # settings and versions
 run events PMHOOK_DEVICE=events -- "$bin/cupti_host" work
@@ -153,7 +153,7 @@ off 'version'
 run cuda11 SOFTGPU_CUPTI_VERSION=16 -- "$bin/cupti_host" work
 off 'version'
 run nocalls SOFTGPU_CUPTI=nocalls -- "$bin/cupti_host" long
-has 'note device: CUPTI names no calls'
+has 'note device: CUPTI reports no calls'
 has 'activity LAUNCH spin'
 
 # every step of the beginning may fail
@@ -166,7 +166,7 @@ done
 begin=$(date +%s)
 run hang SOFTGPU_CUPTI=hang -- "$bin/cupti_host" work
 [ $(($(date +%s) - begin)) -le 6 ] || complain "the host was held up"
-has 'note device: CUPTI did not answer'
+has 'note device: no response from CUPTI'
 has 'footer 40 '
 
 # no CUPTI beside the runtime; and the vendor's, which finds no driver here
@@ -185,7 +185,7 @@ train="$bin/train_cnn --data data --batch 32 --epochs 2 --iterations 15 --print 
 	if [ -n "${VENDOR_CUPTI:-}" ] && [ -z "$PM_SANITIZE" ]; then
 		ln -s "$VENDOR_CUPTI" libraries_vendor/libcupti.so.13
 		run vendor LD_LIBRARY_PATH="$SCRATCH/libraries_vendor" -- $train
-		off 'CUPTI cannot be subscribed to'
+		off 'cannot subscribe to CUPTI'
 		cmp plain.out vendor.out || complain "prints something else"
 	fi
 	run cupti PMHOOK_DEVICE=cupti -- $train

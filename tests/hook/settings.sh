@@ -19,7 +19,7 @@ recorded() {
 
 # wrong SETTING TEXT [SENTENCE]: refused by pmrun; told, noted and reported by the hook, which records as if it were not there
 wrong() {
-	sentence=${3:-"$1 takes [^']*, not '$2'"}
+	sentence=${3:-"$1: expected [^']*, found '$2'"}
 	status=0
 	env "$1=$2" "$bin/pmrun" -o refused /bin/echo ran >refused.out 2>&1 || status=$?
 	[ $status = 2 ] || complain "pmrun with $1=$2 ends with $status"
@@ -28,10 +28,10 @@ wrong() {
 	mkdir told
 	with_hook env PMHOOK_OUT="$SCRATCH/told" "$1=$2" "$bin/invisible_host" threads >told.out 2>told.err ||
 		complain "the hook with $1=$2 ends with $?"
-	[ "$(grep -cE "^pmhook: $sentence(; the default is used)?$" told.err)" = 1 ] && [ "$(wc -l <told.err)" = 1 ] ||
+	[ "$(grep -cE "^pmhook: $sentence(; using the default)?$" told.err)" = 1 ] && [ "$(wc -l <told.err)" = 1 ] ||
 		complain "the hook says of $1=$2: $(cat told.err)"
 	"$bin/trace_look" told/*.pmtrace >told.look || complain "$1=$2: no trace"
-	grep -qE "^note warning: $sentence(; the default is used)?$" told.look || complain "no note of $1=$2"
+	grep -qE "^note warning: $sentence(; using the default)?$" told.look || complain "no note of $1=$2"
 	recorded told.look | cmp -s - right.calls || complain "$1=$2: not recorded as by default"
 	"$bin/pmanalyze" report told >told.report 2>&1 || true
 	tr -s ' \n' ' ' <told.report | grep -qF "$1" || complain "the report says nothing of $1=$2: $(cat told.report)"
@@ -69,9 +69,9 @@ wrong PMHOOK_MAX_MB 99999999999999999999
 wrong PMHOOK_FILE_MODE 0480
 wrong PMHOOK_FILE_MODE 0400
 wrong PMHOOK_VERBOSE loud
-wrong PMHOOK_FILE off 'PMHOOK_FILE is not a setting: did you mean PMHOOK_FILES.'
-wrong PMHOOK_FOO 1 'PMHOOK_FOO is not a setting: see pmrun --help'
-wrong PMHOOK_MODE "$(printf 'a\033[2Jb')" "PMHOOK_MODE takes [^']*, not 'a..2Jb'"
+wrong PMHOOK_FILE off 'unknown setting PMHOOK_FILE: did you mean PMHOOK_FILES.'
+wrong PMHOOK_FOO 1 'unknown setting PMHOOK_FOO: see pmrun --help'
+wrong PMHOOK_MODE "$(printf 'a\033[2Jb')" "PMHOOK_MODE: expected [^']*, found 'a..2Jb'"
 for setting in PMHOOK_MODE=full PMHOOK_MODE= PMHOOK_DEVICE=none PMHOOK_WINDOW=10 PMHOOK_WINDOW=10-20 PMHOOK_WINDOW=signal:USR1 \
 	PMHOOK_WINDOW=profiler PMHOOK_FILES=off PMHOOK_FILES=1 PMHOOK_SITE_DEPTH=0 PMHOOK_PYTHON=no PMHOOK_MAX_MB=0 \
 	PMHOOK_MAX_MB=100000 PMHOOK_FILE_MODE=640 PMHOOK_FILE_MODE=0666 PMHOOK_VERBOSE=yes; do

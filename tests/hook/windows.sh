@@ -47,12 +47,12 @@ expect signal_forked signal:USR2 '5 7 20'
 [ -z "$(grep '^note' signal_forked_signal:USR2.look)" ] || complain "$(grep '^note' signal_forked_signal:USR2.look)"
 
 # what cannot be
-expect plain 1-3 'note warning: the window of PMHOOK_WINDOW had passed when iteration [0-9]* was .*' 'other 0'
+expect plain 1-3 'note warning: the window of PMHOOK_WINDOW had passed when the first iteration was detected, number [0-9]*' 'other 0'
 expect plain 200-300 'note warning: the program ended before the window of PMHOOK_WINDOW' 'other 0'
-expect irregular 40-42 'note warning: no iterations could be told.*' 'other 0'
-expect signal_taken signal:USR2 'note warning: the signal of PMHOOK_WINDOW is not to be had.*' 'other 0'
+expect irregular 40-42 'note warning: no iterations detected.*' 'other 0'
+expect signal_taken signal:USR2 'note warning: the signal of PMHOOK_WINDOW is unavailable.*' 'other 0'
 for wrong in 5-3 0-3 -5 3-x x 3- 1-2-3 signal signal:KILL; do
-	expect profiler $wrong '1 20 20' "note warning: PMHOOK_WINDOW takes .*, not '$wrong'; the default is used"
+	expect profiler $wrong '1 20 20' "note warning: PMHOOK_WINDOW: expected .*, found '$wrong'; using the default"
 done
 
 # other threads call all the time

@@ -45,15 +45,15 @@ for python in ${PYTHONS:-python3}; do
 	tried=$((tried + 1))
 	trace with_hook
 	"$python" "$cases" check expected <names
-	grep -q 'names of modules are read' notes
+	grep -q 'module names are recorded' notes
 	# an interpreter that has libpython in itself says its own version
 	hook=$HOOK
 	HOOK=$BUILD/lib/libother_version.so:$hook
 	if with_hook "$python" -c "$says_version" | grep -q '^3.99'; then
-		nameless 'python: 3.99, .*: this version is not known' with_hook
+		nameless 'python: 3.99, .*: unknown version' with_hook
 	fi
 	HOOK=$hook
-	nameless 'python: .*does not let a process read its own memory' with_hook "$BUILD/bin/refuse_reads"
+	nameless 'python: .*denies a process access to its own memory' with_hook "$BUILD/bin/refuse_reads"
 	nameless '' with_hook env PMHOOK_PYTHON=off
 done
 [ $tried -gt 0 ] || {
