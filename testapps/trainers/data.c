@@ -66,7 +66,7 @@ static int read_at(struct data *d, const struct data_file *f, uint8_t *to, size_
 		if (got < 0)
 			return fail(d, "%s: byte %zu: %s", f->path, offset, strerror(errno));
 		if (got == 0)
-			return fail(d, "%s: byte %zu: the file ends here, %zu bytes more expected", f->path,
+			return fail(d, "%s: byte %zu: truncated file, %zu more bytes expected", f->path,
 				offset, size);
 		to += got;
 		size -= (size_t)got;
@@ -108,14 +108,13 @@ static int open_idx(struct data *d, struct data_file *f, const char *folder, con
 		uint32_t n = big_endian(header + 4 + 4 * i);
 
 		if (n == 0 || n > 100000000 || (i > 0 && n > 4096))
-			return fail(d, "%s: byte %d: a size of %u is not usable", f->path, 4 + 4 * i, n);
+			return fail(d, "%s: byte %d: unsupported size %u", f->path, 4 + 4 * i, n);
 		sizes[i] = (int)n;
 		expected *= n;
 	}
 	expected += header_size;
 	if (size != expected)
-		return fail(
-			d, "%s: byte %zu: the file ends here, %zu bytes expected", f->path, size, expected);
+		return fail(d, "%s: byte %zu: truncated file, %zu bytes expected", f->path, size, expected);
 	f->count = sizes[0];
 	return 0;
 }
@@ -159,8 +158,8 @@ static int open_cifar(struct data *d, const char *folder, int is_test)
 			return -1;
 		}
 		if (size == 0 || size % record_size(d))
-			return fail(d, "%s: byte %zu: the file ends here, inside a record of %zu bytes",
-				f->path, size, record_size(d));
+			return fail(d, "%s: byte %zu: truncated file, inside a record of %zu bytes", f->path,
+				size, record_size(d));
 		f->first = d->count;
 		f->count = (int)(size / record_size(d));
 		d->count += f->count;
@@ -208,7 +207,7 @@ static int open_raw(struct data *d, const char *folder, int is_test)
 		read_at(d, f, header, RAW_HEADER, 0))
 		return -1;
 	if (memcmp(header, "RAWDATA1", 8) != 0)
-		return fail(d, "%s: byte 0: this is no raw file, RAWDATA1 expected", f->path);
+		return fail(d, "%s: byte 0: not a raw file, RAWDATA1 expected", f->path);
 	for (int i = 0; i < RAW_FIELDS; i++) {
 		field[i] = little_endian(header + 8 + 4 * i);
 		if (field[i] == 0 || field[i] > most[i])
@@ -224,12 +223,11 @@ static int open_raw(struct data *d, const char *folder, int is_test)
 	d->width = (int)field[6];
 	d->file_count = 1;
 	if (numbers(d) > INT32_MAX)
-		return fail(d, "%s: byte 20: samples of %zu numbers, %d at most expected", f->path,
+		return fail(d, "%s: byte 20: samples of %zu numbers, at most %d expected", f->path,
 			numbers(d), INT32_MAX);
 	expected = raw_samples(d) + (size_t)d->count * image_size(d);
 	if (size != expected)
-		return fail(
-			d, "%s: byte %zu: the file ends here, %zu bytes expected", f->path, size, expected);
+		return fail(d, "%s: byte %zu: truncated file, %zu bytes expected", f->path, size, expected);
 	return check_sides(d, f);
 }
 

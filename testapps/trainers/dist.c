@@ -22,7 +22,7 @@ static int environment(const char *name, int missing, int max)
 		return missing;
 	value = strtol(text, &end, 10);
 	if (end == text || *end || value < 0 || value > max)
-		errx(2, "%s=%s: a whole number from 0 to %d expected", name, text, max);
+		errx(2, "%s=%s: expected an integer from 0 to %d", name, text, max);
 	return (int)value;
 }
 
@@ -35,9 +35,9 @@ void dist_init(struct dist *d, int gpus)
 	d->replicas = d->sharers = d->world * gpus;
 	d->place = d->rank * gpus;
 	if (d->rank >= d->world)
-		errx(2, "RANK=%d does not fit WORLD_SIZE=%d", d->rank, d->world);
+		errx(2, "RANK=%d is out of range for WORLD_SIZE=%d", d->rank, d->world);
 	if (d->world > 1 && (!getenv("MASTER_ADDR") || !getenv("MASTER_PORT")))
-		errx(2, "WORLD_SIZE=%d needs MASTER_ADDR and MASTER_PORT", d->world);
+		errx(2, "WORLD_SIZE=%d requires MASTER_ADDR and MASTER_PORT", d->world);
 }
 
 /* What each rank has, in the order of the ranks; the caller frees it. All of them must call this. */
@@ -66,7 +66,7 @@ static ncclUniqueId meet_all(const struct dist *d)
 	all = gather(d, &mine, sizeof(mine), START_TIMEOUT_S);
 	for (int rank = 1; rank < d->world; rank++)
 		if (all[rank].told != all[0].told)
-			errx(2, "rank %d has other options, or other data, than rank 0", rank);
+			errx(2, "options or data of rank %d differ from those of rank 0", rank);
 	mine.id = all[0].id;
 	free(all);
 	return mine.id;
@@ -80,7 +80,7 @@ void dist_open(struct dist *d)
 
 	CHECK(cudaGetDeviceCount(&devices));
 	if (d->gpus > devices)
-		errx(2, "--gpus %d: only %d here", d->gpus, devices);
+		errx(2, "--gpus %d: only %d available", d->gpus, devices);
 	for (int g = 0; g < d->gpus; g++)
 		d->device[g] = (local_rank * d->gpus + g) % devices;
 	if (d->replicas == 1)

@@ -50,7 +50,7 @@ static double check_layer(
 	}
 	CHECK(cudaMemcpy(layer->param, param, size, cudaMemcpyHostToDevice));
 	error = norm > 0 ? fabs(quotient - norm) / norm : 0;
-	printf("%-10s gradient %.6g difference quotient %.6g off by %.1e\n", layer->name, norm, quotient,
+	printf("%-10s gradient %.6g difference quotient %.6g error %.1e\n", layer->name, norm, quotient,
 		error);
 	free(grad);
 	free(param);

@@ -93,8 +93,8 @@ static void collect_and_give(const struct party *p, const struct addrinfo *where
 		int rank = fd < 0 ? -1 : read_one(p, fd, deadline_ms);
 
 		if (fd < 0)
-			errx(1, "rank 0: %d of %d processes came to %s within %d s", met, p->world, p->name,
-				p->timeout_s);
+			errx(1, "rank 0: %d of %d processes connected to %s within %d s", met, p->world,
+				p->name, p->timeout_s);
 		if (rank < 0) {
 			close(fd);
 			continue;

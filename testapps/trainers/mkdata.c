@@ -39,12 +39,12 @@ static const struct option_row rows[] = {
 		"format: MNIST (28x28, four IDX files; also right for fashion), CIFAR-10 (3x32x32, "
 		"binary files), or train.raw and test.raw with images of 3x224x224 or 3x512x512, of the first "
 		"ten of 1000 classes, or with volumes of two classes"},
-	{OPTION_PATH, "out", "DIR", &folder, 0, 0, "folder to write to; it is made if it does not exist"},
+	{OPTION_PATH, "out", "DIR", &folder, 0, 0, "output folder, created if missing"},
 	{OPTION_INT, "train", "N", &train_count, CIFAR_FILES, 1000000, "training images"},
 	{OPTION_INT, "test", "N", &test_count, 1, 1000000, "test images"},
 	{OPTION_INT, "side", "N", &volume_side, 8, 256, "side of a volume"},
 	{OPTION_FLAG, "bytes", NULL, &bytes, 0, 0, "volumes of bytes instead of floats"},
-	{OPTION_INT, "seed", "N", &seed, 0, 1000000000, "another number gives other patterns and noise"},
+	{OPTION_INT, "seed", "N", &seed, 0, 1000000000, "random seed of patterns and noise"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -237,9 +237,11 @@ int main(int argc, char **argv)
 		"       bytes: 1 for bytes or 2 for floats, samples, classes, channels, depth (1: images), height,\n"
 		"       width, 0; a label of two bytes per sample; the samples, channels x depth x height x width\n"
 		"       numbers each.\n"
-		"\nEXIT STATUS\n       0 done, 1 a file could not be written, 2 wrong usage.\n");
+		"\n"
+		"EXIT STATUS\n"
+		"       0 success, 1 a file could not be written, 2 usage error.\n");
 	if (!folder)
-		errx(2, "--out: the folder to write to is missing");
+		errx(2, "--out is required");
 	mkdir(folder, 0777);
 	random = (uint64_t)seed;
 	channels = sets[set].channels;

@@ -287,7 +287,7 @@ static int check_count(struct nn *nn, const char *layer, const char *what, size_
 {
 	if (count <= INT_MAX)
 		return 0;
-	snprintf(nn->error, sizeof(nn->error), "%s: %zu %s, %d are the most", layer, count, what, INT_MAX);
+	snprintf(nn->error, sizeof(nn->error), "%s: %zu %s, the maximum is %d", layer, count, what, INT_MAX);
 	return -1;
 }
 

@@ -103,7 +103,7 @@ static void find_adds(struct nn *nn)
 	}
 	for (int i = nn->first; i < nn->end - 1; i++)
 		if (!is_set[i + 1])
-			errx(1, "%s: no layer reads what it gives", nn->layer[i].name);
+			errx(1, "%s: its output is not read by any layer", nn->layer[i].name);
 	free(is_set);
 }
 

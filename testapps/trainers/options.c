@@ -47,7 +47,7 @@ static void set(const struct option_row *row, const char *text)
 			const char *word = choice(row->argument, i, &length);
 
 			if (!word)
-				errx(2, "--%s %s: one of %s expected", row->name, text, row->argument);
+				errx(2, "--%s %s: expected one of %s", row->name, text, row->argument);
 			if (strlen(text) == length && !strncmp(word, text, length)) {
 				*(int *)row->value = i;
 				return;
@@ -56,13 +56,13 @@ static void set(const struct option_row *row, const char *text)
 	case OPTION_INT:
 		if (!is_number || !(number >= row->min && number <= row->max) ||
 			number != (double)(int)number)
-			errx(2, "--%s %s: a whole number from %.0f to %.0f expected", row->name, text,
-				row->min, row->max);
+			errx(2, "--%s %s: expected an integer from %.0f to %.0f", row->name, text, row->min,
+				row->max);
 		*(int *)row->value = (int)number;
 		return;
 	case OPTION_NUMBER:
 		if (!is_number || !(number >= row->min && number <= row->max))
-			errx(2, "--%s %s: a number from %g to %g expected", row->name, text, row->min,
+			errx(2, "--%s %s: expected a number from %g to %g", row->name, text, row->min,
 				row->max);
 		*(double *)row->value = number;
 		return;
@@ -164,9 +164,9 @@ void options_parse(
 		if (!strncmp(argv[i], "--", 2))
 			row = find(sections, name, equals ? (size_t)(equals - name) : strlen(name));
 		if (!row)
-			errx(2, "%s: no such option (--help lists them)", argv[i]);
+			errx(2, "unknown option '%s' (see --help)", argv[i]);
 		if (row->kind == OPTION_FLAG && equals)
-			errx(2, "--%s takes no value", row->name);
+			errx(2, "option '--%s' takes no argument", row->name);
 		if (row->kind == OPTION_FLAG) {
 			*(int *)row->value = 1;
 		} else if (equals) {
@@ -174,7 +174,7 @@ void options_parse(
 		} else if (i + 1 < argc) {
 			set(row, argv[++i]);
 		} else {
-			errx(2, "--%s: a value is missing", row->name);
+			errx(2, "option '--%s' requires an argument", row->name);
 		}
 	}
 }

@@ -52,16 +52,16 @@ static int set_stages(struct strategy *s, const char *text)
 	int ranks = 0;
 
 	if (!text && s->kind == STRATEGY_HYBRID)
-		return fail(s, "--strategy hybrid: --stages must say how many replicas each stage has");
+		return fail(s, "--strategy hybrid: --stages must set the number of replicas of each stage");
 	if (!text && s->world > STRATEGY_MAX_STAGES)
-		return fail(s, "%d processes: --stages must say how they divide into at most %d stages",
-			s->world, STRATEGY_MAX_STAGES);
+		return fail(s, "%d processes: --stages must divide them into at most %d stages", s->world,
+			STRATEGY_MAX_STAGES);
 	for (int i = 0; i < s->world && !text; i++)
 		s->replicas[i] = 1;
 	s->stage_count = text ? numbers(text, '-', s->replicas, STRATEGY_MAX_STAGES) : s->world;
 	if (s->stage_count < 0)
-		return fail(s, "--stages %s: numbers of replicas with - between them expected, as in 2-1-1",
-			text);
+		return fail(
+			s, "--stages %s: expected numbers of replicas separated by -, such as 2-1-1", text);
 	for (int i = 0; i < s->stage_count; i++) {
 		s->first_rank[i] = ranks;
 		ranks += s->replicas[i];
@@ -72,7 +72,8 @@ static int set_stages(struct strategy *s, const char *text)
 	}
 	s->first_rank[s->stage_count] = ranks;
 	if (ranks != s->world)
-		return fail(s, "--stages %s: that is %d processes, and there are %d", text, ranks, s->world);
+		return fail(
+			s, "--stages %s: %d processes required, but %d are running", text, ranks, s->world);
 	return 0;
 }
 
@@ -85,12 +86,12 @@ static int set_micro_batches(struct strategy *s, int count)
 		count = s->kind == STRATEGY_MODEL ? 1 : DEFAULT_MICRO_BATCHES;
 	s->micro_batches = count;
 	if (s->batch % count)
-		return fail(s, "--micro-batches %d: a batch of %d samples does not divide into that many",
+		return fail(s, "--micro-batches %d: a batch of %d samples is not divisible into that many",
 			count, s->batch);
 	for (int i = 0; i < s->stage_count; i++)
 		if (count % s->replicas[i])
 			return fail(s,
-				"--micro-batches %d: stage %d has %d replicas, which cannot have equally many",
+				"--micro-batches %d: not divisible among the replicas of stage %d (%d)",
 				count, i + 1, s->replicas[i]);
 	return 0;
 }
@@ -132,8 +133,7 @@ static int cut_as_told(struct strategy *s, const struct nn *nn, const char *text
 	int count = numbers(text, ',', s->cut + 1, STRATEGY_MAX_STAGES - 1);
 
 	if (count < 0)
-		return fail(
-			s, "--partition %s: auto, or numbers of layers with , between them expected", text);
+		return fail(s, "--partition %s: expected auto, or layer numbers separated by commas", text);
 	if (count != s->stage_count - 1)
 		return fail(s, "--partition %s: %d stages have %d cuts", text, s->stage_count,
 			s->stage_count - 1);
@@ -145,8 +145,8 @@ static int cut_as_told(struct strategy *s, const struct nn *nn, const char *text
 				nn->layer_count - 1);
 		if (!nn_cut_ok(nn, s->cut[i]))
 			return fail(s,
-				"--partition %s: no cut can be before layer %d (%s), as later layers read more than "
-				"%s's output",
+				"--partition %s: cannot cut before layer %d (%s), since later layers read "
+				"more than the output of %s",
 				text, s->cut[i], nn->layer[s->cut[i]].name, nn->layer[s->cut[i] - 1].name);
 	}
 	return 0;

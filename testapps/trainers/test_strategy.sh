@@ -193,7 +193,7 @@ odd() {
 		[ $? -eq 2 ] || fail "$* and $last_option: another exit status than 2"
 	done
 	for rank in 0 1 2; do
-		[ "$(cat "$work/odd.log.$rank")" = "train_mlp: rank 2 has other options, or other data, than rank 0" ] ||
+		[ "$(cat "$work/odd.log.$rank")" = "train_mlp: options or data of rank 2 differ from those of rank 0" ] ||
 			fail "$* and $last_option: rank $rank: $(cat "$work/odd.log.$rank")"
 	done
 }
@@ -212,18 +212,18 @@ last_option=
 
 of4="WORLD_SIZE=4 RANK=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=1 $bin/train_mlp --data $work/mnist"
 refused 2 "4 stages: this network can be cut into at most 3" env $of4 --strategy gpipe --hidden 9
-refused 2 "a batch of 30 samples does not divide into that many" env $of4 --strategy gpipe --batch 30
+refused 2 "a batch of 30 samples is not divisible into that many" env $of4 --strategy gpipe --batch 30
 refused 2 "--gpus 2: a process of a pipeline has one GPU" env $of4 --strategy gpipe --gpus 2
 refused 2 "--divide device: the stages" env $of4 --strategy pipedream --divide device
 refused 2 "--check-gradients: only with" env $of4 --strategy model --check-gradients
 refused 2 "--stages: --strategy data has no stages" env $of4 --stages 2-2
 refused 2 "--micro-batches: --strategy data has no stages" env $of4 --micro-batches 8
-refused 2 "that is 3 processes, and there are 4" env $of4 --strategy hybrid --stages 2-1
-refused 2 "--strategy hybrid: --stages must say" env $of4 --strategy hybrid
-refused 2 "stage 1 has 3 replicas, which cannot have equally many" env $of4 --strategy pipedream --stages 3-1
+refused 2 "3 processes required, but 4 are running" env $of4 --strategy hybrid --stages 2-1
+refused 2 "--strategy hybrid: --stages must set" env $of4 --strategy hybrid
+refused 2 "not divisible among the replicas of stage 1 (3)" env $of4 --strategy pipedream --stages 3-1
 refused 2 "the network's last layer is 3" env $of4 --strategy gpipe --partition 1,2,9
-refused 2 "--aggregate: with --strategy model and gpipe there are no gradients to sum" env $of4 --strategy gpipe \
+refused 2 "--aggregate: no gradients to sum with --strategy model and gpipe" env $of4 --strategy gpipe \
 	--aggregate overlap
-refused 2 "--aggregate sometimes: one of after|overlap|fused expected" env $of4 --aggregate sometimes
+refused 2 "--aggregate sometimes: expected one of after|overlap|fused" env $of4 --aggregate sometimes
 
 [ $failures -eq 0 ]

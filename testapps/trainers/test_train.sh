@@ -79,16 +79,16 @@ done
 
 # What cannot be is refused in one sentence.
 refused 2 "conv2: a 5x5 kernel does not fit into a map of 4x4" "$bin/train_cnn" --data "$work/mnist" --pool 5
-refused 2 "--kernel 6: a whole number from 2 to 5 expected" "$bin/train_cnn" --kernel 6
-refused 2 "--optimizer best: one of sgd|adam expected" "$bin/train_cnn" --optimizer best
-refused 2 "--nothing: no such option" "$bin/train_cnn" --nothing
+refused 2 "--kernel 6: expected an integer from 2 to 5" "$bin/train_cnn" --kernel 6
+refused 2 "--optimizer best: expected one of sgd|adam" "$bin/train_cnn" --optimizer best
+refused 2 "unknown option '--nothing'" "$bin/train_cnn" --nothing
 refused 2 "--momentum 0.9: --optimizer adam has none" "$bin/train_cnn" --optimizer adam --momentum 0.9
-refused 2 "--eval: there are no test images with --synthetic" "$bin/train_cnn" --synthetic --eval
-refused 2 "--eval: there is no epoch to test after" "$bin/train_cnn" --epochs 0 --eval
+refused 2 "--eval: no test images with --synthetic" "$bin/train_cnn" --synthetic --eval
+refused 2 "--eval: no epoch to evaluate" "$bin/train_cnn" --epochs 0 --eval
 refused 2 "--fusion-threshold 9: only with --aggregate fused" "$bin/train_cnn" --fusion-threshold 9
 refused 2 "--cycle-ms 0: only with --aggregate fused" "$bin/train_cnn" --cycle-ms 0 --aggregate overlap
-refused 2 "--batch 1601: there are only 1600 training images" "$bin/train_cnn" --data "$work/mnist" --batch 1601
-refused 2 "fc1: 39321650000 weights, 2147483647 are the most" \
+refused 2 "--batch 1601: only 1600 training images" "$bin/train_cnn" --data "$work/mnist" --batch 1601
+refused 2 "fc1: 39321650000 weights, the maximum is 2147483647" \
 	"$bin/train_mlp" --synthetic --dataset highres --hidden 50000
 refused 1 "$work/none/weights: No such file or directory" \
 	"$bin/train_cnn" --data "$work/mnist" --save "$work/none/weights"
@@ -97,7 +97,7 @@ refused 1 "$work/none/clock: No such file or directory" \
 refused 1 "$work: Is a directory" "$bin/train_cnn" --data "$work/mnist" --save "$work"
 refused 1 "$work/none/train-images-idx3-ubyte: No such file or directory" "$bin/train_cnn" --data "$work/none"
 truncate -s -1 "$work/mnist/train-images-idx3-ubyte"
-refused 1 "train-images-idx3-ubyte: byte 1254415: the file ends here, 1254416 bytes expected" \
+refused 1 "train-images-idx3-ubyte: byte 1254415: truncated file, 1254416 bytes expected" \
 	"$bin/train_cnn" --data "$work/mnist"
 printf '\001' | dd of="$work/mnist/train-images-idx3-ubyte" bs=1 conv=notrunc 2>/dev/null
 refused 1 "train-images-idx3-ubyte: byte 0: 0x01000803 found, 0x00000803 expected" \
@@ -106,7 +106,7 @@ printf '\252' | dd of="$work/cifar/data_batch_1.bin" bs=1 seek=3073 conv=notrunc
 refused 1 "data_batch_1.bin: byte 3073: label 170 found, 0 to 9 expected" \
 	"$bin/train_cnn" --data "$work/cifar" --dataset cifar10 --print 0
 truncate -s -1 "$work/cifar/test_batch.bin"
-refused 1 "test_batch.bin: byte 153649: the file ends here, inside a record of 3073 bytes" \
+refused 1 "test_batch.bin: byte 153649: truncated file, inside a record of 3073 bytes" \
 	"$bin/train_cnn" --data "$work/cifar" --dataset cifar10 --eval
 
 [ $failures -eq 0 ]

@@ -25,28 +25,25 @@ static struct train_options options = {.data = "data",
 static const struct option_row training_rows[] = {
 	{OPTION_PATH, "data", "DIR", &options.data, 0, 0, "folder with the data set's files"},
 	{OPTION_CHOICE, "dataset", DATA_SETS, &options.dataset, 0, 0,
-		"which files to expect there: MNIST's or Fashion-MNIST's four IDX files; CIFAR-10's binary "
-		"files; or train.raw and test.raw, with images of 3x224x224 (imagenet) or 3x512x512 bytes "
-		"(highres), or with volumes"},
+		"file format in that folder: MNIST's or Fashion-MNIST's four IDX files; CIFAR-10's binary files; or "
+		"train.raw and test.raw, with images of 3x224x224 (imagenet) or 3x512x512 bytes (highres), or with "
+		"volumes"},
 	{OPTION_FLAG, "synthetic", NULL, &options.synthetic, 0, 0,
-		"no files: one batch of random numbers, made in memory, again and again, in epochs as long as "
-		"the published data set's; each process makes the same numbers for its part of the batch"},
+		"no files: repeat one batch of random numbers, generated in memory, in epochs as long as the "
+		"published data set's; each process generates the same numbers for its part of the batch"},
 	{OPTION_INT, "batch", "N", &options.batch, 1, 1000000,
-		"images per iteration, over all GPUs; an incomplete last batch is left out"},
+		"images per iteration, over all GPUs; an incomplete last batch is dropped"},
 	{OPTION_INT, "epochs", "N", &options.epochs, 0, 1000000, "passes over the training images"},
 	{OPTION_INT, "iterations", "N", &options.iterations, 0, 1000000000,
-		"end an epoch after N iterations, if the data do not end it before; 0: with the data"},
-	{OPTION_CHOICE, "optimizer", "sgd|adam", &options.optimizer, 0, 0,
-		"how gradients become new weights"},
+		"end an epoch after at most N iterations; 0: at the end of the data"},
+	{OPTION_CHOICE, "optimizer", "sgd|adam", &options.optimizer, 0, 0, "optimizer"},
 	{OPTION_NUMBER, "lr", "X", &options.rate, 0, 1000, "learning rate"},
 	{OPTION_NUMBER, "momentum", "X", &options.momentum, 0, 1, "momentum of sgd"},
-	{OPTION_INT, "seed", "N", &options.seed, 0, 1000000000,
-		"another number gives other weights and dropout"},
+	{OPTION_INT, "seed", "N", &options.seed, 0, 1000000000, "random seed of weights and dropout"},
 	{OPTION_CHOICE, "api", "legacy|graph", &options.api, 0, 0,
-		"how convolutions and dense layers are called: cudnnConvolution* and cublasSgemm; or execution "
-		"plans of cuDNN's graph API and cublasLtMatmul, with biases and relu in the same step, as "
-		"frameworks do"},
-	{OPTION_FLAG, "eval", NULL, &options.eval, 0, 0, "after each epoch, a pass over the test images"},
+		"API for convolutions and dense layers: cudnnConvolution* and cublasSgemm; or execution plans of "
+		"cuDNN's graph API and cublasLtMatmul, with biases and relu in the same step, as frameworks do"},
+	{OPTION_FLAG, "eval", NULL, &options.eval, 0, 0, "evaluate on the test images after each epoch"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -54,37 +51,36 @@ static const struct option_row parallel_rows[] = {
 	{OPTION_INT, "gpus", "N", &options.gpus, 1, DIST_MAX_GPUS,
 		"GPUs of this process; one thread drives them, with NCCL's group calls"},
 	{OPTION_CHOICE, "divide", "host|device", &options.divide, 0, 0,
-		"where a batch is divided among the GPUs: on the host, before each part is copied to its "
-		"GPU; or on the first GPU of each process, to which the whole batch is copied and from "
-		"which the parts go on"},
+		"where the batch is split among the GPUs: on the host, before each part is copied to its GPU; or on "
+		"the first GPU of each process, which receives the whole batch and distributes the parts"},
 	{OPTION_CHOICE, "aggregate", "after|overlap|fused", &options.aggregate, 0, 0,
-		"when gradients are summed over the GPUs, or over the replicas of a pipeline's stage: layer by "
-		"layer after the whole backward pass; each layer's as soon as they exist, next to the rest of "
-		"it; or several layers' at once, as Horovod does: what became ready within a cycle is copied "
-		"into a buffer, summed there and copied back. Which layers go together is measured once, in "
-		"the second iteration"},
+		"when gradients are all-reduced over the GPUs, or over the replicas of a pipeline stage: layer by "
+		"layer after the whole backward pass; each layer's as soon as they are ready, overlapping the rest "
+		"of it; or several layers' at once, as in Horovod: gradients that become ready within a cycle are "
+		"copied into a buffer, all-reduced and copied back. The grouping of layers is measured once, in the "
+		"second iteration"},
 	{OPTION_INT, "fusion-threshold", "BYTES", &options.fusion_threshold, 0, 2147483647,
-		"fused: size of the buffer; larger gradients are summed where they are"},
+		"fused: size of the buffer; larger gradients are all-reduced in place"},
 	{OPTION_NUMBER, "cycle-ms", "X", &options.cycle_ms, 0, 1e9,
-		"fused: length of a cycle; 0: each layer by itself"},
+		"fused: cycle time; 0: each layer separately"},
 	{OPTION_CHOICE, "strategy", "data|model|gpipe|pipedream|hybrid", &options.strategy, 0, 0,
-		"what the processes divide: the batch; or the network's layers, as below"},
+		"what is divided among the processes: the batch; or the network's layers, as below"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
 static const struct option_row pipeline_rows[] = {
 	{OPTION_TEXT, "stages", "N-N...", &options.stages, 0, 0,
-		"processes that each stage has, in the order of the ranks: 2-1-1 are three stages, the first with "
-		"two replicas. Without it each process is a stage. Several replicas: pipedream and hybrid, which "
-		"needs it"},
+		"processes per stage, in rank order: 2-1-1 are three stages, the first with two replicas. Without it "
+		"each process is a stage. Several replicas: pipedream and hybrid, which requires it"},
 	{OPTION_TEXT, "partition", "auto|N,N...", &options.partition, 0, 0,
-		"where the network is cut: the layer, counted from 0, with which each stage but the first begins; "
-		"auto, or without it: so that the slowest stage's layers need as few operations as can be"},
+		"where the network is cut: the first layer, counted from 0, of each stage but the first; auto "
+		"(default): minimise the operations of the slowest stage"},
 	{OPTION_INT, "micro-batches", "N", &options.micro_batches, 0, 100000,
-		"how many a batch is divided into, equally, a multiple of each stage's replicas; 0: 4, or with model 1"},
+		"number of equal micro-batches per batch, a multiple of each stage's replicas; 0: 4, or with "
+		"model 1"},
 	{OPTION_CHOICE, "recompute", "auto|on|off", &options.recompute, 0, 0,
-		"keep only a stage's inputs, and compute its forward pass again before each backward pass; auto: "
-		"with gpipe and hybrid"},
+		"keep only a stage's inputs, and recompute its forward pass before each backward pass; auto: with "
+		"gpipe and hybrid"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -94,8 +90,8 @@ static const struct option_row output_rows[] = {
 	{OPTION_PATH, "save", "FILE", &options.save, 0, 0,
 		"write the final weights: floats, layer by layer, weights and then biases"},
 	{OPTION_PATH, "clock", "FILE", &options.clock, 0, 0,
-		"measure the phases of each iteration and write them as CSV; with several ranks, .RANK "
-		"is added to the name unless %r in it stands for the rank"},
+		"measure the phases of each iteration and write them as CSV; with several ranks, .RANK is appended "
+		"to the name unless it contains %r for the rank"},
 	{OPTION_FLAG, "check-gradients", NULL, &options.check_gradients, 0, 0,
 		"before training, compare the first batch's gradients with difference quotients of the "
 		"loss; exit with 1 if they differ"},
@@ -115,16 +111,18 @@ static const char notes[] =
 	"                  backward pass of a micro-batch has the weights that its forward pass had; they are\n"
 	"                  some updates old. Loss and gradients are a micro-batch's mean, not the batch's.\n"
 	"       All but pipedream learn what one GPU learns, but for rounding, and but for batch normalisation,\n"
-	"       which sees a part of the batch.\n\n"
+	"       which sees a part of the batch.\n"
+	"\n"
 	"SEVERAL PROCESSES\n"
 	"       RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, make the\n"
 	"       process one of WORLD_SIZE: rank 0 listens at MASTER_ADDR:MASTER_PORT and the others fetch\n"
 	"       NCCL's id there, and later, with --aggregate fused, the buckets. All must have the same options,\n"
 	"       but for files and folders, and as much data. Each process uses --gpus GPUs from number LOCAL_RANK\n"
 	"       x gpus on, modulo the number there are. Rank 0 prints; of a pipeline the last stage's first\n"
-	"       process, which has the loss. Rank 0 saves; of a pipeline all processes must be told to.\n"
-	"\nEXIT STATUS\n"
-	"       0 done, 1 a file or a library call failed, 2 wrong usage.\n";
+	"       process, which has the loss. Rank 0 saves; in a pipeline all processes need --save.\n"
+	"\n"
+	"EXIT STATUS\n"
+	"       0 success, 1 a file or a library call failed, 2 usage error.\n";
 
 static void open_data(struct data *data, int is_test)
 {
@@ -165,7 +163,7 @@ static void train_replicas(struct train *t, const struct train_program *program)
 	int gpus = t->dist.gpus;
 
 	if (options.batch < t->dist.replicas)
-		errx(2, "--batch %d: too few for %d GPUs", options.batch, t->dist.replicas);
+		errx(2, "--batch %d: too small for %d GPUs", options.batch, t->dist.replicas);
 	t->nets = xcalloc((size_t)gpus, sizeof(*t->nets));
 	for (int g = 0; g < gpus; g++) {
 		int first = 0, count = 0;
@@ -218,9 +216,9 @@ static void check_training(void)
 	if (options.momentum > 0 && options.optimizer == OPTIM_ADAM)
 		errx(2, "--momentum %g: --optimizer adam has none", options.momentum);
 	if (options.eval && options.synthetic)
-		errx(2, "--eval: there are no test images with --synthetic");
+		errx(2, "--eval: no test images with --synthetic");
 	if (options.eval && !options.epochs)
-		errx(2, "--eval: there is no epoch to test after");
+		errx(2, "--eval: no epoch to evaluate");
 	if (options.aggregate == DIST_FUSED)
 		return;
 	if (options.fusion_threshold != FUSION_THRESHOLD)
@@ -245,7 +243,7 @@ static void check_strategy(void)
 	if (!is_data && options.divide)
 		errx(2, "--divide device: the stages of a pipeline have no batch to divide");
 	if ((options.strategy == STRATEGY_MODEL || options.strategy == STRATEGY_GPIPE) && options.aggregate)
-		errx(2, "--aggregate: with --strategy model and gpipe there are no gradients to sum");
+		errx(2, "--aggregate: no gradients to sum with --strategy model and gpipe");
 	if (!is_data && options.check_gradients)
 		errx(2, "--check-gradients: only with --strategy data");
 }
@@ -285,7 +283,7 @@ int train_main(int argc, char **argv, const struct train_program *program)
 	if (options.eval)
 		open_test(&t);
 	if (options.batch > t.data.count)
-		errx(2, "--batch %d: there are only %d training images", options.batch, t.data.count);
+		errx(2, "--batch %d: only %d training images", options.batch, t.data.count);
 	if (options.save && t.dist.rank == 0)
 		train_save_check(options.save);
 	t.dist.told = hash_of_run(program, sections, &t.data);

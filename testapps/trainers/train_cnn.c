@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	static const struct train_program program = {
 		"train_cnn - train LeNet-5 on GPUs\n"
 		"Two convolutions with pooling, three dense layers, softmax and cross-entropy. Options "
-		"whose maps would vanish are refused. Batches are read from the data set's files, in "
+		"that reduce a map to nothing are rejected. Batches are read from the data set's files, in "
 		"their order.",
 		rows,
 		build,

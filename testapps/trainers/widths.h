@@ -21,7 +21,7 @@ static inline int widths_parse(const char *text, int *widths, int max)
 			break;
 		text = end + 1;
 	}
-	errx(2, "--hidden: up to %d numbers from 1 to 100000 with commas between them expected", max);
+	errx(2, "--hidden: expected up to %d numbers from 1 to 100000 separated by commas", max);
 }
 
 #endif

@@ -33,8 +33,8 @@ static void read_faults(const char *text)
 		if (colon == NULL || colon == text || fault->failing_call == 0 ||
 			(*end != '\0' && *end != ',') || fault_count == FAULT_LIMIT - 1) {
 			fprintf(stderr,
-				"softgpu: SOFTGPU_FAIL: found '%s', expected name:k, k from 1, and at most %d of "
-				"them with commas between; it makes nothing fail\n",
+				"softgpu: SOFTGPU_FAIL: found '%s', expected name:k, k from 1, and at most "
+				"%d of them separated by commas; no fault is injected\n",
 				text, FAULT_LIMIT - 1);
 			return;
 		}
@@ -63,7 +63,7 @@ static size_t setting(const char *name, size_t least, size_t most, size_t normal
 	}
 	if (*text >= '0' && *text <= '9' && *end == '\0' && value <= most >> shift && value << shift >= least)
 		return (size_t)value << shift;
-	fprintf(stderr, "softgpu: %s: found '%s', expected a number from %zu to %zu; the default is taken\n",
+	fprintf(stderr, "softgpu: %s: found '%s', expected a number from %zu to %zu; using the default\n",
 		name, text, least, most);
 	return normal;
 }

@@ -15,7 +15,8 @@ void *sg_library_open(const char *name, const char *path)
 	if (library == NULL)
 		library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (library == NULL)
-		fprintf(stderr, "softgpu: %s: %s; nothing can be computed with it\n", name, dlerror());
+		fprintf(stderr, "softgpu: %s: %s; computing with this library is unavailable\n", name,
+			dlerror());
 	return library;
 }
 
@@ -23,6 +24,6 @@ int sg_library_find(void *library, const char *name, void *call)
 {
 	*(void **)call = dlsym(library, name);
 	if (*(void **)call == NULL)
-		fprintf(stderr, "softgpu: %s; nothing can be computed with this library\n", dlerror());
+		fprintf(stderr, "softgpu: %s; computing with this library is unavailable\n", dlerror());
 	return *(void **)call != NULL ? 0 : -1;
 }

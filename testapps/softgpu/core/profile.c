@@ -129,7 +129,7 @@ static int read_number(struct reading *reading, const char *name, const char *te
 	if (key == NULL)
 		return FAIL(reading, "found '%s', expected the name of a value", name);
 	if (reading->seen[found])
-		return FAIL(reading, "found '%s' again, expected it once", name);
+		return FAIL(reading, "duplicate '%s'", name);
 	value = sg_text_number(text, &end);
 	if (end == text || *end != '\0' || !(value >= key->least && value <= key->most))
 		return FAIL(reading, "found '%s' for %s, expected a number from %g to %g", text, name,
@@ -144,9 +144,9 @@ static int read_name(struct reading *reading, const char *text)
 	char *name = reading->profile->name;
 
 	if (name[0] != '\0')
-		return FAIL(reading, "found 'name' again, expected it once");
+		return FAIL(reading, "duplicate 'name'");
 	if (strlen(text) >= sizeof(reading->profile->name))
-		return FAIL(reading, "found a name of %zu bytes, expected less than %zu", strlen(text),
+		return FAIL(reading, "found a name of %zu bytes, expected fewer than %zu", strlen(text),
 			sizeof(reading->profile->name));
 	strcpy(name, text);
 	return 0;
@@ -165,7 +165,7 @@ static int read_line(struct reading *reading, char *line)
 		return 0;
 	value = name + strcspn(name, " \t");
 	if (*value == '\0')
-		return FAIL(reading, "found '%s' alone, expected a name and a value", name);
+		return FAIL(reading, "found '%s' without a value, expected a name and a value", name);
 	*value++ = '\0';
 	value += strspn(value, " \t");
 	return strcmp(name, "name") == 0 ? read_name(reading, value) : read_number(reading, name, value);

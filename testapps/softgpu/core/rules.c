@@ -34,12 +34,12 @@ static const struct word {
 	unsigned of; /* it changes something, 0: it does not */
 	const char *expected;
 } words[] = {
-	{"rank", RANKS, 0, BY_RANK, 0, "a rank or up to 512 ranks with commas between"},
-	{"device", NUMBER, offsetof(struct sg_rule, device), BY_DEVICE, 0, "a device's number"},
-	{"layer", NAME, offsetof(struct sg_rule, layer), BY_NAME, 0, "a name, perhaps with *"},
-	{"phase", NAME, offsetof(struct sg_rule, phase), BY_NAME, 0, "a name, perhaps with *"},
-	{"op", NAME, offsetof(struct sg_rule, op), BY_NAME, 0, "the name of a call, perhaps with *"},
-	{"link", LINK, 0, BY_LINK, 0, "two ranks A-B, either of them perhaps *"},
+	{"rank", RANKS, 0, BY_RANK, 0, "a rank or up to 512 ranks separated by commas"},
+	{"device", NUMBER, offsetof(struct sg_rule, device), BY_DEVICE, 0, "a device number"},
+	{"layer", NAME, offsetof(struct sg_rule, layer), BY_NAME, 0, "a name, optionally with *"},
+	{"phase", NAME, offsetof(struct sg_rule, phase), BY_NAME, 0, "a name, optionally with *"},
+	{"op", NAME, offsetof(struct sg_rule, op), BY_NAME, 0, "the name of a call, optionally with *"},
+	{"link", LINK, 0, BY_LINK, 0, "two ranks A-B, either of which may be *"},
 	{"slow", FACTOR, offsetof(struct sg_rule, slow), 0, OF_WORK, "a factor above 0, at most 1e9"},
 	{"add", TIME, offsetof(struct sg_rule, add_ns), 0, OF_WORK, "a time such as 5ms or 20us"},
 	{"launch", TIME, offsetof(struct sg_rule, launch_ns), 0, OF_WORK, "a time such as 5ms or 20us"},
@@ -47,8 +47,8 @@ static const struct word {
 	{"bandwidth", FACTOR, offsetof(struct sg_rule, bandwidth), 0, OF_LINK,
 		"a factor above 0, at most 1e9"},
 	{"input", TIME, offsetof(struct sg_rule, input_ns), 0, OF_INPUT, "a time such as 5ms or 20us"},
-	{"jitter", PART, offsetof(struct sg_rule, jitter), 0, OF_WORK, "a part from 0 to 1"},
-	{"seed", SEED, offsetof(struct sg_rule, seed), 0, 0, "a whole number"},
+	{"jitter", PART, offsetof(struct sg_rule, jitter), 0, OF_WORK, "a fraction from 0 to 1"},
+	{"seed", SEED, offsetof(struct sg_rule, seed), 0, 0, "an integer"},
 };
 #define WORD_COUNT (sizeof(words) / sizeof(words[0]))
 static_assert(SG_RULE_RANKS == 512, "the sentence about rank= says how many there may be");
@@ -245,7 +245,7 @@ static int check_selectors(struct reading *reading, const unsigned char *seen)
 		effects++;
 		for (size_t i = 0; i < WORD_COUNT; i++) {
 			if (seen[i] && (words[i].by & ~words[effect].of) != 0)
-				return refuse(reading, "found %s= with %s=, expected with it only %s",
+				return refuse(reading, "found %s= with %s=, which allows only %s",
 					words[effect].name, words[i].name,
 					list_words(list, sizeof(list), words[effect].of, 0));
 		}
@@ -277,7 +277,7 @@ static int read_rule(struct reading *reading, struct sg_rule *rule, char *text)
 			return refuse(reading, "found '%s=', expected one of %s, seed=", name,
 				list_words(list, sizeof(list), ~0u, 1));
 		if (seen[i]++)
-			return refuse(reading, "found '%s=' again, expected it once", name);
+			return refuse(reading, "duplicate '%s='", name);
 		if (read_value(rule, &words[i], value) != 0)
 			return refuse(reading, "found '%s=%s', expected %s", name, value, words[i].expected);
 	}

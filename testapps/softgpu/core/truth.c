@@ -42,7 +42,7 @@ static int own_rank;
 
 static void complain(void)
 {
-	fprintf(stderr, "softgpu: SOFTGPU_TRUTH: %s: %s; the log is not complete\n", path, strerror(errno));
+	fprintf(stderr, "softgpu: SOFTGPU_TRUTH: %s: %s; the log is incomplete\n", path, strerror(errno));
 	close(file);
 	file = -1;
 }
@@ -98,7 +98,7 @@ void sg_truth_start(void)
 		buffer = malloc(BUFFER_BYTES);
 		file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		if (buffer == NULL || file < 0) {
-			fprintf(stderr, "softgpu: SOFTGPU_TRUTH: %s: %s; there is no log\n", path,
+			fprintf(stderr, "softgpu: SOFTGPU_TRUTH: %s: %s; no log is written\n", path,
 				strerror(errno));
 			free(buffer);
 			buffer = NULL;

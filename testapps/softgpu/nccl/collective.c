@@ -49,9 +49,9 @@ static ncclResult_t check(struct ncclComm *comm, struct nccl_task *task)
 	if (atomic_load(&comm->result) != ncclSuccess)
 		return nccl_fail((ncclResult_t)atomic_load(&comm->result), "the communicator has failed");
 	if (nccl_type_bytes(task->type) == 0)
-		return nccl_fail(ncclInvalidArgument, "data type is not known");
+		return nccl_fail(ncclInvalidArgument, "unknown data type");
 	if (task->peer < 0 || task->peer >= comm->rank_count)
-		return nccl_fail(ncclInvalidArgument, "root or peer is not a rank");
+		return nccl_fail(ncclInvalidArgument, "root or peer is not a rank of the communicator");
 	if (task->count > 0 && ((needs_send(comm, task) && task->send == NULL) ||
 				       (needs_recv(comm, task) && task->recv == NULL)))
 		return nccl_fail(ncclInvalidArgument, "a buffer is NULL");
@@ -62,12 +62,12 @@ static ncclResult_t check(struct ncclComm *comm, struct nccl_task *task)
 	if (!reduces(task->kind))
 		return ncclSuccess;
 	if ((int)task->op < 0)
-		return nccl_fail(ncclInvalidArgument, "reduction is not known");
+		return nccl_fail(ncclInvalidArgument, "unknown reduction");
 	if (task->op > ncclAvg) {
 		unsigned index = (unsigned)task->op - 5;
 
 		if (index >= NCCL_USER_OPS || !comm->user_ops[index].used)
-			return nccl_fail(ncclInvalidArgument, "reduction is not known");
+			return nccl_fail(ncclInvalidArgument, "unknown reduction");
 		if (comm->user_ops[index].type != task->type)
 			return nccl_fail(ncclInvalidArgument, "reduction was made for another data type");
 		task->user = comm->user_ops[index];
@@ -263,11 +263,11 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataTyp
 	NCCL_ENTER(ncclSystemError);
 	if (op == NULL || scalar == NULL || comm == NULL || bytes == 0 ||
 		(residence != ncclScalarDevice && residence != ncclScalarHostImmediate))
-		return nccl_fail(ncclInvalidArgument, "ncclRedOpCreatePreMulSum: an argument is not valid");
+		return nccl_fail(ncclInvalidArgument, "ncclRedOpCreatePreMulSum: invalid argument");
 	while (index < NCCL_USER_OPS && comm->user_ops[index].used)
 		index++;
 	if (index == NCCL_USER_OPS)
-		return nccl_fail(ncclInternalError, "too many reductions of the application's own");
+		return nccl_fail(ncclInternalError, "too many user-defined reductions");
 	comm->user_ops[index] = (struct nccl_user_op){.used = 1, .type = datatype};
 	comm->user_ops[index].on_device = residence == ncclScalarDevice;
 	comm->user_ops[index].device_scalar = scalar;
@@ -284,7 +284,7 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t handle)
 
 	NCCL_ENTER(ncclInvalidArgument);
 	if (comm == NULL || (int)op < 5 || index >= NCCL_USER_OPS || !comm->user_ops[index].used)
-		return nccl_fail(ncclInvalidArgument, "no such reduction of the application's own");
+		return nccl_fail(ncclInvalidArgument, "no such user-defined reduction");
 	comm->user_ops[index].used = 0;
 	return ncclSuccess;
 }

@@ -234,7 +234,7 @@ static ncclResult_t init_rank(const char *name, ncclComm_t *out, int rank_count,
 
 	if (out == NULL || token_of(id, &token) == NULL)
 		return nccl_group_error(
-			nccl_fail(ncclInvalidArgument, "comm is NULL or the unique id is none"));
+			nccl_fail(ncclInvalidArgument, "comm is NULL or the unique id is invalid"));
 	*out = NULL;
 	result = check_config(config, &blocking);
 	if (result == ncclSuccess &&
@@ -336,8 +336,7 @@ ncclResult_t ncclCommSplit(ncclComm_t handle, int color, int key, ncclComm_t *ne
 
 	NCCL_ENTER_GROUPED(ncclSystemError);
 	if (parent == NULL || newcomm == NULL || (color < 0 && color != -1))
-		return nccl_group_error(
-			nccl_fail(ncclInvalidArgument, "ncclCommSplit: an argument is not valid"));
+		return nccl_group_error(nccl_fail(ncclInvalidArgument, "ncclCommSplit: invalid argument"));
 	*newcomm = NULL;
 	blocking = parent->blocking;
 	result = check_config(config, &blocking);
@@ -380,16 +379,14 @@ ncclResult_t ncclCommShrink(ncclComm_t handle, int *excludeRanksList, int exclud
 	NCCL_ENTER_GROUPED(ncclSystemError);
 	if (parent == NULL || newcomm == NULL || excludeRanksList == NULL || excludeRanksCount < 1 ||
 		excludeRanksCount >= parent->rank_count || (shrinkFlags != 0 && shrinkFlags != 1))
-		return nccl_group_error(
-			nccl_fail(ncclInvalidArgument, "ncclCommShrink: an argument is not valid"));
+		return nccl_group_error(nccl_fail(ncclInvalidArgument, "ncclCommShrink: invalid argument"));
 	*newcomm = NULL;
 	blocking = parent->blocking;
 	result = check_config(config, &blocking);
 	for (int i = 0; i < excludeRanksCount && result == ncclSuccess; i++) {
 		if (excludeRanksList[i] < 0 || excludeRanksList[i] >= parent->rank_count ||
 			excludeRanksList[i] == parent->rank)
-			result = nccl_fail(
-				ncclInvalidArgument, "ncclCommShrink: an excluded rank is not valid");
+			result = nccl_fail(ncclInvalidArgument, "ncclCommShrink: invalid excluded rank");
 	}
 	if (result == ncclSuccess && shrinkFlags == 0 && nccl_comm_advance(parent) != ncclSuccess)
 		result = nccl_fail(ncclInvalidUsage, "the communicator is not ready or has failed");

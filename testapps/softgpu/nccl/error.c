@@ -62,7 +62,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t handle, void *buff, size_t size, 
 
 	NCCL_ENTER(ncclSystemError);
 	if (comm == NULL || buff == NULL || size == 0 || out == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommRegister: an argument is not valid");
+		return nccl_fail(ncclInvalidArgument, "ncclCommRegister: invalid argument");
 	registration = sg_pool_get(&registrations);
 	if (registration == NULL)
 		return nccl_fail(ncclSystemError, "too many registered buffers");
@@ -91,7 +91,7 @@ ncclResult_t ncclMemAlloc(void **ptr, size_t size)
 {
 	NCCL_ENTER(ncclUnhandledCudaError);
 	if (ptr == NULL || size == 0)
-		return nccl_fail(ncclInvalidArgument, "ncclMemAlloc: an argument is not valid");
+		return nccl_fail(ncclInvalidArgument, "ncclMemAlloc: invalid argument");
 	if (sg_memory_alloc(ptr, size) != cudaSuccess)
 		return nccl_fail(ncclUnhandledCudaError, "out of memory");
 	return ncclSuccess;

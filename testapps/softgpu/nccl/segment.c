@@ -231,10 +231,10 @@ ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_t
 	segment->fd = shm_open(name, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600);
 	if (segment->fd < 0)
 		return errno == ENOENT ? nccl_fail(ncclInvalidUsage,
-						 "the unique id names no communicator that waits for ranks")
+						 "no communicator with this unique id waits for ranks")
 				       : nccl_fail(ncclSystemError, "shm_open failed");
 	if (posix_fallocate(segment->fd, 0, (off_t)PAGE_BYTES) != 0) {
-		nccl_fail(ncclSystemError, "no room in /dev/shm");
+		nccl_fail(ncclSystemError, "no space left in /dev/shm");
 		goto fail;
 	}
 	map = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
@@ -244,7 +244,7 @@ ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_t
 	if (!atomic_compare_exchange_strong(&header->rank_count, &said, (uint32_t)rank_count) &&
 		said != (uint32_t)rank_count) {
 		result = nccl_fail(
-			ncclInvalidUsage, "the ranks of a communicator disagree about their number");
+			ncclInvalidUsage, "the ranks of a communicator disagree on the number of ranks");
 		fail_header(header, result);
 		shm_unlink(name);
 	} else if (atomic_load(&header->failed) != ncclSuccess) {
@@ -265,7 +265,7 @@ ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_t
 	segment->base = map;
 	lay_out(segment, rank_count);
 	if (posix_fallocate(segment->fd, 0, (off_t)(segment->channel_data - segment->base)) != 0) {
-		nccl_fail(ncclSystemError, "no room in /dev/shm");
+		nccl_fail(ncclSystemError, "no space left in /dev/shm");
 		goto spoil;
 	}
 	result = claim(segment, name, rank, place);
@@ -341,7 +341,7 @@ void nccl_segment_look_for_dead(struct nccl_segment *segment)
 static ncclResult_t reserve(struct nccl_segment *segment, const char *start, size_t bytes)
 {
 	if (posix_fallocate(segment->fd, (off_t)(start - segment->base), (off_t)bytes) != 0)
-		return nccl_fail(ncclSystemError, "no room in /dev/shm");
+		return nccl_fail(ncclSystemError, "no space left in /dev/shm");
 	return ncclSuccess;
 }
 

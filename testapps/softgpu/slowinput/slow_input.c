@@ -50,7 +50,7 @@ static void find_delay(void)
 	if (count >= 0 && scale == 0)
 		snprintf(error, sizeof(error), "SOFTGPU_TIME_SCALE: expected a number from 0.001 to 1000000");
 	if (count < 0 || scale == 0)
-		fprintf(stderr, "slowinput: %s; nothing is delayed\n", error);
+		fprintf(stderr, "slowinput: %s; no delays are injected\n", error);
 	for (int i = 0; i < count; i++) {
 		if (sg_rule_has_rank(&rules[i], rank))
 			delay_ns += rules[i].input_ns * scale;
