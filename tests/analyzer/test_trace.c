@@ -174,9 +174,7 @@ static void losses(void)
 			losses_unknown(trace.header.losses) == 2,
 		"sums of classes");
 	said = losses_causes(trace.header.losses, PM_LOSS_OF_TIMES, &arena);
-	CHECK(strcmp(said,
-		      " (70: too much work in flight at once; 3: in groups that use more than 64 streams)") ==
-			0,
+	CHECK(strcmp(said, " (70: too much work in flight; 3: in groups with more than 64 streams)") == 0,
 		"'%s'", said);
 	said = losses_causes(trace.header.losses, PM_LOSS_OF_DETAILS, &arena);
 	CHECK(*said == 0, "'%s'", said);
