@@ -148,25 +148,25 @@ static void check_bad(void)
 	size_t length = make(file, 2);
 	struct data d;
 
-	check_refused(DATA_VOLUMES, 0, 'r', 1, "byte 0: this is no raw file, RAWDATA1 expected");
+	check_refused(DATA_VOLUMES, 0, 'r', 1, "byte 0: not a raw file, RAWDATA1 expected");
 	check_refused(DATA_VOLUMES, 8, 3, 4, "byte 8: 3 found, 1 to 2 expected");
 	check_refused(DATA_VOLUMES, 12, 0, 4, "byte 12: 0 found, 1 to 100000000 expected");
-	check_refused(DATA_VOLUMES, 12, 4, 4, "the file ends here");
-	check_refused(DATA_VOLUMES, 12, 100000000, 4, "the file ends here");
+	check_refused(DATA_VOLUMES, 12, 4, 4, "truncated file");
+	check_refused(DATA_VOLUMES, 12, 100000000, 4, "truncated file");
 	check_refused(DATA_VOLUMES, 16, 65537, 4, "byte 16: 65537 found, 1 to 65536 expected");
 	check_refused(DATA_VOLUMES, 20, 0xffffffff, 4, "byte 20: 4294967295 found, 1 to 4096 expected");
 	check_refused(DATA_VOLUMES, 24, 4097, 4, "byte 24: 4097 found");
 	check_refused(DATA_VOLUMES, 28, 0, 4, "byte 28: 0 found");
 	check_refused(DATA_VOLUMES, 32, 5000, 4, "byte 32: 5000 found");
-	check_refused(DATA_VOLUMES, 8, 1, 4, "the file ends here");
+	check_refused(DATA_VOLUMES, 8, 1, 4, "truncated file");
 	check_refused(DATA_VOLUMES, HEADER + 2, 700, 2, "byte 42: label 700 found, 0 to 699 expected");
 	check_refused(DATA_VOLUMES, SAMPLES + 4 * (2 * NUMBERS + 5), 0x7fc00000, 4, "byte 450: nan found");
 	check_refused(DATA_IMAGENET, 36, 0, 1, "samples of 2x2x3x4 found, 3x1x224x224 of bytes expected");
 	check_refused(DATA_HIGHRES, 36, 0, 1, "samples of 2x2x3x4 found, 3x1x512x512 of bytes expected");
 	for (size_t size = 0; size < length; size++) {
 		write_file(file, size);
-		if (!strstr(use(DATA_VOLUMES, &d, pixels, onehot), "the file ends here"))
-			fail("a truncated file", d.error, "the file ends here");
+		if (!strstr(use(DATA_VOLUMES, &d, pixels, onehot), "truncated file"))
+			fail("a truncated file", d.error, "truncated file");
 	}
 	/* A depth of one: images where volumes are expected. */
 	make(file, 2);

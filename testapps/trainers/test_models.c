@@ -307,7 +307,7 @@ static void check_sizes(void)
 		check("vgg", "samples refused", nn_check(&nn) != 0, share > 127);
 	}
 	check("vgg", "wrong sentences",
-		strcmp(nn.error, "conv1: 2147483648 numbers at a time, 2147483647 are the most") != 0, 0);
+		strcmp(nn.error, "conv1: 2147483648 numbers at a time, the maximum is 2147483647") != 0, 0);
 	for (int outputs = 32767; outputs <= 32768; outputs++) {
 		nn_init(&nn, 1, 1, 1, 1, 256, 256);
 		nn_dense(&nn, outputs, NN_LINEAR);

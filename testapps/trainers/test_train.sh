@@ -24,7 +24,7 @@ awk '/accuracy/ { good = $NF > 0.7 } END { exit !good }' "$work/cnn_sgd.log" ||
 	fail "cnn_sgd: low test accuracy"
 run cifar train_cnn --data "$work/cifar" --dataset cifar10 --eval --print 1 --batch 40
 run gradients train_cnn --check-gradients --epochs 0
-grep -q '^conv2 .*off by' "$work/gradients.log" || fail "gradients: no line for conv2"
+grep -q '^conv2 .*error' "$work/gradients.log" || fail "gradients: no line for conv2"
 
 # Both ways of calling the libraries learn the same, whatever the activation, the padding and the data set.
 for activation in relu tanh; do
@@ -34,7 +34,7 @@ for activation in relu tanh; do
 	close legacy graph
 done
 run graph_gradients train_cnn --check-gradients --epochs 0 --api graph
-grep -q '^conv2 .*off by' "$work/graph_gradients.log" || fail "graph_gradients: no line for conv2"
+grep -q '^conv2 .*error' "$work/graph_gradients.log" || fail "graph_gradients: no line for conv2"
 
 # Distribution: 16 iterations of each program, 2 and 3 GPUs in every way.
 for program in train_cnn train_mlp train_autoencoder; do

@@ -59,12 +59,12 @@ close made made_gpus2 1e-3
 # The check of gradients by difference quotients, with normalisation and attention.
 run gradients train_resattnet --data "$work/volumes" --filters 2 --stride 1 --batch 12 --check-gradients --epochs 0 \
 	--activation tanh
-grep -q '^bn1 .*off by' "$work/gradients.log" || fail "gradients: no line for bn1"
+grep -q '^bn1 .*error' "$work/gradients.log" || fail "gradients: no line for bn1"
 
 refused 2 "images expected, volumes of 16x16x16 found" \
 	"$bin/train_resnet" --data "$work/volumes" --dataset volumes
 refused 2 "volumes expected, images of 28x28 found" "$bin/train_resattnet" --data "$work/mnist" --dataset mnist
-refused 2 "--depth 34: one of 18|50|152 expected" "$bin/train_resnet" --depth 34
+refused 2 "--depth 34: expected one of 18|50|152" "$bin/train_resnet" --depth 34
 refused 2 "--kernel 6: expected an integer from 2 to 5" "$bin/train_resattnet" --kernel 6
 refused 2 "does not fit into a map of" "$bin/train_resattnet" --data "$work/volumes" --kernel 4 --stride 3
 refused 1 "train.raw: byte 8: samples of 3x1x224x224 found, 3x1x512x512 of bytes expected" \

@@ -245,7 +245,7 @@ static int check_selectors(struct reading *reading, const unsigned char *seen)
 		effects++;
 		for (size_t i = 0; i < WORD_COUNT; i++) {
 			if (seen[i] && (words[i].by & ~words[effect].of) != 0)
-				return refuse(reading, "found %s= with %s=, which allows only %s",
+				return refuse(reading, "found %s= with %s=, expected with it only %s",
 					words[effect].name, words[i].name,
 					list_words(list, sizeof(list), words[effect].of, 0));
 		}
