@@ -329,7 +329,7 @@ int sweep_table_add(struct sweep_table *table, const struct sweep_row *row)
 	wrote = write(table->file, line, size);
 	if (wrote != (ssize_t)size || fdatasync(table->file) < 0) {
 		status = fail(table, -EIO, "trial %zu cannot be written: %s", row->trial + 1,
-			wrote >= 0 && wrote != (ssize_t)size ? "no room" : strerror(errno));
+			wrote >= 0 && wrote != (ssize_t)size ? "no space left" : strerror(errno));
 		if (ftruncate(table->file, end) < 0)
 			fail(table, -EIO, "ends in an incomplete line and cannot be truncated");
 	} else if (!remember(table, row->trial, row->status, row->time)) {

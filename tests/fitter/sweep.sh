@@ -188,7 +188,7 @@ expect 1 'stopped: ./nowhere: No such file' pmfit sweep -q -o f.csv d.space --ti
 expect 1 '10 consecutive trials failed; the last, trial 10: exit status 1: no GPU' pmfit sweep -q -o g.csv --retries 0 d.space --time-from wall -- \
 	sh -c 'echo no GPU; exit 1' '{size}'
 complete g.csv 10
-expect 1 'no room\|File too large' sh -c 'ulimit -f 1; pmfit sweep -q -o h.csv d.space --time-from wall -- true "{size}"'
+expect 1 'no space left\|File too large' sh -c 'ulimit -f 1; pmfit sweep -q -o h.csv d.space --time-from wall -- true "{size}"'
 rows=$(tail -n +2 h.csv | wc -l)
 [ "$rows" -gt 3 ] && [ "$(tail -c 1 h.csv | od -An -c | tr -d ' ')" = '\n' ] || complain "no room: $rows rows"
 expect 0 "; $((30 - rows)) in this run" pmfit sweep -q --trials 30 -o h.csv d.space --time-from wall -- true '{size}'
