@@ -3,6 +3,7 @@
 #include "base/error_message.h"
 #include "base/role.h"
 #include "base/statistics.h"
+#include "base/suggest.h"
 #include "data/csv.h"
 #include "model/expression_model.h"
 #include "model/interval.h"
@@ -14,6 +15,21 @@
 
 /* Step of the central difference, as a factor: the model is smooth, so that this is exact to 1e-5. */
 #define STEP 1.01
+
+static const char *unknown_column(const struct pm_fit_model *model, const char *name)
+{
+	const char *near = NULL;
+	const char **names = calloc(model->column_count + 1, sizeof(*names));
+
+	for (size_t i = 0; names && i < model->column_count; i++)
+		names[i] = model->columns[i].name;
+	if (names)
+		near = suggest(name, names, model->column_count);
+	free(names);
+	if (near)
+		return error_message("the model has no column %.100s (did you mean '%.100s'?)", name, near);
+	return error_message("the model has no column %.100s", name);
+}
 
 static const char *find(const struct guide *guide, const char *name, const char *usual, size_t *place)
 {
@@ -31,7 +47,7 @@ static const char *find(const struct guide *guide, const char *name, const char 
 		*place = i;
 		return NULL;
 	}
-	return name ? error_message("the model has no column %.100s", name) : NULL;
+	return name ? unknown_column(model, name) : NULL;
 }
 
 const char *guide_init(
@@ -98,7 +114,7 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 			}
 		return error_message("%.100s=%.100s: the fitted rows do not contain this level", name, text);
 	}
-	return error_message("the model has no column %.100s", name);
+	return unknown_column(model, name);
 }
 
 const char *guide_meaning(const struct guide *guide, size_t column)

@@ -39,6 +39,7 @@ assert abs(guide["columns"][-1]["power"]["value"] + 1) < 1e-3, guide["columns"]
 assert len(guide["table"]) == 12 and guide["recommendation"]' || complain "JSON"
 expect 1 'the unit of time' sh -c 'pmfit guide --price 1 model.json; exit 1'
 expect 1 'no column foo' pmfit guide --at foo=1 model.json
+expect 1 "no column gpu (did you mean 'gpus'?)" pmfit guide --gpu-column gpu model.json
 expect 1 'positive' pmfit guide --at gpus=0 model.json
 expect 1 'No such file' pmfit guide nothing.json
 expect 2 'expected a model' pmfit guide
