@@ -1,10 +1,12 @@
 /* pmanalyze: the table of commands, help and version. What a command does is in cmds/COMMAND.c. */
 #include "cmds/cmd.h"
 #include "base/limit.h"
+#include "base/suggest.h"
 #include "base/terminal.h"
 
 #include <err.h>
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,17 +27,18 @@ static void print_help(FILE *out)
 	      "usage: pmanalyze COMMAND [OPTION]... RUN...\n"
 	      "\n"
 	      "A RUN is a folder with the *.pmtrace files that libpmhook.so wrote, one per\n"
-	      "process, or the files themselves. So are traces of other profilers: Kineto\n"
-	      "(PyTorch) and other Chrome-trace JSON, and Nsight Systems' SQLite exports.\n"
+	      "process, or the files themselves. Traces of other profilers are read too:\n"
+	      "Kineto (PyTorch) and other Chrome-trace JSON, and Nsight Systems' SQLite\n"
+	      "exports.\n"
 	      "\n",
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
-	      "  pmanalyze COMMAND --help   all of a command\n"
+	      "  pmanalyze COMMAND --help   options and output of a command\n"
 	      "  pmanalyze --version        the version\n"
 	      "\n" PM_LIMIT_HELP "\n"
-	      "Exit status: 0 done, 1 could not, 2 wrong usage.\n",
+	      "Exit status: 0 success, 1 failure, 2 usage error.\n",
 		out);
 }
 
@@ -59,8 +62,22 @@ long cmd_number(const struct command *command, const char *option, const char *t
 	errno = 0;
 	number = strtol(text, &end, 10);
 	if (errno || end == text || *end || number < least)
-		cmd_usage(command, "%s %s: expected a whole number, %ld or more", option, text, least);
+		cmd_usage(command, "%s %s: expected an integer of %ld or more", option, text, least);
 	return number;
+}
+
+static int unknown_command(const char *typed)
+{
+	const char *names[COMMAND_COUNT], *near;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		names[i] = commands[i]->name;
+	near = suggest(typed, names, COMMAND_COUNT);
+	fprintf(stderr, "pmanalyze: unknown command '%s'", typed);
+	if (near)
+		fprintf(stderr, " (did you mean '%s'?)", near);
+	fputs("\nTry 'pmanalyze --help'.\n", stderr);
+	return 2;
 }
 
 int main(int argument_count, char **arguments)
@@ -71,6 +88,7 @@ int main(int argument_count, char **arguments)
 	/* A reader that has seen enough (head, less) ends this program without a word. */
 	signal(SIGPIPE, SIG_DFL);
 	pm_terminal_begin();
+	opterr = 0; /* cmd_wrong_option prints the errors of options */
 	wrong = pm_limit_check();
 	if (wrong) {
 		fprintf(stderr, "pmanalyze: %s\n", wrong);
@@ -102,6 +120,5 @@ int main(int argument_count, char **arguments)
 			err(1, "standard output");
 		return status;
 	}
-	fprintf(stderr, "pmanalyze: no command '%s'\nTry 'pmanalyze --help'.\n", arguments[1]);
-	return 2;
+	return unknown_command(arguments[1]);
 }

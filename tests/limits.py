@@ -89,7 +89,7 @@ run("a GPU for each row", "PM_READ_(SECONDS|MEGABYTES)", 1, "pmanalyze", "report
 # What unpacks to very much
 blanks = write("blanks.json.gz", gzip.compress(b'{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1,'
                b'"args":{"stream":7,"device":0}}' + b" " * (100 << 20) + b"]}", mtime=0))
-run("gzip of blanks", r"blanks.json.gz: byte \d+: it unpacks to more than 100 times its size.*PM_READ_RATIO", 1, "pmanalyze", "report",
+run("gzip of blanks", r"blanks.json.gz: byte \d+: the data decompress to more than 100. their size.*PM_READ_RATIO", 1, "pmanalyze", "report",
     blanks)
 run("the same, as the labelled reader has it", "PM_READ_RATIO", 1, "pmanalyze", "slowdown", blanks)
 run("a ratio that is allowed", "1 process", 0, "pmanalyze", "report", blanks, PM_READ_RATIO="0")

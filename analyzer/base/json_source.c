@@ -66,7 +66,7 @@ static size_t unpack(struct json *json, char *room, size_t bytes)
 	while (source->stream.avail_out > 0) {
 		if (!feed(json)) {
 			if (!source->between && !json->break_off)
-				json->break_off = "the gzip data ends early";
+				json->break_off = "truncated gzip data";
 			json->exhausted = true;
 			break;
 		}
@@ -84,7 +84,7 @@ static size_t unpack(struct json *json, char *room, size_t bytes)
 		if (status == Z_STREAM_END) {
 			source->between = true;
 		} else if (status != Z_OK) {
-			json->break_off = "the gzip data is damaged";
+			json->break_off = "corrupt gzip data";
 			json->exhausted = true;
 			break;
 		}
@@ -104,7 +104,7 @@ static bool limited(struct json *json)
 			pm_limit_value(PM_LIMIT_RATIO) * (double)source->packed_bytes)
 		json->limit = pm_limit_met(PM_LIMIT_RATIO);
 	if (json->limit) {
-		json->break_off = "a limit was met";
+		json->break_off = "a limit is exceeded";
 		json->exhausted = true;
 	}
 	return json->limit != NULL;

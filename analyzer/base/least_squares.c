@@ -241,8 +241,8 @@ void regression_fit(struct regression *result, const char *const *names, size_t 
 	result->r2 = result->adjusted_r2 = result->deviation = result->f = result->f_p = NAN;
 	if (row_count < count + 1) {
 		result->trouble = arena_format(&result->arena,
-			"%zu coefficients need at least %zu rows, and more for their errors; there %s %zu",
-			count + 1, count + 1, row_count == 1 ? "is" : "are", row_count);
+			"%zu coefficients need at least %zu rows, and more for standard errors; found %zu",
+			count + 1, count + 1, row_count);
 		return;
 	}
 	work = begin_work(&result->arena, row_count, count);

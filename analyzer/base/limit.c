@@ -13,9 +13,10 @@ static const struct {
 	const char *variable, *sentence;
 	double least, base, each;
 } limits[PM_LIMIT_KINDS] = {
-	[PM_LIMIT_SECONDS] = {"PM_READ_SECONDS", "reading it takes more than %.3g s", 8, 0, 0.8},
-	[PM_LIMIT_MEGABYTES] = {"PM_READ_MEGABYTES", "it needs more than %.0f MiB of memory", 448, 448, 48},
-	[PM_LIMIT_RATIO] = {"PM_READ_RATIO", "it unpacks to more than %.3g times its size", 100, 0, 0},
+	[PM_LIMIT_SECONDS] = {"PM_READ_SECONDS", "reading takes more than %.3g s", 8, 0, 0.8},
+	[PM_LIMIT_MEGABYTES] = {"PM_READ_MEGABYTES", "reading needs more than %.0f MiB of memory", 448, 448,
+		48},
+	[PM_LIMIT_RATIO] = {"PM_READ_RATIO", "the data decompress to more than %.3g× their size", 100, 0, 0},
 	[PM_LIMIT_DEPTH] = {"PM_READ_DEPTH", "values are nested deeper than %.0f", 200, 0, 0},
 	[PM_LIMIT_COLUMNS] = {"PM_READ_COLUMNS", "the table has more than %.0f columns", 4096, 0, 0},
 	[PM_LIMIT_RANKS] = {"PM_READ_RANKS", "the job has more than %.0f ranks", 1000000, 0, 0},
@@ -94,11 +95,12 @@ const char *pm_limit_met(enum pm_limit_kind kind)
 #pragma GCC diagnostic pop
 	if (reading.path)
 		snprintf(reading.sentence, sizeof(reading.sentence),
-			"%.300s: %s %llu: %s: a limit, which %s raises (0: none)", reading.path, reading.unit,
-			(unsigned long long)reading.place, what, limits[kind].variable);
+			"%.300s: %s %llu: %s: limit exceeded; raise it with %s (0: no limit)", reading.path,
+			reading.unit, (unsigned long long)reading.place, what, limits[kind].variable);
 	else
 		snprintf(reading.sentence, sizeof(reading.sentence),
-			"what was read: %s: a limit, which %s raises (0: none)", what, limits[kind].variable);
+			"input: %s: limit exceeded; raise it with %s (0: no limit)", what,
+			limits[kind].variable);
 	return reading.sentence;
 }
 

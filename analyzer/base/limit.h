@@ -25,14 +25,14 @@ enum pm_limit_kind {
 /* For the help of the programs. */
 #define PM_LIMIT_HELP \
 	"LIMITS\n" \
-	"  What is read may take so much, and then ends with a sentence that says which\n" \
-	"  limit was met and where. Environment variables set another, 0 for none:\n" \
-	"  PM_READ_SECONDS     of computing for one file (8, or 0.8 for each MiB of it)\n" \
-	"  PM_READ_MEGABYTES   of memory (448, and 48 for each MiB that is read)\n" \
-	"  PM_READ_RATIO       of a gzip file's unpacked size to its own (100)\n" \
-	"  PM_READ_DEPTH       of values inside values (200; of JSON models at most 1000)\n" \
-	"  PM_READ_COLUMNS     of a table (4096)\n" \
-	"  PM_READ_RANKS       of a job (1000000)\n"
+	"  Reading input is limited; where a limit is exceeded, the message names the\n" \
+	"  limit and the place. Environment variables change the limits (0: no limit):\n" \
+	"  PM_READ_SECONDS     of CPU time per file (8, or 0.8 per MiB of it)\n" \
+	"  PM_READ_MEGABYTES   of memory (448, and 48 per MiB of input)\n" \
+	"  PM_READ_RATIO       of a gzip file's decompressed to its compressed size (100)\n" \
+	"  PM_READ_DEPTH       nesting of JSON values (200; JSON models at most 1000)\n" \
+	"  PM_READ_COLUMNS     columns of a table (4096)\n" \
+	"  PM_READ_RANKS       ranks of a job (1000000)\n"
 
 /* NULL, or a sentence about a variable whose value is no number of 0 or more. */
 const char *pm_limit_check(void);

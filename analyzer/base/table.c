@@ -42,8 +42,13 @@ void print_free(struct print_table *table)
 size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type)
 {
 	*MEM_PUSH(table->columns, table->column_count, table->column_room) =
-		(struct print_column){key, title, type};
+		(struct print_column){.key = key, .title = title, .type = type};
 	return table->column_count - 1;
+}
+
+void print_old_key(struct print_table *table, size_t column, const char *old_key)
+{
+	table->columns[column].old_key = old_key;
 }
 
 void print_row(struct print_table *table)
@@ -220,29 +225,54 @@ static void number_text(char text[40], double number)
 		snprintf(text, 40, "%.9g", number);
 }
 
+static void csv_cell(const struct print_cell *cell, FILE *out)
+{
+	char text[40] = "";
+
+	if (!cell->present)
+		return;
+	if (cell->word) {
+		print_csv_word(cell->word, out);
+		return;
+	}
+	number_text(text, cell->number);
+	fputs(text, out);
+}
+
 void print_csv(const struct print_table *table, FILE *out)
 {
 	for (size_t c = 0; c < table->column_count; c++)
 		fprintf(out, "%s%s%s", c ? "," : "", table->columns[c].key, key_suffix(&table->columns[c]));
+	for (size_t c = 0; c < table->column_count; c++)
+		if (table->columns[c].old_key)
+			fprintf(out, ",%s%s", table->columns[c].old_key, key_suffix(&table->columns[c]));
 	fputc('\n', out);
 	for (size_t r = 0; r < table->row_count; r++) {
 		for (size_t c = 0; c < table->column_count; c++) {
-			const struct print_cell *cell = &table->rows[r].cells[c];
-			char text[40] = "";
-
-			if (c)
-				fputc(',', out);
-			if (!cell->present)
-				continue;
-			if (cell->word) {
-				print_csv_word(cell->word, out);
-				continue;
-			}
-			number_text(text, cell->number);
-			fputs(text, out);
+			fputs(c ? "," : "", out);
+			csv_cell(&table->rows[r].cells[c], out);
 		}
+		for (size_t c = 0; c < table->column_count; c++)
+			if (table->columns[c].old_key) {
+				fputc(',', out);
+				csv_cell(&table->rows[r].cells[c], out);
+			}
 		fputc('\n', out);
 	}
+}
+
+static void add_cell(
+	cJSON *object, const struct print_column *column, const char *name, const struct print_cell *cell)
+{
+	char key[80];
+
+	snprintf(key, sizeof(key), "%s%s", name, key_suffix(column));
+	if (!cell->present)
+		cJSON_AddNullToObject(object, key);
+	else if (cell->word)
+		cJSON_AddStringToObject(object, key, cell->word);
+	else
+		cJSON_AddNumberToObject(object, key, cell->number);
 }
 
 cJSON *print_json(const struct print_table *table)
@@ -253,17 +283,12 @@ cJSON *print_json(const struct print_table *table)
 		cJSON *object = cJSON_CreateObject();
 
 		for (size_t c = 0; c < table->column_count; c++) {
+			const struct print_column *column = &table->columns[c];
 			const struct print_cell *cell = &table->rows[r].cells[c];
-			char key[80];
 
-			snprintf(key, sizeof(key), "%s%s", table->columns[c].key,
-				key_suffix(&table->columns[c]));
-			if (!cell->present)
-				cJSON_AddNullToObject(object, key);
-			else if (cell->word)
-				cJSON_AddStringToObject(object, key, cell->word);
-			else
-				cJSON_AddNumberToObject(object, key, cell->number);
+			add_cell(object, column, column->key, cell);
+			if (column->old_key)
+				add_cell(object, column, column->old_key, cell);
 		}
 		cJSON_AddItemToArray(rows, object);
 	}

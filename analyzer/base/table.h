@@ -26,8 +26,9 @@ enum print_type {
 };
 
 struct print_column {
-	const char *key;   /* in JSON and CSV; times get "_ns" appended there */
-	const char *title; /* in text; NULL: not shown there */
+	const char *key;     /* in JSON and CSV; times get "_ns" appended there */
+	const char *old_key; /* NULL, or the key of earlier versions, which is written too */
+	const char *title;   /* in text; NULL: not shown there */
 	enum print_type type;
 };
 
@@ -54,6 +55,9 @@ struct print_table {
 void print_init(struct print_table *table, struct arena *arena);
 void print_free(struct print_table *table);
 size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type);
+/* The column is also written under the key that it had before: in JSON beside it, in CSV behind all columns.
+ */
+void print_old_key(struct print_table *table, size_t column, const char *old_key);
 /* After the columns: a new row, then its cells in any order. Cells not set are empty. */
 void print_row(struct print_table *table);
 void print_word(struct print_table *table, size_t column, const char *word);

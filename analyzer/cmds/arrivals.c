@@ -28,23 +28,23 @@ static void warn_of_matches(struct cmd_imported *how, const struct arrivals *arr
 	if (pairwise)
 		cmd_imported_warn(how,
 			arena_format(&how->arena,
-				"%zu sends and receives between two ranks were passed over: the trace does not say "
-				"which belong together",
+				"%zu sends and receives between two ranks were skipped: the trace does not "
+				"pair them",
 				pairwise));
 	if (arrivals->collective_count == 0)
-		cmd_imported_warn(how, "no communication kernels of different ranks belong together");
+		cmd_imported_warn(how, "no matching communication kernels on different ranks");
 	if (unmatched)
 		cmd_imported_warn(how,
 			arena_format(&how->arena,
-				"%zu communication kernel%s passed over: without counterpart on other ranks at "
-				"the same time",
+				"%zu communication kernel%s skipped: no counterpart on other ranks at the "
+				"same time",
 				unmatched, unmatched == 1 ? " was" : "s were"));
 	if (arrivals->clocks_corrected)
-		cmd_imported_warn(how,
-			arena_format(&how->arena,
-				"the ranks' clocks disagree and were corrected by the ends of their collectives, "
-				"which then agree within %s",
-				print_time(&how->arena, (double)arrivals->residual_ns)));
+		cmd_imported_warn(
+			how, arena_format(&how->arena,
+				     "the ranks' clocks disagree and were aligned by the ends of their "
+				     "collectives; residual %s",
+				     print_time(&how->arena, (double)arrivals->residual_ns)));
 }
 
 static void rank_table(struct print_table *table, const struct arrivals *arrivals)
@@ -52,12 +52,13 @@ static void rank_table(struct print_table *table, const struct arrivals *arrival
 	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
 	size_t kernels = print_column(table, "kernels", NULL, PRINT_COUNT);
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
-	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
-	size_t last = print_column(table, "last", "came last", PRINT_COUNT);
+	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
+	size_t last = print_column(table, "last", "last to arrive", PRINT_COUNT);
 	size_t part = print_column(table, "last_share", "", PRINT_SHARE);
 	size_t launch = print_column(table, "launched_late", "launched late", PRINT_COUNT);
 	size_t clock = print_column(table, "clock", arrivals->clocks_corrected ? "clock" : NULL, PRINT_TIME);
 
+	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < arrivals->rank_count; i++) {
 		const struct arrivals_rank *row = &arrivals->ranks[i];
 
@@ -65,7 +66,7 @@ static void rank_table(struct print_table *table, const struct arrivals *arrival
 		print_number(table, rank, row->rank);
 		print_number(table, kernels, (double)row->kernel_count);
 		print_number(table, wait, (double)row->wait_ns);
-		print_number(table, inflicted, (double)row->inflicted_ns);
+		print_number(table, caused, (double)row->inflicted_ns);
 		print_number(table, last, (double)row->last_count);
 		if (arrivals->collective_count)
 			print_number(
@@ -92,7 +93,7 @@ static void collective_table(
 	size_t index = print_column(table, "index", "#", PRINT_COUNT);
 	size_t name = print_column(table, "kernel", "kernel", PRINT_WORD);
 	size_t ranks = print_column(table, "ranks", "ranks", PRINT_COUNT);
-	size_t begin = print_column(table, "begin", "begin", PRINT_TIME);
+	size_t start = print_column(table, "start", "start", PRINT_TIME);
 	size_t last = print_column(table, "last_rank", "last rank", PRINT_COUNT);
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
 	size_t transfer = print_column(table, "transfer", "transfer", PRINT_TIME);
@@ -100,6 +101,7 @@ static void collective_table(
 	size_t count = arrivals->collective_count;
 	const struct arrivals_collective **list = mem_alloc(count, sizeof(*list));
 
+	print_old_key(table, start, "begin");
 	for (size_t i = 0; i < count; i++)
 		list[i] = &arrivals->collectives[i];
 	if (form == PRINT_TEXT && count > 0) {
@@ -115,7 +117,7 @@ static void collective_table(
 			form == PRINT_TEXT && strlen(text) > 26 ? arena_format(table->arena, "%.23s...", text)
 								: text);
 		print_number(table, ranks, (double)list[i]->count);
-		print_number(table, begin, (double)(list[i]->begin_ns - arrivals->collectives[0].begin_ns));
+		print_number(table, start, (double)(list[i]->begin_ns - arrivals->collectives[0].begin_ns));
 		print_number(table, last, arrivals->ranks[list[i]->last].rank);
 		print_number(table, wait, (double)list[i]->wait_ns);
 		print_number(table, transfer, (double)list[i]->transfer_ns);
@@ -129,10 +131,11 @@ static void arrival_table(struct print_table *table, const struct arrivals *arri
 {
 	size_t index = print_column(table, "index", "#", PRINT_COUNT);
 	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
-	size_t begin = print_column(table, "begin", "begin", PRINT_TIME);
+	size_t start = print_column(table, "start", "start", PRINT_TIME);
 	size_t end = print_column(table, "end", "end", PRINT_TIME);
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
 
+	print_old_key(table, start, "begin");
 	for (size_t i = 0; i < arrivals->collective_count; i++)
 		for (size_t j = 0; j < arrivals->collectives[i].count; j++) {
 			const struct arrivals_collective *collective = &arrivals->collectives[i];
@@ -142,7 +145,7 @@ static void arrival_table(struct print_table *table, const struct arrivals *arri
 			print_row(table);
 			print_number(table, index, (double)i);
 			print_number(table, rank, arrivals->ranks[row->rank].rank);
-			print_number(table, begin, (double)(row->begin_ns - origin_ns));
+			print_number(table, start, (double)(row->begin_ns - origin_ns));
 			print_number(table, end, (double)(row->end_ns - origin_ns));
 			print_number(table, wait, (double)(collective->last_ns - row->begin_ns));
 		}
@@ -157,30 +160,31 @@ static const char *conclusion(struct arena *arena, const struct arrivals *arriva
 		return NULL;
 	if (arrivals_matched(arrivals) <= 0.5)
 		return arena_format(arena,
-			"Only %.0f%% of the communication kernels have counterparts at the same time: who is late "
-			"cannot be told.",
+			"Only %.0f%% of the communication kernels have counterparts at the same time: "
+			"stragglers cannot be determined.",
 			100 * arrivals_matched(arrivals));
 	if (straggler < 0)
 		return arena_format(arena,
-			"No rank is late again and again: the ranks waited %s (sum over them), and no one of them "
-			"is to blame for most of it more often than chance would have it.",
+			"No persistent straggler: the ranks wait %s in total, and no rank causes most of "
+			"it more often than expected by chance.",
 			print_time(arena, (double)arrivals->wait_ns));
 	rank = &arrivals->ranks[straggler];
 	return arena_format(arena,
-		"Rank %" PRId32
-		" is late again and again: it came last at %zu of %zu collectives, and the others "
-		"waited %s for it (sum over them), of %s in all. %s",
+		"Rank %" PRId32 " is a persistent straggler: last to arrive at %zu of %zu collectives, "
+		"wait caused %s (sum over the other ranks) of %s in total. %s",
 		rank->rank, rank->last_count, arrivals->collective_count,
 		print_time(arena, (double)rank->inflicted_ns), print_time(arena, (double)arrivals->wait_ns),
 		rank->launch_count * 2 > rank->last_count
-			? "Mostly its kernel was launched only just before: its host is late."
-			: "Mostly its kernel was launched in time: what its device did before took longer.");
+			? "Mostly its kernel was launched just before it started: launch-bound, the host "
+			  "enqueues late."
+			: "Mostly its kernel was launched in time: the preceding work on its device took "
+			  "longer.");
 }
 
 static void print_all(struct cmd_imported *how, const struct job *job, FILE *out)
 {
 	static const char *const keys[] = {"ranks", "collectives", "arrivals"};
-	static const char *const titles[] = {"Ranks", "Collectives that were waited for longest", NULL};
+	static const char *const titles[] = {"Ranks", "Collectives with the longest waiting", NULL};
 	const struct arrivals *arrivals = &job->arrivals;
 	cJSON *object = how->form == PRINT_JSON ? cJSON_CreateObject() : NULL;
 	const char *text = conclusion(&how->arena, arrivals);
@@ -239,7 +243,7 @@ static int run(int argument_count, char **arguments)
 		if (option == 'n')
 			job.rows = (size_t)cmd_number(&cmd_arrivals, "--collectives", optarg, 0);
 		else if (!cmd_imported_option(&how, option, optarg))
-			cmd_usage(&cmd_arrivals, "the command line is wrong");
+			cmd_wrong_option(&cmd_arrivals, options, arguments);
 	}
 	cmd_imported_read(&how, arguments + optind, (size_t)(argument_count - optind), 0);
 	ranks = how.rows;
@@ -260,41 +264,44 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_arrivals = {
 	.name = "arrivals",
-	.summary = "traces of other profilers: who keeps whom waiting at collectives",
+	.summary = "traces of other profilers: stragglers at collectives",
 	.run = run,
-	.help = "pmanalyze arrivals - who keeps whom waiting at collectives\n"
+	.help = "pmanalyze arrivals - stragglers at collectives\n"
 		"\n"
 		"usage: pmanalyze arrivals [OPTION]... TRACE...\n"
 		"\n"
 		"Takes the traces of several ranks, as pmanalyze window does. No collective\n"
-		"moves data before its last rank has come: the others wait for that one.\n"
+		"moves data before its last rank arrives: the others wait for it.\n"
 		"\n"
 		"Kernels of a collective are found by their order: the i-th of a function (and\n"
 		"process group, where the trace names it) on each rank. Where they did not run\n"
 		"at the same time, ranks whose kernels end together (within 50 us) are a group,\n"
-		"and the others passed over, with a warning; so are sends and receives between\n"
-		"two ranks. Where the files' clocks disagree they are corrected by the\n"
-		"collectives' ends, with a warning that says what is left.\n"
+		"and the others are skipped with a warning, as are sends and receives between\n"
+		"two ranks. Where the files' clocks disagree they are aligned by the ends of\n"
+		"the collectives, with a warning that gives the residual.\n"
 		"\n"
 		"Per rank, summed over the collectives:\n"
 		"\n"
-		"  waiting        how long it waited for others\n"
-		"  inflicted      how long the others, summed, waited for it\n"
-		"  came last      at how many collectives\n"
-		"  launched late  of these, at how many its kernel began within 50 us of its\n"
-		"                 launch: its host was late, else its device had more to do\n"
+		"  waiting         time it waits for other ranks\n"
+		"  wait caused     time the other ranks, summed, wait for it\n"
+		"  last to arrive  number of collectives\n"
+		"  launched late   of these, those whose kernel started within 50 us of its\n"
+		"                  launch: the host was late, else the device was busy\n"
 		"\n"
-		"Per collective: the rank that came last, the waiting (sum over ranks), and the\n"
-		"transfer, from the last begin to the last end. A rank is said to be late again\n"
-		"and again if it inflicts most of the waiting and comes last more often than\n"
-		"chance explains (once in 20 runs); else it is said that there is none.\n"
+		"Per collective: the last rank to arrive, the waiting (sum over ranks), and the\n"
+		"transfer, from the last start to the last end. A rank is reported as a\n"
+		"persistent straggler if it causes most of the waiting and is last to arrive\n"
+		"more often than expected by chance (p < 0.05).\n"
 		"\n"
 		"  --collectives N\n"
-		"             collectives listed, those waited for longest (default: 10)\n" CMD_IMPORTED_HELP
+		"             collectives listed, longest waiting first (default: 10)\n" CMD_IMPORTED_HELP
 		"  --json     the same as JSON, and each rank's arrival at each collective;\n"
 		"             times in ns\n"
 		"  --csv      the three tables as CSV, an empty line between them\n"
 		"\n"
-		"Exit status: 0 done, 1 no file could be read or nothing belongs together,\n"
-		"2 wrong usage.\n",
+		"JSON and CSV have start_ns and wait_caused_ns also under their old names,\n"
+		"begin_ns and inflicted_ns, until the next version.\n"
+		"\n"
+		"Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage\n"
+		"error.\n",
 };

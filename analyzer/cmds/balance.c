@@ -11,10 +11,11 @@ static void item_table(struct print_table *table, struct analysis *analysis, con
 {
 	size_t name = print_column(table, what, what, PRINT_WORD);
 	size_t mean = print_column(table, "mean", "mean", PRINT_TIME);
-	size_t greatest = print_column(table, "greatest", "slowest", PRINT_TIME);
+	size_t greatest = print_column(table, "max", "slowest", PRINT_TIME);
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
 	size_t slowest = print_column(table, "slowest", "rank", PRINT_WORD);
 
+	print_old_key(table, greatest, "greatest");
 	for (size_t i = 0; i < count; i++) {
 		print_row(table);
 		print_word(table, name, items[i].name);
@@ -32,15 +33,16 @@ static void rank_table(struct print_table *table, struct analysis *analysis, con
 	size_t name = print_column(table, "worker", "rank", PRINT_WORD);
 	size_t compute = print_column(table, "computing", "computing", PRINT_TIME);
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
-	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
-	size_t last = print_column(table, "last", "came last", PRINT_SHARE);
+	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
+	size_t last = print_column(table, "last", "last to arrive", PRINT_SHARE);
 
+	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < analysis->worker_count; i++) {
 		print_row(table);
 		print_word(table, name, analysis_worker_name(analysis, &analysis->workers[i]));
 		print_number(table, compute, balance->ranks[i].compute_ns);
 		print_number(table, wait, balance->ranks[i].wait_ns);
-		print_number(table, inflicted, balance->ranks[i].inflicted_ns);
+		print_number(table, caused, balance->ranks[i].inflicted_ns);
 		if (balance->collective_count)
 			print_number(table, last,
 				(double)balance->ranks[i].last_count / (double)balance->collective_count);
@@ -64,7 +66,7 @@ static const char *cause_words(struct analysis *analysis, const struct cause *ca
 static void cause_table(struct print_table *table, struct analysis *analysis, const struct cause_list *causes)
 {
 	size_t worker = print_column(table, "worker", "rank", PRINT_WORD);
-	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
 	size_t share = print_column(table, "share", "share", PRINT_SHARE);
 	size_t kind = print_column(table, "cause", "cause", PRINT_WORD);
 	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
@@ -73,12 +75,13 @@ static void cause_table(struct print_table *table, struct analysis *analysis, co
 	size_t factor = print_column(table, "factor", "factor", PRINT_REAL);
 	size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
 
+	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < causes->count; i++) {
 		const struct cause *cause = &causes->items[i];
 
 		print_row(table);
 		print_word(table, worker, analysis_worker_name(analysis, &analysis->workers[cause->worker]));
-		print_number(table, inflicted, cause->inflicted_ns);
+		print_number(table, caused, cause->inflicted_ns);
 		print_number(table, share, cause->share);
 		print_word(table, kind, cause_key(cause->kind));
 		if (cause->layer[0])
@@ -102,7 +105,7 @@ static const char *waiting_words(struct analysis *analysis, const struct cause *
 	if (!(cause->inflicted_ns > 0))
 		return arena_format(arena, "%s:", name);
 	return arena_format(arena,
-		"%s: the others wait %s for it in an iteration (sum; %.1f%% of their time)", name,
+		"%s: wait caused %s per iteration (sum over the other ranks; %.1f%% of their time)", name,
 		print_time(arena, cause->inflicted_ns), 100 * cause->share);
 }
 
@@ -123,11 +126,11 @@ static void print_causes(
 {
 	struct arena *arena = &analysis->timeline.arena;
 
-	fputs("\nWho holds the others up\n", out);
+	fputs("\nStragglers\n", out);
 	if (causes->count == 0)
 		print_paragraph(any_waiting(analysis, balance)
-					? "No rank holds the others up for long: the waiting comes and goes."
-					: "No rank holds the others up.",
+					? "No persistent straggler: the waiting is intermittent."
+					: "No straggler.",
 			2, out);
 	for (size_t i = 0; i < causes->count; i++) {
 		const struct cause *cause = &causes->items[i];
@@ -135,7 +138,7 @@ static void print_causes(
 		if (i == 0 || causes->items[i - 1].worker != cause->worker)
 			print_paragraph(waiting_words(analysis, cause), 2, out);
 		print_paragraph(arena_format(arena, "- %s%s%s: %s.", cause_words(analysis, cause),
-					isfinite(cause->cost_ns) ? ", costs " : "",
+					isfinite(cause->cost_ns) ? ", cost " : "",
 					isfinite(cause->cost_ns) ? print_time(arena, cause->cost_ns) : "",
 					print_clean(arena, cause->evidence)),
 			2, out);
@@ -215,9 +218,8 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	if (options->form == PRINT_TEXT && imported_timeline_is_labels(&analysis->timeline)) {
 		fputc('\n', out);
 		print_paragraph(
-			"Waiting and inflicted are those of collectives alone. What one stage of a "
-			"pipeline makes the others wait is not in the labels of a rank: pmanalyze slowdown "
-			"works it out.",
+			"Waiting and wait caused cover collectives only. Waiting between pipeline stages "
+			"is not in the labels of a rank: pmanalyze slowdown computes it.",
 			0, out);
 	}
 	cause_free(&causes);
@@ -235,9 +237,9 @@ static int run(int argument_count, char **arguments)
 
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
 		if (!cmd_common_option(&cmd_balance, &how, option, optarg))
-			cmd_usage(&cmd_balance, "the command line is wrong");
+			cmd_wrong_option(&cmd_balance, options, arguments);
 	if (optind >= argument_count)
-		cmd_usage(&cmd_balance, "no run named");
+		cmd_usage(&cmd_balance, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.form == PRINT_JSON) {
 		object = cJSON_CreateObject();
@@ -256,7 +258,7 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_balance = {
 	.name = "balance",
-	.summary = "load imbalance by phase, layer and rank; who makes whom wait",
+	.summary = "load imbalance by phase, layer and rank; stragglers and causes",
 	.run = run,
 	.help = "pmanalyze balance - load imbalance\n"
 		"\n"
@@ -264,44 +266,47 @@ const struct command cmd_balance = {
 		"\n"
 		"Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t),\n"
 		"1 when balanced: of the computing time (forward, backward, update; without\n"
-		"waiting), of each phase and of each layer, with the rank that is slowest.\n"
-		"Beside it the slowdown t / t_ideal: the iteration against a replay of it in\n"
-		"which all ranks take the mean of their times (pmanalyze whatif). The factor\n"
-		"compares times of work, the slowdown says what that costs.\n"
+		"waiting), of each phase and of each layer, with the slowest rank. Also the\n"
+		"slowdown t / t_ideal: the iteration relative to a replay in which all ranks\n"
+		"take the mean of their times (pmanalyze whatif). LIF compares times of work,\n"
+		"the slowdown is their effect on the iteration.\n"
 		"\n"
-		"Then what it costs. Collectives are matched over ranks: none can move data\n"
-		"before its last rank has begun, so the others wait for that one. Per rank:\n"
+		"Then the waiting. Collectives are matched over ranks: none can move data\n"
+		"before its last rank has started, so the others wait for it. Per rank:\n"
 		"\n"
-		"  computing  its computing time\n"
-		"  waiting    how long it waited for others\n"
-		"  inflicted  how long the others, summed, waited for it\n"
-		"  came last  share of the collectives of whose time the others spent at least\n"
-		"             1% waiting for it\n"
+		"  computing       its computing time\n"
+		"  waiting         time it waits for other ranks\n"
+		"  wait caused     time the other ranks, summed, wait for it\n"
+		"  last to arrive  share of the collectives in which the others spend at least\n"
+		"                  1% of the time waiting for it\n"
 		"\n"
-		"Last, why: each rank for which the others wait at least 2% of an iteration is\n"
-		"compared with one of the faster ranks that has the same layers:\n"
+		"Last, the stragglers and their causes: each rank for which the others wait at\n"
+		"least 2% of an iteration is compared with a faster rank with the same layers:\n"
 		"\n"
 		"  slower   the same operations take longer in all layers, and copies of input\n"
 		"  layer    they take longer in one layer\n"
-		"  layers   in several layers, of which none makes a great part\n"
-		"  work     larger or more operations: a greater share of the batch\n"
+		"  layers   in several layers, none of them a large part of it\n"
+		"  work     larger or more operations: a larger share of the batch\n"
 		"  input    reading, preparing or copying its input takes longer\n"
-		"  host     its device idles because the host launches late\n"
-		"  stage    its stage of a pipeline has more to do than the others\n"
+		"  host     launch-bound: its device is idle because the host enqueues late\n"
+		"  stage    its pipeline stage has more work than the others\n"
 		"  link     its messages to a rank take longer than others of that size\n"
-		"  unknown  it comes late, and none of these tells why\n"
+		"  unknown  it arrives late, but none of these causes is found\n"
 		"\n"
-		"A cause counts if it costs at least 1% of an iteration (medians) and shows in\n"
-		"three iterations out of four. In a collective all ranks see the same transfer,\n"
-		"so a slow link shows only where ranks send to each other.\n"
+		"A cause is reported if it costs at least 1% of an iteration (medians) and\n"
+		"occurs in three of four iterations. In a collective all ranks see the same\n"
+		"transfer, so a slow link is visible only in sends between ranks.\n"
 		"\n"
-		"  --skip N   usual iterations at the begin that are left out (default: 1)\n"
+		"  --skip N   leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"             of other profilers' traces: kernels whose name the extended\n"
-		"             regular expression finds are communication too (default: those\n"
-		"             with NCCL's names)\n"
+		"             other profilers' traces: kernels whose names match the extended\n"
+		"             regular expression also count as communication (default: NCCL's\n"
+		"             names)\n"
 		"  --json     the same as JSON; times in ns\n"
 		"  --csv      the four tables as CSV, an empty line between them\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+		"JSON and CSV have max_ns and wait_caused_ns also under their old names,\n"
+		"greatest_ns and inflicted_ns, until the next version.\n"
+		"\n"
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 };

@@ -96,9 +96,9 @@ void cmd_free_runs(struct run *runs, size_t run_count)
 bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out)
 {
 	static const char text[] =
-		"The trace has labelled phases alone: they say when work was done, but not which call or message "
-		"it waited for, so the iteration cannot be replayed from its launches. pmanalyze slowdown "
-		"replays such traces from what the labels mean.";
+		"The trace has labelled phases only: they give the time of work, but not which call or "
+		"message it waits for, so the iteration cannot be replayed from its launches. pmanalyze "
+		"slowdown replays such traces from the meaning of the labels.";
 
 	if (!imported_timeline_is_labels(&run->analysis.timeline))
 		return false;

@@ -40,15 +40,14 @@ static void note(struct cmd_imported_file *file, const struct imported *imported
 	if (imported->refused)
 		warn_of_file(file,
 			arena_format(&file->arena,
-				"%s: %" PRIu64
-				" events lack what they need (a time, a stream, their begin or end) and were "
-				"passed over",
+				"%s: %" PRIu64 " events lack a time, a stream, their start or end and were "
+				"skipped",
 				imported->path, imported->refused));
 	if (imported->backward)
-		warn_of_file(file,
-			arena_format(&file->arena,
-				"%s: %" PRIu64 " events end before they begin: taken as if they took no time",
-				imported->path, imported->backward));
+		warn_of_file(
+			file, arena_format(&file->arena,
+				      "%s: %" PRIu64 " events end before they start: taken as zero duration",
+				      imported->path, imported->backward));
 }
 
 static void done(void *context, size_t index, struct imported *imported, int status)
@@ -111,7 +110,7 @@ static void gather(struct cmd_imported *how)
 		file->rows = NULL;
 	}
 	if (!imported_number(said, paths, how->row_count, ranks))
-		cmd_imported_warn(how, "several files say that they are the same rank: numbered in order");
+		cmd_imported_warn(how, "several files claim the same rank: ranks are numbered in file order");
 	for (size_t i = 0; i < how->row_count; i++)
 		memcpy((char *)how->rows + i * how->row_bytes + how->rank_at, &ranks[i], sizeof(*ranks));
 	if (how->row_count)
@@ -127,7 +126,7 @@ void cmd_imported_read(struct cmd_imported *how, char **paths, size_t path_count
 	size_t failed = 0;
 
 	if (path_count == 0)
-		cmd_usage(how->command, "no trace named");
+		cmd_usage(how->command, "no trace given");
 	if (!imported_files(&how->arena, paths, path_count, &names, &how->file_count, &error))
 		errx(1, "%s", error);
 	how->files = mem_alloc(how->file_count, sizeof(*how->files));

@@ -53,10 +53,10 @@ struct cmd_imported {
 
 #define CMD_IMPORTED_HELP \
 	"  --comm-pattern REGEX\n" \
-	"             kernels whose name the extended regular expression finds are\n" \
-	"             communication too\n" \
+	"             kernels whose names match the extended regular expression\n" \
+	"             count as communication too\n" \
 	"  --threads N\n" \
-	"             files read at once (default: one for each processor)\n"
+	"             files read in parallel (default: one per processor)\n"
 
 /* True if the option was one of CMD_IMPORTED_OPTIONS. */
 bool cmd_imported_option(struct cmd_imported *how, int option, const char *argument);

@@ -56,10 +56,11 @@ static void rank_table(struct print_table *table, const struct comm *comm)
 	size_t rank = print_column(table, "rank", "rank", PRINT_COUNT);
 	size_t count = print_column(table, "count", "count", PRINT_COUNT);
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
-	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
 	size_t last_count = print_column(table, "last_count", "last", PRINT_COUNT);
 	size_t last = print_column(table, "last", "share", PRINT_SHARE);
 
+	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < comm->rank_count; i++) {
 		const struct comm_rank *item = &comm->ranks[i];
 
@@ -70,7 +71,7 @@ static void rank_table(struct print_table *table, const struct comm *comm)
 		print_number(table, rank, item->rank);
 		print_number(table, count, (double)item->count);
 		print_number(table, wait, item->wait_ns);
-		print_number(table, inflicted, item->inflicted_ns);
+		print_number(table, caused, item->inflicted_ns);
 		print_number(table, last_count, (double)item->last_count);
 		print_number(table, last, (double)item->last_count / (double)item->count);
 	}
@@ -91,7 +92,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 {
 	static const char *const keys[] = {"calls", "ranks"};
 	static const char *const titles[] = {
-		"Calls: bandwidths in GB/s, mean times of a unit", "Ranks: mean times of a unit"};
+		"Calls: bandwidths in GB/s, mean times per unit", "Ranks: mean times per unit"};
 	const struct timeline *timeline = &run->analysis.timeline;
 	struct arena *arena = &run->analysis.timeline.arena;
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
@@ -135,9 +136,9 @@ static int run(int argument_count, char **arguments)
 
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
 		if (!cmd_common_option(&cmd_comm, &how, option, optarg))
-			cmd_usage(&cmd_comm, "the command line is wrong");
+			cmd_wrong_option(&cmd_comm, options, arguments);
 	if (optind >= argument_count)
-		cmd_usage(&cmd_comm, "no run named");
+		cmd_usage(&cmd_comm, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.form == PRINT_JSON) {
 		object = cJSON_CreateObject();
@@ -154,45 +155,48 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_comm = {
 	.name = "comm",
-	.summary = "communication: bytes, waiting, bandwidths, who comes last",
+	.summary = "communication: bytes, waiting, bandwidths, last to arrive",
 	.run = run,
 	.help = "pmanalyze comm - communication by communicator and function\n"
 		"\n"
 		"usage: pmanalyze comm [OPTION]... RUN...\n"
 		"\n"
-		"Prints for each run one row for each communicator and function. What is\n"
-		"counted is a unit: a call, or the calls of a group on the communicator, which\n"
-		"run as one (\"5 AllReduce\"). Collectives are matched over ranks by the\n"
-		"communicator, the function and their sequence.\n"
+		"Prints for each run one row per communicator and function. A unit is a call,\n"
+		"or the calls of a group on the communicator, which run as one (\"5 AllReduce\").\n"
+		"Collectives are matched over ranks by communicator, function and sequence\n"
+		"number.\n"
 		"\n"
 		"  comm, n     communicator, in order of first use, and its ranks\n"
-		"  count       units, each once for all ranks\n"
+		"  count       units, counted once for all ranks\n"
 		"  bytes       size S of a unit: of a call's buffer; for AllGather,\n"
 		"              ReduceScatter, AlltoAll, Gather and Scatter n times one part;\n"
 		"              of a group the sum, of Send and Recv in it the greater sum\n"
-		"  time        of a unit on a rank: wait + move\n"
-		"  wait        until its last rank has begun: no data moves before; - where\n"
+		"  time        per unit on a rank: wait + move\n"
+		"  wait        until its last rank has started: no data moves before; - where\n"
 		"              ranks could not be matched\n"
 		"  move        from then on: the transfer\n"
 		"  algbw       S / move\n"
-		"  busbw       algbw times a factor, so that it compares with the speed of the\n"
-		"              links whatever n is: AllReduce 2(n-1)/n; AllGather,\n"
+		"  busbw       algbw times a factor, comparable with the link bandwidth for any\n"
+		"              n: AllReduce 2(n-1)/n; AllGather,\n"
 		"              ReduceScatter, AlltoAll, Gather, Scatter (n-1)/n; Broadcast,\n"
 		"              Reduce, Send, Recv 1\n"
-		"  last        the rank (of the communicator) that came last most often, and\n"
-		"              in which share of the units\n"
+		"  last        the rank (of the communicator) most often last to arrive, and\n"
+		"              its share of the units\n"
 		"\n"
-		"Then for each rank how long it waited, how long the others, summed, waited for\n"
-		"it (inflicted), and in how many units it came last.\n"
+		"Then for each rank the time it waits, the time the others, summed, wait for it\n"
+		"(wait caused), and the number of units in which it is last to arrive.\n"
 		"\n"
-		"  --skip N   units at the begin of each row that are left out (default: 1;\n"
-		"             none where the run has a single iteration)\n"
+		"  --skip N   leave out the first N units of each row (default: 1; none where\n"
+		"             the run has a single iteration)\n"
 		"  --comm-pattern REGEX\n"
-		"             of other profilers' traces: kernels whose name the extended\n"
-		"             regular expression finds are communication too (default: those\n"
-		"             with NCCL's names)\n"
+		"             other profilers' traces: kernels whose names match the extended\n"
+		"             regular expression also count as communication (default: NCCL's\n"
+		"             names)\n"
 		"  --json     the same as JSON; times in ns, bandwidths in GB/s\n"
 		"  --csv      the two tables as CSV, an empty line between them\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace, 2 wrong usage.\n",
+		"JSON and CSV have wait_caused_ns also under its old name, inflicted_ns, until\n"
+		"the next version.\n"
+		"\n"
+		"Exit status: 0 success, 1 no trace, 2 usage error.\n",
 };

@@ -39,7 +39,7 @@ static double share_of(const char *option, const char *text)
 		end++;
 	}
 	if (errno || end == text || *end || !(number >= 0 && number < 1))
-		cmd_usage(&cmd_compare, "%s %s: expected a share, as 1%% or 0.01", option, text);
+		cmd_usage(&cmd_compare, "%s %s: expected a share, such as 1%% or 0.01", option, text);
 	return number;
 }
 
@@ -57,7 +57,7 @@ static void add_group(struct request *request, char *text)
 	for (char *path = strtok_r(list, ",", &rest); path; path = strtok_r(NULL, ",", &rest))
 		*MEM_PUSH(group->paths, group->path_count, room) = path;
 	if (group->path_count == 0)
-		cmd_usage(&cmd_compare, "--group %s: no run named", text);
+		cmd_usage(&cmd_compare, "--group %s: no run given", text);
 }
 
 static void parse(struct request *request, int argument_count, char **arguments)
@@ -91,7 +91,7 @@ static void parse(struct request *request, int argument_count, char **arguments)
 		else if (option == 'l')
 			request->limit = (size_t)cmd_number(&cmd_compare, "--limit", optarg, 0);
 		else if (!cmd_common_option(&cmd_compare, &request->how, option, optarg))
-			cmd_usage(&cmd_compare, "the command line is wrong");
+			cmd_wrong_option(&cmd_compare, options, arguments);
 	}
 }
 
@@ -273,12 +273,12 @@ static int run(int argument_count, char **arguments)
 	parse(&request, argument_count, arguments);
 	path_count = (size_t)(argument_count - optind);
 	if (path_count + request.group_count < 2)
-		cmd_usage(&cmd_compare, "two runs or more are needed");
+		cmd_usage(&cmd_compare, "at least two runs are needed");
 	read_sides(&sides, &request, arguments + optind, path_count, &arena);
 	if (sides.count < 2)
-		cmd_usage(&cmd_compare, "files side by side are one run, and there is no other");
+		cmd_usage(&cmd_compare, "adjacent files are one run: a second run is needed");
 	if (request.diff && sides.count > 2)
-		cmd_usage(&cmd_compare, "--diff takes two sides");
+		cmd_usage(&cmd_compare, "--diff needs exactly two sides");
 	if (request.base)
 		request.compare.base = find_base(request.base, sides.items, sides.count);
 	wrong = compare_all(&request, &sides);
@@ -292,7 +292,7 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_compare = {
 	.name = "compare",
-	.summary = "runs side by side: what differs, and whether it is chance",
+	.summary = "runs side by side: differences and their significance",
 	.run = run,
 	.help = "pmanalyze compare - runs side by side\n"
 		"\n"
@@ -301,66 +301,66 @@ const struct command cmd_compare = {
 		"\n"
 		"Each RUN (a folder, or files side by side) is a side; so is each group of\n"
 		"repetitions of one configuration, and each of several files where nothing else\n"
-		"is named. The first is the base, and every other side is set against it: the\n"
+		"is given. The first is the base, and every other side is compared with it: the\n"
 		"iteration, its phases in both accountings, throughput, load imbalance factor,\n"
-		"waiting, and layer by layer; in words first.\n"
+		"waiting, and each layer; a summary comes first.\n"
 		"\n"
 		"Layers are matched by module, name, sizes, number of parameters and order, so\n"
-		"that conv2 5x5x6->16 of one framework is conv2d_1 of another; those without a\n"
-		"partner are listed. Two sides: tables of means. More: medians with a mark,\n"
+		"that conv2 5x5x6->16 of one framework matches conv2d_1 of another; unmatched\n"
+		"layers are listed. Two sides: tables of means. More: medians with a marker,\n"
 		"< faster, > slower, = same, ? not decided.\n"
 		"\n"
-		"  --base N|NAME      the side the others are set against: its number from 1, or\n"
-		"                     its name (default: 1)\n"
+		"  --base N|NAME      the side the others are compared with: its number from 1,\n"
+		"                     or its name (default: 1)\n"
 		"  --group NAME=RUN,RUN...\n"
-		"                     a side of several runs; the variation between runs counts\n"
-		"                     then. Groups come behind single runs.\n"
-		"  --margin SHARE     what is the same, as 1% or 0.01 (default: 1%)\n"
-		"  --per-sample       times of a sample instead of an iteration; the batch must\n"
-		"                     be known on all sides\n"
-		"  --diff             what two sides do differently: operations that only one\n"
-		"                     has, counts and times in an iteration, other algorithms,\n"
-		"                     layouts and sizes for the same layer, copies and\n"
-		"                     synchronisations; the first run of a group\n"
+		"                     a side of several runs; the variation between runs is\n"
+		"                     taken into account. Groups come after single runs.\n"
+		"  --margin SHARE     margin of equality, as 1% or 0.01 (default: 1%)\n"
+		"  --per-sample       times per sample instead of per iteration; the batch size\n"
+		"                     must be known on all sides\n"
+		"  --diff             how two sides differ: operations that only one has,\n"
+		"                     counts and times per iteration, algorithms, layouts and\n"
+		"                     sizes for the same layer, copies and synchronizations;\n"
+		"                     of a group the first run\n"
 		"  --limit N          operations that --diff shows in text, 0: all (default: 40)\n"
-		"  --seed N           of the random numbers; the same seed gives the same answer\n"
+		"  --seed N           random seed; the same seed gives the same result\n"
 		"                     (default: 1)\n"
-		"  --skip N           usual iterations at the begin that are left out\n"
-		"                     (default: 1)\n"
+		"  --skip N           leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                     of other profilers' traces: kernels whose name the\n"
-		"                     extended regular expression finds are communication too\n"
-		"                     (default: those with NCCL's names)\n"
+		"                     other profilers' traces: kernels whose names match the\n"
+		"                     extended regular expression also count as communication\n"
+		"                     (default: NCCL's names)\n"
 		"  --json             everything, times in ns\n"
-		"  --csv              a row for each quantity and pair; with --diff a row for\n"
-		"                     each operation\n"
+		"  --csv              a row per quantity and pair; with --diff a row per\n"
+		"                     operation\n"
 		"\n"
-		"WHAT THE COLUMNS MEAN\n"
+		"COLUMNS\n"
 		"  differs, by  difference of the means, other - base, and its share of the base\n"
-		"  95% from, to confidence interval of the difference. Iterations that follow\n"
-		"               each other are not independent, so blocks of them are resampled,\n"
-		"               as long as the autocorrelation demands (circular block bootstrap,\n"
+		"  95% from, to confidence interval of the difference. Consecutive iterations\n"
+		"               are not independent, so blocks of them are resampled, with a\n"
+		"               length set by the autocorrelation (circular block bootstrap,\n"
 		"               expanded percentiles). With groups, Student's t of the runs'\n"
-		"               means where that is longer.\n"
+		"               means where that is wider.\n"
 		"  delta        Cliff's delta: share of pairs of iterations in which the other's\n"
-		"               is longer, less the share in which it is shorter. Below 0.147\n"
+		"               is longer, minus the share in which it is shorter. Below 0.147\n"
 		"               negligible, 0.33 small, 0.474 medium, above large.\n"
-		"  p            that such a difference is chance: blocks permuted between the\n"
-		"               sides (Welch's t), or Student's t with groups; corrected over\n"
-		"               all rows of the pair (Benjamini and Hochberg)\n"
+		"  p            probability of such a difference by chance: blocks permuted\n"
+		"               between the sides (Welch's t), or Student's t with groups; over\n"
+		"               all rows of the pair (Benjamini-Hochberg correction)\n"
 		"  verdict      faster, slower (better, worse): over the margin, p at most 0.05\n"
 		"               and 0 outside the interval.\n"
 		"               same: the interval lies within the margin, or within a tenth of\n"
 		"               the margin of the iteration.\n"
 		"               not decided: neither. too few iterations: fewer than 4 blocks.\n"
 		"               no significance: one iteration.\n"
-		"               only base, only other: a layer that the other side has not.\n"
+		"               only base, only other: a layer missing on the other side.\n"
 		"\n"
 		"JSON\n"
 		"  sides      side, runs, program, gpus, samples (batch), layers, parameters,\n"
 		"             iterations, t_iter_ns, lif\n"
 		"  margin, per_sample, seed\n"
-		"  pairs      one for each side but the base: base, other, words (sentences),\n"
+		"  pairs      one for each side but the base: base, other, sentences (also as\n"
+		"             words, until the next version),\n"
 		"             rows: base_side, other_side, kind (whole, exclusive, busy, layer,\n"
 		"             layer_part), key, layer, other_layer, unit (ns, ns/sample, 1/s, 1),\n"
 		"             base, other, difference, change, low, high, base_median,\n"
@@ -376,6 +376,6 @@ const struct command cmd_compare = {
 		"             other_values\n"
 		"The CSV has the columns of rows, or of diff.\n"
 		"\n"
-		"Exit status: 0 done, 1 a run could not be read or has no iterations, 2 wrong\n"
-		"usage.\n",
+		"Exit status: 0 success, 1 a run is unreadable or has no iterations, 2 usage\n"
+		"error.\n",
 };

@@ -39,11 +39,11 @@ static int run(int argument_count, char **arguments)
 			how.limit = cmd_number(&cmd_dump, "--limit", optarg, 0);
 			break;
 		default:
-			cmd_usage(&cmd_dump, "the command line is wrong");
+			cmd_wrong_option(&cmd_dump, options, arguments);
 		}
 	}
 	if (optind >= argument_count)
-		cmd_usage(&cmd_dump, "no trace named");
+		cmd_usage(&cmd_dump, "no trace given");
 	if (how.form == DUMP_CSV && how.operations == how.records)
 		cmd_usage(&cmd_dump, "--csv needs one of --ops and --records");
 	for (int i = optind; i < argument_count; i++) {
@@ -64,31 +64,34 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_dump = {
 	.name = "dump",
-	.summary = "a trace as it is in the file: header, dictionary, records",
+	.summary = "raw contents of a trace: header, dictionary, records",
 	.run = run,
-	.help = "pmanalyze dump - a trace as it is in the file\n"
+	.help = "pmanalyze dump - raw contents of a trace\n"
 		"\n"
 		"usage: pmanalyze dump [OPTION]... FILE...\n"
 		"\n"
 		"Prints the header, the notes and the counts of each FILE, then the dictionary\n"
-		"(functions with the number of their calls, queues, communicators, when recording\n"
-		"began and ended, captured graphs with their operations).\n"
-		"A file without footer is that of a process that was killed: it is shown as far\n"
-		"as it goes.\n"
+		"(functions with the number of their calls, queues, communicators, start and end\n"
+		"of recording, captured graphs with their operations).\n"
+		"A file without footer belongs to a process that was killed: it is shown up to\n"
+		"its end.\n"
 		"\n"
 		"  --ops        the distinct operations with their values, the number of their\n"
-		"               calls and device intervals, the program's name of the layer and\n"
-		"               the call site\n"
+		"               calls and device intervals, the program's name for the layer\n"
+		"               and the call site\n"
 		"  --records    the records, chunk by chunk in the order of the file: thread,\n"
-		"               call or device, begin in ns of CLOCK_MONOTONIC, duration in ns,\n"
+		"               call or device, start in ns of CLOCK_MONOTONIC, duration in ns,\n"
 		"               queue, correlation, result, seq (of a collective on its\n"
 		"               communicator, of a node in its graph), group, operation\n"
 		"  --limit N    at most N operations, N of each graph, N records (default: all)\n"
-		"  --json       all of it as one JSON object per file (records with --records)\n"
+		"  --json       everything as one JSON object per file (records with --records)\n"
 		"  --csv        the operations (--ops) or the records (--records) as CSV\n"
 		"\n"
 		"Flags of a record: g inside a communication group, c captured into a graph, a an\n"
-		"activity: one kernel, copy or set of its call, l left without a return (by an\n"
-		"exception, longjmp or the end of its thread): its duration is not known.\n"
-		"Exit status: 0 done, 1 a file could not be read, 2 wrong usage.\n",
+		"activity: one kernel, copy or set of its call, l left without returning (by an\n"
+		"exception, longjmp or the end of its thread): its duration is unknown.\n"
+		"JSON and CSV have start_ns also under its old name, begin_ns, until the next\n"
+		"version.\n"
+		"\n"
+		"Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n",
 };

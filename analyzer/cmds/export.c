@@ -22,7 +22,7 @@ static int run_perfetto(const struct how *how, char **paths, size_t path_count)
 	int wrong;
 
 	if (run_count != 1)
-		cmd_usage(&cmd_export, "--perfetto takes one run at a time");
+		cmd_usage(&cmd_export, "--perfetto takes exactly one run");
 	wrong = export_open(&out, how->path);
 	if (wrong == 0) {
 		export_trace(&out, &runs[0]);
@@ -59,10 +59,10 @@ static int run_kineto(const struct how *how, char **paths, size_t path_count)
 	size_t workers = runs[0].analysis.worker_count + runs[0].analysis.idle_count;
 
 	if (run_count != 1)
-		cmd_usage(&cmd_export, "--kineto takes one run at a time");
+		cmd_usage(&cmd_export, "--kineto takes exactly one run");
 	cmd_print_warnings(&runs[0]);
 	if (workers == 0)
-		errx(1, "%s: no work on a GPU to export", runs[0].label);
+		errx(1, "%s: no GPU work to export", runs[0].label);
 	if (mkdir(how->path, 0777) < 0 && errno != EEXIST)
 		err(1, "%s", how->path);
 	for (size_t i = 0; i < workers; i++)
@@ -150,7 +150,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'o')
 			how.path = optarg;
 		else if (!cmd_common_option(&cmd_export, &how.common, option, optarg))
-			cmd_usage(&cmd_export, "the command line is wrong");
+			cmd_wrong_option(&cmd_export, options, arguments);
 	}
 	if (how.perfetto + how.kineto + how.observations != 1)
 		cmd_usage(&cmd_export, "one of --perfetto, --kineto and --observations is needed");
@@ -159,7 +159,7 @@ static int run(int argument_count, char **arguments)
 	if (how.append && (!how.observations || !how.path))
 		cmd_usage(&cmd_export, "--append needs --observations and -o FILE");
 	if (optind >= argument_count)
-		cmd_usage(&cmd_export, "no run named");
+		cmd_usage(&cmd_export, "no run given");
 	return (how.perfetto ? run_perfetto
 		: how.kineto ? run_kineto
 			     : run_observations)(&how, arguments + optind, (size_t)(argument_count - optind));
@@ -167,65 +167,64 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "a run for other programs: Perfetto, HTA, pmfit",
+	.summary = "export to other programs: Perfetto, HTA, pmfit",
 	.run = run,
-	.help = "pmanalyze export - a run for other programs\n"
+	.help = "pmanalyze export - export to other programs\n"
 		"\n"
 		"usage: pmanalyze export --perfetto [-o FILE] [--skip N] RUN\n"
 		"       pmanalyze export --kineto -o FOLDER [--skip N] RUN\n"
 		"       pmanalyze export --observations [-o FILE [--append]] [--skip N] RUN...\n"
 		"\n"
 		"  --perfetto      a trace that ui.perfetto.dev and chrome://tracing open: a\n"
-		"                  process for each rank, all ranks on one clock; in it a track\n"
-		"                  for the iterations and one for the phases of each GPU, one\n"
-		"                  for each host thread and one for each stream. Work that\n"
-		"                  overlaps other work of its track is on a further one.\n"
-		"                  Arrows lead from a call to its work; a slice tells its\n"
-		"                  phase, layer and iteration. Phases are as in the report's\n"
-		"                  exclusive times: what idles has the cause\n"
+		"                  process per rank, all ranks on one clock; in it a track for\n"
+		"                  the iterations and one for the phases of each GPU, one per\n"
+		"                  host thread and one per stream. Work that overlaps other\n"
+		"                  work of its track is on an additional one. Arrows lead from\n"
+		"                  a call to its work; a slice shows its phase, layer and\n"
+		"                  iteration. Phases are as in the report's exclusive times,\n"
+		"                  idle time with its cause\n"
 		"  --kineto        traces as the PyTorch profiler writes them, for tools that\n"
-		"                  read those (HolisticTraceAnalysis, Perfetto): FOLDER, made if\n"
-		"                  need be, gets rankN.pt.trace.json.gz for each GPU. Iterations\n"
+		"                  read those (HolisticTraceAnalysis, Perfetto): FOLDER, created\n"
+		"                  if needed, gets rankN.pt.trace.json.gz per GPU. Iterations\n"
 		"                  are annotations ProfilerStep#N; library calls are operators;\n"
 		"                  kernels, copies and sets have correlations, streams, phase\n"
 		"                  and layer, and of collectives sizes and group. Launches\n"
 		"                  inside a library's call were not recorded one by one: they\n"
 		"                  share the call's time\n"
-		"  --observations  a table for pmfit, CSV with a row for each RUN: what was\n"
-		"                  trained, on how many GPUs, and how long it took\n"
-		"  --append        adds the rows to FILE, which has to have the same columns;\n"
-		"                  a FILE that is not there is made\n"
-		"  -o FILE         instead of standard output; a trace is gzip if the name ends\n"
-		"                  in .gz\n"
-		"  --skip N        usual iterations at the begin that are left out of the\n"
-		"                  medians (default: 1)\n"
+		"  --observations  a table for pmfit, CSV with a row per RUN: hyperparameters,\n"
+		"                  number of GPUs, and median times\n"
+		"  --append        append the rows to FILE, which must have the same columns;\n"
+		"                  FILE is created if missing\n"
+		"  -o FILE         write to FILE instead of standard output; a trace is gzipped\n"
+		"                  if the name ends in .gz\n"
+		"  --skip N        leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                  of other profilers' traces: kernels whose name the extended\n"
-		"                  regular expression finds are communication too (default:\n"
-		"                  those with NCCL's names)\n"
+		"                  other profilers' traces: kernels whose names match the\n"
+		"                  extended regular expression also count as communication\n"
+		"                  (default: NCCL's names)\n"
 		"\n"
-		"Columns of a table; what a run does not have is empty:\n"
+		"Columns of the table; a value that a run does not have is empty:\n"
 		"\n"
 		"  run                       name of the folder\n"
 		"  gpus, batch, gpu_batch    workers; samples of an iteration over all of them,\n"
 		"                            and of one\n"
 		"  hosts, stages             stages: of a pipeline, else 1\n"
 		"  channels, height, width   of the first layer's input\n"
-		"  inputs                    numbers that a sample has\n"
+		"  inputs                    size of a sample, in values\n"
 		"  kernel, filters, stride, padding   of the first convolution; padding in\n"
-		"                            points, 0: none; the greatest side\n"
+		"                            points, 0: none; the largest side\n"
 		"  pool, pool_stride, pooling         of the first pooling layer; max or avg\n"
 		"  units                     outputs of the first fully connected layer\n"
 		"  dropout                   probability of the first dropout layer, 0: none\n"
 		"  activation                the first one\n"
 		"  parameters, layers        of the model; layers that have parameters\n"
 		"  conv_layers, ...          layers of each kind\n"
-		"  iterations                how many the medians are of\n"
+		"  iterations                number of iterations in the medians\n"
 		"  iteration_ms              median time of an iteration over all workers\n"
 		"  forward_ms, ...           median of each phase's busy time\n"
-		"  communication_exposed_ms  median of the communication that nothing hides\n"
-		"  communication_wait_ms     median of the waiting for the last rank in it\n"
+		"  communication_exposed_ms  median of the exposed communication\n"
+		"  communication_wait_ms     median of its waiting for the last rank\n"
 		"\n"
-		"Exit status: 0 done, 1 could not, or a run has no iterations and no row, 2 wrong\n"
-		"usage.\n",
+		"Exit status: 0 success, 1 failure, or a run without iterations (no row), 2\n"
+		"usage error.\n",
 };

@@ -23,7 +23,7 @@ static FILE *create(struct pm_output *output, const char *path, bool force)
 	FILE *out = status < 0 ? NULL : pm_output_stream(output);
 
 	if (status == -EEXIST)
-		errx(1, "%s: there is such a file; --force overwrites it", path);
+		errx(1, "%s: file exists; --force overwrites it", path);
 	if (status < 0)
 		errno = -status;
 	if (!out)
@@ -64,10 +64,10 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'f')
 			force = true;
 		else if (!cmd_common_option(&cmd_html, &how, option, optarg))
-			cmd_usage(&cmd_html, "the command line is wrong");
+			cmd_wrong_option(&cmd_html, options, arguments);
 	}
 	if (optind >= argument_count)
-		cmd_usage(&cmd_html, "no run named");
+		cmd_usage(&cmd_html, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (!path)
 		path = default_path(&runs[0].analysis.timeline.arena, runs[0].label);
@@ -88,53 +88,54 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_html = {
 	.name = "html",
-	.summary = "all of it as one HTML file with pictures",
+	.summary = "the complete report as one HTML file with plots",
 	.run = run,
 	.help = "pmanalyze html - the report as one HTML file\n"
 		"\n"
 		"usage: pmanalyze html [OPTION]... RUN...\n"
 		"\n"
-		"Writes one file that needs nothing else: no network and no script. First it\n"
-		"says what bounds the run, then at most five findings: the rank, layer or cause,\n"
-		"what it costs and what to try; or that nothing stands out. Then, what the data\n"
-		"do not tell. The pictures:\n"
+		"Writes one self-contained file: no network and no script. It starts with the\n"
+		"bottleneck of the run and at most five findings: the rank, layer or cause, its\n"
+		"cost and what to try; or that nothing stands out. Then, what is unavailable\n"
+		"from the data. The plots:\n"
 		"\n"
-		"  What would help   what an iteration would save if one thing were changed, as\n"
-		"                    pmanalyze whatif has it; the slowdown, and the imbalance\n"
-		"  Critical path     what iterations wait for, and one of them over its ranks\n"
-		"                    (pmanalyze path)\n"
+		"  Optimization candidates\n"
+		"                    predicted saving of single changes (pmanalyze whatif); the\n"
+		"                    slowdown, and the imbalance\n"
+		"  Critical path     the work that determines the iteration time, and one path\n"
+		"                    over its ranks (pmanalyze path)\n"
 		"  Phases, layers    by rank, with their imbalance over ranks\n"
-		"  Iterations        one over all ranks; and all, one after another, with the\n"
-		"                    communication that nothing hides\n"
-		"  Who waits for whom, and why\n"
-		"  Model             predicted by each assumption of overlap (pmanalyze model)\n"
+		"  Iterations        one over all ranks; and all in sequence, with the exposed\n"
+		"                    communication\n"
+		"  Waiting and stragglers, with causes\n"
+		"  Model             predictions of each overlap assumption (pmanalyze model)\n"
 		"  Roofline          where operations or bytes are known\n"
 		"\n"
-		"Of traces of labelled phases there is the slowdown by uneven work with a cell\n"
-		"for each worker (pmanalyze slowdown) in place of the first two. Several runs\n"
-		"(folders) are first put side by side. Pointing at a picture tells its numbers;\n"
-		"colours follow the reader's choice of light or dark, and the page can be\n"
-		"printed. Prints the name of the file.\n"
+		"For traces of labelled phases, the slowdown by imbalance with a cell per\n"
+		"worker (pmanalyze slowdown) replaces the first two. Several runs (folders) are\n"
+		"compared side by side first. Hovering over a plot shows its numbers; colours\n"
+		"follow the reader's light or dark mode, and the page is printable. Prints the\n"
+		"name of the file.\n"
 		"\n"
-		"  -o FILE, --output FILE  where to (default: RUN.html here; - is standard\n"
-		"                          output)\n"
-		"  --force                 also over a file that is there\n"
-		"  --skip N                usual iterations at the begin that are left out\n"
-		"                          (default: 1)\n"
-		"  --comm-pattern REGEX    of other profilers' traces: kernels whose name the\n"
-		"                          extended regular expression finds are communication\n"
-		"                          too (default: those with NCCL's names)\n"
+		"  -o FILE, --output FILE  output file (default: RUN.html in the current folder;\n"
+		"                          - is standard output)\n"
+		"  --force                 overwrite an existing file\n"
+		"  --skip N                leave out the first N usual iterations (default: 1)\n"
+		"  --comm-pattern REGEX    other profilers' traces: kernels whose names match\n"
+		"                          the extended regular expression also count as\n"
+		"                          communication (default: NCCL's names)\n"
 		"\n"
-		"PICTURES\n"
+		"PLOTS\n"
 		"  The iteration shown over ranks is the one nearest the first rank's median.\n"
 		"  Each rank has three lanes: computation, communication, input and copies.\n"
-		"  Calls too short to be seen are drawn together. The iteration whose path is\n"
-		"  drawn is the one nearest the median of the paths.\n"
-		"  So that the file stays small, some ranks and layers are shown and the\n"
-		"  others folded or left out, which is said there: 32 ranks over an iteration,\n"
-		"  128 among the layers' imbalance, 8 with all their iterations, 16 in tables;\n"
-		"  those that others wait for, the slowest, then the first. Of layers, the 40\n"
-		"  dearest; above 150 iterations a bar is the mean of several.\n"
+		"  Calls too short to be visible are merged. The critical path shown is the one\n"
+		"  nearest the median of the paths.\n"
+		"  To keep the file small, some ranks and layers are shown and the others\n"
+		"  folded or left out, with a note: 32 ranks over an iteration, 128 in the\n"
+		"  layers' imbalance, 8 with all their iterations, 16 in tables; stragglers\n"
+		"  first, then the slowest, then the first. Of layers, the 40 costliest; above\n"
+		"  150 iterations a bar is the mean of several.\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace, no iterations or not written, 2 wrong usage.\n",
+		"Exit status: 0 success, 1 no trace, no iterations or write error, 2 usage\n"
+		"error.\n",
 };

@@ -255,11 +255,11 @@ static const char *no_layers(const struct analysis *analysis)
 	const struct timeline *timeline = &analysis->timeline;
 
 	if (imported_timeline_is_labels(timeline))
-		return "No layers: the trace has labelled phases, and none of the labels names a layer.";
+		return "No layers: the labelled phases of the trace name no layer.";
 	if (timeline->processes[0].recorder)
-		return "No layers: the trace names no operators, modules or layers that its kernels belong to "
-		       "(with PyTorch's profiler: record CPU activities too).";
-	return "No layers: no call of the iterations computes with parameters.";
+		return "No layers: the trace names no operators, modules or layers for its kernels (with "
+		       "PyTorch's profiler, record CPU activities too).";
+	return "No layers: no call in the iterations uses parameters.";
 }
 
 static int run(int argument_count, char **arguments)
@@ -282,15 +282,15 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'r')
 			how.ranks = true;
 		else if (!cmd_common_option(&cmd_layers, &how, option, optarg))
-			cmd_usage(&cmd_layers, "the command line is wrong");
+			cmd_wrong_option(&cmd_layers, options, arguments);
 	}
 	if (optind >= argument_count)
-		cmd_usage(&cmd_layers, "no run named");
+		cmd_usage(&cmd_layers, "no run given");
 	if (how.iterations && how.form != PRINT_CSV)
 		cmd_usage(&cmd_layers, "--iterations needs --csv");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (run_count != 1)
-		cmd_usage(&cmd_layers, "one run at a time");
+		cmd_usage(&cmd_layers, "exactly one run is expected");
 	print_init(&table, &runs[0].analysis.timeline.arena);
 	if (how.iterations) {
 		print_iterations(&runs[0], stdout);
@@ -333,18 +333,18 @@ const struct command cmd_layers = {
 		"its parameters, and the mean time per iteration of its forward (t_f) and\n"
 		"backward (t_b) calls, of the exchange of its gradients (t_c) and of its update\n"
 		"(t_u), over all ranks; then its share of the time of all layers. An exchange\n"
-		"or update that serves several layers is shared out by the bytes of their\n"
-		"parameters. Times are sums of the calls' times on the GPU, over all\n"
-		"micro-batches of an iteration.\n"
+		"or update that serves several layers is distributed by the bytes of their\n"
+		"parameters. Times are sums of the calls' GPU times, over all micro-batches of\n"
+		"an iteration.\n"
 		"\n"
-		"Forward work that is done again for the backward pass (recomputation) counts\n"
-		"as backward; a column t_r says how much of t_b it is. Where each rank has\n"
-		"a part of the layers only, each layer is listed once, with the ranks that have\n"
-		"it; messages between them count as the communication of the layer at the cut.\n"
+		"Forward work repeated for the backward pass (recomputation) counts as\n"
+		"backward; column t_r is its part of t_b. Where each rank has only a part of\n"
+		"the layers, each layer is listed once, with its ranks; messages between them\n"
+		"count as the communication of the layer at the cut.\n"
 		"\n"
 		"Forward and backward calls that share a parameter are one layer, with the\n"
-		"activation that follows it. A layer has the name that the program gave its\n"
-		"module (net.layer1.0.conv1) where the trace tells; its kind counts from 1:\n"
+		"activation that follows it. A layer has its module's name in the program\n"
+		"(net.layer1.0.conv1) where the trace has it; its kind counts from 1:\n"
 		"\n"
 		"  conv2    5x5x6->16 s1 p0   kernel, input and output channels, stride,\n"
 		"                             padding; d dilation, g groups, where not 1\n"
@@ -352,28 +352,28 @@ const struct command cmd_layers = {
 		"  fc3      84->10            inputs, outputs\n"
 		"  norm1    6                 channels\n"
 		"  lstm1    784->256 x2 bi    inputs, units, layers, both directions; gru, rnn\n"
-		"  attention1 8 heads 512     heads, size of the queries, where they are known\n"
+		"  attention1 8 heads 512     heads, size of the queries, where known\n"
 		"  dropout1 0.5               probability\n"
 		"  add1                       sum of two branches\n"
-		"  scale1                     product with a learned number\n"
+		"  scale1                     multiplication by a learned scalar\n"
 		"  softmax, loss              loss: elementwise comparison with a target\n"
 		"\n"
-		"A time of - is not known: it lies in that of a captured graph, which is one\n"
+		"A time of - is unknown: it is inside a captured graph, which is timed as one\n"
 		"(phase \"graph\" of the report) unless device times come from CUPTI.\n"
 		"\n"
-		"  --ranks       a row for each rank and layer\n"
-		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --ranks       a row per rank and layer\n"
+		"  --skip N      leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                of other profilers' traces: kernels whose name the extended\n"
-		"                regular expression finds are communication too (default: those\n"
-		"                with NCCL's names)\n"
+		"                other profilers' traces: kernels whose names match the extended\n"
+		"                regular expression also count as communication (default: NCCL's\n"
+		"                names)\n"
 		"  --json        with standard deviations, shapes of inputs, call sites, and\n"
-		"                floating-point operations (flops; forward and backward, on each\n"
+		"                floating-point operations (flops; forward and backward, per\n"
 		"                GPU); times in ns\n"
 		"  --csv         the same as CSV\n"
-		"  --iterations  with --csv: a row for each rank, iteration and layer: rank,\n"
+		"  --iterations  with --csv: a row per rank, iteration and layer: rank,\n"
 		"                device, iteration, kind, layer, forward, backward,\n"
 		"                communication, update\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 };

@@ -55,7 +55,7 @@ static void rank_table(struct print_table *table, const struct shown *shown)
 	size_t name = print_column(table, "worker", "rank", PRINT_WORD);
 	size_t time = print_column(table, "path", "path", PRINT_TIME);
 	size_t share = print_column(table, "share", "share", PRINT_SHARE);
-	size_t ends = print_column(table, "ends", "ends it", PRINT_SHARE);
+	size_t ends = print_column(table, "ends", "ends on it", PRINT_SHARE);
 
 	for (size_t w = 0; w < shown->analysis->worker_count; w++) {
 		size_t count = 0;
@@ -174,7 +174,7 @@ static void print_tables(
 		{"phases", "The critical path by phase, mean of an iteration", phase_table},
 		{"ranks", "By rank", rank_table},
 		{"layers", "By layer", layer_table},
-		{"segments", "Where most of it is spent", segment_table},
+		{"segments", "Longest segments", segment_table},
 		{"iterations", "Iterations", iteration_table},
 	};
 	size_t count = sizeof(tables) / sizeof(*tables);
@@ -211,8 +211,8 @@ static void print_about(const struct shown *shown, FILE *out)
 			2, out);
 	print_paragraph(
 		arena_format(arena,
-			"Iteration: %s measured, %s replayed (%+.2f%%), over %zu of %zu iterations; the "
-			"times contradict %zu of %zu dependencies, %zu are left out.",
+			"Iteration: %s measured, %s replayed (%+.2f%%), over %zu of %zu iterations; "
+			"measured times contradict %zu of %zu dependencies, %zu are left out.",
 			print_time(arena, critical->measured_ns), print_time(arena, critical->replayed_ns),
 			(critical->replayed_ns / critical->measured_ns - 1) * 100, critical->iteration_count,
 			replay_iterations(shown->analysis), job->negative_count, job->replay.edge_count,
@@ -291,14 +291,14 @@ static int run(int argument_count, char **arguments)
 		if (option == OPTION_ITERATIONS)
 			how.common.iterations = true;
 		else if (option == OPTION_SAMPLE)
-			how.most = (size_t)cmd_number(&cmd_path, "sample", optarg, 1);
+			how.most = (size_t)cmd_number(&cmd_path, "--sample", optarg, 1);
 		else if (option == OPTION_TOP)
-			how.top = (size_t)cmd_number(&cmd_path, "top", optarg, 1);
+			how.top = (size_t)cmd_number(&cmd_path, "--top", optarg, 1);
 		else if (!cmd_common_option(&cmd_path, &how.common, option, optarg))
-			cmd_usage(&cmd_path, "the command line is wrong");
+			cmd_wrong_option(&cmd_path, options, arguments);
 	}
 	if (optind >= argument_count)
-		cmd_usage(&cmd_path, "no run named");
+		cmd_usage(&cmd_path, "no run given");
 	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.common.form == PRINT_JSON) {
 		object = cJSON_CreateObject();
@@ -322,39 +322,39 @@ const struct command cmd_path = {
 		"\n"
 		"usage: pmanalyze path [OPTION]... RUN...\n"
 		"\n"
-		"From the end of the last iteration on the rank that ends it last, back through\n"
-		"what each piece of work waited for: the work before it in its queue or in\n"
-		"another, the call that gave it to the device, the last rank of a collective,\n"
-		"the other end of a message; cut where iterations begin. Each instant is then\n"
-		"one rank's and one phase's; what the next iteration does not wait for is not on\n"
-		"the path. Printed is what it is made of, in the mean of an iteration:\n"
+		"Starts at the end of the last iteration, on the last rank to finish, and goes\n"
+		"back through what each piece of work waited for: the preceding work in its\n"
+		"queue or in another, the call that enqueued it, the last rank of a collective,\n"
+		"the other end of a message; split where iterations start. Each instant belongs\n"
+		"to one rank and one phase; work that the next iteration does not wait for is\n"
+		"not on the path. Prints its composition, as the mean of an iteration:\n"
 		"\n"
 		"  by phase    of idle time: \"host\", the host makes its calls, or has yet to;\n"
-		"              \"queue\", from a launch, or from the work before, to the begin;\n"
-		"              \"sync\", the host goes on after waiting for the device\n"
-		"  by rank     and the share of iterations at whose end the path is on it\n"
+		"              \"queue\", from the launch or the preceding work to the start;\n"
+		"              \"sync\", the host resumes after waiting for the device\n"
+		"  by rank     and the share of iterations that end on it\n"
 		"  by layer    computing and communication (t_c) on the path; slack is how much\n"
 		"              longer the layer could take on all ranks, or its communication,\n"
-		"              before the mean iteration grows by 0.1%; empty where 64 times as\n"
-		"              long changes nothing\n"
+		"              before the mean iteration grows by 0.1%; empty where 64× changes\n"
+		"              nothing\n"
 		"  by segment  rank, layer and phase, the longest first\n"
 		"\n"
 		"Communication is exposed where no forward, backward or update work of the same\n"
-		"rank runs beside it.\n"
+		"rank overlaps it.\n"
 		"\n"
-		"  --iterations  a row for each iteration too: the rank at its end, its path,\n"
+		"  --iterations  also a row per iteration: the rank at its end, its path,\n"
 		"                communication busy, exposed, and the share that is hidden\n"
 		"                (JSON always has them, with all phases)\n"
-		"  --sample N    at most N iterations, from the middle of the run (default: as\n"
-		"                many as make 1.5 million tasks, at least 8)\n"
+		"  --sample N    at most N iterations, from the middle of the run (default: up\n"
+		"                to 1.5 million tasks, at least 8 iterations)\n"
 		"  --top N       segments in text (default: 10)\n"
-		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --skip N      leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                of other profilers' traces: kernels whose name the extended\n"
-		"                regular expression finds are communication too (default: those\n"
-		"                with NCCL's names)\n"
+		"                other profilers' traces: kernels whose names match the extended\n"
+		"                regular expression also count as communication (default: NCCL's\n"
+		"                names)\n"
 		"  --json        the same as JSON; times in ns\n"
 		"  --csv         the tables as CSV, an empty line between them\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 };

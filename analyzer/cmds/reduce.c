@@ -201,21 +201,21 @@ static void parse(struct options *how, int argument_count, char **arguments)
 		else if (option == 'n')
 			how->jobs = (size_t)cmd_number(&cmd_reduce, "--jobs", optarg, 1);
 		else if (!cmd_common_option(&cmd_reduce, &common, option, optarg))
-			cmd_usage(&cmd_reduce, "the command line is wrong");
+			cmd_wrong_option(&cmd_reduce, options, arguments);
 	how->form = common.form;
 	how->analysis.skip = common.skip;
 	how->analysis.communication = common.communication;
 	if (how->output && !*how->output)
 		cmd_usage(&cmd_reduce, "-o: the name is empty");
 	if (how->output && strcmp(how->output, "-") == 0)
-		cmd_usage(&cmd_reduce, "-o -: summaries are not written to standard output");
+		cmd_usage(&cmd_reduce, "-o -: summaries cannot be written to standard output");
 	if (optind >= argument_count)
-		cmd_usage(&cmd_reduce, "no trace named");
+		cmd_usage(&cmd_reduce, "no trace given");
 	if (rank > INT32_MAX)
 		cmd_usage(&cmd_reduce, "--rank %ld: expected a rank below 2147483648", rank);
 	how->rank = (int32_t)rank;
 	if (how->mine && how->rank >= 0)
-		cmd_usage(&cmd_reduce, "--mine and --rank: only one can say which rank");
+		cmd_usage(&cmd_reduce, "--mine and --rank are mutually exclusive");
 	if (how->jobs == 0)
 		how->jobs = processors > 0 ? (size_t)processors : 1;
 	if (how->jobs > 1024)
@@ -233,8 +233,8 @@ static int run(int argument_count, char **arguments)
 	parse(&how, argument_count, arguments);
 	own = how.rank >= 0 ? how.rank : reduce_rank(NULL);
 	if (how.mine && own < 0)
-		errx(1, "--mine: no launcher's variable tells this process's rank (RANK, OMPI_COMM_WORLD_RANK, "
-			"MV2_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID)");
+		errx(1, "--mine: no launcher variable gives this process's rank (RANK, "
+			"OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, SLURM_PROCID)");
 	for (int i = optind; i < argument_count; i++) {
 		/* Without --mine the rank is only for %r. */
 		bool marked = strstr(arguments[i], "%r") != NULL;
@@ -244,7 +244,7 @@ static int run(int argument_count, char **arguments)
 			errx(1, "%s", error);
 	}
 	if (files.count == 0)
-		errx(1, "%s: none of these traces is of rank %d", arguments[optind], own);
+		errx(1, "%s: no trace of rank %d among these", arguments[optind], own);
 	work.one_file = how.output && ends_with(how.output, ".pmsum");
 	if (how.output && !work.one_file)
 		make_folder(how.output);
@@ -266,52 +266,51 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_reduce = {
 	.name = "reduce",
-	.summary = "a summary of each rank, for jobs too large for one machine",
+	.summary = "summaries per rank, for jobs too large for one machine",
 	.run = run,
-	.help = "pmanalyze reduce - a summary of each rank\n"
+	.help = "pmanalyze reduce - summaries per rank\n"
 		"\n"
 		"usage: pmanalyze reduce [OPTION]... TRACE...\n"
 		"\n"
 		"Turns each trace (a *.pmtrace file, or those of a folder) into a summary of a\n"
-		"few kilobytes, NAME.RANK.pmsum: on the node where it lies, without the other\n"
+		"few kilobytes, NAME.RANK.pmsum, on the node that has it, without the other\n"
 		"ranks. 'pmanalyze report SUMMARIES...' then reads thousands of them as one job.\n"
-		"Under a launcher, one process a rank:\n"
+		"Under a launcher, one process per rank:\n"
 		"\n"
 		"  srun pmanalyze reduce --mine -o sums/ run/\n"
 		"  mpirun pmanalyze reduce -o sums/ run/train.%r.pmtrace\n"
 		"\n"
-		"A summary holds who the rank is and what its trace lost; its iterations, and of\n"
-		"their time, of each phase (busy and exclusive) and of each layer the mean, the\n"
-		"standard deviation and quantiles over the iterations; and when each exchange of\n"
-		"gradients of some iterations began and ended: about 256 exchanges, of 4 to 256\n"
-		"iterations, which all ranks choose alike by a hash of the number that they\n"
-		"count their collectives with. Call sites, single calls, messages between two\n"
-		"ranks and everything between iterations are not in it.\n"
+		"A summary contains the rank's identity and the losses of its trace; mean,\n"
+		"standard deviation and quantiles over iterations of the iteration time, of each\n"
+		"phase (busy and exclusive) and of each layer; and start and end of the gradient\n"
+		"exchanges of sampled iterations: about 256 exchanges, of 4 to 256 iterations,\n"
+		"which all ranks select alike by a hash of the collectives' sequence number.\n"
+		"Call sites, single calls, messages between two ranks and everything between\n"
+		"iterations are not included.\n"
 		"\n"
-		"  -o, --output PATH  a folder, made if need be; a name that ends in .pmsum is a\n"
-		"                     file that gets all summaries (default: beside each trace)\n"
-		"  --mine             only the trace of this process's own rank, found by its\n"
-		"                     name: as RANK (torchrun), OMPI_COMM_WORLD_RANK,\n"
-		"                     MV2_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK or SLURM_PROCID\n"
-		"                     says, the first that is set. Nothing is printed\n"
-		"                     (default: all traces)\n"
+		"  -o, --output PATH  a folder, created if needed; a name that ends in .pmsum is\n"
+		"                     a file for all summaries (default: beside each trace)\n"
+		"  --mine             only the trace of this process's own rank, found by name;\n"
+		"                     the rank is the first one set of RANK (torchrun),\n"
+		"                     OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK, PMIX_RANK,\n"
+		"                     PMI_RANK and SLURM_PROCID. Prints nothing (default: all\n"
+		"                     traces)\n"
 		"  --rank N           only the trace of rank N\n"
-		"  --jobs N           traces that are read at once, which each take memory\n"
-		"                     (default: the number of processors)\n"
-		"  --skip N           usual iterations at the begin that are left out\n"
-		"                     (default: 1)\n"
+		"  --jobs N           traces read in parallel; each takes memory (default: the\n"
+		"                     number of processors)\n"
+		"  --skip N           leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                     of other profilers' traces: kernels whose name the\n"
-		"                     extended regular expression finds are communication too\n"
-		"                     (default: those with NCCL's names)\n"
-		"  --json             a table of what was made: rank, trace, iterations used,\n"
+		"                     other profilers' traces: kernels whose names match the\n"
+		"                     extended regular expression also count as communication\n"
+		"                     (default: NCCL's names)\n"
+		"  --json             a table of the summaries: rank, trace, iterations used,\n"
 		"                     iterations and collectives sampled, sizes in bytes\n"
 		"  --csv              the same as CSV\n"
 		"\n"
 		"%r in a TRACE is replaced by the rank of this process, or by that of --rank.\n"
-		"A file is written under a name of its own and then renamed, so that whoever\n"
-		"reads the folder sees whole summaries only.\n"
+		"A file is written under a temporary name and then renamed, so that readers of\n"
+		"the folder see complete summaries only.\n"
 		"\n"
-		"Exit status: 0 done, 1 a trace could not be read or a summary not be written\n"
-		"(the others are there), 2 wrong usage.\n",
+		"Exit status: 0 success, 1 a trace is unreadable or a summary could not be\n"
+		"written (the others are written), 2 usage error.\n",
 };

@@ -18,8 +18,8 @@ static bool are_summaries(char **paths, size_t path_count)
 			other = paths[i];
 		}
 	if (count > 0 && count < path_count)
-		errx(2, "%s is or has summaries, %s does not: they cannot be reported together", first,
-			other);
+		errx(2, "%s is or contains summaries, %s does not: they cannot be combined in one report",
+			first, other);
 	return count > 0;
 }
 
@@ -30,7 +30,7 @@ static int report_job(const struct cmd_options *how, char **paths, size_t path_c
 	int status;
 
 	if (how->iterations)
-		cmd_usage(&cmd_report, "--iterations: summaries do not have single iterations");
+		cmd_usage(&cmd_report, "--iterations: summaries have no single iterations");
 	if (summaries_open(&job, paths, path_count, &error) < 0)
 		errx(1, "%s", error);
 	if (how->form == PRINT_TEXT) {
@@ -69,10 +69,10 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'r')
 			how.ranks = true;
 		else if (!cmd_common_option(&cmd_report, &how, option, optarg))
-			cmd_usage(&cmd_report, "the command line is wrong");
+			cmd_wrong_option(&cmd_report, options, arguments);
 	}
 	if (optind >= argument_count)
-		cmd_usage(&cmd_report, "no run named");
+		cmd_usage(&cmd_report, "no run given");
 	if (are_summaries(arguments + optind, (size_t)(argument_count - optind)))
 		return report_job(&how, arguments + optind, (size_t)(argument_count - optind));
 	if (how.iterations && how.form != PRINT_CSV)
@@ -110,84 +110,90 @@ const struct command cmd_report = {
 		"usage: pmanalyze report [OPTION]... RUN...\n"
 		"\n"
 		"Finds the iterations of each rank, the phase and layer of each call, and\n"
-		"prints the mean time of each phase. With several runs (folders): one row a\n"
-		"run, then speed-up, balance, exposed communication, and how runs of the same\n"
-		"program and size differ from the first of them.\n"
+		"prints the mean time of each phase. With several runs (folders): one row per\n"
+		"run, then speed-up, balance, exposed communication, and the difference of runs\n"
+		"of the same program and size from the first of them.\n"
 		"\n"
-		"  --skip N      usual iterations at the begin that are left out (default: 1)\n"
+		"  --skip N      leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                of other profilers' traces: kernels whose name the extended\n"
-		"                regular expression finds are communication too (default: those\n"
-		"                with NCCL's names)\n"
+		"                other profilers' traces: kernels whose names match the extended\n"
+		"                regular expression also count as communication (default: NCCL's\n"
+		"                names)\n"
 		"  --ranks       the tables by rank also for more than 6 ranks\n"
 		"  --json        everything, with medians and standard deviations; times in ns\n"
 		"  --csv         one run: rank, gpu, phase, iterations, and mean, standard\n"
 		"                deviation and median of busy and exclusive time; several: the\n"
 		"                table of phases. Times in ns\n"
-		"  --iterations  with --csv: a row for each iteration and phase, those left out\n"
-		"                included: run, rank, device, iteration, kind (used, warmup,\n"
-		"                uneven, different), begin, end, phase, busy, exclusive. The\n"
-		"                phase \"iteration\" is the whole\n"
+		"  --iterations  with --csv: a row per iteration and phase, including those left\n"
+		"                out: run, rank, device, iteration, kind (used, warmup, uneven,\n"
+		"                different), start_ns, end_ns, phase, busy, exclusive, and\n"
+		"                begin_ns (start_ns under its old name, until the next version).\n"
+		"                The phase \"iteration\" is the whole\n"
 		"\n"
 		"PHASES\n"
 		"  io             t_io: file input\n"
 		"  h2d            t_h2d: copies of the input to the GPU\n"
-		"  md             t_md: division of the batch: copies between GPUs that feed\n"
-		"                 the input; on the host, from the last read to the first copy\n"
+		"  md             t_md: batch split: copies between GPUs that feed the input;\n"
+		"                 on the host, from the last read to the first copy\n"
 		"  forward        t_f\n"
 		"  backward       t_b, with the loss's gradient\n"
 		"  communication  t_c: exchange of gradients\n"
 		"  update         t_u: from gradients to parameters\n"
 		"  graph          launches of captured graphs that hold several of these and have\n"
 		"                 one device time; with device times of CUPTI there are none\n"
-		"  other          work that is none of these: results to the host, memory\n"
-		"                 set, search for algorithms, sums of losses\n"
-		"  idle: host     the GPU waits for the host to launch work\n"
-		"  idle: queue    work was launched and has not begun: the latency of a launch,\n"
-		"                 or it waits for work of another queue or GPU\n"
-		"  idle: sync     the host waits in a synchronisation, and the GPU has nothing\n"
-		"                 to do\n"
+		"  other          other or unattributed work: results to the host, memory set,\n"
+		"                 algorithm search, sums of losses\n"
+		"  idle: host     launch-bound: the GPU waits for the host to launch work\n"
+		"  idle: queue    work is enqueued and has not started: launch latency, or it\n"
+		"                 waits for work of another queue or GPU\n"
+		"  idle: sync     the host waits in a synchronization, and the GPU has no work\n"
 		"  idle: unknown  none of these: before the first or after the last call\n"
 		"\n"
 		"ACCOUNTINGS\n"
-		"  busy       the time during which some work of the phase was done; phases\n"
-		"             that overlap are each counted in full\n"
+		"  busy       the time during which some work of the phase runs; overlapping\n"
+		"             phases are each counted in full\n"
 		"  exclusive  each instant belongs to one phase: the first of forward,\n"
 		"             backward, update, graph, communication, md on the GPU, h2d,\n"
-		"             other, io, md on the host that is at work then. The phases add up\n"
-		"             to t_iter. The exclusive time of communication is the exposed one\n"
+		"             other, io, md on the host that is running then. The phases add up\n"
+		"             to t_iter. Exclusive communication is exposed communication\n"
 		"\n"
 		"ITERATIONS\n"
 		"  From one model update to the next. An update is a write to a parameter;\n"
-		"  parameters are what forward work reads and only updates write. Where no\n"
-		"  update can be seen (a kernel of the application's own), the period of the\n"
-		"  calls is taken. Confidence is the share of the computations between the\n"
-		"  first and the last iteration, evaluation aside, that lie in iterations with\n"
-		"  the usual sequence of calls.\n"
+		"  parameters are read by forward work and written only by updates. Where no\n"
+		"  update is visible (a custom kernel), the period of the calls is used.\n"
+		"  Confidence is the share of the computations between the first and the last\n"
+		"  iteration, evaluation aside, that are in iterations with the usual sequence\n"
+		"  of calls.\n"
 		"\n"
 		"RECORDING\n"
-		"  Where the trace tells: which windows of the run were recorded (nothing is\n"
-		"  measured between them, and no iteration reaches over a gap); what the hook\n"
-		"  itself took of the run and of a call, from a sample of the calls; the file\n"
-		"  input of worker processes, which make no device call and leave no trace.\n"
+		"  Where the trace has it: the recorded windows of the run (nothing is measured\n"
+		"  between them, and no iteration spans a gap); the overhead of the hook per run\n"
+		"  and per call, from a sample of the calls; the file input of worker processes,\n"
+		"  which make no device call and leave no trace.\n"
 		"\n"
 		"SUMMARIES\n"
-		"  Where the arguments are summaries that pmanalyze reduce made (*.pmsum files,\n"
-		"  or folders of them without traces), all of them are one job. The same\n"
-		"  phases and layers, with the slowest rank, and under \"ranks\" the deviation of\n"
-		"  the ranks' means; how the ranks' computing times are distributed; and who\n"
-		"  holds the others up, from the exchanges that the summaries keep, by which\n"
-		"  the hosts' clocks are settled. Means are exact, medians over ranks are those\n"
-		"  of the ranks' medians, waiting is that of the sampled iterations. Of more\n"
-		"  than 16 ranks the table by rank names the 10 most telling (--ranks: all);\n"
-		"  --csv has all, and --json leaves out the phases of each of more than 64\n"
-		"  (--ranks: all). Causes are told as by pmanalyze balance, but from means of\n"
-		"  whole layers: a slow link and an uneven pipeline are not told apart from\n"
-		"  other reasons.\n"
+		"  Where the arguments are summaries made by pmanalyze reduce (*.pmsum files,\n"
+		"  or folders of them without traces), all of them are one job. Printed are the\n"
+		"  same phases and layers, with the slowest rank, and under \"ranks\" the\n"
+		"  deviation of the ranks' means; the distribution of the ranks' computing\n"
+		"  times; and the stragglers, from the sampled exchanges, by which the hosts'\n"
+		"  clocks are aligned. Means are exact, medians over ranks are those of the\n"
+		"  ranks' medians, waiting is that of the sampled iterations. For more than 16\n"
+		"  ranks the table by rank has the 10 most significant (--ranks: all); --csv\n"
+		"  has all, and --json omits the phases of each rank for more than 64 (--ranks:\n"
+		"  all). Causes are found as in pmanalyze balance, but from means of whole\n"
+		"  layers: a slow link and stage imbalance are indistinguishable from other\n"
+		"  causes.\n"
 		"\n"
 		"SPEED-UP\n"
-		"  (3.6), N_g t_iter / t'_iter, against the run of the same program on one GPU.\n"
-		"  Where the samples of an iteration are known, their ratio stands for N_g.\n"
+		"  (3.6), N_g t_iter / t'_iter, relative to the run of the same program on one\n"
+		"  GPU. Where the samples of an iteration are known, their ratio replaces N_g.\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+		"JSON has phases_attributed_by, markers_agreement, incomplete,\n"
+		"iterations_used_min and _max, wait_caused_ns and start_ns of windows also under\n"
+		"their old names (phases_told_by, marks_agreement, broken_off,\n"
+		"iterations_used_least and _most, inflicted_ns, begin_ns), until the next\n"
+		"version.\n"
+		"\n"
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 };

@@ -63,24 +63,24 @@ static void print_device(const struct roofline *roofline, struct arena *arena, b
 	if (!peak->source) {
 		print_paragraph(
 			arena_format(arena,
-				"%s%s%s: its peak rates are not known, so there is no roof; --peak-flops and "
-				"--bandwidth say them.",
-				name ? "GPU: " : "The trace does not say what the GPU is", name ? name : "",
+				"%s%s%s: unknown peak rates, so there is no roof; set them with "
+				"--peak-flops and --bandwidth.",
+				name ? "GPU: " : "The trace does not name the GPU", name ? name : "",
 				name        ? ""
-				: elsewhere ? " (its recorder did not write it down)"
-					    : " (it is of an older pmhook, or the driver did not answer)"),
+				: elsewhere ? " (not recorded by its profiler)"
+					    : " (written by an older pmhook, or the driver query failed)"),
 			2, stdout);
 		return;
 	}
-	text = arena_format(arena, "GPU: %s; peak", name ? name : "not known");
+	text = arena_format(arena, "GPU: %s; peak", name ? name : "unknown");
 	for (int type = 0; type < WORK_TYPE_COUNT; type++)
 		if (roofline_has_type(roofline, (enum work_type)type))
 			text = arena_format(arena, "%s %sFLOP/s %s,", text,
 				roofline_rate_text(arena, peak->flops[type]), work_type_names[type]);
 	print_paragraph(arena_format(arena, "%s %sB/s (from %s).%s", text,
 				roofline_rate_text(arena, peak->bandwidth), peak->source,
-				roofline->mixed ? " Other GPUs of the run are of another sort; each is held "
-						  "against its own peak."
+				roofline->mixed ? " Other GPUs of the run are of a different model; each "
+						  "is compared with its own peak."
 						: ""),
 		2, stdout);
 }
@@ -92,22 +92,22 @@ static void print_whole(const struct roofline *roofline, struct arena *arena, bo
 	if (elsewhere && !(roofline->model_flops > 0)) {
 		print_paragraph(
 			arena_format(arena,
-				"Iteration: %s. Operations and bytes are not known: other profilers write "
-				"down which kernel ran and when, not its sizes. Times are there; record "
-				"with pmhook for the rest.",
+				"Iteration: %s. Operations and bytes are unknown: other profilers record "
+				"which kernel ran and when, not its sizes. Times are shown; record with "
+				"pmhook for the rest.",
 				print_time(arena, roofline->iteration_ns)),
 			2, stdout);
 		return;
 	}
 	text = arena_format(arena,
-		"Iteration: %sFLOP forward and backward on each GPU, in %s; %sFLOP/s with all that is done.",
+		"Iteration: %sFLOP forward and backward per GPU, in %s; %sFLOP/s including all other work.",
 		roofline_rate_text(arena, roofline->model_flops), print_time(arena, roofline->iteration_ns),
 		roofline_rate_text(arena, roofline->flops_rate));
 
 	if (isfinite(roofline->utilization))
 		text = arena_format(arena,
-			"%s Model FLOPs utilization (MFU): %.1f%%. At the roof its work would take %s (%.1f%% of "
-			"the iteration).",
+			"%s Model FLOPs utilization (MFU): %.1f%%. At the roof the work takes %s (%.1f%% "
+			"of the iteration).",
 			text, 100 * roofline->utilization, print_time(arena, roofline->roof_ns),
 			100 * roofline->roof_ns / roofline->iteration_ns);
 	print_paragraph(text, 2, stdout);
@@ -127,13 +127,14 @@ static void print_limits(const struct roofline *roofline, struct arena *arena)
 	if (unknown_ns > 0)
 		print_paragraph(
 			arena_format(arena,
-				"%s of the layers' %s an iteration is kernels whose operations nothing tells.",
+				"%s of the layers' %s per iteration is in kernels with an unknown number "
+				"of operations.",
 				print_time(arena, unknown_ns), print_time(arena, unknown_ns + known_ns)),
 			2, stdout);
 	if (untimed)
 		print_paragraph(
-			"A time of - is not known: no device times were recorded, or it lies in that of "
-			"a captured graph.",
+			"A time of - is unknown: no device times were recorded, or it is inside a captured "
+			"graph.",
 			2, stdout);
 }
 
@@ -160,7 +161,7 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 	if (how->common.form == PRINT_TEXT ? layers.row_count > 0
 					   : how->common.form != PRINT_CSV || !how->kinds)
 		print_part(&layers, how->common.form, object, "layers",
-			"Layers, work of an iteration of a GPU and its median time", text, stdout);
+			"Layers, work per iteration and GPU, and its median time", text, stdout);
 	if (how->common.form != PRINT_CSV || how->kinds)
 		print_part(&kinds, how->common.form, object, "kinds", "Kinds of work", text, stdout);
 	if (text) {
@@ -181,7 +182,7 @@ static double rate_of(const char *option, const char *text)
 	double rate = device_peak_rate(text);
 
 	if (rate < 0)
-		cmd_usage(&cmd_roofline, "%s: '%s' is no rate above 0, like 125T or 900G", option, text);
+		cmd_usage(&cmd_roofline, "%s: '%s' is not a rate above 0 such as 125T or 900G", option, text);
 	return rate;
 }
 
@@ -211,17 +212,17 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'k')
 			how.kinds = true;
 		else if (!cmd_common_option(&cmd_roofline, &how.common, option, optarg))
-			cmd_usage(&cmd_roofline, "the command line is wrong");
+			cmd_wrong_option(&cmd_roofline, options, arguments);
 	}
 	if (optind >= argument_count)
-		cmd_usage(&cmd_roofline, "no run named");
+		cmd_usage(&cmd_roofline, "no run given");
 	if (how.plot && how.common.form != PRINT_TEXT)
-		cmd_usage(&cmd_roofline, "--plot is text: it does not go with --json or --csv");
+		cmd_usage(&cmd_roofline, "--plot needs text output: it excludes --json and --csv");
 	if (how.kinds && how.common.form != PRINT_CSV)
-		cmd_usage(&cmd_roofline, "--kinds needs --csv: text and JSON have the kinds anyway");
+		cmd_usage(&cmd_roofline, "--kinds needs --csv: text and JSON always include the kinds");
 	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (run_count != 1)
-		cmd_usage(&cmd_roofline, "one run at a time");
+		cmd_usage(&cmd_roofline, "exactly one run is expected");
 	roofline_find(&runs[0].analysis, &how.roofline, &roofline);
 	status = runs[0].analysis.worker_count == 0;
 	if (!status || how.common.form == PRINT_JSON)
@@ -235,62 +236,59 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_roofline = {
 	.name = "roofline",
-	.summary = "operations and bytes of each layer against what the GPU can do",
+	.summary = "operations and bytes of each layer against the GPU's peak rates",
 	.run = run,
-	.help = "pmanalyze roofline - operations and bytes of each layer, and what the GPU can do\n"
+	.help = "pmanalyze roofline - operations and bytes of each layer against the GPU's peaks\n"
 		"\n"
 		"usage: pmanalyze roofline [OPTION]... RUN\n"
 		"\n"
 		"For each layer and pass (forward; dgrad, the gradient of its data; wgrad, that\n"
-		"of its parameters; recompute, forward work done again; update), and for each\n"
-		"kind of work: its floating-point operations (FLOP), its bytes, how many\n"
-		"operations that is a byte (its arithmetic intensity), its time on the GPU, the\n"
-		"rates that it was done at, the time that it would have taken at the roof, that\n"
-		"time's share of the real one, and what bounds it:\n"
+		"of its parameters; recompute, repeated forward work; update), and for each\n"
+		"kind of work: its floating-point operations (FLOP), its bytes, its arithmetic\n"
+		"intensity (FLOP per byte), its GPU time, the achieved rates, its time at the\n"
+		"roof, the share of that in the measured time, and its bound:\n"
 		"\n"
 		"  compute  its operations at the GPU's peak take longer than its bytes at the\n"
 		"           memory's bandwidth\n"
-		"  memory   the other way round\n"
+		"  memory   the opposite\n"
 		"  latency  its kernels are too short to reach the roof: on average at most\n"
-		"           twice as long as the shortest of the run (if that is at most 10 us),\n"
-		"           and below half of the roof\n"
+		"           2× the shortest of the run (if that is at most 10 us), and below\n"
+		"           half of the roof\n"
 		"\n"
-		"Work is that of one iteration of one GPU, a mean; its time is a median over\n"
-		"iterations and GPUs. A multiplication and an addition are two operations.\n"
-		"Operations are those of the mathematics, whatever the algorithm; bytes are each\n"
-		"operand once (results that are added to: twice), so caches and scratch memory\n"
-		"are left out. The roof of a call is the longer of its two times, and that of a\n"
-		"layer the sum over its calls. More than 100% is an algorithm with fewer\n"
-		"operations (Winograd), operands that stay in a cache, or a peak that is wrong.\n"
+		"Work is the mean per iteration and GPU; its time is a median over iterations\n"
+		"and GPUs. A multiplication and an addition are two operations. Operations are\n"
+		"the mathematical ones, whatever the algorithm; bytes count each operand once\n"
+		"(accumulated results twice), so caches and scratch memory are left out. The\n"
+		"roof of a call is the longer of its two times, and that of a layer the sum over\n"
+		"its calls. More than 100% indicates an algorithm with fewer operations\n"
+		"(Winograd), operands that stay in a cache, or a wrong peak.\n"
 		"\n"
-		"The model FLOPs utilization (MFU) is the time that the operations of forward and\n"
-		"backward pass, without what is done again, would take at the peak of their\n"
-		"arithmetic, as a share of the iteration. The arithmetic is what the libraries\n"
-		"take by default: cuDNN's convolutions of floats use TF32 where the GPU has it,\n"
-		"cuBLAS's products of floats do not (a trace does not tell a handle's math mode).\n"
+		"The model FLOPs utilization (MFU) is the time of the operations of forward and\n"
+		"backward pass, without recomputation, at the peak of their arithmetic, as a\n"
+		"share of the iteration. The arithmetic is the default of the libraries: cuDNN's\n"
+		"float convolutions use TF32 where the GPU has it, cuBLAS's float products do\n"
+		"not (the math mode of a handle is not in the trace).\n"
 		"\n"
-		"Peaks are those of the GPU's data sheet, by its name; of a GPU that is not\n"
-		"listed, what its clocks and units give. A trace without the GPU's name has\n"
-		"rates but no roof. Kernels of the program's own, and graphs that were not\n"
-		"told apart, have times but no operations; a table's time is then that of the\n"
-		"calls that have.\n"
+		"Peaks are those of the GPU's data sheet, by its name; for a GPU that is not\n"
+		"listed, computed from its clocks and units. A trace without the GPU's name has\n"
+		"rates but no roof. Custom kernels, and captured graphs timed as a whole, have\n"
+		"times but no operations; the time in a table is then that of the calls that\n"
+		"have operations.\n"
 		"\n"
-		"  --peak-flops RATE  operations a second, of all types: 125T, 15.7 TFLOP/s\n"
+		"  --peak-flops RATE  FLOP/s, for all types: 125T, 15.7 TFLOP/s\n"
 		"                     (default: by the GPU's name)\n"
-		"  --bandwidth RATE   bytes a second of the GPU's memory: 900G, 2.0TB/s\n"
+		"  --bandwidth RATE   bytes/s of the GPU's memory: 900G, 2.0TB/s\n"
 		"                     (default: by the GPU's name)\n"
-		"  --plot             with the picture: operations a byte to the right, and a\n"
-		"                     second upwards, a letter for each row of the table\n"
-		"                     (default: no picture)\n"
-		"  --skip N           usual iterations at the begin that are left out\n"
-		"                     (default: 1)\n"
+		"  --plot             with the roofline plot: FLOP/byte to the right, FLOP/s\n"
+		"                     upwards, a letter per row of the table (default: no plot)\n"
+		"  --skip N           leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                     of other profilers' traces: kernels whose name the\n"
-		"                     extended regular expression finds are communication too\n"
-		"                     (default: those with NCCL's names)\n"
-		"  --json             layers, kinds, the whole; in FLOP, bytes and ns\n"
+		"                     other profilers' traces: kernels whose names match the\n"
+		"                     extended regular expression also count as communication\n"
+		"                     (default: NCCL's names)\n"
+		"  --json             layers, kinds, the total; in FLOP, bytes and ns\n"
 		"  --csv              the layers as CSV\n"
 		"  --kinds            with --csv: the kinds instead\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 };

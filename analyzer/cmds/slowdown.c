@@ -42,9 +42,7 @@ static const char *spread_words(struct slowdown *slowdown)
 	for (size_t i = 0; i <= last; i++)
 		values[i] = slowdown->steps[i].replayed_ns / slowdown->steps[i].ideal_ns;
 	qsort(values, last + 1, sizeof(*values), compare_numbers);
-	text = arena_format(&slowdown->arena,
-		"S of the steps: least %.3f, median %.3f, 90%% below %.3f, "
-		"greatest %.3f.",
+	text = arena_format(&slowdown->arena, "S of the steps: min %.3f, median %.3f, P90 %.3f, max %.3f.",
 		values[0], (values[last / 2] + values[(last + 1) / 2]) / 2, values[last * 9 / 10],
 		values[last]);
 	free(values);
@@ -64,9 +62,9 @@ static void print_summary(struct slowdown *slowdown, FILE *out)
 	print_heading(arena_format(arena, "Slowdown S = %.4f", slowdown->slowdown), out);
 	print_paragraph(
 		arena_format(arena,
-			"%zu worker%s (%d data x %d pipeline x %d tensor), %zu step%s; in the mean a "
-			"step takes %s as measured, %s (T) without what the labels do not explain, %s "
-			"(T ideal) with even durations.",
+			"%zu worker%s (%d data x %d pipeline x %d tensor), %zu step%s; a mean step takes "
+			"%s as measured, %s (T) without the time outside labels, %s (T ideal) with "
+			"balanced durations.",
 			job->worker_count, job->worker_count == 1 ? "" : "s", job->data_count,
 			job->stage_count, job->tensor_count, job->step_count, job->step_count == 1 ? "" : "s",
 			print_time(arena, slowdown->measured_ns), print_time(arena, slowdown->replayed_ns),
@@ -75,8 +73,8 @@ static void print_summary(struct slowdown *slowdown, FILE *out)
 	print_paragraph(spread_words(slowdown), 0, out);
 	print_paragraph(
 		arena_format(arena,
-			"M_W %s: what the worst %zu of %zu workers explain%s (first %s). M_S %s: what the "
-			"last stage explains.",
+			"M_W %s: explained by the worst %zu of %zu workers%s (first %s). M_S %s: explained "
+			"by the last stage.",
 			share_words(slowdown, slowdown->worst_explained), slowdown->worst_count,
 			job->worker_count, slowdown->worst_count == 1 ? "s" : "",
 			slowdown->workers[slowdown->worst].name,
@@ -91,8 +89,8 @@ static void print_summary(struct slowdown *slowdown, FILE *out)
 	if (slowdown->stage_count > 1)
 		print_paragraph(
 			arena_format(arena,
-				"An even partition of forward and backward over the stages: %s a step, "
-				"%.3fx as fast.",
+				"With forward and backward partitioned evenly over the stages: %s per "
+				"step, speed-up %.3f×.",
 				print_time(arena, slowdown->effect_ns[SLOWDOWN_STAGES]),
 				slowdown->replayed_ns / slowdown->effect_ns[SLOWDOWN_STAGES]),
 			0, out);
@@ -230,9 +228,8 @@ static void read_all(struct labelled *job, const struct options *options, char *
 	/* A profiler's trace has a few names that look like labels, and thousands of others. */
 	if (failed < file_count && job->passed > 4 * (uint64_t)job->operation_count)
 		errx(1,
-			"%s: %" PRIu64 " of %" PRIu64
-			" events have labels that mean nothing here, as \"%s\": not a "
-			"trace of labelled phases; pmanalyze report reads those of profilers",
+			"%s: %" PRIu64 " of %" PRIu64 " events have unknown labels, such as \"%s\": not a "
+			"trace of labelled phases; pmanalyze report reads profiler traces",
 			paths[0], job->passed, job->passed + (uint64_t)job->operation_count,
 			print_clean(&job->arena, job->passed_name));
 	if (failed < file_count && labelled_settle(job, options->stages, options->tensors, &error) == 0)
@@ -247,18 +244,15 @@ static void read_all(struct labelled *job, const struct options *options, char *
 static void warn_of_graph(struct labelled *job, const struct labelled_graph *graph)
 {
 	if (job->refused)
-		labelled_warn(job,
-			"%" PRIu64
-			" events lack what they need (a time, their begin or end) and were passed over",
+		labelled_warn(job, "%" PRIu64 " events lack a time, their start or end and were skipped",
 			job->refused);
 	if (job->passed)
-		labelled_warn(job, "%" PRIu64 " events have labels that mean nothing here, as \"%s\"",
-			job->passed, print_clean(&job->arena, job->passed_name));
+		labelled_warn(job, "%" PRIu64 " events have unknown labels, such as \"%s\"", job->passed,
+			print_clean(&job->arena, job->passed_name));
 	if (graph->unmatched)
 		labelled_warn(job, "%zu sends or receives have no counterpart", graph->unmatched);
 	if (graph->contradicted)
-		labelled_warn(
-			job, "%zu dependencies contradict others and were left out", graph->contradicted);
+		labelled_warn(job, "%zu contradictory dependencies were left out", graph->contradicted);
 }
 
 /* Far from what was measured, the graph is not the job's. */
@@ -266,11 +260,11 @@ static void warn_of_times(struct labelled *job, const struct slowdown *slowdown)
 {
 	if (slowdown->launch_slowdown < 1 - TRUSTED)
 		labelled_warn(job,
-			"run again as a graph the steps take %.2fx as long as measured: workers are missing, or "
-			"the job waits in another order; do not rely on these figures",
+			"the replayed steps take %.2f× the measured time: workers are missing, or the job "
+			"waits in a different order; do not rely on these figures",
 			1 / slowdown->launch_slowdown);
 	else if (slowdown->launch_slowdown > 1 + 2 * TRUSTED)
-		labelled_warn(job, "the labels explain only %.1f%% of the time of a step",
+		labelled_warn(job, "the labels cover only %.1f%% of the step time",
 			100 / slowdown->launch_slowdown);
 }
 
@@ -289,7 +283,7 @@ static int32_t rank_count(const char *option, const char *text)
 	long number = cmd_number(&cmd_slowdown, option, text, 1);
 
 	if (number > 1000000)
-		cmd_usage(&cmd_slowdown, "%s %s: expected a million at most", option, text);
+		cmd_usage(&cmd_slowdown, "%s %s: expected at most 1000000", option, text);
 	return (int32_t)number;
 }
 
@@ -316,12 +310,12 @@ static struct options take_options(int argument_count, char **arguments)
 		else if (option == 's')
 			options.steps = true;
 		else
-			cmd_usage(&cmd_slowdown, "the command line is wrong");
+			cmd_wrong_option(&cmd_slowdown, list, arguments);
 	}
 	if (options.tensors && !options.stages)
 		cmd_usage(&cmd_slowdown, "--tensor needs --pipeline");
 	if (optind >= argument_count)
-		cmd_usage(&cmd_slowdown, "no trace named");
+		cmd_usage(&cmd_slowdown, "no trace given");
 	return options;
 }
 
@@ -362,45 +356,46 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_slowdown = {
 	.name = "slowdown",
-	.summary = "traces of labelled phases: slowdown by uneven work, and its cause",
+	.summary = "traces of labelled phases: slowdown by imbalance, and its cause",
 	.run = run,
-	.help = "pmanalyze slowdown - what uneven work costs a job, and why\n"
+	.help = "pmanalyze slowdown - slowdown by imbalance, and its cause\n"
 		"\n"
 		"usage: pmanalyze slowdown [OPTION]... TRACE...\n"
 		"\n"
 		"A TRACE is a Chrome-trace JSON file (also *.gz) whose events label phases of\n"
 		"a job, as Megatron-like frameworks write them, or a folder of such files, one\n"
-		"for each worker. Known labels are forward-compute, backward-compute,\n"
+		"per worker. Known labels are forward-compute, backward-compute,\n"
 		"forward-send, forward-recv, backward-send, backward-recv (also both ways in\n"
 		"one, as send-forward-recv-backward, and Megatron's spellings),\n"
 		"params-all-gather, grads-reduce-scatter, allreduce,\n"
 		"separate-grads-all-reduce, layernorm-grads-all-reduce,\n"
 		"embedding-grads-all-reduce, optimizer-clip-main-grad, optimizer, gc. Others\n"
-		"are passed over. Arguments of events may say step (or iteration),\n"
-		"model_chunk, mb_id and the worker's place (dp_rank, pp_rank, tp_rank); names\n"
-		"of threads and processes may too (\"PP rank 3\", \"DP0-PP1-TP0\"), and names\n"
-		"of files (data-0-pipeline-1-tensor-0).\n"
+		"are skipped. Arguments of events may give step (or iteration), model_chunk,\n"
+		"mb_id and the worker's place (dp_rank, pp_rank, tp_rank), as may names of\n"
+		"threads and processes (\"PP rank 3\", \"DP0-PP1-TP0\") and names of files\n"
+		"(data-0-pipeline-1-tensor-0).\n"
 		"\n"
-		"The job is run again as a graph: computing waits for computing and messages\n"
-		"before it, data move once all who take part have come.\n"
+		"The job is replayed as a graph: computing waits for preceding computing and\n"
+		"messages, data move once all participants have arrived.\n"
 		"\n"
-		"  T          mean time of a step in that run, with the durations measured;\n"
-		"             what the labels do not explain takes no time in it\n"
-		"  T ideal    the same with each duration that of its type: the mean of\n"
-		"             computing and optimizer, the median of moving data\n"
-		"  S          T / T ideal; of a part (an operation, stage, data rank or\n"
+		"  T          mean step time of that replay, with the measured durations; time\n"
+		"             outside labels is zero\n"
+		"  T ideal    the same with each duration replaced by that of its type: the\n"
+		"             mean for computing and optimizer, the median for moving data\n"
+		"  S          T / T ideal; for a part (an operation, stage, data rank or\n"
 		"             worker): with its durations as measured and all others ideal\n"
 		"  explains   (T - T without) / (T - T ideal): T without has only the part's\n"
 		"             durations ideal. More than 100% where the part also raises the\n"
 		"             mean that others are compared with\n"
-		"  M_W, M_S   what the worst 3% of the workers explain, and the last stage\n"
-		"  computing  forward and backward of a worker in a step; \"to mean\": over the\n"
-		"             mean of all; \"slowest\": alone the longest, in so many of the steps\n"
+		"  M_W, M_S   explained by the worst 3% of the workers, and by the last stage\n"
+		"  computing  forward and backward of a worker in a step; \"to mean\": relative\n"
+		"             to the mean of all; \"slowest\": share of the steps in which it\n"
+		"             alone is the longest\n"
 		"\n"
 		"The definitions are those of arXiv 2505.05713. The cause is the effect that\n"
-		"explains most when it is taken away alone, and 30% at least:\n"
+		"explains most when it alone is removed, and at least 30%:\n"
 		"\n"
-		"  stage imbalance     stages compute longer than others: even partition\n"
+		"  stage imbalance     stages compute longer than others: repartition\n"
 		"  slow worker         workers compute longer than others of their stage\n"
 		"  operations vary     operations of one worker take different times:\n"
 		"                      micro-batches of different work, pauses\n"
@@ -411,23 +406,23 @@ const struct command cmd_slowdown = {
 		"A recurring straggler is a stage, data rank or worker that computes longest in\n"
 		"3 of 4 steps, and 5% longer than the mean.\n"
 		"\n"
-		"  --least S     slowdown from which a cause is named (default: 1.03)\n"
-		"  --pipeline N  ranks are placed as N stages, in Megatron's order (tensor\n"
-		"                ranks adjacent, then data ranks, then stages); needed where\n"
-		"                the trace says only ranks (default: as the trace says)\n"
-		"  --tensor N    so many tensor ranks, with --pipeline (default: 1)\n"
+		"  --least S     minimum slowdown for which a cause is reported (default: 1.03)\n"
+		"  --pipeline N  ranks form N stages, in Megatron's order (tensor ranks\n"
+		"                adjacent, then data ranks, then stages); needed where the\n"
+		"                trace has rank numbers only (default: from the trace)\n"
+		"  --tensor N    number of tensor ranks, with --pipeline (default: 1)\n"
 		"  --steps       the table of steps, in text too\n"
-		"  --json        all as JSON; times in ns\n"
+		"  --json        everything as JSON; times in ns\n"
 		"  --csv         the six tables as CSV, an empty line between them\n"
 		"\n"
-		"Text has no tables of more than 64 workers or data ranks; JSON and CSV do.\n"
-		"With more than 128 workers S of a worker is the lesser of its stage's and its\n"
-		"data rank's, and with more than 128 data ranks S is computed for those that\n"
+		"Text omits tables of more than 64 workers or data ranks; JSON and CSV do not.\n"
+		"With more than 128 workers, S of a worker is the minimum of its stage's and\n"
+		"its data rank's; with more than 128 data ranks, S is computed for those that\n"
 		"compute longest.\n"
 		"\n"
-		"Tensor ranks are taken as pipelines of their own: waiting for each other\n"
-		"inside forward and backward counts as computing.\n"
+		"Tensor ranks are treated as separate pipelines: waiting for each other inside\n"
+		"forward and backward counts as computing.\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace could be read or none has such labels, 2\n"
-		"wrong usage.\n",
+		"Exit status: 0 success, 1 no readable trace or none with such labels, 2 usage\n"
+		"error.\n",
 };

@@ -31,7 +31,8 @@ static double parse_factor(const char *option, const char *text)
 	double factor = strtod(text, &end);
 
 	if (end == text || *end || !(factor >= LEAST_FACTOR) || isinf(factor))
-		cmd_usage(&cmd_whatif, "--%s: \"%s\" is no number from %g on", option, text, LEAST_FACTOR);
+		cmd_usage(&cmd_whatif, "--%s: \"%s\" is not a number of %g or more", option, text,
+			LEAST_FACTOR);
 	return factor;
 }
 
@@ -50,7 +51,7 @@ static const char *split(
 	const char *equals = strrchr(argument, '=');
 
 	if (!equals || equals == argument)
-		cmd_usage(&cmd_whatif, "--%s wants %s, not \"%s\"", option, value, argument);
+		cmd_usage(&cmd_whatif, "--%s: expected %s, not \"%s\"", option, value, argument);
 	question->name = argument;
 	question->name_length = (size_t)(equals - argument);
 	return equals + 1;
@@ -107,13 +108,13 @@ static bool take_option(struct questions *questions, int option, const char *arg
 		question = add_question(questions, WHATIF_RANK);
 		value = split("rank", argument, "R=others", question);
 		if (strcmp(value, "others") != 0)
-			cmd_usage(&cmd_whatif, "--rank wants R=others, not \"%s\"", argument);
+			cmd_usage(&cmd_whatif, "--rank: expected R=others, not \"%s\"", argument);
 		return true;
 	case OPTION_SAMPLE:
-		questions->most = (size_t)cmd_number(&cmd_whatif, "sample", argument, 1);
+		questions->most = (size_t)cmd_number(&cmd_whatif, "--sample", argument, 1);
 		return true;
 	case OPTION_TOP:
-		questions->top = (size_t)cmd_number(&cmd_whatif, "top", argument, 1);
+		questions->top = (size_t)cmd_number(&cmd_whatif, "--top", argument, 1);
 		return true;
 	default:
 		return false;
@@ -150,8 +151,8 @@ static void find_name(const struct run *run, struct question *question)
 		found = question->change.layer != REPLAY_NONE;
 		replay_job_free(&job);
 		if (!found)
-			errx(2, "%s: --layer: no layer is called \"%s\"; pmanalyze layers lists them",
-				run->label, print_clean(&arena, name));
+			errx(2, "%s: --layer: no layer \"%s\"; pmanalyze layers lists the names", run->label,
+				print_clean(&arena, name));
 	} else {
 		for (uint32_t w = 0; w < analysis->worker_count && !found; w++)
 			if (is_worker(analysis, w, question)) {
@@ -159,11 +160,11 @@ static void find_name(const struct run *run, struct question *question)
 				found = true;
 			}
 		if (!found)
-			errx(2, "%s: --rank: no rank %s has iterations", run->label,
+			errx(2, "%s: --rank: no rank %s with iterations", run->label,
 				print_clean(&arena, name));
 		if (!whatif_has_peers(analysis, question->change.worker))
-			errx(2, "%s: --rank %s=others: there is no other rank with the same layers",
-				run->label, print_clean(&arena, name));
+			errx(2, "%s: --rank %s=others: no other rank has the same layers", run->label,
+				print_clean(&arena, name));
 	}
 	arena_free(&arena);
 }
@@ -184,22 +185,22 @@ static const char *change_words(
 
 	switch (change->kind) {
 	case WHATIF_LAYER:
-		return arena_format(arena, "%s %gx as fast",
+		return arena_format(arena, "%s %g× as fast",
 			print_clean(arena, layer_title(job->layers[change->layer].layer)), change->factor);
 	case WHATIF_COMMUNICATION:
-		return arena_format(arena, "communication %gx as fast", change->factor);
+		return arena_format(arena, "communication %g× as fast", change->factor);
 	case WHATIF_OVERLAP:
 		return "communication hidden";
 	case WHATIF_HOST:
-		return "hosts launch in no time";
+		return "zero launch time";
 	case WHATIF_INPUT:
-		return "input in no time";
+		return "zero input time";
 	case WHATIF_BALANCE:
-		return "all ranks alike";
+		return "all ranks balanced";
 	case WHATIF_STAGES:
-		return "all stages and ranks alike";
+		return "all stages and ranks balanced";
 	default:
-		return arena_format(arena, "%s like the others",
+		return arena_format(arena, "%s like other ranks",
 			analysis_worker_name(analysis, &analysis->workers[change->worker]));
 	}
 }
@@ -257,32 +258,32 @@ static void print_about(struct analysis *analysis, const struct whatif_list *lis
 	struct arena *arena = &analysis->timeline.arena;
 
 	if (left > 0)
-		print_paragraph(arena_format(arena, "%zu more with less to gain (--top).", left), 2, out);
+		print_paragraph(arena_format(arena, "%zu more with smaller gains (--top).", left), 2, out);
 	print_paragraph(arena_format(arena,
-				"Iteration: %s measured, %s replayed without a change (%+.2f%%), over %zu of "
-				"%zu iterations.",
+				"Iteration: %s measured, %s replayed unchanged (%+.2f%%), over %zu of %zu "
+				"iterations.",
 				print_time(arena, list->measured_ns), print_time(arena, list->replayed_ns),
 				(list->replayed_ns / list->measured_ns - 1) * 100, list->iteration_count,
 				list->used_count),
 		2, out);
 	print_paragraph(arena_format(arena,
-				"Replayed with %zu meetings of ranks and %zu waits between queues%s; the "
-				"times contradict %zu dependencies, %zu are left out.",
+				"Replay: %zu rendezvous between ranks and %zu waits between queues%s; "
+				"measured times contradict %zu dependencies, %zu are left out.",
 				list->meeting_count, list->recorded_waits + list->inferred_waits,
-				list->inferred_waits ? list->recorded_waits ? " (some told from the times)"
-									    : " (told from the times)"
+				list->inferred_waits ? list->recorded_waits ? " (some inferred from timing)"
+									    : " (inferred from timing)"
 						     : "",
 				list->negative_count, list->circle_count),
 		2, out);
 	if (analysis->worker_count > 1)
 		print_paragraph(
-			arena_format(arena, "Slowdown S = t / t_ideal: %.3f with all ranks alike%s%s.",
+			arena_format(arena, "Slowdown S = t / t_ideal: %.3f with all ranks balanced%s%s.",
 				list->slowdown,
 				analysis->stage_count > 1
-					? arena_format(arena, ", %.3f with all stages alike too",
+					? arena_format(arena, ", %.3f with stages balanced too",
 						  list->slowdown_stages)
 					: "",
-				list->slowdown < 1 ? ": to even out their times would gain nothing" : ""),
+				list->slowdown < 1 ? ": balancing their times gains nothing" : ""),
 			2, out);
 }
 
@@ -356,11 +357,11 @@ static int print_run(
 		print_init(&table, arena);
 		asked = asked_words(analysis, &job, questions);
 		if (questions->count > 1 && form == PRINT_TEXT) {
-			print_paragraph(arena_format(arena, "Asked: %s.", asked), 2, out);
-			asked = "all of this";
+			print_paragraph(arena_format(arena, "What if: %s.", asked), 2, out);
+			asked = "all combined";
 		}
 		result_table(&table, analysis, &job, &list, questions, asked, rows);
-		print_part(&table, form, object, "changes", "An iteration, mean", form == PRINT_TEXT, out);
+		print_part(&table, form, object, "changes", "Iteration, mean", form == PRINT_TEXT, out);
 		print_free(&table);
 	}
 	if (form == PRINT_TEXT && list.iteration_count > 0) {
@@ -394,9 +395,9 @@ static int run(int argument_count, char **arguments)
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
 		if (!take_option(&questions, option, optarg) &&
 			!cmd_common_option(&cmd_whatif, &how, option, optarg))
-			cmd_usage(&cmd_whatif, "the command line is wrong");
+			cmd_wrong_option(&cmd_whatif, options, arguments);
 	if (optind >= argument_count)
-		cmd_usage(&cmd_whatif, "no run named");
+		cmd_usage(&cmd_whatif, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.form == PRINT_JSON) {
 		object = cJSON_CreateObject();
@@ -415,61 +416,60 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_whatif = {
 	.name = "whatif",
-	.summary = "what changing one thing would save",
+	.summary = "predicted gain of single changes",
 	.run = run,
-	.help = "pmanalyze whatif - what an iteration would take if something were faster\n"
+	.help = "pmanalyze whatif - predicted iteration time after single changes\n"
 		"\n"
 		"usage: pmanalyze whatif [OPTION]... RUN...\n"
 		"\n"
-		"Replays each run's iterations over all ranks with other durations: device work\n"
-		"in the order of its queues, no earlier than its launch and than what its queue\n"
-		"was told to wait for; hosts call by call, after the device where they wait for\n"
-		"it; a collective when its last rank has come, a message when both its ends are\n"
-		"there. Latencies stay as they were. Waits of queues for each other that are not\n"
-		"recorded are told from work that begins when other work ends. Printed is the\n"
-		"mean iteration that comes out, and the error of a replay without a change.\n"
+		"Replays each run's iterations over all ranks with modified durations: device\n"
+		"work in the order of its queues, no earlier than its launch and the events its\n"
+		"queue waits for; hosts call by call, after the device where they wait for it; a\n"
+		"collective when its last rank has arrived, a message when both ends have.\n"
+		"Latencies are kept. Waits between queues that are not recorded are inferred\n"
+		"from work that starts when other work ends. Prints the resulting mean\n"
+		"iteration, and the error of the unchanged replay.\n"
 		"\n"
-		"Without a question, each of these by itself, the greatest gain first: each\n"
-		"layer (forward, backward, update) and communication K times as fast;\n"
-		"communication hidden behind all that does not need its data; hosts that launch\n"
-		"in no time; input in no time; each rank like the median of the others with the\n"
-		"same layers, and all like their mean, per layer and phase of each iteration.\n"
-		"With pipelines also: forward, backward and update alike on all stages.\n"
+		"Without a query, each of these changes alone, the largest gain first: each\n"
+		"layer (forward, backward, update) and communication K× as fast; communication\n"
+		"hidden behind all work that does not need its data; zero launch time; zero\n"
+		"input time; each rank like the median of the others with the same layers, and\n"
+		"all at their mean, per layer and phase of each iteration. With pipelines also:\n"
+		"forward, backward and update balanced over all stages.\n"
 		"\n"
-		"  --factor K          how much faster layers and communication become\n"
-		"                      (default: 2; below 1 is slower, from 0.001 on)\n"
+		"  --factor K          speed-up of layers and communication (default: 2; below 1\n"
+		"                      is slower, at least 0.001)\n"
 		"\n"
-		"Questions; several are answered together:\n"
+		"Queries; several are combined into one change:\n"
 		"\n"
-		"  --layer NAME=K      this layer K times as fast (names: pmanalyze layers)\n"
-		"  --communication K   data move K times as fast, once all ranks have come\n"
-		"  --overlap           communication hidden where its data allow\n"
-		"  --host              hosts launch in no time\n"
-		"  --input             reading, dividing and copying the batch in no time\n"
+		"  --layer NAME=K      this layer K× as fast (names: pmanalyze layers)\n"
+		"  --communication K   data move K× as fast, once all ranks have arrived\n"
+		"  --overlap           communication hidden where data dependencies allow\n"
+		"  --host              zero launch time\n"
+		"  --input             zero time for reading, splitting and copying the batch\n"
 		"  --balance           all ranks of a stage take the mean of their times\n"
 		"  --stages            all stages and ranks do\n"
 		"  --rank R=others     rank R takes the others' median (R.G: GPU G of rank R)\n"
 		"\n"
-		"Slowdown is S = t / t_ideal, t_ideal the iteration with all ranks alike\n"
+		"Slowdown is S = t / t_ideal, t_ideal the iteration with all ranks balanced\n"
 		"(arXiv 2505.05713). The load imbalance factor compares computing times alone;\n"
-		"S says what the imbalance costs after communication and overlap.\n"
+		"S is the cost of the imbalance after communication and overlap.\n"
 		"\n"
 		"  --sample N          replay at most N iterations, from the middle of the run\n"
-		"                      (default: as many as make 1.5 million tasks, at least 8)\n"
+		"                      (default: up to 1.5 million tasks, at least 8 iterations)\n"
 		"  --top N             rows in text (default: 25)\n"
-		"  --skip N            usual iterations at the begin that are left out\n"
-		"                      (default: 1)\n"
+		"  --skip N            leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
-		"                      of other profilers' traces: kernels whose name the\n"
-		"                      extended regular expression finds are communication too\n"
-		"                      (default: those with NCCL's names)\n"
+		"                      other profilers' traces: kernels whose names match the\n"
+		"                      extended regular expression also count as communication\n"
+		"                      (default: NCCL's names)\n"
 		"  --json              the same as JSON; times in ns\n"
 		"  --csv               the table as CSV\n"
 		"\n"
-		"A change that makes the program do other things is not foreseen: another\n"
-		"algorithm, another order of calls. Messages sent in groups do not wait for\n"
-		"their other end.\n"
+		"Changes of the program's behaviour are not modelled: a different algorithm, a\n"
+		"different order of calls. Messages sent in groups do not wait for their other\n"
+		"end.\n"
 		"\n"
-		"Exit status: 0 done, 1 no trace or no iterations, 2 wrong usage or no such layer\n"
-		"or rank.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error or no such\n"
+		"layer or rank.\n",
 };

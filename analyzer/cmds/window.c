@@ -35,8 +35,8 @@ static void warn_of_windows(struct cmd_imported *how, const struct job *job)
 		else if (window->used_count == 0)
 			cmd_imported_warn(
 				how, arena_format(&how->arena,
-					     "%s: no device event was launched in the profiled steps "
-					     "(try --last-step include)",
+					     "%s: no device event launched in the profiled steps (try "
+					     "--last-step include)",
 					     window->path));
 	}
 	for (size_t i = 0; i < how->file_count; i++)
@@ -48,8 +48,8 @@ static void warn_of_windows(struct cmd_imported *how, const struct job *job)
 		if (job->windows[i].labelled) {
 			cmd_imported_warn(
 				how, arena_format(&how->arena,
-					     "%s: there are no device events: labelled phases stand for "
-					     "them, and their labels for what they do",
+					     "%s: no device events: labelled phases are used instead, "
+					     "classified by their labels",
 					     job->windows[i].path));
 			break;
 		}
@@ -189,11 +189,13 @@ static void kernel_table(struct print_table *table, const struct job *job, enum 
 	size_t count = print_column(table, "count", "count", PRINT_COUNT);
 	size_t sum = print_column(table, "sum", "sum", PRINT_TIME);
 	size_t mean = print_column(table, "mean", "mean", PRINT_TIME);
-	size_t least = print_column(table, "least", "least", PRINT_TIME);
-	size_t greatest = print_column(table, "greatest", "greatest", PRINT_TIME);
+	size_t least = print_column(table, "min", "min", PRINT_TIME);
+	size_t greatest = print_column(table, "max", "max", PRINT_TIME);
 	size_t kernel_count;
 	struct window_kernel *kernels = window_all_kernels(job->windows, job->count, &kernel_count);
 
+	print_old_key(table, greatest, "greatest");
+	print_old_key(table, least, "least");
 	for (size_t i = 0; i < kernel_count && i < job->kernel_rows; i++) {
 		print_row(table);
 		print_word(table, name, short_name(table->arena, kernels[i].name, form));
@@ -275,7 +277,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == 'H')
 			job.options.hta_launches = true;
 		else if (!cmd_imported_option(&how, option, optarg))
-			cmd_usage(&cmd_window, "the command line is wrong");
+			cmd_wrong_option(&cmd_window, options, arguments);
 	}
 	cmd_imported_read(&how, arguments + optind, (size_t)(argument_count - optind), IMPORTED_WANT_STEPS);
 	job.windows = how.rows;
@@ -296,9 +298,9 @@ static int run(int argument_count, char **arguments)
 
 const struct command cmd_window = {
 	.name = "window",
-	.summary = "traces of other profilers: idle, compute and overlap, as HTA counts",
+	.summary = "traces of other profilers: idle, compute and overlap, as in HTA",
 	.run = run,
-	.help = "pmanalyze window - what each GPU did while a profiler looked\n"
+	.help = "pmanalyze window - GPU activity during the profiled window\n"
 		"\n"
 		"usage: pmanalyze window [OPTION]... TRACE...\n"
 		"\n"
@@ -310,43 +312,46 @@ const struct command cmd_window = {
 		"\n"
 		"The definitions are those of HolisticTraceAnalysis 0.6.1, the times exact (to\n"
 		"the ns; HTA rounds to us). Events are kernels, copies and fills on a device.\n"
-		"With more than one ProfilerStep those are kept that were launched before the\n"
-		"last one began (or ended: --last-step include); otherwise all.\n"
+		"With more than one ProfilerStep, events launched before the last one started\n"
+		"are kept (or ended: --last-step include); otherwise all.\n"
 		"\n"
-		"  window       from the first begin to the last end of the events\n"
-		"  idle         of it, while no event runs\n"
-		"  compute      while a computation kernel runs\n"
-		"  non-compute  while only others run: window = idle + compute + non-compute\n"
-		"  overlap      share of the communication that computation runs beside\n"
+		"  window       from the first start to the last end of the events\n"
+		"  idle         the part in which no event runs\n"
+		"  compute      a computation kernel runs\n"
+		"  non-compute  only other events run: window = idle + compute + non-compute\n"
+		"  overlap      share of the communication that overlaps computation\n"
 		"\n"
-		"A kernel is communication if its name begins with nccl, hccl or hip or has\n"
-		"ncclKernel in it; memory if it begins with Memcpy, Memset or dma; other if it\n"
+		"A kernel is communication if its name starts with nccl, hccl or hip or has\n"
+		"ncclKernel in it; memory if it starts with Memcpy, Memset or dma; other if it\n"
 		"has Sync, Memcpy, Memset or dma in it; else computation. Kernel types are\n"
-		"summed over ranks by what runs together.\n"
+		"summed over ranks by concurrency.\n"
 		"\n"
 		"Idle of a stream is the gap between an event and the one before it:\n"
 		"\n"
-		"  host_wait    its call came after the other's end: the host was late\n"
-		"  kernel_wait  the gap is shorter than --kernel-delay: launching takes that\n"
-		"  other        it waited for something else on the device\n"
+		"  host_wait    launched after the end of the other: the host was late\n"
+		"  kernel_wait  the gap is shorter than --kernel-delay: launch latency\n"
+		"  other        it waited for other device work\n"
 		"\n"
 		"  --last-step include|exclude\n"
-		"             whether what the last ProfilerStep launched counts (default:\n"
-		"             exclude: its end is often missing)\n" CMD_IMPORTED_HELP "  --kernel-delay US\n"
+		"             whether work launched by the last ProfilerStep counts (default:\n"
+		"             exclude, since its end is often missing)\n" CMD_IMPORTED_HELP
+		"  --kernel-delay US\n"
 		"             see kernel_wait (default: 30)\n"
 		"  --hta-launches\n"
-		"             a kernel whose call is not in the trace was launched before it\n"
-		"             began, so it did not wait for the host; HTA takes the first event\n"
-		"             of the file for its call: do as HTA does\n"
+		"             as HTA, take the first event of the file as the launch of kernels\n"
+		"             whose call is not in the trace (default: such a kernel was\n"
+		"             launched before it started, and did not wait for the host)\n"
 		"  --kernels N\n"
-		"             kernels listed, those that take most (default: 10)\n"
+		"             kernels listed, longest total first (default: 10)\n"
 		"  --streams  the table of idle times, in text too\n"
-		"  --json     all tables as JSON, with what text has no room for; times in ns\n"
+		"  --json     all tables as JSON, with more columns than text; times in ns\n"
 		"  --csv      the four tables as CSV, an empty line between them\n"
 		"\n"
-		"A file that breaks off, as when the profiler was killed, is read as far as it\n"
-		"goes, with a warning that says where.\n"
+		"A truncated file, as when the profiler was killed, is read up to its end, with\n"
+		"a warning that gives the position.\n"
 		"\n"
-		"Exit status: 0 done, 1 no file could be read or none has events, 2 wrong\n"
-		"usage.\n",
+		"JSON and CSV have min_ns and max_ns also under their old names, least_ns and\n"
+		"greatest_ns, until the next version.\n"
+		"\n"
+		"Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n",
 };

@@ -40,15 +40,13 @@ static void note_file(struct reader *reader, const struct imported *imported)
 	if (imported->refused)
 		note(reader,
 			arena_format(arena,
-				"%s: %" PRIu64
-				" events lack what they need (a time, a stream, their begin or end) and were "
-				"passed over",
+				"%s: %" PRIu64 " events lack a time, a stream, their start or end and were "
+				"skipped",
 				imported->path, imported->refused));
 	if (imported->backward)
-		note(reader,
-			arena_format(arena,
-				"%s: %" PRIu64 " events end before they begin: taken as if they took no time",
-				imported->path, imported->backward));
+		note(reader, arena_format(arena,
+				     "%s: %" PRIu64 " events end before they start: taken as zero duration",
+				     imported->path, imported->backward));
 }
 
 /* Each rank of a file costs a walk over all of it. */
@@ -145,9 +143,9 @@ int imported_timeline_read(struct timeline *timeline, const char *const *paths, 
 	if (reader.limit)
 		*error = reader.limit;
 	else if (timeline->process_count == 0)
-		*error = reader.note_count ? reader.notes[0] : "no trace named";
+		*error = reader.note_count ? reader.notes[0] : "no trace given";
 	else if (!imported_meet(timeline, reader.ranks))
-		note(&reader, "several files say that they are the same rank: numbered in order");
+		note(&reader, "several files claim the same rank: ranks are numbered in file order");
 	for (size_t i = 0; i < reader.rank_count; i++)
 		arrivals_rank_free(&reader.ranks[i]);
 	free(reader.ranks);

@@ -79,7 +79,7 @@ static const char *read_event(struct kineto_reader *reader, const char *place, s
 		const char *value;
 
 		if (*place != '"')
-			return miss(reader, place, "a name in quotes");
+			return miss(reader, place, "a quoted name");
 		value = json_string(place + 1, &key);
 		if (!value)
 			return NULL;
@@ -125,11 +125,11 @@ static int say_wrong(struct kineto_reader *reader, const char *place, const char
 
 	imported->cut = true;
 	if (*place == 0 && place >= json->end)
-		imported_trouble(imported, "%s: byte %llu: %s, expected %s: read up to there", json->path,
-			(unsigned long long)json_offset(json, place),
+		imported_trouble(imported, "%s: byte %llu: %s, expected %s: read only up to there",
+			json->path, (unsigned long long)json_offset(json, place),
 			json->break_off ? json->break_off : "the file ends", expected);
 	else
-		imported_trouble(imported, "%s: byte %llu: expected %s: read up to there", json->path,
+		imported_trouble(imported, "%s: byte %llu: expected %s: read only up to there", json->path,
 			(unsigned long long)json_offset(json, place), expected);
 	return -1;
 }
@@ -288,7 +288,7 @@ static int read_root_key(struct kineto_reader *reader, struct json_text *key)
 	const char *behind;
 
 	if (look(reader) != '"')
-		return say_wrong(reader, json->next, "a name in quotes, or '}'");
+		return say_wrong(reader, json->next, "a quoted name, or '}'");
 	while (!(behind = json_string(json->next + 1, key)))
 		if (!json_more(json))
 			return say_wrong(reader, json->end, "the end of a name");

@@ -93,7 +93,7 @@ static int place_unknown(struct labelled *job, struct labelled_place *places, in
 	}
 	if (known) {
 		if (stages)
-			labelled_warn(job, "--pipeline is not needed: the trace says data ranks or stages");
+			labelled_warn(job, "--pipeline is not needed: the trace gives data ranks or stages");
 		return 0;
 	}
 	for (size_t i = 0; i < job->thread_count; i++) {
@@ -102,8 +102,7 @@ static int place_unknown(struct labelled *job, struct labelled_place *places, in
 		if (number < 0 || number > 10000000) {
 			if (job->threads[i].thread == INT64_MIN)
 				continue;
-			*error = "the trace says neither data ranks, pipeline stages nor ranks of its "
-				 "processes";
+			*error = "the trace gives neither data ranks, pipeline stages nor process ranks";
 			return -1;
 		}
 		places[i].rank = (int32_t)number;
@@ -113,12 +112,12 @@ static int place_unknown(struct labelled *job, struct labelled_place *places, in
 	if (!stages) {
 		stages = has_messages(job) ? (greatest + 1) / tensors : 1;
 		labelled_warn(job,
-			"the trace does not say data ranks and stages: its ranks are taken for %s "
-			"(--pipeline N says otherwise)",
+			"the trace gives no data ranks and stages: its ranks are taken as %s (override "
+			"with --pipeline N)",
 			stages > 1 ? "stages of one pipeline" : "data ranks");
 	}
 	if (stages < 1 || (greatest + 1) % (stages * tensors) != 0) {
-		*error = arena_format(&job->arena, "%d ranks cannot be %d stages of %d tensor ranks each",
+		*error = arena_format(&job->arena, "%d ranks cannot form %d stages of %d tensor ranks each",
 			greatest + 1, stages, tensors);
 		return -1;
 	}
@@ -254,9 +253,9 @@ static void fill_steps(struct labelled *job)
 	if (known == job->operation_count)
 		return;
 	labelled_warn(job,
-		known ? "%zu operations without a step were given that of the ones before them"
-		      : "the trace does not number its steps: each of %zu operations is of the step "
-			"that its worker's next optimizer ends",
+		known ? "%zu operations without a step were assigned the step of the preceding ones"
+		      : "the trace does not number its steps: each of %zu operations is assigned to the "
+			"step ended by its worker's next optimizer",
 		job->operation_count - known);
 }
 
@@ -361,7 +360,7 @@ int labelled_settle(struct labelled *job, int32_t stage_count, int32_t tensor_co
 	for (size_t i = 0; i < job->operation_count; i++)
 		compute += labelled_is_compute(job->operations[i].type);
 	if (compute == 0)
-		*error = "no operation is labelled as forward or backward computing";
+		*error = "no operation is labelled as forward or backward compute";
 	for (size_t i = 0; i < job->thread_count; i++)
 		places[i] = place_of(job, &job->threads[i]);
 	status = *error ? -1 : place_unknown(job, places, stage_count, tensor_count, error);

@@ -354,7 +354,7 @@ static int break_off(struct reader *reader, const char *expected)
 	struct json *json = &reader->json;
 
 	if (!json->limit) /* that is a failure, which is told */
-		labelled_warn(reader->job, "%s: byte %" PRIu64 ": %s%sexpected %s: read up to there",
+		labelled_warn(reader->job, "%s: byte %" PRIu64 ": %s%sexpected %s: read only up to there",
 			json->path, json_offset(json, json->next), json->break_off ? json->break_off : "",
 			json->break_off ? ", " : "", expected);
 	return -1;
@@ -403,7 +403,7 @@ static int read_object(struct reader *reader)
 			continue;
 		}
 		if (c != '"')
-			return c == '}' ? 1 : break_off(reader, "a name in quotes, or '}'");
+			return c == '}' ? 1 : break_off(reader, "a quoted name, or '}'");
 		while (!(behind = json_string(json->next + 1, &key)))
 			if (!json_more(json))
 				return break_off(reader, "the end of a name");

@@ -20,7 +20,7 @@ static int open_packed(struct nsys_base *base, struct imported *imported)
 	unsigned char *image = NULL;
 
 	if (json_open(&file, imported->path) < 0)
-		return imported_trouble(imported, "%s: cannot be opened", imported->path);
+		return imported_trouble(imported, "%s: cannot open", imported->path);
 	do {
 		size_t more = (size_t)(file.end - file.next);
 
@@ -119,8 +119,8 @@ bool nsys_next(struct nsys_base *base, struct imported *imported, sqlite3_stmt *
 		return true;
 	if (status != SQLITE_DONE && !base->limit) {
 		imported->cut = true;
-		imported_trouble(
-			imported, "%s: %s: read up to there", imported->path, sqlite3_errmsg(base->base));
+		imported_trouble(imported, "%s: %s: read only up to there", imported->path,
+			sqlite3_errmsg(base->base));
 	}
 	return false;
 }

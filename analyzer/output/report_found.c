@@ -10,8 +10,8 @@ const char *report_source_text(enum iteration_source source)
 	static const char *const texts[] = {[ITERATION_BY_NOTHING] = "nothing",
 		[ITERATION_BY_UPDATES] = "the model's updates",
 		[ITERATION_BY_PERIOD] = "the period of the calls",
-		[ITERATION_BY_WINDOW] = "what was recorded, as one: nothing repeats",
-		[ITERATION_BY_STEPS] = "the program's step marks"};
+		[ITERATION_BY_WINDOW] = "the whole recording, as one: nothing repeats",
+		[ITERATION_BY_STEPS] = "the program's step markers"};
 
 	return texts[source];
 }
@@ -45,19 +45,19 @@ void report_marks(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
 	const struct iteration_list *least = least_agreeing(analysis);
-	const char *where = analysis->worker_count > 1 ? ", on the rank where that is least" : "";
+	const char *where = analysis->worker_count > 1 ? ", on the rank with the minimum" : "";
 
 	if (!least)
 		return;
 	if (least->sequence == ITERATION_BY_NOTHING)
-		print_paragraph("Without the marks the calls would tell no iterations.", 2, out);
+		print_paragraph("Without the markers no iterations can be found from the calls.", 2, out);
 	else
 		print_paragraph(
 			arena_format(arena,
-				"Without the marks: %zu iteration%s by %s; %.0f%% of the computations are in the same "
-				"iteration%s: the marks %s.",
+				"Without the markers: %zu iteration%s by %s; %.0f%% of the computations "
+				"are in the same iteration%s: the markers %s.",
 				least->sequence_count, pm_text_plural(least->sequence_count),
-				least->sequence == ITERATION_BY_WINDOW ? "all that was recorded"
+				least->sequence == ITERATION_BY_WINDOW ? "the whole recording"
 								       : report_source_text(least->sequence),
 				least->agreement * 100, where,
 				least->agreement >= 0.95 && least->sequence_count == least->count ? "agree"
@@ -75,7 +75,8 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 		return;
 	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));
 	cJSON_AddNumberToObject(object, "sequence_iterations", (double)least->sequence_count);
-	cJSON_AddNumberToObject(object, "marks_agreement", least->agreement);
+	cJSON_AddNumberToObject(object, "markers_agreement", least->agreement);
+	cJSON_AddNumberToObject(object, "marks_agreement", least->agreement); /* the old key */
 }
 
 const char *report_origin(struct analysis *analysis)
@@ -109,9 +110,9 @@ const char *report_device_times(struct analysis *analysis, const char *own)
 	if (!recorder)
 		return own;
 	return imported_timeline_is_labels(&analysis->timeline)
-		       ? "none: the labelled phases stand for them"
-		       : arena_format(&analysis->timeline.arena,
-				 "of each kernel, copy and set, as %s has them", recorder);
+		       ? "none: labelled phases are used instead"
+		       : arena_format(&analysis->timeline.arena, "of each kernel, copy and set, from %s",
+				 recorder);
 }
 
 const char *report_device_times_key(const struct analysis *analysis, const char *own)

@@ -106,9 +106,9 @@ static bool add_told(const struct timeline *timeline, double told_ns[TIMELINE_TO
 static void report_told(struct analysis *analysis, FILE *out)
 {
 	static const char *const sources[] = {[TIMELINE_TOLD_BY_LABEL] = "the program's labels",
-		[TIMELINE_TOLD_BY_OPERATOR] = "the operators that launched it",
-		[TIMELINE_TOLD_BY_ORDER] = "the order of the launches",
-		[TIMELINE_TOLD_BY_NAME] = "the names of kernels and copies"};
+		[TIMELINE_TOLD_BY_OPERATOR] = "the launching operators",
+		[TIMELINE_TOLD_BY_ORDER] = "launch order",
+		[TIMELINE_TOLD_BY_NAME] = "kernel and copy names"};
 	struct arena *arena = &analysis->timeline.arena;
 	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
 	const char *text = "", *between = "";
@@ -122,9 +122,11 @@ static void report_told(struct analysis *analysis, FILE *out)
 			between = ", ";
 		}
 	print_paragraph(
-		arena_format(arena, "Phases: told for %.1f%% of the device time%s%s.%s",
+		arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s.%s",
 			100 * (1 - told_ns[TIMELINE_TOLD_BY_NOTHING] / sum_ns), *text ? ": " : "", text,
-			told_ns[TIMELINE_TOLD_BY_NOTHING] > 0 ? " The rest is counted as other." : ""),
+			told_ns[TIMELINE_TOLD_BY_NOTHING] > 0 ? " The rest is unattributed and counted as "
+								"other."
+							      : ""),
 		2, out);
 }
 
@@ -137,7 +139,8 @@ void report_recording(struct analysis *analysis, FILE *out)
 	if (totals.reads > 0)
 		print_paragraph(
 			arena_format(arena,
-				"Input: besides t_io, %.0f worker process%s read %.3f MB in %.0f reads of %s in all, %s for an iteration.",
+				"Input: besides t_io, %.0f worker process%s read %.3f MB in %.0f reads "
+				"taking %s in total, %s per iteration.",
 				totals.workers, totals.workers == 1 ? "" : "es", totals.bytes / 1e6,
 				totals.reads, print_time(arena, totals.read_ns),
 				print_time(arena, input_of_iteration(analysis, &totals))),
@@ -145,7 +148,8 @@ void report_recording(struct analysis *analysis, FILE *out)
 	if (totals.own_ns > 0)
 		print_paragraph(
 			arena_format(arena,
-				"Recording: about %s of a run of %s (%.2f%%): %.0f ns a call, and %s of elapsed time to describe new operations.",
+				"Recording overhead: about %s of a run of %s (%.2f%%): %.0f ns per call, "
+				"and %s of elapsed time to describe new operations.",
 				print_time(arena, (totals.own_ns + totals.new_ns) / totals.known),
 				print_time(arena, totals.run_ns / totals.known),
 				(totals.own_ns + totals.new_ns) / totals.run_ns * 100,
@@ -163,7 +167,8 @@ static void add_windows(cJSON *object, const struct timeline *timeline)
 		const struct timeline_window *window = &timeline->windows[process->first_window + i];
 		cJSON *item = cJSON_CreateObject();
 
-		cJSON_AddNumberToObject(item, "begin_ns", (double)window->begin_ns);
+		cJSON_AddNumberToObject(item, "start_ns", (double)window->begin_ns);
+		cJSON_AddNumberToObject(item, "begin_ns", (double)window->begin_ns); /* the old key */
 		if (window->end_ns != INT64_MAX)
 			cJSON_AddNumberToObject(item, "end_ns", (double)window->end_ns);
 		if (window->iteration)
@@ -182,9 +187,10 @@ static void add_told_json(cJSON *object, const struct timeline *timeline)
 
 	if (!add_told(timeline, told_ns, &sum_ns))
 		return;
-	item = cJSON_AddObjectToObject(object, "phases_told_by");
+	item = cJSON_AddObjectToObject(object, "phases_attributed_by");
 	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++)
 		cJSON_AddNumberToObject(item, keys[told], told_ns[told]);
+	cJSON_AddItemToObject(object, "phases_told_by", cJSON_Duplicate(item, true)); /* the old key */
 }
 
 /* Of all processes together. */

@@ -88,12 +88,12 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 				pm_text_plural(left->counts[ITERATION_WARMUP])));
 	if (left->counts[ITERATION_UNEVEN])
 		text = append(arena, text,
-			arena_format(arena, "%zu iteration%s with other batch size",
+			arena_format(arena, "%zu iteration%s with a different batch size",
 				left->counts[ITERATION_UNEVEN],
 				pm_text_plural(left->counts[ITERATION_UNEVEN])));
 	if (left->counts[ITERATION_DIFFERENT])
 		text = append(arena, text,
-			arena_format(arena, "%zu iteration%s with other calls",
+			arena_format(arena, "%zu iteration%s with different calls",
 				left->counts[ITERATION_DIFFERENT],
 				pm_text_plural(left->counts[ITERATION_DIFFERENT])));
 	if (left->gaps[ITERATION_EVALUATION])
@@ -103,7 +103,7 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 				print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
 	if (left->gaps[ITERATION_PARTIAL])
 		text = append(arena, text,
-			arena_format(arena, "%zu broken-off iteration%s", left->gaps[ITERATION_PARTIAL],
+			arena_format(arena, "%zu incomplete iteration%s", left->gaps[ITERATION_PARTIAL],
 				pm_text_plural(left->gaps[ITERATION_PARTIAL])));
 	if (left->gaps[ITERATION_REST])
 		text = append(arena, text,
@@ -135,7 +135,7 @@ static double least_confidence(const struct analysis *analysis)
 }
 
 static const char *const source_texts[] = {"none", "from pairs of events around each call",
-	"of each kernel, copy and set (CUPTI)", "not from the same source in all processes"};
+	"of each kernel, copy and set (CUPTI)", "from different sources in the processes"};
 static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
 
 static void print_head(struct run *run, FILE *out)
@@ -187,8 +187,8 @@ static void print_conclusions(struct run *run, FILE *out)
 	fputc('\n', out);
 	print_paragraph(
 		arena_format(arena,
-			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s (%+.1f%%: other "
-			"work and idle time, less what overlaps).",
+			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s "
+			"(%+.1f%%: other work and idle time, minus overlap).",
 			analysis->worker_count > 1 ? "3.3" : "3.2",
 			arena_format(arena,
 				analysis->worker_count > 1 ? "max(t_f + t_b + t_c%s)" : "t_f + t_b + t_c%s",
@@ -199,7 +199,8 @@ static void print_conclusions(struct run *run, FILE *out)
 	if (graph_ns > 0)
 		print_paragraph(
 			arena_format(arena,
-				"Graphs: %s of an iteration in captured graphs that are timed as a whole; device times of CUPTI tell their operations apart.",
+				"Graphs: %s of an iteration is in captured graphs timed as a whole; CUPTI "
+				"device times resolve their operations.",
 				print_time(arena, graph_ns)),
 			2, out);
 	if (communication.busy_ns > 0)
@@ -231,9 +232,9 @@ static void print_labels(struct run *run, FILE *out)
 {
 	if (imported_timeline_is_labels(&run->analysis.timeline))
 		print_paragraph(
-			"Idle: what no label covers. In a pipeline that is mostly waiting for another "
-			"stage (bubbles); pmanalyze slowdown replays the labelled phases and says what "
-			"uneven stages and slow workers cost.",
+			"Idle: time that no label covers. In a pipeline this is mostly waiting for another "
+			"stage (bubbles); pmanalyze slowdown replays the labelled phases and computes the "
+			"cost of stage imbalance and slow workers.",
 			2, out);
 }
 
@@ -292,7 +293,7 @@ void report_run_csv(struct run *run, FILE *out)
 
 void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 {
-	fputs("run,rank,device,iteration,kind,begin_ns,end_ns,phase,busy_ns,exclusive_ns\n", out);
+	fputs("run,rank,device,iteration,kind,start_ns,end_ns,phase,busy_ns,exclusive_ns,begin_ns\n", out);
 	for (size_t r = 0; r < run_count; r++) {
 		const struct analysis *analysis = &runs[r].analysis;
 
@@ -310,12 +311,13 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 					print_csv_word(runs[r].label, out);
 					fprintf(out,
 						",%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
-						",%" PRId64 "\n",
+						",%" PRId64 ",%" PRId64 "\n",
 						rank, worker->worker->device, i,
 						report_iteration_kinds[item->kind], item->begin_ns,
 						item->end_ns, whole ? "iteration" : phase_keys[phase],
 						whole ? times->iteration_ns : times->busy_ns[phase],
-						whole ? times->iteration_ns : times->exclusive_ns[phase]);
+						whole ? times->iteration_ns : times->exclusive_ns[phase],
+						item->begin_ns);
 				}
 			}
 		}
@@ -333,7 +335,8 @@ static void add_left_out(cJSON *object, const struct left_out *left)
 	cJSON_AddNumberToObject(out, "different", (double)left->counts[ITERATION_DIFFERENT]);
 	cJSON_AddNumberToObject(out, "evaluations", (double)left->gaps[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "evaluations_ns", left->gaps_ns[ITERATION_EVALUATION]);
-	cJSON_AddNumberToObject(out, "broken_off", (double)left->gaps[ITERATION_PARTIAL]);
+	cJSON_AddNumberToObject(out, "incomplete", (double)left->gaps[ITERATION_PARTIAL]);
+	cJSON_AddNumberToObject(out, "broken_off", (double)left->gaps[ITERATION_PARTIAL]); /* the old key */
 	cJSON_AddNumberToObject(out, "rest_ns", left->gaps_ns[ITERATION_REST]);
 }
 

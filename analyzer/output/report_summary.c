@@ -37,8 +37,8 @@ static void print_conclusions(struct summaries *job, FILE *out)
 	fputc('\n', out);
 	print_paragraph(
 		arena_format(arena,
-			"Equation (3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u = %s; measured t_iter = %s "
-			"(%+.1f%%: other work and idle time, less what overlaps).",
+			"Equation (3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u = %s; measured "
+			"t_iter = %s (%+.1f%%: other work and idle time, minus overlap).",
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
 			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
 		2, out);
@@ -78,9 +78,9 @@ static const char *nobody(struct summaries *job)
 	double wait_ns = mean_wait_ns(job);
 
 	if (!(wait_ns >= CAUSE_WAITING * iteration_ns))
-		return "No rank holds the others up.";
+		return "No straggler.";
 	return arena_format(&job->names.arena,
-		"No rank holds the others up for long: the waiting, %s in an iteration (%.1f%%), comes and goes.",
+		"No persistent straggler: the waiting, %s per iteration (%.1f%%), is intermittent.",
 		print_time(&job->names.arena, wait_ns), 100 * wait_ns / iteration_ns);
 }
 
@@ -88,13 +88,14 @@ static void print_causes(struct summaries *job, const struct cause_list *causes,
 {
 	struct arena *arena = &job->names.arena;
 
-	fputs("\nWho holds the others up\n", out);
+	fputs("\nStragglers\n", out);
 	if (job->meeting_count == 0)
-		print_paragraph(
-			arena_format(arena,
-				"The summaries have no collective in common: who waits for whom cannot be told, only "
-				"who takes longer%s.",
-				causes->count ? "" : ", and none does beside another with the same layers"),
+		print_paragraph(arena_format(arena,
+					"The summaries have no collective in common: stragglers cannot be "
+					"determined, only which ranks take longer%s.",
+					causes->count ? ""
+						      : ", and none does compared with another rank of the "
+							"same layers"),
 			2, out);
 	if (causes->count == 0 && job->meeting_count > 0)
 		print_paragraph(nobody(job), 2, out);
@@ -107,7 +108,8 @@ static void print_causes(struct summaries *job, const struct cause_list *causes,
 			print_paragraph(
 				cause->inflicted_ns > 0
 					? arena_format(arena,
-						  "%s: the others wait %s for it in an iteration (sum; %s each, %.1f%% of their time)",
+						  "%s: wait caused %s per iteration (sum over the other "
+						  "ranks; %s each, %.1f%% of their time)",
 						  name, print_time(arena, cause->inflicted_ns),
 						  print_time(arena, cause->inflicted_ns /
 									    ((double)job->worker_count - 1)),
@@ -117,16 +119,15 @@ static void print_causes(struct summaries *job, const struct cause_list *causes,
 		print_paragraph(
 			arena_format(arena, "- %s%s%s%s%s: %s.", cause_text(cause->kind),
 				cause->layer[0] ? ": " : "", print_clean(arena, cause->layer),
-				costs ? ", costs " : "", costs ? print_time(arena, cause->cost_ns) : "",
+				costs ? ", cost " : "", costs ? print_time(arena, cause->cost_ns) : "",
 				print_clean(arena, cause->evidence)),
 			2, out);
 	}
 	if (job->stage_count > 1)
 		print_paragraph(
 			arena_format(arena,
-				"The ranks have %u different sets of layers (stages of a pipeline?): ranks "
-				"were compared with those of the same set, and stages with one another were "
-				"not.",
+				"The ranks have %u different sets of layers (pipeline stages?): ranks are "
+				"compared within the same set; stages are not compared with each other.",
 				job->stage_count),
 			2, out);
 }
@@ -139,8 +140,7 @@ static void print_tables(struct summaries *job, bool ranks, FILE *out)
 	bool cut = job->worker_count > REPORT_MOST_RANKS && !ranks;
 	const char *const titles[] = {"Mean time of an iteration", "Layers, mean time of an iteration",
 		"Ranks by mean computing time of an iteration",
-		cut ? arena_format(arena,
-			      "Ranks, mean of an iteration; %d of %zu, those most waited for first",
+		cut ? arena_format(arena, "Ranks, mean of an iteration; %d of %zu, most wait caused first",
 			      REPORT_TELLING, job->worker_count)
 		    : "Ranks, mean of an iteration"};
 
@@ -242,6 +242,9 @@ cJSON *report_summaries_json(struct summaries *job, bool ranks)
 		cJSON_AddItemToArray(list, cJSON_CreateString(print_clean(arena, warnings[i])));
 	if (job->worker_count == 0)
 		return object;
+	cJSON_AddNumberToObject(object, "iterations_used_min", (double)head.least_used);
+	cJSON_AddNumberToObject(object, "iterations_used_max", (double)head.most_used);
+	/* the old keys */
 	cJSON_AddNumberToObject(object, "iterations_used_least", (double)head.least_used);
 	cJSON_AddNumberToObject(object, "iterations_used_most", (double)head.most_used);
 	cJSON_AddNumberToObject(object, "confidence", head.confidence);

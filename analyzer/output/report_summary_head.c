@@ -56,9 +56,10 @@ static const char *each(struct arena *arena, uint64_t sum, size_t ranks)
 
 static const char *left_out(struct summaries *job, const struct report_summary_head *head)
 {
-	static const char *const kinds[4] = {NULL, "warm-up", "with other batch size", "with other calls"};
+	static const char *const kinds[4] = {
+		NULL, "warm-up", "with a different batch size", "with different calls"};
 	static const char *const gaps[4] = {
-		"set-up", "evaluation", "broken-off iterations", "other stretches"};
+		"set-up", "evaluation", "incomplete iterations", "other stretches"};
 	struct arena *arena = &job->names.arena;
 	const char *text = "";
 
@@ -82,7 +83,7 @@ static const char *source_text(const struct summaries *job, const struct report_
 	for (int i = 0; i < 3; i++)
 		if (head->sources[i] == job->list.count)
 			return key ? keys[i] : texts[i];
-	return key ? "mixed" : "not from the same source in all processes";
+	return key ? "mixed" : "from different sources in the processes";
 }
 
 void report_summary_print_head(struct summaries *job, const struct report_summary_head *head, FILE *out)
@@ -108,7 +109,7 @@ void report_summary_print_head(struct summaries *job, const struct report_summar
 		arena_format(arena, "Iterations: %s of %s used on each rank, found by %s, confidence %.0f%%.",
 			range(arena, head->least_used, head->most_used),
 			range(arena, head->least_found, head->most_found),
-			elsewhere              ? "each trace's marks or calls"
+			elsewhere              ? "each trace's markers or calls"
 			: head->by_period == 0 ? "the model's updates"
 			: head->by_period == job->worker_count
 				? "the period of the calls"
@@ -141,20 +142,21 @@ void report_summary_print_sample(struct summaries *job, const struct report_summ
 	print_paragraph(
 		arena_format(arena, "Sampled: %zu collectives of %s iterations%s.", job->meeting_count,
 			range(arena, head->sampled_least, head->sampled_most),
-			job->partial_count ? arena_format(arena,
-						     "; %zu that not all their ranks had chosen are left out",
-						     job->partial_count)
-					   : ""),
+			job->partial_count
+				? arena_format(arena, "; %zu not sampled by all of their ranks are left out",
+					  job->partial_count)
+				: ""),
 		2, out);
 	if (job->host_count > 1)
 		print_paragraph(
 			arena_format(arena,
-				"Clocks: of %zu hosts, moved by up to %s so that no collective ends before its "
-				"last rank begins; residual %s, causality alone leaves up to %s open%s.",
+				"Clocks: %zu hosts, shifted by up to %s so that no collective ends before "
+				"its last rank starts; residual %s, uncertainty by causality alone up to "
+				"%s%s.",
 				job->host_count, print_time(arena, (double)most_ns),
 				print_time(arena, (double)job->residual_ns), print_time(arena, unsure_ns),
 				alone ? arena_format(arena,
-						"; %zu hosts have no collective with the others and keep "
+						"; %zu hosts share no collective with the others and keep "
 						"their wall clocks",
 						alone)
 				      : ""),

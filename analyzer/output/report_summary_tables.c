@@ -39,8 +39,7 @@ static void phase_row(struct summaries *job, struct print_table *table, const st
 		summaries_pool(job->workers, job->worker_count, SUMMARIES_EXCLUSIVE(phase));
 
 	print_row(table);
-	print_word(table, columns->phase,
-		phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase]);
+	print_word(table, columns->phase, phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase]);
 	print_word(table, columns->symbol, phase_symbols[phase]);
 	print_number(table, columns->exclusive, statistics.mean);
 	print_number(table, columns->exclusive_deviation, statistics.deviation);
@@ -258,8 +257,8 @@ void report_summary_workers(struct summaries *job, struct print_table *table)
 			print_row(table);
 			print_number(table, rank, job->workers[w].summary->rank);
 			print_number(table, device, figures->device);
-			print_word(table, phase_column,
-				phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
+			print_word(
+				table, phase_column, phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)figures->used);
 			for (int i = 0; i < 2; i++) {
 				print_number(table, columns[i][0], spreads[i]->mean);
@@ -294,11 +293,13 @@ void report_summary_ranks(struct summaries *job, size_t most, struct print_table
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
 	/* Of many ranks the sum is of another order than all else: then what each of them waits is shown. */
 	bool many = job->worker_count > REPORT_MOST_RANKS;
-	size_t inflicted = print_column(table, "inflicted", many ? NULL : "inflicted", PRINT_TIME);
-	size_t each = print_column(table, "inflicted_each", many ? "each waits" : NULL, PRINT_TIME);
-	size_t last = print_column(table, "last", "came last", PRINT_SHARE);
+	size_t caused = print_column(table, "wait_caused", many ? NULL : "wait caused", PRINT_TIME);
+	size_t each = print_column(table, "wait_caused_each", many ? "each waits" : NULL, PRINT_TIME);
+	size_t last = print_column(table, "last", "last to arrive", PRINT_SHARE);
 	const struct summaries_worker **order = mem_alloc(job->worker_count, sizeof(*order));
 
+	print_old_key(table, caused, "inflicted");
+	print_old_key(table, each, "inflicted_each");
 	for (size_t w = 0; w < job->worker_count; w++)
 		order[w] = &job->workers[w];
 	if (most < job->worker_count)
@@ -313,7 +314,7 @@ void report_summary_ranks(struct summaries *job, size_t most, struct print_table
 		print_number(table, compute, worker->figures->compute.mean);
 		print_number(table, exposed, worker->figures->exclusive[PHASE_COMMUNICATION].mean);
 		print_number(table, wait, worker->wait_ns);
-		print_number(table, inflicted, worker->inflicted_ns);
+		print_number(table, caused, worker->inflicted_ns);
 		print_number(table, each, worker->inflicted_ns / ((double)job->worker_count - 1));
 		if (job->meeting_count)
 			print_number(table, last, (double)worker->last_count / (double)job->meeting_count);
@@ -363,7 +364,7 @@ void report_summary_distribution(struct summaries *job, struct print_table *tabl
 void report_summary_causes(struct summaries *job, const struct cause_list *causes, struct print_table *table)
 {
 	size_t worker = print_column(table, "worker", "rank", PRINT_WORD);
-	size_t inflicted = print_column(table, "inflicted", "inflicted", PRINT_TIME);
+	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
 	size_t share = print_column(table, "share", "share", PRINT_SHARE);
 	size_t kind = print_column(table, "cause", "cause", PRINT_WORD);
 	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
@@ -371,12 +372,13 @@ void report_summary_causes(struct summaries *job, const struct cause_list *cause
 	size_t factor = print_column(table, "factor", "factor", PRINT_REAL);
 	size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
 
+	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < causes->count; i++) {
 		const struct cause *cause = &causes->items[i];
 
 		print_row(table);
 		print_word(table, worker, summaries_name(job, &job->workers[cause->worker]));
-		print_number(table, inflicted, cause->inflicted_ns);
+		print_number(table, caused, cause->inflicted_ns);
 		print_number(table, share, cause->share);
 		print_word(table, kind, cause_key(cause->kind));
 		if (cause->layer[0])
@@ -390,8 +392,8 @@ void report_summary_causes(struct summaries *job, const struct cause_list *cause
 void report_summary_hosts(struct summaries *job, struct print_table *table)
 {
 	size_t name = print_column(table, "host", "host", PRINT_WORD);
-	size_t settled = print_column(table, "settled", "settled by", PRINT_TIME);
-	size_t unsure = print_column(table, "unsure", "unsure by", PRINT_TIME);
+	size_t settled = print_column(table, "settled", "clock shift", PRINT_TIME);
+	size_t unsure = print_column(table, "unsure", "uncertainty", PRINT_TIME);
 
 	for (size_t h = 0; h < job->host_count; h++) {
 		print_row(table);

@@ -144,9 +144,10 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 	if (process->trouble)
 		add(texts, process->trouble);
 	if (!process->ended)
-		add(texts,
-			arena_format(arena, "%s: the end is missing: the process was killed, or is running",
-				process->path));
+		add(texts, arena_format(arena,
+				   "%s: the end is missing: the process was killed or is still "
+				   "running",
+				   process->path));
 	if (process->lost_records)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
@@ -154,7 +155,7 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				   losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
 	if (process->lost_device_times)
 		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " device times were lost: host times stand in for them%s",
+				   "%s: %" PRIu64 " device times were lost: host times are used instead%s",
 				   process->path, process->lost_device_times,
 				   losses_causes(process->losses, PM_LOSS_OF_TIMES, arena)));
 	if (process->lost_operations)
@@ -164,21 +165,20 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				   process->path, process->lost_operations,
 				   losses_causes(process->losses, PM_LOSS_OF_DETAILS, arena)));
 	if (losses_unknown(process->losses))
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " losses are of a kind that this pmanalyze does not know",
-				   process->path, losses_unknown(process->losses)));
+		add(texts,
+			arena_format(arena, "%s: %" PRIu64 " losses are of a kind unknown to this pmanalyze",
+				process->path, losses_unknown(process->losses)));
 	if (process->refused_records)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " records have no description and were passed over",
+		add(texts, arena_format(arena, "%s: %" PRIu64 " records have no description and were skipped",
 				   process->path, process->refused_records));
 	if (process->unjoined_intervals)
 		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " device intervals belong to no call and were passed over",
+				   "%s: %" PRIu64 " device intervals belong to no call and were skipped",
 				   process->path, process->unjoined_intervals));
 	if (process->graphs_left)
 		add(texts,
 			arena_format(arena,
-				"%s: the captured graphs have too many operations to take their launches apart",
+				"%s: the captured graphs have too many operations to resolve their launches",
 				process->path));
 	if (process->unseen_calls)
 		add(texts,
@@ -186,9 +186,9 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing",
 				process->path, process->unseen_calls));
 	if (process->device_source == PM_DEVICE_NONE)
-		add(texts, arena_format(arena,
-				   "%s: no device times: the host's time of each call stands in for them",
-				   process->path));
+		add(texts,
+			arena_format(arena, "%s: no device times: the host time of each call is used instead",
+				process->path));
 }
 
 const char **run_warnings(struct run *run)
@@ -218,18 +218,18 @@ const char **run_warnings(struct run *run)
 		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
 				    analysis->worker_count, world));
 	if (analysis->worker_count == 0)
-		add(&texts,
-			arena_format(arena, "%s: no iterations found: the calls do not repeat", run->label));
+		add(&texts, arena_format(arena, "%s: no iterations found: the call sequence does not repeat",
+				    run->label));
 	for (size_t i = 0; i < analysis->worker_count; i++)
 		if (analysis->workers[i].iterations.confidence < 0.9) {
 			add(&texts, arena_format(arena,
 					    "%s: only %.0f%% of the computations are in iterations of the "
-					    "usual kind: read the figures with care",
+					    "usual kind: the figures may not be representative",
 					    run->label, analysis->workers[i].iterations.confidence * 100));
 			break;
 		}
 	if (analysis->timeline.residual_ns > 0)
-		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s about a collective",
+		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
 				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));
 	kept = arena_alloc(arena, texts.count + 1, sizeof(*kept));
 	if (texts.count)

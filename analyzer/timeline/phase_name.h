@@ -5,18 +5,19 @@
 #define PHASE_LIST(X) \
 	X(IO, "io", "t_io", "reading input from files") \
 	X(H2D, "h2d", "t_h2d", "copying input to the device") \
-	X(MD, "md", "t_md", "dividing the batch") \
+	X(MD, "md", "t_md", "splitting the batch") \
 	X(FORWARD, "forward", "t_f", "forward pass") \
 	X(BACKWARD, "backward", "t_b", "backward pass") \
 	X(COMMUNICATION, "communication", "t_c", "aggregating gradients") \
 	X(UPDATE, "update", "t_u", "updating the model") \
 	X(GRAPH, "graph", "t_graph", "captured graphs of several phases, timed as a whole") \
-	X(OTHER, "other", "other", "work that is none of these") \
-	X(IDLE_LAUNCH, "idle_launch", "idle: host", "the device waits for the host to give it work") \
+	X(OTHER, "other", "other", "other work") \
+	X(IDLE_LAUNCH, "idle_launch", "idle: host", "the device waits for the host to launch work") \
 	X(IDLE_QUEUE, "idle_queue", "idle: queue", \
-		"work was given and has not begun: latency, or it waits for other work") \
-	X(IDLE_SYNC, "idle_sync", "idle: sync", "the host waits, and the device has nothing to do") \
-	X(IDLE_UNKNOWN, "idle_unknown", "idle: unknown", "nothing tells why")
+		"work is enqueued and has not started: latency, or it waits for other work") \
+	X(IDLE_SYNC, "idle_sync", "idle: sync", \
+		"the host waits in a synchronization, the device has no work") \
+	X(IDLE_UNKNOWN, "idle_unknown", "idle: unknown", "unknown cause")
 
 enum phase {
 #define PHASE_ITEM(name, key, symbol, text) PHASE_##name,

@@ -321,7 +321,7 @@ static int list_folder(struct timeline *timeline, const char *path, struct list 
 	closedir(folder);
 	if (files->count == before) {
 		*error = arena_format(&timeline->arena,
-			"%s: no *.pmtrace in this folder, and no trace of another profiler", path);
+			"%s: no *.pmtrace file and no trace of another profiler in this folder", path);
 		return -1;
 	}
 	qsort(files->items + before, files->count - before, sizeof(*files->items), compare_texts);
@@ -430,7 +430,7 @@ int timeline_read(struct timeline *timeline, const char *const *paths, size_t pa
 	}
 	read_files(timeline, &files, &notes);
 	if (timeline->process_count == 0) {
-		*error = notes.count ? notes.items[0] : "no trace named";
+		*error = notes.count ? notes.items[0] : "no trace given";
 		goto out;
 	}
 	rc = 0;

@@ -232,7 +232,8 @@ static void records_table(struct dump *dump, struct print_table *table)
 
 	columns.thread = print_column(table, "thread", "thread", PRINT_COUNT);
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
-	columns.begin = print_column(table, "begin_ns", "begin, ns", PRINT_COUNT);
+	columns.begin = print_column(table, "start_ns", "start, ns", PRINT_COUNT);
+	print_old_key(table, columns.begin, "begin_ns");
 	columns.duration = print_column(table, "duration_ns", "ns", PRINT_COUNT);
 	columns.queue = print_column(table, "queue", "queue", PRINT_COUNT);
 	columns.correlation = print_column(table, "correlation", "corr", PRINT_COUNT);
@@ -467,12 +468,12 @@ static cJSON *head(struct dump *dump, FILE *out)
 		trace->ended ? trace->footer.lost_records : header->lost_records, dump->refused);
 	if (trace->ended)
 		fprintf(out,
-			"  ended in order: %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64
-			" device times lost, %" PRIu64 " calls without their details, %" PRIu64 " threads\n",
+			"  clean exit: %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64 " device times "
+			"lost, %" PRIu64 " calls without their details, %" PRIu64 " threads\n",
 			trace->footer.calls, trace->footer.records, trace->footer.lost_device_times,
 			trace->footer.lost_operations, trace->footer.threads);
 	else
-		fputs("  the end is missing: the process was killed, or is running\n", out);
+		fputs("  the end is missing: the process was killed or is still running\n", out);
 	more_of_head(dump, object, out);
 	for (size_t i = 0; i < trace->note_count; i++)
 		fprintf(out, "  %s\n", print_clean(&dump->arena, trace->notes[i]));

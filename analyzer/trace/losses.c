@@ -81,8 +81,8 @@ void losses_json(const uint64_t losses[PM_LOSS_ROOM], cJSON *object)
 			list = cJSON_AddArrayToObject(object, "losses");
 		item = cJSON_CreateObject();
 		cJSON_AddStringToObject(
-			item, "what", i < PM_LOSS_COUNT ? class_words[causes[i].loss_class] : "not known");
-		cJSON_AddStringToObject(item, "cause", i < PM_LOSS_COUNT ? causes[i].words : "not known");
+			item, "what", i < PM_LOSS_COUNT ? class_words[causes[i].loss_class] : "unknown");
+		cJSON_AddStringToObject(item, "cause", i < PM_LOSS_COUNT ? causes[i].words : "unknown");
 		cJSON_AddNumberToObject(item, "count", (double)losses[i]);
 		cJSON_AddItemToArray(list, item);
 	}

@@ -112,7 +112,7 @@ static void parse_chunks(struct trace *trace)
 		if (chunk.magic == 0)
 			break;
 		if (chunk.magic != PM_CHUNK_MAGIC) {
-			trace_trouble(trace, offset, "0x%08x, expected the begin of a chunk, 0x%08x",
+			trace_trouble(trace, offset, "0x%08x, expected the start of a chunk, 0x%08x",
 				chunk.magic, PM_CHUNK_MAGIC);
 			break;
 		}
@@ -190,8 +190,7 @@ static void settle_clock(struct trace *trace)
 			(double)(to->monotonic_ns - from->monotonic_ns) / (double)(to->ticks - from->ticks);
 	}
 	if (kept < 2 && trace->header.clock == PM_CLOCK_TSC)
-		trace_trouble(
-			trace, 0, "one clock reading only: ticks are shown as if they were nanoseconds");
+		trace_trouble(trace, 0, "only one clock reading: ticks are shown as nanoseconds");
 }
 
 /* What refers to a number that never came is emptied, so that users need not look again. */
@@ -230,7 +229,8 @@ static int parse_header(struct trace *trace, const void *data, size_t size_bytes
 	if (header->byte_order != PM_BYTE_ORDER)
 		return fail(trace, offsetof(struct pm_header, byte_order),
 			header->byte_order == __builtin_bswap32(PM_BYTE_ORDER)
-				? "byte order 0x%08x, expected 0x%08x: written on a machine of the other order"
+				? "byte order 0x%08x, expected 0x%08x: written on a machine of the "
+				  "opposite byte order"
 				: "byte order 0x%08x, expected 0x%08x",
 			header->byte_order, PM_BYTE_ORDER);
 	if (header->version < 1 || header->version > PM_VERSION)

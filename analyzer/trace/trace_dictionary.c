@@ -261,7 +261,7 @@ static void parse_device(struct trace *trace, uint64_t offset, const unsigned ch
 
 	memcpy(&entry, body, sizeof(entry));
 	if (!name) {
-		trace_trouble(trace, offset, "a text without end in an entry of type %u", PM_ENTRY_DEVICE);
+		trace_trouble(trace, offset, "unterminated string in an entry of type %u", PM_ENTRY_DEVICE);
 		return;
 	}
 	*MEM_PUSH(trace->devices, trace->device_entry_count, trace->device_entry_room) =
@@ -306,7 +306,7 @@ static void parse_entry(
 			text = bounded_text(body + sizeof(number), size - sizeof(number));
 	}
 	if (!text && (type == PM_ENTRY_NOTE || type == PM_ENTRY_FUNCTION || type == PM_ENTRY_STRING)) {
-		trace_trouble(trace, offset, "a text without end in an entry of type %u", type);
+		trace_trouble(trace, offset, "unterminated string in an entry of type %u", type);
 		return;
 	}
 	switch (type) {

@@ -67,14 +67,14 @@ wait
 # other tables are left alone
 sed '1s/kernel/grains/' all.csv >other.csv
 cp other.csv before.csv
-expect 1 'other.csv: the header is not that of these observations' "$pmanalyze" export --observations --append -o other.csv one
+expect 1 'other.csv: the header does not match these observations' "$pmanalyze" export --observations --append -o other.csv one
 cmp other.csv before.csv || complain "a table with other columns was changed"
 printf '%s' "$(cat all.csv)" >cut.csv
 cp cut.csv before.csv
-expect 1 'cut.csv: the last line has no end' "$pmanalyze" export --observations --append -o cut.csv one
+expect 1 'cut.csv: the last line is incomplete' "$pmanalyze" export --observations --append -o cut.csv one
 cmp cut.csv before.csv || complain "a table that was cut was changed"
 head -c 20 all.csv >short.csv
-expect 1 'short.csv: the header is not that' "$pmanalyze" export --observations --append -o short.csv one
+expect 1 'short.csv: the header does not match' "$pmanalyze" export --observations --append -o short.csv one
 
 # no room: an error, and nothing left that looks whole
 for form in --perfetto --observations; do
@@ -98,11 +98,11 @@ cmp parts.csv before.csv || complain "part of the rows was left"
 mkdir none
 head -c 3000 one/program.0.pmtrace >none/program.0.pmtrace
 expect 2 'one of --perfetto, --kineto and --observations' "$pmanalyze" export one
-expect 2 'no run named' "$pmanalyze" export --perfetto
-expect 2 'one run at a time' "$pmanalyze" export --perfetto one three
+expect 2 'no run given' "$pmanalyze" export --perfetto
+expect 2 'exactly one run' "$pmanalyze" export --perfetto one three
 expect 2 '--append needs' "$pmanalyze" export --observations --append one
 expect 2 '--skip' "$pmanalyze" export --observations --skip -1 one
-expect 2 'the command line is wrong' "$pmanalyze" export --frobnicate one
+expect 2 'unknown option' "$pmanalyze" export --frobnicate one
 expect 1 '' "$pmanalyze" export --perfetto nothing
 expect 1 'no iterations found' "$pmanalyze" export --observations -o left.csv none one
 [ "$(wc -l <left.csv)" = 2 ] || complain "the run with iterations has no row"

@@ -138,6 +138,13 @@ run_case one_bad_file 0 layers text.pmtrace one/program.0.pmtrace
 run_case no_command 2 frobnicate
 run_case no_run 2 report
 run_case bad_option 2 layers --skip x one
+run_case near_command 2 reprot one
+run_case near_option 2 layers --rnaks one
+run_case unknown_option 2 layers --itration one
+run_case short_option 2 balance -x one
+run_case no_argument 2 whatif one --layer
+run_case needless_argument 2 comm --json=yes one
+run_case ambiguous_option 2 whatif --s one
 run_case help 0 --help
 run_case help_report 0 report --help
 run_case help_layers 0 layers --help
@@ -163,7 +170,7 @@ done
 # A reader that stops early is no error.
 "$pmanalyze" report --csv --iterations three 2>err | head -n 1 >/dev/null
 if [ -s err ]; then
-	echo "a broken pipe says:"
+	echo "messages after a broken pipe:"
 	cat err
 	failed=1
 fi

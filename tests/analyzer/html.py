@@ -101,8 +101,8 @@ def check_run(name, ranks, layers):
     check_alone(name, page, text)
     check_pictures(name, page)
     check_contents(name, page)
-    for heading in ["Phases by rank", "An iteration over ranks"] + (
-            ["Who waits for whom", "Load imbalance by layer and rank"] if ranks > 1 else []):
+    for heading in ["Phases by rank", "One iteration over ranks"] + (
+            ["Waiting and stragglers", "Load imbalance by layer and rank"] if ranks > 1 else []):
         shown = words(section(page, heading))
         for rank in range(ranks):
             check(f"rank {rank}" in shown, f"{name}: {heading} without rank {rank}")
@@ -135,20 +135,20 @@ def check_roofline():
     check(len(points) == len(rows) == 28, f"one: {len(points)} points, {len(rows)} rows")
     for point in points:
         check(0 <= percent(point, "cx") <= 100 and 0 <= float(point.get("cy")) <= 380, "one: a point outside the picture")
-    check(any("conv2, gradient of the parameters: 29.000 us" in words(point) for point in points), "one: conv2 without its point")
+    check(any("conv2, parameter gradient: 29.000 us" in words(point) for point in points), "one: conv2 without its point")
     check("no roof" in words(part), "one: a roof from nowhere")
 
 
 def check_timeline():
     """The lanes have the time that the made-up program gave its work; who comes last does not wait."""
-    rows = {words(row.find("th")): row for row in section(page_of("three")[0], "An iteration over ranks").iter("tr")}
+    rows = {words(row.find("th")): row for row in section(page_of("three")[0], "One iteration over ranks").iter("tr")}
     waits = {name: sum(percent(piece, "width") for piece in row.iter("rect") if piece.get("class") == "wait")
              for name, row in rows.items()}
     check(waits["rank 0"] > 5 and waits["rank 1"] > 5 and waits["rank 2"] == 0, f"three: waiting {waits}")
     # Less than a bin of the window: the begin of the next update, at its edge.
     short = [piece.get("class") for row in rows.values() for piece in row.iter("rect") if " short, " in words(piece)]
     check(short == ["update"], f"three: short calls {short}")
-    part = section(page_of("one")[0], "An iteration over ranks")
+    part = section(page_of("one")[0], "One iteration over ranks")
     window_us = float(words(part.find("p")).split(" us")[0])
     for phase, expected_us in [("forward", FORWARD_US), ("backward", BACKWARD_US)]:
         pieces = [piece for piece in part.find("table").iter("rect") if piece.get("class") == phase]
@@ -176,14 +176,14 @@ def check_help(name, page):
     """A bar for each change that saves 0.05%, the greatest first, as long as what it saves."""
     run = told(["whatif", "--json"], name)["runs"][0]
     changes = [item for item in run["changes"] if item["gain_ns"] > 0.0005 * run["replayed_ns"]]
-    part = section(page, "What would help")
+    part = section(page, "Optimization candidates")
     shown = bars(part)
     check(len(shown) == len(changes), f"{name}: {len(shown)} changes, not {len(changes)}")
     for (title, wide, row), item in zip(shown, changes):
-        expected = {"rank": f"{item['worker']} like the others", "layer": f"{item['layer']} twice as fast",
-                    "communication": "communication twice as fast", "overlap": "communication hidden behind computing",
-                    "host": "hosts launch in no time", "input": "input in no time", "balance": "all ranks alike",
-                    "stages": "all stages and ranks alike"}[item["kind"]]
+        expected = {"rank": f"{item['worker']} like other ranks", "layer": f"{item['layer']} 2× as fast",
+                    "communication": "communication 2× as fast", "overlap": "communication hidden behind computation",
+                    "host": "zero launch time", "input": "zero input time", "balance": "all ranks balanced",
+                    "stages": "all stages and ranks balanced"}[item["kind"]]
         check(title == expected, f"{name}: '{title}', not '{expected}'")
         near(name, title, wide, 100 * item["gain_ns"] / changes[0]["gain_ns"])
         check(f"{100 * item['gain_ns'] / run['replayed_ns']:.1f}%" in words(row), f"{name}: {words(row)}: another share")
@@ -252,7 +252,7 @@ def check_iterations(name, page):
             item["exposed"] = float(row["exclusive_ns"])
     used = sorted(item["ns"] for rank in times.values() for item in rank.values() if item["kind"] == "used")
     tallest = min(max(item["ns"] for rank in times.values() for item in rank.values()), 2.5 * used[len(used) // 2])
-    part = section(page, "Iterations one after another")
+    part = section(page, "Iterations in sequence")
     for row in part.find("table").iter("tr"):
         rank = words(row.find("th"))
         groups = list(row.iter("g"))
@@ -273,15 +273,15 @@ def check_findings():
 
     bound, sentences = findings("causes")
     check("rank 1" in bound and len(sentences) <= 5, f"causes: {bound} {sentences}")
-    check(sentences[0].startswith("Rank 1 holds the others up") and "a layer is slower: conv2" in sentences[0], f"causes: {sentences}")
+    check(sentences[0].startswith("Straggler rank 1: ") and "slower layer: conv2" in sentences[0], f"causes: {sentences}")
     bound, sentences = findings("three")
-    check(bound.startswith("Computing bounds this run: ") and "on rank 2" in bound, f"three: {bound}")
-    check(sentences[0].startswith("Rank 2 holds the others up") and "slower throughout" in sentences[0], f"three: {sentences}")
+    check(bound.startswith("Bottleneck: computation. ") and "on rank 2" in bound, f"three: {bound}")
+    check(sentences[0].startswith("Straggler rank 2: ") and "slower throughout" in sentences[0], f"three: {sentences}")
     # Its passes, update, copies and division take 1.5 times as long: half of what they take at the others.
     saved = float(sentences[0].split("an iteration would be ")[1].split(" us")[0])
     near("three", "what rank 2 costs", saved, 0.5 * (FORWARD_US + BACKWARD_US + 10 + 18) + 1, 1)
     bound, sentences = findings("one")
-    check(not any("holds the others up" in item for item in sentences), f"one: {sentences}")
+    check(not any("Straggler rank" in item for item in sentences), f"one: {sentences}")
 
 
 def labelled_trace(path):
@@ -311,7 +311,7 @@ def check_labelled():
     slowdown = told(["slowdown", "--json"], "labelled.json")
     # One forward of the first stage, four of the last, four backward of it, one of the first: 27 ms, evenly 22.5 ms.
     near("labelled", "the slowdown", slowdown["slowdown"], 27 / 22.5, 0.0001)
-    part = section(page, "Slowdown by uneven work")
+    part = section(page, "Slowdown by imbalance")
     gains = {item["effect"]: slowdown["replayed_ns"] - item["without_ns"] for item in slowdown["causes"]}
     effects = list(part.iter("table"))[0]
     titles = {"stages": "stage imbalance", "workers": "slow worker", "batches": "operations vary",
@@ -328,8 +328,8 @@ def check_labelled():
     check(all(cell[1] == 50 * name.endswith("pp1") for name, cell in cells.items()), f"labelled: places of {cells}")
     panel = next(div for div in page.iter("div") if div.get("class") == "work")
     check(f"S = {slowdown['slowdown']:.3f}" in words(panel) and "Stage imbalance" in words(panel), f"labelled: {words(panel)}")
-    check(any("labels of phases are all there is" in words(item) for item in page.iter("li")), "labelled: nothing is untold")
-    check(not any(words(title) == "What would help" for title in page.iter("h2")), "labelled: replayed without devices")
+    check(any("the trace has phase labels only" in words(item) for item in page.iter("li")), "labelled: nothing is untold")
+    check(not any(words(title) == "Optimization candidates" for title in page.iter("h2")), "labelled: replayed without devices")
 
 
 def check_hostile():
@@ -397,7 +397,7 @@ with tempfile.TemporaryDirectory() as work:
         check_iterations(made, shown_page)
     check_findings()
     check_labelled()
-    cause_list = [words(item) for item in section(page_of("causes")[0], "Who waits for whom").iter("li")]
+    cause_list = [words(item) for item in section(page_of("causes")[0], "Waiting and stragglers").iter("li")]
     check(any("conv2" in item for item in cause_list), f"causes: {cause_list}")
     check("rank 0 gpu 1" in page_of("two_gpus")[1], "two_gpus: the second is not named")
     check("the end is missing" in page_of("killed")[1], "killed: no warning")

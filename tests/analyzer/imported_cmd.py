@@ -160,7 +160,7 @@ def check_device(scratch):
     check("GPU: Tesla V100-SXM2-32GB" in text, f"roofline does not name the device: {text[:200]}")
     result = ask("slowdown", folder)
     check(result.returncode == 1 and "labelled phases" in result.stderr, f"slowdown takes kernels: {result.stderr}")
-    check("Operations and bytes are not known" in text, "roofline claims operations")
+    check("Operations and bytes are unknown" in text, "roofline claims operations")
     answer = json.loads(ask("report", "--json", folder).stdout)
     check(answer["device_times"] == "kineto", answer["device_times"])
 

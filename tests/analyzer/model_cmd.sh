@@ -19,7 +19,7 @@ expect() {
 	shift 2
 	"$pmanalyze" model "$@" >out 2>err || status=$?
 	[ "$status" = "$expected" ] || complain "exit status $status, expected $expected: $*"
-	cat out err | tr '\n' ' ' | tr -s ' ' | grep -qFe "$sentence" || complain "'$sentence' is not said by: $*: $(cat out err)"
+	cat out err | tr '\n' ' ' | tr -s ' ' | grep -qFe "$sentence" || complain "'$sentence' is not printed by: $*: $(cat out err)"
 }
 
 for name in one three overlap two_gpus cost killed host_only odd graph windows recompute causes; do
@@ -27,16 +27,16 @@ for name in one three overlap two_gpus cost killed host_only odd graph windows r
 	"$make_trace" "$name" "$name"
 done
 
-expect 0 "The run behaves so: nothing overlaps, each phase comes after the other" one
-expect 0 "The run behaves so: nothing overlaps, gradients are aggregated after the whole backward pass" three
-expect 0 "The run behaves so: gradients are aggregated layer by layer, beside the backward pass" overlap
+expect 0 "The run matches: nothing overlaps, phases run one after another" one
+expect 0 "The run matches: nothing overlaps, gradients are aggregated after the whole backward pass" three
+expect 0 "The run matches: gradients are aggregated layer by layer, during the backward pass" overlap
 expect 0 "Warning: " killed
-expect 0 "Nothing is fitted: 3 coefficients need at least 3 rows" --rows runs one three
+expect 0 "No fit: 3 coefficients need at least 3 rows" --rows runs one three
 expect 0 "The iterations of a run are not independent" --rows iterations one three
-expect 0 "gpus is 3 in all rows: its coefficient cannot be told from the intercept" three overlap causes
-expect 0 "inverse_gpus follows from the terms before it" --terms gpus,inverse_gpus --rows iterations one three
+expect 0 "gpus is 3 in all rows: its coefficient is indistinguishable from the intercept" three overlap causes
+expect 0 "inverse_gpus is a linear combination of the terms before it" --terms gpus,inverse_gpus --rows iterations one three
 expect 0 "t_iter is the same in all rows" one one one
-expect 0 "as many coefficients as rows" one cost three
+expect 0 "As many coefficients as rows" one cost three
 mkdir other
 LC_ALL=C sed 's/program/another/' one/program.0.pmtrace >other/program.0.pmtrace
 expect 0 "different programs" --terms gpus one cost three other
@@ -45,19 +45,19 @@ expect 0 "99% intervals" --confidence 99 --terms gpus one cost three
 expect 0 "over 3 runs by medians" --median --terms lif one cost three
 expect 0 "Rows of the regression" --residuals --terms lif one cost three
 for name in host_only graph windows recompute odd; do
-	expect 0 "The rest" "$name"
+	expect 0 "Rest (in none of the equations)" "$name"
 done
 
 # wrong command lines
-expect 2 "no run named"
-expect 2 "--terms gpu: no term 'gpu', there are gpus, lif" --terms gpu one
-expect 2 "the term 'lif' is named twice" --terms lif,lif one
-expect 2 "no term ''" --terms "" one
+expect 2 "no run given"
+expect 2 "--terms gpu: unknown term 'gpu', known terms are gpus, lif" --terms gpu one
+expect 2 "the term 'lif' is given twice" --terms lif,lif one
+expect 2 "unknown term ''" --terms "" one
 expect 2 "expected runs or iterations" --rows columns one
 expect 2 "expected a percentage between 0 and 100" --confidence 0 one
 expect 2 "expected a percentage between 0 and 100" --confidence 95% one
 expect 2 "expected a percentage between 0 and 100" --confidence nan one
-expect 2 "the command line is wrong" --term gpus --json --frobnicate one
+expect 2 "unknown option '--frobnicate'" --term gpus --json --frobnicate one
 expect 1 "nowhere: No such file" nowhere
 mkdir empty
 expect 1 "empty" empty

@@ -160,37 +160,37 @@ for cause in changing none slower; do
 	"$bin/make_summaries" "many_$cause" 300 "$cause" 17 >/dev/null
 	"$pmanalyze" report "many_$cause" | tr '\n' ' ' | tr -s ' ' >"$cause.words"
 done
-grep -q "for long: the waiting, [0-9.]* ms in an iteration ([0-9.]*%), comes and goes" changing.words ||
-	complain "waiting that comes and goes: $(cat changing.words)"
-grep -q "No rank holds the others up\. " none.words || complain "no straggler: $(cat none.words)"
-grep -q "rank 17: the others wait .* - slower throughout" slower.words || complain "a straggler: $(cat slower.words)"
-grep -q "10 of 300, those most waited for first" slower.words || complain "the table is not cut: $(cat slower.words)"
+grep -q "No persistent straggler: the waiting, [0-9.]* ms per iteration ([0-9.]*%), is intermittent" changing.words ||
+	complain "intermittent waiting: $(cat changing.words)"
+grep -q "No straggler\. " none.words || complain "no straggler: $(cat none.words)"
+grep -q "rank 17: wait caused .* - slower throughout" slower.words || complain "a straggler: $(cat slower.words)"
+grep -q "10 of 300, most wait caused first" slower.words || complain "the table is not cut: $(cat slower.words)"
 "$pmanalyze" report --ranks many_slower >ranks
 [ "$(grep -c '^  rank [0-9]* *node' ranks)" = 300 ] || complain "--ranks does not list 300 ranks"
 
 # what a careless user does
-expect 2 "no trace named" "$pmanalyze" reduce
-expect 2 "only one can say" "$pmanalyze" reduce --mine --rank 1 run
-expect 2 "not written to standard output" "$pmanalyze" reduce -o - run
-expect 1 "no launcher's variable" "$pmanalyze" reduce --mine run
+expect 2 "no trace given" "$pmanalyze" reduce
+expect 2 "mutually exclusive" "$pmanalyze" reduce --mine --rank 1 run
+expect 2 "cannot be written to standard output" "$pmanalyze" reduce -o - run
+expect 1 "no launcher variable" "$pmanalyze" reduce --mine run
 expect 1 "%r stands for the rank" "$pmanalyze" reduce run/train_cnn.%r.pmtrace
 expect 1 "no trace of rank 9 in this folder" env RANK=9 "$pmanalyze" reduce --mine run
 expect 1 "No such file" "$pmanalyze" reduce no/such/folder
-expect 1 "no *.pmtrace in this folder" "$pmanalyze" reduce all
+expect 1 "no *.pmtrace file in this folder" "$pmanalyze" reduce all
 expect 1 "run.out: not a folder" "$pmanalyze" reduce -o run.out run
 expect 1 "all/train_cnn.0.pmsum" "$pmanalyze" reduce all/train_cnn.0.pmsum
 expect 1 "/proc/none" "$pmanalyze" reduce -o /proc/none/here run
-expect 2 "cannot be reported together" "$pmanalyze" report all run
-expect 2 "summaries do not have single iterations" "$pmanalyze" report --csv --iterations all
+expect 2 "cannot be combined in one report" "$pmanalyze" report all run
+expect 2 "summaries have no single iterations" "$pmanalyze" report --csv --iterations all
 rm all/train_cnn.1.pmsum
 head -c 100 all/train_cnn.3.pmsum >cut && mv cut all/train_cnn.3.pmsum
 cp all/train_cnn.0.pmsum all/again.pmsum
-expect 0 "all/train_cnn.3.pmsum: byte 0: the summary is cut off" "$pmanalyze" report all
+expect 0 "all/train_cnn.3.pmsum: byte 0: truncated summary" "$pmanalyze" report all
 tr '\n' ' ' <out | tr -s ' ' >words
 grep -q "summaries of 2 of 4 ranks: 1, 3 are missing" words || complain "missing ranks: $(cat out)"
-grep -q "rank 0 is there more than once" words || complain "a rank twice: $(cat out)"
+grep -q "rank 0 occurs more than once" words || complain "a rank twice: $(cat out)"
 printf 'PMSUM\r\n\032' >bad.pmsum
-expect 1 "cut off within its head" "$pmanalyze" report bad.pmsum
+expect 1 "truncated summary: incomplete header" "$pmanalyze" report bad.pmsum
 ls -A . a/b/sums all slurm | grep -q "pmsum\.......$" && complain "a temporary file was left"
 
 [ $failed = 0 ] || exit 1

@@ -165,7 +165,7 @@ static void check_few(void)
 	compare_scene(&scene, 2, usual);
 	CHECK(compare_find(&scene.compare.pairs[0], COMPARE_WHOLE, "t_iter")->word == COMPARE_NONE,
 		"one iteration decides");
-	CHECK(says(&scene.compare, "of a single iteration nobody can say"), "one iteration: not said");
+	CHECK(says(&scene.compare, "a single iteration allows no significance test"), "one iteration: not said");
 	close_scene(&scene);
 	options[0].iterations = 4;
 	open_scene(&scene, options, 2);
@@ -340,7 +340,7 @@ static void check_unmatched(void)
 			     scene.compare.pairs[0].rows[i].word == COMPARE_ONLY_BASE;
 	CHECK(alone == 8 && only_base == 8, "%zu without a partner, %zu rows", alone, only_base);
 	CHECK(says(&scene.compare, "Only A has 8 layers: conv1, pool1, conv2, pool2"), "not said");
-	CHECK(says(&scene.compare, "Their models differ: 44426 and"), "parameters");
+	CHECK(says(&scene.compare, "The models differ: 44426 and"), "parameters");
 	close_scene(&scene);
 }
 
@@ -385,7 +385,7 @@ static void check_diff(void)
 	CHECK(item && strstr(item->detail, "16 1 28 28") &&
 			strstr(item->detail, "-> TENSOR(F32 4 32 1 28 28"),
 		"the batch: %s", item ? item->detail : "nothing");
-	CHECK(says(&scene.compare, "Their batches differ, 16 and 32"), "batch: not said");
+	CHECK(says(&scene.compare, "The batch sizes differ, 16 and 32"), "batch: not said");
 	diff_free(&diff);
 	close_scene(&scene);
 }

@@ -241,7 +241,7 @@ static void check_terms(void)
 		"two terms");
 	CHECK(ssgd_terms_parse("gpus,gpu", terms, sentence) == 0 && strstr(sentence, "'gpu'"), "%s",
 		sentence);
-	CHECK(ssgd_terms_parse("", terms, sentence) == 0 && strstr(sentence, "no term ''"), "%s", sentence);
+	CHECK(ssgd_terms_parse("", terms, sentence) == 0 && strstr(sentence, "unknown term ''"), "%s", sentence);
 	CHECK(ssgd_terms_parse("lif,", terms, sentence) == 0, "an empty one behind a comma");
 	CHECK(ssgd_terms_parse("lif,gpus,lif", terms, sentence) == 0 && strstr(sentence, "twice"), "%s",
 		sentence);

@@ -313,7 +313,7 @@ static void check_stage(enum style style)
 	CHECK(near(result.slowdown.effect_ns[SLOWDOWN_STAGES] / 1000, ideal), "an even partition");
 	CHECK(result.slowdown.recurring && strcmp(result.slowdown.recurring, "stage 3") == 0, "recurring: %s",
 		result.slowdown.recurring ? result.slowdown.recurring : "none");
-	CHECK(strstr(result.slowdown.cause_words, "stage 3, the last, computes 2.00x") != NULL, "%s",
+	CHECK(strstr(result.slowdown.cause_words, "stage 3, the last, takes 2.00×") != NULL, "%s",
 		result.slowdown.cause_words);
 	/* Without it all have the mean but stages 0 to 2, which have less: the last still counts. */
 	CHECK(result.slowdown.last_explained >= 1, "M_S %f", result.slowdown.last_explained);
@@ -380,8 +380,8 @@ static void check_link(void)
 	if (!make(&job, &result))
 		return;
 	check_times(&result, "link", ideal + 9 * 20, ideal, SLOWDOWN_COMMUNICATION);
-	CHECK(strstr(result.slowdown.cause_words, "between dp1/pp1 and dp1/pp2 take 10.0x") ||
-			strstr(result.slowdown.cause_words, "between dp1/pp2 and dp1/pp1 take 10.0x"),
+	CHECK(strstr(result.slowdown.cause_words, "between dp1/pp1 and dp1/pp2 take 10.0×") ||
+			strstr(result.slowdown.cause_words, "between dp1/pp2 and dp1/pp1 take 10.0×"),
 		"%s", result.slowdown.cause_words);
 	CHECK(!result.slowdown.recurring, "recurring");
 	discard(&result);

@@ -171,17 +171,17 @@ static void damage(void)
 		unsigned char bytes[4];
 		const char *words;
 	} cases[] = {
-		{"another file", 0, {'#', '!', '/', 'b'}, "no summary begins here"},
-		{"the other byte order", 8, {1, 2, 3, 4}, "the other byte order"},
-		{"no byte order", 8, {9, 9, 9, 9}, "head is damaged"},
-		{"a later version", 12, {2, 0, 0, 0}, "is of version 2, this program reads version 1"},
+		{"another file", 0, {'#', '!', '/', 'b'}, "not a summary: wrong magic number"},
+		{"the other byte order", 8, {1, 2, 3, 4}, "the opposite byte order"},
+		{"no byte order", 8, {9, 9, 9, 9}, "header is corrupt"},
+		{"a later version", 12, {2, 0, 0, 0}, "summary version 2, expected 1"},
 		{"a length beyond the file", 16, {0xff, 0xff, 0xff, 0x7f},
-			"cut off: 2147483647 bytes expected"},
-		{"more than may be", 20, {0xff, 0xff, 0xff, 0x7f}, "head is damaged"},
-		{"another size inside", 20, {1, 0, 0, 0}, "cannot be inflated"},
-		{"a wrong check sum", 24, {1, 2, 3, 4}, "check sum"},
-		{"a field of the future", 28, {1, 0, 0, 0}, "head is damaged"},
-		{"a damaged body", 100, {0xff, 0xfe, 0xfd, 0xfc}, "check sum"},
+			"truncated summary: 2147483647 bytes expected"},
+		{"more than may be", 20, {0xff, 0xff, 0xff, 0x7f}, "header is corrupt"},
+		{"another size inside", 20, {1, 0, 0, 0}, "decompression failed"},
+		{"a wrong check sum", 24, {1, 2, 3, 4}, "checksum mismatch"},
+		{"a field of the future", 28, {1, 0, 0, 0}, "header is corrupt"},
+		{"a damaged body", 100, {0xff, 0xfe, 0xfd, 0xfc}, "checksum mismatch"},
 	};
 	struct made made;
 	unsigned char *copy;
@@ -199,11 +199,11 @@ static void damage(void)
 		unsigned char *cut = mem_alloc(bytes, 1);
 
 		memcpy(cut, made.data, bytes);
-		refused("a part", cut, bytes, "cut off");
+		refused("a part", cut, bytes, "truncated summary");
 		free(cut);
 	}
 	memcpy(copy, made.data, made.bytes);
-	refused("something behind it", copy, made.bytes + 3, "no summary begins here");
+	refused("something behind it", copy, made.bytes + 3, "not a summary: wrong magic number");
 	free(copy);
 	drop(&made);
 }
@@ -246,7 +246,7 @@ static bool survives(const char *folder, const unsigned char *data, size_t bytes
 		return false;
 	}
 	accepted = job.trouble_count == 0 || strstr(job.troubles[0], "more than once");
-	CHECK(accepted || strstr(job.troubles[0], "the summary is damaged: "), "'%s'",
+	CHECK(accepted || strstr(job.troubles[0], "the summary is corrupt: "), "'%s'",
 		job.trouble_count ? job.troubles[0] : "");
 	summaries_causes(&job, &causes);
 	summaries_warnings(&job);

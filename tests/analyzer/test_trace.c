@@ -397,7 +397,7 @@ static void sentences(void)
 		const char *sentence;
 	} cases[] = {
 		{"magic of the first chunk", 240, 0x12345678,
-			"t: byte 240: 0x12345678, expected the begin of a chunk"},
+			"t: byte 240: 0x12345678, expected the start of a chunk"},
 		{"length of the first chunk", 244, 10,
 			"t: byte 240: a chunk of 10 bytes, expected 64 or more"},
 		{"long chunk", 244, 0x7ffffff0,
@@ -417,7 +417,7 @@ static void sentences(void)
 	memcpy(&entry_bytes, builder.file.data + 304, sizeof(entry_bytes));
 	memset(builder.file.data + 304 + 12, 'x', entry_bytes - 12);
 	parse(&trace, builder.file.data, builder.file.size);
-	CHECK(trace.trouble && strstr(trace.trouble, "t: byte 304: a text without end in an entry of type 1"),
+	CHECK(trace.trouble && strstr(trace.trouble, "t: byte 304: unterminated string in an entry of type 1"),
 		"'%s'", trace.trouble ? trace.trouble : "");
 	trace_close(&trace);
 	builder_free(&builder);

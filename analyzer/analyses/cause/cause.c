@@ -60,20 +60,20 @@ static void find_unknown(struct cause_search *search)
 		count += rank->each_ns[i] > CAUSE_WAITING * others * search->iteration_ns;
 	if ((double)count < CAUSE_RECURS * (double)worker->used_count)
 		return;
-	cause_add(search,
-		(struct cause){.kind = CAUSE_UNKNOWN,
-			.cost_ns = NAN,
-			.factor = NAN,
-			.evidence = arena_format(&search->list->arena,
-				"in %zu of %zu iterations it comes late, and its layers, input and launches "
-				"take no longer than those of the others (other work %s against %s)",
-				count, worker->used_count,
-				print_time(&search->list->arena,
-					analysis_phase(worker, 1, PHASE_OTHER, ANALYSIS_BUSY).median),
-				print_time(&search->list->arena,
-					analysis_phase(search->peer ? search->peer->worker : worker, 1,
-						PHASE_OTHER, ANALYSIS_BUSY)
-						.median))});
+	cause_add(
+		search, (struct cause){.kind = CAUSE_UNKNOWN,
+				.cost_ns = NAN,
+				.factor = NAN,
+				.evidence = arena_format(&search->list->arena,
+					"it arrives late in %zu of %zu iterations, but its layers, input and "
+					"launches take no longer than on other ranks (other work %s vs %s)",
+					count, worker->used_count,
+					print_time(&search->list->arena,
+						analysis_phase(worker, 1, PHASE_OTHER, ANALYSIS_BUSY).median),
+					print_time(&search->list->arena,
+						analysis_phase(search->peer ? search->peer->worker : worker,
+							1, PHASE_OTHER, ANALYSIS_BUSY)
+							.median))});
 }
 
 static void (*const finders[])(struct cause_search *search) = {

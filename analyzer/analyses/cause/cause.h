@@ -20,14 +20,14 @@
 
 #define CAUSE_LIST(X) \
 	X(SLOWER, "slower", "slower throughout") \
-	X(LAYER, "layer", "a layer is slower") \
-	X(LAYERS, "layers", "several layers are slower") \
+	X(LAYER, "layer", "slower layer") \
+	X(LAYERS, "layers", "several slower layers") \
 	X(WORK, "work", "more work") \
-	X(INPUT, "input", "input takes longer") \
-	X(HOST, "host", "the host launches late") \
-	X(STAGE, "stage", "its stage has more to do") \
-	X(LINK, "link", "a slow link") \
-	X(UNKNOWN, "unknown", "nothing recorded tells why")
+	X(INPUT, "input", "slow input") \
+	X(HOST, "host", "launch-bound: the host enqueues late") \
+	X(STAGE, "stage", "pipeline stage with more work") \
+	X(LINK, "link", "slow link") \
+	X(UNKNOWN, "unknown", "cause not identified")
 
 enum cause_kind {
 #define CAUSE_ITEM(name, key, text) CAUSE_##name,

@@ -13,7 +13,7 @@ static const char *time_text(struct cause_search *search, double ns)
 
 static const char *layer_text(const struct cause_search *search, uint32_t layer)
 {
-	return layer == LAYER_NONE ? "work of no layer"
+	return layer == LAYER_NONE ? "work outside layers"
 				   : layer_title(&search->own->worker->layers.items[layer]);
 }
 
@@ -47,8 +47,8 @@ void cause_find_slower(struct cause_search *search)
 				  .cost_ns = ns,
 				  .factor = c->factor,
 				  .evidence = arena_format(&search->list->arena,
-					  "the same operations take %.2f times as long, in all layers "
-					  "(middle half of %zu layers: %.2f to %.2f)",
+					  "the same operations take %.2f× the time, in all layers "
+					  "(interquartile range over %zu layers: %.2f× to %.2f×)",
 					  c->factor, c->counted, c->low, c->high)});
 }
 
@@ -108,7 +108,7 @@ static void add_small_layers(struct cause_search *search, double ns, double own_
 			.cost_ns = ns,
 			.factor = factor,
 			.evidence = arena_format(&search->list->arena,
-				"%zu layers that take %.2f times as long together, each no great part "
+				"%zu layers that together take %.2f× the time, none of them a large part "
 				"of it",
 				count, factor)});
 }
@@ -137,8 +137,8 @@ void cause_find_layer(struct cause_search *search)
 				.cost_ns = residue,
 				.factor = layer->factor,
 				.evidence = arena_format(&search->list->arena,
-					"its operations take %.2f times as long, those of the other layers "
-					"%.2f times (forward %s against %s, backward %s against %s)",
+					"its operations take %.2f× the time, those of other layers %.2f× "
+					"(forward %s vs %s, backward %s vs %s)",
 					layer->factor, c->slower ? c->factor : 1.0,
 					time_text(search, layer->phase_own_ns[0]),
 					time_text(search, layer->phase_other_ns[0]),
@@ -166,7 +166,7 @@ static void add_more_everywhere(struct cause_search *search)
 			.cost_ns = ns,
 			.factor = c->more_factor,
 			.evidence = arena_format(&search->list->arena,
-				"%.2f times the work in most layers; its input is %s, that of the others %s",
+				"%.2f× the work in most layers; its input is %s, on other ranks %s",
 				c->more_factor, input_of(search->own, 0), input_of(search->peer, 0))});
 }
 
@@ -178,19 +178,19 @@ static void add_more_in(struct cause_search *search, const struct cause_layer *l
 	double factor = layer->other_work > 0 ? layer->own_work / layer->other_work : NAN;
 
 	if (layer->own_count > layer->other_count + 0.5)
-		evidence = arena_format(arena, "%.3g operations more in an iteration than the others%s%s",
-			layer->own_count - layer->other_count, layer->added ? ", among them " : "",
+		evidence = arena_format(arena, "%.3g more operations per iteration than other ranks%s%s",
+			layer->own_count - layer->other_count, layer->added ? ", including " : "",
 			layer->added ? timeline->functions[timeline->operations[layer->added].function].name
 				     : "");
 	else
-		evidence = arena_format(arena, "operations %.2f times as large (input %s)", factor,
+		evidence = arena_format(arena, "operations are %.2f× as large (input %s)", factor,
 			input_of(search->own, layer->layer));
 	cause_add(search,
 		(struct cause){.kind = CAUSE_WORK,
 			.layer = layer_text(search, layer->layer),
 			.cost_ns = layer->work_ns,
 			.factor = factor,
-			.evidence = arena_format(arena, "%s (%s against %s)", evidence,
+			.evidence = arena_format(arena, "%s (%s vs %s)", evidence,
 				time_text(search, layer->own_ns), time_text(search, layer->other_ns))});
 }
 
@@ -233,9 +233,8 @@ void cause_find_input(struct cause_search *search)
 			.cost_ns = cost_ns,
 			.factor = peer->lead.median > 0 ? own->lead.median / peer->lead.median : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its first computation begins %s after the iteration's begin, that of the "
-				"others %s (reading %s against %s, preparing %s against %s, copying %s "
-				"against %s)",
+				"its first computation starts %s after the start of the iteration, on "
+				"other ranks %s (reading %s vs %s, preparing %s vs %s, copying %s vs %s)",
 				time_text(search, own->lead.median), time_text(search, peer->lead.median),
 				time_text(search, own->io.median), time_text(search, peer->io.median),
 				time_text(search, own->md.median), time_text(search, peer->md.median),
@@ -257,8 +256,8 @@ void cause_find_host(struct cause_search *search)
 			.cost_ns = cost_ns,
 			.factor = peer->host.median > 0 ? own->host.median / peer->host.median : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its device idles %s in an iteration because the next call has not been "
-				"made, that of the others %s (%.0f calls came late, %.0f at the others)",
+				"its device is idle for %s per iteration waiting for the next launch, "
+				"other devices for %s (%.0f late launches vs %.0f)",
 				time_text(search, own->host.median), time_text(search, peer->host.median),
 				(double)own->late_count / (double)own->sample_count,
 				(double)peer->late_count / (double)peer->sample_count)});

@@ -127,12 +127,12 @@ static double add_slower(struct cause_search *search, double cost_ns)
 	if (factor <= STAGE_COUNTS)
 		return 0;
 	slow_ns = fmin(search->own->compute.median * (1 - 1 / factor), cost_ns);
-	cause_add(search,
-		(struct cause){.kind = CAUSE_SLOWER,
-			.cost_ns = slow_ns,
-			.factor = factor,
-			.evidence = arena_format(&search->list->arena,
-				"the same operations take %.2f times as long as in other stages", factor)});
+	cause_add(
+		search, (struct cause){.kind = CAUSE_SLOWER,
+				.cost_ns = slow_ns,
+				.factor = factor,
+				.evidence = arena_format(&search->list->arena,
+					"the same operations take %.2f× the time of other stages", factor)});
 	return slow_ns;
 }
 
@@ -164,7 +164,7 @@ void cause_find_stage(struct cause_search *search)
 							  search->own->worker->layers.count == 1 ? "" : "s")
 						: "",
 					100 * own, 100 * others,
-					share > 0 ? arena_format(arena, "; most in layer %s (%.0f%% of it)",
+					share > 0 ? arena_format(arena, "; mostly in layer %s (%.0f%% of it)",
 							    layer, 100 * share)
 						  : "")});
 }
@@ -254,8 +254,8 @@ void cause_find_link(struct cause_search *search)
 				.cost_ns = (line->median_ns - usual) * line->per_iteration,
 				.factor = line->median_ns / usual,
 				.evidence = arena_format(&search->list->arena,
-					"%.3g MB take %s on the way, %s between the others (%.3g of such messages "
-					"in an iteration)",
+					"%.3g MB take %s in transfer, %s between other ranks (%.3g such "
+					"messages per iteration)",
 					line->bytes / 1e6, print_time(&search->list->arena, line->median_ns),
 					print_time(&search->list->arena, usual), line->per_iteration)});
 	}

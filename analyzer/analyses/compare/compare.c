@@ -21,17 +21,17 @@ const char *compare_check(
 	const struct compare_side *sides, size_t side_count, const struct compare_options *how)
 {
 	if (side_count < 2)
-		return "two runs or more are needed";
+		return "at least two runs are needed";
 	if (how->base >= side_count)
-		return "there is no such base";
+		return "no such base";
 	if (!(how->margin >= 0) || how->margin >= 1)
-		return "the margin must be from 0% to less than 100%";
+		return "the margin must be at least 0% and below 100%";
 	for (size_t s = 0; s < side_count; s++)
 		for (size_t r = 0; r < sides[s].run_count; r++)
 			if (sides[s].runs[r]->analysis.worker_count == 0)
 				return "a run has no iterations";
 			else if (how->per_sample && !(analysis_samples(&sides[s].runs[r]->analysis) > 0))
-				return "times of a sample: the batch of a run is not known";
+				return "per-sample times: the batch size of a run is unknown";
 	return NULL;
 }
 

@@ -38,8 +38,8 @@ static const char *signed_time(struct words *words, double ns)
 static const char *verdict(struct words *words, const struct compare_row *row)
 {
 	if (row->other > 2 * row->base)
-		return FORMAT(words, "%s takes %.1f times as long as %s", words->other,
-			row->other / row->base, words->base);
+		return FORMAT(words, "%s takes %.1f× the time of %s", words->other, row->other / row->base,
+			words->base);
 	return FORMAT(words, "%s is %.1f%% %s than %s", words->other, 100 * fabs(compare_change(row)),
 		compare_word_text(row), words->base);
 }
@@ -51,7 +51,7 @@ static bool decided(const struct compare_row *row)
 
 static const char *interval_text(struct words *words, const struct compare_row *row)
 {
-	return FORMAT(words, "95%%: %s to %s", signed_time(words, row->effect.low),
+	return FORMAT(words, "95%% CI: %s to %s", signed_time(words, row->effect.low),
 		signed_time(words, row->effect.high));
 }
 
@@ -73,7 +73,7 @@ static void say_iteration(struct words *words, const struct compare_row *row)
 				   difference > 0 ? "more" : "less", interval_text(words, row)));
 		return;
 	case COMPARE_SAME:
-		say(words, FORMAT(words, "%s takes as long as %s, within %.3g%%: %s and %s %s (%s)",
+		say(words, FORMAT(words, "%s and %s take the same time within %.3g%%: %s and %s %s (%s)",
 				   words->other, words->base, 100 * words->compare->how.margin,
 				   time_text(words, row->other), time_text(words, row->base),
 				   unit_name(words), interval_text(words, row)));
@@ -81,18 +81,17 @@ static void say_iteration(struct words *words, const struct compare_row *row)
 	case COMPARE_UNDECIDED:
 		say(words,
 			FORMAT(words,
-				"It is not decided whether %s is faster or slower than %s: %s and %s %s, a "
+				"Not decided whether %s is faster or slower than %s: %s and %s %s, a "
 				"difference of %s (%s)%s",
 				words->other, words->base, time_text(words, row->other),
 				time_text(words, row->base), unit_name(words), signed_time(words, difference),
-				interval_text(words, row),
-				row->effect.enough ? "" : "; there are too few iterations"));
+				interval_text(words, row), row->effect.enough ? "" : "; too few iterations"));
 		return;
 	default:
 		say(words,
 			FORMAT(words,
-				"%s took %s %s and %s took %s: of a single iteration nobody can say what is "
-				"chance",
+				"%s takes %s %s and %s takes %s: a single iteration allows no significance "
+				"test",
 				words->other, time_text(words, row->other), unit_name(words), words->base,
 				time_text(words, row->base)));
 	}
@@ -120,7 +119,7 @@ static const char *phase_text(struct words *words, const struct compare_row *row
 	const char *of_it = isnan(whole_ns) ? ""
 			    : share > 1.05  ? "more than all of it"
 			    : share > 0     ? FORMAT(words, "%.0f%% of it", 100 * share)
-					    : "the other way";
+					    : "in the opposite direction";
 	const char *sure = row->word == COMPARE_UNDECIDED ? "not decided" : "";
 	const char *text = FORMAT(words, "%s %s%s%s%s%s%s", row->title, signed_time(words, difference),
 		*of_it || *sure ? " (" : "", of_it, *of_it && *sure ? ", " : "", sure,
@@ -128,7 +127,7 @@ static const char *phase_text(struct words *words, const struct compare_row *row
 	const struct compare_row *layer = most_different_layer(words, row->key, difference);
 
 	if (layer && fabs(layer->effect.difference) > 0.3 * fabs(difference))
-		text = FORMAT(words, "%s, most in layer %s (%s)", text, layer->title,
+		text = FORMAT(words, "%s, mostly in layer %s (%s)", text, layer->title,
 			signed_time(words, layer->effect.difference));
 	return text;
 }
@@ -175,8 +174,8 @@ static void say_phases(struct words *words, const struct compare_row *iteration)
 	free(rows);
 	if (text)
 		say(words, FORMAT(words,
-				   decided(iteration) ? "Where the difference is, by exclusive time: %s"
-						      : "What differs, by exclusive time: %s",
+				   decided(iteration) ? "Difference by phase (exclusive time): %s"
+						      : "Phases that differ (exclusive time): %s",
 				   text));
 }
 
@@ -193,10 +192,10 @@ static void say_layers(struct words *words)
 		if (!decided(rows[i]) || named == MOST_NAMED)
 			continue;
 		text = FORMAT(words, "%s%s%s%s %s by %s (%s)", text, named ? ", " : "", rows[i]->title,
-			words->pair->matches[rows[i]->match].sizes_differ ? " (other sizes)" : "",
+			words->pair->matches[rows[i]->match].sizes_differ ? " (different sizes)" : "",
 			compare_word_text(rows[i]), time_text(words, fabs(rows[i]->effect.difference)),
 			rows[i]->other > 2 * rows[i]->base && rows[i]->base > 0
-				? FORMAT(words, "%.1f times as long", rows[i]->other / rows[i]->base)
+				? FORMAT(words, "%.1f× the time", rows[i]->other / rows[i]->base)
 				: FORMAT(words, "%+.1f%%", 100 * compare_change(rows[i])));
 		named++;
 	}
@@ -204,12 +203,15 @@ static void say_layers(struct words *words)
 	if (shared == 0)
 		return;
 	if (different == 0)
-		say(words, FORMAT(words, "No layer's computation surely differs: %zu of %zu are the same",
+		say(words, FORMAT(words,
+				   "No layer differs significantly in computation: %zu of %zu are "
+				   "the same",
 				   same, shared));
 	else
-		say(words,
-			FORMAT(words, "Layers that differ in computation, %zu of %zu: %s%s; %zu are the same",
-				different, shared, text, different > named ? ", and others" : "", same));
+		say(words, FORMAT(words,
+				   "Layers with different computation time, %zu of %zu: %s%s; %zu are "
+				   "the same",
+				   different, shared, text, different > named ? ", and others" : "", same));
 }
 
 static void say_whole(struct words *words, const char *key, const char *name)
@@ -232,16 +234,15 @@ static void say_facts(struct words *words)
 	const struct compare_facts *other = &words->compare->facts[words->pair->other];
 
 	if (base->gpus != other->gpus)
-		say(words, FORMAT(words, "They have not the same number of GPUs: %zu and %zu", base->gpus,
-				   other->gpus));
+		say(words, FORMAT(words, "The numbers of GPUs differ: %zu and %zu", base->gpus, other->gpus));
 	if (base->samples > 0 && other->samples > 0 && base->samples != other->samples)
-		say(words, FORMAT(words, "Their batches differ, %.0f and %.0f samples: %s", base->samples,
+		say(words, FORMAT(words, "The batch sizes differ, %.0f and %.0f samples: %s", base->samples,
 				   other->samples,
 				   words->compare->how.per_sample
-					   ? "times are those of a sample"
-					   : "compare samples/s, or times of a sample (--per-sample)"));
+					   ? "times are per sample"
+					   : "compare samples/s, or times per sample (--per-sample)"));
 	if (base->parameters > 0 && other->parameters > 0 && base->parameters != other->parameters)
-		say(words, FORMAT(words, "Their models differ: %.0f and %.0f parameters", base->parameters,
+		say(words, FORMAT(words, "The models differ: %.0f and %.0f parameters", base->parameters,
 				   other->parameters));
 }
 
@@ -268,7 +269,7 @@ static void say_unmatched(struct words *words)
 					   pm_text_plural(only[side]), names[side],
 					   only[side] > MOST_NAMED ? ", ..." : ""));
 	if (sizes)
-		say(words, FORMAT(words, "%zu layer%s the same name and other sizes", sizes,
+		say(words, FORMAT(words, "%zu layer%s the same name and different sizes", sizes,
 				   sizes == 1 ? " has" : "s have"));
 }
 
@@ -290,7 +291,7 @@ const char **compare_words(struct compare *compare, const struct compare_pair *p
 	say_whole(&words, "lif", "Load imbalance factor of computing");
 	say_facts(&words);
 	if (compare->facts[pair->base].samples != compare->facts[pair->other].samples)
-		say_whole(&words, "samples_per_second", "Samples a second");
+		say_whole(&words, "samples_per_second", "Samples per second");
 	say_unmatched(&words);
 	kept = arena_alloc(&compare->arena, words.count + 1, sizeof(*kept));
 	if (words.count)

@@ -172,8 +172,8 @@ static void print_pair_text(struct compare *compare, const struct compare_pair *
 	print_rows(compare, pair, is_exclusive, "Phases, exclusive, means", out);
 	print_rows(compare, pair, is_busy, "Phases, busy, means", out);
 	print_rows(compare, pair, is_layer,
-		"Layers, computing: forward, backward and update, means (* other sizes)", out);
-	print_rows(compare, pair, is_different_part, "Parts of layers that surely differ, means", out);
+		"Layers, computing: forward, backward and update, means (* different sizes)", out);
+	print_rows(compare, pair, is_different_part, "Parts of layers that differ significantly, means", out);
 }
 
 static const struct compare_row *same_row(
@@ -367,10 +367,11 @@ static void print_pairs_json(struct compare *compare, cJSON *object)
 
 		cJSON_AddStringToObject(item, "base", compare->sides[pair->base].name);
 		cJSON_AddStringToObject(item, "other", compare->sides[pair->other].name);
-		sentences = cJSON_AddArrayToObject(item, "words");
+		sentences = cJSON_AddArrayToObject(item, "sentences");
 		for (size_t w = 0; words[w]; w++)
 			cJSON_AddItemToArray(
 				sentences, cJSON_CreateString(print_clean(&compare->arena, words[w])));
+		cJSON_AddItemToObject(item, "words", cJSON_Duplicate(sentences, true)); /* the old key */
 		print_init(&table, &compare->arena);
 		fill_rows(compare, pair, &table, true);
 		cJSON_AddItemToObject(item, "rows", print_json(&table));
@@ -426,6 +427,8 @@ void compare_print(struct compare *compare, enum print_form form, bool brief, cJ
 	print_medians(compare, is_whole_time, "Iteration, medians", out);
 	print_medians(compare, is_exclusive, "Phases, exclusive, medians", out);
 	print_medians(compare, is_layer, "Layers, computing, medians", out);
-	fprintf(out, "\n  < faster, > slower, = same, ? not decided, against %s\n",
+	fprintf(out,
+		"\n"
+		"  < faster, > slower, = same, ? not decided, against %s\n",
 		print_clean(&compare->arena, compare->sides[compare->how.base].name));
 }

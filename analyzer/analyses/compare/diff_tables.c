@@ -116,13 +116,12 @@ void diff_print(struct diff *diff, const struct compare *compare, const struct c
 	fill_items(diff, &items, sides, form == PRINT_TEXT, form == PRINT_TEXT ? limit : 0);
 	if (form != PRINT_CSV) {
 		fill_kinds(diff, &kinds, sides);
-		print_part(&kinds, form, object, "diff_kinds",
-			"Kinds of operations, in an iteration of a rank", true, out);
+		print_part(&kinds, form, object, "diff_kinds", "Kinds of operations, per iteration and rank",
+			true, out);
 	}
 	if (form != PRINT_TEXT || items.row_count > 0)
 		print_part(&items, form, object, "diff",
-			"What changed, in an iteration of a rank, by difference in time", form == PRINT_TEXT,
-			out);
+			"Changes, per iteration and rank, by difference in time", form == PRINT_TEXT, out);
 	if (form == PRINT_TEXT) {
 		size_t different = diff->count - diff->same;
 

@@ -165,5 +165,5 @@ void device_peak_override(struct device_peak *peak, double flops, double bandwid
 	if (flops > 0 && bandwidth > 0)
 		peak->source = "the options";
 	else if ((flops > 0 || bandwidth > 0) && peak->source)
-		peak->source = "the options, and what is known of the device";
+		peak->source = "the options and the device description";
 }

@@ -19,9 +19,9 @@
 /* Key (JSON, CSV) and words for people. */
 #define ROOFLINE_DIRECTIONS(X) \
 	X(FORWARD, "forward", "forward") \
-	X(DATA, "dgrad", "gradient of the data") \
-	X(WEIGHT, "wgrad", "gradient of the parameters") \
-	X(AGAIN, "recompute", "forward work done again") \
+	X(DATA, "dgrad", "data gradient") \
+	X(WEIGHT, "wgrad", "parameter gradient") \
+	X(AGAIN, "recompute", "recomputed forward work") \
 	X(UPDATE, "update", "update")
 
 enum roofline_direction {

@@ -77,7 +77,7 @@ void roofline_plot(const struct roofline *roofline, FILE *out)
 	struct arena arena = {0};
 
 	if (!roofline_axes(roofline, &axes)) {
-		fputs("Nothing to draw: no layer's operations and device times are both known.\n", out);
+		fputs("Nothing to plot: no layer has both an operation count and device times.\n", out);
 		return;
 	}
 	for (int y = 0; y < ROWS; y++) {

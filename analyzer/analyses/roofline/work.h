@@ -26,7 +26,7 @@
 	X(DROPOUT, "dropout", "dropout") \
 	X(ELEMENTWISE, "elementwise", "element by element") \
 	X(REDUCTION, "reduction", "reduction") \
-	X(KERNEL, "kernel", "own kernel or fused graph") \
+	X(KERNEL, "kernel", "custom kernel or fused graph") \
 	X(COPY, "copy", "copy, set") \
 	X(COLLECTIVE, "collective", "communication")
 

@@ -196,8 +196,8 @@ static const char *stage_words(struct slowdown *slowdown, const struct means *me
 	for (size_t i = 0; i < slowdown->stage_count; i++)
 		sum += i == slowest ? 0 : slowdown->stages[i].compute_ns;
 	text = arena_format(&slowdown->arena,
-		"Stage imbalance: stage %zu%s computes %.2fx as long as the others (forward %.2fx, backward "
-		"%.2fx).",
+		"Stage imbalance: stage %zu%s takes %.2f× the computing time of the others (forward %.2f×, "
+		"backward %.2f×).",
 		slowest, slowest + 1 == slowdown->stage_count ? ", the last," : "",
 		slowdown->stages[slowest].compute_ns * others / sum, factor[0], factor[1]);
 	if (slowest + 1 == slowdown->stage_count && factor[0] > factor[1])
@@ -206,7 +206,7 @@ static const char *stage_words(struct slowdown *slowdown, const struct means *me
 			text);
 	if (job->lane_count == 1)
 		text = arena_format(&slowdown->arena,
-			"%s With one data rank this cannot be told from a slow worker.", text);
+			"%s With one data rank this is indistinguishable from a slow worker.", text);
 	return text;
 }
 
@@ -233,7 +233,7 @@ static const char *worker_words(struct slowdown *slowdown)
 			slowdown->workers[i].compute_ns >= RECURRING_RATIO * stage->compute_ns;
 	}
 	return arena_format(&slowdown->arena,
-		"A slow worker: %s computes %.2fx as long as the mean of its stage's workers%s.",
+		"Slow worker: %s takes %.2f× the mean computing time of the workers of its stage%s.",
 		slowdown->workers[slowest].name, greatest,
 		more > 1 ? arena_format(&slowdown->arena,
 				   "; %zu workers are slower by 5%% or more, %zu of them of its data rank",
@@ -298,16 +298,17 @@ static const char *batch_words(struct slowdown *slowdown, const struct means *me
 	}
 	if (together >= SAME_WORK)
 		return arena_format(&slowdown->arena,
-			"Micro-batches differ in work: forward and backward times of one go together "
-			"(correlation %.2f), as with sequences of different length.",
+			"Micro-batches differ in work: their forward and backward times correlate (%.2f), "
+			"as with sequences of different length.",
 			together);
 	if (pauses > 0 && paused >= excess / 2 && pauses * 10 < count)
 		return arena_format(&slowdown->arena,
-			"Pauses: %zu of %zu computing operations take more than %.1fx their worker's mean, and "
-			"not the same ones forward and backward, as when a host collects garbage.",
+			"Pauses: %zu of %zu computing operations take more than %.1f× the mean of their "
+			"worker, and different ones forward and backward, as with garbage collection on "
+			"the host.",
 			pauses, count, PAUSE_RATIO);
-	return "Operations of one worker take different times, forward and backward not together: disturbed "
-	       "devices or hosts.";
+	return "Operation times vary within a worker, uncorrelated between forward and backward: "
+	       "interference on devices or hosts.";
 }
 
 /* The pair of workers whose messages take longest, against the type's median; false: no messages. */
@@ -363,7 +364,8 @@ static const char *communication_words(struct slowdown *slowdown)
 		const struct labelled_operation *other = &job->operations[slowdown->graph->peer[message]];
 
 		return arena_format(&slowdown->arena,
-			"Communication: a slow link, messages (%s) between %s and %s take %.1fx the usual time.",
+			"Communication: slow link, messages (%s) between %s and %s take %.1f× the usual "
+			"time.",
 			labelled_type_name(operation->type), job->workers[operation->worker].name,
 			job->workers[other->worker].name, factor);
 	}
@@ -383,13 +385,13 @@ static const char *words_of(struct slowdown *slowdown, const struct means *means
 	case SLOWDOWN_COMMUNICATION:
 		return communication_words(slowdown);
 	case SLOWDOWN_COLLECTION:
-		return "Garbage collection: it takes longer on some workers, or in some steps, than on others.";
+		return "Garbage collection takes longer on some workers, or in some steps, than on others.";
 	case SLOWDOWN_UPDATE:
 		return "The optimizer takes longer on some workers than on others.";
 	default:
 		return slowdown->slowdown < slowdown->least
-			       ? "None: the work is even enough."
-			       : "Mixed: no single effect explains a good part of it.";
+			       ? "None: the work is balanced."
+			       : "Mixed: no single effect explains a large part of the slowdown.";
 	}
 }
 

@@ -100,8 +100,8 @@ const char *slowdown_table_key(unsigned which)
 
 const char *slowdown_table_title(unsigned which)
 {
-	static const char *const titles[] = {"What evening out would give, mean of a step", "Operations",
-		"Stages", "Data ranks", "Workers", "Steps"};
+	static const char *const titles[] = {"Effect of balancing, mean of a step", "Operations", "Stages",
+		"Data ranks", "Workers", "Steps"};
 
 	return titles[which];
 }

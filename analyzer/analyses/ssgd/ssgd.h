@@ -18,32 +18,32 @@
 /* key, equation, words for a table, words for a sentence. The order is that of preference where several say
  * the same. */
 #define SSGD_LIST(X) \
-	X(SERIES, "series", "3.2", "one after another, mean rank", "each phase comes after the other") \
-	X(IMBALANCE, "imbalance", "3.3", "one after another, slowest rank", \
-		"nothing overlaps, each phase comes after the other") \
+	X(SERIES, "series", "3.2", "sequential, mean rank", "each phase comes after the other") \
+	X(IMBALANCE, "imbalance", "3.3", "sequential, slowest rank", \
+		"nothing overlaps, phases run one after another") \
 	X(INPUT, "input", "3.5", "input overlapped", "the input overlaps the forward and backward pass") \
-	X(FILES, "files", "", "files read ahead", "files are read ahead, beside all of the iteration") \
+	X(FILES, "files", "", "file prefetch", "files are prefetched, in parallel with the whole iteration") \
 	X(AFTER, "after", "", "aggregation after backward", \
 		"nothing overlaps, gradients are aggregated after the whole backward pass") \
 	X(LAYERS, "layers", "", "aggregation by layer", \
-		"gradients are aggregated layer by layer, beside the backward pass") \
+		"gradients are aggregated layer by layer, during the backward pass") \
 	X(BUCKETS, "buckets", "", "aggregation in buckets", \
-		"gradients are aggregated in buckets of several layers, beside the backward pass") \
-	X(AFTER_FILES, "after_files", "", "after backward, files read ahead", \
-		"gradients are aggregated after the whole backward pass, and files are read ahead") \
-	X(LAYERS_FILES, "layers_files", "", "by layer, files read ahead", \
-		"gradients are aggregated layer by layer, beside the backward pass, and files are read ahead") \
-	X(BUCKETS_FILES, "buckets_files", "", "in buckets, files read ahead", \
-		"gradients are aggregated in buckets of several layers, beside the backward pass, and files are " \
-		"read ahead") \
+		"gradients are aggregated in buckets of several layers, during the backward pass") \
+	X(AFTER_FILES, "after_files", "", "after backward, file prefetch", \
+		"gradients are aggregated after the whole backward pass, and files are prefetched") \
+	X(LAYERS_FILES, "layers_files", "", "by layer, file prefetch", \
+		"gradients are aggregated layer by layer, during the backward pass, and files are prefetched") \
+	X(BUCKETS_FILES, "buckets_files", "", "in buckets, file prefetch", \
+		"gradients are aggregated in buckets of several layers, during the backward pass, and files " \
+		"are prefetched") \
 	X(AFTER_INPUT, "after_input", "", "after backward, input overlapped", \
 		"gradients are aggregated after the whole backward pass, and the input overlaps all of it") \
 	X(LAYERS_INPUT, "layers_input", "", "by layer, input overlapped", \
-		"gradients are aggregated layer by layer, beside the backward pass, and the input overlaps all of it") \
+		"gradients are aggregated layer by layer, during the backward pass, and the input overlaps all of it") \
 	X(BUCKETS_INPUT, "buckets_input", "", "in buckets, input overlapped", \
-		"gradients are aggregated in buckets of several layers, beside the backward pass, and the input " \
+		"gradients are aggregated in buckets of several layers, during the backward pass, and the input " \
 		"overlaps all of it") \
-	X(BOUND, "bound", "", "everything overlapped (bound)", "everything overlaps everything")
+	X(BOUND, "bound", "", "everything overlapped (lower bound)", "everything overlaps everything")
 
 enum ssgd_model {
 #define SSGD_ITEM(name, key, equation, title, text) SSGD_##name,

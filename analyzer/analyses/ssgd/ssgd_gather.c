@@ -166,20 +166,20 @@ static const char *find_untold(const struct analysis *analysis)
 	const struct analysis_worker *first = &analysis->workers[0];
 
 	if (analysis->stage_count > 1)
-		return "The ranks have different parts of the network: these equations are about ranks that have "
-		       "all of it, and none says how such a run behaves.";
+		return "The ranks hold different parts of the network: these equations assume that each "
+		       "rank holds all of it, so none applies to this run.";
 	if (first->layers.count == 0)
-		return "No layers were found, so nothing is said of aggregation layer by layer.";
+		return "No layers were found: aggregation by layer is not predicted.";
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
 
 		if (worker->layers.count != first->layers.count)
-			return "The ranks' layers differ, so nothing is said of aggregation layer by layer.";
+			return "The ranks' layers differ: aggregation by layer is not predicted.";
 		for (size_t l = 0; l < worker->layers.count; l++)
 			if (worker->phases.untold[l * PHASE_LAYER_COLUMNS + PHASE_LAYER_BACKWARD] ||
 				worker->phases.untold[l * PHASE_LAYER_COLUMNS + PHASE_LAYER_COMMUNICATION])
-				return "Layers' times are within those of captured graphs, so nothing is said of "
-				       "aggregation layer by layer.";
+				return "Layer times are inside captured graphs: aggregation by layer is "
+				       "not predicted.";
 	}
 	return NULL;
 }
@@ -248,7 +248,7 @@ void ssgd_gather(const struct analysis *analysis, struct ssgd *ssgd)
 		ssgd->shape.exchange_count = 0;
 		ssgd->parted = true;
 		if (!ssgd->untold)
-			ssgd->untold = "The ranks' exchanges differ, so nothing is said of when they happen.";
+			ssgd->untold = "The ranks' gradient exchanges differ: their timing is not predicted.";
 		fill_steps(ssgd, analysis, count, &pieces);
 	}
 	free(pieces.items);

@@ -59,7 +59,7 @@ static void make_rows(struct ssgd_regression *regression, const struct ssgd_item
 				regression, items, i, question->by_iteration ? k : SSGD_WHOLE, question);
 		if (unknown != SSGD_TERM_COUNT)
 			remark(regression,
-				arena_format(&regression->arena, "%s is left out: its %s is not known.",
+				arena_format(&regression->arena, "%s is left out: its %s is unknown.",
 					items[i].label, ssgd_term_keys[unknown]));
 	}
 }
@@ -70,17 +70,18 @@ static void judge_term(struct ssgd_regression *regression, const struct regressi
 
 	if (term->state == REGRESSION_CONSTANT)
 		remark(regression, arena_format(arena,
-					   "%s is %.4g in all rows: its coefficient cannot be told from the "
-					   "intercept, and it is left out.",
+					   "%s is %.4g in all rows: its coefficient is indistinguishable "
+					   "from the intercept, so it is left out.",
 					   term->name, first));
 	else if (term->state == REGRESSION_DEPENDENT)
 		remark(regression,
-			arena_format(
-				arena, "%s follows from the terms before it, and is left out.", term->name));
+			arena_format(arena,
+				"%s is a linear combination of the terms before it and is left out.",
+				term->name));
 	else if (term->inflation >= COLLINEAR && term->shared_with)
 		remark(regression, arena_format(arena,
-					   "%s goes along with %s (correlation %.3f, VIF %.1f): what either "
-					   "does by itself can hardly be told.",
+					   "%s is collinear with %s (correlation %.3f, VIF %.1f): their "
+					   "separate effects are poorly determined.",
 					   term->name, term->shared_with, term->shared, term->inflation));
 }
 
@@ -92,29 +93,25 @@ static void judge(struct ssgd_regression *regression, const struct ssgd_item *it
 	const char *program = items[0].run->analysis.timeline.processes[0].program;
 
 	if (fit->trouble) {
-		remark(regression, arena_format(&regression->arena, "Nothing is fitted: %s.", fit->trouble));
+		remark(regression, arena_format(&regression->arena, "No fit: %s.", fit->trouble));
 		return;
 	}
 	for (size_t t = 1; t < fit->term_count; t++)
 		judge_term(regression, &fit->terms[t], regression->x[t - 1]);
 	if (isnan(fit->r2))
-		remark(regression, "t_iter is the same in all rows: there is nothing to explain.");
+		remark(regression, "t_iter is the same in all rows: no variation to explain.");
 	else if (fit->degrees == 0)
-		remark(regression, "There are as many coefficients as rows: the line passes through all of "
-				   "them, and R2 says nothing.");
+		remark(regression, "As many coefficients as rows: the fit is exact, and R2 is meaningless.");
 	else if (fit->degrees < FEW)
 		remark(regression, arena_format(&regression->arena,
-					   "With %zu degree%s of freedom R2 says little: it is high whatever "
-					   "the data.",
+					   "With %zu degree%s of freedom R2 is high whatever the data.",
 					   fit->degrees, fit->degrees == 1 ? "" : "s"));
 	if (question->by_iteration)
 		remark(regression, "The iterations of a run are not independent of each other: the standard "
 				   "errors are too small and the intervals too narrow.");
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(items[i].run->analysis.timeline.processes[0].program, program) != 0) {
-			remark(regression,
-				"The runs are of different programs, and one line is laid through all "
-				"of them.");
+			remark(regression, "The runs are of different programs, fitted by one line.");
 			break;
 		}
 }

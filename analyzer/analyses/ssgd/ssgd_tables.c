@@ -205,10 +205,11 @@ void ssgd_layer_table(const struct ssgd_item *items, size_t count, struct print_
 	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
 	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
 	size_t mean = print_column(table, "mean", "mean", PRINT_TIME);
-	size_t greatest = print_column(table, "greatest", "slowest", PRINT_TIME);
+	size_t greatest = print_column(table, "max", "slowest", PRINT_TIME);
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
 	size_t slowest = print_column(table, "slowest", "rank", PRINT_WORD);
 
+	print_old_key(table, greatest, "greatest");
 	for (size_t r = 0; r < count; r++) {
 		struct analysis *analysis = &items[r].run->analysis;
 		const struct balance *balance = &items[r].balance;
@@ -271,7 +272,7 @@ static const char *alike(const struct ssgd_item *item)
 	for (int m = 0; m < SSGD_COUNT; m++)
 		if (ssgd_is_alike(&item->ssgd, (enum ssgd_model)m))
 			text = arena_format(arena, "%s%s%s", text, *text ? "; " : "", ssgd_titles[m]);
-	return *text ? arena_format(arena, " By its time alone it cannot be told from: %s.", text) : "";
+	return *text ? arena_format(arena, " By its time alone it is indistinguishable from: %s.", text) : "";
 }
 
 const char *ssgd_verdict(const struct ssgd_item *item)
@@ -281,16 +282,15 @@ const char *ssgd_verdict(const struct ssgd_item *item)
 	const struct ssgd_figure *figure;
 
 	if (ssgd->best == SSGD_COUNT)
-		return "No assumption can be told to be the run's.";
+		return "No assumption can be attributed to the run.";
 	figure = &ssgd->figures[ssgd->best];
 	if (figure->off > SSGD_FAR)
 		return arena_format(arena,
-			"The run behaves as none of these. The closest is %.1f%% off with the rest counted "
-			"in: %s.",
+			"No assumption matches the run. The closest is off by %.1f%% including the rest: %s.",
 			figure->off * 100, ssgd_texts[ssgd->best]);
 	return arena_format(arena,
-		"The run behaves so: %s; %.1f%% off with the rest counted in.%s Beside other work are seen %s%.0f%% "
-		"of the reading and %.0f%% of the copies of input.",
+		"The run matches: %s; off by %.1f%% including the rest.%s Overlapped with other work: "
+		"%s%.0f%% of the input reads and %.0f%% of the input copies.",
 		ssgd_texts[ssgd->best], figure->off * 100, alike(item),
 		ssgd->shape.exchange_count ? arena_format(arena, "%.0f%% of the communication, ",
 						     ssgd->communication_hidden * 100)
@@ -314,8 +314,8 @@ const char *ssgd_rest(const struct ssgd_item *item)
 				print_time(arena, mean));
 	}
 	if (!*text)
-		return "The rest, which is in none of the equations: nothing.";
-	return arena_format(arena, "The rest, which is in none of the equations: %s (%.1f%% of t_iter): %s.",
+		return "Rest (in none of the equations): nothing.";
+	return arena_format(arena, "Rest (in none of the equations): %s (%.1f%% of t_iter): %s.",
 		print_time(arena, item->ssgd.rest.mean),
 		item->ssgd.rest.mean / item->ssgd.measured.mean * 100, text);
 }

@@ -29,8 +29,8 @@ size_t ssgd_terms_parse(const char *text, enum ssgd_term *terms, char sentence[2
 		enum ssgd_term term = find_term(text, (size_t)length);
 
 		if (term == SSGD_TERM_COUNT) {
-			int at = snprintf(
-				sentence, 200, "no term '%.*s', there are", length > 40 ? 40 : length, text);
+			int at = snprintf(sentence, 200, "unknown term '%.*s', known terms are",
+				length > 40 ? 40 : length, text);
 
 			for (int i = 0; i < SSGD_TERM_COUNT && at < 190; i++)
 				at += snprintf(sentence + at, 200 - (size_t)at, "%s %s", i ? "," : "",
@@ -39,7 +39,7 @@ size_t ssgd_terms_parse(const char *text, enum ssgd_term *terms, char sentence[2
 		}
 		for (size_t i = 0; i < count; i++)
 			if (terms[i] == term) {
-				snprintf(sentence, 200, "the term '%s' is named twice", ssgd_term_keys[term]);
+				snprintf(sentence, 200, "the term '%s' is given twice", ssgd_term_keys[term]);
 				return 0;
 			}
 		terms[count++] = term;

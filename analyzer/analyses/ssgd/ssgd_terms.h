@@ -9,12 +9,12 @@
 #define SSGD_TERM_LIST(X) \
 	X(GPUS, "gpus", "N_g, the number of GPUs") \
 	X(LIF, "lif", "load imbalance factor (3.8) of the computing times") \
-	X(SLOWDOWN, "slowdown", "what imbalance costs, 1: nothing (see SLOWDOWN)") \
-	X(INVERSE_GPUS, "inverse_gpus", "1/N_g: work that is divided among the GPUs") \
-	X(BATCH, "batch", "samples of an iteration, all GPUs together") \
-	X(GPU_BATCH, "gpu_batch", "samples of an iteration, of each GPU") \
-	X(HOSTS, "hosts", "number of machines") \
-	X(PARAMETERS, "parameters", "numbers that the network learns")
+	X(SLOWDOWN, "slowdown", "cost of imbalance, 1: none (see SLOWDOWN)") \
+	X(INVERSE_GPUS, "inverse_gpus", "1/N_g: work divided among the GPUs") \
+	X(BATCH, "batch", "samples per iteration, over all GPUs") \
+	X(GPU_BATCH, "gpu_batch", "samples per iteration and GPU") \
+	X(HOSTS, "hosts", "number of hosts") \
+	X(PARAMETERS, "parameters", "learned parameters of the network")
 
 enum ssgd_term {
 #define SSGD_TERM_ITEM(name, key, text) SSGD_TERM_##name,

@@ -125,7 +125,7 @@ static int add_folder(struct reduce_files *files, const char *path, int32_t rank
 	}
 	if (rank < 0 && run_is_imported(path))
 		return add_imported(files, path, error);
-	*error = rank < 0 ? arena_format(&files->arena, "%s: no *.pmtrace in this folder", path)
+	*error = rank < 0 ? arena_format(&files->arena, "%s: no *.pmtrace file in this folder", path)
 			  : arena_format(&files->arena, "%s: no trace of rank %d in this folder", path, rank);
 	return -1;
 }
@@ -138,7 +138,8 @@ int reduce_add(struct reduce_files *files, const char *path, int32_t rank, const
 	if (mark && stat(path, &status) < 0) {
 		if (rank < 0) {
 			*error = arena_format(&files->arena,
-				"%s: %%r stands for the rank, which no variable of a launcher tells", path);
+				"%s: %%r stands for the rank, but no launcher variable (RANK, ...) gives it",
+				path);
 			return -1;
 		}
 		path = arena_format(&files->arena, "%.*s%d%s", (int)(mark - path), path, rank, mark + 2);

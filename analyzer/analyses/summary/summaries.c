@@ -50,7 +50,7 @@ static void load_folder(struct summaries *job, const char *path)
 	}
 	closedir(folder);
 	if (count == 0)
-		trouble(job, arena_format(&job->names.arena, "%s: no *.pmsum in this folder", path));
+		trouble(job, arena_format(&job->names.arena, "%s: no *.pmsum file in this folder", path));
 	else
 		qsort(files, count, sizeof(*files), compare_texts);
 	for (size_t i = 0; i < count; i++)
@@ -86,10 +86,10 @@ static void drop_doubles(struct summaries *job)
 			if (doubles++ == 0) {
 				first = before;
 				second = item;
-				trouble(job,
-					arena_format(&job->names.arena,
-						"rank %d is there more than once, in %s and %s: the first counts",
-						first->rank, first->path, second->path));
+				trouble(job, arena_format(&job->names.arena,
+						     "rank %d occurs more than once, in %s and %s: using the "
+						     "first",
+						     first->rank, first->path, second->path));
 			}
 			summary_free(item);
 			continue;
@@ -97,8 +97,9 @@ static void drop_doubles(struct summaries *job)
 		job->list.items[kept++] = *item;
 	}
 	if (doubles > 1)
-		trouble(job, arena_format(&job->names.arena,
-				     "and so are %zu others: are there summaries of two runs?", doubles - 1));
+		trouble(job,
+			arena_format(&job->names.arena,
+				"and so do %zu other ranks: are these summaries of two runs?", doubles - 1));
 	job->list.count = kept;
 }
 
@@ -193,7 +194,7 @@ int summaries_open(struct summaries *job, char **paths, size_t path_count, char 
 			load(job, paths[i]);
 	}
 	if (job->list.count == 0) {
-		*error = strdup(job->trouble_count ? job->troubles[0] : "no summary named");
+		*error = strdup(job->trouble_count ? job->troubles[0] : "no summary given");
 		summaries_close(job);
 		return -1;
 	}

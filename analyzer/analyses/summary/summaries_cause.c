@@ -138,8 +138,8 @@ static void find_slower(struct search *search, const struct pair *pairs, size_t 
 				.cost_ns = ns + slow_copying_ns(search),
 				.factor = search->factor,
 				.evidence = arena_format(&search->list->arena,
-					"its layers take %.2f times as long, nearly all of them (middle half "
-					"of %zu layers: %.2f to %.2f)",
+					"its layers take %.2f× the time, nearly all of them (interquartile "
+					"range over %zu layers: %.2f× to %.2f×)",
 					search->factor, count, factors[count / 4],
 					factors[count - 1 - count / 4])});
 	free(factors);
@@ -170,8 +170,8 @@ static void find_layer(struct search *search, const struct pair *pairs, size_t c
 				.cost_ns = residue_ns,
 				.factor = pair->own_ns / pair->than_ns / search->more,
 				.evidence = arena_format(&search->list->arena,
-					"it takes %.2f times as long, the other layers %.2f times (forward %s "
-					"against %s, backward %s against %s)",
+					"it takes %.2f× the time, other layers %.2f× (forward %s vs %s, "
+					"backward %s vs %s)",
 					pair->own_ns / pair->than_ns / search->more, search->factor,
 					time_text(search, (double)pair->own->median[PHASE_LAYER_FORWARD]),
 					time_text(search, (double)pair->than->median[PHASE_LAYER_FORWARD]),
@@ -181,13 +181,13 @@ static void find_layer(struct search *search, const struct pair *pairs, size_t c
 	}
 	if (small < 2 || small_ns < RESIDUE * excess(search))
 		return;
-	add(search,
-		(struct cause){.kind = CAUSE_LAYERS,
-			.cost_ns = small_ns,
-			.factor = small_own_ns / (small_own_ns - small_ns),
-			.evidence = arena_format(&search->list->arena,
-				"%zu layers that take %.2f times as long together, each no great part of it",
-				small, small_own_ns / (small_own_ns - small_ns))});
+	add(search, (struct cause){.kind = CAUSE_LAYERS,
+			    .cost_ns = small_ns,
+			    .factor = small_own_ns / (small_own_ns - small_ns),
+			    .evidence = arena_format(&search->list->arena,
+				    "%zu layers that together take %.2f× the time, none of them a large part "
+				    "of it",
+				    small, small_own_ns / (small_own_ns - small_ns))});
 }
 
 /* ---- Other causes ---- */
@@ -214,7 +214,7 @@ static void find_work(struct search *search, const struct pair *pairs, size_t co
 				    .cost_ns = ns,
 				    .factor = search->more,
 				    .evidence = arena_format(&search->list->arena,
-					    "%.2f times the batch; its input is %s, that of the others %s",
+					    "%.2f× the batch; its input is %s, on other ranks %s",
 					    search->more, input_of(search->own), input_of(search->than))});
 }
 
@@ -237,9 +237,8 @@ static void find_input(struct search *search)
 			.cost_ns = cost_ns,
 			.factor = median(&than->lead) > 0 ? median(&own->lead) / median(&than->lead) : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its first computation begins %s after the iteration's begin, that of the "
-				"others %s (reading %s against %s, preparing %s against %s, copying %s "
-				"against %s)",
+				"its first computation starts %s after the start of the iteration, on "
+				"other ranks %s (reading %s vs %s, preparing %s vs %s, copying %s vs %s)",
 				time_text(search, median(&own->lead)), time_text(search, median(&than->lead)),
 				time_text(search, median(&own->busy[PHASE_IO])),
 				time_text(search, median(&than->busy[PHASE_IO])),
@@ -261,8 +260,8 @@ static void find_host(struct search *search)
 			.cost_ns = cost_ns,
 			.factor = median(&than->host) > 0 ? median(&own->host) / median(&than->host) : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its device idles %s in an iteration because the next call has not been "
-				"made, that of the others %s",
+				"its device is idle for %s per iteration waiting for the next launch, "
+				"other devices for %s",
 				time_text(search, median(&own->host)),
 				time_text(search, median(&than->host)))});
 }
@@ -274,17 +273,16 @@ static void find_unknown(struct search *search)
 	if (search->explained_ns > 0 || worker->sample_count == 0 ||
 		(double)worker->late_count < CAUSE_RECURS * (double)worker->sample_count)
 		return;
-	add(search,
-		(struct cause){.kind = CAUSE_UNKNOWN,
-			.cost_ns = NAN,
-			.factor = NAN,
-			.evidence = arena_format(&search->list->arena,
-				"in %zu of %zu sampled iterations it comes late, and %s; the traces "
-				"themselves may tell (pmanalyze balance)",
-				worker->late_count, worker->sample_count,
-				search->than ? "its layers, input and launches take no longer than those of "
-					       "the others"
-					     : "no other rank has the same layers")});
+	add(search, (struct cause){.kind = CAUSE_UNKNOWN,
+			    .cost_ns = NAN,
+			    .factor = NAN,
+			    .evidence = arena_format(&search->list->arena,
+				    "it arrives late in %zu of %zu sampled iterations, but %s; pmanalyze "
+				    "balance on the traces may identify the cause",
+				    worker->late_count, worker->sample_count,
+				    search->than ? "its layers, input and launches take no longer than on "
+						   "other ranks"
+						 : "no other rank has the same layers to compare with")});
 }
 
 /* ---- The search ---- */

@@ -61,22 +61,20 @@ static void warn_of_processes(struct summaries *job, struct texts *texts)
 		KINDS
 	};
 	struct same same[KINDS] = {
-		[ENDED] = {.text = "the end is missing: the process was killed, or was running"},
+		[ENDED] = {.text = "the end is missing: the process was killed or still running"},
 		[RECORDS] = {.text = "records were lost: times below may be too short", .counted = true},
-		[TIMES] = {.text = "device times were lost: host times stand in for them", .counted = true},
+		[TIMES] = {.text = "device times were lost: host times are used instead", .counted = true},
 		[OPERATIONS] = {.text = "calls were recorded without their details: layers may be wrong",
 			.counted = true},
-		[REFUSED] = {.text = "records have no description and were passed over", .counted = true},
-		[UNJOINED] = {.text = "device intervals belong to no call and were passed over",
-			.counted = true},
+		[REFUSED] = {.text = "records have no description and were skipped", .counted = true},
+		[UNJOINED] = {.text = "device intervals belong to no call and were skipped", .counted = true},
 		[UNSEEN] = {.text = "functions could not be intercepted: their calls are missing",
 			.counted = true},
-		[GRAPHS] =
-			{.text = "the captured graphs have too many operations to take their launches apart"},
-		[NO_DEVICE] = {.text = "no device times: the host's time of each call stands in for them"},
-		[NO_ITERATION] = {.text = "no iterations found: the calls do not repeat"},
-		[UNSURE] = {.text = "less than 90% of the computations are in iterations of the usual kind: "
-				    "read the figures with care"},
+		[GRAPHS] = {.text = "the captured graphs have too many operations to resolve their launches"},
+		[NO_DEVICE] = {.text = "no device times: the host time of each call is used instead"},
+		[NO_ITERATION] = {.text = "no iterations found: the call sequence does not repeat"},
+		[UNSURE] = {.text = "less than 90% of the computations are in iterations of the usual "
+				    "kind: the figures may not be representative"},
 	};
 
 	for (size_t i = 0; i < job->list.count; i++) {

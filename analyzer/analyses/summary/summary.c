@@ -183,19 +183,19 @@ static const char *check_head(struct arena *arena, const struct head *head, size
 	uint32_t order = le32toh(head->byte_order);
 
 	if (memcmp(head->magic, SUMMARY_MAGIC, sizeof(head->magic)) != 0)
-		return "no summary begins here";
+		return "not a summary: wrong magic number";
 	if (order == __builtin_bswap32(SUMMARY_BYTE_ORDER))
-		return "the summary was written in the other byte order";
+		return "the summary has the opposite byte order";
 	if (order != SUMMARY_BYTE_ORDER)
-		return "the summary's head is damaged";
+		return "the summary header is corrupt";
 	if (le32toh(head->version) != SUMMARY_VERSION)
-		return arena_format(arena, "the summary is of version %u, this program reads version %u",
-			le32toh(head->version), SUMMARY_VERSION);
+		return arena_format(
+			arena, "summary version %u, expected %u", le32toh(head->version), SUMMARY_VERSION);
 	if (le32toh(head->stored_bytes) > left - SUMMARY_HEAD_BYTES)
-		return arena_format(arena, "the summary is cut off: %u bytes expected, %zu there",
+		return arena_format(arena, "truncated summary: %u bytes expected, %zu present",
 			le32toh(head->stored_bytes), left - SUMMARY_HEAD_BYTES);
 	if (le32toh(head->packed_bytes) > SUMMARY_MOST_BYTES || le32toh(head->zero) != 0)
-		return "the summary's head is damaged";
+		return "the summary header is corrupt";
 	if (le32toh(head->packed_bytes) > RATIO_FREE_BYTES &&
 		le32toh(head->packed_bytes) > pm_limit_value(PM_LIMIT_RATIO) * le32toh(head->stored_bytes))
 		return pm_limit_met(PM_LIMIT_RATIO);
@@ -212,12 +212,12 @@ static const char *read_one(struct summary_list *list, struct summary_names *nam
 	struct summary *summary;
 
 	if (crc32(0, stored, le32toh(head->stored_bytes)) != le32toh(head->check))
-		return "the summary is damaged: its check sum is not that of its bytes";
+		return "the summary is corrupt: checksum mismatch";
 	data = mem_alloc(packed, 1);
 	if (uncompress(data, &packed, stored, le32toh(head->stored_bytes)) != Z_OK ||
 		packed != le32toh(head->packed_bytes)) {
 		free(data);
-		return "the summary is damaged: it cannot be inflated";
+		return "the summary is corrupt: decompression failed";
 	}
 	code.data = data;
 	code.bytes = packed;
@@ -229,7 +229,7 @@ static const char *read_one(struct summary_list *list, struct summary_names *nam
 	if (code.wrong) {
 		summary_free(summary);
 		list->count--;
-		return arena_format(&names->arena, "the summary is damaged: %s", code.wrong);
+		return arena_format(&names->arena, "the summary is corrupt: %s", code.wrong);
 	}
 	return NULL;
 }
@@ -252,8 +252,8 @@ int summary_read(struct summary_list *list, struct summary_names *names, const c
 			break;
 		if (bytes - at < sizeof(head)) {
 			wrong = memcmp(begin + at, SUMMARY_MAGIC, bytes - at < 8 ? bytes - at : 8) == 0
-					? "the summary is cut off within its head"
-					: "no summary begins here";
+					? "truncated summary: incomplete header"
+					: "not a summary: wrong magic number";
 			break;
 		}
 		memcpy(&head, begin + at, sizeof(head));

@@ -15,7 +15,7 @@
 #define MOST_NS ((double)(INT64_MAX / 16)) /* as the reader of traces allows */
 
 static_assert(PHASE_COUNT == 13 && PHASE_WORK_COUNT == 9 && PHASE_LAYER_COLUMNS == 5,
-	"other phases are a new version of the format");
+	"a different set of phases needs a new format version");
 
 static void fail(struct summary_code *code, const char *what)
 {
@@ -45,7 +45,7 @@ static void number(struct summary_code *code, uint64_t *value)
 		unsigned char byte;
 
 		if (code->at >= code->bytes) {
-			fail(code, "the fields end too early");
+			fail(code, "truncated fields");
 			*value = 0;
 			return;
 		}
@@ -66,7 +66,7 @@ static void below(struct summary_code *code, uint64_t *value, uint64_t most)
 {
 	number(code, value);
 	if (code->reads && *value > most) {
-		fail(code, "a number is out of its range");
+		fail(code, "a number is out of range");
 		*value = 0;
 	}
 }
@@ -101,7 +101,7 @@ static void small_whole(struct summary_code *code, int32_t *value)
 
 	whole(code, &wide);
 	if (wide < INT32_MIN || wide > INT32_MAX) {
-		fail(code, "a number is out of its range");
+		fail(code, "a number is out of range");
 		wide = 0;
 	}
 	*value = (int32_t)wide;
@@ -119,7 +119,7 @@ static void near(struct summary_code *code, double *ns, int64_t *units)
 
 	whole(code, &step);
 	if (__builtin_add_overflow(*units, step, units) || *units > MOST_UNITS || *units < -MOST_UNITS) {
-		fail(code, "a time is out of its range");
+		fail(code, "a time is out of range");
 		*units = 0;
 	}
 	*ns = (double)*units / FINE;
@@ -151,7 +151,7 @@ static void text(struct summary_code *code, const char **value)
 		return;
 	}
 	if (length > code->bytes - code->at) {
-		fail(code, "a text ends too late");
+		fail(code, "a string exceeds its length");
 		length = 0;
 	}
 	*value = summary_intern(code->names, (const char *)code->data + code->at, length);
@@ -177,7 +177,7 @@ static void spread(struct summary_code *code, struct summary_spread *item)
 		near_float(code, &item->quantiles[i], &units);
 	for (int i = 1; i < SUMMARY_QUANTILES; i++)
 		if (item->quantiles[i] < item->quantiles[i - 1])
-			fail(code, "quantiles do not rise");
+			fail(code, "quantiles are not ascending");
 }
 
 static void name_fields(struct summary_code *code, struct summary_name *name)
@@ -255,23 +255,23 @@ static void parts(struct summary_code *code, struct summary_worker *worker)
 
 		below(code, &line, worker->line_count ? worker->line_count - 1 : 0);
 		if (worker->line_count == 0)
-			fail(code, "a collective belongs to no line");
+			fail(code, "a collective has no communicator line");
 		if (code->wrong)
 			break;
 		below(code, &next, UINT16_MAX);
 		sample += next;
 		if (code->reads && sample >= worker->sampled)
-			fail(code, "collectives are of more iterations than were sampled");
+			fail(code, "collectives span more iterations than were sampled");
 		steps = (int64_t)part->sequence - (int64_t)sequences[line];
 		whole(code, &steps);
 		whole(code, &step_ns);
 		ns = (uint64_t)(part->end_ns - part->begin_ns);
 		below(code, &ns, (uint64_t)INT64_MAX / 16);
 		if (steps < -(int64_t)UINT32_MAX || steps > (int64_t)UINT32_MAX)
-			fail(code, "a sequence is out of its range");
+			fail(code, "a sequence number is out of range");
 		if (__builtin_add_overflow(before_ns, step_ns, &before_ns) || before_ns < -INT64_MAX / 16 ||
 			before_ns > INT64_MAX / 16) {
-			fail(code, "a time is out of its range");
+			fail(code, "a time is out of range");
 			before_ns = 0;
 		}
 		sequences[line] += (uint32_t)steps;
@@ -287,7 +287,7 @@ static void collectives(struct summary_code *code, struct summary_worker *worker
 	below(code, &worker->thin, 31);
 	count_of(code, &worker->line_count, 10);
 	if (worker->line_count > UINT16_MAX) {
-		fail(code, "there are too many communicators");
+		fail(code, "too many communicators");
 		worker->line_count = 0;
 	}
 	if (code->reads)
@@ -351,7 +351,7 @@ void summary_fields(struct summary_code *code, struct summary *summary)
 		number(code, losses[i]);
 	whole(code, &summary->real_offset_ns);
 	if (summary->real_offset_ns > INT64_MAX / 4 || summary->real_offset_ns < -INT64_MAX / 16)
-		fail(code, "a time is out of its range");
+		fail(code, "a time is out of range");
 	number(code, &summary->own_ns);
 	number(code, &summary->run_ns);
 	count_of(code, &summary->worker_count, 250);
@@ -360,5 +360,5 @@ void summary_fields(struct summary_code *code, struct summary *summary)
 	for (size_t i = 0; i < summary->worker_count; i++)
 		worker_fields(code, &summary->workers[i]);
 	if (code->reads && !code->wrong && code->at != code->bytes)
-		fail(code, "there is more behind the last field");
+		fail(code, "trailing data after the last field");
 }

@@ -42,7 +42,7 @@ static void begin_args(struct export_out *out, const char *key, const char *text
 static void put_iterations(
 	struct export *export, const struct iteration_list *list, struct export_track *track)
 {
-	static const char *const gaps[] = {"setup", "evaluation", "broken off", "rest"};
+	static const char *const gaps[] = {"setup", "evaluation", "incomplete", "rest"};
 	size_t gap = 0;
 
 	for (size_t i = 0; i <= list->count; i++) {
@@ -165,7 +165,7 @@ static void name_queues(struct export *export, struct export_track *tracks)
 {
 	const struct timeline_process *process = export->process;
 
-	tracks[process->queue_count].name = "device, stream not known";
+	tracks[process->queue_count].name = "device, unknown stream";
 	tracks[process->queue_count].order = ORDER_QUEUES + process->queue_count;
 	for (uint32_t i = 0; i < process->queue_count; i++) {
 		const struct timeline_queue *queues = &export->timeline->queues[process->first_queue];

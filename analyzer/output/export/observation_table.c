@@ -60,10 +60,10 @@ static int check_table(const char *path, int file, off_t size, char **error)
 	if (wrong < 0)
 		status = fail(error, "%s: %s", path, strerror(-wrong));
 	else if (count < length || strncmp(head, names, length - 1) != 0 || head[length - 1] != '\n')
-		status = fail(error, "%s: the header is not that of these observations: nothing was appended",
-			path);
+		status = fail(
+			error, "%s: the header does not match these observations: nothing appended", path);
 	else if (last != '\n')
-		status = fail(error, "%s: the last line has no end: nothing was appended", path);
+		status = fail(error, "%s: the last line is incomplete: nothing appended", path);
 	free(head);
 	return status;
 }

@@ -10,15 +10,14 @@ static const struct group {
 	enum phase phases[4];
 	int count;
 } groups[] = {
-	{"Computing bounds this run", "computing", true,
+	{"Bottleneck: computation", "computing", true,
 		{PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_GRAPH}, 4},
-	{"Communication bounds this run", "communication", true, {PHASE_COMMUNICATION}, 1},
-	{"Input bounds this run", "input", true, {PHASE_IO, PHASE_H2D, PHASE_MD}, 3},
-	{"The hosts bound this run", "hosts giving work", true, {PHASE_IDLE_LAUNCH}, 1},
-	{"Latency bounds this run", "latency and synchronising", false, {PHASE_IDLE_QUEUE, PHASE_IDLE_SYNC},
-		2},
-	{"Work that no phase could be given to bounds this run", "other work", false, {PHASE_OTHER}, 1},
-	{"What bounds this run is not known", "unknown", false, {PHASE_IDLE_UNKNOWN}, 1},
+	{"Bottleneck: communication", "communication", true, {PHASE_COMMUNICATION}, 1},
+	{"Bottleneck: input", "input", true, {PHASE_IO, PHASE_H2D, PHASE_MD}, 3},
+	{"Launch-bound: the hosts enqueue work too late", "kernel launches", true, {PHASE_IDLE_LAUNCH}, 1},
+	{"Bottleneck: latency", "latency and synchronization", false, {PHASE_IDLE_QUEUE, PHASE_IDLE_SYNC}, 2},
+	{"Bottleneck: unattributed work", "other work", false, {PHASE_OTHER}, 1},
+	{"Bottleneck unknown", "unknown", false, {PHASE_IDLE_UNKNOWN}, 1},
 };
 enum { GROUPS = sizeof(groups) / sizeof(*groups) };
 
@@ -58,7 +57,7 @@ static const char *where(
 		text = arena_format(&page->arena, ", %.0f%% of it on <b>%s</b>", 100 * ranks_ns[rank] / ns,
 			run->names[rank]);
 	if (path->layer_count && layers_ns[layer] > 0)
-		text = arena_format(&page->arena, "%s, most of all for <b>%s</b> (%s)", text,
+		text = arena_format(&page->arena, "%s, mostly for <b>%s</b> (%s)", text,
 			html_escape(page, layer_title(run->job.layers[layer].layer)),
 			html_time(page, layers_ns[layer]));
 	free(ranks_ns);
@@ -89,7 +88,7 @@ bool html_bound(struct html_page *page, const struct html_run *run)
 		whole_ns += ns[i];
 		first = ns[i] > ns[first] ? i : first;
 	}
-	fprintf(page->out, "<p><b>%s</b>: %.0f%% of an iteration%s (%s of %s) is %s%s.", groups[first].bound,
+	fprintf(page->out, "<p><b>%s.</b> %.0f%% of an iteration%s (%s of %s) is %s%s.", groups[first].bound,
 		whole_ns > 0 ? 100 * ns[first] / whole_ns : 0,
 		run->path.iteration_count ? "’s critical path" : "", html_time(page, ns[first]),
 		html_time(page, whole_ns), groups[first].name,

@@ -79,8 +79,9 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 	const char *title = arena_format(&page->arena, "%zu runs side by side", run_count);
 
 	fprintf(page->out,
-		"<section id=\"s%zu\">\n<h1>%s</h1>\n<p class=\"dim\">Mean exclusive times of an "
-		"iteration.</p>\n",
+		"<section id=\"s%zu\">\n"
+		"<h1>%s</h1>\n"
+		"<p class=\"dim\">Mean exclusive times per iteration.</p>\n",
 		html_entry(page, title, true), title);
 	write_legend(page, runs, run_count);
 	for (size_t r = 0; r < run_count; r++)
@@ -107,9 +108,9 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 		page->out);
 	for (size_t r = 0; r < run_count; r++)
 		write_compared(page, &runs[r], scaling, r, first_ns, present);
-	fputs("</tbody></table></div>\n<p class=\"dim\">First’s t_iter: how many times as long the first "
-	      "run’s iteration takes. Speed-up and efficiency: against the run of the same program on one "
-	      "GPU, where there is one, by samples in the same time.</p>\n</section>\n",
+	fputs("</tbody></table></div>\n"
+	      "<p class=\"dim\">First’s t_iter: the first run’s iteration time divided by this run’s. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second.</p>\n"
+	      "</section>\n",
 		page->out);
 	cJSON_Delete(figures);
 	html_pairs(page, runs, run_count);

@@ -13,22 +13,22 @@ const char *html_change_words(
 {
 	switch (change->kind) {
 	case WHATIF_LAYER:
-		return arena_format(&page->arena, "%s twice as fast",
+		return arena_format(&page->arena, "%s 2× as fast",
 			html_escape(page, layer_title(run->job.layers[change->layer].layer)));
 	case WHATIF_COMMUNICATION:
-		return "communication twice as fast";
+		return "communication 2× as fast";
 	case WHATIF_OVERLAP:
-		return "communication hidden behind computing";
+		return "communication hidden behind computation";
 	case WHATIF_HOST:
-		return "hosts launch in no time";
+		return "zero launch time";
 	case WHATIF_INPUT:
-		return "input in no time";
+		return "zero input time";
 	case WHATIF_BALANCE:
-		return "all ranks alike";
+		return "all ranks balanced";
 	case WHATIF_STAGES:
-		return "all stages and ranks alike";
+		return "all stages and ranks balanced";
 	default:
-		return arena_format(&page->arena, "%s like the others", run->names[change->worker]);
+		return arena_format(&page->arena, "%s like other ranks", run->names[change->worker]);
 	}
 }
 
@@ -56,27 +56,27 @@ static void write_about(struct html_page *page, const struct html_run *run)
 	double lif = analysis_compute_imbalance(run->analysis);
 
 	fprintf(page->out,
-		"<p class=\"dim\">The run’s work replayed with one thing changed: what an iteration of %s would "
-		"take if dependencies and latencies stayed as they are. Over %zu of %zu iterations; without a "
-		"change the replay is off by %.2f%%.</p>\n",
+		"<p class=\"dim\">Replay of the run with one change at a time: the iteration of %s with "
+		"dependencies and latencies kept. Over %zu of %zu iterations; the unchanged replay is off "
+		"by %.2f%%.</p>\n",
 		html_time(page, list->replayed_ns), list->iteration_count, list->used_count,
 		100 * fabs(list->replayed_ns / list->measured_ns - 1));
 	if (run->analysis->worker_count < 2 || !isfinite(list->slowdown))
 		return;
 	fprintf(page->out,
-		"<p><b>Slowdown S = %.3f</b>: an iteration takes so many times what it would with all "
-		"ranks alike%s. Computing alone is out of balance by <b>LIF = %.3f</b> (3.8)",
+		"<p><b>Slowdown S = %.3f</b>: iteration time relative to a replay with all ranks "
+		"balanced%s. Load imbalance of computing: <b>LIF = %.3f</b> (3.8)",
 		list->slowdown,
 		run->analysis->stage_count > 1
 			? arena_format(
-				  &page->arena, " (%.3f with all stages alike too)", list->slowdown_stages)
+				  &page->arena, " (%.3f with stages balanced too)", list->slowdown_stages)
 			: "",
 		lif);
 	if (run->causes.count)
 		fprintf(page->out, "; %s: %s.</p>\n", run->names[run->causes.items[0].worker],
 			html_cause_words(page, run, &run->causes.items[0]));
 	else
-		fputs("; no rank that the others wait for again and again.</p>\n", page->out);
+		fputs("; no persistent straggler.</p>\n", page->out);
 }
 
 static void write_row(
@@ -116,18 +116,19 @@ void html_help(struct html_page *page, const struct html_run *run)
 		count++;
 	shown = count < MOST_SHOWN ? count : MOST_SHOWN;
 	folded = count < MOST_ROWS ? count : MOST_ROWS;
-	html_section(page, "What would help");
+	html_section(page, "Optimization candidates");
 	write_about(page, run);
 	if (shown)
 		write_table(page, run, 0, shown);
 	if (folded > shown) {
-		fprintf(page->out, "<details><summary>%zu more that save less</summary>\n", folded - shown);
+		fprintf(page->out, "<details><summary>%zu more with smaller savings</summary>\n",
+			folded - shown);
 		write_table(page, run, shown, folded);
 		fputs("</details>\n", page->out);
 	}
 	if (list->count > folded)
 		fprintf(page->out, "<p class=\"dim\">%zu %schange%s would save %s.</p>\n",
 			list->count - folded, folded ? "other " : "", list->count - folded == 1 ? "" : "s",
-			folded == MOST_ROWS && count > folded ? "still less" : "less than 0.05%");
+			folded == MOST_ROWS && count > folded ? "even less" : "less than 0.05%");
 	fputs("</section>\n", page->out);
 }

@@ -25,7 +25,7 @@ static void open_run(struct html_page *page, struct html_run *run, struct run *f
 	if (run->labelled)
 		return;
 	if (page->progress)
-		pm_terminal_progress("replaying what would help ...");
+		pm_terminal_progress("replaying optimization candidates ...");
 	whatif_standard(run->analysis, whatif_most(run->analysis), HTML_FACTOR, &run->changes);
 	replay_build(run->analysis, whatif_most(run->analysis), &run->job);
 	critical_find(&run->job, false, &run->path);
@@ -46,12 +46,12 @@ static void close_run(struct html_run *run)
 
 static const char *device_times(const struct timeline *timeline)
 {
-	static const char *const texts[] = {"none: host times stand in for them",
+	static const char *const texts[] = {"none: host times are used instead",
 		"from pairs of events around each call", "of each kernel, copy and set (CUPTI)"};
 
 	for (size_t i = 1; i < timeline->process_count; i++)
 		if (timeline->processes[i].device_source != timeline->processes[0].device_source)
-			return "not from the same source in all processes";
+			return "from different sources in the processes";
 	return texts[timeline->processes[0].device_source];
 }
 
@@ -142,13 +142,13 @@ void html_write(struct run *runs, size_t run_count, bool progress, FILE *out)
 
 	page.out = open_memstream(&text, &length);
 	if (!page.out)
-		err(1, "memory for the page");
+		err(1, "out of memory for the page");
 	if (run_count > 1)
 		html_compare(&page, runs, run_count);
 	for (size_t r = 0; r < run_count; r++)
 		write_run(&page, &runs[r]);
 	if (fclose(page.out) != 0)
-		err(1, "memory for the page");
+		err(1, "out of memory for the page");
 	page.out = out;
 	html_page_begin(&page, html_escape(&page, runs[0].label));
 	html_page_contents(&page);

@@ -103,20 +103,22 @@ void html_iterations(struct html_page *page, const struct html_run *run)
 	if (most < 2)
 		return;
 	shown = html_choose(run, MOST_RANKS, &chosen);
-	html_section(page, "Iterations one after another");
+	html_section(page, "Iterations in sequence");
 	fprintf(page->out,
-		"<p class=\"dim\">A bar is %s; mean and standard deviation beside. Faded: not used (as "
-		"warming up). ",
-		most > MOST_BARS ? "the mean of some" : "an iteration");
+		"<p class=\"dim\">A bar is %s; mean and standard deviation at the right. Faded: not used "
+		"(such as warm-up). ",
+		most > MOST_BARS ? "the mean of several" : "an iteration");
 	if (greatest_ns > CUT * median_ns)
-		fprintf(page->out, "Cut off with a line above: longer than %g times the median. ", CUT);
+		fprintf(page->out, "Cut off with a line on top: longer than %g× the median. ", CUT);
 	if (shown < analysis->worker_count)
 		fprintf(page->out, "%zu of %zu ranks are shown.", shown, analysis->worker_count);
 	fputs("</p>\n<ul class=\"legend\"><li>", page->out);
 	html_swatch(page, PHASE_COMMUNICATION);
 	fputs("exposed communication</li><li>", page->out);
 	html_swatch(page, PHASE_H2D);
-	fputs("all else</li></ul>\n<table class=\"lines\">\n", page->out);
+	fputs("everything else</li></ul>\n"
+	      "<table class=\"lines\">\n",
+		page->out);
 	for (size_t w = 0; w < analysis->worker_count; w++)
 		if (chosen[w])
 			write_rank(page, run, w, most, fmin(greatest_ns, CUT * median_ns));

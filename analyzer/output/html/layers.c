@@ -196,12 +196,12 @@ void html_layers(struct html_page *page, const struct html_run *run)
 	if (table.count) {
 		html_section(page, "Layers");
 		fprintf(page->out,
-			"<p class=\"dim\">Mean time of an iteration on the GPU, over the ranks that have the layer%s. "
-			"– is not known: as in a captured graph.</p>\n",
-			dear < table.count ? "; in order of the network, the dearest of them" : "");
+			"<p class=\"dim\">Mean GPU time per iteration, over the ranks that have the "
+			"layer%s. – is unknown, as in a captured graph.</p>\n",
+			dear < table.count ? "; in network order, the costliest only" : "");
 		write_layers(page, &table, from_ns, true);
 		if (dear < table.count) {
-			fprintf(page->out, "<details><summary>%zu more that take less</summary>\n",
+			fprintf(page->out, "<details><summary>%zu more with less time</summary>\n",
 				table.count - dear);
 			write_layers(page, &table, from_ns, false);
 			fputs("</details>\n", page->out);
@@ -306,8 +306,8 @@ static void write_heat_head(
 
 static void write_heat_legend(struct html_page *page)
 {
-	static const char *const texts[] = {"under 0.70", "to 0.90", "to 0.97", "about the mean", "from 1.03",
-		"from 1.10", "1.50 and over"};
+	static const char *const texts[] = {"under 0.70", "to 0.90", "to 0.97", "near the mean", "from 1.03",
+		"from 1.10", "1.50 and above"};
 
 	fputs("<ul class=\"legend\">", page->out);
 	for (int class = 0; class < 7; class ++)
@@ -336,9 +336,8 @@ void html_heat(struct html_page *page, const struct html_run *run)
 	chosen_count = html_choose(run, MOST_HEAT_RANKS, &chosen);
 	from_ns = dearest(&table, MOST_HEAT_CELLS / chosen_count < 60 ? MOST_HEAT_CELLS / chosen_count : 60);
 	html_section(page, "Load imbalance by layer and rank");
-	fputs("<p class=\"dim\">Forward and backward time "
-	      "of a layer on a rank, against the mean of the ranks that have it. LIF: the slowest against the "
-	      "mean, 1 is balanced.",
+	fputs("<p class=\"dim\">Forward and backward time of a layer on a rank, relative to the mean of "
+	      "the ranks that have it. LIF: the slowest relative to the mean, 1 is balanced.",
 		page->out);
 	if (chosen_count < analysis->worker_count)
 		fprintf(page->out, " %zu of %zu ranks are shown; LIF is of all.", chosen_count,
@@ -358,7 +357,7 @@ void html_heat(struct html_page *page, const struct html_run *run)
 	}
 	fputs("</table>\n", page->out);
 	if (hidden)
-		fprintf(page->out, "<p class=\"dim\">%zu layers that take less are not shown.</p>\n", hidden);
+		fprintf(page->out, "<p class=\"dim\">%zu layers with less time are not shown.</p>\n", hidden);
 	fputs("</section>\n", page->out);
 	free(table.times_ns);
 	free(chosen);

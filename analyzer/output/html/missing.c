@@ -21,8 +21,8 @@ static void say(struct untold *untold, const char *text)
 {
 	fprintf(untold->out, "%s<li>%s.</li>\n",
 		untold->count++ ? ""
-				: "<details open=\"open\"><summary>What the data do not tell</summary>\n<ul "
-				  "class=\"dim\">\n",
+				: "<details open=\"open\"><summary>Unavailable from these data</summary>\n"
+				  "<ul class=\"dim\">\n",
 		text);
 }
 
@@ -48,10 +48,11 @@ static void say_of_layers(struct untold *untold, const struct html_run *run)
 		}
 	}
 	if (layers == 0)
-		say(untold, "Layers: nothing says which work belongs to which");
+		say(untold, "Layers: the trace does not attribute work to layers");
 	else if (!html_work_known(&run->roofline))
-		say(untold, sized ? "The operations and bytes of layers, and so their rates and the roofline"
-				  : "The sizes of layers, and so their operations, bytes and rates");
+		say(untold, sized ? "Operations and bytes of layers, and therefore their rates and the "
+				    "roofline"
+				  : "Sizes of layers, and therefore their operations, bytes and rates");
 }
 
 void html_untold(struct html_page *page, const struct html_run *run)
@@ -65,36 +66,34 @@ void html_untold(struct html_page *page, const struct html_run *run)
 		if (analysis->workers[w].used_count < least)
 			least = analysis->workers[w].used_count;
 	if (least < 3)
-		say(&untold,
-			arena_format(arena,
-				"Whether it is always so: %s what could be used, so means have no spread",
-				least == 1 ? "one iteration is" : "two iterations are"));
+		say(&untold, arena_format(arena, "Variation: only %s usable, so means have no spread",
+				     least == 1 ? "one iteration is" : "two iterations are"));
 	if (run->labelled)
-		say(&untold, "What devices did, and why they were idle: labels of phases are all there is");
+		say(&untold, "Device activity and idle causes: the trace has phase labels only");
 	else if (any_hostless(&analysis->timeline))
-		say(&untold, "What the hosts did: the calls are not recorded, so idle time has no cause");
+		say(&untold, "Host activity: calls are not recorded, so idle time has no cause");
 	say_of_layers(&untold, run);
 	if (share(analysis, PHASE_OTHER) > MUCH)
-		say(&untold, arena_format(arena,
-				     "Which phase %.0f%% of an iteration belongs to: work that is none "
-				     "of those known",
-				     100 * share(analysis, PHASE_OTHER)));
+		say(&untold,
+			arena_format(arena, "The phase of %.0f%% of an iteration: work of no known phase",
+				100 * share(analysis, PHASE_OTHER)));
 	if (share(analysis, PHASE_IDLE_UNKNOWN) > MUCH && !run->labelled)
-		say(&untold, arena_format(arena, "Why devices are idle %.0f%% of an iteration",
+		say(&untold, arena_format(arena,
+				     "The cause of %.0f%% of an iteration in which devices are "
+				     "idle",
 				     100 * share(analysis, PHASE_IDLE_UNKNOWN)));
 	if (analysis->timeline.processes[0].world > (int32_t)analysis->timeline.process_count &&
 		analysis->timeline.processes[0].world > (int32_t)analysis->worker_count)
-		say(&untold, arena_format(arena, "Who holds whom up: of %d ranks, %zu %s here",
+		say(&untold, arena_format(arena, "Stragglers: of %d ranks only %zu %s present",
 				     analysis->timeline.processes[0].world, analysis->worker_count,
 				     analysis->worker_count == 1 ? "is" : "are"));
 	if (!run->labelled && run->changes.count == 0)
-		say(&untold, "What a change would save: no iteration could be replayed");
+		say(&untold, "Gains of changes: no iteration could be replayed");
 	else if ((double)run->job.negative_count > MUCH * (double)run->job.replay.edge_count)
-		say(&untold,
-			arena_format(arena,
-				"What waits for what, exactly: the times contradict %zu of %zu dependencies, so "
-				"take what changes would save as estimates",
-				run->job.negative_count, run->job.replay.edge_count));
+		say(&untold, arena_format(arena,
+				     "Exact dependencies: measured times contradict %zu of %zu of them, so "
+				     "predicted gains are estimates",
+				     run->job.negative_count, run->job.replay.edge_count));
 	if (untold.count)
 		fputs("</ul></details>\n", page->out);
 }

@@ -37,9 +37,8 @@ void html_model(struct html_page *page, const struct html_run *run)
 	if (ssgd->step_count && longest_ns > 0) {
 		html_section(page, "Model");
 		fprintf(page->out,
-			"<p class=\"dim\">What an iteration would take by the model of synchronous SGD if this or "
-			"that overlapped, from the times of its phases and what is in none of the equations; the "
-			"line is the %s measured.</p>\n<p>%s</p>\n",
+			"<p class=\"dim\">Iteration time predicted by the S-SGD model under each overlap assumption, from the phase times plus the rest that no equation covers; the line is the %s measured.</p>\n"
+			"<p>%s</p>\n",
 			html_time(page, ssgd->measured.mean), html_escape(page, ssgd_verdict(&item)));
 		fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">assumption</th><th></th>"
 		      "<th>predicted</th><th>error</th></tr></thead>\n<tbody>\n",

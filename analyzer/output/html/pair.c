@@ -39,10 +39,10 @@ static const char *signed_time(struct html_page *page, double ns)
 
 static const char *tip(struct html_page *page, const struct compare_row *row)
 {
-	return arena_format(&page->arena, "%s instead of %s: %s, 95%% from %s to %s, %s",
-		html_time(page, row->other), html_time(page, row->base),
-		signed_time(page, row->effect.difference), signed_time(page, row->effect.low),
-		signed_time(page, row->effect.high), compare_word_text(row));
+	return arena_format(&page->arena, "%s vs %s: %s, 95%% CI %s to %s, %s", html_time(page, row->other),
+		html_time(page, row->base), signed_time(page, row->effect.difference),
+		signed_time(page, row->effect.low), signed_time(page, row->effect.high),
+		compare_word_text(row));
 }
 
 /* A bar from `from` to `to`: blue where time is saved, red where it is lost; with its interval about `to`. */
@@ -118,9 +118,9 @@ static void write_phases(
 	stretch(&axis, iteration->effect.low);
 	stretch(&axis, iteration->effect.high);
 	fprintf(page->out,
-		"<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th class=\"l\">phase, exclusive</th>"
-		"<th class=\"l\">%s above %s</th><th>%s</th><th>%s</th><th class=\"l\">from one to the other"
-		"</th><th>difference</th><th></th><th>95%%</th><th></th></tr></thead>\n<tbody>\n",
+		"<div class=\"scroll\"><table class=\"list\">\n"
+		"<thead><tr><th class=\"l\">phase, exclusive</th><th class=\"l\">%s above %s</th><th>%s</th><th>%s</th><th class=\"l\">change</th><th>difference</th><th></th><th>95%%</th><th></th></tr></thead>\n"
+		"<tbody>\n",
 		base, other, base, other);
 	at = 0;
 	for (size_t i = 0; i < pair->row_count; i++) {
@@ -215,7 +215,7 @@ static void write_layers(
 			write_layer(page, pair, rows[i], &axis);
 		fputs("</tbody></table></div>\n", page->out);
 		if (count > MOST_LAYERS)
-			fprintf(page->out, "<p class=\"dim\">%zu more layers differ less.</p>\n",
+			fprintf(page->out, "<p class=\"dim\">%zu more layers with smaller differences.</p>\n",
 				count - MOST_LAYERS);
 	}
 	free(rows);
@@ -235,10 +235,8 @@ static void write_pair(struct html_page *page, struct compare *compare, const st
 	write_phases(page, pair, base, other);
 	write_layers(page, pair, base, other);
 	fprintf(page->out,
-		"<p class=\"dim\">Means over iterations and ranks. Red takes longer, blue less, grey is not sure; "
-		"the line is the 95%% confidence interval of the difference. Same: surely within %.3g%%, or "
-		"within %.3g%% of the iteration. Seeded block bootstrap; the p behind faster and slower is "
-		"corrected over all rows.</p>\n</section>\n",
+		"<p class=\"dim\">Means over iterations and ranks. Red takes longer, blue less, grey is inconclusive; the line is the 95%% confidence interval of the difference. Same: within %.3g%%, or within %.3g%% of the iteration, at that confidence. Seeded block bootstrap; p-values of faster and slower are corrected over all rows.</p>\n"
+		"</section>\n",
 		100 * compare->how.margin, 10 * compare->how.margin);
 }
 

@@ -178,16 +178,16 @@ static void write_picture(struct html_page *page, const struct html_run *run)
 	lane.whole_ns = (double)(path->stretches[first].end_ns - begin_ns);
 	choose_rows(&lane, &path->iterations[middle]);
 	fprintf(page->out,
-		"<p class=\"dim\">Iteration %u of the run, in which the path takes %s%s%s:</p>\n"
-		"<table class=\"lines\">\n<tr><th>",
+		"<p class=\"dim\">Iteration %u of the run, path length %s%s%s:</p>\n"
+		"<table class=\"lines\">\n"
+		"<tr><th>",
 		run->analysis->workers[0].used[run->job.first_used + middle],
 		html_time(page, path->iterations[middle].length_ns),
-		run->analysis->worker_count > 1
-			? arena_format(&page->arena, " and goes from one rank to another %zu time%s",
-				  path->iterations[middle].crossings,
-				  path->iterations[middle].crossings == 1 ? "" : "s")
-			: "",
-		lane.row_count == MOST_RANKS ? "; the first ranks that it is on" : "");
+		run->analysis->worker_count > 1 ? arena_format(&page->arena, ", changing rank %zu time%s",
+							  path->iterations[middle].crossings,
+							  path->iterations[middle].crossings == 1 ? "" : "s")
+						: "",
+		lane.row_count == MOST_RANKS ? "; only the first ranks on it" : "");
 	for (size_t w = 0; w < run->analysis->worker_count; w++)
 		if (lane.rows[w] != SIZE_MAX)
 			fprintf(page->out, "<span class=\"row\">%s</span>", run->names[w]);
@@ -294,8 +294,8 @@ void html_path(struct html_page *page, const struct html_run *run)
 		return;
 	html_section(page, "Critical path");
 	fprintf(page->out,
-		"<p class=\"dim\">What an iteration waits for from its end back to its begin%s: only less of "
-		"this makes it shorter. Means over iterations.</p>\n",
+		"<p class=\"dim\">The chain of work that determines the iteration time, from its end back "
+		"to its start%s: only shortening it shortens the iteration. Means over iterations.</p>\n",
 		run->analysis->worker_count > 1 ? ", over all ranks" : "");
 	write_phases(page, run);
 	write_picture(page, run);

@@ -98,9 +98,9 @@ void html_phases(struct html_page *page, const struct html_run *run)
 	bool *chosen;
 
 	html_section(page, "Phases of an iteration");
-	fputs("<p class=\"dim\">Means over iterations and ranks. "
-	      "Busy: while some work of the phase was done. Exclusive: each instant belongs to one phase, so "
-	      "they add up to the iteration; that of communication is what nothing hides.</p>\n",
+	fputs("<p class=\"dim\">Means over iterations and ranks. Busy: some work of the phase is running. "
+	      "Exclusive: each instant belongs to one phase, so phases add up to the iteration; for "
+	      "communication this is the exposed time.</p>\n",
 		page->out);
 	write_table(page, run);
 	for (size_t w = 0; w < analysis->worker_count; w++)

@@ -240,11 +240,10 @@ static void write_table(struct html_page *page, const struct roofline *roofline)
 	size_t count = roofline->item_count < MOST_ROWS ? roofline->item_count : MOST_ROWS;
 
 	fprintf(page->out,
-		"<p class=\"dim\">%s of %zu layers and passes, those first with most time%s.</p>\n"
-		"<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th class=\"l\">layer</th>"
-		"<th class=\"l\">pass</th><th>FLOP</th><th>bytes</th><th>FLOP/byte</th><th>time</th>"
-		"<th>FLOP/s</th><th>B/s</th><th>at the roof</th><th>share</th><th>to gain</th>"
-		"<th class=\"l\">bound by</th></tr></thead>\n<tbody>\n",
+		"<p class=\"dim\">%s of %zu layers and passes, longest first%s.</p>\n"
+		"<div class=\"scroll\"><table class=\"list\">\n"
+		"<thead><tr><th class=\"l\">layer</th><th class=\"l\">pass</th><th>FLOP</th><th>bytes</th><th>FLOP/byte</th><th>time</th><th>FLOP/s</th><th>B/s</th><th>at the roof</th><th>share</th><th>possible gain</th><th class=\"l\">bound by</th></tr></thead>\n"
+		"<tbody>\n",
 		count < roofline->item_count ? arena_format(&page->arena, "%d", MOST_ROWS) : "All",
 		roofline->item_count, roofline->peak.source ? " beyond the roof" : "");
 	for (size_t i = 0; i < count; i++)
@@ -263,23 +262,24 @@ bool html_work_known(const struct roofline *roofline)
 
 static void write_words(struct html_page *page, const struct roofline *roofline)
 {
-	const char *device =
-		roofline->device ? html_escape(page, roofline->device) : "a GPU that is not known";
+	const char *device = roofline->device ? html_escape(page, roofline->device) : "an unknown GPU";
 
 	fprintf(page->out, "<p class=\"dim\">On %s", device);
 	if (roofline->peak.source)
 		fprintf(page->out, ", peaks from %s. ", roofline->peak.source);
 	else
-		fputs(", of which no peak rates are known, so there is no roof. ", page->out);
-	fprintf(page->out, "An iteration is %sFLOP forward and backward on each GPU; %sFLOP/s over all of it",
+		fputs(", peak rates unknown, so there is no roof. ", page->out);
+	fprintf(page->out,
+		"An iteration is %sFLOP forward and backward per GPU; %sFLOP/s over the whole "
+		"iteration",
 		roofline_rate_text(&page->arena, roofline->model_flops),
 		roofline_rate_text(&page->arena, roofline->flops_rate));
 	if (isfinite(roofline->utilization))
 		fprintf(page->out,
-			", a model FLOPs utilization of <b>%.1f%%</b>. At the roof its work would take %s",
+			", a model FLOPs utilization of <b>%.1f%%</b>. At the roof the work takes %s",
 			100 * roofline->utilization, html_time(page, roofline->roof_ns));
-	fputs(". Operations are those of the mathematics, bytes each operand once. "
-	      "The greater a point, the longer it takes.</p>\n",
+	fputs(". Operations are the mathematical ones, bytes count each operand once. The area of a point "
+	      "grows with its time.</p>\n",
 		page->out);
 }
 

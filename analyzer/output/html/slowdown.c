@@ -69,12 +69,12 @@ void html_labelled_close(struct html_labelled *labelled)
 }
 
 static const char *const tries[SLOWDOWN_EFFECTS] = {
-	[SLOWDOWN_STAGES] = "give the slow stage fewer layers, or the others more",
-	[SLOWDOWN_WORKERS] = "look at that worker’s machine: clock, temperature, what else runs there",
-	[SLOWDOWN_BATCHES] = "make micro-batches of equal work (sequence lengths), and look for pauses",
-	[SLOWDOWN_COMMUNICATION] = "look at the network between the workers",
-	[SLOWDOWN_COLLECTION] = "collect garbage on all workers at the same time, and rarely",
-	[SLOWDOWN_UPDATE] = "look at how the optimizer’s state is divided",
+	[SLOWDOWN_STAGES] = "move layers from the slow stage to the others",
+	[SLOWDOWN_WORKERS] = "check that worker’s machine: clocks, temperature, other processes",
+	[SLOWDOWN_BATCHES] = "balance the work of micro-batches (sequence lengths), and check for pauses",
+	[SLOWDOWN_COMMUNICATION] = "check the network between the workers",
+	[SLOWDOWN_COLLECTION] = "run garbage collection on all workers at the same time, and rarely",
+	[SLOWDOWN_UPDATE] = "check how the optimizer state is sharded",
 };
 
 /* As of slowdown_find: what each effect costs, dearest first. */
@@ -99,8 +99,9 @@ void html_labelled_words(struct html_page *page, const struct html_run *run)
 	bool done[SLOWDOWN_EFFECTS] = {false};
 
 	fprintf(page->out,
-		"<p><b>%s</b>: a step takes %s where even work would take %s (slowdown S = %.3f). %s%s</p>\n<ol>\n",
-		slowdown->cause < 0 ? "Uneven work costs little" : "Uneven work bounds this run",
+		"<p><b>%s.</b> A step takes %s, with balanced work %s (slowdown S = %.3f). %s%s</p>\n"
+		"<ol>\n",
+		slowdown->cause < 0 ? "Imbalance costs little" : "Bottleneck: imbalance",
 		html_time(page, slowdown->replayed_ns), html_time(page, slowdown->ideal_ns),
 		slowdown->slowdown, html_escape(page, slowdown->cause_words),
 		slowdown->recurring ? arena_format(&page->arena, " Recurring straggler: <b>%s</b>.",
@@ -114,7 +115,7 @@ void html_labelled_words(struct html_page *page, const struct html_run *run)
 		if (gain_ns < 0.01 * slowdown->replayed_ns)
 			break;
 		fprintf(page->out,
-			"<li><b>%s</b>: evened out, a step would take %s less (%.1f%%). <span class=\"try\">Try: "
+			"<li><b>%s</b>: balanced, a step takes %s less (%.1f%%). <span class=\"try\">Try: "
 			"%s.</span></li>\n",
 			at_begin(page, slowdown_effect_name(effect)), html_time(page, gain_ns),
 			100 * gain_ns / slowdown->replayed_ns, tries[effect]);
@@ -124,8 +125,8 @@ void html_labelled_words(struct html_page *page, const struct html_run *run)
 	fputs("</ol>\n", page->out);
 	if (fabs(slowdown->launch_slowdown - 1) > TRUSTED)
 		fprintf(page->out,
-			"<p>Run again as a graph the steps take %.2f times as long as measured: read the figures "
-			"with care.</p>\n",
+			"<p>The replayed steps take %.2f× the measured time: the figures may not be "
+			"representative.</p>\n",
 			1 / slowdown->launch_slowdown);
 }
 
@@ -142,8 +143,9 @@ static void write_effects(struct html_page *page, const struct slowdown *slowdow
 
 	for (int i = 0; i < SLOWDOWN_EFFECTS; i++)
 		greatest_ns = fmax(greatest_ns, slowdown->replayed_ns - slowdown->effect_ns[i]);
-	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">evened out</th><th></th><th>saves</th>"
-	      "<th></th><th>step</th><th>explains</th></tr></thead>\n<tbody>\n",
+	fputs("<table class=\"list\">\n"
+	      "<thead><tr><th class=\"l\">balanced part</th><th></th><th>saves</th><th></th><th>step</th><th>explains</th></tr></thead>\n"
+	      "<tbody>\n",
 		page->out);
 	for (int n = 0; n < SLOWDOWN_EFFECTS; n++) {
 		int i = next_effect(slowdown, done);
@@ -202,8 +204,8 @@ static void write_map(struct html_page *page, const struct slowdown *slowdown)
 
 	if (job->worker_count < 2 || stages > MOST_STAGES)
 		return;
-	fputs("<p class=\"dim\">S of each worker, with its durations as measured and all others even: stages to the "
-	      "right, data ranks below.</p>\n<ul class=\"legend\">",
+	fputs("<p class=\"dim\">S of each worker, with its durations as measured and all others balanced: stages to the right, data ranks below.</p>\n"
+	      "<ul class=\"legend\">",
 		page->out);
 	for (size_t i = 0; i < sizeof(legend) / sizeof(*legend); i++)
 		fprintf(page->out,
@@ -266,10 +268,10 @@ void html_slowdown(struct html_page *page, const struct html_run *run)
 	if (!run->labelled)
 		return;
 	slowdown = &run->labelled->slowdown;
-	html_section(page, "Slowdown by uneven work");
+	html_section(page, "Slowdown by imbalance");
 	fprintf(page->out,
-		"<p class=\"dim\">%zu workers (%d data × %d pipeline × %d tensor), %zu steps. A step takes %s as "
-		"measured, %s run again as a graph, %s with even durations.</p>\n",
+		"<p class=\"dim\">%zu workers (%d data × %d pipeline × %d tensor), %zu steps. A step takes "
+		"%s as measured, %s replayed, %s with balanced durations.</p>\n",
 		run->labelled->job.worker_count, run->labelled->job.data_count,
 		run->labelled->job.stage_count, run->labelled->job.tensor_count, slowdown->step_count,
 		html_time(page, slowdown->measured_ns), html_time(page, slowdown->replayed_ns),

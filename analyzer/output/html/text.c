@@ -62,27 +62,21 @@ const char *html_cause_words(struct html_page *page, const struct html_run *run,
 		text = arena_format(&page->arena, "%s: %s", text, html_escape(page, cause->layer));
 	if (cause->other != cause->worker)
 		text = arena_format(&page->arena, "%s to %s", text, run->names[cause->other]);
-	return arena_format(&page->arena, "%s%s%s: %s", text, isfinite(cause->cost_ns) ? ", costs " : "",
+	return arena_format(&page->arena, "%s%s%s: %s", text, isfinite(cause->cost_ns) ? ", cost " : "",
 		isfinite(cause->cost_ns) ? html_time(page, cause->cost_ns) : "",
 		html_escape(page, cause->evidence));
 }
 
-/* A worker's name at the begin of a sentence. */
-static const char *at_begin(struct html_page *page, const char *name)
-{
-	return *name == 'r' ? arena_format(&page->arena, "R%s", name + 1) : name;
-}
-
 static const char *const cause_tries[CAUSE_COUNT] = {
-	[CAUSE_SLOWER] = "compare that GPU’s clock, power limit, temperature and what else runs on it",
+	[CAUSE_SLOWER] = "compare that GPU’s clocks, power limit, temperature and other load",
 	[CAUSE_LAYER] = "compare the kernels and algorithms chosen for that layer there with the others’",
 	[CAUSE_LAYERS] = "compare the kernels and algorithms chosen there with the others’",
 	[CAUSE_WORK] = "divide the batch evenly, or pad less",
-	[CAUSE_INPUT] = "look at that rank’s storage and its number of readers; read ahead",
-	[CAUSE_HOST] = "look at that rank’s host: cores it may use, other processes; capture graphs",
+	[CAUSE_INPUT] = "check that rank’s storage and number of readers; prefetch",
+	[CAUSE_HOST] = "check that rank’s host: CPU affinity, other processes; use CUDA graphs",
 	[CAUSE_STAGE] = "move layers from that stage to the others",
-	[CAUSE_LINK] = "look at that link: its kind, width and errors, and who is placed at its ends",
-	[CAUSE_UNKNOWN] = "record that rank’s host (its calls), and compare it with another",
+	[CAUSE_LINK] = "check that link: type, width, errors, and rank placement",
+	[CAUSE_UNKNOWN] = "record that rank’s host calls and compare them with another rank",
 };
 
 /* A rank that others wait for, by its dearest cause. */
@@ -92,23 +86,23 @@ static void add_straggler(struct findings *findings, const struct cause *cause, 
 	const struct html_run *run = findings->run;
 	double gain_ns =
 		gain_of(run, cause->kind == CAUSE_STAGE ? WHATIF_STAGES : WHATIF_RANK, cause->worker);
-	const char *text = arena_format(
-		&page->arena, "<b>%s holds the others up</b>", at_begin(page, run->names[cause->worker]));
+	const char *text = arena_format(&page->arena, "Straggler <b>%s</b>", run->names[cause->worker]);
 
 	if (cause->inflicted_ns > 0)
 		text = arena_format(&page->arena,
-			"%s: they wait %s for it in an iteration (sum; %.1f%% of their time)", text,
-			html_time(page, cause->inflicted_ns), 100 * cause->share);
-	text = arena_format(&page->arena, "%s; why: %s%s.", text, html_cause_words(page, run, cause),
-		shared ? arena_format(&page->arena, "; and more, see %s", "“Who waits for whom”") : "");
+			"%s: wait caused %s per iteration (sum over the other ranks; %.1f%% of their time)",
+			text, html_time(page, cause->inflicted_ns), 100 * cause->share);
+	text = arena_format(&page->arena, "%s; cause: %s%s.", text, html_cause_words(page, run, cause),
+		shared ? arena_format(&page->arena, "; and more, see %s", "“Waiting and stragglers”") : "");
 	if (gain_ns > LITTLE * findings->whole_ns)
 		text = arena_format(&page->arena, "%s %s, an iteration would be %s shorter.", text,
-			cause->kind == CAUSE_STAGE ? "With all stages alike" : "Were it like the others",
+			cause->kind == CAUSE_STAGE ? "With all stages balanced"
+						   : "At the speed of other ranks",
 			saves(findings, gain_ns));
 	else if (run->changes.count && cause->kind != CAUSE_LINK && cause->kind != CAUSE_STAGE)
 		text = arena_format(&page->arena,
-			"%s But replayed with the times of the others in place of its own, an iteration is hardly "
-			"shorter: other ranks would then be waited for.",
+			"%s But replayed with the times of other ranks the iteration is hardly shorter: "
+			"other ranks then become stragglers.",
 			text);
 	if (!(gain_ns > LITTLE * findings->whole_ns) && isfinite(cause->cost_ns))
 		gain_ns = cause->cost_ns;
@@ -144,10 +138,10 @@ static void add_stragglers(struct findings *findings)
 		return;
 	add(findings, gain_of(findings->run, WHATIF_BALANCE, 0),
 		arena_format(&findings->page->arena,
-			"<b>Ranks are uneven</b>, now one, now another: with all of them alike in each iteration, one "
-			"would be %s shorter.",
+			"<b>Ranks are imbalanced</b>, with changing stragglers: with all ranks balanced in "
+			"each iteration, one would be %s shorter.",
 			saves(findings, gain_of(findings->run, WHATIF_BALANCE, 0))),
-		"look for batches of different work, pauses of the hosts, and other jobs on the machines");
+		"check for batches of different work, host pauses and other jobs on the machines");
 }
 
 static void add_stages(struct findings *findings)
@@ -159,9 +153,10 @@ static void add_stages(struct findings *findings)
 			return;
 	add(findings, gain_ns,
 		arena_format(&findings->page->arena,
-			"<b>Stages are uneven</b>: with the same work in each, an iteration would be %s shorter.",
+			"<b>Stages are imbalanced</b>: with equal work in each, an iteration would be %s "
+			"shorter.",
 			saves(findings, gain_ns)),
-		"cut the network elsewhere");
+		"partition the network differently");
 }
 
 static bool is_named_by_cause(const struct html_run *run, const char *title)
@@ -173,10 +168,10 @@ static bool is_named_by_cause(const struct html_run *run, const char *title)
 }
 
 static const char *const bound_tries[] = {
-	[ROOFLINE_UNTOLD] = "another algorithm, type or batch for it",
-	[ROOFLINE_COMPUTE] = "a smaller type (tensor cores), or another algorithm",
-	[ROOFLINE_MEMORY] = "fuse it with its neighbours, another layout, or a smaller type",
-	[ROOFLINE_LATENCY] = "its kernels are short: larger batches, fused kernels, captured graphs",
+	[ROOFLINE_UNTOLD] = "a different algorithm, data type or batch size",
+	[ROOFLINE_COMPUTE] = "a smaller data type (tensor cores), or a different algorithm",
+	[ROOFLINE_MEMORY] = "fuse it with its neighbours, a different layout, or a smaller data type",
+	[ROOFLINE_LATENCY] = "its kernels are short: larger batches, fused kernels, CUDA graphs",
 };
 
 /* The pass of a layer that takes longest, by its title; NULL: not known. */
@@ -196,7 +191,7 @@ static const char *bound_words(struct html_page *page, const struct roofline_ite
 {
 	if (!item || item->amount.bound == ROOFLINE_UNTOLD || !isfinite(roofline_share(&item->amount)))
 		return "";
-	return arena_format(&page->arena, " Its longest pass (%s) is bound by %s, at %.0f%% of the roof.",
+	return arena_format(&page->arena, " Its longest pass (%s) is %s-bound, at %.0f%% of the roof.",
 		roofline_direction_titles[item->direction], roofline_bound_keys[item->amount.bound],
 		100 * roofline_share(&item->amount));
 }
@@ -220,8 +215,8 @@ static void add_layer(struct findings *findings)
 		pass = longest_pass(&run->roofline, title);
 		add(findings, item->gain_ns,
 			arena_format(&page->arena,
-				"Layer <b>%s</b> is on the critical path for %s: twice as fast, an iteration would be "
-				"%s shorter.%s",
+				"Layer <b>%s</b> is on the critical path for %s: 2× as fast, an iteration "
+				"would be %s shorter.%s",
 				html_escape(page, title),
 				html_time(page, run->path.mean.layers_ns[item->change.layer]),
 				saves(findings, item->gain_ns), bound_words(page, pass)),
@@ -244,15 +239,15 @@ static void add_communication(struct findings *findings)
 
 	add(findings, fmax(hidden_ns, faster_ns),
 		arena_format(&page->arena,
-			"<b>Communication</b> takes %s, of which %s is exposed (nothing else runs meanwhile) and %s is "
-			"waiting for the last rank to come. Hidden behind computing where dependencies allow it would "
-			"save %s, twice as fast %s.",
+			"<b>Communication</b> takes %s, of which %s is exposed (not overlapped) and %s is "
+			"waiting for the last rank. Hiding it behind computation where dependencies allow "
+			"would save %s, 2× as fast %s.",
 			html_time(page, busy_ns), html_time(page, exposed_ns),
 			html_time(page, analysis_wait(workers, count).mean), saves(findings, hidden_ns),
 			saves(findings, faster_ns)),
 		hidden_ns > faster_ns
-			? "aggregate gradients while the backward pass goes on, in buckets of several layers"
-			: "fewer and larger messages, faster links between the ranks, smaller types");
+			? "overlap gradient aggregation with the backward pass, in buckets of several layers"
+			: "fewer and larger messages, faster links, smaller data types");
 }
 
 /* Does one rank alone make (almost) all of the gain, by a cause of this kind? Then it is named for it. */
@@ -274,16 +269,18 @@ static void add_supply(struct findings *findings)
 	if (!is_of_one_rank(findings->run, CAUSE_INPUT, input_ns))
 		add(findings, input_ns,
 			arena_format(&page->arena,
-				"<b>Input</b> (reading, dividing and copying the batch) holds the GPUs up: in no time it "
-				"would save %s.",
+				"<b>Input-bound</b> (reading, splitting and copying the batch): zero input "
+				"time would save %s.",
 				saves(findings, input_ns)),
-			"read ahead in other processes or threads, pin host memory, copy on a stream of its own");
+			"prefetch in worker processes or threads, pin host memory, copy on a separate "
+			"stream");
 	if (!is_of_one_rank(findings->run, CAUSE_HOST, host_ns))
 		add(findings, host_ns,
 			arena_format(&page->arena,
-				"<b>The hosts</b> give work too late: launched in no time it would save %s.",
+				"<b>Launch-bound</b>: the hosts enqueue work too late; zero launch time "
+				"would save %s.",
 				saves(findings, host_ns)),
-			"larger batches, captured graphs, fused kernels, fewer synchronisations");
+			"larger batches, CUDA graphs, fused kernels, fewer synchronizations");
 }
 
 static int compare_findings(const void *left, const void *right)
@@ -306,19 +303,17 @@ static void write_findings(struct findings *findings, bool bound_is_asked)
 	for (size_t i = 0; i < findings->count; i++)
 		any |= !findings->items[i].layer &&
 		       findings->items[i].gain_ns >= FINDING * findings->whole_ns;
-	fputs("<ol aria-label=\"What to work on\">\n", out);
+	fputs("<ol aria-label=\"Findings\">\n", out);
 	if (!any && !findings->run->changes.count)
-		fputs("<li>What could be changed is not known: nothing could be replayed.</li>\n", out);
+		fputs("<li>Gains of changes are unknown: no iteration could be replayed.</li>\n", out);
 	else if (!any)
 		fprintf(out,
-			"<li><b>Nothing stands out</b>: %sneither communication%s, input nor launching costs %.0f%% "
-			"of an iteration.%s</li>\n",
-			findings->run->analysis->worker_count > 1 ? "no rank holds the others up, and " : "",
-			findings->run->analysis->stage_count > 1 ? ", uneven stages" : "", 100 * FINDING,
-			bound_is_asked
-				? ""
-				: " But most of it is what no change asked for would shorten: look at the "
-				  "timeline.");
+			"<li><b>Nothing stands out</b>: %sneither communication%s, input nor launches cost "
+			"%.0f%% of an iteration.%s</li>\n",
+			findings->run->analysis->worker_count > 1 ? "no straggler, and " : "",
+			findings->run->analysis->stage_count > 1 ? ", stage imbalance" : "", 100 * FINDING,
+			bound_is_asked ? ""
+				       : " But none of these changes shortens most of it: see the timeline.");
 	for (size_t i = 0; i < findings->count && shown < MOST_FINDINGS; i++) {
 		const struct finding *item = &findings->items[i];
 

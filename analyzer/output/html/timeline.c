@@ -181,7 +181,9 @@ static void write_bins(struct picture *picture)
 			if (end > i)
 				write_rectangle(picture, (enum lane)lane, kind, wide * (double)i,
 					wide * (double)(end - i),
-					arena_format(&picture->page->arena, "%zu short, most %s: %s together",
+					arena_format(&picture->page->arena,
+						"%zu short, mostly %s: %s "
+						"together",
 						calls, html_phase_title(kind), html_time(picture->page, ns)));
 			i = end > i ? end : i + 1;
 		}
@@ -357,11 +359,10 @@ void html_timeline(struct html_page *page, const struct html_run *run)
 	if (picture.bin_count > MOST_BINS)
 		picture.bin_count = MOST_BINS;
 	picture.bins = mem_alloc(LANES * picture.bin_count, sizeof(*picture.bins));
-	html_section(page, "An iteration over ranks");
+	html_section(page, "One iteration over ranks");
 	fprintf(page->out,
-		"<p class=\"dim\">%s, nearest the first rank’s "
-		"median. Lanes of each rank: computation, communication, input and copies. Dashed: where its "
-		"iteration begins and ends.",
+		"<p class=\"dim\">%s, nearest the first rank’s median. Lanes of each rank: computation, "
+		"communication, input and copies. Dashed: start and end of its iteration.",
 		html_time(page, (double)(picture.end_ns - picture.begin_ns)));
 	if (shown < count)
 		fprintf(page->out, " %zu of %zu ranks are shown.", shown, count);

@@ -30,7 +30,9 @@ static void write_causes(struct html_page *page, const struct html_run *run)
 {
 	if (run->causes.count == 0)
 		return;
-	fputs("<p>Why the others wait, dearest first for each rank:</p>\n<ul>\n", page->out);
+	fputs("<p>Causes of waiting, costliest first per rank:</p>\n"
+	      "<ul>\n",
+		page->out);
 	for (size_t i = 0; i < run->causes.count; i++)
 		fprintf(page->out, "<li><b>%s</b>: %s.</li>\n", run->names[run->causes.items[i].worker],
 			html_cause_words(page, run, &run->causes.items[i]));
@@ -50,7 +52,7 @@ static void write_rank(struct html_page *page, const struct html_run *run, size_
 		html_time(page, rank->inflicted_ns));
 	if (rank->inflicted_ns > 0)
 		html_piece(page, PHASE_COMMUNICATION, 0, 100 * rank->inflicted_ns / greatest_ns,
-			arena_format(&page->arena, "the others wait %s for %s",
+			arena_format(&page->arena, "%s of waiting caused by %s",
 				html_time(page, rank->inflicted_ns), run->names[w]));
 	fprintf(page->out, "</svg></td><td>%.1f%%</td></tr>\n",
 		others_ns > 0 ? 100 * rank->inflicted_ns / others_ns : 0);
@@ -59,8 +61,9 @@ static void write_rank(struct html_page *page, const struct html_run *run, size_
 static void write_table(struct html_page *page, const struct html_run *run, const bool *chosen, bool which,
 	double greatest_ns)
 {
-	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">rank</th><th>computing</th><th>waiting</th>"
-	      "<th>inflicted</th><th></th><th>of their time</th></tr></thead>\n<tbody>\n",
+	fputs("<table class=\"list\">\n"
+	      "<thead><tr><th class=\"l\">rank</th><th>computing</th><th>waiting</th><th>wait caused</th><th></th><th>of their time</th></tr></thead>\n"
+	      "<tbody>\n",
 		page->out);
 	for (size_t w = 0; w < run->analysis->worker_count; w++)
 		if (chosen[w] == which)
@@ -78,9 +81,9 @@ void html_waits(struct html_page *page, const struct html_run *run)
 		return;
 	for (size_t w = 0; w < count; w++)
 		greatest_ns = fmax(greatest_ns, run->balance.ranks[w].inflicted_ns);
-	html_section(page, "Who waits for whom");
-	fputs("<p class=\"dim\">Means of an iteration. Inflicted: how long the others, summed, wait in collectives "
-	      "for this rank to come.</p>\n",
+	html_section(page, "Waiting and stragglers");
+	fputs("<p class=\"dim\">Means per iteration. Wait caused: how long the other ranks, summed, wait "
+	      "in collectives for this rank.</p>\n",
 		page->out);
 	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
 	write_table(page, run, chosen, true, greatest_ns);
