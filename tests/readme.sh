@@ -25,7 +25,7 @@ done <commands >output
 mask <session >session.masked
 mask <output >output.masked
 # sentences break their lines according to the numbers in them; that they are there is enough
-sentences='^ *\(Equation\|Communication\|Balance\|Recording\):'
+sentences='^ *\(Equation\|Communication\|Balance\|Recording overhead\):'
 [ "$(grep -c "$sentences" session.masked)" = "$(grep -c "$sentences" output.masked)" ] || complain "other sentences"
 for text in session output; do
 	awk '/^ *(Equation|Communication|Balance|Recording)/ { sentence = 1; next } /^[$A-Z]/ { sentence = 0 } !sentence' \

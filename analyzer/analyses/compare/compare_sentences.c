@@ -57,7 +57,7 @@ static const char *interval_text(struct words *words, const struct compare_row *
 
 static const char *unit_name(const struct words *words)
 {
-	return words->compare->how.per_sample ? "a sample" : "an iteration";
+	return words->compare->how.per_sample ? "per sample" : "per iteration";
 }
 
 static void say_iteration(struct words *words, const struct compare_row *row)
@@ -67,7 +67,7 @@ static void say_iteration(struct words *words, const struct compare_row *row)
 	switch (row->word) {
 	case COMPARE_FASTER:
 	case COMPARE_SLOWER:
-		say(words, FORMAT(words, "%s: %s %s instead of %s, %s %s (%s)", verdict(words, row),
+		say(words, FORMAT(words, "%s: %s %s vs %s, %s %s (%s)", verdict(words, row),
 				   time_text(words, row->other), unit_name(words),
 				   time_text(words, row->base), time_text(words, fabs(difference)),
 				   difference > 0 ? "more" : "less", interval_text(words, row)));
@@ -221,10 +221,10 @@ static void say_whole(struct words *words, const char *key, const char *name)
 	if (!row || !decided(row))
 		return;
 	if (row->type == PRINT_TIME)
-		say(words, FORMAT(words, "%s: %s instead of %s", name, time_text(words, row->other),
+		say(words, FORMAT(words, "%s: %s vs %s", name, time_text(words, row->other),
 				   time_text(words, row->base)));
 	else
-		say(words, FORMAT(words, "%s: %.4g instead of %.4g (%+.1f%%)", name, row->other, row->base,
+		say(words, FORMAT(words, "%s: %.4g vs %.4g (%+.1f%%)", name, row->other, row->base,
 				   100 * compare_change(row)));
 }
 
