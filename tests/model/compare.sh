@@ -81,11 +81,11 @@ expect diff_fused 'any(i[0] == "only other" and i[1] == "cudaMemcpyAsync" for i 
 	not any(i[1].startswith("cudnn") for i in diff)' --diff first fused
 expect groups 'layers == ["conv2 slower"] and d["sides"][0]["runs"] == 2' --group A=first,again --group B=layer,layer
 expect three 'len(d["pairs"]) == 2 and d["pairs"][1]["other"] == "layer"' first again layer
-refused 2 "two runs or more" first
+refused 2 "at least two runs" first
 refused 2 "--base 9" first again --base 9
 refused 2 "--margin" --margin 200% first again
 refused 2 "--group nothing" --group nothing first
-refused 2 "--diff takes two" --diff first again layer
+refused 2 "--diff needs exactly two" --diff first again layer
 refused 1 "No such file" first none
 [ "$("$bin/pmanalyze" compare --csv first layer | grep -c '^first,layer,layer,computing,')" = 8 ] || {
 	echo "not ok csv"
