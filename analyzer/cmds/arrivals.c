@@ -234,7 +234,7 @@ static int run(int argument_count, char **arguments)
 	struct cmd_imported how = {.command = &cmd_arrivals,
 		.row_bytes = sizeof(struct arrivals_rank),
 		.rank_at = offsetof(struct arrivals_rank, rank),
-		.said_rank_at = offsetof(struct arrivals_rank, said_rank),
+		.given_rank_at = offsetof(struct arrivals_rank, given_rank),
 		.take = take};
 	struct arrivals_rank *ranks;
 	int option, status;

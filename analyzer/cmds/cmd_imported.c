@@ -87,7 +87,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 /* The rows of all files, with ranks. */
 static void gather(struct cmd_imported *how)
 {
-	int32_t *said, *ranks;
+	int32_t *given, *ranks;
 	const char **paths;
 	size_t room = 0;
 	char *row;
@@ -95,7 +95,7 @@ static void gather(struct cmd_imported *how)
 	for (size_t i = 0; i < how->file_count; i++)
 		room += how->files[i].row_count;
 	row = how->rows = mem_alloc(room, how->row_bytes);
-	said = mem_alloc(room, sizeof(*said));
+	given = mem_alloc(room, sizeof(*given));
 	ranks = mem_alloc(room, sizeof(*ranks));
 	paths = mem_alloc(room, sizeof(*paths));
 	for (size_t i = 0; i < how->file_count; i++) {
@@ -103,19 +103,19 @@ static void gather(struct cmd_imported *how)
 
 		for (size_t j = 0; j < file->row_count; j++, row += how->row_bytes) {
 			memcpy(row, (char *)file->rows + j * how->row_bytes, how->row_bytes);
-			said[how->row_count] = number_at(row, how->said_rank_at);
+			given[how->row_count] = number_at(row, how->given_rank_at);
 			paths[how->row_count++] = file->path;
 		}
 		free(file->rows);
 		file->rows = NULL;
 	}
-	if (!imported_number(said, paths, how->row_count, ranks))
+	if (!imported_number(given, paths, how->row_count, ranks))
 		cmd_imported_warn(how, "several files claim the same rank: ranks are numbered in file order");
 	for (size_t i = 0; i < how->row_count; i++)
 		memcpy((char *)how->rows + i * how->row_bytes + how->rank_at, &ranks[i], sizeof(*ranks));
 	if (how->row_count)
 		qsort_r(how->rows, how->row_count, how->row_bytes, compare_rows, how);
-	free(said);
+	free(given);
 	free(ranks);
 	free(paths);
 }

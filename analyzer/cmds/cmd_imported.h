@@ -37,7 +37,7 @@ struct cmd_imported {
 	 * gets and the one that its data say, -1: none. `take` fills a row that is zero, in the file's
 	 * thread.
 	 */
-	size_t row_bytes, rank_at, said_rank_at;
+	size_t row_bytes, rank_at, given_rank_at;
 	void (*take)(struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row);
 	void *rows; /* of all files, by rank; freed with `how`, but not what they point to */
 	size_t row_count;

@@ -34,7 +34,7 @@ static bool any_again(const struct analysis *analysis)
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct layer_list *layers = &analysis->workers[w].layers;
 
-		if (layers->said_again)
+		if (layers->given_again)
 			return true;
 		for (size_t i = 0; i < layers->core_count; i++)
 			if (layers->core_roles[i].again)
@@ -69,7 +69,7 @@ static void add_columns(
 }
 
 /* Is all of the layer's time in this column inside that of a graph? */
-static bool is_untold(const struct analysis_worker *workers, size_t count, const struct layer *layer,
+static bool is_unknown(const struct analysis_worker *workers, size_t count, const struct layer *layer,
 	int column, double mean_ns)
 {
 	for (size_t w = 0; w < count && !(mean_ns > 0); w++) {
@@ -77,7 +77,7 @@ static bool is_untold(const struct analysis_worker *workers, size_t count, const
 
 		for (size_t i = 0; i < layers->count; i++)
 			if (strcmp(layers->items[i].name, layer->name) == 0)
-				return workers[w].phases.untold[i * PHASE_LAYER_COLUMNS + (size_t)column];
+				return workers[w].phases.unknown[i * PHASE_LAYER_COLUMNS + (size_t)column];
 	}
 	return false;
 }
@@ -109,7 +109,7 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 			analysis_layer(workers, count, layer->name, columns_of_time[i]);
 
 		sum_ns += statistics.mean;
-		if (is_untold(workers, count, layer, (int)columns_of_time[i], statistics.mean))
+		if (is_unknown(workers, count, layer, (int)columns_of_time[i], statistics.mean))
 			continue;
 		print_number(table, columns->times[i], statistics.mean);
 		print_number(table, columns->deviations[i], statistics.deviation);

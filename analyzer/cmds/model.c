@@ -164,8 +164,8 @@ static void print_item(const struct ssgd_item *item)
 	fputc('\n', stdout);
 	print_paragraph(ssgd_verdict(item), 2, stdout);
 	print_paragraph(ssgd_rest(item), 2, stdout);
-	if (item->ssgd.untold && item->ssgd.shape.rank_count > 1)
-		print_paragraph(item->ssgd.untold, 2, stdout);
+	if (item->ssgd.unpredicted && item->ssgd.shape.rank_count > 1)
+		print_paragraph(item->ssgd.unpredicted, 2, stdout);
 	for (size_t i = 0; warnings[i]; i++)
 		print_paragraph(
 			arena_format(arena, "Warning: %s.", print_clean(arena, warnings[i])), 2, stdout);
@@ -197,10 +197,10 @@ static void add_runs(cJSON *object, const struct ssgd_item *items, size_t count)
 				? cJSON_CreateString(ssgd_keys[ssgd->best])
 				: cJSON_CreateNull());
 		cJSON_AddItemToObject(run, "no_layer_predictions",
-			ssgd->untold ? cJSON_CreateString(ssgd->untold) : cJSON_CreateNull());
+			ssgd->unpredicted ? cJSON_CreateString(ssgd->unpredicted) : cJSON_CreateNull());
 		/* the old key */
-		cJSON_AddItemToObject(
-			run, "untold", ssgd->untold ? cJSON_CreateString(ssgd->untold) : cJSON_CreateNull());
+		cJSON_AddItemToObject(run, "untold",
+			ssgd->unpredicted ? cJSON_CreateString(ssgd->unpredicted) : cJSON_CreateNull());
 		cJSON_AddItemToArray(list, run);
 	}
 }

@@ -260,7 +260,7 @@ static int run(int argument_count, char **arguments)
 	struct cmd_imported how = {.command = &cmd_window,
 		.row_bytes = sizeof(struct window),
 		.rank_at = offsetof(struct window, rank),
-		.said_rank_at = offsetof(struct window, said_rank),
+		.given_rank_at = offsetof(struct window, given_rank),
 		.take = take,
 		.context = &job};
 	int option, status = 1;

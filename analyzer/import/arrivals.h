@@ -21,7 +21,7 @@ struct arrivals_kernel {
 };
 
 struct arrivals_rank {
-	int32_t rank, said_rank;
+	int32_t rank, given_rank;
 	const char *path;
 	struct arrivals_kernel *kernels; /* in order of begin */
 	size_t kernel_count, kernel_room;

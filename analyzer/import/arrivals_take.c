@@ -58,7 +58,7 @@ void arrivals_take(const struct imported *imported, uint32_t worker, struct arri
 	const char **keys = mem_alloc(imported->strings.count, sizeof(*keys));
 
 	memset(rank, 0, sizeof(*rank));
-	rank->rank = rank->said_rank = imported->workers[worker].rank;
+	rank->rank = rank->given_rank = imported->workers[worker].rank;
 	rank->path = imported->path;
 	for (uint32_t i = 0; i < events->count; i++) {
 		uint32_t name = events->name[i], call = events->call[i];

@@ -202,7 +202,7 @@ int32_t imported_name_rank(const char *path, bool *sure);
  * files' names say; else in order. Each is taken only if it tells all of them apart. `said` are ranks or -1,
  * `paths` their files; both of `count`. False: what the data says could not be used.
  */
-bool imported_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks);
+bool imported_number(const int32_t *given, const char *const *paths, size_t count, int32_t *ranks);
 
 /* What readers use. */
 uint32_t imported_string(struct imported_strings *strings, const char *text, size_t length);

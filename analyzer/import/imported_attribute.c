@@ -151,61 +151,61 @@ static struct answer answer_labelled(const struct attribute *attribute, uint32_t
 	default:
 		break;
 	}
-	return (struct answer){phase, phase ? TIMELINE_TOLD_BY_LABEL : TIMELINE_TOLD_BY_NOTHING};
+	return (struct answer){phase, phase ? TIMELINE_ATTRIBUTED_BY_LABEL : TIMELINE_ATTRIBUTED_BY_NOTHING};
 }
 
 /* What the event itself says: the phase's symbol, as pmanalyze export writes it. */
-static struct answer answer_said(const struct imported *imported, uint32_t event)
+static struct answer answer_given(const struct imported *imported, uint32_t event)
 {
 	const char *symbol = imported->strings.items[imported->events.phase[event]];
 
 	for (uint8_t i = 0; *symbol && i < PHASE_WORK_COUNT; i++)
 		if (strcmp(phase_symbols[i], symbol) == 0)
-			return (struct answer){i + 1, TIMELINE_TOLD_BY_LABEL};
-	return (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
+			return (struct answer){i + 1, TIMELINE_ATTRIBUTED_BY_LABEL};
+	return (struct answer){0, TIMELINE_ATTRIBUTED_BY_NOTHING};
 }
 
 /* Steps 1 to 4. */
-static struct answer answer_told(struct attribute *attribute, const struct imported_launch *launch)
+static struct answer answer_attributed(struct attribute *attribute, const struct imported_launch *launch)
 {
 	const struct imported_events *events = &attribute->places.imported->events;
 	const struct imported_place *place = imported_place_of(&attribute->places, launch);
-	struct answer said;
+	struct answer given;
 	uint8_t phase;
 
 	if (events->activity[launch->event] == IMPORTED_LABELLED)
 		return answer_labelled(attribute, launch->event);
-	said = answer_said(attribute->places.imported, launch->event);
-	if (said.phase)
-		return said;
+	given = answer_given(attribute->places.imported, launch->event);
+	if (given.phase)
+		return given;
 	if (events->kind[launch->event] == IMPORTED_COMMUNICATION)
-		return (struct answer){PHASE_COMMUNICATION + 1, TIMELINE_TOLD_BY_NAME};
+		return (struct answer){PHASE_COMMUNICATION + 1, TIMELINE_ATTRIBUTED_BY_NAME};
 	if (place && place->label != IMPORTED_NONE) {
 		phase = imported_place_word(&attribute->places, place->label)->label;
 		if (phase == PHASE_FORWARD + 1 && is_from_host(attribute, launch->event) &&
 			place->anchor == IMPORTED_NONE && place->top != IMPORTED_NONE &&
 			(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_COPY))
-			return (struct answer){PHASE_H2D + 1, TIMELINE_TOLD_BY_NAME};
-		return (struct answer){phase, TIMELINE_TOLD_BY_LABEL};
+			return (struct answer){PHASE_H2D + 1, TIMELINE_ATTRIBUTED_BY_NAME};
+		return (struct answer){phase, TIMELINE_ATTRIBUTED_BY_LABEL};
 	}
 	if (place && (place->flags & IMPORTED_PLACE_BACKWARD))
-		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (launch->thread != IMPORTED_NONE && attribute->places.engine[launch->thread])
-		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+		return (struct answer){PHASE_BACKWARD + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (is_from_host(attribute, launch->event) && (!place || place->anchor == IMPORTED_NONE))
-		return (struct answer){PHASE_H2D + 1, TIMELINE_TOLD_BY_NAME};
+		return (struct answer){PHASE_H2D + 1, TIMELINE_ATTRIBUTED_BY_NAME};
 	if (place && place->top != IMPORTED_NONE &&
 		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_UPDATE))
-		return (struct answer){PHASE_UPDATE + 1, TIMELINE_TOLD_BY_OPERATOR};
+		return (struct answer){PHASE_UPDATE + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (place && place->anchor != IMPORTED_NONE)
-		return (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+		return (struct answer){PHASE_FORWARD + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (place && place->top != IMPORTED_NONE &&
 		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_ZERO))
-		return (struct answer){PHASE_OTHER + 1, TIMELINE_TOLD_BY_OPERATOR};
+		return (struct answer){PHASE_OTHER + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (place && is_forward(attribute, place))
-		return (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_OPERATOR};
+		return (struct answer){PHASE_FORWARD + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	phase = label_elsewhere(attribute, launch);
-	return (struct answer){phase, phase ? TIMELINE_TOLD_BY_LABEL : TIMELINE_TOLD_BY_NOTHING};
+	return (struct answer){phase, phase ? TIMELINE_ATTRIBUTED_BY_LABEL : TIMELINE_ATTRIBUTED_BY_NOTHING};
 }
 
 static void set_phase(struct attribute *attribute, const struct imported_launch *launch, struct answer answer)
@@ -213,7 +213,7 @@ static void set_phase(struct attribute *attribute, const struct imported_launch 
 	const struct imported_events *events = &attribute->places.imported->events;
 
 	attribute->out->phase[launch->event] = answer.phase;
-	attribute->out->told_ns[attribute->places.worker][answer.how] +=
+	attribute->out->attributed_ns[attribute->places.worker][answer.how] +=
 		events->end_ns[launch->event] - events->begin_ns[launch->event];
 }
 
@@ -223,10 +223,10 @@ static void end_pending(struct attribute *attribute, bool leads)
 	for (size_t i = 0; i < attribute->pending_count; i++) {
 		const struct imported_launch *launch = &attribute->places.launches[attribute->pending[i]];
 		struct answer answer = {leads ? PHASE_FORWARD + 1 : 0,
-			leads ? TIMELINE_TOLD_BY_ORDER : TIMELINE_TOLD_BY_NOTHING};
+			leads ? TIMELINE_ATTRIBUTED_BY_ORDER : TIMELINE_ATTRIBUTED_BY_NOTHING};
 
 		if (!leads && (answer.phase = imported_word_kernel(event_name(attribute, launch->event))))
-			answer.how = TIMELINE_TOLD_BY_NAME;
+			answer.how = TIMELINE_ATTRIBUTED_BY_NAME;
 		set_phase(attribute, launch, answer);
 	}
 	attribute->pending_count = 0;
@@ -239,14 +239,14 @@ static bool answer_by_order(struct attribute *attribute, size_t number, struct a
 	const struct imported_place *place = imported_place_of(&attribute->places, launch);
 	const struct imported_word *top = imported_place_word(&attribute->places, place->top);
 
-	*answer = (struct answer){0, TIMELINE_TOLD_BY_NOTHING};
+	*answer = (struct answer){0, TIMELINE_ATTRIBUTED_BY_NOTHING};
 	if (attribute->state == STATE_FORWARD) {
-		*answer = (struct answer){PHASE_FORWARD + 1, TIMELINE_TOLD_BY_ORDER};
+		*answer = (struct answer){PHASE_FORWARD + 1, TIMELINE_ATTRIBUTED_BY_ORDER};
 		return true;
 	}
 	if (attribute->state == STATE_AFTER && !attribute->fed && (top->flags & IMPORTED_WORD_INPLACE) &&
 		attribute->places.imported->spans.sequence[place->top] < 0) {
-		*answer = (struct answer){PHASE_UPDATE + 1, TIMELINE_TOLD_BY_ORDER};
+		*answer = (struct answer){PHASE_UPDATE + 1, TIMELINE_ATTRIBUTED_BY_ORDER};
 		return true;
 	}
 	attribute->pending[attribute->pending_count++] = number;
@@ -270,7 +270,7 @@ static void step_state(
 		end_pending(attribute, false);
 		attribute->state = STATE_AFTER;
 		attribute->updated = attribute->fed = false;
-	} else if (answer.phase == PHASE_FORWARD + 1 && answer.how != TIMELINE_TOLD_BY_NAME &&
+	} else if (answer.phase == PHASE_FORWARD + 1 && answer.how != TIMELINE_ATTRIBUTED_BY_NAME &&
 		   (!place || is_forward(attribute, place))) {
 		end_pending(
 			attribute, attribute->state == STATE_BEFORE || attribute->updated || attribute->fed);
@@ -286,14 +286,14 @@ static void take_launch(struct attribute *attribute, size_t number)
 	struct answer answer;
 
 	open_labels(attribute, launch->begin_ns);
-	answer = answer_told(attribute, launch);
+	answer = answer_attributed(attribute, launch);
 	if (!answer.phase && place && place->top != IMPORTED_NONE &&
 		!answer_by_order(attribute, number, &answer))
 		return;
 	if (!answer.phase &&
 		attribute->places.imported->events.activity[launch->event] != IMPORTED_LABELLED &&
 		(answer.phase = imported_word_kernel(event_name(attribute, launch->event))))
-		answer.how = TIMELINE_TOLD_BY_NAME;
+		answer.how = TIMELINE_ATTRIBUTED_BY_NAME;
 	step_state(attribute, launch, answer);
 	set_phase(attribute, launch, answer);
 }
@@ -307,12 +307,12 @@ static void set_layer(struct attribute *attribute, const struct imported_launch 
 	uint32_t span = launch->span;
 
 	const struct imported *imported = attribute->places.imported;
-	uint32_t said = imported->events.layer[launch->event];
+	uint32_t given = imported->events.layer[launch->event];
 
-	if (said) {
+	if (given) {
 		/* Not a list of several, as an exchange of them all has. */
-		if (!strchr(imported->strings.items[said], ','))
-			attribute->out->layer[launch->event] = said;
+		if (!strchr(imported->strings.items[given], ','))
+			attribute->out->layer[launch->event] = given;
 		return;
 	}
 	if (!place)
@@ -341,7 +341,7 @@ static void make_room(struct imported_attribution *out, const struct imported *i
 	if (out->phase)
 		return;
 	out->count = count;
-	out->told_ns = mem_alloc(imported->worker_count, sizeof(*out->told_ns));
+	out->attributed_ns = mem_alloc(imported->worker_count, sizeof(*out->attributed_ns));
 	out->phase = mem_alloc(count, sizeof(*out->phase));
 	out->part = mem_alloc(count, sizeof(*out->part));
 	out->layer = mem_alloc(count, sizeof(*out->layer));
@@ -372,6 +372,6 @@ void imported_attribution_free(struct imported_attribution *attribution)
 	free(attribution->phase);
 	free(attribution->part);
 	free(attribution->layer);
-	free(attribution->told_ns);
+	free(attribution->attributed_ns);
 	memset(attribution, 0, sizeof(*attribution));
 }

@@ -21,8 +21,9 @@
 struct imported_attribution {
 	uint8_t *phase, *part;
 	uint32_t *layer;
-	size_t count;                            /* of entries */
-	int64_t (*told_ns)[TIMELINE_TOLD_COUNT]; /* by worker: device time by what told its phase */
+	size_t count;                                        /* of entries */
+	int64_t (*attributed_ns)[TIMELINE_ATTRIBUTED_COUNT]; /* by worker: device time by what told its phase
+							      */
 };
 
 /*

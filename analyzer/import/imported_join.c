@@ -419,8 +419,9 @@ void imported_join_add(struct imported_join *join, uint32_t worker, struct timel
 	process.interval_count = timeline->interval_count - process.first_interval;
 	process.operation_count = (uint32_t)timeline->operation_count - process.first_operation;
 	process.queue_count = (uint32_t)timeline->queue_count - process.first_queue;
-	if (join->attribution->told_ns)
-		memcpy(process.told_ns, join->attribution->told_ns[worker], sizeof(process.told_ns));
+	if (join->attribution->attributed_ns)
+		memcpy(process.attributed_ns, join->attribution->attributed_ns[worker],
+			sizeof(process.attributed_ns));
 	add_window(timeline, &process);
 	imported_steps_add(join, worker, timeline, &process);
 	*MEM_PUSH(timeline->processes, timeline->process_count, timeline->process_room) = process;

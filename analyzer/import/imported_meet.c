@@ -222,9 +222,9 @@ static int32_t size_of(const struct timeline *timeline, const struct member *mem
 	int32_t size = 0, world = timeline->processes[members[0].process].world;
 
 	for (size_t i = 0; i < count; i++) {
-		int32_t said = timeline->communicators[members[i].communicator].size;
+		int32_t given = timeline->communicators[members[i].communicator].size;
 
-		size = said > size ? said : size;
+		size = given > size ? given : size;
 	}
 	if (size == 0 && count == 1)
 		size = world > 0 ? world : (int32_t)timeline->process_count;
@@ -295,19 +295,19 @@ static void match(struct timeline *timeline, struct arrivals_rank *ranks, uint32
 bool imported_meet(struct timeline *timeline, struct arrivals_rank *ranks)
 {
 	size_t count = timeline->process_count;
-	int32_t *said = mem_alloc(count, sizeof(*said)), *numbers = mem_alloc(count, sizeof(*numbers));
+	int32_t *given = mem_alloc(count, sizeof(*given)), *numbers = mem_alloc(count, sizeof(*numbers));
 	const char **paths = mem_alloc(count, sizeof(*paths));
 	uint32_t *parents;
 	bool usable;
 
 	for (size_t i = 0; i < count; i++) {
-		said[i] = timeline->processes[i].rank;
+		given[i] = timeline->processes[i].rank;
 		paths[i] = timeline->processes[i].path;
 	}
-	usable = imported_number(said, paths, count, numbers);
+	usable = imported_number(given, paths, count, numbers);
 	for (size_t i = 0; i < count; i++)
 		timeline->processes[i].rank = numbers[i];
-	free(said);
+	free(given);
 	free(numbers);
 	free(paths);
 	parents = mem_alloc(timeline->communicator_count, sizeof(*parents));

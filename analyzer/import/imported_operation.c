@@ -267,9 +267,9 @@ uint32_t imported_operation(
 	made = MEM_PUSH(timeline->operations, timeline->operation_count, timeline->operation_room);
 	*made = (struct timeline_operation){.function = function,
 		.process = dictionary->process,
-		.said_phase = operation->phase,
-		.said_part = operation->part};
-	made->said_layer = string_of(dictionary, operation->layer);
+		.given_phase = operation->phase,
+		.given_part = operation->part};
+	made->given_layer = string_of(dictionary, operation->layer);
 	made->values = values_of(dictionary, operation, function, &made->value_count);
 	return (uint32_t)timeline->operation_count - 1;
 }

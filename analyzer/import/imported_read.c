@@ -233,13 +233,13 @@ static bool all_different(const int32_t *ranks, size_t count)
 	return different;
 }
 
-bool imported_number(const int32_t *said, const char *const *paths, size_t count, int32_t *ranks)
+bool imported_number(const int32_t *given, const char *const *paths, size_t count, int32_t *ranks)
 {
-	bool sure, one_said = false;
+	bool sure, one_given = false;
 
 	for (size_t i = 0; i < count; i++) {
-		one_said = one_said || said[i] >= 0;
-		ranks[i] = said[i] >= 0 ? said[i] : imported_name_rank(paths[i], &sure);
+		one_given = one_given || given[i] >= 0;
+		ranks[i] = given[i] >= 0 ? given[i] : imported_name_rank(paths[i], &sure);
 	}
 	if (all_different(ranks, count))
 		return true;
@@ -248,5 +248,5 @@ bool imported_number(const int32_t *said, const char *const *paths, size_t count
 	if (!all_different(ranks, count))
 		for (size_t i = 0; i < count; i++)
 			ranks[i] = (int32_t)i;
-	return !one_said;
+	return !one_given;
 }

@@ -232,7 +232,7 @@ void window_find(const struct imported *imported, uint32_t worker, const struct 
 	uint32_t *chosen;
 
 	memset(window, 0, sizeof(*window));
-	window->rank = window->said_rank = imported->workers[worker].rank;
+	window->rank = window->given_rank = imported->workers[worker].rank;
 	window->path = imported->path;
 	window->label = label ? arena_text(&window->arena, label, strlen(label)) : NULL;
 	window->labelled = imported->format == IMPORTED_CHROME;

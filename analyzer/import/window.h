@@ -45,7 +45,7 @@ struct window_kernel {
 #define WINDOW_SETS (1 << IMPORTED_KINDS)
 
 struct window {
-	int32_t rank, said_rank;  /* said: by the data, -1: not */
+	int32_t rank, given_rank; /* said: by the data, -1: not */
 	const char *path, *label; /* label: NULL if there is none */
 	bool labelled;            /* made of labelled phases, not of device events */
 	size_t event_count, used_count;

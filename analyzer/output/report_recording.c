@@ -91,42 +91,45 @@ static double input_of_iteration(const struct analysis *analysis, const struct t
 }
 
 /* Device time over all processes by what told its phase; false: it was worked out. */
-static bool add_told(const struct timeline *timeline, double told_ns[TIMELINE_TOLD_COUNT], double *sum_ns)
+static bool add_attribution(
+	const struct timeline *timeline, double attributed_ns[TIMELINE_ATTRIBUTED_COUNT], double *sum_ns)
 {
 	*sum_ns = 0;
-	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++) {
-		told_ns[told] = 0;
+	for (int attributed = 0; attributed < TIMELINE_ATTRIBUTED_COUNT; attributed++) {
+		attributed_ns[attributed] = 0;
 		for (size_t i = 0; i < timeline->process_count; i++)
-			told_ns[told] += (double)timeline->processes[i].told_ns[told];
-		*sum_ns += told_ns[told];
+			attributed_ns[attributed] += (double)timeline->processes[i].attributed_ns[attributed];
+		*sum_ns += attributed_ns[attributed];
 	}
 	return *sum_ns > 0;
 }
 
-static void report_told(struct analysis *analysis, FILE *out)
+static void report_attribution(struct analysis *analysis, FILE *out)
 {
-	static const char *const sources[] = {[TIMELINE_TOLD_BY_LABEL] = "the program's labels",
-		[TIMELINE_TOLD_BY_OPERATOR] = "the launching operators",
-		[TIMELINE_TOLD_BY_ORDER] = "launch order",
-		[TIMELINE_TOLD_BY_NAME] = "kernel and copy names"};
+	static const char *const sources[] = {[TIMELINE_ATTRIBUTED_BY_LABEL] = "the program's labels",
+		[TIMELINE_ATTRIBUTED_BY_OPERATOR] = "the launching operators",
+		[TIMELINE_ATTRIBUTED_BY_ORDER] = "launch order",
+		[TIMELINE_ATTRIBUTED_BY_NAME] = "kernel and copy names"};
 	struct arena *arena = &analysis->timeline.arena;
-	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
+	double attributed_ns[TIMELINE_ATTRIBUTED_COUNT], sum_ns;
 	const char *text = "", *between = "";
 
-	if (!add_told(&analysis->timeline, told_ns, &sum_ns))
+	if (!add_attribution(&analysis->timeline, attributed_ns, &sum_ns))
 		return;
-	for (int told = TIMELINE_TOLD_BY_LABEL; told < TIMELINE_TOLD_COUNT; told++)
-		if (told_ns[told] > 0) {
+	for (int attributed = TIMELINE_ATTRIBUTED_BY_LABEL; attributed < TIMELINE_ATTRIBUTED_COUNT;
+		attributed++)
+		if (attributed_ns[attributed] > 0) {
 			text = arena_format(arena, "%s%s%.1f%% by %s", text, between,
-				100 * told_ns[told] / sum_ns, sources[told]);
+				100 * attributed_ns[attributed] / sum_ns, sources[attributed]);
 			between = ", ";
 		}
-	print_paragraph(
-		arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s.%s",
-			100 * (1 - told_ns[TIMELINE_TOLD_BY_NOTHING] / sum_ns), *text ? ": " : "", text,
-			told_ns[TIMELINE_TOLD_BY_NOTHING] > 0 ? " The rest is unattributed and counted as "
-								"other."
-							      : ""),
+	print_paragraph(arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s.%s",
+				100 * (1 - attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] / sum_ns),
+				*text ? ": " : "", text,
+				attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] > 0
+					? " The rest is unattributed and counted as "
+					  "other."
+					: ""),
 		2, out);
 }
 
@@ -135,7 +138,7 @@ void report_recording(struct analysis *analysis, FILE *out)
 	struct arena *arena = &analysis->timeline.arena;
 	struct totals totals = add_up(&analysis->timeline);
 
-	report_told(analysis, out);
+	report_attribution(analysis, out);
 	if (totals.reads > 0)
 		print_paragraph(
 			arena_format(arena,
@@ -179,17 +182,17 @@ static void add_windows(cJSON *object, const struct timeline *timeline)
 	}
 }
 
-static void add_told_json(cJSON *object, const struct timeline *timeline)
+static void add_attribution_json(cJSON *object, const struct timeline *timeline)
 {
 	static const char *const keys[] = {"nothing_ns", "label_ns", "operator_ns", "order_ns", "name_ns"};
-	double told_ns[TIMELINE_TOLD_COUNT], sum_ns;
+	double attributed_ns[TIMELINE_ATTRIBUTED_COUNT], sum_ns;
 	cJSON *item;
 
-	if (!add_told(timeline, told_ns, &sum_ns))
+	if (!add_attribution(timeline, attributed_ns, &sum_ns))
 		return;
 	item = cJSON_AddObjectToObject(object, "phases_attributed_by");
-	for (int told = 0; told < TIMELINE_TOLD_COUNT; told++)
-		cJSON_AddNumberToObject(item, keys[told], told_ns[told]);
+	for (int attributed = 0; attributed < TIMELINE_ATTRIBUTED_COUNT; attributed++)
+		cJSON_AddNumberToObject(item, keys[attributed], attributed_ns[attributed]);
 	cJSON_AddItemToObject(object, "phases_told_by", cJSON_Duplicate(item, true)); /* the old key */
 }
 
@@ -210,7 +213,7 @@ void report_recording_json(const struct analysis *analysis, cJSON *object)
 
 	add_windows(object, &analysis->timeline);
 	add_losses(object, &analysis->timeline);
-	add_told_json(object, &analysis->timeline);
+	add_attribution_json(object, &analysis->timeline);
 	if (totals.reads > 0) {
 		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");
 

@@ -100,12 +100,12 @@ struct layer_sum {
 	double mean[4], deviation[4]; /* pooled as analysis_layer does */
 	double greatest_ns, sum_ns;   /* forward and backward, of workers */
 	size_t count, slowest;
-	unsigned untold;
+	unsigned unknown;
 };
 
 static struct layer_sum sum_layer(const struct summaries *job, uint32_t stage, const char *name, size_t hint)
 {
-	struct layer_sum sum = {.untold = 31};
+	struct layer_sum sum = {.unknown = 31};
 	double iterations = 0;
 
 	for (size_t w = 0; w < job->worker_count; w++) {
@@ -130,7 +130,7 @@ static struct layer_sum sum_layer(const struct summaries *job, uint32_t stage, c
 			sum.greatest_ns = both_ns;
 			sum.slowest = w;
 		}
-		sum.untold &= layer->untold;
+		sum.unknown &= layer->unknown;
 		sum.count++;
 		iterations += used;
 	}
@@ -164,7 +164,7 @@ static void layer_row(struct summaries *job, struct print_table *table, const st
 	print_number(table, columns->parameters, (double)name->parameter_count);
 	for (int c = 0; c < 4; c++) {
 		own_ns += sum->mean[c];
-		if ((sum->untold >> c & 1) && !(sum->mean[c] > 0))
+		if ((sum->unknown >> c & 1) && !(sum->mean[c] > 0))
 			continue;
 		print_number(table, columns->times[c], sum->mean[c]);
 		print_number(table, columns->deviations[c], sum->deviation[c]);

@@ -128,20 +128,20 @@ static void cut_by_updates(struct iteration_finder *finder)
 }
 
 /* The same where the data themselves tell phases: forward work behind an update begins the next. */
-static void cut_by_said_updates(struct iteration_finder *finder)
+static void cut_by_given_updates(struct iteration_finder *finder)
 {
 	size_t first = 0, last_update = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < finder->worker->call_count; i++) {
-		uint8_t said = finder->timeline->operations[finder->operations[i]].said_phase;
+		uint8_t given = finder->timeline->operations[finder->operations[i]].given_phase;
 
-		if (any && said == PHASE_FORWARD + 1) {
+		if (any && given == PHASE_FORWARD + 1) {
 			add_piece(finder, first, last_update + 1);
 			first = last_update + 1;
 			any = false;
 		}
-		if (said == PHASE_UPDATE + 1) {
+		if (given == PHASE_UPDATE + 1) {
 			last_update = i;
 			any = true;
 		}
@@ -347,18 +347,18 @@ static size_t count_repeated(struct iteration_finder *finder)
  */
 static void cut_by_repetition(struct iteration_finder *finder)
 {
-	struct iteration_finder said = *finder;
+	struct iteration_finder given = *finder;
 
-	cut_by_said_updates(&said);
+	cut_by_given_updates(&given);
 	cut_by_period(finder);
 	finder->source = ITERATION_BY_PERIOD;
-	if (count_repeated(&said) > count_repeated(finder) ||
-		(finder->piece_count == 0 && said.piece_count >= VARYING)) {
+	if (count_repeated(&given) > count_repeated(finder) ||
+		(finder->piece_count == 0 && given.piece_count >= VARYING)) {
 		free(finder->pieces);
-		*finder = said;
+		*finder = given;
 		finder->source = ITERATION_BY_UPDATES;
 	} else {
-		free(said.pieces);
+		free(given.pieces);
 	}
 }
 

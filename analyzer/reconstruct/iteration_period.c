@@ -114,8 +114,8 @@ static void score(
 
 		if (forward && (kind_before == PM_KIND_LAUNCH || kind_before == PM_KIND_BACKWARD))
 			cores[i].score += 4;
-		if (timeline->operations[call->operation].said_phase == PHASE_FORWARD + 1 &&
-			timeline->operations[before->operation].said_phase == PHASE_UPDATE + 1)
+		if (timeline->operations[call->operation].given_phase == PHASE_FORWARD + 1 &&
+			timeline->operations[before->operation].given_phase == PHASE_UPDATE + 1)
 			cores[i].score += 4;
 		for (size_t j = cores[i - 1].position + 1; j < cores[i].position; j++) {
 			const struct timeline_call *other = &timeline->calls[worker->calls[j]];

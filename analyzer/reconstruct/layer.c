@@ -283,7 +283,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 		arena_alloc(&list->arena, process->operation_count, sizeof(*list->operation_roles));
 	for (uint32_t i = 0; i < process->operation_count; i++)
 		list->operation_roles[i].phase = plain_phase(model->flows[process->first_operation + i].kind);
-	if (layer_said(model, worker, iterations, list) || iterations->count == 0)
+	if (layer_given(model, worker, iterations, list) || iterations->count == 0)
 		return;
 	graph_init(&assign.graph, model, worker, &iterations->items[iterations->model]);
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));

@@ -53,7 +53,7 @@ struct layer_list {
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
 	struct layer_role *operation_roles; /* by operation of the timeline */
-	bool said_again;                    /* the data say of some work that it is done again */
+	bool given_again;                   /* the data say of some work that it is done again */
 	struct layer_part *parts;
 	size_t part_count, part_room;
 	struct arena arena;
@@ -61,7 +61,7 @@ struct layer_list {
 
 /*
  * From a usual iteration of the worker; without one there are no layers. Where the data themselves tell
- * phases and layers (timeline_operation.said_phase and the next) nothing is worked out but taken from there.
+ * phases and layers (timeline_operation.given_phase and the next) nothing is worked out but taken from there.
  */
 void layer_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);

@@ -45,10 +45,10 @@ struct layer_assign {
 };
 
 /*
- * Takes roles and layers from what the data say of the operations (layer_said.c); operation_roles have the
+ * Takes roles and layers from what the data say of the operations (layer_given.c); operation_roles have the
  * phases by kind already, which stay where nothing is said. False: they say nothing.
  */
-bool layer_said(const struct worker_model *model, const struct worker *worker,
+bool layer_given(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);
 
 /* Which steps are forward, which backward (layer_pass.c). */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct said {
+struct given {
 	const struct timeline *timeline;
 	const struct worker *worker;
 	struct layer_list *list;
@@ -29,7 +29,7 @@ static bool says_something(const struct timeline *timeline, const struct timelin
 		const struct timeline_operation *operation =
 			&timeline->operations[process->first_operation + i];
 
-		if (operation->said_phase || operation->said_layer)
+		if (operation->given_phase || operation->given_layer)
 			return true;
 	}
 	return false;
@@ -46,18 +46,18 @@ static const char *next_field(struct arena *arena, const char **text)
 }
 
 /* The layer of a said text, made where it is new. The name decides; sizes may differ, with an odd batch. */
-static uint32_t layer_of(struct said *said, uint32_t string)
+static uint32_t layer_of(struct given *given, uint32_t string)
 {
-	struct layer_list *list = said->list;
-	const char *text = said->timeline->strings[string], *name;
+	struct layer_list *list = given->list;
+	const char *text = given->timeline->strings[string], *name;
 	struct layer *item;
 
-	if (said->layers[string])
-		return said->layers[string] == NO_LAYER ? LAYER_NONE : said->layers[string] - 1;
+	if (given->layers[string])
+		return given->layers[string] == NO_LAYER ? LAYER_NONE : given->layers[string] - 1;
 	name = next_field(&list->arena, &text);
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].name, name) == 0) {
-			said->layers[string] = (uint32_t)i + 1;
+			given->layers[string] = (uint32_t)i + 1;
 			return (uint32_t)i;
 		}
 	item = MEM_PUSH(list->items, list->count, list->room);
@@ -65,7 +65,7 @@ static uint32_t layer_of(struct said *said, uint32_t string)
 	item->text = next_field(&list->arena, &text);
 	item->input = next_field(&list->arena, &text);
 	item->module = next_field(&list->arena, &text);
-	said->layers[string] = (uint32_t)list->count;
+	given->layers[string] = (uint32_t)list->count;
 	return (uint32_t)list->count - 1;
 }
 
@@ -73,28 +73,29 @@ static uint32_t layer_of(struct said *said, uint32_t string)
  * Layers of the calls in the order in which they come; `forward`: only of forward ones. Not only of a usual
  * iteration: it may have been cut in the middle of a forward pass.
  */
-static void add_layers(struct said *said, bool forward)
+static void add_layers(struct given *given, bool forward)
 {
-	for (size_t i = 0; i < said->worker->call_count; i++) {
+	for (size_t i = 0; i < given->worker->call_count; i++) {
 		const struct timeline_operation *operation =
-			&said->timeline->operations[said->timeline->calls[said->worker->calls[i]].operation];
+			&given->timeline
+				 ->operations[given->timeline->calls[given->worker->calls[i]].operation];
 
-		if (operation->said_layer && (!forward || operation->said_phase == PHASE_FORWARD + 1))
-			layer_of(said, operation->said_layer);
+		if (operation->given_layer && (!forward || operation->given_phase == PHASE_FORWARD + 1))
+			layer_of(given, operation->given_layer);
 	}
 }
 
 /* The layers of an iteration in the order in which it comes to them. The caller frees `strings`. */
-static size_t list_layers(const struct said *said, size_t iteration, uint32_t *seen, uint32_t **strings)
+static size_t list_layers(const struct given *given, size_t iteration, uint32_t *seen, uint32_t **strings)
 {
-	const struct iteration *item = &said->iterations->items[iteration];
+	const struct iteration *item = &given->iterations->items[iteration];
 	size_t count = 0, room = 0;
 
 	*strings = NULL;
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		uint32_t call = said->worker->calls[i];
+		uint32_t call = given->worker->calls[i];
 		uint32_t string =
-			said->timeline->operations[said->timeline->calls[call].operation].said_layer;
+			given->timeline->operations[given->timeline->calls[call].operation].given_layer;
 
 		if (string && seen[string] != iteration + 1) {
 			seen[string] = (uint32_t)iteration + 1;
@@ -105,19 +106,19 @@ static size_t list_layers(const struct said *said, size_t iteration, uint32_t *s
 }
 
 /* Does hardly any layer come in more than one iteration? */
-static bool never_again(const struct said *said)
+static bool never_again(const struct given *given)
 {
-	uint32_t *seen = mem_alloc(said->timeline->string_count, sizeof(*seen)), *strings;
+	uint32_t *seen = mem_alloc(given->timeline->string_count, sizeof(*seen)), *strings;
 	size_t all = 0, different = 0;
 
-	for (size_t i = 0; i < said->iterations->count; i++) {
-		all += list_layers(said, i, seen, &strings);
+	for (size_t i = 0; i < given->iterations->count; i++) {
+		all += list_layers(given, i, seen, &strings);
 		free(strings);
 	}
-	for (size_t i = 0; i < said->timeline->string_count; i++)
+	for (size_t i = 0; i < given->timeline->string_count; i++)
 		different += seen[i] != 0;
 	free(seen);
-	return said->iterations->count > 2 && different * 3 > all * 2;
+	return given->iterations->count > 2 && different * 3 > all * 2;
 }
 
 /* "fc" of "fc12", as a length. */
@@ -131,9 +132,9 @@ static size_t kind_length(const char *name)
 }
 
 /* The layer that is the k-th of its kind in an iteration, from 1; made where it is new. */
-static uint32_t numbered(struct said *said, const char *text, size_t length, size_t k)
+static uint32_t numbered(struct given *given, const char *text, size_t length, size_t k)
 {
-	struct layer_list *list = said->list;
+	struct layer_list *list = given->list;
 	const char *name = arena_format(&list->arena, "%.*s%zu", (int)length, text, k);
 
 	for (size_t i = 0; i < list->count; i++)
@@ -148,66 +149,67 @@ static uint32_t numbered(struct said *said, const char *text, size_t length, siz
  * One at the cut belongs to the iteration that comes to it first. What is in no iteration is no layer: its
  * place in a pass is not known.
  */
-static void count_anew(struct said *said)
+static void count_anew(struct given *given)
 {
-	uint32_t *seen = mem_alloc(said->timeline->string_count, sizeof(*seen)), *strings;
+	uint32_t *seen = mem_alloc(given->timeline->string_count, sizeof(*seen)), *strings;
 
-	for (size_t i = 0; i < said->iterations->count; i++) {
-		size_t count = list_layers(said, i, seen, &strings);
+	for (size_t i = 0; i < given->iterations->count; i++) {
+		size_t count = list_layers(given, i, seen, &strings);
 
 		for (size_t j = 0; j < count; j++) {
-			const char *text = said->timeline->strings[strings[j]];
+			const char *text = given->timeline->strings[strings[j]];
 			size_t length = kind_length(text), k = 1;
 
-			if (said->layers[strings[j]])
+			if (given->layers[strings[j]])
 				continue;
 			for (size_t before = 0; before < j; before++) {
-				const char *other = said->timeline->strings[strings[before]];
+				const char *other = given->timeline->strings[strings[before]];
 
 				k += kind_length(other) == length && strncmp(other, text, length) == 0;
 			}
-			said->layers[strings[j]] = numbered(said, text, length, k) + 1;
+			given->layers[strings[j]] = numbered(given, text, length, k) + 1;
 		}
 		free(strings);
 	}
-	for (size_t i = 0; i < said->timeline->string_count; i++)
-		if (!said->layers[i])
-			said->layers[i] = NO_LAYER;
+	for (size_t i = 0; i < given->timeline->string_count; i++)
+		if (!given->layers[i])
+			given->layers[i] = NO_LAYER;
 	free(seen);
 }
 
-static void set_role(struct said *said, const struct timeline_operation *operation, struct layer_role *role)
+static void set_role(struct given *given, const struct timeline_operation *operation, struct layer_role *role)
 {
 	role->known = true;
-	if (operation->said_phase && operation->said_phase <= PHASE_COUNT)
-		role->phase = (enum phase)(operation->said_phase - 1);
-	if (operation->said_part && operation->said_part <= PHASE_LAYER_COLUMNS)
-		role->column = operation->said_part;
+	if (operation->given_phase && operation->given_phase <= PHASE_COUNT)
+		role->phase = (enum phase)(operation->given_phase - 1);
+	if (operation->given_part && operation->given_part <= PHASE_LAYER_COLUMNS)
+		role->column = operation->given_part;
 	role->again = role->column == PHASE_LAYER_RECOMPUTE + 1;
-	said->list->said_again |= role->again;
-	if (operation->said_layer && said->list->count && layer_of(said, operation->said_layer) != LAYER_NONE)
-		layer_add_part(said->list, role, layer_of(said, operation->said_layer), 1);
+	given->list->given_again |= role->again;
+	if (operation->given_layer && given->list->count &&
+		layer_of(given, operation->given_layer) != LAYER_NONE)
+		layer_add_part(given->list, role, layer_of(given, operation->given_layer), 1);
 }
 
-bool layer_said(const struct worker_model *model, const struct worker *worker,
+bool layer_given(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list)
 {
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
-	struct said said = {
+	struct given given = {
 		.timeline = model->timeline, .worker = worker, .list = list, .iterations = iterations};
 
 	if (!says_something(model->timeline, process))
 		return false;
-	said.layers = mem_alloc(model->timeline->string_count, sizeof(*said.layers));
-	if (never_again(&said)) {
-		count_anew(&said);
+	given.layers = mem_alloc(model->timeline->string_count, sizeof(*given.layers));
+	if (never_again(&given)) {
+		count_anew(&given);
 	} else if (iterations->count) {
-		add_layers(&said, true);
-		add_layers(&said, false);
+		add_layers(&given, true);
+		add_layers(&given, false);
 	}
 	for (uint32_t i = 0; i < process->operation_count; i++)
-		set_role(&said, &model->timeline->operations[process->first_operation + i],
+		set_role(&given, &model->timeline->operations[process->first_operation + i],
 			&list->operation_roles[i]);
-	free(said.layers);
+	free(given.layers);
 	return true;
 }

@@ -354,7 +354,7 @@ static enum phase_layer_column column_of(const struct layer_role *role)
 }
 
 static void add_layer_times(const struct work *work, const struct layer_role *role,
-	const struct timeline_call *call, double *layers_ns, bool *untold)
+	const struct timeline_call *call, double *layers_ns, bool *unknown)
 {
 	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
 	enum phase_layer_column column = column_of(role);
@@ -380,13 +380,13 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 		if (role->again)
 			layers_ns[part->layer * PHASE_LAYER_COLUMNS + PHASE_LAYER_RECOMPUTE] +=
 				spent_ns * part->share;
-		untold[part->layer * PHASE_LAYER_COLUMNS + column] |=
+		unknown[part->layer * PHASE_LAYER_COLUMNS + column] |=
 			call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED);
 	}
 }
 
 static void find_busy(struct work *work, const struct iteration *item, const int64_t *wait_ns,
-	struct phase_times *times, double *layers_ns, bool *untold)
+	struct phase_times *times, double *layers_ns, bool *unknown)
 {
 	const struct timeline *timeline = work->timeline;
 	struct phase_spans *by_phase = work->by_phase, *compute = &work->compute;
@@ -409,7 +409,7 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 			times->wait_ns += wait_ns[work->worker->calls[i]];
 		if (call->interval_count)
 			last_interval = call->interval;
-		add_layer_times(work, role, call, layers_ns, untold);
+		add_layer_times(work, role, call, layers_ns, unknown);
 	}
 	for (size_t i = item->first_read; i < item->read_end; i++)
 		add_call(work, &by_phase[PHASE_IO], &timeline->calls[work->worker->reads[i]], 0);
@@ -431,12 +431,12 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	list->times = mem_alloc(iterations->count, sizeof(*list->times));
 	list->layers_ns =
 		mem_alloc(iterations->count * layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->layers_ns));
-	list->untold = mem_alloc(layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->untold));
+	list->unknown = mem_alloc(layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->unknown));
 	begin_work(&work, iterations);
 	find_exclusive(&work, iterations, list);
 	for (size_t i = 0; i < iterations->count; i++)
 		find_busy(&work, &iterations->items[i], wait_ns, &list->times[i],
-			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS, list->untold);
+			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS, list->unknown);
 	end_work(&work);
 }
 
@@ -471,6 +471,6 @@ void phase_free(struct phase_list *list)
 {
 	free(list->times);
 	free(list->layers_ns);
-	free(list->untold);
+	free(list->unknown);
 	memset(list, 0, sizeof(*list));
 }

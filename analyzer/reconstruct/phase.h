@@ -28,7 +28,7 @@ struct phase_list {
 	struct phase_times *times;
 	double *layers_ns; /* [iteration][layer][PHASE_LAYER_COLUMNS], shares of calls' times */
 	size_t layer_count;
-	bool *untold; /* [layer][PHASE_LAYER_COLUMNS]: part of the time is in that of a graph, if not all */
+	bool *unknown; /* [layer][PHASE_LAYER_COLUMNS]: part of the time is in that of a graph, if not all */
 };
 
 /* wait_ns: by call of the timeline, from phase_waits; may be NULL. */

@@ -130,7 +130,7 @@ static void add(struct texts *texts, const char *text)
 }
 
 /* What many ranks say alike, as of a setting that is wrong for all, is told once. */
-static bool is_said_before(const struct timeline *timeline, size_t process, const char *warning)
+static bool is_reported_before(const struct timeline *timeline, size_t process, const char *warning)
 {
 	for (size_t i = process > 0 ? process - 1 : 0; i < process; i++)
 		for (size_t k = 0; k < timeline->processes[i].warning_count; k++)
@@ -206,7 +206,7 @@ const char **run_warnings(struct run *run)
 
 		warn_of_process(&texts, arena, process);
 		for (size_t k = 0; k < process->warning_count; k++)
-			if (!is_said_before(&analysis->timeline, i, process->warnings[k]))
+			if (!is_reported_before(&analysis->timeline, i, process->warnings[k]))
 				add(&texts,
 					arena_format(arena, "%s: %s", process->path, process->warnings[k]));
 		if (process->world > world)

@@ -22,14 +22,14 @@ struct timeline_label {
 	const char *name;
 };
 
-/* What told the phase of device work, where the data themselves do (said_phase). */
-enum timeline_told {
-	TIMELINE_TOLD_BY_NOTHING,
-	TIMELINE_TOLD_BY_LABEL,    /* an annotation, or the work is a labelled phase */
-	TIMELINE_TOLD_BY_OPERATOR, /* the operator that launched it */
-	TIMELINE_TOLD_BY_ORDER,    /* what was launched before and after it */
-	TIMELINE_TOLD_BY_NAME,     /* its own name */
-	TIMELINE_TOLD_COUNT,
+/* What told the phase of device work, where the data themselves do (given_phase). */
+enum timeline_attribution {
+	TIMELINE_ATTRIBUTED_BY_NOTHING,
+	TIMELINE_ATTRIBUTED_BY_LABEL,    /* an annotation, or the work is a labelled phase */
+	TIMELINE_ATTRIBUTED_BY_OPERATOR, /* the operator that launched it */
+	TIMELINE_ATTRIBUTED_BY_ORDER,    /* what was launched before and after it */
+	TIMELINE_ATTRIBUTED_BY_NAME,     /* its own name */
+	TIMELINE_ATTRIBUTED_COUNT,
 };
 
 struct timeline_function {
@@ -44,12 +44,12 @@ struct timeline_function {
 struct timeline_operation {
 	uint32_t function;
 	uint32_t process;
-	const char *site;   /* the call's stack, or NULL */
-	const char *module; /* what the program calls the layer, or NULL */
-	uint8_t said_phase; /* where the data themselves tell phase and layer: enum phase + 1; 0: they do not
-			     */
-	uint8_t said_part;  /* enum phase_layer_column + 1: which of a layer's times it is; 0: by the phase */
-	uint32_t said_layer; /* string: name of the layer; 0: none */
+	const char *site;    /* the call's stack, or NULL */
+	const char *module;  /* what the program calls the layer, or NULL */
+	uint8_t given_phase; /* where the data themselves tell phase and layer: enum phase + 1; 0: they do not
+			      */
+	uint8_t given_part; /* enum phase_layer_column + 1: which of a layer's times it is; 0: by the phase */
+	uint32_t given_layer; /* string: name of the layer; 0: none */
 	uint32_t value_count;
 	const uint64_t *values;
 };
@@ -171,9 +171,10 @@ struct timeline_process {
 	int64_t run_ns;           /* from the begin of recording to the end; 0: not known */
 	struct {
 		uint64_t count, reads, bytes, ns;
-	} input;                              /* of worker processes that only read */
-	int64_t told_ns[TIMELINE_TOLD_COUNT]; /* device time by what told its phase; all 0: worked out */
-	int64_t real_offset_ns;               /* wall clock minus its monotonic clock */
+	} input;                                          /* of worker processes that only read */
+	int64_t attributed_ns[TIMELINE_ATTRIBUTED_COUNT]; /* device time by what told its phase; all 0: worked
+							     out */
+	int64_t real_offset_ns;                           /* wall clock minus its monotonic clock */
 	size_t first_call, call_count;
 	size_t first_interval, interval_count;
 	uint32_t first_operation, operation_count; /* its operations are contiguous too */

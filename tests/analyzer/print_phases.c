@@ -37,24 +37,24 @@ static void hide(struct imported *imported, const char *begin)
 		}
 }
 
-static void count_event(const struct imported *imported, const struct imported_attribution *told,
+static void count_event(const struct imported *imported, const struct imported_attribution *attributed,
 	uint32_t event, cJSON *phases, cJSON *layers)
 {
 	double ns = (double)(imported->events.end_ns[event] - imported->events.begin_ns[event]);
-	const char *phase = told->phase[event] ? phase_keys[told->phase[event] - 1] : "unknown";
+	const char *phase = attributed->phase[event] ? phase_keys[attributed->phase[event] - 1] : "unknown";
 	cJSON *entry = object_of(phases, phase);
 
 	add_to(entry, "ns", ns);
 	add_to(entry, "events", 1);
-	if (told->part[event])
+	if (attributed->part[event])
 		add_to(entry, "again_ns", ns);
 	if (imported->events.call[event] == IMPORTED_NONE)
 		add_to(entry, "unlaunched_ns", ns);
-	if (!told->phase[event])
+	if (!attributed->phase[event])
 		add_to(object_of(entry, "names"), imported->strings.items[imported->events.name[event]], ns);
-	if (!told->layer[event])
+	if (!attributed->layer[event])
 		return;
-	entry = object_of(layers, imported->strings.items[told->layer[event]]);
+	entry = object_of(layers, imported->strings.items[attributed->layer[event]]);
 	add_to(entry, phase, ns);
 	add_to(entry, "events", 1);
 }
@@ -62,7 +62,7 @@ static void count_event(const struct imported *imported, const struct imported_a
 int main(int argc, char **argv)
 {
 	struct imported imported;
-	struct imported_attribution told = {0};
+	struct imported_attribution attributed = {0};
 	cJSON *root = cJSON_CreateObject(), *workers = cJSON_AddArrayToObject(root, "workers");
 	char *text;
 
@@ -77,17 +77,17 @@ int main(int argc, char **argv)
 		cJSON *entry = cJSON_CreateObject(), *phases = cJSON_AddObjectToObject(entry, "phases"),
 		      *layers = cJSON_AddObjectToObject(entry, "layers");
 
-		imported_attribute(&imported, worker, &told);
+		imported_attribute(&imported, worker, &attributed);
 		for (uint32_t i = 0; i < imported.events.count; i++)
 			if (imported.queues[imported.events.queue[i]].worker == worker)
-				count_event(&imported, &told, i, phases, layers);
+				count_event(&imported, &attributed, i, phases, layers);
 		cJSON_AddItemToArray(workers, entry);
 	}
 	text = cJSON_Print(root);
 	puts(text);
 	free(text);
 	cJSON_Delete(root);
-	imported_attribution_free(&told);
+	imported_attribution_free(&attributed);
 	imported_free(&imported);
 	return 0;
 }

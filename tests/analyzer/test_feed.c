@@ -23,7 +23,7 @@ struct program {
 	bool graph;                   /* the backward pass is one launch */
 	bool groups;                  /* of two ranks each meet at the all-reduce, never at the same time */
 	int ahead_us;                 /* the device's times before those of the host */
-	bool unsaid;                  /* the file does not say which rank it is */
+	bool not_given;               /* the file does not say which rank it is */
 	int64_t clock_us[MOST_RANKS]; /* how far the rank's clock is ahead */
 	int late_rank;                /* comes 30 us late to every other all-reduce; -1: none */
 	size_t cut;                   /* bytes left out at the end */
@@ -122,7 +122,7 @@ static void put_rank(const struct program *program, int rank)
 {
 	place = text;
 	put("{\"schemaVersion\": 1, ");
-	if (!program->unsaid)
+	if (!program->not_given)
 		put("\"distributedInfo\": {\"rank\": %d, \"world_size\": %d}, ", rank, program->ranks);
 	put("\"traceEvents\": [\n");
 	if (program->early)
@@ -421,9 +421,10 @@ static void test_ahead(void)
 }
 
 /* What the files do not say their order does. */
-static void test_unsaid(void)
+static void test_not_given(void)
 {
-	struct program program = {.ranks = 2, .iterations = 4, .marks = true, .late_rank = 0, .unsaid = true};
+	struct program program = {
+		.ranks = 2, .iterations = 4, .marks = true, .late_rank = 0, .not_given = true};
 	struct run run;
 
 	open_run(&program, &run);
@@ -567,7 +568,7 @@ int main(void)
 	test_ranks();
 	test_groups();
 	test_ahead();
-	test_unsaid();
+	test_not_given();
 	test_labels();
 	test_names();
 	test_files();

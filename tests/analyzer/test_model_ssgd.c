@@ -144,7 +144,7 @@ static void check_gathered(const char *name, const struct ssgd *ssgd, bool bucke
 				rank->backward);
 		}
 	CHECK(ssgd->bucketed == bucketed &&
-			ssgd->figures[SSGD_LAYERS].told == (ssgd->shape.exchange_count > 0),
+			ssgd->figures[SSGD_LAYERS].predicted == (ssgd->shape.exchange_count > 0),
 		"%s: buckets", name);
 	CHECK(!bucketed || !ssgd_is_behaviour(ssgd, SSGD_LAYERS), "%s: does not aggregate by layer", name);
 }
@@ -241,7 +241,8 @@ static void check_terms(void)
 		"two terms");
 	CHECK(ssgd_terms_parse("gpus,gpu", terms, sentence) == 0 && strstr(sentence, "'gpu'"), "%s",
 		sentence);
-	CHECK(ssgd_terms_parse("", terms, sentence) == 0 && strstr(sentence, "unknown term ''"), "%s", sentence);
+	CHECK(ssgd_terms_parse("", terms, sentence) == 0 && strstr(sentence, "unknown term ''"), "%s",
+		sentence);
 	CHECK(ssgd_terms_parse("lif,", terms, sentence) == 0, "an empty one behind a comma");
 	CHECK(ssgd_terms_parse("lif,gpus,lif", terms, sentence) == 0 && strstr(sentence, "twice"), "%s",
 		sentence);

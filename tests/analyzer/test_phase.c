@@ -406,8 +406,8 @@ static void check_graphs(void)
 						found[PHASE_BACKWARD] == expected[PHASE_BACKWARD],
 					"graph of one phase: %lld", (long long)found[PHASE_FORWARD]);
 			/* Conv1's forward pass is in the graph, its update only in the first one. */
-			CHECK(worker->phases.untold[PHASE_LAYER_FORWARD] == !activities &&
-					worker->phases.untold[PHASE_LAYER_UPDATE] == whole,
+			CHECK(worker->phases.unknown[PHASE_LAYER_FORWARD] == !activities &&
+					worker->phases.unknown[PHASE_LAYER_UPDATE] == whole,
 				"graph %d: which times are untold", options.graph);
 			for (size_t l = 0; l < worker->layers.count && activities; l++)
 				for (int column = 0; column < PHASE_LAYER_COLUMNS; column++) {

@@ -162,7 +162,7 @@ static void check_device(struct analysis *analysis)
 		"a device that nobody named");
 	CHECK(before.item_count > 0 && roofline_flops_rate(&before.items[0].amount) > 0 &&
 			isnan(roofline_share(&before.items[0].amount)) &&
-			before.items[0].amount.bound == ROOFLINE_UNTOLD,
+			before.items[0].amount.bound == ROOFLINE_UNKNOWN,
 		"rates without a roof");
 	roofline_free(&before);
 	for (size_t p = 0; p < timeline->process_count; p++)
@@ -232,7 +232,7 @@ static void check_untimed(void)
 	CHECK(roofline.item_count > 0, "items without times");
 	for (size_t i = 0; i < roofline.item_count; i++)
 		CHECK(isnan(roofline.items[i].amount.time_ns) &&
-				roofline.items[i].amount.bound == ROOFLINE_UNTOLD &&
+				roofline.items[i].amount.bound == ROOFLINE_UNKNOWN &&
 				roofline.items[i].amount.flops > 0,
 			"item %zu has a time", i);
 	/* the data of the first layer have no gradient: only its activation's is left */

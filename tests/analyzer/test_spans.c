@@ -15,7 +15,7 @@ static bool is_layer(const char *layer, const char *name)
 }
 
 static void compare(
-	const char *what, const struct imported *imported, const struct imported_attribution *told)
+	const char *what, const struct imported *imported, const struct imported_attribution *attributed)
 {
 	size_t wrong = 0;
 
@@ -23,21 +23,21 @@ static void compare(
 		imported->events.count, correlation);
 	for (size_t i = 0; i < imported->events.count; i++) {
 		uint64_t number = imported->events.correlation[i];
-		const char *layer = imported->strings.items[told->layer[i]];
-		bool right = told->phase[i] == expected[number].phase &&
-			     told->part[i] == expected[number].part &&
+		const char *layer = imported->strings.items[attributed->layer[i]];
+		bool right = attributed->phase[i] == expected[number].phase &&
+			     attributed->part[i] == expected[number].part &&
 			     is_layer(layer, expected[number].layer);
 
 		CHECK(right || wrong++ > 5,
 			"%s: launch %llu: phase %d part %d layer '%s', expected %d %d '%s'", what,
-			(unsigned long long)number, told->phase[i], told->part[i], layer,
+			(unsigned long long)number, attributed->phase[i], attributed->part[i], layer,
 			expected[number].phase, expected[number].part, expected[number].layer);
 	}
 }
 
 static void check_style(const char *what, const struct style *wanted)
 {
-	struct imported_attribution told = {0};
+	struct imported_attribution attributed = {0};
 	struct imported imported;
 	int64_t sum_ns = 0, labelled = 0;
 
@@ -46,18 +46,19 @@ static void check_style(const char *what, const struct style *wanted)
 		      IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS | IMPORTED_WANT_PYTHON) == 0 &&
 			!imported.trouble,
 		"%s: %s", what, imported.trouble);
-	imported_attribute(&imported, 0, &told);
-	compare(what, &imported, &told);
-	for (int i = 0; i < TIMELINE_TOLD_COUNT; i++)
-		sum_ns += told.told_ns[0][i];
+	imported_attribute(&imported, 0, &attributed);
+	compare(what, &imported, &attributed);
+	for (int i = 0; i < TIMELINE_ATTRIBUTED_COUNT; i++)
+		sum_ns += attributed.attributed_ns[0][i];
 	CHECK(sum_ns == (int64_t)correlation * 7000, "%s: %lld ns", what, (long long)sum_ns);
 	/* What the labels' own thread has launched, but what follows the copy of the input. */
 	for (unsigned i = 1; i <= correlation; i++)
 		labelled += expected[i].phase == F || expected[i].phase == U ||
 			    expected[i].phase == PHASE_OTHER + 1;
-	CHECK(!wanted->labels || told.told_ns[0][TIMELINE_TOLD_BY_LABEL] == (labelled - 2 * 5) * 7000,
+	CHECK(!wanted->labels || attributed.attributed_ns[0][TIMELINE_ATTRIBUTED_BY_LABEL] ==
+					 (labelled - 2 * 5) * 7000,
 		"%s: labels", what);
-	imported_attribution_free(&told);
+	imported_attribution_free(&attributed);
 	imported_free(&imported);
 }
 
@@ -82,32 +83,32 @@ static void check_texts(void)
 	static const char *const texts[] = {"conv1\t5x5x3->8\t2x3x6x6", "conv2\t3x3x8->8\t2x8x6x6",
 		"norm1\t8\t2x8x6x6", "pool1\t\t2x8x6x6", "fc1\t72->10\t2x72", "loss\t\t2x10"};
 	static const char *const modules[] = {"conv2\t\t\tNet_0.Conv2d_1", "fc1\t\t\tNet_0.Linear_0", "loss"};
-	struct imported_attribution told = {0};
+	struct imported_attribution attributed = {0};
 	struct imported imported;
 
 	make(&(struct style){.old = true}, 2);
 	make_read(&imported, text, IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS);
-	imported_attribute(&imported, 0, &told);
+	imported_attribute(&imported, 0, &attributed);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		size_t found = 0;
 
 		for (size_t j = 0; j < imported.events.count; j++)
-			found += strcmp(imported.strings.items[told.layer[j]], texts[i]) == 0;
+			found += strcmp(imported.strings.items[attributed.layer[j]], texts[i]) == 0;
 		CHECK(found >= 4, "%s: %zu", texts[i], found);
 	}
-	imported_attribution_free(&told);
+	imported_attribution_free(&attributed);
 	imported_free(&imported);
 	make(&(struct style){.modules = true}, 2);
 	make_read(&imported, text, IMPORTED_WANT_OPERATORS | IMPORTED_WANT_MODULES);
-	imported_attribute(&imported, 0, &told);
+	imported_attribute(&imported, 0, &attributed);
 	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
 		size_t found = 0;
 
 		for (size_t j = 0; j < imported.events.count; j++)
-			found += strcmp(imported.strings.items[told.layer[j]], modules[i]) == 0;
+			found += strcmp(imported.strings.items[attributed.layer[j]], modules[i]) == 0;
 		CHECK(found >= 4, "%s: %zu", modules[i], found);
 	}
-	imported_attribution_free(&told);
+	imported_attribution_free(&attributed);
 	imported_free(&imported);
 }
 
@@ -120,19 +121,19 @@ static void check_names(void)
 			"5", "7", "3") "," MAKE_KERNEL("ampere_sgemm_128x64_nn", "40", "5", "7",
 			"4") "," MAKE_KERNEL("ncclKernel_AllReduce", "50", "5", "7", "5") "]";
 	static const int phases[] = {B, F, U, 0, PHASE_COMMUNICATION + 1};
-	struct imported_attribution told = {0};
+	struct imported_attribution attributed = {0};
 	struct imported imported;
 
 	make_read(&imported, trace, IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS);
-	imported_attribute(&imported, 0, &told);
-	CHECK(told.count == 5, "%zu", told.count);
-	for (size_t i = 0; i < 5 && told.count == 5; i++)
-		CHECK(told.phase[i] == phases[i] && !told.layer[i], "kernel %zu: %d, expected %d", i,
-			told.phase[i], phases[i]);
-	CHECK(told.told_ns[0][TIMELINE_TOLD_BY_NAME] == 20000 &&
-			told.told_ns[0][TIMELINE_TOLD_BY_NOTHING] == 5000,
-		"%lld", (long long)told.told_ns[0][TIMELINE_TOLD_BY_NAME]);
-	imported_attribution_free(&told);
+	imported_attribute(&imported, 0, &attributed);
+	CHECK(attributed.count == 5, "%zu", attributed.count);
+	for (size_t i = 0; i < 5 && attributed.count == 5; i++)
+		CHECK(attributed.phase[i] == phases[i] && !attributed.layer[i], "kernel %zu: %d, expected %d",
+			i, attributed.phase[i], phases[i]);
+	CHECK(attributed.attributed_ns[0][TIMELINE_ATTRIBUTED_BY_NAME] == 20000 &&
+			attributed.attributed_ns[0][TIMELINE_ATTRIBUTED_BY_NOTHING] == 5000,
+		"%lld", (long long)attributed.attributed_ns[0][TIMELINE_ATTRIBUTED_BY_NAME]);
+	imported_attribution_free(&attributed);
 	imported_free(&imported);
 }
 
@@ -149,18 +150,19 @@ static void check_labelled(void)
 		"{\"ph\": \"X\", \"name\": \"think\", \"pid\": 1, \"tid\": 1, \"ts\": 30, \"dur\": 4}]";
 	static const int phases[] = {
 		F, PHASE_COMMUNICATION + 1, B, PHASE_COMMUNICATION + 1, U, PHASE_IO + 1, 0};
-	struct imported_attribution told = {0};
+	struct imported_attribution attributed = {0};
 	struct imported imported;
 
 	make_read(&imported, trace, IMPORTED_WANT_LABELS);
 	CHECK(imported.worker_count == 2, "%zu", imported.worker_count);
-	imported_attribute(&imported, 0, &told);
+	imported_attribute(&imported, 0, &attributed);
 	for (size_t i = 0; i < 7; i++)
-		CHECK(told.phase[i] == (i < 5 ? phases[i] : 0), "first worker, %zu: %d", i, told.phase[i]);
-	imported_attribute(&imported, 1, &told);
+		CHECK(attributed.phase[i] == (i < 5 ? phases[i] : 0), "first worker, %zu: %d", i,
+			attributed.phase[i]);
+	imported_attribute(&imported, 1, &attributed);
 	for (size_t i = 0; i < 7; i++)
-		CHECK(told.phase[i] == phases[i], "both workers, %zu: %d", i, told.phase[i]);
-	imported_attribution_free(&told);
+		CHECK(attributed.phase[i] == phases[i], "both workers, %zu: %d", i, attributed.phase[i]);
+	imported_attribution_free(&attributed);
 	imported_free(&imported);
 }
 
@@ -197,7 +199,7 @@ static void check_hostile(void)
 
 	make(&(struct style){.framework = true, .again = true, .old = true, .modules = true}, 1);
 	for (int i = 0; i < 1500; i++) {
-		struct imported_attribution told = {0};
+		struct imported_attribution attributed = {0};
 		struct imported imported;
 		static char odd[sizeof(text)];
 
@@ -215,17 +217,17 @@ static void check_hostile(void)
 			for (uint32_t worker = 0; worker < imported.worker_count; worker++) {
 				int64_t sum_ns = 0;
 
-				imported_attribute(&imported, worker, &told);
+				imported_attribute(&imported, worker, &attributed);
 				for (uint32_t k = 0; k < imported.events.count; k++)
 					if (imported.queues[imported.events.queue[k]].worker == worker)
 						sum_ns += imported.events.end_ns[k] -
 							  imported.events.begin_ns[k];
-				for (int k = 0; k < TIMELINE_TOLD_COUNT; k++)
-					sum_ns -= told.told_ns[worker][k];
+				for (int k = 0; k < TIMELINE_ATTRIBUTED_COUNT; k++)
+					sum_ns -= attributed.attributed_ns[worker][k];
 				CHECK(sum_ns == 0, "round %d: %lld ns are told by nothing at all", i,
 					(long long)sum_ns);
 			}
-		imported_attribution_free(&told);
+		imported_attribution_free(&attributed);
 		imported_free(&imported);
 	}
 }

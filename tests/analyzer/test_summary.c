@@ -33,7 +33,7 @@ static void fill(struct made *made, struct summary *summary)
 	summary->trouble = summary_intern(&made->names, "it is odd", 9);
 	summary->lost_records = UINT64_MAX;
 	worker = summary->workers;
-	worker->layers[2].untold = 5;
+	worker->layers[2].unknown = 5;
 	/* an iteration of which nothing was kept */
 	for (size_t i = 0; i < worker->part_count; i++)
 		if (worker->parts[i].sample != 3)
@@ -101,7 +101,7 @@ static void compare_workers(const struct summary_worker *a, const struct summary
 					near((double)a->layers[l].quarter[c],
 						(double)b->layers[l].quarter[c]),
 				"layer %zu column %d", l, c);
-		CHECK(a->layers[l].untold == b->layers[l].untold, "layer %zu", l);
+		CHECK(a->layers[l].unknown == b->layers[l].unknown, "layer %zu", l);
 	}
 	CHECK(a->line_count == b->line_count && a->part_count == b->part_count && a->sampled == b->sampled,
 		"%zu parts of %zu", a->part_count, b->part_count);

@@ -101,15 +101,15 @@ static struct likeness compare_layers(const struct layer *a, const struct layer 
 	bool module = a->module[0] && strcmp(a->module, b->module) == 0;
 	bool name = strcmp(a->name, b->name) == 0 || strcmp(layer_title(a), layer_title(b)) == 0;
 	bool alike = *kind && strcmp(kind, other_kind) == 0;
-	bool told = a->text[0] && b->text[0];
-	bool sizes = told && same_sizes(a->text, b->text);
+	bool reported = a->text[0] && b->text[0];
+	bool sizes = reported && same_sizes(a->text, b->text);
 	bool parameters = a->parameter_count > 0 && a->parameter_count == b->parameter_count;
 	bool uneven = a->parameter_count > 0 && b->parameter_count > 0 && !parameters;
 	struct likeness like = {0};
 
 	if (*kind && *other_kind && !alike)
 		return like;
-	like.sizes_differ = (told && !sizes) || uneven;
+	like.sizes_differ = (reported && !sizes) || uneven;
 	like.by = module ? "module" : name ? "name" : sizes || parameters ? "sizes" : "position";
 	/* Other sizes are another layer, unless its name says that it was made so. */
 	if (like.sizes_differ && !module && !(name && alike_models))

@@ -32,7 +32,7 @@ enum roofline_direction {
 };
 
 enum roofline_bound {
-	ROOFLINE_UNTOLD,  /* no roof, no time or no work is known */
+	ROOFLINE_UNKNOWN, /* no roof, no time or no work is known */
 	ROOFLINE_COMPUTE, /* its operations take longer than its bytes */
 	ROOFLINE_MEMORY,  /* the other way round */
 	ROOFLINE_LATENCY, /* too short: kernels hardly longer than the shortest, and below half of the roof */

@@ -91,7 +91,7 @@ static void add_amount(struct print_table *table, const struct columns *columns,
 		return;
 	put(table, columns->roof, amount->roof_ns);
 	put(table, columns->share, roofline_share(amount));
-	if (amount->bound != ROOFLINE_UNTOLD)
+	if (amount->bound != ROOFLINE_UNKNOWN)
 		print_word(table, columns->bound, roofline_bound_keys[amount->bound]);
 }
 

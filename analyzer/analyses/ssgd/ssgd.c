@@ -288,7 +288,7 @@ static bool is_same(const struct ssgd *ssgd, enum ssgd_model model, enum ssgd_mo
 	return true;
 }
 
-static bool is_told(const struct ssgd *ssgd, enum ssgd_model model)
+static bool is_predicted(const struct ssgd *ssgd, enum ssgd_model model)
 {
 	if (model >= SSGD_AFTER && (ssgd->parted || ssgd->shape.exchange_count == 0))
 		return false;
@@ -298,11 +298,11 @@ static bool is_told(const struct ssgd *ssgd, enum ssgd_model model)
 	case SSGD_LAYERS:
 	case SSGD_LAYERS_FILES:
 	case SSGD_LAYERS_INPUT:
-		return !ssgd->untold;
+		return !ssgd->unpredicted;
 	case SSGD_BUCKETS:
 	case SSGD_BUCKETS_FILES:
 	case SSGD_BUCKETS_INPUT:
-		return !ssgd->untold && ssgd->bucketed &&
+		return !ssgd->unpredicted && ssgd->bucketed &&
 		       !is_same(ssgd, model, (enum ssgd_model)(model - 2)); /* all in one: after */
 	default:
 		return true;
@@ -313,8 +313,8 @@ static void find_figure(struct ssgd *ssgd, enum ssgd_model model, double *values
 {
 	struct ssgd_figure *figure = &ssgd->figures[model];
 
-	figure->told = is_told(ssgd, model);
-	if (!figure->told)
+	figure->predicted = is_predicted(ssgd, model);
+	if (!figure->predicted)
 		return;
 	for (size_t k = 0; k < ssgd->step_count; k++)
 		values[k] = ssgd_predict(&ssgd->shape, &ssgd->steps[k], model, false);
@@ -365,7 +365,7 @@ static void find_best(struct ssgd *ssgd)
 	for (int m = 0; m < SSGD_COUNT; m++) {
 		const struct ssgd_figure *figure = &ssgd->figures[m];
 
-		if (!figure->told || !ssgd_is_behaviour(ssgd, (enum ssgd_model)m) ||
+		if (!figure->predicted || !ssgd_is_behaviour(ssgd, (enum ssgd_model)m) ||
 			!(figure->off < least - (ssgd->best == SSGD_COUNT ? 0 : ALIKE)))
 			continue;
 		least = figure->off;
@@ -375,7 +375,7 @@ static void find_best(struct ssgd *ssgd)
 
 bool ssgd_is_alike(const struct ssgd *ssgd, enum ssgd_model model)
 {
-	return model != ssgd->best && ssgd->figures[model].told && ssgd_is_behaviour(ssgd, model) &&
+	return model != ssgd->best && ssgd->figures[model].predicted && ssgd_is_behaviour(ssgd, model) &&
 	       ssgd->figures[model].off < ssgd->figures[ssgd->best].off + ALIKE;
 }
 

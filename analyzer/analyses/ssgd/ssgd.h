@@ -81,7 +81,7 @@ struct ssgd_shape {
 
 /* Over the iterations. */
 struct ssgd_figure {
-	bool told; /* else the data do not say, or another assumption is the same */
+	bool predicted; /* else the data do not say, or another assumption is the same */
 	struct analysis_statistics plain, full; /* full: with the rest */
 	double error;                           /* of the means, plain: predicted / measured - 1 */
 	double full_error;                      /* likewise, with the rest */
@@ -94,7 +94,7 @@ struct ssgd {
 	size_t step_count;
 	bool parted;   /* the ranks have different parts of the network: no assumption of behaviour fits */
 	bool bucketed; /* there are exchanges of several layers */
-	const char *untold; /* why nothing can be said of single layers; NULL: something can */
+	const char *unpredicted; /* why nothing can be said of single layers; NULL: something can */
 	struct analysis_statistics measured, rest;
 	struct ssgd_figure figures[SSGD_COUNT];
 	double files_hidden;  /* share of t_io that is beside other work; 0 without */

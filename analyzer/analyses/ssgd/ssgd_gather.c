@@ -138,7 +138,7 @@ static void fill_rank(
 	rank->communication_exposed = (double)times->exclusive_ns[PHASE_COMMUNICATION];
 	for (int phase = PHASE_OTHER; phase < PHASE_COUNT; phase++)
 		rank->rest += (double)times->exclusive_ns[phase];
-	if (ssgd->untold)
+	if (ssgd->unpredicted)
 		return;
 	double *layers_ns = arena_alloc(&ssgd->arena, count + 1, sizeof(*layers_ns));
 
@@ -161,7 +161,7 @@ static int fill_exchanges(const struct ssgd *ssgd, const struct pieces *pieces, 
 }
 
 /* Why nothing can be said of single layers; NULL: something can. */
-static const char *find_untold(const struct analysis *analysis)
+static const char *find_unpredicted(const struct analysis *analysis)
 {
 	const struct analysis_worker *first = &analysis->workers[0];
 
@@ -176,8 +176,8 @@ static const char *find_untold(const struct analysis *analysis)
 		if (worker->layers.count != first->layers.count)
 			return "The ranks' layers differ: aggregation by layer is not predicted.";
 		for (size_t l = 0; l < worker->layers.count; l++)
-			if (worker->phases.untold[l * PHASE_LAYER_COLUMNS + PHASE_LAYER_BACKWARD] ||
-				worker->phases.untold[l * PHASE_LAYER_COLUMNS + PHASE_LAYER_COMMUNICATION])
+			if (worker->phases.unknown[l * PHASE_LAYER_COLUMNS + PHASE_LAYER_BACKWARD] ||
+				worker->phases.unknown[l * PHASE_LAYER_COLUMNS + PHASE_LAYER_COMMUNICATION])
 				return "Layer times are inside captured graphs: aggregation by layer is "
 				       "not predicted.";
 	}
@@ -239,7 +239,7 @@ void ssgd_gather(const struct analysis *analysis, struct ssgd *ssgd)
 	if (count == 0)
 		return;
 	ssgd->parted = analysis->stage_count > 1;
-	ssgd->untold = find_untold(analysis);
+	ssgd->unpredicted = find_unpredicted(analysis);
 	ssgd->shape.layer_count = first->layers.count;
 	find_pieces(analysis, first, &first->iterations.items[first->iterations.model], &pieces);
 	find_exchanges(ssgd, analysis, &pieces);
@@ -247,8 +247,9 @@ void ssgd_gather(const struct analysis *analysis, struct ssgd *ssgd)
 	if (ssgd->step_count == 0) {
 		ssgd->shape.exchange_count = 0;
 		ssgd->parted = true;
-		if (!ssgd->untold)
-			ssgd->untold = "The ranks' gradient exchanges differ: their timing is not predicted.";
+		if (!ssgd->unpredicted)
+			ssgd->unpredicted =
+				"The ranks' gradient exchanges differ: their timing is not predicted.";
 		fill_steps(ssgd, analysis, count, &pieces);
 	}
 	free(pieces.items);

@@ -67,7 +67,7 @@ void ssgd_prediction_table(const struct ssgd_item *items, size_t count, bool tex
 		for (int m = 0; m < SSGD_COUNT; m++) {
 			const struct ssgd_figure *figure = &ssgd->figures[m];
 
-			if (!figure->told)
+			if (!figure->predicted)
 				continue;
 			print_row(table);
 			print_word(table, label, items[r].label);

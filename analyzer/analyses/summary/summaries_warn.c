@@ -143,10 +143,10 @@ const char **summaries_warnings(struct summaries *job)
 
 	for (size_t i = 0; i < job->trouble_count; i++)
 		*MEM_PUSH(texts.items, texts.count, texts.room) = job->troubles[i];
-	for (size_t i = 0, told = 0; i < job->list.count && told < MOST_NAMED; i++)
+	for (size_t i = 0, reported = 0; i < job->list.count && reported < MOST_NAMED; i++)
 		if (job->list.items[i].trouble[0]) {
 			*MEM_PUSH(texts.items, texts.count, texts.room) = job->list.items[i].trouble;
-			told++;
+			reported++;
 		}
 	warn_of_missing(job, &texts);
 	warn_of_processes(job, &texts);

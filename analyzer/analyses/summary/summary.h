@@ -78,7 +78,7 @@ struct summary_model {
 struct summary_layer {
 	double mean[PHASE_LAYER_COLUMNS];
 	float deviation[4], quarter[4], median[4]; /* quarter: one iteration in four takes less */
-	uint8_t untold;                            /* bit: the column's time lies in that of a graph */
+	uint8_t unknown;                           /* bit: the column's time lies in that of a graph */
 };
 
 /* A function on a communicator: its calls are told apart by their sequence. */

@@ -193,10 +193,10 @@ static void name_fields(struct summary_code *code, struct summary_name *name)
 
 static void layer_fields(struct summary_code *code, struct summary_layer *layer)
 {
-	uint64_t untold = layer->untold;
+	uint64_t unknown = layer->unknown;
 
-	below(code, &untold, 31);
-	layer->untold = (uint8_t)untold;
+	below(code, &unknown, 31);
+	layer->unknown = (uint8_t)unknown;
 	for (int i = 0; i < PHASE_LAYER_COLUMNS; i++)
 		time_of(code, &layer->mean[i]);
 	for (int i = 0; i < 4; i++) {

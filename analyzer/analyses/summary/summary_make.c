@@ -106,8 +106,8 @@ static void make_layers(const struct analysis_worker *from, struct summary_worke
 							   c];
 			spread = spread_of(values, from->used_count);
 			to->layers[l].mean[c] = spread.mean;
-			if (from->phases.untold[l * PHASE_LAYER_COLUMNS + c])
-				to->layers[l].untold |= (uint8_t)(1 << c);
+			if (from->phases.unknown[l * PHASE_LAYER_COLUMNS + c])
+				to->layers[l].unknown |= (uint8_t)(1 << c);
 			if (c >= 4)
 				continue;
 			to->layers[l].deviation[c] = (float)spread.deviation;

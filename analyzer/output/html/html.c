@@ -117,7 +117,7 @@ static void write_run(struct html_page *page, struct run *from)
 	write_head(page, &run);
 	if (run.analysis->worker_count) {
 		html_words(page, &run);
-		html_untold(page, &run);
+		html_missing(page, &run);
 		html_slowdown(page, &run);
 		html_help(page, &run);
 		html_path(page, &run);

@@ -23,9 +23,9 @@ struct layer_times {
 	double ns[SHOWN], sum_ns;
 };
 
-static bool is_untold(const struct analysis_worker *worker, size_t layer, int column)
+static bool is_unknown(const struct analysis_worker *worker, size_t layer, int column)
 {
-	return worker->phases.untold[layer * PHASE_LAYER_COLUMNS + (size_t)column];
+	return worker->phases.unknown[layer * PHASE_LAYER_COLUMNS + (size_t)column];
 }
 
 static struct layer_times times_of(
@@ -39,7 +39,7 @@ static struct layer_times times_of(
 				      .mean;
 		if (times.ns[i] > 0)
 			times.sum_ns += times.ns[i];
-		else if (is_untold(first, layer, (int)shown[i].column))
+		else if (is_unknown(first, layer, (int)shown[i].column))
 			times.ns[i] = NAN;
 	}
 	return times;

@@ -12,17 +12,17 @@ static double share(const struct analysis *analysis, enum phase phase)
 	       analysis_iteration(analysis->workers, analysis->worker_count).mean;
 }
 
-struct untold {
+struct missing {
 	FILE *out;
 	size_t count;
 };
 
-static void say(struct untold *untold, const char *text)
+static void say(struct missing *missing, const char *text)
 {
-	fprintf(untold->out, "%s<li>%s.</li>\n",
-		untold->count++ ? ""
-				: "<details open=\"open\"><summary>Unavailable from these data</summary>\n"
-				  "<ul class=\"dim\">\n",
+	fprintf(missing->out, "%s<li>%s.</li>\n",
+		missing->count++ ? ""
+				 : "<details open=\"open\"><summary>Unavailable from these data</summary>\n"
+				   "<ul class=\"dim\">\n",
 		text);
 }
 
@@ -34,7 +34,7 @@ static bool any_hostless(const struct timeline *timeline)
 	return false;
 }
 
-static void say_of_layers(struct untold *untold, const struct html_run *run)
+static void say_of_layers(struct missing *missing, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
 	size_t layers = 0, sized = 0;
@@ -48,17 +48,17 @@ static void say_of_layers(struct untold *untold, const struct html_run *run)
 		}
 	}
 	if (layers == 0)
-		say(untold, "Layers: the trace does not attribute work to layers");
+		say(missing, "Layers: the trace does not attribute work to layers");
 	else if (!html_work_known(&run->roofline))
-		say(untold, sized ? "Operations and bytes of layers, and therefore their rates and the "
-				    "roofline"
-				  : "Sizes of layers, and therefore their operations, bytes and rates");
+		say(missing, sized ? "Operations and bytes of layers, and therefore their rates and the "
+				     "roofline"
+				   : "Sizes of layers, and therefore their operations, bytes and rates");
 }
 
-void html_untold(struct html_page *page, const struct html_run *run)
+void html_missing(struct html_page *page, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
-	struct untold untold = {.out = page->out};
+	struct missing missing = {.out = page->out};
 	struct arena *arena = &page->arena;
 	size_t least = SIZE_MAX;
 
@@ -66,34 +66,34 @@ void html_untold(struct html_page *page, const struct html_run *run)
 		if (analysis->workers[w].used_count < least)
 			least = analysis->workers[w].used_count;
 	if (least < 3)
-		say(&untold, arena_format(arena, "Variation: only %s usable, so means have no spread",
-				     least == 1 ? "one iteration is" : "two iterations are"));
+		say(&missing, arena_format(arena, "Variation: only %s usable, so means have no spread",
+				      least == 1 ? "one iteration is" : "two iterations are"));
 	if (run->labelled)
-		say(&untold, "Device activity and idle causes: the trace has phase labels only");
+		say(&missing, "Device activity and idle causes: the trace has phase labels only");
 	else if (any_hostless(&analysis->timeline))
-		say(&untold, "Host activity: calls are not recorded, so idle time has no cause");
-	say_of_layers(&untold, run);
+		say(&missing, "Host activity: calls are not recorded, so idle time has no cause");
+	say_of_layers(&missing, run);
 	if (share(analysis, PHASE_OTHER) > MUCH)
-		say(&untold,
+		say(&missing,
 			arena_format(arena, "The phase of %.0f%% of an iteration: work of no known phase",
 				100 * share(analysis, PHASE_OTHER)));
 	if (share(analysis, PHASE_IDLE_UNKNOWN) > MUCH && !run->labelled)
-		say(&untold, arena_format(arena,
-				     "The cause of %.0f%% of an iteration in which devices are "
-				     "idle",
-				     100 * share(analysis, PHASE_IDLE_UNKNOWN)));
+		say(&missing, arena_format(arena,
+				      "The cause of %.0f%% of an iteration in which devices are "
+				      "idle",
+				      100 * share(analysis, PHASE_IDLE_UNKNOWN)));
 	if (analysis->timeline.processes[0].world > (int32_t)analysis->timeline.process_count &&
 		analysis->timeline.processes[0].world > (int32_t)analysis->worker_count)
-		say(&untold, arena_format(arena, "Stragglers: of %d ranks only %zu %s present",
-				     analysis->timeline.processes[0].world, analysis->worker_count,
-				     analysis->worker_count == 1 ? "is" : "are"));
+		say(&missing, arena_format(arena, "Stragglers: of %d ranks only %zu %s present",
+				      analysis->timeline.processes[0].world, analysis->worker_count,
+				      analysis->worker_count == 1 ? "is" : "are"));
 	if (!run->labelled && run->changes.count == 0)
-		say(&untold, "Gains of changes: no iteration could be replayed");
+		say(&missing, "Gains of changes: no iteration could be replayed");
 	else if ((double)run->job.negative_count > MUCH * (double)run->job.replay.edge_count)
-		say(&untold, arena_format(arena,
-				     "Exact dependencies: measured times contradict %zu of %zu of them, so "
-				     "predicted gains are estimates",
-				     run->job.negative_count, run->job.replay.edge_count));
-	if (untold.count)
+		say(&missing, arena_format(arena,
+				      "Exact dependencies: measured times contradict %zu of %zu of them, so "
+				      "predicted gains are estimates",
+				      run->job.negative_count, run->job.replay.edge_count));
+	if (missing.count)
 		fputs("</ul></details>\n", page->out);
 }

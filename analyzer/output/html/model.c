@@ -32,7 +32,7 @@ void html_model(struct html_page *page, const struct html_run *run)
 	ssgd_find(run->analysis, ssgd);
 	longest_ns = ssgd->measured.mean * 1.02;
 	for (int m = 0; m < SSGD_COUNT; m++)
-		if (ssgd->figures[m].told)
+		if (ssgd->figures[m].predicted)
 			longest_ns = fmax(longest_ns, ssgd->figures[m].full.mean);
 	if (ssgd->step_count && longest_ns > 0) {
 		html_section(page, "Model");
@@ -44,12 +44,13 @@ void html_model(struct html_page *page, const struct html_run *run)
 		      "<th>predicted</th><th>error</th></tr></thead>\n<tbody>\n",
 			page->out);
 		for (int m = 0; m < SSGD_COUNT; m++)
-			if (ssgd->figures[m].told)
+			if (ssgd->figures[m].predicted)
 				write_row(page, ssgd, (enum ssgd_model)m, longest_ns);
 		fprintf(page->out, "</tbody></table>\n<p class=\"dim\">%s%s%s</p>\n</section>\n",
 			html_escape(page, ssgd_rest(&item)),
-			ssgd->untold && ssgd->shape.rank_count > 1 ? " " : "",
-			ssgd->untold && ssgd->shape.rank_count > 1 ? html_escape(page, ssgd->untold) : "");
+			ssgd->unpredicted && ssgd->shape.rank_count > 1 ? " " : "",
+			ssgd->unpredicted && ssgd->shape.rank_count > 1 ? html_escape(page, ssgd->unpredicted)
+									: "");
 	}
 	ssgd_free(ssgd);
 }

@@ -90,9 +90,9 @@ bool html_phase_present(const struct run *runs, size_t run_count, int phase);
 void html_bar(struct html_page *page, const char *kind, double percent, const char *tip);
 
 /* What bounds the run and what to do, in sentences (html_words.c); and what the data do not tell
- * (html_untold.c). */
+ * (html_missing.c). */
 void html_words(struct html_page *page, const struct html_run *run);
-void html_untold(struct html_page *page, const struct html_run *run);
+void html_missing(struct html_page *page, const struct html_run *run);
 
 /* The first of these sentences (html_bound.c). Answers whether a change of whatif.h is about what it says. */
 bool html_bound(struct html_page *page, const struct html_run *run);

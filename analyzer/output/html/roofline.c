@@ -171,7 +171,7 @@ static void write_points(const struct picture *picture)
 			html_time(page, amount->time_ns), intensity, roofline_rate_text(&page->arena, rate),
 			roofline_rate_text(&page->arena, roofline_bytes_rate(amount)),
 			share_text(page, roofline_share(amount)),
-			amount->bound == ROOFLINE_UNTOLD ? "" : ", bound by ",
+			amount->bound == ROOFLINE_UNKNOWN ? "" : ", bound by ",
 			roofline_bound_keys[amount->bound]);
 	}
 	free(items);

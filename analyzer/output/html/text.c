@@ -168,7 +168,7 @@ static bool is_named_by_cause(const struct html_run *run, const char *title)
 }
 
 static const char *const bound_tries[] = {
-	[ROOFLINE_UNTOLD] = "a different algorithm, data type or batch size",
+	[ROOFLINE_UNKNOWN] = "a different algorithm, data type or batch size",
 	[ROOFLINE_COMPUTE] = "a smaller data type (tensor cores), or a different algorithm",
 	[ROOFLINE_MEMORY] = "fuse it with its neighbours, a different layout, or a smaller data type",
 	[ROOFLINE_LATENCY] = "its kernels are short: larger batches, fused kernels, CUDA graphs",
@@ -189,7 +189,7 @@ static const struct roofline_item *longest_pass(const struct roofline *roofline,
 
 static const char *bound_words(struct html_page *page, const struct roofline_item *item)
 {
-	if (!item || item->amount.bound == ROOFLINE_UNTOLD || !isfinite(roofline_share(&item->amount)))
+	if (!item || item->amount.bound == ROOFLINE_UNKNOWN || !isfinite(roofline_share(&item->amount)))
 		return "";
 	return arena_format(&page->arena, " Its longest pass (%s) is %s-bound, at %.0f%% of the roof.",
 		roofline_direction_titles[item->direction], roofline_bound_keys[item->amount.bound],
@@ -220,7 +220,7 @@ static void add_layer(struct findings *findings)
 				html_escape(page, title),
 				html_time(page, run->path.mean.layers_ns[item->change.layer]),
 				saves(findings, item->gain_ns), bound_words(page, pass)),
-			bound_tries[pass ? pass->amount.bound : ROOFLINE_UNTOLD]);
+			bound_tries[pass ? pass->amount.bound : ROOFLINE_UNKNOWN]);
 		findings->items[findings->count - 1].layer = true;
 		return;
 	}

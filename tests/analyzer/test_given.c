@@ -26,22 +26,22 @@ static void say(struct timeline *timeline)
 
 		switch (timeline->functions[operation->function].kind) {
 		case PM_KIND_FORWARD:
-			operation->said_phase = PHASE_FORWARD + 1;
-			operation->said_layer = a;
+			operation->given_phase = PHASE_FORWARD + 1;
+			operation->given_layer = a;
 			break;
 		case PM_KIND_BACKWARD:
-			operation->said_phase = PHASE_BACKWARD + 1;
-			operation->said_part = PHASE_LAYER_RECOMPUTE + 1;
-			operation->said_layer = again;
+			operation->given_phase = PHASE_BACKWARD + 1;
+			operation->given_part = PHASE_LAYER_RECOMPUTE + 1;
+			operation->given_layer = again;
 			break;
 		case PM_KIND_COMM:
-			operation->said_phase = PHASE_COMMUNICATION + 1;
-			operation->said_layer = b;
+			operation->given_phase = PHASE_COMMUNICATION + 1;
+			operation->given_layer = b;
 			break;
 		case PM_KIND_COPY:
-			operation->said_phase = PHASE_UPDATE + 1;
-			operation->said_part = PHASE_LAYER_COMMUNICATION + 1;
-			operation->said_layer = b;
+			operation->given_phase = PHASE_UPDATE + 1;
+			operation->given_part = PHASE_LAYER_COMMUNICATION + 1;
+			operation->given_layer = b;
 			break;
 		default:
 			break;
@@ -112,7 +112,7 @@ int main(void)
 		analysis.workers[0].layers.count);
 	say(&analysis.timeline);
 	layer_find(&analysis.model, analysis.workers[0].worker, &analysis.workers[0].iterations, &layers);
-	CHECK(layers.count == 2 && layers.said_again, "%zu layers", layers.count);
+	CHECK(layers.count == 2 && layers.given_again, "%zu layers", layers.count);
 	if (layers.count == 2) {
 		CHECK(strcmp(layers.items[0].name, "a") == 0 && strcmp(layers.items[1].name, "b") == 0,
 			"%s %s", layers.items[0].name, layers.items[1].name);
