@@ -101,8 +101,9 @@ struct imported_spans {
 	int32_t *step;      /* that it is of, as the data says; -1 */
 	int64_t *sequence;  /* number that an operator's backward half shares with its forward one; -1 */
 	uint64_t *external; /* an operator's own number; 0: none */
-	uint32_t *shapes; /* of an operator (imported_word_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */
-	uint8_t *kind;    /* enum imported_span_kind */
+	uint32_t *
+		shapes; /* of an operator (imported_keyword_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */
+	uint8_t *kind;  /* enum imported_span_kind */
 };
 
 struct imported_collective {

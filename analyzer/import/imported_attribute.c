@@ -54,7 +54,7 @@ static const char *event_name(const struct attribute *attribute, uint32_t event)
 static bool is_from_host(const struct attribute *attribute, uint32_t event)
 {
 	return attribute->places.imported->events.activity[event] == IMPORTED_COPY &&
-	       imported_word_kernel(event_name(attribute, event)) == PHASE_H2D + 1;
+	       imported_keyword_kernel(event_name(attribute, event)) == PHASE_H2D + 1;
 }
 
 static void find_labelled(struct attribute *attribute)
@@ -137,7 +137,7 @@ static struct answer answer_labelled(const struct attribute *attribute, uint32_t
 {
 	static const char *const inputs[] = {"load", "input", "data", "fetch", "read"};
 	const char *name = event_name(attribute, event);
-	uint8_t phase = imported_word_label(name);
+	uint8_t phase = imported_keyword_label(name);
 
 	switch ((enum imported_kind)attribute->places.imported->events.kind[event]) {
 	case IMPORTED_COMMUNICATION:
@@ -184,7 +184,7 @@ static struct answer answer_attributed(struct attribute *attribute, const struct
 		phase = imported_place_word(&attribute->places, place->label)->label;
 		if (phase == PHASE_FORWARD + 1 && is_from_host(attribute, launch->event) &&
 			place->anchor == IMPORTED_NONE && place->top != IMPORTED_NONE &&
-			(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_COPY))
+			(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_KEYWORD_COPY))
 			return (struct answer){PHASE_H2D + 1, TIMELINE_ATTRIBUTED_BY_NAME};
 		return (struct answer){phase, TIMELINE_ATTRIBUTED_BY_LABEL};
 	}
@@ -195,12 +195,12 @@ static struct answer answer_attributed(struct attribute *attribute, const struct
 	if (is_from_host(attribute, launch->event) && (!place || place->anchor == IMPORTED_NONE))
 		return (struct answer){PHASE_H2D + 1, TIMELINE_ATTRIBUTED_BY_NAME};
 	if (place && place->top != IMPORTED_NONE &&
-		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_UPDATE))
+		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_KEYWORD_UPDATE))
 		return (struct answer){PHASE_UPDATE + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (place && place->anchor != IMPORTED_NONE)
 		return (struct answer){PHASE_FORWARD + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (place && place->top != IMPORTED_NONE &&
-		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_WORD_ZERO))
+		(imported_place_word(&attribute->places, place->top)->flags & IMPORTED_KEYWORD_ZERO))
 		return (struct answer){PHASE_OTHER + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
 	if (place && is_forward(attribute, place))
 		return (struct answer){PHASE_FORWARD + 1, TIMELINE_ATTRIBUTED_BY_OPERATOR};
@@ -225,7 +225,7 @@ static void end_pending(struct attribute *attribute, bool leads)
 		struct answer answer = {leads ? PHASE_FORWARD + 1 : 0,
 			leads ? TIMELINE_ATTRIBUTED_BY_ORDER : TIMELINE_ATTRIBUTED_BY_NOTHING};
 
-		if (!leads && (answer.phase = imported_word_kernel(event_name(attribute, launch->event))))
+		if (!leads && (answer.phase = imported_keyword_kernel(event_name(attribute, launch->event))))
 			answer.how = TIMELINE_ATTRIBUTED_BY_NAME;
 		set_phase(attribute, launch, answer);
 	}
@@ -237,14 +237,14 @@ static bool answer_by_order(struct attribute *attribute, size_t number, struct a
 {
 	const struct imported_launch *launch = &attribute->places.launches[number];
 	const struct imported_place *place = imported_place_of(&attribute->places, launch);
-	const struct imported_word *top = imported_place_word(&attribute->places, place->top);
+	const struct imported_keyword *top = imported_place_word(&attribute->places, place->top);
 
 	*answer = (struct answer){0, TIMELINE_ATTRIBUTED_BY_NOTHING};
 	if (attribute->state == STATE_FORWARD) {
 		*answer = (struct answer){PHASE_FORWARD + 1, TIMELINE_ATTRIBUTED_BY_ORDER};
 		return true;
 	}
-	if (attribute->state == STATE_AFTER && !attribute->fed && (top->flags & IMPORTED_WORD_INPLACE) &&
+	if (attribute->state == STATE_AFTER && !attribute->fed && (top->flags & IMPORTED_KEYWORD_INPLACE) &&
 		attribute->places.imported->spans.sequence[place->top] < 0) {
 		*answer = (struct answer){PHASE_UPDATE + 1, TIMELINE_ATTRIBUTED_BY_ORDER};
 		return true;
@@ -292,7 +292,7 @@ static void take_launch(struct attribute *attribute, size_t number)
 		return;
 	if (!answer.phase &&
 		attribute->places.imported->events.activity[launch->event] != IMPORTED_LABELLED &&
-		(answer.phase = imported_word_kernel(event_name(attribute, launch->event))))
+		(answer.phase = imported_keyword_kernel(event_name(attribute, launch->event))))
 		answer.how = TIMELINE_ATTRIBUTED_BY_NAME;
 	step_state(attribute, launch, answer);
 	set_phase(attribute, launch, answer);

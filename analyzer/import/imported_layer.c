@@ -69,7 +69,7 @@ static void find_owners(struct finder *finder)
 	finder->owners = mem_alloc(spans->count, sizeof(*finder->owners));
 	for (uint32_t i = 0; i < spans->count; i++)
 		if (spans->sequence[i] >= 0 && imported_place_operates(places, i) &&
-			!(imported_place_word(places, i)->flags & IMPORTED_WORD_BACKWARD))
+			!(imported_place_word(places, i)->flags & IMPORTED_KEYWORD_BACKWARD))
 			finder->owners[finder->owner_count++] = (struct owner){
 				spans->sequence[i], i, places->places[i].flags & IMPORTED_PLACE_AGAIN};
 	qsort(finder->owners, finder->owner_count, sizeof(*finder->owners), compare_owners);
@@ -118,7 +118,7 @@ static void mark_sum(struct imported_places *places, uint32_t owner)
 	struct imported_place *place = &places->places[owner];
 
 	if (place->anchor != IMPORTED_NONE || place->top != owner || adds_number(places->imported, owner) ||
-		!(imported_place_word(places, owner)->flags & IMPORTED_WORD_SUM))
+		!(imported_place_word(places, owner)->flags & IMPORTED_KEYWORD_SUM))
 		return;
 	place->anchor = owner;
 	place->flags |= IMPORTED_PLACE_SUM;
@@ -284,7 +284,7 @@ static void take_span(struct finder *finder, uint32_t span)
 			path_of(finder, span);
 		return;
 	}
-	if (imported_place_word(places, span)->flags & (IMPORTED_WORD_STEP | IMPORTED_WORD_LOADER)) {
+	if (imported_place_word(places, span)->flags & (IMPORTED_KEYWORD_STEP | IMPORTED_KEYWORD_LOADER)) {
 		finder->over = true;
 		finder->current = 0;
 	} else if (!imported_place_operates(places, span)) {

@@ -47,19 +47,19 @@ static bool is_again(const struct imported_places *places, uint32_t span, const 
 
 static void place_operator(struct imported_places *places, uint32_t span, const struct imported_place *outer)
 {
-	const struct imported_word *word = imported_place_word(places, span);
+	const struct imported_keyword *word = imported_place_word(places, span);
 	struct imported_place *place = &places->places[span];
 
 	if (place->top == IMPORTED_NONE)
 		place->top = span;
-	if (word->flags & IMPORTED_WORD_BACKWARD) {
+	if (word->flags & IMPORTED_KEYWORD_BACKWARD) {
 		place->flags = IMPORTED_PLACE_BACKWARD;
 		place->anchor = IMPORTED_NONE;
 		if (places->imported->spans.sequence[span] >= 0) {
 			place->back = span;
 			if (place->outer == IMPORTED_NONE)
 				place->outer = span;
-		} else if (word->flags & IMPORTED_WORD_ADDS_UP)
+		} else if (word->flags & IMPORTED_KEYWORD_ADDS_UP)
 			place->back = IMPORTED_NONE;
 		return;
 	}
@@ -256,11 +256,11 @@ void imported_places_init(struct imported_places *places, struct imported *impor
 	places->engine = mem_alloc(imported->thread_count, sizeof(*places->engine));
 	places->layers = mem_alloc(imported->spans.count, sizeof(*places->layers));
 	for (size_t i = 0; i < imported->spans.count; i++) {
-		struct imported_word *word = &places->words[imported->spans.name[i]];
+		struct imported_keyword *word = &places->words[imported->spans.name[i]];
 
 		/* A name that says nothing is asked again; those are short. */
 		if (!word->flags && !word->label)
-			*word = imported_word_of(imported->strings.items[imported->spans.name[i]]);
+			*word = imported_keyword_of(imported->strings.items[imported->spans.name[i]]);
 	}
 	find_launches(places);
 	sweep(places);

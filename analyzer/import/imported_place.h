@@ -5,7 +5,7 @@
 #ifndef IMPORT_IMPORTED_PLACE_H
 #define IMPORT_IMPORTED_PLACE_H
 
-#include "imported_word.h"
+#include "imported_keyword.h"
 
 #define IMPORTED_PLACE_BACKWARD \
 	1u                      /* in an operator of the backward pass, or in a thread that does only that */
@@ -39,7 +39,7 @@ struct imported_launch {
 struct imported_places {
 	struct imported *imported;
 	uint32_t worker;
-	struct imported_word *words;      /* by string */
+	struct imported_keyword *words;   /* by string */
 	struct imported_place *places;    /* by span */
 	struct imported_launch *launches; /* of the worker, in order of begin */
 	size_t launch_count;
@@ -51,7 +51,7 @@ void imported_places_init(struct imported_places *places, struct imported *impor
 void imported_places_free(struct imported_places *places);
 
 /* The word of a span's name. */
-static inline const struct imported_word *imported_place_word(
+static inline const struct imported_keyword *imported_place_word(
 	const struct imported_places *places, uint32_t span)
 {
 	return &places->words[places->imported->spans.name[span]];
@@ -72,7 +72,7 @@ static inline bool imported_place_speaks(const struct imported_places *places, u
 static inline bool imported_place_operates(const struct imported_places *places, uint32_t span)
 {
 	return places->imported->spans.kind[span] == IMPORTED_OPERATOR &&
-	       (imported_place_word(places, span)->flags & IMPORTED_WORD_PLAIN);
+	       (imported_place_word(places, span)->flags & IMPORTED_KEYWORD_PLAIN);
 }
 
 /* The place that a launch was made in, or NULL. */

@@ -4,7 +4,7 @@
  * and new spellings are in one table.
  */
 #include "kineto.h"
-#include "imported_word.h"
+#include "imported_keyword.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -268,7 +268,7 @@ static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 		reader->shaped_room = strings->room;
 	}
 	if (!reader->shaped[string])
-		reader->shaped[string] = imported_word_shaped(strings->items[string]) ? 2 : 1;
+		reader->shaped[string] = imported_keyword_shaped(strings->items[string]) ? 2 : 1;
 	return reader->shaped[string] == 2;
 }
 

@@ -5,7 +5,7 @@
  * A GPU as one process uses it is a worker. Times of the file are ns since the recording began; where the
  * export says when that was they become ns since 1970, so that reports of several machines lie on one axis.
  */
-#include "imported_word.h"
+#include "imported_keyword.h"
 #include "nsys_open.h"
 
 #include <stdio.h>
@@ -268,7 +268,7 @@ static void read_ranges(struct reader *reader)
 		imported->spans.thread[span] =
 			imported_find_thread(imported, PROCESS_OF(global), THREAD_OF(global));
 		imported->spans.kind[span] = IMPORTED_ANNOTATION;
-		imported_word_range(imported, span);
+		imported_keyword_range(imported, span);
 	}
 	sqlite3_finalize(rows);
 }

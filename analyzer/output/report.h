@@ -43,8 +43,8 @@ void report_recording_json(const struct analysis *analysis, cJSON *object); /* a
 const char *report_source_text(enum iteration_source source);
 const char *report_source_key(enum iteration_source source);
 
-/* Whether the calls alone tell the iterations that the program marks; nothing where it marks none. */
-void report_marks(struct analysis *analysis, FILE *out);
+/* Agreement of the iterations found from the calls alone with the step markers; nothing without markers. */
+void report_markers(struct analysis *analysis, FILE *out);
 void report_found_json(const struct analysis *analysis, cJSON *object);
 
 /* Where the device times come from: what another's recorder has, else `own`. */

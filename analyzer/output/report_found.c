@@ -41,7 +41,7 @@ static const struct iteration_list *least_agreeing(const struct analysis *analys
 	return least;
 }
 
-void report_marks(struct analysis *analysis, FILE *out)
+void report_markers(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
 	const struct iteration_list *least = least_agreeing(analysis);

@@ -167,7 +167,7 @@ static void print_head(struct run *run, FILE *out)
 				report_source_text(analysis->workers[0].iterations.source),
 				least_confidence(analysis) * 100),
 		2, out);
-	report_marks(analysis, out);
+	report_markers(analysis, out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
 	print_paragraph(arena_format(arena, "Device times: %s.",
 				report_device_times(analysis, source_of(analysis, source_texts))),

@@ -54,7 +54,7 @@ enum iteration_source {
 	ITERATION_BY_UPDATES,
 	ITERATION_BY_PERIOD,
 	ITERATION_BY_WINDOW, /* all that was recorded is one */
-	ITERATION_BY_STEPS,  /* the program's marks */
+	ITERATION_BY_STEPS,  /* the program's step markers */
 };
 
 struct iteration_list {

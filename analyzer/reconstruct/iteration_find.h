@@ -10,7 +10,7 @@ struct iteration_piece {
 	size_t core_count;        /* computations from start to end */
 	uint64_t structure;       /* a hash of them */
 	bool cut;                 /* recording began just before it: perhaps not with an iteration */
-	int64_t begin_ns, end_ns; /* of the program's mark; else 0 */
+	int64_t begin_ns, end_ns; /* of the program's marker; else 0 */
 };
 
 /* What is asked of each call, and the same for all calls of an operation. */

@@ -137,7 +137,7 @@ struct timeline_window {
 	uint32_t iteration, iteration_end; /* counted by the hook, 0: not counted */
 };
 
-/* A step as the program or its profiler marks it. */
+/* A step as a marker of the program or its profiler gives it. */
 struct timeline_step {
 	int64_t begin_ns, end_ns;
 	int64_t number; /* as the program counts; -1: not told */

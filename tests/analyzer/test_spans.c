@@ -3,7 +3,7 @@
  * network's training is written as PyTorch's profiler writes it; of each kernel it is known what it is for.
  */
 #include "import/imported_attribute.h"
-#include "import/imported_word.h"
+#include "import/imported_keyword.h"
 #include "spans_make.h"
 
 /* A name without what stands behind tabs. */
@@ -180,13 +180,13 @@ static void check_words(void)
 		{"train", 0}, {"", 0}, {"clip_grad_norm", U}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		CHECK(imported_word_label(words[i].label) == words[i].phase, "'%s': %d", words[i].label,
-			imported_word_label(words[i].label));
-	CHECK(imported_word_of("AddmmBackward0").flags & IMPORTED_WORD_BACKWARD, "AddmmBackward0");
-	CHECK(imported_word_of("torch::autograd::CppNode<SplitLookupFunction>").flags &
-			IMPORTED_WORD_BACKWARD,
+		CHECK(imported_keyword_label(words[i].label) == words[i].phase, "'%s': %d", words[i].label,
+			imported_keyword_label(words[i].label));
+	CHECK(imported_keyword_of("AddmmBackward0").flags & IMPORTED_KEYWORD_BACKWARD, "AddmmBackward0");
+	CHECK(imported_keyword_of("torch::autograd::CppNode<SplitLookupFunction>").flags &
+			IMPORTED_KEYWORD_BACKWARD,
 		"CppNode");
-	CHECK(!(imported_word_of("RegisterPostBackwardFunction").flags & IMPORTED_WORD_BACKWARD),
+	CHECK(!(imported_keyword_of("RegisterPostBackwardFunction").flags & IMPORTED_KEYWORD_BACKWARD),
 		"RegisterPostBackwardFunction");
 }
 
@@ -253,7 +253,7 @@ static void check_ranges(void)
 		imported.spans.name[span] =
 			imported_string(&imported.strings, ranges[i].range, strlen(ranges[i].range));
 		imported.spans.kind[span] = IMPORTED_ANNOTATION;
-		imported_word_range(&imported, span);
+		imported_keyword_range(&imported, span);
 		CHECK(strcmp(imported.strings.items[imported.spans.name[span]], ranges[i].name) == 0 &&
 				strcmp(imported.strings.items[imported.spans.shapes[span]],
 					ranges[i].shapes) == 0 &&

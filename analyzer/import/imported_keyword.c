@@ -1,8 +1,8 @@
 /*
- * What single names in a trace say: see imported_word.h. Labels are read word by word, so that "## forward
+ * What single names in a trace say: see imported_keyword.h. Labels are read word by word, so that "## forward
  * ##", "forward-compute" and "DistributedDataParallel.forward" are one thing and "forwarding" is none.
  */
-#include "imported_word.h"
+#include "imported_keyword.h"
 #include "timeline/phase_name.h"
 
 #include <ctype.h>
@@ -47,7 +47,7 @@ static unsigned word_bits(const char *word, size_t length)
 	return 0;
 }
 
-uint8_t imported_word_label(const char *label)
+uint8_t imported_keyword_label(const char *label)
 {
 	unsigned bits = 0, passes;
 
@@ -102,7 +102,7 @@ static bool has_one(const char *text, const char *const *words)
 	return false;
 }
 
-const char *imported_word_layer(const char *name)
+const char *imported_keyword_layer(const char *name)
 {
 	/* In this order: "binary_cross_entropy_with_logits" is a loss, "batch_norm" no product. */
 	static const struct {
@@ -137,9 +137,9 @@ static bool is_sum(const char *name)
 	return strcmp(name, "aten::add") == 0 || strcmp(name, "aten::add_") == 0;
 }
 
-bool imported_word_shaped(const char *name)
+bool imported_keyword_shaped(const char *name)
 {
-	return is_sum(name) || imported_word_layer(name);
+	return is_sum(name) || imported_keyword_layer(name);
 }
 
 static uint16_t operator_flags(const char *name)
@@ -151,46 +151,46 @@ static uint16_t operator_flags(const char *name)
 		"aten::linalg_vector_norm"};
 	static const char *const copies[] = {
 		"aten::to", "aten::copy_", "aten::_to_copy", "aten::contiguous", "aten::clone", "aten::cuda"};
-	uint16_t flags = IMPORTED_WORD_PLAIN;
+	uint16_t flags = IMPORTED_KEYWORD_PLAIN;
 
 	if (is_backward(name))
-		return (uint16_t)(flags | IMPORTED_WORD_BACKWARD |
-				  (strstr(name, "AccumulateGrad") ? IMPORTED_WORD_ADDS_UP : 0));
+		return (uint16_t)(flags | IMPORTED_KEYWORD_BACKWARD |
+				  (strstr(name, "AccumulateGrad") ? IMPORTED_KEYWORD_ADDS_UP : 0));
 	if (is_sum(name))
-		flags |= IMPORTED_WORD_SUM;
+		flags |= IMPORTED_KEYWORD_SUM;
 	if (strcmp(name, "aten::zero_") == 0 || strcmp(name, "aten::_foreach_zero_") == 0)
-		flags |= IMPORTED_WORD_ZERO;
+		flags |= IMPORTED_KEYWORD_ZERO;
 	else if (has_one(name, updates))
-		flags |= IMPORTED_WORD_UPDATE;
+		flags |= IMPORTED_KEYWORD_UPDATE;
 	for (size_t i = 0; i < COUNT(in_place); i++)
 		if (strcmp(name, in_place[i]) == 0)
-			flags |= IMPORTED_WORD_INPLACE;
+			flags |= IMPORTED_KEYWORD_INPLACE;
 	for (size_t i = 0; i < COUNT(copies); i++)
 		if (strcmp(name, copies[i]) == 0)
-			flags |= IMPORTED_WORD_COPY;
+			flags |= IMPORTED_KEYWORD_COPY;
 	return flags;
 }
 
-struct imported_word imported_word_of(const char *name)
+struct imported_keyword imported_keyword_of(const char *name)
 {
-	struct imported_word word = {0};
+	struct imported_keyword word = {0};
 
 	if (begins(name, "ProfilerStep")) {
-		word.flags = IMPORTED_WORD_STEP;
+		word.flags = IMPORTED_KEYWORD_STEP;
 	} else if (strcasestr(name, "dataloader")) {
-		word.flags = IMPORTED_WORD_LOADER;
-	} else if (!strstr(name, "::") && !is_backward(name) && (word.label = imported_word_label(name))) {
+		word.flags = IMPORTED_KEYWORD_LOADER;
+	} else if (!strstr(name, "::") && !is_backward(name) && (word.label = imported_keyword_label(name))) {
 		if (word.label == PHASE_UPDATE + 1 || word.label == PHASE_OTHER + 1)
-			word.flags = IMPORTED_WORD_STEP;
+			word.flags = IMPORTED_KEYWORD_STEP;
 	} else {
 		word.flags = operator_flags(name);
-		if (!(word.flags & IMPORTED_WORD_BACKWARD))
-			word.kind = imported_word_layer(name);
+		if (!(word.flags & IMPORTED_KEYWORD_BACKWARD))
+			word.kind = imported_keyword_layer(name);
 	}
 	return word;
 }
 
-uint8_t imported_word_kernel(const char *name)
+uint8_t imported_keyword_kernel(const char *name)
 {
 	static const char *const updates[] = {"multi_tensor_apply", "multi_tensor_", "adam", "lamb_", "sgd_",
 		"_sgd", "adagrad", "rmsprop", "addcdiv", "addcmul", NULL};
@@ -217,7 +217,7 @@ static int64_t number_behind(const char *text, const char *words)
 	return place ? strtoll(place + strlen(words), NULL, 10) : -1;
 }
 
-void imported_word_range(struct imported *imported, uint32_t span)
+void imported_keyword_range(struct imported *imported, uint32_t span)
 {
 	const char *text = imported->strings.items[imported->spans.name[span]], *name;
 	const char *sizes = strstr(text, ", sizes = [");
@@ -231,7 +231,7 @@ void imported_word_range(struct imported *imported, uint32_t span)
 	imported->spans.name[span] =
 		imported_string(&imported->strings, text, (size_t)(strchr(text, ',') - text));
 	name = imported->strings.items[imported->spans.name[span]];
-	if (sizes && imported_word_shaped(name))
+	if (sizes && imported_keyword_shaped(name))
 		imported->spans.shapes[span] =
 			imported_string(&imported->strings, sizes + 10, strlen(sizes + 10));
 }
