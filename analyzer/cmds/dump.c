@@ -90,8 +90,5 @@ const struct command cmd_dump = {
 		"Flags of a record: g inside a communication group, c captured into a graph, a an\n"
 		"activity: one kernel, copy or set of its call, l left without returning (by an\n"
 		"exception, longjmp or the end of its thread): its duration is unknown.\n"
-		"JSON and CSV have start_ns also under its old name, begin_ns, until the next\n"
-		"version.\n"
-		"\n"
 		"Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n",
 };

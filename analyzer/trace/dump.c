@@ -232,8 +232,7 @@ static void records_table(struct dump *dump, struct print_table *table)
 
 	columns.thread = print_column(table, "thread", "thread", PRINT_COUNT);
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
-	columns.begin = print_column(table, "start_ns", "start, ns", PRINT_COUNT);
-	print_old_key(table, columns.begin, "begin_ns");
+	columns.begin = print_column(table, "begin_ns", "start, ns", PRINT_COUNT);
 	columns.duration = print_column(table, "duration_ns", "ns", PRINT_COUNT);
 	columns.queue = print_column(table, "queue", "queue", PRINT_COUNT);
 	columns.correlation = print_column(table, "correlation", "corr", PRINT_COUNT);

@@ -99,7 +99,7 @@ for row in table("report", "--csv", "--iterations", run):
     rank = ranks.get(int(row["rank"]), 0)
     key = rank, int(row["device"]), int(row["iteration"])
     if row["phase"] == "iteration":
-        lengths[key] = int(row["end_ns"]) - int(row["begin_ns"])
+        lengths[key] = int(row["end_ns"]) - int(row["start_ns"])
     else:
         reported[key + (row["phase"],)] = int(float(row["exclusive_ns"]))
 keys = dict(zip(

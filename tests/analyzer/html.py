@@ -247,7 +247,7 @@ def check_iterations(name, page):
     times = {}
     for row in told(["report", "--iterations", "--csv"], name):
         item = times.setdefault(f"rank {row['rank']}", {}).setdefault(int(row["iteration"]), {"kind": row["kind"]})
-        item["ns"] = int(row["end_ns"]) - int(row["begin_ns"])
+        item["ns"] = int(row["end_ns"]) - int(row["start_ns"])
         if row["phase"] == "communication":
             item["exposed"] = float(row["exclusive_ns"])
     used = sorted(item["ns"] for rank in times.values() for item in rank.values() if item["kind"] == "used")

@@ -66,7 +66,7 @@ def iterations_of(traces):
     rows = {}
     for row in csv.DictReader(io.StringIO(ask("report", "--csv", "--iterations", "--skip", "0", traces))):
         item = rows.setdefault((int(row["rank"]), int(row["iteration"])),
-                               {"begin": int(row["begin_ns"]), "end": int(row["end_ns"]), "busy": {}, "exclusive": {}})
+                               {"begin": int(row["start_ns"]), "end": int(row["end_ns"]), "busy": {}, "exclusive": {}})
         if row["phase"] == "iteration":
             continue
         item["busy"][row["phase"]] = int(row["busy_ns"])

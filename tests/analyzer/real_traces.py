@@ -92,11 +92,11 @@ def compare_arrivals(name, reference, traces):
         same(row["kernel"] == expected["kernel"], 1, f"{what} is {row['kernel']}, expected {expected['kernel']}")
         for rank, begin_us in expected["start_us"].items():
             arrival = arrivals[expected["index"], int(rank)]
-            same(arrival["begin_ns"] / 1000, begin_us, f"{what} rank {rank} begin")
+            same(arrival["start_ns"] / 1000, begin_us, f"{what} rank {rank} begin")
             same(arrival["end_ns"] / 1000, expected["end_us"][rank], f"{what} rank {rank} end")
     for row in answer["ranks"]:
         rank = str(row["rank"])
-        same(row["inflicted_ns"] / 1000, reference["total_wait_inflicted_us_by_rank"][rank], f"{name} rank {rank}")
+        same(row["wait_caused_ns"] / 1000, reference["total_wait_inflicted_us_by_rank"][rank], f"{name} rank {rank}")
         same(row["last"], reference["times_last_by_rank"][rank], f"{name} rank {rank} came last")
     worst = max(reference["total_wait_inflicted_us_by_rank"].items(), key=lambda item: item[1])[0]
     same(answer["straggler"], int(worst), f"{name} straggler")

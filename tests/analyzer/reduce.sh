@@ -59,7 +59,7 @@ for a, b in zip(layers, own["layers"], strict=True):
 for a, b in zip(balance["ranks"], own["ranks"], strict=True):
     assert a["worker"] == b["worker"], (a, b)
     same(a["worker"] + " computing", a["computing_ns"], b["computing_ns"])
-    same(a["worker"] + " inflicted", a["inflicted_ns"], b["inflicted_ns"], 0.05 if a["inflicted_ns"] > full["t_iter_ns"] / 100 else 1)
+    same(a["worker"] + " wait caused", a["wait_caused_ns"], b["wait_caused_ns"], 0.05 if a["wait_caused_ns"] > full["t_iter_ns"] / 100 else 1)
     same(a["worker"] + " waiting", a["waiting_ns"], b["waiting_ns"], 0.05 if a["waiting_ns"] > full["t_iter_ns"] / 100 else 1)
 def causes(of):
     return [(c["worker"], c["cause"], c["layer"]) for c in of["causes"]]

@@ -69,11 +69,11 @@ def kernel_name(values):
 
 
 def last_iterations(path, count):
-    """[(begin_ns, end_ns)] of the last usual iterations, of one rank and device."""
+    """[(start_ns, end_ns)] of the last usual iterations, of one rank and device."""
     spans = {}
     for r in rows(path):
         if r["kind"] == "used" and r["phase"] == "iteration":
-            spans.setdefault((r["run"], r["rank"], r["device"]), []).append((int(r["begin_ns"]), int(r["end_ns"])))
+            spans.setdefault((r["run"], r["rank"], r["device"]), []).append((int(r["start_ns"]), int(r["end_ns"])))
     if len(spans) != 1:
         raise Unusable("%s: the iterations of one process on one device expected, %d found" % (path, len(spans)))
     spans = sorted(spans.popitem()[1])

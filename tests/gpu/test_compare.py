@@ -84,7 +84,7 @@ def compare(run, *options):
     )
     write_csv(
         "iterations.csv",
-        "run,rank,device,iteration,kind,begin_ns,end_ns,phase,busy_ns,exclusive_ns",
+        "run,rank,device,iteration,kind,start_ns,end_ns,phase,busy_ns,exclusive_ns",
         [
             ("run", 0, 0, k, "used" if k else "warmup", b, e, phase, 1, 1)
             for k, (b, e) in enumerate(run["spans"])

@@ -30,7 +30,7 @@ expect() {
 import json, sys
 d = json.load(open("out.json"))
 rows = d["pairs"][0]["rows"]
-words = ". ".join(d["pairs"][0]["words"])
+words = ". ".join(d["pairs"][0]["sentences"])
 sure = lambda row: row["verdict"] in ("faster", "slower")
 layers = [r["layer"] + " " + r["verdict"] for r in rows if r["kind"] == "layer" and sure(r)]
 odd = [r["layer"] for r in rows if r["kind"] == "layer" and r["verdict"] != "same"]
