@@ -269,16 +269,16 @@ static void add_supply(struct findings *findings)
 	if (!is_of_one_rank(findings->run, CAUSE_INPUT, input_ns))
 		add(findings, input_ns,
 			arena_format(&page->arena,
-				"<b>Input-bound</b> (reading, splitting and copying the batch): zero input "
-				"time would save %s.",
+				"<b>Input</b> (reading, splitting and copying the batch) delays the GPUs: zero "
+				"input time would save %s.",
 				saves(findings, input_ns)),
 			"prefetch in worker processes or threads, pin host memory, copy on a separate "
 			"stream");
 	if (!is_of_one_rank(findings->run, CAUSE_HOST, host_ns))
 		add(findings, host_ns,
 			arena_format(&page->arena,
-				"<b>Launch-bound</b>: the hosts enqueue work too late; zero launch time "
-				"would save %s.",
+				"<b>Launches</b>: the hosts enqueue work too late; zero launch time would "
+				"save %s.",
 				saves(findings, host_ns)),
 			"larger batches, CUDA graphs, fused kernels, fewer synchronizations");
 }
