@@ -1,6 +1,7 @@
 /* pmanalyze: the table of commands, help and version. What a command does is in cmds/COMMAND.c. */
 #include "cmds/cmd.h"
 #include "base/limit.h"
+#include "base/option.h"
 #include "base/suggest.h"
 #include "base/terminal.h"
 
@@ -52,6 +53,14 @@ void cmd_usage(const struct command *command, const char *format, ...)
 	va_end(list);
 	fprintf(stderr, "\nTry 'pmanalyze %s --help'.\n", command->name);
 	exit(2);
+}
+
+void cmd_wrong_option(const struct command *command, const struct option *options, char **arguments)
+{
+	char text[OPTION_TROUBLE];
+
+	option_trouble(options, arguments, text);
+	cmd_usage(command, "%s", text);
 }
 
 long cmd_number(const struct command *command, const char *option, const char *text, long least)

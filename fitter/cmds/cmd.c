@@ -1,5 +1,6 @@
 /* What the commands do with their arguments: see cmd.h. */
 #include "cmd.h"
+#include "base/option.h"
 #include "data/csv.h"
 
 #include <errno.h>
@@ -18,6 +19,14 @@ void cmd_usage(const struct command *command, const char *format, ...)
 	va_end(list);
 	fprintf(stderr, "\nTry 'pmfit %s --help'.\n", command->name);
 	exit(2);
+}
+
+void cmd_wrong_option(const struct command *command, const struct option *options, char **arguments)
+{
+	char text[OPTION_TROUBLE];
+
+	option_trouble(options, arguments, text);
+	cmd_usage(command, "%s", text);
 }
 
 unsigned long cmd_count(
