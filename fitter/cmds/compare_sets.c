@@ -1,5 +1,5 @@
-/* The sets of pmfit compare, from its arguments: see cmd_compare.h. */
-#include "cmd_compare.h"
+/* The sets of pmfit compare, from its arguments: see compare.h. */
+#include "compare.h"
 #include "model/space.h"
 
 #include <err.h>

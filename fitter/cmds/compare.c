@@ -1,5 +1,5 @@
 /* pmfit compare: several data sets or frameworks side by side. */
-#include "cmd_compare.h"
+#include "compare.h"
 #include "base/student.h"
 #include "base/terminal.h"
 #include "model/enum_names.h"

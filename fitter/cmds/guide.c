@@ -1,5 +1,5 @@
 /* pmfit guide: what the model says: scaling, efficiency, what to buy, how to divide. */
-#include "cmd_guide.h"
+#include "guide.h"
 #include "data/csv.h"
 #include "output/guide_print.h"
 

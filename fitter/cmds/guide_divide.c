@@ -1,5 +1,5 @@
 /* pmfit guide --divide: a batch among devices that are not alike. */
-#include "cmd_guide.h"
+#include "guide.h"
 #include "advise/guide_share.h"
 #include "data/csv.h"
 #include "output/json_print.h"

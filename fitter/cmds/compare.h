@@ -1,6 +1,6 @@
 /* What the two halves of pmfit compare share. */
-#ifndef CMD_COMPARE_H
-#define CMD_COMPARE_H
+#ifndef CMDS_COMPARE_H
+#define CMDS_COMPARE_H
 
 #include "compare/comparison.h"
 #include "options.h"

@@ -1,6 +1,6 @@
 /* What the two halves of pmfit guide share. */
-#ifndef CMD_GUIDE_H
-#define CMD_GUIDE_H
+#ifndef CMDS_GUIDE_H
+#define CMDS_GUIDE_H
 
 #include "advise/guide.h"
 #include "cmd.h"
