@@ -266,7 +266,8 @@ const struct command cmd_arrivals = {
 	.name = "arrivals",
 	.summary = "traces of other profilers: stragglers at collectives",
 	.run = run,
-	.help = "pmanalyze arrivals - stragglers at collectives\n"
+	.help = COMMAND_HELP(
+		"pmanalyze arrivals - stragglers at collectives\n"
 		"\n"
 		"usage: pmanalyze arrivals [OPTION]... TRACE...\n"
 		"\n"
@@ -303,5 +304,5 @@ const struct command cmd_arrivals = {
 		"begin_ns and inflicted_ns, until the next version.\n"
 		"\n"
 		"Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage\n"
-		"error.\n",
+		"error.\n"),
 };

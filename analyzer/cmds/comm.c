@@ -157,7 +157,8 @@ const struct command cmd_comm = {
 	.name = "comm",
 	.summary = "communication: bytes, waiting, bandwidths, last to arrive",
 	.run = run,
-	.help = "pmanalyze comm - communication by communicator and function\n"
+	.help = COMMAND_HELP(
+		"pmanalyze comm - communication by communicator and function\n"
 		"\n"
 		"usage: pmanalyze comm [OPTION]... RUN...\n"
 		"\n"
@@ -198,5 +199,5 @@ const struct command cmd_comm = {
 		"JSON and CSV have wait_caused_ns also under its old name, inflicted_ns, until\n"
 		"the next version.\n"
 		"\n"
-		"Exit status: 0 success, 1 no trace, 2 usage error.\n",
+		"Exit status: 0 success, 1 no trace, 2 usage error.\n"),
 };

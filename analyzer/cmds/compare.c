@@ -294,7 +294,8 @@ const struct command cmd_compare = {
 	.name = "compare",
 	.summary = "runs side by side: differences and their significance",
 	.run = run,
-	.help = "pmanalyze compare - runs side by side\n"
+	.help = COMMAND_HELP(
+		"pmanalyze compare - runs side by side\n"
 		"\n"
 		"usage: pmanalyze compare [OPTION]... RUN RUN...\n"
 		"       pmanalyze compare [OPTION]... --group NAME=RUN,RUN... [RUN]...\n"
@@ -377,5 +378,5 @@ const struct command cmd_compare = {
 		"The CSV has the columns of rows, or of diff.\n"
 		"\n"
 		"Exit status: 0 success, 1 a run is unreadable or has no iterations, 2 usage\n"
-		"error.\n",
+		"error.\n"),
 };

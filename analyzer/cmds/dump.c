@@ -66,7 +66,8 @@ const struct command cmd_dump = {
 	.name = "dump",
 	.summary = "raw contents of a trace: header, dictionary, records",
 	.run = run,
-	.help = "pmanalyze dump - raw contents of a trace\n"
+	.help = COMMAND_HELP(
+		"pmanalyze dump - raw contents of a trace\n"
 		"\n"
 		"usage: pmanalyze dump [OPTION]... FILE...\n"
 		"\n"
@@ -90,5 +91,5 @@ const struct command cmd_dump = {
 		"Flags of a record: g inside a communication group, c captured into a graph, a an\n"
 		"activity: one kernel, copy or set of its call, l left without returning (by an\n"
 		"exception, longjmp or the end of its thread): its duration is unknown.\n"
-		"Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n",
+		"Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n"),
 };

@@ -169,7 +169,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.summary = "export to other programs: Perfetto, HTA, pmfit",
 	.run = run,
-	.help = "pmanalyze export - export to other programs\n"
+	.help = COMMAND_HELP(
+		"pmanalyze export - export to other programs\n"
 		"\n"
 		"usage: pmanalyze export --perfetto [-o FILE] [--skip N] RUN\n"
 		"       pmanalyze export --kineto -o FOLDER [--skip N] RUN\n"
@@ -226,5 +227,5 @@ const struct command cmd_export = {
 		"  communication_wait_ms     median of its waiting for the last rank\n"
 		"\n"
 		"Exit status: 0 success, 1 failure, or a run without iterations (no row), 2\n"
-		"usage error.\n",
+		"usage error.\n"),
 };

@@ -90,7 +90,8 @@ const struct command cmd_html = {
 	.name = "html",
 	.summary = "the complete report as one HTML file with plots",
 	.run = run,
-	.help = "pmanalyze html - the report as one HTML file\n"
+	.help = COMMAND_HELP(
+		"pmanalyze html - the report as one HTML file\n"
 		"\n"
 		"usage: pmanalyze html [OPTION]... RUN...\n"
 		"\n"
@@ -137,5 +138,5 @@ const struct command cmd_html = {
 		"  150 iterations a bar is the mean of several.\n"
 		"\n"
 		"Exit status: 0 success, 1 no trace, no iterations or write error, 2 usage\n"
-		"error.\n",
+		"error.\n"),
 };

@@ -325,7 +325,8 @@ const struct command cmd_layers = {
 	.name = "layers",
 	.summary = "the time of each layer: forward, backward, communication, update",
 	.run = run,
-	.help = "pmanalyze layers - the time of each layer\n"
+	.help = COMMAND_HELP(
+		"pmanalyze layers - the time of each layer\n"
 		"\n"
 		"usage: pmanalyze layers [OPTION]... RUN\n"
 		"\n"
@@ -375,5 +376,5 @@ const struct command cmd_layers = {
 		"                device, iteration, kind, layer, forward, backward,\n"
 		"                communication, update\n"
 		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

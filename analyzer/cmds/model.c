@@ -309,11 +309,15 @@ static int run(int argument_count, char **arguments)
 	return item_count == run_count ? 0 : 1;
 }
 
+#define TERM_HELP(name, key, text) "  " key ": " text "\n"
+#define TERMS_HELP SSGD_TERM_LIST(TERM_HELP)
+
 const struct command cmd_model = {
 	.name = "model",
 	.summary = "the S-SGD model: predicted against measured; regression",
 	.run = run,
-	.help = "pmanalyze model - the model of synchronous SGD, predicted against measured\n"
+	.help = COMMAND_HELP(
+		"pmanalyze model - the model of synchronous SGD, predicted against measured\n"
 		"\n"
 		"usage: pmanalyze model [OPTION]... RUN...\n"
 		"\n"
@@ -410,11 +414,7 @@ const struct command cmd_model = {
 		"  of the other terms; from 10 on the collinear term is reported). A term that\n"
 		"  is constant, or a linear combination of those before it, is left out with a\n"
 		"  remark. A run without a value for a term is left out.\n"
-		"\n"
-#define SSGD_TERM_ITEM(name, key, text) "  " key ": " text "\n"
-	SSGD_TERM_LIST(SSGD_TERM_ITEM)
-#undef SSGD_TERM_ITEM
-		"\n"
+		"\n" TERMS_HELP "\n"
 		"JSON\n"
 		"  runs         run, program, gpus, iterations, t_iter_ns, t_iter_sd_ns, rest_ns,\n"
 		"               files_hidden, copies_hidden and communication_hidden (shares),\n"
@@ -443,5 +443,5 @@ const struct command cmd_model = {
 		"JSON and CSV have max_ns of layers also under its old name, greatest_ns, until\n"
 		"the next version.\n"
 		"\n"
-		"Exit status: 0 success, 1 no trace, or a run without iterations, 2 usage error.\n",
+		"Exit status: 0 success, 1 no trace, or a run without iterations, 2 usage error.\n"),
 };

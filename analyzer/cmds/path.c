@@ -318,7 +318,8 @@ const struct command cmd_path = {
 	.name = "path",
 	.summary = "the critical path of an iteration over all ranks",
 	.run = run,
-	.help = "pmanalyze path - the critical path of an iteration over all ranks\n"
+	.help = COMMAND_HELP(
+		"pmanalyze path - the critical path of an iteration over all ranks\n"
 		"\n"
 		"usage: pmanalyze path [OPTION]... RUN...\n"
 		"\n"
@@ -356,5 +357,5 @@ const struct command cmd_path = {
 		"  --json        the same as JSON; times in ns\n"
 		"  --csv         the tables as CSV, an empty line between them\n"
 		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

@@ -268,7 +268,8 @@ const struct command cmd_reduce = {
 	.name = "reduce",
 	.summary = "summaries per rank, for jobs too large for one machine",
 	.run = run,
-	.help = "pmanalyze reduce - summaries per rank\n"
+	.help = COMMAND_HELP(
+		"pmanalyze reduce - summaries per rank\n"
 		"\n"
 		"usage: pmanalyze reduce [OPTION]... TRACE...\n"
 		"\n"
@@ -312,5 +313,5 @@ const struct command cmd_reduce = {
 		"the folder see complete summaries only.\n"
 		"\n"
 		"Exit status: 0 success, 1 a trace is unreadable or a summary could not be\n"
-		"written (the others are written), 2 usage error.\n",
+		"written (the others are written), 2 usage error.\n"),
 };

@@ -105,7 +105,8 @@ const struct command cmd_report = {
 	.name = "report",
 	.summary = "the phases of an iteration; of several runs, side by side",
 	.run = run,
-	.help = "pmanalyze report - the phases of an iteration\n"
+	.help = COMMAND_HELP(
+		"pmanalyze report - the phases of an iteration\n"
 		"\n"
 		"usage: pmanalyze report [OPTION]... RUN...\n"
 		"\n"
@@ -195,5 +196,5 @@ const struct command cmd_report = {
 		"iterations_used_least and _most, inflicted_ns, begin_ns), until the next\n"
 		"version.\n"
 		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

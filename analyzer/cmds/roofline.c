@@ -238,7 +238,8 @@ const struct command cmd_roofline = {
 	.name = "roofline",
 	.summary = "operations and bytes of each layer against the GPU's peak rates",
 	.run = run,
-	.help = "pmanalyze roofline - operations and bytes of each layer against the GPU's peaks\n"
+	.help = COMMAND_HELP(
+		"pmanalyze roofline - operations and bytes of each layer against the GPU's peaks\n"
 		"\n"
 		"usage: pmanalyze roofline [OPTION]... RUN\n"
 		"\n"
@@ -290,5 +291,5 @@ const struct command cmd_roofline = {
 		"  --csv              the layers as CSV\n"
 		"  --kinds            with --csv: the kinds instead\n"
 		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
+		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

@@ -358,7 +358,8 @@ const struct command cmd_slowdown = {
 	.name = "slowdown",
 	.summary = "traces of labelled phases: slowdown by imbalance, and its cause",
 	.run = run,
-	.help = "pmanalyze slowdown - slowdown by imbalance, and its cause\n"
+	.help = COMMAND_HELP(
+		"pmanalyze slowdown - slowdown by imbalance, and its cause\n"
 		"\n"
 		"usage: pmanalyze slowdown [OPTION]... TRACE...\n"
 		"\n"
@@ -424,5 +425,5 @@ const struct command cmd_slowdown = {
 		"forward and backward counts as computing.\n"
 		"\n"
 		"Exit status: 0 success, 1 no readable trace or none with such labels, 2 usage\n"
-		"error.\n",
+		"error.\n"),
 };

@@ -418,7 +418,8 @@ const struct command cmd_whatif = {
 	.name = "whatif",
 	.summary = "predicted gain of single changes",
 	.run = run,
-	.help = "pmanalyze whatif - predicted iteration time after single changes\n"
+	.help = COMMAND_HELP(
+		"pmanalyze whatif - predicted iteration time after single changes\n"
 		"\n"
 		"usage: pmanalyze whatif [OPTION]... RUN...\n"
 		"\n"
@@ -471,5 +472,5 @@ const struct command cmd_whatif = {
 		"end.\n"
 		"\n"
 		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error or no such\n"
-		"layer or rank.\n",
+		"layer or rank.\n"),
 };

@@ -300,7 +300,8 @@ const struct command cmd_window = {
 	.name = "window",
 	.summary = "traces of other profilers: idle, compute and overlap, as in HTA",
 	.run = run,
-	.help = "pmanalyze window - GPU activity during the profiled window\n"
+	.help = COMMAND_HELP(
+		"pmanalyze window - GPU activity during the profiled window\n"
 		"\n"
 		"usage: pmanalyze window [OPTION]... TRACE...\n"
 		"\n"
@@ -353,5 +354,5 @@ const struct command cmd_window = {
 		"JSON and CSV have min_ns and max_ns also under their old names, least_ns and\n"
 		"greatest_ns, until the next version.\n"
 		"\n"
-		"Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n",
+		"Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n"),
 };

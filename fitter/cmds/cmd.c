@@ -1,33 +1,10 @@
 /* What the commands do with their arguments: see cmd.h. */
 #include "cmd.h"
-#include "base/option.h"
 #include "data/csv.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void cmd_usage(const struct command *command, const char *format, ...)
-{
-	va_list list;
-
-	fprintf(stderr, "pmfit %s: ", command->name);
-	va_start(list, format);
-	vfprintf(stderr, format, list);
-	va_end(list);
-	fprintf(stderr, "\nTry 'pmfit %s --help'.\n", command->name);
-	exit(2);
-}
-
-void cmd_wrong_option(const struct command *command, const struct option *options, char **arguments)
-{
-	char text[OPTION_TROUBLE];
-
-	option_trouble(options, arguments, text);
-	cmd_usage(command, "%s", text);
-}
 
 unsigned long cmd_count(
 	const struct command *command, const char *option, const char *text, unsigned long least)

@@ -17,7 +17,7 @@ enum pmh_cupti_state {
 	PMH_CUPTI_STARTING,
 	PMH_CUPTI_ON,
 	PMH_CUPTI_ENDING, /* another tool comes */
-	PMH_CUPTI_OFF,    /* not to be had, not wanted, or left to another tool: events are used */
+	PMH_CUPTI_OFF,    /* not available, not wanted, or left to another tool: events are used */
 };
 extern _Atomic int pmh_cupti_state;
 
