@@ -47,7 +47,8 @@ static size_t bucket_of_name(const char *name)
 }
 
 /* A new kernel at the head of its bucket; the lock is held. */
-static struct sg_kernel *add_kernel(_Atomic(struct sg_kernel *) *bucket, const void *host, const char *name)
+static struct sg_kernel *add_kernel(
+	_Atomic(struct sg_kernel *) *bucket, const void *host, const char *name, struct sg_image *image)
 {
 	struct sg_kernel *kernel = sg_pool_get(&kernels);
 
@@ -55,16 +56,17 @@ static struct sg_kernel *add_kernel(_Atomic(struct sg_kernel *) *bucket, const v
 		return NULL;
 	kernel->host = host;
 	kernel->name = name;
+	kernel->image = image;
 	kernel->next = atomic_load(bucket);
 	atomic_store_explicit(&kernel->slot.live, SG_SLOT_LIVE, memory_order_release);
 	atomic_store(bucket, kernel);
 	return kernel;
 }
 
-void sg_kernel_register(const void *host, const char *name)
+void sg_kernel_register(const void *host, const char *name, struct sg_image *image)
 {
 	pthread_mutex_lock(&lock);
-	add_kernel(&by_host[bucket_of(host)], host, name);
+	add_kernel(&by_host[bucket_of(host)], host, name, image);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -128,7 +130,7 @@ struct sg_kernel *sg_kernel_of(const void *handle)
 	return kernel;
 }
 
-struct sg_kernel *sg_kernel_named(const char *name)
+struct sg_kernel *sg_kernel_named(const char *name, struct sg_image *image)
 {
 	_Atomic(struct sg_kernel *) *bucket = &by_name[bucket_of_name(name)];
 	struct sg_kernel *kernel;
@@ -136,16 +138,63 @@ struct sg_kernel *sg_kernel_named(const char *name)
 
 	pthread_mutex_lock(&lock);
 	kernel = atomic_load(bucket);
-	while (kernel != NULL && strcmp(kernel->name, name) != 0)
+	while (kernel != NULL && (kernel->image != image || strcmp(kernel->name, name) != 0))
 		kernel = kernel->next;
 	if (kernel == NULL) {
 		copy = strdup(name);
-		kernel = copy != NULL ? add_kernel(bucket, NULL, copy) : NULL;
+		kernel = copy != NULL ? add_kernel(bucket, NULL, copy, image) : NULL;
 		if (kernel == NULL)
 			free(copy);
 	}
 	pthread_mutex_unlock(&lock);
 	return kernel;
+}
+
+/* Of a twin: sizes in order, 0 behind the last; alignment as C has it, for it is what nvcc does too. */
+static cudaError_t twin_param(const size_t *sizes, size_t number, size_t *offset, size_t *size_bytes)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; sizes[i] != 0; i++) {
+		size_t alignment = sizes[i] & (~sizes[i] + 1);
+
+		if (alignment > 16)
+			alignment = 16;
+		at = (at + alignment - 1) & ~(alignment - 1);
+		if (i == number) {
+			*offset = at;
+			*size_bytes = sizes[i];
+			return cudaSuccess;
+		}
+		at += sizes[i];
+	}
+	return cudaErrorInvalidValue;
+}
+
+cudaError_t sg_kernel_param(const struct sg_kernel *kernel, size_t number, size_t *offset, size_t *size_bytes)
+{
+	size_t count;
+	const struct sg_param *params =
+		kernel->image != NULL ? sg_image_params(kernel->image, kernel->name, &count) : NULL;
+
+	if (params == NULL && kernel->arg_bytes != NULL)
+		return twin_param(kernel->arg_bytes, number, offset, size_bytes);
+	if (params == NULL || number >= count)
+		return cudaErrorInvalidValue;
+	*offset = params[number].offset;
+	*size_bytes = params[number].size_bytes;
+	return cudaSuccess;
+}
+
+cudaError_t sg_kernel_param_count(const struct sg_kernel *kernel, size_t *count)
+{
+	if (kernel->image != NULL && sg_image_params(kernel->image, kernel->name, count) != NULL)
+		return cudaSuccess;
+	if (kernel->arg_bytes == NULL)
+		return cudaErrorInvalidValue;
+	for (*count = 0; kernel->arg_bytes[*count] != 0; ++*count)
+		;
+	return cudaSuccess;
 }
 
 cudaError_t sg_symbol_find(const void *host, char **address, size_t *size_bytes)

@@ -4,6 +4,7 @@
 #define SG_KERNEL_H
 
 #include "calls.h"
+#include "image.h"
 
 /* A kernel's C twin: runs the whole grid; args as cudaLaunchKernel gets them, or NULL without known sizes. */
 typedef void sg_twin(dim3 grid, dim3 block, void **args);
@@ -11,15 +12,16 @@ typedef void sg_twin(dim3 grid, dim3 block, void **args);
 struct sg_kernel {
 	struct sg_slot slot;
 	struct sg_kernel *next;
-	const void *host; /* NULL: known by its name alone */
-	const char *name; /* for as long as the process lives */
+	const void *host;       /* NULL: known by its name alone */
+	const char *name;       /* for as long as the process lives */
+	struct sg_image *image; /* that it is in, or NULL */
 	_Atomic int resolved;
 	sg_twin *twin;           /* NULL: the kernel does nothing */
 	const size_t *arg_bytes; /* 0-terminated, or NULL */
 };
 
-/* Registers a kernel, and a device variable; the names must stay. */
-void sg_kernel_register(const void *host, const char *name);
+/* Registers a kernel, and a device variable; the names must stay. The image may be NULL. */
+void sg_kernel_register(const void *host, const char *name, struct sg_image *image);
 void sg_symbol_register(const void *host, char *address, size_t size_bytes, const char *name);
 
 #define SG_BLOCK_THREADS 1024 /* the most a block may have */
@@ -27,11 +29,20 @@ void sg_symbol_register(const void *host, char *address, size_t size_bytes, cons
 /* The kernel registered for a host function, its twin looked up; NULL: there is none. */
 struct sg_kernel *sg_kernel_find(const void *host);
 
-/* The kernel of that name, whether or not it is registered; the same one each time. NULL: out of memory. */
-struct sg_kernel *sg_kernel_named(const char *name);
+/* The kernel of that name in an image or in none (NULL), whether or not it is registered; the same one each
+ * time. NULL: out of memory. */
+struct sg_kernel *sg_kernel_named(const char *name, struct sg_image *image);
 
 /* The kernel that a cudaKernel_t, CUfunction or CUkernel means, or NULL. */
 struct sg_kernel *sg_kernel_of(const void *handle);
+
+/*
+ * The place of a parameter in a kernel's arguments: what its image says, else its twin's sizes at their
+ * natural alignment. cudaErrorInvalidValue: it has no such parameter, or nothing says which it has.
+ */
+cudaError_t sg_kernel_param(
+	const struct sg_kernel *kernel, size_t number, size_t *offset, size_t *size_bytes);
+cudaError_t sg_kernel_param_count(const struct sg_kernel *kernel, size_t *count);
 
 /*
  * Runs the kernel's twin in stream order with a copy of the arguments. args is an array of pointers, or NULL;
@@ -50,10 +61,11 @@ cudaError_t sg_kernel_launch(struct sg_kernel *kernel, const struct sg_launch *l
 cudaError_t sg_kernel_occupancy(int *blocks, int block_threads, size_t shared_bytes);
 
 /*
- * Modules of the driver API and libraries of both: any image is taken, and names are looked up among
- * everything the program registered or exports.
+ * Modules of the driver API and libraries of both: any image is taken (NULL: one that cannot be read), and
+ * names are looked up among everything the program registered or exports.
  */
-struct sg_module *sg_module_open(void);
+struct sg_module *sg_module_open(struct sg_image *image);
+struct sg_image *sg_module_image(const struct sg_module *module);
 struct sg_module *sg_module_of(const void *handle);
 void sg_module_close(struct sg_module *module);
 

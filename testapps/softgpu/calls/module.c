@@ -1,19 +1,29 @@
-/* Modules and libraries of kernels: handles, no more, as no image is read. See kernel.h. */
+/* Modules and libraries of kernels: handles with their image, of which no code is run. See kernel.h. */
 #include "kernel.h"
 
 struct sg_module {
 	struct sg_slot slot;
+	struct sg_image *image;
 };
 
 static struct sg_pool modules = SG_POOL_INIT(struct sg_module, 1 << 18, 64);
 
-struct sg_module *sg_module_open(void)
+struct sg_module *sg_module_open(struct sg_image *image)
 {
 	struct sg_module *module = sg_pool_get(&modules);
 
-	if (module != NULL)
-		atomic_store_explicit(&module->slot.live, SG_SLOT_LIVE, memory_order_release);
+	if (module == NULL) {
+		sg_image_close(image);
+		return NULL;
+	}
+	module->image = image;
+	atomic_store_explicit(&module->slot.live, SG_SLOT_LIVE, memory_order_release);
 	return module;
+}
+
+struct sg_image *sg_module_image(const struct sg_module *module)
+{
+	return module->image;
 }
 
 struct sg_module *sg_module_of(const void *handle)
@@ -23,5 +33,6 @@ struct sg_module *sg_module_of(const void *handle)
 
 void sg_module_close(struct sg_module *module)
 {
+	sg_image_close(module->image);
 	sg_pool_put(&modules, module);
 }

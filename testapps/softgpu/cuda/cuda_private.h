@@ -16,6 +16,10 @@
 #include "calls/calls.h"
 #include "calls/driver.h"
 
+/* Newer than some of the headers that this is built with. */
+CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount);
+CUresult cuKernelGetParamCount(CUkernel kernel, size_t *paramCount);
+
 /* What a call needs before it may do anything. */
 enum sg_need { SG_NEED_NOTHING, SG_NEED_INIT, SG_NEED_CONTEXT };
 CUresult sg_driver_enter_slow(const char *name, CUresult fault, enum sg_need need);

@@ -1,26 +1,28 @@
 /*
  * cuModule*, cuLibrary*, cuKernel*, cuFunc*: code, and the kernels in it.
  *
- * The one idea: no image is read; a kernel of any name can be had, and it does what its C twin does if the
- * program exports one (calls/kernel.h). A CUfunction and the CUkernel of that name are the same object.
+ * The one idea: no code is run; a kernel of any name can be had, and it does what its C twin does if the
+ * program exports one (calls/kernel.h). Of an image only the kernels' parameters are read (calls/image.h). A
+ * CUfunction and the CUkernel of that name are the same object.
  */
 #include "cuda_private.h"
 #include "calls/kernel.h"
 
 #include <unistd.h>
 
-static CUresult load(struct sg_module **out, const void *image)
+/* One of image and path is given. */
+static CUresult load(struct sg_module **out, const void *image, const char *path)
 {
-	if (out == NULL || image == NULL)
+	if (out == NULL || (image == NULL && path == NULL))
 		return CUDA_ERROR_INVALID_VALUE;
-	*out = sg_module_open();
+	*out = sg_module_open(path != NULL ? sg_image_open_file(path) : sg_image_open(image, 1));
 	return *out != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult load_module(CUmodule *out, const void *image)
+static CUresult load_module(CUmodule *out, const void *image, const char *path)
 {
 	struct sg_module *module;
-	CUresult result = load(out != NULL ? &module : NULL, image);
+	CUresult result = load(out != NULL ? &module : NULL, image, path);
 
 	if (result == CUDA_SUCCESS)
 		*out = (CUmodule)(void *)module;
@@ -32,13 +34,13 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
 	SG_DRIVER(CUDA_ERROR_FILE_NOT_FOUND);
 	if (fname != NULL && access(fname, R_OK) != 0)
 		return CUDA_ERROR_FILE_NOT_FOUND;
-	return load_module(module, fname);
+	return load_module(module, NULL, fname);
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
 	SG_DRIVER(CUDA_ERROR_INVALID_IMAGE);
-	return load_module(module, image);
+	return load_module(module, image, NULL);
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
@@ -47,13 +49,13 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
 	SG_DRIVER(CUDA_ERROR_INVALID_IMAGE);
 	if (numOptions > 0 && (options == NULL || optionValues == NULL))
 		return CUDA_ERROR_INVALID_VALUE;
-	return load_module(module, image);
+	return load_module(module, image, NULL);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 {
 	SG_DRIVER(CUDA_ERROR_INVALID_IMAGE);
-	return load_module(module, fatCubin);
+	return load_module(module, fatCubin, NULL);
 }
 
 static CUresult unload(const void *handle)
@@ -78,7 +80,7 @@ static CUresult find_kernel(struct sg_kernel **out, const void *module, const ch
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (name == NULL || *name == '\0')
 		return name == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
-	*out = sg_kernel_named(name);
+	*out = sg_kernel_named(name, sg_module_image(sg_module_of(module)));
 	return *out != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -132,10 +134,10 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 
 /* ---- libraries ---- */
 
-static CUresult load_library(CUlibrary *out, const void *code)
+static CUresult load_library(CUlibrary *out, const void *code, const char *path)
 {
 	struct sg_module *module;
-	CUresult result = load(out != NULL ? &module : NULL, code);
+	CUresult result = load(out != NULL ? &module : NULL, code, path);
 
 	if (result == CUDA_SUCCESS)
 		*out = (CUlibrary)(void *)module;
@@ -149,7 +151,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
 	SG_DRIVER_AS(CUDA_ERROR_INVALID_IMAGE, SG_NEED_INIT);
 	(void)jitOptions, (void)jitOptionsValues, (void)numJitOptions;
 	(void)libraryOptions, (void)libraryOptionValues, (void)numLibraryOptions;
-	return load_library(library, code);
+	return load_library(library, code, NULL);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
@@ -161,7 +163,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 	(void)libraryOptions, (void)libraryOptionValues, (void)numLibraryOptions;
 	if (fileName != NULL && access(fileName, R_OK) != 0)
 		return CUDA_ERROR_FILE_NOT_FOUND;
-	return load_library(library, fileName);
+	return load_library(library, NULL, fileName);
 }
 
 CUresult cuLibraryUnload(CUlibrary library)
@@ -237,6 +239,60 @@ CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 {
 	SG_DRIVER_AS(CUDA_ERROR_INVALID_HANDLE, SG_NEED_INIT);
 	return name_of(name, hfunc);
+}
+
+static CUresult param_of(const void *handle, size_t number, size_t *offset, size_t *size_bytes)
+{
+	const struct sg_kernel *kernel = sg_kernel_of(handle);
+	size_t at, bytes;
+	CUresult result;
+
+	if (kernel == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (offset == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = sg_driver_result(sg_kernel_param(kernel, number, &at, &bytes));
+	if (result != CUDA_SUCCESS)
+		return result;
+	*offset = at;
+	if (size_bytes != NULL)
+		*size_bytes = bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
+{
+	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
+	return param_of(func, paramIndex, paramOffset, paramSize);
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
+{
+	SG_DRIVER_AS(CUDA_ERROR_INVALID_HANDLE, SG_NEED_INIT);
+	return param_of(kernel, paramIndex, paramOffset, paramSize);
+}
+
+static CUresult param_count_of(const void *handle, size_t *count)
+{
+	const struct sg_kernel *kernel = sg_kernel_of(handle);
+
+	if (kernel == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (count == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sg_driver_result(sg_kernel_param_count(kernel, count));
+}
+
+CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount)
+{
+	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
+	return param_count_of(func, paramCount);
+}
+
+CUresult cuKernelGetParamCount(CUkernel kernel, size_t *paramCount)
+{
+	SG_DRIVER_AS(CUDA_ERROR_INVALID_HANDLE, SG_NEED_INIT);
+	return param_count_of(kernel, paramCount);
 }
 
 /* By number: 0 threads per block, 1 to 3 shared, constant and local bytes, 4 registers, 5 and 6 versions. */

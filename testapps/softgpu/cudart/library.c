@@ -4,9 +4,9 @@
 
 #include <unistd.h>
 
-static cudaError_t load(cudaLibrary_t *library)
+static cudaError_t load(cudaLibrary_t *library, struct sg_image *image)
 {
-	struct sg_module *module = sg_module_open();
+	struct sg_module *module = sg_module_open(image);
 
 	if (module == NULL)
 		return cudaErrorMemoryAllocation;
@@ -23,7 +23,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum c
 	(void)libraryOptions, (void)libraryOptionValues, (void)numLibraryOptions;
 	if (library == NULL || code == NULL)
 		return sg_result(cudaErrorInvalidValue);
-	return sg_result(load(library));
+	return sg_result(load(library, sg_image_open(code, 1)));
 }
 
 cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
@@ -37,7 +37,7 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName
 		return sg_result(cudaErrorInvalidValue);
 	if (access(fileName, R_OK) != 0)
 		return sg_result(cudaErrorFileNotFound);
-	return sg_result(load(library));
+	return sg_result(load(library, sg_image_open_file(fileName)));
 }
 
 cudaError_t cudaLibraryUnload(cudaLibrary_t library)
@@ -61,7 +61,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, c
 		return sg_result(cudaErrorInvalidResourceHandle);
 	if (pKernel == NULL || name == NULL)
 		return sg_result(cudaErrorInvalidValue);
-	kernel = sg_kernel_named(name);
+	kernel = sg_kernel_named(name, sg_module_image(sg_module_of(library)));
 	*pKernel = (cudaKernel_t)(void *)kernel;
 	return sg_result(kernel != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }

@@ -16,13 +16,26 @@ void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, c
 	const char *deviceName, int ext, size_t size, int constant, int global);
 char __cudaInitModule(void **fatCubinHandle);
 
+/* What a handle points to; programs know of the first word alone. */
+struct registered {
+	void *wrapper;
+	struct sg_image *image; /* or NULL */
+};
+
+static struct registered *registered_of(void **handle)
+{
+	return (struct registered *)(void *)handle;
+}
+
 void **__cudaRegisterFatBinary(void *fatCubin)
 {
-	void **handle = malloc(sizeof(*handle));
+	struct registered *registered = malloc(sizeof(*registered));
 
-	if (handle != NULL)
-		*handle = fatCubin;
-	return handle;
+	if (registered == NULL)
+		return NULL;
+	registered->wrapper = fatCubin;
+	registered->image = sg_image_open(fatCubin, 0);
+	return &registered->wrapper;
 }
 
 void __cudaRegisterFatBinaryEnd(void **fatCubinHandle)
@@ -32,6 +45,8 @@ void __cudaRegisterFatBinaryEnd(void **fatCubinHandle)
 
 void __cudaUnregisterFatBinary(void **fatCubinHandle)
 {
+	if (fatCubinHandle != NULL)
+		sg_image_close(registered_of(fatCubinHandle)->image);
 	free(fatCubinHandle);
 }
 
@@ -44,9 +59,10 @@ char __cudaInitModule(void **fatCubinHandle)
 void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *deviceFun,
 	const char *deviceName, int thread_limit, uint3 *tid, uint3 *bid, dim3 *bDim, dim3 *gDim, int *wSize)
 {
-	(void)fatCubinHandle, (void)deviceFun, (void)thread_limit;
+	(void)deviceFun, (void)thread_limit;
 	(void)tid, (void)bid, (void)bDim, (void)gDim, (void)wSize;
-	sg_kernel_register(hostFun, deviceName);
+	sg_kernel_register(
+		hostFun, deviceName, fatCubinHandle != NULL ? registered_of(fatCubinHandle)->image : NULL);
 }
 
 void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *deviceAddress, const char *deviceName,
