@@ -4,10 +4,7 @@
 
 #include <stdlib.h>
 
-struct lookup_slot {
-	uint64_t hash;
-	uint32_t number; /* and 1: 0 is a free slot */
-};
+#define LEAST_SLOTS 64
 
 static void put(struct lookup *lookup, struct lookup_slot slot)
 {
@@ -18,34 +15,33 @@ static void put(struct lookup *lookup, struct lookup_slot slot)
 	lookup->slots[at] = slot;
 }
 
-uint32_t lookup_next(const struct lookup *lookup, uint64_t hash, size_t *at)
+void lookup_reserve(struct lookup *lookup, size_t count)
 {
-	if (!lookup->slot_count)
-		return LOOKUP_NONE;
-	for (;;) {
-		const struct lookup_slot *slot = &lookup->slots[(hash + (*at)++) & (lookup->slot_count - 1)];
+	struct lookup old = *lookup;
+	size_t slot_count = old.slot_count ? old.slot_count : LEAST_SLOTS;
 
-		if (!slot->number)
-			return LOOKUP_NONE;
-		if (slot->hash == hash)
-			return slot->number - 1;
-	}
+	while (slot_count < count * 2)
+		slot_count *= 2;
+	if (slot_count == old.slot_count)
+		return;
+	lookup->slot_count = slot_count;
+	lookup->slots = mem_alloc(slot_count, sizeof(*lookup->slots));
+	for (size_t i = 0; i < old.slot_count; i++)
+		if (old.slots[i].number)
+			put(lookup, old.slots[i]);
+	free(old.slots);
 }
 
 void lookup_add(struct lookup *lookup, uint64_t hash, uint32_t number)
 {
-	if (lookup->used * 2 >= lookup->slot_count) {
-		struct lookup old = *lookup;
-
-		lookup->slot_count = old.slot_count ? old.slot_count * 2 : 64;
-		lookup->slots = mem_alloc(lookup->slot_count, sizeof(*lookup->slots));
-		for (size_t i = 0; i < old.slot_count; i++)
-			if (old.slots[i].number)
-				put(lookup, old.slots[i]);
-		free(old.slots);
-	}
-	put(lookup, (struct lookup_slot){hash, number + 1});
+	lookup_reserve(lookup, lookup->used + 1);
+	put(lookup, (struct lookup_slot){(uint32_t)hash, number + 1});
 	lookup->used++;
+}
+
+void lookup_replace(struct lookup *lookup, size_t at, uint32_t number)
+{
+	lookup->slots[at - 1].number = number + 1;
 }
 
 void lookup_free(struct lookup *lookup)

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 void *mem_alloc(size_t count, size_t item_bytes); /* zeroed; the caller frees it */
 
@@ -41,6 +42,26 @@ static inline uint64_t mem_hash(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0xff51afd7ed558ccdull;
 	return hash ^ (hash >> 32);
+}
+
+/* Goes on with bytes, eight at a time. */
+static inline uint64_t mem_hash_bytes(uint64_t hash, const void *bytes, size_t count)
+{
+	const char *at = bytes;
+	uint64_t word;
+
+	for (hash = mem_hash(hash, count); count >= sizeof(word); at += sizeof(word), count -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = mem_hash(hash, word);
+	}
+	word = 0;
+	memcpy(&word, at, count);
+	return mem_hash(hash, word);
+}
+
+static inline uint64_t mem_hash_text(uint64_t hash, const char *text)
+{
+	return mem_hash_bytes(hash, text, strlen(text));
 }
 
 #endif

@@ -110,55 +110,6 @@ uint32_t imported_add_span(struct imported *imported)
 	return span;
 }
 
-static uint64_t hash_text(const char *text, size_t length)
-{
-	uint64_t hash = mem_hash(MEM_HASH_START, length), word = 0;
-
-	for (; length >= sizeof(word); text += sizeof(word), length -= sizeof(word)) {
-		memcpy(&word, text, sizeof(word));
-		hash = mem_hash(hash, word);
-	}
-	word = 0;
-	memcpy(&word, text, length);
-	return mem_hash(hash, word);
-}
-
-static void make_slots(struct imported_strings *strings, size_t slot_count)
-{
-	free(strings->slots);
-	strings->slot_count = slot_count;
-	strings->slots = mem_alloc(slot_count, sizeof(*strings->slots));
-	for (size_t i = 1; i < strings->count; i++) {
-		size_t slot = hash_text(strings->items[i], strlen(strings->items[i])) & (slot_count - 1);
-
-		while (strings->slots[slot])
-			slot = (slot + 1) & (slot_count - 1);
-		strings->slots[slot] = (uint32_t)i;
-	}
-}
-
-uint32_t imported_string(struct imported_strings *strings, const char *text, size_t length)
-{
-	size_t slot;
-
-	if (strings->count == 0)
-		*MEM_PUSH(strings->items, strings->count, strings->room) = "";
-	if (length == 0)
-		return 0;
-	if (strings->count * 2 >= strings->slot_count)
-		make_slots(strings, strings->slot_count ? strings->slot_count * 2 : 256);
-	slot = hash_text(text, length) & (strings->slot_count - 1);
-	for (; strings->slots[slot]; slot = (slot + 1) & (strings->slot_count - 1)) {
-		const char *item = strings->items[strings->slots[slot]];
-
-		if (strncmp(item, text, length) == 0 && item[length] == 0)
-			return strings->slots[slot];
-	}
-	strings->slots[slot] = (uint32_t)strings->count;
-	*MEM_PUSH(strings->items, strings->count, strings->room) = arena_text(&strings->arena, text, length);
-	return strings->slots[slot];
-}
-
 uint32_t imported_find_queue(struct imported *imported, uint32_t worker, int32_t device, int64_t stream)
 {
 	uint64_t hash =
@@ -241,36 +192,47 @@ static void sort_by_begin(void *table, const int64_t *begin_ns, const int64_t *e
 	free(order);
 }
 
+/* The call with the correlation; LOOKUP_NONE: there is none. `*at` is its place in the table. */
+static uint32_t call_of(
+	const struct lookup *lookup, const struct imported_calls *calls, uint64_t correlation, size_t *at)
+{
+	uint32_t call;
+
+	do
+		call = lookup_next(lookup, mem_hash(0, correlation), at);
+	while (call != LOOKUP_NONE && calls->correlation[call] != correlation);
+	return call;
+}
+
 /* Joins events to the calls of the same correlation; of several calls the first that began. */
 static void join_calls(struct imported *imported)
 {
 	struct imported_events *events = &imported->events;
 	struct imported_calls *calls = &imported->calls;
-	size_t slot_count = 16;
-	uint32_t *slots;
+	struct lookup lookup = {0};
 
-	while (slot_count < calls->count * 2)
-		slot_count *= 2;
-	slots = mem_alloc(slot_count, sizeof(*slots));
-	for (size_t i = 0; i < calls->count; i++) {
-		size_t slot = mem_hash(0, calls->correlation[i]) & (slot_count - 1);
+	lookup_reserve(&lookup, calls->count);
+	for (uint32_t i = 0; i < calls->count; i++) {
+		size_t at = 0;
+		uint32_t other;
 
 		if (!calls->correlation[i])
 			continue;
-		while (slots[slot] && calls->correlation[slots[slot] - 1] != calls->correlation[i])
-			slot = (slot + 1) & (slot_count - 1);
-		if (!slots[slot] || calls->begin_ns[i] < calls->begin_ns[slots[slot] - 1])
-			slots[slot] = (uint32_t)i + 1;
+		other = call_of(&lookup, calls, calls->correlation[i], &at);
+		if (other == LOOKUP_NONE)
+			lookup_add(&lookup, mem_hash(0, calls->correlation[i]), i);
+		else if (calls->begin_ns[i] < calls->begin_ns[other])
+			lookup_replace(&lookup, at, i);
 	}
 	for (size_t i = 0; i < events->count; i++) {
-		size_t slot = mem_hash(0, events->correlation[i]) & (slot_count - 1);
+		uint32_t call = LOOKUP_NONE;
 
-		while (slots[slot] && calls->correlation[slots[slot] - 1] != events->correlation[i])
-			slot = (slot + 1) & (slot_count - 1);
-		events->call[i] = events->correlation[i] && slots[slot] ? slots[slot] - 1 : IMPORTED_NONE;
+		if (events->correlation[i])
+			call = call_of(&lookup, calls, events->correlation[i], &(size_t){0});
+		events->call[i] = call == LOOKUP_NONE ? IMPORTED_NONE : call;
 		imported->unlaunched += events->call[i] == IMPORTED_NONE;
 	}
-	free(slots);
+	lookup_free(&lookup);
 }
 
 /* Keeps the calls that launched something. */
@@ -374,8 +336,6 @@ void imported_free(struct imported *imported)
 	lookup_free(&imported->thread_lookup);
 	free(imported->collectives);
 	free(imported->devices);
-	free(imported->strings.items);
-	free(imported->strings.slots);
-	arena_free(&imported->strings.arena);
+	intern_free(&imported->strings);
 	memset(imported, 0, sizeof(*imported));
 }

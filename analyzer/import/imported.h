@@ -19,7 +19,7 @@
 #ifndef IMPORT_IMPORTED_H
 #define IMPORT_IMPORTED_H
 
-#include "base/lookup.h"
+#include "base/intern.h"
 #include "base/memory.h"
 
 #include <stdbool.h>
@@ -123,14 +123,6 @@ struct imported_device {
 	int64_t multiprocessors, memory_bytes;
 };
 
-struct imported_strings {
-	const char **items;
-	size_t count, room;
-	uint32_t *slots; /* hash table of numbers, 0: empty */
-	size_t slot_count;
-	struct arena arena;
-};
-
 struct imported {
 	const char *path;
 	enum imported_format format;
@@ -156,7 +148,7 @@ struct imported {
 	size_t collective_count, collective_room;
 	struct imported_device *devices;
 	size_t device_count, device_room;
-	struct imported_strings strings;
+	struct intern strings;
 };
 
 /* What to keep of what a file has, beside device events and their calls. */
@@ -206,7 +198,6 @@ int32_t imported_name_rank(const char *path, bool *sure);
 bool imported_number(const int32_t *given, const char *const *paths, size_t count, int32_t *ranks);
 
 /* What readers use. */
-uint32_t imported_string(struct imported_strings *strings, const char *text, size_t length);
 uint32_t imported_add_event(struct imported *imported);
 uint32_t imported_add_call(struct imported *imported);
 uint32_t imported_add_span(struct imported *imported);

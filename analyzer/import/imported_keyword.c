@@ -229,9 +229,9 @@ void imported_keyword_range(struct imported *imported, uint32_t span)
 	imported->spans.sequence[span] = number_behind(text, ", seq = ");
 	imported->spans.external[span] = number > 0 ? (uint64_t)number : 0;
 	imported->spans.name[span] =
-		imported_string(&imported->strings, text, (size_t)(strchr(text, ',') - text));
+		intern_text(&imported->strings, text, (size_t)(strchr(text, ',') - text));
 	name = imported->strings.items[imported->spans.name[span]];
 	if (sizes && imported_keyword_shaped(name))
 		imported->spans.shapes[span] =
-			imported_string(&imported->strings, sizes + 10, strlen(sizes + 10));
+			intern_text(&imported->strings, sizes + 10, strlen(sizes + 10));
 }

@@ -161,7 +161,7 @@ static uint32_t path_of(struct finder *finder, uint32_t module)
 	/* However deep they are nested. */
 	if (prefix && strlen(imported->strings.items[prefix]) < LONGEST_PATH)
 		name = arena_format(&imported->strings.arena, "%s.%s", imported->strings.items[prefix], name);
-	return finder->paths[module] = imported_string(&imported->strings, name, strlen(name));
+	return finder->paths[module] = intern_text(&imported->strings, name, strlen(name));
 }
 
 static struct kind *kind_of(struct finder *finder, const char *name)

@@ -119,5 +119,5 @@ uint32_t imported_layer_text(
 		text = arena_format(arena, "%s\t%s\t%s\t%s", text, sizes, input, path);
 	else if (*input)
 		text = arena_format(arena, "%s\t%s\t%s", text, sizes, input);
-	return imported_string(&imported->strings, text, strlen(text));
+	return intern_text(&imported->strings, text, strlen(text));
 }

@@ -233,36 +233,19 @@ static bool same(const struct imported_operation *a, const struct imported_opera
 	       a->activity == b->activity && a->bytes == b->bytes;
 }
 
-static void grow_slots(struct imported_dictionary *dictionary)
-{
-	free(dictionary->slots);
-	dictionary->slot_count = dictionary->slot_count ? dictionary->slot_count * 2 : 1024;
-	dictionary->slots = mem_alloc(dictionary->slot_count, sizeof(*dictionary->slots));
-	for (size_t i = 0; i < dictionary->count; i++) {
-		size_t slot = hash_of(&dictionary->items[i]) & (dictionary->slot_count - 1);
-
-		while (dictionary->slots[slot])
-			slot = (slot + 1) & (dictionary->slot_count - 1);
-		dictionary->slots[slot] = (uint32_t)i + 1;
-	}
-}
-
 uint32_t imported_operation(
 	struct imported_dictionary *dictionary, const struct imported_operation *operation)
 {
 	struct timeline *timeline = dictionary->timeline;
 	struct timeline_operation *made;
-	size_t slot;
-	uint32_t function;
+	uint64_t hash = hash_of(operation);
+	uint32_t function, i;
 
-	if (dictionary->count * 2 >= dictionary->slot_count)
-		grow_slots(dictionary);
-	slot = hash_of(operation) & (dictionary->slot_count - 1);
-	for (; dictionary->slots[slot]; slot = (slot + 1) & (dictionary->slot_count - 1))
-		if (same(&dictionary->items[dictionary->slots[slot] - 1], operation))
-			return dictionary->first + dictionary->slots[slot] - 1;
+	for (size_t at = 0; (i = lookup_next(&dictionary->lookup, hash, &at)) != LOOKUP_NONE;)
+		if (same(&dictionary->items[i], operation))
+			return dictionary->first + i;
+	lookup_add(&dictionary->lookup, hash, (uint32_t)dictionary->count);
 	*MEM_PUSH(dictionary->items, dictionary->count, dictionary->room) = *operation;
-	dictionary->slots[slot] = (uint32_t)dictionary->count;
 	function = function_of(dictionary, operation);
 	made = MEM_PUSH(timeline->operations, timeline->operation_count, timeline->operation_room);
 	*made = (struct timeline_operation){.function = function,
@@ -287,7 +270,7 @@ void imported_dictionary_begin(struct imported_dictionary *dictionary, struct ti
 void imported_dictionary_end(struct imported_dictionary *dictionary)
 {
 	free(dictionary->items);
-	free(dictionary->slots);
+	lookup_free(&dictionary->lookup);
 	free(dictionary->strings);
 	free(dictionary->functions);
 	memset(dictionary, 0, sizeof(*dictionary));

@@ -29,8 +29,7 @@ struct imported_dictionary {
 	struct imported_operation *items; /* by number of the process */
 	uint32_t first;                   /* operation of the timeline that items[0] is */
 	size_t count, room;
-	uint32_t *slots; /* hash table of numbers + 1 */
-	size_t slot_count;
+	struct lookup lookup;
 	uint32_t *strings; /* by string of the file; + 1 */
 	struct {
 		uint32_t name, number;

@@ -37,7 +37,7 @@ static bool is_entry(const char *name)
 static bool is_again(const struct imported_places *places, uint32_t span, const struct imported_place *outer)
 {
 	const struct imported_spans *spans = &places->imported->spans;
-	const struct imported_strings *strings = &places->imported->strings;
+	const struct intern *strings = &places->imported->strings;
 
 	if (!outer || outer->back == IMPORTED_NONE || spans->sequence[span] < 0)
 		return false;
@@ -103,49 +103,47 @@ static int compare_launches(const void *a, const void *b)
 	return one->event < other->event ? -1 : one->event > other->event;
 }
 
-/* The spans of operators by their own numbers. */
+/*
+ * The spans of operators by their own numbers: one that several have is nobody's.
+ */
 struct externals {
-	uint32_t *slots; /* number of a span + 1 */
-	bool *shared;    /* by slot: several have the number, so it is nobody's */
-	size_t slot_count;
+	struct lookup lookup;
+	bool *shared; /* by span */
 };
 
-/* The slot of the number: where it is, or an empty one. */
-static size_t external_slot(
-	const struct imported_spans *spans, const struct externals *externals, uint64_t external)
+static uint32_t span_of(
+	const struct imported_spans *spans, const struct externals *externals, uint64_t external, size_t *at)
 {
-	size_t slot = mem_hash(0, external) & (externals->slot_count - 1);
+	uint32_t span;
 
-	while (externals->slots[slot] && spans->external[externals->slots[slot] - 1] != external)
-		slot = (slot + 1) & (externals->slot_count - 1);
-	return slot;
+	do
+		span = lookup_next(&externals->lookup, mem_hash(0, external), at);
+	while (span != LOOKUP_NONE && spans->external[span] != external);
+	return span;
 }
 
 static void find_externals(const struct imported_spans *spans, struct externals *externals)
 {
-	externals->slot_count = 16;
-	while (externals->slot_count < spans->count * 2)
-		externals->slot_count *= 2;
-	externals->slots = mem_alloc(externals->slot_count, sizeof(*externals->slots));
-	externals->shared = mem_alloc(externals->slot_count, sizeof(*externals->shared));
+	externals->shared = mem_alloc(spans->count, sizeof(*externals->shared));
 	for (uint32_t i = 0; i < spans->count; i++) {
-		size_t slot;
+		uint32_t other;
 
 		if (!spans->external[i])
 			continue;
-		slot = external_slot(spans, externals, spans->external[i]);
-		externals->shared[slot] = externals->slots[slot] != 0;
-		externals->slots[slot] = i + 1;
+		other = span_of(spans, externals, spans->external[i], &(size_t){0});
+		if (other == LOOKUP_NONE)
+			lookup_add(&externals->lookup, mem_hash(0, spans->external[i]), i);
+		else
+			externals->shared[other] = true;
 	}
 }
 
 static uint32_t external_span(
 	const struct imported_spans *spans, const struct externals *externals, uint64_t external)
 {
-	size_t slot = external_slot(spans, externals, external);
+	uint32_t span = external ? span_of(spans, externals, external, &(size_t){0}) : LOOKUP_NONE;
 
-	return external && externals->slots[slot] && !externals->shared[slot] ? externals->slots[slot] - 1
-									      : IMPORTED_NONE;
+	return span == LOOKUP_NONE || externals->shared[span] ? IMPORTED_NONE : span;
 }
 
 /* By the call; where that is not in the file by the operator that the event names, begun when that did. */
@@ -154,7 +152,7 @@ static void find_launches(struct imported_places *places)
 	const struct imported_events *events = &places->imported->events;
 	const struct imported_calls *calls = &places->imported->calls;
 	const struct imported_spans *spans = &places->imported->spans;
-	struct externals externals;
+	struct externals externals = {0};
 
 	find_externals(spans, &externals);
 	places->launches = mem_alloc(events->count, sizeof(*places->launches));
@@ -179,7 +177,7 @@ static void find_launches(struct imported_places *places)
 			launch->begin_ns = launch->end_ns = spans->begin_ns[launch->span];
 		}
 	}
-	free(externals.slots);
+	lookup_free(&externals.lookup);
 	free(externals.shared);
 	qsort(places->launches, places->launch_count, sizeof(*places->launches), compare_launches);
 }

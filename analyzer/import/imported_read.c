@@ -35,7 +35,7 @@ int imported_read(struct imported *imported, const char *path, unsigned wanted)
 	memset(imported, 0, sizeof(*imported));
 	imported->path = path;
 	imported->rank = imported->world = -1;
-	imported_string(&imported->strings, "", 0);
+	intern_text(&imported->strings, "", 0);
 	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
 	status = look(imported, magic, sizeof(magic));
 	if (status == 0 && strcmp(magic, "SQLite format 3") == 0)

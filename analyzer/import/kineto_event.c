@@ -12,20 +12,20 @@
 
 uint32_t kineto_string(struct kineto_reader *reader, const struct json_text *text)
 {
-	struct imported_strings *strings = &reader->imported->strings;
+	struct intern *strings = &reader->imported->strings;
 	size_t length;
 
 	if (!text->begin)
 		return 0;
 	if (!text->escaped)
-		return imported_string(strings, text->begin, text->length);
+		return intern_text(strings, text->begin, text->length);
 	if (text->length > reader->scratch_room) {
 		free(reader->scratch);
 		reader->scratch_room = text->length * 2;
 		reader->scratch = mem_alloc(1, reader->scratch_room);
 	}
 	length = json_unescape(text, reader->scratch);
-	return imported_string(strings, reader->scratch, length);
+	return intern_text(strings, reader->scratch, length);
 }
 
 int64_t kineto_identity(const char *place)
@@ -256,7 +256,7 @@ void kineto_add_span(struct imported *imported, int64_t begin_ns, int64_t end_ns
 /* Are the shapes of an operator of that name of use? Names come again and again. */
 static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 {
-	const struct imported_strings *strings = &reader->imported->strings;
+	const struct intern *strings = &reader->imported->strings;
 
 	if (string >= reader->shaped_room) {
 		uint8_t *grown = mem_alloc(strings->room, sizeof(*grown));
@@ -292,7 +292,7 @@ static void take_operator(struct kineto_reader *reader, const struct kineto_even
 			spans->external[span] = unsigned_at(value);
 		} else if (shaped && behind && *value == '[' && JSON_IS(key, "Input Dims")) {
 			spans->shapes[span] =
-				imported_string(&reader->imported->strings, value, (size_t)(behind - value));
+				intern_text(&reader->imported->strings, value, (size_t)(behind - value));
 		}
 	}
 }

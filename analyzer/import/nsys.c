@@ -18,9 +18,12 @@ struct reader {
 	struct nsys_base base;
 	bool failed; /* the file is none of ours, as its trouble says */
 	sqlite3_stmt *find_string;
-	uint32_t *string_numbers; /* of ids, hashed; number + 1 */
-	int64_t *string_ids;
-	size_t slot_count, slots_used;
+	struct known_string {
+		int64_t id;
+		uint32_t number;
+	} * strings; /* of StringIds, those asked for so far */
+	size_t string_count, string_room;
+	struct lookup string_lookup;
 	struct lookup workers;
 };
 
@@ -91,58 +94,31 @@ static uint32_t column_text(struct reader *reader, sqlite3_stmt *statement, int 
 {
 	const unsigned char *text = sqlite3_column_text(statement, column);
 
-	return text ? imported_string(
-			      &reader->imported->strings, (const char *)text, strlen((const char *)text))
+	return text ? intern_text(&reader->imported->strings, (const char *)text, strlen((const char *)text))
 		    : 0;
-}
-
-static void grow_slots(struct reader *reader)
-{
-	size_t old_count = reader->slot_count;
-	uint32_t *numbers = reader->string_numbers;
-	int64_t *ids = reader->string_ids;
-
-	reader->slot_count = old_count ? old_count * 2 : 1024;
-	reader->string_numbers = mem_alloc(reader->slot_count, sizeof(*numbers));
-	reader->string_ids = mem_alloc(reader->slot_count, sizeof(*ids));
-	for (size_t i = 0; i < old_count; i++) {
-		size_t slot = mem_hash(0, (uint64_t)ids[i]) & (reader->slot_count - 1);
-
-		if (!numbers[i])
-			continue;
-		while (reader->string_numbers[slot])
-			slot = (slot + 1) & (reader->slot_count - 1);
-		reader->string_numbers[slot] = numbers[i];
-		reader->string_ids[slot] = ids[i];
-	}
-	free(numbers);
-	free(ids);
 }
 
 /* The string with an id of StringIds, or with the text itself, as some columns have it. */
 static uint32_t string_of(struct reader *reader, sqlite3_stmt *statement, int column)
 {
 	int64_t id = sqlite3_column_int64(statement, column);
-	size_t slot;
-	uint32_t number = 0;
+	uint64_t hash = mem_hash(0, (uint64_t)id);
+	uint32_t number = 0, i;
 
 	if (sqlite3_column_type(statement, column) == SQLITE_TEXT)
 		return column_text(reader, statement, column);
 	if (sqlite3_column_type(statement, column) == SQLITE_NULL || !reader->find_string)
 		return 0;
-	if (reader->slots_used * 2 >= reader->slot_count)
-		grow_slots(reader);
-	slot = mem_hash(0, (uint64_t)id) & (reader->slot_count - 1);
-	for (; reader->string_numbers[slot]; slot = (slot + 1) & (reader->slot_count - 1))
-		if (reader->string_ids[slot] == id)
-			return reader->string_numbers[slot] - 1;
+	for (size_t at = 0; (i = lookup_next(&reader->string_lookup, hash, &at)) != LOOKUP_NONE;)
+		if (reader->strings[i].id == id)
+			return reader->strings[i].number;
 	sqlite3_reset(reader->find_string);
 	sqlite3_bind_int64(reader->find_string, 1, id);
 	if (sqlite3_step(reader->find_string) == SQLITE_ROW)
 		number = column_text(reader, reader->find_string, 0);
-	reader->slots_used++;
-	reader->string_ids[slot] = id;
-	reader->string_numbers[slot] = number + 1;
+	lookup_add(&reader->string_lookup, hash, (uint32_t)reader->string_count);
+	*MEM_PUSH(reader->strings, reader->string_count, reader->string_room) =
+		(struct known_string){id, number};
 	return number;
 }
 
@@ -175,8 +151,7 @@ static void name_copy(struct reader *reader, uint32_t event, int64_t kind)
 	const char *name =
 		kind >= 0 && kind < (int64_t)(sizeof(names) / sizeof(*names)) ? names[kind] : names[0];
 
-	reader->imported->events.name[event] =
-		imported_string(&reader->imported->strings, name, strlen(name));
+	reader->imported->events.name[event] = intern_text(&reader->imported->strings, name, strlen(name));
 }
 
 /* Kernels, copies or fills, whose columns are alike but for what names them. */
@@ -209,7 +184,7 @@ static void read_events(
 		else if (activity == IMPORTED_COPY)
 			name_copy(reader, event, sqlite3_column_int64(rows, 6));
 		else
-			imported->events.name[event] = imported_string(&imported->strings, "Memset", 6);
+			imported->events.name[event] = intern_text(&imported->strings, "Memset", 6);
 	}
 	sqlite3_finalize(rows);
 }
@@ -223,7 +198,7 @@ static void read_graphs(struct reader *reader)
 
 	read_events(reader, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "", IMPORTED_KERNEL);
 	for (size_t i = first; i < imported->events.count; i++)
-		imported->events.name[i] = imported_string(&imported->strings, name, strlen(name));
+		imported->events.name[i] = intern_text(&imported->strings, name, strlen(name));
 }
 
 static void read_calls(struct reader *reader, const char *table)
@@ -393,8 +368,8 @@ int imported_read_nsys(struct imported *imported, unsigned wanted)
 		sqlite3_finalize(reader.find_string);
 	}
 	nsys_close(&reader.base);
-	free(reader.string_numbers);
-	free(reader.string_ids);
+	lookup_free(&reader.string_lookup);
+	free(reader.strings);
 	lookup_free(&reader.workers);
 	return status;
 }

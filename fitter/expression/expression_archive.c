@@ -92,6 +92,7 @@ const struct archive_entry *archive_best(const struct archive *archive, size_t c
 	return archive->counts[constants] ? &archive->entries[constants][0] : NULL;
 }
 
+/* A set of its own: libpmfit must not end its caller's program where memory ends, as base/lookup.h does. */
 static bool insert(struct archive *archive, uint64_t key)
 {
 	size_t at = key & (archive->seen_room - 1);

@@ -33,7 +33,7 @@ static void hide(struct imported *imported, const char *begin)
 	for (size_t i = 0; i < imported->spans.count; i++)
 		if (strncmp(imported->strings.items[imported->spans.name[i]], begin, strlen(begin)) == 0) {
 			imported->spans.kind[i] = IMPORTED_ANNOTATION;
-			imported->spans.name[i] = imported_string(&imported->strings, "hidden", 6);
+			imported->spans.name[i] = intern_text(&imported->strings, "hidden", 6);
 		}
 }
 

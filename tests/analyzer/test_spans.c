@@ -251,7 +251,7 @@ static void check_ranges(void)
 		uint32_t span = imported_add_span(&imported);
 
 		imported.spans.name[span] =
-			imported_string(&imported.strings, ranges[i].range, strlen(ranges[i].range));
+			intern_text(&imported.strings, ranges[i].range, strlen(ranges[i].range));
 		imported.spans.kind[span] = IMPORTED_ANNOTATION;
 		imported_keyword_range(&imported, span);
 		CHECK(strcmp(imported.strings.items[imported.spans.name[span]], ranges[i].name) == 0 &&

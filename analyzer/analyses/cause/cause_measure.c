@@ -1,17 +1,11 @@
 /* What a worker spends its iterations on: see cause_measure.h. */
 #include "cause_measure.h"
+#include "base/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_SAMPLES 50 /* iterations, evenly over the run: medians need no more */
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = mem_hash(hash, (unsigned char)*text);
-	return hash;
-}
 
 static uint64_t hash_value(const struct timeline *timeline, enum pm_value type, uint64_t value, uint64_t hash)
 {
@@ -39,7 +33,7 @@ static uint64_t key_of(const struct timeline *timeline, uint32_t number)
 {
 	const struct timeline_operation *operation = &timeline->operations[number];
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	uint64_t hash = hash_text(MEM_HASH_START, function->name);
+	uint64_t hash = mem_hash_text(MEM_HASH_START, function->name);
 
 	for (uint32_t i = 0; i < operation->value_count; i++)
 		hash = hash_value(timeline, function->labels[i].type, operation->values[i], hash);
@@ -114,63 +108,27 @@ static double call_ns(const struct timeline *timeline, const struct timeline_cal
 	return spent_ns;
 }
 
-/* Which cell a part of a role of an operation has: found once, then by number. */
-struct cell_index {
-	struct known {
-		uint32_t layer, operation;
-		enum phase phase;
-		size_t cell;
-		bool used;
-	} * slots;
-	size_t slot_count, count;
-};
-
 struct making {
 	const struct analysis *analysis;
 	struct cause_measure *measure;
 	struct arena *arena;
-	struct cell_index index;
+	struct lookup lookup; /* of the measure's cells */
 };
 
-static size_t slot_of(const struct cell_index *index, uint32_t layer, enum phase phase, uint32_t operation)
-{
-	uint64_t hash = mem_hash(mem_hash(mem_hash(MEM_HASH_START, layer), operation), phase);
-	size_t slot = hash & (index->slot_count - 1);
-
-	while (index->slots[slot].used &&
-		(index->slots[slot].layer != layer || index->slots[slot].operation != operation ||
-			index->slots[slot].phase != phase))
-		slot = (slot + 1) & (index->slot_count - 1);
-	return slot;
-}
-
-static void grow_index(struct cell_index *index)
-{
-	struct cell_index old = *index;
-
-	if (index->slot_count && index->count * 2 < index->slot_count)
-		return;
-	index->slot_count = old.slot_count ? old.slot_count * 2 : 1024;
-	index->slots = mem_alloc(index->slot_count, sizeof(*index->slots));
-	for (size_t i = 0; i < old.slot_count; i++)
-		if (old.slots[i].used)
-			index->slots[slot_of(index, old.slots[i].layer, old.slots[i].phase,
-				old.slots[i].operation)] = old.slots[i];
-	free(old.slots);
-}
-
+/* The cell of a part of a role of an operation, perhaps a new one. */
 static struct cause_cell *cell_of(struct making *making, uint32_t layer, enum phase phase, uint32_t operation)
 {
 	struct cause_measure *measure = making->measure;
-	struct known *known;
+	uint64_t hash = mem_hash(mem_hash(mem_hash(MEM_HASH_START, layer), operation), phase);
 	struct cause_cell *cell;
+	uint32_t i;
 
-	grow_index(&making->index);
-	known = &making->index.slots[slot_of(&making->index, layer, phase, operation)];
-	if (known->used)
-		return &measure->cells[known->cell];
-	*known = (struct known){layer, operation, phase, measure->cell_count, true};
-	making->index.count++;
+	for (size_t at = 0; (i = lookup_next(&making->lookup, hash, &at)) != LOOKUP_NONE;) {
+		cell = &measure->cells[i];
+		if (cell->layer == layer && cell->operation == operation && cell->phase == phase)
+			return cell;
+	}
+	lookup_add(&making->lookup, hash, (uint32_t)measure->cell_count);
 	cell = MEM_PUSH(measure->cells, measure->cell_count, measure->cell_room);
 	*cell = (struct cause_cell){.layer = layer,
 		.phase = phase,
@@ -340,7 +298,7 @@ void cause_measure(const struct analysis *analysis, const struct analysis_worker
 	CAUSE_FIGURES(MEDIAN)
 #undef MEDIAN
 	merge_cells(&making);
-	free(making.index.slots);
+	lookup_free(&making.lookup);
 }
 
 void cause_measure_free(struct cause_measure *measure)

@@ -1,5 +1,6 @@
 /* Operations of two runs set against each other: see diff.h. */
 #include "diff.h"
+#include "base/lookup.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -13,10 +14,9 @@ struct gatherer {
 	const struct analysis *analysis;
 	const struct compare_pair *pair;
 	int side;
-	size_t *table; /* item + 1, open addressing */
-	size_t table_size;
-	bool *seen;    /* interval: calls of a group share theirs */
-	double *marks; /* by item: the last worker that had it, from 1 */
+	struct lookup lookup; /* of the items */
+	bool *seen;           /* interval: calls of a group share theirs */
+	double *marks;        /* by item: the last worker that had it, from 1 */
 	size_t mark_room;
 	size_t *having; /* by item: workers that have it */
 	size_t having_room;
@@ -104,35 +104,18 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return mem_hash(hash, 0x100);
 }
 
-static void grow_table(struct gatherer *gatherer)
-{
-	free(gatherer->table);
-	gatherer->table_size = gatherer->table_size ? 2 * gatherer->table_size : 1024;
-	gatherer->table = mem_alloc(gatherer->table_size, sizeof(*gatherer->table));
-	for (size_t i = 0; i < gatherer->diff->count; i++) {
-		size_t place = gatherer->diff->items[i].key & (gatherer->table_size - 1);
-
-		while (gatherer->table[place])
-			place = (place + 1) & (gatherer->table_size - 1);
-		gatherer->table[place] = i + 1;
-	}
-}
-
 /* The item with this key, perhaps a new one that is empty. */
 static struct diff_item *item_of(struct gatherer *gatherer, uint64_t key)
 {
 	struct diff *diff = gatherer->diff;
-	size_t place;
+	uint32_t i;
 
-	if (gatherer->table_size < 2 * (diff->count + 1))
-		grow_table(gatherer);
-	for (place = key & (gatherer->table_size - 1); gatherer->table[place];
-		place = (place + 1) & (gatherer->table_size - 1))
-		if (diff->items[gatherer->table[place] - 1].key == key)
-			return &diff->items[gatherer->table[place] - 1];
+	for (size_t at = 0; (i = lookup_next(&gatherer->lookup, key, &at)) != LOOKUP_NONE;)
+		if (diff->items[i].key == key)
+			return &diff->items[i];
+	lookup_add(&gatherer->lookup, key, (uint32_t)diff->count);
 	*MEM_PUSH(diff->items, diff->count, diff->room) =
 		(struct diff_item){.key = key, .layer = "", .phase = "", .detail = ""};
-	gatherer->table[place] = diff->count;
 	return &diff->items[diff->count - 1];
 }
 
@@ -317,6 +300,8 @@ static void gather_side(
 {
 	struct gatherer gatherer = {.diff = diff, .analysis = analysis, .pair = pair, .side = side};
 
+	for (size_t i = 0; i < diff->count; i++) /* what the other side has */
+		lookup_add(&gatherer.lookup, diff->items[i].key, (uint32_t)i);
 	gatherer.seen = mem_alloc(analysis->timeline.interval_count, sizeof(*gatherer.seen));
 	for (gatherer.worker = 0; gatherer.worker < analysis->worker_count; gatherer.worker++)
 		count_worker_calls(&gatherer, &analysis->workers[gatherer.worker]);
@@ -327,7 +312,7 @@ static void gather_side(
 		diff->items[i].time_ns[side] /= having;
 	}
 	free(gatherer.seen);
-	free(gatherer.table);
+	lookup_free(&gatherer.lookup);
 	free(gatherer.marks);
 	free(gatherer.having);
 }

@@ -355,6 +355,7 @@ static void end_process(struct make *make)
 	}
 	free(make->threads);
 	free(make->events);
+	lookup_free(&make->event_lookup);
 	make->events = NULL;
 	make->event_count = make->event_room = 0;
 }

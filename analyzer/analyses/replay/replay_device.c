@@ -15,29 +15,28 @@ static int64_t end_of(const struct make *make, uint32_t task)
 	return task == REPLAY_NONE ? INT64_MIN : make->job->replay.tasks[task].end_ns;
 }
 
-static struct make_event *find_event(struct make_event *events, size_t room, uint64_t address)
+/* The event at an address, as it was recorded last; NULL: it was not. */
+static struct make_event *find_event(const struct make *make, uint64_t address)
 {
-	size_t slot = mem_hash(MEM_HASH_START, address) & (room - 1);
+	uint64_t hash = mem_hash(MEM_HASH_START, address);
+	uint32_t i;
 
-	while (events[slot].address && events[slot].address != address)
-		slot = (slot + 1) & (room - 1);
-	return &events[slot];
+	for (size_t at = 0; (i = lookup_next(&make->event_lookup, hash, &at)) != LOOKUP_NONE;)
+		if (make->events[i].address == address)
+			return &make->events[i];
+	return NULL;
 }
 
-static void grow_events(struct make *make)
+static void record_event(struct make *make, uint64_t address, uint32_t task)
 {
-	size_t room = make->event_room ? make->event_room * 2 : 64;
-	struct make_event *events;
+	struct make_event *event = find_event(make, address);
 
-	if (make->event_count * 2 < make->event_room)
-		return;
-	events = mem_alloc(room, sizeof(*events));
-	for (size_t i = 0; i < make->event_room; i++)
-		if (make->events[i].address)
-			*find_event(events, room, make->events[i].address) = make->events[i];
-	free(make->events);
-	make->events = events;
-	make->event_room = room;
+	if (!event) {
+		lookup_add(
+			&make->event_lookup, mem_hash(MEM_HASH_START, address), (uint32_t)make->event_count);
+		event = MEM_PUSH(make->events, make->event_count, make->event_room);
+	}
+	*event = (struct make_event){address, task};
 }
 
 /* The work that the event, as it was recorded last, stands for. */
@@ -46,19 +45,17 @@ static uint32_t event_task(const struct make *make, const struct timeline_call *
 	const struct make_event *event;
 	uint64_t address;
 
-	if (!make->event_room ||
-		!timeline_value(
-			make->timeline, &make->timeline->operations[call->operation], "event", &address) ||
+	if (!timeline_value(
+		    make->timeline, &make->timeline->operations[call->operation], "event", &address) ||
 		!address)
 		return REPLAY_NONE;
-	event = find_event(make->events, make->event_room, address);
-	return event->address ? event->task : REPLAY_NONE;
+	event = find_event(make, address);
+	return event ? event->task : REPLAY_NONE;
 }
 
 void make_order(struct make *make, const struct timeline_call *call, const char *function)
 {
 	struct make_queue *queue = &make->queues[call->queue];
-	struct make_event *event;
 	uint64_t address;
 	uint32_t task;
 
@@ -72,10 +69,7 @@ void make_order(struct make *make, const struct timeline_call *call, const char 
 		   timeline_value(
 			   make->timeline, &make->timeline->operations[call->operation], "event", &address) &&
 		   address) {
-		grow_events(make);
-		event = find_event(make->events, make->event_room, address);
-		make->event_count += event->address == 0;
-		*event = (struct make_event){address, queue->last};
+		record_event(make, address, queue->last);
 	}
 }
 

@@ -2,6 +2,7 @@
 #ifndef ANALYSES_REPLAY_REPLAY_MAKE_H
 #define ANALYSES_REPLAY_REPLAY_MAKE_H
 
+#include "base/lookup.h"
 #include "replay_build.h"
 
 /* Tasks, in the order in which they were made. */
@@ -24,7 +25,7 @@ struct make_thread {
 };
 
 struct make_event {
-	uint64_t address; /* 0: free */
+	uint64_t address;
 	uint32_t task;
 };
 
@@ -59,8 +60,9 @@ struct make {
 	struct make_queue *queues;
 	struct make_thread *threads;
 	struct make_event *events;
-	size_t event_count, event_room; /* room: a power of two */
-	bool recorded;                  /* some queue was told to wait for another */
+	size_t event_count, event_room;
+	struct lookup event_lookup;
+	bool recorded; /* some queue was told to wait for another */
 };
 
 /* For a worker, the job's number of each of its layers; the caller frees them. */

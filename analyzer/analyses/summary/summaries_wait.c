@@ -32,48 +32,25 @@ struct matching {
 	struct summaries *job;
 	struct meeting *meetings;
 	size_t count, room;
-	uint32_t *table; /* place of a meeting + 1; open addressing */
-	size_t table_room;
-	uint32_t **places; /* by worker and part: the meeting */
-	int64_t base_ns;   /* some time of the job: differences from it are small */
+	struct lookup lookup; /* of the meetings */
+	uint32_t **places;    /* by worker and part: the meeting */
+	int64_t base_ns;      /* some time of the job: differences from it are small */
 };
-
-static uint64_t hash_of(uint64_t hash, uint32_t key, uint32_t sequence)
-{
-	return mem_hash(mem_hash(hash, key), sequence);
-}
-
-static void grow_table(struct matching *m)
-{
-	free(m->table);
-	m->table_room = m->table_room ? m->table_room * 2 : 1024;
-	m->table = mem_alloc(m->table_room, sizeof(*m->table));
-	for (size_t i = 0; i < m->count; i++) {
-		const struct meeting *item = &m->meetings[i];
-		size_t at = hash_of(item->hash, item->key, item->sequence) & (m->table_room - 1);
-
-		while (m->table[at])
-			at = (at + 1) & (m->table_room - 1);
-		m->table[at] = (uint32_t)i + 1;
-	}
-}
 
 static uint32_t meeting_of(struct matching *m, const struct summary_line *line, uint32_t sequence)
 {
-	size_t at;
+	uint64_t hash = mem_hash(mem_hash(line->hash, line->key), sequence);
+	uint32_t i;
 
-	if (m->count * 2 >= m->table_room)
-		grow_table(m);
-	at = hash_of(line->hash, line->key, sequence) & (m->table_room - 1);
-	for (; m->table[at]; at = (at + 1) & (m->table_room - 1)) {
-		const struct meeting *item = &m->meetings[m->table[at] - 1];
+	for (size_t at = 0; (i = lookup_next(&m->lookup, hash, &at)) != LOOKUP_NONE;) {
+		const struct meeting *item = &m->meetings[i];
 
 		if (item->hash == line->hash && item->key == line->key && item->sequence == sequence)
-			return m->table[at] - 1;
+			return i;
 	}
+	lookup_add(&m->lookup, hash, (uint32_t)m->count);
 	*MEM_PUSH(m->meetings, m->count, m->room) =
 		(struct meeting){.hash = line->hash, .key = line->key, .sequence = sequence};
-	m->table[at] = (uint32_t)m->count;
 	return (uint32_t)m->count - 1;
 }
 
@@ -336,6 +313,6 @@ void summaries_wait(struct summaries *job)
 	}
 	free(m.places);
 	free(m.meetings);
-	free(m.table);
+	lookup_free(&m.lookup);
 	free(sums);
 }

@@ -17,60 +17,23 @@
 
 /* ---- Texts and models ---- */
 
-static uint64_t hash_bytes(const char *text, size_t length)
-{
-	uint64_t hash = MEM_HASH_START;
-
-	for (size_t i = 0; i < length; i++)
-		hash = mem_hash(hash, (unsigned char)text[i]);
-	return hash;
-}
-
-static void grow_texts(struct summary_names *names)
-{
-	size_t room = names->text_room ? names->text_room * 2 : 256;
-	const char **texts = mem_alloc(room, sizeof(*texts));
-
-	for (size_t i = 0; i < names->text_room; i++) {
-		size_t at;
-
-		if (!names->texts[i])
-			continue;
-		at = hash_bytes(names->texts[i], strlen(names->texts[i])) & (room - 1);
-		while (texts[at])
-			at = (at + 1) & (room - 1);
-		texts[at] = names->texts[i];
-	}
-	free(names->texts);
-	names->texts = texts;
-	names->text_room = room;
-}
-
 const char *summary_intern(struct summary_names *names, const char *text, size_t length)
 {
-	size_t at;
+	uint32_t number = intern_text(&names->texts, text, length); /* the items may move */
 
-	length = strnlen(text, length); /* a text with a zero in it ends there */
-	if (names->text_count * 2 >= names->text_room)
-		grow_texts(names);
-	at = hash_bytes(text, length) & (names->text_room - 1);
-	for (; names->texts[at]; at = (at + 1) & (names->text_room - 1))
-		if (strncmp(names->texts[at], text, length) == 0 && !names->texts[at][length])
-			return names->texts[at];
-	names->text_count++;
-	return names->texts[at] = arena_text(&names->arena, text, length);
+	return names->texts.items[number];
 }
 
 static uint64_t hash_name(uint64_t hash, const struct summary_name *name, bool all)
 {
-	hash = mem_hash(hash, hash_bytes(name->text, strlen(name->text)));
+	hash = mem_hash_text(hash, name->text);
 	hash = mem_hash(hash, name->parameter_bytes);
 	if (!all)
 		return hash;
-	hash = mem_hash(hash, hash_bytes(name->name, strlen(name->name)));
-	hash = mem_hash(hash, hash_bytes(name->module, strlen(name->module)));
-	hash = mem_hash(hash, hash_bytes(name->input, strlen(name->input)));
-	hash = mem_hash(hash, hash_bytes(name->activation, strlen(name->activation)));
+	hash = mem_hash_text(hash, name->name);
+	hash = mem_hash_text(hash, name->module);
+	hash = mem_hash_text(hash, name->input);
+	hash = mem_hash_text(hash, name->activation);
 	return mem_hash(hash, name->parameter_count);
 }
 
@@ -116,7 +79,7 @@ struct summary_model *summary_intern_model(struct summary_names *names, const st
 
 void summary_names_free(struct summary_names *names)
 {
-	free(names->texts);
+	intern_free(&names->texts);
 	arena_free(&names->arena);
 	memset(names, 0, sizeof(*names));
 }

@@ -30,6 +30,7 @@
 #ifndef ANALYSES_SUMMARY_SUMMARY_H
 #define ANALYSES_SUMMARY_SUMMARY_H
 
+#include "base/intern.h"
 #include "reconstruct/phase.h"
 
 #define SUMMARY_MAGIC "PMSUM\r\n\032"
@@ -144,8 +145,7 @@ struct summary {
 /* Texts and models that summaries have in common, kept once. */
 struct summary_names {
 	struct arena arena;
-	const char **texts; /* open addressing; room is a power of two */
-	size_t text_count, text_room;
+	struct intern texts;
 	struct summary_model *models;
 };
 
