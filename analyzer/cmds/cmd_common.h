@@ -15,6 +15,7 @@ struct cmd_options {
 	const regex_t *communication; /* NULL, or further communication kernels; lives to the end */
 	bool iterations;              /* one row for each iteration */
 	bool ranks;                   /* one row for each rank */
+	bool calls;                   /* a table of the host's calls */
 };
 
 #define CMD_OPTION_PATTERN 0x1000 /* no letter: commands have their own */

@@ -29,8 +29,9 @@ static int report_job(const struct cmd_options *how, char **paths, size_t path_c
 	char *error;
 	int status;
 
-	if (how->iterations)
-		cmd_usage(&cmd_report, "--iterations: summaries have no single iterations");
+	if (how->iterations || how->calls)
+		cmd_usage(&cmd_report, "--%s: summaries have no single %s",
+			how->calls ? "calls" : "iterations", how->calls ? "calls" : "iterations");
 	if (summaries_open(&job, paths, path_count, &error) < 0)
 		errx(1, "%s", error);
 	if (how->form == PRINT_TEXT) {
@@ -56,6 +57,7 @@ static int run(int argument_count, char **arguments)
 		CMD_OPTIONS,
 		{"iterations", no_argument, NULL, 'i'},
 		{"ranks", no_argument, NULL, 'r'},
+		{"calls", no_argument, NULL, 'h'},
 		{0},
 	};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
@@ -68,6 +70,8 @@ static int run(int argument_count, char **arguments)
 			how.iterations = true;
 		else if (option == 'r')
 			how.ranks = true;
+		else if (option == 'h')
+			how.calls = true;
 		else if (!cmd_common_option(&cmd_report, &how, option, optarg))
 			cmd_wrong_option(&cmd_report, options, arguments);
 	}
@@ -78,7 +82,11 @@ static int run(int argument_count, char **arguments)
 	if (how.iterations && how.form != PRINT_CSV)
 		cmd_usage(&cmd_report, "--iterations needs --csv");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
-	if (how.form == PRINT_TEXT && run_count == 1)
+	if (how.calls && run_count > 1)
+		cmd_usage(&cmd_report, "--calls is of one run");
+	if (how.calls && how.form == PRINT_CSV)
+		report_calls(&runs[0], PRINT_CSV, stdout);
+	else if (how.form == PRINT_TEXT && run_count == 1)
 		report_run(&runs[0], how.ranks, stdout);
 	else if (how.form == PRINT_TEXT)
 		report_runs(runs, run_count, stdout);
@@ -91,6 +99,8 @@ static int run(int argument_count, char **arguments)
 		report_run_csv(&runs[0], stdout);
 	else
 		report_runs_csv(runs, run_count, stdout);
+	if (how.calls && how.form == PRINT_TEXT)
+		report_calls(&runs[0], PRINT_TEXT, stdout);
 	for (size_t i = 0; i < run_count; i++) {
 		if (how.form == PRINT_CSV || (how.form == PRINT_JSON && run_count > 1))
 			cmd_print_warnings(&runs[i]);
@@ -111,9 +121,10 @@ const struct command cmd_report = {
 		"usage: pmanalyze report [OPTION]... RUN...\n"
 		"\n"
 		"Finds the iterations of each rank, the phase and layer of each call, and\n"
-		"prints the mean time of each phase. With several runs (folders): one row per\n"
-		"run, then speed-up, balance, exposed communication, and the difference of runs\n"
-		"of the same program and size from the first of them.\n"
+		"prints what the run loses time to (FINDINGS), then the mean time of each\n"
+		"phase. With several runs (folders): one row per run, then speed-up, balance,\n"
+		"exposed communication, and the difference of runs of the same program and size\n"
+		"from the first of them.\n"
 		"\n"
 		"  --skip N      leave out the first N usual iterations (default: 1)\n"
 		"  --comm-pattern REGEX\n"
@@ -121,6 +132,10 @@ const struct command cmd_report = {
 		"                regular expression also count as communication (default: NCCL's\n"
 		"                names)\n"
 		"  --ranks       the tables by rank also for more than 6 ranks\n"
+		"  --calls       also a table of the host's calls, by rank: calls in a step\n"
+		"                (mean), their time (median), the longest, and how long the GPU\n"
+		"                is idle meanwhile (mean), and how much of that with work queued:\n"
+		"                that much the call does not cause. --csv: this table alone\n"
 		"  --json        everything, with medians and standard deviations; times in ns\n"
 		"  --csv         one run: rank, gpu, phase, iterations, and mean, standard\n"
 		"                deviation and median of busy and exclusive time; several: the\n"
@@ -130,6 +145,14 @@ const struct command cmd_report = {
 		"                different), start_ns, end_ns, phase, busy, exclusive, and\n"
 		"                begin_ns (start_ns under its old name, until the next version).\n"
 		"                The phase \"iteration\" is the whole\n"
+		"\n"
+		"FINDINGS\n"
+		"  The greatest three by what they can gain; --json has all, with rank, layer,\n"
+		"  basis and strength. A gain is a bound: the idle or waiting time of a typical\n"
+		"  iteration (median) that would be gone, as all ranks have it. Strong: five or\n"
+		"  more iterations of all ranks; likely: fewer, or some ranks; weak: one or two\n"
+		"  iterations, irregular ones, or something that decides is not recorded. All\n"
+		"  commands that name a cause print from the same list\n"
 		"\n"
 		"PHASES\n"
 		"  io             t_io: file input\n"

@@ -8,6 +8,8 @@
 void report_run(struct run *run, bool ranks, FILE *out); /* text */
 cJSON *report_run_json(struct run *run);
 void report_run_csv(struct run *run, FILE *out);
+/* The calls of the host and the idle time of the GPU in each, as text or CSV. */
+void report_calls(struct run *run, enum print_form form, FILE *out);
 void report_iterations_csv(struct run *runs, size_t run_count, FILE *out);
 
 void report_runs(struct run *runs, size_t run_count, FILE *out); /* text */

@@ -1,5 +1,6 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
+#include "analyses/finding/finding.h"
 #include "base/text.h"
 #include "import/imported_timeline.h"
 
@@ -251,6 +252,37 @@ static void print_warnings(struct run *run, FILE *out)
 			2, out);
 }
 
+static void print_findings(struct analysis *analysis, FILE *out)
+{
+	struct finding_list findings;
+
+	findings_find(analysis, &findings);
+	fputc('\n', out);
+	findings_print(&findings, FINDING_HEADLINE, out);
+	findings_free(&findings);
+}
+
+void report_calls(struct run *run, enum print_form form, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct finding_list findings;
+	struct print_table table;
+
+	if (analysis->worker_count == 0)
+		return;
+	findings_find(analysis, &findings);
+	print_init(&table, &analysis->timeline.arena);
+	findings_calls(&findings, form != PRINT_TEXT, &table);
+	if (form == PRINT_TEXT && table.row_count == 0)
+		print_paragraph("The trace has no calls of the host.", 0, out);
+	else
+		print_part(&table, form, NULL, "host_calls",
+			"Calls of the host in a step, and the GPU's idle time in them", form == PRINT_TEXT,
+			out);
+	print_free(&table);
+	findings_free(&findings);
+}
+
 void report_run(struct run *run, bool ranks, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
@@ -258,6 +290,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 
 	print_head(run, out);
 	if (analysis->worker_count > 0) {
+		print_findings(analysis, out);
 		fputc('\n', out);
 		print_init(&table, &analysis->timeline.arena);
 		report_phase_table(analysis, &table, true);
@@ -347,6 +380,7 @@ cJSON *report_run_json(struct run *run)
 	const char **warnings = run_warnings(run);
 	cJSON *object = cJSON_CreateObject(), *list;
 	struct report_communication communication;
+	struct finding_list findings;
 	struct print_table table;
 	struct left_out left;
 
@@ -390,5 +424,12 @@ cJSON *report_run_json(struct run *run)
 		cJSON_AddStringToObject(object, "slowest",
 			analysis_worker_name(analysis, &analysis->workers[analysis_slowest(analysis)]));
 	}
+	findings_find(analysis, &findings);
+	findings_json(&findings, object);
+	print_init(&table, arena);
+	findings_calls(&findings, true, &table);
+	cJSON_AddItemToObject(object, "host_calls", print_json(&table));
+	print_free(&table);
+	findings_free(&findings);
 	return object;
 }

@@ -47,6 +47,33 @@ void cause_add(struct cause_search *search, struct cause cause)
 	*MEM_PUSH(search->list->items, search->list->count, search->list->room) = cause;
 }
 
+/* The phase that takes the worker longest beyond its peer, in words; "": none takes much longer. */
+static const char *longer_phase(struct cause_search *search)
+{
+	struct arena *arena = &search->list->arena;
+	double most_ns = CAUSE_COST * search->iteration_ns, own_ns = 0, peer_ns = 0;
+	int most = -1;
+
+	for (int phase = 0; search->peer && phase < PHASE_COUNT; phase++) {
+		double own =
+			analysis_phase(search->own->worker, 1, (enum phase)phase, ANALYSIS_EXCLUSIVE).mean;
+		double peer =
+			analysis_phase(search->peer->worker, 1, (enum phase)phase, ANALYSIS_EXCLUSIVE).mean;
+
+		if (phase != PHASE_COMMUNICATION && own - peer > most_ns) {
+			most = phase;
+			most_ns = own - peer;
+			own_ns = own;
+			peer_ns = peer;
+		}
+	}
+	if (most < 0)
+		return "";
+	return arena_format(arena, "; what it has more of is \"%s\", %s vs %s",
+		most >= PHASE_OTHER ? phase_symbols[most] : phase_keys[most], print_time(arena, own_ns),
+		print_time(arena, peer_ns));
+}
+
 static void find_unknown(struct cause_search *search)
 {
 	const struct balance_rank *rank = &search->balance->ranks[search->worker];
@@ -66,14 +93,8 @@ static void find_unknown(struct cause_search *search)
 				.factor = NAN,
 				.evidence = arena_format(&search->list->arena,
 					"it arrives late in %zu of %zu iterations, but its layers, input and "
-					"launches take no longer than on other ranks (other work %s vs %s)",
-					count, worker->used_count,
-					print_time(&search->list->arena,
-						analysis_phase(worker, 1, PHASE_OTHER, ANALYSIS_BUSY).median),
-					print_time(&search->list->arena,
-						analysis_phase(search->peer ? search->peer->worker : worker,
-							1, PHASE_OTHER, ANALYSIS_BUSY)
-							.median))});
+					"launches take no longer than on other ranks%s",
+					count, worker->used_count, longer_phase(search))});
 }
 
 static void (*const finders[])(struct cause_search *search) = {

@@ -1,0 +1,188 @@
+/* The list of findings: what is common to their sources, and their order. See finding.h. */
+#include "finding_make.h"
+#include "base/statistics.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIDENT 0.9 /* share of the work that is in usual iterations */
+
+static const struct {
+	const char *key, *command;
+} kinds[] = {
+#define FINDING_ITEM(name, key, command) {key, command},
+	FINDING_LIST(FINDING_ITEM)
+#undef FINDING_ITEM
+};
+
+const char *finding_key(enum finding_kind kind)
+{
+	return kinds[kind].key;
+}
+
+const char *finding_command(enum finding_kind kind)
+{
+	return kinds[kind].command;
+}
+
+const char *finding_strength_text(enum finding_strength strength)
+{
+	static const char *const texts[] = {
+		[FINDING_STRONG] = "strong", [FINDING_LIKELY] = "likely", [FINDING_WEAK] = "weak"};
+
+	return texts[strength];
+}
+
+enum finding_strength finding_measured(const struct finding_list *list)
+{
+	if (list->confidence < CONFIDENT || list->step.used < 3)
+		return FINDING_WEAK;
+	return list->step.used < 5 || list->step.ranks < list->step.world ? FINDING_LIKELY : FINDING_STRONG;
+}
+
+const char *finding_ranks(struct finding_list *list)
+{
+	const struct finding_step *step = &list->step;
+
+	if (step->world == 0)
+		return arena_format(&list->arena, "%zu rank%s", step->ranks, pm_text_plural(step->ranks));
+	return arena_format(
+		&list->arena, "%zu of %zu rank%s", step->ranks, step->world, pm_text_plural(step->world));
+}
+
+/* What a figure over the used iterations of all workers rests on. */
+static const char *basis_of(struct finding_list *list)
+{
+	const struct finding_step *step = &list->step;
+	const char *text = arena_format(
+		&list->arena, "%zu of %zu iterations, %s", step->used, step->count, finding_ranks(list));
+
+	if (list->confidence < CONFIDENT)
+		text = arena_format(
+			&list->arena, "%s, %.0f%% of the work in iterations", text, 100 * list->confidence);
+	return text;
+}
+
+void finding_add(struct finding_list *list, struct finding finding)
+{
+	if (isfinite(finding.gain_ns) && !(finding.gain_ns >= FINDING_LEAST * list->step.median_ns))
+		return;
+	if (!finding.cause)
+		finding.cause = "";
+	if (!finding.layer)
+		finding.layer = "";
+	if (!finding.basis)
+		finding.basis = basis_of(list);
+	*MEM_PUSH(list->items, list->count, list->room) = finding;
+}
+
+double finding_phase(const struct finding_list *list, size_t worker, enum phase phase)
+{
+	return analysis_phase(&list->analysis->workers[worker], 1, phase, ANALYSIS_EXCLUSIVE).median;
+}
+
+/* ---- The step ---- */
+
+static double least_confidence(const struct analysis *analysis)
+{
+	double least = 1;
+
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		least = fmin(least, analysis->workers[w].iterations.confidence);
+	return least;
+}
+
+/* Ranks that there are, and that the job has, as far as the traces tell. */
+static void count_ranks(const struct analysis *analysis, struct finding_step *step)
+{
+	for (size_t i = 0; i < analysis->timeline.process_count; i++)
+		if (analysis->timeline.processes[i].world > (int32_t)step->world)
+			step->world = (size_t)analysis->timeline.processes[i].world;
+	step->ranks = analysis->worker_count;
+	if (step->world > 0 && step->world < step->ranks)
+		step->world = step->ranks;
+}
+
+static void find_step(struct finding_list *list)
+{
+	const struct analysis *analysis = list->analysis;
+	struct finding_step *step = &list->step;
+	double *values;
+
+	count_ranks(analysis, step);
+	step->used = SIZE_MAX;
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		if (analysis->workers[w].used_count < step->used) {
+			step->used = analysis->workers[w].used_count;
+			step->count = analysis->workers[w].iterations.count;
+		}
+	values = mem_alloc(step->used, sizeof(*values));
+	for (size_t i = 0; i < step->used; i++)
+		for (size_t w = 0; w < analysis->worker_count; w++) {
+			const struct analysis_worker *worker = &analysis->workers[w];
+
+			values[i] += (double)worker->phases.times[worker->used[i]].iteration_ns /
+				     (double)analysis->worker_count;
+		}
+	statistics_sort(values, step->used);
+	step->median_ns = statistics_median_sorted(values, step->used);
+	step->low_ns = statistics_quantile_sorted(values, step->used, 0.25);
+	step->high_ns = statistics_quantile_sorted(values, step->used, 0.75);
+	step->mean_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
+	free(values);
+}
+
+/* ---- The list ---- */
+
+static int compare_findings(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+
+	if (isfinite(a->gain_ns) != isfinite(b->gain_ns))
+		return isfinite(a->gain_ns) ? -1 : 1;
+	if (isfinite(a->gain_ns) && a->gain_ns != b->gain_ns)
+		return a->gain_ns > b->gain_ns ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return strcmp(a->subject, b->subject);
+}
+
+void findings_find(struct analysis *analysis, struct finding_list *list)
+{
+	memset(list, 0, sizeof(*list));
+	list->analysis = analysis;
+	balance_find(analysis, &list->balance);
+	if (analysis->worker_count == 0)
+		return;
+	find_step(list);
+	list->confidence = least_confidence(analysis);
+	list->job = slowdown_job_open(&analysis->timeline);
+	list->calls = mem_alloc(analysis->worker_count, sizeof(*list->calls));
+	if (list->job) {
+		finding_job(list);
+	} else {
+		cause_find(analysis, &list->balance, &list->causes);
+		for (size_t w = 0; w < analysis->worker_count; w++)
+			host_calls_find(analysis, w, &list->calls[w]);
+		finding_stragglers(list);
+		finding_idle(list);
+	}
+	finding_outliers(list);
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
+}
+
+void findings_free(struct finding_list *list)
+{
+	for (size_t w = 0; list->calls && w < list->analysis->worker_count; w++)
+		host_calls_free(&list->calls[w]);
+	free(list->calls);
+	free(list->items);
+	slowdown_job_close(list->job);
+	cause_free(&list->causes);
+	balance_free(&list->balance);
+	arena_free(&list->arena);
+	memset(list, 0, sizeof(*list));
+}

@@ -1,0 +1,323 @@
+/* Findings about a device's time on its own rank: input, calls that block the host, late launches, latencies,
+ * exposed communication; and computing, which is none of them. */
+#include "finding_make.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPUTING 0.5 /* of a step: computing is named as what the rest of the time goes to */
+
+static double input_ns(const struct finding_list *list, size_t worker)
+{
+	return finding_phase(list, worker, PHASE_IO) + finding_phase(list, worker, PHASE_MD) +
+	       finding_phase(list, worker, PHASE_H2D);
+}
+
+/* "reading 57.2 ms, copying 1.9 ms": what is not 0. */
+static const char *input_words(struct finding_list *list, size_t worker)
+{
+	static const struct {
+		enum phase phase;
+		const char *word;
+	} parts[] = {{PHASE_IO, "reading"}, {PHASE_MD, "splitting"}, {PHASE_H2D, "copying"}};
+	const char *text = "";
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		double ns = finding_phase(list, worker, parts[i].phase);
+
+		if (ns > 0)
+			text = arena_format(&list->arena, "%s%s%s %s", text, *text ? ", " : "", parts[i].word,
+				print_time(&list->arena, ns));
+	}
+	return text;
+}
+
+static void add_input(struct finding_list *list)
+{
+	double least_ns = INFINITY;
+	size_t least = 0;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++)
+		if (input_ns(list, w) < least_ns) {
+			least_ns = input_ns(list, w);
+			least = w;
+		}
+	finding_add(list,
+		(struct finding){.kind = FINDING_INPUT,
+			.strength = finding_measured(list),
+			.subject = "input",
+			.title = "Input: the GPUs wait for the batch",
+			.text = arena_format(
+				&list->arena, "Meanwhile they compute nothing: %s", input_words(list, least)),
+			.advice =
+				finding_phase(list, least, PHASE_H2D) > least_ns / 2
+					? "copy the next batch on a stream of its own while this one is computed"
+					: "prefetch in worker processes or threads, pin host memory",
+			.worker = SIZE_MAX,
+			.gain_ns = least_ns,
+			.lost_ns = least_ns});
+}
+
+/* ---- Calls ---- */
+
+static const struct host_call *find_call(const struct host_calls *calls, const char *name)
+{
+	for (size_t i = 0; i < calls->count; i++)
+		if (strcmp(calls->items[i].name, name) == 0)
+			return &calls->items[i];
+	return NULL;
+}
+
+static const char *call_advice(const char *name)
+{
+	if (strstr(name, "Free") || strstr(name, "Malloc") || strstr(name, "Alloc"))
+		return "keep memory instead of allocating and freeing it in each step: a caching allocator, "
+		       "buffers made once";
+	if (strstr(name, "Memcpy") || strstr(name, "memcpy"))
+		return "pin the host memory of these copies, and copy on a stream of its own";
+	if (strstr(name, "Synchronize") || strstr(name, "Query"))
+		return "do not wait for the device in each step: read results (loss, item()) later";
+	if (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Load"))
+		return "load modules before training: CUDA_MODULE_LOADING=EAGER";
+	return "find out why the call takes so long; move it out of the step";
+}
+
+static void add_call(struct finding_list *list, const struct host_call *call, double least_ns)
+{
+	struct arena *arena = &list->arena;
+
+	finding_add(
+		list, (struct finding){.kind = FINDING_CALL,
+			      .strength = finding_measured(list),
+			      .subject = print_clean(arena, call->name),
+			      .title = arena_format(
+				      arena, "The host is blocked in %s", print_clean(arena, call->name)),
+			      .text = arena_format(arena,
+				      "The GPUs have no work meanwhile; %.4g call%s a step take%s %s, the "
+				      "longest %s",
+				      call->count, call->count == 1 ? "" : "s", call->count == 1 ? "s" : "",
+				      print_time(arena, call->time_ns), print_time(arena, call->longest_ns)),
+			      .advice = call_advice(call->name),
+			      .worker = SIZE_MAX,
+			      .gain_ns = least_ns,
+			      .lost_ns = least_ns});
+}
+
+/* Of the first worker's calls those that all workers are blocked in. */
+static void add_calls(struct finding_list *list)
+{
+	for (size_t i = 0; i < list->calls[0].count; i++) {
+		const struct host_call *call = &list->calls[0].items[i];
+		double least_ns = call->typical_ns;
+
+		for (size_t w = 1; w < list->analysis->worker_count; w++) {
+			const struct host_call *other = find_call(&list->calls[w], call->name);
+
+			least_ns = other ? fmin(least_ns, other->typical_ns) : 0;
+		}
+		if (host_call_blocks(call))
+			add_call(list, call, least_ns);
+	}
+}
+
+/* The worker's typical time without enqueued work, without what blocking calls cause of it. */
+static double unblocked_ns(const struct finding_list *list, size_t worker)
+{
+	const struct host_calls *calls = &list->calls[worker];
+	double mean_ns =
+		analysis_phase(&list->analysis->workers[worker], 1, PHASE_IDLE_LAUNCH, ANALYSIS_EXCLUSIVE)
+			.mean;
+	double blocked_ns = 0;
+
+	for (size_t i = 0; i < calls->count; i++)
+		if (host_call_blocks(&calls->items[i]))
+			blocked_ns += calls->items[i].phases_ns[PHASE_IDLE_LAUNCH - PHASE_WORK_COUNT];
+	return mean_ns > 0
+		       ? finding_phase(list, worker, PHASE_IDLE_LAUNCH) * fmax(0, 1 - blocked_ns / mean_ns)
+		       : 0;
+}
+
+static void add_launches(struct finding_list *list)
+{
+	struct arena *arena = &list->arena;
+	double outside_ns = list->calls[0].outside_ns, idle_ns = list->calls[0].idle_ns;
+	double launch_ns = INFINITY;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++)
+		launch_ns = fmin(launch_ns, unblocked_ns(list, w));
+	finding_add(list,
+		(struct finding){.kind = FINDING_LAUNCH,
+			.strength = finding_measured(list),
+			.subject = "launches",
+			.title = "Launch-bound: the host enqueues work too late",
+			.text = arena_format(arena,
+				"The GPUs have no work, and the host is in no call that blocks it%s",
+				idle_ns > 0 && outside_ns > idle_ns / 2
+					? ": mostly between calls, in the program, framework or interpreter"
+					: ""),
+			.advice = "larger batches, CUDA graphs, fused kernels, fewer synchronizations",
+			.worker = SIZE_MAX,
+			.gain_ns = launch_ns,
+			.lost_ns = launch_ns});
+}
+
+/* The call in which the host is for most of the time that the device has enqueued work and does not begin it.
+ */
+static const struct host_call *call_meanwhile(const struct host_calls *calls)
+{
+	const struct host_call *best = NULL;
+
+	for (size_t i = 0; i < calls->count; i++)
+		if (host_call_blocks(&calls->items[i]) &&
+			(!best || calls->items[i].phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] >
+					  best->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT]))
+			best = &calls->items[i];
+	return best;
+}
+
+static void add_latency(struct finding_list *list)
+{
+	struct arena *arena = &list->arena;
+	double queue_ns = INFINITY, mean_ns;
+	const struct host_call *call;
+	const char *meanwhile = "";
+	size_t least = 0;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++)
+		if (finding_phase(list, w, PHASE_IDLE_QUEUE) < queue_ns) {
+			queue_ns = finding_phase(list, w, PHASE_IDLE_QUEUE);
+			least = w;
+		}
+	mean_ns =
+		analysis_phase(&list->analysis->workers[least], 1, PHASE_IDLE_QUEUE, ANALYSIS_EXCLUSIVE).mean;
+	call = call_meanwhile(&list->calls[least]);
+	if (call && call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] > mean_ns / 3)
+		meanwhile = arena_format(arena,
+			"; for %.0f%% of it the host is blocked in %s (%s a step): the call waits for the device, "
+			"or holds it up, which the trace does not tell",
+			100 * call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] / mean_ns,
+			print_clean(arena, call->name), print_time(arena, call->time_ns));
+	finding_add(
+		list, (struct finding){.kind = FINDING_LATENCY,
+			      .strength = *meanwhile ? FINDING_WEAK : finding_measured(list),
+			      .subject = "latency",
+			      .title = "The GPUs have work enqueued and do not start it",
+			      .text = arena_format(arena,
+				      "Latency between kernels, or a stream waits for another%s", meanwhile),
+			      .advice = "larger or fused kernels, CUDA graphs, fewer waits between streams",
+			      .worker = SIZE_MAX,
+			      .gain_ns = queue_ns,
+			      .lost_ns = queue_ns});
+}
+
+/* ---- Communication, computing ---- */
+
+/* Median over iterations of communication that nothing hides, without waiting for the last rank. */
+static double exposed_ns(const struct finding_list *list, size_t worker)
+{
+	const struct analysis_worker *from = &list->analysis->workers[worker];
+	double *values = mem_alloc(from->used_count, sizeof(*values)), median;
+
+	for (size_t i = 0; i < from->used_count; i++) {
+		const struct phase_times *times = &from->phases.times[from->used[i]];
+
+		values[i] = fmax(0, (double)(times->exclusive_ns[PHASE_COMMUNICATION] - times->wait_ns));
+	}
+	median = analysis_statistics(values, from->used_count).median;
+	free(values);
+	return median;
+}
+
+static void add_communication(struct finding_list *list)
+{
+	const struct analysis *analysis = list->analysis;
+	struct arena *arena = &list->arena;
+	bool absent = list->step.ranks < list->step.world;
+	double least_ns = INFINITY, busy_ns;
+
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		least_ns = fmin(least_ns, exposed_ns(list, w));
+	busy_ns =
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
+			.median;
+	finding_add(list,
+		(struct finding){.kind = FINDING_COMMUNICATION,
+			.strength = absent ? FINDING_WEAK : finding_measured(list),
+			.subject = "communication",
+			.title = "Communication is not hidden by computing",
+			.text = arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns),
+				absent ? "waiting for ranks without a trace is part of it, and how much is "
+					 "unknown"
+				       : "waiting for the last rank is not counted"),
+			.advice = "overlap gradient aggregation with the backward pass; fewer and larger "
+				  "messages, smaller data types",
+			.worker = SIZE_MAX,
+			.gain_ns = least_ns,
+			.lost_ns = least_ns});
+}
+
+static const struct layer *costliest(
+	const struct finding_list *list, const struct analysis_worker *worker, double *most_ns)
+{
+	const struct layer *best = NULL;
+
+	*most_ns = 0;
+	for (size_t l = 0; l < worker->layers.count; l++) {
+		const char *name = worker->layers.items[l].name;
+		double ns = 0;
+
+		for (int column = PHASE_LAYER_FORWARD; column <= PHASE_LAYER_UPDATE; column++) {
+			double part_ns = column == PHASE_LAYER_COMMUNICATION
+						 ? 0
+						 : analysis_layer(list->analysis->workers,
+							   list->analysis->worker_count, name,
+							   (enum phase_layer_column)column)
+							   .mean;
+
+			ns += part_ns > 0 ? part_ns : 0;
+		}
+		if (ns > *most_ns) {
+			*most_ns = ns;
+			best = &worker->layers.items[l];
+		}
+	}
+	return best;
+}
+
+/* Not an idle time, so without a gain: what a step is made of where nothing else is much of it. */
+static void add_computing(struct finding_list *list)
+{
+	const struct analysis *analysis = list->analysis;
+	struct arena *arena = &list->arena;
+	double ns = analysis_compute(analysis->workers, analysis->worker_count).median, layer_ns;
+	const struct layer *layer = costliest(list, &analysis->workers[0], &layer_ns);
+
+	if (!(ns >= COMPUTING * list->step.median_ns))
+		return;
+	finding_add(list,
+		(struct finding){.kind = FINDING_COMPUTING,
+			.strength = finding_measured(list),
+			.subject = "computing",
+			.title = arena_format(arena, "The GPUs compute for %.0f%% of a step",
+				100 * fmin(1, ns / list->step.median_ns)),
+			.text = layer ? arena_format(arena, "That is %s; the costliest layer is %s with %s",
+						print_time(arena, ns), print_clean(arena, layer_title(layer)),
+						print_time(arena, layer_ns))
+				      : arena_format(arena, "That is %s", print_time(arena, ns)),
+			.advice = "faster kernels: smaller data types, other algorithms; pmanalyze roofline",
+			.worker = SIZE_MAX,
+			.layer = layer ? layer_title(layer) : "",
+			.gain_ns = NAN,
+			.lost_ns = NAN});
+}
+
+void finding_idle(struct finding_list *list)
+{
+	add_input(list);
+	add_calls(list);
+	add_launches(list);
+	add_latency(list);
+	add_communication(list);
+	add_computing(list);
+}

@@ -1,0 +1,150 @@
+/* Findings about ranks that others wait for: persistent stragglers with their causes, and waiting that no
+ * persistent straggler explains. */
+#include "base/statistics.h"
+#include "finding_make.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const advice[CAUSE_COUNT] = {
+	[CAUSE_SLOWER] = "compare that GPU's clocks, power limit, temperature and other load",
+	[CAUSE_LAYER] = "compare the kernels and algorithms chosen for that layer there with the others'",
+	[CAUSE_LAYERS] = "compare the kernels and algorithms chosen there with the others'",
+	[CAUSE_WORK] = "divide the batch evenly, or pad less",
+	[CAUSE_INPUT] = "check that rank's storage and number of readers; prefetch",
+	[CAUSE_HOST] = "check that rank's host: CPU affinity, other processes; use CUDA graphs",
+	[CAUSE_STAGE] = "move layers from that stage to the others",
+	[CAUSE_LINK] = "check that link: type, width, errors, and rank placement",
+	[CAUSE_UNKNOWN] = "record that rank's host calls and compare them with another rank",
+};
+
+/* What the others wait for in an iteration, each on average: the time that they idle or are in communication
+ * alone, where the collectives do not tell. */
+static double waiting_of_others(const struct finding_list *list, const struct cause *cause)
+{
+	const struct analysis *analysis = list->analysis;
+	double others = (double)(analysis->worker_count - 1), sum_ns = 0;
+
+	if (cause->inflicted_ns > 0 && cause->kind != CAUSE_STAGE)
+		return cause->inflicted_ns / others;
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		if (w == cause->worker)
+			continue;
+		for (int phase = PHASE_IDLE_LAUNCH; phase < PHASE_COUNT; phase++)
+			sum_ns += finding_phase(list, w, (enum phase)phase);
+		sum_ns += finding_phase(list, w, PHASE_COMMUNICATION);
+	}
+	return sum_ns / others;
+}
+
+static const char *cause_words(struct finding_list *list, const struct cause *cause)
+{
+	const char *text = cause_text(cause->kind);
+
+	if (cause->layer[0])
+		text = arena_format(&list->arena, "%s %s", text, print_clean(&list->arena, cause->layer));
+	if (cause->other != cause->worker)
+		text = arena_format(&list->arena, "%s to %s", text,
+			analysis_worker_name(list->analysis, &list->analysis->workers[cause->other]));
+	return text;
+}
+
+static void add_cause(struct finding_list *list, const struct cause *cause)
+{
+	struct arena *arena = &list->arena;
+	const char *name = analysis_worker_name(list->analysis, &list->analysis->workers[cause->worker]);
+	double lost_ns = waiting_of_others(list, cause);
+	double gain_ns = isfinite(cause->cost_ns) ? fmin(cause->cost_ns, lost_ns) : lost_ns;
+	const char *words = cause_words(list, cause);
+	const char *waiting =
+		cause->inflicted_ns > 0
+			? arena_format(arena,
+				  "The other ranks wait %s for it (%s each, %.1f%% of their time). ",
+				  print_time(arena, cause->inflicted_ns),
+				  print_time(arena,
+					  cause->inflicted_ns / (double)(list->analysis->worker_count - 1)),
+				  100 * cause->share)
+			: "";
+
+	finding_add(list,
+		(struct finding){.kind = FINDING_STRAGGLER,
+			.strength = cause->kind == CAUSE_UNKNOWN ? FINDING_WEAK : finding_measured(list),
+			.cause = cause_key(cause->kind),
+			.subject = cause->layer[0] ? arena_format(arena, "%s, %s", name,
+							     print_clean(arena, cause->layer))
+						   : name,
+			.title = arena_format(arena, "Straggler %s: %s", name, words),
+			.text = arena_format(arena, "%s%s: %s", waiting,
+				isfinite(cause->cost_ns)
+					? arena_format(arena, "Cost %s", print_time(arena, cause->cost_ns))
+					: "No cause is found",
+				print_clean(arena, cause->evidence)),
+			.advice = advice[cause->kind],
+			.worker = cause->worker,
+			.layer = cause->layer,
+			.gain_ns = gain_ns,
+			.lost_ns = lost_ns});
+}
+
+/* Waiting that is not for a rank with a persistent cause: the rank that causes most of it is named, as such.
+ */
+static void add_waiting(struct finding_list *list)
+{
+	const struct analysis *analysis = list->analysis;
+	struct arena *arena = &list->arena;
+	double others = (double)(analysis->worker_count - 1), all_ns = 0, most_ns = 0;
+	size_t most = 0;
+	const char *name;
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct balance_rank *rank = &list->balance.ranks[w];
+		bool explained = false;
+		double typical_ns;
+		double *each;
+
+		for (size_t i = 0; i < list->causes.count; i++)
+			explained |= list->causes.items[i].worker == w;
+		if (explained || analysis->workers[w].used_count == 0)
+			continue;
+		each = mem_alloc(analysis->workers[w].used_count, sizeof(*each));
+		for (size_t i = 0; i < analysis->workers[w].used_count; i++)
+			each[i] = rank->each_ns[i];
+		typical_ns = statistics_median(each, analysis->workers[w].used_count);
+		free(each);
+		all_ns += fmin(rank->inflicted_ns, fmax(typical_ns, 0)) / others;
+		if (rank->inflicted_ns > most_ns) {
+			most_ns = rank->inflicted_ns;
+			most = w;
+		}
+	}
+	if (!(all_ns > 0))
+		return;
+	name = analysis_worker_name(list->analysis, &list->analysis->workers[most]);
+	finding_add(list,
+		(struct finding){.kind = FINDING_WAITING,
+			.strength = list->step.ranks < list->step.world ? FINDING_WEAK : FINDING_LIKELY,
+			.subject = "changing stragglers",
+			.title = "Ranks wait for each other, and none is late persistently",
+			.text = arena_format(arena,
+				"Most of it for %s: it causes %s of waiting, summed over the others, and is "
+				"last in %.1f%% of the collectives; its layers, input and launches do not "
+				"take longer than elsewhere in most iterations",
+				name, print_time(arena, most_ns),
+				100 * (double)list->balance.ranks[most].last_count /
+					(double)list->balance.collective_count),
+			.advice = "check for batches of different work, host pauses and other jobs on the "
+				  "machines",
+			.worker = SIZE_MAX,
+			.gain_ns = all_ns,
+			.lost_ns = all_ns});
+}
+
+void finding_stragglers(struct finding_list *list)
+{
+	if (list->analysis->worker_count < 2)
+		return;
+	for (size_t i = 0; i < list->causes.count; i++)
+		add_cause(list, &list->causes.items[i]);
+	if (list->balance.collective_count)
+		add_waiting(list);
+}

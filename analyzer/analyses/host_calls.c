@@ -1,0 +1,295 @@
+/* What the host did while a device was idle: see host_calls.h. One sweep over calls and idle stretches, both
+ * in order of time. */
+#include "host_calls.h"
+#include "base/lookup.h"
+#include "base/statistics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKED_NS 100000 /* a call that takes longer on average than giving work does has waited */
+
+/* When work began on the device, and the call that gave it. */
+struct start {
+	int64_t begin_ns;
+	uint32_t call;
+};
+
+struct search {
+	const struct analysis *analysis;
+	const struct analysis_worker *worker;
+	const struct timeline_process *process;
+	struct host_calls *list;
+	struct lookup names;
+	uint32_t *item_of; /* by operation of the process: place in the list + 1 */
+	struct start *starts;
+	size_t start_count, start;
+	uint32_t *open; /* calls that may reach into what comes */
+	size_t open_count, open_room;
+	size_t next;        /* call of the process */
+	size_t used;        /* place among the used iterations */
+	double *outside_ns; /* by used iteration */
+};
+
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = MEM_HASH_START;
+
+	for (; *name; name++)
+		hash = mem_hash(hash, (unsigned char)*name);
+	return hash;
+}
+
+static struct host_call *item_of(struct search *search, const struct timeline_call *call)
+{
+	const struct timeline_function *function = timeline_function(&search->analysis->timeline, call);
+	uint32_t *known = &search->item_of[call->operation - search->process->first_operation];
+	struct host_calls *list = search->list;
+	uint64_t hash = hash_name(function->name);
+	size_t at = 0;
+	uint32_t i;
+
+	if (*known)
+		return &list->items[*known - 1];
+	while ((i = lookup_next(&search->names, hash, &at)) != LOOKUP_NONE)
+		if (strcmp(list->items[i].name, function->name) == 0)
+			break;
+	if (i == LOOKUP_NONE) {
+		i = (uint32_t)list->count;
+		*MEM_PUSH(list->items, list->count, list->room) = (struct host_call){.name = function->name,
+			.kind = function->kind,
+			.each_ns = arena_alloc(&list->arena, search->worker->used_count, sizeof(double)),
+			.each_time_ns =
+				arena_alloc(&list->arena, search->worker->used_count, sizeof(double))};
+		lookup_add(&search->names, hash, i);
+	}
+	*known = i + 1;
+	return &list->items[i];
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct start *a = left, *b = right;
+
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns ? -1 : 1;
+	return a->call < b->call ? -1 : a->call > b->call;
+}
+
+static void list_starts(struct search *search)
+{
+	const struct timeline *timeline = &search->analysis->timeline;
+	const struct worker *worker = search->worker->worker;
+	size_t room = 0;
+
+	for (size_t i = 0; i < worker->call_count; i++) {
+		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+
+		for (uint32_t j = 0; j < call->interval_count; j++)
+			*MEM_PUSH(search->starts, search->start_count, room) = (struct start){
+				timeline->intervals[call->interval + j].begin_ns, worker->calls[i]};
+		if (call->interval_count == 0)
+			*MEM_PUSH(search->starts, search->start_count, room) =
+				(struct start){call->end_ns, worker->calls[i]};
+	}
+	if (search->start_count)
+		qsort(search->starts, search->start_count, sizeof(*search->starts), compare_starts);
+}
+
+/* The thread that gave the work which ends an idle stretch; -1: there is none. */
+static int thread_behind(struct search *search, int64_t end_ns)
+{
+	while (search->start < search->start_count && search->starts[search->start].begin_ns < end_ns)
+		search->start++;
+	if (search->start == search->start_count)
+		return -1;
+	return search->analysis->timeline.calls[search->starts[search->start].call].thread;
+}
+
+/* Calls that begin before `end_ns`, without those that ended by `begin_ns`. */
+static void open_calls(struct search *search, int64_t begin_ns, int64_t end_ns)
+{
+	const struct timeline_call *calls = search->analysis->timeline.calls + search->process->first_call;
+	size_t kept = 0;
+
+	for (; search->next < search->process->call_count && calls[search->next].begin_ns < end_ns;
+		search->next++)
+		if (!(calls[search->next].flags & TIMELINE_FLAG_REPLAYED))
+			*MEM_PUSH(search->open, search->open_count, search->open_room) =
+				(uint32_t)search->next;
+	for (size_t i = 0; i < search->open_count; i++)
+		if (calls[search->open[i]].end_ns > begin_ns)
+			search->open[kept++] = search->open[i];
+	search->open_count = kept;
+}
+
+/* Gives the stretch, whose level is the idle phase, to calls of the thread (`own`), or of others; what is
+ * left is added to `rest`. Calls in each other count once, as the outer one. */
+static void give(struct search *search, const struct phase_span *stretch, int thread, bool own,
+	struct phase_spans *rest)
+{
+	const struct timeline_call *calls = search->analysis->timeline.calls + search->process->first_call;
+	int64_t done_ns = stretch->begin_ns;
+
+	for (size_t i = 0; i < search->open_count && done_ns < stretch->end_ns; i++) {
+		const struct timeline_call *call = &calls[search->open[i]];
+		int64_t end_ns = call->end_ns < stretch->end_ns ? call->end_ns : stretch->end_ns;
+		struct host_call *item;
+		double part_ns;
+
+		if ((call->thread == thread) != own || call->begin_ns >= stretch->end_ns || end_ns <= done_ns)
+			continue;
+		if (call->begin_ns > done_ns)
+			phase_add_span(rest, done_ns, call->begin_ns, stretch->level);
+		part_ns = (double)(end_ns - (call->begin_ns > done_ns ? call->begin_ns : done_ns));
+		item = item_of(search, call);
+		if (stretch->level != PHASE_IDLE_QUEUE - PHASE_WORK_COUNT)
+			item->each_ns[search->used] += part_ns;
+		item->phases_ns[stretch->level] += part_ns;
+		done_ns = end_ns;
+	}
+	phase_add_span(rest, done_ns, stretch->end_ns, stretch->level);
+}
+
+static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int64_t end_ns)
+{
+	struct search *search = context;
+	const struct analysis_worker *worker = search->worker;
+	const struct iteration *items = worker->iterations.items;
+	struct phase_spans left = {0}, outside = {0};
+	int thread;
+
+	while (search->used < worker->used_count && items[worker->used[search->used]].end_ns <= begin_ns)
+		search->used++;
+	if (phase < PHASE_WORK_COUNT || search->used == worker->used_count ||
+		items[worker->used[search->used]].begin_ns > begin_ns)
+		return;
+	thread = thread_behind(search, end_ns);
+	open_calls(search, begin_ns, end_ns);
+	give(search, &(struct phase_span){begin_ns, end_ns, (uint32_t)phase - PHASE_WORK_COUNT}, thread, true,
+		&left);
+	for (size_t i = 0; i < left.count; i++)
+		give(search, &left.items[i], thread, false, &outside);
+	for (size_t i = 0; i < outside.count; i++)
+		search->outside_ns[search->used] +=
+			(double)(outside.items[i].end_ns - outside.items[i].begin_ns);
+	free(left.items);
+	free(outside.items);
+}
+
+static void count_call(struct search *search, const struct timeline_call *call, size_t used)
+{
+	const struct iteration *item = &search->worker->iterations.items[search->worker->used[used]];
+	int64_t begin_ns = call->begin_ns > item->begin_ns ? call->begin_ns : item->begin_ns;
+	int64_t end_ns = call->end_ns < item->end_ns ? call->end_ns : item->end_ns;
+	double whole_ns = (double)(call->end_ns - call->begin_ns);
+	struct host_call *host_call;
+
+	if (end_ns < begin_ns || (call->flags & TIMELINE_FLAG_REPLAYED))
+		return;
+	host_call = item_of(search, call);
+	host_call->count += begin_ns == call->begin_ns;
+	host_call->each_time_ns[used] += (double)(end_ns - begin_ns);
+	if (whole_ns > host_call->longest_ns)
+		host_call->longest_ns = whole_ns;
+}
+
+/* Number of the calls that begin in used iterations, and the time of calls that lies in them. */
+static void count_calls(struct search *search)
+{
+	const struct analysis_worker *worker = search->worker;
+	const struct iteration *items = worker->iterations.items;
+	size_t first = 0;
+
+	for (size_t i = 0; i < search->process->call_count; i++) {
+		const struct timeline_call *call =
+			&search->analysis->timeline.calls[search->process->first_call + i];
+
+		while (first < worker->used_count && items[worker->used[first]].end_ns <= call->begin_ns)
+			first++;
+		for (size_t u = first;
+			u < worker->used_count && items[worker->used[u]].begin_ns <= call->end_ns; u++)
+			count_call(search, call, u);
+	}
+}
+
+static int compare_items(const void *left, const void *right)
+{
+	const struct host_call *a = left, *b = right;
+
+	if (a->idle_ns != b->idle_ns)
+		return a->idle_ns > b->idle_ns ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns > b->time_ns ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* Mean and median of the values, which stay in their order. */
+static void conclude(const double *values, size_t count, double *mean, double *median)
+{
+	double *sorted = mem_alloc(count, sizeof(*sorted));
+
+	*mean = 0;
+	for (size_t i = 0; i < count; i++) {
+		sorted[i] = values[i];
+		*mean += values[i] / (double)count;
+	}
+	*median = statistics_median(sorted, count);
+	free(sorted);
+}
+
+void host_calls_find(const struct analysis *analysis, size_t number, struct host_calls *list)
+{
+	const struct analysis_worker *worker = &analysis->workers[number];
+	struct search search = {.analysis = analysis,
+		.worker = worker,
+		.process = &analysis->timeline.processes[worker->worker->process],
+		.list = list};
+	size_t count = worker->used_count;
+	double mean_ns;
+
+	memset(list, 0, sizeof(*list));
+	if (count == 0 || search.process->hostless)
+		return;
+	search.item_of = mem_alloc(search.process->operation_count, sizeof(*search.item_of));
+	search.outside_ns = mem_alloc(count, sizeof(*search.outside_ns));
+	list_starts(&search);
+	phase_stretches(&analysis->model, worker->worker, &worker->iterations, &worker->layers, take_stretch,
+		&search);
+	count_calls(&search);
+	for (size_t i = 0; i < list->count; i++) {
+		struct host_call *call = &list->items[i];
+
+		call->count /= (double)count;
+		conclude(call->each_time_ns, count, &mean_ns, &call->time_ns);
+		conclude(call->each_ns, count, &mean_ns, &call->typical_ns);
+		for (int phase = 0; phase < HOST_CALLS_IDLE; phase++) {
+			call->phases_ns[phase] /= (double)count;
+			call->idle_ns += call->phases_ns[phase];
+		}
+		list->idle_ns += call->idle_ns;
+	}
+	conclude(search.outside_ns, count, &list->outside_ns, &list->outside_typical_ns);
+	list->idle_ns += list->outside_ns;
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_items);
+	lookup_free(&search.names);
+	free(search.item_of);
+	free(search.starts);
+	free(search.open);
+	free(search.outside_ns);
+}
+
+void host_calls_free(struct host_calls *list)
+{
+	free(list->items);
+	arena_free(&list->arena);
+	memset(list, 0, sizeof(*list));
+}
+
+bool host_call_blocks(const struct host_call *call)
+{
+	if (call->kind == PM_KIND_ALLOC || call->kind == PM_KIND_SYNC)
+		return true;
+	return call->count > 0 && call->time_ns / call->count >= BLOCKED_NS;
+}

@@ -1,0 +1,48 @@
+/*
+ * What the host did while a device was idle: for each function how long its calls took, how many there were,
+ * and how much idle time of the device passed in them.
+ *
+ * An idle stretch (the idle phases of phase.h) belongs to the thread that gave the device the work which ends
+ * the stretch: to the call that the thread was in; for what is left to a call of another thread of the
+ * process, and for the rest to no call (the program, its framework or its interpreter between calls). Each
+ * instant is counted once, so that what the calls cause and the rest add up to the idle time.
+ */
+#ifndef ANALYSES_HOST_CALLS_H
+#define ANALYSES_HOST_CALLS_H
+
+#include "reconstruct/analysis.h"
+
+#define HOST_CALLS_IDLE (PHASE_COUNT - PHASE_WORK_COUNT)
+
+struct host_call {
+	const char *name;
+	enum pm_kind kind;
+	double count;   /* calls in an iteration, mean */
+	double time_ns; /* in them, of an iteration, median; over threads, so it can exceed the iteration */
+	double longest_ns;                 /* the longest call */
+	double idle_ns;                    /* of the device in them, of an iteration, mean */
+	double typical_ns;                 /* the same without PHASE_IDLE_QUEUE, median over iterations */
+	double phases_ns[HOST_CALLS_IDLE]; /* idle_ns by idle phase: enum phase - PHASE_WORK_COUNT */
+	double *each_ns, *each_time_ns;    /* as typical_ns and time_ns, by used iteration */
+};
+
+/* Of one worker. Without calls where the recording has none. */
+struct host_calls {
+	struct host_call *items; /* the most idle time first, then the most time */
+	size_t count, room;
+	double idle_ns, outside_ns; /* of an iteration, mean: in all, and in no call */
+	double outside_typical_ns;  /* median over iterations */
+	struct arena arena;
+};
+
+/* `worker` is a number below worker_count. The caller frees the list. */
+void host_calls_find(const struct analysis *analysis, size_t worker, struct host_calls *list);
+void host_calls_free(struct host_calls *list);
+
+/*
+ * Is the host blocked in the call, or does it wait there: for memory, for the device, or longer than giving
+ * work takes? Time in other calls is that of launching.
+ */
+bool host_call_blocks(const struct host_call *call);
+
+#endif

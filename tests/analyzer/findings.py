@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What must hold of the findings of any run, and what is known of real ones: findings.py PMANALYZE MAKE_TRACE TRACES RUN...
+Gains are bounded by the time that they remove and by the step, the list is in order, parts do not exceed the whole, and all commands
+name the same step time and the same first cause. Checked are made-up runs, folders RUN of our own traces, and real ones in the
+folder TRACES, which may be "".
+"""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+pmanalyze, make_trace, traces = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+failures = checks = 0
+
+MADE = ["one", "three", "overlap", "two_gpus", "killed", "host_only", "graph", "recompute", "causes", "now_and_then"]
+
+# Of real sets: the first finding's kind, and its cause or subject, as their makers or an independent sum tell.
+KNOWN = {
+    "bytedance-straggler-AR": ("imbalance", "workers"),
+    "bytedance-straggler-ST": ("imbalance", "stages"),
+    "megatronapp-pp4": ("imbalance", "stages"),
+    "kineto-resnet50-v100-workers0": ("input", "input"),
+    "tracelens-resnet18-mi300-nomarkers": ("blocking_call", "hipFree"),
+}
+
+
+def check(holds, what):
+    global failures, checks
+    checks += 1
+    if not holds:
+        failures += 1
+        print(what)
+
+
+def answer(command, *arguments):
+    result = subprocess.run([pmanalyze, command, "--json", *arguments], capture_output=True, check=False)
+    check(result.returncode in (0, 1), f"{command} {arguments}: exit status {result.returncode}: {result.stderr.decode()}")
+    return json.loads(result.stdout) if result.stdout else {}
+
+
+def near(one, other):
+    return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1)
+
+
+def check_report(name, path):
+    report = answer("report", path)
+    step, findings = report["step"], report["findings"]
+    idle = {phase["phase"]: phase["exclusive_ns"] for phase in report["phases"]}
+    check(step["quartile_low_ns"] <= step["median_ns"] <= step["quartile_high_ns"], f"{name}: quartiles of a step")
+    check(near(step["mean_ns"], report["t_iter_ns"]), f"{name}: two mean times of a step")
+    gains = [finding["gain_ns"] for finding in findings if finding["gain_ns"] is not None]
+    check(gains == sorted(gains, reverse=True), f"{name}: findings out of order")
+    check(all(finding["gain_ns"] is None for finding in findings[len(gains):]), f"{name}: a gain behind those without")
+    for finding in findings:
+        title = f"{name}: {finding['title']}"
+        check(finding["text"] and finding["basis"] and finding["advice"], f"{title}: without text, basis or advice")
+        if finding["gain_ns"] is not None:
+            check(finding["gain_ns"] <= finding["lost_ns"] * (1 + 1e-9), f"{title}: gains more than is lost")
+            check(0.01 * step["median_ns"] <= finding["gain_ns"] <= max(step["median_ns"], step["mean_ns"]),
+                  f"{title}: gain beyond the step")
+    own = [finding["gain_ns"] for finding in findings
+           if finding["kind"] in ("input", "blocking_call", "launch", "latency", "communication")]
+    check(sum(own) <= 1.02 * step["median_ns"], f"{name}: idle time of one rank gains more than the step")
+    busy = sum(time for phase, time in idle.items() if not phase.startswith("idle") and phase != "iteration")
+    check(busy <= report["t_iter_ns"] * (1 + 1e-9), f"{name}: work exceeds the iteration")
+    check_calls(name, report)
+    return report
+
+
+def check_calls(name, report):
+    """What the calls cause, and the rest, is the idle time of the phases."""
+    for worker in {row["worker"] for row in report["host_calls"]}:
+        rows = [row for row in report["host_calls"] if row["worker"] == worker]
+        for row in rows:
+            check(row.get("queued_ns") is None or row["queued_ns"] <= row["idle_ns"] * (1 + 1e-9), f"{name}: {row['call']}: queued")
+        check(near(sum(row["idle_share"] for row in rows if row.get("idle_share") is not None), 1)
+              or sum(row["idle_ns"] for row in rows) == 0, f"{name}: shares of idle time")
+    if len(report["workers"]) and report["host_calls"]:
+        idle = sum(phase["exclusive_ns"] for phase in report["phases"] if phase["phase"].startswith("idle"))
+        ranks = report["gpus"]
+        mean = sum(row["idle_ns"] for row in report["host_calls"]) / ranks
+        check(abs(mean - idle) <= 0.02 * max(idle, 1) + 10, f"{name}: idle {idle} by phases, {mean} by calls")
+
+
+def input_of(folder, work):
+    """The set's traces; of an SQLite file, which is packed, a copy that is not."""
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".sqlite.gz"):
+            target = os.path.join(work, entry[:-3])
+            with gzip.open(os.path.join(folder, entry)) as packed, open(target, "wb") as out:
+                shutil.copyfileobj(packed, out)
+            return target
+    return folder
+
+
+def check_real(work):
+    for name in sorted(os.listdir(traces)):
+        folder = os.path.join(traces, name, "traces")
+        if not os.path.isdir(folder):
+            continue
+        report = check_report(name, input_of(folder, work))
+        if name in KNOWN:
+            first = report["findings"][0]
+            check(first["kind"] == KNOWN[name][0] and KNOWN[name][1] in (first["cause"], first["subject"]),
+                  f"{name}: first finding {first['kind']} {first['cause']} {first['subject']}")
+
+
+with tempfile.TemporaryDirectory() as place:
+    for made in MADE:
+        os.mkdir(os.path.join(place, made))
+        subprocess.run([make_trace, os.path.join(place, made), made], check=True)
+        check_report(made, os.path.join(place, made))
+    for run in sys.argv[4:]:
+        check_report(os.path.basename(run), run)
+    if traces:
+        check_real(place)
+print(f"{checks} checks, {failures} failures{'' if traces else '; no folder of real traces (PM_TRACES)'}")
+sys.exit(bool(failures))
