@@ -23,7 +23,7 @@ struct json {
 	const char *end;       /* of what is in the window; *end is NUL, and so are JSON_PADDING bytes */
 	bool exhausted;        /* nothing follows in the file */
 	const char *break_off; /* why the bytes end before the file is whole (gzip), or NULL */
-	const char *limit;     /* the sentence of a limit (pm_limit.h) that ended the reading, or NULL */
+	const char *limit;     /* the sentence of a limit (limit.h) that ended the reading, or NULL */
 	struct json_source *source;
 	char *window;
 	size_t room_bytes;

@@ -4,7 +4,7 @@
 #include "base/role.h"
 #include "base/statistics.h"
 #include "base/suggest.h"
-#include "data/csv.h"
+#include "base/csv.h"
 #include "model/expression_model.h"
 #include "model/interval.h"
 

@@ -1,6 +1,6 @@
 /* Workers and their links: see strategy.h. */
 #include "strategy.h"
-#include "data/csv.h"
+#include "base/csv.h"
 
 #include <errno.h>
 #include <stdarg.h>

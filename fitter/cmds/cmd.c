@@ -1,6 +1,6 @@
 /* What the commands do with their arguments: see cmd.h. */
 #include "cmd.h"
-#include "data/csv.h"
+#include "base/csv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* pmfit guide: what the model says: scaling, efficiency, what to buy, how to divide. */
 #include "guide.h"
-#include "data/csv.h"
+#include "base/csv.h"
 #include "output/guide_print.h"
 
 #include <err.h>

@@ -1,7 +1,7 @@
 /* pmfit guide --divide: a batch among devices that are not alike. */
 #include "guide.h"
 #include "advise/guide_share.h"
-#include "data/csv.h"
+#include "base/csv.h"
 #include "output/json_print.h"
 
 #include <err.h>

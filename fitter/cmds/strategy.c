@@ -1,7 +1,7 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
 #include "advise/strategy_choose.h"
 #include "cmd.h"
-#include "data/csv.h"
+#include "base/csv.h"
 #include "model/model_file.h"
 #include "output/json_print.h"
 

@@ -2,7 +2,7 @@
 #include "description.h"
 #include "base/error_message.h"
 #include "base/text_file.h"
-#include "csv.h"
+#include "base/csv.h"
 #include "model/enum_names.h"
 #include "space_file.h"
 

@@ -6,7 +6,7 @@
 #ifndef MODEL_INPUT_H
 #define MODEL_INPUT_H
 
-#include "csv.h"
+#include "base/csv.h"
 #include "pm_fit.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #ifndef OBSERVATIONS_H
 #define OBSERVATIONS_H
 
-#include "csv.h"
+#include "base/csv.h"
 #include "description.h"
 #include "pm_fit.h"
 

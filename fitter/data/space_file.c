@@ -4,7 +4,7 @@
 #include "base/error_message.h"
 #include "base/limit.h"
 #include "base/text_file.h"
-#include "csv.h"
+#include "base/csv.h"
 #include "space_rule.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
 #include "base/text.h"
-#include "data/csv.h"
+#include "base/csv.h"
 
 #include <err.h>
 #include <math.h>

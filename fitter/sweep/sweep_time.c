@@ -2,7 +2,7 @@
 #include "sweep_time.h"
 #include "base/error_message.h"
 #include "base/statistics.h"
-#include "data/csv.h"
+#include "base/csv.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* CSV: see csv.h. */
 #include "csv.h"
-#include "base/limit.h"
-#include "base/suggest.h"
-#include "base/text_file.h"
+#include "limit.h"
+#include "suggest.h"
+#include "text_file.h"
 
 #include <errno.h>
 #include <math.h>

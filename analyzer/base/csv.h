@@ -2,8 +2,8 @@
  * A table from a CSV file: a header line with names, then lines with as many cells (RFC 4180: quotes, doubled
  * quotes and line breaks inside them). Commas, or semicolons or tabs where the header has those and no comma.
  */
-#ifndef CSV_H
-#define CSV_H
+#ifndef BASE_CSV_H
+#define BASE_CSV_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
-/* Text files as a whole, within the limits of readers (pm_limit.h). */
-#ifndef TEXT_FILE_H
-#define TEXT_FILE_H
+/* Text files as a whole, within the limits of readers (limit.h). */
+#ifndef BASE_TEXT_FILE_H
+#define BASE_TEXT_FILE_H
 
 #include <cjson/cJSON.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Text files: see text_file.h. */
 #include "text_file.h"
-#include "base/limit.h"
+#include "limit.h"
 #include "error_message.h"
 
 #include <errno.h>
