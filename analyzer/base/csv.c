@@ -265,3 +265,60 @@ int csv_number(const char *cell, double *number)
 	*number = strtod(cell, &end);
 	return *end || !isfinite(*number) ? -1 : 0;
 }
+
+/* Whether a reader, which takes the blanks around a cell away, would have it otherwise. */
+static bool needs_quotes(const char *text)
+{
+	return strpbrk(text, ",\"\n\r") || *text == ' ' || (*text && text[strlen(text) - 1] == ' ');
+}
+
+void csv_put(struct csv_line *line, const char *text)
+{
+	if (line->begun)
+		fputc(',', line->out);
+	line->begun = true;
+	if (!text)
+		return;
+	if (!needs_quotes(text)) {
+		fputs(text, line->out);
+		return;
+	}
+	fputc('"', line->out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', line->out);
+		fputc(*text, line->out);
+	}
+	fputc('"', line->out);
+}
+
+void csv_format(struct csv_line *line, const char *format, ...)
+{
+	char text[256];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	csv_put(line, text);
+}
+
+void csv_put_number(struct csv_line *line, double number)
+{
+	if (!isfinite(number))
+		csv_put(line, NULL);
+	else
+		csv_format(line, number == floor(number) && fabs(number) < 9e15 ? "%.0f" : "%.9g", number);
+}
+
+void csv_put_numbers(struct csv_line *line, const double *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		csv_put_number(line, numbers[i]);
+}
+
+void csv_end(struct csv_line *line)
+{
+	fputc('\n', line->out);
+	line->begun = false;
+}

@@ -1,11 +1,15 @@
 /*
- * A table from a CSV file: a header line with names, then lines with as many cells (RFC 4180: quotes, doubled
- * quotes and line breaks inside them). Commas, or semicolons or tabs where the header has those and no comma.
+ * CSV (RFC 4180), read as a table and written cell by cell.
+ *
+ * Read: a header line with names, then lines with as many cells, with quotes, doubled quotes and line breaks
+ * inside them. Commas, or semicolons or tabs where the header has those and no comma.
  */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define CSV_HINT 128 /* bytes of csv_hint */
 
@@ -31,5 +35,22 @@ const char *csv_hint(const struct csv *csv, const char *name, char hint[CSV_HINT
 
 /* The cell as a number: 0 if it is one, else -1. Locale is not asked. */
 int csv_number(const char *cell, double *number);
+
+/*
+ * Written: the cells of a line one after another, then its end. All zero but `out` is the start of one. Units
+ * are part of a column's name: "time_ns".
+ */
+struct csv_line {
+	FILE *out;
+	bool begun;
+};
+
+void csv_put(struct csv_line *line, const char *text); /* in quotes where need be; NULL: an empty cell */
+/* Whole without exponent, else nine digits; an empty cell where there is none. */
+void csv_put_number(struct csv_line *line, double number);
+void csv_put_numbers(struct csv_line *line, const double *numbers, size_t count);
+/* One cell of less than 256 bytes. */
+void csv_format(struct csv_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void csv_end(struct csv_line *line);
 
 #endif

@@ -1,5 +1,6 @@
 /* Tables as text, JSON and CSV: see print.h. */
 #include "table.h"
+#include "csv.h"
 #include "terminal.h"
 #include "text.h"
 
@@ -196,68 +197,44 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 	free(widths);
 }
 
-void print_csv_word(const char *text, FILE *out)
-{
-	if (!strpbrk(text, ",\"\n\r")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 static const char *key_suffix(const struct print_column *column)
 {
 	return column->type == PRINT_TIME ? "_ns" : "";
 }
 
-/* A whole number without exponent, else as few digits as give the number back. */
-static void number_text(char text[40], double number)
+static void csv_key(struct csv_line *line, const struct print_column *column, const char *name)
 {
-	if (number == floor(number) && fabs(number) < 9e15)
-		snprintf(text, 40, "%.0f", number);
-	else
-		snprintf(text, 40, "%.9g", number);
+	char key[80];
+
+	snprintf(key, sizeof(key), "%s%s", name, key_suffix(column));
+	csv_put(line, key);
 }
 
-static void csv_cell(const struct print_cell *cell, FILE *out)
+static void csv_cell(struct csv_line *line, const struct print_cell *cell)
 {
-	char text[40] = "";
-
-	if (!cell->present)
-		return;
-	if (cell->word) {
-		print_csv_word(cell->word, out);
-		return;
-	}
-	number_text(text, cell->number);
-	fputs(text, out);
+	if (cell->present && cell->word)
+		csv_put(line, cell->word);
+	else
+		csv_put_number(line, cell->present ? cell->number : NAN);
 }
 
 void print_csv(const struct print_table *table, FILE *out)
 {
+	struct csv_line line = {.out = out};
+
 	for (size_t c = 0; c < table->column_count; c++)
-		fprintf(out, "%s%s%s", c ? "," : "", table->columns[c].key, key_suffix(&table->columns[c]));
+		csv_key(&line, &table->columns[c], table->columns[c].key);
 	for (size_t c = 0; c < table->column_count; c++)
 		if (table->columns[c].old_key)
-			fprintf(out, ",%s%s", table->columns[c].old_key, key_suffix(&table->columns[c]));
-	fputc('\n', out);
+			csv_key(&line, &table->columns[c], table->columns[c].old_key);
+	csv_end(&line);
 	for (size_t r = 0; r < table->row_count; r++) {
-		for (size_t c = 0; c < table->column_count; c++) {
-			fputs(c ? "," : "", out);
-			csv_cell(&table->rows[r].cells[c], out);
-		}
 		for (size_t c = 0; c < table->column_count; c++)
-			if (table->columns[c].old_key) {
-				fputc(',', out);
-				csv_cell(&table->rows[r].cells[c], out);
-			}
-		fputc('\n', out);
+			csv_cell(&line, &table->rows[r].cells[c]);
+		for (size_t c = 0; c < table->column_count; c++)
+			if (table->columns[c].old_key)
+				csv_cell(&line, &table->rows[r].cells[c]);
+		csv_end(&line);
 	}
 }
 

@@ -67,7 +67,6 @@ void print_number(struct print_table *table, size_t column, double number);
  * terminal. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
-void print_csv_word(const char *text, FILE *out);           /* in quotes where need be */
 cJSON *print_json(const struct print_table *table);         /* an array of objects; the caller deletes it */
 
 /*

@@ -1,6 +1,7 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
 #include "analyses/roofline/roofline.h"
+#include "base/csv.h"
 #include "import/imported_timeline.h"
 #include "output/report.h"
 
@@ -222,6 +223,8 @@ static void print_iterations(struct run *run, FILE *out)
 {
 	const struct analysis *analysis = &run->analysis;
 
+	struct csv_line line = {.out = out};
+
 	fputs("rank,device,iteration,kind,layer,forward_ns,backward_ns,communication_ns,update_ns\n", out);
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
@@ -237,14 +240,16 @@ static void print_iterations(struct run *run, FILE *out)
 				const double *times = worker->phases.layers_ns +
 						      (i * layers->count + l) * PHASE_LAYER_COLUMNS;
 
-				fprintf(out, "%d,%d,%zu,%s,",
+				fprintf(out, "%d,%d,%zu,%s",
 					analysis->timeline.processes[worker->worker->process].rank,
 					worker->worker->device, i,
 					report_iteration_kinds[worker->iterations.items[i].kind]);
-				print_csv_word(titles[l], out);
-				fprintf(out, ",%.0f,%.0f,%.0f,%.0f\n", times[PHASE_LAYER_FORWARD],
+				line.begun = true;
+				csv_put(&line, titles[l]);
+				fprintf(out, ",%.0f,%.0f,%.0f,%.0f", times[PHASE_LAYER_FORWARD],
 					times[PHASE_LAYER_BACKWARD], times[PHASE_LAYER_COMMUNICATION],
 					times[PHASE_LAYER_UPDATE]);
+				csv_end(&line);
 			}
 	}
 }

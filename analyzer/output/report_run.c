@@ -1,6 +1,7 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
 #include "analyses/finding/finding.h"
+#include "base/csv.h"
 #include "base/text.h"
 #include "import/imported_timeline.h"
 
@@ -326,6 +327,8 @@ void report_run_csv(struct run *run, FILE *out)
 
 void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 {
+	struct csv_line line = {.out = out};
+
 	fputs("run,rank,device,iteration,kind,start_ns,end_ns,phase,busy_ns,exclusive_ns,begin_ns\n", out);
 	for (size_t r = 0; r < run_count; r++) {
 		const struct analysis *analysis = &runs[r].analysis;
@@ -341,16 +344,17 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 				for (int phase = 0; phase <= PHASE_COUNT; phase++) {
 					bool whole = phase == PHASE_COUNT;
 
-					print_csv_word(runs[r].label, out);
+					csv_put(&line, runs[r].label);
 					fprintf(out,
 						",%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
-						",%" PRId64 ",%" PRId64 "\n",
+						",%" PRId64 ",%" PRId64,
 						rank, worker->worker->device, i,
 						report_iteration_kinds[item->kind], item->begin_ns,
 						item->end_ns, whole ? "iteration" : phase_keys[phase],
 						whole ? times->iteration_ns : times->busy_ns[phase],
 						whole ? times->iteration_ns : times->exclusive_ns[phase],
 						item->begin_ns);
+					csv_end(&line);
 				}
 			}
 		}

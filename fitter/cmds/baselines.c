@@ -1,4 +1,5 @@
 /* pmfit baselines: other ways to predict, beside the generic model, on the same split. */
+#include "base/csv.h"
 #include "base/student.h"
 #include "base/terminal.h"
 #include "baselines/baselines.h"
@@ -156,8 +157,25 @@ static void print_text(
 		printf("\nLowest test MAPE: %s, %.2f%%.\n", best->name, least);
 }
 
+static void put_errors(
+	struct csv_line *line, const struct pm_fit_error *errors, size_t count, double confidence)
+{
+	for (size_t f = 0; f < FIGURES; f++) {
+		double mean, deviation, margin;
+
+		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
+		margin = student_margin(confidence, deviation, count);
+		csv_put_number(line, mean);
+		csv_format(line, "%.4g", deviation);
+		csv_put_number(line, mean - margin);
+		csv_put_number(line, mean + margin);
+	}
+}
+
 static void print_csv(const struct baselines *baselines, bool with_test, double confidence)
 {
+	struct csv_line line = {.out = stdout};
+
 	printf("method,set,seeds");
 	for (size_t f = 0; f < FIGURES; f++)
 		printf(",%s,%s_sd,%s_low,%s_high", figures[f].name, figures[f].name, figures[f].name,
@@ -169,20 +187,13 @@ static void print_csv(const struct baselines *baselines, bool with_test, double 
 
 			if (result->skipped)
 				continue;
-			printf("%s,%s,%zu", result->name, test ? "test" : "fitted", result->seed_count);
-			for (size_t f = 0; f < FIGURES; f++) {
-				double mean, deviation, margin;
-
-				baselines_spread(test ? result->test : result->train, result->seed_count,
-					figures[f].offset, &mean, &deviation);
-				margin = student_margin(confidence, deviation, result->seed_count);
-				printf(",%.9g,%.4g", mean, deviation);
-				if (isfinite(margin))
-					printf(",%.9g,%.9g", mean - margin, mean + margin);
-				else
-					printf(",,");
-			}
-			printf(",%.3f\n", result->seconds);
+			csv_put(&line, result->name);
+			csv_put(&line, test ? "test" : "fitted");
+			csv_put_number(&line, (double)result->seed_count);
+			put_errors(
+				&line, test ? result->test : result->train, result->seed_count, confidence);
+			csv_format(&line, "%.3f", result->seconds);
+			csv_end(&line);
 		}
 }
 

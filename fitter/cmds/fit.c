@@ -1,4 +1,5 @@
 /* pmfit fit: the generic model of one table. */
+#include "base/csv.h"
 #include "model/model_file.h"
 #include "base/output.h"
 #include "base/terminal.h"
@@ -92,6 +93,7 @@ static void write_predictions(
 	const char *path, const struct pm_fit_model *model, const struct observations *observations)
 {
 	struct pm_output output;
+	struct csv_line line = {0};
 	int status = pm_output_open(&output, path, false);
 	FILE *file = status < 0 ? NULL : pm_output_stream(&output);
 
@@ -99,6 +101,7 @@ static void write_predictions(
 		errno = -status;
 	if (!file)
 		err(1, "%s", path);
+	line.out = file;
 	fputs("sample,set,measured,predicted\n", file);
 	for (int test = 0; test < 2; test++) {
 		const struct pm_fit_problem *problem = test ? &observations->test : &observations->train;
@@ -106,9 +109,12 @@ static void write_predictions(
 
 		if (!times || pm_fit_predict(model, problem, times) < 0)
 			errx(1, "out of memory");
-		for (size_t k = 0; k < problem->sample_count; k++)
-			fprintf(file, "%zu,%s,%.9g,%.9g\n", k + 1, test ? "test" : "fitted", problem->time[k],
-				times[k]);
+		for (size_t k = 0; k < problem->sample_count; k++) {
+			csv_put_number(&line, (double)(k + 1));
+			csv_put(&line, test ? "test" : "fitted");
+			csv_put_numbers(&line, (double[]){problem->time[k], times[k]}, 2);
+			csv_end(&line);
+		}
 		free(times);
 	}
 	status = pm_output_close(&output, 0);

@@ -153,6 +153,7 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 {
 	double slow = guide_share_time(devices->speeds, even, devices->count);
 	double quick = guide_share_time(devices->speeds, shares, devices->count);
+	struct csv_line line = {.out = stdout};
 	cJSON *root, *array;
 
 	if (form == CMD_GUIDE_JSON) {
@@ -173,16 +174,28 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 		json_print(root);
 		return;
 	}
-	printf(form == CMD_GUIDE_CSV
-			? "device,speed,even,share,time_even,time_share\n"
-			: "Shares of a batch of %zu\n"
-			  "  device            speed    equal    share  time equal   time share\n",
-		batch);
-	for (size_t i = 0; i < devices->count; i++)
-		printf(form == CMD_GUIDE_CSV ? "%s,%.9g,%zu,%zu,%.9g,%.9g\n"
-					     : "  %-12s %10.5g %8zu %8zu %11.5g %12.5g\n",
-			devices->names[i], devices->speeds[i], even[i], shares[i],
-			(double)even[i] / devices->speeds[i], (double)shares[i] / devices->speeds[i]);
+	if (form == CMD_GUIDE_CSV)
+		puts("device,speed,even,share,time_even,time_share");
+	else
+		printf("Shares of a batch of %zu\n"
+		       "  device            speed    equal    share  time equal   time share\n",
+			batch);
+	for (size_t i = 0; i < devices->count; i++) {
+		double even_time = (double)even[i] / devices->speeds[i],
+		       time = (double)shares[i] / devices->speeds[i];
+
+		if (form == CMD_GUIDE_CSV) {
+			csv_put(&line, devices->names[i]);
+			csv_put_numbers(&line,
+				(double[]){devices->speeds[i], (double)even[i], (double)shares[i], even_time,
+					time},
+				5);
+			csv_end(&line);
+		} else {
+			printf("  %-12s %10.5g %8zu %8zu %11.5g %12.5g\n", devices->names[i],
+				devices->speeds[i], even[i], shares[i], even_time, time);
+		}
+	}
 	if (form == CMD_GUIDE_TEXT)
 		printf("Computation takes %.5g with equal shares and %.5g with these shares: %.1f%% less,\n"
 		       "assuming that a device's time is proportional to its samples. Gradient exchange "

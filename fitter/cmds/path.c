@@ -1,4 +1,5 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
+#include "base/csv.h"
 #include "fit/lambda_path.h"
 #include "base/terminal.h"
 #include "model/model_file.h"
@@ -151,24 +152,28 @@ static void print_csv(const struct lambda_path *path)
 {
 	const struct pm_fit_model *first = path->points[0].model;
 
-	printf("lambda,fitted_mae,fitted_r2,held_out_mae,held_out_error,held_out_mape,held_out_r2,test_mae,test_mape,"
-	       "test_r2");
+	struct csv_line line = {.out = stdout};
+
+	fputs("lambda,fitted_mae,fitted_r2,held_out_mae,held_out_error,held_out_mape,held_out_r2,test_mae,test_mape,"
+	      "test_r2",
+		stdout);
+	line.begun = true;
 	for (size_t v = 0; v < first->value_count; v++)
-		printf(",\"%s\"", first->values[v].name);
-	putchar('\n');
+		csv_put(&line, first->values[v].name);
+	csv_end(&line);
 	for (size_t i = 0; i < path->count; i++) {
 		const struct lambda_path_point *point = &path->points[i];
+		bool tested = point->test.sample_count > 0;
 
-		printf("%g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g", point->lambda, point->model->train.mae,
-			point->model->train.r2, point->held_out.mae, point->deviation, point->held_out.mape,
-			point->held_out.r2);
-		if (point->test.sample_count)
-			printf(",%.9g,%.9g,%.9g", point->test.mae, point->test.mape, point->test.r2);
-		else
-			printf(",,,");
+		csv_put_numbers(&line,
+			(double[]){point->lambda, point->model->train.mae, point->model->train.r2,
+				point->held_out.mae, point->deviation, point->held_out.mape,
+				point->held_out.r2, tested ? point->test.mae : NAN,
+				tested ? point->test.mape : NAN, tested ? point->test.r2 : NAN},
+			10);
 		for (size_t v = 0; v < first->value_count; v++)
-			printf(",%.9g", point->model->values[v].value);
-		putchar('\n');
+			csv_put_number(&line, point->model->values[v].value);
+		csv_end(&line);
 	}
 }
 

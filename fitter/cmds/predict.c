@@ -1,4 +1,5 @@
 /* pmfit predict: what a model says of configurations, measured or not. */
+#include "base/csv.h"
 #include "cmd.h"
 #include "data/model_input.h"
 #include "model/model_file.h"
@@ -214,69 +215,48 @@ static void print_sum(const struct answer *a)
 			a->all.sample_count, 100 * (double)a->covered / (double)a->all.sample_count);
 }
 
-static void print_cell(const char *text)
+/* The columns of a row with the flag, blanks between them. */
+static void put_flagged(
+	struct csv_line *line, const struct answer *a, size_t row, size_t first, unsigned flag)
 {
-	if (!text[strcspn(text, ",\"\n\r")]) {
-		fputs(text, stdout);
-		return;
-	}
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"')
-			putchar('"');
-		putchar(*text);
-	}
-	putchar('"');
-}
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
 
-static void print_number_cell(double number)
-{
-	putchar(',');
-	if (isfinite(number))
-		printf("%.9g", number);
-}
-
-static void print_flag_cell(const struct answer *a, size_t row, size_t first, unsigned flag)
-{
-	const char *gap = ",";
-
+	if (!out)
+		errx(1, "out of memory");
 	for (size_t i = first; i < a->input->remark_count && a->input->remarks[i].row == row; i++)
-		if (a->input->remarks[i].flag == flag) {
-			fputs(gap, stdout);
-			print_cell(a->model->columns[a->input->remarks[i].column].name);
-			gap = " ";
-		}
-	if (*gap == ',')
-		putchar(',');
+		if (a->input->remarks[i].flag == flag)
+			fprintf(out, "%s%s", ftell(out) ? " " : "",
+				a->model->columns[a->input->remarks[i].column].name);
+	fclose(out);
+	csv_put(line, text);
+	free(text);
 }
 
 static void print_csv(const struct answer *a)
 {
+	struct csv_line line = {.out = stdout};
 	size_t next = 0;
 
-	fputs("line", stdout);
+	csv_put(&line, "line");
 	for (size_t i = 0; i < a->model->column_count; i++)
-		if (a->input->places[i] >= 0) {
-			putchar(',');
-			print_cell(a->model->columns[i].name);
-		}
-	puts(",predicted,low,high,measured,extrapolated,unseen");
+		if (a->input->places[i] >= 0)
+			csv_put(&line, a->model->columns[i].name);
+	fputs(",predicted,low,high,measured,extrapolated,unseen", stdout);
+	csv_end(&line);
 	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
-		printf("%zu", a->input->lines[k]);
+		csv_put_number(&line, (double)a->input->lines[k]);
 		for (size_t i = 0; i < a->model->column_count; i++)
-			if (a->input->places[i] >= 0) {
-				putchar(',');
-				print_cell(cell(a, k, i));
-			}
-		print_number_cell(a->times[k]);
-		print_number_cell(a->low[k]);
-		print_number_cell(a->high[k]);
-		print_number_cell(a->input->measured[k]);
-		print_flag_cell(a, k, next, MODEL_INPUT_OUTSIDE);
-		print_flag_cell(a, k, next, MODEL_INPUT_UNSEEN);
+			if (a->input->places[i] >= 0)
+				csv_put(&line, cell(a, k, i));
+		csv_put_numbers(
+			&line, (double[]){a->times[k], a->low[k], a->high[k], a->input->measured[k]}, 4);
+		put_flagged(&line, a, k, next, MODEL_INPUT_OUTSIDE);
+		put_flagged(&line, a, k, next, MODEL_INPUT_UNSEEN);
 		while (next < a->input->remark_count && a->input->remarks[next].row == k)
 			next++;
-		putchar('\n');
+		csv_end(&line);
 	}
 }
 

@@ -1,4 +1,5 @@
 /* pmfit search: which expression predicts best: roles, interactions, structure. */
+#include "base/csv.h"
 #include "expression/expression_search.h"
 #include "base/terminal.h"
 #include "model/expression_model.h"
@@ -278,24 +279,26 @@ static void print_text(const struct answer *a)
 
 static void print_csv(const struct answer *a)
 {
+	struct csv_line line = {.out = stdout};
+
 	puts("constants,taken,held_out,held_out_error,excess,excess_error,fitted,test_mape,test_mae,test_rmse,"
 	     "test_r2,formula");
 	for (size_t i = 0; i < a->search.result_count; i++) {
 		const struct expression_result *r = &a->search.results[i];
 		char *text = text_of(a, i);
 
-		printf("%zu,%d,%.9g,%.9g,%.9g,%.9g,%.9g,", r->expression.constant_count, i == a->taken,
-			shown(a, r->held_out), shown(a, r->error), shown(a, r->excess),
-			shown(a, r->excess_error), shown(a, r->fitted));
-		if (has_test(a))
-			printf("%.9g,%.9g,%.9g,%.9g,", a->test[i].mape, a->test[i].mae, a->test[i].rmse,
-				a->test[i].r2);
-		else
-			printf(",,,,");
-		printf("\"");
-		for (const char *at = text; *at; at++)
-			printf(*at == '"' ? "\"\"" : "%c", *at);
-		printf("\"\n");
+		csv_put_number(&line, (double)r->expression.constant_count);
+		csv_put_number(&line, i == a->taken);
+		csv_put_numbers(&line,
+			(double[]){shown(a, r->held_out), shown(a, r->error), shown(a, r->excess),
+				shown(a, r->excess_error), shown(a, r->fitted)},
+			5);
+		for (int k = 0; k < 4; k++)
+			csv_put_number(&line, has_test(a) ? (double[]){a->test[i].mape, a->test[i].mae,
+								    a->test[i].rmse, a->test[i].r2}[k]
+							  : NAN);
+		csv_put(&line, text);
+		csv_end(&line);
 		free(text);
 	}
 }

@@ -175,28 +175,31 @@ static bool is_pipe(enum strategy_name name)
 
 static void print_csv(const struct strategy_choice *choices)
 {
+	struct csv_line line = {.out = stdout};
+
 	puts("strategy,time_ns,published_ns,warm_up_ns,bound_ns,micro_batches,stages,partition");
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++) {
 		const struct strategy_choice *choice = &choices[i];
 		const double numbers[] = {choice->possible ? choice->time : NAN, choice->published,
 			choice->warm_up, choice->bound};
 
-		fputs(strategy_names[i], stdout);
+		csv_put(&line, strategy_names[i]);
 		for (int k = 0; k < 4; k++)
-			if (isfinite(numbers[k]))
-				printf(",%.0f", numbers[k]);
-			else
-				putchar(',');
+			csv_put_number(&line, round(numbers[k]));
 		if (is_pipe((enum strategy_name)i) && choice->possible) {
 			char *stages = stages_text(&choice->plan, true),
 			     *cuts = stages_text(&choice->plan, false);
 
-			printf(",%zu,%s,\"%s\"\n", choice->plan.micro_batches, stages, cuts);
+			csv_put_number(&line, (double)choice->plan.micro_batches);
+			csv_put(&line, stages);
+			csv_put(&line, cuts);
 			free(stages);
 			free(cuts);
 		} else {
-			puts(",,,");
+			for (int k = 0; k < 3; k++)
+				csv_put(&line, NULL);
 		}
+		csv_end(&line);
 	}
 }
 

@@ -1,4 +1,5 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
+#include "base/csv.h"
 #include "cmd.h"
 #include "base/statistics.h"
 #include "base/terminal.h"
@@ -186,12 +187,13 @@ static void dry_run(const struct request *request)
 	const struct sweep_plan *plan = &request->plan;
 	char *values[request->space.column_count];
 	cJSON *root = request->json ? cJSON_CreateArray() : NULL;
+	struct csv_line line = {.out = stdout};
 
 	if (request->csv) {
-		printf("trial");
+		csv_put(&line, "trial");
 		for (size_t c = 0; c < request->space.column_count; c++)
-			printf(",%s", request->space.columns[c].name);
-		putchar('\n');
+			csv_put(&line, request->space.columns[c].name);
+		csv_end(&line);
 	}
 	for (size_t k = 0; k < plan->count; k++) {
 		const char *bad = sweep_plan_trial(plan, k, values);
@@ -202,10 +204,10 @@ static void dry_run(const struct request *request)
 		if (root) {
 			cJSON_AddItemToArray(root, trial_json(request, k, values, words));
 		} else if (request->csv) {
-			printf("%zu", k + 1);
+			csv_put_number(&line, (double)(k + 1));
 			for (size_t c = 0; c < request->space.column_count; c++)
-				printf(",%s", values[c]);
-			putchar('\n');
+				csv_put(&line, values[c]);
+			csv_end(&line);
 		} else {
 			print_quoted(words);
 		}

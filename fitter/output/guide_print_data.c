@@ -1,5 +1,6 @@
 /* The guide for programs, as CSV and JSON: see guide_print.h. */
 #include "guide_print.h"
+#include "base/csv.h"
 #include "json_print.h"
 #include "model/model_file.h"
 
@@ -7,15 +8,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void put(double number, FILE *out)
+static void put(struct csv_line *line, const struct guide_number *number)
 {
-	fputc(',', out);
-	if (isfinite(number))
-		fprintf(out, "%.9g", number);
+	csv_put_numbers(line, (double[]){number->value, number->low, number->high}, 3);
 }
 
 void guide_print_csv(const struct guide *guide, const struct guide_table *table, FILE *out)
 {
+	struct csv_line line = {.out = out};
+
 	(void)guide;
 	fputs("batch,gpus,time,low,high,speedup,speedup_low,speedup_high,efficiency,marginal,samples_per_s,"
 	      "cost,extrapolated,allowed\n",
@@ -23,20 +24,15 @@ void guide_print_csv(const struct guide *guide, const struct guide_table *table,
 	for (size_t i = 0; i < table->gpu_count * table->batch_count; i++) {
 		const struct guide_cell *cell = &table->cells[i];
 
-		if (!isnan(cell->batch))
-			fprintf(out, "%.9g", cell->batch);
-		put(cell->gpus, out);
-		put(cell->time.value, out);
-		put(cell->time.low, out);
-		put(cell->time.high, out);
-		put(cell->speedup.value, out);
-		put(cell->speedup.low, out);
-		put(cell->speedup.high, out);
-		put(cell->efficiency, out);
-		put(cell->marginal, out);
-		put(cell->samples_per_s, out);
-		put(cell->cost, out);
-		fprintf(out, ",%d,%d\n", cell->extrapolated, cell->allowed);
+		csv_put_number(&line, cell->batch);
+		csv_put_number(&line, cell->gpus);
+		put(&line, &cell->time);
+		put(&line, &cell->speedup);
+		csv_put_numbers(&line,
+			(double[]){cell->efficiency, cell->marginal, cell->samples_per_s, cell->cost,
+				cell->extrapolated, cell->allowed},
+			6);
+		csv_end(&line);
 	}
 }
 

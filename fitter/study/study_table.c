@@ -135,28 +135,15 @@ void study_table_text(const struct study_table *table, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_quoted(const char *text, FILE *out)
-{
-	if (!strpbrk(text, ",\"\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 void study_table_csv(const struct study_table *table, FILE *out)
 {
-	for (size_t row = 0; row <= table->row_count; row++)
-		for (size_t c = 0; c < table->column_count; c++) {
-			print_quoted(row ? cell(table, row - 1, c) : table->heads[c], out);
-			fputc(c + 1 < table->column_count ? ',' : '\n', out);
-		}
+	struct csv_line line = {.out = out};
+
+	for (size_t row = 0; row <= table->row_count; row++) {
+		for (size_t c = 0; c < table->column_count; c++)
+			csv_put(&line, row ? cell(table, row - 1, c) : table->heads[c]);
+		csv_end(&line);
+	}
 }
 
 void study_table_escape(const char *text, FILE *out)

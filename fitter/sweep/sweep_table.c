@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,37 +39,36 @@ static void write_header(const struct sweep_table *table, FILE *out)
 {
 	const struct space_file *space = table->plan->space;
 
-	fputs("plan,trial", out);
-	for (size_t c = 0; c < space->column_count; c++)
-		fprintf(out, ",%s", space->columns[c].name);
-	fprintf(out, ",%s,status,attempts,seconds,note\n", space->description.time);
-}
+	struct csv_line line = {.out = out};
 
-/* The note is somebody's output: one line, quotes doubled, nothing that is no text. */
-static void write_note(const char *note, FILE *out)
-{
-	fputc('"', out);
-	for (; *note; note++) {
-		if (*note == '"')
-			fputc('"', out);
-		fputc((unsigned char)*note < ' ' || *note == 127 ? ' ' : *note, out);
-	}
-	fputc('"', out);
+	csv_put(&line, "plan");
+	csv_put(&line, "trial");
+	for (size_t c = 0; c < space->column_count; c++)
+		csv_put(&line, space->columns[c].name);
+	csv_put(&line, space->description.time);
+	fputs(",status,attempts,seconds,note\n", out);
 }
 
 static void write_row(const struct sweep_table *table, const struct sweep_row *row, FILE *out)
 {
-	fprintf(out, "%016" PRIx64 ",%zu", table->plan->hash, row->trial + 1);
+	struct csv_line line = {.out = out};
+	char *note = row->note ? strdup(row->note) : NULL;
+
+	/* somebody's output: one line, without what a terminal would obey */
+	for (char *at = note; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 127)
+			*at = ' ';
+	csv_format(&line, "%016" PRIx64, table->plan->hash);
+	csv_put_number(&line, (double)(row->trial + 1));
 	for (size_t c = 0; c < table->plan->space->column_count; c++)
-		fprintf(out, ",%s", row->values[c]);
-	if (row->status == SWEEP_DONE)
-		fprintf(out, ",%.9g", row->time);
-	else
-		fputc(',', out);
-	fprintf(out, ",%s,%zu,%.3f,", sweep_status_names[row->status], row->attempts, row->seconds);
-	if (row->note && *row->note)
-		write_note(row->note, out);
-	fputc('\n', out);
+		csv_put(&line, row->values[c]);
+	csv_put_number(&line, row->status == SWEEP_DONE ? row->time : NAN);
+	csv_put(&line, sweep_status_names[row->status]);
+	csv_put_number(&line, (double)row->attempts);
+	csv_format(&line, "%.3f", row->seconds);
+	csv_put(&line, note);
+	csv_end(&line);
+	free(note);
 }
 
 static bool remember(struct sweep_table *table, size_t trial, enum sweep_status status, double time)

@@ -4,6 +4,7 @@
  * makes from the descriptors.
  */
 #include "export.h"
+#include "base/csv.h"
 #include "base/table.h"
 
 #include <inttypes.h>
@@ -223,20 +224,20 @@ static void take_run(struct observation *observation, const struct analysis *ana
 	}
 }
 
-static void put_number(double number, FILE *out)
+static void put_size(struct csv_line *line, double number)
 {
 	if (isnan(number))
-		fputc(',', out);
+		csv_put(line, NULL);
 	else
-		fprintf(out, ",%.15g", number);
+		csv_format(line, "%.15g", number);
 }
 
-static void put_ms(double ns, FILE *out)
+static void put_ms(struct csv_line *line, double ns)
 {
 	if (isnan(ns))
-		fputc(',', out);
+		csv_put(line, NULL);
 	else
-		fprintf(out, ",%.6f", ns / 1e6);
+		csv_format(line, "%.6f", ns / 1e6);
 }
 
 void export_observation(struct run *run, FILE *out)
@@ -246,21 +247,23 @@ void export_observation(struct run *run, FILE *out)
 	size_t count = analysis->worker_count;
 	struct observation observation;
 	struct analysis_statistics iteration = analysis_iteration(workers, count);
+	struct csv_line line = {.out = out};
 
 	take_run(&observation, analysis);
-	print_csv_word(print_clean(&run->analysis.timeline.arena, run->label), out);
-#define SIZE_ITEM(name) put_number(observation.name, out);
+	csv_put(&line, print_clean(&run->analysis.timeline.arena, run->label));
+#define SIZE_ITEM(name) put_size(&line, observation.name);
 	SIZE_LIST(SIZE_ITEM)
 #undef SIZE_ITEM
-	fprintf(out, ",%s,%s", observation.pooling, observation.activation);
-#define KIND_ITEM(name) fprintf(out, ",%u", observation.count_##name);
+	csv_put(&line, observation.pooling);
+	csv_put(&line, observation.activation);
+#define KIND_ITEM(name) csv_put_number(&line, observation.count_##name);
 	KIND_LIST(KIND_ITEM)
 #undef KIND_ITEM
-	fprintf(out, ",%zu", workers[0].used_count);
-	put_ms(iteration.median, out);
+	csv_put_number(&line, (double)workers[0].used_count);
+	put_ms(&line, iteration.median);
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
-		put_ms(analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY).median, out);
-	put_ms(analysis_phase(workers, count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE).median, out);
-	put_ms(analysis_wait(workers, count).median, out);
-	fputc('\n', out);
+		put_ms(&line, analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY).median);
+	put_ms(&line, analysis_phase(workers, count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE).median);
+	put_ms(&line, analysis_wait(workers, count).median);
+	csv_end(&line);
 }
