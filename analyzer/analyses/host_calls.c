@@ -2,7 +2,6 @@
  * in order of time. */
 #include "host_calls.h"
 #include "base/lookup.h"
-#include "base/statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -224,21 +223,8 @@ static int compare_items(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Mean and median of the values, which stay in their order. */
-static void conclude(const double *values, size_t count, double *mean, double *median)
-{
-	double *sorted = mem_alloc(count, sizeof(*sorted));
-
-	*mean = 0;
-	for (size_t i = 0; i < count; i++) {
-		sorted[i] = values[i];
-		*mean += values[i] / (double)count;
-	}
-	*median = statistics_median(sorted, count);
-	free(sorted);
-}
-
-void host_calls_find(const struct analysis *analysis, size_t number, struct host_calls *list)
+void host_calls_find(
+	const struct analysis *analysis, const struct step *step, size_t number, struct host_calls *list)
 {
 	const struct analysis_worker *worker = &analysis->workers[number];
 	struct search search = {.analysis = analysis,
@@ -246,7 +232,6 @@ void host_calls_find(const struct analysis *analysis, size_t number, struct host
 		.process = &analysis->timeline.processes[worker->worker->process],
 		.list = list};
 	size_t count = worker->used_count;
-	double mean_ns;
 
 	memset(list, 0, sizeof(*list));
 	if (count == 0 || search.process->hostless)
@@ -261,15 +246,16 @@ void host_calls_find(const struct analysis *analysis, size_t number, struct host
 		struct host_call *call = &list->items[i];
 
 		call->count /= (double)count;
-		conclude(call->each_time_ns, count, &mean_ns, &call->time_ns);
-		conclude(call->each_ns, count, &mean_ns, &call->typical_ns);
+		call->time_ns = step_typical(step, call->each_time_ns);
+		call->typical_ns = step_typical(step, call->each_ns);
 		for (int phase = 0; phase < HOST_CALLS_IDLE; phase++) {
 			call->phases_ns[phase] /= (double)count;
 			call->idle_ns += call->phases_ns[phase];
 		}
 		list->idle_ns += call->idle_ns;
 	}
-	conclude(search.outside_ns, count, &list->outside_ns, &list->outside_typical_ns);
+	for (size_t i = 0; i < count; i++)
+		list->outside_ns += search.outside_ns[i] / (double)count;
 	list->idle_ns += list->outside_ns;
 	if (list->count)
 		qsort(list->items, list->count, sizeof(*list->items), compare_items);

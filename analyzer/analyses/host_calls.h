@@ -10,18 +10,18 @@
 #ifndef ANALYSES_HOST_CALLS_H
 #define ANALYSES_HOST_CALLS_H
 
-#include "reconstruct/analysis.h"
+#include "step.h"
 
 #define HOST_CALLS_IDLE (PHASE_COUNT - PHASE_WORK_COUNT)
 
 struct host_call {
 	const char *name;
 	enum pm_kind kind;
-	double count;   /* calls in an iteration, mean */
-	double time_ns; /* in them, of an iteration, median; over threads, so it can exceed the iteration */
-	double longest_ns;                 /* the longest call */
-	double idle_ns;                    /* of the device in them, of an iteration, mean */
-	double typical_ns;                 /* the same without PHASE_IDLE_QUEUE, median over iterations */
+	double count;      /* calls in an iteration, mean */
+	double time_ns;    /* in them, of a typical iteration; over threads, so it can exceed the iteration */
+	double longest_ns; /* the longest call */
+	double idle_ns;    /* of the device in them, of an iteration, mean */
+	double typical_ns; /* the same without PHASE_IDLE_QUEUE, of a typical iteration */
 	double phases_ns[HOST_CALLS_IDLE]; /* idle_ns by idle phase: enum phase - PHASE_WORK_COUNT */
 	double *each_ns, *each_time_ns;    /* as typical_ns and time_ns, by used iteration */
 };
@@ -31,12 +31,12 @@ struct host_calls {
 	struct host_call *items; /* the most idle time first, then the most time */
 	size_t count, room;
 	double idle_ns, outside_ns; /* of an iteration, mean: in all, and in no call */
-	double outside_typical_ns;  /* median over iterations */
 	struct arena arena;
 };
 
 /* `worker` is a number below worker_count. The caller frees the list. */
-void host_calls_find(const struct analysis *analysis, size_t worker, struct host_calls *list);
+void host_calls_find(
+	const struct analysis *analysis, const struct step *step, size_t worker, struct host_calls *list);
 void host_calls_free(struct host_calls *list);
 
 /*

@@ -1,6 +1,5 @@
 /* The list of findings: what is common to their sources, and their order. See finding.h. */
 #include "finding_make.h"
-#include "base/statistics.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -37,14 +36,14 @@ const char *finding_strength_text(enum finding_strength strength)
 
 enum finding_strength finding_measured(const struct finding_list *list)
 {
-	if (list->confidence < CONFIDENT || list->step.used < 3)
+	if (list->step.confidence < CONFIDENT || list->step.used < 3)
 		return FINDING_WEAK;
 	return list->step.used < 5 || list->step.ranks < list->step.world ? FINDING_LIKELY : FINDING_STRONG;
 }
 
 const char *finding_ranks(struct finding_list *list)
 {
-	const struct finding_step *step = &list->step;
+	const struct step *step = &list->step;
 
 	if (step->world == 0)
 		return arena_format(&list->arena, "%zu rank%s", step->ranks, pm_text_plural(step->ranks));
@@ -55,19 +54,19 @@ const char *finding_ranks(struct finding_list *list)
 /* What a figure over the used iterations of all workers rests on. */
 static const char *basis_of(struct finding_list *list)
 {
-	const struct finding_step *step = &list->step;
+	const struct step *step = &list->step;
 	const char *text = arena_format(
 		&list->arena, "%zu of %zu iterations, %s", step->used, step->count, finding_ranks(list));
 
-	if (list->confidence < CONFIDENT)
-		text = arena_format(
-			&list->arena, "%s, %.0f%% of the work in iterations", text, 100 * list->confidence);
+	if (list->step.confidence < CONFIDENT)
+		text = arena_format(&list->arena, "%s, %.0f%% of the work in iterations", text,
+			100 * list->step.confidence);
 	return text;
 }
 
 void finding_add(struct finding_list *list, struct finding finding)
 {
-	if (isfinite(finding.gain_ns) && !(finding.gain_ns >= FINDING_LEAST * list->step.median_ns))
+	if (isfinite(finding.gain_ns) && !(finding.gain_ns >= FINDING_LEAST * list->step.typical_ns))
 		return;
 	if (!finding.cause)
 		finding.cause = "";
@@ -80,58 +79,7 @@ void finding_add(struct finding_list *list, struct finding finding)
 
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase)
 {
-	return analysis_phase(&list->analysis->workers[worker], 1, phase, ANALYSIS_EXCLUSIVE).median;
-}
-
-/* ---- The step ---- */
-
-static double least_confidence(const struct analysis *analysis)
-{
-	double least = 1;
-
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		least = fmin(least, analysis->workers[w].iterations.confidence);
-	return least;
-}
-
-/* Ranks that there are, and that the job has, as far as the traces tell. */
-static void count_ranks(const struct analysis *analysis, struct finding_step *step)
-{
-	for (size_t i = 0; i < analysis->timeline.process_count; i++)
-		if (analysis->timeline.processes[i].world > (int32_t)step->world)
-			step->world = (size_t)analysis->timeline.processes[i].world;
-	step->ranks = analysis->worker_count;
-	if (step->world > 0 && step->world < step->ranks)
-		step->world = step->ranks;
-}
-
-static void find_step(struct finding_list *list)
-{
-	const struct analysis *analysis = list->analysis;
-	struct finding_step *step = &list->step;
-	double *values;
-
-	count_ranks(analysis, step);
-	step->used = SIZE_MAX;
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		if (analysis->workers[w].used_count < step->used) {
-			step->used = analysis->workers[w].used_count;
-			step->count = analysis->workers[w].iterations.count;
-		}
-	values = mem_alloc(step->used, sizeof(*values));
-	for (size_t i = 0; i < step->used; i++)
-		for (size_t w = 0; w < analysis->worker_count; w++) {
-			const struct analysis_worker *worker = &analysis->workers[w];
-
-			values[i] += (double)worker->phases.times[worker->used[i]].iteration_ns /
-				     (double)analysis->worker_count;
-		}
-	statistics_sort(values, step->used);
-	step->median_ns = statistics_median_sorted(values, step->used);
-	step->low_ns = statistics_quantile_sorted(values, step->used, 0.25);
-	step->high_ns = statistics_quantile_sorted(values, step->used, 0.75);
-	step->mean_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
-	free(values);
+	return step_phase(&list->step, &list->analysis->workers[worker], phase);
 }
 
 /* ---- The list ---- */
@@ -156,8 +104,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 	balance_find(analysis, &list->balance);
 	if (analysis->worker_count == 0)
 		return;
-	find_step(list);
-	list->confidence = least_confidence(analysis);
+	step_find(analysis, &list->step);
 	list->job = slowdown_job_open(&analysis->timeline);
 	list->calls = mem_alloc(analysis->worker_count, sizeof(*list->calls));
 	if (list->job) {
@@ -165,7 +112,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 	} else {
 		cause_find(analysis, &list->balance, &list->causes);
 		for (size_t w = 0; w < analysis->worker_count; w++)
-			host_calls_find(analysis, w, &list->calls[w]);
+			host_calls_find(analysis, &list->step, w, &list->calls[w]);
 		finding_stragglers(list);
 		finding_idle(list);
 	}
@@ -183,6 +130,7 @@ void findings_free(struct finding_list *list)
 	slowdown_job_close(list->job);
 	cause_free(&list->causes);
 	balance_free(&list->balance);
+	step_free(&list->step);
 	arena_free(&list->arena);
 	memset(list, 0, sizeof(*list));
 }

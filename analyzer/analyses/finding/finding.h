@@ -60,21 +60,11 @@ struct finding {
 	double lost_ns;     /* idle or waiting time that it causes, the bound; NaN: none */
 };
 
-/* The time of an iteration over all workers: what every command means by it. */
-struct finding_step {
-	double median_ns, low_ns,
-		high_ns; /* median and quartiles over used iterations, each the mean of ranks */
-	double mean_ns;
-	size_t used, count;  /* iterations, on the rank with fewest used */
-	size_t ranks, world; /* world: 0 where no trace tells */
-};
-
 struct finding_list {
 	struct analysis *analysis;
 	struct finding *items; /* the greatest gain first; those without a gain last */
 	size_t count, room;
-	struct finding_step step;
-	double confidence; /* the least of all workers' iterations */
+	struct step step;
 	struct balance balance;
 	struct cause_list causes;
 	struct slowdown_job *job; /* labelled phases are all there is; else NULL */

@@ -213,20 +213,20 @@ static void add_latency(struct finding_list *list)
 
 /* ---- Communication, computing ---- */
 
-/* Median over iterations of communication that nothing hides, without waiting for the last rank. */
+/* Typical communication that nothing hides, without waiting for the last rank. */
 static double exposed_ns(const struct finding_list *list, size_t worker)
 {
 	const struct analysis_worker *from = &list->analysis->workers[worker];
-	double *values = mem_alloc(from->used_count, sizeof(*values)), median;
+	double *values = mem_alloc(from->used_count, sizeof(*values)), typical_ns;
 
 	for (size_t i = 0; i < from->used_count; i++) {
 		const struct phase_times *times = &from->phases.times[from->used[i]];
 
 		values[i] = fmax(0, (double)(times->exclusive_ns[PHASE_COMMUNICATION] - times->wait_ns));
 	}
-	median = analysis_statistics(values, from->used_count).median;
+	typical_ns = step_typical(&list->step, values);
 	free(values);
-	return median;
+	return typical_ns;
 }
 
 static void add_communication(struct finding_list *list)
@@ -290,17 +290,17 @@ static void add_computing(struct finding_list *list)
 {
 	const struct analysis *analysis = list->analysis;
 	struct arena *arena = &list->arena;
-	double ns = analysis_compute(analysis->workers, analysis->worker_count).median, layer_ns;
+	double ns = analysis_compute(analysis->workers, analysis->worker_count).mean, layer_ns;
 	const struct layer *layer = costliest(list, &analysis->workers[0], &layer_ns);
 
-	if (!(ns >= COMPUTING * list->step.median_ns))
+	if (!(ns >= COMPUTING * list->step.mean_ns))
 		return;
 	finding_add(list,
 		(struct finding){.kind = FINDING_COMPUTING,
 			.strength = finding_measured(list),
 			.subject = "computing",
 			.title = arena_format(arena, "The GPUs compute for %.0f%% of a step",
-				100 * fmin(1, ns / list->step.median_ns)),
+				100 * fmin(1, ns / list->step.mean_ns)),
 			.text = layer ? arena_format(arena, "That is %s; the costliest layer is %s with %s",
 						print_time(arena, ns), print_clean(arena, layer_title(layer)),
 						print_time(arena, layer_ns))

@@ -11,7 +11,7 @@ void finding_add(struct finding_list *list, struct finding finding);
 /* Strength of what is measured over the used iterations of all ranks that there are. */
 enum finding_strength finding_measured(const struct finding_list *list);
 
-/* A typical time: the median over iterations of the worker's exclusive time in the phase. */
+/* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);
 
 /* Each adds what it finds. */

@@ -7,16 +7,20 @@
 
 const char *finding_step_text(struct finding_list *list)
 {
-	const struct finding_step *step = &list->step;
+	const struct step *step = &list->step;
 	struct arena *arena = &list->arena;
-	const char *spread = "";
+	const char *spread = "", *outliers = "";
 
 	if (step->used > 2)
 		spread = arena_format(arena, " (quartiles %s and %s)", print_time(arena, step->low_ns),
 			print_time(arena, step->high_ns));
-	return arena_format(arena, "Step: median %s%s, mean %s; %zu of %zu iterations, %s.",
-		print_time(arena, step->median_ns), spread, print_time(arena, step->mean_ns), step->used,
-		step->count, finding_ranks(list));
+	if (step->outlier_count)
+		outliers = arena_format(arena, " (%s without %zu outlier%s)",
+			print_time(arena, step->typical_ns), step->outlier_count,
+			pm_text_plural(step->outlier_count));
+	return arena_format(arena, "Step: median %s%s, mean %s%s; %zu of %zu iterations, %s.",
+		print_time(arena, step->median_ns), spread, print_time(arena, step->mean_ns), outliers,
+		step->used, step->count, finding_ranks(list));
 }
 
 static const char *with_stop(struct arena *arena, const char *text)
@@ -35,7 +39,7 @@ static void print_finding(struct finding_list *list, size_t number, FILE *out)
 
 	if (isfinite(finding->gain_ns))
 		gain = arena_format(arena, ": at most %s a step (%.1f%%)",
-			print_time(arena, finding->gain_ns), 100 * finding->gain_ns / list->step.median_ns);
+			print_time(arena, finding->gain_ns), 100 * finding->gain_ns / list->step.typical_ns);
 	print_paragraph(
 		arena_format(arena, "%zu. %s%s. %s %s: %s. Try: %s. More: %s.", number + 1, finding->title,
 			gain, with_stop(arena, finding->text), strengths[finding->strength], finding->basis,
@@ -71,7 +75,7 @@ static void add_number(cJSON *object, const char *key, double number)
 
 void findings_json(struct finding_list *list, cJSON *object)
 {
-	const struct finding_step *step = &list->step;
+	const struct step *step = &list->step;
 	cJSON *step_object = cJSON_AddObjectToObject(object, "step");
 	cJSON *array = cJSON_AddArrayToObject(object, "findings");
 
@@ -81,6 +85,8 @@ void findings_json(struct finding_list *list, cJSON *object)
 	add_number(step_object, "quartile_low_ns", step->low_ns);
 	add_number(step_object, "quartile_high_ns", step->high_ns);
 	add_number(step_object, "mean_ns", step->mean_ns);
+	add_number(step_object, "typical_ns", step->typical_ns);
+	add_number(step_object, "outliers", (double)step->outlier_count);
 	add_number(step_object, "iterations", (double)step->used);
 	add_number(step_object, "ranks", (double)step->ranks);
 	add_number(step_object, "world", (double)step->world);
@@ -94,7 +100,7 @@ void findings_json(struct finding_list *list, cJSON *object)
 		cJSON_AddStringToObject(item, "layer", finding->layer);
 		add_number(item, "gain_ns", finding->gain_ns);
 		add_number(item, "lost_ns", finding->lost_ns);
-		add_number(item, "gain_share", finding->gain_ns / step->median_ns);
+		add_number(item, "gain_share", finding->gain_ns / step->typical_ns);
 		cJSON_AddStringToObject(item, "strength", finding_strength_text(finding->strength));
 		cJSON_AddStringToObject(item, "title", finding->title);
 		cJSON_AddStringToObject(item, "text", finding->text);
@@ -112,7 +118,7 @@ static bool is_shown(
 	const struct finding_list *list, const struct host_calls *calls, const struct host_call *call)
 {
 	return call->idle_ns >= SHOWN_IDLE * calls->idle_ns ||
-	       call->time_ns >= SHOWN_TIME * list->step.median_ns;
+	       call->time_ns >= SHOWN_TIME * list->step.typical_ns;
 }
 
 /* `call` NULL: the idle time in no call. */

@@ -1,10 +1,8 @@
 /* Findings about ranks that others wait for: persistent stragglers with their causes, and waiting that no
  * persistent straggler explains. */
-#include "base/statistics.h"
 #include "finding_make.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const char *const advice[CAUSE_COUNT] = {
 	[CAUSE_SLOWER] = "compare that GPU's clocks, power limit, temperature and other load",
@@ -26,7 +24,7 @@ static double waiting_of_others(const struct finding_list *list, const struct ca
 	double others = (double)(analysis->worker_count - 1), sum_ns = 0;
 
 	if (cause->inflicted_ns > 0 && cause->kind != CAUSE_STAGE)
-		return cause->inflicted_ns / others;
+		return step_typical(&list->step, list->balance.ranks[cause->worker].each_ns) / others;
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		if (w == cause->worker)
 			continue;
@@ -99,19 +97,12 @@ static void add_waiting(struct finding_list *list)
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct balance_rank *rank = &list->balance.ranks[w];
 		bool explained = false;
-		double typical_ns;
-		double *each;
 
 		for (size_t i = 0; i < list->causes.count; i++)
 			explained |= list->causes.items[i].worker == w;
 		if (explained || analysis->workers[w].used_count == 0)
 			continue;
-		each = mem_alloc(analysis->workers[w].used_count, sizeof(*each));
-		for (size_t i = 0; i < analysis->workers[w].used_count; i++)
-			each[i] = rank->each_ns[i];
-		typical_ns = statistics_median(each, analysis->workers[w].used_count);
-		free(each);
-		all_ns += fmin(rank->inflicted_ns, fmax(typical_ns, 0)) / others;
+		all_ns += step_typical(&list->step, rank->each_ns) / others;
 		if (rank->inflicted_ns > most_ns) {
 			most_ns = rank->inflicted_ns;
 			most = w;
