@@ -318,7 +318,7 @@ static double measured_mean(const struct replay_job *job)
 
 	for (size_t i = 0; i < job->replay.task_count; i++)
 		ends_ns[i] = job->replay.tasks[i].end_ns;
-	mean_ns = replay_mean(job, ends_ns);
+	mean_ns = replay_mean(job, ends_ns, false);
 	free(ends_ns);
 	return mean_ns;
 }
@@ -339,7 +339,8 @@ void critical_find(struct replay_job *job, bool slack, struct critical *critical
 	critical->layers = arena_alloc(&critical->arena, job->layer_count, sizeof(*critical->layers));
 	critical->measured_ns = measured_mean(job);
 	whatif_init(&whatif, job);
-	critical->replayed_ns = whatif_run(&whatif);
+	whatif_run(&whatif);
+	critical->replayed_ns = replay_mean(job, whatif.end_ns, false);
 	walk.begin_ns = whatif.begin_ns;
 	walk.end_ns = whatif.end_ns;
 	walk.sums = mem_alloc(places, sizeof(*walk.sums));

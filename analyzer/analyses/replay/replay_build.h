@@ -96,9 +96,9 @@ static inline uint32_t replay_mark(const struct replay_job *job, size_t worker, 
 }
 
 /*
- * Mean time of an iteration over all workers and iterations, by the tasks' ends; NaN without iterations. Of
- * four or more the first is left out: what is changed has not had its full effect there.
+ * Mean time of an iteration over all workers and iterations, by the tasks' ends; NaN without iterations.
+ * `settled`: of four or more the first is left out, since what is changed has not had its full effect there.
  */
-double replay_mean(const struct replay_job *job, const int64_t *end_ns);
+double replay_mean(const struct replay_job *job, const int64_t *end_ns, bool settled);
 
 #endif

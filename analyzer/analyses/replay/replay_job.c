@@ -116,9 +116,9 @@ double replay_share(const struct replay_job *job, uint32_t task, uint32_t layer)
 	return share;
 }
 
-double replay_mean(const struct replay_job *job, const int64_t *end_ns)
+double replay_mean(const struct replay_job *job, const int64_t *end_ns, bool settled)
 {
-	size_t first = job->iteration_count >= 4, count = 0;
+	size_t first = settled && job->iteration_count >= 4, count = 0;
 	double sum_ns = 0;
 
 	for (size_t w = 0; w < job->analysis->worker_count; w++)

@@ -29,7 +29,7 @@ void whatif_reset(struct whatif *whatif)
 double whatif_run(struct whatif *whatif)
 {
 	replay_run(&whatif->job->replay, whatif->begin_ns, whatif->end_ns);
-	return replay_mean(whatif->job, whatif->end_ns);
+	return replay_mean(whatif->job, whatif->end_ns, true);
 }
 
 /* What a change leaves of a task's time. */

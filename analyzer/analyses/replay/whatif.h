@@ -11,6 +11,7 @@
 #ifndef ANALYSES_REPLAY_WHATIF_H
 #define ANALYSES_REPLAY_WHATIF_H
 
+#include "analyses/balance.h"
 #include "replay_build.h"
 
 enum whatif_kind {
@@ -47,7 +48,7 @@ void whatif_apply(struct whatif *whatif, const struct whatif_change *change);
 /* As it was again. */
 void whatif_reset(struct whatif *whatif);
 
-/* Replays; answers the mean time of an iteration in ns (replay_mean). */
+/* Replays; answers the mean time of a settled iteration in ns (replay_mean). */
 double whatif_run(struct whatif *whatif);
 
 /*
@@ -62,13 +63,14 @@ bool whatif_has_peers(const struct analysis *analysis, size_t worker);
 
 struct whatif_result {
 	struct whatif_change change;
-	double predicted_ns; /* an iteration, mean */
-	double gain_ns;      /* below 0: slower */
+	double predicted_ns; /* an iteration, mean: what is measured without the gain */
+	double gain_ns;      /* below 0: slower; at most whatif_bound */
 	double speedup;
 };
 
 struct whatif_list {
 	double measured_ns, replayed_ns; /* an iteration, mean, as it was */
+	double settled_ns;               /* the same of settled iterations, which gains are found from */
 	struct whatif_result *items;     /* the greatest gain first */
 	size_t count, room;
 	size_t iteration_count, used_count; /* replayed, of those used */
@@ -76,6 +78,14 @@ struct whatif_list {
 	double slowdown;        /* S over ranks of a stage; NaN where nothing could be replayed */
 	double slowdown_stages; /* S over stages too */
 };
+
+/*
+ * The most that a change can gain: the idle and waiting time of an iteration that it removes, mean over the
+ * used ones. A replay may find more, as where it moves work that the program would not; infinite where
+ * nothing bounds it, as for layers.
+ */
+double whatif_bound(
+	const struct analysis *analysis, const struct balance *balance, const struct whatif_change *change);
 
 /* The changes that are worth asking for, each by itself; layers and communication by `factor`. */
 void whatif_standard(const struct analysis *analysis, size_t most, double factor, struct whatif_list *list);

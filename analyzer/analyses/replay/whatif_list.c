@@ -45,17 +45,22 @@ static int compare_results(const void *left, const void *right)
 	return a->change.layer < b->change.layer ? -1 : a->change.layer > b->change.layer;
 }
 
-static void add_result(struct whatif_list *list, const struct whatif_change *change, double predicted_ns)
+static void add_result(
+	struct whatif_list *list, const struct whatif_change *change, double bound_ns, double replayed_ns)
 {
-	*MEM_PUSH(list->items, list->count, list->room) = (struct whatif_result){
-		*change, predicted_ns, list->replayed_ns - predicted_ns, list->replayed_ns / predicted_ns};
+	double gain_ns = fmin(list->settled_ns - replayed_ns, bound_ns);
+	double predicted_ns = list->replayed_ns - gain_ns;
+
+	*MEM_PUSH(list->items, list->count, list->room) =
+		(struct whatif_result){*change, predicted_ns, gain_ns, list->replayed_ns / predicted_ns};
 }
 
-static void ask(struct whatif *whatif, const struct whatif_change *change, struct whatif_list *list)
+static void ask(struct whatif *whatif, const struct balance *balance, const struct whatif_change *change,
+	struct whatif_list *list)
 {
 	whatif_reset(whatif);
 	whatif_apply(whatif, change);
-	add_result(list, change, whatif_run(whatif));
+	add_result(list, change, whatif_bound(whatif->job->analysis, balance, change), whatif_run(whatif));
 }
 
 /* What was measured, and the replay of the same. */
@@ -66,9 +71,10 @@ static void begin_list(const struct analysis *analysis, const struct replay_job 
 
 	for (size_t i = 0; i < job->replay.task_count; i++)
 		ends_ns[i] = job->replay.tasks[i].end_ns;
-	list->measured_ns = replay_mean(job, ends_ns);
+	list->measured_ns = replay_mean(job, ends_ns, false);
 	free(ends_ns);
-	list->replayed_ns = whatif_run(whatif);
+	list->settled_ns = whatif_run(whatif);
+	list->replayed_ns = replay_mean(job, whatif->end_ns, false);
 	list->iteration_count = job->iteration_count;
 	list->used_count = replay_iterations(analysis);
 	list->meeting_count = job->meeting_count;
@@ -87,21 +93,23 @@ static double balanced(struct whatif *whatif, enum whatif_kind kind)
 
 static void find_slowdown(struct whatif *whatif, struct whatif_list *list)
 {
-	list->slowdown = list->replayed_ns / balanced(whatif, WHATIF_BALANCE);
+	list->slowdown = list->settled_ns / balanced(whatif, WHATIF_BALANCE);
 	list->slowdown_stages = whatif->job->analysis->stage_count > 1
-					? list->replayed_ns / balanced(whatif, WHATIF_STAGES)
+					? list->settled_ns / balanced(whatif, WHATIF_STAGES)
 					: list->slowdown;
 }
 
-static void ask_overlap(const struct analysis *analysis, size_t most, struct whatif_list *list)
+static void ask_overlap(
+	const struct analysis *analysis, const struct balance *balance, size_t most, struct whatif_list *list)
 {
+	const struct whatif_change change = {.kind = WHATIF_OVERLAP};
 	struct replay_job job;
 	struct whatif whatif;
 
 	replay_build(analysis, most, &job);
 	whatif_overlap(&job);
 	whatif_init(&whatif, &job);
-	add_result(list, &(struct whatif_change){.kind = WHATIF_OVERLAP}, whatif_run(&whatif));
+	add_result(list, &change, whatif_bound(analysis, balance, &change), whatif_run(&whatif));
 	whatif_free(&whatif);
 	replay_job_free(&job);
 }
@@ -131,6 +139,7 @@ static bool has_work(const struct replay_job *job, enum phase phase)
 void whatif_standard(const struct analysis *analysis, size_t most, double factor, struct whatif_list *list)
 {
 	struct replay_job job;
+	struct balance balance;
 	struct whatif whatif;
 	bool *timed;
 
@@ -140,32 +149,36 @@ void whatif_standard(const struct analysis *analysis, size_t most, double factor
 		replay_job_free(&job);
 		return;
 	}
+	balance_find(analysis, &balance);
 	whatif_init(&whatif, &job);
 	begin_list(analysis, &job, &whatif, list);
 	timed = list_timed(&job);
 	for (uint32_t l = 0; l < job.layer_count; l++)
 		if (timed[l])
-			ask(&whatif,
+			ask(&whatif, &balance,
 				&(struct whatif_change){.kind = WHATIF_LAYER, .layer = l, .factor = factor},
 				list);
 	free(timed);
-	ask(&whatif, &(struct whatif_change){.kind = WHATIF_HOST}, list);
+	ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_HOST}, list);
 	if (has_work(&job, PHASE_IO) || has_work(&job, PHASE_H2D) || has_work(&job, PHASE_MD))
-		ask(&whatif, &(struct whatif_change){.kind = WHATIF_INPUT}, list);
+		ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_INPUT}, list);
 	if (has_work(&job, PHASE_COMMUNICATION)) {
-		ask(&whatif, &(struct whatif_change){.kind = WHATIF_COMMUNICATION, .factor = factor}, list);
-		ask_overlap(analysis, most, list);
+		ask(&whatif, &balance,
+			&(struct whatif_change){.kind = WHATIF_COMMUNICATION, .factor = factor}, list);
+		ask_overlap(analysis, &balance, most, list);
 	}
 	for (uint32_t w = 0; w < analysis->worker_count; w++)
 		if (whatif_has_peers(analysis, w))
-			ask(&whatif, &(struct whatif_change){.kind = WHATIF_RANK, .worker = w}, list);
+			ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_RANK, .worker = w},
+				list);
 	find_slowdown(&whatif, list);
 	if (analysis->worker_count > analysis->stage_count)
-		ask(&whatif, &(struct whatif_change){.kind = WHATIF_BALANCE}, list);
+		ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_BALANCE}, list);
 	if (analysis->stage_count > 1)
-		ask(&whatif, &(struct whatif_change){.kind = WHATIF_STAGES}, list);
+		ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_STAGES}, list);
 	qsort(list->items, list->count, sizeof(*list->items), compare_results);
 	whatif_free(&whatif);
+	balance_free(&balance);
 	replay_job_free(&job);
 }
 
@@ -173,6 +186,7 @@ void whatif_together(const struct analysis *analysis, size_t most, const struct 
 	size_t count, struct whatif_list *list)
 {
 	struct replay_job job;
+	struct balance balance;
 	struct whatif whatif;
 	bool overlap = false;
 
@@ -184,6 +198,7 @@ void whatif_together(const struct analysis *analysis, size_t most, const struct 
 		find_slowdown(&whatif, list);
 		whatif_free(&whatif);
 		whatif_reset(&(struct whatif){.job = &job});
+		balance_find(analysis, &balance);
 		for (size_t i = 0; i < count; i++)
 			overlap |= changes[i].kind == WHATIF_OVERLAP;
 		if (overlap)
@@ -192,7 +207,10 @@ void whatif_together(const struct analysis *analysis, size_t most, const struct 
 		for (size_t i = 0; i < count; i++)
 			if (changes[i].kind != WHATIF_OVERLAP)
 				whatif_apply(&whatif, &changes[i]);
-		add_result(list, &changes[0], whatif_run(&whatif));
+		add_result(list, &changes[0],
+			count == 1 ? whatif_bound(analysis, &balance, &changes[0]) : INFINITY,
+			whatif_run(&whatif));
+		balance_free(&balance);
 		whatif_free(&whatif);
 	}
 	replay_job_free(&job);
@@ -217,7 +235,7 @@ double whatif_slowdown(const struct analysis *analysis, double *stages)
 	replay_build(analysis, whatif_most(analysis), &job);
 	if (job.iteration_count > 0) {
 		whatif_init(&whatif, &job);
-		list.replayed_ns = whatif_run(&whatif);
+		list.settled_ns = whatif_run(&whatif);
 		find_slowdown(&whatif, &list);
 		whatif_free(&whatif);
 	}
