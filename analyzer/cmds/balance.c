@@ -1,8 +1,7 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
-#include "analyses/cause/cause.h"
+#include "analyses/finding/finding.h"
 #include "analyses/replay/whatif.h"
 #include "cmd_common.h"
-#include "import/imported_timeline.h"
 
 #include <math.h>
 
@@ -49,19 +48,6 @@ static void rank_table(struct print_table *table, struct analysis *analysis, con
 	}
 }
 
-static const char *cause_words(struct analysis *analysis, const struct cause *cause)
-{
-	struct arena *arena = &analysis->timeline.arena;
-	const char *text = cause_text(cause->kind);
-
-	if (cause->layer[0])
-		text = arena_format(arena, "%s: %s", text, print_clean(arena, cause->layer));
-	if (cause->other != cause->worker)
-		text = arena_format(arena, "%s to %s", text,
-			analysis_worker_name(analysis, &analysis->workers[cause->other]));
-	return text;
-}
-
 /* For programs; people are told in sentences. */
 static void cause_table(struct print_table *table, struct analysis *analysis, const struct cause_list *causes)
 {
@@ -97,52 +83,15 @@ static void cause_table(struct print_table *table, struct analysis *analysis, co
 	}
 }
 
-static const char *waiting_words(struct analysis *analysis, const struct cause *cause)
+static void print_stragglers(struct finding_list *findings, FILE *out)
 {
-	struct arena *arena = &analysis->timeline.arena;
-	const char *name = analysis_worker_name(analysis, &analysis->workers[cause->worker]);
-
-	if (!(cause->inflicted_ns > 0))
-		return arena_format(arena, "%s:", name);
-	return arena_format(arena,
-		"%s: wait caused %s per iteration (sum over the other ranks; %.1f%% of their time)", name,
-		print_time(arena, cause->inflicted_ns), 100 * cause->share);
-}
-
-/* Do they wait all the same? */
-static bool any_waiting(const struct analysis *analysis, const struct balance *balance)
-{
-	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).median;
-	double others = (double)(analysis->worker_count - 1);
-
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		if (balance->ranks[i].inflicted_ns >= CAUSE_WAITING * others * iteration_ns)
-			return true;
-	return false;
-}
-
-static void print_causes(
-	struct analysis *analysis, const struct balance *balance, const struct cause_list *causes, FILE *out)
-{
-	struct arena *arena = &analysis->timeline.arena;
+	size_t count = 0;
 
 	fputs("\nStragglers\n", out);
-	if (causes->count == 0)
-		print_paragraph(any_waiting(analysis, balance)
-					? "No persistent straggler: the waiting is intermittent."
-					: "No straggler.",
-			2, out);
-	for (size_t i = 0; i < causes->count; i++) {
-		const struct cause *cause = &causes->items[i];
-
-		if (i == 0 || causes->items[i - 1].worker != cause->worker)
-			print_paragraph(waiting_words(analysis, cause), 2, out);
-		print_paragraph(arena_format(arena, "- %s%s%s: %s.", cause_words(analysis, cause),
-					isfinite(cause->cost_ns) ? ", cost " : "",
-					isfinite(cause->cost_ns) ? print_time(arena, cause->cost_ns) : "",
-					print_clean(arena, cause->evidence)),
-			2, out);
-	}
+	for (int kind = FINDING_STRAGGLER; kind <= FINDING_IMBALANCE; kind++)
+		count += findings_print_kind(findings, (enum finding_kind)kind, out);
+	if (count == 0)
+		print_paragraph("No straggler: no rank's lateness costs 1% of a step.", 2, out);
 }
 
 /* `object` NULL: as text or CSV. Of the causes people are told in sentences instead. */
@@ -180,7 +129,7 @@ static const char *slowdown_words(struct analysis *analysis, double slowdown, do
 	if (!isfinite(slowdown) || analysis->worker_count < 2)
 		return "";
 	if (analysis->stage_count == 1)
-		return arena_format(arena, ", slowdown %.3f%s", slowdown, slowdown < 1 ? " (none)" : "");
+		return slowdown < 1 ? ", slowdown none" : arena_format(arena, ", slowdown %.3f", slowdown);
 	return arena_format(arena, ", slowdown %.3f by ranks, %.3f by ranks and stages", slowdown, stages);
 }
 
@@ -189,41 +138,41 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
-	struct balance balance;
-	struct cause_list causes;
+	struct finding_list findings;
 	double stages, slowdown = whatif_slowdown(analysis, &stages);
 
-	balance_find(analysis, &balance);
-	cause_find(analysis, &balance, &causes);
-	if (options->form == PRINT_TEXT)
+	findings_find(analysis, &findings);
+	if (options->form == PRINT_TEXT) {
 		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %.3f%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
 				      analysis_compute_imbalance(analysis),
 				      slowdown_words(analysis, slowdown, stages)),
 			out);
+		findings_print_first(&findings, out);
+	}
 	if (object)
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
 	if (analysis->worker_count > 0)
-		print_tables(analysis, &balance, &causes, options->form, object, out);
+		print_tables(analysis, &findings.balance, &findings.causes, options->form, object, out);
 	if (object) {
-		cJSON_AddNumberToObject(object, "collectives", (double)balance.collective_count);
+		cJSON_AddNumberToObject(object, "collectives", (double)findings.balance.collective_count);
 		if (isfinite(slowdown)) {
 			cJSON_AddNumberToObject(object, "slowdown", slowdown);
 			cJSON_AddNumberToObject(object, "slowdown_stages", stages);
 		}
+		findings_json(&findings, object);
 		cJSON_AddItemToArray(list, object);
 	}
 	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
-		print_causes(analysis, &balance, &causes, out);
-	if (options->form == PRINT_TEXT && imported_timeline_is_labels(&analysis->timeline)) {
+		print_stragglers(&findings, out);
+	if (options->form == PRINT_TEXT && findings.job) {
 		fputc('\n', out);
 		print_paragraph(
 			"Waiting and wait caused cover collectives only. Waiting between pipeline stages "
 			"is not in the labels of a rank: pmanalyze slowdown computes it.",
 			0, out);
 	}
-	cause_free(&causes);
-	balance_free(&balance);
+	findings_free(&findings);
 }
 
 static int run(int argument_count, char **arguments)
@@ -280,8 +229,9 @@ const struct command cmd_balance = {
 			     "  last to arrive  share of the collectives in which the others spend at least\n"
 			     "                  1% of the time waiting for it\n"
 			     "\n"
-			     "Last, the stragglers and their causes: each rank for which the others wait at\n"
-			     "least 2% of an iteration is compared with a faster rank with the same layers:\n"
+			     "Last, the stragglers and their causes, in order of what they can gain, as in\n"
+			     "pmanalyze report: each rank for which the others wait at least 2% of an\n"
+			     "iteration is compared with a faster rank with the same layers:\n"
 			     "\n"
 			     "  slower   the same operations take longer in all layers, and copies of input\n"
 			     "  layer    they take longer in one layer\n"

@@ -1,5 +1,6 @@
 /* What the analyzing commands share: see cmd_common.h. */
 #include "cmd_common.h"
+#include "analyses/finding/finding.h"
 #include "import/imported_timeline.h"
 
 #include <err.h>
@@ -107,6 +108,20 @@ bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out)
 	else
 		print_paragraph(text, 2, out);
 	return true;
+}
+
+void cmd_findings(struct run *run, enum print_form form, cJSON *object, FILE *out)
+{
+	struct finding_list findings;
+
+	if (form == PRINT_CSV)
+		return;
+	findings_find(&run->analysis, &findings);
+	if (form == PRINT_TEXT)
+		findings_print_first(&findings, out);
+	else
+		findings_json(&findings, object);
+	findings_free(&findings);
 }
 
 void cmd_print_warnings(struct run *run)

@@ -51,6 +51,13 @@ void cmd_free_runs(struct run *runs, size_t run_count);
  */
 bool cmd_labels_alone(struct run *run, cJSON *object, FILE *out);
 
+/*
+ * The time of a step and what the run loses most time to, as all commands have it: in text a line or two on
+ * `out`, else the members "step" and "findings" of `object`; nothing where that is NULL and `form` is not
+ * text.
+ */
+void cmd_findings(struct run *run, enum print_form form, cJSON *object, FILE *out);
+
 /* The warnings on stderr, for forms that have no place for them. */
 void cmd_print_warnings(struct run *run);
 

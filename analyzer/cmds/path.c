@@ -209,6 +209,11 @@ static void print_about(const struct shown *shown, FILE *out)
 					mean->exposed_ns / mean->busy_ns * 100,
 					print_time(arena, mean->busy_ns - mean->exposed_ns)),
 			2, out);
+	if (mean->length_ns < 0.98 * critical->measured_ns)
+		print_paragraph(
+			"The path is shorter than an iteration: it begins with the iteration of the rank "
+			"that it begins on, and those of other ranks had begun before.",
+			2, out);
 	print_paragraph(
 		arena_format(arena,
 			"Iteration: %s measured, %s replayed (%+.2f%%), over %zu of %zu iterations; "
@@ -256,6 +261,7 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
 		cJSON_AddItemToArray(list, object);
 	}
+	cmd_findings(run, form, object, out);
 	if (cmd_labels_alone(run, object, form == PRINT_TEXT ? out : stderr))
 		return -1;
 	replay_build(analysis, options->most ? options->most : whatif_most(analysis), &job);

@@ -347,6 +347,7 @@ static int print_run(
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
 		cJSON_AddItemToArray(runs, object);
 	}
+	cmd_findings(run, form, object, out);
 	if (cmd_labels_alone(run, object, form == PRINT_TEXT ? out : stderr))
 		return -1;
 	replay_layers(&job);

@@ -67,7 +67,23 @@ def check_report(name, path):
     busy = sum(time for phase, time in idle.items() if not phase.startswith("idle") and phase != "iteration")
     check(busy <= report["t_iter_ns"] * (1 + 1e-9), f"{name}: work exceeds the iteration")
     check_calls(name, report)
+    check_others(name, path, report)
     return report
+
+
+def check_others(name, path, report):
+    """All commands have the report's step and its findings; a predicted gain is within the iteration."""
+    for command in ("balance", "path", "whatif"):
+        other = answer(command, path)["runs"][0]
+        check(other["step"] == report["step"], f"{name}: {command} has another step")
+        check(other["findings"] == report["findings"], f"{name}: {command} has other findings")
+        if "measured_ns" in other and other.get("iterations") == report["iterations_used"]:
+            check(near(other["measured_ns"], report["t_iter_ns"]), f"{name}: {command} measures another iteration")
+        idle = sum(phase["exclusive_ns"] for phase in report["phases"] if phase["phase"].startswith("idle"))
+        for change in other.get("changes", []):
+            check(change["predicted_ns"] > 0, f"{name}: {change['what']}: nothing is left")
+            if change["kind"] == "host":
+                check(change["gain_ns"] <= idle + report["communication_wait_ns"] + 1, f"{name}: zero launch time gains more than is idle")
 
 
 def check_calls(name, report):

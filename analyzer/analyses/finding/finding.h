@@ -86,6 +86,13 @@ const char *finding_strength_text(enum finding_strength strength);
 void findings_print(struct finding_list *list, size_t most, FILE *out);
 void findings_json(struct finding_list *list, cJSON *object);
 
+/* How long a step takes and the first finding, in a line or two: the head of commands that show something
+ * else. */
+void findings_print_first(struct finding_list *list, FILE *out);
+
+/* Those of a kind, in order of gain; answers how many. */
+size_t findings_print_kind(struct finding_list *list, enum finding_kind kind, FILE *out);
+
 /* "3 of 3 ranks"; in the list's arena. */
 const char *finding_ranks(struct finding_list *list);
 

@@ -30,21 +30,27 @@ static const char *with_stop(struct arena *arena, const char *text)
 	return length && text[length - 1] == '.' ? text : arena_format(arena, "%s.", text);
 }
 
-static void print_finding(struct finding_list *list, size_t number, FILE *out)
+/* "Straggler rank 2: slower layer conv2: at most 4.021 ms a step (22.0%)" */
+static const char *title_text(struct finding_list *list, const struct finding *finding)
+{
+	if (!isfinite(finding->gain_ns))
+		return finding->title;
+	return arena_format(&list->arena, "%s: at most %s a step (%.1f%%)", finding->title,
+		print_time(&list->arena, finding->gain_ns), 100 * finding->gain_ns / list->step.typical_ns);
+}
+
+/* `mark`: what it begins with, as "1." */
+static void print_finding(
+	struct finding_list *list, const struct finding *finding, const char *mark, FILE *out)
 {
 	static const char *const strengths[] = {"Strong", "Likely", "Weak"};
-	const struct finding *finding = &list->items[number];
 	struct arena *arena = &list->arena;
-	const char *gain = "";
 
-	if (isfinite(finding->gain_ns))
-		gain = arena_format(arena, ": at most %s a step (%.1f%%)",
-			print_time(arena, finding->gain_ns), 100 * finding->gain_ns / list->step.typical_ns);
 	print_paragraph(
-		arena_format(arena, "%zu. %s%s. %s %s: %s. Try: %s. More: %s.", number + 1, finding->title,
-			gain, with_stop(arena, finding->text), strengths[finding->strength], finding->basis,
+		arena_format(arena, "%s %s. %s %s: %s. Try: %s. More: %s.", mark, title_text(list, finding),
+			with_stop(arena, finding->text), strengths[finding->strength], finding->basis,
 			finding->advice, finding_command(finding->kind)),
-		3, out);
+		(int)strlen(mark) + 1, out);
 }
 
 void findings_print(struct finding_list *list, size_t most, FILE *out)
@@ -54,7 +60,7 @@ void findings_print(struct finding_list *list, size_t most, FILE *out)
 	print_heading("Findings", out);
 	print_paragraph(finding_step_text(list), 2, out);
 	for (size_t i = 0; i < list->count && i < most; i++)
-		print_finding(list, i, out);
+		print_finding(list, &list->items[i], arena_format(&list->arena, "%zu.", i + 1), out);
 	if (list->count == 0)
 		print_paragraph("Nothing stands out: neither stragglers, input, launches nor communication "
 				"cost 1% of a step.",
@@ -63,6 +69,31 @@ void findings_print(struct finding_list *list, size_t most, FILE *out)
 		print_paragraph(arena_format(&list->arena, "%zu more with smaller gains (--json has all).",
 					list->count - most),
 			2, out);
+}
+
+void findings_print_first(struct finding_list *list, FILE *out)
+{
+	if (list->analysis->worker_count == 0)
+		return;
+	print_paragraph(finding_step_text(list), 2, out);
+	if (list->count)
+		print_paragraph(
+			arena_format(&list->arena, "First finding: %s.", title_text(list, &list->items[0])),
+			2, out);
+	else
+		print_paragraph("No finding costs 1% of a step.", 2, out);
+}
+
+size_t findings_print_kind(struct finding_list *list, enum finding_kind kind, FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].kind == kind) {
+			print_finding(list, &list->items[i], "-", out);
+			count++;
+		}
+	return count;
 }
 
 static void add_number(cJSON *object, const char *key, double number)

@@ -47,12 +47,23 @@ static const char *cause_words(struct finding_list *list, const struct cause *ca
 	return text;
 }
 
+/* What the rank's causes that are listed already gain: the others wait once for all of them. */
+static double gained_before(const struct finding_list *list, size_t worker)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		ns += list->items[i].worker == worker ? list->items[i].gain_ns : 0;
+	return ns;
+}
+
 static void add_cause(struct finding_list *list, const struct cause *cause)
 {
 	struct arena *arena = &list->arena;
 	const char *name = analysis_worker_name(list->analysis, &list->analysis->workers[cause->worker]);
 	double lost_ns = waiting_of_others(list, cause);
-	double gain_ns = isfinite(cause->cost_ns) ? fmin(cause->cost_ns, lost_ns) : lost_ns;
+	double left_ns = fmax(0, lost_ns - gained_before(list, cause->worker));
+	double gain_ns = isfinite(cause->cost_ns) ? fmin(cause->cost_ns, left_ns) : left_ns;
 	const char *words = cause_words(list, cause);
 	const char *waiting =
 		cause->inflicted_ns > 0

@@ -72,11 +72,8 @@ static void write_about(struct html_page *page, const struct html_run *run)
 				  &page->arena, " (%.3f with stages balanced too)", list->slowdown_stages)
 			: "",
 		lif);
-	if (run->causes.count)
-		fprintf(page->out, "; %s: %s.</p>\n", run->names[run->causes.items[0].worker],
-			html_cause_words(page, run, &run->causes.items[0]));
-	else
-		fputs("; no persistent straggler.</p>\n", page->out);
+	fprintf(page->out, "%s.</p>\n",
+		list->slowdown < 1 ? ": below 1, balancing the ranks’ times gains nothing" : "");
 }
 
 static void write_row(

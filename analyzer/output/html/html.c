@@ -11,8 +11,7 @@
 static void open_run(struct html_page *page, struct html_run *run, struct run *from)
 {
 	*run = (struct html_run){.run = from, .analysis = &from->analysis};
-	balance_find(run->analysis, &run->balance);
-	cause_find(run->analysis, &run->balance, &run->causes);
+	findings_find(run->analysis, &run->findings);
 	run->names = arena_alloc(&page->arena, run->analysis->worker_count, sizeof(*run->names));
 	for (size_t w = 0; w < run->analysis->worker_count; w++)
 		run->names[w] =
@@ -21,8 +20,7 @@ static void open_run(struct html_page *page, struct html_run *run, struct run *f
 	roofline_find(run->analysis, &(struct roofline_options){0}, &run->roofline);
 	if (run->analysis->worker_count == 0)
 		return;
-	run->labelled = html_labelled_open(&run->analysis->timeline);
-	if (run->labelled)
+	if (run->findings.job)
 		return;
 	if (page->progress)
 		pm_terminal_progress("replaying optimization candidates ...");
@@ -36,12 +34,10 @@ static void open_run(struct html_page *page, struct html_run *run, struct run *f
 static void close_run(struct html_run *run)
 {
 	roofline_free(&run->roofline);
-	html_labelled_close(run->labelled);
 	critical_free(&run->path);
 	replay_job_free(&run->job);
 	whatif_list_free(&run->changes);
-	cause_free(&run->causes);
-	balance_free(&run->balance);
+	findings_free(&run->findings);
 }
 
 static const char *device_times(const struct timeline *timeline)
@@ -98,11 +94,8 @@ static void write_head(struct html_page *page, const struct html_run *run)
 	fprintf(page->out, "%zu process%s, %zu GPU%s. ", analysis->timeline.process_count,
 		analysis->timeline.process_count == 1 ? "" : "es", analysis->worker_count,
 		pm_text_plural(analysis->worker_count));
-	if (analysis->worker_count) {
+	if (analysis->worker_count)
 		write_iterations(page, analysis);
-		fprintf(page->out, "Mean iteration: %s.",
-			html_time(page, analysis_iteration(analysis->workers, analysis->worker_count).mean));
-	}
 	fprintf(page->out, " Device times: %s.</p>\n",
 		report_device_times(&run->run->analysis, device_times(&analysis->timeline)));
 	for (size_t i = 0; warnings[i]; i++)

@@ -68,7 +68,7 @@ void html_missing(struct html_page *page, const struct html_run *run)
 	if (least < 3)
 		say(&missing, arena_format(arena, "Variation: only %s usable, so means have no spread",
 				      least == 1 ? "one iteration is" : "two iterations are"));
-	if (run->labelled)
+	if (run->findings.job)
 		say(&missing, "Device activity and idle causes: the trace has phase labels only");
 	else if (any_hostless(&analysis->timeline))
 		say(&missing, "Host activity: calls are not recorded, so idle time has no cause");
@@ -77,7 +77,7 @@ void html_missing(struct html_page *page, const struct html_run *run)
 		say(&missing,
 			arena_format(arena, "The phase of %.0f%% of an iteration: work of no known phase",
 				100 * share(analysis, PHASE_OTHER)));
-	if (share(analysis, PHASE_IDLE_UNKNOWN) > MUCH && !run->labelled)
+	if (share(analysis, PHASE_IDLE_UNKNOWN) > MUCH && !run->findings.job)
 		say(&missing, arena_format(arena,
 				      "The cause of %.0f%% of an iteration in which devices are "
 				      "idle",
@@ -87,7 +87,7 @@ void html_missing(struct html_page *page, const struct html_run *run)
 		say(&missing, arena_format(arena, "Stragglers: of %d ranks only %zu %s present",
 				      analysis->timeline.processes[0].world, analysis->worker_count,
 				      analysis->worker_count == 1 ? "is" : "are"));
-	if (!run->labelled && run->changes.count == 0)
+	if (!run->findings.job && run->changes.count == 0)
 		say(&missing, "Gains of changes: no iteration could be replayed");
 	else if ((double)run->job.negative_count > MUCH * (double)run->job.replay.edge_count)
 		say(&missing, arena_format(arena,

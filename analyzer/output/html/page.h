@@ -8,7 +8,7 @@
 #ifndef OUTPUT_HTML_PAGE_H
 #define OUTPUT_HTML_PAGE_H
 
-#include "analyses/cause/cause.h"
+#include "analyses/finding/finding.h"
 #include "analyses/replay/critical.h"
 #include "analyses/replay/whatif.h"
 #include "analyses/roofline/roofline.h"
@@ -33,13 +33,11 @@ struct html_page {
 struct html_run {
 	struct run *run;
 	struct analysis *analysis;
-	struct balance balance;
-	struct cause_list causes;
-	const char **names;             /* of workers, escaped */
-	struct html_labelled *labelled; /* labelled phases are all there is: nothing to replay; else NULL */
-	struct replay_job job;          /* of it the two below; without iterations where there is nothing */
-	struct whatif_list changes;     /* no items: not known */
-	struct critical path;           /* without slacks */
+	struct finding_list findings;
+	const char **names;         /* of workers, escaped */
+	struct replay_job job;      /* of it the two below; without iterations where there is nothing */
+	struct whatif_list changes; /* no items: not known */
+	struct critical path;       /* without slacks */
 	struct roofline roofline;
 };
 
@@ -89,28 +87,20 @@ bool html_phase_present(const struct run *runs, size_t run_count, int phase);
 /* A bar of a table of bars, `percent` of the cell's width; `kind` is the class of its colour. */
 void html_bar(struct html_page *page, const char *kind, double percent, const char *tip);
 
-/* What bounds the run and what to do, in sentences (html_words.c); and what the data do not tell
- * (html_missing.c). */
-void html_words(struct html_page *page, const struct html_run *run);
+/* The findings (text.c), and what the data do not tell (missing.c). */
+void html_words(struct html_page *page, struct html_run *run);
 void html_missing(struct html_page *page, const struct html_run *run);
 
-/* The first of these sentences (html_bound.c). Answers whether a change of whatif.h is about what it says. */
-bool html_bound(struct html_page *page, const struct html_run *run);
+/* "Straggler rank 2: slower layer conv2: at most 4 ms a step (22%)", escaped. */
+const char *html_finding_title(
+	struct html_page *page, const struct html_run *run, const struct finding *finding);
 
 /* "rank 2 like the others"; "conv2 twice as fast", escaped (html_help.c). */
 const char *html_change_words(
 	struct html_page *page, const struct html_run *run, const struct whatif_change *change);
 
-/* What uneven work costs a run of labelled phases (html_slowdown.c); NULL where it is none. */
-struct html_labelled *html_labelled_open(const struct timeline *timeline);
-void html_labelled_close(struct html_labelled *labelled);
-void html_labelled_words(struct html_page *page, const struct html_run *run);
-
 /* "0 ms   5   10": the row of a table below pictures that show so long (html_timeline.c). */
 void html_axis(struct html_page *page, double whole_ns);
-
-/* "a layer is slower: conv2, costs 1.2 ms: evidence.", escaped. */
-const char *html_cause_words(struct html_page *page, const struct html_run *run, const struct cause *cause);
 
 /* Sections. */
 void html_phases(struct html_page *page, const struct html_run *run);

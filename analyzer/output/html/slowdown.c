@@ -1,9 +1,7 @@
 /* The HTML report of a run of labelled phases: what uneven work costs, why, and on which stage and data rank
  * (slowdown.h). */
 #include "page.h"
-#include "analyses/slowdown/slowdown.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,71 +9,6 @@
 #define MOST_STAGES 32
 #define MOST_LANES 64
 #define MOST_TEXTS 16
-#define TRUSTED 0.05 /* the replay may differ from the measurement by this share */
-
-struct html_labelled {
-	struct labelled job;
-	struct labelled_graph graph;
-	struct slowdown slowdown;
-};
-
-static bool is_labelled(const struct timeline *timeline)
-{
-	for (size_t i = 0; i < timeline->process_count; i++)
-		if (!timeline->processes[i].recorder || !strstr(timeline->processes[i].recorder, "label"))
-			return false;
-	return timeline->process_count > 0;
-}
-
-/* A file may hold many ranks. */
-static bool is_first_of_file(const struct timeline *timeline, size_t process)
-{
-	for (size_t i = 0; i < process; i++)
-		if (strcmp(timeline->processes[i].path, timeline->processes[process].path) == 0)
-			return false;
-	return true;
-}
-
-struct html_labelled *html_labelled_open(const struct timeline *timeline)
-{
-	struct html_labelled *labelled;
-	const char *error;
-	bool any = false;
-
-	if (!is_labelled(timeline))
-		return NULL;
-	labelled = mem_alloc(1, sizeof(*labelled));
-	for (size_t i = 0; i < timeline->process_count; i++)
-		if (is_first_of_file(timeline, i))
-			any |= labelled_read(&labelled->job, timeline->processes[i].path, &error) == 0;
-	if (any && labelled_settle(&labelled->job, 0, 0, &error) == 0) {
-		labelled_graph_make(&labelled->graph, &labelled->job);
-		slowdown_find(&labelled->slowdown, &labelled->job, &labelled->graph, SLOWDOWN_LEAST);
-		return labelled;
-	}
-	labelled_free(&labelled->job);
-	free(labelled);
-	return NULL;
-}
-
-void html_labelled_close(struct html_labelled *labelled)
-{
-	if (!labelled)
-		return;
-	slowdown_free(&labelled->slowdown);
-	labelled_graph_free(&labelled->graph);
-	labelled_free(&labelled->job);
-	free(labelled);
-}
-
-static const char *const tries[SLOWDOWN_EFFECTS] = {
-	[SLOWDOWN_STAGES] = "move layers from the slow stage to the others",
-	[SLOWDOWN_WORKERS] = "check that worker’s machine: clocks, temperature, other processes",
-	[SLOWDOWN_BATCHES] = "balance the work of micro-batches (sequence lengths), and check for pauses",
-	[SLOWDOWN_COMMUNICATION] = "check the network between the workers",
-	[SLOWDOWN_COLLECTION] = "run garbage collection on all workers at the same time, and rarely",
-	[SLOWDOWN_UPDATE] = "check how the optimizer state is sharded",
-};
 
 /* As of slowdown_find: what each effect costs, dearest first. */
 static int next_effect(const struct slowdown *slowdown, const bool *done)
@@ -86,48 +19,6 @@ static int next_effect(const struct slowdown *slowdown, const bool *done)
 		if (!done[i] && (best < 0 || slowdown->effect_ns[i] < slowdown->effect_ns[best]))
 			best = i;
 	return best;
-}
-
-static const char *at_begin(struct html_page *page, const char *name)
-{
-	return arena_format(&page->arena, "%c%s", toupper((unsigned char)*name), name + 1);
-}
-
-void html_labelled_words(struct html_page *page, const struct html_run *run)
-{
-	const struct slowdown *slowdown = &run->labelled->slowdown;
-	bool done[SLOWDOWN_EFFECTS] = {false};
-
-	fprintf(page->out,
-		"<p><b>%s.</b> A step takes %s, with balanced work %s (slowdown S = %.3f). %s%s</p>\n"
-		"<ol>\n",
-		slowdown->cause < 0 ? "Imbalance costs little" : "Bottleneck: imbalance",
-		html_time(page, slowdown->replayed_ns), html_time(page, slowdown->ideal_ns),
-		slowdown->slowdown, html_escape(page, slowdown->cause_words),
-		slowdown->recurring ? arena_format(&page->arena, " Recurring straggler: <b>%s</b>.",
-					      html_escape(page, slowdown->recurring))
-				    : "");
-	for (int n = 0; n < 3; n++) {
-		int effect = next_effect(slowdown, done);
-		double gain_ns = slowdown->replayed_ns - slowdown->effect_ns[effect];
-
-		done[effect] = true;
-		if (gain_ns < 0.01 * slowdown->replayed_ns)
-			break;
-		fprintf(page->out,
-			"<li><b>%s</b>: balanced, a step takes %s less (%.1f%%). <span class=\"try\">Try: "
-			"%s.</span></li>\n",
-			at_begin(page, slowdown_effect_name(effect)), html_time(page, gain_ns),
-			100 * gain_ns / slowdown->replayed_ns, tries[effect]);
-	}
-	if (!done[0] && !done[1] && !done[2] && !done[3] && !done[4] && !done[5])
-		fputs("<li>Nothing stands out.</li>\n", page->out);
-	fputs("</ol>\n", page->out);
-	if (fabs(slowdown->launch_slowdown - 1) > TRUSTED)
-		fprintf(page->out,
-			"<p>The replayed steps take %.2f× the measured time: the figures may not be "
-			"representative.</p>\n",
-			1 / slowdown->launch_slowdown);
 }
 
 /* No "-0.0". */
@@ -265,15 +156,15 @@ void html_slowdown(struct html_page *page, const struct html_run *run)
 {
 	const struct slowdown *slowdown;
 
-	if (!run->labelled)
+	if (!run->findings.job)
 		return;
-	slowdown = &run->labelled->slowdown;
+	slowdown = &run->findings.job->slowdown;
 	html_section(page, "Slowdown by imbalance");
 	fprintf(page->out,
 		"<p class=\"dim\">%zu workers (%d data × %d pipeline × %d tensor), %zu steps. A step takes "
 		"%s as measured, %s replayed, %s with balanced durations.</p>\n",
-		run->labelled->job.worker_count, run->labelled->job.data_count,
-		run->labelled->job.stage_count, run->labelled->job.tensor_count, slowdown->step_count,
+		run->findings.job->job.worker_count, run->findings.job->job.data_count,
+		run->findings.job->job.stage_count, run->findings.job->job.tensor_count, slowdown->step_count,
 		html_time(page, slowdown->measured_ns), html_time(page, slowdown->replayed_ns),
 		html_time(page, slowdown->ideal_ns));
 	write_effects(page, slowdown);

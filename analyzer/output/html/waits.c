@@ -9,9 +9,9 @@ size_t html_choose(const struct html_run *run, size_t most, bool **chosen)
 	size_t count = run->analysis->worker_count, left = count < most ? count : most, taken = left;
 
 	*chosen = mem_alloc(count, sizeof(**chosen));
-	for (size_t i = 0; i < run->causes.count && left; i++)
-		if (!(*chosen)[run->causes.items[i].worker]) {
-			(*chosen)[run->causes.items[i].worker] = true;
+	for (size_t i = 0; i < run->findings.causes.count && left; i++)
+		if (!(*chosen)[run->findings.causes.items[i].worker]) {
+			(*chosen)[run->findings.causes.items[i].worker] = true;
 			left--;
 		}
 	if (left && !(*chosen)[analysis_slowest(run->analysis)]) {
@@ -28,20 +28,24 @@ size_t html_choose(const struct html_run *run, size_t most, bool **chosen)
 
 static void write_causes(struct html_page *page, const struct html_run *run)
 {
-	if (run->causes.count == 0)
-		return;
-	fputs("<p>Causes of waiting, costliest first per rank:</p>\n"
-	      "<ul>\n",
-		page->out);
-	for (size_t i = 0; i < run->causes.count; i++)
-		fprintf(page->out, "<li><b>%s</b>: %s.</li>\n", run->names[run->causes.items[i].worker],
-			html_cause_words(page, run, &run->causes.items[i]));
-	fputs("</ul>\n", page->out);
+	bool any = false;
+
+	for (size_t i = 0; i < run->findings.count; i++) {
+		const struct finding *finding = &run->findings.items[i];
+
+		if (finding->kind != FINDING_STRAGGLER && finding->kind != FINDING_WAITING)
+			continue;
+		fprintf(page->out, "%s<li>%s. %s.</li>\n", any ? "" : "<p>What ranks wait for:</p>\n<ul>\n",
+			html_finding_title(page, run, finding), html_escape(page, finding->text));
+		any = true;
+	}
+	if (any)
+		fputs("</ul>\n", page->out);
 }
 
 static void write_rank(struct html_page *page, const struct html_run *run, size_t w, double greatest_ns)
 {
-	const struct balance_rank *rank = &run->balance.ranks[w];
+	const struct balance_rank *rank = &run->findings.balance.ranks[w];
 	size_t count = run->analysis->worker_count;
 	double others_ns = (double)(count - 1) * analysis_iteration(run->analysis->workers, count).mean;
 
@@ -80,7 +84,7 @@ void html_waits(struct html_page *page, const struct html_run *run)
 	if (count < 2)
 		return;
 	for (size_t w = 0; w < count; w++)
-		greatest_ns = fmax(greatest_ns, run->balance.ranks[w].inflicted_ns);
+		greatest_ns = fmax(greatest_ns, run->findings.balance.ranks[w].inflicted_ns);
 	html_section(page, "Waiting and stragglers");
 	fputs("<p class=\"dim\">Means per iteration. Wait caused: how long the other ranks, summed, wait "
 	      "in collectives for this rank.</p>\n",
