@@ -1,0 +1,64 @@
+/*
+ * The physical forms of a training step's time: compute and exchange, which may overlap.
+ *
+ *     T = (Tc^g + Ts^g)^(1/g)      g = 1: one after the other; greater: the shorter one is hidden
+ *     Tc = a + b m + c m log2 k    m samples on each of k GPUs: launch and update; work; GPUs that slow each
+ * other Ts = 0                                  one GPU = d0 + d1 log2 k                     one node = e0 +
+ * e1 X(k, n) + e2 Y(k, n)       n nodes, with X and Y by enum form_exchange
+ *
+ * All coefficients are at least 0 and in the table's unit of time. The sources of the terms: logarithm for
+ * the rounds of a tree, 1/n and k/n for what GPUs of a node share (Qiao et al., Pollux, OSDI 2021, equation
+ * 11, has one constant and one linear term for each of one node and several).
+ */
+#ifndef FORM_H
+#define FORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FORM_TERMS 8
+
+/* A configuration. */
+struct form_point {
+	double batch; /* samples on each GPU */
+	double gpus;  /* in all */
+	double nodes; /* at most gpus */
+};
+
+enum form_exchange {
+	FORM_SHARED_INVERSE, /* log2 k, 1/n */
+	FORM_LOGARITHM,      /* log2 k */
+	FORM_SHARED,         /* log2 k, k/n */
+	FORM_TWO_LEVELS,     /* log2 n, log2 k/n */
+	FORM_EXCHANGES
+};
+
+/* Terms 0 to 2 are compute, 3 and 4 the exchange in a node, 5 to 7 among nodes. */
+struct form {
+	enum form_exchange exchange;
+	double overlap; /* g */
+	double terms[FORM_TERMS];
+};
+
+/* Measured configurations; the arrays are the caller's. */
+struct form_rows {
+	size_t count;
+	const struct form_point *points;
+	const double *times;
+	const double *compute; /* the part without exposed exchange, NAN: not measured; NULL: nowhere */
+};
+
+/* The two parts, and all. */
+double form_compute(const struct form *form, const struct form_point *point);
+double form_exchange(const struct form *form, const struct form_point *point);
+double form_time(const struct form *form, const struct form_point *point);
+
+/* Finds the terms for the form's exchange and overlap: relative error, robust against single rows. Where rows
+ * have compute, its terms are fitted to that too. */
+void form_fit(struct form *form, const struct form_rows *rows);
+
+/* The names of terms, "a" to "e2"; what a term multiplies, "m log2 k". */
+const char *form_term_name(size_t term);
+const char *form_term_factor(enum form_exchange exchange, size_t term);
+
+#endif
