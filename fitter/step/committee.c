@@ -1,0 +1,220 @@
+/* What a committee answers: see committee.h. */
+#include "committee_private.h"
+#include "base/memory.h"
+#include "base/statistics.h"
+#include "base/student.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FEW_BATCHES 3      /* from which a line cannot be distinguished from a bend */
+#define LEAST_ERROR 0.005  /* candidates better than this are equally good */
+#define NEAR 1.0           /* doublings in which the weight of a near deviation falls by e */
+#define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
+#define NORMAL_DEGREES 1e6 /* at which Student's t is the normal distribution */
+
+/* Standard deviation of log T for each doubling beyond the data, beside what folds have shown: a third of it
+ * is a process that none of the candidates has (memory, another algorithm of the library). */
+static const double by_distance[COMMITTEE_REGIONS] = {0, 0.10, 0.04, 0.04};
+
+/* Powers of the weights. Folds tell least about more GPUs, where the step may gain parts that no fold had:
+ * there the candidates are nearer to equal. */
+static const double powers[COMMITTEE_REGIONS] = {4, 4, 2, 4};
+
+double candidate_log(const struct candidate *candidate, const struct form_point *point, double *spread)
+{
+	double logs[FORM_EXCHANGES], mean = 0, sum = 0;
+
+	*spread = 0;
+	if (candidate->is_constant)
+		return candidate->level;
+	for (size_t v = 0; v < FORM_EXCHANGES; v++) {
+		logs[v] = log(fmax(form_time(&candidate->forms[v], point), 1e-300));
+		mean += logs[v] / FORM_EXCHANGES;
+	}
+	for (size_t v = 0; v < FORM_EXCHANGES; v++)
+		sum += (logs[v] - mean) * (logs[v] - mean);
+	*spread = sqrt(sum / FORM_EXCHANGES);
+	return statistics_median(logs, FORM_EXCHANGES);
+}
+
+double candidate_answer(
+	const struct candidate *candidate, const struct form_point *point, double *spread, double *variance)
+{
+	double form = candidate_log(candidate, point, spread);
+
+	return form + residual_at(&candidate->residual, point, variance);
+}
+
+void candidate_residual(
+	struct candidate *candidate, const struct form_point *points, const double *times, size_t count)
+{
+	double *logs = mem_alloc(count + 1, sizeof(*logs)), spread;
+
+	for (size_t k = 0; k < count; k++)
+		logs[k] = log(times[k]) - candidate_log(candidate, &points[k], &spread);
+	residual_fit(&candidate->residual, &candidate->shape, points, logs, count);
+	free(logs);
+}
+
+unsigned committee_outside(
+	const struct form_point *point, const struct form_point *least, const struct form_point *greatest)
+{
+	const double at[] = {point->batch, point->gpus, point->nodes};
+	const double low[] = {least->batch, least->gpus, least->nodes};
+	const double high[] = {greatest->batch, greatest->gpus, greatest->nodes};
+	unsigned outside = 0;
+
+	for (size_t j = 0; j < 3; j++)
+		if (at[j] < low[j] * (1 - 1e-9) || at[j] > high[j] * (1 + 1e-9))
+			outside |= 1U << (COMMITTEE_BATCH + j);
+	return outside;
+}
+
+/* How much a candidate has to say on a question: by its mean error over the regions in which it lies outside,
+ * or inside. A constant has no reason to grow with the batch: it is asked only where few batches leave no
+ * other.
+ */
+static double weight_of(
+	const struct committee *committee, const struct candidate *candidate, unsigned outside)
+{
+	double sum = 0, power = powers[COMMITTEE_INSIDE];
+	size_t count = 0;
+
+	if (candidate->is_constant && outside >> COMMITTEE_BATCH & 1 && committee->batches > FEW_BATCHES)
+		return 0;
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+		if (outside >> r & 1 && isfinite(candidate->error[r])) {
+			sum += candidate->error[r];
+			power = count++ ? fmin(power, powers[r]) : powers[r];
+		}
+	return pow(
+		fmax(count ? sum / (double)count : candidate->error[COMMITTEE_INSIDE], LEAST_ERROR), -power);
+}
+
+double committee_combine(const struct committee *committee, const struct committee_votes *votes,
+	unsigned outside, double *variance)
+{
+	double weights[COMMITTEE_CANDIDATES], total = 0, mean = 0;
+
+	for (size_t c = 0; c < committee->candidate_count; c++) {
+		weights[c] = weight_of(committee, &committee->candidates[c], outside);
+		total += weights[c];
+	}
+	for (size_t c = 0; c < committee->candidate_count; c++)
+		mean += (weights[c] /= total) * votes->logs[c];
+	*variance = 0;
+	for (size_t c = 0; c < committee->candidate_count; c++) {
+		double apart = votes->logs[c] - mean;
+
+		*variance += weights[c] * (votes->variance[c] + apart * apart);
+		if (outside)
+			*variance += weights[c] * votes->spread[c] * votes->spread[c];
+	}
+	return mean;
+}
+
+double committee_scale(const struct committee *committee, const struct form_point *point, size_t without)
+{
+	double sum = PRIOR_ROWS * committee->common, rows = PRIOR_ROWS;
+
+	for (size_t k = 0; k < committee->count; k++) {
+		const struct form_point *p = &committee->points[k];
+		double distance = fabs(log2(p->batch / point->batch)) + fabs(log2(p->gpus / point->gpus)) +
+				  fabs(log2(p->nodes / point->nodes));
+		double weight = k == without || !isfinite(committee->deviation[k])
+					? 0
+					: committee->rows[k] * exp(-distance / NEAR);
+
+		rows += weight;
+		if (weight > 0)
+			sum += weight * committee->deviation[k] * committee->deviation[k];
+	}
+	return sum / rows;
+}
+
+/* By how many doublings a number lies beyond a range. */
+static double beyond(double at, double low, double high)
+{
+	return at > high ? log2(at / high) : at < low ? log2(low / at) : 0;
+}
+
+static double widened(
+	const struct committee *c, const struct form_point *p, unsigned outside, double variance)
+{
+	const double away[COMMITTEE_REGIONS] = {0, beyond(p->batch, c->least.batch, c->greatest.batch),
+		beyond(p->gpus, c->least.gpus, c->greatest.gpus),
+		beyond(p->nodes, c->least.nodes, c->greatest.nodes)};
+	double factor = 0;
+
+	if (!outside)
+		return variance * c->widen[COMMITTEE_INSIDE] * c->widen[COMMITTEE_INSIDE] *
+		       committee_scale(c, p, c->count);
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+		if (outside >> r & 1)
+			factor = fmax(factor, c->widen[r]);
+	variance *= factor * factor;
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+		variance += by_distance[r] * away[r] * by_distance[r] * away[r];
+	return variance;
+}
+
+/* NULL, or why nothing that was measured tells of such a configuration. */
+static const char *no_basis(const struct committee *c, const struct form_point *p, unsigned outside)
+{
+	if (!(p->batch > 0) || !(p->gpus >= 1) || !(p->nodes >= 1))
+		return "a batch, GPUs or nodes below 1";
+	if (p->nodes > p->gpus)
+		return "more nodes than GPUs";
+	if (p->nodes > 1 && !c->has_regime[2])
+		return "no measured row has several nodes";
+	if (p->gpus > 1 && p->nodes <= 1 && !c->has_regime[1])
+		return "no measured row has several GPUs on one node";
+	if (outside >> COMMITTEE_BATCH & 1 && c->batches < 2)
+		return "all measured rows have one batch";
+	return NULL;
+}
+
+void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
+	struct committee_answer *answer)
+{
+	const struct form *form = &committee->candidates[committee->best].forms[committee->best_exchange];
+	struct committee_votes votes;
+	double mean, variance, margin;
+
+	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, 0, NULL};
+	answer->outside = committee_outside(point, &committee->least, &committee->greatest);
+	answer->why = no_basis(committee, point, answer->outside);
+	if (answer->why)
+		return;
+	for (size_t c = 0; c < committee->candidate_count; c++)
+		votes.logs[c] = candidate_answer(
+			&committee->candidates[c], point, &votes.spread[c], &votes.variance[c]);
+	mean = committee_combine(committee, &votes, answer->outside, &variance);
+	variance = widened(committee, point, answer->outside, variance);
+	margin = student_quantile(confidence, NORMAL_DEGREES) * sqrt(variance);
+	answer->time = exp(mean);
+	answer->low = exp(mean - margin);
+	answer->high = exp(mean + margin);
+	answer->compute = form_compute(form, point);
+	answer->exchange = form_exchange(form, point);
+}
+
+void committee_restore(struct committee *committee)
+{
+	for (size_t c = 0; c < committee->candidate_count; c++)
+		candidate_residual(
+			&committee->candidates[c], committee->points, committee->times, committee->count);
+}
+
+void committee_free(struct committee *committee)
+{
+	for (size_t c = 0; c < committee->candidate_count; c++)
+		residual_free(&committee->candidates[c].residual);
+	free(committee->points);
+	free(committee->times);
+	free(committee->compute);
+	free(committee->rows);
+	free(committee->deviation);
+	*committee = (struct committee){0};
+}

@@ -1,0 +1,207 @@
+/* From rows to a committee: configurations, candidates fitted to them: see committee.h. */
+#include "base/memory.h"
+#include "base/statistics.h"
+#include "committee_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAST_CONFIGURATIONS 6 /* the shortest form has that many terms */
+
+struct ranked {
+	struct committee_row row;
+	size_t place;
+};
+
+static int by_number(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_point(const void *left, const void *right)
+{
+	const struct form_point *a = &((const struct ranked *)left)->row.point;
+	const struct form_point *b = &((const struct ranked *)right)->row.point;
+	int order = by_number(a->batch, b->batch);
+
+	order = order ? order : by_number(a->gpus, b->gpus);
+	return order ? order : by_number(a->nodes, b->nodes);
+}
+
+/* The median of what is finite; NAN: nothing. */
+static double median_of(double *values, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t k = 0; k < count; k++)
+		if (isfinite(values[k]))
+			values[kept++] = values[k];
+	return kept ? statistics_median(values, kept) : NAN;
+}
+
+void committee_reserve(struct committee *committee, size_t count)
+{
+	committee->points = mem_alloc(count + 1, sizeof(*committee->points));
+	committee->times = mem_alloc(count + 1, sizeof(*committee->times));
+	committee->compute = mem_alloc(count + 1, sizeof(*committee->compute));
+	committee->rows = mem_alloc(count + 1, sizeof(*committee->rows));
+	committee->deviation = mem_alloc(count + 1, sizeof(*committee->deviation));
+}
+
+/* Rows of one configuration become one point; place[row] is its number. */
+static void group(struct committee *c, const struct committee_row *rows, size_t count, size_t *place)
+{
+	struct ranked *ranked = mem_alloc(count + 1, sizeof(*ranked));
+	double *times = mem_alloc(count + 1, sizeof(*times)),
+	       *compute = mem_alloc(count + 1, sizeof(*compute));
+
+	for (size_t k = 0; k < count; k++)
+		ranked[k] = (struct ranked){rows[k], k};
+	qsort(ranked, count, sizeof(*ranked), by_point);
+	committee_reserve(c, count);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first; end < count && by_point(&ranked[first], &ranked[end]) == 0; end++) {
+			times[end - first] = ranked[end].row.time;
+			compute[end - first] = ranked[end].row.compute;
+			place[ranked[end].place] = c->count;
+		}
+		c->points[c->count] = ranked[first].row.point;
+		c->rows[c->count] = (double)(end - first);
+		c->deviation[c->count] = NAN;
+		c->times[c->count] = median_of(times, end - first);
+		c->compute[c->count++] = median_of(compute, end - first);
+	}
+	free(ranked);
+	free(times);
+	free(compute);
+}
+
+void committee_describe(struct committee *c)
+{
+	double last = 0;
+
+	c->least = c->greatest = c->points[0];
+	for (size_t k = 0; k < c->count; k++) {
+		const struct form_point *p = &c->points[k];
+
+		c->least.batch = fmin(c->least.batch, p->batch);
+		c->least.gpus = fmin(c->least.gpus, p->gpus);
+		c->least.nodes = fmin(c->least.nodes, p->nodes);
+		c->greatest.batch = fmax(c->greatest.batch, p->batch);
+		c->greatest.gpus = fmax(c->greatest.gpus, p->gpus);
+		c->greatest.nodes = fmax(c->greatest.nodes, p->nodes);
+		c->batches += p->batch > last;
+		last = fmax(last, p->batch);
+		c->has_regime[p->gpus <= 1 ? 0 : p->nodes <= 1 ? 1 : 2] = true;
+	}
+}
+
+void committee_fit_candidate(struct candidate *candidate, const struct form_rows *rows)
+{
+	struct form_rows whole = *rows;
+	double *logs = mem_alloc(rows->count + 1, sizeof(*logs));
+
+	if (!candidate->is_parted)
+		whole.compute = NULL;
+	for (size_t k = 0; k < rows->count; k++)
+		logs[k] = log(rows->times[k]);
+	candidate->level = statistics_median(logs, rows->count);
+	free(logs);
+	for (size_t v = 0; v < FORM_EXCHANGES && !candidate->is_constant; v++) {
+		candidate->forms[v].exchange = (enum form_exchange)v;
+		candidate->forms[v].overlap = candidate->overlap;
+		form_fit(&candidate->forms[v], &whole);
+	}
+}
+
+static void add_candidates(struct committee *c, bool has_parts)
+{
+	static const double overlaps[] = {1, 2, 5};
+
+	c->candidates[c->candidate_count++] = (struct candidate){.is_constant = true};
+	for (size_t parts = 0; parts <= (has_parts ? 1U : 0U); parts++)
+		for (size_t g = 0; g < 3; g++)
+			c->candidates[c->candidate_count++] =
+				(struct candidate){.is_parted = parts == 1, .overlap = overlaps[g]};
+}
+
+static void fit_candidates(struct committee *c)
+{
+	const struct form_rows rows = {c->count, c->points, c->times, c->compute};
+	double *logs = mem_alloc(c->count + 1, sizeof(*logs)), spread;
+
+	for (size_t i = 0; i < c->candidate_count; i++) {
+		struct candidate *candidate = &c->candidates[i];
+
+		committee_fit_candidate(candidate, &rows);
+		for (size_t k = 0; k < c->count; k++)
+			logs[k] = log(c->times[k]) - candidate_log(candidate, &c->points[k], &spread);
+		candidate->shape = residual_choose(c->points, logs, c->count);
+		candidate_residual(candidate, c->points, c->times, c->count);
+	}
+	free(logs);
+}
+
+/* Mean |log error| of one form on the table itself. */
+static double own_error(const struct committee *c, const struct form *form)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < c->count; k++)
+		sum += fabs(log(c->times[k] / fmax(form_time(form, &c->points[k]), 1e-300)));
+	return sum / (double)c->count;
+}
+
+/* The form whose coefficients are shown: of the parted candidates where there are any, the one nearest to the
+ * table. */
+static void choose_shown(struct committee *c, bool has_parts)
+{
+	double least = HUGE_VAL;
+
+	for (size_t i = 0; i < c->candidate_count; i++)
+		for (size_t v = 0; v < FORM_EXCHANGES; v++) {
+			const struct candidate *candidate = &c->candidates[i];
+			double error = candidate->is_constant || candidate->is_parted != has_parts
+					       ? HUGE_VAL
+					       : own_error(c, &candidate->forms[v]);
+
+			if (error < least) {
+				least = error;
+				c->best = i;
+				c->best_exchange = (enum form_exchange)v;
+			}
+		}
+}
+
+static bool has_compute(const struct committee *c)
+{
+	size_t measured = 0;
+
+	for (size_t k = 0; k < c->count; k++)
+		measured += isfinite(c->compute[k]) && c->compute[k] > 0;
+	return 2 * measured > c->count;
+}
+
+const char *committee_fit(struct committee *committee, const struct committee_row *rows, size_t count)
+{
+	size_t *place;
+	bool parts;
+
+	*committee = (struct committee){0};
+	if (!count)
+		return "no rows";
+	place = mem_alloc(count, sizeof(*place));
+	group(committee, rows, count, place);
+	if (committee->count < LEAST_CONFIGURATIONS) {
+		free(place);
+		return "fewer than 6 different configurations of batch, GPUs and nodes";
+	}
+	committee_describe(committee);
+	parts = has_compute(committee);
+	add_candidates(committee, parts);
+	fit_candidates(committee);
+	choose_shown(committee, parts);
+	committee_examine(committee, rows, place, count);
+	free(place);
+	return NULL;
+}

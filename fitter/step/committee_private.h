@@ -1,0 +1,36 @@
+/* What the committee's files share: fitting it (committee_fit.c), asking it (committee.c). */
+#ifndef COMMITTEE_PRIVATE_H
+#define COMMITTEE_PRIVATE_H
+
+#include "committee.h"
+
+/* The logarithm of the candidate's median form, and the spread of its variants. */
+double candidate_log(const struct candidate *candidate, const struct form_point *point, double *spread);
+/* The same with the residual; *variance without its widening. */
+double candidate_answer(
+	const struct candidate *candidate, const struct form_point *point, double *spread, double *variance);
+/* The residual about fitted forms, with the shape that the candidate has. */
+void candidate_residual(
+	struct candidate *candidate, const struct form_point *points, const double *times, size_t count);
+
+/* What the candidates say of a point. */
+struct committee_votes {
+	double logs[COMMITTEE_CANDIDATES], spread[COMMITTEE_CANDIDATES], variance[COMMITTEE_CANDIDATES];
+};
+
+/* Their weighted mean; *variance without widening, with the disagreement. */
+double committee_combine(const struct committee *committee, const struct committee_votes *votes,
+	unsigned outside, double *variance);
+/* In which regions a point lies outside of these ranges: bits. */
+unsigned committee_outside(
+	const struct form_point *point, const struct form_point *least, const struct form_point *greatest);
+/* The squared scale of |z| at a point, from the deviations of near configurations; `without`: leaves out one.
+ */
+double committee_scale(const struct committee *committee, const struct form_point *point, size_t without);
+
+/* Asks the candidates for what they have not seen: fills error, widen, deviation, low and high. */
+void committee_examine(
+	struct committee *committee, const struct committee_row *rows, const size_t *place, size_t row_count);
+void committee_fit_candidate(struct candidate *candidate, const struct form_rows *rows);
+
+#endif
