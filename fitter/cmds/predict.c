@@ -1,11 +1,13 @@
 /* pmfit predict: what a model says of configurations, measured or not. */
 #include "base/csv.h"
 #include "cmd.h"
+#include "base/text_file.h"
 #include "data/model_input.h"
 #include "model/model_file.h"
 #include "output/figures.h"
 #include "output/json_print.h"
 #include "output/plot_text.h"
+#include "predict.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -20,7 +22,7 @@ static const char *const help[] = {
 	"\n"
 	"usage: pmfit predict [OPTION]... MODEL.json TABLE.csv\n"
 	"\n"
-	"MODEL is a file written by 'pmfit fit -o'. TABLE is a CSV file with a header, or -\n"
+	"MODEL is a file written by 'pmfit fit -o', 'search -o' or 'step -o'. TABLE is a CSV file with a header, or -\n"
 	"for standard input; columns are matched by the names used in the fit, others are\n"
 	"ignored. Prints a line per row: the predicted time, the limits of its interval, the\n"
 	"measured time and the error if available, and warnings about the row:\n"
@@ -344,16 +346,7 @@ static void print_plot(const struct answer *a, bool plain)
 	plot_free(&plot);
 }
 
-enum format { TEXT, SUM, CSV, JSON };
-
-struct choices {
-	const char *time;
-	bool is_rate, skip_bad, plot, plain;
-	double confidence; /* 0: the model's */
-	enum format format;
-};
-
-static void take_options(int argument_count, char **arguments, struct choices *choices)
+static void take_options(int argument_count, char **arguments, struct predict_choices *choices)
 {
 	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN };
 	static const struct option long_options[] = {{"time", required_argument, NULL, TIME},
@@ -386,13 +379,13 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			choices->plain = true;
 			break;
 		case 'c':
-			choices->format = CSV;
+			choices->format = PREDICT_CSV;
 			break;
 		case 'j':
-			choices->format = JSON;
+			choices->format = PREDICT_JSON;
 			break;
 		case 'q':
-			choices->format = SUM;
+			choices->format = PREDICT_SUM;
 			break;
 		default:
 			cmd_wrong_option(&cmd_predict, long_options, arguments);
@@ -401,28 +394,56 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		cmd_usage(&cmd_predict, "expected a model and a table");
 }
 
-static void print(const struct answer *a, enum format format)
+static void print(const struct answer *a, enum predict_format format)
 {
-	if (format == CSV)
+	if (format == PREDICT_CSV)
 		print_csv(a);
-	else if (format == JSON)
+	else if (format == PREDICT_JSON)
 		print_json(a);
-	if (format == TEXT)
+	if (format == PREDICT_TEXT)
 		print_rows(a);
-	if (format == TEXT || format == SUM)
+	if (format == PREDICT_TEXT || format == PREDICT_SUM)
 		print_sum(a);
+}
+
+/* Is the file a model of `pmfit step`? Then it is read; a wrong one ends the program. Others are left to the
+ * library. */
+static bool load_step(const char *path, struct step_model *step)
+{
+	const char *bad, *format;
+	cJSON *root = NULL;
+	bool is_step = false;
+
+	if (strcmp(path, "-") == 0 || text_file_json(path, &root))
+		return false;
+	format = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "format"));
+	if (format && strcmp(format, STEP_FORMAT) == 0) {
+		is_step = true;
+		bad = step_model_parse(step, root);
+		if (bad)
+			errx(1, "%s: %s", path, bad);
+	}
+	cJSON_Delete(root);
+	return is_step;
 }
 
 static int run(int argument_count, char **arguments)
 {
-	struct choices choices = {0};
+	struct predict_choices choices = {0};
 	struct pm_fit_model *model;
 	struct answer answer = {0};
+	struct step_model step;
 	struct csv csv;
 	struct model_input input;
 	const char *bad;
+	int status;
 
 	take_options(argument_count, arguments, &choices);
+	if (load_step(arguments[optind], &step)) {
+		status = predict_step(&step, arguments[optind + 1], &choices);
+		step_model_free(&step);
+		return status;
+	}
 	bad = pm_fit_load(arguments[optind], &model);
 	if (bad)
 		errx(1, "%s", bad);
@@ -442,8 +463,9 @@ static int run(int argument_count, char **arguments)
 	answer.csv = &csv;
 	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
 	predict(&answer);
+	predict_check_units(csv.path, input.measured, answer.times, input.problem.sample_count);
 	print(&answer, choices.format);
-	if (choices.plot && (choices.format == TEXT || choices.format == SUM))
+	if (choices.plot && (choices.format == PREDICT_TEXT || choices.format == PREDICT_SUM))
 		print_plot(&answer, choices.plain);
 	free(answer.times);
 	free(answer.low);

@@ -1,0 +1,252 @@
+/* pmfit step: the time of a training step over batch, GPUs and nodes. */
+#include "base/output.h"
+#include "base/text.h"
+#include "output/json_print.h"
+#include "step_options.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const help[] = {
+	"pmfit step: the time of a training step over batch, GPUs and nodes\n"
+	"\n"
+	"usage: pmfit step [OPTION]... TABLE.csv\n"
+	"\n"
+	"For configurations that nobody measured: more GPUs, more nodes, larger batches.\n"
+	"With m samples on each of k GPUs on n nodes:\n"
+	"\n"
+	"  T = (Tc^g + Ts^g)^(1/g)        g = 1: one after the other, more: overlapped\n"
+	"  Tc = a + b m + c m log2 k      compute\n"
+	"  Ts = d0 + d1 log2 k            exchange of gradients on one node; on several\n"
+	"     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n\n"
+	"\n"
+	"Coefficients are at least 0, in the time's unit. Several such forms and a constant,\n"
+	"each with a Gaussian process for what it leaves over, are asked for configurations\n"
+	"that were kept from them, inside the data and beyond: their weights, and the widths\n"
+	"of intervals, are those of the region in which a question lies. Printed are the\n"
+	"coefficients of one form (that nearest to the table) with their range over five\n"
+	"refits without a fifth of the configurations; predictions are those of all.\n"
+	"\n"
+	"Where the table has the exposed communication ('pmanalyze export --observations'\n"
+	"writes it), compute is also fitted to the rest of the step.\n"
+	"\n",
+	step_options_help,
+	"\n"
+	"  --gradient-bytes N       size of the gradients: prints the bandwidth that a ring\n"
+	"                           all-reduce of this size would need\n"
+	"  -o, --output FILE        write the model for 'pmfit predict' and 'pmfit guide'\n"
+	"  -j, --json               JSON output: the model\n"
+	"\n"
+	"Examples:\n"
+	"  pmfit step -o model.json runs.csv && pmfit predict model.json planned.csv\n"
+	"  pmfit step --time iteration_ms --batch-column batch --batch-is global runs.csv\n"
+	"\n"
+	"Exit status: 0 success, 1 failure, 2 usage error.\n",
+	NULL};
+
+struct choices {
+	struct step_columns columns;
+	double gradient_bytes; /* 0: not known */
+	const char *output;
+	bool json, skip_bad;
+};
+
+/* "0.1234 ms": of a coefficient, by the table's unit. */
+static const char *time_of(const struct step_columns *columns, double value, struct arena *arena)
+{
+	double seconds = step_unit_seconds(columns->unit);
+
+	return isnan(seconds) ? arena_format(arena, "%.4g", value)
+			      : arena_format(arena, "%.4g", value * seconds * 1e3);
+}
+
+static const char *meaning(const struct form *form, size_t term)
+{
+	switch (term) {
+	case 0:
+		return "step: launch, update";
+	case 1:
+		return "sample on a GPU";
+	case 2:
+		return "sample and doubling of GPUs";
+	case 3:
+		return "step on several GPUs of one node";
+	case 4:
+		return "doubling of GPUs on one node";
+	case 5:
+		return "step on several nodes";
+	default:
+		return arena_format(
+			&(struct arena){0}, "for each %s", form_term_factor(form->exchange, term));
+	}
+}
+
+static void print_terms(const struct step_model *model, const struct committee *c, struct arena *arena)
+{
+	const struct form *form = &c->candidates[c->best].forms[c->best_exchange];
+	bool known = !isnan(step_unit_seconds(model->columns.unit));
+
+	printf("  %-4s %12s   %-23s %s\n", "", known ? "ms" : "time", "range over refits", "for each");
+	for (size_t j = 0; j < FORM_TERMS; j++) {
+		const char *low = time_of(&model->columns, c->low.terms[j], arena);
+		const char *high = time_of(&model->columns, c->high.terms[j], arena);
+
+		if ((j > 4 && !c->has_regime[2]) || (j > 2 && j < 5 && !c->has_regime[1]) ||
+			strcmp(form_term_factor(form->exchange, j), "-") == 0)
+			continue;
+		printf("  %-4s %12s   %-23s %s\n", form_term_name(j),
+			time_of(&model->columns, form->terms[j], arena),
+			arena_format(arena, "%s to %s", low, high), meaning(form, j));
+	}
+	printf("  g    %12g   compute and exchange %s\n", form->overlap,
+		form->overlap <= 1 ? "follow each other" : "overlap: the longer one hides most of the other");
+}
+
+/* What a ring of k GPUs would have to move a second to take so long. */
+static void print_bandwidth(const struct step_model *model, const struct committee *c, double bytes)
+{
+	const struct form *form = &c->candidates[c->best].forms[c->best_exchange];
+	double unit = step_unit_seconds(model->columns.unit);
+
+	for (int among = 0; among <= 1; among++) {
+		struct form_point most = {0};
+		double seconds;
+
+		for (size_t k = 0; k < c->count; k++)
+			if (c->points[k].gpus > fmax(most.gpus, 1) &&
+				(c->points[k].nodes > 1) == (among == 1))
+				most = c->points[k];
+		seconds = most.gpus > 1 ? form_exchange(form, &most) * unit : NAN;
+		if (seconds > 1e-4 * form_time(form, &most) * unit)
+			printf("  %g GPUs on %g node%s: %.3g GB/s on each link, if %.4g MB go through a ring in "
+			       "%.4g ms\n",
+				most.gpus, most.nodes, pm_text_plural((size_t)most.nodes),
+				2 * (most.gpus - 1) / most.gpus * bytes / seconds / 1e9, bytes / 1e6,
+				seconds * 1e3);
+	}
+}
+
+/* The error that the committee's best candidate had in a region: what may be hoped for there. */
+static double least_error(const struct committee *c, size_t region)
+{
+	double least = NAN;
+
+	for (size_t i = 0; i < c->candidate_count; i++)
+		least = fmin(least, c->candidates[i].error[region]);
+	return least;
+}
+
+static void print_errors(const struct committee *c)
+{
+	static const char *const names[COMMITTEE_REGIONS] = {
+		"inside the data", "larger batch", "more GPUs", "more nodes"};
+
+	printf("\n  error on configurations left out, best candidate; intervals widened by\n");
+	for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
+		double error = least_error(c, r);
+
+		if (isfinite(error))
+			printf("  %-17s %6.1f%%  %6.2f\n", names[r], 100 * error, c->widen[r]);
+		else
+			printf("  %-17s %7s  %6.2f  could not be tried: too few values\n", names[r], "-",
+				c->widen[r]);
+	}
+}
+
+static void print_level(
+	const struct step_model *model, const struct step_level *level, const struct choices *choices)
+{
+	const struct committee *c = &level->committee;
+	struct arena arena = {0};
+
+	if (*level->name)
+		printf("%s: ", level->name);
+	if (level->why) {
+		printf("no model: %s\n\n", level->why);
+		return;
+	}
+	printf("%zu rows of %zu configurations: %g to %g GPUs on %g to %g nodes, %g to %g samples on each\n",
+		level->row_count, c->count, c->least.gpus, c->greatest.gpus, c->least.nodes,
+		c->greatest.nodes, c->least.batch, c->greatest.batch);
+	print_terms(model, c, &arena);
+	if (choices->gradient_bytes > 0)
+		print_bandwidth(model, c, choices->gradient_bytes);
+	print_errors(c);
+	if (c->batches < 3)
+		printf("  warning: %zu batch size%s: predictions for others rest on little\n", c->batches,
+			pm_text_plural(c->batches));
+	putchar('\n');
+	arena_free(&arena);
+}
+
+static void save(const struct step_model *model, const char *path)
+{
+	cJSON *root = step_model_json(model);
+	char *text = pm_text_json(cJSON_Print(root));
+	int status = text ? pm_output_write(path, text, strlen(text)) : -1;
+
+	if (status < 0)
+		errx(1, "%s: %s", path, text ? strerror(-status) : "out of memory");
+	cJSON_Delete(root);
+	free(text);
+}
+
+static void take_options(int argument_count, char **arguments, struct choices *choices)
+{
+	enum { BYTES = STEP_OPTION_END, SKIP_BAD };
+	static const struct option long_options[] = {STEP_OPTIONS_LONG,
+		{"gradient-bytes", required_argument, NULL, BYTES}, {"skip-bad", no_argument, NULL, SKIP_BAD},
+		{"output", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'}, {0}};
+	int option;
+
+	while ((option = getopt_long(argument_count, arguments, "o:j", long_options, NULL)) != -1)
+		if (option == BYTES)
+			choices->gradient_bytes = (double)cmd_count(&cmd_step, "--gradient-bytes", optarg, 1);
+		else if (option == SKIP_BAD)
+			choices->skip_bad = true;
+		else if (option == 'o')
+			choices->output = optarg;
+		else if (option == 'j')
+			choices->json = true;
+		else if (!step_options_take(&cmd_step, &choices->columns, option, optarg))
+			cmd_wrong_option(&cmd_step, long_options, arguments);
+	if (optind + 1 != argument_count)
+		cmd_usage(&cmd_step, "expected one table");
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct choices choices = {0};
+	struct step_model model;
+	struct step_table table;
+	struct arena arena = {0};
+	struct csv csv;
+	const char *bad;
+
+	take_options(argument_count, arguments, &choices);
+	step_options_read(&choices.columns, &csv, &table, arguments[optind], true, choices.skip_bad, &arena);
+	bad = step_model_fit(&model, &choices.columns, &table);
+	if (bad)
+		errx(1, "%s: no model: %s", csv.path, bad);
+	if (choices.json) {
+		json_print(step_model_json(&model));
+	} else {
+		printf("%s: ", csv.path);
+		step_options_print(&model.columns, &table);
+		for (size_t i = 0; i < model.level_count; i++)
+			print_level(&model, &model.levels[i], &choices);
+	}
+	if (choices.output)
+		save(&model, choices.output);
+	step_model_free(&model);
+	step_table_free(&table);
+	csv_free(&csv);
+	arena_free(&arena);
+	return 0;
+}
+
+const struct command cmd_step = {
+	"step", "time of a training step over batch, GPUs and nodes, also beyond the data", help, run};

@@ -1,0 +1,117 @@
+/* What the commands on training steps share: see step_options.h. */
+#include "step_options.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char step_options_help[] =
+	"Columns are found by common names (time: step_time, iteration_ms; GPUs: gpus,\n"
+	"num_replicas, ranks; nodes: nodes, hosts; placement), or named:\n"
+	"  --time COLUMN[,UNIT]     measured time of a step; UNIT s, ms, us or ns. Default unit:\n"
+	"                           the name's ending\n"
+	"  --batch-column COLUMN    batch size\n"
+	"  --batch-is local|global  per GPU, or the total over all GPUs. Default: by the name;\n"
+	"                           else local where a batch is no multiple of its GPUs\n"
+	"  --gpu-column COLUMN      number of GPUs in all\n"
+	"  --node-column COLUMN     number of nodes; without one all GPUs are on one node\n"
+	"  --placement-column COL   GPUs on each node, 4-4-2 (or 442 without a GPU column)\n"
+	"  --exposed-column COLUMN  communication that the step waits for, in the time's unit\n"
+	"  --compute-column COLUMN  or the step's time without it\n"
+	"  --level-column COLUMN    cluster or GPU model: each level is fitted by itself\n"
+	"  --skip-bad               skip rows with missing or impossible values\n";
+
+static void take_time(const struct command *command, struct step_columns *columns, char *argument)
+{
+	char *comma = strchr(argument, ',');
+
+	if (comma) {
+		*comma = '\0';
+		columns->unit = comma + 1;
+		if (isnan(step_unit_seconds(columns->unit)))
+			cmd_usage(command, "--time %s,%s: expected the unit s, ms, us or ns", argument,
+				comma + 1);
+	}
+	columns->names[STEP_TIME] = argument;
+}
+
+bool step_options_take(
+	const struct command *command, struct step_columns *columns, int option, char *argument)
+{
+	if (option < STEP_OPTION_COLUMN || option >= STEP_OPTION_END)
+		return false;
+	if (option == STEP_OPTION_COLUMN + STEP_TIME)
+		take_time(command, columns, argument);
+	else if (option != STEP_OPTION_BATCH_IS)
+		columns->names[option - STEP_OPTION_COLUMN] = argument;
+	else if (strcmp(argument, "local") == 0)
+		columns->batch = STEP_BATCH_LOCAL;
+	else if (strcmp(argument, "global") == 0)
+		columns->batch = STEP_BATCH_GLOBAL;
+	else
+		cmd_usage(command, "--batch-is %s: expected local or global", argument);
+	return true;
+}
+
+void step_options_read(struct step_columns *columns, struct csv *csv, struct step_table *table,
+	const char *path, bool with_time, bool skip_bad, struct arena *arena)
+{
+	const char *bad;
+
+	if (csv_read(csv, path) < 0)
+		errx(1, "%s", csv->error);
+	bad = step_columns_find(columns, csv, with_time, arena);
+	if (bad)
+		errx(1, "%s", bad);
+	if (step_table_read(table, csv, columns, with_time, skip_bad) < 0)
+		errx(1, "%s", table->error);
+	if (table->skipped)
+		warnx("%s: %zu rows skipped: missing or impossible values", csv->path, table->skipped);
+}
+
+static const char *batch_note(const struct step_columns *columns)
+{
+	bool local = columns->batch == STEP_BATCH_LOCAL;
+
+	if (!columns->batch_guessed)
+		return local ? "samples on each GPU" : "samples on all GPUs together";
+	return local ? "samples on each GPU: some are no multiple of the GPUs (--batch-is)"
+		     : "samples on all GPUs together: assumed (--batch-is)";
+}
+
+static const char *note(const struct step_columns *columns, enum step_column column)
+{
+	switch (column) {
+	case STEP_TIME:
+		return columns->unit ? columns->unit : "unit unknown (--time COLUMN,UNIT)";
+	case STEP_BATCH:
+		return batch_note(columns);
+	case STEP_PLACEMENT:
+		return columns->by_digit ? "a digit, or a number between separators, for each node" : "";
+	case STEP_EXPOSED:
+		return "the rest of the step is taken for compute";
+	case STEP_LEVEL:
+		return "each level is fitted by itself";
+	default:
+		return "";
+	}
+}
+
+void step_options_print(const struct step_columns *columns, const struct step_table *table)
+{
+	size_t placed = 0;
+
+	printf("%zu rows\n", table->count);
+	for (size_t c = 0; c < STEP_COLUMNS; c++) {
+		const char *text = note(columns, (enum step_column)c);
+
+		if (columns->names[c])
+			printf("  %-17s %s%s%s%s\n", step_column_titles[c], columns->names[c],
+				*text ? " (" : "", text, *text ? ")" : "");
+		placed += c == STEP_NODES || c == STEP_PLACEMENT ? columns->names[c] != NULL : 0;
+	}
+	if (!placed)
+		printf("  %-17s no such column: all GPUs on one node is assumed\n", "nodes");
+	putchar('\n');
+}

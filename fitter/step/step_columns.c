@@ -1,0 +1,159 @@
+/* Which column of a table is what: see step_table.h. */
+#include "step_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *const step_column_titles[STEP_COLUMNS] = {
+	"time", "batch", "GPUs", "nodes", "placement", "exposed exchange", "compute", "level"};
+const char *const step_column_keys[STEP_COLUMNS] = {
+	"time", "batch", "gpus", "nodes", "placement", "exposed", "compute", "level"};
+
+/* Names, the likelier first; case does not matter. */
+static const char *const known[STEP_COLUMNS][16] = {
+	[STEP_TIME] = {"time", "step_time", "iteration_ms", "iteration_time", "iter_time", "step_ms",
+		"step_s", "time_ms", "time_s", "time_us", "time_ns", "seconds", "seconds_per_step",
+		"step_seconds"},
+	[STEP_BATCH] = {"local_bsz", "gpu_batch", "local_batch", "local_batch_size", "per_gpu_batch",
+		"batch_per_gpu", "micro_batch", "batch", "batch_size", "batchsize", "bsz", "global_batch",
+		"global_batch_size", "total_batch"},
+	[STEP_GPUS] = {"gpus", "num_gpus", "n_gpus", "gpu_count", "num_replicas", "replicas", "ranks",
+		"world_size", "workers", "num_workers", "devices"},
+	[STEP_NODES] = {"nodes", "num_nodes", "n_nodes", "node_count", "hosts", "num_hosts", "servers",
+		"machines"},
+	[STEP_PLACEMENT] = {"placement", "gpus_per_node"},
+	[STEP_EXPOSED] = {"sync_time", "communication_exposed_ms", "exposed_ms", "exposed", "comm_exposed",
+		"sync_ms", "exposed_communication"},
+	[STEP_COMPUTE] = {"compute_time", "compute_ms", "compute"},
+	[STEP_LEVEL] = {"cluster", "gpu_type", "gpu_model", "gpu_name", "device_name", "gpu", "accelerator"},
+};
+
+static const char *const local_names[] = {"local", "gpu_batch", "per_gpu", "micro"};
+static const char *const global_names[] = {"global", "total"};
+
+static bool has_word(const char *name, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
+}
+
+/* A level is a word: a column of numbers alone ("gpu" as a count or an index) is none. */
+static bool is_words(const struct csv *csv, size_t column)
+{
+	double number;
+
+	for (size_t k = 0; k < csv->row_count; k++)
+		if (*csv->cells[k * csv->column_count + column] &&
+			csv_number(csv->cells[k * csv->column_count + column], &number) < 0)
+			return true;
+	return false;
+}
+
+static const char *find(const struct csv *csv, enum step_column what)
+{
+	for (size_t i = 0; i < 16 && known[what][i]; i++)
+		for (size_t c = 0; c < csv->column_count; c++)
+			if (strcasecmp(csv->names[c], known[what][i]) == 0 &&
+				(what != STEP_LEVEL || is_words(csv, c)))
+				return csv->names[c];
+	return NULL;
+}
+
+static const char *unit_of(const char *name)
+{
+	static const char *const endings[][2] = {{"_ms", "ms"}, {"_us", "us"}, {"_ns", "ns"}, {"_s", "s"},
+		{"_seconds", "s"}, {"_milliseconds", "ms"}};
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t end = strlen(endings[i][0]);
+
+		if (length > end && strcasecmp(name + length - end, endings[i][0]) == 0)
+			return endings[i][1];
+	}
+	return strncasecmp(name, "seconds", 7) == 0 ? "s" : NULL;
+}
+
+double step_unit_seconds(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+
+	for (size_t i = 0; unit && i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(units[i].name, unit) == 0)
+			return units[i].seconds;
+	return NAN;
+}
+
+/* By the name; else that of a GPU where some row's is no multiple of its GPUs; else of all. */
+static void decide_batch(struct step_columns *columns, const struct csv *csv)
+{
+	const char *name = columns->names[STEP_BATCH];
+	ptrdiff_t batch = csv_find(csv, name), gpus = -1;
+
+	if (columns->batch != STEP_BATCH_UNKNOWN)
+		return;
+	if (has_word(name, local_names, 4))
+		columns->batch = STEP_BATCH_LOCAL;
+	else if (has_word(name, global_names, 2))
+		columns->batch = STEP_BATCH_GLOBAL;
+	if (columns->batch != STEP_BATCH_UNKNOWN)
+		return;
+	columns->batch_guessed = true;
+	columns->batch = STEP_BATCH_GLOBAL;
+	gpus = columns->names[STEP_GPUS] ? csv_find(csv, columns->names[STEP_GPUS]) : -1;
+	for (size_t k = 0; k < csv->row_count && gpus >= 0; k++) {
+		const char *const *cells = (const char *const *)csv->cells + k * csv->column_count;
+		double samples, count;
+
+		if (csv_number(cells[batch], &samples) == 0 && csv_number(cells[gpus], &count) == 0 &&
+			count >= 1 && fmod(samples, count) != 0) {
+			columns->batch = STEP_BATCH_LOCAL;
+			return;
+		}
+	}
+}
+
+/* Digits without separators are nodes where no other column counts the GPUs: "44" is 4 and 4. */
+static void decide_placement(struct step_columns *columns)
+{
+	columns->by_digit = columns->names[STEP_PLACEMENT] && !columns->names[STEP_GPUS];
+}
+
+static const char *missing(const struct csv *csv, const char *what, const char *option, struct arena *arena)
+{
+	return arena_format(arena, "%s: no column for the %s among the %zu: name it with %s", csv->path, what,
+		csv->column_count, option);
+}
+
+const char *step_columns_find(
+	struct step_columns *columns, const struct csv *csv, bool with_time, struct arena *arena)
+{
+	for (size_t what = 0; what < STEP_COLUMNS; what++) {
+		const char *name = columns->names[what];
+		char hint[CSV_HINT];
+
+		if (name && csv_find(csv, name) < 0)
+			return arena_format(
+				arena, "%s: no column '%s'%s", csv->path, name, csv_hint(csv, name, hint));
+		if (!name && (name = find(csv, (enum step_column)what)))
+			columns->names[what] = arena_format(arena, "%s", name);
+	}
+	if (with_time && !columns->names[STEP_TIME])
+		return missing(csv, "measured time of a step", "--time COLUMN[,UNIT]", arena);
+	if (!columns->names[STEP_BATCH])
+		return missing(csv, "batch", "--batch-column", arena);
+	if (!columns->names[STEP_GPUS] && !columns->names[STEP_PLACEMENT])
+		return missing(csv, "number of GPUs", "--gpu-column or --placement-column", arena);
+	if (!columns->unit && columns->names[STEP_TIME] && unit_of(columns->names[STEP_TIME]))
+		columns->unit = arena_format(arena, "%s", unit_of(columns->names[STEP_TIME]));
+	decide_batch(columns, csv);
+	decide_placement(columns);
+	return NULL;
+}

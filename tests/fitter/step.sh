@@ -1,0 +1,76 @@
+#!/bin/sh
+# pmfit step from a table to predictions: columns found by name, placements, units, careless input.
+set -u
+pmfit=$BUILD/bin/pmfit
+fail() {
+	echo "$*"
+	exit 1
+}
+expect() { # a word, then a command: it is in what the command prints, and the status is as `status` says
+	word=$1
+	shift
+	"$@" >out.txt 2>&1
+	got=$?
+	grep -qF -- "$word" out.txt || { cat out.txt; fail "$*: no '$word'"; }
+	[ $got = "$status" ] || fail "$*: status $got"
+}
+
+# 8 ms and 0.5 ms a sample; 6 ms on one node, 30 + 10 log2 n among nodes, one after the other.
+awk 'BEGIN {
+	print "placement,local_bsz,step_time,sync_time"
+	split("1 2 4 11 22 44 111 222 444 1111 2222 4444", places, " ")
+	for (i = 1; i <= 12; i++) for (m = 16; m <= 128; m *= 2) {
+		n = length(places[i]); k = n * substr(places[i], 1, 1)
+		s = k == 1 ? 0 : n == 1 ? 6 : 30 + 10 * log(n) / log(2)
+		printf "%s,%d,%.6f,%.6f\n", places[i], m, (8 + 0.5 * m + s) / 1000, s / 1000
+	}
+}' >runs.csv
+
+status=0
+expect 'placement         placement' "$pmfit" step --time step_time,s -o model.json runs.csv
+awk '$1 == "b" { b = $2 } $1 == "a" { a = $2 } $1 == "g" { g = $2 } $1 == "d0" { d = $2 } END {
+	exit !(a > 7.6 && a < 8.4 && b > 0.49 && b < 0.51 && g == 1 && d > 5.5 && d < 6.5) }' out.txt ||
+	{ cat out.txt; fail "terms are not those of the table"; }
+expect '"format":	"pmfit step model"' "$pmfit" step --json --time step_time,s runs.csv
+
+# Beyond the data: 8 nodes, twice the batch; a placement with numbers; milliseconds by the column's name.
+printf 'gpus,nodes,local_bsz,step_ms\n32,8,128,132\n4,1,256,142\n' >ask.csv
+expect 'beyond the data: gpus nodes' "$pmfit" predict --time step_ms model.json ask.csv
+grep -q 'converted to the model' out.txt || fail "milliseconds are taken for seconds"
+"$pmfit" predict --time step_ms --csv model.json ask.csv 2>/dev/null |
+	awk -F, 'NR > 1 { if ($5 < 0.9 * $8 || $5 > 1.1 * $8 || $6 >= $5 || $7 <= $5) exit 1 }' || fail "beyond the data"
+printf 'placement,local_bsz,time\n4-4,64,80\n' >ms.csv
+expect 'another unit of time' "$pmfit" predict --time time model.json ms.csv
+printf 'gpus,batch\n4,64\n' >guess.csv
+expect 'all GPUs together' "$pmfit" predict model.json guess.csv
+printf 'gpus,nodes,local_bsz\n1,1,0.5\n1000,500,16\n' >few.csv
+expect 'beyond the data' "$pmfit" predict model.json few.csv
+
+# What cannot be: one sentence each, with the line.
+status=1
+printf 'gpus,nodes,batch,time\n1,4,8,1\n' >bad.csv
+expect 'line 2: 1 GPU on 4 nodes: impossible' "$pmfit" step bad.csv
+expect 'line 2: 1 GPU on 4 nodes: impossible' "$pmfit" predict model.json bad.csv
+printf 'gpus,batch,time\n4,1e308,1\n' >bad.csv
+expect 'line 2: batch 1e308: expected' "$pmfit" step bad.csv
+printf 'gpus,batch,time\n4,8,-1\n' >bad.csv
+expect 'line 2: time -1: expected' "$pmfit" step bad.csv
+printf 'gpus,batch,time\n1.5,8,1\n' >bad.csv
+expect 'a whole number' "$pmfit" step bad.csv
+printf 'placement,batch,time\n4-0,8,1\n' >bad.csv
+expect "placement '4-0'" "$pmfit" step bad.csv
+printf 'gpus,batch,time\n4,8,1\n' >bad.csv
+expect 'fewer than 6' "$pmfit" step bad.csv
+expect 'no usable rows' "$pmfit" step --skip-bad --batch-column time --time batch --gpu-column gpus /dev/stdin <<END
+gpus,batch,time
+x,8,1
+END
+printf 'speed,batch,time\n4,8,1\n' >bad.csv
+expect '--gpu-column or --placement-column' "$pmfit" step bad.csv
+expect "did you mean 'batch'" "$pmfit" step --batch-column batc bad.csv
+sed 's/"version":	1/"version":	7/' model.json >other.json
+expect 'the version is unknown' "$pmfit" predict other.json ask.csv
+status=2
+expect 'expected local or global' "$pmfit" step --batch-is both runs.csv
+expect 'expected the unit' "$pmfit" step --time step_time,hours runs.csv
+exit 0
