@@ -6,7 +6,7 @@
 #include "options.h"
 #include "output/figures.h"
 #include "output/json_print.h"
-#include "output/plot_text.h"
+#include "base/plot_text.h"
 #include "output/report.h"
 
 #include <err.h>

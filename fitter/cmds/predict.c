@@ -1,12 +1,12 @@
 /* pmfit predict: what a model says of configurations, measured or not. */
 #include "base/csv.h"
+#include "base/plot_text.h"
 #include "cmd.h"
 #include "base/text_file.h"
 #include "data/model_input.h"
 #include "model/model_file.h"
 #include "output/figures.h"
 #include "output/json_print.h"
-#include "output/plot_text.h"
 #include "predict.h"
 
 #include <err.h>

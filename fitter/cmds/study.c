@@ -1,5 +1,6 @@
 /* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
 #include "data/space_file.h"
+#include "base/html.h"
 #include "base/output.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -143,27 +144,19 @@ static void finish(struct pm_output *output, const char *folder, const char *nam
 
 static void write_html(const struct study *study, const char *folder, const char *title, bool pictures)
 {
+	static const char style[] = "td:last-child.l{white-space:normal;min-width:20em}\n";
 	struct pm_output output;
 	FILE *out = create(&output, folder, "study.html");
 
-	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>", out);
-	study_table_escape(title, out);
-	fputs("</title>\n<style>\n"
-	      ":root { color-scheme: light dark; }\n"
-	      "body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; }\n"
-	      "table { border-collapse: collapse; display: block; overflow-x: auto; }\n"
-	      "th, td { padding: .15em .7em; text-align: left; border-bottom: 1px solid #8884; white-space: nowrap; }\n"
-	      "td:last-child:not(.n) { white-space: normal; min-width: 20em; }\n"
-	      ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
-	      "</style>\n</head>\n<body>\n<h1>",
-		out);
-	study_table_escape(title, out);
+	html_begin(title, (const char *const[]){style, NULL}, out);
+	fputs("<h1>", out);
+	html_text(title, out);
 	fputs("</h1>\n", out);
 	if (pictures)
 		fputs("<p><a href=\"report.html\">Plots of the fits</a></p>\n", out);
 	for (size_t i = 0; i < STUDY_TABLES; i++)
 		study_table_html(&study->tables[i], out);
-	fputs("</body>\n</html>\n", out);
+	html_end(out);
 	finish(&output, folder, "study.html");
 }
 

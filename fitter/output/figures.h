@@ -7,7 +7,7 @@
 #define FIGURES_H
 
 #include "fit/lambda_path.h"
-#include "plot.h"
+#include "base/plot.h"
 #include "pm_fit.h"
 
 #include <stdio.h>

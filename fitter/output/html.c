@@ -1,6 +1,5 @@
 /* The HTML report: the order of its parts, and several models side by side. See html_page.h. */
 #include "html_page.h"
-#include "plot_svg.h"
 
 #include <err.h>
 #include <math.h>
@@ -27,7 +26,7 @@ static bool was_before(const struct html_model *models, size_t m, const char *na
 static void put_value_row(const struct html_model *models, size_t count, const char *name, FILE *out)
 {
 	fputs("<tr><th class=\"l\">", out);
-	plot_svg_text(name, out);
+	html_text(name, out);
 	fputs("</th>", out);
 	for (size_t m = 0; m < count; m++) {
 		const struct pm_fit_value *value = value_of(models[m].subject.model, name);
@@ -57,7 +56,7 @@ static void put_value_table(const struct html_model *models, size_t count, FILE 
 	fputs("<div class=\"scroll\"><table><thead><tr><th class=\"l\">parameter</th>", out);
 	for (size_t m = 0; m < count; m++) {
 		fputs("<th class=\"l\">", out);
-		plot_svg_text(models[m].subject.name, out);
+		html_text(models[m].subject.name, out);
 		fputs("</th>", out);
 	}
 	fputs("</tr></thead><tbody>\n", out);
@@ -118,7 +117,7 @@ void html_write(const struct html_model *models, size_t count, FILE *out)
 	}
 	for (size_t m = 0; m < count; m++) {
 		fputs("<h1>", out);
-		plot_svg_text(models[m].subject.name, out);
+		html_text(models[m].subject.name, out);
 		fputs("</h1>\n", out);
 		html_summary(&models[m], out);
 		html_samples(&models[m], out);
@@ -127,5 +126,5 @@ void html_write(const struct html_model *models, size_t count, FILE *out)
 		html_path(&models[m], out);
 		html_baselines(&models[m], out);
 	}
-	html_page_end(out);
+	html_end(out);
 }

@@ -1,11 +1,12 @@
 /*
- * Parts of the HTML report, and what they share. The page is XML as well as HTML, stands alone (no network,
- * no script), and has light and dark. Whatever comes from a file goes through plot_svg_text.
+ * Parts of the HTML report, and what they share beyond base/html.h. Whatever comes from a file goes through
+ * html_text.
  */
 #ifndef HTML_PAGE_H
 #define HTML_PAGE_H
 
 #include "baselines/baselines.h"
+#include "base/html.h"
 #include "figures.h"
 
 /* What a report is made of. All of it stays the caller's. */
@@ -17,9 +18,8 @@ struct html_model {
 	const struct baselines *baselines; /* the same */
 };
 
-/* Both ends of the file, with the style sheet. */
+/* The page up to its body, with the styles of the report; html_end ends it. */
 void html_page_begin(const char *title, FILE *out);
-void html_page_end(FILE *out);
 
 /* Writes the report. Ends the program without memory. */
 void html_write(const struct html_model *models, size_t count, FILE *out);

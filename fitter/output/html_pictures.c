@@ -1,6 +1,6 @@
 /* The HTML report's pictures of one model. */
 #include "html_page.h"
-#include "plot_svg.h"
+#include "base/plot_svg.h"
 
 #include <err.h>
 #include <math.h>
@@ -190,7 +190,7 @@ void html_baselines(const struct html_model *model, FILE *out)
 		fprintf(out, "<tr><th class=\"l\">%s</th>", result->name);
 		if (result->skipped) {
 			fputs("<td class=\"l\" colspan=\"7\">skipped: ", out);
-			plot_svg_text(result->note, out);
+			html_text(result->note, out);
 			fputs("</td></tr>\n", out);
 			continue;
 		}
@@ -200,7 +200,7 @@ void html_baselines(const struct html_model *model, FILE *out)
 		put_spread(result, test, offsetof(struct pm_fit_error, r2), "", out);
 		put_spread(result, false, offsetof(struct pm_fit_error, mape), "%", out);
 		fprintf(out, "<td>%.2f</td><td class=\"l\">", result->seconds);
-		plot_svg_text(result->what, out);
+		html_text(result->what, out);
 		fputs("</td></tr>\n", out);
 	}
 	fputs("</tbody></table></div>\n</section>\n", out);

@@ -1,7 +1,6 @@
 /* The HTML report's head of a model: the formula, the errors, and what is doubtful, in words. */
 #include "html_page.h"
 #include "model/expression_model.h"
-#include "plot_svg.h"
 #include "report.h"
 
 #include <err.h>
@@ -16,7 +15,7 @@ static const char *column_name(const struct pm_fit_model *model, size_t v)
 
 static void put_power(const char *name, double power, FILE *out)
 {
-	plot_svg_text(name, out);
+	html_text(name, out);
 	fprintf(out, "<sup>%.4g</sup>", power);
 }
 
@@ -31,7 +30,7 @@ static double power_of(const struct pm_fit_model *model, size_t column)
 static void put_group(const struct pm_fit_model *model, size_t v, FILE *out)
 {
 	fputs("<b>", out);
-	plot_svg_text(column_name(model, v), out);
+	html_text(column_name(model, v), out);
 	fputs("</b>", out);
 }
 
@@ -75,14 +74,14 @@ static void put_levels(const struct pm_fit_model *model, FILE *out)
 			put_group(model, v, out);
 			fputs(": ", out);
 			if (factor) {
-				plot_svg_text(model->columns[value->column].levels[0], out);
+				html_text(model->columns[value->column].levels[0], out);
 				fputs(" = 1, ", out);
 			}
 		} else {
 			fputs(", ", out);
 		}
 		last = value->column;
-		plot_svg_text(model->columns[value->column].levels[value->level], out);
+		html_text(model->columns[value->column].levels[value->level], out);
 		fprintf(out, " = %.4g", factor ? exp(value->value) : value->value);
 	}
 }
@@ -91,7 +90,7 @@ static void put_formula(const struct pm_fit_model *model, FILE *out)
 {
 	size_t last = SIZE_MAX;
 
-	fputs("<div class=\"formula\">t = ( ", out);
+	fputs("<div class=\"lead\">t = ( ", out);
 	put_sum(model, out);
 	fputs(" )", out);
 	for (size_t v = 0; v < model->value_count; v++) {
@@ -112,7 +111,7 @@ static void put_formula(const struct pm_fit_model *model, FILE *out)
 	for (size_t c = 0; c < model->column_count; c++)
 		if (model->columns[c].role == PM_FIT_OFFSET) {
 			fputs(" + ", out);
-			plot_svg_text(model->columns[c].name, out);
+			html_text(model->columns[c].name, out);
 		}
 	put_levels(model, out);
 	fputs("</div>\n", out);
@@ -124,7 +123,7 @@ static void put_paragraph(const char *text, FILE *out)
 		    !strstr(text, "plateau") && !strstr(text, "interrupted");
 
 	fprintf(out, "<p%s>", fine ? "" : " class=\"warn\"");
-	plot_svg_text(text, out);
+	html_text(text, out);
 	fputs("</p>\n", out);
 }
 
@@ -143,10 +142,10 @@ static void put_expression(const struct pm_fit_expression *expression, FILE *out
 	expression_print_groups(memory, &expression->expression, &expression->terms);
 	if (fclose(memory) != 0)
 		errx(1, "out of memory");
-	fputs("<div class=\"formula\">", out);
+	fputs("<div class=\"lead\">", out);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		fputs(gap, out);
-		plot_svg_text(line + strspn(line, " "), out);
+		html_text(line + strspn(line, " "), out);
 		gap = "<br/>";
 	}
 	fprintf(out, "</div>\n<p class=\"dim\">%zu constants, of a formula found by pmfit search",
@@ -237,7 +236,7 @@ void html_summary(const struct html_model *model, FILE *out)
 	}
 	if (fit->time_unit) {
 		fputs("; times in ", out);
-		plot_svg_text(fit->time_unit, out);
+		html_text(fit->time_unit, out);
 	}
 	fputs(". MAPE is in percent of the measured time; MAE and RMSE are in the time’s unit.</p>\n", out);
 	put_errors(model, out);

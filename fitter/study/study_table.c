@@ -1,6 +1,6 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
-#include "base/text.h"
+#include "base/html.h"
 #include "base/csv.h"
 
 #include <err.h>
@@ -146,47 +146,24 @@ void study_table_csv(const struct study_table *table, FILE *out)
 	}
 }
 
-void study_table_escape(const char *text, FILE *out)
-{
-	size_t left = strlen(text), count;
-
-	for (; left; text += count, left -= count) {
-		count = pm_text_character(text, left);
-		if (count == 0 || pm_text_controls(text, count)) {
-			fputc('?', out);
-			count = count ? count : 1;
-		} else if (*text == '<') {
-			fputs("&lt;", out);
-		} else if (*text == '>') {
-			fputs("&gt;", out);
-		} else if (*text == '&') {
-			fputs("&amp;", out);
-		} else if (*text == '"') {
-			fputs("&quot;", out);
-		} else {
-			fwrite(text, 1, count, out);
-		}
-	}
-}
-
 void study_table_html(const struct study_table *table, FILE *out)
 {
 	fprintf(out, "<h2>");
-	study_table_escape(table->title, out);
-	fputs("</h2>\n<table>\n", out);
+	html_text(table->title, out);
+	fputs("</h2>\n<div class=\"scroll\"><table class=\"list\">\n", out);
 	for (size_t row = 0; row <= table->row_count; row++) {
-		fputs("<tr>", out);
+		fputs(row ? "<tr>" : "<thead><tr>", out);
 		for (size_t c = 0; c < table->column_count; c++) {
-			fprintf(out, "<%s%s>", row ? "td" : "th", is_number(table, c) ? " class=\"n\"" : "");
-			study_table_escape(row ? cell(table, row - 1, c) : table->heads[c], out);
+			fprintf(out, "<%s%s>", row ? "td" : "th", is_number(table, c) ? "" : " class=\"l\"");
+			html_text(row ? cell(table, row - 1, c) : table->heads[c], out);
 			fputs(row ? "</td>" : "</th>", out);
 		}
-		fputs("</tr>\n", out);
+		fputs(row ? "</tr>\n" : "</tr></thead><tbody>\n", out);
 	}
-	fputs("</table>\n", out);
+	fputs("</tbody></table></div>\n", out);
 	if (table->note) {
 		fputs("<p>", out);
-		study_table_escape(table->note, out);
+		html_text(table->note, out);
 		fputs("</p>\n", out);
 	}
 }

@@ -33,7 +33,4 @@ void study_table_html(const struct study_table *table, FILE *out);
 /* {"title": ..., "note": ..., "rows": [{head: cell, ...}, ...]}: numbers as such. */
 cJSON *study_table_json(const struct study_table *table);
 
-/* Text as HTML has it. */
-void study_table_escape(const char *text, FILE *out);
-
 #endif

@@ -268,7 +268,7 @@ def check_iterations(name, page):
 def check_findings():
     """What the made-up programs were told to be slow at comes first, with what it would save."""
     def findings(name):
-        panel = next(div for div in page_of(name)[0].iter("div") if div.get("class") == "work")
+        panel = next(div for div in page_of(name)[0].iter("div") if div.get("class") == "lead")
         return words(panel.find("p")), [words(item) for item in panel.find("ol")]
 
     for name in ("causes", "three", "one"):
@@ -331,7 +331,7 @@ def check_labelled():
     check({row["worker"]: round(row["slowdown"], 3) for row in slowdown["workers"]} ==
           {name: cell[0] for name, cell in cells.items()}, f"labelled: cells {cells}")
     check(all(cell[1] == 50 * name.endswith("pp1") for name, cell in cells.items()), f"labelled: places of {cells}")
-    panel = next(div for div in page.iter("div") if div.get("class") == "work")
+    panel = next(div for div in page.iter("div") if div.get("class") == "lead")
     check(words(panel.find("ol")).strip().startswith("Imbalance: stage imbalance"), f"labelled: {words(panel)}")
     check(any("the trace has phase labels only" in words(item) for item in page.iter("li")), "labelled: nothing is untold")
     check(not any(words(title) == "Optimization candidates" for title in page.iter("h2")), "labelled: replayed without devices")

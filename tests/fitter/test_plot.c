@@ -1,9 +1,9 @@
 /* Pictures as data and as text: ticks, places on axes, thinning out, what is left out; a small picture to the
  * letter. */
 #include "../analyzer/check.h"
-#include "output/plot.h"
-#include "output/plot_svg.h"
-#include "output/plot_text.h"
+#include "base/plot.h"
+#include "base/plot_svg.h"
+#include "base/plot_text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -143,10 +143,10 @@ void html_write(struct run *runs, size_t run_count, bool progress, FILE *out)
 	if (fclose(page.out) != 0)
 		err(1, "out of memory for the page");
 	page.out = out;
-	html_page_begin(&page, html_escape(&page, runs[0].label));
+	html_page_begin(&page, runs[0].label);
 	html_page_contents(&page);
 	fwrite(text, 1, length, out);
-	html_page_end(&page);
+	html_end(page.out);
 	free(text);
 	free(page.entries);
 	arena_free(&page.arena);

@@ -1,9 +1,9 @@
 /*
  * Parts of the HTML report, and what they share.
  *
- * The page is XML as well as HTML. Horizontal places in pictures are percentages of the width there is, so
- * that text keeps its size on any screen. Colours are classes of the style sheet, which has them for light
- * and dark. Whatever comes from a trace goes through html_escape.
+ * The frame and the style sheet are base/html.h's. Horizontal places in pictures are percentages of the width
+ * there is, so that text keeps its size on any screen. Colours are classes of the style sheet, which has them
+ * for light and dark. Whatever comes from a trace goes through html_escape.
  */
 #ifndef OUTPUT_HTML_PAGE_H
 #define OUTPUT_HTML_PAGE_H
@@ -12,6 +12,7 @@
 #include "analyses/replay/critical.h"
 #include "analyses/replay/whatif.h"
 #include "analyses/roofline/roofline.h"
+#include "base/html.h"
 #include "base/table.h"
 #include "reconstruct/run.h"
 
@@ -46,11 +47,10 @@ struct html_run {
 
 #define HTML_WAIT PHASE_COUNT /* class and text beside those of the phases: waiting for the last rank */
 
-/* Both ends of the file, with the style sheet. The contents, by the entries, are written once all are known.
- */
+/* The page up to its body, with the styles of the report; html_end ends it. The title is plain text. The
+ * contents, by the entries, are written once all are known. */
 void html_page_begin(struct html_page *page, const char *title);
 void html_page_contents(struct html_page *page);
-void html_page_end(struct html_page *page);
 
 /* Opens a section, with its heading (escaped) and its place in the contents. */
 void html_section(struct html_page *page, const char *title);

@@ -228,7 +228,7 @@ static void write_pair(struct html_page *page, struct compare *compare, const st
 	const char **words = compare_words(compare, pair);
 
 	html_section(page, arena_format(&page->arena, "%s against %s", other, base));
-	fputs("<ul class=\"work\">\n", page->out);
+	fputs("<ul class=\"lead\">\n", page->out);
 	for (size_t i = 0; words[i]; i++)
 		fprintf(page->out, "<li>%s.</li>\n", html_escape(page, words[i]));
 	fputs("</ul>\n", page->out);

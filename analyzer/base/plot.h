@@ -15,8 +15,8 @@
  * copied. A plot belongs to one thread. Without memory it stays as it is and `failed` is set, for which the
  * caller looks once, behind plot_scale.
  */
-#ifndef PLOT_H
-#define PLOT_H
+#ifndef BASE_PLOT_H
+#define BASE_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

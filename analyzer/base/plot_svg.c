@@ -1,8 +1,8 @@
 /* Pictures as SVG: see plot_svg.h. */
 #include "plot_svg.h"
+#include "html.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #define LETTER 6.6 /* the mean width of one, in pixels */
@@ -17,53 +17,32 @@ struct frame {
 	double left, top, width, height; /* of the area */
 };
 
-/* Length of the character at `text`: 0 if it is none that XML may have. */
-static size_t character_length(const unsigned char *text)
-{
-	size_t length = text[0] < 0x80 ? 1 : text[0] >> 5 == 6 ? 2 : text[0] >> 4 == 14 ? 3 : 4;
-	static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000}; /* shorter forms exist below */
-	uint32_t value = text[0];
-
-	if (length == 4 && text[0] >> 3 != 30)
-		return 0;
-	if (length > 1)
-		value &= 0xffu >> (length + 1);
-	for (size_t i = 1; i < length; i++) {
-		if (text[i] >> 6 != 2)
-			return 0;
-		value = value << 6 | (text[i] & 0x3f);
-	}
-	if (value < least[length] || value == 0x7f || value > 0x10ffff ||
-		(value >= 0xd800 && value < 0xe000) || value == 0xfffe || value == 0xffff)
-		return 0;
-	return length;
-}
+const char plot_svg_style[] =
+	"svg.plot{display:block;width:100%;max-width:680px;overflow:hidden}\n"
+	".grid{stroke:var(--line);fill:none}.frame{fill:none;stroke:var(--dim);stroke-width:.6}"
+	".shade{fill:var(--dim);fill-opacity:.13}\n"
+	".s0{--c:var(--k0)}.s1{--c:var(--k1)}.s2{--c:var(--k2)}.s3{--c:var(--k3)}.s4{--c:var(--k4)}"
+	".s5{--c:var(--k5)}.s6{--c:var(--k6)}.s7{--c:var(--k7)}.guide{--c:var(--dim)}\n"
+	".point{fill:var(--c);stroke:var(--bg);stroke-width:.5}.many{fill-opacity:.6;stroke:none}"
+	".dots{fill:none;stroke:var(--c);stroke-width:4.5;stroke-linecap:round;stroke-opacity:.6}"
+	".few{stroke-width:6;stroke-opacity:1}.hollow{fill:none;stroke:var(--c);stroke-width:1;"
+	"stroke-opacity:.7}.faint{opacity:.4}\n"
+	".line{fill:none;stroke:var(--c);stroke-width:1.7}.guide.line{stroke-width:1}"
+	".dashed{stroke-dasharray:5 4}.bar{fill:none;stroke:var(--c);stroke-width:1.4}\n"
+	".band{fill:var(--c);fill-opacity:.16}.band.key{stroke:var(--c);stroke-width:9;"
+	"stroke-opacity:.25}.tile{stroke:var(--bg)}.more{fill:var(--more)}.less{fill:var(--less)}\n";
 
 /* Up to `most` characters; answers whether that was all. */
 static bool put_text(const char *text, size_t most, FILE *out)
 {
-	static const char special[] = "&<>\"'";
-	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-	const unsigned char *at = (const unsigned char *)text;
+	const char *shown;
+	size_t bytes;
 
-	for (; *at && most > 0; most--) {
-		size_t length = character_length(at);
-		const char *found = strchr(special, *at);
-
-		if (found)
-			fputs(entities[found - special], out);
-		else if (length == 0)
-			fputc('?', out);
-		else
-			fwrite(at, 1, length, out);
-		at += length ? length : 1;
+	for (; *text && most > 0; most--) {
+		text += html_character(text, &shown, &bytes);
+		fwrite(shown, 1, bytes, out);
 	}
-	return *at == '\0';
-}
-
-void plot_svg_text(const char *text, FILE *out)
-{
-	put_text(text, SIZE_MAX, out);
+	return *text == '\0';
 }
 
 static size_t letters(const char *text)
@@ -94,7 +73,7 @@ static void put_title(const struct plot_point *point, FILE *out)
 		return;
 	fputs("<title>", out);
 	if (point->tip)
-		plot_svg_text(point->tip, out);
+		html_text(point->tip, out);
 	if (point->stands_for > 1)
 		fprintf(out, "%sone of %zu here", point->tip ? "; " : "", point->stands_for);
 	fputs("</title>", out);
@@ -172,7 +151,7 @@ static void put_line(const struct frame *f, const struct plot *plot, const struc
 	fputs("\">", f->out);
 	if (series->name) {
 		fputs("<title>", f->out);
-		plot_svg_text(series->name, f->out);
+		html_text(series->name, f->out);
 		fputs("</title>", f->out);
 	}
 	fputs("</polyline>\n", f->out);
@@ -248,7 +227,7 @@ static void put_name(const char *name, FILE *out)
 {
 	if (!put_text(name, LONGEST_NAME, out)) {
 		fputs("…<title>", out);
-		plot_svg_text(name, out);
+		html_text(name, out);
 		fputs("</title>", out);
 	}
 }
@@ -371,12 +350,12 @@ static void put_labels(const struct frame *f, const struct plot *plot, double he
 {
 	fprintf(f->out, "<text class=\"name\" text-anchor=\"middle\" x=\"%.2f\" y=\"%.2f\">",
 		f->left + f->width / 2, height - 6);
-	plot_svg_text(plot->x.label ? plot->x.label : "", f->out);
+	html_text(plot->x.label ? plot->x.label : "", f->out);
 	fprintf(f->out,
 		"</text>\n<text class=\"name\" text-anchor=\"middle\" transform=\"translate(12 %.2f) "
 		"rotate(-90)\">",
 		f->top + f->height / 2);
-	plot_svg_text(plot->y.label ? plot->y.label : "", f->out);
+	html_text(plot->y.label ? plot->y.label : "", f->out);
 	fputs("</text>\n", f->out);
 }
 
@@ -397,7 +376,7 @@ void plot_svg(const struct plot *plot, double width, FILE *out)
 	top = 8 + LINE_HEIGHT * (double)put_legend(&f, plot, false);
 	fprintf(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", width,
 		top + f.height + below);
-	plot_svg_text(plot->title ? plot->title : "", out);
+	html_text(plot->title ? plot->title : "", out);
 	fputs("</title>\n", out);
 	f.top = 8;
 	put_legend(&f, plot, true);

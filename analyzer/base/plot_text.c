@@ -1,6 +1,6 @@
 /* Pictures for a terminal: see plot_text.h. */
 #include "plot_text.h"
-#include "base/terminal.h"
+#include "terminal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
  * A picture as an SVG element, to stand in an HTML page. Colours and fonts are classes, which the page's
- * style has for light and dark (html_page.c): s0 to s7 for series, `axis`, `grid`, `guide`, `shade`. No
+ * style has for light and dark: s0 to s7 for series, `axis`, `grid`, `guide`, `shade`. No
  * script: what is said of a point is its <title>.
  */
-#ifndef PLOT_SVG_H
-#define PLOT_SVG_H
+#ifndef BASE_PLOT_SVG_H
+#define BASE_PLOT_SVG_H
 
 #include "plot.h"
 
@@ -17,7 +17,7 @@
  * one element, which keeps files small. */
 void plot_svg(const struct plot *plot, double width, FILE *out);
 
-/* Writes text as XML: what is not UTF-8, or no character of XML, becomes '?'. For attributes as well. */
-void plot_svg_text(const char *text, FILE *out);
+/* What a page that shows one has in its style (html.h). */
+extern const char plot_svg_style[];
 
 #endif

@@ -1,6 +1,6 @@
 /* A picture for a terminal, in braille (2 by 4 dots a character) or plain ASCII. */
-#ifndef PLOT_TEXT_H
-#define PLOT_TEXT_H
+#ifndef BASE_PLOT_TEXT_H
+#define BASE_PLOT_TEXT_H
 
 #include "plot.h"
 
