@@ -112,6 +112,17 @@ def input_of(folder, work):
     return folder
 
 
+def check_cure():
+    """A loader with four workers where there was none: measured, and input is why."""
+    before, after = (os.path.join(traces, f"kineto-resnet50-v100-workers{count}", "traces") for count in (0, 4))
+    if not os.path.isdir(before) or not os.path.isdir(after):
+        return
+    pair = answer("compare", before, after)["pairs"][0]
+    row = next(row for row in pair["rows"] if row["kind"] == "whole" and row["key"] == "t_iter")
+    check(row["verdict"] == "faster" and abs(row["difference"] + 42.673e6) < 1e3, f"workers 0 to 4: {row}")
+    check(any(text.startswith("Cause: Input") for text in pair["sentences"]), f"workers 0 to 4: {pair['sentences']}")
+
+
 def check_real(work):
     for name in sorted(os.listdir(traces)):
         folder = os.path.join(traces, name, "traces")
@@ -133,5 +144,6 @@ with tempfile.TemporaryDirectory() as place:
         check_report(os.path.basename(run), run)
     if traces:
         check_real(place)
+        check_cure()
 print(f"{checks} checks, {failures} failures{'' if traces else '; no folder of real traces (PM_TRACES)'}")
 sys.exit(bool(failures))

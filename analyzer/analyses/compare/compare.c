@@ -296,18 +296,32 @@ static enum compare_word judge(
 	return COMPARE_UNDECIDED;
 }
 
+/*
+ * What a row is tested with: the iteration is the question, and is asked once; the whole and its phases are a
+ * family, and layers are another, so that hundreds of layers do not hide what the iteration is made of.
+ */
+static int family(const struct compare_row *row)
+{
+	if (row->kind == COMPARE_WHOLE && strcmp(row->key, "t_iter") == 0)
+		return 0;
+	return row->kind == COMPARE_LAYER || row->kind == COMPARE_LAYER_PART ? 2 : 1;
+}
+
 static void judge_all(const struct compare *compare, struct compare_pair *pair)
 {
 	double *p = mem_alloc(pair->row_count, sizeof(*p));
 	double iteration_ns = pair->row_count ? pair->rows[0].base : 0;
 
-	for (size_t i = 0; i < pair->row_count; i++)
-		p[i] = pair->rows[i].p;
-	effect_adjust(p, pair->row_count);
-	for (size_t i = 0; i < pair->row_count; i++) {
-		pair->rows[i].p = p[i];
-		pair->rows[i].word = judge(compare, &pair->rows[i], iteration_ns);
+	for (int which = 0; which < 3; which++) {
+		for (size_t i = 0; i < pair->row_count; i++)
+			p[i] = family(&pair->rows[i]) == which ? pair->rows[i].p : NAN;
+		effect_adjust(p, pair->row_count);
+		for (size_t i = 0; i < pair->row_count; i++)
+			if (family(&pair->rows[i]) == which)
+				pair->rows[i].p = p[i];
 	}
+	for (size_t i = 0; i < pair->row_count; i++)
+		pair->rows[i].word = judge(compare, &pair->rows[i], iteration_ns);
 	free(p);
 }
 

@@ -62,7 +62,7 @@ struct compare_row {
 	double base, other; /* means; NaN where the side has it not */
 	double base_median, other_median;
 	struct effect effect;
-	double p; /* corrected over all rows of the pair; NaN */
+	double p; /* corrected over the rows of its family: the iteration alone, its phases, layers; NaN */
 	enum compare_word word;
 };
 
@@ -123,6 +123,14 @@ double compare_change(const struct compare_row *row);
 
 /* A pair in sentences, the most important first; in the arena, NULL at the end (compare_words.c). */
 const char **compare_words(struct compare *compare, const struct compare_pair *pair);
+
+/*
+ * The cause of a decided difference, a sentence in the compare's arena (compare_cause.c): the finding
+ * (finding.h) of the sides' first runs that differs most in the difference's direction, or the layer that
+ * does on all ranks; NULL: none makes COMPARE_EXPLAINS of it.
+ */
+#define COMPARE_EXPLAINS 0.3
+const char *compare_cause(struct compare *compare, const struct compare_pair *pair);
 
 /* Layers of the two sides' first runs, set against each other (compare_match.c). */
 void compare_match(const struct analysis *base, const struct analysis *other, struct compare_pair *pair);

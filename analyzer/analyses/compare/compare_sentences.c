@@ -174,7 +174,7 @@ static void say_phases(struct words *words, const struct compare_row *iteration)
 	free(rows);
 	if (text)
 		say(words, FORMAT(words,
-				   decided(iteration) ? "Difference by phase (exclusive time): %s"
+				   decided(iteration) ? "Where it shows, by phase (exclusive time): %s"
 						      : "Phases that differ (exclusive time): %s",
 				   text));
 }
@@ -283,7 +283,11 @@ const char **compare_words(struct compare *compare, const struct compare_pair *p
 	const char **kept;
 
 	if (iteration) {
+		const char *cause = compare_cause(compare, pair);
+
 		say_iteration(&words, iteration);
+		if (cause)
+			say(&words, cause);
 		say_phases(&words, iteration);
 	}
 	say_layers(&words);
