@@ -47,6 +47,10 @@ const char *report_source_key(enum iteration_source source);
 
 /* Agreement of the iterations found from the calls alone with the step markers; nothing without markers. */
 void report_markers(struct analysis *analysis, FILE *out);
+/* Are the iterations of a rank unknown? Then no figure of them means anything; the second says so too. */
+bool report_is_unknown(const struct analysis *analysis);
+bool report_unknown(struct analysis *analysis, FILE *out);
+void report_candidates_json(const struct analysis *analysis, cJSON *object);
 void report_found_json(const struct analysis *analysis, cJSON *object);
 
 /* Where the device times come from: what another's recorder has, else `own`. */

@@ -11,7 +11,9 @@ const char *report_source_text(enum iteration_source source)
 		[ITERATION_BY_UPDATES] = "the model's updates",
 		[ITERATION_BY_PERIOD] = "the period of the calls",
 		[ITERATION_BY_WINDOW] = "the whole recording, as one: nothing repeats",
-		[ITERATION_BY_STEPS] = "the program's step markers"};
+		[ITERATION_BY_STEPS] = "the program's step markers",
+		[ITERATION_BY_NAMES] = "the names of updates",
+		[ITERATION_BY_USER] = "the given pattern"};
 
 	return texts[source];
 }
@@ -22,7 +24,9 @@ const char *report_source_key(enum iteration_source source)
 		[ITERATION_BY_UPDATES] = "updates",
 		[ITERATION_BY_PERIOD] = "period",
 		[ITERATION_BY_WINDOW] = "window",
-		[ITERATION_BY_STEPS] = "steps"};
+		[ITERATION_BY_STEPS] = "steps",
+		[ITERATION_BY_NAMES] = "names",
+		[ITERATION_BY_USER] = "user"};
 
 	return keys[source];
 }
@@ -63,6 +67,60 @@ void report_markers(struct analysis *analysis, FILE *out)
 				least->agreement >= 0.95 && least->sequence_count == least->count ? "agree"
 												  : "differ"),
 			2, out);
+}
+
+/* Of the worker that is least sure. */
+static const struct iteration_list *least_sure(const struct analysis *analysis)
+{
+	const struct iteration_list *least = NULL;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (!least || analysis->workers[i].iterations.confidence < least->confidence)
+			least = &analysis->workers[i].iterations;
+	return least;
+}
+
+/* Were they found by a search, which gives a probability? */
+static bool is_searched(const struct iteration_list *list)
+{
+	return list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
+}
+
+bool report_is_unknown(const struct analysis *analysis)
+{
+	const struct iteration_list *least = least_sure(analysis);
+
+	return least && is_searched(least) && least->confidence < ITERATION_UNKNOWN;
+}
+
+bool report_unknown(struct analysis *analysis, FILE *out)
+{
+	const struct iteration_list *least = least_sure(analysis);
+
+	if (!report_is_unknown(analysis))
+		return false;
+	print_paragraph(
+		arena_format(&analysis->timeline.arena,
+			"Iterations: unknown (%zu by %s would be right with a probability of %.0f%%), so there is no "
+			"table of phases. Candidates: %s.",
+			least->count, report_source_text(least->source), least->confidence * 100,
+			iteration_candidates_text(&least->candidates, &analysis->timeline.arena)),
+		2, out);
+	return true;
+}
+
+void report_candidates_json(const struct analysis *analysis, cJSON *object)
+{
+	const struct iteration_list *least = least_sure(analysis);
+	cJSON *candidates;
+
+	if (!least || !is_searched(least))
+		return;
+	candidates = cJSON_AddObjectToObject(object, "iteration_candidates");
+	cJSON_AddNumberToObject(candidates, "updates", (double)least->candidates.updates);
+	cJSON_AddNumberToObject(candidates, "copies_from_host", (double)least->candidates.inputs);
+	cJSON_AddNumberToObject(candidates, "copies_to_host", (double)least->candidates.results);
+	cJSON_AddNumberToObject(candidates, "repetitions", (double)least->candidates.passes);
 }
 
 void report_found_json(const struct analysis *analysis, cJSON *object)

@@ -160,13 +160,16 @@ static void print_head(struct run *run, FILE *out)
 		if (analysis->workers[i].used_count > most)
 			most = analysis->workers[i].used_count;
 	}
+	if (report_unknown(analysis, out))
+		return;
 	left = count_left_out(analysis, &analysis->workers[0]);
-	print_paragraph(arena_format(arena, "Iterations: %s of %zu used%s, found by %s, confidence %.0f%%.",
+	print_paragraph(arena_format(arena, "Iterations: %s of %zu used%s, found by %s%s, confidence %.0f%%.",
 				least == most ? arena_format(arena, "%zu", most)
 					      : arena_format(arena, "%zu to %zu", least, most),
 				analysis->workers[0].iterations.count,
 				analysis->worker_count > 1 ? " on each rank" : "",
 				report_source_text(analysis->workers[0].iterations.source),
+				analysis->workers[0].iterations.varies ? ", sizes vary" : "",
 				least_confidence(analysis) * 100),
 		2, out);
 	report_markers(analysis, out);
@@ -290,7 +293,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 	struct print_table table;
 
 	print_head(run, out);
-	if (analysis->worker_count > 0) {
+	if (analysis->worker_count > 0 && !report_is_unknown(analysis)) {
 		print_findings(analysis, out);
 		fputc('\n', out);
 		print_init(&table, &analysis->timeline.arena);
@@ -406,6 +409,7 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
 	report_found_json(analysis, object);
 	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
+	report_candidates_json(analysis, object);
 	add_left_out(object, &left);
 	print_init(&table, arena);
 	report_phase_table(analysis, &table, false);

@@ -230,6 +230,8 @@ static enum iteration_gap_kind gap_kind(const struct iteration_finder *finder, s
 
 	if (iteration_is_more_than_forward(finder, first, end))
 		return ITERATION_PARTIAL;
+	for (size_t i = first; i < end && finder->marks; i++)
+		forward |= finder->marks[i] & SEQUENCE_FORWARD;
 	for (size_t i = first; i < end; i++)
 		forward |= (iteration_operation_at(finder, i)->flags & WORKER_READS) ||
 			   iteration_operation_at(finder, i)->kind == PM_KIND_FORWARD;
@@ -377,87 +379,6 @@ static void end_iterations(struct iteration_finder *finder, struct iteration_lis
 	}
 }
 
-static uint64_t usual_shape(const struct iteration_list *list)
-{
-	uint64_t best = 0;
-	size_t best_count = 0;
-
-	/* Few shapes, so counting each at its first place is quick; a long tail of shapes is cut off. */
-	for (size_t i = 0, tried = 0; i < list->count && tried < 64; i++) {
-		size_t count = 0;
-		bool seen = !list->items[i].usual;
-
-		for (size_t j = 0; j < i && !seen; j++)
-			seen = list->items[j].usual && list->items[j].shape == list->items[i].shape;
-		if (seen)
-			continue;
-		tried++;
-		for (size_t j = i; j < list->count; j++)
-			count += list->items[j].usual && list->items[j].shape == list->items[i].shape;
-		if (count > best_count) {
-			best_count = count;
-			best = list->items[i].shape;
-		}
-	}
-	return best;
-}
-
-static void classify(struct iteration_list *list, size_t skip)
-{
-	uint64_t shape = usual_shape(list);
-	size_t usable = 0, skipped = 0;
-	bool begun = false;
-
-	for (size_t i = 0; i < list->count; i++)
-		usable += list->items[i].usual && list->items[i].shape == shape;
-	if (skip >= usable)
-		skip = usable > 1 ? usable - 1 : 0;
-	for (size_t i = 0; i < list->count; i++) {
-		struct iteration *item = &list->items[i];
-
-		if (!item->usual) {
-			item->kind = begun ? ITERATION_DIFFERENT : ITERATION_WARMUP;
-		} else if (item->shape != shape) {
-			item->kind = ITERATION_UNEVEN;
-		} else if (skipped < skip) {
-			item->kind = ITERATION_WARMUP;
-			skipped++;
-		} else {
-			item->kind = ITERATION_USED;
-			list->model = i;
-		}
-		begun |= item->usual;
-		list->counts[item->kind]++;
-	}
-}
-
-static void find_confidence(const struct iteration_finder *finder, struct iteration_list *list)
-{
-	size_t usual = 0, all = 0;
-
-	for (size_t i = list->items[0].first_call; i < list->items[list->count - 1].call_end; i++)
-		all += iteration_is_core(finder, i);
-	for (size_t i = 0; i < list->gap_count; i++)
-		if (list->gaps[i].kind == ITERATION_EVALUATION &&
-			list->gaps[i].end_ns <= list->items[list->count - 1].begin_ns &&
-			list->gaps[i].begin_ns >= list->items[0].begin_ns) {
-			/* Their computations are not held against the iterations. */
-			size_t from = worker_find(finder->timeline, finder->worker->calls,
-				finder->worker->call_count, list->gaps[i].begin_ns);
-
-			for (size_t j = from;
-				j < from + list->gaps[i].call_count && j < finder->worker->call_count; j++)
-				all -= all > 0 && iteration_is_core(finder, j);
-		}
-	for (size_t i = 0; i < list->count; i++)
-		for (size_t j = list->items[i].first_call;
-			j < list->items[i].call_end && list->items[i].usual; j++)
-			usual += iteration_is_core(finder, j);
-	list->confidence = all ? (double)usual / (double)all : 0;
-	if (list->confidence > 1)
-		list->confidence = 1;
-}
-
 static void know_operations(struct iteration_finder *finder)
 {
 	const struct timeline *timeline = finder->timeline;
@@ -473,7 +394,10 @@ static void know_operations(struct iteration_finder *finder)
 
 		finder->operations[i] = number;
 		if (!operation->known)
-			*operation = (struct iteration_operation){.key = iteration_key(finder->model, number),
+			*operation = (struct iteration_operation){
+				.key = finder->model->opaque
+					       ? sequence_key(timeline, &timeline->operations[number])
+					       : iteration_key(finder->model, number),
 				.shape = shape_of(timeline, number),
 				.flags = finder->model->roles[number].flags,
 				.kind = timeline->functions[timeline->operations[number].function].kind,
@@ -509,9 +433,11 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 		begin_only(&finder, &list->items[0]);
 	add_gap(list, 0, list->items[0].first_call, iteration_call_at(&finder, 0)->begin_ns,
 		list->items[0].begin_ns, ITERATION_SETUP);
-	classify(list, skip);
-	find_confidence(&finder, list);
+	iteration_classify(&finder, list, skip);
+	list->varies = finder.varies;
 out:
+	list->candidates = finder.candidates;
+	free(finder.marks);
 	free(finder.operations);
 	free(finder.known);
 	free(finder.pieces);

@@ -1,8 +1,8 @@
 /*
  * Iterations of a worker, from its calls alone. An iteration is the span from one model update to the next:
- * it ends with the last write to a parameter before forward work reads an updated parameter again. Where no
- * update can be recognised (a kernel of the application's own), the shortest period of the sequence of calls
- * takes its place. Where nothing repeats, and only a part of the run was recorded, that part is one
+ * it ends with the last write to a parameter before forward work reads an updated parameter again. Where the
+ * flow of data does not tell of updates (kernels of the application's own), their names do, or what repeats
+ * takes their place. Where nothing repeats, and only a part of the run was recorded, that part is one
  * iteration.
  *
  * Where the program marks its steps (timeline_step) these are the iterations: the calls made in a step. What
@@ -48,6 +48,9 @@ struct iteration_gap {
 	enum iteration_gap_kind kind;
 };
 
+/* Iterations that are less sure are not shown as such: the candidates are named, and no figures given. */
+#define ITERATION_UNKNOWN 0.5
+
 /* How the calls were cut into iterations. */
 enum iteration_source {
 	ITERATION_BY_NOTHING, /* no iterations */
@@ -55,6 +58,17 @@ enum iteration_source {
 	ITERATION_BY_PERIOD,
 	ITERATION_BY_WINDOW, /* all that was recorded is one */
 	ITERATION_BY_STEPS,  /* the program's step markers */
+	ITERATION_BY_NAMES,  /* updates that names tell: of kernels, and of functions at the call site */
+	ITERATION_BY_USER,   /* as the user says: iteration_say.h */
+	ITERATION_SOURCES,
+};
+
+/* How many iterations there would be by each kind of marker; 0: there is none of it. */
+struct iteration_candidates {
+	size_t updates; /* bursts of updates */
+	size_t inputs;  /* groups of copies from the host */
+	size_t results; /* and to it */
+	size_t passes;  /* of the innermost loop whose passes are alike */
 };
 
 struct iteration_list {
@@ -69,15 +83,21 @@ struct iteration_list {
 	enum iteration_source sequence; /* what the calls alone tell, and how many iterations; only where */
 	size_t sequence_count;          /* the source is steps */
 	double agreement;  /* and the share of the computations that both put into the same iteration */
-	double confidence; /* share of the calls from first to last iteration, evaluation aside, in usual
-			      iterations */
-	size_t counts[4];  /* of iterations, by enum iteration_kind */
+	double confidence; /* by updates: share of the calls from first to last iteration, evaluation aside,
+			      in usual iterations; else the probability that these are the iterations
+			      (iteration_judge.c) */
+	bool varies;       /* sizes depend on the data: iterations with other shapes are used too */
+	struct iteration_candidates candidates; /* of the search by names and repetition, if there was one */
+	size_t counts[4];                       /* of iterations, by enum iteration_kind */
 };
 
 /* skip: how many of the usual iterations at the begin count as warm-up; fewer if none would be left. */
 void iteration_find(const struct worker_model *model, const struct worker *worker, size_t skip,
 	struct iteration_list *list);
 void iteration_free(struct iteration_list *list);
+
+/* "by updates 48, by copies from the host 24", in the arena; "nothing repeats" where there are none. */
+const char *iteration_candidates_text(const struct iteration_candidates *candidates, struct arena *arena);
 
 /* What makes calls of an operation the same in another iteration: its function and its parameters. */
 uint64_t iteration_key(const struct worker_model *model, uint32_t number);

@@ -1,10 +1,10 @@
 /*
- * Cutting a worker's calls into iterations: by the updates of its parameters, or by the period of the calls
- * (iteration_period.c); then the usual sequence, and what a piece has in front of it.
+ * Cutting a worker's calls into iterations: by the updates of its parameters that the flow of data tells,
+ * or by names and what repeats (iteration_search.h); then the usual sequence, and what a piece has in front
+ * of it.
  */
 #include "iteration_find.h"
-#include "iteration_period.h"
-#include "timeline/phase_name.h"
+#include "iteration_search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,51 +127,6 @@ static void cut_by_updates(struct iteration_finder *finder)
 	free(updated);
 }
 
-/* The same where the data themselves tell phases: forward work behind an update begins the next. */
-static void cut_by_given_updates(struct iteration_finder *finder)
-{
-	size_t first = 0, last_update = 0;
-	bool any = false;
-
-	for (size_t i = 0; i < finder->worker->call_count; i++) {
-		uint8_t given = finder->timeline->operations[finder->operations[i]].given_phase;
-
-		if (any && given == PHASE_FORWARD + 1) {
-			add_piece(finder, first, last_update + 1);
-			first = last_update + 1;
-			any = false;
-		}
-		if (given == PHASE_UPDATE + 1) {
-			last_update = i;
-			any = true;
-		}
-	}
-	if (any)
-		add_piece(finder, first, last_update + 1);
-}
-
-static void cut_by_period(struct iteration_finder *finder)
-{
-	uint64_t *keys = mem_alloc(finder->worker->call_count, sizeof(*keys));
-	size_t *cuts, count, first;
-
-	for (size_t i = 0; i < finder->worker->call_count; i++)
-		keys[i] = iteration_operation_at(finder, i)->key;
-	cuts = iteration_period_cuts(finder->model, finder->worker, keys, &count);
-	free(keys);
-	first = count ? cuts[0] : 0;
-	for (size_t i = 0; i + 1 < count; i++) {
-		size_t end = cuts[i + 1];
-
-		/* The input of the next iteration lies before its first computation. */
-		while (end > cuts[i] + 1 && !iteration_is_core(finder, end - 1))
-			end--;
-		add_piece(finder, first, end);
-		first = end;
-	}
-	free(cuts);
-}
-
 static void hash_piece(const struct iteration_finder *finder, struct iteration_piece *piece)
 {
 	piece->structure = MEM_HASH_START;
@@ -206,6 +161,8 @@ static void find_usual(struct iteration_finder *finder)
 	bool best_cut = true;
 
 	memcpy(sorted, finder->pieces, finder->piece_count * sizeof(*sorted));
+	for (size_t i = 0; i < finder->piece_count && finder->judged; i++)
+		sorted[i].cut |= !sorted[i].alike;
 	qsort(sorted, finder->piece_count, sizeof(*sorted), compare_pieces);
 	for (size_t i = 0, end; i < finder->piece_count; i = end) {
 		bool cut = true;
@@ -321,67 +278,102 @@ static void respect_windows(struct iteration_finder *finder)
 	finder->piece_count = kept;
 }
 
-/* The computations that are in pieces of the most frequent sequence, if that comes again. */
-static size_t count_repeated(struct iteration_finder *finder)
-{
-	size_t sum = 0, count = 0;
+/* A cut by updates that the flow of data tells is doubted where less than this repeats. */
+#define DOUBTFUL 0.6
+#define MUCH_SURER 0.1
 
-	if (finder->piece_count == 0)
-		return 0;
+/* The share of the pieces' computations that are in usual ones; what was stripped off does not count. */
+static double usual_share(const struct iteration_finder *finder)
+{
+	size_t usual = 0, all = 0;
+
+	for (size_t i = 0; i < finder->piece_count; i++) {
+		all += finder->pieces[i].core_count;
+		usual += finder->pieces[i].structure == finder->usual ? finder->pieces[i].core_count : 0;
+	}
+	return all ? (double)usual / (double)all : 0;
+}
+
+/* The pieces of a search, as positions, with the classes as keys of what is the same in another iteration. */
+static void take_search(struct iteration_finder *finder, const struct sequence *sequence,
+	const struct iteration_search *search)
+{
+	size_t first = 0;
+
+	finder->source = search->source;
+	finder->judged = true;
+	finder->sure = search->confidence;
+	finder->varies = search->varies;
+	finder->marks = mem_alloc(finder->worker->call_count, sizeof(*finder->marks));
+	for (size_t i = 0; i < sequence->count; i++)
+		finder->marks[sequence->positions[i]] = sequence->marks[i];
+	for (size_t i = 0; i < finder->worker->call_count; i++)
+		finder->known[finder->operations[i] - finder->first_operation].key =
+			sequence_key(finder->timeline, &finder->timeline->operations[finder->operations[i]]);
+	for (size_t i = 0; i < search->count; i++) {
+		const struct sequence_range *range = &search->pieces[i];
+		size_t count = finder->piece_count;
+
+		if (range->begin == range->end)
+			continue;
+		add_piece(finder, first, sequence->positions[range->end - 1] + 1u);
+		first = sequence->positions[range->end - 1] + 1u;
+		if (finder->piece_count == count)
+			continue;
+		finder->pieces[count].start = sequence->positions[range->begin];
+		finder->pieces[count].complete = search->complete[i];
+		finder->pieces[count].alike = search->alike[i];
+	}
+}
+
+/* By names or by what repeats, where that is surer than what there is. */
+static void cut_by_search(struct iteration_finder *finder, double sure)
+{
+	struct iteration_search search;
+	struct sequence sequence;
+
+	sequence_init(&sequence, finder->model, finder->worker);
+	iteration_search(&search, &sequence);
+	if (search.count > 0 && search.confidence > sure) {
+		finder->piece_count = 0;
+		take_search(finder, &sequence, &search);
+	}
+	finder->candidates = iteration_search_candidates(&search);
+	iteration_search_free(&search);
+	sequence_free(&sequence);
+}
+
+/* Finds the usual sequence of the pieces, and strips off what comes before it where no search has done so. */
+static void settle_pieces(struct iteration_finder *finder)
+{
+	respect_windows(finder);
 	for (size_t i = 0; i < finder->piece_count; i++)
 		hash_piece(finder, &finder->pieces[i]);
 	find_usual(finder);
+	if (finder->judged || finder->piece_count == 0)
+		return;
+	shorten_usual(finder);
 	for (size_t i = 0; i < finder->piece_count; i++)
-		if (finder->pieces[i].structure == finder->usual) {
-			sum += finder->pieces[i].core_count;
-			count++;
-		}
-	return count > 1 ? sum : 0;
-}
-
-#define VARYING 3 /* pieces at least that updates make where no two of them are alike */
-
-/*
- * By the period, or by what the data say of phases: by that where more of the computations repeat. Where none
- * does the updates may still tell, but not one or two of them.
- */
-static void cut_by_repetition(struct iteration_finder *finder)
-{
-	struct iteration_finder given = *finder;
-
-	cut_by_given_updates(&given);
-	cut_by_period(finder);
-	finder->source = ITERATION_BY_PERIOD;
-	if (count_repeated(&given) > count_repeated(finder) ||
-		(finder->piece_count == 0 && given.piece_count >= VARYING)) {
-		free(finder->pieces);
-		*finder = given;
-		finder->source = ITERATION_BY_UPDATES;
-	} else {
-		free(given.pieces);
-	}
+		strip(finder, &finder->pieces[i]);
 }
 
 void iteration_cut_sequence(struct iteration_finder *finder)
 {
+	double share;
+
 	cut_by_updates(finder);
 	finder->source = ITERATION_BY_UPDATES;
-	if (finder->piece_count == 0)
-		cut_by_repetition(finder);
+	settle_pieces(finder);
+	share = usual_share(finder);
+	if (share >= DOUBTFUL)
+		return;
+	cut_by_search(finder, finder->piece_count ? share + MUCH_SURER : 0);
 	if (finder->piece_count == 0 &&
 		finder->timeline->processes[finder->worker->process].window_count == 1) {
 		add_piece(finder, 0, finder->worker->call_count);
 		finder->source = ITERATION_BY_WINDOW;
 	}
-	respect_windows(finder);
-	if (finder->piece_count == 0)
-		return;
-	for (size_t i = 0; i < finder->piece_count; i++)
-		hash_piece(finder, &finder->pieces[i]);
-	find_usual(finder);
-	shorten_usual(finder);
-	for (size_t i = 0; i < finder->piece_count; i++)
-		strip(finder, &finder->pieces[i]);
+	settle_pieces(finder);
 }
 
 void iteration_cut(struct iteration_finder *finder)

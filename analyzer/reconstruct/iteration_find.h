@@ -3,6 +3,7 @@
 #define RECONSTRUCT_ITERATION_FIND_H
 
 #include "iteration.h"
+#include "sequence.h"
 
 /* A piece between two cuts, as positions in the worker's calls. */
 struct iteration_piece {
@@ -10,6 +11,7 @@ struct iteration_piece {
 	size_t core_count;        /* computations from start to end */
 	uint64_t structure;       /* a hash of them */
 	bool cut;                 /* recording began just before it: perhaps not with an iteration */
+	bool complete, alike;     /* as the search judged it, where that was what found it */
 	int64_t begin_ns, end_ns; /* of the program's marker; else 0 */
 };
 
@@ -36,6 +38,11 @@ struct iteration_finder {
 	uint64_t usual; /* structure of most pieces */
 	size_t usual_piece;
 	enum iteration_source source;
+	bool judged;    /* a search found the pieces (iteration_search.h), and judged them: */
+	double sure;    /* how sure it is */
+	bool varies;    /* sizes depend on the data */
+	uint8_t *marks; /* by position in the worker's calls: SEQUENCE_*; NULL unless judged */
+	struct iteration_candidates candidates;
 };
 
 /*
@@ -53,6 +60,10 @@ void iteration_compare_steps(const struct iteration_finder *finder, struct itera
 /* When a step's iteration begins: with its mark, or when the computation before its first call was done. */
 int64_t iteration_step_begin(
 	const struct iteration_finder *finder, const struct iteration_piece *piece, size_t position);
+
+/* Sets the kind of each iteration, their counts, the model and the confidence. skip: as iteration_find has
+ * it. */
+void iteration_classify(const struct iteration_finder *finder, struct iteration_list *list, size_t skip);
 
 /* By the calls alone. */
 void iteration_cut_sequence(struct iteration_finder *finder);

@@ -82,6 +82,8 @@ void iteration_compare_steps(const struct iteration_finder *finder, struct itera
 	list->sequence = sequence.piece_count ? sequence.source : ITERATION_BY_NOTHING;
 	list->sequence_count = sequence.piece_count;
 	list->agreement = iteration_agreement(finder, &sequence);
+	list->candidates = sequence.candidates;
+	free(sequence.marks);
 	free(sequence.pieces);
 }
 

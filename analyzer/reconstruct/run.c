@@ -191,6 +191,34 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				process->path));
 }
 
+/* Of the first worker whose iterations are not sure; those of others are found in the same way. */
+static void warn_of_iterations(struct texts *texts, struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct iteration_list *list = &analysis->workers[i].iterations;
+		bool found = list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
+
+		if (list->confidence >= RUN_SURE)
+			continue;
+		if (found)
+			add(texts,
+				arena_format(arena,
+					"%s: the iterations are uncertain, right with a probability of %.0f%%; "
+					"candidates: %s",
+					run->label, list->confidence * 100,
+					iteration_candidates_text(&list->candidates, arena)));
+		else
+			add(texts, arena_format(arena,
+					   "%s: only %.0f%% of the computations are in iterations of the "
+					   "usual kind: the figures may not be representative",
+					   run->label, list->confidence * 100));
+		break;
+	}
+}
+
 const char **run_warnings(struct run *run)
 {
 	struct analysis *analysis = &run->analysis;
@@ -220,14 +248,7 @@ const char **run_warnings(struct run *run)
 	if (analysis->worker_count == 0)
 		add(&texts, arena_format(arena, "%s: no iterations found: the call sequence does not repeat",
 				    run->label));
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		if (analysis->workers[i].iterations.confidence < 0.9) {
-			add(&texts, arena_format(arena,
-					    "%s: only %.0f%% of the computations are in iterations of the "
-					    "usual kind: the figures may not be representative",
-					    run->label, analysis->workers[i].iterations.confidence * 100));
-			break;
-		}
+	warn_of_iterations(&texts, run);
 	if (analysis->timeline.residual_ns > 0)
 		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
 				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));

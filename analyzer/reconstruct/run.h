@@ -15,6 +15,8 @@ struct run {
 	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
 };
 
+#define RUN_SURE 0.9 /* confidence of the iterations below which there is a warning */
+
 struct run_options {
 	size_t skip;                  /* usual iterations at the begin that are left out */
 	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */

@@ -229,8 +229,7 @@ static void check_agreement(const char *name, const struct run *run, size_t coun
 {
 	const struct iteration_list *list = &run->analysis.workers[0].iterations;
 
-	CHECK(list->sequence == ITERATION_BY_PERIOD || list->sequence == ITERATION_BY_UPDATES, "%s: %d", name,
-		list->sequence);
+	CHECK(list->sequence == ITERATION_BY_NAMES, "%s: %d", name, list->sequence);
 	CHECK(list->sequence_count == count, "%s: %zu", name, list->sequence_count);
 	CHECK(list->agreement == 1, "%s: %g", name, list->agreement);
 }
@@ -258,7 +257,7 @@ static void test_unmarked(void)
 	open_run(&program, &run);
 	check_timeline("unmarked", &program, &run.analysis.timeline);
 	source = run.analysis.workers[0].iterations.source;
-	CHECK(source == ITERATION_BY_PERIOD || source == ITERATION_BY_UPDATES, "%d", source);
+	CHECK(source == ITERATION_BY_NAMES, "%d", source);
 	check_iterations("unmarked", &program, &run, source, 7);
 	run_close(&run);
 	program.own_first = true;

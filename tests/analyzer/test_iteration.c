@@ -3,6 +3,7 @@
 #include "check.h"
 #include "model_read.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,10 @@ struct expected {
 	bool by_period;
 	double confidence;
 };
+
+/* What repetition alone is trusted for, where there is backward work in each; less where it is micro-batches.
+ */
+#define REPEATED(n) (0.8 * (1 - 1.0 / ((n) + 1)))
 
 static const struct {
 	const char *name;
@@ -54,10 +59,10 @@ static const struct {
 	{"gpus_of_one_process", {.net = MODEL_LENET, .iterations = 10, .gpus = 3, .divide_device = true}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"opaque_update", {.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_OPAQUE}, 1,
-		{10, 9, 1, 0, 0, 0, 0, 1, true, 1}},
+		{10, 9, 1, 0, 0, 0, 0, 1, true, REPEATED(10)}},
 	{"opaque_update_accumulation",
 		{.net = MODEL_LENET, .iterations = 10, .optimizer = MODEL_OPAQUE, .accumulate = 2}, 1,
-		{10, 9, 1, 0, 0, 0, 0, 1, true, 1}},
+		{10, 9, 1, 0, 0, 0, 0, 1, true, 0.7 * REPEATED(10)}},
 	{"resident_data", {.net = MODEL_LENET, .iterations = 10, .resident = true}, 1,
 		{10, 9, 1, 0, 0, 0, 0, 1, false, 1}},
 	{"no_device_times", {.net = MODEL_MLP, .iterations = 10, .no_device = true}, 1,
@@ -87,7 +92,7 @@ static const struct {
 		1, {10, 9, 1, 0, 0, 0, 0, 0, false, 1}},
 	{"two_windows_opaque",
 		{.net = MODEL_LENET, .iterations = 30, .windows = {2, 12, 16, 26}, .optimizer = MODEL_OPAQUE},
-		1, {20, 19, 1, 0, 0, 0, 0, 0, true, 1}},
+		1, {20, 19, 1, 0, 0, 0, 0, 0, true, REPEATED(20)}},
 	{"all_at_once",
 		{.net = MODEL_LENET,
 			.iterations = 30,
@@ -132,7 +137,8 @@ static void check_list(const char *name, const struct iteration_list *list, cons
 	CHECK(count_gaps(list, ITERATION_SETUP) == expected->setups, "%s: %zu set-ups, expected %zu", name,
 		count_gaps(list, ITERATION_SETUP), expected->setups);
 	CHECK(list->by_period == expected->by_period, "%s: by period: %d", name, list->by_period);
-	CHECK(list->confidence == expected->confidence, "%s: confidence %f", name, list->confidence);
+	CHECK(fabs(list->confidence - expected->confidence) < 1e-9, "%s: confidence %f", name,
+		list->confidence);
 	for (size_t i = 0; i < list->count; i++) {
 		CHECK(list->items[i].begin_ns < list->items[i].end_ns, "%s: iteration %zu takes no time",
 			name, i);

@@ -59,7 +59,7 @@ static const char *basis_of(struct finding_list *list)
 		&list->arena, "%zu of %zu iterations, %s", step->used, step->count, finding_ranks(list));
 
 	if (list->step.confidence < CONFIDENT)
-		text = arena_format(&list->arena, "%s, %.0f%% of the work in iterations", text,
+		text = arena_format(&list->arena, "%s, confidence of the iterations %.0f%%", text,
 			100 * list->step.confidence);
 	return text;
 }

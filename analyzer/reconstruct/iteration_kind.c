@@ -1,0 +1,131 @@
+/*
+ * Which iterations count: those that are alike. Of iterations that a search has judged these are the ones
+ * with the same work, of others those with the usual sequence of calls and the same sizes.
+ */
+#include "iteration_find.h"
+
+static uint64_t usual_shape(const struct iteration_list *list)
+{
+	uint64_t best = 0;
+	size_t best_count = 0;
+
+	/* Few shapes, so counting each at its first place is quick; a long tail of shapes is cut off. */
+	for (size_t i = 0, tried = 0; i < list->count && tried < 64; i++) {
+		size_t count = 0;
+		bool seen = !list->items[i].usual;
+
+		for (size_t j = 0; j < i && !seen; j++)
+			seen = list->items[j].usual && list->items[j].shape == list->items[i].shape;
+		if (seen)
+			continue;
+		tried++;
+		for (size_t j = i; j < list->count; j++)
+			count += list->items[j].usual && list->items[j].shape == list->items[i].shape;
+		if (count > best_count) {
+			best_count = count;
+			best = list->items[i].shape;
+		}
+	}
+	return best;
+}
+
+/* Of iterations that a search has judged: those that are alike, whether or not the calls are exactly the
+ * same. */
+static void classify_judged(const struct iteration_finder *finder, struct iteration_list *list, size_t skip)
+{
+	size_t usable = 0, skipped = 0;
+	bool begun = false, model = false;
+
+	for (size_t i = 0; i < list->count; i++)
+		usable += finder->pieces[i].alike;
+	if (skip >= usable)
+		skip = usable > 1 ? usable - 1 : 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct iteration_piece *piece = &finder->pieces[i];
+		struct iteration *item = &list->items[i];
+
+		if (!piece->complete) {
+			item->kind = begun ? ITERATION_DIFFERENT : ITERATION_WARMUP;
+		} else if (!piece->alike) {
+			/* More work at first: algorithms are searched for. */
+			item->kind = begun ? ITERATION_UNEVEN : ITERATION_WARMUP;
+		} else if (skipped < skip) {
+			item->kind = ITERATION_WARMUP;
+			skipped++;
+		} else {
+			item->kind = ITERATION_USED;
+			if (item->usual || !model)
+				list->model = i;
+			model |= item->usual;
+		}
+		begun |= piece->alike;
+		list->counts[item->kind]++;
+	}
+}
+
+static void classify(struct iteration_list *list, size_t skip)
+{
+	uint64_t shape = usual_shape(list);
+	size_t usable = 0, skipped = 0;
+	bool begun = false;
+
+	for (size_t i = 0; i < list->count; i++)
+		usable += list->items[i].usual && list->items[i].shape == shape;
+	if (skip >= usable)
+		skip = usable > 1 ? usable - 1 : 0;
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+
+		if (!item->usual) {
+			item->kind = begun ? ITERATION_DIFFERENT : ITERATION_WARMUP;
+		} else if (item->shape != shape) {
+			item->kind = ITERATION_UNEVEN;
+		} else if (skipped < skip) {
+			item->kind = ITERATION_WARMUP;
+			skipped++;
+		} else {
+			item->kind = ITERATION_USED;
+			list->model = i;
+		}
+		begun |= item->usual;
+		list->counts[item->kind]++;
+	}
+}
+
+static void find_confidence(const struct iteration_finder *finder, struct iteration_list *list)
+{
+	size_t usual = 0, all = 0;
+
+	for (size_t i = list->items[0].first_call; i < list->items[list->count - 1].call_end; i++)
+		all += iteration_is_core(finder, i);
+	for (size_t i = 0; i < list->gap_count; i++)
+		if (list->gaps[i].kind == ITERATION_EVALUATION &&
+			list->gaps[i].end_ns <= list->items[list->count - 1].begin_ns &&
+			list->gaps[i].begin_ns >= list->items[0].begin_ns) {
+			/* Their computations are not held against the iterations. */
+			size_t from = worker_find(finder->timeline, finder->worker->calls,
+				finder->worker->call_count, list->gaps[i].begin_ns);
+
+			for (size_t j = from;
+				j < from + list->gaps[i].call_count && j < finder->worker->call_count; j++)
+				all -= all > 0 && iteration_is_core(finder, j);
+		}
+	for (size_t i = 0; i < list->count; i++)
+		for (size_t j = list->items[i].first_call;
+			j < list->items[i].call_end && list->items[i].usual; j++)
+			usual += iteration_is_core(finder, j);
+	list->confidence = all ? (double)usual / (double)all : 0;
+	if (list->confidence > 1)
+		list->confidence = 1;
+}
+
+void iteration_classify(const struct iteration_finder *finder, struct iteration_list *list, size_t skip)
+{
+	if (finder->judged) {
+		classify_judged(finder, list, skip);
+		list->confidence = finder->sure;
+	} else {
+		classify(list, skip);
+		find_confidence(finder, list);
+	}
+}
