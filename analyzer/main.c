@@ -17,6 +17,7 @@ static const struct program program = {
 		 "exports.\n"
 		 "\n",
 	.version = PM_PROJECT_VERSION,
+	.build = PM_BUILD,
 	.commands = commands,
 	.command_count = sizeof(commands) / sizeof(*commands),
 };

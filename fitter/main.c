@@ -14,6 +14,7 @@ static const struct program program = {
 		 "model is t = (sum a*I^p + categorical) * product E^q + C.\n"
 		 "\n",
 	.version = PM_PROJECT_VERSION,
+	.build = PM_BUILD,
 	.commands = commands,
 	.command_count = sizeof(commands) / sizeof(*commands),
 };

@@ -116,7 +116,7 @@ int command_main(const struct program *program, int argument_count, char **argum
 		return 0;
 	}
 	if (strcmp(arguments[1], "--version") == 0 || strcmp(arguments[1], "-V") == 0) {
-		printf("%s %s\n", program->name, program->version);
+		printf("%s %s\n%s\n", program->name, program->version, program->build);
 		return 0;
 	}
 	for (size_t i = 0; i < program->command_count; i++)

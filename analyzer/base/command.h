@@ -23,6 +23,7 @@ struct program {
 	const char *name;
 	const char *about; /* the head of its help, to the table of commands */
 	const char *version;
+	const char *build; /* the commit, the compiler and what it was built with */
 	const struct command *const *commands;
 	size_t command_count;
 };

@@ -260,7 +260,7 @@ __attribute__((noreturn)) static void print_versions(void)
 	text = memmem(bytes, (size_t)status.st_size, PMH_VERSION_TEXT, strlen(PMH_VERSION_TEXT));
 	if (!text)
 		errx(125, "%s has no version: it is not of this release", path);
-	printf("libpmhook %s, %s\n", text + strlen(PMH_VERSION_TEXT), path);
+	printf("libpmhook %s, %s\n" PM_BUILD "\n", text + strlen(PMH_VERSION_TEXT), path);
 	exit(0);
 }
 

@@ -184,7 +184,8 @@ static void start(const struct pmrun_options *o, const sigset_t *mask)
 static void describe_end(int rank, int status)
 {
 	if (WIFSIGNALED(status))
-		warnx("rank %d was killed by SIG%s", rank, sigabbrev_np(WTERMSIG(status)));
+		warnx("rank %d was killed by signal %d (%s)", rank, WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
 	else
 		warnx("rank %d exited with status %d", rank, WEXITSTATUS(status));
 }
