@@ -7,3 +7,4 @@ set(PM_LIBSVM /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libsvm.a -lc++ -lunwind CAC
 find_library(cjson cjson REQUIRED)
 file(REAL_PATH ${cjson} cjson)
 install(FILES ${cjson} DESTINATION lib/pmhook RENAME libcjson.so.1 COMPONENT pmhook)
+include(${CMAKE_CURRENT_LIST_DIR}/package.cmake)
