@@ -36,10 +36,11 @@ if command -v pkg-config >/dev/null; then
 		$(pkg-config --static --libs pmfit | sed 's/-lpmfit//') -o by_pkg_config_static
 	try ./by_pkg_config_static
 fi
-cat >CMakeLists.txt <<'END'
+minor=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=\([0-9]*\.[0-9]*\).*/\1/p' "$BUILD/CMakeCache.txt")
+cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.25)
 project(example LANGUAGES C)
-find_package(pmfit 0.1 REQUIRED CONFIG)
+find_package(pmfit $minor REQUIRED CONFIG)
 add_executable(by_cmake example.c)
 target_link_libraries(by_cmake PRIVATE pmfit::pmfit)
 add_executable(by_cmake_static example.c)
