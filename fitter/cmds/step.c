@@ -21,7 +21,7 @@ static const char *const help[] = {
 	"  T = (Tc^g + Ts^g)^(1/g)        g = 1: one after the other, more: overlapped\n"
 	"  Tc = a + b m + c m log2 k      compute\n"
 	"  Ts = d0 + d1 log2 k            exchange of gradients on one node; on several\n"
-	"     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n\n"
+	"     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n; or linear in k\n"
 	"\n"
 	"Coefficients are at least 0, in the time's unit. Several such forms and a constant,\n"
 	"each with a Gaussian process for what it leaves over, are asked for configurations\n"
@@ -75,18 +75,17 @@ static const char *meaning(const struct form *form, size_t term)
 	case 3:
 		return "step on several GPUs of one node";
 	case 4:
-		return "doubling of GPUs on one node";
+		return form_term_factor(form->exchange, term);
 	case 5:
 		return "step on several nodes";
 	default:
-		return arena_format(
-			&(struct arena){0}, "for each %s", form_term_factor(form->exchange, term));
+		return form_term_factor(form->exchange, term);
 	}
 }
 
 static void print_terms(const struct step_model *model, const struct committee *c, struct arena *arena)
 {
-	const struct form *form = &c->candidates[c->best].forms[c->best_exchange];
+	const struct form *form = &c->candidates[c->best].forms[c->best_form];
 	bool known = !isnan(step_unit_seconds(model->columns.unit));
 
 	printf("  %-4s %12s   %-23s %s\n", "", known ? "ms" : "time", "range over refits", "for each");
@@ -108,7 +107,7 @@ static void print_terms(const struct step_model *model, const struct committee *
 /* What a ring of k GPUs would have to move a second to take so long. */
 static void print_bandwidth(const struct step_model *model, const struct committee *c, double bytes)
 {
-	const struct form *form = &c->candidates[c->best].forms[c->best_exchange];
+	const struct form *form = &c->candidates[c->best].forms[c->best_form];
 	double unit = step_unit_seconds(model->columns.unit);
 
 	for (int among = 0; among <= 1; among++) {

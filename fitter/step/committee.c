@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define FEW_BATCHES 3      /* from which a line cannot be distinguished from a bend */
+#define LINEAR_REACH 1.5   /* doublings of GPUs */
 #define LEAST_ERROR 0.005  /* candidates better than this are equally good */
 #define NEAR 1.0           /* doublings in which the weight of a near deviation falls by e */
 #define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
@@ -21,21 +22,27 @@ static const double by_distance[COMMITTEE_REGIONS] = {0, 0.10, 0.04, 0.04};
  * there the candidates are nearer to equal. */
 static const double powers[COMMITTEE_REGIONS] = {4, 4, 2, 4};
 
+size_t candidate_forms(const struct candidate *candidate)
+{
+	return candidate->is_constant ? 0 : candidate->is_linear ? 1 : FORM_EXCHANGES;
+}
+
 double candidate_log(const struct candidate *candidate, const struct form_point *point, double *spread)
 {
+	size_t count = candidate_forms(candidate);
 	double logs[FORM_EXCHANGES], mean = 0, sum = 0;
 
 	*spread = 0;
 	if (candidate->is_constant)
 		return candidate->level;
-	for (size_t v = 0; v < FORM_EXCHANGES; v++) {
+	for (size_t v = 0; v < count; v++) {
 		logs[v] = log(fmax(form_time(&candidate->forms[v], point), 1e-300));
-		mean += logs[v] / FORM_EXCHANGES;
+		mean += logs[v] / (double)count;
 	}
-	for (size_t v = 0; v < FORM_EXCHANGES; v++)
+	for (size_t v = 0; v < count; v++)
 		sum += (logs[v] - mean) * (logs[v] - mean);
-	*spread = sqrt(sum / FORM_EXCHANGES);
-	return statistics_median(logs, FORM_EXCHANGES);
+	*spread = sqrt(sum / (double)count);
+	return statistics_median(logs, count);
 }
 
 double candidate_answer(
@@ -71,34 +78,40 @@ unsigned committee_outside(
 	return outside;
 }
 
-/* How much a candidate has to say on a question: by its mean error over the regions in which it lies outside,
+/*
+ * How much a candidate has to say on a question: by its mean error over the regions in which it lies outside,
  * or inside. A constant has no reason to grow with the batch: it is asked only where few batches leave no
- * other.
+ * other. An exchange linear in GPUs is right for few more and absurd for many: from two doublings on it falls
+ * silent.
  */
-static double weight_of(
-	const struct committee *committee, const struct candidate *candidate, unsigned outside)
+static double weight_of(const struct committee *committee, const struct candidate *candidate,
+	const struct committee_place *place)
 {
-	double sum = 0, power = powers[COMMITTEE_INSIDE];
+	double sum = 0, power = powers[COMMITTEE_INSIDE], trust = 1;
+	unsigned outside = place->outside;
 	size_t count = 0;
 
 	if (candidate->is_constant && outside >> COMMITTEE_BATCH & 1 && committee->batches > FEW_BATCHES)
 		return 0;
+	if (candidate->is_linear)
+		trust = 1 / (1 + pow(place->more_gpus / LINEAR_REACH, 4));
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		if (outside >> r & 1 && isfinite(candidate->error[r])) {
 			sum += candidate->error[r];
 			power = count++ ? fmin(power, powers[r]) : powers[r];
 		}
-	return pow(
-		fmax(count ? sum / (double)count : candidate->error[COMMITTEE_INSIDE], LEAST_ERROR), -power);
+	return trust *
+	       pow(fmax(count ? sum / (double)count : candidate->error[COMMITTEE_INSIDE], LEAST_ERROR),
+		       -power);
 }
 
 double committee_combine(const struct committee *committee, const struct committee_votes *votes,
-	unsigned outside, double *variance)
+	const struct committee_place *place, double *variance)
 {
 	double weights[COMMITTEE_CANDIDATES], total = 0, mean = 0;
 
 	for (size_t c = 0; c < committee->candidate_count; c++) {
-		weights[c] = weight_of(committee, &committee->candidates[c], outside);
+		weights[c] = weight_of(committee, &committee->candidates[c], place);
 		total += weights[c];
 	}
 	for (size_t c = 0; c < committee->candidate_count; c++)
@@ -108,7 +121,7 @@ double committee_combine(const struct committee *committee, const struct committ
 		double apart = votes->logs[c] - mean;
 
 		*variance += weights[c] * (votes->variance[c] + apart * apart);
-		if (outside)
+		if (place->outside)
 			*variance += weights[c] * votes->spread[c] * votes->spread[c];
 	}
 	return mean;
@@ -178,8 +191,9 @@ static const char *no_basis(const struct committee *c, const struct form_point *
 void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
 	struct committee_answer *answer)
 {
-	const struct form *form = &committee->candidates[committee->best].forms[committee->best_exchange];
+	const struct form *form = &committee->candidates[committee->best].forms[committee->best_form];
 	struct committee_votes votes;
+	struct committee_place place;
 	double mean, variance, margin;
 
 	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, 0, NULL};
@@ -190,7 +204,9 @@ void committee_predict(const struct committee *committee, const struct form_poin
 	for (size_t c = 0; c < committee->candidate_count; c++)
 		votes.logs[c] = candidate_answer(
 			&committee->candidates[c], point, &votes.spread[c], &votes.variance[c]);
-	mean = committee_combine(committee, &votes, answer->outside, &variance);
+	place.outside = answer->outside;
+	place.more_gpus = beyond(point->gpus, 0, committee->greatest.gpus);
+	mean = committee_combine(committee, &votes, &place, &variance);
 	variance = widened(committee, point, answer->outside, variance);
 	margin = student_quantile(confidence, NORMAL_DEGREES) * sqrt(variance);
 	answer->time = exp(mean);

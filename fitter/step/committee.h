@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#define COMMITTEE_CANDIDATES 7
+#define COMMITTEE_CANDIDATES 10
 #define COMMITTEE_FOLDS 5 /* at random; those that leave out the largest come on top */
 
 enum committee_region {
@@ -32,6 +32,7 @@ enum committee_region {
 
 struct candidate {
 	bool is_constant; /* the same time everywhere, before the residual */
+	bool is_linear;   /* one form, FORM_LINEAR, in place of FORM_EXCHANGES */
 	bool is_parted;   /* fitted to the measured compute part too */
 	double overlap;
 	double level;                      /* the logarithm of the constant */
@@ -58,11 +59,11 @@ struct committee {
 	double widen[COMMITTEE_REGIONS]; /* factor of the standard deviation */
 	double common;                   /* mean of deviation^2 over rows */
 	struct form_point least, greatest;
-	size_t batches;                   /* different ones */
-	bool has_regime[3];               /* measured: one GPU, one node, several */
-	size_t best;                      /* the form that is shown: candidate */
-	enum form_exchange best_exchange; /* and variant */
-	struct form low, high;            /* of its terms over the random folds */
+	size_t batches;        /* different ones */
+	bool has_regime[3];    /* measured: one GPU, one node, several */
+	size_t best;           /* the form that is shown: candidate */
+	size_t best_form;      /* and which of its forms */
+	struct form low, high; /* of its terms over the random folds */
 };
 
 struct committee_answer {

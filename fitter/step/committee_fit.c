@@ -107,8 +107,8 @@ void committee_fit_candidate(struct candidate *candidate, const struct form_rows
 		logs[k] = log(rows->times[k]);
 	candidate->level = statistics_median(logs, rows->count);
 	free(logs);
-	for (size_t v = 0; v < FORM_EXCHANGES && !candidate->is_constant; v++) {
-		candidate->forms[v].exchange = (enum form_exchange)v;
+	for (size_t v = 0; v < candidate_forms(candidate); v++) {
+		candidate->forms[v].exchange = candidate->is_linear ? FORM_LINEAR : (enum form_exchange)v;
 		candidate->forms[v].overlap = candidate->overlap;
 		form_fit(&candidate->forms[v], &whole);
 	}
@@ -123,6 +123,9 @@ static void add_candidates(struct committee *c, bool has_parts)
 		for (size_t g = 0; g < 3; g++)
 			c->candidates[c->candidate_count++] =
 				(struct candidate){.is_parted = parts == 1, .overlap = overlaps[g]};
+	for (size_t g = 0; g < 3; g++)
+		c->candidates[c->candidate_count++] =
+			(struct candidate){.is_linear = true, .is_parted = has_parts, .overlap = overlaps[g]};
 }
 
 static void fit_candidates(struct committee *c)
@@ -159,16 +162,15 @@ static void choose_shown(struct committee *c, bool has_parts)
 	double least = HUGE_VAL;
 
 	for (size_t i = 0; i < c->candidate_count; i++)
-		for (size_t v = 0; v < FORM_EXCHANGES; v++) {
+		for (size_t v = 0; v < candidate_forms(&c->candidates[i]); v++) {
 			const struct candidate *candidate = &c->candidates[i];
-			double error = candidate->is_constant || candidate->is_parted != has_parts
-					       ? HUGE_VAL
-					       : own_error(c, &candidate->forms[v]);
+			double error = candidate->is_parted != has_parts ? HUGE_VAL
+									 : own_error(c, &candidate->forms[v]);
 
 			if (error < least) {
 				least = error;
 				c->best = i;
-				c->best_exchange = (enum form_exchange)v;
+				c->best_form = v;
 			}
 		}
 }

@@ -54,7 +54,7 @@ static void ask(
 	}
 	residual_free(&candidate.residual);
 	if (i == c->best)
-		*shown = candidate.forms[c->best_exchange];
+		*shown = candidate.forms[c->best_form];
 }
 
 static void note_range(struct committee *c, const struct form *shown)
@@ -199,8 +199,9 @@ static size_t deviations(struct examination *x, enum committee_region region,
 			const struct vote *vote = &x->votes[next];
 
 			asked[vote->place] = vote->region == region;
-			means[vote->place] = committee_combine(
-				c, &vote->votes, region ? 1U << region : 0, &variances[vote->place]);
+			means[vote->place] = committee_combine(c, &vote->votes,
+				&(struct committee_place){region ? 1U << region : 0, 0},
+				&variances[vote->place]);
 		}
 		for (size_t k = 0; k < row_count; k++)
 			if (asked[place[k]]) {
@@ -255,8 +256,7 @@ void committee_examine(
 	double *z = arena_alloc(&arena, 2 * row_count, sizeof(*z));
 	size_t *z_place = arena_alloc(&arena, 2 * row_count, sizeof(*z_place));
 
-	committee->low = committee->high =
-		committee->candidates[committee->best].forms[committee->best_exchange];
+	committee->low = committee->high = committee->candidates[committee->best].forms[committee->best_form];
 	random_folds(&x);
 	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		largest_folds(&x, r);

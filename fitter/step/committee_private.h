@@ -13,6 +13,15 @@ double candidate_answer(
 void candidate_residual(
 	struct candidate *candidate, const struct form_point *points, const double *times, size_t count);
 
+/* How many forms it is the median of. */
+size_t candidate_forms(const struct candidate *candidate);
+
+/* Where a question lies: regions, bits; and by how many doublings it has more GPUs than any row. */
+struct committee_place {
+	unsigned outside;
+	double more_gpus;
+};
+
 /* What the candidates say of a point. */
 struct committee_votes {
 	double logs[COMMITTEE_CANDIDATES], spread[COMMITTEE_CANDIDATES], variance[COMMITTEE_CANDIDATES];
@@ -20,7 +29,7 @@ struct committee_votes {
 
 /* Their weighted mean; *variance without widening, with the disagreement. */
 double committee_combine(const struct committee *committee, const struct committee_votes *votes,
-	unsigned outside, double *variance);
+	const struct committee_place *place, double *variance);
 /* In which regions a point lies outside of these ranges: bits. */
 unsigned committee_outside(
 	const struct form_point *point, const struct form_point *least, const struct form_point *greatest);

@@ -26,10 +26,14 @@ static void factors(enum form_exchange exchange, const struct form_point *p, dou
 		return;
 	if (p->nodes <= 1) {
 		factor[3] = 1;
-		factor[4] = rounds;
+		factor[4] = exchange == FORM_LINEAR ? p->gpus - 2 : rounds;
 		return;
 	}
 	factor[5] = 1;
+	if (exchange == FORM_LINEAR) {
+		factor[6] = p->gpus - 2;
+		return;
+	}
 	factor[6] = exchange == FORM_TWO_LEVELS ? log2(p->nodes) : rounds;
 	factor[7] = exchange == FORM_SHARED_INVERSE ? 1 / p->nodes
 		    : exchange == FORM_SHARED       ? p->gpus / p->nodes
@@ -259,8 +263,10 @@ const char *form_term_name(size_t term)
 const char *form_term_factor(enum form_exchange exchange, size_t term)
 {
 	static const char *const fixed[6] = {"", "m", "m log2 k", "", "log2 k", ""};
-	static const char *const among[FORM_EXCHANGES][2] = {
-		{"log2 k", "1/n"}, {"log2 k", "-"}, {"log2 k", "k/n"}, {"log2 n", "log2 k/n"}};
+	static const char *const among[FORM_EXCHANGES + 1][2] = {{"log2 k", "1/n"}, {"log2 k", "-"},
+		{"log2 k", "k/n"}, {"log2 n", "log2 k/n"}, {"k - 2", "-"}};
 
+	if (term == 4 && exchange == FORM_LINEAR)
+		return "k - 2";
 	return term < 6 ? fixed[term] : among[exchange][term - 6];
 }

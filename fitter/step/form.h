@@ -2,13 +2,14 @@
  * The physical forms of a training step's time: compute and exchange, which may overlap.
  *
  *     T = (Tc^g + Ts^g)^(1/g)      g = 1: one after the other; greater: the shorter one is hidden
- *     Tc = a + b m + c m log2 k    m samples on each of k GPUs: launch and update; work; GPUs that slow each
- * other Ts = 0                                  one GPU = d0 + d1 log2 k                     one node = e0 +
- * e1 X(k, n) + e2 Y(k, n)       n nodes, with X and Y by enum form_exchange
+ *     Tc = a + b m + c m log2 k    m samples on each of k GPUs: launch, work, GPUs that slow each other
+ *     Ts = 0                       one GPU
+ *     Ts = d0 + d1 W(k)            one node
+ *     Ts = e0 + e1 X + e2 Y        n nodes; X and Y of k and n by enum form_exchange
  *
- * All coefficients are at least 0 and in the table's unit of time. The sources of the terms: logarithm for
- * the rounds of a tree, 1/n and k/n for what GPUs of a node share (Qiao et al., Pollux, OSDI 2021, equation
- * 11, has one constant and one linear term for each of one node and several).
+ * All coefficients are at least 0 and in the table's unit of time. The sources of the terms: logarithms for
+ * the rounds of a tree, 1/n and k/n for what GPUs of a node share. FORM_LINEAR is the published model of
+ * Pollux (Qiao et al., OSDI 2021, equation 11).
  */
 #ifndef FORM_H
 #define FORM_H
@@ -27,10 +28,11 @@ struct form_point {
 
 enum form_exchange {
 	FORM_SHARED_INVERSE, /* log2 k, 1/n */
-	FORM_LOGARITHM,      /* log2 k */
+	FORM_LOGARITHM,      /* log2 k; W is log2 k in these four */
 	FORM_SHARED,         /* log2 k, k/n */
 	FORM_TWO_LEVELS,     /* log2 n, log2 k/n */
-	FORM_EXCHANGES
+	FORM_EXCHANGES,
+	FORM_LINEAR = FORM_EXCHANGES, /* k - 2, also on one node */
 };
 
 /* Terms 0 to 2 are compute, 3 and 4 the exchange in a node, 5 to 7 among nodes. */

@@ -2,6 +2,7 @@
  * The file of a model of steps: see step.h. It holds what was measured (medians by configuration), the
  * candidates' terms, weights and shapes, from which the residuals follow.
  */
+#include "committee_private.h"
 #include "step.h"
 
 #include <math.h>
@@ -43,10 +44,11 @@ static cJSON *candidate_json(const struct candidate *candidate)
 
 	cJSON_AddBoolToObject(object, "constant", candidate->is_constant);
 	cJSON_AddBoolToObject(object, "parts", candidate->is_parted);
+	cJSON_AddBoolToObject(object, "linear", candidate->is_linear);
 	cJSON_AddNumberToObject(object, "overlap", candidate->overlap);
 	cJSON_AddItemToObject(object, "level", number(candidate->level));
 	forms = cJSON_AddArrayToObject(object, "forms");
-	for (size_t v = 0; v < FORM_EXCHANGES && !candidate->is_constant; v++)
+	for (size_t v = 0; v < candidate_forms(candidate); v++)
 		cJSON_AddItemToArray(forms, numbers(candidate->forms[v].terms, FORM_TERMS));
 	cJSON_AddItemToObject(object, "residual", numbers(shape, 3));
 	cJSON_AddItemToObject(object, "error", by_region(candidate->error));
@@ -56,11 +58,11 @@ static cJSON *candidate_json(const struct candidate *candidate)
 /* For people: the terms that are shown, with what each multiplies. */
 static cJSON *shown_json(const struct committee *c)
 {
-	const struct form *form = &c->candidates[c->best].forms[c->best_exchange];
+	const struct form *form = &c->candidates[c->best].forms[c->best_form];
 	cJSON *object = cJSON_CreateObject(), *terms;
 
 	cJSON_AddNumberToObject(object, "candidate", (double)c->best);
-	cJSON_AddNumberToObject(object, "exchange", (double)c->best_exchange);
+	cJSON_AddNumberToObject(object, "form", (double)c->best_form);
 	cJSON_AddNumberToObject(object, "overlap", form->overlap);
 	terms = cJSON_AddArrayToObject(object, "coefficients");
 	for (size_t j = 0; j < FORM_TERMS; j++) {
@@ -167,6 +169,7 @@ static const char *read_candidate(const cJSON *object, struct candidate *candida
 
 	candidate->is_constant = cJSON_IsTrue(item_of(object, "constant"));
 	candidate->is_parted = cJSON_IsTrue(item_of(object, "parts"));
+	candidate->is_linear = cJSON_IsTrue(item_of(object, "linear"));
 	candidate->overlap = number_in(object, "overlap");
 	candidate->level = number_in(object, "level");
 	read_regions(item_of(object, "error"), candidate->error);
@@ -186,9 +189,10 @@ static const char *read_candidate(const cJSON *object, struct candidate *candida
 			if (!(form->terms[j] >= 0))
 				return "a coefficient is below 0";
 		form->overlap = candidate->overlap;
-		form->exchange = (enum form_exchange)v++;
+		form->exchange = candidate->is_linear ? FORM_LINEAR : (enum form_exchange)v;
+		v++;
 	}
-	return candidate->is_constant || v == FORM_EXCHANGES ? NULL : "a candidate has too few forms";
+	return v == candidate_forms(candidate) ? NULL : "a candidate has too few forms, or too many";
 }
 
 static const char *read_configuration(
@@ -230,16 +234,16 @@ static const char *read_configurations(const cJSON *array, struct committee *c)
 
 static const char *read_shown(const cJSON *object, struct committee *c)
 {
-	double candidate = number_in(object, "candidate"), exchange = number_in(object, "exchange");
+	double candidate = number_in(object, "candidate"), form = number_in(object, "form");
 	const cJSON *item;
 	size_t j = 0;
 
 	if (!(candidate >= 0 && candidate < (double)c->candidate_count) ||
-		!(exchange >= 0 && exchange < FORM_EXCHANGES))
+		!(form >= 0 && form < (double)candidate_forms(&c->candidates[(size_t)candidate])))
 		return "the form that is shown is unknown";
 	c->best = (size_t)candidate;
-	c->best_exchange = (enum form_exchange)(int)exchange;
-	c->low = c->high = c->candidates[c->best].forms[c->best_exchange];
+	c->best_form = (size_t)form;
+	c->low = c->high = c->candidates[c->best].forms[c->best_form];
 	cJSON_ArrayForEach (item, item_of(object, "coefficients")) {
 		if (j == FORM_TERMS)
 			break;

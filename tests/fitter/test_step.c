@@ -160,7 +160,7 @@ static void test_parts(void)
 			hidden[kept++] = rows[k];
 	CHECK(!committee_fit(&committee, hidden, kept), "no committee");
 	CHECK(committee.candidate_count == COMMITTEE_CANDIDATES, "the compute column is not used");
-	shown = &committee.candidates[committee.best].forms[committee.best_exchange];
+	shown = &committee.candidates[committee.best].forms[committee.best_form];
 	CHECK(near(shown->terms[1], truth.terms[1], 0.03), "a sample takes %g, truth %g", shown->terms[1],
 		truth.terms[1]);
 	CHECK(shown->overlap == 2, "overlap %g, truth 2", shown->overlap);
