@@ -1,6 +1,7 @@
 /* Sorting by the library, the median by selection: see statistics.h. */
 #include "statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int compare_doubles(const void *left, const void *right)
@@ -79,4 +80,18 @@ double statistics_quantile_sorted(const double *sorted, size_t count, double sha
 double statistics_median_sorted(const double *sorted, size_t count)
 {
 	return (sorted[count / 2] + sorted[(count - 1) / 2]) / 2;
+}
+
+void statistics_add(struct statistics_spread *spread, double value)
+{
+	double before = spread->mean;
+
+	spread->count++;
+	spread->mean += (value - before) / spread->count;
+	spread->square += (value - before) * (value - spread->mean);
+}
+
+double statistics_deviation(const struct statistics_spread *spread)
+{
+	return spread->count > 1 ? sqrt(spread->square / (spread->count - 1)) : 0;
 }

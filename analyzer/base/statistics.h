@@ -1,4 +1,4 @@
-/* Order statistics. No number may be NaN. */
+/* Order statistics, means and deviations. No number may be NaN. */
 #ifndef BASE_STATISTICS_H
 #define BASE_STATISTICS_H
 
@@ -15,5 +15,15 @@ double statistics_median(double *values, size_t count);
  * last, between two of them in proportion (definition 7 of Hyndman and Fan, 1996); the median, as above. */
 double statistics_quantile_sorted(const double *sorted, size_t count, double share);
 double statistics_median_sorted(const double *sorted, size_t count);
+
+/* Mean and squared distance from it of what is added, one by one (Welford, 1962). All zero: nothing. */
+struct statistics_spread {
+	double count, mean, square;
+};
+
+void statistics_add(struct statistics_spread *spread, double value);
+
+/* The standard deviation of a sample (by count - 1); 0 of fewer than two. */
+double statistics_deviation(const struct statistics_spread *spread);
 
 #endif

@@ -276,15 +276,10 @@ void baselines_free(struct baselines *baselines)
 void baselines_spread(
 	const struct pm_fit_error *errors, size_t count, size_t offset, double *mean, double *deviation)
 {
-	double square = 0;
+	struct statistics_spread spread = {0};
 
-	*mean = 0;
 	for (size_t i = 0; i < count; i++)
-		*mean += *(const double *)((const char *)&errors[i] + offset) / (double)count;
-	for (size_t i = 0; i < count; i++) {
-		double away = *(const double *)((const char *)&errors[i] + offset) - *mean;
-
-		square += away * away;
-	}
-	*deviation = count > 1 ? sqrt(square / (double)(count - 1)) : 0;
+		statistics_add(&spread, *(const double *)((const char *)&errors[i] + offset));
+	*mean = spread.mean;
+	*deviation = statistics_deviation(&spread);
 }

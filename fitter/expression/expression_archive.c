@@ -2,6 +2,7 @@
 #include "expression_archive.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/statistics.h"
 
 #include <errno.h>
 #include <math.h>
@@ -169,17 +170,12 @@ static void fit_fold(void *context, size_t index)
 
 static double mean_of(const double *values, const double *less, size_t count, double *error)
 {
-	double mean = 0, square = 0;
+	struct statistics_spread spread = {0};
 
 	for (size_t k = 0; k < count; k++)
-		mean += (values[k] - (less ? less[k] : 0)) / (double)count;
-	for (size_t k = 0; k < count; k++) {
-		double away = values[k] - (less ? less[k] : 0) - mean;
-
-		square += away * away;
-	}
-	*error = count > 1 ? sqrt(square / (double)(count - 1) / (double)count) : 0;
-	return mean;
+		statistics_add(&spread, values[k] - (less ? less[k] : 0));
+	*error = count > 1 ? statistics_deviation(&spread) / sqrt(spread.count) : 0;
+	return spread.mean;
 }
 
 static int split(struct finish *f, const struct expression_terms *terms, const struct pm_fit_problem *problem)

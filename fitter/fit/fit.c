@@ -218,25 +218,6 @@ static double constant_error(const struct plan *plan, const struct space *space)
 	return sum * space->time_scale;
 }
 
-/* Mean and standard deviation of a number over the runs that were not cut short. */
-struct spread {
-	double count, mean, square;
-};
-
-static void spread_add(struct spread *spread, double x)
-{
-	double before = spread->mean;
-
-	spread->count++;
-	spread->mean += (x - before) / spread->count;
-	spread->square += (x - before) * (x - spread->mean);
-}
-
-static double spread_deviation(const struct spread *spread)
-{
-	return spread->count > 1 ? sqrt(spread->square / (spread->count - 1)) : 0;
-}
-
 static bool counts(const struct pm_fit_model *model, size_t run)
 {
 	return !model->interrupted || model->runs[run].end != PM_FIT_END_INTERRUPTED ||
@@ -264,15 +245,15 @@ static void fill_values(struct pm_fit_model *model)
 	for (size_t i = 0; i < model->value_count; i++) {
 		struct pm_fit_value *value = &model->values[i];
 		double room = 1e-9 * (value->upper - value->lower);
-		struct spread spread = {0};
+		struct statistics_spread spread = {0};
 
 		for (size_t r = 0; r < model->run_count; r++)
 			if (counts(model, r))
-				spread_add(&spread, model->runs[r].values[i]);
+				statistics_add(&spread, model->runs[r].values[i]);
 		value->value = best->values[i];
 		value->scaled = best->scaled[i];
 		value->mean = spread.mean;
-		value->sd = spread_deviation(&spread);
+		value->sd = statistics_deviation(&spread);
 		if (value->scaled <= value->lower + room)
 			value->flags |= PM_FIT_AT_LOWER;
 		if (value->scaled >= value->upper - room)
@@ -287,7 +268,7 @@ static int fill_contrasts(struct fit *fit)
 	struct pm_fit_model *model = fit->model;
 	size_t count = model_contrast_count(&fit->space), begin = fit->space.intrinsic_count;
 	double *numbers = calloc(count + 1, sizeof(*numbers));
-	struct spread *spreads = calloc(count + 1, sizeof(*spreads));
+	struct statistics_spread *spreads = calloc(count + 1, sizeof(*spreads));
 	int status = -ENOMEM;
 
 	model->contrasts = calloc(count + 1, sizeof(*model->contrasts));
@@ -298,7 +279,7 @@ static int fill_contrasts(struct fit *fit)
 			continue;
 		model_contrasts(&fit->space, model->runs[r].values, numbers);
 		for (size_t i = 0; i < count; i++)
-			spread_add(&spreads[i], numbers[i]);
+			statistics_add(&spreads[i], numbers[i]);
 	}
 	model_contrasts(&fit->space, model->runs[model->best_run].values, numbers);
 	for (size_t i = 0; i < count; i++) {
@@ -306,7 +287,7 @@ static int fill_contrasts(struct fit *fit)
 
 		*contrast = (struct pm_fit_contrast){.value = numbers[i],
 			.mean = spreads[i].mean,
-			.sd = spread_deviation(&spreads[i]),
+			.sd = statistics_deviation(&spreads[i]),
 			.low = NAN,
 			.high = NAN};
 		contrast->name = strdup(i == 0 ? "base" : model->values[begin + i - 1].name);

@@ -2,6 +2,7 @@
  * as many steps as there are blocks. */
 #include "effect.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/statistics.h"
 #include "base/student.h"
 
@@ -17,19 +18,11 @@ enum {
 
 #define NORMAL_QUANTILE 1.959963984540054 /* P(Z <= it) = 0.975 */
 
-/* splitmix64 (Steele, Lea and Flood 2014). */
-static uint64_t next_random(uint64_t *state)
+/* From splitmix64 (Steele, Lea and Flood 2014). */
+static size_t draw_below(uint64_t *state, size_t bound)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-static size_t random_below(uint64_t *state, size_t bound)
-{
-	return (size_t)(((unsigned __int128)next_random(state) * bound) >> 64);
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	return (size_t)(((unsigned __int128)random_mix(*state) * bound) >> 64);
 }
 
 double effect_mean(const double *values, size_t count)
@@ -213,7 +206,7 @@ static void resample(struct resampled *all, const struct effect_series *run, dou
 		double sum = 0;
 
 		for (size_t i = 0; i < blocks; i++) {
-			size_t from = random_below(state, n);
+			size_t from = draw_below(state, n);
 
 			sum += sums[from + (i + 1 < blocks ? block : last)] - sums[from];
 		}
@@ -291,7 +284,7 @@ static double permute(const struct effect_series *base, const struct effect_seri
 		double t;
 
 		for (size_t j = 0; j < first; j++) {
-			size_t k = j + random_below(&seed, all - j);
+			size_t k = j + draw_below(&seed, all - j);
 			double swap = means[j];
 
 			means[j] = means[k];
