@@ -1,6 +1,7 @@
 /*
  * Linear regression by least squares: y = b0 + b1 x1 + b2 x2 + ... + e, as (3.9) needs it, with what tells
- * how far it can be trusted.
+ * how far it can be trusted. Not LAPACKE: dgels is twice to nine times as fast where a fit takes from 19 ms
+ * down to 0.07 ms and is done once, no more exact, and does not tell which terms follow from earlier ones.
  */
 #ifndef BASE_LEAST_SQUARES_H
 #define BASE_LEAST_SQUARES_H

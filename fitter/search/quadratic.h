@@ -9,7 +9,7 @@
  * which only the upper triangle by rows is read. x is where the search begins, too: what is at a bound there
  * is tried at the bound first. `work` has room for size * (size + 3) numbers.
  *
- * Where A is singular the answer is one of many: the one near where the search began.
+ * Where A is singular the answer is one of many: the one near where the search began. LAPACKE has no bounds.
  */
 void quadratic_solve(const double *matrix, const double *vector, const double *lower, const double *upper,
 	size_t size, double *x, double *work);
