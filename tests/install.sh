@@ -43,6 +43,9 @@ done
 pmanalyze html -o report.html run.train_cnn >shown && grep -q '</html>' report.html || complain "no HTML report"
 pmfit sweep --dry-run --trials 3 lenet5 >plan 2>&1 || complain "a space: $(cat plan)"
 
+pmrun demo >demo 2>&1 && grep -q 'Straggler rank 2: slower layer conv2' demo && [ -s run.demo/report.html ] ||
+	complain "pmrun demo: $(cat demo)"
+
 # manual pages
 if [ -n "$MAN_PAGES" ]; then
 	pages=$(find "$prefix" -type d -name man1)

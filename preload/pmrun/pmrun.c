@@ -68,7 +68,10 @@ static void check_settings(void)
 static void print_help(void)
 {
 	fputs("Usage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	      "       pmrun [-o DIR] demo\n"
 	      "Run COMMAND under the pmhook profiler and write its traces to a folder.\n"
+	      "demo: a small network on modelled GPUs, one of them slow, and what pmanalyze finds; no GPU and\n"
+	      "no data are needed, and it takes some seconds. A program named demo: pmrun -- demo.\n"
 	      "\n"
 	      "  -n, --ranks N        start N copies of COMMAND, as ranks 0 to N-1 of one training job, "
 	      "with\n"
@@ -180,6 +183,21 @@ static void find_hook(char found[PATH_MAX])
 	find_beside("libpmhook.so", hooks, found);
 }
 
+void pmrun_find_program(const char *name, char *found)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n < 0)
+		err(125, "/proc/self/exe");
+	self[n] = 0;
+	*strrchr(self, '/') = 0;
+	if (snprintf(found, PATH_MAX, "%s/%s", self, name) >= PATH_MAX || access(found, X_OK) != 0)
+		errx(125,
+			"%s is not in %s: install softgpu and the trainers too (the package pmhook-softgpu)",
+			name, self);
+}
+
 /* Puts a path in front of a colon-separated variable. */
 static void prepend(const char *name, const char *path)
 {
@@ -207,7 +225,8 @@ static bool under_launcher(void)
  */
 static void make_output(struct pmrun_options *o)
 {
-	const char *base = strrchr(o->command[0], '/') ? strrchr(o->command[0], '/') + 1 : o->command[0];
+	const char *slash = strrchr(o->command[0], '/');
+	const char *base = o->demo ? "demo" : slash ? slash + 1 : o->command[0];
 	char *name, absolute[PATH_MAX];
 
 	if (o->output) {
@@ -315,7 +334,10 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 		warnx("no command given\nUsage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...; see 'pmrun --help'");
 		exit(2);
 	}
-	o->command = argv + optind;
+	if (strcmp(argv[optind], "demo") == 0 && optind + 1 == argc && strcmp(argv[optind - 1], "--") != 0)
+		pmrun_demo_prepare(o);
+	else
+		o->command = argv + optind;
 }
 
 int main(int argc, char **argv)
@@ -323,6 +345,7 @@ int main(int argc, char **argv)
 	static const char *const stand_ins[] = {"../softgpu", "../" PM_LIBDIR "/pmhook/softgpu", NULL};
 	struct pmrun_options options = {.grace_seconds = 5};
 	char path[PATH_MAX];
+	int status;
 
 	parse_options(argc, argv, &options);
 	check_settings();
@@ -333,5 +356,10 @@ int main(int argc, char **argv)
 		prepend("LD_LIBRARY_PATH", path);
 	}
 	make_output(&options);
-	return pmrun_ranks(&options);
+	if (options.demo)
+		pmrun_demo_begin(&options);
+	status = pmrun_ranks(&options);
+	if (options.demo && status == 0)
+		pmrun_demo_end(&options);
+	return status;
 }

@@ -1,5 +1,5 @@
-/* What the two halves of pmrun share: its command line (pmrun.c), and starting and watching ranks
- * (ranks.c). */
+/* What the parts of pmrun share: its command line (pmrun.c), starting and watching ranks (ranks.c), and the
+ * demonstration (demo.c). */
 #ifndef PMRUN_H
 #define PMRUN_H
 
@@ -14,6 +14,7 @@ struct pmrun_options {
 	bool made_output; /* the folder was not there before */
 	bool softgpu;
 	bool quiet;
+	bool demo;
 	int grace_seconds;
 	char **command;
 };
@@ -33,5 +34,15 @@ struct pmrun_traces pmrun_traces(const char *path);
  * on; does not return when the command was ended by a signal.
  */
 int pmrun_ranks(const struct pmrun_options *options);
+
+/* The path of a program that is installed beside pmrun; exits where there is none. `found` has PATH_MAX
+ * bytes. */
+void pmrun_find_program(const char *name, char *found);
+
+/* `pmrun demo`: fills in the options and the environment, prints what is about to be done, and, after the
+ * run, what came of it. */
+void pmrun_demo_prepare(struct pmrun_options *options);
+void pmrun_demo_begin(const struct pmrun_options *options);
+void pmrun_demo_end(const struct pmrun_options *options);
 
 #endif

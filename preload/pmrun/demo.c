@@ -1,0 +1,90 @@
+/*
+ * pmrun demo: what pmhook shows, in seconds, without a GPU, data or a program of one's own. It types three
+ * commands for the user and prints each before it runs: four ranks of a small network on modelled GPUs, one
+ * of them slow in one layer.
+ */
+#include "pmrun.h"
+
+#include <err.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLOWED "rank=2 layer=conv2 slow=3"
+
+/* Runs a program of the installation to its end; its output goes where ours goes. */
+static void run(char *const arguments[])
+{
+	char path[PATH_MAX];
+	int status;
+	pid_t pid;
+
+	pmrun_find_program(arguments[0], path);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		execv(path, arguments);
+		err(126, "cannot run '%s'", path);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		err(125, "cannot run '%s'", path);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		errx(125, "%s %s failed", arguments[0], arguments[1]);
+}
+
+void pmrun_demo_prepare(struct pmrun_options *o)
+{
+	static char trainer[PATH_MAX];
+	static char *command[] = {
+		trainer, "--synthetic", "--batch", "1024", "--iterations", "24", "--print", "0", NULL};
+
+	if (o->ranks || o->softgpu) {
+		warnx("demo: the ranks and the GPUs are its own; of the options it takes --output");
+		exit(2);
+	}
+	pmrun_find_program("train_cnn", trainer);
+	o->ranks = 4;
+	o->softgpu = true;
+	o->demo = true;
+	o->quiet = true;
+	o->command = command;
+	setenv("SOFTGPU_PROFILE", "v100", 1);
+	setenv("SOFTGPU_DISTURB", SLOWED, 1);
+	/* a pace at which the host's own work, on any machine, is small beside the modelled GPUs' */
+	setenv("SOFTGPU_TIME_SCALE", "50", 1);
+}
+
+void pmrun_demo_begin(const struct pmrun_options *o)
+{
+	printf("LeNet-5, data parallel on 4 modelled V100s (times 50x a V100's). Rank 2 is made slow in one layer,\n"
+	       "conv2, by 3x; the profiler is not told. Modelled GPUs compute nothing: the loss stays 0.\n\n"
+	       "$ SOFTGPU_TIME_SCALE=50 SOFTGPU_DISTURB=\"" SLOWED "\" \\\n"
+	       "    pmrun -n 4 -o %s --softgpu=v100 -- train_cnn --synthetic --batch 1024 --iterations 24 --print 0\n",
+		o->output);
+	fflush(stdout);
+}
+
+void pmrun_demo_end(const struct pmrun_options *o)
+{
+	char *page;
+
+	if (asprintf(&page, "%s/report.html", o->output) < 0)
+		errx(125, "out of memory");
+	printf("\n$ pmanalyze balance %s\n", o->output);
+	run((char *[]){"pmanalyze", "balance", o->output, NULL});
+	printf("\n$ pmanalyze html -o %s %s\n", page, o->output);
+	run((char *[]){"pmanalyze", "html", "-o", page, o->output, NULL});
+	printf("\nWhat it means: in a synchronous step the other ranks wait for the slowest, so a layer that is slow on\n"
+	       "one rank is paid on all. The first finding names rank and layer, and bounds what its cure can gain.\n"
+	       "\n"
+	       "What to try next:\n"
+	       "  pmanalyze report %s      where each step's time goes\n"
+	       "  pmanalyze whatif %s      what a faster layer, link or rank would bring\n"
+	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n"
+	       "and open %s in a browser.\n",
+		o->output, o->output, page);
+	free(page);
+}
