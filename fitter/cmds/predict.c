@@ -2,12 +2,14 @@
 #include "base/csv.h"
 #include "base/plot_text.h"
 #include "cmd.h"
+#include "base/text.h"
 #include "base/text_file.h"
 #include "data/model_input.h"
 #include "model/model_file.h"
 #include "output/figures.h"
 #include "output/json_print.h"
 #include "predict.h"
+#include "step/beyond.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -27,8 +29,7 @@ static const char *const help[] = {
 	"ignored. Prints a line per row: the predicted time, the limits of its interval, the\n"
 	"measured time and the error if available, and warnings about the row:\n"
 	"\n"
-	"  gpus 8 > 3         above the largest fitted value: extrapolation, which the\n"
-	"                     interval does not account for\n"
+	"  gpus 8 > 3         above the largest fitted value: extrapolation\n"
 	"  dataset=x unseen   no fitted row has this level: no prediction\n"
 	"\n"
 	"Ranges are checked per column. The interval is a prediction interval: the prediction\n"
@@ -38,9 +39,16 @@ static const char *const help[] = {
 	"fitted rows are slightly smaller than those of new rows: check the coverage of the\n"
 	"measured times.\n"
 	"\n"
+	"A row beyond the fitted range is predicted at its edge; the growth from there is held\n"
+	"within what steps do (batch: powers 0 to 1, GPUs: 0 to 0.35, nodes: -0.35 to 0.35; a\n"
+	"formula that falls goes on as fast as it did), for columns with such names. Its\n"
+	"interval widens with the distance. --formula takes the formula as it is; a model of\n"
+	"'pmfit step' knows more about such rows.\n"
+	"\n"
 	"  --time COLUMN            the measured time, in the model's unit; default `time`,\n"
 	"                           if that column exists. Cells may be empty\n"
 	"  --rate COLUMN            instead: a column of which the time is one over\n"
+	"  --formula                the plain formula beyond the fitted range too\n"
 	"  --confidence X           confidence level of the intervals, default 0.95\n"
 	"  --skip-bad               skip rows with missing numbers and report their count\n"
 	"  -c, --csv                CSV output: the model's columns, then predicted, low, high,\n"
@@ -74,6 +82,7 @@ struct answer {
 	double confidence;
 	struct pm_fit_error all, inside; /* inside the fitted ranges */
 	size_t covered, unseen, outside; /* rows */
+	size_t held;                     /* times that the growth beyond the data was held */
 };
 
 static const char *cell(const struct answer *a, size_t row, size_t column)
@@ -100,9 +109,9 @@ static void measure(const struct answer *a, unsigned without, struct pm_fit_erro
 	free(numbers);
 }
 
-static void predict(struct answer *a)
+/* By the formula alone, whatever it says beyond the data. */
+static void predict_formula(struct answer *a, size_t rows)
 {
-	size_t rows = a->input->problem.sample_count;
 	int status;
 
 	a->times = malloc((rows + 1) * sizeof(double));
@@ -114,6 +123,24 @@ static void predict(struct answer *a)
 	if (status < 0)
 		errx(1, "%s", strerror(-status));
 	a->interval = (enum pm_fit_interval)status;
+}
+
+static void predict(struct answer *a, bool formula)
+{
+	size_t rows = a->input->problem.sample_count;
+	struct beyond beyond;
+
+	if (formula) {
+		predict_formula(a, rows);
+	} else {
+		if (beyond_predict(&beyond, a->model, &a->input->problem, a->confidence) < 0)
+			errx(1, "out of memory");
+		a->times = beyond.times;
+		a->low = beyond.low;
+		a->high = beyond.high;
+		a->interval = beyond.interval;
+		a->held = beyond.held;
+	}
 	for (size_t k = 0; k < rows; k++) {
 		double measured = a->input->measured[k];
 
@@ -205,6 +232,10 @@ static void print_sum(const struct answer *a)
 	else
 		printf("Intervals: %g%%, from %zu bootstrap values and the residuals of the fitted rows.\n",
 			100 * a->confidence, a->model->resample_count);
+	if (a->held)
+		printf("%zu growth%s beyond the range held within what steps do (--formula: as the formula "
+		       "says).\n",
+			a->held, pm_text_plural(a->held));
 	if (!a->all.sample_count)
 		return;
 	printf("\n  %-18s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
@@ -302,6 +333,7 @@ static void print_json(const struct answer *a)
 	cJSON_AddItemToObject(root, "error_inside",
 		a->inside.sample_count ? model_file_error(&a->inside) : cJSON_CreateNull());
 	cJSON_AddNumberToObject(root, "covered", (double)a->covered);
+	cJSON_AddNumberToObject(root, "held", (double)a->held);
 	json_print(root);
 }
 
@@ -348,12 +380,13 @@ static void print_plot(const struct answer *a, bool plain)
 
 static void take_options(int argument_count, char **arguments, struct predict_choices *choices)
 {
-	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN };
+	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN, FORMULA };
 	static const struct option long_options[] = {{"time", required_argument, NULL, TIME},
 		{"rate", required_argument, NULL, RATE}, {"confidence", required_argument, NULL, CONFIDENCE},
 		{"skip-bad", no_argument, NULL, SKIP_BAD}, {"plot", no_argument, NULL, PLOT},
-		{"plain", no_argument, NULL, PLAIN}, {"csv", no_argument, NULL, 'c'},
-		{"json", no_argument, NULL, 'j'}, {"quiet", no_argument, NULL, 'q'}, {0}};
+		{"plain", no_argument, NULL, PLAIN}, {"formula", no_argument, NULL, FORMULA},
+		{"csv", no_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
+		{"quiet", no_argument, NULL, 'q'}, {0}};
 	int option;
 
 	while ((option = getopt_long(argument_count, arguments, "cjq", long_options, NULL)) != -1)
@@ -374,6 +407,9 @@ static void take_options(int argument_count, char **arguments, struct predict_ch
 			break;
 		case PLOT:
 			choices->plot = true;
+			break;
+		case FORMULA:
+			choices->formula = true;
 			break;
 		case PLAIN:
 			choices->plain = true;
@@ -462,7 +498,7 @@ static int run(int argument_count, char **arguments)
 	answer.input = &input;
 	answer.csv = &csv;
 	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
-	predict(&answer);
+	predict(&answer, choices.formula);
 	predict_check_units(csv.path, input.measured, answer.times, input.problem.sample_count);
 	print(&answer, choices.format);
 	if (choices.plot && (choices.format == PREDICT_TEXT || choices.format == PREDICT_SUM))

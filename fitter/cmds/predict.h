@@ -9,6 +9,7 @@ enum predict_format { PREDICT_TEXT, PREDICT_SUM, PREDICT_CSV, PREDICT_JSON };
 struct predict_choices {
 	const char *time;
 	bool is_rate, skip_bad, plot, plain;
+	bool formula;      /* the model's formula beyond its data too */
 	double confidence; /* 0: the model's */
 	enum predict_format format;
 };

@@ -63,6 +63,15 @@ static const char *find(const struct csv *csv, enum step_column what)
 	return NULL;
 }
 
+int step_column_known(const char *name)
+{
+	for (int what = 0; what < STEP_COLUMNS; what++)
+		for (size_t i = 0; i < 16 && known[what][i]; i++)
+			if (strcasecmp(name, known[what][i]) == 0)
+				return what;
+	return -1;
+}
+
 static const char *unit_of(const char *name)
 {
 	static const char *const endings[][2] = {{"_ms", "ms"}, {"_us", "us"}, {"_ns", "ns"}, {"_s", "s"},

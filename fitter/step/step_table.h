@@ -65,6 +65,9 @@ int step_table_read(struct step_table *table, const struct csv *csv, const struc
 	bool with_time, bool skip_bad);
 void step_table_free(struct step_table *table);
 
+/* The enum step_column of a name that such tables use, -1: none. */
+int step_column_known(const char *name);
+
 /* Seconds in a unit of time, NAN: not known. */
 double step_unit_seconds(const char *unit);
 
