@@ -1,8 +1,8 @@
 /*
- * Least squares: see regression.h. Columns are centred and scaled, then made orthogonal one after the other,
- * and so is y (Gram and Schmidt's method, modified: each projection is of what those before have left). What
- * is left of a column tells whether it says anything that those before it do not. The normal equations are
- * never formed: their condition is the square of the data's.
+ * Least squares: see least_squares.h. Columns are centred, then made orthogonal one after the other, and so
+ * is y (Gram and Schmidt's method, modified: each projection is of what those before have left). What is left
+ * of a column tells whether it says anything that those before it do not. The normal equations are never
+ * formed: their condition is the square of the data's.
  */
 #include "least_squares.h"
 #include "student.h"
@@ -11,16 +11,14 @@
 #include <string.h>
 
 #define DEPENDENT 1e-9 /* part of a column that must be its own */
+#define ROUNDING 1e-12 /* of a column's greatest number: what rounding leaves of a constant */
 
 struct work {
-	size_t rows, count;
-	double *centred; /* [term][row], of length 1 */
-	double *means, *lengths;
-	double *own;     /* [fitted term][row]: orthogonal, of length 1 */
-	double *upper;   /* [fitted][fitted]: centred = own x upper */
-	double *inverse; /* of upper */
-	size_t *fitted;  /* number of the term */
-	size_t fitted_count;
+	size_t rows, count, rank;
+	double *basis;    /* [rank][row]: orthogonal, of length 1 */
+	double *triangle; /* [column][count]: of each centred column, how much it has of each of the basis */
+	double *means, *lengths; /* of columns, the lengths once centred; 0: constant */
+	size_t *chosen;          /* the column of each of the basis */
 };
 
 static double product(const double *a, const double *b, size_t count)
@@ -30,6 +28,12 @@ static double product(const double *a, const double *b, size_t count)
 	for (size_t i = 0; i < count; i++)
 		sum += a[i] * b[i];
 	return sum;
+}
+
+static void subtract(double *from, const double *what, double times, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		from[i] -= times * what[i];
 }
 
 static double mean_of(const double *values, size_t count, size_t stride)
@@ -44,109 +48,128 @@ static double mean_of(const double *values, size_t count, size_t stride)
 	return mean + correction / (double)count;
 }
 
-static void centre(struct work *work, const double *x)
+/* Takes what is new of a column into the basis; whether anything is. Twice, since once leaves rounding errors
+ * behind. */
+static bool take(struct work *w, const double *x, size_t column)
 {
-	for (size_t t = 0; t < work->count; t++) {
-		double *column = work->centred + t * work->rows, greatest = 0;
+	double *next = w->basis + w->rank * w->rows, *r = w->triangle + column * w->count;
+	double greatest = 0, length;
 
-		work->means[t] = mean_of(x + t, work->rows, work->count);
-		for (size_t i = 0; i < work->rows; i++) {
-			double value = x[i * work->count + t];
+	w->means[column] = mean_of(x + column, w->rows, w->count);
+	for (size_t k = 0; k < w->rows; k++) {
+		greatest = fmax(greatest, fabs(x[k * w->count + column]));
+		next[k] = x[k * w->count + column] - w->means[column];
+	}
+	length = sqrt(product(next, next, w->rows));
+	if (!(length > ROUNDING * greatest * sqrt((double)w->rows)))
+		return false;
+	w->lengths[column] = length;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < w->rank; i++) {
+			double part = product(w->basis + i * w->rows, next, w->rows);
 
-			column[i] = value - work->means[t];
-			greatest = fmax(greatest, fabs(value));
+			r[i] += part;
+			subtract(next, w->basis + i * w->rows, part, w->rows);
 		}
-		work->lengths[t] = sqrt(product(column, column, work->rows));
-		/* What rounding leaves of a constant is none of its own. */
-		if (work->lengths[t] <= 1e-12 * greatest * sqrt((double)work->rows))
-			work->lengths[t] = 0;
-		for (size_t i = 0; i < work->rows && work->lengths[t] > 0; i++)
-			column[i] /= work->lengths[t];
+	length = sqrt(product(next, next, w->rows));
+	if (!(length > DEPENDENT * w->lengths[column]) || w->rank + 1 >= w->rows)
+		return false;
+	for (size_t k = 0; k < w->rows; k++)
+		next[k] /= length;
+	r[w->rank] = length;
+	w->chosen[w->rank++] = column;
+	return true;
+}
+
+/* `rest` is the centred y, and then the residuals. Coefficients of columns that are left out are 0. */
+static void solve(const struct work *w, double *rest, double *coefficients)
+{
+	for (size_t j = 0; j < w->count; j++)
+		coefficients[j] = 0;
+	for (size_t i = 0; i < w->rank; i++) {
+		double part = product(w->basis + i * w->rows, rest, w->rows);
+
+		subtract(rest, w->basis + i * w->rows, part, w->rows);
+		coefficients[w->chosen[i]] = part;
+	}
+	for (size_t i = w->rank; i-- > 0;) {
+		double value = coefficients[w->chosen[i]];
+
+		for (size_t j = i + 1; j < w->rank; j++)
+			value -= w->triangle[w->chosen[j] * w->count + i] * coefficients[w->chosen[j]];
+		coefficients[w->chosen[i]] = value / w->triangle[w->chosen[i] * w->count + i];
 	}
 }
 
-/* Takes the next term in, unless those before it say all of it. */
-static enum regression_state take(struct work *work, size_t term)
+static struct work begin_work(struct arena *arena, size_t rows, size_t count)
 {
-	size_t at = work->fitted_count;
-	double *own = work->own + at * work->rows, length;
-
-	if (!(work->lengths[term] > 0))
-		return REGRESSION_CONSTANT;
-	memcpy(own, work->centred + term * work->rows, work->rows * sizeof(*own));
-	for (size_t k = 0; k < at; k++) {
-		const double *before = work->own + k * work->rows;
-		double part = product(before, own, work->rows);
-
-		work->upper[k * work->count + at] = part;
-		for (size_t i = 0; i < work->rows; i++)
-			own[i] -= part * before[i];
-	}
-	length = sqrt(product(own, own, work->rows));
-	if (length < DEPENDENT || at + 1 >= work->rows) {
-		for (size_t k = 0; k < at; k++)
-			work->upper[k * work->count + at] = 0;
-		return REGRESSION_DEPENDENT;
-	}
-	for (size_t i = 0; i < work->rows; i++)
-		own[i] /= length;
-	work->upper[at * work->count + at] = length;
-	work->fitted[work->fitted_count++] = term;
-	return REGRESSION_FITTED;
+	return (struct work){
+		.rows = rows,
+		.count = count,
+		.basis = arena_alloc(arena, (count + 1) * rows + 1, sizeof(double)),
+		.triangle = arena_alloc(arena, count * count + 1, sizeof(double)),
+		.means = arena_alloc(arena, count + 1, sizeof(double)),
+		.lengths = arena_alloc(arena, count + 1, sizeof(double)),
+		.chosen = arena_alloc(arena, count + 1, sizeof(size_t)),
+	};
 }
 
-static void invert(struct work *work)
+size_t least_squares(
+	const double *x, const double *y, size_t rows, size_t count, double *coefficients, double *constant)
 {
-	size_t n = work->fitted_count, width = work->count;
+	struct arena arena = {0};
+	struct work work = begin_work(&arena, rows, count);
+	double *rest = arena_alloc(&arena, rows + 1, sizeof(*rest)), mean = mean_of(y, rows, 1);
+
+	for (size_t column = 0; column < count; column++)
+		take(&work, x, column);
+	for (size_t k = 0; k < rows; k++)
+		rest[k] = y[k] - mean;
+	solve(&work, rest, coefficients);
+	*constant = mean - product(work.means, coefficients, count);
+	arena_free(&arena);
+	return work.rank + 1;
+}
+
+/* The inverse, [rank][rank], of the triangle of what is in the basis. */
+static double *invert(struct arena *arena, const struct work *w)
+{
+	size_t n = w->rank;
+	double *inverse = arena_alloc(arena, n * n + 1, sizeof(*inverse));
 
 	for (size_t column = 0; column < n; column++)
 		for (size_t row = column + 1; row-- > 0;) {
 			double sum = row == column;
 
 			for (size_t k = row + 1; k <= column; k++)
-				sum -= work->upper[row * width + k] * work->inverse[k * width + column];
-			work->inverse[row * width + column] = sum / work->upper[row * width + row];
+				sum -= w->triangle[w->chosen[k] * w->count + row] * inverse[k * n + column];
+			inverse[row * n + column] = sum / w->triangle[w->chosen[row] * w->count + row];
 		}
+	return inverse;
 }
 
-/* Element of the inverse of the (centred, scaled) normal equations: (R'R)^-1 = R^-1 R^-T. */
-static double covariance(const struct work *work, size_t a, size_t b)
+/* Element of the inverse of the (centred) normal equations: (R'R)^-1 = R^-1 R^-T. */
+static double covariance(const double *inverse, size_t rank, size_t a, size_t b)
 {
 	double sum = 0;
 
-	for (size_t k = a > b ? a : b; k < work->fitted_count; k++)
-		sum += work->inverse[a * work->count + k] * work->inverse[b * work->count + k];
+	for (size_t k = a > b ? a : b; k < rank; k++)
+		sum += inverse[a * rank + k] * inverse[b * rank + k];
 	return sum;
 }
 
 static void estimate(struct regression *result, const struct work *work, const double *y, double y_mean)
 {
-	double *projected = arena_alloc(&result->arena, work->count + 1, sizeof(*projected));
-	double *rest = arena_alloc(&result->arena, work->rows, sizeof(*rest));
+	double *coefficients = arena_alloc(&result->arena, work->count + 1, sizeof(*coefficients));
 
 	for (size_t i = 0; i < work->rows; i++)
-		rest[i] = y[i] - y_mean;
-	for (size_t k = 0; k < work->fitted_count; k++) {
-		const double *own = work->own + k * work->rows;
-
-		projected[k] = product(own, rest, work->rows);
-		for (size_t i = 0; i < work->rows; i++)
-			rest[i] -= projected[k] * own[i];
-	}
-	result->terms[0].estimate = y_mean;
-	for (size_t a = 0; a < work->fitted_count; a++) {
-		struct regression_term *term = &result->terms[1 + work->fitted[a]];
-		double value = 0;
-
-		for (size_t k = a; k < work->fitted_count; k++)
-			value += work->inverse[a * work->count + k] * projected[k];
-		term->estimate = value / work->lengths[work->fitted[a]];
-		result->terms[0].estimate -= term->estimate * work->means[work->fitted[a]];
-	}
-	for (size_t i = 0; i < work->rows; i++) {
-		result->residuals[i] = rest[i];
-		result->fitted[i] = y[i] - rest[i];
-	}
+		result->residuals[i] = y[i] - y_mean;
+	solve(work, result->residuals, coefficients);
+	for (size_t i = 0; i < work->rows; i++)
+		result->fitted[i] = y[i] - result->residuals[i];
+	result->terms[0].estimate = y_mean - product(work->means, coefficients, work->count);
+	for (size_t a = 0; a < work->rank; a++)
+		result->terms[1 + work->chosen[a]].estimate = coefficients[work->chosen[a]];
 }
 
 static void judge_term(
@@ -163,12 +186,12 @@ static void judge(
 	struct regression *result, const struct work *work, const double *y, double y_mean, double confidence)
 {
 	double left = product(result->residuals, result->residuals, work->rows), total = 0;
-	double rows = (double)work->rows, terms = (double)work->fitted_count, degrees;
-	double variance = 1 / rows, quantile;
+	double rows = (double)work->rows, terms = (double)work->rank, degrees;
+	double variance = 1 / rows, quantile, *inverse = invert(&result->arena, work);
 
 	for (size_t i = 0; i < work->rows; i++)
 		total += (y[i] - y_mean) * (y[i] - y_mean);
-	result->fitted_count = work->fitted_count + 1;
+	result->fitted_count = work->rank + 1;
 	result->degrees = work->rows - result->fitted_count;
 	degrees = (double)result->degrees;
 	quantile = student_quantile(confidence, degrees);
@@ -177,15 +200,15 @@ static void judge(
 	result->deviation = result->degrees ? sqrt(left / degrees) : NAN;
 	result->f = result->degrees && terms > 0 ? (total - left) / terms / (left / degrees) : NAN;
 	result->f_p = student_fisher_p(result->f, terms, degrees);
-	for (size_t a = 0; a < work->fitted_count; a++) {
-		struct regression_term *term = &result->terms[1 + work->fitted[a]];
-		double length = work->lengths[work->fitted[a]];
+	for (size_t a = 0; a < work->rank; a++) {
+		struct regression_term *term = &result->terms[1 + work->chosen[a]];
+		double length = work->lengths[work->chosen[a]], own = covariance(inverse, work->rank, a, a);
 
-		term->inflation = covariance(work, a, a);
-		judge_term(result, term, term->inflation / (length * length), quantile);
-		for (size_t b = 0; b < work->fitted_count; b++)
-			variance += work->means[work->fitted[a]] * work->means[work->fitted[b]] *
-				    covariance(work, a, b) / (length * work->lengths[work->fitted[b]]);
+		term->inflation = own * length * length;
+		judge_term(result, term, own, quantile);
+		for (size_t b = 0; b < work->rank; b++)
+			variance += work->means[work->chosen[a]] * work->means[work->chosen[b]] *
+				    covariance(inverse, work->rank, a, b);
 	}
 	judge_term(result, &result->terms[0], variance, quantile);
 }
@@ -196,8 +219,10 @@ static void correlate(struct regression *result, const struct work *work)
 	for (size_t a = 0; a < work->count; a++)
 		for (size_t b = 0; b < work->count; b++) {
 			struct regression_term *term = &result->terms[1 + a];
-			double shared = product(
-				work->centred + a * work->rows, work->centred + b * work->rows, work->rows);
+			/* that of a which lies outside the basis has nothing of b, which is fitted */
+			double shared = product(work->triangle + a * work->count,
+						work->triangle + b * work->count, work->count) /
+					(work->lengths[a] * work->lengths[b]);
 
 			if (a == b || !(work->lengths[a] > 0 && work->lengths[b] > 0) ||
 				result->terms[1 + b].state != REGRESSION_FITTED ||
@@ -206,21 +231,6 @@ static void correlate(struct regression *result, const struct work *work)
 			term->shared = shared;
 			term->shared_with = result->terms[1 + b].name;
 		}
-}
-
-static struct work begin_work(struct arena *arena, size_t rows, size_t count)
-{
-	return (struct work){
-		.rows = rows,
-		.count = count,
-		.centred = arena_alloc(arena, count * rows + 1, sizeof(double)),
-		.means = arena_alloc(arena, count + 1, sizeof(double)),
-		.lengths = arena_alloc(arena, count + 1, sizeof(double)),
-		.own = arena_alloc(arena, count * rows + 1, sizeof(double)),
-		.upper = arena_alloc(arena, count * count + 1, sizeof(double)),
-		.inverse = arena_alloc(arena, count * count + 1, sizeof(double)),
-		.fitted = arena_alloc(arena, count + 1, sizeof(size_t)),
-	};
 }
 
 void regression_fit(struct regression *result, const char *const *names, size_t count, const double *x,
@@ -246,10 +256,10 @@ void regression_fit(struct regression *result, const char *const *names, size_t 
 		return;
 	}
 	work = begin_work(&result->arena, row_count, count);
-	centre(&work, x);
 	for (size_t t = 0; t < count; t++)
-		result->terms[1 + t].state = take(&work, t);
-	invert(&work);
+		result->terms[1 + t].state = take(&work, x, t)     ? REGRESSION_FITTED
+					     : work.lengths[t] > 0 ? REGRESSION_DEPENDENT
+								   : REGRESSION_CONSTANT;
 	y_mean = mean_of(y, row_count, 1);
 	estimate(result, &work, y, y_mean);
 	judge(result, &work, y, y_mean, confidence);

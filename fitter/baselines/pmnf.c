@@ -1,8 +1,8 @@
 /* The performance model normal form: see pmnf.h. */
 #include "pmnf.h"
+#include "base/least_squares.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "linear.h"
 
 #include <errno.h>
 #include <math.h>
@@ -102,10 +102,7 @@ static void try_move(void *context, size_t index)
 		goto out;
 	}
 	count = fill_matrix(s, &move, matrix);
-	if (linear_solve(matrix, s->target, s->row_count, count, coefficients, &constant) < 0) {
-		__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
-		goto out;
-	}
+	least_squares(matrix, s->target, s->row_count, count, coefficients, &constant);
 	for (size_t k = 0; k < s->row_count; k++) {
 		double left = s->target[k] - constant;
 
@@ -248,10 +245,7 @@ int pmnf_learn(const struct feature_matrix *train, const struct feature_matrix *
 		goto out;
 	for (size_t k = 0; k < train->row_count; k++)
 		term_values(&found, train->values + k * train->column_count, matrix + k * found.term_count);
-	status = linear_solve(
-		matrix, train->target, train->row_count, found.term_count, coefficients, &constant);
-	if (status < 0)
-		goto out;
+	least_squares(matrix, train->target, train->row_count, found.term_count, coefficients, &constant);
 	answer(train, &found, coefficients, constant, train_times);
 	answer(test, &found, coefficients, constant, test_times);
 	snprintf(note, note_size, "%zu terms of %zu factors", found.term_count, found.count);

@@ -7,6 +7,7 @@
 #include "baselines/boost.h"
 #include "baselines/feature_matrix.h"
 #include "baselines/forest.h"
+#include "base/least_squares.h"
 #include "baselines/linear.h"
 #include "baselines/pmnf.h"
 #include "baselines/svr.h"
@@ -96,7 +97,7 @@ static void check_linear(void)
 {
 	double values[] = {1, 2, 1, 0, 2, 4, 0, 1, 3, 6, 1, 0, 4, 8, 0, 1, 5, 10, 1, 0}, target[5];
 	double coefficients[4], constant;
-	int rank;
+	size_t rank;
 
 	make(plane);
 	CHECK(worst_error(linear_learn, 1, true) < 1e-12, "a plane is not met: %g",
@@ -104,15 +105,15 @@ static void check_linear(void)
 	/* the second column is twice the first, the fourth is one less the third */
 	for (size_t k = 0; k < 5; k++)
 		target[k] = 1 + 2 * values[4 * k] + 3 * values[4 * k + 2];
-	rank = linear_solve(values, target, 5, 4, coefficients, &constant);
-	CHECK(rank == 3, "rank %d", rank);
+	rank = least_squares(values, target, 5, 4, coefficients, &constant);
+	CHECK(rank == 3, "rank %zu", rank);
 	CHECK(fabs(coefficients[0] - 2) < 1e-12 && coefficients[1] == 0 &&
 			fabs(coefficients[2] - 3) < 1e-12 && coefficients[3] == 0 &&
 			fabs(constant - 1) < 1e-12,
 		"%g %g %g %g, %g", coefficients[0], coefficients[1], coefficients[2], coefficients[3],
 		constant);
 	/* an intercept and a slope by hand: x 1 2 3, y 2 3 5: slope 1.5, at the mean 10/3 */
-	rank = linear_solve((double[]){1, 2, 3}, (double[]){2, 3, 5}, 3, 1, coefficients, &constant);
+	rank = least_squares((double[]){1, 2, 3}, (double[]){2, 3, 5}, 3, 1, coefficients, &constant);
 	CHECK(rank == 2 && fabs(coefficients[0] - 1.5) < 1e-12 && fabs(constant - 1 / 3.0) < 1e-12, "%g %g",
 		coefficients[0], constant);
 }
