@@ -1017,19 +1017,29 @@ typedef struct cudaLaunchConfig_st {
 /* Only the fields in use have their names. */
 struct cudaDeviceProp {
 	char name[256];
-	char unnamed0[32];
-	size_t totalGlobalMem;
-	size_t sharedMemPerBlock;
-	int unnamed1;
-	int warpSize;
-	size_t unnamed2;
-	int maxThreadsPerBlock;
-	int unnamed3[9];
-	int major;
-	int minor;
-	int unnamed4[4];
-	int multiProcessorCount;
-	int unnamed5[155];
+	struct {
+		char bytes[16];
+	} uuid;
+	char unnamed0[16];
+	size_t totalGlobalMem, sharedMemPerBlock;
+	int regsPerBlock, warpSize;
+	size_t memPitch;
+	int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+	size_t totalConstMem;
+	int major, minor;
+	size_t textureAlignment, texturePitchAlignment;
+	int multiProcessorCount, unnamed1, canMapHostMemory, unnamed2[39];
+	size_t unnamed3;
+	int concurrentKernels, unnamed4, pciBusID, unnamed5[3], asyncEngineCount, unifiedAddressing,
+		memoryBusWidth, l2CacheSize, unnamed6, maxThreadsPerMultiProcessor, streamPrioritiesSupported,
+		unnamed7[2];
+	size_t sharedMemPerMultiprocessor;
+	int regsPerMultiprocessor, managedMemory, unnamed8[4], concurrentManagedAccess, unnamed9[2],
+		cooperativeLaunch;
+	size_t sharedMemPerBlockOptin;
+	int unnamed10[2], maxBlocksPerMultiProcessor, unnamed11;
+	size_t reservedSharedMemPerBlock;
+	int unnamed12[4], memoryPoolsSupported, unnamed13[71];
 };
 
 struct cudaFuncAttributes {

@@ -21,6 +21,9 @@ cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attribute, int d
 cudaError_t sg_device_synchronize(int device);
 /* "softgpu N", or the name of the profile. */
 void sg_device_name(char *name, size_t room, int device);
+/* The 16 bytes that name a device, and its place on the bus as text. */
+void sg_device_uuid(char bytes[16], int device);
+cudaError_t sg_device_bus_id(char *text, int room, int device);
 cudaError_t sg_can_access_peer(int *can, int device, int peer);
 cudaError_t sg_enable_peer(int peer, unsigned flags);
 

@@ -3,6 +3,7 @@
 #include "core/model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 cudaError_t sg_device_synchronize(int device)
 {
@@ -38,6 +39,7 @@ static const struct {
 	{39, 2048},                          /* threads per multiprocessor */
 	{40, 2},                             /* copy engines */
 	{41, 1},                             /* unified addressing */
+	{51, 32},                            /* texture pitch alignment */
 	{75, 9},                             /* compute capability */
 	{76, 0}, {78, 1},                    /* stream priorities */
 	{81, 233472},                        /* shared memory per multiprocessor */
@@ -46,6 +48,8 @@ static const struct {
 	{89, 1},                             /* concurrent managed access */
 	{95, 1},                             /* cooperative launch */
 	{97, 232448},                        /* shared memory per block, by choice */
+	{106, 32},                           /* blocks per multiprocessor */
+	{111, 1024},                         /* shared memory that a block has besides its own */
 	{115, 1},                            /* memory pools */
 };
 
@@ -114,6 +118,24 @@ void sg_device_name(char *name, size_t room, int device)
 		snprintf(name, room, "%s", sg_profile.name);
 	else
 		snprintf(name, room, "softgpu %d", device);
+}
+
+void sg_device_uuid(char bytes[16], int device)
+{
+	memset(bytes, 0, 16);
+	memcpy(bytes, "softgpu", 7);
+	bytes[15] = (char)(device + 1);
+}
+
+cudaError_t sg_device_bus_id(char *text, int room, int device)
+{
+	if (text == NULL || room <= 0)
+		return cudaErrorInvalidValue;
+	if (device < 0 || device >= sg_device_count())
+		return cudaErrorInvalidDevice;
+	return snprintf(text, (size_t)room, "0000:%02x:00.0", (unsigned)device + 1) < room
+		       ? cudaSuccess
+		       : cudaErrorInvalidValue;
 }
 
 cudaError_t sg_can_access_peer(int *canAccessPeer, int device, int peerDevice)

@@ -1,9 +1,6 @@
 /* cuDevice*: devices, and the primary context of each. A CUdevice is the runtime's device number. */
 #include "cuda_private.h"
 
-#include <stdio.h>
-#include <string.h>
-
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
 	SG_DRIVER_AS(CUDA_ERROR_INVALID_DEVICE, SG_NEED_INIT);
@@ -41,9 +38,7 @@ static CUresult uuid_of(CUuuid *uuid, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!sg_device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	memset(uuid, 0, sizeof(*uuid));
-	memcpy(uuid->bytes, "softgpu", 7);
-	uuid->bytes[15] = (char)(dev + 1);
+	sg_device_uuid(uuid->bytes, dev);
 	return CUDA_SUCCESS;
 }
 
@@ -90,11 +85,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 {
 	SG_DRIVER_AS(CUDA_ERROR_INVALID_DEVICE, SG_NEED_INIT);
-	if (!sg_device_exists(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	if (pciBusId == NULL || len <= 0 || snprintf(pciBusId, (size_t)len, "0000:%02x:00.0", dev + 1) >= len)
-		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
+	return sg_driver_result(sg_device_bus_id(pciBusId, len, dev));
 }
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)

@@ -63,6 +63,40 @@ cudaError_t cudaDeviceReset(void)
 	return cudaSuccess;
 }
 
+/* The properties that are attributes too, by the attribute's number. */
+static void fill_from_attributes(struct cudaDeviceProp *prop, int device)
+{
+	const struct {
+		int *to;
+		int attribute;
+	} numbers[] = {{&prop->regsPerBlock, 12}, {&prop->warpSize, 10}, {&prop->maxThreadsPerBlock, 1},
+		{&prop->maxThreadsDim[0], 2}, {&prop->maxThreadsDim[1], 3}, {&prop->maxThreadsDim[2], 4},
+		{&prop->maxGridSize[0], 5}, {&prop->maxGridSize[1], 6}, {&prop->maxGridSize[2], 7},
+		{&prop->major, 75}, {&prop->minor, 76}, {&prop->multiProcessorCount, 16},
+		{&prop->canMapHostMemory, 19}, {&prop->concurrentKernels, 31}, {&prop->pciBusID, 33},
+		{&prop->asyncEngineCount, 40}, {&prop->unifiedAddressing, 41}, {&prop->memoryBusWidth, 37},
+		{&prop->l2CacheSize, 38}, {&prop->maxThreadsPerMultiProcessor, 39},
+		{&prop->streamPrioritiesSupported, 78}, {&prop->regsPerMultiprocessor, 82},
+		{&prop->managedMemory, 83}, {&prop->concurrentManagedAccess, 89},
+		{&prop->cooperativeLaunch, 95}, {&prop->maxBlocksPerMultiProcessor, 106},
+		{&prop->memoryPoolsSupported, 115}};
+	const struct {
+		size_t *to;
+		int attribute;
+	} sizes[] = {{&prop->sharedMemPerBlock, 8}, {&prop->memPitch, 11}, {&prop->totalConstMem, 9},
+		{&prop->textureAlignment, 14}, {&prop->texturePitchAlignment, 51},
+		{&prop->sharedMemPerMultiprocessor, 81}, {&prop->sharedMemPerBlockOptin, 97},
+		{&prop->reservedSharedMemPerBlock, 111}};
+	int value = 0;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sg_device_attribute(numbers[i].to, (enum cudaDeviceAttr)numbers[i].attribute, device);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		sg_device_attribute(&value, (enum cudaDeviceAttr)sizes[i].attribute, device);
+		*sizes[i].to = (size_t)value;
+	}
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
 	SG_ENTER(cudaErrorInvalidDevice);
@@ -73,12 +107,15 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	memset(prop, 0, sizeof(*prop));
 	sg_device_name(prop->name, sizeof(prop->name), device);
 	prop->totalGlobalMem = sg_memory_limit();
-	sg_device_attribute(&prop->multiProcessorCount, cudaDevAttrMultiProcessorCount, device);
-	sg_device_attribute(&prop->major, cudaDevAttrComputeCapabilityMajor, device);
-	sg_device_attribute(&prop->minor, cudaDevAttrComputeCapabilityMinor, device);
-	prop->warpSize = 32;
-	prop->maxThreadsPerBlock = 1024;
+	fill_from_attributes(prop, device);
+	sg_device_uuid(prop->uuid.bytes, device);
 	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
+{
+	SG_ENTER(cudaErrorInvalidDevice);
+	return sg_result(sg_device_bus_id(pciBusId, len, device));
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)

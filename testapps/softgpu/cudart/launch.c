@@ -129,3 +129,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
 		return sg_result(cudaErrorInvalidDeviceFunction);
 	return sg_result(sg_kernel_occupancy(numBlocks, blockSize, dynamicSMemSize));
 }
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+	int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags)
+{
+	SG_ENTER(cudaErrorInvalidDeviceFunction);
+	if (flags > 1) /* 1: caching is not overridden */
+		return sg_result(cudaErrorInvalidValue);
+	if (sg_kernel_find(func) == NULL)
+		return sg_result(cudaErrorInvalidDeviceFunction);
+	return sg_result(sg_kernel_occupancy(numBlocks, blockSize, dynamicSMemSize));
+}

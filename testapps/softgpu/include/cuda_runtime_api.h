@@ -105,6 +105,9 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int *flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int *priority);
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int *device);
+cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+	int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags);
 
 #ifdef __cplusplus
 }
