@@ -64,9 +64,33 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *streamId)
 	return CUDNN_STATUS_SUCCESS;
 }
 
+/* The version that softgpu passes for, whichever headers it was built with: PyTorch refuses one that is older
+ * than that which it was built with, and cudnn-frontend decides by it what it asks for. */
+#define VERSION_MAJOR 9
+#define VERSION_MINOR 26
+
 size_t cudnnGetVersion(void)
 {
-	return sg_fault(__func__) ? 0 : CUDNN_VERSION;
+	return sg_fault(__func__) ? 0 : VERSION_MAJOR * 10000 + VERSION_MINOR * 100;
+}
+
+cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value)
+{
+	SG_ENTER();
+	if (value == NULL)
+		return CUDNN_STATUS_BAD_PARAM;
+	switch (type) {
+	case MAJOR_VERSION:
+		*value = VERSION_MAJOR;
+		return CUDNN_STATUS_SUCCESS;
+	case MINOR_VERSION:
+		*value = VERSION_MINOR;
+		return CUDNN_STATUS_SUCCESS;
+	case PATCH_LEVEL:
+		*value = 0;
+		return CUDNN_STATUS_SUCCESS;
+	}
+	return CUDNN_STATUS_BAD_PARAM;
 }
 
 size_t cudnnGetCudartVersion(void)

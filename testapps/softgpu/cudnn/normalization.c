@@ -221,6 +221,7 @@ cudnnStatus_t sg_norm_submit(cudnnHandle_t handle, struct sg_norm_job *job, bool
 	const struct sg_shape *x = &job->x_shape;
 	struct sg_shape expected;
 	struct sg_cost cost;
+	bool half = x->type == CUDNN_DATA_HALF || x->type == CUDNN_DATA_BFLOAT16;
 
 	if (handle == NULL || !pointers_fit(job) || x->ndims < 4 || x->ndims > 5 ||
 		!(job->epsilon >= CUDNN_BN_MIN_EPSILON))
@@ -234,11 +235,11 @@ cudnnStatus_t sg_norm_submit(cudnnHandle_t handle, struct sg_norm_job *job, bool
 	if (job->kind == SG_NORM_BACKWARD &&
 		(!sg_shape_same_dims(x, &job->dx_shape) || x->type != job->dx_shape.type))
 		return CUDNN_STATUS_BAD_PARAM;
-	if (!sg_type_is_real(x->type) || job->params.type != x->type)
+	if ((!half && !sg_type_is_real(x->type)) || job->params.type != (half ? CUDNN_DATA_FLOAT : x->type))
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	if (job->kind != SG_NORM_INFERENCE && !sg_shape_is_packed(&job->params))
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	job->device = sg_stream_device(handle->stream);
 	cost = sg_cost_norm(job);
-	return sg_cudnn_submit(handle, &cost, sg_norm_run, job, sizeof(*job));
+	return sg_cudnn_submit(handle, &cost, half ? sg_norm_run_half : sg_norm_run, job, sizeof(*job));
 }

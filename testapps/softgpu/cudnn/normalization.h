@@ -44,6 +44,8 @@ void sg_norm_params_shape(const struct sg_shape *x, bool spatial, struct sg_shap
 
 /* Runs a job on the calling thread (a worker); arg is a struct sg_norm_job. */
 void sg_norm_run(void *arg);
+/* The same for data of 16 bits with parameters of single precision (normalization_half.c). */
+void sg_norm_run_half(void *arg);
 
 /*
  * Checks what all jobs have in common and submits. BAD_PARAM where shapes or pointers do not fit together.

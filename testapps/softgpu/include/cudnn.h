@@ -16,6 +16,9 @@
 #define CUDNN_LRN_MIN_K 1e-5
 #define CUDNN_LRN_MIN_BETA 0.01
 
+typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
+cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value);
+
 /* What an attribute of CUDNN_TYPE_FRACTION has. */
 typedef struct cudnnFractionStruct {
 	int64_t numerator;

@@ -486,6 +486,7 @@ static void test_search(void)
 
 static void test_errors(void)
 {
+	int major = 0, minor = 0, patch = 0;
 	struct conv conv = make_conv(&conv_cases[1]);
 	cudnnTensorDescriptor_t x = describe(&conv.x), y = describe(&conv.y);
 	cudnnFilterDescriptor_t w = describe_filter(&conv);
@@ -539,7 +540,12 @@ static void test_errors(void)
 		cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 0, 1, 1));
 	EXPECT_STATUS(CUDNN_STATUS_BAD_PARAM, cudnnCreate(NULL));
 	EXPECT_STATUS(CUDNN_STATUS_BAD_PARAM, cudnnSetStream(NULL, stream));
-	EXPECT(cudnnGetVersion() == CUDNN_VERSION);
+	/* one version, by whichever way it is asked for */
+	EXPECT(cudnnGetProperty(MAJOR_VERSION, &major) == CUDNN_STATUS_SUCCESS && major == 9);
+	EXPECT(cudnnGetProperty(MINOR_VERSION, &minor) == CUDNN_STATUS_SUCCESS);
+	EXPECT(cudnnGetProperty(PATCH_LEVEL, &patch) == CUDNN_STATUS_SUCCESS);
+	EXPECT(cudnnGetProperty(MAJOR_VERSION, NULL) == CUDNN_STATUS_BAD_PARAM);
+	EXPECT(cudnnGetVersion() == (size_t)(major * 10000 + minor * 100 + patch));
 	EXPECT(strcmp(cudnnGetErrorString(CUDNN_STATUS_BAD_PARAM), "CUDNN_STATUS_BAD_PARAM") == 0);
 	spoil(x);
 	spoil(y);
