@@ -14,7 +14,7 @@ LAYERS = {
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "sweep", "advise", "compare", "output",
                "study", "cmds", "."],
     "testapps/softgpu": [
-        "include", "core", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "slowinput", "tests",
+        "include", "core", "absent", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "slowinput", "preload", "tests",
     ],
     "testapps/trainers": ["."],
 }

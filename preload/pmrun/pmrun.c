@@ -340,6 +340,16 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 		o->command = argv + optind;
 }
 
+/* Before the program's own libraries are looked for: those with a run path to the vendor's would find these.
+ */
+static void preload_stand_ins(const char *folder)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/libsoftgpu_preload.so", folder) < (int)sizeof(path))
+		prepend("LD_PRELOAD", path);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const stand_ins[] = {"../softgpu", "../" PM_LIBDIR "/pmhook/softgpu", NULL};
@@ -349,12 +359,13 @@ int main(int argc, char **argv)
 
 	parse_options(argc, argv, &options);
 	check_settings();
-	find_hook(path);
-	prepend("LD_PRELOAD", path);
 	if (options.softgpu) {
 		find_beside("softgpu's libraries", stand_ins, path);
 		prepend("LD_LIBRARY_PATH", path);
+		preload_stand_ins(path);
 	}
+	find_hook(path);
+	prepend("LD_PRELOAD", path);
 	make_output(&options);
 	if (options.demo)
 		pmrun_demo_begin(&options);

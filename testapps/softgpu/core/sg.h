@@ -12,6 +12,7 @@
  *	SOFTGPU_DEVICES      devices in a process (8)
  *	SOFTGPU_MEMORY       bytes of memory of a device (8 GiB, or what the profile says)
  *	SOFTGPU_THREADS      threads that one operation computes with (1)
+ *	SOFTGPU_ABSENT       off: functions that are not there do not say so (absent.c)
  *	SOFTGPU_FAIL         name:k, ...: the k-th call of that function fails (fault.c)
  *	SOFTGPU_PROFILE      the model clock: a device's name or a profile's path (profile.c)
  *	SOFTGPU_NUMERICS     on: compute under the model clock too (off)
