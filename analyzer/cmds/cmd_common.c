@@ -4,6 +4,7 @@
 #include "import/imported_timeline.h"
 
 #include <err.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -25,6 +26,18 @@ const regex_t *cmd_pattern(const struct command *command, const char *argument)
 	return &pattern;
 }
 
+void cmd_steps(const struct command *command, const char *argument, int64_t *first, int64_t *last)
+{
+	char *end;
+
+	errno = 0;
+	*first = *last = strtoll(argument, &end, 10);
+	if (end != argument && *end == '-')
+		*last = strtoll(end + 1, &end, 10);
+	if (end == argument || *end || errno || *first < 0 || *last < *first)
+		cmd_usage(command, "--steps %s: expected a number, or A-B", argument);
+}
+
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument)
 {
@@ -38,6 +51,10 @@ bool cmd_common_option(
 	case 's':
 		options->skip = (size_t)cmd_number(command, "--skip", argument, 0);
 		return true;
+	case CMD_OPTION_STEPS:
+		options->choose = true;
+		cmd_steps(command, argument, &options->first_step, &options->last_step);
+		return true;
 	case CMD_OPTION_PATTERN:
 		options->communication = cmd_pattern(command, argument);
 		return true;
@@ -49,7 +66,12 @@ bool cmd_common_option(
 void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count)
 {
 	struct progress progress;
-	struct run_options how = {options->skip, options->communication, &progress};
+	struct run_options how = {.skip = options->skip,
+		.choose = options->choose,
+		.first_step = options->first_step,
+		.last_step = options->last_step,
+		.communication = options->communication,
+		.progress = &progress};
 	char *error;
 	int status;
 

@@ -12,6 +12,8 @@
 struct cmd_options {
 	enum print_form form;
 	size_t skip;
+	bool choose; /* steps are asked for: those with these numbers */
+	int64_t first_step, last_step;
 	const regex_t *communication; /* NULL, or further communication kernels; lives to the end */
 	bool iterations;              /* one row for each iteration */
 	bool ranks;                   /* one row for each rank */
@@ -19,13 +21,20 @@ struct cmd_options {
 };
 
 #define CMD_OPTION_PATTERN 0x1000 /* no letter: commands have their own */
+#define CMD_OPTION_STEPS 0x1001
 
-#define CMD_OPTIONS \
-	{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, \
-		{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
+/* What decides which iterations of a run are read, and how. */
+#define CMD_READ_OPTIONS \
+	{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
+		{"steps", required_argument, NULL, CMD_OPTION_STEPS}, \
 	{ \
 		"skip", required_argument, NULL, 's' \
 	}
+
+#define CMD_OPTIONS {"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, CMD_READ_OPTIONS
+
+/* The argument of --steps, a number or "A-B", or cmd_usage. */
+void cmd_steps(const struct command *command, const char *argument, int64_t *first, int64_t *last);
 
 /* The argument of --comm-pattern, or cmd_usage; kept to the end of the program. */
 const regex_t *cmd_pattern(const struct command *command, const char *argument);

@@ -132,7 +132,7 @@ static int run(int argument_count, char **arguments)
 		{"kineto", no_argument, NULL, 'k'},
 		{"observations", no_argument, NULL, 'b'},
 		{"append", no_argument, NULL, 'a'},
-		{"skip", required_argument, NULL, 's'},
+		CMD_READ_OPTIONS,
 		{0},
 	};
 	struct how how = {.common = {.skip = ANALYSIS_SKIP}};
@@ -199,6 +199,8 @@ const struct command cmd_export = {
 		"  -o FILE         write to FILE instead of standard output; a trace is gzipped\n"
 		"                  if the name ends in .gz\n"
 		"  --skip N        leave out the first N usual iterations (default: 1)\n"
+		"  --steps A-B     only the steps with these numbers: the program's, or places\n"
+		"                  in the run from 0\n"
 		"  --comm-pattern REGEX\n"
 		"                  other profilers' traces: kernels whose names match the\n"
 		"                  extended regular expression also count as communication\n"

@@ -44,7 +44,7 @@ static void finish(struct pm_output *output, const char *path)
 static int run(int argument_count, char **arguments)
 {
 	static const struct option options[] = {
-		{"skip", required_argument, NULL, 's'},
+		CMD_READ_OPTIONS,
 		{"output", required_argument, NULL, 'o'},
 		{"force", no_argument, NULL, 'f'},
 		{0},
@@ -122,6 +122,8 @@ const struct command cmd_html = {
 		"                          - is standard output)\n"
 		"  --force                 overwrite an existing file\n"
 		"  --skip N                leave out the first N usual iterations (default: 1)\n"
+		"  --steps A-B             only the steps with these numbers: the program's, or\n"
+		"                          places in the run from 0\n"
 		"  --comm-pattern REGEX    other profilers' traces: kernels whose names match\n"
 		"                          the extended regular expression also count as\n"
 		"                          communication (default: NCCL's names)\n"

@@ -329,6 +329,8 @@ const struct command cmd_model = {
 		"Scalable Deep Learning\" (thesis, 2023), chapter 3.\n"
 		"\n"
 		"  --skip N        leave out the first N usual iterations (default: 1)\n"
+		"  --steps A-B     only the steps with these numbers: the program's, or places\n"
+		"                  in the run from 0\n"
 		"  --comm-pattern REGEX\n"
 		"                  other profilers' traces: kernels whose names match the\n"
 		"                  extended regular expression also count as communication\n"

@@ -356,6 +356,8 @@ const struct command cmd_path = {
 		"                to 1.5 million tasks, at least 8 iterations)\n"
 		"  --top N       segments in text (default: 10)\n"
 		"  --skip N      leave out the first N usual iterations (default: 1)\n"
+		"  --steps A-B   only the steps with these numbers: the program's, or places in\n"
+		"                the run from 0\n"
 		"  --comm-pattern REGEX\n"
 		"                other profilers' traces: kernels whose names match the extended\n"
 		"                regular expression also count as communication (default: NCCL's\n"

@@ -203,6 +203,8 @@ static void parse(struct options *how, int argument_count, char **arguments)
 		else if (!cmd_common_option(&cmd_reduce, &common, option, optarg))
 			cmd_wrong_option(&cmd_reduce, options, arguments);
 	how->form = common.form;
+	if (common.choose)
+		cmd_usage(&cmd_reduce, "--steps: a summary has means of all usual iterations");
 	how->analysis.skip = common.skip;
 	how->analysis.communication = common.communication;
 	if (how->output && !*how->output)

@@ -127,6 +127,8 @@ const struct command cmd_report = {
 		"from the first of them.\n"
 		"\n"
 		"  --skip N      leave out the first N usual iterations (default: 1)\n"
+		"  --steps A-B   only the steps with these numbers: the program's, or places in\n"
+		"                the run from 0\n"
 		"  --comm-pattern REGEX\n"
 		"                other profilers' traces: kernels whose names match the extended\n"
 		"                regular expression also count as communication (default: NCCL's\n"

@@ -283,6 +283,8 @@ const struct command cmd_roofline = {
 		"  --plot             with the roofline plot: FLOP/byte to the right, FLOP/s\n"
 		"                     upwards, a letter per row of the table (default: no plot)\n"
 		"  --skip N           leave out the first N usual iterations (default: 1)\n"
+		"  --steps A-B        only the steps with these numbers: the program's, or\n"
+		"                     places in the run from 0\n"
 		"  --comm-pattern REGEX\n"
 		"                     other profilers' traces: kernels whose names match the\n"
 		"                     extended regular expression also count as communication\n"

@@ -23,7 +23,9 @@ struct options {
 	enum print_form form;
 	int32_t stages, tensors;
 	double least;
-	bool steps; /* the table of steps, in text too */
+	bool table;                        /* of steps, in text too */
+	bool whole;                        /* with warm-up */
+	int32_t first_number, last_number; /* of the steps to keep; last < first: all */
 };
 
 static int compare_numbers(const void *a, const void *b)
@@ -148,7 +150,7 @@ static bool shows(const struct slowdown *slowdown, const struct options *options
 	case SLOWDOWN_TABLE_WORKERS:
 		return slowdown->worker_count <= TEXT_ROWS;
 	case SLOWDOWN_TABLE_STEPS:
-		return options->steps;
+		return options->table;
 	default:
 		return true;
 	}
@@ -232,6 +234,10 @@ static void read_all(struct labelled *job, const struct options *options, char *
 			"trace of labelled phases; pmanalyze report reads profiler traces",
 			paths[0], job->passed, job->passed + (uint64_t)job->operation_count,
 			print_clean(&job->arena, job->passed_name));
+	job->choose = options->last_number >= options->first_number;
+	job->first_number = options->first_number;
+	job->last_number = options->last_number;
+	job->keep_warmup = options->whole;
 	if (failed < file_count && labelled_settle(job, options->stages, options->tensors, &error) == 0)
 		return;
 	for (size_t i = 0; i < job->warning_count; i++)
@@ -287,13 +293,32 @@ static int32_t rank_count(const char *option, const char *text)
 	return (int32_t)number;
 }
 
+/* "all", a number, or "A-B". */
+static void take_steps(struct options *options, const char *text)
+{
+	char *end;
+	long first, last;
+
+	if (strcmp(text, "all") == 0) {
+		options->whole = true;
+		return;
+	}
+	first = last = strtol(text, &end, 10);
+	if (end != text && *end == '-')
+		last = strtol(end + 1, &end, 10);
+	if (end == text || *end || first < 0 || last < first || last > INT32_MAX)
+		cmd_usage(&cmd_slowdown, "--steps %s: expected all, a number, or A-B", text);
+	options->first_number = (int32_t)first;
+	options->last_number = (int32_t)last;
+}
+
 static struct options take_options(int argument_count, char **arguments)
 {
 	static const struct option list[] = {{"json", no_argument, NULL, 'j'},
 		{"csv", no_argument, NULL, 'c'}, {"pipeline", required_argument, NULL, 'p'},
 		{"tensor", required_argument, NULL, 't'}, {"least", required_argument, NULL, 'l'},
-		{"steps", no_argument, NULL, 's'}, {0}};
-	struct options options = {.least = SLOWDOWN_LEAST};
+		{"steps", required_argument, NULL, 's'}, {"table", no_argument, NULL, 'b'}, {0}};
+	struct options options = {.least = SLOWDOWN_LEAST, .last_number = -1};
 	int option;
 
 	while ((option = getopt_long(argument_count, arguments, "", list, NULL)) != -1) {
@@ -308,7 +333,9 @@ static struct options take_options(int argument_count, char **arguments)
 		else if (option == 'l')
 			options.least = real_number("--least", optarg, 1);
 		else if (option == 's')
-			options.steps = true;
+			take_steps(&options, optarg);
+		else if (option == 'b')
+			options.table = true;
 		else
 			cmd_wrong_option(&cmd_slowdown, list, arguments);
 	}
@@ -412,7 +439,10 @@ const struct command cmd_slowdown = {
 		"                adjacent, then data ranks, then stages); needed where the\n"
 		"                trace has rank numbers only (default: from the trace)\n"
 		"  --tensor N    number of tensor ranks, with --pipeline (default: 1)\n"
-		"  --steps       the table of steps, in text too\n"
+		"  --steps A-B   only the steps with these numbers; all: also steps at the start\n"
+		"                that take over 1.5 times the median, which are left out as\n"
+		"                warm-up otherwise\n"
+		"  --table       the table of steps, in text too\n"
 		"  --json        everything as JSON; times in ns\n"
 		"  --csv         the six tables as CSV, an empty line between them\n"
 		"\n"

@@ -234,7 +234,7 @@ int32_t kineto_step(const struct kineto_event *event)
 		json_integer(event->name.begin + 13, &number) && number >= 0 && number <= INT32_MAX)
 		return (int32_t)number;
 	for (; place && (value = json_member(place, &key)); place = json_skip(value))
-		if (JSON_IS(key, "step") && json_integer(value, &number) && number >= 0 &&
+		if ((JSON_IS(key, "step") || JSON_IS(key, "iteration")) && json_integer(value, &number) && number >= 0 &&
 			number <= INT32_MAX)
 			return (int32_t)number;
 	return -1;

@@ -1,6 +1,7 @@
 /* From labelled events to a job: where each worker stands, which step each operation is of. See labelled.h.
  */
 #include "labelled.h"
+#include "base/statistics.h"
 #include "base/limit.h"
 
 #include <math.h>
@@ -337,6 +338,80 @@ static void drop(struct labelled *job)
 	free(present);
 }
 
+size_t labelled_warmup(const double *step_ns, size_t count)
+{
+	double *sorted, median;
+	size_t warmup = 0;
+
+	if (count < 5)
+		return 0;
+	sorted = mem_alloc(count, sizeof(*sorted));
+	memcpy(sorted, step_ns, count * sizeof(*sorted));
+	median = statistics_median(sorted, count);
+	free(sorted);
+	while (warmup < count / 2 && step_ns[warmup] > LABELLED_WARMUP * median)
+		warmup++;
+	return warmup;
+}
+
+/* From the first begin to the last end of each step; the caller frees them. */
+static double *list_spans(const struct labelled *job)
+{
+	int64_t *begin_ns = mem_alloc(job->step_count, sizeof(*begin_ns));
+	double *spans_ns = mem_alloc(job->step_count, sizeof(*spans_ns));
+
+	for (size_t i = 0; i < job->step_count; i++)
+		begin_ns[i] = INT64_MAX;
+	for (size_t i = 0; i < job->operation_count; i++) {
+		const struct labelled_operation *operation = &job->operations[i];
+
+		if (operation->begin_ns < begin_ns[operation->step])
+			begin_ns[operation->step] = operation->begin_ns;
+	}
+	for (size_t i = 0; i < job->operation_count; i++) {
+		const struct labelled_operation *operation = &job->operations[i];
+
+		spans_ns[operation->step] = fmax(
+			spans_ns[operation->step], (double)(operation->end_ns - begin_ns[operation->step]));
+	}
+	free(begin_ns);
+	return spans_ns;
+}
+
+/* Keeps the steps that are asked for, without warm-up. */
+static void choose_steps(struct labelled *job)
+{
+	double *spans_ns = list_spans(job);
+	bool all = !job->choose;
+	size_t warmup = all && !job->keep_warmup ? labelled_warmup(spans_ns, job->step_count) : 0, kept = 0;
+	int32_t *numbers = mem_alloc(job->step_count, sizeof(*numbers));
+	size_t steps = 0;
+
+	for (size_t i = 0; i < job->step_count; i++) {
+		bool keep =
+			i >= warmup &&
+			(all || (job->steps[i] >= job->first_number && job->steps[i] <= job->last_number));
+
+		numbers[i] = keep ? (int32_t)steps : -1;
+		if (keep)
+			job->steps[steps++] = job->steps[i];
+	}
+	for (size_t i = 0; i < job->operation_count; i++)
+		if (numbers[job->operations[i].step] >= 0) {
+			job->operations[kept] = job->operations[i];
+			job->operations[kept].step = numbers[job->operations[i].step];
+			kept++;
+		}
+	job->operation_count = kept;
+	job->step_count = steps;
+	if (warmup)
+		labelled_warn(job,
+			"%zu step%s at the start take%s over %.1f times the median: left out as warm-up",
+			warmup, warmup == 1 ? "" : "s", warmup == 1 ? "s" : "", LABELLED_WARMUP);
+	free(numbers);
+	free(spans_ns);
+}
+
 /* Is the grid of stages, data and tensor ranks within the limit? */
 static bool fits(const struct labelled *job, const struct labelled_place *places)
 {
@@ -375,7 +450,13 @@ int labelled_settle(struct labelled *job, int32_t stage_count, int32_t tensor_co
 		fill_steps(job);
 		number_steps(job);
 		drop(job);
-		qsort(job->operations, job->operation_count, sizeof(*job->operations), compare_by_step);
+		choose_steps(job);
+		if (job->operation_count)
+			qsort(job->operations, job->operation_count, sizeof(*job->operations),
+				compare_by_step);
+		else
+			*error = "none of its steps has a number that --steps asks for";
+		status = *error ? -1 : 0;
 	}
 	free(places);
 	return status;

@@ -37,6 +37,7 @@ enum labelled_type {
 };
 
 #define LABELLED_NONE UINT32_MAX
+#define LABELLED_WARMUP 1.5 /* times the median: a step at the start that takes longer is warm-up */
 
 /* What the data say of a worker's place; -1: not known. */
 struct labelled_place {
@@ -75,6 +76,9 @@ struct labelled {
 	size_t worker_count, worker_room;
 	int32_t *steps; /* their numbers, in order of time */
 	size_t step_count, step_room;
+	bool choose;                       /* set before labelled_settle: steps are asked for, by number */
+	int32_t first_number, last_number; /* likewise: those */
+	bool keep_warmup; /* likewise: steps at the start that take far longer than the others */
 	int32_t stage_count, data_count, tensor_count, lane_count;
 	int32_t chunk_count;     /* of the model in a stage, 1 or more */
 	uint64_t passed;         /* events with labels that mean nothing here */
@@ -97,6 +101,9 @@ struct labelled {
  * warning. `path` must live as long as `job`. The caller frees in any case.
  */
 int labelled_read(struct labelled *job, const char *path, const char **error);
+
+/* How many of the steps at the start, by what each takes, are warm-up; of fewer than five none. */
+size_t labelled_warmup(const double *step_ns, size_t count);
 
 /*
  * After all files: places the workers, numbers the steps, sorts. Where data say only ranks, they are placed

@@ -55,6 +55,7 @@ void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t 
 		if (work.items[i].used_count == 0)
 			analysis->workers[analysis->worker_count + analysis->idle_count++] = work.items[i];
 	free(work.items);
+	analysis_meet(analysis);
 	stage_find(analysis);
 }
 

@@ -14,6 +14,7 @@ struct analysis_worker {
 	struct phase_list phases;
 	uint32_t *used; /* numbers of the iterations that count */
 	size_t used_count;
+	size_t kept;    /* while analysis_meet works: of used */
 	uint32_t stage; /* workers with the same layers have the same; numbered from 0 by first worker */
 };
 
@@ -43,6 +44,25 @@ const struct analysis_worker *stage_first(const struct analysis *analysis, uint3
 /* Takes over the timeline, which must be settled. */
 void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip);
 void analysis_free(struct analysis *analysis);
+
+/*
+ * The number of a worker's iteration: the program's step, where marks of steps have numbers, else its place
+ * among the worker's iterations, from 0.
+ */
+int64_t analysis_number(
+	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration);
+
+/*
+ * Uses the iterations alone whose numbers all workers have; nothing where steps are not numbered, or no
+ * number is common. Done by analysis_init.
+ */
+void analysis_meet(struct analysis *analysis);
+
+/*
+ * Uses the iterations with these numbers alone. False: some worker has none of them, and nothing is changed;
+ * a sentence in `error`, in the timeline's arena.
+ */
+bool analysis_choose(struct analysis *analysis, int64_t first, int64_t last, const char **error);
 
 struct analysis_statistics {
 	double mean, deviation, median, least, greatest; /* NaN without values */

@@ -3,6 +3,7 @@
  * the input and the results that belong to them, a begin and an end, and what lies between them a name.
  */
 #include "iteration_find.h"
+#include "import/imported_timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +373,10 @@ static void end_iterations(struct iteration_finder *finder, struct iteration_lis
 	for (size_t i = 0; i < list->count; i++) {
 		struct iteration *item = &list->items[i];
 
+		/* Labelled phases have nothing between steps, which is not of a step then. */
+		if (finder->source == ITERATION_BY_STEPS && imported_timeline_is_labels(finder->timeline) &&
+			finder->pieces[i].end_ns < item->end_ns)
+			item->end_ns = finder->pieces[i].end_ns;
 		if (i > 0 && item->begin_ns < list->items[i - 1].end_ns)
 			item->begin_ns = list->items[i - 1].end_ns;
 		if (item->end_ns < item->begin_ns)

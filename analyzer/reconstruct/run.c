@@ -2,6 +2,7 @@
 #include "run.h"
 #include "base/table.h"
 #include "import/imported_timeline.h"
+#include "import/labelled.h"
 #include "timeline/timeline_read.h"
 #include "trace/losses.h"
 
@@ -23,6 +24,24 @@ static const char *label_of(struct arena *arena, const char *path, int parts)
 	return arena_text(arena, path + begin, end - begin);
 }
 
+/* Steps of labelled phases that are warm-up, as pmanalyze slowdown leaves them out. */
+static size_t warmup_of(const struct timeline *timeline)
+{
+	const struct timeline_process *first = &timeline->processes[0];
+	const struct timeline_step *steps = timeline->steps + first->first_step;
+	double *step_ns;
+	size_t count;
+
+	if (timeline->process_count == 0 || first->step_count == 0)
+		return ANALYSIS_SKIP;
+	step_ns = mem_alloc(first->step_count, sizeof(*step_ns));
+	for (uint32_t i = 0; i < first->step_count; i++)
+		step_ns[i] = (double)(steps[i].end_ns - steps[i].begin_ns);
+	count = labelled_warmup(step_ns, first->step_count);
+	free(step_ns);
+	return count;
+}
+
 void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip)
 {
 	static const char *const nothing[] = {NULL};
@@ -31,6 +50,8 @@ void run_analyze(struct run *run, struct timeline *timeline, const char *label, 
 	run->path = arena_text(&timeline->arena, label, strlen(label));
 	run->unread = (const char **)(uintptr_t)nothing;
 	timeline_settle(timeline);
+	if (skip == ANALYSIS_SKIP && imported_timeline_is_labels(timeline))
+		skip = warmup_of(timeline);
 	analysis_init(&run->analysis, timeline, skip);
 }
 
@@ -94,8 +115,14 @@ int run_open_as(
 		timeline_free(&timeline);
 		return -1;
 	}
-	run_analyze(run, &timeline, paths[0], options->skip);
+	run_analyze(run, &timeline, paths[0], options->choose ? 0 : options->skip);
 	run->unread = unread;
+	if (options->choose &&
+		!analysis_choose(&run->analysis, options->first_step, options->last_step, &sentence)) {
+		*error = strdup(sentence);
+		run_close(run);
+		return -1;
+	}
 	return 0;
 }
 

@@ -18,7 +18,9 @@ struct run {
 #define RUN_SURE 0.9 /* confidence of the iterations below which there is a warning */
 
 struct run_options {
-	size_t skip;                  /* usual iterations at the begin that are left out */
+	size_t skip; /* usual iterations at the begin that are left out */
+	bool choose; /* only steps with these numbers (analysis_choose); none are skipped */
+	int64_t first_step, last_step;
 	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */
 	struct progress *progress;    /* or NULL */
 };
