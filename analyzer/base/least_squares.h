@@ -1,9 +1,10 @@
 /*
  * Linear regression by least squares: y = b0 + b1 x1 + b2 x2 + ... + e, as (3.9) needs it, with what tells
- * how far it can be trusted. Not LAPACKE:
- * a fit is done once or on few rows, where dgels would save microseconds (40 x 4: 2 us beside 34 with all
- * errors and intervals, 20000 x 12: 4 ms beside 7), it is no more exact, and does not say which terms follow
- * from earlier ones.
+ * how far it can be trusted.
+ *
+ * Not LAPACKE: dgels would save microseconds of what is done once (40 x 4: 2 us beside 34 with all errors and
+ * intervals, 20000 x 12: 4 ms beside 7), is no more exact, and does not say which terms follow from earlier
+ * ones.
  */
 #ifndef BASE_LEAST_SQUARES_H
 #define BASE_LEAST_SQUARES_H

@@ -1,0 +1,196 @@
+/* Checks the parts of base/ that everything stands on: the hash table against an array that is searched,
+ * texts kept once, CSV that is written and read again, text in pages, the mean and deviation. */
+#include "base/csv.h"
+#include "base/html.h"
+#include "base/intern.h"
+#include "base/random.h"
+#include "base/statistics.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THINGS 5000
+
+/* Keys whose hashes are often the same, in the half that the table keeps and as a whole. */
+static uint64_t hash_of(uint64_t key)
+{
+	return (key % 701) | key % 3 << 40;
+}
+
+static uint32_t find(const struct lookup *lookup, const uint64_t *keys, uint64_t key, size_t *at)
+{
+	uint32_t i;
+
+	do
+		i = lookup_next(lookup, hash_of(key), at);
+	while (i != LOOKUP_NONE && keys[i] != key);
+	return i;
+}
+
+static void check_lookup(bool reserved)
+{
+	static uint64_t keys[2 * THINGS];
+	struct lookup lookup = {0};
+	const struct lookup_slot *slots;
+	struct random random;
+	size_t count = 0, wrong = 0;
+
+	random_init(&random, 1, 0);
+	CHECK(find(&lookup, keys, 1, &(size_t){0}) == LOOKUP_NONE, "found in an empty table");
+	if (reserved)
+		lookup_reserve(&lookup, THINGS);
+	slots = lookup.slots;
+	for (size_t i = 0; i < THINGS; i++) {
+		uint64_t key = random_below(&random, 3000);
+		uint32_t before = 0;
+
+		while (before < count && keys[before] != key)
+			before++;
+		wrong += find(&lookup, keys, key, &(size_t){0}) != (before < count ? before : LOOKUP_NONE);
+		if (before == count) {
+			lookup_add(&lookup, hash_of(key), (uint32_t)count);
+			keys[count++] = key;
+		}
+	}
+	CHECK(wrong == 0 && count > 2000, "%zu of %d keys, %zu different, found wrong", wrong, THINGS, count);
+	CHECK(!reserved || lookup.slots == slots, "the table moved though there was room");
+	for (uint32_t i = 0; i < count; i++) { /* another number for each key, in the place of the first */
+		size_t at = 0;
+
+		find(&lookup, keys, keys[i], &at);
+		lookup_replace(&lookup, at, THINGS + i);
+		keys[THINGS + i] = keys[i];
+	}
+	for (uint32_t i = 0; i < count; i++)
+		wrong += find(&lookup, keys, keys[i], &(size_t){0}) != THINGS + i;
+	CHECK(wrong == 0, "%zu numbers not replaced", wrong);
+	lookup_free(&lookup);
+}
+
+static void check_intern(void)
+{
+	struct intern intern = {0};
+	const char *first;
+	char text[16];
+
+	CHECK(intern_text(&intern, "x", 0) == 0 && strcmp(intern.items[0], "") == 0,
+		"the empty text is not 0");
+	CHECK(intern_text(&intern, "\0ab", 3) == 0, "a text begins with a zero and is not empty");
+	CHECK(intern_text(&intern, "text", 4) == 1 && intern_text(&intern, "te", 2) == 2 &&
+			intern_text(&intern, "text and more", 4) == 1 &&
+			intern_text(&intern, "text\0b", 6) == 1,
+		"equal texts have several numbers");
+	first = intern.items[1];
+	for (int i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "t%d", i);
+		intern_text(&intern, text, strlen(text));
+	}
+	for (int i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "t%d", i);
+		CHECK(intern_text(&intern, text, strlen(text)) == (uint32_t)i + 3, "%s", text);
+	}
+	CHECK(intern.count == 3003 && intern.items[1] == first && strcmp(first, "text") == 0,
+		"%zu texts, the first is %s", intern.count, intern.items[1]);
+	intern_free(&intern);
+}
+
+static const char *const cells[] = {"plain", "a,b", "\"", "two\nlines", " before", "behind ", "",
+	"semi;colon", "end\r", "\"quoted\"", "caf\u00e9", "1.5", "'"};
+#define CELLS (sizeof(cells) / sizeof(*cells))
+
+/* One column more than texts: numbers. */
+static void check_csv(void)
+{
+	static const double numbers[] = {0, -0.1, 1e9, 123456789012345, 1e300, 1.0 / 3, NAN, INFINITY};
+	static const char *const written[] = {
+		"0", "-0.1", "1000000000", "123456789012345", "1e+300", "0.333333333", "", ""};
+	char path[] = "/tmp/test_base.XXXXXX";
+	int file = mkstemp(path);
+	FILE *out = file < 0 ? NULL : fdopen(file, "w");
+	struct csv_line line = {.out = out};
+	struct csv csv;
+
+	CHECK(out, "no file");
+	if (!out)
+		return;
+	for (size_t c = 0; c <= CELLS; c++)
+		csv_format(&line, c < CELLS ? "text, %zu" : "number", c);
+	csv_end(&line);
+	for (size_t r = 0; r < 8; r++) {
+		for (size_t c = 0; c < CELLS; c++)
+			csv_put(&line, c + r < CELLS ? cells[c + r] : NULL);
+		csv_put_numbers(&line, &numbers[r], 1);
+		csv_end(&line);
+	}
+	fclose(out);
+	CHECK(csv_read(&csv, path) == 0 && csv.column_count == CELLS + 1 && csv.row_count == 8,
+		"%s: %zu columns, %zu rows", csv.error, csv.column_count, csv.row_count);
+	for (size_t r = 0; r < csv.row_count && csv.column_count == CELLS + 1; r++) {
+		char **row = csv.cells + r * csv.column_count;
+
+		for (size_t c = 0; c < CELLS; c++)
+			CHECK(strcmp(row[c], c + r < CELLS ? cells[c + r] : "") == 0, "row %zu: '%s'", r,
+				row[c]);
+		CHECK(strcmp(row[CELLS], written[r]) == 0, "row %zu: %s", r, row[CELLS]);
+	}
+	CHECK(csv_find(&csv, "text, 3") == 3, "no column 'text, 3'");
+	csv_free(&csv);
+	unlink(path);
+}
+
+static void check_html(void)
+{
+	static const struct {
+		const char *text, *shown;
+	} cases[] = {
+		{"a<b> & \"c\" 'd'", "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;"},
+		{"caf\u00e9 \u2013 \U0001f600", "caf\u00e9 \u2013 \U0001f600"},
+		{"\xff|\xc3", "?|?"},                          /* no UTF-8; cut off */
+		{"\xc0\xaf|\xe0\x80\xaf", "??|???"},           /* too long a form */
+		{"\xed\xa0\x80|\xf4\x90\x80\x80", "???|????"}, /* a surrogate; beyond Unicode */
+		{"\x01|\x7f|\t|\n|\x1b[0m|\xc2\x9b", "?|?|?|?|?[0m|?"},
+		{"\xef\xbf\xbe|\xef\xbf\xbf|\xef\xbf\xbd", "?|?|\xef\xbf\xbd"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		html_text(cases[i].text, out);
+		fclose(out);
+		CHECK(strcmp(text, cases[i].shown) == 0, "%zu: %s", i, text);
+		free(text);
+	}
+}
+
+/* Of 1 to n the mean is (n + 1) / 2 and the variance n (n + 1) / 12; a great number added changes neither
+ * much. */
+static void check_spread(void)
+{
+	struct statistics_spread spread = {0};
+
+	CHECK(statistics_deviation(&spread) == 0, "of nothing");
+	statistics_add(&spread, 1e9 + 1);
+	CHECK(spread.mean == 1e9 + 1 && statistics_deviation(&spread) == 0, "of one");
+	for (int i = 2; i <= 1000; i++)
+		statistics_add(&spread, 1e9 + i);
+	CHECK(fabs(spread.mean - 1e9 - 500.5) < 1e-5 &&
+			fabs(statistics_deviation(&spread) - sqrt(1000 * 1001 / 12.0)) < 1e-6,
+		"mean %.9g, deviation %.9g", spread.mean - 1e9, statistics_deviation(&spread));
+}
+
+int main(void)
+{
+	check_lookup(false);
+	check_lookup(true);
+	check_intern();
+	check_csv();
+	check_html();
+	check_spread();
+	return check_end();
+}
