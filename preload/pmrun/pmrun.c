@@ -79,7 +79,8 @@ static void print_help(void)
 	      "                       MASTER_PORT set as by torchrun. Default: one copy with these\n"
 	      "                       variables unchanged, so that pmrun works under another launcher\n"
 	      "  -o, --output DIR     folder for the traces, created if missing. Default: run.COMMAND, or\n"
-	      "                       run.COMMAND.2, .3, ... if that exists\n"
+	      "                       run.COMMAND.2, .3, ... if that exists; under a launcher run.COMMAND.JOB,\n"
+	      "                       one folder for all ranks\n"
 	      "      --softgpu[=GPU]  run without a GPU, on CPU stand-ins of the CUDA libraries; with GPU "
 	      "(rtx2080,\n"
 	      "                       v100, a100, h200, or a profile file) nothing is computed and "
@@ -211,48 +212,63 @@ static void prepend(const char *name, const char *path)
 	free(joined);
 }
 
-static bool under_launcher(void)
+/* Makes the folder that was asked for, and those above it. One that holds traces of another run is refused: a
+ * report would mix the two. The ranks of a launcher's job share theirs. */
+static void make_named(struct pmrun_options *o)
 {
-	static const char *const names[] = {PMH_RANK_VARIABLES};
-
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (getenv(names[i]))
-			return true;
-	return false;
+	for (char *c = o->output + 1; (c = strchr(c, '/')); c++) {
+		*c = 0;
+		if (mkdir(o->output, 0777) != 0 && errno != EEXIST)
+			err(125, "cannot create folder '%s'", o->output);
+		*c = '/';
+	}
+	if (mkdir(o->output, 0777) == 0)
+		o->made_output = true;
+	else if (errno != EEXIST)
+		err(125, "cannot create folder '%s'", o->output);
+	else if (!o->launched && pmrun_traces(o->output).files > 0)
+		errx(125, "'%s' contains the traces of another run: use another folder with -o, or remove it",
+			o->output);
 }
 
-/* Makes the output folder. A folder that holds traces of another run is refused: a report would mix the two.
- */
-static void make_output(struct pmrun_options *o)
+/* run.COMMAND, or with a number that makes it new; for a launcher's job with the name of the job, the same
+ * for all ranks. */
+static void make_default(struct pmrun_options *o)
 {
 	const char *slash = strrchr(o->command[0], '/');
 	const char *base = o->demo ? "demo" : slash ? slash + 1 : o->command[0];
-	char *name, absolute[PATH_MAX];
+	char job[128];
 
-	if (o->output) {
-		if (mkdir(o->output, 0777) == 0)
-			o->made_output = true;
-		else if (errno != EEXIST)
-			err(125, "cannot create folder '%s'", o->output);
-		else if (!(o->ranks == 0 && under_launcher()) && pmrun_traces(o->output).files > 0)
+	if (o->launched) {
+		if (!pmrun_launched_job(job, sizeof job))
 			errx(125,
-				"'%s' contains the traces of another run: use another folder with "
-				"-o, or remove it",
-				o->output);
-	} else {
-		for (int i = 1;; i++) {
-			if ((i == 1 ? asprintf(&name, "run.%s", base)
-				    : asprintf(&name, "run.%s.%d", base, i)) < 0)
-				errx(125, "out of memory");
-			if (mkdir(name, 0777) == 0)
-				break;
-			if (errno != EEXIST)
-				err(125, "cannot create folder '%s'", name);
-			free(name);
-		}
-		o->output = name;
-		o->made_output = true;
+				"the launcher gives the job no name that its ranks have in common: name their folder with -o");
+		if (asprintf(&o->output, "run.%s.%s", base, job) < 0)
+			errx(125, "out of memory");
+		make_named(o);
+		return;
 	}
+	for (int i = 1;; i++) {
+		if ((i == 1 ? asprintf(&o->output, "run.%s", base)
+			    : asprintf(&o->output, "run.%s.%d", base, i)) < 0)
+			errx(125, "out of memory");
+		if (mkdir(o->output, 0777) == 0)
+			break;
+		if (errno != EEXIST)
+			err(125, "cannot create folder '%s'", o->output);
+		free(o->output);
+	}
+	o->made_output = true;
+}
+
+static void make_output(struct pmrun_options *o)
+{
+	char absolute[PATH_MAX];
+
+	if (o->output)
+		make_named(o);
+	else
+		make_default(o);
 	if (!realpath(o->output, absolute))
 		err(125, "%s", o->output);
 	if (access(absolute, W_OK | X_OK) != 0)
@@ -358,6 +374,7 @@ int main(int argc, char **argv)
 	int status;
 
 	parse_options(argc, argv, &options);
+	options.launched = options.ranks == 0 && pmrun_launched(&options.rank);
 	check_settings();
 	if (options.softgpu) {
 		find_beside("softgpu's libraries", stand_ins, path);

@@ -4,6 +4,7 @@
 #define PMRUN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PMRUN_RANKS 1024
@@ -15,6 +16,8 @@ struct pmrun_options {
 	bool softgpu;
 	bool quiet;
 	bool demo;
+	bool launched; /* one process of a launcher's job, as this rank */
+	int rank;
 	int grace_seconds;
 	char **command;
 };
@@ -34,6 +37,12 @@ struct pmrun_traces pmrun_traces(const char *path);
  * on; does not return when the command was ended by a signal.
  */
 int pmrun_ranks(const struct pmrun_options *options);
+
+/* Whether a launcher says which rank this process is. */
+bool pmrun_launched(int *rank);
+/* A name that the job's processes have in common, fit for a file's name; false where the launcher gives none.
+ */
+bool pmrun_launched_job(char *name, size_t size);
 
 /* The path of a program that is installed beside pmrun; exits where there is none. `found` has PATH_MAX
  * bytes. */

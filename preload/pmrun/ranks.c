@@ -286,6 +286,17 @@ static void summarise(const struct pmrun_options *o, double seconds)
 	struct pmrun_traces t = pmrun_traces(o->output);
 	char size[32];
 
+	/* one rank of a job speaks for all; of the others' traces, which may still be growing, it says
+	 * nothing */
+	if (o->launched && o->rank != 0)
+		return;
+	if (o->launched && t.files > 0) {
+		if (!o->quiet)
+			fprintf(stderr,
+				"pmrun: traces in %s; when all ranks have ended: pmanalyze report %s\n",
+				o->output, o->output);
+		return;
+	}
 	if (t.files == 0) {
 		if (o->made_output)
 			rmdir(o->output);
