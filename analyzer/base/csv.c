@@ -269,7 +269,7 @@ int csv_number(const char *cell, double *number)
 /* Whether a reader, which takes the blanks around a cell away, would have it otherwise. */
 static bool needs_quotes(const char *text)
 {
-	return strpbrk(text, ",\"\n\r") || *text == ' ' || (*text && text[strlen(text) - 1] == ' ');
+	return strpbrk(text, ",\"\n\r\t") || *text == ' ' || (*text && text[strlen(text) - 1] == ' ');
 }
 
 void csv_put(struct csv_line *line, const char *text)

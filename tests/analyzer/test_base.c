@@ -98,7 +98,7 @@ static void check_intern(void)
 	intern_free(&intern);
 }
 
-static const char *const cells[] = {"plain", "a,b", "\"", "two\nlines", " before", "behind ", "",
+static const char *const cells[] = {"plain", "a,b", "\"", "two\nlines", " before", "\ttab", "behind ", "",
 	"semi;colon", "end\r", "\"quoted\"", "caf\u00e9", "1.5", "'"};
 #define CELLS (sizeof(cells) / sizeof(*cells))
 
