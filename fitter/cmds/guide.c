@@ -2,6 +2,7 @@
 #include "guide.h"
 #include "base/csv.h"
 #include "output/guide_print.h"
+#include "step_options.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -14,6 +15,7 @@ static const char *const help[] = {
 	"pmfit guide: scaling, efficiency and cost according to a model\n"
 	"\n"
 	"usage: pmfit guide [OPTION]... MODEL.json\n"
+	"       pmfit guide [OPTION]... STEP-MODEL.json\n"
 	"       pmfit guide --divide BATCH --speeds LIST | --times TABLE.csv\n"
 	"       pmfit guide --divide BATCH --devices COLUMN=LEVELS MODEL.json\n"
 	"\n"
@@ -23,6 +25,11 @@ static const char *const help[] = {
 	"up to which adding GPUs pays, and a recommendation. Rows outside the fitted range\n"
 	"are marked 'extrapolated'. Intervals are those of the fitted curve, from the model's\n"
 	"bootstrap values (pmfit fit --bootstrap 200).\n"
+	"\n"
+	"With a model of 'pmfit step' the table is over GPUs, nodes and batch: each number of\n"
+	"GPUs on as few nodes as possible and spread over as many; where more GPUs are slower,\n"
+	"what spreading costs, the fastest configuration and the one with the least GPU time a\n"
+	"sample, within the data and beyond.\n"
 	"\n"
 	"Meaning of the model's time:\n"
 	"  --time-of iteration|epoch  measured quantity; default iteration\n"
@@ -40,6 +47,11 @@ static const char *const help[] = {
 	"  --at NAME=VALUE            value or level of another column; repeatable. Default:\n"
 	"                             the geometric middle of the fitted range, the first\n"
 	"                             level\n"
+	"\n"
+	"With a model of 'pmfit step' (there --batch is per GPU unless --batch-is global):\n"
+	"  --gpus-per-node N        default: the most that was measured\n"
+	"  --at-most-nodes N        use at most this number of nodes\n"
+	"  --level NAME             cluster or GPU model; default: the first\n"
 	"\n"
 	"Recommendation:\n"
 	"  --worth X                  minimum speedup per added GPU that pays; default 0.5\n"
@@ -82,7 +94,9 @@ struct choices {
 	size_t at_count;
 	struct guide guide; /* what options say of it; the rest is guide_init's */
 	struct cmd_guide_divide divide;
+	struct cmd_guide_step step;
 	enum cmd_guide_form form;
+	bool is_global; /* --batch-is global was given */
 };
 
 static void add(struct list *list, double number)
@@ -134,6 +148,9 @@ enum {
 	PRICE,
 	MOST_GPUS,
 	MOST_BATCH,
+	PER_NODE,
+	MOST_NODES,
+	LEVEL,
 	DIVIDE,
 	SPEEDS,
 	TIMES,
@@ -150,6 +167,8 @@ static const struct option long_options[] = {{"time-of", required_argument, NULL
 	{"worth", required_argument, NULL, WORTH}, {"price", required_argument, NULL, PRICE},
 	{"at-most-gpus", required_argument, NULL, MOST_GPUS},
 	{"at-most-local-batch", required_argument, NULL, MOST_BATCH},
+	{"gpus-per-node", required_argument, NULL, PER_NODE},
+	{"at-most-nodes", required_argument, NULL, MOST_NODES}, {"level", required_argument, NULL, LEVEL},
 	{"divide", required_argument, NULL, DIVIDE}, {"speeds", required_argument, NULL, SPEEDS},
 	{"times", required_argument, NULL, TIMES}, {"rank-column", required_argument, NULL, RANK_COLUMN},
 	{"time-columns", required_argument, NULL, TIME_COLUMNS},
@@ -193,14 +212,28 @@ static void take_at(struct choices *c, const char *text)
 	c->at[c->at_count++] = text;
 }
 
+/* Options that only models of steps know; false if this is none. */
+static bool take_step(struct cmd_guide_step *step, int option, const char *argument)
+{
+	if (option == PER_NODE)
+		step->gpus_per_node = (double)cmd_count(&cmd_guide, "--gpus-per-node", argument, 1);
+	else if (option == MOST_NODES)
+		step->most_nodes = (double)cmd_count(&cmd_guide, "--at-most-nodes", argument, 1);
+	else if (option == LEVEL)
+		step->level = argument;
+	else
+		return false;
+	return true;
+}
+
 static void take_option(struct choices *c, int option, const char *argument)
 {
-	if (take_divide(&c->divide, option, argument))
+	if (take_divide(&c->divide, option, argument) || take_step(&c->step, option, argument))
 		return;
 	if (option == TIME_OF)
 		c->guide.is_epoch = take_word("--time-of", argument, "iteration", "epoch");
 	else if (option == BATCH_IS)
-		c->guide.is_local = take_word("--batch-is", argument, "global", "local");
+		c->is_global = !(c->guide.is_local = take_word("--batch-is", argument, "global", "local"));
 	else if (option == UNIT)
 		c->unit = argument;
 	else if (option == SAMPLES)
@@ -331,11 +364,33 @@ static void check(const struct choices *c, int operands)
 		cmd_usage(&cmd_guide, "--unit %s: expected s, ms, us or ns", c->unit);
 }
 
+/* Answers by a model of steps. */
+static int run_step(struct choices *c, const struct step_model *model)
+{
+	c->step.unit = c->unit;
+	c->step.gpus = c->gpus.numbers;
+	c->step.gpu_count = c->gpus.count;
+	c->step.batches = c->batches.numbers;
+	c->step.batch_count = c->batches.count;
+	c->step.is_global = c->is_global;
+	c->step.most_gpus = c->guide.most_gpus;
+	c->step.most_gpu_batch = c->guide.most_local_batch;
+	c->step.price = c->guide.price;
+	c->step.worth = c->guide.worth;
+	if (c->at_count || c->guide.is_epoch)
+		errx(1, "--at and --time-of epoch: not for a model of steps, which has no other columns");
+	for (size_t i = 0; i < c->gpus.count; i++)
+		if (c->gpus.numbers[i] != floor(c->gpus.numbers[i]))
+			errx(1, "--gpus %g: expected whole numbers", c->gpus.numbers[i]);
+	return cmd_guide_step(model, &c->step, c->form);
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct choices c = {.guide = {.worth = 0.5},
 		.divide = {.rank_column = "rank", .time_columns = "forward_ns,backward_ns"}};
 	struct pm_fit_model *model = NULL;
+	struct step_model steps;
 	struct guide guide = {0};
 	const char *bad;
 	int option, status = 0;
@@ -346,6 +401,11 @@ static int run(int argument_count, char **arguments)
 		take_option(&c, option, optarg);
 	}
 	check(&c, argument_count - optind);
+	if (optind < argument_count && !c.divide.batch && step_options_load(arguments[optind], &steps)) {
+		status = run_step(&c, &steps);
+		step_model_free(&steps);
+		return status;
+	}
 	if (optind < argument_count) {
 		bad = pm_fit_load(arguments[optind], &model);
 		if (bad)

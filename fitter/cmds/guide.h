@@ -4,6 +4,7 @@
 
 #include "advise/guide.h"
 #include "cmd.h"
+#include "step/step.h"
 
 enum cmd_guide_form { CMD_GUIDE_TEXT, CMD_GUIDE_CSV, CMD_GUIDE_JSON };
 
@@ -19,5 +20,17 @@ struct cmd_guide_divide {
 /* Divides a batch and prints that; ends the program with a sentence if it cannot. `guide` is only for levels,
  * and its point changes. The exit code. */
 int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, enum cmd_guide_form form);
+
+/* What is asked of a model of `pmfit step`. Numbers that are 0 and lists without items: by the model. */
+struct cmd_guide_step {
+	const char *level, *unit;
+	const double *gpus, *batches;
+	size_t gpu_count, batch_count;
+	bool is_global;
+	double gpus_per_node, most_nodes, most_gpus, most_gpu_batch, price, worth;
+};
+
+int cmd_guide_step(
+	const struct step_model *model, const struct cmd_guide_step *how, enum cmd_guide_form form);
 
 #endif

@@ -3,13 +3,13 @@
 #include "base/plot_text.h"
 #include "cmd.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "data/model_input.h"
 #include "model/model_file.h"
 #include "output/figures.h"
 #include "output/json_print.h"
 #include "predict.h"
 #include "step/beyond.h"
+#include "step_options.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -442,27 +442,6 @@ static void print(const struct answer *a, enum predict_format format)
 		print_sum(a);
 }
 
-/* Is the file a model of `pmfit step`? Then it is read; a wrong one ends the program. Others are left to the
- * library. */
-static bool load_step(const char *path, struct step_model *step)
-{
-	const char *bad, *format;
-	cJSON *root = NULL;
-	bool is_step = false;
-
-	if (strcmp(path, "-") == 0 || text_file_json(path, &root))
-		return false;
-	format = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "format"));
-	if (format && strcmp(format, STEP_FORMAT) == 0) {
-		is_step = true;
-		bad = step_model_parse(step, root);
-		if (bad)
-			errx(1, "%s: %s", path, bad);
-	}
-	cJSON_Delete(root);
-	return is_step;
-}
-
 static int run(int argument_count, char **arguments)
 {
 	struct predict_choices choices = {0};
@@ -475,7 +454,7 @@ static int run(int argument_count, char **arguments)
 	int status;
 
 	take_options(argument_count, arguments, &choices);
-	if (load_step(arguments[optind], &step)) {
+	if (step_options_load(arguments[optind], &step)) {
 		status = predict_step(&step, arguments[optind + 1], &choices);
 		step_model_free(&step);
 		return status;

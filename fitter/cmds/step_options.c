@@ -1,5 +1,6 @@
 /* What the commands on training steps share: see step_options.h. */
 #include "step_options.h"
+#include "base/text_file.h"
 
 #include <err.h>
 #include <math.h>
@@ -68,6 +69,25 @@ void step_options_read(struct step_columns *columns, struct csv *csv, struct ste
 		errx(1, "%s", table->error);
 	if (table->skipped)
 		warnx("%s: %zu rows skipped: missing or impossible values", csv->path, table->skipped);
+}
+
+bool step_options_load(const char *path, struct step_model *model)
+{
+	const char *bad, *format;
+	cJSON *root = NULL;
+	bool is_step = false;
+
+	if (strcmp(path, "-") == 0 || text_file_json(path, &root))
+		return false;
+	format = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "format"));
+	if (format && strcmp(format, STEP_FORMAT) == 0) {
+		is_step = true;
+		bad = step_model_parse(model, root);
+		if (bad)
+			errx(1, "%s: %s", path, bad);
+	}
+	cJSON_Delete(root);
+	return is_step;
 }
 
 static const char *batch_note(const struct step_columns *columns)

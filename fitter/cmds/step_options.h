@@ -34,6 +34,10 @@ bool step_options_take(
 void step_options_read(struct step_columns *columns, struct csv *csv, struct step_table *table,
 	const char *path, bool with_time, bool skip_bad, struct arena *arena);
 
+/* Is the file a model of `pmfit step`? Then it is read; a wrong one ends the program. Others are left to the
+ * library. */
+bool step_options_load(const char *path, struct step_model *model);
+
 /* What was taken for what, a line each. */
 void step_options_print(const struct step_columns *columns, const struct step_table *table);
 

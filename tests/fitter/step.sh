@@ -46,6 +46,20 @@ expect 'all GPUs together' "$pmfit" predict model.json guess.csv
 printf 'gpus,nodes,local_bsz\n1,1,0.5\n1000,500,16\n' >few.csv
 expect 'beyond the data' "$pmfit" predict model.json few.csv
 
+# The guide: placements, more GPUs that are slower, both batches; limits.
+expect 'GPU batch   global' "$pmfit" guide --gpus 1,4,8 --batch 16,64 model.json
+grep -q '8 GPUs on 2 nodes do fewer samples a second than 4 GPUs on 1 node with 16' out.txt ||
+	{ cat out.txt; fail "more GPUs are slower: not said"; }
+grep -q 'Fastest within the data: 8 GPUs on 2 nodes with 64 samples on each (512 in' out.txt ||
+	{ cat out.txt; fail "another is the fastest"; }
+expect '"fastest_inside"' "$pmfit" guide --json --batch-is global --batch 256 --at-most-nodes 2 model.json
+"$pmfit" guide --csv --gpus 16 --gpus-per-node 4 --batch 64 model.json |
+	awk -F, 'NR == 2 && ($1 != 16 || $2 != 4 || $5 < 0.081 || $5 > 0.099) { exit 1 }' || fail "16 GPUs on 4 nodes"
+status=1
+expect 'no such level' "$pmfit" guide --level none model.json
+expect 'whole numbers' "$pmfit" guide --gpus 1.5 model.json
+status=0
+
 # What cannot be: one sentence each, with the line.
 status=1
 printf 'gpus,nodes,batch,time\n1,4,8,1\n' >bad.csv
