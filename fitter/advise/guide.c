@@ -1,10 +1,10 @@
 /* A model asked at a point: see guide.h. */
 #include "guide.h"
+#include "base/csv.h"
 #include "base/error_message.h"
 #include "base/role.h"
 #include "base/statistics.h"
 #include "base/suggest.h"
-#include "base/csv.h"
 #include "model/expression_model.h"
 #include "model/interval.h"
 

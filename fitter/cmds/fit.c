@@ -1,13 +1,13 @@
 /* pmfit fit: the generic model of one table. */
 #include "base/csv.h"
-#include "model/model_file.h"
 #include "base/output.h"
+#include "base/plot_text.h"
 #include "base/terminal.h"
+#include "model/model_file.h"
 #include "model/schema.h"
 #include "options.h"
 #include "output/figures.h"
 #include "output/json_print.h"
-#include "base/plot_text.h"
 #include "output/report.h"
 
 #include <err.h>

@@ -1,12 +1,12 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
 #include "base/csv.h"
-#include "fit/lambda_path.h"
+#include "base/plot_text.h"
 #include "base/terminal.h"
+#include "fit/lambda_path.h"
 #include "model/model_file.h"
 #include "options.h"
 #include "output/figures.h"
 #include "output/json_print.h"
-#include "base/plot_text.h"
 #include "output/report.h"
 
 #include <err.h>

@@ -90,7 +90,7 @@ static void answer_all(struct step_answers *a)
 
 		a->table->rows[k].row.time = measured *= a->factor;
 		step_model_predict(a->model, &a->table->rows[k], a->confidence, answer);
-		a->answered += isfinite(answer->time);
+		a->answered += isfinite(answer->time) != 0;
 		a->outside += answer->outside != 0;
 		a->measured += isfinite(measured) && isfinite(answer->time);
 		a->covered += measured >= answer->low && measured <= answer->high;

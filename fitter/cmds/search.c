@@ -1,7 +1,7 @@
 /* pmfit search: which expression predicts best: roles, interactions, structure. */
 #include "base/csv.h"
-#include "expression/expression_search.h"
 #include "base/terminal.h"
+#include "expression/expression_search.h"
 #include "model/expression_model.h"
 #include "model/model_file.h"
 #include "options.h"

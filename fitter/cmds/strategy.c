@@ -1,7 +1,7 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
 #include "advise/strategy_choose.h"
-#include "cmd.h"
 #include "base/csv.h"
+#include "cmd.h"
 #include "model/model_file.h"
 #include "output/json_print.h"
 

@@ -1,9 +1,9 @@
 /* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
-#include "data/space_file.h"
 #include "base/html.h"
 #include "base/output.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "data/space_file.h"
 #include "options.h"
 #include "study/study.h"
 

@@ -1,8 +1,8 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "base/csv.h"
-#include "cmd.h"
 #include "base/statistics.h"
 #include "base/terminal.h"
+#include "cmd.h"
 #include "model/enum_names.h"
 #include "output/json_print.h"
 #include "sweep/sweep_command.h"

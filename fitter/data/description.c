@@ -1,8 +1,8 @@
 /* Descriptions of what the columns mean: see description.h. */
 #include "description.h"
+#include "base/csv.h"
 #include "base/error_message.h"
 #include "base/text_file.h"
-#include "base/csv.h"
 #include "model/enum_names.h"
 #include "space_file.h"
 

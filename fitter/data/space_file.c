@@ -1,10 +1,10 @@
 /* Space files: see space_file.h. Each line has a word that says what follows; one function reads each kind.
  */
 #include "space_file.h"
+#include "base/csv.h"
 #include "base/error_message.h"
 #include "base/limit.h"
 #include "base/text_file.h"
-#include "base/csv.h"
 #include "space_rule.h"
 
 #include <ctype.h>

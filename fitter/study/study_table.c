@@ -1,7 +1,7 @@
 /* Tables of a study: see study_table.h. */
 #include "study_table.h"
-#include "base/html.h"
 #include "base/csv.h"
+#include "base/html.h"
 
 #include <err.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The table of a sweep: see sweep_table.h. */
 #include "sweep_table.h"
-#include "base/output.h"
 #include "base/csv.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

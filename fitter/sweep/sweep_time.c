@@ -1,8 +1,8 @@
 /* A trial's time: see sweep_time.h. */
 #include "sweep_time.h"
+#include "base/csv.h"
 #include "base/error_message.h"
 #include "base/statistics.h"
-#include "base/csv.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -3,11 +3,11 @@
  * normal form, a parabola with many columns; the same numbers whatever the threads.
  */
 #include "../analyzer/check.h"
+#include "base/least_squares.h"
 #include "baselines/baselines.h"
 #include "baselines/boost.h"
 #include "baselines/feature_matrix.h"
 #include "baselines/forest.h"
-#include "base/least_squares.h"
 #include "baselines/linear.h"
 #include "baselines/pmnf.h"
 #include "baselines/svr.h"
