@@ -1,6 +1,7 @@
 #!/bin/sh
-# The README's session: its commands, run as they stand there, print what stands there, numbers aside; its packages and
-# commands exist; every setting has its place in the help that it points to.
+# A page's session: its commands, run as they stand there, print what stands there, numbers aside.
+#
+# usage: readme.sh PAGE
 set -eu
 export PATH="$BUILD/bin:$PATH"
 bad=0
@@ -14,12 +15,12 @@ mask() {
 	sed 's/-\{0,1\}[0-9][0-9.]*/N/g; s/N[%]/N/g; s/-N/N/g; s/--*/-/g; s/  */ /g; s/, [mu]s$/, UNIT/; s/N [mu]s/N UNIT/g; s/ on [^ ,]*,/ on HOST,/; s/ $//' | grep -v '^$'
 }
 
-# The commands of the session begin with "    $ "; what follows is their output, until the next.
-awk '/^## A session/ { on = 1; next } /^## / { on = 0 } on && /^    / { print substr($0, 5) }' "$SOURCE/README.md" >session
-grep -c '^\$ ' session >/dev/null || complain "no session in the README"
+# The commands of the session begin with "    $ "; what follows is their output, until the next. Other blocks are not sessions.
+awk '/^[^ ]/ { on = 0 } /^    [$] / { on = 1 } on && /^    / { print substr($0, 5) }' "$SOURCE/$1" >session
+grep -c '^\$ ' session >/dev/null || complain "no session in $1"
 sed -n 's/^\$ //p' session >commands
 while read -r command; do
-	echo "\$ $command"
+	printf '$ %s\n' "$command"
 	sh -c "$command" 2>&1 || complain "'$command' failed"
 done <commands >output
 mask <session >session.masked

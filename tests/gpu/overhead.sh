@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the hook costs a training step on a real GPU: ResNet-18 and a transformer in PyTorch, without anything, with the hook and
 # events, with the hook and CUPTI, and with torch.profiler, in rounds that take turns, so that a machine that slows down slows all
-# of them. Prints the medians of the step times, to be pasted into the README.
+# of them. Prints the medians of the step times, to be pasted into docs/cost.md.
 #
 #   BUILD=build sh tests/gpu/overhead.sh [PROGRAM]...      resnet18 transformer; options: GPU_ROUNDS (5), GPU_STEPS (100)
 #
