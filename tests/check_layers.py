@@ -1,6 +1,7 @@
 """Who includes whom: check_layers.py SOURCE. A file includes headers of its own folder by their names, and of folders
 that stand before its own in the list below by their paths from the component's folder. So `ls` and the includes show the way of
-the data, and no lower layer knows of a higher one. Each folder has a README.md of a few lines."""
+the data, and no lower layer knows of a higher one. Each folder has a README.md of a few lines. A comment that says "see
+NAME.h" names a file that there is."""
 import os
 import re
 import sys
@@ -29,6 +30,7 @@ OUTSIDE = {
 # The interface of a component as a library, at its root: all of its folders include it.
 INTERFACE = {"fitter": "pm_fit.h"}
 
+SEE = re.compile(r"\b[Ss]ee (?:\w+/)*(\w+\.[ch])\b")
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 source = sys.argv[1]
 complaints = []
@@ -50,6 +52,7 @@ def layer_of(header, component, inner):
     return None
 
 
+everywhere = {name for component in LAYERS for _, names in folders(component) for name in names}
 for component, order in LAYERS.items():
     found = dict(folders(component))
     for inner in sorted(set(order) - set(found)):
@@ -63,7 +66,10 @@ for component, order in LAYERS.items():
         for name in names:
             path = os.path.normpath(os.path.join(component, inner, name))
             with open(os.path.join(source, path), encoding="utf-8") as file:
-                headers = INCLUDE.findall(file.read())
+                text = file.read()
+            for name in set(SEE.findall(text)) - everywhere:
+                complaints.append(f"{path} says to see {name}, which there is not")
+            headers = INCLUDE.findall(text)
             for header in headers:
                 if header == INTERFACE.get(component):
                     continue

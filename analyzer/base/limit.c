@@ -1,4 +1,4 @@
-/* What a reader may take: see pm_limit.h. */
+/* What a reader may take: see limit.h. */
 #include "limit.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Memory that is there or the program ends: see mem.h. */
+/* Memory that is there or the program ends: see memory.h. */
 #include "memory.h"
 #include "limit.h"
 

@@ -1,4 +1,4 @@
-/* Files that are there whole or not at all: see pm_output.h. */
+/* Files that are there whole or not at all: see output.h. */
 #include "output.h"
 
 #include <errno.h>

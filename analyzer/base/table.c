@@ -1,4 +1,4 @@
-/* Tables as text, JSON and CSV: see print.h. */
+/* Tables as text, JSON and CSV: see table.h. */
 #include "table.h"
 #include "csv.h"
 #include "terminal.h"

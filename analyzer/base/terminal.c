@@ -1,4 +1,4 @@
-/* A filter before the terminal: see pm_terminal.h. */
+/* A filter before the terminal: see terminal.h. */
 #include "terminal.h"
 #include "text.h"
 

@@ -1,4 +1,4 @@
-/* Text that others may safely have: see pm_text.h. */
+/* Text that others may safely have: see text.h. */
 #include "text.h"
 
 #include <stdio.h>

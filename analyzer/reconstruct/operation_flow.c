@@ -1,4 +1,4 @@
-/* What operations read and write: see flow.h. */
+/* What operations read and write: see operation_flow.h. */
 #include "operation_flow.h"
 #include "trace/trace.h"
 

@@ -1,4 +1,4 @@
-/* Versions of parameters: see version.h. */
+/* Versions of parameters: see parameter_version.h. */
 #include "parameter_version.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * What is in a trace file, in the words of the format. Operations and records are tables (print.h); the rest
+ * What is in a trace file, in the words of the format. Operations and records are tables (base/table.h); the rest
  * are lines.
  */
 #include "dump.h"

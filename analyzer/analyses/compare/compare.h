@@ -121,7 +121,7 @@ const char *compare_word_text(const struct compare_row *row);
 /* Difference as a share of the base; NaN. */
 double compare_change(const struct compare_row *row);
 
-/* A pair in sentences, the most important first; in the arena, NULL at the end (compare_words.c). */
+/* A pair in sentences, the most important first; in the arena, NULL at the end (compare_sentences.c). */
 const char **compare_words(struct compare *compare, const struct compare_pair *pair);
 
 /*

@@ -1,4 +1,4 @@
-/* What calls are for, and whose intervals are: see export_mark.h. */
+/* What calls are for, and whose intervals are: see role.h. */
 #include "role.h"
 #include "output/report.h"
 

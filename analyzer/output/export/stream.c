@@ -1,4 +1,4 @@
-/* Streamed output, plain or gzip, and JSON strings: see export_out.h. */
+/* Streamed output, plain or gzip, and JSON strings: see stream.h. */
 #include "stream.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* Events, and slices placed on lanes: see export_track.h. */
+/* Events, and slices placed on lanes: see track.h. */
 #include "track.h"
 #include "base/memory.h"
 

@@ -1,4 +1,4 @@
-/* The HTML report's comparison: several runs side by side; then each against the first (html_pair.c). */
+/* The HTML report's comparison: several runs side by side; then each against the first (pair.c). */
 #include "page.h"
 #include "output/report.h"
 #include "pair.h"
