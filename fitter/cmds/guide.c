@@ -1,5 +1,6 @@
 /* pmfit guide: what the model says: scaling, efficiency, what to buy, how to divide. */
 #include "guide.h"
+#include "auto.h"
 #include "base/csv.h"
 #include "output/guide_print.h"
 #include "step_options.h"
@@ -19,7 +20,8 @@ static const char *const help[] = {
 	"       pmfit guide --divide BATCH --speeds LIST | --times TABLE.csv\n"
 	"       pmfit guide --divide BATCH --devices COLUMN=LEVELS MODEL.json\n"
 	"\n"
-	"MODEL is a file written by 'pmfit fit -o' or 'pmfit search -o'. Prints how the time\n"
+	"MODEL is a file written by 'pmfit fit -o' or 'pmfit search -o', or a table of runs, to\n"
+	"which 'pmfit auto' fits a model first. Prints how the time\n"
 	"scales with GPUs and batch, the share of the constant C, the costliest settings, a\n"
 	"table of time, speedup, efficiency and rate over batch and GPUs, the number of GPUs\n"
 	"up to which adding GPUs pays, and a recommendation. Rows outside the fitted range\n"
@@ -385,6 +387,27 @@ static int run_step(struct choices *c, const struct step_model *model)
 	return cmd_guide_step(model, &c->step, c->form);
 }
 
+/* A table in place of the model. */
+static int run_table(struct choices *c, const char *path)
+{
+	struct auto_model model;
+	struct guide guide = {0};
+	int status = 0;
+
+	auto_fit(&model, path, NULL, false);
+	warnx("%s is a table: a model of %s is fitted ('pmfit auto' says what to believe)", path,
+		model.is_step ? "the training step" : "its settings");
+	if (model.is_step) {
+		status = run_step(c, &model.step);
+	} else {
+		init_guide(c, model.formula, &guide);
+		show(c, &guide);
+		guide_free(&guide);
+	}
+	auto_free(&model);
+	return status;
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct choices c = {.guide = {.worth = 0.5},
@@ -406,6 +429,8 @@ static int run(int argument_count, char **arguments)
 		step_model_free(&steps);
 		return status;
 	}
+	if (optind < argument_count && !c.divide.batch && auto_is_table(arguments[optind]))
+		return run_table(&c, arguments[optind]);
 	if (optind < argument_count) {
 		bad = pm_fit_load(arguments[optind], &model);
 		if (bad)

@@ -7,6 +7,7 @@
 #include "model/model_file.h"
 #include "output/figures.h"
 #include "output/json_print.h"
+#include "auto.h"
 #include "predict.h"
 #include "step/beyond.h"
 #include "step_options.h"
@@ -24,7 +25,8 @@ static const char *const help[] = {
 	"\n"
 	"usage: pmfit predict [OPTION]... MODEL.json TABLE.csv\n"
 	"\n"
-	"MODEL is a file written by 'pmfit fit -o', 'search -o' or 'step -o'. TABLE is a CSV file with a header, or -\n"
+	"MODEL is a file written by 'pmfit fit -o', 'search -o' or 'step -o', or a\n"
+	"table of runs, to which 'pmfit auto' fits a model first. TABLE is a CSV file with a header, or -\n"
 	"for standard input; columns are matched by the names used in the fit, others are\n"
 	"ignored. Prints a line per row: the predicted time, the limits of its interval, the\n"
 	"measured time and the error if available, and warnings about the row:\n"
@@ -442,27 +444,17 @@ static void print(const struct answer *a, enum predict_format format)
 		print_sum(a);
 }
 
-static int run(int argument_count, char **arguments)
+/* Answers a table by a fitted or found formula: all of the command. */
+static int predict_formula_table(
+	const struct pm_fit_model *model, const char *path, const struct predict_choices *given)
 {
-	struct predict_choices choices = {0};
-	struct pm_fit_model *model;
+	struct predict_choices choices = *given;
 	struct answer answer = {0};
-	struct step_model step;
 	struct csv csv;
 	struct model_input input;
 	const char *bad;
-	int status;
 
-	take_options(argument_count, arguments, &choices);
-	if (step_options_load(arguments[optind], &step)) {
-		status = predict_step(&step, arguments[optind + 1], &choices);
-		step_model_free(&step);
-		return status;
-	}
-	bad = pm_fit_load(arguments[optind], &model);
-	if (bad)
-		errx(1, "%s", bad);
-	if (csv_read(&csv, arguments[optind + 1]) < 0)
+	if (csv_read(&csv, path) < 0)
 		errx(1, "%s", csv.error);
 	if (!choices.time && csv_find(&csv, "time") >= 0)
 		choices.time = "time";
@@ -487,8 +479,46 @@ static int run(int argument_count, char **arguments)
 	free(answer.high);
 	model_input_free(&input);
 	csv_free(&csv);
-	pm_fit_free(model);
 	return 0;
+}
+
+/* A table in place of the model: fits what it allows, and says on stderr what that is. */
+static int predict_auto(const char *runs, const char *path, const struct predict_choices *choices)
+{
+	struct auto_model model;
+	int status;
+
+	auto_fit(&model, runs, NULL, choices->skip_bad);
+	warnx("%s is a table: a model of %s is fitted ('pmfit auto' says what to believe)", runs,
+		model.is_step ? "the training step" : "its settings");
+	status = model.is_step ? predict_step(&model.step, path, choices)
+			       : predict_formula_table(model.formula, path, choices);
+	auto_free(&model);
+	return status;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	struct predict_choices choices = {0};
+	struct pm_fit_model *model;
+	struct step_model step;
+	const char *bad;
+	int status;
+
+	take_options(argument_count, arguments, &choices);
+	if (step_options_load(arguments[optind], &step)) {
+		status = predict_step(&step, arguments[optind + 1], &choices);
+		step_model_free(&step);
+		return status;
+	}
+	if (auto_is_table(arguments[optind]))
+		return predict_auto(arguments[optind], arguments[optind + 1], &choices);
+	bad = pm_fit_load(arguments[optind], &model);
+	if (bad)
+		errx(1, "%s", bad);
+	status = predict_formula_table(model, arguments[optind + 1], &choices);
+	pm_fit_free(model);
+	return status;
 }
 
 const struct command cmd_predict = {

@@ -1,5 +1,4 @@
 /* pmfit step: the time of a training step over batch, GPUs and nodes. */
-#include "base/output.h"
 #include "base/text.h"
 #include "output/json_print.h"
 #include "step_options.h"
@@ -181,18 +180,6 @@ static void print_level(
 	arena_free(&arena);
 }
 
-static void save(const struct step_model *model, const char *path)
-{
-	cJSON *root = step_model_json(model);
-	char *text = pm_text_json(cJSON_Print(root));
-	int status = text ? pm_output_write(path, text, strlen(text)) : -1;
-
-	if (status < 0)
-		errx(1, "%s: %s", path, text ? strerror(-status) : "out of memory");
-	cJSON_Delete(root);
-	free(text);
-}
-
 static void take_options(int argument_count, char **arguments, struct choices *choices)
 {
 	enum { BYTES = STEP_OPTION_END, SKIP_BAD };
@@ -235,11 +222,12 @@ static int run(int argument_count, char **arguments)
 	} else {
 		printf("%s: ", csv.path);
 		step_options_print(&model.columns, &table);
+		putchar('\n');
 		for (size_t i = 0; i < model.level_count; i++)
 			print_level(&model, &model.levels[i], &choices);
 	}
 	if (choices.output)
-		save(&model, choices.output);
+		step_options_save(&model, choices.output);
 	step_model_free(&model);
 	step_table_free(&table);
 	csv_free(&csv);

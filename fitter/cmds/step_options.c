@@ -1,10 +1,13 @@
 /* What the commands on training steps share: see step_options.h. */
 #include "step_options.h"
+#include "base/output.h"
+#include "base/text.h"
 #include "base/text_file.h"
 
 #include <err.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char step_options_help[] =
@@ -90,6 +93,18 @@ bool step_options_load(const char *path, struct step_model *model)
 	return is_step;
 }
 
+void step_options_save(const struct step_model *model, const char *path)
+{
+	cJSON *root = step_model_json(model);
+	char *text = pm_text_json(cJSON_Print(root));
+	int status = text ? pm_output_write(path, text, strlen(text)) : -1;
+
+	if (status < 0)
+		errx(1, "%s: %s", path, text ? strerror(-status) : "out of memory");
+	cJSON_Delete(root);
+	free(text);
+}
+
 static const char *batch_note(const struct step_columns *columns)
 {
 	bool local = columns->batch == STEP_BATCH_LOCAL;
@@ -133,5 +148,4 @@ void step_options_print(const struct step_columns *columns, const struct step_ta
 	}
 	if (!placed)
 		printf("  %-17s no such column: all GPUs on one node is assumed\n", "nodes");
-	putchar('\n');
 }

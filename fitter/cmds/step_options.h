@@ -38,6 +38,9 @@ void step_options_read(struct step_columns *columns, struct csv *csv, struct ste
  * library. */
 bool step_options_load(const char *path, struct step_model *model);
 
+/* Writes the model; ends the program where that is impossible. */
+void step_options_save(const struct step_model *model, const char *path);
+
 /* What was taken for what, a line each. */
 void step_options_print(const struct step_columns *columns, const struct step_table *table);
 

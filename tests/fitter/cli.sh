@@ -118,7 +118,10 @@ printf 'size,gpus,kind\n4,one,big\n' >missing.csv
 expect 1 "line 2: column gpus: 'one' is not a number" pmfit predict model.json missing.csv
 printf 'size,gpus,kind\n4,0,big\n' >missing.csv
 expect 1 'gpus' pmfit predict model.json missing.csv
-expect 1 'invalid JSON' pmfit predict table.csv table.csv
+printf 'size,gpus\n4,1\n' >notime.csv
+expect 1 'no column for the measured time' pmfit predict notime.csv planned.csv
+printf '{"format":' >cut.json
+expect 1 'invalid JSON' pmfit predict cut.json planned.csv
 expect 2 'expected a number between 0 and 1' pmfit predict --confidence 1 model.json planned.csv
 expect 2 'expected a model and a table' pmfit predict model.json
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pmfit step from a table to predictions: columns found by name, placements, units, careless input.
+# pmfit step and auto from a table to predictions and a guide: columns found by name, placements, units, careless input.
 set -u
 pmfit=$BUILD/bin/pmfit
 fail() {
@@ -59,6 +59,24 @@ status=1
 expect 'no such level' "$pmfit" guide --level none model.json
 expect 'whole numbers' "$pmfit" guide --gpus 1.5 model.json
 status=0
+
+# Without a word about the table: a step's model where nothing else varies, else a formula; a table in place of a model.
+awk -F, 'NR == 1 { print $0 ",run,rank,loss" } NR > 1 { print $0 ",run" NR ",0," 1 / NR }' runs.csv >told.csv
+expect "Model: the training step ('pmfit step')" "$pmfit" auto told.csv
+for line in '  constant          rank' '  results, unused   loss' '  labels, unused    run' '5. Not answered: another GPU'; do
+	grep -qF "$line" out.txt || { cat out.txt; fail "auto does not say '$line'"; }
+done
+"$pmfit" predict --csv model.json ask.csv >by_model.csv 2>/dev/null
+"$pmfit" predict --csv told.csv ask.csv >by_table.csv 2>/dev/null
+awk -F, 'NR == FNR { t[FNR] = $5 } NR != FNR && FNR > 1 && ($5 < 0.99 * t[FNR] || $5 > 1.01 * t[FNR]) { exit 1 }' by_model.csv by_table.csv ||
+	fail "the table's answers are not the model's"
+expect 'Fastest within the data' "$pmfit" guide --gpus 1,4,8 runs.csv
+awk 'BEGIN { print "filters,optimizer,gpus,batch,time"
+	for (i = 1; i <= 120; i++) { f = 8 * (1 + i % 5); g = 2 ^ (i % 3); b = 16 * 2 ^ (i % 4); printf "%d,%s,%d,%d,%.5f\n", f, i % 2 ? "sgd" : "adam", g, b, (3 + 0.02 * f * b / g) * (i % 2 ? 1 : 1.3) } }' >settings.csv
+expect "Model: a formula ('pmfit search')" "$pmfit" auto -o formula.json settings.csv
+grep -qF '  settings          filters' out.txt && grep -qF '  levels            optimizer' out.txt || { cat out.txt; fail "settings"; }
+expect 'lie within their intervals' "$pmfit" predict -q settings.csv settings.csv
+expect '"pmfit expression"' cat formula.json
 
 # What cannot be: one sentence each, with the line.
 status=1

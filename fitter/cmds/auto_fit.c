@@ -1,0 +1,208 @@
+/* What a table's columns are, and the model that they allow: see auto.h. */
+#include "auto.h"
+#include "model/expression_model.h"
+#include "options.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define WORK 10e9       /* of the search */
+#define LABEL_SHARE 0.9 /* of rows with a word of their own, from which a column is a label */
+#define MOST_LEVELS 40  /* of a setting with words */
+
+bool auto_is_table(const char *path)
+{
+	struct stat info;
+	FILE *file;
+	int c;
+
+	if (stat(path, &info) < 0 || !S_ISREG(info.st_mode) || !(file = fopen(path, "r")))
+		return false;
+	do
+		c = getc(file);
+	while (c == ' ' || c == '\n' || c == '\t' || c == '\r');
+	fclose(file);
+	return c != '{' && c != '[' && c != EOF;
+}
+
+static const char *cell(const struct auto_model *m, size_t row, size_t column)
+{
+	return m->csv.cells[row * m->csv.column_count + column];
+}
+
+static bool is_step_column(const struct auto_model *m, size_t column)
+{
+	for (size_t c = 0; c < STEP_COLUMNS; c++)
+		if (m->columns.names[c] && strcmp(m->columns.names[c], m->csv.names[column]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_result(const char *name)
+{
+	static const char *const ends[] = {
+		"_ms", "_us", "_ns", "_s", "_time", "_seconds", "loss", "accuracy"};
+	static const char *const starts[] = {"time", "iterations", "seconds"};
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (length >= strlen(ends[i]) && strcasecmp(name + length - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (strncasecmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t count_different(const struct auto_model *m, size_t column)
+{
+	const char **texts = mem_alloc(m->csv.row_count, sizeof(*texts));
+	size_t different = 1;
+
+	for (size_t k = 0; k < m->csv.row_count; k++)
+		texts[k] = cell(m, k, column);
+	qsort(texts, m->csv.row_count, sizeof(*texts), by_text);
+	for (size_t k = 1; k < m->csv.row_count; k++)
+		different += strcmp(texts[k], texts[k - 1]) != 0;
+	free(texts);
+	return different;
+}
+
+static enum auto_kind kind_of(const struct auto_model *m, size_t column)
+{
+	size_t different = count_different(m, column), numbers = 0;
+	double number;
+
+	if (is_step_column(m, column))
+		return AUTO_STEP;
+	if (different == 1)
+		return AUTO_CONSTANT;
+	if (is_result(m->csv.names[column]))
+		return AUTO_RESULT;
+	for (size_t k = 0; k < m->csv.row_count; k++)
+		numbers += csv_number(cell(m, k, column), &number) == 0;
+	if (numbers == m->csv.row_count)
+		return AUTO_NUMBER;
+	return different > MOST_LEVELS || (double)different > LABEL_SHARE * (double)m->csv.row_count
+		       ? AUTO_LABEL
+		       : AUTO_WORD;
+}
+
+/* The columns as the search takes them. */
+static void describe(const struct auto_model *m, struct description *d, bool skip_bad)
+{
+	description_init(d);
+	d->time = strdup(m->columns.names[STEP_TIME]);
+	d->unit = m->columns.unit ? strdup(m->columns.unit) : NULL;
+	d->skip_bad = skip_bad;
+	for (size_t i = 0; i < m->csv.column_count; i++) {
+		const char *name = m->csv.names[i];
+		int known = step_column_known(name);
+		enum pm_fit_role role = m->kinds[i] == AUTO_NUMBER ? PM_FIT_INTRINSIC
+					: m->kinds[i] == AUTO_WORD ? PM_FIT_CATEGORICAL
+								   : PM_FIT_IGNORED;
+
+		if (m->kinds[i] == AUTO_STEP && m->columns.names[STEP_LEVEL] &&
+			strcmp(name, m->columns.names[STEP_LEVEL]) == 0)
+			role = PM_FIT_FACTOR;
+		else if (m->kinds[i] == AUTO_STEP && strcmp(name, d->time) != 0 &&
+			 (known == STEP_BATCH || known == STEP_GPUS || known == STEP_NODES))
+			role = PM_FIT_EXTRINSIC;
+		if (!d->time || (role != PM_FIT_IGNORED && description_role(d, name, role) < 0))
+			errx(1, "out of memory");
+	}
+}
+
+static void warn_of(void *context, const char *sentence)
+{
+	(void)context;
+	(void)sentence;
+}
+
+static void fit_formula(struct auto_model *m, bool skip_bad)
+{
+	struct options options;
+	struct observations observations;
+	struct expression_settings settings;
+	struct expression_search search;
+	struct expression_terms terms;
+	const char *bad;
+
+	options_init(&options);
+	description_free(&options.description);
+	describe(m, &options.description, skip_bad);
+	options.quiet = true;
+	options.parameter.power_lower = 0; /* zeros are no hindrance to the search */
+	options_read_table(&options, m->csv.path, &observations);
+	expression_defaults(&settings);
+	settings.work = WORK;
+	settings.stop = options_catch_interrupt();
+	bad = expression_terms_init(&terms, &observations.train, warn_of, NULL);
+	if (bad)
+		errx(1, "%s: %s", m->csv.path, bad);
+	if (observations.train.sample_count < 2 * settings.folds)
+		errx(1, "%s: too few rows (%zu) for a model", m->csv.path, observations.train.sample_count);
+	if (expression_search(&search, &terms, &observations.train, &settings) < 0 || !search.result_count)
+		errx(1, "%s: no formula was found", m->csv.path);
+	if (expression_model(
+		    &m->formula, &search.results[search.chosen].expression, &terms, &observations.train) < 0)
+		errx(1, "out of memory");
+	m->constants = search.results[search.chosen].expression.constant_count;
+	m->held_out = search.results[search.chosen].held_out;
+	m->held_out_error = search.results[search.chosen].error;
+	expression_search_free(&search);
+	observations_free(&observations);
+	options_free(&options);
+}
+
+/* A step's model where the table has its columns and nothing else varies. */
+static bool fit_step(struct auto_model *m, const char *missing, bool skip_bad)
+{
+	if (missing || m->settings)
+		return false;
+	if (step_table_read(&m->table, &m->csv, &m->columns, true, skip_bad) < 0)
+		errx(1, "%s", m->table.error);
+	return step_model_fit(&m->step, &m->columns, &m->table) == NULL;
+}
+
+void auto_fit(struct auto_model *model, const char *path, const struct step_columns *named, bool skip_bad)
+{
+	const char *missing;
+
+	*model = (struct auto_model){0};
+	if (named)
+		model->columns = *named;
+	if (csv_read(&model->csv, path) < 0)
+		errx(1, "%s", model->csv.error);
+	missing = step_columns_find(&model->columns, &model->csv, true, &model->arena);
+	if (!model->columns.names[STEP_TIME])
+		errx(1, "%s", missing);
+	model->kinds = arena_alloc(&model->arena, model->csv.column_count, sizeof(*model->kinds));
+	for (size_t i = 0; i < model->csv.column_count; i++) {
+		model->kinds[i] = kind_of(model, i);
+		model->settings += model->kinds[i] == AUTO_NUMBER || model->kinds[i] == AUTO_WORD;
+	}
+	model->is_step = fit_step(model, missing, skip_bad);
+	if (!model->is_step)
+		fit_formula(model, skip_bad);
+}
+
+void auto_free(struct auto_model *model)
+{
+	if (model->is_step)
+		step_model_free(&model->step);
+	step_table_free(&model->table);
+	pm_fit_free(model->formula);
+	csv_free(&model->csv);
+	arena_free(&model->arena);
+}
