@@ -187,6 +187,13 @@ def help_of(*command):
     return subprocess.run([*command, "--help"], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
+def commands_of(name, text):
+    """The commands that a program's help lists, each with its line."""
+    if not re.search(rf"^usage: {name} COMMAND", text, re.I | re.M):
+        return []
+    return re.findall(r"^  ([a-z]+) +(\S.*)", text.split("COMMAND --help")[0], re.M)
+
+
 def main():
     version, folder, *programs = sys.argv[1:]
     names = [os.path.basename(program) for program in programs]
@@ -195,9 +202,7 @@ def main():
     pages = {}
     for program, name in zip(programs, names):
         text = help_of(program)
-        commands = []
-        if re.search(rf"^usage: {name} COMMAND", text, re.I | re.M):
-            commands = re.findall(r"^  ([a-z]+) +\S", text.split("COMMAND --help")[0], re.M)
+        commands = [command for command, _ in commands_of(name, text)]
         for command in commands:
             pages[f"{name}-{command}"] = (help_of(program, command), [name])
         others = [other for other in tools if other != name] if name in tools else ["pmrun"]
@@ -207,4 +212,5 @@ def main():
             file.write(page(name, text, version, see_also))
 
 
-main()
+if __name__ == "__main__":
+    main()

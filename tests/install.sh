@@ -48,6 +48,22 @@ pmrun demo >demo 2>&1 && grep -q 'Straggler rank 2: slower layer conv2' demo && 
 
 # manual pages
 if [ -n "$MAN_PAGES" ]; then
+	for program in pmrun pmanalyze pmfit; do
+		bash -n "$prefix/share/bash-completion/completions/$program" || complain "$program: bash"
+		[ -s "$prefix/share/zsh/site-functions/_$program" ] || complain "$program: zsh"
+		[ -s "$prefix/share/fish/vendor_completions.d/$program.fish" ] || complain "$program: fish"
+	done
+	# what bash offers after "pmanalyze lay" and after "pmfit fit --lamb"
+	cat >complete.bash <<'END'
+. "$1/share/bash-completion/completions/$2"
+COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
+"_$2"
+echo "${COMPREPLY[*]}"
+END
+	offered=$(bash complete.bash "$prefix" pmanalyze lay)
+	[ "$offered" = layers ] || complain "pmanalyze lay: '$offered'"
+	offered=$(bash complete.bash "$prefix" pmfit fit --lamb)
+	[ "$offered" = '--lambda --lambda-powers' ] || complain "pmfit fit --lamb: '$offered'"
 	pages=$(find "$prefix" -type d -name man1)
 	for program in "$prefix"/bin/*; do
 		name=${program##*/}
