@@ -38,6 +38,31 @@ void cmd_steps(const struct command *command, const char *argument, int64_t *fir
 		cmd_usage(command, "--steps %s: expected a number, or A-B", argument);
 }
 
+static struct iteration_say say;
+static bool keeps;
+
+const struct iteration_say *cmd_iteration_say(void)
+{
+	return &say;
+}
+
+static void set_say(const struct command *command, const char *what, const char *argument)
+{
+	char error[ITERATION_SAY_ERROR];
+
+	if (!iteration_say_set(&say, what, argument, error))
+		cmd_usage(command, "--iteration-%s", error);
+}
+
+/* Where the user asked for it. */
+static void keep_say(const char *path)
+{
+	char error[ITERATION_SAY_ERROR];
+
+	if (keeps && !iteration_say_write(&say, path, error))
+		errx(1, "%s", error);
+}
+
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument)
 {
@@ -58,6 +83,18 @@ bool cmd_common_option(
 	case CMD_OPTION_PATTERN:
 		options->communication = cmd_pattern(command, argument);
 		return true;
+	case CMD_OPTION_AT:
+		set_say(command, "at", argument);
+		return true;
+	case CMD_OPTION_END:
+		set_say(command, "end", argument);
+		return true;
+	case CMD_OPTION_EVERY:
+		set_say(command, "every", argument);
+		return true;
+	case CMD_OPTION_KEEP:
+		keeps = true;
+		return true;
 	default:
 		return false;
 	}
@@ -71,7 +108,8 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 		.first_step = options->first_step,
 		.last_step = options->last_step,
 		.communication = options->communication,
-		.progress = &progress};
+		.progress = &progress,
+		.say = &say};
 	char *error;
 	int status;
 
@@ -80,6 +118,8 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 	progress_end(&progress);
 	if (status < 0)
 		errx(1, "%s", error);
+	if (iteration_say_any(&say))
+		keep_say(paths[0]);
 }
 
 struct run *cmd_read_runs(

@@ -23,9 +23,35 @@ struct cmd_options {
 #define CMD_OPTION_PATTERN 0x1000 /* no letter: commands have their own */
 #define CMD_OPTION_STEPS 0x1001
 
+/* The user's say of iterations, the same in all commands that find them. */
+#define CMD_OPTION_AT 0x1002
+#define CMD_OPTION_END 0x1003
+#define CMD_OPTION_EVERY 0x1004
+#define CMD_OPTION_KEEP 0x1005
+
+#define CMD_ITERATION_OPTIONS \
+	{"iteration-at", required_argument, NULL, CMD_OPTION_AT}, \
+		{"iteration-end", required_argument, NULL, CMD_OPTION_END}, \
+		{"iteration-every", required_argument, NULL, CMD_OPTION_EVERY}, \
+	{ \
+		"iteration-keep", no_argument, NULL, CMD_OPTION_KEEP \
+	}
+
+/* Of --help, in the place of these options. */
+#define CMD_ITERATION_HELP \
+	"  --iteration-at REGEX\n" \
+	"  --iteration-end REGEX\n" \
+	"  --iteration-every N\n" \
+	"                where iterations start and end: at calls whose function, kernel,\n" \
+	"                call site (functions, lines of Python) or module matches; N: so\n" \
+	"                many of them are one (default: found from the calls)\n" \
+	"  --iteration-keep\n" \
+	"                keep these in the file pmanalyze.iterations beside the traces,\n" \
+	"                which all commands read\n"
+
 /* What decides which iterations of a run are read, and how. */
 #define CMD_READ_OPTIONS \
-	{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
+	CMD_ITERATION_OPTIONS, {"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
 		{"steps", required_argument, NULL, CMD_OPTION_STEPS}, \
 	{ \
 		"skip", required_argument, NULL, 's' \
@@ -42,6 +68,9 @@ const regex_t *cmd_pattern(const struct command *command, const char *argument);
 /* True if the option was one of CMD_OPTIONS. */
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument);
+
+/* What these options said so far; kept to the end of the program. */
+const struct iteration_say *cmd_iteration_say(void);
 
 /* Reads one run; ends the program if it cannot be read at all. */
 void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count);

@@ -328,7 +328,7 @@ const struct command cmd_compare = {
 		"                     (default: 1)\n"
 		"  --skip N           leave out the first N usual iterations (default: 1)\n"
 		"  --steps A-B        only the steps with these numbers: the program's, or\n"
-		"                     places in the run from 0\n"
+		"                     places in the run from 0\n" CMD_ITERATION_HELP
 		"  --comm-pattern REGEX\n"
 		"                     other profilers' traces: kernels whose names match the\n"
 		"                     extended regular expression also count as communication\n"

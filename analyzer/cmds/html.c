@@ -123,7 +123,7 @@ const struct command cmd_html = {
 		"  --force                 overwrite an existing file\n"
 		"  --skip N                leave out the first N usual iterations (default: 1)\n"
 		"  --steps A-B             only the steps with these numbers: the program's, or\n"
-		"                          places in the run from 0\n"
+		"                          places in the run from 0\n" CMD_ITERATION_HELP
 		"  --comm-pattern REGEX    other profilers' traces: kernels whose names match\n"
 		"                          the extended regular expression also count as\n"
 		"                          communication (default: NCCL's names)\n"

@@ -206,6 +206,7 @@ static void parse(struct options *how, int argument_count, char **arguments)
 	if (common.choose)
 		cmd_usage(&cmd_reduce, "--steps: a summary has means of all usual iterations");
 	how->analysis.skip = common.skip;
+	how->analysis.say = cmd_iteration_say();
 	how->analysis.communication = common.communication;
 	if (how->output && !*how->output)
 		cmd_usage(&cmd_reduce, "-o: the name is empty");
@@ -301,7 +302,7 @@ const struct command cmd_reduce = {
 		"  --rank N           only the trace of rank N\n"
 		"  --jobs N           traces read in parallel; each takes memory (default: the\n"
 		"                     number of processors)\n"
-		"  --skip N           leave out the first N usual iterations (default: 1)\n"
+		"  --skip N           leave out the first N usual iterations (default: 1)\n" CMD_ITERATION_HELP
 		"  --comm-pattern REGEX\n"
 		"                     other profilers' traces: kernels whose names match the\n"
 		"                     extended regular expression also count as communication\n"

@@ -10,7 +10,7 @@
 struct work {
 	struct analysis *analysis;
 	struct analysis_worker *items; /* by worker of the model */
-	size_t skip;
+	const struct iteration_options *options;
 };
 
 /* Workers share only what is not written any more. */
@@ -20,10 +20,9 @@ static void analyze_worker(void *context, size_t index)
 	struct analysis *analysis = work->analysis;
 	struct analysis_worker *item = &work->items[index];
 	const struct worker *worker = &analysis->model.workers[index];
-	size_t skip = work->skip;
 
 	item->worker = worker;
-	iteration_find(&analysis->model, worker, skip, &item->iterations);
+	iteration_find(&analysis->model, worker, work->options, &item->iterations);
 	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
 	phase_find(
 		&analysis->model, worker, &item->iterations, &item->layers, analysis->wait_ns, &item->phases);
@@ -35,7 +34,13 @@ static void analyze_worker(void *context, size_t index)
 
 void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip)
 {
-	struct work work = {analysis, NULL, skip};
+	analysis_init_as(analysis, timeline, &(struct iteration_options){.skip = skip});
+}
+
+void analysis_init_as(
+	struct analysis *analysis, struct timeline *timeline, const struct iteration_options *options)
+{
+	struct work work = {analysis, NULL, options};
 	size_t count;
 
 	memset(analysis, 0, sizeof(*analysis));

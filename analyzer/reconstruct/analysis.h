@@ -43,6 +43,8 @@ const struct analysis_worker *stage_first(const struct analysis *analysis, uint3
 
 /* Takes over the timeline, which must be settled. */
 void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t skip);
+void analysis_init_as(
+	struct analysis *analysis, struct timeline *timeline, const struct iteration_options *options);
 void analysis_free(struct analysis *analysis);
 
 /*

@@ -263,13 +263,12 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 		size_t core = first_core(finder, piece->start, piece->end);
 
 		/* All that is done in a step belongs to it. */
-		item->first_call = finder->source == ITERATION_BY_STEPS
-					   ? piece->first
-					   : input_start(finder, piece->first, core);
+		item->first_call =
+			iteration_is_marked(finder) ? piece->first : input_start(finder, piece->first, core);
 		item->call_end = piece->end;
 		item->usual = piece->structure == finder->usual;
 		item->begin_ns = begin_of(finder, item->first_call);
-		if (finder->source == ITERATION_BY_STEPS)
+		if (iteration_is_marked(finder) && piece->begin_ns)
 			item->begin_ns = iteration_step_begin(finder, piece, item->first_call);
 		/* Logging between two iterations belongs to the one before. */
 		if (i > 0 && first_core(finder, piece->first, core) == core &&
@@ -411,10 +410,11 @@ static void know_operations(struct iteration_finder *finder)
 	}
 }
 
-void iteration_find(const struct worker_model *model, const struct worker *worker, size_t skip,
-	struct iteration_list *list)
+void iteration_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_options *options, struct iteration_list *list)
 {
-	struct iteration_finder finder = {.model = model, .timeline = model->timeline, .worker = worker};
+	struct iteration_finder finder = {
+		.model = model, .timeline = model->timeline, .worker = worker, .say = options->say};
 
 	memset(list, 0, sizeof(*list));
 	know_operations(&finder);
@@ -429,7 +429,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	list->count = finder.piece_count;
 	place_iterations(&finder, list);
 	end_iterations(&finder, list);
-	if (finder.source == ITERATION_BY_STEPS)
+	if (iteration_is_marked(&finder))
 		begin_marked(&finder, &list->items[0]);
 	else if (list->count > 1)
 		begin_first(
@@ -438,7 +438,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 		begin_only(&finder, &list->items[0]);
 	add_gap(list, 0, list->items[0].first_call, iteration_call_at(&finder, 0)->begin_ns,
 		list->items[0].begin_ns, ITERATION_SETUP);
-	iteration_classify(&finder, list, skip);
+	iteration_classify(&finder, list, options->skip);
 	list->varies = finder.varies;
 out:
 	list->candidates = finder.candidates;

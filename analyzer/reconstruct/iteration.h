@@ -16,6 +16,7 @@
 #ifndef RECONSTRUCT_ITERATION_H
 #define RECONSTRUCT_ITERATION_H
 
+#include "iteration_say.h"
 #include "worker.h"
 
 enum iteration_kind {
@@ -91,9 +92,14 @@ struct iteration_list {
 	size_t counts[4];                       /* of iterations, by enum iteration_kind */
 };
 
-/* skip: how many of the usual iterations at the begin count as warm-up; fewer if none would be left. */
-void iteration_find(const struct worker_model *model, const struct worker *worker, size_t skip,
-	struct iteration_list *list);
+struct iteration_options {
+	size_t skip; /* so many of the usual iterations at the start count as warm-up; fewer if none
+			would be left */
+	const struct iteration_say *say; /* the user's, or NULL */
+};
+
+void iteration_find(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_options *options, struct iteration_list *list);
 void iteration_free(struct iteration_list *list);
 
 /* "by updates 48, by copies from the host 24", in the arena; "nothing repeats" where there are none. */

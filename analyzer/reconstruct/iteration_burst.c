@@ -6,6 +6,7 @@
 #include "iteration_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LARGE_GAP 20 /* members between updates from which on a gap may tell iterations apart */
 #define SMALL_GAP 5  /* forward work in one as short is none of an iteration */
@@ -161,9 +162,9 @@ static void end_bursts(const struct sequence *sequence, struct sequence_range *b
 	free(known);
 }
 
-/* How many bursts an iteration has. */
-static size_t count_optimizers(
-	const struct sequence *sequence, const struct sequence_range *bursts, size_t count)
+/* How many bursts an iteration has. updates: the bursts without their tails. */
+static size_t count_optimizers(const struct sequence *sequence, const struct sequence_range *updates,
+	const struct sequence_range *bursts, size_t count)
 {
 	struct sequence_range *ends;
 	size_t *lengths, length, found;
@@ -183,6 +184,10 @@ static size_t count_optimizers(
 									       : bursts[i - 1].end;
 	}
 	found = iteration_search_period(sequence, ends, count - 1);
+	for (size_t i = 1; i < count && found == 1; i++)
+		ends[i - 1].begin = bursts[i - 1].end;
+	if (found == 1)
+		found = iteration_search_period_of(sequence, updates + 1, ends, count - 1);
 	free(ends);
 	free(lengths);
 	return found;
@@ -191,7 +196,7 @@ static size_t count_optimizers(
 void iteration_search_bursts(struct iteration_search *search)
 {
 	const struct sequence *sequence = search->sequence;
-	struct sequence_range *bursts = list_bursts(sequence, &search->updates);
+	struct sequence_range *bursts = list_bursts(sequence, &search->updates), *updates;
 	size_t begin = 0;
 
 	search->source = ITERATION_BY_NAMES;
@@ -199,8 +204,11 @@ void iteration_search_bursts(struct iteration_search *search)
 	if (search->updates == 0)
 		return;
 	search->updates = drop_odd(sequence, bursts, search->updates);
+	updates = mem_alloc(search->updates, sizeof(*updates));
+	memcpy(updates, bursts, search->updates * sizeof(*updates));
 	end_bursts(sequence, bursts, search->updates);
-	search->optimizers = count_optimizers(sequence, bursts, search->updates);
+	search->optimizers = count_optimizers(sequence, updates, bursts, search->updates);
+	free(updates);
 	search->pieces = mem_alloc(search->updates, sizeof(*search->pieces));
 	for (size_t i = search->optimizers - 1; i < search->updates; i += search->optimizers) {
 		search->pieces[search->count++] = (struct sequence_range){begin, bursts[i].end};

@@ -294,22 +294,29 @@ static double usual_share(const struct iteration_finder *finder)
 	return all ? (double)usual / (double)all : 0;
 }
 
-/* The pieces of a search, as positions, with the classes as keys of what is the same in another iteration. */
-static void take_search(struct iteration_finder *finder, const struct sequence *sequence,
+void iteration_take_judgement(struct iteration_finder *finder, const struct sequence *sequence,
 	const struct iteration_search *search)
 {
-	size_t first = 0;
-
 	finder->source = search->source;
 	finder->judged = true;
 	finder->sure = search->confidence;
 	finder->varies = search->varies;
+	free(finder->marks);
 	finder->marks = mem_alloc(finder->worker->call_count, sizeof(*finder->marks));
 	for (size_t i = 0; i < sequence->count; i++)
 		finder->marks[sequence->positions[i]] = sequence->marks[i];
 	for (size_t i = 0; i < finder->worker->call_count; i++)
 		finder->known[finder->operations[i] - finder->first_operation].key =
 			sequence_key(finder->timeline, &finder->timeline->operations[finder->operations[i]]);
+}
+
+/* The pieces of a search, as positions. */
+static void take_search(struct iteration_finder *finder, const struct sequence *sequence,
+	const struct iteration_search *search)
+{
+	size_t first = 0;
+
+	iteration_take_judgement(finder, sequence, search);
 	for (size_t i = 0; i < search->count; i++) {
 		const struct sequence_range *range = &search->pieces[i];
 		size_t count = finder->piece_count;
@@ -376,14 +383,26 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	settle_pieces(finder);
 }
 
-void iteration_cut(struct iteration_finder *finder)
+static void hash_all(struct iteration_finder *finder)
 {
-	if (!iteration_cut_steps(finder)) {
-		iteration_cut_sequence(finder);
-		return;
-	}
-	finder->source = ITERATION_BY_STEPS;
 	for (size_t i = 0; i < finder->piece_count; i++)
 		hash_piece(finder, &finder->pieces[i]);
 	find_usual(finder);
+}
+
+void iteration_cut(struct iteration_finder *finder)
+{
+	if (iteration_cut_said(finder)) {
+		hash_all(finder);
+		return;
+	}
+	if (iteration_cut_steps(finder)) {
+		finder->source = ITERATION_BY_STEPS;
+		iteration_cut_every(finder);
+		hash_all(finder);
+		return;
+	}
+	iteration_cut_sequence(finder);
+	if (iteration_cut_every(finder))
+		hash_all(finder);
 }

@@ -43,6 +43,7 @@ struct iteration_finder {
 	bool varies;    /* sizes depend on the data */
 	uint8_t *marks; /* by position in the worker's calls: SEQUENCE_*; NULL unless judged */
 	struct iteration_candidates candidates;
+	const struct iteration_say *say; /* or NULL */
 };
 
 /*
@@ -50,6 +51,22 @@ struct iteration_finder {
  * steps of the program the pieces are theirs, one for each that has computations.
  */
 void iteration_cut(struct iteration_finder *finder);
+
+/* Where the user says; false: nothing is said of where, or nothing matches. And so many of them as one;
+ * false: they are as they were. */
+bool iteration_cut_said(struct iteration_finder *finder);
+bool iteration_cut_every(struct iteration_finder *finder);
+
+/* What a search knows beside its pieces: the source, labels by call, classes as keys of what is the same. */
+struct iteration_search;
+void iteration_take_judgement(struct iteration_finder *finder, const struct sequence *sequence,
+	const struct iteration_search *search);
+
+/* Do the pieces say when an iteration begins, and which calls are its? */
+static inline bool iteration_is_marked(const struct iteration_finder *finder)
+{
+	return finder->source == ITERATION_BY_STEPS || finder->source == ITERATION_BY_USER;
+}
 
 /* One piece for each of the program's steps; false: there are none with computations. */
 bool iteration_cut_steps(struct iteration_finder *finder);

@@ -60,6 +60,43 @@ static uint32_t *list_firsts(const struct iteration_search *search)
 	return firsts;
 }
 
+/* Do enough pieces begin so? One alone, of several, is broken off. */
+static bool is_usual_first(const struct iteration_search *search, uint32_t count)
+{
+	return 10 * (size_t)count >= search->count && (count > 1 || search->count < 3);
+}
+
+/* Does another piece end with the same class? */
+static bool is_usual_last(const struct iteration_search *search)
+{
+	const struct sequence *sequence = search->sequence;
+	uint32_t class = sequence->classes[search->pieces[search->count - 1].end - 1];
+
+	for (size_t i = 0; i + 1 < search->count; i++)
+		if (search->complete[i] && sequence->classes[search->pieces[i].end - 1] == class)
+			return true;
+	return false;
+}
+
+/* Where the recording ends within an update, the last piece is not whole, however little is missing. */
+static bool is_broken_off(const struct iteration_search *search)
+{
+	const struct sequence *sequence = search->sequence;
+	const struct sequence_range *last = &search->pieces[search->count - 1];
+	uint32_t updates = SEQUENCE_SUM(sequence, update, last->begin, last->end), least = UINT32_MAX;
+
+	if (last->end < sequence->count || last->begin == last->end)
+		return false;
+	for (size_t i = 0; i + 1 < search->count; i++) {
+		uint32_t others =
+			SEQUENCE_SUM(sequence, update, search->pieces[i].begin, search->pieces[i].end);
+
+		if (search->complete[i] && others < least)
+			least = others;
+	}
+	return least != UINT32_MAX && (updates < least || !is_usual_last(search));
+}
+
 static void find_complete(struct iteration_search *search)
 {
 	static const is_there needs[] = {has_forward, has_backward, has_update};
@@ -73,13 +110,15 @@ static void find_complete(struct iteration_search *search)
 		const struct sequence_range *piece = &search->pieces[i];
 		bool complete = piece->begin < piece->end;
 
-		complete = complete &&
-			   ((input.usual && begins_with_input(sequence, piece)) ||
-				   10 * (size_t)firsts[sequence->classes[piece->begin]] >= search->count);
+		complete =
+			complete && ((input.usual && begins_with_input(sequence, piece)) ||
+					    is_usual_first(search, firsts[sequence->classes[piece->begin]]));
 		for (int j = 0; j < 3; j++)
 			complete = complete && (!needed[j].usual || needs[j](sequence, piece));
 		search->complete[i] = complete;
 	}
+	if (search->count > 1 && is_broken_off(search))
+		search->complete[search->count - 1] = false;
 	free(firsts);
 }
 
@@ -250,6 +289,21 @@ static bool is_from_the_start(const struct sequence *sequence)
 	return false;
 }
 
+#define FEW 7 /* pieces in which the period of several optimizers cannot be seen */
+
+/* Of pieces that follow each other, on average: several optimizers have classes of their own. */
+static double common_classes(const struct iteration_search *search)
+{
+	struct sequence_histogram *histograms =
+		sequence_histograms(search->sequence, search->pieces, search->count);
+	double sum = 0;
+
+	for (size_t i = 1; i < search->count; i++)
+		sum += sequence_common_classes(&histograms[i - 1], &histograms[i]);
+	sequence_free_histograms(histograms);
+	return search->count > 1 ? sum / (double)(search->count - 1) : 1;
+}
+
 /* How far the way they were found is to be trusted. */
 static double find_certainty(const struct iteration_search *search)
 {
@@ -268,6 +322,8 @@ static double find_certainty(const struct iteration_search *search)
 				       : 0.5) *
 		       (search->around ? 0.7 : 1) * (1 - 1 / (n + 1));
 	certainty = (backward || forward ? 1 : 0.8) * (1 - pow(0.5, n));
+	if (search->optimizers == 1 && search->count < FEW)
+		certainty *= 0.5 + 0.5 * common_classes(search);
 	/* A recording that begins in the middle may begin between two of the optimizers. */
 	if (search->optimizers > 1 && !is_from_the_start(search->sequence))
 		certainty /= (double)search->optimizers;

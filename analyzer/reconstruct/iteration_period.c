@@ -10,15 +10,18 @@
 #define MOST_PERIOD 8
 #define LEAST_REPETITIONS 3
 
+/* How alike two pieces are: by how often they have each class, or by which classes they have. */
+typedef double (*likeness)(const struct sequence_histogram *a, const struct sequence_histogram *b);
+
 /* Mean similarity of each with the p-th behind it, and the share of those that are nearly the same. */
-static double similarity_at(
-	const struct sequence_histogram *histograms, size_t count, size_t p, double *same_share)
+static double similarity_at(const struct sequence_histogram *histograms, size_t count, size_t p,
+	likeness measure, double *same_share)
 {
 	double sum = 0;
 	size_t same = 0;
 
 	for (size_t i = 0; i + p < count; i++) {
-		double similarity = sequence_similarity(&histograms[i], &histograms[i + p]);
+		double similarity = measure(&histograms[i], &histograms[i + p]);
 
 		sum += similarity;
 		same += similarity > 0.95;
@@ -27,27 +30,56 @@ static double similarity_at(
 	return sum / (double)(count - p);
 }
 
+static size_t find_period(const struct sequence_histogram *histograms, size_t count, likeness measure)
+{
+	double means[MOST_PERIOD + 1], same;
+
+	for (size_t p = 1; p <= MOST_PERIOD && p <= count / LEAST_REPETITIONS; p++) {
+		bool better = p > 1;
+
+		means[p] = similarity_at(histograms, count, p, measure, &same);
+		for (size_t q = 1; q < p; q++)
+			better &= means[p] > means[q] + 0.02;
+		if (better && means[p] >= 0.95 && means[p] > means[1] + 0.04 && same >= 0.8)
+			return p;
+	}
+	return 1;
+}
+
 size_t iteration_search_period(
 	const struct sequence *sequence, const struct sequence_range *pieces, size_t count)
 {
 	struct sequence_histogram *histograms;
-	double means[MOST_PERIOD + 1], same;
-	size_t found = 1;
+	size_t found;
 
 	if (count < 2 * LEAST_REPETITIONS)
 		return 1;
 	histograms = sequence_histograms(sequence, pieces, count);
-	for (size_t p = 1; p <= MOST_PERIOD && p <= count / LEAST_REPETITIONS && found == 1; p++) {
-		bool better = p > 1;
-
-		means[p] = similarity_at(histograms, count, p, &same);
-		for (size_t q = 1; q < p; q++)
-			better &= means[p] > means[q] + 0.02;
-		if (better && means[p] >= 0.95 && means[p] > means[1] + 0.04 && same >= 0.8)
-			found = p;
-	}
+	found = find_period(histograms, count, sequence_similarity);
+	/* Where sizes depend on the data, how often differs each time. */
+	if (found == 1)
+		found = find_period(histograms, count, sequence_common_classes);
 	sequence_free_histograms(histograms);
 	return found;
+}
+
+size_t iteration_search_period_of(const struct sequence *sequence, const struct sequence_range *bursts,
+	const struct sequence_range *pieces, size_t count)
+{
+	struct sequence_histogram *updates, *histograms;
+	double same, once, again;
+	size_t found;
+
+	if (count < 2 * LEAST_REPETITIONS)
+		return 1;
+	updates = sequence_histograms(sequence, bursts, count);
+	histograms = sequence_histograms(sequence, pieces, count);
+	found = find_period(updates, count, sequence_similarity);
+	once = similarity_at(histograms, count, 1, sequence_common_classes, &same);
+	again = similarity_at(histograms, count, found, sequence_common_classes, &same);
+	sequence_free_histograms(updates);
+	sequence_free_histograms(histograms);
+	return again > once + 0.04 ? found : 1;
 }
 
 /* Does the piece have members of classes that the one before lacks, which follow other work without a copy?

@@ -38,6 +38,10 @@ void iteration_search_repeats(struct iteration_search *search);
 size_t iteration_search_period(
 	const struct sequence *sequence, const struct sequence_range *pieces, size_t count);
 
+/* The same by the updates that the pieces end with, where the work before them differs too. */
+size_t iteration_search_period_of(const struct sequence *sequence, const struct sequence_range *bursts,
+	const struct sequence_range *pieces, size_t count);
+
 /* Joins pieces that are micro-batches: of a few the last has more work behind it, without a copy between. */
 void iteration_search_join(struct iteration_search *search);
 

@@ -215,6 +215,39 @@ static size_t start_behind_evaluation(
 	return begins;
 }
 
+/* The class that 0.8 of the pieces behind the first begin with; false: there is none. */
+static bool first_class(const struct iteration_search *search, uint32_t *class)
+{
+	const struct sequence *sequence = search->sequence;
+	size_t votes = 0, agree = 0;
+
+	for (size_t i = 1; i < search->count; i++) {
+		uint32_t here = sequence->classes[search->pieces[i].begin];
+
+		if (votes == 0)
+			*class = here;
+		votes += *class == here ? 1 : SIZE_MAX;
+	}
+	for (size_t i = 1; i < search->count; i++)
+		agree += sequence->classes[search->pieces[i].begin] == *class;
+	return search->count > 1 && 5 * agree >= 4 * (search->count - 1);
+}
+
+/* Behind the set-up: where the first piece has what the others begin with, with input if they have it. */
+static size_t start_first(const struct iteration_search *search, size_t begin, bool by_input)
+{
+	const struct sequence *sequence = search->sequence;
+	const struct sequence_range *piece = &search->pieces[0];
+	uint32_t class = 0;
+
+	if (!first_class(search, &class))
+		return begin;
+	for (size_t i = begin; i < piece->end; i++)
+		if (sequence->classes[i] == class && (!by_input || sequence_is_input(sequence, i)))
+			return i;
+	return begin;
+}
+
 void iteration_search_starts(struct iteration_search *search)
 {
 	const struct sequence *sequence = search->sequence;
@@ -235,6 +268,8 @@ void iteration_search_starts(struct iteration_search *search)
 
 		size_t begin = anchor.found ? start_at_anchor(search, i, &anchor, by_input) : piece->begin;
 
+		if (i == 0 && begin == piece->begin)
+			begin = start_first(search, begin, by_input);
 		/* The set-up may have work like an iteration's. */
 		if (i == 0 && begin == piece->begin && search->count > 1 && 2 * length > 3 * longest)
 			begin = piece->end - longest;

@@ -42,17 +42,25 @@ static size_t warmup_of(const struct timeline *timeline)
 	return count;
 }
 
-void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip)
+static void analyze(struct run *run, struct timeline *timeline, const char *label,
+	const struct iteration_options *options)
 {
 	static const char *const nothing[] = {NULL};
+	struct iteration_options how = *options;
 
 	run->label = label_of(&timeline->arena, label, 1);
 	run->path = arena_text(&timeline->arena, label, strlen(label));
 	run->unread = (const char **)(uintptr_t)nothing;
+	run->said = false;
 	timeline_settle(timeline);
-	if (skip == ANALYSIS_SKIP && imported_timeline_is_labels(timeline))
-		skip = warmup_of(timeline);
-	analysis_init(&run->analysis, timeline, skip);
+	if (how.skip == ANALYSIS_SKIP && imported_timeline_is_labels(timeline))
+		how.skip = warmup_of(timeline);
+	analysis_init_as(&run->analysis, timeline, &how);
+}
+
+void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip)
+{
+	analyze(run, timeline, label, &(struct iteration_options){.skip = skip});
 }
 
 static bool has_own_trace(DIR *folder)
@@ -97,6 +105,59 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 	return run_open_as(run, paths, path_count, &(struct run_options){.skip = skip}, error);
 }
 
+/* Does the user say where, and nothing matches on any rank? */
+static bool is_nowhere(const struct run *run, const struct iteration_say *say)
+{
+	const struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++)
+		if (analysis->workers[i].iterations.source == ITERATION_BY_USER)
+			return false;
+	return say && (say->at || say->end);
+}
+
+/* With what the user says of iterations, or has said in the file beside the traces. */
+static int analyze_said(struct run *run, struct timeline *timeline, const char *path, const char **unread,
+	const struct run_options *options, char **error)
+{
+	struct iteration_say kept = {0};
+	struct iteration_options how = {options->choose ? 0 : options->skip, options->say};
+	char sentence[ITERATION_SAY_ERROR];
+	const char *chosen;
+	int status = 0;
+
+	if (!iteration_say_any(options->say)) {
+		status = iteration_say_read(&kept, path, sentence);
+		how.say = &kept;
+	}
+	if (status < 0) {
+		*error = strdup(sentence);
+		iteration_say_free(&kept);
+		timeline_free(timeline);
+		return -1;
+	}
+	analyze(run, timeline, path, &how);
+	run->unread = unread;
+	run->said = status > 0 && iteration_say_any(&kept);
+	if (is_nowhere(run, how.say)) {
+		if (asprintf(error,
+			    "%s: no call matches %s %s: pmanalyze dump --ops lists functions, kernels and call sites",
+			    path, how.say->at ? "--iteration-at" : "--iteration-end",
+			    how.say->at ? how.say->at : how.say->end) < 0)
+			*error = NULL;
+		run_close(run);
+		status = -1;
+	}
+	iteration_say_free(&kept);
+	if (status >= 0 && options->choose &&
+		!analysis_choose(&run->analysis, options->first_step, options->last_step, &chosen)) {
+		*error = strdup(chosen);
+		run_close(run);
+		return -1;
+	}
+	return status < 0 ? -1 : 0;
+}
+
 int run_open_as(
 	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error)
 {
@@ -115,15 +176,7 @@ int run_open_as(
 		timeline_free(&timeline);
 		return -1;
 	}
-	run_analyze(run, &timeline, paths[0], options->choose ? 0 : options->skip);
-	run->unread = unread;
-	if (options->choose &&
-		!analysis_choose(&run->analysis, options->first_step, options->last_step, &sentence)) {
-		*error = strdup(sentence);
-		run_close(run);
-		return -1;
-	}
-	return 0;
+	return analyze_said(run, &timeline, paths[0], unread, options, error);
 }
 
 void run_tell_apart(struct run *runs, size_t run_count)
@@ -256,6 +309,9 @@ const char **run_warnings(struct run *run)
 
 	for (size_t i = 0; run->unread[i]; i++)
 		add(&texts, run->unread[i]);
+	if (run->said)
+		add(&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
+				    run->label, ITERATION_SAY_FILE));
 	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
 		const struct timeline_process *process = &analysis->timeline.processes[i];
 

@@ -12,6 +12,7 @@ struct run {
 			      it */
 	const char *path;  /* of the folder or first file */
 	struct analysis analysis;
+	bool said;           /* a file beside the traces says where iterations are */
 	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
 };
 
@@ -23,6 +24,8 @@ struct run_options {
 	int64_t first_step, last_step;
 	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */
 	struct progress *progress;    /* or NULL */
+	const struct iteration_say
+		*say; /* of iterations; NULL or empty: what the file beside the traces says */
 };
 
 /* Reads and analyzes. -1 if there is nothing to analyze, with a sentence in `error`, which the caller frees.

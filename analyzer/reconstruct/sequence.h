@@ -72,6 +72,9 @@ void sequence_free_histograms(struct sequence_histogram *histograms);
 /* Dice: twice what is common over the sum of both, 1 for two empty ones. */
 double sequence_similarity(const struct sequence_histogram *a, const struct sequence_histogram *b);
 
+/* The same of the sets of classes, however often they come. */
+double sequence_common_classes(const struct sequence_histogram *a, const struct sequence_histogram *b);
+
 uint32_t sequence_bin_count(const struct sequence_histogram *histogram, uint32_t class);
 
 #define SEQUENCE_SUM(sequence, field, from, to) ((sequence)->sums[to].field - (sequence)->sums[from].field)

@@ -72,6 +72,22 @@ double sequence_similarity(const struct sequence_histogram *a, const struct sequ
 	return 2 * (double)common / (double)(a->total + b->total);
 }
 
+double sequence_common_classes(const struct sequence_histogram *a, const struct sequence_histogram *b)
+{
+	size_t common = 0;
+
+	if (a->bin_count + b->bin_count == 0)
+		return 1;
+	for (size_t i = 0, j = 0; i < a->bin_count && j < b->bin_count;) {
+		uint32_t left = a->bins[i].class, right = b->bins[j].class;
+
+		common += left == right;
+		i += left <= right;
+		j += right <= left;
+	}
+	return 2 * (double)common / (double)(a->bin_count + b->bin_count);
+}
+
 uint32_t sequence_bin_count(const struct sequence_histogram *histogram, uint32_t class)
 {
 	const struct sequence_bin key = {class, 0},
