@@ -7,7 +7,8 @@
  *     dictionary  = entry, entry, ...                   payload of a PM_CHUNK_DICTIONARY
  *     entry       = struct pm_entry, body, zeros        entry_bytes in all, a multiple of 8
  *     records     = slot, slot, ...                     payload of a PM_CHUNK_RECORDS, one thread's, in order of end
- *     slot        = struct pm_record, pm_more, pm_base  16 bytes each, told apart by their `kind`
+ *     slot        = struct pm_record, pm_more, pm_base, pm_touch
+ *                                                       16 bytes each, told apart by their `kind`
  *     footer      = struct pm_footer                    payload of a PM_CHUNK_FOOTER, the last chunk
  *
  * The trace brings its own vocabulary: an entry names each hooked function, each distinct operation (a
@@ -20,6 +21,7 @@
  *
  *     1   first: records of 32 bytes (struct pm_record_1), one per call or device interval
  *     2   records of 16 bytes, what few of them need in a slot before (pm_more), time told from a base (pm_base)
+ *     3   before launches of kernels, now and then, the device addresses among their arguments (pm_touch)
  *
  * The file is written through shared mappings, which begin and end at multiples of 64 KiB whatever the machine's pages
  * are; chunks need not, so a file is the same on each. It is valid at every instant. A process that was killed
@@ -33,7 +35,7 @@
 #include <stdint.h>
 
 #define PM_MAGIC "pmtrace" /* with its terminating zero: 8 bytes */
-#define PM_VERSION 2
+#define PM_VERSION 3
 #define PM_BYTE_ORDER 0x01020304u
 #define PM_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
@@ -138,6 +140,27 @@ struct pm_chunk {
 	X(uint8_t, kind) /* PM_RECORD_BASE */ \
 	X(uint8_t, reserved_2)
 
+/*
+ * Of the device addresses among a launch's arguments, some bytes; all that stand before its record, end to end, are a
+ * list of varints (7 bits a byte, low bits first, the high bit: more follows). By the two lowest bits of one, with n above
+ * them:
+ *
+ *     0   an address: n is the difference of its number from that of the address before it, 0 before the first,
+ *         folded (0, -1, 1, -2, ...). It stands in the next word of the arguments
+ *     1   n addresses more, each with the difference of the last one, in the words that follow
+ *     2   n words are passed over
+ *     3   the list ends here though there is more: it was too long
+ *
+ * The words are the arguments as the kernel sees them, by 8 bytes; the addresses are those of PM_ENTRY_ADDRESSES. They
+ * belong to no operation, so that a kernel which works on other memory is the same operation.
+ */
+#define PM_FORMAT_TOUCH(X) \
+	X(uint64_t, bytes_0) \
+	X(uint32_t, bytes_8) \
+	X(uint16_t, bytes_12) \
+	X(uint8_t, kind) /* PM_RECORD_TOUCH */ \
+	X(uint8_t, used) /* bytes, up to PM_TOUCH_BYTES */
+
 #define PM_FIELD(type, name) type name;
 struct pm_record {
 	PM_FORMAT_RECORD(PM_FIELD)
@@ -148,6 +171,11 @@ struct pm_more {
 struct pm_base {
 	PM_FORMAT_BASE(PM_FIELD)
 };
+struct pm_touch {
+	PM_FORMAT_TOUCH(PM_FIELD)
+};
+#define PM_TOUCH_BYTES 14
+#define PM_TOUCH_WORDS 4096 /* of 8 bytes: no kernel has more arguments */
 #undef PM_FIELD
 
 enum pm_record_kind {
@@ -155,6 +183,7 @@ enum pm_record_kind {
 	PM_RECORD_DEVICE = 2,
 	PM_RECORD_MORE = 3,
 	PM_RECORD_BASE = 4,
+	PM_RECORD_TOUCH = 5,
 };
 
 /* A record of version 1. */
@@ -181,6 +210,9 @@ struct pm_record_1 {
  */
 #define PM_FLAG_LEFT 8
 #define PM_RESULT_LEFT INT32_MIN
+/* A launch whose arguments were looked at: the slots before it say which device addresses are among them, and no
+ * slot that none is. Without the flag that is not known. */
+#define PM_FLAG_TOUCHES 16
 
 enum pm_entry_type {
 	PM_ENTRY_FUNCTION = 1,
@@ -194,6 +226,7 @@ enum pm_entry_type {
 	PM_ENTRY_WINDOW = 9,
 	PM_ENTRY_MODULE = 10,
 	PM_ENTRY_DEVICE = 11,
+	PM_ENTRY_ADDRESSES = 12,
 };
 
 struct pm_entry {
@@ -295,6 +328,14 @@ struct pm_entry_device {
 	uint32_t reserved;
 	uint64_t memory_bytes;
 	char name[];
+};
+
+/* Device addresses that arguments of launches have, numbered one by one from `first` on: the numbers of one entry
+ * follow those of the entry before it. */
+struct pm_entry_addresses {
+	uint32_t first;
+	uint32_t count;
+	uint64_t addresses[];
 };
 
 /* Something said about the run, "key: sentence": command, warning, ... */
@@ -480,6 +521,8 @@ _Static_assert(sizeof(struct pm_record) == 16, "no padding");
 _Static_assert(sizeof(struct pm_more) == 16 && sizeof(struct pm_base) == 16, "slots are of one size");
 _Static_assert(offsetof(struct pm_more, kind) == offsetof(struct pm_record, kind), "slots are distinct");
 _Static_assert(offsetof(struct pm_base, kind) == offsetof(struct pm_record, kind), "slots are distinct");
+_Static_assert(sizeof(struct pm_touch) == 16, "slots are of one size");
+_Static_assert(offsetof(struct pm_touch, kind) == offsetof(struct pm_record, kind), "slots are distinct");
 _Static_assert(sizeof(struct pm_record_1) == 32, "no padding");
 _Static_assert(sizeof(struct pm_footer) == 96, "no padding");
 

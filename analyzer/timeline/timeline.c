@@ -38,6 +38,7 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->windows);
 	free(timeline->steps);
 	free(timeline->more);
+	free(timeline->touches);
 	free(timeline->calls);
 	free(timeline->intervals);
 	arena_free(&timeline->arena);
@@ -92,6 +93,32 @@ const struct timeline_graph *timeline_graph(
 		if (function->labels[i].type == PM_VALUE_GRAPH && operation->values[i])
 			return &timeline->graphs[operation->values[i]];
 	return NULL;
+}
+
+/* The first that belongs to the call or one behind it. */
+static size_t first_touch(const struct timeline *timeline, uint32_t call)
+{
+	size_t low = 0, high = timeline->touch_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (timeline->touches[middle].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct timeline_touch *timeline_touches(const struct timeline *timeline, uint32_t call, size_t *count)
+{
+	const size_t first = first_touch(timeline, call);
+
+	*count = 0;
+	while (first + *count < timeline->touch_count && timeline->touches[first + *count].call == call)
+		++*count;
+	return timeline->touches + first;
 }
 
 const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call)

@@ -119,6 +119,14 @@ struct timeline_more {
 	uint8_t group;     /* ordinal of its group in the thread, 0: none, or not known */
 };
 
+/* A device address among the arguments of a launch, and the word of 8 bytes in which it stands. In order of
+ * `call` and of `word`. */
+struct timeline_touch {
+	uint64_t address;
+	uint32_t call;
+	uint16_t word;
+};
+
 /* What a device is, as its driver says; 0: not known. */
 struct timeline_device {
 	int32_t device;   /* as the process numbers it */
@@ -209,6 +217,8 @@ struct timeline {
 	size_t step_count, step_room;
 	struct timeline_more *more;
 	size_t more_count, more_room;
+	struct timeline_touch *touches; /* of calls with PM_FLAG_TOUCHES */
+	size_t touch_count, touch_room;
 	struct timeline_call *calls;
 	size_t call_count, call_room;
 	struct timeline_interval *intervals;
@@ -251,6 +261,10 @@ const struct timeline_device *timeline_device(const struct timeline_process *pro
 
 /* What else is known of the call with this number; NULL: nothing. */
 const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call);
+
+/* The device addresses among the arguments of the call with this number; none is known of a call without
+ * PM_FLAG_TOUCHES. */
+const struct timeline_touch *timeline_touches(const struct timeline *timeline, uint32_t call, size_t *count);
 
 /* When the last of the call's device work ended; the call itself where that is not known. */
 int64_t timeline_call_end(const struct timeline *timeline, const struct timeline_call *call);

@@ -142,6 +142,23 @@ static void add_call(struct fill *fill, const struct timeline_call *call, uint32
 	fill->correlations[number] = correlation;
 }
 
+/* Of the call that is added next. */
+static void add_touches(struct fill *fill, const struct trace_record *record)
+{
+	struct timeline_join *join = fill->join;
+	bool whole;
+	size_t count;
+
+	if (!join->unpacked)
+		join->unpacked = mem_alloc(PM_TOUCH_WORDS, sizeof(*join->unpacked));
+	count = trace_touches(fill->trace, record, join->unpacked, &whole);
+
+	for (size_t i = 0; i < count; i++)
+		*MEM_PUSH(join->touches, join->touch_count, join->touch_room) =
+			(struct timeline_touch){join->unpacked[i].address,
+				(uint32_t)fill->process->call_count, join->unpacked[i].word};
+}
+
 static void add_record(struct fill *fill, struct lane *lane)
 {
 	const struct trace_record *record = &lane->record;
@@ -164,6 +181,8 @@ static void add_record(struct fill *fill, struct lane *lane)
 		*MEM_PUSH(fill->join->more, fill->join->more_count, fill->join->more_room) =
 			(struct timeline_more){
 				(uint32_t)fill->process->call_count, record->sequence, record->group};
+	if (record->touch_slots)
+		add_touches(fill, record);
 	add_call(fill, &call, record->correlation);
 	for (uint32_t i = 0; replay && i < replay->count; i++) {
 		call.operation = fill->timeline->graphs[fill->bases->graphs + replay->graph].operations[i];
@@ -212,6 +231,8 @@ static void sort_calls(struct fill *fill)
 			join->more[kept++] = item;
 	}
 	join->more_count = kept;
+	/* of a damaged file nothing is concluded from them */
+	join->touch_count = 0;
 	free(now);
 }
 
@@ -472,4 +493,12 @@ void timeline_join_end(struct timeline *timeline, struct timeline_join *join)
 		*MEM_PUSH(timeline->more, timeline->more_count, timeline->more_room) = item;
 	}
 	free(join->more);
+	for (size_t i = 0; i < join->touch_count; i++) {
+		struct timeline_touch item = join->touches[i];
+
+		item.call += (uint32_t)process->first_call;
+		*MEM_PUSH(timeline->touches, timeline->touch_count, timeline->touch_room) = item;
+	}
+	free(join->touches);
+	free(join->unpacked);
 }

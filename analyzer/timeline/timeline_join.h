@@ -21,6 +21,9 @@ struct timeline_join {
 	struct timeline_replay_list replays;
 	struct timeline_more *more; /* numbers of calls: in the process */
 	size_t more_count, more_room;
+	struct timeline_touch *touches; /* likewise */
+	size_t touch_count, touch_room;
+	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
 /* Looks how many calls there will be at most; by any thread. The trace must stay. */

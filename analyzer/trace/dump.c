@@ -193,7 +193,26 @@ static void operations_table(struct dump *dump, struct print_table *table)
 
 struct record_columns {
 	size_t thread, kind, begin, duration, queue, correlation, result, sequence, group, flags, op, name;
+	size_t touches; /* SIZE_MAX: no column */
 };
+
+/* "0=0x7f1200 1=0x7f3400": words of the arguments with device addresses; "..." behind what is not all of
+ * them. */
+static const char *touches_text(struct dump *dump, const struct trace_record *record)
+{
+	static struct trace_touch touches[PM_TOUCH_WORDS];
+	bool whole;
+	size_t count = trace_touches(dump->trace, record, touches, &whole), length = 0;
+	const size_t room = 28 * count + 4;
+	char *text = arena_alloc(&dump->arena, room, 1);
+
+	for (size_t i = 0; i < count; i++)
+		length += (size_t)snprintf(text + length, room - length, "%s%u=0x%" PRIx64, i ? " " : "",
+			touches[i].word, touches[i].address);
+	if (!whole)
+		strcpy(text + length, "...");
+	return text;
+}
 
 static void add_record(struct dump *dump, struct print_table *table, const struct record_columns *columns,
 	uint32_t thread, const struct trace_record *record)
@@ -217,10 +236,13 @@ static void add_record(struct dump *dump, struct print_table *table, const struc
 	if (record->group)
 		print_number(table, columns->group, record->group);
 	print_word(table, columns->flags,
-		arena_format(&dump->arena, "%s%s%s%s", record->flags & PM_FLAG_GROUP ? "g" : "",
+		arena_format(&dump->arena, "%s%s%s%s%s", record->flags & PM_FLAG_GROUP ? "g" : "",
 			record->flags & PM_FLAG_CAPTURED ? "c" : "",
-			record->flags & PM_FLAG_ACTIVITY ? "a" : "",
-			record->flags & PM_FLAG_LEFT ? "l" : ""));
+			record->flags & PM_FLAG_ACTIVITY ? "a" : "", record->flags & PM_FLAG_LEFT ? "l" : "",
+			record->flags & PM_FLAG_TOUCHES ? "t" : ""));
+	if (columns->touches != SIZE_MAX)
+		print_word(table, columns->touches,
+			record->flags & PM_FLAG_TOUCHES ? touches_text(dump, record) : "");
 	print_number(table, columns->op, record->op);
 	print_word(table, columns->name, trace->functions[trace->operations[record->op].function].name);
 }
@@ -242,6 +264,8 @@ static void records_table(struct dump *dump, struct print_table *table)
 	columns.flags = print_column(table, "flags", "flags", PRINT_WORD);
 	columns.op = print_column(table, "op", "op", PRINT_COUNT);
 	columns.name = print_column(table, "function", "function", PRINT_WORD);
+	columns.touches =
+		trace->address_count ? print_column(table, "touches", "touches", PRINT_WORD) : SIZE_MAX;
 	for (size_t c = 0; c < trace->chunk_count; c++) {
 		struct trace_cursor cursor;
 		struct trace_record record;

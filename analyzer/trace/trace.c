@@ -20,7 +20,7 @@
 #define PAIR_DISTANCE_NS 1000000 /* closer clock pairs add noise, not knowledge */
 
 static const size_t record_sizes[] = {
-	0, sizeof(struct pm_record_1), sizeof(struct pm_record)}; /* by version */
+	0, sizeof(struct pm_record_1), sizeof(struct pm_record), sizeof(struct pm_record)}; /* by version */
 
 void trace_trouble(struct trace *trace, uint64_t offset, const char *format, ...)
 {
@@ -71,6 +71,7 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 		calls += *kind == PM_RECORD_CALL;
 		devices += *kind == PM_RECORD_DEVICE;
 		helpers += !first && (*kind == PM_RECORD_MORE || *kind == PM_RECORD_BASE);
+		helpers += *kind == PM_RECORD_TOUCH && trace->header.version >= 3;
 	}
 	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = (struct trace_chunk){.offset = offset,
 		.slot_count = count,
@@ -322,6 +323,7 @@ void trace_close(struct trace *trace)
 	free(trace->communicators);
 	free(trace->graphs);
 	free(trace->windows);
+	free(trace->addresses);
 	free(trace->devices);
 	free(trace->notes);
 	free(trace->chunks);

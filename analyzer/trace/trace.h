@@ -106,6 +106,14 @@ struct trace_record {
 	uint32_t sequence;
 	uint16_t queue;
 	uint8_t kind, flags, group;
+	uint32_t touch_slots;         /* of a launch, and only with PM_FLAG_TOUCHES: for trace_touches */
+	const unsigned char *touches; /* the first of them */
+};
+
+/* A device address among a launch's arguments, and the word of 8 bytes in which it stands. */
+struct trace_touch {
+	uint64_t address;
+	uint16_t word;
 };
 
 enum trace_step {
@@ -156,6 +164,8 @@ struct trace {
 	size_t graph_count;
 	struct trace_window *windows; /* in order of the file */
 	size_t window_count, window_room;
+	uint64_t *addresses; /* device addresses among arguments */
+	size_t address_count, address_room;
 	struct trace_device *devices; /* in order of the file */
 	size_t device_entry_count, device_entry_room;
 	const char **notes;
@@ -189,6 +199,13 @@ enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *rec
  */
 enum trace_step trace_next_of(
 	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record);
+
+/*
+ * The device addresses among the arguments of a launch, in order of their words; touches has room for
+ * PM_TOUCH_WORDS. Returns how many: what cannot be true ends the list. *whole: there are no more than these.
+ */
+size_t trace_touches(const struct trace *trace, const struct trace_record *record,
+	struct trace_touch *touches, bool *whole);
 
 #define TRACE_GREATEST_NS (INT64_MAX / 16) /* so that sums of a few times never overflow */
 

@@ -270,6 +270,29 @@ static void parse_device(struct trace *trace, uint64_t offset, const unsigned ch
 			entry.memory_bytes, name};
 }
 
+/* Numbers follow one another, so a gap is damage: what is behind it is not known. */
+static void parse_addresses(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
+{
+	struct pm_entry_addresses entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (entry.count > (size - sizeof(entry)) / sizeof(uint64_t)) {
+		trace_trouble(trace, offset, "%u addresses, but their entry has room for %" PRIu64,
+			entry.count, (size - sizeof(entry)) / sizeof(uint64_t));
+		return;
+	}
+	if (trace->address_count == 0)
+		*MEM_PUSH(trace->addresses, trace->address_count, trace->address_room) = 0;
+	if (entry.first != trace->address_count) {
+		trace_trouble(trace, offset, "addresses from number %u on, expected %zu", entry.first,
+			trace->address_count);
+		return;
+	}
+	for (uint32_t i = 0; i < entry.count; i++)
+		memcpy(MEM_PUSH(trace->addresses, trace->address_count, trace->address_room),
+			body + sizeof(entry) + i * sizeof(uint64_t), sizeof(uint64_t));
+}
+
 /* The body of an entry; `size` bytes of it are there. */
 static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
@@ -286,6 +309,7 @@ static void parse_entry(
 		[PM_ENTRY_WINDOW] = sizeof(struct pm_entry_window),
 		[PM_ENTRY_MODULE] = sizeof(struct pm_entry_module),
 		[PM_ENTRY_DEVICE] = sizeof(struct pm_entry_device) + 1,
+		[PM_ENTRY_ADDRESSES] = sizeof(struct pm_entry_addresses),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -366,6 +390,9 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);
+		return;
+	case PM_ENTRY_ADDRESSES:
+		parse_addresses(trace, offset, body, size);
 		return;
 	default:
 		*MEM_PUSH(trace->notes, trace->note_count, trace->note_room) = text;

@@ -67,6 +67,8 @@ static inline enum trace_step next(
 	static const struct pm_more nothing;
 	struct pm_more more;
 	const void *more_slot = &nothing;
+	const unsigned char *touches = NULL;
+	uint32_t touch_slots = 0;
 	uint64_t duration;
 	union {
 		struct pm_record record;
@@ -89,8 +91,17 @@ static inline enum trace_step next(
 		} else if (kind == PM_RECORD_BASE) {
 			memcpy(&slot.base, taken, sizeof(slot.base));
 			cursor->base[slot.base.clock == 1] = slot.base.base;
+		} else if (kind == PM_RECORD_TOUCH && cursor->trace->header.version >= 3) {
+			/* they lie end to end */
+			if (!touches ||
+				touches + (size_t)touch_slots * cursor->trace->header.record_bytes != taken) {
+				touches = taken;
+				touch_slots = 0;
+			}
+			touch_slots++;
 		} else if (is_other(kind, wanted)) {
 			more_slot = &nothing;
+			touches = NULL;
 		} else {
 			memcpy(&slot.record, taken, sizeof(slot.record));
 			break;
@@ -108,6 +119,10 @@ static inline enum trace_step next(
 		.kind = slot.record.kind,
 		.flags = slot.record.flags,
 		.group = more.group};
+	if (touches && slot.record.flags & PM_FLAG_TOUCHES) {
+		record->touches = touches;
+		record->touch_slots = touch_slots;
+	}
 	if (__builtin_add_overflow(record->begin, duration, &record->end))
 		record->end = UINT64_MAX;
 	return check(cursor->trace, record);

@@ -4,7 +4,7 @@
 void odd_trace(struct builder *builder)
 {
 	const struct pm_graph_node nodes[] = {{1, 2}, {2, 1}, {99, 1}, {1, 0}};
-	uint32_t work, copy, launch, kernel, queue, graph, reduce;
+	uint32_t work, copy, launch, kernel, queue, graph, reduce, own;
 	uint64_t now_ns = 1000000;
 
 	builder_init(builder);
@@ -35,7 +35,12 @@ void odd_trace(struct builder *builder)
 		builder_function(builder,
 			"nccl COMM ncclAllReduce reads:send writes:recv bytes:bytes communicator:comm"),
 		0, (const uint64_t[]){0x2000, 0x2000, 64, builder_communicator(builder, 0, 2, 0, 0xfeed)});
+	own = builder_operation(builder,
+		builder_function(builder, "cudart LAUNCH cudaLaunchKernel string:kernel int:grid_x"), 0,
+		(const uint64_t[]){builder_string(builder, "own_kernel"), 7});
 	builder_module(builder, work, "net.fc");
+	builder_addresses(builder, (const uint64_t[]){0x1000, 0x2000}, 2);
+	builder_addresses(builder, (const uint64_t[]){0x3000, 0x4000, 0x5000}, 3);
 	builder_window(builder, true, 1, now_ns);
 	for (int i = 0; i < 6; i++) {
 		struct builder_record record = {.begin = now_ns + 600,
@@ -67,6 +72,18 @@ void odd_trace(struct builder *builder)
 			.sequence = (uint32_t)i + 1,
 			.group = (uint8_t)(i + 1),
 			.correlation = ++builder->correlation};
+		builder_record(builder, 1, &record);
+		/* addresses 1 to 3 in words 0 to 2, then from word 200 on: 5, 1, and 13 times 2; and there is
+		 * more */
+		record = (struct builder_record){.begin = now_ns + 5300,
+			.end = now_ns + 5350,
+			.op = own,
+			.queue = (uint16_t)queue,
+			.kind = PM_RECORD_CALL,
+			.flags = PM_FLAG_TOUCHES,
+			.packed_count = 20,
+			.packed = {1 << 3, 2 << 2 | 1, 0x80 | (197 << 2 & 127) | 2, 197 << 2 >> 7, 2 << 3,
+				(2 * 4 - 1) << 2, 1 << 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3}};
 		builder_record(builder, 1, &record);
 		now_ns += 6000 + (i == 2 ? 1ull << 33 : 0);
 	}

@@ -128,7 +128,7 @@ static void every_slot(const struct builder *builder, size_t offset)
 #define SIZE(type, name) sizeof(type),
 	static const unsigned char first[] = {8, 8, 4, 4, 4, 2, 1, 1, 0};
 	static const unsigned char record[] = {PM_FORMAT_RECORD(SIZE) 0}, more[] = {PM_FORMAT_MORE(SIZE) 0},
-				   base[] = {PM_FORMAT_BASE(SIZE) 0};
+				   base[] = {PM_FORMAT_BASE(SIZE) 0}, touch[] = {PM_FORMAT_TOUCH(SIZE) 0};
 #undef SIZE
 	size_t slot_bytes = builder->header.record_bytes;
 
@@ -138,6 +138,7 @@ static void every_slot(const struct builder *builder, size_t offset)
 		const unsigned char *sizes = builder->header.version == 1 ? first
 					     : kind == PM_RECORD_MORE     ? more
 					     : kind == PM_RECORD_BASE     ? base
+					     : kind == PM_RECORD_TOUCH    ? touch
 									  : record;
 
 		for (size_t at = 0; *sizes; at += *sizes++)
@@ -199,8 +200,8 @@ static void wrong_headers(const struct builder *builder)
 		{"other byte order", 8, 0x04030201, 4,
 			"byte 8: byte order 0x04030201, expected 0x01020304: written on"},
 		{"no byte order", 8, 7, 4, "byte 8: byte order 0x00000007, expected 0x01020304"},
-		{"version", 12, 3, 2, "byte 12: version 3, expected 1 to 2"},
-		{"no version", 12, 0, 2, "byte 12: version 0, expected 1 to 2"},
+		{"version", 12, 4, 2, "byte 12: version 4, expected 1 to 3"},
+		{"no version", 12, 0, 2, "byte 12: version 0, expected 1 to 3"},
 		{"first version", 12, 1, 2, "byte 14: records of 16 bytes, expected 32 or more"},
 		{"record size", 14, 15, 2, "byte 14: records of 15 bytes, expected 16 or more"},
 		{"header size", 16, 8, 4, "byte 16: a header of 8 bytes, expected 208"},

@@ -303,14 +303,14 @@ static void save_file(const char *path, uint32_t number)
 		for (uint32_t j = 0; j < number; j++) {
 			builder_record(&builder, 1,
 				&(struct builder_record){now_ns + 70, now_ns + 80, work + 9, 0, 0,
-					(uint16_t)queue, PM_RECORD_CALL, 0, 0, 0});
+					(uint16_t)queue, PM_RECORD_CALL, 0, 0, 0, 0, {0}});
 			builder_record(&builder, 1,
 				&(struct builder_record){now_ns + 70, now_ns + 80, work, 1000000, 0,
-					(uint16_t)queue, PM_RECORD_DEVICE, 0, 0, 0});
+					(uint16_t)queue, PM_RECORD_DEVICE, 0, 0, 0, 0, {0}});
 		}
 		builder_record(&builder, 1,
 			&(struct builder_record){now_ns + 90, now_ns + 95, work, 0, 0, (uint16_t)queue,
-				PM_RECORD_CALL, 0, 7 + number, 0});
+				PM_RECORD_CALL, 0, 7 + number, 0, 0, {0}});
 	}
 	builder_finish(&builder);
 	builder_save(&builder, path);

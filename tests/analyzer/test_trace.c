@@ -251,7 +251,7 @@ static void slots(void)
 
 		CHECK(same_record(&records[i], &(struct trace_record){from->begin, from->end, from->op,
 						       from->correlation, from->result, from->sequence,
-						       from->queue, from->kind, from->flags, from->group}),
+						       from->queue, from->kind, from->flags, from->group, 0, NULL}),
 			"record %zu: %llx to %llx", i, (unsigned long long)records[i].begin,
 			(unsigned long long)records[i].end);
 	}

@@ -158,6 +158,14 @@ void builder_module(struct builder *builder, uint32_t operation, const char *nam
 	entry(builder, PM_ENTRY_MODULE, &body, sizeof(body), "", 0);
 }
 
+void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count)
+{
+	struct pm_entry_addresses body = {builder->counts[PM_ENTRY_ADDRESSES] + 1, count};
+
+	builder->counts[PM_ENTRY_ADDRESSES] += count;
+	entry(builder, PM_ENTRY_ADDRESSES, &body, sizeof(body), addresses, count * sizeof(*addresses));
+}
+
 void builder_record(struct builder *builder, uint32_t thread, const struct builder_record *record)
 {
 	if (!builder->closed)
@@ -226,6 +234,14 @@ static void lay_out(struct builder_bytes *slots, const struct builder_record *fr
 			sizeof(struct pm_base));
 	}
 	record.begin = (uint32_t)(from->begin - base[clock]);
+	for (uint32_t at = 0; at < from->packed_count; at += PM_TOUCH_BYTES) {
+		uint32_t left = from->packed_count - at;
+		struct pm_touch slot = {.kind = PM_RECORD_TOUCH,
+			.used = (uint8_t)(left < PM_TOUCH_BYTES ? left : PM_TOUCH_BYTES)};
+
+		memcpy(&slot, from->packed + at, slot.used);
+		add(slots, &slot, sizeof(slot));
+	}
 	if (from->correlation || from->result || from->sequence || from->group || duration >> 32)
 		add(slots,
 			&(struct pm_more){.correlation = from->correlation,

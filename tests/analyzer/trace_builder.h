@@ -28,6 +28,8 @@ struct builder_record {
 	uint8_t kind, flags;
 	uint32_t sequence;
 	uint8_t group;
+	uint8_t packed_count; /* bytes before it, in slots of struct pm_touch */
+	uint8_t packed[40];
 };
 
 struct builder {
@@ -60,6 +62,8 @@ void builder_note(struct builder *builder, const char *text);
 uint32_t builder_graph(struct builder *builder, const struct pm_graph_node *nodes, uint32_t count);
 void builder_window(struct builder *builder, bool open, uint32_t iteration, uint64_t ticks);
 void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name);
+/* The addresses' numbers follow those given before. */
+void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count);
 void builder_module(struct builder *builder, uint32_t operation, const char *name);
 
 /* A call on a thread; with a device interval where device_end_ns is not 0. Its correlation is then
