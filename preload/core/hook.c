@@ -14,10 +14,12 @@
 #include "describe/backend.h"
 #include "describe/communicator.h"
 #include "describe/descriptor.h"
+#include "describe/device_memory.h"
 #include "describe/kernel.h"
 #include "describe/matmul.h"
 #include "describe/object.h"
 #include "describe/operation.h"
+#include "describe/touch.h"
 #include "describe/value.h"
 #include "device/capture.h"
 #include "device/cuda_functions.h"
@@ -162,7 +164,7 @@ static __attribute__((noinline)) void context_went(const struct pmh_frame *f, en
 }
 
 PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, struct pmh_place place,
-	const uint64_t *values, unsigned value_count)
+	uint8_t flags, const uint64_t *values, unsigned value_count)
 {
 	struct pmh_thread *self = &pmh_self;
 	struct pmh_frame *f = &self->frame;
@@ -172,7 +174,7 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 	f->op = pmh_operation(values, value_count);
 	f->path = 0;
 	f->correlation = 0;
-	f->flags = 0;
+	f->flags = flags;
 	f->told = false;
 	f->interval.ring = NULL;
 	f->place = place;
@@ -328,6 +330,17 @@ PMH_INLINE void sample(void)
 #define PM_WORD_STRING(e) (uint64_t)(e)
 #define PM_WORD_GRAPH(e) (uint64_t)(e)
 
+/* What is done before the call for its further columns, as flags of its record. */
+#define PM_BEFORE(column, value) PM_BEFORE_##column(value)
+#define PM_BEFORE_NONE
+#define PM_BEFORE_ROLE(role)
+#define PM_BEFORE_TOUCHES(arguments) | pmh_touches arguments
+#define PM_BEFORE_FREES(address) | (pmh_memory_gone(address), 0)
+#define PM_BEFORE_SINCE(version)
+#define PM_BEFORE_CALLBACK(numbers)
+#define PM_BEFORE_CHANGED(major)
+#define PM_BEFORE_TWIN(name)
+
 /* A row may call its parameters anything, so every name of our own in the body begins with pm. */
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	PMH_EXPORT result name PM_PARAMETERS pairs; \
@@ -343,7 +356,8 @@ PMH_INLINE void sample(void)
 		pmh_frame_begin(&pm_mark); \
 		sample(); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
-		enter(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), PM_QUEUE_##queue, pm_words, \
+		enter(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), PM_QUEUE_##queue, \
+			(uint8_t)(0 PM_PAIRS(PM_BEFORE, PM_NOTHING, __VA_ARGS__)), pm_words, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
 		if (!pmh_has_frame(&pm_mark)) \
@@ -390,7 +404,7 @@ void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned val
 	const struct pmh_row *row = &pmh_rows[values[0]];
 
 	sample();
-	enter((enum pm_call)values[0], row->kind, row->role, place, values, value_count);
+	enter((enum pm_call)values[0], row->kind, row->role, place, 0, values, value_count);
 }
 
 void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)

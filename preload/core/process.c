@@ -24,6 +24,7 @@
 #include "describe/device.h"
 #include "describe/kernel.h"
 #include "describe/object.h"
+#include "describe/touch.h"
 #include "device/capture.h"
 #include "device/cuda_functions.h"
 #include "device/cupti_session.h"
@@ -40,6 +41,7 @@
 #include "lookup.h"
 #include "python/python_process.h"
 #include "trace/intern.h"
+#include "trace/sample.h"
 #include "trace/write.h"
 
 static int decided; /* the state that was decided on, in the process `owner` */
@@ -88,6 +90,7 @@ static void end_thread(void *self)
 		pmh_device_leave(t);
 	pmh_capture_thread_gone();
 	pmh_window_leave(t);
+	pmh_touch_leave(t);
 	pmh_thread_unlist(t, add_to_ended);
 	pmh_trace_leave(t);
 	/* should a later destructor of the host make a call, the thread is begun once more */
@@ -124,6 +127,7 @@ static void forked_in_child(void)
 	pmh_objects_forget();
 	pmh_place_forget();
 	pmh_kernel_forget();
+	pmh_touch_forget();
 	pmh_backend_forget();
 	pmh_comm_forget();
 	pmh_graph_forget();
@@ -238,6 +242,7 @@ static int decide(void)
 	pmh_window_init();
 	pmh_device_init();
 	pmh_python_begin();
+	pmh_sample_begin();
 	return PMH_RECORDING;
 }
 

@@ -30,6 +30,9 @@
 		"stack frames kept per distinct operation; 0: no stack unwinding") \
 	X(python, "PMHOOK_PYTHON", WORDS, "on", "on|off", \
 		"in a Python process, record each operation's nn.Module and its callers") \
+	X(flow, "PMHOOK_FLOW", WORDS, "sample", "sample|all|off", \
+		"record which device memory kernels work on, from the arguments of their launches: of samples (the " \
+		"first 262144 launches, and 65536 each time the trace has doubled), of all launches, or not") \
 	X(max_mb, "PMHOOK_MAX_MB", NUMBER, "4096", "MB", \
 		"maximum trace size; lost records are counted; 0: no limit") \
 	X(file_mode, "PMHOOK_FILE_MODE", PERMISSIONS, "0600", "OCTAL", \

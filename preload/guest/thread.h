@@ -67,6 +67,12 @@ struct pmh_frame {
 };
 #define PMH_MARK 0x6b72616d20686d70u /* nobody's address */
 
+/* What goes before the record of the call under way, in slots of its own (struct pm_touch). */
+struct pmh_packed {
+	uint32_t used;
+	uint8_t bytes[8192];
+};
+
 struct pmh_thread {
 	int depth;        /* of hooked calls; inside one, calls are let through */
 	unsigned quiet;   /* guest.h: pmh_quiet_begin, nested */
@@ -97,8 +103,9 @@ struct pmh_thread {
 	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
 	struct pmh_place last_place;
 	unsigned last_epoch;
-	uint32_t communicator;    /* of the communication call under way */
-	struct pm_record *polled; /* the last record, if it was a question answered "not ready" */
+	uint32_t communicator;     /* of the communication call under way */
+	struct pmh_packed *packed; /* for calls with PM_FLAG_TOUCHES; NULL: none was made */
+	struct pm_record *polled;  /* the last record, if it was a question answered "not ready" */
 	unsigned sample_count;
 	struct pmh_cost own;        /* what the hook itself takes */
 	_Atomic uint64_t new_ticks; /* beside that, describing new operations: time that goes by */

@@ -233,6 +233,90 @@ uint32_t pmh_operation_entry(
 	return add(hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values, value_count * sizeof values[0]);
 }
 
+/* ---- device addresses ---- */
+
+#define ADDRESSES (1u << 16)
+#define ADDRESS_SLOTS (1u << 17)
+
+/* Filled once: the address last. */
+static struct {
+	_Atomic uint64_t address; /* 0: free */
+	uint32_t number;
+} addresses_seen[ADDRESS_SLOTS];
+static uint32_t address_count;
+
+/* Where the address is, or would be. */
+static unsigned address_slot(uint64_t address)
+{
+	/* addresses that are near each other are looked up together: allocators align to 512 bytes */
+	unsigned i = (unsigned)((pmh_mix(address >> 21, pmh_hash_keys[0]) + (address >> 9)) % ADDRESS_SLOTS);
+
+	for (;; i = (i + 1) % ADDRESS_SLOTS) {
+		uint64_t there = atomic_load_explicit(&addresses_seen[i].address, memory_order_acquire);
+
+		if (there == address || there == 0)
+			return i;
+	}
+}
+
+static bool find_addresses(const uint64_t *addresses, uint32_t *numbers, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const unsigned slot = address_slot(addresses[i]);
+
+		if (atomic_load_explicit(&addresses_seen[slot].address, memory_order_acquire) == 0)
+			return false;
+		numbers[i] = addresses_seen[slot].number;
+	}
+	return true;
+}
+
+struct new_addresses {
+	const uint64_t *all;
+	uint32_t count;
+};
+
+#define FRESH 32u
+
+/* Writes an entry of those that are new, up to FRESH of them at a time. */
+static void add_addresses(void *data)
+{
+	const struct new_addresses *a = data;
+	uint64_t fresh[FRESH];
+	uint32_t i = 0;
+
+	pmh_acquire(&lock);
+	while (i < a->count && address_count < ADDRESSES) {
+		struct pm_entry_addresses fixed = {.first = address_count + 1};
+
+		for (; i < a->count && fixed.count < FRESH && address_count < ADDRESSES; i++) {
+			const unsigned slot = address_slot(a->all[i]);
+
+			if (atomic_load_explicit(&addresses_seen[slot].address, memory_order_relaxed) != 0)
+				continue;
+			fresh[fixed.count++] = a->all[i];
+			addresses_seen[slot].number = ++address_count;
+			atomic_store_explicit(&addresses_seen[slot].address, a->all[i], memory_order_release);
+		}
+		if (fixed.count)
+			pmh_trace_entry(PM_ENTRY_ADDRESSES, &fixed, sizeof fixed, fresh,
+				fixed.count * sizeof fresh[0]);
+	}
+	pmh_release(&lock);
+}
+
+bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t count)
+{
+	struct new_addresses a = {addresses, count};
+	const int saved_errno = errno;
+
+	if (find_addresses(addresses, numbers, count))
+		return true;
+	pmh_rarely(add_addresses, &a);
+	errno = saved_errno;
+	return find_addresses(addresses, numbers, count);
+}
+
 void pmh_module_entry(uint32_t operation, const char *path)
 {
 	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};
@@ -259,5 +343,8 @@ void pmh_intern_forget(void)
 	for (size_t i = 0; i < sizeof last_number / sizeof last_number[0]; i++)
 		atomic_store(&last_number[i], 0);
 	memset(function_written, 0, sizeof function_written);
+	if (address_count)
+		memset(addresses_seen, 0, sizeof addresses_seen);
+	address_count = 0;
 	pmh_lock_forget(&lock);
 }

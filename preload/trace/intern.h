@@ -109,6 +109,12 @@ uint16_t pmh_queue_number(int device, const void *stream, unsigned generation);
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
 uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count);
 
+/*
+ * Numbers of device addresses that launches have among their arguments. False: there is no room for more of
+ * them, and not all have one.
+ */
+bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t count);
+
 /* Entries that have no number. */
 void pmh_note(const char *text);
 void pmh_window_entry(bool open, uint32_t iteration);

@@ -31,6 +31,7 @@
 #include "guest/settings_hook.h"
 #include "guest/sigbus.h"
 #include "intern.h"
+#include "sample.h"
 
 #define HEADER_BYTES 4096u
 #define DICTIONARY_BYTES (64u << 10)
@@ -363,18 +364,27 @@ uint64_t pmh_trace_unwritten(const struct pmh_thread *t)
 		       : 0;
 }
 
+struct wanted {
+	struct pmh_thread *self;
+	size_t slots;
+};
+
 /* The thread's next chunk, if there is space. */
 static void next_chunk(void *data)
 {
-	struct pmh_thread *self = data;
+	const struct wanted *wanted = data;
+	struct pmh_thread *self = wanted->self;
 	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
 	const uint64_t unwritten = pmh_trace_unwritten(self);
 	struct pm_chunk head;
 	bool is_open = false;
 
+	while (byte_count < sizeof head + wanted->slots * sizeof *self->next)
+		byte_count *= 2;
 	if (byte_count > LAST_CHUNK_BYTES)
 		byte_count = LAST_CHUNK_BYTES;
 	pmh_acquire(&lock);
+	pmh_sample_grown(file_bytes);
 	if (unwritten) {
 		is_damaged = true;
 		self->lost_count += unwritten;
@@ -401,11 +411,13 @@ static void next_chunk(void *data)
 }
 
 /* A chunk with room for a record and what may stand before it; false: no room. */
-static bool room(struct pmh_thread *self)
+static bool room(struct pmh_thread *self, uint32_t packed_slots)
 {
-	if (self->end - self->next >= 3)
+	struct wanted wanted = {self, 3 + packed_slots};
+
+	if (self->next && (size_t)(self->end - self->next) >= wanted.slots)
 		return true;
-	pmh_rarely(next_chunk, self);
+	pmh_rarely(next_chunk, &wanted);
 	return self->next != NULL;
 }
 
@@ -419,14 +431,32 @@ static void put(struct pmh_thread *self, const void *slot)
 	__atomic_store_n(there + 1, words[1], __ATOMIC_RELEASE);
 }
 
+static uint32_t slots_of(const struct pmh_packed *packed)
+{
+	return (packed->used + PM_TOUCH_BYTES - 1) / PM_TOUCH_BYTES;
+}
+
+static void put_packed(struct pmh_thread *self, const struct pmh_packed *packed)
+{
+	for (uint32_t at = 0; at < packed->used; at += PM_TOUCH_BYTES) {
+		const uint32_t left = packed->used - at;
+		struct pm_touch slot = {.kind = PM_RECORD_TOUCH,
+			.used = (uint8_t)(left < PM_TOUCH_BYTES ? left : PM_TOUCH_BYTES)};
+
+		memcpy(&slot, packed->bytes + at, slot.used);
+		put(self, &slot);
+	}
+}
+
 void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more)
 {
 	const unsigned clock = r->kind == PM_RECORD_DEVICE;
 	const int saved_errno = errno;
 	uint64_t duration = r->end - r->begin;
+	const struct pmh_packed *packed = r->flags & PM_FLAG_TOUCHES ? self->packed : NULL;
 	struct pm_more m = more ? *more : (struct pm_more){0};
 
-	if (!room(self)) {
+	if (!room(self, packed ? slots_of(packed) : 0)) {
 		self->lost_count++;
 		pmh_lose(self->why_lost, 1);
 		errno = saved_errno;
@@ -438,6 +468,8 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 		put(self,
 			&(struct pm_base){.base = self->base[clock], .clock = clock, .kind = PM_RECORD_BASE});
 	}
+	if (packed)
+		put_packed(self, packed);
 	if (more || duration >> 32) {
 		m.kind = PM_RECORD_MORE;
 		m.duration_high = duration >> 48 ? UINT16_MAX : (uint16_t)(duration >> 32);

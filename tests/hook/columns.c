@@ -14,6 +14,8 @@ static const struct row {
 #define COLUMN(column, value) COLUMN_##column(value)
 #define COLUMN_NONE
 #define COLUMN_ROLE(role)
+#define COLUMN_TOUCHES(arguments)
+#define COLUMN_FREES(address)
 #define COLUMN_SINCE(version) .since = version,
 #define COLUMN_CALLBACK(list) .numbers = {PM_OPEN list},
 #define COLUMN_CHANGED(major)

@@ -70,7 +70,7 @@ wrong PMHOOK_FILE_MODE 0480
 wrong PMHOOK_FILE_MODE 0400
 wrong PMHOOK_VERBOSE loud
 wrong PMHOOK_FILE off 'unknown setting PMHOOK_FILE: did you mean PMHOOK_FILES.'
-wrong PMHOOK_FOO 1 'unknown setting PMHOOK_FOO: see pmrun --help'
+wrong PMHOOK_COLOUR 1 'unknown setting PMHOOK_COLOUR: see pmrun --help'
 wrong PMHOOK_MODE "$(printf 'a\033[2Jb')" "PMHOOK_MODE: expected [^']*, found 'a..2Jb'"
 for setting in PMHOOK_MODE=full PMHOOK_MODE= PMHOOK_DEVICE=none PMHOOK_WINDOW=10 PMHOOK_WINDOW=10-20 PMHOOK_WINDOW=signal:USR1 \
 	PMHOOK_WINDOW=profiler PMHOOK_FILES=off PMHOOK_FILES=1 PMHOOK_SITE_DEPTH=0 PMHOOK_PYTHON=no PMHOOK_MAX_MB=0 \

@@ -1,0 +1,202 @@
+/*
+ * The arguments of launches: scanned for device addresses, which get numbers, of which the trace keeps
+ * differences.
+ *
+ * What a list needs while it is made lies in one of some buffers that a thread takes at its first launch: a
+ * launch may have thousands of addresses, too many for the stack or the storage of a thread that never
+ * launches.
+ */
+#include "touch.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "device_memory.h"
+#include "guest/guest.h"
+#include "guest/thread.h"
+#include "kernel.h"
+#include "trace/intern.h"
+
+#define BUFFERS 64u
+#define TRIES 4 /* to look while memory is allocated */
+#define EXTRA_END 0
+#define EXTRA_BUFFER 1
+#define EXTRA_BYTES 2
+
+struct buffer {
+	struct pmh_packed packed; /* first: what the thread points to */
+	_Atomic bool taken;
+	uint64_t addresses[PM_TOUCH_WORDS];
+	uint32_t numbers[PM_TOUCH_WORDS];
+	uint16_t words[PM_TOUCH_WORDS]; /* of the arguments, in which they stand */
+};
+static struct buffer buffers[BUFFERS];
+
+/* ---- buffers ---- */
+
+static struct buffer *own_buffer(struct pmh_thread *self)
+{
+	if (self->packed)
+		return (struct buffer *)(void *)self->packed;
+	for (unsigned i = 0; i < BUFFERS; i++) {
+		bool taken = false;
+
+		if (atomic_compare_exchange_strong(&buffers[i].taken, &taken, true)) {
+			self->packed = &buffers[i].packed;
+			return &buffers[i];
+		}
+	}
+	return NULL;
+}
+
+void pmh_touch_leave(struct pmh_thread *thread)
+{
+	struct buffer *b = (struct buffer *)(void *)thread->packed;
+
+	thread->packed = NULL;
+	if (b)
+		atomic_store(&b->taken, false);
+}
+
+void pmh_touch_forget(void)
+{
+	for (unsigned i = 0; i < BUFFERS; i++)
+		if (atomic_load(&buffers[i].taken))
+			atomic_store(&buffers[i].taken, false);
+	pmh_self.packed = NULL;
+	pmh_memory_forget();
+}
+
+/* ---- the scan ---- */
+
+struct arguments {
+	void **each;
+	const char *packed; /* or all of them in one piece */
+	size_t packed_bytes;
+};
+
+/* The driver's list: pairs of a number and a value. False: it has another number. */
+static bool read_extra(struct arguments *a, void **extra)
+{
+	for (unsigned i = 0; i < 8; i += 2) {
+		if ((uintptr_t)extra[i] == EXTRA_END)
+			return true;
+		if ((uintptr_t)extra[i] == EXTRA_BUFFER)
+			a->packed = extra[i + 1];
+		else if ((uintptr_t)extra[i] == EXTRA_BYTES && extra[i + 1])
+			a->packed_bytes = *(const size_t *)extra[i + 1];
+		else
+			return false;
+	}
+	return false;
+}
+
+/* The bytes of an argument, or NULL. */
+static const char *argument(const struct arguments *a, uint32_t i, struct pmh_param p)
+{
+	if (a->each)
+		return a->each[i];
+	return a->packed && (size_t)p.offset + p.byte_count <= a->packed_bytes ? a->packed + p.offset : NULL;
+}
+
+/* Puts the device addresses into the buffer; how many. */
+static uint32_t scan(struct buffer *b, struct pmh_memory_look *look, const struct pmh_layout *layout,
+	const struct arguments *a)
+{
+	uint32_t count = 0;
+
+	pmh_memory_look(look);
+	for (uint32_t i = 0; i < layout->count; i++) {
+		const struct pmh_param p = layout->params[i];
+		const unsigned first = -(unsigned)p.offset & 7;
+		const char *bytes;
+
+		if (p.byte_count < first + 8 || !(bytes = argument(a, i, p)))
+			continue;
+		for (unsigned at = first; at + 8 <= p.byte_count && count < PM_TOUCH_WORDS; at += 8) {
+			uint64_t word;
+
+			memcpy(&word, bytes + at, sizeof word);
+			if (!pmh_memory_holds(look, word))
+				continue;
+			b->words[count] = (uint16_t)((p.offset + at) / 8);
+			b->addresses[count++] = word;
+		}
+	}
+	return count;
+}
+
+/* ---- packing ---- */
+
+/* A varint of the token's kind and a number; false: no room. */
+static bool put(struct pmh_packed *p, unsigned kind, uint64_t n)
+{
+	uint64_t token = n << 2 | kind;
+
+	if (p->used + 10 > sizeof p->bytes)
+		return false;
+	for (; token >= 128; token >>= 7)
+		p->bytes[p->used++] = (uint8_t)(token | 128);
+	p->bytes[p->used++] = (uint8_t)token;
+	return true;
+}
+
+static void pack(struct pmh_packed *p, const struct buffer *b, uint32_t count)
+{
+	uint32_t last = 0, word = 0;
+	uint64_t again = 0, last_token = UINT64_MAX;
+	bool fits = true;
+
+	p->used = 0;
+	for (uint32_t i = 0; i < count && fits; i++) {
+		const int64_t difference = (int64_t)b->numbers[i] - last;
+		const uint64_t token =
+			difference < 0 ? (uint64_t)-difference * 2 - 1 : (uint64_t)difference * 2;
+
+		last = b->numbers[i];
+		if (b->words[i] == word && token == last_token) {
+			again++;
+		} else {
+			if (again)
+				fits = put(p, 1, again);
+			again = 0;
+			if (fits && b->words[i] != word)
+				fits = put(p, 2, (uint64_t)b->words[i] - word);
+			fits = fits && put(p, 0, token);
+		}
+		last_token = token;
+		word = b->words[i] + 1u;
+	}
+	if (fits && again)
+		fits = put(p, 1, again);
+	if (!fits)
+		p->bytes[p->used++] = 3;
+}
+
+uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra)
+{
+	struct pmh_thread *self = &pmh_self;
+	const struct pmh_layout *layout = pmh_kernel_layout(function);
+	struct arguments a = {.each = arguments};
+	struct pmh_memory_look look;
+	struct buffer *b;
+	uint32_t count;
+	int tries = 0;
+
+	if (!layout || !layout->count || !pmh_sample_take() || (b = own_buffer(self)) == NULL)
+		return 0;
+	if (!arguments && (!extra || !read_extra(&a, extra)))
+		return 0;
+	do
+		count = scan(b, &look, layout, &a);
+	while (!pmh_memory_is_whole(&look) && ++tries < TRIES);
+	if (tries == TRIES)
+		return 0;
+	if (!pmh_address_numbers(b->addresses, b->numbers, count)) {
+		pmh_sample_end();
+		return 0;
+	}
+	pack(&b->packed, b, count);
+	return PM_FLAG_TOUCHES;
+}

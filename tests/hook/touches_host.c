@@ -1,0 +1,243 @@
+/*
+ * Launches of kernels whose arguments are known, in each way to launch one. Prints a line for each, as the
+ * trace should have it: the words of the arguments with device addresses (touches.sh).
+ */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <err.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+#define CHECK(call) check((int)(call), #call)
+#define MANY 900 /* more than a thread's first piece of the trace has room for */
+
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFunction(void **image, const char *host_function, char *device_function, const char *name,
+	int thread_limit, void *thread_id, void *block_id, void *block_size, void *grid_size, int *warp_size);
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *entry);
+cudaError_t __cudaLaunchKernel(
+	cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared_bytes, cudaStream_t stream);
+
+/* Kernels that softgpu knows by the sizes of their arguments. */
+struct odd {
+	int small;
+	void *in[3];
+	short last;
+};
+struct list {
+	void *in[MANY];
+};
+EXPORTED void sg_twin_plain(dim3 grid, dim3 block, void **args);
+EXPORTED void sg_twin_odd(dim3 grid, dim3 block, void **args);
+EXPORTED void sg_twin_long(dim3 grid, dim3 block, void **args);
+void sg_twin_plain(dim3 grid, dim3 block, void **args)
+{
+	(void)grid, (void)block, (void)args;
+}
+void sg_twin_odd(dim3 grid, dim3 block, void **args)
+{
+	sg_twin_plain(grid, block, args);
+}
+void sg_twin_long(dim3 grid, dim3 block, void **args)
+{
+	sg_twin_plain(grid, block, args);
+}
+EXPORTED extern const size_t sg_twin_plain_args[], sg_twin_odd_args[], sg_twin_long_args[];
+const size_t sg_twin_plain_args[] = {8, 4, 8, 0};
+/* softgpu aligns a twin's arguments by their size alone: 40 bytes by 8 */
+const size_t sg_twin_odd_args[] = {4, sizeof(struct odd), 8, 0};
+const size_t sg_twin_long_args[] = {sizeof(struct list), 8, 0};
+
+static char plain, odd, unknown, long_one; /* whose addresses are the kernels' */
+
+static void check(int error, const char *call)
+{
+	if (error)
+		errx(1, "%s: error %d", call, error);
+}
+
+static const char *device_memory(size_t byte_count)
+{
+	void *memory;
+
+	CHECK(cudaMalloc(&memory, byte_count));
+	return memory;
+}
+
+/* What the trace should have of `plain` with these arguments; NULL: not an address of the device. */
+static void say(const char *first, const char *second)
+{
+	if (first)
+		printf("0=%p", (const void *)first);
+	if (second)
+		printf("%s2=%p", first ? " " : "", (const void *)second);
+	puts("");
+}
+
+static const dim3 one = {1, 1, 1};
+
+static void launch_plain(const void *first, int number, const void *second)
+{
+	void *args[] = {&first, &number, &second};
+
+	CHECK(cudaLaunchKernel(&plain, one, one, args, 0, NULL));
+}
+
+/* The kinds of memory, and what is none of it. */
+static void kinds(void)
+{
+	char *managed, *pooled, *pitched, *by_driver, *pinned, *heap = malloc(64);
+	size_t pitch;
+	CUdeviceptr address;
+	const char *a = device_memory(1000), *gone = device_memory(1 << 20);
+
+	CHECK(cudaMallocManaged((void **)&managed, 64, 1));
+	CHECK(cudaMallocAsync((void **)&pooled, 64, NULL));
+	CHECK(cudaMallocPitch((void **)&pitched, &pitch, 100, 10));
+	CHECK(cudaMallocHost((void **)&pinned, 64));
+	CHECK(cuMemAlloc_v2(&address, 64));
+	by_driver = (char *)(uintptr_t)address;
+	launch_plain(a, 1, managed);
+	say(a, managed);
+	launch_plain(a + 999, 1, a + 1000); /* the last byte, and beyond it */
+	say(a + 999, NULL);
+	launch_plain(pooled, 1, pitched + 9 * pitch);
+	say(pooled, pitched + 9 * pitch);
+	launch_plain(by_driver + 8, 1, by_driver + 8);
+	say(by_driver + 8, by_driver + 8);
+	launch_plain(heap, 1, pinned);
+	say(NULL, NULL);
+	launch_plain(NULL, -1, &a);
+	say(NULL, NULL);
+	CHECK(cudaFree((void *)(uintptr_t)gone));
+	CHECK(cudaFreeAsync(pooled, NULL));
+	CHECK(cuMemFree_v2(address));
+	launch_plain(gone, 1, pooled);
+	say(NULL, NULL);
+	launch_plain(by_driver, 1, a);
+	say(NULL, a);
+	free(heap);
+}
+
+/* The same launch by each function that makes one. */
+static void ways(void)
+{
+	const char *a = device_memory(64), *b = device_memory(64);
+	int number = 7;
+	struct {
+		const char *first;
+		int number;
+		const char *second;
+	} packed = {a, 1, b};
+	size_t packed_bytes = sizeof(packed), short_bytes = 12;
+	void *args[] = {&a, &number, &b};
+	void *extra[] = {(void *)1, &packed, (void *)2, &packed_bytes, NULL};
+	void *short_extra[] = {(void *)1, &packed, (void *)2, &short_bytes, NULL};
+	cudaLaunchConfig_t config = {.gridDim = one, .blockDim = one};
+	CUlaunchConfig driver_config = {1, 1, 1, 1, 1, 1, 0, NULL, NULL, 0};
+	cudaKernel_t kernel;
+	CUmodule module;
+	CUfunction function;
+	CUlibrary library;
+	CUkernel of_library;
+
+	CHECK(cudaLaunchKernelExC(&config, &plain, args));
+	say(a, b);
+	CHECK(cudaLaunchCooperativeKernel(&plain, one, one, args, 0, NULL));
+	say(a, b);
+	CHECK(__cudaGetKernel(&kernel, &plain));
+	CHECK(__cudaLaunchKernel(kernel, one, one, args, 0, NULL));
+	say(a, b);
+	CHECK(cuModuleLoadData(&module, "an image"));
+	CHECK(cuModuleGetFunction(&function, module, "plain"));
+	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+	say(a, b);
+	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+	say(a, b);
+	CHECK(cuLaunchKernelEx(&driver_config, function, NULL, extra));
+	say(a, b);
+	CHECK(cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, args));
+	say(a, b);
+	/* a list that is too short is refused, and nothing beyond it was read */
+	if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, short_extra) == CUDA_SUCCESS)
+		errx(1, "a launch with half of its arguments");
+	say(a, NULL);
+	CHECK(cuLibraryLoadData(&library, "an image", NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&of_library, library, "plain"));
+	CHECK(cuLaunchKernel((CUfunction)(void *)of_library, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+	say(a, b);
+}
+
+/* Structs by value, and kernels of which nothing is known. */
+static void structs(void)
+{
+	static struct list many;
+	const char *a = device_memory(64), *b = device_memory(MANY);
+	int number = 3;
+	struct odd value = {1, {(void *)(uintptr_t)a, &number, (void *)(uintptr_t)b}, 2};
+	void *args[] = {&number, &value, &b}, *long_args[] = {&many, &a};
+
+	CHECK(cudaLaunchKernel(&odd, one, one, args, 0, NULL));
+	printf("2=%p 4=%p 6=%p\n", (const void *)a, (const void *)b, (const void *)b);
+	for (int i = 0; i < MANY; i++)
+		many.in[i] = i % 3 == 2 ? &number : (void *)(uintptr_t)(b + i);
+	for (int turn = 0; turn < 2; turn++) {
+		CHECK(cudaLaunchKernel(&long_one, one, one, long_args, 0, NULL));
+		for (int i = 0; i < MANY; i++)
+			if (i % 3 != 2)
+				printf("%d=%p ", i, (const void *)(b + i));
+		printf("%d=%p\n", MANY, (const void *)a);
+	}
+	CHECK(cudaLaunchKernel(&unknown, one, one, args, 0, NULL));
+	puts("not known");
+}
+
+/* Another thread's launches, while this one allocates. */
+static void *launches(void *memory)
+{
+	for (int i = 0; i < 2000; i++)
+		launch_plain(memory, i, NULL);
+	return NULL;
+}
+
+static void threads(void)
+{
+	const char *a = device_memory(64);
+	pthread_t thread;
+	void *block;
+
+	if (pthread_create(&thread, NULL, launches, (void *)(uintptr_t)a) != 0)
+		errx(1, "no thread");
+	for (int i = 0; i < 2000; i++) {
+		CHECK(cudaMalloc(&block, 64));
+		CHECK(cudaFree(block));
+	}
+	pthread_join(thread, NULL);
+	for (int i = 0; i < 2000; i++)
+		say(a, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static char names[][8] = {"plain", "odd", "unknown", "long"};
+	void **image = __cudaRegisterFatBinary(NULL);
+
+	__cudaRegisterFunction(image, &plain, names[0], names[0], -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFunction(image, &odd, names[1], names[1], -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFunction(image, &unknown, names[2], names[2], -1, NULL, NULL, NULL, NULL, NULL);
+	__cudaRegisterFunction(image, &long_one, names[3], names[3], -1, NULL, NULL, NULL, NULL, NULL);
+	CHECK(cudaFree(NULL));
+	if (argc > 1 && strcmp(argv[1], "threads") == 0) {
+		threads();
+		return 0;
+	}
+	kinds();
+	ways();
+	structs();
+	return 0;
+}
