@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INLINE_STAGE 4096              /* staged bytes that travel inside the queue */
-#define SMALL_BYTES ((size_t)64 << 10) /* what the submitting thread copies itself */
+#define INLINE_STAGE 4096 /* staged bytes that travel inside the queue */
 
 size_t sg_box_span(size_t pitch, size_t slice, size_t width, size_t height, size_t depth)
 {
@@ -18,7 +17,15 @@ size_t sg_box_span(size_t pitch, size_t slice, size_t width, size_t height, size
 	return span;
 }
 
-static void copy_box(const struct sg_box *box)
+/* A box of rows is one stretch. */
+static void say_written(const struct sg_box *box)
+{
+	size_t span = sg_box_span(box->to_pitch, box->to_slice, box->width, box->height, box->depth);
+
+	sg_memory_written(box->to, span);
+}
+
+static void move_box(const struct sg_box *box)
 {
 	if (box->height == 1 && box->depth == 1) {
 		memmove(box->to, box->from, box->width);
@@ -29,6 +36,12 @@ static void copy_box(const struct sg_box *box)
 			memmove(box->to + z * box->to_slice + y * box->to_pitch,
 				box->from + z * box->from_slice + y * box->from_pitch, box->width);
 	}
+}
+
+static void copy_box(const struct sg_box *box)
+{
+	move_box(box);
+	say_written(box);
 }
 
 static void copy_work(void *arg)
@@ -61,11 +74,32 @@ static void copy_inline_work(void *arg)
 	copy_box(&copy->box);
 }
 
-enum sg_run sg_copy_run(uint64_t bytes, int of_device)
+enum sg_extent sg_copy_extent(uint64_t bytes, enum sg_side to, enum sg_side from)
 {
-	if (bytes <= SMALL_BYTES)
-		return SG_RUN_ANYWHERE;
-	return of_device && !sg_numerics() ? SG_RUN_NEVER : SG_RUN_WORKER;
+	if (bytes <= SG_MOVED_BYTES || sg_numerics())
+		return SG_ALL;
+	if (to == SG_SIDE_DEVICE)
+		return SG_FORGETS;
+	return to == SG_SIDE_PINNED && from == SG_SIDE_DEVICE ? SG_NOTHING : SG_ALL;
+}
+
+/* What is short the submitting thread does itself. */
+enum sg_run sg_copy_run(uint64_t bytes, enum sg_extent extent)
+{
+	return bytes <= SG_MOVED_BYTES || extent != SG_ALL ? SG_RUN_ANYWHERE : SG_RUN_WORKER;
+}
+
+void sg_nothing_work(void *arg)
+{
+	(void)arg;
+}
+
+void sg_forget_box_work(void *arg)
+{
+	const struct sg_box *box = arg;
+
+	sg_memory_forget_range(
+		box->to, sg_box_span(box->to_pitch, box->to_slice, box->width, box->height, box->depth));
 }
 
 /* Both sides are device memory: of one device, or of two. */
@@ -90,7 +124,7 @@ static cudaError_t queue_staged(
 		struct inline_copy copy;
 
 		in.to = copy.bytes;
-		copy_box(&in);
+		move_box(&in);
 		copy.box = out;
 		return sg_queue_as(stream, what, copy_inline_work, &copy,
 			offsetof(struct inline_copy, bytes) + size, NULL);
@@ -98,7 +132,7 @@ static cudaError_t queue_staged(
 	in.to = malloc(size);
 	if (in.to == NULL)
 		return cudaErrorMemoryAllocation;
-	copy_box(&in);
+	move_box(&in);
 	out.from = in.to;
 	error = sg_queue_as(stream, what, copy_staged_work, &out, sizeof(out), NULL);
 	if (error != cudaSuccess)
@@ -132,6 +166,9 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 	struct sg_activity what = {.kind = SG_ACTIVITY_COPY, .bytes = box->width * box->height * box->depth};
 	enum sg_side to = SG_SIDE_DEVICE, from = SG_SIDE_DEVICE;
 	cudaError_t error = cudaSuccess;
+	static sg_work *const works[] = {
+		[SG_ALL] = copy_work, [SG_FORGETS] = sg_forget_box_work, [SG_NOTHING] = sg_nothing_work};
+	enum sg_extent extent;
 	uint64_t position;
 
 	if (stream == NULL)
@@ -160,15 +197,15 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 	what.copy_to_device = to == SG_SIDE_DEVICE;
 	what.pageable = to == SG_SIDE_PAGEABLE || from == SG_SIDE_PAGEABLE;
 	what.cost = (struct sg_cost){SG_COST_COPY, SG_COST_F32, 0, (double)what.bytes};
-	what.run = sg_copy_run(what.bytes, what.copy_to_device || what.copy_from_device);
+	extent = sg_copy_extent(what.bytes, to, from);
+	what.run = sg_copy_run(what.bytes, extent);
 	if (sg_modelled() && what.copy_from_device && what.copy_to_device)
 		what.peer = between_devices(box);
 	if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL)
-		return sg_queue_as(stream, &what, copy_work, box, sizeof(*box), NULL);
-	if (wait == SG_ASYNC && from == SG_SIDE_PAGEABLE && to != SG_SIDE_PAGEABLE &&
-		what.run != SG_RUN_NEVER)
+		return sg_queue_as(stream, &what, works[extent], box, sizeof(*box), NULL);
+	if (wait == SG_ASYNC && from == SG_SIDE_PAGEABLE && to != SG_SIDE_PAGEABLE && extent == SG_ALL)
 		return queue_staged(box, stream, &what);
-	error = sg_queue_as(stream, &what, copy_work, box, sizeof(*box), &position);
+	error = sg_queue_as(stream, &what, works[extent], box, sizeof(*box), &position);
 	if (error != cudaSuccess)
 		return error;
 	if (to == SG_SIDE_PAGEABLE ||

@@ -29,9 +29,17 @@ enum sg_wait { SG_ASYNC, SG_SYNC };
 cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_given given,
 	cudaStream_t stream, enum sg_wait wait);
 
-/* How the model clock runs a copy or fill: large ones of device memory, which may exist only virtually, are
- * not done without numerics. */
-enum sg_run sg_copy_run(uint64_t bytes, int of_device);
+/*
+ * What is done of a copy or fill. All of it, but without numerics, when it is larger than SG_MOVED_BYTES:
+ * into device memory nothing, as that may exist only virtually, and the destination is forgotten; from there
+ * into pinned memory nothing; into pageable memory all, so that hosts read zeros where nothing was computed.
+ */
+enum sg_extent { SG_ALL, SG_FORGETS, SG_NOTHING };
+enum sg_extent sg_copy_extent(uint64_t bytes, enum sg_side to, enum sg_side from);
+enum sg_run sg_copy_run(uint64_t bytes, enum sg_extent extent);
+/* A closure that forgets the destination of the box at arg, and one that does nothing. */
+void sg_forget_box_work(void *arg);
+void sg_nothing_work(void *arg);
 
 /* A box of one row. */
 static inline struct sg_box sg_row(void *to, const void *from, size_t width)

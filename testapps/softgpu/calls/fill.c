@@ -29,6 +29,8 @@ static void fill_work(void *arg)
 		for (size_t y = 0; y < box->height; y++)
 			fill_row(box->to + z * box->to_slice + y * box->to_pitch, box->width, fill);
 	}
+	sg_memory_written(
+		box->to, sg_box_span(box->to_pitch, box->to_slice, box->width, box->height, box->depth));
 }
 
 cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_bytes, cudaStream_t handle,
@@ -38,6 +40,7 @@ cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_b
 	struct fill fill = {*box, value, element_bytes};
 	struct sg_activity what = {.kind = SG_ACTIVITY_SET, .bytes = box->width * box->height * box->depth};
 	cudaError_t error = cudaSuccess;
+	enum sg_extent extent;
 	enum sg_side side;
 	uint64_t position;
 
@@ -58,8 +61,11 @@ cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_b
 	if (error != cudaSuccess)
 		return error;
 	what.cost = (struct sg_cost){SG_COST_VECTOR, SG_COST_F32, 0, (double)what.bytes};
-	what.run = sg_copy_run(what.bytes, side == SG_SIDE_DEVICE);
-	error = sg_queue_as(stream, &what, fill_work, &fill, sizeof(fill), &position);
+	extent = sg_copy_extent(what.bytes, side, side);
+	what.run = sg_copy_run(what.bytes, extent);
+	/* the box comes first in what is filled */
+	error = sg_queue_as(stream, &what, extent == SG_FORGETS ? sg_forget_box_work : fill_work, &fill,
+		sizeof(fill), &position);
 	/* The synchronous calls wait only where the host can see the memory. */
 	if (error == cudaSuccess && wait == SG_SYNC && side == SG_SIDE_PINNED)
 		sg_stream_wait(stream, position);

@@ -29,8 +29,11 @@ static void launch_work(void *arg)
 		args[i] = value;
 		value += padded(launch->kernel->arg_bytes[i]);
 	}
-	if (launch->kernel->twin != NULL)
+	if (launch->kernel->twin != NULL && sg_numerics())
 		launch->kernel->twin(launch->grid, launch->block, launch->arg_count > 0 ? args : NULL);
+	else
+		sg_memory_forget_all_in((char *)launch + padded(sizeof(*launch)),
+			(size_t)(value - (char *)launch) - padded(sizeof(*launch)));
 }
 
 /* The next argument: from the array, or from the packed ones at its natural alignment. */

@@ -430,6 +430,7 @@ struct sg_block {
 	int freeing;                 /* cudaFreeAsync is queued */
 	struct sg_context *context;  /* NULL: of the device's primary one */
 	struct sg_memory_pool *pool; /* it was allocated from, or NULL */
+	unsigned char *marks;        /* device memory: what of it is known (known.c), or NULL */
 };
 
 /* Allocates size_bytes > 0 of a kind for a device; 256-byte aligned. */
@@ -454,6 +455,14 @@ void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool);
 /* What one side of a copy is; *error when the range leaves its block. */
 enum sg_side { SG_SIDE_PAGEABLE, SG_SIDE_PINNED, SG_SIDE_DEVICE };
 enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *error);
+
+/* What is known of a block in the table, whose lock is held (known.c): marks for it, and writing and
+ * forgetting from an address in it. */
+void sg_known_init(struct sg_block *block);
+void sg_known_free(struct sg_block *block);
+void sg_known_write(struct sg_block *block, const char *address, size_t size_bytes);
+void sg_known_forget(struct sg_block *block, char *address);
+void sg_known_forget_range(struct sg_block *block, char *address, size_t size_bytes);
 
 /* ---- memory pools: only names under which allocations are counted (memory_pool.c) ---- */
 

@@ -42,6 +42,22 @@ static struct sg_block *containing(const void *address)
 	return &blocks[i - 1];
 }
 
+/* The lowest and the highest address that any device block ever had: what lies outside need not be looked up.
+ */
+static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
+
+static void widen(const struct sg_block *block)
+{
+	uintptr_t base = (uintptr_t)block->base;
+
+	if (block->kind != SG_DEVICE)
+		return;
+	if (base < atomic_load(&lowest))
+		atomic_store(&lowest, base);
+	if (base + block->size_bytes > atomic_load(&highest))
+		atomic_store(&highest, base + block->size_bytes);
+}
+
 static int insert(const struct sg_block *block)
 {
 	size_t i = upper_bound(block->base);
@@ -57,6 +73,8 @@ static int insert(const struct sg_block *block)
 	}
 	memmove(&blocks[i + 1], &blocks[i], (block_count - i) * sizeof(*blocks));
 	blocks[i] = *block;
+	sg_known_init(&blocks[i]);
+	widen(block);
 	block_count++;
 	return 0;
 }
@@ -99,7 +117,7 @@ static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
 
 cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device)
 {
-	struct sg_block block = {NULL, size_bytes, kind, device, 0, sg_context_current(), NULL};
+	struct sg_block block = {NULL, size_bytes, kind, device, 0, sg_context_current(), NULL, NULL};
 	cudaError_t error = cudaErrorMemoryAllocation;
 
 	if (size_bytes > SIZE_MAX - ALIGNMENT)
@@ -128,7 +146,8 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 
 cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device)
 {
-	struct sg_block block = {pointer, size_bytes, SG_REGISTERED, device, 0, sg_context_current(), NULL};
+	struct sg_block block = {
+		pointer, size_bytes, SG_REGISTERED, device, 0, sg_context_current(), NULL, NULL};
 	cudaError_t error = cudaSuccess;
 	size_t i;
 
@@ -151,6 +170,7 @@ int sg_block_take(const void *pointer, struct sg_block *block)
 	found = containing(pointer);
 	if (found != NULL && found->base == pointer) {
 		*block = *found;
+		sg_known_free(block);
 		memmove(found, found + 1, (size_t)(blocks + block_count - (found + 1)) * sizeof(*found));
 		block_count--;
 	} else {
@@ -213,9 +233,52 @@ void sg_block_free_device(int device, const struct sg_context *context)
 			used_bytes[device] -= blocks[i].size_bytes;
 		if (blocks[i].pool != NULL)
 			sg_memory_pool_uncount(blocks[i].pool, blocks[i].size_bytes);
+		sg_known_free(&blocks[i]);
 		release(blocks[i].base, blocks[i].size_bytes, blocks[i].kind);
 	}
 	block_count = kept;
+	pthread_mutex_unlock(&lock);
+}
+
+void sg_memory_written(const void *address, size_t size_bytes)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(address);
+	if (found != NULL)
+		sg_known_write(found, address, size_bytes);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Without the lock, as most arguments are no addresses of device memory. */
+static int may_be_device(const void *address)
+{
+	return (uintptr_t)address >= atomic_load_explicit(&lowest, memory_order_relaxed) &&
+	       (uintptr_t)address < atomic_load_explicit(&highest, memory_order_relaxed);
+}
+
+void sg_memory_forget(void *address)
+{
+	struct sg_block *found;
+
+	if (!may_be_device(address))
+		return;
+	pthread_mutex_lock(&lock);
+	found = containing(address);
+	if (found != NULL)
+		sg_known_forget(found, address);
+	pthread_mutex_unlock(&lock);
+}
+
+void sg_memory_forget_range(void *address, size_t size_bytes)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(address);
+	if (found != NULL)
+		sg_known_forget_range(found, address, size_bytes);
 	pthread_mutex_unlock(&lock);
 }
 

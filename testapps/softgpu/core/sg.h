@@ -242,6 +242,20 @@ void sg_watch(const struct sg_watcher *watcher);
 uint32_t sg_stream_number(cudaStream_t stream);
 uint64_t sg_graph_node_number(cudaGraphNode_t node);
 
+/*
+ * What is known of device memory (known.c). Who writes into it on a worker says so; who would have written
+ * but does not compute forgets what its arguments point to: that reads as zeros from then on. Under the model
+ * clock without numerics, copies, fills and collectives move up to SG_MOVED_BYTES, reductions among ranks are
+ * computed up to SG_REDUCED_BYTES, and what is larger is forgotten at its destination. Addresses may be any.
+ */
+#define SG_MOVED_BYTES ((size_t)64 << 10)
+#define SG_REDUCED_BYTES ((size_t)4096)
+void sg_memory_written(const void *address, size_t size_bytes);
+void sg_memory_forget(void *address);
+void sg_memory_forget_range(void *address, size_t size_bytes);
+/* The same for whatever the data, arguments of a kernel or a closure, point to. */
+void sg_memory_forget_all_in(const void *data, size_t size_bytes);
+
 /* Device memory, as cudaMalloc and cudaFree give it, without those calls being seen by anybody who intercepts
  * them. */
 cudaError_t sg_memory_alloc(void **pointer, size_t size_bytes);

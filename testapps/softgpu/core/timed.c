@@ -92,6 +92,8 @@ void sg_timed_run(struct sg_timed *timed, struct sg_stream *stream, void *arg)
 		current = timed;
 		timed->fn(arg);
 		current = outer;
+	} else if (arg != NULL) {
+		sg_memory_forget_all_in(arg, timed->size);
 	}
 	stream->model_ns = timed->end_ns;
 }

@@ -81,7 +81,7 @@ static ncclResult_t take(ncclComm_t handle, struct nccl_task *task)
 	ncclResult_t result = check(comm, task);
 
 	task->comm = comm;
-	if (result == ncclSuccess && task->kind < NCCL_SEND && task->count > 0 && sg_numerics())
+	if (result == ncclSuccess && task->kind < NCCL_SEND && task->count > 0 && nccl_moves(task))
 		result = nccl_segment_reserve_slots(&comm->segment);
 	if (result != ncclSuccess)
 		return nccl_group_error(result);

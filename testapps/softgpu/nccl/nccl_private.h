@@ -239,6 +239,9 @@ struct nccl_task {
 /* Bytes of an element; 0: not a type that softgpu computes with. */
 size_t nccl_type_bytes(ncclDataType_t type);
 
+/* 1: the task's bytes move; 0: without numerics nothing of it but its time is there. Equal on all ranks. */
+int nccl_moves(const struct nccl_task *task);
+
 /* Runs one collective, on a stream's worker (run.c). */
 ncclResult_t nccl_run(struct ncclComm *comm, const struct nccl_task *task);
 /* Runs point-to-point tasks of one communicator together (p2p.c). */

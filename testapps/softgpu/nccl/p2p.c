@@ -12,8 +12,8 @@
  * waits for ever. What a rank sends shares its port out, what it receives its port in: a transfer could begin
  * when the rank is ready and the port has been through the earlier transfers of the group. It is this rank's
  * own work that counts there and not when the others come, because a late peer holds up nobody else's
- * transfer (and because to wait for those times could become a circle). Without numerics no byte is moved or
- * touched.
+ * transfer (and because to wait for those times could become a circle). Without numerics only small messages
+ * move; of larger ones no byte is touched, and what is received is forgotten (core/known.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -228,11 +228,11 @@ static ncclResult_t prepare(struct ncclComm *comm, const struct nccl_task *task,
 	t->mine = t->sending ? &t->channel->sender : &t->channel->receiver;
 	t->theirs = t->sending ? &t->channel->receiver : &t->channel->sender;
 	t->met = !sg_modelled();
-	if (!sg_numerics()) {
+	if (!nccl_moves(task)) {
 		t->announced = 1;
 		t->done = t->bytes;
 	}
-	return t->sending && sg_numerics() ? nccl_segment_reserve_channel(segment, from, to) : ncclSuccess;
+	return t->sending && nccl_moves(task) ? nccl_segment_reserve_channel(segment, from, to) : ncclSuccess;
 }
 
 /* When this rank's part of each transfer could begin, and how long it takes. */
@@ -289,6 +289,12 @@ ncclResult_t nccl_run_p2p(struct ncclComm *comm, struct nccl_task *tasks, size_t
 		end_ns = transfers[i].end_ns > end_ns ? transfers[i].end_ns : end_ns;
 	if (result == ncclSuccess && sg_modelled())
 		sg_work_end(end_ns);
+	for (size_t i = 0; i < count && result == ncclSuccess; i++) {
+		if (tasks[i].kind == NCCL_RECV && nccl_moves(&tasks[i]))
+			sg_memory_written(transfers[i].buffer, transfers[i].bytes);
+		else if (tasks[i].kind == NCCL_RECV)
+			sg_memory_forget_range(transfers[i].buffer, transfers[i].bytes);
+	}
 	free(transfers);
 	return result;
 }

@@ -5,7 +5,8 @@
  * need". Slots exist twice and rounds alternate, so one meeting a round is enough: who writes into a slot
  * again has met everybody who read it two rounds ago. Only a large reduction for all needs a second meeting,
  * after each rank has reduced its share. Under the model clock one meeting before all that decides when the
- * operation ends; without numerics it is all there is, and no buffer is touched.
+ * operation ends: the first of a small one, which moves its bytes even without numerics; of a large one it is
+ * all there is then, and what is received is forgotten (core/known.c).
  */
 #include <string.h>
 
@@ -41,12 +42,16 @@ static void publish(const struct run *run, char *slot, const char *from, size_t 
 		memcpy(slot, from, count * run->element);
 }
 
+static ncclResult_t meet_in_time(const struct run *run);
+
 static ncclResult_t meet(const struct run *run, int first)
 {
 	struct nccl_segment *segment = &run->comm->segment;
 	unsigned parity = run->comm->round & 1;
 	ncclResult_t result;
 
+	if (first && sg_modelled())
+		return meet_in_time(run);
 	if (first)
 		segment->ranks[run->comm->rank].operation[parity] = operation_of(run->task);
 	result = nccl_barrier(segment, NULL, NULL);
@@ -215,7 +220,7 @@ static void settle(void *arg)
 }
 
 /* The ranks tell each other when they were ready and part with the time of the end. */
-static ncclResult_t meet_in_time(struct run *run)
+static ncclResult_t meet_in_time(const struct run *run)
 {
 	struct ncclComm *comm = run->comm;
 	struct nccl_rank *self = &comm->segment.ranks[comm->rank];
@@ -233,7 +238,7 @@ static ncclResult_t meet_in_time(struct run *run)
 		return ncclSystemError;
 	self->operation[comm->round & 1] = operation_of(run->task);
 	self->ready_ns = begin_ns;
-	result = nccl_barrier(&comm->segment, settle, run);
+	result = nccl_barrier(&comm->segment, settle, (void *)(uintptr_t)run);
 	if (result != ncclSuccess)
 		return result;
 	/* Nobody writes it again before this rank comes to the next meeting. */
@@ -243,36 +248,81 @@ static ncclResult_t meet_in_time(struct run *run)
 	return ncclSuccess;
 }
 
+int nccl_moves(const struct nccl_task *task)
+{
+	size_t bytes = task->count * nccl_type_bytes(task->type);
+	int reduces = task->kind == NCCL_ALL_REDUCE || task->kind == NCCL_REDUCE ||
+		      task->kind == NCCL_REDUCE_SCATTER;
+
+	return sg_numerics() || bytes <= (reduces ? SG_REDUCED_BYTES : SG_MOVED_BYTES);
+}
+
+/* Bytes that arrive at this rank. */
+static size_t received(const struct run *run)
+{
+	const struct nccl_task *task = run->task;
+	size_t bytes = task->count * run->element;
+
+	switch (task->kind) {
+	case NCCL_ALL_GATHER:
+	case NCCL_ALL_TO_ALL:
+		return bytes * (size_t)run->n;
+	case NCCL_GATHER:
+		return task->peer == run->comm->rank ? bytes * (size_t)run->n : 0;
+	case NCCL_REDUCE:
+		return task->peer == run->comm->rank ? bytes : 0;
+	default:
+		return bytes;
+	}
+}
+
+/* Alone, every collective hands its input on. */
+static ncclResult_t run_alone(const struct run *run)
+{
+	const struct nccl_task *task = run->task;
+
+	if (run->scalar != NULL)
+		nccl_scale(run->recv, run->send, task->count, task->type, run->scalar);
+	else if (run->recv != run->send)
+		memmove(run->recv, run->send, task->count * run->element);
+	return ncclSuccess;
+}
+
+static ncclResult_t run_moving(const struct run *run)
+{
+	if (run->n == 1)
+		return run_alone(run);
+	switch (run->task->kind) {
+	case NCCL_ALL_REDUCE:
+	case NCCL_REDUCE:
+		return run_reduce(run);
+	case NCCL_BROADCAST:
+	case NCCL_ALL_GATHER:
+	case NCCL_GATHER:
+		return run_gather(run);
+	default:
+		return run_scatter(run);
+	}
+}
+
 ncclResult_t nccl_run(struct ncclComm *comm, const struct nccl_task *task)
 {
 	struct run run = {
 		comm, task, nccl_type_bytes(task->type), comm->rank_count, task->send, task->recv, NULL};
+	ncclResult_t result = ncclSuccess;
 
 	if (task->op > ncclAvg)
 		run.scalar = task->user.on_device ? task->user.device_scalar : task->user.scalar;
-	if (sg_modelled()) {
-		ncclResult_t result = meet_in_time(&run);
-
-		if (result != ncclSuccess || !sg_numerics())
-			return result;
+	if (sg_modelled() && (run.n == 1 || !nccl_moves(task)))
+		result = meet_in_time(&run);
+	if (result != ncclSuccess)
+		return result;
+	if (nccl_moves(task)) {
+		result = run_moving(&run);
+		if (result == ncclSuccess)
+			sg_memory_written(run.recv, received(&run));
+	} else if (run.recv != run.send || run.n > 1) {
+		sg_memory_forget_range(run.recv, received(&run));
 	}
-	if (run.n == 1) {
-		/* Alone, every collective hands its input on. */
-		if (run.scalar != NULL)
-			nccl_scale(run.recv, run.send, task->count, task->type, run.scalar);
-		else if (run.recv != run.send)
-			memmove(run.recv, run.send, task->count * run.element);
-		return ncclSuccess;
-	}
-	switch (task->kind) {
-	case NCCL_ALL_REDUCE:
-	case NCCL_REDUCE:
-		return run_reduce(&run);
-	case NCCL_BROADCAST:
-	case NCCL_ALL_GATHER:
-	case NCCL_GATHER:
-		return run_gather(&run);
-	default:
-		return run_scatter(&run);
-	}
+	return result;
 }

@@ -302,6 +302,36 @@ static void test_virtual_memory(void)
 	OK(cudaFree(device));
 }
 
+/* What an uncomputed operation points to reads as zeros, from there to the end of what was written in one go,
+ * and nothing else. */
+static void test_forgetting(void)
+{
+	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1000};
+	char *device, before[3000], seen[3000], *argument[2];
+
+	for (int i = 0; i < 3000; i++)
+		before[i] = (char)(i % 100 + 1);
+	OK(cudaMalloc((void **)&device, (size_t)1 << 30));
+	OK(cudaMemcpy(device, before, 1024, cudaMemcpyHostToDevice));
+	OK(cudaMemcpy(device + 1024, before + 1024, 1976, cudaMemcpyHostToDevice));
+	argument[0] = device + 700;
+	argument[1] = before;
+	OK(sg_submit_cost(NULL, &cost, count_call, argument, sizeof(argument)));
+	OK(cudaMemcpy(seen, device, 3000, cudaMemcpyDeviceToHost));
+	CHECK(kernels_called() == 0 && before[0] == 1);
+	CHECK(memcmp(seen, before, 700) == 0 && memcmp(seen + 1024, before + 1024, 1976) == 0);
+	for (int i = 700; i < 1024; i++)
+		CHECK(seen[i] == 0);
+	/* a copy hands on what is there; a large one that is not done forgets all of its destination */
+	OK(cudaMemcpy(device + 5000, device + 1024, 1000, cudaMemcpyDeviceToDevice));
+	OK(cudaMemcpy(device, device + ((size_t)1 << 29), (size_t)1 << 20, cudaMemcpyDeviceToDevice));
+	OK(cudaMemcpy(seen, device + 1024, 1976, cudaMemcpyDeviceToHost));
+	CHECK(seen[0] == 0 && seen[1975] == 0);
+	OK(cudaMemcpy(seen, device + 5000, 1000, cudaMemcpyDeviceToHost));
+	CHECK(seen[0] == 0);
+	OK(cudaFree(device));
+}
+
 /* The driver answers by the profile too, though nothing has been started yet. */
 static void test_driver(void)
 {
@@ -350,6 +380,7 @@ const struct clock_case host_cases[] = {
 	{"launch", test_launch, {NULL}, NULL},
 	{"launch_with_numerics", test_launch, {"SOFTGPU_NUMERICS=on"}, NULL},
 	{"virtual_memory", test_virtual_memory, {NULL}, NULL},
+	{"forgetting", test_forgetting, {NULL}, NULL},
 	{"driver", test_driver, {NULL}, NULL},
 	{"compute_clock", test_compute_clock, {"SOFTGPU_PROFILE="}, NULL},
 	{NULL, NULL, {NULL}, NULL},

@@ -1,7 +1,7 @@
 /*
  * Checks the stand-in NCCL under the model clock: collectives end at the same nanosecond on all ranks, after
- * the durations that simulated rings and hand-made sums give, without touching a buffer; and that data,
- * errors, aborts and graphs are as they were.
+ * the durations that simulated rings and hand-made sums give, without touching a large buffer; that small
+ * data moves all the same; and that data, errors, aborts and graphs are as they were.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -209,6 +209,39 @@ static void entrance(int rank, int n, ncclUniqueId id, int *shared)
 	(void)shared;
 	call(ALL_TO_ALL, test_untouchable(64000), 64000, 0, comm, stream);
 	CHECK(test_near(test_time(stream, rank), LATENCY_NS + (n - 1) * 64000 / (BYTES_PER_NS / 16.0)));
+}
+
+/* What is small moves without numerics too, at no time of its own; a sum of more than SG_REDUCED_BYTES does
+ * not. */
+static void small_data(int rank, int n, ncclUniqueId id, int *shared)
+{
+	cudaStream_t stream = test_rank_stream(rank);
+	ncclComm_t comm = test_comm(rank, n, id);
+	float *a = test_untouchable(1 << 20), *b = test_untouchable(1 << 20);
+	uint64_t end_ns;
+
+	(void)shared;
+	for (int i = 0; i < 20000; i++)
+		a[i] = (float)(rank + 1);
+	OK(ncclAllReduce(a, b, 1024, ncclFloat32, ncclSum, comm, stream));
+	end_ns = test_time(stream, rank);
+	CHECK(test_near(end_ns, flat_ns(ALL_REDUCE, n, 4096)));
+	CHECK((int)b[0] == n * (n + 1) / 2 && (int)b[1023] == n * (n + 1) / 2);
+	OK(ncclAllReduce(a, b, 1025, ncclFloat32, ncclMax, comm, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK((int)b[0] == n * (n + 1) / 2);
+	OK(ncclBroadcast(a, b, 16384, ncclFloat32, 1, comm, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK((int)b[0] == 2 && (int)b[16383] == 2);
+	OK(ncclAllGather(a, b, 16384, ncclFloat32, comm, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK((int)b[0] == 1 && (int)b[16384 * n - 1] == n);
+	OK(ncclGroupStart());
+	OK(ncclSend(a, 16384, ncclFloat32, (rank + 1) % n, comm, stream));
+	OK(ncclRecv(b, 16384, ncclFloat32, (rank + n - 1) % n, comm, stream));
+	OK(ncclGroupEnd());
+	OK(cudaStreamSynchronize(stream));
+	CHECK((int)b[16383] == (rank + n - 1) % n + 1);
 }
 
 /* Four nodes of four, whose ranks the communicator has in another order: the ring and the tree go node by
@@ -445,6 +478,7 @@ int main(void)
 	run_ranks(alone, 1, NULL);
 	for (int n = 2; n <= 9; n++)
 		run_ranks(flat_durations, n, NULL);
+	run_ranks(small_data, 3, NULL);
 	run_ranks(threads, 1, NULL);
 	run_ranks(two_communicators, 2, NULL);
 	run_ranks(captured, 3, NULL);

@@ -43,7 +43,7 @@ uint64_t test_time(cudaStream_t stream, int rank);
 /* How often NCCL has told the rank of an end. */
 int test_told(int rank);
 
-/* `size` bytes that nobody may touch. */
+/* `size` bytes, of which nobody may touch more than what is small, SG_MOVED_BYTES of each rank. */
 void *test_untouchable(size_t size);
 
 ncclComm_t test_comm(int rank, int rank_count, ncclUniqueId id);

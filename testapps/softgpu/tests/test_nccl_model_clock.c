@@ -115,9 +115,12 @@ int test_told(int rank)
 
 void *test_untouchable(size_t size)
 {
-	void *memory = mmap(NULL, size + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t small = SG_MOVED_BYTES * TEST_RANKS;
+	char *memory =
+		mmap(NULL, small + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	CHECK(memory != MAP_FAILED);
+	CHECK(mprotect(memory, small, PROT_READ | PROT_WRITE) == 0);
 	return memory;
 }
 
