@@ -100,11 +100,16 @@ const struct pmh_python_offsets *pmh_python_offsets(unsigned minor);
 	X(dict, PyDict_Type) \
 	X(ordered_dict, PyODict_Type)
 
+#define PMH_PYTHON_PATH 1024
+
 struct pmh_python {
 	const struct pmh_python_offsets *at;
 #define PMH_FIELD(name, symbol) uint64_t name##_type;
 	PMH_PYTHON_TYPES(PMH_FIELD)
 #undef PMH_FIELD
+	/* PyTorch's folder, "/usr/lib/python3/dist-packages/torch/"; "": not known, then no file is PyTorch's
+	 */
+	char pytorch[PMH_PYTHON_PATH];
 	/* Copies memory; false where there is none. Never asked for bytes of more than one page. */
 	bool (*fetch)(uint64_t from, void *to, size_t byte_count, void *data);
 	void *data;

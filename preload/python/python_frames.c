@@ -24,7 +24,6 @@
 #define VISITS_MAX 512
 #define CALLERS 3
 #define NAME_BYTES 128
-#define FILE_BYTES 1024
 
 /* ---- frames ---- */
 
@@ -134,13 +133,15 @@ static uint64_t find_self(struct pmh_python_look *look, const struct frame *fram
 	return object;
 }
 
-/* PyTorch's own code says nothing of the program. */
+/* PyTorch's own code says nothing of the program. A program may well lie below a folder called torch. */
 static bool is_pytorch(struct pmh_python_look *look, const struct frame *frame)
 {
 	uint64_t file = pmh_python_word(look, frame->code + look->python->at->code_file_name);
-	char name[FILE_BYTES];
+	const char *folder = look->python->pytorch;
+	char name[PMH_PYTHON_PATH];
 
-	return pmh_python_text(look, file, name, sizeof name) && strstr(name, "/torch/");
+	return folder[0] && pmh_python_text(look, file, name, sizeof name) &&
+	       strncmp(name, folder, strlen(folder)) == 0;
 }
 
 static bool open_submodules(
@@ -404,7 +405,7 @@ static bool append_caller(
 	struct pmh_python_look *look, const struct frame *frame, char *text, size_t text_bytes, size_t *used)
 {
 	const struct pmh_python_offsets *at = look->python->at;
-	char name[NAME_BYTES], file[FILE_BYTES], where[32] = "";
+	char name[NAME_BYTES], file[PMH_PYTHON_PATH], where[32] = "";
 	const char *base;
 	uint32_t line;
 	int n;

@@ -17,6 +17,7 @@
 #include "python_process.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ static _Atomic pid_t process;
 static char note[128];                      /* what is to be said of Python, "": nothing */
 static struct pmh_python_look look;         /* too big for the stack of a thread that we know nothing of */
 static pmh_lock looking = ATOMIC_FLAG_INIT; /* for all of these */
+static _Atomic bool is_pytorch_settled;     /* its folder is known, or not to be looked for */
+static atomic_ullong loaded_count;          /* libraries that there were when it was last looked for */
 
 /* Reads our own memory. */
 static bool fetch(uint64_t from, void *to, size_t byte_count, void *data)
@@ -109,6 +112,7 @@ void pmh_python_init(void)
 	pmh_acquire(&looking);
 	if (!amiss)
 		amiss = try_python(&found);
+	memcpy(found.pytorch, python.pytorch, sizeof found.pytorch);
 	python = found;
 	thread_state = state;
 	atomic_store(&ready, amiss == NULL);
@@ -131,7 +135,58 @@ void pmh_python_begin(void)
 
 void pmh_python_forget(void)
 {
+	/* fork can leave the loader's lock held */
+	atomic_store(&is_pytorch_settled, true);
 	pmh_lock_forget(&looking);
+}
+
+/* ---- PyTorch's folder ---- */
+
+struct search {
+	char folder[PMH_PYTHON_PATH];       /* of the library found, "": none */
+	uint64_t loaded_before, loaded_now; /* how many libraries were ever loaded */
+};
+
+/* The package's own library is torch/_C.NAME.so, and Python has opened it by the path of the package. */
+static int is_pytorch_library(struct dl_phdr_info *library, size_t info_bytes, void *data)
+{
+	static const char folder[] = "/torch/", file[] = "_C.";
+	const size_t least_bytes = sizeof folder - 1;
+	struct search *search = data;
+	const char *base = strrchr(library->dlpi_name, '/');
+	size_t folder_bytes;
+
+	(void)info_bytes;
+	search->loaded_now = library->dlpi_adds;
+	if (search->loaded_now == search->loaded_before)
+		return 1;
+	if (!base || strncmp(++base, file, sizeof file - 1) != 0)
+		return 0;
+	folder_bytes = (size_t)(base - library->dlpi_name);
+	if (folder_bytes < least_bytes || folder_bytes >= sizeof search->folder ||
+		strncmp(base - least_bytes, folder, least_bytes) != 0)
+		return 0;
+	memcpy(search->folder, library->dlpi_name, folder_bytes);
+	search->folder[folder_bytes] = 0;
+	return 1;
+}
+
+/* Looks again whenever libraries were loaded since. Takes the loader's lock, so no lock of ours may be held.
+ */
+static void find_pytorch(void)
+{
+	struct search search = {.loaded_before = atomic_load(&loaded_count)};
+
+	if (atomic_load_explicit(&is_pytorch_settled, memory_order_relaxed))
+		return;
+	dl_iterate_phdr(is_pytorch_library, &search);
+	atomic_store(&loaded_count, search.loaded_now);
+	if (!search.folder[0])
+		return;
+	pmh_acquire(&looking);
+	memcpy(python.pytorch, search.folder, sizeof python.pytorch);
+	pmh_release(&looking);
+	atomic_store(&is_pytorch_settled, true);
 }
 
 /* The calling thread's state, 0 where it runs no Python. Begins a look; under the lock. */
@@ -156,6 +211,7 @@ static bool ask(
 	if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
 		!atomic_load_explicit(&ready, memory_order_relaxed))
 		return false;
+	find_pytorch();
 	pmh_acquire(&looking);
 	thread = begin_look();
 	found = thread && find(&look, thread, text, text_bytes);
