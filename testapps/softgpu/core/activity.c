@@ -7,14 +7,20 @@
  */
 #include "model.h"
 
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The watcher's clock is looked at again now and then, and corrected if it is off by more than that. */
 #define LOOK_AGAIN_NS 1000000000u
-#define LOOK_ERROR_NS 2000u
+#define LOOK_ERROR_NS 2000
+/* A clock whose rate is that near to ours counts nanoseconds. */
+#define LOOK_RATE_ERROR 0.001
+#define LOOK_FIRST_NS 5000000u
 
 const struct sg_watcher *_Atomic sg_watcher;
+static _Atomic int clock_is_new;
 
 struct sg_watched {
 	struct sg_activity what;
@@ -30,6 +36,11 @@ void sg_watch(const struct sg_watcher *watcher)
 		atomic_fetch_or(&sg_attention, SG_WATCHED);
 	else
 		atomic_fetch_and(&sg_attention, ~(unsigned)SG_WATCHED);
+}
+
+void sg_watch_clock(void)
+{
+	atomic_store(&clock_is_new, 1);
 }
 
 void sg_call_begin(const char *name)
@@ -95,46 +106,101 @@ void sg_watched_work(void *arg)
 	watcher->activity(&watched->what);
 }
 
-/*
- * How far the watcher's clock is ahead of ours. One look at both is off by how long it takes, so the best of
- * a few counts, and a later one only if the clocks have really moved against each other.
- */
-static uint64_t watcher_ahead(const struct sg_watcher *watcher)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static const struct sg_watcher *known;
-	static uint64_t ahead, looked_ns;
-	uint64_t now_ns = sg_now_ns(), best = UINT64_MAX, found = 0, result;
+/* A moment on both clocks: ours in nanoseconds, the watcher's in whatever it counts. */
+struct moment {
+	uint64_t here, there;
+};
 
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < 16 && (known != watcher || now_ns - looked_ns > LOOK_AGAIN_NS); i++) {
+/* One look at both is off by how long it takes, so the best of a few counts. */
+static struct moment look_at_both(const struct sg_watcher *watcher)
+{
+	struct moment found = {0, 0};
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 16; i++) {
 		uint64_t before = sg_now_ns(), there = watcher->now_ns(), after = sg_now_ns();
 
 		if (after - before >= best)
 			continue;
 		best = after - before;
-		found = there - (before + best / 2);
+		found = (struct moment){before + best / 2, there};
 	}
-	if (best != UINT64_MAX) {
-		if (known != watcher || found - ahead + LOOK_ERROR_NS > 2 * LOOK_ERROR_NS)
-			ahead = found;
+	return found;
+}
+
+/* The watcher's clock as a straight line over ours. */
+struct line {
+	struct moment at;
+	double rate; /* of its units in a nanosecond of ours; exactly 1 where it counts nanoseconds too */
+};
+
+static uint64_t follow(const struct line *line, uint64_t here)
+{
+	const int64_t ns = (int64_t)(here - line->at.here);
+
+	if (line->rate == 1.0)
+		return line->at.there + (uint64_t)ns;
+	return line->at.there + (uint64_t)(int64_t)((double)ns * line->rate);
+}
+
+static double rate_between(const struct moment *a, const struct moment *b)
+{
+	const double rate = (double)(int64_t)(b->there - a->there) / (double)(int64_t)(b->here - a->here);
+
+	return fabs(rate - 1.0) < LOOK_RATE_ERROR ? 1.0 : rate;
+}
+
+/* The first line needs two moments; a little later they lie far enough apart for the rate. */
+static struct line first_line(const struct sg_watcher *watcher, struct moment *first)
+{
+	struct moment second;
+
+	*first = look_at_both(watcher);
+	do
+		second = look_at_both(watcher);
+	while (second.here - first->here < LOOK_FIRST_NS);
+	return (struct line){second, rate_between(first, &second)};
+}
+
+/*
+ * A time of ours on the watcher's clock. The line is looked at again now and then, and drawn anew only if the
+ * clocks have really moved against each other.
+ */
+static uint64_t watcher_time(const struct sg_watcher *watcher, uint64_t here)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static const struct sg_watcher *known;
+	static struct moment first;
+	static struct line line;
+	static uint64_t looked_ns;
+	const uint64_t now_ns = sg_now_ns();
+	uint64_t there;
+
+	pthread_mutex_lock(&lock);
+	if (atomic_exchange(&clock_is_new, 0) || known != watcher) {
+		line = first_line(watcher, &first);
 		known = watcher;
 		looked_ns = now_ns;
+	} else if (now_ns - looked_ns > LOOK_AGAIN_NS) {
+		struct moment moment = look_at_both(watcher);
+		double error = (double)(int64_t)(follow(&line, moment.here) - moment.there) / line.rate;
+
+		if (fabs(error) > LOOK_ERROR_NS)
+			line = (struct line){moment, rate_between(&first, &moment)};
+		looked_ns = now_ns;
 	}
-	result = ahead;
+	there = follow(&line, here);
 	pthread_mutex_unlock(&lock);
-	return result;
+	return there;
 }
 
 void sg_activity_tell(struct sg_activity *what, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct sg_watcher *watcher = atomic_load_explicit(&sg_watcher, memory_order_acquire);
-	uint64_t ahead;
 
 	if (watcher == NULL)
 		return;
-	ahead = watcher_ahead(watcher);
-	what->begin_ns = begin_ns + ahead;
-	what->end_ns = end_ns + ahead;
+	what->begin_ns = watcher_time(watcher, begin_ns);
+	what->end_ns = watcher_time(watcher, end_ns);
 	watcher->activity(what);
 }

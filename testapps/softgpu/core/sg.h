@@ -215,7 +215,7 @@ struct sg_activity {
 	const char *call;                    /* the exported call that queued it */
 	uint32_t stream, correlation, graph; /* graph 0: not of a graph launch */
 	uint64_t graph_node;
-	/* and when it has run, in the watcher's time */
+	/* and when it has run, by the watcher's clock and in its units */
 	uint64_t begin_ns, end_ns;
 };
 
@@ -237,6 +237,9 @@ struct sg_watcher {
 /* From now on `watcher` is told; NULL: nobody. It must stay where it is, as a worker may still be telling it.
  */
 void sg_watch(const struct sg_watcher *watcher);
+
+/* The watcher's now_ns is another clock from now on, maybe one that does not count nanoseconds. */
+void sg_watch_clock(void);
 
 /* Numbers that tell streams and nodes of graphs apart; 0 for what is none. */
 uint32_t sg_stream_number(cudaStream_t stream);

@@ -263,7 +263,8 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 {
 	if (funcTimestamp == NULL)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	atomic_store(&timestamp, funcTimestamp);
+	if (atomic_exchange(&timestamp, funcTimestamp) != funcTimestamp)
+		sg_watch_clock();
 	return CUPTI_SUCCESS;
 }
 

@@ -8,7 +8,8 @@
 
 #define CUPTI_STREAM_OFFSET 6 /* the first stream of the vendor's has number 7 */
 
-/* The time of records: CLOCK_REALTIME as the vendor's, or what the application's function says. */
+/* The time of records: CLOCK_REALTIME as the vendor's, or what the application's function says, in
+ * its units. */
 uint64_t cupti_now_ns(void);
 
 /* Whether records of a kind are asked for. Any thread. */
