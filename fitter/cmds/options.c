@@ -25,8 +25,9 @@ const char options_help_columns[] =
 	"  --split COLUMN[,WORD]    rows with value WORD (train) are fitted, the others\n"
 	"                           are test rows\n"
 	"  --share X[,SEED]         instead: fit this share of the rows, drawn at random\n"
-	"  --skip-bad               skip rows with missing values or without a positive\n"
-	"                           time, and report their count\n"
+	"  --skip-bad               skip rows with missing or impossible values, without a\n"
+	"                           positive time, or to test with a level that no fitted\n"
+	"                           row has, and report their count\n"
 	"\n";
 
 const char options_help_fit[] =
@@ -247,40 +248,6 @@ static void print_warning(void *context, const char *sentence)
 	warnx("%s", sentence);
 }
 
-/* What a power cannot take, in the fitted rows and in those of the test, by the line where a person finds it.
- */
-static void check_powers(const struct options *options, const struct csv *csv)
-{
-	const struct description *d = &options->description;
-	ptrdiff_t time = csv_find(csv, d->time);
-	double number;
-
-	for (size_t row = 0; row < csv->row_count; row++) {
-		char *const *cells = csv->cells + row * csv->column_count;
-
-		/* such a row is left out already */
-		if (csv_number(cells[time], &number) < 0 || number <= 0)
-			continue;
-		for (size_t i = 0; i < d->role_count; i++) {
-			const char *name = d->roles[i].column;
-
-			if ((d->roles[i].role != PM_FIT_INTRINSIC && d->roles[i].role != PM_FIT_EXTRINSIC) ||
-				csv_number(cells[csv_find(csv, name)], &number) < 0)
-				continue;
-			if (number < 0)
-				errx(1,
-					"%s: line %zu: column %s: %g is negative and cannot be raised to a power; "
-					"make the column categorical or ignore it",
-					csv->path, csv->lines[row], name, number);
-			if (number == 0 && options->parameter.power_lower < 0)
-				errx(1,
-					"%s: line %zu: column %s: zero cannot be raised to a negative power; make "
-					"the column categorical, ignore it, or bound the powers below by 0",
-					csv->path, csv->lines[row], name);
-		}
-	}
-}
-
 void options_read_table(struct options *options, const char *path, struct observations *observations)
 {
 	struct csv csv;
@@ -288,16 +255,16 @@ void options_read_table(struct options *options, const char *path, struct observ
 
 	if (csv_read(&csv, path) < 0)
 		errx(1, "%s", csv.error);
+	options->description.refuse_zero = options->parameter.power_lower < 0;
 	if (observations_init(observations, &csv, &options->description) < 0)
 		errx(1, "%s", observations->error);
-	check_powers(options, &csv);
 	csv_free(&csv);
 	bad = pm_fit_check(&observations->train, &options->parameter);
 	if (bad)
 		errx(1, "%s: %s", path, bad);
 	if (observations->skipped)
-		warnx("%s: %zu rows skipped: missing values or a time that is not positive", path,
-			observations->skipped);
+		warnx("%s: %zu rows skipped: missing or impossible values, or a level without a fitted row",
+			path, observations->skipped);
 	if (!options->quiet)
 		pm_fit_warn(&observations->train, &options->parameter, print_warning, NULL);
 }

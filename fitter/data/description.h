@@ -37,7 +37,8 @@ struct description {
 	char *split, *train; /* column and word; NULL: no such column */
 	double share;        /* of the samples, to fit; 1: all */
 	uint64_t seed;
-	bool skip_bad; /* leave out samples with missing values or times that are not positive */
+	bool refuse_zero; /* a zero cannot be raised to the powers that are allowed; no line of a file */
+	bool skip_bad;    /* leave out samples with missing values or times that are not positive */
 };
 
 void description_init(struct description *description);

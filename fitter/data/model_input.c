@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NUMBER_MOST 1e30 /* beyond, powers of it are no numbers */
+
 static __attribute__((format(printf, 3, 4))) int fail(
 	struct model_input *input, const struct csv *csv, const char *format, ...)
 {
@@ -87,6 +89,9 @@ static int check_row(
 		if (!role_has_levels(model->columns[i].role) && csv_number(text, &number) < 0)
 			return fail(input, csv, "line %zu: column %s: '%s' is not a number", csv->lines[row],
 				model->columns[i].name, text);
+		if (!role_has_levels(model->columns[i].role) && fabs(number) > NUMBER_MOST)
+			return fail(input, csv, "line %zu: column %s: %s is beyond %g", csv->lines[row],
+				model->columns[i].name, text, NUMBER_MOST);
 	}
 	return 0;
 }

@@ -14,6 +14,8 @@
 #define SPLIT_STREAM 77
 /* Of a column: each is a parameter. */
 #define LEVELS_MOST 1000
+/* Of a number: squares of what is measured, and their sums, stay finite. */
+#define NUMBER_MOST 1e30
 
 struct builder {
 	struct observations *observations;
@@ -76,13 +78,41 @@ static int find_columns(struct builder *b)
 	return 0;
 }
 
+/* A number that a predictor's column has; the sentences are those of the remedy. */
+static int check_number(struct builder *b, size_t row, size_t i)
+{
+	const struct description_role *role = &b->description->roles[i];
+	const char *text = cell(b, row, b->places[i]);
+	size_t line = b->csv->lines[row];
+	double number;
+
+	if (csv_number(text, &number) < 0)
+		return fail(b, "line %zu: column %s: '%s' is not a number; is the column categorical?", line,
+			role->column, text);
+	if (fabs(number) > NUMBER_MOST)
+		return fail(b, "line %zu: column %s: %s is beyond %g; --skip-bad skips such rows", line,
+			role->column, text, NUMBER_MOST);
+	if (role->role != PM_FIT_INTRINSIC && role->role != PM_FIT_EXTRINSIC)
+		return 0;
+	if (number < 0)
+		return fail(b,
+			"line %zu: column %s: %g is negative and cannot be raised to a power; make the column categorical "
+			"or ignore it; --skip-bad skips such rows",
+			line, role->column, number);
+	if (number == 0 && b->description->refuse_zero)
+		return fail(b,
+			"line %zu: column %s: zero cannot be raised to a negative power; make the column categorical, "
+			"ignore it, bound the powers below by 0, or --skip-bad",
+			line, role->column);
+	return 0;
+}
+
 /* 0, or negative with the sentence that says what is wrong with a row. */
 static int check_row(struct builder *b, size_t row, double *time)
 {
 	const struct description *d = b->description;
 	size_t line = b->csv->lines[row];
 	const char *text = cell(b, row, b->time);
-	double number;
 
 	if (is_missing(text))
 		return fail(b, "line %zu: the time is missing; --skip-bad skips such rows", line);
@@ -92,6 +122,10 @@ static int check_row(struct builder *b, size_t row, double *time)
 		return fail(b,
 			"line %zu: the %s is %s: expected a positive number; --skip-bad skips such rows",
 			line, d->is_rate ? "rate" : "time", text);
+	if (*time > NUMBER_MOST || *time < 1 / NUMBER_MOST)
+		return fail(b,
+			"line %zu: the %s is %s: expected a number from %g to %g; --skip-bad skips such rows",
+			line, d->is_rate ? "rate" : "time", text, 1 / NUMBER_MOST, NUMBER_MOST);
 	if (d->is_rate)
 		*time = 1 / *time;
 	for (size_t i = 0; i < d->role_count; i++) {
@@ -102,12 +136,32 @@ static int check_row(struct builder *b, size_t row, double *time)
 			return fail(b,
 				"line %zu: column %s: the value is missing; --skip-bad skips such rows", line,
 				d->roles[i].column);
-		if (!role_has_levels(d->roles[i].role) && csv_number(text, &number) < 0)
-			return fail(b,
-				"line %zu: column %s: '%s' is not a number; is the column categorical?", line,
-				d->roles[i].column, text);
+		if (!role_has_levels(d->roles[i].role) && check_number(b, row, i) < 0)
+			return -EINVAL;
 	}
 	return 0;
+}
+
+/* Does a fitted row have the row's level? */
+static bool is_fitted_level(const struct builder *b, size_t row, ptrdiff_t column)
+{
+	for (size_t other = 0; other < b->csv->row_count; other++)
+		if (!b->left_out[other] && b->fitted[other] &&
+			strcmp(cell(b, other, column), cell(b, row, column)) == 0)
+			return true;
+	return false;
+}
+
+/* Rows to test whose level no fitted row has: nothing can be said of them. */
+static void skip_unfitted_levels(struct builder *b)
+{
+	for (size_t i = 0; i < b->description->role_count; i++)
+		for (size_t row = 0;
+			row < b->csv->row_count && role_has_levels(b->description->roles[i].role); row++)
+			if (!b->left_out[row] && !b->fitted[row] && !is_fitted_level(b, row, b->places[i])) {
+				b->left_out[row] = true;
+				b->observations->skipped++;
+			}
 }
 
 static int choose_rows(struct builder *b)
@@ -268,6 +322,8 @@ int observations_init(
 	status = b.places && b.fitted && b.left_out ? find_columns(&b) : fail(&b, "out of memory");
 	if (status == 0)
 		status = choose_rows(&b);
+	if (status == 0 && description->skip_bad)
+		skip_unfitted_levels(&b);
 	if (status == 0)
 		status = build(&b);
 	free(b.places);

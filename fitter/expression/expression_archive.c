@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/statistics.h"
+#include "base/strata.h"
 
 #include <errno.h>
 #include <math.h>
@@ -178,6 +179,29 @@ static double mean_of(const double *values, const double *less, size_t count, do
 	return spread.mean;
 }
 
+/* The order's blocks become folds, each with its share of every combination of levels. */
+static int deal(const struct pm_fit_problem *problem, size_t *order, size_t count, size_t folds)
+{
+	size_t *sorted = malloc((count + 1) * sizeof(*sorted)), *next = calloc(folds + 1, sizeof(*next)),
+	       fold = 0;
+	int status = sorted && next ? 0 : -ENOMEM;
+
+	if (status == 0) {
+		memcpy(sorted, order, count * sizeof(*sorted));
+		status = strata_sort(problem, sorted, count);
+	}
+	for (size_t i = 0; i < folds && status > 0; i++)
+		next[i] = i * count / folds;
+	for (size_t k = 0; k < count && status > 0; k++, fold++) {
+		while (next[fold % folds] == (fold % folds + 1) * count / folds)
+			fold++; /* that one is full */
+		order[next[fold % folds]++] = sorted[k];
+	}
+	free(sorted);
+	free(next);
+	return status < 0 ? status : 0;
+}
+
 static int split(struct finish *f, const struct expression_terms *terms, const struct pm_fit_problem *problem)
 {
 	size_t count = problem->sample_count, folds = f->settings->folds;
@@ -195,6 +219,8 @@ static int split(struct finish *f, const struct expression_terms *terms, const s
 	random_init(&random, f->settings->seed, STREAM_FOLDS);
 	if (status == 0)
 		random_shuffle(&random, order, count);
+	if (status == 0)
+		status = deal(problem, order, count, folds);
 	for (size_t i = 0; i < folds && status == 0; i++) {
 		size_t begin = i * count / folds, end = (i + 1) * count / folds;
 
@@ -288,14 +314,15 @@ int archive_choose(const struct archive *archive, struct expression_search *sear
 	const struct pm_fit_problem *problem, const struct expression_settings *settings)
 {
 	struct finish f = {.settings = settings};
-	size_t count = problem->sample_count;
+	/* within seconds only the best of each number of constants is cross-validated */
+	size_t count = problem->sample_count, width = settings->seconds > 0 ? 1 : ARCHIVE_WIDTH;
 	int status = split(&f, search->terms, problem);
 
 	search->results = calloc((settings->constants + 1) * ARCHIVE_WIDTH, sizeof(*search->results));
 	if (!search->results)
 		status = -ENOMEM;
 	for (size_t k = 1; k <= settings->constants && status == 0; k++)
-		for (size_t i = 0; i < archive->counts[k] && status == 0; i++) {
+		for (size_t i = 0; i < archive->counts[k] && i < width && status == 0; i++) {
 			struct expression_result *result = &search->results[search->result_count++];
 
 			result->expression = archive->entries[k][i].expression;

@@ -2,6 +2,7 @@
 #include "lambda_path.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/strata.h"
 #include "model/resample.h"
 
 #include <errno.h>
@@ -181,6 +182,10 @@ int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *probl
 		work.order[k] = k;
 	random_init(&random, parameter->seed, FOLD_STREAM);
 	random_shuffle(&random, work.order, problem->sample_count);
+	if (strata_sort(problem, work.order, problem->sample_count) < 0) {
+		work.status = -ENOMEM;
+		goto out;
+	}
 	parallel_each(count * (fold_count + 1), parameter->thread_count, one_fit, &work);
 	path->interrupted = stopped(&work);
 	if (work.status == 0 && !path->interrupted) {

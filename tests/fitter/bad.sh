@@ -70,10 +70,20 @@ change 5 '$1 = -3'
 expect 1 'changed.csv: line 5: the time is -3: expected a positive number' changed.csv
 change 5 '$1 = "inf"'
 expect 1 "line 5: the time is 'inf': expected a number" changed.csv
+change 6 '$4 = "odd"'
+expect 1 'line 6: column kind: level odd is in the test set but in no fitted sample' changed.csv
+expect 0 '1 rows skipped: missing or impossible values, or a level without a fitted row' changed.csv --skip-bad
 change 0 '$1 = 3'
 expect 1 'all 45 times are equal: nothing to fit' changed.csv
-change 5 '$1 = 1e300'
-expect 0 'sample 3: its time, 1e+300, is .* possible outlier' changed.csv
+change 5 '$1 = 1e20'
+expect 0 'sample 3: its time, 1e+20, is .* possible outlier' changed.csv
+change 5 '$1 = 1e308'
+expect 1 'line 5: the time is 1e+308: expected a number from 1e-30 to 1e+30' changed.csv
+change 5 '$2 = 1e308'
+expect 1 'line 5: column [a-z]*: 1e+308 is beyond 1e+30' changed.csv
+expect 0 '1 rows skipped: missing or impossible values' changed.csv --skip-bad
+change 5 '$2 = -3'
+expect 0 '1 rows skipped: missing or impossible values' changed.csv --skip-bad
 change 0 '$5 = "no"'
 expect 1 "column set never contains 'fit'" changed.csv
 # equal times in the test have no R2, and none is made up

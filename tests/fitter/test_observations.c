@@ -1,6 +1,7 @@
 /* Tables and descriptions: what is read, how it is split, and the sentence for each thing that can be
  * wrong with data. */
 #include "../analyzer/check.h"
+#include "base/strata.h"
 #include "data/observations.h"
 
 #include <math.h>
@@ -173,8 +174,7 @@ static void check_bad_data(void)
 		{5, 2, "0", "zero cannot be raised to a negative power"},
 		{5, 1, "-2", "-2 is negative"},
 		{5, 3, "NA", "line 7: column kind: the value is missing"},
-		{1, 3, "new",
-			"line 3: column kind: level new is in the test set but in no fitted sample"},
+		{1, 3, "new", "line 3: column kind: level new is in the test set but in no fitted sample"},
 	};
 	struct observations observations;
 
@@ -307,6 +307,30 @@ static void check_warnings(void)
 	observations_free(&observations);
 }
 
+/* Dealt out one by one, each of five folds gets two of ten rows of a rare level. */
+static void check_strata(void)
+{
+	double levels[100], numbers[100];
+	struct pm_fit_column columns[] = {
+		{"x", PM_FIT_INTRINSIC, numbers, 0, NULL}, {"kind", PM_FIT_CATEGORICAL, levels, 2, NULL}};
+	struct pm_fit_problem problem = {100, 2, columns, numbers, NULL};
+	size_t samples[100], in_fold[5] = {0};
+
+	for (size_t k = 0; k < 100; k++) {
+		samples[k] = (7 * k) % 100;
+		levels[k] = k < 10;
+		numbers[k] = (double)k + 1;
+	}
+	problem.column_count = 1;
+	CHECK(strata_sort(&problem, samples, 100) == 0 && samples[1] == 7, "samples move without levels");
+	problem.column_count = 2;
+	CHECK(strata_sort(&problem, samples, 100) == 1, "levels are not found");
+	for (size_t k = 0; k < 100; k++)
+		in_fold[k % 5] += levels[samples[k]] == 1;
+	for (size_t f = 0; f < 5; f++)
+		CHECK(in_fold[f] == 2, "fold %zu has %zu of the rare level, expected 2", f, in_fold[f]);
+}
+
 int main(void)
 {
 	int file = mkstemp(path);
@@ -323,6 +347,7 @@ int main(void)
 	check_values();
 	check_warnings();
 	check_many_levels();
+	check_strata();
 	unlink(path);
 	return check_end();
 }
