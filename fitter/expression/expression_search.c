@@ -29,6 +29,10 @@
 /* Of two with as many constants the shorter is taken, if it is worse by less than this for each part. */
 #define PER_PART 0.003
 #define STREAM_ROWS 201
+/* Of the seconds that are given: until then changed expressions get a first look, until then the promising
+ * ones are fitted well; cross-validation on all rows needs the rest. */
+#define LOOK_SHARE 0.6
+#define SEARCH_SHARE 0.8
 
 struct candidate {
 	struct expression expression;
@@ -62,13 +66,23 @@ static double seconds_now(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Is the time up that the search itself may take? The rest is for the cross-validation of what it has found.
+ */
+static bool is_late(const struct state *s)
+{
+	double seconds = s->settings->seconds * (s->rows == &s->few ? LOOK_SHARE : SEARCH_SHARE);
+
+	/* what it begins with is fitted in any case: without it there is nothing to answer */
+	return seconds > 0 && s->search->candidates && seconds_now() - s->begun > seconds;
+}
+
 static bool must_end(struct state *s)
 {
 	const struct expression_settings *settings = s->settings;
 
 	if (settings->stop && __atomic_load_n(settings->stop, __ATOMIC_RELAXED))
 		s->search->interrupted = true;
-	if (settings->seconds > 0 && seconds_now() - s->begun > settings->seconds)
+	if (is_late(s))
 		s->search->interrupted = true;
 	return s->search->interrupted;
 }
@@ -87,7 +101,7 @@ static void fit_one(void *context, size_t index)
 	struct state *s = context;
 	struct candidate *candidate = &s->candidates[index];
 
-	if (s->settings->stop && __atomic_load_n(s->settings->stop, __ATOMIC_RELAXED))
+	if ((s->settings->stop && __atomic_load_n(s->settings->stop, __ATOMIC_RELAXED)) || is_late(s))
 		candidate->loss = HUGE_VAL;
 	else
 		candidate->loss = expression_fit(&candidate->expression, s->rows, s->settings->cost,
