@@ -80,6 +80,9 @@ bool cmd_common_option(
 		options->choose = true;
 		cmd_steps(command, argument, &options->first_step, &options->last_step);
 		return true;
+	case CMD_OPTION_JOB:
+		options->job = (size_t)cmd_number(command, "--job", argument, 1);
+		return true;
 	case CMD_OPTION_PATTERN:
 		options->communication = cmd_pattern(command, argument);
 		return true;
@@ -107,6 +110,7 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 		.choose = options->choose,
 		.first_step = options->first_step,
 		.last_step = options->last_step,
+		.job = options->job,
 		.communication = options->communication,
 		.progress = &progress,
 		.say = &say};

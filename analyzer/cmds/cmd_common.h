@@ -14,6 +14,7 @@ struct cmd_options {
 	size_t skip;
 	bool choose; /* steps are asked for: those with these numbers */
 	int64_t first_step, last_step;
+	size_t job;                   /* of several in a run, from 1; 0: not said */
 	const regex_t *communication; /* NULL, or further communication kernels; lives to the end */
 	bool iterations;              /* one row for each iteration */
 	bool ranks;                   /* one row for each rank */
@@ -22,6 +23,7 @@ struct cmd_options {
 
 #define CMD_OPTION_PATTERN 0x1000 /* no letter: commands have their own */
 #define CMD_OPTION_STEPS 0x1001
+#define CMD_OPTION_JOB 0x1100
 
 /* The user's say of iterations, the same in all commands that find them. */
 #define CMD_OPTION_AT 0x1002
@@ -39,6 +41,7 @@ struct cmd_options {
 
 /* Of --help, in the place of these options. */
 #define CMD_ITERATION_HELP \
+	"  --job N       of several jobs in the traces the N-th (default: list them)\n" \
 	"  --iteration-at REGEX\n" \
 	"  --iteration-end REGEX\n" \
 	"  --iteration-every N\n" \
@@ -53,6 +56,7 @@ struct cmd_options {
 #define CMD_READ_OPTIONS \
 	CMD_ITERATION_OPTIONS, {"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
 		{"steps", required_argument, NULL, CMD_OPTION_STEPS}, \
+		{"job", required_argument, NULL, CMD_OPTION_JOB}, \
 	{ \
 		"skip", required_argument, NULL, 's' \
 	}

@@ -234,6 +234,8 @@ static void read_all(struct labelled *job, const struct options *options, char *
 			"trace of labelled phases; pmanalyze report reads profiler traces",
 			paths[0], job->passed, job->passed + (uint64_t)job->operation_count,
 			print_clean(&job->arena, job->passed_name));
+	if (failed < file_count && labelled_jobs(job, &error))
+		errx(1, "%s", error);
 	job->choose = options->last_number >= options->first_number;
 	job->first_number = options->first_number;
 	job->last_number = options->last_number;

@@ -386,6 +386,7 @@ void imported_join_add(struct imported_join *join, uint32_t worker, struct timel
 		.recorder = recorders[imported->format],
 		.pid = from->process > 0 && from->process <= INT32_MAX ? (uint32_t)from->process : 0,
 		.rank = from->rank,
+		.given_rank = from->rank,
 		.world = imported->world,
 		.device_source = PM_DEVICE_CUPTI,
 		.hostless = imported->calls.count == 0,

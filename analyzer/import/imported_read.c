@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,18 +93,39 @@ static bool is_trace_name(const char *name)
 	return false;
 }
 
-bool imported_looks(const char *path)
+#define DEEPEST 3 /* levels of folders below the one that is named */
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool looks(const char *path, int depth)
 {
 	DIR *folder = opendir(path);
 	struct dirent *entry;
 	bool found = false;
 
 	if (!folder)
-		return is_trace_name(path);
-	while (!found && (entry = readdir(folder)))
+		return depth == 0 && is_trace_name(path);
+	while (!found && (entry = readdir(folder))) {
+		char below[4096];
+
 		found = is_trace_name(entry->d_name);
+		if (found || entry->d_name[0] == '.' || depth == DEEPEST ||
+			snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
+			continue;
+		found = is_folder(below) && looks(below, depth + 1);
+	}
 	closedir(folder);
 	return found;
+}
+
+bool imported_looks(const char *path)
+{
+	return looks(path, 0);
 }
 
 struct list {
@@ -116,11 +138,14 @@ static int compare_names(const void *a, const void *b)
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool add_folder(struct arena *arena, struct list *list, const char *path, const char **error)
+static bool add_folder(
+	struct arena *arena, struct list *list, const char *path, int depth, const char **error)
 {
 	DIR *folder = opendir(path);
 	struct dirent *entry;
 	size_t first = list->count;
+	struct list below = {0};
+	bool found;
 
 	if (!folder) {
 		*error = arena_format(arena, "%s: %s", path, strerror(errno));
@@ -130,9 +155,19 @@ static bool add_folder(struct arena *arena, struct list *list, const char *path,
 		if (is_trace_name(entry->d_name))
 			*MEM_PUSH(list->items, list->count, list->room) =
 				arena_format(arena, "%s/%s", path, entry->d_name);
+		else if (depth < DEEPEST && entry->d_name[0] != '.')
+			*MEM_PUSH(below.items, below.count, below.room) =
+				arena_format(arena, "%s/%s", path, entry->d_name);
 	closedir(folder);
+	found = list->count > first;
+	for (size_t i = 0; i < below.count && !found; i++)
+		if (is_folder(below.items[i]))
+			add_folder(arena, list, below.items[i], depth + 1, error);
+	free(below.items);
 	if (list->count == first) {
-		*error = arena_format(arena, "%s: no file ending in .json, .json.gz or .sqlite", path);
+		if (depth == 0)
+			*error =
+				arena_format(arena, "%s: no file ending in .json, .json.gz or .sqlite", path);
 		return false;
 	}
 	qsort(list->items + first, list->count - first, sizeof(*list->items), compare_names);
@@ -151,7 +186,7 @@ bool imported_files(struct arena *arena, char **paths, size_t path_count, const 
 		if (stat(paths[i], &status) != 0)
 			*error = arena_format(arena, "%s: %s", paths[i], strerror(errno));
 		else if (S_ISDIR(status.st_mode))
-			add_folder(arena, &list, paths[i], error);
+			add_folder(arena, &list, paths[i], 0, error);
 		else
 			*MEM_PUSH(list.items, list.count, list.room) = paths[i];
 	}

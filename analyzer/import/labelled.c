@@ -338,6 +338,44 @@ static void drop(struct labelled *job)
 	free(present);
 }
 
+/* Threads of computing operations of a file; and how many of them the other file has too. */
+static size_t common_threads(
+	const struct labelled *job, const bool *computes, uint32_t file, uint32_t other, size_t *own)
+{
+	size_t common = 0;
+
+	*own = 0;
+	for (size_t i = 0; i < job->thread_count; i++) {
+		if (!computes[i] || job->threads[i].file != file)
+			continue;
+		++*own;
+		for (size_t j = 0; j < job->thread_count; j++)
+			common += computes[j] && job->threads[j].file == other &&
+				  job->threads[j].process == job->threads[i].process &&
+				  job->threads[j].thread == job->threads[i].thread;
+	}
+	return common;
+}
+
+bool labelled_jobs(struct labelled *job, const char **error)
+{
+	bool *computes = mem_alloc(job->thread_count + 1, sizeof(*computes)), found = false;
+	size_t own;
+
+	for (size_t i = 0; i < job->operation_count; i++)
+		computes[job->operations[i].worker] |= labelled_is_compute(job->operations[i].type);
+	for (uint32_t other = 1; other < job->file_count && !found; other++)
+		if (common_threads(job, computes, 0, other, &own) >= own && own > 1) {
+			*error = arena_format(&job->arena,
+				"%s and %s have the same workers: they are of different jobs, whose ranks cannot be "
+				"compared; name one of them",
+				job->files[0], job->files[other]);
+			found = true;
+		}
+	free(computes);
+	return found;
+}
+
 size_t labelled_warmup(const double *step_ns, size_t count)
 {
 	double *sorted, median;

@@ -102,6 +102,10 @@ struct labelled {
  */
 int labelled_read(struct labelled *job, const char *path, const char **error);
 
+/* True, with a sentence in *error, where two files each have the same several processes: they are of
+ * different jobs. After all files are read. */
+bool labelled_jobs(struct labelled *job, const char **error);
+
 /* How many of the steps at the start, by what each takes, are warm-up; of fewer than five none. */
 size_t labelled_warmup(const double *step_ns, size_t count);
 

@@ -3,7 +3,7 @@
 #include "base/table.h"
 #include "import/imported_timeline.h"
 #include "import/labelled.h"
-#include "timeline/timeline_read.h"
+#include "run_job.h"
 #include "trace/losses.h"
 
 #include <dirent.h>
@@ -162,17 +162,9 @@ int run_open_as(
 	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error)
 {
 	struct timeline timeline;
-	const char **unread, *sentence;
-	int status;
+	const char **unread;
 
-	timeline_init(&timeline);
-	if (path_count && run_is_imported(paths[0]))
-		status = imported_timeline_read(&timeline, (const char *const *)paths, path_count,
-			options->communication, options->progress, &sentence, &unread);
-	else
-		status = timeline_read(&timeline, (const char *const *)paths, path_count, &sentence, &unread);
-	if (status < 0) {
-		*error = strdup(sentence);
+	if (run_read(&timeline, paths, path_count, options, &unread, error) < 0) {
 		timeline_free(&timeline);
 		return -1;
 	}

@@ -22,6 +22,7 @@ struct run_options {
 	size_t skip; /* usual iterations at the begin that are left out */
 	bool choose; /* only steps with these numbers (analysis_choose); none are skipped */
 	int64_t first_step, last_step;
+	size_t job;                   /* of several in the paths, from 1; 0: there must be but one */
 	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */
 	struct progress *progress;    /* or NULL */
 	const struct iteration_say

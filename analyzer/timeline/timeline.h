@@ -160,6 +160,7 @@ struct timeline_process {
 	uint32_t pid;
 	int32_t rank;
 	int32_t world;
+	int32_t given_rank; /* as the trace says; -1: it does not. `rank` is settled over all traces */
 	enum pm_device_source device_source;
 	bool hostless;         /* only work is known, not the calls: nor what the host did meanwhile */
 	bool ended;            /* in an orderly way, as far as the data says */

@@ -147,6 +147,12 @@ static int64_t clamp_ns(uint64_t ns)
 	return ns < (uint64_t)(INT64_MAX / 16) ? (int64_t)ns : INT64_MAX / 16;
 }
 
+/* Of a wall clock: 2026 is beyond what other times may be. */
+static int64_t clamp_real_ns(uint64_t ns)
+{
+	return ns < (uint64_t)(INT64_MAX / 4) ? (int64_t)ns : INT64_MAX / 4;
+}
+
 /* Windows as stretches of time; one that never ends is open to the end, one that never began from the begin.
  */
 static void add_windows(struct timeline *timeline, const struct trace *trace)
@@ -242,6 +248,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 		.program = keep(timeline, trace->header.program),
 		.pid = trace->header.pid,
 		.rank = trace->header.rank,
+		.given_rank = trace->header.rank,
 		.world = trace->header.world,
 		.device_source = trace->header.device_source <= PM_DEVICE_CUPTI
 					 ? (enum pm_device_source)trace->header.device_source
@@ -260,7 +267,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 				  : 0,
 		.input = {trace->header.worker_count, trace->header.worker_reads, trace->header.worker_bytes,
 			trace->header.worker_ns},
-		.real_offset_ns = clamp_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
+		.real_offset_ns = clamp_real_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
 	};
 	add_losses(process, trace);
 	add_warnings(timeline, process, trace);
@@ -302,10 +309,22 @@ struct list {
 	size_t count, room;
 };
 
-static int list_folder(struct timeline *timeline, const char *path, struct list *files, const char **error)
+#define DEEPEST 3 /* levels of folders below the one that is named */
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int list_folder(
+	struct timeline *timeline, const char *path, int depth, struct list *files, const char **error)
 {
 	DIR *folder = opendir(path);
 	size_t before = files->count;
+	struct list below = {0};
+	bool found;
 
 	if (!folder) {
 		*error = arena_format(&timeline->arena, "%s: %s", path, strerror(errno));
@@ -317,8 +336,19 @@ static int list_folder(struct timeline *timeline, const char *path, struct list 
 		if (length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0)
 			*MEM_PUSH(files->items, files->count, files->room) =
 				arena_format(&timeline->arena, "%s/%s", path, entry->d_name);
+		else if (depth < DEEPEST && entry->d_name[0] != '.')
+			*MEM_PUSH(below.items, below.count, below.room) =
+				arena_format(&timeline->arena, "%s/%s", path, entry->d_name);
 	}
 	closedir(folder);
+	/* Below traces there may be anything, as those of other runs. */
+	found = files->count > before;
+	for (size_t i = 0; i < below.count && !found; i++)
+		if (is_folder(below.items[i]))
+			list_folder(timeline, below.items[i], depth + 1, files, error);
+	free(below.items);
+	if (depth > 0)
+		return 0;
 	if (files->count == before) {
 		*error = arena_format(&timeline->arena,
 			"%s: no *.pmtrace file and no trace of another profiler in this folder", path);
@@ -422,7 +452,7 @@ int timeline_read(struct timeline *timeline, const char *const *paths, size_t pa
 		struct stat status;
 
 		if (stat(paths[i], &status) == 0 && S_ISDIR(status.st_mode)) {
-			if (list_folder(timeline, paths[i], &files, error) < 0)
+			if (list_folder(timeline, paths[i], 0, &files, error) < 0)
 				goto out;
 		} else {
 			*MEM_PUSH(files.items, files.count, files.room) = paths[i];
