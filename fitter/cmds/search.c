@@ -77,6 +77,8 @@ static const char *const help[] = {
 	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	NULL};
 
+#define OPTIMISM 3 /* power of 1 - c/n by which a held-out error is too small */
+
 enum format { TEXT, CSV, JSON };
 
 struct choices {
@@ -229,6 +231,44 @@ static void print_why(const struct answer *a)
 			best->expression.constant_count, shown(a, taken->excess), shown(a, best->error));
 }
 
+/* All that was chosen by the rows: constants, and the powers that were fixed at one of a few numbers. */
+static size_t chosen_numbers(const struct expression *e)
+{
+	size_t count = e->constant_count;
+
+	for (size_t n = 0; n < e->node_count; n++)
+		for (size_t f = 0; f < e->nodes[n].factor_count; f++)
+			count += e->nodes[n].factors[f].kind == EXPRESSION_FIXED;
+	return count;
+}
+
+/*
+ * The error to be expected on new rows. The held-out error is too small, since the formula's structure was
+ * chosen with all rows: by about (1 - c/n)^3 on tables of 60 to 110 rows, c numbers chosen from n rows. NAN:
+ * c is not less than n.
+ */
+static double expected_error(const struct answer *a, const struct expression_result *r)
+{
+	double share = (double)chosen_numbers(&r->expression) / (double)a->observations->train.sample_count;
+
+	return share < 1 ? r->held_out / pow(1 - share, OPTIMISM) : NAN;
+}
+
+static void print_expected(const struct answer *a)
+{
+	const struct expression_result *taken = &a->search.results[a->taken];
+	double expected = expected_error(a, taken);
+	size_t numbers = chosen_numbers(&taken->expression), rows = a->observations->train.sample_count;
+
+	if (isfinite(expected))
+		printf("Expected on new rows: %s %.4g (held-out %.4g; %zu constants and chosen powers from %zu rows).\n",
+			cost_heads[a->choices->settings.cost], shown(a, expected), shown(a, taken->held_out),
+			numbers, rows);
+	else
+		printf("Expected on new rows: - (%zu constants and chosen powers from %zu rows).\n", numbers,
+			rows);
+}
+
 static void print_error(const char *name, const struct pm_fit_error *error)
 {
 	printf("  %-9s %8zu %8.2f%% %10.5g %10.5g %10.5g %8.4f\n", name, error->sample_count, error->mape,
@@ -268,6 +308,7 @@ static void print_text(const struct answer *a)
 	expression_print_groups(stdout, &taken->expression, &a->terms);
 	printf("\n");
 	print_why(a);
+	print_expected(a);
 	print_absent(a);
 	printf("\n  %-9s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
 		"R2");
@@ -327,6 +368,7 @@ static void print_json(const struct answer *a)
 		cJSON_AddStringToObject(object, "formula", text);
 		cJSON_AddItemToObject(object, "held_out", model_file_number(r->held_out));
 		cJSON_AddItemToObject(object, "held_out_error", model_file_number(r->error));
+		cJSON_AddItemToObject(object, "expected", model_file_number(expected_error(a, r)));
 		cJSON_AddItemToObject(object, "excess", model_file_number(r->excess));
 		cJSON_AddItemToObject(object, "excess_error", model_file_number(r->excess_error));
 		cJSON_AddItemToObject(object, "fitted", model_file_number(r->fitted));

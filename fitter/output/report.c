@@ -220,7 +220,10 @@ static void remark_runs(const struct pm_fit_model *model, FILE *out)
 	flow_add(&flow, "Seeds: %zu of %zu agree within 0.1%% on the best cost, %.6g; the worst is %.6g.",
 		model->runs_agreeing, model->run_count, model->runs[model->best_run].objective, worst);
 	if (model->runs_agreeing == model->run_count && model->run_count > 1)
-		flow_add(&flow, "The search has converged.");
+		flow_add(&flow, "%s",
+			model->parameter.scale == PM_FIT_SCALE_NONE
+				? "The seeds agree; that alone does not make it the minimum in unscaled units."
+				: "The search has converged.");
 	else if (model->run_count > 1)
 		flow_add(&flow, "The search has not converged: mean and sd are of different minima. Try more "
 				"--evaluations.");

@@ -61,6 +61,8 @@ cmp first second || complain "standard input gives another answer"
 for method in jso lshade varpro de; do
 	expect 0 'fitted .* 0\.9999\|fitted .* 1\.0000' pmfit fit -d columns.txt --seeds 2 --method $method table.csv
 done
+expect 0 'Unscaled, the search has' pmfit fit -d columns.txt --scale none --seeds 2 table.csv
+! grep -q 'The search has converged' output || complain "unscaled seeds that agree are called converged"
 expect 0 'The search has converged' pmfit fit -d columns.txt --lambda 0.001 --penalty l1 --penalty-scaled table.csv
 expect 0 'Effect of lambda, without -> with: p size 1.5 -> ' pmfit fit -d columns.txt --lambda 0.1 table.csv
 expect 0 'low .*95%.*high' pmfit fit -d columns.txt --seeds 1 --bootstrap 20 table.csv
@@ -127,6 +129,9 @@ expect 2 'expected a model and a table' pmfit predict model.json
 
 # search: the formula itself, the table, the model, the same again, wrong options
 pmfit search -q -d columns.txt --work 3 --constants 6 -o formula.json table.csv >text
+# of n rows and c numbers: held-out / (1 - c/n)^3
+awk '/^Expected on new rows: MAPE/ { gsub(/[(,;)]/, " "); e = $6; h = $8; c = $9; n = $(NF - 1); found = 1 }
+	END { r = h / (1 - c / n) ^ 3; exit !(found && (e - r) ^ 2 <= (0.002 * r) ^ 2) }' text || complain "expected error: $(grep Expected text)"
 grep -q '^time = .*gpus^-0\.9' text || complain "search: $(cat text)"
 grep -q '^\*  *[0-9].*size^1\.5' text || complain "search, its table: $(cat text)"
 ! grep -q '^\*.*^[0-9.]*e-' text || complain "search tells exact formulas apart by their rounding: $(cat text)"
