@@ -298,6 +298,14 @@ static void take_launch(struct attribute *attribute, size_t number)
 	set_phase(attribute, launch, answer);
 }
 
+static bool is_of_graph(const struct imported *imported, uint32_t event)
+{
+	uint32_t call = imported->events.call[event];
+
+	return call != IMPORTED_NONE &&
+	       strstr(imported->strings.items[imported->calls.name[call]], "GraphLaunch");
+}
+
 /* Behind an operator of the backward pass, on its thread, without one. */
 static void set_layer(struct attribute *attribute, const struct imported_launch *launch)
 {
@@ -313,6 +321,13 @@ static void set_layer(struct attribute *attribute, const struct imported_launch 
 		/* Not a list of several, as an exchange of them all has. */
 		if (!strchr(imported->strings.items[given], ','))
 			attribute->out->layer[launch->event] = given;
+		return;
+	}
+	/* A graph holds work of many layers; none of its kernels says of which. */
+	if (is_of_graph(imported, launch->event)) {
+		if (phase == PHASE_FORWARD + 1 || phase == PHASE_BACKWARD + 1)
+			attribute->out->layer[launch->event] =
+				intern_text(&attribute->places.imported->strings, "graph", 5);
 		return;
 	}
 	if (!place)
