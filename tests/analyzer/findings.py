@@ -67,7 +67,23 @@ def check_report(name, path):
     check(busy <= report["t_iter_ns"] * (1 + 1e-9), f"{name}: work exceeds the iteration")
     check_calls(name, report)
     check_others(name, path, report)
+    check_kernels(name, path)
     return report
+
+
+def check_kernels(name, path):
+    kernels = answer("kernels", path)["runs"][0]
+    rows = kernels["kernels"]
+    check(near(sum(row["time_ns"] for row in rows), kernels["time_ns"]), f"{name}: kernels do not add up")
+    check(not rows or near(sum(row["share"] for row in rows), 1), f"{name}: shares of kernels")
+    in_graphs = sum(row["time_ns"] * row["graph_share"] for row in rows)
+    check(near(in_graphs, sum(row["time_ns"] for row in kernels["graphs"])), f"{name}: graphs are not their kernels")
+    for row in rows:
+        check(row["min_ns"] <= row["time_ns"] * (1 + 1e-9) and row["time_ns"] <= row["max_ns"] * (1 + 1e-9), f"{name}: {row['kernel']}")
+    if name == "hta-dlrm-v100-r1of2":
+        layers = {row["layer"] for row in rows if row["graph_share"] == 1 and row["phase"] in ("forward", "backward")}
+        check(layers == {"graph"}, f"{name}: kernels of graphs are of {layers}")
+        check([row["kernels"] for row in kernels["graphs"]] == [502, 339], f"{name}: graphs {kernels['graphs']}")
 
 
 def check_others(name, path, report):

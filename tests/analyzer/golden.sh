@@ -75,6 +75,8 @@ run_case report_csv 0 report --csv two_gpus
 run_case report_json 0 report --json one
 run_case report_none_skipped 0 report --skip 0 one
 run_case layers_one 0 layers one
+run_case kernels_three 0 kernels three
+run_case kernels_graph 0 kernels --csv graph_cupti
 run_case layers_ranks 0 layers --ranks two_gpus
 run_case layers_killed 0 layers killed
 run_case layers_modules 0 layers modules
@@ -148,6 +150,7 @@ run_case ambiguous_option 2 whatif --s one
 run_case help 0 --help
 run_case help_report 0 report --help
 run_case help_layers 0 layers --help
+run_case help_kernels 0 kernels --help
 run_case help_balance 0 balance --help
 run_case help_roofline 0 roofline --help
 run_case help_comm 0 comm --help
@@ -161,7 +164,7 @@ run_case help_export 0 export --help
 run_case help_reduce 0 reduce --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
+for text in help help_report help_layers help_kernels help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

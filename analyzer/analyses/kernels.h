@@ -1,0 +1,48 @@
+/*
+ * What ran on the devices, by name: kernels, copies, sets and collectives, each with its phase. Kernels of a
+ * captured graph are counted under their names too, and how much of a row is in graphs is said; graphs are
+ * also listed as the units that they are launched as.
+ */
+#ifndef ANALYSES_KERNELS_H
+#define ANALYSES_KERNELS_H
+
+#include "reconstruct/analysis.h"
+
+struct kernel_row {
+	const char *name;  /* as recorded */
+	const char *title; /* shortened for people: without arguments of templates and functions */
+	enum phase phase;
+	const char *layer;            /* title; "": none, or not known */
+	size_t layer_count;           /* different layers; `layer` is the first of them */
+	double count;                 /* in an iteration of a worker, mean over workers and iterations */
+	double time_ns;               /* likewise */
+	double share;                 /* of the time of all rows */
+	double graph_share;           /* part of its time in graphs */
+	double least_ns, greatest_ns; /* time of the worker with least and most, of an iteration */
+	size_t greatest;              /* that worker */
+	double *workers_ns;           /* by worker, of an iteration, mean */
+};
+
+/* Launches of graphs with so many kernels, of one launching function. */
+struct kernel_graph {
+	const char *call;
+	size_t kernels;
+	double count, time_ns; /* as above; time: sum over its kernels */
+};
+
+struct kernels {
+	struct kernel_row *rows; /* the most time first */
+	size_t row_count, row_room;
+	struct kernel_graph *graphs; /* likewise */
+	size_t graph_count, graph_room;
+	double time_ns; /* of all rows */
+	struct arena arena;
+};
+
+void kernels_find(const struct analysis *analysis, struct kernels *kernels);
+void kernels_free(struct kernels *kernels);
+
+/* "void at::native::foo<4, bar>(int, float*)" is "foo"; a mangled "_ZN2at6native3fooE" too. In the arena. */
+const char *kernel_title(struct arena *arena, const char *name);
+
+#endif
