@@ -65,6 +65,7 @@ struct strategy_cluster {
 	size_t workers, workers_per_node;
 	struct strategy_link inside, between; /* in a node, between nodes */
 	double memory_bandwidth;              /* of a worker; 0: copies into buffers cost nothing */
+	double memory;                        /* of a worker, bytes; 0: not known, and everything fits */
 	double copy_latency; /* of a copy on a worker, ns; each gradient of a bucket is copied twice */
 	double slow[STRATEGY_MAX_WORKERS]; /* factor on a worker's computing, 1: as measured */
 	struct strategy_exception {
@@ -100,9 +101,10 @@ struct strategy_how {
 	double batch; /* samples of an iteration, over all workers */
 	double other; /* reading and copying the whole batch on one worker; divided where workers divide it */
 	enum strategy_aggregate aggregate;
-	double threshold; /* bytes of a bucket */
-	double cycle;     /* ns in which gradients are gathered for a bucket */
-	bool recompute;   /* of pipelines that keep inputs only: a forward pass more */
+	double threshold;        /* bytes of a bucket */
+	double cycle;            /* ns in which gradients are gathered for a bucket */
+	double optimizer_copies; /* numbers that the optimizer keeps for a parameter: momentum 1, Adam 2 */
+	bool recompute;          /* of pipelines that keep inputs only: a forward pass more */
 };
 
 /* An iteration of the workers first ... first+count-1 that share a batch, less what is exchanged. */
@@ -161,5 +163,21 @@ double strategy_bound(const struct strategy_net *net, const struct strategy_clus
  */
 int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, bool replicate, struct strategy_plan *plan);
+
+/* ---- memory ---- */
+
+/*
+ * Bytes that a worker needs at the least: parameters with gradients and the optimizer's numbers, and the
+ * inputs that the backward pass of layers with parameters reads. Workspaces, buffers of buckets and what a
+ * framework keeps in stock come on top: more than there is does not fit; less may fit.
+ */
+double strategy_memory_whole(const struct strategy_net *net, const struct strategy_how *how, double batch);
+/* Of a worker of that stage; and of the stage that needs most. PipeDream: a version of the parameters for
+ * each micro-batch in flight. GPipe with recomputation: the stage's inputs, and the layers of one
+ * micro-batch. */
+double strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,
+	const struct strategy_plan *plan, size_t stage);
+double strategy_memory_plan(
+	const struct strategy_net *net, const struct strategy_how *how, const struct strategy_plan *plan);
 
 #endif

@@ -6,11 +6,18 @@
 
 const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream"};
 
-static void single(
-	const struct strategy_net *net, const struct strategy_how *how, struct strategy_choice *choice)
+static bool fits(const struct strategy_cluster *cluster, double memory)
+{
+	return cluster->memory <= 0 || memory <= cluster->memory;
+}
+
+static void single(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_choice *choice)
 {
 	*choice = (struct strategy_choice){
 		.possible = true, .published = NAN, .warm_up = NAN, .bound = NAN, .time = how->other};
+	choice->memory = strategy_memory_whole(net, how, how->batch);
+	choice->fits = fits(cluster, choice->memory);
 	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
 		choice->time +=
 			strategy_time_of(net, 0, net->layer_count, (enum strategy_time)which, how->batch);
@@ -31,13 +38,17 @@ static int try_pipe(const struct strategy_net *net, const struct strategy_cluste
 		return 0;
 	if (status < 0)
 		return status;
+	now.memory = strategy_memory_plan(net, how, &now.plan);
+	now.fits = fits(cluster, now.memory);
+	if (!now.fits && choice->possible && choice->fits)
+		return 0;
 	now.time = strategy_pipe(net, cluster, how, &now.plan, &now.warm_up);
 	if (now.time < 0)
 		return -ENOMEM;
 	now.bound = (double)micro_batches * strategy_bound(net, cluster, how, &now.plan);
 	if (kind == STRATEGY_GPIPE)
 		now.published = strategy_published_gpipe(net, cluster, how, &now.plan, NULL, NULL);
-	if (!choice->possible || now.time < choice->time)
+	if (!choice->possible || now.fits > choice->fits || now.time < choice->time)
 		*choice = now;
 	return 0;
 }
@@ -77,10 +88,12 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 	struct strategy_choice *data = &choices[STRATEGY_NAME_DATA];
 	int status;
 
-	single(net, how, &choices[STRATEGY_NAME_SINGLE]);
+	single(net, cluster, how, &choices[STRATEGY_NAME_SINGLE]);
 	*data = (struct strategy_choice){.possible = true, .warm_up = NAN, .bound = NAN};
 	strategy_data(net, cluster, how, &data->parts);
 	data->time = data->parts.total;
+	data->memory = strategy_memory_whole(net, how, ceil(how->batch / (double)cluster->workers));
+	data->fits = fits(cluster, data->memory);
 	data->published = strategy_published_data(net, cluster, how);
 	status = pipe_of(net, cluster, how, STRATEGY_MODEL, tries, &choices[STRATEGY_NAME_MODEL]);
 	if (status == 0)
@@ -93,11 +106,12 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous)
 {
-	enum strategy_name best = STRATEGY_NAME_DATA;
+	enum strategy_name best = STRATEGY_NAME_COUNT;
 
-	for (int i = STRATEGY_NAME_MODEL; i < STRATEGY_NAME_COUNT; i++)
-		if (choices[i].possible && choices[i].time < choices[best].time &&
-			!(synchronous && i == STRATEGY_NAME_PIPEDREAM))
+	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
+		if (choices[i].possible && choices[i].fits &&
+			!(synchronous && i == STRATEGY_NAME_PIPEDREAM) &&
+			(best == STRATEGY_NAME_COUNT || choices[i].time < choices[best].time))
 			best = (enum strategy_name)i;
 	return best;
 }

@@ -18,6 +18,8 @@ extern const char *const strategy_names[];
 struct strategy_choice {
 	bool possible;
 	const char *why;           /* not possible */
+	bool fits;                 /* as far as is known: `memory` is not more than a worker has */
+	double memory;             /* bytes that a worker needs at the least */
 	double time;               /* of an iteration, replayed */
 	double published;          /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
 	double warm_up;            /* pipelines: until the first batch is done; else NAN */
@@ -36,8 +38,8 @@ struct strategy_tries {
 int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices);
 
-/* The quickest on several workers, if `synchronous` without those whose gradients are of older weights; and
- * the quickest by the published predictors alone. */
+/* The quickest that fits on several workers (STRATEGY_NAME_COUNT: none), if `synchronous` without those whose
+ * gradients are of older weights; and the quickest by the published predictors alone. */
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
 enum strategy_name strategy_best_published(const struct strategy_choice *choices);
 

@@ -55,6 +55,7 @@ static int take(struct strategy_cluster *cluster, char **words, size_t count)
 		{"network_gb_s", &cluster->between.bandwidth, 1, 1e-9},
 		{"memory_gb_s", &cluster->memory_bandwidth, 1, 0},
 		{"copy_latency_us", &cluster->copy_latency, 1e3, 0},
+		{"memory_gib", &cluster->memory, 1024.0 * 1024 * 1024, 1e-9},
 	};
 	double number, second;
 

@@ -38,6 +38,7 @@ static const char *const help[] = {
 	"  network_gb_s 11\n"
 	"  memory_gb_s 900            memory bandwidth of a GPU, for copies into buckets;\n"
 	"                             default: copies take no time\n"
+	"  memory_gib 16              memory of a GPU; default: not checked\n"
 	"  copy_latency_us 2          latency of such a copy; default 0\n"
 	"  link 0-1 10 5              one link: workers, latency in us, GB/s\n"
 	"  slow 2 1.5                 computation of this worker takes 1.5× the time\n"
@@ -51,6 +52,9 @@ static const char *const help[] = {
 	"  --cycle-ms X               period in which gradients are collected; default 1\n"
 	"  --micro-batches LIST       numbers to evaluate; default 1,2,4,8,16,32\n"
 	"  --recompute on|off         GPipe stages keep their inputs only; default on\n",
+	"  --optimizer sgd|momentum|adam\n"
+	"                             numbers it keeps for a parameter (0, 1, 2), for memory;\n"
+	"                             default sgd\n"
 	"  --other-us X               time per iteration outside the layers, such as input,\n"
 	"                             on one worker; default 0\n"
 	"  -c, --csv                  CSV output, one row per strategy, times in ns\n"
@@ -59,7 +63,9 @@ static const char *const help[] = {
 	"A partition lists the first layers of the stages, counted from 0; replicas are those\n"
 	"of each stage: the trainers' --partition and --stages. Networks with branches are cut\n"
 	"after additions only. PipeDream computes gradients from older weights and is\n"
-	"recommended separately. Memory limits are not checked.\n"
+	"recommended separately. With memory_gib, strategies are left out whose parameters,\n"
+	"gradients, optimizer's numbers and kept inputs alone exceed it; workspaces and what a\n"
+	"framework keeps in stock are not known, so that others may not fit either.\n"
 	"\n"
 	"Example:\n"
 	"  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
@@ -67,6 +73,8 @@ static const char *const help[] = {
 	"\n"
 	"Exit status: 0 success, 1 failure, 2 usage error.\n",
 	NULL};
+
+#define GIB (1024.0 * 1024 * 1024)
 
 enum form { TEXT, CSV, JSON };
 
@@ -104,10 +112,22 @@ static int take_word(const char *option, const char *text, const char *const *wo
 
 static void take_options(int argument_count, char **arguments, struct choices *c)
 {
-	enum { CLUSTER = 256, WORKERS, BATCH, AGGREGATE, THRESHOLD, CYCLE, MICRO, RECOMPUTE, OTHER };
-	static const struct option long_options[] = {{"cluster", required_argument, NULL, CLUSTER},
-		{"workers", required_argument, NULL, WORKERS}, {"batch", required_argument, NULL, BATCH},
-		{"aggregate", required_argument, NULL, AGGREGATE},
+	enum {
+		CLUSTER = 256,
+		WORKERS,
+		BATCH,
+		AGGREGATE,
+		THRESHOLD,
+		CYCLE,
+		MICRO,
+		RECOMPUTE,
+		OTHER,
+		OPTIMIZER
+	};
+	static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+	static const struct option long_options[] = {{"optimizer", required_argument, NULL, OPTIMIZER},
+		{"cluster", required_argument, NULL, CLUSTER}, {"workers", required_argument, NULL, WORKERS},
+		{"batch", required_argument, NULL, BATCH}, {"aggregate", required_argument, NULL, AGGREGATE},
 		{"fusion-threshold", required_argument, NULL, THRESHOLD},
 		{"cycle-ms", required_argument, NULL, CYCLE},
 		{"micro-batches", required_argument, NULL, MICRO},
@@ -138,6 +158,8 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			c->how.recompute = take_word("--recompute", optarg, switches);
 		else if (option == OTHER)
 			c->how.other = 1e3 * cmd_number(&cmd_strategy, "--other-us", optarg, 0);
+		else if (option == OPTIMIZER)
+			c->how.optimizer_copies = take_word("--optimizer", optarg, optimizers);
 		else if (option == 'c')
 			c->form = CSV;
 		else if (option == 'j')
@@ -213,6 +235,8 @@ static cJSON *json_choice(const struct strategy_choice *choice, enum strategy_na
 		return object;
 	}
 	cJSON_AddNumberToObject(object, "time_ns", choice->time);
+	cJSON_AddNumberToObject(object, "memory_at_least_bytes", choice->memory);
+	cJSON_AddBoolToObject(object, "fits", choice->fits);
 	cJSON_AddItemToObject(object, "published_ns", model_file_number(choice->published));
 	if (name == STRATEGY_NAME_DATA) {
 		cJSON_AddNumberToObject(object, "compute_ns", choice->parts.compute);
@@ -235,6 +259,15 @@ static cJSON *json_choice(const struct strategy_choice *choice, enum strategy_na
 	return object;
 }
 
+/* The strategy's name, or null: none fits. */
+static void add_best(cJSON *root, const char *key, enum strategy_name best)
+{
+	if (best == STRATEGY_NAME_COUNT)
+		cJSON_AddNullToObject(root, key);
+	else
+		cJSON_AddStringToObject(root, key, strategy_names[best]);
+}
+
 static void print_json(const struct strategy_choice *choices, const struct strategy_cluster *cluster,
 	const struct choices *c)
 {
@@ -245,8 +278,8 @@ static void print_json(const struct strategy_choice *choices, const struct strat
 	array = cJSON_AddArrayToObject(root, "strategies");
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
 		cJSON_AddItemToArray(array, json_choice(&choices[i], (enum strategy_name)i));
-	cJSON_AddStringToObject(root, "recommended", strategy_names[strategy_best(choices, true)]);
-	cJSON_AddStringToObject(root, "recommended_any", strategy_names[strategy_best(choices, false)]);
+	add_best(root, "recommended", strategy_best(choices, true));
+	add_best(root, "recommended_any", strategy_best(choices, false));
 	cJSON_AddStringToObject(
 		root, "recommended_published", strategy_names[strategy_best_published(choices)]);
 	json_print(root);
@@ -258,6 +291,10 @@ static void print_row(const struct strategy_choice *choice, enum strategy_name n
 	printf("  %-10s", strategy_names[name]);
 	if (!choice->possible) {
 		printf("          -  %s\n", choice->why);
+		return;
+	}
+	if (!choice->fits) {
+		printf("          -  does not fit: at least %.3g GiB on a worker\n", choice->memory / GIB);
 		return;
 	}
 	printf(" %10.3f %8.2f", choice->time / 1e6, single / choice->time);
@@ -289,19 +326,28 @@ static void print_text(const struct strategy_choice *choices, const struct strat
 		cluster->workers, "strategy", "time", "speedup", "published");
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
 		print_row(&choices[i], (enum strategy_name)i, single, net);
-	if (choices[best].time >= single)
+	if (best == STRATEGY_NAME_COUNT)
+		printf("Recommended: none: no synchronous strategy fits into the %.3g GiB of a worker.\n",
+			cluster->memory / GIB);
+	else if (choices[best].time >= single && choices[STRATEGY_NAME_SINGLE].fits)
 		printf("Recommended: one worker; the next best, %s, takes %.1f%% longer.\n",
 			strategy_names[best], 100 * (choices[best].time / single - 1));
 	else
-		printf("Recommended: %s, %.2f× as fast as one worker.\n", strategy_names[best],
-			single / choices[best].time);
-	if (any != best)
+		printf("Recommended: %s, %.2f× as fast as one worker%s.\n", strategy_names[best],
+			single / choices[best].time,
+			choices[STRATEGY_NAME_SINGLE].fits ? "" : " would be, if it fitted");
+	if (any != best && best == STRATEGY_NAME_COUNT)
+		printf("%s fits, with gradients of older weights.\n", strategy_names[any]);
+	else if (any != best)
 		printf("%s is %.2f× as fast as that, with gradients of older weights.\n", strategy_names[any],
 			choices[best].time / choices[any].time);
 	printf("From %zu layers measured on one GPU with batches of", net->layer_count);
 	for (size_t i = 0; i < net->batch_count; i++)
 		printf(" %g", net->batches[i]);
 	printf("%s.\n", net->batch_count == 1 ? "; other batches scaled in proportion" : "");
+	if (cluster->memory > 0)
+		printf("Memory is a lower bound (parameters, gradients, optimizer, inputs kept for the backward pass): what "
+		       "fits by it\n  may still not fit.\n");
 	if (c->how.batch / (double)cluster->workers < net->batches[0])
 		printf("The %g samples per worker are below the smallest measured batch: extrapolated.\n",
 			c->how.batch / (double)cluster->workers);
