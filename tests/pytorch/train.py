@@ -1,0 +1,254 @@
+"""Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
+
+    train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
+             [--strategy ddp|fsdp] [--truth] [--profile FILE]
+
+Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
+"""
+import argparse
+import contextlib
+import ctypes
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (
+            t.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=2)
+        )
+        x = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(x.transpose(1, 2).reshape(batch, length, width))
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.norm2 = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+
+
+class GPT(nn.Module):
+    def __init__(self, words=8192, length=256, width=256, heads=4, depth=12):
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.places = nn.Embedding(length, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
+        self.checkpoint = False
+
+    def forward(self, x):
+        x = self.words(x) + self.places(torch.arange(x.shape[1], device=x.device))
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False) if self.checkpoint else block(x)
+        return self.head(self.norm(x))
+
+
+class LSTM(nn.Module):
+    def __init__(self, words=8192, width=512):
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.lstm = nn.LSTM(width, width, num_layers=2, batch_first=True)
+        self.head = nn.Linear(width, words)
+
+    def forward(self, x):
+        return self.head(self.lstm(self.words(x))[0])
+
+
+class DLRM(nn.Module):
+    """Numbers through one network, categories through tables; their products through another."""
+
+    def __init__(self, numbers=16, tables=26, rows=20000, width=64):
+        super().__init__()
+        self.numbers = numbers
+        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, width, mode="sum") for _ in range(tables))
+        self.bottom = nn.Sequential(nn.Linear(numbers, 512), nn.ReLU(), nn.Linear(512, width), nn.ReLU())
+        pairs = tables * (tables + 1) // 2
+        self.top = nn.Sequential(nn.Linear(width + pairs, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 2))
+
+    def forward(self, x):
+        dense = self.bottom(x[:, : self.numbers].float())
+        sparse = [table(x[:, self.numbers + i : self.numbers + i + 1]) for i, table in enumerate(self.tables)]
+        every = torch.stack([dense] + sparse, dim=1)
+        products = torch.bmm(every, every.transpose(1, 2))
+        row, column = torch.tril_indices(every.shape[1], every.shape[1], -1, device=x.device)
+        return self.top(torch.cat([dense, products[:, row, column]], dim=1))
+
+
+def image(i):
+    generator = torch.Generator().manual_seed(i)
+    return torch.randn(3, 112, 112, generator=generator), torch.randint(1000, (), generator=generator)
+
+
+def text(i):
+    words = torch.randint(8192, (257,), generator=torch.Generator().manual_seed(i))
+    return words[:-1], words[1:]
+
+
+def short_text(i):
+    x, y = text(i)
+    return x[:64], y[:64]
+
+
+def click(i):
+    generator = torch.Generator().manual_seed(i)
+    return torch.randint(16, (42,), generator=generator), torch.randint(2, (), generator=generator)
+
+
+def make(name):
+    """The model, a sample by its number, samples in a batch, the optimizer."""
+    sgd = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4)
+    adam = lambda p: torch.optim.AdamW(p, lr=3e-4)
+    if name.startswith("resnet"):
+        import torchvision
+
+        return getattr(torchvision.models, name)(), image, 16, sgd
+    if name == "gpt":
+        return GPT(), text, 8, adam
+    if name == "lstm":
+        return LSTM(), short_text, 16, adam
+    return DLRM(), click, 256, sgd
+
+
+class Samples(torch.utils.data.Dataset):
+    def __init__(self, sample, count):
+        self.made, self.count = [sample(i) for i in range(64)], count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        return self.made[i % len(self.made)]
+
+
+def parse():
+    p = argparse.ArgumentParser()
+    p.add_argument("model", choices=("resnet18", "resnet50", "gpt", "lstm", "dlrm"))
+    p.add_argument("--steps", type=int, default=12)
+    p.add_argument("--amp", action="store_true")
+    p.add_argument("--workers", type=int, default=0)
+    p.add_argument("--accumulate", type=int, default=1)
+    p.add_argument("--checkpoint", action="store_true")
+    p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
+    p.add_argument("--strategy", choices=("ddp", "fsdp"))
+    p.add_argument("--truth", action="store_true")
+    p.add_argument("--profile")
+    return p.parse_args()
+
+
+class NoTruth:
+    def __getattr__(self, _):
+        return lambda *_: None
+
+
+def distribute(options, model):
+    if options.strategy == "ddp":
+        return nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
+    from torch.distributed.fsdp import fully_shard
+
+    for block in getattr(model, "blocks", model.children()):
+        fully_shard(block)
+    return fully_shard(model)
+
+
+def loss_of(options, truth, model, x, y):
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=options.amp):
+        output = model(x)
+        truth.begin_loss()
+        return functional.cross_entropy(output.flatten(0, -2), y.flatten())
+
+
+def train_step(options, truth, model, optimizer, batches):
+    truth.begin_step()
+    optimizer.zero_grad()
+    for i in range(options.accumulate):
+        x, y = (t.cuda(non_blocking=True) for t in next(batches))
+        last = i == options.accumulate - 1
+        wait = model.no_sync() if options.strategy == "ddp" and not last else contextlib.nullcontext()
+        with wait:
+            loss = loss_of(options, truth, model, x, y) / options.accumulate
+            truth.begin_backward(loss)
+            loss.backward()
+            truth.end_backward()
+    optimizer.step()
+    return loss
+
+
+def evaluate(options, model, samples, batch):
+    model.eval()
+    with torch.no_grad():
+        for first in range(2):
+            rows = [samples[i] for i in range(first * batch, (first + 1) * batch)]
+            loss = loss_of(options, NoTruth(), model, *(torch.stack(r).cuda() for r in zip(*rows)))
+    model.train()
+    return loss.item()
+
+
+def main():
+    options = parse()
+    torch.manual_seed(1)
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    if options.strategy:
+        dist.init_process_group("nccl")
+    model, sample, batch, make_optimizer = make(options.model)
+    model = model.cuda()
+    model.checkpoint = options.checkpoint
+    plain = model
+    if options.strategy:
+        model = distribute(options, model)
+    optimizer = make_optimizer(model.parameters())
+    truth = NoTruth()
+    if options.truth:
+        from truth import Truth
+
+        truth = Truth(plain, optimizer, "model.module" if options.strategy == "ddp" else "model")
+    samples = Samples(sample, options.steps * options.accumulate * batch)
+    batches = iter(torch.utils.data.DataLoader(samples, batch_size=batch, num_workers=options.workers, pin_memory=True))
+    profiler = contextlib.nullcontext()
+    if options.profile:
+        profiler = torch.profiler.profile(activities=list(torch.profiler.supported_activities()))
+    torch.cuda.synchronize()
+    with profiler:
+        begin = time.perf_counter()
+        for step in range(1, options.steps + 1):
+            loss = train_step(options, truth, model, optimizer, batches)
+            if options.evaluate and step % options.evaluate == 0:
+                evaluate(options, model, samples, batch)
+        torch.cuda.synchronize()
+        took = time.perf_counter() - begin
+    if options.profile:
+        profiler.export_chrome_trace(options.profile)
+    print("step_ms %.3f" % (took * 1000 / options.steps), file=sys.stderr)
+    print("loss %.6f" % loss.item())
+    if options.strategy:
+        dist.destroy_process_group()
+    if options.truth:
+        # autograd's threads may still be releasing the hooks, which CPython does not survive when it finalizes (before 3.14)
+        sys.stdout.flush()
+        ctypes.PyDLL(None).exit(0)
+
+
+if __name__ == "__main__":
+    main()

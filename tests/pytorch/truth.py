@@ -1,0 +1,92 @@
+"""What a training program of PyTorch does when, by its own hooks: the truth that pmanalyze is held against.
+
+Hooks of modules and of autograd's nodes tell softgpu which module and phase the thread is in (softgpu_truth); softgpu writes each
+kernel, copy and collective with these labels and its modelled time to SOFTGPU_TRUTH. Nothing here knows of the hook or its traces.
+
+A kernel of the forward pass belongs to the innermost module whose forward runs, one of the backward pass to the module whose
+forward made the node of the graph, in whatever thread autograd runs it. Phases: forward, backward, update, other (the rest).
+"""
+import ctypes
+import functools
+import os
+
+import torch
+
+
+class Truth:
+    def __init__(self, model, optimizer, name="model"):
+        self.library = ctypes.CDLL("libsoftgpu.so")
+        self.step_number, self.kept, self.stack, self.labelled = 0, {}, [], set()
+        self.owner = {}
+        for path, module in model.named_modules(remove_duplicate=False):
+            path = name + "." + path if path else name
+            module.register_forward_pre_hook(functools.partial(self.enter, path), prepend=True)
+            module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
+            for parameter in module.parameters(recurse=False):
+                self.owner.setdefault(parameter, path)
+        self.write_modules()
+        optimizer.register_step_pre_hook(lambda *_: self.say("update", ""))
+        optimizer.register_step_post_hook(lambda *_: self.say("other", ""))
+
+    def write_modules(self):
+        """The modules that have parameters, beside the log of rank 0."""
+        log = os.environ.get("SOFTGPU_TRUTH", "")
+        if log and os.environ.get("RANK", "0") == "0":
+            with open(log.replace("%r", "0") + ".modules", "w") as file:
+                file.writelines(path + "\n" for path in dict.fromkeys(self.owner.values()))
+
+    def say(self, phase, path):
+        """Of the calling thread, from now on. The library keeps the address of what it is told, not the text."""
+        texts = [self.kept.setdefault(t, ctypes.create_string_buffer(t.encode())) for t in
+                 ("%s %d" % (phase, self.step_number), path)]
+        self.library.softgpu_truth(*texts)
+
+    def begin_step(self):
+        self.step_number += 1
+        self.labelled.clear()
+        self.say("other", "")
+
+    def begin_loss(self):
+        self.say("forward", "loss")
+
+    def begin_backward(self, loss):
+        """Between the loss and loss.backward(): the nodes that no module has made are the loss's."""
+        self.label(loss, "loss")
+        self.say("backward", "loss")
+
+    def end_backward(self):
+        self.say("other", "")
+
+    def enter(self, path, module, inputs):
+        self.stack.append(path)
+        self.say(self.phase(), path)
+
+    def leave(self, path, module, inputs, outputs):
+        self.stack.pop()
+        for tensor in torch.utils._pytree.tree_leaves(outputs):
+            if isinstance(tensor, torch.Tensor):
+                self.label(tensor, path)
+        self.say(self.phase(), self.stack[-1] if self.stack else "loss")
+
+    @staticmethod
+    def phase():
+        """Checkpointing runs a forward again in the backward pass; one without gradients is an evaluation."""
+        if not torch.is_grad_enabled():
+            return "other"
+        return "backward" if torch._C._current_graph_task_id() != -1 else "forward"
+
+    def label(self, tensor, path):
+        """Nodes that are new since the last module's: this one has made them."""
+        nodes = [tensor.grad_fn]
+        while nodes:
+            node = nodes.pop()
+            if node is None or node in self.labelled:
+                continue
+            self.labelled.add(node)
+            parameter = getattr(node, "variable", None)
+            place = path if parameter is None else self.owner.get(parameter, path)
+            node.register_prehook(functools.partial(self.backward, place))
+            nodes += [next_node for next_node, _ in node.next_functions]
+
+    def backward(self, path, gradients):
+        self.say("backward", path)
