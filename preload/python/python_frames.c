@@ -400,6 +400,21 @@ static uint32_t find_line(struct pmh_python_look *look, const struct frame *fram
 	return 0;
 }
 
+/*
+ * A method "step" of PyTorch's optimizers: of all its frames the one that says something of the program, that
+ * its work is an update, or what an update evaluates.
+ */
+static bool is_optimizer(struct pmh_python_look *look, const struct frame *frame)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+	char file[PMH_PYTHON_PATH];
+
+	return pmh_python_is_word(look, pmh_python_word(look, frame->code + at->code_name), "step", NULL) &&
+	       pmh_python_text(
+		       look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file) &&
+	       strstr(file, "/optim/");
+}
+
 /* Appends "Net.forward (net.py:12)". False: the frame is left out. */
 static bool append_caller(
 	struct pmh_python_look *look, const struct frame *frame, char *text, size_t text_bytes, size_t *used)
@@ -410,7 +425,7 @@ static bool append_caller(
 	uint32_t line;
 	int n;
 
-	if (is_pytorch(look, frame) ||
+	if ((is_pytorch(look, frame) && !is_optimizer(look, frame)) ||
 		!pmh_python_text(look, pmh_python_word(look, frame->code + at->code_qualified_name), name,
 			sizeof name) ||
 		!pmh_python_text(

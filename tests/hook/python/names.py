@@ -46,7 +46,7 @@ def callers():
     frame, texts = sys._getframe(2), []
     while frame and len(texts) < 3:
         code = frame.f_code
-        if code.co_filename.startswith(PYTORCH):
+        if code.co_filename.startswith(PYTORCH) and not ('/optim/' in code.co_filename and code.co_name == 'step'):
             frame = frame.f_back
             continue
         if sys.version_info >= (3, 11):
@@ -621,6 +621,21 @@ def case_folder_called_torch():
     space = {}
     exec(compile('def train(in_torch, x):\n    in_torch(x)\n', '/home/user/torch/train.py', 'exec'), space)
     space['train'](name(Block(), 'in_torch'), 0)
+
+
+def case_optimizer():
+    """An optimizer's step is a caller, as the program's own functions are; its helpers are none."""
+    space = {}
+    text = """
+def helper(run_function, x):
+    run_function(x)
+
+class LBFGS:
+    def step(self, closure, x):
+        helper(closure, x)
+"""
+    exec(compile(text, os.path.join(PYTORCH, 'optim', 'lbfgs.py'), 'exec'), space)
+    space['LBFGS']().step(work, '-')
 
 
 def case_with_gil():
