@@ -62,7 +62,7 @@ static bool is_apart(const struct sequence *sequence, size_t a, size_t b, const 
 		return true;
 	/* An update that evaluates forward work again and again is done only when there is new input. */
 	if (sequence->closures)
-		return SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) > 0 && gap >= SMALL_GAP;
+		return SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) > 0;
 	if (forward && backward)
 		return true;
 	if (forward && sequence->sums[sequence->count].backward == 0 && gap >= SMALL_GAP)

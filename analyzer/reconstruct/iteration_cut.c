@@ -330,6 +330,7 @@ static void take_search(struct iteration_finder *finder, const struct sequence *
 		finder->pieces[count].start = sequence->positions[range->begin];
 		finder->pieces[count].complete = search->complete[i];
 		finder->pieces[count].alike = search->alike[i];
+		finder->pieces[count].other_size = search->other_size[i];
 	}
 }
 

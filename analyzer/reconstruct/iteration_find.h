@@ -7,12 +7,12 @@
 
 /* A piece between two cuts, as positions in the worker's calls. */
 struct iteration_piece {
-	size_t first, start, end; /* start: behind what does not belong to the usual sequence */
-	size_t core_count;        /* computations from start to end */
-	uint64_t structure;       /* a hash of them */
-	bool cut;                 /* recording began just before it: perhaps not with an iteration */
-	bool complete, alike;     /* as the search judged it, where that was what found it */
-	int64_t begin_ns, end_ns; /* of the program's marker; else 0 */
+	size_t first, start, end;         /* start: behind what does not belong to the usual sequence */
+	size_t core_count;                /* computations from start to end */
+	uint64_t structure;               /* a hash of them */
+	bool cut;                         /* recording began just before it: perhaps not with an iteration */
+	bool complete, alike, other_size; /* as the search judged it, where that was what found it */
+	int64_t begin_ns, end_ns;         /* of the program's marker; else 0 */
 };
 
 /* What is asked of each call, and the same for all calls of an operation. */

@@ -187,6 +187,29 @@ static bool is_same_work(const struct amounts *amounts, size_t a, size_t b)
 	return apart <= SAME_WORK * fmax(sum, other_sum);
 }
 
+/*
+ * Mostly the same calls, with another amount of work in many of them: another batch. Where a few calls are
+ * missing, as where an update is left out, the others do the same work.
+ */
+static bool has_other_size(const struct amounts *amounts, size_t a, size_t b)
+{
+	const struct sequence_histogram *one = &amounts->histograms[a], *other = &amounts->histograms[b];
+	const double *works = amount_at(amounts, one), *others = amount_at(amounts, other);
+	size_t common = 0, differ = 0;
+
+	for (size_t i = 0, j = 0; i < one->bin_count && j < other->bin_count;) {
+		uint32_t left = one->bins[i].class, right = other->bins[j].class;
+
+		if (left == right) {
+			common++;
+			differ += fabs(works[i] - others[j]) > SAME_WORK * fmax(works[i], others[j]);
+		}
+		i += left <= right;
+		j += right <= left;
+	}
+	return sequence_common_classes(one, other) >= 0.8 && 10 * differ >= 3 * common;
+}
+
 #define SIMILAR 0.95 /* at least, of pieces with the same work */
 
 static bool is_alike(const struct amounts *amounts, size_t a, size_t b)
@@ -226,6 +249,8 @@ static void find_alike(struct iteration_search *search, const struct sequence_hi
 	for (size_t i = 0; i < search->count; i++)
 		search->alike[i] =
 			search->complete[i] && (search->varies || is_alike(&amounts, best_piece, i));
+	for (size_t i = 0; i < search->count; i++)
+		search->other_size[i] = has_other_size(&amounts, i, best_piece);
 	free(amounts.bins);
 }
 
@@ -336,6 +361,7 @@ void iteration_search_judge(struct iteration_search *search)
 
 	search->complete = mem_alloc(search->count, sizeof(*search->complete));
 	search->alike = mem_alloc(search->count, sizeof(*search->alike));
+	search->other_size = mem_alloc(search->count, sizeof(*search->other_size));
 	if (search->count == 0)
 		return;
 	histograms = sequence_histograms(search->sequence, search->pieces, search->count);
@@ -406,4 +432,5 @@ void iteration_search_free(struct iteration_search *search)
 	free(search->pieces);
 	free(search->complete);
 	free(search->alike);
+	free(search->other_size);
 }

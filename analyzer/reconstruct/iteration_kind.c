@@ -48,7 +48,9 @@ static void classify_judged(const struct iteration_finder *finder, struct iterat
 			item->kind = begun ? ITERATION_DIFFERENT : ITERATION_WARMUP;
 		} else if (!piece->alike) {
 			/* More work at first: algorithms are searched for. */
-			item->kind = begun ? ITERATION_UNEVEN : ITERATION_WARMUP;
+			item->kind = !begun              ? ITERATION_WARMUP
+				     : piece->other_size ? ITERATION_UNEVEN
+							 : ITERATION_DIFFERENT;
 		} else if (skipped < skip) {
 			item->kind = ITERATION_WARMUP;
 			skipped++;

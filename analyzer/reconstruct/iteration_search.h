@@ -21,6 +21,7 @@ struct iteration_search {
 	bool around;       /* the loop around the innermost one was taken */
 	bool *complete;    /* by piece: begins as most do, and has what most have */
 	bool *alike;       /* by piece: complete, and as much work as the largest group of such */
+	bool *other_size;  /* by piece: calls as in the largest group, with other amounts of work */
 	bool varies;       /* no group of them is half of all: sizes depend on the data */
 	double confidence;
 	size_t passes; /* of the loop that repeats, where that is what was found */

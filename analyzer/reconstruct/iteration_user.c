@@ -189,6 +189,7 @@ static void judge(struct iteration_finder *finder)
 	for (size_t i = 0; i < search.count; i++) {
 		finder->pieces[i].complete = search.complete[i];
 		finder->pieces[i].alike = search.alike[i];
+		finder->pieces[i].other_size = search.other_size[i];
 	}
 	finder->sure = 1;
 	iteration_search_free(&search);

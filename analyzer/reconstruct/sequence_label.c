@@ -143,7 +143,7 @@ static uint8_t label_of_site(const char *site, bool forward)
 			label = here;
 		if ((forward || label == SEQUENCE_FORWARD) && is_step(name))
 			return SEQUENCE_INSIDE;
-		if (label && label != SEQUENCE_FORWARD)
+		if (label && label != SEQUENCE_FORWARD && !forward)
 			break;
 	}
 	return forward ? SEQUENCE_FORWARD : label;
