@@ -86,6 +86,32 @@ void sg_symbol_register(const void *host, char *address, size_t size_bytes, cons
 	pthread_mutex_unlock(&lock);
 }
 
+/* Of all its arguments, as its image has them; NULL: it does not say. */
+static const size_t *image_sizes(const struct sg_kernel *kernel)
+{
+	const struct sg_param *params;
+	size_t count = 0, *sizes;
+
+	params = kernel->image != NULL ? sg_image_params(kernel->image, kernel->name, &count) : NULL;
+	sizes = params != NULL ? calloc(count + 1, sizeof(*sizes)) : NULL;
+	for (size_t i = 0; sizes != NULL && i < count; i++)
+		sizes[i] = params[i].size_bytes;
+	return sizes;
+}
+
+/* A twin's are the program's own word; a rule's are few, and known without reading the image. */
+static const size_t *sizes_of(const struct sg_kernel *kernel)
+{
+	static const size_t none[1];
+	const size_t *sizes = kernel->arg_bytes;
+
+	if (sizes == NULL && kernel->known.arg_bytes[0] != 0)
+		sizes = kernel->known.arg_bytes;
+	if (sizes == NULL)
+		sizes = image_sizes(kernel);
+	return sizes != NULL ? sizes : none;
+}
+
 static void resolve(struct sg_kernel *kernel)
 {
 	char name[NAME_BYTES];
@@ -102,6 +128,8 @@ static void resolve(struct sg_kernel *kernel)
 		kernel->twin = twin.object != NULL ? twin.function : NULL;
 		snprintf(name, sizeof(name), "sg_twin_%s_args", kernel->name);
 		kernel->arg_bytes = dlsym(RTLD_DEFAULT, name);
+		sg_known_find(&kernel->known, kernel->name);
+		kernel->sizes = sizes_of(kernel);
 		atomic_store(&kernel->resolved, 1);
 	}
 	pthread_mutex_unlock(&lock);

@@ -5,6 +5,7 @@
 
 #include "calls.h"
 #include "image.h"
+#include "kernels/kernels.h"
 
 /* A kernel's C twin: runs the whole grid; args as cudaLaunchKernel gets them, or NULL without known sizes. */
 typedef void sg_twin(dim3 grid, dim3 block, void **args);
@@ -18,6 +19,8 @@ struct sg_kernel {
 	_Atomic int resolved;
 	sg_twin *twin;           /* NULL: the kernel does nothing */
 	const size_t *arg_bytes; /* 0-terminated, or NULL */
+	struct sg_known known;   /* by its name; looked at where it has no twin of the program's */
+	const size_t *sizes;     /* 0-terminated: of the arguments to look at, whatever says them */
 };
 
 /* Registers a kernel, and a device variable; the names must stay. The image may be NULL. */

@@ -19,21 +19,24 @@ static size_t padded(size_t bytes)
 	return (bytes + 15) & ~(size_t)15;
 }
 
+/* A kernel whose name says what it does is computed when it is small, under both clocks; a twin of the
+ * program's with numerics. What is not computed is forgotten. */
 static void launch_work(void *arg)
 {
 	struct launch *launch = arg;
-	char *value = (char *)launch + padded(sizeof(*launch));
+	const struct sg_kernel *kernel = launch->kernel;
+	char *first = (char *)launch + padded(sizeof(*launch)), *value = first;
 	void *args[ARG_LIMIT];
 
 	for (int i = 0; i < launch->arg_count; i++) {
 		args[i] = value;
-		value += padded(launch->kernel->arg_bytes[i]);
+		value += padded(kernel->sizes[i]);
 	}
-	if (launch->kernel->twin != NULL && sg_numerics())
-		launch->kernel->twin(launch->grid, launch->block, launch->arg_count > 0 ? args : NULL);
-	else
-		sg_memory_forget_all_in((char *)launch + padded(sizeof(*launch)),
-			(size_t)(value - (char *)launch) - padded(sizeof(*launch)));
+	if (kernel->twin != NULL && sg_numerics())
+		kernel->twin(launch->grid, launch->block, launch->arg_count > 0 ? args : NULL);
+	else if (kernel->twin != NULL || launch->arg_count == 0 ||
+		 sg_known_run(&kernel->known, launch->grid, args) < 0)
+		sg_memory_forget_all_in(first, (size_t)(value - first));
 }
 
 /* The next argument: from the array, or from the packed ones at its natural alignment. */
@@ -52,20 +55,21 @@ static const void *argument(const struct sg_launch *from, int number, size_t siz
 	return *offset <= from->packed_bytes ? value : NULL;
 }
 
-/* Nothing is known about it but how many threads it has. */
-static struct sg_cost cost_of(const struct sg_launch *launch)
+/* Of a kernel that no rule knows nothing is known but how many threads it has. */
+static struct sg_cost cost_of(const struct sg_kernel *kernel, const struct sg_launch *launch)
 {
+	double bytes =
+		sg_known_bytes(&kernel->known, launch->grid, launch->packed == NULL ? launch->args : NULL);
 	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
 			 launch->block.y * launch->block.z;
 
-	return (struct sg_cost){SG_COST_VECTOR, SG_COST_F32, 0, threads * sg_profile.bytes_per_thread};
+	return (struct sg_cost){
+		SG_COST_VECTOR, SG_COST_F32, 0, bytes >= 0 ? bytes : threads * sg_profile.bytes_per_thread};
 }
 
 static enum sg_run how_to_run(const struct sg_kernel *kernel)
 {
-	if (!sg_numerics())
-		return SG_RUN_NEVER;
-	return kernel->twin != NULL ? SG_RUN_WORKER : SG_RUN_ANYWHERE;
+	return kernel->twin != NULL && sg_numerics() ? SG_RUN_WORKER : SG_RUN_ANYWHERE;
 }
 
 static cudaError_t queue_launch(
@@ -77,15 +81,16 @@ static cudaError_t queue_launch(
 		.grid = {from->grid.x, from->grid.y, from->grid.z},
 		.block = {from->block.x, from->block.y, from->block.z},
 		.shared_bytes = (uint32_t)from->shared_bytes,
-		.cost = cost_of(from),
+		.cost = cost_of(kernel, from),
 		.run = how_to_run(kernel)};
+	const size_t *sizes = kernel->sizes;
 	size_t size = padded(sizeof(launch)), offset = 0;
 	char small[1024], *data = small, *value;
 	cudaError_t error = cudaSuccess;
 
-	if (kernel->arg_bytes != NULL && (from->args != NULL || from->packed != NULL)) {
-		while (launch.arg_count < ARG_LIMIT && kernel->arg_bytes[launch.arg_count] != 0)
-			size += padded(kernel->arg_bytes[launch.arg_count++]);
+	if (from->args != NULL || from->packed != NULL) {
+		while (launch.arg_count < ARG_LIMIT && sizes[launch.arg_count] != 0)
+			size += padded(sizes[launch.arg_count++]);
 	}
 	if (size > sizeof(small))
 		data = malloc(size);
@@ -94,13 +99,13 @@ static cudaError_t queue_launch(
 	memcpy(data, &launch, sizeof(launch));
 	value = data + padded(sizeof(launch));
 	for (int i = 0; i < launch.arg_count && error == cudaSuccess; i++) {
-		const void *in = argument(from, i, kernel->arg_bytes[i], &offset);
+		const void *in = argument(from, i, sizes[i], &offset);
 
 		if (in != NULL)
-			memcpy(value, in, kernel->arg_bytes[i]);
+			memcpy(value, in, sizes[i]);
 		else
 			error = cudaErrorInvalidValue;
-		value += padded(kernel->arg_bytes[i]);
+		value += padded(sizes[i]);
 	}
 	if (error == cudaSuccess)
 		error = sg_queue_as(stream, &what, launch_work, data, size, NULL);

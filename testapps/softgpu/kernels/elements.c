@@ -1,0 +1,254 @@
+/*
+ * Kernels that compute element by element: (int n, functor, array of pointers, ...), the first pointer being
+ * the result's.
+ *
+ * The one idea: the functor's type names the operation, and its bytes hold the scalars, at the offsets that
+ * C++ gives them.
+ */
+#include "rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum op { UNKNOWN, FILL, COPY, ABSOLUTE, ADD, MULTIPLY, AND, EQUAL, ORDER };
+enum form { TENSORS, SCALAR_FIRST, SCALAR_LAST }; /* where an operation of two operands has its scalar */
+#define OP(known) ((enum op)((known)->op & 0xff))
+#define FORM(known) ((enum form)((known)->op >> 8))
+
+/* Functors that hold an operation inside, and the operations. */
+static const struct {
+	const char *spelt;
+	enum form form;
+} wrappers[] = {
+	{"13AUnaryFunctorI", SCALAR_FIRST}, {"13BUnaryFunctorI", SCALAR_LAST}, {"13BinaryFunctorI", TENSORS}};
+
+static const struct {
+	const char *spelt; /* followed by the type of its operands */
+	enum op op;
+} inner[] = {{"10MulFunctorI", MULTIPLY}, {"17BitwiseAndFunctorI", AND}, {"16CompareEqFunctorI", EQUAL}};
+
+static size_t at_multiple(size_t offset, size_t of)
+{
+	return of > 0 ? (offset + of - 1) / of * of : offset;
+}
+
+/* Where a functor's scalar is: behind the functor that it wraps, which is one number (a comparison's) or
+ * empty (1 byte). */
+static size_t scalar_at(const struct sg_known *known)
+{
+	return at_multiple(OP(known) == EQUAL || OP(known) == ORDER ? 4 : 1, sg_type_size(known->scalar));
+}
+
+static int find_wrapped(struct sg_known *known, const char *name)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+		const char *at = strstr(name, wrappers[i].spelt);
+
+		if (at == NULL)
+			continue;
+		at += strlen(wrappers[i].spelt);
+		known->in = sg_type_read(&at, SG_NO_TYPE);
+		sg_type_read(&at, known->in);
+		known->out = sg_type_read(&at, known->in);
+		for (size_t k = 0; k < sizeof(inner) / sizeof(inner[0]); k++) {
+			if (strstr(at, inner[k].spelt) == NULL)
+				continue;
+			known->scalar = sg_type_after(at, inner[k].spelt);
+			known->op = (int)inner[k].op | (int)wrappers[i].form << 8;
+			known->arg_bytes[1] = wrappers[i].form == TENSORS
+						      ? 4
+						      : scalar_at(known) + sg_type_size(known->scalar);
+			/* an empty functor has a byte */
+			if (wrappers[i].form == TENSORS && inner[k].op != EQUAL)
+				known->arg_bytes[1] = 1;
+			return 1;
+		}
+		return 1;
+	}
+	return 0;
+}
+
+/* Functors of their own. */
+static void find_plain(struct sg_known *known, const char *name)
+{
+	static const struct {
+		const char *spelt;
+		enum op op;
+		enum form form;
+		size_t scalars; /* in the functor; ADD: the factor, and for one tensor the other operand
+				   before it */
+	} plain[] = {{"11FillFunctorI", FILL, TENSORS, 1}, {"10AbsFunctorI", ABSOLUTE, TENSORS, 0},
+		{"15CUDAFunctor_addI", ADD, TENSORS, 1}, {"21CUDAFunctorOnSelf_addI", ADD, SCALAR_LAST, 2}};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		if (strstr(name, plain[i].spelt) == NULL)
+			continue;
+		known->in = known->out = known->scalar = sg_type_after(name, plain[i].spelt);
+		/* sums of 16 bits are made in single precision */
+		if (plain[i].op == ADD && sg_type_size(known->in) == 2 && known->in != SG_SHORT)
+			known->scalar = SG_FLOAT;
+		known->op = (int)plain[i].op | (int)plain[i].form << 8;
+		known->arg_bytes[1] =
+			plain[i].scalars > 0 ? plain[i].scalars * sg_type_size(known->scalar) : 1;
+		return;
+	}
+	if (strstr(name, "direct_copy_kernel_cuda") != NULL) {
+		known->op = COPY;
+		known->in = known->out = sg_type_after(name, "EUl");
+	} else if (strstr(name, "27converting_copy_kernel_cudaI") != NULL) {
+		const char *at = strstr(name, "27converting_copy_kernel_cudaI") +
+				 strlen("27converting_copy_kernel_cudaI");
+
+		known->op = COPY;
+		known->in = sg_type_read(&at, SG_NO_TYPE);
+		known->out = sg_type_read(&at, SG_NO_TYPE);
+	} else if (strstr(name, "14CompareFunctorI") != NULL) {
+		known->op = ORDER;
+		known->in = sg_type_after(name, "14CompareFunctorI");
+		known->out = SG_BOOL;
+		known->arg_bytes[1] = 4;
+	} else if (strstr(name, "21compare_scalar_kernelI") != NULL) {
+		known->op = ORDER | SCALAR_LAST << 8;
+		known->in = known->scalar = sg_type_after(name, "21compare_scalar_kernelI");
+		known->out = SG_BOOL;
+		known->arg_bytes[1] = scalar_at(known) + sg_type_size(known->scalar);
+	}
+}
+
+int sg_elements_find(struct sg_known *known, const char *name)
+{
+	const char *array = strstr(name, "St5arrayIPcLm");
+
+	if (array == NULL)
+		return 0;
+	known->pointers = (unsigned)strtoul(array + strlen("St5arrayIPcLm"), NULL, 10);
+	if (known->pointers == 0 || known->pointers > 16)
+		return 0;
+	known->arg_bytes[0] = sizeof(int);
+	known->arg_bytes[1] = 1;
+	known->arg_bytes[2] = known->pointers * sizeof(char *);
+	if (!find_wrapped(known, name))
+		find_plain(known, name);
+	/* the type of a functor that nothing else is known of: the first of its template or of its lambda */
+	if (known->in == SG_NO_TYPE)
+		known->in = sg_type_after(name, "EUl");
+	if (known->in == SG_NO_TYPE)
+		known->in = sg_type_after(name, "FunctorI");
+	/* operands of other types than the functor's: (n, functor, pointers, calculator, calculator, loader,
+	 * storer) */
+	if (strstr(name, "12LoadWithCastILi") != NULL &&
+		strstr(name, "23TrivialOffsetCalculatorILi") != NULL) {
+		unsigned inputs = known->pointers - 1;
+
+		known->arg_bytes[3] = known->arg_bytes[4] = 1;
+		known->arg_bytes[5] = at_multiple(inputs > 0 ? inputs : 1, 4) + 4 * (inputs > 0 ? inputs : 1);
+		known->arg_bytes[6] = 8;
+	}
+	return 1;
+}
+
+static int count_of(void *const *args)
+{
+	int count = 0;
+
+	memcpy(&count, args[0], sizeof(count));
+	return count;
+}
+
+double sg_elements_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	size_t element = sg_type_size(known->in), result = sg_type_size(known->out);
+
+	(void)grid;
+	if (element == 0)
+		element = 4;
+	if (result == 0)
+		result = element;
+	return (double)count_of(args) * (double)((known->pointers - 1) * element + result);
+}
+
+static long double compute(const struct sg_known *known, int way, long double a, long double b)
+{
+	switch (OP(known)) {
+	case ABSOLUTE:
+		return a < 0 ? -a : a;
+	case MULTIPLY:
+		return a * b;
+	case AND:
+		return (long double)((long long)a & (long long)b);
+	case EQUAL:
+		return way == 0 ? a == b : a != b;
+	case ORDER:
+		return way == 0 ? a >= b : way == 1 ? a > b : way == 2 ? a <= b : a < b;
+	default:
+		return a;
+	}
+}
+
+/* What the operands' types are when loader and storer convert. */
+static void read_types(const struct sg_known *known, void *const *args, enum sg_type *in, enum sg_type *out)
+{
+	unsigned inputs = known->pointers - 1;
+
+	*out = known->out;
+	for (unsigned i = 0; i < inputs; i++)
+		in[i] = known->in;
+	if (known->arg_bytes[5] == 0)
+		return;
+	for (unsigned i = 0; i < inputs; i++)
+		in[i] = (enum sg_type)((const signed char *)args[5])[i];
+	*out = (enum sg_type) * (const signed char *)args[6];
+}
+
+static int runs(const struct sg_known *known, int count)
+{
+	return OP(known) != UNKNOWN && count > 0 && count <= SG_TWIN_ELEMENTS && known->pointers <= 3 &&
+	       sg_type_size(known->out) > 0 && (OP(known) == FILL || sg_type_size(known->in) > 0) &&
+	       (FORM(known) == TENSORS || sg_type_size(known->scalar) > 0);
+}
+
+int sg_elements_run(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	int count = count_of(args), way = 0;
+	const char *functor = args[1];
+	enum sg_type in[2], out;
+	long double scalars[2] = {0, 1};
+	char *data[3];
+
+	(void)grid;
+	memcpy(data, args[2], (known->pointers < 3 ? known->pointers : 3) * sizeof(data[0]));
+	if (!runs(known, count)) {
+		sg_memory_forget(data[0]);
+		return 0;
+	}
+	read_types(known, args, in, &out);
+	if (OP(known) == EQUAL || OP(known) == ORDER)
+		memcpy(&way, functor, sizeof(way));
+	if (OP(known) == FILL)
+		scalars[0] = sg_type_load(known->scalar, functor);
+	else if (OP(known) == ADD && FORM(known) == TENSORS)
+		scalars[1] = sg_type_load(known->scalar, functor);
+	else if (OP(known) == ADD) {
+		scalars[0] = sg_type_load(known->scalar, functor);
+		scalars[1] = sg_type_load(known->scalar, functor + sg_type_size(known->scalar));
+	} else if (FORM(known) != TENSORS)
+		scalars[0] = sg_type_load(known->scalar, functor + scalar_at(known));
+	for (int i = 0; i < count; i++) {
+		size_t at = (size_t)i;
+		long double a = known->pointers > 1 ? sg_type_load(in[0], data[1] + at * sg_type_size(in[0]))
+						    : scalars[0];
+		long double b = known->pointers > 2 ? sg_type_load(in[1], data[2] + at * sg_type_size(in[1]))
+						    : scalars[0];
+		long double value;
+
+		if (OP(known) == ADD)
+			value = a + scalars[1] * b;
+		else if (FORM(known) == SCALAR_FIRST)
+			value = compute(known, way, b, a);
+		else
+			value = compute(known, way, a, b);
+		sg_type_store(out, data[0] + at * sg_type_size(out), value);
+	}
+	sg_memory_written(data[0], (size_t)count * sg_type_size(out));
+	return 1;
+}

@@ -1,0 +1,119 @@
+/*
+ * The table of rules, and what they have in common.
+ *
+ * The one idea: the first rule whose texts the mangled name holds is the kernel's. Most rules are rows here:
+ * how many elements, from whole numbers among the arguments and the number of blocks, times how many operands
+ * of which type.
+ */
+#include "rule.h"
+
+#include <string.h>
+
+/* Kernels with (elements) = the product of int arguments and perhaps the blocks in x; operands is how often
+ * each is read or written. */
+struct rows {
+	const char *type_after; /* the element's type stands behind this in the name */
+	signed char counts[2];  /* numbers of int arguments, -1: none */
+	unsigned char by_blocks, operands;
+};
+
+static const struct rows rows[] = {
+	{"softmax_warp_forwardI", {2, 4}, 0, 2},
+	{"softmax_warp_backwardI", {3, 5}, 0, 3},
+	{"vectorized_layer_norm_kernelI", {0, -1}, 1, 2},
+};
+enum { WARP_SOFTMAX, WARP_SOFTMAX_BACKWARD, LAYER_NORM };
+
+static int find_rows(struct sg_known *known, const char *name, int row)
+{
+	known->op = row;
+	known->in = sg_type_after(name, rows[row].type_after);
+	return sg_type_size(known->in) > 0;
+}
+
+static int find_warp_softmax(struct sg_known *known, const char *name)
+{
+	return find_rows(known, name, WARP_SOFTMAX);
+}
+
+static int find_warp_softmax_backward(struct sg_known *known, const char *name)
+{
+	return find_rows(known, name, WARP_SOFTMAX_BACKWARD);
+}
+
+static int find_layer_norm(struct sg_known *known, const char *name)
+{
+	return find_rows(known, name, LAYER_NORM);
+}
+
+static double rows_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	const struct rows *row = &rows[known->op];
+	double elements = row->by_blocks ? grid.x : 1;
+
+	for (size_t i = 0; i < sizeof(row->counts); i++) {
+		int count;
+
+		if (row->counts[i] < 0)
+			continue;
+		memcpy(&count, args[row->counts[i]], sizeof(count));
+		elements *= count;
+	}
+	return elements * row->operands * (double)sg_type_size(known->in);
+}
+
+static const struct sg_rule rules[] = {
+	{"elements", "elementwise_kernelI", "St5arrayIPcLm", sg_elements_find, sg_elements_bytes,
+		sg_elements_run},
+	{"reduction", "reduce_kernelI", "ReduceOpI", sg_reduce_find, sg_reduce_bytes, sg_reduce_run},
+	{"count", "DeviceReduceSingleTileKernelI", "NonZeroOpI", sg_count_find, sg_count_bytes, sg_count_run},
+	{"select", "DeviceSelectSweepKernelI", "NonZeroOpI", sg_select_find, sg_select_bytes, sg_select_run},
+	{"arange", "elementwise_kernel_with_indexI", "arange_cuda_out", sg_arange_find, sg_arange_bytes,
+		sg_arange_run},
+	{"concatenation", "CatArrayBatchedCopy", "CatArrInputTensorMetadata", sg_cat_find, sg_cat_bytes,
+		sg_cat_run},
+	{"tensor lists", "multi_tensor_apply_kernelI", "TensorListMetadataILi", sg_lists_find, sg_lists_bytes,
+		NULL},
+	{"softmax", "softmax_warp_forwardI", NULL, find_warp_softmax, rows_bytes, NULL},
+	{"softmax", "softmax_warp_backwardI", NULL, find_warp_softmax_backward, rows_bytes, NULL},
+	{"layer norm", "vectorized_layer_norm_kernelI", NULL, find_layer_norm, rows_bytes, NULL},
+};
+
+void sg_known_find(struct sg_known *known, const char *name)
+{
+	static const struct sg_known nothing = {.in = SG_NO_TYPE, .out = SG_NO_TYPE, .scalar = SG_NO_TYPE};
+
+	*known = nothing;
+	/* all of these are mangled */
+	if (strncmp(name, "_Z", 2) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (strstr(name, rules[i].holds) == NULL ||
+			(rules[i].too != NULL && strstr(name, rules[i].too) == NULL))
+			continue;
+		if (rules[i].find(known, name)) {
+			known->rule = &rules[i];
+			return;
+		}
+		*known = nothing;
+	}
+}
+
+double sg_known_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	if (known->rule == NULL || known->rule->bytes == NULL || args == NULL)
+		return -1;
+	return known->rule->bytes(known, grid, args);
+}
+
+const char *sg_known_rule(const struct sg_known *known)
+{
+	return known->rule != NULL && known->rule->bytes != NULL ? known->rule->name : "threads";
+}
+
+int sg_known_run(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	if (known->rule == NULL || known->rule->run == NULL || args == NULL)
+		return -1;
+	return known->rule->run(known, grid, args);
+}

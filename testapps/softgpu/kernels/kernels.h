@@ -1,0 +1,45 @@
+/*
+ * What is known of a program's kernel by its name: which of its arguments to look at, what it reads and
+ * writes, and a twin in C for small ones.
+ *
+ * The one idea: PyTorch's kernels are instances of a few dozen templates, whose mangled names say the
+ * operation and the types, and whose first arguments say how many elements there are and where.
+ */
+#ifndef SG_KERNELS_H
+#define SG_KERNELS_H
+
+#include "core/sg.h"
+#include "type.h"
+
+#define SG_TWIN_ELEMENTS 16384 /* what a twin computes at most */
+#define SG_KNOWN_ARGS 8
+
+struct sg_rule;
+
+struct sg_known {
+	const struct sg_rule *rule;   /* NULL: nothing is known */
+	unsigned pointers;            /* that an element-wise kernel has; the first is written */
+	int op;                       /* the rule's own */
+	enum sg_type in, out, scalar; /* of elements; SG_NO_TYPE: not known */
+	size_t arg_bytes[SG_KNOWN_ARGS +
+			 1]; /* of the first arguments, as far as they are looked at; 0 ends them */
+};
+
+/* Fills in what the name says. The name is the mangled one. */
+void sg_known_find(struct sg_known *known, const char *name);
+
+/* What the kernel reads and writes, by its arguments; negative: not known. args as a launch has them, NULL:
+ * none. */
+double sg_known_bytes(const struct sg_known *known, dim3 grid, void *const *args);
+
+/* The rule's name, "threads" where there is none: what a duration rests on. */
+const char *sg_known_rule(const struct sg_known *known);
+
+/*
+ * Runs the kernel's twin, on a worker. 1: computed, and what was written is known (core/known.c); 0: it has
+ * none, or there are too many elements: what it would have written is forgotten as far as the rule knows it.
+ * -1: the rule does not know what is written.
+ */
+int sg_known_run(const struct sg_known *known, dim3 grid, void *const *args);
+
+#endif
