@@ -5,7 +5,7 @@
 #include "base/command.h"
 
 extern const struct command cmd_fit, cmd_path, cmd_baselines, cmd_predict, cmd_sweep, cmd_search, cmd_compare,
-	cmd_guide, cmd_strategy, cmd_html, cmd_study, cmd_step, cmd_auto;
+	cmd_guide, cmd_strategy, cmd_html, cmd_study, cmd_step, cmd_auto, cmd_advise;
 
 /* A whole number or a number of at least `least` from an option's argument, or cmd_usage. */
 unsigned long cmd_count(

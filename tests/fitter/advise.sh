@@ -1,0 +1,46 @@
+#!/bin/sh
+# pmfit advise: a run on one modelled GPU becomes predictions for several; two GPUs then take a time in the predicted range (by the
+# trainer's own clock); memory and links limit as they must; runs and options that cannot be are refused.
+set -u
+export PATH="$BUILD/bin:$PATH" LC_ALL=C SOFTGPU_PROFILE=v100 SOFTGPU_DEVICES=4
+fail() {
+	echo "$*"
+	exit 1
+}
+expect() { # status, a word, a command
+	status=$1 word=$2
+	shift 2
+	"$@" >out.txt 2>&1
+	got=$?
+	[ $got = "$status" ] || { cat out.txt; fail "$*: status $got"; }
+	grep -qF -- "$word" out.txt || { cat out.txt; fail "$*: no '$word'"; }
+}
+train="train_vgg --depth 11 --dataset cifar10 --synthetic --print 0"
+# shellcheck disable=SC2086
+pmrun -q -n 1 -o one --softgpu -- $train --iterations 8 --batch 32 >/dev/null 2>&1 || fail "no run"
+printf 'link_gb_s 130\nlink_latency_us 4\n' >fast.txt
+printf 'link_gb_s 130\nlink_latency_us 4\nmemory_gib 0.01\n' >small.txt
+printf 'link_gb_s 0.05\nlink_latency_us 4\n' >slow.txt
+
+expect 0 'Adding GPUs pays up to 64 (data)' pmfit advise --cluster fast.txt one
+expect 0 'nothing fits' pmfit advise --cluster small.txt --gpus 1,2 one
+pmfit advise --json --cluster slow.txt --gpus 1,2 one >slow.json || fail "slow links"
+pmfit advise --json --cluster fast.txt --gpus 1,2 one >fast.json || fail "fast links"
+# 36.9 MB of gradients at 0.05 GB/s are 0.74 s, of activations less: not data parallelism, and no gain
+awk -F'[:,]' '/"gpus"/ { g = $2 } /"strategy"/ && g == 2 { s = $2 } /"efficiency"/ && g == 2 { e = $2 } END { exit !(s !~ /data/ && e < 0.6) }' slow.json ||
+	{ cat slow.json; fail "slow links do not limit"; }
+
+# Two GPUs as the trainer runs them, its clock in microseconds of modelled time.
+# shellcheck disable=SC2086
+SOFTGPU_TIME_SCALE=8 pmrun -q -n 2 -o two --softgpu -- $train --iterations 10 --batch 64 --aggregate fused --cycle-ms 8 --clock clock >/dev/null 2>&1 ||
+	fail "no run on two"
+measured=$(awk -F, '$4 == "iteration" && $1 > 2 { print $7 / 8 }' clock.0 | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
+awk -F'[:,]' -v us="$measured" '/"gpus"/ { g = $2 } /"hidden_ns"/ && g == 2 { low = $2 } /"exposed_ns"/ && g == 2 { high = $2 } END {
+	if (!(us * 1e3 > 0.7 * low && us * 1e3 < 1.4 * high)) { printf "measured %g us, predicted %g to %g ns\n", us, low, high; exit 1 } }' fast.json ||
+	fail "two GPUs are out of the range"
+
+expect 1 'a run on 2 GPUs' pmfit advise --cluster fast.txt two
+expect 1 'none' pmfit advise --cluster fast.txt none
+expect 2 '--cluster is required' pmfit advise one
+expect 2 'expected increasing numbers' pmfit advise --cluster fast.txt --gpus 4,2 one
+exit 0
