@@ -349,6 +349,23 @@ static void set_layer(struct attribute *attribute, const struct imported_launch 
 		attribute->out->part[launch->event] = PHASE_LAYER_RECOMPUTE + 1;
 }
 
+/* Kernels of NCCL say how data move, not for what: an exchange of all with all is a SendRecv. PyTorch's range
+ * around the launch does. */
+static void set_collective(struct attribute *attribute, const struct imported_launch *launch)
+{
+	const struct imported *imported = attribute->places.imported;
+	uint32_t span = launch->span;
+
+	if (imported->events.kind[launch->event] != IMPORTED_COMMUNICATION ||
+		imported->events.activity[launch->event] == IMPORTED_LABELLED)
+		return;
+	for (; span != IMPORTED_NONE; span = attribute->places.places[span].parent)
+		if (strncmp(imported->strings.items[imported->spans.name[span]], "nccl:", 5) == 0) {
+			attribute->out->collective[launch->event] = imported->spans.name[span];
+			return;
+		}
+}
+
 static void make_room(struct imported_attribution *out, const struct imported *imported)
 {
 	size_t count = imported->events.count;
@@ -360,6 +377,7 @@ static void make_room(struct imported_attribution *out, const struct imported *i
 	out->phase = mem_alloc(count, sizeof(*out->phase));
 	out->part = mem_alloc(count, sizeof(*out->part));
 	out->layer = mem_alloc(count, sizeof(*out->layer));
+	out->collective = mem_alloc(count, sizeof(*out->collective));
 }
 
 void imported_attribute(struct imported *imported, uint32_t worker, struct imported_attribution *attribution)
@@ -374,8 +392,10 @@ void imported_attribute(struct imported *imported, uint32_t worker, struct impor
 	for (size_t i = 0; i < attribute.places.launch_count; i++)
 		take_launch(&attribute, i);
 	end_pending(&attribute, false);
-	for (size_t i = 0; i < attribute.places.launch_count; i++)
+	for (size_t i = 0; i < attribute.places.launch_count; i++) {
 		set_layer(&attribute, &attribute.places.launches[i]);
+		set_collective(&attribute, &attribute.places.launches[i]);
+	}
 	free(attribute.labels);
 	free(attribute.labelled);
 	free(attribute.pending);
@@ -387,6 +407,7 @@ void imported_attribution_free(struct imported_attribution *attribution)
 	free(attribution->phase);
 	free(attribution->part);
 	free(attribution->layer);
+	free(attribution->collective);
 	free(attribution->attributed_ns);
 	memset(attribution, 0, sizeof(*attribution));
 }

@@ -20,6 +20,8 @@
  */
 struct imported_attribution {
 	uint8_t *phase, *part;
+	uint32_t *collective; /* of communication, by event: what the program's range around its launch calls
+				 it; 0: none */
 	uint32_t *layer;
 	size_t count;                                        /* of entries */
 	int64_t (*attributed_ns)[TIMELINE_ATTRIBUTED_COUNT]; /* by worker: device time by what told its phase

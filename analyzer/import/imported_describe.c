@@ -64,7 +64,10 @@ static void describe_collective(
 		number == IMPORTED_NONE ? NULL : &imported->collectives[number];
 
 	operation->kind = PM_KIND_COMM;
-	operation->call = collective && collective->name ? collective->name : imported->events.name[event];
+	operation->call = collective && collective->name ? collective->name
+			  : build->join->attribution->collective[event]
+				  ? build->join->attribution->collective[event]
+				  : imported->events.name[event];
 	operation->pairwise = imported_is_pairwise(imported->strings.items[operation->call]);
 	if (collective)
 		operation->bytes = collective_bytes(imported, collective);
