@@ -20,6 +20,7 @@ struct unit {
 	double bytes, bus_bytes;
 	double sent, received; /* of them point to point */
 	bool mixed;            /* of several functions */
+	int size_class;        /* of its bytes, a power of two; 0: not known, or not the same on all ranks */
 	size_t call;           /* the first */
 };
 
@@ -182,6 +183,20 @@ static void list_units(const struct timeline *timeline, const struct timeline_pr
 
 /* ---- Rows ---- */
 
+/* Ranks give other sizes to an exchange of all with all and to messages; all give the same to what is named
+ * here. */
+static int size_class_of(const struct timeline *timeline, const struct unit *unit)
+{
+	static const char *const same[] = {
+		"AllReduce", "Broadcast", "Bcast", "Reduce", "AllGather", "ReduceScatter", NULL};
+	int class = 0;
+
+	if (unit->mixed || !is_any(timeline->functions[unit->function].name, same))
+		return 0;
+	frexp(unit->bytes, &class);
+	return unit->bytes > 0 ? class : 0;
+}
+
 /* By row, and in it by occurrence; what was not matched comes last, each a unit of its own. */
 static int compare(const void *left, const void *right)
 {
@@ -193,6 +208,8 @@ static int compare(const void *left, const void *right)
 		return a->call_count < b->call_count ? -1 : 1;
 	if (a->name_key != b->name_key)
 		return a->name_key < b->name_key ? -1 : 1;
+	if (a->size_class != b->size_class)
+		return a->size_class < b->size_class ? -1 : 1;
 	if (a->occurrence != b->occurrence)
 		return a->occurrence < b->occurrence ? -1 : 1;
 	return a->call < b->call ? -1 : a->call > b->call;
@@ -200,7 +217,8 @@ static int compare(const void *left, const void *right)
 
 static bool same_row(const struct unit *a, const struct unit *b)
 {
-	return a->hash == b->hash && a->call_count == b->call_count && a->name_key == b->name_key;
+	return a->hash == b->hash && a->call_count == b->call_count && a->name_key == b->name_key &&
+	       a->size_class == b->size_class;
 }
 
 #define MOST_RANKS 65536 /* more is damage */
@@ -352,13 +370,16 @@ static int compare_uses(const void *left, const void *right)
 static int compare_rows(const void *left, const void *right)
 {
 	const struct comm_row *a = left, *b = right;
-	double all_a = a->time_ns * (double)a->count, all_b = b->time_ns * (double)b->count;
+	int names = strcmp(a->name, b->name);
 
 	if (a->number != b->number)
 		return a->number < b->number ? -1 : 1;
-	if (all_a != all_b)
-		return all_a > all_b ? -1 : 1;
-	return strcmp(a->name, b->name);
+	if (names != 0)
+		return names;
+	/* The sizes of a function, as of a sweep; those that are not known are one row. */
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->time_ns > b->time_ns ? -1 : a->time_ns < b->time_ns;
 }
 
 static int compare_ranks(const void *left, const void *right)
@@ -412,6 +433,8 @@ void comm_find(const struct timeline *timeline, const struct collective_list *co
 	for (size_t p = 0; p < timeline->process_count; p++)
 		list_units(timeline, &timeline->processes[p], occurrences, &units);
 	free(occurrences);
+	for (size_t i = 0; i < units.count; i++)
+		units.items[i].size_class = size_class_of(timeline, &units.items[i]);
 	if (units.count)
 		qsort(units.items, units.count, sizeof(*units.items), compare);
 	for (size_t first = 0, end; first < units.count; first = end) {

@@ -179,6 +179,15 @@ static void print_head(struct run *run, FILE *out)
 		2, out);
 }
 
+/* Is there no trace of some of the job's ranks? */
+static bool ranks_absent(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->timeline.process_count; i++)
+		if (analysis->timeline.processes[i].world > (int32_t)analysis->worker_count)
+			return true;
+	return false;
+}
+
 static void print_conclusions(struct run *run, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
@@ -210,12 +219,14 @@ static void print_conclusions(struct run *run, FILE *out)
 			2, out);
 	if (communication.busy_ns > 0)
 		print_paragraph(
-			arena_format(arena,
-				"Communication: %s busy, of which %s (%.0f%%) is exposed; %s is waiting for the last rank.",
+			arena_format(arena, "Communication: %s busy, of which %s (%.0f%%) is exposed; %s",
 				print_time(arena, communication.busy_ns),
 				print_time(arena, communication.exposed_ns),
 				communication.exposed_ns / communication.busy_ns * 100,
-				print_time(arena, communication.wait_ns)),
+				ranks_absent(analysis)
+					? "how much of it is waiting for ranks without a trace is unknown."
+					: arena_format(arena, "%s is waiting for the last rank.",
+						  print_time(arena, communication.wait_ns))),
 			2, out);
 	if (analysis->worker_count > 1) {
 		size_t slowest = analysis_slowest(analysis);
@@ -425,7 +436,10 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddNumberToObject(object, "equation_ns", report_equation(analysis));
 	cJSON_AddNumberToObject(object, "communication_busy_ns", communication.busy_ns);
 	cJSON_AddNumberToObject(object, "communication_exposed_ns", communication.exposed_ns);
-	cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
+	if (ranks_absent(analysis))
+		cJSON_AddNullToObject(object, "communication_wait_ns");
+	else
+		cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
 	cJSON_AddNumberToObject(object, "samples", analysis_samples(analysis));
 	if (analysis->worker_count > 1) {
 		cJSON_AddNumberToObject(object, "lif", analysis_compute_imbalance(analysis));

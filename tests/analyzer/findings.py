@@ -98,7 +98,7 @@ def check_others(name, path, report):
         for change in other.get("changes", []):
             check(change["predicted_ns"] > 0, f"{name}: {change['what']}: nothing is left")
             if change["kind"] == "host":
-                check(change["gain_ns"] <= idle + report["communication_wait_ns"] + 1, f"{name}: zero launch time gains more than is idle")
+                check(change["gain_ns"] <= idle + (report["communication_wait_ns"] or 0) + 1, f"{name}: zero launch time gains more than is idle")
 
 
 def check_steps(name, path, report):
@@ -164,6 +164,21 @@ def check_warmup():
         check_steps("megatronapp", path, answer("report", path))
 
 
+def check_collectives():
+    """By the annotations' own names: how often a recommender exchanges, and how."""
+    path = os.path.join(traces, "hta-torchrec-a100-r0of16", "traces")
+    if os.path.isdir(path):
+        rows = answer("comm", "--skip", "0", path)["runs"][0]["calls"]
+        counts = {row["call"]: row["count"] for row in rows}
+        check([counts.get(name) for name in ("AllReduce", "AlltoAll", "ReduceScatter", "AllGather")] == [10, 45, 10, 10],
+              f"torchrec: {counts}")
+        check(all(row.get("waiting_ns") is None for row in rows), "torchrec: waiting for ranks that are absent is known")
+    path = os.path.join(traces, "hta-ddp-resnet-a100-r0of2", "traces")
+    if os.path.isdir(path):
+        sizes = [row["bytes"] for row in answer("comm", path)["runs"][0]["calls"] if row["call"] == "AllReduce"]
+        check(len(sizes) > 1, f"ddp: buckets of {sizes} bytes")
+
+
 def check_cure():
     """A loader with four workers where there was none: measured, and input is why."""
     before, after = (os.path.join(traces, f"kineto-resnet50-v100-workers{count}", "traces") for count in (0, 4))
@@ -200,6 +215,7 @@ with tempfile.TemporaryDirectory() as place:
     if traces:
         check_real(place)
         check_cure()
+        check_collectives()
         check_warmup()
 print(f"{checks} checks, {failures} failures{'' if traces else '; no folder of real traces (PM_TRACES)'}")
 sys.exit(bool(failures))

@@ -198,7 +198,7 @@ static void check_collectives(void)
 	CHECK(comm.row_count == 5 && comm.rank_count == 8, "%zu rows, %zu ranks", comm.row_count,
 		comm.rank_count);
 	CHECK(comm.rows[0].number == 1 && comm.rows[3].number == 2 && comm.rows[4].number == 3, "numbers");
-	CHECK(strcmp(comm.rows[0].name, "AllReduce") == 0 && strcmp(comm.rows[2].name, "Broadcast") == 0,
+	CHECK(strcmp(comm.rows[1].name, "AllReduce") == 0 && strcmp(comm.rows[2].name, "Broadcast") == 0,
 		"order");
 	for (int r = 0; r < RANKS; r++)
 		CHECK(comm.ranks[r].rank == r && comm.ranks[r].count == 9 &&
