@@ -194,40 +194,56 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	return role;
 }
 
-/* Elements of the parameters, from their bytes and the type of the call that reads them. */
+/* Bytes of an element of a parameter, by the type of the first call that reads it; 0: none tells. */
+static uint64_t element_bytes(const struct layer_assign *assign, const struct graph_parameter *parameter)
+{
+	const struct graph *graph = &assign->graph;
+	uint64_t type_bytes = 0;
+
+	for (uint32_t i = 0; i < graph->step_count && !type_bytes; i++) {
+		const struct timeline_operation *operation =
+			&assign->timeline->operations[graph->steps[i].operation];
+		const struct flow *flow = graph_flow(graph, i);
+		uint64_t value = 0;
+		bool reads = false;
+
+		for (uint32_t j = 0; j < flow->access_count && !graph->steps[i].update; j++)
+			reads |= flow->accesses[j].mode == FLOW_READ &&
+				 flow->accesses[j].address == parameter->address;
+		if (!reads)
+			continue;
+		if (timeline_value(assign->timeline, operation, "type", &value))
+			type_bytes = trace_type_bytes(value);
+		else if ((timeline_value(assign->timeline, operation, "w", &value) ||
+				 timeline_value(assign->timeline, operation, "params", &value) ||
+				 timeline_value(assign->timeline, operation, "a", &value)) &&
+			 value < assign->timeline->descriptor_count &&
+			 assign->timeline->descriptors[value].value_count > 0)
+			type_bytes =
+				trace_type_bytes((uint64_t)assign->timeline->descriptors[value].values[0]);
+	}
+	return type_bytes;
+}
+
+/* Elements of the parameters, from their bytes. What only the program's own kernels read is of the type of
+ * the others, if those agree. */
 static void count_elements(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
+	uint64_t *bytes = mem_alloc(graph->parameter_count, sizeof(*bytes)), common = 0;
 
 	for (uint32_t p = 0; p < graph->parameter_count; p++) {
-		uint64_t type_bytes = 0;
-
-		for (uint32_t i = 0; i < graph->step_count && !type_bytes; i++) {
-			const struct timeline_operation *operation =
-				&assign->timeline->operations[graph->steps[i].operation];
-			const struct flow *flow = graph_flow(graph, i);
-			uint64_t value = 0;
-			bool reads = false;
-
-			for (uint32_t j = 0; j < flow->access_count && !graph->steps[i].update; j++)
-				reads |= flow->accesses[j].mode == FLOW_READ &&
-					 flow->accesses[j].address == graph->parameters[p].address;
-			if (!reads)
-				continue;
-			if (timeline_value(assign->timeline, operation, "type", &value))
-				type_bytes = trace_type_bytes(value);
-			else if ((timeline_value(assign->timeline, operation, "w", &value) ||
-					 timeline_value(assign->timeline, operation, "params", &value) ||
-					 timeline_value(assign->timeline, operation, "a", &value)) &&
-				 value < assign->timeline->descriptor_count &&
-				 assign->timeline->descriptors[value].value_count > 0)
-				type_bytes = trace_type_bytes(
-					(uint64_t)assign->timeline->descriptors[value].values[0]);
-		}
+		bytes[p] = element_bytes(assign, &graph->parameters[p]);
+		if (bytes[p])
+			common = common == 0 || common == bytes[p] ? bytes[p] : 4;
+	}
+	for (uint32_t p = 0; p < graph->parameter_count; p++)
 		if (assign->owners[p] != LAYER_NONE)
 			assign->list->items[assign->owners[p]].parameter_count +=
-				graph->parameters[p].bytes / (type_bytes ? type_bytes : 4);
-	}
+				graph->parameters[p].bytes / (bytes[p]        ? bytes[p]
+								     : common ? common
+									      : 4);
+	free(bytes);
 }
 
 static void set_roles(struct layer_assign *assign)
@@ -285,7 +301,8 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 		list->operation_roles[i].phase = plain_phase(model->flows[process->first_operation + i].kind);
 	if (layer_given(model, worker, iterations, list) || iterations->count == 0)
 		return;
-	graph_init(&assign.graph, model, worker, &iterations->items[iterations->model]);
+	assign.iteration = layer_flow_iteration(&assign, iterations);
+	graph_init(&assign.graph, model, worker, &iterations->items[assign.iteration]);
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));
 	assign.anchors = mem_alloc(assign.graph.step_count, sizeof(*assign.anchors));
 	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
@@ -293,9 +310,11 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
 	for (size_t i = 0; i < assign.graph.parameter_count; i++)
 		assign.owners[i] = LAYER_NONE;
-	layer_passes(&assign);
-	layer_steps(&assign);
-	layer_again(&assign);
+	if (!layer_flow(&assign, iterations)) {
+		layer_passes(&assign);
+		layer_steps(&assign);
+		layer_again(&assign);
+	}
 	layer_modules(&assign);
 	count_elements(&assign);
 	set_roles(&assign);

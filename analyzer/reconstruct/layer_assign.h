@@ -35,6 +35,7 @@ struct layer_assign {
 	const struct worker *worker;
 	struct graph graph;
 	struct layer_list *list;
+	size_t iteration;             /* the one that the graph is of */
 	enum layer_pass *passes;      /* by step */
 	bool *anchors;                /* by step: its pass follows from the call itself */
 	uint32_t *layers;             /* by step: LAYER_NONE, or the layer */
@@ -50,6 +51,21 @@ struct layer_assign {
  */
 bool layer_given(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);
+
+/*
+ * All of it by the memory that the steps touch, where that is known of the program's own kernels too
+ * (layer_flow.c). False: it is not, or it gives no clear picture; then nothing has changed.
+ */
+bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterations);
+
+/* A new layer, described by a step of it. */
+uint32_t layer_new(struct layer_assign *assign, uint32_t step);
+
+/*
+ * An iteration with the usual calls of which it is known what its kernels touch, and of another beside it:
+ * samples of the run have that. Else iterations->model.
+ */
+size_t layer_flow_iteration(const struct layer_assign *assign, const struct iteration_list *iterations);
 
 /* Which steps are forward, which backward (layer_pass.c). */
 void layer_passes(struct layer_assign *assign);

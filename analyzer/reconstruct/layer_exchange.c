@@ -33,11 +33,27 @@ void layer_add_parameter_parts(const struct layer_assign *assign, struct layer_r
 	free(bytes);
 }
 
+/* Does a kernel of the program's own have an address among its arguments that the flow works on? */
+static bool touches_any(const struct layer_assign *assign, uint32_t step, const struct flow *flow)
+{
+	size_t count;
+	const struct timeline_touch *touches =
+		timeline_touches(assign->timeline, assign->graph.steps[step].call, &count);
+
+	for (size_t t = 0; t < count; t++)
+		for (uint32_t i = 0; i < flow->access_count; i++)
+			if (flow_holds(&flow->accesses[i], touches[t].address))
+				return true;
+	return false;
+}
+
 bool layer_meets_computation(const struct layer_assign *assign, const struct flow *flow)
 {
 	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
 		const struct flow *other = graph_flow(&assign->graph, i);
 
+		if (touches_any(assign, i, flow))
+			return true;
 		if (!(assign->model->roles[assign->graph.steps[i].operation].flags & WORKER_CORE))
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)

@@ -58,6 +58,11 @@ static uint32_t new_layer(struct layer_assign *assign, uint32_t step, enum layer
 	return number;
 }
 
+uint32_t layer_new(struct layer_assign *assign, uint32_t step)
+{
+	return new_layer(assign, step, LAYER_IS_PLAIN);
+}
+
 static void own_parameters(struct layer_assign *assign, uint32_t step, uint32_t layer)
 {
 	const struct flow *flow = flow_of(assign, step);

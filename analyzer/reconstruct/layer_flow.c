@@ -1,0 +1,434 @@
+/*
+ * From what calls touch to parameters and the update.
+ *
+ * Parameters: what was copied to the device before the first iteration (or touched there, where nothing was
+ * copied), and is never written by a library's computation. The update: of the stretches without computations
+ * of a library the one that touches most of them, or parameters and the optimizer's state together.
+ */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_PARAMETERS 4
+#define MOST_BETWEEN 4 /* steps of the update that touch no state */
+
+/* ---- collecting ---- */
+
+static int by_address(const void *left, const void *right)
+{
+	const struct flow_place *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address)
+{
+	const struct flow_place key = {.address = address};
+
+	return work->place_count ? bsearch(&key, work->places, work->place_count, sizeof(key), by_address)
+				 : NULL;
+}
+
+/* Calls f for each address that a call of the worker touches. */
+static void each_address(const struct flow_work *work, uint32_t call,
+	void (*f)(void *context, uint64_t address, uint64_t bytes, const struct flow_access *access,
+		uint16_t word),
+	void *context)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	const struct flow *flow = &work->assign->model->flows[timeline->calls[call].operation];
+	size_t count;
+	const struct timeline_touch *touches = timeline_touches(timeline, call, &count);
+
+	for (uint32_t i = 0; i < flow->access_count && flow->kind != PM_KIND_LAUNCH; i++)
+		f(context, flow->accesses[i].address, flow->accesses[i].bytes, &flow->accesses[i], 0);
+	for (size_t i = 0; i < count; i++)
+		f(context, touches[i].address, 0, NULL, touches[i].word);
+}
+
+struct places {
+	struct flow_place *items;
+	size_t count, room;
+};
+
+static void add_place(
+	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word)
+{
+	struct places *places = context;
+
+	(void)bytes, (void)access, (void)word;
+	*MEM_PUSH(places->items, places->count, places->room) = (struct flow_place){.address = address};
+}
+
+static void add_touch(
+	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word)
+{
+	struct flow_work *work = context;
+	struct flow_place *place = flow_place_at(work, address);
+
+	(void)bytes;
+	*MEM_PUSH(work->touches, work->touch_count, work->touch_room) =
+		(struct flow_touch){(uint32_t)(place - work->places), word,
+			!access || access->mode != FLOW_WRITE, !access || flow_writes(access)};
+}
+
+static bool is_computation(enum pm_kind kind)
+{
+	return kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE;
+}
+
+static void collect_places(struct flow_work *work)
+{
+	struct places places = {0};
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		each_address(work, work->assign->graph.steps[i].call, add_place, &places);
+	if (places.count)
+		qsort(places.items, places.count, sizeof(*places.items), by_address);
+	for (size_t i = 0; i < places.count; i++)
+		if (i == 0 || places.items[i].address != places.items[work->place_count - 1].address) {
+			places.items[work->place_count] = places.items[i];
+			places.items[work->place_count].cast = FLOW_NOWHERE;
+			places.items[work->place_count].gradient_of = FLOW_NOWHERE;
+			places.items[work->place_count].group = work->place_count;
+			work->place_count++;
+		}
+	work->places = places.items;
+}
+
+static void mark_persistent(
+	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word)
+{
+	struct flow_place *place = flow_place_at(context, address);
+
+	(void)bytes, (void)access, (void)word;
+	if (place)
+		place->persistent = true;
+}
+
+/* Is known of the program's own kernels in an iteration what they touch? */
+static bool is_known(const struct layer_assign *assign, const struct iteration *iteration)
+{
+	const struct timeline *timeline = assign->timeline;
+	size_t launches = 0, known = 0;
+
+	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
+		const struct timeline_call *call = &timeline->calls[assign->worker->calls[i]];
+
+		if (assign->model->flows[call->operation].kind != PM_KIND_LAUNCH)
+			continue;
+		launches++;
+		known += (call->flags & PM_FLAG_TOUCHES) != 0;
+	}
+	return launches > 0 && known * 20 >= launches * 19;
+}
+
+size_t layer_flow_iteration(const struct layer_assign *assign, const struct iteration_list *iterations)
+{
+	const struct iteration *items = iterations->items;
+
+	if (iterations->count < 2 || is_known(assign, &items[iterations->model]))
+		return iterations->model;
+	for (size_t i = 1; i < iterations->count; i++)
+		if (items[i].usual && is_known(assign, &items[i]) && is_known(assign, &items[i - 1]))
+			return i;
+	return iterations->model;
+}
+
+bool flow_collect(struct flow_work *work, const struct iteration_list *iterations)
+{
+	const struct layer_assign *assign = work->assign;
+	const struct iteration *other;
+
+	work->step_count = assign->graph.step_count;
+	if (iterations->count < 2 || !is_known(assign, &iterations->items[assign->iteration]))
+		return false;
+	collect_places(work);
+	work->steps = mem_alloc(work->step_count, sizeof(*work->steps));
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const enum pm_kind kind = graph_flow(&assign->graph, i)->kind;
+
+		work->steps[i].first = (uint32_t)work->touch_count;
+		work->steps[i].computes = is_computation(kind);
+		work->steps[i].launch = kind == PM_KIND_LAUNCH;
+		each_address(work, assign->graph.steps[i].call, add_touch, work);
+		work->steps[i].count = (uint32_t)work->touch_count - work->steps[i].first;
+		for (uint32_t t = work->steps[i].first; t < work->touch_count; t++)
+			work->places[work->touches[t].place].library_writes |=
+				work->steps[i].computes && work->touches[t].written;
+	}
+	other = &iterations->items[assign->iteration ? assign->iteration - 1 : 1];
+	for (size_t i = other->first_call; i < other->call_end; i++)
+		each_address(work, assign->worker->calls[i], mark_persistent, work);
+	return true;
+}
+
+/* ---- parameters ---- */
+
+/* A copy to the device: where to, and how much. */
+static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	const uint32_t operation = timeline->calls[call].operation;
+	const struct flow *flow = &work->assign->model->flows[operation];
+	uint64_t direction = 0;
+
+	if (flow->kind != PM_KIND_COPY ||
+		!timeline_value(timeline, &timeline->operations[operation], "dir", &direction) ||
+		(direction != 1 && direction != 4))
+		return false;
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		if (flow_writes(&flow->accesses[i])) {
+			*address = flow->accesses[i].address;
+			*bytes = flow->accesses[i].bytes;
+			return true;
+		}
+	return false;
+}
+
+static bool may_be_parameter(const struct flow_place *place)
+{
+	return place->persistent && !place->library_writes && !place->input;
+}
+
+/* Marks what lies in a copied range, or only what begins one. How many are new. */
+static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < end; i++) {
+		uint64_t address, bytes;
+
+		if (!is_upload(work, work->assign->worker->calls[i], &address, &bytes))
+			continue;
+		for (uint32_t p = 0; p < work->place_count; p++) {
+			struct flow_place *place = &work->places[p];
+
+			if (place->address < address || place->address >= address + bytes ||
+				place->parameter || (!inside && place->address != address) ||
+				!may_be_parameter(place))
+				continue;
+			place->parameter = true;
+			place->bytes = inside ? 0 : bytes;
+			count++;
+		}
+	}
+	return count;
+}
+
+void flow_divide_blocks(struct flow_work *work, size_t end)
+{
+	for (size_t i = 0; i < end; i++) {
+		uint64_t address, bytes, limit;
+
+		if (!is_upload(work, work->assign->worker->calls[i], &address, &bytes))
+			continue;
+		limit = address + bytes;
+		for (uint32_t p = work->place_count; p-- > 0;) {
+			struct flow_place *place = &work->places[p];
+
+			if (!place->parameter || place->address < address || place->address >= limit)
+				continue;
+			if (place->bytes == 0 || place->bytes > limit - place->address)
+				place->bytes = limit - place->address;
+			limit = place->address;
+		}
+	}
+}
+
+uint32_t flow_count_parameters(const struct flow_work *work, uint32_t step, uint32_t *marks, uint32_t mark)
+{
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; t < work->steps[step].count; t++) {
+		const uint32_t place = work->touches[work->steps[step].first + t].place;
+
+		if (!work->places[place].parameter || marks[place] == mark)
+			continue;
+		marks[place] = mark;
+		count++;
+	}
+	return count;
+}
+
+/* The shortest window of [begin, end) whose steps touch so many parameters. */
+static void shorten(struct flow_work *work, uint32_t begin, uint32_t end, uint32_t wanted)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;
+
+	work->update_begin = begin;
+	work->update_end = end;
+	for (uint32_t from = begin; from < end; from++) {
+		uint32_t covered = 0;
+
+		mark++;
+		for (uint32_t i = from; i < end && i - from < work->update_end - work->update_begin; i++) {
+			covered += flow_count_parameters(work, i, marks, mark);
+			if (covered < wanted)
+				continue;
+			work->update_begin = from;
+			work->update_end = i + 1;
+			break;
+		}
+	}
+	free(marks);
+}
+
+/* By place: does a step outside [begin, end) touch it? The caller frees it. */
+static bool *touched_outside(const struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *outside = mem_alloc(work->place_count, sizeof(*outside));
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0; (i < begin || i >= end) && t < work->steps[i].count; t++)
+			outside[work->touches[work->steps[i].first + t].place] = true;
+	return outside;
+}
+
+/* How many addresses of state a kernel works on: they live on, and nothing outside touches them. */
+static uint32_t count_state(const struct flow_work *work, const bool *outside, uint32_t step)
+{
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++) {
+		const uint32_t p = work->touches[work->steps[step].first + t].place;
+
+		count += !outside[p] && work->places[p].persistent && !work->places[p].parameter;
+	}
+	return count;
+}
+
+static uint64_t kernel_of(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t kernel = 0;
+
+	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
+		&kernel);
+	return kernel;
+}
+
+/* Is the step's kernel launched by a step of [begin, end)? */
+static bool is_kernel_of(const struct flow_work *work, uint32_t step, uint32_t begin, uint32_t end)
+{
+	const uint64_t kernel = kernel_of(work, step);
+
+	for (uint32_t i = begin; i < end && kernel; i++)
+		if (work->steps[i].launch && kernel_of(work, i) == kernel)
+			return true;
+	return false;
+}
+
+/*
+ * The window grows over steps of its stretch that work on the optimizer's state. Before it gradients are such
+ * state as well: there the kernel must be one of the window's, or work on the state of many parameters.
+ */
+static void grow(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *outside = touched_outside(work, begin, end);
+
+	for (uint32_t i = begin; i < end; i++)
+		if (i >= work->update_end && i - work->update_end < MOST_BETWEEN &&
+			count_state(work, outside, i) > 0)
+			work->update_end = i + 1;
+	for (uint32_t i = end; i-- > begin;) {
+		const uint32_t count = count_state(work, outside, i);
+
+		if (i < work->update_begin && work->update_begin - i <= MOST_BETWEEN && count > 0 &&
+			(is_kernel_of(work, i, work->update_begin, work->update_end) ||
+				(count > 1 && 3 * count >= work->parameter_count)))
+			work->update_begin = i;
+	}
+	free(outside);
+}
+
+/* Of parameters in one block the update touches the begin alone: it works on a parameter and on state at
+ * once. */
+static bool find_state(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *outside = touched_outside(work, begin, end);
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), found = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		if (count_state(work, outside, i) == 0 || flow_count_parameters(work, i, marks, i + 1) == 0 ||
+			is_kernel_of(work, i, 0, begin) || is_kernel_of(work, i, end, work->step_count))
+			continue;
+		if (!found++)
+			work->update_begin = i;
+		work->update_end = i + 1;
+	}
+	free(outside);
+	free(marks);
+	return found > 0;
+}
+
+void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
+
+	for (uint32_t i = begin; i < end; i++)
+		flow_count_parameters(work, i, touched, 1);
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].parameter && !touched[p]) {
+			work->places[p].parameter = false;
+			work->parameter_count--;
+		}
+	free(touched);
+}
+
+static bool find_update(struct flow_work *work)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;
+	uint32_t best = 0, best_begin = 0, best_end = 0, begin = 0;
+
+	for (uint32_t i = 0; i <= work->step_count; i++) {
+		uint32_t covered = 0;
+
+		if (i < work->step_count && !work->steps[i].computes)
+			continue;
+		mark++;
+		for (uint32_t j = begin; j < i; j++)
+			covered += flow_count_parameters(work, j, marks, mark);
+		/* of two that touch the same the later: the first one clears gradients, or casts */
+		if (covered > 0 && covered >= best) {
+			best = covered;
+			best_begin = begin;
+			best_end = i;
+		}
+		begin = i + 1;
+	}
+	free(marks);
+	if (3 * best >= work->parameter_count) {
+		shorten(work, best_begin, best_end, best - best / 10);
+		grow(work, best_begin, best_end);
+		/* what it does not touch is a constant: a mask, a table */
+		flow_keep_touched(work, best_begin, best_end);
+		return true;
+	}
+	for (uint32_t end = work->step_count, from = end; end > 0; end = from > 0 ? from - 1 : 0) {
+		for (from = end; from > 0 && !work->steps[from - 1].computes;)
+			from--;
+		if (find_state(work, from, end))
+			return true;
+	}
+	return false;
+}
+
+bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
+{
+	const size_t end = iterations->items[0].first_call;
+	uint64_t address, bytes;
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		if (is_upload(work, work->assign->graph.steps[i].call, &address, &bytes))
+			for (uint32_t p = 0; p < work->place_count; p++)
+				work->places[p].input |= work->places[p].address >= address &&
+							 work->places[p].address < address + bytes;
+	work->parameter_count = mark_copied(work, end, false);
+	if (work->parameter_count < 8)
+		work->parameter_count += mark_copied(work, end, true);
+	if (work->parameter_count < LEAST_PARAMETERS || !find_update(work))
+		return false;
+	return work->parameter_count >= LEAST_PARAMETERS;
+}

@@ -1,0 +1,85 @@
+/*
+ * Inside layer_flow*.c: an iteration by the memory that its calls touch, library calls and the program's own
+ * kernels alike. What a kernel writes is not known, and not needed.
+ */
+#ifndef RECONSTRUCT_LAYER_FLOW_H
+#define RECONSTRUCT_LAYER_FLOW_H
+
+#include "layer_assign.h"
+
+#define FLOW_NOWHERE UINT32_MAX
+
+/* That a step touches an address. */
+struct flow_touch {
+	uint32_t place;     /* number of the address */
+	uint16_t word;      /* of a launch's arguments */
+	bool read, written; /* of a launch both: it may do either */
+};
+
+struct flow_step {
+	uint32_t first, count; /* touches */
+	bool computes;         /* a library's computation */
+	bool launch;
+};
+
+/* An address that the iteration touches. */
+struct flow_place {
+	uint64_t address, bytes; /* bytes: 0 where not known */
+	bool parameter;
+	bool persistent;      /* touched in another iteration too */
+	bool library_writes;  /* by a computation */
+	bool input;           /* copied from the host in the iteration */
+	uint32_t group;       /* of a parameter: the first place of its layer */
+	uint32_t gradient_of; /* the parameter whose gradient it is, or FLOW_NOWHERE */
+	uint32_t cast; /* the parameter that it is a copy of, or FLOW_NOWHERE; while steps are gone through */
+};
+
+struct flow_work {
+	struct layer_assign *assign;
+	struct flow_step *steps;
+	uint32_t step_count;
+	struct flow_touch *touches;
+	size_t touch_count, touch_room;
+	struct flow_place *places; /* by address */
+	uint32_t place_count;
+	uint32_t update_begin, update_end; /* steps */
+	uint32_t turn;                     /* the first step of the backward pass */
+	uint32_t parameter_count;
+};
+
+/* Fills in steps, touches and places. False: too little is known of the program's own kernels. */
+bool flow_collect(struct flow_work *work, const struct iteration_list *iterations);
+
+/* Which places are parameters, and where the update is. False: not found. */
+bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
+
+/* The place at an address, or NULL. */
+struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address);
+
+/* Touched parameters of a step that are not marked so yet, each once; marks are by place. */
+uint32_t flow_count_parameters(const struct flow_work *work, uint32_t step, uint32_t *marks, uint32_t mark);
+
+/* Leaves those parameters that a step of [begin, end) touches. */
+void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end);
+
+/* Of parameters that lie in one copied block each reaches to the next; so many calls are the set-up. */
+void flow_divide_blocks(struct flow_work *work, size_t end);
+
+/*
+ * Where the backward pass begins, and which places are gradients (layer_flow_turn.c). False: parameters are
+ * not touched in the opposite order in a second pass.
+ */
+bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
+
+/* By place: the last step before the update that touches it, + 1; 0: none. The caller frees it. */
+uint32_t *flow_last_touches(const struct flow_work *work);
+
+/* Passes and layers of all steps, into the assignment (layer_flow_assign.c). */
+void flow_assign(struct flow_work *work);
+
+static inline const struct flow_touch *flow_touch_of(const struct flow_work *work, uint32_t step, uint32_t i)
+{
+	return &work->touches[work->steps[step].first + i];
+}
+
+#endif

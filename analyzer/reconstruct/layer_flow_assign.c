@@ -1,0 +1,292 @@
+/*
+ * From parameters, update and turning point to a pass and a layer for each step.
+ *
+ * Parameters that a forward step touches together are one layer. A forward step without any belongs to the
+ * layer that touched last what it touches. A backward step belongs to its parameter's layer, or to that of
+ * the gradient which it is the last to touch before the update, else to the layer of the step that takes its
+ * result: the mirror of the forward rule.
+ */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY 6 /* parameters of one layer's step */
+
+struct assigning {
+	struct flow_work *work;
+	uint32_t *groups; /* by step: place that stands for its layer, or FLOW_NOWHERE */
+	bool *fixed;      /* by step: by a parameter or its gradient */
+	uint32_t *layers; /* by place that stands for a layer: its number */
+};
+
+static uint32_t find_group(struct flow_work *work, uint32_t place)
+{
+	while (work->places[place].group != place)
+		place = work->places[place].group;
+	return place;
+}
+
+/* The parameter that a touch means: itself, or that of which it reads a copy in another type. */
+static uint32_t meant(const struct flow_work *work, const struct flow_touch *touch)
+{
+	const struct flow_place *place = &work->places[touch->place];
+
+	return place->parameter ? touch->place : touch->read ? place->cast : FLOW_NOWHERE;
+}
+
+/*
+ * A kernel that touches one parameter and one other address copies it, perhaps to another type: but not where
+ * a library has computed what is at the other address (`last`, by place, step + 1), which is a bias added to
+ * a product.
+ */
+static void follow_casts(struct flow_work *work, uint32_t step, const uint32_t *last)
+{
+	uint32_t parameter = FLOW_NOWHERE, other = FLOW_NOWHERE, others = 0;
+
+	for (uint32_t i = 0; i < work->steps[step].count; i++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, i);
+
+		if (work->places[touch->place].parameter) {
+			parameter = touch->place;
+		} else if (touch->place != other) {
+			other = touch->place;
+			others++;
+		}
+		if (work->steps[step].computes && touch->written)
+			work->places[touch->place].cast = FLOW_NOWHERE;
+	}
+	if (work->steps[step].launch && parameter != FLOW_NOWHERE && others == 1 &&
+		!(last && last[other] && work->steps[last[other] - 1].computes))
+		work->places[other].cast = parameter;
+}
+
+/* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
+static uint32_t own_parameter(struct flow_work *work, uint32_t step, bool join)
+{
+	uint32_t first = FLOW_NOWHERE, count = 0;
+
+	for (uint32_t i = 0; i < work->steps[step].count; i++)
+		count += meant(work, flow_touch_of(work, step, i)) != FLOW_NOWHERE;
+	if (count > MANY)
+		return FLOW_NOWHERE;
+	for (uint32_t i = 0; i < work->steps[step].count; i++) {
+		const uint32_t parameter = meant(work, flow_touch_of(work, step, i));
+
+		if (parameter == FLOW_NOWHERE)
+			continue;
+		if (first == FLOW_NOWHERE)
+			first = find_group(work, parameter);
+		else if (join)
+			work->places[find_group(work, parameter)].group = first;
+	}
+	return first;
+}
+
+/* The step of a library, with parameters, that computed what a kernel works on in place: its product, to
+ * which it adds a bias. `last`: by place, step + 1. FLOW_NOWHERE: it is no such kernel. */
+static uint32_t product_of(const struct assigning *a, uint32_t step, const uint32_t *last)
+{
+	const struct flow_work *work = a->work;
+	uint32_t other = FLOW_NOWHERE, before;
+
+	for (uint32_t i = 0; i < work->steps[step].count; i++) {
+		const uint32_t place = flow_touch_of(work, step, i)->place;
+
+		if (work->places[place].parameter || place == other)
+			continue;
+		if (other != FLOW_NOWHERE)
+			return FLOW_NOWHERE;
+		other = place;
+	}
+	before = other != FLOW_NOWHERE && work->steps[step].launch ? last[other] : 0;
+	return before && work->steps[before - 1].computes && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
+}
+
+static void assign_forward(struct assigning *a)
+{
+	struct flow_work *work = a->work;
+	uint32_t *last = mem_alloc(work->place_count, sizeof(*last)); /* step + 1 */
+
+	for (uint32_t i = 0; i < work->turn; i++) {
+		uint32_t from = 0, product;
+
+		a->groups[i] = own_parameter(work, i, true);
+		a->fixed[i] = a->groups[i] != FLOW_NOWHERE;
+		for (uint32_t t = 0; t < work->steps[i].count; t++) {
+			const struct flow_touch *touch = flow_touch_of(work, i, t);
+
+			if (touch->read && !work->places[touch->place].parameter && last[touch->place] > from)
+				from = last[touch->place];
+		}
+		if (!a->fixed[i] && from)
+			a->groups[i] = a->groups[from - 1];
+		product = a->fixed[i] ? product_of(a, i, last) : FLOW_NOWHERE;
+		if (product != FLOW_NOWHERE)
+			work->places[find_group(work, a->groups[i])].group =
+				find_group(work, a->groups[product]);
+		follow_casts(work, i, last);
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			last[flow_touch_of(work, i, t)->place] = i + 1;
+	}
+	/* what has no source belongs to the step behind it */
+	for (uint32_t i = work->turn; i-- > 0;)
+		if (a->groups[i] == FLOW_NOWHERE && i + 1 < work->turn)
+			a->groups[i] = a->groups[i + 1];
+	free(last);
+}
+
+/* The last step before the update that touches a parameter's gradient belongs to that parameter. */
+static void place_gradients(struct assigning *a)
+{
+	struct flow_work *work = a->work;
+	uint32_t *last = flow_last_touches(work);
+
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		const uint32_t parameter = work->places[p].gradient_of, step = last[p];
+
+		if (parameter == FLOW_NOWHERE || !work->places[parameter].parameter || step <= work->turn ||
+			a->fixed[step - 1])
+			continue;
+		a->groups[step - 1] = find_group(work, parameter);
+		a->fixed[step - 1] = true;
+	}
+	free(last);
+}
+
+static void assign_backward(struct assigning *a)
+{
+	struct flow_work *work = a->work;
+	uint32_t *next = mem_alloc(work->place_count, sizeof(*next)); /* step + 1 */
+
+	for (uint32_t i = work->turn; i < work->update_begin; i++) {
+		a->groups[i] = own_parameter(work, i, false);
+		a->fixed[i] = a->groups[i] != FLOW_NOWHERE;
+		follow_casts(work, i, NULL);
+	}
+	place_gradients(a);
+	for (uint32_t i = work->update_begin; i-- > work->turn;) {
+		uint32_t to = 0;
+
+		for (uint32_t t = 0; t < work->steps[i].count; t++) {
+			const struct flow_touch *touch = flow_touch_of(work, i, t);
+			const uint32_t there = next[touch->place];
+
+			if (touch->written && !work->places[touch->place].parameter && there &&
+				(!to || there < to))
+				to = there;
+		}
+		if (!a->fixed[i] && to)
+			a->groups[i] = a->groups[to - 1];
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			next[flow_touch_of(work, i, t)->place] = i + 1;
+	}
+	/* what nothing takes: with the step before it */
+	for (uint32_t i = work->turn; i < work->update_begin; i++)
+		if (a->groups[i] == FLOW_NOWHERE && i > 0)
+			a->groups[i] = a->groups[i - 1];
+	free(next);
+}
+
+/* ---- the result ---- */
+
+/* The layers in order of their first forward step; a library's call describes them best. */
+static void number_layers(struct assigning *a)
+{
+	struct layer_assign *assign = a->work->assign;
+
+	for (uint32_t p = 0; p < a->work->place_count; p++)
+		a->layers[p] = LAYER_NONE;
+	for (uint32_t i = 0; i < a->work->update_begin; i++) {
+		uint32_t group = a->groups[i] != FLOW_NOWHERE ? find_group(a->work, a->groups[i])
+							      : FLOW_NOWHERE,
+			 step = i;
+
+		a->groups[i] = group;
+		if (group == FLOW_NOWHERE || a->layers[group] != LAYER_NONE || !a->fixed[i])
+			continue;
+		for (uint32_t j = i; j < a->work->turn && step == i; j++)
+			if (a->work->steps[j].computes && a->fixed[j] &&
+				find_group(a->work, a->groups[j]) == group)
+				step = j;
+		a->layers[group] = layer_new(assign, step);
+	}
+}
+
+static void hand_over_parameters(struct assigning *a)
+{
+	struct flow_work *work = a->work;
+	struct layer_assign *assign = work->assign;
+	struct graph *graph = &assign->graph;
+
+	graph->parameter_count = graph->service_count = 0;
+	free(assign->owners);
+	assign->owners = mem_alloc(work->parameter_count, sizeof(*assign->owners));
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		const struct flow_place *place = &work->places[p];
+		const uint32_t number = (uint32_t)graph->parameter_count;
+		const uint32_t layer = place->parameter ? a->layers[find_group(work, p)] : LAYER_NONE;
+
+		if (!place->parameter)
+			continue;
+		*MEM_PUSH(graph->parameters, graph->parameter_count,
+			graph->parameter_room) = (struct graph_parameter){
+			.address = place->address, .bytes = place->bytes, .gradient_step = GRAPH_NONE};
+		assign->owners[number] = layer;
+		if (layer != LAYER_NONE)
+			assign->list->items[layer].parameter_bytes += place->bytes;
+		for (uint32_t i = work->update_begin; i < work->update_end; i++)
+			for (uint32_t t = 0; t < work->steps[i].count; t++)
+				if (flow_touch_of(work, i, t)->place == p) {
+					*MEM_PUSH(graph->services, graph->service_count,
+						graph->service_room) = (struct graph_service){i, number};
+					break;
+				}
+	}
+}
+
+void flow_assign(struct flow_work *work)
+{
+	struct layer_assign *assign = work->assign;
+	struct assigning a = {.work = work,
+		.groups = mem_alloc(work->step_count, sizeof(*a.groups)),
+		.fixed = mem_alloc(work->step_count, sizeof(*a.fixed)),
+		.layers = mem_alloc(work->place_count, sizeof(*a.layers))};
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		a.groups[i] = FLOW_NOWHERE;
+	assign_forward(&a);
+	assign_backward(&a);
+	number_layers(&a);
+	hand_over_parameters(&a);
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		assign->graph.steps[i].update = i >= work->update_begin && i < work->update_end;
+		assign->layers[i] = LAYER_NONE;
+		assign->passes[i] = i < work->turn           ? LAYER_FORWARD
+				    : i < work->update_begin ? LAYER_BACKWARD
+							     : LAYER_AFTER;
+		if (!work->steps[i].computes && !work->steps[i].launch && assign->passes[i] != LAYER_AFTER &&
+			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
+			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)
+			assign->passes[i] = LAYER_UNKNOWN;
+		if (i < work->update_begin && a.groups[i] != FLOW_NOWHERE)
+			assign->layers[i] = a.layers[a.groups[i]];
+	}
+	free(a.groups);
+	free(a.fixed);
+	free(a.layers);
+}
+
+bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterations)
+{
+	struct flow_work work = {.assign = assign};
+	bool found = flow_collect(&work, iterations) && flow_parameters(&work, iterations) &&
+		     flow_turn(&work, iterations);
+
+	if (found)
+		flow_assign(&work);
+	free(work.steps);
+	free(work.touches);
+	free(work.places);
+	return found;
+}

@@ -1,0 +1,278 @@
+/*
+ * The turning point from forward to backward: where the order in which parameters are touched is reversed;
+ * and gradients, which stand beside their parameters in the arguments of the update.
+ */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+
+#define LEAST_PARAMETERS 4
+#define MANY 6 /* parameters that a step of one layer may touch; one with more is of the whole model */
+#define LEAST_ORDER 0.7 /* rank correlation at the turning point */
+
+uint32_t *flow_last_touches(const struct flow_work *work)
+{
+	uint32_t *last = mem_alloc(work->place_count, sizeof(*last));
+
+	for (uint32_t i = 0; i < work->update_begin; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			last[flow_touch_of(work, i, t)->place] = i + 1;
+	return last;
+}
+
+/* A parameter's last touch before a step and its first from there on. */
+struct turn {
+	uint32_t before, after;
+	double rank;
+};
+
+static int by_before(const void *left, const void *right)
+{
+	const struct turn *a = left, *b = right;
+
+	return a->before < b->before ? -1 : a->before > b->before;
+}
+
+static int by_after(const void *left, const void *right)
+{
+	const struct turn *a = left, *b = right;
+
+	return a->after < b->after ? -1 : a->after > b->after;
+}
+
+/* Spearman's correlation of the first with the reversed second; those that are equal share their order. */
+static double opposite(struct turn *turns, size_t count)
+{
+	double sum = 0, mean = ((double)count - 1) / 2, square = 0;
+
+	qsort(turns, count, sizeof(*turns), by_before);
+	for (size_t i = 0; i < count; i++)
+		turns[i].rank = i && turns[i].before == turns[i - 1].before ? turns[i - 1].rank : (double)i;
+	qsort(turns, count, sizeof(*turns), by_after);
+	for (size_t i = 0, first = 0; i < count; i++) {
+		if (turns[i].after != turns[first].after)
+			first = i;
+		sum += (turns[i].rank - mean) * (mean - (double)first);
+		square += ((double)i - mean) * ((double)i - mean);
+	}
+	return square > 0 ? sum / square : 0;
+}
+
+/* A launch that touches one address alone, which nothing has touched just before: the seed of the backward
+ * pass. */
+static bool is_seed(const struct flow_work *work, uint32_t step)
+{
+	uint32_t place;
+
+	if (!work->steps[step].launch || work->steps[step].count != 1)
+		return false;
+	place = work->touches[work->steps[step].first].place;
+	for (uint32_t i = step > 10 ? step - 10 : 0; i < step; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (work->touches[work->steps[i].first + t].place == place)
+				return false;
+	return !work->places[place].parameter;
+}
+
+static bool touches_input(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].input)
+			return true;
+	return false;
+}
+
+/*
+ * Behind the last forward step that touches a parameter and before the first backward one (`low`, `high`), or
+ * one that makes a gradient: at the seed of the backward pass; else by the loss, which compares with what was
+ * copied from the host: the second kernel that does so is its backward.
+ */
+static void place_turn(struct flow_work *work, uint32_t low, uint32_t high)
+{
+	uint32_t inputs = 0;
+	uint32_t *last = flow_last_touches(work);
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
+			high = last[p] - 1;
+	free(last);
+	work->turn = (low + 1 + high) / 2;
+	for (uint32_t i = low + 1; i < high; i++)
+		if (is_seed(work, i)) {
+			work->turn = i;
+			return;
+		}
+	for (uint32_t i = low + 1; i < high; i++)
+		if (touches_input(work, i) && inputs++ < 2)
+			work->turn = inputs == 2 ? i : i + 1;
+}
+
+/* ---- gradients: beside a parameter in the update's arguments, at a distance that is the same for all of
+ * them ---- */
+
+static uint32_t partner(const struct flow_work *work, uint32_t step, uint16_t word)
+{
+	for (uint32_t i = 0; i < work->steps[step].count; i++)
+		if (flow_touch_of(work, step, i)->word == word)
+			return flow_touch_of(work, step, i)->place;
+	return FLOW_NOWHERE;
+}
+
+/* How many of the step's parameters have at this distance what the backward pass touches, and nothing before
+ * the turn. */
+static uint32_t count_partners(
+	const struct flow_work *work, uint32_t step, int distance, const uint32_t *last)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < work->steps[step].count; i++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, i);
+		const uint32_t other = partner(work, step, (uint16_t)(touch->word + distance));
+
+		count += work->places[touch->place].parameter && other != FLOW_NOWHERE &&
+			 !work->places[other].parameter && last[other] > work->turn;
+	}
+	return count;
+}
+
+static void pair_step(struct flow_work *work, uint32_t step, const uint32_t *last)
+{
+	const struct flow_touch *first = NULL;
+	uint32_t best = 0;
+	int best_distance = 0;
+
+	for (uint32_t i = 0; i < work->steps[step].count && !first; i++)
+		if (work->places[flow_touch_of(work, step, i)->place].parameter)
+			first = flow_touch_of(work, step, i);
+	for (uint32_t i = 0; first && i < work->steps[step].count; i++) {
+		const int distance = flow_touch_of(work, step, i)->word - first->word;
+		const uint32_t count = distance ? count_partners(work, step, distance, last) : 0;
+
+		if (count > best) {
+			best = count;
+			best_distance = distance;
+		}
+	}
+	for (uint32_t i = 0; best && i < work->steps[step].count; i++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, i);
+		const uint32_t other = partner(work, step, (uint16_t)(touch->word + best_distance));
+
+		if (work->places[touch->place].parameter && other != FLOW_NOWHERE &&
+			!work->places[other].parameter)
+			work->places[other].gradient_of = touch->place;
+	}
+}
+
+/* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
+ * the same order. */
+static void pair_blocks(struct flow_work *work, const uint32_t *last)
+{
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		const uint32_t first = work->places[p].gradient_of;
+		uint64_t distance;
+
+		if (first == FLOW_NOWHERE)
+			continue;
+		distance = work->places[p].address - work->places[first].address;
+		for (uint32_t q = 0; q < work->place_count; q++) {
+			struct flow_place *other =
+				work->places[q].parameter && q != first
+					? flow_place_at(work, work->places[q].address + distance)
+					: NULL;
+
+			if (other && !other->parameter && other->gradient_of == FLOW_NOWHERE &&
+				last[other - work->places] > work->turn)
+				other->gradient_of = q;
+		}
+		return;
+	}
+}
+
+/* The gradients of all parameters; the backward pass begins behind `turn` at the earliest. */
+static void find_gradients(struct flow_work *work, uint32_t turn)
+{
+	uint32_t *last = flow_last_touches(work);
+
+	work->turn = turn;
+	for (uint32_t i = work->update_begin; i < work->update_end; i++)
+		if (work->steps[i].launch)
+			pair_step(work, i, last);
+	if (work->update_end - work->update_begin < work->parameter_count)
+		pair_blocks(work, last);
+	free(last);
+}
+
+/* Steps before the update that touch a parameter, and only few; how many. */
+static uint32_t list_few(const struct flow_work *work, uint32_t *few)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), count = 0;
+
+	for (uint32_t i = 0; i < work->update_begin; i++) {
+		uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
+
+		if (parameters > 0 && parameters <= MANY)
+			few[count++] = i;
+	}
+	free(marks);
+	return count;
+}
+
+/* The parameters that are touched before few[x] and from there on; before: by place, step + 1. */
+static size_t list_turns(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t x,
+	const uint32_t *before, uint32_t *marks, struct turn *turns)
+{
+	size_t count = 0;
+
+	for (uint32_t i = x; i < few_count; i++) {
+		const struct flow_step *step = &work->steps[few[i]];
+
+		for (uint32_t t = step->first; t < step->first + step->count; t++) {
+			const uint32_t p = work->touches[t].place;
+
+			if (!work->places[p].parameter || !before[p] || marks[p] == x + 1)
+				continue;
+			marks[p] = x + 1;
+			turns[count++] = (struct turn){before[p] - 1, few[i], 0};
+		}
+	}
+	return count;
+}
+
+bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
+	uint32_t *before = mem_alloc(work->place_count, sizeof(*before));
+	uint32_t *few = mem_alloc(work->step_count, sizeof(*few)), few_count = list_few(work, few),
+		 best_x = 0;
+	struct turn *turns = mem_alloc(work->parameter_count, sizeof(*turns));
+	double best = 0;
+	size_t best_count = 0;
+
+	for (uint32_t x = 0; x < few_count; x++) {
+		const struct flow_step *step = &work->steps[few[x]];
+		size_t count = list_turns(work, few, few_count, x, before, marks, turns);
+		double score = count >= 3 ? opposite(turns, count) * (double)count : 0;
+
+		if (score > 0 && score >= best) { /* the last: what only one pass touches changes nothing */
+			best = score;
+			best_count = count;
+			best_x = x;
+		}
+		for (uint32_t t = step->first; t < step->first + step->count; t++)
+			before[work->touches[t].place] = few[x] + 1;
+	}
+	if (best_count >= 3 && best >= LEAST_ORDER * (double)best_count) {
+		find_gradients(work, few[best_x - 1] + 1);
+		place_turn(work, few[best_x - 1], few[best_x]);
+	}
+	free(marks);
+	free(before);
+	free(few);
+	free(turns);
+	if (work->turn == 0)
+		return false;
+	/* what was copied to the device and the forward pass does not touch: gradients, state */
+	flow_keep_touched(work, 0, work->turn);
+	flow_divide_blocks(work, iterations->items[0].first_call);
+	return work->parameter_count >= LEAST_PARAMETERS;
+}

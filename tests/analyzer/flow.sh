@@ -1,0 +1,32 @@
+#!/bin/sh
+# Phase and layer of every call of a network whose element-wise work, norms, loss and optimizer are kernels of its own:
+# as the program itself says, by what the calls touch. And parameters with their sizes.
+set -eu
+. "$SOURCE/tests/preload.sh"
+bin=$BUILD/bin
+bad=0
+export LD_LIBRARY_PATH="$BUILD/softgpu" SOFTGPU_PROFILE=a100 SOFTGPU_NUMERICS=off PMHOOK_STRICT=on
+
+complain() {
+	echo "not ok: $*"
+	bad=1
+}
+
+for case in each list block cast; do
+	mkdir $case
+	PMHOOK_OUT=$SCRATCH/$case with_hook "$bin/flow_host" $case >$case.truth || complain "$case: ends with $?"
+	"$bin/pmanalyze" export --perfetto -o $case.json $case >/dev/null
+	python3 "$SOURCE/tests/analyzer/flow.py" $case.truth $case.json || complain "$case"
+	# a block has a norm of 2 x 64 and a product of 64 x 64 + 64
+	"$bin/pmanalyze" layers --json $case >$case.layers
+	python3 - $case.layers 6 <<'END' || complain "$case: parameters"
+import json, sys
+layers = json.load(open(sys.argv[1]))["layers"]
+found = [layer["parameters"] for layer in layers]
+wanted = [128, 64 * 64 + 64] * int(sys.argv[2])
+if found != wanted:
+    print("parameters", found)
+    sys.exit(1)
+END
+done
+exit $bad

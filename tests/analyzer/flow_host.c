@@ -1,0 +1,276 @@
+/*
+ * A network whose element-wise work, norms, loss and optimizer are kernels of its own, as llm.c's and
+ * PyTorch's are: blocks of a norm, a product with bias, an activation and a residual sum. Nothing is
+ * computed; which memory each call works on is what a training of it would have. Prints for each call that
+ * does work where it belongs: iteration, phase, layer.
+ *
+ *     flow_host CASE [BLOCKS [ITERATIONS]]
+ *
+ *     each       an update launch for each parameter      block    all parameters in one block, updated by
+ * one launch list       one launch with a list by value          cast     products read copies of the weights
+ * in another type
+ */
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <err.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+#define CHECK(call) check((int)(call), #call)
+#define WIDTH 64
+#define ROWS 32
+#define BLOCKS_MOST 32
+#define KINDS 4 /* of parameters in a block: the norm's scale and shift, the product's weights and bias */
+#define PARAMETERS_MOST (KINDS * BLOCKS_MOST)
+
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFunction(void **image, const char *host_function, char *device_function, const char *name,
+	int thread_limit, void *thread_id, void *block_id, void *block_size, void *grid_size, int *warp_size);
+
+/* Kernels, with the sizes of their arguments by which softgpu answers where they are. */
+struct update_list {
+	void *parameters[PARAMETERS_MOST], *gradients[PARAMETERS_MOST], *means[PARAMETERS_MOST];
+};
+#define KERNELS(X) \
+	X(norm, 8, 8, 8, 8) \
+	X(add_bias, 8, 8, 4) \
+	X(activate, 8, 8, 4) X(sum, 8, 8, 8) X(loss, 8, 8, 8) X(cast, 8, 8, 4) X(loss_back, 8, 8, 8) \
+		X(activate_back, 8, 8, 8) X(bias_back, 8, 8) X(norm_back, 8, 8, 8, 8, 8) \
+			X(update, 8, 8, 8, 4) X(update_all, sizeof(struct update_list), 4)
+#define KERNEL(name, ...) \
+	static char name; \
+	EXPORTED void sg_twin_##name(dim3 grid, dim3 block, void **args); \
+	void sg_twin_##name(dim3 grid, dim3 block, void **args) \
+	{ \
+		(void)grid, (void)block, (void)args; \
+	} \
+	EXPORTED extern const size_t sg_twin_##name##_args[]; \
+	const size_t sg_twin_##name##_args[] = {__VA_ARGS__, 0};
+KERNELS(KERNEL)
+
+static int iteration = -1;
+static cublasHandle_t handle;
+static int blocks = 6;
+static bool is_list, is_block, is_cast;
+
+static struct parameter {
+	char *data, *gradient, *mean;
+} parameters[PARAMETERS_MOST];
+static char *copies[BLOCKS_MOST], *memory, *batch, *target;
+
+static void check(int error, const char *call)
+{
+	if (error)
+		errx(1, "%s: error %d", call, error);
+}
+
+/* Where the next call belongs. */
+static void belongs(const char *phase, int layer)
+{
+	printf("%d %s %d\n", iteration, phase, layer);
+}
+
+static void launch(const void *kernel, void *a, void *b, void *c, void *d, void *e)
+{
+	void *args[] = {&a, &b, &c, &d, &e};
+
+	CHECK(cudaLaunchKernel(kernel, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
+}
+
+static void product(char *a, char *b, char *c, cublasOperation_t of_a, cublasOperation_t of_b)
+{
+	static const float one = 1, zero;
+
+	CHECK(cublasSgemm(handle, of_a, of_b, WIDTH, of_b == CUBLAS_OP_T ? WIDTH : ROWS, WIDTH, &one,
+		(float *)(void *)a, WIDTH, (float *)(void *)b, WIDTH, &zero, (float *)(void *)c, WIDTH));
+}
+
+/* Activations, and later what is their gradient, in memory that is used again, in another order each time. */
+static char *activation(int number)
+{
+	return memory + (size_t)((number + iteration % 3) % (6 * BLOCKS_MOST)) * WIDTH * WIDTH * 4;
+}
+
+static char *weights_of(int block)
+{
+	return is_cast ? copies[block] : parameters[KINDS * block + 2].data;
+}
+
+static void forward(void)
+{
+	for (int b = 0; b < blocks; b++) {
+		struct parameter *p = &parameters[KINDS * b];
+		char *in = b ? activation(5 * b - 1) : batch;
+
+		belongs("t_f", 2 * b);
+		launch(&norm, activation(5 * b), in, p[0].data, p[1].data, NULL);
+		if (is_cast) {
+			belongs("t_f", 2 * b + 1);
+			launch(&cast, copies[b], p[2].data, NULL, NULL, NULL);
+		}
+		belongs("t_f", 2 * b + 1);
+		product(weights_of(b), activation(5 * b), activation(5 * b + 1), CUBLAS_OP_N, CUBLAS_OP_N);
+		belongs("t_f", 2 * b + 1);
+		launch(&add_bias, activation(5 * b + 1), p[3].data, NULL, NULL, NULL);
+		belongs("t_f", 2 * b + 1);
+		launch(&activate, activation(5 * b + 2), activation(5 * b + 1), NULL, NULL, NULL);
+		belongs("t_f", 2 * b + 1);
+		launch(&sum, activation(5 * b + 4), activation(5 * b + 2), in, NULL, NULL);
+	}
+}
+
+/* Gradients of activations lie behind the activations. */
+static char *slope(int number)
+{
+	return activation(5 * BLOCKS_MOST + number % 8);
+}
+
+static void backward(void)
+{
+	for (int b = blocks; b-- > 0;) {
+		struct parameter *p = &parameters[KINDS * b];
+		char *in = b ? activation(5 * b - 1) : batch;
+
+		belongs("t_b", 2 * b + 1);
+		launch(&activate_back, slope(1), slope(0), activation(5 * b + 1), NULL, NULL);
+		belongs("t_b", 2 * b + 1);
+		launch(&bias_back, p[3].gradient, slope(1), NULL, NULL, NULL);
+		belongs("t_b", 2 * b + 1);
+		product(activation(5 * b), slope(1), p[2].gradient, CUBLAS_OP_N, CUBLAS_OP_T);
+		belongs("t_b", 2 * b + 1);
+		product(weights_of(b), slope(1), slope(2), CUBLAS_OP_T, CUBLAS_OP_N);
+		belongs("t_b", 2 * b);
+		launch(&norm_back, slope(0), slope(2), in, p[0].data, p[0].gradient);
+	}
+}
+
+static void update_parameters(void)
+{
+	static struct update_list list;
+	int one = 1;
+	void *args[] = {&list, &one};
+
+	if (is_block) {
+		belongs("t_u", -1);
+		launch(&update, parameters[0].data, parameters[0].gradient, parameters[0].mean, &one, NULL);
+		return;
+	}
+	for (int i = 0; i < KINDS * blocks; i++) {
+		list.parameters[i] = parameters[i].data;
+		list.gradients[i] = parameters[i].gradient;
+		list.means[i] = parameters[i].mean;
+		if (is_list)
+			continue;
+		belongs("t_u", -1);
+		launch(&update, parameters[i].data, parameters[i].gradient, parameters[i].mean, &one, NULL);
+	}
+	if (!is_list)
+		return;
+	belongs("t_u", -1);
+	CHECK(cudaLaunchKernel(&update_all, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
+}
+
+static void train(void)
+{
+	static float image[ROWS * WIDTH];
+
+	belongs("t_h2d", -1);
+	CHECK(cudaMemcpyAsync(batch, image, sizeof(image), cudaMemcpyHostToDevice, NULL));
+	belongs("t_h2d", -1);
+	CHECK(cudaMemcpyAsync(target, image, ROWS * 4, cudaMemcpyHostToDevice, NULL));
+	forward();
+	belongs("-", -1);
+	launch(&loss, activation(5 * blocks), activation(5 * blocks - 1), target, NULL, NULL);
+	belongs("t_b", -1);
+	launch(&loss_back, slope(0), activation(5 * blocks - 1), target, NULL, NULL);
+	backward();
+	update_parameters();
+}
+
+static char *allocate(size_t byte_count)
+{
+	void *data;
+
+	CHECK(cudaMalloc(&data, byte_count));
+	return data;
+}
+
+static size_t bytes_of(int number)
+{
+	return number % KINDS == 2 ? WIDTH * WIDTH * 4 : WIDTH * 4;
+}
+
+/* In blocks of their own, or one behind another. */
+static void lay_out(size_t offset_of_member)
+{
+	char *block = NULL;
+	size_t all = 0;
+
+	for (int i = 0; i < KINDS * blocks; i++)
+		all += bytes_of(i);
+	if (is_block)
+		block = allocate(all);
+	for (int i = 0; i < KINDS * blocks; i++) {
+		char *data = is_block ? block : allocate(bytes_of(i));
+
+		memcpy((char *)&parameters[i] + offset_of_member, &data, sizeof(data));
+		block = is_block ? block + bytes_of(i) : NULL;
+	}
+}
+
+static void set_up(void)
+{
+	static float values[PARAMETERS_MOST * WIDTH * WIDTH];
+	size_t all = 0;
+
+	lay_out(offsetof(struct parameter, data));
+	lay_out(offsetof(struct parameter, gradient));
+	lay_out(offsetof(struct parameter, mean));
+	memory = allocate((size_t)6 * BLOCKS_MOST * WIDTH * WIDTH * 4);
+	batch = allocate(ROWS * WIDTH * 4);
+	target = allocate(ROWS * 4);
+	for (int b = 0; b < blocks; b++)
+		copies[b] = allocate(WIDTH * WIDTH * 2);
+	for (int i = 0; i < KINDS * blocks; i++) {
+		all += bytes_of(i);
+		if (!is_block)
+			CHECK(cudaMemcpy(parameters[i].data, values, bytes_of(i), cudaMemcpyHostToDevice));
+	}
+	if (is_block)
+		CHECK(cudaMemcpy(parameters[0].data, values, all, cudaMemcpyHostToDevice));
+	CHECK(cublasCreate(&handle));
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const int iterations = argc > 3 ? atoi(argv[3]) : 12;
+	static char names[] =
+#define NAME(name, ...) #name "\0"
+		KERNELS(NAME);
+	static char *const kernels[] = {
+#define ADDRESS(name, ...) &name,
+		KERNELS(ADDRESS)};
+	void **image = __cudaRegisterFatBinary(NULL);
+	char *at = names;
+
+	blocks = argc > 2 ? atoi(argv[2]) : blocks;
+	is_list = strcmp(name, "list") == 0;
+	is_block = strcmp(name, "block") == 0;
+	is_cast = strcmp(name, "cast") == 0;
+	if (blocks < 1 || blocks > BLOCKS_MOST ||
+		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
+		errx(1, "usage: flow_host each|list|block|cast [BLOCKS [ITERATIONS]]");
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
+		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
+	CHECK(cudaFree(NULL)); /* starts the runtime */
+	set_up();
+	for (iteration = 0; iteration < iterations; iteration++)
+		train();
+	CHECK(cudaDeviceSynchronize());
+	return 0;
+}
