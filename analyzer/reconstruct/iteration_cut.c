@@ -297,6 +297,8 @@ static double usual_share(const struct iteration_finder *finder)
 void iteration_take_judgement(struct iteration_finder *finder, const struct sequence *sequence,
 	const struct iteration_search *search)
 {
+	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
+
 	finder->source = search->source;
 	finder->judged = true;
 	finder->sure = search->confidence;
@@ -305,9 +307,10 @@ void iteration_take_judgement(struct iteration_finder *finder, const struct sequ
 	finder->marks = mem_alloc(finder->worker->call_count, sizeof(*finder->marks));
 	for (size_t i = 0; i < sequence->count; i++)
 		finder->marks[sequence->positions[i]] = sequence->marks[i];
-	for (size_t i = 0; i < finder->worker->call_count; i++)
-		finder->known[finder->operations[i] - finder->first_operation].key =
-			sequence_key(finder->timeline, &finder->timeline->operations[finder->operations[i]]);
+	for (uint32_t i = 0; i < process->operation_count; i++)
+		if (finder->known[i].known)
+			finder->known[i].key = sequence_key(
+				finder->timeline, &finder->timeline->operations[finder->first_operation + i]);
 }
 
 /* The pieces of a search, as positions. */

@@ -16,8 +16,16 @@ struct what {
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
-	for (; text && *text; text++)
-		hash = mem_hash(hash, (uint64_t)(unsigned char)*text);
+	size_t length = strlen(text);
+
+	for (uint64_t word; length > 0; text += sizeof(word)) {
+		size_t part = length < sizeof(word) ? length : sizeof(word);
+
+		word = 0;
+		memcpy(&word, text, part);
+		hash = mem_hash(hash, word);
+		length -= part;
+	}
 	return hash;
 }
 
