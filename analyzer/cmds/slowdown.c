@@ -75,11 +75,10 @@ static void print_summary(struct slowdown *slowdown, FILE *out)
 	print_paragraph(spread_words(slowdown), 0, out);
 	print_paragraph(
 		arena_format(arena,
-			"M_W %s: explained by the worst %zu of %zu workers%s (first %s). M_S %s: explained "
+			"M_W %s: explained by the worst %zu of %zu workers (first %s). M_S %s: explained "
 			"by the last stage.",
 			share_words(slowdown, slowdown->worst_explained), slowdown->worst_count,
-			job->worker_count, slowdown->worst_count == 1 ? "s" : "",
-			slowdown->workers[slowdown->worst].name,
+			job->worker_count, slowdown->workers[slowdown->worst].name,
 			share_words(slowdown, slowdown->last_explained)),
 		0, out);
 	fputc('\n', out);
@@ -168,6 +167,13 @@ static void print_tables(struct slowdown *slowdown, const struct options *option
 		print_part(&table, options->form, object, slowdown_table_key(which),
 			slowdown_table_title(which), which > 0 || options->form == PRINT_TEXT, out);
 		print_free(&table);
+	}
+	if (options->form == PRINT_TEXT) {
+		fputc('\n', out);
+		print_paragraph(
+			"S below 1 and a negative share: the part takes less than the mean of its kind, and "
+			"makes up for some of what others take more; balancing it alone gains nothing.",
+			0, out);
 	}
 }
 

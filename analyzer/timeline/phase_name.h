@@ -8,7 +8,7 @@
 	X(MD, "md", "t_md", "splitting the batch") \
 	X(FORWARD, "forward", "t_f", "forward pass") \
 	X(BACKWARD, "backward", "t_b", "backward pass") \
-	X(COMMUNICATION, "communication", "t_c", "aggregating gradients") \
+	X(COMMUNICATION, "communication", "t_c", "exchanging gradients and activations") \
 	X(UPDATE, "update", "t_u", "updating the model") \
 	X(GRAPH, "graph", "t_graph", "captured graphs of several phases, timed as a whole") \
 	X(OTHER, "other", "other", "other work") \

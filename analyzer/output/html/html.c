@@ -117,6 +117,8 @@ static void write_run(struct html_page *page, struct run *from)
 		html_phases(page, &run);
 		html_timeline(page, &run);
 		html_iterations(page, &run);
+		html_calls(page, &run);
+		html_kernels(page, &run);
 		html_layers(page, &run);
 		html_heat(page, &run);
 		html_waits(page, &run);

@@ -108,6 +108,8 @@ void html_timeline(struct html_page *page, const struct html_run *run);
 void html_layers(struct html_page *page, const struct html_run *run);
 void html_heat(struct html_page *page, const struct html_run *run);
 void html_roofline(struct html_page *page, const struct html_run *run);
+void html_kernels(struct html_page *page, const struct html_run *run);
+void html_calls(struct html_page *page, const struct html_run *run);
 void html_waits(struct html_page *page, const struct html_run *run);
 void html_help(struct html_page *page, const struct html_run *run);
 void html_path(struct html_page *page, const struct html_run *run);
