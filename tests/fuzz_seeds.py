@@ -130,6 +130,11 @@ with open(path("made", "runs.space"), "w") as out:
 fit = [path("made", "runs.csv"), "-d", path("made", "runs.space"), "-q"]
 program("pmfit", "fit", *fit, "-o", path("model", "fit.json"))
 program("pmfit", "search", *fit, "--seconds", "1", "-o", path("model", "search.json"))
+steps = "".join(f"{place},{batch},{(8 + batch / 2 + 10 * len(place)) / 1000:.6f},0.001\n" for place in ("1", "2", "11", "22")
+                for batch in (8, 16, 32))
+write("table", "steps.csv", "placement,local_bsz,step_time,sync_time\n" + steps)
+write("made", "steps.csv", "placement,local_bsz,step_time,sync_time\n" + steps)
+program("pmfit", "step", path("made", "steps.csv"), "-o", path("model", "step.json"))
 write("cluster", "cluster.txt", """workers 4
 workers_per_node 2
 link_gb_s 20

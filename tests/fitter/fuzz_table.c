@@ -1,6 +1,21 @@
-/* Fuzz target: tables (CSV), and the observations that a description makes of their columns. */
+/* Fuzz target: tables (CSV), and the observations and training steps that are made of their columns. */
 #include "data/observations.h"
 #include "fuzz.h"
+#include "step/step_table.h"
+
+/* The same table as one of training steps. */
+static void read_steps(const struct csv *csv)
+{
+	struct step_columns columns = {0};
+	struct step_table table;
+	struct arena arena = {0};
+
+	if (!step_columns_find(&columns, csv, true, &arena)) {
+		step_table_read(&table, csv, &columns, true, true);
+		step_table_free(&table);
+	}
+	arena_free(&arena);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -18,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		description_line(&description, "time time");
 		observations_init(&observations, &csv, &description);
 		observations_free(&observations);
+		read_steps(&csv);
 	}
 	csv_free(&csv);
 	description_free(&description);
