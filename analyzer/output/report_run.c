@@ -243,15 +243,49 @@ static void print_conclusions(struct run *run, FILE *out)
 	}
 }
 
-/* Of labelled phases alone: what the figures above cannot say, and who can. */
-static void print_labels(struct run *run, FILE *out)
+/* Micro-batches of a step: forward operations of a worker for each part of the model that it has. */
+static double micro_batches(const struct labelled *job)
 {
-	if (imported_timeline_is_labels(&run->analysis.timeline))
+	size_t forward = 0;
+
+	for (size_t i = 0; i < job->operation_count; i++)
+		forward += job->operations[i].type == LABELLED_FORWARD;
+	return (double)forward / (double)(job->worker_count * job->step_count * (size_t)job->chunk_count);
+}
+
+/* Of labelled phases alone: what the figures above cannot say, and who can. */
+static void print_labels(const struct finding_list *findings, FILE *out)
+{
+	struct analysis *analysis = findings->analysis;
+	const struct labelled *job = findings->job ? &findings->job->job : NULL;
+	double idle_ns = analysis_phase(
+		analysis->workers, analysis->worker_count, PHASE_IDLE_UNKNOWN, ANALYSIS_EXCLUSIVE)
+				 .mean;
+	double whole_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean, batches, stages;
+
+	if (!imported_timeline_is_labels(&analysis->timeline))
+		return;
+	if (!job || job->stage_count < 2 || !(micro_batches(job) >= 1)) {
 		print_paragraph(
-			"Idle: time that no label covers. In a pipeline this is mostly waiting for another "
-			"stage (bubbles); pmanalyze slowdown replays the labelled phases and computes the "
-			"cost of stage imbalance and slow workers.",
+			"Idle: time that no label covers. pmanalyze slowdown replays the labelled phases and "
+			"computes the cost of imbalance and slow workers.",
 			2, out);
+		return;
+	}
+	batches = micro_batches(job) * (double)job->chunk_count;
+	stages = (double)job->stage_count;
+	print_paragraph(
+		arena_format(&analysis->timeline.arena,
+			"Bubbles: no label covers %.1f%% of a step (idle: unknown), mean of the ranks; in a pipeline this "
+			"is mostly waiting for another stage. With balanced stages and no other delay, one forward, one "
+			"backward leaves (p - 1) / (m + p - 1) = %.1f%%: %d stages, %.4g micro-batches%s. pmanalyze "
+			"slowdown computes what imbalance costs.",
+			100 * idle_ns / whole_ns, 100 * (stages - 1) / (batches + stages - 1),
+			job->stage_count, micro_batches(job),
+			job->chunk_count > 1 ? arena_format(&analysis->timeline.arena, " in each of %d parts",
+						       job->chunk_count)
+					     : ""),
+		2, out);
 }
 
 static void print_warnings(struct run *run, FILE *out)
@@ -265,16 +299,6 @@ static void print_warnings(struct run *run, FILE *out)
 		print_paragraph(arena_format(&run->analysis.timeline.arena, "Warning: %s.",
 					print_clean(&run->analysis.timeline.arena, warnings[i])),
 			2, out);
-}
-
-static void print_findings(struct analysis *analysis, FILE *out)
-{
-	struct finding_list findings;
-
-	findings_find(analysis, &findings);
-	fputc('\n', out);
-	findings_print(&findings, FINDING_HEADLINE, out);
-	findings_free(&findings);
 }
 
 void report_calls(struct run *run, enum print_form form, FILE *out)
@@ -301,11 +325,14 @@ void report_calls(struct run *run, enum print_form form, FILE *out)
 void report_run(struct run *run, bool ranks, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
+	struct finding_list findings;
 	struct print_table table;
 
 	print_head(run, out);
 	if (analysis->worker_count > 0 && !report_is_unknown(analysis)) {
-		print_findings(analysis, out);
+		findings_find(analysis, &findings);
+		fputc('\n', out);
+		findings_print(&findings, FINDING_HEADLINE, out);
 		fputc('\n', out);
 		print_init(&table, &analysis->timeline.arena);
 		report_phase_table(analysis, &table, true);
@@ -323,7 +350,8 @@ void report_run(struct run *run, bool ranks, FILE *out)
 			print_free(&table);
 		}
 		print_conclusions(run, out);
-		print_labels(run, out);
+		print_labels(&findings, out);
+		findings_free(&findings);
 		report_recording(analysis, out);
 	}
 	print_warnings(run, out);
