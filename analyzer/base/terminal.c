@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES 65536
@@ -163,11 +164,46 @@ bool pm_terminal_is(FILE *stream)
 	return file >= 0 && isatty(file);
 }
 
+static double line_seconds = 60;
+
+void pm_terminal_line_every(double seconds)
+{
+	line_seconds = seconds;
+}
+
+/* Is a line due in a log? stderr is locked. */
+static bool is_line_due(void)
+{
+	static double last = -1;
+	struct timespec time;
+	double now;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	now = (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+	if (last < 0)
+		last = now;
+	if (now - last < line_seconds)
+		return false;
+	last = now;
+	return true;
+}
+
 void pm_terminal_progress(const char *format, ...)
 {
 	va_list list;
 
 	flockfile(stderr);
+	if (!pm_terminal_is(stderr)) {
+		if (is_line_due()) {
+			va_start(list, format);
+			vfprintf(stderr, format, list);
+			va_end(list);
+			putc('\n', stderr);
+			fflush(stderr);
+		}
+		funlockfile(stderr);
+		return;
+	}
 	pm_terminal_control(stderr, "\r");
 	va_start(list, format);
 	vfprintf(stderr, format, list);
@@ -178,5 +214,7 @@ void pm_terminal_progress(const char *format, ...)
 
 void pm_terminal_clear(void)
 {
+	if (!pm_terminal_is(stderr))
+		return;
 	pm_terminal_control(stderr, "\r\033[K");
 }

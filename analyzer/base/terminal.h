@@ -19,8 +19,11 @@ void pm_terminal_control(FILE *stream, const char *sequence);
 /* Is the stream, filtered or not, a terminal? */
 bool pm_terminal_is(FILE *stream);
 
-/* The line of progress on stderr becomes this text, or is cleared. */
+/* The line of progress on stderr becomes this text, or is cleared. Where stderr is no terminal, the text is a
+ * line of its own, at most one in so many seconds (60), the first that long after the first call: a log shows
+ * that something goes on. */
 void pm_terminal_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void pm_terminal_clear(void);
+void pm_terminal_line_every(double seconds);
 
 #endif

@@ -352,7 +352,7 @@ static int run(int argument_count, char **arguments)
 	options.parameter.stop = options_catch_interrupt();
 	if (!options.quiet)
 		announce(&observations.train, &options.parameter, wanted);
-	terminal = isatty(STDERR_FILENO) && !options.quiet;
+	terminal = !options.quiet;
 	status = baselines_run(&baselines, &observations.train, &observations.test, &options.parameter,
 		wanted, terminal ? show : NULL);
 	if (terminal)

@@ -327,7 +327,7 @@ static int run(int argument_count, char **arguments)
 			options.parameter.confidence);
 	take_lambda(&comparison, &options.parameter);
 	options.parameter.stop = options_catch_interrupt();
-	terminal = isatty(STDERR_FILENO) && !options.quiet;
+	terminal = !options.quiet;
 	cmd_compare_sets(&comparison, &options, arguments + optind, (size_t)(argument_count - optind));
 	comparison_run(&comparison, &options.parameter, terminal ? show : NULL);
 	if (terminal)

@@ -220,7 +220,7 @@ static struct pm_fit_model *fit(struct options *options, const struct observatio
 	if (estimate > LONG_SECONDS && !options->quiet)
 		warnx("estimated run time about %.0f s; fewer --seeds or --evaluations shorten it", estimate);
 	parameter->stop = options_catch_interrupt();
-	if (isatty(STDERR_FILENO) && !options->quiet) {
+	if (!options->quiet) {
 		progress.evaluations = calloc(parameter->run_count, sizeof(*progress.evaluations));
 		parameter->progress = progress.evaluations ? show : NULL;
 		parameter->context = &progress;

@@ -94,7 +94,7 @@ static void run_path(struct source *source, struct options *options, const char 
 	parameter.stop = options_catch_interrupt();
 	status = lambda_path_run(&source->path, &source->observations.train, &source->observations.test,
 		&parameter, lambdas, sizeof(lambdas) / sizeof(*lambdas), 1, PATH_FOLDS,
-		isatty(STDERR_FILENO) && !options->quiet ? show_path : NULL, NULL);
+		!options->quiet ? show_path : NULL, NULL);
 	if (status == -EINVAL)
 		errx(1, "%s: --path: too few samples for the parameters, or all samples are identical",
 			table);
@@ -104,7 +104,7 @@ static void run_path(struct source *source, struct options *options, const char 
 
 static void run_baselines(struct source *source, struct options *options)
 {
-	bool terminal = isatty(STDERR_FILENO) && !options->quiet;
+	bool terminal = !options->quiet;
 	int status;
 
 	options->parameter.stop = options_catch_interrupt();

@@ -236,7 +236,7 @@ static int run(int argument_count, char **arguments)
 	options_read_table(&options, arguments[optind], &observations);
 	options.parameter.stop = options_catch_interrupt();
 	status = lambda_path_run(&path, &observations.train, &observations.test, &options.parameter, lambdas,
-		count, ratio, folds, isatty(STDERR_FILENO) && !options.quiet ? show : NULL, NULL);
+		count, ratio, folds, !options.quiet ? show : NULL, NULL);
 	if (status == -EINVAL)
 		errx(1,
 			"%s: with one of %zu folds held out, too few samples for the parameters, or all "

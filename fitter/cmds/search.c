@@ -114,7 +114,7 @@ static void progress(void *context, const struct expression_progress *p)
 {
 	struct answer *a = context;
 
-	if (a->choices->options.quiet || !isatty(2))
+	if (a->choices->options.quiet)
 		return;
 	pm_terminal_progress("round %zu, %.0f s, %.0f%% of the work: %s %.4g with %zu constants", p->round,
 		p->seconds, fmin(100, 100 * p->share), cost_heads[a->choices->settings.cost],

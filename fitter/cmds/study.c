@@ -244,7 +244,7 @@ static void analyse(struct request *request, const char *space)
 {
 	static const char *const names[] = {"model.json", "model-l2.json"};
 	struct options *options = &request->options;
-	bool terminal = isatty(STDERR_FILENO) && !options->quiet, pictures;
+	bool terminal = !options->quiet, pictures;
 	char *models[STUDY_FITS], *title;
 	struct observations observations;
 	struct study study;
