@@ -15,9 +15,10 @@
 
 struct assigning {
 	struct flow_work *work;
-	uint32_t *groups; /* by step: place that stands for its layer, or FLOW_NOWHERE */
-	bool *fixed;      /* by step: by a parameter or its gradient */
-	uint32_t *layers; /* by place that stands for a layer: its number */
+	uint32_t *groups;      /* by step: place that stands for its layer, or FLOW_NOWHERE */
+	bool *fixed;           /* by step: by a parameter or its gradient */
+	bool *reads_parameter; /* by backward step */
+	uint32_t *layers;      /* by place that stands for a layer: its number */
 };
 
 static uint32_t find_group(struct flow_work *work, uint32_t place)
@@ -154,6 +155,42 @@ static void place_gradients(struct assigning *a)
 	free(last);
 }
 
+#define SIBLINGS 4 /* steps between the two */
+
+/* Do two steps read the same, parameters aside? */
+static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; i < work->steps[a].count; i++)
+		for (uint32_t j = 0; j < work->steps[b].count; j++) {
+			const struct flow_touch *x = flow_touch_of(work, a, i),
+						*y = flow_touch_of(work, b, j);
+
+			if (x->place == y->place && x->read && y->read && meant(work, x) == FLOW_NOWHERE)
+				return true;
+		}
+	return false;
+}
+
+/* The gradients of a product's weights and of its input are both made from that of its result: where one
+ * reads the weights, the other is of the same layer. */
+static void find_sibling(struct assigning *a, uint32_t step)
+{
+	const struct flow_work *work = a->work;
+
+	for (uint32_t far = 1; far <= SIBLINGS; far++)
+		for (int side = 0; side < 2; side++) {
+			const uint32_t other = side ? step - far : step + far;
+
+			if (other < work->turn || other >= work->update_begin ||
+				!work->steps[other].computes || !a->reads_parameter[other] ||
+				!reads_same(work, step, other))
+				continue;
+			a->groups[step] = a->groups[other];
+			a->fixed[step] = true;
+			return;
+		}
+}
+
 static void assign_backward(struct assigning *a)
 {
 	struct flow_work *work = a->work;
@@ -161,9 +198,12 @@ static void assign_backward(struct assigning *a)
 
 	for (uint32_t i = work->turn; i < work->update_begin; i++) {
 		a->groups[i] = own_parameter(work, i, false);
-		a->fixed[i] = a->groups[i] != FLOW_NOWHERE;
+		a->fixed[i] = a->reads_parameter[i] = a->groups[i] != FLOW_NOWHERE;
 		follow_casts(work, i, NULL);
 	}
+	for (uint32_t i = work->turn; i < work->update_begin; i++)
+		if (!a->fixed[i] && work->steps[i].computes)
+			find_sibling(a, i);
 	place_gradients(a);
 	for (uint32_t i = work->update_begin; i-- > work->turn;) {
 		uint32_t to = 0;
@@ -251,6 +291,7 @@ void flow_assign(struct flow_work *work)
 	struct assigning a = {.work = work,
 		.groups = mem_alloc(work->step_count, sizeof(*a.groups)),
 		.fixed = mem_alloc(work->step_count, sizeof(*a.fixed)),
+		.reads_parameter = mem_alloc(work->step_count, sizeof(*a.reads_parameter)),
 		.layers = mem_alloc(work->place_count, sizeof(*a.layers))};
 
 	for (uint32_t i = 0; i < work->step_count; i++)
@@ -274,6 +315,7 @@ void flow_assign(struct flow_work *work)
 	}
 	free(a.groups);
 	free(a.fixed);
+	free(a.reads_parameter);
 	free(a.layers);
 }
 

@@ -118,49 +118,99 @@ static uint32_t partner(const struct flow_work *work, uint32_t step, uint16_t wo
 	return FLOW_NOWHERE;
 }
 
-/* How many of the step's parameters have at this distance what the backward pass touches, and nothing before
- * the turn. */
-static uint32_t count_partners(
-	const struct flow_work *work, uint32_t step, int distance, const uint32_t *last)
+/* What a place is to the update. Gradients: the backward pass touches them; state: nothing before the update
+ * does. */
+enum update_role { IS_PARAMETER, IS_GRADIENT, IS_STATE };
+
+static bool is_role(const struct flow_work *work, uint32_t place, enum update_role role, const uint32_t *last)
 {
-	uint32_t count = 0;
+	const struct flow_place *p = &work->places[place];
 
-	for (uint32_t i = 0; i < work->steps[step].count; i++) {
-		const struct flow_touch *touch = flow_touch_of(work, step, i);
-		const uint32_t other = partner(work, step, (uint16_t)(touch->word + distance));
-
-		count += work->places[touch->place].parameter && other != FLOW_NOWHERE &&
-			 !work->places[other].parameter && last[other] > work->turn;
+	switch (role) {
+	case IS_PARAMETER:
+		return p->parameter;
+	case IS_GRADIENT:
+		return !p->parameter && last[place] > work->turn;
+	default:
+		return !p->parameter && last[place] == 0 && p->persistent;
 	}
-	return count;
 }
 
-static void pair_step(struct flow_work *work, uint32_t step, const uint32_t *last)
+/* The place that stands at this distance behind a touch of a step and has the role, or FLOW_NOWHERE. */
+static uint32_t partner_of(const struct flow_work *work, uint32_t step, const struct flow_touch *touch,
+	int distance, enum update_role role, const uint32_t *last)
 {
+	const uint32_t other = partner(work, step, (uint16_t)(touch->word + distance));
+
+	return other != FLOW_NOWHERE && is_role(work, other, role, last) ? other : FLOW_NOWHERE;
+}
+
+/*
+ * Pairs places of two roles in the arguments of a step: at the distance that most have. Each is paired once,
+ * for words behind the end of a list are left from launches before. pairs: by place of the first role,
+ * FLOW_NOWHERE for none.
+ */
+static void pair_step(const struct flow_work *work, uint32_t step, enum update_role role,
+	enum update_role other_role, const uint32_t *last, uint32_t *pairs, bool *taken)
+{
+	const struct flow_step *s = &work->steps[step];
 	const struct flow_touch *first = NULL;
 	uint32_t best = 0;
 	int best_distance = 0;
 
-	for (uint32_t i = 0; i < work->steps[step].count && !first; i++)
-		if (work->places[flow_touch_of(work, step, i)->place].parameter)
+	for (uint32_t i = 0; i < s->count && !first; i++)
+		if (is_role(work, flow_touch_of(work, step, i)->place, role, last))
 			first = flow_touch_of(work, step, i);
-	for (uint32_t i = 0; first && i < work->steps[step].count; i++) {
+	for (uint32_t i = 0; first && i < s->count; i++) {
 		const int distance = flow_touch_of(work, step, i)->word - first->word;
-		const uint32_t count = distance ? count_partners(work, step, distance, last) : 0;
+		uint32_t count = 0;
 
+		for (uint32_t j = 0; distance && j < s->count; j++) {
+			const struct flow_touch *touch = flow_touch_of(work, step, j);
+
+			count += is_role(work, touch->place, role, last) &&
+				 partner_of(work, step, touch, distance, other_role, last) != FLOW_NOWHERE;
+		}
 		if (count > best) {
 			best = count;
 			best_distance = distance;
 		}
 	}
-	for (uint32_t i = 0; best && i < work->steps[step].count; i++) {
+	for (uint32_t i = 0; best && i < s->count; i++) {
 		const struct flow_touch *touch = flow_touch_of(work, step, i);
-		const uint32_t other = partner(work, step, (uint16_t)(touch->word + best_distance));
+		const uint32_t other =
+			is_role(work, touch->place, role, last)
+				? partner_of(work, step, touch, best_distance, other_role, last)
+				: FLOW_NOWHERE;
 
-		if (work->places[touch->place].parameter && other != FLOW_NOWHERE &&
-			!work->places[other].parameter)
-			work->places[other].gradient_of = touch->place;
+		if (other == FLOW_NOWHERE || pairs[touch->place] != FLOW_NOWHERE || taken[other])
+			continue;
+		pairs[touch->place] = other;
+		taken[other] = true;
 	}
+}
+
+static uint32_t *new_pairs(const struct flow_work *work)
+{
+	uint32_t *pairs = mem_alloc(work->place_count, sizeof(*pairs));
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		pairs[p] = FLOW_NOWHERE;
+	return pairs;
+}
+
+/* In all steps of the update; the caller frees them. */
+static uint32_t *pair_all(const struct flow_work *work, enum update_role role, enum update_role other_role,
+	const uint32_t *last)
+{
+	uint32_t *pairs = new_pairs(work);
+	bool *taken = mem_alloc(work->place_count, sizeof(*taken));
+
+	for (uint32_t i = work->update_begin; i < work->update_end; i++)
+		if (work->steps[i].launch)
+			pair_step(work, i, role, other_role, last, pairs, taken);
+	free(taken);
+	return pairs;
 }
 
 /* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
@@ -188,18 +238,33 @@ static void pair_blocks(struct flow_work *work, const uint32_t *last)
 	}
 }
 
-/* The gradients of all parameters; the backward pass begins behind `turn` at the earliest. */
+/*
+ * The gradients of all parameters; the backward pass begins behind `turn` at the earliest. Where no step of
+ * the update has parameters and gradients, both are beside state: a mean is made of gradients, and parameters
+ * are changed by it.
+ */
 static void find_gradients(struct flow_work *work, uint32_t turn)
 {
-	uint32_t *last = flow_last_touches(work);
+	uint32_t *last = flow_last_touches(work), *of_parameter, *of_state, *state_of;
 
 	work->turn = turn;
-	for (uint32_t i = work->update_begin; i < work->update_end; i++)
-		if (work->steps[i].launch)
-			pair_step(work, i, last);
+	of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, last);
+	of_state = pair_all(work, IS_STATE, IS_GRADIENT, last);
+	state_of = pair_all(work, IS_PARAMETER, IS_STATE, last);
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		uint32_t gradient = of_parameter[p];
+
+		if (gradient == FLOW_NOWHERE && state_of[p] != FLOW_NOWHERE)
+			gradient = of_state[state_of[p]];
+		if (gradient != FLOW_NOWHERE && work->places[gradient].gradient_of == FLOW_NOWHERE)
+			work->places[gradient].gradient_of = p;
+	}
 	if (work->update_end - work->update_begin < work->parameter_count)
 		pair_blocks(work, last);
 	free(last);
+	free(of_parameter);
+	free(of_state);
+	free(state_of);
 }
 
 /* Steps before the update that touch a parameter, and only few; how many. */
