@@ -101,6 +101,42 @@ static bool adds_directly(const struct iteration_search *search, size_t number)
 	return direct;
 }
 
+#define IDENTICAL 0.999
+#define MUCH_MORE 0.05 /* of a piece's members: more than a metric that is computed now and then */
+
+/* The share of pieces that have exactly what the p-th behind them has. */
+static double share_identical(const struct sequence_histogram *histograms, size_t count, size_t p)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i + p < count; i++)
+		same += sequence_similarity(&histograms[i], &histograms[i + p]) >= IDENTICAL;
+	return (double)same / (double)(count - p);
+}
+
+/*
+ * The period of pieces that differ by little, but exactly: an update of kernels that forward and backward
+ * work has too. 1: there is none.
+ */
+static size_t exact_period(const struct iteration_search *search)
+{
+	struct sequence_histogram *histograms =
+		sequence_histograms(search->sequence, search->pieces, search->count);
+	size_t found = 1, least = SIZE_MAX, most = 0;
+
+	for (size_t p = 1; p <= MOST_PERIOD && p <= search->count / LEAST_REPETITIONS; p++)
+		if (share_identical(histograms, search->count, p) >= 0.9) {
+			found = p;
+			break;
+		}
+	for (size_t i = 1; i + 1 < search->count; i++) {
+		least = histograms[i].total < least ? histograms[i].total : least;
+		most = histograms[i].total > most ? histograms[i].total : most;
+	}
+	sequence_free_histograms(histograms);
+	return most > least && (double)(most - least) >= MUCH_MORE * (double)most ? found : 1;
+}
+
 /* Which of `period` pieces is the longest, in sum over all. */
 static size_t longest_phase(const struct iteration_search *search, size_t period)
 {
@@ -114,19 +150,25 @@ static size_t longest_phase(const struct iteration_search *search, size_t period
 	return best;
 }
 
-void iteration_search_join(struct iteration_search *search)
+/* Does what the longest of each `period` pieces adds follow other work directly, in most of them? */
+static bool is_direct(const struct iteration_search *search, size_t period)
 {
-	size_t period = iteration_search_period(search->sequence, search->pieces, search->count);
-	size_t last, kept = 0, direct = 0, tried = 0;
+	size_t last = longest_phase(search, period), direct = 0, tried = 0;
 
-	if (period == 1)
-		return;
-	last = longest_phase(search, period);
 	for (size_t i = last ? last : period; i < search->count; i += period, tried++)
 		direct += adds_directly(search, i);
-	if (5 * direct < 4 * tried)
+	return 5 * direct >= 4 * tried;
+}
+
+void iteration_search_join(struct iteration_search *search)
+{
+	size_t period = iteration_search_period(search->sequence, search->pieces, search->count), kept = 0;
+
+	if (period == 1 || !is_direct(search, period))
+		period = exact_period(search);
+	if (period == 1)
 		return;
-	for (size_t i = last; i < search->count; i += period) {
+	for (size_t i = longest_phase(search, period); i < search->count; i += period) {
 		size_t first = i + 1 >= period ? i + 1 - period : 0;
 
 		search->pieces[kept++] =
