@@ -104,6 +104,7 @@ static void describe(const struct auto_model *m, struct description *d, bool ski
 	description_init(d);
 	d->time = strdup(m->columns.names[STEP_TIME]);
 	d->unit = m->columns.unit ? strdup(m->columns.unit) : NULL;
+	d->is_rate = m->columns.is_rate;
 	d->skip_bad = skip_bad;
 	for (size_t i = 0; i < m->csv.column_count; i++) {
 		const char *name = m->csv.names[i];

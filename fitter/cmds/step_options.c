@@ -119,6 +119,8 @@ static const char *note(const struct step_columns *columns, enum step_column col
 {
 	switch (column) {
 	case STEP_TIME:
+		if (columns->is_rate)
+			return "steps a second: the time is one over, in s";
 		return columns->unit ? columns->unit : "unit unknown (--time COLUMN,UNIT)";
 	case STEP_BATCH:
 		return batch_note(columns);

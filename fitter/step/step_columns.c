@@ -11,11 +11,13 @@ const char *const step_column_titles[STEP_COLUMNS] = {
 const char *const step_column_keys[STEP_COLUMNS] = {
 	"time", "batch", "gpus", "nodes", "placement", "exposed", "compute", "level"};
 
+#define NAMES 20 /* of a column, at most */
+
 /* Names, the likelier first; case does not matter. */
-static const char *const known[STEP_COLUMNS][16] = {
+static const char *const known[STEP_COLUMNS][NAMES] = {
 	[STEP_TIME] = {"time", "step_time", "iteration_ms", "iteration_time", "iter_time", "step_ms",
 		"step_s", "time_ms", "time_s", "time_us", "time_ns", "seconds", "seconds_per_step",
-		"step_seconds"},
+		"step_seconds", "steps_per_s", "steps_per_second", "iterations_per_s"},
 	[STEP_BATCH] = {"local_bsz", "gpu_batch", "local_batch", "local_batch_size", "per_gpu_batch",
 		"batch_per_gpu", "micro_batch", "batch", "batch_size", "batchsize", "bsz", "global_batch",
 		"global_batch_size", "total_batch"},
@@ -55,7 +57,7 @@ static bool is_words(const struct csv *csv, size_t column)
 
 static const char *find(const struct csv *csv, enum step_column what)
 {
-	for (size_t i = 0; i < 16 && known[what][i]; i++)
+	for (size_t i = 0; i < NAMES && known[what][i]; i++)
 		for (size_t c = 0; c < csv->column_count; c++)
 			if (strcasecmp(csv->names[c], known[what][i]) == 0 &&
 				(what != STEP_LEVEL || is_words(csv, c)))
@@ -66,7 +68,7 @@ static const char *find(const struct csv *csv, enum step_column what)
 int step_column_known(const char *name)
 {
 	for (int what = 0; what < STEP_COLUMNS; what++)
-		for (size_t i = 0; i < 16 && known[what][i]; i++)
+		for (size_t i = 0; i < NAMES && known[what][i]; i++)
 			if (strcasecmp(name, known[what][i]) == 0)
 				return what;
 	return -1;
@@ -84,7 +86,7 @@ static const char *unit_of(const char *name)
 		if (length > end && strcasecmp(name + length - end, endings[i][0]) == 0)
 			return endings[i][1];
 	}
-	return strncasecmp(name, "seconds", 7) == 0 ? "s" : NULL;
+	return strncasecmp(name, "seconds", 7) == 0 || strcasestr(name, "s_per_s") ? "s" : NULL;
 }
 
 double step_unit_seconds(const char *unit)
@@ -160,6 +162,8 @@ const char *step_columns_find(
 		return missing(csv, "batch", "--batch-column", arena);
 	if (!columns->names[STEP_GPUS] && !columns->names[STEP_PLACEMENT])
 		return missing(csv, "number of GPUs", "--gpu-column or --placement-column", arena);
+	columns->is_rate =
+		columns->names[STEP_TIME] && strcasestr(columns->names[STEP_TIME], "s_per_s") != NULL;
 	if (!columns->unit && columns->names[STEP_TIME] && unit_of(columns->names[STEP_TIME]))
 		columns->unit = arena_format(arena, "%s", unit_of(columns->names[STEP_TIME]));
 	decide_batch(columns, csv);

@@ -102,6 +102,8 @@ static const char *read_row(const struct reader *r, size_t row, struct step_row 
 		bad = number(r, row, STEP_TIME, &to->row.time);
 	if (bad)
 		return bad;
+	if (r->columns->is_rate)
+		to->row.time = 1 / to->row.time;
 	to->row.compute = compute_of(r, row, to->row.time);
 	to->level = arena_format(&r->table->arena, "%s", cell(r, row, STEP_LEVEL));
 	return NULL;

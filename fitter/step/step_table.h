@@ -32,6 +32,7 @@ struct step_columns {
 	enum step_batch batch;
 	bool batch_guessed; /* neither name nor option says whether it is that of a GPU */
 	char *unit;         /* of times; NULL: not known */
+	bool is_rate;       /* the time's column has steps a second, by its name: the time is one over */
 	bool by_digit;      /* placements: a digit is a node */
 };
 

@@ -60,6 +60,11 @@ expect 'no such level' "$pmfit" guide --level none model.json
 expect 'whole numbers' "$pmfit" guide --gpus 1.5 model.json
 status=0
 
+# Steps a second are times: the same answers.
+awk -F, -v OFS=, 'NR == 1 { $3 = "steps_per_s" } NR > 1 { $3 = 1 / $3 } { print $1, $2, $3 }' runs.csv >rates.csv
+expect 'steps a second: the time is one over' "$pmfit" step -o rates.json rates.csv
+"$pmfit" predict --csv rates.json ask.csv 2>/dev/null | awk -F, 'NR == 2 && ($5 < 0.118 || $5 > 0.145) { exit 1 }' || fail "rates"
+
 # Without a word about the table: a step's model where nothing else varies, else a formula; a table in place of a model.
 awk -F, 'NR == 1 { print $0 ",run,rank,loss" } NR > 1 { print $0 ",run" NR ",0," 1 / NR }' runs.csv >told.csv
 expect "Model: the training step ('pmfit step')" "$pmfit" auto told.csv
