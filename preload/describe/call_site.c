@@ -15,7 +15,6 @@
 #include "guest/guest.h"
 #include "guest/resolve.h"
 #include "guest/settings_hook.h"
-#include "python/python_process.h"
 #include "symbol.h"
 #include "trace/intern.h"
 #include "unwind.h"
@@ -151,24 +150,17 @@ static void walk(int wanted, char *text, size_t text_bytes)
 	}
 }
 
-/* In Python the native frames are soon the interpreter's; the program's own are these. */
-static void append_python(char *text, size_t text_bytes)
-{
-	const size_t used = strlen(text);
-	char callers[512];
-
-	if (!pmh_python_callers(callers, sizeof callers) || used + strlen(callers) + 4 > text_bytes)
-		return;
-	snprintf(text + used, text_bytes - used, "%s%s", used ? " < " : "", callers);
-}
-
-void pmh_call_site(char *text, size_t text_bytes)
+void pmh_call_site(const char *python, char *text, size_t text_bytes)
 {
 	const int wanted = atoi(pmh_settings.site_depth);
+	size_t used;
 
 	text[0] = 0;
-	if (wanted > 0)
-		walk(wanted, text, text_bytes);
-	if (wanted > 0)
-		append_python(text, text_bytes);
+	if (wanted <= 0)
+		return;
+	walk(wanted, text, text_bytes);
+	used = strlen(text);
+	/* in Python the native frames are soon the interpreter's; the program's own are these */
+	if (python[0] && used + strlen(python) + 4 <= text_bytes)
+		snprintf(text + used, text_bytes - used, "%s%s", used ? " < " : "", python);
 }

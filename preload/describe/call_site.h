@@ -10,8 +10,9 @@
 void pmh_call_site_init(void);
 
 /* The stack of the hooked call as text, "symbol < caller < ...", innermost first; "" where it cannot be had.
+ * python: the callers in Python, which come last; "": none.
  */
-void pmh_call_site(char *text, size_t text_bytes);
+void pmh_call_site(const char *python, char *text, size_t text_bytes);
 void pmh_call_site_forget(void);
 
 #endif

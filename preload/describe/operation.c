@@ -68,19 +68,21 @@ static bool is_work(uint8_t kind)
 static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned value_count)
 {
 	const uint32_t function = (uint32_t)values[0];
+	struct pmh_python_names python;
 	char text[1024];
 	uint32_t number;
 
 	text[0] = 0;
+	pmh_python_names(is_work(pmh_rows[function].kind), &python);
 	if (!pmh_self.ours)
-		pmh_call_site(text, sizeof text);
+		pmh_call_site(python.callers, text, sizeof text);
 	number = pmh_operation_entry(hash, function, text, values + 1, value_count - 1);
 	if (number && pmh_coarse_kept)
 		keep_coarse(number, values, value_count);
 	if (number && is_work(pmh_rows[function].kind))
 		pmh_device_describe(pmh_self.device);
-	if (number && is_work(pmh_rows[function].kind) && pmh_python_module(text, sizeof text))
-		pmh_module_entry(number, text);
+	if (number && python.module[0])
+		pmh_module_entry(number, python.module);
 	return number;
 }
 

@@ -117,7 +117,7 @@ struct pmh_python {
 
 /* ---- python_object.c: one look at the interpreter ---- */
 
-#define PMH_PYTHON_BLOCK 512
+#define PMH_PYTHON_BLOCK 2048
 #define PMH_PYTHON_BLOCKS_LOG 7
 #define PMH_PYTHON_BLOCKS (1 << PMH_PYTHON_BLOCKS_LOG)
 #define PMH_PYTHON_CLASSES 16
@@ -146,6 +146,9 @@ struct pmh_python_look {
 };
 
 void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *python);
+
+/* Another question in the same moment: what was read is kept, failures and limits are not. */
+void pmh_python_look_on(struct pmh_python_look *look);
 
 /* True if the interpreter's types have the sizes that the offsets go with. */
 bool pmh_python_fits(struct pmh_python_look *look);

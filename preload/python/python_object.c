@@ -49,6 +49,12 @@ void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *pyth
 	/* the blocks' bytes are left as they are: most looks use few of them */
 	memset(look, 0, offsetof(struct pmh_python_look, blocks));
 	look->python = python;
+	pmh_python_look_on(look);
+}
+
+void pmh_python_look_on(struct pmh_python_look *look)
+{
+	look->failed = false;
 	look->reads_left = READS;
 	look->fetches_left = FETCHES;
 }

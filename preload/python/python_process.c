@@ -201,30 +201,22 @@ static uint64_t begin_look(void)
 												    : 0;
 }
 
-static bool ask(
-	bool (*find)(struct pmh_python_look *, uint64_t, char *, size_t), char *text, size_t text_bytes)
+void pmh_python_names(bool is_work, struct pmh_python_names *names)
 {
 	uint64_t thread;
-	bool found;
 
-	text[0] = 0;
+	names->callers[0] = names->module[0] = 0;
 	if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
 		!atomic_load_explicit(&ready, memory_order_relaxed))
-		return false;
+		return;
 	find_pytorch();
 	pmh_acquire(&looking);
 	thread = begin_look();
-	found = thread && find(&look, thread, text, text_bytes);
+	if (thread) {
+		pmh_python_find_callers(&look, thread, names->callers, sizeof names->callers);
+		pmh_python_look_on(&look);
+		if (is_work)
+			pmh_python_find_module(&look, thread, names->module, sizeof names->module);
+	}
 	pmh_release(&looking);
-	return found;
-}
-
-bool pmh_python_module(char *text, size_t text_bytes)
-{
-	return ask(pmh_python_find_module, text, text_bytes);
-}
-
-bool pmh_python_callers(char *text, size_t text_bytes)
-{
-	return ask(pmh_python_find_callers, text, text_bytes);
 }

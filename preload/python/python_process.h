@@ -14,12 +14,14 @@ void pmh_python_init(void);
 /* After the settings were read and the trace is open: notes what was found. */
 void pmh_python_begin(void);
 
-/* The path of the nn.Module that the calling thread is in, "net.layer1.0.conv1". False: none, or not for
- * certain; then text is "". Python's lock is not taken. */
-bool pmh_python_module(char *text, size_t text_bytes);
+/* Each is "" where there is none, or not for certain. */
+struct pmh_python_names {
+	char callers[512]; /* the innermost in Python, "Net.forward (net.py:12) < train (train.py:40)" */
+	char module[512];  /* the path of the nn.Module that the thread is in, "net.layer1.0.conv1" */
+};
 
-/* The innermost callers in Python, "Net.forward (net.py:12) < train (train.py:40)". False: none. */
-bool pmh_python_callers(char *text, size_t text_bytes);
+/* Of the calling thread, in one look. is_work: the module is asked for too. Python's lock is not taken. */
+void pmh_python_names(bool is_work, struct pmh_python_names *names);
 void pmh_python_forget(void);
 
 #endif
