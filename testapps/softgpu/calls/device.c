@@ -108,7 +108,7 @@ cudaError_t sg_device_attribute(int *value, enum cudaDeviceAttr attr, int device
 	if (sg_modelled() && sg_ready() == 0)
 		modelled_attribute(value, attr);
 	if ((int)attr == 33) /* bus number */
-		*value = device + 1;
+		*value = sg_device_place(device) + 1;
 	return cudaSuccess;
 }
 
@@ -124,7 +124,7 @@ void sg_device_uuid(char bytes[16], int device)
 {
 	memset(bytes, 0, 16);
 	memcpy(bytes, "softgpu", 7);
-	bytes[15] = (char)(device + 1);
+	bytes[15] = (char)(sg_device_place(device) + 1);
 }
 
 cudaError_t sg_device_bus_id(char *text, int room, int device)
@@ -133,7 +133,7 @@ cudaError_t sg_device_bus_id(char *text, int room, int device)
 		return cudaErrorInvalidValue;
 	if (device < 0 || device >= sg_device_count())
 		return cudaErrorInvalidDevice;
-	return snprintf(text, (size_t)room, "0000:%02x:00.0", (unsigned)device + 1) < room
+	return snprintf(text, (size_t)room, "0000:%02x:00.0", (unsigned)sg_device_place(device) + 1) < room
 		       ? cudaSuccess
 		       : cudaErrorInvalidValue;
 }

@@ -91,8 +91,9 @@ static inline cudaError_t sg_result(cudaError_t error)
 	} while (0)
 #define SG_ENTER(fault) SG_ENTER_AS(fault, SG_CALL)
 
-/* Devices of this process, 1 to SG_DEVICE_LIMIT. */
+/* Devices that the process sees, 0 to SG_DEVICE_LIMIT; and which of the machine's one of them is (CUDA_VISIBLE_DEVICES). */
 int sg_device_count(void);
+int sg_device_place(int device);
 static inline int sg_device_exists(int device)
 {
 	return device >= 0 && device < sg_device_count();

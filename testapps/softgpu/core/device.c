@@ -24,6 +24,8 @@ static void in_child(void)
 
 static void start(void)
 {
+	if (sg_device_count() == 0)
+		return;
 	sg_model_start();
 	for (int i = 0; i < sg_device_count(); i++) {
 		struct sg_stream *legacy;
@@ -57,6 +59,8 @@ cudaError_t sg_enter_slow(const char *name, cudaError_t fault, enum sg_call call
 		return fault;
 	if (call == SG_CALL_HOST)
 		return cudaSuccess;
+	if (sg_device_count() == 0)
+		return cudaErrorNoDevice;
 	if (sg_ready() != 0)
 		return cudaErrorInitializationError;
 	if (sg_stopped())

@@ -68,6 +68,53 @@ static size_t setting(const char *name, size_t least, size_t most, size_t normal
 	return normal;
 }
 
+/* CUDA_VISIBLE_DEVICES: numbers of devices or UUIDs (GPU-...), up to the first that is none. */
+static int visible[SG_DEVICE_LIMIT];
+
+static int read_device(const char **at)
+{
+	unsigned long number;
+	char *end;
+
+	if (strncmp(*at, "GPU-", 4) == 0) {
+		/* the last two digits are the number + 1: sg_device_uuid */
+		size_t length = strcspn(*at, ",");
+
+		number = length == 40 ? strtoul(*at + 38, &end, 16) - 1 : SG_DEVICE_LIMIT;
+		*at += length;
+	} else {
+		number = strtoul(*at, &end, 10);
+		if (end == *at || (*end != ',' && *end != '\0'))
+			return -1;
+		*at = end;
+	}
+	return number < (unsigned long)device_count ? (int)number : -1;
+}
+
+static void read_visible(const char *text)
+{
+	int count = 0;
+
+	for (int i = 0; i < device_count; i++)
+		visible[i] = i;
+	if (text == NULL)
+		return;
+	while (*text != '\0' && count < SG_DEVICE_LIMIT) {
+		int device = read_device(&text);
+
+		if (device < 0)
+			break;
+		visible[count++] = device;
+		text += *text == ',';
+	}
+	device_count = count;
+}
+
+int sg_device_place(int device)
+{
+	return visible[device];
+}
+
 __attribute__((constructor)) static void read_settings(void)
 {
 	const char *text = getenv("SOFTGPU_FAIL");
@@ -78,6 +125,7 @@ __attribute__((constructor)) static void read_settings(void)
 		atomic_fetch_or(&sg_attention, SG_FAULTS);
 	thread_count = (int)setting("SOFTGPU_THREADS", 1, 1024, 1);
 	device_count = (int)setting("SOFTGPU_DEVICES", 1, SG_DEVICE_LIMIT, 8);
+	read_visible(getenv("CUDA_VISIBLE_DEVICES"));
 	memory_bytes = setting("SOFTGPU_MEMORY", 1, (size_t)1 << 46, 0);
 }
 

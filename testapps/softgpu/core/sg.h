@@ -10,6 +10,7 @@
  * All settings are environment variables:
  *
  *	SOFTGPU_DEVICES      devices in a process (8)
+ *	CUDA_VISIBLE_DEVICES which of them it sees, as with the vendor
  *	SOFTGPU_MEMORY       bytes of memory of a device (8 GiB, or what the profile says)
  *	SOFTGPU_THREADS      threads that one operation computes with (1)
  *	SOFTGPU_ABSENT       off: functions that are not there do not say so (absent.c)

@@ -52,6 +52,8 @@ CUresult cuInit(unsigned int Flags)
 	SG_DRIVER_AS(CUDA_ERROR_NO_DEVICE, SG_NEED_NOTHING);
 	if (Flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (sg_device_count() == 0)
+		return CUDA_ERROR_NO_DEVICE;
 	return sg_ready() == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 

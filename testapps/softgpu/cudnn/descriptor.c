@@ -345,6 +345,21 @@ cudnnStatus_t cudnnGetFilter4dDescriptor(const cudnnFilterDescriptor_t filterDes
 	return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescriptor_t filterDesc, int nbDimsRequested,
+	cudnnDataType_t *dataType, cudnnTensorFormat_t *format, int *nbDims, int filterDimA[])
+{
+	SG_ENTER();
+	if (filterDesc == NULL || filterDesc->shape.ndims == 0 || dataType == NULL || format == NULL ||
+		nbDims == NULL || filterDimA == NULL)
+		return CUDNN_STATUS_BAD_PARAM;
+	*dataType = filterDesc->shape.type;
+	*format = filterDesc->format;
+	*nbDims = filterDesc->shape.ndims;
+	for (int i = 0; i < filterDesc->shape.ndims && i < nbDimsRequested; i++)
+		filterDimA[i] = filterDesc->shape.dim[i];
+	return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t cudnnGetFilterSizeInBytes(const cudnnFilterDescriptor_t filterDesc, size_t *size)
 {
 	SG_ENTER();

@@ -159,6 +159,8 @@ static void describe_part(
 {
 	const int dim[] = {1, rows, columns};
 
+	if (desc == NULL) /* the caller wants only the other one */
+		return;
 	*address = at < 0 ? NULL : (float *)(uintptr_t)weights + at;
 	if (at < 0)
 		memset(&desc->shape, 0, sizeof(desc->shape));
@@ -183,8 +185,8 @@ cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t handle, cudnnRNNDescriptor_t
 	gates = sg_rnn_gates(rnnDesc->mode);
 	if (handle == NULL || !is_in(pseudoLayer, 0, rnnDesc->layers - 1) ||
 		!is_in(linLayerID, 0, 2 * gates - 1) ||
-		weightSpaceSize < sg_rnn_weight_count(rnnDesc) * sizeof(float) || mDesc == NULL ||
-		mAddr == NULL || bDesc == NULL || bAddr == NULL)
+		weightSpaceSize < sg_rnn_weight_count(rnnDesc) * sizeof(float) ||
+		(mDesc == NULL) != (mAddr == NULL) || (bDesc == NULL) != (bAddr == NULL))
 		return CUDNN_STATUS_BAD_PARAM;
 	parts = sg_rnn_parts_of(rnnDesc, pseudoLayer);
 	hidden = rnnDesc->hidden_size;
@@ -309,7 +311,12 @@ static bool state_fits(
 {
 	if (!is_given)
 		return true;
-	return desc != NULL && desc->shape.ndims == 3 && desc->shape.dim[0] == rnn->layers &&
+	/* PyTorch's descriptors have five dimensions, the last of them of size 1. */
+	for (int i = 3; desc != NULL && i < desc->shape.ndims; i++) {
+		if (desc->shape.dim[i] != 1)
+			return false;
+	}
+	return desc != NULL && desc->shape.ndims >= 3 && desc->shape.dim[0] == rnn->layers &&
 	       desc->shape.dim[1] == batch && desc->shape.dim[2] == rnn->hidden_size &&
 	       sg_shape_is_packed(&desc->shape);
 }

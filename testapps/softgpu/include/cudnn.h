@@ -17,6 +17,8 @@
 #define CUDNN_LRN_MIN_BETA 0.01
 
 typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
+cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescriptor_t filterDesc, int nbDimsRequested,
+	cudnnDataType_t *dataType, cudnnTensorFormat_t *format, int *nbDims, int filterDimA[]);
 cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value);
 
 /* What an attribute of CUDNN_TYPE_FRACTION has. */

@@ -332,6 +332,29 @@ static void test_forgetting(void)
 	OK(cudaFree(device));
 }
 
+/* As with the vendor: the devices that are named, in that order, up to the first that there is not. */
+static void test_visible(void)
+{
+	char bus[16];
+	int count;
+
+	OK(cudaGetDeviceCount(&count));
+	CHECK(count == 2);
+	OK(cudaDeviceGetPCIBusId(bus, sizeof(bus), 0));
+	CHECK(strcmp(bus, "0000:06:00.0") == 0);
+	OK(cudaDeviceGetPCIBusId(bus, sizeof(bus), 1));
+	CHECK(strcmp(bus, "0000:03:00.0") == 0);
+	EXPECT(cudaSetDevice(2), cudaErrorInvalidDevice);
+}
+
+static void test_none_visible(void)
+{
+	int count;
+
+	EXPECT(cudaGetDeviceCount(&count), cudaErrorNoDevice);
+	EXPECT(cudaFree(NULL), cudaErrorNoDevice);
+}
+
 /* The driver answers by the profile too, though nothing has been started yet. */
 static void test_driver(void)
 {
@@ -381,6 +404,9 @@ const struct clock_case host_cases[] = {
 	{"launch_with_numerics", test_launch, {"SOFTGPU_NUMERICS=on"}, NULL},
 	{"virtual_memory", test_virtual_memory, {NULL}, NULL},
 	{"forgetting", test_forgetting, {NULL}, NULL},
+	{"visible", test_visible, {"CUDA_VISIBLE_DEVICES=5,GPU-736f6674-6770-7500-0000-000000000003,8,1"},
+		NULL},
+	{"none_visible", test_none_visible, {"CUDA_VISIBLE_DEVICES="}, NULL},
 	{"driver", test_driver, {NULL}, NULL},
 	{"compute_clock", test_compute_clock, {"SOFTGPU_PROFILE="}, NULL},
 	{NULL, NULL, {NULL}, NULL},
