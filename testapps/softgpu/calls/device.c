@@ -48,6 +48,7 @@ static const struct {
 	{89, 1},                             /* concurrent managed access */
 	{95, 1},                             /* cooperative launch */
 	{97, 232448},                        /* shared memory per block, by choice */
+	{102, 1},                            /* memory without an address of its own (calls/virtual.c) */
 	{106, 32},                           /* blocks per multiprocessor */
 	{111, 1024},                         /* shared memory that a block has besides its own */
 	{115, 1},                            /* memory pools */

@@ -94,6 +94,7 @@ static inline cudaError_t sg_result(cudaError_t error)
 /* Devices that the process sees, 0 to SG_DEVICE_LIMIT; and which of the machine's one of them is (CUDA_VISIBLE_DEVICES). */
 int sg_device_count(void);
 int sg_device_place(int device);
+int sg_machine_device_count(void);
 static inline int sg_device_exists(int device)
 {
 	return device >= 0 && device < sg_device_count();
@@ -429,6 +430,7 @@ struct sg_block {
 	enum sg_block_kind kind;
 	int device;
 	int freeing;                 /* cudaFreeAsync is queued */
+	int reserved;                /* only addresses: what is mapped there is counted (calls/virtual.c) */
 	struct sg_context *context;  /* NULL: of the device's primary one */
 	struct sg_memory_pool *pool; /* it was allocated from, or NULL */
 	unsigned char *marks;        /* device memory: what of it is known (known.c), or NULL */
@@ -436,6 +438,12 @@ struct sg_block {
 
 /* Allocates size_bytes > 0 of a kind for a device; 256-byte aligned. */
 cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device);
+/* A block of device memory that counts as none; and says whose memory lies there. */
+cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment, int device);
+void sg_block_set_device(const void *address, int device);
+/* Counts memory of a device that has no block; 0: there is not so much left. */
+int sg_memory_count(int device, size_t size_bytes);
+void sg_memory_uncount(int device, size_t size_bytes);
 /* Makes memory of the application's known; cudaErrorHostMemoryAlreadyRegistered if any of it is. */
 cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device);
 /* Takes the block that begins at the pointer out of the table and copies it to *block; 0: no such block. */

@@ -70,6 +70,7 @@ static size_t setting(const char *name, size_t least, size_t most, size_t normal
 
 /* CUDA_VISIBLE_DEVICES: numbers of devices or UUIDs (GPU-...), up to the first that is none. */
 static int visible[SG_DEVICE_LIMIT];
+static int machine_device_count;
 
 static int read_device(const char **at)
 {
@@ -95,6 +96,7 @@ static void read_visible(const char *text)
 {
 	int count = 0;
 
+	machine_device_count = device_count;
 	for (int i = 0; i < device_count; i++)
 		visible[i] = i;
 	if (text == NULL)
@@ -108,6 +110,11 @@ static void read_visible(const char *text)
 		text += *text == ',';
 	}
 	device_count = count;
+}
+
+int sg_machine_device_count(void)
+{
+	return machine_device_count;
 }
 
 int sg_device_place(int device)

@@ -115,9 +115,70 @@ static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
 		free(base);
 }
 
+cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment, int device)
+{
+	struct sg_block block = {NULL, size_bytes, SG_DEVICE, device, 0, 1, sg_context_current(), NULL, NULL};
+	char *memory;
+	size_t before;
+	int inserted;
+
+	if (size_bytes > SIZE_MAX - alignment)
+		return cudaErrorMemoryAllocation;
+	memory = mmap(NULL, size_bytes + alignment, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return cudaErrorMemoryAllocation;
+	/* what is before and behind the aligned range is given back */
+	before = (alignment - (uintptr_t)memory % alignment) % alignment;
+	block.base = memory + before;
+	if (before > 0)
+		munmap(memory, before);
+	munmap(block.base + size_bytes, alignment - before);
+	madvise(block.base, size_bytes, MADV_NOHUGEPAGE);
+	pthread_mutex_lock(&lock);
+	inserted = insert(&block) == 0;
+	pthread_mutex_unlock(&lock);
+	if (!inserted) {
+		munmap(block.base, size_bytes);
+		return cudaErrorMemoryAllocation;
+	}
+	*pointer = block.base;
+	return cudaSuccess;
+}
+
+void sg_block_set_device(const void *address, int device)
+{
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(address);
+	if (found != NULL)
+		found->device = device;
+	pthread_mutex_unlock(&lock);
+}
+
+int sg_memory_count(int device, size_t size_bytes)
+{
+	int room;
+
+	pthread_mutex_lock(&lock);
+	room = size_bytes <= sg_memory_limit() - used_bytes[device];
+	if (room)
+		used_bytes[device] += size_bytes;
+	pthread_mutex_unlock(&lock);
+	return room;
+}
+
+void sg_memory_uncount(int device, size_t size_bytes)
+{
+	pthread_mutex_lock(&lock);
+	used_bytes[device] -= size_bytes;
+	pthread_mutex_unlock(&lock);
+}
+
 cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device)
 {
-	struct sg_block block = {NULL, size_bytes, kind, device, 0, sg_context_current(), NULL, NULL};
+	struct sg_block block = {NULL, size_bytes, kind, device, 0, 0, sg_context_current(), NULL, NULL};
 	cudaError_t error = cudaErrorMemoryAllocation;
 
 	if (size_bytes > SIZE_MAX - ALIGNMENT)
@@ -147,7 +208,7 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device)
 {
 	struct sg_block block = {
-		pointer, size_bytes, SG_REGISTERED, device, 0, sg_context_current(), NULL, NULL};
+		pointer, size_bytes, SG_REGISTERED, device, 0, 0, sg_context_current(), NULL, NULL};
 	cudaError_t error = cudaSuccess;
 	size_t i;
 
@@ -187,7 +248,8 @@ int sg_block_mark(const void *pointer)
 
 	pthread_mutex_lock(&lock);
 	found = containing(pointer);
-	if (found != NULL && found->base == pointer && counted(found->kind) && !found->freeing) {
+	if (found != NULL && found->base == pointer && counted(found->kind) && !found->reserved &&
+		!found->freeing) {
 		found->freeing = 1;
 		marked = 1;
 	}
@@ -197,8 +259,11 @@ int sg_block_mark(const void *pointer)
 
 void sg_block_release(const struct sg_block *block)
 {
-	release(block->base, block->size_bytes, block->kind);
-	if (!counted(block->kind))
+	if (block->reserved)
+		munmap(block->base, block->size_bytes);
+	else
+		release(block->base, block->size_bytes, block->kind);
+	if (!counted(block->kind) || block->reserved)
 		return;
 	if (block->pool != NULL)
 		sg_memory_pool_uncount(block->pool, block->size_bytes);
@@ -225,7 +290,9 @@ void sg_block_free_device(int device, const struct sg_context *context)
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < block_count; i++) {
-		if (blocks[i].device != device || (context != NULL && blocks[i].context != context)) {
+		/* a range of addresses outlives what was mapped there */
+		if (blocks[i].reserved || blocks[i].device != device ||
+			(context != NULL && blocks[i].context != context)) {
 			blocks[kept++] = blocks[i];
 			continue;
 		}
@@ -336,7 +403,8 @@ cudaError_t sg_memory_free(void *pointer)
 		return cudaSuccess;
 	if (sg_ready() != 0)
 		return cudaErrorInitializationError;
-	if (!sg_block_find(pointer, &block) || block.base != pointer || !counted(block.kind) || block.freeing)
+	if (!sg_block_find(pointer, &block) || block.base != pointer || !counted(block.kind) ||
+		block.reserved || block.freeing)
 		return cudaErrorInvalidValue;
 	/* Work under way may still use it. */
 	sg_device_drain(block.device);

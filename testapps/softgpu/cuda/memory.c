@@ -93,22 +93,6 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
 	return answer(pdptr, &pointer, sg_host_device_pointer(&pointer, p, Flags));
 }
 
-/* Memory without an address of its own: the device says it has none (attribute 102). */
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
-	unsigned long long flags)
-{
-	SG_DRIVER_AS(CUDA_ERROR_OUT_OF_MEMORY, SG_NEED_INIT);
-	(void)handle, (void)size, (void)prop, (void)flags;
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
-{
-	SG_DRIVER_AS(CUDA_ERROR_INVALID_VALUE, SG_NEED_INIT);
-	(void)handle;
-	return CUDA_ERROR_INVALID_VALUE;
-}
-
 /* ---- in stream order ---- */
 
 static CUresult allocate_async(

@@ -631,6 +631,7 @@ int main(int argc, char **argv)
 	test_fills();
 	test_launches();
 	test_streams();
+	test_virtual_memory();
 	test_entries();
 	test_injection();
 	test_failures();

@@ -18,4 +18,7 @@ void test_entries(void);
 /* Streams, events, capture and graphs (test_cuda_stream.c). */
 void test_streams(void);
 
+/* Addresses and memory apart (test_cuda_virtual.c). */
+void test_virtual_memory(void);
+
 #endif
