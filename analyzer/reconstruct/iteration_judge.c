@@ -314,6 +314,27 @@ static bool is_from_the_start(const struct sequence *sequence)
 	return false;
 }
 
+/*
+ * Does a piece fetch a result between forward work and its first backward work? Then an evaluation may be
+ * left in front of it, which cannot be told where lengths depend on the data.
+ */
+static bool may_hide_evaluation(const struct iteration_search *search)
+{
+	const struct sequence *sequence = search->sequence;
+
+	for (size_t i = 0; i < search->count; i++) {
+		bool forward = false;
+
+		for (size_t j = search->pieces[i].begin;
+			j < search->pieces[i].end && !(sequence->marks[j] & SEQUENCE_BACKWARD); j++) {
+			if (forward && SEQUENCE_SUM(sequence, results, j, j + 1))
+				return true;
+			forward |= sequence->marks[j] & SEQUENCE_FORWARD;
+		}
+	}
+	return false;
+}
+
 #define FEW 7 /* pieces in which the period of several optimizers cannot be seen */
 
 /* Of pieces that follow each other, on average: several optimizers have classes of their own. */
@@ -347,6 +368,8 @@ static double find_certainty(const struct iteration_search *search)
 				       : 0.5) *
 		       (search->around ? 0.7 : 1) * (1 - 1 / (n + 1));
 	certainty = (backward || forward ? 1 : 0.8) * (1 - pow(0.5, n));
+	if (search->varies && may_hide_evaluation(search))
+		certainty *= 0.85;
 	if (search->optimizers == 1 && search->count < FEW)
 		certainty *= 0.5 + 0.5 * common_classes(search);
 	/* A recording that begins in the middle may begin between two of the optimizers. */
