@@ -303,6 +303,53 @@ static size_t list_turns(const struct flow_work *work, const uint32_t *few, uint
 	return count;
 }
 
+/* The first step of [from, to) that calls the same function, or launches the same, with the same first
+ * parameter; `to`: there is none. */
+static uint32_t find_again(const struct flow_work *work, uint32_t step, uint32_t from, uint32_t to)
+{
+	const struct timeline_operation *operations = work->assign->timeline->operations;
+	const struct graph_step *steps = work->assign->graph.steps;
+	uint32_t parameter = FLOW_NOWHERE;
+
+	for (uint32_t t = 0; t < work->steps[step].count && parameter == FLOW_NOWHERE; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].parameter)
+			parameter = flow_touch_of(work, step, t)->place;
+	for (uint32_t i = from; i < to; i++) {
+		if (work->steps[step].launch ? steps[i].operation != steps[step].operation
+					     : operations[steps[i].operation].function !=
+						       operations[steps[step].operation].function)
+			continue;
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (flow_touch_of(work, i, t)->place == parameter)
+				return i;
+	}
+	return to;
+}
+
+/*
+ * Batches that make one step together go through the model several times, which is not followed here: forward
+ * steps come again before the turn, or in their own order behind it. Work that is done again for the backward
+ * pass comes in the opposite order.
+ */
+static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count)
+{
+	uint32_t count = 0, earliest = 0, first, last;
+
+	while (count < few_count && few[count] < work->turn)
+		count++;
+	if (count == 0)
+		return false;
+	/* the last forward step of the first pass: is the first one of them done again behind it? */
+	while (earliest + 1 < count &&
+		find_again(work, few[earliest], few[count - 1], few[count - 1] + 1) != few[count - 1])
+		earliest++;
+	if (find_again(work, few[0], few[earliest] + 1, work->turn) < work->turn)
+		return false;
+	first = find_again(work, few[0], work->turn, work->update_begin);
+	last = find_again(work, few[count - 1], work->turn, work->update_begin);
+	return first == work->update_begin || last == work->update_begin || first > last;
+}
+
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
@@ -329,6 +376,8 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 	if (best_count >= 3 && best >= LEAST_ORDER * (double)best_count) {
 		find_gradients(work, few[best_x - 1] + 1);
 		place_turn(work, few[best_x - 1], few[best_x]);
+		if (!is_one_pass(work, few, few_count))
+			work->turn = 0;
 	}
 	free(marks);
 	free(before);
