@@ -33,9 +33,9 @@ def ask(*arguments):
     return json.loads(result.stdout)
 
 
-def is_exact(traces):
+def is_exact(reference):
     """Does HTA see whole us? It rounds begin and end of others, unless told not to, and sums whole us of each stretch."""
-    return "nccl_data" not in " ".join(os.listdir(traces))
+    return not any(key.startswith("HTA_DISABLE_NS_ROUNDING=1,") for key in reference["runs"])
 
 
 INDEPENDENT = {"kernel_time_ns": "window_ns", "idle_ns": "idle_ns", "compute_ns": "compute_ns",
@@ -46,7 +46,7 @@ OWN = {"idle_time(us)": "idle_ns", "compute_time(us)": "compute_ns", "non_comput
 
 
 def compare_window(name, reference, traces, last):
-    exact = is_exact(traces)
+    exact = is_exact(reference)
     key = f"include_last_profiler_step={last}"
     if not exact:
         key = "HTA_DISABLE_NS_ROUNDING=1," + key
