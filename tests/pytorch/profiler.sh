@@ -1,0 +1,16 @@
+#!/bin/sh
+# torch.profiler in one run and the hook in another see the same kernels with the same times. (In one process only one of them gets
+# CUPTI's records.) PM_TORCH as in find_torch.sh.
+set -eu
+. "$SOURCE/tests/pytorch/find_torch.sh"
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+for model in resnet18 gpt; do
+	run="$PYTHON $SOURCE/tests/pytorch/train.py $model --steps 6"
+	# shellcheck disable=SC2086
+	PMHOOK_MODE=off "$BUILD/bin/pmrun" -q --softgpu=a100 -o $model.off -- $run --profile $model.json >$model.out 2>&1 &&
+		"$BUILD/bin/pmrun" -q --softgpu=a100 -o $model -- $run >$model.out 2>&1 ||
+		{ echo "not ok: $model: $(tail -n 1 $model.out)" && exit 1; }
+	"$BUILD/bin/pmanalyze" dump --records --csv $model/*.pmtrace >$model.csv
+	printf '%s: ' $model
+	"$PYTHON" "$SOURCE/tests/pytorch/against_profiler.py" $model.json $model.csv
+done
