@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { EXIT_SLOWER = 3 }; /* of --fail-if-slower */
+
 /* A side of the command line: its runs' paths, and the runs. */
 struct side_words {
 	const char *name;
@@ -20,8 +22,9 @@ struct request {
 	struct cmd_options how;
 	struct compare_options compare;
 	const char *base; /* as it was named; NULL: the first */
-	bool diff;
-	size_t limit; /* of operations of a diff in text; 0: all */
+	bool diff, gated;
+	double allowed; /* of --fail-if-slower, when gated */
+	size_t limit;   /* of operations of a diff in text; 0: all */
 	struct side_words *groups;
 	size_t group_count, group_room;
 };
@@ -70,6 +73,7 @@ static void parse(struct request *request, int argument_count, char **arguments)
 		{"per-sample", no_argument, NULL, 'p'},
 		{"seed", required_argument, NULL, 'e'},
 		{"diff", no_argument, NULL, 'd'},
+		{"fail-if-slower", required_argument, NULL, 'f'},
 		{"limit", required_argument, NULL, 'l'},
 		{0},
 	};
@@ -88,7 +92,10 @@ static void parse(struct request *request, int argument_count, char **arguments)
 			request->compare.seed = (uint64_t)cmd_number(&cmd_compare, "--seed", optarg, 0);
 		else if (option == 'd')
 			request->diff = true;
-		else if (option == 'l')
+		else if (option == 'f') {
+			request->gated = true;
+			request->allowed = share_of("--fail-if-slower", optarg);
+		} else if (option == 'l')
 			request->limit = (size_t)cmd_number(&cmd_compare, "--limit", optarg, 0);
 		else if (!cmd_common_option(&cmd_compare, &request->how, option, optarg))
 			cmd_wrong_option(&cmd_compare, options, arguments);
@@ -243,21 +250,41 @@ static void free_request(struct request *request)
 	free(request->groups);
 }
 
-/* Answers what hinders, or NULL. */
-static const char *compare_all(const struct request *request, struct sides *sides)
+/* Says of each side whether it passes. The exit status. */
+static int judge(const struct request *request, struct compare *compare)
+{
+	bool slower = false, unknown = false;
+
+	for (size_t i = 0; i < compare->pair_count; i++) {
+		enum compare_gate gate = compare_gate(&compare->pairs[i], request->allowed);
+
+		warnx("%s", compare_gate_text(compare, &compare->pairs[i], request->allowed));
+		slower |= gate == COMPARE_GATE_SLOWER;
+		unknown |= gate == COMPARE_GATE_UNKNOWN;
+	}
+	return slower ? EXIT_SLOWER : unknown;
+}
+
+/* The exit status. */
+static int compare_all(const struct request *request, struct sides *sides)
 {
 	const char *wrong = compare_check(sides->items, sides->count, &request->compare);
 	struct compare compare;
+	int status = wrong != NULL;
 
 	if (!wrong) {
 		compare_init(&compare, sides->items, sides->count, &request->compare);
 		print_all(request, &compare);
+		if (request->gated)
+			status = judge(request, &compare);
 		compare_free(&compare);
 	}
 	for (size_t s = 0; s < sides->count; s++)
 		for (size_t r = 0; r < sides->items[s].run_count; r++)
 			cmd_print_warnings(sides->items[s].runs[r]);
-	return wrong;
+	if (wrong)
+		warnx("%s", wrong);
+	return status;
 }
 
 static int run(int argument_count, char **arguments)
@@ -268,7 +295,7 @@ static int run(int argument_count, char **arguments)
 	struct sides sides = {0};
 	struct arena arena = {0};
 	size_t path_count;
-	const char *wrong;
+	int status;
 
 	parse(&request, argument_count, arguments);
 	path_count = (size_t)(argument_count - optind);
@@ -281,13 +308,11 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_compare, "--diff needs exactly two sides");
 	if (request.base)
 		request.compare.base = find_base(request.base, sides.items, sides.count);
-	wrong = compare_all(&request, &sides);
-	if (wrong)
-		warnx("%s", wrong);
+	status = compare_all(&request, &sides);
 	free_request(&request);
 	free_sides(&sides);
 	arena_free(&arena);
-	return wrong != NULL;
+	return status;
 }
 
 const struct command cmd_compare = {
@@ -323,6 +348,11 @@ const struct command cmd_compare = {
 		"                     counts and times per iteration, algorithms, layouts and\n"
 		"                     sizes for the same layer, copies and synchronizations;\n"
 		"                     of a group the first run\n"
+		"  --fail-if-slower SHARE\n"
+		"                     exit with status 3 where a side's iteration is longer than\n"
+		"                     the base's by more than SHARE, as 5% or 0.05, with p at most\n"
+		"                     0.05 and 0 outside the interval; the reasons, or how it\n"
+		"                     passed, are written to the error output\n"
 		"  --limit N          operations that --diff shows in text, 0: all (default: 40)\n"
 		"  --seed N           random seed; the same seed gives the same result\n"
 		"                     (default: 1)\n"
@@ -381,6 +411,6 @@ const struct command cmd_compare = {
 		"             other_values\n"
 		"The CSV has the columns of rows, or of diff.\n"
 		"\n"
-		"Exit status: 0 success, 1 a run is unreadable or has no iterations, 2 usage\n"
-		"error.\n"),
+		"Exit status: 0 success, 1 a run is unreadable or has no iterations, or too few\n"
+		"for --fail-if-slower, 2 usage error, 3 slower than --fail-if-slower allows.\n"),
 };

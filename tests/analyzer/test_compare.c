@@ -155,6 +155,46 @@ static void check_margin(void)
 	close_scene(&scene);
 }
 
+static void gate(struct scene *scene, double allowed, enum compare_gate expected, const char *part)
+{
+	struct compare *compare = &scene->compare;
+	const char *text = compare_gate_text(compare, &compare->pairs[0], allowed);
+
+	CHECK(compare_gate(&compare->pairs[0], allowed) == expected && strstr(text, part), "%s", text);
+}
+
+/* A side is judged by what it is allowed: one iteration is no verdict, and being faster is no failure. */
+static void check_gate(void)
+{
+	struct model_options options[] = {
+		{BASE_OPTIONS, .seed = 1}, {BASE_OPTIONS, .seed = 2, .slow = 3, .slow_layer = "conv2"}};
+	struct scene scene;
+	double change;
+
+	open_scene(&scene, options, 2);
+	compare_scene(&scene, 2, usual);
+	change = compare_change(compare_find(&scene.compare.pairs[0], COMPARE_WHOLE, "t_iter"));
+	gate(&scene, change - 0.001, COMPARE_GATE_SLOWER, "in layer conv2");
+	gate(&scene, change + 0.1, COMPARE_GATE_PASSED, "passes: not slower");
+	gate(&scene, change + 0.0001, COMPARE_GATE_UNSURE, "neither shown nor excluded");
+	for (size_t i = 0; i < scene.compare.pairs[0].row_count; i++)
+		scene.compare.pairs[0].rows[i].effect.p = 0.06;
+	gate(&scene, change - 0.001, COMPARE_GATE_UNSURE, "neither shown nor excluded");
+	close_scene(&scene);
+
+	options[1].slow = 0.5;
+	open_scene(&scene, options, 2);
+	compare_scene(&scene, 2, usual);
+	gate(&scene, 0, COMPARE_GATE_PASSED, "passes: not slower");
+	close_scene(&scene);
+
+	options[0].iterations = options[1].iterations = 2;
+	open_scene(&scene, options, 2);
+	compare_scene(&scene, 2, usual);
+	gate(&scene, 0, COMPARE_GATE_UNKNOWN, "cannot be judged");
+	close_scene(&scene);
+}
+
 static void check_few(void)
 {
 	struct model_options options[] = {{BASE_OPTIONS}, {BASE_OPTIONS, .slow = 2, .slow_layer = "conv2"}};
@@ -165,7 +205,8 @@ static void check_few(void)
 	compare_scene(&scene, 2, usual);
 	CHECK(compare_find(&scene.compare.pairs[0], COMPARE_WHOLE, "t_iter")->word == COMPARE_NONE,
 		"one iteration decides");
-	CHECK(says(&scene.compare, "a single iteration allows no significance test"), "one iteration: not said");
+	CHECK(says(&scene.compare, "a single iteration allows no significance test"),
+		"one iteration: not said");
 	close_scene(&scene);
 	options[0].iterations = 4;
 	open_scene(&scene, options, 2);
@@ -493,6 +534,7 @@ int main(void)
 	check_layer(0.5, COMPARE_FASTER);
 	check_margin();
 	check_few();
+	check_gate();
 	check_groups();
 	check_modules();
 	check_names();

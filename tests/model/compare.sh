@@ -88,6 +88,10 @@ refused 2 "--margin" --margin 200% first again
 refused 2 "--group nothing" --group nothing first
 refused 2 "--diff needs exactly two" --diff first again layer
 refused 1 "No such file" first none
+refused 2 "--fail-if-slower" --fail-if-slower 5 first layer
+refused 3 "layer fails: slower than first, on average by more than the 5% allowed" --fail-if-slower 5% first layer
+refused 3 "layer fails" --fail-if-slower 5% --json first again layer
+refused 0 "again passes" --fail-if-slower 5% first again
 [ "$("$bin/pmanalyze" compare --csv first layer | grep -c '^first,layer,layer,computing,')" = 8 ] || {
 	echo "not ok csv"
 	bad=1
