@@ -26,7 +26,8 @@
  * The file is written through shared mappings, which begin and end at multiples of 64 KiB whatever the machine's pages
  * are; chunks need not, so a file is the same on each. It is valid at every instant. A process that was killed
  * leaves no footer; then in each dictionary `used_bytes` tells how far entries are complete, in each records
- * chunk the first slot of kind 0 is the end, and a chunk magic of 0 is the end of the file.
+ * chunk the first slot of kind 0 is the end, and a chunk magic of 0 is the end of the file. In the slot that is the
+ * end stands the call that its thread has entered and not left, if PM_FLAG_ENTERED says so (pm_entered).
  */
 #ifndef PM_FORMAT_H
 #define PM_FORMAT_H
@@ -161,6 +162,19 @@ struct pm_chunk {
 	X(uint8_t, kind) /* PM_RECORD_TOUCH */ \
 	X(uint8_t, used) /* bytes, up to PM_TOUCH_BYTES */
 
+/*
+ * A call that its thread is in: the slot after the last record, where the call's record will stand when it has
+ * returned; then nothing is left of it. Readers of records end there, as the kind is 0. Without it, nothing is known of
+ * the thread: the file has no such slots, or the thread is in no hooked call, in one that has none (file input), or
+ * could not be given room. Whoever reads while the program runs may find the words of two states.
+ */
+#define PM_FORMAT_ENTERED(X) \
+	X(uint64_t, begin) /* ticks, counted from no base */ \
+	X(uint32_t, op) \
+	X(uint16_t, queue) \
+	X(uint8_t, kind)  /* 0 */ \
+	X(uint8_t, flags) /* PM_FLAG_ENTERED, with those of the call */
+
 #define PM_FIELD(type, name) type name;
 struct pm_record {
 	PM_FORMAT_RECORD(PM_FIELD)
@@ -173,6 +187,9 @@ struct pm_base {
 };
 struct pm_touch {
 	PM_FORMAT_TOUCH(PM_FIELD)
+};
+struct pm_entered {
+	PM_FORMAT_ENTERED(PM_FIELD)
 };
 #define PM_TOUCH_BYTES 14
 #define PM_TOUCH_WORDS 4096 /* of 8 bytes: no kernel has more arguments */
@@ -213,6 +230,7 @@ struct pm_record_1 {
 /* A launch whose arguments were looked at: the slots before it say which device addresses are among them, and no
  * slot that none is. Without the flag that is not known. */
 #define PM_FLAG_TOUCHES 16
+#define PM_FLAG_ENTERED 32 /* of a slot of kind 0 alone */
 
 enum pm_entry_type {
 	PM_ENTRY_FUNCTION = 1,

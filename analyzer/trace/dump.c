@@ -1,6 +1,6 @@
 /*
- * What is in a trace file, in the words of the format. Operations and records are tables (base/table.h); the rest
- * are lines.
+ * What is in a trace file, in the words of the format. Operations and records are tables (base/table.h); the
+ * rest are lines.
  */
 #include "dump.h"
 #include "base/table.h"
@@ -321,6 +321,32 @@ static void communicators_table(struct dump *dump, struct print_table *table)
 	}
 }
 
+/* Calls that threads are in, or were when the process was killed. */
+static void entered_table(struct dump *dump, struct print_table *table)
+{
+	const struct trace *trace = dump->trace;
+	size_t thread = print_column(table, "thread", "thread", PRINT_COUNT);
+	size_t tid = print_column(table, "tid", "tid", PRINT_COUNT);
+	size_t begin = print_column(table, "begin_ns", "begin, ns", PRINT_COUNT);
+	size_t name = print_column(table, "function", "function", PRINT_WORD);
+
+	for (size_t i = 0; i < trace->chunk_count; i++) {
+		const struct trace_chunk *chunk = &trace->chunks[i];
+		const uint32_t op = chunk->entered.op;
+
+		if (!chunk->entered.flags)
+			continue;
+		print_row(table);
+		print_number(table, thread, chunk->thread);
+		print_number(table, tid, chunk->tid);
+		print_number(table, begin, (double)trace_ns(trace, chunk->entered.begin));
+		if (op < trace->operation_count && trace->operations[op].function)
+			print_word(table, name,
+				print_clean(
+					&dump->arena, trace->functions[trace->operations[op].function].name));
+	}
+}
+
 static void devices_table(struct dump *dump, struct print_table *table)
 {
 	static const char *const keys[] = {"device", "capability_major", "capability_minor",
@@ -514,6 +540,7 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		{"devices", "Devices", devices_table},
 		{"communicators", "Communicators", communicators_table},
 		{"windows", "Recording", windows_table},
+		{"entered", "Calls that have not returned", entered_table},
 		{"graphs", "Graphs", graphs_table},
 		{"operations", "Operations", operations_table},
 		{"records", "Records", records_table},

@@ -66,6 +66,7 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 		trace->data + offset +
 		(first ? offsetof(struct pm_record_1, kind) : offsetof(struct pm_record, kind));
 	uint64_t calls = 0, devices = 0;
+	struct pm_entered entered = {0};
 
 	for (; count < most && *kind != 0; kind += trace->header.record_bytes, count++) {
 		calls += *kind == PM_RECORD_CALL;
@@ -73,7 +74,12 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 		helpers += !first && (*kind == PM_RECORD_MORE || *kind == PM_RECORD_BASE);
 		helpers += *kind == PM_RECORD_TOUCH && trace->header.version >= 3;
 	}
+	if (!first && count < most)
+		memcpy(&entered, trace->data + offset + count * trace->header.record_bytes, sizeof(entered));
+	if (!(entered.flags & PM_FLAG_ENTERED))
+		entered = (struct pm_entered){0};
 	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = (struct trace_chunk){.offset = offset,
+		.entered = entered,
 		.slot_count = count,
 		.base = {chunk->ticks, chunk->monotonic_ns},
 		.sequence = chunk->sequence,

@@ -94,7 +94,8 @@ struct trace_chunk {
 	uint64_t sequence;
 	uint32_t thread;
 	uint32_t tid;
-	uint64_t lost_records; /* of the thread, when the chunk was opened */
+	uint64_t lost_records;     /* of the thread, when the chunk was opened */
+	struct pm_entered entered; /* the call that the thread is in; flags 0: not said */
 };
 
 /* A call or a device interval, of whatever version, with all that the file says of it. */

@@ -229,6 +229,8 @@ static void record_left(void *data)
 				.kind = PM_RECORD_CALL,
 				.flags = f->flags | PM_FLAG_LEFT},
 			&more);
+	else
+		pmh_not_entered(self);
 }
 
 void pmh_frame_left(struct pmh_thread *self)

@@ -188,7 +188,10 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 	else if (ends_context(role))
 		context_goes(f, self, role, values);
 	f->call = (uint16_t)call;
+	if (__builtin_expect(self->next == self->end, 0) && pmh_window_open)
+		pmh_entered_slowly(self);
 	f->begin = pmh_ticks();
+	pmh_entered(self, f->begin, f->op, place.queue, f->flags);
 }
 
 /* A record that is more than times: device times follow, it failed, it communicates, it was captured. */
@@ -215,6 +218,8 @@ static __attribute__((noinline)) void append_more(
 				.kind = PM_RECORD_CALL,
 				.flags = f->flags},
 			&more);
+	else
+		pmh_not_entered(self);
 }
 
 /*
@@ -232,6 +237,7 @@ static __attribute__((noinline)) void append_query(
 
 		if (duration >> 32 == 0) {
 			__atomic_store_n(&last->duration, (uint32_t)duration, __ATOMIC_RELAXED);
+			pmh_not_entered(self);
 			atomic_store_explicit(&self->call_count,
 				atomic_load_explicit(&self->call_count, memory_order_relaxed) + 1,
 				memory_order_relaxed);

@@ -352,6 +352,7 @@ void pmh_trace_entry(
 /* Under the lock: the next chunk of another thread may get the same address. */
 static void unmap_chunk(struct pmh_thread *self)
 {
+	pmh_not_entered(self); /* it is said in the next one */
 	pmh_unmap(&self->chunk);
 	self->polled = NULL;
 	self->next = self->end = NULL;
@@ -421,6 +422,15 @@ static bool room(struct pmh_thread *self, uint32_t packed_slots)
 	return self->next != NULL;
 }
 
+void pmh_entered_slowly(struct pmh_thread *self)
+{
+	const int saved_errno = errno;
+
+	if (self->chunk.start || (self->chunk_count == 0 && self->lost_count == 0))
+		room(self, 0);
+	errno = saved_errno;
+}
+
 /* Fills a slot; its second word, which holds the kind, last. */
 static void put(struct pmh_thread *self, const void *slot)
 {
@@ -481,6 +491,10 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 			  .queue = r->queue,
 			  .kind = r->kind,
 			  .flags = r->flags});
+	/* a device interval that comes in while the thread is in a call stands where that was */
+	if (clock && self->frame.call != PM_CALL_NONE)
+		pmh_entered(
+			self, self->frame.begin, self->frame.op, self->frame.place.queue, self->frame.flags);
 	atomic_store_explicit(&self->record_count,
 		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
 	errno = saved_errno;

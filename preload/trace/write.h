@@ -38,6 +38,10 @@ struct pmh_record {
  */
 void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more);
 
+/* Room for the slot of a call that is entered, where the chunk is full or there was none yet; tried once in
+ * vain. */
+void pmh_entered_slowly(struct pmh_thread *self);
+
 /* Gives up the thread's chunk, when the thread ends. */
 void pmh_trace_leave(struct pmh_thread *self);
 
@@ -95,6 +99,26 @@ PMH_INLINE void pmh_append_call(
 		__ATOMIC_RELEASE);
 	atomic_store_explicit(&self->record_count,
 		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* Says which call the thread is in, where the call's record will overwrite it (struct pm_entered). */
+PMH_INLINE void pmh_entered(
+	struct pmh_thread *self, uint64_t begin, uint32_t op, uint16_t queue, uint8_t flags)
+{
+	uint64_t *slot = (uint64_t *)(void *)self->next;
+
+	if (__builtin_expect(self->next == self->end, 0))
+		return;
+	__atomic_store_n(slot, begin, __ATOMIC_RELAXED);
+	__atomic_store_n(slot + 1, op | (uint64_t)queue << 32 | (uint64_t)(flags | PM_FLAG_ENTERED) << 56,
+		__ATOMIC_RELEASE);
+}
+
+/* For a call that leaves no record. */
+PMH_INLINE void pmh_not_entered(struct pmh_thread *self)
+{
+	if (self->next != self->end)
+		__atomic_store_n((uint64_t *)(void *)self->next + 1, 0, __ATOMIC_RELEASE);
 }
 
 #endif

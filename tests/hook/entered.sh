@@ -1,0 +1,23 @@
+#!/bin/sh
+# A process is killed in a call: its trace names the call, wherever in its thread's chunk it would have been recorded; killed
+# outside of calls it names none.
+set -eu
+. "$SOURCE/tests/preload.sh"
+export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on PMHOOK_OUT="$SCRATCH"
+bad=0
+check() { # COUNT, HOW, what is said
+	(PMHOOK_DEVICE=none with_hook "$BUILD/bin/entered_host" "$1" "$2") >/dev/null 2>&1 && { echo "not ok: $1 $2 was not killed" && bad=1; }
+	"$BUILD/bin/pmanalyze" dump --json ./*.pmtrace | python3 -c '
+import json, sys
+trace = json.load(sys.stdin)
+print(*(e["function"] for e in trace["entered"]), trace["records"])' >seen
+	[ "$(cat seen)" = "$3" ] || { echo "not ok: $1 $2: seen: $(cat seen), expected $3" && bad=1; }
+	rm ./*.pmtrace
+}
+# the first chunk has room for 252 records: what is looked for stands at its end, in the next one, and before both
+for count in 0 100 244 245 246 247 248 249; do
+	check $count inside "cudaStreamSynchronize $((count + 5))"
+	check $count outside "$((count + 6))"
+	check $count asked "$((count + 5))"
+done
+exit $bad
