@@ -151,6 +151,9 @@ run_case help 0 --help
 run_case help_report 0 report --help
 run_case help_layers 0 layers --help
 run_case help_kernels 0 kernels --help
+run_case help_hang 0 hang --help
+run_case hang_killed 0 hang killed
+run_case hang_three 0 hang three
 run_case help_balance 0 balance --help
 run_case help_roofline 0 roofline --help
 run_case help_comm 0 comm --help

@@ -20,4 +20,13 @@ for count in 0 100 244 245 246 247 248 249; do
 	check $count outside "$((count + 6))"
 	check $count asked "$((count + 5))"
 done
+
+# the ranks of a job, by the report
+for rank in 0 1; do
+	[ $rank = 0 ] && how=inside || how=asked
+	(RANK=$rank PMHOOK_DEVICE=none with_hook "$BUILD/bin/entered_host" 300 $how) >/dev/null 2>&1 || :
+done
+"$BUILD/bin/pmanalyze" hang --csv "$SCRATCH" | awk -F, 'NR > 1 && $1 != "communicator" && NF { print $1, $2, $5, $6 }' >seen
+printf '0 no end in cudaStreamSynchronize\n1 no end after cudaEventQuery\n' >expected
+diff -u expected seen || { echo "not ok: where the ranks stand" && bad=1; }
 exit $bad
