@@ -113,8 +113,8 @@ static void threads_table(struct job *job, struct print_table *table)
 			print_number(table, tid, t->tid);
 			print_word(table, inside, t->inside ? "in" : "after");
 			if (t->begin_ns)
-				print_number(table, at,
-					(double)(t->begin_ns - (int64_t)trace->header.monotonic_ns));
+				print_number(
+					table, at, (double)t->begin_ns - (double)trace->header.monotonic_ns);
 			if (!t->op)
 				continue;
 			print_word(table, function, function_name(job, trace, t->op));
@@ -160,7 +160,10 @@ static void print_job(struct job *job, enum print_form form, FILE *out)
 
 	print_init(&table, &job->arena);
 	threads_table(job, &table);
-	print_part(&table, form, object, "threads", "Where each thread stands", false, out);
+	if (form == PRINT_TEXT && table.row_count == 0)
+		print_paragraph("No call was recorded.", 2, out);
+	else
+		print_part(&table, form, object, "threads", "Where each thread stands", false, out);
 	print_free(&table);
 	print_init(&table, &job->arena);
 	comms_table(job, &table);

@@ -154,6 +154,8 @@ run_case help_kernels 0 kernels --help
 run_case help_hang 0 hang --help
 run_case hang_killed 0 hang killed
 run_case hang_three 0 hang three
+run_case hang_wrong 1 hang cut.pmtrace text.pmtrace empty_imported
+run_case hang_nothing 2 hang
 run_case help_balance 0 balance --help
 run_case help_roofline 0 roofline --help
 run_case help_comm 0 comm --help
