@@ -30,13 +30,21 @@ static const char *with_stop(struct arena *arena, const char *text)
 	return length && text[length - 1] == '.' ? text : arena_format(arena, "%s.", text);
 }
 
+/* Of a typical iteration; what outliers lose is in the mean alone, of which it is a part. */
+static double gain_share(const struct finding_list *list, const struct finding *finding)
+{
+	const struct step *step = &list->step;
+
+	return finding->gain_ns / (finding->kind == FINDING_OUTLIERS ? step->mean_ns : step->typical_ns);
+}
+
 /* "Straggler rank 2: slower layer conv2: at most 4.021 ms a step (22.0%)" */
 static const char *title_text(struct finding_list *list, const struct finding *finding)
 {
 	if (!isfinite(finding->gain_ns))
 		return finding->title;
 	return arena_format(&list->arena, "%s: at most %s a step (%.1f%%)", finding->title,
-		print_time(&list->arena, finding->gain_ns), 100 * finding->gain_ns / list->step.typical_ns);
+		print_time(&list->arena, finding->gain_ns), 100 * gain_share(list, finding));
 }
 
 /* `mark`: what it begins with, as "1." */
@@ -131,7 +139,7 @@ void findings_json(struct finding_list *list, cJSON *object)
 		cJSON_AddStringToObject(item, "layer", finding->layer);
 		add_number(item, "gain_ns", finding->gain_ns);
 		add_number(item, "lost_ns", finding->lost_ns);
-		add_number(item, "gain_share", finding->gain_ns / step->typical_ns);
+		add_number(item, "gain_share", gain_share(list, finding));
 		cJSON_AddStringToObject(item, "strength", finding_strength_text(finding->strength));
 		cJSON_AddStringToObject(item, "title", finding->title);
 		cJSON_AddStringToObject(item, "text", finding->text);
