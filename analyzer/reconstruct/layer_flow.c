@@ -415,9 +415,29 @@ static bool find_update(struct flow_work *work)
 	return false;
 }
 
+/* The end of what is set up: the first batch may be copied before the first iteration, as it is copied in
+ * every other. */
+static size_t set_up_end(const struct flow_work *work, size_t end)
+{
+	uint64_t address, bytes, first_bytes;
+	size_t batch = end;
+
+	for (uint32_t i = work->step_count; i-- > 0;) {
+		if (!is_upload(work, work->assign->graph.steps[i].call, &address, &bytes))
+			continue;
+		do
+			if (batch-- == 0)
+				return end;
+		while (!is_upload(work, work->assign->worker->calls[batch], &address, &first_bytes));
+		if (first_bytes != bytes)
+			return end;
+	}
+	return batch;
+}
+
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
-	const size_t end = iterations->items[0].first_call;
+	const size_t end = set_up_end(work, iterations->items[0].first_call);
 	uint64_t address, bytes;
 
 	for (uint32_t i = 0; i < work->step_count; i++)
