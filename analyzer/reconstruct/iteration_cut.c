@@ -156,10 +156,13 @@ static int compare_pieces(const void *left, const void *right)
  */
 static void find_usual(struct iteration_finder *finder)
 {
-	struct iteration_piece *sorted = mem_alloc(finder->piece_count, sizeof(*sorted));
+	struct iteration_piece *sorted;
 	size_t best = 0, best_length = 0;
 	bool best_cut = true;
 
+	if (finder->piece_count == 0)
+		return;
+	sorted = mem_alloc(finder->piece_count, sizeof(*sorted));
 	memcpy(sorted, finder->pieces, finder->piece_count * sizeof(*sorted));
 	for (size_t i = 0; i < finder->piece_count && finder->judged; i++)
 		sorted[i].cut |= !sorted[i].alike;
