@@ -2,8 +2,9 @@
  * Ranges of device memory, sorted and apart.
  *
  * Whoever allocates moves the ranges behind under a lock, and counts before and after; whoever looks takes no
- * lock, and looks again if the count has changed meanwhile. Frameworks allocate some hundreds of blocks and
- * divide them themselves.
+ * lock, and looks again if the count has changed meanwhile. Each value is stored with release and loaded with
+ * acquire, which keeps it behind the first count and before the second. Frameworks allocate some hundreds of
+ * blocks and divide them themselves.
  */
 #include "device_memory.h"
 
@@ -23,18 +24,18 @@ static pmh_lock lock = ATOMIC_FLAG_INIT;
 
 static uint64_t begin_of(uint32_t i)
 {
-	return atomic_load_explicit(&ranges[i].begin, memory_order_relaxed);
+	return atomic_load_explicit(&ranges[i].begin, memory_order_acquire);
 }
 
 static uint64_t end_of(uint32_t i)
 {
-	return atomic_load_explicit(&ranges[i].end, memory_order_relaxed);
+	return atomic_load_explicit(&ranges[i].end, memory_order_acquire);
 }
 
 static void set(uint32_t i, uint64_t begin, uint64_t end)
 {
-	atomic_store_explicit(&ranges[i].begin, begin, memory_order_relaxed);
-	atomic_store_explicit(&ranges[i].end, end, memory_order_relaxed);
+	atomic_store_explicit(&ranges[i].begin, begin, memory_order_release);
+	atomic_store_explicit(&ranges[i].end, end, memory_order_release);
 }
 
 /* The first range that ends behind the address, among `count`. */
@@ -57,12 +58,11 @@ static void change_begin(void)
 {
 	atomic_store_explicit(
 		&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
 }
 
 static void change_end(uint32_t count)
 {
-	atomic_store_explicit(&range_count, count, memory_order_relaxed);
+	atomic_store_explicit(&range_count, count, memory_order_release);
 	atomic_store_explicit(
 		&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1, memory_order_release);
 }
@@ -134,7 +134,7 @@ void pmh_memory_gone(const void *begin)
 void pmh_memory_look(struct pmh_memory_look *look)
 {
 	look->change = atomic_load_explicit(&changes, memory_order_acquire);
-	look->count = atomic_load_explicit(&range_count, memory_order_relaxed);
+	look->count = atomic_load_explicit(&range_count, memory_order_acquire);
 	look->first = look->count ? begin_of(0) : 0;
 	look->span = look->count ? end_of(look->count - 1) - look->first : 0;
 	look->begin = look->size = 0;
@@ -142,7 +142,6 @@ void pmh_memory_look(struct pmh_memory_look *look)
 
 bool pmh_memory_is_whole(const struct pmh_memory_look *look)
 {
-	atomic_thread_fence(memory_order_acquire);
 	return !(look->change & 1) && atomic_load_explicit(&changes, memory_order_relaxed) == look->change;
 }
 
