@@ -408,15 +408,36 @@ static int run_table(struct choices *c, const char *path)
 	return status;
 }
 
+/* By a model of `pmfit fit`, or by none: batch shares of measured devices need no model. */
+static int run_model(struct choices *c, const char *path)
+{
+	struct pm_fit_model *model = NULL;
+	struct guide guide = {0};
+	const char *bad;
+	int status = 0;
+
+	if (path) {
+		bad = pm_fit_load(path, &model);
+		if (bad)
+			errx(1, "%s", bad);
+		init_guide(c, model, &guide);
+	}
+	if (c->divide.batch)
+		status = cmd_guide_divide(&c->divide, &guide, c->form);
+	else
+		show(c, &guide);
+	guide_free(&guide);
+	pm_fit_free(model);
+	return status;
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct choices c = {.guide = {.worth = 0.5},
 		.divide = {.rank_column = "rank", .time_columns = "forward_ns,backward_ns"}};
-	struct pm_fit_model *model = NULL;
 	struct step_model steps;
-	struct guide guide = {0};
-	const char *bad;
-	int option, status = 0;
+	const char *path;
+	int option, status;
 
 	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1) {
 		if (option == '?')
@@ -424,25 +445,15 @@ static int run(int argument_count, char **arguments)
 		take_option(&c, option, optarg);
 	}
 	check(&c, argument_count - optind);
-	if (optind < argument_count && !c.divide.batch && step_options_load(arguments[optind], &steps)) {
+	path = optind < argument_count ? arguments[optind] : NULL;
+	if (path && !c.divide.batch && step_options_load(path, &steps)) {
 		status = run_step(&c, &steps);
 		step_model_free(&steps);
-		return status;
+	} else if (path && !c.divide.batch && auto_is_table(path)) {
+		status = run_table(&c, path);
+	} else {
+		status = run_model(&c, path);
 	}
-	if (optind < argument_count && !c.divide.batch && auto_is_table(arguments[optind]))
-		return run_table(&c, arguments[optind]);
-	if (optind < argument_count) {
-		bad = pm_fit_load(arguments[optind], &model);
-		if (bad)
-			errx(1, "%s", bad);
-		init_guide(&c, model, &guide);
-	}
-	if (c.divide.batch)
-		status = cmd_guide_divide(&c.divide, &guide, c.form);
-	else
-		show(&c, &guide);
-	guide_free(&guide);
-	pm_fit_free(model);
 	free(c.gpus.numbers);
 	free(c.batches.numbers);
 	free(c.at);
