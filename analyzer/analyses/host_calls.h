@@ -34,9 +34,9 @@ struct host_calls {
 	struct arena arena;
 };
 
-/* `worker` is a number below worker_count. The caller frees the list. */
+/* `number` is a worker's, below worker_count. The caller frees the list. */
 void host_calls_find(
-	const struct analysis *analysis, const struct step *step, size_t worker, struct host_calls *list);
+	const struct analysis *analysis, const struct step *step, size_t number, struct host_calls *list);
 void host_calls_free(struct host_calls *list);
 
 /*

@@ -21,7 +21,7 @@ bool auto_is_table(const char *path)
 	FILE *file;
 	int c;
 
-	if (stat(path, &info) < 0 || !S_ISREG(info.st_mode) || !(file = fopen(path, "r")))
+	if (stat(path, &info) < 0 || !S_ISREG(info.st_mode) || !(file = fopen(path, "re")))
 		return false;
 	do
 		c = getc(file);

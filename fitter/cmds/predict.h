@@ -15,7 +15,7 @@ struct predict_choices {
 };
 
 /* Answers a table by a model of `pmfit step`: all of the command. */
-int predict_step(const struct step_model *model, const char *table, const struct predict_choices *choices);
+int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices);
 
 /*
  * Warns on stderr where measured and predicted times differ by a thousand or a million as a whole: then one

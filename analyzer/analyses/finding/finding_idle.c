@@ -128,11 +128,13 @@ static double unblocked_ns(const struct finding_list *list, size_t worker)
 	double mean_ns =
 		analysis_phase(&list->analysis->workers[worker], 1, PHASE_IDLE_LAUNCH, ANALYSIS_EXCLUSIVE)
 			.mean;
+	const enum phase launch = PHASE_IDLE_LAUNCH;
+	const size_t idle = launch - PHASE_WORK_COUNT; /* among the idle phases */
 	double blocked_ns = 0;
 
 	for (size_t i = 0; i < calls->count; i++)
 		if (host_call_blocks(&calls->items[i]))
-			blocked_ns += calls->items[i].phases_ns[PHASE_IDLE_LAUNCH - PHASE_WORK_COUNT];
+			blocked_ns += calls->items[i].phases_ns[idle];
 	return mean_ns > 0
 		       ? finding_phase(list, worker, PHASE_IDLE_LAUNCH) * fmax(0, 1 - blocked_ns / mean_ns)
 		       : 0;
