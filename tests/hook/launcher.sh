@@ -9,15 +9,15 @@ complain() {
 	echo "not ok: $*"
 	bad=1
 }
-# what is launched needs no other rank
-trainer="env -u WORLD_SIZE -u RANK train_cnn --synthetic --batch 64 --iterations 6 --print 0"
+# it takes its rank from torchrun alone, so that here it needs no other
+trainer="train_cnn --synthetic --batch 64 --iterations 6 --print 0"
 
 # launch NAME PMRUN-OPTION... with the launcher's variables in the environment
 launch() {
 	name=$1
 	shift
 	for rank in 0 1; do
-		RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 pmrun --softgpu=a100 "$@" -- $trainer \
+		PMI_RANK=$rank pmrun --softgpu=a100 "$@" -- $trainer \
 			>"$name.$rank.out" 2>"$name.$rank.err" &
 	done
 	wait
@@ -33,11 +33,11 @@ grep -q 'pmanalyze report a/b/named' named.0.err || complain "rank 0 says: $(cat
 grep 'end early' ./*.err && complain "of ranks that still run"
 
 SLURM_JOB_ID=17 SLURM_STEP_ID=2 launch slurm
-traces run.env.17.2
+traces run.train_cnn.17.2
 PMIX_NAMESPACE=prterun-1 launch mpi
-traces run.env.prterun-1
-TORCHELASTIC_RUN_ID=none LOCAL_WORLD_SIZE=2 launch torchrun
-traces run.env.$$
+traces run.train_cnn.prterun-1
+TORCHELASTIC_RUN_ID=none WORLD_SIZE=1 LOCAL_WORLD_SIZE=1 launch torchrun
+traces run.train_cnn.$$
 
 # no name, or one that leaves the folder
 launch none

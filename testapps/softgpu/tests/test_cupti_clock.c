@@ -100,5 +100,7 @@ int main(void)
 		/* in nanoseconds the model's own, to the last */
 		CHECK(again[i] == ns[i]);
 	}
+	OK(cudaFree(x));
+	OK(cublasDestroy(blas));
 	return 0;
 }

@@ -328,13 +328,14 @@ static void two_communicators(int rank, int n, ncclUniqueId id, int *shared)
 {
 	cudaStream_t streams[2] = {test_rank_stream(rank), test_rank_stream(2 + rank)};
 	ncclComm_t comms[2] = {test_comm(rank, n, id), NULL};
-	void *a = test_untouchable(4096);
+	/* each its own: what is small is really moved */
+	void *data[2] = {test_untouchable(4096), test_untouchable(4096)};
 
 	(void)shared;
 	OK(ncclCommSplit(comms[0], 0, rank, &comms[1], NULL));
 	for (int i = 0; i < 20; i++) {
-		call(ALL_REDUCE, a, 4096, 0, comms[rank & 1], streams[rank & 1]);
-		call(ALL_REDUCE, a, 4096, 0, comms[~rank & 1], streams[~rank & 1]);
+		call(ALL_REDUCE, data[rank & 1], 4096, 0, comms[rank & 1], streams[rank & 1]);
+		call(ALL_REDUCE, data[~rank & 1], 4096, 0, comms[~rank & 1], streams[~rank & 1]);
 	}
 	OK(cudaDeviceSynchronize());
 	CHECK(test_told(rank) == 20 && test_told(2 + rank) == 20);
