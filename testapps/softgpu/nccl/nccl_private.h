@@ -110,6 +110,9 @@ void nccl_segment_fail(struct nccl_segment *segment, ncclResult_t result);
 /* Fails the segment if a rank's process has died; for those who have waited long. */
 void nccl_segment_look_for_dead(struct nccl_segment *segment);
 /* Reserves the slots, or a channel: without it a full /dev/shm would be a SIGBUS. */
+/* What an operation gives whose ranks do not agree what it is: ncclInvalidUsage, or what the segment failed with.
+ * With SOFTGPU_NCCL_FAULTS=wait not before that: NCCL does not notice, and waits. */
+ncclResult_t nccl_segment_refuse(struct nccl_segment *segment);
 ncclResult_t nccl_segment_reserve_slots(struct nccl_segment *segment);
 ncclResult_t nccl_segment_reserve_channel(struct nccl_segment *segment, int from, int to);
 /* Waits until all ranks are here; not ncclSuccess when the segment has failed. Whoever comes last calls

@@ -196,7 +196,7 @@ static ncclResult_t run_transfers(struct ncclComm *comm, struct transfer *transf
 				continue;
 			result = step(t);
 			if (result < 0)
-				return ncclInvalidUsage;
+				return nccl_segment_refuse(segment);
 			moved |= result;
 		}
 		if (atomic_load(&segment->header->failed) != ncclSuccess)

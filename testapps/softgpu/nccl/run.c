@@ -58,7 +58,7 @@ static ncclResult_t meet(const struct run *run, int first)
 	for (int i = 0; first && result == ncclSuccess && i < run->n; i++) {
 		/* Everybody sees the same difference and stops here. */
 		if (segment->ranks[i].operation[parity] != operation_of(run->task))
-			result = ncclInvalidUsage;
+			result = nccl_segment_refuse(segment);
 	}
 	return result;
 }
@@ -243,7 +243,7 @@ static ncclResult_t meet_in_time(const struct run *run)
 		return result;
 	/* Nobody writes it again before this rank comes to the next meeting. */
 	if (comm->segment.header->end_ns == 0)
-		return ncclInvalidUsage;
+		return nccl_segment_refuse(&comm->segment);
 	sg_work_end(comm->segment.header->end_ns);
 	return ncclSuccess;
 }

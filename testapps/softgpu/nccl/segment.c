@@ -324,8 +324,32 @@ static int is_dead(pid_t pid)
 	return end != NULL && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
 }
 
+/* SOFTGPU_NCCL_FAULTS */
+static int faults_are_waited_for(void)
+{
+	static _Atomic int known; /* 1: no, 2: yes */
+	const char *setting;
+
+	if (atomic_load(&known) == 0) {
+		setting = getenv("SOFTGPU_NCCL_FAULTS");
+		atomic_store(&known, setting != NULL && strcmp(setting, "wait") == 0 ? 2 : 1);
+	}
+	return atomic_load(&known) == 2;
+}
+
+ncclResult_t nccl_segment_refuse(struct nccl_segment *segment)
+{
+	_Atomic uint32_t *failed = &segment->header->failed;
+
+	while (faults_are_waited_for() && atomic_load(failed) == 0)
+		sg_futex_wait(failed, 0, &patience, 1);
+	return atomic_load(failed) != 0 ? (ncclResult_t)atomic_load(failed) : ncclInvalidUsage;
+}
+
 void nccl_segment_look_for_dead(struct nccl_segment *segment)
 {
+	if (faults_are_waited_for())
+		return;
 	for (int i = 0; i < segment->rank_count; i++) {
 		pid_t pid = atomic_load(&segment->ranks[i].pid);
 
