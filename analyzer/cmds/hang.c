@@ -140,6 +140,7 @@ static void comms_table(struct job *job, struct print_table *table)
 
 		for (size_t i = 0; i < standing->comm_count; i++) {
 			const struct standing_comm *c = &standing->comms[i];
+			const uint32_t op = c->recent.entries[c->recent.count - 1].op;
 			const struct trace_communicator *communicator = &trace->communicators[c->number];
 
 			print_row(table);
@@ -147,8 +148,8 @@ static void comms_table(struct job *job, struct print_table *table)
 			print_number(table, size, communicator->size);
 			print_word(table, name, job->ranks[r]->name);
 			print_number(table, count, (double)c->count);
-			print_word(table, last, function_name(job, trace, c->op));
-			print_word(table, values, dump_values(&job->arena, trace, &trace->operations[c->op]));
+			print_word(table, last, function_name(job, trace, op));
+			print_word(table, values, dump_values(&job->arena, trace, &trace->operations[op]));
 		}
 	}
 }

@@ -17,74 +17,331 @@ static struct standing_thread *thread_of(struct standing *standing, const struct
 	return &standing->threads[at];
 }
 
-/* The communicator of a collective, 0: it is none. */
-static uint32_t communicator_of(const struct trace *trace, uint32_t op)
+static struct standing_comm *comm_of(struct standing *standing, uint32_t number)
+{
+	size_t at = 0;
+
+	while (at < standing->comm_count && standing->comms[at].number < number)
+		at++;
+	if (at < standing->comm_count && standing->comms[at].number == number)
+		return &standing->comms[at];
+	(void)MEM_PUSH(standing->comms, standing->comm_count, standing->comm_room);
+	memmove(standing->comms + at + 1, standing->comms + at,
+		(standing->comm_count - 1 - at) * sizeof(*standing->comms));
+	standing->comms[at] = (struct standing_comm){.number = number};
+	return &standing->comms[at];
+}
+
+static struct standing_peer *peer_of(struct standing *standing, uint32_t number, int peer)
+{
+	struct standing_peer *p;
+
+	for (size_t i = 0; i < standing->peer_count; i++)
+		if (standing->peers[i].number == number && standing->peers[i].peer == peer)
+			return &standing->peers[i];
+	p = MEM_PUSH(standing->peers, standing->peer_count, standing->peer_room);
+	*p = (struct standing_peer){.number = number, .peer = peer};
+	return p;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct standing_entry *a = left, *b = right;
+
+	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+/* In order of time, and no more than are kept: threads come one after the other, but what is dropped is older
+ * than all that stays, whatever is still to come. */
+static void trim(struct standing_recent *recent)
+{
+	if (recent->count > 1)
+		qsort(recent->entries, recent->count, sizeof(*recent->entries), by_begin);
+	if (recent->count <= STANDING_RECENT)
+		return;
+	memmove(recent->entries, recent->entries + recent->count - STANDING_RECENT,
+		STANDING_RECENT * sizeof(*recent->entries));
+	recent->count = STANDING_RECENT;
+}
+
+static void add_recent(struct standing_recent *recent, struct standing_entry entry)
+{
+	*MEM_PUSH(recent->entries, recent->count, recent->room) = entry;
+	if (recent->count == 2 * STANDING_RECENT)
+		trim(recent);
+}
+
+static bool is_function(const struct trace *trace, uint32_t op, const char *name)
+{
+	return strcmp(trace->functions[trace->operations[op].function].name, name) == 0;
+}
+
+bool standing_joins(const struct trace *trace, uint32_t op)
+{
+	static const char *const names[] = {"ncclCommInitRank", "ncclCommInitRankConfig",
+		"ncclCommInitRankScalable", "ncclCommSplit", "ncclCommShrink"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (is_function(trace, op, names[i]))
+			return true;
+	return false;
+}
+
+static void count_communication(
+	const struct trace *trace, struct standing *standing, uint32_t op, int64_t begin_ns)
 {
 	const struct trace_operation *operation = &trace->operations[op];
 	const struct trace_function *function = &trace->functions[operation->function];
+	const struct standing_entry entry = {begin_ns, op};
+	const bool sends = strcmp(function->name, "ncclSend") == 0;
+	uint64_t number = 0, peer = UINT64_MAX;
 
-	if (function->kind != PM_KIND_COMM || strcmp(function->name, "ncclSend") == 0 ||
-		strcmp(function->name, "ncclRecv") == 0)
-		return 0;
 	for (uint32_t i = 0; i < operation->value_count; i++)
-		if (function->labels[i].type == PM_VALUE_COMMUNICATOR &&
-			operation->values[i] < trace->communicator_count)
-			return (uint32_t)operation->values[i];
-	return 0;
+		if (function->labels[i].type == PM_VALUE_COMMUNICATOR)
+			number = operation->values[i];
+		else if (strcmp(function->labels[i].name, "peer") == 0)
+			peer = operation->values[i];
+	if (number == 0 || number >= trace->communicator_count || !trace->communicators[number].known)
+		return;
+	add_recent(&standing->recent, entry);
+	if (sends || strcmp(function->name, "ncclRecv") == 0) {
+		struct standing_peer *p;
+
+		if (peer > INT32_MAX)
+			return;
+		p = peer_of(standing, (uint32_t)number, (int)peer);
+		*(sends ? &p->sends : &p->receives) += 1;
+		if (begin_ns >= (sends ? p->last_send : p->last_receive).begin_ns)
+			*(sends ? &p->last_send : &p->last_receive) = entry;
+	} else {
+		struct standing_comm *comm = comm_of(standing, (uint32_t)number);
+
+		comm->count++;
+		add_recent(&comm->recent, entry);
+	}
 }
 
-static void count_collective(const struct trace *trace, struct standing *standing, uint32_t op)
+static bool is_work(enum pm_kind kind)
 {
-	const uint32_t number = communicator_of(trace, op);
-	size_t at = 0;
-
-	if (number == 0 || !trace->communicators[number].known)
-		return;
-	while (at < standing->comm_count && standing->comms[at].number < number)
-		at++;
-	if (at == standing->comm_count || standing->comms[at].number != number) {
-		(void)MEM_PUSH(standing->comms, standing->comm_count, standing->comm_room);
-		memmove(standing->comms + at + 1, standing->comms + at,
-			(standing->comm_count - 1 - at) * sizeof(*standing->comms));
-		standing->comms[at] = (struct standing_comm){.number = number};
+	switch (kind) {
+	case PM_KIND_COPY:
+	case PM_KIND_SET:
+	case PM_KIND_FORWARD:
+	case PM_KIND_BACKWARD:
+	case PM_KIND_COMPUTE:
+	case PM_KIND_LAUNCH:
+	case PM_KIND_COMM:
+		return true;
+	default:
+		return false;
 	}
-	standing->comms[at].count++;
-	standing->comms[at].op = op;
+}
+
+static void add_call(struct standing *standing, const struct trace *trace, struct standing_thread *thread,
+	uint32_t op, int64_t begin_ns)
+{
+	const enum pm_kind kind = trace->functions[trace->operations[op].function].kind;
+
+	thread->op = op;
+	thread->begin_ns = begin_ns;
+	if (is_work(kind) || kind == PM_KIND_SYNC)
+		thread->works = true;
+	if (kind == PM_KIND_COMM)
+		count_communication(trace, standing, op, begin_ns);
+	else if (kind == PM_KIND_SETUP && standing_joins(trace, op))
+		standing->joins++;
+}
+
+/* The calls of a chunk, and the one that its thread is in. */
+static void add_chunk(struct standing *standing, const struct trace *trace, const struct trace_chunk *chunk)
+{
+	struct standing_thread *thread = thread_of(standing, chunk);
+	const uint32_t op = chunk->entered.op;
+	struct trace_cursor cursor;
+	struct trace_record record;
+	enum trace_step step;
+	size_t near = 0;
+
+	trace_walk(&cursor, trace, chunk);
+	while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &record)) != TRACE_END) {
+		if (step == TRACE_REFUSED)
+			continue;
+		thread->inside = false;
+		add_call(standing, trace, thread, record.op, trace_ns_near(trace, record.begin, &near));
+		thread->end_ns = trace_ns_near(trace, record.end, &near);
+	}
+	if (!chunk->entered.flags)
+		return;
+	thread->inside = true;
+	if (op < trace->operation_count && trace->operations[op].function)
+		add_call(standing, trace, thread, op, trace_ns(trace, chunk->entered.begin));
+	else
+		thread->op = 0, thread->begin_ns = trace_ns(trace, chunk->entered.begin);
+}
+
+static void find_pauses(struct standing_comm *comm)
+{
+	const struct standing_entry *entries = comm->recent.entries;
+
+	for (size_t i = 1; i < comm->recent.count; i++) {
+		const int64_t pause_ns = entries[i].begin_ns - entries[i - 1].begin_ns;
+
+		if (pause_ns > comm->longest_ns)
+			comm->longest_ns = pause_ns;
+	}
 }
 
 void standing_find(const struct trace *trace, struct standing *standing)
 {
 	memset(standing, 0, sizeof(*standing));
-	for (size_t c = 0; c < trace->chunk_count; c++) {
-		const struct trace_chunk *chunk = &trace->chunks[c];
-		struct standing_thread *thread = thread_of(standing, chunk);
-		const uint32_t op = chunk->entered.op;
-		struct trace_cursor cursor;
-		struct trace_record record;
-		enum trace_step step;
-
-		trace_walk(&cursor, trace, chunk);
-		while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &record)) != TRACE_END) {
-			if (step == TRACE_REFUSED)
-				continue;
-			thread->inside = false;
-			thread->op = record.op;
-			thread->begin_ns = trace_ns(trace, record.begin);
-			count_collective(trace, standing, record.op);
-		}
-		if (!chunk->entered.flags)
-			continue;
-		thread->inside = true;
-		thread->op = op < trace->operation_count && trace->operations[op].function ? op : 0;
-		thread->begin_ns = trace_ns(trace, chunk->entered.begin);
-		if (thread->op)
-			count_collective(trace, standing, thread->op);
+	standing->last_ns = trace_ns(trace, trace->header.ticks);
+	for (size_t c = 0; c < trace->chunk_count; c++)
+		add_chunk(standing, trace, &trace->chunks[c]);
+	trim(&standing->recent);
+	for (size_t i = 0; i < standing->comm_count; i++) {
+		trim(&standing->comms[i].recent);
+		find_pauses(&standing->comms[i]);
 	}
+	for (size_t i = 0; i < standing->thread_count; i++) {
+		const struct standing_thread *t = &standing->threads[i];
+		const int64_t last_ns = t->begin_ns > t->end_ns ? t->begin_ns : t->end_ns;
+
+		if (t->works && last_ns > standing->last_ns)
+			standing->last_ns = last_ns;
+	}
+}
+
+const struct standing_thread *standing_principal(const struct standing *standing)
+{
+	const struct standing_thread *best = NULL;
+
+	for (size_t i = 0; i < standing->thread_count; i++) {
+		const struct standing_thread *t = &standing->threads[i];
+
+		if (!t->inside && !t->op) /* device times alone */
+			continue;
+		if (!best || t->works > best->works ||
+			(t->works == best->works &&
+				(t->inside > best->inside ||
+					(t->inside == best->inside && t->begin_ns > best->begin_ns))))
+			best = t;
+	}
+	return best;
 }
 
 void standing_free(struct standing *standing)
 {
+	for (size_t i = 0; i < standing->comm_count; i++)
+		free(standing->comms[i].recent.entries);
+	free(standing->recent.entries);
 	free(standing->threads);
 	free(standing->comms);
+	free(standing->peers);
 	memset(standing, 0, sizeof(*standing));
+}
+
+/* ---- work without device times ---- */
+
+#define WORK_KEPT 4096 /* the last calls that gave a device work */
+
+struct given {
+	int64_t begin_ns;
+	uint32_t op, correlation;
+	uint16_t queue;
+	bool done;
+};
+
+static int by_call(const void *left, const void *right)
+{
+	const struct given *a = left, *b = right;
+
+	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static int by_correlation(const void *left, const void *right)
+{
+	const struct given *a = left, *b = right;
+
+	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+}
+
+static void keep_last(struct given *works, size_t *count)
+{
+	if (*count > 1)
+		qsort(works, *count, sizeof(*works), by_call);
+	if (*count <= WORK_KEPT)
+		return;
+	memmove(works, works + *count - WORK_KEPT, WORK_KEPT * sizeof(*works));
+	*count = WORK_KEPT;
+}
+
+static size_t last_works(const struct trace *trace, struct given *works)
+{
+	size_t count = 0;
+
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		struct trace_cursor cursor;
+		struct trace_record r;
+		enum trace_step step;
+		size_t near = 0;
+
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &r)) != TRACE_END) {
+			if (step == TRACE_REFUSED || !r.correlation ||
+				r.flags & (PM_FLAG_CAPTURED | PM_FLAG_LEFT) ||
+				!is_work(trace->functions[trace->operations[r.op].function].kind))
+				continue;
+			works[count++] = (struct given){
+				trace_ns_near(trace, r.begin, &near), r.op, r.correlation, r.queue, false};
+			if (count == 2 * WORK_KEPT)
+				keep_last(works, &count);
+		}
+	}
+	keep_last(works, &count);
+	return count;
+}
+
+static void mark_done(const struct trace *trace, struct given *works, size_t count)
+{
+	qsort(works, count, sizeof(*works), by_correlation);
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		struct trace_cursor cursor;
+		struct trace_record r;
+		enum trace_step step;
+
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while ((step = trace_next_of(&cursor, PM_RECORD_DEVICE, &r)) != TRACE_END) {
+			const struct given key = {.correlation = r.correlation};
+			struct given *found;
+
+			if (step == TRACE_REFUSED || !r.correlation)
+				continue;
+			found = bsearch(&key, works, count, sizeof(*works), by_correlation);
+			if (found)
+				found->done = true;
+		}
+	}
+	qsort(works, count, sizeof(*works), by_call);
+}
+
+void standing_unfinished(const struct trace *trace, struct standing_work *work)
+{
+	bool done[UINT16_MAX + 1] = {false}; /* a later work of the queue is done */
+	struct given *works;
+	size_t count;
+
+	*work = (struct standing_work){0};
+	if (trace->header.device_source != PM_DEVICE_CUPTI)
+		return;
+	works = mem_alloc(2 * WORK_KEPT, sizeof(*works));
+	count = last_works(trace, works);
+	if (count)
+		mark_done(trace, works, count);
+	while (count-- > 0) {
+		if (works[count].done)
+			done[works[count].queue] = true;
+		else if (!done[works[count].queue])
+			*work = (struct standing_work){works[count].op, works[count].begin_ns};
+	}
+	free(works);
 }
