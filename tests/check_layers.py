@@ -10,7 +10,7 @@ import sys
 LAYERS = {
     "preload": [".", "guest", "trace", "python", "describe", "device", "call", "files", "core", "pmrun"],
     "analyzer": ["base", "trace", "timeline", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
-                 "analyses/slowdown", "analyses/finding", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
+                 "analyses/slowdown", "analyses/finding", "analyses/hang", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
                  "output/export", "output/html", "cmds", "."],
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "sweep", "advise", "compare", "output",
                "study", "cmds", "."],

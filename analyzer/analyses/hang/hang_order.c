@@ -1,0 +1,105 @@
+/* Ranks that wait for each other in a circle. */
+#include "hang_private.h"
+
+/* A circle of waits: from any rank that is waited for along the waits, until one comes again. */
+static size_t find_circle(struct hang *hang, const struct hang_waits *waits, const struct hang_wait **circle)
+{
+	size_t *seen = arena_alloc(&hang->arena, hang->rank_count, sizeof(*seen)), at = 0, count = 0;
+
+	while (!waits->out[at])
+		at++;
+	while (!seen[at]) {
+		const struct hang_wait *next = NULL;
+
+		for (size_t i = 0; i < waits->count; i++) {
+			const struct hang_wait *w = &waits->items[i];
+
+			if (w->from == at && (!next || w->since_ns < next->since_ns))
+				next = w;
+		}
+		seen[at] = ++count;
+		circle[count - 1] = next;
+		at = next->to;
+	}
+	memmove(circle, circle + seen[at] - 1, (count - seen[at] + 1) * sizeof(const struct hang_wait *));
+	return count - seen[at] + 1;
+}
+
+static bool all_deviate(const struct hang *hang, bool *some)
+{
+	bool all = true;
+
+	*some = false;
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const bool odd = hang->ranks[r]->standing.recent.count && hang_deviates(hang->ranks[r]);
+
+		all &= odd;
+		*some |= odd;
+	}
+	return all;
+}
+
+static const char *wait_sentence(struct hang *hang, const struct hang_wait *wait)
+{
+	const struct hang_rank *rank = hang->ranks[wait->from];
+
+	return arena_format(&hang->arena, "%s waits in %s%s, since %s has not %s.",
+		hang_capital(hang, hang_ranks(&hang->arena, hang, &wait->from, 1)),
+		hang_call(hang, &rank->trace, wait->op), hang_place(hang, &rank->trace, wait->op),
+		hang_ranks(&hang->arena, hang, &wait->to, 1), hang_missing(hang, wait));
+}
+
+/* Traces that are read one after the other while the ranks go on may show a circle that there never was. */
+static bool is_young(
+	const struct hang *hang, const struct hang_wait **circle, size_t count, int64_t patience_ns)
+{
+	for (size_t i = 0; i < count && !hang->over; i++)
+		if ((double)hang->now_ns - (double)circle[i]->since_ns < (double)patience_ns)
+			return true;
+	return false;
+}
+
+void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t patience_ns)
+{
+	const struct hang_wait **circle =
+		arena_alloc(&hang->arena, hang->rank_count + 1, sizeof(const struct hang_wait *));
+	const size_t count = find_circle(hang, waits, circle);
+	const struct hang_wait *transfer = NULL;
+	bool some, all = all_deviate(hang, &some);
+
+	if (is_young(hang, circle, count, patience_ns)) {
+		hang_conclude(hang, HANG_IS_LATE, HANG_OPEN,
+			"No hang so far: ranks wait for each other, but have done so for a short time only.");
+		hang->basis = wait_sentence(hang, circle[0]);
+		return;
+	}
+	for (size_t i = 0; i < waits->count && !transfer; i++)
+		if (waits->items[i].kind == HANG_WAIT_SEND || waits->items[i].kind == HANG_WAIT_RECEIVE)
+			transfer = &waits->items[i];
+	for (size_t r = 0; some && !all && r < hang->rank_count; r++)
+		if (hang->ranks[r]->standing.recent.count && hang_deviates(hang->ranks[r]))
+			hang_add_culprit(hang, r,
+				arena_format(&hang->arena, "%s %s.",
+					hang_capital(hang, hang_ranks(&hang->arena, hang, &r, 1)),
+					hang_state(hang, hang->ranks[r])));
+	for (size_t i = 0; (!some || all) && i < count; i++)
+		hang_add_culprit(hang, circle[i]->from, wait_sentence(hang, circle[i]));
+	if (transfer)
+		hang->basis = wait_sentence(hang, transfer);
+	else
+		hang->basis = arena_format(&hang->arena, "%s %s", wait_sentence(hang, circle[0]),
+			count > 1 ? wait_sentence(hang, circle[1]) : "");
+	if (some && !all)
+		hang->basis = arena_format(&hang->arena,
+			"%s Only %s left the order of calls of the iterations before.", hang->basis,
+			hang_culprits(hang));
+	hang_conclude(hang, transfer ? HANG_IS_UNMATCHED : HANG_IS_ORDER,
+		some && !all ? HANG_LIKELY : HANG_OPEN,
+		arena_format(&hang->arena, "%s: %s%s.",
+			transfer ? "Ranks wait for each other, with a send or receive that has no counterpart"
+				 : "Ranks wait for each other on communicators entered in different order",
+			hang_culprits(hang),
+			some && !all               ? ""
+			: hang->culprit_count == 1 ? ""
+						   : ", or one of them"));
+}

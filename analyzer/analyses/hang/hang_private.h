@@ -1,0 +1,76 @@
+/* Between the files of hang/. */
+#ifndef ANALYSES_HANG_HANG_PRIVATE_H
+#define ANALYSES_HANG_HANG_PRIVATE_H
+
+#include "hang.h"
+
+/* What an operation is, the same on all ranks that take part in one collective. */
+uint64_t hang_signature(const struct trace *trace, uint32_t op);
+
+/*
+ * The first place, of those that are kept, at which the members of a group have entered different
+ * collectives. false: there is none.
+ */
+struct hang_difference {
+	const struct hang_group *group;
+	uint64_t ordinal;
+	uint64_t usual;       /* signature of most of them; 0: there are not most */
+	uint64_t *signatures; /* by member, 0: not known; in the arena */
+};
+bool hang_differ(struct hang *hang, const struct hang_group *group, struct hang_difference *difference);
+
+/* The operation of a member's collective with this ordinal, NULL: it is not kept, or there is none. */
+const struct standing_entry *hang_collective(const struct hang_member *member, uint64_t ordinal);
+
+/*
+ * Is there, in the rank's last communication, a call that is not the one which followed the same calls
+ * before? That is what a rank shows that took another way through its program than in earlier iterations.
+ */
+bool hang_deviates(const struct hang_rank *rank);
+
+enum hang_wait_kind { HANG_WAIT_COLLECTIVE, HANG_WAIT_SEND, HANG_WAIT_RECEIVE, HANG_WAIT_JOIN };
+
+/* One rank waits for another. */
+struct hang_wait {
+	size_t from, to; /* ranks */
+	enum hang_wait_kind kind;
+	const struct hang_group *group; /* NULL: a communicator that is being made */
+	uint64_t ordinal;               /* of what the other has not entered, from 1 */
+	uint32_t op;                    /* of the waiting rank; 0: not known */
+	int64_t since_ns;               /* CLOCK_REALTIME */
+};
+
+struct hang_waits {
+	struct hang_wait *items;
+	size_t count, room;
+	size_t *out, *in; /* how many a rank waits in, and how many are for it */
+};
+
+void hang_waits_find(const struct hang *hang, struct hang_waits *waits);
+void hang_waits_free(struct hang_waits *waits);
+
+/* Conclusions: of a group whose members differ, and of ranks that all wait for another one. */
+void hang_find_different(struct hang *hang, const struct hang_difference *difference);
+void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t patience_ns);
+
+/* Whether the system runs the process that writes this trace. */
+enum hang_process hang_process_of(const struct trace *trace);
+
+/* Sentences and parts of them, in the arena. Places are of the ranks' own traces. */
+const char *hang_duration(struct hang *hang, double ns);
+const char *hang_age(struct hang *hang, int64_t real_ns); /* the duration since then */
+const char *hang_place(
+	struct hang *hang, const struct trace *trace, uint32_t op); /* " (net.fc1, train.py:12)", or "" */
+const char *hang_call(struct hang *hang, const struct trace *trace, uint32_t op);
+const char *hang_state(struct hang *hang, const struct hang_rank *rank); /* "has been in ... for 12.3 s" */
+const char *hang_communicator(struct hang *hang, const struct hang_group *group);
+const char *hang_missing(struct hang *hang, const struct hang_wait *wait); /* follows "has not " */
+const char *hang_capital(struct hang *hang, const char *text);
+
+/* The conclusion is put down by these. The sentence lives in the arena. */
+void hang_add_culprit(struct hang *hang, size_t rank, const char *sentence);
+const char *hang_culprits(struct hang *hang); /* "ranks 1 and 2" */
+void hang_conclude(
+	struct hang *hang, enum hang_class class, enum hang_strength strength, const char *headline);
+
+#endif

@@ -1,0 +1,68 @@
+/* What the system knows of a traced process: whether it still runs. */
+#include "hang_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Seconds since the epoch at which the system started, 0: not known. */
+static double boot_time(void)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	char line[256];
+	double seconds = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, "btime ", 6) == 0)
+			seconds = strtod(line + 6, NULL);
+	if (file)
+		(void)fclose(file);
+	return seconds;
+}
+
+/* The state letter of a process, and when it was started; 0: there is none. */
+static char state_of(uint32_t pid, double *started)
+{
+	char path[32], text[1024], *at, *save = NULL;
+	size_t size;
+	char state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	file = fopen(path, "re");
+	size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	if (file)
+		(void)fclose(file);
+	text[size] = 0;
+	at = strrchr(text, ')'); /* its name may have any characters */
+	if (!at || at[1] != ' ' || !at[2])
+		return 0;
+	state = at[2];
+	at = strtok_r(at + 2, " ", &save);
+	for (int field = 3; at && field < 22; field++)
+		at = strtok_r(NULL, " ", &save);
+	*started = at ? boot_time() + strtod(at, NULL) / (double)sysconf(_SC_CLK_TCK) : 0;
+	return state;
+}
+
+enum hang_process hang_process_of(const struct trace *trace)
+{
+	char host[sizeof(trace->header.host)];
+	double started;
+	char state;
+
+	if (trace->ended)
+		return HANG_ENDED;
+	if (gethostname(host, sizeof(host)) < 0)
+		return HANG_UNKNOWN;
+	host[sizeof(host) - 1] = 0;
+	if (strcmp(host, trace->header.host) != 0)
+		return HANG_UNKNOWN;
+	state = state_of(trace->header.pid, &started);
+	/* Another process may have the number by now; the clock of starts has hundredths of a second. */
+	if (!state || state == 'Z' || state == 'X' || started > (double)trace->header.real_ns / 1e9 + 2)
+		return HANG_GONE;
+	return state == 'T' || state == 't' ? HANG_STOPPED : HANG_RUNS;
+}
