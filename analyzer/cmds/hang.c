@@ -1,91 +1,99 @@
-/* pmanalyze hang: where the ranks of a job stand that runs or was killed. */
+/* pmanalyze hang: why a job does not go on, and where its ranks stand. */
 #include "cmd.h"
+#include "analyses/hang/hang.h"
 #include "base/table.h"
 #include "trace/dump.h"
-#include "trace/standing.h"
 
-#include <dirent.h>
-#include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-struct rank {
-	struct trace trace;
-	struct standing standing;
-	const char *name;
+#define PATIENCE_S 10
+#define HUNG 3 /* exit status */
+
+/* What a row of the threads' table says, once for the ranks that have it in common. */
+struct stand {
+	size_t *ranks;
+	size_t rank_count;
+	const struct standing_thread *thread; /* of the first of them */
+	const char *call, *site;
+	double for_ns; /* the longest */
 };
 
-struct job {
-	struct rank **ranks;
-	size_t rank_count, rank_room;
-	size_t unread;
-	struct arena arena;
-};
-
-static void add_file(struct job *job, const char *path)
+static bool is_shown(const struct standing_thread *t)
 {
-	struct rank *rank = mem_alloc(1, sizeof(*rank));
+	return t->inside || t->op; /* else it has device times alone */
+}
 
-	if (trace_open(&rank->trace, path) < 0) {
-		warnx("%s", rank->trace.error);
-		trace_close(&rank->trace);
-		free(rank);
-		job->unread++;
-		return;
+static double for_ns(const struct hang *hang, const struct hang_rank *rank, const struct standing_thread *t)
+{
+	return (double)hang->now_ns - (double)hang_real_ns(rank, t->inside ? t->begin_ns : t->end_ns);
+}
+
+static struct stand *stand_of(
+	struct hang *hang, struct stand *stands, size_t *count, size_t r, const struct standing_thread *t)
+{
+	const struct hang_rank *rank = hang->ranks[r];
+	const char *call = t->op ? print_clean(&hang->arena,
+					   rank->trace.functions[rank->trace.operations[t->op].function].name)
+				 : "";
+	const char *site = t->op ? hang_site(&hang->arena, &rank->trace, t->op) : "";
+	struct stand *stand = stands;
+
+	for (; stand < stands + *count; stand++)
+		if (hang->ranks[stand->ranks[0]]->process == rank->process &&
+			stand->thread->inside == t->inside && strcmp(stand->call, call) == 0 &&
+			strcmp(stand->site, site) == 0)
+			return stand;
+	*stand = (struct stand){.thread = t, .call = call, .site = site};
+	stand->ranks = arena_alloc(&hang->arena, hang->rank_count, sizeof(*stand->ranks));
+	++*count;
+	return stand;
+}
+
+/* For people: what ranks have in common is one row. */
+static void stands_table(struct hang *hang, struct print_table *table)
+{
+	size_t name = print_column(table, "ranks", "ranks", PRINT_WORD);
+	size_t state = print_column(table, "process", "process", PRINT_WORD);
+	size_t inside = print_column(table, "is", "is", PRINT_WORD);
+	size_t call = print_column(table, "function", "call", PRINT_WORD);
+	size_t age = print_column(table, "for", hang->over ? NULL : "for", PRINT_TIME);
+	size_t site = print_column(table, "site", "called from", PRINT_WORD);
+	size_t thread_count = 0, count = 0;
+	struct stand *stands;
+
+	for (size_t r = 0; r < hang->rank_count; r++)
+		thread_count += hang->ranks[r]->standing.thread_count;
+	stands = arena_alloc(&hang->arena, thread_count, sizeof(*stands));
+	for (size_t r = 0; r < hang->rank_count; r++)
+		for (size_t i = 0; i < hang->ranks[r]->standing.thread_count; i++) {
+			const struct standing_thread *t = &hang->ranks[r]->standing.threads[i];
+			struct stand *stand;
+
+			if (!is_shown(t))
+				continue;
+			stand = stand_of(hang, stands, &count, r, t);
+			if (stand->rank_count == 0 || stand->ranks[stand->rank_count - 1] != r)
+				stand->ranks[stand->rank_count++] = r;
+			if (for_ns(hang, hang->ranks[r], t) > stand->for_ns)
+				stand->for_ns = for_ns(hang, hang->ranks[r], t);
+		}
+	for (size_t i = 0; i < count; i++) {
+		const char *ranks = hang_ranks(&hang->arena, hang, stands[i].ranks, stands[i].rank_count);
+
+		print_row(table);
+		print_word(table, name, strchr(ranks, ' ') + 1);
+		print_word(table, state, hang_process_word(hang->ranks[stands[i].ranks[0]]->process));
+		print_word(table, inside, stands[i].thread->inside ? "in" : "after");
+		print_word(table, call, stands[i].call);
+		print_word(table, site, stands[i].site);
+		if (!hang->over)
+			print_number(table, age, stands[i].for_ns);
 	}
-	if (rank->trace.trouble)
-		warnx("%s", rank->trace.trouble);
-	standing_find(&rank->trace, &rank->standing);
-	rank->name = rank->trace.header.rank >= 0
-			     ? arena_format(&job->arena, "%d", rank->trace.header.rank)
-			     : arena_format(&job->arena, "pid %u", rank->trace.header.pid);
-	*MEM_PUSH(job->ranks, job->rank_count, job->rank_room) = rank;
 }
 
-static int is_trace(const struct dirent *entry)
-{
-	const size_t length = strlen(entry->d_name);
-
-	return length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0;
-}
-
-static void add(struct job *job, const char *path)
-{
-	struct dirent **entries;
-	struct stat status;
-	int count;
-
-	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode)) {
-		add_file(job, path);
-		return;
-	}
-	count = scandir(path, &entries, is_trace, versionsort);
-	if (count <= 0) {
-		warnx("%s: no *.pmtrace file in this folder", path);
-		job->unread++;
-		return;
-	}
-	for (int i = 0; i < count; i++) {
-		add_file(job, arena_format(&job->arena, "%s/%s", path, entries[i]->d_name));
-		free(entries[i]);
-	}
-	free(entries);
-}
-
-static int by_rank(const void *left, const void *right)
-{
-	const struct rank *a = *(struct rank *const *)left, *b = *(struct rank *const *)right;
-
-	return a->trace.header.rank < b->trace.header.rank ? -1 : a->trace.header.rank > b->trace.header.rank;
-}
-
-static const char *function_name(struct job *job, const struct trace *trace, uint32_t op)
-{
-	return print_clean(&job->arena, trace->functions[trace->operations[op].function].name);
-}
-
-static void threads_table(struct job *job, struct print_table *table)
+/* For programs: a row for each thread of each rank. */
+static void threads_table(struct hang *hang, struct print_table *table)
 {
 	size_t name = print_column(table, "rank", "rank", PRINT_WORD);
 	size_t state = print_column(table, "process", "process", PRINT_WORD);
@@ -96,19 +104,18 @@ static void threads_table(struct job *job, struct print_table *table)
 	size_t at = print_column(table, "at", "since start", PRINT_TIME);
 	size_t site = print_column(table, "site", "called from", PRINT_WORD);
 
-	for (size_t r = 0; r < job->rank_count; r++) {
-		const struct trace *trace = &job->ranks[r]->trace;
-		const struct standing *standing = &job->ranks[r]->standing;
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const struct trace *trace = &hang->ranks[r]->trace;
+		const struct standing *standing = &hang->ranks[r]->standing;
 
 		for (size_t i = 0; i < standing->thread_count; i++) {
 			const struct standing_thread *t = &standing->threads[i];
-			const char *text;
 
-			if (!t->inside && !t->op) /* device times alone */
+			if (!is_shown(t))
 				continue;
 			print_row(table);
-			print_word(table, name, job->ranks[r]->name);
-			print_word(table, state, trace->ended ? "ended" : "no end");
+			print_word(table, name, hang->ranks[r]->name);
+			print_word(table, state, hang_process_word(hang->ranks[r]->process));
 			print_number(table, thread, t->thread);
 			print_number(table, tid, t->tid);
 			print_word(table, inside, t->inside ? "in" : "after");
@@ -117,15 +124,15 @@ static void threads_table(struct job *job, struct print_table *table)
 					table, at, (double)t->begin_ns - (double)trace->header.monotonic_ns);
 			if (!t->op)
 				continue;
-			print_word(table, function, function_name(job, trace, t->op));
-			text = trace_string(trace, trace->operations[t->op].site);
-			if (text)
-				print_word(table, site, print_clean(&job->arena, text));
+			print_word(table, function,
+				print_clean(&hang->arena,
+					trace->functions[trace->operations[t->op].function].name));
+			print_word(table, site, hang_site(&hang->arena, trace, t->op));
 		}
 	}
 }
 
-static void comms_table(struct job *job, struct print_table *table)
+static void comms_table(struct hang *hang, struct print_table *table)
 {
 	size_t hash = print_column(table, "communicator", "communicator", PRINT_WORD);
 	size_t size = print_column(table, "size", "of", PRINT_COUNT);
@@ -134,53 +141,153 @@ static void comms_table(struct job *job, struct print_table *table)
 	size_t last = print_column(table, "function", "the last", PRINT_WORD);
 	size_t values = print_column(table, "values", NULL, PRINT_WORD);
 
-	for (size_t r = 0; r < job->rank_count; r++) {
-		const struct trace *trace = &job->ranks[r]->trace;
-		const struct standing *standing = &job->ranks[r]->standing;
+	for (size_t g = 0; g < hang->group_count; g++) {
+		const struct hang_group *group = &hang->groups[g];
 
-		for (size_t i = 0; i < standing->comm_count; i++) {
-			const struct standing_comm *c = &standing->comms[i];
-			const uint32_t op = c->recent.entries[c->recent.count - 1].op;
-			const struct trace_communicator *communicator = &trace->communicators[c->number];
+		for (size_t m = 0; m < group->member_count; m++) {
+			const struct hang_member *member = &group->members[m];
+			const struct trace *trace = &hang->ranks[member->rank]->trace;
+			const struct standing_recent *recent = member->comm ? &member->comm->recent : NULL;
 
+			if (!recent)
+				continue;
 			print_row(table);
-			print_word(table, hash, arena_format(&job->arena, "%016" PRIx64, communicator->hash));
-			print_number(table, size, communicator->size);
-			print_word(table, name, job->ranks[r]->name);
-			print_number(table, count, (double)c->count);
-			print_word(table, last, function_name(job, trace, op));
-			print_word(table, values, dump_values(&job->arena, trace, &trace->operations[op]));
+			print_word(table, hash, arena_format(&hang->arena, "%016" PRIx64, group->hash));
+			print_number(table, size, group->size);
+			print_word(table, name, hang->ranks[member->rank]->name);
+			print_number(table, count, (double)member->count);
+			print_word(table, last,
+				hang_operation(&hang->arena, trace, recent->entries[recent->count - 1].op));
+			print_word(table, values,
+				dump_values(&hang->arena, trace,
+					&trace->operations[recent->entries[recent->count - 1].op]));
 		}
 	}
 }
 
-static void print_job(struct job *job, enum print_form form, FILE *out)
+/* Members with the same count and the same last collective are one row. */
+static void counts_table(struct hang *hang, struct print_table *table)
 {
-	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	size_t hash = print_column(table, "communicator", "communicator", PRINT_WORD);
+	size_t size = print_column(table, "size", "of", PRINT_COUNT);
+	size_t name = print_column(table, "ranks", "ranks", PRINT_WORD);
+	size_t count = print_column(table, "collectives", "collectives", PRINT_COUNT);
+	size_t last = print_column(table, "function", "the last", PRINT_WORD);
+
+	for (size_t g = 0; g < hang->group_count; g++) {
+		const struct hang_group *group = &hang->groups[g];
+		const char **texts = arena_alloc(&hang->arena, group->member_count, sizeof(*texts));
+		bool *shown = arena_alloc(&hang->arena, group->member_count, sizeof(*shown));
+		size_t *ranks = arena_alloc(&hang->arena, group->member_count, sizeof(*ranks));
+
+		for (size_t m = 0; m < group->member_count; m++) {
+			const struct hang_member *member = &group->members[m];
+			const struct standing_recent *recent = member->comm ? &member->comm->recent : NULL;
+
+			texts[m] = recent ? hang_operation(&hang->arena, &hang->ranks[member->rank]->trace,
+						    recent->entries[recent->count - 1].op)
+					  : "-";
+		}
+		for (size_t m = 0; m < group->member_count; m++) {
+			size_t rank_count = 0;
+
+			for (size_t o = m; o < group->member_count; o++)
+				if (!shown[o] && group->members[o].count == group->members[m].count &&
+					strcmp(texts[o], texts[m]) == 0) {
+					shown[o] = true;
+					ranks[rank_count++] = group->members[o].rank;
+				}
+			if (rank_count == 0)
+				continue;
+			print_row(table);
+			print_word(table, hash, arena_format(&hang->arena, "%016" PRIx64, group->hash));
+			print_number(table, size, group->size);
+			print_word(table, name,
+				strchr(hang_ranks(&hang->arena, hang, ranks, rank_count), ' ') + 1);
+			print_number(table, count, (double)group->members[m].count);
+			print_word(table, last, texts[m]);
+		}
+	}
+}
+
+static void print_tables(struct hang *hang, enum print_form form, cJSON *object, FILE *out)
+{
 	struct print_table table;
 
-	print_init(&table, &job->arena);
-	threads_table(job, &table);
+	print_init(&table, &hang->arena);
+	if (form == PRINT_TEXT)
+		stands_table(hang, &table);
+	else
+		threads_table(hang, &table);
 	if (form == PRINT_TEXT && table.row_count == 0)
 		print_paragraph("No call was recorded.", 2, out);
 	else
-		print_part(&table, form, object, "threads", "Where each thread stands", false, out);
+		print_part(
+			&table, form, object, "threads", "Where the threads stand", form == PRINT_TEXT, out);
 	print_free(&table);
-	print_init(&table, &job->arena);
-	comms_table(job, &table);
+	print_init(&table, &hang->arena);
+	if (form == PRINT_TEXT)
+		counts_table(hang, &table);
+	else
+		comms_table(hang, &table);
 	if (form != PRINT_TEXT || table.row_count > 0)
 		print_part(&table, form, object, "communicators", "Collectives entered so far", true, out);
 	print_free(&table);
+}
+
+static void print_verdict(const struct hang *hang, FILE *out)
+{
+	print_heading(hang->headline, out);
+	for (size_t i = 0; i < hang->culprit_count && i < 8; i++)
+		print_paragraph(hang->culprits[i].sentence, 2, out);
+	if (hang->culprit_count > 8)
+		fprintf(out, "and %zu more\n", hang->culprit_count - 8);
+	if (hang->basis)
+		print_paragraph(arena_format((struct arena *)&hang->arena, "Basis (%s): %s",
+					hang_strength_word(hang->strength), hang->basis),
+			2, out);
+}
+
+static void print_json_verdict(const struct hang *hang, cJSON *object)
+{
+	cJSON *list;
+
+	cJSON_AddStringToObject(object, "class", hang_class_key(hang->class));
+	cJSON_AddStringToObject(object, "strength", hang_strength_word(hang->strength));
+	cJSON_AddStringToObject(object, "headline", hang->headline);
+	cJSON_AddStringToObject(object, "basis", hang->basis ? hang->basis : "");
+	list = cJSON_AddArrayToObject(object, "culprits");
+	for (size_t i = 0; i < hang->culprit_count; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "rank", hang->ranks[hang->culprits[i].rank]->name);
+		cJSON_AddStringToObject(item, "sentence", hang->culprits[i].sentence);
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
+static void print_job(struct hang *hang, enum print_form form, FILE *out)
+{
+	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+
+	if (form == PRINT_TEXT)
+		print_verdict(hang, out);
+	if (object)
+		print_json_verdict(hang, object);
+	print_tables(hang, form, object, out);
 	if (object)
 		print_json_end(object, out);
 }
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, {0}};
+	static const struct option options[] = {{"after", required_argument, NULL, 'a'},
+		{"fail-if-hung", no_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
+		{"csv", no_argument, NULL, 'c'}, {0}};
 	enum print_form form = PRINT_TEXT;
-	struct job job = {0};
+	long patience_s = PATIENCE_S;
+	bool fails = false;
+	struct hang hang;
 	int option, status;
 
 	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
@@ -188,51 +295,60 @@ static int run(int argument_count, char **arguments)
 			form = PRINT_JSON;
 		else if (option == 'c')
 			form = PRINT_CSV;
+		else if (option == 'f')
+			fails = true;
+		else if (option == 'a')
+			patience_s = cmd_number(&cmd_hang, "--after", optarg, 0);
 		else
 			cmd_wrong_option(&cmd_hang, options, arguments);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_hang, "no run given");
-	for (int i = optind; i < argument_count; i++)
-		add(&job, arguments[i]);
-	status = job.rank_count == 0 || job.unread > 0;
-	if (job.rank_count > 0) {
-		qsort(job.ranks, job.rank_count, sizeof(struct rank *), by_rank);
-		print_job(&job, form, stdout);
+	hang_read(&hang, arguments + optind, (size_t)(argument_count - optind));
+	status = hang.rank_count == 0 || hang.unread > 0;
+	if (hang.rank_count > 0) {
+		hang_find(&hang, patience_s * 1000000000);
+		print_job(&hang, form, stdout);
+		if (fails && hang_is_found(&hang))
+			status = HUNG;
 	}
-	for (size_t r = 0; r < job.rank_count; r++) {
-		standing_free(&job.ranks[r]->standing);
-		trace_close(&job.ranks[r]->trace);
-		free(job.ranks[r]);
-	}
-	free(job.ranks);
-	arena_free(&job.arena);
+	hang_free(&hang);
 	return status;
 }
 
 const struct command cmd_hang = {
 	.name = "hang",
-	.summary = "where each rank stands, of a job that runs, hangs or was killed",
+	.summary = "why a job does not go on, while it hangs or after it was killed",
 	.run = run,
 	.help = COMMAND_HELP(
-		"pmanalyze hang - where each rank of a job stands\n"
+		"pmanalyze hang - why a job does not go on\n"
 		"\n"
 		"usage: pmanalyze hang [OPTION]... RUN...\n"
 		"\n"
 		"Reads the traces of a job that runs, hangs or was killed, from the files alone,\n"
-		"and prints for each thread the call that it is in (\"in\") or else the last one\n"
-		"that was recorded of it (\"after\"), when that began, counted from the start of\n"
-		"the trace, and where it was called from. A process whose trace has no end runs,\n"
-		"or was killed: the file does not say which.\n"
+		"and names the rank that the others wait for and what it is at: ended, killed,\n"
+		"stopped, in a call, outside of calls (in the program, its interpreter, or\n"
+		"input), waiting for its device, in another collective than the others or with\n"
+		"other arguments, with communicators in another order, with a send or receive\n"
+		"that has no counterpart; or merely late. A rank that entered a collective waits\n"
+		"for those that have not. The strength of the conclusion is printed with it:\n"
+		"certain (it follows from the traces and the state of processes), likely (by\n"
+		"time, majority, or the order of earlier iterations), open.\n"
 		"\n"
-		"Then, for each communicator and rank, how many collectives were entered, and\n"
-		"the last of them. A rank with fewer than the others is what they wait for, or\n"
-		"is merely late, if nothing was left out of its trace; the report draws no such\n"
-		"conclusion. Whether work that was launched has finished on the device is not\n"
-		"known here. Sends and receives are not counted.\n"
+		"Then the call that each thread is in (\"in\") or else its last one (\"after\"), and\n"
+		"how many collectives each rank has entered on each communicator; ranks that\n"
+		"agree are one row. A process is \"gone\" if it left no end of its trace; of\n"
+		"processes of other hosts it is not known whether they run (\"no end\"): run the\n"
+		"command on their host, if it shares the folder.\n"
 		"\n"
-		"  --json        the same as JSON: threads, communicators; with the values of the\n"
-		"                last collective; times in ns\n"
-		"  --csv         the two tables as CSV, an empty line between them\n"
+		"  --after SECONDS  a rank that is behind for less, or for less than three times\n"
+		"                   the longest pause before, is late and not a hang; default 10\n"
+		"  --fail-if-hung   exit with status 3 if a hang is found: not if ranks are\n"
+		"                   merely late, or nothing is known\n"
+		"  --json           JSON output: class, culprits, strength, basis; all threads;\n"
+		"                   the last collectives with their values; times in ns\n"
+		"  --csv            the two tables as CSV, a row for each thread and for each\n"
+		"                   rank of a communicator, an empty line between them\n"
 		"\n"
-		"Exit status: 0 success, 1 a trace is unreadable, 2 usage error.\n"),
+		"Exit status: 0 success, 1 a trace is unreadable, 2 usage error,\n"
+		"3 a hang and --fail-if-hung.\n"),
 };

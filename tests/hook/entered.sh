@@ -27,6 +27,6 @@ for rank in 0 1; do
 	(RANK=$rank PMHOOK_DEVICE=none with_hook "$BUILD/bin/entered_host" 300 $how) >/dev/null 2>&1 || :
 done
 "$BUILD/bin/pmanalyze" hang --csv "$SCRATCH" | awk -F, 'NR > 1 && $1 != "communicator" && NF { print $1, $2, $5, $6 }' >seen
-printf '0 no end in cudaStreamSynchronize\n1 no end after cudaEventQuery\n' >expected
+printf '0 gone in cudaStreamSynchronize\n1 gone after cudaEventQuery\n' >expected
 diff -u expected seen || { echo "not ok: where the ranks stand" && bad=1; }
 exit $bad
