@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Jobs that come to a stop for a reason that is known, and what pmanalyze hang says of them.
+
+    hang.py [--ranks 2,4] [--seeds N] [--faults a,b,...]      (BUILD names the build folder, else build/)
+
+Starts the ranks of hang_host under the hook, lets one do something wrong in a step that the seed decides, waits until the report
+says more than that there is no hang, and compares its class and its ranks. "slow" and "none" are healthy jobs, in which
+it must never speak of one. Prints a line for each wrong answer, then a table: right of all, by fault.
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+# fault: classes that are right
+FAULTS = {
+    "killed": ["killed"],
+    "stopped": ["stopped"],
+    "exit": ["exited"],
+    "input": ["outside_calls"],
+    "lock": ["outside_calls"],
+    "kernel": ["device"],
+    "more": ["different_collective"],
+    "size": ["different_collective"],
+    "type": ["different_collective"],
+    "root": ["different_collective"],
+    "swapped": ["different_collective"],
+    "barrier": ["different_collective"],
+    "order": ["order_of_communicators"],
+    "receive": ["unmatched_point_to_point"],
+    "slow": [],
+    "none": [],
+}
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+HOOK = os.environ.get("HOOK", f"{BUILD}/lib/libpmhook.so")
+PATIENCE_S = 1
+LIMIT_S = 60
+
+
+def report(folder):
+    answer = subprocess.run([f"{BUILD}/bin/pmanalyze", "hang", "--json", "--after", str(PATIENCE_S), folder],
+                            capture_output=True, text=True)
+    return json.loads(answer.stdout) if answer.stdout else None
+
+
+def start(folder, fault, ranks, victim, step):
+    environment = dict(os.environ, WORLD_SIZE=str(ranks), HANG_ID=f"{folder}/id", PMHOOK_OUT=folder,
+                       LD_LIBRARY_PATH=f"{BUILD}/softgpu", SOFTGPU_NCCL_FAULTS="wait", SOFTGPU_PROFILE="a100",
+                       LD_PRELOAD=f"{os.environ.get('HANG_PRELOAD', '')} {HOOK}")
+    return [subprocess.Popen([f"{BUILD}/bin/hang_host", fault, str(victim), str(step)],
+                             env=dict(environment, RANK=str(rank)), stderr=subprocess.DEVNULL)
+            for rank in range(ranks)]
+
+
+def watch(folder, processes, healthy):
+    """The first report that speaks of a hang, or the last one."""
+    end = time.monotonic() + LIMIT_S
+    answer = None
+    while time.monotonic() < end:
+        answer = report(folder) or answer
+        if answer and answer["class"] not in ("none", "late", "unknown"):
+            return answer
+        # only the victim of a fault may have ended
+        if sum(process.poll() is None for process in processes) < (1 if healthy else 2):
+            return report(folder)
+        time.sleep(0.1)
+    return answer
+
+
+def run(fault, ranks, seed):
+    chance = random.Random(f"{fault} {ranks} {seed}")
+    victim, step = chance.randrange(ranks), chance.randrange(21, 50)
+    if fault == "barrier":
+        step = chance.choice([30, 40, 50])
+    with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+        processes = start(folder, fault, ranks, victim, step)
+        try:
+            answer = watch(folder, processes, not FAULTS[fault])
+        finally:
+            for process in processes:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+    if answer is None:
+        return False, "no report"
+    named = [culprit["rank"] for culprit in answer["culprits"]]
+    said = f"{answer['class']} {answer['strength']} {','.join(named)}: {answer['headline']}"
+    if not FAULTS[fault]:
+        return answer["class"] in ("none", "late"), said
+    # of two ranks that differ without a majority either may be meant, if the report says so
+    right = named == [str(victim)] or (str(victim) in named and ranks == 2 and answer["strength"] == "open")
+    return right and answer["class"] in FAULTS[fault], f"victim {victim}, step {step}: {said}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", default="4")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--faults", default=",".join(FAULTS))
+    how = parser.parse_args()
+    wrong = 0
+    print("fault     " + "".join(f"{ranks:>9} ranks" for ranks in how.ranks.split(",")))
+    for fault in how.faults.split(","):
+        row = []
+        for ranks in map(int, how.ranks.split(",")):
+            right = 0
+            for seed in range(how.first_seed, how.first_seed + how.seeds):
+                good, said = run(fault, ranks, seed)
+                right += good
+                if not good:
+                    print(f"wrong: {fault}, {ranks} ranks, seed {seed}: {said}")
+                    sys.stdout.flush()
+            row.append(f"{right} of {how.seeds}")
+            wrong += how.seeds - right
+        print(f"{fault:10}" + "".join(f"{cell:>15}" for cell in row))
+        sys.stdout.flush()
+    return wrong > 0
+
+
+sys.exit(main())

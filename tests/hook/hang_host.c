@@ -1,0 +1,202 @@
+/*
+ * One rank of a job that comes to a stop, for what pmanalyze hang says of it:
+ *
+ *     hang_host FAULT VICTIM STEP
+ *
+ * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts among
+ * all, reduces on a second communicator, and sends around a ring; every tenth one is followed by an evaluation with
+ * a barrier. In step STEP the rank VICTIM does what FAULT says; the others know nothing of it. HANG_ID is a file for NCCL's id.
+ */
+#include <cuda_runtime_api.h>
+#include <err.h>
+#include <nccl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEPS 60
+#define LARGE 1024
+#define SMALL 64
+
+struct job {
+	int rank, world, step;
+	const char *fault; /* of this step and rank, or "" */
+	cudaStream_t stream;
+	ncclComm_t all, second;
+	float *send, *receive;
+};
+
+static void check_cuda(cudaError_t result, const char *what)
+{
+	if (result != cudaSuccess)
+		errx(1, "%s: %s", what, cudaGetErrorString(result));
+}
+
+static void check_nccl(ncclResult_t result, const char *what)
+{
+	if (result != ncclSuccess)
+		errx(1, "%s: %s", what, ncclGetErrorString(result));
+}
+#define CUDA(call) check_cuda(call, #call)
+#define NCCL(call) check_nccl(call, #call)
+
+static bool is(const struct job *job, const char *fault)
+{
+	return strcmp(job->fault, fault) == 0;
+}
+
+static ncclUniqueId meet(int rank)
+{
+	const char *path = getenv("HANG_ID");
+	char made[4096];
+	ncclUniqueId id;
+	FILE *file;
+
+	if (!path)
+		errx(2, "HANG_ID is not set");
+	if (rank == 0) {
+		NCCL(ncclGetUniqueId(&id));
+		snprintf(made, sizeof(made), "%s.made", path);
+		file = fopen(made, "we");
+		if (!file || fwrite(&id, sizeof(id), 1, file) != 1 || fclose(file) || rename(made, path))
+			err(1, "%s", path);
+		return id;
+	}
+	while (!(file = fopen(path, "re")))
+		usleep(1000);
+	if (fread(&id, sizeof(id), 1, file) != 1)
+		errx(1, "%s: no id", path);
+	fclose(file);
+	return id;
+}
+
+static void never_ends(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+}
+
+static void lock_twice(void)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&mutex);
+}
+
+/* What happens between the calls of a step. */
+static void between(const struct job *job)
+{
+	if (is(job, "killed"))
+		raise(SIGKILL);
+	if (is(job, "stopped"))
+		raise(SIGSTOP);
+	if (is(job, "exit"))
+		exit(1);
+	if (is(job, "input"))
+		pause();
+	if (is(job, "lock"))
+		lock_twice();
+	if (is(job, "kernel"))
+		CUDA(cudaLaunchHostFunc(job->stream, never_ends, NULL));
+	if (is(job, "slow"))
+		usleep(300000);
+}
+
+static void reduce_all(const struct job *job)
+{
+	const size_t count = is(job, "size") ? LARGE / 2 : LARGE;
+	const ncclDataType_t type = is(job, "type") ? ncclInt32 : ncclFloat32;
+
+	NCCL(ncclAllReduce(job->send, job->receive, count, type, ncclSum, job->all, job->stream));
+	if (is(job, "more"))
+		NCCL(ncclAllReduce(job->send, job->receive, count, type, ncclSum, job->all, job->stream));
+}
+
+static void broadcast(const struct job *job)
+{
+	NCCL(ncclBroadcast(job->send, job->receive, LARGE, ncclFloat32, is(job, "root") ? job->world - 1 : 0,
+		job->all, job->stream));
+}
+
+static void reduce_second(const struct job *job)
+{
+	NCCL(ncclAllReduce(job->send, job->receive, SMALL, ncclFloat32, ncclMax, job->second, job->stream));
+}
+
+static void send_around(const struct job *job)
+{
+	NCCL(ncclGroupStart());
+	NCCL(ncclSend(job->send, SMALL, ncclFloat32, (job->rank + 1) % job->world, job->all, job->stream));
+	if (!is(job, "receive"))
+		NCCL(ncclRecv(job->receive, SMALL, ncclFloat32, (job->rank + job->world - 1) % job->world, job->all,
+			job->stream));
+	NCCL(ncclGroupEnd());
+}
+
+static void evaluate(const struct job *job)
+{
+	for (int i = 0; i < 2; i++)
+		NCCL(ncclAllReduce(
+			job->send, job->receive, 2, ncclFloat64, ncclSum, job->all, job->stream));
+	if (!is(job, "barrier"))
+		NCCL(ncclAllReduce(job->send, job->receive, 1, ncclUint8, ncclSum, job->all, job->stream));
+	CUDA(cudaStreamSynchronize(job->stream));
+}
+
+static void step(const struct job *job)
+{
+	usleep((useconds_t)(rand() % 1000));
+	CUDA(cudaMemsetAsync(job->send, 0, LARGE * sizeof(float), job->stream));
+	between(job);
+	CUDA(cudaMemsetAsync(job->receive, 0, LARGE * sizeof(float), job->stream));
+	if (is(job, "order")) {
+		reduce_second(job);
+		CUDA(cudaStreamSynchronize(job->stream));
+	}
+	if (is(job, "swapped"))
+		broadcast(job);
+	reduce_all(job);
+	if (!is(job, "swapped"))
+		broadcast(job);
+	CUDA(cudaStreamSynchronize(job->stream));
+	if (!is(job, "order"))
+		reduce_second(job);
+	send_around(job);
+	CUDA(cudaStreamSynchronize(job->stream));
+	if (job->step % 10 == 0)
+		evaluate(job);
+}
+
+int main(int argc, char **argv)
+{
+	const char *rank = getenv("RANK"), *world = getenv("WORLD_SIZE");
+	struct job job = {.fault = ""};
+	int victim, when;
+	ncclUniqueId id;
+
+	if (argc != 4 || !rank || !world)
+		errx(2, "usage: RANK=R WORLD_SIZE=N HANG_ID=FILE hang_host FAULT VICTIM STEP");
+	job.rank = atoi(rank);
+	job.world = atoi(world);
+	victim = atoi(argv[2]);
+	when = atoi(argv[3]);
+	srand((unsigned)(job.rank * 1000 + when));
+	CUDA(cudaSetDevice(job.rank % 8));
+	CUDA(cudaStreamCreate(&job.stream));
+	CUDA(cudaMalloc((void **)&job.send, LARGE * sizeof(float)));
+	CUDA(cudaMalloc((void **)&job.receive, LARGE * sizeof(float)));
+	id = meet(job.rank);
+	NCCL(ncclCommInitRank(&job.all, job.world, id, job.rank));
+	NCCL(ncclCommSplit(job.all, 0, job.rank, &job.second, NULL));
+	for (job.step = 1; job.step <= STEPS; job.step++) {
+		job.fault = job.rank == victim && job.step == when ? argv[1] : "";
+		step(&job);
+	}
+	return 0;
+}
