@@ -29,29 +29,24 @@
 #include "guest/guest.h"
 #include "guest/map.h"
 #include "guest/settings_hook.h"
+#include "file.h"
 #include "guest/sigbus.h"
 #include "intern.h"
-#include "sample.h"
 
 #define HEADER_BYTES 4096u
 #define DICTIONARY_BYTES (64u << 10)
-#define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
-#define LAST_CHUNK_BYTES (1u << 20)
 #define FOOTER_BYTES (4u << 10)
-#define BACK_NS 1000000000u /* a new base of device time lies so far before the interval */
 
 static char path[PATH_MAX];
-static struct pm_header *header; /* NULL: there is no trace. In header_map */
 static struct pmh_map header_map, dictionary;
 static uint32_t dictionary_used;
 static uint64_t begin_ticks, begin_ns; /* the header's clock pair */
-static bool is_damaged; /* truncated or removed by somebody: nothing is added any more. Under the lock */
 static dev_t file_device;
 static ino_t file_inode;
-static uint64_t file_bytes, max_bytes;
-static pmh_lock lock = ATOMIC_FLAG_INIT;
-static bool closed;          /* the footer is written */
-static enum pm_loss why_not; /* the last chunk could not be made; under the lock */
+static uint64_t max_bytes;
+static bool closed; /* the footer is written */
+
+struct pmh_file pmh_file = {.lock = ATOMIC_FLAG_INIT};
 
 static int sys_open(const char *name, int flags, mode_t mode)
 {
@@ -78,13 +73,13 @@ static int reopen(void)
 	struct stat s;
 
 	if (fd < 0) {
-		is_damaged |= errno == ENOENT || errno == ENOTDIR;
+		pmh_file.is_damaged |= errno == ENOENT || errno == ENOTDIR;
 		return -1;
 	}
 	if (fstat(fd, &s) == 0 && s.st_dev == file_device && s.st_ino == file_inode &&
-		(uint64_t)s.st_size >= file_bytes)
+		(uint64_t)s.st_size >= pmh_file.byte_count)
 		return fd;
-	is_damaged = true;
+	pmh_file.is_damaged = true;
 	sys_close(fd);
 	return -1;
 }
@@ -102,8 +97,8 @@ static long map_more(void *data)
 
 	if (fd < 0)
 		return false;
-	is_mapped = pmh_map_reserve(fd, file_bytes, e->byte_count) &&
-		    pmh_map(e->map, fd, file_bytes, e->byte_count);
+	is_mapped = pmh_map_reserve(fd, pmh_file.byte_count, e->byte_count) &&
+		    pmh_map(e->map, fd, pmh_file.byte_count, e->byte_count);
 	sys_close(fd);
 	return is_mapped;
 }
@@ -114,24 +109,23 @@ static bool extend(struct pmh_map *map, size_t byte_count)
 {
 	struct rlimit limit;
 
-	why_not = closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
-	if (closed || file_bytes + byte_count > max_bytes)
+	pmh_file.why_not = closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
+	if (closed || pmh_file.byte_count + byte_count > max_bytes)
 		return false;
-	why_not = PM_LOSS_NO_ROOM;
-	if (is_damaged)
+	pmh_file.why_not = PM_LOSS_NO_ROOM;
+	if (pmh_file.is_damaged)
 		return false;
 	/* the kernel would end the host by SIGXFSZ */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && file_bytes + byte_count > limit.rlim_cur)
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && pmh_file.byte_count + byte_count > limit.rlim_cur)
 		return false;
 	pmh_sigbus_begin();
 	if (!pmh_apart_or_here(map_more, &(struct extension){map, byte_count}))
 		return false;
-	file_bytes += byte_count;
+	pmh_file.byte_count += byte_count;
 	return true;
 }
 
-/* The chunk's header, as it stands in the file, is kept in `head` if that is wanted. */
-static bool chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
+bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
 	const struct pmh_thread *self, struct pm_chunk *head)
 {
 	struct pm_chunk chunk = {.chunk_bytes = (uint32_t)byte_count,
@@ -286,8 +280,8 @@ int pmh_trace_open(void)
 		path[0] = 0;
 		return (int)error;
 	}
-	file_bytes = 0;
-	is_damaged = false;
+	pmh_file.byte_count = 0;
+	pmh_file.is_damaged = false;
 	closed = false;
 	max_bytes = strtoull(pmh_settings.max_mb, NULL, 10) << 20;
 	if (max_bytes == 0)
@@ -304,11 +298,11 @@ int pmh_trace_open(void)
 	begin_ticks = h.ticks;
 	begin_ns = h.monotonic_ns;
 	gethostname(h.host, sizeof h.host - 1);
-	header = header_map.start;
-	memcpy(header, &h, sizeof h);
+	pmh_file.header = header_map.start;
+	memcpy(pmh_file.header, &h, sizeof h);
 	/* the magic last: until then the file is no trace */
 	memcpy(&magic, PM_MAGIC, sizeof magic);
-	__atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)(void *)pmh_file.header->magic, magic, __ATOMIC_RELEASE);
 	note_command();
 	return 0;
 }
@@ -326,9 +320,10 @@ void pmh_trace_entry(
 		bool is_open;
 
 		chunk_bytes = (chunk_bytes + DICTIONARY_BYTES - 1) / DICTIONARY_BYTES * DICTIONARY_BYTES;
-		pmh_acquire(&lock);
-		is_open = header && chunk_open(&next, PM_CHUNK_DICTIONARY, chunk_bytes, NULL, NULL);
-		pmh_release(&lock);
+		pmh_acquire(&pmh_file.lock);
+		is_open = pmh_file.header &&
+			  pmh_chunk_open(&next, PM_CHUNK_DICTIONARY, chunk_bytes, NULL, NULL);
+		pmh_release(&pmh_file.lock);
 		if (!is_open) {
 			pmh_lose(PM_LOSS_DICTIONARY, 1);
 			return;
@@ -349,177 +344,19 @@ void pmh_trace_entry(
 	__atomic_store_n(&chunk->used_bytes, dictionary_used, __ATOMIC_RELEASE);
 }
 
-/* Under the lock: the next chunk of another thread may get the same address. */
-static void unmap_chunk(struct pmh_thread *self)
-{
-	pmh_not_entered(self); /* it is said in the next one */
-	pmh_unmap(&self->chunk);
-	self->polled = NULL;
-	self->next = self->end = NULL;
-}
-
-uint64_t pmh_trace_unwritten(const struct pmh_thread *t)
-{
-	return pmh_map_is_lost(&t->chunk)
-		       ? atomic_load_explicit(&t->record_count, memory_order_relaxed) - t->chunk_first
-		       : 0;
-}
-
-struct wanted {
-	struct pmh_thread *self;
-	size_t slots;
-};
-
-/* The thread's next chunk, if there is space. */
-static void next_chunk(void *data)
-{
-	const struct wanted *wanted = data;
-	struct pmh_thread *self = wanted->self;
-	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
-	const uint64_t unwritten = pmh_trace_unwritten(self);
-	struct pm_chunk head;
-	bool is_open = false;
-
-	while (byte_count < sizeof head + wanted->slots * sizeof *self->next)
-		byte_count *= 2;
-	if (byte_count > LAST_CHUNK_BYTES)
-		byte_count = LAST_CHUNK_BYTES;
-	pmh_acquire(&lock);
-	pmh_sample_grown(file_bytes);
-	if (unwritten) {
-		is_damaged = true;
-		self->lost_count += unwritten;
-		pmh_lose(PM_LOSS_NO_ROOM, unwritten);
-		atomic_store_explicit(&self->record_count, self->chunk_first, memory_order_relaxed);
-	}
-	unmap_chunk(self);
-	/* after a loss, try again only now and then: each try costs system calls */
-	if (header && !self->unlisted && self->lost_count % 1024 == 0) {
-		is_open = chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
-		self->why_lost = why_not;
-	}
-	if (self->unlisted)
-		self->why_lost = PM_LOSS_THREADS;
-	pmh_release(&lock);
-	if (!is_open)
-		return;
-	self->chunk_count++;
-	self->chunk_first = atomic_load_explicit(&self->record_count, memory_order_relaxed);
-	self->next = (struct pm_record *)(void *)((char *)self->chunk.start + sizeof head);
-	self->end = self->next + (byte_count - sizeof head) / sizeof *self->next;
-	self->base[0] = head.ticks;
-	self->base[1] = head.monotonic_ns;
-}
-
-/* A chunk with room for a record and what may stand before it; false: no room. */
-static bool room(struct pmh_thread *self, uint32_t packed_slots)
-{
-	struct wanted wanted = {self, 3 + packed_slots};
-
-	if (self->next && (size_t)(self->end - self->next) >= wanted.slots)
-		return true;
-	pmh_rarely(next_chunk, &wanted);
-	return self->next != NULL;
-}
-
-void pmh_entered_slowly(struct pmh_thread *self)
-{
-	const int saved_errno = errno;
-
-	if (self->chunk.start || (self->chunk_count == 0 && self->lost_count == 0))
-		room(self, 0);
-	errno = saved_errno;
-}
-
-/* Fills a slot; its second word, which holds the kind, last. */
-static void put(struct pmh_thread *self, const void *slot)
-{
-	uint64_t words[2], *there = (uint64_t *)(void *)self->next++;
-
-	memcpy(words, slot, sizeof words);
-	__atomic_store_n(there, words[0], __ATOMIC_RELAXED);
-	__atomic_store_n(there + 1, words[1], __ATOMIC_RELEASE);
-}
-
-static uint32_t slots_of(const struct pmh_packed *packed)
-{
-	return (packed->used + PM_TOUCH_BYTES - 1) / PM_TOUCH_BYTES;
-}
-
-static void put_packed(struct pmh_thread *self, const struct pmh_packed *packed)
-{
-	for (uint32_t at = 0; at < packed->used; at += PM_TOUCH_BYTES) {
-		const uint32_t left = packed->used - at;
-		struct pm_touch slot = {.kind = PM_RECORD_TOUCH,
-			.used = (uint8_t)(left < PM_TOUCH_BYTES ? left : PM_TOUCH_BYTES)};
-
-		memcpy(&slot, packed->bytes + at, slot.used);
-		put(self, &slot);
-	}
-}
-
-void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more)
-{
-	const unsigned clock = r->kind == PM_RECORD_DEVICE;
-	const int saved_errno = errno;
-	uint64_t duration = r->end - r->begin;
-	const struct pmh_packed *packed = r->flags & PM_FLAG_TOUCHES ? self->packed : NULL;
-	struct pm_more m = more ? *more : (struct pm_more){0};
-
-	if (!room(self, packed ? slots_of(packed) : 0)) {
-		self->lost_count++;
-		pmh_lose(self->why_lost, 1);
-		errno = saved_errno;
-		return;
-	}
-	if ((r->begin - self->base[clock]) >> 32) {
-		/* device intervals of other queues may follow that began earlier */
-		self->base[clock] = r->begin - (clock && r->begin > BACK_NS ? BACK_NS : 0);
-		put(self,
-			&(struct pm_base){.base = self->base[clock], .clock = clock, .kind = PM_RECORD_BASE});
-	}
-	if (packed)
-		put_packed(self, packed);
-	if (more || duration >> 32) {
-		m.kind = PM_RECORD_MORE;
-		m.duration_high = duration >> 48 ? UINT16_MAX : (uint16_t)(duration >> 32);
-		put(self, &m);
-	}
-	put(self, &(struct pm_record){.begin = (uint32_t)(r->begin - self->base[clock]),
-			  .duration = (uint32_t)duration,
-			  .op = r->op,
-			  .queue = r->queue,
-			  .kind = r->kind,
-			  .flags = r->flags});
-	/* a device interval that comes in while the thread is in a call stands where that was */
-	if (clock && self->frame.call != PM_CALL_NONE)
-		pmh_entered(
-			self, self->frame.begin, self->frame.op, self->frame.place.queue, self->frame.flags);
-	atomic_store_explicit(&self->record_count,
-		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
-	errno = saved_errno;
-}
-
-void pmh_trace_leave(struct pmh_thread *self)
-{
-	pmh_acquire(&lock);
-	unmap_chunk(self);
-	pmh_release(&lock);
-}
-
 void pmh_trace_rank(int rank, int world)
 {
-	if (!header)
+	if (!pmh_file.header)
 		return;
 	if (world >= 0)
-		header->world = world;
-	header->rank = rank;
+		pmh_file.header->world = world;
+	pmh_file.header->rank = rank;
 }
 
 void pmh_trace_device_source(enum pm_device_source source)
 {
-	if (header)
-		header->device_source = source;
+	if (pmh_file.header)
+		pmh_file.header->device_source = source;
 }
 
 /* What is lost this way is in no trace, so it is said. */
@@ -551,10 +388,10 @@ void pmh_trace_close(const struct pm_footer *footer)
 	struct pmh_map map;
 	struct pm_chunk head;
 
-	pmh_acquire(&lock);
-	is_damaged |= pmh_map_is_lost(&header_map) || pmh_map_is_lost(&dictionary);
-	if (header && pmh_apart_or_here(look_again, NULL) &&
-		chunk_open(&map, PM_CHUNK_FOOTER, FOOTER_BYTES, NULL, &head)) {
+	pmh_acquire(&pmh_file.lock);
+	pmh_file.is_damaged |= pmh_map_is_lost(&header_map) || pmh_map_is_lost(&dictionary);
+	if (pmh_file.header && pmh_apart_or_here(look_again, NULL) &&
+		pmh_chunk_open(&map, PM_CHUNK_FOOTER, FOOTER_BYTES, NULL, &head)) {
 		struct pm_footer f = *footer;
 		struct pm_chunk *chunk = map.start;
 
@@ -565,63 +402,33 @@ void pmh_trace_close(const struct pm_footer *footer)
 		__atomic_store_n(&chunk->used_bytes, (uint32_t)sizeof f, __ATOMIC_RELEASE);
 		pmh_unmap(&map);
 	}
-	if (header && is_damaged)
+	if (pmh_file.header && pmh_file.is_damaged)
 		say_damaged();
 	closed = true;
-	pmh_release(&lock);
+	pmh_release(&pmh_file.lock);
 }
 
 struct pm_header *pmh_trace_forget(void)
 {
 	/* the parent's other threads' chunks stay mapped, and its header: nobody here writes to the first */
-	struct pm_header *const parents = header;
+	struct pm_header *const parents = pmh_file.header;
 
 	pmh_unmap(&dictionary);
-	header = NULL;
+	pmh_file.header = NULL;
 	header_map = (struct pmh_map){0};
 	path[0] = 0;
-	file_bytes = max_bytes = 0;
-	pmh_lock_forget(&lock);
+	pmh_file.byte_count = max_bytes = 0;
+	pmh_lock_forget(&pmh_file.lock);
 	return parents;
 }
 
 bool pmh_trace_begin(uint64_t *ticks, uint64_t *monotonic_ns)
 {
-	if (!header)
+	if (!pmh_file.header)
 		return false;
 	*ticks = begin_ticks;
 	*monotonic_ns = begin_ns;
 	return true;
-}
-
-static const uint8_t loss_classes[] = {
-#define PM_FIELD(name, loss_class, words) PM_LOSS_OF_##loss_class,
-	PM_FORMAT_LOSSES(PM_FIELD)
-#undef PM_FIELD
-};
-
-void pmh_lose(enum pm_loss cause, uint64_t count)
-{
-	if (!header || !count)
-		return;
-	__atomic_fetch_add(&header->losses[cause], count, __ATOMIC_RELAXED);
-	if (loss_classes[cause] == PM_LOSS_OF_RECORDS)
-		__atomic_fetch_add(&header->lost_records, count, __ATOMIC_RELAXED);
-}
-
-uint64_t pmh_lost(enum pm_loss cause)
-{
-	return header ? __atomic_load_n(&header->losses[cause], __ATOMIC_RELAXED) : 0;
-}
-
-uint64_t pmh_lost_of(enum pm_loss_class loss_class)
-{
-	uint64_t sum = 0;
-
-	for (unsigned cause = 0; cause < PM_LOSS_COUNT; cause++)
-		if (loss_classes[cause] == loss_class)
-			sum += pmh_lost((enum pm_loss)cause);
-	return sum;
 }
 
 const char *pmh_trace_path(void)

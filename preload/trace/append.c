@@ -1,0 +1,175 @@
+/*
+ * A thread's records: its chunk, which it alone fills, and the next one where that is full (the rare part of
+ * write.h).
+ */
+#include "write.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "file.h"
+#include "guest/guest.h"
+#include "guest/map.h"
+#include "sample.h"
+
+#define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
+#define LAST_CHUNK_BYTES (1u << 20)
+#define BACK_NS 1000000000u /* a new base of device time lies so far before the interval */
+
+/* Under the lock: the next chunk of another thread may get the same address. */
+static void unmap_chunk(struct pmh_thread *self)
+{
+	pmh_not_entered(self); /* it is said in the next one */
+	pmh_unmap(&self->chunk);
+	self->polled = NULL;
+	self->next = self->end = NULL;
+}
+
+uint64_t pmh_trace_unwritten(const struct pmh_thread *t)
+{
+	return pmh_map_is_lost(&t->chunk)
+		       ? atomic_load_explicit(&t->record_count, memory_order_relaxed) - t->chunk_first
+		       : 0;
+}
+
+struct wanted {
+	struct pmh_thread *self;
+	size_t slots;
+};
+
+/* The thread's next chunk, if there is space. */
+static void next_chunk(void *data)
+{
+	const struct wanted *wanted = data;
+	struct pmh_thread *self = wanted->self;
+	size_t byte_count = FIRST_CHUNK_BYTES << 2 * (self->chunk_count < 4 ? self->chunk_count : 4);
+	const uint64_t unwritten = pmh_trace_unwritten(self);
+	struct pm_chunk head;
+	bool is_open = false;
+
+	while (byte_count < sizeof head + wanted->slots * sizeof *self->next)
+		byte_count *= 2;
+	if (byte_count > LAST_CHUNK_BYTES)
+		byte_count = LAST_CHUNK_BYTES;
+	pmh_acquire(&pmh_file.lock);
+	pmh_sample_grown(pmh_file.byte_count);
+	if (unwritten) {
+		pmh_file.is_damaged = true;
+		self->lost_count += unwritten;
+		pmh_lose(PM_LOSS_NO_ROOM, unwritten);
+		atomic_store_explicit(&self->record_count, self->chunk_first, memory_order_relaxed);
+	}
+	unmap_chunk(self);
+	/* after a loss, try again only now and then: each try costs system calls */
+	if (pmh_file.header && !self->unlisted && self->lost_count % 1024 == 0) {
+		is_open = pmh_chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
+		self->why_lost = pmh_file.why_not;
+	}
+	if (self->unlisted)
+		self->why_lost = PM_LOSS_THREADS;
+	pmh_release(&pmh_file.lock);
+	if (!is_open)
+		return;
+	self->chunk_count++;
+	self->chunk_first = atomic_load_explicit(&self->record_count, memory_order_relaxed);
+	self->next = (struct pm_record *)(void *)((char *)self->chunk.start + sizeof head);
+	self->end = self->next + (byte_count - sizeof head) / sizeof *self->next;
+	self->base[0] = head.ticks;
+	self->base[1] = head.monotonic_ns;
+}
+
+/* A chunk with room for a record and what may stand before it; false: no room. */
+static bool room(struct pmh_thread *self, uint32_t packed_slots)
+{
+	struct wanted wanted = {self, 3 + packed_slots};
+
+	if (self->next && (size_t)(self->end - self->next) >= wanted.slots)
+		return true;
+	pmh_rarely(next_chunk, &wanted);
+	return self->next != NULL;
+}
+
+void pmh_entered_slowly(struct pmh_thread *self)
+{
+	const int saved_errno = errno;
+
+	if (self->chunk.start || (self->chunk_count == 0 && self->lost_count == 0))
+		room(self, 0);
+	errno = saved_errno;
+}
+
+/* Fills a slot; its second word, which holds the kind, last. */
+static void put(struct pmh_thread *self, const void *slot)
+{
+	uint64_t words[2], *there = (uint64_t *)(void *)self->next++;
+
+	memcpy(words, slot, sizeof words);
+	__atomic_store_n(there, words[0], __ATOMIC_RELAXED);
+	__atomic_store_n(there + 1, words[1], __ATOMIC_RELEASE);
+}
+
+static uint32_t slots_of(const struct pmh_packed *packed)
+{
+	return (packed->used + PM_TOUCH_BYTES - 1) / PM_TOUCH_BYTES;
+}
+
+static void put_packed(struct pmh_thread *self, const struct pmh_packed *packed)
+{
+	for (uint32_t at = 0; at < packed->used; at += PM_TOUCH_BYTES) {
+		const uint32_t left = packed->used - at;
+		struct pm_touch slot = {.kind = PM_RECORD_TOUCH,
+			.used = (uint8_t)(left < PM_TOUCH_BYTES ? left : PM_TOUCH_BYTES)};
+
+		memcpy(&slot, packed->bytes + at, slot.used);
+		put(self, &slot);
+	}
+}
+
+void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more)
+{
+	const unsigned clock = r->kind == PM_RECORD_DEVICE;
+	const int saved_errno = errno;
+	uint64_t duration = r->end - r->begin;
+	const struct pmh_packed *packed = r->flags & PM_FLAG_TOUCHES ? self->packed : NULL;
+	struct pm_more m = more ? *more : (struct pm_more){0};
+
+	if (!room(self, packed ? slots_of(packed) : 0)) {
+		self->lost_count++;
+		pmh_lose(self->why_lost, 1);
+		errno = saved_errno;
+		return;
+	}
+	if ((r->begin - self->base[clock]) >> 32) {
+		/* device intervals of other queues may follow that began earlier */
+		self->base[clock] = r->begin - (clock && r->begin > BACK_NS ? BACK_NS : 0);
+		put(self,
+			&(struct pm_base){.base = self->base[clock], .clock = clock, .kind = PM_RECORD_BASE});
+	}
+	if (packed)
+		put_packed(self, packed);
+	if (more || duration >> 32) {
+		m.kind = PM_RECORD_MORE;
+		m.duration_high = duration >> 48 ? UINT16_MAX : (uint16_t)(duration >> 32);
+		put(self, &m);
+	}
+	put(self, &(struct pm_record){.begin = (uint32_t)(r->begin - self->base[clock]),
+			  .duration = (uint32_t)duration,
+			  .op = r->op,
+			  .queue = r->queue,
+			  .kind = r->kind,
+			  .flags = r->flags});
+	/* a device interval that comes in while the thread is in a call stands where that was */
+	if (clock && self->frame.call != PM_CALL_NONE)
+		pmh_entered(
+			self, self->frame.begin, self->frame.op, self->frame.place.queue, self->frame.flags);
+	atomic_store_explicit(&self->record_count,
+		atomic_load_explicit(&self->record_count, memory_order_relaxed) + 1, memory_order_relaxed);
+	errno = saved_errno;
+}
+
+void pmh_trace_leave(struct pmh_thread *self)
+{
+	pmh_acquire(&pmh_file.lock);
+	unmap_chunk(self);
+	pmh_release(&pmh_file.lock);
+}

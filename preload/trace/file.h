@@ -1,0 +1,33 @@
+/*
+ * The trace file as the sources of this folder share it: write.c makes it and its chunks, append.c fills
+ * those with a thread's records, loss.c counts in its header.
+ */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guest/guest.h"
+#include "guest/map.h"
+#include "guest/thread.h"
+#include "pm_format.h"
+
+extern struct pmh_file {
+	struct pm_header *header; /* mapped; NULL: there is no trace */
+	pmh_lock lock;            /* of the rest, and of making chunks */
+	bool is_damaged;          /* truncated or removed by somebody: nothing is added any more */
+	uint64_t byte_count;
+	enum pm_loss why_not; /* the last chunk could not be made */
+} pmh_file;
+
+/*
+ * Makes the next chunk at the end of the file and maps it: false, and pmh_file.why_not, where there is no
+ * room. self: the thread whose records it takes, or NULL. head: receives the chunk's header, as the file has
+ * it, or NULL. Under the lock.
+ */
+bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
+	const struct pmh_thread *self, struct pm_chunk *head);
+
+#endif
