@@ -1,6 +1,7 @@
 /*
- * cuDNN's graph (backend) API, as its two sources share it: backend_descriptor.c keeps what was set in
- * descriptors, backend_plan.c makes of a finished operation graph what its execution will be called.
+ * cuDNN's graph (backend) API, as its sources share it: backend_descriptor.c keeps what was set in
+ * descriptors, backend_parameter.c the parameters among that, backend_plan.c makes of a finished operation
+ * graph what its execution will be called.
  */
 #ifndef BACKEND_H
 #define BACKEND_H
@@ -55,6 +56,19 @@ struct backend_parameters {
 	int64_t pads[BACKEND_DIMENSIONS], strides[BACKEND_DIMENSIONS], dilations[BACKEND_DIMENSIONS],
 		windows[BACKEND_DIMENSIONS];
 };
+
+/* An attribute's value: a number, and a list of at most BACKEND_DIMENSIONS; the latter returns how many. */
+int64_t backend_integer(cudnnBackendAttributeType_t type, const void *elements);
+unsigned backend_list(int64_t *list, cudnnBackendAttributeType_t type, int64_t count, const void *elements);
+
+void backend_set_parameters(struct backend_parameters *p, cudnnBackendAttributeName_t name,
+	cudnnBackendAttributeType_t type, int64_t count, const void *elements);
+
+/*
+ * The number of their descriptor in the trace, which has the legacy API's form; 0: they have none. groups: of
+ * a convolution, where they follow from its tensors.
+ */
+uint32_t backend_parameter_number(const struct backend_parameters *p, int64_t groups);
 
 struct backend_operation {
 	cudnnBackendDescriptorType_t type;

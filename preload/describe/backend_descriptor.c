@@ -102,37 +102,6 @@ void pmh_backend_made(const void *descriptor, cudnnBackendDescriptorType_t type)
 		d->parameters.of = type;
 }
 
-/* ---- values of attributes ---- */
-
-static int64_t as_integer(cudnnBackendAttributeType_t type, const void *elements)
-{
-	int64_t wide;
-	int32_t narrow;
-
-	switch (type) {
-	case CUDNN_TYPE_INT64:
-	case CUDNN_TYPE_FRACTION: /* two numbers; the second is 1 in all that cuDNN takes today */
-		memcpy(&wide, elements, sizeof wide);
-		return wide;
-	case CUDNN_TYPE_BOOLEAN:
-	case CUDNN_TYPE_CHAR:
-		return *(const unsigned char *)elements;
-	default: /* enumerations and 32-bit numbers */
-		memcpy(&narrow, elements, sizeof narrow);
-		return narrow;
-	}
-}
-
-static unsigned as_list(int64_t *list, cudnnBackendAttributeType_t type, int64_t count, const void *elements)
-{
-	const size_t step = type == CUDNN_TYPE_FRACTION ? 16 : 8;
-	unsigned n = count < 0 ? 0 : count > BACKEND_DIMENSIONS ? BACKEND_DIMENSIONS : (unsigned)count;
-
-	for (unsigned i = 0; i < n; i++)
-		list[i] = as_integer(type, (const char *)elements + i * step);
-	return n;
-}
-
 static const void *as_descriptor(const void *elements)
 {
 	const void *descriptor;
@@ -148,19 +117,19 @@ static void set_tensor(struct backend *d, cudnnBackendAttributeName_t name, cudn
 {
 	switch ((int)name) {
 	case CUDNN_ATTR_TENSOR_DATA_TYPE:
-		d->tensor.type = (int)as_integer(type, elements);
+		d->tensor.type = (int)backend_integer(type, elements);
 		break;
 	case CUDNN_ATTR_TENSOR_DIMENSIONS:
-		d->tensor.n = as_list(d->tensor.dims, type, count, elements);
+		d->tensor.n = backend_list(d->tensor.dims, type, count, elements);
 		break;
 	case CUDNN_ATTR_TENSOR_STRIDES:
-		as_list(d->tensor.strides, type, count, elements);
+		backend_list(d->tensor.strides, type, count, elements);
 		break;
 	case CUDNN_ATTR_TENSOR_UNIQUE_ID:
-		d->tensor.uid = as_integer(type, elements);
+		d->tensor.uid = backend_integer(type, elements);
 		break;
 	case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
-		d->tensor.is_virtual = as_integer(type, elements) != 0;
+		d->tensor.is_virtual = backend_integer(type, elements) != 0;
 		break;
 	}
 }
@@ -198,118 +167,6 @@ static void take_tensor(struct backend_tensor *t, const void *descriptor, bool i
 		.is_virtual = d->tensor.is_virtual,
 		.is_vector = large <= 1,
 		.channels = d->tensor.n > 1 ? d->tensor.dims[1] : 1};
-}
-
-/* ---- convolutions, poolings, element-wise functions: descriptors that are no operations ---- */
-
-static void set_parameters(struct backend_parameters *p, cudnnBackendAttributeName_t name,
-	cudnnBackendAttributeType_t type, int64_t count, const void *elements)
-{
-	switch ((int)name) {
-	case CUDNN_ATTR_CONVOLUTION_CONV_MODE:
-	case CUDNN_ATTR_POINTWISE_MODE:
-	case CUDNN_ATTR_REDUCTION_OPERATOR:
-	case CUDNN_ATTR_RESAMPLE_MODE:
-		p->mode = as_integer(type, elements);
-		break;
-	case CUDNN_ATTR_CONVOLUTION_COMP_TYPE:
-	case CUDNN_ATTR_POINTWISE_MATH_PREC:
-	case CUDNN_ATTR_REDUCTION_COMP_TYPE:
-	case CUDNN_ATTR_RESAMPLE_COMP_TYPE:
-	case CUDNN_ATTR_MATMUL_COMP_TYPE:
-		p->type = (int64_t)pmh_type_of_cudnn((cudnnDataType_t)as_integer(type, elements));
-		break;
-	case CUDNN_ATTR_POINTWISE_AXIS:
-		p->axis = as_integer(type, elements);
-		break;
-	case CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS:
-	case CUDNN_ATTR_RESAMPLE_PRE_PADDINGS:
-		p->n = as_list(p->pads, type, count, elements);
-		break;
-	case CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES:
-	case CUDNN_ATTR_RESAMPLE_STRIDES:
-		p->n = as_list(p->strides, type, count, elements);
-		break;
-	case CUDNN_ATTR_CONVOLUTION_DILATIONS:
-		p->n = as_list(p->dilations, type, count, elements);
-		break;
-	case CUDNN_ATTR_RESAMPLE_WINDOW_DIMS:
-		p->n = as_list(p->windows, type, count, elements);
-		break;
-	}
-}
-
-/* The legacy API's mode of pooling. */
-static int64_t pooling_mode(int64_t mode)
-{
-	switch (mode) {
-	case CUDNN_RESAMPLE_AVGPOOL_INCLUDE_PADDING: /* AVGPOOL of before is the same */
-		return CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING;
-	case CUDNN_RESAMPLE_AVGPOOL_EXCLUDE_PADDING:
-		return CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING;
-	default:
-		return CUDNN_POOLING_MAX;
-	}
-}
-
-struct values {
-	int64_t list[4 * BACKEND_DIMENSIONS];
-	unsigned count;
-};
-
-static void add(struct values *v, int64_t value)
-{
-	v->list[v->count++] = value;
-}
-
-static void add_list(struct values *v, const int64_t *list, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		add(v, list[i]);
-}
-
-/* In the words of the legacy API; the groups of a convolution follow from its tensors. */
-static uint32_t parameter_number(const struct backend_parameters *p, int64_t groups)
-{
-	enum pm_descriptor_kind kind;
-	struct values v = {.count = 0};
-
-	switch (p->of) {
-	case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-		kind = PM_DESCRIPTOR_CONVOLUTION;
-		add(&v, p->n);
-		add_list(&v, p->pads, p->n);
-		add_list(&v, p->strides, p->n);
-		add_list(&v, p->dilations, p->n);
-		add(&v, p->mode);
-		add(&v, p->type);
-		add(&v, groups);
-		add(&v, CUDNN_DEFAULT_MATH);
-		break;
-	case CUDNN_BACKEND_RESAMPLE_DESCRIPTOR:
-		kind = PM_DESCRIPTOR_POOLING;
-		add(&v, pooling_mode(p->mode));
-		add(&v, p->n);
-		add_list(&v, p->windows, p->n);
-		add_list(&v, p->pads, p->n);
-		add_list(&v, p->strides, p->n);
-		break;
-	case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
-		kind = PM_DESCRIPTOR_POINTWISE;
-		add(&v, p->mode);
-		add(&v, p->type);
-		add(&v, p->axis);
-		break;
-	case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
-		kind = PM_DESCRIPTOR_REDUCE;
-		add(&v, p->mode);
-		add(&v, p->type);
-		add(&v, 0);
-		break;
-	default:
-		return 0;
-	}
-	return pmh_descriptor_number(kind, v.list, v.count);
 }
 
 /* ---- operations ---- */
@@ -418,10 +275,10 @@ static void set_operation(struct backend *d, cudnnBackendAttributeName_t name,
 		break;
 	case CUDNN_ATTR_OPERATION_NORM_FWD_MODE:
 	case CUDNN_ATTR_OPERATION_NORM_BWD_MODE:
-		op->mode = (int)as_integer(type, elements);
+		op->mode = (int)backend_integer(type, elements);
 		break;
 	case CUDNN_ATTR_OPERATION_NORM_FWD_PHASE:
-		op->phase = (int)as_integer(type, elements);
+		op->phase = (int)backend_integer(type, elements);
 		break;
 	}
 }
@@ -441,7 +298,7 @@ static void finish_operation(struct backend_operation *op)
 		op->parameter = pmh_descriptor_number(PM_DESCRIPTOR_NORMALIZATION, norm, 3);
 	else
 		/* a convolution's groups: the input's channels by those that one filter takes */
-		op->parameter = parameter_number(
+		op->parameter = backend_parameter_number(
 			&op->parameters, w->number && w->channels > 0 ? x->channels / w->channels : 1);
 }
 
@@ -515,7 +372,7 @@ void pmh_backend_set(const void *descriptor, cudnnBackendAttributeName_t name,
 			set_pack(d, name, count, elements);
 			break;
 		default:
-			set_parameters(&d->parameters, name, type, count, elements);
+			backend_set_parameters(&d->parameters, name, type, count, elements);
 			break;
 		}
 	}
