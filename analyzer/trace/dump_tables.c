@@ -85,7 +85,7 @@ void dump_operations(struct dump *dump, struct print_table *table)
 }
 
 struct record_columns {
-	size_t thread, kind, begin, duration, queue, correlation, result, sequence, group, flags, op, name;
+	size_t thread, kind, start, duration, queue, correlation, result, sequence, group, flags, op, name;
 	size_t touches; /* SIZE_MAX: no column */
 };
 
@@ -118,7 +118,7 @@ static void add_record(struct dump *dump, struct print_table *table, const struc
 	print_row(table);
 	print_number(table, columns->thread, thread);
 	print_word(table, columns->kind, call ? "call" : "device");
-	print_number(table, columns->begin, (double)begin_ns);
+	print_number(table, columns->start, (double)begin_ns);
 	print_number(table, columns->duration, (double)(end_ns - begin_ns));
 	print_number(table, columns->queue, record->queue);
 	print_number(table, columns->correlation, record->correlation);
@@ -147,7 +147,8 @@ void dump_records(struct dump *dump, struct print_table *table)
 
 	columns.thread = print_column(table, "thread", "thread", PRINT_COUNT);
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
-	columns.begin = print_column(table, "begin_ns", "start, ns", PRINT_COUNT);
+	columns.start = print_column(table, "start_ns", "start, ns", PRINT_COUNT);
+	print_old_key(table, columns.start, "begin_ns");
 	columns.duration = print_column(table, "duration_ns", "ns", PRINT_COUNT);
 	columns.queue = print_column(table, "queue", "queue", PRINT_COUNT);
 	columns.correlation = print_column(table, "correlation", "corr", PRINT_COUNT);
@@ -220,7 +221,7 @@ void dump_entered(struct dump *dump, struct print_table *table)
 	const struct trace *trace = dump->trace;
 	size_t thread = print_column(table, "thread", "thread", PRINT_COUNT);
 	size_t tid = print_column(table, "tid", "tid", PRINT_COUNT);
-	size_t begin = print_column(table, "begin_ns", "begin, ns", PRINT_COUNT);
+	size_t start = print_column(table, "start_ns", "start, ns", PRINT_COUNT);
 	size_t name = print_column(table, "function", "function", PRINT_WORD);
 
 	for (size_t i = 0; i < trace->chunk_count; i++) {
@@ -232,7 +233,7 @@ void dump_entered(struct dump *dump, struct print_table *table)
 		print_row(table);
 		print_number(table, thread, chunk->thread);
 		print_number(table, tid, chunk->tid);
-		print_number(table, begin, (double)trace_ns(trace, chunk->entered.begin));
+		print_number(table, start, (double)trace_ns(trace, chunk->entered.begin));
 		if (op < trace->operation_count && trace->operations[op].function)
 			print_word(table, name,
 				print_clean(

@@ -86,13 +86,13 @@ def device_work(records_path, ops_path, spans):
     """Of the calls made in the iterations: [(kind, kernel's name, ns)]."""
     operations = {r["number"]: r for r in rows(ops_path)}
     records = rows(records_path)
-    called = {r["correlation"]: int(r["begin_ns"]) for r in records if r["kind"] == "call" and r["correlation"] != "0"}
+    called = {r["correlation"]: int(r["start_ns"]) for r in records if r["kind"] == "call" and r["correlation"] != "0"}
     begins = [s[0] for s in spans]
     work = []
     for r in records:
         if r["kind"] != "device":
             continue
-        at = called.get(r["correlation"], int(r["begin_ns"]))
+        at = called.get(r["correlation"], int(r["start_ns"]))
         if not begins[0] <= at < spans[-1][1] or not any(b <= at < e for b, e in spans):
             continue
         operation = operations[r["op"]]

@@ -79,7 +79,7 @@ def compare(run, *options):
     write_csv("ops.csv", "number,calls,device_intervals,function,values,site", [(n, 1, 1, f, v, "") for n, f, v in run["ops"]])
     write_csv(
         "records.csv",
-        "thread,kind,begin_ns,duration_ns,queue,correlation,result,sequence,group,flags,op,function",
+        "thread,kind,start_ns,duration_ns,queue,correlation,result,sequence,group,flags,op,function",
         run["records"],
     )
     write_csv(

@@ -83,7 +83,7 @@ PMHOOK_DEVICE=cupti "$BUILD/bin/pmrun" -q -o run --softgpu -- "$BUILD/bin/train_
 "$BUILD/bin/pmanalyze" report --csv --iterations run >iterations.csv
 "$BUILD/bin/pmanalyze" dump --records --csv run/*.pmtrace >records.csv
 "$BUILD/bin/pmanalyze" dump --ops --csv run/*.pmtrace >ops.csv
-awk -F, '$2 == "device" && $NF == "kernel" { ns += $4 } END { printf "{\"steps\": 26, \"device_ns\": %d, \"device_count\": 1,\n", ns }' \
+awk -F, '$2 == "device" && $12 == "kernel" { ns += $4 } END { printf "{\"steps\": 26, \"device_ns\": %d, \"device_count\": 1,\n", ns }' \
 	records.csv >reference.json
 echo '"phases_ns": {"forward": 0, "backward": 0, "optimizer": 0, "other": 0}, "kernels": []}' >>reference.json
 python3 -B "$gpu/compare.py" --total 10 --made 26 reference.json report.json iterations.csv records.csv ops.csv >compare.out 2>&1 ||

@@ -14,7 +14,7 @@ with open(sys.argv[1]) as file:
     events = [e for e in json.load(file)["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
 theirs = [1000 * float(e["dur"]) for e in sorted(events, key=lambda e: float(e["ts"]))]
 with open(sys.argv[2], newline="") as file:
-    device = [(int(r["begin_ns"]), int(r["duration_ns"])) for r in csv.DictReader(file) if r["kind"] == "device"]
+    device = [(int(r["start_ns"]), int(r["duration_ns"])) for r in csv.DictReader(file) if r["kind"] == "device"]
 ours = [duration for _, duration in sorted(device)]
 
 

@@ -25,7 +25,7 @@ def begins_of_work(pmanalyze, run):
             parts = line.split()
             if len(parts) == 6 and parts[0].isdigit() and parts[1].isdigit():
                 kinds[parts[5]] = parts[3]
-        begins = sorted(int(row.get("start_ns") or row["begin_ns"])
+        begins = sorted(int(row["start_ns"])
                         for row in csv.DictReader(ask(pmanalyze, "dump", "--csv", "--records", trace).splitlines())
                         if row["kind"] == "call" and "c" not in row["flags"] and
                         (kinds.get(row["function"]) in CORE or row["function"] == "cudaGraphLaunch"))
