@@ -59,23 +59,28 @@ void pmrun_demo_prepare(struct pmrun_options *o)
 
 void pmrun_demo_begin(const struct pmrun_options *o)
 {
+	char folder[PMRUN_QUOTED];
+
+	pmrun_quote(o->output, folder);
 	printf("LeNet-5, data parallel on 4 modelled V100s (times 50x a V100's). Rank 2 is made slow in one layer,\n"
 	       "conv2, by 3x; the profiler is not told. Modelled GPUs compute nothing: the loss stays 0.\n\n"
 	       "$ SOFTGPU_TIME_SCALE=50 SOFTGPU_DISTURB=\"" SLOWED "\" \\\n"
 	       "    pmrun -n 4 -o %s --softgpu=v100 -- train_cnn --synthetic --batch 1024 --iterations 24 --print 0\n",
-		o->output);
+		folder);
 	fflush(stdout);
 }
 
 void pmrun_demo_end(const struct pmrun_options *o)
 {
-	char *page;
+	char folder[PMRUN_QUOTED], quoted[PMRUN_QUOTED], *page;
 
 	if (asprintf(&page, "%s/report.html", o->output) < 0)
 		errx(125, "out of memory");
-	printf("\n$ pmanalyze balance %s\n", o->output);
+	pmrun_quote(o->output, folder);
+	pmrun_quote(page, quoted);
+	printf("\n$ pmanalyze balance %s\n", folder);
 	run((char *[]){"pmanalyze", "balance", o->output, NULL});
-	printf("\n$ pmanalyze html -o %s %s\n", page, o->output);
+	printf("\n$ pmanalyze html -o %s %s\n", quoted, folder);
 	run((char *[]){"pmanalyze", "html", "-o", page, o->output, NULL});
 	printf("\nWhat it means: in a synchronous step the other ranks wait for the slowest, so a layer that is slow on\n"
 	       "one rank is paid on all. The first finding names rank and layer, and bounds what its cure can gain.\n"
@@ -85,6 +90,6 @@ void pmrun_demo_end(const struct pmrun_options *o)
 	       "  pmanalyze whatif %s      what a faster layer, link or rank would bring\n"
 	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n"
 	       "and open %s in a browser.\n",
-		o->output, o->output, page);
+		folder, folder, page);
 	free(page);
 }

@@ -89,6 +89,9 @@ static void print_help(void)
 	      "  -g, --grace SECONDS  when a rank fails, time until the others are sent SIGTERM, and "
 	      "after\n"
 	      "                       the same time again SIGKILL. Default: 5\n"
+	      "  -p, --prefix         begin each line that the ranks print with [RANK], and show below them on a\n"
+	      "                       terminal how far the run is. The ranks then write into pipes: Python\n"
+	      "                       prints at once with PYTHONUNBUFFERED=1\n"
 	      "  -q, --quiet          print errors only\n"
 	      "      --library        print the path of libpmhook.so and exit; to record without pmrun:\n"
 	      "                       LD_PRELOAD=$(pmrun --library) COMMAND\n"
@@ -184,7 +187,7 @@ static void find_hook(char found[PATH_MAX])
 	find_beside("libpmhook.so", hooks, found);
 }
 
-void pmrun_find_program(const char *name, char *found)
+bool pmrun_has_program(const char *name, char *found)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -193,10 +196,32 @@ void pmrun_find_program(const char *name, char *found)
 		err(125, "/proc/self/exe");
 	self[n] = 0;
 	*strrchr(self, '/') = 0;
-	if (snprintf(found, PATH_MAX, "%s/%s", self, name) >= PATH_MAX || access(found, X_OK) != 0)
-		errx(125,
-			"%s is not in %s: install softgpu and the trainers too (the package pmhook-softgpu)",
-			name, self);
+	return snprintf(found, PATH_MAX, "%s/%s", self, name) < PATH_MAX && access(found, X_OK) == 0;
+}
+
+void pmrun_find_program(const char *name, char *found)
+{
+	if (!pmrun_has_program(name, found))
+		errx(125, "%s not found: install softgpu and the trainers too (the package pmhook-softgpu)",
+			found);
+}
+
+void pmrun_quote(const char *path, char *quoted)
+{
+	const char *plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
+	char *end = quoted;
+
+	if (*path && !path[strspn(path, plain)]) {
+		strcpy(quoted, path);
+		return;
+	}
+	*end++ = '\'';
+	for (; *path && end < quoted + PMRUN_QUOTED - 6; path++) {
+		if (*path == '\'')
+			end = stpcpy(end, "'\\'");
+		*end++ = *path;
+	}
+	strcpy(end, "'");
 }
 
 /* Puts a path in front of a colon-separated variable. */
@@ -303,14 +328,15 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 {
 	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
 		{"output", required_argument, NULL, 'o'}, {"softgpu", optional_argument, NULL, 'S'},
-		{"grace", required_argument, NULL, 'g'}, {"quiet", no_argument, NULL, 'q'},
-		{"library", no_argument, NULL, 'L'}, {"hooks", no_argument, NULL, 'H'},
-		{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
+		{"grace", required_argument, NULL, 'g'}, {"prefix", no_argument, NULL, 'p'},
+		{"quiet", no_argument, NULL, 'q'}, {"library", no_argument, NULL, 'L'},
+		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
 	char path[PATH_MAX];
 	int c;
 
 	/* '+': options behind the command are the command's */
-	while ((c = getopt_long(argc, argv, "+n:o:g:qhV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+n:o:g:pqhV", longs, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			o->ranks = parse_number("--ranks", optarg, 1, PMRUN_RANKS);
@@ -325,6 +351,9 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 			break;
 		case 'g':
 			o->grace_seconds = parse_number("--grace", optarg, 0, 86400);
+			break;
+		case 'p':
+			o->prefix = true;
 			break;
 		case 'q':
 			o->quiet = true;

@@ -3,6 +3,7 @@
 #ifndef PMRUN_H
 #define PMRUN_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ struct pmrun_options {
 	bool made_output; /* the folder was not there before */
 	bool softgpu;
 	bool quiet;
+	bool prefix; /* the ranks' lines begin with their rank */
 	bool demo;
 	bool launched; /* one process of a launcher's job, as this rank */
 	int rank;
@@ -47,6 +49,11 @@ bool pmrun_launched_job(char *name, size_t size);
 /* The path of a program that is installed beside pmrun; exits where there is none. `found` has PATH_MAX
  * bytes. */
 void pmrun_find_program(const char *name, char *found);
+bool pmrun_has_program(const char *name, char *found);
+
+/* A path as a shell takes it, in quotes where need be. `quoted` has PMRUN_QUOTED bytes. */
+#define PMRUN_QUOTED (4 * PATH_MAX + 3)
+void pmrun_quote(const char *path, char *quoted);
 
 /* `pmrun demo`: fills in the options and the environment, prints what is about to be done, and, after the
  * run, what came of it. */

@@ -12,6 +12,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "pm_format.h"
+#include "progress.h"
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 #define PASSED_ON (sizeof passed_on / sizeof passed_on[0])
@@ -130,6 +133,8 @@ static void become_rank(const struct pmrun_options *o, int rank, const sigset_t 
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (o->prefix)
+		pmrun_output_become();
 	if (o->ranks > 0) {
 		set_number("RANK", rank);
 		set_number("LOCAL_RANK", rank);
@@ -155,8 +160,11 @@ static void start(const struct pmrun_options *o, const sigset_t *mask)
 		err(125, "pipe");
 	fflush(NULL);
 	for (int rank = 0; rank < (o->ranks > 0 ? o->ranks : 1); rank++) {
-		pid_t pid = fork();
+		pid_t pid;
 
+		if (o->prefix)
+			pmrun_output_prepare(o->launched ? o->rank : rank);
+		pid = fork();
 		if (pid == 0)
 			become_rank(o, rank, mask, error_pipe[1]);
 		if (pid < 0) {
@@ -165,6 +173,8 @@ static void start(const struct pmrun_options *o, const sigset_t *mask)
 				kill(ranks.pids[i], SIGKILL);
 			exit(125);
 		}
+		if (o->prefix)
+			pmrun_output_started();
 		ranks.pids[ranks.count++] = pid;
 	}
 	ranks.running = ranks.count;
@@ -177,17 +187,25 @@ static void start(const struct pmrun_options *o, const sigset_t *mask)
 		err(error == ENOENT ? 127 : 126, "cannot run '%s'", o->command[0]);
 	}
 	close(error_pipe[0]);
+	if (o->prefix)
+		pmrun_output_start();
 }
 
 /* ---- watching ---- */
 
-static void describe_end(int rank, int status)
+static void describe_end(const struct pmrun_options *o, int rank, int status)
 {
-	if (WIFSIGNALED(status))
-		warnx("rank %d was killed by signal %d (%s)", rank, WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
+	char who[PATH_MAX];
+
+	pmrun_status("");
+	if (ranks.count > 1)
+		snprintf(who, sizeof who, "rank %d", rank);
 	else
-		warnx("rank %d exited with status %d", rank, WEXITSTATUS(status));
+		snprintf(who, sizeof who, "'%s'", o->command[0]);
+	if (WIFSIGNALED(status))
+		warnx("%s was killed by signal %d (%s)", who, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		warnx("%s exited with status %d", who, WEXITSTATUS(status));
 }
 
 static void reap(const struct pmrun_options *o)
@@ -195,12 +213,10 @@ static void reap(const struct pmrun_options *o)
 	pid_t pid;
 	int status;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		int rank = 0;
-
-		while (rank < ranks.count && ranks.pids[rank] != pid)
-			rank++;
-		if (rank == ranks.count)
+	/* one by one: children that are no ranks are waited for elsewhere */
+	for (int rank = 0; rank < ranks.count; rank++) {
+		pid = ranks.pids[rank];
+		if (!pid || waitpid(pid, &status, WNOHANG) != pid)
 			continue;
 		ranks.pids[rank] = 0;
 		ranks.running--;
@@ -209,8 +225,9 @@ static void reap(const struct pmrun_options *o)
 		ranks.failed_rank = rank;
 		ranks.failed_status = status;
 		ranks.failed_at = now();
-		if (ranks.count > 1 && !o->quiet)
-			describe_end(rank, status);
+		/* below a launcher it is the launcher that says so */
+		if (!o->quiet && !o->launched)
+			describe_end(o, rank, status);
 	}
 }
 
@@ -245,21 +262,25 @@ static void print_size(char *text, size_t text_bytes, uint64_t size_bytes)
 		snprintf(text, text_bytes, "%.1f MB", (double)size_bytes / (1 << 20));
 }
 
-static void show_progress(const struct pmrun_options *o, double seconds)
+/* Below the ranks' lines, which without --prefix are not pmrun's to keep apart from its own. */
+static void show_progress(const struct pmrun_options *o, double seconds, int iterations)
 {
-	char size[32];
-
+	char line[160], size[32], done[40] = "";
 	print_size(size, sizeof size, pmrun_traces(o->output).size_bytes);
-	fprintf(stderr, "\rpmrun: %d of %d %s running, %d:%02d, %s of trace\033[K", ranks.running,
+	if (iterations > 1)
+		snprintf(done, sizeof done, ", %d iterations", iterations);
+	snprintf(line, sizeof line, "pmrun: %d of %d %s running, %d:%02d%s, %s of trace", ranks.running,
 		ranks.count, ranks.count == 1 ? "process" : "ranks", (int)seconds / 60, (int)seconds % 60,
-		size);
+		done, size);
+	pmrun_status(line);
 }
 
 static void watch(const struct pmrun_options *o, const sigset_t *signals, double began)
 {
-	const bool progress = !o->quiet && isatty(STDERR_FILENO);
+	const bool progress = o->prefix && !o->quiet && isatty(STDERR_FILENO);
 	const struct timespec step = {.tv_nsec = 250000000};
 	double shown = began;
+	int iterations = -1;
 
 	reap(o);
 	while (ranks.running > 0) {
@@ -270,22 +291,54 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 			signal_all(number);
 		reap(o);
 		end_others(o);
-		if (progress && now() - shown > 1.5) {
+		if (progress)
+			iterations = pmrun_iterations(o, now());
+		if (progress && now() - shown >= 1) {
 			shown = now();
-			show_progress(o, shown - began);
+			show_progress(o, shown - began, iterations);
 		}
 	}
-	if (progress)
-		fputs("\r\033[K", stderr);
+	pmrun_status("");
+	pmrun_progress_end();
+	pmrun_output_finish();
 }
 
 /* ---- the end ---- */
 
+/* Whether a driver's device is there: of a graphics card, of a Jetson, of Windows below. */
+static bool has_gpu(void)
+{
+	static const char *const devices[] = {"/dev/nvidiactl", "/dev/nvhost-gpu", "/dev/nvgpu", "/dev/dxg"};
+
+	for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
+		if (access(devices[i], F_OK) == 0)
+			return true;
+	return false;
+}
+
+static void explain_no_trace(const struct pmrun_options *o)
+{
+	if (o->made_output)
+		rmdir(o->output);
+	if (o->quiet)
+		return;
+	if (ranks.failed_rank >= 0)
+		warnx("no trace: '%s' failed before it called a hooked function%s", o->command[0],
+			o->softgpu || has_gpu()
+				? ""
+				: "; no NVIDIA GPU is visible here: pmrun --softgpu runs it without one");
+	else
+		warnx("no trace: '%s' called no hooked function (statically linked programs cannot be hooked; "
+		      "'pmrun --hooks' lists the functions)",
+			o->command[0]);
+}
+
 static void summarise(const struct pmrun_options *o, double seconds)
 {
 	struct pmrun_traces t = pmrun_traces(o->output);
-	char size[32];
+	char folder[PMRUN_QUOTED], size[32];
 
+	pmrun_quote(o->output, folder);
 	/* one rank of a job speaks for all; of the others' traces, which may still be growing, it says
 	 * nothing */
 	if (o->launched && o->rank != 0)
@@ -294,16 +347,11 @@ static void summarise(const struct pmrun_options *o, double seconds)
 		if (!o->quiet)
 			fprintf(stderr,
 				"pmrun: traces in %s; when all ranks have ended: pmanalyze report %s\n",
-				o->output, o->output);
+				folder, folder);
 		return;
 	}
 	if (t.files == 0) {
-		if (o->made_output)
-			rmdir(o->output);
-		if (!o->quiet)
-			warnx("no trace: '%s' called no hooked function (statically linked programs cannot "
-			      "be hooked; 'pmrun --hooks' lists the functions)",
-				o->command[0]);
+		explain_no_trace(o);
 		return;
 	}
 	if (t.lost_records > 0)
@@ -316,8 +364,8 @@ static void summarise(const struct pmrun_options *o, double seconds)
 			t.unfinished, t.files);
 	print_size(size, sizeof size, t.size_bytes);
 	fprintf(stderr, "pmrun: %d trace%s, %s, after %.1f s, in %s\n", t.files, t.files == 1 ? "" : "s",
-		size, seconds, o->output);
-	fprintf(stderr, "pmrun: now run: pmanalyze report %s\n", o->output);
+		size, seconds, folder);
+	fprintf(stderr, "pmrun: now run: pmanalyze report %s\n", folder);
 }
 
 /* Ends as the command ended, so that whoever started pmrun sees what they would have seen without it. */
