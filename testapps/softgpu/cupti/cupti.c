@@ -6,6 +6,7 @@
  * it looks at one word.
  */
 #include "cupti_private.h"
+#include "pm_lists.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,31 +30,28 @@ static __thread struct {
 	unsigned depth;
 } external[CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 + 1];
 
-/* Which of the vendor's numbers a call has; those that put work on a stream. */
+/* Which of the vendor's numbers a call has, from the hook table; 0: it puts no work on a stream. */
 static const struct {
 	const char *name;
 	CUpti_CallbackId cbid;
-} call_numbers[] = {{"cudaLaunchKernel", 211}, {"cudaMemcpyAsync", 41}, {"cudaMemcpy", 31},
-	{"cudaMemsetAsync", 51}, {"cudaMemset", 49}, {"cudaGraphLaunch", 311}, {"cudaMemcpy2D", 32},
-	{"cudaMemcpy2DToArray", 34}, {"cudaMemcpy2DAsync", 44}, {"cudaMemcpyToSymbol", 39},
-	{"cudaMemcpyFromSymbol", 40}, {"cudaMemcpyToSymbolAsync", 47}, {"cudaMemcpyFromSymbolAsync", 48},
-	{"cudaMemset2D", 50}, {"cudaMemset2DAsync", 52}, {"cudaMemset3D", 142}, {"cudaMemset3DAsync", 143},
-	{"cudaMemcpy3D", 144}, {"cudaMemcpy3DAsync", 145}, {"cudaMemcpyPeer", 160},
-	{"cudaMemcpyPeerAsync", 161}, {"cudaMemcpy3DPeer", 162}, {"cudaMemcpy3DPeerAsync", 163},
-	{"cudaLaunchCooperativeKernel", 269}, {"cudaLaunchKernelExC", 430}, {"__cudaLaunchKernel", 505},
-	{"cudaMemcpyBatchAsync", 509}, {"cudaMemPrefetchAsync", 449}, {"cuLaunchKernel", 307},
-	{"cuLaunchKernelEx", 652}, {"cuLaunchCooperativeKernel", 477}, {"cuGraphLaunch", 514},
-	{"cuMemcpy", 305}, {"cuMemcpyAsync", 306}, {"cuMemcpyHtoD_v2", 276}, {"cuMemcpyHtoDAsync_v2", 277},
-	{"cuMemcpyDtoH_v2", 278}, {"cuMemcpyDtoHAsync_v2", 279}, {"cuMemcpyDtoD_v2", 280},
-	{"cuMemcpyDtoDAsync_v2", 281}, {"cuMemcpy2D_v2", 287}, {"cuMemcpy2DUnaligned_v2", 288},
-	{"cuMemcpy2DAsync_v2", 289}, {"cuMemcpy3D_v2", 290}, {"cuMemcpy3DAsync_v2", 291},
-	{"cuMemcpyPeer", 318}, {"cuMemcpyPeerAsync", 319}, {"cuMemcpy3DPeer", 320},
-	{"cuMemcpy3DPeerAsync", 321}, {"cuMemcpyBatchAsync", 776}, {"cuMemcpyBatchAsync_v2", 796},
-	{"cuMemPrefetchAsync_v2", 716}, {"cuMemsetD8_v2", 249}, {"cuMemsetD16_v2", 250},
-	{"cuMemsetD32_v2", 251}, {"cuMemsetD2D8_v2", 252}, {"cuMemsetD2D16_v2", 253},
-	{"cuMemsetD2D32_v2", 254}, {"cuMemsetD8Async", 216}, {"cuMemsetD16Async", 218},
-	{"cuMemsetD32Async", 220}, {"cuMemsetD2D8Async", 222}, {"cuMemsetD2D16Async", 224},
-	{"cuMemsetD2D32Async", 226}};
+} call_numbers[] = {
+#define NUMBER(column, value) NUMBER_##column(value)
+#define NUMBER_NONE
+#define NUMBER_CALLBACK(numbers) +FIRST numbers
+#define NUMBER_ROLE(role)
+#define NUMBER_SINCE(version)
+#define NUMBER_TOUCHES(arguments)
+#define NUMBER_FREES(address)
+#define NUMBER_CHANGED(major)
+#define NUMBER_TWIN(name)
+#define FIRST(number, ...) number
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	{#name, 0 PM_PAIRS(NUMBER, PM_NOTHING, __VA_ARGS__)},
+#define PM_HAND(library, kind, result, name, pairs, values, ...) \
+	{#name, 0 PM_PAIRS(NUMBER, PM_NOTHING, __VA_ARGS__)},
+#include "pm_hooks.def"
+	{"cuMemcpyBatchAsync", 776}, /* the older version, which is no hook */
+};
 
 uint64_t cupti_now_ns(void)
 {
@@ -82,7 +80,7 @@ static CUpti_CallbackId number_of(const char *call)
 	last = call;
 	last_number = 0;
 	for (size_t i = 0; i < sizeof(call_numbers) / sizeof(call_numbers[0]); i++) {
-		if (strcmp(call, call_numbers[i].name) == 0)
+		if (call_numbers[i].cbid != 0 && strcmp(call, call_numbers[i].name) == 0)
 			last_number = call_numbers[i].cbid;
 	}
 	return last_number;
