@@ -41,24 +41,6 @@
 #define PM_MISSING_cuda CUDA_ERROR_NOT_FOUND
 #define PM_MISSING_nccl ncclSystemError
 
-/* Kinds whose work runs on the device, so that device time is taken. */
-PMH_INLINE bool runs_on_device(enum pm_kind kind)
-{
-	switch (kind) {
-	case PM_KIND_COPY:
-	case PM_KIND_SET:
-	case PM_KIND_FORWARD:
-	case PM_KIND_BACKWARD:
-	case PM_KIND_COMPUTE:
-	case PM_KIND_LAUNCH:
-	case PM_KIND_SEARCH:
-	case PM_KIND_COMM:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Takes a context away, or may. */
 PMH_INLINE bool ends_context(enum pm_role role)
 {
@@ -178,7 +160,7 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 	f->told = false;
 	f->interval.ring = NULL;
 	f->place = place;
-	if (place.queue && (runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
+	if (place.queue && (pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
 		(pmh_device_timed || pmh_capture_under_way()))
 		enter_device(f, self, kind);
 	else if (role == PM_ROLE_ENDS_GROUP && self->group_depth == 1)
@@ -287,7 +269,7 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, enum pm_role role, i
 		append_more(self, f, call, kind == PM_KIND_COMM, result);
 	else
 		pmh_append_call(self, f->begin, f->end, f->op, f->place.queue, f->flags);
-	if ((runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
+	if ((pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
 		__builtin_expect(pmh_window_counts, 0))
 		pmh_window_count(self, f->op);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */

@@ -57,13 +57,6 @@ static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_coun
 		atomic_store_explicit(&coarse_hashes[op], hash, memory_order_relaxed);
 }
 
-static bool is_work(uint8_t kind)
-{
-	return kind == PM_KIND_COPY || kind == PM_KIND_SET || kind == PM_KIND_FORWARD ||
-	       kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE || kind == PM_KIND_LAUNCH ||
-	       kind == PM_KIND_SEARCH || kind == PM_KIND_COMM;
-}
-
 /* The call site is found outside of any lock: the unwinder may wait for locks of its own. */
 static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned value_count)
 {
@@ -73,13 +66,13 @@ static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned va
 	uint32_t number;
 
 	text[0] = 0;
-	pmh_python_names(is_work(pmh_rows[function].kind), &python);
+	pmh_python_names(pmh_runs_on_device(pmh_rows[function].kind), &python);
 	if (!pmh_self.ours)
 		pmh_call_site(python.callers, text, sizeof text);
 	number = pmh_operation_entry(hash, function, text, values + 1, value_count - 1);
 	if (number && pmh_coarse_kept)
 		keep_coarse(number, values, value_count);
-	if (number && is_work(pmh_rows[function].kind))
+	if (number && pmh_runs_on_device(pmh_rows[function].kind))
 		pmh_device_describe(pmh_self.device);
 	if (number && python.module[0])
 		pmh_module_entry(number, python.module);

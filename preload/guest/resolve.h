@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attribute.h"
+#include "pm_format.h"
 #include "pm_hooks.h"
 
 /* A function's row. labels[0] is empty; labels[i] belongs to values[i] of its operations. */
@@ -29,6 +31,25 @@ struct pmh_row {
 	const uint16_t *callbacks; /* CUPTI's numbers of it, then 0; NULL: no work for the device */
 };
 extern const struct pmh_row pmh_rows[PM_CALL_COUNT];
+
+/* Whether work of this kind runs on the device, so that it has device time, a module and a device described.
+ */
+PMH_INLINE bool pmh_runs_on_device(enum pm_kind kind)
+{
+	switch (kind) {
+	case PM_KIND_COPY:
+	case PM_KIND_SET:
+	case PM_KIND_FORWARD:
+	case PM_KIND_BACKWARD:
+	case PM_KIND_COMPUTE:
+	case PM_KIND_LAUNCH:
+	case PM_KIND_SEARCH:
+	case PM_KIND_COMM:
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* The real function behind a wrapper, or NULL where its library is not loaded. Async-signal-safe once found.
  */
