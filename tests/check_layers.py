@@ -20,8 +20,9 @@ LAYERS = {
     "testapps/trainers": ["."],
 }
 
-# Headers of other components, by the one that uses them.
+# Headers of other components, by the one, or the folder of it, that uses them.
 OUTSIDE = {
+    "preload/pmrun": r"base/option\.h",
     "analyzer": r"pm_format\.h",
     "fitter": r"base/\w+\.h",
     "testapps/softgpu": r"pm_\w+\.(h|def)|softgpu_api\.h",
@@ -75,7 +76,7 @@ for component, order in LAYERS.items():
                     continue
                 at = layer_of(header, component, inner)
                 if at is None:
-                    if not re.fullmatch(OUTSIDE.get(component, "(?!)"), header):
+                    if not re.fullmatch(OUTSIDE.get(f"{component}/{inner}", OUTSIDE.get(component, "(?!)")), header):
                         complaints.append(f"{path} includes {header}, which is not {component}'s")
                 elif at not in order or order.index(at) > order.index(inner):
                     complaints.append(f"{path} includes {header}: {at} is above {inner}")

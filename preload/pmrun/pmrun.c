@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "pm_hooks.h"
+#include "base/option.h"
 #include "core/lookup.h"
 #include "guest/settings.h"
 
@@ -332,9 +333,10 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 		{"quiet", no_argument, NULL, 'q'}, {"library", no_argument, NULL, 'L'},
 		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
-	char path[PATH_MAX];
+	char path[PATH_MAX], trouble[OPTION_TROUBLE];
 	int c;
 
+	opterr = 0;
 	/* '+': options behind the command are the command's */
 	while ((c = getopt_long(argc, argv, "+n:o:g:pqhV", longs, NULL)) != -1) {
 		switch (c) {
@@ -371,7 +373,8 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 		case 'V':
 			print_versions();
 		default:
-			fputs("Try 'pmrun --help'.\n", stderr);
+			option_trouble(longs, argv, trouble);
+			warnx("%s\nTry 'pmrun --help'.", trouble);
 			exit(2);
 		}
 	}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Mistakes in settings: pmrun names them and does not start; the hook names them once, in the trace of every process, and goes
-# on with the defaults. What is right is taken without a word. pmrun --library says where the hook is, or what is missing.
+# on with the defaults. What is right is taken without a word. pmrun names its own wrong options, too. pmrun --library says where the hook
+# is, or what is missing.
 set -eu
 . "$SOURCE/tests/preload.sh"
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on
@@ -86,6 +87,19 @@ for rank in 0 1 2; do
 done
 [ "$(wc -l <ranks.err)" = 1 ] || complain "three ranks say: $(cat ranks.err)"
 [ "$("$bin/trace_look" ranks/*.pmtrace | grep -c '^note warning: PMHOOK_MODE')" = 3 ] || complain "not in all ranks' traces"
+
+# wrong options of pmrun's own
+while read -r option sentence; do
+	status=0
+	"$bin/pmrun" "$option" >option.out 2>&1 </dev/null || status=$?
+	[ $status = 2 ] && [ "$(head -n 1 option.out)" = "pmrun: $sentence" ] || complain "pmrun $option: $status, $(cat option.out)"
+done <<-'END'
+	--outpt unknown option '--outpt' (did you mean '--output'?)
+	--bogus unknown option '--bogus'
+	-Z unknown option '-Z'
+	--quiet=3 option '--quiet' takes no argument
+	--ranks option '--ranks' requires an argument
+END
 
 # where the library is
 library=$(cd / && "$bin/pmrun" --library)
