@@ -21,18 +21,8 @@ static struct balance_item item_of(const char *name, const double *values, size_
 
 static void find_phases(const struct analysis *analysis, struct balance *balance)
 {
-	static const struct {
-		enum phase phase;
-		const char *name;
-	} shown[] = {
-		{PHASE_IO, "io"},
-		{PHASE_H2D, "h2d"},
-		{PHASE_MD, "md"},
-		{PHASE_FORWARD, "forward"},
-		{PHASE_BACKWARD, "backward"},
-		{PHASE_UPDATE, "update"},
-		{PHASE_OTHER, "other"},
-	};
+	static const enum phase shown[] = {
+		PHASE_IO, PHASE_H2D, PHASE_MD, PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_OTHER};
 	size_t count = analysis->worker_count;
 	double *values = mem_alloc(count, sizeof(*values));
 
@@ -43,9 +33,9 @@ static void find_phases(const struct analysis *analysis, struct balance *balance
 	balance->phases[balance->phase_count++] = item_of("computing", values, count);
 	for (size_t p = 0; p < sizeof(shown) / sizeof(*shown); p++) {
 		for (size_t i = 0; i < count; i++)
-			values[i] =
-				analysis_phase(&analysis->workers[i], 1, shown[p].phase, ANALYSIS_BUSY).mean;
-		balance->phases[balance->phase_count++] = item_of(shown[p].name, values, count);
+			values[i] = analysis_phase(&analysis->workers[i], 1, shown[p], ANALYSIS_BUSY).mean;
+		balance->phases[balance->phase_count] = item_of(phase_keys[shown[p]], values, count);
+		balance->phases[balance->phase_count++].title = phase_titles[shown[p]];
 	}
 	free(values);
 }

@@ -13,6 +13,7 @@
 /* (3.8) of one thing that each worker spends time on. */
 struct balance_item {
 	const char *name;
+	const char *title; /* for people, or NULL */
 	double mean_ns, greatest_ns;
 	double imbalance; /* NaN where nobody spends time on it */
 	size_t slowest;   /* worker */

@@ -69,6 +69,12 @@ void print_word(struct print_table *table, size_t column, const char *word)
 	cell->word = print_clean(table->arena, word);
 }
 
+void print_term(struct print_table *table, size_t column, const char *word, const char *title)
+{
+	print_word(table, column, word);
+	table->rows[table->row_count - 1].cells[column].title = print_clean(table->arena, title);
+}
+
 void print_number(struct print_table *table, size_t column, double number)
 {
 	struct print_cell *cell = &table->rows[table->row_count - 1].cells[column];
@@ -92,7 +98,7 @@ static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 		return type == PRINT_WORD ? "" : "-";
 	switch (type) {
 	case PRINT_WORD:
-		return cell->word;
+		return cell->title ? cell->title : cell->word;
 	case PRINT_COUNT:
 		return arena_format(arena, "%.0f", cell->number);
 	case PRINT_TIME:

@@ -34,7 +34,8 @@ struct print_column {
 
 struct print_cell {
 	bool present;
-	const char *word; /* lives as long as the table */
+	const char *word;  /* lives as long as the table */
+	const char *title; /* what text has in its place, or NULL */
 	double number;
 };
 
@@ -61,6 +62,8 @@ void print_old_key(struct print_table *table, size_t column, const char *old_key
 /* After the columns: a new row, then its cells in any order. Cells not set are empty. */
 void print_row(struct print_table *table);
 void print_word(struct print_table *table, size_t column, const char *word);
+/* A word that programs know as `word` and people as `title`. */
+void print_term(struct print_table *table, size_t column, const char *word, const char *title);
 void print_number(struct print_table *table, size_t column, double number);
 
 /* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Lines over 80 columns are left to the

@@ -17,7 +17,7 @@ static void item_table(struct print_table *table, struct analysis *analysis, con
 	print_old_key(table, greatest, "greatest");
 	for (size_t i = 0; i < count; i++) {
 		print_row(table);
-		print_word(table, name, items[i].name);
+		print_term(table, name, items[i].name, items[i].title ? items[i].title : items[i].name);
 		print_number(table, mean, items[i].mean_ns);
 		print_number(table, greatest, items[i].greatest_ns);
 		print_number(table, imbalance, items[i].imbalance);

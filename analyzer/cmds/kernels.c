@@ -42,9 +42,7 @@ static void kernel_table(struct print_table *table, struct analysis *analysis, c
 		print_word(table, kernel,
 			text ? shortened(table->arena, row->title) : print_clean(table->arena, row->title));
 		print_word(table, name, print_clean(table->arena, row->name));
-		print_word(table, phase,
-			text && row->phase >= PHASE_OTHER ? phase_symbols[row->phase]
-							  : phase_keys[row->phase]);
+		print_term(table, phase, phase_keys[row->phase], phase_titles[row->phase]);
 		if (*row->layer)
 			print_word(table, layer,
 				row->layer_count > 1 ? "several" : print_clean(table->arena, row->layer));

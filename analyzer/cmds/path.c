@@ -18,14 +18,7 @@ struct shown {
 	const struct replay_job *job;
 	const struct critical *critical;
 	size_t top;
-	bool text;
 };
-
-/* As the other commands call it, for people and for programs. */
-static const char *phase_word(const struct shown *shown, enum phase phase)
-{
-	return shown->text && phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase];
-}
 
 static void phase_table(struct print_table *table, const struct shown *shown)
 {
@@ -38,7 +31,7 @@ static void phase_table(struct print_table *table, const struct shown *shown)
 		if (!(mean->phases_ns[phase] > 0))
 			continue;
 		print_row(table);
-		print_word(table, name, phase_word(shown, phase));
+		print_term(table, name, phase_keys[phase], phase_titles[phase]);
 		print_number(table, time, mean->phases_ns[phase]);
 		print_number(table, share, mean->phases_ns[phase] / mean->length_ns);
 	}
@@ -121,7 +114,7 @@ static void segment_table(struct print_table *table, const struct shown *shown)
 			print_word(table, layer,
 				print_clean(
 					table->arena, layer_title(shown->job->layers[segment->layer].layer)));
-		print_word(table, phase, phase_word(shown, segment->phase));
+		print_term(table, phase, phase_keys[segment->phase], phase_titles[segment->phase]);
 		print_number(table, time, segment->ns);
 		print_number(table, share, segment->ns / critical->mean.length_ns);
 		print_number(table, count, segment->count);
@@ -249,8 +242,7 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct replay_job job;
 	struct critical critical;
-	struct shown shown = {
-		analysis, &job, &critical, form == PRINT_TEXT ? options->top : SIZE_MAX, form == PRINT_TEXT};
+	struct shown shown = {analysis, &job, &critical, form == PRINT_TEXT ? options->top : SIZE_MAX};
 	int status;
 
 	if (form == PRINT_TEXT)

@@ -18,6 +18,9 @@ void report_runs_csv(struct run *runs, size_t run_count, FILE *out);
 
 extern const char *const report_iteration_kinds[4];
 
+/* A phase as JSON and CSV of the report have it: work by its key, the rest as "idle: host". */
+const char *report_phase(int phase);
+
 /* (3.3) from busy times, in ns: t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, means over iterations; a
  * graph of several phases counts with the maximum. */
 double report_equation(const struct analysis *analysis);

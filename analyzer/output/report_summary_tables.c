@@ -39,7 +39,7 @@ static void phase_row(struct summaries *job, struct print_table *table, const st
 		summaries_pool(job->workers, job->worker_count, SUMMARIES_EXCLUSIVE(phase));
 
 	print_row(table);
-	print_word(table, columns->phase, phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase]);
+	print_term(table, columns->phase, report_phase(phase), phase_titles[phase]);
 	print_word(table, columns->symbol, phase_symbols[phase]);
 	print_number(table, columns->exclusive, statistics.mean);
 	print_number(table, columns->exclusive_deviation, statistics.deviation);

@@ -6,6 +6,11 @@
 
 const char *const report_iteration_kinds[4] = {"used", "warmup", "uneven", "different"};
 
+const char *report_phase(int phase)
+{
+	return phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase];
+}
+
 /* Few programs have graphs; text does without their row where there are none. */
 static bool is_shown(const struct analysis *analysis, int phase, bool text)
 {
@@ -39,9 +44,7 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 		if (!is_shown(analysis, phase, text))
 			continue;
 		print_row(table);
-		print_word(table, phase_column,
-			idle || phase == PHASE_OTHER ? phase_symbols[phase]
-						     : phase_keys[phase]);
+		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
 		print_word(table, symbol, phase_symbols[phase]);
 		if (!idle) {
 			print_number(table, busy, statistics.mean);
@@ -88,8 +91,7 @@ void report_rank_table(
 			!is_shown(analysis, phase, true))
 			continue;
 		print_row(table);
-		print_word(table, phase_column,
-			phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase]);
+		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
 		for (size_t i = 0; i < count; i++)
 			print_number(table, columns[i],
 				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
@@ -131,8 +133,8 @@ void report_worker_table(struct run *run, struct print_table *table)
 			print_row(table);
 			print_number(table, rank, analysis->timeline.processes[worker->worker->process].rank);
 			print_number(table, device, worker->worker->device);
-			print_word(table, phase_column,
-				phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
+			print_word(
+				table, phase_column, phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)worker->used_count);
 			for (int accounting = 0; accounting < 2; accounting++) {
 				struct analysis_statistics statistics =

@@ -2,13 +2,19 @@
 #include "phase_name.h"
 
 const char *const phase_keys[PHASE_COUNT] = {
-#define ITEM(name, key, symbol, text) key,
+#define ITEM(name, key, symbol, title, text) key,
 	PHASE_LIST(ITEM)
 #undef ITEM
 };
 
 const char *const phase_symbols[PHASE_COUNT] = {
-#define ITEM(name, key, symbol, text) symbol,
+#define ITEM(name, key, symbol, title, text) symbol,
+	PHASE_LIST(ITEM)
+#undef ITEM
+};
+
+const char *const phase_titles[PHASE_COUNT] = {
+#define ITEM(name, key, symbol, title, text) title,
 	PHASE_LIST(ITEM)
 #undef ITEM
 };

@@ -152,7 +152,7 @@ static void check_call(const char *name, const struct analysis *analysis,
 	size_t core, int number)
 {
 	static const char *const phases[] = {
-#define ITEM(symbol, key, short_name, text) key,
+#define ITEM(symbol, key, short_name, title, text) key,
 		PHASE_LIST(ITEM)
 #undef ITEM
 	};

@@ -69,9 +69,8 @@ static const char *longer_phase(struct cause_search *search)
 	}
 	if (most < 0)
 		return "";
-	return arena_format(arena, "; what it has more of is \"%s\", %s vs %s",
-		most >= PHASE_OTHER ? phase_symbols[most] : phase_keys[most], print_time(arena, own_ns),
-		print_time(arena, peer_ns));
+	return arena_format(arena, "; what it has more of is \"%s\", %s vs %s", phase_titles[most],
+		print_time(arena, own_ns), print_time(arena, peer_ns));
 }
 
 static void find_unknown(struct cause_search *search)

@@ -233,7 +233,7 @@ static void add_phases(const struct compare *compare, struct compare_pair *pair,
 		add_row(compare, pair, measure, measure,
 			(struct compare_row){.kind = kind,
 				.key = phase_keys[phase],
-				.title = phase_keys[phase],
+				.title = phase_titles[phase],
 				.phase = (int)phase,
 				.type = PRINT_TIME});
 	}

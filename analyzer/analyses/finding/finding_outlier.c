@@ -63,8 +63,8 @@ static const char *difference_text(struct finding_list *list, double each_ns)
 	if (call && call_ns > each_ns / 3)
 		return arena_format(arena, "in them the GPU is idle for %s more each while the host is in %s",
 			print_time(arena, call_ns), print_clean(arena, call->name));
-	return arena_format(arena, "in them \"%s\" takes %s more each",
-		most >= PHASE_OTHER ? phase_symbols[most] : phase_keys[most], print_time(arena, most_ns));
+	return arena_format(
+		arena, "in them \"%s\" takes %s more each", phase_titles[most], print_time(arena, most_ns));
 }
 
 void finding_outliers(struct finding_list *list)

@@ -67,7 +67,7 @@ const char *html_phase_key(int phase)
 const char *html_phase_title(int phase)
 {
 	static const char *const titles[] = {
-#define ITEM(name, key, symbol, text) text,
+#define ITEM(name, key, symbol, title, text) text,
 		PHASE_LIST(ITEM)
 #undef ITEM
 			"waiting for the last rank",

@@ -132,7 +132,7 @@ static void write_phases(
 		html_swatch(page, row->phase);
 		fprintf(page->out, "%s</td><td class=\"w\" style=\"width:22%%;min-width:90px\">",
 			row->phase < PHASE_WORK_COUNT ? html_phase_title(row->phase)
-						      : phase_symbols[row->phase]);
+						      : phase_titles[row->phase]);
 		write_pair_of_bars(page, row, longest_ns);
 		fprintf(page->out,
 			"</td><td>%s</td><td>%s</td><td class=\"w\" style=\"width:26%%;min-width:110px\">",
