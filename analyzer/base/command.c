@@ -1,17 +1,23 @@
 /* A program that is a table of commands: see command.h. */
 #include "command.h"
+#include "csv.h"
+#include "help.h"
 #include "limit.h"
-#include "option.h"
 #include "suggest.h"
 #include "terminal.h"
 
 #include <err.h>
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WIDEST 80 /* of a help's lines */
 
 static const char *program_name;
 
@@ -57,6 +63,124 @@ void cmd_wrong_option(const struct command *command, const struct option *option
 	cmd_usage(command, "%s", text);
 }
 
+const char *command_option_name(const struct command *command, int key)
+{
+	static char name[64];
+	const struct option_row *row = option_find(command->options, key);
+
+	snprintf(name, sizeof(name), "--%s", row ? row->name : "?");
+	return name;
+}
+
+/* The usage of a text whose lines each are a form. */
+static void print_usage(const struct command *command)
+{
+	const char *before = "usage:";
+
+	for (const char *form = command->usage; *form; form += *form == '\n') {
+		const int length = (int)strcspn(form, "\n");
+
+		printf("%-6s %s %s %.*s\n", before, program_name, command->name, length, form);
+		before = "";
+		form += length;
+	}
+}
+
+static void print_command_help(const struct command *command)
+{
+	const int terminal = pm_terminal_width(stdout), width = terminal < WIDEST ? terminal : WIDEST;
+
+	if (command->help) {
+		for (const char *const *text = command->help; *text; text++)
+			fputs(*text, stdout);
+		return;
+	}
+	printf("%s %s - %s\n\n", program_name, command->name, command->summary);
+	print_usage(command);
+	putchar('\n');
+	if (command->about) {
+		help_text(command->about, width, stdout);
+		putchar('\n');
+	}
+	option_help(command->options, width, stdout);
+	putchar('\n');
+	help_text(command->after, width, stdout);
+}
+
+static int end_output(int status)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		err(1, "standard output");
+	return status;
+}
+
+int command_option(const struct command *command, int argument_count, char **arguments)
+{
+	char wrong[OPTION_TROUBLE];
+	const int key = option_next(command->options, argument_count, arguments, wrong);
+
+	if (key == OPTION_WRONG)
+		cmd_usage(command, "%s", wrong);
+	if (key == OPTION_HELP) {
+		print_command_help(command);
+		exit(end_output(0));
+	}
+	return key;
+}
+
+void command_unhandled(const struct command *command, int key)
+{
+	errx(1, "defect: %s does not handle option '%s'", command->name, command_option_name(command, key));
+}
+
+unsigned long command_count(
+	const struct command *command, int key, const char *text, unsigned long least, unsigned long most)
+{
+	const char *name = command_option_name(command, key);
+	unsigned long number;
+	char *end;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (!errno && end != text && !*end && !strchr(text, '-') && number >= least && number <= most)
+		return number;
+	if (most >= LONG_MAX)
+		cmd_usage(command, "%s %s: expected an integer of at least %lu", name, text, least);
+	cmd_usage(command, "%s %s: expected an integer from %lu to %lu", name, text, least, most);
+}
+
+double command_number(const struct command *command, int key, const char *text, double least, double most)
+{
+	const char *name = command_option_name(command, key);
+	double number;
+
+	if (csv_number(text, &number) == 0 && number >= least && number <= most)
+		return number;
+	if (most >= DBL_MAX)
+		cmd_usage(command, "%s %s: expected a number of at least %g", name, text, least);
+	cmd_usage(command, "%s %s: expected a number from %g to %g", name, text, least, most);
+}
+
+size_t command_word(const struct command *command, int key, const char *text, const char *const *words)
+{
+	const char *near;
+	char known[200] = "";
+	size_t count = 0;
+
+	for (; words[count]; count++) {
+		const size_t used = strlen(known);
+
+		if (strcmp(words[count], text) == 0)
+			return count;
+		snprintf(known + used, sizeof(known) - used, "%s%s", count ? ", " : "", words[count]);
+	}
+	near = suggest(text, words, count);
+	if (near)
+		cmd_usage(command, "%s %s: expected one of %s (did you mean '%s'?)",
+			command_option_name(command, key), text, known, near);
+	cmd_usage(command, "%s %s: expected one of %s", command_option_name(command, key), text, known);
+}
+
 static int unknown_command(const struct program *program, const char *typed)
 {
 	const char **names = calloc(program->command_count, sizeof(*names)), *near;
@@ -72,6 +196,14 @@ static int unknown_command(const struct program *program, const char *typed)
 	return 2;
 }
 
+static const struct command *find(const struct program *program, const char *name)
+{
+	for (size_t i = 0; i < program->command_count; i++)
+		if (strcmp(name, program->commands[i]->name) == 0)
+			return program->commands[i];
+	return NULL;
+}
+
 static bool is_help(const char *argument)
 {
 	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
@@ -79,23 +211,19 @@ static bool is_help(const char *argument)
 
 static int run(const struct command *command, int argument_count, char **arguments)
 {
-	int status;
-
 	for (int i = 1; i < argument_count && strcmp(arguments[i], "--") != 0; i++)
 		if (is_help(arguments[i])) {
-			for (const char *const *text = command->help; *text; text++)
-				fputs(*text, stdout);
-			return 0;
+			print_command_help(command);
+			return end_output(0);
 		}
-	status = command->run(argument_count, arguments);
-	if (fflush(stdout) != 0 || ferror(stdout))
-		err(1, "standard output");
-	return status;
+	return end_output(command->run(argument_count, arguments));
 }
 
 int command_main(const struct program *program, int argument_count, char **arguments)
 {
+	const struct command *command;
 	const char *wrong;
+	bool is_word;
 
 	program_name = program->name;
 	/* A reader that has seen enough (head, less) ends this program without a word. */
@@ -111,16 +239,23 @@ int command_main(const struct program *program, int argument_count, char **argum
 		print_help(program, stderr);
 		return 2;
 	}
-	if (is_help(arguments[1]) || strcmp(arguments[1], "help") == 0) {
+	is_word = strcmp(arguments[1], "help") == 0;
+	if (is_word && argument_count > 2) {
+		command = find(program, arguments[2]);
+		if (!command)
+			return unknown_command(program, arguments[2]);
+		print_command_help(command);
+		return end_output(0);
+	}
+	if (is_help(arguments[1]) || is_word) {
 		print_help(program, stdout);
-		return 0;
+		return end_output(0);
 	}
 	if (strcmp(arguments[1], "--version") == 0 || strcmp(arguments[1], "-V") == 0) {
 		printf("%s %s\n%s\n", program->name, program->version, program->build);
 		return 0;
 	}
-	for (size_t i = 0; i < program->command_count; i++)
-		if (strcmp(arguments[1], program->commands[i]->name) == 0)
-			return run(program->commands[i], argument_count - 1, arguments + 1);
-	return unknown_command(program, arguments[1]);
+	command = find(program, arguments[1]);
+	return command ? run(command, argument_count - 1, arguments + 1)
+		       : unknown_command(program, arguments[1]);
 }

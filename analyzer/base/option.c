@@ -1,7 +1,9 @@
-/* Options that getopt_long refuses: see option.h. */
+/* A command's options: see option.h. */
 #include "option.h"
+#include "help.h"
 #include "suggest.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,4 +55,117 @@ void option_trouble(const struct option *options, char **arguments, char text[OP
 		snprintf(text, OPTION_TROUBLE, "option '-%c' requires an argument", optopt);
 	else
 		snprintf(text, OPTION_TROUBLE, "unknown option '-%c'", optopt);
+}
+
+/* The rows of all tables, headings among them; returns their number. */
+static size_t gather(const struct option_row *const *tables, const struct option_row *found[OPTION_MOST])
+{
+	size_t count = 0;
+
+	for (; *tables; tables++)
+		for (const struct option_row *row = *tables; row->name || row->text; row++) {
+			bool is_new = true;
+
+			for (size_t i = 0; i < count && row->name && is_new; i++)
+				is_new = !found[i]->name || strcmp(found[i]->name, row->name) != 0;
+			assert(count < OPTION_MOST);
+			if (is_new)
+				found[count++] = row;
+		}
+	return count;
+}
+
+static bool is_optional(const struct option_row *row)
+{
+	return row->argument && row->argument[0] == '[';
+}
+
+static bool has_letter(const struct option_row *row)
+{
+	return row->name && row->key < OPTION_FIRST;
+}
+
+int option_next(const struct option_row *const *tables, int argument_count, char **arguments,
+	char text[OPTION_TROUBLE])
+{
+	const struct option_row *rows[OPTION_MOST];
+	struct option options[OPTION_MOST + 2];
+	char letters[3 * OPTION_MOST + 1], *letter = letters;
+	const size_t row_count = gather(tables, rows);
+	size_t count = 0;
+	int key;
+
+	for (size_t i = 0; i < row_count; i++) {
+		const int kind = !rows[i]->argument     ? no_argument
+				 : is_optional(rows[i]) ? optional_argument
+							: required_argument;
+
+		if (!rows[i]->name)
+			continue;
+		options[count++] = (struct option){rows[i]->name, kind, NULL, rows[i]->key};
+		if (!has_letter(rows[i]))
+			continue;
+		*letter++ = (char)rows[i]->key;
+		for (int colons = 0; colons < kind; colons++)
+			*letter++ = ':';
+	}
+	*letter = '\0';
+	options[count++] = (struct option){"help", no_argument, NULL, OPTION_HELP};
+	options[count] = (struct option){0};
+	opterr = 0;
+	key = getopt_long(argument_count, arguments, letters, options, NULL);
+	if (key == OPTION_WRONG)
+		option_trouble(options, arguments, text);
+	return key;
+}
+
+const struct option_row *option_find(const struct option_row *const *tables, int key)
+{
+	for (; *tables; tables++)
+		for (const struct option_row *row = *tables; row->name || row->text; row++)
+			if (row->name && row->key == key)
+				return row;
+	return NULL;
+}
+
+/* "-o, --output FILE"; where others have letters, names are below each other. */
+static void term_of(const struct option_row *row, bool letters, char *term, size_t size)
+{
+	char letter[8] = "";
+
+	if (has_letter(row))
+		snprintf(letter, sizeof(letter), "-%c, ", row->key);
+	else if (letters)
+		snprintf(letter, sizeof(letter), "    ");
+	snprintf(term, size, "%s--%s%s%s", letter, row->name, row->argument && !is_optional(row) ? " " : "",
+		row->argument ? row->argument : "");
+}
+
+void option_help(const struct option_row *const *tables, int width, FILE *out)
+{
+	const struct option_row *rows[OPTION_MOST];
+	const size_t count = gather(tables, rows);
+	const int indent = 2;
+	bool letters = false;
+	int column = indent;
+	char term[80];
+
+	for (size_t i = 0; i < count; i++)
+		letters |= has_letter(rows[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (!rows[i]->name)
+			continue;
+		term_of(rows[i], letters, term, sizeof(term));
+		column = help_column(column, indent, (int)strlen(term));
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i]->name) {
+			term_of(rows[i], letters, term, sizeof(term));
+			help_item(term, rows[i]->text, indent, column, width, out);
+		} else {
+			if (i > 0)
+				fputc('\n', out);
+			help_text(rows[i]->text, width, out);
+		}
+	}
 }

@@ -5,10 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#define WIDTH 80
 #define WIDEST 160
 #define HEIGHT 18
 #define LONGEST_NAME 20 /* characters, at an axis */
@@ -33,13 +30,11 @@ struct canvas {
 struct plot_text plot_text_for(FILE *out, bool plain)
 {
 	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-	struct plot_text how = {.width = WIDTH, .height = HEIGHT, .plain = true};
-	struct winsize size;
-	bool terminal = pm_terminal_is(out);
+	struct plot_text how = {.height = HEIGHT, .plain = true};
+	const bool terminal = pm_terminal_is(out);
+	const int width = pm_terminal_width(out);
 
-	if (terminal && ioctl(out == stderr ? STDERR_FILENO : STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-		size.ws_col > 0)
-		how.width = size.ws_col < WIDEST ? size.ws_col : WIDEST;
+	how.width = width < WIDEST ? width : WIDEST;
 	how.colour = terminal && !(getenv("NO_COLOR") && *getenv("NO_COLOR"));
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
 		const char *locale = getenv(variables[i]);

@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES 65536
+#define USUAL_WIDTH 80
 #define ESCAPED_BYTES 4
 
 struct filter {
@@ -162,6 +164,16 @@ bool pm_terminal_is(FILE *stream)
 	int file = filter ? filter->file : fileno(stream);
 
 	return file >= 0 && isatty(file);
+}
+
+int pm_terminal_width(FILE *stream)
+{
+	const struct filter *filter = filter_of(stream);
+	struct winsize size;
+
+	if (ioctl(filter ? filter->file : fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return USUAL_WIDTH;
 }
 
 static double line_seconds = 60;

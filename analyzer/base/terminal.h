@@ -19,6 +19,9 @@ void pm_terminal_control(FILE *stream, const char *sequence);
 /* Is the stream, filtered or not, a terminal? */
 bool pm_terminal_is(FILE *stream);
 
+/* The columns of the stream's terminal; 80 where it is none, or does not say. */
+int pm_terminal_width(FILE *stream);
+
 /* The line of progress on stderr becomes this text, or is cleared. Where stderr is no terminal, the text is a
  * line of its own, at most one in so many seconds (60), the first that long after the first call: a log shows
  * that something goes on. */

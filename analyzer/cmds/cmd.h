@@ -8,6 +8,13 @@ extern const struct command cmd_report, cmd_layers, cmd_kernels, cmd_balance, cm
 	cmd_arrivals, cmd_html, cmd_export, cmd_path, cmd_whatif, cmd_model, cmd_compare, cmd_roofline,
 	cmd_reduce, cmd_slowdown, cmd_hang;
 
+/* Keys of options that several commands have; each says in its own row what its JSON and CSV are. */
+enum {
+	CMD_JSON = OPTION_SHARED,
+	CMD_CSV,
+	CMD_OPTION_KEYS, /* further shared keys begin here */
+};
+
 /* A count of at least `least` from an option's argument, or cmd_usage. */
 long cmd_number(const struct command *command, const char *option, const char *text, long least);
 

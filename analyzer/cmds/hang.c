@@ -5,6 +5,7 @@
 #include "trace/dump.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define PATIENCE_S 10
@@ -279,28 +280,27 @@ static void print_job(struct hang *hang, enum print_form form, FILE *out)
 		print_json_end(object, out);
 }
 
+enum { OPTION_AFTER = OPTION_FIRST, OPTION_FAIL_IF_HUNG };
+
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {{"after", required_argument, NULL, 'a'},
-		{"fail-if-hung", no_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
-		{"csv", no_argument, NULL, 'c'}, {0}};
 	enum print_form form = PRINT_TEXT;
 	long patience_s = PATIENCE_S;
 	bool fails = false;
 	struct hang hang;
 	int option, status;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
-		if (option == 'j')
+	while ((option = command_option(&cmd_hang, argument_count, arguments)) != -1)
+		if (option == CMD_JSON)
 			form = PRINT_JSON;
-		else if (option == 'c')
+		else if (option == CMD_CSV)
 			form = PRINT_CSV;
-		else if (option == 'f')
+		else if (option == OPTION_FAIL_IF_HUNG)
 			fails = true;
-		else if (option == 'a')
-			patience_s = cmd_number(&cmd_hang, "--after", optarg, 0);
+		else if (option == OPTION_AFTER)
+			patience_s = (long)command_count(&cmd_hang, option, optarg, 0, LONG_MAX / 1000000000);
 		else
-			cmd_wrong_option(&cmd_hang, options, arguments);
+			command_unhandled(&cmd_hang, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_hang, "no run given");
 	hang_read(&hang, arguments + optind, (size_t)(argument_count - optind));
@@ -315,40 +315,43 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"after", OPTION_AFTER, "SECONDS",
+		"a rank that is behind for less, or for less than three times the longest pause "
+		"before, is late and not a hang; default 10"},
+	{"fail-if-hung", OPTION_FAIL_IF_HUNG, NULL,
+		"exit with status 3 if a hang is found: not if ranks are merely late, or nothing "
+		"is known"},
+	{"json", CMD_JSON, NULL,
+		"JSON output: class, culprits, strength, basis; all threads; the last collectives "
+		"with their values; times in ns"},
+	{"csv", CMD_CSV, NULL,
+		"the two tables as CSV, a row for each thread and for each rank of a "
+		"communicator, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_hang = {
 	.name = "hang",
 	.summary = "why a job does not go on, while it hangs or after it was killed",
+	.usage = "[OPTION]... RUN...",
+	.about = "Reads the traces of a job that runs, hangs or was killed, from the files alone, "
+		 "and names the rank that the others wait for and what it is at: ended, killed, "
+		 "stopped, in a call, outside of calls (in the program, its interpreter, or "
+		 "input), waiting for its device, in another collective than the others or with "
+		 "other arguments, with communicators in another order, with a send or receive "
+		 "that has no counterpart; or merely late. A rank that entered a collective waits "
+		 "for those that have not. The strength of the conclusion is printed with it: "
+		 "certain (it follows from the traces and the state of processes), likely (by "
+		 "time, majority, or the order of earlier iterations), open.\n"
+		 "\n"
+		 "Then the call that each thread is in (\"in\") or else its last one (\"after\"), and "
+		 "how many collectives each rank has entered on each communicator; ranks that "
+		 "agree are one row. A process is \"gone\" if it left no end of its trace; of "
+		 "processes of other hosts it is not known whether they run (\"no end\"): run the "
+		 "command on their host, if it shares the folder.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Exit status: 0 success, 1 a trace is unreadable, 2 usage error, 3 a hang and "
+		 "--fail-if-hung.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze hang - why a job does not go on\n"
-		"\n"
-		"usage: pmanalyze hang [OPTION]... RUN...\n"
-		"\n"
-		"Reads the traces of a job that runs, hangs or was killed, from the files alone,\n"
-		"and names the rank that the others wait for and what it is at: ended, killed,\n"
-		"stopped, in a call, outside of calls (in the program, its interpreter, or\n"
-		"input), waiting for its device, in another collective than the others or with\n"
-		"other arguments, with communicators in another order, with a send or receive\n"
-		"that has no counterpart; or merely late. A rank that entered a collective waits\n"
-		"for those that have not. The strength of the conclusion is printed with it:\n"
-		"certain (it follows from the traces and the state of processes), likely (by\n"
-		"time, majority, or the order of earlier iterations), open.\n"
-		"\n"
-		"Then the call that each thread is in (\"in\") or else its last one (\"after\"), and\n"
-		"how many collectives each rank has entered on each communicator; ranks that\n"
-		"agree are one row. A process is \"gone\" if it left no end of its trace; of\n"
-		"processes of other hosts it is not known whether they run (\"no end\"): run the\n"
-		"command on their host, if it shares the folder.\n"
-		"\n"
-		"  --after SECONDS  a rank that is behind for less, or for less than three times\n"
-		"                   the longest pause before, is late and not a hang; default 10\n"
-		"  --fail-if-hung   exit with status 3 if a hang is found: not if ranks are\n"
-		"                   merely late, or nothing is known\n"
-		"  --json           JSON output: class, culprits, strength, basis; all threads;\n"
-		"                   the last collectives with their values; times in ns\n"
-		"  --csv            the two tables as CSV, a row for each thread and for each\n"
-		"                   rank of a communicator, an empty line between them\n"
-		"\n"
-		"Exit status: 0 success, 1 a trace is unreadable, 2 usage error,\n"
-		"3 a hang and --fail-if-hung.\n"),
 };

@@ -385,4 +385,8 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_advise = {
-	"advise", "how many GPUs, which strategy, how long, from one captured run", help, run};
+	.name = "advise",
+	.summary = "how many GPUs, which strategy, how long, from one captured run",
+	.help = help,
+	.run = run,
+};

@@ -219,4 +219,9 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
-const struct command cmd_auto = {"auto", "which model for a table, and what to believe of it", help, run};
+const struct command cmd_auto = {
+	.name = "auto",
+	.summary = "which model for a table, and what to believe of it",
+	.help = help,
+	.run = run,
+};

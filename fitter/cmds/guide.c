@@ -461,4 +461,8 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_guide = {
-	"guide", "scaling, efficiency, cost and batch shares according to a model", help, run};
+	.name = "guide",
+	.summary = "scaling, efficiency, cost and batch shares according to a model",
+	.help = help,
+	.run = run,
+};

@@ -517,4 +517,8 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_search = {
-	"search", "find the expression that predicts best: roles, interactions, structure", help, run};
+	.name = "search",
+	.summary = "find the expression that predicts best: roles, interactions, structure",
+	.help = help,
+	.run = run,
+};

@@ -236,4 +236,8 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_step = {
-	"step", "time of a training step over batch, GPUs and nodes, also beyond the data", help, run};
+	.name = "step",
+	.summary = "time of a training step over batch, GPUs and nodes, also beyond the data",
+	.help = help,
+	.run = run,
+};

@@ -396,4 +396,8 @@ static int run(int argument_count, char **arguments)
 }
 
 const struct command cmd_strategy = {
-	"strategy", "predict data, model and pipeline parallelism from one-GPU measurements", help, run};
+	.name = "strategy",
+	.summary = "predict data, model and pipeline parallelism from one-GPU measurements",
+	.help = help,
+	.run = run,
+};
