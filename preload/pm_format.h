@@ -245,6 +245,7 @@ enum pm_entry_type {
 	PM_ENTRY_MODULE = 10,
 	PM_ENTRY_DEVICE = 11,
 	PM_ENTRY_ADDRESSES = 12,
+	PM_ENTRY_ADDRESS_MODULE = 13,
 };
 
 struct pm_entry {
@@ -354,6 +355,13 @@ struct pm_entry_addresses {
 	uint32_t first;
 	uint32_t count;
 	uint64_t addresses[];
+};
+
+/* The layer, as in pm_entry_module, that the program was in when a launch had this address among its arguments for the
+ * first times: of a parameter, the module that works with it. */
+struct pm_entry_address_module {
+	uint32_t address; /* a number of PM_ENTRY_ADDRESSES */
+	uint32_t name;    /* number of a string */
 };
 
 /* Something said about the run, "key: sentence": command, warning, ... */

@@ -71,6 +71,31 @@ void timeline_set_device(
 	process->devices = devices;
 }
 
+static int compare_places(const void *left, const void *right)
+{
+	const struct timeline_place *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+const char *timeline_module_at(const struct timeline_process *process, uint64_t address)
+{
+	const struct timeline_place key = {.address = address}, *found;
+
+	if (process->place_count == 0)
+		return NULL;
+	found = bsearch(&key, process->places, process->place_count, sizeof(key), compare_places);
+	return found ? found->module : NULL;
+}
+
+void timeline_set_places(struct timeline_process *process, struct timeline_place *places, size_t count)
+{
+	if (count)
+		qsort(places, count, sizeof(*places), compare_places);
+	process->places = places;
+	process->place_count = count;
+}
+
 bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
 	const char *label, uint64_t *value)
 {

@@ -127,6 +127,12 @@ struct timeline_touch {
 	uint16_t word;
 };
 
+/* An address of a device, and what the program calls the layer that works with what lies there. */
+struct timeline_place {
+	uint64_t address;
+	const char *module;
+};
+
 /* What a device is, as its driver says; 0: not known. */
 struct timeline_device {
 	int32_t device;   /* as the process numbers it */
@@ -189,6 +195,8 @@ struct timeline_process {
 	uint32_t first_operation, operation_count; /* its operations are contiguous too */
 	uint32_t first_queue, queue_count;
 	uint32_t thread_count;
+	const struct timeline_place *places; /* in order of `address`, each once */
+	size_t place_count;
 	uint32_t first_window, window_count; /* none: all of it was recorded */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;
@@ -266,6 +274,13 @@ const struct timeline_more *timeline_more(const struct timeline *timeline, uint3
 /* The device addresses among the arguments of the call with this number; none is known of a call without
  * PM_FLAG_TOUCHES. */
 const struct timeline_touch *timeline_touches(const struct timeline *timeline, uint32_t call, size_t *count);
+
+/*
+ * The layers that work with what lies at addresses of a process, each address once; `places` is put in order
+ * and stays with the timeline. And what the program calls the layer of one address, or NULL.
+ */
+void timeline_set_places(struct timeline_process *process, struct timeline_place *places, size_t count);
+const char *timeline_module_at(const struct timeline_process *process, uint64_t address);
 
 /* When the last of the call's device work ended; the call itself where that is not known. */
 int64_t timeline_call_end(const struct timeline *timeline, const struct timeline_call *call);

@@ -185,6 +185,24 @@ static int64_t positive(int64_t number)
 	return number > 0 ? number : 0;
 }
 
+/* Places whose address or module has no entry are of a trace that was cut off. */
+static void add_places(struct timeline *timeline, const struct trace *trace,
+	const struct timeline_bases *bases, struct timeline_process *process)
+{
+	struct timeline_place *places = arena_alloc(&timeline->arena, trace->place_count, sizeof(*places));
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->place_count; i++) {
+		const struct trace_place *from = &trace->places[i];
+
+		if (from->address > 0 && from->address < trace->address_count &&
+			trace_string(trace, from->module))
+			places[count++] = (struct timeline_place){trace->addresses[from->address],
+				timeline->strings[bases->strings + from->module]};
+	}
+	timeline_set_places(process, places, count);
+}
+
 static void add_device(
 	struct timeline *timeline, struct timeline_process *process, const struct trace_device *from)
 {
@@ -281,6 +299,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 	add_operations(timeline, trace, number, bases);
 	process->operation_count = (uint32_t)timeline->operation_count - process->first_operation;
 	add_graphs(timeline, trace, bases);
+	add_places(timeline, trace, bases, process);
 	process->first_window = (uint32_t)timeline->window_count;
 	add_windows(timeline, trace);
 	process->window_count = (uint32_t)timeline->window_count - process->first_window;

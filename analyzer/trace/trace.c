@@ -330,6 +330,7 @@ void trace_close(struct trace *trace)
 	free(trace->graphs);
 	free(trace->windows);
 	free(trace->addresses);
+	free(trace->places);
 	free(trace->devices);
 	free(trace->notes);
 	free(trace->chunks);

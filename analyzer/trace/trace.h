@@ -86,6 +86,11 @@ struct trace_device {
 	const char *name;
 };
 
+/* An address whose module is known: their numbers, which may be of none. */
+struct trace_place {
+	uint32_t address, module; /* of `addresses`; a string */
+};
+
 /* Records of one chunk, still in the file: `slot_count` slots, `header.record_bytes` apart. */
 struct trace_chunk {
 	uint64_t offset; /* of the first slot in the file */
@@ -167,6 +172,8 @@ struct trace {
 	size_t window_count, window_room;
 	uint64_t *addresses; /* device addresses among arguments */
 	size_t address_count, address_room;
+	struct trace_place *places; /* in order of the file */
+	size_t place_count, place_room;
 	struct trace_device *devices; /* in order of the file */
 	size_t device_entry_count, device_entry_room;
 	const char **notes;

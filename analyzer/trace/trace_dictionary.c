@@ -293,6 +293,16 @@ static void parse_addresses(struct trace *trace, uint64_t offset, const unsigned
 			body + sizeof(entry) + i * sizeof(uint64_t), sizeof(uint64_t));
 }
 
+/* It may come before its address. */
+static void parse_address_module(struct trace *trace, const unsigned char *body)
+{
+	struct pm_entry_address_module entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	*MEM_PUSH(trace->places, trace->place_count, trace->place_room) =
+		(struct trace_place){entry.address, entry.name};
+}
+
 /* The body of an entry; `size` bytes of it are there. */
 static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
@@ -310,6 +320,7 @@ static void parse_entry(
 		[PM_ENTRY_MODULE] = sizeof(struct pm_entry_module),
 		[PM_ENTRY_DEVICE] = sizeof(struct pm_entry_device) + 1,
 		[PM_ENTRY_ADDRESSES] = sizeof(struct pm_entry_addresses),
+		[PM_ENTRY_ADDRESS_MODULE] = sizeof(struct pm_entry_address_module),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -393,6 +404,9 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_ADDRESSES:
 		parse_addresses(trace, offset, body, size);
+		return;
+	case PM_ENTRY_ADDRESS_MODULE:
+		parse_address_module(trace, body);
 		return;
 	default:
 		*MEM_PUSH(trace->notes, trace->note_count, trace->note_room) = text;

@@ -16,6 +16,7 @@
 #include "guest/guest.h"
 #include "guest/thread.h"
 #include "kernel.h"
+#include "python/python_process.h"
 #include "trace/intern.h"
 
 #define BUFFERS 64u
@@ -27,6 +28,7 @@
 struct buffer {
 	struct pmh_packed packed; /* first: what the thread points to */
 	_Atomic bool taken;
+	uint32_t count;
 	uint64_t addresses[PM_TOUCH_WORDS];
 	uint32_t numbers[PM_TOUCH_WORDS];
 	uint16_t words[PM_TOUCH_WORDS]; /* of the arguments, in which they stand */
@@ -142,14 +144,14 @@ static bool put(struct pmh_packed *p, unsigned kind, uint64_t n)
 	return true;
 }
 
-static void pack(struct pmh_packed *p, const struct buffer *b, uint32_t count)
+static void pack(struct pmh_packed *p, const struct buffer *b)
 {
 	uint32_t last = 0, word = 0;
 	uint64_t again = 0, last_token = UINT64_MAX;
 	bool fits = true;
 
 	p->used = 0;
-	for (uint32_t i = 0; i < count && fits; i++) {
+	for (uint32_t i = 0; i < b->count && fits; i++) {
 		const int64_t difference = (int64_t)b->numbers[i] - last;
 		const uint64_t token =
 			difference < 0 ? (uint64_t)-difference * 2 - 1 : (uint64_t)difference * 2;
@@ -172,6 +174,27 @@ static void pack(struct pmh_packed *p, const struct buffer *b, uint32_t count)
 		fits = put(p, 1, again);
 	if (!fits)
 		p->bytes[p->used++] = 3;
+}
+
+static void name_addresses(void *data)
+{
+	const struct buffer *b = data;
+	struct pmh_python_names python;
+
+	pmh_python_names(true, &python);
+	if (python.module[0])
+		pmh_address_modules(b->numbers, b->count, python.module);
+}
+
+/* A kernel is one operation for all modules that launch it, but each of them has memory of its own. */
+static void find_modules(struct buffer *b)
+{
+	const int saved_errno = errno;
+
+	if (!pmh_python_is_running() || !pmh_address_asks(b->numbers, b->count))
+		return;
+	pmh_rarely(name_addresses, b);
+	errno = saved_errno;
 }
 
 uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra)
@@ -197,6 +220,8 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
 		pmh_sample_end();
 		return 0;
 	}
-	pack(&b->packed, b, count);
+	b->count = count;
+	find_modules(b);
+	pack(&b->packed, b);
 	return PM_FLAG_TOUCHES;
 }

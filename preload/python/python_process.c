@@ -201,6 +201,12 @@ static uint64_t begin_look(void)
 												    : 0;
 }
 
+bool pmh_python_is_running(void)
+{
+	return atomic_load_explicit(&wanted, memory_order_relaxed) &&
+	       atomic_load_explicit(&ready, memory_order_acquire) && thread_state() != NULL;
+}
+
 void pmh_python_names(bool is_work, struct pmh_python_names *names)
 {
 	uint64_t thread;

@@ -22,6 +22,8 @@ struct pmh_python_names {
 
 /* Of the calling thread, in one look. is_work: the module is asked for too. Python's lock is not taken. */
 void pmh_python_names(bool is_work, struct pmh_python_names *names);
+/* Whether the calling thread runs Python's code, or may: false says that a look finds nothing. */
+bool pmh_python_is_running(void);
 void pmh_python_forget(void);
 
 #endif

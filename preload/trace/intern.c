@@ -317,6 +317,40 @@ bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t 
 	return find_addresses(addresses, numbers, count);
 }
 
+/* Of each address how often its module was asked for, or NAMED. */
+#define QUESTIONS 3 /* a parameter is touched when it is made, and perhaps copied, before its module runs */
+#define NAMED 255
+static _Atomic uint8_t address_asked[ADDRESSES + 1];
+
+bool pmh_address_asks(const uint32_t *numbers, uint32_t count)
+{
+	bool asks = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t asked = atomic_load_explicit(&address_asked[numbers[i]], memory_order_relaxed);
+
+		if (asked >= QUESTIONS)
+			continue;
+		/* two threads may count one question: then there is one more */
+		atomic_store_explicit(&address_asked[numbers[i]], (uint8_t)(asked + 1), memory_order_relaxed);
+		asks = true;
+	}
+	return asks;
+}
+
+void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *path)
+{
+	const uint32_t name = pmh_string(path);
+
+	for (uint32_t i = 0; i < count && name; i++) {
+		const struct pm_entry_address_module entry = {numbers[i], name};
+
+		if (atomic_exchange_explicit(&address_asked[numbers[i]], NAMED, memory_order_relaxed) !=
+			NAMED)
+			write_entry(PM_ENTRY_ADDRESS_MODULE, &entry, sizeof entry, NULL, 0);
+	}
+}
+
 void pmh_module_entry(uint32_t operation, const char *path)
 {
 	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};
@@ -343,8 +377,10 @@ void pmh_intern_forget(void)
 	for (size_t i = 0; i < sizeof last_number / sizeof last_number[0]; i++)
 		atomic_store(&last_number[i], 0);
 	memset(function_written, 0, sizeof function_written);
-	if (address_count)
+	if (address_count) {
 		memset(addresses_seen, 0, sizeof addresses_seen);
+		memset((void *)address_asked, 0, sizeof address_asked);
+	}
 	address_count = 0;
 	pmh_lock_forget(&lock);
 }

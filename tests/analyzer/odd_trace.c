@@ -41,6 +41,8 @@ void odd_trace(struct builder *builder)
 	builder_module(builder, work, "net.fc");
 	builder_addresses(builder, (const uint64_t[]){0x1000, 0x2000}, 2);
 	builder_addresses(builder, (const uint64_t[]){0x3000, 0x4000, 0x5000}, 3);
+	builder_address_module(builder, 2, "net.conv1");
+	builder_address_module(builder, 77, "of no address");
 	builder_window(builder, true, 1, now_ns);
 	for (int i = 0; i < 6; i++) {
 		struct builder_record record = {.begin = now_ns + 600,

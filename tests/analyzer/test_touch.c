@@ -44,8 +44,12 @@ static void build(struct builder *builder)
 	operation = builder_operation(builder,
 		builder_function(builder, "cudart LAUNCH cudaLaunchKernel string:kernel"), 0,
 		(const uint64_t[]){builder_string(builder, "kernel")});
+	builder_address_module(builder, 3, "net.norm"); /* before its address */
 	builder_addresses(builder, addresses, 1);
 	builder_addresses(builder, addresses + 1, 2);
+	builder_address_module(builder, 1, "net.words");
+	builder_address_module(builder, 4, "of no address");
+	builder_address_module(builder, 0, "of none either");
 	for (size_t i = 0; i < CASES; i++) {
 		struct builder_record record = {.begin = 1000 * (i + 1),
 			.end = 1000 * (i + 1) + 500,
@@ -84,6 +88,21 @@ static void check_one(
 	}
 }
 
+static bool is_at(const struct timeline_process *process, uint64_t address, const char *module)
+{
+	const char *found = timeline_module_at(process, address);
+
+	return module ? found && strcmp(found, module) == 0 : !found;
+}
+
+static void check_modules(const struct timeline_process *process)
+{
+	CHECK(process->place_count == 2, "%zu places", process->place_count);
+	CHECK(is_at(process, addresses[0], "net.words") && is_at(process, addresses[1], NULL) &&
+			is_at(process, addresses[2], "net.norm") && is_at(process, 0, NULL),
+		"modules of addresses");
+}
+
 int main(void)
 {
 	struct builder builder;
@@ -114,6 +133,7 @@ int main(void)
 		CHECK(count == 0 || touches[0].address == addresses[cases[i].numbers[0] - 1], "%s: the first",
 			cases[i].what);
 	}
+	check_modules(&timeline.processes[0]);
 	timeline_free(&timeline);
 	trace_close(&trace);
 	builder_free(&builder);

@@ -166,6 +166,13 @@ void builder_addresses(struct builder *builder, const uint64_t *addresses, uint3
 	entry(builder, PM_ENTRY_ADDRESSES, &body, sizeof(body), addresses, count * sizeof(*addresses));
 }
 
+void builder_address_module(struct builder *builder, uint32_t address, const char *name)
+{
+	struct pm_entry_address_module body = {address, builder_string(builder, name)};
+
+	entry(builder, PM_ENTRY_ADDRESS_MODULE, &body, sizeof(body), "", 0);
+}
+
 void builder_record(struct builder *builder, uint32_t thread, const struct builder_record *record)
 {
 	if (!builder->closed)

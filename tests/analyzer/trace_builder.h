@@ -64,6 +64,8 @@ void builder_window(struct builder *builder, bool open, uint32_t iteration, uint
 void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name);
 /* The addresses' numbers follow those given before. */
 void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count);
+/* address: its number. */
+void builder_address_module(struct builder *builder, uint32_t address, const char *name);
 void builder_module(struct builder *builder, uint32_t operation, const char *name);
 
 /* A call on a thread; with a device interval where device_end_ns is not 0. Its correlation is then
