@@ -32,6 +32,7 @@ struct flow_place {
 	uint32_t group;       /* of a parameter: the first place of its layer */
 	uint32_t gradient_of; /* the parameter whose gradient it is, or FLOW_NOWHERE */
 	uint32_t cast; /* the parameter that it is a copy of, or FLOW_NOWHERE; while steps are gone through */
+	uint32_t cast_step; /* that made the copy */
 };
 
 struct flow_work {

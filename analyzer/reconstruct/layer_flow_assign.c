@@ -28,12 +28,22 @@ static uint32_t find_group(struct flow_work *work, uint32_t place)
 	return place;
 }
 
-/* The parameter that a touch means: itself, or that of which it reads a copy in another type. */
-static uint32_t meant(const struct flow_work *work, const struct flow_touch *touch)
+#define COPY_IS_NEW \
+	4 /* steps: that long what launches touch is still the copy, later other work in its memory */
+
+static bool is_reused(const struct flow_work *work, uint32_t step, uint32_t place)
+{
+	return work->steps[step].launch && step - work->places[place].cast_step > COPY_IS_NEW;
+}
+
+/* The parameter that a touch of a step means: itself, or that of which it reads a copy in another type. */
+static uint32_t meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch)
 {
 	const struct flow_place *place = &work->places[touch->place];
 
-	return place->parameter ? touch->place : touch->read ? place->cast : FLOW_NOWHERE;
+	if (place->parameter)
+		return touch->place;
+	return touch->read && !is_reused(work, step, touch->place) ? place->cast : FLOW_NOWHERE;
 }
 
 /*
@@ -54,12 +64,14 @@ static void follow_casts(struct flow_work *work, uint32_t step, const uint32_t *
 			other = touch->place;
 			others++;
 		}
-		if (work->steps[step].computes && touch->written)
+		if ((work->steps[step].computes && touch->written) || is_reused(work, step, touch->place))
 			work->places[touch->place].cast = FLOW_NOWHERE;
 	}
 	if (work->steps[step].launch && parameter != FLOW_NOWHERE && others == 1 &&
-		!(last && last[other] && work->steps[last[other] - 1].computes))
+		!(last && last[other] && work->steps[last[other] - 1].computes)) {
 		work->places[other].cast = parameter;
+		work->places[other].cast_step = step;
+	}
 }
 
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
@@ -68,11 +80,11 @@ static uint32_t own_parameter(struct flow_work *work, uint32_t step, bool join)
 	uint32_t first = FLOW_NOWHERE, count = 0;
 
 	for (uint32_t i = 0; i < work->steps[step].count; i++)
-		count += meant(work, flow_touch_of(work, step, i)) != FLOW_NOWHERE;
+		count += meant(work, step, flow_touch_of(work, step, i)) != FLOW_NOWHERE;
 	if (count > MANY)
 		return FLOW_NOWHERE;
 	for (uint32_t i = 0; i < work->steps[step].count; i++) {
-		const uint32_t parameter = meant(work, flow_touch_of(work, step, i));
+		const uint32_t parameter = meant(work, step, flow_touch_of(work, step, i));
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
@@ -165,7 +177,7 @@ static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 			const struct flow_touch *x = flow_touch_of(work, a, i),
 						*y = flow_touch_of(work, b, j);
 
-			if (x->place == y->place && x->read && y->read && meant(work, x) == FLOW_NOWHERE)
+			if (x->place == y->place && x->read && y->read && meant(work, a, x) == FLOW_NOWHERE)
 				return true;
 		}
 	return false;

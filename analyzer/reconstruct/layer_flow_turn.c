@@ -5,6 +5,7 @@
 #include "layer_flow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_PARAMETERS 4
 #define MANY 6 /* parameters that a step of one layer may touch; one with more is of the whole model */
@@ -58,20 +59,36 @@ static double opposite(struct turn *turns, size_t count)
 	return square > 0 ? sum / square : 0;
 }
 
-/* A launch that touches one address alone, which nothing has touched just before: the seed of the backward
- * pass. */
+static bool was_touched(const struct flow_work *work, uint32_t place, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = begin; i < end; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (flow_touch_of(work, i, t)->place == place)
+				return true;
+	return false;
+}
+
+static bool is_fill(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t kernel = 0;
+
+	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
+		&kernel);
+	return kernel && strcasestr(timeline->strings[kernel], "fill");
+}
+
+/* A launch that touches one address alone, which nothing has touched just before, or which it fills (memory
+ * is used again at once): the seed of the backward pass. */
 static bool is_seed(const struct flow_work *work, uint32_t step)
 {
 	uint32_t place;
 
 	if (!work->steps[step].launch || work->steps[step].count != 1)
 		return false;
-	place = work->touches[work->steps[step].first].place;
-	for (uint32_t i = step > 10 ? step - 10 : 0; i < step; i++)
-		for (uint32_t t = 0; t < work->steps[i].count; t++)
-			if (work->touches[work->steps[i].first + t].place == place)
-				return false;
-	return !work->places[place].parameter;
+	place = flow_touch_of(work, step, 0)->place;
+	return !work->places[place].parameter &&
+	       (is_fill(work, step) || !was_touched(work, place, step > 10 ? step - 10 : 0, step));
 }
 
 static bool touches_input(const struct flow_work *work, uint32_t step)
@@ -83,25 +100,25 @@ static bool touches_input(const struct flow_work *work, uint32_t step)
 }
 
 /*
- * Behind the last forward step that touches a parameter and before the first backward one (`low`, `high`), or
- * one that makes a gradient: at the seed of the backward pass; else by the loss, which compares with what was
- * copied from the host: the second kernel that does so is its backward.
+ * Behind the last forward step that touches a parameter and before the first backward one (`low`, `high`): at
+ * the seed of the backward pass; else before the first step that makes a gradient too, by the loss, which
+ * compares with what was copied from the host: the second kernel that does so is its backward.
  */
 static void place_turn(struct flow_work *work, uint32_t low, uint32_t high)
 {
-	uint32_t inputs = 0;
-	uint32_t *last = flow_last_touches(work);
+	uint32_t inputs = 0, *last;
 
-	for (uint32_t p = 0; p < work->place_count; p++)
-		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
-			high = last[p] - 1;
-	free(last);
-	work->turn = (low + 1 + high) / 2;
 	for (uint32_t i = low + 1; i < high; i++)
 		if (is_seed(work, i)) {
 			work->turn = i;
 			return;
 		}
+	last = flow_last_touches(work);
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
+			high = last[p] - 1;
+	free(last);
+	work->turn = (low + 1 + high) / 2;
 	for (uint32_t i = low + 1; i < high; i++)
 		if (touches_input(work, i) && inputs++ < 2)
 			work->turn = inputs == 2 ? i : i + 1;
