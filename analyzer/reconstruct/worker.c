@@ -260,6 +260,17 @@ static bool writes_state(const struct search *search, size_t operation)
 	return state && from_state;
 }
 
+/* From the device's memory to the same device's. */
+static bool is_copy_within(const struct timeline *timeline, const struct flow *flow, size_t operation)
+{
+	uint64_t direction = 0, device;
+
+	return flow->kind == PM_KIND_COPY &&
+	       timeline_value(timeline, &timeline->operations[operation], "dir", &direction) &&
+	       direction == 3 &&
+	       !timeline_value(timeline, &timeline->operations[operation], "dst_device", &device);
+}
+
 static void set_roles(struct worker_model *model, struct search *search)
 {
 	const struct timeline *timeline = search->timeline;
@@ -278,6 +289,8 @@ static void set_roles(struct worker_model *model, struct search *search)
 			role->flags |= WORKER_CORE;
 		if (flow->kind == PM_KIND_BACKWARD)
 			role->flags |= WORKER_BACKWARD;
+		if (flow->kind == PM_KIND_SET || is_copy_within(timeline, flow, i))
+			role->flags |= WORKER_BESIDE;
 		if (!model->opaque && writes_state(search, i))
 			role->flags |= WORKER_STATE;
 	}

@@ -17,6 +17,7 @@
 #define WORKER_UPDATES 4u   /* writes parameters */
 #define WORKER_STATE 8u     /* writes parameters or other state that lives on: momentum */
 #define WORKER_BACKWARD 16u /* surely backward: its function says so */
+#define WORKER_BESIDE 32u   /* memory is set, or copied within the device: for a computation around it */
 
 /* One per operation of the timeline. */
 struct worker_role {
