@@ -297,6 +297,40 @@ static void hand_over_parameters(struct assigning *a)
 	}
 }
 
+/* Does a step touch what another sends or receives? */
+static bool meets_exchange(const struct flow_work *work, uint32_t step, uint32_t exchange)
+{
+	const struct flow *flow = graph_flow(&work->assign->graph, exchange);
+
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		for (uint32_t t = 0; t < work->steps[step].count; t++)
+			if (flow_holds(&flow->accesses[i],
+				    work->places[flow_touch_of(work, step, t)->place].address))
+				return true;
+	return false;
+}
+
+/*
+ * What is exchanged before anything is computed with parameters is no result of the model: buffers that all
+ * ranks are to have alike. Packing and unpacking them is of no pass.
+ */
+static void leave_out_exchanges(const struct assigning *a)
+{
+	const struct flow_work *work = a->work;
+	struct layer_assign *assign = work->assign;
+	uint32_t first = 0;
+
+	while (first < work->turn && !(work->steps[first].computes && a->fixed[first]))
+		first++;
+	for (uint32_t exchange = 0; exchange < first; exchange++)
+		for (uint32_t i = 0; i < first && graph_flow(&assign->graph, exchange)->kind == PM_KIND_COMM;
+			i++)
+			if (i == exchange || meets_exchange(work, i, exchange)) {
+				assign->passes[i] = LAYER_UNKNOWN;
+				assign->layers[i] = LAYER_NONE;
+			}
+}
+
 void flow_assign(struct flow_work *work)
 {
 	struct layer_assign *assign = work->assign;
@@ -325,6 +359,7 @@ void flow_assign(struct flow_work *work)
 		if (i < work->update_begin && a.groups[i] != FLOW_NOWHERE)
 			assign->layers[i] = a.layers[a.groups[i]];
 	}
+	leave_out_exchanges(&a);
 	free(a.groups);
 	free(a.fixed);
 	free(a.reads_parameter);
