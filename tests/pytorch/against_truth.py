@@ -10,7 +10,7 @@ and names; phases within 1%, layers within 2% or 20 us) are listed as not yet re
     found, used       iterations that pmanalyze found and used, of `steps`
     named             share of the modules with parameters that are layers of that name; `foreign` counts layers that are no module's
     forward, backward, update, communication
-                      device time of a step, pmanalyze's over the truth's, in percent off; "-": the truth has none
+                      device time of a step on rank 0, pmanalyze's over the truth's, in percent off; "-": the truth has none
     layers_forward, layers_backward
                       share of the modules whose time is within 2% or 20 us. What runs in modules without parameters (activations,
                       pooling, sums) belongs to no layer: it may count to the module before or the one after in order of launches
@@ -154,7 +154,7 @@ def main():
     with open(path + ".modules") as file:
         modules = {plain(line.strip()) for line in file}
     report, found = analyze(bin_folder, "report", run), analyze(bin_folder, "layers", run)
-    measured = {p["phase"]: p["busy_ns"] or 0 for p in report["phases"]}
+    measured = {w["phase"]: w["busy_mean_ns"] or 0 for w in report["workers"] if (w["rank"] or 0) <= 0}
     layers = {plain(l["layer"]): l for l in found["layers"] if l["rank"] in (None, 0)}
     rows = [(p, plain(l), ns, b) for p, l, ns, b in rows]
     fields = {"steps": step_count, "found": report["iterations_found"], "used": report["iterations_used"]}

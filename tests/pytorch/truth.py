@@ -58,14 +58,14 @@ class Truth:
         self.say("other", "")
 
     def enter(self, path, module, inputs):
+        """What the inputs were made by since the last module ran is the outer module's own work, none of this one's."""
+        self.label_all(inputs, self.stack[-1] if self.stack else "loss")
         self.stack.append(path)
         self.say(self.phase(), path)
 
     def leave(self, path, module, inputs, outputs):
         self.stack.pop()
-        for tensor in torch.utils._pytree.tree_leaves(outputs):
-            if isinstance(tensor, torch.Tensor):
-                self.label(tensor, path)
+        self.label_all(outputs, path)
         self.say(self.phase(), self.stack[-1] if self.stack else "loss")
 
     @staticmethod
@@ -74,6 +74,11 @@ class Truth:
         if not torch.is_grad_enabled():
             return "other"
         return "backward" if torch._C._current_graph_task_id() != -1 else "forward"
+
+    def label_all(self, values, path):
+        for tensor in torch.utils._pytree.tree_leaves(values):
+            if isinstance(tensor, torch.Tensor):
+                self.label(tensor, path)
 
     def label(self, tensor, path):
         """Nodes that are new since the last module's: this one has made them."""
@@ -86,7 +91,12 @@ class Truth:
             parameter = getattr(node, "variable", None)
             place = path if parameter is None else self.owner.get(parameter, path)
             node.register_prehook(functools.partial(self.backward, place))
+            node.register_hook(self.backward_sum)
             nodes += [next_node for next_node, _ in node.next_functions]
 
     def backward(self, path, gradients):
         self.say("backward", path)
+
+    def backward_sum(self, *_):
+        """Behind a node autograd adds its results to those of others: the work of none of them."""
+        self.say("backward", "sum")
