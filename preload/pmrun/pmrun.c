@@ -93,6 +93,11 @@ static void print_help(void)
 	      "  -p, --prefix         begin each line that the ranks print with [RANK], and show below them on a\n"
 	      "                       terminal how far the run is. The ranks then write into pipes: Python\n"
 	      "                       prints at once with PYTHONUNBUFFERED=1\n"
+	      "      --hang-after SECONDS\n"
+	      "                       watch the job: when ranks wait for another one that has not gone on for\n"
+	      "                       so long, print which and what it is at (pmanalyze hang). Default: off;\n"
+	      "                       10 is a good value\n"
+	      "      --hang-end       then end the job, as when a rank fails\n"
 	      "  -q, --quiet          print errors only\n"
 	      "      --library        print the path of libpmhook.so and exit; to record without pmrun:\n"
 	      "                       LD_PRELOAD=$(pmrun --library) COMMAND\n"
@@ -114,7 +119,7 @@ static void print_help(void)
 	      "\n"
 	      "Exit status: that of COMMAND; if a signal ends COMMAND, pmrun ends with the same signal. "
 	      "With several\n"
-	      "ranks, that of the first to fail. 2 usage error, 125 failure of pmrun itself, 126 COMMAND "
+	      "ranks, that of the first to fail. 124 ended by --hang-end, 2 usage error, 125 failure of pmrun itself, 126 COMMAND "
 	      "cannot be\n"
 	      "executed, 127 COMMAND not found. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded "
 	      "to the ranks.\n"
@@ -329,7 +334,8 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 {
 	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
 		{"output", required_argument, NULL, 'o'}, {"softgpu", optional_argument, NULL, 'S'},
-		{"grace", required_argument, NULL, 'g'}, {"prefix", no_argument, NULL, 'p'},
+		{"grace", required_argument, NULL, 'g'}, {"hang-after", required_argument, NULL, 'A'},
+		{"hang-end", no_argument, NULL, 'E'}, {"prefix", no_argument, NULL, 'p'},
 		{"quiet", no_argument, NULL, 'q'}, {"library", no_argument, NULL, 'L'},
 		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
@@ -357,6 +363,12 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 		case 'p':
 			o->prefix = true;
 			break;
+		case 'A':
+			o->hang_after = parse_number("--hang-after", optarg, 1, 86400);
+			break;
+		case 'E':
+			o->hang_end = true;
+			break;
 		case 'q':
 			o->quiet = true;
 			break;
@@ -377,6 +389,10 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 			warnx("%s\nTry 'pmrun --help'.", trouble);
 			exit(2);
 		}
+	}
+	if (o->hang_end && !o->hang_after) {
+		warnx("--hang-end: when is the job to be ended? Add --hang-after SECONDS");
+		exit(2);
 	}
 	if (optind == argc) {
 		warnx("no command given\nUsage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...; see 'pmrun --help'");

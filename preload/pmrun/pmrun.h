@@ -21,6 +21,8 @@ struct pmrun_options {
 	bool launched; /* one process of a launcher's job, as this rank */
 	int rank;
 	int grace_seconds;
+	int hang_after; /* seconds; 0: the job is not watched */
+	bool hang_end;  /* a job that hangs is ended */
 	char **command;
 };
 
@@ -54,6 +56,15 @@ bool pmrun_has_program(const char *name, char *found);
 /* A path as a shell takes it, in quotes where need be. `quoted` has PMRUN_QUOTED bytes. */
 #define PMRUN_QUOTED (4 * PATH_MAX + 3)
 void pmrun_quote(const char *path, char *quoted);
+
+/*
+ * Looks now and again, without waiting, whether the job hangs (pmanalyze hang), and prints why it does, once.
+ * true: that was now. Of a launcher's job rank 0 looks.
+ */
+bool pmrun_hang_watch(const struct pmrun_options *options, double now);
+/* The same at once, before ranks are ended; waits for it for some seconds. Prints nothing if nobody waits for
+ * another. */
+void pmrun_hang_report(const struct pmrun_options *options);
 
 /* `pmrun demo`: fills in the options and the environment, prints what is about to be done, and, after the
  * run, what came of it. */

@@ -31,6 +31,7 @@
 #include "progress.h"
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+#define HANG_STATUS 124 /* of pmrun when it has ended the job; as of timeout(1) */
 #define PASSED_ON (sizeof passed_on / sizeof passed_on[0])
 
 static struct {
@@ -246,12 +247,24 @@ static void end_others(const struct pmrun_options *o)
 	if (ranks.failed_rank < 0 || ranks.running == 0)
 		return;
 	if (ranks.ended_with == 0 && since >= o->grace_seconds) {
+		pmrun_hang_report(o);
 		ranks.ended_with = SIGTERM;
 		signal_all(SIGTERM);
 	} else if (ranks.ended_with == SIGTERM && since >= 2 * o->grace_seconds) {
 		ranks.ended_with = SIGKILL;
 		signal_all(SIGKILL);
 	}
+}
+
+/* As if it had failed: with the grace of --grace between the signals. */
+static void end_job(void)
+{
+	warnx("the job hangs: it is ended");
+	ranks.failed_rank = 0;
+	ranks.failed_status = HANG_STATUS << 8;
+	ranks.failed_at = now();
+	ranks.ended_with = SIGTERM;
+	signal_all(SIGTERM);
 }
 
 static void print_size(char *text, size_t text_bytes, uint64_t size_bytes)
@@ -287,10 +300,14 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 		siginfo_t info;
 		int number = sigtimedwait(signals, &info, &step);
 
+		if (number == SIGTERM) /* a limit of time, most often */
+			pmrun_hang_report(o);
 		if (number > 0 && number != SIGCHLD && (info.si_code <= 0 || number == SIGHUP))
 			signal_all(number);
 		reap(o);
 		end_others(o);
+		if (pmrun_hang_watch(o, now()) && o->hang_end)
+			end_job();
 		if (progress)
 			iterations = pmrun_iterations(o, now());
 		if (progress && now() - shown >= 1) {

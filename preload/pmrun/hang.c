@@ -1,0 +1,113 @@
+/*
+ * Looking whether the job hangs, with pmanalyze hang on its traces: now and again while it runs
+ * (--hang-after), and before ranks are ended, by a signal to pmrun or because one of them failed. The report
+ * goes into the folder of the traces, its beginning to stderr. The program is not touched.
+ */
+#include "pmrun.h"
+
+#include "output.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HUNG 3     /* exit status of pmanalyze hang --fail-if-hung */
+#define LIMIT_S 10 /* of a report that others wait for */
+#define NAME "hang.txt"
+
+static struct {
+	pid_t pid;   /* of the look that is under way, 0: none */
+	double next; /* when to look again */
+	bool hangs;  /* by the last look */
+} look;
+
+static bool report_path(const struct pmrun_options *o, char path[PATH_MAX])
+{
+	return snprintf(path, PATH_MAX, "%s/" NAME, o->output) < PATH_MAX;
+}
+
+/* -1: it cannot be started. */
+static pid_t start_look(const struct pmrun_options *o, int after_seconds)
+{
+	char program[PATH_MAX], path[PATH_MAX], seconds[16];
+	sigset_t none;
+	pid_t pid;
+
+	if (!pmrun_has_program("pmanalyze", program) || !report_path(o, path))
+		return -1;
+	snprintf(seconds, sizeof seconds, "%d", after_seconds);
+	fflush(NULL);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	unsetenv("LD_PRELOAD");
+	if (freopen(path, "w", stdout) && freopen("/dev/null", "w", stderr))
+		execl(program, program, "hang", "--fail-if-hung", "--after", seconds, o->output,
+			(char *)NULL);
+	_exit(125);
+}
+
+/* The conclusion: the lines before the first empty one. */
+static void print_conclusion(const struct pmrun_options *o)
+{
+	char path[PATH_MAX], line[1024];
+	FILE *file = report_path(o, path) ? fopen(path, "re") : NULL;
+
+	if (!file)
+		return;
+	pmrun_status("");
+	while (fgets(line, sizeof line, file) && line[0] != '\n')
+		fprintf(stderr, "pmrun: %s", line);
+	fclose(file);
+	fprintf(stderr, "pmrun: where all threads are: %s\n", path);
+}
+
+bool pmrun_hang_watch(const struct pmrun_options *o, double now)
+{
+	int status;
+
+	if (o->hang_after == 0 || (o->launched && o->rank != 0))
+		return false;
+	if (look.pid <= 0 && now >= look.next) {
+		look.next = now + (o->hang_after > 4 ? o->hang_after / 4.0 : 1);
+		look.pid = start_look(o, o->hang_after);
+		return false;
+	}
+	if (look.pid <= 0 || waitpid(look.pid, &status, WNOHANG) != look.pid)
+		return false;
+	look.pid = 0;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != HUNG) {
+		look.hangs = false;
+		return false;
+	}
+	if (look.hangs)
+		return false;
+	look.hangs = true;
+	print_conclusion(o);
+	return true;
+}
+
+void pmrun_hang_report(const struct pmrun_options *o)
+{
+	const struct timespec step = {.tv_nsec = 10000000};
+	const int rounds = LIMIT_S * 100;
+	int status = -1;
+	pid_t pid;
+
+	if (o->quiet || (o->launched && o->rank != 0) || (pid = start_look(o, 0)) <= 0)
+		return;
+	for (int i = 0; i < rounds && waitpid(pid, &status, WNOHANG) == 0; i++)
+		nanosleep(&step, NULL);
+	if (status == -1) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	} else if (WIFEXITED(status) && WEXITSTATUS(status) == HUNG) {
+		print_conclusion(o);
+	}
+}

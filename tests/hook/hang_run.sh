@@ -1,0 +1,36 @@
+#!/bin/sh
+# pmrun --hang-after: a job that hangs is named and, if asked for, ended; before the others of a failed rank are ended, it is
+# said what they wait for; a job that goes on is left alone.
+set -eu
+export SOFTGPU_NCCL_FAULTS=wait HANG_ID="$SCRATCH/id"
+bad=0
+complain() {
+	echo "not ok: $1"
+	cat said
+	bad=1
+}
+run() { # FAULT OPTION...
+	fault=$1
+	shift
+	rm -rf id run
+	status=0
+	"$BUILD/bin/pmrun" -n 4 -o run --softgpu=a100 -g 1 "$@" -- "$BUILD/bin/hang_host" "$fault" 2 23 2>said || status=$?
+}
+
+run input --hang-after 1 --hang-end
+[ $status = 124 ] || complain "a job that hangs ended with status $status, expected 124"
+grep -q '^pmrun: Rank 2 is what the others wait for: it is outside' said || complain "input: rank 2 was not named"
+[ -s run/hang.txt ] || complain "no run/hang.txt"
+"$BUILD/bin/pmanalyze" dump run/*.0.pmtrace >/dev/null || complain "the traces cannot be read"
+
+run killed
+[ $status = 137 ] || complain "status $status, expected 137 of the rank that was killed"
+grep -q '^pmrun: Rank 2 is what the others wait for: it is gone' said || complain "killed: rank 2 was not named"
+
+run slow --hang-after 1
+[ $status = 0 ] || complain "a healthy job ended with status $status"
+! grep -q 'wait' said || complain "a healthy job was said to hang"
+
+"$BUILD/bin/pmrun" --hang-end true 2>said && complain "--hang-end without --hang-after"
+grep -q 'Add --hang-after' said || complain "--hang-end: no remedy"
+exit $bad
