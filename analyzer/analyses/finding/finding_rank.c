@@ -126,7 +126,10 @@ static void add_waiting(struct finding_list *list)
 		(struct finding){.kind = FINDING_WAITING,
 			.strength = list->step.ranks < list->step.world ? FINDING_WEAK : FINDING_LIKELY,
 			.subject = "changing stragglers",
-			.title = "Ranks wait for each other, and none is late persistently",
+			.title =
+				list->causes.count
+					? "The other ranks wait for each other too, none of them persistently"
+					: "Ranks wait for each other, and none is late persistently",
 			.text = arena_format(arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others, and is "
 				"last in %.1f%% of the collectives; its layers, input and launches do not "
