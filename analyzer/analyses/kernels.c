@@ -104,8 +104,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* The kernel's name where the operation has one among its values, else the function's. */
-static const char *name_of(const struct timeline *timeline, uint32_t number)
+const char *kernel_name(const struct timeline *timeline, uint32_t number)
 {
 	const struct timeline_operation *operation = &timeline->operations[number];
 	const struct timeline_function *function = &timeline->functions[operation->function];
@@ -191,7 +190,7 @@ static double add_call(struct gatherer *gatherer, const struct timeline_call *ca
 	for (uint32_t i = 0; i < call->interval_count; i++) {
 		const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
 		double ns = (double)(interval->end_ns - interval->begin_ns);
-		size_t place = row_of(gatherer, name_of(timeline, interval->operation), role->phase);
+		size_t place = row_of(gatherer, kernel_name(timeline, interval->operation), role->phase);
 		struct kernel_row *row = &gatherer->kernels->rows[place];
 
 		row->count += weight;

@@ -42,6 +42,9 @@ struct kernels {
 void kernels_find(const struct analysis *analysis, struct kernels *kernels);
 void kernels_free(struct kernels *kernels);
 
+/* The kernel's name where the operation has one among its values, else the function's. */
+const char *kernel_name(const struct timeline *timeline, uint32_t number);
+
 /* "void at::native::foo<4, bar>(int, float*)" is "foo"; a mangled "_ZN2at6native3fooE" too. In the arena. */
 const char *kernel_title(struct arena *arena, const char *name);
 

@@ -1,6 +1,6 @@
 /*
  * What every page has that the programs write: the frame, the style sheet, and text that is safe in it. A
- * page is XML as well as HTML, stands alone (no network, no script), and has light and dark.
+ * page is XML as well as HTML, stands alone (no network), and has light and dark.
  */
 #ifndef BASE_HTML_H
 #define BASE_HTML_H

@@ -47,11 +47,13 @@ static int run(int argument_count, char **arguments)
 		CMD_READ_OPTIONS,
 		{"output", required_argument, NULL, 'o'},
 		{"force", no_argument, NULL, 'f'},
+		{"events", required_argument, NULL, 'e'},
 		{0},
 	};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	const char *path = NULL;
 	bool force = false;
+	size_t event_most = HTML_EVENTS;
 	struct pm_output output;
 	struct run *runs;
 	size_t run_count;
@@ -63,6 +65,8 @@ static int run(int argument_count, char **arguments)
 			path = optarg;
 		else if (option == 'f')
 			force = true;
+		else if (option == 'e')
+			event_most = (size_t)cmd_number(&cmd_html, "--events", optarg, 0);
 		else if (!cmd_common_option(&cmd_html, &how, option, optarg))
 			cmd_wrong_option(&cmd_html, options, arguments);
 	}
@@ -72,7 +76,7 @@ static int run(int argument_count, char **arguments)
 	if (!path)
 		path = default_path(&runs[0].analysis.timeline.arena, runs[0].label);
 	out = strcmp(path, "-") == 0 ? stdout : create(&output, path, force);
-	html_write(runs, run_count, isatty(STDERR_FILENO), out);
+	html_write(runs, run_count, event_most, isatty(STDERR_FILENO), out);
 	if (out != stdout) {
 		finish(&output, path);
 		printf("%s\n", path);
@@ -95,10 +99,10 @@ const struct command cmd_html = {
 		"\n"
 		"usage: pmanalyze html [OPTION]... RUN...\n"
 		"\n"
-		"Writes one self-contained file: no network and no script. It starts with the\n"
-		"time of a step and the findings of pmanalyze report, at most six: what each\n"
-		"can gain, what it rests on and what to try; or that nothing stands out. Then,\n"
-		"what is unavailable from the data. The plots and tables:\n"
+		"Writes one self-contained file that needs no network. It starts with the time\n"
+		"of a step and the findings of pmanalyze report, at most six: what each can\n"
+		"gain, what it rests on and what to try; or that nothing stands out. Then, what\n"
+		"is unavailable from the data. The plots and tables:\n"
 		"\n"
 		"  Optimization candidates\n"
 		"                    predicted saving of single changes (pmanalyze whatif); the\n"
@@ -123,12 +127,22 @@ const struct command cmd_html = {
 		"  -o FILE, --output FILE  output file (default: RUN.html in the current folder;\n"
 		"                          - is standard output)\n"
 		"  --force                 overwrite an existing file\n"
+		"  --events N              events of a run for the timeline (default: 200000,\n"
+		"                          some 2 MB; 0: none)\n"
 		"  --skip N                leave out the first N usual iterations (default: 1)\n"
 		"  --steps A-B             only the steps with these numbers: the program's, or\n"
 		"                          places in the run from 0\n" CMD_ITERATION_HELP
 		"  --comm-pattern REGEX    other profilers' traces: kernels whose names match\n"
 		"                          the extended regular expression also count as\n"
 		"                          communication (default: NCCL's names)\n"
+		"\n"
+		"SCRIPT\n"
+		"  Everything can be read without script. With it, tables sort by a click on a\n"
+		"  column and filter, findings lead to their layer and to the timeline, and the\n"
+		"  timeline over ranks moves (drag, arrows), zooms (ctrl and wheel, + and -),\n"
+		"  folds ranks (f) and searches kernels, layers and phases. It has as many\n"
+		"  iterations around the one that is drawn as --events has room for, of all\n"
+		"  ranks; if there is no room for one, some ranks.\n"
 		"\n"
 		"PLOTS\n"
 		"  The iteration shown over ranks is the one nearest the first rank's median.\n"

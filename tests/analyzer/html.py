@@ -64,7 +64,13 @@ def percent(element, name):
 
 def check_alone(name, page, text):
     check("http:" not in text and "https:" not in text, f"{name}: an address")
-    check("@import" not in text and "<script" not in text, f"{name}: not only itself")
+    check("@import" not in text and "import(" not in text and "fetch(" not in text, f"{name}: not only itself")
+    # What is not data is the report's own: one script, at the end.
+    scripts = [script for script in page.iter("script") if script.get("type") != "application/json"]
+    check(len(scripts) == 1 and page.find("body")[-1] is scripts[0], f"{name}: {len(scripts)} scripts")
+    for script in page.iter("script"):
+        if script not in scripts:
+            json.loads(words(script))
     check(text.count("url(") == text.count("url(#"), f"{name}: refers to a file")
     for element in page.iter():
         for attribute, value in element.attrib.items():
@@ -353,7 +359,7 @@ def check_hostile():
     check(any("<script>\"" in cell for cell in cells), "a layer named as an element")
     known = {"html", "head", "meta", "title", "style", "body", "svg", "defs", "pattern", "rect", "path", "circle", "section",
              "h1", "h2", "p", "span", "ol", "ul", "li", "b", "table", "thead", "tbody", "tr", "th", "td", "div", "line", "text",
-             "nav", "a", "g", "br", "details", "summary"}
+             "nav", "a", "g", "br", "details", "summary", "script"}
     check({element.tag for element in page.iter()} <= known, "an element that nobody wrote")
     check(not list(page.iter("i")), "the folder's name became an element")
 

@@ -129,9 +129,9 @@ static void write_run(struct html_page *page, struct run *from)
 }
 
 /* The parts come first, into memory: the contents before them are known by then. */
-void html_write(struct run *runs, size_t run_count, bool progress, FILE *out)
+void html_write(struct run *runs, size_t run_count, size_t event_most, bool progress, FILE *out)
 {
-	struct html_page page = {.progress = progress};
+	struct html_page page = {.progress = progress, .event_most = event_most};
 	char *text = NULL;
 	size_t length = 0;
 
@@ -140,14 +140,19 @@ void html_write(struct run *runs, size_t run_count, bool progress, FILE *out)
 		err(1, "out of memory for the page");
 	if (run_count > 1)
 		html_compare(&page, runs, run_count);
-	for (size_t r = 0; r < run_count; r++)
+	for (size_t r = 0; r < run_count; r++) {
+		page.run = r;
 		write_run(&page, &runs[r]);
+	}
 	if (fclose(page.out) != 0)
 		err(1, "out of memory for the page");
 	page.out = out;
 	html_page_begin(&page, runs[0].label);
 	html_page_contents(&page);
 	fwrite(text, 1, length, out);
+	fputs("<script>//<![CDATA[\n(function () {\n\"use strict\";\n", out);
+	fwrite(html_script, 1, html_script_bytes, out);
+	fputs("})();\n//]]></script>\n", out);
 	html_end(page.out);
 	free(text);
 	free(page.entries);

@@ -172,7 +172,9 @@ static void write_layers(struct html_page *page, const struct layer_table *table
 			if ((table->times_ns[number] >= from_ns) != dear)
 				continue;
 			times = times_of(analysis, first, l);
-			fprintf(page->out, "<tr%s>", s && !any ? " class=\"rule\"" : "");
+			fprintf(page->out, "<tr%s data-run=\"%zu\" data-layer=\"%s\">",
+				s && !any ? " class=\"rule\"" : "", page->run,
+				html_escape(page, layer_title(&first->layers.items[l])));
 			if (analysis->stage_count > 1)
 				fprintf(page->out, "<td class=\"%s\">%s</td>", html_class(any ? "" : ranks),
 					any ? "" : ranks);

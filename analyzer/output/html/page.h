@@ -25,6 +25,8 @@ struct html_entry {
 struct html_page {
 	FILE *out;
 	bool progress;      /* said on standard error, for what takes a while */
+	size_t event_most;  /* of a run, for the script */
+	size_t run;         /* ordinal of the run that is written: data-run of what the script looks for */
 	struct arena arena; /* of the page */
 	struct html_entry *entries;
 	size_t entry_count, entry_room;
@@ -46,6 +48,10 @@ struct html_run {
 	2 /* what if a layer, or communication, were so many times as fast: the words say "twice" */
 
 #define HTML_WAIT PHASE_COUNT /* class and text beside those of the phases: waiting for the last rank */
+
+/* script_*.js, at the end of the page. */
+extern const unsigned char html_script[];
+extern const size_t html_script_bytes;
 
 /* The page up to its body, with the styles of the report; html_end ends it. The title is plain text. The
  * contents, by the entries, are written once all are known. */
@@ -105,6 +111,7 @@ void html_axis(struct html_page *page, double whole_ns);
 /* Sections. */
 void html_phases(struct html_page *page, const struct html_run *run);
 void html_timeline(struct html_page *page, const struct html_run *run);
+void html_events(struct html_page *page, const struct html_run *run); /* inside that section */
 void html_layers(struct html_page *page, const struct html_run *run);
 void html_heat(struct html_page *page, const struct html_run *run);
 void html_roofline(struct html_page *page, const struct html_run *run);

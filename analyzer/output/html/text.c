@@ -29,8 +29,13 @@ static void write_finding(struct html_page *page, const struct html_run *run, co
 {
 	size_t length = strlen(finding->text);
 
+	fprintf(page->out, "<li data-run=\"%zu\"", page->run);
+	if (finding->worker != SIZE_MAX)
+		fprintf(page->out, " data-rank=\"%s\"", run->names[finding->worker]);
+	if (finding->layer && finding->layer[0])
+		fprintf(page->out, " data-layer=\"%s\"", html_escape(page, finding->layer));
 	fprintf(page->out,
-		"<li>%s. %s%s <span class=\"dim\">%s: %s.</span> <span class=\"try\">Try: %s.</span></li>\n",
+		">%s. %s%s <span class=\"dim\">%s: %s.</span> <span class=\"try\">Try: %s.</span></li>\n",
 		html_finding_title(page, run, finding), html_escape(page, finding->text),
 		length && finding->text[length - 1] == '.' ? "" : ".", strength(finding),
 		html_escape(page, finding->basis), html_escape(page, finding->advice));

@@ -207,6 +207,7 @@ void html_timeline(struct html_page *page, const struct html_run *run)
 		picture.bin_count = MOST_BINS;
 	picture.bins = mem_alloc(HTML_LANES * picture.bin_count, sizeof(*picture.bins));
 	html_section(page, "One iteration over ranks");
+	html_events(page, run);
 	fprintf(page->out,
 		"<p class=\"dim\">%s, nearest the first rank’s median. Lanes of each rank: computation, "
 		"communication, input and copies. Dashed: start and end of its iteration.",

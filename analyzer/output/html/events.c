@@ -1,0 +1,265 @@
+/*
+ * The HTML report's events: what the script draws as the timeline over ranks, as JSON beside the picture that
+ * is there without script. Names are listed once; a rank's events are numbers in the base-64 of RFC 4648,
+ * three of each event, with seven bits a byte, the lowest first (the eighth: more follows):
+ *   3 times the number of the name, plus the lane
+ *   start in ns since that of the event before (the first: since the start of all), with its sign in bit 0
+ *   duration in ns
+ */
+#include "analyses/kernels.h"
+#include "base/intern.h"
+#include "spans.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct buffer {
+	uint8_t *bytes;
+	size_t count, room;
+};
+
+/* What decides a name, and its number: names are made once, not for each event. */
+struct made {
+	uint32_t operation, number;
+	int kind;
+	const struct layer *layer;
+};
+
+struct events {
+	struct html_page *page;
+	const struct html_run *run;
+	int64_t begin_ns, end_ns;
+	struct intern names; /* as they are written */
+	struct made *made;
+	size_t made_count, made_room;
+	struct lookup made_lookup;
+	struct buffer rank;
+	int64_t last_ns;
+	size_t count;
+};
+
+/* A JSON string in which nothing is markup, for a page that is XML too. */
+static void write_string(FILE *out, const char *text)
+{
+	const char *shown;
+	size_t bytes;
+
+	fputc('"', out);
+	while (*text) {
+		size_t taken = html_character(text, &shown, &bytes);
+
+		if (*text == '\\' || (shown[0] == '&' && bytes > 1))
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else
+			fwrite(shown, 1, bytes, out);
+		text += taken;
+	}
+	fputc('"', out);
+}
+
+static void put_number(struct buffer *buffer, uint64_t number)
+{
+	for (; number >= 128; number >>= 7)
+		*MEM_PUSH(buffer->bytes, buffer->count, buffer->room) = (uint8_t)(number | 128);
+	*MEM_PUSH(buffer->bytes, buffer->count, buffer->room) = (uint8_t)number;
+}
+
+static void write_base64(FILE *out, const struct buffer *buffer)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < buffer->count; i += 3) {
+		size_t left = buffer->count - i;
+		uint32_t bits = (uint32_t)buffer->bytes[i] << 16 |
+				(left > 1 ? (uint32_t)buffer->bytes[i + 1] << 8 : 0) |
+				(left > 2 ? buffer->bytes[i + 2] : 0);
+
+		fputc(digits[bits >> 18], out);
+		fputc(digits[bits >> 12 & 63], out);
+		fputc(left > 1 ? digits[bits >> 6 & 63] : '=', out);
+		fputc(left > 2 ? digits[bits & 63] : '=', out);
+	}
+}
+
+/* "[2,"kernel","layer","shape",4096]"; bytes are null where they are not known. */
+static uint32_t make_name(struct events *events, const struct html_span *span)
+{
+	const struct timeline *timeline = &events->run->analysis->timeline;
+	const char *kernel = kernel_name(timeline, span->operation);
+	uint64_t bytes;
+	uint32_t number;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		err(1, "out of memory for the page");
+	fprintf(out, "[%d,", span->kind);
+	write_string(out, kernel_title(&events->page->arena, kernel));
+	fputc(',', out);
+	write_string(out, span->layer ? layer_title(span->layer) : "");
+	fputc(',', out);
+	write_string(out, span->layer ? span->layer->text : "");
+	if (timeline_value(timeline, &timeline->operations[span->operation], "bytes", &bytes) &&
+		bytes < (uint64_t)1 << 46)
+		fprintf(out, ",%llu]", (unsigned long long)bytes);
+	else
+		fputs(",null]", out);
+	fclose(out);
+	number = intern_text(&events->names, text, length);
+	free(text);
+	return number;
+}
+
+static uint32_t name_of(struct events *events, const struct html_span *span)
+{
+	uint64_t hash = mem_hash(mem_hash(mem_hash(MEM_HASH_START, span->operation), (uint64_t)span->kind),
+		(uint64_t)(uintptr_t)span->layer);
+	uint32_t i;
+
+	for (size_t at = 0; (i = lookup_next(&events->made_lookup, hash, &at)) != LOOKUP_NONE;)
+		if (events->made[i].operation == span->operation && events->made[i].kind == span->kind &&
+			events->made[i].layer == span->layer)
+			return events->made[i].number;
+	lookup_add(&events->made_lookup, hash, (uint32_t)events->made_count);
+	i = make_name(events, span);
+	*MEM_PUSH(events->made, events->made_count, events->made_room) =
+		(struct made){span->operation, i, span->kind, span->layer};
+	return i;
+}
+
+static void add_event(void *context, const struct html_span *span)
+{
+	struct events *events = context;
+	int64_t later_ns = span->begin_ns - events->last_ns;
+
+	if (span->end_ns < span->begin_ns)
+		return;
+	put_number(&events->rank, (uint64_t)name_of(events, span) * HTML_LANES + span->lane);
+	put_number(&events->rank, later_ns < 0 ? (uint64_t)-later_ns << 1 | 1 : (uint64_t)later_ns << 1);
+	put_number(&events->rank, (uint64_t)(span->end_ns - span->begin_ns));
+	events->last_ns = span->begin_ns;
+	events->count++;
+}
+
+/* Iterations around the one of the picture, `more` on each side. */
+static void iterations_of(const struct events *events, const struct analysis_worker *worker, size_t more,
+	size_t *first, size_t *end)
+{
+	size_t middle = html_iteration_at(worker, events->begin_ns, events->end_ns);
+	size_t count = worker->iterations.count;
+
+	*first = middle > more ? middle - more : 0;
+	*end = middle == count ? *first : middle + more + 1 < count ? middle + more + 1 : count;
+	if (middle == count)
+		*first = *end;
+}
+
+static size_t count_events(const struct events *events, const bool *chosen, size_t more)
+{
+	const struct analysis *analysis = events->run->analysis;
+	size_t count = 0, first, end;
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+
+		if (!chosen[w])
+			continue;
+		iterations_of(events, worker, more, &first, &end);
+		for (size_t i = first; i < end; i++) {
+			const struct iteration *item = &worker->iterations.items[i];
+
+			count += item->read_end - item->first_read;
+			for (size_t c = item->first_call; c < item->call_end; c++) {
+				uint32_t intervals =
+					analysis->timeline.calls[worker->worker->calls[c]].interval_count;
+
+				count += intervals ? intervals : 1;
+			}
+		}
+	}
+	return count;
+}
+
+/* As many iterations as there is room for, of all ranks; else one, of as many ranks as there is room for. */
+static size_t choose(struct events *events, bool **chosen)
+{
+	size_t ranks = events->run->analysis->worker_count, most = events->page->event_most, more = 0, all;
+
+	html_choose(events->run, ranks, chosen);
+	all = count_events(events, *chosen, 0);
+	if (all > most) {
+		free(*chosen);
+		ranks = ranks * most / all;
+		html_choose(events->run, ranks ? ranks : 1, chosen);
+		return 0;
+	}
+	for (size_t before = 0; all > before && all <= most; more++) {
+		before = all;
+		all = count_events(events, *chosen, more + 1);
+	}
+	return more ? more - 1 : 0;
+}
+
+static void write_rank(struct events *events, size_t w, size_t more)
+{
+	struct analysis *analysis = events->run->analysis;
+	const struct analysis_worker *worker = &analysis->workers[w];
+	FILE *out = events->page->out;
+	size_t first, end;
+
+	events->rank.count = 0;
+	events->last_ns = events->begin_ns;
+	iterations_of(events, worker, more, &first, &end);
+	for (size_t i = first; i < end; i++)
+		html_spans(analysis, worker, i, add_event, events);
+	fputs("{\"name\":", out);
+	write_string(out, analysis_worker_name(analysis, worker));
+	fputs(",\"steps\":[", out);
+	for (size_t i = first; i < end; i++)
+		fprintf(out, "%s%lld,%lld", i > first ? "," : "",
+			(long long)(worker->iterations.items[i].begin_ns - events->begin_ns),
+			(long long)(worker->iterations.items[i].end_ns - events->begin_ns));
+	fputs("],\"events\":\"", out);
+	write_base64(out, &events->rank);
+	fputs("\"}", out);
+}
+
+void html_events(struct html_page *page, const struct html_run *run)
+{
+	struct events events = {.page = page, .run = run};
+	const char *before = "";
+	bool *chosen;
+	size_t more;
+
+	if (page->event_most == 0)
+		return;
+	html_window(run->analysis, &events.begin_ns, &events.end_ns);
+	more = choose(&events, &chosen);
+	fprintf(page->out,
+		"<script type=\"application/json\" class=\"events\" data-run=\"%zu\">{\"window\":%lld,\"all\":%zu,\"ranks\":[",
+		page->run, (long long)(events.end_ns - events.begin_ns), run->analysis->worker_count);
+	for (size_t w = 0; w < run->analysis->worker_count; w++)
+		if (chosen[w]) {
+			fputs(before, page->out);
+			write_rank(&events, w, more);
+			before = ",\n";
+		}
+	fputs("],\n\"phases\":[", page->out);
+	for (int kind = 0; kind <= HTML_WAIT; kind++) {
+		fprintf(page->out, "%s[\"%s\",", kind ? "," : "", html_phase_key(kind));
+		write_string(page->out, html_phase_title(kind));
+		fputc(']', page->out);
+	}
+	/* Number 0 is the empty text, which names nothing. */
+	fputs("],\n\"names\":[0", page->out);
+	for (size_t i = 1; i < events.names.count; i++)
+		fprintf(page->out, ",\n%s", events.names.items[i]);
+	fputs("]}</script>\n", page->out);
+	intern_free(&events.names);
+	lookup_free(&events.made_lookup);
+	free(events.made);
+	free(events.rank.bytes);
+	free(chosen);
+}
