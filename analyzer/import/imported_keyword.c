@@ -47,6 +47,15 @@ static unsigned word_bits(const char *word, size_t length)
 	return 0;
 }
 
+/* The letters of pipelines' schedules, where parentheses say that it is one: "attn (F)", "MLP(W)"; W is the
+ * weights' part of the backward pass. */
+static unsigned letter_bits(const char *place, size_t length, bool behind)
+{
+	if (!behind || length != 1 || place[1] != ')')
+		return 0;
+	return *place == 'F' ? SAYS_FORWARD : *place == 'B' || *place == 'W' ? SAYS_BACKWARD : 0;
+}
+
 uint8_t imported_keyword_label(const char *label)
 {
 	unsigned bits = 0, passes;
@@ -57,6 +66,7 @@ uint8_t imported_keyword_label(const char *label)
 		while (isalnum((unsigned char)place[length]))
 			length++;
 		bits |= word_bits(place, length);
+		bits |= letter_bits(place, length, place > label && place[-1] == '(');
 		place += length + (length == 0);
 	}
 	if ((bits & SAYS_ZERO) && (bits & SAYS_GRADIENT))

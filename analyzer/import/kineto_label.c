@@ -151,7 +151,7 @@ static bool has_one(const char *text, const char *const *words)
 static enum imported_kind label_kind(const char *label)
 {
 	static const char *const communication[] = {"recv", "send", "reduce", "gather", "all-to-all",
-		"alltoall", "all2all", "broadcast", "comm", "p2p", "nccl", NULL};
+		"alltoall", "all2all", "broadcast", "comm", "p2p", "nccl", "dispatch", "combine", NULL};
 	static const char *const memory[] = {"memcpy", "memset", "h2d", "d2h", "copy", NULL};
 	static const char *const other[] = {
 		"wait", "idle", "bubble", "sync", "load", "input", "step", "iteration", NULL};

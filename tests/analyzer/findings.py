@@ -179,6 +179,20 @@ def check_collectives():
         check(len(sizes) > 1, f"ddp: buckets of {sizes} bytes")
 
 
+def check_letters(place):
+    """A pipeline's schedule with letters for directions, as DualPipe is drawn: what each phase has is the sum over its labels."""
+    path = os.path.join(place, "letters.json")
+    work = [("attn (F)", 1, 0, 100), ("dispatch (F)", 2, 100, 40), ("mlp (F)", 1, 140, 60), ("combine (F)", 2, 200, 30),
+            ("mlp (B)", 1, 230, 120), ("mlp (W)", 1, 350, 50), ("combine (B)", 2, 350, 50), ("attn (B)", 1, 400, 90),
+            ("attn (W)", 1, 490, 30), ("optimizer", 1, 520, 20)]
+    with open(path, "w", encoding="utf-8") as target:
+        json.dump({"traceEvents": [{"ph": "X", "name": name, "pid": 0, "tid": thread, "ts": 540 * step + begin, "dur": took}
+                                   for step in range(4) for name, thread, begin, took in work]}, target)
+    busy = {phase["phase"]: phase["busy_ns"] for phase in answer("report", path)["phases"]}
+    for phase, expected_us in (("forward", 160), ("backward", 290), ("communication", 120), ("update", 20)):
+        check(near(busy[phase], 1000 * expected_us), f"letters: {phase} {busy[phase]} ns, not {expected_us} us")
+
+
 def check_cure():
     """A loader with four workers where there was none: measured, and input is why."""
     before, after = (os.path.join(traces, f"kineto-resnet50-v100-workers{count}", "traces") for count in (0, 4))
@@ -210,6 +224,7 @@ with tempfile.TemporaryDirectory() as place:
         subprocess.run([make_trace, os.path.join(place, made), made], check=True)
         check_report(made, os.path.join(place, made))
     check_jobs(place)
+    check_letters(place)
     for run in sys.argv[4:]:
         check_report(os.path.basename(run), run)
     if traces:

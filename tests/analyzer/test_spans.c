@@ -177,7 +177,8 @@ static void check_words(void)
 		{"Optimizer.zero_grad#SGD.zero_grad", PHASE_OTHER + 1}, {"optimizer-clip-main-grad", U},
 		{"update", U}, {"update weights", U}, {"update_metrics", 0},
 		{"## copy_batch_to_gpu ##", PHASE_H2D + 1}, {"forward_backward", 0}, {"forwarding", 0},
-		{"train", 0}, {"", 0}, {"clip_grad_norm", U}};
+		{"train", 0}, {"", 0}, {"attn (F)", F}, {"MLP(B)", B}, {"mlp (W)", B}, {"F", 0}, {"(F1)", 0},
+		{"clip_grad_norm", U}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		CHECK(imported_keyword_label(words[i].label) == words[i].phase, "'%s': %d", words[i].label,
