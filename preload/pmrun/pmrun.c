@@ -247,6 +247,8 @@ static void prepend(const char *name, const char *path)
  * report would mix the two. The ranks of a launcher's job share theirs. */
 static void make_named(struct pmrun_options *o)
 {
+	struct stat status;
+
 	for (char *c = o->output + 1; (c = strchr(c, '/')); c++) {
 		*c = 0;
 		if (mkdir(o->output, 0777) != 0 && errno != EEXIST)
@@ -257,6 +259,8 @@ static void make_named(struct pmrun_options *o)
 		o->made_output = true;
 	else if (errno != EEXIST)
 		err(125, "cannot create folder '%s'", o->output);
+	else if (stat(o->output, &status) == 0 && !S_ISDIR(status.st_mode))
+		errx(125, "'%s' is not a folder: name another with -o", o->output);
 	else if (!o->launched && pmrun_traces(o->output).files > 0)
 		errx(125, "'%s' contains the traces of another run: use another folder with -o, or remove it",
 			o->output);
@@ -330,6 +334,12 @@ __attribute__((noreturn)) static void print_versions(void)
 	exit(0);
 }
 
+__attribute__((noreturn)) static void usage(const char *sentence)
+{
+	warnx("%s", sentence);
+	exit(2);
+}
+
 static void parse_options(int argc, char **argv, struct pmrun_options *o)
 {
 	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
@@ -350,6 +360,8 @@ static void parse_options(int argc, char **argv, struct pmrun_options *o)
 			o->ranks = parse_number("--ranks", optarg, 1, PMRUN_RANKS);
 			break;
 		case 'o':
+			if (!*optarg)
+				usage("--output: the folder's name is empty");
 			o->output = optarg;
 			break;
 		case 'S':

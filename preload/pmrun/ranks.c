@@ -147,6 +147,26 @@ static void become_rank(const struct pmrun_options *o, int rank, const sigset_t 
 	_exit(error == ENOENT ? 127 : 126);
 }
 
+/* What was most often meant by a command that cannot be run. */
+static const char *advice(const struct pmrun_options *o, int error)
+{
+	const char *name = o->command[0];
+	const size_t n = strlen(name);
+	struct stat status;
+
+	if (stat(name, &status) != 0)
+		return error == ENOENT && o->softgpu && !getenv("SOFTGPU_PROFILE") && o->command[1]
+			       ? " (a GPU stands behind '=', as in --softgpu=a100)"
+			       : "";
+	if (S_ISDIR(status.st_mode))
+		return " (it is a folder)";
+	if (n > 3 && strcmp(name + n - 3, ".py") == 0)
+		return " (a script: put its interpreter in front, pmrun python ...)";
+	return error == EACCES     ? " (it is not executable)"
+	       : strchr(name, '/') ? ""
+				   : " (put ./ in front of a file that is here)";
+}
+
 static void start(const struct pmrun_options *o, const sigset_t *mask)
 {
 	int error_pipe[2], error;
@@ -184,8 +204,8 @@ static void start(const struct pmrun_options *o, const sigset_t *mask)
 	if (read(error_pipe[0], &error, sizeof error) == sizeof error) {
 		if (o->made_output)
 			rmdir(o->output);
-		errno = error;
-		err(error == ENOENT ? 127 : 126, "cannot run '%s'", o->command[0]);
+		warnx("cannot run '%s': %s%s", o->command[0], strerror(error), advice(o, error));
+		exit(error == ENOENT ? 127 : 126);
 	}
 	close(error_pipe[0]);
 	if (o->prefix)
