@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WIDEST 80 /* of a help's lines */
 
@@ -191,6 +192,9 @@ static int unknown_command(const struct program *program, const char *typed)
 	fprintf(stderr, "%s: unknown command '%s'", program->name, typed);
 	if (near)
 		fprintf(stderr, " (did you mean '%s'?)", near);
+	else if (access(typed, F_OK) == 0)
+		fprintf(stderr, ": the command comes before the files, as in %s %s", program->name,
+			program->commands[0]->name);
 	fprintf(stderr, "\nTry '%s --help'.\n", program->name);
 	free(names);
 	return 2;
@@ -211,11 +215,18 @@ static bool is_help(const char *argument)
 
 static int run(const struct command *command, int argument_count, char **arguments)
 {
-	for (int i = 1; i < argument_count && strcmp(arguments[i], "--") != 0; i++)
+	bool json = false, csv = false;
+
+	for (int i = 1; i < argument_count && strcmp(arguments[i], "--") != 0; i++) {
 		if (is_help(arguments[i])) {
 			print_command_help(command);
 			return end_output(0);
 		}
+		json |= strcmp(arguments[i], "--json") == 0;
+		csv |= strcmp(arguments[i], "--csv") == 0;
+	}
+	if (json && csv)
+		cmd_usage(command, "--json and --csv: one of them, the output has one form");
 	return end_output(command->run(argument_count, arguments));
 }
 

@@ -186,7 +186,9 @@ int pm_output_open(struct pm_output *output, const char *path, bool fresh)
 	if (status < 0)
 		return status;
 	exists = own < 0 && stat(output->path, &old) == 0;
-	if (exists && fresh) {
+	if (exists && S_ISDIR(old.st_mode)) {
+		status = -EISDIR;
+	} else if (exists && fresh && S_ISREG(old.st_mode)) {
 		status = -EEXIST;
 	} else if (own >= 0) {
 		output->file = fcntl(own, F_DUPFD_CLOEXEC, 3);

@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COLUMNS_MOST 80
+#define COLUMNS_LEAST 60
+
 static const struct unit {
 	const char *name;
 	double ns;
@@ -335,14 +338,23 @@ const char *print_clean(struct arena *arena, const char *text)
 	return copy;
 }
 
+/* Lines are no longer than in a log, and no shorter than a figure with its words. */
+static int columns_of(FILE *out)
+{
+	const int width = pm_terminal_width(out);
+
+	return width > COLUMNS_MOST ? COLUMNS_MOST : width < COLUMNS_LEAST ? COLUMNS_LEAST : width;
+}
+
 void print_paragraph(const char *text, int indent, FILE *out)
 {
+	const int columns = columns_of(out);
 	int column = 0;
 
 	while (*text) {
 		int length = (int)strcspn(text, " ");
 
-		if (column > 0 && column + 1 + length > 80) {
+		if (column > 0 && column + 1 + length > columns) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
 		} else if (column > 0) {

@@ -38,6 +38,8 @@ static const char *read_file(const char *path, FILE *file, char **text, size_t *
 	(*text)[*size] = '\0';
 	if (met)
 		return error_message("%s", met);
+	if (ferror(file) && errno == EISDIR)
+		return error_message("%s: a folder, expected a file", path);
 	return ferror(file) ? error_message("%s: cannot read: %s", path, strerror(errno)) : NULL;
 }
 

@@ -75,6 +75,7 @@ bool cmd_common_option(
 		return true;
 	case 's':
 		options->skip = (size_t)cmd_number(command, "--skip", argument, 0);
+		options->skip_asked = true;
 		return true;
 	case CMD_OPTION_STEPS:
 		options->choose = true;
@@ -103,6 +104,17 @@ bool cmd_common_option(
 	}
 }
 
+/* A figure that rests on another iteration than the user asked for would not say so. */
+static void check_skip(const struct run *run, const struct cmd_options *options, const char *path)
+{
+	const struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; options->skip_asked && !options->choose && i < analysis->worker_count; i++)
+		if (options->skip > 0 && options->skip >= analysis->workers[i].iterations.alike)
+			errx(1, "%s: --skip %zu leaves no iteration: %zu are alike on a rank", path,
+				options->skip, analysis->workers[i].iterations.alike);
+}
+
 void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count)
 {
 	struct progress progress;
@@ -122,6 +134,7 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 	progress_end(&progress);
 	if (status < 0)
 		errx(1, "%s", error);
+	check_skip(run, options, paths[0]);
 	if (iteration_say_any(&say))
 		keep_say(paths[0]);
 }

@@ -12,6 +12,7 @@
 struct cmd_options {
 	enum print_form form;
 	size_t skip;
+	bool skip_asked;
 	bool choose; /* steps are asked for: those with these numbers */
 	int64_t first_step, last_step;
 	size_t job;                   /* of several in a run, from 1; 0: not said */

@@ -166,8 +166,9 @@ static bool add_folder(
 	free(below.items);
 	if (list->count == first) {
 		if (depth == 0)
-			*error =
-				arena_format(arena, "%s: no file ending in .json, .json.gz or .sqlite", path);
+			*error = arena_format(arena,
+				"%s: no file ending in .json, .json.gz or .sqlite (pmhook's own traces: pmanalyze report, comm)",
+				path);
 		return false;
 	}
 	qsort(list->items + first, list->count - first, sizeof(*list->items), compare_names);

@@ -87,6 +87,7 @@ struct iteration_list {
 	double confidence; /* by updates: share of the calls from first to last iteration, evaluation aside,
 			      in usual iterations; else the probability that these are the iterations
 			      (iteration_judge.c) */
+	size_t alike;      /* before any is left out as warm-up */
 	bool varies;       /* sizes depend on the data: iterations with other shapes are used too */
 	struct iteration_candidates candidates; /* of the search by names and repetition, if there was one */
 	size_t counts[4];                       /* of iterations, by enum iteration_kind */

@@ -38,6 +38,7 @@ static void classify_judged(const struct iteration_finder *finder, struct iterat
 
 	for (size_t i = 0; i < list->count; i++)
 		usable += finder->pieces[i].alike;
+	list->alike = usable;
 	if (skip >= usable)
 		skip = usable > 1 ? usable - 1 : 0;
 	for (size_t i = 0; i < list->count; i++) {
@@ -73,6 +74,7 @@ static void classify(struct iteration_list *list, size_t skip)
 
 	for (size_t i = 0; i < list->count; i++)
 		usable += list->items[i].usual && list->items[i].shape == shape;
+	list->alike = usable;
 	if (skip >= usable)
 		skip = usable > 1 ? usable - 1 : 0;
 	for (size_t i = 0; i < list->count; i++) {

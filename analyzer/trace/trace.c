@@ -296,8 +296,9 @@ int trace_open(struct trace *trace, const char *path)
 		goto out;
 	}
 	if (!S_ISREG(status.st_mode)) {
-		snprintf(trace->error, sizeof(trace->error), "%.200s: not a regular file, expected a trace",
-			path);
+		snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path,
+			S_ISDIR(status.st_mode) ? "a folder, expected one trace: name a *.pmtrace file in it"
+						: "not a regular file, expected a trace");
 		goto out;
 	}
 	if (status.st_size > 0) {

@@ -152,7 +152,8 @@ static void fit_formula(struct auto_model *m, bool skip_bad)
 	if (bad)
 		errx(1, "%s: %s", m->csv.path, bad);
 	if (observations.train.sample_count < 2 * settings.folds)
-		errx(1, "%s: too few rows (%zu) for a model", m->csv.path, observations.train.sample_count);
+		errx(1, "%s: too few rows (%zu) for a model: at least %zu are needed", m->csv.path,
+			observations.train.sample_count, 2 * (size_t)settings.folds);
 	if (expression_search(&search, &terms, &observations.train, &settings) < 0 || !search.result_count)
 		errx(1, "%s: no formula was found", m->csv.path);
 	if (expression_model(

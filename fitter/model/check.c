@@ -142,7 +142,8 @@ const char *pm_fit_check(const struct pm_fit_problem *problem, const struct pm_f
 	if (bad)
 		return bad;
 	if (used == 0)
-		return error_message("no column is intrinsic, extrinsic or categorical: nothing to fit");
+		return error_message(
+			"no column is intrinsic, extrinsic or categorical: nothing to fit; name some with --intrinsic, --extrinsic, --categorical, or try pmfit auto");
 	if (space_init(&space, problem, parameter) < 0)
 		return error_message("out of memory");
 	unknowns = space.count;

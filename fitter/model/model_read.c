@@ -264,6 +264,9 @@ const char *pm_fit_load(const char *path, struct pm_fit_model **model)
 
 	*model = NULL;
 	bad = text_file_json(path, &root);
+	if (bad && strstr(bad, ": byte 0: invalid JSON"))
+		return error_message(
+			"%s: not a model: pmfit fit, search, step or auto write one with -o", path);
 	if (bad)
 		return bad;
 	bad = take(root, model);

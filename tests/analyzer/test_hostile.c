@@ -225,8 +225,8 @@ static void wrong_files(void)
 {
 	struct trace trace;
 
-	CHECK(trace_open(&trace, "/") < 0 && strstr(trace.error, "not a regular file"), "a folder: %s",
-		trace.error);
+	CHECK(trace_open(&trace, "/") < 0 && strstr(trace.error, "a folder, expected one trace"),
+		"a folder: %s", trace.error);
 	trace_close(&trace);
 	CHECK(trace_open(&trace, "/dev/zero") < 0 && strstr(trace.error, "not a regular file"),
 		"a device: %s", trace.error);

@@ -114,7 +114,7 @@ expect 1 'changed.csv: header without samples' changed.csv
 expect 1 'changed.csv: the file is empty' changed.csv
 printf '\377\376\0\0' >changed.csv
 expect 1 'changed.csv: byte 2 is zero: expected text' changed.csv
-expect 1 'cannot read' .
+expect 1 'a folder, expected a file' .
 sed '1s/gpus/size/' table.csv >changed.csv
 expect 1 'duplicate column name size' changed.csv
 

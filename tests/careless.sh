@@ -1,0 +1,119 @@
+#!/bin/sh
+# What careless hands type: each gets the exit status and one sentence that names what is wrong, and what to do where that is not plain.
+# A row is STATUS | what the message says (a regular expression) | the command.
+set -u
+export PATH="$BUILD/bin:$PATH" LC_ALL=C
+unset RANK WORLD_SIZE PMI_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK 2>/dev/null
+bad=0
+complain() {
+	echo "not ok: $*"
+	bad=1
+}
+
+pmrun -q -n 2 -o run --softgpu=a100 -- train_cnn --synthetic --batch 64 --iterations 12 --print 0 >/dev/null || exit 1
+trace=$(echo run/*.0.pmtrace)
+mkdir empty_folder "with blank" "n$(printf '\303\266')n"
+cp run/*.pmtrace "with blank" && cp run/*.pmtrace n*n
+: >empty && : >empty.csv && : >script.py && echo hello >text && head -c 100 "$trace" >cut.pmtrace
+printf 'x,y\n1,2\n2,4\n3,6\n4,8\n' >table.csv
+printf 'x,y\n1,2\n2\n' >short.csv
+printf 'x,y\na,b\nc,d\n' >words.csv
+echo '{' >broken.json
+
+rows=0
+while IFS='|' read -r status says command; do
+	[ -n "$command" ] || continue
+	rows=$((rows + 1))
+	got=0
+	sh -c "$command" >out 2>err </dev/null || got=$?
+	[ "$got" = "$((status))" ] || complain "$command: exit status $got, not $((status)): $(cat err)"
+	says=$(echo "$says" | sed 's/^ *//; s/ *$//')
+	{ [ "$says" = '^$' ] && [ ! -s err ]; } || grep -Eq -- "$says" err || complain "$command: says: $(cat err)"
+	# one sentence, and where it is a matter of usage where help is
+	[ "$(grep -vc "^Try '\|^usage:\|^Usage:" err)" -le 1 ] || [ "$command" = " pmanalyze" ] || complain "$command: says much: $(cat err)"
+done <<'END'
+2 | usage: pmanalyze COMMAND                                   | pmanalyze
+2 | no run given                                               | pmanalyze report
+2 | unknown command 'reprot' .did you mean 'report'            | pmanalyze reprot run
+2 | unknown command 'run': the command comes before the files  | pmanalyze run report
+2 | unknown command 'wat'                                      | pmanalyze help wat
+2 | unknown option '--jsn' .did you mean '--json'              | pmanalyze report --jsn run
+2 | --json and --csv: one of them                              | pmanalyze report --json --csv run
+2 | --json and --csv: one of them                              | pmanalyze layers run --csv --json
+2 | --skip -1: expected an integer of 0 or more                | pmanalyze report --skip -1 run
+2 | --skip many: expected an integer                           | pmanalyze report --skip many run
+1 | run: --skip 1000 leaves no iteration: 12 are alike         | pmanalyze report --skip 1000 run
+1 | run: no call matches --iteration-at nothing: pmanalyze dump | pmanalyze report --iteration-at nothing run
+1 | run: no job 9: there is 1                                  | pmanalyze report --job 9 run 2>both; s=$?; head -n 1 both >&2; exit $s
+1 | nowhere: No such file or directory                         | pmanalyze report nowhere
+1 | empty_folder: no \*.pmtrace file and no trace of another   | pmanalyze report empty_folder
+1 | empty: byte 0: the file is empty, expected a trace         | pmanalyze report empty
+1 | text: byte 0: not a trace                                  | pmanalyze report text
+1 | cut.pmtrace: byte 0: a file of 100 bytes, expected a header                                 | pmanalyze report cut.pmtrace
+1 | run: a folder, expected one trace: name a \*.pmtrace file  | pmanalyze dump run
+1 | run: no file ending in .* pmanalyze report                 | pmanalyze window run
+1 | run: no file ending in .* pmanalyze report                 | pmanalyze arrivals run
+2 | at least two runs are needed                               | pmanalyze compare run
+1 | nowhere: No such file or directory                         | pmanalyze compare run nowhere
+1 | empty_folder: Is a directory                               | pmanalyze html -o empty_folder run
+1 | nowhere/x.html: No such file or directory                  | pmanalyze html -o nowhere/x.html run
+1 | twice.html: file exists; --force overwrites it             | pmanalyze html -o twice.html run && pmanalyze html -o twice.html run
+1 | /dev/full: No space left on device                         | pmanalyze html -o /dev/full run
+1 | standard output: No space left on device                   | pmanalyze report run >/dev/full
+2 | one of --perfetto, --kineto and --observations is needed   | pmanalyze export run
+2 | --layer: no layer "conv9"; pmanalyze layers lists          | pmanalyze whatif --layer conv9=2 run
+2 | expected one table                                         | pmfit fit
+1 | table.csv: no time column: expected --time                 | pmfit fit table.csv
+1 | table.csv: time column z not found                         | pmfit fit --time z table.csv
+1 | table.csv: no column is intrinsic.*pmfit auto              | pmfit fit --time y table.csv
+1 | empty.csv: the file is empty: expected a header line       | pmfit auto empty.csv
+1 | short.csv: line 3 has 1 cells: expected 2                  | pmfit fit --time y --intrinsic x short.csv
+1 | words.csv: line 2: .*expected a number                     | pmfit fit --time y --intrinsic x words.csv
+1 | run: a folder, expected a file                             | pmfit auto run
+1 | table.csv: too few rows .4. for a model: at least 10       | pmfit auto --time y table.csv
+1 | table.csv: not a model: pmfit fit, search, step or auto    | pmfit html table.csv
+1 | broken.json: byte 2: invalid JSON                          | pmfit predict broken.json table.csv
+2 | no command given                                           | pmrun
+2 | --ranks: expected an integer from 1 to 1024, found 'x'     | pmrun -n x true
+2 | --output: the folder's name is empty                       | pmrun -o "" true
+125 | 'text' is not a folder: name another with -o             | pmrun -o text true
+125 | cannot create folder 'text/x': Not a directory           | pmrun -o text/x true
+125 | 'run' contains the traces of another run: use another    | pmrun -o run true
+127 | cannot run 'nosuch': No such file                        | pmrun nosuch
+126 | cannot run './script.py': .*a script: put its interpreter | chmod -x script.py; pmrun ./script.py
+127 | cannot run 'text': .*put ./ in front                     | pmrun text
+126 | cannot run './empty_folder': .*it is a folder            | pmrun ./empty_folder
+127 | cannot run 'h200': .*--softgpu=a100                      | pmrun --softgpu h200 true
+2 | PMHOOK_WINDWO.*PMHOOK_WINDOW                               | PMHOOK_WINDWO=1-2 pmrun true
+2 | PMHOOK_MODE: expected full.count.off, found 'all'          | PMHOOK_MODE=all pmrun true
+2 | demo: the ranks and the GPUs are its own                   | pmrun -n 2 demo
+0 | ^$                                                         | pmanalyze help report && pmanalyze report "with blank" && pmanalyze report n*n && pmanalyze html --force -o twice.html run
+0 | ^$                                                         | pmanalyze html -o /dev/stdout run
+END
+[ "$rows" -ge 55 ] || complain "$rows rows"
+
+# a folder that may not be read, by somebody who may go where it is and start the program
+chmod 755 . && chmod 700 run
+if [ "$(id -u)" = 0 ] && su nobody -s /bin/sh -c "cd '$PWD' && test -x '$BUILD/bin/pmanalyze'" 2>/dev/null; then
+	su nobody -s /bin/sh -c "cd '$PWD' && '$BUILD/bin/pmanalyze' report run" 2>err && complain "a folder that may not be read was"
+	grep -q 'run: Permission denied' err || complain "unreadable: $(cat err)"
+fi
+
+# lines fit a narrow terminal, but for what cannot be divided
+if command -v script >/dev/null; then
+	for command in "report run" "balance run" "layers run"; do
+		script -qec "stty cols 60; pmanalyze $command" /dev/null </dev/null 2>/dev/null | tr -d '\r' >narrow
+		[ -s narrow ] || complain "$command prints nothing on a terminal"
+		sed 's/\x1b\[[0-9;]*[mK]//g' narrow | awk -v c="$command" 'length($0) > 60 && !/^  / { print c ": wider than 60: " $0; bad = 1 }
+			END { exit bad }' || bad=1
+	done
+fi
+
+# Ctrl-C, which goes to the whole group of the terminal, here one of its own: the trace is good
+got=0
+setsid -w pmrun -o stopped --softgpu=a100 -- sh -c 'train_cnn --synthetic --batch 64 --iterations 12 --print 0 >/dev/null
+	kill -INT 0; sleep 9' 2>err || got=$?
+[ "$got" = 130 ] || complain "Ctrl-C: exit status $got: $(cat err)"
+grep -q "'sh' was killed by signal 2 " err || complain "Ctrl-C: $(cat err)"
+pmanalyze report stopped >out 2>err || complain "after Ctrl-C: $(cat err)"
+exit $bad
