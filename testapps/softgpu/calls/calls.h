@@ -81,7 +81,9 @@ cudaError_t sg_event_query(cudaEvent_t event);
 cudaError_t sg_event_synchronize(cudaEvent_t event);
 cudaError_t sg_event_elapsed(float *ms, cudaEvent_t start, cudaEvent_t end);
 
-/* Graphs (graph.c) */
+/* Graphs (graph.c); the graph that a handle means, or NULL */
+struct sg_graph *sg_graph_of(cudaGraph_t graph);
+struct sg_graph *sg_graph_executable_of(cudaGraphExec_t executable);
 cudaError_t sg_graph_create(cudaGraph_t *graph, unsigned flags);
 cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *executable, cudaGraph_t graph);
 cudaError_t sg_graph_launch_handle(cudaGraphExec_t executable, cudaStream_t stream);
@@ -95,9 +97,26 @@ static inline int sg_graph_update_verdict(cudaError_t error)
 		return 0;
 	return error == cudaErrorGraphExecUpdateFailure ? 2 : 1;
 }
+/*
+ * Nodes by hand (graph_node.c). What is submitted to the edit's stream between begin and end becomes the
+ * node; end gets the failure of that, if there was one, and answers it. Nothing submitted: an empty node. Not
+ * for several threads on one graph, as with the vendor. After a begin that failed there is no end.
+ */
+struct sg_graph_edit {
+	cudaStream_t stream;
+	struct sg_graph *graph; /* that the node goes to */
+	uint32_t before;        /* nodes in it */
+};
+cudaError_t sg_graph_add_begin(
+	struct sg_graph_edit *edit, cudaGraph_t graph, const cudaGraphNode_t *depends_on, size_t count);
+cudaError_t sg_graph_add_end(struct sg_graph_edit *edit, cudaError_t error, cudaGraphNode_t *node);
+/* The same, to give a node of an executable graph (the node of the graph it was made of) other arguments. */
+cudaError_t sg_graph_change_begin(struct sg_graph_edit *edit, cudaGraphExec_t executable);
+cudaError_t sg_graph_change_end(
+	struct sg_graph_edit *edit, cudaError_t error, cudaGraphExec_t executable, cudaGraphNode_t node);
 cudaError_t sg_graph_upload(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t sg_graph_exec_destroy(cudaGraphExec_t executable);
 cudaError_t sg_graph_destroy(cudaGraph_t graph);
-cudaError_t sg_graph_get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
+cudaError_t sg_graph_get_nodes(cudaGraph_t graph, int only_roots, cudaGraphNode_t *nodes, size_t *count);
 
 #endif

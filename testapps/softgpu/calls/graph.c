@@ -12,14 +12,14 @@ cudaError_t sg_graph_create(cudaGraph_t *pGraph, unsigned int flags)
 	return graph != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static struct sg_graph *graph_of(cudaGraph_t handle)
+struct sg_graph *sg_graph_of(cudaGraph_t handle)
 {
 	struct sg_graph *graph = sg_pool_check(&sg_graphs, handle);
 
 	return graph != NULL && !graph->executable ? graph : NULL;
 }
 
-static struct sg_graph *executable_of(cudaGraphExec_t handle)
+struct sg_graph *sg_graph_executable_of(cudaGraphExec_t handle)
 {
 	struct sg_graph *graph = sg_pool_check(&sg_graphs, handle);
 
@@ -28,7 +28,7 @@ static struct sg_graph *executable_of(cudaGraphExec_t handle)
 
 cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *out, cudaGraph_t handle)
 {
-	struct sg_graph *graph = graph_of(handle), *executable;
+	struct sg_graph *graph = sg_graph_of(handle), *executable;
 	cudaError_t error;
 
 	if (out == NULL || graph == NULL)
@@ -43,7 +43,7 @@ cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *out, cudaGraph_t handle
 
 cudaError_t sg_graph_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph)
 {
-	struct sg_graph *executable = executable_of(hGraphExec), *graph = graph_of(hGraph);
+	struct sg_graph *executable = sg_graph_executable_of(hGraphExec), *graph = sg_graph_of(hGraph);
 
 	if (executable == NULL || graph == NULL || graph->capturing)
 		return cudaErrorInvalidValue;
@@ -52,7 +52,7 @@ cudaError_t sg_graph_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph)
 
 cudaError_t sg_graph_upload(cudaGraphExec_t graphExec, cudaStream_t handle)
 {
-	if (executable_of(graphExec) == NULL)
+	if (sg_graph_executable_of(graphExec) == NULL)
 		return cudaErrorInvalidValue;
 	return sg_stream_of(handle) != NULL ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
@@ -62,7 +62,7 @@ cudaError_t sg_graph_launch_handle(cudaGraphExec_t graphExec, cudaStream_t handl
 	struct sg_graph *graph;
 	struct sg_stream *stream;
 
-	graph = executable_of(graphExec);
+	graph = sg_graph_executable_of(graphExec);
 	stream = sg_stream_of(handle);
 	if (graph == NULL)
 		return cudaErrorInvalidValue;
@@ -83,7 +83,7 @@ cudaError_t sg_graph_exec_destroy(cudaGraphExec_t graphExec)
 {
 	struct sg_graph *graph;
 
-	graph = executable_of(graphExec);
+	graph = sg_graph_executable_of(graphExec);
 	if (graph == NULL)
 		return cudaErrorInvalidValue;
 	sg_graph_close(graph);
@@ -94,25 +94,25 @@ cudaError_t sg_graph_destroy(cudaGraph_t handle)
 {
 	struct sg_graph *graph;
 
-	graph = graph_of(handle);
+	graph = sg_graph_of(handle);
 	if (graph == NULL || graph->capturing)
 		return cudaErrorInvalidValue;
 	sg_graph_close(graph);
 	return cudaSuccess;
 }
 
-cudaError_t sg_graph_get_nodes(cudaGraph_t handle, cudaGraphNode_t *nodes, size_t *numNodes)
+cudaError_t sg_graph_get_nodes(cudaGraph_t handle, int only_roots, cudaGraphNode_t *nodes, size_t *numNodes)
 {
 	struct sg_graph *graph;
 	size_t count, room;
 
-	graph = graph_of(handle);
+	graph = sg_graph_of(handle);
 	if (graph == NULL || numNodes == NULL)
 		return cudaErrorInvalidValue;
 	room = nodes != NULL ? *numNodes : 0;
 	/* It may be asked for while it grows. */
 	pthread_mutex_lock(&sg_capture_lock);
-	count = sg_graph_visible(graph, nodes, room);
+	count = sg_graph_visible(graph, only_roots, nodes, room);
 	pthread_mutex_unlock(&sg_capture_lock);
 	/* More room than nodes: the rest is NULL, and the count says how many there are. */
 	for (size_t i = count; i < room; i++)

@@ -16,6 +16,7 @@ struct sg_capture {
 	struct sg_stream *origin;
 	struct sg_graph *graph;
 	int own_graph; /* made for this capture */
+	int of_node;   /* of one node by hand: no business of the device's other streams */
 	enum cudaStreamCaptureMode mode;
 	pthread_t thread;
 	int invalid;
@@ -92,8 +93,49 @@ static uint32_t index_of(const struct sg_graph *graph, cudaGraphNode_t node)
 	return 0;
 }
 
-cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
-	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode)
+/* The branch of a node behind that one: its own if nothing follows there, else a new one. */
+static uint32_t branch_behind(struct sg_graph *graph, uint32_t node)
+{
+	if (graph->node_count == 0)
+		return 0;
+	if (node != 0) {
+		uint32_t branch = graph->nodes[node - 1]->branch, i = graph->node_count;
+
+		while (graph->nodes[i - 1]->branch != branch)
+			i--;
+		if (i == node)
+			return branch;
+	}
+	return graph->branch_count++;
+}
+
+/* The stream's next node follows these. */
+static cudaError_t follow(struct sg_stream *stream, const cudaGraphNode_t *depends_on, size_t count)
+{
+	struct sg_graph *graph = capture_of(stream)->graph;
+	cudaError_t error = cudaSuccess;
+
+	for (size_t i = 0; i < count && error == cudaSuccess; i++) {
+		uint32_t other = index_of(graph, depends_on[i]);
+
+		if (other == 0)
+			return cudaErrorInvalidValue;
+		if (graph->nodes[other - 1]->child != 0)
+			other = graph->nodes[other - 1]->child;
+		if (i == 0) {
+			stream->branch = branch_behind(graph, other);
+			stream->frontier = other;
+		} else {
+			error = add_join(stream, other);
+		}
+	}
+	if (count == 0)
+		stream->branch = branch_behind(graph, 0);
+	return error;
+}
+
+static cudaError_t begin(struct sg_stream *stream, struct sg_graph *graph, const cudaGraphNode_t *depends_on,
+	size_t depends_count, enum cudaStreamCaptureMode mode, int of_node)
 {
 	struct sg_capture *capture;
 	cudaError_t error;
@@ -112,6 +154,7 @@ cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
 	if (capture == NULL)
 		goto out;
 	capture->own_graph = graph == NULL;
+	capture->of_node = of_node;
 	capture->graph = graph != NULL ? graph : sg_graph_open(0);
 	if (capture->graph == NULL)
 		goto out;
@@ -122,18 +165,16 @@ cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
 	error = join_capture(capture, stream, 0);
 	if (error != cudaSuccess)
 		goto out;
-	for (size_t i = 0; i < depends_count && error == cudaSuccess; i++) {
-		uint32_t other = index_of(capture->graph, depends_on[i]);
-
-		error = other != 0 ? add_join(stream, other) : cudaErrorInvalidValue;
-	}
+	error = follow(stream, depends_on, depends_count);
 	if (error != cudaSuccess) {
 		atomic_store(&stream->capture, NULL);
 		goto out;
 	}
 	capture->graph->capturing = 1;
-	capture->next = captures;
-	captures = capture;
+	if (!of_node) {
+		capture->next = captures;
+		captures = capture;
+	}
 	atomic_fetch_add(&sg_capture_count, 1);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return cudaSuccess;
@@ -145,6 +186,29 @@ out:
 		free(capture->streams);
 		free(capture);
 	}
+	return error;
+}
+
+cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
+	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode)
+{
+	return begin(stream, graph, depends_on, depends_count, mode, 0);
+}
+
+cudaError_t sg_capture_begin_node(struct sg_stream *stream, struct sg_graph *graph,
+	const cudaGraphNode_t *depends_on, size_t depends_count)
+{
+	return begin(stream, graph, depends_on, depends_count, cudaStreamCaptureModeRelaxed, 1);
+}
+
+cudaError_t sg_capture_empty(struct sg_stream *stream)
+{
+	struct sg_node node = {.kind = SG_NODE_WORK};
+	cudaError_t error;
+
+	pthread_mutex_lock(&sg_capture_lock);
+	error = add_node(stream, &node, 0);
+	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
 }
 
@@ -181,9 +245,10 @@ static void close_capture(struct sg_capture *capture, int keep)
 
 	for (size_t i = 0; i < capture->stream_count; i++)
 		atomic_store(&capture->streams[i]->capture, NULL);
-	while (*link != capture)
+	while (*link != NULL && *link != capture)
 		link = &(*link)->next;
-	*link = capture->next;
+	if (*link != NULL)
+		*link = capture->next;
 	atomic_fetch_sub(&sg_capture_count, 1);
 	capture->graph->capturing = 0;
 	if (!keep && capture->own_graph)
@@ -437,6 +502,8 @@ cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *str
 		else
 			error = add_join(stream, last);
 	}
+	if (error == cudaSuccess)
+		capture->graph->nodes[first_node - 1]->child = stream->frontier;
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
 }

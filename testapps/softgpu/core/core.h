@@ -91,7 +91,8 @@ static inline cudaError_t sg_result(cudaError_t error)
 	} while (0)
 #define SG_ENTER(fault) SG_ENTER_AS(fault, SG_CALL)
 
-/* Devices that the process sees, 0 to SG_DEVICE_LIMIT; and which of the machine's one of them is (CUDA_VISIBLE_DEVICES). */
+/* Devices that the process sees, 0 to SG_DEVICE_LIMIT; and which of the machine's one of them is
+ * (CUDA_VISIBLE_DEVICES). */
 int sg_device_count(void);
 int sg_device_place(int device);
 int sg_machine_device_count(void);
@@ -337,7 +338,9 @@ struct sg_node {
 	void *arg;
 	size_t size;
 	struct sg_activity what;
-	uint64_t number;        /* sg_graph_node_number */
+	uint64_t number; /* sg_graph_node_number */
+	uint64_t source; /* executable: the number in the graph it was made of */
+	uint32_t child;  /* it stands for a graph, whose nodes follow it, not shown: 1 + index of their end */
 	struct sg_event *event; /* RECORD, WAIT */
 };
 
@@ -359,6 +362,7 @@ struct sg_graph {
 	uint32_t branch_count;
 	struct sg_graph_memory *memory;
 	struct sg_stream **helpers; /* executable: one per branch after the first */
+	struct sg_stream *builder;  /* on which nodes are made by hand, or NULL: none was yet */
 	pthread_mutex_t lock;
 	struct sg_stream *last_stream; /* executable: the launch before */
 	uint64_t last_position;
@@ -373,14 +377,29 @@ cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **execu
 /* Takes over the arguments of a graph of the same shape; cudaErrorGraphExecUpdateFailure: it has another one.
  */
 cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph *graph);
+/* Gives one node of an executable graph (by its number in the graph that it was made of) the arguments of the
+ * node that a graph consists of, which must be of the same kind: cudaErrorInvalidValue. */
+cudaError_t sg_graph_replace_node(struct sg_graph *executable, uint64_t source, const struct sg_graph *graph);
 cudaError_t sg_graph_launch(struct sg_graph *executable, struct sg_stream *stream);
-size_t sg_graph_visible(const struct sg_graph *graph, cudaGraphNode_t *nodes, size_t room);
+/* cudaGraphNodeType of a node that is shown. */
+int sg_graph_node_type(const struct sg_node *node);
+/* The stream on which a graph's nodes are made by hand; NULL: out of memory. */
+struct sg_stream *sg_graph_builder(struct sg_graph *graph);
+/* The nodes that are shown, or those of them that depend on none: up to `room` of them, and how many there
+ * are.
+ */
+size_t sg_graph_visible(const struct sg_graph *graph, int only_roots, cudaGraphNode_t *nodes, size_t room);
 
 extern pthread_mutex_t sg_capture_lock;
 extern _Atomic uint32_t sg_capture_count; /* captures under way in the process */
 
 cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
 	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode);
+/* A capture for one node by hand: it disturbs no other thread and is disturbed by none. */
+cudaError_t sg_capture_begin_node(struct sg_stream *stream, struct sg_graph *graph,
+	const cudaGraphNode_t *depends_on, size_t depends_count);
+/* A node that does nothing, behind what is there. */
+cudaError_t sg_capture_empty(struct sg_stream *stream);
 cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
 enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
 /* The stream is about to go: the capture that began on it ends, one that it has joined is broken. */

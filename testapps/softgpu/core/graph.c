@@ -31,6 +31,7 @@ struct sg_graph *sg_graph_open(int executable)
 	graph->branch_count = 1;
 	graph->memory = NULL;
 	graph->helpers = NULL;
+	graph->builder = NULL;
 	graph->last_stream = NULL;
 	pthread_mutex_init(&graph->lock, NULL);
 	atomic_store_explicit(&graph->slot.live, SG_SLOT_LIVE, memory_order_release);
@@ -69,6 +70,8 @@ void sg_graph_close(struct sg_graph *graph)
 			sg_stream_close(graph->helpers[i]);
 	}
 	free(graph->helpers);
+	if (graph->builder != NULL)
+		sg_stream_close(graph->builder);
 	release_memory(graph->memory);
 	sg_pool_put(&sg_graphs, graph);
 }
@@ -105,12 +108,16 @@ out:
 	return 0;
 }
 
-size_t sg_graph_visible(const struct sg_graph *graph, cudaGraphNode_t *nodes, size_t room)
+size_t sg_graph_visible(const struct sg_graph *graph, int only_roots, cudaGraphNode_t *nodes, size_t room)
 {
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < graph->node_count; i++) {
-		if (graph->nodes[i]->kind == SG_NODE_JOIN || graph->nodes[i]->kind == SG_NODE_INNER)
+		const struct sg_node *node = graph->nodes[i];
+
+		if (node->kind == SG_NODE_JOIN || node->kind == SG_NODE_INNER)
+			continue;
+		if (only_roots && (node->depends_on[0] != 0 || node->depends_on[1] != 0))
 			continue;
 		if (nodes != NULL && count < room)
 			nodes[count] = (cudaGraphNode_t)(void *)graph->nodes[i];
@@ -136,6 +143,7 @@ cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **out)
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		if (sg_graph_add(executable, graph->nodes[i]) == 0)
 			goto fail;
+		executable->nodes[i]->source = graph->nodes[i]->number;
 	}
 	for (uint32_t i = 1; i < graph->branch_count; i++) {
 		if (sg_stream_open(&executable->helpers[i], graph->device, cudaStreamNonBlocking, 0,
@@ -174,6 +182,94 @@ cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph 
 	}
 	pthread_mutex_unlock(&executable->lock);
 	return error;
+}
+
+/* Numbers grow along a graph. */
+static uint32_t index_of_source(const struct sg_graph *executable, uint64_t source)
+{
+	uint32_t low = 0, high = executable->node_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (executable->nodes[middle]->source < source)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int fits(const struct sg_node *node, const struct sg_node *with)
+{
+	return node->kind == with->kind && sg_graph_node_type(node) == sg_graph_node_type(with);
+}
+
+/* A launch has copied the arguments of the nodes, so those of the executable graph may change at any time. */
+static cudaError_t take_over(struct sg_node *node, const struct sg_node *with)
+{
+	void *arg = with->size > 0 ? malloc(with->size) : NULL;
+
+	if (with->size > 0 && arg == NULL)
+		return cudaErrorMemoryAllocation;
+	if (with->size > 0)
+		memcpy(arg, with->arg, with->size);
+	free(node->arg);
+	node->arg = arg;
+	node->size = with->size;
+	node->fn = with->fn;
+	node->what = with->what;
+	node->event = with->event;
+	return cudaSuccess;
+}
+
+cudaError_t sg_graph_replace_node(struct sg_graph *executable, uint64_t source, const struct sg_graph *graph)
+{
+	cudaError_t error = cudaSuccess;
+	uint32_t at;
+
+	pthread_mutex_lock(&executable->lock);
+	at = index_of_source(executable, source);
+	if (at == executable->node_count || executable->nodes[at]->source != source ||
+		graph->node_count > executable->node_count - at)
+		error = cudaErrorInvalidValue;
+	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
+		if (!fits(executable->nodes[at + i], graph->nodes[i]))
+			error = cudaErrorInvalidValue;
+	}
+	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++)
+		error = take_over(executable->nodes[at + i], graph->nodes[i]);
+	pthread_mutex_unlock(&executable->lock);
+	return error;
+}
+
+int sg_graph_node_type(const struct sg_node *node)
+{
+	if (node->kind == SG_NODE_RECORD)
+		return cudaGraphNodeTypeEventRecord;
+	if (node->kind == SG_NODE_WAIT)
+		return cudaGraphNodeTypeWaitEvent;
+	if (node->fn == NULL)
+		return node->child ? cudaGraphNodeTypeGraph : cudaGraphNodeTypeEmpty;
+	switch (node->what.kind) {
+	case SG_ACTIVITY_KERNEL:
+		return cudaGraphNodeTypeKernel;
+	case SG_ACTIVITY_COPY:
+		return cudaGraphNodeTypeMemcpy;
+	case SG_ACTIVITY_SET:
+		return cudaGraphNodeTypeMemset;
+	case SG_ACTIVITY_NONE:
+		break;
+	}
+	return cudaGraphNodeTypeHost;
+}
+
+struct sg_stream *sg_graph_builder(struct sg_graph *graph)
+{
+	if (graph->builder == NULL && sg_stream_open(&graph->builder, graph->device, cudaStreamNonBlocking, 0,
+					      SG_CREATED) != cudaSuccess)
+		graph->builder = NULL;
+	return graph->builder;
 }
 
 /* State of one launch: where each branch runs and each node went. */

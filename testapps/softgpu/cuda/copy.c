@@ -243,7 +243,7 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream)
 			.height = (p)->dstHeight}; \
 	} while (0)
 
-static CUresult copy3d(const CUDA_MEMCPY3D *p, CUstream stream, enum sg_wait wait)
+CUresult sg_driver_copy3d(const CUDA_MEMCPY3D *p, CUstream stream, enum sg_wait wait)
 {
 	struct side to, from;
 
@@ -256,13 +256,13 @@ static CUresult copy3d(const CUDA_MEMCPY3D *p, CUstream stream, enum sg_wait wai
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)
 {
 	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy3d(pCopy, NULL, SG_SYNC);
+	return sg_driver_copy3d(pCopy, NULL, SG_SYNC);
 }
 
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
 {
 	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy3d(pCopy, hStream, SG_ASYNC);
+	return sg_driver_copy3d(pCopy, hStream, SG_ASYNC);
 }
 
 static CUresult copy3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum sg_wait wait)

@@ -15,6 +15,7 @@
 
 #include "calls/calls.h"
 #include "calls/driver.h"
+#include "calls/kernel.h"
 
 /* Newer than some of the headers that this is built with. */
 CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount);
@@ -67,6 +68,10 @@ static inline CUcontext sg_context_handle(struct sg_context *context)
 /* Ways to wait (1, 2, 4), mapped host memory (8), larger local memory (16), core dumps (32, 64), synchronous
  * copies (128). */
 #define SG_CONTEXT_FLAGS 0xffu
+
+/* What several families need: a launch whose arguments may be packed (launch.c), and a copy (copy.c). */
+CUresult sg_driver_launch(CUfunction kernel, struct sg_launch *launch, void **extra, CUstream stream);
+CUresult sg_driver_copy3d(const CUDA_MEMCPY3D *copy, CUstream stream, enum sg_wait wait);
 
 sg_driver_lookup sg_driver_find;
 

@@ -83,7 +83,13 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
 CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 {
 	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_graph_get_nodes(hGraph, nodes, numNodes));
+	return sg_driver_result(sg_graph_get_nodes(hGraph, 0, nodes, numNodes));
+}
+
+CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
+{
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	return sg_driver_result(sg_graph_get_nodes(hGraph, 1, rootNodes, numRootNodes));
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)

@@ -19,7 +19,7 @@ static CUresult read_extra(struct sg_launch *launch, void **extra)
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch_kernel(CUfunction f, struct sg_launch *launch, void **extra, CUstream stream)
+CUresult sg_driver_launch(CUfunction f, struct sg_launch *launch, void **extra, CUstream stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -44,7 +44,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 		.shared_bytes = sharedMemBytes};
 
 	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-	return launch_kernel(f, &launch, extra, hStream);
+	return sg_driver_launch(f, &launch, extra, hStream);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
@@ -57,7 +57,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **ker
 	launch.shared_bytes = config->sharedMemBytes;
 	launch.grid = (dim3){config->gridDimX, config->gridDimY, config->gridDimZ};
 	launch.block = (dim3){config->blockDimX, config->blockDimY, config->blockDimZ};
-	return launch_kernel(f, &launch, extra, config->hStream);
+	return sg_driver_launch(f, &launch, extra, config->hStream);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -70,5 +70,5 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
 		.shared_bytes = sharedMemBytes};
 
 	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-	return launch_kernel(f, &launch, NULL, hStream);
+	return sg_driver_launch(f, &launch, NULL, hStream);
 }

@@ -79,5 +79,5 @@ cudaError_t cudaGraphDestroy(cudaGraph_t handle)
 cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *nodes, size_t *numNodes)
 {
 	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_graph_get_nodes(handle, nodes, numNodes));
+	return sg_result(sg_graph_get_nodes(handle, 0, nodes, numNodes));
 }

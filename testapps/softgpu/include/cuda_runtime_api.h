@@ -52,6 +52,19 @@ struct cudaMemAccessDesc {
 	int flags;
 };
 
+typedef struct CUfunc_st *cudaFunction_t;
+
+enum cudaGraphNodeType {
+	cudaGraphNodeTypeKernel,
+	cudaGraphNodeTypeMemcpy,
+	cudaGraphNodeTypeMemset,
+	cudaGraphNodeTypeHost,
+	cudaGraphNodeTypeGraph,
+	cudaGraphNodeTypeEmpty,
+	cudaGraphNodeTypeWaitEvent,
+	cudaGraphNodeTypeEventRecord
+};
+
 struct cudaGraphInstantiateParams_st {
 	unsigned long long flags;
 	cudaStream_t uploadStream;
@@ -75,6 +88,7 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned
 	cudaDriverEntryPointQueryResult *driverStatus);
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr, unsigned int
 	cudaVersion, unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus);
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr);
 cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags);
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption
 	*jitOptions, void **jitOptionsValues, unsigned int numJitOptions, enum cudaLibraryOption

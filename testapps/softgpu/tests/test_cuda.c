@@ -632,6 +632,7 @@ int main(int argc, char **argv)
 	test_launches();
 	test_streams();
 	test_virtual_memory();
+	test_graph_nodes();
 	test_entries();
 	test_injection();
 	test_failures();

@@ -21,4 +21,7 @@ void test_streams(void);
 /* Addresses and memory apart (test_cuda_virtual.c). */
 void test_virtual_memory(void);
 
+/* Graphs node by node (test_cuda_graph.c). */
+void test_graph_nodes(void);
+
 #endif
