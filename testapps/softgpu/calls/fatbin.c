@@ -8,7 +8,8 @@
  *                bytes, ..., at 28 u32 architecture, at 40 u64 flags, at 56 u64 expanded bytes; the payload
  *     cubin    = ELF; a section .nv.info.KERNEL is a list of attributes: u8 format, u8 number, u16, and if
  * the format is 4 so many bytes: of 0x17 u32 index, u16 ordinal, u16 offset, u32 with the size above 18 other
- * bits; 0x45 is the same with the size alone, for what 14 bits do not hold
+ * bits; 0x45 is the same with the size alone, for what 14 bits do not hold; a variable is a symbol of the
+ * kind "object" as in any ELF file
  */
 #include "fatbin.h"
 
@@ -25,6 +26,11 @@
 #define FLAG_LZ4 0x2000u
 #define EXPANDED_LIMIT ((uint64_t)1 << 30)
 #define PARAM_LIMIT 4096
+/* ELF: kinds of sections and symbols */
+#define SECTION_SYMBOLS 2
+#define SECTION_EMPTY 8
+#define SYMBOL_OBJECT 1
+#define SYMBOL_BYTES 24
 
 struct bytes {
 	const unsigned char *start;
@@ -177,7 +183,39 @@ static struct bytes section(struct bytes cubin, struct bytes headers, uint64_t i
 	return part(cubin, number(header, 24, 8), number(header, 32, 8));
 }
 
-static void read_cubin(struct bytes cubin, struct sg_param *params, sg_take_kernel *take, void *data)
+/* Who reads an image, and room for the parameters of one kernel. */
+struct reader {
+	sg_take_kernel *take_kernel;
+	sg_take_variable *take_variable;
+	void *data;
+	struct sg_param *params;
+};
+
+/* The variables of a symbol table: `header` is its section's. */
+static void read_symbols(
+	struct bytes cubin, struct bytes headers, uint64_t width, uint64_t i, const struct reader *reader)
+{
+	const struct bytes symbols = section(cubin, headers, i, width);
+	const struct bytes names = section(cubin, headers, number(headers, i * width + 40, 4), width);
+
+	for (uint64_t at = 0; symbols.count - at >= SYMBOL_BYTES; at += SYMBOL_BYTES) {
+		const uint64_t place = number(symbols, at + 6, 2), size_bytes = number(symbols, at + 16, 8);
+		const int is_empty = number(headers, place * width + 4, 4) == SECTION_EMPTY;
+		const char *name = text_at(names, number(symbols, at, 4));
+		struct bytes content;
+
+		/* 0 is no section, and the last 256 numbers are none either */
+		if ((number(symbols, at + 4, 1) & 15) != SYMBOL_OBJECT || place == 0 || place >= 0xff00 ||
+			size_bytes == 0 || size_bytes > EXPANDED_LIMIT || *name == 0)
+			continue;
+		content = part(section(cubin, headers, place, width), number(symbols, at + 8, 8), size_bytes);
+		if (is_empty || content.count == size_bytes)
+			reader->take_variable(
+				reader->data, name, is_empty ? NULL : content.start, size_bytes);
+	}
+}
+
+static void read_cubin(struct bytes cubin, const struct reader *reader)
 {
 	static const char prefix[] = ".nv.info.";
 	const uint64_t width = number(cubin, 58, 2);
@@ -201,11 +239,14 @@ static void read_cubin(struct bytes cubin, struct sg_param *params, sg_take_kern
 		const char *name = text_at(table, number(headers, i * width, 4));
 		int param_count;
 
+		if (number(headers, i * width + 4, 4) == SECTION_SYMBOLS)
+			read_symbols(cubin, headers, width, i, reader);
 		if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
 			continue;
-		param_count = read_params(section(cubin, headers, i, width), params);
+		param_count = read_params(section(cubin, headers, i, width), reader->params);
 		if (param_count >= 0)
-			take(data, name + sizeof(prefix) - 1, params, (size_t)param_count);
+			reader->take_kernel(
+				reader->data, name + sizeof(prefix) - 1, reader->params, (size_t)param_count);
 	}
 }
 
@@ -249,8 +290,7 @@ static unsigned best_architecture(struct bytes entries, unsigned wanted)
 	return below != 0 ? below : above;
 }
 
-static void read_fatbin(
-	struct bytes image, unsigned wanted, struct sg_param *params, sg_take_kernel *take, void *data)
+static void read_fatbin(struct bytes image, unsigned wanted, const struct reader *reader)
 {
 	const uint64_t header_bytes = number(image, 6, 2);
 	const struct bytes entries = part(image, header_bytes, number(image, 8, 8));
@@ -263,7 +303,7 @@ static void read_fatbin(
 
 		if (number(entry.header, 0, 2) != CUBIN || entry.architecture != architecture)
 			continue;
-		read_cubin(expand(entry.header, entry.payload, &memory), params, take, data);
+		read_cubin(expand(entry.header, entry.payload, &memory), reader);
 		free(memory);
 	}
 }
@@ -293,15 +333,16 @@ size_t sg_image_bytes(const void *image)
 	return end < SIZE_MAX / 2 ? end : 0;
 }
 
-void sg_image_kernels(
-	const void *image, size_t image_bytes, unsigned architecture, sg_take_kernel *take, void *data)
+void sg_image_read(const void *image, size_t image_bytes, unsigned architecture, sg_take_kernel *take_kernel,
+	sg_take_variable *take_variable, void *data)
 {
 	const struct bytes all = {image, image_bytes};
-	struct sg_param *params = malloc(PARAM_LIMIT * sizeof(*params));
+	const struct reader reader = {
+		take_kernel, take_variable, data, malloc(PARAM_LIMIT * sizeof(*reader.params))};
 
-	if (params != NULL && number(all, 0, 4) == FATBIN_MAGIC)
-		read_fatbin(all, architecture, params, take, data);
-	else if (params != NULL)
-		read_cubin(all, params, take, data);
-	free(params);
+	if (reader.params != NULL && number(all, 0, 4) == FATBIN_MAGIC)
+		read_fatbin(all, architecture, &reader);
+	else if (reader.params != NULL)
+		read_cubin(all, &reader);
+	free(reader.params);
 }

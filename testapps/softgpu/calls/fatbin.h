@@ -1,6 +1,6 @@
 /*
- * Kernels' parameters, read from the code that nvcc puts into programs: a cubin (an ELF file), or a fatbin
- * that holds one for each architecture, each as it is, LZ4 or zstd.
+ * Kernels' parameters and variables, read from the code that nvcc puts into programs: a cubin (an ELF file),
+ * or a fatbin that holds one for each architecture, each as it is, LZ4 or zstd.
  *
  * Nothing in an image is believed: what lies beyond its end, or contradicts itself, is as if it were not
  * there.
@@ -24,7 +24,9 @@ size_t sg_image_bytes(const void *image);
  * they are gone after the call. Nothing for an image that is damaged, or whose compression is not known.
  */
 typedef void sg_take_kernel(void *data, const char *name, const struct sg_param *params, size_t count);
-void sg_image_kernels(
-	const void *image, size_t image_bytes, unsigned architecture, sg_take_kernel *take, void *data);
+/* The same for each variable: what it holds at first (NULL: zeros), gone after the call too. */
+typedef void sg_take_variable(void *data, const char *name, const void *content, size_t size_bytes);
+void sg_image_read(const void *image, size_t image_bytes, unsigned architecture, sg_take_kernel *take_kernel,
+	sg_take_variable *take_variable, void *data);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Images and the parameters of the kernels in them.
+ * Images: the parameters of the kernels in them, and the variables.
  *
- * The one idea: an image is read once, whole, and only the parameters are kept: expanding it again for each
- * of its kernels would cost more than they take.
+ * The one idea: an image is read once, whole, and only these are kept: expanding it again for each of its
+ * kernels would cost more than they take.
  */
 #include "image.h"
 #include "calls.h"
@@ -27,12 +27,20 @@ struct layout {
 	size_t count;
 };
 
+struct variable {
+	struct variable *next;
+	void *content; /* NULL: zeros */
+	size_t size_bytes;
+	char name[];
+};
+
 struct sg_image {
 	const void *data; /* NULL: read, or closed */
 	void *copy;       /* to be freed with it */
 	size_t size_bytes;
 	struct layout *layouts; /* by name */
 	size_t layout_count, layout_room;
+	struct variable *variables;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -121,6 +129,13 @@ void sg_image_close(struct sg_image *image)
 		return;
 	pthread_mutex_lock(&lock);
 	let_go(image);
+	while (image->variables != NULL) {
+		struct variable *variable = image->variables;
+
+		image->variables = variable->next;
+		free(variable->content);
+		free(variable);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -147,6 +162,26 @@ static void keep(void *data, const char *name, const struct sg_param *params, si
 	image->layouts[image->layout_count++] = layout;
 }
 
+static void keep_variable(void *data, const char *name, const void *content, size_t size_bytes)
+{
+	struct sg_image *image = data;
+	struct variable *variable = calloc(1, sizeof(*variable) + strlen(name) + 1);
+
+	if (variable == NULL)
+		return;
+	variable->content = content != NULL ? malloc(size_bytes) : NULL;
+	if (content != NULL && variable->content == NULL) {
+		free(variable);
+		return;
+	}
+	if (content != NULL)
+		memcpy(variable->content, content, size_bytes);
+	strcpy(variable->name, name);
+	variable->size_bytes = size_bytes;
+	variable->next = image->variables;
+	image->variables = variable;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct layout *left = a, *right = b;
@@ -165,6 +200,34 @@ static unsigned own_architecture(void)
 	return (unsigned)(10 * major + minor);
 }
 
+/* Under the lock. */
+static void read_once(struct sg_image *image, unsigned architecture)
+{
+	if (image->data == NULL)
+		return;
+	sg_image_read(image->data, image->size_bytes, architecture, keep, keep_variable, image);
+	if (image->layout_count > 0)
+		qsort(image->layouts, image->layout_count, sizeof(*image->layouts), by_name);
+	let_go(image);
+}
+
+int sg_image_variable(struct sg_image *image, const char *name, const void **content, size_t *size_bytes)
+{
+	const unsigned architecture = own_architecture();
+	const struct variable *variable;
+
+	pthread_mutex_lock(&lock);
+	read_once(image, architecture);
+	for (variable = image->variables; variable != NULL && strcmp(variable->name, name) != 0;)
+		variable = variable->next;
+	pthread_mutex_unlock(&lock);
+	if (variable == NULL)
+		return 0;
+	*content = variable->content;
+	*size_bytes = variable->size_bytes;
+	return 1;
+}
+
 const struct sg_param *sg_image_params(struct sg_image *image, const char *name, size_t *count)
 {
 	const unsigned architecture = own_architecture();
@@ -173,12 +236,7 @@ const struct sg_param *sg_image_params(struct sg_image *image, const char *name,
 	const struct layout *found = NULL;
 
 	pthread_mutex_lock(&lock);
-	if (image->data != NULL) {
-		sg_image_kernels(image->data, image->size_bytes, architecture, keep, image);
-		if (image->layout_count > 0)
-			qsort(image->layouts, image->layout_count, sizeof(*image->layouts), by_name);
-		let_go(image);
-	}
+	read_once(image, architecture);
 	key.name = strdup(name);
 	if (key.name != NULL && image->layout_count > 0)
 		found = bsearch(&key, image->layouts, image->layout_count, sizeof(*image->layouts), by_name);

@@ -23,4 +23,8 @@ void sg_image_close(struct sg_image *image);
 /* The parameters of a kernel in order, for as long as the process lives. NULL: not known. */
 const struct sg_param *sg_image_params(struct sg_image *image, const char *name, size_t *count);
 
+/* What a variable of the image holds at first (NULL: zeros), and its bytes; until the image is closed.
+ * 0: there is no such variable. */
+int sg_image_variable(struct sg_image *image, const char *name, const void **content, size_t *size_bytes);
+
 #endif

@@ -70,6 +70,9 @@ cudaError_t sg_kernel_occupancy(int *blocks, int block_threads, size_t shared_by
 struct sg_module *sg_module_open(struct sg_image *image);
 struct sg_image *sg_module_image(const struct sg_module *module);
 struct sg_module *sg_module_of(const void *handle);
+/* A variable of the module's image, on the current device, as the image has it: cudaErrorSymbolNotFound. */
+cudaError_t sg_module_variable(
+	struct sg_module *module, const char *name, char **address, size_t *size_bytes);
 void sg_module_close(struct sg_module *module);
 
 /* The device variable registered under a name: cudaErrorSymbolNotFound. */

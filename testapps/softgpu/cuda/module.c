@@ -2,7 +2,8 @@
  * cuModule*, cuLibrary*, cuKernel*, cuFunc*: code, and the kernels in it.
  *
  * The one idea: no code is run; a kernel of any name can be had, and it does what its C twin does if the
- * program exports one (calls/kernel.h). Of an image only the kernels' parameters are read (calls/image.h). A
+ * program exports one (calls/kernel.h). Of an image only the kernels'
+ * parameters and the variables are read (calls/image.h). A
  * CUfunction and the CUkernel of that name are the same object.
  */
 #include "cuda_private.h"
@@ -109,6 +110,8 @@ static CUresult find_variable(CUdeviceptr *address, size_t *bytes, const void *m
 	if (name == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	error = sg_symbol_named(name, &start, &size_bytes);
+	if (error != cudaSuccess)
+		error = sg_module_variable(sg_module_of(module), name, &start, &size_bytes);
 	if (error == cudaSuccess && address != NULL)
 		*address = sg_address(start);
 	if (error == cudaSuccess && bytes != NULL)

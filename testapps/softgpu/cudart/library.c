@@ -78,6 +78,8 @@ cudaError_t cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t libra
 	if (name == NULL)
 		return sg_result(cudaErrorInvalidValue);
 	error = sg_symbol_named(name, &address, &size_bytes);
+	if (error != cudaSuccess)
+		error = sg_module_variable(sg_module_of(library), name, &address, &size_bytes);
 	if (error == cudaSuccess && dptr != NULL)
 		*dptr = address;
 	if (error == cudaSuccess && bytes != NULL)

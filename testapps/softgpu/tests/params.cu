@@ -1,5 +1,5 @@
 /*
- * Kernels with awkward parameters, and a program that compares what softgpu says of them with where the host's compiler puts the members
+ * Kernels with awkward parameters, two variables, and a program that compares what softgpu says of them with where the host's compiler puts the members
  * of a struct of the same parameters. Built by nvcc (test_fatbin.sh), in each way that it can pack code.
  */
 #include <cstddef>
@@ -44,6 +44,10 @@ __global__ void by_architecture(ByArchitecture a, int *p)
 	p[0] = (int)a.at[1];
 }
 template __global__ void named<3>(short, double *);
+
+/* for test_fatbin.c */
+__device__ int first_digits[3] = {3, 1, 4};
+__device__ char zeros[1000];
 
 static int failures;
 

@@ -13,7 +13,7 @@
 static int failures;
 
 struct seen {
-	size_t kernels, params;
+	size_t kernels, params, variables;
 	uint64_t sum;
 };
 
@@ -28,11 +28,25 @@ static void take(void *data, const char *name, const struct sg_param *params, si
 		seen->sum = seen->sum * 31 + params[i].offset + 65536u * params[i].size_bytes;
 }
 
+/* params.cu has two. All of what is said to be there is read. */
+static void take_variable(void *data, const char *name, const void *content, size_t size_bytes)
+{
+	static const int digits[] = {3, 1, 4};
+	struct seen *seen = data;
+
+	if (strcmp(name, "first_digits") == 0 && size_bytes == sizeof(digits) && content != NULL)
+		seen->variables += memcmp(content, digits, sizeof(digits)) == 0;
+	else if (strcmp(name, "zeros") == 0 && size_bytes == 1000 && content == NULL)
+		seen->variables++;
+	for (size_t i = 0; content != NULL && i < size_bytes; i++)
+		seen->sum = seen->sum * 31 + ((const unsigned char *)content)[i];
+}
+
 static struct seen look(const unsigned char *image, size_t size_bytes)
 {
-	struct seen seen = {0, 0, 0};
+	struct seen seen = {0, 0, 0, 0};
 
-	sg_image_kernels(image, size_bytes, 90, take, &seen);
+	sg_image_read(image, size_bytes, 90, take, take_variable, &seen);
 	return seen;
 }
 
@@ -174,9 +188,10 @@ int main(int argc, char **argv)
 		printf("%s: %zu bytes, not %zu\n", argv[1], sg_image_bytes(image), size_bytes);
 	}
 	seen = look(image, size_bytes);
-	if (seen.kernels != 5 || seen.params != 11) {
+	if (seen.kernels != 5 || seen.params != 11 || seen.variables != 2) {
 		failures++;
-		printf("%s: %zu kernels with %zu parameters\n", argv[1], seen.kernels, seen.params);
+		printf("%s: %zu kernels with %zu parameters, %zu variables\n", argv[1], seen.kernels,
+			seen.params, seen.variables);
 	}
 	damage(image, size_bytes);
 	memcpy(&kind, image + 16, 2);
