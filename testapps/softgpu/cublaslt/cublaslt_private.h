@@ -98,7 +98,7 @@ cublasStatus_t sg_attribute_get(const struct sg_attribute *table, int count, con
 
 /*
  * Whether a product fits together (INVALID_VALUE) and is of a kind that we compute (NOT_SUPPORTED). Pointers
- * do not matter, except that those of the descriptor which the epilogue needs must be there.
+ * do not matter, but for the auxiliary matrix's; a bias may be given after the heuristics were asked (XLA).
  */
 cublasStatus_t sg_matmul_check(const struct sg_matmul *matmul, const struct sg_layout *a,
 	const struct sg_layout *b, const struct sg_layout *c, const struct sg_layout *d);

@@ -24,6 +24,7 @@ enum {
 	EPILOGUE_AUX = 128,
 	EPILOGUE_SUM_A = 256,
 	EPILOGUE_SUM_B = 512,
+	EPILOGUE_ANY_BIAS = EPILOGUE_BIAS | EPILOGUE_BIAS_GRADIENT | EPILOGUE_SUM_A | EPILOGUE_SUM_B,
 };
 
 #define RELU_LD_BITS 128
@@ -85,11 +86,7 @@ static bool aux_fits(const struct sg_matmul *matmul, const struct sg_layout *d)
 
 static cublasStatus_t check_epilogue(const struct sg_matmul *matmul, const struct sg_layout *d)
 {
-	const uint32_t with_bias = EPILOGUE_BIAS | EPILOGUE_BIAS_GRADIENT | EPILOGUE_SUM_A | EPILOGUE_SUM_B;
-
 	if (!epilogue_is_known(matmul->epilogue))
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if ((matmul->epilogue & with_bias) && matmul->bias == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if ((matmul->epilogue & EPILOGUE_AUX) && !aux_fits(matmul, d))
 		return CUBLAS_STATUS_INVALID_VALUE;
@@ -484,6 +481,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
 	memcpy(&job.c_layout, Cdesc, sizeof(job.c_layout));
 	memcpy(&job.d_layout, Ddesc, sizeof(job.d_layout));
 	status = sg_matmul_check(&job.matmul, &job.a_layout, &job.b_layout, &job.c_layout, &job.d_layout);
+	if (status == CUBLAS_STATUS_SUCCESS && (job.matmul.epilogue & EPILOGUE_ANY_BIAS) &&
+		job.matmul.bias == NULL)
+		status = CUBLAS_STATUS_INVALID_VALUE;
 	if (status != CUBLAS_STATUS_SUCCESS)
 		return status;
 	if (beta == NULL && job.matmul.pointer_mode != CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO)

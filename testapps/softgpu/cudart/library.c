@@ -112,3 +112,16 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 	*kernelPtr = (cudaKernel_t)(void *)kernel;
 	return sg_result(kernel != NULL ? cudaSuccess : cudaErrorInvalidDeviceFunction);
 }
+
+/* A cudaFunction_t is a CUfunction, which is a CUkernel here. */
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+{
+	struct sg_kernel *kernel;
+
+	SG_ENTER(cudaErrorInvalidDeviceFunction);
+	if (functionPtr == NULL)
+		return sg_result(cudaErrorInvalidValue);
+	kernel = sg_kernel_find(symbolPtr);
+	*functionPtr = (cudaFunction_t)(void *)kernel;
+	return sg_result(kernel != NULL ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+}

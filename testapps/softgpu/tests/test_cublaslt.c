@@ -495,6 +495,10 @@ static void test_errors(void)
 	OK(cublasLtMatmulDescSetAttribute(
 		matmul, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)));
 	BAD(MATMUL(lt, &one, o.a.array.device, NULL));
+	/* The heuristics can be asked before there is a bias. */
+	OK(cublasLtMatmulAlgoGetHeuristic(
+		lt, matmul, layout[0], layout[1], layout[2], layout[3], preference, 1, &found, &count));
+	EXPECT(count == 1);
 	epilogue = CUBLASLT_EPILOGUE_GELU_AUX;
 	OK(cublasLtMatmulDescSetAttribute(
 		matmul, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)));
