@@ -55,14 +55,15 @@ static const void *argument(const struct sg_launch *from, int number, size_t siz
 	return *offset <= from->packed_bytes ? value : NULL;
 }
 
-/* Of a kernel that no rule knows nothing is known but how many threads it has. */
-static struct sg_cost cost_of(const struct sg_kernel *kernel, const struct sg_launch *launch)
+/* Of a kernel that no rule knows nothing is known but how many threads it has: *by_default. */
+static struct sg_cost cost_of(const struct sg_kernel *kernel, const struct sg_launch *launch, int *by_default)
 {
 	double bytes =
 		sg_known_bytes(&kernel->known, launch->grid, launch->packed == NULL ? launch->args : NULL);
 	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
 			 launch->block.y * launch->block.z;
 
+	*by_default = bytes < 0;
 	return (struct sg_cost){
 		SG_COST_VECTOR, SG_COST_F32, 0, bytes >= 0 ? bytes : threads * sg_profile.bytes_per_thread};
 }
@@ -81,13 +82,13 @@ static cudaError_t queue_launch(
 		.grid = {from->grid.x, from->grid.y, from->grid.z},
 		.block = {from->block.x, from->block.y, from->block.z},
 		.shared_bytes = (uint32_t)from->shared_bytes,
-		.cost = cost_of(kernel, from),
 		.run = how_to_run(kernel)};
 	const size_t *sizes = kernel->sizes;
 	size_t size = padded(sizeof(launch)), offset = 0;
 	char small[1024], *data = small, *value;
 	cudaError_t error = cudaSuccess;
 
+	what.cost = cost_of(kernel, from, &what.by_default);
 	if (from->args != NULL || from->packed != NULL) {
 		while (launch.arg_count < ARG_LIMIT && sizes[launch.arg_count] != 0)
 			size += padded(sizes[launch.arg_count++]);

@@ -79,6 +79,7 @@ void sg_model_start(void)
 	if (sg_disturb_start(sentence, sizeof(sentence)) != 0)
 		end_program(sentence);
 	sg_truth_start();
+	sg_tally_start();
 }
 
 void sg_sleep_until(uint64_t time_ns)

@@ -122,6 +122,13 @@ void sg_disturb_launch(const struct sg_activity *what, int device);
 extern int sg_disturbs_launches;
 struct sg_link sg_disturb_link(struct sg_link link, int rank, int other);
 
+/* ---- what durations rest on (tally.c) ---- */
+
+/* Counts an operation's duration; any thread. At exit a line says how much of them is by default, if it is
+ * much. */
+void sg_tally_add(const struct sg_activity *what, uint64_t duration_ns);
+void sg_tally_start(void);
+
 /* ---- what is told to a profiler (activity.c) ---- */
 
 /* Notes the call that submits the work, and tells the watcher of it. */

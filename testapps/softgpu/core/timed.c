@@ -77,6 +77,7 @@ static void place(struct sg_timed *timed, struct sg_stream *stream)
 				  ? timed->ready_ns
 				  : sg_engine_take(stream->device, engine, timed->ready_ns, duration_ns);
 	timed->end_ns = timed->begin_ns + duration_ns;
+	sg_tally_add(what, duration_ns);
 }
 
 void sg_timed_run(struct sg_timed *timed, struct sg_stream *stream, void *arg)

@@ -238,6 +238,28 @@ static void register_kernels(void)
 	__cudaUnregisterFatBinary(handle);
 }
 
+/* A kernel of 256000 threads that nothing is known about lasts as long as `count` others of known cost. */
+static void run_default(unsigned count)
+{
+	dim3 grid = {1000, 1, 1}, block = {256, 1, 1};
+	cudaStream_t stream = new_stream();
+
+	register_kernels();
+	OK(cudaLaunchKernel(&kernel_foreign, grid, block, NULL, 0, stream));
+	for (unsigned i = 0; i < count; i++)
+		kernel(stream, FLOOR_NS + 256000 * 8 / RATE);
+	OK(cudaStreamSynchronize(stream));
+}
+/* Half of the time by default is told at exit, a twentieth not. */
+static void test_told_default(void)
+{
+	run_default(1);
+}
+static void test_little_default(void)
+{
+	run_default(19);
+}
+
 /* Kernels that nothing is known about take time by their threads; with numerics those that have a twin
  * compute. */
 static void test_launch(void)
@@ -405,6 +427,8 @@ const struct clock_case host_cases[] = {
 	{"hosts_wait_with_numerics", test_hosts_wait, {"SOFTGPU_NUMERICS=on"}, NULL},
 	{"held_back", test_held_back, {NULL}, NULL},
 	{"launch", test_launch, {NULL}, NULL},
+	{"default_told", test_told_default, {NULL}, NULL},
+	{"default_little", test_little_default, {NULL}, NULL},
 	{"launch_with_numerics", test_launch, {"SOFTGPU_NUMERICS=on"}, NULL},
 	{"virtual_memory", test_virtual_memory, {NULL}, NULL},
 	{"forgetting", test_forgetting, {NULL}, NULL},

@@ -1,0 +1,96 @@
+/*
+ * What modelled durations rest on: how much of the devices' time is of kernels that nothing is known about.
+ *
+ * The one idea: such a kernel's duration follows from its number of threads, which may be far off, so a run
+ * with much of it is told so: one line at exit, of the job's first rank. Time is that of kernels, copies and
+ * sets; communication ends by other ranks, and is not in it.
+ */
+#include "model.h"
+#include "rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TOLD_FROM 0.1   /* of the time; less is not worth a line */
+#define NAMES 512       /* kernels told apart; those beyond count in the sum alone */
+#define TITLE_LIMIT 200 /* of a name */
+
+static _Atomic uint64_t all_ns, default_ns;
+static struct {
+	_Atomic(const char *) name;
+	_Atomic uint64_t time_ns;
+} by_name[NAMES];
+static pid_t owner;
+
+void sg_tally_start(void)
+{
+	owner = getpid();
+}
+
+/* A kernel's name has one address for as long as the process lives (sg_kernel). */
+void sg_tally_add(const struct sg_activity *what, uint64_t duration_ns)
+{
+	size_t at = ((uintptr_t)what->name >> 4) % NAMES;
+
+	atomic_fetch_add_explicit(&all_ns, duration_ns, memory_order_relaxed);
+	if (!what->by_default)
+		return;
+	atomic_fetch_add_explicit(&default_ns, duration_ns, memory_order_relaxed);
+	for (size_t tried = 0; tried < NAMES; tried++, at = (at + 1) % NAMES) {
+		const char *name = atomic_load_explicit(&by_name[at].name, memory_order_acquire);
+
+		if (name == NULL && atomic_compare_exchange_strong(&by_name[at].name, &name, what->name))
+			name = what->name;
+		if (name != what->name)
+			continue;
+		atomic_fetch_add_explicit(&by_name[at].time_ns, duration_ns, memory_order_relaxed);
+		return;
+	}
+}
+
+/* The last word of a mangled name that is one behind the other: "kernel" of _ZN2at6kernelILi4EEEvPf. */
+static int title_of(const char *name, const char **title)
+{
+	const char *at = name + 2;
+	int length = (int)strnlen(name, TITLE_LIMIT);
+
+	*title = name;
+	if (strncmp(name, "_Z", 2) != 0)
+		return length;
+	at += *at == 'N';
+	while (*at >= '1' && *at <= '9') {
+		char *word;
+		unsigned long count = strtoul(at, &word, 10);
+
+		if (count > TITLE_LIMIT || strnlen(word, count) < count)
+			break;
+		*title = word;
+		length = (int)count;
+		at = word + count;
+	}
+	return length;
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	double all = (double)atomic_load(&all_ns), unknown = (double)atomic_load(&default_ns);
+	size_t count = 0, most = 0;
+	const char *title;
+	int length;
+
+	if (getpid() != owner || sg_rules_rank() != 0 || unknown <= 0 || unknown < TOLD_FROM * all)
+		return;
+	for (size_t i = 0; i < NAMES; i++) {
+		count += atomic_load(&by_name[i].name) != NULL;
+		if (atomic_load(&by_name[i].time_ns) > atomic_load(&by_name[most].time_ns))
+			most = i;
+	}
+	length = title_of(atomic_load(&by_name[most].name), &title);
+	fprintf(stderr,
+		"softgpu: %.0f%% of the modelled GPU time is a default by the number of threads, of %zu kernel%s "
+		"without a rule; most of it: %.*s (%.0f%%)\n",
+		100 * unknown / all, count, count == 1 ? "" : "s", length, title,
+		100 * (double)atomic_load(&by_name[most].time_ns) / all);
+}
