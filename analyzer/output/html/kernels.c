@@ -34,13 +34,13 @@ static void write_rows(struct html_page *page, const struct html_run *run, const
 	size_t from, size_t to)
 {
 	fprintf(page->out,
-		"<table class=\"list\">\n<thead><tr><th class=\"l\">kernel</th><th class=\"l\">phase</th>"
+		"<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th class=\"l\">kernel</th><th class=\"l\">phase</th>"
 		"<th class=\"l\">layer</th><th></th><th>count</th><th>time</th><th>share</th>%s</tr></thead>\n"
 		"<tbody>\n",
 		run->analysis->worker_count > 1 ? "<th>over ranks</th>" : "");
 	for (size_t i = from; i < to; i++)
 		write_kernel(page, run, kernels, &kernels->rows[i]);
-	fputs("</tbody></table>\n", page->out);
+	fputs("</tbody></table></div>\n", page->out);
 }
 
 void html_kernels(struct html_page *page, const struct html_run *run)
