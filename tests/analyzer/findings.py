@@ -179,6 +179,14 @@ def check_collectives():
         check(len(sizes) > 1, f"ddp: buckets of {sizes} bytes")
 
 
+def check_evaluation(name, report):
+    """Only one of the made-up programs evaluates: twice in its run."""
+    found = [finding for finding in report["findings"] if finding["kind"] == "evaluation"]
+    check(len(found) == (name == "one"), f"{name}: {len(found)} findings of evaluation")
+    for finding in found:
+        check(finding["text"].startswith("2 stretches") and finding["gain_ns"] is None, f"{name}: {finding['text']}")
+
+
 def check_letters(place):
     """A pipeline's schedule with letters for directions, as DualPipe is drawn: what each phase has is the sum over its labels."""
     path = os.path.join(place, "letters.json")
@@ -222,7 +230,7 @@ with tempfile.TemporaryDirectory() as place:
     for made in MADE:
         os.mkdir(os.path.join(place, made))
         subprocess.run([make_trace, os.path.join(place, made), made], check=True)
-        check_report(made, os.path.join(place, made))
+        check_evaluation(made, check_report(made, os.path.join(place, made)))
     check_jobs(place)
     check_letters(place)
     for run in sys.argv[4:]:

@@ -117,6 +117,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 		finding_idle(list);
 	}
 	finding_outliers(list);
+	finding_evaluation(list);
 	if (list->count)
 		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
 }

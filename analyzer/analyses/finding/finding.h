@@ -30,6 +30,7 @@
 	X(LATENCY, "latency", "pmanalyze path") \
 	X(COMMUNICATION, "communication", "pmanalyze comm") \
 	X(OUTLIERS, "outliers", "pmanalyze report --iterations --csv") \
+	X(EVALUATION, "evaluation", "pmanalyze report --iterations --csv") \
 	X(COMPUTING, "computing", "pmanalyze layers")
 
 enum finding_kind {

@@ -18,6 +18,7 @@ double finding_phase(const struct finding_list *list, size_t worker, enum phase 
 void finding_stragglers(struct finding_list *list); /* finding_rank.c */
 void finding_idle(struct finding_list *list);       /* finding_idle.c */
 void finding_outliers(struct finding_list *list);   /* finding_outlier.c */
+void finding_evaluation(struct finding_list *list); /* finding_evaluation.c */
 void finding_job(struct finding_list *list);        /* finding_job.c */
 
 #endif

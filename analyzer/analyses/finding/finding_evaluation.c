@@ -1,0 +1,75 @@
+/*
+ * Evaluation between iterations: forward work without an update. No step has it, so it gains none; but a run
+ * can spend much of its time there, which the time of a step does not show.
+ */
+#include "finding_make.h"
+
+#include <math.h>
+
+struct evaluation {
+	size_t count;     /* stretches of it */
+	int64_t time_ns;  /* in all */
+	int64_t whole_ns; /* from the first iteration to the end of the last, or of the evaluation behind it
+			   */
+};
+
+static struct evaluation evaluation_of(const struct iteration_list *list)
+{
+	struct evaluation evaluation = {0};
+	int64_t end_ns;
+
+	if (list->count == 0)
+		return evaluation;
+	end_ns = list->items[list->count - 1].end_ns;
+	for (size_t i = 0; i < list->gap_count; i++) {
+		const struct iteration_gap *gap = &list->gaps[i];
+
+		if (gap->kind != ITERATION_EVALUATION || gap->begin_ns < list->items[0].begin_ns)
+			continue;
+		evaluation.count++;
+		evaluation.time_ns += gap->end_ns - gap->begin_ns;
+		end_ns = gap->end_ns > end_ns ? gap->end_ns : end_ns;
+	}
+	evaluation.whole_ns = end_ns - list->items[0].begin_ns;
+	return evaluation;
+}
+
+/* Of the rank that evaluates least: that long all of them do. */
+void finding_evaluation(struct finding_list *list)
+{
+	struct arena *arena = &list->arena;
+	struct evaluation least = {.time_ns = INT64_MAX};
+	double share;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++) {
+		struct evaluation own = evaluation_of(&list->analysis->workers[w].iterations);
+
+		if (own.time_ns < least.time_ns)
+			least = own;
+	}
+	if (least.count == 0 || least.whole_ns <= 0)
+		return;
+	share = (double)least.time_ns / (double)least.whole_ns;
+	if (share < FINDING_LEAST)
+		return;
+	finding_add(list,
+		(struct finding){.kind = FINDING_EVALUATION,
+			.strength = list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY,
+			.subject = "evaluation",
+			.title = arena_format(
+				arena, "Evaluation takes %.0f%% of the time, outside of steps", 100 * share),
+			.text = arena_format(arena,
+				"%zu stretch%s of forward work without an update take%s %s of %s from the first "
+				"iteration on",
+				least.count, least.count == 1 ? "" : "es", least.count == 1 ? "s" : "",
+				print_time(arena, (double)least.time_ns),
+				print_time(arena, (double)least.whole_ns)),
+			.basis = arena_format(arena, "%zu stretch%s, %s", least.count,
+				least.count == 1 ? "" : "es", finding_ranks(list)),
+			.advice =
+				"evaluate less often or on fewer samples, without gradients and with larger "
+				"batches",
+			.worker = SIZE_MAX,
+			.gain_ns = NAN,
+			.lost_ns = NAN});
+}
