@@ -63,6 +63,9 @@ def check_report(name, path):
     own = [finding["gain_ns"] for finding in findings
            if finding["kind"] in ("input", "blocking_call", "launch", "latency", "communication")]
     check(sum(own) <= step["typical_ns"] * (1 + 1e-9), f"{name}: idle time of one rank gains more than the step")
+    for phase in report["phases"]:
+        check(phase.get("busy_ns") is None or phase["exclusive_ns"] <= phase["busy_ns"] * (1 + 1e-9),
+              f"{name}: {phase['phase']} is exclusive for longer than it is busy: {phase}")
     busy = sum(time for phase, time in idle.items() if not phase.startswith("idle") and phase != "iteration")
     check(busy <= report["t_iter_ns"] * (1 + 1e-9), f"{name}: work exceeds the iteration")
     check_calls(name, report)

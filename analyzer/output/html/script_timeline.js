@@ -59,7 +59,7 @@ class Timeline {
 		this.status = make("p", {class: "status", role: "status"});
 		this.axis = make("canvas", {height: 18, "aria-hidden": "true"});
 		this.view = make("div", {class: "view", tabindex: 0, role: "application", "aria-label":
-			"Timeline of " + this.ranks.length + " ranks. Left and right move, plus and minus zoom, 0 shows all, 1 the iteration, " +
+			"Timeline of " + this.ranks.length + (this.ranks.length === 1 ? " rank" : " ranks") + ". Left and right move, plus and minus zoom, 0 shows all, 1 the iteration, " +
 			"up and down choose a rank, f folds it, n and p go to its next and previous event, Enter zooms to it."});
 		this.view.append(make("div", {class: "row head"}, make("span", {}), this.axis));
 		this.ranks.forEach((rank, i) => this.build_rank(rank, i));
@@ -73,7 +73,7 @@ class Timeline {
 			button("fold", "fold or unfold all ranks", () => this.fold_all())), this.view, this.status);
 		document.body.append(this.tip);
 		this.say(events.toLocaleString("en") + " events of " + this.ranks.length + (this.ranks.length < this.all ?
-			" of " + this.all : "") + " ranks. Ctrl and wheel zoom, dragging moves; with the keyboard: arrows, +, −, n, p.");
+			" of " + this.all : "") + (this.all === 1 ? " rank" : " ranks") + ". Ctrl and wheel zoom, dragging moves; with the keyboard: arrows, +, −, n, p.");
 		this.view.addEventListener("keydown", event => this.key(event));
 		new ResizeObserver(() => this.draw_soon()).observe(this.view);
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
