@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "device_memory.h"
+#include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/thread.h"
 #include "kernel.h"
@@ -190,10 +191,15 @@ static void name_addresses(void *data)
 static void find_modules(struct buffer *b)
 {
 	const int saved_errno = errno;
+	uint64_t begin;
 
 	if (!pmh_python_is_running() || !pmh_address_asks(b->numbers, b->count))
 		return;
+	begin = pmh_ticks();
 	pmh_rarely(name_addresses, b);
+	atomic_store_explicit(&pmh_self.new_ticks,
+		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
+		memory_order_relaxed);
 	errno = saved_errno;
 }
 
