@@ -240,16 +240,38 @@ static void add_losses(struct timeline_process *process, const struct trace *tra
 }
 
 /* Notes of the hook's that begin with "warning: ". */
+/*
+ * The hook leaves CUPTI to another tool that comes while the program runs (torch.profiler does), and times
+ * calls by pairs of events from then on. The header still says CUPTI. Returns the warning, or NULL.
+ */
+static const char *left_cupti(struct timeline *timeline, const struct trace *trace)
+{
+	static const char beginning[] = "device: pairs of events from now on: ";
+
+	for (size_t i = 0; i < trace->note_count; i++)
+		if (strncmp(trace->notes[i], beginning, strlen(beginning)) == 0)
+			return arena_format(&timeline->arena,
+				"%s: from then on device times are of pairs of events around calls, which hold "
+				"the gaps before kernels too; for each kernel's own time run one tool at a time",
+				trace->notes[i] + strlen(beginning));
+	return NULL;
+}
+
 static void add_warnings(
 	struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
 {
 	static const char word[] = "warning: ";
+	const char *left = left_cupti(timeline, trace);
 
 	for (size_t i = 0; i < trace->note_count; i++)
 		process->warning_count += strncmp(trace->notes[i], word, strlen(word)) == 0;
 	process->warnings =
 		arena_alloc(&timeline->arena, process->warning_count + 1, sizeof(*process->warnings));
 	process->warning_count = 0;
+	if (left) {
+		process->device_source = PM_DEVICE_EVENTS;
+		process->warnings[process->warning_count++] = left;
+	}
 	for (size_t i = 0; i < trace->note_count; i++)
 		if (strncmp(trace->notes[i], word, strlen(word)) == 0)
 			process->warnings[process->warning_count++] =

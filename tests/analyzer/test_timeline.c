@@ -364,6 +364,28 @@ static void check_files(void)
 	rmdir(folder);
 }
 
+/* The header says CUPTI, a note that another tool took it. */
+static void check_left_cupti(bool left)
+{
+	struct builder builder;
+	struct timeline timeline;
+
+	builder_init(&builder);
+	if (left)
+		builder_note(&builder,
+			"device: pairs of events from now on: another tool uses CUPTI (cuptiSubscribe)");
+	builder.header.device_source = PM_DEVICE_CUPTI;
+	timeline_init(&timeline);
+	add(&timeline, &builder, "left");
+	CHECK(timeline.processes[0].device_source == (left ? PM_DEVICE_EVENTS : PM_DEVICE_CUPTI) &&
+			timeline.processes[0].warning_count == left,
+		"source %d, %zu warnings", (int)timeline.processes[0].device_source,
+		timeline.processes[0].warning_count);
+	CHECK(!left || strstr(timeline.processes[0].warnings[0], "uses CUPTI (cuptiSubscribe): from then on"),
+		"warning");
+	timeline_free(&timeline);
+}
+
 int main(void)
 {
 	check_device(0, 100);
@@ -378,6 +400,8 @@ int main(void)
 	check_replay();
 	check_merge();
 	check_files();
+	check_left_cupti(false);
+	check_left_cupti(true);
 	check_hosts(0, 0, 0);
 	check_hosts(400000, 0, 0);
 	check_hosts(-400000, 0, 0);

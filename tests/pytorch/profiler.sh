@@ -1,6 +1,6 @@
 #!/bin/sh
 # torch.profiler in one run and the hook in another see the same kernels with the same times. (In one process only one of them gets
-# CUPTI's records.) PM_TORCH as in find_torch.sh.
+# CUPTI's records: there the report says that the hook's are pairs of events.) PM_TORCH as in find_torch.sh.
 set -eu
 . "$SOURCE/tests/pytorch/find_torch.sh"
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
@@ -14,3 +14,8 @@ for model in resnet18 gpt; do
 	printf '%s: ' $model
 	"$PYTHON" "$SOURCE/tests/pytorch/against_profiler.py" $model.json $model.csv
 done
+# shellcheck disable=SC2086
+"$BUILD/bin/pmrun" -q --softgpu=a100 -o both -- $run --profile both.json >both.out 2>&1
+"$BUILD/bin/pmanalyze" report both >both.report
+grep -q '^Device times: from pairs of events' both.report && grep -q 'another tool uses CUPTI' both.report ||
+	{ echo "not ok: both in one process: $(grep '^Device times' both.report)" && exit 1; }
