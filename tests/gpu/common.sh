@@ -63,7 +63,7 @@ hooked() {
 	device=$1 folder=$2
 	shift 2
 	mkdir -p "$folder"
-	env LD_PRELOAD="$HOOK" PMHOOK_OUT="$folder" PMHOOK_DEVICE="$device" "$@"
+	env LD_PRELOAD="$HOOK${LD_PRELOAD:+:$LD_PRELOAD}" PMHOOK_OUT="$folder" PMHOOK_DEVICE="$device" "$@"
 }
 
 # The first value of a key in JSON on standard input, as pmanalyze prints it: one key a line.
