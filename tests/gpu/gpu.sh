@@ -63,7 +63,7 @@ is_whole() {
 
 # calls FUNCTION: how many calls the trace has of it
 calls() {
-	"$bin/pmanalyze" dump --records --csv "$trace" | awk -F, -v f="$1" '$2 == "call" && $NF == f { n++ } END { print n + 0 }'
+	"$bin/pmanalyze" dump --records --csv "$trace" | awk -F, -v f="$1" '$2 == "call" && $12 == f { n++ } END { print n + 0 }'
 }
 
 # expect FUNCTION COUNT
@@ -128,7 +128,7 @@ case_graph() {
 		captured=$(awk -F, '$2 == "call" && $10 ~ /c/' records.csv | wc -l)
 		[ "$captured" = 3 ] || complain "$captured calls went into the graph instead of 3 ($source)"
 		awk -F, -v launches=$launches -v source=$source '
-			$2 == "call" && $NF == "cudaGraphLaunch" { launch[$6] }
+			$2 == "call" && $12 == "cudaGraphLaunch" { launch[$6] }
 			$2 == "device" && ($6 in launch) { if (++n[$6] == 1) timed++; if (n[$6] > most) most = n[$6]; nodes[$8] }
 			END {
 				for (k in nodes) ordinals++
@@ -153,7 +153,7 @@ case_nccl_one() {
 		"$bin/pmanalyze" dump --json "$trace" | sed -n '/"communicators"/,/]/p' >communicators
 		[ "$(json_value size <communicators)" = 1 ] || complain "no communicator of one rank ($source)"
 		timed=$("$bin/pmanalyze" dump --records --csv "$trace" | awk -F, '
-			$2 == "call" && $NF ~ /^nccl(AllReduce|Broadcast)$/ && !$9 { call[$6] }
+			$2 == "call" && $12 ~ /^nccl(AllReduce|Broadcast)$/ && !$9 { call[$6] }
 			$2 == "device" && ($6 in call) && !seen[$6]++ { n++ }
 			END { print n + 0 }')
 		[ "$timed" = $((2 * rounds)) ] || complain "$timed collectives have device times, not $((2 * rounds)) ($source)"
