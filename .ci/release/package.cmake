@@ -22,6 +22,10 @@ set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_AUTOREQPROV " no")
+# the same bytes from the same commit: times are those of SOURCE_DATE_EPOCH, and no host is named
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define use_source_date_epoch_as_buildtime 1
+%define clamp_mtime_to_source_date_epoch 1
+%define _buildhost localhost")
 set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= $ENV{PM_GLIBC}")
 set(CPACK_RPM_PMHOOK_PACKAGE_NAME pmhook)
 set(CPACK_RPM_SOFTGPU_PACKAGE_NAME pmhook-softgpu)
