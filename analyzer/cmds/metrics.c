@@ -1,0 +1,103 @@
+/* pmanalyze metrics: a run's figures for monitoring, once or again and again while it goes on. */
+#include "base/output.h"
+#include "cmd_common.h"
+#include "output/metrics.h"
+
+#include <err.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPTION_EVERY = OPTION_FIRST };
+
+static bool all_ended(const struct run *run)
+{
+	for (size_t i = 0; i < run->analysis.timeline.process_count; i++)
+		if (!run->analysis.timeline.processes[i].ended)
+			return false;
+	return true;
+}
+
+static void write_file(struct run *run, const char *path)
+{
+	struct pm_output output;
+	FILE *stream;
+	int error = pm_output_open(&output, path, false);
+
+	if (error == 0) {
+		stream = pm_output_stream(&output);
+		if (stream)
+			metrics_write(run, stream);
+		error = pm_output_close(&output, stream ? 0 : errno);
+	}
+	if (error < 0)
+		errx(1, "%s: %s", path, strerror(-error));
+}
+
+static int run(int argument_count, char **arguments)
+{
+	const char *path = NULL;
+	unsigned every_s = 0;
+
+	for (int key; (key = command_option(&cmd_metrics, argument_count, arguments)) != -1;)
+		switch (key) {
+		case 'o':
+			path = optarg;
+			break;
+		case OPTION_EVERY:
+			every_s = (unsigned)command_count(&cmd_metrics, key, optarg, 1, 86400);
+			break;
+		default:
+			command_unhandled(&cmd_metrics, key);
+		}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_metrics, "no run given");
+	if (every_s && !path)
+		cmd_usage(&cmd_metrics, "--every needs a file: add --output FILE");
+	for (;;) {
+		const struct cmd_options how = {.skip = ANALYSIS_SKIP};
+		struct run run;
+		bool over;
+
+		cmd_read_run(&run, &how, arguments + optind, (size_t)(argument_count - optind));
+		over = !every_s || all_ended(&run);
+		if (path)
+			write_file(&run, path);
+		else
+			metrics_write(&run, stdout);
+		run_close(&run);
+		if (over)
+			return 0;
+		sleep(every_s);
+	}
+}
+
+static const struct option_row rows[] = {
+	{"output", 'o', "FILE", "output file, replaced as a whole (default: standard output)"},
+	{"every", OPTION_EVERY, "SECONDS",
+		"write the file again and again, with so much time between, until all processes have ended "
+		"(default: once)"},
+	{0},
+};
+
+const struct command cmd_metrics = {
+	.name = "metrics",
+	.summary = "figures of a live or finished run for Prometheus",
+	.usage = "[OPTION]... RUN...",
+	.about =
+		"Writes the figures of one run as gauges in the text format that Prometheus reads, for the textfile "
+		"collector of its node exporter: of each rank the iterations so far and the confidence in them, the "
+		"time of an iteration, of computing, of waiting for the last rank, and of each phase as medians of "
+		"the last 20 iterations, and what was recorded and lost; of the run the imbalance. Times are in "
+		"seconds, labels are job, rank, device and phase; at most 30 series a rank.\n"
+		"\n"
+		"The run may go on meanwhile: its traces are read, the program is not touched. Each time the whole "
+		"trace is read.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Example:\n"
+		 "  pmanalyze metrics --every 15 -o /var/lib/node_exporter/train.prom run\n"
+		 "\n"
+		 "Exit status: 0 success, 1 the run cannot be read, 2 usage error.\n",
+	.run = run,
+};
