@@ -1,6 +1,7 @@
 /* Tables as text, JSON and CSV: see table.h. */
 #include "table.h"
 #include "csv.h"
+#include "html.h"
 #include "terminal.h"
 #include "text.h"
 
@@ -50,6 +51,13 @@ size_t print_column(struct print_table *table, const char *key, const char *titl
 	return table->column_count - 1;
 }
 
+size_t print_columns(struct print_table *table, const struct print_column *columns, size_t count)
+{
+	for (size_t c = 0; c < count; c++)
+		*MEM_PUSH(table->columns, table->column_count, table->column_room) = columns[c];
+	return table->column_count - count;
+}
+
 void print_old_key(struct print_table *table, size_t column, const char *old_key)
 {
 	table->columns[column].old_key = old_key;
@@ -86,6 +94,26 @@ void print_number(struct print_table *table, size_t column, double number)
 	cell->number = number;
 }
 
+void print_numbers(struct print_table *table, size_t column, const double *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		print_number(table, column + i, numbers[i]);
+}
+
+void print_list(struct print_table *table, size_t column, const char *const *words, size_t count)
+{
+	struct print_cell *cell = &table->rows[table->row_count - 1].cells[column];
+	const char **list = arena_alloc(table->arena, count + 1, sizeof(*list));
+
+	cell->present = true;
+	cell->word = "";
+	for (size_t i = 0; i < count; i++) {
+		list[i] = print_clean(table->arena, words[i]);
+		cell->word = arena_format(table->arena, "%s%s%s", cell->word, i ? " " : "", list[i]);
+	}
+	cell->list = list;
+}
+
 /* Digits behind the point: six that count in the greatest time are enough for all. */
 static int decimals_for(const struct unit *unit, double greatest_ns)
 {
@@ -94,22 +122,33 @@ static int decimals_for(const struct unit *unit, double greatest_ns)
 	return greatest_ns / unit->ns >= 1000 ? 1 : greatest_ns / unit->ns >= 100 ? 2 : 3;
 }
 
-static const char *cell_text(struct arena *arena, const struct print_cell *cell, enum print_type type,
-	const struct unit *unit, int decimals)
+static bool has_words(const struct print_column *column)
 {
+	return column->type == PRINT_WORD || column->type == PRINT_LIST;
+}
+
+static const char *cell_text(struct arena *arena, const struct print_cell *cell,
+	const struct print_column *column, const struct unit *unit, int decimals)
+{
+	int digits = column->digits;
+
 	if (!cell->present)
-		return type == PRINT_WORD ? "" : "-";
-	switch (type) {
+		return has_words(column) ? "" : "-";
+	switch (column->type) {
 	case PRINT_WORD:
+	case PRINT_LIST:
 		return cell->title ? cell->title : cell->word;
 	case PRINT_COUNT:
+	case PRINT_FLAG:
 		return arena_format(arena, "%.0f", cell->number);
 	case PRINT_TIME:
 		return arena_format(arena, "%.*f", decimals, cell->number / unit->ns);
 	case PRINT_SHARE:
-		return arena_format(arena, "%.1f%%", cell->number * 100);
+		return arena_format(arena, "%.*f%%", digits ? digits : 1, cell->number * 100);
+	case PRINT_FIGURE:
+		return arena_format(arena, "%.*g", digits ? digits : 5, cell->number);
 	default:
-		return arena_format(arena, "%.3f", cell->number);
+		return arena_format(arena, "%.*f", digits ? digits : 3, cell->number);
 	}
 }
 
@@ -138,16 +177,13 @@ static void print_cell(const char *text, int columns, bool left, int *blanks, FI
 		*blanks += gap;
 }
 
-void print_text(const struct print_table *table, const char *title, FILE *out)
+/* The unit of a table's times, and their digits behind the point: from the greatest. False: it has none. */
+static bool table_unit(const struct print_table *table, const struct unit **unit, int *decimals)
 {
-	size_t count = table->column_count;
-	int *widths = mem_alloc(count, sizeof(*widths));
 	double greatest_ns = 0;
-	const struct unit *unit;
 	bool times = false;
-	int decimals;
 
-	for (size_t c = 0; c < count; c++) {
+	for (size_t c = 0; c < table->column_count; c++) {
 		if (table->columns[c].type != PRINT_TIME || !table->columns[c].title)
 			continue;
 		times = true;
@@ -156,8 +192,48 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 				fabs(table->rows[r].cells[c].number) > greatest_ns)
 				greatest_ns = fabs(table->rows[r].cells[c].number);
 	}
-	unit = unit_for(greatest_ns);
-	decimals = decimals_for(unit, greatest_ns);
+	*unit = unit_for(greatest_ns);
+	*decimals = decimals_for(*unit, greatest_ns);
+	return times;
+}
+
+void print_html(const struct print_table *table, FILE *out)
+{
+	const struct unit *unit;
+	int decimals;
+
+	table_unit(table, &unit, &decimals);
+	fputs("<table class=\"list\">\n<thead>", out);
+	for (size_t r = 0; r <= table->row_count; r++) {
+		const char *tag = r ? "td" : "th";
+
+		fputs("<tr>", out);
+		for (size_t c = 0; c < table->column_count; c++) {
+			const struct print_column *column = &table->columns[c];
+
+			if (!column->title)
+				continue;
+			fprintf(out, "<%s%s>", tag, has_words(column) ? " class=\"l\"" : "");
+			html_text(r ? cell_text(table->arena, &table->rows[r - 1].cells[c], column, unit,
+					      decimals)
+				    : column->title,
+				out);
+			if (r == 0 && column->type == PRINT_TIME)
+				fprintf(out, ", %s", unit->name);
+			fprintf(out, "</%s>", tag);
+		}
+		fputs(r ? "</tr>\n" : "</tr></thead><tbody>\n", out);
+	}
+	fputs("</tbody></table>\n", out);
+}
+
+void print_text(const struct print_table *table, const char *title, FILE *out)
+{
+	size_t count = table->column_count;
+	int *widths = mem_alloc(count, sizeof(*widths)), decimals;
+	const struct unit *unit;
+	bool times = table_unit(table, &unit, &decimals);
+
 	if (title) {
 		char text[256];
 
@@ -169,8 +245,8 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 			continue;
 		widths[c] = width(table->columns[c].title);
 		for (size_t r = 0; r < table->row_count; r++) {
-			int cell = width(cell_text(table->arena, &table->rows[r].cells[c],
-				table->columns[c].type, unit, decimals));
+			int cell = width(cell_text(
+				table->arena, &table->rows[r].cells[c], &table->columns[c], unit, decimals));
 
 			if (cell > widths[c])
 				widths[c] = cell;
@@ -197,9 +273,9 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 				continue;
 			blanks += 2;
 			print_cell(r == 0 ? column->title
-					  : cell_text(table->arena, &table->rows[r - 1].cells[c],
-						    column->type, unit, decimals),
-				widths[c], column->type == PRINT_WORD, &blanks, out);
+					  : cell_text(table->arena, &table->rows[r - 1].cells[c], column,
+						    unit, decimals),
+				widths[c], has_words(column), &blanks, out);
 		}
 		fputc('\n', out);
 	}
@@ -213,10 +289,12 @@ static const char *key_suffix(const struct print_column *column)
 
 static void csv_key(struct csv_line *line, const struct print_column *column, const char *name)
 {
-	char key[80];
+	char *key;
 
-	snprintf(key, sizeof(key), "%s%s", name, key_suffix(column));
+	if (asprintf(&key, "%s%s", name, key_suffix(column)) < 0)
+		errx(1, "out of memory");
 	csv_put(line, key);
+	free(key);
 }
 
 static void csv_cell(struct csv_line *line, const struct print_cell *cell)
@@ -227,19 +305,26 @@ static void csv_cell(struct csv_line *line, const struct print_cell *cell)
 		csv_put_number(line, cell->present ? cell->number : NAN);
 }
 
+static const char *csv_name(const struct print_column *column)
+{
+	return column->csv_key ? column->csv_key : column->key;
+}
+
 void print_csv(const struct print_table *table, FILE *out)
 {
 	struct csv_line line = {.out = out};
 
 	for (size_t c = 0; c < table->column_count; c++)
-		csv_key(&line, &table->columns[c], table->columns[c].key);
+		if (*csv_name(&table->columns[c]))
+			csv_key(&line, &table->columns[c], csv_name(&table->columns[c]));
 	for (size_t c = 0; c < table->column_count; c++)
 		if (table->columns[c].old_key)
 			csv_key(&line, &table->columns[c], table->columns[c].old_key);
 	csv_end(&line);
 	for (size_t r = 0; r < table->row_count; r++) {
 		for (size_t c = 0; c < table->column_count; c++)
-			csv_cell(&line, &table->rows[r].cells[c]);
+			if (*csv_name(&table->columns[c]))
+				csv_cell(&line, &table->rows[r].cells[c]);
 		for (size_t c = 0; c < table->column_count; c++)
 			if (table->columns[c].old_key)
 				csv_cell(&line, &table->rows[r].cells[c]);
@@ -247,37 +332,58 @@ void print_csv(const struct print_table *table, FILE *out)
 	}
 }
 
+static cJSON *cell_json(const struct print_cell *cell, enum print_type type)
+{
+	cJSON *array;
+
+	if (!cell->present)
+		return cJSON_CreateNull();
+	if (type == PRINT_FLAG)
+		return cJSON_CreateBool(cell->number != 0);
+	if (!cell->list)
+		return cell->word ? cJSON_CreateString(cell->word) : cJSON_CreateNumber(cell->number);
+	array = cJSON_CreateArray();
+	for (size_t i = 0; cell->list[i]; i++)
+		cJSON_AddItemToArray(array, cJSON_CreateString(cell->list[i]));
+	return array;
+}
+
 static void add_cell(
 	cJSON *object, const struct print_column *column, const char *name, const struct print_cell *cell)
 {
 	char key[80];
 
+	if (column->object) {
+		cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, column->object);
+
+		object = inner ? inner : cJSON_AddObjectToObject(object, column->object);
+	}
 	snprintf(key, sizeof(key), "%s%s", name, key_suffix(column));
-	if (!cell->present)
-		cJSON_AddNullToObject(object, key);
-	else if (cell->word)
-		cJSON_AddStringToObject(object, key, cell->word);
-	else
-		cJSON_AddNumberToObject(object, key, cell->number);
+	cJSON_AddItemToObject(object, key, cell_json(cell, column->type));
+}
+
+cJSON *print_json_row(const struct print_table *table, size_t row)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	for (size_t c = 0; c < table->column_count; c++) {
+		const struct print_column *column = &table->columns[c];
+		const struct print_cell *cell = &table->rows[row].cells[c];
+
+		if (column->key)
+			add_cell(object, column, column->key, cell);
+		if (column->old_key)
+			add_cell(object, column, column->old_key, cell);
+	}
+	return object;
 }
 
 cJSON *print_json(const struct print_table *table)
 {
 	cJSON *rows = cJSON_CreateArray();
 
-	for (size_t r = 0; r < table->row_count; r++) {
-		cJSON *object = cJSON_CreateObject();
-
-		for (size_t c = 0; c < table->column_count; c++) {
-			const struct print_column *column = &table->columns[c];
-			const struct print_cell *cell = &table->rows[r].cells[c];
-
-			add_cell(object, column, column->key, cell);
-			if (column->old_key)
-				add_cell(object, column, column->old_key, cell);
-		}
-		cJSON_AddItemToArray(rows, object);
-	}
+	for (size_t r = 0; r < table->row_count; r++)
+		cJSON_AddItemToArray(rows, print_json_row(table, r));
 	return rows;
 }
 
@@ -293,6 +399,12 @@ void print_part(const struct print_table *table, enum print_form form, cJSON *ob
 		print_csv(table, out);
 	else
 		print_text(table, title, out);
+}
+
+void print_json_number(cJSON *object, const char *key, double number)
+{
+	cJSON_AddItemToObject(
+		object, key, isfinite(number) ? cJSON_CreateNumber(number) : cJSON_CreateNull());
 }
 
 void print_json_end(cJSON *object, FILE *out)

@@ -3,7 +3,7 @@
  * from that description and the rows.
  *
  * Times are kept in ns. In text a table has one unit, chosen from its greatest time; JSON and CSV are always
- * in ns.
+ * in ns. Numbers in the unit of somebody's measurements, which may be any, are figures.
  */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
@@ -18,24 +18,40 @@
 enum print_form { PRINT_TEXT, PRINT_JSON, PRINT_CSV };
 
 enum print_type {
-	PRINT_WORD,  /* text, to the left */
-	PRINT_COUNT, /* whole number */
-	PRINT_TIME,  /* ns, a double: means have fractions */
-	PRINT_SHARE, /* 1 is shown as 100% */
-	PRINT_REAL,  /* a number with three decimals, for ratios */
+	PRINT_WORD,   /* text, to the left */
+	PRINT_COUNT,  /* whole number */
+	PRINT_TIME,   /* ns, a double: means have fractions */
+	PRINT_SHARE,  /* 1 is shown as 100% */
+	PRINT_REAL,   /* a number with three decimals, for ratios */
+	PRINT_FIGURE, /* a number with five digits that count, in the unit that the title names */
+	PRINT_FLAG,   /* true and false in JSON, 1 and 0 elsewhere */
+	PRINT_LIST,   /* words: an array in JSON, separated by blanks elsewhere */
 };
 
 struct print_column {
-	const char *key;     /* in JSON and CSV; times get "_ns" appended there */
-	const char *old_key; /* NULL, or the key of earlier versions, which is written too */
-	const char *title;   /* in text; NULL: not shown there */
+	const char *key;   /* in JSON and CSV; times get "_ns" appended there. NULL: not in JSON */
+	const char *title; /* in text; NULL: not shown there */
 	enum print_type type;
+	int digits;          /* of reals and shares behind the point, of figures those that count; 0: as the
+				type has it */
+	const char *object;  /* NULL, or in JSON the key stands in an object of this name within the row's */
+	const char *csv_key; /* NULL: as `key`; "": not in CSV */
+	const char *old_key; /* NULL, or the key of earlier versions, which is written too */
 };
+
+/* For a list of columns: key, title, type, and whatever else: PRINT_COLUMN("cost", NULL, PRINT_REAL, .digits
+ * = 1).
+ */
+#define PRINT_COLUMN(name, head, ...) \
+	{ \
+		.key = (name), .title = (head), .type = __VA_ARGS__ \
+	}
 
 struct print_cell {
 	bool present;
-	const char *word;  /* lives as long as the table */
-	const char *title; /* what text has in its place, or NULL */
+	const char *word;        /* lives as long as the table */
+	const char *title;       /* what text has in the word's place, or NULL */
+	const char *const *list; /* NULL, or the words of a list, ended by NULL */
 	double number;
 };
 
@@ -56,6 +72,8 @@ struct print_table {
 void print_init(struct print_table *table, struct arena *arena);
 void print_free(struct print_table *table);
 size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type);
+/* Columns that stand in a list, which need not live on: the first one's number. */
+size_t print_columns(struct print_table *table, const struct print_column *columns, size_t count);
 /* The column is also written under the key that it had before: in JSON beside it, in CSV behind all columns.
  */
 void print_old_key(struct print_table *table, size_t column, const char *old_key);
@@ -65,12 +83,19 @@ void print_word(struct print_table *table, size_t column, const char *word);
 /* A word that programs know as `word` and people as `title`. */
 void print_term(struct print_table *table, size_t column, const char *word, const char *title);
 void print_number(struct print_table *table, size_t column, double number);
+/* The cells from `column` on. */
+void print_numbers(struct print_table *table, size_t column, const double *numbers, size_t count);
+/* Words that live as long as the table; `count` may be 0. */
+void print_list(struct print_table *table, size_t column, const char *const *words, size_t count);
 
 /* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Lines over 80 columns are left to the
  * terminal. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
-cJSON *print_json(const struct print_table *table);         /* an array of objects; the caller deletes it */
+/* A <table> with the cells of text; a title has the unit of its times. */
+void print_html(const struct print_table *table, FILE *out);
+cJSON *print_json(const struct print_table *table); /* an array of objects; the caller deletes it */
+cJSON *print_json_row(const struct print_table *table, size_t row); /* one of them */
 
 /*
  * One of several tables, in the form that was asked for: added to the object under `key`, or written as CSV
@@ -78,6 +103,9 @@ cJSON *print_json(const struct print_table *table);         /* an array of objec
  */
 void print_part(const struct print_table *table, enum print_form form, cJSON *object, const char *key,
 	const char *title, bool gap, FILE *out);
+
+/* A number by itself: null where there is none. */
+void print_json_number(cJSON *object, const char *key, double number);
 
 /* Writes the object and a newline, and deletes it. */
 void print_json_end(cJSON *object, FILE *out);
