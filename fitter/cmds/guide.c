@@ -97,7 +97,7 @@ struct choices {
 	struct guide guide; /* what options say of it; the rest is guide_init's */
 	struct cmd_guide_divide divide;
 	struct cmd_guide_step step;
-	enum cmd_guide_form form;
+	enum print_form form;
 	bool is_global; /* --batch-is global was given */
 };
 
@@ -260,9 +260,9 @@ static void take_option(struct choices *c, int option, const char *argument)
 		c->guide.most_local_batch =
 			(double)cmd_count(&cmd_guide, "--at-most-local-batch", argument, 1);
 	else if (option == 'c')
-		c->form = CMD_GUIDE_CSV;
+		c->form = PRINT_CSV;
 	else if (option == 'j')
-		c->form = CMD_GUIDE_JSON;
+		c->form = PRINT_JSON;
 }
 
 /* Seconds in a unit, or NAN. */
@@ -328,6 +328,8 @@ static void complete(struct choices *c, const struct guide *guide)
 static void show(struct choices *c, const struct guide *guide)
 {
 	struct guide_table table = {0};
+	struct print_table rows;
+	struct arena arena = {0};
 	int status = 0;
 
 	complete(c, guide);
@@ -339,14 +341,19 @@ static void show(struct choices *c, const struct guide *guide)
 	if (status == 0 && guide->price > 0 && table.cells && isnan(table.cells[0].cost))
 		warnx("costs unavailable: set the unit of time (--unit) or the samples per epoch "
 		      "(--samples)");
-	if (status == 0 && c->form == CMD_GUIDE_JSON)
-		status = guide_print_json(guide, &table);
-	else if (status == 0 && c->form == CMD_GUIDE_CSV)
-		guide_print_csv(guide, &table, stdout);
+	print_init(&rows, &arena);
+	if (status == 0)
+		guide_print_rows(guide, &table, &rows);
+	if (status == 0 && c->form == PRINT_JSON)
+		status = guide_print_json(guide, &table, &rows);
+	else if (status == 0 && c->form == PRINT_CSV)
+		print_csv(&rows, stdout);
 	else if (status == 0)
-		status = guide_print_text(guide, &table, stdout);
+		status = guide_print_text(guide, &table, &rows, stdout);
 	if (status < 0)
 		errx(1, "out of memory");
+	print_free(&rows);
+	arena_free(&arena);
 	guide_table_free(&table);
 }
 

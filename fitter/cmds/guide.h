@@ -3,10 +3,9 @@
 #define CMDS_GUIDE_H
 
 #include "advise/guide.h"
+#include "base/table.h"
 #include "cmd.h"
 #include "step/step.h"
-
-enum cmd_guide_form { CMD_GUIDE_TEXT, CMD_GUIDE_CSV, CMD_GUIDE_JSON };
 
 /* One of speeds, table and levels is given. */
 struct cmd_guide_divide {
@@ -19,7 +18,7 @@ struct cmd_guide_divide {
 
 /* Divides a batch and prints that; ends the program with a sentence if it cannot. `guide` is only for levels,
  * and its point changes. The exit code. */
-int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, enum cmd_guide_form form);
+int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, enum print_form form);
 
 /* What is asked of a model of `pmfit step`. Numbers that are 0 and lists without items: by the model. */
 struct cmd_guide_step {
@@ -30,7 +29,6 @@ struct cmd_guide_step {
 	double gpus_per_node, most_nodes, most_gpus, most_gpu_batch, price, worth;
 };
 
-int cmd_guide_step(
-	const struct step_model *model, const struct cmd_guide_step *how, enum cmd_guide_form form);
+int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *how, enum print_form form);
 
 #endif

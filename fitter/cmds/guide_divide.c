@@ -2,7 +2,7 @@
 #include "guide.h"
 #include "advise/guide_share.h"
 #include "base/csv.h"
-#include "output/json_print.h"
+#include "base/table.h"
 
 #include <err.h>
 #include <stdbool.h>
@@ -149,62 +149,54 @@ static void from_model(struct devices *devices, const struct cmd_guide_divide *h
 }
 
 static void print(const struct devices *devices, size_t batch, const size_t *shares, const size_t *even,
-	enum cmd_guide_form form)
+	enum print_form form)
 {
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("device", "device", PRINT_WORD),
+		PRINT_COLUMN("speed", "speed", PRINT_FIGURE),
+		PRINT_COLUMN("even", "equal", PRINT_COUNT),
+		PRINT_COLUMN("share", "share", PRINT_COUNT),
+		PRINT_COLUMN("time_even", "time equal", PRINT_FIGURE),
+		PRINT_COLUMN("time_share", "time share", PRINT_FIGURE),
+	};
 	double slow = guide_share_time(devices->speeds, even, devices->count);
 	double quick = guide_share_time(devices->speeds, shares, devices->count);
-	struct csv_line line = {.out = stdout};
-	cJSON *root, *array;
+	cJSON *root = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	struct arena arena = {0};
+	struct print_table table;
 
-	if (form == CMD_GUIDE_JSON) {
-		root = cJSON_CreateObject();
+	print_init(&table, &arena);
+	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < devices->count; i++) {
+		double speed = devices->speeds[i], all = (double)even[i], own = (double)shares[i];
+
+		print_row(&table);
+		print_word(&table, 0, devices->names[i]);
+		print_numbers(&table, 1, (double[]){speed, all, own, all / speed, own / speed}, 5);
+	}
+	if (root)
 		cJSON_AddNumberToObject(root, "batch", (double)batch);
-		array = cJSON_AddArrayToObject(root, "devices");
-		for (size_t i = 0; i < devices->count; i++) {
-			cJSON *object = cJSON_CreateObject();
-
-			cJSON_AddStringToObject(object, "device", devices->names[i]);
-			cJSON_AddNumberToObject(object, "speed", devices->speeds[i]);
-			cJSON_AddNumberToObject(object, "even", (double)even[i]);
-			cJSON_AddNumberToObject(object, "share", (double)shares[i]);
-			cJSON_AddItemToArray(array, object);
-		}
+	print_part(&table, form, root, "devices", arena_format(&arena, "Shares of a batch of %zu", batch),
+		false, stdout);
+	if (root) {
 		cJSON_AddNumberToObject(root, "time_even", slow);
 		cJSON_AddNumberToObject(root, "time_proportional", quick);
-		json_print(root);
-		return;
+		print_json_end(root, stdout);
+	} else if (form == PRINT_TEXT) {
+		print_paragraph(
+			arena_format(&arena,
+				"Computation takes %.5g with equal shares and %.5g with these shares: %.1f%% "
+				"less, assuming that a device's time is proportional to its samples. Gradient "
+				"exchange and update are unchanged; the gradient mean must be weighted by "
+				"the shares.",
+				slow, quick, 100 * (1 - quick / slow)),
+			0, stdout);
 	}
-	if (form == CMD_GUIDE_CSV)
-		puts("device,speed,even,share,time_even,time_share");
-	else
-		printf("Shares of a batch of %zu\n"
-		       "  device            speed    equal    share  time equal   time share\n",
-			batch);
-	for (size_t i = 0; i < devices->count; i++) {
-		double even_time = (double)even[i] / devices->speeds[i],
-		       time = (double)shares[i] / devices->speeds[i];
-
-		if (form == CMD_GUIDE_CSV) {
-			csv_put(&line, devices->names[i]);
-			csv_put_numbers(&line,
-				(double[]){devices->speeds[i], (double)even[i], (double)shares[i], even_time,
-					time},
-				5);
-			csv_end(&line);
-		} else {
-			printf("  %-12s %10.5g %8zu %8zu %11.5g %12.5g\n", devices->names[i],
-				devices->speeds[i], even[i], shares[i], even_time, time);
-		}
-	}
-	if (form == CMD_GUIDE_TEXT)
-		printf("Computation takes %.5g with equal shares and %.5g with these shares: %.1f%% less,\n"
-		       "assuming that a device's time is proportional to its samples. Gradient exchange "
-		       "and\n"
-		       "update are unchanged; the gradient mean must be weighted by the shares.\n",
-			slow, quick, 100 * (1 - quick / slow));
+	print_free(&table);
+	arena_free(&arena);
 }
 
-int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, enum cmd_guide_form form)
+int cmd_guide_divide(const struct cmd_guide_divide *how, struct guide *guide, enum print_form form)
 {
 	struct devices devices = {0};
 	size_t *shares, *even;

@@ -1,11 +1,8 @@
 /* pmfit guide with a model of `pmfit step`: GPUs, nodes and batch, what to take and why. */
 #include "advise/place.h"
-#include "base/csv.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "guide.h"
-#include "model/model_file.h"
-#include "output/json_print.h"
 
 #include <err.h>
 #include <math.h>
@@ -78,57 +75,65 @@ static void complete(struct guide_step *g, const struct cmd_guide_step *how)
 			c->greatest.batch * q->gpus[q->gpu_count - 1], &q->batches, &q->batch_count);
 }
 
-/* "12.3 ms", or without a unit. */
-static const char *time_text(struct guide_step *g, double time)
-{
-	double seconds = time * g->question.unit_s;
+/* What is known of a configuration, for all forms. Text has times in ms, where the unit is known. */
+enum { TIME = 4, MS = 7, RATE = 10, RATE_TEXT, EFFICIENCY, COST = 14, OUTSIDE, WHY = 17, NOTE };
 
-	if (!isfinite(time))
-		return "-";
-	if (!isfinite(seconds))
-		return arena_format(&g->arena, "%.4g", time);
-	return arena_format(&g->arena, "%.4g", seconds * 1e3);
-}
+static const struct print_column columns[] = {
+	PRINT_COLUMN("gpus", "GPUs", PRINT_FIGURE, .digits = 6),
+	PRINT_COLUMN("nodes", "nodes", PRINT_FIGURE, .digits = 6),
+	PRINT_COLUMN("gpu_batch", "GPU batch", PRINT_FIGURE, .digits = 6),
+	PRINT_COLUMN("global_batch", "global", PRINT_FIGURE, .digits = 6),
+	PRINT_COLUMN("time", NULL, PRINT_FIGURE),
+	PRINT_COLUMN("low", NULL, PRINT_FIGURE),
+	PRINT_COLUMN("high", NULL, PRINT_FIGURE),
+	PRINT_COLUMN(NULL, "ms", PRINT_FIGURE, .digits = 4, .csv_key = ""),
+	PRINT_COLUMN(NULL, "low", PRINT_FIGURE, .digits = 4, .csv_key = ""),
+	PRINT_COLUMN(NULL, "high", PRINT_FIGURE, .digits = 4, .csv_key = ""),
+	PRINT_COLUMN("samples_per_s", NULL, PRINT_FIGURE),
+	PRINT_COLUMN(NULL, "samples/s", PRINT_FIGURE, .digits = 4, .csv_key = ""),
+	PRINT_COLUMN("efficiency", "effic.", PRINT_SHARE),
+	PRINT_COLUMN("marginal", "added", PRINT_SHARE),
+	PRINT_COLUMN("cost", "cost/1M", PRINT_FIGURE, .digits = 3),
+	PRINT_COLUMN("extrapolated", NULL, PRINT_FLAG),
+	PRINT_COLUMN("allowed", NULL, PRINT_FLAG),
+	PRINT_COLUMN("no_answer", NULL, PRINT_WORD, .csv_key = ""),
+	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+};
 
-static const char *ratio_text(struct guide_step *g, double ratio)
-{
-	return isfinite(ratio) ? arena_format(&g->arena, "%.0f%%", 100 * ratio) : "-";
-}
-
-static void print_cell(struct guide_step *g, const struct place_cell *cell)
-{
-	const struct committee_answer *a = &cell->answer;
-
-	printf("%6g %5g %9g %8g  %9s %9s %9s", cell->point.gpus, cell->point.nodes, cell->point.batch,
-		cell->point.batch * cell->point.gpus, time_text(g, a->time), time_text(g, a->low),
-		time_text(g, a->high));
-	printf(" %10.4g", cell->rate);
-	printf(" %6s %6s", ratio_text(g, cell->efficiency),
-		cell->is_dense ? ratio_text(g, cell->marginal) : "");
-	if (g->question.price > 0)
-		printf(" %8.3g", cell->cost);
-	printf("%s\n", a->outside ? "  extrapolated" : "");
-}
-
-static void print_table(struct guide_step *g)
+static void fill_rows(struct guide_step *g, struct print_table *rows)
 {
 	const struct place_table *t = &g->table;
-	const char *unit = isfinite(g->question.unit_s) ? "ms" : "time";
+	bool is_unit = isfinite(g->question.unit_s);
+	double ms = is_unit ? g->question.unit_s * 1e3 : 1;
 
-	printf("%6s %5s %9s %8s  %9s %9s %9s %10s %6s %6s%s\n", "GPUs", "nodes", "GPU batch", "global", unit,
-		"low", "high", rate_unit(g), "effic.", "added", g->question.price > 0 ? "  cost/1M" : "");
-	for (size_t i = 0; i < t->count; i++) {
-		if (i && t->cells[i].point.gpus < t->cells[i - 1].point.gpus)
-			putchar('\n');
-		if (t->cells[i].answer.why)
-			printf("%6g %5g %9g %8g  %9s  no answer: %s\n", t->cells[i].point.gpus,
-				t->cells[i].point.nodes, t->cells[i].point.batch,
-				t->cells[i].point.batch * t->cells[i].point.gpus, "-",
-				t->cells[i].answer.why);
-		else
-			print_cell(g, &t->cells[i]);
+	print_columns(rows, columns, sizeof(columns) / sizeof(*columns));
+	if (!is_unit) {
+		rows->columns[MS].title = "time";
+		rows->columns[RATE_TEXT].title = rate_unit(g);
 	}
-	putchar('\n');
+	if (!(g->question.price > 0))
+		rows->columns[COST].title = NULL;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct place_cell *cell = &t->cells[i];
+		const struct form_point *point = &cell->point;
+		const struct committee_answer *a = &cell->answer;
+
+		rows->rule = i && point->gpus < t->cells[i - 1].point.gpus;
+		print_row(rows);
+		print_numbers(rows, 0,
+			(double[]){point->gpus, point->nodes, point->batch, point->batch * point->gpus}, 4);
+		print_numbers(rows, TIME,
+			(double[]){a->time, a->low, a->high, ms * a->time, ms * a->low, ms * a->high,
+				is_unit ? cell->rate : NAN, cell->rate, cell->efficiency, cell->marginal,
+				cell->cost, a->outside != 0, cell->is_allowed},
+			13);
+		if (a->why)
+			print_word(rows, WHY, a->why);
+		print_word(rows, NOTE,
+			a->why       ? arena_format(&g->arena, "no answer: %s", a->why)
+			: a->outside ? "extrapolated"
+				     : "");
+	}
 }
 
 static void print_sentence(void *context, const char *sentence)
@@ -170,76 +175,31 @@ static void print_choice(struct guide_step *g)
 				     100 * g->question.confidence));
 }
 
-static void print_csv_cells(const struct guide_step *g)
-{
-	struct csv_line line = {.out = stdout};
-
-	puts("gpus,nodes,gpu_batch,global_batch,time,low,high,samples_per_s,efficiency,marginal,cost,extrapolated,allowed");
-	for (size_t i = 0; i < g->table.count; i++) {
-		const struct place_cell *cell = &g->table.cells[i];
-
-		csv_put_numbers(&line,
-			(double[]){cell->point.gpus, cell->point.nodes, cell->point.batch,
-				cell->point.batch * cell->point.gpus, cell->answer.time, cell->answer.low,
-				cell->answer.high, isfinite(g->question.unit_s) ? cell->rate : NAN,
-				cell->efficiency, cell->marginal, cell->cost, cell->answer.outside != 0,
-				cell->is_allowed},
-			13);
-		csv_end(&line);
-	}
-}
-
-static cJSON *cell_json(const struct guide_step *g, const struct place_cell *cell)
-{
-	cJSON *object = cJSON_CreateObject();
-
-	cJSON_AddNumberToObject(object, "gpus", cell->point.gpus);
-	cJSON_AddNumberToObject(object, "nodes", cell->point.nodes);
-	cJSON_AddNumberToObject(object, "gpu_batch", cell->point.batch);
-	cJSON_AddNumberToObject(object, "global_batch", cell->point.batch * cell->point.gpus);
-	cJSON_AddItemToObject(object, "time", model_file_number(cell->answer.time));
-	cJSON_AddItemToObject(object, "low", model_file_number(cell->answer.low));
-	cJSON_AddItemToObject(object, "high", model_file_number(cell->answer.high));
-	cJSON_AddItemToObject(
-		object, "samples_per_s", model_file_number(isfinite(g->question.unit_s) ? cell->rate : NAN));
-	cJSON_AddItemToObject(object, "efficiency", model_file_number(cell->efficiency));
-	cJSON_AddItemToObject(object, "marginal", model_file_number(cell->marginal));
-	cJSON_AddItemToObject(object, "cost", model_file_number(cell->cost));
-	cJSON_AddBoolToObject(object, "extrapolated", cell->answer.outside != 0);
-	cJSON_AddBoolToObject(object, "allowed", cell->is_allowed);
-	if (cell->answer.why)
-		cJSON_AddStringToObject(object, "no_answer", cell->answer.why);
-	return object;
-}
-
 static void add_sentence(void *context, const char *sentence)
 {
 	cJSON_AddItemToArray(context, cJSON_CreateString(sentence));
 }
 
-static void print_json_cells(const struct guide_step *g)
+static void print_json_rows(const struct guide_step *g, const struct print_table *rows)
 {
 	const size_t chosen[] = {
 		g->table.fastest, g->table.cheapest, g->table.fastest_inside, g->table.cheapest_inside};
 	static const char *const names[] = {"fastest", "cheapest", "fastest_inside", "cheapest_inside"};
-	cJSON *root = cJSON_CreateObject(), *array;
+	cJSON *root = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(root, "level", g->question.level->name);
 	if (g->model->columns.unit)
 		cJSON_AddStringToObject(root, "time_unit", g->model->columns.unit);
 	cJSON_AddNumberToObject(root, "gpus_per_node", g->question.gpus_per_node);
-	array = cJSON_AddArrayToObject(root, "table");
-	for (size_t i = 0; i < g->table.count; i++)
-		cJSON_AddItemToArray(array, cell_json(g, &g->table.cells[i]));
+	cJSON_AddItemToObject(root, "table", print_json(rows));
 	for (size_t i = 0; i < 4; i++)
 		cJSON_AddItemToObject(root, names[i],
-			chosen[i] == PLACE_NONE ? cJSON_CreateNull()
-						: cell_json(g, &g->table.cells[chosen[i]]));
+			chosen[i] == PLACE_NONE ? cJSON_CreateNull() : print_json_row(rows, chosen[i]));
 	place_findings(&g->question, &g->table, add_sentence, cJSON_AddArrayToObject(root, "findings"));
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
-int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *how, enum cmd_guide_form form)
+int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *how, enum print_form form)
 {
 	struct guide_step g = {.model = model,
 		.question = {.level = choose_level(model, how->level),
@@ -255,6 +215,7 @@ int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *
 			.most_gpu_batch = how->most_gpu_batch,
 			.price = how->price,
 			.worth = how->worth}};
+	struct print_table rows;
 
 	complete(&g, how);
 	if (g.question.price > 0 && isnan(g.question.unit_s))
@@ -262,17 +223,21 @@ int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *
 	place_fill(&g.question, &g.table);
 	if (!g.table.count)
 		errx(1, "no configuration: no batch can be divided by these GPUs, or --at-most-nodes is too small");
-	if (form == CMD_GUIDE_CSV) {
-		print_csv_cells(&g);
-	} else if (form == CMD_GUIDE_JSON) {
-		print_json_cells(&g);
+	print_init(&rows, &g.arena);
+	fill_rows(&g, &rows);
+	if (form == PRINT_CSV) {
+		print_csv(&rows, stdout);
+	} else if (form == PRINT_JSON) {
+		print_json_rows(&g, &rows);
 	} else {
 		printf("%s%sup to %g GPUs on a node; times in %s\n\n", g.question.level->name,
 			*g.question.level->name ? ": " : "", g.question.gpus_per_node,
 			isfinite(g.question.unit_s) ? "ms" : "the table's unit");
-		print_table(&g);
+		print_text(&rows, NULL, stdout);
+		putchar('\n');
 		print_choice(&g);
 	}
+	print_free(&rows);
 	place_free(&g.table);
 	arena_free(&g.arena);
 	return 0;

@@ -1,38 +1,58 @@
-/* The guide for programs, as CSV and JSON: see guide_print.h. */
+/* The guide's table, and all of it as JSON: see guide_print.h. */
 #include "guide_print.h"
-#include "base/csv.h"
-#include "json_print.h"
-#include "model/model_file.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-static void put(struct csv_line *line, const struct guide_number *number)
+/* What is known of a configuration, for all forms. */
+enum { TIME = 2, SPEEDUP = 5, EFFICIENCY = 8, COST = 11, NOTE = 14 };
+
+static const struct print_column columns[] = {
+	PRINT_COLUMN("batch", "batch", PRINT_FIGURE, .digits = 6),
+	PRINT_COLUMN("gpus", "GPUs", PRINT_FIGURE, .digits = 4),
+	PRINT_COLUMN("value", "time", PRINT_FIGURE, .object = "time", .csv_key = "time"),
+	PRINT_COLUMN("low", "low", PRINT_FIGURE, .object = "time", .csv_key = "low"),
+	PRINT_COLUMN("high", "high", PRINT_FIGURE, .object = "time", .csv_key = "high"),
+	PRINT_COLUMN("value", "speedup", PRINT_REAL, .digits = 2, .object = "speedup", .csv_key = "speedup"),
+	PRINT_COLUMN("low", NULL, PRINT_REAL, .object = "speedup", .csv_key = "speedup_low"),
+	PRINT_COLUMN("high", NULL, PRINT_REAL, .object = "speedup", .csv_key = "speedup_high"),
+	PRINT_COLUMN("efficiency", "effic.", PRINT_SHARE),
+	PRINT_COLUMN("marginal", "added", PRINT_SHARE),
+	PRINT_COLUMN("samples_per_s", "samples/s", PRINT_REAL, .digits = 1),
+	PRINT_COLUMN("cost", "cost/1e6", PRINT_REAL, .digits = 4),
+	PRINT_COLUMN("extrapolated", NULL, PRINT_FLAG),
+	PRINT_COLUMN("allowed", NULL, PRINT_FLAG),
+	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+};
+
+static void put(struct print_table *rows, size_t column, const struct guide_number *number)
 {
-	csv_put_numbers(line, (double[]){number->value, number->low, number->high}, 3);
+	print_numbers(rows, column, (double[]){number->value, number->low, number->high}, 3);
 }
 
-void guide_print_csv(const struct guide *guide, const struct guide_table *table, FILE *out)
+void guide_print_rows(const struct guide *guide, const struct guide_table *table, struct print_table *rows)
 {
-	struct csv_line line = {.out = out};
-
-	(void)guide;
-	fputs("batch,gpus,time,low,high,speedup,speedup_low,speedup_high,efficiency,marginal,samples_per_s,"
-	      "cost,extrapolated,allowed\n",
-		out);
+	print_columns(rows, columns, sizeof(columns) / sizeof(*columns));
+	if (!guide->model->resample_count)
+		rows->columns[TIME + 1].title = rows->columns[TIME + 2].title = NULL;
+	if (!(guide->price > 0))
+		rows->columns[COST].title = NULL;
 	for (size_t i = 0; i < table->gpu_count * table->batch_count; i++) {
 		const struct guide_cell *cell = &table->cells[i];
 
-		csv_put_number(&line, cell->batch);
-		csv_put_number(&line, cell->gpus);
-		put(&line, &cell->time);
-		put(&line, &cell->speedup);
-		csv_put_numbers(&line,
+		print_row(rows);
+		print_numbers(rows, 0, (double[]){cell->batch, cell->gpus}, 2);
+		put(rows, TIME, &cell->time);
+		put(rows, SPEEDUP, &cell->speedup);
+		print_numbers(rows, EFFICIENCY,
 			(double[]){cell->efficiency, cell->marginal, cell->samples_per_s, cell->cost,
 				cell->extrapolated, cell->allowed},
 			6);
-		csv_end(&line);
+		print_word(rows, NOTE,
+			arena_format(rows->arena, "%s%s%s", cell->allowed ? "" : "beyond the limits",
+				!cell->allowed && cell->extrapolated ? ", " : "",
+				cell->extrapolated ? "extrapolated" : ""));
 	}
 }
 
@@ -40,26 +60,9 @@ static void add_number(cJSON *object, const char *key, const struct guide_number
 {
 	cJSON *item = cJSON_AddObjectToObject(object, key);
 
-	cJSON_AddItemToObject(item, "value", model_file_number(number->value));
-	cJSON_AddItemToObject(item, "low", model_file_number(number->low));
-	cJSON_AddItemToObject(item, "high", model_file_number(number->high));
-}
-
-static cJSON *json_cell(const struct guide_cell *cell)
-{
-	cJSON *object = cJSON_CreateObject();
-
-	cJSON_AddItemToObject(object, "batch", model_file_number(cell->batch));
-	cJSON_AddNumberToObject(object, "gpus", cell->gpus);
-	add_number(object, "time", &cell->time);
-	add_number(object, "speedup", &cell->speedup);
-	cJSON_AddItemToObject(object, "efficiency", model_file_number(cell->efficiency));
-	cJSON_AddItemToObject(object, "marginal", model_file_number(cell->marginal));
-	cJSON_AddItemToObject(object, "samples_per_s", model_file_number(cell->samples_per_s));
-	cJSON_AddItemToObject(object, "cost", model_file_number(cell->cost));
-	cJSON_AddBoolToObject(object, "extrapolated", cell->extrapolated);
-	cJSON_AddBoolToObject(object, "allowed", cell->allowed);
-	return object;
+	print_json_number(item, "value", number->value);
+	print_json_number(item, "low", number->low);
+	print_json_number(item, "high", number->high);
 }
 
 static int add_columns(cJSON *root, const struct guide *guide)
@@ -90,14 +93,12 @@ static int add_columns(cJSON *root, const struct guide *guide)
 	return 0;
 }
 
-static void add_choice(cJSON *root, const char *key, const struct guide_table *table, size_t cell)
+int guide_print_json(
+	const struct guide *guide, const struct guide_table *table, const struct print_table *rows)
 {
-	cJSON_AddItemToObject(
-		root, key, cell == GUIDE_NONE ? cJSON_CreateNull() : json_cell(&table->cells[cell]));
-}
-
-int guide_print_json(const struct guide *guide, const struct guide_table *table)
-{
+	static const char *const names[] = {"fastest", "cheapest", "fastest_measured", "cheapest_measured"};
+	const size_t chosen[] = {
+		table->fastest, table->cheapest, table->fastest_inside, table->cheapest_inside};
 	cJSON *root = cJSON_CreateObject(), *array;
 	struct guide_number share;
 	char *sentence = NULL;
@@ -111,24 +112,22 @@ int guide_print_json(const struct guide *guide, const struct guide_table *table)
 		goto fail;
 	add_number(root, "constant_share", &share);
 	if (table->cells) {
-		array = cJSON_AddArrayToObject(root, "table");
-		for (size_t i = 0; i < table->gpu_count * table->batch_count; i++)
-			cJSON_AddItemToArray(array, json_cell(&table->cells[i]));
+		cJSON_AddItemToObject(root, "table", print_json(rows));
 		array = cJSON_AddArrayToObject(root, "pays_up_to");
 		for (size_t b = 0; b < table->batch_count; b++)
 			cJSON_AddItemToArray(
-				array, json_cell(&table->cells[b * table->gpu_count + table->last[b]]));
-		add_choice(root, "fastest", table, table->fastest);
-		add_choice(root, "cheapest", table, table->cheapest);
-		add_choice(root, "fastest_measured", table, table->fastest_inside);
-		add_choice(root, "cheapest_measured", table, table->cheapest_inside);
+				array, print_json_row(rows, b * table->gpu_count + table->last[b]));
+		for (size_t i = 0; i < 4; i++)
+			cJSON_AddItemToObject(root, names[i],
+				chosen[i] == GUIDE_NONE ? cJSON_CreateNull()
+							: print_json_row(rows, chosen[i]));
 		sentence = guide_recommend(guide, table);
 		if (!sentence)
 			goto fail;
 		cJSON_AddStringToObject(root, "recommendation", sentence);
 		free(sentence);
 	}
-	json_print(root);
+	print_json_end(root, stdout);
 	return 0;
 fail:
 	cJSON_Delete(root);

@@ -118,52 +118,6 @@ static int print_costs(const struct guide *guide, FILE *out)
 	return status;
 }
 
-static void print_number(double number, int width, int digits, FILE *out)
-{
-	if (isfinite(number))
-		fprintf(out, " %*.*f", width, digits, number);
-	else
-		fprintf(out, " %*s", width, "-");
-}
-
-static void print_table(const struct guide *guide, const struct guide_table *table, FILE *out)
-{
-	bool has_interval = guide->model->resample_count > 0;
-
-	fprintf(out, "\n%9s %5s %11s", "batch", "GPUs", "time");
-	if (has_interval)
-		fprintf(out, " %23s", "interval");
-	fprintf(out, " %8s %7s %7s %11s", "speedup", "effic.", "added", "samples/s");
-	fputs(guide->price > 0 ? "  cost/1e6\n" : "\n", out);
-	for (size_t i = 0; i < table->gpu_count * table->batch_count; i++) {
-		const struct guide_cell *cell = &table->cells[i];
-
-		if (isnan(cell->batch))
-			fprintf(out, "%9s", "-");
-		else
-			fprintf(out, "%9.6g", cell->batch);
-		fprintf(out, " %5.4g %11.5g", cell->gpus, cell->time.value);
-		if (has_interval)
-			fprintf(out, " %11.5g %11.5g", cell->time.low, cell->time.high);
-		print_number(cell->speedup.value, 8, 2, out);
-		fprintf(out, " %6.1f%%", 100 * cell->efficiency);
-		if (isfinite(cell->marginal))
-			fprintf(out, " %6.1f%%", 100 * cell->marginal);
-		else
-			fprintf(out, " %7s", "-");
-		print_number(cell->samples_per_s, 11, 1, out);
-		if (guide->price > 0)
-			print_number(cell->cost, 9, 4, out);
-		if (!cell->allowed)
-			fputs("  beyond the limits", out);
-		if (cell->extrapolated)
-			fputs("  extrapolated", out);
-		fputc('\n', out);
-	}
-	fprintf(out, "effic.: speedup per GPU, 100%% for the first number; added: per GPU added to the "
-		     "row above\n");
-}
-
 static void print_ends(const struct guide *guide, const struct guide_table *table, FILE *out)
 {
 	fputc('\n', out);
@@ -259,7 +213,8 @@ static int print_meaning(const struct guide *guide, FILE *out)
 	return print_costs(guide, out);
 }
 
-int guide_print_text(const struct guide *guide, const struct guide_table *table, FILE *out)
+int guide_print_text(
+	const struct guide *guide, const struct guide_table *table, const struct print_table *rows, FILE *out)
 {
 	char *sentence;
 
@@ -270,7 +225,10 @@ int guide_print_text(const struct guide *guide, const struct guide_table *table,
 	if (table->cells && guide->gpus != GUIDE_NONE) {
 		if (guide->model->time_unit)
 			fprintf(out, "\nTimes in %s.", guide->model->time_unit);
-		print_table(guide, table, out);
+		fputc('\n', out);
+		print_text(rows, NULL, out);
+		fputs("effic.: speedup per GPU, 100% for the first number; added: per GPU added to the row above\n",
+			out);
 		print_ends(guide, table, out);
 		sentence = guide_recommend(guide, table);
 		if (!sentence)

@@ -47,7 +47,7 @@ printf 'gpus,nodes,local_bsz\n1,1,0.5\n1000,500,16\n' >few.csv
 expect 'beyond the data' "$pmfit" predict model.json few.csv
 
 # The guide: placements, more GPUs that are slower, both batches; limits.
-expect 'GPU batch   global' "$pmfit" guide --gpus 1,4,8 --batch 16,64 model.json
+expect 'GPU batch  global' "$pmfit" guide --gpus 1,4,8 --batch 16,64 model.json
 grep -q '8 GPUs on 2 nodes do fewer samples a second than 4 GPUs on 1 node with 16' out.txt ||
 	{ cat out.txt; fail "more GPUs are slower: not said"; }
 grep -q 'Fastest within the data: 8 GPUs on 2 nodes with 64 samples on each (512 in' out.txt ||
