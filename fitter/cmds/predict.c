@@ -2,11 +2,8 @@
 #include "base/csv.h"
 #include "base/plot_text.h"
 #include "cmd.h"
-#include "base/text.h"
 #include "data/model_input.h"
-#include "model/model_file.h"
 #include "output/figures.h"
-#include "output/json_print.h"
 #include "auto.h"
 #include "predict.h"
 #include "step/beyond.h"
@@ -156,187 +153,102 @@ static void predict(struct answer *a, bool formula)
 	measure(a, MODEL_INPUT_UNSEEN | MODEL_INPUT_OUTSIDE, &a->inside);
 }
 
-/* The remarks on rows come in their order: `next` walks through them. */
-static void print_remarks(const struct answer *a, size_t row, size_t *next)
+/* "gpus 8 > 3": why the remark is made. */
+static const char *remark_text(
+	const struct answer *a, const struct model_input_remark *remark, struct arena *arena)
 {
-	for (; *next < a->input->remark_count && a->input->remarks[*next].row == row; (*next)++) {
-		const struct model_input_remark *remark = &a->input->remarks[*next];
-		const struct pm_fit_model_column *column = &a->model->columns[remark->column];
-		double value = a->input->columns[remark->column].values[row];
+	const struct pm_fit_model_column *column = &a->model->columns[remark->column];
+	double value = a->input->columns[remark->column].values[remark->row];
+	bool is_above = value > column->greatest;
 
-		if (remark->flag == MODEL_INPUT_UNSEEN)
-			printf("  %s=%s unseen", column->name, cell(a, row, remark->column));
-		else
-			printf("  %s %g %c %g", column->name, value, value > column->greatest ? '>' : '<',
-				value > column->greatest ? column->greatest : column->least);
-	}
+	if (remark->flag == MODEL_INPUT_UNSEEN)
+		return arena_format(
+			arena, "%s=%s unseen", column->name, cell(a, remark->row, remark->column));
+	return arena_format(arena, "%s %g %c %g", column->name, value, is_above ? '>' : '<',
+		is_above ? column->greatest : column->least);
 }
 
-static void print_rows(const struct answer *a)
-{
-	size_t next = 0;
-
-	printf("%8s %11s", "line", "predicted");
-	if (a->interval != PM_FIT_INTERVAL_NONE)
-		printf(" %11s %11s", "low", "high");
-	if (a->all.sample_count)
-		printf(" %11s %8s", "measured", "error");
-	putchar('\n');
-	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
-		bool predicted = isfinite(a->times[k]);
-
-		printf("%8zu", a->input->lines[k]);
-		if (!predicted)
-			printf(" %11s", "-");
-		else
-			printf(" %11.5g", a->times[k]);
-		if (a->interval != PM_FIT_INTERVAL_NONE && predicted)
-			printf(" %11.5g %11.5g", a->low[k], a->high[k]);
-		else if (a->interval != PM_FIT_INTERVAL_NONE)
-			printf(" %11s %11s", "-", "-");
-		if (a->all.sample_count && isfinite(a->input->measured[k]))
-			printf(" %11.5g", a->input->measured[k]);
-		else if (a->all.sample_count)
-			printf(" %11s", "-");
-		if (a->all.sample_count && isfinite(a->input->measured[k]) && predicted)
-			printf(" %+7.1f%%", 100 * (a->times[k] / a->input->measured[k] - 1));
-		else if (a->all.sample_count)
-			printf(" %8s", "-");
-		print_remarks(a, k, &next);
-		putchar('\n');
-	}
-	putchar('\n');
-}
-
-static void print_error(const char *name, const struct pm_fit_error *error)
-{
-	printf("  %-18s %8zu %8.2f%% %10.5g %10.5g %10.5g %8.4f\n", name, error->sample_count, error->mape,
-		error->mae, error->mse, error->rmse, error->r2);
-}
-
-static void print_sum(const struct answer *a)
-{
-	size_t rows = a->input->problem.sample_count;
-
-	printf("%zu rows", rows);
-	if (a->model->time_unit)
-		printf("; times in %s", a->model->time_unit);
-	if (a->outside)
-		printf("; %zu outside the fitted range", a->outside);
-	if (a->unseen)
-		printf("; %zu with unseen levels, without a prediction", a->unseen);
-	putchar('\n');
-	if (a->interval == PM_FIT_INTERVAL_NONE)
-		printf("Intervals unavailable: the model has no residuals; fit it again.\n");
-	else if (a->interval == PM_FIT_INTERVAL_RESIDUALS)
-		printf("Intervals: %g%%, from the residuals of the fitted rows (no bootstrap values).\n",
-			100 * a->confidence);
-	else
-		printf("Intervals: %g%%, from %zu bootstrap values and the residuals of the fitted rows.\n",
-			100 * a->confidence, a->model->resample_count);
-	if (a->held)
-		printf("%zu growth%s beyond the range held within what steps do (--formula: as the formula "
-		       "says).\n",
-			a->held, pm_text_plural(a->held));
-	if (!a->all.sample_count)
-		return;
-	printf("\n  %-18s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
-		"R2");
-	print_error("all", &a->all);
-	if (a->inside.sample_count && a->inside.sample_count < a->all.sample_count)
-		print_error("inside the range", &a->inside);
-	if (a->interval != PM_FIT_INTERVAL_NONE)
-		printf("  %zu of %zu measured times (%.1f%%) lie within their intervals\n", a->covered,
-			a->all.sample_count, 100 * (double)a->covered / (double)a->all.sample_count);
-}
-
-/* The columns of a row with the flag, blanks between them. */
+/* The columns of a row with the flag; remarks `first` to `end` are the row's. */
 static void put_flagged(
-	struct csv_line *line, const struct answer *a, size_t row, size_t first, unsigned flag)
+	const struct answer *a, struct prediction *p, size_t place, size_t first, size_t end, unsigned flag)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	const char **names = arena_alloc(&p->arena, end - first + 1, sizeof(*names));
+	size_t count = 0;
 
-	if (!out)
-		errx(1, "out of memory");
-	for (size_t i = first; i < a->input->remark_count && a->input->remarks[i].row == row; i++)
+	for (size_t i = first; i < end; i++)
 		if (a->input->remarks[i].flag == flag)
-			fprintf(out, "%s%s", ftell(out) ? " " : "",
-				a->model->columns[a->input->remarks[i].column].name);
-	fclose(out);
-	csv_put(line, text);
-	free(text);
+			names[count++] = a->model->columns[a->input->remarks[i].column].name;
+	print_list(&p->rows, place, names, count);
 }
 
-static void print_csv(const struct answer *a)
+static void fill(const struct answer *a, struct prediction *p)
 {
-	struct csv_line line = {.out = stdout};
-	size_t next = 0;
+	static const struct print_column rest[] = {
+		PRINT_COLUMN("extrapolated", NULL, PRINT_LIST),
+		PRINT_COLUMN("unseen", NULL, PRINT_LIST),
+		PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+	};
+	const struct model_input *input = a->input;
+	size_t next = 0, first, place;
 
-	csv_put(&line, "line");
 	for (size_t i = 0; i < a->model->column_count; i++)
-		if (a->input->places[i] >= 0)
-			csv_put(&line, a->model->columns[i].name);
-	fputs(",predicted,low,high,measured,extrapolated,unseen", stdout);
-	csv_end(&line);
-	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
-		csv_put_number(&line, (double)a->input->lines[k]);
+		if (input->places[i] >= 0)
+			print_columns(&p->rows,
+				(const struct print_column[]){PRINT_COLUMN(
+					NULL, NULL, PRINT_WORD, .csv_key = a->model->columns[i].name)},
+				1);
+	first = prediction_columns(p);
+	place = print_columns(&p->rows, rest, 3);
+	for (size_t k = 0; k < input->problem.sample_count; k++) {
+		const char *note = "";
+		size_t begin = next, column = 1;
+
+		prediction_row(
+			p, first, input->lines[k], a->times[k], a->low[k], a->high[k], input->measured[k]);
 		for (size_t i = 0; i < a->model->column_count; i++)
-			if (a->input->places[i] >= 0)
-				csv_put(&line, cell(a, k, i));
-		csv_put_numbers(
-			&line, (double[]){a->times[k], a->low[k], a->high[k], a->input->measured[k]}, 4);
-		put_flagged(&line, a, k, next, MODEL_INPUT_OUTSIDE);
-		put_flagged(&line, a, k, next, MODEL_INPUT_UNSEEN);
-		while (next < a->input->remark_count && a->input->remarks[next].row == k)
-			next++;
-		csv_end(&line);
+			if (input->places[i] >= 0)
+				print_word(&p->rows, column++, cell(a, k, i));
+		for (; next < input->remark_count && input->remarks[next].row == k; next++)
+			note = arena_format(&p->arena, "%s%s%s", note, *note ? "  " : "",
+				remark_text(a, &input->remarks[next], &p->arena));
+		put_flagged(a, p, place, begin, next, MODEL_INPUT_OUTSIDE);
+		put_flagged(a, p, place + 1, begin, next, MODEL_INPUT_UNSEEN);
+		print_word(&p->rows, place + 2, note);
 	}
 }
 
-static cJSON *json_flags(const struct answer *a, size_t row, size_t first, unsigned flag)
+static const char *basis_of(const struct answer *a, struct arena *arena)
 {
-	cJSON *array = cJSON_CreateArray();
-
-	for (size_t i = first; i < a->input->remark_count && a->input->remarks[i].row == row; i++)
-		if (a->input->remarks[i].flag == flag)
-			cJSON_AddItemToArray(array,
-				cJSON_CreateString(a->model->columns[a->input->remarks[i].column].name));
-	return array;
+	if (a->interval == PM_FIT_INTERVAL_NONE)
+		return "Intervals unavailable: the model has no residuals; fit it again.";
+	if (a->interval == PM_FIT_INTERVAL_RESIDUALS)
+		return arena_format(arena,
+			"Intervals: %g%%, from the residuals of the fitted rows (no bootstrap values).",
+			100 * a->confidence);
+	return arena_format(arena,
+		"Intervals: %g%%, from %zu bootstrap values and the residuals of the fitted rows.",
+		100 * a->confidence, a->model->resample_count);
 }
 
-static void print_json(const struct answer *a)
+static void print(const struct answer *a, const struct predict_choices *choices)
 {
-	cJSON *root = cJSON_CreateObject(), *array;
-	size_t next = 0;
+	struct prediction p = {.interval = interval_names[a->interval],
+		.unit = a->model->time_unit,
+		.why_unanswered = ": unseen levels",
+		.has_interval = a->interval != PM_FIT_INTERVAL_NONE,
+		.confidence = a->confidence,
+		.all = a->all,
+		.inside = a->inside,
+		.covered = a->covered,
+		.outside = a->outside,
+		.unanswered = a->unseen,
+		.held = a->held};
 
-	cJSON_AddStringToObject(root, "interval", interval_names[a->interval]);
-	cJSON_AddNumberToObject(root, "confidence", a->confidence);
-	if (a->model->time_unit)
-		cJSON_AddStringToObject(root, "time_unit", a->model->time_unit);
-	array = cJSON_AddArrayToObject(root, "rows");
-	for (size_t k = 0; k < a->input->problem.sample_count; k++) {
-		cJSON *row = cJSON_CreateObject();
-
-		cJSON_AddNumberToObject(row, "line", (double)a->input->lines[k]);
-		cJSON_AddItemToObject(row, "predicted", model_file_number(a->times[k]));
-		cJSON_AddItemToObject(row, "low", model_file_number(a->low[k]));
-		cJSON_AddItemToObject(row, "high", model_file_number(a->high[k]));
-		cJSON_AddItemToObject(row, "measured", model_file_number(a->input->measured[k]));
-		cJSON_AddItemToObject(row, "extrapolated", json_flags(a, k, next, MODEL_INPUT_OUTSIDE));
-		cJSON_AddItemToObject(row, "unseen", json_flags(a, k, next, MODEL_INPUT_UNSEEN));
-		while (next < a->input->remark_count && a->input->remarks[next].row == k)
-			next++;
-		cJSON_AddItemToArray(array, row);
-	}
-	cJSON_AddItemToObject(
-		root, "error", a->all.sample_count ? model_file_error(&a->all) : cJSON_CreateNull());
-	cJSON_AddItemToObject(root, "error_inside",
-		a->inside.sample_count ? model_file_error(&a->inside) : cJSON_CreateNull());
-	cJSON_AddNumberToObject(root, "covered", (double)a->covered);
-	cJSON_AddNumberToObject(root, "held", (double)a->held);
-	json_print(root);
+	prediction_init(&p);
+	p.basis = basis_of(a, &p.arena);
+	fill(a, &p);
+	prediction_print(&p, choices->form, choices->is_sum);
+	prediction_free(&p);
 }
 
 /* Predictions with their intervals, row by row. */
@@ -417,31 +329,19 @@ static void take_options(int argument_count, char **arguments, struct predict_ch
 			choices->plain = true;
 			break;
 		case 'c':
-			choices->format = PREDICT_CSV;
+			choices->form = PRINT_CSV;
 			break;
 		case 'j':
-			choices->format = PREDICT_JSON;
+			choices->form = PRINT_JSON;
 			break;
 		case 'q':
-			choices->format = PREDICT_SUM;
+			choices->is_sum = true;
 			break;
 		default:
 			cmd_wrong_option(&cmd_predict, long_options, arguments);
 		}
 	if (optind + 2 != argument_count)
 		cmd_usage(&cmd_predict, "expected a model and a table");
-}
-
-static void print(const struct answer *a, enum predict_format format)
-{
-	if (format == PREDICT_CSV)
-		print_csv(a);
-	else if (format == PREDICT_JSON)
-		print_json(a);
-	if (format == PREDICT_TEXT)
-		print_rows(a);
-	if (format == PREDICT_TEXT || format == PREDICT_SUM)
-		print_sum(a);
 }
 
 /* Answers a table by a fitted or found formula: all of the command. */
@@ -471,8 +371,8 @@ static int predict_formula_table(
 	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
 	predict(&answer, choices.formula);
 	predict_check_units(csv.path, input.measured, answer.times, input.problem.sample_count);
-	print(&answer, choices.format);
-	if (choices.plot && (choices.format == PREDICT_TEXT || choices.format == PREDICT_SUM))
+	print(&answer, &choices);
+	if (choices.plot && choices.form == PRINT_TEXT)
 		print_plot(&answer, choices.plain);
 	free(answer.times);
 	free(answer.low);

@@ -2,17 +2,43 @@
 #ifndef PREDICT_H
 #define PREDICT_H
 
+#include "base/table.h"
+#include "pm_fit.h"
 #include "step/step.h"
-
-enum predict_format { PREDICT_TEXT, PREDICT_SUM, PREDICT_CSV, PREDICT_JSON };
 
 struct predict_choices {
 	const char *time;
 	bool is_rate, skip_bad, plot, plain;
 	bool formula;      /* the model's formula beyond its data too */
 	double confidence; /* 0: the model's */
-	enum predict_format format;
+	enum print_form form;
+	bool is_sum; /* text: without the rows */
 };
+
+/* The predictions of a table's rows, by whichever model. */
+struct prediction {
+	struct arena arena;         /* lives as long as the rows */
+	struct print_table rows;    /* "line", then whatever columns the model has and prediction_columns */
+	const char *interval;       /* what the intervals rest on, a word for JSON */
+	const char *basis;          /* the same as a sentence */
+	const char *unit;           /* of times; may be NULL */
+	const char *why_unanswered; /* behind the number of such rows */
+	bool has_interval;
+	double confidence;
+	struct pm_fit_error all, inside; /* inside the fitted ranges */
+	size_t covered;                  /* measured times within their intervals */
+	size_t outside, unanswered;      /* rows */
+	size_t held;                     /* times that the growth beyond the data was held */
+};
+
+/* The rest of the struct is set before the columns are. */
+void prediction_init(struct prediction *p);
+void prediction_free(struct prediction *p);
+/* Predicted, low, high, measured, error: the first one's number, for rows. */
+size_t prediction_columns(struct prediction *p);
+void prediction_row(struct prediction *p, size_t first, size_t line, double time, double low, double high,
+	double measured);
+void prediction_print(const struct prediction *p, enum print_form form, bool is_sum);
 
 /* Answers a table by a model of `pmfit step`: all of the command. */
 int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices);

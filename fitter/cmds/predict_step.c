@@ -1,8 +1,6 @@
 /* pmfit predict with a model of `pmfit step`: the same columns as with any other model, and why there is no
  * answer. */
 #include "base/statistics.h"
-#include "model/model_file.h"
-#include "output/json_print.h"
 #include "predict.h"
 
 #include <err.h>
@@ -16,7 +14,7 @@ struct step_answers {
 	const struct step_table *table;
 	struct committee_answer *answers;
 	double confidence, factor; /* factor: from the table's unit to the model's */
-	size_t answered, outside, measured, covered;
+	size_t answered, outside, covered;
 };
 
 void predict_check_units(const char *path, const double *measured, const double *predicted, size_t count)
@@ -92,7 +90,6 @@ static void answer_all(struct step_answers *a)
 		step_model_predict(a->model, &a->table->rows[k], a->confidence, answer);
 		a->answered += isfinite(answer->time) != 0;
 		a->outside += answer->outside != 0;
-		a->measured += isfinite(measured) && isfinite(answer->time);
 		a->covered += measured >= answer->low && measured <= answer->high;
 	}
 }
@@ -131,122 +128,65 @@ static void check_units(const struct step_answers *a, const char *path)
 	free(predicted);
 }
 
-static void print_rows(const struct step_answers *a)
+static void fill(const struct step_answers *a, struct prediction *p)
 {
-	printf("%8s %11s %11s %11s", "line", "predicted", "low", "high");
-	printf(a->measured ? " %11s %8s\n" : "\n", "measured", "error");
-	for (size_t k = 0; k < a->table->count; k++) {
-		const struct committee_answer *answer = &a->answers[k];
-		double measured = a->table->rows[k].row.time;
+	enum { BATCH = 1, OUTSIDE = 9, NOTE = 13 };
+	static const struct print_column point[] = {
+		PRINT_COLUMN("gpu_batch", NULL, PRINT_FIGURE),
+		PRINT_COLUMN("gpus", NULL, PRINT_FIGURE),
+		PRINT_COLUMN("nodes", NULL, PRINT_FIGURE),
+	};
+	static const struct print_column rest[] = {
+		PRINT_COLUMN("extrapolated", NULL, PRINT_WORD),
+		PRINT_COLUMN("compute", NULL, PRINT_FIGURE),
+		PRINT_COLUMN("exchange", NULL, PRINT_FIGURE),
+		PRINT_COLUMN("no_answer", NULL, PRINT_WORD, .csv_key = ""),
+		PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+	};
+	size_t first;
 
-		printf("%8zu", a->table->rows[k].line);
-		if (isfinite(answer->time))
-			printf(" %11.5g %11.5g %11.5g", answer->time, answer->low, answer->high);
-		else
-			printf(" %11s %11s %11s", "-", "-", "-");
-		if (a->measured && isfinite(measured) && isfinite(answer->time))
-			printf(" %11.5g %+7.1f%%", measured, 100 * (answer->time / measured - 1));
-		else if (a->measured)
-			printf(" %11s %8s", "-", "-");
-		if (answer->why)
-			printf("  no answer: %s", answer->why);
-		else if (answer->outside)
-			printf("  beyond the data: %s", where(answer->outside));
-		putchar('\n');
-	}
-	putchar('\n');
-}
-
-static void print_error(const char *name, const struct pm_fit_error *error)
-{
-	printf("  %-18s %8zu %8.2f%% %10.5g %10.5g %10.5g %8.4f\n", name, error->sample_count, error->mape,
-		error->mae, error->mse, error->rmse, error->r2);
-}
-
-static void print_sum(const struct step_answers *a)
-{
-	struct pm_fit_error all, inside;
-
-	printf("%zu rows", a->table->count);
-	if (a->model->columns.unit)
-		printf("; times in %s", a->model->columns.unit);
-	if (a->outside)
-		printf("; %zu beyond the data", a->outside);
-	if (a->answered < a->table->count)
-		printf("; %zu without an answer", a->table->count - a->answered);
-	printf("\nIntervals: %g%%, by how configurations like these were predicted when they were left out.\n",
-		100 * a->confidence);
-	if (!a->measured)
-		return;
-	measure(a, false, &all);
-	measure(a, true, &inside);
-	printf("\n  %-18s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
-		"R2");
-	print_error("all", &all);
-	if (inside.sample_count && inside.sample_count < all.sample_count)
-		print_error("inside the range", &inside);
-	printf("  %zu of %zu measured times (%.1f%%) lie within their intervals\n", a->covered, a->measured,
-		100 * (double)a->covered / (double)a->measured);
-}
-
-static void print_csv_rows(const struct step_answers *a)
-{
-	struct csv_line line = {.out = stdout};
-
-	puts("line,gpu_batch,gpus,nodes,predicted,low,high,measured,extrapolated,compute,exchange");
+	print_columns(&p->rows, point, 3);
+	first = prediction_columns(p);
+	print_columns(&p->rows, rest, 5);
 	for (size_t k = 0; k < a->table->count; k++) {
 		const struct step_row *row = &a->table->rows[k];
 		const struct committee_answer *answer = &a->answers[k];
 
-		csv_put_numbers(&line,
-			(const double[]){(double)row->line, row->row.point.batch, row->row.point.gpus,
-				row->row.point.nodes, answer->time, answer->low, answer->high, row->row.time},
-			8);
-		csv_put(&line, where(answer->outside));
-		csv_put_numbers(&line, (const double[]){answer->compute, answer->exchange}, 2);
-		csv_end(&line);
+		prediction_row(p, first, row->line, answer->time, answer->low, answer->high, row->row.time);
+		print_numbers(&p->rows, BATCH,
+			(double[]){row->row.point.batch, row->row.point.gpus, row->row.point.nodes}, 3);
+		print_word(&p->rows, OUTSIDE, where(answer->outside));
+		print_numbers(&p->rows, OUTSIDE + 1, (double[]){answer->compute, answer->exchange}, 2);
+		if (answer->why)
+			print_word(&p->rows, NOTE - 1, answer->why);
+		if (answer->why)
+			print_word(&p->rows, NOTE, arena_format(&p->arena, "no answer: %s", answer->why));
+		else if (answer->outside)
+			print_word(&p->rows, NOTE,
+				arena_format(&p->arena, "beyond the data: %s", where(answer->outside)));
 	}
 }
 
-static cJSON *row_json(const struct step_row *row, const struct committee_answer *answer)
+static void print(const struct step_answers *a, const struct predict_choices *choices)
 {
-	cJSON *object = cJSON_CreateObject();
+	struct prediction p = {.interval = "left out",
+		.unit = a->model->columns.unit,
+		.why_unanswered = "",
+		.has_interval = true,
+		.confidence = a->confidence,
+		.covered = a->covered,
+		.outside = a->outside,
+		.unanswered = a->table->count - a->answered};
 
-	cJSON_AddNumberToObject(object, "line", (double)row->line);
-	cJSON_AddNumberToObject(object, "gpu_batch", row->row.point.batch);
-	cJSON_AddNumberToObject(object, "gpus", row->row.point.gpus);
-	cJSON_AddNumberToObject(object, "nodes", row->row.point.nodes);
-	cJSON_AddItemToObject(object, "predicted", model_file_number(answer->time));
-	cJSON_AddItemToObject(object, "low", model_file_number(answer->low));
-	cJSON_AddItemToObject(object, "high", model_file_number(answer->high));
-	cJSON_AddItemToObject(object, "measured", model_file_number(row->row.time));
-	cJSON_AddItemToObject(object, "compute", model_file_number(answer->compute));
-	cJSON_AddItemToObject(object, "exchange", model_file_number(answer->exchange));
-	cJSON_AddStringToObject(object, "extrapolated", where(answer->outside));
-	if (answer->why)
-		cJSON_AddStringToObject(object, "no_answer", answer->why);
-	return object;
-}
-
-static void print_json_rows(const struct step_answers *a)
-{
-	cJSON *root = cJSON_CreateObject(), *array;
-	struct pm_fit_error all, inside;
-
-	measure(a, false, &all);
-	measure(a, true, &inside);
-	cJSON_AddStringToObject(root, "interval", "left out");
-	cJSON_AddNumberToObject(root, "confidence", a->confidence);
-	if (a->model->columns.unit)
-		cJSON_AddStringToObject(root, "time_unit", a->model->columns.unit);
-	array = cJSON_AddArrayToObject(root, "rows");
-	for (size_t k = 0; k < a->table->count; k++)
-		cJSON_AddItemToArray(array, row_json(&a->table->rows[k], &a->answers[k]));
-	cJSON_AddItemToObject(root, "error", all.sample_count ? model_file_error(&all) : cJSON_CreateNull());
-	cJSON_AddItemToObject(
-		root, "error_inside", inside.sample_count ? model_file_error(&inside) : cJSON_CreateNull());
-	cJSON_AddNumberToObject(root, "covered", (double)a->covered);
-	json_print(root);
+	prediction_init(&p);
+	p.basis = arena_format(&p.arena,
+		"Intervals: %g%%, by how configurations like these were predicted when they were left out.",
+		100 * a->confidence);
+	measure(a, false, &p.all);
+	measure(a, true, &p.inside);
+	fill(a, &p);
+	prediction_print(&p, choices->form, choices->is_sum);
+	prediction_free(&p);
 }
 
 int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices)
@@ -270,14 +210,7 @@ int predict_step(const struct step_model *model, const char *path, const struct 
 	check_units(&a, csv.path);
 	if (choices->plot)
 		warnx("--plot: not for models of steps");
-	if (choices->format == PREDICT_CSV)
-		print_csv_rows(&a);
-	else if (choices->format == PREDICT_JSON)
-		print_json_rows(&a);
-	if (choices->format == PREDICT_TEXT)
-		print_rows(&a);
-	if (choices->format == PREDICT_TEXT || choices->format == PREDICT_SUM)
-		print_sum(&a);
+	print(&a, choices);
 	free(a.answers);
 	step_table_free(&table);
 	csv_free(&csv);

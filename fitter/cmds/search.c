@@ -6,6 +6,7 @@
 #include "model/model_file.h"
 #include "options.h"
 #include "output/json_print.h"
+#include "output/report.h"
 
 #include <err.h>
 #include <errno.h>
@@ -269,12 +270,6 @@ static void print_expected(const struct answer *a)
 			rows);
 }
 
-static void print_error(const char *name, const struct pm_fit_error *error)
-{
-	printf("  %-9s %8zu %8.2f%% %10.5g %10.5g %10.5g %8.4f\n", name, error->sample_count, error->mape,
-		error->mae, error->mse, error->rmse, error->r2);
-}
-
 static void print_absent(const struct answer *a)
 {
 	const char *gap = "Unused columns: ";
@@ -310,11 +305,10 @@ static void print_text(const struct answer *a)
 	print_why(a);
 	print_expected(a);
 	print_absent(a);
-	printf("\n  %-9s %8s %9s %10s %10s %10s %8s\n", "error on", "rows", "MAPE", "MAE", "MSE", "RMSE",
-		"R2");
-	print_error("fitted", &a->model->train);
-	if (has_test(a))
-		print_error("test", &a->test[a->taken]);
+	putchar('\n');
+	report_error_table((const struct report_error[]){{"fitted", a->model->train, NULL},
+				   {"test", a->test[a->taken], NULL}},
+		has_test(a) ? 2 : 1, stdout);
 	free(text);
 }
 

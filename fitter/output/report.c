@@ -1,5 +1,6 @@
 /* What a person reads of a model: see report.h. */
 #include "report.h"
+#include "base/table.h"
 #include "model/enum_names.h"
 
 #include <math.h>
@@ -190,20 +191,54 @@ void report_values(const struct pm_fit_model *model, FILE *out)
 	}
 }
 
-static void print_error(const char *name, const struct pm_fit_error *error, FILE *out)
+void report_error_table(const struct report_error *errors, size_t count, FILE *out)
 {
-	fprintf(out, "  %-9s %8zu %10.5g %8.2f%% %10.5g %8.4f\n", name, error->sample_count, error->mae,
-		error->mape, error->rmse, error->r2);
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("", "error on", PRINT_WORD),
+		PRINT_COLUMN("", "samples", PRINT_COUNT),
+		PRINT_COLUMN("", "MAPE", PRINT_SHARE, .digits = 2),
+		PRINT_COLUMN("", "MAE", PRINT_FIGURE),
+		PRINT_COLUMN("", "MSE", PRINT_FIGURE),
+		PRINT_COLUMN("", "RMSE", PRINT_FIGURE),
+		PRINT_COLUMN("", "R2", PRINT_REAL, .digits = 4),
+		PRINT_COLUMN("", "", PRINT_WORD),
+	};
+	struct arena arena = {0};
+	struct print_table table;
+
+	print_init(&table, &arena);
+	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < count; i++) {
+		const struct pm_fit_error *e = &errors[i].error;
+
+		print_row(&table);
+		print_word(&table, 0, errors[i].name);
+		print_numbers(&table, 1,
+			(double[]){(double)e->sample_count, e->mape / 100, e->mae, e->mse, e->rmse, e->r2},
+			6);
+		print_word(&table, 7, errors[i].note ? errors[i].note : "");
+	}
+	print_text(&table, NULL, out);
+	print_free(&table);
+	arena_free(&arena);
 }
 
 void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out)
 {
-	fprintf(out, "  %-9s %8s %10s %9s %10s %8s\n", "error on", "samples", "MAE", "MAPE", "RMSE", "R2");
-	print_error("fitted", &model->train, out);
+	struct report_error errors[3] = {{"fitted", model->train, NULL}};
+	size_t count = 1;
+
 	if (test && test->sample_count)
-		print_error("test", test, out);
-	fprintf(out, "  %-9s %8zu %10.5g   (the median for every sample)\n", "constant",
-		model->train.sample_count, model->constant_error);
+		errors[count++] = (struct report_error){"test", *test, NULL};
+	errors[count++] = (struct report_error){"constant",
+		{.sample_count = model->train.sample_count,
+			.mape = NAN,
+			.mae = model->constant_error,
+			.mse = NAN,
+			.rmse = NAN,
+			.r2 = NAN},
+		"the median for every sample"};
+	report_error_table(errors, count, out);
 }
 
 static void remark_runs(const struct pm_fit_model *model, FILE *out)

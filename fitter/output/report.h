@@ -10,6 +10,13 @@
 void report_formula(const struct pm_fit_model *model, FILE *out);
 /* Every parameter with its spread, intervals and what is doubtful about it. */
 void report_values(const struct pm_fit_model *model, FILE *out);
+/* A row for each set of samples. */
+struct report_error {
+	const char *name;
+	struct pm_fit_error error;
+	const char *note; /* may be NULL */
+};
+void report_error_table(const struct report_error *errors, size_t count, FILE *out);
 /* Errors on the samples that were fitted and on the test, beside the best constant's. `test` may be NULL. */
 void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out);
 /* Sentences: convergence over seeds, what is not determined, dead, or at a bound. */

@@ -97,7 +97,7 @@ pmfit predict model.json planned.csv >text
 grep -q '^ *2 *69\.59.*size 16 > 11$' text || complain "extrapolation: $(cat text)"
 grep -q '^ *3 *26 ' text || complain "prediction: $(cat text)"
 grep -q '^ *4 *-.*kind=huge unseen$' text || complain "unseen: $(cat text)"
-grep -q '^4 rows; times in ms; 2 outside the fitted range; 1 with unseen levels' text || complain "sum: $(cat text)"
+grep -q '^4 rows; times in ms; 2 outside the fitted range; 1 without a prediction: unseen levels' text || complain "sum: $(cat text)"
 grep -q '^  all  *2 ' text || complain "error: $(cat text)"
 grep -q 'from the residuals' text || complain "what intervals are made of: $(cat text)"
 pmfit predict --csv model.json planned.csv >predicted.csv

@@ -52,7 +52,7 @@ grep -q '^  forest  *fitted ' text || complain "no forest"
 ! grep -q '^  svr' text || complain "a method that was not asked for"
 grep -q 'Effect of lambda, without -> with: p size' text || complain "no lambda"
 # the model's errors are those of 'pmfit fit'
-mape=$(pmfit fit -q -d columns.txt --seeds 3 nine.csv | awk '$1 == "test" { sub("%", "", $4); print $4 }')
+mape=$(pmfit fit -q -d columns.txt --seeds 3 nine.csv | awk '$1 == "test" { sub("%", "", $3); print $3 }')
 grep -q "^  model  *$mape " text || complain "MAPE is not $mape: $(grep '^  model ' text)"
 
 # with a penalty that one is shown, and the other is without
