@@ -6,8 +6,6 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cmd.h"
-#include "model/model_file.h"
-#include "output/json_print.h"
 #include "sweep/sweep_child.h"
 
 #include <err.h>
@@ -239,36 +237,55 @@ static double cost_of(const struct advice *a, const struct advice_row *row)
 	return a->price > 0 ? a->price * (double)row->gpus / 3600 / row->rate * 1e6 : NAN;
 }
 
-static void show_row(const struct advice *a, const struct advice_row *row)
+enum { STRATEGY = 2, TIME };
+
+static const struct print_column columns[] = {
+	PRINT_COLUMN("gpus", "GPUs", PRINT_COUNT),
+	PRINT_COLUMN("batch", "batch", PRINT_FIGURE, .digits = 6),
+	PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
+	PRINT_COLUMN("time", "time", PRINT_TIME),
+	PRINT_COLUMN("hidden", "hidden", PRINT_TIME),
+	PRINT_COLUMN("exposed", "exposed", PRINT_TIME),
+	PRINT_COLUMN("samples_per_s", "samples/s", PRINT_FIGURE, .digits = 4),
+	PRINT_COLUMN("efficiency", "effic.", PRINT_SHARE),
+	PRINT_COLUMN("marginal", NULL, PRINT_SHARE),
+	PRINT_COLUMN("cost", "cost/1M", PRINT_FIGURE, .digits = 3),
+	PRINT_COLUMN("limit", "limit", PRINT_WORD),
+	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+};
+
+#define LAST (sizeof(columns) / sizeof(*columns) - 1)
+
+static void fill_table(const struct advice *a, struct print_table *table)
 {
-	if (row->best == STRATEGY_NAME_COUNT) {
-		printf("%6zu %9g  %-10s %10s  nothing fits into a GPU's memory\n", row->gpus,
-			a->batch * (double)row->gpus, "-", "-");
-		return;
+	print_columns(table, columns, LAST + 1);
+	if (!(a->price > 0))
+		table->columns[LAST - 2].title = NULL;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct advice_row *row = &a->rows[i];
+
+		print_row(table);
+		print_numbers(table, 0, (double[]){(double)row->gpus, a->batch * (double)row->gpus}, 2);
+		if (row->best == STRATEGY_NAME_COUNT)
+			print_word(table, LAST, "nothing fits into a GPU's memory");
+		else
+			print_word(table, STRATEGY, strategy_names[row->best]);
+		print_numbers(table, TIME,
+			(double[]){row->time, row->low, row->high, row->rate, row->efficiency, row->marginal,
+				cost_of(a, row)},
+			7);
+		print_word(table, LAST - 1, row->limit);
 	}
-	printf("%6zu %9g  %-10s %10.4g", row->gpus, a->batch * (double)row->gpus, strategy_names[row->best],
-		row->time / 1e6);
-	if (isfinite(row->low))
-		printf(" %10.4g %10.4g", row->low / 1e6, row->high / 1e6);
-	else
-		printf(" %10s %10s", "-", "-");
-	printf(" %10.4g %5.0f%%", row->rate, 100 * row->efficiency);
-	if (a->price > 0)
-		printf(" %8.3g", cost_of(a, row));
-	printf("  %s\n", row->limit);
 }
 
-static void show_text(const struct advice *a)
+static void show_text(const struct advice *a, const struct print_table *table)
 {
 	const struct advice_row *pays = last_that_pays(a), *best = quickest(a);
 	struct arena arena = {0};
 
 	printf("%s: %g samples in %.4g ms on one GPU, %.4g ms of it outside of the layers\n\n", a->run,
 		a->batch, a->iteration / 1e6, a->other / 1e6);
-	printf("%6s %9s  %-10s %10s %10s %10s %10s %6s%s  %s\n", "GPUs", "batch", "strategy", "ms", "hidden",
-		"exposed", "samples/s", "effic.", a->price > 0 ? "  cost/1M" : "", "limit");
-	for (size_t i = 0; i < a->count; i++)
-		show_row(a, &a->rows[i]);
+	print_text(table, "An iteration", stdout);
 	putchar('\n');
 	if (isfinite(pays->rate))
 		print_paragraph(
@@ -289,36 +306,32 @@ static void show_text(const struct advice *a)
 	arena_free(&arena);
 }
 
-static void print_json_rows(const struct advice *a)
+static void show_json(const struct advice *a, const struct print_table *table)
 {
-	cJSON *root = cJSON_CreateObject(), *array;
+	cJSON *root = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(root, "run", a->run);
 	cJSON_AddNumberToObject(root, "gpu_batch", a->batch);
 	cJSON_AddNumberToObject(root, "iteration_ns", a->iteration);
 	cJSON_AddNumberToObject(root, "other_ns", a->other);
-	array = cJSON_AddArrayToObject(root, "rows");
-	for (size_t i = 0; i < a->count; i++) {
-		const struct advice_row *row = &a->rows[i];
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddNumberToObject(object, "gpus", (double)row->gpus);
-		if (row->best == STRATEGY_NAME_COUNT)
-			cJSON_AddNullToObject(object, "strategy");
-		else
-			cJSON_AddStringToObject(object, "strategy", strategy_names[row->best]);
-		cJSON_AddItemToObject(object, "time_ns", model_file_number(row->time));
-		cJSON_AddItemToObject(object, "hidden_ns", model_file_number(row->low));
-		cJSON_AddItemToObject(object, "exposed_ns", model_file_number(row->high));
-		cJSON_AddItemToObject(object, "samples_per_s", model_file_number(row->rate));
-		cJSON_AddItemToObject(object, "efficiency", model_file_number(row->efficiency));
-		cJSON_AddItemToObject(object, "marginal", model_file_number(row->marginal));
-		cJSON_AddItemToObject(object, "cost", model_file_number(cost_of(a, row)));
-		cJSON_AddStringToObject(object, "limit", row->limit);
-		cJSON_AddItemToArray(array, object);
-	}
+	cJSON_AddItemToObject(root, "rows", print_json(table));
 	cJSON_AddNumberToObject(root, "pays_up_to", (double)last_that_pays(a)->gpus);
-	json_print(root);
+	print_json_end(root, stdout);
+}
+
+static void show(const struct advice *a)
+{
+	struct arena arena = {0};
+	struct print_table table;
+
+	print_init(&table, &arena);
+	fill_table(a, &table);
+	if (a->json)
+		show_json(a, &table);
+	else
+		show_text(a, &table);
+	print_free(&table);
+	arena_free(&arena);
 }
 
 static void take_counts(struct advice *a, const char *text)
@@ -374,10 +387,7 @@ static int run(int argument_count, char **arguments)
 		errx(1, "%s", a.cluster->error);
 	read_run(&a);
 	fill(&a);
-	if (a.json)
-		print_json_rows(&a);
-	else
-		show_text(&a);
+	show(&a);
 	strategy_net_free(&a.net);
 	strategy_cluster_free(a.cluster);
 	free(a.cluster);

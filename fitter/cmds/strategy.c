@@ -1,9 +1,7 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
 #include "advise/strategy_choose.h"
-#include "base/csv.h"
+#include "base/table.h"
 #include "cmd.h"
-#include "model/model_file.h"
-#include "output/json_print.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -76,13 +74,11 @@ static const char *const help[] = {
 
 #define GIB (1024.0 * 1024 * 1024)
 
-enum form { TEXT, CSV, JSON };
-
 struct choices {
 	const char *cluster;
 	size_t workers, micro_batches[64], micro_count;
 	struct strategy_how how;
-	enum form form;
+	enum print_form form;
 };
 
 static void take_micro_batches(struct choices *c, const char *text)
@@ -161,9 +157,9 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		else if (option == OPTIMIZER)
 			c->how.optimizer_copies = take_word("--optimizer", optarg, optimizers);
 		else if (option == 'c')
-			c->form = CSV;
+			c->form = PRINT_CSV;
 		else if (option == 'j')
-			c->form = JSON;
+			c->form = PRINT_JSON;
 		else
 			cmd_wrong_option(&cmd_strategy, long_options, arguments);
 	if (optind == argument_count)
@@ -195,68 +191,83 @@ static bool is_pipe(enum strategy_name name)
 	return name >= STRATEGY_NAME_MODEL;
 }
 
-static void print_csv(const struct strategy_choice *choices)
+enum { TIME = 1, PUBLISHED = 4, WARM_UP, STAGES = 8, MEMORY = 10, PARTS = 12, IMPOSSIBLE = 17, NOTE };
+
+static const struct print_column columns[] = {
+	PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
+	PRINT_COLUMN("time", NULL, PRINT_TIME),
+	PRINT_COLUMN(NULL, "time", PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN(NULL, "speedup", PRINT_REAL, .digits = 2, .csv_key = ""),
+	PRINT_COLUMN("published", "published", PRINT_TIME),
+	PRINT_COLUMN("warm_up", NULL, PRINT_TIME),
+	PRINT_COLUMN("bound", NULL, PRINT_TIME),
+	PRINT_COLUMN("micro_batches", NULL, PRINT_COUNT),
+	PRINT_COLUMN("stages", NULL, PRINT_WORD),
+	PRINT_COLUMN("partition", NULL, PRINT_WORD),
+	PRINT_COLUMN("memory_at_least_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("fits", NULL, PRINT_FLAG, .csv_key = ""),
+	PRINT_COLUMN("compute", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("exchange", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("exposed", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("update", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("buckets", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("impossible", NULL, PRINT_WORD, .csv_key = ""),
+	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+};
+
+/* What a pipeline is made of, and what is said of it. */
+static const char *fill_pipe(
+	struct print_table *table, const struct strategy_choice *choice, const struct strategy_net *net)
 {
-	struct csv_line line = {.out = stdout};
+	char *stages = stages_text(&choice->plan, true), *cuts = stages_text(&choice->plan, false);
+	const char *note = arena_format(
+		table->arena, "%zu micro-batches, stages %s from", choice->plan.micro_batches, stages);
 
-	puts("strategy,time_ns,published_ns,warm_up_ns,bound_ns,micro_batches,stages,partition");
-	for (int i = 0; i < STRATEGY_NAME_COUNT; i++) {
-		const struct strategy_choice *choice = &choices[i];
-		const double numbers[] = {choice->possible ? choice->time : NAN, choice->published,
-			choice->warm_up, choice->bound};
-
-		csv_put(&line, strategy_names[i]);
-		for (int k = 0; k < 4; k++)
-			csv_put_number(&line, round(numbers[k]));
-		if (is_pipe((enum strategy_name)i) && choice->possible) {
-			char *stages = stages_text(&choice->plan, true),
-			     *cuts = stages_text(&choice->plan, false);
-
-			csv_put_number(&line, (double)choice->plan.micro_batches);
-			csv_put(&line, stages);
-			csv_put(&line, cuts);
-			free(stages);
-			free(cuts);
-		} else {
-			for (int k = 0; k < 3; k++)
-				csv_put(&line, NULL);
-		}
-		csv_end(&line);
-	}
+	for (size_t s = 1; s < choice->plan.stage_count; s++)
+		note = arena_format(table->arena, "%s %s", note, net->layers[choice->plan.cut[s]].name);
+	print_numbers(table, WARM_UP,
+		(double[]){choice->warm_up, choice->bound, (double)choice->plan.micro_batches}, 3);
+	print_word(table, STAGES, stages);
+	print_word(table, STAGES + 1, cuts);
+	free(stages);
+	free(cuts);
+	return note;
 }
 
-static cJSON *json_choice(const struct strategy_choice *choice, enum strategy_name name)
+static void fill_row(struct print_table *table, const struct strategy_choice *choice, enum strategy_name name,
+	double single, const struct strategy_net *net)
 {
-	cJSON *object = cJSON_CreateObject();
+	const char *note = "";
 
-	cJSON_AddStringToObject(object, "strategy", strategy_names[name]);
+	print_row(table);
+	print_word(table, 0, strategy_names[name]);
 	if (!choice->possible) {
-		cJSON_AddStringToObject(object, "impossible", choice->why);
-		return object;
+		print_word(table, IMPOSSIBLE, choice->why);
+		print_word(table, NOTE, choice->why);
+		return;
 	}
-	cJSON_AddNumberToObject(object, "time_ns", choice->time);
-	cJSON_AddNumberToObject(object, "memory_at_least_bytes", choice->memory);
-	cJSON_AddBoolToObject(object, "fits", choice->fits);
-	cJSON_AddItemToObject(object, "published_ns", model_file_number(choice->published));
-	if (name == STRATEGY_NAME_DATA) {
-		cJSON_AddNumberToObject(object, "compute_ns", choice->parts.compute);
-		cJSON_AddNumberToObject(object, "exchange_ns", choice->parts.exchange);
-		cJSON_AddNumberToObject(object, "exposed_ns", choice->parts.exposed);
-		cJSON_AddNumberToObject(object, "update_ns", choice->parts.update);
-		cJSON_AddNumberToObject(object, "buckets", (double)choice->parts.buckets);
-	}
+	print_number(table, TIME, choice->time);
+	print_number(table, PUBLISHED, choice->published);
+	print_numbers(table, MEMORY, (double[]){choice->memory, choice->fits}, 2);
 	if (is_pipe(name)) {
-		char *stages = stages_text(&choice->plan, true), *cuts = stages_text(&choice->plan, false);
+		note = fill_pipe(table, choice, net);
+	} else if (name == STRATEGY_NAME_DATA) {
+		const struct strategy_data_parts *parts = &choice->parts;
 
-		cJSON_AddNumberToObject(object, "warm_up_ns", choice->warm_up);
-		cJSON_AddNumberToObject(object, "bound_ns", choice->bound);
-		cJSON_AddNumberToObject(object, "micro_batches", (double)choice->plan.micro_batches);
-		cJSON_AddStringToObject(object, "stages", stages);
-		cJSON_AddStringToObject(object, "partition", cuts);
-		free(stages);
-		free(cuts);
+		print_numbers(table, PARTS,
+			(double[]){parts->compute, parts->exchange, parts->exposed, parts->update,
+				(double)parts->buckets},
+			5);
+		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed",
+			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6);
 	}
-	return object;
+	if (choice->fits) {
+		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
+	} else {
+		note = arena_format(
+			table->arena, "does not fit: at least %.3g GiB on a worker", choice->memory / GIB);
+	}
+	print_word(table, NOTE, note);
 }
 
 /* The strategy's name, or null: none fits. */
@@ -268,64 +279,31 @@ static void add_best(cJSON *root, const char *key, enum strategy_name best)
 		cJSON_AddStringToObject(root, key, strategy_names[best]);
 }
 
-static void print_json(const struct strategy_choice *choices, const struct strategy_cluster *cluster,
-	const struct choices *c)
+static void print_json_all(const struct print_table *table, const struct strategy_choice *choices,
+	const struct strategy_cluster *cluster, const struct choices *c)
 {
-	cJSON *root = cJSON_CreateObject(), *array;
+	cJSON *root = cJSON_CreateObject();
 
 	cJSON_AddNumberToObject(root, "workers", (double)cluster->workers);
 	cJSON_AddNumberToObject(root, "batch", c->how.batch);
-	array = cJSON_AddArrayToObject(root, "strategies");
-	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		cJSON_AddItemToArray(array, json_choice(&choices[i], (enum strategy_name)i));
+	cJSON_AddItemToObject(root, "strategies", print_json(table));
 	add_best(root, "recommended", strategy_best(choices, true));
 	add_best(root, "recommended_any", strategy_best(choices, false));
 	cJSON_AddStringToObject(
 		root, "recommended_published", strategy_names[strategy_best_published(choices)]);
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
-static void print_row(const struct strategy_choice *choice, enum strategy_name name, double single,
-	const struct strategy_net *net)
-{
-	printf("  %-10s", strategy_names[name]);
-	if (!choice->possible) {
-		printf("          -  %s\n", choice->why);
-		return;
-	}
-	if (!choice->fits) {
-		printf("          -  does not fit: at least %.3g GiB on a worker\n", choice->memory / GIB);
-		return;
-	}
-	printf(" %10.3f %8.2f", choice->time / 1e6, single / choice->time);
-	if (isfinite(choice->published))
-		printf(" %10.3f", choice->published / 1e6);
-	else
-		printf(" %10s", "-");
-	if (is_pipe(name)) {
-		char *stages = stages_text(&choice->plan, true);
-
-		printf("  %zu micro-batches, stages %s from", choice->plan.micro_batches, stages);
-		for (size_t s = 1; s < choice->plan.stage_count; s++)
-			printf(" %s", net->layers[choice->plan.cut[s]].name);
-		free(stages);
-	} else if (name == STRATEGY_NAME_DATA) {
-		printf("  %zu exchanges, %.3f ms, %.3f ms of it exposed", choice->parts.buckets,
-			choice->parts.exchange / 1e6, choice->parts.exposed / 1e6);
-	}
-	putchar('\n');
-}
-
-static void print_text(const struct strategy_choice *choices, const struct strategy_net *net,
-	const struct strategy_cluster *cluster, const struct choices *c)
+static void print_text_all(const struct print_table *table, const struct strategy_choice *choices,
+	const struct strategy_net *net, const struct strategy_cluster *cluster, const struct choices *c)
 {
 	double single = choices[STRATEGY_NAME_SINGLE].time;
 	enum strategy_name best = strategy_best(choices, true), any = strategy_best(choices, false);
 
-	printf("An iteration of %g samples on %zu workers, ms\n  %-10s %10s %8s %10s\n", c->how.batch,
-		cluster->workers, "strategy", "time", "speedup", "published");
-	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		print_row(&choices[i], (enum strategy_name)i, single, net);
+	print_text(table,
+		arena_format(table->arena, "An iteration of %g samples on %zu workers", c->how.batch,
+			cluster->workers),
+		stdout);
 	if (best == STRATEGY_NAME_COUNT)
 		printf("Recommended: none: no synchronous strategy fits into the %.3g GiB of a worker.\n",
 			cluster->memory / GIB);
@@ -362,6 +340,8 @@ static int run(int argument_count, char **arguments)
 	struct strategy_choice choices[STRATEGY_NAME_COUNT];
 	struct strategy_tries tries = {c.micro_batches, 0};
 	struct strategy_cluster *cluster = calloc(1, sizeof(*cluster));
+	struct arena arena = {0};
+	struct print_table table;
 	struct strategy_net net;
 
 	if (!cluster)
@@ -383,12 +363,19 @@ static int run(int argument_count, char **arguments)
 		errx(1, "--batch %g: fewer samples than the %zu workers", c.how.batch, cluster->workers);
 	if (strategy_choose(&net, cluster, &c.how, &tries, choices) < 0)
 		errx(1, "out of memory");
-	if (c.form == CSV)
-		print_csv(choices);
-	else if (c.form == JSON)
-		print_json(choices, cluster, &c);
+	print_init(&table, &arena);
+	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
+		fill_row(
+			&table, &choices[i], (enum strategy_name)i, choices[STRATEGY_NAME_SINGLE].time, &net);
+	if (c.form == PRINT_CSV)
+		print_csv(&table, stdout);
+	else if (c.form == PRINT_JSON)
+		print_json_all(&table, choices, cluster, &c);
 	else
-		print_text(choices, &net, cluster, &c);
+		print_text_all(&table, choices, &net, cluster, &c);
+	print_free(&table);
+	arena_free(&arena);
 	strategy_net_free(&net);
 	strategy_cluster_free(cluster);
 	free(cluster);
