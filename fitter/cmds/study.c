@@ -142,6 +142,25 @@ static void finish(struct pm_output *output, const char *folder, const char *nam
 	}
 }
 
+static void put_html(const struct study_table *table, FILE *out)
+{
+	fputs("<h2>", out);
+	html_text(table->title, out);
+	fputs("</h2>\n<div class=\"scroll\">", out);
+	print_html(&table->rows, out);
+	fputs("</div>\n<p>", out);
+	html_text(table->note, out);
+	fputs("</p>\n", out);
+}
+
+static void put_text(const struct study_table *table, FILE *out)
+{
+	print_text(&table->rows, table->title, out);
+	if (*table->note)
+		print_paragraph(table->note, 0, out);
+	fputc('\n', out);
+}
+
 static void write_html(const struct study *study, const char *folder, const char *title, bool pictures)
 {
 	static const char style[] = "td:last-child.l{white-space:normal;min-width:20em}\n";
@@ -155,7 +174,7 @@ static void write_html(const struct study *study, const char *folder, const char
 	if (pictures)
 		fputs("<p><a href=\"report.html\">Plots of the fits</a></p>\n", out);
 	for (size_t i = 0; i < STUDY_TABLES; i++)
-		study_table_html(&study->tables[i], out);
+		put_html(&study->tables[i], out);
 	html_end(out);
 	finish(&output, folder, "study.html");
 }
@@ -165,8 +184,15 @@ static cJSON *study_json(const struct study *study, const char *title)
 	cJSON *root = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(root, "title", title);
-	for (size_t i = 0; i < STUDY_TABLES; i++)
-		cJSON_AddItemToObject(root, study->tables[i].name, study_table_json(&study->tables[i]));
+	for (size_t i = 0; i < STUDY_TABLES; i++) {
+		const struct study_table *table = &study->tables[i];
+		cJSON *object = cJSON_AddObjectToObject(root, table->name);
+
+		cJSON_AddStringToObject(object, "title", table->title);
+		if (*table->note)
+			cJSON_AddStringToObject(object, "note", table->note);
+		cJSON_AddItemToObject(object, "rows", print_json(&table->rows));
+	}
 	return root;
 }
 
@@ -190,12 +216,12 @@ static void write_tables(const struct study *study, const char *folder, const ch
 	for (size_t i = 0; i < STUDY_TABLES; i++) {
 		FILE *csv;
 
-		study_table_text(&study->tables[i], out);
+		put_text(&study->tables[i], out);
 		if (!json)
-			study_table_text(&study->tables[i], stdout);
+			put_text(&study->tables[i], stdout);
 		snprintf(name, sizeof(name), "%s.csv", study->tables[i].name);
 		csv = create(&part, folder, name);
-		study_table_csv(&study->tables[i], csv);
+		print_csv(&study->tables[i].rows, csv);
 		finish(&part, folder, name);
 	}
 	finish(&output, folder, "study.txt");

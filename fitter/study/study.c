@@ -16,30 +16,60 @@ static const double lambdas[] = {0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.
 
 #define LAMBDAS (sizeof(lambdas) / sizeof(*lambdas))
 
+/* What a penalty has driven out is 0 to a reader. */
+#define NOTHING 1e-30
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
 static const char *const fit_names[] = {"no penalty", "L2 0.001"};
+
+static struct print_table *begin(struct study *study, enum study_tables which, const char *name,
+	const char *title, const struct print_column *columns, size_t count)
+{
+	struct study_table *table = &study->tables[which];
+
+	table->name = name;
+	table->title = title;
+	table->note = "";
+	print_init(&table->rows, &study->arena);
+	print_columns(&table->rows, columns, count);
+	return &table->rows;
+}
+
+static void put(struct print_table *rows, size_t column, const double *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		print_number(rows, column + i, fabs(numbers[i]) < NOTHING ? 0 : numbers[i]);
+}
 
 static void tabulate_parameters(struct study *study)
 {
-	static const char *const heads[] = {
-		"parameter", "free", "mean", "sd", "L2 0.001", "L2 mean", "L2 sd", "low", "high", NULL};
-	struct study_table *table = &study->tables[STUDY_PARAMETERS];
-	const struct pm_fit_model *freely = study->models[STUDY_FREE], *l2 = study->models[STUDY_L2];
-
-	study_table_init(table, "parameters",
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("parameter", "parameter", PRINT_WORD),
+		PRINT_COLUMN("free", "free", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("mean", "mean", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("sd", "sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("L2 0.001", "L2 0.001", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("L2 mean", "L2 mean", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("L2 sd", "L2 sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("low", "low", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("high", "high", PRINT_FIGURE, .digits = 4),
+	};
+	struct print_table *rows = begin(study, STUDY_PARAMETERS, "parameters",
 		"Parameters of the generic model: best fit, mean and standard deviation over seeds (as "
 		"Table 4.3)",
-		heads);
+		columns, COUNT(columns));
+	const struct pm_fit_model *freely = study->models[STUDY_FREE], *l2 = study->models[STUDY_L2];
+
 	for (size_t v = 0; v < freely->value_count; v++) {
 		const struct pm_fit_value *a = &freely->values[v], *b = &l2->values[v];
-		const double numbers[] = {
-			a->value, a->mean, a->sd, b->value, b->mean, b->sd, b->low, b->high};
 
-		study_table_row(table);
-		study_table_cell(table, 0, "%s", a->name);
-		for (size_t i = 0; i < 8; i++)
-			study_table_number(table, i + 1, numbers[i], i == 2 || i == 5 ? 2 : 4);
+		print_row(rows);
+		print_word(rows, 0, a->name);
+		put(rows, 1, (double[]){a->value, a->mean, a->sd, b->value, b->mean, b->sd, b->low, b->high},
+			8);
 	}
-	study_table_note(table,
+	study->tables[STUDY_PARAMETERS].note = arena_format(&study->arena,
 		"Seeds that agree within 0.1%% on the best cost: %zu of %zu without penalty, %zu of %zu "
 		"with. The deviation over seeds is search noise. The data determine %zu of the %zu "
 		"parameters%s.",
@@ -49,17 +79,31 @@ static void tabulate_parameters(struct study *study)
 
 static void tabulate_errors(struct study *study)
 {
-	static const char *const heads[] = {"method", "set", "MAPE", "MAPE sd", "MAE", "MAE sd", "MSE",
-		"MSE sd", "RMSE", "RMSE sd", "R2", "R2 sd", "seeds", "seconds", NULL};
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("method", "method", PRINT_WORD),
+		PRINT_COLUMN("set", "set", PRINT_WORD),
+		PRINT_COLUMN("MAPE", "MAPE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("MAPE sd", "MAPE sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("MAE", "MAE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("MAE sd", "MAE sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("MSE", "MSE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("MSE sd", "MSE sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("RMSE", "RMSE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("RMSE sd", "RMSE sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("R2", "R2", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("R2 sd", "R2 sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("seeds", "seeds", PRINT_COUNT),
+		PRINT_COLUMN("seconds", "seconds", PRINT_REAL, .digits = 2),
+	};
 	static const size_t offsets[] = {offsetof(struct pm_fit_error, mape),
 		offsetof(struct pm_fit_error, mae), offsetof(struct pm_fit_error, mse),
 		offsetof(struct pm_fit_error, rmse), offsetof(struct pm_fit_error, r2)};
-	struct study_table *table = &study->tables[STUDY_ERRORS];
+	struct print_table *rows = begin(study, STUDY_ERRORS, "errors",
+		"Errors of each method (as Table 4.4); MAPE in percent of the measured time", columns,
+		COUNT(columns));
 	size_t fitted = study->observations->train.sample_count,
 	       tested = study->observations->test.sample_count;
 
-	study_table_init(table, "errors",
-		"Errors of each method (as Table 4.4); MAPE in percent of the measured time", heads);
 	for (int test = 1; test >= 0; test--)
 		for (size_t i = 0; i < study->baselines.count; i++) {
 			const struct baseline *one = &study->baselines.results[i];
@@ -68,19 +112,17 @@ static void tabulate_errors(struct study *study)
 
 			if (one->skipped || (test && tested == 0))
 				continue;
-			study_table_row(table);
-			study_table_cell(table, 0, "%s", one->name);
-			study_table_cell(table, 1, test ? "test" : "fitted");
-			for (size_t f = 0; f < 5; f++) {
+			print_row(rows);
+			print_word(rows, 0, one->name);
+			print_word(rows, 1, test ? "test" : "fitted");
+			for (size_t f = 0; f < COUNT(offsets); f++) {
 				baselines_spread(errors, one->seed_count, offsets[f], &mean, &deviation);
-				study_table_number(table, 2 + 2 * f, mean, 4);
-				if (one->seed_count > 1)
-					study_table_number(table, 3 + 2 * f, deviation, 2);
+				put(rows, 2 + 2 * f, (double[]){mean, deviation},
+					one->seed_count > 1 ? 2 : 1);
 			}
-			study_table_cell(table, 12, "%zu", one->seed_count);
-			study_table_cell(table, 13, "%.2f", one->seconds);
+			print_numbers(rows, 12, (double[]){(double)one->seed_count, one->seconds}, 2);
 		}
-	study_table_note(table,
+	study->tables[STUDY_ERRORS].note = arena_format(&study->arena,
 		"%zu samples to fit, %zu to test. 'pmfit baselines --help' describes the methods.", fitted,
 		tested);
 }
@@ -102,7 +144,7 @@ static const char *exponent_text(double exponent)
 }
 
 /* What becomes of these exponents with C, in the middle of the samples, in the words of 'pmfit guide'. */
-static int tabulate_guide(struct study_table *table, const struct pm_fit_model *model, const char *fit)
+static int tabulate_guide(struct print_table *rows, const struct pm_fit_model *model, const char *fit)
 {
 	struct guide guide;
 	struct guide_number number;
@@ -115,21 +157,22 @@ static int tabulate_guide(struct study_table *table, const struct pm_fit_model *
 		if (bad || column == GUIDE_NONE)
 			continue;
 		status = guide_elasticity(&guide, column, &number);
-		study_table_row(table);
-		study_table_cell(table, 0, "%s", fit);
-		study_table_cell(table, 1, "time over %s", model->columns[column].name);
-		study_table_number(table, 2, number.value, 4);
-		study_table_cell(
-			table, 5, "with C, in the middle of the samples; %s", guide_meaning(&guide, column));
+		print_row(rows);
+		print_word(rows, 0, fit);
+		print_word(rows, 1, arena_format(rows->arena, "time over %s", model->columns[column].name));
+		put(rows, 2, &number.value, 1);
+		print_word(rows, 5,
+			arena_format(rows->arena, "with C, in the middle of the samples; %s",
+				guide_meaning(&guide, column)));
 	}
 	if (!bad && status == 0)
 		status = guide_constant_share(&guide, &number);
 	if (!bad && status == 0) {
-		study_table_row(table);
-		study_table_cell(table, 0, "%s", fit);
-		study_table_cell(table, 1, "C, %% of time");
-		study_table_number(table, 2, 100 * number.value, 4);
-		study_table_cell(table, 5, "there; see 'pmfit guide'");
+		print_row(rows);
+		print_word(rows, 0, fit);
+		print_word(rows, 1, "C, % of time");
+		put(rows, 2, (double[]){100 * number.value}, 1);
+		print_word(rows, 5, "there; see 'pmfit guide'");
 	}
 	guide_free(&guide);
 	return status;
@@ -137,64 +180,79 @@ static int tabulate_guide(struct study_table *table, const struct pm_fit_model *
 
 static int tabulate_scaling(struct study *study)
 {
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("fit", "fit", PRINT_WORD),
+		PRINT_COLUMN("parameter", "parameter", PRINT_WORD),
+		PRINT_COLUMN("value", "value", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("mean", "mean", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("sd", "sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("meaning", "meaning", PRINT_WORD),
+	};
+	struct print_table *rows = begin(study, STUDY_SCALING, "scaling",
+		"Scaling: the extrinsic exponents, and the constant (as Table 4.5)", columns, COUNT(columns));
 	int status = 0;
 
-	static const char *const heads[] = {"fit", "parameter", "value", "mean", "sd", "meaning", NULL};
-	struct study_table *table = &study->tables[STUDY_SCALING];
-
-	study_table_init(
-		table, "scaling", "Scaling: the extrinsic exponents, and the constant (as Table 4.5)", heads);
 	for (size_t fit = 0; fit < STUDY_FITS && status == 0; fit++) {
-		for (size_t v = 0; v < study->models[fit]->value_count; v++) {
-			const struct pm_fit_value *value = &study->models[fit]->values[v];
+		const struct pm_fit_model *model = study->models[fit];
+
+		for (size_t v = 0; v < model->value_count; v++) {
+			const struct pm_fit_value *value = &model->values[v];
 
 			if (value->kind != PM_FIT_KIND_EXTRINSIC && value->kind != PM_FIT_KIND_CONSTANT)
 				continue;
-			study_table_row(table);
-			study_table_cell(table, 0, "%s", fit_names[fit]);
-			study_table_cell(table, 1, "%s", value->name);
-			study_table_number(table, 2, value->value, 4);
-			study_table_number(table, 3, value->mean, 4);
-			study_table_number(table, 4, value->sd, 2);
-			if (value->kind == PM_FIT_KIND_EXTRINSIC)
-				study_table_cell(table, 5, "%s", exponent_text(value->value));
-			else
-				study_table_cell(table, 5, "independent of all extrinsic factors%s%s",
-					study->models[fit]->time_unit ? ", " : "",
-					study->models[fit]->time_unit ? study->models[fit]->time_unit : "");
+			print_row(rows);
+			print_word(rows, 0, fit_names[fit]);
+			print_word(rows, 1, value->name);
+			put(rows, 2, (double[]){value->value, value->mean, value->sd}, 3);
+			print_word(rows, 5,
+				value->kind == PM_FIT_KIND_EXTRINSIC
+					? exponent_text(value->value)
+					: arena_format(&study->arena,
+						  "independent of all extrinsic factors%s%s",
+						  model->time_unit ? ", " : "",
+						  model->time_unit ? model->time_unit : ""));
 		}
-		status = tabulate_guide(table, study->models[fit], fit_names[fit]);
+		status = tabulate_guide(rows, model, fit_names[fit]);
 	}
-	study_table_note(table,
+	study->tables[STUDY_SCALING].note =
 		"For the time of an iteration with a global batch; otherwise use 'pmfit guide --time-of "
-		"epoch, --batch-is local'.");
+		"epoch, --batch-is local'.";
 	return status;
 }
 
 static void tabulate_path(struct study *study)
 {
-	static const char *const heads[] = {"lambda", "fitted MAE", "held-out MAE", "held-out error",
-		"fitted R2", "held-out R2", "test MAE", "test MAPE", "test R2", NULL};
-	struct study_table *table = &study->tables[STUDY_PATH];
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("lambda", "lambda", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("fitted MAE", "fitted MAE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("held-out MAE", "held-out MAE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("held-out error", "held-out error", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("fitted R2", "fitted R2", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("held-out R2", "held-out R2", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("test MAE", "test MAE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("test MAPE", "test MAPE", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("test R2", "test R2", PRINT_FIGURE, .digits = 4),
+	};
+	struct print_table *rows = begin(
+		study, STUDY_PATH, "path", "Error over lambda (as figure 4.15)", columns, COUNT(columns));
 	const struct lambda_path *path = &study->path;
 
-	study_table_init(table, "path", "Error over lambda (as figure 4.15)", heads);
 	if (!path->count) {
-		study_table_note(table,
+		study->tables[STUDY_PATH].note = arena_format(&study->arena,
 			"Skipped: with one of %d folds held out, too few samples for the parameters.", FOLDS);
 		return;
 	}
 	for (size_t i = 0; i < path->count; i++) {
 		const struct lambda_path_point *point = &path->points[i];
 		const struct pm_fit_error *fitted = &point->model->train, *test = &point->test;
-		const double numbers[] = {point->lambda, fitted->mae, point->held_out.mae, point->deviation,
-			fitted->r2, point->held_out.r2, test->mae, test->mape, test->r2};
 
-		study_table_row(table);
-		for (size_t c = 0; c < (test->sample_count ? 9 : 6); c++)
-			study_table_number(table, c, numbers[c], 4);
+		print_row(rows);
+		put(rows, 0,
+			(double[]){point->lambda, fitted->mae, point->held_out.mae, point->deviation,
+				fitted->r2, point->held_out.r2, test->mae, test->mape, test->r2},
+			test->sample_count ? 9 : 6);
 	}
-	study_table_note(table,
+	study->tables[STUDY_PATH].note = arena_format(&study->arena,
 		"Held out: %d-fold cross-validation, with its standard error. Lowest error: lambda %g; "
 		"largest lambda within one standard error of it: %g.",
 		FOLDS, path->points[path->best].lambda, path->points[path->simple].lambda);
@@ -203,22 +261,23 @@ static void tabulate_path(struct study *study)
 static void tabulate_values(struct study *study)
 {
 	const struct pm_fit_model *first = study->path.count ? study->path.points[0].model : NULL;
-	struct study_table *table = &study->tables[STUDY_VALUES];
-	const char *heads[LAMBDAS + 2] = {"parameter"};
-	char texts[LAMBDAS][16];
+	struct print_column columns[LAMBDAS + 1] = {PRINT_COLUMN("parameter", "parameter", PRINT_WORD)};
+	struct print_table *rows;
 
 	for (size_t i = 0; i < LAMBDAS; i++) {
-		snprintf(texts[i], sizeof(texts[i]), "%g", lambdas[i]);
-		heads[i + 1] = texts[i];
+		const char *lambda = arena_format(&study->arena, "%g", lambdas[i]);
+
+		columns[i + 1] = (struct print_column)PRINT_COLUMN(lambda, lambda, PRINT_FIGURE, .digits = 3);
 	}
-	study_table_init(table, "values", "Parameters over lambda (as figures 4.16 and 4.17)", heads);
+	rows = begin(study, STUDY_VALUES, "values", "Parameters over lambda (as figures 4.16 and 4.17)",
+		columns, LAMBDAS + 1);
 	if (!first)
-		study_table_note(table, "Skipped, as are the errors over lambda.");
+		study->tables[STUDY_VALUES].note = "Skipped, as are the errors over lambda.";
 	for (size_t v = 0; first && v < first->value_count; v++) {
-		study_table_row(table);
-		study_table_cell(table, 0, "%s", first->values[v].name);
+		print_row(rows);
+		print_word(rows, 0, first->values[v].name);
 		for (size_t i = 0; i < LAMBDAS; i++)
-			study_table_number(table, i + 1, study->path.points[i].model->values[v].value, 3);
+			put(rows, i + 1, &study->path.points[i].model->values[v].value, 1);
 	}
 }
 
@@ -277,6 +336,7 @@ void study_free(struct study *study)
 	baselines_free(&study->baselines);
 	lambda_path_free(&study->path);
 	for (size_t i = 0; i < STUDY_TABLES; i++)
-		study_table_free(&study->tables[i]);
+		print_free(&study->tables[i].rows);
+	arena_free(&study->arena);
 	*study = (struct study){0};
 }

@@ -6,10 +6,10 @@
 #ifndef STUDY_H
 #define STUDY_H
 
+#include "base/table.h"
 #include "baselines/baselines.h"
 #include "data/observations.h"
 #include "fit/lambda_path.h"
-#include "study_table.h"
 
 /* The published penalty. */
 #define STUDY_LAMBDA 0.001
@@ -25,7 +25,14 @@ enum study_tables {
 	STUDY_TABLES,
 };
 
+struct study_table {
+	const char *name;         /* of its file */
+	const char *title, *note; /* the note may be "" */
+	struct print_table rows;
+};
+
 struct study {
+	struct arena arena; /* of the tables */
 	const struct observations *observations;
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *models[STUDY_FITS];
