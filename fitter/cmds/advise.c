@@ -8,6 +8,8 @@
 #include "cmd.h"
 #include "sweep/sweep_child.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
 #include <math.h>
 #include <signal.h>
@@ -16,38 +18,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const char *const help[] = {
-	"pmfit advise: how many GPUs, which strategy, how long, from one captured run\n"
-	"\n"
-	"usage: pmfit advise --cluster FILE [OPTION]... RUN\n"
-	"\n"
-	"RUN is a run on one GPU, recorded by pmrun. Its layers and its iteration ('pmanalyze\n"
-	"layers' and 'export --observations', which are started) are what one GPU does; FILE\n"
-	"has the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each\n"
-	"with the run's batch (the whole batch grows), for every strategy:\n"
-	"\n"
-	"  data       as measured, plus the exchange of gradients next to the backward pass.\n"
-	"             Its range is from an exchange that is wholly hidden to one that is not\n"
-	"             hidden at all: the truth lies between, if the links are as FILE has them\n"
-	"  pipelines  micro-batches of another size than the run's: the layers' times are\n"
-	"             scaled in proportion, which is optimistic: no range\n"
-	"\n"
-	"What a GPU does outside of its layers (input, copies, launches) is taken to stay as\n"
-	"it is. A strategy that exceeds memory_gib of FILE is left out.\n"
-	"\n"
-	"  --cluster FILE           required; its number of workers does not count\n"
-	"  --gpus LIST              numbers of GPUs; default 1,2,4,8,16,32,64\n"
-	"  --worth X                least share of a GPU's work that added GPUs must do to\n"
-	"                           pay; default 0.5\n"
-	"  --price X                price of a GPU hour: adds the cost per million samples\n"
-	"  -j, --json               JSON output\n"
-	"\n"
-	"Example:\n"
-	"  pmrun -o run ./train && pmfit advise --cluster dgx.txt run\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	NULL};
 
 #define MOST_COUNTS 32
 #define LIMITS 0.25 /* share of the iteration from which something is called its limit */
@@ -334,6 +304,8 @@ static void show(const struct advice *a)
 	arena_free(&arena);
 }
 
+enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE };
+
 static void take_counts(struct advice *a, const char *text)
 {
 	char *copy = strdup(text), *rest = copy, *word;
@@ -342,7 +314,7 @@ static void take_counts(struct advice *a, const char *text)
 		errx(1, "out of memory");
 	a->count = 0;
 	while ((word = strsep(&rest, ","))) {
-		size_t gpus = cmd_count(&cmd_advise, "--gpus", word, 1);
+		size_t gpus = command_count(&cmd_advise, GPUS, word, 1, ULONG_MAX);
 
 		if (a->count == MOST_COUNTS || gpus > STRATEGY_MAX_WORKERS ||
 			(a->count && gpus <= a->counts[a->count - 1]))
@@ -356,27 +328,23 @@ static void take_counts(struct advice *a, const char *text)
 
 static int run(int argument_count, char **arguments)
 {
-	enum { CLUSTER = 256, GPUS, WORTH, PRICE };
-	static const struct option long_options[] = {{"cluster", required_argument, NULL, CLUSTER},
-		{"gpus", required_argument, NULL, GPUS}, {"worth", required_argument, NULL, WORTH},
-		{"price", required_argument, NULL, PRICE}, {"json", no_argument, NULL, 'j'}, {0}};
 	struct advice a = {.worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
 	int option;
 
 	take_counts(&a, "1,2,4,8,16,32,64");
-	while ((option = getopt_long(argument_count, arguments, "j", long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_advise, argument_count, arguments)) != -1)
 		if (option == CLUSTER)
 			a.cluster_path = optarg;
 		else if (option == GPUS)
 			take_counts(&a, optarg);
 		else if (option == WORTH)
-			a.worth = cmd_number(&cmd_advise, "--worth", optarg, 0);
+			a.worth = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == PRICE)
-			a.price = cmd_number(&cmd_advise, "--price", optarg, 0);
+			a.price = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == 'j')
 			a.json = true;
 		else
-			cmd_wrong_option(&cmd_advise, long_options, arguments);
+			command_unhandled(&cmd_advise, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_advise, "expected a run");
 	if (!a.cluster_path)
@@ -394,9 +362,36 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"cluster", CLUSTER, "FILE", "required; its number of workers does not count"},
+	{"gpus", GPUS, "LIST", "numbers of GPUs; default 1,2,4,8,16,32,64"},
+	{"worth", WORTH, "X", "least share of a GPU's work that added GPUs must do to pay; default 0.5"},
+	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
+	{"json", 'j', NULL, "JSON output"},
+	{0},
+};
+
 const struct command cmd_advise = {
 	.name = "advise",
 	.summary = "how many GPUs, which strategy, how long, from one captured run",
-	.help = help,
+	.usage = "--cluster FILE [OPTION]... RUN",
+	.about = "RUN is a run on one GPU, recorded by pmrun. Its layers and its iteration ('pmanalyze "
+		 "layers' and 'export --observations', which are started) are what one GPU does; FILE has "
+		 "the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each with "
+		 "the run's batch (the whole batch grows), for every strategy:\n"
+		 "\n"
+		 "  data\tas measured, plus the exchange of gradients next to the backward pass. Its "
+		 "range is from an exchange that is wholly hidden to one that is not hidden at all: the "
+		 "truth lies between, if the links are as FILE has them\n"
+		 "  pipelines\tmicro-batches of another size than the run's: the layers' times are scaled "
+		 "in proportion, which is optimistic: no range\n"
+		 "\n"
+		 "What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
+		 "is. A strategy that exceeds memory_gib of FILE is left out.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Example:\n"
+		 "  pmrun -o run ./train && pmfit advise --cluster dgx.txt run\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,
 };

@@ -10,30 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const help[] = {
-	"pmfit auto: which model for a table, and what to believe of it\n"
-	"\n"
-	"usage: pmfit auto [OPTION]... TABLE.csv\n"
-	"\n"
-	"Finds out what the columns are (time, batch, GPUs, nodes, level; settings; results;\n"
-	"labels), says what it took for what, and fits what they allow: a model of the training\n"
-	"step ('pmfit step') where nothing but batch, GPUs, nodes and the level varies, else a\n"
-	"formula ('pmfit search'). Then says in five sentences which questions it answers, how\n"
-	"well, and why. 'pmfit predict' and 'pmfit guide' do the same where they are given a\n"
-	"table in place of a model.\n"
-	"\n",
-	step_options_help,
-	"\n"
-	"  -o, --output FILE        write the model for 'pmfit predict' and 'pmfit guide'\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit auto -o model.json runs.csv\n"
-	"  pmfit predict runs.csv planned.csv\n"
-	"  pmfit guide --gpus 1,8,64 runs.csv\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	NULL};
-
 static void print_kind(const struct auto_model *m, enum auto_kind kind, const char *title)
 {
 	const char *gap = "";
@@ -189,22 +165,19 @@ void auto_print(const struct auto_model *m)
 
 static int run(int argument_count, char **arguments)
 {
-	enum { SKIP_BAD = STEP_OPTION_END };
-	static const struct option long_options[] = {STEP_OPTIONS_LONG,
-		{"skip-bad", no_argument, NULL, SKIP_BAD}, {"output", required_argument, NULL, 'o'}, {0}};
 	struct step_columns columns = {0};
 	struct auto_model model;
 	const char *output = NULL;
 	bool skip_bad = false;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "o:", long_options, NULL)) != -1)
-		if (option == SKIP_BAD)
+	while ((option = command_option(&cmd_auto, argument_count, arguments)) != -1)
+		if (option == STEP_OPTION_SKIP_BAD)
 			skip_bad = true;
 		else if (option == 'o')
 			output = optarg;
 		else if (!step_options_take(&cmd_auto, &columns, option, optarg))
-			cmd_wrong_option(&cmd_auto, long_options, arguments);
+			command_unhandled(&cmd_auto, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_auto, "expected one table");
 	auto_fit(&model, arguments[optind], &columns, skip_bad);
@@ -219,9 +192,27 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"output", 'o', "FILE", "write the model for 'pmfit predict' and 'pmfit guide'"},
+	{0},
+};
+
 const struct command cmd_auto = {
 	.name = "auto",
 	.summary = "which model for a table, and what to believe of it",
-	.help = help,
+	.usage = "[OPTION]... TABLE.csv",
+	.about = "Finds out what the columns are (time, batch, GPUs, nodes, level; settings; results; "
+		 "labels), says what it took for what, and fits what they allow: a model of the training "
+		 "step ('pmfit step') where nothing but batch, GPUs, nodes and the level varies, else a "
+		 "formula ('pmfit search'). Then says in five sentences which questions it answers, how "
+		 "well, and why. 'pmfit predict' and 'pmfit guide' do the same where they are given a "
+		 "table in place of a model.\n",
+	.options = OPTION_TABLES(step_options_rows, rows),
+	.after = "Examples:\n"
+		 "  pmfit auto -o model.json runs.csv\n"
+		 "  pmfit predict runs.csv planned.csv\n"
+		 "  pmfit guide --gpus 1,8,64 runs.csv\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,
 };

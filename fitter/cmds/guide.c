@@ -5,83 +5,13 @@
 #include "output/guide_print.h"
 #include "step_options.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
-#include <getopt.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const help[] = {
-	"pmfit guide: scaling, efficiency and cost according to a model\n"
-	"\n"
-	"usage: pmfit guide [OPTION]... MODEL.json\n"
-	"       pmfit guide [OPTION]... STEP-MODEL.json\n"
-	"       pmfit guide --divide BATCH --speeds LIST | --times TABLE.csv\n"
-	"       pmfit guide --divide BATCH --devices COLUMN=LEVELS MODEL.json\n"
-	"\n"
-	"MODEL is a file written by 'pmfit fit -o' or 'pmfit search -o', or a table of runs, to\n"
-	"which 'pmfit auto' fits a model first. Prints how the time\n"
-	"scales with GPUs and batch, the share of the constant C, the costliest settings, a\n"
-	"table of time, speedup, efficiency and rate over batch and GPUs, the number of GPUs\n"
-	"up to which adding GPUs pays, and a recommendation. Rows outside the fitted range\n"
-	"are marked 'extrapolated'. Intervals are those of the fitted curve, from the model's\n"
-	"bootstrap values (pmfit fit --bootstrap 200).\n"
-	"\n"
-	"With a model of 'pmfit step' the table is over GPUs, nodes and batch: each number of\n"
-	"GPUs on as few nodes as possible and spread over as many; where more GPUs are slower,\n"
-	"what spreading costs, the fastest configuration and the one with the least GPU time a\n"
-	"sample, within the data and beyond.\n"
-	"\n"
-	"Meaning of the model's time:\n"
-	"  --time-of iteration|epoch  measured quantity; default iteration\n"
-	"  --batch-is global|local    whether the batch column is the total over all GPUs or\n"
-	"                             per GPU; default global. Iterations with a local\n"
-	"                             batch: weak scaling\n"
-	"  --unit s|ms|us|ns          unit of the time; default: the model's, if one of these\n"
-	"  --samples N                samples per epoch, for rates with --time-of epoch\n"
-	"  --gpu-column NAME          column with the number of GPUs, default gpus\n"
-	"  --batch-column NAME        column with the batch size, default batch\n"
-	"\n"
-	"Evaluated at:\n"
-	"  --gpus LIST                numbers of GPUs; default 1,2,4,8\n"
-	"  --batch LIST               batch sizes; default: powers of two in the fitted range\n"
-	"  --at NAME=VALUE            value or level of another column; repeatable. Default:\n"
-	"                             the geometric middle of the fitted range, the first\n"
-	"                             level\n"
-	"\n"
-	"With a model of 'pmfit step' (there --batch is per GPU unless --batch-is global):\n"
-	"  --gpus-per-node N        default: the most that was measured\n"
-	"  --at-most-nodes N        use at most this number of nodes\n"
-	"  --level NAME             cluster or GPU model; default: the first\n"
-	"\n"
-	"Recommendation:\n"
-	"  --worth X                  minimum speedup per added GPU that pays; default 0.5\n"
-	"  --price X                  price of a GPU hour: adds the cost per million samples\n"
-	"  --at-most-gpus N           use at most this number of GPUs\n"
-	"  --at-most-local-batch N    largest batch per GPU (limited by its memory)\n",
-	"\n"
-	"Heterogeneous devices:\n"
-	"  --divide BATCH             divide a batch in proportion to speed, in whole\n"
-	"                             samples, and print the time saved\n"
-	"  --speeds LIST              samples per unit of time, optionally named:\n"
-	"                             v100:312,k80:90\n"
-	"  --times TABLE.csv          or the times with equal shares, summed per rank, as\n"
-	"                             printed by 'pmanalyze layers --ranks --csv'\n"
-	"  --rank-column NAME         column with the rank, default rank\n"
-	"  --time-columns LIST        columns to sum, default forward_ns,backward_ns\n"
-	"  --devices COLUMN=LEVELS    or the levels of a column of MODEL, one per device\n"
-	"\n"
-	"  -c, --csv                  CSV output, the table only; interval limits are empty\n"
-	"                             without bootstrap values\n"
-	"  -j, --json                 JSON output, complete\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit guide --gpus 1,2,4,8 --batch 32,64,128 --price 2.5 lenet.json\n"
-	"  pmanalyze layers --ranks --csv run | pmfit guide --divide 256 --times -\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	NULL};
 
 /* Numbers with commas between them, ascending; positive. */
 struct list {
@@ -137,7 +67,7 @@ static bool take_word(const char *option, const char *text, const char *no, cons
 }
 
 enum {
-	TIME_OF = 256,
+	TIME_OF = OPTION_FIRST,
 	BATCH_IS,
 	UNIT,
 	SAMPLES,
@@ -161,28 +91,12 @@ enum {
 	DEVICES,
 };
 
-static const struct option long_options[] = {{"time-of", required_argument, NULL, TIME_OF},
-	{"batch-is", required_argument, NULL, BATCH_IS}, {"unit", required_argument, NULL, UNIT},
-	{"samples", required_argument, NULL, SAMPLES}, {"gpu-column", required_argument, NULL, GPU_COLUMN},
-	{"batch-column", required_argument, NULL, BATCH_COLUMN}, {"gpus", required_argument, NULL, GPUS},
-	{"batch", required_argument, NULL, BATCH}, {"at", required_argument, NULL, AT},
-	{"worth", required_argument, NULL, WORTH}, {"price", required_argument, NULL, PRICE},
-	{"at-most-gpus", required_argument, NULL, MOST_GPUS},
-	{"at-most-local-batch", required_argument, NULL, MOST_BATCH},
-	{"gpus-per-node", required_argument, NULL, PER_NODE},
-	{"at-most-nodes", required_argument, NULL, MOST_NODES}, {"level", required_argument, NULL, LEVEL},
-	{"divide", required_argument, NULL, DIVIDE}, {"speeds", required_argument, NULL, SPEEDS},
-	{"times", required_argument, NULL, TIMES}, {"rank-column", required_argument, NULL, RANK_COLUMN},
-	{"time-columns", required_argument, NULL, TIME_COLUMNS},
-	{"devices", required_argument, NULL, DEVICES}, {"csv", no_argument, NULL, 'c'},
-	{"json", no_argument, NULL, 'j'}, {0}};
-
 /* Options that say how to divide; false if this is none. */
 static bool take_divide(struct cmd_guide_divide *divide, int option, const char *argument)
 {
 	switch (option) {
 	case DIVIDE:
-		divide->batch = cmd_count(&cmd_guide, "--divide", argument, 1);
+		divide->batch = command_count(&cmd_guide, option, argument, 1, ULONG_MAX);
 		return true;
 	case SPEEDS:
 		divide->speeds = argument;
@@ -218,9 +132,9 @@ static void take_at(struct choices *c, const char *text)
 static bool take_step(struct cmd_guide_step *step, int option, const char *argument)
 {
 	if (option == PER_NODE)
-		step->gpus_per_node = (double)cmd_count(&cmd_guide, "--gpus-per-node", argument, 1);
+		step->gpus_per_node = (double)command_count(&cmd_guide, option, argument, 1, ULONG_MAX);
 	else if (option == MOST_NODES)
-		step->most_nodes = (double)cmd_count(&cmd_guide, "--at-most-nodes", argument, 1);
+		step->most_nodes = (double)command_count(&cmd_guide, option, argument, 1, ULONG_MAX);
 	else if (option == LEVEL)
 		step->level = argument;
 	else
@@ -239,7 +153,7 @@ static void take_option(struct choices *c, int option, const char *argument)
 	else if (option == UNIT)
 		c->unit = argument;
 	else if (option == SAMPLES)
-		c->guide.samples = (double)cmd_count(&cmd_guide, "--samples", argument, 1);
+		c->guide.samples = (double)command_count(&cmd_guide, option, argument, 1, ULONG_MAX);
 	else if (option == GPU_COLUMN)
 		c->gpu_column = argument;
 	else if (option == BATCH_COLUMN)
@@ -251,14 +165,13 @@ static void take_option(struct choices *c, int option, const char *argument)
 	else if (option == AT)
 		take_at(c, argument);
 	else if (option == WORTH)
-		c->guide.worth = cmd_number(&cmd_guide, "--worth", argument, 0);
+		c->guide.worth = command_number(&cmd_guide, option, argument, 0, DBL_MAX);
 	else if (option == PRICE)
-		c->guide.price = cmd_number(&cmd_guide, "--price", argument, 0);
+		c->guide.price = command_number(&cmd_guide, option, argument, 0, DBL_MAX);
 	else if (option == MOST_GPUS)
-		c->guide.most_gpus = (double)cmd_count(&cmd_guide, "--at-most-gpus", argument, 1);
+		c->guide.most_gpus = (double)command_count(&cmd_guide, option, argument, 1, ULONG_MAX);
 	else if (option == MOST_BATCH)
-		c->guide.most_local_batch =
-			(double)cmd_count(&cmd_guide, "--at-most-local-batch", argument, 1);
+		c->guide.most_local_batch = (double)command_count(&cmd_guide, option, argument, 1, ULONG_MAX);
 	else if (option == 'c')
 		c->form = PRINT_CSV;
 	else if (option == 'j')
@@ -446,9 +359,7 @@ static int run(int argument_count, char **arguments)
 	const char *path;
 	int option, status;
 
-	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1) {
-		if (option == '?')
-			cmd_wrong_option(&cmd_guide, long_options, arguments);
+	while ((option = command_option(&cmd_guide, argument_count, arguments)) != -1) {
 		take_option(&c, option, optarg);
 	}
 	check(&c, argument_count - optind);
@@ -467,9 +378,71 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{NULL, 0, NULL, "Meaning of the model's time:"},
+	{"time-of", TIME_OF, "iteration|epoch", "measured quantity; default iteration"},
+	{"batch-is", BATCH_IS, "global|local",
+		"whether the batch column is the total over all GPUs or per GPU; default global. "
+		"Iterations with a local batch: weak scaling"},
+	{"unit", UNIT, "s|ms|us|ns", "unit of the time; default: the model's, if one of these"},
+	{"samples", SAMPLES, "N", "samples per epoch, for rates with --time-of epoch"},
+	{"gpu-column", GPU_COLUMN, "NAME", "column with the number of GPUs, default gpus"},
+	{"batch-column", BATCH_COLUMN, "NAME", "column with the batch size, default batch"},
+	{NULL, 0, NULL, "Evaluated at:"},
+	{"gpus", GPUS, "LIST", "numbers of GPUs; default 1,2,4,8"},
+	{"batch", BATCH, "LIST", "batch sizes; default: powers of two in the fitted range"},
+	{"at", AT, "NAME=VALUE",
+		"value or level of another column; repeatable. Default: the geometric middle of the "
+		"fitted range, the first level"},
+	{NULL, 0, NULL, "With a model of 'pmfit step' (there --batch is per GPU unless --batch-is global):"},
+	{"gpus-per-node", PER_NODE, "N", "default: the most that was measured"},
+	{"at-most-nodes", MOST_NODES, "N", "use at most this number of nodes"},
+	{"level", LEVEL, "NAME", "cluster or GPU model; default: the first"},
+	{NULL, 0, NULL, "Recommendation:"},
+	{"worth", WORTH, "X", "minimum speedup per added GPU that pays; default 0.5"},
+	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
+	{"at-most-gpus", MOST_GPUS, "N", "use at most this number of GPUs"},
+	{"at-most-local-batch", MOST_BATCH, "N", "largest batch per GPU (limited by its memory)"},
+	{NULL, 0, NULL, "Heterogeneous devices:"},
+	{"divide", DIVIDE, "BATCH",
+		"divide a batch in proportion to speed, in whole samples, and print the time saved"},
+	{"speeds", SPEEDS, "LIST", "samples per unit of time, optionally named: v100:312,k80:90"},
+	{"times", TIMES, "TABLE.csv",
+		"or the times with equal shares, summed per rank, as printed by 'pmanalyze layers "
+		"--ranks --csv'"},
+	{"rank-column", RANK_COLUMN, "NAME", "column with the rank, default rank"},
+	{"time-columns", TIME_COLUMNS, "LIST", "columns to sum, default forward_ns,backward_ns"},
+	{"devices", DEVICES, "COLUMN=LEVELS", "or the levels of a column of MODEL, one per device"},
+	{NULL, 0, NULL, "Output:"},
+	{"csv", 'c', NULL, "CSV output, the table only; interval limits are empty without bootstrap values"},
+	{"json", 'j', NULL, "JSON output, complete"},
+	{0},
+};
+
 const struct command cmd_guide = {
 	.name = "guide",
 	.summary = "scaling, efficiency, cost and batch shares according to a model",
-	.help = help,
+	.usage = "[OPTION]... MODEL.json\n"
+		 "[OPTION]... STEP-MODEL.json\n"
+		 "--divide BATCH --speeds LIST | --times TABLE.csv\n"
+		 "--divide BATCH --devices COLUMN=LEVELS MODEL.json",
+	.about = "MODEL is a file written by 'pmfit fit -o' or 'pmfit search -o', or a table of runs, to "
+		 "which 'pmfit auto' fits a model first. Prints how the time scales with GPUs and batch, "
+		 "the share of the constant C, the costliest settings, a table of time, speedup, "
+		 "efficiency and rate over batch and GPUs, the number of GPUs up to which adding GPUs "
+		 "pays, and a recommendation. Rows outside the fitted range are marked 'extrapolated'. "
+		 "Intervals are those of the fitted curve, from the model's bootstrap values (pmfit fit "
+		 "--bootstrap 200).\n"
+		 "\n"
+		 "With a model of 'pmfit step' the table is over GPUs, nodes and batch: each number of "
+		 "GPUs on as few nodes as possible and spread over as many; where more GPUs are slower, "
+		 "what spreading costs, the fastest configuration and the one with the least GPU time a "
+		 "sample, within the data and beyond.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Examples:\n"
+		 "  pmfit guide --gpus 1,2,4,8 --batch 32,64,128 --price 2.5 lenet.json\n"
+		 "  pmanalyze layers --ranks --csv run | pmfit guide --divide 256 --times -\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,
 };

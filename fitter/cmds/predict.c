@@ -9,64 +9,13 @@
 #include "step/beyond.h"
 #include "step_options.h"
 
+#include <float.h>
 #include <err.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const help[] = {
-	"pmfit predict: predict the time of configurations, measured or not\n"
-	"\n"
-	"usage: pmfit predict [OPTION]... MODEL.json TABLE.csv\n"
-	"\n"
-	"MODEL is a file written by 'pmfit fit -o', 'search -o' or 'step -o', or a\n"
-	"table of runs, to which 'pmfit auto' fits a model first. TABLE is a CSV file with a header, or -\n"
-	"for standard input; columns are matched by the names used in the fit, others are\n"
-	"ignored. Prints a line per row: the predicted time, the limits of its interval, the\n"
-	"measured time and the error if available, and warnings about the row:\n"
-	"\n"
-	"  gpus 8 > 3         above the largest fitted value: extrapolation\n"
-	"  dataset=x unseen   no fitted row has this level: no prediction\n"
-	"\n"
-	"Ranges are checked per column. The interval is a prediction interval: the prediction\n"
-	"times the residuals (measured over predicted) of the fitted rows. With bootstrap\n"
-	"values in the model (pmfit fit --bootstrap 200) the residuals are applied to the\n"
-	"prediction of each, so that the interval widens where data are sparse. Residuals of\n"
-	"fitted rows are slightly smaller than those of new rows: check the coverage of the\n"
-	"measured times.\n"
-	"\n"
-	"A row beyond the fitted range is predicted at its edge; the growth from there is held\n"
-	"within what steps do (batch: powers 0 to 1, GPUs: 0 to 0.35, nodes: -0.35 to 0.35; a\n"
-	"formula that falls goes on as fast as it did), for columns with such names. Its\n"
-	"interval widens with the distance. --formula takes the formula as it is; a model of\n"
-	"'pmfit step' knows more about such rows.\n"
-	"\n"
-	"  --time COLUMN            the measured time, in the model's unit; default `time`,\n"
-	"                           if that column exists. Cells may be empty\n"
-	"  --rate COLUMN            instead: a column of which the time is one over\n"
-	"  --formula                the plain formula beyond the fitted range too\n"
-	"  --confidence X           confidence level of the intervals, default 0.95\n"
-	"  --skip-bad               skip rows with missing numbers and report their count\n"
-	"  -c, --csv                CSV output: the model's columns, then predicted, low, high,\n"
-	"                           measured, extrapolated, unseen (column names, separated by\n"
-	"                           blanks)\n"
-	"  -j, --json               JSON output: rows, errors and the basis of the intervals\n"
-	"  -q, --quiet              the errors only\n"
-	"  --plot                   plot predicted against measured in the terminal; without\n"
-	"                           measured times, the predictions row by row\n"
-	"  --plain                  ASCII plot; default without UTF-8 in LC_ALL, LC_CTYPE or\n"
-	"                           LANG. NO_COLOR disables colours\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit predict lenet.json planned.csv\n"
-	"  pmfit predict --time time --csv lenet.json runs.csv >predicted.csv\n"
-	"\n"
-	"Exit status: 0 success (also with rows without a prediction), 1 failure, 2 usage\n"
-	"error.\n",
-	NULL};
 
 static const char *const interval_names[] = {[PM_FIT_INTERVAL_NONE] = "none",
 	[PM_FIT_INTERVAL_RESIDUALS] = "residuals",
@@ -292,18 +241,13 @@ static void print_plot(const struct answer *a, bool plain)
 	plot_free(&plot);
 }
 
+enum { TIME = OPTION_FIRST, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN, FORMULA };
+
 static void take_options(int argument_count, char **arguments, struct predict_choices *choices)
 {
-	enum { TIME = 256, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN, FORMULA };
-	static const struct option long_options[] = {{"time", required_argument, NULL, TIME},
-		{"rate", required_argument, NULL, RATE}, {"confidence", required_argument, NULL, CONFIDENCE},
-		{"skip-bad", no_argument, NULL, SKIP_BAD}, {"plot", no_argument, NULL, PLOT},
-		{"plain", no_argument, NULL, PLAIN}, {"formula", no_argument, NULL, FORMULA},
-		{"csv", no_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
-		{"quiet", no_argument, NULL, 'q'}, {0}};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "cjq", long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_predict, argument_count, arguments)) != -1)
 		switch (option) {
 		case TIME:
 		case RATE:
@@ -311,7 +255,7 @@ static void take_options(int argument_count, char **arguments, struct predict_ch
 			choices->is_rate = option == RATE;
 			break;
 		case CONFIDENCE:
-			choices->confidence = cmd_number(&cmd_predict, "--confidence", optarg, 0);
+			choices->confidence = command_number(&cmd_predict, option, optarg, 0, DBL_MAX);
 			if (!(choices->confidence > 0 && choices->confidence < 1))
 				cmd_usage(&cmd_predict, "--confidence %s: expected a number between 0 and 1",
 					optarg);
@@ -338,7 +282,7 @@ static void take_options(int argument_count, char **arguments, struct predict_ch
 			choices->is_sum = true;
 			break;
 		default:
-			cmd_wrong_option(&cmd_predict, long_options, arguments);
+			command_unhandled(&cmd_predict, option);
 		}
 	if (optind + 2 != argument_count)
 		cmd_usage(&cmd_predict, "expected a model and a table");
@@ -421,5 +365,57 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"time", TIME, "COLUMN",
+		"the measured time, in the model's unit; default `time`, if that column exists. Cells "
+		"may be empty"},
+	{"rate", RATE, "COLUMN", "instead: a column of which the time is one over"},
+	{"formula", FORMULA, NULL, "the plain formula beyond the fitted range too"},
+	{"confidence", CONFIDENCE, "X", "confidence level of the intervals, default 0.95"},
+	{"skip-bad", SKIP_BAD, NULL, "skip rows with missing numbers and report their count"},
+	{"csv", 'c', NULL,
+		"CSV output: the model's columns, then predicted, low, high, measured, extrapolated, "
+		"unseen (column names, separated by blanks)"},
+	{"json", 'j', NULL, "JSON output: rows, errors and the basis of the intervals"},
+	{"quiet", 'q', NULL, "the errors only"},
+	{"plot", PLOT, NULL,
+		"plot predicted against measured in the terminal; without measured times, the "
+		"predictions row by row"},
+	{"plain", PLAIN, NULL,
+		"ASCII plot; default without UTF-8 in LC_ALL, LC_CTYPE or LANG. NO_COLOR disables colours"},
+	{0},
+};
+
 const struct command cmd_predict = {
-	.name = "predict", .summary = "predict configurations, with intervals", .help = help, .run = run};
+	.name = "predict",
+	.summary = "predict configurations, with intervals",
+	.usage = "[OPTION]... MODEL.json TABLE.csv",
+	.about = "MODEL is a file written by 'pmfit fit -o', 'search -o' or 'step -o', or a table of "
+		 "runs, to which 'pmfit auto' fits a model first. TABLE is a CSV file with a header, or - "
+		 "for standard input; columns are matched by the names used in the fit, others are "
+		 "ignored. Prints a line per row: the predicted time, the limits of its interval, the "
+		 "measured time and the error if available, and warnings about the row:\n"
+		 "\n"
+		 "  gpus 8 > 3\tabove the largest fitted value: extrapolation\n"
+		 "  dataset=x unseen\tno fitted row has this level: no prediction\n"
+		 "\n"
+		 "Ranges are checked per column. The interval is a prediction interval: the prediction "
+		 "times the residuals (measured over predicted) of the fitted rows. With bootstrap values "
+		 "in the model (pmfit fit --bootstrap 200) the residuals are applied to the prediction of "
+		 "each, so that the interval widens where data are sparse. Residuals of fitted rows are "
+		 "slightly smaller than those of new rows: check the coverage of the measured times.\n"
+		 "\n"
+		 "A row beyond the fitted range is predicted at its edge; the growth from there is held "
+		 "within what steps do (batch: powers 0 to 1, GPUs: 0 to 0.35, nodes: -0.35 to 0.35; a "
+		 "formula that falls goes on as fast as it did), for columns with such names. Its "
+		 "interval widens with the distance. --formula takes the formula as it is; a model of "
+		 "'pmfit step' knows more about such rows.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Examples:\n"
+		 "  pmfit predict lenet.json planned.csv\n"
+		 "  pmfit predict --time time --csv lenet.json runs.csv >predicted.csv\n"
+		 "\n"
+		 "Exit status: 0 success (also with rows without a prediction), 1 failure, 2 usage "
+		 "error.\n",
+	.run = run,
+};

@@ -3,48 +3,12 @@
 #include "output/json_print.h"
 #include "step_options.h"
 
+#include <limits.h>
 #include <err.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const help[] = {
-	"pmfit step: the time of a training step over batch, GPUs and nodes\n"
-	"\n"
-	"usage: pmfit step [OPTION]... TABLE.csv\n"
-	"\n"
-	"For configurations that nobody measured: more GPUs, more nodes, larger batches.\n"
-	"With m samples on each of k GPUs on n nodes:\n"
-	"\n"
-	"  T = (Tc^g + Ts^g)^(1/g)        g = 1: one after the other, more: overlapped\n"
-	"  Tc = a + b m + c m log2 k      compute\n"
-	"  Ts = d0 + d1 log2 k            exchange of gradients on one node; on several\n"
-	"     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n; or linear in k\n"
-	"\n"
-	"Coefficients are at least 0, in the time's unit. Several such forms and a constant,\n"
-	"each with a Gaussian process for what it leaves over, are asked for configurations\n"
-	"that were kept from them, inside the data and beyond: their weights, and the widths\n"
-	"of intervals, are those of the region in which a question lies. Printed are the\n"
-	"coefficients of one form (that nearest to the table) with their range over five\n"
-	"refits without a fifth of the configurations; predictions are those of all.\n"
-	"\n"
-	"Where the table has the exposed communication ('pmanalyze export --observations'\n"
-	"writes it), compute is also fitted to the rest of the step.\n"
-	"\n",
-	step_options_help,
-	"\n"
-	"  --gradient-bytes N       size of the gradients: prints the bandwidth that a ring\n"
-	"                           all-reduce of this size would need\n"
-	"  -o, --output FILE        write the model for 'pmfit predict' and 'pmfit guide'\n"
-	"  -j, --json               JSON output: the model\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit step -o model.json runs.csv && pmfit predict model.json planned.csv\n"
-	"  pmfit step --time iteration_ms --batch-column batch --batch-is global runs.csv\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	NULL};
 
 struct choices {
 	struct step_columns columns;
@@ -180,25 +144,24 @@ static void print_level(
 	arena_free(&arena);
 }
 
+enum { BYTES = OPTION_FIRST };
+
 static void take_options(int argument_count, char **arguments, struct choices *choices)
 {
-	enum { BYTES = STEP_OPTION_END, SKIP_BAD };
-	static const struct option long_options[] = {STEP_OPTIONS_LONG,
-		{"gradient-bytes", required_argument, NULL, BYTES}, {"skip-bad", no_argument, NULL, SKIP_BAD},
-		{"output", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'}, {0}};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "o:j", long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_step, argument_count, arguments)) != -1)
 		if (option == BYTES)
-			choices->gradient_bytes = (double)cmd_count(&cmd_step, "--gradient-bytes", optarg, 1);
-		else if (option == SKIP_BAD)
+			choices->gradient_bytes =
+				(double)command_count(&cmd_step, option, optarg, 1, ULONG_MAX);
+		else if (option == STEP_OPTION_SKIP_BAD)
 			choices->skip_bad = true;
 		else if (option == 'o')
 			choices->output = optarg;
 		else if (option == 'j')
 			choices->json = true;
 		else if (!step_options_take(&cmd_step, &choices->columns, option, optarg))
-			cmd_wrong_option(&cmd_step, long_options, arguments);
+			command_unhandled(&cmd_step, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_step, "expected one table");
 }
@@ -235,9 +198,41 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"gradient-bytes", BYTES, "N",
+		"size of the gradients: prints the bandwidth that a ring all-reduce of this size would "
+		"need"},
+	{"output", 'o', "FILE", "write the model for 'pmfit predict' and 'pmfit guide'"},
+	{"json", 'j', NULL, "JSON output: the model"},
+	{0},
+};
+
 const struct command cmd_step = {
 	.name = "step",
 	.summary = "time of a training step over batch, GPUs and nodes, also beyond the data",
-	.help = help,
+	.usage = "[OPTION]... TABLE.csv",
+	.about = "For configurations that nobody measured: more GPUs, more nodes, larger batches. With m "
+		 "samples on each of k GPUs on n nodes:\n"
+		 "\n"
+		 "  T = (Tc^g + Ts^g)^(1/g)        g = 1: one after the other, more: overlapped\n"
+		 "  Tc = a + b m + c m log2 k      compute\n"
+		 "  Ts = d0 + d1 log2 k            exchange of gradients on one node; on several\n"
+		 "     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n; or linear in k\n"
+		 "\n"
+		 "Coefficients are at least 0, in the time's unit. Several such forms and a constant, "
+		 "each with a Gaussian process for what it leaves over, are asked for configurations that "
+		 "were kept from them, inside the data and beyond: their weights, and the widths of "
+		 "intervals, are those of the region in which a question lies. Printed are the "
+		 "coefficients of one form (that nearest to the table) with their range over five refits "
+		 "without a fifth of the configurations; predictions are those of all.\n"
+		 "\n"
+		 "Where the table has the exposed communication ('pmanalyze export --observations' writes "
+		 "it), compute is also fitted to the rest of the step.\n",
+	.options = OPTION_TABLES(step_options_rows, rows),
+	.after = "Examples:\n"
+		 "  pmfit step -o model.json runs.csv && pmfit predict model.json planned.csv\n"
+		 "  pmfit step --time iteration_ms --batch-column batch --batch-is global runs.csv\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,
 };

@@ -10,21 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char step_options_help[] =
-	"Columns are found by common names (time: step_time, iteration_ms; GPUs: gpus,\n"
-	"num_replicas, ranks; nodes: nodes, hosts; placement), or named:\n"
-	"  --time COLUMN[,UNIT]     measured time of a step; UNIT s, ms, us or ns. Default unit:\n"
-	"                           the name's ending\n"
-	"  --batch-column COLUMN    batch size\n"
-	"  --batch-is local|global  per GPU, or the total over all GPUs. Default: by the name;\n"
-	"                           else local where a batch is no multiple of its GPUs\n"
-	"  --gpu-column COLUMN      number of GPUs in all\n"
-	"  --node-column COLUMN     number of nodes; without one all GPUs are on one node\n"
-	"  --placement-column COL   GPUs on each node, 4-4-2 (or 442 without a GPU column)\n"
-	"  --exposed-column COLUMN  communication that the step waits for, in the time's unit\n"
-	"  --compute-column COLUMN  or the step's time without it\n"
-	"  --level-column COLUMN    cluster or GPU model: each level is fitted by itself\n"
-	"  --skip-bad               skip rows with missing or impossible values\n";
+const struct option_row step_options_rows[] = {
+	{NULL, 0, NULL,
+		"Columns are found by common names (time: step_time, iteration_ms; GPUs: gpus, "
+		"num_replicas, ranks; nodes: nodes, hosts; placement), or named:"},
+	{"time", STEP_OPTION_COLUMN + STEP_TIME, "COLUMN[,UNIT]",
+		"measured time of a step; UNIT s, ms, us or ns. Default unit: the name's ending"},
+	{"batch-column", STEP_OPTION_COLUMN + STEP_BATCH, "COLUMN", "batch size"},
+	{"batch-is", STEP_OPTION_BATCH_IS, "local|global",
+		"per GPU, or the total over all GPUs. Default: by the name; else local where a batch is no "
+		"multiple of its GPUs"},
+	{"gpu-column", STEP_OPTION_COLUMN + STEP_GPUS, "COLUMN", "number of GPUs in all"},
+	{"node-column", STEP_OPTION_COLUMN + STEP_NODES, "COLUMN",
+		"number of nodes; without one all GPUs are on one node"},
+	{"placement-column", STEP_OPTION_COLUMN + STEP_PLACEMENT, "COLUMN",
+		"GPUs on each node, 4-4-2 (or 442 without a GPU column)"},
+	{"exposed-column", STEP_OPTION_COLUMN + STEP_EXPOSED, "COLUMN",
+		"communication that the step waits for, in the time's unit"},
+	{"compute-column", STEP_OPTION_COLUMN + STEP_COMPUTE, "COLUMN", "or the step's time without it"},
+	{"level-column", STEP_OPTION_COLUMN + STEP_LEVEL, "COLUMN",
+		"cluster or GPU model: each level is fitted by itself"},
+	{"skip-bad", STEP_OPTION_SKIP_BAD, NULL, "skip rows with missing or impossible values"},
+	{0},
+};
 
 static void take_time(const struct command *command, struct step_columns *columns, char *argument)
 {

@@ -6,25 +6,14 @@
 #include "cmd.h"
 #include "step/step.h"
 
-#include <getopt.h>
+enum {
+	STEP_OPTION_COLUMN = OPTION_SHARED,
+	STEP_OPTION_BATCH_IS = STEP_OPTION_COLUMN + STEP_COLUMNS,
+	STEP_OPTION_END, /* of those that step_options_take takes */
+	STEP_OPTION_SKIP_BAD = STEP_OPTION_END,
+};
 
-enum { STEP_OPTION_COLUMN = 512, STEP_OPTION_BATCH_IS = STEP_OPTION_COLUMN + STEP_COLUMNS, STEP_OPTION_END };
-
-#define STEP_OPTIONS_LONG \
-	{"time", required_argument, NULL, STEP_OPTION_COLUMN + STEP_TIME}, \
-		{"batch-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_BATCH}, \
-		{"gpu-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_GPUS}, \
-		{"node-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_NODES}, \
-		{"placement-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_PLACEMENT}, \
-		{"exposed-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_EXPOSED}, \
-		{"compute-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_COMPUTE}, \
-		{"level-column", required_argument, NULL, STEP_OPTION_COLUMN + STEP_LEVEL}, \
-	{ \
-		"batch-is", required_argument, NULL, STEP_OPTION_BATCH_IS \
-	}
-
-/* Of a manual page. */
-extern const char step_options_help[];
+extern const struct option_row step_options_rows[];
 
 /* Takes the option if it is one of these; may end the program. The argument stays. */
 bool step_options_take(

@@ -3,74 +3,13 @@
 #include "base/table.h"
 #include "cmd.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const help[] = {
-	"pmfit strategy: predict parallelisation strategies from one-GPU measurements\n"
-	"\n"
-	"usage: pmfit strategy [OPTION]... --cluster FILE LAYERS.json...\n"
-	"\n"
-	"LAYERS is the output of 'pmanalyze layers --json' for a run on one GPU. Pass runs with\n"
-	"several batch sizes: layers take more time per sample with small batches, and the\n"
-	"share of a worker is small. Times are interpolated linearly between measured\n"
-	"batches; with a single file they are scaled in proportion, which is optimistic for\n"
-	"many workers.\n"
-	"\n"
-	"Predicts an iteration of the whole batch: data parallel (Horovod's ring\n"
-	"all-reduce, replayed bucket by bucket next to the backward pass), model parallel,\n"
-	"GPipe, and PipeDream (1F1B, replicated stages), each with the partition that\n"
-	"minimises its slowest stage, and the best number of micro-batches. The published\n"
-	"formulas are shown next to them: (5.1) for data, (6.1) and (6.2) for GPipe.\n"
-	"\n"
-	"FILE describes the cluster; # starts a comment:\n"
-	"  workers 16                 GPUs\n"
-	"  workers_per_node 8         default: all on one node\n"
-	"  link_latency_us 4          between GPUs of a node\n"
-	"  link_gb_s 130              required\n"
-	"  network_latency_us 8       between nodes; default: as between GPUs of a node\n"
-	"  network_gb_s 11\n"
-	"  memory_gb_s 900            memory bandwidth of a GPU, for copies into buckets;\n"
-	"                             default: copies take no time\n"
-	"  memory_gib 16              memory of a GPU; default: not checked\n"
-	"  copy_latency_us 2          latency of such a copy; default 0\n"
-	"  link 0-1 10 5              one link: workers, latency in us, GB/s\n"
-	"  slow 2 1.5                 computation of this worker takes 1.5× the time\n"
-	"\n"
-	"  --cluster FILE             required\n"
-	"  --workers N                default: the file's\n"
-	"  --batch N                  batch size over all workers; default: the largest measured\n"
-	"  --aggregate after|overlap|fused\n"
-	"                             schedule of the gradient exchange; default fused\n"
-	"  --fusion-threshold BYTES   size of a bucket; default 67108864\n"
-	"  --cycle-ms X               period in which gradients are collected; default 1\n"
-	"  --micro-batches LIST       numbers to evaluate; default 1,2,4,8,16,32\n"
-	"  --recompute on|off         GPipe stages keep their inputs only; default on\n",
-	"  --optimizer sgd|momentum|adam\n"
-	"                             numbers it keeps for a parameter (0, 1, 2), for memory;\n"
-	"                             default sgd\n"
-	"  --other-us X               time per iteration outside the layers, such as input,\n"
-	"                             on one worker; default 0\n"
-	"  -c, --csv                  CSV output, one row per strategy, times in ns\n"
-	"  -j, --json                 JSON output, complete, times in ns\n"
-	"\n"
-	"A partition lists the first layers of the stages, counted from 0; replicas are those\n"
-	"of each stage: the trainers' --partition and --stages. Networks with branches are cut\n"
-	"after additions only. PipeDream computes gradients from older weights and is\n"
-	"recommended separately. With memory_gib, strategies are left out whose parameters,\n"
-	"gradients, optimizer's numbers and kept inputs alone exceed it; workspaces and what a\n"
-	"framework keeps in stock are not known, so that others may not fit either.\n"
-	"\n"
-	"Example:\n"
-	"  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
-	"  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b64.json b256.json\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	NULL};
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -79,6 +18,19 @@ struct choices {
 	size_t workers, micro_batches[64], micro_count;
 	struct strategy_how how;
 	enum print_form form;
+};
+
+enum {
+	CLUSTER = OPTION_FIRST,
+	WORKERS,
+	BATCH,
+	AGGREGATE,
+	THRESHOLD,
+	CYCLE,
+	MICRO,
+	RECOMPUTE,
+	OTHER,
+	OPTIMIZER
 };
 
 static void take_micro_batches(struct choices *c, const char *text)
@@ -91,77 +43,49 @@ static void take_micro_batches(struct choices *c, const char *text)
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
 		if (c->micro_count == sizeof(c->micro_batches) / sizeof(*c->micro_batches))
 			cmd_usage(&cmd_strategy, "--micro-batches: more than %zu numbers", c->micro_count);
-		c->micro_batches[c->micro_count++] = cmd_count(&cmd_strategy, "--micro-batches", item, 1);
+		c->micro_batches[c->micro_count++] = command_count(&cmd_strategy, MICRO, item, 1, ULONG_MAX);
 	}
 	if (!c->micro_count)
 		cmd_usage(&cmd_strategy, "--micro-batches: expected numbers, such as 1,2,4");
 	free(copy);
 }
 
-static int take_word(const char *option, const char *text, const char *const *words)
-{
-	for (int i = 0; words[i]; i++)
-		if (strcmp(words[i], text) == 0)
-			return i;
-	cmd_usage(&cmd_strategy, "%s %s: invalid choice", option, text);
-}
-
 static void take_options(int argument_count, char **arguments, struct choices *c)
 {
-	enum {
-		CLUSTER = 256,
-		WORKERS,
-		BATCH,
-		AGGREGATE,
-		THRESHOLD,
-		CYCLE,
-		MICRO,
-		RECOMPUTE,
-		OTHER,
-		OPTIMIZER
-	};
 	static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
-	static const struct option long_options[] = {{"optimizer", required_argument, NULL, OPTIMIZER},
-		{"cluster", required_argument, NULL, CLUSTER}, {"workers", required_argument, NULL, WORKERS},
-		{"batch", required_argument, NULL, BATCH}, {"aggregate", required_argument, NULL, AGGREGATE},
-		{"fusion-threshold", required_argument, NULL, THRESHOLD},
-		{"cycle-ms", required_argument, NULL, CYCLE},
-		{"micro-batches", required_argument, NULL, MICRO},
-		{"recompute", required_argument, NULL, RECOMPUTE},
-		{"other-us", required_argument, NULL, OTHER}, {"csv", no_argument, NULL, 'c'},
-		{"json", no_argument, NULL, 'j'}, {0}};
 	static const char *const aggregates[] = {"after", "overlap", "fused", NULL};
 	static const char *const switches[] = {"off", "on", NULL};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "cj", long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_strategy, argument_count, arguments)) != -1)
 		if (option == CLUSTER)
 			c->cluster = optarg;
 		else if (option == WORKERS)
-			c->workers = cmd_count(&cmd_strategy, "--workers", optarg, 1);
+			c->workers = command_count(&cmd_strategy, option, optarg, 1, ULONG_MAX);
 		else if (option == BATCH)
-			c->how.batch = (double)cmd_count(&cmd_strategy, "--batch", optarg, 1);
+			c->how.batch = (double)command_count(&cmd_strategy, option, optarg, 1, ULONG_MAX);
 		else if (option == AGGREGATE)
-			c->how.aggregate =
-				(enum strategy_aggregate)take_word("--aggregate", optarg, aggregates);
+			c->how.aggregate = (enum strategy_aggregate)command_word(
+				&cmd_strategy, option, optarg, aggregates);
 		else if (option == THRESHOLD)
-			c->how.threshold = cmd_number(&cmd_strategy, "--fusion-threshold", optarg, 0);
+			c->how.threshold = command_number(&cmd_strategy, option, optarg, 0, DBL_MAX);
 		else if (option == CYCLE)
-			c->how.cycle = 1e6 * cmd_number(&cmd_strategy, "--cycle-ms", optarg, 0);
+			c->how.cycle = 1e6 * command_number(&cmd_strategy, option, optarg, 0, DBL_MAX);
 		else if (option == MICRO)
 			take_micro_batches(c, optarg);
 		else if (option == RECOMPUTE)
-			c->how.recompute = take_word("--recompute", optarg, switches);
+			c->how.recompute = command_word(&cmd_strategy, option, optarg, switches) != 0;
 		else if (option == OTHER)
-			c->how.other = 1e3 * cmd_number(&cmd_strategy, "--other-us", optarg, 0);
+			c->how.other = 1e3 * command_number(&cmd_strategy, option, optarg, 0, DBL_MAX);
 		else if (option == OPTIMIZER)
-			c->how.optimizer_copies = take_word("--optimizer", optarg, optimizers);
+			c->how.optimizer_copies =
+				(int)command_word(&cmd_strategy, option, optarg, optimizers);
 		else if (option == 'c')
 			c->form = PRINT_CSV;
 		else if (option == 'j')
 			c->form = PRINT_JSON;
 		else
-			cmd_wrong_option(&cmd_strategy, long_options, arguments);
+			command_unhandled(&cmd_strategy, option);
 	if (optind == argument_count)
 		cmd_usage(&cmd_strategy, "expected layer files");
 	if (!c->cluster)
@@ -382,9 +306,64 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"cluster", CLUSTER, "FILE", "required"},
+	{"workers", WORKERS, "N", "default: the file's"},
+	{"batch", BATCH, "N", "batch size over all workers; default: the largest measured"},
+	{"aggregate", AGGREGATE, "after|overlap|fused", "schedule of the gradient exchange; default fused"},
+	{"fusion-threshold", THRESHOLD, "BYTES", "size of a bucket; default 67108864"},
+	{"cycle-ms", CYCLE, "X", "period in which gradients are collected; default 1"},
+	{"micro-batches", MICRO, "LIST", "numbers to evaluate; default 1,2,4,8,16,32"},
+	{"recompute", RECOMPUTE, "on|off", "GPipe stages keep their inputs only; default on"},
+	{"optimizer", OPTIMIZER, "sgd|momentum|adam",
+		"numbers it keeps for a parameter (0, 1, 2), for memory; default sgd"},
+	{"other-us", OTHER, "X",
+		"time per iteration outside the layers, such as input, on one worker; default 0"},
+	{"csv", 'c', NULL, "CSV output, one row per strategy, times in ns"},
+	{"json", 'j', NULL, "JSON output, complete, times in ns"},
+	{0},
+};
+
 const struct command cmd_strategy = {
 	.name = "strategy",
 	.summary = "predict data, model and pipeline parallelism from one-GPU measurements",
-	.help = help,
+	.usage = "[OPTION]... --cluster FILE LAYERS.json...",
+	.about = "LAYERS is the output of 'pmanalyze layers --json' for a run on one GPU. Pass runs with "
+		 "several batch sizes: layers take more time per sample with small batches, and the share "
+		 "of a worker is small. Times are interpolated linearly between measured batches; with a "
+		 "single file they are scaled in proportion, which is optimistic for many workers.\n"
+		 "\n"
+		 "Predicts an iteration of the whole batch: data parallel (Horovod's ring all-reduce, "
+		 "replayed bucket by bucket next to the backward pass), model parallel, GPipe, and "
+		 "PipeDream (1F1B, replicated stages), each with the partition that minimises its slowest "
+		 "stage, and the best number of micro-batches. The published formulas are shown next to "
+		 "them: (5.1) for data, (6.1) and (6.2) for GPipe.\n"
+		 "\n"
+		 "FILE describes the cluster; # starts a comment:\n"
+		 "  workers 16\tGPUs\n"
+		 "  workers_per_node 8\tdefault: all on one node\n"
+		 "  link_latency_us 4\tbetween GPUs of a node\n"
+		 "  link_gb_s 130\trequired\n"
+		 "  network_latency_us 8\tbetween nodes; default: as between GPUs of a node\n"
+		 "  network_gb_s 11\tlikewise\n"
+		 "  memory_gb_s 900\tmemory bandwidth of a GPU, for copies into buckets; default: copies "
+		 "take no time\n"
+		 "  memory_gib 16\tmemory of a GPU; default: not checked\n"
+		 "  copy_latency_us 2\tlatency of such a copy; default 0\n"
+		 "  link 0-1 10 5\tone link: workers, latency in us, GB/s\n"
+		 "  slow 2 1.5\tcomputation of this worker takes 1.5× the time\n",
+	.options = OPTION_TABLES(rows),
+	.after = "A partition lists the first layers of the stages, counted from 0; replicas are those of "
+		 "each stage: the trainers' --partition and --stages. Networks with branches are cut "
+		 "after additions only. PipeDream computes gradients from older weights and is "
+		 "recommended separately. With memory_gib, strategies are left out whose parameters, "
+		 "gradients, optimizer's numbers and kept inputs alone exceed it; workspaces and what a "
+		 "framework keeps in stock are not known, so that others may not fit either.\n"
+		 "\n"
+		 "Example:\n"
+		 "  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
+		 "  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b256.json\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,
 };
