@@ -8,8 +8,9 @@
 #include "sweep/sweep_command.h"
 #include "sweep/sweep_run.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -20,81 +21,6 @@
 
 /* Between the lines of progress where there is no terminal. */
 #define LINE_SECONDS 30
-
-static const char *const help[] = {
-	"pmfit sweep: run planned trials and collect their times in a table\n"
-	"\n"
-	"usage: pmfit sweep [OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
-	"\n"
-	"SPACE is a file that defines the columns and their possible values (below). For each\n"
-	"trial the COMMAND (or that of the space file) runs with {COLUMN} replaced by the\n"
-	"trial's value, {out} by a folder of its own, and {trial} by its number. Its time is\n"
-	"appended to the table when the trial ends. A sweep stopped by Ctrl-C, kill or power\n"
-	"loss resumes when the same command is started again. The table is input for\n"
-	"'pmfit fit -d SPACE'.\n"
-	"\n"
-	"What to run:\n"
-	"  --trials N               number of trials, default 1500; with --design full: all\n"
-	"  --design NAME            random (default): independent trials, so that --trials can\n"
-	"                           be raised later; lhs: a Latin hypercube, in which each\n"
-	"                           value of a column is equally frequent; full: all\n"
-	"                           combinations of levels, once, in random order\n"
-	"  --seed N                 random seed of the plan, default 1\n"
-	"  --jobs N                 concurrent trials, default 1: concurrent trials on one\n"
-	"                           machine disturb the times\n"
-	"  --timeout SECONDS        time limit per attempt, default 600; 0: no limit\n"
-	"  --retries N              retries of a failed trial, default 1\n"
-	"  --give-up N              stop after N consecutive failed trials, default 10;\n"
-	"                           0: never\n"
-	"  --again                  rerun the failed trials of the table\n"
-	"  -n, --dry-run            print the trials' commands (--csv: values; --json: both)\n"
-	"\n"
-	"Source of the time:\n"
-	"  --time-from WHERE        default: capture, or the setting of the space file\n"
-	"      capture[:SKIP]       of traces in {out}: the space's time column of 'pmanalyze\n"
-	"                           export --observations', the median of at least three\n"
-	"                           regular iterations after the first SKIP (1)\n"
-	"      regex:PATTERN        of the output: median over all matches of the group\n"
-	"      csv:FILE[:COLUMN]    median of a column in a table that the command\n"
-	"                           writes; default: the space's time column\n"
-	"      json:FILE:KEY.KEY    a number, or the median of an array of numbers\n"
-	"      wall                 run time of the command, in seconds\n"
-	"\n"
-	"Output:\n"
-	"  -o, --table FILE         the table, default: NAME-OF-SPACE.csv\n"
-	"  --folder DIR             folder for traces and outputs, default: TABLE.runs\n"
-	"  --keep nothing|failed|all   which of these to keep, default nothing\n"
-	"  -c, --csv                with --dry-run: values as CSV\n"
-	"  -j, --json               summary as JSON\n"
-	"  -q, --quiet              no progress\n"
-	"\n"
-	"The table has a row per trial: plan (a hash: rows of two plans are never mixed),\n"
-	"trial, the columns, the time, status (done; failed; impossible: rejected by the\n"
-	"program and replaced by another trial), attempts, seconds, note (the reason).\n"
-	"\n"
-	"A space file is a description ('pmfit fit --help') with more lines:\n"
-	"  levels COLUMN LEVEL...      the possible values of the column\n"
-	"  range COLUMN A B [log] [integer]   or: any number in this range\n"
-	"  words COLUMN LEVEL=WORD...  words passed to the command instead of levels\n"
-	"  let NAME = EXPRESSION       a number computed for each trial, for rules\n"
-	"  require EXPRESSION          a condition on planned trials: numbers, columns, words,\n"
-	"                              + - * / %, comparisons, && || !, floor ceil min max\n"
-	"  refusal STATUS [TEXT]       exit status, and TEXT in the output, by which the\n"
-	"                              program rejects a trial as impossible\n"
-	"  command WORD...             the command, unless given after --\n"
-	"  time-from WHERE             as above\n"
-	"  skip-bad                    for fitting: skip trials without a time\n"
-	"A SPACE that is not a file is looked up among the spaces installed with pmfit:\n"
-	"lenet5 (1500 trials of LeNet-5 as published) and resattnet (3D-ResAttNet-18).\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit sweep lenet5 --trials 100 -o runs.csv\n"
-	"  pmfit sweep my.space --time-from 'regex:step ([0-9.]+) ms' -- \\\n"
-	"          ./train --batch {batch} --lr {lr}\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, interrupted, or no trial succeeded; 2 usage\n"
-	"error.\n",
-	NULL};
 
 struct request {
 	struct sweep_run run;
@@ -272,7 +198,7 @@ static void print_summary(struct request *request)
 }
 
 enum {
-	TRIALS = 256,
+	TRIALS = OPTION_FIRST,
 	DESIGN,
 	SEED,
 	JOBS,
@@ -302,25 +228,25 @@ static void take_option(struct request *request, int option, char *argument)
 
 	switch (option) {
 	case TRIALS:
-		request->trials = cmd_count(&cmd_sweep, "--trials", argument, 1);
+		request->trials = command_count(&cmd_sweep, option, argument, 1, ULONG_MAX);
 		break;
 	case DESIGN:
 		request->design = (enum sweep_design)word("--design", argument, designs);
 		break;
 	case SEED:
-		request->seed = cmd_count(&cmd_sweep, "--seed", argument, 0);
+		request->seed = command_count(&cmd_sweep, option, argument, 0, ULONG_MAX);
 		break;
 	case JOBS:
-		request->run.jobs = cmd_count(&cmd_sweep, "--jobs", argument, 1);
+		request->run.jobs = command_count(&cmd_sweep, option, argument, 1, ULONG_MAX);
 		break;
 	case TIMEOUT:
-		request->run.timeout = cmd_number(&cmd_sweep, "--timeout", argument, 0);
+		request->run.timeout = command_number(&cmd_sweep, option, argument, 0, DBL_MAX);
 		break;
 	case RETRIES:
-		request->run.retries = cmd_count(&cmd_sweep, "--retries", argument, 0);
+		request->run.retries = command_count(&cmd_sweep, option, argument, 0, ULONG_MAX);
 		break;
 	case GIVE_UP:
-		request->run.give_up = cmd_count(&cmd_sweep, "--give-up", argument, 0);
+		request->run.give_up = command_count(&cmd_sweep, option, argument, 0, ULONG_MAX);
 		break;
 	case AGAIN:
 		request->again = true;
@@ -437,22 +363,11 @@ static int sweep(struct request *request)
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option long_options[] = {{"trials", required_argument, NULL, TRIALS},
-		{"design", required_argument, NULL, DESIGN}, {"seed", required_argument, NULL, SEED},
-		{"jobs", required_argument, NULL, JOBS}, {"timeout", required_argument, NULL, TIMEOUT},
-		{"retries", required_argument, NULL, RETRIES}, {"give-up", required_argument, NULL, GIVE_UP},
-		{"again", no_argument, NULL, AGAIN}, {"dry-run", no_argument, NULL, 'n'},
-		{"time-from", required_argument, NULL, TIME_FROM}, {"table", required_argument, NULL, 'o'},
-		{"folder", required_argument, NULL, FOLDER}, {"keep", required_argument, NULL, KEEP},
-		{"csv", no_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
-		{"quiet", no_argument, NULL, 'q'}, {0}};
 	struct request request = {
 		.seed = 1, .table.file = -1, .run = {.jobs = 1, .timeout = 600, .retries = 1, .give_up = 10}};
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "o:ncjq", long_options, NULL)) != -1) {
-		if (option == '?')
-			cmd_wrong_option(&cmd_sweep, long_options, arguments);
+	while ((option = command_option(&cmd_sweep, argument_count, arguments)) != -1) {
 		take_option(&request, option, optarg);
 	}
 	if (optind >= argument_count)
@@ -472,5 +387,78 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{NULL, 0, NULL, "What to run:"},
+	{"trials", TRIALS, "N", "number of trials, default 1500; with --design full: all"},
+	{"design", DESIGN, "NAME",
+		"random (default): independent trials, so that --trials can be raised later; lhs: a "
+		"Latin hypercube, in which each value of a column is equally frequent; full: all "
+		"combinations of levels, once, in random order"},
+	{"seed", SEED, "N", "random seed of the plan, default 1"},
+	{"jobs", JOBS, "N",
+		"concurrent trials, default 1: concurrent trials on one machine disturb the times"},
+	{"timeout", TIMEOUT, "SECONDS", "time limit per attempt, default 600; 0: no limit"},
+	{"retries", RETRIES, "N", "retries of a failed trial, default 1"},
+	{"give-up", GIVE_UP, "N", "stop after N consecutive failed trials, default 10; 0: never"},
+	{"again", AGAIN, NULL, "rerun the failed trials of the table"},
+	{"dry-run", 'n', NULL, "print the trials' commands (--csv: values; --json: both)"},
+	{NULL, 0, NULL, "Source of the time:"},
+	{"time-from", TIME_FROM, "WHERE",
+		"default: capture, or the setting of the space file; the forms are below"},
+	{NULL, 0, NULL, "Output:"},
+	{"table", 'o', "FILE", "the table, default: NAME-OF-SPACE.csv"},
+	{"folder", FOLDER, "DIR", "folder for traces and outputs, default: TABLE.runs"},
+	{"keep", KEEP, "nothing|failed|all", "which of these to keep, default nothing"},
+	{"csv", 'c', NULL, "with --dry-run: values as CSV"},
+	{"json", 'j', NULL, "summary as JSON"},
+	{"quiet", 'q', NULL, "no progress"},
+	{0},
+};
+
 const struct command cmd_sweep = {
-	.name = "sweep", .summary = "plan and run trials, collect their times", .help = help, .run = run};
+	.name = "sweep",
+	.summary = "plan and run trials, collect their times",
+	.usage = "[OPTION]... SPACE [-- COMMAND [ARGUMENT]...]",
+	.about = "SPACE is a file that defines the columns and their possible values (below). For each "
+		 "trial the COMMAND (or that of the space file) runs with {COLUMN} replaced by the "
+		 "trial's value, {out} by a folder of its own, and {trial} by its number. Its time is "
+		 "appended to the table when the trial ends. A sweep stopped by Ctrl-C, kill or power "
+		 "loss resumes when the same command is started again. The table is input for 'pmfit fit "
+		 "-d SPACE'.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "WHERE the time comes from:\n"
+		 "  capture[:SKIP]\tof traces in {out}: the space's time column of 'pmanalyze export "
+		 "--observations', the median of at least three regular iterations after the first SKIP (1)\n"
+		 "  regex:PATTERN\tof the output: median over all matches of the group\n"
+		 "  csv:FILE[:COLUMN]\tmedian of a column in a table that the command writes; default: the "
+		 "space's time column\n"
+		 "  json:FILE:KEY.KEY\ta number, or the median of an array of numbers\n"
+		 "  wall\trun time of the command, in seconds\n"
+		 "\n"
+		 "The table has a row per trial: plan (a hash: rows of two plans are never mixed), trial, "
+		 "the columns, the time, status (done; failed; impossible: rejected by the program and "
+		 "replaced by another trial), attempts, seconds, note (the reason).\n"
+		 "\n"
+		 "A space file is a description ('pmfit fit --help') with more lines:\n"
+		 "  levels COLUMN LEVEL...\tthe possible values of the column\n"
+		 "  range COLUMN A B [log] [integer]\tor: any number in this range\n"
+		 "  words COLUMN LEVEL=WORD...\twords passed to the command instead of levels\n"
+		 "  let NAME = EXPRESSION\ta number computed for each trial, for rules\n"
+		 "  require EXPRESSION\ta condition on planned trials: numbers, columns, words, + - * / "
+		 "%, comparisons, && || !, floor ceil min max\n"
+		 "  refusal STATUS [TEXT]\texit status, and TEXT in the output, by which the program "
+		 "rejects a trial as impossible\n"
+		 "  command WORD...\tthe command, unless given after --\n"
+		 "  time-from WHERE\tas above\n"
+		 "  skip-bad\tfor fitting: skip trials without a time\n"
+		 "A SPACE that is not a file is looked up among the spaces installed with pmfit: lenet5 "
+		 "(1500 trials of LeNet-5 as published) and resattnet (3D-ResAttNet-18).\n"
+		 "\n"
+		 "Examples:\n"
+		 "  pmfit sweep lenet5 --trials 100 -o runs.csv\n"
+		 "  pmfit sweep my.space --time-from 'regex:step ([0-9.]+) ms' -- \\\n"
+		 "          ./train --batch {batch} --lr {lr}\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, interrupted, or no trial succeeded; 2 usage error.\n",
+	.run = run,
+};

@@ -293,5 +293,5 @@ mistake "the rules reject all of" 'require x > 2'
 sed 's/^intrinsic size/categorical size/; s/^categorical kind/intrinsic kind/' a.space >o.space
 expect 1 'column kind: level small is not a number' pmfit sweep o.space
 pmfit sweep --help >text
-[ "$(head -n 1 text)" = "pmfit sweep: run planned trials and collect their times in a table" ] || complain "help"
+[ "$(head -n 1 text)" = "pmfit sweep - plan and run trials, collect their times" ] || complain "help"
 exit $bad
