@@ -8,6 +8,7 @@
 #include "options.h"
 #include "output/json_print.h"
 
+#include <float.h>
 #include <err.h>
 #include <errno.h>
 #include <math.h>
@@ -20,63 +21,6 @@
 /* From here on it takes long enough to say so. */
 #define MANY_ROWS 50000
 #define PILOT_ROWS 2000
-
-static const char *const help[] = {
-	"pmfit baselines: the generic model against other prediction methods\n"
-	"\n"
-	"usage: pmfit baselines [OPTION]... TABLE.csv\n"
-	"\n"
-	"Trains each of these methods on the fitted rows and evaluates it on them and on\n"
-	"the test rows (same split as 'fit'):\n"
-	"\n"
-	"  median       the median time for every row: what any other has to beat\n"
-	"  linear       linear regression, least squares\n"
-	"  power-law    the same of log time over the logarithms of the positive columns\n"
-	"  svr-plain    support vector regression (libsvm, radial basis) without any\n"
-	"               scaling or choice: C 1, epsilon 0.1, gamma one over the number of\n"
-	"               columns times the variance of all cells\n"
-	"  svr          the same with logarithms of positive columns, mean 0 and deviation\n"
-	"               1; C, gamma and time or log time by three-fold cross-validation over\n"
-	"               a grid of 24, of 800 rows at most; it learns from 10000 at most\n"
-	"  forest       random forest: 100 trees on bootstrap samples, squared error\n"
-	"  forest-log   the same on log time: minimises relative errors, as in MAPE\n"
-	"  boost-plain  gradient boosting with common defaults: 100 trees, 3 cuts deep, rate\n"
-	"               0.1, squared error\n"
-	"  boost        the same with half of the rows for each tree; depth (2, 4, 6), number\n"
-	"               of trees (50 to 500) and time or log time by three-fold\n"
-	"               cross-validation, of 1500 rows at most\n"
-	"  pmnf         the performance model normal form: a constant and up to five\n"
-	"               products of x^i*log2(x)^j; numeric columns only\n"
-	"  model-l2     the generic model with L2 and lambda 0.001, as published\n"
-	"  model        the generic model without regularisation\n"
-	"\n"
-	"Categorical columns are one-hot encoded for the black boxes, which learn the time\n"
-	"minus its offsets. Forests, boost and models are run for each seed: the table shows\n"
-	"means, and standard deviations after +-. For a model the deviation is the noise of\n"
-	"the search; 0 where all seeds reach the same minimum. CSV and JSON also contain the\n"
-	"confidence interval of the mean over seeds (Student's t).\n"
-	"TABLE is a CSV file with a header, or - for standard input.\n"
-	"\n",
-	options_help_columns, options_help_fit,
-	"  (penalties are ignored: the two models have their own)\n"
-	"\n"
-	"Selection and output:\n"
-	"  --only LIST              comma-separated names from the list above\n"
-	"  --confidence X           of the intervals over seeds, default 0.95\n"
-	"  -c, --csv                CSV output: method, set, then each figure with its deviation\n"
-	"                           and the limits of its interval\n"
-	"  -j, --json               JSON output, with the results of each seed\n"
-	"  -q, --quiet              no progress and no warnings about the data\n"
-	"\n"
-	"MAPE is in percent of the measured time; MAE and RMSE are in the time's unit, MSE\n"
-	"in its square.\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit baselines -d lenet.txt runs.csv\n"
-	"  pmfit baselines -d lenet.txt --only forest,model --seeds 3 --csv runs.csv\n"
-	"\n"
-	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	NULL};
 
 static const struct figure {
 	const char *name, *head;
@@ -323,11 +267,10 @@ static bool *take_names(char *argument)
 	return wanted;
 }
 
+enum { ONLY = OPTION_FIRST, CONFIDENCE };
+
 static int run(int argument_count, char **arguments)
 {
-	enum { ONLY = OPTION_OWN, CONFIDENCE };
-	static const struct option long_options[] = {OPTIONS_LONG, {"only", required_argument, NULL, ONLY},
-		{"confidence", required_argument, NULL, CONFIDENCE}, {"csv", no_argument, NULL, 'c'}, {0}};
 	struct observations observations;
 	struct baselines baselines;
 	struct options options;
@@ -335,16 +278,17 @@ static int run(int argument_count, char **arguments)
 	int option, status;
 
 	options_init(&options);
-	while ((option = getopt_long(argument_count, arguments, "c" OPTIONS_SHORT, long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_baselines, argument_count, arguments)) != -1)
 		if (option == ONLY) {
 			free(wanted);
 			wanted = take_names(optarg);
 		} else if (option == CONFIDENCE)
-			options.parameter.confidence = cmd_number(&cmd_baselines, "--confidence", optarg, 0);
+			options.parameter.confidence =
+				command_number(&cmd_baselines, option, optarg, 0, DBL_MAX);
 		else if (option == 'c')
 			csv = true;
 		else if (!options_take(&cmd_baselines, &options, option, optarg))
-			cmd_wrong_option(&cmd_baselines, long_options, arguments);
+			command_unhandled(&cmd_baselines, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_baselines, "expected one table");
 	options_end(&cmd_baselines, &options);
@@ -372,7 +316,61 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
-const struct command cmd_baselines = {.name = "baselines",
+static const struct option_row rows[] = {
+	{NULL, 0, NULL, "Selection and output:"},
+	{"only", ONLY, "LIST", "comma-separated names from the list above"},
+	{"confidence", CONFIDENCE, "X", "of the intervals over seeds, default 0.95"},
+	{"csv", 'c', NULL,
+		"CSV output: method, set, then each figure with its deviation and the limits of its "
+		"interval"},
+	{"json", 'j', NULL, "JSON output, with the results of each seed"},
+	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
+	{0},
+};
+
+const struct command cmd_baselines = {
+	.name = "baselines",
 	.summary = "compare the model with regression, trees, support vectors",
-	.help = help,
-	.run = run};
+	.usage = "[OPTION]... TABLE.csv",
+	.about = "Trains each of these methods on the fitted rows and evaluates it on them and on the "
+		 "test rows (same split as 'fit'):\n"
+		 "\n"
+		 "  median\tthe median time for every row: what any other has to beat\n"
+		 "  linear\tlinear regression, least squares\n"
+		 "  power-law\tthe same of log time over the logarithms of the positive columns\n"
+		 "  svr-plain\tsupport vector regression (libsvm, radial basis) without any scaling or "
+		 "choice: C 1, epsilon 0.1, gamma one over the number of columns times the variance of "
+		 "all cells\n"
+		 "  svr\tthe same with logarithms of positive columns, mean 0 and deviation 1; C, gamma "
+		 "and time or log time by three-fold cross-validation over a grid of 24, of 800 rows at "
+		 "most; it learns from 10000 at most\n"
+		 "  forest\trandom forest: 100 trees on bootstrap samples, squared error\n"
+		 "  forest-log\tthe same on log time: minimises relative errors, as in MAPE\n"
+		 "  boost-plain\tgradient boosting with common defaults: 100 trees, 3 cuts deep, rate "
+		 "0.1, squared error\n"
+		 "  boost\tthe same with half of the rows for each tree; depth (2, 4, 6), number of trees "
+		 "(50 to 500) and time or log time by three-fold cross-validation, of 1500 rows at most\n"
+		 "  pmnf\tthe performance model normal form: a constant and up to five products of "
+		 "x^i*log2(x)^j; numeric columns only\n"
+		 "  model-l2\tthe generic model with L2 and lambda 0.001, as published\n"
+		 "  model\tthe generic model without regularisation\n"
+		 "\n"
+		 "Categorical columns are one-hot encoded for the black boxes, which learn the time minus "
+		 "its offsets. Forests, boost and models are run for each seed: the table shows means, "
+		 "and standard deviations after +-. For a model the deviation is the noise of the search; "
+		 "0 where all seeds reach the same minimum. CSV and JSON also contain the confidence "
+		 "interval of the mean over seeds (Student's t). TABLE is a CSV file with a header, or - "
+		 "for standard input.\n",
+	.options = OPTION_TABLES(options_columns, options_fit, rows),
+	.after = "Penalties are ignored: the two models have their own.\n"
+		 "\n"
+		 "MAPE is in percent of the measured time; MAE and RMSE are in the time's unit, MSE in "
+		 "its square.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  pmfit baselines -d lenet.txt runs.csv\n"
+		 "  pmfit baselines -d lenet.txt --only forest,model --seeds 3 --csv runs.csv\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
+	.run = run,
+};

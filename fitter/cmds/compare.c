@@ -7,6 +7,8 @@
 #include "output/comparison_text.h"
 #include "output/json_print.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
 #include <math.h>
 #include <stddef.h>
@@ -17,54 +19,6 @@
 
 #define LAMBDA 0.001
 #define RESAMPLES 200
-
-static const char *const help[] = {
-	"pmfit compare: compare several data sets or frameworks\n"
-	"\n"
-	"usage: pmfit compare [OPTION]... SET...\n"
-	"\n"
-	"A SET is [NAME=]FILE[,DESCRIPTION]: a table of runs (CSV; - is standard input) with\n"
-	"the columns that the options name, or its own description on top of them; or a\n"
-	"model file (a name in .json, 'pmfit fit -o'). NAME is the file's without its folder\n"
-	"and suffix by default. Fits the generic model of 'pmfit fit' to each table, with\n"
-	"and without a penalty, trains other methods on the same rows, and prints\n"
-	"\n"
-	"  parameters   as in Table 4.3: each with mean and standard deviation over the seeds\n"
-	"               (search noise) and a bootstrap interval (data uncertainty);\n"
-	"               undetermined parameters are marked, and the levels follow in a\n"
-	"               parametrisation that is determined\n"
-	"  errors       as in Table 4.4: of each method, on fitted and test rows\n"
-	"  scaling      as in Table 4.5: extrinsic powers and C, with an interpretation\n"
-	"  differences  parameters that differ significantly between two sets: the bootstrap\n"
-	"               interval of the difference excludes 0\n"
-	"  lambda       how much the penalty changes the powers\n"
-	"\n"
-	"A model file provides the parameters and the errors on its fitted rows; differences\n"
-	"need bootstrap values in it (pmfit fit --bootstrap 200).\n"
-	"\n",
-	options_help_columns, options_help_fit,
-	"\n"
-	"With --lambda the parameters shown are those with that penalty; without it those\n"
-	"of the fit without penalty, and the other fit has L2 with lambda 0.001.\n"
-	"\n"
-	"Selection and output:\n"
-	"  --bootstrap N            resamples for intervals and differences, default 200\n"
-	"  --confidence X           confidence level of all intervals, default 0.95\n"
-	"  --only LIST              other methods (names: 'pmfit baselines --help'),\n"
-	"                           default svr,forest,forest-log,boost-plain,boost;\n"
-	"                           none: no other method\n"
-	"  -c, --csv                CSV output: table, set, name, figure, value, mean, sd, low,\n"
-	"                           high\n"
-	"  -j, --json               JSON output, with all models\n"
-	"  -q, --quiet              no progress and no warnings about the data\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit compare -d lenet.txt mxnet.csv tensorflow.csv\n"
-	"  pmfit compare old=2023.csv,old.txt new=2024.csv,new.txt --only none\n"
-	"  pmfit compare before.json after.json\n"
-	"\n"
-	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	NULL};
 
 static const struct figure {
 	const char *name;
@@ -293,13 +247,10 @@ static void take_lambda(struct comparison *c, const struct pm_fit_parameter *p)
 	c->confidence = p->confidence;
 }
 
+enum { BOOTSTRAP = OPTION_FIRST, CONFIDENCE, ONLY };
+
 static int run(int argument_count, char **arguments)
 {
-	enum { BOOTSTRAP = OPTION_OWN, CONFIDENCE, ONLY };
-	static const struct option long_options[] = {OPTIONS_LONG,
-		{"bootstrap", required_argument, NULL, BOOTSTRAP},
-		{"confidence", required_argument, NULL, CONFIDENCE}, {"only", required_argument, NULL, ONLY},
-		{"csv", no_argument, NULL, 'c'}, {0}};
 	struct comparison comparison = {0};
 	struct options options;
 	bool csv = false, terminal;
@@ -308,17 +259,19 @@ static int run(int argument_count, char **arguments)
 	options_init(&options);
 	options.parameter.bootstrap = RESAMPLES;
 	take_names(&comparison, "svr,forest,forest-log,boost-plain,boost");
-	while ((option = getopt_long(argument_count, arguments, "c" OPTIONS_SHORT, long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_compare, argument_count, arguments)) != -1)
 		if (option == BOOTSTRAP)
-			options.parameter.bootstrap = cmd_count(&cmd_compare, "--bootstrap", optarg, 0);
+			options.parameter.bootstrap =
+				command_count(&cmd_compare, option, optarg, 0, ULONG_MAX);
 		else if (option == CONFIDENCE)
-			options.parameter.confidence = cmd_number(&cmd_compare, "--confidence", optarg, 0);
+			options.parameter.confidence =
+				command_number(&cmd_compare, option, optarg, 0, DBL_MAX);
 		else if (option == ONLY)
 			take_names(&comparison, optarg);
 		else if (option == 'c')
 			csv = true;
 		else if (!options_take(&cmd_compare, &options, option, optarg))
-			cmd_wrong_option(&cmd_compare, long_options, arguments);
+			command_unhandled(&cmd_compare, option);
 	if (optind == argument_count)
 		cmd_usage(&cmd_compare, "expected tables or model files");
 	options_end(&cmd_compare, &options);
@@ -344,5 +297,49 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{NULL, 0, NULL, "Selection and output:"},
+	{"bootstrap", BOOTSTRAP, "N", "resamples for intervals and differences, default 200"},
+	{"confidence", CONFIDENCE, "X", "confidence level of all intervals, default 0.95"},
+	{"only", ONLY, "LIST",
+		"other methods (names: 'pmfit baselines --help'), default "
+		"svr,forest,forest-log,boost-plain,boost; none: no other method"},
+	{"csv", 'c', NULL, "CSV output: table, set, name, figure, value, mean, sd, low, high"},
+	{"json", 'j', NULL, "JSON output, with all models"},
+	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
+	{0},
+};
+
 const struct command cmd_compare = {
-	.name = "compare", .summary = "compare several data sets or frameworks", .help = help, .run = run};
+	.name = "compare",
+	.summary = "compare several data sets or frameworks",
+	.usage = "[OPTION]... SET...",
+	.about = "A SET is [NAME=]FILE[,DESCRIPTION]: a table of runs (CSV; - is standard input) with the "
+		 "columns that the options name, or its own description on top of them; or a model file "
+		 "(a name in .json, 'pmfit fit -o'). NAME is the file's without its folder and suffix by "
+		 "default. Fits the generic model of 'pmfit fit' to each table, with and without a "
+		 "penalty, trains other methods on the same rows, and prints\n"
+		 "\n"
+		 "  parameters\tas in Table 4.3: each with mean and standard deviation over the seeds "
+		 "(search noise) and a bootstrap interval (data uncertainty); undetermined parameters are "
+		 "marked, and the levels follow in a parametrisation that is determined\n"
+		 "  errors\tas in Table 4.4: of each method, on fitted and test rows\n"
+		 "  scaling\tas in Table 4.5: extrinsic powers and C, with an interpretation\n"
+		 "  differences\tparameters that differ significantly between two sets: the bootstrap "
+		 "interval of the difference excludes 0\n"
+		 "  lambda\thow much the penalty changes the powers\n"
+		 "\n"
+		 "A model file provides the parameters and the errors on its fitted rows; differences "
+		 "need bootstrap values in it (pmfit fit --bootstrap 200).\n",
+	.options = OPTION_TABLES(options_columns, options_fit, rows),
+	.after = "With --lambda the parameters shown are those with that penalty; without it those of the "
+		 "fit without penalty, and the other fit has L2 with lambda 0.001.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  pmfit compare -d lenet.txt mxnet.csv tensorflow.csv\n"
+		 "  pmfit compare old=2023.csv,old.txt new=2024.csv,new.txt --only none\n"
+		 "  pmfit compare before.json after.json\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
+	.run = run,
+};

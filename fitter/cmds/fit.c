@@ -10,6 +10,8 @@
 #include "output/json_print.h"
 #include "output/report.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
 #include <errno.h>
 #include <math.h>
@@ -22,50 +24,6 @@
 #define LONG_SECONDS 10
 /* Of the fit without penalty that stands beside one with. */
 #define FREE_SEEDS 3
-
-static const char *const help[] = {
-	"pmfit fit: fit the generic model of a training program's time\n"
-	"\n"
-	"usage: pmfit fit [OPTION]... TABLE.csv\n"
-	"\n"
-	"Fits\n"
-	"\n"
-	"    t(I, E) = (sum_i a_i*I_i^p_i + a coefficient for each categorical level)\n"
-	"              * prod_j E_j^q_j + C\n"
-	"\n"
-	"to the rows of a table, minimising the mean absolute error plus lambda times the\n"
-	"penalty, once for each of ten seeds. Prints the formula, each parameter (best, mean\n"
-	"and standard deviation over the seeds: search noise, not data uncertainty), the\n"
-	"errors and warnings; with a lambda, also how much it changes the powers.\n"
-	"TABLE is a CSV file with a header, or - for standard input. Ctrl-C prints the best\n"
-	"so far.\n"
-	"\n",
-	options_help_columns, options_help_fit,
-	"  --bootstrap N            bootstrap intervals from N resamples of the rows\n"
-	"  --confidence X           confidence level of the intervals, default 0.95\n"
-	"\n"
-	"Output:\n"
-	"  -j, --json               JSON output: the model and its errors\n"
-	"  -o, --model FILE         write the model for other commands (JSON)\n"
-	"  --schema                 print the JSON Schema of model files and exit\n"
-	"  --predictions FILE       write CSV: sample (index within its set), set, measured,\n"
-	"                           predicted\n"
-	"  --plot                   plots in the terminal: predicted against measured, time\n"
-	"                           over each extrinsic column\n"
-	"  --plain                  ASCII plots; default without UTF-8 in LC_ALL, LC_CTYPE or\n"
-	"                           LANG. NO_COLOR disables colours\n"
-	"  -q, --quiet              no progress and no warnings about the data\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit fit --time time,s --intrinsic filters,kernel --categorical padding \\\n"
-	"          --extrinsic batch,gpus --split split runs.csv\n"
-	"  pmfit fit -d lenet.txt --lambda 0.001 --bootstrap 200 -o lenet.json runs.csv\n"
-	"\n"
-	"The published settings are --lambda 0.001 --scale none --method de. Without\n"
-	"regularisation that search does not reach the minimum; the default does.\n"
-	"\n"
-	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	NULL};
 
 #define UNREACHED 1e-4 /* of the cost, by which a scaled search is better */
 
@@ -265,14 +223,10 @@ static void check_unscaled(const struct options *options, const struct observati
 	pm_fit_free(scaled);
 }
 
+enum { PREDICTIONS = OPTION_FIRST, BOOTSTRAP, CONFIDENCE, PLOT, PLAIN, SCHEMA };
+
 static int run(int argument_count, char **arguments)
 {
-	enum { PREDICTIONS = OPTION_OWN, BOOTSTRAP, CONFIDENCE, PLOT, PLAIN, SCHEMA };
-	static const struct option long_options[] = {OPTIONS_LONG, {"model", required_argument, NULL, 'o'},
-		{"predictions", required_argument, NULL, PREDICTIONS},
-		{"bootstrap", required_argument, NULL, BOOTSTRAP},
-		{"confidence", required_argument, NULL, CONFIDENCE}, {"plot", no_argument, NULL, PLOT},
-		{"plain", no_argument, NULL, PLAIN}, {"schema", no_argument, NULL, SCHEMA}, {0}};
 	const char *model_path = NULL, *predictions_path = NULL;
 	struct observations observations;
 	struct pm_fit_error test = {0};
@@ -282,16 +236,15 @@ static int run(int argument_count, char **arguments)
 	int option, status;
 
 	options_init(&options);
-	while ((option = getopt_long(argument_count, arguments, "o:" OPTIONS_SHORT, long_options, NULL)) !=
-		-1)
+	while ((option = command_option(&cmd_fit, argument_count, arguments)) != -1)
 		if (option == 'o')
 			model_path = optarg;
 		else if (option == PREDICTIONS)
 			predictions_path = optarg;
 		else if (option == BOOTSTRAP)
-			options.parameter.bootstrap = cmd_count(&cmd_fit, "--bootstrap", optarg, 0);
+			options.parameter.bootstrap = command_count(&cmd_fit, option, optarg, 0, ULONG_MAX);
 		else if (option == CONFIDENCE)
-			options.parameter.confidence = cmd_number(&cmd_fit, "--confidence", optarg, 0);
+			options.parameter.confidence = command_number(&cmd_fit, option, optarg, 0, DBL_MAX);
 		else if (option == PLOT)
 			plot = true;
 		else if (option == PLAIN)
@@ -300,7 +253,7 @@ static int run(int argument_count, char **arguments)
 			json_print(schema_json());
 			return 0;
 		} else if (!options_take(&cmd_fit, &options, option, optarg))
-			cmd_wrong_option(&cmd_fit, long_options, arguments);
+			command_unhandled(&cmd_fit, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_fit, "expected one table");
 	options_end(&cmd_fit, &options);
@@ -329,5 +282,47 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"bootstrap", BOOTSTRAP, "N", "bootstrap intervals from N resamples of the rows"},
+	{"confidence", CONFIDENCE, "X", "confidence level of the intervals, default 0.95"},
+	{NULL, 0, NULL, "Output:"},
+	{"json", 'j', NULL, "JSON output: the model and its errors"},
+	{"model", 'o', "FILE", "write the model for other commands (JSON)"},
+	{"schema", SCHEMA, NULL, "print the JSON Schema of model files and exit"},
+	{"predictions", PREDICTIONS, "FILE",
+		"write CSV: sample (index within its set), set, measured, predicted"},
+	{"plot", PLOT, NULL,
+		"plots in the terminal: predicted against measured, time over each extrinsic column"},
+	{"plain", PLAIN, NULL,
+		"ASCII plots; default without UTF-8 in LC_ALL, LC_CTYPE or LANG. NO_COLOR disables "
+		"colours"},
+	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
+	{0},
+};
+
 const struct command cmd_fit = {
-	.name = "fit", .summary = "fit the generic model to a table of runs", .help = help, .run = run};
+	.name = "fit",
+	.summary = "fit the generic model to a table of runs",
+	.usage = "[OPTION]... TABLE.csv",
+	.about = "Fits\n"
+		 "\n"
+		 "    t(I, E) = (sum_i a_i*I_i^p_i + a coefficient for each categorical level)\n"
+		 "              * prod_j E_j^q_j + C\n"
+		 "\n"
+		 "to the rows of a table, minimising the mean absolute error plus lambda times the "
+		 "penalty, once for each of ten seeds. Prints the formula, each parameter (best, mean and "
+		 "standard deviation over the seeds: search noise, not data uncertainty), the errors and "
+		 "warnings; with a lambda, also how much it changes the powers. TABLE is a CSV file with "
+		 "a header, or - for standard input. Ctrl-C prints the best so far.\n",
+	.options = OPTION_TABLES(options_columns, options_fit, rows),
+	.after = "Examples:\n"
+		 "  pmfit fit --time time,s --intrinsic filters,kernel --categorical padding \\\n"
+		 "          --extrinsic batch,gpus --split split runs.csv\n"
+		 "  pmfit fit -d lenet.txt --lambda 0.001 --bootstrap 200 -o lenet.json runs.csv\n"
+		 "\n"
+		 "The published settings are --lambda 0.001 --scale none --method de. Without "
+		 "regularisation that search does not reach the minimum; the default does.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
+	.run = run,
+};

@@ -13,44 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const help[] = {
-	"pmfit html: HTML report of a model\n"
-	"\n"
-	"usage: pmfit html [OPTION]... MODEL.json...\n"
-	"\n"
-	"Writes one self-contained file without scripts or network access: the formula, the\n"
-	"errors and warnings; predicted against measured; residuals over the prediction and\n"
-	"over each column; time over each numeric column with the measured points, with\n"
-	"extrapolation shaded; parameters with bootstrap intervals and seeds; and the options\n"
-	"below. Hovering over a plot shows its values; colours follow the browser's light or\n"
-	"dark mode. Several models are first compared with each other. MODEL is a file\n"
-	"written by 'pmfit fit -o' or 'pmfit search -o'.\n"
-	"\n"
-	"  --data TABLE             measured runs, a CSV file with a header; one for all models,\n"
-	"                           or repeated, one per model in order. Without it there are\n"
-	"                           no measured points\n"
-	"  --path                   also fit at several lambdas and plot the paths of parameters\n"
-	"                           and errors (takes as long as 'pmfit path')\n"
-	"  --baselines              also include the table of 'pmfit baselines', on the same split\n"
-	"  -o, --output FILE        default report.html; - is standard output\n"
-	"  --force                  overwrite FILE\n"
-	"\n"
-	"Column roles are those of the model. The time is --time or that of a description,\n"
-	"else the column `time`. Use the split of the fit. Points that nearly coincide are\n"
-	"merged, which the plot states, to keep files small. --path and --baselines fit like\n"
-	"'pmfit path' and 'pmfit baselines', with the options below.\n"
-	"\n",
-	options_help_columns, options_help_fit,
-	"  -q, --quiet              no progress and no warnings about the data\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit html model.json\n"
-	"  pmfit html --data runs.csv -d lenet.txt --path --baselines -o lenet.html model.json\n"
-	"  pmfit html --data a.csv --data b.csv -d lenet.txt a.json b.json\n"
-	"\n"
-	"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	NULL};
-
 #define PATH_FOLDS 5
 #define PATH_SEEDS 2
 
@@ -252,17 +214,14 @@ static void finish(struct pm_output *output, const char *path)
 	}
 }
 
+enum { DATA = OPTION_FIRST, PATH, BASELINES, FORCE };
+
 static void take_options(
 	int argument_count, char **arguments, struct options *options, struct choices *choices)
 {
-	enum { DATA = OPTION_OWN, PATH, BASELINES, FORCE };
-	static const struct option long_options[] = {OPTIONS_LONG, {"data", required_argument, NULL, DATA},
-		{"path", no_argument, NULL, PATH}, {"baselines", no_argument, NULL, BASELINES},
-		{"output", required_argument, NULL, 'o'}, {"force", no_argument, NULL, FORCE}, {0}};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "o:" OPTIONS_SHORT, long_options, NULL)) !=
-		-1)
+	while ((option = command_option(&cmd_html, argument_count, arguments)) != -1)
 		if (option == DATA)
 			choices->tables[choices->table_count++] = optarg;
 		else if (option == PATH)
@@ -276,7 +235,7 @@ static void take_options(
 		else if (option == 'j')
 			cmd_usage(&cmd_html, "--json: this command writes HTML only");
 		else if (!options_take(&cmd_html, options, option, optarg))
-			cmd_wrong_option(&cmd_html, long_options, arguments);
+			command_unhandled(&cmd_html, option);
 	options_end(&cmd_html, options);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_html, "expected a model");
@@ -323,5 +282,46 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"data", DATA, "TABLE",
+		"measured runs, a CSV file with a header; one for all models, or repeated, one per model "
+		"in order. Without it there are no measured points"},
+	{"path", PATH, NULL,
+		"also fit at several lambdas and plot the paths of parameters and errors (takes as long "
+		"as 'pmfit path')"},
+	{"baselines", BASELINES, NULL, "also include the table of 'pmfit baselines', on the same split"},
+	{"output", 'o', "FILE", "default report.html; - is standard output"},
+	{"force", FORCE, NULL, "overwrite FILE"},
+	{0},
+};
+
+static const struct option_row rows2[] = {
+	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
+	{0},
+};
+
 const struct command cmd_html = {
-	.name = "html", .summary = "HTML report of a model", .help = help, .run = run};
+	.name = "html",
+	.summary = "HTML report of a model",
+	.usage = "[OPTION]... MODEL.json...",
+	.about = "Writes one self-contained file without scripts or network access: the formula, the "
+		 "errors and warnings; predicted against measured; residuals over the prediction and over "
+		 "each column; time over each numeric column with the measured points, with extrapolation "
+		 "shaded; parameters with bootstrap intervals and seeds; and the options below. Hovering "
+		 "over a plot shows its values; colours follow the browser's light or dark mode. Several "
+		 "models are first compared with each other. MODEL is a file written by 'pmfit fit -o' or "
+		 "'pmfit search -o'.\n",
+	.options = OPTION_TABLES(rows, options_columns, options_fit, rows2),
+	.after = "Column roles are those of the model. The time is --time or that of a description, else "
+		 "the column `time`. Use the split of the fit. Points that nearly coincide are merged, "
+		 "which the plot states, to keep files small. --path and --baselines fit like 'pmfit "
+		 "path' and 'pmfit baselines', with the options above.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  pmfit html model.json\n"
+		 "  pmfit html --data runs.csv -d lenet.txt --path --baselines model.json\n"
+		 "  pmfit html --data a.csv --data b.csv -d lenet.txt a.json b.json\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
+	.run = run,
+};

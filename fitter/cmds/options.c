@@ -2,6 +2,8 @@
 #include "options.h"
 #include "model/enum_names.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
 #include <math.h>
 #include <signal.h>
@@ -9,55 +11,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char options_help_columns[] =
-	"Column roles, as options or as lines of a description file (later ones override; a\n"
-	"LIST is separated by commas, in the file by blanks; in the file the names have no\n"
-	"dashes and # starts a comment):\n"
-	"  -d, --description FILE   read a description file\n"
-	"  --time COLUMN[,UNIT]     the measured time; UNIT is any word\n"
-	"  --rate COLUMN[,UNIT]     instead: a rate, the inverse of the time\n"
-	"  --intrinsic LIST         a*I^p, added: kernel size, filters, learning rate\n"
-	"  --categorical LIST       a coefficient per level, added: padding, data set\n"
-	"  --extrinsic LIST         E^q, multiplies the sum: GPUs, batch\n"
-	"  --factor LIST            a factor per level, multiplies the sum: GPU model\n"
-	"  --offset LIST            a known part of the time, in the same unit\n"
-	"  --ignored LIST           unused, as are columns not named\n"
-	"  --split COLUMN[,WORD]    rows with value WORD (train) are fitted, the others\n"
-	"                           are test rows\n"
-	"  --share X[,SEED]         instead: fit this share of the rows, drawn at random\n"
-	"  --skip-bad               skip rows with missing or impossible values, without a\n"
-	"                           positive time, or to test with a level that no fitted\n"
-	"                           row has, and report their count\n"
-	"\n";
+const struct option_row options_columns[] = {
+	{NULL, 0, NULL,
+		"Column roles, as options or as lines of a description file (later ones override; a LIST is "
+		"separated by commas, in the file by blanks; in the file the names have no dashes and # "
+		"starts a comment):"},
+	{"description", 'd', "FILE", "read a description file"},
+	{"time", OPTION_TIME, "COLUMN[,UNIT]", "the measured time; UNIT is any word"},
+	{"rate", OPTION_RATE, "COLUMN[,UNIT]", "instead: a rate, the inverse of the time"},
+	{"intrinsic", OPTION_ROLE + PM_FIT_INTRINSIC, "LIST",
+		"a*I^p, added: kernel size, filters, learning rate"},
+	{"categorical", OPTION_ROLE + PM_FIT_CATEGORICAL, "LIST",
+		"a coefficient per level, added: padding, data set"},
+	{"extrinsic", OPTION_ROLE + PM_FIT_EXTRINSIC, "LIST", "E^q, multiplies the sum: GPUs, batch"},
+	{"factor", OPTION_ROLE + PM_FIT_FACTOR, "LIST", "a factor per level, multiplies the sum: GPU model"},
+	{"offset", OPTION_ROLE + PM_FIT_OFFSET, "LIST", "a known part of the time, in the same unit"},
+	{"ignored", OPTION_ROLE + PM_FIT_IGNORED, "LIST", "unused, as are columns not named"},
+	{"split", OPTION_SPLIT, "COLUMN[,WORD]",
+		"rows with value WORD (train) are fitted, the others are test rows"},
+	{"share", OPTION_SHARE, "X[,SEED]", "instead: fit this share of the rows, drawn at random"},
+	{"skip-bad", OPTION_SKIP_BAD, NULL,
+		"skip rows with missing or impossible values, without a positive time, or to test with a "
+		"level that no fitted row has, and report their count"},
+	{0},
+};
 
-const char options_help_fit[] =
-	"Fit options:\n"
-	"  --method NAME            jso (default) and lshade: adaptive differential\n"
-	"                           evolution; varpro: search over powers, solve for\n"
-	"                           coefficients; de: differential evolution with SciPy's\n"
-	"                           defaults, for comparison\n"
-	"  --scale all|inputs|none  divide the numeric inputs and the time (all, default),\n"
-	"                           the inputs, or nothing (as published) by their\n"
-	"                           geometric means; bounds apply in these units\n"
-	"  --lambda X               penalty on coefficients and powers, default 0;\n"
-	"                           C is not penalised\n"
-	"  --lambda-powers X        separate lambda for powers\n"
-	"  --penalty l1|l2          lambda times the sum of |x| or of x^2 (default)\n"
-	"  --penalty-scaled         penalise parameters in scaled units, so that lambda\n"
-	"                           acts equally on each; default: as published\n"
-	"  --bounds-coefficients A,B  default 0,1000; likewise --bounds-categorical and\n"
-	"                           --bounds-constant (C)\n"
-	"  --bounds-powers A,B      default -5,5\n"
-	"  --seeds N                independent runs (10 in 'fit', 2 in 'path')\n"
-	"  --seed N                 first seed, default 1. Results are bit-identical on one\n"
-	"                           machine for the same seed, with any --threads\n"
-	"  --evaluations N          cost evaluations per run; default 8000 per parameter\n"
-	"                           (jso, lshade), 15015 (de), 500 per power (varpro)\n"
-	"  --population N           default: set by the method\n"
-	"  --tolerance X            de: stop when the standard deviation of the costs is\n"
-	"                           below X times their mean, default 0.01\n"
-	"  --no-polish              no local search after each run\n"
-	"  --threads N              default: one per processor\n";
+const struct option_row options_fit[] = {
+	{NULL, 0, NULL, "Fit options:"},
+	{"method", OPTION_METHOD, "NAME",
+		"jso (default) and lshade: adaptive differential evolution; varpro: search over powers, "
+		"solve for coefficients; de: differential evolution with SciPy's defaults, for comparison"},
+	{"scale", OPTION_SCALE, "all|inputs|none",
+		"divide the numeric inputs and the time (all, default), the inputs, or nothing (as "
+		"published) by their geometric means; bounds apply in these units"},
+	{"lambda", OPTION_LAMBDA, "X", "penalty on coefficients and powers, default 0; C is not penalised"},
+	{"lambda-powers", OPTION_LAMBDA_POWERS, "X", "separate lambda for powers"},
+	{"penalty", OPTION_PENALTY, "l1|l2", "lambda times the sum of |x| or of x^2 (default)"},
+	{"penalty-scaled", OPTION_PENALTY_SCALED, NULL,
+		"penalise parameters in scaled units, so that lambda acts equally on each; default: as "
+		"published"},
+	{"bounds-coefficients", OPTION_BOUNDS, "A,B", "default 0,1000"},
+	{"bounds-categorical", OPTION_BOUNDS + 1, "A,B", "default 0,1000"},
+	{"bounds-constant", OPTION_BOUNDS + 2, "A,B", "of C; default 0,1000"},
+	{"bounds-powers", OPTION_BOUNDS + 3, "A,B", "default -5,5"},
+	{"seeds", OPTION_SEEDS, "N", "independent runs (10 in 'fit', 2 in 'path')"},
+	{"seed", OPTION_SEED, "N",
+		"first seed, default 1. Results are bit-identical on one machine for the same seed, with "
+		"any --threads"},
+	{"evaluations", OPTION_EVALUATIONS, "N",
+		"cost evaluations per run; default 8000 per parameter (jso, lshade), 15015 (de), 500 per "
+		"power (varpro)"},
+	{"population", OPTION_POPULATION, "N", "default: set by the method"},
+	{"tolerance", OPTION_TOLERANCE, "X",
+		"de: stop when the standard deviation of the costs is below X times their mean, default "
+		"0.01"},
+	{"no-polish", OPTION_NO_POLISH, NULL, "no local search after each run"},
+	{"threads", OPTION_THREADS, "N", "default: one per processor"},
+	{0},
+};
 
 void options_init(struct options *options)
 {
@@ -84,22 +95,6 @@ static void describe(
 	if (bad)
 		cmd_usage(command, "--%s", bad);
 	free(line);
-}
-
-static int word(
-	const struct command *command, const char *option, const char *const *words, const char *argument)
-{
-	int found = enum_names_find(words, argument);
-
-	if (found < 0) {
-		char known[128] = "";
-
-		for (size_t i = 0; words[i]; i++)
-			snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
-				words[i]);
-		cmd_usage(command, "--%s %s: expected one of %s", option, argument, known);
-	}
-	return found;
 }
 
 static void take_bounds(
@@ -160,14 +155,15 @@ static bool take_penalty_option(
 
 	switch (option) {
 	case OPTION_PENALTY:
-		p->penalty = (enum pm_fit_penalty)word(command, "penalty", enum_names_penalties, argument);
+		p->penalty =
+			(enum pm_fit_penalty)command_word(command, option, argument, enum_names_penalties);
 		options->penalty_given = true;
 		return true;
 	case OPTION_LAMBDA:
-		p->lambda_coefficients = cmd_number(command, "--lambda", argument, 0);
+		p->lambda_coefficients = command_number(command, option, argument, 0, DBL_MAX);
 		return true;
 	case OPTION_LAMBDA_POWERS:
-		p->lambda_powers = cmd_number(command, "--lambda-powers", argument, 0);
+		p->lambda_powers = command_number(command, option, argument, 0, DBL_MAX);
 		options->lambda_powers_given = true;
 		return true;
 	case OPTION_PENALTY_SCALED:
@@ -187,10 +183,10 @@ bool options_take(const struct command *command, struct options *options, int op
 		return true;
 	switch (option) {
 	case OPTION_METHOD:
-		p->method = (enum pm_fit_method)word(command, "method", enum_names_methods, argument);
+		p->method = (enum pm_fit_method)command_word(command, option, argument, enum_names_methods);
 		return true;
 	case OPTION_SCALE:
-		p->scale = (enum pm_fit_scale)word(command, "scale", enum_names_scales, argument);
+		p->scale = (enum pm_fit_scale)command_word(command, option, argument, enum_names_scales);
 		return true;
 	case OPTION_BOUNDS:
 	case OPTION_BOUNDS + 1:
@@ -199,25 +195,25 @@ bool options_take(const struct command *command, struct options *options, int op
 		take_bounds(command, p, option - OPTION_BOUNDS, argument);
 		return true;
 	case OPTION_SEEDS:
-		p->run_count = cmd_count(command, "--seeds", argument, 1);
+		p->run_count = command_count(command, option, argument, 1, ULONG_MAX);
 		return true;
 	case OPTION_SEED:
-		p->seed = cmd_count(command, "--seed", argument, 0);
+		p->seed = command_count(command, option, argument, 0, ULONG_MAX);
 		return true;
 	case OPTION_EVALUATIONS:
-		p->evaluations = cmd_count(command, "--evaluations", argument, 1);
+		p->evaluations = command_count(command, option, argument, 1, ULONG_MAX);
 		return true;
 	case OPTION_POPULATION:
-		p->population = cmd_count(command, "--population", argument, 4);
+		p->population = command_count(command, option, argument, 4, ULONG_MAX);
 		return true;
 	case OPTION_TOLERANCE:
-		p->tolerance = cmd_number(command, "--tolerance", argument, 0);
+		p->tolerance = command_number(command, option, argument, 0, DBL_MAX);
 		return true;
 	case OPTION_NO_POLISH:
 		p->polish = 0;
 		return true;
 	case OPTION_THREADS:
-		p->thread_count = cmd_count(command, "--threads", argument, 1);
+		p->thread_count = command_count(command, option, argument, 1, ULONG_MAX);
 		return true;
 	case 'j':
 		options->json = true;

@@ -9,6 +9,8 @@
 #include "output/json_print.h"
 #include "output/report.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
 #include <errno.h>
 #include <math.h>
@@ -17,39 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const help[] = {
-	"pmfit path: regularisation paths and cross-validation\n"
-	"\n"
-	"usage: pmfit path [OPTION]... TABLE.csv\n"
-	"\n"
-	"Fits the generic model (see 'pmfit fit --help') at several lambdas: to all samples,\n"
-	"for the path of each parameter, and with cross-validation, for the error on held-out\n"
-	"samples. Reports the lambda with the lowest held-out error, and the largest lambda\n"
-	"within one standard error of it.\n"
-	"\n"
-	"  --lambdas LIST           default 0,0.0001,0.0003,0.001,0.003,0.01,0.03,0.1\n"
-	"  --folds N                default 5\n"
-	"\n",
-	options_help_columns, options_help_fit,
-	"\n"
-	"--lambda is ignored; --lambda-powers X is the ratio of the powers' lambda to the\n"
-	"coefficients' lambda (default 1; 0: powers are not penalised).\n"
-	"\n"
-	"Output:\n"
-	"  -j, --json               JSON output, with the model at each lambda\n"
-	"  -c, --csv                CSV output, one row per lambda: errors, then parameters\n"
-	"  --plot                   plots in the terminal: R2, error and powers over lambda\n"
-	"  --plain                  ASCII plots; default without UTF-8 in LC_ALL, LC_CTYPE or\n"
-	"                           LANG. NO_COLOR disables colours\n"
-	"  -q, --quiet              no progress and no warnings about the data\n"
-	"\n"
-	"Example:\n"
-	"  pmfit path -d lenet.txt --lambdas 0,0.001,0.01 runs.csv\n"
-	"\n"
-	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	NULL};
-
 #define LAMBDAS_MOST 200
+
+enum { LAMBDAS = OPTION_FIRST, FOLDS, PLOT, PLAIN };
 
 static size_t take_lambdas(const char *list, double *lambdas)
 {
@@ -59,7 +31,7 @@ static size_t take_lambdas(const char *list, double *lambdas)
 	for (word = copy ? strtok_r(copy, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
 		if (count == LAMBDAS_MOST)
 			cmd_usage(&cmd_path, "--lambdas: expected at most %d", LAMBDAS_MOST);
-		lambdas[count++] = cmd_number(&cmd_path, "--lambdas", word, 0);
+		lambdas[count++] = command_number(&cmd_path, LAMBDAS, word, 0, DBL_MAX);
 	}
 	free(copy);
 	if (count == 0)
@@ -200,11 +172,6 @@ static void print_json(const struct lambda_path *path)
 
 static int run(int argument_count, char **arguments)
 {
-	enum { LAMBDAS = OPTION_OWN, FOLDS, PLOT, PLAIN };
-	static const struct option long_options[] = {OPTIONS_LONG,
-		{"lambdas", required_argument, NULL, LAMBDAS}, {"folds", required_argument, NULL, FOLDS},
-		{"csv", no_argument, NULL, 'c'}, {"plot", no_argument, NULL, PLOT},
-		{"plain", no_argument, NULL, PLAIN}, {0}};
 	double lambdas[LAMBDAS_MOST] = {0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1}, ratio = 1;
 	struct observations observations;
 	struct options options;
@@ -215,11 +182,11 @@ static int run(int argument_count, char **arguments)
 
 	options_init(&options);
 	options.parameter.run_count = 2;
-	while ((option = getopt_long(argument_count, arguments, "c" OPTIONS_SHORT, long_options, NULL)) != -1)
+	while ((option = command_option(&cmd_path, argument_count, arguments)) != -1)
 		if (option == LAMBDAS)
 			count = take_lambdas(optarg, lambdas);
 		else if (option == FOLDS)
-			folds = cmd_count(&cmd_path, "--folds", optarg, 2);
+			folds = command_count(&cmd_path, option, optarg, 2, ULONG_MAX);
 		else if (option == 'c')
 			csv = true;
 		else if (option == PLOT)
@@ -227,7 +194,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == PLAIN)
 			plain = true;
 		else if (!options_take(&cmd_path, &options, option, optarg))
-			cmd_wrong_option(&cmd_path, long_options, arguments);
+			command_unhandled(&cmd_path, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_path, "expected one table");
 	if (options.lambda_powers_given)
@@ -260,7 +227,39 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
-const struct command cmd_path = {.name = "path",
+static const struct option_row rows[] = {
+	{"lambdas", LAMBDAS, "LIST", "default 0,0.0001,0.0003,0.001,0.003,0.01,0.03,0.1"},
+	{"folds", FOLDS, "N", "default 5"},
+	{0},
+};
+
+static const struct option_row rows2[] = {
+	{NULL, 0, NULL, "Output:"},
+	{"json", 'j', NULL, "JSON output, with the model at each lambda"},
+	{"csv", 'c', NULL, "CSV output, one row per lambda: errors, then parameters"},
+	{"plot", PLOT, NULL, "plots in the terminal: R2, error and powers over lambda"},
+	{"plain", PLAIN, NULL,
+		"ASCII plots; default without UTF-8 in LC_ALL, LC_CTYPE or LANG. NO_COLOR disables "
+		"colours"},
+	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
+	{0},
+};
+
+const struct command cmd_path = {
+	.name = "path",
 	.summary = "regularisation paths and cross-validation over lambda",
-	.help = help,
-	.run = run};
+	.usage = "[OPTION]... TABLE.csv",
+	.about = "Fits the generic model (see 'pmfit fit --help') at several lambdas: to all samples, for "
+		 "the path of each parameter, and with cross-validation, for the error on held-out "
+		 "samples. Reports the lambda with the lowest held-out error, and the largest lambda "
+		 "within one standard error of it.\n",
+	.options = OPTION_TABLES(rows, options_columns, options_fit, rows2),
+	.after = "--lambda is ignored; --lambda-powers X is the ratio of the powers' lambda to the "
+		 "coefficients' lambda (default 1; 0: powers are not penalised).\n"
+		 "\n"
+		 "Example:\n"
+		 "  pmfit path -d lenet.txt --lambdas 0,0.001,0.01 runs.csv\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
+	.run = run,
+};

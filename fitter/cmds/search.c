@@ -8,6 +8,8 @@
 #include "output/json_print.h"
 #include "output/report.h"
 
+#include <float.h>
+#include <limits.h>
 #include <err.h>
 #include <errno.h>
 #include <math.h>
@@ -15,68 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char *const help[] = {
-	"pmfit search: find the expression that predicts best: roles, interactions, structure\n"
-	"\n"
-	"usage: pmfit search [OPTION]... TABLE.csv\n"
-	"\n"
-	"The other commands fit one fixed form, with column roles from the description. This\n"
-	"one searches for the form: which columns matter, whether each adds or multiplies,\n"
-	"and where maxima, overheads and interactions are. It builds formulas of\n"
-	"\n"
-	"  c * x^p * ...          a coefficient and powers; a power may be fixed at a common\n"
-	"                         number (2, -1, 0.5), which does not count as a constant\n"
-	"  f[column], x^q[column] a factor, or a power, by group of levels\n"
-	"  f[x] of a count x      one factor for 1, another for larger values (gpus, nodes)\n"
-	"  log2(x)                of counts only: for others it would depend on the unit\n"
-	"  a + b, max(a, b)       summands, overheads, saturation, rooflines\n"
-	"  (a^g + b^g)^(1/g)      between the two: overlapping parts\n"
-	"  1/(1/a + 1/b)          smooth minimum of two parts\n"
-	"\n"
-	"in which everything is positive, and fits the constants of each. The search starts\n"
-	"from the roles of the description, a constant, and the power law of all columns. For\n"
-	"each number of constants it applies all changes to the best formulas until none\n"
-	"improves or the work budget is spent. The table shows the Pareto front of constants\n"
-	"and held-out error. It selects the formula with the fewest constants within one\n"
-	"standard error of the best. The test rows of the split are not used; their errors\n"
-	"are computed afterwards.\n"
-	"\n"
-	"Each level of a column belongs to a group; a factor by n groups counts as n - 1\n"
-	"constants, a power by n groups as n. Columns with negative numbers or more than 40\n"
-	"levels are excluded; for a column with zeros, 1 + x replaces x.\n"
-	"\n",
-	options_help_columns,
-	"How to search:\n"
-	"  --cost relative|absolute|squared  error measure: relative to the measured time\n"
-	"                           (default; the mean is MAPE), in the time's unit, or squared\n"
-	"  --constants N            maximum number of constants, default 12\n"
-	"  --monotone LIST          monotone columns: gpus- (the time never grows with it),\n"
-	"                           batch+ (the time never falls with it)\n"
-	"  --folds N                folds of the cross-validation, default 5\n"
-	"  --work X                 work budget in units of 10^9 operations, default 100; the\n"
-	"                           result depends on it, not on the machine\n"
-	"  --seconds X              stop after this time with the best so far; the result then\n"
-	"                           depends on the machine\n"
-	"  --seed N                 random seed for rows and folds, default 1. The result does\n"
-	"                           not depend on --threads\n"
-	"  --threads N              default: one per processor\n"
-	"\n"
-	"Output:\n"
-	"  -o, --output FILE        write the selected formula as a model for 'pmfit predict'\n"
-	"  --take N                 use the formula with N constants instead of the selected one\n"
-	"  -c, --csv                CSV output: the table\n"
-	"  -j, --json               JSON output, complete\n"
-	"  -q, --quiet              no progress, no warnings\n"
-	"\n"
-	"Ctrl-C ends the search with the best so far.\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit search -d conv.txt -o conv.json conv.csv\n"
-	"  pmfit search -d lenet.txt --monotone gpus-,filters+ --constants 8 runs.csv\n"
-	"\n"
-	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	NULL};
 
 #define OPTIMISM 3 /* power of 1 - c/n by which a held-out error is too small */
 
@@ -375,52 +315,35 @@ static void print_json(const struct answer *a)
 	json_print(root);
 }
 
+enum { COST = OPTION_FIRST, CONSTANTS, MONOTONE, FOLDS, WORK, SECONDS, TAKE };
+
 /* Those of the shared options that say what the columns mean, and the search's own. */
 static void take_options(int argument_count, char **arguments, struct choices *c)
 {
-	enum { COST = OPTION_OWN, CONSTANTS, MONOTONE, FOLDS, WORK, SECONDS, TAKE };
-	static const struct option long_options[] = {OPTIONS_LONG, {"cost", required_argument, NULL, COST},
-		{"constants", required_argument, NULL, CONSTANTS},
-		{"monotone", required_argument, NULL, MONOTONE}, {"folds", required_argument, NULL, FOLDS},
-		{"work", required_argument, NULL, WORK}, {"seconds", required_argument, NULL, SECONDS},
-		{"take", required_argument, NULL, TAKE}, {"output", required_argument, NULL, 'o'},
-		{"csv", no_argument, NULL, 'c'}, {0}};
 	struct expression_settings *s = &c->settings;
-	int option, at;
+	int option;
 
-	while ((option = getopt_long(argument_count, arguments, OPTIONS_SHORT "co:", long_options, &at)) !=
-		-1) {
-		bool fits = option >= OPTION_METHOD && option < OPTION_THREADS && option != OPTION_SEED;
-
-		if (fits)
-			cmd_usage(&cmd_search, "--%s applies to the generic model only, not to the search",
-				long_options[at].name);
+	while ((option = command_option(&cmd_search, argument_count, arguments)) != -1) {
 		if (options_take(&cmd_search, &c->options, option, optarg))
 			continue;
 		switch (option) {
 		case COST:
-			for (s->cost = 0; cost_names[s->cost] && strcmp(cost_names[s->cost], optarg) != 0;)
-				s->cost++;
-			if (!cost_names[s->cost])
-				cmd_usage(&cmd_search,
-					"--cost %s: expected one of relative, absolute, squared", optarg);
+			s->cost = (enum expression_cost)command_word(&cmd_search, option, optarg, cost_names);
 			break;
 		case CONSTANTS:
-			s->constants = cmd_count(&cmd_search, "--constants", optarg, 1);
-			if (s->constants > 40)
-				cmd_usage(&cmd_search, "--constants %s: expected at most 40", optarg);
+			s->constants = command_count(&cmd_search, option, optarg, 1, 40);
 			break;
 		case FOLDS:
-			s->folds = cmd_count(&cmd_search, "--folds", optarg, 2);
+			s->folds = command_count(&cmd_search, option, optarg, 2, ULONG_MAX);
 			break;
 		case WORK:
-			s->work = 1e9 * cmd_number(&cmd_search, "--work", optarg, 0);
+			s->work = 1e9 * command_number(&cmd_search, option, optarg, 0, DBL_MAX);
 			break;
 		case SECONDS:
-			s->seconds = cmd_number(&cmd_search, "--seconds", optarg, 0);
+			s->seconds = command_number(&cmd_search, option, optarg, 0, DBL_MAX);
 			break;
 		case TAKE:
-			c->take = cmd_count(&cmd_search, "--take", optarg, 1);
+			c->take = command_count(&cmd_search, option, optarg, 1, ULONG_MAX);
 			break;
 		case MONOTONE:
 			c->monotone = optarg;
@@ -432,7 +355,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			c->format = CSV;
 			break;
 		default:
-			cmd_wrong_option(&cmd_search, long_options, arguments);
+			command_unhandled(&cmd_search, option);
 		}
 	}
 	options_end(&cmd_search, &c->options);
@@ -510,9 +433,68 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{NULL, 0, NULL, "How to search:"},
+	{"cost", COST, "relative|absolute|squared",
+		"error measure: relative to the measured time (default; the mean is MAPE), in the time's "
+		"unit, or squared"},
+	{"constants", CONSTANTS, "N", "maximum number of constants, default 12"},
+	{"monotone", MONOTONE, "LIST",
+		"monotone columns: gpus- (the time never grows with it), batch+ (the time never falls "
+		"with it)"},
+	{"folds", FOLDS, "N", "folds of the cross-validation, default 5"},
+	{"work", WORK, "X",
+		"work budget in units of 10^9 operations, default 100; the result depends on it, not on "
+		"the machine"},
+	{"seconds", SECONDS, "X",
+		"stop after this time with the best so far; the result then depends on the machine"},
+	{"seed", OPTION_SEED, "N",
+		"random seed for rows and folds, default 1. The result does not depend on --threads"},
+	{"threads", OPTION_THREADS, "N", "default: one per processor"},
+	{NULL, 0, NULL, "Output:"},
+	{"output", 'o', "FILE", "write the selected formula as a model for 'pmfit predict'"},
+	{"take", TAKE, "N", "use the formula with N constants instead of the selected one"},
+	{"csv", 'c', NULL, "CSV output: the table"},
+	{"json", 'j', NULL, "JSON output, complete"},
+	{"quiet", 'q', NULL, "no progress, no warnings"},
+	{0},
+};
+
 const struct command cmd_search = {
 	.name = "search",
 	.summary = "find the expression that predicts best: roles, interactions, structure",
-	.help = help,
+	.usage = "[OPTION]... TABLE.csv",
+	.about = "The other commands fit one fixed form, with column roles from the description. This one "
+		 "searches for the form: which columns matter, whether each adds or multiplies, and where "
+		 "maxima, overheads and interactions are. It builds formulas of\n"
+		 "\n"
+		 "  c * x^p * ...\ta coefficient and powers; a power may be fixed at a common number (2, "
+		 "-1, 0.5), which does not count as a constant\n"
+		 "  f[column], x^q[column]\ta factor, or a power, by group of levels\n"
+		 "  f[x] of a count x\tone factor for 1, another for larger values (gpus, nodes)\n"
+		 "  log2(x)\tof counts only: for others it would depend on the unit\n"
+		 "  a + b, max(a, b)\tsummands, overheads, saturation, rooflines\n"
+		 "  (a^g + b^g)^(1/g)\tbetween the two: overlapping parts\n"
+		 "  1/(1/a + 1/b)\tsmooth minimum of two parts\n"
+		 "\n"
+		 "in which everything is positive, and fits the constants of each. The search starts from "
+		 "the roles of the description, a constant, and the power law of all columns. For each "
+		 "number of constants it applies all changes to the best formulas until none improves or "
+		 "the work budget is spent. The table shows the Pareto front of constants and held-out "
+		 "error. It selects the formula with the fewest constants within one standard error of "
+		 "the best. The test rows of the split are not used; their errors are computed "
+		 "afterwards.\n"
+		 "\n"
+		 "Each level of a column belongs to a group; a factor by n groups counts as n - 1 "
+		 "constants, a power by n groups as n. Columns with negative numbers or more than 40 "
+		 "levels are excluded; for a column with zeros, 1 + x replaces x.\n",
+	.options = OPTION_TABLES(options_columns, rows),
+	.after = "Ctrl-C ends the search with the best so far.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  pmfit search -d conv.txt -o conv.json conv.csv\n"
+		 "  pmfit search -d lenet.txt --monotone gpus-,filters+ --constants 8 runs.csv\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "study/study.h"
 
+#include <limits.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,50 +20,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const char *const help[] = {
-	"pmfit study: the published protocol, from trials to tables\n"
-	"\n"
-	"usage: pmfit study [OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
-	"       pmfit study [OPTION]... --table TABLE.csv SPACE\n"
-	"\n"
-	"Runs the trials of a space (see 'pmfit sweep --help'), or reads a finished table;\n"
-	"fits two thirds of them, with ten seeds each, without penalty and with L2 0.001;\n"
-	"trains the methods of 'pmfit baselines' on the same rows; computes the path over\n"
-	"lambda with cross-validation. Writes into a folder:\n"
-	"\n"
-	"  trials.csv        the trials, unless --table; a rerun resumes\n"
-	"  parameters.csv    of both fits, mean and deviation over seeds  (Table 4.3)\n"
-	"  errors.csv        MAPE, MAE, MSE, RMSE, R2 of each method      (Table 4.4)\n"
-	"  scaling.csv       extrinsic exponents and the constant         (Table 4.5)\n"
-	"  path.csv          errors over lambda                           (figure 4.15)\n"
-	"  values.csv        parameters over lambda            (figures 4.16 and 4.17)\n"
-	"  study.txt, study.json, study.html   all tables\n"
-	"  model.json, model-l2.json           the models, for 'pmfit predict'\n"
-	"  report.html       the plots of 'pmfit html'\n"
-	"\n"
-	"With --table, SPACE may be any description of columns.\n"
-	"\n"
-	"  -o, --output DIR         output folder, default: NAME-OF-SPACE.study\n"
-	"  --table FILE             use a finished table\n"
-	"  --trials N, --design NAME, --plan-seed N, --jobs N, --timeout SECONDS, --retries N,\n"
-	"  --time-from WHERE, --keep WHAT      as in 'pmfit sweep'; --plan-seed is its --seed\n"
-	"  --bootstrap N            bootstrap intervals of parameters from N resamples\n"
-	"  -j, --json               print study.json, not study.txt\n"
-	"  -q, --quiet              no progress and no warnings about the data\n"
-	"\n"
-	"The split is --share 0.667 unless SPACE or an option sets another. The published\n"
-	"search settings are --scale none --method de.\n"
-	"\n",
-	options_help_columns, options_help_fit,
-	"  (penalties are ignored: the protocol has its own)\n"
-	"\n"
-	"Examples:\n"
-	"  pmfit study lenet5\n"
-	"  pmfit study --table runs.csv -d lenet.txt -o lenet.study lenet.txt\n"
-	"\n"
-	"Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	NULL};
 
 /* Arguments of another command of this program. */
 struct words {
@@ -347,19 +304,12 @@ static void trials(struct request *request, char **arguments)
 		errx(1, "the sweep is incomplete");
 }
 
+enum { TABLE = OPTION_FIRST, BOOTSTRAP, SWEEP, SWEEP_OPTIONS = 8 };
+
 static int run(int argument_count, char **arguments)
 {
-	enum { TABLE = OPTION_OWN, BOOTSTRAP, SWEEP };
 	static const char *const sweep_options[] = {"--trials", "--design", "--seed", "--jobs", "--timeout",
 		"--retries", "--time-from", "--keep"};
-	static const struct option long_options[] = {OPTIONS_LONG, {"output", required_argument, NULL, 'o'},
-		{"table", required_argument, NULL, TABLE}, {"bootstrap", required_argument, NULL, BOOTSTRAP},
-		{"trials", required_argument, NULL, SWEEP}, {"design", required_argument, NULL, SWEEP + 1},
-		{"plan-seed", required_argument, NULL, SWEEP + 2},
-		{"jobs", required_argument, NULL, SWEEP + 3}, {"timeout", required_argument, NULL, SWEEP + 4},
-		{"retries", required_argument, NULL, SWEEP + 5},
-		{"time-from", required_argument, NULL, SWEEP + 6},
-		{"keep", required_argument, NULL, SWEEP + 7}, {0}};
 	struct request request = {0};
 	struct description *description = &request.options.description;
 	char *space;
@@ -368,19 +318,19 @@ static int run(int argument_count, char **arguments)
 
 	options_init(&request.options);
 	add(&request.sweep, "sweep");
-	while ((option = getopt_long(argument_count, arguments, "o:" OPTIONS_SHORT, long_options, NULL)) !=
-		-1)
+	while ((option = command_option(&cmd_study, argument_count, arguments)) != -1)
 		if (option == 'o')
 			request.folder = strdup(optarg);
 		else if (option == TABLE)
 			request.table = strdup(optarg);
 		else if (option == BOOTSTRAP)
-			request.options.parameter.bootstrap = cmd_count(&cmd_study, "--bootstrap", optarg, 0);
-		else if (option >= SWEEP) {
+			request.options.parameter.bootstrap =
+				command_count(&cmd_study, option, optarg, 0, ULONG_MAX);
+		else if (option >= SWEEP && option < SWEEP + SWEEP_OPTIONS) {
 			add(&request.sweep, sweep_options[option - SWEEP]);
 			add(&request.sweep, optarg);
 		} else if (!options_take(&cmd_study, &request.options, option, optarg))
-			cmd_wrong_option(&cmd_study, long_options, arguments);
+			command_unhandled(&cmd_study, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_study, "expected a space");
 	options_end(&cmd_study, &request.options);
@@ -404,5 +354,54 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"output", 'o', "DIR", "output folder, default: NAME-OF-SPACE.study"},
+	{"table", TABLE, "FILE", "use a finished table"},
+	{"trials", SWEEP, "N", "as in 'pmfit sweep'"},
+	{"design", SWEEP + 1, "NAME", "as in 'pmfit sweep'"},
+	{"plan-seed", SWEEP + 2, "N", "--seed of 'pmfit sweep'"},
+	{"jobs", SWEEP + 3, "N", "as in 'pmfit sweep'"},
+	{"timeout", SWEEP + 4, "SECONDS", "as in 'pmfit sweep'"},
+	{"retries", SWEEP + 5, "N", "as in 'pmfit sweep'"},
+	{"time-from", SWEEP + 6, "WHERE", "as in 'pmfit sweep'"},
+	{"keep", SWEEP + 7, "WHAT", "as in 'pmfit sweep'"},
+	{"bootstrap", BOOTSTRAP, "N", "bootstrap intervals of parameters from N resamples"},
+	{"json", 'j', NULL, "print study.json, not study.txt"},
+	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
+	{0},
+};
+
 const struct command cmd_study = {
-	.name = "study", .summary = "the published protocol: trials, fits, tables", .help = help, .run = run};
+	.name = "study",
+	.summary = "the published protocol: trials, fits, tables",
+	.usage = "[OPTION]... SPACE [-- COMMAND [ARGUMENT]...]\n"
+		 "[OPTION]... --table TABLE.csv SPACE",
+	.about = "Runs the trials of a space (see 'pmfit sweep --help'), or reads a finished table; fits "
+		 "two thirds of them, with ten seeds each, without penalty and with L2 0.001; trains the "
+		 "methods of 'pmfit baselines' on the same rows; computes the path over lambda with "
+		 "cross-validation. Writes into a folder:\n"
+		 "\n"
+		 "  trials.csv\tthe trials, unless --table; a rerun resumes\n"
+		 "  parameters.csv\tof both fits, mean and deviation over seeds  (Table 4.3)\n"
+		 "  errors.csv\tMAPE, MAE, MSE, RMSE, R2 of each method      (Table 4.4)\n"
+		 "  scaling.csv\textrinsic exponents and the constant         (Table 4.5)\n"
+		 "  path.csv\terrors over lambda                           (figure 4.15)\n"
+		 "  values.csv\tparameters over lambda            (figures 4.16 and 4.17)\n"
+		 "  study.txt, study.json, study.html\tall tables\n"
+		 "  model.json, model-l2.json\tthe models, for 'pmfit predict'\n"
+		 "  report.html\tthe plots of 'pmfit html'\n"
+		 "\n"
+		 "With --table, SPACE may be any description of columns.\n",
+	.options = OPTION_TABLES(rows, options_columns, options_fit),
+	.after = "The split is --share 0.667 unless SPACE or an option sets another. The published search "
+		 "settings are --scale none --method de.\n"
+		 "\n"
+		 "Penalties are ignored: the protocol has its own.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  pmfit study lenet5\n"
+		 "  pmfit study --table runs.csv -d lenet.txt -o lenet.study lenet.txt\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
+	.run = run,
+};

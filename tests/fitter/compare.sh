@@ -91,5 +91,5 @@ expect 1 'no.csv: No such file' pmfit compare -d columns.txt nine.csv no.csv
 expect 1 'no time column' pmfit compare nine.csv
 echo '{' >broken.json
 expect 1 'broken.json: byte [0-9]*: invalid JSON' pmfit compare broken.json
-expect 0 'pmfit compare: compare several data sets' pmfit compare --help
+expect 0 'pmfit compare - compare several data sets' pmfit compare --help
 exit $bad
