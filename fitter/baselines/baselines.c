@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -272,6 +273,14 @@ void baselines_free(struct baselines *baselines)
 	free(baselines->results);
 	*baselines = (struct baselines){0};
 }
+
+const struct baselines_figure baselines_figures[BASELINES_FIGURES] = {
+	{"mape", "MAPE %", offsetof(struct pm_fit_error, mape)},
+	{"mae", "MAE", offsetof(struct pm_fit_error, mae)},
+	{"mse", "MSE", offsetof(struct pm_fit_error, mse)},
+	{"rmse", "RMSE", offsetof(struct pm_fit_error, rmse)},
+	{"r2", "R2", offsetof(struct pm_fit_error, r2)},
+};
 
 void baselines_spread(
 	const struct pm_fit_error *errors, size_t count, size_t offset, double *mean, double *deviation)

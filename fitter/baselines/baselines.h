@@ -47,6 +47,14 @@ int baseline_of_model(struct baseline *baseline, struct pm_fit_model *model,
 	const struct pm_fit_problem *train, const struct pm_fit_problem *test);
 void baseline_free(struct baseline *baseline);
 
+/* The figures of an error, as programs and people call them. */
+#define BASELINES_FIGURES 5
+struct baselines_figure {
+	const char *key, *title;
+	size_t offset; /* in struct pm_fit_error */
+};
+extern const struct baselines_figure baselines_figures[BASELINES_FIGURES];
+
 /* Mean and standard deviation of one of the figures over seeds: offsetof(struct pm_fit_error, mape). */
 void baselines_spread(
 	const struct pm_fit_error *errors, size_t count, size_t offset, double *mean, double *deviation);

@@ -7,6 +7,7 @@
 #include "model/resample.h"
 #include "options.h"
 #include "output/json_print.h"
+#include "output/report.h"
 
 #include <float.h>
 #include <err.h>
@@ -22,35 +23,21 @@
 #define MANY_ROWS 50000
 #define PILOT_ROWS 2000
 
-static const struct figure {
-	const char *name, *head;
-	size_t offset;
-	int width, digits;
-} figures[] = {
-	{"mape", "MAPE %", offsetof(struct pm_fit_error, mape), 8, 4},
-	{"mae", "MAE", offsetof(struct pm_fit_error, mae), 8, 4},
-	{"mse", "MSE", offsetof(struct pm_fit_error, mse), 8, 4},
-	{"rmse", "RMSE", offsetof(struct pm_fit_error, rmse), 8, 4},
-	{"r2", "R2", offsetof(struct pm_fit_error, r2), 7, 4},
-};
-
-#define FIGURES (sizeof(figures) / sizeof(*figures))
-
 static void print_set(const struct baselines *baselines, bool test)
 {
 	printf("  %-11s", test ? "test" : "fitted");
-	for (size_t f = 0; f < FIGURES; f++)
-		printf(" %*s %-7s", figures[f].width, figures[f].head, "   +-");
+	for (size_t f = 0; f < BASELINES_FIGURES; f++)
+		printf(" %8s %-7s", baselines_figures[f].title, "   +-");
 	printf("%8s\n", test ? "" : "seconds");
 	for (size_t i = 0; i < baselines->count; i++) {
 		const struct baseline *result = &baselines->results[i];
 		double mean, deviation;
 
 		printf("  %-11s", result->name);
-		for (size_t f = 0; f < FIGURES && !result->skipped; f++) {
+		for (size_t f = 0; f < BASELINES_FIGURES && !result->skipped; f++) {
 			baselines_spread(test ? result->test : result->train, result->seed_count,
-				figures[f].offset, &mean, &deviation);
-			printf(" %*.*g", figures[f].width, figures[f].digits, mean);
+				baselines_figures[f].offset, &mean, &deviation);
+			printf(" %8.4g", mean);
 			if (result->seed_count > 1)
 				printf(" %-7.2g", deviation);
 			else
@@ -104,10 +91,10 @@ static void print_text(
 static void put_errors(
 	struct csv_line *line, const struct pm_fit_error *errors, size_t count, double confidence)
 {
-	for (size_t f = 0; f < FIGURES; f++) {
+	for (size_t f = 0; f < BASELINES_FIGURES; f++) {
 		double mean, deviation, margin;
 
-		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
+		baselines_spread(errors, count, baselines_figures[f].offset, &mean, &deviation);
 		margin = student_margin(confidence, deviation, count);
 		csv_put_number(line, mean);
 		csv_format(line, "%.4g", deviation);
@@ -121,9 +108,9 @@ static void print_csv(const struct baselines *baselines, bool with_test, double 
 	struct csv_line line = {.out = stdout};
 
 	printf("method,set,seeds");
-	for (size_t f = 0; f < FIGURES; f++)
-		printf(",%s,%s_sd,%s_low,%s_high", figures[f].name, figures[f].name, figures[f].name,
-			figures[f].name);
+	for (size_t f = 0; f < BASELINES_FIGURES; f++)
+		printf(",%s,%s_sd,%s_low,%s_high", baselines_figures[f].key, baselines_figures[f].key,
+			baselines_figures[f].key, baselines_figures[f].key);
 	printf(",seconds\n");
 	for (size_t i = 0; i < baselines->count; i++)
 		for (int test = 0; test <= (with_test ? 1 : 0); test++) {
@@ -143,20 +130,9 @@ static void print_csv(const struct baselines *baselines, bool with_test, double 
 
 static cJSON *json_set(const struct pm_fit_error *errors, size_t count, double confidence)
 {
-	cJSON *set = cJSON_CreateObject(), *array;
+	cJSON *set = report_seeds_json(errors, count, confidence);
+	cJSON *array = cJSON_AddArrayToObject(set, "seeds");
 
-	for (size_t f = 0; f < FIGURES; f++) {
-		cJSON *object = cJSON_AddObjectToObject(set, figures[f].name);
-		double mean, deviation, margin;
-
-		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
-		margin = student_margin(confidence, deviation, count);
-		cJSON_AddItemToObject(object, "mean", model_file_number(mean));
-		cJSON_AddItemToObject(object, "sd", model_file_number(deviation));
-		cJSON_AddItemToObject(object, "low", model_file_number(mean - margin));
-		cJSON_AddItemToObject(object, "high", model_file_number(mean + margin));
-	}
-	array = cJSON_AddArrayToObject(set, "seeds");
 	for (size_t i = 0; i < count; i++)
 		cJSON_AddItemToArray(array, model_file_error(&errors[i]));
 	return set;

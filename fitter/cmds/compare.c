@@ -1,11 +1,13 @@
 /* pmfit compare: several data sets or frameworks side by side. */
 #include "compare.h"
+#include "base/csv.h"
 #include "base/student.h"
 #include "base/terminal.h"
 #include "model/enum_names.h"
 #include "model/model_file.h"
 #include "output/comparison_text.h"
 #include "output/json_print.h"
+#include "output/report.h"
 
 #include <float.h>
 #include <limits.h>
@@ -20,54 +22,17 @@
 #define LAMBDA 0.001
 #define RESAMPLES 200
 
-static const struct figure {
-	const char *name;
-	size_t offset;
-} figures[] = {
-	{"mape", offsetof(struct pm_fit_error, mape)},
-	{"mae", offsetof(struct pm_fit_error, mae)},
-	{"mse", offsetof(struct pm_fit_error, mse)},
-	{"rmse", offsetof(struct pm_fit_error, rmse)},
-	{"r2", offsetof(struct pm_fit_error, r2)},
-};
-
-#define FIGURES (sizeof(figures) / sizeof(*figures))
-
-/* RFC 4180: quoted where it must be. */
-static void put_text(const char *text, const char *end)
-{
-	if (!strpbrk(text, ",\"\n\r")) {
-		printf("%s%s", text, end);
-		return;
-	}
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"')
-			putchar('"');
-		putchar(*text);
-	}
-	printf("\"%s", end);
-}
-
-static void put_number(double number, const char *end)
-{
-	if (isfinite(number))
-		printf("%.9g", number);
-	fputs(end, stdout);
-}
-
 static void put_row(
 	const char *table, const char *set, const char *name, const char *figure, const double numbers[5])
 {
-	printf("%s,", table);
-	put_text(set, ",");
-	put_text(name, ",");
-	put_text(figure, "");
-	for (size_t i = 0; i < 5; i++) {
-		putchar(',');
-		put_number(numbers[i], "");
-	}
-	putchar('\n');
+	struct csv_line line = {.out = stdout};
+
+	csv_put(&line, table);
+	csv_put(&line, set);
+	csv_put(&line, name);
+	csv_put(&line, figure);
+	csv_put_numbers(&line, numbers, 5);
+	csv_end(&line);
 }
 
 static void put_errors(const struct comparison *c, const struct comparison_set *set)
@@ -75,26 +40,28 @@ static void put_errors(const struct comparison *c, const struct comparison_set *
 	const struct baseline *row;
 
 	for (size_t i = 0; (row = comparison_row(set, i)); i++)
-		for (size_t f = 0; f < 2 * FIGURES && !row->skipped; f++) {
-			const struct figure *figure = &figures[f % FIGURES];
+		for (size_t f = 0; f < 2 * BASELINES_FIGURES && !row->skipped; f++) {
+			const struct baselines_figure *figure = &baselines_figures[f % BASELINES_FIGURES];
 			double mean, deviation, margin;
 			char name[32];
 
-			if (f >= FIGURES && !set->observations.test.sample_count)
+			if (f >= BASELINES_FIGURES && !set->observations.test.sample_count)
 				continue;
-			snprintf(name, sizeof(name), "%s %s", f < FIGURES ? "fitted" : "test", figure->name);
-			baselines_spread(f < FIGURES ? row->train : row->test, row->seed_count,
+			snprintf(name, sizeof(name), "%s %s", f < BASELINES_FIGURES ? "fitted" : "test",
+				figure->key);
+			baselines_spread(f < BASELINES_FIGURES ? row->train : row->test, row->seed_count,
 				figure->offset, &mean, &deviation);
 			margin = student_margin(c->confidence, deviation, row->seed_count);
 			put_row("errors", set->name, row->name, name,
 				(double[]){NAN, mean, deviation, mean - margin, mean + margin});
 		}
-	for (size_t f = 0; f < FIGURES && !set->free; f++) {
+	for (size_t f = 0; f < BASELINES_FIGURES && !set->free; f++) {
 		char name[32];
 
-		snprintf(name, sizeof(name), "fitted %s", figures[f].name);
+		snprintf(name, sizeof(name), "fitted %s", baselines_figures[f].key);
 		put_row("errors", set->name, "model", name,
-			(double[]){*(const double *)((const char *)&set->shown->train + figures[f].offset),
+			(double[]){*(const double *)((const char *)&set->shown->train +
+						     baselines_figures[f].offset),
 				NAN, NAN, NAN, NAN});
 	}
 }
@@ -130,24 +97,6 @@ static void print_csv(const struct comparison *c)
 		}
 }
 
-static cJSON *json_errors(const struct pm_fit_error *errors, size_t count, double confidence)
-{
-	cJSON *object = cJSON_CreateObject();
-
-	for (size_t f = 0; f < FIGURES; f++) {
-		cJSON *figure = cJSON_AddObjectToObject(object, figures[f].name);
-		double mean, deviation, margin;
-
-		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
-		margin = student_margin(confidence, deviation, count);
-		cJSON_AddItemToObject(figure, "mean", model_file_number(mean));
-		cJSON_AddItemToObject(figure, "sd", model_file_number(deviation));
-		cJSON_AddItemToObject(figure, "low", model_file_number(mean - margin));
-		cJSON_AddItemToObject(figure, "high", model_file_number(mean + margin));
-	}
-	return object;
-}
-
 static cJSON *json_set(const struct comparison *c, const struct comparison_set *set)
 {
 	cJSON *object = cJSON_CreateObject(), *methods = cJSON_CreateArray();
@@ -170,11 +119,11 @@ static cJSON *json_set(const struct comparison *c, const struct comparison_set *
 		cJSON_AddNumberToObject(method, "seeds", (double)row->seed_count);
 		cJSON_AddNumberToObject(method, "seconds", row->seconds);
 		if (!row->skipped)
-			cJSON_AddItemToObject(
-				method, "train", json_errors(row->train, row->seed_count, c->confidence));
+			cJSON_AddItemToObject(method, "train",
+				report_seeds_json(row->train, row->seed_count, c->confidence));
 		if (!row->skipped && set->observations.test.sample_count)
 			cJSON_AddItemToObject(
-				method, "test", json_errors(row->test, row->seed_count, c->confidence));
+				method, "test", report_seeds_json(row->test, row->seed_count, c->confidence));
 		cJSON_AddItemToArray(methods, method);
 	}
 	return object;

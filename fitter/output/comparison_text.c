@@ -183,28 +183,15 @@ static void print_parameters(const struct comparison *c, int width)
 	putchar('\n');
 }
 
-static const struct figure {
-	const char *head;
-	size_t offset;
-} figures[] = {
-	{"MAPE %", offsetof(struct pm_fit_error, mape)},
-	{"MAE", offsetof(struct pm_fit_error, mae)},
-	{"MSE", offsetof(struct pm_fit_error, mse)},
-	{"RMSE", offsetof(struct pm_fit_error, rmse)},
-	{"R2", offsetof(struct pm_fit_error, r2)},
-};
-
-#define FIGURES (sizeof(figures) / sizeof(*figures))
-
 static void print_error_line(
 	const char *name, const char *set, const struct pm_fit_error *errors, size_t count)
 {
 	printf("  %-12s %-6s", name, set);
-	for (size_t f = 0; f < FIGURES; f++) {
+	for (size_t f = 0; f < BASELINES_FIGURES; f++) {
 		double mean, deviation;
 		char text[64];
 
-		baselines_spread(errors, count, figures[f].offset, &mean, &deviation);
+		baselines_spread(errors, count, baselines_figures[f].offset, &mean, &deviation);
 		if (count > 1)
 			snprintf(text, sizeof(text), "%.4g +-%.2g", mean, deviation);
 		else
@@ -219,8 +206,8 @@ static void print_errors_of(const struct comparison_set *set)
 	const struct baseline *row;
 
 	printf("%s\n  %-12s %-6s", set->name, "method", "");
-	for (size_t f = 0; f < FIGURES; f++)
-		printf(" %18s", figures[f].head);
+	for (size_t f = 0; f < BASELINES_FIGURES; f++)
+		printf(" %18s", baselines_figures[f].title);
 	printf(" %8s\n", "seconds");
 	if (!set->free) {
 		print_error_line("model", "fitted", &set->shown->train, 1);

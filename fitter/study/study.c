@@ -95,9 +95,6 @@ static void tabulate_errors(struct study *study)
 		PRINT_COLUMN("seeds", "seeds", PRINT_COUNT),
 		PRINT_COLUMN("seconds", "seconds", PRINT_REAL, .digits = 2),
 	};
-	static const size_t offsets[] = {offsetof(struct pm_fit_error, mape),
-		offsetof(struct pm_fit_error, mae), offsetof(struct pm_fit_error, mse),
-		offsetof(struct pm_fit_error, rmse), offsetof(struct pm_fit_error, r2)};
 	struct print_table *rows = begin(study, STUDY_ERRORS, "errors",
 		"Errors of each method (as Table 4.4); MAPE in percent of the measured time", columns,
 		COUNT(columns));
@@ -115,8 +112,9 @@ static void tabulate_errors(struct study *study)
 			print_row(rows);
 			print_word(rows, 0, one->name);
 			print_word(rows, 1, test ? "test" : "fitted");
-			for (size_t f = 0; f < COUNT(offsets); f++) {
-				baselines_spread(errors, one->seed_count, offsets[f], &mean, &deviation);
+			for (size_t f = 0; f < BASELINES_FIGURES; f++) {
+				baselines_spread(errors, one->seed_count, baselines_figures[f].offset, &mean,
+					&deviation);
 				put(rows, 2 + 2 * f, (double[]){mean, deviation},
 					one->seed_count > 1 ? 2 : 1);
 			}
