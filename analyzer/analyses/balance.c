@@ -122,7 +122,7 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 		const struct timeline_call *call;
 		struct place place;
 		uint32_t last = 0;
-		double inflicted_ns = 0, others_ns = 0;
+		double wait_caused_ns = 0, others_ns = 0;
 
 		for (uint32_t j = 1; j < members->member_count; j++)
 			if (members[j].begin_ns > members[last].begin_ns)
@@ -137,13 +137,13 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 		for (uint32_t j = 0; j < members->member_count; j++) {
 			if (j == last)
 				continue;
-			inflicted_ns += (double)analysis->wait_ns[members[j].call];
+			wait_caused_ns += (double)analysis->wait_ns[members[j].call];
 			others_ns += (double)(members[j].end_ns - members[j].begin_ns);
 		}
-		balance->ranks[place.worker - 1].inflicted_ns += inflicted_ns;
-		balance->ranks[place.worker - 1].each_ns[place.used] += inflicted_ns;
+		balance->ranks[place.worker - 1].wait_caused_ns += wait_caused_ns;
+		balance->ranks[place.worker - 1].each_ns[place.used] += wait_caused_ns;
 		balance->ranks[place.worker - 1].last_count +=
-			inflicted_ns > 0 && inflicted_ns >= BALANCE_WAITED * others_ns;
+			wait_caused_ns > 0 && wait_caused_ns >= BALANCE_WAITED * others_ns;
 		balance->collective_count++;
 	}
 	free(places);
@@ -167,7 +167,7 @@ void balance_find(const struct analysis *analysis, struct balance *balance)
 
 		balance->ranks[i].compute_ns = analysis_compute(worker, 1).mean;
 		balance->ranks[i].wait_ns = analysis_wait(worker, 1).mean;
-		balance->ranks[i].inflicted_ns /= (double)worker->used_count;
+		balance->ranks[i].wait_caused_ns /= (double)worker->used_count;
 	}
 }
 

@@ -20,11 +20,11 @@ struct balance_item {
 };
 
 struct balance_rank {
-	double compute_ns;   /* mean per iteration, as all below */
-	double wait_ns;      /* for others */
-	double inflicted_ns; /* waiting of others for this one, summed over them */
-	size_t last_count;   /* collectives that the others spent BALANCE_WAITED of waiting for it, or more */
-	double *each_ns;     /* inflicted, in each of its used iterations */
+	double compute_ns;     /* mean per iteration, as all below */
+	double wait_ns;        /* for others */
+	double wait_caused_ns; /* waiting of others for this one, summed over them */
+	size_t last_count; /* collectives that the others spent BALANCE_WAITED of waiting for it, or more */
+	double *each_ns;   /* wait caused, in each of its used iterations */
 };
 
 struct balance {

@@ -251,7 +251,7 @@ struct ranks {
 static void add_unit(struct ranks *ranks, struct comm_row *row, struct sums *sums, const struct unit *members,
 	size_t count)
 {
-	double inflicted_ns = 0;
+	double wait_caused_ns = 0;
 	size_t last = 0;
 
 	for (size_t i = 1; i < count; i++)
@@ -272,21 +272,21 @@ static void add_unit(struct ranks *ranks, struct comm_row *row, struct sums *sum
 		sums->time_ns += time_ns;
 		sums->wait_ns += wait_ns;
 		sums->transfer_ns += time_ns - wait_ns;
-		inflicted_ns += wait_ns;
+		wait_caused_ns += wait_ns;
 		sums->matched += count > 1;
 		if (count > 1 && unit->rank >= 0 && (size_t)unit->rank < ranks->count) {
 			ranks->items[unit->rank].count++;
 			ranks->items[unit->rank].wait_ns += wait_ns;
 		}
 	}
-	if (inflicted_ns > 0 && members[last].rank >= 0 && (size_t)members[last].rank < ranks->count) {
+	if (wait_caused_ns > 0 && members[last].rank >= 0 && (size_t)members[last].rank < ranks->count) {
 		struct comm_rank *rank = &ranks->items[members[last].rank];
 
 		rank->last_count++;
-		rank->inflicted_ns += inflicted_ns;
+		rank->wait_caused_ns += wait_caused_ns;
 		sums->last_counts[members[last].rank]++;
 	}
-	row->waited_count += inflicted_ns > 0;
+	row->waited_count += wait_caused_ns > 0;
 }
 
 static size_t members_from(const struct unit *units, size_t first, size_t end)
@@ -454,7 +454,7 @@ void comm_find(const struct timeline *timeline, const struct collective_list *co
 	number_communicators(comm, units.items, units.count);
 	for (size_t i = 0; i < comm->rank_count; i++) {
 		comm->ranks[i].wait_ns /= (double)comm->ranks[i].count;
-		comm->ranks[i].inflicted_ns /= (double)comm->ranks[i].count;
+		comm->ranks[i].wait_caused_ns /= (double)comm->ranks[i].count;
 	}
 	if (comm->row_count)
 		qsort(comm->rows, comm->row_count, sizeof(*comm->rows), compare_rows);

@@ -32,10 +32,10 @@ struct comm_rank {
 	uint64_t hash;
 	uint32_t number;
 	int32_t rank;
-	size_t count;        /* units that could be matched */
-	size_t last_count;   /* of those the ones in which others waited for it */
-	double wait_ns;      /* mean */
-	double inflicted_ns; /* mean of what the others, summed, waited for it */
+	size_t count;          /* units that could be matched */
+	size_t last_count;     /* of those the ones in which others waited for it */
+	double wait_ns;        /* mean */
+	double wait_caused_ns; /* mean of what the others, summed, waited for it */
 };
 
 struct comm {

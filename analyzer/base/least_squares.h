@@ -55,7 +55,7 @@ struct regression {
 };
 
 /*
- * Fits rows x[row * count + term] to y[row]. Terms that cannot be told apart are left out, the later one
+ * Fits rows x[row * count + term] to y[row]. Indistinguishable terms are left out, the later one
  * first, and say so by their state. All numbers must be finite. The names are kept, not copied. confidence:
  * of the intervals, in (0, 1).
  */

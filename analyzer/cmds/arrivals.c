@@ -66,7 +66,7 @@ static void rank_table(struct print_table *table, const struct arrivals *arrival
 		print_number(table, rank, row->rank);
 		print_number(table, kernels, (double)row->kernel_count);
 		print_number(table, wait, (double)row->wait_ns);
-		print_number(table, caused, (double)row->inflicted_ns);
+		print_number(table, caused, (double)row->wait_caused_ns);
 		print_number(table, last, (double)row->last_count);
 		if (arrivals->collective_count)
 			print_number(
@@ -173,7 +173,7 @@ static const char *conclusion(struct arena *arena, const struct arrivals *arriva
 		"Rank %" PRId32 " is a persistent straggler: last to arrive at %zu of %zu collectives, "
 		"wait caused %s (sum over the other ranks) of %s in total. %s",
 		rank->rank, rank->last_count, arrivals->collective_count,
-		print_time(arena, (double)rank->inflicted_ns), print_time(arena, (double)arrivals->wait_ns),
+		print_time(arena, (double)rank->wait_caused_ns), print_time(arena, (double)arrivals->wait_ns),
 		rank->launch_count * 2 > rank->last_count
 			? "Mostly its kernel was launched just before it started: launch-bound, the host "
 			  "enqueues late."

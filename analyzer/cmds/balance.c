@@ -41,14 +41,14 @@ static void rank_table(struct print_table *table, struct analysis *analysis, con
 		print_word(table, name, analysis_worker_name(analysis, &analysis->workers[i]));
 		print_number(table, compute, balance->ranks[i].compute_ns);
 		print_number(table, wait, balance->ranks[i].wait_ns);
-		print_number(table, caused, balance->ranks[i].inflicted_ns);
+		print_number(table, caused, balance->ranks[i].wait_caused_ns);
 		if (balance->collective_count)
 			print_number(table, last,
 				(double)balance->ranks[i].last_count / (double)balance->collective_count);
 	}
 }
 
-/* For programs; people are told in sentences. */
+/* For programs; text has sentences. */
 static void cause_table(struct print_table *table, struct analysis *analysis, const struct cause_list *causes)
 {
 	size_t worker = print_column(table, "worker", "rank", PRINT_WORD);
@@ -67,7 +67,7 @@ static void cause_table(struct print_table *table, struct analysis *analysis, co
 
 		print_row(table);
 		print_word(table, worker, analysis_worker_name(analysis, &analysis->workers[cause->worker]));
-		print_number(table, caused, cause->inflicted_ns);
+		print_number(table, caused, cause->wait_caused_ns);
 		print_number(table, share, cause->share);
 		print_word(table, kind, cause_key(cause->kind));
 		if (cause->layer[0])
@@ -94,7 +94,7 @@ static void print_stragglers(struct finding_list *findings, FILE *out)
 		print_paragraph("No straggler: no rank's lateness costs 1% of a step.", 2, out);
 }
 
-/* `object` NULL: as text or CSV. Of the causes people are told in sentences instead. */
+/* `object` NULL: as text or CSV. Of the causes text has sentences instead. */
 static void print_tables(struct analysis *analysis, const struct balance *balance,
 	const struct cause_list *causes, enum print_form form, cJSON *object, FILE *out)
 {

@@ -71,7 +71,7 @@ static void rank_table(struct print_table *table, const struct comm *comm)
 		print_number(table, rank, item->rank);
 		print_number(table, count, (double)item->count);
 		print_number(table, wait, item->wait_ns);
-		print_number(table, caused, item->inflicted_ns);
+		print_number(table, caused, item->wait_caused_ns);
 		print_number(table, last_count, (double)item->last_count);
 		print_number(table, last, (double)item->last_count / (double)item->count);
 	}

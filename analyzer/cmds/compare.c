@@ -165,7 +165,7 @@ static void read_groups(struct sides *sides, const struct request *request)
 				request->groups[g].paths[i]);
 }
 
-/* Folders with the same last name are told apart by numbers. */
+/* Folders with the same last name are distinguished by numbers. */
 static void tell_apart(struct sides *sides, struct arena *arena)
 {
 	for (size_t i = 0; i < sides->count; i++) {

@@ -196,7 +196,7 @@ static void measure(struct arrivals *arrivals, struct arrivals_collective *colle
 	}
 	collective->transfer_ns = last_end_ns - collective->last_ns;
 	collective->spread_ns = last_end_ns - first_end_ns;
-	arrivals->ranks[collective->last].inflicted_ns += collective->wait_ns;
+	arrivals->ranks[collective->last].wait_caused_ns += collective->wait_ns;
 	arrivals->ranks[collective->last].last_count++;
 	arrivals->wait_ns += collective->wait_ns;
 	if (collective->spread_ns > arrivals->residual_ns)
@@ -289,9 +289,9 @@ int arrivals_straggler(const struct arrivals *arrivals)
 	if (arrivals->rank_count < 2 || arrivals->wait_ns == 0 || arrivals_matched(arrivals) <= 0.5)
 		return -1;
 	for (size_t i = 1; i < arrivals->rank_count; i++)
-		if (arrivals->ranks[i].inflicted_ns > arrivals->ranks[worst].inflicted_ns)
+		if (arrivals->ranks[i].wait_caused_ns > arrivals->ranks[worst].wait_caused_ns)
 			worst = i;
-	if (arrivals->ranks[worst].inflicted_ns * 2 <= arrivals->wait_ns)
+	if (arrivals->ranks[worst].wait_caused_ns * 2 <= arrivals->wait_ns)
 		return -1;
 	chance = at_least(arrivals->ranks[worst].last_count, arrivals->collective_count,
 			 1.0 / (double)arrivals->rank_count) *

@@ -3,7 +3,7 @@
  *
  * The one idea: no collective moves data before its last rank has come, and all its kernels end together. So
  * kernels of one collective are found by order (the i-th AllReduce of a group on each rank) and checked by
- * their ends; the time from a rank's begin to the last rank's begin is waiting, inflicted by the last; what
+ * their ends; the time from a rank's start to the last rank's start is waiting, caused by the last; what
  * is left is transfer. Where ends disagree by more than kernels can, the clocks do, and are corrected by
  * that.
  */
@@ -28,7 +28,7 @@ struct arrivals_rank {
 	size_t unmatched;
 	size_t pairwise;  /* sends and receives, which are not among the kernels */
 	int64_t clock_ns; /* subtracted from its times */
-	int64_t wait_ns, inflicted_ns;
+	int64_t wait_ns, wait_caused_ns;
 	size_t last_count;   /* collectives at which it came last */
 	size_t launch_count; /* of these, those whose kernel began as soon as it was launched: the host was
 				late */
@@ -75,7 +75,7 @@ void arrivals_free(struct arrivals *arrivals); /* not the ranks */
 double arrivals_matched(const struct arrivals *arrivals);
 
 /*
- * The rank (an index) that comes last too often for chance and inflicts most of the waiting; -1: there is
+ * The rank (an index) that comes last too often for chance and causes most of the waiting; -1: there is
  * none. Chance: each rank is last equally often; the most frequent one counts if that would happen once in 20
  * runs.
  */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Ends of a collective's kernels are nearer than this, where groups of ranks are told apart by them. */
+/* Ends of a collective's kernels are nearer than this, where groups of ranks are distinguished by them. */
 #define GROUP_NS 50000
 
 static int compare_numbers(const void *a, const void *b)

@@ -30,13 +30,13 @@
 
 enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS };
 
-/* What a device event does, told by its name (imported_kind.h). */
+/* What a device event does, by its name (imported_kind.h). */
 enum imported_kind { IMPORTED_COMPUTE, IMPORTED_COMMUNICATION, IMPORTED_MEMORY, IMPORTED_OTHER };
 #define IMPORTED_KINDS 4
 
 /*
- * What a device event is, told by the profiler. Of a trace without device events the labelled phases stand
- * for them.
+ * What a device event is, as the profiler recorded it. Of a trace without device events the labelled phases
+ * stand for them.
  */
 enum imported_activity { IMPORTED_KERNEL, IMPORTED_COPY, IMPORTED_SET, IMPORTED_LABELLED };
 
@@ -78,7 +78,7 @@ struct imported_events {
 	uint32_t *call;          /* that launched it */
 	uint32_t *collective;    /* what is known of the communication */
 	uint64_t *correlation;   /* 0: none */
-	uint64_t *external;      /* number of the operator that launched it; 0: not told */
+	uint64_t *external;      /* number of the operator that launched it; 0: unknown */
 	uint32_t *phase, *layer; /* what the writer says it is of, as pmanalyze export does; strings, or "" */
 	uint8_t *kind, *activity;
 };

@@ -24,7 +24,8 @@ struct imported_attribution {
 				 it; 0: none */
 	uint32_t *layer;
 	size_t count;                                        /* of entries */
-	int64_t (*attributed_ns)[TIMELINE_ATTRIBUTED_COUNT]; /* by worker: device time by what told its phase
+	int64_t (*attributed_ns)[TIMELINE_ATTRIBUTED_COUNT]; /* by worker: device time by what attributed its
+							      * phase
 							      */
 };
 

@@ -50,7 +50,7 @@ uint32_t imported_operation(
 /* What a call of the runtime or driver does that put no work on a device that is in the file. */
 enum pm_kind imported_call_kind(const char *name);
 
-/* 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 not told: by the name of the copy. */
+/* 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 unknown: by the name of the copy. */
 uint8_t imported_direction(const char *name);
 
 /* The NCCL function that the name of a kernel, a collective or a label stands for: "ncclAllReduce"; else the

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct mark {
-	int64_t begin_ns, end_ns, number; /* number: of the step, -1: not told */
+	int64_t begin_ns, end_ns, number; /* number: of the step, -1: unknown */
 	uint64_t class;                   /* equal for names that differ in digits alone */
 };
 

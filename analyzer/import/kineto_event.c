@@ -1,6 +1,6 @@
 /*
  * What the events of a Chrome trace say: device work, calls that launched it, annotations, operators, Python
- * functions, and labelled phases of traces that are not Kineto's. Which is which is told by the category; old
+ * functions, and labelled phases of traces that are not Kineto's. The category decides which is which; old
  * and new spellings are in one table.
  */
 #include "kineto.h"
@@ -234,8 +234,8 @@ int32_t kineto_step(const struct kineto_event *event)
 		json_integer(event->name.begin + 13, &number) && number >= 0 && number <= INT32_MAX)
 		return (int32_t)number;
 	for (; place && (value = json_member(place, &key)); place = json_skip(value))
-		if ((JSON_IS(key, "step") || JSON_IS(key, "iteration")) && json_integer(value, &number) && number >= 0 &&
-			number <= INT32_MAX)
+		if ((JSON_IS(key, "step") || JSON_IS(key, "iteration")) && json_integer(value, &number) &&
+			number >= 0 && number <= INT32_MAX)
 			return (int32_t)number;
 	return -1;
 }

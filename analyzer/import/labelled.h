@@ -125,7 +125,7 @@ int labelled_name_types(const char *name, size_t length, uint8_t types[2]);
 const char *labelled_type_name(unsigned type);
 
 /* Does the time of such operations depend on when others come? (Layer norms' gradients stay inside a GPU's
- * tensor ranks, which are not told apart.) */
+ * tensor ranks, which are indistinguishable.) */
 bool labelled_is_communication(unsigned type);
 bool labelled_is_compute(unsigned type); /* forward or backward */
 

@@ -353,7 +353,7 @@ static int break_off(struct reader *reader, const char *expected)
 {
 	struct json *json = &reader->json;
 
-	if (!json->limit) /* that is a failure, which is told */
+	if (!json->limit) /* that is a failure, which is reported */
 		labelled_warn(reader->job, "%s: byte %" PRIu64 ": %s%sexpected %s: read only up to there",
 			json->path, json_offset(json, json->next), json->break_off ? json->break_off : "",
 			json->break_off ? ", " : "", expected);

@@ -90,7 +90,7 @@ static double input_of_iteration(const struct analysis *analysis, const struct t
 	return count ? totals->read_ns / (double)count : 0;
 }
 
-/* Device time over all processes by what told its phase; false: it was worked out. */
+/* Device time over all processes by what attributed its phase; false: it was inferred. */
 static bool add_attribution(
 	const struct timeline *timeline, double attributed_ns[TIMELINE_ATTRIBUTED_COUNT], double *sum_ns)
 {

@@ -106,12 +106,12 @@ static void print_causes(struct summaries *job, const struct cause_list *causes,
 
 		if (i == 0 || causes->items[i - 1].worker != cause->worker)
 			print_paragraph(
-				cause->inflicted_ns > 0
+				cause->wait_caused_ns > 0
 					? arena_format(arena,
 						  "%s: wait caused %s per iteration (sum over the other "
 						  "ranks; %s each, %.1f%% of their time)",
-						  name, print_time(arena, cause->inflicted_ns),
-						  print_time(arena, cause->inflicted_ns /
+						  name, print_time(arena, cause->wait_caused_ns),
+						  print_time(arena, cause->wait_caused_ns /
 									    ((double)job->worker_count - 1)),
 						  100 * cause->share)
 					: arena_format(arena, "%s:", name),

@@ -273,8 +273,8 @@ static int compare_telling(const void *left, const void *right)
 {
 	const struct summaries_worker *a = *(const struct summaries_worker *const *)left;
 	const struct summaries_worker *b = *(const struct summaries_worker *const *)right;
-	double a_ns = isfinite(a->inflicted_ns) ? a->inflicted_ns : 0;
-	double b_ns = isfinite(b->inflicted_ns) ? b->inflicted_ns : 0;
+	double a_ns = isfinite(a->wait_caused_ns) ? a->wait_caused_ns : 0;
+	double b_ns = isfinite(b->wait_caused_ns) ? b->wait_caused_ns : 0;
 
 	if (a_ns != b_ns)
 		return a_ns > b_ns ? -1 : 1;
@@ -314,8 +314,8 @@ void report_summary_ranks(struct summaries *job, size_t most, struct print_table
 		print_number(table, compute, worker->figures->compute.mean);
 		print_number(table, exposed, worker->figures->exclusive[PHASE_COMMUNICATION].mean);
 		print_number(table, wait, worker->wait_ns);
-		print_number(table, caused, worker->inflicted_ns);
-		print_number(table, each, worker->inflicted_ns / ((double)job->worker_count - 1));
+		print_number(table, caused, worker->wait_caused_ns);
+		print_number(table, each, worker->wait_caused_ns / ((double)job->worker_count - 1));
 		if (job->meeting_count)
 			print_number(table, last, (double)worker->last_count / (double)job->meeting_count);
 	}
@@ -378,7 +378,7 @@ void report_summary_causes(struct summaries *job, const struct cause_list *cause
 
 		print_row(table);
 		print_word(table, worker, summaries_name(job, &job->workers[cause->worker]));
-		print_number(table, caused, cause->inflicted_ns);
+		print_number(table, caused, cause->wait_caused_ns);
 		print_number(table, share, cause->share);
 		print_word(table, kind, cause_key(cause->kind));
 		if (cause->layer[0])

@@ -6,7 +6,7 @@
  * iteration.
  *
  * Where the program marks its steps (timeline_step) these are the iterations: the calls made in a step. What
- * the calls alone would have told is worked out all the same, and compared.
+ * the calls alone would have given is worked out all the same, and compared.
  *
  * In time it begins with its input: the first file input after the previous iteration's last device call,
  * else its first copy to the device, else its first call; but not before the previous update has ended on the

@@ -316,7 +316,7 @@ static bool is_from_the_start(const struct sequence *sequence)
 
 /*
  * Does a piece fetch a result between forward work and its first backward work? Then an evaluation may be
- * left in front of it, which cannot be told where lengths depend on the data.
+ * left in front of it, which is unknown where lengths depend on the data.
  */
 static bool may_hide_evaluation(const struct iteration_search *search)
 {

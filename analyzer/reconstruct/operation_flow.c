@@ -123,7 +123,7 @@ bool flow_product(const struct timeline *timeline, const struct timeline_operati
 	return true;
 }
 
-/* Bytes of a vector over the channels of a layer, whose own descriptor is not told; 0: not known. */
+/* Bytes of a vector over the channels of a layer, whose own descriptor is unknown; 0: unknown. */
 static uint64_t channel_bytes(const struct timeline *timeline, const struct timeline_operation *operation)
 {
 	static const struct {

@@ -201,7 +201,7 @@ static void add(struct texts *texts, const char *text)
 	*MEM_PUSH(texts->items, texts->count, texts->room) = text;
 }
 
-/* What many ranks say alike, as of a setting that is wrong for all, is told once. */
+/* What many ranks say alike, as of a setting that is wrong for all, is reported once. */
 static bool is_reported_before(const struct timeline *timeline, size_t process, const char *warning)
 {
 	for (size_t i = process > 0 ? process - 1 : 0; i < process; i++)

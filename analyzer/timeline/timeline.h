@@ -22,7 +22,7 @@ struct timeline_label {
 	const char *name;
 };
 
-/* What told the phase of device work, where the data themselves do (given_phase). */
+/* What attributed the phase of device work, where the data themselves do (given_phase). */
 enum timeline_attribution {
 	TIMELINE_ATTRIBUTED_BY_NOTHING,
 	TIMELINE_ATTRIBUTED_BY_LABEL,    /* an annotation, or the work is a labelled phase */
@@ -97,7 +97,7 @@ struct timeline_call {
 
 /*
  * The call stands for an operation of a captured graph: its times are those of the launch, which is the last
- * call before it without this flag. Without intervals it took no time that could be told.
+ * call before it without this flag. Without intervals it took no known time.
  */
 #define TIMELINE_FLAG_REPLAYED 128
 
@@ -154,7 +154,7 @@ struct timeline_window {
 /* A step as a marker of the program or its profiler gives it. */
 struct timeline_step {
 	int64_t begin_ns, end_ns;
-	int64_t number; /* as the program counts; -1: not told */
+	int64_t number; /* as the program counts; -1: unknown */
 };
 
 /* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
@@ -187,8 +187,8 @@ struct timeline_process {
 	struct {
 		uint64_t count, reads, bytes, ns;
 	} input;                                          /* of worker processes that only read */
-	int64_t attributed_ns[TIMELINE_ATTRIBUTED_COUNT]; /* device time by what told its phase; all 0: worked
-							     out */
+	int64_t attributed_ns[TIMELINE_ATTRIBUTED_COUNT]; /* device time by what attributed its phase; all 0:
+							     worked out */
 	int64_t real_offset_ns;                           /* wall clock minus its monotonic clock */
 	size_t first_call, call_count;
 	size_t first_interval, interval_count;

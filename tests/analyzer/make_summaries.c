@@ -47,7 +47,7 @@ int main(int argument_count, char **arguments)
 		free(data);
 		summary_free(&summary);
 	}
-	printf("straggler %d inflicted %.0f cost %.0f bytes %zu\n", options.straggler, truth.inflicted_ns,
+	printf("straggler %d wait caused %.0f cost %.0f bytes %zu\n", options.straggler, truth.wait_caused_ns,
 		truth.cost_ns, all / (size_t)options.ranks);
 	summary_names_free(&names);
 	return 0;

@@ -92,7 +92,7 @@ struct maker_truth maker_truth(const struct maker_options *options)
 				sum += (double)(until_ns - arrival_ns(options, rank, s, e));
 			truth.wait_ns += sum / options->ranks / options->sampled;
 			if (last == options->straggler)
-				truth.inflicted_ns += sum / options->sampled;
+				truth.wait_caused_ns += sum / options->sampled;
 		}
 	return truth;
 }

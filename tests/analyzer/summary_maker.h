@@ -32,8 +32,8 @@ struct maker_options {
 };
 
 struct maker_truth {
-	double inflicted_ns; /* waiting of the others for the straggler in an iteration, summed */
-	double wait_ns;      /* of all ranks in an iteration, mean */
+	double wait_caused_ns; /* waiting of the others for the straggler in an iteration, summed */
+	double wait_ns;        /* of all ranks in an iteration, mean */
 	double cost_ns;
 };
 

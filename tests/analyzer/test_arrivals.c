@@ -88,7 +88,7 @@ static void make(struct made *made)
 static void check_truth(
 	const struct made *made, const struct arrivals *arrivals, int first, int behind, const char *what)
 {
-	int64_t wait_us[RANKS] = {0}, inflicted_us[RANKS] = {0};
+	int64_t wait_us[RANKS] = {0}, wait_caused_us[RANKS] = {0};
 	size_t last[RANKS] = {0};
 
 	for (int i = first; i < behind; i++) {
@@ -102,7 +102,7 @@ static void check_truth(
 			int64_t us = made->begin_us[latest][i] - made->begin_us[rank][i];
 
 			wait_us[rank] += us;
-			inflicted_us[latest] += us;
+			wait_caused_us[latest] += us;
 		}
 	}
 	CHECK(arrivals->collective_count == (size_t)(behind - first), "%s: %zu collectives", what,
@@ -112,9 +112,9 @@ static void check_truth(
 
 		CHECK(found->wait_ns == wait_us[rank] * 1000, "%s: rank %d waits %lld, expected %lld us",
 			what, rank, (long long)found->wait_ns, (long long)wait_us[rank]);
-		CHECK(found->inflicted_ns == inflicted_us[rank] * 1000,
-			"%s: rank %d inflicts %lld, expected %lld us", what, rank,
-			(long long)found->inflicted_ns, (long long)inflicted_us[rank]);
+		CHECK(found->wait_caused_ns == wait_caused_us[rank] * 1000,
+			"%s: rank %d causes %lld, expected %lld us", what, rank,
+			(long long)found->wait_caused_ns, (long long)wait_caused_us[rank]);
 		CHECK(found->last_count == last[rank], "%s: rank %d is last %zu times", what, rank,
 			found->last_count);
 	}
@@ -242,7 +242,7 @@ static void check_once(void)
 	made.begin_us[1][8] += 900;
 	find(&made, &arrivals, ranks);
 	check_truth(&made, &arrivals, 0, MOST, "once");
-	CHECK(ranks[1].inflicted_ns * 2 > arrivals.wait_ns, "it inflicts most");
+	CHECK(ranks[1].wait_caused_ns * 2 > arrivals.wait_ns, "it causes most");
 	CHECK(arrivals_straggler(&arrivals) == -1, "straggler %d", arrivals_straggler(&arrivals));
 	let_go(&arrivals, ranks);
 }
@@ -293,7 +293,7 @@ static void check_apart(void)
 	let_go(&arrivals, ranks);
 }
 
-/* Ranks 0 and 1 are one group, 2 and 3 another, which the trace does not say: by their ends they are told
+/* Ranks 0 and 1 are one group, 2 and 3 another, which the trace does not say: by their ends they are kept
  * apart. */
 static void check_groups(void)
 {

@@ -91,13 +91,13 @@ static void check_ranks(bool gpus)
 	}
 	CHECK(balance.collective_count == 7 * 5, "%zu exchanges in 7 iterations of 5 layers",
 		balance.collective_count);
-	CHECK(balance.ranks[2].wait_ns == 0 && balance.ranks[0].inflicted_ns == 0 &&
-			balance.ranks[1].inflicted_ns == 0,
-		"rank 2 waits %f, the others inflict %f and %f", balance.ranks[2].wait_ns,
-		balance.ranks[0].inflicted_ns, balance.ranks[1].inflicted_ns);
-	CHECK(near(balance.ranks[2].inflicted_ns, balance.ranks[0].wait_ns + balance.ranks[1].wait_ns) &&
-			balance.ranks[2].inflicted_ns > 0,
-		"inflicted %f, waited %f and %f", balance.ranks[2].inflicted_ns, balance.ranks[0].wait_ns,
+	CHECK(balance.ranks[2].wait_ns == 0 && balance.ranks[0].wait_caused_ns == 0 &&
+			balance.ranks[1].wait_caused_ns == 0,
+		"rank 2 waits %f, the others cause %f and %f", balance.ranks[2].wait_ns,
+		balance.ranks[0].wait_caused_ns, balance.ranks[1].wait_caused_ns);
+	CHECK(near(balance.ranks[2].wait_caused_ns, balance.ranks[0].wait_ns + balance.ranks[1].wait_ns) &&
+			balance.ranks[2].wait_caused_ns > 0,
+		"caused %f, waited %f and %f", balance.ranks[2].wait_caused_ns, balance.ranks[0].wait_ns,
 		balance.ranks[1].wait_ns);
 	CHECK(balance.ranks[2].last_count == 7, "rank 2 was waited for %zu times",
 		balance.ranks[2].last_count);
@@ -126,7 +126,7 @@ static void check_last(void)
 	for (size_t i = 0; i < 3; i++)
 		CHECK(balance.ranks[i].last_count == 0, "rank %zu was waited for %zu times", i,
 			balance.ranks[i].last_count);
-	CHECK(balance.ranks[2].inflicted_ns > 0, "rank 2 is not last");
+	CHECK(balance.ranks[2].wait_caused_ns > 0, "rank 2 is not last");
 	balance_free(&balance);
 	analysis_free(&analysis);
 	model_free(&model);
@@ -153,8 +153,8 @@ static void check_group(void)
 	model_read(&model, 1, &analysis);
 	balance_find(&analysis, &balance);
 	CHECK(balance.collective_count == 7, "%zu exchanges in 7 iterations", balance.collective_count);
-	CHECK(near(balance.ranks[2].inflicted_ns, balance.ranks[0].wait_ns + balance.ranks[1].wait_ns),
-		"inflicted %f", balance.ranks[2].inflicted_ns);
+	CHECK(near(balance.ranks[2].wait_caused_ns, balance.ranks[0].wait_ns + balance.ranks[1].wait_ns),
+		"caused %f", balance.ranks[2].wait_caused_ns);
 	for (size_t i = 0; i < analysis.workers[2].layers.count; i++) {
 		const struct layer *layer = &analysis.workers[2].layers.items[i];
 		double layer_ns =

@@ -203,10 +203,10 @@ static void check_collectives(void)
 	for (int r = 0; r < RANKS; r++)
 		CHECK(comm.ranks[r].rank == r && comm.ranks[r].count == 9 &&
 				near(comm.ranks[r].wait_ns, r == 3 ? 0 : 600.0 / 9) &&
-				near(comm.ranks[r].inflicted_ns, r == 3 ? 1800.0 / 9 : 0) &&
+				near(comm.ranks[r].wait_caused_ns, r == 3 ? 1800.0 / 9 : 0) &&
 				comm.ranks[r].last_count == (r == 3 ? 2 : 0),
-			"rank %d: waits %f, inflicts %f", r, comm.ranks[r].wait_ns,
-			comm.ranks[r].inflicted_ns);
+			"rank %d: waits %f, causes %f", r, comm.ranks[r].wait_ns,
+			comm.ranks[r].wait_caused_ns);
 	comm_free(&comm);
 	timeline_free(&timeline);
 }

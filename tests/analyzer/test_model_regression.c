@@ -1,7 +1,7 @@
 /*
  * Checks the regression against values that others have published or that follow from a closed form: t and F
  * distributions, NIST's certified values for Longley's data (which are hard to get right: its columns nearly
- * follow from each other), a second method in long double, and what cannot be told apart.
+ * follow from each other), a second method in long double, and what is indistinguishable.
  */
 #include "check.h"
 #include "base/least_squares.h"

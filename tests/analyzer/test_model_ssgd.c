@@ -1,5 +1,5 @@
 /*
- * Checks the model of synchronous SGD: each assumption against a sum done by hand, what is told from traces
+ * Checks the model of synchronous SGD: each assumption against a sum done by hand, what is read from traces
  * of made-up programs whose style is known, and the terms of the regression.
  */
 #include "check.h"

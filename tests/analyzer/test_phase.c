@@ -165,7 +165,7 @@ static void check_exact(void)
 }
 
 /* Communication beside the backward pass: busy as before, exposed only where nothing hides it; waiting is
- * told apart. */
+ * distinguished. */
 static void check_overlap(void)
 {
 	struct model_options options = {.net = MODEL_LENET,
@@ -408,7 +408,7 @@ static void check_graphs(void)
 			/* Conv1's forward pass is in the graph, its update only in the first one. */
 			CHECK(worker->phases.unknown[PHASE_LAYER_FORWARD] == !activities &&
 					worker->phases.unknown[PHASE_LAYER_UPDATE] == whole,
-				"graph %d: which times are untold", options.graph);
+				"graph %d: which times are unattributed", options.graph);
 			for (size_t l = 0; l < worker->layers.count && activities; l++)
 				for (int column = 0; column < PHASE_LAYER_COLUMNS; column++) {
 					size_t at = (3 * worker->layers.count + l) * PHASE_LAYER_COLUMNS +

@@ -214,7 +214,7 @@ static void check_made(void)
 	analysis_free(&analysis);
 }
 
-/* No device times: work, and no rates. A graph whose operations are told apart has both; one without,
+/* No device times: work, and no rates. A graph whose operations are distinguished has both; one without,
  * neither. */
 static void check_untimed(void)
 {

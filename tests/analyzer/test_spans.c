@@ -191,7 +191,7 @@ static void check_words(void)
 		"RegisterPostBackwardFunction");
 }
 
-/* Whatever is in a file: nothing breaks, and all device time is told by something or nothing. */
+/* Whatever is in a file: nothing breaks, and all device time is attributed by something or nothing. */
 static void check_hostile(void)
 {
 	static const char *const words[] = {"nn.Module: x", "aten::conv2d", "ConvolutionBackward0", "kernel",
@@ -225,7 +225,7 @@ static void check_hostile(void)
 							  imported.events.begin_ns[k];
 				for (int k = 0; k < TIMELINE_ATTRIBUTED_COUNT; k++)
 					sum_ns -= attributed.attributed_ns[worker][k];
-				CHECK(sum_ns == 0, "round %d: %lld ns are told by nothing at all", i,
+				CHECK(sum_ns == 0, "round %d: %lld ns are attributed by nothing at all", i,
 					(long long)sum_ns);
 			}
 		imported_attribution_free(&attributed);

@@ -1,7 +1,7 @@
 /*
- * Checks pipelines: stages are told from replicas, layers listed once with names of their own, messages
- * matched and given to the layer at the cut, the end of the pipeline is no iteration; and what holds a
- * pipeline up: a stage with more work, a slower device, a slow link.
+ * Checks pipelines: stages are distinguished from replicas, layers listed once with names of their own,
+ * messages matched and given to the layer at the cut, the end of the pipeline is no iteration; and what holds
+ * a pipeline up: a stage with more work, a slower device, a slow link.
  */
 #include "analyses/cause/cause.h"
 #include "check.h"

@@ -75,8 +75,8 @@ static void compare_worker(const struct summaries_worker *own, const struct anal
 				"%s: sd", layers->items[l].name);
 		}
 	CHECK(near(own->wait_ns, rank->wait_ns, part), "waits %f, not %f", own->wait_ns, rank->wait_ns);
-	CHECK(near(own->inflicted_ns, rank->inflicted_ns, part), "inflicts %f, not %f", own->inflicted_ns,
-		rank->inflicted_ns);
+	CHECK(near(own->wait_caused_ns, rank->wait_caused_ns, part), "causes %f, not %f", own->wait_caused_ns,
+		rank->wait_caused_ns);
 }
 
 /* The causes by rank, kind and layer must be the same. */
@@ -268,8 +268,8 @@ static void clocks(void)
 	}
 	CHECK(job.residual_ns == 0 && job.partial_count == 0, "residual %lld", (long long)job.residual_ns);
 	CHECK(job.meeting_count == 128, "%zu collectives", job.meeting_count);
-	CHECK(near(job.workers[17].inflicted_ns, truth.inflicted_ns, 0.003), "inflicts %f, not %f",
-		job.workers[17].inflicted_ns, truth.inflicted_ns);
+	CHECK(near(job.workers[17].wait_caused_ns, truth.wait_caused_ns, 0.003), "causes %f, not %f",
+		job.workers[17].wait_caused_ns, truth.wait_caused_ns);
 	summaries_close(&job);
 }
 
@@ -306,8 +306,8 @@ static void thinned(void)
 	options.exchanges = 64;
 	open_job(&options, -1, &job);
 	CHECK(job.meeting_count > 400 && job.meeting_count < 600, "%zu collectives", job.meeting_count);
-	CHECK(near(job.workers[5].inflicted_ns, maker_truth(&options).inflicted_ns, 0.05),
-		"inflicts %f, not %f", job.workers[5].inflicted_ns, maker_truth(&options).inflicted_ns);
+	CHECK(near(job.workers[5].wait_caused_ns, maker_truth(&options).wait_caused_ns, 0.05),
+		"causes %f, not %f", job.workers[5].wait_caused_ns, maker_truth(&options).wait_caused_ns);
 	summaries_close(&job);
 }
 
@@ -334,8 +334,8 @@ static void find(enum maker_cause cause, bool changing, int expected, const char
 			"%s %s of worker %zu", cause_key(found->kind), found->layer, found->worker);
 		CHECK(expected == CAUSE_UNKNOWN || near(found->cost_ns, truth.cost_ns, 0.02),
 			"costs %f, not %f", found->cost_ns, truth.cost_ns);
-		CHECK(near(found->inflicted_ns, truth.inflicted_ns, 0.01), "inflicts %f, not %f",
-			found->inflicted_ns, truth.inflicted_ns);
+		CHECK(near(found->wait_caused_ns, truth.wait_caused_ns, 0.01), "causes %f, not %f",
+			found->wait_caused_ns, truth.wait_caused_ns);
 	} else {
 		CHECK(false, "%zu causes of %d", causes.count, (int)cause);
 	}
@@ -401,8 +401,8 @@ static void partial(void)
 	/* 7 of 8 is less than nine in ten */
 	CHECK(job.meeting_count == 12 * 8 && job.partial_count == 2 * 4 * 8, "%zu collectives, %zu others",
 		job.meeting_count, job.partial_count);
-	CHECK(near(job.workers[3].inflicted_ns, maker_truth(&options).inflicted_ns, 0.02), "inflicts %f",
-		job.workers[3].inflicted_ns);
+	CHECK(near(job.workers[3].wait_caused_ns, maker_truth(&options).wait_caused_ns, 0.02), "causes %f",
+		job.workers[3].wait_caused_ns);
 	summaries_close(&job);
 	summary_names_free(&names);
 }

@@ -28,7 +28,7 @@ bool cause_matters(const struct cause_search *search, double cost_ns)
 	double others = (double)(search->analysis->worker_count - 1);
 
 	return cost_ns >= CAUSE_COST * search->iteration_ns &&
-	       cost_ns >= CAUSE_EXPLAINS * search->inflicted_ns / others;
+	       cost_ns >= CAUSE_EXPLAINS * search->wait_caused_ns / others;
 }
 
 void cause_add(struct cause_search *search, struct cause cause)
@@ -40,7 +40,7 @@ void cause_add(struct cause_search *search, struct cause cause)
 		cause.other = search->worker;
 	if (!cause.layer)
 		cause.layer = "";
-	cause.inflicted_ns = search->inflicted_ns;
+	cause.wait_caused_ns = search->wait_caused_ns;
 	cause.share = search->share;
 	if (isfinite(cause.cost_ns))
 		search->explained_ns += cause.cost_ns;
@@ -146,8 +146,8 @@ static bool is_waited_for(struct cause_search *search)
 {
 	size_t others = search->analysis->worker_count - 1;
 
-	search->inflicted_ns = search->balance->ranks[search->worker].inflicted_ns;
-	search->share = search->inflicted_ns / ((double)others * search->iteration_ns);
+	search->wait_caused_ns = search->balance->ranks[search->worker].wait_caused_ns;
+	search->share = search->wait_caused_ns / ((double)others * search->iteration_ns);
 	if (search->balance->collective_count > 0)
 		return search->share >= CAUSE_WAITING;
 	return search->peer && cause_excess(search) >= CAUSE_WAITING * search->iteration_ns;
@@ -172,8 +172,8 @@ static int compare_causes(const void *left, const void *right)
 {
 	const struct cause *a = left, *b = right;
 
-	if (a->inflicted_ns != b->inflicted_ns)
-		return a->inflicted_ns > b->inflicted_ns ? -1 : 1;
+	if (a->wait_caused_ns != b->wait_caused_ns)
+		return a->wait_caused_ns > b->wait_caused_ns ? -1 : 1;
 	if (a->worker != b->worker)
 		return a->worker < b->worker ? -1 : 1;
 	if (a->cost_ns != b->cost_ns)

@@ -39,17 +39,17 @@ enum cause_kind {
 struct cause {
 	enum cause_kind kind;
 	size_t worker;
-	size_t other;         /* worker at the link's other end, else `worker` */
-	const char *layer;    /* as people are shown it; "": not of one layer */
-	double inflicted_ns;  /* what the others, summed, wait for the worker in an iteration, mean */
-	double share;         /* of the others' time */
-	double cost_ns;       /* of this cause, in an iteration; NaN: not known */
-	double factor;        /* so many times as long, as much; NaN: none */
-	const char *evidence; /* in words and numbers */
+	size_t other;          /* worker at the link's other end, else `worker` */
+	const char *layer;     /* as people are shown it; "": not of one layer */
+	double wait_caused_ns; /* what the others, summed, wait for the worker in an iteration, mean */
+	double share;          /* of the others' time */
+	double cost_ns;        /* of this cause, in an iteration; NaN: not known */
+	double factor;         /* so many times as long, as much; NaN: none */
+	const char *evidence;  /* in words and numbers */
 };
 
 struct cause_list {
-	struct cause *items; /* by worker, dearest first */
+	struct cause *items; /* by worker, costliest first */
 	size_t count, room;
 	struct arena arena;
 };

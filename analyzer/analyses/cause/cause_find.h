@@ -17,7 +17,7 @@ struct cause_search {
 	size_t worker;
 	const struct cause_measure *own, *peer; /* peer: same layers, in the faster quarter; NULL: none */
 	struct cause_comparison comparison;     /* valid with a peer */
-	double inflicted_ns, share;
+	double wait_caused_ns, share;
 	double explained_ns; /* by the causes found so far */
 };
 

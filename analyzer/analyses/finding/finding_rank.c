@@ -23,7 +23,7 @@ static double waiting_of_others(const struct finding_list *list, const struct ca
 	const struct analysis *analysis = list->analysis;
 	double others = (double)(analysis->worker_count - 1), sum_ns = 0;
 
-	if (cause->inflicted_ns > 0 && cause->kind != CAUSE_STAGE)
+	if (cause->wait_caused_ns > 0 && cause->kind != CAUSE_STAGE)
 		return step_typical(&list->step, list->balance.ranks[cause->worker].each_ns) / others;
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		if (w == cause->worker)
@@ -66,12 +66,12 @@ static void add_cause(struct finding_list *list, const struct cause *cause)
 	double gain_ns = isfinite(cause->cost_ns) ? fmin(cause->cost_ns, left_ns) : left_ns;
 	const char *words = cause_words(list, cause);
 	const char *waiting =
-		cause->inflicted_ns > 0
+		cause->wait_caused_ns > 0
 			? arena_format(arena,
 				  "The other ranks wait %s for it (%s each, %.1f%% of their time). ",
-				  print_time(arena, cause->inflicted_ns),
+				  print_time(arena, cause->wait_caused_ns),
 				  print_time(arena,
-					  cause->inflicted_ns / (double)(list->analysis->worker_count - 1)),
+					  cause->wait_caused_ns / (double)(list->analysis->worker_count - 1)),
 				  100 * cause->share)
 			: "";
 
@@ -114,8 +114,8 @@ static void add_waiting(struct finding_list *list)
 		if (explained || analysis->workers[w].used_count == 0)
 			continue;
 		all_ns += step_typical(&list->step, rank->each_ns) / others;
-		if (rank->inflicted_ns > most_ns) {
-			most_ns = rank->inflicted_ns;
+		if (rank->wait_caused_ns > most_ns) {
+			most_ns = rank->wait_caused_ns;
 			most = w;
 		}
 	}

@@ -2,7 +2,7 @@
  * A run's iterations as tasks that wait for each other (replay.h), over all workers.
  *
  * What waits for what: work of a queue for the work before it, and for the call that gave it to the device; a
- * queue for what it was told to wait for (cudaStreamWaitEvent), and for the work of another queue at whose
+ * queue for what it must wait for (cudaStreamWaitEvent), and for the work of another queue at whose
  * end it begins where nothing else tells why it began then; a call for the call before it in its thread; a
  * host that synchronises, or copies in the blocking way, for the device; a collective for all its ranks, a
  * message for its other end; the first copy of an iteration for its input. Threads that give work to the same
@@ -65,7 +65,7 @@ struct replay_job {
 	uint32_t *marks;       /* [worker][iteration][2]: tasks at its begin and end */
 	size_t meeting_count;  /* collectives and messages of two ranks or more */
 	size_t recorded_waits; /* of queues for each other, that the program asked for */
-	size_t inferred_waits; /* that were told from the times */
+	size_t inferred_waits; /* inferred from the times */
 	size_t negative_count; /* edges that the times contradict */
 	size_t circle_count;   /* left out, because they would close a circle */
 };

@@ -62,7 +62,7 @@ struct make {
 	struct make_event *events;
 	size_t event_count, event_room;
 	struct lookup event_lookup;
-	bool recorded; /* some queue was told to wait for another */
+	bool recorded; /* some queue must wait for another (cudaStreamWaitEvent) */
 };
 
 /* For a worker, the job's number of each of its layers; the caller frees them. */

@@ -77,7 +77,7 @@ double whatif_bound(
 	case WHATIF_RANK:
 		if (analysis->stage_count > 1 || balance->collective_count == 0)
 			return INFINITY;
-		return balance->ranks[change->worker].inflicted_ns / (double)(analysis->worker_count - 1);
+		return balance->ranks[change->worker].wait_caused_ns / (double)(analysis->worker_count - 1);
 	default:
 		return INFINITY;
 	}

@@ -147,7 +147,7 @@ struct ssgd_speedup ssgd_speedup(const struct ssgd *single, const struct ssgd *s
 /* No assumption is called the run's behaviour that is further off. */
 #define SSGD_FAR 0.1
 
-/* Not to be told from the best: another behaviour, told, that is off by hardly more. */
+/* Indistinguishable from the best: another behaviour, predicted, that is off by hardly more. */
 bool ssgd_is_alike(const struct ssgd *ssgd, enum ssgd_model model);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLINEAR 10 /* variance inflation from which people are told; a usual rule */
+#define COLLINEAR 10 /* variance inflation from which the text has a remark; a usual rule */
 #define FEW 3        /* degrees of freedom below which R2 says little */
 
 static void remark(struct ssgd_regression *regression, const char *text)

@@ -20,8 +20,8 @@ struct summaries_worker {
 	uint32_t stage; /* workers whose layers have the same parameters have the same; from 0, by first
 			   worker */
 	uint32_t host;
-	double wait_ns, inflicted_ns; /* in an iteration, as struct balance_rank's; NaN: no collectives */
-	size_t sample_count;          /* sampled iterations */
+	double wait_ns, wait_caused_ns; /* in an iteration, as struct balance_rank's; NaN: no collectives */
+	size_t sample_count;            /* sampled iterations */
 	size_t late_count; /* of those: in which the others waited CAUSE_WAITING of an iteration for it */
 	size_t last_count; /* sampled collectives that it came last at and was waited for */
 };
@@ -100,11 +100,12 @@ const char *summaries_name(struct summaries *job, const struct summaries_worker 
 
 /*
  * Who holds the others up and why (summaries_cause.c), by the rules of cause.h, with means of layers in place
- * of single operations. `worker` of a cause is the job's. A pipeline's stages and links are not told.
+ * of single operations. `worker` of a cause is the job's. A pipeline's stages and links are not
+ * distinguished.
  */
 void summaries_causes(struct summaries *job, struct cause_list *list);
 
-/* What is not as it should be, one sentence each; ranks with the same are told together; NULL at the end. */
+/* What is not as it should be, one sentence each; ranks with the same share one; NULL at the end. */
 const char **summaries_warnings(struct summaries *job);
 
 #endif

@@ -23,7 +23,7 @@ struct search {
 	double iteration_ns, others;
 	size_t worker, peer;
 	const struct summary_worker *own, *than; /* the worker's and the peer's figures */
-	double inflicted_ns, share, explained_ns;
+	double wait_caused_ns, share, explained_ns;
 	double more;   /* so many times the peer's batch */
 	double factor; /* so many times slower throughout; 1: not so */
 };
@@ -52,12 +52,12 @@ static void add(struct search *search, struct cause cause)
 {
 	if (isfinite(cause.cost_ns) &&
 		(cause.cost_ns < CAUSE_COST * search->iteration_ns ||
-			cause.cost_ns < CAUSE_EXPLAINS * search->inflicted_ns / search->others))
+			cause.cost_ns < CAUSE_EXPLAINS * search->wait_caused_ns / search->others))
 		return;
 	cause.worker = cause.other = search->worker;
 	if (!cause.layer)
 		cause.layer = "";
-	cause.inflicted_ns = search->inflicted_ns;
+	cause.wait_caused_ns = search->wait_caused_ns;
 	cause.share = search->share;
 	if (isfinite(cause.cost_ns))
 		search->explained_ns += cause.cost_ns;
@@ -329,8 +329,8 @@ static void search_worker(struct search *search)
 	size_t count;
 
 	search->own = worker->figures;
-	search->inflicted_ns = isfinite(worker->inflicted_ns) ? worker->inflicted_ns : 0;
-	search->share = search->inflicted_ns / (search->others * search->iteration_ns);
+	search->wait_caused_ns = isfinite(worker->wait_caused_ns) ? worker->wait_caused_ns : 0;
+	search->share = search->wait_caused_ns / (search->others * search->iteration_ns);
 	if (search->job->meeting_count > 0 && search->share < CAUSE_WAITING)
 		return;
 	search->peer = peer_of(search);
@@ -355,8 +355,8 @@ static int compare_causes(const void *left, const void *right)
 {
 	const struct cause *a = left, *b = right;
 
-	if (a->inflicted_ns != b->inflicted_ns)
-		return a->inflicted_ns > b->inflicted_ns ? -1 : 1;
+	if (a->wait_caused_ns != b->wait_caused_ns)
+		return a->wait_caused_ns > b->wait_caused_ns ? -1 : 1;
 	if (a->worker != b->worker)
 		return a->worker < b->worker ? -1 : 1;
 	if (a->cost_ns != b->cost_ns)

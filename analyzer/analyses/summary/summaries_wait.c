@@ -25,7 +25,7 @@ struct meeting {
 	double end_sum_ns;        /* of those members, from base_ns */
 	uint32_t settled, last;   /* members on settled hosts; the worker with the last begin */
 	uint16_t last_sample;
-	double inflicted_ns, others_ns;
+	double wait_caused_ns, others_ns;
 };
 
 struct matching {
@@ -211,7 +211,7 @@ static void settle(struct matching *m)
 struct sums {
 	double wait_ns;
 	size_t kept;     /* parts of complete meetings */
-	double *each_ns; /* inflicted, by sample */
+	double *each_ns; /* wait caused, by sample */
 };
 
 static void add_waits(struct matching *m, struct sums *sums)
@@ -235,12 +235,12 @@ static void add_waits(struct matching *m, struct sums *sums)
 			if (until_ns <= begin_ns)
 				continue;
 			sums[w].wait_ns += (double)(until_ns - begin_ns);
-			item->inflicted_ns += (double)(until_ns - begin_ns);
+			item->wait_caused_ns += (double)(until_ns - begin_ns);
 		}
 	}
 }
 
-static void add_inflicted(struct matching *m, struct sums *sums)
+static void add_wait_caused(struct matching *m, struct sums *sums)
 {
 	struct summaries *job = m->job;
 
@@ -256,9 +256,9 @@ static void add_inflicted(struct matching *m, struct sums *sums)
 		job->meeting_count++;
 		if (item->begin_ns > item->end_ns && (item->begin_ns - item->end_ns) / 2 > job->residual_ns)
 			job->residual_ns = (item->begin_ns - item->end_ns) / 2;
-		sums[item->last].each_ns[item->last_sample] += item->inflicted_ns;
+		sums[item->last].each_ns[item->last_sample] += item->wait_caused_ns;
 		job->workers[item->last].last_count +=
-			item->inflicted_ns > 0 && item->inflicted_ns >= BALANCE_WAITED * item->others_ns;
+			item->wait_caused_ns > 0 && item->wait_caused_ns >= BALANCE_WAITED * item->others_ns;
 	}
 }
 
@@ -274,7 +274,7 @@ static void conclude(struct summaries *job, const struct sums *sums)
 		const struct summary_worker *figures = worker->figures;
 		double scale = ldexp(1, (int)figures->thin), sum_ns = 0;
 
-		worker->wait_ns = worker->inflicted_ns = NAN;
+		worker->wait_ns = worker->wait_caused_ns = NAN;
 		if (sums[w].kept == 0)
 			continue;
 		/* What was left out is taken to be like the rest. */
@@ -286,7 +286,7 @@ static void conclude(struct summaries *job, const struct sums *sums)
 					      CAUSE_WAITING * (double)(job->worker_count - 1) * iteration_ns;
 		}
 		worker->wait_ns = sums[w].wait_ns * scale / (double)figures->sampled;
-		worker->inflicted_ns = sum_ns * scale / (double)figures->sampled;
+		worker->wait_caused_ns = sum_ns * scale / (double)figures->sampled;
 	}
 }
 
@@ -304,7 +304,7 @@ void summaries_wait(struct summaries *job)
 					    job->workers[w].summary->real_offset_ns;
 		settle(&m);
 		add_waits(&m, sums);
-		add_inflicted(&m, sums);
+		add_wait_caused(&m, sums);
 		conclude(job, sums);
 		for (size_t w = 0; w < job->worker_count; w++) {
 			free(m.places[w]);

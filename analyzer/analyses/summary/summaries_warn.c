@@ -1,5 +1,5 @@
 /* What is not as it should be in a job's summaries: see summaries.h. Of thousands of ranks, those with the
- * same are told together. */
+ * same share one. */
 #include "summaries.h"
 
 #include <stdlib.h>

@@ -82,7 +82,7 @@ struct summary_layer {
 	uint8_t unknown;                           /* bit: the column's time lies in that of a graph */
 };
 
-/* A function on a communicator: its calls are told apart by their sequence. */
+/* A function on a communicator: its calls are distinguished by their sequence. */
 struct summary_line {
 	uint64_t hash; /* of the communicator */
 	uint32_t key;  /* of the function: collective.h */

@@ -12,7 +12,7 @@
 
 /* The runs after one another, before them their comparison where there are several. Whether all of it could
  * be written, `out` knows (ferror, fclose). `event_most`: how many events of a run go with its timeline; 0:
- * none. `progress`: standard error is a terminal, and is told. */
+ * none. `progress`: standard error is a terminal, and shows it. */
 void html_write(struct run *runs, size_t run_count, size_t event_most, bool progress, FILE *out);
 
 #endif

@@ -123,8 +123,8 @@ static int compare_times(const void *left, const void *right)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* The time from which on a layer is among the `most` dearest; of several alike that are, all or none. */
-static double dearest(const struct layer_table *table, size_t most)
+/* The time from which on a layer is among the `most` costliest; of several alike that are, all or none. */
+static double costliest(const struct layer_table *table, size_t most)
 {
 	double *times_ns, from_ns;
 
@@ -155,7 +155,7 @@ static void write_layer_head(struct html_page *page, bool stages)
 }
 
 /* Those that take `from_ns` or longer, or the others. */
-static void write_layers(struct html_page *page, const struct layer_table *table, double from_ns, bool dear)
+static void write_layers(struct html_page *page, const struct layer_table *table, double from_ns, bool costly)
 {
 	const struct analysis *analysis = table->run->analysis;
 	size_t number = 0;
@@ -169,7 +169,7 @@ static void write_layers(struct html_page *page, const struct layer_table *table
 		for (size_t l = 0; l < first->layers.count; l++, number++) {
 			struct layer_times times;
 
-			if ((table->times_ns[number] >= from_ns) != dear)
+			if ((table->times_ns[number] >= from_ns) != costly)
 				continue;
 			times = times_of(analysis, first, l);
 			fprintf(page->out, "<tr%s data-run=\"%zu\" data-layer=\"%s\">",
@@ -188,23 +188,23 @@ static void write_layers(struct html_page *page, const struct layer_table *table
 void html_layers(struct html_page *page, const struct html_run *run)
 {
 	struct layer_table table = {.run = run};
-	size_t dear = 0;
+	size_t costly = 0;
 	double from_ns;
 
 	find_times(&table);
-	from_ns = dearest(&table, MOST_LAYERS);
+	from_ns = costliest(&table, MOST_LAYERS);
 	for (size_t i = 0; i < table.count; i++)
-		dear += table.times_ns[i] >= from_ns;
+		costly += table.times_ns[i] >= from_ns;
 	if (table.count) {
 		html_section(page, "Layers");
 		fprintf(page->out,
 			"<p class=\"dim\">Mean GPU time per iteration, over the ranks that have the "
 			"layer%s. – is unknown, as in a captured graph.</p>\n",
-			dear < table.count ? "; in network order, the costliest only" : "");
+			costly < table.count ? "; in network order, the costliest only" : "");
 		write_layers(page, &table, from_ns, true);
-		if (dear < table.count) {
+		if (costly < table.count) {
 			fprintf(page->out, "<details><summary>%zu more with less time</summary>\n",
-				table.count - dear);
+				table.count - costly);
 			write_layers(page, &table, from_ns, false);
 			fputs("</details>\n", page->out);
 		}
@@ -336,7 +336,8 @@ void html_heat(struct html_page *page, const struct html_run *run)
 		return;
 	}
 	chosen_count = html_choose(run, MOST_HEAT_RANKS, &chosen);
-	from_ns = dearest(&table, MOST_HEAT_CELLS / chosen_count < 60 ? MOST_HEAT_CELLS / chosen_count : 60);
+	from_ns =
+		costliest(&table, MOST_HEAT_CELLS / chosen_count < 60 ? MOST_HEAT_CELLS / chosen_count : 60);
 	html_section(page, "Load imbalance by layer and rank");
 	fputs("<p class=\"dim\">Forward and backward time of a layer on a rank, relative to the mean of "
 	      "the ranks that have it. LIF: the slowest relative to the mean, 1 is balanced.",

@@ -10,7 +10,7 @@
 #define MOST_LANES 64
 #define MOST_TEXTS 16
 
-/* As of slowdown_find: what each effect costs, dearest first. */
+/* As of slowdown_find: what each effect costs, costliest first. */
 static int next_effect(const struct slowdown *slowdown, const bool *done)
 {
 	int best = -1;

@@ -53,13 +53,13 @@ static void write_rank(struct html_page *page, const struct html_run *run, size_
 		"<tr><th class=\"l\">%s</th><td>%s</td><td>%s</td><td>%s</td><td class=\"w\" "
 		"style=\"width:45%%\"><svg height=\"14\" role=\"img\">",
 		run->names[w], html_time(page, rank->compute_ns), html_time(page, rank->wait_ns),
-		html_time(page, rank->inflicted_ns));
-	if (rank->inflicted_ns > 0)
-		html_piece(page, PHASE_COMMUNICATION, 0, 100 * rank->inflicted_ns / greatest_ns,
+		html_time(page, rank->wait_caused_ns));
+	if (rank->wait_caused_ns > 0)
+		html_piece(page, PHASE_COMMUNICATION, 0, 100 * rank->wait_caused_ns / greatest_ns,
 			arena_format(&page->arena, "%s of waiting caused by %s",
-				html_time(page, rank->inflicted_ns), run->names[w]));
+				html_time(page, rank->wait_caused_ns), run->names[w]));
 	fprintf(page->out, "</svg></td><td>%.1f%%</td></tr>\n",
-		others_ns > 0 ? 100 * rank->inflicted_ns / others_ns : 0);
+		others_ns > 0 ? 100 * rank->wait_caused_ns / others_ns : 0);
 }
 
 static void write_table(struct html_page *page, const struct html_run *run, const bool *chosen, bool which,
@@ -84,7 +84,7 @@ void html_waits(struct html_page *page, const struct html_run *run)
 	if (count < 2)
 		return;
 	for (size_t w = 0; w < count; w++)
-		greatest_ns = fmax(greatest_ns, run->findings.balance.ranks[w].inflicted_ns);
+		greatest_ns = fmax(greatest_ns, run->findings.balance.ranks[w].wait_caused_ns);
 	html_section(page, "Waiting and stragglers");
 	fputs("<p class=\"dim\">Means per iteration. Wait caused: how long the other ranks, summed, wait "
 	      "in collectives for this rank.</p>\n",
