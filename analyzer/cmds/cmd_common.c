@@ -38,28 +38,28 @@ void cmd_steps(const struct command *command, const char *argument, int64_t *fir
 		cmd_usage(command, "--steps %s: expected a number, or A-B", argument);
 }
 
-static struct iteration_say say;
+static struct iteration_rule rule;
 static bool keeps;
 
-const struct iteration_say *cmd_iteration_say(void)
+const struct iteration_rule *cmd_iteration_rule(void)
 {
-	return &say;
+	return &rule;
 }
 
 static void set_say(const struct command *command, const char *what, const char *argument)
 {
-	char error[ITERATION_SAY_ERROR];
+	char error[ITERATION_RULE_ERROR];
 
-	if (!iteration_say_set(&say, what, argument, error))
+	if (!iteration_rule_set(&rule, what, argument, error))
 		cmd_usage(command, "--iteration-%s", error);
 }
 
 /* Where the user asked for it. */
-static void keep_say(const char *path)
+static void keep_rule(const char *path)
 {
-	char error[ITERATION_SAY_ERROR];
+	char error[ITERATION_RULE_ERROR];
 
-	if (keeps && !iteration_say_write(&say, path, error))
+	if (keeps && !iteration_rule_write(&rule, path, error))
 		errx(1, "%s", error);
 }
 
@@ -125,7 +125,7 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 		.job = options->job,
 		.communication = options->communication,
 		.progress = &progress,
-		.say = &say};
+		.rule = &rule};
 	char *error;
 	int status;
 
@@ -135,8 +135,8 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 	if (status < 0)
 		errx(1, "%s", error);
 	check_skip(run, options, paths[0]);
-	if (iteration_say_any(&say))
-		keep_say(paths[0]);
+	if (iteration_rule_any(&rule))
+		keep_rule(paths[0]);
 }
 
 struct run *cmd_read_runs(
@@ -162,7 +162,7 @@ struct run *cmd_read_runs(
 		if (folder)
 			first_file = i + 1;
 	}
-	run_tell_apart(runs, *run_count);
+	run_disambiguate(runs, *run_count);
 	return runs;
 }
 

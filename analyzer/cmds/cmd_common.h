@@ -15,7 +15,7 @@ struct cmd_options {
 	bool skip_asked;
 	bool choose; /* steps are asked for: those with these numbers */
 	int64_t first_step, last_step;
-	size_t job;                   /* of several in a run, from 1; 0: not said */
+	size_t job;                   /* of several in a run, from 1; 0: not given */
 	const regex_t *communication; /* NULL, or further communication kernels; lives to the end */
 	bool iterations;              /* one row for each iteration */
 	bool ranks;                   /* one row for each rank */
@@ -26,7 +26,7 @@ struct cmd_options {
 #define CMD_OPTION_STEPS 0x1001
 #define CMD_OPTION_JOB 0x1100
 
-/* The user's say of iterations, the same in all commands that find them. */
+/* The user's rule of iterations, the same in all commands that find them. */
 #define CMD_OPTION_AT 0x1002
 #define CMD_OPTION_END 0x1003
 #define CMD_OPTION_EVERY 0x1004
@@ -74,8 +74,8 @@ const regex_t *cmd_pattern(const struct command *command, const char *argument);
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument);
 
-/* What these options said so far; kept to the end of the program. */
-const struct iteration_say *cmd_iteration_say(void);
+/* What these options gave so far; kept to the end of the program. */
+const struct iteration_rule *cmd_iteration_rule(void);
 
 /* Reads one run; ends the program if it cannot be read at all. */
 void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count);

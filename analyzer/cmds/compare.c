@@ -148,7 +148,7 @@ static void read_plain(struct sides *sides, const struct request *request, char 
 		sides->runs = mem_alloc(count, sizeof(*sides->runs));
 		for (size_t i = 0; i < count; i++)
 			read_one(&sides->runs[sides->run_count++], request, paths[i]);
-		run_tell_apart(sides->runs, sides->run_count);
+		run_disambiguate(sides->runs, sides->run_count);
 	}
 }
 
@@ -166,7 +166,7 @@ static void read_groups(struct sides *sides, const struct request *request)
 }
 
 /* Folders with the same last name are distinguished by numbers. */
-static void tell_apart(struct sides *sides, struct arena *arena)
+static void disambiguate(struct sides *sides, struct arena *arena)
 {
 	for (size_t i = 0; i < sides->count; i++) {
 		const char *name = sides->items[i].name;
@@ -193,7 +193,7 @@ static void read_sides(
 			request->groups[g].path_count);
 		first += request->groups[g].path_count;
 	}
-	tell_apart(sides, arena);
+	disambiguate(sides, arena);
 }
 
 /* By number, from 1, or by name. */

@@ -8,7 +8,7 @@
 
 struct path_options {
 	struct cmd_options common;
-	size_t most; /* iterations; 0: not said */
+	size_t most; /* iterations; 0: not given */
 	size_t top;  /* segments in text */
 };
 

@@ -206,7 +206,7 @@ static void parse(struct options *how, int argument_count, char **arguments)
 	if (common.choose)
 		cmd_usage(&cmd_reduce, "--steps: a summary has means of all usual iterations");
 	how->analysis.skip = common.skip;
-	how->analysis.say = cmd_iteration_say();
+	how->analysis.rule = cmd_iteration_rule();
 	how->analysis.communication = common.communication;
 	if (how->output && !*how->output)
 		cmd_usage(&cmd_reduce, "-o: the name is empty");

@@ -17,7 +17,7 @@ struct question {
 
 struct questions {
 	double factor;
-	size_t most; /* iterations; 0: not said */
+	size_t most; /* iterations; 0: not given */
 	size_t top;  /* rows in text */
 	struct question *items;
 	size_t count, room;

@@ -13,17 +13,17 @@
 
 /* Words in labels, as bits. */
 enum {
-	SAYS_FORWARD = 1,
-	SAYS_BACKWARD = 2,
-	SAYS_OPTIMIZER = 4,
-	SAYS_ZERO = 8,
-	SAYS_GRADIENT = 16,
-	SAYS_CLIP = 32,
-	SAYS_COPY = 64,
-	SAYS_DEVICE = 128,
-	SAYS_H2D = 256,
-	SAYS_UPDATE = 512,
-	SAYS_WEIGHT = 1024,
+	KEYWORD_FORWARD = 1,
+	KEYWORD_BACKWARD = 2,
+	KEYWORD_OPTIMIZER = 4,
+	KEYWORD_ZERO = 8,
+	KEYWORD_GRADIENT = 16,
+	KEYWORD_CLIP = 32,
+	KEYWORD_COPY = 64,
+	KEYWORD_DEVICE = 128,
+	KEYWORD_H2D = 256,
+	KEYWORD_UPDATE = 512,
+	KEYWORD_WEIGHT = 1024,
 };
 
 static unsigned word_bits(const char *word, size_t length)
@@ -31,15 +31,16 @@ static unsigned word_bits(const char *word, size_t length)
 	static const struct {
 		const char *word;
 		unsigned bits;
-	} known[] = {{"forward", SAYS_FORWARD}, {"fwd", SAYS_FORWARD}, {"fprop", SAYS_FORWARD},
-		{"backward", SAYS_BACKWARD}, {"bwd", SAYS_BACKWARD}, {"bprop", SAYS_BACKWARD},
-		{"optimizer", SAYS_OPTIMIZER}, {"optim", SAYS_OPTIMIZER}, {"zero", SAYS_ZERO},
-		{"grad", SAYS_GRADIENT}, {"grads", SAYS_GRADIENT}, {"gradient", SAYS_GRADIENT},
-		{"gradients", SAYS_GRADIENT}, {"clip", SAYS_CLIP}, {"copy", SAYS_COPY}, {"move", SAYS_COPY},
-		{"transfer", SAYS_COPY}, {"upload", SAYS_COPY}, {"gpu", SAYS_DEVICE}, {"device", SAYS_DEVICE},
-		{"cuda", SAYS_DEVICE}, {"h2d", SAYS_H2D}, {"htod", SAYS_H2D}, {"update", SAYS_UPDATE},
-		{"weight", SAYS_WEIGHT}, {"weights", SAYS_WEIGHT}, {"param", SAYS_WEIGHT},
-		{"params", SAYS_WEIGHT}, {"parameters", SAYS_WEIGHT}};
+	} known[] = {{"forward", KEYWORD_FORWARD}, {"fwd", KEYWORD_FORWARD}, {"fprop", KEYWORD_FORWARD},
+		{"backward", KEYWORD_BACKWARD}, {"bwd", KEYWORD_BACKWARD}, {"bprop", KEYWORD_BACKWARD},
+		{"optimizer", KEYWORD_OPTIMIZER}, {"optim", KEYWORD_OPTIMIZER}, {"zero", KEYWORD_ZERO},
+		{"grad", KEYWORD_GRADIENT}, {"grads", KEYWORD_GRADIENT}, {"gradient", KEYWORD_GRADIENT},
+		{"gradients", KEYWORD_GRADIENT}, {"clip", KEYWORD_CLIP}, {"copy", KEYWORD_COPY},
+		{"move", KEYWORD_COPY}, {"transfer", KEYWORD_COPY}, {"upload", KEYWORD_COPY},
+		{"gpu", KEYWORD_DEVICE}, {"device", KEYWORD_DEVICE}, {"cuda", KEYWORD_DEVICE},
+		{"h2d", KEYWORD_H2D}, {"htod", KEYWORD_H2D}, {"update", KEYWORD_UPDATE},
+		{"weight", KEYWORD_WEIGHT}, {"weights", KEYWORD_WEIGHT}, {"param", KEYWORD_WEIGHT},
+		{"params", KEYWORD_WEIGHT}, {"parameters", KEYWORD_WEIGHT}};
 
 	for (size_t i = 0; i < COUNT(known); i++)
 		if (strlen(known[i].word) == length && strncasecmp(word, known[i].word, length) == 0)
@@ -53,7 +54,7 @@ static unsigned letter_bits(const char *place, size_t length, bool behind)
 {
 	if (!behind || length != 1 || place[1] != ')')
 		return 0;
-	return *place == 'F' ? SAYS_FORWARD : *place == 'B' || *place == 'W' ? SAYS_BACKWARD : 0;
+	return *place == 'F' ? KEYWORD_FORWARD : *place == 'B' || *place == 'W' ? KEYWORD_BACKWARD : 0;
 }
 
 uint8_t imported_keyword_label(const char *label)
@@ -69,20 +70,20 @@ uint8_t imported_keyword_label(const char *label)
 		bits |= letter_bits(place, length, place > label && place[-1] == '(');
 		place += length + (length == 0);
 	}
-	if ((bits & SAYS_ZERO) && (bits & SAYS_GRADIENT))
+	if ((bits & KEYWORD_ZERO) && (bits & KEYWORD_GRADIENT))
 		return PHASE_OTHER + 1;
-	if ((bits & SAYS_CLIP) && (bits & SAYS_GRADIENT))
+	if ((bits & KEYWORD_CLIP) && (bits & KEYWORD_GRADIENT))
 		return PHASE_UPDATE + 1;
-	if ((bits & SAYS_UPDATE) && ((bits & SAYS_WEIGHT) || strcasecmp(label, "update") == 0))
-		bits |= SAYS_OPTIMIZER;
-	if ((bits & SAYS_H2D) || ((bits & SAYS_COPY) && (bits & SAYS_DEVICE)))
+	if ((bits & KEYWORD_UPDATE) && ((bits & KEYWORD_WEIGHT) || strcasecmp(label, "update") == 0))
+		bits |= KEYWORD_OPTIMIZER;
+	if ((bits & KEYWORD_H2D) || ((bits & KEYWORD_COPY) && (bits & KEYWORD_DEVICE)))
 		return PHASE_H2D + 1;
-	passes = bits & (SAYS_FORWARD | SAYS_BACKWARD | SAYS_OPTIMIZER);
-	if (passes == SAYS_FORWARD)
+	passes = bits & (KEYWORD_FORWARD | KEYWORD_BACKWARD | KEYWORD_OPTIMIZER);
+	if (passes == KEYWORD_FORWARD)
 		return PHASE_FORWARD + 1;
-	if (passes == SAYS_BACKWARD)
+	if (passes == KEYWORD_BACKWARD)
 		return PHASE_BACKWARD + 1;
-	return passes == SAYS_OPTIMIZER ? PHASE_UPDATE + 1 : 0;
+	return passes == KEYWORD_OPTIMIZER ? PHASE_UPDATE + 1 : 0;
 }
 
 static bool begins(const char *name, const char *prefix)

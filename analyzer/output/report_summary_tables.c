@@ -269,7 +269,7 @@ void report_summary_workers(struct summaries *job, struct print_table *table)
 		}
 }
 
-static int compare_telling(const void *left, const void *right)
+static int by_relevance(const void *left, const void *right)
 {
 	const struct summaries_worker *a = *(const struct summaries_worker *const *)left;
 	const struct summaries_worker *b = *(const struct summaries_worker *const *)right;
@@ -303,7 +303,7 @@ void report_summary_ranks(struct summaries *job, size_t most, struct print_table
 	for (size_t w = 0; w < job->worker_count; w++)
 		order[w] = &job->workers[w];
 	if (most < job->worker_count)
-		qsort(order, job->worker_count, sizeof(*order), compare_telling);
+		qsort(order, job->worker_count, sizeof(*order), by_relevance);
 	for (size_t i = 0; i < job->worker_count && i < most; i++) {
 		const struct summaries_worker *worker = order[i];
 

@@ -16,7 +16,7 @@
 #ifndef RECONSTRUCT_ITERATION_H
 #define RECONSTRUCT_ITERATION_H
 
-#include "iteration_say.h"
+#include "iteration_rule.h"
 #include "worker.h"
 
 enum iteration_kind {
@@ -60,7 +60,7 @@ enum iteration_source {
 	ITERATION_BY_WINDOW, /* all that was recorded is one */
 	ITERATION_BY_STEPS,  /* the program's step markers */
 	ITERATION_BY_NAMES,  /* updates that names tell: of kernels, and of functions at the call site */
-	ITERATION_BY_USER,   /* as the user says: iteration_say.h */
+	ITERATION_BY_USER,   /* as the user says: iteration_rule.h */
 	ITERATION_SOURCES,
 };
 
@@ -96,7 +96,7 @@ struct iteration_list {
 struct iteration_options {
 	size_t skip; /* so many of the usual iterations at the start count as warm-up; fewer if none
 			would be left */
-	const struct iteration_say *say; /* the user's, or NULL */
+	const struct iteration_rule *rule; /* the user's, or NULL */
 };
 
 void iteration_find(const struct worker_model *model, const struct worker *worker,

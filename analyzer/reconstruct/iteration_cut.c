@@ -399,7 +399,7 @@ static void hash_all(struct iteration_finder *finder)
 
 void iteration_cut(struct iteration_finder *finder)
 {
-	if (iteration_cut_said(finder)) {
+	if (iteration_cut_by_rule(finder)) {
 		hash_all(finder);
 		return;
 	}

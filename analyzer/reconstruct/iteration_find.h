@@ -43,7 +43,7 @@ struct iteration_finder {
 	bool varies;    /* sizes depend on the data */
 	uint8_t *marks; /* by position in the worker's calls: SEQUENCE_*; NULL unless judged */
 	struct iteration_candidates candidates;
-	const struct iteration_say *say; /* or NULL */
+	const struct iteration_rule *rule; /* or NULL */
 };
 
 /*
@@ -52,9 +52,9 @@ struct iteration_finder {
  */
 void iteration_cut(struct iteration_finder *finder);
 
-/* Where the user says; false: nothing is said of where, or nothing matches. And so many of them as one;
+/* Where the user's rule has them; false: it has no place, or nothing matches. And so many of them as one;
  * false: they are as they were. */
-bool iteration_cut_said(struct iteration_finder *finder);
+bool iteration_cut_by_rule(struct iteration_finder *finder);
 bool iteration_cut_every(struct iteration_finder *finder);
 
 /* What a search knows beside its pieces: the source, labels by call, classes as keys of what is the same. */

@@ -24,7 +24,7 @@ static bool *list_matching(const struct iteration_finder *finder, const regex_t 
 	bool *matching = mem_alloc(process->operation_count, sizeof(*matching));
 
 	for (uint32_t i = 0; i < process->operation_count; i++)
-		matching[i] = iteration_say_matches(
+		matching[i] = iteration_rule_matches(
 			pattern, timeline, &timeline->operations[process->first_operation + i]);
 	return matching;
 }
@@ -70,7 +70,7 @@ static void add(struct iteration_finder *finder, size_t first, size_t end, int64
 /* From each begin to the next, or to the end that follows it. */
 static void cut_at(struct iteration_finder *finder, const struct places *begins, const struct places *ends)
 {
-	size_t each = finder->say->every ? finder->say->every : 1, next = 0;
+	size_t each = finder->rule->every ? finder->rule->every : 1, next = 0;
 
 	for (size_t i = 0; i < begins->count; i += each) {
 		size_t end =
@@ -119,7 +119,7 @@ static void end_last(struct iteration_finder *finder)
 /* From each end to the next. */
 static void cut_behind(struct iteration_finder *finder, const struct places *ends)
 {
-	size_t each = finder->say->every ? finder->say->every : 1, first = 0;
+	size_t each = finder->rule->every ? finder->rule->every : 1, first = 0;
 
 	for (size_t i = each - 1; i < ends->count; i += each) {
 		add(finder, first, ends->items[i].end, 0);
@@ -149,11 +149,11 @@ static void join_pieces(struct iteration_finder *finder, size_t each)
 
 bool iteration_cut_every(struct iteration_finder *finder)
 {
-	const struct iteration_say *say = finder->say;
+	const struct iteration_rule *rule = finder->rule;
 
-	if (!say || say->every < 2 || say->at || say->end)
+	if (!rule || rule->every < 2 || rule->at || rule->end)
 		return false;
-	join_pieces(finder, say->every);
+	join_pieces(finder, rule->every);
 	return finder->piece_count > 0;
 }
 
@@ -196,18 +196,18 @@ static void judge(struct iteration_finder *finder)
 	sequence_free(&sequence);
 }
 
-bool iteration_cut_said(struct iteration_finder *finder)
+bool iteration_cut_by_rule(struct iteration_finder *finder)
 {
-	const struct iteration_say *say = finder->say;
+	const struct iteration_rule *rule = finder->rule;
 	struct places begins = {0}, ends = {0};
 
-	if (!say || (!say->at && !say->end))
+	if (!rule || (!rule->at && !rule->end))
 		return false;
-	if (say->at)
-		list_places(finder, &say->at_pattern, &begins);
-	if (say->end)
-		list_places(finder, &say->end_pattern, &ends);
-	if (say->at)
+	if (rule->at)
+		list_places(finder, &rule->at_pattern, &begins);
+	if (rule->end)
+		list_places(finder, &rule->end_pattern, &ends);
+	if (rule->at)
 		cut_at(finder, &begins, &ends);
 	else
 		cut_behind(finder, &ends);
@@ -215,7 +215,7 @@ bool iteration_cut_said(struct iteration_finder *finder)
 	free(ends.items);
 	if (finder->piece_count == 0)
 		return false;
-	if (!say->end)
+	if (!rule->end)
 		end_last(finder);
 	judge(finder);
 	return true;

@@ -23,7 +23,7 @@ struct given {
 
 #define NO_LAYER UINT32_MAX
 
-static bool says_something(const struct timeline *timeline, const struct timeline_process *process)
+static bool is_labelled(const struct timeline *timeline, const struct timeline_process *process)
 {
 	for (uint32_t i = 0; i < process->operation_count; i++) {
 		const struct timeline_operation *operation =
@@ -198,7 +198,7 @@ bool layer_given(const struct worker_model *model, const struct worker *worker,
 	struct given given = {
 		.timeline = model->timeline, .worker = worker, .list = list, .iterations = iterations};
 
-	if (!says_something(model->timeline, process))
+	if (!is_labelled(model->timeline, process))
 		return false;
 	given.layers = mem_alloc(model->timeline->string_count, sizeof(*given.layers));
 	if (never_again(&given)) {

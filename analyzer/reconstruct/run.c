@@ -51,7 +51,7 @@ static void analyze(struct run *run, struct timeline *timeline, const char *labe
 	run->label = label_of(&timeline->arena, label, 1);
 	run->path = arena_text(&timeline->arena, label, strlen(label));
 	run->unread = (const char **)(uintptr_t)nothing;
-	run->said = false;
+	run->rule_from_file = false;
 	timeline_settle(timeline);
 	if (how.skip == ANALYSIS_SKIP && imported_timeline_is_labels(timeline))
 		how.skip = warmup_of(timeline);
@@ -105,50 +105,50 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 	return run_open_as(run, paths, path_count, &(struct run_options){.skip = skip}, error);
 }
 
-/* Does the user say where, and nothing matches on any rank? */
-static bool is_nowhere(const struct run *run, const struct iteration_say *say)
+/* Does the user's rule have a place, and nothing matches on any rank? */
+static bool is_nowhere(const struct run *run, const struct iteration_rule *rule)
 {
 	const struct analysis *analysis = &run->analysis;
 
 	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++)
 		if (analysis->workers[i].iterations.source == ITERATION_BY_USER)
 			return false;
-	return say && (say->at || say->end);
+	return rule && (rule->at || rule->end);
 }
 
-/* With what the user says of iterations, or has said in the file beside the traces. */
-static int analyze_said(struct run *run, struct timeline *timeline, const char *path, const char **unread,
+/* With the user's rule for iterations, of the options or of the file beside the traces. */
+static int analyze_by_rule(struct run *run, struct timeline *timeline, const char *path, const char **unread,
 	const struct run_options *options, char **error)
 {
-	struct iteration_say kept = {0};
-	struct iteration_options how = {options->choose ? 0 : options->skip, options->say};
-	char sentence[ITERATION_SAY_ERROR];
+	struct iteration_rule kept = {0};
+	struct iteration_options how = {options->choose ? 0 : options->skip, options->rule};
+	char sentence[ITERATION_RULE_ERROR];
 	const char *chosen;
 	int status = 0;
 
-	if (!iteration_say_any(options->say)) {
-		status = iteration_say_read(&kept, path, sentence);
-		how.say = &kept;
+	if (!iteration_rule_any(options->rule)) {
+		status = iteration_rule_read(&kept, path, sentence);
+		how.rule = &kept;
 	}
 	if (status < 0) {
 		*error = strdup(sentence);
-		iteration_say_free(&kept);
+		iteration_rule_free(&kept);
 		timeline_free(timeline);
 		return -1;
 	}
 	analyze(run, timeline, path, &how);
 	run->unread = unread;
-	run->said = status > 0 && iteration_say_any(&kept);
-	if (is_nowhere(run, how.say)) {
+	run->rule_from_file = status > 0 && iteration_rule_any(&kept);
+	if (is_nowhere(run, how.rule)) {
 		if (asprintf(error,
 			    "%s: no call matches %s %s: pmanalyze dump --ops lists functions, kernels and call sites",
-			    path, how.say->at ? "--iteration-at" : "--iteration-end",
-			    how.say->at ? how.say->at : how.say->end) < 0)
+			    path, how.rule->at ? "--iteration-at" : "--iteration-end",
+			    how.rule->at ? how.rule->at : how.rule->end) < 0)
 			*error = NULL;
 		run_close(run);
 		status = -1;
 	}
-	iteration_say_free(&kept);
+	iteration_rule_free(&kept);
 	if (status >= 0 && options->choose &&
 		!analysis_choose(&run->analysis, options->first_step, options->last_step, &chosen)) {
 		*error = strdup(chosen);
@@ -168,10 +168,10 @@ int run_open_as(
 		timeline_free(&timeline);
 		return -1;
 	}
-	return analyze_said(run, &timeline, paths[0], unread, options, error);
+	return analyze_by_rule(run, &timeline, paths[0], unread, options, error);
 }
 
-void run_tell_apart(struct run *runs, size_t run_count)
+void run_disambiguate(struct run *runs, size_t run_count)
 {
 	bool *alike = mem_alloc(run_count, sizeof(*alike));
 
@@ -301,9 +301,9 @@ const char **run_warnings(struct run *run)
 
 	for (size_t i = 0; run->unread[i]; i++)
 		add(&texts, run->unread[i]);
-	if (run->said)
+	if (run->rule_from_file)
 		add(&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
-				    run->label, ITERATION_SAY_FILE));
+				    run->label, ITERATION_RULE_FILE));
 	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
 		const struct timeline_process *process = &analysis->timeline.processes[i];
 

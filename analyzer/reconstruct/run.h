@@ -8,11 +8,11 @@
 #include <regex.h>
 
 struct run {
-	const char *label; /* the folder's or file's name; of several alike (run_tell_apart) with that before
-			      it */
+	const char *label; /* the folder's or file's name; of several alike (run_disambiguate) with that
+			      before it */
 	const char *path;  /* of the folder or first file */
 	struct analysis analysis;
-	bool said;           /* a file beside the traces says where iterations are */
+	bool rule_from_file; /* a file beside the traces says where iterations are */
 	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
 };
 
@@ -25,8 +25,8 @@ struct run_options {
 	size_t job;                   /* of several in the paths, from 1; 0: there must be but one */
 	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */
 	struct progress *progress;    /* or NULL */
-	const struct iteration_say
-		*say; /* of iterations; NULL or empty: what the file beside the traces says */
+	const struct iteration_rule
+		*rule; /* for iterations; NULL or empty: that of the file beside the traces */
 };
 
 /* Reads and analyzes. -1 if there is nothing to analyze, with a sentence in `error`, which the caller frees.
@@ -42,7 +42,7 @@ void run_analyze(struct run *run, struct timeline *timeline, const char *label, 
 bool run_is_imported(const char *path);
 
 /* Gives runs whose labels are the same the last two parts of their paths as labels, where those differ. */
-void run_tell_apart(struct run *runs, size_t run_count);
+void run_disambiguate(struct run *runs, size_t run_count);
 
 void run_close(struct run *run);
 

@@ -13,7 +13,7 @@ struct reader {
 	struct pm_fit_expression *x;
 };
 
-static const char *word_of(const cJSON *object, const char *key)
+static const char *string_of(const cJSON *object, const char *key)
 {
 	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
@@ -74,14 +74,14 @@ static void read_number(struct reader *r, const cJSON *object, struct pm_fit_mod
 static const char *read_column(struct reader *r, const cJSON *object)
 {
 	struct pm_fit_model_column *column = &r->model->columns[r->model->column_count];
-	const char *role = word_of(object, "role");
+	const char *role = string_of(object, "role");
 
-	if (!word_of(object, "name") || !role)
+	if (!string_of(object, "name") || !role)
 		return error_message("a column has no name or no role");
 	if (r->x->terms.category_count == EXPRESSION_COLUMNS)
 		return error_message("more columns than an expression supports");
 	column->scale = 1;
-	column->name = strdup(word_of(object, "name"));
+	column->name = strdup(string_of(object, "name"));
 	r->model->column_count++;
 	if (!column->name)
 		return error_message("out of memory");
@@ -107,7 +107,7 @@ static const char *read_groups(
 {
 	struct expression_terms *terms = &r->x->terms;
 	struct expression *e = &r->x->expression;
-	const char *name = word_of(object, "levels_of");
+	const char *name = string_of(object, "levels_of");
 	const cJSON *groups = cJSON_GetObjectItemCaseSensitive(object, "groups"), *item;
 	const cJSON *values = cJSON_GetObjectItemCaseSensitive(object, is_power ? "powers" : "factors");
 	struct expression_partition partition = {0};
@@ -154,7 +154,7 @@ static const char *read_factor(struct reader *r, const cJSON *object, size_t nod
 {
 	struct expression *e = &r->x->expression;
 	struct expression_factor factor = {.kind = EXPRESSION_GROUP};
-	const char *column = word_of(object, "column"), *bad = NULL;
+	const char *column = string_of(object, "column"), *bad = NULL;
 	size_t number = 0;
 
 	while (column && number < r->x->terms.number_count &&
@@ -164,7 +164,7 @@ static const char *read_factor(struct reader *r, const cJSON *object, size_t nod
 		return error_message("no numeric column %s", column);
 	factor.number = (unsigned char)number;
 	factor.power = number_of(object, "power");
-	if (word_of(object, "levels_of")) {
+	if (string_of(object, "levels_of")) {
 		factor.kind = column ? EXPRESSION_POWER_BY_GROUP : EXPRESSION_GROUP;
 		bad = read_groups(r, object, &factor, column != NULL);
 	} else if (is_true(object, "log2")) {
@@ -186,7 +186,7 @@ static const char *read_node(struct reader *r, const cJSON *object, size_t paren
 	static const char *const ops[] = {"leaf", "sum", "max", "norm", "harmonic", NULL};
 	struct expression *e = &r->x->expression;
 	const cJSON *parts = cJSON_GetObjectItemCaseSensitive(object, "parts"), *item;
-	const char *op = word_of(object, "op"), *bad = NULL;
+	const char *op = string_of(object, "op"), *bad = NULL;
 	size_t n = e->node_count, kind = 0;
 	double value = 1;
 
@@ -247,7 +247,7 @@ const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)
 		return error_message("version %g: expected 1 to %d", version, EXPRESSION_VERSION);
 	pm_fit_defaults(&model->parameter);
 	model->time_scale = 1;
-	if (word_of(root, "time_unit") && !(model->time_unit = strdup(word_of(root, "time_unit"))))
+	if (string_of(root, "time_unit") && !(model->time_unit = strdup(string_of(root, "time_unit"))))
 		return error_message("out of memory");
 	cJSON_ArrayForEach (item, columns)
 		if ((bad = read_column(&r, item)))

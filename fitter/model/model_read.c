@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *word_of(const cJSON *object, const char *key)
+static const char *string_of(const cJSON *object, const char *key)
 {
 	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
@@ -22,11 +22,11 @@ static const char *word_of(const cJSON *object, const char *key)
 static const char *get_column(const cJSON *object, struct pm_fit_model_column *column)
 {
 	const cJSON *levels = cJSON_GetObjectItemCaseSensitive(object, "levels"), *level;
-	int role = enum_names_find(enum_names_roles, word_of(object, "role"));
+	int role = enum_names_find(enum_names_roles, string_of(object, "role"));
 
-	if (!word_of(object, "name") || role < 0)
+	if (!string_of(object, "name") || role < 0)
 		return error_message("a column has no name or no known role");
-	column->name = strdup(word_of(object, "name"));
+	column->name = strdup(string_of(object, "name"));
 	column->role = (enum pm_fit_role)role;
 	schema_get(object, schema_column, column);
 	if (!column->name)
@@ -50,11 +50,11 @@ static const char *get_value(const cJSON *object, const struct pm_fit_model *mod
 	const struct space_item *item, struct pm_fit_value *value)
 {
 	const cJSON *flag;
-	const char *kind = word_of(object, "kind"), *column = word_of(object, "column"),
-		   *level = word_of(object, "level");
+	const char *kind = string_of(object, "kind"), *column = string_of(object, "column"),
+		   *level = string_of(object, "level");
 	bool levelled = item->kind == PM_FIT_KIND_LEVEL || item->kind == PM_FIT_KIND_FACTOR;
 
-	value->name = strdup(word_of(object, "name") ? word_of(object, "name") : "");
+	value->name = strdup(string_of(object, "name") ? string_of(object, "name") : "");
 	if (!value->name)
 		return error_message("out of memory");
 	if (enum_names_find(enum_names_kinds, kind) != (int)item->kind ||
@@ -122,7 +122,7 @@ static const char *get_runs(const cJSON *root, struct pm_fit_model *model)
 		return error_message("out of memory");
 	for (item = runs ? runs->child : NULL; item && !bad; item = item->next) {
 		struct pm_fit_run *run = &model->runs[at++];
-		int end = enum_names_find(enum_names_ends, word_of(item, "end"));
+		int end = enum_names_find(enum_names_ends, string_of(item, "end"));
 
 		run->end = end < 0 ? PM_FIT_END_LIMIT : (enum pm_fit_end)end;
 		schema_get(item, schema_run, run);
@@ -172,7 +172,7 @@ static const char *get_contrasts(const cJSON *root, struct pm_fit_model *model)
 	cJSON_ArrayForEach (item, contrasts) {
 		struct pm_fit_contrast *contrast = &model->contrasts[model->contrast_count++];
 
-		contrast->name = strdup(word_of(item, "name") ? word_of(item, "name") : "");
+		contrast->name = strdup(string_of(item, "name") ? string_of(item, "name") : "");
 		schema_get(item, schema_contrast, contrast);
 		if (!contrast->name)
 			return error_message("out of memory");
@@ -183,9 +183,9 @@ static const char *get_contrasts(const cJSON *root, struct pm_fit_model *model)
 static const char *get_parameter(const cJSON *root, struct pm_fit_parameter *parameter)
 {
 	const cJSON *fit = cJSON_GetObjectItemCaseSensitive(root, "fit");
-	int method = enum_names_find(enum_names_methods, word_of(fit, "method"));
-	int scale = enum_names_find(enum_names_scales, word_of(fit, "scale"));
-	int penalty = enum_names_find(enum_names_penalties, word_of(fit, "penalty"));
+	int method = enum_names_find(enum_names_methods, string_of(fit, "method"));
+	int scale = enum_names_find(enum_names_scales, string_of(fit, "scale"));
+	int penalty = enum_names_find(enum_names_penalties, string_of(fit, "penalty"));
 
 	pm_fit_defaults(parameter);
 	if (method < 0 || scale < 0 || penalty < 0)
@@ -201,7 +201,7 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 {
 	const cJSON *columns = cJSON_GetObjectItemCaseSensitive(root, "columns"), *item;
 	const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "version");
-	const char *bad, *format = word_of(root, "format");
+	const char *bad, *format = string_of(root, "format");
 
 	if (format && strcmp(format, EXPRESSION_FORMAT) == 0)
 		return expression_model_read(root, model);
@@ -211,7 +211,7 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 		version->valuedouble > PM_FIT_FILE_VERSION)
 		return error_message("version %g: expected 1 to %d", version ? version->valuedouble : 0.0,
 			PM_FIT_FILE_VERSION);
-	if (word_of(root, "time_unit") && !(model->time_unit = strdup(word_of(root, "time_unit"))))
+	if (string_of(root, "time_unit") && !(model->time_unit = strdup(string_of(root, "time_unit"))))
 		return error_message("out of memory");
 	model->columns = calloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof(*model->columns));
 	if (!model->columns)

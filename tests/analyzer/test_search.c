@@ -25,7 +25,7 @@ static bool lists;
 static uint64_t first_seed = 1, program_count = PROGRAMS;
 
 static void open_program(const struct program *program, double from, double to,
-	const struct iteration_say *say, struct program_truth *truth, struct analysis *analysis)
+	const struct iteration_rule *rule, struct program_truth *truth, struct analysis *analysis)
 {
 	struct timeline timeline;
 	struct builder builder;
@@ -39,7 +39,7 @@ static void open_program(const struct program *program, double from, double to,
 	trace_close(&trace);
 	builder_free(&builder);
 	timeline_settle(&timeline);
-	analysis_init_as(analysis, &timeline, &(struct iteration_options){.skip = 1, .say = say});
+	analysis_init_as(analysis, &timeline, &(struct iteration_options){.skip = 1, .rule = rule});
 }
 
 /* The begins of the first and last kernel of an iteration. */
@@ -159,20 +159,20 @@ static void check_say(void)
 		{"at", "no such function", 12}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct iteration_say say = {0};
-		char error[ITERATION_SAY_ERROR];
+		struct iteration_rule rule = {0};
+		char error[ITERATION_RULE_ERROR];
 		const struct iteration_list *list;
 		struct program_truth truth;
 		struct analysis analysis;
 
-		CHECK(iteration_say_set(&say, cases[i].what, cases[i].value, error), "%s", error);
-		open_program(&program, 0, 1, &say, &truth, &analysis);
+		CHECK(iteration_rule_set(&rule, cases[i].what, cases[i].value, error), "%s", error);
+		open_program(&program, 0, 1, &rule, &truth, &analysis);
 		list = &analysis.workers[0].iterations;
 		CHECK(list->count == cases[i].count, "%s %s: %zu iterations", cases[i].what, cases[i].value,
 			list->count);
 		analysis_free(&analysis);
 		free(truth.spans);
-		iteration_say_free(&say);
+		iteration_rule_free(&rule);
 	}
 }
 
@@ -180,13 +180,13 @@ static void check_say_errors(void)
 {
 	static const char *const wrong[][2] = {
 		{"at", "("}, {"end", ""}, {"every", "0"}, {"every", "2x"}, {"where", "x"}};
-	struct iteration_say say = {0};
-	char error[ITERATION_SAY_ERROR];
+	struct iteration_rule rule = {0};
+	char error[ITERATION_RULE_ERROR];
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		CHECK(!iteration_say_set(&say, wrong[i][0], wrong[i][1], error) && *error, "%s %s is taken",
+		CHECK(!iteration_rule_set(&rule, wrong[i][0], wrong[i][1], error) && *error, "%s %s is taken",
 			wrong[i][0], wrong[i][1]);
-	CHECK(!iteration_say_any(&say), "something is said");
+	CHECK(!iteration_rule_any(&rule), "there is a rule");
 }
 
 int main(int argument_count, char **arguments)

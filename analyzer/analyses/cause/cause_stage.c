@@ -73,7 +73,7 @@ static double factor_elsewhere(const struct cause_search *search)
 	return own_ns > own->compute.median / 20 && there_ns > 0 ? own_ns / there_ns : 0;
 }
 
-static const char *dearest_layer(const struct cause_search *search, double *share)
+static const char *costliest_layer(const struct cause_search *search, double *share)
 {
 	const struct layer_list *layers = &search->own->worker->layers;
 	double *ns = mem_alloc(layers->count + 1, sizeof(*ns)), all_ns = 0;
@@ -150,7 +150,7 @@ void cause_find_stage(struct cause_search *search)
 	if (own < STAGE_COUNTS * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
 		return;
 	cost_ns -= add_slower(search, cost_ns);
-	layer = dearest_layer(search, &share);
+	layer = costliest_layer(search, &share);
 	cause_add(
 		search, (struct cause){.kind = CAUSE_STAGE,
 				.cost_ns = cost_ns,

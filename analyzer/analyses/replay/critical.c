@@ -82,7 +82,7 @@ static enum phase lag_phase(const struct replay_job *job, uint32_t task)
 
 static int64_t mark_ns(const struct walk *walk, const struct place *place, bool end)
 {
-	return walk->end_ns[replay_mark(walk->job, place->worker, place->iteration - 1, end)];
+	return walk->end_ns[replay_boundary(walk->job, place->worker, place->iteration - 1, end)];
 }
 
 static void enter(struct walk *walk, struct place *place, size_t iteration)
@@ -98,8 +98,8 @@ static void enter(struct walk *walk, struct place *place, size_t iteration)
 static bool is_gap(const struct walk *walk, const struct place *place)
 {
 	return place->iteration < walk->job->iteration_count && place->now_ns > mark_ns(walk, place, true) &&
-	       replay_mark(walk->job, place->worker, place->iteration - 1, true) !=
-		       replay_mark(walk->job, place->worker, place->iteration, false);
+	       replay_boundary(walk->job, place->worker, place->iteration - 1, true) !=
+		       replay_boundary(walk->job, place->worker, place->iteration, false);
 }
 
 /* The time since then is given to a phase, in each of the iterations that it lies in. */
@@ -145,7 +145,7 @@ static void walk_back(struct walk *walk, uint32_t task, struct place *place)
 			return;
 		/* Nothing tells what it waited for: the path goes on at the iteration's begin. */
 		iteration = place->iteration;
-		mark = replay_mark(job, place->worker, iteration - 1, false);
+		mark = replay_boundary(job, place->worker, iteration - 1, false);
 		spend(walk, place, PHASE_IDLE_UNKNOWN, REPLAY_NONE, walk->end_ns[mark]);
 		if (place->iteration == iteration)
 			enter(walk, place, iteration - 1);
@@ -160,12 +160,12 @@ static void find_paths(struct walk *walk)
 	struct place place = {0};
 
 	for (uint32_t w = 1; w < workers; w++)
-		if (walk->end_ns[replay_mark(job, w, count - 1, true)] >
-			walk->end_ns[replay_mark(job, place.worker, count - 1, true)])
+		if (walk->end_ns[replay_boundary(job, w, count - 1, true)] >
+			walk->end_ns[replay_boundary(job, place.worker, count - 1, true)])
 			place.worker = w;
 	enter(walk, &place, count);
 	place.now_ns = mark_ns(walk, &place, true);
-	walk_back(walk, replay_mark(job, place.worker, count - 1, true), &place);
+	walk_back(walk, replay_boundary(job, place.worker, count - 1, true), &place);
 }
 
 /* Communication of the iteration, as it was measured. */

@@ -90,7 +90,8 @@ uint32_t replay_find_layer(const struct replay_job *job, const char *name);
 double replay_share(const struct replay_job *job, uint32_t task, uint32_t layer);
 
 /* The task that begins or ends a worker's iteration. */
-static inline uint32_t replay_mark(const struct replay_job *job, size_t worker, size_t iteration, bool end)
+static inline uint32_t replay_boundary(
+	const struct replay_job *job, size_t worker, size_t iteration, bool end)
 {
 	return job->marks[(worker * job->iteration_count + iteration) * 2 + end];
 }

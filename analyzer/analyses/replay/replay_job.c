@@ -123,8 +123,8 @@ double replay_mean(const struct replay_job *job, const int64_t *end_ns, bool set
 
 	for (size_t w = 0; w < job->analysis->worker_count; w++)
 		for (size_t i = first; i < job->iteration_count; i++) {
-			sum_ns += (double)(end_ns[replay_mark(job, w, i, true)] -
-					   end_ns[replay_mark(job, w, i, false)]);
+			sum_ns += (double)(end_ns[replay_boundary(job, w, i, true)] -
+					   end_ns[replay_boundary(job, w, i, false)]);
 			count++;
 		}
 	return count ? sum_ns / (double)count : NAN;

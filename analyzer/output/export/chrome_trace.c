@@ -27,7 +27,7 @@ struct export
 	const struct timeline *timeline;
 	struct export_tracks tracks;
 	const struct timeline_process *process;
-	struct export_mark *marks;   /* by call of the process */
+	struct export_label *labels; /* by call of the process */
 	uint32_t *owners;            /* by interval of the process: its first call in the timeline */
 	struct arena names;          /* of this process's tracks */
 	struct export_track *phases; /* of the worker being written */
@@ -84,7 +84,7 @@ static void put_worker(struct export *export, const struct analysis_worker *work
 		.order = ORDER_WORKERS + 2 * order + 1,
 	};
 
-	export_mark_calls(export->analysis, worker, export->marks);
+	export_label_calls(export->analysis, worker, export->labels);
 	put_iterations(export, &worker->iterations, &iterations);
 	export->phases = &phases;
 	phase_stretches(&export->analysis->model, worker->worker, &worker->iterations, &worker->layers,
@@ -137,7 +137,7 @@ static void put_calls(struct export *export)
 			last[call->thread].lane = export_slice(
 				&export->tracks, track, call->begin_ns, call->end_ns, "host", function->name);
 			begin_args(export->tracks.out, "library", function->library);
-			export_put_mark(export->tracks.out, &export->marks[i]);
+			export_put_label(export->tracks.out, &export->labels[i]);
 			if (call->result)
 				export_format(export->tracks.out, ",\"result\":%" PRId32, call->result);
 			export_format(export->tracks.out, "}}");
@@ -198,7 +198,7 @@ static void put_interval(struct export *export, uint32_t number, struct export_t
 		return;
 	}
 	begin_args(export->tracks.out, "call", timeline_function(timeline, &timeline->calls[owner])->name);
-	export_put_mark(export->tracks.out, &export->marks[owner - process->first_call]);
+	export_put_label(export->tracks.out, &export->labels[owner - process->first_call]);
 	export_format(export->tracks.out, "}}");
 	put_flow(export, "f", lane, interval->begin_ns, number);
 }
@@ -231,7 +231,7 @@ static void put_process(struct export *export, uint32_t number)
 
 	export->process = process;
 	export->tracks.process = number + 1;
-	export->marks = mem_alloc(process->call_count, sizeof(*export->marks));
+	export->labels = mem_alloc(process->call_count, sizeof(*export->labels));
 	export->owners = mem_alloc(process->interval_count, sizeof(*export->owners));
 	export_name(&export->tracks, 0, "process_name",
 		*process->program || *process->host
@@ -245,7 +245,7 @@ static void put_process(struct export *export, uint32_t number)
 	export_find_owners(export->timeline, process, export->owners);
 	put_calls(export);
 	put_intervals(export);
-	free(export->marks);
+	free(export->labels);
 	free(export->owners);
 	arena_free(&export->names);
 }

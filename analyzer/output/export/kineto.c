@@ -20,9 +20,9 @@ struct kineto {
 	const struct timeline *timeline;
 	const struct timeline_process *process;
 	const struct analysis_worker *worker;
-	struct export_mark *marks; /* by call of the process */
-	uint32_t *owners;          /* by interval of the process */
-	uint32_t graph_launch;     /* the last call that launched a captured graph */
+	struct export_label *labels; /* by call of the process */
+	uint32_t *owners;            /* by interval of the process */
+	uint32_t graph_launch;       /* the last call that launched a captured graph */
 	int64_t origin_ns;
 	bool any; /* an event has been written */
 };
@@ -103,11 +103,11 @@ static const char *copy_name(const struct kineto *kineto, uint32_t call)
 		"Memcpy HtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD", "Memcpy"};
 	const struct timeline_operation *operation =
 		&kineto->timeline->operations[kineto->timeline->calls[call].operation];
-	const struct export_mark *mark = &kineto->marks[call - kineto->process->first_call];
+	const struct export_label *label = &kineto->labels[call - kineto->process->first_call];
 	uint64_t direction = 4;
 
 	timeline_value(kineto->timeline, operation, "dir", &direction);
-	if (direction >= 4 && mark->layers && mark->role->phase == PHASE_H2D)
+	if (direction >= 4 && label->layers && label->role->phase == PHASE_H2D)
 		direction = 1;
 	return names[direction < 4 ? direction : 4];
 }
@@ -245,7 +245,7 @@ static void put_call(struct kineto *kineto, uint32_t number)
 	begin_slice(kineto, runtime ? "cuda_runtime" : "cpu_op", "", function->name, process, thread,
 		call->begin_ns, call->end_ns);
 	export_format(kineto->out, "\"External id\":%" PRIu32, number + 1);
-	export_put_mark(kineto->out, &kineto->marks[number - kineto->process->first_call]);
+	export_put_label(kineto->out, &kineto->labels[number - kineto->process->first_call]);
 	if (operation->module) {
 		export_format(kineto->out, ",\"module\":");
 		export_string(kineto->out, operation->module);
@@ -329,7 +329,7 @@ static void put_interval(struct kineto *kineto, uint32_t number)
 		return;
 	}
 	export_format(kineto->out, ",\"External id\":%" PRIu32, owner + 1);
-	export_put_mark(kineto->out, &kineto->marks[owner - kineto->process->first_call]);
+	export_put_label(kineto->out, &kineto->labels[owner - kineto->process->first_call]);
 	if (class.category[0] != 'k' &&
 		timeline_value(kineto->timeline,
 			&kineto->timeline->operations[kineto->timeline->calls[owner].operation], "bytes",
@@ -375,11 +375,11 @@ void export_kineto(struct export_out *out, const struct run *run, size_t worker)
 		.timeline = timeline,
 		.process = process,
 		.worker = item,
-		.marks = mem_alloc(process->call_count, sizeof(*kineto.marks)),
+		.labels = mem_alloc(process->call_count, sizeof(*kineto.labels)),
 		.owners = mem_alloc(process->interval_count, sizeof(*kineto.owners)),
 		.origin_ns = export_earliest(analysis)};
 
-	export_mark_calls(analysis, item, kineto.marks);
+	export_label_calls(analysis, item, kineto.labels);
 	export_find_owners(timeline, process, kineto.owners);
 	/* HTA looks for the rank by a pattern that wants the blank. */
 	export_format(out,
@@ -390,6 +390,6 @@ void export_kineto(struct export_out *out, const struct run *run, size_t worker)
 	export_format(out, ",\"traceEvents\":[");
 	put_events(&kineto);
 	export_format(out, "\n]}\n");
-	free(kineto.marks);
+	free(kineto.labels);
 	free(kineto.owners);
 }

@@ -7,8 +7,8 @@
 #define MOST_LAYERS 4 /* named of a call that serves several */
 
 /* As phase_find sees the worker's calls: the same computation in another iteration has the same role. */
-void export_mark_calls(
-	const struct analysis *analysis, const struct analysis_worker *worker, struct export_mark *marks)
+void export_label_calls(
+	const struct analysis *analysis, const struct analysis_worker *worker, struct export_label *labels)
 {
 	const struct worker *calls = worker->worker;
 	const struct worker_model *model = &analysis->model;
@@ -26,7 +26,7 @@ void export_mark_calls(
 		}
 		if (next < worker->iterations.count && i >= worker->iterations.items[next].first_call)
 			item = &worker->iterations.items[next];
-		marks[calls->calls[i] - first] = (struct export_mark){
+		labels[calls->calls[i] - first] = (struct export_label){
 			.role = phase_role(
 				model, calls, &worker->layers, item && item->usual, core, operation),
 			.layers = &worker->layers,
@@ -39,33 +39,33 @@ void export_mark_calls(
 		const struct iteration *item = &worker->iterations.items[i];
 
 		for (size_t j = item->first_read; j < item->read_end; j++)
-			marks[calls->reads[j] - first] = (struct export_mark){
+			labels[calls->reads[j] - first] = (struct export_label){
 				.layers = &worker->layers, .iteration = (uint32_t)i + 1, .reads = true};
 	}
 }
 
-void export_put_mark(struct export_out *out, const struct export_mark *mark)
+void export_put_label(struct export_out *out, const struct export_label *label)
 {
-	if (!mark->layers)
+	if (!label->layers)
 		return;
-	export_format(out, ",\"phase\":\"%s\"", phase_symbols[mark->reads ? PHASE_IO : mark->role->phase]);
-	if (!mark->reads && mark->role->part_count) {
-		const struct layer_part *parts = &mark->layers->parts[mark->role->first_part];
-		uint32_t count = mark->role->part_count;
+	export_format(out, ",\"phase\":\"%s\"", phase_symbols[label->reads ? PHASE_IO : label->role->phase]);
+	if (!label->reads && label->role->part_count) {
+		const struct layer_part *parts = &label->layers->parts[label->role->first_part];
+		uint32_t count = label->role->part_count;
 
 		export_format(out, ",\"layer\":\"");
 		for (uint32_t i = 0; i < count && i < MOST_LAYERS; i++) {
 			export_format(out, "%s", i ? ", " : "");
-			export_text(out, layer_title(&mark->layers->items[parts[i].layer]));
+			export_text(out, layer_title(&label->layers->items[parts[i].layer]));
 		}
 		if (count > MOST_LAYERS)
 			export_format(out, " and %" PRIu32 " more", count - MOST_LAYERS);
 		export_format(out, "\"");
 	}
-	if (!mark->reads && mark->role->again)
+	if (!label->reads && label->role->again)
 		export_format(out, ",\"recomputed\":true");
-	if (mark->iteration)
-		export_format(out, ",\"iteration\":%" PRIu32, mark->iteration - 1);
+	if (label->iteration)
+		export_format(out, ",\"iteration\":%" PRIu32, label->iteration - 1);
 }
 
 void export_find_owners(

@@ -7,7 +7,7 @@
 #include "stream.h"
 
 /* What a call is for, as its worker's iterations say; all 0: nobody's. */
-struct export_mark {
+struct export_label {
 	const struct layer_role *role;
 	const struct layer_list *layers; /* NULL: no worker's */
 	uint32_t iteration;              /* from 1; 0: outside */
@@ -16,12 +16,12 @@ struct export_mark {
 
 #define EXPORT_NOBODY UINT32_MAX
 
-/* Fills the entries of the worker's calls and reads; `marks` are by call of its process. */
-void export_mark_calls(
-	const struct analysis *analysis, const struct analysis_worker *worker, struct export_mark *marks);
+/* Fills the entries of the worker's calls and reads; `labels` are by call of its process. */
+void export_label_calls(
+	const struct analysis *analysis, const struct analysis_worker *worker, struct export_label *labels);
 
 /* Phase, layer and iteration as further members of an object. */
-void export_put_mark(struct export_out *out, const struct export_mark *mark);
+void export_put_label(struct export_out *out, const struct export_label *label);
 
 /* By interval of the process: the first of its calls in the timeline that has it, or EXPORT_NOBODY. */
 void export_find_owners(

@@ -1,5 +1,5 @@
-/* The user's say: see iteration_say.h. */
-#include "iteration_say.h"
+/* The user's rule: see iteration_rule.h. */
+#include "iteration_rule.h"
 #include "sequence.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 static bool set_pattern(
-	char **text, regex_t *pattern, const char *what, const char *value, char error[ITERATION_SAY_ERROR])
+	char **text, regex_t *pattern, const char *what, const char *value, char error[ITERATION_RULE_ERROR])
 {
 	char reason[128];
 	int status;
@@ -24,44 +24,44 @@ static bool set_pattern(
 		return true;
 	}
 	regerror(status, pattern, reason, sizeof(reason));
-	snprintf(error, ITERATION_SAY_ERROR, "%s %s: %s", what, value,
+	snprintf(error, ITERATION_RULE_ERROR, "%s %s: %s", what, value,
 		*value ? reason : "the pattern is empty");
 	return false;
 }
 
-bool iteration_say_set(
-	struct iteration_say *say, const char *what, const char *value, char error[ITERATION_SAY_ERROR])
+bool iteration_rule_set(
+	struct iteration_rule *rule, const char *what, const char *value, char error[ITERATION_RULE_ERROR])
 {
 	char *end;
 	long number;
 
 	if (strcmp(what, "at") == 0)
-		return set_pattern(&say->at, &say->at_pattern, what, value, error);
+		return set_pattern(&rule->at, &rule->at_pattern, what, value, error);
 	if (strcmp(what, "end") == 0)
-		return set_pattern(&say->end, &say->end_pattern, what, value, error);
+		return set_pattern(&rule->end, &rule->end_pattern, what, value, error);
 	if (strcmp(what, "every") != 0) {
-		snprintf(error, ITERATION_SAY_ERROR, "%s: not one of at, end, every", what);
+		snprintf(error, ITERATION_RULE_ERROR, "%s: not one of at, end, every", what);
 		return false;
 	}
 	errno = 0;
 	number = strtol(value, &end, 10);
 	if (errno || *end || end == value || number < 1 || number > 1000000000) {
-		snprintf(error, ITERATION_SAY_ERROR, "every %s: not a number from 1 to 1000000000", value);
+		snprintf(error, ITERATION_RULE_ERROR, "every %s: not a number from 1 to 1000000000", value);
 		return false;
 	}
-	say->every = (size_t)number;
+	rule->every = (size_t)number;
 	return true;
 }
 
-void iteration_say_free(struct iteration_say *say)
+void iteration_rule_free(struct iteration_rule *rule)
 {
-	if (say->at)
-		regfree(&say->at_pattern);
-	if (say->end)
-		regfree(&say->end_pattern);
-	free(say->at);
-	free(say->end);
-	memset(say, 0, sizeof(*say));
+	if (rule->at)
+		regfree(&rule->at_pattern);
+	if (rule->end)
+		regfree(&rule->end_pattern);
+	free(rule->at);
+	free(rule->end);
+	memset(rule, 0, sizeof(*rule));
 }
 
 /* The file's path, which the caller frees. */
@@ -73,10 +73,10 @@ static char *file_of(const char *path)
 	int length;
 
 	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		length = asprintf(&file, "%s/%s", path, ITERATION_SAY_FILE);
+		length = asprintf(&file, "%s/%s", path, ITERATION_RULE_FILE);
 	else
 		length = asprintf(
-			&file, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, ITERATION_SAY_FILE);
+			&file, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, ITERATION_RULE_FILE);
 	return length < 0 ? NULL : file;
 }
 
@@ -90,9 +90,9 @@ static bool trim_line(char *line)
 	return length > 0 && line[0] != '#';
 }
 
-int iteration_say_read(struct iteration_say *say, const char *path, char error[ITERATION_SAY_ERROR])
+int iteration_rule_read(struct iteration_rule *rule, const char *path, char error[ITERATION_RULE_ERROR])
 {
-	char *name = file_of(path), line[1024], reason[ITERATION_SAY_ERROR];
+	char *name = file_of(path), line[1024], reason[ITERATION_RULE_ERROR];
 	FILE *file = name ? fopen(name, "re") : NULL;
 	int number = 0, status = 1;
 
@@ -105,8 +105,8 @@ int iteration_say_read(struct iteration_say *say, const char *path, char error[I
 		value = strpbrk(line, " \t");
 		if (value)
 			*value++ = 0;
-		if (!iteration_say_set(say, line, value ? value : "", reason)) {
-			snprintf(error, ITERATION_SAY_ERROR, "%.150s line %d: %.300s", name, number, reason);
+		if (!iteration_rule_set(rule, line, value ? value : "", reason)) {
+			snprintf(error, ITERATION_RULE_ERROR, "%.150s line %d: %.300s", name, number, reason);
 			status = -1;
 		}
 	}
@@ -118,7 +118,8 @@ int iteration_say_read(struct iteration_say *say, const char *path, char error[I
 	return status;
 }
 
-bool iteration_say_write(const struct iteration_say *say, const char *path, char error[ITERATION_SAY_ERROR])
+bool iteration_rule_write(
+	const struct iteration_rule *rule, const char *path, char error[ITERATION_RULE_ERROR])
 {
 	char *name = file_of(path);
 	FILE *file = name ? fopen(name, "we") : NULL;
@@ -126,22 +127,22 @@ bool iteration_say_write(const struct iteration_say *say, const char *path, char
 
 	if (file) {
 		fputs("# where iterations are, as pmanalyze --iteration-keep wrote it\n", file);
-		if (say->at)
-			fprintf(file, "at %s\n", say->at);
-		if (say->end)
-			fprintf(file, "end %s\n", say->end);
-		if (say->every)
-			fprintf(file, "every %zu\n", say->every);
+		if (rule->at)
+			fprintf(file, "at %s\n", rule->at);
+		if (rule->end)
+			fprintf(file, "end %s\n", rule->end);
+		if (rule->every)
+			fprintf(file, "every %zu\n", rule->every);
 		written = !ferror(file);
 		written = fclose(file) == 0 && written;
 	}
 	if (!written)
-		snprintf(error, ITERATION_SAY_ERROR, "%s: %s", name ? name : path, strerror(errno));
+		snprintf(error, ITERATION_RULE_ERROR, "%s: %s", name ? name : path, strerror(errno));
 	free(name);
 	return written;
 }
 
-bool iteration_say_matches(
+bool iteration_rule_matches(
 	const regex_t *pattern, const struct timeline *timeline, const struct timeline_operation *operation)
 {
 	const char *texts[] = {timeline->functions[operation->function].name,
