@@ -13,8 +13,8 @@ void pmh_group_launch(struct pmh_thread *self, struct pmh_frame *f)
 {
 	for (unsigned i = 0; i < self->grouped_count; i++)
 		self->grouped[i].interval = (struct pmh_interval){0};
-	f->told = pmh_cupti_group_begin(self->grouped, self->grouped_count);
-	if (f->told)
+	f->pushed = pmh_cupti_group_begin(self->grouped, self->grouped_count);
+	if (f->pushed)
 		return;
 	for (unsigned i = 0; i < self->grouped_count; i++) {
 		struct pmh_grouped *g = &self->grouped[i];

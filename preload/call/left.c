@@ -133,7 +133,7 @@ static bool look_for_mark(uint64_t address, uint64_t stack, void *data)
 	return stack <= s->mark;
 }
 
-/* The word at a mark, which may be long gone: checkers of memory are told that this is known. */
+/* The word at a mark, which may be long gone: checkers of memory must know that this is meant. */
 __attribute__((no_sanitize("address", "thread"))) static bool is_marked(const uint64_t *mark)
 {
 	uint64_t word = *(const volatile uint64_t *)mark;
@@ -204,7 +204,7 @@ static void record_left(void *data)
 	struct pm_more more = {.result = PM_RESULT_LEFT};
 
 	f->call = PM_CALL_NONE;
-	if (f->told)
+	if (f->pushed)
 		pmh_cupti_end();
 	if (f->interval.ring)
 		pmh_device_left(f->interval);

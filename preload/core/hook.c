@@ -101,12 +101,12 @@ static __attribute__((noinline)) void enter_device(
 		return;
 	}
 	f->correlation = next_correlation();
-	f->told = pmh_cupti_begin(f->place, f->correlation, 0);
-	if (!f->told && captured == PMH_BESIDE_CAPTURE)
+	f->pushed = pmh_cupti_begin(f->place, f->correlation, 0);
+	if (!f->pushed && captured == PMH_BESIDE_CAPTURE)
 		pmh_lose(PM_LOSS_BESIDE_CAPTURE, 1);
-	else if (!f->told)
+	else if (!f->pushed)
 		f->interval = pmh_device_begin(self, f->place.device, f->place.stream);
-	if (!f->told && !f->interval.ring)
+	if (!f->pushed && !f->interval.ring)
 		f->correlation = 0;
 }
 
@@ -157,7 +157,7 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 	f->path = 0;
 	f->correlation = 0;
 	f->flags = flags;
-	f->told = false;
+	f->pushed = false;
 	f->interval.ring = NULL;
 	f->place = place;
 	if (place.queue && (pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
@@ -248,7 +248,7 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, enum pm_role role, i
 	struct pmh_frame *f = &self->frame;
 
 	f->call = PM_CALL_NONE;
-	if (f->told)
+	if (f->pushed)
 		pmh_cupti_end();
 	if (f->interval.ring)
 		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->place.queue, 0);
@@ -274,7 +274,7 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, enum pm_role role, i
 		pmh_window_count(self, f->op);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
 	if ((kind == PM_KIND_SYNC && role != PM_ROLE_QUERY) ||
-		((f->interval.ring || f->told || role == PM_ROLE_QUERY) && self->timed_count++ % 64 == 0)) {
+		((f->interval.ring || f->pushed || role == PM_ROLE_QUERY) && self->timed_count++ % 64 == 0)) {
 		pmh_finish_at_exit();
 		pmh_device_collect(self, false);
 	}

@@ -195,12 +195,12 @@ static void complain(const char *what, int error)
  * Mistakes in the settings are kept in the trace of every process that records, and reported on standard
  * error once a job where that can be known: not by ranks above 0, not by a child of a process that records.
  */
-static void tell_settings(void)
+static void report_settings(void)
 {
 	static char text[512];
-	static bool told;
+	static bool is_reported;
 	const char *c = pmh_settings_complaint(NULL);
-	const bool silent = !c || told || pmh_trace_launched_rank() > 0 || pmh_is_worker();
+	const bool silent = !c || is_reported || pmh_trace_launched_rank() > 0 || pmh_is_worker();
 
 	for (; c; c = pmh_settings_complaint(c)) {
 		/* of a variable that is no setting there is no default */
@@ -213,7 +213,7 @@ static void tell_settings(void)
 		if (!silent && n > 0)
 			syscall(SYS_write, STDERR_FILENO, text, (size_t)n);
 	}
-	told = true;
+	is_reported = true;
 }
 
 static int decide(void)
@@ -229,12 +229,12 @@ static int decide(void)
 		return PMH_OFF;
 	}
 	if (strcmp(pmh_settings.mode, "count") == 0) {
-		tell_settings();
+		report_settings();
 		return PMH_COUNTING;
 	}
 	pmh_clock_init();
 	error = pmh_trace_open();
-	tell_settings();
+	report_settings();
 	if (error < 0) {
 		complain(pmh_settings.out, -error);
 		return PMH_OFF;

@@ -1,5 +1,5 @@
 /*
- * cublasLt's descriptors: what a matrix product is, told from the descriptors of the operation and of its
+ * cublasLt's descriptors: what a matrix product is, from the descriptors of the operation and of its
  * matrices.
  */
 #include "matmul.h"

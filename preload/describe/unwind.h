@@ -22,7 +22,7 @@ void pmh_unwind_init(void);
 typedef bool pmh_visit(uint64_t address, uint64_t stack, void *data);
 bool pmh_unwind(const struct pmh_context *from, pmh_visit *visit, void *data);
 
-/* The mapped object (program, library) that an address lies in; false: none, or it cannot be told without a
+/* The mapped object (program, library) that an address lies in; false: none, or it is not known without a
  * lock. `map` is a struct link_map; NULL where the C library is too old to say. */
 struct pmh_mapped {
 	uint64_t start, end;

@@ -43,7 +43,7 @@ void pmh_activity_record(const CUpti_Activity *record);
 /* The end of a round of records: writes what is no longer worth waiting for. all: everything. */
 void pmh_activity_settle(bool all);
 
-/* True when calls were told to CUPTI and activities came, but nothing joined the two. */
+/* True when calls were announced to CUPTI and activities came, but nothing joined the two. */
 bool pmh_activity_unjoined(void);
 
 /* A device stream's number in CUPTI's words. Any thread. */

@@ -307,7 +307,7 @@ static bool push(uint64_t id)
 bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_t flags)
 {
 	const int saved_errno = errno;
-	bool told = false;
+	bool is_pushed = false;
 
 	/* beside a runtime that is not loaded yet there is no CUPTI to be found */
 	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_UNTRIED && !pmh_capture_under_way() && pmh_cuda_seek())
@@ -316,10 +316,10 @@ bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_
 		if (atomic_load_explicit(&queue_epochs[place.queue], memory_order_relaxed) !=
 			atomic_load_explicit(&stream_epoch, memory_order_relaxed))
 			name_stream(place);
-		told = push(pmh_external_id(correlation, place.queue, flags, place.device));
+		is_pushed = push(pmh_external_id(correlation, place.queue, flags, place.device));
 	}
 	errno = saved_errno;
-	return told;
+	return is_pushed;
 }
 
 bool pmh_cupti_group_begin(const struct pmh_grouped *calls, unsigned call_count)

@@ -333,10 +333,10 @@ bool pmh_cupti_ask(enum pmh_request request, long limit_ns)
 
 void pmh_cupti_give_up(void)
 {
-	uint64_t told = atomic_load(&pushed), joined = pmh_activity_joined();
+	uint64_t calls = atomic_load(&pushed), joined = pmh_activity_joined();
 
 	atomic_store(&given_up, true);
-	pmh_lose(PM_LOSS_CUPTI_SILENT, told > joined ? told - joined : 0);
+	pmh_lose(PM_LOSS_CUPTI_SILENT, calls > joined ? calls - joined : 0);
 }
 
 /* ---- what the others ask ---- */

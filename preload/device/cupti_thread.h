@@ -19,7 +19,7 @@ bool pmh_cupti_start_thread(void);
 /* Reads CUPTI's clock; returns how far off that may be, in ns. Our thread's, once it runs. */
 uint64_t pmh_cupti_read_clock(void);
 
-/* A call was told to CUPTI. */
+/* A call was announced to CUPTI. */
 void pmh_cupti_pushed(void);
 
 /*
@@ -29,7 +29,7 @@ void pmh_cupti_pushed(void);
 enum pmh_request { PMH_REQUEST_NONE, PMH_REQUEST_FINISH, PMH_REQUEST_LEAVE };
 bool pmh_cupti_ask(enum pmh_request request, long limit_ns);
 
-/* Nothing more is written by our thread, and what it has not told of is counted as lost. */
+/* Nothing more is written by our thread, and what it has not delivered is counted as lost. */
 void pmh_cupti_give_up(void);
 
 /* Whether CUPTI has a buffer of ours. */

@@ -77,7 +77,7 @@ struct pmh_place pmh_find_handle(const void *handle)
 
 static void set_place(struct object *o, cudaStream_t stream, int device)
 {
-	/* libraries are told the same stream again and again */
+	/* programs set the same stream again and again */
 	if (o->stream == stream && o->device == device &&
 		atomic_load_explicit(&o->queue, memory_order_relaxed))
 		return;

@@ -189,7 +189,7 @@ static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 	}
 	f->begin = look.path == IS_DATA ? pmh_monotonic_ns() : pmh_ticks();
 	f->path = look.path;
-	f->told = false;
+	f->pushed = false;
 	f->flags = 0;
 	f->interval.ring = NULL;
 	f->place = (struct pmh_place){0};

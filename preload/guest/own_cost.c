@@ -1,5 +1,5 @@
 /*
- * What the hook itself costs the host, told from samples.
+ * What the hook itself costs the host, estimated from samples.
  *
  * A thread that loses its processor inside the hook makes one sample a million times as long as the others,
  * and times the calls that it stands for it could exceed the run. So samples are counted in buckets, and of

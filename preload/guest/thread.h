@@ -61,7 +61,7 @@ struct pmh_frame {
 	uint32_t path; /* of file input, in place of op */
 	uint16_t call; /* enum pm_call while the real function has it, else 0 */
 	uint8_t flags;
-	bool told; /* to CUPTI, whose records carry the correlation */
+	bool pushed; /* its correlation, to CUPTI, whose records carry it */
 	struct pmh_place place;
 	struct pmh_interval interval;
 };

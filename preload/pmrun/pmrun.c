@@ -54,7 +54,7 @@ static void complain(const char *sentence, void *bad)
 	*(bool *)bad = true;
 }
 
-/* The hook would go on with the defaults; whoever types a command can be told. */
+/* The hook would go on with the defaults; whoever types a command can correct it. */
 static void check_settings(void)
 {
 	static char room[PMH_SETTINGS_BYTES];

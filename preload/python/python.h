@@ -15,7 +15,7 @@
 /*
  * Offsets in bytes, by minor version. tests/hook/python/offsets.c compares each column with that version's
  * own headers. A name says the struct and what the field is; *_bytes are the sizes that the types themselves
- * state (tp_basicsize), by which an interpreter that was built otherwise is told.
+ * state (tp_basicsize), which tells an interpreter that was built otherwise.
  */
 /* clang-format off */
 /* clang-format off */
@@ -74,7 +74,7 @@
 enum pmh_python_instance {
 	PMH_INSTANCE_PLAIN = 0, /* always at a fixed offset (to 3.10) */
 	PMH_INSTANCE_BEFORE,    /* values, dictionary: the two pointers before the collector's two (3.11) */
-	PMH_INSTANCE_TAGGED,    /* one of them, told by its lowest bit (3.12) */
+	PMH_INSTANCE_TAGGED,    /* one of them, by its lowest bit (3.12) */
 	PMH_INSTANCE_INLINE,    /* dictionary there, values in the object itself (3.13) */
 };
 
