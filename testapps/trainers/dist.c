@@ -57,15 +57,15 @@ static void *gather(const struct dist *d, const void *mine, size_t size, int tim
 static ncclUniqueId meet_all(const struct dist *d)
 {
 	struct greeting {
-		uint64_t told;
+		uint64_t settings_hash;
 		ncclUniqueId id;
-	} mine = {.told = d->told}, *all = NULL;
+	} mine = {.settings_hash = d->settings_hash}, *all = NULL;
 
 	if (d->rank == 0)
 		CHECK(ncclGetUniqueId(&mine.id));
 	all = gather(d, &mine, sizeof(mine), START_TIMEOUT_S);
 	for (int rank = 1; rank < d->world; rank++)
-		if (all[rank].told != all[0].told)
+		if (all[rank].settings_hash != all[0].settings_hash)
 			errx(2, "options or data of rank %d differ from those of rank 0", rank);
 	mine.id = all[0].id;
 	free(all);

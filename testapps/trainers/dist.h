@@ -29,9 +29,9 @@ struct dist {
 	cudaStream_t stream[DIST_MAX_GPUS];
 	cudaEvent_t ready[DIST_MAX_GPUS], done[DIST_MAX_GPUS];
 	double *sums[DIST_MAX_GPUS]; /* on the GPU, for dist_sum_values */
-	/* The caller's, between dist_init and dist_open: a hash of what all processes must have been told
+	/* The caller's, between dist_init and dist_open: a hash of the settings that all processes must have
 	 * alike. */
-	uint64_t told;
+	uint64_t settings_hash;
 };
 
 /* Reads the environment, so that rank, world and replicas are known. Exits with 2 when it makes no sense. */
@@ -39,7 +39,7 @@ void dist_init(struct dist *d, int gpus);
 
 /*
  * Chooses devices (LOCAL_RANK * gpus + place, modulo the devices there are), and meets the other processes;
- * exits with 2 if they have been told something else, since they would wait for each other for ever.
+ * exits with 2 if their settings differ, since they would wait for each other for ever.
  */
 void dist_open(struct dist *d);
 void dist_close(struct dist *d);

@@ -1,5 +1,5 @@
 /*
- * What the trainer is doing, told to softgpu's ground-truth log (SOFTGPU_TRUTH), which tests hold against
+ * What the trainer is doing, written to softgpu's ground-truth log (SOFTGPU_TRUTH), which tests hold against
  * what pmanalyze finds out by itself. On GPUs, and wherever nobody listens, a label costs a branch.
  *
  * Phases: io, decode, h2d, md, forward, backward, recompute, communication, update, other.

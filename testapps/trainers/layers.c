@@ -255,7 +255,7 @@ size_t layers_saved_size(const struct nn_layer *l)
 }
 
 /*
- * Relu's gradient can be told from y alone. With NN_GRAPH it may be one step with the product, so there z is
+ * Relu's gradient follows from y alone. With NN_GRAPH it may be one step with the product, so there z is
  * y, and in the kinds that have one way of being called; the first calls of the others keep both.
  */
 int layers_need_z(const struct nn *nn, const struct nn_layer *l)

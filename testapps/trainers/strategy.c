@@ -128,7 +128,7 @@ static double cost_of(const struct nn *nn, int layer)
 	return flops > flops_per_number * moved ? flops : flops_per_number * moved;
 }
 
-static int cut_as_told(struct strategy *s, const struct nn *nn, const char *text)
+static int cut_as_given(struct strategy *s, const struct nn *nn, const char *text)
 {
 	int count = numbers(text, ',', s->cut + 1, STRATEGY_MAX_STAGES - 1);
 
@@ -209,7 +209,7 @@ int strategy_cut(struct strategy *s, const struct nn *nn, const char *partition)
 	s->cut[0] = 0;
 	s->cut[s->stage_count] = nn->layer_count;
 	if (partition && strcmp(partition, "auto") != 0)
-		return cut_as_told(s, nn, partition);
+		return cut_as_given(s, nn, partition);
 	return cut_automatically(s, nn);
 }
 

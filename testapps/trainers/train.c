@@ -248,7 +248,7 @@ static void check_strategy(void)
 		errx(2, "--check-gradients: only with --strategy data");
 }
 
-/* Of all that the processes of a run must have been told alike. */
+/* Of all settings that the processes of a run must share. */
 static uint64_t hash_of_run(
 	const struct train_program *program, const struct option_section *sections, const struct data *data)
 {
@@ -286,7 +286,7 @@ int train_main(int argc, char **argv, const struct train_program *program)
 		errx(2, "--batch %d: only %d training images", options.batch, t.data.count);
 	if (options.save && t.dist.rank == 0)
 		train_save_check(options.save);
-	t.dist.told = hash_of_run(program, sections, &t.data);
+	t.dist.settings_hash = hash_of_run(program, sections, &t.data);
 	if (options.strategy == STRATEGY_DATA)
 		train_replicas(&t, program);
 	else

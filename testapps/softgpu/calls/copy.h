@@ -17,7 +17,7 @@ struct sg_box {
 	size_t width, height, depth; /* bytes, rows, layers */
 };
 
-/* Device variables have the application's own memory behind them: their side is told, not found out. */
+/* Device variables have the application's own memory behind them: their side is given, not found out. */
 enum sg_given { SG_FIND_BOTH, SG_TO_IS_DEVICE, SG_FROM_IS_DEVICE };
 enum sg_wait { SG_ASYNC, SG_SYNC };
 

@@ -16,7 +16,7 @@ cudaError_t sg_device_synchronize(int device)
 }
 
 /* Attributes by the numbers of enum cudaDeviceAttr; all others up to ATTRIBUTE_LIMIT are 0. A memory clock is
- * not among them: no rate could be told from it. */
+ * not among them: no rate follows from it. */
 #define ATTRIBUTE_LIMIT 150
 
 static const struct {
@@ -71,7 +71,7 @@ static void modelled_attribute(int *value, enum cudaDeviceAttr attr)
 	case 13:
 		*value = modelled_clock();
 		break;
-	case 36: /* memory moves data twice a clock; of a profile without a bus nothing is told */
+	case 36: /* memory moves data twice a clock; a profile without a bus has none */
 		*value = sg_profile.memory_bus_bits > 0 ? (int)(sg_profile.memory_rate * sg_time_scale * 8 /
 								  (2 * sg_profile.memory_bus_bits) * 1e6)
 							: 0;

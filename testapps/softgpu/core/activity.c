@@ -194,7 +194,7 @@ static uint64_t watcher_time(const struct sg_watcher *watcher, uint64_t here)
 	return there;
 }
 
-void sg_activity_tell(struct sg_activity *what, uint64_t begin_ns, uint64_t end_ns)
+void sg_activity_report(struct sg_activity *what, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct sg_watcher *watcher = atomic_load_explicit(&sg_watcher, memory_order_acquire);
 

@@ -508,23 +508,23 @@ cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *str
 	return error;
 }
 
-cudaError_t sg_capture_mark(struct sg_stream *stream, struct sg_mark *mark)
+cudaError_t sg_capture_position(struct sg_stream *stream, struct sg_position *place)
 {
 	pthread_mutex_lock(&sg_capture_lock);
-	mark->stream = stream;
-	mark->capture = capture_of(stream)->id;
-	mark->position = stream->frontier;
+	place->stream = stream;
+	place->capture = capture_of(stream)->id;
+	place->position = stream->frontier;
 	pthread_mutex_unlock(&sg_capture_lock);
 	return cudaSuccess;
 }
 
-cudaError_t sg_capture_wait_mark(struct sg_stream *stream, const struct sg_mark *mark)
+cudaError_t sg_capture_wait_position(struct sg_stream *stream, const struct sg_position *place)
 {
 	cudaError_t error = cudaSuccess;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	if (mark->capture == capture_of(stream)->id)
-		error = add_join(stream, (uint32_t)mark->position);
+	if (place->capture == capture_of(stream)->id)
+		error = add_join(stream, (uint32_t)place->position);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
 }

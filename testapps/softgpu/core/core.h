@@ -421,8 +421,8 @@ cudaError_t sg_capture_work(
 cudaError_t sg_capture_record(struct sg_event *event, struct sg_stream *stream, int external);
 cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, int external);
 cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream);
-cudaError_t sg_capture_mark(struct sg_stream *stream, struct sg_mark *mark);
-cudaError_t sg_capture_wait_mark(struct sg_stream *stream, const struct sg_mark *mark);
+cudaError_t sg_capture_position(struct sg_stream *stream, struct sg_position *place);
+cudaError_t sg_capture_wait_position(struct sg_stream *stream, const struct sg_position *place);
 cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block);
 /* Ends the capture that the stream belongs to in failure, and says why. */
 cudaError_t sg_capture_refuse(struct sg_stream *stream);

@@ -19,7 +19,7 @@ static struct fault faults[FAULT_LIMIT];
 static size_t fault_count;
 static int thread_count = 1;
 static int device_count = 8;
-static size_t memory_bytes; /* 0: not told */
+static size_t memory_bytes; /* 0: not given */
 
 static void read_faults(const char *text)
 {

@@ -84,7 +84,7 @@ void sg_timed_init(struct sg_timed *timed, const struct sg_activity *what, struc
 /* Gives the closure its place in time, and runs it if it is to be run. */
 void sg_timed_run(struct sg_timed *timed, struct sg_stream *stream, void *arg);
 /* Tells who wants to know of it; without locks held, as a profiler may do what it likes. */
-void sg_timed_tell(struct sg_timed *timed);
+void sg_timed_report(struct sg_timed *timed);
 /* Both as a closure, on the worker. */
 void sg_timed_work(void *timed);
 
@@ -129,12 +129,12 @@ struct sg_link sg_disturb_link(struct sg_link link, int rank, int other);
 void sg_tally_add(const struct sg_activity *what, uint64_t duration_ns);
 void sg_tally_start(void);
 
-/* ---- what is told to a profiler (activity.c) ---- */
+/* ---- what a profiler gets (activity.c) ---- */
 
 /* Notes the call that submits the work, and tells the watcher of it. */
 void sg_activity_call(struct sg_activity *what);
 /* Tells the watcher of work with its times in CLOCK_MONOTONIC. */
-void sg_activity_tell(struct sg_activity *what, uint64_t begin_ns, uint64_t end_ns);
+void sg_activity_report(struct sg_activity *what, uint64_t begin_ns, uint64_t end_ns);
 
 /* ---- truth (truth.c) ---- */
 

@@ -1,7 +1,7 @@
 /*
  * Handles that can be checked: a pool of equal slots in one reserved address range. A pointer is a handle if
- * it lies on a slot's boundary and the slot is in use, so garbage and destroyed handles are told from good
- * ones without a table.
+ * it lies on a slot's boundary and the slot is in use, so garbage and destroyed handles are distinguished
+ * from good ones without a table.
  *
  * The one idea: slots are reused as late as possible, and a slot's memory never goes away, so that what still
  * points to a destroyed object (a queued closure) can be compared against the slot's counters, which are

@@ -230,7 +230,7 @@ static cudaError_t queue_timed(struct sg_stream *stream, const struct sg_activit
 		*position = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
 	pthread_mutex_unlock(&stream->lock);
 	if (here)
-		sg_timed_tell(&head);
+		sg_timed_report(&head);
 	else
 		wake_worker(stream);
 	return error;

@@ -17,7 +17,7 @@ struct sg_rule {
 	int ranks[SG_RULE_RANKS], rank_count;                            /* 0: all ranks */
 	int device;                                                      /* -1: all */
 	char layer[SG_RULE_NAME], phase[SG_RULE_NAME], op[SG_RULE_NAME]; /* patterns, "": all */
-	int link[2]; /* ranks, SG_LINK_ANY; both SG_LINK_NONE: not told */
+	int link[2]; /* ranks, SG_LINK_ANY; both SG_LINK_NONE: not given */
 	double slow; /* factor of durations */
 	double add_ns, launch_ns, latency_ns, input_ns;
 	double bandwidth; /* factor of a link's */

@@ -138,7 +138,7 @@ void sg_async_error(int device, cudaError_t error);
  */
 int sg_fault(const char *name);
 
-/* Threads that one operation may use for computing (SOFTGPU_THREADS, 1 unless told). */
+/* Threads that one operation may use for computing (SOFTGPU_THREADS, 1 by default). */
 int sg_threads(void);
 
 /*
@@ -160,19 +160,19 @@ static inline uint64_t sg_whole_ns(double duration_ns)
 }
 
 /*
- * A place in a stream's order: all that was submitted before sg_mark(). For work that must follow other work
- * on another stream without an event of the application's. The fields are libsoftgpu's own.
+ * A place in a stream's order: all that was submitted before sg_position(). For work that must follow other
+ * work on another stream without an event of the application's. The fields are libsoftgpu's own.
  */
-struct sg_mark {
+struct sg_position {
 	void *stream;
 	uint64_t position;
 	uint64_t capture; /* not 0: a place in that capture's graph, not in a stream */
 };
-cudaError_t sg_mark(cudaStream_t stream, struct sg_mark *mark);
+cudaError_t sg_position(cudaStream_t stream, struct sg_position *place);
 
-/* What is submitted to the stream from now on runs after the mark; marks of another or an ended capture are
+/* What is submitted to the stream from now on runs after the place; places of another or an ended capture are
  * ignored. */
-cudaError_t sg_wait_mark(cudaStream_t stream, const struct sg_mark *mark);
+cudaError_t sg_wait_position(cudaStream_t stream, const struct sg_position *place);
 
 /* 1 while what is submitted to the stream goes into a graph, else 0. */
 int sg_capturing(cudaStream_t stream);
@@ -236,7 +236,8 @@ struct sg_watcher {
 	void (*activity)(const struct sg_activity *);
 };
 
-/* From now on `watcher` is told; NULL: nobody. It must stay where it is, as a worker may still be telling it.
+/* From now on `watcher` gets calls and work; NULL: nobody. It must stay where it is, as a worker may still
+ * call it.
  */
 void sg_watch(const struct sg_watcher *watcher);
 

@@ -68,31 +68,31 @@ cudaError_t sg_submit_cost(
 	return sg_submit_op(handle, NULL, cost, fn, arg, size);
 }
 
-cudaError_t sg_mark(cudaStream_t handle, struct sg_mark *mark)
+cudaError_t sg_position(cudaStream_t handle, struct sg_position *place)
 {
 	struct sg_stream *stream = sg_ready() == 0 ? sg_stream_of(handle) : NULL;
 
 	if (stream == NULL)
 		return cudaErrorInvalidResourceHandle;
 	if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL)
-		return sg_capture_mark(stream, mark);
-	mark->stream = stream;
-	mark->position = sg_stream_submitted(stream);
-	mark->capture = 0;
+		return sg_capture_position(stream, place);
+	place->stream = stream;
+	place->position = sg_stream_submitted(stream);
+	place->capture = 0;
 	return cudaSuccess;
 }
 
-cudaError_t sg_wait_mark(cudaStream_t handle, const struct sg_mark *mark)
+cudaError_t sg_wait_position(cudaStream_t handle, const struct sg_position *place)
 {
 	struct sg_stream *stream = sg_ready() == 0 ? sg_stream_of(handle) : NULL;
 
 	if (stream == NULL)
 		return cudaErrorInvalidResourceHandle;
 	if (atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL)
-		return sg_capture_wait_mark(stream, mark);
-	if (mark->capture != 0 || mark->stream == NULL)
+		return sg_capture_wait_position(stream, place);
+	if (place->capture != 0 || place->stream == NULL)
 		return cudaSuccess;
-	return sg_queue_wait(stream, mark->stream, mark->position);
+	return sg_queue_wait(stream, place->stream, place->position);
 }
 
 static void wait_processed(struct sg_stream *stream, uint64_t position)

@@ -99,12 +99,12 @@ void sg_timed_run(struct sg_timed *timed, struct sg_stream *stream, void *arg)
 	stream->model_ns = timed->end_ns;
 }
 
-void sg_timed_tell(struct sg_timed *timed)
+void sg_timed_report(struct sg_timed *timed)
 {
 	if (timed->what.kind == SG_ACTIVITY_NONE)
 		return;
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL))
-		sg_activity_tell(&timed->what, timed->begin_ns, timed->end_ns);
+		sg_activity_report(&timed->what, timed->begin_ns, timed->end_ns);
 	if (SG_UNLIKELY(sg_truth_on))
 		sg_truth_write(timed);
 }
@@ -114,7 +114,7 @@ void sg_timed_work(void *arg)
 	struct sg_timed *timed = arg;
 
 	sg_timed_run(timed, sg_self.worker, timed->size > 0 ? timed->arg : NULL);
-	sg_timed_tell(timed);
+	sg_timed_report(timed);
 }
 
 /* A position that is older than the ring ended before the oldest one in it. */

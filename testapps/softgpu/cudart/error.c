@@ -19,7 +19,7 @@ const char *cudaGetErrorString(cudaError_t error)
 	return text != NULL ? text : unrecognized;
 }
 
-/* A device's failure stays until the device is reset; other errors are told once. */
+/* A device's failure stays until the device is reset; other errors are returned once. */
 static cudaError_t last_error(void)
 {
 	cudaError_t error = cudaSuccess;

@@ -1,7 +1,7 @@
 /*
  * From a finalised operation graph to a program.
  *
- * The one idea: tensors are told apart by their unique ids, and an operation is a step that reads some and
+ * The one idea: tensors are distinguished by their unique ids, and an operation is a step that reads some and
  * writes some; so one walk over the operations' attributes finds the tensors, the order of the steps and what
  * must be converted, whatever the operations are.
  */

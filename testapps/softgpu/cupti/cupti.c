@@ -2,7 +2,7 @@
  * The stand-in CUPTI: its one subscriber, what is asked for, external ids, clocks and numbers. Records are
  * made in record.c, buffers handled in buffer.c.
  *
- * The one idea: while any kind of record is asked for, libcudart tells us of calls and work (sg_watch); else
+ * The one idea: while any kind of record is asked for, libcudart reports calls and work here (sg_watch); else
  * it looks at one word.
  */
 #include "cupti_private.h"

@@ -29,7 +29,7 @@ int cupti_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);
 enum cupti_family { CUPTI_CALLS, CUPTI_ACTIVITIES, CUPTI_FAMILIES };
 void cupti_append(enum cupti_family family, const void *records, size_t size_bytes);
 
-/* What libcudart tells us goes here (record.c). */
+/* What libcudart reports goes here (record.c). */
 extern const struct sg_watcher cupti_watcher;
 
 /* Forgets buffers and the delivering thread, in a child after fork. */

@@ -121,15 +121,15 @@ static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks,
 		atomic_fetch_add(&comm->pending, 1);
 	/* Operations of a communicator run in the order of the calls, whatever streams they are on. */
 	if (comm->has_last && comm->last_stream != stream)
-		error = sg_wait_mark(stream, &comm->last);
+		error = sg_wait_position(stream, &comm->last);
 	for (size_t i = 1; i < count && error == cudaSuccess; i++) {
-		struct sg_mark mark;
+		struct sg_position place;
 
 		if (tasks[i].stream == stream)
 			continue;
-		error = sg_mark(tasks[i].stream, &mark);
+		error = sg_position(tasks[i].stream, &place);
 		if (error == cudaSuccess)
-			error = sg_wait_mark(stream, &mark);
+			error = sg_wait_position(stream, &place);
 	}
 	if (error == cudaSuccess)
 		error = sg_submit_op(stream, name_of(tasks, count), &cost, run_closure, closure, bytes);
@@ -137,11 +137,11 @@ static ncclResult_t submit(struct ncclComm *comm, const struct nccl_task *tasks,
 		atomic_fetch_sub(&comm->pending, 1);
 	if (error == cudaSuccess) {
 		comm->last_stream = stream;
-		comm->has_last = sg_mark(stream, &comm->last) == cudaSuccess;
+		comm->has_last = sg_position(stream, &comm->last) == cudaSuccess;
 	}
 	for (size_t i = 1; i < count && error == cudaSuccess; i++) {
 		if (tasks[i].stream != stream)
-			error = sg_wait_mark(tasks[i].stream, &comm->last);
+			error = sg_wait_position(tasks[i].stream, &comm->last);
 	}
 	pthread_mutex_unlock(&comm->submit_lock);
 	sg_set_device(device);

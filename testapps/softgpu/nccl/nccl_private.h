@@ -59,12 +59,12 @@ struct nccl_rank {
 	struct nccl_place place; /* from joining on */
 };
 
-/* One end of a channel under the model clock: how many messages it has told of, and the last two. */
+/* One end of a channel under the model clock: how many messages it has announced, and the last two. */
 struct nccl_side {
 	_Atomic uint64_t count;
-	struct nccl_tale {
+	struct nccl_announcement {
 		uint64_t ready_ns, bytes;
-	} told[2];
+	} last[2];
 };
 
 /* Bytes from one rank to another, as a ring; a cache line for what each of them writes. */
@@ -110,8 +110,8 @@ void nccl_segment_fail(struct nccl_segment *segment, ncclResult_t result);
 /* Fails the segment if a rank's process has died; for those who have waited long. */
 void nccl_segment_look_for_dead(struct nccl_segment *segment);
 /* Reserves the slots, or a channel: without it a full /dev/shm would be a SIGBUS. */
-/* What an operation gives whose ranks do not agree what it is: ncclInvalidUsage, or what the segment failed with.
- * With SOFTGPU_NCCL_FAULTS=wait not before that: NCCL does not notice, and waits. */
+/* What an operation gives whose ranks do not agree what it is: ncclInvalidUsage, or what the segment failed
+ * with. With SOFTGPU_NCCL_FAULTS=wait not before that: NCCL does not notice, and waits. */
 ncclResult_t nccl_segment_refuse(struct nccl_segment *segment);
 ncclResult_t nccl_segment_reserve_slots(struct nccl_segment *segment);
 ncclResult_t nccl_segment_reserve_channel(struct nccl_segment *segment, int from, int to);
@@ -159,7 +159,7 @@ struct ncclComm {
 	/* Work. */
 	pthread_mutex_t submit_lock, run_lock;
 	cudaStream_t last_stream;
-	struct sg_mark last;
+	struct sg_position last;
 	int has_last;
 	_Atomic uint32_t pending;  /* closures not finished */
 	_Atomic uint32_t captured; /* a graph refers to this communicator */

@@ -34,8 +34,8 @@ struct transfer {
 	struct nccl_side *mine, *theirs;
 	double latency_ns, duration_ns;
 	uint64_t ready_ns, end_ns;
-	uint64_t ordinal; /* of this message in its channel, once told */
-	int told, met;
+	uint64_t ordinal; /* of this message in its channel, once announced */
+	int is_sent, met; /* this end's announcement; the other end's has come */
 };
 
 static void ring_bell(struct nccl_rank *rank)
@@ -81,29 +81,29 @@ static size_t movable(const struct transfer *t)
 }
 
 /*
- * Tells the other end when this one could begin, and looks whether it has told, too; 1 if anything happened,
- * -1 if they differ about the length. Two places are enough for what is told: the other end tells of the next
- * message but one only when it has read of the next, so it has read of this one.
+ * Announces to the other end when this one could begin, and looks for its announcement; 1 if anything
+ * happened, -1 if they differ about the length. Two places are enough: the other end announces the next
+ * message but one only when it has read the next, so it has read this one.
  */
 static int meet(struct transfer *t)
 {
-	struct nccl_tale *tale;
-	int told_now = !t->told;
+	struct nccl_announcement *sent;
+	int is_new = !t->is_sent;
 
-	if (!t->told) {
+	if (!t->is_sent) {
 		t->ordinal = atomic_load_explicit(&t->mine->count, memory_order_relaxed);
-		tale = &t->mine->told[t->ordinal & 1];
-		tale->ready_ns = t->ready_ns;
-		tale->bytes = t->bytes;
-		t->told = 1;
+		sent = &t->mine->last[t->ordinal & 1];
+		sent->ready_ns = t->ready_ns;
+		sent->bytes = t->bytes;
+		t->is_sent = 1;
 		atomic_store(&t->mine->count, t->ordinal + 1);
 	}
 	if (atomic_load(&t->theirs->count) <= t->ordinal)
-		return told_now;
-	tale = &t->theirs->told[t->ordinal & 1];
-	if (tale->bytes != t->bytes)
+		return is_new;
+	sent = &t->theirs->last[t->ordinal & 1];
+	if (sent->bytes != t->bytes)
 		return -1;
-	t->end_ns = (t->ready_ns > tale->ready_ns ? t->ready_ns : tale->ready_ns) +
+	t->end_ns = (t->ready_ns > sent->ready_ns ? t->ready_ns : sent->ready_ns) +
 		    sg_whole_ns(t->latency_ns + t->duration_ns);
 	t->met = 1;
 	return 1;

@@ -297,24 +297,24 @@ static void test_links(void)
 static void test_marks(void)
 {
 	cudaStream_t a = new_stream(), b = new_stream(), c = new_stream();
-	struct sg_mark mark;
+	struct sg_position place;
 
 	watch();
 	kernel(a, HEAD_NS);
-	OK(sg_mark(a, &mark));
-	OK(sg_wait_mark(b, &mark));
-	OK(sg_mark(b, &mark));
-	OK(sg_wait_mark(c, &mark));
+	OK(sg_position(a, &place));
+	OK(sg_wait_position(b, &place));
+	OK(sg_position(b, &place));
+	OK(sg_wait_position(c, &place));
 	kernel(c, 1 * MS);
 	OK(cudaStreamSynchronize(c));
 	CHECK(seen(1).begin_ns == seen(0).end_ns);
 	/* The engine is free then, so that only the marks can have held it up. */
 	OK(cudaSetDevice(1));
 	kernel(NULL, HEAD_NS);
-	OK(sg_mark(NULL, &mark));
-	OK(sg_wait_mark(b, &mark));
-	OK(sg_mark(b, &mark));
-	OK(sg_wait_mark(c, &mark));
+	OK(sg_position(NULL, &place));
+	OK(sg_wait_position(b, &place));
+	OK(sg_position(b, &place));
+	OK(sg_wait_position(c, &place));
 	kernel(c, 1 * MS);
 	OK(cudaStreamSynchronize(c));
 	CHECK(seen(3).begin_ns == seen(2).end_ns);
