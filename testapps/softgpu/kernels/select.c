@@ -86,12 +86,16 @@ int sg_select_run(const struct sg_known *known, dim3 grid, void *const *args)
 		sg_memory_forget(count_to);
 		return 0;
 	}
+	/* no room was made: the count of more than one tile is not computed, and reads as 0 */
+	if (to == NULL)
+		n = 0;
 	for (int i = 0; i < n; i++) {
 		if (sg_type_load(known->in, from + (size_t)i * sg_type_size(known->in)) != 0)
 			to[count++] = first + i;
 	}
 	memcpy(count_to, &count, sizeof(count));
-	sg_memory_written(to, (size_t)count * sizeof(*to));
+	if (count > 0)
+		sg_memory_written(to, (size_t)count * sizeof(*to));
 	sg_memory_written(count_to, sizeof(count));
 	return 1;
 }

@@ -24,4 +24,7 @@ void test_virtual_memory(void);
 /* Graphs node by node (test_cuda_graph.c). */
 void test_graph_nodes(void);
 
+/* What is computed of PyTorch's kernels (test_cuda_select.c). */
+void test_select(void);
+
 #endif
