@@ -64,7 +64,7 @@ def list_item(lines, i, column):
     if column and line[column - 1 : column] == " " and line[column : column + 1].strip():
         if " " not in line[: column - 1] or indent_of(following) == column:
             return line[: column - 1], line[column:], column
-    if LONG_TERM.match(line) and indent_of(following) >= 4:
+    if (LONG_TERM.match(line) and indent_of(following) >= 4) or (column and indent_of(following) == column):
         return line, "", indent_of(following)
     return None
 
@@ -164,7 +164,7 @@ def without_name(lines):
         end += 1
     synopsis = [line[len("usage:") :].strip() for line in lines[usage : usage + 1]] + [line.strip() for line in lines[usage + 1 : end]]
     if usage > 0:
-        summary = re.split(r" - |: ", lines[0], maxsplit=1)[1]
+        summary = re.split(r" - |: ", " ".join(line for line in lines[:usage] if line), maxsplit=1)[1]
     else:
         summary = lines[end][0].lower() + lines[end][1:].rstrip(".")
     return summary, synopsis, lines[end:]

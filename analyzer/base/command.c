@@ -91,12 +91,15 @@ static void print_command_help(const struct command *command)
 {
 	const int terminal = pm_terminal_width(stdout), width = terminal < WIDEST ? terminal : WIDEST;
 
+	char title[256];
+
 	if (command->help) {
 		for (const char *const *text = command->help; *text; text++)
 			fputs(*text, stdout);
 		return;
 	}
-	printf("%s %s - %s\n\n", program_name, command->name, command->summary);
+	snprintf(title, sizeof(title), "%s %s - %s\n\n", program_name, command->name, command->summary);
+	help_text(title, width, stdout);
 	print_usage(command);
 	putchar('\n');
 	if (command->about) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define GAP 2
-#define LONGEST_TERM 22 /* a longer one has a line of its own */
+#define LONGEST_TERM 26 /* a longer one has a line of its own */
 
 /* Words from a column on, further lines from an indent on. Ends the line. */
 static void fill(const char *text, size_t length, int column, int indent, int width, FILE *out)

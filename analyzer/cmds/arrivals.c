@@ -3,6 +3,7 @@
 #include "cmd_imported.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,10 +227,10 @@ static void print_all(struct cmd_imported *how, const struct job *job, FILE *out
 	print_json_end(object, out);
 }
 
+enum { OPTION_COLLECTIVES = OPTION_FIRST };
+
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_IMPORTED_OPTIONS, {"collectives", required_argument, NULL, 'n'}, {0}};
 	struct job job = {.rows = 10};
 	struct cmd_imported how = {.command = &cmd_arrivals,
 		.row_bytes = sizeof(struct arrivals_rank),
@@ -239,11 +240,11 @@ static int run(int argument_count, char **arguments)
 	struct arrivals_rank *ranks;
 	int option, status;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		if (option == 'n')
-			job.rows = (size_t)cmd_number(&cmd_arrivals, "--collectives", optarg, 0);
+	while ((option = command_option(&cmd_arrivals, argument_count, arguments)) != -1) {
+		if (option == OPTION_COLLECTIVES)
+			job.rows = command_count(&cmd_arrivals, option, optarg, 0, SIZE_MAX);
 		else if (!cmd_imported_option(&how, option, optarg))
-			cmd_wrong_option(&cmd_arrivals, options, arguments);
+			command_unhandled(&cmd_arrivals, option);
 	}
 	cmd_imported_read(&how, arguments + optind, (size_t)(argument_count - optind), 0);
 	ranks = how.rows;
@@ -262,47 +263,44 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"collectives", OPTION_COLLECTIVES, "N", "collectives listed, longest waiting first (default: 10)"},
+	{"json", CMD_JSON, NULL, "the same as JSON, and each rank's arrival at each collective; times in ns"},
+	{"csv", CMD_CSV, NULL, "the three tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_arrivals = {
 	.name = "arrivals",
 	.summary = "traces of other profilers: stragglers at collectives",
+	.usage = "[OPTION]... TRACE...",
+	.about = "Takes the traces of several ranks, as pmanalyze window does. No collective moves "
+		 "data before its last rank arrives: the others wait for it.\n"
+		 "\n"
+		 "Kernels of a collective are found by their order: the i-th of a function (and "
+		 "process group, where the trace names it) on each rank. Where they did not run at "
+		 "the same time, ranks whose kernels end together (within 50 us) are a group, and "
+		 "the others are skipped with a warning, as are sends and receives between two "
+		 "ranks. Where the files' clocks disagree they are aligned by the ends of the "
+		 "collectives, with a warning that gives the residual.\n"
+		 "\n"
+		 "Per rank, summed over the collectives:\n"
+		 "\n"
+		 "  waiting\ttime it waits for other ranks\n"
+		 "  wait caused\ttime the other ranks, summed, wait for it\n"
+		 "  last to arrive\tnumber of collectives\n"
+		 "  launched late\tof these, those whose kernel started within 50 us of its launch: "
+		 "the host was late, else the device was busy\n"
+		 "\n"
+		 "Per collective: the last rank to arrive, the waiting (sum over ranks), and the "
+		 "transfer, from the last start to the last end. A rank is reported as a "
+		 "persistent straggler if it causes most of the waiting and is last to arrive more "
+		 "often than expected by chance (p < 0.05).\n",
+	.options = OPTION_TABLES(rows, cmd_imported_rows),
+	.after = "JSON and CSV have start_ns and wait_caused_ns also under their old names, "
+		 "begin_ns and inflicted_ns, until the next version.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage "
+		 "error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze arrivals - stragglers at collectives\n"
-		"\n"
-		"usage: pmanalyze arrivals [OPTION]... TRACE...\n"
-		"\n"
-		"Takes the traces of several ranks, as pmanalyze window does. No collective\n"
-		"moves data before its last rank arrives: the others wait for it.\n"
-		"\n"
-		"Kernels of a collective are found by their order: the i-th of a function (and\n"
-		"process group, where the trace names it) on each rank. Where they did not run\n"
-		"at the same time, ranks whose kernels end together (within 50 us) are a group,\n"
-		"and the others are skipped with a warning, as are sends and receives between\n"
-		"two ranks. Where the files' clocks disagree they are aligned by the ends of\n"
-		"the collectives, with a warning that gives the residual.\n"
-		"\n"
-		"Per rank, summed over the collectives:\n"
-		"\n"
-		"  waiting         time it waits for other ranks\n"
-		"  wait caused     time the other ranks, summed, wait for it\n"
-		"  last to arrive  number of collectives\n"
-		"  launched late   of these, those whose kernel started within 50 us of its\n"
-		"                  launch: the host was late, else the device was busy\n"
-		"\n"
-		"Per collective: the last rank to arrive, the waiting (sum over ranks), and the\n"
-		"transfer, from the last start to the last end. A rank is reported as a\n"
-		"persistent straggler if it causes most of the waiting and is last to arrive\n"
-		"more often than expected by chance (p < 0.05).\n"
-		"\n"
-		"  --collectives N\n"
-		"             collectives listed, longest waiting first (default: 10)\n" CMD_IMPORTED_HELP
-		"  --json     the same as JSON, and each rank's arrival at each collective;\n"
-		"             times in ns\n"
-		"  --csv      the three tables as CSV, an empty line between them\n"
-		"\n"
-		"JSON and CSV have start_ns and wait_caused_ns also under their old names,\n"
-		"begin_ns and inflicted_ns, until the next version.\n"
-		"\n"
-		"Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage\n"
-		"error.\n"),
 };

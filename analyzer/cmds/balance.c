@@ -177,16 +177,15 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {CMD_OPTIONS, {0}};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
 	cJSON *object = NULL, *list = NULL;
 	size_t run_count;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
+	while ((option = command_option(&cmd_balance, argument_count, arguments)) != -1)
 		if (!cmd_common_option(&cmd_balance, &how, option, optarg))
-			cmd_wrong_option(&cmd_balance, options, arguments);
+			command_unhandled(&cmd_balance, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_balance, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
@@ -205,61 +204,53 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"json", CMD_JSON, NULL, "the same as JSON; times in ns"},
+	{"csv", CMD_CSV, NULL, "the four tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_balance = {
 	.name = "balance",
 	.summary = "load imbalance by phase, layer and rank; stragglers and causes",
+	.usage = "[OPTION]... RUN...",
+	.about = "Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t), 1 "
+		 "when balanced: of the computing time (forward, backward, update; without "
+		 "waiting), of each phase and of each layer, with the slowest rank. Also the "
+		 "slowdown t / t_ideal: the iteration relative to a replay in which all ranks take "
+		 "the mean of their times (pmanalyze whatif). LIF compares times of work, the "
+		 "slowdown is their effect on the iteration.\n"
+		 "\n"
+		 "Then the waiting. Collectives are matched over ranks: none can move data before "
+		 "its last rank has started, so the others wait for it. Per rank:\n"
+		 "\n"
+		 "  computing\tits computing time\n"
+		 "  waiting\ttime it waits for other ranks\n"
+		 "  wait caused\ttime the other ranks, summed, wait for it\n"
+		 "  last to arrive\tshare of the collectives in which the others spend at least 1% "
+		 "of the time waiting for it\n"
+		 "\n"
+		 "Last, the stragglers and their causes, in order of what they can gain, as in "
+		 "pmanalyze report: each rank for which the others wait at least 2% of an "
+		 "iteration is compared with a faster rank with the same layers:\n"
+		 "\n"
+		 "  slower\tthe same operations take longer in all layers, and copies of input\n"
+		 "  layer\tthey take longer in one layer\n"
+		 "  layers\tin several layers, none of them a large part of it\n"
+		 "  work\tlarger or more operations: a larger share of the batch\n"
+		 "  input\treading, preparing or copying its input takes longer\n"
+		 "  host\tlaunch-bound: its device is idle because the host enqueues late\n"
+		 "  stage\tits pipeline stage has more work than the others\n"
+		 "  link\tits messages to a rank take longer than others of that size\n"
+		 "  unknown\tit arrives late, but none of these causes is found\n"
+		 "\n"
+		 "A cause is reported if it costs at least 1% of an iteration (medians) and occurs "
+		 "in three of four iterations. In a collective all ranks see the same transfer, so "
+		 "a slow link is visible only in sends between ranks.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "JSON and CSV have max_ns and wait_caused_ns also under their old names, "
+		 "greatest_ns and inflicted_ns, until the next version.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze balance - load imbalance\n"
-		"\n"
-		"usage: pmanalyze balance [OPTION]... RUN...\n"
-		"\n"
-		"Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t),\n"
-		"1 when balanced: of the computing time (forward, backward, update; without\n"
-		"waiting), of each phase and of each layer, with the slowest rank. Also the\n"
-		"slowdown t / t_ideal: the iteration relative to a replay in which all ranks\n"
-		"take the mean of their times (pmanalyze whatif). LIF compares times of work,\n"
-		"the slowdown is their effect on the iteration.\n"
-		"\n"
-		"Then the waiting. Collectives are matched over ranks: none can move data\n"
-		"before its last rank has started, so the others wait for it. Per rank:\n"
-		"\n"
-		"  computing       its computing time\n"
-		"  waiting         time it waits for other ranks\n"
-		"  wait caused     time the other ranks, summed, wait for it\n"
-		"  last to arrive  share of the collectives in which the others spend at least\n"
-		"                  1% of the time waiting for it\n"
-		"\n"
-		"Last, the stragglers and their causes, in order of what they can gain, as in\n"
-		"pmanalyze report: each rank for which the others wait at least 2% of an\n"
-		"iteration is compared with a faster rank with the same layers:\n"
-		"\n"
-		"  slower   the same operations take longer in all layers, and copies of input\n"
-		"  layer    they take longer in one layer\n"
-		"  layers   in several layers, none of them a large part of it\n"
-		"  work     larger or more operations: a larger share of the batch\n"
-		"  input    reading, preparing or copying its input takes longer\n"
-		"  host     launch-bound: its device is idle because the host enqueues late\n"
-		"  stage    its pipeline stage has more work than the others\n"
-		"  link     its messages to a rank take longer than others of that size\n"
-		"  unknown  it arrives late, but none of these causes is found\n"
-		"\n"
-		"A cause is reported if it costs at least 1% of an iteration (medians) and\n"
-		"occurs in three of four iterations. In a collective all ranks see the same\n"
-		"transfer, so a slow link is visible only in sends between ranks.\n"
-		"\n"
-		"  --skip N   leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B\n"
-		"             only the steps with these numbers: the program's, or places in the\n"
-		"             run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"             other profilers' traces: kernels whose names match the extended\n"
-		"             regular expression also count as communication (default: NCCL's\n"
-		"             names)\n"
-		"  --json     the same as JSON; times in ns\n"
-		"  --csv      the four tables as CSV, an empty line between them\n"
-		"\n"
-		"JSON and CSV have max_ns and wait_caused_ns also under their old names,\n"
-		"greatest_ns and inflicted_ns, until the next version.\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

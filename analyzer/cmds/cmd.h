@@ -3,6 +3,7 @@
 #define CMDS_CMD_H
 
 #include "base/command.h"
+#include "base/table.h"
 
 extern const struct command cmd_report, cmd_layers, cmd_kernels, cmd_balance, cmd_comm, cmd_dump, cmd_window,
 	cmd_arrivals, cmd_html, cmd_export, cmd_path, cmd_whatif, cmd_model, cmd_compare, cmd_roofline,
@@ -15,7 +16,7 @@ enum {
 	CMD_OPTION_KEYS, /* further shared keys begin here */
 };
 
-/* A count of at least `least` from an option's argument, or cmd_usage. */
-long cmd_number(const struct command *command, const char *option, const char *text, long least);
+/* True if the key is CMD_JSON or CMD_CSV, of which command_main lets one pass. */
+bool cmd_form_option(enum print_form *form, int key);
 
 #endif

@@ -8,6 +8,26 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+const struct option_row cmd_run_rows[] = {
+	{"skip", CMD_OPTION_SKIP, "N", "leave out the first N usual iterations (default: 1)"},
+	{"steps", CMD_OPTION_STEPS, "A-B",
+		"only the steps with these numbers: the program's, or places in the run from 0"},
+	{"job", CMD_OPTION_JOB, "N", "of several jobs in the traces the N-th (default: list them)"},
+	{"iteration-at", CMD_OPTION_AT, "REGEX",
+		"iterations start at calls whose function, kernel, call site (functions, lines of "
+		"Python) or module matches (default: found from the calls)"},
+	{"iteration-end", CMD_OPTION_END, "REGEX",
+		"iterations end at calls that match so (default: found from the calls)"},
+	{"iteration-every", CMD_OPTION_EVERY, "N", "N of these calls are one iteration"},
+	{"iteration-keep", CMD_OPTION_KEEP, NULL,
+		"keep these in the file pmanalyze.iterations beside the traces, which all commands "
+		"read"},
+	{"comm-pattern", CMD_OPTION_PATTERN, "REGEX",
+		"other profilers' traces: kernels whose names match the extended regular expression "
+		"also count as communication (default: NCCL's names)"},
+	{0},
+};
+
 const regex_t *cmd_pattern(const struct command *command, const char *argument)
 {
 	static regex_t pattern;
@@ -66,15 +86,11 @@ static void keep_rule(const char *path)
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument)
 {
+	if (cmd_form_option(&options->form, option))
+		return true;
 	switch (option) {
-	case 'j':
-		options->form = PRINT_JSON;
-		return true;
-	case 'c':
-		options->form = PRINT_CSV;
-		return true;
-	case 's':
-		options->skip = (size_t)cmd_number(command, "--skip", argument, 0);
+	case CMD_OPTION_SKIP:
+		options->skip = command_count(command, option, argument, 0, SIZE_MAX);
 		options->skip_asked = true;
 		return true;
 	case CMD_OPTION_STEPS:
@@ -82,7 +98,7 @@ bool cmd_common_option(
 		cmd_steps(command, argument, &options->first_step, &options->last_step);
 		return true;
 	case CMD_OPTION_JOB:
-		options->job = (size_t)cmd_number(command, "--job", argument, 1);
+		options->job = command_count(command, option, argument, 1, SIZE_MAX);
 		return true;
 	case CMD_OPTION_PATTERN:
 		options->communication = cmd_pattern(command, argument);

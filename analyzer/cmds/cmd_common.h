@@ -7,8 +7,6 @@
 #include "cmd.h"
 #include "reconstruct/run.h"
 
-#include <getopt.h>
-
 struct cmd_options {
 	enum print_form form;
 	size_t skip;
@@ -22,47 +20,20 @@ struct cmd_options {
 	bool calls;                   /* a table of the host's calls */
 };
 
-#define CMD_OPTION_PATTERN 0x1000 /* no letter: commands have their own */
-#define CMD_OPTION_STEPS 0x1001
-#define CMD_OPTION_JOB 0x1100
-
-/* The user's rule of iterations, the same in all commands that find them. */
-#define CMD_OPTION_AT 0x1002
-#define CMD_OPTION_END 0x1003
-#define CMD_OPTION_EVERY 0x1004
-#define CMD_OPTION_KEEP 0x1005
-
-#define CMD_ITERATION_OPTIONS \
-	{"iteration-at", required_argument, NULL, CMD_OPTION_AT}, \
-		{"iteration-end", required_argument, NULL, CMD_OPTION_END}, \
-		{"iteration-every", required_argument, NULL, CMD_OPTION_EVERY}, \
-	{ \
-		"iteration-keep", no_argument, NULL, CMD_OPTION_KEEP \
-	}
-
-/* Of --help, in the place of these options. */
-#define CMD_ITERATION_HELP \
-	"  --job N       of several jobs in the traces the N-th (default: list them)\n" \
-	"  --iteration-at REGEX\n" \
-	"  --iteration-end REGEX\n" \
-	"  --iteration-every N\n" \
-	"                where iterations start and end: at calls whose function, kernel,\n" \
-	"                call site (functions, lines of Python) or module matches; N: so\n" \
-	"                many of them are one (default: found from the calls)\n" \
-	"  --iteration-keep\n" \
-	"                keep these in the file pmanalyze.iterations beside the traces,\n" \
-	"                which all commands read\n"
+/* Of cmd_run_rows. */
+enum {
+	CMD_OPTION_SKIP = CMD_OPTION_KEYS,
+	CMD_OPTION_STEPS,
+	CMD_OPTION_JOB,
+	CMD_OPTION_AT, /* where iterations are */
+	CMD_OPTION_END,
+	CMD_OPTION_EVERY,
+	CMD_OPTION_KEEP,
+	CMD_OPTION_PATTERN,
+};
 
 /* What decides which iterations of a run are read, and how. */
-#define CMD_READ_OPTIONS \
-	CMD_ITERATION_OPTIONS, {"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
-		{"steps", required_argument, NULL, CMD_OPTION_STEPS}, \
-		{"job", required_argument, NULL, CMD_OPTION_JOB}, \
-	{ \
-		"skip", required_argument, NULL, 's' \
-	}
-
-#define CMD_OPTIONS {"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, CMD_READ_OPTIONS
+extern const struct option_row cmd_run_rows[];
 
 /* The argument of --steps, a number or "A-B", or cmd_usage. */
 void cmd_steps(const struct command *command, const char *argument, int64_t *first, int64_t *last);
@@ -70,7 +41,7 @@ void cmd_steps(const struct command *command, const char *argument, int64_t *fir
 /* The argument of --comm-pattern, or cmd_usage; kept to the end of the program. */
 const regex_t *cmd_pattern(const struct command *command, const char *argument);
 
-/* True if the option was one of CMD_OPTIONS. */
+/* True if the option was --json, --csv or one of cmd_run_rows. */
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument);
 

@@ -4,20 +4,24 @@
 
 #include <err.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+const struct option_row cmd_imported_rows[] = {
+	{"comm-pattern", CMD_OPTION_PATTERN, "REGEX",
+		"kernels whose names match the extended regular expression count as communication too"},
+	{"threads", CMD_OPTION_THREADS, "N", "files read in parallel (default: one per processor)"},
+	{0},
+};
+
 bool cmd_imported_option(struct cmd_imported *how, int option, const char *argument)
 {
+	if (cmd_form_option(&how->form, option))
+		return true;
 	switch (option) {
-	case 'j':
-		how->form = PRINT_JSON;
-		return true;
-	case 'c':
-		how->form = PRINT_CSV;
-		return true;
-	case 't':
-		how->threads = (unsigned)cmd_number(how->command, "--threads", argument, 1);
+	case CMD_OPTION_THREADS:
+		how->threads = (unsigned)command_count(how->command, option, argument, 1, UINT_MAX);
 		return true;
 	case CMD_OPTION_PATTERN:
 		how->communication = cmd_pattern(how->command, argument);

@@ -7,7 +7,6 @@
 #include "cmd_common.h"
 #include "import/imported.h"
 
-#include <getopt.h>
 #include <regex.h>
 
 /* A file as it was read. Its arena belongs to the thread that reads it, until all is read. */
@@ -44,21 +43,12 @@ struct cmd_imported {
 	void *context;
 };
 
-#define CMD_IMPORTED_OPTIONS \
-	{"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'}, \
-		{"comm-pattern", required_argument, NULL, CMD_OPTION_PATTERN}, \
-	{ \
-		"threads", required_argument, NULL, 't' \
-	}
+enum { CMD_OPTION_THREADS = CMD_OPTION_PATTERN + 1 };
 
-#define CMD_IMPORTED_HELP \
-	"  --comm-pattern REGEX\n" \
-	"             kernels whose names match the extended regular expression\n" \
-	"             count as communication too\n" \
-	"  --threads N\n" \
-	"             files read in parallel (default: one per processor)\n"
+/* What says how these traces are read. */
+extern const struct option_row cmd_imported_rows[];
 
-/* True if the option was one of CMD_IMPORTED_OPTIONS. */
+/* True if the option was --json, --csv or one of cmd_imported_rows. */
 bool cmd_imported_option(struct cmd_imported *how, int option, const char *argument);
 
 /* Reads the files that the command line names, gives each worker to `take`, and numbers the ranks. Ends the

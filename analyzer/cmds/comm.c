@@ -127,16 +127,15 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {CMD_OPTIONS, {0}};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
 	cJSON *object = NULL, *list = NULL;
 	size_t run_count;
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
+	while ((option = command_option(&cmd_comm, argument_count, arguments)) != -1)
 		if (!cmd_common_option(&cmd_comm, &how, option, optarg))
-			cmd_wrong_option(&cmd_comm, options, arguments);
+			command_unhandled(&cmd_comm, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_comm, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
@@ -153,53 +152,48 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"skip", CMD_OPTION_SKIP, "N",
+		"leave out the first N units of each row (default: 1; none where the run has a "
+		"single iteration)"},
+	{"json", CMD_JSON, NULL, "the same as JSON; times in ns, bandwidths in GB/s"},
+	{"csv", CMD_CSV, NULL, "the two tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_comm = {
 	.name = "comm",
 	.summary = "communication: bytes, waiting, bandwidths, last to arrive",
+	.usage = "[OPTION]... RUN...",
+	.about = "Prints for each run one row per communicator, function and size, in powers of "
+		 "two where all ranks give the same size; the largest first. A unit is a call, or "
+		 "the calls of a group on the communicator, which run as one (\"5 AllReduce\"). "
+		 "Another profiler's kernels are called as the program's range around their launch "
+		 "calls them (nccl:all_to_all), which the kernel's name need not say. Collectives "
+		 "are matched over ranks by communicator, function and sequence number.\n"
+		 "\n"
+		 "  comm, n\tcommunicator, in order of first use, and its ranks\n"
+		 "  count\tunits, counted once for all ranks\n"
+		 "  bytes\tsize S of a unit: of a call's buffer; for AllGather, ReduceScatter, "
+		 "AlltoAll, Gather and Scatter n times one part; of a group the sum, of Send and "
+		 "Recv in it the greater sum\n"
+		 "  time\tper unit on a rank: wait + move\n"
+		 "  wait\tuntil its last rank has started: no data moves before; - where ranks "
+		 "could not be matched\n"
+		 "  move\tfrom then on: the transfer\n"
+		 "  algbw\tS / move\n"
+		 "  busbw\talgbw times a factor, comparable with the link bandwidth for any n: "
+		 "AllReduce 2(n-1)/n; AllGather, ReduceScatter, AlltoAll, Gather, Scatter (n-1)/n; "
+		 "Broadcast, Reduce, Send, Recv 1\n"
+		 "  last\tthe rank (of the communicator) most often last to arrive, and its share "
+		 "of the units\n"
+		 "\n"
+		 "Then for each rank the time it waits, the time the others, summed, wait for it "
+		 "(wait caused), and the number of units in which it is last to arrive.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "JSON and CSV have wait_caused_ns also under its old name, inflicted_ns, until "
+		 "the next version.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no trace, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze comm - communication by communicator and function\n"
-		"\n"
-		"usage: pmanalyze comm [OPTION]... RUN...\n"
-		"\n"
-		"Prints for each run one row per communicator, function and size, in powers of\n"
-		"two where all ranks give the same size; the largest first. A unit is a call, or\n"
-		"the calls of a group on the communicator, which run as one (\"5 AllReduce\").\n"
-		"Another profiler's kernels are called as the program's range around their\n"
-		"launch calls them (nccl:all_to_all), which the kernel's name need not say.\n"
-		"Collectives are matched over ranks by communicator, function and sequence\n"
-		"number.\n"
-		"\n"
-		"  comm, n     communicator, in order of first use, and its ranks\n"
-		"  count       units, counted once for all ranks\n"
-		"  bytes       size S of a unit: of a call's buffer; for AllGather,\n"
-		"              ReduceScatter, AlltoAll, Gather and Scatter n times one part;\n"
-		"              of a group the sum, of Send and Recv in it the greater sum\n"
-		"  time        per unit on a rank: wait + move\n"
-		"  wait        until its last rank has started: no data moves before; - where\n"
-		"              ranks could not be matched\n"
-		"  move        from then on: the transfer\n"
-		"  algbw       S / move\n"
-		"  busbw       algbw times a factor, comparable with the link bandwidth for any\n"
-		"              n: AllReduce 2(n-1)/n; AllGather,\n"
-		"              ReduceScatter, AlltoAll, Gather, Scatter (n-1)/n; Broadcast,\n"
-		"              Reduce, Send, Recv 1\n"
-		"  last        the rank (of the communicator) most often last to arrive, and\n"
-		"              its share of the units\n"
-		"\n"
-		"Then for each rank the time it waits, the time the others, summed, wait for it\n"
-		"(wait caused), and the number of units in which it is last to arrive.\n"
-		"\n"
-		"  --skip N   leave out the first N units of each row (default: 1; none where\n"
-		"             the run has a single iteration)\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"             other profilers' traces: kernels whose names match the extended\n"
-		"             regular expression also count as communication (default: NCCL's\n"
-		"             names)\n"
-		"  --json     the same as JSON; times in ns, bandwidths in GB/s\n"
-		"  --csv      the two tables as CSV, an empty line between them\n"
-		"\n"
-		"JSON and CSV have wait_caused_ns also under its old name, inflicted_ns, until\n"
-		"the next version.\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace, 2 usage error.\n"),
 };

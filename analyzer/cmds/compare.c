@@ -5,6 +5,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,7 +31,7 @@ struct request {
 };
 
 /* "1%", "0.01" */
-static double share_of(const char *option, const char *text)
+static double share_of(int key, const char *text)
 {
 	char *end;
 	double number;
@@ -42,7 +43,8 @@ static double share_of(const char *option, const char *text)
 		end++;
 	}
 	if (errno || end == text || *end || !(number >= 0 && number < 1))
-		cmd_usage(&cmd_compare, "%s %s: expected a share, such as 1%% or 0.01", option, text);
+		cmd_usage(&cmd_compare, "%s %s: expected a share, such as 1%% or 0.01",
+			command_option_name(&cmd_compare, key), text);
 	return number;
 }
 
@@ -63,42 +65,41 @@ static void add_group(struct request *request, char *text)
 		cmd_usage(&cmd_compare, "--group %s: no run given", text);
 }
 
+enum {
+	OPTION_BASE = OPTION_FIRST,
+	OPTION_GROUP,
+	OPTION_MARGIN,
+	OPTION_PER_SAMPLE,
+	OPTION_SEED,
+	OPTION_DIFF,
+	OPTION_FAIL_IF_SLOWER,
+	OPTION_LIMIT
+};
+
 static void parse(struct request *request, int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS,
-		{"base", required_argument, NULL, 'b'},
-		{"group", required_argument, NULL, 'g'},
-		{"margin", required_argument, NULL, 'm'},
-		{"per-sample", no_argument, NULL, 'p'},
-		{"seed", required_argument, NULL, 'e'},
-		{"diff", no_argument, NULL, 'd'},
-		{"fail-if-slower", required_argument, NULL, 'f'},
-		{"limit", required_argument, NULL, 'l'},
-		{0},
-	};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		if (option == 'b')
+	while ((option = command_option(&cmd_compare, argument_count, arguments)) != -1) {
+		if (option == OPTION_BASE)
 			request->base = optarg;
-		else if (option == 'g')
+		else if (option == OPTION_GROUP)
 			add_group(request, optarg);
-		else if (option == 'm')
-			request->compare.margin = share_of("--margin", optarg);
-		else if (option == 'p')
+		else if (option == OPTION_MARGIN)
+			request->compare.margin = share_of(option, optarg);
+		else if (option == OPTION_PER_SAMPLE)
 			request->compare.per_sample = true;
-		else if (option == 'e')
-			request->compare.seed = (uint64_t)cmd_number(&cmd_compare, "--seed", optarg, 0);
-		else if (option == 'd')
+		else if (option == OPTION_SEED)
+			request->compare.seed = command_count(&cmd_compare, option, optarg, 0, UINT64_MAX);
+		else if (option == OPTION_DIFF)
 			request->diff = true;
-		else if (option == 'f') {
+		else if (option == OPTION_FAIL_IF_SLOWER) {
 			request->gated = true;
-			request->allowed = share_of("--fail-if-slower", optarg);
-		} else if (option == 'l')
-			request->limit = (size_t)cmd_number(&cmd_compare, "--limit", optarg, 0);
+			request->allowed = share_of(option, optarg);
+		} else if (option == OPTION_LIMIT)
+			request->limit = command_count(&cmd_compare, option, optarg, 0, SIZE_MAX);
 		else if (!cmd_common_option(&cmd_compare, &request->how, option, optarg))
-			cmd_wrong_option(&cmd_compare, options, arguments);
+			command_unhandled(&cmd_compare, option);
 	}
 }
 
@@ -315,102 +316,86 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"base", OPTION_BASE, "N|NAME",
+		"the side the others are compared with: its number from 1, or its name (default: "
+		"1)"},
+	{"group", OPTION_GROUP, "NAME=RUN,RUN...",
+		"a side of several runs; the variation between runs is taken into account. Groups "
+		"come after single runs."},
+	{"margin", OPTION_MARGIN, "SHARE", "margin of equality, as 1% or 0.01 (default: 1%)"},
+	{"per-sample", OPTION_PER_SAMPLE, NULL,
+		"times per sample instead of per iteration; the batch size must be known on all "
+		"sides"},
+	{"diff", OPTION_DIFF, NULL,
+		"how two sides differ: operations that only one has, counts and times per "
+		"iteration, algorithms, layouts and sizes for the same layer, copies and "
+		"synchronizations; of a group the first run"},
+	{"fail-if-slower", OPTION_FAIL_IF_SLOWER, "SHARE",
+		"exit with status 3 where a side's iteration is longer than the base's by more "
+		"than SHARE, as 5% or 0.05, with p at most 0.05 and 0 outside the interval; the "
+		"reasons, or how it passed, are written to the error output"},
+	{"limit", OPTION_LIMIT, "N", "operations that --diff shows in text, 0: all (default: 40)"},
+	{"seed", OPTION_SEED, "N", "random seed; the same seed gives the same result (default: 1)"},
+	{"json", CMD_JSON, NULL, "everything, times in ns"},
+	{"csv", CMD_CSV, NULL, "a row per quantity and pair; with --diff a row per operation"},
+	{0},
+};
+
 const struct command cmd_compare = {
 	.name = "compare",
 	.summary = "runs side by side: differences and their significance",
+	.usage = "[OPTION]... RUN RUN...\n"
+		 "[OPTION]... --group NAME=RUN,RUN... [RUN]...",
+	.about = "Each RUN (a folder, or files side by side) is a side; so is each group of "
+		 "repetitions of one configuration, and each of several files where nothing else "
+		 "is given. The first is the base, and every other side is compared with it: the "
+		 "iteration, its phases in both accountings, throughput, load imbalance factor, "
+		 "waiting, and each layer; a summary comes first.\n"
+		 "\n"
+		 "Layers are matched by module, name, sizes, number of parameters and order, so "
+		 "that conv2 5x5x6->16 of one framework matches conv2d_1 of another; unmatched "
+		 "layers are listed. Two sides: tables of means. More: medians with a marker, < "
+		 "faster, > slower, = same, ? not decided.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "COLUMNS\n"
+		 "  differs, by\tdifference of the means, other - base, and its share of the base\n"
+		 "  95% from, to\tconfidence interval of the difference. Consecutive iterations are "
+		 "not independent, so blocks of them are resampled, with a length set by the "
+		 "autocorrelation (circular block bootstrap, expanded percentiles). With groups, "
+		 "Student's t of the runs' means where that is wider.\n"
+		 "  delta\tCliff's delta: share of pairs of iterations in which the other's is "
+		 "longer, minus the share in which it is shorter. Below 0.147 negligible, 0.33 "
+		 "small, 0.474 medium, above large.\n"
+		 "  p\tprobability of such a difference by chance: blocks permuted between the "
+		 "sides (Welch's t), or Student's t with groups; corrected (Benjamini-Hochberg) "
+		 "over the phases and other figures of the whole, and over layers and their parts; "
+		 "the iteration is tested once, by itself\n"
+		 "  verdict\tfaster, slower (better, worse): over the margin, p at most 0.05 and 0 "
+		 "outside the interval. same: the interval lies within the margin, or within a "
+		 "tenth of the margin of the iteration. not decided: neither. too few iterations: "
+		 "fewer than 4 blocks. no significance: one iteration. only base, only other: a "
+		 "layer missing on the other side.\n"
+		 "\n"
+		 "JSON\n"
+		 "  sides\tside, runs, program, gpus, samples (batch), layers, parameters, "
+		 "iterations, t_iter_ns, lif\n"
+		 "  margin, per_sample, seed\tthe options\n"
+		 "  pairs\tone for each side but the base: base, other, sentences (also as words, "
+		 "until the next version), rows: base_side, other_side, kind (whole, exclusive, "
+		 "busy, layer, layer_part), key, layer, other_layer, unit (ns, ns/sample, 1/s, 1), "
+		 "base, other, difference, change, low, high, base_median, other_median, "
+		 "cliffs_delta, effect_size, p, block (iterations), verdict; layers: layer, "
+		 "other_layer, sizes, other_sizes, matched_by (module, name, sizes, position), "
+		 "sizes_differ\n"
+		 "  diff_kinds\twith --diff: kind, base_count, base_time_ns, base_bytes and the "
+		 "same of the other\n"
+		 "  diff\twith --diff: what (same, time, count, changed, only base, only other), "
+		 "is_kernel, function, layer, phase, counts and times in an iteration of a rank, "
+		 "difference_ns, changes, base_values, other_values\n"
+		 "The CSV has the columns of rows, or of diff.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 a run is unreadable or has no iterations, or too few "
+		 "for --fail-if-slower, 2 usage error, 3 slower than --fail-if-slower allows.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze compare - runs side by side\n"
-		"\n"
-		"usage: pmanalyze compare [OPTION]... RUN RUN...\n"
-		"       pmanalyze compare [OPTION]... --group NAME=RUN,RUN... [RUN]...\n"
-		"\n"
-		"Each RUN (a folder, or files side by side) is a side; so is each group of\n"
-		"repetitions of one configuration, and each of several files where nothing else\n"
-		"is given. The first is the base, and every other side is compared with it: the\n"
-		"iteration, its phases in both accountings, throughput, load imbalance factor,\n"
-		"waiting, and each layer; a summary comes first.\n"
-		"\n"
-		"Layers are matched by module, name, sizes, number of parameters and order, so\n"
-		"that conv2 5x5x6->16 of one framework matches conv2d_1 of another; unmatched\n"
-		"layers are listed. Two sides: tables of means. More: medians with a marker,\n"
-		"< faster, > slower, = same, ? not decided.\n"
-		"\n"
-		"  --base N|NAME      the side the others are compared with: its number from 1,\n"
-		"                     or its name (default: 1)\n"
-		"  --group NAME=RUN,RUN...\n"
-		"                     a side of several runs; the variation between runs is\n"
-		"                     taken into account. Groups come after single runs.\n"
-		"  --margin SHARE     margin of equality, as 1% or 0.01 (default: 1%)\n"
-		"  --per-sample       times per sample instead of per iteration; the batch size\n"
-		"                     must be known on all sides\n"
-		"  --diff             how two sides differ: operations that only one has,\n"
-		"                     counts and times per iteration, algorithms, layouts and\n"
-		"                     sizes for the same layer, copies and synchronizations;\n"
-		"                     of a group the first run\n"
-		"  --fail-if-slower SHARE\n"
-		"                     exit with status 3 where a side's iteration is longer than\n"
-		"                     the base's by more than SHARE, as 5% or 0.05, with p at most\n"
-		"                     0.05 and 0 outside the interval; the reasons, or how it\n"
-		"                     passed, are written to the error output\n"
-		"  --limit N          operations that --diff shows in text, 0: all (default: 40)\n"
-		"  --seed N           random seed; the same seed gives the same result\n"
-		"                     (default: 1)\n"
-		"  --skip N           leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B        only the steps with these numbers: the program's, or\n"
-		"                     places in the run from 0\n" CMD_ITERATION_HELP
-		"  --comm-pattern REGEX\n"
-		"                     other profilers' traces: kernels whose names match the\n"
-		"                     extended regular expression also count as communication\n"
-		"                     (default: NCCL's names)\n"
-		"  --json             everything, times in ns\n"
-		"  --csv              a row per quantity and pair; with --diff a row per\n"
-		"                     operation\n"
-		"\n"
-		"COLUMNS\n"
-		"  differs, by  difference of the means, other - base, and its share of the base\n"
-		"  95% from, to confidence interval of the difference. Consecutive iterations\n"
-		"               are not independent, so blocks of them are resampled, with a\n"
-		"               length set by the autocorrelation (circular block bootstrap,\n"
-		"               expanded percentiles). With groups, Student's t of the runs'\n"
-		"               means where that is wider.\n"
-		"  delta        Cliff's delta: share of pairs of iterations in which the other's\n"
-		"               is longer, minus the share in which it is shorter. Below 0.147\n"
-		"               negligible, 0.33 small, 0.474 medium, above large.\n"
-		"  p            probability of such a difference by chance: blocks permuted\n"
-		"               between the sides (Welch's t), or Student's t with groups;\n"
-		"               corrected (Benjamini-Hochberg) over the phases and other\n"
-		"               figures of the whole, and over layers and their parts; the\n"
-		"               iteration is tested once, by itself\n"
-		"  verdict      faster, slower (better, worse): over the margin, p at most 0.05\n"
-		"               and 0 outside the interval.\n"
-		"               same: the interval lies within the margin, or within a tenth of\n"
-		"               the margin of the iteration.\n"
-		"               not decided: neither. too few iterations: fewer than 4 blocks.\n"
-		"               no significance: one iteration.\n"
-		"               only base, only other: a layer missing on the other side.\n"
-		"\n"
-		"JSON\n"
-		"  sides      side, runs, program, gpus, samples (batch), layers, parameters,\n"
-		"             iterations, t_iter_ns, lif\n"
-		"  margin, per_sample, seed\n"
-		"  pairs      one for each side but the base: base, other, sentences (also as\n"
-		"             words, until the next version),\n"
-		"             rows: base_side, other_side, kind (whole, exclusive, busy, layer,\n"
-		"             layer_part), key, layer, other_layer, unit (ns, ns/sample, 1/s, 1),\n"
-		"             base, other, difference, change, low, high, base_median,\n"
-		"             other_median, cliffs_delta, effect_size, p, block (iterations),\n"
-		"             verdict;\n"
-		"             layers: layer, other_layer, sizes, other_sizes, matched_by (module,\n"
-		"             name, sizes, position), sizes_differ\n"
-		"  diff_kinds with --diff: kind, base_count, base_time_ns, base_bytes and the\n"
-		"             same of the other\n"
-		"  diff       with --diff: what (same, time, count, changed, only base, only\n"
-		"             other), is_kernel, function, layer, phase, counts and times in an\n"
-		"             iteration of a rank, difference_ns, changes, base_values,\n"
-		"             other_values\n"
-		"The CSV has the columns of rows, or of diff.\n"
-		"\n"
-		"Exit status: 0 success, 1 a run is unreadable or has no iterations, or too few\n"
-		"for --fail-if-slower, 2 usage error, 3 slower than --fail-if-slower allows.\n"),
 };

@@ -17,12 +17,6 @@ static int run(int argument_count, char **arguments)
 
 	while ((option = command_option(&cmd_dump, argument_count, arguments)) != -1) {
 		switch (option) {
-		case CMD_JSON:
-			how.form = DUMP_JSON;
-			break;
-		case CMD_CSV:
-			how.form = DUMP_CSV;
-			break;
 		case OPTION_OPS:
 			how.operations = true;
 			break;
@@ -33,12 +27,13 @@ static int run(int argument_count, char **arguments)
 			how.limit = (long)command_count(&cmd_dump, option, optarg, 0, LONG_MAX);
 			break;
 		default:
-			command_unhandled(&cmd_dump, option);
+			if (!cmd_form_option(&how.form, option))
+				command_unhandled(&cmd_dump, option);
 		}
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_dump, "no trace given");
-	if (how.form == DUMP_CSV && how.operations == how.records)
+	if (how.form == PRINT_CSV && how.operations == how.records)
 		cmd_usage(&cmd_dump, "--csv needs one of --ops and --records");
 	for (int i = optind; i < argument_count; i++) {
 		struct trace trace;

@@ -125,32 +125,26 @@ static int run_observations(const struct how *how, char **paths, size_t path_cou
 	return status;
 }
 
+enum { OPTION_PERFETTO = OPTION_FIRST, OPTION_KINETO, OPTION_OBSERVATIONS, OPTION_APPEND };
+
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		{"perfetto", no_argument, NULL, 'p'},
-		{"kineto", no_argument, NULL, 'k'},
-		{"observations", no_argument, NULL, 'b'},
-		{"append", no_argument, NULL, 'a'},
-		CMD_READ_OPTIONS,
-		{0},
-	};
 	struct how how = {.common = {.skip = ANALYSIS_SKIP}};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "o:", options, NULL)) != -1) {
-		if (option == 'p')
+	while ((option = command_option(&cmd_export, argument_count, arguments)) != -1) {
+		if (option == OPTION_PERFETTO)
 			how.perfetto = true;
-		else if (option == 'k')
+		else if (option == OPTION_KINETO)
 			how.kineto = true;
-		else if (option == 'b')
+		else if (option == OPTION_OBSERVATIONS)
 			how.observations = true;
-		else if (option == 'a')
+		else if (option == OPTION_APPEND)
 			how.append = true;
 		else if (option == 'o')
 			how.path = optarg;
 		else if (!cmd_common_option(&cmd_export, &how.common, option, optarg))
-			cmd_wrong_option(&cmd_export, options, arguments);
+			command_unhandled(&cmd_export, option);
 	}
 	if (how.perfetto + how.kineto + how.observations != 1)
 		cmd_usage(&cmd_export, "one of --perfetto, --kineto and --observations is needed");
@@ -165,68 +159,63 @@ static int run(int argument_count, char **arguments)
 			     : run_observations)(&how, arguments + optind, (size_t)(argument_count - optind));
 }
 
+static const struct option_row rows[] = {
+	{"perfetto", OPTION_PERFETTO, NULL,
+		"a trace that ui.perfetto.dev and chrome://tracing open: a process per rank, all "
+		"ranks on one clock; in it a track for the iterations and one for the phases of "
+		"each GPU, one per host thread and one per stream. Work that overlaps other work "
+		"of its track is on an additional one. Arrows lead from a call to its work; a "
+		"slice shows its phase, layer and iteration. Phases are as in the report's "
+		"exclusive times, idle time with its cause"},
+	{"kineto", OPTION_KINETO, NULL,
+		"traces as the PyTorch profiler writes them, for tools that read those "
+		"(HolisticTraceAnalysis, Perfetto): FOLDER, created if needed, gets "
+		"rankN.pt.trace.json.gz per GPU. Iterations are annotations ProfilerStep#N; "
+		"library calls are operators; kernels, copies and sets have correlations, "
+		"streams, phase and layer, and of collectives sizes and group. Launches inside a "
+		"library's call were not recorded one by one: they share the call's time"},
+	{"observations", OPTION_OBSERVATIONS, NULL,
+		"a table for pmfit, CSV with a row per RUN: hyperparameters, number of GPUs, and "
+		"median times"},
+	{"append", OPTION_APPEND, NULL,
+		"append the rows to FILE, which must have the same columns; FILE is created if "
+		"missing"},
+	{"output", 'o', "FILE",
+		"write to FILE instead of standard output; a trace is gzipped if the name ends in "
+		".gz"},
+	{0},
+};
+
 const struct command cmd_export = {
 	.name = "export",
 	.summary = "export to other programs: Perfetto, HTA, pmfit",
+	.usage = "--perfetto [-o FILE] [--skip N] RUN\n"
+		 "--kineto -o FOLDER [--skip N] RUN\n"
+		 "--observations [-o FILE [--append]] [--skip N] RUN...",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "Columns of the table; a value that a run does not have is empty:\n"
+		 "\n"
+		 "  run\tname of the folder\n"
+		 "  gpus, batch, gpu_batch\tworkers; samples of an iteration over all of them, and "
+		 "of one\n"
+		 "  hosts, stages\tstages: of a pipeline, else 1\n"
+		 "  channels, height, width\tof the first layer's input\n"
+		 "  inputs\tsize of a sample, in values\n"
+		 "  kernel, filters, stride, padding\tof the first convolution; padding in points, "
+		 "0: none; the largest side\n"
+		 "  pool, pool_stride, pooling\tof the first pooling layer; max or avg\n"
+		 "  units\toutputs of the first fully connected layer\n"
+		 "  dropout\tprobability of the first dropout layer, 0: none\n"
+		 "  activation\tthe first one\n"
+		 "  parameters, layers\tof the model; layers that have parameters\n"
+		 "  conv_layers, ...\tlayers of each kind\n"
+		 "  iterations\tnumber of iterations in the medians\n"
+		 "  iteration_ms\tmedian time of an iteration over all workers\n"
+		 "  forward_ms, ...\tmedian of each phase's busy time\n"
+		 "  communication_exposed_ms\tmedian of the exposed communication\n"
+		 "  communication_wait_ms\tmedian of its waiting for the last rank\n"
+		 "\n"
+		 "Exit status: 0 success, 1 failure, or a run without iterations (no row), 2 usage "
+		 "error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze export - export to other programs\n"
-		"\n"
-		"usage: pmanalyze export --perfetto [-o FILE] [--skip N] RUN\n"
-		"       pmanalyze export --kineto -o FOLDER [--skip N] RUN\n"
-		"       pmanalyze export --observations [-o FILE [--append]] [--skip N] RUN...\n"
-		"\n"
-		"  --perfetto      a trace that ui.perfetto.dev and chrome://tracing open: a\n"
-		"                  process per rank, all ranks on one clock; in it a track for\n"
-		"                  the iterations and one for the phases of each GPU, one per\n"
-		"                  host thread and one per stream. Work that overlaps other\n"
-		"                  work of its track is on an additional one. Arrows lead from\n"
-		"                  a call to its work; a slice shows its phase, layer and\n"
-		"                  iteration. Phases are as in the report's exclusive times,\n"
-		"                  idle time with its cause\n"
-		"  --kineto        traces as the PyTorch profiler writes them, for tools that\n"
-		"                  read those (HolisticTraceAnalysis, Perfetto): FOLDER, created\n"
-		"                  if needed, gets rankN.pt.trace.json.gz per GPU. Iterations\n"
-		"                  are annotations ProfilerStep#N; library calls are operators;\n"
-		"                  kernels, copies and sets have correlations, streams, phase\n"
-		"                  and layer, and of collectives sizes and group. Launches\n"
-		"                  inside a library's call were not recorded one by one: they\n"
-		"                  share the call's time\n"
-		"  --observations  a table for pmfit, CSV with a row per RUN: hyperparameters,\n"
-		"                  number of GPUs, and median times\n"
-		"  --append        append the rows to FILE, which must have the same columns;\n"
-		"                  FILE is created if missing\n"
-		"  -o FILE         write to FILE instead of standard output; a trace is gzipped\n"
-		"                  if the name ends in .gz\n"
-		"  --skip N        leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B     only the steps with these numbers: the program's, or places\n"
-		"                  in the run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"                  other profilers' traces: kernels whose names match the\n"
-		"                  extended regular expression also count as communication\n"
-		"                  (default: NCCL's names)\n"
-		"\n"
-		"Columns of the table; a value that a run does not have is empty:\n"
-		"\n"
-		"  run                       name of the folder\n"
-		"  gpus, batch, gpu_batch    workers; samples of an iteration over all of them,\n"
-		"                            and of one\n"
-		"  hosts, stages             stages: of a pipeline, else 1\n"
-		"  channels, height, width   of the first layer's input\n"
-		"  inputs                    size of a sample, in values\n"
-		"  kernel, filters, stride, padding   of the first convolution; padding in\n"
-		"                            points, 0: none; the largest side\n"
-		"  pool, pool_stride, pooling         of the first pooling layer; max or avg\n"
-		"  units                     outputs of the first fully connected layer\n"
-		"  dropout                   probability of the first dropout layer, 0: none\n"
-		"  activation                the first one\n"
-		"  parameters, layers        of the model; layers that have parameters\n"
-		"  conv_layers, ...          layers of each kind\n"
-		"  iterations                number of iterations in the medians\n"
-		"  iteration_ms              median time of an iteration over all workers\n"
-		"  forward_ms, ...           median of each phase's busy time\n"
-		"  communication_exposed_ms  median of the exposed communication\n"
-		"  communication_wait_ms     median of its waiting for the last rank\n"
-		"\n"
-		"Exit status: 0 success, 1 failure, or a run without iterations (no row), 2\n"
-		"usage error.\n"),
 };

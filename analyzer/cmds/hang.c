@@ -291,15 +291,11 @@ static int run(int argument_count, char **arguments)
 	int option, status;
 
 	while ((option = command_option(&cmd_hang, argument_count, arguments)) != -1)
-		if (option == CMD_JSON)
-			form = PRINT_JSON;
-		else if (option == CMD_CSV)
-			form = PRINT_CSV;
-		else if (option == OPTION_FAIL_IF_HUNG)
+		if (option == OPTION_FAIL_IF_HUNG)
 			fails = true;
 		else if (option == OPTION_AFTER)
 			patience_s = (long)command_count(&cmd_hang, option, optarg, 0, LONG_MAX / 1000000000);
-		else
+		else if (!cmd_form_option(&form, option))
 			command_unhandled(&cmd_hang, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_hang, "no run given");

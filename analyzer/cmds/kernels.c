@@ -2,6 +2,7 @@
 #include "analyses/kernels.h"
 #include "cmd_common.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define TITLE_BYTES 36 /* longer names are cut in text */
@@ -127,23 +128,21 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 	kernels_free(&kernels);
 }
 
-enum { OPTION_TOP = 256 };
+enum { OPTION_TOP = OPTION_FIRST };
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS, {"top", required_argument, NULL, OPTION_TOP}, {0}};
 	struct kernels_options how = {.common.skip = ANALYSIS_SKIP, .top = 30};
 	struct run *runs;
 	cJSON *object = NULL, *list = NULL;
 	size_t run_count;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
+	while ((option = command_option(&cmd_kernels, argument_count, arguments)) != -1)
 		if (option == OPTION_TOP)
-			how.top = (size_t)cmd_number(&cmd_kernels, "--top", optarg, 1);
+			how.top = command_count(&cmd_kernels, option, optarg, 1, SIZE_MAX);
 		else if (!cmd_common_option(&cmd_kernels, &how.common, option, optarg))
-			cmd_wrong_option(&cmd_kernels, options, arguments);
+			command_unhandled(&cmd_kernels, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_kernels, "no run given");
 	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
@@ -162,35 +161,29 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"top", OPTION_TOP, "N", "kernels in text (default: 30)"},
+	{"json", CMD_JSON, NULL,
+		"the same as JSON, with time per kernel (mean_ns), the ranks' least and most "
+		"time, and the share in graphs; times in ns"},
+	{"csv", CMD_CSV, NULL, "the two tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_kernels = {
 	.name = "kernels",
 	.summary = "what runs on the devices, by name; CUDA graphs as units",
+	.usage = "[OPTION]... RUN...",
+	.about = "Prints for each run the kernels, copies, sets and collectives of a step, the "
+		 "costliest first: name, phase, layer, how many there are, their time summed over "
+		 "streams, and its share; with several ranks the slowest one. All are means over "
+		 "the used iterations and the ranks. Names are shortened to what is before their "
+		 "arguments; JSON and CSV have them in full too (name).\n"
+		 "\n"
+		 "Then the launches of CUDA graphs, by how many kernels they have. A graph's "
+		 "kernels are in the first table under their names; where nothing says which layer "
+		 "they are of, that is \"graph\".\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze kernels - what runs on the devices, by name\n"
-		"\n"
-		"usage: pmanalyze kernels [OPTION]... RUN...\n"
-		"\n"
-		"Prints for each run the kernels, copies, sets and collectives of a step, the\n"
-		"costliest first: name, phase, layer, how many there are, their time summed\n"
-		"over streams, and its share; with several ranks the slowest one. All are means\n"
-		"over the used iterations and the ranks. Names are shortened to what is before\n"
-		"their arguments; JSON and CSV have them in full too (name).\n"
-		"\n"
-		"Then the launches of CUDA graphs, by how many kernels they have. A graph's\n"
-		"kernels are in the first table under their names; where nothing says which\n"
-		"layer they are of, that is \"graph\".\n"
-		"\n"
-		"  --top N       kernels in text (default: 30)\n"
-		"  --skip N      leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B   only the steps with these numbers: the program's, or places in\n"
-		"                the run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"                other profilers' traces: kernels whose names match the extended\n"
-		"                regular expression also count as communication (default: NCCL's\n"
-		"                names)\n"
-		"  --json        the same as JSON, with time per kernel (mean_ns), the ranks'\n"
-		"                least and most time, and the share in graphs; times in ns\n"
-		"  --csv         the two tables as CSV, an empty line between them\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

@@ -267,27 +267,23 @@ static const char *no_layers(const struct analysis *analysis)
 	return "No layers: no call in the iterations uses parameters.";
 }
 
+enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS };
+
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS,
-		{"iterations", no_argument, NULL, 'i'},
-		{"ranks", no_argument, NULL, 'r'},
-		{0},
-	};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
 	struct print_table table;
 	size_t run_count;
 	int option, status;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		if (option == 'i')
+	while ((option = command_option(&cmd_layers, argument_count, arguments)) != -1) {
+		if (option == OPTION_ITERATIONS)
 			how.iterations = true;
-		else if (option == 'r')
+		else if (option == OPTION_RANKS)
 			how.ranks = true;
 		else if (!cmd_common_option(&cmd_layers, &how, option, optarg))
-			cmd_wrong_option(&cmd_layers, options, arguments);
+			command_unhandled(&cmd_layers, option);
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_layers, "no run given");
@@ -326,61 +322,53 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"ranks", OPTION_RANKS, NULL, "a row per rank and layer"},
+	{"json", CMD_JSON, NULL,
+		"with standard deviations, shapes of inputs, call sites, and floating-point "
+		"operations (flops; forward and backward, per GPU); times in ns"},
+	{"csv", CMD_CSV, NULL, "the same as CSV"},
+	{"iterations", OPTION_ITERATIONS, NULL,
+		"with --csv: a row per rank, iteration and layer: rank, device, iteration, kind, "
+		"layer, forward, backward, communication, update"},
+	{0},
+};
+
 const struct command cmd_layers = {
 	.name = "layers",
 	.summary = "the time of each layer: forward, backward, communication, update",
+	.usage = "[OPTION]... RUN",
+	.about = "Finds the layers of the model and prints, for each, its sizes, the number of its "
+		 "parameters, and the mean time per iteration of its forward (t_f) and backward "
+		 "(t_b) calls, of the exchange of its gradients (t_c) and of its update (t_u), "
+		 "over all ranks; then its share of the time of all layers. An exchange or update "
+		 "that serves several layers is distributed by the bytes of their parameters. "
+		 "Times are sums of the calls' GPU times, over all micro-batches of an iteration.\n"
+		 "\n"
+		 "Forward work repeated for the backward pass (recomputation) counts as backward; "
+		 "column t_r is its part of t_b. Where each rank has only a part of the layers, "
+		 "each layer is listed once, with its ranks; messages between them count as the "
+		 "communication of the layer at the cut.\n"
+		 "\n"
+		 "Forward and backward calls that share a parameter are one layer, with the "
+		 "activation that follows it. A layer has its module's name in the program "
+		 "(net.layer1.0.conv1) where the trace has it; its kind counts from 1:\n"
+		 "\n"
+		 "  conv2    5x5x6->16 s1 p0\tkernel, input and output channels, stride, padding; d "
+		 "dilation, g groups, where not 1\n"
+		 "  pool1    max 2x2 s2\tkind, window, stride; p padding, where not 0\n"
+		 "  fc3      84->10\tinputs, outputs\n"
+		 "  norm1    6\tchannels\n"
+		 "  lstm1    784->256 x2 bi\tinputs, units, layers, both directions; gru, rnn\n"
+		 "  attention1 8 heads 512\theads, size of the queries, where known\n"
+		 "  dropout1 0.5\tprobability\n"
+		 "  add1\tsum of two branches\n"
+		 "  scale1\tmultiplication by a learned scalar\n"
+		 "  softmax, loss\tloss: elementwise comparison with a target\n"
+		 "\n"
+		 "A time of - is unknown: it is inside a captured graph, which is timed as one "
+		 "(phase \"graph\" of the report) unless device times come from CUPTI.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze layers - the time of each layer\n"
-		"\n"
-		"usage: pmanalyze layers [OPTION]... RUN\n"
-		"\n"
-		"Finds the layers of the model and prints, for each, its sizes, the number of\n"
-		"its parameters, and the mean time per iteration of its forward (t_f) and\n"
-		"backward (t_b) calls, of the exchange of its gradients (t_c) and of its update\n"
-		"(t_u), over all ranks; then its share of the time of all layers. An exchange\n"
-		"or update that serves several layers is distributed by the bytes of their\n"
-		"parameters. Times are sums of the calls' GPU times, over all micro-batches of\n"
-		"an iteration.\n"
-		"\n"
-		"Forward work repeated for the backward pass (recomputation) counts as\n"
-		"backward; column t_r is its part of t_b. Where each rank has only a part of\n"
-		"the layers, each layer is listed once, with its ranks; messages between them\n"
-		"count as the communication of the layer at the cut.\n"
-		"\n"
-		"Forward and backward calls that share a parameter are one layer, with the\n"
-		"activation that follows it. A layer has its module's name in the program\n"
-		"(net.layer1.0.conv1) where the trace has it; its kind counts from 1:\n"
-		"\n"
-		"  conv2    5x5x6->16 s1 p0   kernel, input and output channels, stride,\n"
-		"                             padding; d dilation, g groups, where not 1\n"
-		"  pool1    max 2x2 s2        kind, window, stride; p padding, where not 0\n"
-		"  fc3      84->10            inputs, outputs\n"
-		"  norm1    6                 channels\n"
-		"  lstm1    784->256 x2 bi    inputs, units, layers, both directions; gru, rnn\n"
-		"  attention1 8 heads 512     heads, size of the queries, where known\n"
-		"  dropout1 0.5               probability\n"
-		"  add1                       sum of two branches\n"
-		"  scale1                     multiplication by a learned scalar\n"
-		"  softmax, loss              loss: elementwise comparison with a target\n"
-		"\n"
-		"A time of - is unknown: it is inside a captured graph, which is timed as one\n"
-		"(phase \"graph\" of the report) unless device times come from CUPTI.\n"
-		"\n"
-		"  --ranks       a row per rank and layer\n"
-		"  --skip N      leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B   only the steps with these numbers: the program's, or places in\n"
-		"                the run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"                other profilers' traces: kernels whose names match the extended\n"
-		"                regular expression also count as communication (default: NCCL's\n"
-		"                names)\n"
-		"  --json        with standard deviations, shapes of inputs, call sites, and\n"
-		"                floating-point operations (flops; forward and backward, per\n"
-		"                GPU); times in ns\n"
-		"  --csv         the same as CSV\n"
-		"  --iterations  with --csv: a row per rank, iteration and layer: rank,\n"
-		"                device, iteration, kind, layer, forward, backward,\n"
-		"                communication, update\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

@@ -246,44 +246,52 @@ static double confidence_of(const struct command *command, const char *text)
 	return percent / 100;
 }
 
+enum {
+	OPTION_TERMS = OPTION_FIRST,
+	OPTION_ROWS,
+	OPTION_CONFIDENCE,
+	OPTION_MEDIAN,
+	OPTION_RESIDUALS,
+	OPTION_LAYERS
+};
+
 static struct model_options parse(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS,
-		{"terms", required_argument, NULL, 't'},
-		{"rows", required_argument, NULL, 'r'},
-		{"confidence", required_argument, NULL, 'C'},
-		{"median", no_argument, NULL, 'm'},
-		{"residuals", no_argument, NULL, 'R'},
-		{"layers", no_argument, NULL, 'l'},
-		{0},
-	};
+	static const char *const rows_of[] = {"runs", "iterations", NULL};
 	struct model_options how = {.common = {.skip = ANALYSIS_SKIP},
 		.question = {.terms = {SSGD_TERM_GPUS, SSGD_TERM_LIF}, .term_count = 2, .confidence = 0.95}};
 	struct ssgd_question *question = &how.question;
 	char sentence[200];
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		how.asked |=
-			option == 't' || option == 'r' || option == 'C' || option == 'R' || option == 'm';
-		if (option == 't' &&
-			(question->term_count = ssgd_terms_parse(optarg, question->terms, sentence)) == 0)
-			cmd_usage(&cmd_model, "--terms %s: %s", optarg, sentence);
-		if (option == 'r' && strcmp(optarg, "runs") != 0 && strcmp(optarg, "iterations") != 0)
-			cmd_usage(&cmd_model, "--rows %s: expected runs or iterations", optarg);
-		if (option == 'r')
-			question->by_iteration = strcmp(optarg, "iterations") == 0;
-		else if (option == 'C')
+	while ((option = command_option(&cmd_model, argument_count, arguments)) != -1) {
+		how.asked |= option == OPTION_TERMS || option == OPTION_ROWS || option == OPTION_CONFIDENCE ||
+			     option == OPTION_RESIDUALS || option == OPTION_MEDIAN;
+		switch (option) {
+		case OPTION_TERMS:
+			question->term_count = ssgd_terms_parse(optarg, question->terms, sentence);
+			if (question->term_count == 0)
+				cmd_usage(&cmd_model, "--terms %s: %s", optarg, sentence);
+			break;
+		case OPTION_ROWS:
+			question->by_iteration = command_word(&cmd_model, option, optarg, rows_of) == 1;
+			break;
+		case OPTION_CONFIDENCE:
 			question->confidence = confidence_of(&cmd_model, optarg);
-		else if (option == 'm')
+			break;
+		case OPTION_MEDIAN:
 			question->median = true;
-		else if (option == 'R')
+			break;
+		case OPTION_RESIDUALS:
 			how.residuals = true;
-		else if (option == 'l')
+			break;
+		case OPTION_LAYERS:
 			how.layers = true;
-		else if (option != 't' && !cmd_common_option(&cmd_model, &how.common, option, optarg))
-			cmd_wrong_option(&cmd_model, options, arguments);
+			break;
+		default:
+			if (!cmd_common_option(&cmd_model, &how.common, option, optarg))
+				command_unhandled(&cmd_model, option);
+		}
 	}
 	return how;
 }
@@ -312,137 +320,136 @@ static int run(int argument_count, char **arguments)
 #define TERM_HELP(name, key, text) "  " key ": " text "\n"
 #define TERMS_HELP SSGD_TERM_LIST(TERM_HELP)
 
+static const struct option_row rows[] = {
+	{"layers", OPTION_LAYERS, NULL,
+		"in text, also the imbalance of each layer (default: only the worst layer's)"},
+	{"terms", OPTION_TERMS, "LIST",
+		"comma-separated terms of the regression (default: gpus,lif; see REGRESSION)"},
+	{"rows", OPTION_ROWS, "runs|iterations",
+		"rows of the regression: runs, with their means, or each iteration of each run "
+		"(default: runs)"},
+	{"median", OPTION_MEDIAN, NULL,
+		"use the median iteration time of a run instead of the mean: robust against "
+		"outlier iterations (default: mean)"},
+	{"confidence", OPTION_CONFIDENCE, "P", "confidence level of the intervals, in percent (default: 95)"},
+	{"residuals", OPTION_RESIDUALS, NULL,
+		"in text, also the rows of the regression with fitted values and residuals "
+		"(default: off)"},
+	{"json", CMD_JSON, NULL, "everything as one JSON object (see JSON); times in ns"},
+	{"csv", CMD_CSV, NULL,
+		"the tables phases, predictions, scaling, imbalance, layers, coefficients, rows "
+		"as CSV, an empty line between them; remarks go to standard error"},
+	{0},
+};
+
 const struct command cmd_model = {
 	.name = "model",
 	.summary = "the S-SGD model: predicted against measured; regression",
+	.usage = "[OPTION]... RUN...",
+	.about = "Predicts the iteration time of each run from its phase times under different "
+		 "overlap assumptions and compares it with the measured time: which assumption is "
+		 "closest, and what remains unexplained. Over several runs (folders): speed-up, "
+		 "imbalance, and the dependence of the iteration time on the number of GPUs and on "
+		 "imbalance. The equations are those of \"Performance Modelling for Scalable Deep "
+		 "Learning\" (thesis, 2023), chapter 3.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "PREDICTIONS\n"
+		 "  Computed for each iteration from busy times (see pmanalyze report); the mean "
+		 "is shown with its error. Buckets are shown where there are any.\n"
+		 "\n"
+		 "  series\t(3.1), on several GPUs (3.2): t_io + t_h2d + t_f + t_b + t_c + t_u, "
+		 "means over ranks\n"
+		 "  imbalance\t(3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, the maximum "
+		 "over ranks; t_c includes waiting for others\n"
+		 "  input\t(3.5), with t_c and t_md: max(t_f + t_b + t_c + t_u of the slowest rank, "
+		 "t_io + t_h2d + t_md)\n"
+		 "  after\tgradients are aggregated after the backward pass, as TensorFlow does: "
+		 "all ranks' input and passes, then the exchanges\n"
+		 "  layers\tthe exchange of layer l runs during the backward pass of layer l - 1, "
+		 "as in MXNet: it starts when the previous exchange has ended and the last rank "
+		 "has the layer's gradients\n"
+		 "  buckets\tthe same with the actual exchanges, of several layers each: one starts "
+		 "when the last of its gradients is complete\n"
+		 "  files\tas imbalance, with t_io overlapping all of it; shown, as the next three, "
+		 "where file reads are seen to overlap other work\n"
+		 "  ..._files\tafter, layers, buckets, with t_io overlapping all of it\n"
+		 "  ..._input\tthe same three, with t_io, t_h2d and t_md overlapping all of it\n"
+		 "  bound\tmax(t_io + t_h2d + t_md, t_f + t_b + t_u, exchanges): lower bound for "
+		 "any overlap\n"
+		 "\n"
+		 "  From \"after\" on, the duration of an exchange is that on the last rank to "
+		 "arrive, which waits for no other; it starts when that rank arrives.\n"
+		 "\n"
+		 "  with rest\tthe prediction plus what no equation covers: other work and idle "
+		 "time of the iteration (exclusive), for a fair comparison\n"
+		 "  off\tmedian over iterations of |with rest - measured| / measured. The behaviour "
+		 "with the minimum is reported, if it is within 10%. series, imbalance and input "
+		 "are not candidates on several GPUs: their t_c includes waiting, which depends on "
+		 "the overlap. Also excluded is what contradicts the exclusive times: overlap of "
+		 "input or communication of which less than 5% overlaps other work; sequential "
+		 "reading or aggregation where more than half of it overlaps; layers where "
+		 "exchanges are of several\n"
+		 "\n"
+		 "  With gradients accumulated over several passes, \"layers\" has too much time to "
+		 "hide exchanges in: they start in the last of the passes only. The equations "
+		 "assume that each rank has the whole network: for a pipeline no behaviour is "
+		 "reported.\n"
+		 "\n"
+		 "SPEED-UP\n"
+		 "  Relative to the first run of the same program on one GPU, a primed time being "
+		 "that on N_g GPUs: measured, N_g t_iter / t'_iter; (3.6), the same from (3.1) and "
+		 "(3.3); (3.7), N_g max(t_io + t_h2d, t_f + t_b + t_u) / max(t'_io + t'_h2d + "
+		 "t'_md, t'_f + t'_b + t'_c). Where the samples of an iteration are known, their "
+		 "ratio replaces N_g. eff. is the measured speed-up divided by N_g.\n"
+		 "\n"
+		 "SLOWDOWN\n"
+		 "  LIF (3.8), N max(t) / sum(t), measures the imbalance of ranks; S its cost: "
+		 "t_iter under the closest assumption, divided by the same with each rank at the "
+		 "mean of the ranks' times, in each iteration. 1 is balanced, for both. Overlap "
+		 "hides imbalance and lowers S but not LIF; imbalance that changes from iteration "
+		 "to iteration, of input and of hosts is in S but not in LIF.\n"
+		 "\n"
+		 "REGRESSION\n"
+		 "  (3.9), t_iter = b0 + b1 N_g + b2 LIF + e, by least squares: coefficients as "
+		 "time per unit of the term, standard error, t and two-sided p of \"it is 0\", "
+		 "confidence interval (Student's t), variance inflation factor (1: independent of "
+		 "the other terms; from 10 on the collinear term is reported). A term that is "
+		 "constant, or a linear combination of those before it, is left out with a remark. "
+		 "A run without a value for a term is left out.\n"
+		 "\n"
+		 "  gpus\tN_g, the number of GPUs\n"
+		 "  lif\tload imbalance factor (3.8) of the computing times\n"
+		 "  slowdown\tcost of imbalance, 1: none (see SLOWDOWN)\n"
+		 "  inverse_gpus\t1/N_g: work divided among the GPUs\n"
+		 "  batch\tsamples per iteration, over all GPUs\n"
+		 "  gpu_batch\tsamples per iteration and GPU\n"
+		 "  hosts\tnumber of hosts\n"
+		 "  parameters\tlearned parameters of the network\n"
+		 "\n"
+		 "JSON\n"
+		 "  runs\trun, program, gpus, iterations, t_iter_ns, t_iter_sd_ns, rest_ns, "
+		 "files_hidden, copies_hidden and communication_hidden (shares), behaviour (the "
+		 "name of a prediction, or null), no_layer_predictions (the reason, or null; also "
+		 "as untold, until the next version)\n"
+		 "  phases\trun, phase, busy_ns, busy_sd_ns, exclusive_ns, exclusive_sd_ns\n"
+		 "  predictions\trun, assumption, title, equation, predicted_ns, predicted_sd_ns, "
+		 "error, with_rest_ns, with_rest_sd_ns, with_rest_error, off, behaviour (1: a "
+		 "candidate), best (1: the closest of them)\n"
+		 "  scaling\trun, gpus, samples, t_iter_ns, speedup, speedup_3_6, "
+		 "speedup_3_6_error, speedup_3_7, speedup_3_7_error, efficiency, lif, slowdown\n"
+		 "  imbalance\trun, gpus, computing, io, h2d, md, forward, backward, update, other "
+		 "(LIF of each), layer (the worst), layer_lif\n"
+		 "  layers\trun, gpus, layer, mean_ns, max_ns, lif, slowest\n"
+		 "  regression\trow (run or iteration), median (true or false), row_count, "
+		 "degrees_of_freedom, r2, adjusted_r2, residual_sd_ns, f, f_p, confidence, "
+		 "remarks; coefficients: term, state (fitted, constant, dependent, unfitted), "
+		 "estimate_ns, standard_error_ns, t, p, low_ns, high_ns, vif; rows: run, "
+		 "iteration, a value for each term, t_iter_ns, fitted_ns, residual_ns\n"
+		 "  Errors are shares (0.02 is 2%); unknown values are null.\n"
+		 "\n"
+		 "JSON and CSV have max_ns of layers also under its old name, greatest_ns, until "
+		 "the next version.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no trace, or a run without iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze model - the model of synchronous SGD, predicted against measured\n"
-		"\n"
-		"usage: pmanalyze model [OPTION]... RUN...\n"
-		"\n"
-		"Predicts the iteration time of each run from its phase times under different\n"
-		"overlap assumptions and compares it with the measured time: which assumption\n"
-		"is closest, and what remains unexplained. Over several runs (folders):\n"
-		"speed-up, imbalance, and the dependence of the iteration time on the number of\n"
-		"GPUs and on imbalance. The equations are those of \"Performance Modelling for\n"
-		"Scalable Deep Learning\" (thesis, 2023), chapter 3.\n"
-		"\n"
-		"  --skip N        leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B     only the steps with these numbers: the program's, or places\n"
-		"                  in the run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"                  other profilers' traces: kernels whose names match the\n"
-		"                  extended regular expression also count as communication\n"
-		"                  (default: NCCL's names)\n"
-		"  --layers        in text, also the imbalance of each layer (default: only the\n"
-		"                  worst layer's)\n"
-		"  --terms LIST    comma-separated terms of the regression (default: gpus,lif;\n"
-		"                  see REGRESSION)\n"
-		"  --rows runs|iterations\n"
-		"                  rows of the regression: runs, with their means, or each\n"
-		"                  iteration of each run (default: runs)\n"
-		"  --median        use the median iteration time of a run instead of the mean:\n"
-		"                  robust against outlier iterations (default: mean)\n"
-		"  --confidence P  confidence level of the intervals, in percent (default: 95)\n"
-		"  --residuals     in text, also the rows of the regression with fitted values\n"
-		"                  and residuals (default: off)\n"
-		"  --json          everything as one JSON object (see JSON); times in ns\n"
-		"  --csv           the tables phases, predictions, scaling, imbalance, layers,\n"
-		"                  coefficients, rows as CSV, an empty line between them;\n"
-		"                  remarks go to standard error\n"
-		"\n"
-		"PREDICTIONS\n"
-		"  Computed for each iteration from busy times (see pmanalyze report); the mean\n"
-		"  is shown with its error. Buckets are shown where there are any.\n"
-		"\n"
-		"  series         (3.1), on several GPUs (3.2): t_io + t_h2d + t_f + t_b + t_c +\n"
-		"                 t_u, means over ranks\n"
-		"  imbalance      (3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u, the\n"
-		"                 maximum over ranks; t_c includes waiting for others\n"
-		"  input          (3.5), with t_c and t_md: max(t_f + t_b + t_c + t_u of the\n"
-		"                 slowest rank, t_io + t_h2d + t_md)\n"
-		"  after          gradients are aggregated after the backward pass, as TensorFlow\n"
-		"                 does: all ranks' input and passes, then the exchanges\n"
-		"  layers         the exchange of layer l runs during the backward pass of layer\n"
-		"                 l - 1, as in MXNet: it starts when the previous exchange has\n"
-		"                 ended and the last rank has the layer's gradients\n"
-		"  buckets        the same with the actual exchanges, of several layers each:\n"
-		"                 one starts when the last of its gradients is complete\n"
-		"  files          as imbalance, with t_io overlapping all of it; shown, as the\n"
-		"                 next three, where file reads are seen to overlap other work\n"
-		"  ..._files      after, layers, buckets, with t_io overlapping all of it\n"
-		"  ..._input      the same three, with t_io, t_h2d and t_md overlapping all of it\n"
-		"  bound          max(t_io + t_h2d + t_md, t_f + t_b + t_u, exchanges): lower\n"
-		"                 bound for any overlap\n"
-		"\n"
-		"  From \"after\" on, the duration of an exchange is that on the last rank to\n"
-		"  arrive, which waits for no other; it starts when that rank arrives.\n"
-		"\n"
-		"  with rest  the prediction plus what no equation covers: other work and idle\n"
-		"             time of the iteration (exclusive), for a fair comparison\n"
-		"  off        median over iterations of |with rest - measured| / measured. The\n"
-		"             behaviour with the minimum is reported, if it is within 10%.\n"
-		"             series, imbalance and input are not candidates on several GPUs:\n"
-		"             their t_c includes waiting, which depends on the overlap. Also\n"
-		"             excluded is what contradicts the exclusive times: overlap of input\n"
-		"             or communication of which less than 5% overlaps other work;\n"
-		"             sequential reading or aggregation where more than half of it\n"
-		"             overlaps; layers where exchanges are of several\n"
-		"\n"
-		"  With gradients accumulated over several passes, \"layers\" has too much time to\n"
-		"  hide exchanges in: they start in the last of the passes only. The equations\n"
-		"  assume that each rank has the whole network: for a pipeline no behaviour is\n"
-		"  reported.\n"
-		"\n"
-		"SPEED-UP\n"
-		"  Relative to the first run of the same program on one GPU, a primed time being\n"
-		"  that on N_g GPUs: measured, N_g t_iter / t'_iter; (3.6), the same from (3.1)\n"
-		"  and (3.3); (3.7), N_g max(t_io + t_h2d, t_f + t_b + t_u) / max(t'_io + t'_h2d\n"
-		"  + t'_md, t'_f + t'_b + t'_c). Where the samples of an iteration are known,\n"
-		"  their ratio replaces N_g. eff. is the measured speed-up divided by N_g.\n"
-		"\n"
-		"SLOWDOWN\n"
-		"  LIF (3.8), N max(t) / sum(t), measures the imbalance of ranks; S its cost:\n"
-		"  t_iter under the closest assumption, divided by the same with each rank at\n"
-		"  the mean of the ranks' times, in each iteration. 1 is balanced, for both.\n"
-		"  Overlap hides imbalance and lowers S but not LIF; imbalance that changes from\n"
-		"  iteration to iteration, of input and of hosts is in S but not in LIF.\n"
-		"\n"
-		"REGRESSION\n"
-		"  (3.9), t_iter = b0 + b1 N_g + b2 LIF + e, by least squares: coefficients as\n"
-		"  time per unit of the term, standard error, t and two-sided p of \"it is 0\",\n"
-		"  confidence interval (Student's t), variance inflation factor (1: independent\n"
-		"  of the other terms; from 10 on the collinear term is reported). A term that\n"
-		"  is constant, or a linear combination of those before it, is left out with a\n"
-		"  remark. A run without a value for a term is left out.\n"
-		"\n" TERMS_HELP "\n"
-		"JSON\n"
-		"  runs         run, program, gpus, iterations, t_iter_ns, t_iter_sd_ns, rest_ns,\n"
-		"               files_hidden, copies_hidden and communication_hidden (shares),\n"
-		"               behaviour (the name of a prediction, or null),\n"
-		"               no_layer_predictions (the reason, or null; also as untold,\n"
-		"               until the next version)\n"
-		"  phases       run, phase, busy_ns, busy_sd_ns, exclusive_ns, exclusive_sd_ns\n"
-		"  predictions  run, assumption, title, equation, predicted_ns, predicted_sd_ns,\n"
-		"               error, with_rest_ns, with_rest_sd_ns, with_rest_error, off,\n"
-		"               behaviour (1: a candidate), best (1: the closest of them)\n"
-		"  scaling      run, gpus, samples, t_iter_ns, speedup, speedup_3_6,\n"
-		"               speedup_3_6_error, speedup_3_7, speedup_3_7_error, efficiency,\n"
-		"               lif, slowdown\n"
-		"  imbalance    run, gpus, computing, io, h2d, md, forward, backward, update,\n"
-		"               other (LIF of each), layer (the worst), layer_lif\n"
-		"  layers       run, gpus, layer, mean_ns, max_ns, lif, slowest\n"
-		"  regression   row (run or iteration), median (true or\n"
-		"               false), row_count, degrees_of_freedom, r2,\n"
-		"               adjusted_r2, residual_sd_ns, f, f_p, confidence, remarks;\n"
-		"               coefficients: term, state (fitted, constant, dependent,\n"
-		"               unfitted), estimate_ns, standard_error_ns, t, p, low_ns, high_ns,\n"
-		"               vif; rows: run, iteration, a value for each term, t_iter_ns,\n"
-		"               fitted_ns, residual_ns\n"
-		"  Errors are shares (0.02 is 2%); unknown values are null.\n"
-		"\n"
-		"JSON and CSV have max_ns of layers also under its old name, greatest_ns, until\n"
-		"the next version.\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace, or a run without iterations, 2 usage error.\n"),
 };

@@ -5,6 +5,7 @@
 #include "output/report.h"
 
 #include <math.h>
+#include <stdint.h>
 
 struct path_options {
 	struct cmd_options common;
@@ -271,29 +272,25 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 	return status;
 }
 
-enum { OPTION_ITERATIONS = 256, OPTION_SAMPLE, OPTION_TOP };
+enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_SAMPLE, OPTION_TOP };
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {CMD_OPTIONS,
-		{"iterations", no_argument, NULL, OPTION_ITERATIONS},
-		{"sample", required_argument, NULL, OPTION_SAMPLE},
-		{"top", required_argument, NULL, OPTION_TOP}, {0}};
 	struct path_options how = {.common.skip = ANALYSIS_SKIP, .top = 10};
 	struct run *runs;
 	cJSON *object = NULL, *list = NULL;
 	size_t run_count;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
+	while ((option = command_option(&cmd_path, argument_count, arguments)) != -1) {
 		if (option == OPTION_ITERATIONS)
 			how.common.iterations = true;
 		else if (option == OPTION_SAMPLE)
-			how.most = (size_t)cmd_number(&cmd_path, "--sample", optarg, 1);
+			how.most = command_count(&cmd_path, option, optarg, 1, SIZE_MAX);
 		else if (option == OPTION_TOP)
-			how.top = (size_t)cmd_number(&cmd_path, "--top", optarg, 1);
+			how.top = command_count(&cmd_path, option, optarg, 1, SIZE_MAX);
 		else if (!cmd_common_option(&cmd_path, &how.common, option, optarg))
-			cmd_wrong_option(&cmd_path, options, arguments);
+			command_unhandled(&cmd_path, option);
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_path, "no run given");
@@ -312,49 +309,42 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"iterations", OPTION_ITERATIONS, NULL,
+		"also a row per iteration: the rank at its end, its path, communication busy, "
+		"exposed, and the share that is hidden (JSON always has them, with all phases)"},
+	{"sample", OPTION_SAMPLE, "N",
+		"at most N iterations, from the middle of the run (default: up to 1.5 million "
+		"tasks, at least 8 iterations)"},
+	{"top", OPTION_TOP, "N", "segments in text (default: 10)"},
+	{"json", CMD_JSON, NULL, "the same as JSON; times in ns"},
+	{"csv", CMD_CSV, NULL, "the tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_path = {
 	.name = "path",
 	.summary = "the critical path of an iteration over all ranks",
+	.usage = "[OPTION]... RUN...",
+	.about = "Starts at the end of the last iteration, on the last rank to finish, and goes "
+		 "back through what each piece of work waited for: the preceding work in its queue "
+		 "or in another, the call that enqueued it, the last rank of a collective, the "
+		 "other end of a message; split where iterations start. Each instant belongs to "
+		 "one rank and one phase; work that the next iteration does not wait for is not on "
+		 "the path. Prints its composition, as the mean of an iteration:\n"
+		 "\n"
+		 "  by phase\tof idle time: \"host\", the host makes its calls, or has yet to; "
+		 "\"queue\", from the launch or the preceding work to the start; \"sync\", the host "
+		 "resumes after waiting for the device\n"
+		 "  by rank\tand the share of iterations that end on it\n"
+		 "  by layer\tcomputing and communication (t_c) on the path; slack is how much "
+		 "longer the layer could take on all ranks, or its communication, before the mean "
+		 "iteration grows by 0.1%; empty where 64× changes nothing\n"
+		 "  by segment\trank, layer and phase, the longest first\n"
+		 "\n"
+		 "Communication is exposed where no forward, backward or update work of the same "
+		 "rank overlaps it.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze path - the critical path of an iteration over all ranks\n"
-		"\n"
-		"usage: pmanalyze path [OPTION]... RUN...\n"
-		"\n"
-		"Starts at the end of the last iteration, on the last rank to finish, and goes\n"
-		"back through what each piece of work waited for: the preceding work in its\n"
-		"queue or in another, the call that enqueued it, the last rank of a collective,\n"
-		"the other end of a message; split where iterations start. Each instant belongs\n"
-		"to one rank and one phase; work that the next iteration does not wait for is\n"
-		"not on the path. Prints its composition, as the mean of an iteration:\n"
-		"\n"
-		"  by phase    of idle time: \"host\", the host makes its calls, or has yet to;\n"
-		"              \"queue\", from the launch or the preceding work to the start;\n"
-		"              \"sync\", the host resumes after waiting for the device\n"
-		"  by rank     and the share of iterations that end on it\n"
-		"  by layer    computing and communication (t_c) on the path; slack is how much\n"
-		"              longer the layer could take on all ranks, or its communication,\n"
-		"              before the mean iteration grows by 0.1%; empty where 64× changes\n"
-		"              nothing\n"
-		"  by segment  rank, layer and phase, the longest first\n"
-		"\n"
-		"Communication is exposed where no forward, backward or update work of the same\n"
-		"rank overlaps it.\n"
-		"\n"
-		"  --iterations  also a row per iteration: the rank at its end, its path,\n"
-		"                communication busy, exposed, and the share that is hidden\n"
-		"                (JSON always has them, with all phases)\n"
-		"  --sample N    at most N iterations, from the middle of the run (default: up\n"
-		"                to 1.5 million tasks, at least 8 iterations)\n"
-		"  --top N       segments in text (default: 10)\n"
-		"  --skip N      leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B   only the steps with these numbers: the program's, or places in\n"
-		"                the run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"                other profilers' traces: kernels whose names match the extended\n"
-		"                regular expression also count as communication (default: NCCL's\n"
-		"                names)\n"
-		"  --json        the same as JSON; times in ns\n"
-		"  --csv         the tables as CSV, an empty line between them\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

@@ -7,6 +7,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -175,33 +176,26 @@ static void tell(const struct work *work)
 	arena_free(&arena);
 }
 
+enum { OPTION_MINE = OPTION_FIRST, OPTION_RANK, OPTION_JOBS };
+
 static void parse(struct options *how, int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS,
-		{"output", required_argument, NULL, 'o'},
-		{"mine", no_argument, NULL, 'm'},
-		{"rank", required_argument, NULL, 'r'},
-		{"jobs", required_argument, NULL, 'n'},
-		{0},
-	};
 	struct cmd_options common = {.skip = ANALYSIS_SKIP};
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	long rank = -1;
 	int option;
 
-	*how = (struct options){0};
-	while ((option = getopt_long(argument_count, arguments, "o:", options, NULL)) != -1)
+	*how = (struct options){.rank = -1};
+	while ((option = command_option(&cmd_reduce, argument_count, arguments)) != -1)
 		if (option == 'o')
 			how->output = optarg;
-		else if (option == 'm')
+		else if (option == OPTION_MINE)
 			how->mine = true;
-		else if (option == 'r')
-			rank = cmd_number(&cmd_reduce, "--rank", optarg, 0);
-		else if (option == 'n')
-			how->jobs = (size_t)cmd_number(&cmd_reduce, "--jobs", optarg, 1);
+		else if (option == OPTION_RANK)
+			how->rank = (int32_t)command_count(&cmd_reduce, option, optarg, 0, INT32_MAX);
+		else if (option == OPTION_JOBS)
+			how->jobs = command_count(&cmd_reduce, option, optarg, 1, SIZE_MAX);
 		else if (!cmd_common_option(&cmd_reduce, &common, option, optarg))
-			cmd_wrong_option(&cmd_reduce, options, arguments);
+			command_unhandled(&cmd_reduce, option);
 	how->form = common.form;
 	if (common.choose)
 		cmd_usage(&cmd_reduce, "--steps: a summary has means of all usual iterations");
@@ -214,9 +208,6 @@ static void parse(struct options *how, int argument_count, char **arguments)
 		cmd_usage(&cmd_reduce, "-o -: summaries cannot be written to standard output");
 	if (optind >= argument_count)
 		cmd_usage(&cmd_reduce, "no trace given");
-	if (rank > INT32_MAX)
-		cmd_usage(&cmd_reduce, "--rank %ld: expected a rank below 2147483648", rank);
-	how->rank = (int32_t)rank;
 	if (how->mine && how->rank >= 0)
 		cmd_usage(&cmd_reduce, "--mine and --rank are mutually exclusive");
 	if (how->jobs == 0)
@@ -267,54 +258,49 @@ static int run(int argument_count, char **arguments)
 	return work.failed > 0;
 }
 
+static const struct option_row rows[] = {
+	{"output", 'o', "PATH",
+		"a folder, created if needed; a name that ends in .pmsum is a file for all "
+		"summaries (default: beside each trace)"},
+	{"mine", OPTION_MINE, NULL,
+		"only the trace of this process's own rank, found by name; the rank is the first "
+		"one set of RANK (torchrun), OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK, "
+		"PMIX_RANK, PMI_RANK and SLURM_PROCID. Prints nothing (default: all traces)"},
+	{"rank", OPTION_RANK, "N", "only the trace of rank N"},
+	{"jobs", OPTION_JOBS, "N",
+		"traces read in parallel; each takes memory (default: the number of processors)"},
+	{"json", CMD_JSON, NULL,
+		"a table of the summaries: rank, trace, iterations used, iterations and "
+		"collectives sampled, sizes in bytes"},
+	{"csv", CMD_CSV, NULL, "the same as CSV"},
+	{0},
+};
+
 const struct command cmd_reduce = {
 	.name = "reduce",
 	.summary = "summaries per rank, for jobs too large for one machine",
+	.usage = "[OPTION]... TRACE...",
+	.about = "Turns each trace (a *.pmtrace file, or those of a folder) into a summary of a "
+		 "few kilobytes, NAME.RANK.pmsum, on the node that has it, without the other "
+		 "ranks. 'pmanalyze report SUMMARIES...' then reads thousands of them as one job. "
+		 "Under a launcher, one process per rank:\n"
+		 "\n"
+		 "  srun pmanalyze reduce --mine -o sums/ run/\n"
+		 "  mpirun pmanalyze reduce -o sums/ run/train.%r.pmtrace\n"
+		 "\n"
+		 "A summary contains the rank's identity and the losses of its trace; mean, "
+		 "standard deviation and quantiles over iterations of the iteration time, of each "
+		 "phase (busy and exclusive) and of each layer; and start and end of the gradient "
+		 "exchanges of sampled iterations: about 256 exchanges, of 4 to 256 iterations, "
+		 "which all ranks select alike by a hash of the collectives' sequence number. Call "
+		 "sites, single calls, messages between two ranks and everything between "
+		 "iterations are not included.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "%r in a TRACE is replaced by the rank of this process, or by that of --rank. A "
+		 "file is written under a temporary name and then renamed, so that readers of the "
+		 "folder see complete summaries only.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 a trace is unreadable or a summary could not be "
+		 "written (the others are written), 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze reduce - summaries per rank\n"
-		"\n"
-		"usage: pmanalyze reduce [OPTION]... TRACE...\n"
-		"\n"
-		"Turns each trace (a *.pmtrace file, or those of a folder) into a summary of a\n"
-		"few kilobytes, NAME.RANK.pmsum, on the node that has it, without the other\n"
-		"ranks. 'pmanalyze report SUMMARIES...' then reads thousands of them as one job.\n"
-		"Under a launcher, one process per rank:\n"
-		"\n"
-		"  srun pmanalyze reduce --mine -o sums/ run/\n"
-		"  mpirun pmanalyze reduce -o sums/ run/train.%r.pmtrace\n"
-		"\n"
-		"A summary contains the rank's identity and the losses of its trace; mean,\n"
-		"standard deviation and quantiles over iterations of the iteration time, of each\n"
-		"phase (busy and exclusive) and of each layer; and start and end of the gradient\n"
-		"exchanges of sampled iterations: about 256 exchanges, of 4 to 256 iterations,\n"
-		"which all ranks select alike by a hash of the collectives' sequence number.\n"
-		"Call sites, single calls, messages between two ranks and everything between\n"
-		"iterations are not included.\n"
-		"\n"
-		"  -o, --output PATH  a folder, created if needed; a name that ends in .pmsum is\n"
-		"                     a file for all summaries (default: beside each trace)\n"
-		"  --mine             only the trace of this process's own rank, found by name;\n"
-		"                     the rank is the first one set of RANK (torchrun),\n"
-		"                     OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK, PMIX_RANK,\n"
-		"                     PMI_RANK and SLURM_PROCID. Prints nothing (default: all\n"
-		"                     traces)\n"
-		"  --rank N           only the trace of rank N\n"
-		"  --jobs N           traces read in parallel; each takes memory (default: the\n"
-		"                     number of processors)\n"
-		"  --skip N           leave out the first N usual iterations (default: 1)\n" CMD_ITERATION_HELP
-		"  --comm-pattern REGEX\n"
-		"                     other profilers' traces: kernels whose names match the\n"
-		"                     extended regular expression also count as communication\n"
-		"                     (default: NCCL's names)\n"
-		"  --json             a table of the summaries: rank, trace, iterations used,\n"
-		"                     iterations and collectives sampled, sizes in bytes\n"
-		"  --csv              the same as CSV\n"
-		"\n"
-		"%r in a TRACE is replaced by the rank of this process, or by that of --rank.\n"
-		"A file is written under a temporary name and then renamed, so that readers of\n"
-		"the folder see complete summaries only.\n"
-		"\n"
-		"Exit status: 0 success, 1 a trace is unreadable or a summary could not be\n"
-		"written (the others are written), 2 usage error.\n"),
 };

@@ -51,29 +51,24 @@ static int report_job(const struct cmd_options *how, char **paths, size_t path_c
 	return status;
 }
 
+enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_CALLS };
+
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS,
-		{"iterations", no_argument, NULL, 'i'},
-		{"ranks", no_argument, NULL, 'r'},
-		{"calls", no_argument, NULL, 'h'},
-		{0},
-	};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
 	size_t run_count;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		if (option == 'i')
+	while ((option = command_option(&cmd_report, argument_count, arguments)) != -1) {
+		if (option == OPTION_ITERATIONS)
 			how.iterations = true;
-		else if (option == 'r')
+		else if (option == OPTION_RANKS)
 			how.ranks = true;
-		else if (option == 'h')
+		else if (option == OPTION_CALLS)
 			how.calls = true;
 		else if (!cmd_common_option(&cmd_report, &how, option, optarg))
-			cmd_wrong_option(&cmd_report, options, arguments);
+			command_unhandled(&cmd_report, option);
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_report, "no run given");
@@ -111,123 +106,111 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"ranks", OPTION_RANKS, NULL, "the tables by rank also for more than 6 ranks"},
+	{"calls", OPTION_CALLS, NULL,
+		"also a table of the host's calls, by rank: calls in a step and their time, the "
+		"longest, how long the GPU is idle meanwhile, and how much of that with work "
+		"queued: that much the call does not cause. --csv: this table alone"},
+	{"json", CMD_JSON, NULL, "everything, with medians and standard deviations; times in ns"},
+	{"csv", CMD_CSV, NULL,
+		"one run: rank, gpu, phase, iterations, and mean, standard deviation and median "
+		"of busy and exclusive time; several: the table of phases. Times in ns"},
+	{"iterations", OPTION_ITERATIONS, NULL,
+		"with --csv: a row per iteration and phase, including those left out: run, rank, "
+		"device, iteration, kind (used, warmup, uneven, different), start_ns, end_ns, "
+		"phase, busy, exclusive, and begin_ns (start_ns under its old name, until the "
+		"next version). The phase \"iteration\" is the whole"},
+	{0},
+};
+
 const struct command cmd_report = {
 	.name = "report",
 	.summary = "the phases of an iteration; of several runs, side by side",
+	.usage = "[OPTION]... RUN...",
+	.about = "Finds the iterations of each rank, the phase and layer of each call, and prints "
+		 "what the run loses time to (FINDINGS), then the mean time of each phase. With "
+		 "several runs (folders): one row per run, then speed-up, balance, exposed "
+		 "communication, and the difference of runs of the same program and size from the "
+		 "first of them.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "FINDINGS\n"
+		 "  The greatest three by what they can gain; --json has all, with rank, layer, "
+		 "basis and strength. A gain is a bound: the idle or waiting time of a step that "
+		 "would be gone, as all ranks have it; mean over the used iterations without "
+		 "outliers (more than 1.5 times the median, a quarter of them at most), which are "
+		 "a finding of their own. Strong: five or more iterations of all ranks; likely: "
+		 "fewer, or some ranks; weak: one or two iterations, irregular ones, or something "
+		 "that decides is not recorded. All commands that name a cause print from the same "
+		 "list\n"
+		 "\n"
+		 "PHASES\n"
+		 "  io\tt_io: file input\n"
+		 "  h2d\tt_h2d: copies of the input to the GPU\n"
+		 "  md\tt_md: batch split: copies between GPUs that feed the input; on the host, "
+		 "from the last read to the first copy\n"
+		 "  forward\tt_f\n"
+		 "  backward\tt_b, with the loss's gradient\n"
+		 "  communication\tt_c: exchange of gradients\n"
+		 "  update\tt_u: from gradients to parameters\n"
+		 "  graph\tlaunches of captured graphs that hold several of these and have one "
+		 "device time; with device times of CUPTI there are none\n"
+		 "  other\tother or unattributed work: results to the host, memory set, algorithm "
+		 "search, sums of losses\n"
+		 "  idle: host\tlaunch-bound: the GPU waits for the host to launch work\n"
+		 "  idle: queue\twork is enqueued and has not started: launch latency, or it waits "
+		 "for work of another queue or GPU\n"
+		 "  idle: sync\tthe host waits in a synchronization, and the GPU has no work\n"
+		 "  idle: unknown\tnone of these: before the first or after the last call\n"
+		 "\n"
+		 "ACCOUNTINGS\n"
+		 "  busy\tthe time during which some work of the phase runs; overlapping phases are "
+		 "each counted in full\n"
+		 "  exclusive\teach instant belongs to one phase: the first of forward, backward, "
+		 "update, graph, communication, md on the GPU, h2d, other, io, md on the host that "
+		 "is running then. The phases add up to t_iter. Exclusive communication is exposed "
+		 "communication\n"
+		 "\n"
+		 "ITERATIONS\n"
+		 "  From one model update to the next. An update is a write to a parameter; "
+		 "parameters are read by forward work and written only by updates. Where no update "
+		 "is visible so (kernels of the program's own), updates are recognized by names, "
+		 "of kernels and of functions at the call site; and where no name says so, what "
+		 "repeats is used. Sizes and addresses do not matter. Confidence is the share of "
+		 "the computations between the first and the last iteration, evaluation aside, "
+		 "that are in iterations with the usual sequence of calls; by names and by "
+		 "repetition, the probability that these are the iterations. Below 50% they are "
+		 "unknown: the report names the candidates and has no table of phases.\n"
+		 "\n"
+		 "RECORDING\n"
+		 "  Where the trace has it: the recorded windows of the run (nothing is measured "
+		 "between them, and no iteration spans a gap); the overhead of the hook per run "
+		 "and per call, from a sample of the calls; the file input of worker processes, "
+		 "which make no device call and leave no trace.\n"
+		 "\n"
+		 "SUMMARIES\n"
+		 "  Where the arguments are summaries made by pmanalyze reduce (*.pmsum files, or "
+		 "folders of them without traces), all of them are one job. Printed are the same "
+		 "phases and layers, with the slowest rank, and under \"ranks\" the deviation of the "
+		 "ranks' means; the distribution of the ranks' computing times; and the "
+		 "stragglers, from the sampled exchanges, by which the hosts' clocks are aligned. "
+		 "Means are exact, medians over ranks are those of the ranks' medians, waiting is "
+		 "that of the sampled iterations. For more than 16 ranks the table by rank has the "
+		 "10 most significant (--ranks: all); --csv has all, and --json omits the phases "
+		 "of each rank for more than 64 (--ranks: all). Causes are found as in pmanalyze "
+		 "balance, but from means of whole layers: a slow link and stage imbalance are "
+		 "indistinguishable from other causes.\n"
+		 "\n"
+		 "SPEED-UP\n"
+		 "  (3.6), N_g t_iter / t'_iter, relative to the run of the same program on one "
+		 "GPU. Where the samples of an iteration are known, their ratio replaces N_g.\n"
+		 "\n"
+		 "JSON has phases_attributed_by, markers_agreement, incomplete, "
+		 "iterations_used_min and _max, wait_caused_ns and start_ns of windows also under "
+		 "their old names (phases_told_by, marks_agreement, broken_off, "
+		 "iterations_used_least and _most, inflicted_ns, begin_ns), until the next "
+		 "version.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze report - the phases of an iteration\n"
-		"\n"
-		"usage: pmanalyze report [OPTION]... RUN...\n"
-		"\n"
-		"Finds the iterations of each rank, the phase and layer of each call, and\n"
-		"prints what the run loses time to (FINDINGS), then the mean time of each\n"
-		"phase. With several runs (folders): one row per run, then speed-up, balance,\n"
-		"exposed communication, and the difference of runs of the same program and size\n"
-		"from the first of them.\n"
-		"\n"
-		"  --skip N      leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B   only the steps with these numbers: the program's, or places in\n"
-		"                the run from 0\n" CMD_ITERATION_HELP "  --comm-pattern REGEX\n"
-		"                other profilers' traces: kernels whose names match the extended\n"
-		"                regular expression also count as communication (default: NCCL's\n"
-		"                names)\n"
-		"  --ranks       the tables by rank also for more than 6 ranks\n"
-		"  --calls       also a table of the host's calls, by rank: calls in a step\n"
-		"                and their time, the longest, how long the GPU is idle meanwhile,\n"
-		"                and how much of that with work queued: that much the call does\n"
-		"                not cause. --csv: this table alone\n"
-		"  --json        everything, with medians and standard deviations; times in ns\n"
-		"  --csv         one run: rank, gpu, phase, iterations, and mean, standard\n"
-		"                deviation and median of busy and exclusive time; several: the\n"
-		"                table of phases. Times in ns\n"
-		"  --iterations  with --csv: a row per iteration and phase, including those left\n"
-		"                out: run, rank, device, iteration, kind (used, warmup, uneven,\n"
-		"                different), start_ns, end_ns, phase, busy, exclusive, and\n"
-		"                begin_ns (start_ns under its old name, until the next version).\n"
-		"                The phase \"iteration\" is the whole\n"
-		"\n"
-		"FINDINGS\n"
-		"  The greatest three by what they can gain; --json has all, with rank, layer,\n"
-		"  basis and strength. A gain is a bound: the idle or waiting time of a step that\n"
-		"  would be gone, as all ranks have it; mean over the used iterations without\n"
-		"  outliers (more than 1.5 times the median, a quarter of them at most), which\n"
-		"  are a finding of their own. Strong: five or more iterations of all ranks;\n"
-		"  likely: fewer, or some ranks; weak: one or two iterations, irregular ones, or\n"
-		"  something that decides is not recorded. All commands that name a cause print\n"
-		"  from the same list\n"
-		"\n"
-		"PHASES\n"
-		"  input           t_io: file input\n"
-		"  host to device  t_h2d: copies of the input to the GPU\n"
-		"  batch split     t_md: copies between GPUs that feed the input; on the host,\n"
-		"                  from the last read to the first copy\n"
-		"  forward         t_f\n"
-		"  backward        t_b, with the loss's gradient\n"
-		"  communication   t_c: exchange of gradients\n"
-		"  update          t_u: from gradients to parameters\n"
-		"  graph           launches of captured graphs that hold several of these and\n"
-		"                  have one device time; with device times of CUPTI there are\n"
-		"                  none\n"
-		"  other           other or unattributed work: results to the host, memory set,\n"
-		"                  algorithm search, sums of losses\n"
-		"  idle: host      launch-bound: the GPU waits for the host to launch work\n"
-		"  idle: queue     work is enqueued and has not started: launch latency, or it\n"
-		"                  waits for work of another queue or GPU\n"
-		"  idle: sync      the host waits in a synchronization, and the GPU has no work\n"
-		"  idle: unknown   none of these: before the first or after the last call\n"
-		"  JSON and CSV call the first three io, h2d and md\n"
-		"\n"
-		"ACCOUNTINGS\n"
-		"  busy       the time during which some work of the phase runs; overlapping\n"
-		"             phases are each counted in full\n"
-		"  exclusive  each instant belongs to one phase: the first of forward,\n"
-		"             backward, update, graph, communication, batch split on the\n"
-		"             GPU, host to device, other, input, batch split on the host that\n"
-		"             is running then. The phases add up to t_iter. Exclusive\n"
-		"             communication is exposed communication\n"
-		"\n"
-		"ITERATIONS\n"
-		"  From one model update to the next. An update is a write to a parameter;\n"
-		"  parameters are read by forward work and written only by updates. Where no\n"
-		"  update is visible so (kernels of the program's own), updates are recognized\n"
-		"  by names, of kernels and of functions at the call site; and where no name\n"
-		"  says so, what repeats is used. Sizes and addresses do not matter.\n"
-		"  Confidence is the share of the computations between the first and the last\n"
-		"  iteration, evaluation aside, that are in iterations with the usual sequence\n"
-		"  of calls; by names and by repetition, the probability that these are the\n"
-		"  iterations. Below 50% they are unknown: the report names the candidates and\n"
-		"  has no table of phases.\n"
-		"\n"
-		"RECORDING\n"
-		"  Where the trace has it: the recorded windows of the run (nothing is measured\n"
-		"  between them, and no iteration spans a gap); the overhead of the hook per run\n"
-		"  and per call, from a sample of the calls; the file input of worker processes,\n"
-		"  which make no device call and leave no trace.\n"
-		"\n"
-		"SUMMARIES\n"
-		"  Where the arguments are summaries made by pmanalyze reduce (*.pmsum files,\n"
-		"  or folders of them without traces), all of them are one job. Printed are the\n"
-		"  same phases and layers, with the slowest rank, and under \"ranks\" the\n"
-		"  deviation of the ranks' means; the distribution of the ranks' computing\n"
-		"  times; and the stragglers, from the sampled exchanges, by which the hosts'\n"
-		"  clocks are aligned. Means are exact, medians over ranks are those of the\n"
-		"  ranks' medians, waiting is that of the sampled iterations. For more than 16\n"
-		"  ranks the table by rank has the 10 most significant (--ranks: all); --csv\n"
-		"  has all, and --json omits the phases of each rank for more than 64 (--ranks:\n"
-		"  all). Causes are found as in pmanalyze balance, but from means of whole\n"
-		"  layers: a slow link and stage imbalance are indistinguishable from other\n"
-		"  causes.\n"
-		"\n"
-		"SPEED-UP\n"
-		"  (3.6), N_g t_iter / t'_iter, relative to the run of the same program on one\n"
-		"  GPU. Where the samples of an iteration are known, their ratio replaces N_g.\n"
-		"\n"
-		"JSON has phases_attributed_by, markers_agreement, incomplete,\n"
-		"iterations_used_min and _max, wait_caused_ns and start_ns of windows also under\n"
-		"their old names (phases_told_by, marks_agreement, broken_off,\n"
-		"iterations_used_least and _most, inflicted_ns, begin_ns), until the next\n"
-		"version.\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

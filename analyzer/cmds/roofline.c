@@ -177,42 +177,37 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 	print_free(&kinds);
 }
 
-static double rate_of(const char *option, const char *text)
+static double rate_of(int key, const char *text)
 {
 	double rate = device_peak_rate(text);
 
 	if (rate < 0)
-		cmd_usage(&cmd_roofline, "%s: '%s' is not a rate above 0 such as 125T or 900G", option, text);
+		cmd_usage(&cmd_roofline, "%s: '%s' is not a rate above 0 such as 125T or 900G",
+			command_option_name(&cmd_roofline, key), text);
 	return rate;
 }
 
+enum { OPTION_PEAK_FLOPS = OPTION_FIRST, OPTION_BANDWIDTH, OPTION_PLOT, OPTION_KINDS };
+
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {
-		CMD_OPTIONS,
-		{"peak-flops", required_argument, NULL, 'f'},
-		{"bandwidth", required_argument, NULL, 'b'},
-		{"plot", no_argument, NULL, 'p'},
-		{"kinds", no_argument, NULL, 'k'},
-		{0},
-	};
 	struct how how = {.common.skip = ANALYSIS_SKIP};
 	struct roofline roofline;
 	struct run *runs;
 	size_t run_count;
 	int option, status;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		if (option == 'f')
-			how.roofline.flops = rate_of("--peak-flops", optarg);
-		else if (option == 'b')
-			how.roofline.bandwidth = rate_of("--bandwidth", optarg);
-		else if (option == 'p')
+	while ((option = command_option(&cmd_roofline, argument_count, arguments)) != -1) {
+		if (option == OPTION_PEAK_FLOPS)
+			how.roofline.flops = rate_of(option, optarg);
+		else if (option == OPTION_BANDWIDTH)
+			how.roofline.bandwidth = rate_of(option, optarg);
+		else if (option == OPTION_PLOT)
 			how.plot = true;
-		else if (option == 'k')
+		else if (option == OPTION_KINDS)
 			how.kinds = true;
 		else if (!cmd_common_option(&cmd_roofline, &how.common, option, optarg))
-			cmd_wrong_option(&cmd_roofline, options, arguments);
+			command_unhandled(&cmd_roofline, option);
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_roofline, "no run given");
@@ -234,64 +229,56 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"peak-flops", OPTION_PEAK_FLOPS, "RATE",
+		"FLOP/s, for all types: 125T, 15.7 TFLOP/s (default: by the GPU's name)"},
+	{"bandwidth", OPTION_BANDWIDTH, "RATE",
+		"bytes/s of the GPU's memory: 900G, 2.0TB/s (default: by the GPU's name)"},
+	{"plot", OPTION_PLOT, NULL,
+		"with the roofline plot: FLOP/byte to the right, FLOP/s upwards, a letter per row "
+		"of the table (default: no plot)"},
+	{"json", CMD_JSON, NULL, "layers, kinds, the total; in FLOP, bytes and ns"},
+	{"csv", CMD_CSV, NULL, "the layers as CSV"},
+	{"kinds", OPTION_KINDS, NULL, "with --csv: the kinds instead"},
+	{0},
+};
+
 const struct command cmd_roofline = {
 	.name = "roofline",
 	.summary = "operations and bytes of each layer against the GPU's peak rates",
+	.usage = "[OPTION]... RUN",
+	.about = "For each layer and pass (forward; dgrad, the gradient of its data; wgrad, that "
+		 "of its parameters; recompute, repeated forward work; update), and for each kind "
+		 "of work: its floating-point operations (FLOP), its bytes, its arithmetic "
+		 "intensity (FLOP per byte), its GPU time, the achieved rates, its time at the "
+		 "roof, the share of that in the measured time, and its bound:\n"
+		 "\n"
+		 "  compute\tits operations at the GPU's peak take longer than its bytes at the "
+		 "memory's bandwidth\n"
+		 "  memory\tthe opposite\n"
+		 "  latency\tits kernels are too short to reach the roof: on average at most 2× the "
+		 "shortest of the run (if that is at most 10 us), and below half of the roof\n"
+		 "\n"
+		 "Work is the mean per iteration and GPU; its time is a median over iterations and "
+		 "GPUs. A multiplication and an addition are two operations. Operations are the "
+		 "mathematical ones, whatever the algorithm; bytes count each operand once "
+		 "(accumulated results twice), so caches and scratch memory are left out. The roof "
+		 "of a call is the longer of its two times, and that of a layer the sum over its "
+		 "calls. More than 100% indicates an algorithm with fewer operations (Winograd), "
+		 "operands that stay in a cache, or a wrong peak.\n"
+		 "\n"
+		 "The model FLOPs utilization (MFU) is the time of the operations of forward and "
+		 "backward pass, without recomputation, at the peak of their arithmetic, as a "
+		 "share of the iteration. The arithmetic is the default of the libraries: cuDNN's "
+		 "float convolutions use TF32 where the GPU has it, cuBLAS's float products do not "
+		 "(the math mode of a handle is not in the trace).\n"
+		 "\n"
+		 "Peaks are those of the GPU's data sheet, by its name; for a GPU that is not "
+		 "listed, computed from its clocks and units. A trace without the GPU's name has "
+		 "rates but no roof. Custom kernels, and captured graphs timed as a whole, have "
+		 "times but no operations; the time in a table is then that of the calls that have "
+		 "operations.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows),
+	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze roofline - operations and bytes of each layer against the GPU's peaks\n"
-		"\n"
-		"usage: pmanalyze roofline [OPTION]... RUN\n"
-		"\n"
-		"For each layer and pass (forward; dgrad, the gradient of its data; wgrad, that\n"
-		"of its parameters; recompute, repeated forward work; update), and for each\n"
-		"kind of work: its floating-point operations (FLOP), its bytes, its arithmetic\n"
-		"intensity (FLOP per byte), its GPU time, the achieved rates, its time at the\n"
-		"roof, the share of that in the measured time, and its bound:\n"
-		"\n"
-		"  compute  its operations at the GPU's peak take longer than its bytes at the\n"
-		"           memory's bandwidth\n"
-		"  memory   the opposite\n"
-		"  latency  its kernels are too short to reach the roof: on average at most\n"
-		"           2× the shortest of the run (if that is at most 10 us), and below\n"
-		"           half of the roof\n"
-		"\n"
-		"Work is the mean per iteration and GPU; its time is a median over iterations\n"
-		"and GPUs. A multiplication and an addition are two operations. Operations are\n"
-		"the mathematical ones, whatever the algorithm; bytes count each operand once\n"
-		"(accumulated results twice), so caches and scratch memory are left out. The\n"
-		"roof of a call is the longer of its two times, and that of a layer the sum over\n"
-		"its calls. More than 100% indicates an algorithm with fewer operations\n"
-		"(Winograd), operands that stay in a cache, or a wrong peak.\n"
-		"\n"
-		"The model FLOPs utilization (MFU) is the time of the operations of forward and\n"
-		"backward pass, without recomputation, at the peak of their arithmetic, as a\n"
-		"share of the iteration. The arithmetic is the default of the libraries: cuDNN's\n"
-		"float convolutions use TF32 where the GPU has it, cuBLAS's float products do\n"
-		"not (the math mode of a handle is not in the trace).\n"
-		"\n"
-		"Peaks are those of the GPU's data sheet, by its name; for a GPU that is not\n"
-		"listed, computed from its clocks and units. A trace without the GPU's name has\n"
-		"rates but no roof. Custom kernels, and captured graphs timed as a whole, have\n"
-		"times but no operations; the time in a table is then that of the calls that\n"
-		"have operations.\n"
-		"\n"
-		"  --peak-flops RATE  FLOP/s, for all types: 125T, 15.7 TFLOP/s\n"
-		"                     (default: by the GPU's name)\n"
-		"  --bandwidth RATE   bytes/s of the GPU's memory: 900G, 2.0TB/s\n"
-		"                     (default: by the GPU's name)\n"
-		"  --plot             with the roofline plot: FLOP/byte to the right, FLOP/s\n"
-		"                     upwards, a letter per row of the table (default: no plot)\n"
-		"  --skip N           leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B        only the steps with these numbers: the program's, or\n"
-		"                     places in the run from 0\n" CMD_ITERATION_HELP
-		"  --comm-pattern REGEX\n"
-		"                     other profilers' traces: kernels whose names match the\n"
-		"                     extended regular expression also count as communication\n"
-		"                     (default: NCCL's names)\n"
-		"  --json             layers, kinds, the total; in FLOP, bytes and ns\n"
-		"  --csv              the layers as CSV\n"
-		"  --kinds            with --csv: the kinds instead\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n"),
 };

@@ -7,7 +7,7 @@
 #include "import/imported.h"
 
 #include <err.h>
-#include <getopt.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@
 
 /* Longer tables are for programs. */
 #define TEXT_ROWS 64
+
+#define MOST_RANKS 1000000
 
 struct options {
 	enum print_form form;
@@ -282,25 +284,6 @@ static void warn_of_times(struct labelled *job, const struct slowdown *slowdown)
 			100 / slowdown->launch_slowdown);
 }
 
-static double real_number(const char *option, const char *text, double least)
-{
-	char *end;
-	double number = strtod(text, &end);
-
-	if (end == text || *end || !(number >= least) || !isfinite(number))
-		cmd_usage(&cmd_slowdown, "%s %s: expected a number, %g or more", option, text, least);
-	return number;
-}
-
-static int32_t rank_count(const char *option, const char *text)
-{
-	long number = cmd_number(&cmd_slowdown, option, text, 1);
-
-	if (number > 1000000)
-		cmd_usage(&cmd_slowdown, "%s %s: expected at most 1000000", option, text);
-	return (int32_t)number;
-}
-
 /* "all", a number, or "A-B". */
 static void take_steps(struct options *options, const char *text)
 {
@@ -320,32 +303,27 @@ static void take_steps(struct options *options, const char *text)
 	options->last_number = (int32_t)last;
 }
 
+enum { OPTION_PIPELINE = OPTION_FIRST, OPTION_TENSOR, OPTION_LEAST, OPTION_STEPS, OPTION_TABLE };
+
 static struct options take_options(int argument_count, char **arguments)
 {
-	static const struct option list[] = {{"json", no_argument, NULL, 'j'},
-		{"csv", no_argument, NULL, 'c'}, {"pipeline", required_argument, NULL, 'p'},
-		{"tensor", required_argument, NULL, 't'}, {"least", required_argument, NULL, 'l'},
-		{"steps", required_argument, NULL, 's'}, {"table", no_argument, NULL, 'b'}, {0}};
 	struct options options = {.least = SLOWDOWN_LEAST, .last_number = -1};
 	int option;
 
-	while ((option = getopt_long(argument_count, arguments, "", list, NULL)) != -1) {
-		if (option == 'j')
-			options.form = PRINT_JSON;
-		else if (option == 'c')
-			options.form = PRINT_CSV;
-		else if (option == 'p')
-			options.stages = rank_count("--pipeline", optarg);
-		else if (option == 't')
-			options.tensors = rank_count("--tensor", optarg);
-		else if (option == 'l')
-			options.least = real_number("--least", optarg, 1);
-		else if (option == 's')
+	while ((option = command_option(&cmd_slowdown, argument_count, arguments)) != -1) {
+		if (option == OPTION_PIPELINE)
+			options.stages = (int32_t)command_count(&cmd_slowdown, option, optarg, 1, MOST_RANKS);
+		else if (option == OPTION_TENSOR)
+			options.tensors =
+				(int32_t)command_count(&cmd_slowdown, option, optarg, 1, MOST_RANKS);
+		else if (option == OPTION_LEAST)
+			options.least = command_number(&cmd_slowdown, option, optarg, 1, DBL_MAX);
+		else if (option == OPTION_STEPS)
 			take_steps(&options, optarg);
-		else if (option == 'b')
+		else if (option == OPTION_TABLE)
 			options.table = true;
-		else
-			cmd_wrong_option(&cmd_slowdown, list, arguments);
+		else if (!cmd_form_option(&options.form, option))
+			command_unhandled(&cmd_slowdown, option);
 	}
 	if (options.tensors && !options.stages)
 		cmd_usage(&cmd_slowdown, "--tensor needs --pipeline");
@@ -389,79 +367,77 @@ static int run(int argument_count, char **arguments)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	{"least", OPTION_LEAST, "S", "minimum slowdown for which a cause is reported (default: 1.03)"},
+	{"pipeline", OPTION_PIPELINE, "N",
+		"ranks form N stages, in Megatron's order (tensor ranks adjacent, then data "
+		"ranks, then stages); needed where the trace has rank numbers only (default: from "
+		"the trace)"},
+	{"tensor", OPTION_TENSOR, "N", "number of tensor ranks, with --pipeline (default: 1)"},
+	{"steps", OPTION_STEPS, "A-B",
+		"only the steps with these numbers; all: also steps at the start that take over "
+		"1.5 times the median, which are left out as warm-up otherwise"},
+	{"table", OPTION_TABLE, NULL, "the table of steps, in text too"},
+	{"json", CMD_JSON, NULL, "everything as JSON; times in ns"},
+	{"csv", CMD_CSV, NULL, "the six tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_slowdown = {
 	.name = "slowdown",
 	.summary = "traces of labelled phases: slowdown by imbalance, and its cause",
+	.usage = "[OPTION]... TRACE...",
+	.about = "A TRACE is a Chrome-trace JSON file (also *.gz) whose events label phases of a "
+		 "job, as Megatron-like frameworks write them, or a folder of such files, one per "
+		 "worker. Known labels are forward-compute, backward-compute, forward-send, "
+		 "forward-recv, backward-send, backward-recv (also both ways in one, as "
+		 "send-forward-recv-backward, and Megatron's spellings), params-all-gather, "
+		 "grads-reduce-scatter, allreduce, separate-grads-all-reduce, "
+		 "layernorm-grads-all-reduce, embedding-grads-all-reduce, "
+		 "optimizer-clip-main-grad, optimizer, gc. Others are skipped. Arguments of events "
+		 "may give step (or iteration), model_chunk, mb_id and the worker's place "
+		 "(dp_rank, pp_rank, tp_rank), as may names of threads and processes (\"PP rank 3\", "
+		 "\"DP0-PP1-TP0\") and names of files (data-0-pipeline-1-tensor-0).\n"
+		 "\n"
+		 "The job is replayed as a graph: computing waits for preceding computing and "
+		 "messages, data move once all participants have arrived.\n"
+		 "\n"
+		 "  T\tmean step time of that replay, with the measured durations; time outside "
+		 "labels is zero\n"
+		 "  T ideal\tthe same with each duration replaced by that of its type: the mean for "
+		 "computing and optimizer, the median for moving data\n"
+		 "  S\tT / T ideal; for a part (an operation, stage, data rank or worker): with its "
+		 "durations as measured and all others ideal\n"
+		 "  explains\t(T - T without) / (T - T ideal): T without has only the part's "
+		 "durations ideal. More than 100% where the part also raises the mean that others "
+		 "are compared with\n"
+		 "  M_W, M_S\texplained by the worst 3% of the workers, and by the last stage\n"
+		 "  computing\tforward and backward of a worker in a step; \"to mean\": relative to "
+		 "the mean of all; \"slowest\": share of the steps in which it alone is the longest\n"
+		 "\n"
+		 "The definitions are those of arXiv 2505.05713. The cause is the effect that "
+		 "explains most when it alone is removed, and at least 30%:\n"
+		 "\n"
+		 "  stage imbalance\tstages compute longer than others: repartition\n"
+		 "  slow worker\tworkers compute longer than others of their stage\n"
+		 "  operations vary\toperations of one worker take different times: micro-batches "
+		 "of different work, pauses\n"
+		 "  communication\tmoving data takes longer than the median of its type\n"
+		 "  garbage collection\twhere it is labelled\n"
+		 "  optimizer\n"
+		 "\n"
+		 "A recurring straggler is a stage, data rank or worker that computes longest in 3 "
+		 "of 4 steps, and 5% longer than the mean.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Text omits tables of more than 64 workers or data ranks; JSON and CSV do not. "
+		 "With more than 128 workers, S of a worker is the minimum of its stage's and its "
+		 "data rank's; with more than 128 data ranks, S is computed for those that compute "
+		 "longest.\n"
+		 "\n"
+		 "Tensor ranks are treated as separate pipelines: waiting for each other inside "
+		 "forward and backward counts as computing.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no readable trace or none with such labels, 2 usage "
+		 "error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze slowdown - slowdown by imbalance, and its cause\n"
-		"\n"
-		"usage: pmanalyze slowdown [OPTION]... TRACE...\n"
-		"\n"
-		"A TRACE is a Chrome-trace JSON file (also *.gz) whose events label phases of\n"
-		"a job, as Megatron-like frameworks write them, or a folder of such files, one\n"
-		"per worker. Known labels are forward-compute, backward-compute,\n"
-		"forward-send, forward-recv, backward-send, backward-recv (also both ways in\n"
-		"one, as send-forward-recv-backward, and Megatron's spellings),\n"
-		"params-all-gather, grads-reduce-scatter, allreduce,\n"
-		"separate-grads-all-reduce, layernorm-grads-all-reduce,\n"
-		"embedding-grads-all-reduce, optimizer-clip-main-grad, optimizer, gc. Others\n"
-		"are skipped. Arguments of events may give step (or iteration), model_chunk,\n"
-		"mb_id and the worker's place (dp_rank, pp_rank, tp_rank), as may names of\n"
-		"threads and processes (\"PP rank 3\", \"DP0-PP1-TP0\") and names of files\n"
-		"(data-0-pipeline-1-tensor-0).\n"
-		"\n"
-		"The job is replayed as a graph: computing waits for preceding computing and\n"
-		"messages, data move once all participants have arrived.\n"
-		"\n"
-		"  T          mean step time of that replay, with the measured durations; time\n"
-		"             outside labels is zero\n"
-		"  T ideal    the same with each duration replaced by that of its type: the\n"
-		"             mean for computing and optimizer, the median for moving data\n"
-		"  S          T / T ideal; for a part (an operation, stage, data rank or\n"
-		"             worker): with its durations as measured and all others ideal\n"
-		"  explains   (T - T without) / (T - T ideal): T without has only the part's\n"
-		"             durations ideal. More than 100% where the part also raises the\n"
-		"             mean that others are compared with\n"
-		"  M_W, M_S   explained by the worst 3% of the workers, and by the last stage\n"
-		"  computing  forward and backward of a worker in a step; \"to mean\": relative\n"
-		"             to the mean of all; \"slowest\": share of the steps in which it\n"
-		"             alone is the longest\n"
-		"\n"
-		"The definitions are those of arXiv 2505.05713. The cause is the effect that\n"
-		"explains most when it alone is removed, and at least 30%:\n"
-		"\n"
-		"  stage imbalance     stages compute longer than others: repartition\n"
-		"  slow worker         workers compute longer than others of their stage\n"
-		"  operations vary     operations of one worker take different times:\n"
-		"                      micro-batches of different work, pauses\n"
-		"  communication       moving data takes longer than the median of its type\n"
-		"  garbage collection  where it is labelled\n"
-		"  optimizer\n"
-		"\n"
-		"A recurring straggler is a stage, data rank or worker that computes longest in\n"
-		"3 of 4 steps, and 5% longer than the mean.\n"
-		"\n"
-		"  --least S     minimum slowdown for which a cause is reported (default: 1.03)\n"
-		"  --pipeline N  ranks form N stages, in Megatron's order (tensor ranks\n"
-		"                adjacent, then data ranks, then stages); needed where the\n"
-		"                trace has rank numbers only (default: from the trace)\n"
-		"  --tensor N    number of tensor ranks, with --pipeline (default: 1)\n"
-		"  --steps A-B   only the steps with these numbers; all: also steps at the start\n"
-		"                that take over 1.5 times the median, which are left out as\n"
-		"                warm-up otherwise\n"
-		"  --table       the table of steps, in text too\n"
-		"  --json        everything as JSON; times in ns\n"
-		"  --csv         the six tables as CSV, an empty line between them\n"
-		"\n"
-		"Text omits tables of more than 64 workers or data ranks; JSON and CSV do not.\n"
-		"With more than 128 workers, S of a worker is the minimum of its stage's and\n"
-		"its data rank's; with more than 128 data ranks, S is computed for those that\n"
-		"compute longest.\n"
-		"\n"
-		"Tensor ranks are treated as separate pipelines: waiting for each other inside\n"
-		"forward and backward counts as computing.\n"
-		"\n"
-		"Exit status: 0 success, 1 no readable trace or none with such labels, 2 usage\n"
-		"error.\n"),
 };

@@ -4,7 +4,9 @@
 #include "import/imported_timeline.h"
 
 #include <err.h>
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +27,23 @@ struct questions {
 
 #define LEAST_FACTOR 0.001
 
-static double parse_factor(const char *option, const char *text)
-{
-	char *end;
-	double factor = strtod(text, &end);
+enum {
+	OPTION_FACTOR = OPTION_FIRST,
+	OPTION_LAYER,
+	OPTION_COMMUNICATION,
+	OPTION_OVERLAP,
+	OPTION_HOST,
+	OPTION_INPUT,
+	OPTION_BALANCE,
+	OPTION_STAGES,
+	OPTION_RANK,
+	OPTION_SAMPLE,
+	OPTION_TOP
+};
 
-	if (end == text || *end || !(factor >= LEAST_FACTOR) || isinf(factor))
-		cmd_usage(&cmd_whatif, "--%s: \"%s\" is not a number of %g or more", option, text,
-			LEAST_FACTOR);
-	return factor;
+static double parse_factor(int key, const char *text)
+{
+	return command_number(&cmd_whatif, key, text, LEAST_FACTOR, DBL_MAX);
 }
 
 static struct question *add_question(struct questions *questions, enum whatif_kind kind)
@@ -57,20 +67,6 @@ static const char *split(
 	return equals + 1;
 }
 
-enum {
-	OPTION_FACTOR = 256,
-	OPTION_LAYER,
-	OPTION_COMMUNICATION,
-	OPTION_OVERLAP,
-	OPTION_HOST,
-	OPTION_INPUT,
-	OPTION_BALANCE,
-	OPTION_STAGES,
-	OPTION_RANK,
-	OPTION_SAMPLE,
-	OPTION_TOP
-};
-
 static bool take_option(struct questions *questions, int option, const char *argument)
 {
 	struct question *question;
@@ -78,16 +74,15 @@ static bool take_option(struct questions *questions, int option, const char *arg
 
 	switch (option) {
 	case OPTION_FACTOR:
-		questions->factor = parse_factor("factor", argument);
+		questions->factor = parse_factor(option, argument);
 		return true;
 	case OPTION_LAYER:
 		question = add_question(questions, WHATIF_LAYER);
 		value = split("layer", argument, "NAME=K", question);
-		question->change.factor = parse_factor("layer", value);
+		question->change.factor = parse_factor(option, value);
 		return true;
 	case OPTION_COMMUNICATION:
-		add_question(questions, WHATIF_COMMUNICATION)->change.factor =
-			parse_factor("communication", argument);
+		add_question(questions, WHATIF_COMMUNICATION)->change.factor = parse_factor(option, argument);
 		return true;
 	case OPTION_OVERLAP:
 		add_question(questions, WHATIF_OVERLAP);
@@ -111,10 +106,10 @@ static bool take_option(struct questions *questions, int option, const char *arg
 			cmd_usage(&cmd_whatif, "--rank: expected R=others, not \"%s\"", argument);
 		return true;
 	case OPTION_SAMPLE:
-		questions->most = (size_t)cmd_number(&cmd_whatif, "--sample", argument, 1);
+		questions->most = command_count(&cmd_whatif, option, argument, 1, SIZE_MAX);
 		return true;
 	case OPTION_TOP:
-		questions->top = (size_t)cmd_number(&cmd_whatif, "--top", argument, 1);
+		questions->top = command_count(&cmd_whatif, option, argument, 1, SIZE_MAX);
 		return true;
 	default:
 		return false;
@@ -377,15 +372,6 @@ static int print_run(
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {CMD_OPTIONS,
-		{"factor", required_argument, NULL, OPTION_FACTOR},
-		{"layer", required_argument, NULL, OPTION_LAYER},
-		{"communication", required_argument, NULL, OPTION_COMMUNICATION},
-		{"overlap", no_argument, NULL, OPTION_OVERLAP}, {"host", no_argument, NULL, OPTION_HOST},
-		{"input", no_argument, NULL, OPTION_INPUT}, {"balance", no_argument, NULL, OPTION_BALANCE},
-		{"stages", no_argument, NULL, OPTION_STAGES}, {"rank", required_argument, NULL, OPTION_RANK},
-		{"sample", required_argument, NULL, OPTION_SAMPLE},
-		{"top", required_argument, NULL, OPTION_TOP}, {0}};
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct questions questions = {.factor = 2, .top = 25};
 	struct run *runs;
@@ -393,10 +379,10 @@ static int run(int argument_count, char **arguments)
 	size_t run_count;
 	int option, status = 0;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1)
+	while ((option = command_option(&cmd_whatif, argument_count, arguments)) != -1)
 		if (!take_option(&questions, option, optarg) &&
 			!cmd_common_option(&cmd_whatif, &how, option, optarg))
-			cmd_wrong_option(&cmd_whatif, options, arguments);
+			command_unhandled(&cmd_whatif, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_whatif, "no run given");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
@@ -415,65 +401,60 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"factor", OPTION_FACTOR, "K",
+		"speed-up of layers and communication (default: 2; below 1 is slower, at least "
+		"0.001)"},
+	{"sample", OPTION_SAMPLE, "N",
+		"replay at most N iterations, from the middle of the run (default: up to 1.5 million "
+		"tasks, at least 8 iterations)"},
+	{"top", OPTION_TOP, "N", "rows in text (default: 25)"},
+	{"json", CMD_JSON, NULL, "the same as JSON; times in ns"},
+	{"csv", CMD_CSV, NULL, "the table as CSV"},
+	{0},
+};
+
+static const struct option_row query_rows[] = {
+	{NULL, 0, NULL, "Queries; several are combined into one change:\n\n"},
+	{"layer", OPTION_LAYER, "NAME=K", "this layer K× as fast (names: pmanalyze layers)"},
+	{"communication", OPTION_COMMUNICATION, "K", "data move K× as fast, once all ranks have arrived"},
+	{"overlap", OPTION_OVERLAP, NULL, "communication hidden where data dependencies allow"},
+	{"host", OPTION_HOST, NULL, "zero launch time"},
+	{"input", OPTION_INPUT, NULL, "zero time for reading, splitting and copying the batch"},
+	{"balance", OPTION_BALANCE, NULL, "all ranks of a stage take the mean of their times"},
+	{"stages", OPTION_STAGES, NULL, "all stages and ranks do"},
+	{"rank", OPTION_RANK, "R=others", "rank R takes the others' median (R.G: GPU G of rank R)"},
+	{0},
+};
+
 const struct command cmd_whatif = {
 	.name = "whatif",
 	.summary = "predicted gain of single changes",
+	.usage = "[OPTION]... RUN...",
+	.about = "Replays each run's iterations over all ranks with modified durations: device "
+		 "work in the order of its queues, no earlier than its launch and the events its "
+		 "queue waits for; hosts call by call, after the device where they wait for it; a "
+		 "collective when its last rank has arrived, a message when both ends have. "
+		 "Latencies are kept. Waits between queues that are not recorded are inferred from "
+		 "work that starts when other work ends. Prints the resulting mean iteration, and "
+		 "the error of the unchanged replay.\n"
+		 "\n"
+		 "Without a query, each of these changes alone, the largest gain first: each layer "
+		 "(forward, backward, update) and communication K× as fast; communication hidden "
+		 "behind all work that does not need its data; zero launch time; zero input time; "
+		 "each rank like the median of the others with the same layers, and all at their "
+		 "mean, per layer and phase of each iteration. With pipelines also: forward, "
+		 "backward and update balanced over all stages.\n",
+	.options = OPTION_TABLES(rows, cmd_run_rows, query_rows),
+	.after = "Slowdown is S = t / t_ideal, t_ideal the iteration with all ranks balanced "
+		 "(arXiv 2505.05713). The load imbalance factor compares computing times alone; S "
+		 "is the cost of the imbalance after communication and overlap.\n"
+		 "\n"
+		 "Changes of the program's behaviour are not modelled: a different algorithm, a "
+		 "different order of calls. Messages sent in groups do not wait for their other "
+		 "end.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no trace or no iterations, 2 usage error or no such "
+		 "layer or rank.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze whatif - predicted iteration time after single changes\n"
-		"\n"
-		"usage: pmanalyze whatif [OPTION]... RUN...\n"
-		"\n"
-		"Replays each run's iterations over all ranks with modified durations: device\n"
-		"work in the order of its queues, no earlier than its launch and the events its\n"
-		"queue waits for; hosts call by call, after the device where they wait for it; a\n"
-		"collective when its last rank has arrived, a message when both ends have.\n"
-		"Latencies are kept. Waits between queues that are not recorded are inferred\n"
-		"from work that starts when other work ends. Prints the resulting mean\n"
-		"iteration, and the error of the unchanged replay.\n"
-		"\n"
-		"Without a query, each of these changes alone, the largest gain first: each\n"
-		"layer (forward, backward, update) and communication K× as fast; communication\n"
-		"hidden behind all work that does not need its data; zero launch time; zero\n"
-		"input time; each rank like the median of the others with the same layers, and\n"
-		"all at their mean, per layer and phase of each iteration. With pipelines also:\n"
-		"forward, backward and update balanced over all stages.\n"
-		"\n"
-		"  --factor K          speed-up of layers and communication (default: 2; below 1\n"
-		"                      is slower, at least 0.001)\n"
-		"\n"
-		"Queries; several are combined into one change:\n"
-		"\n"
-		"  --layer NAME=K      this layer K× as fast (names: pmanalyze layers)\n"
-		"  --communication K   data move K× as fast, once all ranks have arrived\n"
-		"  --overlap           communication hidden where data dependencies allow\n"
-		"  --host              zero launch time\n"
-		"  --input             zero time for reading, splitting and copying the batch\n"
-		"  --balance           all ranks of a stage take the mean of their times\n"
-		"  --stages            all stages and ranks do\n"
-		"  --rank R=others     rank R takes the others' median (R.G: GPU G of rank R)\n"
-		"\n"
-		"Slowdown is S = t / t_ideal, t_ideal the iteration with all ranks balanced\n"
-		"(arXiv 2505.05713). The load imbalance factor compares computing times alone;\n"
-		"S is the cost of the imbalance after communication and overlap.\n"
-		"\n"
-		"  --sample N          replay at most N iterations, from the middle of the run\n"
-		"                      (default: up to 1.5 million tasks, at least 8 iterations)\n"
-		"  --top N             rows in text (default: 25)\n"
-		"  --skip N            leave out the first N usual iterations (default: 1)\n"
-		"  --steps A-B         only the steps with these numbers: the program's, or\n"
-		"                      places in the run from 0\n" CMD_ITERATION_HELP
-		"  --comm-pattern REGEX\n"
-		"                      other profilers' traces: kernels whose names match the\n"
-		"                      extended regular expression also count as communication\n"
-		"                      (default: NCCL's names)\n"
-		"  --json              the same as JSON; times in ns\n"
-		"  --csv               the table as CSV\n"
-		"\n"
-		"Changes of the program's behaviour are not modelled: a different algorithm, a\n"
-		"different order of calls. Messages sent in groups do not wait for their other\n"
-		"end.\n"
-		"\n"
-		"Exit status: 0 success, 1 no trace or no iterations, 2 usage error or no such\n"
-		"layer or rank.\n"),
 };

@@ -5,6 +5,7 @@
 #include "import/window.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,19 +244,17 @@ static void print_all(struct cmd_imported *how, const struct job *job, FILE *out
 	print_json_end(object, out);
 }
 
-static bool last_step(const char *argument)
-{
-	if (strcmp(argument, "include") != 0 && strcmp(argument, "exclude") != 0)
-		cmd_usage(&cmd_window, "--last-step %s: expected include or exclude", argument);
-	return strcmp(argument, "include") == 0;
-}
+enum {
+	OPTION_LAST_STEP = OPTION_FIRST,
+	OPTION_KERNEL_DELAY,
+	OPTION_KERNELS,
+	OPTION_STREAMS,
+	OPTION_HTA_LAUNCHES
+};
 
 static int run(int argument_count, char **arguments)
 {
-	static const struct option options[] = {CMD_IMPORTED_OPTIONS,
-		{"last-step", required_argument, NULL, 'l'}, {"kernel-delay", required_argument, NULL, 'd'},
-		{"kernels", required_argument, NULL, 'k'}, {"streams", no_argument, NULL, 'S'},
-		{"hta-launches", no_argument, NULL, 'H'}, {0}};
+	static const char *const last_steps[] = {"include", "exclude", NULL};
 	struct job job = {.options = {.delay_ns = WINDOW_DELAY_NS}, .kernel_rows = 10};
 	struct cmd_imported how = {.command = &cmd_window,
 		.row_bytes = sizeof(struct window),
@@ -265,19 +264,20 @@ static int run(int argument_count, char **arguments)
 		.context = &job};
 	int option, status = 1;
 
-	while ((option = getopt_long(argument_count, arguments, "", options, NULL)) != -1) {
-		if (option == 'l')
-			job.options.last_step = last_step(optarg);
-		else if (option == 'd')
-			job.options.delay_ns = 1000 * cmd_number(&cmd_window, "--kernel-delay", optarg, 0);
-		else if (option == 'k')
-			job.kernel_rows = (size_t)cmd_number(&cmd_window, "--kernels", optarg, 0);
-		else if (option == 'S')
+	while ((option = command_option(&cmd_window, argument_count, arguments)) != -1) {
+		if (option == OPTION_LAST_STEP)
+			job.options.last_step = command_word(&cmd_window, option, optarg, last_steps) == 0;
+		else if (option == OPTION_KERNEL_DELAY)
+			job.options.delay_ns = 1000 * (int64_t)command_count(&cmd_window, option, optarg, 0,
+							      INT64_MAX / 1000);
+		else if (option == OPTION_KERNELS)
+			job.kernel_rows = command_count(&cmd_window, option, optarg, 0, SIZE_MAX);
+		else if (option == OPTION_STREAMS)
 			job.streams = true;
-		else if (option == 'H')
+		else if (option == OPTION_HTA_LAUNCHES)
 			job.options.hta_launches = true;
 		else if (!cmd_imported_option(&how, option, optarg))
-			cmd_wrong_option(&cmd_window, options, arguments);
+			command_unhandled(&cmd_window, option);
 	}
 	cmd_imported_read(&how, arguments + optind, (size_t)(argument_count - optind), IMPORTED_WANT_STEPS);
 	job.windows = how.rows;
@@ -296,63 +296,60 @@ static int run(int argument_count, char **arguments)
 	return status;
 }
 
+static const struct option_row rows[] = {
+	{"last-step", OPTION_LAST_STEP, "include|exclude",
+		"whether work launched by the last ProfilerStep counts (default: exclude, since "
+		"its end is often missing)"},
+	{"kernel-delay", OPTION_KERNEL_DELAY, "US", "see kernel_wait (default: 30)"},
+	{"hta-launches", OPTION_HTA_LAUNCHES, NULL,
+		"as HTA, take the first event of the file as the launch of kernels whose call is "
+		"not in the trace (default: such a kernel was launched before it started, and did "
+		"not wait for the host)"},
+	{"kernels", OPTION_KERNELS, "N", "kernels listed, longest total first (default: 10)"},
+	{"streams", OPTION_STREAMS, NULL, "the table of idle times, in text too"},
+	{"json", CMD_JSON, NULL, "all tables as JSON, with more columns than text; times in ns"},
+	{"csv", CMD_CSV, NULL, "the four tables as CSV, an empty line between them"},
+	{0},
+};
+
 const struct command cmd_window = {
 	.name = "window",
 	.summary = "traces of other profilers: idle, compute and overlap, as in HTA",
+	.usage = "[OPTION]... TRACE...",
+	.about = "A TRACE is a file of Kineto (the PyTorch profiler: *.json, *.json.gz), an SQLite "
+		 "export of Nsight Systems (nsys export --type sqlite), another Chrome-trace JSON "
+		 "whose events label phases, or a folder of such files. Files are ranks: as their "
+		 "distributedInfo says, else their names (worker3, rank_3, trace_3.json), else in "
+		 "order; each GPU of an Nsight Systems export is one.\n"
+		 "\n"
+		 "The definitions are those of HolisticTraceAnalysis 0.6.1, the times exact (to "
+		 "the ns; HTA rounds to us). Events are kernels, copies and fills on a device. "
+		 "With more than one ProfilerStep, events launched before the last one started are "
+		 "kept (or ended: --last-step include); otherwise all.\n"
+		 "\n"
+		 "  window\tfrom the first start to the last end of the events\n"
+		 "  idle\tthe part in which no event runs\n"
+		 "  compute\ta computation kernel runs\n"
+		 "  non-compute\tonly other events run: window = idle + compute + non-compute\n"
+		 "  overlap\tshare of the communication that overlaps computation\n"
+		 "\n"
+		 "A kernel is communication if its name starts with nccl, hccl or hip or has "
+		 "ncclKernel in it; memory if it starts with Memcpy, Memset or dma; other if it "
+		 "has Sync, Memcpy, Memset or dma in it; else computation. Kernel types are summed "
+		 "over ranks by concurrency.\n"
+		 "\n"
+		 "Idle of a stream is the gap between an event and the one before it:\n"
+		 "\n"
+		 "  host_wait\tlaunched after the end of the other: the host was late\n"
+		 "  kernel_wait\tthe gap is shorter than --kernel-delay: launch latency\n"
+		 "  other\tit waited for other device work\n",
+	.options = OPTION_TABLES(rows, cmd_imported_rows),
+	.after = "A truncated file, as when the profiler was killed, is read up to its end, with a "
+		 "warning that gives the position.\n"
+		 "\n"
+		 "JSON and CSV have min_ns and max_ns also under their old names, least_ns and "
+		 "greatest_ns, until the next version.\n"
+		 "\n"
+		 "Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n",
 	.run = run,
-	.help = COMMAND_HELP(
-		"pmanalyze window - GPU activity during the profiled window\n"
-		"\n"
-		"usage: pmanalyze window [OPTION]... TRACE...\n"
-		"\n"
-		"A TRACE is a file of Kineto (the PyTorch profiler: *.json, *.json.gz), an\n"
-		"SQLite export of Nsight Systems (nsys export --type sqlite), another\n"
-		"Chrome-trace JSON whose events label phases, or a folder of such files. Files\n"
-		"are ranks: as their distributedInfo says, else their names (worker3, rank_3,\n"
-		"trace_3.json), else in order; each GPU of an Nsight Systems export is one.\n"
-		"\n"
-		"The definitions are those of HolisticTraceAnalysis 0.6.1, the times exact (to\n"
-		"the ns; HTA rounds to us). Events are kernels, copies and fills on a device.\n"
-		"With more than one ProfilerStep, events launched before the last one started\n"
-		"are kept (or ended: --last-step include); otherwise all.\n"
-		"\n"
-		"  window       from the first start to the last end of the events\n"
-		"  idle         the part in which no event runs\n"
-		"  compute      a computation kernel runs\n"
-		"  non-compute  only other events run: window = idle + compute + non-compute\n"
-		"  overlap      share of the communication that overlaps computation\n"
-		"\n"
-		"A kernel is communication if its name starts with nccl, hccl or hip or has\n"
-		"ncclKernel in it; memory if it starts with Memcpy, Memset or dma; other if it\n"
-		"has Sync, Memcpy, Memset or dma in it; else computation. Kernel types are\n"
-		"summed over ranks by concurrency.\n"
-		"\n"
-		"Idle of a stream is the gap between an event and the one before it:\n"
-		"\n"
-		"  host_wait    launched after the end of the other: the host was late\n"
-		"  kernel_wait  the gap is shorter than --kernel-delay: launch latency\n"
-		"  other        it waited for other device work\n"
-		"\n"
-		"  --last-step include|exclude\n"
-		"             whether work launched by the last ProfilerStep counts (default:\n"
-		"             exclude, since its end is often missing)\n" CMD_IMPORTED_HELP
-		"  --kernel-delay US\n"
-		"             see kernel_wait (default: 30)\n"
-		"  --hta-launches\n"
-		"             as HTA, take the first event of the file as the launch of kernels\n"
-		"             whose call is not in the trace (default: such a kernel was\n"
-		"             launched before it started, and did not wait for the host)\n"
-		"  --kernels N\n"
-		"             kernels listed, longest total first (default: 10)\n"
-		"  --streams  the table of idle times, in text too\n"
-		"  --json     all tables as JSON, with more columns than text; times in ns\n"
-		"  --csv      the four tables as CSV, an empty line between them\n"
-		"\n"
-		"A truncated file, as when the profiler was killed, is read up to its end, with\n"
-		"a warning that gives the position.\n"
-		"\n"
-		"JSON and CSV have min_ns and max_ns also under their old names, least_ns and\n"
-		"greatest_ns, until the next version.\n"
-		"\n"
-		"Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n"),
 };

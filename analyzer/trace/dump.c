@@ -117,7 +117,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 		cJSON_AddStringToObject(object, "trouble", trace->trouble);
 	for (size_t i = 0; i < trace->note_count; i++)
 		cJSON_AddItemToArray(notes, cJSON_CreateString(print_clean(&dump->arena, trace->notes[i])));
-	if (dump->how->form != DUMP_TEXT) {
+	if (dump->how->form != PRINT_TEXT) {
 		more_of_head(dump, object, NULL);
 		return object;
 	}
@@ -170,15 +170,15 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		struct print_table table;
 		bool asked = tables[i].fill == dump_operations ? how->operations
 			     : tables[i].fill == dump_records  ? how->records
-							       : how->form != DUMP_CSV;
+							       : how->form != PRINT_CSV;
 
 		if (!asked)
 			continue;
 		print_init(&table, &dump.arena);
 		tables[i].fill(&dump, &table);
-		if (how->form == DUMP_JSON) {
+		if (how->form == PRINT_JSON) {
 			cJSON_AddItemToObject(object, tables[i].key, print_json(&table));
-		} else if (how->form == DUMP_CSV) {
+		} else if (how->form == PRINT_CSV) {
 			print_csv(&table, out);
 		} else if (table.row_count > 0) {
 			fputc('\n', out);
@@ -186,7 +186,7 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		}
 		print_free(&table);
 	}
-	if (how->form == DUMP_JSON)
+	if (how->form == PRINT_JSON)
 		print_json_end(object, out);
 	else
 		cJSON_Delete(object);

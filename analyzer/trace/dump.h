@@ -2,14 +2,13 @@
 #ifndef TRACE_DUMP_H
 #define TRACE_DUMP_H
 
+#include "base/table.h"
 #include "trace.h"
 
 #include <stdio.h>
 
-enum dump_form { DUMP_TEXT, DUMP_JSON, DUMP_CSV };
-
 struct dump_options {
-	enum dump_form form;
+	enum print_form form;
 	bool operations;
 	bool records;
 	long limit; /* of operations and of records; -1: all */
