@@ -483,7 +483,12 @@ void print_paragraph(const char *text, int indent, FILE *out)
 
 const char *print_time(struct arena *arena, double ns)
 {
-	const struct unit *unit = unit_for(fabs(ns));
+	return print_time_like(arena, ns, ns);
+}
+
+const char *print_time_like(struct arena *arena, double ns, double like_ns)
+{
+	const struct unit *unit = unit_for(fabs(like_ns));
 
 	return arena_format(arena, "%.*f %s", unit->ns < 2 ? 0 : 3, ns / unit->ns, unit->name);
 }

@@ -122,5 +122,7 @@ void print_paragraph(const char *text, int indent, FILE *out);
 
 /* "1.234 ms": a single time in the unit that suits it. */
 const char *print_time(struct arena *arena, double ns);
+/* In the unit that suits another one: for a column. */
+const char *print_time_like(struct arena *arena, double ns, double like_ns);
 
 #endif

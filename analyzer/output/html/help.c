@@ -97,8 +97,10 @@ static void write_table(struct html_page *page, const struct html_run *run, size
 	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">if</th><th></th><th>saves</th><th></th>"
 	      "<th>iteration</th><th>speed-up</th></tr></thead>\n<tbody>\n",
 		page->out);
+	html_times(page, run->changes.replayed_ns);
 	for (size_t i = from; i < to; i++)
 		write_row(page, run, &run->changes.items[i], run->changes.items[0].gain_ns);
+	html_times(page, 0);
 	fputs("</tbody></table>\n", page->out);
 }
 

@@ -38,8 +38,10 @@ static void write_rows(struct html_page *page, const struct html_run *run, const
 		"<th class=\"l\">layer</th><th></th><th>count</th><th>time</th><th>share</th>%s</tr></thead>\n"
 		"<tbody>\n",
 		run->analysis->worker_count > 1 ? "<th>over ranks</th>" : "");
+	html_times(page, kernels->rows[0].time_ns);
 	for (size_t i = from; i < to; i++)
 		write_kernel(page, run, kernels, &kernels->rows[i]);
+	html_times(page, 0);
 	fputs("</tbody></table></div>\n", page->out);
 }
 
@@ -86,6 +88,7 @@ void html_calls(struct html_page *page, const struct html_run *run)
 		"<table class=\"list\">\n<thead><tr><th class=\"l\">call</th><th></th><th>calls</th><th>time</th>"
 		"<th>longest</th><th>GPU idle</th><th>of it queued</th></tr></thead>\n<tbody>\n",
 		run->names[most], html_time(page, calls[most].idle_ns));
+	html_times(page, calls[most].idle_ns);
 	for (size_t i = 0; i < calls[most].count; i++) {
 		const struct host_call *call = &calls[most].items[i];
 
@@ -104,4 +107,5 @@ void html_calls(struct html_page *page, const struct html_run *run)
 		"<tr><th class=\"l\">in no call</th><td></td><td>–</td><td>–</td><td>–</td><td>%s</td><td>–</td></tr>\n"
 		"</tbody></table>\n</section>\n",
 		html_time(page, calls[most].outside_ns));
+	html_times(page, 0);
 }

@@ -161,6 +161,7 @@ static void write_layers(struct html_page *page, const struct layer_table *table
 	size_t number = 0;
 
 	write_layer_head(page, analysis->stage_count > 1);
+	html_times(page, table->greatest_ns);
 	for (uint32_t s = 0; s < analysis->stage_count; s++) {
 		const struct analysis_worker *first = stage_first(analysis, s);
 		const char *ranks = holders(page, table->run, s);
@@ -182,6 +183,7 @@ static void write_layers(struct html_page *page, const struct layer_table *table
 			any = true;
 		}
 	}
+	html_times(page, 0);
 	fputs("</tbody></table></div>\n", page->out);
 }
 

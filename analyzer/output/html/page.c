@@ -142,7 +142,14 @@ const char *html_time(struct html_page *page, double ns)
 {
 	if (!isfinite(ns))
 		return "–";
+	if (page->like_ns > 0)
+		return print_time_like(&page->arena, ns, page->like_ns);
 	return ns != 0 ? print_time(&page->arena, ns) : "0";
+}
+
+void html_times(struct html_page *page, double like_ns)
+{
+	page->like_ns = like_ns;
 }
 
 void html_swatch(struct html_page *page, int phase)

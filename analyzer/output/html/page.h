@@ -26,6 +26,7 @@ struct html_page {
 	FILE *out;
 	bool progress;      /* said on standard error, for what takes a while */
 	size_t event_most;  /* of a run, for the script */
+	double like_ns;     /* html_times; 0: none */
 	size_t run;         /* ordinal of the run that is written: data-run of what the script looks for */
 	struct arena arena; /* of the page */
 	struct html_entry *entries;
@@ -72,6 +73,10 @@ const char *html_class(const char *text);
 
 /* "12.300 ms"; "–" where it is not a number. */
 const char *html_time(struct html_page *page, double ns);
+
+/* For a table: until this is called with 0, html_time has the unit that suits this time, the greatest there.
+ */
+void html_times(struct html_page *page, double like_ns);
 
 /* A coloured square. */
 void html_swatch(struct html_page *page, int phase);

@@ -237,6 +237,7 @@ static void write_segments(struct html_page *page, const struct html_run *run)
 	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">rank</th><th class=\"l\">layer</th>"
 	      "<th class=\"l\">phase</th><th></th><th>on the path</th><th>share</th></tr></thead>\n<tbody>\n",
 		page->out);
+	html_times(page, path->segment_count ? path->segments[0].ns : 0);
 	for (size_t i = 0; i < path->segment_count && i < MOST_SEGMENTS; i++) {
 		const struct critical_segment *segment = &path->segments[i];
 
@@ -252,6 +253,7 @@ static void write_segments(struct html_page *page, const struct html_run *run)
 		fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td></tr>\n", html_time(page, segment->ns),
 			100 * segment->ns / path->mean.length_ns);
 	}
+	html_times(page, 0);
 	fputs("</tbody></table>\n", page->out);
 }
 
@@ -264,6 +266,7 @@ static void write_shares(struct html_page *page, const struct html_run *run)
 	fputs("<details><summary>By rank and by layer</summary>\n<table class=\"list\">\n<thead><tr>"
 	      "<th class=\"l\">rank or layer</th><th></th><th>on the path</th><th>share</th></tr></thead>\n<tbody>\n",
 		page->out);
+	html_times(page, mean->length_ns);
 	for (size_t w = 0; w < run->analysis->worker_count; w++) {
 		if (!(mean->workers_ns[w] > 0.0005 * mean->length_ns))
 			continue;
@@ -285,6 +288,7 @@ static void write_shares(struct html_page *page, const struct html_run *run)
 		fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td></tr>\n", html_time(page, ns),
 			100 * ns / mean->length_ns);
 	}
+	html_times(page, 0);
 	fputs("</tbody></table></details>\n", page->out);
 }
 

@@ -49,6 +49,7 @@ static void write_table(struct html_page *page, const struct html_run *run)
 	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">phase</th><th class=\"l\">symbol</th>"
 	      "<th>busy</th><th>exclusive</th><th>± sd</th><th>share</th></tr></thead>\n<tbody>\n",
 		page->out);
+	html_times(page, whole_ns);
 	for (int phase = 0; phase < PHASE_COUNT; phase++) {
 		struct analysis_statistics own =
 			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
@@ -71,6 +72,7 @@ static void write_table(struct html_page *page, const struct html_run *run)
 		"<tr class=\"rule\"><th class=\"l\">iteration</th><th class=\"l\">t_iter</th><td></td>"
 		"<th>%s</th><td>%s</td><td></td></tr>\n</tbody></table>\n",
 		html_time(page, whole_ns), html_time(page, analysis_iteration(workers, count).deviation));
+	html_times(page, 0);
 }
 
 static void write_ranks(

@@ -38,6 +38,7 @@ static void write_effects(struct html_page *page, const struct slowdown *slowdow
 	      "<thead><tr><th class=\"l\">balanced part</th><th></th><th>saves</th><th></th><th>step</th><th>explains</th></tr></thead>\n"
 	      "<tbody>\n",
 		page->out);
+	html_times(page, slowdown->replayed_ns);
 	for (int n = 0; n < SLOWDOWN_EFFECTS; n++) {
 		int i = next_effect(slowdown, done);
 		double gain_ns = slowdown->replayed_ns - slowdown->effect_ns[i];
@@ -54,6 +55,7 @@ static void write_effects(struct html_page *page, const struct slowdown *slowdow
 				? arena_format(&page->arena, "%.1f%%", 100 * slowdown->effect[i])
 				: "–");
 	}
+	html_times(page, 0);
 	fputs("</tbody></table>\n", page->out);
 }
 
