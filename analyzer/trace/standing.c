@@ -157,9 +157,11 @@ static void add_chunk(struct standing *standing, const struct trace *trace, cons
 {
 	struct standing_thread *thread = thread_of(standing, chunk);
 	const uint32_t op = chunk->entered.op;
+	const int64_t chunk_ns = trace_ns(trace, chunk->base[0]);
 	struct trace_cursor cursor;
 	struct trace_record record;
 	enum trace_step step;
+	int64_t begin_ns;
 	size_t near = 0;
 
 	trace_walk(&cursor, trace, chunk);
@@ -172,11 +174,17 @@ static void add_chunk(struct standing *standing, const struct trace *trace, cons
 	}
 	if (!chunk->entered.flags)
 		return;
+	begin_ns = trace_ns(trace, chunk->entered.begin);
+	/* Read while the call returned: its begin is that of its record already, counted from the base. */
+	if (begin_ns < thread->end_ns || chunk->entered.begin < chunk->base[0])
+		begin_ns = thread->end_ns > chunk_ns ? thread->end_ns : chunk_ns;
 	thread->inside = true;
-	if (op < trace->operation_count && trace->operations[op].function)
-		add_call(standing, trace, thread, op, trace_ns(trace, chunk->entered.begin));
-	else
-		thread->op = 0, thread->begin_ns = trace_ns(trace, chunk->entered.begin);
+	if (op < trace->operation_count && trace->operations[op].function) {
+		add_call(standing, trace, thread, op, begin_ns);
+	} else {
+		thread->op = 0;
+		thread->begin_ns = begin_ns;
+	}
 }
 
 static void find_pauses(struct standing_comm *comm)
