@@ -10,7 +10,7 @@
 
 struct how {
 	struct cmd_options common;
-	bool perfetto, kineto, observations, append;
+	bool perfetto, kineto, observations, times, append;
 	const char *path; /* NULL: standard output; of --kineto the folder */
 };
 
@@ -125,7 +125,37 @@ static int run_observations(const struct how *how, char **paths, size_t path_cou
 	return status;
 }
 
-enum { OPTION_PERFETTO = OPTION_FIRST, OPTION_KINETO, OPTION_OBSERVATIONS, OPTION_APPEND };
+static int run_times(const struct how *how, char **paths, size_t path_count)
+{
+	char *lines = NULL;
+	size_t run_count, length, count;
+	struct run *runs = cmd_read_runs(&how->common, paths, path_count, &run_count);
+	FILE *memory = open_memstream(&lines, &length), *out = stdout;
+	const char *name = how->path ? how->path : "standard output";
+
+	if (run_count != 1)
+		cmd_usage(&cmd_export, "--times takes exactly one run");
+	if (!memory)
+		err(1, "memory");
+	cmd_print_warnings(&runs[0]);
+	count = export_times(&runs[0], memory);
+	if (fclose(memory) != 0)
+		err(1, "memory");
+	if (count == 0)
+		errx(1,
+			"%s: no operation with its device time and its shape; expected a run recorded by "
+			"pmhook with CUPTI",
+			runs[0].label);
+	if (how->path && !(out = fopen(how->path, "we")))
+		err(1, "%s", name);
+	if (fwrite(lines, 1, length, out) != length || (how->path ? fclose(out) : fflush(out)) != 0)
+		err(1, "%s", name);
+	free(lines);
+	cmd_free_runs(runs, run_count);
+	return 0;
+}
+
+enum { OPTION_PERFETTO = OPTION_FIRST, OPTION_KINETO, OPTION_OBSERVATIONS, OPTION_TIMES, OPTION_APPEND };
 
 static int run(int argument_count, char **arguments)
 {
@@ -139,6 +169,8 @@ static int run(int argument_count, char **arguments)
 			how.kineto = true;
 		else if (option == OPTION_OBSERVATIONS)
 			how.observations = true;
+		else if (option == OPTION_TIMES)
+			how.times = true;
 		else if (option == OPTION_APPEND)
 			how.append = true;
 		else if (option == 'o')
@@ -146,8 +178,8 @@ static int run(int argument_count, char **arguments)
 		else if (!cmd_common_option(&cmd_export, &how.common, option, optarg))
 			command_unhandled(&cmd_export, option);
 	}
-	if (how.perfetto + how.kineto + how.observations != 1)
-		cmd_usage(&cmd_export, "one of --perfetto, --kineto and --observations is needed");
+	if (how.perfetto + how.kineto + how.observations + how.times != 1)
+		cmd_usage(&cmd_export, "one of --perfetto, --kineto, --observations and --times is needed");
 	if (how.kineto && !how.path)
 		cmd_usage(&cmd_export, "--kineto needs -o FOLDER");
 	if (how.append && (!how.observations || !how.path))
@@ -156,6 +188,7 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_export, "no run given");
 	return (how.perfetto ? run_perfetto
 		: how.kineto ? run_kineto
+		: how.times  ? run_times
 			     : run_observations)(&how, arguments + optind, (size_t)(argument_count - optind));
 }
 
@@ -177,6 +210,10 @@ static const struct option_row rows[] = {
 	{"observations", OPTION_OBSERVATIONS, NULL,
 		"a table for pmfit, CSV with a row per RUN: hyperparameters, number of GPUs, and "
 		"median times"},
+	{"times", OPTION_TIMES, NULL,
+		"how long each operation took on the GPU, for softgpu: a run under SOFTGPU_TIMES=FILE takes "
+		"these times. Tab-separated: kind, name, shape, count, median in ns. Needs a trace of pmhook "
+		"with device times from CUPTI; the whole run counts"},
 	{"append", OPTION_APPEND, NULL,
 		"append the rows to FILE, which must have the same columns; FILE is created if "
 		"missing"},
@@ -188,10 +225,11 @@ static const struct option_row rows[] = {
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "export to other programs: Perfetto, HTA, pmfit",
+	.summary = "export to other programs: Perfetto, HTA, pmfit, softgpu",
 	.usage = "--perfetto [-o FILE] [--skip N] RUN\n"
 		 "--kineto -o FOLDER [--skip N] RUN\n"
-		 "--observations [-o FILE [--append]] [--skip N] RUN...",
+		 "--observations [-o FILE [--append]] [--skip N] RUN...\n"
+		 "--times [-o FILE] RUN",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Columns of the table; a value that a run does not have is empty:\n"
 		 "\n"

@@ -38,6 +38,14 @@ const char *export_observation_names(void);
 void export_observation(struct run *run, FILE *out);
 
 /*
+ * How long each operation took on the device, a line each with the median, in the text that softgpu's
+ * SOFTGPU_TIMES reads (testapps/softgpu/core/times.c has the lines). Kernels with grid and block, copies and
+ * sets; calls of cuDNN and cuBLAS whose work is known; of collectives the shortest part of all ranks, which
+ * waits least. Answers how many lines; of a run without any nothing is written.
+ */
+size_t export_times(const struct run *run, FILE *out);
+
+/*
  * Adds lines to a table of observations, all of them or none; with `append` to those that are there, else in
  * their place. Others may append at the same time. -1 if it could not, with a sentence in `error`, which the
  * caller frees.

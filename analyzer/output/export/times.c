@@ -1,0 +1,224 @@
+/*
+ * How long each operation of a run took, for softgpu's SOFTGPU_TIMES: see export_times in export.h.
+ *
+ * The one idea: an operation is known again in another run by what does not depend on the device: a kernel of
+ * the program's by its name, grid and block, a library's call by its function and its work, a copy by its
+ * bytes, a collective by its function, bytes and ranks.
+ */
+#include "export.h"
+#include "analyses/roofline/work.h"
+#include "base/lookup.h"
+#include "base/statistics.h"
+#include "timeline/collective.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+	const char *text; /* kind, name and shape, a tab between them */
+	double *durations;
+	size_t count, room;
+};
+
+struct rows {
+	const struct timeline *timeline;
+	struct row *items;
+	size_t count, room;
+	struct lookup lookup;
+	struct arena arena;
+};
+
+static void add(struct rows *rows, const char *text, double duration_ns)
+{
+	uint64_t hash = mem_hash_text(MEM_HASH_START, text);
+	struct row *row;
+	size_t at = 0;
+	uint32_t i;
+
+	while ((i = lookup_next(&rows->lookup, hash, &at)) != LOOKUP_NONE)
+		if (strcmp(rows->items[i].text, text) == 0)
+			break;
+	if (i == LOOKUP_NONE) {
+		i = (uint32_t)rows->count;
+		*MEM_PUSH(rows->items, rows->count, rows->room) =
+			(struct row){.text = arena_text(&rows->arena, text, strlen(text))};
+		lookup_add(&rows->lookup, hash, i);
+	}
+	row = &rows->items[i];
+	*MEM_PUSH(row->durations, row->count, row->room) = duration_ns;
+}
+
+static uint64_t value_of(
+	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
+{
+	uint64_t value = 0;
+
+	timeline_value(timeline, operation, label, &value);
+	return value;
+}
+
+static const char *kernel_text(
+	const struct timeline *timeline, const struct timeline_operation *operation, struct arena *arena)
+{
+	static const char *const labels[] = {"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"};
+	uint64_t name = value_of(timeline, operation, "name"), of[6];
+
+	for (size_t i = 0; i < 6; i++)
+		if (!timeline_value(timeline, operation, labels[i], &of[i]) || of[i] == 0)
+			return NULL;
+	if (name == 0 || name >= timeline->string_count || strpbrk(timeline->strings[name], "\t\n"))
+		return NULL;
+	return arena_format(arena,
+		"kernel\t%s\t%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		timeline->strings[name], of[0], of[1], of[2], of[3], of[4], of[5]);
+}
+
+/* Kernels of the program's own, copies and sets: each activity by itself. */
+static void add_activities(struct rows *rows, struct arena *arena)
+{
+	static const char *const directions[] = {"", "H2D", "D2H", "D2D"};
+	const struct timeline *timeline = rows->timeline;
+
+	for (size_t i = 0; i < timeline->interval_count; i++) {
+		const struct timeline_interval *interval = &timeline->intervals[i];
+		const struct timeline_operation *operation = &timeline->operations[interval->operation];
+		const char *function = timeline->functions[operation->function].name, *text = NULL;
+		uint64_t bytes = value_of(timeline, operation, "bytes");
+		uint64_t direction = value_of(timeline, operation, "dir");
+
+		if (strcmp(timeline->functions[operation->function].library, "cupti") != 0)
+			continue;
+		if (strcmp(function, "kernel") == 0)
+			text = kernel_text(timeline, operation, arena);
+		else if (strcmp(function, "memset") == 0)
+			text = arena_format(arena, "set\t-\t%" PRIu64, bytes);
+		else if (strcmp(function, "memcpy") == 0 && direction > 0 && direction < 4)
+			text = arena_format(arena, "copy\t%s\t%" PRIu64, directions[direction], bytes);
+		if (text)
+			add(rows, text, (double)(interval->end_ns - interval->begin_ns));
+	}
+}
+
+/* A graph's execution is a function for each kind of its work in traces, and one for all to whoever calls. */
+static int name_length(const char *name)
+{
+	static const char execute[] = "cudnnBackendExecute";
+
+	return (int)(strncmp(name, execute, sizeof(execute) - 1) == 0 ? sizeof(execute) - 1 : strlen(name));
+}
+
+/* Calls of the libraries whose work is known: the sum of their kernels. */
+static void add_calls(struct rows *rows, struct arena *arena)
+{
+	const struct timeline *timeline = rows->timeline;
+
+	for (size_t c = 0; c < timeline->call_count; c++) {
+		const struct timeline_call *call = &timeline->calls[c];
+		const struct timeline_function *function = timeline_function(timeline, call);
+		double duration_ns = 0;
+		struct work work;
+
+		if (call->interval_count == 0 || (strcmp(function->library, "cudnn") != 0 &&
+							 strncmp(function->library, "cublas", 6) != 0))
+			continue;
+		work = work_of(timeline, call->operation);
+		if (!work.known || work.flops + work.bytes <= 0)
+			continue;
+		for (uint32_t i = 0; i < call->interval_count; i++) {
+			const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+
+			duration_ns += (double)(interval->end_ns - interval->begin_ns);
+		}
+		add(rows,
+			arena_format(arena, "call\t%.*s\t%.0f %.0f", name_length(function->name),
+				function->name, work.flops, work.bytes),
+			duration_ns);
+	}
+}
+
+/* How many calls have an interval as their first: a group's share theirs. */
+static uint32_t *count_sharers(const struct timeline *timeline)
+{
+	uint32_t *sharers = mem_alloc(timeline->interval_count + 1, sizeof(*sharers));
+
+	for (size_t c = 0; c < timeline->call_count; c++)
+		if (timeline->calls[c].interval_count > 0 &&
+			timeline_function(timeline, &timeline->calls[c])->kind == PM_KIND_COMM)
+			sharers[timeline->calls[c].interval]++;
+	return sharers;
+}
+
+/* Of a collective the part of the rank that came last: it waits for nobody. */
+static void add_collectives(struct rows *rows, struct arena *arena)
+{
+	const struct timeline *timeline = rows->timeline;
+	uint32_t *sharers = count_sharers(timeline);
+	struct collective_list list = {0};
+
+	collective_gather(timeline, &list);
+	for (size_t i = 0, next; i < list.count; i = next) {
+		const struct collective *first = &list.items[i];
+		const struct timeline_call *call = &timeline->calls[first->call];
+		const struct timeline_operation *operation = &timeline->operations[call->operation];
+		uint64_t communicator = value_of(timeline, operation, "comm");
+		double least_ns = -1;
+
+		for (next = i; next < list.count && list.items[next].hash == first->hash &&
+			       list.items[next].function_key == first->function_key &&
+			       list.items[next].sequence == first->sequence;
+			next++) {
+			const struct collective *part = &list.items[next];
+			const struct timeline_call *own = &timeline->calls[part->call];
+
+			if (own->interval_count == 1 && sharers[own->interval] == 1 &&
+				(least_ns < 0 || (double)(part->end_ns - part->begin_ns) < least_ns))
+				least_ns = (double)(part->end_ns - part->begin_ns);
+		}
+		if (least_ns < 0 || communicator == 0 || communicator >= timeline->communicator_count)
+			continue;
+		add(rows,
+			arena_format(arena, "collective\t%s\t%" PRIu64 " %" PRId32,
+				timeline_function(timeline, call)->name,
+				value_of(timeline, operation, "bytes"),
+				timeline->communicators[communicator].size),
+			least_ns);
+	}
+	collective_free(&list);
+	free(sharers);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct row *first = a, *second = b;
+
+	return strcmp(first->text, second->text);
+}
+
+size_t export_times(const struct run *run, FILE *out)
+{
+	struct rows rows = {.timeline = &run->analysis.timeline};
+	struct arena scratch = {0};
+	size_t count;
+
+	add_activities(&rows, &scratch);
+	add_calls(&rows, &scratch);
+	add_collectives(&rows, &scratch);
+	if (rows.count > 0)
+		qsort(rows.items, rows.count, sizeof(*rows.items), by_text);
+	if (rows.count > 0)
+		fprintf(out, "# times of pmhook 1: kind, name, shape, count, median ns\n");
+	for (size_t i = 0; i < rows.count; i++) {
+		struct row *row = &rows.items[i];
+
+		fprintf(out, "%s\t%zu\t%.0f\n", row->text, row->count,
+			statistics_median(row->durations, row->count));
+		free(row->durations);
+	}
+	count = rows.count;
+	free(rows.items);
+	lookup_free(&rows.lookup);
+	arena_free(&rows.arena);
+	arena_free(&scratch);
+	return count;
+}
