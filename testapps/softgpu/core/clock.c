@@ -76,6 +76,9 @@ void sg_model_start(void)
 			end_program(sentence);
 		sg_profile_scale(&sg_profile, sg_time_scale);
 	}
+	used = (size_t)snprintf(sentence, sizeof(sentence), "SOFTGPU_TIMES: ");
+	if (sg_times_start(sentence + used, sizeof(sentence) - used) != 0)
+		end_program(sentence);
 	if (sg_disturb_start(sentence, sizeof(sentence)) != 0)
 		end_program(sentence);
 	sg_truth_start();

@@ -126,8 +126,16 @@ struct sg_link sg_disturb_link(struct sg_link link, int rank, int other);
 
 /* Counts an operation's duration; any thread. At exit a line says how much of them is by default, if it is
  * much. */
-void sg_tally_add(const struct sg_activity *what, uint64_t duration_ns);
+void sg_tally_add(const struct sg_activity *what, enum sg_basis basis, uint64_t duration_ns);
 void sg_tally_start(void);
+
+/* ---- measured times (times.c) ---- */
+
+/* Reads SOFTGPU_TIMES; 0, or -1 with one sentence in error. */
+int sg_times_start(char *error, size_t error_bytes);
+extern int sg_times_on;
+/* How long the operation took in the measured run, in ns of the scaled clock; negative: it is not there. */
+double sg_times_find(const struct sg_activity *what);
 
 /* ---- what a profiler gets (activity.c) ---- */
 

@@ -20,6 +20,7 @@
  *	SOFTGPU_TIME_SCALE   0.001 to 1000000: all modelled times are so many times as long (1)
  *	SOFTGPU_DISTURB      rules, or @FILE: what is slower, where and by how much (rules.c); input= is
  *	                     libslowinput's, everything else needs a profile
+ *	SOFTGPU_TIMES        a file of measured times, which take the place of the profile's (times.c)
  *	SOFTGPU_TRUTH        a file's name with %r, rank, and %p, process: what really happened (truth.c)
  *	SOFTGPU_CUPTI, SOFTGPU_CUPTI_VERSION
  *	                     trouble with CUPTI, for tests (cupti/cupti.c)
@@ -92,6 +93,17 @@ int sg_modelled(void);
 int sg_numerics(void);
 /* How long work of that cost takes on a device when nothing is in its way; for cudnnFind and the like. */
 uint64_t sg_cost_ns(int device, const struct sg_cost *cost);
+
+/*
+ * What a modelled duration rests on: what the library or a rule knows of the work; a kernel's number of
+ * threads, as nothing is known of it; a measured run (SOFTGPU_TIMES); a measured collective of another size.
+ */
+enum sg_basis { SG_BY_RULE, SG_BY_DEFAULT, SG_MEASURED, SG_SCALED, SG_BASES };
+/* How long a collective took in the measured run, in ns of the scaled clock, and what that rests on;
+ * negative: it is not there. `bytes` as the call counts them. Any thread. */
+double sg_times_collective(const char *name, double bytes, int ranks, enum sg_basis *basis);
+/* Counts the duration of a communication, without its waiting. Any thread. */
+void sg_tally_link(enum sg_basis basis, uint64_t duration_ns);
 
 /*
  * For SG_COST_LINK closures, on their worker: when the work could begin, and telling when it ends (>= that).

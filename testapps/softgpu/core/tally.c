@@ -1,9 +1,11 @@
 /*
- * What modelled durations rest on: how much of the devices' time is of kernels that nothing is known about.
+ * What modelled durations rest on: how much of the devices' time is of kernels that nothing is known about,
+ * and how much was measured.
  *
- * The one idea: such a kernel's duration follows from its number of threads, which may be far off, so a run
- * with much of it is told so: one line at exit, of the job's first rank. Time is that of kernels, copies and
- * sets; communication ends by other ranks, and is not in it.
+ * The one idea: the duration of an unknown kernel follows from its number of threads, which may be far off,
+ * so a run with much of it is told so: one line at exit, of the job's first rank, and one where times were
+ * measured. Time is that of kernels, copies, sets and collectives without their waiting; sends and receives
+ * are not in it.
  */
 #include "model.h"
 #include "rules.h"
@@ -17,7 +19,7 @@
 #define NAMES 512       /* kernels told apart; those beyond count in the sum alone */
 #define TITLE_LIMIT 200 /* of a name */
 
-static _Atomic uint64_t all_ns, default_ns;
+static _Atomic uint64_t sums_ns[SG_BASES];
 static struct {
 	_Atomic(const char *) name;
 	_Atomic uint64_t time_ns;
@@ -29,15 +31,19 @@ void sg_tally_start(void)
 	owner = getpid();
 }
 
+void sg_tally_link(enum sg_basis basis, uint64_t duration_ns)
+{
+	atomic_fetch_add_explicit(&sums_ns[basis], duration_ns, memory_order_relaxed);
+}
+
 /* A kernel's name has one address for as long as the process lives (sg_kernel). */
-void sg_tally_add(const struct sg_activity *what, uint64_t duration_ns)
+void sg_tally_add(const struct sg_activity *what, enum sg_basis basis, uint64_t duration_ns)
 {
 	size_t at = ((uintptr_t)what->name >> 4) % NAMES;
 
-	atomic_fetch_add_explicit(&all_ns, duration_ns, memory_order_relaxed);
-	if (!what->by_default)
+	sg_tally_link(basis, duration_ns);
+	if (basis != SG_BY_DEFAULT)
 		return;
-	atomic_fetch_add_explicit(&default_ns, duration_ns, memory_order_relaxed);
 	for (size_t tried = 0; tried < NAMES; tried++, at = (at + 1) % NAMES) {
 		const char *name = atomic_load_explicit(&by_name[at].name, memory_order_acquire);
 
@@ -73,14 +79,33 @@ static int title_of(const char *name, const char **title)
 	return length;
 }
 
-__attribute__((destructor)) static void tell(void)
+/* How much was measured, in percent of all. */
+static void tell_measured(double all)
 {
-	double all = (double)atomic_load(&all_ns), unknown = (double)atomic_load(&default_ns);
+	double shares[SG_BASES];
+
+	for (size_t i = 0; i < SG_BASES; i++)
+		shares[i] = 100 * (double)atomic_load(&sums_ns[i]) / all;
+	if (shares[SG_MEASURED] + shares[SG_SCALED] <= 0)
+		fprintf(stderr,
+			"softgpu: SOFTGPU_TIMES: %s: no operation of this program is in it; all times are the "
+			"profile's\n",
+			getenv("SOFTGPU_TIMES"));
+	else
+		fprintf(stderr,
+			"softgpu: SOFTGPU_TIMES: %.1f%% of the modelled GPU time was measured, %.1f%% is scaled "
+			"from other collectives, %.1f%% by rule, %.1f%% a default\n",
+			shares[SG_MEASURED], shares[SG_SCALED], shares[SG_BY_RULE], shares[SG_BY_DEFAULT]);
+}
+
+static void tell_default(double all)
+{
+	double unknown = (double)atomic_load(&sums_ns[SG_BY_DEFAULT]);
 	size_t count = 0, most = 0;
 	const char *title;
 	int length;
 
-	if (getpid() != owner || sg_rules_rank() != 0 || unknown <= 0 || unknown < TOLD_FROM * all)
+	if (unknown <= 0 || unknown < TOLD_FROM * all)
 		return;
 	for (size_t i = 0; i < NAMES; i++) {
 		count += atomic_load(&by_name[i].name) != NULL;
@@ -93,4 +118,17 @@ __attribute__((destructor)) static void tell(void)
 		"without a rule; most of it: %.*s (%.0f%%)\n",
 		100 * unknown / all, count, count == 1 ? "" : "s", length, title,
 		100 * (double)atomic_load(&by_name[most].time_ns) / all);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < SG_BASES; i++)
+		all += (double)atomic_load(&sums_ns[i]);
+	if (all <= 0 || getpid() != owner || sg_rules_rank() != 0)
+		return;
+	tell_default(all);
+	if (sg_times_on)
+		tell_measured(all);
 }

@@ -57,12 +57,22 @@ static enum sg_engine engine_of(const struct sg_activity *what)
 	return what->copy_to_device ? SG_ENGINE_TO_DEVICE : SG_ENGINE_TO_HOST;
 }
 
+/* Undisturbed: what was measured, else what the profile gives. */
+static double time_of(const struct sg_activity *what, enum sg_basis *basis)
+{
+	double measured_ns = SG_UNLIKELY(sg_times_on) ? sg_times_find(what) : -1;
+
+	*basis = measured_ns >= 0 ? SG_MEASURED : what->by_default ? SG_BY_DEFAULT : SG_BY_RULE;
+	return measured_ns >= 0 ? measured_ns : sg_profile_time(&sg_profile, what);
+}
+
 /* Other ranks decide when a communication ends. */
 static void place(struct sg_timed *timed, struct sg_stream *stream)
 {
 	const struct sg_activity *what = &timed->what;
 	enum sg_engine engine = engine_of(what);
 	uint64_t duration_ns, ordinal = stream->timed_count++;
+	enum sg_basis basis;
 
 	timed->ready_ns = timed->submit_ns + (uint64_t)sg_profile.launch_latency_ns;
 	if (timed->ready_ns < stream->model_ns)
@@ -72,12 +82,12 @@ static void place(struct sg_timed *timed, struct sg_stream *stream)
 		timed->begin_ns = timed->end_ns = timed->ready_ns;
 		return;
 	}
-	duration_ns = sg_whole_ns(sg_disturb_time(what, ordinal, sg_profile_time(&sg_profile, what)));
+	duration_ns = sg_whole_ns(sg_disturb_time(what, ordinal, time_of(what, &basis)));
 	timed->begin_ns = engine == SG_ENGINES
 				  ? timed->ready_ns
 				  : sg_engine_take(stream->device, engine, timed->ready_ns, duration_ns);
 	timed->end_ns = timed->begin_ns + duration_ns;
-	sg_tally_add(what, duration_ns);
+	sg_tally_add(what, basis, duration_ns);
 }
 
 void sg_timed_run(struct sg_timed *timed, struct sg_stream *stream, void *arg)

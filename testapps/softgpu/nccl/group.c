@@ -73,8 +73,7 @@ static double bytes_of(const struct nccl_task *tasks, size_t count)
 	return bytes;
 }
 
-/* What the truth log and rules call them, also in a group: by the calls, and not by its end. */
-static const char *name_of(const struct nccl_task *tasks, size_t count)
+const char *nccl_kind_name(enum nccl_kind kind)
 {
 	static const char *const names[] = {
 		[NCCL_ALL_REDUCE] = "ncclAllReduce",
@@ -89,11 +88,17 @@ static const char *name_of(const struct nccl_task *tasks, size_t count)
 		[NCCL_RECV] = "ncclRecv",
 	};
 
+	return names[kind];
+}
+
+/* What the truth log and rules call them, also in a group: by the calls, and not by its end. */
+static const char *name_of(const struct nccl_task *tasks, size_t count)
+{
 	for (size_t i = 1; i < count; i++) {
 		if (tasks[i].kind != tasks[0].kind)
 			return "ncclSend+ncclRecv";
 	}
-	return names[tasks[0].kind];
+	return nccl_kind_name(tasks[0].kind);
 }
 
 /* Submits tasks of one communicator as one closure on the first one's stream, in order with the other

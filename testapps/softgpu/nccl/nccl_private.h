@@ -224,6 +224,9 @@ enum nccl_kind {
 	NCCL_RECV,
 };
 
+/* The call's name, for as long as the process lives (group.c). */
+const char *nccl_kind_name(enum nccl_kind kind);
+
 /* One call, as it waits in a group and travels through a stream. */
 struct nccl_task {
 	struct ncclComm *comm;

@@ -198,6 +198,17 @@ static ncclResult_t run_scatter(const struct run *run)
 
 /* ---- the model clock ---- */
 
+/* How long the collective takes once all are there: as measured, else by the links. */
+static uint64_t collective_ns(const struct run *run, enum sg_basis *basis)
+{
+	double bytes = (double)run->task->count * (double)run->element;
+	double measured_ns = sg_times_collective(nccl_kind_name(run->task->kind), bytes, run->n, basis);
+
+	return measured_ns >= 0
+		       ? sg_whole_ns(measured_ns)
+		       : nccl_model_collective(run->comm->model, run->task->kind, run->task->peer, bytes);
+}
+
 /* By whoever comes last to a meeting: when the operation ends, for all. */
 static void settle(void *arg)
 {
@@ -205,6 +216,7 @@ static void settle(void *arg)
 	struct nccl_segment *segment = &run->comm->segment;
 	const struct nccl_rank *ranks = segment->ranks;
 	unsigned parity = run->comm->round & 1;
+	enum sg_basis basis;
 	uint64_t ready_ns = 0;
 
 	segment->header->end_ns = 0;
@@ -214,9 +226,7 @@ static void settle(void *arg)
 		if (ranks[i].ready_ns > ready_ns)
 			ready_ns = ranks[i].ready_ns;
 	}
-	segment->header->end_ns =
-		ready_ns + nccl_model_collective(run->comm->model, run->task->kind, run->task->peer,
-				   (double)run->task->count * (double)run->element);
+	segment->header->end_ns = ready_ns + collective_ns(run, &basis);
 }
 
 /* The ranks tell each other when they were ready and part with the time of the end. */
@@ -224,7 +234,8 @@ static ncclResult_t meet_in_time(const struct run *run)
 {
 	struct ncclComm *comm = run->comm;
 	struct nccl_rank *self = &comm->segment.ranks[comm->rank];
-	uint64_t begin_ns = sg_work_begin();
+	uint64_t begin_ns = sg_work_begin(), duration_ns;
+	enum sg_basis basis;
 	ncclResult_t result;
 
 	if (run->n == 1) {
@@ -245,6 +256,8 @@ static ncclResult_t meet_in_time(const struct run *run)
 	if (comm->segment.header->end_ns == 0)
 		return nccl_segment_refuse(&comm->segment);
 	sg_work_end(comm->segment.header->end_ns);
+	duration_ns = collective_ns(run, &basis);
+	sg_tally_link(basis, duration_ns);
 	return ncclSuccess;
 }
 

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Measured times: a run on a modelled V100, as the times of another device, gives a run on a modelled RTX 2080 the V100's durations, by softgpu's
+# own log; with another batch or number of ranks it says how much was measured, and all-reduces follow the ring formula; wrong files are refused.
+set -eu
+if [ -n "$PM_SANITIZE" ]; then
+	echo "the trainers are tested under sanitizers elsewhere"
+	exit 77
+fi
+bin=$BUILD/bin
+fail() {
+	echo "$*"
+	exit 1
+}
+
+# run NAME RANKS GPU BATCH: a run into NAME, what it says into NAME.said, softgpu's log of rank 0 into NAME.0
+run() {
+	SOFTGPU_TRUTH=$1.%r "$bin/pmrun" -q -n "$2" -o "$1" --softgpu="$3" -- \
+		"$bin/train_cnn" --synthetic --iterations 8 --print 0 --batch "$4" >"$1.said" 2>&1 || fail "$1: $(cat "$1.said")"
+}
+# busy NAME: ns of rank 0's kernels, copies and sets
+busy() {
+	awk -F, '$1 == "kernel" || $1 == "copy" || $1 == "set" { sum += $11 - $9 } END { printf "%.0f\n", sum }' "$1.0"
+}
+# part NAME WORD: a share that the run says
+part() {
+	sed -n "s/^softgpu: SOFTGPU_TIMES: .* \([0-9.]*\)% $2.*/\1/p" "$1.said"
+}
+near() {
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(b > 0 && a > 0.99 * b && a < 1.01 * b) }' || fail "$3: $1, expected $2"
+}
+is() {
+	awk "BEGIN { exit !($1) }" || fail "not so: $1"
+}
+
+run v100 2 v100 256
+"$bin/pmanalyze" export --times -o v100.times v100
+run plain 2 rtx2080 256
+is "$(busy plain) > 1.1 * $(busy v100)"
+
+export SOFTGPU_TIMES=v100.times
+run same 2 rtx2080 256
+near "$(busy same)" "$(busy v100)" "device time of the same run"
+grep -q 'SOFTGPU_TIMES: 100.0% of the modelled GPU time was measured' same.said || fail "$(cat same.said)"
+
+run batch 2 rtx2080 128
+is "$(part batch 'by rule') > 20"
+is "$(part batch 'by rule') < 99"
+
+# the same gradients over three ranks: 2 (n-1) / n is 4/3 there, and 1 of two
+run ranks 3 rtx2080 384
+is "$(part ranks 'is scaled') > 1"
+unset SOFTGPU_TIMES
+"$bin/pmanalyze" export --times -o ranks.times ranks
+all_reduce() {
+	awk -F'\t' -v shape="$2" '$2 == "ncclAllReduce" && $3 == shape { print $5 }' "$1"
+}
+near "$(all_reduce ranks.times '123360 3')" "$(all_reduce v100.times '123360 2' | awk '{ print $1 * 4 / 3 }')" "all-reduce of three ranks"
+
+# refused FILE SENTENCE
+refused() {
+	! SOFTGPU_TIMES=$1 SOFTGPU_PROFILE=v100 LD_LIBRARY_PATH=$BUILD/softgpu "$bin/train_cnn" --synthetic --iterations 1 --print 0 >said 2>&1 ||
+		fail "not refused: $1"
+	grep -q "^softgpu: SOFTGPU_TIMES: $2" said || fail "$1: $(cat said)"
+}
+echo "# times of pmhook 1" >empty
+printf '# times of pmhook 1\nkernel\tfoo\t1 1 1 32 1 1\tmany\n' >broken
+refused v100 "v100: found a folder, expected a run's times: pmanalyze export --times -o times.tsv v100"
+refused none "none: No such file"
+refused empty "empty: no times in it"
+refused said "said: no times in it"
+refused broken "broken: line 2: expected kind, name"
+printf '# times of pmhook 1\nkernel\tfoo\t1 1 1 32 1 1\t5\t1000\n' >other
+SOFTGPU_TIMES=other run covered 1 v100 64
+grep -q 'SOFTGPU_TIMES: other: no operation of this program is in it' covered.said || fail "$(cat covered.said)"
