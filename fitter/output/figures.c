@@ -1,6 +1,5 @@
 /* The pictures of a model: measured against predicted, parameters, seeds, paths. See figures.h. */
 #include "figures.h"
-#include "base/role.h"
 
 #include <err.h>
 #include <math.h>
@@ -9,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column with so many times more at its greatest than at its least is logarithmic. */
-#define LOG_RATIO 8
 #define DECADES 6 /* of coefficients, on one axis */
 
 void *figure_alloc(size_t count, size_t size)
@@ -55,12 +52,12 @@ const struct pm_fit_column *figure_column(
 	return NULL;
 }
 
-static size_t line_of(const struct figure_set *set, size_t sample)
+size_t figure_line(const struct figure_set *set, size_t sample)
 {
 	return set->lines ? set->lines[sample] : sample + 1;
 }
 
-static const char *line_word(const struct figure_set *set)
+const char *figure_line_word(const struct figure_set *set)
 {
 	return set->lines ? "line" : "sample";
 }
@@ -81,7 +78,7 @@ void figure_predicted(struct plot *plot, const struct subject *subject)
 		for (size_t k = 0; k < set->problem->sample_count; k++) {
 			double measured = set->measured[k], predicted = set->predicted[k];
 			char *tip = figure_text("%s %zu: measured %.4g, predicted %.4g (%+.1f%%)",
-				line_word(set), line_of(set, k), measured, predicted,
+				figure_line_word(set), figure_line(set, k), measured, predicted,
 				100 * (predicted / measured - 1));
 
 			plot_point(plot, series, measured, predicted, tip);
@@ -102,76 +99,6 @@ void figure_predicted(struct plot *plot, const struct subject *subject)
 	figure_check(plot);
 	free(x);
 	free(y);
-}
-
-/* Residuals that reach further are shown as ratios on a logarithmic axis. */
-#define GREATEST_RATIO 3
-
-static bool reaches_far(const struct subject *subject)
-{
-	for (size_t s = 0; s < subject->set_count; s++)
-		for (size_t k = 0; k < subject->sets[s].problem->sample_count; k++)
-			if (subject->sets[s].measured[k] > GREATEST_RATIO * subject->sets[s].predicted[k])
-				return true;
-	return false;
-}
-
-void figure_residuals(struct plot *plot, const struct subject *subject, size_t column)
-{
-	const struct pm_fit_model *model = subject->model;
-	const struct pm_fit_model_column *known =
-		column == FIGURE_OVER_PREDICTED ? NULL : &model->columns[column];
-	double least = HUGE_VAL, greatest = 0;
-	bool ratio = reaches_far(subject);
-	char *label = known ? strdup(known->name) : figure_time_label("predicted", model->time_unit);
-	struct plot_series *zero;
-
-	plot_init(plot, "Residuals", label,
-		ratio ? "measured over predicted" : "measured over predicted, minus 1 (%)");
-	plot->y.log = ratio;
-	if (known && role_has_levels(known->role))
-		plot_names(plot, &plot->x, (const char *const *)known->levels, known->level_count);
-	if (known && known->least > 0 && known->greatest >= LOG_RATIO * known->least)
-		plot->x.log = true;
-	plot->x.log = plot->x.log || !known;
-	for (size_t s = 0; s < subject->set_count; s++) {
-		const struct figure_set *set = &subject->sets[s];
-		const struct pm_fit_column *values = known ? figure_column(set->problem, known) : NULL;
-		struct plot_series *series = plot_add(plot, PLOT_POINTS, set->name);
-
-		for (size_t k = 0; k < set->problem->sample_count && (values || !known); k++) {
-			double residual = 100 * (set->measured[k] / set->predicted[k] - 1);
-			double x = known ? values->values[k] : set->predicted[k];
-			char *tip;
-
-			if (known &&
-				role_has_levels(known->role)) /* the sets of a level stand side by side */
-				for (size_t l = 0; l < known->level_count; l++)
-					if (strcmp(known->levels[l],
-						    values->levels[(size_t)values->values[k]]) == 0)
-						x = (double)l +
-						    0.3 * ((double)s + 0.5 - (double)subject->set_count / 2);
-			/* the pictures over columns are many: nothing is said of their points */
-			tip = known ? NULL
-				    : figure_text(
-					      "%s %zu: %+.1f%%", line_word(set), line_of(set, k), residual);
-			plot_point(plot, series, x, ratio ? residual / 100 + 1 : residual, tip);
-			free(tip);
-			if (!isfinite(x + residual))
-				continue;
-			least = fmin(least, x);
-			greatest = fmax(greatest, x);
-		}
-	}
-	if (least <= greatest) {
-		zero = plot_add(plot, PLOT_LINE, NULL);
-		zero->colour = PLOT_PLAIN;
-		plot_point(plot, zero, least, ratio ? 1 : 0, NULL);
-		plot_point(plot, zero, greatest, ratio ? 1 : 0, NULL);
-	}
-	plot_scale(plot);
-	figure_check(plot);
-	free(label);
 }
 
 static bool is_power(const struct pm_fit_value *value)
@@ -247,8 +174,8 @@ static void add_value(const struct forest *forest, const struct pm_fit_model *mo
 			    : value->flags & PM_FIT_DEAD                         ? ", dead"
 			    : value->flags & (PM_FIT_AT_LOWER | PM_FIT_AT_UPPER) ? ", at a bound"
 										 : "";
-	char *tip = figure_text("%s: %.5g; over seeds %.5g +- %.2g%s", value->name, value->value, value->mean,
-		value->sd, doubt);
+	char *tip = figure_text("%s: %.5g; mean over seeds %.5g, standard deviation %.2g%s", value->name,
+		value->value, value->mean, value->sd, doubt);
 
 	if (isfinite(value->low) && isfinite(value->high)) {
 		char *interval = figure_text("%s: %g%% bootstrap interval %.5g to %.5g", value->name,

@@ -31,10 +31,16 @@ struct subject {
 
 /* Predicted over measured, logarithmic, with the line on which they are equal. */
 void figure_predicted(struct plot *plot, const struct subject *subject);
-/* measured / predicted - 1 in percent over what is predicted, or over a column of the model; the ratio
- * itself, logarithmic, if any is above 3. */
+/*
+ * measured / predicted - 1 in percent over what is predicted, or over a column of the model; the ratio
+ * itself, logarithmic, if more than a few are above 3. A few that lie far from all others are drawn at the
+ * edge, and counted in the axis' label, so that the others can be seen.
+ */
 #define FIGURE_OVER_PREDICTED ((size_t)-1)
 void figure_residuals(struct plot *plot, const struct subject *subject, size_t column);
+/* A sentence if, from the low to the high values of a numeric column, the measured times rise where the
+ * predicted ones fall, or the other way round: the caller's, or NULL. */
+char *figure_direction(const struct subject *subject, size_t column);
 /* The median of the same for each pair of values of two columns; values are gathered where there are many. */
 /* The two columns over which the residuals differ most. False: there are none. */
 bool figure_heat_columns(const struct subject *subject, size_t columns[2]);
@@ -62,6 +68,9 @@ char *figure_time_label(const char *what, const char *unit);
 void figure_check(const struct plot *plot);
 /* A text as printf makes it, the caller's. */
 __attribute__((format(printf, 1, 2))) char *figure_text(const char *format, ...);
+/* Where a sample stands: "line" 7 of its file, or "sample" 7. */
+size_t figure_line(const struct figure_set *set, size_t sample);
+const char *figure_line_word(const struct figure_set *set);
 /* The problem's column of that name and role, or NULL. */
 const struct pm_fit_column *figure_column(
 	const struct pm_fit_problem *problem, const struct pm_fit_model_column *known);

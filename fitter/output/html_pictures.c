@@ -10,9 +10,26 @@
 
 #define MOST_COLUMNS 24 /* with a picture of their own */
 
-static void put_heading(const char *title, const char *below, FILE *out)
+static void put_heading(const struct html_model *model, const char *title, const char *below, FILE *out)
 {
-	fprintf(out, "<section>\n<h2>%s</h2>\n<p class=\"dim\">%s</p>\n", title, below);
+	fprintf(out, "<section>\n<h2>%s <span class=\"dim\">", title);
+	html_text(model->subject.name, out);
+	fprintf(out, "</span></h2>\n<p class=\"dim\">%s</p>\n", below);
+}
+
+/* Where samples and model go different ways. */
+static void put_directions(const struct subject *subject, FILE *out)
+{
+	for (size_t c = 0; c < subject->model->column_count; c++) {
+		char *text = figure_direction(subject, c);
+
+		if (!text)
+			continue;
+		fputs("<p class=\"warn\">", out);
+		html_text(text, out);
+		fputs("</p>\n", out);
+		free(text);
+	}
 }
 
 void html_samples(const struct html_model *model, FILE *out)
@@ -24,7 +41,7 @@ void html_samples(const struct html_model *model, FILE *out)
 
 	if (!subject->set_count)
 		return;
-	put_heading("Predicted against measured",
+	put_heading(model, "Predicted against measured",
 		"The line marks equality. Both axes are logarithmic: equal distances are equal ratios. A "
 		"residual is the measured over the predicted time, minus one.",
 		out);
@@ -41,8 +58,9 @@ void html_samples(const struct html_model *model, FILE *out)
 			HTML_LARGE, out);
 	}
 	fputs("</div>\n</section>\n", out);
-	put_heading("Residuals over each column",
+	put_heading(model, "Residuals over each column",
 		"A trend is an effect that the formula misses: not a power law, or an interaction.", out);
+	put_directions(subject, out);
 	fputs("<div class=\"figures small\">\n", out);
 	for (size_t c = 0; c < fit->column_count; c++)
 		if (fit->columns[c].role != PM_FIT_IGNORED && shown++ < MOST_COLUMNS) {
@@ -65,7 +83,7 @@ void html_values(const struct html_model *model, FILE *out)
 	if (fit->value_count == 0)
 		return;
 
-	put_heading("Parameters",
+	put_heading(model, "Parameters",
 		"The seeds show search noise, not data uncertainty; a bootstrap interval shows how far the "
 		"data determine a parameter.",
 		out);
@@ -114,7 +132,7 @@ void html_scaling(const struct html_model *model, FILE *out)
 {
 	const struct pm_fit_model *fit = model->subject.model;
 
-	put_heading("Scaling",
+	put_heading(model, "Scaling",
 		"Time over one column, the others fixed. Shaded: outside the measured range, where the "
 		"interval does not account for extrapolation.",
 		out);
@@ -141,7 +159,7 @@ void html_path(const struct html_model *model, FILE *out)
 
 	if (!path)
 		return;
-	put_heading("Effect of lambda",
+	put_heading(model, "Effect of lambda",
 		"The generic model fitted at each lambda, to all samples and by cross-validation.", out);
 	fprintf(out,
 		"<p>Lowest held-out error: lambda %g. Largest lambda within one standard error of it: "
@@ -175,7 +193,7 @@ void html_baselines(const struct html_model *model, FILE *out)
 
 	if (!baselines)
 		return;
-	put_heading("Comparison with other methods",
+	put_heading(model, "Comparison with other methods",
 		"Each method is trained on the fitted samples. Mean and standard deviation over "
 		"seeds, where applicable.",
 		out);

@@ -216,6 +216,30 @@ def check_residuals(page, rows, model):
               abs(to_y(y) - 100 * (row["time"] / formula(model, row) - 1)) < 0.2, f"over gpus: {to_x(x)}, {row['gpus']}")
 
 
+def check_outlier(model_path, model):
+    """One sample at 30 times its time: the others are drawn as without it, and it is counted; a sentence where the data go the
+    other way than the model."""
+    rows = make_rows(80, model)
+    page, text = page_of("--data", "rows80.csv", model_path)
+    check("at the edge" not in text and "From low to high" not in text, "an outlier or a direction in good data")
+    rows[9]["time"] *= 30
+    write_table("outlier.csv", list(rows[0]), [list(row.values()) for row in rows])
+    page, _ = page_of("--data", "outlier.csv", model_path)
+    for svg, _ in pictures(page, "Residuals"):
+        check(any(text.text == "residual (%); 1 outlier at the edge" for text in svg.iter("text")), "the outlier is not counted")
+    svg, _ = pictures(page, "Residuals")[0]
+    to_y = axis(svg, "ytick", False)
+    drawn = sorted(to_y(y) for _, y in circles(svg, "s0")[1:])
+    residuals = sorted(100 * (row["time"] / formula(model, row) - 1) for row in rows)
+    check(abs(drawn[0] - residuals[0]) < 0.2 and abs(drawn[-2] - residuals[-2]) < 0.2, "samples beside the outlier")
+    check(residuals[-2] < drawn[-1] < 2 * residuals[-2], f"the outlier is drawn at {drawn[-1]}%")
+    for row in rows:
+        row["time"] = 1 / formula(model, row)
+    write_table("upside_down.csv", list(rows[0]), [list(row.values()) for row in rows])
+    _, text = page_of("--data", "upside_down.csv", model_path)
+    check("From low to high size the measured times fall" in text, "no word of the direction")
+
+
 def held_in(caption, model):
     names = {column["name"] for column in model["columns"]}
     pairs = re.match(r"Held: (.*?)\. (?:The points|No config|$)", caption + " ").group(1).split(", ")
@@ -433,6 +457,7 @@ with tempfile.TemporaryDirectory() as work:
     check_alone("report", report, report_text)
     check_predicted(report, table, first)
     check_residuals(report, table, first)
+    check_outlier(path, first)
     check_scaling(report, first)
     check_values(report, first)
     check_schema(made_by)
