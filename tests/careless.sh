@@ -100,14 +100,13 @@ if [ "$(id -u)" = 0 ] && su nobody -s /bin/sh -c "cd '$PWD' && test -x '$BUILD/b
 fi
 
 # lines fit a narrow terminal, but for what cannot be divided
-if command -v script >/dev/null; then
-	for command in "report run" "balance run" "layers run"; do
-		script -qec "stty cols 60; pmanalyze $command" /dev/null </dev/null 2>/dev/null | tr -d '\r' >narrow
-		[ -s narrow ] || complain "$command prints nothing on a terminal"
-		sed 's/\x1b\[[0-9;]*[mK]//g' narrow | awk -v c="$command" 'length($0) > 60 && !/^  / { print c ": wider than 60: " $0; bad = 1 }
-			END { exit bad }' || bad=1
-	done
-fi
+for command in "report run" "balance run" "layers run"; do
+	# shellcheck disable=SC2086
+	python3 "$SOURCE/tests/on_terminal.py" 60 pmanalyze $command 2>/dev/null | tr -d '\r' >narrow
+	[ -s narrow ] || complain "$command prints nothing on a terminal"
+	sed 's/\x1b\[[0-9;]*[mK]//g' narrow | awk -v c="$command" 'length($0) > 60 && !/^  / { print c ": wider than 60: " $0; bad = 1 }
+		END { exit bad }' || bad=1
+done
 
 # Ctrl-C, which goes to the whole group of the terminal, here one of its own: the trace is good
 got=0

@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 """Checks that each option in the help of each command is taken by it, and that the help fits terminals from 60 columns on and
 then has the same words: options.py DOCS PROGRAM..."""
-import fcntl
 import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
 
 sys.path.insert(0, sys.argv[1])
 from completions import options_of  # noqa: E402
 from man_pages import commands_of, help_of  # noqa: E402
+from on_terminal import on_terminal  # noqa: E402
 
 # Arguments of all kinds: an option that refuses one may take another
 VALUES = ["1", "gpus", "iterations", "include", "a=2", "1=others", "0,1"]
@@ -27,22 +24,9 @@ def complain(text):
 
 def help_at(columns, *command):
     """What --help prints on a terminal of so many columns."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    program = subprocess.Popen([*command, "--help"], stdin=subprocess.DEVNULL, stdout=theirs)
-    os.close(theirs)
-    text = b""
-    while True:
-        try:
-            read = os.read(ours, 65536)
-        except OSError:  # nobody writes any more
-            break
-        if not read:
-            break
-        text += read
-    os.close(ours)
-    if program.wait(60) != 0:
-        complain(f"{command}: exit status {program.returncode} on a terminal")
+    status, text = on_terminal(columns, *command, "--help")
+    if status != 0:
+        complain(f"{command}: exit status {status} on a terminal")
     return text.decode().replace("\r\n", "\n")
 
 

@@ -7,19 +7,18 @@ import csv
 import json
 import math
 import os
-import pty
 import random
 import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import fcntl
 import xml.etree.ElementTree as tree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from on_terminal import on_terminal  # noqa: E402
 
 pmfit, golden = (os.path.abspath(path) for path in sys.argv[1:3])
 failures = 0
@@ -395,23 +394,9 @@ def check_sections(model_path):
     pictures(page, "Time over work")
 
 
-def on_terminal(columns, *arguments, **environment):
-    """What the program writes on a terminal so wide."""
-    main, end = pty.openpty()
-    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    with subprocess.Popen([pmfit, *arguments], stdout=end, stderr=subprocess.DEVNULL, env={**os.environ, **environment}) as program:
-        os.close(end)
-        text = b""
-        try:
-            while True:
-                part = os.read(main, 65536)
-                if not part:
-                    break
-                text += part
-        except OSError:
-            pass
-        os.close(main)
-        check(program.wait() == 0, f"{arguments}: exit status")
+def written_on_terminal(columns, *arguments, **environment):
+    status, text = on_terminal(columns, pmfit, *arguments, stderr=subprocess.DEVNULL, env={**os.environ, **environment})
+    check(status == 0, f"{arguments}: exit status")
     return text.decode()
 
 
@@ -426,11 +411,11 @@ def check_text(model_path):
     check(any("\u2801" <= letter <= "\u28ff" for letter in text), "no braille")
     text = subprocess.run([pmfit, *arguments, "--plain"], env={**plain, "LC_ALL": "C.UTF-8"}, capture_output=True, check=True).stdout
     check(text.isascii(), "--plain")
-    text = on_terminal(100, *arguments, LC_ALL="C.UTF-8", NO_COLOR="")
+    text = written_on_terminal(100, *arguments, LC_ALL="C.UTF-8", NO_COLOR="")
     check("\x1b[3" in text, "no colours on a terminal")
     text = re.sub("\x1b\\[[0-9]*m", "", text[text.index("Predicted against"):])
     check(90 < max(map(len, text.splitlines())) <= 100, f"not as wide as the terminal: {max(map(len, text.splitlines()))}")
-    check("\x1b" not in on_terminal(60, *arguments, LC_ALL="C", NO_COLOR="1"), "NO_COLOR")
+    check("\x1b" not in written_on_terminal(60, *arguments, LC_ALL="C", NO_COLOR="1"), "NO_COLOR")
     columns = ["--time", "time,ms", "--intrinsic", "size", "--categorical", "kind", "--factor", "card", "--extrinsic", "gpus", "--offset", "io"]
     text = run("fit", "-q", "--seeds", "1", "--plot", *columns, "rows80.csv", env=plain).stdout
     check(b"Predicted against measured" in text and b"Time over gpus" in text, "fit --plot")

@@ -30,16 +30,12 @@ PMI_RANK=7 pmrun -p -o seven -- echo x >out 2>err || true
 says out '^\[7\] x$'
 
 # what is left on a terminal when the status line has been drawn over: the ranks' lines alone
-if command -v script >/dev/null; then
-	SOFTGPU_TIME_SCALE=200 script -qec "pmrun -p -n 2 -o tty --softgpu=v100 -- train_cnn --synthetic --batch 1024 \
-		--iterations 40 --print 10" /dev/null </dev/null >tty.txt 2>&1
-	says tty.txt 'pmrun: 2 of 2 ranks running, [0-9:]*, [0-9]+ iterations, '
-	tr -d '\r' <tty.txt | sed "s/.*$(printf '\033')\[K//" | grep -v '^pmrun: ' >left || true
-	[ "$(grep -c '^\[0\] epoch 1 iteration [0-9]* loss 0.000000000$' left)" = 4 ] || complain "lines: $(cat left)"
-	grep -v '^\[0\] epoch' left | grep . && complain "mixed lines: $(cat left)"
-else
-	echo "no terminal to try: 'script' is not here"
-fi
+SOFTGPU_TIME_SCALE=200 python3 "$SOURCE/tests/on_terminal.py" 80 sh -c 'exec "$@" 2>&1' sh pmrun -p -n 2 -o tty --softgpu=v100 -- \
+	train_cnn --synthetic --batch 1024 --iterations 40 --print 10 >tty.txt
+says tty.txt 'pmrun: 2 of 2 ranks running, [0-9:]*, [0-9]+ iterations, '
+tr -d '\r' <tty.txt | sed "s/.*$(printf '\033')\[K//" | grep -v '^pmrun: ' >left || true
+[ "$(grep -c '^\[0\] epoch 1 iteration [0-9]* loss 0.000000000$' left)" = 4 ] || complain "lines: $(cat left)"
+grep -v '^\[0\] epoch' left | grep . && complain "mixed lines: $(cat left)"
 # without --prefix the terminal is the program's
 pmrun -o quiet --softgpu=v100 -- train_cnn --synthetic --iterations 4 --print 0 >/dev/null 2>err
 grep running err && complain "a status line without a terminal"
