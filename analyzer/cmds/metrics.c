@@ -11,15 +11,7 @@
 
 enum { OPTION_EVERY = OPTION_FIRST };
 
-static bool all_ended(const struct run *run)
-{
-	for (size_t i = 0; i < run->analysis.timeline.process_count; i++)
-		if (!run->analysis.timeline.processes[i].ended)
-			return false;
-	return true;
-}
-
-static void write_file(struct run *run, const char *path)
+static void write_file(const struct recent *recent, const char *path)
 {
 	struct pm_output output;
 	FILE *stream;
@@ -28,7 +20,7 @@ static void write_file(struct run *run, const char *path)
 	if (error == 0) {
 		stream = pm_output_stream(&output);
 		if (stream)
-			metrics_write(run, stream);
+			metrics_write(recent, stream);
 		error = pm_output_close(&output, stream ? 0 : errno);
 	}
 	if (error < 0)
@@ -57,17 +49,18 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_metrics, "--every needs a file: add --output FILE");
 	for (;;) {
 		const struct cmd_options how = {.skip = ANALYSIS_SKIP};
+		struct recent recent;
 		struct run run;
-		bool over;
 
 		cmd_read_run(&run, &how, arguments + optind, (size_t)(argument_count - optind));
-		over = !every_s || all_ended(&run);
+		recent_find(&run, 0, &recent);
 		if (path)
-			write_file(&run, path);
+			write_file(&recent, path);
 		else
-			metrics_write(&run, stdout);
+			metrics_write(&recent, stdout);
+		recent_free(&recent);
 		run_close(&run);
-		if (over)
+		if (!every_s || recent.ended)
 			return 0;
 		sleep(every_s);
 	}
@@ -89,7 +82,7 @@ const struct command cmd_metrics = {
 		"Writes the figures of one run as gauges in the text format that Prometheus reads, for the textfile "
 		"collector of its node exporter: of each rank the iterations so far and the confidence in them, the "
 		"time of an iteration, of computing, of waiting for the last rank, and of each phase as medians of "
-		"the last 20 iterations, and what was recorded and lost; of the run the imbalance. Times are in "
+		"the last 20 iterations, and what was recorded and lost; of the run the imbalance of computing. Times are in "
 		"seconds, labels are job, rank, device and phase; at most 30 series a rank.\n"
 		"\n"
 		"The run may go on meanwhile: its traces are read, the program is not touched. Each time the whole "

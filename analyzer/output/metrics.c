@@ -2,12 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 /* One family of metrics at a time: the format wants their lines together. */
 struct writer {
 	FILE *out;
-	struct run *run;
+	const struct recent *recent;
+	struct run *run; /* of which they are */
 	const char *job; /* fit for a label */
 };
 
@@ -45,63 +46,23 @@ static const char *rank_of(const struct writer *w, const struct timeline_process
 }
 
 /* more: further labels, with a comma before them, or "". */
-static void of_worker(const struct writer *w, const char *name, const struct analysis_worker *worker,
+static void of_worker(const struct writer *w, const char *name, const struct recent_worker *worker,
 	const char *more, double value)
 {
-	const struct timeline *timeline = &w->run->analysis.timeline;
-
 	if (!isnan(value))
 		fprintf(w->out, "pmhook_%s{job=\"%s\",rank=\"%d\",device=\"%d\"%s} %.9g\n", name, w->job,
-			timeline->processes[worker->worker->process].rank, worker->worker->device, more,
-			value);
+			worker->process->rank, worker->worker->worker->device, more, value);
 }
 
-/* What is measured of an iteration, in ns. */
-typedef double measure(const struct phase_times *times, unsigned which);
-
-static double iteration_time(const struct phase_times *times, unsigned which)
+/* A time of each worker, as kept in struct recent_worker at `offset`. */
+static void times_of(const struct writer *w, const char *name, const char *help, size_t offset)
 {
-	(void)which;
-	return (double)times->iteration_ns;
-}
-
-static double compute_time(const struct phase_times *times, unsigned which)
-{
-	(void)which;
-	return (double)times->compute_ns;
-}
-
-static double wait_time(const struct phase_times *times, unsigned which)
-{
-	(void)which;
-	return (double)times->wait_ns;
-}
-
-static double phase_time(const struct phase_times *times, unsigned which)
-{
-	return (double)times->exclusive_ns[which];
-}
-
-/* The median over the last used iterations, in seconds; NaN: there are none, or they are guessed. */
-static double recent(const struct analysis_worker *worker, measure *get, unsigned which)
-{
-	double values[METRICS_LAST];
-	size_t count = 0;
-
-	if (worker->iterations.confidence < METRICS_SURE)
-		return NAN;
-	for (size_t i = worker->used_count; i > 0 && count < METRICS_LAST; i--)
-		values[count++] = get(&worker->phases.times[worker->used[i - 1]], which);
-	return analysis_statistics(values, count).median / 1e9;
-}
-
-static void times_of(const struct writer *w, const char *name, const char *help, measure *get)
-{
-	const struct analysis *analysis = &w->run->analysis;
-
 	family(w, name, help);
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		of_worker(w, name, &analysis->workers[i], "", recent(&analysis->workers[i], get, 0));
+	for (size_t i = 0; i < w->recent->worker_count; i++) {
+		const struct recent_worker *worker = &w->recent->workers[i];
+
+		of_worker(w, name, worker, "", *(const double *)((const char *)worker + offset) / 1e9);
+	}
 }
 
 static void phases(const struct writer *w)
@@ -111,28 +72,25 @@ static void phases(const struct writer *w)
 		PHASE_LIST(PHASE_ITEM)
 #undef PHASE_ITEM
 	};
-	const struct analysis *analysis = &w->run->analysis;
 
 	family(w, "phase_seconds",
 		"Exclusive time of a phase in an iteration, median of the last iterations.");
-	for (size_t i = 0; i < analysis->worker_count; i++)
+	for (size_t i = 0; i < w->recent->worker_count; i++)
 		for (unsigned p = 0; p < PHASE_COUNT; p++)
-			of_worker(w, "phase_seconds", &analysis->workers[i], more[p],
-				recent(&analysis->workers[i], phase_time, p));
+			of_worker(w, "phase_seconds", &w->recent->workers[i], more[p],
+				w->recent->workers[i].phase_ns[p] / 1e9);
 }
 
 static void iterations(const struct writer *w)
 {
-	const struct analysis *analysis = &w->run->analysis;
+	const struct recent *recent = w->recent;
 
 	family(w, "iterations", "Iterations of training that are complete in the trace.");
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		of_worker(w, "iterations", &analysis->workers[i], "",
-			(double)analysis->workers[i].iterations.count);
+	for (size_t i = 0; i < recent->worker_count; i++)
+		of_worker(w, "iterations", &recent->workers[i], "", (double)recent->workers[i].count);
 	family(w, "iteration_confidence", "Probability that the iterations were found right.");
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		of_worker(w, "iteration_confidence", &analysis->workers[i], "",
-			analysis->workers[i].iterations.confidence);
+	for (size_t i = 0; i < recent->worker_count; i++)
+		of_worker(w, "iteration_confidence", &recent->workers[i], "", recent->workers[i].confidence);
 }
 
 static void recording(const struct writer *w)
@@ -153,21 +111,21 @@ static void recording(const struct writer *w)
 			rank_of(w, &timeline->processes[i]), timeline->processes[i].ended);
 }
 
-void metrics_write(struct run *run, FILE *out)
+void metrics_write(const struct recent *recent, FILE *out)
 {
-	struct analysis *analysis = &run->analysis;
-	const struct writer w = {out, run, label(&analysis->timeline.arena, run->label)};
+	struct run *run = recent->run;
+	const struct writer w = {out, recent, run, label(&run->analysis.timeline.arena, run->label)};
 
 	of_run(&w, "compute_imbalance", "Computing time of the slowest rank over the mean of all ranks.",
-		analysis->worker_count ? analysis_compute_imbalance(analysis) : NAN);
-	of_run(&w, "iteration_samples", "Samples of an iteration over all ranks.",
-		analysis_samples(analysis) > 0 ? analysis_samples(analysis) : NAN);
+		recent->imbalance);
+	of_run(&w, "iteration_samples", "Samples of an iteration over all ranks.", recent->samples);
 	iterations(&w);
 	times_of(&w, "iteration_seconds", "Time of an iteration, median of the last iterations.",
-		iteration_time);
-	times_of(&w, "compute_seconds", "Time of an iteration in which the device computes.", compute_time);
+		offsetof(struct recent_worker, iteration_ns));
+	times_of(&w, "compute_seconds", "Time of an iteration in which the device computes.",
+		offsetof(struct recent_worker, compute_ns));
 	times_of(&w, "wait_seconds", "Time of an iteration in communication, waiting for the last rank.",
-		wait_time);
+		offsetof(struct recent_worker, wait_ns));
 	phases(&w);
 	recording(&w);
 	fputs("# EOF\n", out);

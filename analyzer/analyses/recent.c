@@ -1,0 +1,242 @@
+/* A run's last iterations: see recent.h. */
+#include "recent.h"
+#include "base/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double iteration_time(const struct phase_times *times, unsigned which)
+{
+	(void)which;
+	return (double)times->iteration_ns;
+}
+
+static double compute_time(const struct phase_times *times, unsigned which)
+{
+	(void)which;
+	return (double)times->compute_ns;
+}
+
+static double wait_time(const struct phase_times *times, unsigned which)
+{
+	(void)which;
+	return (double)times->wait_ns;
+}
+
+static double phase_time(const struct phase_times *times, unsigned which)
+{
+	return (double)times->exclusive_ns[which];
+}
+
+/*
+ * How many of its used iterations are whole: while the process goes on, or after it was killed, the last one
+ * in the trace is not.
+ */
+static size_t whole_count(const struct recent_worker *item)
+{
+	const struct analysis_worker *worker = item->worker;
+	size_t count = worker->used_count;
+
+	if (!item->process->ended && count > 0 && worker->used[count - 1] + 1 == worker->iterations.count)
+		count--;
+	return count;
+}
+
+/* The median of what `get` measures over RECENT_LAST used iterations, or fewer, which end before the number
+ * `end`. */
+static double median_of(const struct analysis_worker *worker, size_t end,
+	double (*get)(const struct phase_times *times, unsigned which), unsigned which)
+{
+	double values[RECENT_LAST];
+	size_t count = 0;
+
+	for (size_t i = end; i > 0 && count < RECENT_LAST; i--)
+		values[count++] = get(&worker->phases.times[worker->used[i - 1]], which);
+	return count ? statistics_median(values, count) : NAN;
+}
+
+/* Over the last used iterations and what lies between them. */
+static double rate_of(const struct analysis_worker *worker, size_t last)
+{
+	const size_t first = last > RECENT_LAST ? last - RECENT_LAST : 0;
+	const struct iteration *items = worker->iterations.items;
+	int64_t ns;
+
+	if (first == last)
+		return NAN;
+	ns = items[worker->used[last - 1]].end_ns - items[worker->used[first]].begin_ns;
+	return ns > 0 ? (double)(worker->used[last - 1] - worker->used[first] + 1) * 1e9 / (double)ns : NAN;
+}
+
+static void find_times(struct recent_worker *item)
+{
+	const struct analysis_worker *worker = item->worker;
+	const size_t count = item->whole, kept = count < RECENT_EACH ? count : RECENT_EACH;
+
+	item->iteration_ns = median_of(worker, count, iteration_time, 0);
+	if (count >= RECENT_LAST + RECENT_BEFORE)
+		item->before_ns = median_of(worker, count - RECENT_LAST, iteration_time, 0);
+	item->compute_ns = median_of(worker, count, compute_time, 0);
+	item->wait_ns = median_of(worker, count, wait_time, 0);
+	for (unsigned p = 0; p < PHASE_COUNT; p++)
+		item->phase_ns[p] = median_of(worker, count, phase_time, p);
+	item->per_second = rate_of(worker, count);
+	for (size_t i = count - kept; i < count; i++)
+		item->each_ns[item->each_count++] =
+			(double)worker->phases.times[worker->used[i]].iteration_ns;
+}
+
+static void find_worker(struct analysis *analysis, size_t number, struct recent_worker *item)
+{
+	const struct analysis_worker *worker = &analysis->workers[number];
+
+	*item = (struct recent_worker){.worker = worker,
+		.process = &analysis->timeline.processes[worker->worker->process],
+		.name = analysis_worker_name(analysis, worker),
+		.confidence = worker->iterations.confidence,
+		.iteration_ns = NAN,
+		.before_ns = NAN,
+		.compute_ns = NAN,
+		.wait_ns = NAN,
+		.per_second = NAN};
+	item->whole = whole_count(item);
+	item->count = worker->iterations.count - (worker->used_count - item->whole);
+	for (unsigned p = 0; p < PHASE_COUNT; p++)
+		item->phase_ns[p] = NAN;
+	if (worker->iterations.confidence >= RECENT_SURE)
+		find_times(item);
+}
+
+static void find_slowest(struct recent *recent)
+{
+	double *values = mem_alloc(recent->worker_count, sizeof(*values));
+	bool known = recent->worker_count > 0;
+
+	for (size_t i = 0; i < recent->worker_count; i++) {
+		values[i] = recent->workers[i].compute_ns;
+		known &= !isnan(values[i]);
+		if (values[i] > values[recent->slowest])
+			recent->slowest = i;
+	}
+	recent->imbalance = known ? analysis_imbalance(values, recent->worker_count) : NAN;
+	free(values);
+}
+
+static void find_means(struct recent *recent)
+{
+	const double count = (double)recent->worker_count; /* 0: NaN, as it should be */
+
+	for (size_t i = 0; i < recent->worker_count; i++) {
+		const struct recent_worker *worker = &recent->workers[i];
+
+		recent->iteration_ns += worker->iteration_ns;
+		recent->before_ns += worker->before_ns;
+		recent->per_second += worker->per_second;
+		for (unsigned p = 0; p < PHASE_COUNT; p++)
+			recent->phase_ns[p] += worker->phase_ns[p];
+	}
+	recent->iteration_ns /= count;
+	recent->before_ns /= count;
+	recent->per_second /= count;
+	for (unsigned p = 0; p < PHASE_COUNT; p++)
+		recent->phase_ns[p] /= count;
+}
+
+/* The timeline's axis is the first process's clock. */
+static double quiet_time(const struct timeline *timeline, int64_t now_ns)
+{
+	int64_t last_ns = INT64_MIN;
+
+	for (size_t i = 0; i < timeline->call_count; i++)
+		if (timeline->calls[i].end_ns > last_ns)
+			last_ns = timeline->calls[i].end_ns;
+	if (!now_ns || timeline->call_count == 0 || timeline->processes[0].recorder)
+		return NAN;
+	last_ns += timeline->processes[0].real_offset_ns;
+	return now_ns > last_ns ? (double)(now_ns - last_ns) : 0;
+}
+
+void recent_find(struct run *run, int64_t now_ns, struct recent *recent)
+{
+	struct analysis *analysis = &run->analysis;
+	const struct timeline *timeline = &analysis->timeline;
+
+	*recent = (struct recent){.run = run, .worker_count = analysis->worker_count, .ended = true};
+	recent->workers = mem_alloc(recent->worker_count, sizeof(*recent->workers));
+	for (size_t i = 0; i < recent->worker_count; i++)
+		find_worker(analysis, i, &recent->workers[i]);
+	find_means(recent);
+	find_slowest(recent);
+	recent->samples = analysis_samples(analysis);
+	if (!(recent->samples > 0))
+		recent->samples = NAN;
+	for (size_t i = 0; i < timeline->process_count; i++)
+		recent->ended &= timeline->processes[i].ended;
+	recent->quiet_ns = recent->ended ? NAN : quiet_time(timeline, now_ns);
+}
+
+void recent_free(struct recent *recent)
+{
+	free(recent->workers);
+}
+
+double recent_layer(const struct recent_worker *worker, size_t layer, enum phase_layer_column column)
+{
+	const struct analysis_worker *of = worker->worker;
+	const size_t layers = of->layers.count;
+	double sum_ns = 0;
+	size_t count = 0;
+
+	if (isnan(worker->iteration_ns) || layer >= layers)
+		return NAN;
+	for (size_t i = worker->whole; i > 0 && count < RECENT_LAST; i--, count++)
+		sum_ns += of->phases.layers_ns[(of->used[i - 1] * layers + layer) * PHASE_LAYER_COLUMNS +
+					       (size_t)column];
+	return count ? sum_ns / (double)count : NAN;
+}
+
+static double layer_compute(const struct recent_worker *worker, size_t layer)
+{
+	return recent_layer(worker, layer, PHASE_LAYER_FORWARD) +
+	       recent_layer(worker, layer, PHASE_LAYER_BACKWARD);
+}
+
+/* The mean over the other workers of the same stage, whose layers have the same numbers; NaN: there are none.
+ */
+static double layer_of_others(const struct recent *recent, size_t layer)
+{
+	const struct recent_worker *slowest = &recent->workers[recent->slowest];
+	double sum_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < recent->worker_count; i++) {
+		const struct recent_worker *other = &recent->workers[i];
+
+		if (other == slowest || other->worker->stage != slowest->worker->stage)
+			continue;
+		sum_ns += layer_compute(other, layer);
+		count++;
+	}
+	return count ? sum_ns / (double)count : NAN;
+}
+
+const struct layer *recent_slowest_layer(const struct recent *recent, double *above_ns)
+{
+	const struct layer *found = NULL;
+	const struct recent_worker *slowest;
+
+	*above_ns = 0;
+	if (recent->worker_count == 0)
+		return NULL;
+	slowest = &recent->workers[recent->slowest];
+	for (size_t layer = 0; layer < slowest->worker->layers.count; layer++) {
+		const double others_ns = layer_of_others(recent, layer);
+		const double ns = layer_compute(slowest, layer) - (recent->worker_count > 1 ? others_ns : 0);
+
+		if (ns > *above_ns) {
+			*above_ns = ns;
+			found = &slowest->worker->layers.items[layer];
+		}
+	}
+	return found;
+}
