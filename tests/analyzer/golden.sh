@@ -156,6 +156,10 @@ run_case hang_killed 0 hang killed
 run_case hang_three 0 hang three
 run_case hang_wrong 1 hang cut.pmtrace text.pmtrace empty_imported
 run_case hang_nothing 2 hang
+run_case help_top 0 top --help
+LC_ALL=C run_case top_three 0 top three
+run_case top_csv 0 top --csv two_gpus
+LC_ALL=C run_case top_host_only 0 top --once host_only
 run_case help_balance 0 balance --help
 run_case help_roofline 0 roofline --help
 run_case help_comm 0 comm --help
@@ -169,7 +173,7 @@ run_case help_export 0 export --help
 run_case help_reduce 0 reduce --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_report help_layers help_kernels help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
+for text in help help_top top_three help_report help_layers help_kernels help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

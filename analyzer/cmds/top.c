@@ -1,0 +1,111 @@
+/* pmanalyze top: what a run does now, on a terminal that is drawn again as it goes on, or once as text. */
+#include "base/plot_text.h"
+#include "base/screen.h"
+#include "cmd.h"
+#include "top_live.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+enum { OPTION_EVERY = OPTION_FIRST, OPTION_ONCE, OPTION_SORT };
+
+static int print_once(char **paths, size_t path_count, enum top_order order, enum print_form form)
+{
+	struct snapshot *snapshot = snapshot_read(paths, path_count);
+	const struct plot_text room = plot_text_for(stdout, false);
+	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	struct print_table table;
+	size_t *workers;
+
+	if (snapshot->error)
+		errx(1, "%s", snapshot->error);
+	workers = mem_alloc(snapshot->recent.worker_count, sizeof(*workers));
+	top_sort(&snapshot->recent, order, workers);
+	if (form == PRINT_TEXT)
+		top_print_run(&snapshot->recent, &(struct top_paper){room.width, room.plain}, stdout);
+	if (object)
+		top_json(&snapshot->recent, object);
+	print_init(&table, &snapshot->run.analysis.timeline.arena);
+	top_ranks(&snapshot->recent, workers, &table);
+	if (form != PRINT_TEXT || table.row_count > 0)
+		print_part(&table, form, object, "ranks", "Ranks, medians of the last iterations",
+			form == PRINT_TEXT, stdout);
+	print_free(&table);
+	if (object)
+		print_json_end(object, stdout);
+	free(workers);
+	snapshot_free(snapshot);
+	return 0;
+}
+
+static int run(int argument_count, char **arguments)
+{
+	enum print_form form = PRINT_TEXT;
+	enum top_order order = TOP_BY_RANK;
+	double every_s = 1;
+	bool once = false;
+	char **paths;
+	size_t path_count;
+
+	for (int key; (key = command_option(&cmd_top, argument_count, arguments)) != -1;)
+		switch (key) {
+		case OPTION_ONCE:
+			once = true;
+			break;
+		case OPTION_EVERY:
+			every_s = command_number(&cmd_top, key, optarg, 0.1, 86400);
+			break;
+		case OPTION_SORT:
+			order = (enum top_order)command_word(&cmd_top, key, optarg, top_orders);
+			break;
+		default:
+			if (!cmd_form_option(&form, key))
+				command_unhandled(&cmd_top, key);
+		}
+	if (optind >= argument_count)
+		cmd_usage(&cmd_top, "no run given");
+	paths = arguments + optind;
+	path_count = (size_t)(argument_count - optind);
+	if (once || form != PRINT_TEXT || !screen_can())
+		return print_once(paths, path_count, order, form);
+	return top_live(paths, path_count, order, every_s);
+}
+
+static const struct option_row rows[] = {
+	{"once", OPTION_ONCE, NULL,
+		"print the view as text and end; so it is where standard input or output is no terminal"},
+	{"every", OPTION_EVERY, "SECONDS",
+		"time from one reading to the next, which is longer where a reading takes over a fifth of it "
+		"(default: 1)"},
+	{"sort", OPTION_SORT, "COLUMN",
+		"rank, or the greatest first by iteration, compute, wait, exposed or lost (default: rank)"},
+	{"json", CMD_JSON, NULL,
+		"once, as JSON: run, ended, quiet_ns since the last record, iterations, per_second, "
+		"iteration_ns and before_ns of the 20 before, samples, compute_imbalance, slowest, "
+		"slowest_layer, lost, phases_ns; ranks with the table's columns; null: not known"},
+	{"csv", CMD_CSV, NULL, "once, the table of ranks as CSV"},
+	{0},
+};
+
+const struct command cmd_top = {
+	.name = "top",
+	.summary = "what a run does now, on a terminal",
+	.usage = "[OPTION]... RUN...",
+	.about =
+		"Shows a live run on the terminal, drawn again each second: iterations and their rate, their "
+		"times as a row of heights and against the 20 before, the rank that computes longest and the "
+		"layer in which, phases as bars, and of each rank the iterations done, the medians of its last "
+		"20, and the records lost. \"exposed\" is communication that nothing hides, \"wait\" the part of "
+		"communication in which a rank waits for the last one, \"idle\" time without any work. What is "
+		"not known is \"-\".\n"
+		"\n"
+		"Keys: q ends, s sorts by the next column, arrows and PgUp, PgDn, Home, End move, Enter opens a "
+		"rank with its phases and layers, Left goes back.\n"
+		"\n"
+		"The run's files are read, the program is not touched; so it works from any host that sees the "
+		"folder. Each time the whole trace is read, at a low priority; \"read in\" says how long that "
+		"took. A run that has ended is read once.\n",
+	.options = OPTION_TABLES(rows),
+	.after = "Exit status: 0 success, 1 the run cannot be read, 2 usage error.\n",
+	.run = run,
+};

@@ -1,0 +1,52 @@
+/* What a run does now, for a terminal that is drawn again each second, or once as text: the run, its phases,
+ * a table of ranks; or one rank, its phases and layers. */
+#ifndef OUTPUT_TOP_H
+#define OUTPUT_TOP_H
+
+#include "analyses/recent.h"
+#include "base/table.h"
+
+#include <stdio.h>
+
+/* What the table of ranks is sorted by: ranks upwards, else the greatest first. */
+#define TOP_ORDERS(X) \
+	X(RANK, "rank") \
+	X(ITERATION, "iteration") \
+	X(COMPUTE, "compute") \
+	X(WAIT, "wait") \
+	X(EXPOSED, "exposed") \
+	X(LOST, "lost")
+
+enum top_order {
+#define TOP_ITEM(name, word) TOP_BY_##name,
+	TOP_ORDERS(TOP_ITEM)
+#undef TOP_ITEM
+		TOP_ORDER_COUNT,
+};
+
+extern const char *const top_orders[TOP_ORDER_COUNT + 1]; /* their words, NULL at the end */
+
+/* How much a line may have. */
+struct top_paper {
+	int width;
+	bool plain; /* ASCII only */
+};
+
+/* Of the run: iterations and their trend, the slowest rank and layer, what is not as it should be, phases. */
+void top_print_run(const struct recent *recent, const struct top_paper *paper, FILE *out);
+
+/* The workers in this order: `order` has room for all. */
+void top_sort(const struct recent *recent, enum top_order by, size_t *order);
+
+/* A row for each worker in this order. */
+void top_ranks(const struct recent *recent, const size_t *order, struct print_table *table);
+
+/* Of one worker what top_print_run says of all; and a row for each layer. */
+void top_print_rank(const struct recent *recent, const struct recent_worker *worker,
+	const struct top_paper *paper, FILE *out);
+void top_layers(const struct recent_worker *worker, struct print_table *table);
+
+/* All of the run: what has no table. */
+void top_json(const struct recent *recent, cJSON *object);
+
+#endif
