@@ -265,6 +265,17 @@ static void print_json_verdict(const struct hang *hang, cJSON *object)
 		cJSON_AddStringToObject(item, "sentence", hang->culprits[i].sentence);
 		cJSON_AddItemToArray(list, item);
 	}
+	list = cJSON_AddArrayToObject(object, "pairs");
+	for (size_t i = 0; i < hang->pair_count; i++) {
+		const struct hang_pair *pair = &hang->pairs[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "rank", hang->ranks[pair->rank]->name);
+		cJSON_AddStringToObject(item, "peer", hang->ranks[pair->peer]->name);
+		cJSON_AddStringToObject(item, "missing", pair->receive ? "receive" : "send");
+		cJSON_AddNumberToObject(item, "ordinal", (double)pair->ordinal);
+		cJSON_AddItemToArray(list, item);
+	}
 }
 
 static void print_job(struct hang *hang, enum print_form form, FILE *out)
@@ -319,7 +330,8 @@ static const struct option_row rows[] = {
 		"exit with status 3 if a hang is found: not if ranks are merely late, or nothing "
 		"is known"},
 	{"json", CMD_JSON, NULL,
-		"JSON output: class, culprits, strength, basis; all threads; the last collectives "
+		"JSON output: class, culprits, strength, basis; pairs of ranks with a send or "
+		"receive that one of them has not made; all threads; the last collectives "
 		"with their values; times in ns"},
 	{"csv", CMD_CSV, NULL,
 		"the two tables as CSV, a row for each thread and for each rank of a "

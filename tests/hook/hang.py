@@ -33,9 +33,13 @@ FAULTS = {
     "barrier": ["different_collective"],
     "order": ["order_of_communicators"],
     "receive": ["unmatched_point_to_point"],
+    "unsent": ["unmatched_point_to_point"],
+    "unreceived": ["unmatched_point_to_point"],
     "slow": [],
     "none": [],
 }
+# and the pair that is to be named: what the victim has not made, and the distance of the rank that waits for it
+PAIRS = {"receive": ("receive", -1), "unsent": ("send", 1), "unreceived": ("receive", 1)}
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 HOOK = os.environ.get("HOOK", f"{BUILD}/lib/libpmhook.so")
 PATIENCE_S = 1
@@ -93,6 +97,11 @@ def run(fault, ranks, seed):
         return answer["class"] in ("none", "late"), said
     # of two ranks that differ without a majority either may be meant, if the report says so
     right = named == [str(victim)] or (str(victim) in named and ranks == 2 and answer["strength"] == "open")
+    if right and fault in PAIRS and answer["strength"] != "open":
+        missing, distance = PAIRS[fault]
+        pair = {"rank": str(victim), "peer": str((victim + distance) % ranks), "missing": missing}
+        right = [{key: named[key] for key in pair} for named in answer["pairs"]] == [pair]
+        said += f"; pairs {answer['pairs']}"
     return right and answer["class"] in FAULTS[fault], f"victim {victim}, step {step}: {said}"
 
 

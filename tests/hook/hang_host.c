@@ -3,9 +3,10 @@
  *
  *     hang_host FAULT VICTIM STEP
  *
- * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts among
- * all, reduces on a second communicator, and sends around a ring; every tenth one is followed by an evaluation with
- * a barrier. In step STEP the rank VICTIM does what FAULT says; the others know nothing of it. HANG_ID is a file for NCCL's id.
+ * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts
+ * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
+ * is followed by an evaluation with a barrier. In step STEP the rank VICTIM does what FAULT says; the others
+ * know nothing of it. HANG_ID is a file for NCCL's id.
  */
 #include <cuda_runtime_api.h>
 #include <err.h>
@@ -134,16 +135,30 @@ static void send_around(const struct job *job)
 	NCCL(ncclGroupStart());
 	NCCL(ncclSend(job->send, SMALL, ncclFloat32, (job->rank + 1) % job->world, job->all, job->stream));
 	if (!is(job, "receive"))
-		NCCL(ncclRecv(job->receive, SMALL, ncclFloat32, (job->rank + job->world - 1) % job->world, job->all,
-			job->stream));
+		NCCL(ncclRecv(job->receive, SMALL, ncclFloat32, (job->rank + job->world - 1) % job->world,
+			job->all, job->stream));
+	NCCL(ncclGroupEnd());
+}
+
+/* All to all, as NCCL has it: sends and receives in one group. The victim leaves out one of a pair. */
+static void exchange(const struct job *job)
+{
+	const int other = (job->rank + 1) % job->world;
+
+	NCCL(ncclGroupStart());
+	for (int peer = 0; peer < job->world; peer++) {
+		if (!(peer == other && is(job, "unsent")))
+			NCCL(ncclSend(job->send, SMALL, ncclFloat32, peer, job->all, job->stream));
+		if (!(peer == other && is(job, "unreceived")))
+			NCCL(ncclRecv(job->receive, SMALL, ncclFloat32, peer, job->all, job->stream));
+	}
 	NCCL(ncclGroupEnd());
 }
 
 static void evaluate(const struct job *job)
 {
 	for (int i = 0; i < 2; i++)
-		NCCL(ncclAllReduce(
-			job->send, job->receive, 2, ncclFloat64, ncclSum, job->all, job->stream));
+		NCCL(ncclAllReduce(job->send, job->receive, 2, ncclFloat64, ncclSum, job->all, job->stream));
 	if (!is(job, "barrier"))
 		NCCL(ncclAllReduce(job->send, job->receive, 1, ncclUint8, ncclSum, job->all, job->stream));
 	CUDA(cudaStreamSynchronize(job->stream));
@@ -168,6 +183,7 @@ static void step(const struct job *job)
 	if (!is(job, "order"))
 		reduce_second(job);
 	send_around(job);
+	exchange(job);
 	CUDA(cudaStreamSynchronize(job->stream));
 	if (job->step % 10 == 0)
 		evaluate(job);

@@ -77,6 +77,14 @@ struct hang_culprit {
 	const char *sentence; /* its state, and what of it is missing */
 };
 
+/* A send or receive that was entered, and has no counterpart. */
+struct hang_pair {
+	size_t rank, peer; /* who has not made it; who waits for it */
+	bool receive;      /* it is a receive that is missing, else a send */
+	uint64_t ordinal;  /* of those between the two on the communicator, from 1 */
+	const struct hang_group *group;
+};
+
 struct hang {
 	struct hang_rank **ranks; /* by rank, then by pid */
 	size_t rank_count, rank_room;
@@ -90,6 +98,8 @@ struct hang {
 	enum hang_strength strength;
 	struct hang_culprit *culprits;
 	size_t culprit_count, culprit_room;
+	struct hang_pair *pairs; /* of HANG_IS_UNMATCHED: those of the culprits */
+	size_t pair_count, pair_room;
 	const char *headline; /* a sentence */
 	const char *basis;    /* what it follows from, a sentence or more */
 	struct arena arena;

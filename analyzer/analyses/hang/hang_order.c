@@ -59,12 +59,86 @@ static bool is_young(
 	return false;
 }
 
+static bool is_transfer(const struct hang_wait *wait)
+{
+	return wait->kind == HANG_WAIT_SEND || wait->kind == HANG_WAIT_RECEIVE;
+}
+
+/* The first send or receive without a counterpart that a rank owes; all of them become pairs. */
+static const struct hang_wait *owed(struct hang *hang, const struct hang_waits *waits, size_t rank)
+{
+	const struct hang_wait *first = NULL;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct hang_wait *wait = &waits->items[i];
+
+		if (wait->to != rank || !is_transfer(wait))
+			continue;
+		if (!first || wait->since_ns < first->since_ns)
+			first = wait;
+		*MEM_PUSH(hang->pairs, hang->pair_count, hang->pair_room) = (struct hang_pair){.rank = rank,
+			.peer = wait->from,
+			.receive = wait->kind == HANG_WAIT_SEND,
+			.ordinal = wait->ordinal,
+			.group = wait->group};
+	}
+	return first;
+}
+
+/* A rank that left the order of its calls, and what it left out. */
+static void add_odd(struct hang *hang, const struct hang_waits *waits, size_t rank)
+{
+	const size_t before = hang->pair_count;
+	const struct hang_wait *wait = owed(hang, waits, rank);
+	const char *state = arena_format(&hang->arena, "%s %s.",
+		hang_capital(hang, hang_ranks(&hang->arena, hang, &rank, 1)),
+		hang_state(hang, hang->ranks[rank]));
+
+	if (wait && hang->pair_count - before > 1)
+		state = arena_format(&hang->arena, "%s %s So it is with %zu more.", state,
+			wait_sentence(hang, wait), hang->pair_count - before - 1);
+	else if (wait)
+		state = arena_format(&hang->arena, "%s %s", state, wait_sentence(hang, wait));
+	hang_add_culprit(hang, rank, state);
+}
+
+static const char *pair_headline(struct hang *hang, const struct hang_pair *pair)
+{
+	return arena_format(&hang->arena, "%s %s %s, which does not %s.",
+		hang_capital(hang, hang_ranks(&hang->arena, hang, &pair->peer, 1)),
+		pair->receive ? "sends to" : "receives from", hang_ranks(&hang->arena, hang, &pair->rank, 1),
+		pair->receive ? "receive" : "send");
+}
+
+static const struct hang_wait *any_transfer(const struct hang_waits *waits)
+{
+	for (size_t i = 0; i < waits->count; i++)
+		if (is_transfer(&waits->items[i]))
+			return &waits->items[i];
+	return NULL;
+}
+
+/* Two of the waits; not one that a culprit's sentence has. */
+static const char *circle_sentences(struct hang *hang, const struct hang_wait **circle, size_t count)
+{
+	const char *text = "";
+	size_t shown = 0;
+
+	for (size_t i = 0; i < count && shown < 2; i++)
+		if (!hang->pair_count || !is_transfer(circle[i])) {
+			text = arena_format(&hang->arena, "%s%s%s", text, shown ? " " : "",
+				wait_sentence(hang, circle[i]));
+			shown++;
+		}
+	return shown ? text : wait_sentence(hang, circle[0]);
+}
+
 void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t patience_ns)
 {
 	const struct hang_wait **circle =
 		arena_alloc(&hang->arena, hang->rank_count + 1, sizeof(const struct hang_wait *));
 	const size_t count = find_circle(hang, waits, circle);
-	const struct hang_wait *transfer = NULL;
+	const struct hang_wait *transfer = any_transfer(waits);
 	bool some, all = all_deviate(hang, &some);
 
 	if (is_young(hang, circle, count, patience_ns)) {
@@ -73,31 +147,26 @@ void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t 
 		hang->basis = wait_sentence(hang, circle[0]);
 		return;
 	}
-	for (size_t i = 0; i < waits->count && !transfer; i++)
-		if (waits->items[i].kind == HANG_WAIT_SEND || waits->items[i].kind == HANG_WAIT_RECEIVE)
-			transfer = &waits->items[i];
 	for (size_t r = 0; some && !all && r < hang->rank_count; r++)
 		if (hang->ranks[r]->standing.recent.count && hang_deviates(hang->ranks[r]))
-			hang_add_culprit(hang, r,
-				arena_format(&hang->arena, "%s %s.",
-					hang_capital(hang, hang_ranks(&hang->arena, hang, &r, 1)),
-					hang_state(hang, hang->ranks[r])));
+			add_odd(hang, waits, r);
 	for (size_t i = 0; (!some || all) && i < count; i++)
 		hang_add_culprit(hang, circle[i]->from, wait_sentence(hang, circle[i]));
-	if (transfer)
-		hang->basis = wait_sentence(hang, transfer);
-	else
-		hang->basis = arena_format(&hang->arena, "%s %s", wait_sentence(hang, circle[0]),
-			count > 1 ? wait_sentence(hang, circle[1]) : "");
+	hang->basis = circle_sentences(hang, circle, count);
 	if (some && !all)
 		hang->basis = arena_format(&hang->arena,
 			"%s Only %s left the order of calls of the iterations before.", hang->basis,
 			hang_culprits(hang));
+	if (transfer && hang->pair_count == 1) {
+		hang_conclude(hang, HANG_IS_UNMATCHED, HANG_LIKELY, pair_headline(hang, hang->pairs));
+		return;
+	}
 	hang_conclude(hang, transfer ? HANG_IS_UNMATCHED : HANG_IS_ORDER,
 		some && !all ? HANG_LIKELY : HANG_OPEN,
 		arena_format(&hang->arena, "%s: %s%s.",
-			transfer ? "Ranks wait for each other, with a send or receive that has no counterpart"
-				 : "Ranks wait for each other on communicators entered in different order",
+			transfer
+				? "Ranks wait for each other, with sends or receives that have no counterpart"
+				: "Ranks wait for each other on communicators entered in different order",
 			hang_culprits(hang),
 			some && !all               ? ""
 			: hang->culprit_count == 1 ? ""

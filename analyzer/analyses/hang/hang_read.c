@@ -166,5 +166,6 @@ void hang_free(struct hang *hang)
 	free(hang->ranks);
 	free(hang->groups);
 	free(hang->culprits);
+	free(hang->pairs);
 	arena_free(&hang->arena);
 }
