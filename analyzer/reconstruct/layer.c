@@ -61,7 +61,9 @@ static struct layer_role version_role(const struct layer_assign *assign, const s
 {
 	const struct graph *graph = &assign->graph;
 	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
-	struct layer_role role = {.phase = PHASE_UPDATE, .known = true};
+	struct layer_role role = {.phase = PHASE_UPDATE,
+		.known = true,
+		.reason = {.phase = LAYER_RULE_UPDATES, .layer = LAYER_RULE_SERVES}};
 
 	for (uint32_t p = 0; p < graph->parameter_count; p++)
 		wanted[p] = flow_holds(&flow->accesses[0], graph->parameters[p].address);
@@ -74,7 +76,8 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 {
 	const struct flow *flow = &assign->model->flows[operation];
 	const struct flow_access *source = NULL, *target = NULL;
-	struct layer_role role = {.phase = PHASE_OTHER, .known = true};
+	struct layer_role role = {
+		.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_RULE_DIRECTION}};
 	uint64_t direction = 4;
 
 	if (version_is_copy(flow))
@@ -134,7 +137,7 @@ static struct layer_role launch_role(
 {
 	const struct timeline_call *calls = assign->timeline->calls;
 	const struct graph_step *steps = assign->graph.steps;
-	struct layer_role role = {.phase = PHASE_OTHER, .known = true};
+	struct layer_role role = {.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_RULE_GRAPH}};
 
 	for (uint32_t i = step + 1; i < assign->graph.step_count; i++) {
 		if (!(calls[steps[i].call].flags & TIMELINE_FLAG_REPLAYED))
@@ -162,6 +165,8 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	const struct flow *flow = graph_flow(graph, step);
 	struct layer_role role = {.phase = plain_phase(flow->kind), .known = true};
 
+	role.reason.phase = role.phase == PHASE_OTHER ? LAYER_RULE_NONE : LAYER_RULE_FUNCTION;
+
 	if (flow->kind == PM_KIND_COMM)
 		return layer_is_message(assign, graph->steps[step].operation)
 			       ? layer_message_role(assign, flow, step)
@@ -174,6 +179,9 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 				wanted[graph->services[i].parameter] = true;
 		role.phase = PHASE_UPDATE;
 		layer_add_parameter_parts(assign, &role, wanted);
+		role.reason.phase = assign->reasons[step].phase == LAYER_RULE_WINDOW ? LAYER_RULE_WINDOW
+										     : LAYER_RULE_UPDATES;
+		role.reason.layer = role.part_count ? LAYER_RULE_SERVES : LAYER_RULE_NONE;
 		free(wanted);
 		return role;
 	}
@@ -183,13 +191,21 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 			return role;
 	}
 	if (assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD) {
+		role.reason = assign->reasons[step];
 		role.again = assign->again[step];
 		role.phase =
 			assign->passes[step] == LAYER_FORWARD && !role.again ? PHASE_FORWARD : PHASE_BACKWARD;
+		if (role.again)
+			role.reason.phase = LAYER_RULE_AGAIN;
 		if (assign->layers[step] != LAYER_NONE)
 			layer_add_part(assign->list, &role, assign->layers[step], 1);
+		else
+			role.reason.layer = LAYER_RULE_NONE;
+		if (role.reason.call) /* which was a step */
+			role.reason.call = graph->steps[role.reason.call - 1].call + 1;
 	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
 		role.phase = PHASE_UPDATE;
+		role.reason.phase = assign->reasons[step].phase;
 	}
 	return role;
 }
@@ -282,7 +298,8 @@ static void set_roles(struct layer_assign *assign)
 		else if (flow->kind == PM_KIND_COPY)
 			*role = copy_role(assign, number);
 		else if (is_launch(assign, number))
-			role->phase = PHASE_GRAPH;
+			*role = (struct layer_role){
+				.phase = PHASE_GRAPH, .reason = {.phase = LAYER_RULE_GRAPH}};
 		role->known = true;
 	}
 }
@@ -297,16 +314,23 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	memset(list, 0, sizeof(*list));
 	list->operation_roles =
 		arena_alloc(&list->arena, process->operation_count, sizeof(*list->operation_roles));
-	for (uint32_t i = 0; i < process->operation_count; i++)
-		list->operation_roles[i].phase = plain_phase(model->flows[process->first_operation + i].kind);
+	for (uint32_t i = 0; i < process->operation_count; i++) {
+		const enum phase phase = plain_phase(model->flows[process->first_operation + i].kind);
+
+		list->operation_roles[i].phase = phase;
+		list->operation_roles[i].reason.phase =
+			phase == PHASE_OTHER ? LAYER_RULE_NONE : LAYER_RULE_FUNCTION;
+	}
+	list->iteration = iterations->model;
 	if (layer_given(model, worker, iterations, list) || iterations->count == 0)
 		return;
-	assign.iteration = layer_flow_iteration(&assign, iterations);
+	assign.iteration = list->iteration = layer_flow_iteration(&assign, iterations);
 	graph_init(&assign.graph, model, worker, &iterations->items[assign.iteration]);
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));
 	assign.anchors = mem_alloc(assign.graph.step_count, sizeof(*assign.anchors));
 	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
 	assign.again = mem_alloc(assign.graph.step_count, sizeof(*assign.again));
+	assign.reasons = mem_alloc(assign.graph.step_count, sizeof(*assign.reasons));
 	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
 	for (size_t i = 0; i < assign.graph.parameter_count; i++)
 		assign.owners[i] = LAYER_NONE;
@@ -322,6 +346,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	free(assign.anchors);
 	free(assign.layers);
 	free(assign.again);
+	free(assign.reasons);
 	free(assign.owners);
 	free(assign.specials);
 	graph_free(&assign.graph);

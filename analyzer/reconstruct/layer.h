@@ -10,6 +10,7 @@
 #define RECONSTRUCT_LAYER_H
 
 #include "iteration.h"
+#include "layer_rule.h"
 #include "timeline/phase_name.h"
 
 #define LAYER_NONE UINT32_MAX
@@ -45,6 +46,7 @@ struct layer_role {
 	uint8_t column; /* enum phase_layer_column + 1: of the layers' times, as the data say; 0: as the phase
 			 */
 	uint32_t first_part, part_count;
+	struct layer_reason reason;
 };
 
 struct layer_list {
@@ -52,6 +54,7 @@ struct layer_list {
 	size_t count, room;
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
+	size_t iteration;                   /* that all of it was found in: of the worker's list */
 	struct layer_role *operation_roles; /* by operation of the timeline */
 	bool given_again;                   /* the data say of some work that it is done again */
 	struct layer_part *parts;

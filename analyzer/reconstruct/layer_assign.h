@@ -40,6 +40,7 @@ struct layer_assign {
 	bool *anchors;                /* by step: its pass follows from the call itself */
 	uint32_t *layers;             /* by step: LAYER_NONE, or the layer */
 	bool *again;                  /* by step: forward work done again for the backward pass */
+	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
 	uint32_t *owners;             /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
 	size_t special_room;
@@ -57,6 +58,22 @@ bool layer_given(const struct worker_model *model, const struct worker *worker,
  * (layer_flow.c). False: it is not, or it gives no clear picture; then nothing has changed.
  */
 bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterations);
+
+/* Notes why a step has its pass. */
+static inline void layer_pass_by(struct layer_assign *assign, uint32_t step, enum layer_rule rule)
+{
+	assign->reasons[step].phase = (uint8_t)rule;
+}
+
+/* Notes why a step has its layer: by another step (GRAPH_NONE: by none), or by the parameter at an address
+ * (0: by none). */
+static inline void layer_by(
+	struct layer_assign *assign, uint32_t step, enum layer_rule rule, uint32_t other, uint64_t address)
+{
+	assign->reasons[step].layer = (uint8_t)rule;
+	assign->reasons[step].call = other + 1; /* GRAPH_NONE: 0 */
+	assign->reasons[step].address = address;
+}
 
 /* A new layer, described by a step of it. */
 uint32_t layer_new(struct layer_assign *assign, uint32_t step);
@@ -84,8 +101,8 @@ uint32_t layer_backward(
 void layer_receive_gradient(
 	const struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step);
 
-/* The layer of a parameter that the step reads; *reads: whether it reads any. */
-uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, bool *reads);
+/* The layer of a parameter that the step reads; *parameter: its address, 0 where it reads none. */
+uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, uint64_t *parameter);
 
 /* Which forward steps are recomputation; after layer_steps (layer_again.c). */
 void layer_again(struct layer_assign *assign);

@@ -114,13 +114,13 @@ static uint32_t chained(
 /* The newest forward step of a layer that reads parameters: the one that dx and dw are the gradients of. */
 static uint32_t parameter_step(const struct layer_assign *assign, uint32_t layer, uint32_t step)
 {
-	bool reads;
+	uint64_t parameter;
 
 	for (uint32_t i = step; i-- > 0;)
 		if (is_forward(assign, i) && assign->layers[i] == layer && layer_kind(assign, i)) {
-			layer_owner(assign, i, &reads);
-			if (reads && (flow_of(assign, i)->shape != FLOW_SPREAD ||
-					     assign->specials[layer] == LAYER_IS_SCALE))
+			layer_owner(assign, i, &parameter);
+			if (parameter && (flow_of(assign, i)->shape != FLOW_SPREAD ||
+						 assign->specials[layer] == LAYER_IS_SCALE))
 				return i;
 		}
 	return GRAPH_NONE;
@@ -179,7 +179,7 @@ static void extend_chain(
 
 /* The layer of a step that belongs to this forward step; notes what its results are the gradients of. */
 static uint32_t partner_layer(
-	const struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t forward)
+	struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t forward)
 {
 	const struct flow *flow = flow_of(assign, step);
 	uint32_t addend;
@@ -194,6 +194,8 @@ static uint32_t partner_layer(
 	 * so is that of an activation which is part of the step. */
 	addend = addend_layer(assign, step);
 	extend_chain(assign, gradients, step, forward);
+	if (addend != LAYER_NONE)
+		layer_by(assign, step, LAYER_RULE_ADDEND, GRAPH_NONE, 0);
 	return addend != LAYER_NONE ? addend : assign->layers[forward];
 }
 
@@ -202,12 +204,17 @@ uint32_t layer_backward(
 {
 	const struct flow *flow = flow_of(assign, step);
 	uint32_t p = written_gradient(assign, step), layer, forward;
+	enum layer_rule rule;
+	uint64_t parameter;
 	bool reads;
 
-	layer = layer_owner(assign, step, &reads);
+	layer = layer_owner(assign, step, &parameter);
+	reads = parameter != 0;
+	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
 	if (p != GRAPH_NONE && assign->owners[p] != LAYER_NONE) {
 		layer = assign->owners[p];
 		reads = reads || layer_labelled(flow, "dx_ptr");
+		layer_by(assign, step, LAYER_RULE_GRADIENT, GRAPH_NONE, assign->graph.parameters[p].address);
 	}
 	if (layer != LAYER_NONE) {
 		forward = parameter_step(assign, layer, step);
@@ -216,25 +223,35 @@ uint32_t layer_backward(
 		return layer;
 	}
 	forward = partner(assign, step);
-	if (forward == GRAPH_NONE)
+	rule = LAYER_RULE_PARTNER;
+	if (forward == GRAPH_NONE) {
 		forward = chained(assign, gradients, step);
+		rule = LAYER_RULE_CHAIN;
+	}
 	if (forward == GRAPH_NONE && flow->kind == PM_KIND_BACKWARD && !layer_labelled(flow, "db_ptr") &&
-		!layer_labelled(flow, "dw_ptr"))
+		!layer_labelled(flow, "dw_ptr")) {
 		forward = last_unmatched(assign, gradients->matched, step);
-	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE)
+		rule = LAYER_RULE_PARTNER;
+	}
+	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
+		layer_by(assign, step, rule, forward, 0);
 		return partner_layer(assign, gradients, step, forward);
+	}
 	layer = by_operands(assign, step);
+	layer_by(assign, step, LAYER_RULE_PARTNER, GRAPH_NONE, 0);
 	if (layer != LAYER_NONE)
 		return layer;
 	/* The loss's gradient: made of the last result. */
 	forward = layer_data_producer(assign, step);
 	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
 		layer = assign->layers[forward];
+		layer_by(assign, step, LAYER_RULE_SOURCE, forward, 0);
 		extend_chain(assign, gradients, step,
 			assign->specials[layer] == LAYER_IS_LOSS ? layer_data_producer(assign, forward)
 								 : forward);
 		return layer;
 	}
+	layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
 	return current;
 }
 

@@ -151,7 +151,9 @@ struct layer_role layer_exchange_role(
 {
 	const struct graph *graph = &assign->graph;
 	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
-	struct layer_role role = {.phase = PHASE_COMMUNICATION, .known = true};
+	struct layer_role role = {.phase = PHASE_COMMUNICATION,
+		.known = true,
+		.reason = {.phase = LAYER_RULE_FUNCTION, .layer = LAYER_RULE_SENDS}};
 
 	for (int parameters = 0; parameters < 2 && role.part_count == 0; parameters++) {
 		for (uint32_t p = 0; p < graph->parameter_count; p++) {
@@ -165,14 +167,19 @@ struct layer_role layer_exchange_role(
 	}
 	if (role.part_count == 0 && flow->kind == PM_KIND_COMM) {
 		find_copied(assign, flow, step, wanted);
+		role.reason.layer = LAYER_RULE_PACKED;
 		layer_add_parameter_parts(assign, &role, wanted);
 	}
-	if (role.part_count == 0)
+	if (role.part_count == 0) {
 		add_writer_parts(assign, &role, flow);
+		role.reason.layer = LAYER_RULE_WRITTEN;
+	}
 	/* A sum of losses, for a message: a few numbers that nothing computed here depends on. */
 	if (role.part_count == 0 && is_small(flow) && !layer_meets_computation(assign, flow) &&
 		!takes_gradients(assign, flow))
 		role.phase = PHASE_OTHER;
+	if (role.part_count == 0)
+		role.reason.layer = LAYER_RULE_NONE;
 	free(wanted);
 	return role;
 }

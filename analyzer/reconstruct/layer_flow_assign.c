@@ -36,6 +36,14 @@ static bool is_reused(const struct flow_work *work, uint32_t step, uint32_t plac
 	return work->steps[step].launch && step - work->places[place].cast_step > COPY_IS_NEW;
 }
 
+/* Notes why a step has its layer: by a parameter's place, or another step; FLOW_NOWHERE where there is none.
+ */
+static void by(struct assigning *a, uint32_t step, enum layer_rule rule, uint32_t parameter, uint32_t other)
+{
+	layer_by(a->work->assign, step, rule, other,
+		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
+}
+
 /* The parameter that a touch of a step means: itself, or that of which it reads a copy in another type. */
 static uint32_t meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch)
 {
@@ -75,8 +83,9 @@ static void follow_casts(struct flow_work *work, uint32_t step, const uint32_t *
 }
 
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
-static uint32_t own_parameter(struct flow_work *work, uint32_t step, bool join)
+static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 {
+	struct flow_work *work = a->work;
 	uint32_t first = FLOW_NOWHERE, count = 0;
 
 	for (uint32_t i = 0; i < work->steps[step].count; i++)
@@ -88,9 +97,13 @@ static uint32_t own_parameter(struct flow_work *work, uint32_t step, bool join)
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
-		if (first == FLOW_NOWHERE)
+		if (first == FLOW_NOWHERE) {
 			first = find_group(work, parameter);
-		else if (join)
+			by(a, step,
+				flow_touch_of(work, step, i)->place == parameter ? LAYER_RULE_PARAMETER
+										 : LAYER_RULE_CAST,
+				parameter, FLOW_NOWHERE);
+		} else if (join)
 			work->places[find_group(work, parameter)].group = first;
 	}
 	return first;
@@ -124,7 +137,7 @@ static void assign_forward(struct assigning *a)
 	for (uint32_t i = 0; i < work->turn; i++) {
 		uint32_t from = 0, product;
 
-		a->groups[i] = own_parameter(work, i, true);
+		a->groups[i] = own_parameter(a, i, true);
 		a->fixed[i] = a->groups[i] != FLOW_NOWHERE;
 		for (uint32_t t = 0; t < work->steps[i].count; t++) {
 			const struct flow_touch *touch = flow_touch_of(work, i, t);
@@ -132,8 +145,10 @@ static void assign_forward(struct assigning *a)
 			if (touch->read && !work->places[touch->place].parameter && last[touch->place] > from)
 				from = last[touch->place];
 		}
-		if (!a->fixed[i] && from)
+		if (!a->fixed[i] && from) {
 			a->groups[i] = a->groups[from - 1];
+			by(a, i, LAYER_RULE_SOURCE, FLOW_NOWHERE, from - 1);
+		}
 		product = a->fixed[i] ? product_of(a, i, last) : FLOW_NOWHERE;
 		if (product != FLOW_NOWHERE)
 			work->places[find_group(work, a->groups[i])].group =
@@ -144,8 +159,10 @@ static void assign_forward(struct assigning *a)
 	}
 	/* what has no source belongs to the step behind it */
 	for (uint32_t i = work->turn; i-- > 0;)
-		if (a->groups[i] == FLOW_NOWHERE && i + 1 < work->turn)
+		if (a->groups[i] == FLOW_NOWHERE && i + 1 < work->turn) {
 			a->groups[i] = a->groups[i + 1];
+			by(a, i, LAYER_RULE_NEXT, FLOW_NOWHERE, i + 1);
+		}
 	free(last);
 }
 
@@ -163,6 +180,7 @@ static void place_gradients(struct assigning *a)
 			continue;
 		a->groups[step - 1] = find_group(work, parameter);
 		a->fixed[step - 1] = true;
+		by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
 	}
 	free(last);
 }
@@ -199,6 +217,7 @@ static void find_sibling(struct assigning *a, uint32_t step)
 				continue;
 			a->groups[step] = a->groups[other];
 			a->fixed[step] = true;
+			by(a, step, LAYER_RULE_SIBLING, FLOW_NOWHERE, other);
 			return;
 		}
 }
@@ -209,7 +228,7 @@ static void assign_backward(struct assigning *a)
 	uint32_t *next = mem_alloc(work->place_count, sizeof(*next)); /* step + 1 */
 
 	for (uint32_t i = work->turn; i < work->update_begin; i++) {
-		a->groups[i] = own_parameter(work, i, false);
+		a->groups[i] = own_parameter(a, i, false);
 		a->fixed[i] = a->reads_parameter[i] = a->groups[i] != FLOW_NOWHERE;
 		follow_casts(work, i, NULL);
 	}
@@ -228,15 +247,19 @@ static void assign_backward(struct assigning *a)
 				(!to || there < to))
 				to = there;
 		}
-		if (!a->fixed[i] && to)
+		if (!a->fixed[i] && to) {
 			a->groups[i] = a->groups[to - 1];
+			by(a, i, LAYER_RULE_SINK, FLOW_NOWHERE, to - 1);
+		}
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			next[flow_touch_of(work, i, t)->place] = i + 1;
 	}
 	/* what nothing takes: with the step before it */
 	for (uint32_t i = work->turn; i < work->update_begin; i++)
-		if (a->groups[i] == FLOW_NOWHERE && i > 0)
+		if (a->groups[i] == FLOW_NOWHERE && i > 0) {
 			a->groups[i] = a->groups[i - 1];
+			by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
+		}
 	free(next);
 }
 
@@ -352,6 +375,10 @@ void flow_assign(struct flow_work *work)
 		assign->passes[i] = i < work->turn           ? LAYER_FORWARD
 				    : i < work->update_begin ? LAYER_BACKWARD
 							     : LAYER_AFTER;
+		layer_pass_by(assign, i,
+			i < work->update_begin ? LAYER_RULE_TURN
+			: i < work->update_end ? LAYER_RULE_WINDOW
+					       : LAYER_RULE_BEHIND);
 		if (!work->steps[i].computes && !work->steps[i].launch && assign->passes[i] != LAYER_AFTER &&
 			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
 			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)

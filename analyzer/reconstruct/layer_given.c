@@ -180,6 +180,8 @@ static void count_anew(struct given *given)
 static void set_role(struct given *given, const struct timeline_operation *operation, struct layer_role *role)
 {
 	role->known = true;
+	if (operation->given_phase)
+		role->reason.phase = LAYER_RULE_GIVEN;
 	if (operation->given_phase && operation->given_phase <= PHASE_COUNT)
 		role->phase = (enum phase)(operation->given_phase - 1);
 	if (operation->given_part && operation->given_part <= PHASE_LAYER_COLUMNS)
@@ -187,8 +189,10 @@ static void set_role(struct given *given, const struct timeline_operation *opera
 	role->again = role->column == PHASE_LAYER_RECOMPUTE + 1;
 	given->list->given_again |= role->again;
 	if (operation->given_layer && given->list->count &&
-		layer_of(given, operation->given_layer) != LAYER_NONE)
+		layer_of(given, operation->given_layer) != LAYER_NONE) {
 		layer_add_part(given->list, role, layer_of(given, operation->given_layer), 1);
+		role->reason.layer = LAYER_RULE_GIVEN;
+	}
 }
 
 bool layer_given(const struct worker_model *model, const struct worker *worker,

@@ -35,14 +35,17 @@ static uint32_t cut_layer(const struct layer_assign *assign, const struct flow *
 struct layer_role layer_message_role(
 	const struct layer_assign *assign, const struct flow *flow, uint32_t step)
 {
-	struct layer_role role = {.phase = PHASE_COMMUNICATION, .known = true};
+	struct layer_role role = {
+		.phase = PHASE_COMMUNICATION, .known = true, .reason = {.phase = LAYER_RULE_FUNCTION}};
 	uint32_t layer = cut_layer(assign, flow, step);
 
 	/* What is sent may have been made in the iteration before. */
 	if (layer == LAYER_NONE && step != GRAPH_NONE)
 		layer = cut_layer(assign, flow, GRAPH_NONE);
-	if (layer != LAYER_NONE)
+	if (layer != LAYER_NONE) {
 		layer_add_part(assign->list, &role, layer, 1);
+		role.reason.layer = LAYER_RULE_CUT;
+	}
 	return role;
 }
 

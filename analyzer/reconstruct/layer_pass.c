@@ -41,9 +41,10 @@ static bool writes_gradient(const struct layer_assign *assign, uint32_t step)
 	return false;
 }
 
-static void set_anchor(struct layer_assign *assign, uint32_t step, enum layer_pass pass)
+static void set_anchor(struct layer_assign *assign, uint32_t step, enum layer_pass pass, enum layer_rule rule)
 {
 	assign->passes[step] = pass;
+	layer_pass_by(assign, step, rule);
 	assign->anchors[step] = true;
 }
 
@@ -84,13 +85,13 @@ static void find_anchors(struct layer_assign *assign)
 			bool forward =
 				flow->kind == PM_KIND_FORWARD || layer_repeated(assign, i) != GRAPH_NONE;
 
-			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD);
+			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_FUNCTION);
 			continue;
 		}
 		if (flow->kind != PM_KIND_COMPUTE)
 			continue;
 		if (writes_gradient(assign, i)) {
-			set_anchor(assign, i, LAYER_BACKWARD);
+			set_anchor(assign, i, LAYER_BACKWARD, LAYER_RULE_GRADIENT);
 			continue;
 		}
 		for (uint32_t j = 0; j < flow->access_count && !assign->anchors[i]; j++) {
@@ -108,7 +109,7 @@ static void find_anchors(struct layer_assign *assign)
 			/* A factor for each element is read forward and backward alike. */
 			forward = manner->access == j && manner->transposed == transposition(assign, i) &&
 				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, MOST_BETWEEN));
-			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD);
+			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_MANNER);
 		}
 	}
 	free(manners);
@@ -158,6 +159,7 @@ static void split_loss(struct layer_assign *assign, uint32_t from, uint32_t to)
 		if (graph_flow(graph, i)->kind == PM_KIND_LAUNCH)
 			used_backward = true;
 		assign->passes[i] = used_backward && !fetched ? LAYER_BACKWARD : LAYER_FORWARD;
+		layer_pass_by(assign, i, LAYER_RULE_USED);
 	}
 }
 
@@ -178,6 +180,7 @@ static void fill_end(struct layer_assign *assign, uint32_t from)
 		if (shape == FLOW_PRODUCT || shape == FLOW_REDUCE)
 			pass = LAYER_BACKWARD;
 		assign->passes[i] = pass;
+		layer_pass_by(assign, i, LAYER_RULE_BEHIND);
 	}
 }
 
@@ -204,8 +207,10 @@ void layer_passes(struct layer_assign *assign)
 			enum layer_pass fill = before == LAYER_UNKNOWN ? here : before;
 
 			for (uint32_t j = last; j < i; j++)
-				if (is_open(assign, j))
+				if (is_open(assign, j)) {
 					assign->passes[j] = fill;
+					layer_pass_by(assign, j, LAYER_RULE_BETWEEN);
+				}
 		}
 		before = here;
 		last = i + 1;

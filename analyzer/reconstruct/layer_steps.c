@@ -77,12 +77,12 @@ static void own_parameters(struct layer_assign *assign, uint32_t step, uint32_t 
 	}
 }
 
-uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, bool *reads)
+uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, uint64_t *parameter)
 {
 	const struct flow *flow = flow_of(assign, step);
 	uint32_t layer = LAYER_NONE;
 
-	*reads = false;
+	*parameter = 0;
 	for (uint32_t i = 0; i < flow->access_count && layer == LAYER_NONE; i++) {
 		uint32_t p = flow->accesses[i].mode == FLOW_READ
 				     ? graph_parameter(&assign->graph, flow->accesses[i].address)
@@ -90,7 +90,7 @@ uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, bool *rea
 
 		if (p == GRAPH_NONE)
 			continue;
-		*reads = true;
+		*parameter = flow->accesses[i].address;
 		layer = assign->owners[p];
 	}
 	return layer;
@@ -127,10 +127,12 @@ static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32
 	const char *kind = layer_kind(assign, step);
 	uint32_t before = layer_data_producer(assign, step), again, layer;
 	enum layer_special special;
-	bool reads, scales;
+	uint64_t parameter;
+	bool scales;
 
-	layer = layer_owner(assign, step, &reads);
-	if (reads) {
+	layer = layer_owner(assign, step, &parameter);
+	if (parameter) {
+		layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
 		scales = flow_of(assign, step)->shape == FLOW_SPREAD && layer_multiplies(assign, step);
 		if (layer == LAYER_NONE && !scales && adds_to_result(assign, step))
 			layer = before != GRAPH_NONE ? assign->layers[before] : current;
@@ -140,26 +142,36 @@ static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32
 		return layer;
 	}
 	again = layer_repeated(assign, step);
-	if (again != GRAPH_NONE && assign->layers[again] != LAYER_NONE)
+	if (again != GRAPH_NONE && assign->layers[again] != LAYER_NONE) {
+		layer_by(assign, step, LAYER_RULE_SAME, again, 0);
 		return assign->layers[again];
+	}
 	special = layer_special(assign, step, &layer);
+	layer_by(assign, step, LAYER_RULE_OPENS, GRAPH_NONE, 0);
 	if (layer != LAYER_NONE)
 		return layer;
 	if (special == LAYER_IS_PLAIN && !kind && compares_with_target(assign, step))
 		special = LAYER_IS_LOSS;
 	if (kind || special) {
 		layer = layer_earlier(assign, step);
+		if (layer != LAYER_NONE)
+			layer_by(assign, step, LAYER_RULE_SAME, GRAPH_NONE, 0);
 		return layer != LAYER_NONE ? layer : new_layer(assign, step, special);
 	}
 	/* Elementwise work and the like: with what it works on; after a junction, with the later branch. */
 	layer = before != GRAPH_NONE ? assign->layers[before] : LAYER_NONE;
+	layer_by(assign, step, LAYER_RULE_SOURCE, before, 0);
 	for (uint32_t i = 0; i < assign->graph.steps[step].edge_count; i++) {
 		uint32_t other = assign->graph.edges[assign->graph.steps[step].first_edge + i].step;
 
 		if (is_forward(assign, other) && assign->layers[other] != LAYER_NONE &&
-			(layer == LAYER_NONE || assign->layers[other] > layer))
+			(layer == LAYER_NONE || assign->layers[other] > layer)) {
 			layer = assign->layers[other];
+			layer_by(assign, step, LAYER_RULE_SOURCE, other, 0);
+		}
 	}
+	if (layer == LAYER_NONE)
+		layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
 	return layer != LAYER_NONE ? layer : current;
 }
 
@@ -198,8 +210,10 @@ void layer_steps(struct layer_assign *assign)
 	/* What prepares the input, before any layer, is the first layer's. */
 	for (uint32_t i = 0; i < graph->step_count && assign->list->count > 0; i++)
 		if (assign->layers[i] == LAYER_NONE &&
-			(assign->passes[i] == LAYER_FORWARD || assign->passes[i] == LAYER_BACKWARD))
+			(assign->passes[i] == LAYER_FORWARD || assign->passes[i] == LAYER_BACKWARD)) {
 			assign->layers[i] = 0;
+			layer_by(assign, i, LAYER_RULE_FIRST, GRAPH_NONE, 0);
+		}
 	count_parameters(assign);
 	free(gradients.matched);
 	free(gradients.items);

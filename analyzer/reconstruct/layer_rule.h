@@ -1,0 +1,66 @@
+/*
+ * The rule that has decided a call's phase or layer, as `layers --why` shows it. It is noted where the
+ * decision is made, never found out again. One list: for programs, and in words behind "because the call".
+ */
+#ifndef RECONSTRUCT_LAYER_RULE_H
+#define RECONSTRUCT_LAYER_RULE_H
+
+#include <stdint.h>
+
+#define LAYER_RULE_LIST(X) \
+	X(NONE, "none", "says nothing of it") \
+	X(GIVEN, "given", "is labelled so in the trace") \
+	/* phases */ \
+	X(FUNCTION, "function", "is of a function that does that and nothing else") \
+	X(DIRECTION, "direction", "copies in that direction, for what is computed") \
+	X(MANNER, "manner", "reads a parameter as the forward pass does (first), or in another way") \
+	X(BETWEEN, "between", "lies between calls of that pass") \
+	X(USED, "used", "lies between the passes: by who uses its result") \
+	X(TURN, "turn", "lies on that side of the turning point, where the order of parameters reverses") \
+	X(UPDATES, "updates", "writes parameters, or works for what does") \
+	X(WINDOW, "window", "is among the launches that work on parameters and their state") \
+	X(BEHIND, "behind", "comes behind the last call that makes a gradient") \
+	X(AGAIN, "again", "works a second time on the same data as forward") \
+	X(GRAPH, "graph", "launches a captured graph that holds such work") \
+	X(PLACE, "place", "sets or copies memory between two calls of that phase") \
+	/* layers */ \
+	X(PARAMETER, "parameter", "touches a parameter of the layer") \
+	X(CAST, "cast", "reads a copy of a parameter of the layer") \
+	X(GRADIENT, "gradient", "writes a gradient of the layer, or is the last to touch it") \
+	X(SIBLING, "sibling", "reads the gradient that the layer's product reads") \
+	X(OPENS, "opens", "is a layer of its own by what it does") \
+	X(SAME, "same", "does what a call of the layer did before") \
+	X(SOURCE, "source", "works on what a call of the layer made or touched last") \
+	X(SINK, "sink", "makes what a call of the layer takes next") \
+	X(PARTNER, "partner", "has the tensors of a forward call of the layer") \
+	X(CHAIN, "chain", "works on the gradient of what a call of the layer made") \
+	X(ADDEND, "addend", "adds the gradient that a call of the layer made") \
+	X(NEXT, "next", "comes before one of the layer, and nothing else tells") \
+	X(PREVIOUS, "previous", "comes behind one of the layer, and nothing else tells") \
+	X(FIRST, "first", "comes before every layer") \
+	X(SERVES, "serves", "updates parameters of the layer") \
+	X(SENDS, "sends", "sends gradients or parameters of the layer") \
+	X(PACKED, "packed", "sends what gradients of the layer were copied into") \
+	X(WRITTEN, "written", "sends what backward calls of the layer wrote") \
+	X(CUT, "cut", "sends or brings what a call of the layer made or takes")
+
+enum layer_rule {
+#define LAYER_RULE_ITEM(name, key, text) LAYER_RULE_##name,
+	LAYER_RULE_LIST(LAYER_RULE_ITEM)
+#undef LAYER_RULE_ITEM
+		LAYER_RULE_COUNT,
+};
+
+/* "parameter", "touches a parameter of the layer". */
+extern const char *const layer_rule_keys[LAYER_RULE_COUNT];
+extern const char *const layer_rule_texts[LAYER_RULE_COUNT];
+
+/* Why a call has its phase and its layer. */
+struct layer_reason {
+	uint64_t address; /* of the parameter that told the layer; 0: none did */
+	uint32_t call;    /* the timeline's call that told it, + 1; 0: none did */
+	uint8_t phase;    /* enum layer_rule */
+	uint8_t layer;    /* enum layer_rule; NONE where the call is of no layer */
+};
+
+#endif
