@@ -1,6 +1,7 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
 #include "analyses/roofline/roofline.h"
+#include "analyses/why.h"
 #include "base/csv.h"
 #include "import/imported_timeline.h"
 #include "output/report.h"
@@ -267,7 +268,66 @@ static const char *no_layers(const struct analysis *analysis)
 	return "No layers: no call in the iterations uses parameters.";
 }
 
-enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS };
+/* The rules that decided, of one worker. */
+static void print_why(
+	struct run *run, const struct analysis_worker *worker, enum print_form form, cJSON *object, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	struct print_table table;
+	struct why why;
+
+	why_find(analysis, worker, &why);
+	if (form == PRINT_TEXT)
+		print_paragraph(
+			arena_format(arena, "Iteration %lld of %s, %zu calls. Times below are of it alone.%s",
+				(long long)analysis_number(analysis, worker, why.iteration),
+				analysis_worker_name(analysis, worker), why.row_count,
+				why.unknown_count ? " A time of - is part of another call's." : ""),
+			0, out);
+	if (object) {
+		cJSON_AddNumberToObject(
+			object, "rank", analysis->timeline.processes[worker->worker->process].rank);
+		cJSON_AddNumberToObject(
+			object, "iteration", (double)analysis_number(analysis, worker, why.iteration));
+	}
+	print_init(&table, arena);
+	why_rule_table(&table, &why);
+	print_part(&table, form, object, "rules", "Device time by the rule that decided", form == PRINT_TEXT,
+		out);
+	print_free(&table);
+	print_init(&table, arena);
+	why_call_table(&table, analysis, &why, form == PRINT_TEXT);
+	print_part(
+		&table, form, object, "calls", "Calls, and why they are of that phase and layer", true, out);
+	print_free(&table);
+	why_free(&why);
+}
+
+static void print_all_why(struct run *run, const struct cmd_options *how)
+{
+	const struct analysis *analysis = &run->analysis;
+	cJSON *object = how->form == PRINT_JSON ? cJSON_CreateObject() : NULL, *list = NULL;
+
+	if (object) {
+		cJSON_AddStringToObject(object, "run", run->label);
+		list = cJSON_AddArrayToObject(object, "workers");
+	}
+	for (size_t w = 0; w < (how->ranks || analysis->worker_count == 0 ? analysis->worker_count : 1);
+		w++) {
+		cJSON *item = list ? cJSON_CreateObject() : NULL;
+
+		if (item)
+			cJSON_AddItemToArray(list, item);
+		if (w > 0 && !item)
+			fputc('\n', stdout);
+		print_why(run, &analysis->workers[w], how->form, item, stdout);
+	}
+	if (object)
+		print_json_end(object, stdout);
+}
+
+enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_WHY };
 
 static int run(int argument_count, char **arguments)
 {
@@ -275,6 +335,7 @@ static int run(int argument_count, char **arguments)
 	struct run *runs;
 	struct print_table table;
 	size_t run_count;
+	bool why = false;
 	int option, status;
 
 	while ((option = command_option(&cmd_layers, argument_count, arguments)) != -1) {
@@ -282,6 +343,8 @@ static int run(int argument_count, char **arguments)
 			how.iterations = true;
 		else if (option == OPTION_RANKS)
 			how.ranks = true;
+		else if (option == OPTION_WHY)
+			why = true;
 		else if (!cmd_common_option(&cmd_layers, &how, option, optarg))
 			command_unhandled(&cmd_layers, option);
 	}
@@ -289,12 +352,16 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_layers, "no run given");
 	if (how.iterations && how.form != PRINT_CSV)
 		cmd_usage(&cmd_layers, "--iterations needs --csv");
+	if (how.iterations && why)
+		cmd_usage(&cmd_layers, "--why and --iterations exclude each other");
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (run_count != 1)
 		cmd_usage(&cmd_layers, "exactly one run is expected");
 	print_init(&table, &runs[0].analysis.timeline.arena);
 	if (how.iterations) {
 		print_iterations(&runs[0], stdout);
+	} else if (why) {
+		print_all_why(&runs[0], &how);
 	} else {
 		fill(&table, &runs[0], how.ranks, how.form == PRINT_TEXT);
 		if (how.form == PRINT_CSV) {
@@ -324,6 +391,10 @@ static int run(int argument_count, char **arguments)
 
 static const struct option_row rows[] = {
 	{"ranks", OPTION_RANKS, NULL, "a row per rank and layer"},
+	{"why", OPTION_WHY, NULL,
+		"instead, of one iteration of the first rank (with --ranks of each): for each call "
+		"the rule that decided its phase and its layer, and the share of the device time "
+		"that each rule decides; with --csv two tables, an empty line between them"},
 	{"json", CMD_JSON, NULL,
 		"with standard deviations, shapes of inputs, call sites, and floating-point "
 		"operations (flops; forward and backward, per GPU); times in ns"},

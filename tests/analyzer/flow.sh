@@ -1,6 +1,6 @@
 #!/bin/sh
 # Phase and layer of every call of a network whose element-wise work, norms, loss and optimizer are kernels of its own:
-# as the program itself says, by what the calls touch. And parameters with their sizes.
+# as the program itself says, by what the calls touch, and by which rule. And parameters with their sizes.
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
@@ -17,6 +17,8 @@ for case in each list block cast; do
 	PMHOOK_OUT=$SCRATCH/$case with_hook "$bin/flow_host" $case >$case.truth || complain "$case: ends with $?"
 	"$bin/pmanalyze" export --perfetto -o $case.json $case >/dev/null
 	python3 "$SOURCE/tests/analyzer/flow.py" $case.truth $case.json || complain "$case"
+	"$bin/pmanalyze" layers --why --json $case >$case.why
+	python3 "$SOURCE/tests/analyzer/why.py" $case $case.why || complain "$case: rules"
 	# a block has a norm of 2 x 64 and a product of 64 x 64 + 64
 	"$bin/pmanalyze" layers --json $case >$case.layers
 	python3 - $case.layers 6 <<'END' || complain "$case: parameters"

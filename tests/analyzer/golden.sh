@@ -83,6 +83,10 @@ run_case layers_modules 0 layers modules
 run_case layers_graph 0 layers graph
 run_case layers_recompute 0 layers recompute
 run_case layers_csv 0 layers --csv three
+run_case layers_why 0 layers --why one
+run_case layers_why_csv 0 layers --why --ranks --csv two_gpus
+run_case layers_why_graph 0 layers --why graph
+run_case layers_why_iterations 2 layers --why --csv --iterations one
 run_case roofline_plot 0 roofline --peak-flops 2T --bandwidth 100G --plot one
 run_case roofline_csv 0 roofline --csv --kinds --peak-flops 2T --bandwidth 100G three
 run_case roofline_json 0 roofline --json graph

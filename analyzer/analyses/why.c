@@ -1,0 +1,165 @@
+/* The rules that decided, call by call: see why.h. */
+#include "why.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is work on the device: not the host's reads of files, synchronisation or memory being allocated. */
+static bool is_work(const struct worker_model *model, const struct timeline_call *call)
+{
+	switch (model->flows[call->operation].kind) {
+	case PM_KIND_FORWARD:
+	case PM_KIND_BACKWARD:
+	case PM_KIND_COMPUTE:
+	case PM_KIND_LAUNCH:
+	case PM_KIND_COPY:
+	case PM_KIND_SET:
+	case PM_KIND_COMM:
+		return true;
+	default:
+		return call->interval_count > 0;
+	}
+}
+
+/* Calls of one group have their interval in common; `last`: the interval of the call before, or UINT32_MAX.
+ */
+static double time_of(const struct timeline *timeline, const struct timeline_call *call, uint32_t last)
+{
+	double sum_ns = 0;
+
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+
+		sum_ns += (double)(interval->end_ns - interval->begin_ns);
+	}
+	return call->interval_count && call->interval != last ? sum_ns : (double)NAN;
+}
+
+static void set_layer(struct why_row *row, const struct layer_list *layers, const struct layer_role *role)
+{
+	double greatest = 0;
+
+	row->layer = "";
+	row->layers = role->part_count;
+	for (uint32_t i = 0; i < role->part_count; i++) {
+		const struct layer_part *part = &layers->parts[role->first_part + i];
+
+		if (part->share <= greatest)
+			continue;
+		greatest = part->share;
+		row->layer = layer_title(&layers->items[part->layer]);
+	}
+}
+
+static void add_row(struct why *why, const struct analysis *analysis, const struct analysis_worker *worker,
+	uint32_t number, size_t core, uint32_t last)
+{
+	const struct timeline_call *call = &analysis->timeline.calls[number];
+	const struct worker_model *model = &analysis->model;
+	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
+	const bool usual = worker->iterations.items[why->iteration].usual;
+	const struct layer_role *role =
+		phase_role(model, worker->worker, &worker->layers, usual, core, call->operation);
+	const bool placed =
+		!(model->roles[call->operation].flags & WORKER_CORE) &&
+		role != &worker->layers.operation_roles[call->operation - process->first_operation];
+	struct why_row *row = MEM_PUSH(why->rows, why->row_count, why->row_room);
+
+	*row = (struct why_row){.call = number,
+		.phase = role->phase,
+		.reason = role->reason,
+		.time_ns = time_of(&analysis->timeline, call, last)};
+	if (placed) /* the role is that of the call before it or behind it */
+		row->reason = (struct layer_reason){.phase = LAYER_RULE_PLACE, .layer = LAYER_RULE_PLACE};
+	set_layer(row, &worker->layers, role);
+	if (row->layers == 0)
+		row->reason.layer = LAYER_RULE_NONE;
+}
+
+/* The rows that other rows name: by number of the call, which is in no order. */
+static void find_others(struct why *why)
+{
+	uint32_t first = UINT32_MAX, last = 0;
+	size_t *rows; /* by call from the first on: row + 1 */
+
+	for (size_t i = 0; i < why->row_count; i++) {
+		first = why->rows[i].call < first ? why->rows[i].call : first;
+		last = why->rows[i].call > last ? why->rows[i].call : last;
+	}
+	rows = mem_alloc(why->row_count ? (size_t)(last - first) + 1 : 0, sizeof(*rows));
+	for (size_t i = 0; i < why->row_count; i++)
+		rows[why->rows[i].call - first] = i + 1;
+	for (size_t i = 0; i < why->row_count; i++) {
+		const uint32_t other = why->rows[i].reason.call; /* + 1 */
+
+		if (other > first && other - 1 <= last)
+			why->rows[i].other = rows[other - 1 - first];
+	}
+	free(rows);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct why_share *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? 1 : -1;
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+/* Adds each row to its rule's share, then leaves those of rules that decided something. */
+static size_t add_up(const struct why *why, struct why_share *shares, bool layers)
+{
+	size_t count = 0;
+
+	for (int rule = 0; rule < LAYER_RULE_COUNT; rule++)
+		shares[rule] = (struct why_share){.rule = (enum layer_rule)rule};
+	for (size_t i = 0; i < why->row_count; i++) {
+		const struct why_row *row = &why->rows[i];
+		struct why_share *share = &shares[layers ? row->reason.layer : row->reason.phase];
+
+		share->count++;
+		share->known += isnan(row->time_ns) ? 0 : 1;
+		share->time_ns += isnan(row->time_ns) ? 0 : row->time_ns;
+	}
+	qsort(shares, LAYER_RULE_COUNT, sizeof(*shares), by_time);
+	while (count < LAYER_RULE_COUNT && shares[count].count > 0)
+		count++;
+	return count;
+}
+
+void why_find(const struct analysis *analysis, const struct analysis_worker *worker, struct why *why)
+{
+	const struct iteration *item;
+	uint32_t last = UINT32_MAX;
+	size_t core = 0;
+
+	memset(why, 0, sizeof(*why));
+	why->iteration = worker->layers.iteration;
+	item = &worker->iterations.items[why->iteration];
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		const uint32_t number = worker->worker->calls[i];
+		const struct timeline_call *call = &analysis->timeline.calls[number];
+
+		if (is_work(&analysis->model, call))
+			add_row(why, analysis, worker, number, core, last);
+		core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
+		last = call->interval_count ? call->interval : last;
+	}
+	find_others(why);
+	for (size_t i = 0; i < why->row_count; i++) {
+		if (isnan(why->rows[i].time_ns))
+			why->unknown_count++;
+		else
+			why->time_ns += why->rows[i].time_ns;
+	}
+	why->phase_count = add_up(why, why->phases, false);
+	why->layer_count = add_up(why, why->layers, true);
+}
+
+void why_free(struct why *why)
+{
+	free(why->rows);
+	memset(why, 0, sizeof(*why));
+}
