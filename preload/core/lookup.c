@@ -262,6 +262,39 @@ __asm__(".text\n"
 	"1:	jmp *pmh_real_dlvsym(%rip)\n"
 	"	.cfi_endproc\n"
 	".size dlvsym, .-dlvsym\n");
+#elif defined(__aarch64__)
+/* The same: the caller's address is in x30, and the answer comes in x0 and x1. */
+#define LOOK_UP(name, ARGUMENTS) \
+	__asm__(".text\n" \
+		".globl " #name "\n" \
+		".type " #name ", %function\n" #name ":\n" \
+		"	.cfi_startproc\n" \
+		"	stp x29, x30, [sp, #-48]!\n" \
+		"	.cfi_def_cfa_offset 48\n" \
+		"	.cfi_offset 29, -48\n" \
+		"	.cfi_offset 30, -40\n" \
+		"	mov x29, sp\n" \
+		"	stp x0, x1, [sp, #16]\n" \
+		"	str x2, [sp, #32]\n" ARGUMENTS /* the caller third, the version or NULL fourth */ \
+		"	bl pmh_look_up\n" \
+		"	mov x3, x1\n" \
+		"	cbnz x3, 1f\n" \
+		"	ldp x0, x1, [sp, #16]\n" \
+		"	ldr x2, [sp, #32]\n" \
+		"1:	ldp x29, x30, [sp], #48\n" \
+		"	.cfi_restore 29\n" \
+		"	.cfi_restore 30\n" \
+		"	.cfi_def_cfa_offset 0\n" \
+		"	cbnz x3, 2f\n" \
+		"	adrp x16, pmh_real_" #name "\n" \
+		"	ldr x16, [x16, :lo12:pmh_real_" #name "]\n" \
+		"	br x16\n" \
+		"2:	ret\n" \
+		"	.cfi_endproc\n" \
+		".size " #name ", .-" #name "\n")
+
+LOOK_UP(dlsym, "	mov x2, x30\n	mov x3, xzr\n");
+LOOK_UP(dlvsym, "	mov x3, x2\n	mov x2, x30\n");
 #else
 /* The call in tail position becomes a jump at -O2. */
 PMH_EXPORT __attribute__((optimize("O2"))) void *dlsym(void *handle, const char *name)
