@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "pm_abi.h"
 #include "pm_format.h"
@@ -15,7 +16,14 @@ static _Thread_local unsigned next;
 
 static inline uint64_t ticks(void)
 {
+#ifdef __x86_64__
 	return __builtin_ia32_rdtsc();
+#else
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
 }
 
 #define FLOOR(type, name, parameters, arguments) \

@@ -112,7 +112,7 @@ int run_fork(char **arguments)
 			errx(1, "no thread");
 	for (int i = 0; i < count && waited + bad < 3; i++) {
 		/* the system call: what fork does for its handlers is not done */
-		pid_t child = raw ? (pid_t)syscall(SYS_fork) : fork();
+		pid_t child = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
 		int status;
 
 		if (child == 0)
