@@ -3,7 +3,7 @@
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
 set(CMAKE_INSTALL_RPATH $ORIGIN/../lib/pmhook)
 set(CMAKE_LIBRARY_ARCHITECTURE ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
-set(PM_LIBSVM /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libsvm.a -lc++ -lunwind CACHE STRING "libsvm and the C++ runtime it needs")
+set(PM_LIBSVM $ENV{PM_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libsvm.a -lc++ -lunwind CACHE STRING "libsvm and the C++ runtime it needs")
 find_library(cjson cjson REQUIRED)
 file(REAL_PATH ${cjson} cjson)
 install(FILES ${cjson} DESTINATION lib/pmhook RENAME libcjson.so.1 COMPONENT pmhook)
