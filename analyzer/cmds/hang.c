@@ -59,7 +59,7 @@ static void stands_table(struct hang *hang, struct print_table *table)
 	size_t inside = print_column(table, "is", "is", PRINT_WORD);
 	size_t call = print_column(table, "function", "call", PRINT_WORD);
 	size_t age = print_column(table, "for", hang->over ? NULL : "for", PRINT_TIME);
-	size_t site = print_column(table, "site", "called from", PRINT_WORD);
+	size_t site = print_column(table, "site", "first called from", PRINT_WORD);
 	size_t thread_count = 0, count = 0;
 	struct stand *stands;
 
@@ -103,7 +103,7 @@ static void threads_table(struct hang *hang, struct print_table *table)
 	size_t inside = print_column(table, "is", "is", PRINT_WORD);
 	size_t function = print_column(table, "function", "call", PRINT_WORD);
 	size_t at = print_column(table, "at", "since start", PRINT_TIME);
-	size_t site = print_column(table, "site", "called from", PRINT_WORD);
+	size_t site = print_column(table, "site", "first called from", PRINT_WORD);
 
 	for (size_t r = 0; r < hang->rank_count; r++) {
 		const struct trace *trace = &hang->ranks[r]->trace;

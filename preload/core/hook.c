@@ -153,7 +153,9 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 
 	if (__builtin_expect(self->number == 0, 0))
 		pmh_thread_begin();
-	f->op = pmh_operation(values, value_count);
+	f->op = kind == PM_KIND_SYNC
+			? pmh_operation_of_caller(values, value_count, __builtin_return_address(0))
+			: pmh_operation(values, value_count);
 	f->path = 0;
 	f->correlation = 0;
 	f->flags = flags;

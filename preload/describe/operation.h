@@ -25,6 +25,19 @@ PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
 	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count);
 }
 
+/*
+ * The same, apart for each caller: for calls whose values say nothing of what they are for, such as waiting
+ * for a stream, which a program does in many places. caller: an address in the program; the text of the
+ * operation has the whole call site, of the first such call.
+ */
+PMH_INLINE uint32_t pmh_operation_of_caller(const uint64_t *values, unsigned value_count, const void *caller)
+{
+	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION ^ (uint64_t)(uintptr_t)caller, values, value_count);
+	uint32_t number = pmh_found(hash);
+
+	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count);
+}
+
 /* Whether pmh_coarse_hash is wanted; set before anything is recorded. */
 extern bool pmh_coarse_kept;
 

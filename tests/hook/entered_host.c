@@ -5,7 +5,7 @@
  *
  * makes COUNT calls, asks questions that are answered "not ready", and waits in a call for work that kills the
  * process as soon as its main thread sleeps there. `outside`: the work just ends, and the process kills itself;
- * `asked`: it does so after the last question.
+ * `asked`: it does so after the last question. It has waited for the same stream elsewhere before.
  */
 #include <err.h>
 #include <signal.h>
@@ -44,6 +44,12 @@ static void work(void *kills)
 	raise(SIGKILL);
 }
 
+static __attribute__((noinline)) void set_up(cudaStream_t stream)
+{
+	if (cudaStreamSynchronize(stream) != cudaSuccess)
+		errx(1, "no stream");
+}
+
 int main(int argc, char **argv)
 {
 	bool kills = argc == 3 && strcmp(argv[2], "inside") == 0;
@@ -53,6 +59,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3 || cudaStreamCreate(&stream) != cudaSuccess || cudaEventCreate(&event) != cudaSuccess)
 		errx(2, "usage: entered_host COUNT inside|outside|asked");
+	set_up(stream);
 	for (int i = 0; i < count; i++)
 		cudaStreamWaitEvent(stream, event, 0);
 	if (cudaLaunchHostFunc(stream, work, &kills) != cudaSuccess ||

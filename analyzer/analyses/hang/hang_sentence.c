@@ -21,12 +21,12 @@ const char *hang_age(struct hang *hang, int64_t real_ns)
 	return hang_duration(hang, ns > 0 ? ns : 0);
 }
 
-/* " (net.fc1, train.py:12)", or nothing. */
+/* " (first called from net.fc1, train.py:12)", or nothing: the operation is known by its first call. */
 const char *hang_place(struct hang *hang, const struct trace *trace, uint32_t op)
 {
 	const char *site = op ? hang_site(&hang->arena, trace, op) : "";
 
-	return *site ? arena_format(&hang->arena, " (%s)", site) : "";
+	return *site ? arena_format(&hang->arena, " (first called from %s)", site) : "";
 }
 
 const char *hang_call(struct hang *hang, const struct trace *trace, uint32_t op)
