@@ -32,16 +32,47 @@ static struct standing_comm *comm_of(struct standing *standing, uint32_t number)
 	return &standing->comms[at];
 }
 
+/* The place of a peer among the sorted ones, or where it would be. */
+static size_t peer_place(const struct standing *standing, uint32_t number, int peer)
+{
+	size_t low = 0, high = standing->peer_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct standing_peer *p = &standing->peers[middle];
+
+		if (p->number < number || (p->number == number && p->peer < peer))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_peer_at(const struct standing *standing, size_t at, uint32_t number, int peer)
+{
+	return at < standing->peer_count && standing->peers[at].number == number &&
+	       standing->peers[at].peer == peer;
+}
+
+const struct standing_peer *standing_find_peer(const struct standing *standing, uint32_t number, int peer)
+{
+	const size_t at = peer_place(standing, number, peer);
+
+	return is_peer_at(standing, at, number, peer) ? &standing->peers[at] : NULL;
+}
+
 static struct standing_peer *peer_of(struct standing *standing, uint32_t number, int peer)
 {
-	struct standing_peer *p;
+	const size_t at = peer_place(standing, number, peer);
 
-	for (size_t i = 0; i < standing->peer_count; i++)
-		if (standing->peers[i].number == number && standing->peers[i].peer == peer)
-			return &standing->peers[i];
-	p = MEM_PUSH(standing->peers, standing->peer_count, standing->peer_room);
-	*p = (struct standing_peer){.number = number, .peer = peer};
-	return p;
+	if (is_peer_at(standing, at, number, peer))
+		return &standing->peers[at];
+	(void)MEM_PUSH(standing->peers, standing->peer_count, standing->peer_room);
+	memmove(standing->peers + at + 1, standing->peers + at,
+		(standing->peer_count - 1 - at) * sizeof(*standing->peers));
+	standing->peers[at] = (struct standing_peer){.number = number, .peer = peer};
+	return &standing->peers[at];
 }
 
 static int by_begin(const void *left, const void *right)

@@ -51,7 +51,7 @@ struct standing {
 	size_t thread_count, thread_room;
 	struct standing_comm *comms; /* those that have had a collective, by their numbers */
 	size_t comm_count, comm_room;
-	struct standing_peer *peers;
+	struct standing_peer *peers; /* by communicator, then by peer */
 	size_t peer_count, peer_room;
 	struct standing_recent recent; /* collectives, sends and receives of all communicators */
 	uint64_t joins;                /* calls that make communicators, with one that is entered */
@@ -62,6 +62,9 @@ struct standing {
 /* Walks the whole trace. The tables are freed with standing_free. */
 void standing_find(const struct trace *trace, struct standing *standing);
 void standing_free(struct standing *standing);
+
+/* NULL: there was neither a send nor a receive. */
+const struct standing_peer *standing_find_peer(const struct standing *standing, uint32_t number, int peer);
 
 /* The thread whose state is the process's: of those that work one inside of a call, else the last active one;
  * of others if none works; NULL: there is none. */

@@ -59,8 +59,9 @@ struct hang_rank {
 
 /* A rank's place in a communicator. */
 struct hang_member {
-	size_t rank; /* index into ranks */
-	int place;   /* its rank in the communicator */
+	size_t rank;     /* index into ranks */
+	int place;       /* its rank in the communicator */
+	uint32_t number; /* of the communicator in its trace */
 	uint64_t count;
 	const struct standing_comm *comm; /* NULL: it had no collective */
 };

@@ -8,16 +8,6 @@
 
 /* ---- ranks that others wait for ---- */
 
-static const struct hang_wait *first_wait(const struct hang_waits *waits, size_t to)
-{
-	const struct hang_wait *first = NULL;
-
-	for (size_t i = 0; i < waits->count; i++)
-		if (waits->items[i].to == to && (!first || waits->items[i].since_ns < first->since_ns))
-			first = &waits->items[i];
-	return first;
-}
-
 /* The longest pause between two collectives that is known of the ranks of a group, or of all. */
 static double longest_pause(const struct hang *hang, const struct hang_group *only)
 {
@@ -121,7 +111,7 @@ static const char *waiters(struct hang *hang, const struct hang_waits *waits, si
 
 	*count = 0;
 	for (size_t r = 0; r < hang->rank_count; r++)
-		if (waits->out[r])
+		if (waits->first_of[r])
 			list[(*count)++] = r;
 	return hang_ranks(&hang->arena, hang, list, *count);
 }
@@ -133,7 +123,7 @@ static void name_roots(struct hang *hang, const struct hang_waits *waits, const 
 	for (size_t i = 0; i < count; i++)
 		if (classes[i] == class)
 			hang_add_culprit(hang, roots[i],
-				culprit_sentence(hang, roots[i], class, first_wait(waits, roots[i])));
+				culprit_sentence(hang, roots[i], class, waits->first_for[roots[i]]));
 }
 
 /* More ranks have ended than wait: what waits has entered more than the program has. */
@@ -149,7 +139,7 @@ static bool find_one_more(
 	if (waiting >= count)
 		return false;
 	for (size_t r = 0; r < hang->rank_count; r++)
-		if (waits->out[r])
+		if (waits->first_of[r])
 			hang_add_culprit(hang, r,
 				arena_format(&hang->arena, "%s %s.",
 					hang_capital(hang, hang_ranks(&hang->arena, hang, &r, 1)),
@@ -186,7 +176,7 @@ static void find_roots(struct hang *hang, const struct hang_waits *waits, const 
 
 		classes[i] = class_of(hang, rank);
 		if (!is_definite(classes[i]) &&
-			is_late_only(hang, first_wait(waits, roots[i]), rank, patience_ns))
+			is_late_only(hang, waits->first_for[roots[i]], rank, patience_ns))
 			classes[i] = HANG_IS_LATE;
 		/* What is certain of one rank explains the others. */
 		if (class == HANG_IS_NONE || (is_definite(classes[i]) && !is_definite(class)) ||
@@ -194,7 +184,7 @@ static void find_roots(struct hang *hang, const struct hang_waits *waits, const 
 			class = classes[i];
 	}
 	name_roots(hang, waits, roots, count, classes, class);
-	wait = first_wait(waits, hang->culprits[0].rank);
+	wait = waits->first_for[hang->culprits[0].rank];
 	waiting_ranks = waiters(hang, waits, &waiting);
 	hang->basis = arena_format(&hang->arena,
 		"%s %s for %s, %s: %s%s. No other rank is waited for that does not wait itself.",
@@ -332,7 +322,7 @@ static void find_waiting(struct hang *hang, int64_t patience_ns)
 
 	hang_waits_find(hang, &waits);
 	for (size_t r = 0; r < hang->rank_count; r++)
-		if (waits.in[r] && !waits.out[r])
+		if (waits.first_for[r] && !waits.first_of[r])
 			roots[root_count++] = r;
 	if (root_count)
 		find_roots(hang, &waits, roots, root_count, patience_ns);

@@ -6,20 +6,12 @@ static size_t find_circle(struct hang *hang, const struct hang_waits *waits, con
 {
 	size_t *seen = arena_alloc(&hang->arena, hang->rank_count, sizeof(*seen)), at = 0, count = 0;
 
-	while (!waits->out[at])
+	while (!waits->first_of[at])
 		at++;
 	while (!seen[at]) {
-		const struct hang_wait *next = NULL;
-
-		for (size_t i = 0; i < waits->count; i++) {
-			const struct hang_wait *w = &waits->items[i];
-
-			if (w->from == at && (!next || w->since_ns < next->since_ns))
-				next = w;
-		}
 		seen[at] = ++count;
-		circle[count - 1] = next;
-		at = next->to;
+		circle[count - 1] = waits->first_of[at];
+		at = waits->first_of[at]->to;
 	}
 	memmove(circle, circle + seen[at] - 1, (count - seen[at] + 1) * sizeof(const struct hang_wait *));
 	return count - seen[at] + 1;

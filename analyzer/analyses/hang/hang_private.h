@@ -43,7 +43,8 @@ struct hang_wait {
 struct hang_waits {
 	struct hang_wait *items;
 	size_t count, room;
-	size_t *out, *in; /* how many a rank waits in, and how many are for it */
+	/* by rank: the oldest wait of it, and for it; NULL: it does not wait, and is not waited for */
+	const struct hang_wait **first_of, **first_for;
 };
 
 void hang_waits_find(const struct hang *hang, struct hang_waits *waits);

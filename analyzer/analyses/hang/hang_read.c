@@ -1,4 +1,5 @@
 /* The ranks of a job and their communicators, from files and folders. */
+#include "base/parallel.h"
 #include "hang_private.h"
 
 #include <dirent.h>
@@ -7,11 +8,38 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static void add_file(struct hang *hang, const char *path)
+/* What is read side by side: a file's rank, or why it is none. */
+struct source {
+	const char *path;
+	struct hang_rank *rank;
+	bool opened;
+};
+
+struct sources {
+	struct source *items;
+	size_t count, room;
+};
+
+static void read_source(void *context, size_t index)
 {
+	struct source *source = &((struct sources *)context)->items[index];
 	struct hang_rank *rank = mem_alloc(1, sizeof(*rank));
 
-	if (trace_open(&rank->trace, path) < 0) {
+	source->rank = rank;
+	source->opened = trace_open(&rank->trace, source->path) == 0;
+	if (!source->opened)
+		return;
+	/* Before the walk: what is recorded after it was seen to run is not missed. */
+	rank->process = hang_process_of(&rank->trace);
+	standing_find(&rank->trace, &rank->standing);
+	rank->thread = standing_principal(&rank->standing);
+}
+
+static void add_rank(struct hang *hang, const struct source *source)
+{
+	struct hang_rank *rank = source->rank;
+
+	if (!source->opened) {
 		warnx("%s", rank->trace.error);
 		trace_close(&rank->trace);
 		free(rank);
@@ -20,10 +48,6 @@ static void add_file(struct hang *hang, const char *path)
 	}
 	if (rank->trace.trouble)
 		warnx("%s", rank->trace.trouble);
-	/* Before the walk: what is recorded after it was seen to run is not missed. */
-	rank->process = hang_process_of(&rank->trace);
-	standing_find(&rank->trace, &rank->standing);
-	rank->thread = standing_principal(&rank->standing);
 	rank->name = rank->trace.header.rank >= 0
 			     ? arena_format(&hang->arena, "%d", rank->trace.header.rank)
 			     : arena_format(&hang->arena, "pid %u", rank->trace.header.pid);
@@ -37,14 +61,19 @@ static int is_trace(const struct dirent *entry)
 	return length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0;
 }
 
-static void add(struct hang *hang, const char *path)
+static void add_path(struct sources *sources, const char *path)
+{
+	*MEM_PUSH(sources->items, sources->count, sources->room) = (struct source){.path = path};
+}
+
+static void add(struct hang *hang, struct sources *sources, const char *path)
 {
 	struct dirent **entries;
 	struct stat status;
 	int count;
 
 	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode)) {
-		add_file(hang, path);
+		add_path(sources, path);
 		return;
 	}
 	count = scandir(path, &entries, is_trace, versionsort);
@@ -56,7 +85,7 @@ static void add(struct hang *hang, const char *path)
 		return;
 	}
 	for (int i = 0; i < count; i++) {
-		add_file(hang, arena_format(&hang->arena, "%s/%s", path, entries[i]->d_name));
+		add_path(sources, arena_format(&hang->arena, "%s/%s", path, entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
@@ -98,7 +127,7 @@ static void find_groups(struct hang *hang)
 
 		for (uint32_t i = 1; i < rank->trace.communicator_count; i++) {
 			const struct trace_communicator *c = &rank->trace.communicators[i];
-			struct hang_member member = {.rank = r, .place = c->rank};
+			struct hang_member member = {.rank = r, .place = c->rank, .number = i};
 			struct hang_group *group;
 
 			if (!c->known)
@@ -144,9 +173,15 @@ static void find_now(struct hang *hang)
 
 void hang_read(struct hang *hang, char **paths, size_t path_count)
 {
+	struct sources sources = {0};
+
 	memset(hang, 0, sizeof(*hang));
 	for (size_t i = 0; i < path_count; i++)
-		add(hang, paths[i]);
+		add(hang, &sources, paths[i]);
+	parallel_each(sources.count, 0, read_source, &sources);
+	for (size_t i = 0; i < sources.count; i++)
+		add_rank(hang, &sources.items[i]);
+	free(sources.items);
 	if (hang->rank_count == 0)
 		return;
 	qsort(hang->ranks, hang->rank_count, sizeof(struct hang_rank *), by_rank);

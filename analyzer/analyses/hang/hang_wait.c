@@ -37,35 +37,16 @@ static void collectives(const struct hang *hang, const struct hang_group *group,
 	}
 }
 
+static int compare_place(const void *key, const void *member)
+{
+	const int place = *(const int *)key, other = ((const struct hang_member *)member)->place;
+
+	return (place > other) - (place < other);
+}
+
 static const struct hang_member *member_at(const struct hang_group *group, int place)
 {
-	for (size_t m = 0; m < group->member_count; m++)
-		if (group->members[m].place == place)
-			return &group->members[m];
-	return NULL;
-}
-
-static uint32_t number_of(const struct hang_rank *rank, const struct hang_group *group, int place)
-{
-	for (uint32_t i = 1; i < rank->trace.communicator_count; i++) {
-		const struct trace_communicator *c = &rank->trace.communicators[i];
-
-		if (c->known && c->hash == group->hash && c->rank == place)
-			return i;
-	}
-	return 0;
-}
-
-static const struct standing_peer *peer_of(
-	const struct hang *hang, const struct hang_group *group, const struct hang_member *member, int other)
-{
-	const struct hang_rank *rank = hang->ranks[member->rank];
-	const uint32_t number = number_of(rank, group, member->place);
-
-	for (size_t i = 0; i < rank->standing.peer_count; i++)
-		if (rank->standing.peers[i].number == number && rank->standing.peers[i].peer == other)
-			return &rank->standing.peers[i];
-	return NULL;
+	return bsearch(&place, group->members, group->member_count, sizeof(*group->members), compare_place);
 }
 
 /* Sends without a receive, and receives without a send. */
@@ -74,17 +55,17 @@ static void transfers(const struct hang *hang, const struct hang_group *group, s
 	for (size_t m = 0; m < group->member_count; m++) {
 		const struct hang_member *member = &group->members[m];
 		const struct hang_rank *rank = hang->ranks[member->rank];
-		const uint32_t number = number_of(rank, group, member->place);
 
 		for (size_t i = 0; i < rank->standing.peer_count; i++) {
 			const struct standing_peer *peer = &rank->standing.peers[i], *back;
 			const struct hang_member *other;
 			struct hang_wait wait = {.from = member->rank, .group = group};
 
-			if (peer->number != number || !(other = member_at(group, peer->peer)))
+			if (peer->number != member->number || !(other = member_at(group, peer->peer)))
 				continue;
 			wait.to = other->rank;
-			back = peer_of(hang, group, other, member->place);
+			back = standing_find_peer(
+				&hang->ranks[other->rank]->standing, other->number, member->place);
 			if (peer->sends > (back ? back->receives : 0)) {
 				wait.kind = HANG_WAIT_SEND;
 				wait.ordinal = (back ? back->receives : 0) + 1;
@@ -130,6 +111,12 @@ static void joins(const struct hang *hang, struct hang_waits *waits)
 	}
 }
 
+static void keep_older(const struct hang_wait **kept, const struct hang_wait *wait)
+{
+	if (!*kept || wait->since_ns < (*kept)->since_ns)
+		*kept = wait;
+}
+
 void hang_waits_find(const struct hang *hang, struct hang_waits *waits)
 {
 	memset(waits, 0, sizeof(*waits));
@@ -138,17 +125,17 @@ void hang_waits_find(const struct hang *hang, struct hang_waits *waits)
 		transfers(hang, &hang->groups[g], waits);
 	}
 	joins(hang, waits);
-	waits->out = mem_alloc(hang->rank_count, sizeof(*waits->out));
-	waits->in = mem_alloc(hang->rank_count, sizeof(*waits->in));
+	waits->first_of = mem_alloc(hang->rank_count, sizeof(const struct hang_wait *));
+	waits->first_for = mem_alloc(hang->rank_count, sizeof(const struct hang_wait *));
 	for (size_t i = 0; i < waits->count; i++) {
-		waits->out[waits->items[i].from]++;
-		waits->in[waits->items[i].to]++;
+		keep_older(&waits->first_of[waits->items[i].from], &waits->items[i]);
+		keep_older(&waits->first_for[waits->items[i].to], &waits->items[i]);
 	}
 }
 
 void hang_waits_free(struct hang_waits *waits)
 {
 	free(waits->items);
-	free(waits->out);
-	free(waits->in);
+	free(waits->first_of);
+	free(waits->first_for);
 }
