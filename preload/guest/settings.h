@@ -16,7 +16,7 @@
  */
 #define PMH_SETTINGS(X) \
 	X(out, "PMHOOK_OUT", FOLDER, ".", "DIR", \
-		"folder for the traces, one file NAME.RANK.pmtrace per process") \
+		"folder for the traces, one file NAME.RANK.pmtrace per process; made if its parent is there") \
 	X(mode, "PMHOOK_MODE", WORDS, "full", "full|count|off", \
 		"full: write a trace; count: count calls only; off: pass calls through") \
 	X(device, "PMHOOK_DEVICE", WORDS, "auto", "auto|cupti|events|none", \

@@ -190,6 +190,17 @@ struct creation {
 	int rank, pid;
 };
 
+/* The last folder of the path, which ends in a file's name. That it is there, or could not be made, shows
+ * when the file is opened. */
+static void make_folder(const char *base)
+{
+	char *end = path + strlen(path) - strlen(base) - strlen("/.pmtrace");
+
+	*end = 0;
+	mkdir(path, 0777);
+	*end = '/';
+}
+
 /* Makes the file under a name that is not taken: NAME.RANK.pmtrace, or the process number where the rank is
  * not known. 0, or -errno. */
 static long create(void *data)
@@ -218,6 +229,10 @@ static long create(void *data)
 			(int)sizeof path)
 			return -ENAMETOOLONG;
 		fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL, mode);
+		if (fd < 0 && errno == ENOENT && i == 1) {
+			make_folder(base);
+			fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL, mode);
+		}
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}

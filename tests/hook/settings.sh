@@ -18,6 +18,11 @@ recorded() {
 	grep -E '^(call|window)' "$1"
 }
 
+# a folder that is not there is made; its parents are not
+with_hook env PMHOOK_OUT="$SCRATCH/no/such" "$bin/invisible_host" threads >no.out 2>no.err || complain "without a folder it ends with $?"
+grep -q '^pmhook: .*/no/such: No such file or directory: nothing is recorded' no.err || complain "no folder: $(cat no.err)"
+[ ! -e no ] || complain "the parents were made"
+
 # wrong SETTING TEXT [SENTENCE]: refused by pmrun; told, noted and reported by the hook, which records as if it were not there
 wrong() {
 	sentence=${3:-"$1: expected [^']*, found '$2'"}
@@ -26,7 +31,6 @@ wrong() {
 	[ $status = 2 ] || complain "pmrun with $1=$2 ends with $status"
 	grep -qx "pmrun: $sentence" refused.out || complain "pmrun says of $1=$2: $(cat refused.out)"
 	[ ! -e refused ] && ! grep -q '^ran' refused.out || complain "pmrun starts with $1=$2"
-	mkdir told
 	with_hook env PMHOOK_OUT="$SCRATCH/told" "$1=$2" "$bin/invisible_host" threads >told.out 2>told.err ||
 		complain "the hook with $1=$2 ends with $?"
 	[ "$(grep -cE "^pmhook: $sentence(; using the default)?$" told.err)" = 1 ] && [ "$(wc -l <told.err)" = 1 ] ||
@@ -43,14 +47,12 @@ wrong() {
 right() {
 	env "$1=$2" "$bin/pmrun" -q -o right /bin/true 2>right.err || complain "pmrun refuses $1=$2: $(cat right.err)"
 	rm -rf right
-	mkdir right
 	with_hook env PMHOOK_OUT="$SCRATCH/right" "$1=$2" "$bin/invisible_host" threads >right.out 2>right.err ||
 		complain "$1=$2 ends with $?"
 	! grep -v '^pmhook: process' right.err || complain "the hook says something of $1=$2"
 	rm -rf right
 }
 
-mkdir right
 with_hook env PMHOOK_OUT="$SCRATCH/right" "$bin/invisible_host" threads >right.out 2>right.err || complain "ends with $?"
 [ ! -s right.err ] || complain "without settings the hook says $(cat right.err)"
 "$bin/trace_look" right/*.pmtrace >right.look
