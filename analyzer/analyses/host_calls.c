@@ -1,5 +1,5 @@
 /* What the host did while a device was idle: see host_calls.h. One sweep over calls and idle stretches, both
- * in order of time. */
+ * in order of time. Of the work only what may end the next idle stretch is kept. */
 #include "host_calls.h"
 #include "base/lookup.h"
 
@@ -20,36 +20,31 @@ struct search {
 	const struct timeline_process *process;
 	struct host_calls *list;
 	struct lookup names;
-	uint32_t *item_of; /* by operation of the process: place in the list + 1 */
-	struct start *starts;
-	size_t start_count, start;
+	uint32_t *item_of;    /* by operation of the process: place in the list + 1 */
+	struct start *starts; /* of work that may end the next idle stretch: a heap, the earliest first */
+	size_t start_count, start_room;
+	size_t given;   /* calls of the worker whose work is or was among them */
 	uint32_t *open; /* calls that may reach into what comes */
 	size_t open_count, open_room;
 	size_t next;        /* call of the process */
 	size_t used;        /* place among the used iterations */
 	double *outside_ns; /* by used iteration */
+	struct phase_spans left,
+		outside; /* of one stretch: what no call of its thread covers, and none at all */
 };
-
-static uint64_t hash_name(const char *name)
-{
-	uint64_t hash = MEM_HASH_START;
-
-	for (; *name; name++)
-		hash = mem_hash(hash, (unsigned char)*name);
-	return hash;
-}
 
 static struct host_call *item_of(struct search *search, const struct timeline_call *call)
 {
 	const struct timeline_function *function = timeline_function(&search->analysis->timeline, call);
 	uint32_t *known = &search->item_of[call->operation - search->process->first_operation];
 	struct host_calls *list = search->list;
-	uint64_t hash = hash_name(function->name);
+	uint64_t hash;
 	size_t at = 0;
 	uint32_t i;
 
 	if (*known)
 		return &list->items[*known - 1];
+	hash = mem_hash_text(MEM_HASH_START, function->name);
 	while ((i = lookup_next(&search->names, hash, &at)) != LOOKUP_NONE)
 		if (strcmp(list->items[i].name, function->name) == 0)
 			break;
@@ -66,43 +61,66 @@ static struct host_call *item_of(struct search *search, const struct timeline_ca
 	return &list->items[i];
 }
 
-static int compare_starts(const void *left, const void *right)
+static bool is_before(const struct start *a, const struct start *b)
 {
-	const struct start *a = left, *b = right;
-
-	if (a->begin_ns != b->begin_ns)
-		return a->begin_ns < b->begin_ns ? -1 : 1;
-	return a->call < b->call ? -1 : a->call > b->call;
+	return a->begin_ns < b->begin_ns || (a->begin_ns == b->begin_ns && a->call < b->call);
 }
 
-static void list_starts(struct search *search)
+static void add_start(struct search *search, struct start start)
+{
+	size_t place = search->start_count;
+
+	MEM_PUSH(search->starts, search->start_count, search->start_room);
+	for (; place > 0 && is_before(&start, &search->starts[(place - 1) / 2]); place = (place - 1) / 2)
+		search->starts[place] = search->starts[(place - 1) / 2];
+	search->starts[place] = start;
+}
+
+static void drop_start(struct search *search)
+{
+	struct start start = search->starts[--search->start_count];
+	size_t place = 0;
+
+	for (size_t child; (child = 2 * place + 1) < search->start_count; place = child) {
+		if (child + 1 < search->start_count &&
+			is_before(&search->starts[child + 1], &search->starts[child]))
+			child++;
+		if (!is_before(&search->starts[child], &start))
+			break;
+		search->starts[place] = search->starts[child];
+	}
+	search->starts[place] = start;
+}
+
+/* Of the worker's next call, those at or after `from_ns`. */
+static void add_starts(struct search *search, int64_t from_ns)
 {
 	const struct timeline *timeline = &search->analysis->timeline;
-	const struct worker *worker = search->worker->worker;
-	size_t room = 0;
+	uint32_t number = search->worker->worker->calls[search->given++];
+	const struct timeline_call *call = &timeline->calls[number];
 
-	for (size_t i = 0; i < worker->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
-
-		for (uint32_t j = 0; j < call->interval_count; j++)
-			*MEM_PUSH(search->starts, search->start_count, room) = (struct start){
-				timeline->intervals[call->interval + j].begin_ns, worker->calls[i]};
-		if (call->interval_count == 0)
-			*MEM_PUSH(search->starts, search->start_count, room) =
-				(struct start){call->end_ns, worker->calls[i]};
-	}
-	if (search->start_count)
-		qsort(search->starts, search->start_count, sizeof(*search->starts), compare_starts);
+	for (uint32_t i = 0; i < call->interval_count; i++)
+		if (timeline->intervals[call->interval + i].begin_ns >= from_ns)
+			add_start(search,
+				(struct start){timeline->intervals[call->interval + i].begin_ns, number});
+	if (call->interval_count == 0 && call->end_ns >= from_ns)
+		add_start(search, (struct start){call->end_ns, number});
 }
 
-/* The thread that gave the work which ends an idle stretch; -1: there is none. */
+/* The thread that gave the work which ends an idle stretch; -1: there is none. Work never begins before its
+ * call: of calls after the earliest start none can be it. */
 static int thread_behind(struct search *search, int64_t end_ns)
 {
-	while (search->start < search->start_count && search->starts[search->start].begin_ns < end_ns)
-		search->start++;
-	if (search->start == search->start_count)
-		return -1;
-	return search->analysis->timeline.calls[search->starts[search->start].call].thread;
+	const struct timeline_call *calls = search->analysis->timeline.calls;
+	const struct worker *worker = search->worker->worker;
+
+	while (search->start_count && search->starts[0].begin_ns < end_ns)
+		drop_start(search);
+	while (search->given < worker->call_count &&
+		(search->start_count == 0 ||
+			calls[worker->calls[search->given]].begin_ns <= search->starts[0].begin_ns))
+		add_starts(search, end_ns);
+	return search->start_count ? calls[search->starts[0].call].thread : -1;
 }
 
 /* Calls that begin before `end_ns`, without those that ended by `begin_ns`. */
@@ -155,7 +173,6 @@ static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int6
 	struct search *search = context;
 	const struct analysis_worker *worker = search->worker;
 	const struct iteration *items = worker->iterations.items;
-	struct phase_spans left = {0}, outside = {0};
 	int thread;
 
 	while (search->used < worker->used_count && items[worker->used[search->used]].end_ns <= begin_ns)
@@ -165,15 +182,14 @@ static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int6
 		return;
 	thread = thread_behind(search, end_ns);
 	open_calls(search, begin_ns, end_ns);
+	search->left.count = search->outside.count = 0;
 	give(search, &(struct phase_span){begin_ns, end_ns, (uint32_t)phase - PHASE_WORK_COUNT}, thread, true,
-		&left);
-	for (size_t i = 0; i < left.count; i++)
-		give(search, &left.items[i], thread, false, &outside);
-	for (size_t i = 0; i < outside.count; i++)
+		&search->left);
+	for (size_t i = 0; i < search->left.count; i++)
+		give(search, &search->left.items[i], thread, false, &search->outside);
+	for (size_t i = 0; i < search->outside.count; i++)
 		search->outside_ns[search->used] +=
-			(double)(outside.items[i].end_ns - outside.items[i].begin_ns);
-	free(left.items);
-	free(outside.items);
+			(double)(search->outside.items[i].end_ns - search->outside.items[i].begin_ns);
 }
 
 static void count_call(struct search *search, const struct timeline_call *call, size_t used)
@@ -238,7 +254,6 @@ void host_calls_find(
 		return;
 	search.item_of = mem_alloc(search.process->operation_count, sizeof(*search.item_of));
 	search.outside_ns = mem_alloc(count, sizeof(*search.outside_ns));
-	list_starts(&search);
 	phase_stretches(&analysis->model, worker->worker, &worker->iterations, &worker->layers, take_stretch,
 		&search);
 	count_calls(&search);
@@ -264,6 +279,8 @@ void host_calls_find(
 	free(search.starts);
 	free(search.open);
 	free(search.outside_ns);
+	free(search.left.items);
+	free(search.outside.items);
 }
 
 void host_calls_free(struct host_calls *list)

@@ -1,5 +1,6 @@
 /* The list of findings: what is common to their sources, and their order. See finding.h. */
 #include "finding_make.h"
+#include "base/parallel.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -97,6 +98,13 @@ static int compare_findings(const void *left, const void *right)
 	return strcmp(a->subject, b->subject);
 }
 
+static void find_calls(void *context, size_t worker)
+{
+	struct finding_list *list = context;
+
+	host_calls_find(list->analysis, &list->step, worker, &list->calls[worker]);
+}
+
 void findings_find(struct analysis *analysis, struct finding_list *list)
 {
 	memset(list, 0, sizeof(*list));
@@ -111,8 +119,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 		finding_job(list);
 	} else {
 		cause_find(analysis, &list->balance, &list->causes);
-		for (size_t w = 0; w < analysis->worker_count; w++)
-			host_calls_find(analysis, &list->step, w, &list->calls[w]);
+		parallel_each(analysis->worker_count, 0, find_calls, list);
 		finding_stragglers(list);
 		finding_idle(list);
 	}
