@@ -68,6 +68,7 @@ static bool advance(struct fill *fill, struct lane *lane)
 		if (step == TRACE_REFUSED) {
 			fill->process->refused_records++;
 		} else if (step == TRACE_END) {
+			trace_release(fill->trace, &fill->trace->chunks[fill->order[lane->chunk]]);
 			if (++lane->chunk == lane->chunk_end)
 				return false;
 			trace_walk(
@@ -360,6 +361,7 @@ static void find_owners(struct fill *fill)
 			else
 				fill->process->unjoined_intervals += record.correlation > 0;
 		}
+		trace_release(trace, &trace->chunks[c]);
 	}
 }
 
@@ -380,6 +382,7 @@ static void put_intervals(struct fill *fill)
 			if (owner)
 				put_interval(fill, &fill->calls[owner - 1], &record);
 		}
+		trace_release(trace, &trace->chunks[c]);
 	}
 }
 

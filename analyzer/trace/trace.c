@@ -57,6 +57,16 @@ static void add_pair(struct trace *trace, size_t *room, uint64_t ticks, uint64_t
 }
 
 /* Counts the slots up to the first empty one, by their kinds. */
+void trace_release(const struct trace *trace, const struct trace_chunk *chunk)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = chunk->offset & ~(page - 1);
+	uint64_t end = chunk->offset + chunk->slot_count * trace->header.record_bytes;
+
+	/* A page that other chunks share comes back with them. */
+	if (trace->mapped && end > begin)
+		madvise((void *)(uintptr_t)(trace->data + begin), (size_t)(end - begin), MADV_DONTNEED);
+}
+
 static void parse_records(struct trace *trace, size_t *room, const struct pm_chunk *chunk, uint64_t offset,
 	uint64_t payload_bytes)
 {
@@ -89,6 +99,7 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 	trace->call_count += calls;
 	trace->device_count += devices;
 	trace->record_count += count - helpers;
+	trace_release(trace, &trace->chunks[trace->chunk_count - 1]);
 }
 
 /* Version 1 had the fields up to own_ns; a longer footer has fields this reader does not know. */
@@ -264,9 +275,10 @@ static int parse_header(struct trace *trace, const void *data, size_t size_bytes
 	return 0;
 }
 
-int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes)
+static int parse(struct trace *trace, const char *path, const void *data, size_t size_bytes, bool mapped)
 {
 	memset(trace, 0, sizeof(*trace));
+	trace->mapped = mapped;
 	trace->path = arena_text(&trace->arena, path, strlen(path));
 	trace->data = data;
 	trace->size_bytes = size_bytes;
@@ -281,6 +293,11 @@ int trace_parse(struct trace *trace, const char *path, const void *data, size_t 
 	settle_clock(trace);
 	resolve(trace);
 	return 0;
+}
+
+int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes)
+{
+	return parse(trace, path, data, size_bytes, false);
 }
 
 int trace_open(struct trace *trace, const char *path)
@@ -309,9 +326,8 @@ int trace_open(struct trace *trace, const char *path)
 		}
 	}
 	pm_limit_begin(path, (uint64_t)status.st_size, "byte");
-	rc = trace_parse(trace, path, data, (size_t)status.st_size);
+	rc = parse(trace, path, data, (size_t)status.st_size, data != NULL);
 	pm_limit_end();
-	trace->mapped = data != NULL;
 out:
 	if (file >= 0)
 		close(file);

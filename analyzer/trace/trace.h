@@ -197,6 +197,13 @@ int trace_open(struct trace *trace, const char *path);
 int trace_parse(struct trace *trace, const char *path, const void *data, size_t size_bytes);
 void trace_close(struct trace *trace);
 
+/*
+ * The chunk's records are not needed for now: their pages leave memory, and come back from the file when they
+ * are read again. So a walk over a file of any size takes the memory of a few chunks. Of no effect on bytes
+ * that the caller keeps (trace_parse). Any thread, any number of times.
+ */
+void trace_release(const struct trace *trace, const struct trace_chunk *chunk);
+
 /* To the chunk's first record; then record by record. What was opened must stay open. */
 void trace_walk(struct trace_cursor *cursor, const struct trace *trace, const struct trace_chunk *chunk);
 enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *record);

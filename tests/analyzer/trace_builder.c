@@ -283,6 +283,8 @@ static void records_chunk(struct builder *builder, uint32_t thread, uint64_t seq
 	free(slots.data);
 }
 
+#define MOST_RECORDS 16384 /* of a chunk: it is at most a megabyte large, as those of the hook */
+
 void builder_finish(struct builder *builder)
 {
 	static const unsigned char nothing[1];
@@ -300,10 +302,9 @@ void builder_finish(struct builder *builder)
 		builder->dictionary.data ? builder->dictionary.data : nothing, builder->dictionary.size, 0);
 	for (uint32_t t = 1; t <= BUILDER_THREADS; t++) {
 		const struct builder_record *records = (const void *)builder->records[t].data;
-		size_t count = builder->records[t].size / sizeof(*records), step = count;
+		size_t count = builder->records[t].size / sizeof(*records),
+		       step = builder->records_per_chunk ? builder->records_per_chunk : MOST_RECORDS;
 
-		if (builder->records_per_chunk)
-			step = builder->records_per_chunk;
 		for (size_t at = 0, sequence = 0; at < count; at += step, sequence++)
 			records_chunk(
 				builder, t, sequence, records + at, count - at < step ? count - at : step);

@@ -41,7 +41,7 @@ struct builder {
 	uint32_t counts[16];                               /* numbers given so far, by enum pm_entry_type */
 	uint32_t function_values[256];                     /* how many values, by function */
 	uint32_t correlation;
-	uint32_t records_per_chunk; /* 0: one chunk a thread */
+	uint32_t records_per_chunk; /* 0: as many as the hook puts into one */
 	bool closed;                /* records are left out: no window is open */
 	bool killed;                /* no footer, and zeros behind the last record */
 };
