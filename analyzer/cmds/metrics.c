@@ -83,7 +83,7 @@ const struct command cmd_metrics = {
 		"collector of its node exporter: of each rank the iterations so far and the confidence in them, the "
 		"time of an iteration, of computing, of waiting for the last rank, and of each phase as medians of "
 		"the last 20 iterations, and what was recorded and lost; of the run the imbalance of computing. Times are in "
-		"seconds, labels are job, rank, device and phase; at most 30 series a rank.\n"
+		"seconds, labels are run, rank, device and phase; at most 30 series a rank.\n"
 		"\n"
 		"The run may go on meanwhile: its traces are read, the program is not touched. Each time the whole "
 		"trace is read.\n",

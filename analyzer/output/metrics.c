@@ -8,8 +8,8 @@
 struct writer {
 	FILE *out;
 	const struct recent *recent;
-	struct run *run; /* of which they are */
-	const char *job; /* fit for a label */
+	struct run *run;  /* of which they are */
+	const char *name; /* the run's, fit for a label */
 };
 
 /* Of a label: backslash, quote and line feed are escaped. */
@@ -35,7 +35,7 @@ static void of_run(const struct writer *w, const char *name, const char *help, d
 	if (isnan(value))
 		return;
 	family(w, name, help);
-	fprintf(w->out, "pmhook_%s{job=\"%s\"} %.9g\n", name, w->job, value);
+	fprintf(w->out, "pmhook_%s{run=\"%s\"} %.9g\n", name, w->name, value);
 }
 
 /* A rank, or the process where it is not known. */
@@ -50,7 +50,7 @@ static void of_worker(const struct writer *w, const char *name, const struct rec
 	const char *more, double value)
 {
 	if (!isnan(value))
-		fprintf(w->out, "pmhook_%s{job=\"%s\",rank=\"%d\",device=\"%d\"%s} %.9g\n", name, w->job,
+		fprintf(w->out, "pmhook_%s{run=\"%s\",rank=\"%d\",device=\"%d\"%s} %.9g\n", name, w->name,
 			worker->process->rank, worker->worker->worker->device, more, value);
 }
 
@@ -99,15 +99,15 @@ static void recording(const struct writer *w)
 
 	family(w, "calls", "Calls in the trace.");
 	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_calls{job=\"%s\",rank=\"%s\"} %zu\n", w->job,
+		fprintf(w->out, "pmhook_calls{run=\"%s\",rank=\"%s\"} %zu\n", w->name,
 			rank_of(w, &timeline->processes[i]), timeline->processes[i].call_count);
 	family(w, "lost_records", "Records that are missing in the trace.");
 	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_lost_records{job=\"%s\",rank=\"%s\"} %" PRIu64 "\n", w->job,
+		fprintf(w->out, "pmhook_lost_records{run=\"%s\",rank=\"%s\"} %" PRIu64 "\n", w->name,
 			rank_of(w, &timeline->processes[i]), timeline->processes[i].lost_records);
 	family(w, "ended", "1: the process has ended in an orderly way.");
 	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_ended{job=\"%s\",rank=\"%s\"} %d\n", w->job,
+		fprintf(w->out, "pmhook_ended{run=\"%s\",rank=\"%s\"} %d\n", w->name,
 			rank_of(w, &timeline->processes[i]), timeline->processes[i].ended);
 }
 

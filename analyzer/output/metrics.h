@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /*
- * Writes all metrics: of the run, and of each worker at most 30 series, labelled with job, rank and device,
+ * Writes all metrics: of the run, and of each worker at most 30 series, labelled with run, rank and device,
  * of phases also with phase. Times are in seconds. What is not known has no line. The text ends with "# EOF".
  */
 void metrics_write(const struct recent *recent, FILE *out);

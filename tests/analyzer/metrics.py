@@ -87,6 +87,6 @@ for wrong in ["--every", "5", 'a"b'], ["none"]:
     if subprocess.run([pmanalyze, "metrics", *wrong], capture_output=True).returncode not in (1, 2):
         complain(f"taken: {wrong}")
 subprocess.run([pmanalyze, "metrics", "--every", "1", "-o", "run.prom", 'a"b'], check=True, timeout=60)
-if not any('job="a\\"b"' in text for _, text in read(open("run.prom", encoding="utf-8").read())):
+if not any('run="a\\"b"' in text for _, text in read(open("run.prom", encoding="utf-8").read())):
     complain("the label with a quote")
 sys.exit(bad)
