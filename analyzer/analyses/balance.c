@@ -80,15 +80,27 @@ static void find_layers(const struct analysis *analysis, struct balance *balance
 	}
 }
 
-/* Where a call lies: worker + 1 (0: in no used iteration), and which of its used iterations. */
+/* An exchange of gradients in a used iteration, which is that number among its worker's. */
 struct place {
-	uint32_t worker, used;
+	uint32_t call, worker, used;
 };
 
-/* For each call of the timeline; exchanges of gradients only. */
-static struct place *find_exchanges(const struct analysis *analysis)
+struct places {
+	struct place *items; /* in order of `call` */
+	size_t count, room;
+};
+
+static int compare_places(const void *left, const void *right)
 {
-	struct place *places = mem_alloc(analysis->timeline.call_count, sizeof(*places));
+	const struct place *a = left, *b = right;
+
+	return a->call < b->call ? -1 : a->call > b->call;
+}
+
+static struct places find_exchanges(const struct analysis *analysis)
+{
+	struct places places = {0};
+	bool ordered = true;
 
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
@@ -100,27 +112,43 @@ static struct place *find_exchanges(const struct analysis *analysis)
 				uint32_t call = worker->worker->calls[i];
 				uint32_t operation = analysis->timeline.calls[call].operation;
 
-				if (analysis->model.flows[operation].kind == PM_KIND_COMM &&
+				if (analysis->model.flows[operation].kind != PM_KIND_COMM ||
 					phase_role(&analysis->model, worker->worker, &worker->layers, false,
 						0, operation)
-							->phase == PHASE_COMMUNICATION)
-					places[call] = (struct place){(uint32_t)w + 1, (uint32_t)u};
+							->phase != PHASE_COMMUNICATION)
+					continue;
+				ordered &= places.count == 0 || places.items[places.count - 1].call < call;
+				*MEM_PUSH(places.items, places.count, places.room) =
+					(struct place){call, (uint32_t)w, (uint32_t)u};
 			}
 		}
 	}
+	/* Of a process with several devices the workers take turns. */
+	if (!ordered)
+		qsort(places.items, places.count, sizeof(*places.items), compare_places);
 	return places;
+}
+
+/* NULL: the call is none of them. */
+static const struct place *find_place(const struct places *places, size_t call)
+{
+	struct place wanted = {.call = (uint32_t)call};
+
+	return places->count ? bsearch(&wanted, places->items, places->count, sizeof(*places->items),
+				       compare_places)
+			     : NULL;
 }
 
 static void find_waiting(const struct analysis *analysis, struct balance *balance)
 {
 	const struct collective_list *list = &analysis->collectives;
-	struct place *places = find_exchanges(analysis);
+	struct places places = find_exchanges(analysis);
 	bool *done = mem_alloc(analysis->timeline.interval_count, sizeof(*done));
 
 	for (size_t i = 0; i < list->count; i += list->items[i].member_count) {
 		const struct collective *members = &list->items[i];
 		const struct timeline_call *call;
-		struct place place;
+		const struct place *place;
 		uint32_t last = 0;
 		double wait_caused_ns = 0, others_ns = 0;
 
@@ -129,8 +157,8 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 				last = j;
 		call = &analysis->timeline.calls[members[last].call];
 		/* Calls of one group are one piece of work, and are waited for once. */
-		place = places[members[last].call];
-		if (!place.worker || (call->interval_count && done[call->interval]))
+		place = find_place(&places, members[last].call);
+		if (!place || (call->interval_count && done[call->interval]))
 			continue;
 		if (call->interval_count)
 			done[call->interval] = true;
@@ -140,13 +168,13 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 			wait_caused_ns += (double)analysis->wait_ns[members[j].call];
 			others_ns += (double)(members[j].end_ns - members[j].begin_ns);
 		}
-		balance->ranks[place.worker - 1].wait_caused_ns += wait_caused_ns;
-		balance->ranks[place.worker - 1].each_ns[place.used] += wait_caused_ns;
-		balance->ranks[place.worker - 1].last_count +=
+		balance->ranks[place->worker].wait_caused_ns += wait_caused_ns;
+		balance->ranks[place->worker].each_ns[place->used] += wait_caused_ns;
+		balance->ranks[place->worker].last_count +=
 			wait_caused_ns > 0 && wait_caused_ns >= BALANCE_WAITED * others_ns;
 		balance->collective_count++;
 	}
-	free(places);
+	free(places.items);
 	free(done);
 }
 

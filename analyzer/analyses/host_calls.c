@@ -16,6 +16,7 @@ struct start {
 
 struct search {
 	const struct analysis *analysis;
+	const struct step *step;
 	const struct analysis_worker *worker;
 	const struct timeline_process *process;
 	struct host_calls *list;
@@ -50,11 +51,8 @@ static struct host_call *item_of(struct search *search, const struct timeline_ca
 			break;
 	if (i == LOOKUP_NONE) {
 		i = (uint32_t)list->count;
-		*MEM_PUSH(list->items, list->count, list->room) = (struct host_call){.name = function->name,
-			.kind = function->kind,
-			.each_ns = arena_alloc(&list->arena, search->worker->used_count, sizeof(double)),
-			.each_time_ns =
-				arena_alloc(&list->arena, search->worker->used_count, sizeof(double))};
+		*MEM_PUSH(list->items, list->count, list->room) =
+			(struct host_call){.name = function->name, .kind = function->kind};
 		lookup_add(&search->names, hash, i);
 	}
 	*known = i + 1;
@@ -140,6 +138,20 @@ static void open_calls(struct search *search, int64_t begin_ns, int64_t end_ns)
 	search->open_count = kept;
 }
 
+/* Of iterations that all ranks have, as the typical one is. */
+static bool is_typical(const struct search *search, size_t used)
+{
+	return used < search->step->used && !search->step->outlier[used];
+}
+
+static void add_idle(struct search *search, struct host_call *item, double part_ns)
+{
+	if (is_typical(search, search->used))
+		item->typical_ns += part_ns;
+	else if (search->used < search->step->used)
+		item->outlier_ns += part_ns;
+}
+
 /* Gives the stretch, whose level is the idle phase, to calls of the thread (`own`), or of others; what is
  * left is added to `rest`. Calls in each other count once, as the outer one. */
 static void give(struct search *search, const struct phase_span *stretch, int thread, bool own,
@@ -161,7 +173,7 @@ static void give(struct search *search, const struct phase_span *stretch, int th
 		part_ns = (double)(end_ns - (call->begin_ns > done_ns ? call->begin_ns : done_ns));
 		item = item_of(search, call);
 		if (stretch->level != PHASE_IDLE_QUEUE - PHASE_WORK_COUNT)
-			item->each_ns[search->used] += part_ns;
+			add_idle(search, item, part_ns);
 		item->phases_ns[stretch->level] += part_ns;
 		done_ns = end_ns;
 	}
@@ -204,7 +216,8 @@ static void count_call(struct search *search, const struct timeline_call *call, 
 		return;
 	host_call = item_of(search, call);
 	host_call->count += begin_ns == call->begin_ns;
-	host_call->each_time_ns[used] += (double)(end_ns - begin_ns);
+	if (is_typical(search, used))
+		host_call->time_ns += (double)(end_ns - begin_ns);
 	if (whole_ns > host_call->longest_ns)
 		host_call->longest_ns = whole_ns;
 }
@@ -244,10 +257,12 @@ void host_calls_find(
 {
 	const struct analysis_worker *worker = &analysis->workers[number];
 	struct search search = {.analysis = analysis,
+		.step = step,
 		.worker = worker,
 		.process = &analysis->timeline.processes[worker->worker->process],
 		.list = list};
 	size_t count = worker->used_count;
+	double typical = (double)(step->used - step->outlier_count);
 
 	memset(list, 0, sizeof(*list));
 	if (count == 0 || search.process->hostless)
@@ -261,8 +276,10 @@ void host_calls_find(
 		struct host_call *call = &list->items[i];
 
 		call->count /= (double)count;
-		call->time_ns = step_typical(step, call->each_time_ns);
-		call->typical_ns = step_typical(step, call->each_ns);
+		call->time_ns /= typical;
+		call->typical_ns /= typical;
+		if (step->outlier_count)
+			call->outlier_ns /= (double)step->outlier_count;
 		for (int phase = 0; phase < HOST_CALLS_IDLE; phase++) {
 			call->phases_ns[phase] /= (double)count;
 			call->idle_ns += call->phases_ns[phase];

@@ -22,8 +22,8 @@ struct host_call {
 	double longest_ns; /* the longest call */
 	double idle_ns;    /* of the device in them, of an iteration, mean */
 	double typical_ns; /* the same without PHASE_IDLE_QUEUE, of a typical iteration */
+	double outlier_ns; /* the same of an outlier (step.h), mean; 0: there is none */
 	double phases_ns[HOST_CALLS_IDLE]; /* idle_ns by idle phase: enum phase - PHASE_WORK_COUNT */
-	double *each_ns, *each_time_ns;    /* as typical_ns and time_ns, by used iteration */
 };
 
 /* Of one worker. Without calls where the recording has none. */

@@ -29,12 +29,8 @@ static const struct host_call *call_of(const struct finding_list *list, double *
 	*most_ns = 0;
 	for (size_t c = 0; c < list->calls[0].count; c++) {
 		const struct host_call *call = &list->calls[0].items[c];
-		double more_ns = 0;
+		double more_ns = call->outlier_ns - call->typical_ns;
 
-		for (size_t i = 0; i < list->step.used; i++)
-			if (list->step.outlier[i])
-				more_ns += (call->each_ns[i] - call->typical_ns) /
-					   (double)list->step.outlier_count;
 		if (more_ns > *most_ns) {
 			*most_ns = more_ns;
 			best = call;
