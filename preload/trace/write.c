@@ -428,6 +428,8 @@ struct pm_header *pmh_trace_forget(void)
 	/* the parent's other threads' chunks stay mapped, and its header: nobody here writes to the first */
 	struct pm_header *const parents = pmh_file.header;
 
+	/* nothing more goes into the thread's chunk, which is the parent's, as is the slot of a call there */
+	pmh_self.next = pmh_self.end = pmh_self.polled = NULL;
 	pmh_unmap(&dictionary);
 	pmh_file.header = NULL;
 	header_map = (struct pmh_map){0};
