@@ -10,6 +10,8 @@
  *     slot        = struct pm_record, pm_more, pm_base, pm_touch
  *                                                       16 bytes each, told apart by their `kind`
  *     footer      = struct pm_footer                    payload of a PM_CHUNK_FOOTER, the last chunk
+ *     ring        = struct pm_ring, pm_sketch, ...      payload of a PM_CHUNK_RING, of a file of constant size
+ *     statistics  = struct pm_statistics, ...           payload of a PM_CHUNK_STATISTICS, likewise
  *
  * The trace brings its own vocabulary: an entry names each hooked function, each distinct operation (a
  * function with the values that describe the work), each descriptor, queue, communicator, graph and string, once,
@@ -22,6 +24,8 @@
  *     1   first: records of 32 bytes (struct pm_record_1), one per call or device interval
  *     2   records of 16 bytes, what few of them need in a slot before (pm_more), time told from a base (pm_base)
  *     3   before launches of kernels, now and then, the device addresses among their arguments (pm_touch)
+ *     4   a ring: chunks of records are used again, and statistics tell what they held (pm_ring). Files that are no
+ *         ring are of version 3
  *
  * The file is written through shared mappings, which begin and end at multiples of 64 KiB whatever the machine's pages
  * are; chunks need not, so a file is the same on each. It is valid at every instant. A process that was killed
@@ -36,7 +40,8 @@
 #include <stdint.h>
 
 #define PM_MAGIC "pmtrace" /* with its terminating zero: 8 bytes */
-#define PM_VERSION 3
+#define PM_VERSION 4      /* of a ring */
+#define PM_VERSION_WHOLE 3 /* of a file that keeps all its records */
 #define PM_BYTE_ORDER 0x01020304u
 #define PM_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 
@@ -87,6 +92,9 @@ enum pm_chunk_kind {
 	PM_CHUNK_DICTIONARY = 1,
 	PM_CHUNK_RECORDS = 2,
 	PM_CHUNK_FOOTER = 3,
+	PM_CHUNK_RING = 4, /* the first chunk of a ring's file */
+	PM_CHUNK_STATISTICS = 5,
+	PM_CHUNK_FREE = 6, /* of a ring: for records, and holds none now */
 };
 
 struct pm_chunk {
@@ -369,6 +377,70 @@ struct pm_entry_note {
 	char text[1];
 };
 
+/*
+ * A ring: the file of a run of any length has a constant size. Its first records stay; of the later ones the oldest
+ * chunk that is complete is dropped where a new one is needed, and its place used again. What is dropped goes into
+ * statistics, so that those and the records that are there make up the whole run, each record once.
+ *
+ * All calls that began before `first_ticks` or after `last_ticks` are there, those between in part. Device intervals come
+ * later than their calls: of those before `first_ticks` all that begin before `first_device_ns` are there, of those after
+ * `last_ticks` all.
+ *
+ * The bytes change while a program runs. `changes` is odd while a chunk is dropped; who finds it equal and even before
+ * and after has read the statistics and the kinds of all chunks of one moment. Of a chunk of records, what is before its
+ * first empty slot stays as it is for as long as the chunk's header does. A process that was killed while it dropped a
+ * chunk leaves `changes` odd: then that chunk, at `dropping` in the file, has its first `dropped_slots` slots in the
+ * statistics already (the record of the slot behind them perhaps in part).
+ */
+struct pm_ring {
+	uint64_t changes;
+	uint64_t dropping; /* 0: no chunk */
+	uint64_t dropped_slots;
+	uint64_t record_bytes; /* chunks of records together have at most so many */
+	uint64_t kept_bytes;   /* the first of them stay */
+	uint64_t dropped_chunks;
+	uint64_t dropped_calls;
+	uint64_t dropped_devices; /* device intervals */
+	uint64_t first_ticks;     /* 0: nothing is dropped yet */
+	uint64_t last_ticks;
+	uint64_t first_device_ns; /* 0: no device interval is dropped */
+	uint64_t uncounted; /* dropped records that found no room in the statistics */
+	uint32_t statistics_operations; /* of each PM_CHUNK_STATISTICS */
+	uint32_t sketch_count;          /* of struct pm_sketch behind this struct */
+	uint64_t reserved[3];
+};
+
+/*
+ * Of the dropped records of one operation: two for each, [0] of its calls, whose times are ticks, [1] of its device
+ * intervals, in nanoseconds. The operations of a PM_CHUNK_STATISTICS begin with the number that its `sequence` tells,
+ * times `statistics_operations`.
+ */
+struct pm_statistics {
+	uint64_t count;
+	uint64_t untimed; /* of these: calls that did not return, with no duration */
+	uint64_t sum;     /* of the durations, here and below */
+	double square_sum;
+	uint64_t minimum, maximum; /* where count > untimed */
+	uint64_t unsketched; /* durations that found no room in the sketch: its quantiles are not known */
+	uint64_t reserved;
+};
+
+/* How many of the dropped records of an operation took about so long: in a table with open addressing. */
+struct pm_sketch {
+	uint64_t key; /* operation << 16 | device interval << 15 | PM_SKETCH_BUCKET; 0: free */
+	uint64_t count;
+};
+
+/*
+ * The bucket of a duration: below 64 the number itself, else its highest bit and the six bits behind that, so that no
+ * duration is further than 0.8% from the middle of its bucket.
+ */
+#define PM_SKETCH_BITS 6
+#define PM_SKETCH_SHIFT(duration) \
+	((duration) >> PM_SKETCH_BITS ? 63u - PM_SKETCH_BITS - (unsigned)__builtin_clzll(duration) : 0u)
+#define PM_SKETCH_BUCKET(duration) \
+	(((uint64_t)PM_SKETCH_SHIFT(duration) << PM_SKETCH_BITS) + ((duration) >> PM_SKETCH_SHIFT(duration)))
+
 /* Counts of the whole process, written at an orderly end. Losses are those of the header, added up. */
 struct pm_footer {
 	uint64_t calls;             /* recorded or not, while recording was on, nested calls aside */
@@ -423,7 +495,8 @@ struct pm_footer {
 	X(GRAPH_NODES, DETAILS, "graph nodes beyond the number that can be distinguished") \
 	X(OTHER_COPIES, FUNCTIONS, "another copy of their library is in use") \
 	X(LEFT, TIMES, "of calls that did not return") \
-	X(THREADS, RECORDS, "of threads whose exit cannot be tracked")
+	X(THREADS, RECORDS, "of threads whose exit cannot be tracked") \
+	X(RING, RECORDS, "more threads at once than PMHOOK_RING_MB has room for")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \
@@ -551,5 +624,8 @@ _Static_assert(sizeof(struct pm_touch) == 16, "slots are of one size");
 _Static_assert(offsetof(struct pm_touch, kind) == offsetof(struct pm_record, kind), "slots are distinct");
 _Static_assert(sizeof(struct pm_record_1) == 32, "no padding");
 _Static_assert(sizeof(struct pm_footer) == 96, "no padding");
+_Static_assert(sizeof(struct pm_ring) == 128, "no padding");
+_Static_assert(sizeof(struct pm_statistics) == 64, "no padding");
+_Static_assert(sizeof(struct pm_sketch) == 16, "no padding");
 
 #endif

@@ -85,7 +85,7 @@ done <<'END'
 126 | cannot run './empty_folder': .*it is a folder            | pmrun ./empty_folder
 127 | cannot run 'h200': .*--softgpu=a100                      | pmrun --softgpu h200 true
 2 | PMHOOK_WINDWO.*PMHOOK_WINDOW                               | PMHOOK_WINDWO=1-2 pmrun true
-2 | PMHOOK_MODE: expected full.count.off, found 'all'          | PMHOOK_MODE=all pmrun true
+2 | PMHOOK_MODE: expected full.ring.count.off, found 'all'          | PMHOOK_MODE=all pmrun true
 2 | demo: the ranks and the GPUs are its own                   | pmrun -n 2 demo
 0 | ^$                                                         | pmanalyze help report && pmanalyze report "with blank" && pmanalyze report n*n && pmanalyze html --force -o twice.html run
 0 | ^$                                                         | pmanalyze html -o /dev/stdout run

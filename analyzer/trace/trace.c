@@ -251,9 +251,9 @@ static int parse_header(struct trace *trace, const void *data, size_t size_bytes
 				  "opposite byte order"
 				: "byte order 0x%08x, expected 0x%08x",
 			header->byte_order, PM_BYTE_ORDER);
-	if (header->version < 1 || header->version > PM_VERSION)
+	if (header->version < 1 || header->version > PM_VERSION_WHOLE)
 		return fail(trace, offsetof(struct pm_header, version), "version %u, expected 1 to %u",
-			header->version, PM_VERSION);
+			header->version, PM_VERSION_WHOLE);
 	if (header->record_bytes < record_sizes[header->version])
 		return fail(trace, offsetof(struct pm_header, record_bytes),
 			"records of %u bytes, expected %zu or more", header->record_bytes,

@@ -110,7 +110,8 @@ static struct pm_header *map_header(const char *path, int pid)
 		return NULL;
 	if (syscall(SYS_pread64, fd, &header, sizeof header, (off_t)0) == (long)sizeof header &&
 		memcmp(header.magic, PM_MAGIC, sizeof header.magic) == 0 && (int)header.pid == pid &&
-		header.version == PM_VERSION && header.byte_order == PM_BYTE_ORDER) {
+		(header.version == PM_VERSION || header.version == PM_VERSION_WHOLE) &&
+		header.byte_order == PM_BYTE_ORDER) {
 		pmh_sigbus_begin();
 		pmh_map(&map, (int)fd, 0, sizeof header);
 	}

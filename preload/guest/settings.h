@@ -17,8 +17,12 @@
 #define PMH_SETTINGS(X) \
 	X(out, "PMHOOK_OUT", FOLDER, ".", "DIR", \
 		"folder for the traces, one file NAME.RANK.pmtrace per process; made if its parent is there") \
-	X(mode, "PMHOOK_MODE", WORDS, "full", "full|count|off", \
-		"full: write a trace; count: count calls only; off: pass calls through") \
+	X(mode, "PMHOOK_MODE", WORDS, "full", "full|ring|count|off", \
+		"full: write a trace; ring: one of constant size, for runs of any length; count: count calls only; " \
+		"off: pass calls through") \
+	X(ring_mb, "PMHOOK_RING_MB", NUMBER, "64", "MB", \
+		"in mode ring, room for records, 1 to 1024: the first quarter of them stays, of the others the last " \
+		"ones, and statistics of those between") \
 	X(device, "PMHOOK_DEVICE", WORDS, "auto", "auto|cupti|events|none", \
 		"device time per kernel (CUPTI), per call (CUDA events) or none; auto: CUPTI if available, else events") \
 	X(window, "PMHOOK_WINDOW", WINDOW, "all", "all|A-B|profiler|signal:NAME", \

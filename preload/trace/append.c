@@ -10,6 +10,7 @@
 #include "file.h"
 #include "guest/guest.h"
 #include "guest/map.h"
+#include "ring.h"
 #include "sample.h"
 
 #define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
@@ -20,7 +21,10 @@
 static void unmap_chunk(struct pmh_thread *self)
 {
 	pmh_not_entered(self); /* it is said in the next one */
-	pmh_unmap(&self->chunk);
+	if (self->ring_chunk)
+		pmh_ring_give(self);
+	else
+		pmh_unmap(&self->chunk);
 	self->polled = NULL;
 	self->next = self->end = NULL;
 }
@@ -62,7 +66,10 @@ static void next_chunk(void *data)
 	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
 	if (pmh_file.header && !self->unlisted && self->lost_count % 1024 == 0) {
-		is_open = pmh_chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
+		if (pmh_ring_is_on())
+			is_open = pmh_ring_take(self, &head);
+		else
+			is_open = pmh_chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
 		self->why_lost = pmh_file.why_not;
 	}
 	if (self->unlisted)
@@ -73,7 +80,7 @@ static void next_chunk(void *data)
 	self->chunk_count++;
 	self->chunk_first = atomic_load_explicit(&self->record_count, memory_order_relaxed);
 	self->next = (struct pm_record *)(void *)((char *)self->chunk.start + sizeof head);
-	self->end = self->next + (byte_count - sizeof head) / sizeof *self->next;
+	self->end = self->next + (self->chunk.byte_count - sizeof head) / sizeof *self->next;
 	self->base[0] = head.ticks;
 	self->base[1] = head.monotonic_ns;
 }

@@ -20,6 +20,7 @@ extern struct pmh_file {
 	bool is_damaged;          /* truncated or removed by somebody: nothing is added any more */
 	uint64_t byte_count;
 	enum pm_loss why_not; /* the last chunk could not be made */
+	bool is_closed;       /* the footer is written */
 } pmh_file;
 
 /*
@@ -29,5 +30,15 @@ extern struct pmh_file {
  */
 bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
 	const struct pmh_thread *self, struct pm_chunk *head);
+
+/* Reserves space at the end of the file and maps it. False, and pmh_file.why_not: no room, and nothing has
+ * changed. Under the lock. */
+bool pmh_file_extend(struct pmh_map *map, size_t byte_count);
+
+/* The chunk's clock pair is of now. */
+void pmh_chunk_time(struct pm_chunk *chunk);
+
+/* Writes the header of a chunk, with its clock pair, where it is to be; its magic last. */
+void pmh_chunk_write(void *start, struct pm_chunk *chunk);
 
 #endif

@@ -32,6 +32,7 @@
 #include "file.h"
 #include "guest/sigbus.h"
 #include "intern.h"
+#include "ring.h"
 
 #define HEADER_BYTES 4096u
 #define DICTIONARY_BYTES (64u << 10)
@@ -44,7 +45,6 @@ static uint64_t begin_ticks, begin_ns; /* the header's clock pair */
 static dev_t file_device;
 static ino_t file_inode;
 static uint64_t max_bytes;
-static bool closed; /* the footer is written */
 
 struct pmh_file pmh_file = {.lock = ATOMIC_FLAG_INIT};
 
@@ -103,14 +103,12 @@ static long map_more(void *data)
 	return is_mapped;
 }
 
-/* Reserves space at the end of the file and maps it. False: no room, and nothing has changed. Under the lock.
- */
-static bool extend(struct pmh_map *map, size_t byte_count)
+bool pmh_file_extend(struct pmh_map *map, size_t byte_count)
 {
 	struct rlimit limit;
 
-	pmh_file.why_not = closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
-	if (closed || pmh_file.byte_count + byte_count > max_bytes)
+	pmh_file.why_not = pmh_file.is_closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
+	if (pmh_file.is_closed || pmh_file.byte_count + byte_count > max_bytes)
 		return false;
 	pmh_file.why_not = PM_LOSS_NO_ROOM;
 	if (pmh_file.is_damaged)
@@ -125,6 +123,21 @@ static bool extend(struct pmh_map *map, size_t byte_count)
 	return true;
 }
 
+void pmh_chunk_time(struct pm_chunk *chunk)
+{
+	pmh_clock_pair(&chunk->ticks, &chunk->monotonic_ns);
+	chunk->real_ns = real_ns();
+}
+
+void pmh_chunk_write(void *start, struct pm_chunk *chunk)
+{
+	pmh_chunk_time(chunk);
+	chunk->magic = 0;
+	memcpy(start, chunk, sizeof *chunk);
+	chunk->magic = PM_CHUNK_MAGIC;
+	__atomic_store_n(&((struct pm_chunk *)start)->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
+}
+
 bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
 	const struct pmh_thread *self, struct pm_chunk *head)
 {
@@ -135,12 +148,9 @@ bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_co
 		.sequence = self ? self->chunk_count : 0,
 		.lost_records = self ? self->lost_count : 0};
 
-	if (!extend(map, byte_count))
+	if (!pmh_file_extend(map, byte_count))
 		return false;
-	pmh_clock_pair(&chunk.ticks, &chunk.monotonic_ns);
-	chunk.real_ns = real_ns();
-	memcpy(map->start, &chunk, sizeof chunk);
-	__atomic_store_n(&((struct pm_chunk *)map->start)->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	pmh_chunk_write(map->start, &chunk);
 	if (head)
 		*head = chunk;
 	return true;
@@ -279,7 +289,7 @@ int pmh_trace_open(void)
 {
 	const int rank = pmh_trace_launched_rank();
 	struct pm_header h = {.byte_order = PM_BYTE_ORDER,
-		.version = PM_VERSION,
+		.version = PM_VERSION_WHOLE,
 		.record_bytes = sizeof(struct pm_record),
 		.header_bytes = HEADER_BYTES,
 		.chunk_header_bytes = sizeof(struct pm_chunk),
@@ -297,17 +307,21 @@ int pmh_trace_open(void)
 	}
 	pmh_file.byte_count = 0;
 	pmh_file.is_damaged = false;
-	closed = false;
+	pmh_file.is_closed = false;
 	max_bytes = strtoull(pmh_settings.max_mb, NULL, 10) << 20;
 	if (max_bytes == 0)
 		max_bytes = UINT64_MAX;
-	if (!extend(&header_map, HEADER_BYTES)) {
+	if (!pmh_file_extend(&header_map, HEADER_BYTES) || !pmh_ring_begin()) {
+		pmh_ring_forget();
+		pmh_unmap(&header_map);
 		unlink(path);
 		path[0] = 0;
 		return -ENOSPC;
 	}
 	h.world = number_in_environment(world_names);
 	h.local_rank = number_in_environment(local_names);
+	if (pmh_ring_is_on())
+		h.version = PM_VERSION;
 	pmh_clock_pair(&h.ticks, &h.monotonic_ns);
 	h.real_ns = real_ns();
 	begin_ticks = h.ticks;
@@ -419,7 +433,7 @@ void pmh_trace_close(const struct pm_footer *footer)
 	}
 	if (pmh_file.header && pmh_file.is_damaged)
 		say_damaged();
-	closed = true;
+	pmh_file.is_closed = true;
 	pmh_release(&pmh_file.lock);
 }
 
@@ -430,6 +444,10 @@ struct pm_header *pmh_trace_forget(void)
 
 	/* nothing more goes into the thread's chunk, which is the parent's, as is the slot of a call there */
 	pmh_self.next = pmh_self.end = pmh_self.polled = NULL;
+	if (pmh_ring_is_on())
+		pmh_self.chunk = (struct pmh_map){0};
+	pmh_self.ring_chunk = 0;
+	pmh_ring_forget();
 	pmh_unmap(&dictionary);
 	pmh_file.header = NULL;
 	header_map = (struct pmh_map){0};

@@ -26,7 +26,7 @@ void builder_init(struct builder *builder)
 	builder->header = (struct pm_header){
 		.magic = PM_MAGIC,
 		.byte_order = PM_BYTE_ORDER,
-		.version = PM_VERSION,
+		.version = PM_VERSION_WHOLE,
 		.chunk_header_bytes = sizeof(struct pm_chunk),
 		.clock = PM_CLOCK_MONOTONIC,
 		.pid = 4242,
