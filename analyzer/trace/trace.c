@@ -5,6 +5,7 @@
 #include "trace.h"
 #include "base/limit.h"
 #include "trace_dictionary.h"
+#include "trace_ring.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,8 @@
 
 #define PAIR_DISTANCE_NS 1000000 /* closer clock pairs add noise, not knowledge */
 
-static const size_t record_sizes[] = {
-	0, sizeof(struct pm_record_1), sizeof(struct pm_record), sizeof(struct pm_record)}; /* by version */
+static const size_t record_sizes[] = {0, sizeof(struct pm_record_1), sizeof(struct pm_record),
+	sizeof(struct pm_record), sizeof(struct pm_record)}; /* by version */
 
 void trace_trouble(struct trace *trace, uint64_t offset, const char *format, ...)
 {
@@ -157,11 +158,16 @@ static void parse_chunks(struct trace *trace)
 				chunk.used_bytes, payload_bytes);
 			chunk.used_bytes = (uint32_t)payload_bytes;
 		}
-		add_pair(trace, &pair_room, chunk.ticks, chunk.monotonic_ns);
+		if (chunk.kind != PM_CHUNK_FREE) /* which may be about to be used */
+			add_pair(trace, &pair_room, chunk.ticks, chunk.monotonic_ns);
 		if (chunk.kind == PM_CHUNK_DICTIONARY) {
 			trace_parse_dictionary(trace, offset + header_bytes, chunk.used_bytes);
 		} else if (chunk.kind == PM_CHUNK_RECORDS) {
 			parse_records(trace, &chunk_room, &chunk, offset + header_bytes, payload_bytes);
+		} else if (chunk.kind == PM_CHUNK_RING) {
+			trace_ring_parse(trace, offset, offset + header_bytes, payload_bytes);
+		} else if (chunk.kind == PM_CHUNK_STATISTICS) {
+			trace_ring_statistics(trace, &chunk, offset + header_bytes, payload_bytes);
 		} else if (chunk.kind == PM_CHUNK_FOOTER) {
 			if (!parse_footer(trace, offset, offset + header_bytes, chunk.used_bytes))
 				break;
@@ -251,9 +257,9 @@ static int parse_header(struct trace *trace, const void *data, size_t size_bytes
 				  "opposite byte order"
 				: "byte order 0x%08x, expected 0x%08x",
 			header->byte_order, PM_BYTE_ORDER);
-	if (header->version < 1 || header->version > PM_VERSION_WHOLE)
+	if (header->version < 1 || header->version > PM_VERSION)
 		return fail(trace, offsetof(struct pm_header, version), "version %u, expected 1 to %u",
-			header->version, PM_VERSION_WHOLE);
+			header->version, PM_VERSION);
 	if (header->record_bytes < record_sizes[header->version])
 		return fail(trace, offsetof(struct pm_header, record_bytes),
 			"records of %u bytes, expected %zu or more", header->record_bytes,
@@ -292,6 +298,7 @@ static int parse(struct trace *trace, const char *path, const void *data, size_t
 	parse_chunks(trace);
 	settle_clock(trace);
 	resolve(trace);
+	trace_ring_settle(trace);
 	return 0;
 }
 
@@ -304,6 +311,8 @@ int trace_open(struct trace *trace, const char *path)
 {
 	struct stat status;
 	void *data = NULL;
+	unsigned char *copy;
+	bool moving;
 	int file, rc = -1;
 
 	memset(trace, 0, sizeof(*trace));
@@ -319,15 +328,23 @@ int trace_open(struct trace *trace, const char *path)
 		goto out;
 	}
 	if (status.st_size > 0) {
-		data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+		data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, file, 0);
 		if (data == MAP_FAILED) {
 			snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path, strerror(errno));
 			goto out;
 		}
 	}
 	pm_limit_begin(path, (uint64_t)status.st_size, "byte");
-	rc = parse(trace, path, data, (size_t)status.st_size, data != NULL);
+	copy = trace_ring_copy(data, (size_t)status.st_size, &moving);
+	if (copy) {
+		munmap(data, (size_t)status.st_size);
+		data = copy;
+	}
+	rc = parse(trace, path, data, (size_t)status.st_size, data && !copy);
 	pm_limit_end();
+	if (trace->ring)
+		trace->ring->moving = moving;
+	trace->copy = copy;
 out:
 	if (file >= 0)
 		close(file);
@@ -338,6 +355,9 @@ void trace_close(struct trace *trace)
 {
 	if (trace->mapped)
 		munmap((void *)(uintptr_t)trace->data, (size_t)trace->size_bytes);
+	free(trace->copy);
+	if (trace->ring)
+		free(trace->ring->statistics);
 	free(trace->functions);
 	free(trace->operations);
 	free(trace->descriptors);

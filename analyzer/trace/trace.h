@@ -100,6 +100,7 @@ struct trace_chunk {
 	uint32_t thread;
 	uint32_t tid;
 	uint64_t lost_records;     /* of the thread, when the chunk was opened */
+	uint64_t counted_slots;    /* of a ring: the first so many are in its statistics too */
 	struct pm_entered entered; /* the call that the thread is in; flags 0: not said */
 };
 
@@ -142,6 +143,25 @@ struct trace_pair {
 	double slope; /* ns a tick, from here to the next pair; of the last: of all */
 };
 
+/* Statistics of some operations, unaligned in the file: of each two struct pm_statistics. */
+struct trace_statistics_chunk {
+	const unsigned char *data;
+	uint64_t first; /* operation */
+};
+
+/* Of a trace of constant size (struct pm_ring): what is not there any more. trace/tally.h has what it
+ * was. */
+struct trace_ring {
+	struct pm_ring state;
+	const unsigned char *sketch; /* state.sketch_count struct pm_sketch */
+	struct trace_statistics_chunk *statistics;
+	size_t statistics_count, statistics_room;
+	uint64_t
+		whole_ticks; /* calls before it are there with their device intervals; <= state.first_ticks */
+	bool unsketched;     /* quantiles are not known */
+	bool moving;         /* read while it was written, too fast for the counts to be exact */
+};
+
 /* Tables are indexed by the number in the file; item 0 is empty, `*_count` is one more than the greatest
  * number. */
 struct trace {
@@ -149,6 +169,7 @@ struct trace {
 	const unsigned char *data;
 	uint64_t size_bytes;
 	bool mapped;
+	unsigned char *copy;     /* `data`, where that is no mapping */
 	struct pm_header header; /* names are terminated */
 	struct pm_footer footer;
 	bool ended;                        /* there is a footer */
@@ -178,6 +199,7 @@ struct trace {
 	size_t device_entry_count, device_entry_room;
 	const char **notes;
 	size_t note_count, note_room;
+	struct trace_ring *ring; /* NULL: all of the records are there */
 	struct trace_chunk *chunks;
 	size_t chunk_count;
 	struct trace_pair *pairs; /* by rising ticks, and rising time */
@@ -221,6 +243,17 @@ enum trace_step trace_next_of(
  */
 size_t trace_touches(const struct trace *trace, const struct trace_record *record,
 	struct trace_touch *touches, bool *whole);
+
+/* Whether the record that the cursor gave last is in a ring's statistics as well: of a program killed while
+ * it dropped the chunk. */
+static inline bool trace_is_counted(const struct trace_cursor *cursor, const struct trace_chunk *chunk)
+{
+	return cursor->left >= chunk->slot_count - chunk->counted_slots;
+}
+
+/* Whether a call began while calls were dropped from a ring, or device intervals of calls: others of that
+ * time are missing. */
+bool trace_in_gap(const struct trace *trace, const struct trace_record *call);
 
 #define TRACE_GREATEST_NS (INT64_MAX / 16) /* so that sums of a few times never overflow */
 
