@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { OPTION_OPS = OPTION_FIRST, OPTION_RECORDS, OPTION_LIMIT };
+enum { OPTION_OPS = OPTION_FIRST, OPTION_RECORDS, OPTION_STATISTICS, OPTION_LIMIT };
 
 static int run(int argument_count, char **arguments)
 {
@@ -23,6 +23,9 @@ static int run(int argument_count, char **arguments)
 		case OPTION_RECORDS:
 			how.records = true;
 			break;
+		case OPTION_STATISTICS:
+			how.statistics = true;
+			break;
 		case OPTION_LIMIT:
 			how.limit = (long)command_count(&cmd_dump, option, optarg, 0, LONG_MAX);
 			break;
@@ -33,8 +36,8 @@ static int run(int argument_count, char **arguments)
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_dump, "no trace given");
-	if (how.form == PRINT_CSV && how.operations == how.records)
-		cmd_usage(&cmd_dump, "--csv needs one of --ops and --records");
+	if (how.form == PRINT_CSV && how.operations + how.records + how.statistics != 1)
+		cmd_usage(&cmd_dump, "--csv needs one of --ops, --records and --statistics");
 	for (int i = optind; i < argument_count; i++) {
 		struct trace trace;
 
@@ -59,9 +62,15 @@ static const struct option_row rows[] = {
 		"the records, chunk by chunk in the order of the file: thread, call or device, "
 		"start in ns of CLOCK_MONOTONIC, duration in ns, queue, correlation, result, seq "
 		"(of a collective on its communicator, of a node in its graph), group, operation"},
-	{"limit", OPTION_LIMIT, "N", "at most N operations, N of each graph, N records (default: all)"},
+	{"statistics", OPTION_STATISTICS, NULL,
+		"of each operation's calls and device intervals over the whole run, also of those that a trace "
+		"of constant size (PMHOOK_MODE=ring) has dropped: count, total and mean time, standard "
+		"deviation, least, quantiles, greatest"},
+	{"limit", OPTION_LIMIT, "N",
+		"at most N operations, N of each graph, N records, N statistics (default: all)"},
 	{"json", CMD_JSON, NULL, "everything as one JSON object per file (records with --records)"},
-	{"csv", CMD_CSV, NULL, "the operations (--ops) or the records (--records) as CSV"},
+	{"csv", CMD_CSV, NULL,
+		"the operations (--ops), the records (--records) or the statistics (--statistics) as CSV"},
 	{0},
 };
 

@@ -40,6 +40,44 @@ static const char *source_name(uint32_t source)
 	return source < sizeof(names) / sizeof(*names) ? names[source] : "unknown";
 }
 
+/* Which part of the run the records are of. */
+static void ring_of_head(struct dump *dump, cJSON *object, FILE *out)
+{
+	const struct trace *trace = dump->trace;
+	const struct pm_ring *ring = trace->ring ? &trace->ring->state : NULL;
+	cJSON *item;
+
+	if (!ring)
+		return;
+	item = cJSON_AddObjectToObject(object, "ring");
+	cJSON_AddNumberToObject(item, "record_bytes", (double)ring->record_bytes);
+	cJSON_AddNumberToObject(item, "dropped_chunks", (double)ring->dropped_chunks);
+	cJSON_AddNumberToObject(item, "dropped_calls", (double)ring->dropped_calls);
+	cJSON_AddNumberToObject(item, "dropped_device_intervals", (double)ring->dropped_devices);
+	cJSON_AddNumberToObject(item, "uncounted", (double)ring->uncounted);
+	cJSON_AddBoolToObject(item, "exact", !trace->ring->moving);
+	if (ring->first_ticks) {
+		cJSON_AddNumberToObject(item, "dropped_from_ns", (double)trace_ns(trace, ring->first_ticks));
+		cJSON_AddNumberToObject(item, "dropped_to_ns", (double)trace_ns(trace, ring->last_ticks));
+	}
+	if (!out)
+		return;
+	fprintf(out,
+		"  ring of %" PRIu64 " bytes: %" PRIu64 " calls and %" PRIu64
+		" device intervals were dropped in %" PRIu64 " chunks",
+		ring->record_bytes, ring->dropped_calls, ring->dropped_devices, ring->dropped_chunks);
+	if (ring->first_ticks)
+		fprintf(out, ", from %" PRId64 " to %" PRId64 " ns", trace_ns(trace, ring->first_ticks),
+			trace_ns(trace, ring->last_ticks));
+	fputc('\n', out);
+	if (ring->uncounted)
+		fprintf(out, "  %" PRIu64 " of these are in no statistics: there was no room\n",
+			ring->uncounted);
+	if (trace->ring->moving)
+		fputs("  read while it was written, faster than it could be copied: counts are approximate\n",
+			out);
+}
+
 /* What version 2 tells beyond the counts; only where there is something to tell. */
 static void more_of_head(struct dump *dump, cJSON *object, FILE *out)
 {
@@ -61,6 +99,7 @@ static void more_of_head(struct dump *dump, cJSON *object, FILE *out)
 				header->worker_count, header->worker_reads, header->worker_bytes,
 				header->worker_ns);
 	}
+	ring_of_head(dump, object, out);
 	losses_json(header->losses, object);
 	for (int c = 0; out && c < PM_LOSS_CLASS_COUNT; c++)
 		if (losses_of(header->losses, (enum pm_loss_class)c))
@@ -160,6 +199,7 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		{"graphs", "Graphs", dump_graphs},
 		{"operations", "Operations", dump_operations},
 		{"records", "Records", dump_records},
+		{"statistics", "Operations over the whole run", dump_statistics},
 	};
 	struct dump dump = {.trace = trace, .how = how};
 	cJSON *object;
@@ -168,9 +208,10 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 	object = head(&dump, out);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		struct print_table table;
-		bool asked = tables[i].fill == dump_operations ? how->operations
-			     : tables[i].fill == dump_records  ? how->records
-							       : how->form != PRINT_CSV;
+		bool asked = tables[i].fill == dump_operations   ? how->operations
+			     : tables[i].fill == dump_records    ? how->records
+			     : tables[i].fill == dump_statistics ? how->statistics
+								 : how->form != PRINT_CSV;
 
 		if (!asked)
 			continue;

@@ -11,7 +11,8 @@ struct dump_options {
 	enum print_form form;
 	bool operations;
 	bool records;
-	long limit; /* of operations and of records; -1: all */
+	bool statistics;
+	long limit; /* of operations, records and statistics; -1: all */
 };
 
 void dump_print(const struct trace *trace, const struct dump_options *how, FILE *out);

@@ -16,7 +16,8 @@ struct dump {
 	uint64_t refused; /* records of an operation or queue that no entry describes */
 };
 
-/* Each fills a table that was initialised with the dump's arena; operations and records heed the limit. */
+/* Each fills a table that was initialised with the dump's arena; operations, records and statistics heed the
+ * limit. */
 void dump_functions(struct dump *dump, struct print_table *table);
 void dump_operations(struct dump *dump, struct print_table *table);
 void dump_records(struct dump *dump, struct print_table *table);
@@ -24,6 +25,7 @@ void dump_queues(struct dump *dump, struct print_table *table);
 void dump_communicators(struct dump *dump, struct print_table *table);
 void dump_entered(struct dump *dump, struct print_table *table);
 void dump_devices(struct dump *dump, struct print_table *table);
+void dump_statistics(struct dump *dump, struct print_table *table);
 void dump_graphs(struct dump *dump, struct print_table *table);
 void dump_windows(struct dump *dump, struct print_table *table);
 
