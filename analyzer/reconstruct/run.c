@@ -220,6 +220,13 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				   "%s: the end is missing: the process was killed or is still "
 				   "running",
 				   process->path));
+	if (process->gap.end_ns)
+		add(texts, arena_format(arena,
+				   "%s: of constant size: %zu calls are in it, %" PRIu64
+				   " more of the %s between the first and the last of them were dropped%s",
+				   process->path, process->call_count, process->gap.call_count,
+				   print_time(arena, (double)(process->gap.end_ns - process->gap.begin_ns)),
+				   process->gap.moving ? "; about, as the program is writing it" : ""));
 	if (process->lost_records)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " records were lost: times below may be too short%s",

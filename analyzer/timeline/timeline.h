@@ -157,6 +157,13 @@ struct timeline_step {
 	int64_t number; /* as the program counts; -1: unknown */
 };
 
+/* What a trace of constant size has dropped, between its first calls and its last. */
+struct timeline_gap {
+	uint64_t call_count;      /* that are missing in the timeline */
+	int64_t begin_ns, end_ns; /* they began between these; 0: nothing was dropped */
+	bool moving;              /* read while it was written: some more may be missing */
+};
+
 /* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
 struct timeline_process {
 	const char *path;
@@ -198,6 +205,7 @@ struct timeline_process {
 	const struct timeline_place *places; /* in order of `address`, each once */
 	size_t place_count;
 	uint32_t first_window, window_count; /* none: all of it was recorded */
+	struct timeline_gap gap;             /* of a trace of constant size */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;
 	uint32_t first_step, step_count; /* in order of time, apart; none: nothing marks them */

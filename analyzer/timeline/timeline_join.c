@@ -67,6 +67,8 @@ static bool advance(struct fill *fill, struct lane *lane)
 
 		if (step == TRACE_REFUSED) {
 			fill->process->refused_records++;
+		} else if (step == TRACE_RECORD && trace_in_gap(fill->trace, &lane->record)) {
+			fill->process->gap.call_count++;
 		} else if (step == TRACE_END) {
 			trace_release(fill->trace, &fill->trace->chunks[fill->order[lane->chunk]]);
 			if (++lane->chunk == lane->chunk_end)
@@ -358,7 +360,7 @@ static void find_owners(struct fill *fill)
 				fill->process->refused_records++;
 			/* Without a correlation: work of calls that say nothing of it, as the set-up of a
 			 * dropout. */
-			else
+			else if (!fill->process->gap.end_ns) /* else their calls may be among those */
 				fill->process->unjoined_intervals += record.correlation > 0;
 		}
 		trace_release(trace, &trace->chunks[c]);

@@ -26,6 +26,10 @@ struct timeline_join {
 	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
+/* When the process of a trace was recorded, and which part of it was dropped (timeline_window.c). */
+void timeline_add_windows(
+	struct timeline *timeline, const struct trace *trace, struct timeline_process *process);
+
 /* Looks how many calls there will be at most; by any thread. The trace must stay. */
 void timeline_join_begin(struct timeline_join *join, const struct trace *trace);
 

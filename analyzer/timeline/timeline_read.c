@@ -153,33 +153,6 @@ static int64_t clamp_real_ns(uint64_t ns)
 	return ns < (uint64_t)(INT64_MAX / 4) ? (int64_t)ns : INT64_MAX / 4;
 }
 
-/* Windows as stretches of time; one that never ends is open to the end, one that never began from the begin.
- */
-static void add_windows(struct timeline *timeline, const struct trace *trace)
-{
-	bool open = false;
-
-	for (size_t i = 0; i < trace->window_count; i++) {
-		const struct trace_window *from = &trace->windows[i];
-		int64_t ns = trace_ns(trace, from->ticks);
-		struct timeline_window *last;
-
-		if (from->open || (i == 0 && !from->open)) {
-			if (!open)
-				*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) =
-					(struct timeline_window){from->open ? ns : 0, INT64_MAX,
-						from->open ? from->iteration : 0, 0};
-			open = true;
-		}
-		if (from->open || !open)
-			continue;
-		last = &timeline->windows[timeline->window_count - 1];
-		last->end_ns = ns > last->begin_ns ? ns : last->begin_ns;
-		last->iteration_end = from->iteration;
-		open = false;
-	}
-}
-
 static int64_t positive(int64_t number)
 {
 	return number > 0 ? number : 0;
@@ -322,9 +295,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 	process->operation_count = (uint32_t)timeline->operation_count - process->first_operation;
 	add_graphs(timeline, trace, bases);
 	add_places(timeline, trace, bases, process);
-	process->first_window = (uint32_t)timeline->window_count;
-	add_windows(timeline, trace);
-	process->window_count = (uint32_t)timeline->window_count - process->first_window;
+	timeline_add_windows(timeline, trace, process);
 }
 
 void timeline_add(struct timeline *timeline, const struct trace *trace)

@@ -1,4 +1,5 @@
 #include "standing.h"
+#include "tally.h"
 
 #include <stdlib.h>
 
@@ -118,12 +119,18 @@ bool standing_joins(const struct trace *trace, uint32_t op)
 	return false;
 }
 
-static void count_communication(
-	const struct trace *trace, struct standing *standing, uint32_t op, int64_t begin_ns)
+/* Sends to a rank of a communicator, receives from one, and collectives are counted apart; all NULL: not
+ * known. */
+struct place {
+	struct standing_peer *peer;
+	bool sends;
+	struct standing_comm *comm;
+};
+
+static struct place place_of(const struct trace *trace, struct standing *standing, uint32_t op)
 {
 	const struct trace_operation *operation = &trace->operations[op];
 	const struct trace_function *function = &trace->functions[operation->function];
-	const struct standing_entry entry = {begin_ns, op};
 	const bool sends = strcmp(function->name, "ncclSend") == 0;
 	uint64_t number = 0, peer = UINT64_MAX;
 
@@ -133,22 +140,59 @@ static void count_communication(
 		else if (strcmp(function->labels[i].name, "peer") == 0)
 			peer = operation->values[i];
 	if (number == 0 || number >= trace->communicator_count || !trace->communicators[number].known)
-		return;
-	add_recent(&standing->recent, entry);
-	if (sends || strcmp(function->name, "ncclRecv") == 0) {
-		struct standing_peer *p;
+		return (struct place){0};
+	if (!sends && strcmp(function->name, "ncclRecv") != 0)
+		return (struct place){.comm = comm_of(standing, (uint32_t)number)};
+	if (peer > INT32_MAX)
+		return (struct place){0};
+	return (struct place){.peer = peer_of(standing, (uint32_t)number, (int)peer), .sends = sends};
+}
 
-		if (peer > INT32_MAX)
-			return;
-		p = peer_of(standing, (uint32_t)number, (int)peer);
-		*(sends ? &p->sends : &p->receives) += 1;
-		if (begin_ns >= (sends ? p->last_send : p->last_receive).begin_ns)
-			*(sends ? &p->last_send : &p->last_receive) = entry;
-	} else {
-		struct standing_comm *comm = comm_of(standing, (uint32_t)number);
+static void count_communication(
+	const struct trace *trace, struct standing *standing, uint32_t op, int64_t begin_ns)
+{
+	const struct standing_entry entry = {begin_ns, op};
+	const struct place place = place_of(trace, standing, op);
+	const bool recent = begin_ns >= standing->whole_ns;
 
-		comm->count++;
-		add_recent(&comm->recent, entry);
+	if (recent && (place.peer || place.comm))
+		add_recent(&standing->recent, entry);
+	if (place.peer) {
+		struct standing_peer *p = place.peer;
+
+		*(place.sends ? &p->sends : &p->receives) += 1;
+		if (begin_ns >= (place.sends ? p->last_send : p->last_receive).begin_ns)
+			*(place.sends ? &p->last_send : &p->last_receive) = entry;
+	} else if (place.comm) {
+		place.comm->count++;
+		if (recent)
+			add_recent(&place.comm->recent, entry);
+	}
+}
+
+/* What a ring has dropped is counted, and no more; those that are listed one by one follow it. */
+static void add_dropped(const struct trace *trace, struct standing *standing)
+{
+	standing->whole_ns = trace_ns(trace, trace->ring->state.last_ticks);
+	for (uint32_t op = 1; op < trace->operation_count; op++) {
+		const enum pm_kind kind = trace->functions[trace->operations[op].function].kind;
+		struct pm_statistics dropped;
+		struct place place;
+
+		if (!trace->operations[op].function || (kind != PM_KIND_COMM && kind != PM_KIND_SETUP))
+			continue;
+		tally_dropped(trace, op, false, &dropped);
+		if (!dropped.count)
+			continue;
+		if (kind == PM_KIND_SETUP) {
+			standing->joins += standing_joins(trace, op) ? dropped.count : 0;
+			continue;
+		}
+		place = place_of(trace, standing, op);
+		if (place.peer)
+			*(place.sends ? &place.peer->sends : &place.peer->receives) += dropped.count;
+		else if (place.comm)
+			place.comm->count += dropped.count;
 	}
 }
 
@@ -205,7 +249,7 @@ static void add_chunk(struct standing *standing, const struct trace *trace, cons
 
 	trace_walk(&cursor, trace, chunk);
 	while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &record)) != TRACE_END) {
-		if (step == TRACE_REFUSED)
+		if (step == TRACE_REFUSED || trace_is_counted(&cursor, chunk))
 			continue;
 		thread->inside = false;
 		add_call(standing, trace, thread, record.op, trace_ns_near(trace, record.begin, &near));
@@ -242,6 +286,8 @@ void standing_find(const struct trace *trace, struct standing *standing)
 {
 	memset(standing, 0, sizeof(*standing));
 	standing->last_ns = trace_ns(trace, trace->header.ticks);
+	if (trace->ring && trace->ring->state.first_ticks)
+		add_dropped(trace, standing);
 	for (size_t c = 0; c < trace->chunk_count; c++)
 		add_chunk(standing, trace, &trace->chunks[c]);
 	trim(&standing->recent);

@@ -54,9 +54,10 @@ struct standing {
 	struct standing_peer *peers; /* by communicator, then by peer */
 	size_t peer_count, peer_room;
 	struct standing_recent recent; /* collectives, sends and receives of all communicators */
-	uint64_t joins;                /* calls that make communicators, with one that is entered */
-	int64_t last_ns; /* the last begin or end of a call of a thread that works, else the start of the
-			    trace */
+	int64_t whole_ns; /* from then on all records are there; before, a ring has dropped some. 0: always */
+	uint64_t joins;   /* calls that make communicators, with one that is entered */
+	int64_t last_ns;  /* the last begin or end of a call of a thread that works, else the start of the
+			     trace */
 };
 
 /* Walks the whole trace. The tables are freed with standing_free. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a hooked call costs: the same calls without a hook, with the least hook there can be (two clock readings and a store of
-# 16 bytes), and with libpmhook.so, interleaved in several rounds. Prints ns per call as medians over the rounds, what each
-# hook adds, and the bytes a record takes on disk. Device time is off: it is the CUDA library's cost.
+# 16 bytes), with libpmhook.so, and with a trace of constant size (PMHOOK_MODE=ring), interleaved in several rounds. Prints ns per
+# call as medians over the rounds, what the hook adds, and the bytes a record takes on disk. Device time is off: it is the CUDA library's cost.
 #
 #     tests/bench/hook_cost.sh BUILD [ROUNDS]
 set -eu
@@ -21,18 +21,22 @@ for round in $(seq "$rounds"); do
 	run pmhook "$build/lib/libpmhook.so"
 	stat -c %s "$scratch"/*.pmtrace >"$scratch/bytes"
 	rm "$scratch"/*.pmtrace
+	PMHOOK_MODE=ring run ring "$build/lib/libpmhook.so"
+	stat -c %s "$scratch"/*.pmtrace >"$scratch/ring_bytes"
+	rm "$scratch"/*.pmtrace
 done
 
 # median FILE COLUMN
 median() {
 	sort -n -k"$2,$2" "$1" | awk -v c="$2" '{ v[NR] = $c } END { print v[int((NR + 1) / 2)] }'
 }
-printf '%-26s %9s %9s %9s %9s %9s\n' "ns per call" "no hook" "least" "off" "pmhook" "added"
+printf '%-26s %9s %9s %9s %9s %9s %9s\n' "ns per call" "no hook" "least" "off" "pmhook" "added" "ring"
 column=0
 for call in cudaStreamWaitEvent cudaMemcpyAsync cublasSgemm cudnnConvolutionForward; do
 	column=$((column + 1))
-	for kind in none floor off pmhook; do
+	for kind in none floor off pmhook ring; do
 		echo "$(median "$scratch/$kind" $column)"
-	done | tr '\n' ' ' | awk -v call="$call" '{ printf "%-26s %9.1f %9.1f %9.1f %9.1f %9.1f\n", call, $1, $2, $3, $4, $4 - $1 }'
+	done | tr '\n' ' ' | awk -v call="$call" '{ printf "%-26s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n", call, $1, $2, $3, $4, $4 - $1, $5 }'
 done
 awk '{ printf "bytes per recorded call on disk: %.2f\n", $1 / (4 * 62 * 20000 + 64) }' "$scratch/bytes"
+awk '{ print "bytes of a trace of constant size, of as many calls:", $1 }' "$scratch/ring_bytes"

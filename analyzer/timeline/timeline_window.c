@@ -1,0 +1,82 @@
+/*
+ * When recording was on: the windows of a trace as stretches of time, without the time of which calls were
+ * dropped.
+ */
+#include "timeline_join.h"
+
+#include <string.h>
+
+/* Windows as stretches of time; one that never ends is open to the end, one that never began from the begin.
+ */
+static void add_windows(struct timeline *timeline, const struct trace *trace)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < trace->window_count; i++) {
+		const struct trace_window *from = &trace->windows[i];
+		int64_t ns = trace_ns(trace, from->ticks);
+		struct timeline_window *last;
+
+		if (from->open || (i == 0 && !from->open)) {
+			if (!open)
+				*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) =
+					(struct timeline_window){from->open ? ns : 0, INT64_MAX,
+						from->open ? from->iteration : 0, 0};
+			open = true;
+		}
+		if (from->open || !open)
+			continue;
+		last = &timeline->windows[timeline->window_count - 1];
+		last->end_ns = ns > last->begin_ns ? ns : last->begin_ns;
+		last->iteration_end = from->iteration;
+		open = false;
+	}
+}
+
+/* What lies in the time of calls that a ring has dropped was not recorded. */
+static void cut_windows(
+	struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+{
+	const struct pm_ring *ring = trace->ring ? &trace->ring->state : NULL;
+	const size_t count = timeline->window_count;
+	struct timeline_gap *gap = &process->gap;
+
+	if (!ring || !ring->first_ticks)
+		return;
+	*gap = (struct timeline_gap){ring->dropped_calls, trace_ns(trace, trace->ring->whole_ticks),
+		trace_ns(trace, ring->last_ticks), trace->ring->moving};
+	if (count == process->first_window)
+		*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) =
+			(struct timeline_window){trace_ns(trace, trace->header.ticks), INT64_MAX, 0, 0};
+	for (size_t i = process->first_window; i < timeline->window_count; i++) {
+		struct timeline_window *window = &timeline->windows[i], behind = *window;
+
+		if (window->end_ns <= gap->begin_ns || window->begin_ns >= gap->end_ns)
+			continue;
+		if (window->begin_ns >= gap->begin_ns) {
+			window->begin_ns = gap->end_ns < window->end_ns ? gap->end_ns : window->end_ns;
+			window->iteration = 0;
+			continue;
+		}
+		window->end_ns = gap->begin_ns;
+		window->iteration_end = 0;
+		if (behind.end_ns <= gap->end_ns)
+			continue;
+		behind.begin_ns = gap->end_ns;
+		behind.iteration = 0;
+		(void)MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room);
+		memmove(&timeline->windows[i + 2], &timeline->windows[i + 1],
+			(timeline->window_count - i - 2) * sizeof(behind));
+		timeline->windows[i + 1] = behind;
+		break;
+	}
+}
+
+void timeline_add_windows(
+	struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+{
+	process->first_window = (uint32_t)timeline->window_count;
+	add_windows(timeline, trace);
+	cut_windows(timeline, trace, process);
+	process->window_count = (uint32_t)timeline->window_count - process->first_window;
+}
