@@ -100,7 +100,7 @@ static void find_worker(struct analysis *analysis, size_t number, struct recent_
 		.wait_ns = NAN,
 		.per_second = NAN};
 	item->whole = whole_count(item);
-	item->count = worker->iterations.count - (worker->used_count - item->whole);
+	item->count = analysis_iterations(analysis, worker) - (double)(worker->used_count - item->whole);
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		item->phase_ns[p] = NAN;
 	if (worker->iterations.confidence >= RECENT_SURE)

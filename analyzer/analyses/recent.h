@@ -16,7 +16,7 @@ struct recent_worker {
 	const struct analysis_worker *worker;
 	const struct timeline_process *process;
 	const char *name;    /* "rank 0", in the timeline's arena */
-	size_t count;        /* iterations that are complete in the trace */
+	double count;        /* iterations of the whole run that are complete; NaN: not known */
 	size_t whole;        /* of its used iterations, the first so many are complete */
 	double confidence;   /* in them */
 	double iteration_ns; /* the first of the medians */

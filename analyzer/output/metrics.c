@@ -85,9 +85,9 @@ static void iterations(const struct writer *w)
 {
 	const struct recent *recent = w->recent;
 
-	family(w, "iterations", "Iterations of training that are complete in the trace.");
+	family(w, "iterations", "Iterations of training that are complete.");
 	for (size_t i = 0; i < recent->worker_count; i++)
-		of_worker(w, "iterations", &recent->workers[i], "", (double)recent->workers[i].count);
+		of_worker(w, "iterations", &recent->workers[i], "", recent->workers[i].count);
 	family(w, "iteration_confidence", "Probability that the iterations were found right.");
 	for (size_t i = 0; i < recent->worker_count; i++)
 		of_worker(w, "iteration_confidence", &recent->workers[i], "", recent->workers[i].confidence);
@@ -97,10 +97,11 @@ static void recording(const struct writer *w)
 {
 	const struct timeline *timeline = &w->run->analysis.timeline;
 
-	family(w, "calls", "Calls in the trace.");
+	family(w, "calls", "Calls that were recorded.");
 	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_calls{run=\"%s\",rank=\"%s\"} %zu\n", w->name,
-			rank_of(w, &timeline->processes[i]), timeline->processes[i].call_count);
+		fprintf(w->out, "pmhook_calls{run=\"%s\",rank=\"%s\"} %" PRIu64 "\n", w->name,
+			rank_of(w, &timeline->processes[i]),
+			timeline->processes[i].call_count + timeline->processes[i].gap.call_count);
 	family(w, "lost_records", "Records that are missing in the trace.");
 	for (size_t i = 0; i < timeline->process_count; i++)
 		fprintf(w->out, "pmhook_lost_records{run=\"%s\",rank=\"%s\"} %" PRIu64 "\n", w->name,

@@ -105,14 +105,23 @@ static void print_phases(const double *phase_ns, double iteration_ns, struct are
 	}
 }
 
-static size_t greatest_count(const struct recent *recent)
+/* NaN: not known of any worker. */
+static double greatest_count(const struct recent *recent)
 {
-	size_t count = 0;
+	double count = recent->worker_count ? NAN : 0;
 
 	for (size_t i = 0; i < recent->worker_count; i++)
-		if (recent->workers[i].count > count)
+		if (!isnan(recent->workers[i].count) && !(recent->workers[i].count <= count))
 			count = recent->workers[i].count;
 	return count;
+}
+
+static void print_iteration(double count, FILE *out)
+{
+	if (isnan(count))
+		fputs("Iteration -", out);
+	else
+		fprintf(out, "Iteration %.0f", count);
 }
 
 static uint64_t lost_records(const struct recent *recent)
@@ -177,7 +186,7 @@ void top_print_run(const struct recent *recent, const struct top_paper *paper, F
 		fputs("No iterations so far.\n", out);
 		return;
 	}
-	fprintf(out, "Iteration %zu", greatest_count(recent));
+	print_iteration(greatest_count(recent), out);
 	if (isnan(recent->iteration_ns)) {
 		fputs("; where they begin is not sure, so there are no times (pmanalyze report)\n", out);
 		return;
@@ -202,7 +211,7 @@ void top_print_rank(const struct recent *recent, const struct recent_worker *wor
 
 	fprintf(out, "%s: %s, process %u on %s%s\n", recent->run->label, worker->name, worker->process->pid,
 		worker->process->host, worker->process->ended ? ", ended" : "");
-	fprintf(out, "Iteration %zu", worker->count);
+	print_iteration(worker->count, out);
 	if (isnan(worker->iteration_ns)) {
 		fputs("; where they begin is not sure, so there are no times (pmanalyze report)\n", out);
 		return;
@@ -281,7 +290,7 @@ void top_ranks(const struct recent *recent, const size_t *order, struct print_ta
 			print_number(table, 0, worker->process->rank);
 		print_number(table, 1, worker->worker->worker->device);
 		print_word(table, 2, worker->name);
-		print_number(table, 3, (double)worker->count);
+		print_number(table, 3, worker->count);
 		print_numbers(table, 4,
 			(double[]){worker->confidence, worker->per_second, worker->iteration_ns,
 				trend(worker->iteration_ns, worker->before_ns), worker->compute_ns,
@@ -323,7 +332,7 @@ void top_json(const struct recent *recent, cJSON *object)
 	cJSON_AddStringToObject(object, "run", recent->run->label);
 	cJSON_AddBoolToObject(object, "ended", recent->ended);
 	print_json_number(object, "quiet_ns", recent->quiet_ns);
-	cJSON_AddNumberToObject(object, "iterations", (double)greatest_count(recent));
+	print_json_number(object, "iterations", greatest_count(recent));
 	print_json_number(object, "per_second", recent->per_second);
 	print_json_number(object, "iteration_ns", recent->iteration_ns);
 	print_json_number(object, "before_ns", recent->before_ns);

@@ -95,6 +95,12 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
 /* (3.8): n * max / sum; NaN where nothing took time. */
 double analysis_imbalance(const double *values, size_t count);
 
+/*
+ * Iterations of the whole run: those that are there, and with a trace of constant size those that were
+ * dropped, by the calls of operations that each iteration has once. NaN: those do not agree.
+ */
+double analysis_iterations(const struct analysis *analysis, const struct analysis_worker *worker);
+
 /* Samples of an iteration over all workers, from the first layers' inputs; 0: not known. */
 double analysis_samples(const struct analysis *analysis);
 

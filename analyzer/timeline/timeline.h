@@ -159,7 +159,8 @@ struct timeline_step {
 
 /* What a trace of constant size has dropped, between its first calls and its last. */
 struct timeline_gap {
-	uint64_t call_count;      /* that are missing in the timeline */
+	uint64_t call_count; /* that are missing in the timeline */
+	uint64_t *calls;     /* of them, by operation of the process, from 0; NULL: nothing was dropped */
 	int64_t begin_ns, end_ns; /* they began between these; 0: nothing was dropped */
 	bool moving;              /* read while it was written: some more may be missing */
 };

@@ -69,6 +69,7 @@ static bool advance(struct fill *fill, struct lane *lane)
 			fill->process->refused_records++;
 		} else if (step == TRACE_RECORD && trace_in_gap(fill->trace, &lane->record)) {
 			fill->process->gap.call_count++;
+			fill->process->gap.calls[lane->record.op]++;
 		} else if (step == TRACE_END) {
 			trace_release(fill->trace, &fill->trace->chunks[fill->order[lane->chunk]]);
 			if (++lane->chunk == lane->chunk_end)

@@ -3,6 +3,7 @@
  * dropped.
  */
 #include "timeline_join.h"
+#include "trace/tally.h"
 
 #include <string.h>
 
@@ -43,8 +44,17 @@ static void cut_windows(
 
 	if (!ring || !ring->first_ticks)
 		return;
-	*gap = (struct timeline_gap){ring->dropped_calls, trace_ns(trace, trace->ring->whole_ticks),
-		trace_ns(trace, ring->last_ticks), trace->ring->moving};
+	*gap = (struct timeline_gap){.call_count = ring->dropped_calls,
+		.calls = arena_alloc(&timeline->arena, trace->operation_count, sizeof(*gap->calls)),
+		.begin_ns = trace_ns(trace, trace->ring->whole_ticks),
+		.end_ns = trace_ns(trace, ring->last_ticks),
+		.moving = trace->ring->moving};
+	for (uint32_t op = 0; op < trace->operation_count; op++) {
+		struct pm_statistics dropped;
+
+		tally_dropped(trace, op, false, &dropped);
+		gap->calls[op] = dropped.count;
+	}
 	if (count == process->first_window)
 		*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) =
 			(struct timeline_window){trace_ns(trace, trace->header.ticks), INT64_MAX, 0, 0};
