@@ -44,14 +44,38 @@ static void by(struct assigning *a, uint32_t step, enum layer_rule rule, uint32_
 		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
 }
 
-/* The parameter that a touch of a step means: itself, or that of which it reads a copy in another type. */
+/* Does the step work on a parameter itself? */
+static bool has_parameter(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t i = 0; i < work->steps[step].count; i++)
+		if (work->places[flow_touch_of(work, step, i)->place].parameter)
+			return true;
+	return false;
+}
+
+/*
+ * The parameter that a touch of a step means: itself, or that of which it reads a copy in another type. A
+ * launch that works on parameters themselves reads no copies: it may make one where another was.
+ */
 static uint32_t meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch)
 {
 	const struct flow_place *place = &work->places[touch->place];
 
 	if (place->parameter)
 		return touch->place;
+	if (work->steps[step].launch && has_parameter(work, step))
+		return FLOW_NOWHERE;
 	return touch->read && !is_reused(work, step, touch->place) ? place->cast : FLOW_NOWHERE;
+}
+
+/* Has a step of a library computed what is at a place? `step`: the last one that touched it, + 1; 0: none. */
+static bool is_computed(const struct flow_work *work, uint32_t step, uint32_t place)
+{
+	for (uint32_t i = 0; step && work->steps[step - 1].computes && i < work->steps[step - 1].count; i++)
+		if (flow_touch_of(work, step - 1, i)->place == place &&
+			flow_touch_of(work, step - 1, i)->written)
+			return true;
+	return false;
 }
 
 /*
@@ -76,7 +100,7 @@ static void follow_casts(struct flow_work *work, uint32_t step, const uint32_t *
 			work->places[touch->place].cast = FLOW_NOWHERE;
 	}
 	if (work->steps[step].launch && parameter != FLOW_NOWHERE && others == 1 &&
-		!(last && last[other] && work->steps[last[other] - 1].computes)) {
+		!(last && is_computed(work, last[other], other))) {
 		work->places[other].cast = parameter;
 		work->places[other].cast_step = step;
 	}
@@ -126,7 +150,77 @@ static uint32_t product_of(const struct assigning *a, uint32_t step, const uint3
 		other = place;
 	}
 	before = other != FLOW_NOWHERE && work->steps[step].launch ? last[other] : 0;
-	return before && work->steps[before - 1].computes && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
+	return is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
+}
+
+#define COPY_IS_NEAR 6 /* steps between a copy and the product that it is made for, or of */
+
+/* Does the kernel copy from one place to another, perhaps to another type, as its name says? */
+static bool is_copy(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t kernel = 0;
+
+	if (!work->steps[step].launch || work->steps[step].count != 2)
+		return false;
+	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
+		&kernel);
+	return kernel && strstr(timeline->strings[kernel], "copy_kernel");
+}
+
+/*
+ * The nearest product, a step of a library whose layer is known, that reads what a copy makes, with nothing
+ * in between that touches it; `before`: that made what it reads. FLOW_NOWHERE: there is none in [begin, end).
+ */
+static uint32_t product_beside(
+	const struct assigning *a, uint32_t copy, uint32_t begin, uint32_t end, bool before)
+{
+	const struct flow_work *work = a->work;
+	bool touched[2] = {false, false};
+
+	for (uint32_t far = 1; far <= COPY_IS_NEAR; far++) {
+		const uint32_t other = before ? copy - far : copy + far;
+
+		if (before ? copy - begin < far : other >= end)
+			break;
+		for (uint32_t i = 0; i < 2; i++)
+			for (uint32_t j = 0; j < work->steps[other].count && !touched[i]; j++) {
+				const struct flow_touch *there = flow_touch_of(work, other, j);
+
+				if (there->place != flow_touch_of(work, copy, i)->place)
+					continue;
+				if (work->steps[other].computes && a->fixed[other] &&
+					(before ? there->written : there->read && !there->written))
+					return other;
+				touched[i] = true;
+			}
+	}
+	return FLOW_NOWHERE;
+}
+
+/*
+ * Copies of data are made for a product in another type, or of its result: forward, and where that is done
+ * again, they belong to the product that reads them, backward to the one that made what they read.
+ */
+static void place_copies(struct assigning *a, uint32_t begin, uint32_t end)
+{
+	const bool backward = begin == a->work->turn;
+
+	for (uint32_t i = begin; i < end; i++) {
+		uint32_t product = FLOW_NOWHERE;
+
+		if (a->fixed[i] || !is_copy(a->work, i))
+			continue;
+		if (backward)
+			product = product_beside(a, i, begin, end, true);
+		if (product == FLOW_NOWHERE)
+			product = product_beside(a, i, begin, end, false);
+		if (product == FLOW_NOWHERE)
+			continue;
+		a->groups[i] = a->groups[product];
+		a->fixed[i] = true;
+		by(a, i, LAYER_RULE_COPY, FLOW_NOWHERE, product);
+	}
 }
 
 static void assign_forward(struct assigning *a)
@@ -157,6 +251,7 @@ static void assign_forward(struct assigning *a)
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
 	}
+	place_copies(a, 0, work->turn);
 	/* what has no source belongs to the step behind it */
 	for (uint32_t i = work->turn; i-- > 0;)
 		if (a->groups[i] == FLOW_NOWHERE && i + 1 < work->turn) {
@@ -166,11 +261,11 @@ static void assign_forward(struct assigning *a)
 	free(last);
 }
 
-/* The last step before the update that touches a parameter's gradient belongs to that parameter. */
-static void place_gradients(struct assigning *a)
+/* The last step before the update that touches a parameter's gradient belongs to that parameter. `last`: by
+ * place, step + 1. */
+static void place_gradients(struct assigning *a, const uint32_t *last)
 {
 	struct flow_work *work = a->work;
-	uint32_t *last = flow_last_touches(work);
 
 	for (uint32_t p = 0; p < work->place_count; p++) {
 		const uint32_t parameter = work->places[p].gradient_of, step = last[p];
@@ -182,7 +277,6 @@ static void place_gradients(struct assigning *a)
 		a->fixed[step - 1] = true;
 		by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
 	}
-	free(last);
 }
 
 #define SIBLINGS 4 /* steps between the two */
@@ -222,10 +316,37 @@ static void find_sibling(struct assigning *a, uint32_t step)
 		}
 }
 
+/*
+ * The step that takes what a step makes, + 1; 0: none. What a kernel touches beside its result, its input and
+ * room to work in, is used again for something else, perhaps sooner: so a launch that turns the result into a
+ * gradient comes first. `next`, `last`: by place, step + 1.
+ */
+static uint32_t taker(const struct assigning *a, uint32_t step, const uint32_t *next, const uint32_t *last)
+{
+	const struct flow_work *work = a->work;
+	uint32_t first = 0, sure = 0;
+
+	for (uint32_t t = 0; t < work->steps[step].count; t++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, t);
+		const uint32_t there = next[touch->place];
+
+		if (!touch->written || work->places[touch->place].parameter || !there)
+			continue;
+		if (!first || there < first)
+			first = there;
+		if (work->steps[there - 1].launch && last[touch->place] != there &&
+			work->assign->reasons[there - 1].layer == LAYER_RULE_GRADIENT &&
+			(!sure || there < sure))
+			sure = there;
+	}
+	return sure ? sure : first;
+}
+
 static void assign_backward(struct assigning *a)
 {
 	struct flow_work *work = a->work;
 	uint32_t *next = mem_alloc(work->place_count, sizeof(*next)); /* step + 1 */
+	uint32_t *last = flow_last_touches(work);
 
 	for (uint32_t i = work->turn; i < work->update_begin; i++) {
 		a->groups[i] = own_parameter(a, i, false);
@@ -235,18 +356,11 @@ static void assign_backward(struct assigning *a)
 	for (uint32_t i = work->turn; i < work->update_begin; i++)
 		if (!a->fixed[i] && work->steps[i].computes)
 			find_sibling(a, i);
-	place_gradients(a);
+	place_gradients(a, last);
+	place_copies(a, work->turn, work->update_begin);
 	for (uint32_t i = work->update_begin; i-- > work->turn;) {
-		uint32_t to = 0;
+		const uint32_t to = taker(a, i, next, last);
 
-		for (uint32_t t = 0; t < work->steps[i].count; t++) {
-			const struct flow_touch *touch = flow_touch_of(work, i, t);
-			const uint32_t there = next[touch->place];
-
-			if (touch->written && !work->places[touch->place].parameter && there &&
-				(!to || there < to))
-				to = there;
-		}
 		if (!a->fixed[i] && to) {
 			a->groups[i] = a->groups[to - 1];
 			by(a, i, LAYER_RULE_SINK, FLOW_NOWHERE, to - 1);
@@ -261,6 +375,7 @@ static void assign_backward(struct assigning *a)
 			by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
 		}
 	free(next);
+	free(last);
 }
 
 /* ---- the result ---- */

@@ -162,6 +162,39 @@ static uint32_t partner_of(const struct flow_work *work, uint32_t step, const st
 	return other != FLOW_NOWHERE && is_role(work, other, role, last) ? other : FLOW_NOWHERE;
 }
 
+/* The distance in words at which most places of two roles stand; *count: how many pairs, 0: none. Words that
+ * are left from launches before may be places of a role too, at other distances. */
+static int best_distance(const struct flow_work *work, uint32_t step, enum update_role role,
+	enum update_role other_role, const uint32_t *last, uint32_t *count)
+{
+	const struct flow_step *s = &work->steps[step];
+	uint32_t range = 0, *counts;
+	int best = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		range = flow_touch_of(work, step, i)->word > range ? flow_touch_of(work, step, i)->word
+								   : range;
+	counts = mem_alloc(2 * (size_t)range + 1, sizeof(*counts));
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, i);
+
+		for (uint32_t j = 0; is_role(work, touch->place, role, last) && j < s->count; j++) {
+			const struct flow_touch *other = flow_touch_of(work, step, j);
+
+			if (i != j && is_role(work, other->place, other_role, last))
+				counts[range + other->word - touch->word]++;
+		}
+	}
+	*count = 0;
+	for (uint32_t d = 0; d < 2 * range + 1; d++)
+		if (counts[d] > *count) {
+			*count = counts[d];
+			best = (int)d - (int)range;
+		}
+	free(counts);
+	return best;
+}
+
 /*
  * Pairs places of two roles in the arguments of a step: at the distance that most have. Each is paired once,
  * for words behind the end of a list are left from launches before. pairs: by place of the first role,
@@ -171,34 +204,14 @@ static void pair_step(const struct flow_work *work, uint32_t step, enum update_r
 	enum update_role other_role, const uint32_t *last, uint32_t *pairs, bool *taken)
 {
 	const struct flow_step *s = &work->steps[step];
-	const struct flow_touch *first = NULL;
-	uint32_t best = 0;
-	int best_distance = 0;
+	uint32_t count;
+	const int distance = best_distance(work, step, role, other_role, last, &count);
 
-	for (uint32_t i = 0; i < s->count && !first; i++)
-		if (is_role(work, flow_touch_of(work, step, i)->place, role, last))
-			first = flow_touch_of(work, step, i);
-	for (uint32_t i = 0; first && i < s->count; i++) {
-		const int distance = flow_touch_of(work, step, i)->word - first->word;
-		uint32_t count = 0;
-
-		for (uint32_t j = 0; distance && j < s->count; j++) {
-			const struct flow_touch *touch = flow_touch_of(work, step, j);
-
-			count += is_role(work, touch->place, role, last) &&
-				 partner_of(work, step, touch, distance, other_role, last) != FLOW_NOWHERE;
-		}
-		if (count > best) {
-			best = count;
-			best_distance = distance;
-		}
-	}
-	for (uint32_t i = 0; best && i < s->count; i++) {
+	for (uint32_t i = 0; count && i < s->count; i++) {
 		const struct flow_touch *touch = flow_touch_of(work, step, i);
-		const uint32_t other =
-			is_role(work, touch->place, role, last)
-				? partner_of(work, step, touch, best_distance, other_role, last)
-				: FLOW_NOWHERE;
+		const uint32_t other = is_role(work, touch->place, role, last)
+					       ? partner_of(work, step, touch, distance, other_role, last)
+					       : FLOW_NOWHERE;
 
 		if (other == FLOW_NOWHERE || pairs[touch->place] != FLOW_NOWHERE || taken[other])
 			continue;

@@ -28,6 +28,7 @@
 	X(CAST, "cast", "reads a copy of a parameter of the layer") \
 	X(GRADIENT, "gradient", "writes a gradient of the layer, or is the last to touch it") \
 	X(SIBLING, "sibling", "reads the gradient that the layer's product reads") \
+	X(COPY, "copy", "copies what a product of the layer reads, or what it made") \
 	X(OPENS, "opens", "is a layer of its own by what it does") \
 	X(SAME, "same", "does what a call of the layer did before") \
 	X(SOURCE, "source", "works on what a call of the layer made or touched last") \

@@ -86,7 +86,7 @@ static bool is_pass(enum phase phase)
  * Memory that is set, or copied within the device, between two computations: addresses change from one
  * iteration to the next, so that an operation may be new, or was something else in the usual iteration. NULL:
  * its place does not tell more. Between passes memory may be set for something else; what is copied before
- * the update are gradients.
+ * the update are gradients. What is set is for the computation behind it.
  */
 static const struct layer_role *role_by_place(
 	const struct layer_role *before, enum phase phase, enum pm_kind kind)
@@ -95,6 +95,8 @@ static const struct layer_role *role_by_place(
 
 	if (phase != PHASE_OTHER && !is_pass(phase))
 		return NULL;
+	if (kind == PM_KIND_SET && is_pass(behind->phase) && before->phase == behind->phase)
+		return behind;
 	if (before->phase == behind->phase && phase != behind->phase &&
 		(phase == PHASE_OTHER || is_pass(behind->phase)))
 		return behind;

@@ -8,7 +8,8 @@
  *
  *     each       an update launch for each parameter      block    all parameters in one block, updated by
  * one launch list       one launch with a list by value          cast     products read copies of the weights
- * in another type
+ * in another type      stale    both: each copy is made where the one before was, and the list's words behind
+ * its end are left from another list
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -38,9 +39,10 @@ struct update_list {
 #define KERNELS(X) \
 	X(norm, 8, 8, 8, 8) \
 	X(add_bias, 8, 8, 4) \
-	X(activate, 8, 8, 4) X(sum, 8, 8, 8) X(loss, 8, 8, 8) X(cast, 8, 8, 4) X(loss_back, 8, 8, 8) \
-		X(activate_back, 8, 8, 8) X(bias_back, 8, 8) X(norm_back, 8, 8, 8, 8, 8) \
-			X(update, 8, 8, 8, 4) X(update_all, sizeof(struct update_list), 4)
+	X(activate, 8, 8, 4) \
+	X(sum, 8, 8, 8) X(loss, 8, 8, 8) X(cast, 8, 8, 4) X(loss_back, 8, 8, 8) X(activate_back, 8, 8, 8) \
+		X(bias_back, 8, 8) X(norm_back, 8, 8, 8, 8, 8) X(update, 8, 8, 8, 4) \
+			X(update_all, sizeof(struct update_list), 4)
 #define KERNEL(name, ...) \
 	static char name; \
 	EXPORTED void sg_twin_##name(dim3 grid, dim3 block, void **args); \
@@ -55,7 +57,7 @@ KERNELS(KERNEL)
 static int iteration = -1;
 static cublasHandle_t handle;
 static int blocks = 6;
-static bool is_list, is_block, is_cast;
+static bool is_list, is_block, is_cast, is_stale;
 
 static struct parameter {
 	char *data, *gradient, *mean;
@@ -141,11 +143,28 @@ static void backward(void)
 		launch(&bias_back, p[3].gradient, slope(1), NULL, NULL, NULL);
 		belongs("t_b", 2 * b + 1);
 		product(activation(5 * b), slope(1), p[2].gradient, CUBLAS_OP_N, CUBLAS_OP_T);
+		if (is_stale) {
+			belongs("t_b", 2 * b + 1);
+			launch(&cast, copies[b], p[2].data, NULL, NULL, NULL);
+		}
 		belongs("t_b", 2 * b + 1);
 		product(weights_of(b), slope(1), slope(2), CUBLAS_OP_T, CUBLAS_OP_N);
 		belongs("t_b", 2 * b);
 		launch(&norm_back, slope(0), slope(2), in, p[0].data, p[0].gradient);
 	}
+}
+
+/* Gradients come first, and behind their end stand parameters, beside gradients of others. */
+static void leave_words(struct update_list *list)
+{
+	const int count = KINDS * blocks;
+
+	for (int i = 0; i < count; i++) {
+		list->parameters[i] = parameters[i].gradient;
+		list->gradients[i] = parameters[i].data;
+	}
+	for (int i = KINDS; i < count; i++)
+		list->parameters[count + i - KINDS] = parameters[i].data;
 }
 
 static void update_parameters(void)
@@ -170,6 +189,8 @@ static void update_parameters(void)
 	}
 	if (!is_list)
 		return;
+	if (is_stale)
+		leave_words(&list);
 	belongs("t_u", -1);
 	CHECK(cudaLaunchKernel(&update_all, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
 }
@@ -234,7 +255,7 @@ static void set_up(void)
 	batch = allocate(ROWS * WIDTH * 4);
 	target = allocate(ROWS * 4);
 	for (int b = 0; b < blocks; b++)
-		copies[b] = allocate(WIDTH * WIDTH * 2);
+		copies[b] = is_stale && b ? copies[0] : allocate(WIDTH * WIDTH * 2);
 	for (int i = 0; i < KINDS * blocks; i++) {
 		all += bytes_of(i);
 		if (!is_block)
@@ -259,12 +280,13 @@ int main(int argc, char **argv)
 	char *at = names;
 
 	blocks = argc > 2 ? atoi(argv[2]) : blocks;
-	is_list = strcmp(name, "list") == 0;
+	is_stale = strcmp(name, "stale") == 0;
+	is_list = is_stale || strcmp(name, "list") == 0;
 	is_block = strcmp(name, "block") == 0;
-	is_cast = strcmp(name, "cast") == 0;
+	is_cast = is_stale || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast [BLOCKS [ITERATIONS]]");
+		errx(1, "usage: flow_host each|list|block|cast|stale [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */

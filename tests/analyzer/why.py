@@ -11,7 +11,7 @@ import sys
 case, path = sys.argv[1:]
 worker, = json.load(open(path))["workers"]
 calls, rules = worker["calls"], worker["rules"]
-PRODUCT = "cast" if case == "cast" else "parameter"
+PRODUCT = "cast" if case in ("cast", "stale") else "parameter"
 TOLD = {
     ("norm", "forward"): "parameter", ("add_bias", "forward"): "parameter", ("cast", "forward"): "parameter",
     ("activate", "forward"): "source", ("sum", "forward"): "source", ("cublasSgemm_v2", "forward"): PRODUCT,
