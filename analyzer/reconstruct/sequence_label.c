@@ -22,18 +22,23 @@ struct keyword {
 	enum edges edges;
 };
 
-static const struct keyword update_words[] = {{"optimizer", INSIDE_A_WORD},
-	{"multi_tensor_apply", INSIDE_A_WORD}, {"foreach", INSIDE_A_WORD}, {"fused_adam", BEGINS_A_WORD},
+static const struct keyword update_words[] = {{"optimizer", INSIDE_A_WORD}, {"fused_adam", BEGINS_A_WORD},
 	{"fusedadam", BEGINS_A_WORD}, {"adam", BEGINS_A_WORD}, {"sgd", WHOLE_WORD}, {"fused_sgd", WHOLE_WORD},
 	{"rmsprop", WHOLE_WORD}, {"adagrad", WHOLE_WORD}, {"adadelta", WHOLE_WORD}, {"nadam", WHOLE_WORD},
 	{"radam", WHOLE_WORD}, {"lamb", WHOLE_WORD}, {"lars", WHOLE_WORD}, {"adafactor", WHOLE_WORD},
 	{"lion", WHOLE_WORD}, {"lbfgs", WHOLE_WORD}, {"muon", WHOLE_WORD}, {"rprop", WHOLE_WORD},
 	{"asgd", WHOLE_WORD}, {"update", BEGINS_A_WORD}};
 
+/* Of work on lists of tensors, which mostly is an update: not where a module does it, as one does that
+ * gathers its parameters from other ranks. */
+static const struct keyword list_words[] = {
+	{"multi_tensor_apply", INSIDE_A_WORD}, {"foreach", INSIDE_A_WORD}};
+
 /* Names with an update in them that is none of the model. */
 static const char *const not_updates[] = {"zero_grad", "metric", "running_update", "stats_update",
 	"update_running", "update_stat", "update_bn", "updatestat", "updateoutput", "update_output",
-	"updategradinput", "updateaccgrad", "update_cache", "cache_update", "kv_update"};
+	"updategradinput", "updateaccgrad", "update_cache", "cache_update", "kv_update", "all_gather",
+	"allgather", "reduce_scatter", "all_reduce", "allreduce", "foreach_reduce"};
 static const char *const backward_words[] = {
 	"backward", "bprop", "bwd", "dgrad", "wgrad", "updategradinput", "grad_input", "gradinput"};
 static const char *const forward_words[] = {"forward", "fprop"};
@@ -75,6 +80,16 @@ static bool is_update_name(const char *name)
 	return false;
 }
 
+static bool is_list_name(const char *name)
+{
+	if (HAS_ANY(name, not_updates))
+		return false;
+	for (size_t i = 0; i < sizeof(list_words) / sizeof(*list_words); i++)
+		if (has_keyword(name, &list_words[i]))
+			return true;
+	return false;
+}
+
 /* Of one name, in small letters; 0: it says nothing. */
 static uint8_t label_of(const char *name)
 {
@@ -82,7 +97,7 @@ static uint8_t label_of(const char *name)
 		return 0;
 	if (HAS_ANY(name, backward_words))
 		return SEQUENCE_BACKWARD;
-	if (is_update_name(name))
+	if (is_update_name(name) || is_list_name(name))
 		return SEQUENCE_UPDATE;
 	return HAS_ANY(name, forward_words) ? SEQUENCE_FORWARD : 0;
 }
@@ -168,6 +183,8 @@ uint8_t sequence_label(const struct timeline *timeline, const struct timeline_op
 		lower(name, kernel, strlen(kernel));
 		label = label_of(name);
 	}
+	if (label == SEQUENCE_UPDATE && operation->module && *operation->module && !is_update_name(name))
+		label = 0;
 	if (label == SEQUENCE_BACKWARD || label == SEQUENCE_UPDATE)
 		return label;
 	return label_of_site(operation->site, function->kind == PM_KIND_FORWARD ||

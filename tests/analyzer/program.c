@@ -61,6 +61,7 @@ void program_random(struct program *program, uint64_t seed)
 	program->resident = one_in(&s, 8);
 	program->tunes = one_in(&s, 5);
 	program->prepares = one_in(&s, 2);
+	program->gathers = one_in(&s, 3);
 }
 
 static void put(struct events *events, enum role role, int number, int size, int iteration)
@@ -170,8 +171,10 @@ static void kernel_name(const struct writer *writer, const struct event *event, 
 	enum program_names names = writer->program->names;
 	bool told = names == PROGRAM_ALL || (names == PROGRAM_UPDATES && event->role == ROLE_UPDATE);
 
-	if (names == PROGRAM_PYTHON && event->role == ROLE_UPDATE)
-		snprintf(name, 64, "multi_tensor_apply_kernel_%d", event->number);
+	if (names == PROGRAM_PYTHON &&
+		(event->role == ROLE_UPDATE ||
+			(event->role == ROLE_FORWARD && writer->program->gathers && event->number % 3 == 0)))
+		snprintf(name, 64, "multi_tensor_apply_kernel_%d_%d", (int)event->role, event->number);
 	else if (told)
 		snprintf(name, 64, "layer%d_%s", event->number, words[event->role]);
 	else

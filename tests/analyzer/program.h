@@ -32,6 +32,7 @@ struct program {
 	bool resident;                      /* the data are on the device: no copies */
 	bool tunes;                         /* the first iteration tries each forward kernel several times */
 	bool prepares;                      /* kernels before the first iteration */
+	bool gathers;                       /* modules work on lists of their parameters, as updates do */
 };
 
 /* By a seed. */
