@@ -16,6 +16,7 @@ and names; phases within 1%, layers within 2% or 20 us) are listed as not yet re
                       pooling, sums) belongs to no layer: it may count to the module before or the one after in order of launches
     misplaced_forward, misplaced_backward
                       time that layers have too much or lack, in percent of the layers' time, without that room
+    right             share of the time of an iteration's calls that have the right phase and layer, call by call (by_call.py)
 
 The truth is the median over the steps after the second, as the first ones search for algorithms; of communication, which has the
 waiting for other ranks in it and so varies, the mean over all steps but the first, which are those that pmanalyze uses.
@@ -27,6 +28,8 @@ import re
 import statistics
 import subprocess
 import sys
+
+import by_call
 
 PHASES = ("forward", "backward", "update", "communication")
 NEAR, NEAR_NS = 0.02, 20000
@@ -88,11 +91,6 @@ def off(measured, true):
     return "-" if not true else "%+.1f" % (100 * (measured - true) / true)
 
 
-def plain(name):
-    """DDP's, FSDP's and the compiler's own levels are no part of a module's name."""
-    return re.sub(r"^model\.(module|_orig_mod)\.", "model.", name)
-
-
 def compare_layers(rows, layers, modules, phase, verbose):
     own, beside = layer_times(rows, phase, modules)
     near = count = misplaced = 0
@@ -114,8 +112,8 @@ def compare_layers(rows, layers, modules, phase, verbose):
 
 
 # The goal; of those the value is to reach, of the others its size is not to exceed.
-GOALS = {"found": None, "named": 100, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
-AT_LEAST = ("named", "layers_forward", "layers_backward")
+GOALS = {"found": None, "named": 100, "right": 95, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
+AT_LEAST = ("named", "right", "layers_forward", "layers_backward")
 
 
 def is_good(name, value, limit):
@@ -152,11 +150,11 @@ def main():
     true["communication"] = statistics.mean(waits)
     rows = steady[sorted(steady)[len(steady) // 2]]
     with open(path + ".modules") as file:
-        modules = {plain(line.strip()) for line in file}
+        modules = {by_call.plain(line.strip()) for line in file}
     report, found = analyze(bin_folder, "report", run), analyze(bin_folder, "layers", run)
     measured = {w["phase"]: w["busy_mean_ns"] or 0 for w in report["workers"] if (w["rank"] or 0) <= 0}
-    layers = {plain(l["layer"]): l for l in found["layers"] if l["rank"] in (None, 0)}
-    rows = [(p, plain(l), ns, b) for p, l, ns, b in rows]
+    layers = {by_call.plain(l["layer"]): l for l in found["layers"] if l["rank"] in (None, 0)}
+    rows = [(p, by_call.plain(l), ns, b) for p, l, ns, b in rows]
     fields = {"steps": step_count, "found": report["iterations_found"], "used": report["iterations_used"]}
     fields["named"] = "%.0f" % (100 * len(modules & set(layers)) / len(modules))
     fields["foreign"] = len(set(layers) - modules)
@@ -164,6 +162,10 @@ def main():
     for phase in ("forward", "backward"):
         near = compare_layers(rows, layers, modules, phase, verbose)
         fields["layers_" + phase], fields["misplaced_" + phase] = near
+    calls, wrong = by_call.compare(bin_folder, run, path)
+    fields["right"] = calls.get("right", "-")
+    if verbose:
+        by_call.print_wrong(wrong)
     print(" ".join("%s=%s" % pair for pair in fields.items()))
     sys.exit(judge(fields, limits))
 

@@ -9,6 +9,7 @@ forward made the node of the graph, in whatever thread autograd runs it. Phases:
 import ctypes
 import functools
 import os
+import threading
 
 import torch
 
@@ -17,6 +18,7 @@ class Truth:
     def __init__(self, model, optimizer, name="model"):
         self.library = ctypes.CDLL("libsoftgpu.so")
         self.step_number, self.kept, self.stack, self.labelled = 0, {}, [], set()
+        self.node = threading.local()
         self.owner = {}
         for path, module in model.named_modules(remove_duplicate=False):
             path = name + "." + path if path else name
@@ -64,9 +66,11 @@ class Truth:
         self.say(self.phase(), path)
 
     def leave(self, path, module, inputs, outputs):
+        """Work done again for the backward pass is done for a node of it, whose own work goes on behind it."""
         self.stack.pop()
         self.label_all(outputs, path)
-        self.say(self.phase(), self.stack[-1] if self.stack else "loss")
+        outer = getattr(self.node, "path", "loss") if self.phase() == "backward" else "loss"
+        self.say(self.phase(), self.stack[-1] if self.stack else outer)
 
     @staticmethod
     def phase():
@@ -95,6 +99,7 @@ class Truth:
             nodes += [next_node for next_node, _ in node.next_functions]
 
     def backward(self, path, gradients):
+        self.node.path = path
         self.say("backward", path)
 
     def backward_sum(self, *_):

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Phase and layer of each call of an iteration, as `pmanalyze layers --why` has them, against what the program told softgpu.
+
+    by_call.py BIN RUN TRUTH [-v]
+
+BIN/pmanalyze reads the folder RUN; TRUTH is softgpu's log of rank 0 (SOFTGPU_TRUTH), with the labels of truth.py or of a trainer in C,
+which names its layers itself. Calls and log are aligned by kind and modelled time, which are the same to the nanosecond; waiting for
+others aside. Prints "name=value" fields, in percent of the modelled time of the calls that were aligned:
+
+    compared    of the step's time, what was aligned
+    phase       the phase is right
+    layer       of what is forward and backward: the layer is right. What runs in a module without parameters (activations, sums, the
+                loss) has no layer of its own: there the layer within the module, or the one before or behind it in order is right.
+                Of what autograd adds up between modules the program does not say whose it is: that is not judged
+    right       phase and layer are
+
+-v lists what is wrong, by the rule that decided it.
+"""
+import collections
+import csv
+import difflib
+import json
+import re
+import subprocess
+import sys
+
+QUIET = ("other", "h2d", "md", "io")  # what pmanalyze calls work that the program says is of no phase
+Row = collections.namedtuple("Row", "kind ns phase layer op")
+
+
+def plain(name):
+    """DDP's, FSDP's and the compiler's own levels are no part of a module's name."""
+    return re.sub(r"^model\.(module|_orig_mod)\.", "model.", name or "")
+
+
+def read_truth(path):
+    """The rows of each step, in order of the device's work."""
+    steps = collections.defaultdict(list)
+    with open(path, newline="") as file:
+        for row in sorted(csv.DictReader(file), key=lambda r: int(r["begin_ns"])):
+            phase, step = (row["phase"].rsplit(" ", 1) if " " in row["phase"] else (row["phase"], row["iteration"]))
+            if row["kind"] not in ("kernel", "copy", "set", "link") or int(step or -1) < 0:
+                continue
+            shared = row["kind"] == "link" or row["op"].startswith("nccl")
+            steps[int(step)].append(Row("comm" if shared else row["kind"], int(row["end_ns"]) - int(row["begin_ns"]),
+                                        "communication" if shared else phase or "other", plain(row["layer"]), row["op"]))
+    return steps
+
+
+def read_calls(bin_folder, run):
+    done = subprocess.run([bin_folder + "/pmanalyze", "layers", "--why", "--json", run], capture_output=True, text=True)
+    if done.returncode:
+        return []
+    calls = json.loads(done.stdout)["workers"][0]["calls"]
+    for call in calls:
+        name = call["name"]
+        call["kind"] = ("copy" if "emcpy" in name else "set" if "emset" in name else "comm" if name.startswith("nccl") else "kernel")
+        call["layer"] = plain(call["layer"])
+    return [c for c in calls if c["time_ns"] is not None]
+
+
+def key(kind, ns):
+    return kind, 0 if kind == "comm" else round(ns)
+
+
+def align(rows, calls):
+    """Pairs of a row and a call."""
+    matcher = difflib.SequenceMatcher(None, [key(r.kind, r.ns) for r in rows], [key(c["kind"], c["time_ns"]) for c in calls], False)
+    return [(rows[a + i], calls[b + i], a + i) for a, b, size in matcher.get_matching_blocks() for i in range(size)]
+
+
+def around(rows, modules):
+    """By row: the layers with parameters before and behind it, in its phase."""
+    found = [set() for _ in rows]
+    for order in (range(len(rows)), reversed(range(len(rows)))):
+        last = {}
+        for i in order:
+            if rows[i].layer in modules:
+                last[rows[i].phase] = rows[i].layer
+            found[i].add(last.get(rows[i].phase, ""))
+    return found
+
+
+def is_layer(row, call, modules, beside):
+    """Is the call's layer the one that the program says?"""
+    if row.layer == "loss" and call["layer"] == "softmax":  # what a trainer in C calls it, and what it does
+        return True
+    if row.layer in modules:
+        return call["layer"] == row.layer
+    return not call["layer"] or call["layer"] in beside or call["layer"].startswith(row.layer + ".")
+
+
+def judge(rows, calls, modules):
+    """Fields in percent, and what is wrong by rule."""
+    beside, wrong = around(rows, modules), collections.Counter()
+    time = collections.Counter(all=sum(r.ns for r in rows if r.kind != "comm"))
+    for row, call, i in align(rows, calls):
+        if row.kind == "comm":
+            continue
+        phase = call["phase"] == row.phase or (row.phase not in ("forward", "backward", "update") and call["phase"] in QUIET)
+        passes = row.phase in ("forward", "backward") and row.layer != "sum"
+        layer = not passes or is_layer(row, call, modules, beside[i])
+        time["compared"] += row.ns
+        time["phase"] += phase * row.ns
+        time["passes"] += passes * row.ns
+        time["layer"] += (passes and layer) * row.ns
+        time["right"] += (phase and layer) * row.ns
+        if not phase:
+            wrong["phase by %s: %s is %s" % (call["phase_by"], row.phase, call["phase"])] += row.ns
+        elif not layer:
+            wrong["layer by %s: %s of %s is %s (%s)" % (call["layer_by"], row.phase, row.layer or "none", call["layer"], call["call"])] += row.ns
+    share = lambda part, whole: "%.1f" % (100 * time[part] / time[whole]) if time[whole] else "-"
+    fields = {"compared": share("compared", "all"), "phase": share("phase", "compared"), "layer": share("layer", "passes"),
+              "right": share("right", "compared")}
+    return fields, wrong, time["compared"]
+
+
+def compare(bin_folder, run, truth):
+    """(fields, what is wrong by rule) of the step that the iteration is most like."""
+    steps, calls, best = read_truth(truth), read_calls(bin_folder, run), None
+    try:
+        with open(truth + ".modules") as file:
+            modules = {plain(line.strip()) for line in file}
+    except FileNotFoundError:
+        modules = {row.layer for rows in steps.values() for row in rows} - {""}
+    for number in sorted(steps)[2:]:
+        found = judge(steps[number], calls, modules)
+        if not best or found[2] > best[2]:
+            best = found
+    return best[:2] if best else ({}, {})
+
+
+def print_wrong(wrong):
+    for what, ns in collections.Counter(wrong).most_common(25):
+        print("  %9.3f us  %s" % (ns / 1000, what))
+
+
+def main():
+    bin_folder, run, truth = [a for a in sys.argv[1:] if a != "-v"]
+    fields, wrong = compare(bin_folder, run, truth)
+    print(" ".join("%s=%s" % pair for pair in fields.items()))
+    if "-v" in sys.argv:
+        print_wrong(wrong)
+
+
+if __name__ == "__main__":
+    main()
