@@ -175,9 +175,10 @@ run_case help_arrivals 0 arrivals --help
 run_case help_html 0 html --help
 run_case help_export 0 export --help
 run_case help_reduce 0 reduce --help
+run_case help_snap 0 snap --help
 
 # Lines of help and tables of a usual run fit a terminal.
-for text in help help_top top_three help_report help_layers help_kernels help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
+for text in help help_top top_three help_report help_layers help_kernels help_roofline help_balance help_comm help_path help_whatif help_dump help_window help_arrivals help_html help_export help_reduce help_snap window_two arrivals_two comm_three report_one report_summaries report_three report_several layers_one balance_three balance_causes path_overlap whatif_three whatif_asked; do
 	if awk 'length($0) > 80 { exit 1 }' "$text.txt"; then :; else
 		echo "$text: a line longer than 80 columns"
 		failed=1

@@ -105,14 +105,27 @@ class Running:
         self.host.wait()
 
 
+def snap(path, folder):
+    """A copy, which nobody writes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    answer = subprocess.run([PMANALYZE, "snap", "-o", folder, path], capture_output=True, text=True)
+    check(answer.returncode == 0 and answer.stdout.startswith("1 trace, "), f"snap: {answer.stdout}{answer.stderr}")
+    again = subprocess.run([PMANALYZE, "snap", "-o", folder, path], capture_output=True, text=True)
+    check(again.returncode == 1 and "is there already" in again.stderr, f"snap into a folder with traces: {again.stderr}")
+    return traces(folder)[0]
+
+
 def live(threads):
     """Whatever the program drops meanwhile: what is read is of one moment."""
     running = Running(f"live{threads}", threads)
     exact = 0
-    for _ in range(8):
+    for i in range(8):
         running.wait_for(running.count() + SLOTS)
         before = running.count()
-        trace = dump(traces(running.folder)[0], "--statistics")
+        path = traces(running.folder)[0]
+        if i % 2 == 1:
+            path = snap(path, f"{running.folder}.snap{i}")
+        trace = dump(path, "--statistics")
         after = running.count()
         n = counts(trace, "cudaStreamWaitEvent")
         exact += trace["ring"]["exact"]
