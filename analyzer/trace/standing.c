@@ -85,22 +85,21 @@ static int by_begin(const void *left, const void *right)
 
 /* In order of time, and no more than are kept: threads come one after the other, but what is dropped is older
  * than all that stays, whatever is still to come. */
-static void trim(struct standing_recent *recent)
+static void trim(struct standing_recent *recent, size_t most)
 {
 	if (recent->count > 1)
 		qsort(recent->entries, recent->count, sizeof(*recent->entries), by_begin);
-	if (recent->count <= STANDING_RECENT)
+	if (recent->count <= most)
 		return;
-	memmove(recent->entries, recent->entries + recent->count - STANDING_RECENT,
-		STANDING_RECENT * sizeof(*recent->entries));
-	recent->count = STANDING_RECENT;
+	memmove(recent->entries, recent->entries + recent->count - most, most * sizeof(*recent->entries));
+	recent->count = most;
 }
 
-static void add_recent(struct standing_recent *recent, struct standing_entry entry)
+static void add_recent(struct standing_recent *recent, size_t most, struct standing_entry entry)
 {
 	*MEM_PUSH(recent->entries, recent->count, recent->room) = entry;
-	if (recent->count == 2 * STANDING_RECENT)
-		trim(recent);
+	if (recent->count == 2 * most)
+		trim(recent, most);
 }
 
 static bool is_function(const struct trace *trace, uint32_t op, const char *name)
@@ -156,7 +155,7 @@ static void count_communication(
 	const bool recent = begin_ns >= standing->whole_ns;
 
 	if (recent && (place.peer || place.comm))
-		add_recent(&standing->recent, entry);
+		add_recent(&standing->recent, STANDING_HISTORY, entry);
 	if (place.peer) {
 		struct standing_peer *p = place.peer;
 
@@ -166,7 +165,7 @@ static void count_communication(
 	} else if (place.comm) {
 		place.comm->count++;
 		if (recent)
-			add_recent(&place.comm->recent, entry);
+			add_recent(&place.comm->recent, STANDING_RECENT, entry);
 	}
 }
 
@@ -290,9 +289,9 @@ void standing_find(const struct trace *trace, struct standing *standing)
 		add_dropped(trace, standing);
 	for (size_t c = 0; c < trace->chunk_count; c++)
 		add_chunk(standing, trace, &trace->chunks[c]);
-	trim(&standing->recent);
+	trim(&standing->recent, STANDING_HISTORY);
 	for (size_t i = 0; i < standing->comm_count; i++) {
-		trim(&standing->comms[i].recent);
+		trim(&standing->comms[i].recent, STANDING_RECENT);
 		find_pauses(&standing->comms[i]);
 	}
 	for (size_t i = 0; i < standing->thread_count; i++) {

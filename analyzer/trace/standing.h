@@ -8,8 +8,9 @@
 
 #include "trace.h"
 
-#define STANDING_RECENT \
-	512 /* so many of the last ones are kept: of each communicator, and of all communication */
+/* So many of the last ones are kept: of each communicator, and of all communication. */
+#define STANDING_RECENT 512
+#define STANDING_HISTORY 4096
 
 struct standing_thread {
 	uint32_t thread, tid;

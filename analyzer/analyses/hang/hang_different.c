@@ -9,24 +9,20 @@ static bool differs_from_usual(const struct hang_difference *d, size_t member)
 }
 
 /* Those of a tie that took another way than before, if others did not. */
-static bool is_odd(const struct hang *hang, const struct hang_difference *d, size_t member, bool *some)
+static bool find_odd(struct hang *hang, const struct hang_difference *d, bool *odd)
 {
-	bool all = true, any = false;
+	bool *among = arena_alloc(&hang->arena, hang->rank_count, sizeof(*among));
 
-	for (size_t m = 0; m < d->group->member_count; m++) {
-		const bool odd = d->signatures[m] && hang_deviates(hang->ranks[d->group->members[m].rank]);
-
-		any |= odd;
-		all &= odd || !d->signatures[m];
-	}
-	*some = any && !all;
-	return *some && hang_deviates(hang->ranks[d->group->members[member].rank]);
+	for (size_t m = 0; m < d->group->member_count; m++)
+		among[d->group->members[m].rank] = d->signatures[m] != 0;
+	return hang_find_odd(hang, among, odd);
 }
 
 void hang_find_different(struct hang *hang, const struct hang_difference *d)
 {
 	const struct hang_group *group = d->group;
-	bool decided = d->usual != 0;
+	bool *took_another = arena_alloc(&hang->arena, hang->rank_count, sizeof(*took_another));
+	const bool decided = d->usual || find_odd(hang, d, took_another);
 	const char *others = NULL;
 
 	for (size_t m = 0; m < group->member_count; m++) {
@@ -39,7 +35,7 @@ void hang_find_different(struct hang *hang, const struct hang_difference *d)
 			continue;
 		entered = arena_format(&hang->arena, "%s%s", hang_call(hang, &rank->trace, entry->op),
 			hang_place(hang, &rank->trace, entry->op));
-		odd = d->usual ? differs_from_usual(d, m) : is_odd(hang, d, m, &decided);
+		odd = d->usual ? differs_from_usual(d, m) : took_another[group->members[m].rank];
 		if (odd || !decided)
 			hang_add_culprit(hang, group->members[m].rank,
 				arena_format(&hang->arena, "%s entered %s as collective %" PRIu64 " on %s.",

@@ -17,18 +17,14 @@ static size_t find_circle(struct hang *hang, const struct hang_waits *waits, con
 	return count - seen[at] + 1;
 }
 
-static bool all_deviate(const struct hang *hang, bool *some)
+/* Those that have communicated. */
+static bool find_odd(struct hang *hang, bool *odd)
 {
-	bool all = true;
+	bool *among = arena_alloc(&hang->arena, hang->rank_count, sizeof(*among));
 
-	*some = false;
-	for (size_t r = 0; r < hang->rank_count; r++) {
-		const bool odd = hang->ranks[r]->standing.recent.count && hang_deviates(hang->ranks[r]);
-
-		all &= odd;
-		*some |= odd;
-	}
-	return all;
+	for (size_t r = 0; r < hang->rank_count; r++)
+		among[r] = hang->ranks[r]->standing.recent.count > 0;
+	return hang_find_odd(hang, among, odd);
 }
 
 static const char *wait_sentence(struct hang *hang, const struct hang_wait *wait)
@@ -131,7 +127,7 @@ void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t 
 		arena_alloc(&hang->arena, hang->rank_count + 1, sizeof(const struct hang_wait *));
 	const size_t count = find_circle(hang, waits, circle);
 	const struct hang_wait *transfer = any_transfer(waits);
-	bool some, all = all_deviate(hang, &some);
+	bool *odd = arena_alloc(&hang->arena, hang->rank_count, sizeof(*odd)), known;
 
 	if (is_young(hang, circle, count, patience_ns)) {
 		hang_conclude(hang, HANG_IS_LATE, HANG_OPEN,
@@ -139,13 +135,14 @@ void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t 
 		hang->basis = wait_sentence(hang, circle[0]);
 		return;
 	}
-	for (size_t r = 0; some && !all && r < hang->rank_count; r++)
-		if (hang->ranks[r]->standing.recent.count && hang_deviates(hang->ranks[r]))
+	known = find_odd(hang, odd);
+	for (size_t r = 0; known && r < hang->rank_count; r++)
+		if (odd[r])
 			add_odd(hang, waits, r);
-	for (size_t i = 0; (!some || all) && i < count; i++)
+	for (size_t i = 0; !known && i < count; i++)
 		hang_add_culprit(hang, circle[i]->from, wait_sentence(hang, circle[i]));
 	hang->basis = circle_sentences(hang, circle, count);
-	if (some && !all)
+	if (known)
 		hang->basis = arena_format(&hang->arena,
 			"%s Only %s left the order of calls of the iterations before.", hang->basis,
 			hang_culprits(hang));
@@ -153,14 +150,13 @@ void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t 
 		hang_conclude(hang, HANG_IS_UNMATCHED, HANG_LIKELY, pair_headline(hang, hang->pairs));
 		return;
 	}
-	hang_conclude(hang, transfer ? HANG_IS_UNMATCHED : HANG_IS_ORDER,
-		some && !all ? HANG_LIKELY : HANG_OPEN,
+	hang_conclude(hang, transfer ? HANG_IS_UNMATCHED : HANG_IS_ORDER, known ? HANG_LIKELY : HANG_OPEN,
 		arena_format(&hang->arena, "%s: %s%s.",
 			transfer
 				? "Ranks wait for each other, with sends or receives that have no counterpart"
 				: "Ranks wait for each other on communicators entered in different order",
 			hang_culprits(hang),
-			some && !all               ? ""
+			known                      ? ""
 			: hang->culprit_count == 1 ? ""
 						   : ", or one of them"));
 }

@@ -23,10 +23,13 @@ bool hang_differ(struct hang *hang, const struct hang_group *group, struct hang_
 const struct standing_entry *hang_collective(const struct hang_member *member, uint64_t ordinal);
 
 /*
- * Is there, in the rank's last communication, a call that is not the one which followed the same calls
- * before? That is what a rank shows that took another way through its program than in earlier iterations.
+ * The ranks that left the order of their calls: in whose last communication there is a call that is not the
+ * one which followed the same calls before. That is what a rank shows that took another way through its
+ * program than in earlier iterations. Only as far back as needed to find one: what lies before did no harm.
+ * False: none did, or most of `among`, or others not much before; then `odd` (by rank, as `among`) says
+ * nothing.
  */
-bool hang_deviates(const struct hang_rank *rank);
+bool hang_find_odd(struct hang *hang, const bool *among, bool *odd);
 
 enum hang_wait_kind { HANG_WAIT_COLLECTIVE, HANG_WAIT_SEND, HANG_WAIT_RECEIVE, HANG_WAIT_JOIN };
 

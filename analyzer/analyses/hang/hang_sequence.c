@@ -1,10 +1,13 @@
 /* The order of communication: the same on all ranks of a communicator, and mostly the same in each iteration.
  */
+#include "base/lookup.h"
 #include "hang_private.h"
+
+#include <stdlib.h>
 
 #define CONTEXT_MOST 4
 #define CONTEXT_LEAST 2
-#define DEVIATION_RANGE 24 /* of the last calls are looked at */
+#define RANGE_FIRST 16 /* of the last calls are looked at, then twice as many and so on */
 
 uint64_t hang_signature(const struct trace *trace, uint32_t op)
 {
@@ -122,35 +125,83 @@ static size_t alike(const uint64_t *calls, size_t left, size_t right)
 	return length;
 }
 
-/* Did the same calls come before, and never this one after them? With as many of them as agree anywhere, up
- * to the most that count. */
-static bool is_unusual(const uint64_t *calls, size_t at)
+/* Places of calls by those before them, and by these with the call itself; each once. */
+struct contexts {
+	const uint64_t *calls;
+	struct lookup seen;
+};
+
+/* Were the calls before this place, so many of them, and if asked the call itself, at an earlier place too?
+ * If not they are from now on. */
+static bool was_seen(struct contexts *contexts, size_t at, size_t length, bool with_call)
 {
-	size_t length = 0;
-	bool usual = false;
+	const uint64_t *calls = contexts->calls;
+	uint64_t hash = mem_hash(MEM_HASH_START, 2 * length + with_call);
+	uint32_t place;
 
-	for (size_t i = at; i-- > 0;) {
-		const size_t agreement = alike(calls, i, at);
-
-		if (agreement > length) {
-			length = agreement;
-			usual = false;
-		}
-		usual |= agreement == length && calls[i] == calls[at];
-	}
-	return length >= CONTEXT_LEAST && !usual;
+	for (size_t i = at - length; i < at + with_call; i++)
+		hash = mem_hash(hash, calls[i]);
+	for (size_t slot = 0; (place = lookup_next(&contexts->seen, hash, &slot)) != LOOKUP_NONE;)
+		if (alike(calls, place, at) >= length && (!with_call || calls[place] == calls[at]))
+			return true;
+	lookup_add(&contexts->seen, hash, (uint32_t)at);
+	return false;
 }
 
-bool hang_deviates(const struct hang_rank *rank)
+/* Did the same calls come before, and never this one after them? With as many of them as agree anywhere, up
+ * to the most that count. Places are asked for in order. */
+static bool is_unusual(struct contexts *contexts, size_t at)
+{
+	bool unusual = false, decided = false;
+
+	for (size_t length = CONTEXT_MOST; length >= CONTEXT_LEAST; length--) {
+		const bool before = length <= at && was_seen(contexts, at, length, false);
+		const bool usual = length <= at && was_seen(contexts, at, length, true);
+
+		if (before && !decided)
+			unusual = !usual;
+		decided |= before;
+	}
+	return unusual;
+}
+
+/* How many calls ago the last unusual one was, 1: it is the last; SIZE_MAX: none is. */
+static size_t unusual_ago(const struct hang_rank *rank)
 {
 	const struct standing_recent *recent = &rank->standing.recent;
-	uint64_t calls[STANDING_RECENT];
-	const size_t count = recent->count;
+	uint64_t *calls = mem_alloc(recent->count, sizeof(*calls));
+	struct contexts contexts = {.calls = calls};
+	size_t ago = SIZE_MAX;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < recent->count; i++)
 		calls[i] = call_of(&rank->trace, recent->entries[i].op);
-	for (size_t i = count > DEVIATION_RANGE ? count - DEVIATION_RANGE : 1; i < count; i++)
-		if (is_unusual(calls, i))
-			return true;
+	for (size_t i = 0; i < recent->count; i++)
+		if (is_unusual(&contexts, i))
+			ago = recent->count - i;
+	lookup_free(&contexts.seen);
+	free(calls);
+	return ago;
+}
+
+bool hang_find_odd(struct hang *hang, const bool *among, bool *odd)
+{
+	size_t *ago = arena_alloc(&hang->arena, hang->rank_count, sizeof(*ago));
+
+	for (size_t r = 0; r < hang->rank_count; r++)
+		ago[r] = among[r] ? unusual_ago(hang->ranks[r]) : SIZE_MAX;
+	for (size_t range = RANGE_FIRST; range <= STANDING_HISTORY; range *= 2) {
+		size_t among_count = 0, odd_count = 0, near_count = 0;
+
+		for (size_t r = 0; r < hang->rank_count; r++) {
+			odd[r] = ago[r] <= range;
+			among_count += among[r];
+			odd_count += odd[r];
+			near_count += ago[r] <= 2 * range;
+		}
+		/* Who did it shortly before may have done the same; and what most did is what the program
+		 * does. */
+		if (odd_count > 0)
+			return 2 * odd_count <= among_count && near_count == odd_count;
+	}
 	return false;
 }
