@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs that come to a stop for a reason that is known, and what pmanalyze hang says of them.
 
-    hang.py [--ranks 2,4] [--seeds N] [--faults a,b,...]      (BUILD names the build folder, else build/)
+    hang.py [--ranks 2,4] [--seeds N] [--faults a,b,...] [--later STEPS]      (BUILD names the build folder, else build/)
 
 Starts the ranks of hang_host under the hook, lets one do something wrong in a step that the seed decides, waits until the report
 says more than that there is no hang, and compares its class and its ranks. "slow" and "none" are healthy jobs, in which
@@ -52,11 +52,11 @@ def report(folder):
     return json.loads(answer.stdout) if answer.stdout else None
 
 
-def start(folder, fault, ranks, victim, step):
+def start(folder, fault, ranks, victim, step, later):
     environment = dict(os.environ, WORLD_SIZE=str(ranks), HANG_ID=f"{folder}/id", PMHOOK_OUT=folder,
                        LD_LIBRARY_PATH=f"{BUILD}/softgpu", SOFTGPU_NCCL_FAULTS="wait", SOFTGPU_PROFILE="a100",
                        LD_PRELOAD=f"{os.environ.get('HANG_PRELOAD', '')} {HOOK}")
-    return [subprocess.Popen([f"{BUILD}/bin/hang_host", fault, str(victim), str(step)],
+    return [subprocess.Popen([f"{BUILD}/bin/hang_host", fault, str(victim), str(later + step), str(later + 60)],
                              env=dict(environment, RANK=str(rank)), stderr=subprocess.DEVNULL)
             for rank in range(ranks)]
 
@@ -76,13 +76,13 @@ def watch(folder, processes, healthy):
     return answer
 
 
-def run(fault, ranks, seed):
+def run(fault, ranks, seed, later):
     chance = random.Random(f"{fault} {ranks} {seed}")
     victim, step = chance.randrange(ranks), chance.randrange(21, 50)
     if fault == "barrier":
         step = chance.choice([30, 40, 50])
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
-        processes = start(folder, fault, ranks, victim, step)
+        processes = start(folder, fault, ranks, victim, step, later)
         try:
             answer = watch(folder, processes, not FAULTS[fault])
         finally:
@@ -111,6 +111,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--faults", default=",".join(FAULTS))
+    parser.add_argument("--later", type=int, default=0, help="so many steps, a multiple of 10, before the fault is due")
     how = parser.parse_args()
     wrong = 0
     print("fault     " + "".join(f"{ranks:>9} ranks" for ranks in how.ranks.split(",")))
@@ -119,7 +120,7 @@ def main():
         for ranks in map(int, how.ranks.split(",")):
             right = 0
             for seed in range(how.first_seed, how.first_seed + how.seeds):
-                good, said = run(fault, ranks, seed)
+                good, said = run(fault, ranks, seed, how.later)
                 right += good
                 if not good:
                     print(f"wrong: {fault}, {ranks} ranks, seed {seed}: {said}")

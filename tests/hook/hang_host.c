@@ -1,7 +1,7 @@
 /*
  * One rank of a job that comes to a stop, for what pmanalyze hang says of it:
  *
- *     hang_host FAULT VICTIM STEP
+ *     hang_host FAULT VICTIM STEP [STEPS]
  *
  * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts
  * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
@@ -193,15 +193,16 @@ int main(int argc, char **argv)
 {
 	const char *rank = getenv("RANK"), *world = getenv("WORLD_SIZE");
 	struct job job = {.fault = ""};
-	int victim, when;
+	int victim, when, steps;
 	ncclUniqueId id;
 
-	if (argc != 4 || !rank || !world)
-		errx(2, "usage: RANK=R WORLD_SIZE=N HANG_ID=FILE hang_host FAULT VICTIM STEP");
+	if (argc < 4 || !rank || !world)
+		errx(2, "usage: RANK=R WORLD_SIZE=N HANG_ID=FILE hang_host FAULT VICTIM STEP [STEPS]");
 	job.rank = atoi(rank);
 	job.world = atoi(world);
 	victim = atoi(argv[2]);
 	when = atoi(argv[3]);
+	steps = argc > 4 ? atoi(argv[4]) : STEPS;
 	srand((unsigned)(job.rank * 1000 + when));
 	CUDA(cudaSetDevice(job.rank % 8));
 	CUDA(cudaStreamCreate(&job.stream));
@@ -210,7 +211,7 @@ int main(int argc, char **argv)
 	id = meet(job.rank);
 	NCCL(ncclCommInitRank(&job.all, job.world, id, job.rank));
 	NCCL(ncclCommSplit(job.all, 0, job.rank, &job.second, NULL));
-	for (job.step = 1; job.step <= STEPS; job.step++) {
+	for (job.step = 1; job.step <= steps; job.step++) {
 		job.fault = job.rank == victim && job.step == when ? argv[1] : "";
 		step(&job);
 	}
