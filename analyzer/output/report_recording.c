@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "trace/losses.h"
 
+#include <inttypes.h>
+
 /* The windows of the first process, as far as its calls go; the others' are as a rule the same. */
 struct recorded {
 	int64_t recorded_ns, all_ns;
@@ -38,6 +40,18 @@ void report_windows(struct analysis *analysis, FILE *out)
 	if (process->window_count == 0)
 		return;
 	recorded = count_recorded(&analysis->timeline);
+	if (process->gap.end_ns) {
+		print_paragraph(
+			arena_format(arena,
+				"Recorded: the beginning and the end of the run, %s of %s; %" PRIu64
+				" of %" PRIu64 " calls%s (PMHOOK_MODE=ring).",
+				print_time(arena, (double)recorded.recorded_ns),
+				print_time(arena, (double)recorded.all_ns), (uint64_t)process->call_count,
+				process->call_count + process->gap.call_count,
+				analysis->timeline.process_count > 1 ? " of the first process" : ""),
+			2, out);
+		return;
+	}
 	print_paragraph(arena_format(arena, "Recorded: %u window%s, %s%s%s.", process->window_count,
 				pm_text_plural(process->window_count),
 				print_time(arena, (double)recorded.recorded_ns),

@@ -220,13 +220,6 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				   "%s: the end is missing: the process was killed or is still "
 				   "running",
 				   process->path));
-	if (process->gap.end_ns)
-		add(texts, arena_format(arena,
-				   "%s: of constant size: %zu calls are in it, %" PRIu64
-				   " more of the %s between the first and the last of them were dropped%s",
-				   process->path, process->call_count, process->gap.call_count,
-				   print_time(arena, (double)(process->gap.end_ns - process->gap.begin_ns)),
-				   process->gap.moving ? "; about, as the program is writing it" : ""));
 	if (process->lost_records)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
@@ -270,6 +263,33 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				process->path));
 }
 
+/* Which part of the run is seen where traces have a constant size. */
+static void warn_of_gaps(struct texts *texts, struct run *run)
+{
+	const struct timeline *timeline = &run->analysis.timeline;
+	uint64_t there = 0, dropped = 0;
+	int64_t longest_ns = 0;
+	bool moving = false;
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+		const int64_t gap_ns = process->gap.end_ns - process->gap.begin_ns;
+
+		there += process->call_count;
+		dropped += process->gap.call_count;
+		moving |= process->gap.moving;
+		if (gap_ns > longest_ns)
+			longest_ns = gap_ns;
+	}
+	if (longest_ns > 0)
+		add(texts, arena_format(&run->analysis.timeline.arena,
+				   "%s: of constant size: the first and the last %" PRIu64
+				   " calls are seen; %" PRIu64 " between them, of %s, were dropped%s",
+				   run->label, there, dropped,
+				   print_time(&run->analysis.timeline.arena, (double)longest_ns),
+				   moving ? " (about: the program was writing)" : ""));
+}
+
 /* Of the first worker whose iterations are not sure; those of others are found in the same way. */
 static void warn_of_iterations(struct texts *texts, struct run *run)
 {
@@ -311,6 +331,7 @@ const char **run_warnings(struct run *run)
 	if (run->rule_from_file)
 		add(&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
 				    run->label, ITERATION_RULE_FILE));
+	warn_of_gaps(&texts, run);
 	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
 		const struct timeline_process *process = &analysis->timeline.processes[i];
 
