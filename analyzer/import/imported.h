@@ -214,6 +214,7 @@ void imported_finish(struct imported *imported, unsigned wanted);
 
 int imported_read_json(struct imported *imported, unsigned wanted); /* kineto.c */
 int imported_read_nsys(struct imported *imported, unsigned wanted); /* nsys.c */
+int imported_read_pipeline(struct imported *imported);              /* imported_pipeline.c */
 
 /* Sets `trouble`. Answers -1. */
 int imported_trouble(struct imported *imported, const char *format, ...)

@@ -1,5 +1,6 @@
 /* Which files, of which format, on which thread, and which rank each is: see imported.h. */
 #include "imported.h"
+#include "pipeline_log.h"
 #include "base/json.h"
 #include "base/limit.h"
 #include "base/parallel.h"
@@ -41,6 +42,10 @@ int imported_read(struct imported *imported, const char *path, unsigned wanted)
 	status = look(imported, magic, sizeof(magic));
 	if (status == 0 && strcmp(magic, "SQLite format 3") == 0)
 		status = imported_read_nsys(imported, wanted);
+	else if (status == 0 && pipeline_log_is(path))
+		status = imported_read_pipeline(imported);
+	else if (status == 0 && pipeline_log_is_part(path))
+		status = imported_trouble(imported, PIPELINE_LOG_PART, path);
 	else if (status == 0)
 		status = imported_read_json(imported, wanted);
 	if (status == 0)
@@ -133,6 +138,17 @@ struct list {
 	size_t count, room;
 };
 
+/* A folder of Primus' pipeline data is one trace, that of its config.json: stages' files are read with it. */
+static void drop_parts(struct list *list, size_t first)
+{
+	size_t kept = first;
+
+	for (size_t i = first; i < list->count; i++)
+		if (!pipeline_log_is_part(list->items[i]))
+			list->items[kept++] = list->items[i];
+	list->count = kept;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
@@ -171,6 +187,7 @@ static bool add_folder(
 				path);
 		return false;
 	}
+	drop_parts(list, first);
 	qsort(list->items + first, list->count - first, sizeof(*list->items), compare_names);
 	return true;
 }

@@ -139,6 +139,7 @@ void labelled_warn(struct labelled *job, const char *format, ...) __attribute__(
 uint32_t labelled_look_up(const struct labelled *job, uint32_t file, int64_t process, int64_t thread);
 
 /* What the reader uses. */
+int labelled_read_pipeline(struct labelled *job, const char *path, const char **error); /* as labelled_read */
 uint32_t labelled_find_thread(struct labelled *job, uint32_t file, int64_t process, int64_t thread);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/limit.h"
 #include "labelled.h"
+#include "pipeline_log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -431,6 +432,15 @@ int labelled_read(struct labelled *job, const char *path, const char **error)
 	int status;
 
 	*error = NULL;
+	if (pipeline_log_is(path)) {
+		free(reader);
+		return labelled_read_pipeline(job, path, error);
+	}
+	if (pipeline_log_is_part(path)) {
+		free(reader);
+		*error = arena_format(&job->arena, PIPELINE_LOG_PART, path);
+		return -1;
+	}
 	reader->job = job;
 	reader->file = (uint32_t)job->file_count;
 	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
