@@ -55,20 +55,26 @@ static double median_of(const struct analysis_worker *worker, size_t end,
 	return count ? statistics_median(values, count) : NAN;
 }
 
-/* Over the last used iterations and what lies between them. */
-static double rate_of(const struct analysis_worker *worker, size_t last)
+/* Over the last whole iterations and what lies between them, as far as it was recorded. */
+static double rate_of(const struct timeline *timeline, const struct recent_worker *item)
 {
-	const size_t first = last > RECENT_LAST ? last - RECENT_LAST : 0;
+	const struct analysis_worker *worker = item->worker;
 	const struct iteration *items = worker->iterations.items;
+	const size_t last = item->whole;
+	size_t first = last > RECENT_LAST ? last - RECENT_LAST : 0;
 	int64_t ns;
 
+	while (first < last && item->process->gap.calls &&
+		items[worker->used[first]].begin_ns < item->process->gap.end_ns)
+		first++;
 	if (first == last)
 		return NAN;
-	ns = items[worker->used[last - 1]].end_ns - items[worker->used[first]].begin_ns;
+	ns = timeline_recorded(timeline, item->process, items[worker->used[first]].begin_ns,
+		items[worker->used[last - 1]].end_ns);
 	return ns > 0 ? (double)(worker->used[last - 1] - worker->used[first] + 1) * 1e9 / (double)ns : NAN;
 }
 
-static void find_times(struct recent_worker *item)
+static void find_times(const struct timeline *timeline, struct recent_worker *item)
 {
 	const struct analysis_worker *worker = item->worker;
 	const size_t count = item->whole, kept = count < RECENT_EACH ? count : RECENT_EACH;
@@ -80,7 +86,7 @@ static void find_times(struct recent_worker *item)
 	item->wait_ns = median_of(worker, count, wait_time, 0);
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		item->phase_ns[p] = median_of(worker, count, phase_time, p);
-	item->per_second = rate_of(worker, count);
+	item->per_second = rate_of(timeline, item);
 	for (size_t i = count - kept; i < count; i++)
 		item->each_ns[item->each_count++] =
 			(double)worker->phases.times[worker->used[i]].iteration_ns;
@@ -104,7 +110,7 @@ static void find_worker(struct analysis *analysis, size_t number, struct recent_
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		item->phase_ns[p] = NAN;
 	if (worker->iterations.confidence >= RECENT_SURE)
-		find_times(item);
+		find_times(&analysis->timeline, item);
 }
 
 static void find_slowest(struct recent *recent)

@@ -74,12 +74,11 @@ static void set_say(const struct command *command, const char *what, const char 
 		cmd_usage(command, "--iteration-%s", error);
 }
 
-/* Where the user asked for it. */
-static void keep_rule(const char *path)
+void cmd_keep_rule(const char *path)
 {
 	char error[ITERATION_RULE_ERROR];
 
-	if (keeps && !iteration_rule_write(&rule, path, error))
+	if (keeps && iteration_rule_any(&rule) && !iteration_rule_write(&rule, path, error))
 		errx(1, "%s", error);
 }
 
@@ -131,28 +130,32 @@ static void check_skip(const struct run *run, const struct cmd_options *options,
 				options->skip, analysis->workers[i].iterations.alike);
 }
 
-void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count)
+struct run_options cmd_run_options(const struct cmd_options *options)
 {
-	struct progress progress;
-	struct run_options how = {.skip = options->skip,
+	return (struct run_options){.skip = options->skip,
 		.choose = options->choose,
 		.first_step = options->first_step,
 		.last_step = options->last_step,
 		.job = options->job,
 		.communication = options->communication,
-		.progress = &progress,
 		.rule = &rule};
+}
+
+void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count)
+{
+	struct progress progress;
+	struct run_options how = cmd_run_options(options);
 	char *error;
 	int status;
 
+	how.progress = &progress;
 	progress_begin(&progress, "reading");
 	status = run_open_as(run, paths, path_count, &how, &error);
 	progress_end(&progress);
 	if (status < 0)
 		errx(1, "%s", error);
 	check_skip(run, options, paths[0]);
-	if (iteration_rule_any(&rule))
-		keep_rule(paths[0]);
+	cmd_keep_rule(paths[0]);
 }
 
 struct run *cmd_read_runs(

@@ -48,6 +48,11 @@ bool cmd_common_option(
 /* What these options gave so far; kept to the end of the program. */
 const struct iteration_rule *cmd_iteration_rule(void);
 
+/* How a run is read with these options; without progress. And --iteration-keep, which is of no effect where
+ * it was not given: writes the file beside this path, or ends the program. */
+struct run_options cmd_run_options(const struct cmd_options *options);
+void cmd_keep_rule(const char *path);
+
 /* Reads one run; ends the program if it cannot be read at all. */
 void cmd_read_run(struct run *run, const struct cmd_options *options, char **paths, size_t path_count);
 

@@ -30,6 +30,7 @@ static void write_file(const struct recent *recent, const char *path)
 static int run(int argument_count, char **arguments)
 {
 	const char *path = NULL;
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	unsigned every_s = 0;
 
 	for (int key; (key = command_option(&cmd_metrics, argument_count, arguments)) != -1;)
@@ -41,14 +42,14 @@ static int run(int argument_count, char **arguments)
 			every_s = (unsigned)command_count(&cmd_metrics, key, optarg, 1, 86400);
 			break;
 		default:
-			command_unhandled(&cmd_metrics, key);
+			if (!cmd_common_option(&cmd_metrics, &how, key, optarg))
+				command_unhandled(&cmd_metrics, key);
 		}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_metrics, "no run given");
 	if (every_s && !path)
 		cmd_usage(&cmd_metrics, "--every needs a file: add --output FILE");
 	for (;;) {
-		const struct cmd_options how = {.skip = ANALYSIS_SKIP};
 		struct recent recent;
 		struct run run;
 
@@ -87,7 +88,7 @@ const struct command cmd_metrics = {
 		"\n"
 		"The run may go on meanwhile: its traces are read, the program is not touched. Each time the whole "
 		"trace is read.\n",
-	.options = OPTION_TABLES(rows),
+	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Example:\n"
 		 "  pmanalyze metrics --every 15 -o /var/lib/node_exporter/train.prom run\n"
 		 "\n"

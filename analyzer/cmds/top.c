@@ -1,7 +1,7 @@
 /* pmanalyze top: what a run does now, on a terminal that is drawn again as it goes on, or once as text. */
 #include "base/plot_text.h"
 #include "base/screen.h"
-#include "cmd.h"
+#include "cmd_common.h"
 #include "top_live.h"
 
 #include <err.h>
@@ -9,9 +9,9 @@
 
 enum { OPTION_EVERY = OPTION_FIRST, OPTION_ONCE, OPTION_SORT };
 
-static int print_once(char **paths, size_t path_count, enum top_order order, enum print_form form)
+static int print_once(const struct source *source, enum top_order order, enum print_form form)
 {
-	struct snapshot *snapshot = snapshot_read(paths, path_count);
+	struct snapshot *snapshot = snapshot_read(source);
 	const struct plot_text room = plot_text_for(stdout, false);
 	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
 	struct print_table table;
@@ -40,12 +40,11 @@ static int print_once(char **paths, size_t path_count, enum top_order order, enu
 
 static int run(int argument_count, char **arguments)
 {
-	enum print_form form = PRINT_TEXT;
+	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	enum top_order order = TOP_BY_RANK;
 	double every_s = 1;
 	bool once = false;
-	char **paths;
-	size_t path_count;
+	static struct source source; /* a reading may outlive this function */
 
 	for (int key; (key = command_option(&cmd_top, argument_count, arguments)) != -1;)
 		switch (key) {
@@ -59,16 +58,17 @@ static int run(int argument_count, char **arguments)
 			order = (enum top_order)command_word(&cmd_top, key, optarg, top_orders);
 			break;
 		default:
-			if (!cmd_form_option(&form, key))
+			if (!cmd_common_option(&cmd_top, &how, key, optarg))
 				command_unhandled(&cmd_top, key);
 		}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_top, "no run given");
-	paths = arguments + optind;
-	path_count = (size_t)(argument_count - optind);
-	if (once || form != PRINT_TEXT || !screen_can())
-		return print_once(paths, path_count, order, form);
-	return top_live(paths, path_count, order, every_s);
+	source =
+		(struct source){arguments + optind, (size_t)(argument_count - optind), cmd_run_options(&how)};
+	cmd_keep_rule(source.paths[0]);
+	if (once || how.form != PRINT_TEXT || !screen_can())
+		return print_once(&source, order, how.form);
+	return top_live(&source, order, every_s);
 }
 
 static const struct option_row rows[] = {
@@ -105,7 +105,7 @@ const struct command cmd_top = {
 		"The run's files are read, the program is not touched; so it works from any host that sees the "
 		"folder. Each time the whole trace is read, at a low priority; \"read in\" says how long that "
 		"took. A run that has ended is read once.\n",
-	.options = OPTION_TABLES(rows),
+	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 the run cannot be read, 2 usage error.\n",
 	.run = run,
 };

@@ -30,16 +30,15 @@ static double now_s(void)
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-struct snapshot *snapshot_read(char **paths, size_t path_count)
+struct snapshot *snapshot_read(const struct source *source)
 {
-	const struct run_options how = {.skip = ANALYSIS_SKIP};
 	struct snapshot *snapshot = mem_alloc(1, sizeof(*snapshot));
 	const double begin_s = now_s();
 	struct timespec time;
 	char *error;
 
 	clock_gettime(CLOCK_REALTIME, &time);
-	if (run_open_as(&snapshot->run, paths, path_count, &how, &error) < 0)
+	if (run_open_as(&snapshot->run, source->paths, source->path_count, &source->how, &error) < 0)
 		snapshot->error = error;
 	else
 		recent_find(
@@ -63,8 +62,7 @@ void snapshot_free(struct snapshot *snapshot)
 /* ---- readings beside the screen ---- */
 
 struct reader {
-	char **paths;
-	size_t path_count;
+	const struct source *source;
 	pthread_t thread;
 	int done[2]; /* a pipe: a byte when a reading is over */
 	bool busy;
@@ -74,7 +72,7 @@ struct reader {
 static void *read_beside(void *context)
 {
 	struct reader *reader = context;
-	struct snapshot *snapshot = snapshot_read(reader->paths, reader->path_count);
+	struct snapshot *snapshot = snapshot_read(reader->source);
 
 	while (write(reader->done[1], "", 1) < 0 && errno == EINTR)
 		;
@@ -361,14 +359,14 @@ static int until(const struct reader *reader)
 	return left_s <= 0 ? 0 : (int)(1000 * left_s) + 1;
 }
 
-int top_live(char **paths, size_t path_count, enum top_order order, double every_s)
+int top_live(const struct source *source, enum top_order order, double every_s)
 {
 	/* a reading that still goes on at the end uses its own */
 	static struct reader reader;
 	static struct view view;
 	int event;
 
-	reader = (struct reader){.paths = paths, .path_count = path_count};
+	reader = (struct reader){.source = source};
 	view = (struct view){.order = order, .plain = plot_text_for(stdout, false).plain};
 	if (pipe2(reader.done, O_CLOEXEC) < 0 || !screen_begin()) {
 		warn("the terminal");

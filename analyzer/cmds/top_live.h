@@ -11,14 +11,21 @@ struct snapshot {
 	double took_s;
 };
 
+/* What is read, and how. */
+struct source {
+	char **paths;
+	size_t path_count;
+	struct run_options how;
+};
+
 /* Reads and analyzes the whole run. The caller frees it. */
-struct snapshot *snapshot_read(char **paths, size_t path_count);
+struct snapshot *snapshot_read(const struct source *source);
 void snapshot_free(struct snapshot *snapshot);
 
 /*
  * Fills the terminal until somebody quits; reads again `every_s` after the reading before began, and so that
  * readings take at most a fifth of the time. Not again once the run has ended. Returns the exit status.
  */
-int top_live(char **paths, size_t path_count, enum top_order order, double every_s);
+int top_live(const struct source *source, enum top_order order, double every_s);
 
 #endif

@@ -81,6 +81,10 @@ if re.findall("rank [0-9] ", text) != ["rank 2 ", "rank 0 ", "rank 1 "] or "\033
     complain(f"sorted by compute: {text}")
 if max(map(len, text.splitlines())) > 80:
     complain("a line longer than 80 columns")
+if json.loads(output("top", "--json", "--job", "2", "three", "overlap"))["iteration_ns"] != \
+        json.loads(output("top", "--json", "overlap"))["iteration_ns"]:
+    complain("--job 2 is another run")
+output("top", "three", "overlap", status=1)
 output("top", "none", status=1)
 output("top", status=2)
 
