@@ -166,8 +166,9 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
 
 /* ---- parameters ---- */
 
-/* A copy to the device: where to, and how much. */
-static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
+/* A copy in one of two directions: where to, and how much. */
+static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one, uint64_t other,
+	uint64_t *address, uint64_t *bytes)
 {
 	const struct timeline *timeline = work->assign->timeline;
 	const uint32_t operation = timeline->calls[call].operation;
@@ -176,7 +177,7 @@ static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *add
 
 	if (flow->kind != PM_KIND_COPY ||
 		!timeline_value(timeline, &timeline->operations[operation], "dir", &direction) ||
-		(direction != 1 && direction != 4))
+		(direction != one && direction != other))
 		return false;
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		if (flow_writes(&flow->accesses[i])) {
@@ -185,6 +186,18 @@ static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *add
 			return true;
 		}
 	return false;
+}
+
+/* A copy to the device. */
+static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
+{
+	return is_copied(work, call, 1, 4, address, bytes);
+}
+
+/* A copy to the device, or on it: parameters are put together in one block that way. */
+static bool is_set_up(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
+{
+	return is_upload(work, call, address, bytes) || is_copied(work, call, 3, 3, address, bytes);
 }
 
 static bool may_be_parameter(const struct flow_place *place)
@@ -200,18 +213,18 @@ static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
 	for (size_t i = 0; i < end; i++) {
 		uint64_t address, bytes;
 
-		if (!is_upload(work, work->assign->worker->calls[i], &address, &bytes))
+		if (!(inside ? is_upload : is_set_up)(work, work->assign->worker->calls[i], &address, &bytes))
 			continue;
 		for (uint32_t p = 0; p < work->place_count; p++) {
 			struct flow_place *place = &work->places[p];
 
 			if (place->address < address || place->address >= address + bytes ||
-				place->parameter || (!inside && place->address != address) ||
+				(inside && place->parameter) || (!inside && place->address != address) ||
 				!may_be_parameter(place))
 				continue;
+			count += !place->parameter;
 			place->parameter = true;
-			place->bytes = inside ? 0 : bytes;
-			count++;
+			place->bytes = inside ? 0 : bytes; /* of the last copy: memory is used again */
 		}
 	}
 	return count;
@@ -220,10 +233,14 @@ static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
 void flow_divide_blocks(struct flow_work *work, size_t end)
 {
 	for (size_t i = 0; i < end; i++) {
+		const struct flow_place *first;
 		uint64_t address, bytes, limit;
 
 		if (!is_upload(work, work->assign->worker->calls[i], &address, &bytes))
 			continue;
+		first = flow_place_at(work, address);
+		if (first && first->parameter && first->bytes > bytes)
+			continue; /* a larger copy came there later */
 		limit = address + bytes;
 		for (uint32_t p = work->place_count; p-- > 0;) {
 			struct flow_place *place = &work->places[p];
@@ -435,6 +452,35 @@ static size_t set_up_end(const struct flow_work *work, size_t end)
 	return batch;
 }
 
+/* Where a library reads a block of parameters as one, its step touches all of them. */
+static void touch_blocks(struct flow_work *work)
+{
+	struct flow_touch *touches = NULL;
+	size_t count = 0, room = 0;
+
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const struct flow *flow = graph_flow(&work->assign->graph, i);
+		const size_t first = count;
+
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			*MEM_PUSH(touches, count, room) = *flow_touch_of(work, i, t);
+		for (uint32_t j = 0; j < flow->access_count && work->steps[i].computes; j++)
+			for (uint32_t p = 0; p < work->place_count && flow->accesses[j].mode == FLOW_READ;
+				p++)
+				if (work->places[p].parameter &&
+					work->places[p].address > flow->accesses[j].address &&
+					flow_holds(&flow->accesses[j], work->places[p].address))
+					*MEM_PUSH(touches, count, room) =
+						(struct flow_touch){p, 0, .read = true};
+		work->steps[i].first = (uint32_t)first;
+		work->steps[i].count = (uint32_t)(count - first);
+	}
+	free(work->touches);
+	work->touches = touches;
+	work->touch_count = count;
+	work->touch_room = room;
+}
+
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
 	const size_t end = set_up_end(work, iterations->items[0].first_call);
@@ -450,5 +496,6 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 		work->parameter_count += mark_copied(work, end, true);
 	if (work->parameter_count < LEAST_PARAMETERS || !find_update(work))
 		return false;
+	touch_blocks(work);
 	return work->parameter_count >= LEAST_PARAMETERS;
 }

@@ -75,6 +75,17 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
 /* By place: the last step before the update that touches it, + 1; 0: none. The caller frees it. */
 uint32_t *flow_last_touches(const struct flow_work *work);
 
+/* The parameter that a touch of a step means, or FLOW_NOWHERE; flow_follow_casts has gone through the steps
+ * before it (layer_flow_cast.c). */
+uint32_t flow_meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch);
+
+/* Notes what a step copies from a parameter, and which copies it overwrites. `last`: by place, the last step
+ * that touched it, + 1; NULL: not known. */
+void flow_follow_casts(struct flow_work *work, uint32_t step, const uint32_t *last);
+
+/* Has a step of a library computed what is at a place? `step`: the last one that touched it, + 1; 0: none. */
+bool flow_is_computed(const struct flow_work *work, uint32_t step, uint32_t place);
+
 /* Passes and layers of all steps, into the assignment (layer_flow_assign.c). */
 void flow_assign(struct flow_work *work);
 

@@ -28,82 +28,12 @@ static uint32_t find_group(struct flow_work *work, uint32_t place)
 	return place;
 }
 
-#define COPY_IS_NEW \
-	4 /* steps: that long what launches touch is still the copy, later other work in its memory */
-
-static bool is_reused(const struct flow_work *work, uint32_t step, uint32_t place)
-{
-	return work->steps[step].launch && step - work->places[place].cast_step > COPY_IS_NEW;
-}
-
 /* Notes why a step has its layer: by a parameter's place, or another step; FLOW_NOWHERE where there is none.
  */
 static void by(struct assigning *a, uint32_t step, enum layer_rule rule, uint32_t parameter, uint32_t other)
 {
 	layer_by(a->work->assign, step, rule, other,
 		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
-}
-
-/* Does the step work on a parameter itself? */
-static bool has_parameter(const struct flow_work *work, uint32_t step)
-{
-	for (uint32_t i = 0; i < work->steps[step].count; i++)
-		if (work->places[flow_touch_of(work, step, i)->place].parameter)
-			return true;
-	return false;
-}
-
-/*
- * The parameter that a touch of a step means: itself, or that of which it reads a copy in another type. A
- * launch that works on parameters themselves reads no copies: it may make one where another was.
- */
-static uint32_t meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch)
-{
-	const struct flow_place *place = &work->places[touch->place];
-
-	if (place->parameter)
-		return touch->place;
-	if (work->steps[step].launch && has_parameter(work, step))
-		return FLOW_NOWHERE;
-	return touch->read && !is_reused(work, step, touch->place) ? place->cast : FLOW_NOWHERE;
-}
-
-/* Has a step of a library computed what is at a place? `step`: the last one that touched it, + 1; 0: none. */
-static bool is_computed(const struct flow_work *work, uint32_t step, uint32_t place)
-{
-	for (uint32_t i = 0; step && work->steps[step - 1].computes && i < work->steps[step - 1].count; i++)
-		if (flow_touch_of(work, step - 1, i)->place == place &&
-			flow_touch_of(work, step - 1, i)->written)
-			return true;
-	return false;
-}
-
-/*
- * A kernel that touches one parameter and one other address copies it, perhaps to another type: but not where
- * a library has computed what is at the other address (`last`, by place, step + 1), which is a bias added to
- * a product.
- */
-static void follow_casts(struct flow_work *work, uint32_t step, const uint32_t *last)
-{
-	uint32_t parameter = FLOW_NOWHERE, other = FLOW_NOWHERE, others = 0;
-
-	for (uint32_t i = 0; i < work->steps[step].count; i++) {
-		const struct flow_touch *touch = flow_touch_of(work, step, i);
-
-		if (work->places[touch->place].parameter) {
-			parameter = touch->place;
-		} else if (touch->place != other) {
-			other = touch->place;
-			others++;
-		}
-		if ((work->steps[step].computes && touch->written) || is_reused(work, step, touch->place))
-			work->places[touch->place].cast = FLOW_NOWHERE;
-	}
-	if (work->steps[step].launch && parameter != FLOW_NOWHERE && others == 1 &&
-		!(last && is_computed(work, last[other], other))) {
-		work->places[other].cast = parameter;
-		work->places[other].cast_step = step;
-	}
 }
 
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
@@ -113,11 +43,11 @@ static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 	uint32_t first = FLOW_NOWHERE, count = 0;
 
 	for (uint32_t i = 0; i < work->steps[step].count; i++)
-		count += meant(work, step, flow_touch_of(work, step, i)) != FLOW_NOWHERE;
-	if (count > MANY)
+		count += flow_meant(work, step, flow_touch_of(work, step, i)) != FLOW_NOWHERE;
+	if (count > MANY && work->steps[step].launch)
 		return FLOW_NOWHERE;
 	for (uint32_t i = 0; i < work->steps[step].count; i++) {
-		const uint32_t parameter = meant(work, step, flow_touch_of(work, step, i));
+		const uint32_t parameter = flow_meant(work, step, flow_touch_of(work, step, i));
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
@@ -150,7 +80,7 @@ static uint32_t product_of(const struct assigning *a, uint32_t step, const uint3
 		other = place;
 	}
 	before = other != FLOW_NOWHERE && work->steps[step].launch ? last[other] : 0;
-	return is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
+	return flow_is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
 }
 
 #define COPY_IS_NEAR 6 /* steps between a copy and the product that it is made for, or of */
@@ -247,7 +177,7 @@ static void assign_forward(struct assigning *a)
 		if (product != FLOW_NOWHERE)
 			work->places[find_group(work, a->groups[i])].group =
 				find_group(work, a->groups[product]);
-		follow_casts(work, i, last);
+		flow_follow_casts(work, i, last);
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
 	}
@@ -289,7 +219,8 @@ static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 			const struct flow_touch *x = flow_touch_of(work, a, i),
 						*y = flow_touch_of(work, b, j);
 
-			if (x->place == y->place && x->read && y->read && meant(work, a, x) == FLOW_NOWHERE)
+			if (x->place == y->place && x->read && y->read &&
+				flow_meant(work, a, x) == FLOW_NOWHERE)
 				return true;
 		}
 	return false;
@@ -351,7 +282,7 @@ static void assign_backward(struct assigning *a)
 	for (uint32_t i = work->turn; i < work->update_begin; i++) {
 		a->groups[i] = own_parameter(a, i, false);
 		a->fixed[i] = a->reads_parameter[i] = a->groups[i] != FLOW_NOWHERE;
-		follow_casts(work, i, NULL);
+		flow_follow_casts(work, i, NULL);
 	}
 	for (uint32_t i = work->turn; i < work->update_begin; i++)
 		if (!a->fixed[i] && work->steps[i].computes)

@@ -4,6 +4,7 @@
  */
 #include "layer_flow.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,22 +42,32 @@ static int by_after(const void *left, const void *right)
 	return a->after < b->after ? -1 : a->after > b->after;
 }
 
-/* Spearman's correlation of the first with the reversed second; those that are equal share their order. */
+/* Spearman's correlation of the first with the reversed second; those that are equal share the mean of their
+ * ranks. 0 where all are equal. */
 static double opposite(struct turn *turns, size_t count)
 {
-	double sum = 0, mean = ((double)count - 1) / 2, square = 0;
+	double sum = 0, squares[2] = {0, 0}, mean = ((double)count - 1) / 2;
 
 	qsort(turns, count, sizeof(*turns), by_before);
-	for (size_t i = 0; i < count; i++)
-		turns[i].rank = i && turns[i].before == turns[i - 1].before ? turns[i - 1].rank : (double)i;
-	qsort(turns, count, sizeof(*turns), by_after);
-	for (size_t i = 0, first = 0; i < count; i++) {
-		if (turns[i].after != turns[first].after)
-			first = i;
-		sum += (turns[i].rank - mean) * (mean - (double)first);
-		square += ((double)i - mean) * ((double)i - mean);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && turns[end].before == turns[i].before;)
+			end++;
+		for (size_t j = i; j < end; j++)
+			turns[j].rank = (double)(i + end - 1) / 2 - mean;
 	}
-	return square > 0 ? sum / square : 0;
+	qsort(turns, count, sizeof(*turns), by_after);
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && turns[end].after == turns[i].after;)
+			end++;
+		for (size_t j = i; j < end; j++) {
+			const double rank = mean - (double)(i + end - 1) / 2;
+
+			sum += turns[j].rank * rank;
+			squares[0] += turns[j].rank * turns[j].rank;
+			squares[1] += rank * rank;
+		}
+	}
+	return squares[0] > 0 && squares[1] > 0 ? sum / sqrt(squares[0] * squares[1]) : 0;
 }
 
 static bool was_touched(const struct flow_work *work, uint32_t place, uint32_t begin, uint32_t end)
@@ -91,6 +102,15 @@ static bool is_seed(const struct flow_work *work, uint32_t step)
 	       (is_fill(work, step) || !was_touched(work, place, step > 10 ? step - 10 : 0, step));
 }
 
+/* The first seed of steps (low, high), or FLOW_NOWHERE. */
+static uint32_t find_seed(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	for (uint32_t i = low + 1; i < high; i++)
+		if (is_seed(work, i))
+			return i;
+	return FLOW_NOWHERE;
+}
+
 static bool touches_input(const struct flow_work *work, uint32_t step)
 {
 	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++)
@@ -108,11 +128,9 @@ static void place_turn(struct flow_work *work, uint32_t low, uint32_t high)
 {
 	uint32_t inputs = 0, *last;
 
-	for (uint32_t i = low + 1; i < high; i++)
-		if (is_seed(work, i)) {
-			work->turn = i;
-			return;
-		}
+	work->turn = find_seed(work, low, high);
+	if (work->turn != FLOW_NOWHERE)
+		return;
 	last = flow_last_touches(work);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
@@ -305,7 +323,7 @@ static uint32_t list_few(const struct flow_work *work, uint32_t *few)
 	for (uint32_t i = 0; i < work->update_begin; i++) {
 		uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
 
-		if (parameters > 0 && parameters <= MANY)
+		if (parameters > 0 && (parameters <= MANY || work->steps[i].computes))
 			few[count++] = i;
 	}
 	free(marks);
@@ -393,7 +411,7 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 	for (uint32_t x = 0; x < few_count; x++) {
 		const struct flow_step *step = &work->steps[few[x]];
 		size_t count = list_turns(work, few, few_count, x, before, marks, turns);
-		double score = count >= 3 ? opposite(turns, count) * (double)count : 0;
+		double score = count >= 2 ? opposite(turns, count) * (double)count : 0;
 
 		if (score > 0 && score >= best) { /* the last: what only one pass touches changes nothing */
 			best = score;
@@ -403,7 +421,9 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 		for (uint32_t t = step->first; t < step->first + step->count; t++)
 			before[work->touches[t].place] = few[x] + 1;
 	}
-	if (best_count >= 3 && best >= LEAST_ORDER * (double)best_count) {
+	/* two alone may be in that order by chance: then the pass must begin with a seed */
+	if (best_count >= 2 && best >= LEAST_ORDER * (double)best_count &&
+		(best_count > 2 || find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
 		find_gradients(work, few[best_x - 1] + 1);
 		place_turn(work, few[best_x - 1], few[best_x]);
 		if (!is_one_pass(work, few, few_count))
