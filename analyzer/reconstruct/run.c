@@ -318,6 +318,56 @@ static void warn_of_iterations(struct texts *texts, struct run *run)
 	}
 }
 
+#define LEAST_GATHERED 65536 /* bytes: less is a loss, a length, a count */
+#define FEW_GATHERS 3        /* of an iteration */
+
+/* All-gathers of the iteration that layers were found in. */
+static size_t count_gathers(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	const struct iteration *item = &worker->iterations.items[worker->layers.iteration];
+	size_t count = 0;
+
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[i]];
+		const struct flow *flow = &analysis->model.flows[call->operation];
+		uint64_t bytes = 0;
+
+		if (flow->kind != PM_KIND_COMM ||
+			!strstr(timeline_function(&analysis->timeline, call)->name, "AllGather"))
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			bytes += flow_writes(&flow->accesses[j]) ? flow->accesses[j].bytes : 0;
+		count += bytes >= LEAST_GATHERED;
+	}
+	return count;
+}
+
+/*
+ * Memory that a layer's parameters are gathered to serves the next layer after it: there an address does not
+ * tell a layer.
+ */
+static void warn_of_gathers(struct texts *texts, struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct analysis_worker *worker = &analysis->workers[i];
+		const size_t count = analysis->timeline.processes[worker->worker->process].recorder
+					     ? 0
+					     : count_gathers(analysis, worker);
+
+		if (count < FEW_GATHERS)
+			continue;
+		add(texts,
+			arena_format(&analysis->timeline.arena,
+				"%s: %zu all-gathers in an iteration: if they bring parameters of other ranks (FSDP, "
+				"ZeRO), which layer uses them is not followed, and layers, forward and backward may "
+				"be wrong",
+				run->label, count));
+		break;
+	}
+}
+
 const char **run_warnings(struct run *run)
 {
 	struct analysis *analysis = &run->analysis;
@@ -352,6 +402,7 @@ const char **run_warnings(struct run *run)
 		add(&texts, arena_format(arena, "%s: no iterations found: the call sequence does not repeat",
 				    run->label));
 	warn_of_iterations(&texts, run);
+	warn_of_gathers(&texts, run);
 	if (analysis->timeline.residual_ns > 0)
 		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
 				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));

@@ -16,6 +16,7 @@ and names; phases within 1%, layers within 2% or 20 us) are listed as not yet re
                       pooling, sums) belongs to no layer: it may count to the module before or the one after in order of launches
     misplaced_forward, misplaced_backward
                       time that layers have too much or lack, in percent of the layers' time, without that room
+    gathers           how many warnings say that gathered parameters are not followed
     right             share of the time of an iteration's calls that have the right phase and layer, call by call (by_call.py)
 
 The truth is the median over the steps after the second, as the first ones search for algorithms; of communication, which has the
@@ -113,7 +114,7 @@ def compare_layers(rows, layers, modules, phase, verbose):
 
 # The goal; of those the value is to reach, of the others its size is not to exceed.
 GOALS = {"found": None, "named": 100, "right": 95, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
-AT_LEAST = ("named", "right", "layers_forward", "layers_backward")
+AT_LEAST = ("named", "right", "gathers", "layers_forward", "layers_backward")
 
 
 def is_good(name, value, limit):
@@ -162,6 +163,7 @@ def main():
     for phase in ("forward", "backward"):
         near = compare_layers(rows, layers, modules, phase, verbose)
         fields["layers_" + phase], fields["misplaced_" + phase] = near
+    fields["gathers"] = sum("all-gathers in an iteration" in w for w in report["warnings"])
     calls, wrong = by_call.compare(bin_folder, run, path)
     fields["right"] = calls.get("right", "-")
     if verbose:
