@@ -91,9 +91,10 @@ struct hang {
 	size_t rank_count, rank_room;
 	struct hang_group *groups;
 	size_t group_count, group_room;
-	size_t unread;  /* files that are no traces */
-	int64_t now_ns; /* CLOCK_REALTIME: now, or the last time that is known of a job that is over */
-	bool over;      /* no process is known to run */
+	size_t unread;   /* files that are no traces */
+	int64_t read_ns; /* CLOCK_REALTIME before the first of them was read */
+	int64_t now_ns;  /* CLOCK_REALTIME: now, or the last time that is known of a job that is over */
+	bool over;       /* no process is known to run */
 
 	enum hang_class class;
 	enum hang_strength strength;

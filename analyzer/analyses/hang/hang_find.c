@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define USUAL_TIMES 3 /* who is behind for less than so many times the longest pause before is late */
+#define FRESH_NS 500000000 /* before a trace is read: what was entered since may be seen in part */
+#define START_TIMES 30     /* times the patience, before a job's first communication */
+#define USUAL_TIMES 3      /* who is behind for less than so many times the longest pause before is late */
 
 /* ---- ranks that others wait for ---- */
 
@@ -246,11 +248,22 @@ static size_t name_ranks(struct hang *hang, enum hang_class class)
 	return hang->culprit_count;
 }
 
+/* Several ranks that have not communicated yet load, import and compile, each as long as it takes; unless one
+ * of them cannot. */
+static bool is_starting(const struct hang *hang)
+{
+	for (size_t r = 0; r < hang->rank_count; r++)
+		if (hang->ranks[r]->standing.recent.count > 0 || is_definite(class_of(hang, hang->ranks[r])))
+			return false;
+	return hang->rank_count > 1;
+}
+
 static void find_alone(struct hang *hang, int64_t patience_ns)
 {
 	static const enum hang_class order[] = {
 		HANG_IS_STOPPED, HANG_IS_KILLED, HANG_IS_DEVICE, HANG_IS_OUTSIDE, HANG_IS_IN_CALL};
 	const int absent = absent_ranks(hang);
+	const bool starts = is_starting(hang);
 	int64_t last_ns = 0;
 	double quiet;
 
@@ -275,7 +288,11 @@ static void find_alone(struct hang *hang, int64_t patience_ns)
 		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, after_the_end(hang));
 		return;
 	}
-	if (quiet < (double)patience_ns || quiet < USUAL_TIMES * longest_pause(hang, NULL)) {
+	if (starts)
+		hang->basis = arena_format(&hang->arena,
+			"%s The job has not communicated so far: it may take long.", hang->basis);
+	if (quiet < (double)patience_ns * (starts ? START_TIMES : 1) ||
+		quiet < USUAL_TIMES * longest_pause(hang, NULL)) {
 		hang_conclude(hang, HANG_IS_NONE, HANG_LIKELY,
 			arena_format(&hang->arena, "No sign of a hang: the last call was %s ago.",
 				hang_age(hang, last_ns)));
@@ -333,6 +350,30 @@ static void find_waiting(struct hang *hang, int64_t patience_ns)
 	hang_waits_free(&waits);
 }
 
+/* Did a rank enter what differs just before it was read? It may have returned from a call meanwhile, and that
+ * call is counted twice, or not. */
+static bool is_fresh(const struct hang *hang, const struct hang_difference *difference)
+{
+	for (size_t m = 0; m < difference->group->member_count && !hang->over; m++) {
+		const struct hang_member *member = &difference->group->members[m];
+		const struct standing_entry *entry = hang_collective(member, difference->ordinal);
+
+		if (entry &&
+			hang_real_ns(hang->ranks[member->rank], entry->begin_ns) > hang->read_ns - FRESH_NS)
+			return true;
+	}
+	return false;
+}
+
+static void find_fresh(struct hang *hang, const struct hang_difference *difference)
+{
+	hang_conclude(hang, HANG_IS_LATE, HANG_OPEN,
+		"No hang so far: ranks seem to have entered different collectives, but only just now.");
+	hang->basis = arena_format(&hang->arena,
+		"Collective %" PRIu64 " on %s was entered while the traces were read: ask again.",
+		difference->ordinal, hang_communicator(hang, difference->group));
+}
+
 void hang_find(struct hang *hang, int64_t patience_ns)
 {
 	struct hang_difference difference;
@@ -345,7 +386,10 @@ void hang_find(struct hang *hang, int64_t patience_ns)
 	}
 	for (size_t g = 0; g < hang->group_count; g++)
 		if (hang_differ(hang, &hang->groups[g], &difference)) {
-			hang_find_different(hang, &difference);
+			if (is_fresh(hang, &difference))
+				find_fresh(hang, &difference);
+			else
+				hang_find_different(hang, &difference);
 			return;
 		}
 	find_waiting(hang, patience_ns);

@@ -174,8 +174,11 @@ static void find_now(struct hang *hang)
 void hang_read(struct hang *hang, char **paths, size_t path_count)
 {
 	struct sources sources = {0};
+	struct timespec begin = {0};
 
 	memset(hang, 0, sizeof(*hang));
+	clock_gettime(CLOCK_REALTIME, &begin);
+	hang->read_ns = (int64_t)begin.tv_sec * 1000000000 + begin.tv_nsec;
 	for (size_t i = 0; i < path_count; i++)
 		add(hang, &sources, paths[i]);
 	parallel_each(sources.count, 0, read_source, &sources);
