@@ -13,6 +13,7 @@
  */
 #include "ring.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -28,8 +29,9 @@
 #define CHUNK_BYTES (64u << 10)
 #define CHUNK_SLOTS ((CHUNK_BYTES - sizeof(struct pm_chunk)) / sizeof(struct pm_record))
 #define PART_CHUNKS 16u /* made at once */
+#define MB (1u << 20)
 #define MOST_MB 1024u
-#define MOST_CHUNKS (MOST_MB * ((1u << 20) / CHUNK_BYTES))
+#define MOST_CHUNKS (MOST_MB * (MB / CHUNK_BYTES))
 #define KEPT_PART 4 /* of all: the first one */
 
 #define SKETCH_COUNT (1u << 16)
@@ -76,6 +78,19 @@ bool pmh_ring_begin(void)
 	ring->statistics_operations = OPERATIONS;
 	ring->sketch_count = SKETCH_COUNT;
 	return true;
+}
+
+void pmh_ring_note(void)
+{
+	const unsigned long asked = strtoul(pmh_settings.ring_mb, NULL, 10),
+			    mb = chunk_limit / (MB / CHUNK_BYTES);
+	char text[128];
+
+	if (!ring || asked == mb)
+		return;
+	snprintf(text, sizeof text, "warning: PMHOOK_RING_MB: expected 1 to %u, found %lu; %lu is used",
+		MOST_MB, asked, mb);
+	pmh_note(text);
 }
 
 /* ---- what is dropped ---- */

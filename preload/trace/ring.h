@@ -15,6 +15,9 @@
 bool pmh_ring_begin(void);
 bool pmh_ring_is_on(void);
 
+/* Says in the trace, which is open by now, that the size asked for cannot be. */
+void pmh_ring_note(void);
+
 /*
  * The thread's next chunk: one that was never used, else the oldest one that is complete. head: receives its
  * header, as the file has it. False, and pmh_file.why_not: there is none. Under the file's lock, as the next.

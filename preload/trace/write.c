@@ -333,6 +333,7 @@ int pmh_trace_open(void)
 	memcpy(&magic, PM_MAGIC, sizeof magic);
 	__atomic_store_n((uint64_t *)(void *)pmh_file.header->magic, magic, __ATOMIC_RELEASE);
 	note_command();
+	pmh_ring_note();
 	return 0;
 }
 

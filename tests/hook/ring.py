@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Traces of constant size (PMHOOK_MODE=ring), against what the program itself counted and against a trace of all of it.
 
-    ring.py HOST TRAINER PMANALYZE      (what is run is the command in $WITH, which ends with the program)
+    ring.py HOST TRAINER PMANALYZE [trainer]      (what is run is the command in $WITH, which ends with the program)
 
 While a program runs, after it was killed at any moment, with several threads, and across a fork: the statistics and the records that
 are left make up the calls that it made, each once. Of a trainer with the model clock: counts and sums of all operations are those of the
@@ -79,6 +79,17 @@ def forked(mode):
         n = counts(dump(path, "--statistics"), "cudaStreamWaitEvent")
         check(n == 120000, f"{mode}, {'child' if '.2.' in path else 'parent'}: {n} calls, expected 120000")
     check(len(traces(name)) == 2, f"{mode}: {len(traces(name))} traces")
+
+
+def sizes():
+    """What cannot be is said, and the nearest is used."""
+    for asked, used in ("0", 1), ("5000", 1024), ("2", 2):
+        environment_of = environment(f"size{asked}", PMHOOK_DEVICE="none", PMHOOK_MODE="ring")
+        subprocess.run([*WITH, HOST, "10", "1"], env=dict(environment_of, PMHOOK_RING_MB=asked), check=True)
+        trace = dump(traces(f"size{asked}")[0])
+        check(trace["ring"]["record_bytes"] == used << 20, f"{asked} MB: {trace['ring']['record_bytes']} bytes")
+        said = [note for note in trace["notes"] if "PMHOOK_RING_MB" in note]
+        check(len(said) == (asked != str(used)), f"{asked} MB: {trace['notes']}")
 
 
 class Running:
@@ -221,14 +232,17 @@ def report(source, path, device):
               f"{device}: {phase} {phases[0][phase]} ns, expected {busy_ns}")
 
 
-whole(1, 300000)
-whole(4, 60000)
-forked("ring")
-forked("full")
-live(1)
-live(3)
-killed(1, 6)
-killed(2, 3)
-trainer("cupti")
-trainer("events")
+if sys.argv[4:] == ["trainer"]:
+    trainer("cupti")
+    trainer("events")
+else:
+    sizes()
+    whole(1, 300000)
+    whole(4, 60000)
+    forked("ring")
+    forked("full")
+    live(1)
+    live(3)
+    killed(1, 6)
+    killed(2, 3)
 sys.exit(bad)
