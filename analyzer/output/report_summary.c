@@ -182,6 +182,12 @@ void report_summaries(struct summaries *job, bool ranks, FILE *out)
 		report_summary_print_sample(job, &head, out);
 		cause_free(&causes);
 	}
+	if (job->worker_count > 0)
+		print_paragraph(
+			"Not in summaries: which calls block the host, what outliers have that others have not, "
+			"stages and links of a pipeline. Idle time has its phase above, not its cause; pmanalyze "
+			"report of the traces themselves lists the findings.",
+			2, out);
 	if (warnings[0])
 		fputc('\n', out);
 	for (size_t i = 0; warnings[i]; i++)
