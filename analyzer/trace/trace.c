@@ -307,12 +307,46 @@ int trace_parse(struct trace *trace, const char *path, const void *data, size_t 
 	return parse(trace, path, data, size_bytes, false);
 }
 
+#define GROWN_TRIES 20
+
+/*
+ * Maps a file, or copies that of a ring: once more where it has grown meanwhile, since what was dropped may
+ * be counted behind the end that was known. size_bytes: that of the file; becomes that of the data. 0 or
+ * -errno.
+ */
+static int take_bytes(int file, size_t *size_bytes, void **data, unsigned char **copy, bool *moving)
+{
+	struct stat status;
+
+	for (int tries = 0; *size_bytes > 0; tries++) {
+		*data = mmap(NULL, *size_bytes, PROT_READ, MAP_SHARED, file, 0);
+		if (*data == MAP_FAILED)
+			return -errno;
+		*copy = trace_ring_copy(*data, *size_bytes, moving);
+		if (!*copy)
+			break;
+		munmap(*data, *size_bytes);
+		*data = *copy;
+		if (fstat(file, &status) < 0 || (size_t)status.st_size == *size_bytes)
+			break;
+		if (tries == GROWN_TRIES) {
+			*moving = true;
+			break;
+		}
+		free(*copy);
+		*data = *copy = NULL;
+		*size_bytes = (size_t)status.st_size;
+	}
+	return 0;
+}
+
 int trace_open(struct trace *trace, const char *path)
 {
 	struct stat status;
 	void *data = NULL;
-	unsigned char *copy;
-	bool moving;
+	unsigned char *copy = NULL;
+	bool moving = false;
+	size_t size_bytes;
 	int file, rc = -1;
 
 	memset(trace, 0, sizeof(*trace));
@@ -327,20 +361,15 @@ int trace_open(struct trace *trace, const char *path)
 						: "not a regular file, expected a trace");
 		goto out;
 	}
-	if (status.st_size > 0) {
-		data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, file, 0);
-		if (data == MAP_FAILED) {
-			snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path, strerror(errno));
-			goto out;
-		}
+	size_bytes = (size_t)status.st_size;
+	rc = take_bytes(file, &size_bytes, &data, &copy, &moving);
+	if (rc < 0) {
+		snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path, strerror(-rc));
+		rc = -1;
+		goto out;
 	}
-	pm_limit_begin(path, (uint64_t)status.st_size, "byte");
-	copy = trace_ring_copy(data, (size_t)status.st_size, &moving);
-	if (copy) {
-		munmap(data, (size_t)status.st_size);
-		data = copy;
-	}
-	rc = parse(trace, path, data, (size_t)status.st_size, data && !copy);
+	pm_limit_begin(path, size_bytes, "byte");
+	rc = parse(trace, path, data, size_bytes, data && !copy);
 	pm_limit_end();
 	if (trace->ring)
 		trace->ring->moving = moving;

@@ -149,6 +149,19 @@ def live(threads):
     check(exact > 0, "live: never read in peace")
 
 
+def first_dropped(times):
+    """Read when the first chunk is dropped: the file grows then, by the statistics."""
+    for i in range(times):
+        running = Running("first", 1)
+        running.wait_for(64000 + 1400 * i // times)
+        before = running.count()
+        trace = dump(traces(running.folder)[0], "--statistics")
+        after = running.count()
+        running.kill()
+        n = counts(trace, "cudaStreamWaitEvent")
+        check(not trace["ring"]["exact"] or before <= n <= after + 1, f"first dropped: {n} calls, expected {before} to {after}")
+
+
 def killed(threads, times):
     for i in range(times):
         running = Running(f"killed{threads}", threads)
@@ -243,6 +256,7 @@ else:
     forked("full")
     live(1)
     live(3)
+    first_dropped(int(os.environ.get("FIRST", 12)))
     killed(1, 6)
     killed(2, 3)
 sys.exit(bad)
