@@ -40,6 +40,8 @@ done <<'END'
 2 | unknown option '--jsn' .did you mean '--json'              | pmanalyze report --jsn run
 2 | --json and --csv: one of them                              | pmanalyze report --json --csv run
 2 | --json and --csv: one of them                              | pmanalyze layers run --csv --json
+2 | --json and --csv: one of them                              | pmanalyze report --js --cs run
+2 | option '--c' is ambiguous                                  | pmanalyze report --json --c run
 2 | --skip -1: expected an integer of at least 0               | pmanalyze report --skip -1 run
 2 | --skip many: expected an integer                           | pmanalyze report --skip many run
 1 | run: --skip 1000 leaves no iteration: 12 are alike         | pmanalyze report --skip 1000 run

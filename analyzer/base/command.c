@@ -56,14 +56,6 @@ void cmd_usage(const struct command *command, const char *format, ...)
 	exit(2);
 }
 
-void cmd_wrong_option(const struct command *command, const struct option *options, char **arguments)
-{
-	char text[OPTION_TROUBLE];
-
-	option_trouble(options, arguments, text);
-	cmd_usage(command, "%s", text);
-}
-
 const char *command_option_name(const struct command *command, int key)
 {
 	static char name[64];
@@ -90,14 +82,8 @@ static void print_usage(const struct command *command)
 static void print_command_help(const struct command *command)
 {
 	const int terminal = pm_terminal_width(stdout), width = terminal < WIDEST ? terminal : WIDEST;
-
 	char title[256];
 
-	if (command->help) {
-		for (const char *const *text = command->help; *text; text++)
-			fputs(*text, stdout);
-		return;
-	}
 	snprintf(title, sizeof(title), "%s %s - %s\n\n", program_name, command->name, command->summary);
 	help_text(title, width, stdout);
 	print_usage(command);
@@ -225,8 +211,8 @@ static int run(const struct command *command, int argument_count, char **argumen
 			print_command_help(command);
 			return end_output(0);
 		}
-		json |= strcmp(arguments[i], "--json") == 0;
-		csv |= strcmp(arguments[i], "--csv") == 0;
+		json |= option_is(command->options, arguments[i], "json");
+		csv |= option_is(command->options, arguments[i], "csv");
 	}
 	if (json && csv)
 		cmd_usage(command, "--json and --csv: one of them, the output has one form");

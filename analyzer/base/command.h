@@ -44,13 +44,8 @@ struct command {
 	const char *about;                       /* what it does, above the options */
 	const struct option_row *const *options; /* OPTION_TABLES */
 	const char *after;                       /* notes, examples and exit status, below them */
-	const char *const *help; /* instead of usage, about, options and after: texts that follow each other,
-				    ends with NULL */
 	int (*run)(int argument_count, char **arguments);
 };
-
-/* A manual page of one text. */
-#define COMMAND_HELP(text) ((const char *const[]){text, NULL})
 
 struct program {
 	const char *name;
@@ -86,10 +81,5 @@ size_t command_word(const struct command *command, int key, const char *text, co
 
 /* The option's name with its dashes, for a sentence about it; lives to the next call. */
 const char *command_option_name(const struct command *command, int key);
-
-/* For what getopt_long refuses (opterr is 0): names the option and the nearest that exists; ends the program
- * with 2. */
-__attribute__((noreturn)) void cmd_wrong_option(
-	const struct command *command, const struct option *options, char **arguments);
 
 #endif

@@ -128,6 +128,21 @@ const struct option_row *option_find(const struct option_row *const *tables, int
 	return NULL;
 }
 
+bool option_is(const struct option_row *const *tables, const char *argument, const char *name)
+{
+	const struct option_row *rows[OPTION_MOST];
+	const size_t count = gather(tables, rows), length = strlen(argument);
+	size_t meant = 0;
+
+	if (length < 3 || strncmp(argument, "--", 2) != 0 || strncmp(argument + 2, name, length - 2) != 0)
+		return false;
+	if (strcmp(argument + 2, name) == 0)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		meant += rows[i]->name && strncmp(argument + 2, rows[i]->name, length - 2) == 0;
+	return meant == 1 && strncmp(argument + 2, "help", length - 2) != 0;
+}
+
 /* "-o, --output FILE"; where others have letters, names are below each other. */
 static void term_of(const struct option_row *row, bool letters, char *term, size_t size)
 {

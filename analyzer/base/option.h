@@ -7,17 +7,19 @@
  *	static const struct option_row rows[] = {
  *		{"top", OPTION_TOP, "N", "kernels in text (default: 30)"},
  *		{"output", 'o', "FILE", "output file (default: standard output)"}, // -o, --output FILE
- *		{"colour", OPTION_COLOUR, "[=WHEN]", "..."},                       // its argument may be
- *absent {NULL, 0, NULL, "Fit options:"},                                   // a heading {0},
+ *		{"colour", OPTION_COLOUR, "[=WHEN]", "..."}, // its argument may be absent
+ *		{NULL, 0, NULL, "Fit options:"}, // a heading
+ *		{0},
  *	};
  *
- * Why not glibc's argp: it has no "did you mean", ends the program with its own status, and its layout
- *follows an environment variable.
+ * Why not glibc's argp: it has no "did you mean", ends the program with its own status, and its layout follows
+ * an environment variable.
  */
 #ifndef BASE_OPTION_H
 #define BASE_OPTION_H
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct option_row {
@@ -48,6 +50,10 @@ int option_next(const struct option_row *const *tables, int argument_count, char
 
 /* The row with this key, or NULL. */
 const struct option_row *option_find(const struct option_row *const *tables, int key);
+
+/* Whether an argument is the option `name`, as getopt_long takes it: whole, or abbreviated so that no other is
+ * meant. */
+bool option_is(const struct option_row *const *tables, const char *argument, const char *name);
 
 /* All rows, aligned. */
 void option_help(const struct option_row *const *tables, int width, FILE *out);
