@@ -251,8 +251,8 @@ static const struct option_row rows[] = {
 	{"bootstrap", BOOTSTRAP, "N", "resamples for intervals and differences, default 200"},
 	{"confidence", CONFIDENCE, "X", "confidence level of all intervals, default 0.95"},
 	{"only", ONLY, "LIST",
-		"other methods (names: 'pmfit baselines --help'), default "
-		"svr,forest,forest-log,boost-plain,boost; none: no other method"},
+		"other methods, with commas between (names: 'pmfit baselines --help'), default "
+		"svr, forest, forest-log, boost-plain and boost; none: no other method"},
 	{"csv", 'c', NULL, "CSV output: table, set, name, figure, value, mean, sd, low, high"},
 	{"json", 'j', NULL, "JSON output, with all models"},
 	{"quiet", 'q', NULL, "no progress and no warnings about the data"},

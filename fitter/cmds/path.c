@@ -228,7 +228,8 @@ static int run(int argument_count, char **arguments)
 }
 
 static const struct option_row rows[] = {
-	{"lambdas", LAMBDAS, "LIST", "default 0,0.0001,0.0003,0.001,0.003,0.01,0.03,0.1"},
+	{"lambdas", LAMBDAS, "LIST",
+		"numbers with commas between, default 0 and 0.0001, 0.0003, 0.001 and so on to 0.1"},
 	{"folds", FOLDS, "N", "default 5"},
 	{0},
 };
