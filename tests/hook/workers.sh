@@ -63,7 +63,7 @@ for case in terminated:143 killed:137 segmented:139 aborted:134 ended_at_once:9 
 done
 
 # where no trace can be written: one line says so, and the program goes on
-for folder in "$SCRATCH/nowhere" "$data" /proc/self; do
+for folder in "$SCRATCH/no/where" "$data" /proc/self; do
 	name=unwritable status=0
 	PMHOOK_OUT=$folder with_hook "$bin/workers_host" forked "$data" >out 2>err || status=$?
 	[ $status = 0 ] && grep -q '^call cudaStreamWaitEvent 20$' out || complain "$folder: ended with $status"
