@@ -22,7 +22,7 @@ LAYERS = {
 
 # Headers of other components, by the one, or the folder of it, that uses them.
 OUTSIDE = {
-    "preload/pmrun": r"base/option\.h",
+    "preload/pmrun": r"base/(help|option)\.h",
     "analyzer": r"pm_format\.h",
     "fitter": r"base/\w+\.h",
     "testapps/softgpu": r"pm_\w+\.(h|def)|softgpu_api\.h",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that each option in the help of each command is taken by it, and that the help fits terminals from 60 columns on and
-then has the same words: options.py DOCS PROGRAM..."""
+then has the same words: options.py DOCS PROGRAM... A program without commands has its options itself."""
 import os
 import subprocess
 import sys
@@ -30,40 +30,41 @@ def help_at(columns, *command):
     return text.decode().replace("\r\n", "\n")
 
 
-def check_command(program, command):
-    text = help_of(program, command)
+def check_command(program, *command):
+    text = help_of(program, *command)
+    command_name = " ".join([os.path.basename(program), *command])
     options = [option for option in options_of(text) if option.name != "--help"]
     for option in options:
         for name in filter(None, (option.short, option.name)):
             for value in VALUES if option.argument else [None]:
-                words = [program, command, name] + ([value] if value else [])
+                words = [program, *command, name] + ([value] if value else [])
                 said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stderr
                 if "defect" in said or "unknown option" in said or "an argument" in said:
-                    complain(f"{command} {name}: {said}")
+                    complain(f"{command_name} {name}: {said}")
                 if option.name not in said:
                     break
     for columns in (60, 79, 200):
-        narrow = help_at(columns, program, command)
+        narrow = help_at(columns, program, *command)
         if narrow.split() != text.split():
-            complain(f"{command} --help: other words at {columns} columns")
+            complain(f"{command_name} --help: other words at {columns} columns")
         for line in narrow.split("\n"):
             # the forms of the usage are one line each
-            if len(line) > columns and f" {command} " not in line:
-                complain(f"{command} --help: longer than {columns}: {line}")
-    if subprocess.run([program, "help", command], capture_output=True, text=True, check=True, timeout=60).stdout != text:
-        complain(f"help {command}: not the command's help")
+            if len(line) > columns and f" {command_name} " not in line:
+                complain(f"{command_name} --help: longer than {columns}: {line}")
+    if command and subprocess.run([program, "help", *command], capture_output=True, text=True, check=True, timeout=60).stdout != text:
+        complain(f"{command_name}: its help is not what help prints")
     names = {option.name for option in options}
     if {"--json", "--csv"} <= names:
-        done = subprocess.run([program, command, "--json", "--csv", "x"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([program, *command, "--json", "--csv", "x"], capture_output=True, text=True, timeout=60)
         if done.returncode != 2 or "--json and --csv" not in done.stderr:
-            complain(f"{command} --json --csv: {done.returncode}: {done.stderr}")
+            complain(f"{command_name} --json --csv: {done.returncode}: {done.stderr}")
     return len(options)
 
 
 def main():
     for program in sys.argv[2:]:
-        commands = commands_of(os.path.basename(program), help_of(program))
-        count = sum(check_command(program, command) for command, _ in commands)
+        commands = [[name] for name, _ in commands_of(os.path.basename(program), help_of(program))] or [[]]
+        count = sum(check_command(program, *command) for command in commands)
         print(f"{os.path.basename(program)}: {len(commands)} commands, {count} options")
         if count < len(commands):
             complain(f"{program}: options are not found in the help")

@@ -85,12 +85,13 @@ static bool has_letter(const struct option_row *row)
 	return row->name && row->key < OPTION_FIRST;
 }
 
-int option_next(const struct option_row *const *tables, int argument_count, char **arguments,
-	char text[OPTION_TROUBLE])
+/* leading: "+" for options before the first other word alone, or "". */
+static int next(const struct option_row *const *tables, const char *leading, int argument_count,
+	char **arguments, char text[OPTION_TROUBLE])
 {
 	const struct option_row *rows[OPTION_MOST];
 	struct option options[OPTION_MOST + 2];
-	char letters[3 * OPTION_MOST + 1], *letter = letters;
+	char letters[3 * OPTION_MOST + 2], *letter = stpcpy(letters, leading);
 	const size_t row_count = gather(tables, rows);
 	size_t count = 0;
 	int key;
@@ -117,6 +118,18 @@ int option_next(const struct option_row *const *tables, int argument_count, char
 	if (key == OPTION_WRONG)
 		option_trouble(options, arguments, text);
 	return key;
+}
+
+int option_next(const struct option_row *const *tables, int argument_count, char **arguments,
+	char text[OPTION_TROUBLE])
+{
+	return next(tables, "", argument_count, arguments, text);
+}
+
+int option_next_leading(const struct option_row *const *tables, int argument_count, char **arguments,
+	char text[OPTION_TROUBLE])
+{
+	return next(tables, "+", argument_count, arguments, text);
 }
 
 const struct option_row *option_find(const struct option_row *const *tables, int key)

@@ -48,6 +48,10 @@ enum {
 int option_next(const struct option_row *const *tables, int argument_count, char **arguments,
 	char text[OPTION_TROUBLE]);
 
+/* The same, up to the first word that is no option: what is behind it belongs to another program. */
+int option_next_leading(const struct option_row *const *tables, int argument_count, char **arguments,
+	char text[OPTION_TROUBLE]);
+
 /* The row with this key, or NULL. */
 const struct option_row *option_find(const struct option_row *const *tables, int key);
 

@@ -10,7 +10,6 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,33 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pm_hooks.h"
-#include "base/option.h"
 #include "core/lookup.h"
 #include "guest/settings.h"
-
-/* Prints words in lines of up to 100 columns that begin at an indent, where the first is already. */
-static void print_wrapped(const char *text, int indent)
-{
-	int column = indent;
-
-	for (const char *word = text; *word;) {
-		int n = (int)strcspn(word, " ");
-
-		if (column > indent && column + 1 + n > 100) {
-			printf("\n%*s", indent, "");
-			column = indent;
-		} else if (column > indent) {
-			putchar(' ');
-			column++;
-		}
-		printf("%.*s", n, word);
-		column += n;
-		word += n;
-		word += strspn(word, " ");
-	}
-	putchar('\n');
-}
 
 static void complain(const char *sentence, void *bad)
 {
@@ -64,98 +38,6 @@ static void check_settings(void)
 	pmh_settings_read(&settings, room, complain, &bad);
 	if (bad)
 		exit(2);
-}
-
-static void print_help(void)
-{
-	fputs("Usage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-	      "       pmrun [-o DIR] demo\n"
-	      "Run COMMAND under the pmhook profiler and write its traces to a folder.\n"
-	      "demo: a small network on modelled GPUs, one of them slow, and what pmanalyze finds; no GPU and\n"
-	      "no data are needed, and it takes some seconds. A program named demo: pmrun -- demo.\n"
-	      "\n"
-	      "  -n, --ranks N        start N copies of COMMAND, as ranks 0 to N-1 of one training job, "
-	      "with\n"
-	      "                       RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and\n"
-	      "                       MASTER_PORT set as by torchrun. Default: one copy with these\n"
-	      "                       variables unchanged, so that pmrun works under another launcher\n"
-	      "  -o, --output DIR     folder for the traces, created if missing. Default: run.COMMAND, or\n"
-	      "                       run.COMMAND.2, .3, ... if that exists; under a launcher run.COMMAND.JOB,\n"
-	      "                       one folder for all ranks\n"
-	      "      --softgpu[=GPU]  run without a GPU, on CPU stand-ins of the CUDA libraries; with GPU "
-	      "(rtx2080,\n"
-	      "                       v100, a100, h200, or a profile file) nothing is computed and "
-	      "operations\n"
-	      "                       take the modelled time of that GPU (SOFTGPU_PROFILE=GPU)\n"
-	      "  -g, --grace SECONDS  when a rank fails, time until the others are sent SIGTERM, and "
-	      "after\n"
-	      "                       the same time again SIGKILL. Default: 5\n"
-	      "  -p, --prefix         begin each line that the ranks print with [RANK], and show below them on a\n"
-	      "                       terminal how far the run is. The ranks then write into pipes: Python\n"
-	      "                       prints at once with PYTHONUNBUFFERED=1\n"
-	      "      --hang-after SECONDS\n"
-	      "                       watch the job: when ranks wait for another one that has not gone on for\n"
-	      "                       so long, print which and what it is at (pmanalyze hang). Default: off;\n"
-	      "                       10 is a good value\n"
-	      "      --hang-end       then end the job, as when a rank fails\n"
-	      "  -q, --quiet          print errors only\n"
-	      "      --library        print the path of libpmhook.so and exit; to record without pmrun:\n"
-	      "                       LD_PRELOAD=$(pmrun --library) COMMAND\n"
-	      "      --hooks          list the intercepted functions and exit\n"
-	      "  -h, --help           print this help\n"
-	      "  -V, --version        print the versions of pmrun and libpmhook.so and exit\n"
-	      "\n"
-	      "Environment variables configure the hook; pmrun passes them on:\n"
-	      "\n",
-		stdout);
-#define PRINT_SETTING(field, name, kind, initial, argument, help) \
-	printf("  %-18s ", name); \
-	print_wrapped(help, 21); \
-	printf("%21s(%s; default: %s)\n", "", argument, initial);
-	PMH_SETTINGS(PRINT_SETTING)
-#undef PRINT_SETTING
-	fputs("\n"
-	      "PMHOOK_OUT is set by --output.\n"
-	      "\n"
-	      "Exit status: that of COMMAND; if a signal ends COMMAND, pmrun ends with the same signal. "
-	      "With several\n"
-	      "ranks, that of the first to fail. 124 ended by --hang-end, 2 usage error, 125 failure of pmrun itself, 126 COMMAND "
-	      "cannot be\n"
-	      "executed, 127 COMMAND not found. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded "
-	      "to the ranks.\n"
-	      "\n"
-	      "Examples:\n"
-	      "  pmrun ./train                         one process; then: pmanalyze report run.train\n"
-	      "  pmrun -n 3 --softgpu -- ./train_cnn   three ranks, without a GPU\n"
-	      "  pmrun -n 64 --softgpu=a100 -- ./train_cnn   64 ranks in modelled time\n"
-	      "  srun pmrun -o traces ./train          ranks started by a launcher\n",
-		stdout);
-}
-
-static void print_hooks(void)
-{
-#define PRINT_ROW(library, kind, name) printf("%-7s %-9s %s\n", #library, #kind, #name);
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PRINT_ROW(library, kind, name)
-#define PM_READ(kind, result, name, pairs, fd, bytes, ...) PRINT_ROW(libc, kind, name)
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PRINT_ROW(library, kind, name)
-#define PM_WATCH(library, result, name, pairs, after, ...) PRINT_ROW(library, -, name)
-#include "pm_hooks.def"
-#undef PRINT_ROW
-}
-
-/* A number from lowest to highest, or exit with usage status. */
-static int parse_number(const char *option, const char *text, int lowest, int highest)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (end == text || *end || errno || n < lowest || n > highest) {
-		warnx("%s: expected an integer from %d to %d, found '%s'", option, lowest, highest, text);
-		exit(2);
-	}
-	return (int)n;
 }
 
 /* The first of the given paths, relative to this program's folder, that exists; exits where there is none. */
@@ -185,7 +67,7 @@ static void find_beside(const char *what, const char *const *candidates, char fo
 	errx(125, "build it (cmake --build) or install it (cmake --install) together with pmrun");
 }
 
-static void find_hook(char found[PATH_MAX])
+void pmrun_find_hook(char *found)
 {
 	static const char *const hooks[] = {
 		"../lib/libpmhook.so", "../" PM_LIBDIR "/libpmhook.so", "libpmhook.so", NULL};
@@ -312,7 +194,7 @@ static void make_output(struct pmrun_options *o)
 }
 
 /* The library is read, not loaded: in a process that loads it, it begins to record. */
-__attribute__((noreturn)) static void print_versions(void)
+void pmrun_print_versions(void)
 {
 	char path[PATH_MAX];
 	struct stat status;
@@ -320,7 +202,7 @@ __attribute__((noreturn)) static void print_versions(void)
 	int fd;
 
 	puts("pmrun " PM_PROJECT_VERSION);
-	find_hook(path);
+	pmrun_find_hook(path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		err(125, "%s", path);
@@ -331,89 +213,6 @@ __attribute__((noreturn)) static void print_versions(void)
 	if (!text)
 		errx(125, "%s has no version: it is not of this release", path);
 	printf("libpmhook %s, %s\n" PM_BUILD "\n", text + strlen(PMH_VERSION_TEXT), path);
-	exit(0);
-}
-
-__attribute__((noreturn)) static void usage(const char *sentence)
-{
-	warnx("%s", sentence);
-	exit(2);
-}
-
-static void parse_options(int argc, char **argv, struct pmrun_options *o)
-{
-	static const struct option longs[] = {{"ranks", required_argument, NULL, 'n'},
-		{"output", required_argument, NULL, 'o'}, {"softgpu", optional_argument, NULL, 'S'},
-		{"grace", required_argument, NULL, 'g'}, {"hang-after", required_argument, NULL, 'A'},
-		{"hang-end", no_argument, NULL, 'E'}, {"prefix", no_argument, NULL, 'p'},
-		{"quiet", no_argument, NULL, 'q'}, {"library", no_argument, NULL, 'L'},
-		{"hooks", no_argument, NULL, 'H'}, {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0}};
-	char path[PATH_MAX], trouble[OPTION_TROUBLE];
-	int c;
-
-	opterr = 0;
-	/* '+': options behind the command are the command's */
-	while ((c = getopt_long(argc, argv, "+n:o:g:pqhV", longs, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			o->ranks = parse_number("--ranks", optarg, 1, PMRUN_RANKS);
-			break;
-		case 'o':
-			if (!*optarg)
-				usage("--output: the folder's name is empty");
-			o->output = optarg;
-			break;
-		case 'S':
-			o->softgpu = true;
-			if (optarg)
-				setenv("SOFTGPU_PROFILE", optarg, 1);
-			break;
-		case 'g':
-			o->grace_seconds = parse_number("--grace", optarg, 0, 86400);
-			break;
-		case 'p':
-			o->prefix = true;
-			break;
-		case 'A':
-			o->hang_after = parse_number("--hang-after", optarg, 1, 86400);
-			break;
-		case 'E':
-			o->hang_end = true;
-			break;
-		case 'q':
-			o->quiet = true;
-			break;
-		case 'L':
-			find_hook(path);
-			puts(path);
-			exit(0);
-		case 'H':
-			print_hooks();
-			exit(0);
-		case 'h':
-			print_help();
-			exit(0);
-		case 'V':
-			print_versions();
-		default:
-			option_trouble(longs, argv, trouble);
-			warnx("%s\nTry 'pmrun --help'.", trouble);
-			exit(2);
-		}
-	}
-	if (o->hang_end && !o->hang_after) {
-		warnx("--hang-end: when is the job to be ended? Add --hang-after SECONDS");
-		exit(2);
-	}
-	if (optind == argc) {
-		warnx("no command given\nUsage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...; see 'pmrun --help'");
-		exit(2);
-	}
-	if (strcmp(argv[optind], "demo") == 0 && optind + 1 == argc && strcmp(argv[optind - 1], "--") != 0)
-		pmrun_demo_prepare(o);
-	else
-		o->command = argv + optind;
 }
 
 /* Before the program's own libraries are looked for: those with a run path to the vendor's would find these.
@@ -433,7 +232,7 @@ int main(int argc, char **argv)
 	char path[PATH_MAX];
 	int status;
 
-	parse_options(argc, argv, &options);
+	pmrun_parse(argc, argv, &options);
 	options.launched = options.ranks == 0 && pmrun_launched(&options.rank);
 	check_settings();
 	if (options.softgpu) {
@@ -441,7 +240,7 @@ int main(int argc, char **argv)
 		prepend("LD_LIBRARY_PATH", path);
 		preload_stand_ins(path);
 	}
-	find_hook(path);
+	pmrun_find_hook(path);
 	prepend("LD_PRELOAD", path);
 	make_output(&options);
 	if (options.demo)

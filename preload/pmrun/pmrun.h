@@ -1,5 +1,5 @@
-/* What the parts of pmrun share: its command line (pmrun.c), starting and watching ranks (ranks.c), and the
- * demonstration (demo.c). */
+/* What the parts of pmrun share: its command line (options.c), folders and paths (pmrun.c), starting and
+ * watching ranks (ranks.c), and the demonstration (demo.c). */
 #ifndef PMRUN_H
 #define PMRUN_H
 
@@ -25,6 +25,14 @@ struct pmrun_options {
 	bool hang_end;  /* a job that hangs is ended */
 	char **command;
 };
+
+/* Fills in the options, after their defaults, from the command line, and SOFTGPU_PROFILE in the environment.
+ * Ends the program after --help and the like, and, with 2, where the command line is wrong. */
+void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *options);
+
+/* The path of libpmhook.so, of PATH_MAX bytes; exits where there is none. */
+void pmrun_find_hook(char *found);
+void pmrun_print_versions(void);
 
 /* The traces in a folder. */
 struct pmrun_traces {

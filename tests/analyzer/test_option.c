@@ -69,6 +69,18 @@ static void check_lines(void)
 	check_line("-x", OPTION_WRONG, 0, NULL, "unknown option '-x'");
 }
 
+/* Options behind a command of their own are left to it. */
+static void check_leading(void)
+{
+	char *arguments[] = {"program", "--top", "3", "command", "--top", "4"}, text[OPTION_TROUBLE];
+	const int count = sizeof(arguments) / sizeof(arguments[0]);
+
+	optind = 0;
+	CHECK(option_next_leading(tables, count, arguments, text) == TOP, "before the command");
+	CHECK(option_next_leading(tables, count, arguments, text) == -1 && optind == 3, "behind it: %d",
+		optind);
+}
+
 static char *help_at(int width)
 {
 	char *text;
@@ -151,6 +163,7 @@ static void check_layout(void)
 int main(void)
 {
 	check_lines();
+	check_leading();
 	check_widths();
 	check_layout();
 	return check_end();
