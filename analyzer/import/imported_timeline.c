@@ -35,6 +35,7 @@ static void note_file(struct reader *reader, const struct imported *imported)
 {
 	struct arena *arena = &reader->timeline->arena;
 
+	reader->timeline->cut |= imported->cut;
 	if (imported->trouble)
 		note(reader, arena_text(arena, imported->trouble, strlen(imported->trouble)));
 	if (imported->refused)

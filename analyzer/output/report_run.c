@@ -173,6 +173,10 @@ static void print_head(struct run *run, FILE *out)
 				least_confidence(analysis) * 100),
 		2, out);
 	report_markers(analysis, out);
+	if (analysis->timeline.cut)
+		print_paragraph(
+			"A file breaks off: work may be missing in any iteration, and times too short.", 2,
+			out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
 	print_paragraph(arena_format(arena, "Device times: %s.",
 				report_device_times(analysis, source_of(analysis, source_texts))),

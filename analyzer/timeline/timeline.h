@@ -242,6 +242,8 @@ struct timeline {
 	struct timeline_interval *intervals;
 	size_t interval_count, interval_room;
 	uint32_t host_count;
+	bool cut; /* a file breaks off that has its events in no order of time: they may be missing anywhere
+		   */
 	int64_t residual_ns; /* how far the hosts' clocks still disagree about a collective; 0 on one host */
 	struct arena arena;
 };

@@ -234,6 +234,21 @@ def check_summaries(scratch):
     check(abs(busy(summaries, "update") - 50) < 0.01, "a summary's update")
 
 
+def check_cut(scratch):
+    """Of a file that breaks off, in whatever order its events are, no finding is better than weak."""
+    folder = os.path.join(scratch, "cut")
+    os.mkdir(folder)
+    text = json.dumps(whole(0, 1))
+    for name, share in (("whole", 1), ("cut", 0.95)):
+        path = os.path.join(folder, name + ".json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text[:int(len(text) * share)])
+        findings = json.loads(ask("report", "--json", path).stdout)["findings"]
+        strengths = {finding["strength"] for finding in findings}
+        check((strengths == {"weak"}) == (name == "cut") and findings, f"{name}: findings are {strengths}")
+        check(("A file breaks off" in ask("report", path).stdout) == (name == "cut"), f"{name}: the head of the report")
+
+
 def check_export(scratch):
     """What export --kineto writes has the phases and layers of the run itself, but for what Kineto has not."""
     run, kineto = os.path.join(scratch, "three"), os.path.join(scratch, "kineto")
@@ -261,6 +276,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_single(scratch)
     check_counting(scratch)
     check_summaries(scratch)
+    check_cut(scratch)
     check_export(scratch)
 print(f"{wrong} wrong")
 sys.exit(wrong > 0)

@@ -37,7 +37,7 @@ const char *finding_strength_text(enum finding_strength strength)
 
 enum finding_strength finding_measured(const struct finding_list *list)
 {
-	if (list->step.confidence < CONFIDENT || list->step.used < 3)
+	if (list->step.confidence < CONFIDENT || list->step.used < 3 || list->analysis->timeline.cut)
 		return FINDING_WEAK;
 	return list->step.used < 5 || list->step.ranks < list->step.world ? FINDING_LIKELY : FINDING_STRONG;
 }
@@ -62,6 +62,8 @@ static const char *basis_of(struct finding_list *list)
 	if (list->step.confidence < CONFIDENT)
 		text = arena_format(&list->arena, "%s, confidence of the iterations %.0f%%", text,
 			100 * list->step.confidence);
+	if (list->analysis->timeline.cut)
+		text = arena_format(&list->arena, "%s, of a file that breaks off", text);
 	return text;
 }
 
@@ -75,6 +77,9 @@ void finding_add(struct finding_list *list, struct finding finding)
 		finding.layer = "";
 	if (!finding.basis)
 		finding.basis = basis_of(list);
+	/* what is missing may lie in any iteration */
+	if (list->analysis->timeline.cut)
+		finding.strength = FINDING_WEAK;
 	*MEM_PUSH(list->items, list->count, list->room) = finding;
 }
 
