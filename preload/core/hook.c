@@ -153,7 +153,8 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 
 	if (__builtin_expect(self->number == 0, 0))
 		pmh_thread_begin();
-	f->op = kind == PM_KIND_SYNC
+	/* a question is asked again and again, from each copy of an unrolled loop: one operation */
+	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
 			? pmh_operation_of_caller(values, value_count, __builtin_return_address(0))
 			: pmh_operation(values, value_count);
 	f->path = 0;
