@@ -206,13 +206,14 @@ static void print_conclusions(struct run *run, FILE *out)
 	print_paragraph(
 		arena_format(arena,
 			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s "
-			"(%+.1f%%: other work and idle time, minus overlap).",
+			"(%+.1f%%: other work and idle time, minus overlap%s).",
 			analysis->worker_count > 1 ? "3.3" : "3.2",
 			arena_format(arena,
 				analysis->worker_count > 1 ? "max(t_f + t_b + t_c%s)" : "t_f + t_b + t_c%s",
 				graph_ns > 0 ? " + t_graph" : ""),
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
-			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
+			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0,
+			report_phases_unlabelled(analysis) ? "; phases without a label count as none" : ""),
 		2, out);
 	if (graph_ns > 0)
 		print_paragraph(

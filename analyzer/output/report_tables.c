@@ -1,6 +1,8 @@
 /* The tables of one run: phases, phases by rank, and all of it for programs. */
 #include "report.h"
 
+#include "import/imported_timeline.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,6 +18,26 @@ static bool is_shown(const struct analysis *analysis, int phase, bool text)
 {
 	return phase != PHASE_GRAPH || !text ||
 	       analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean > 0;
+}
+
+/* Labels are all that is known of a labelled trace: of a phase that has none, and of why a worker was idle,
+ * nothing is. */
+static bool is_known(const struct analysis *analysis, int phase)
+{
+	if (!imported_timeline_is_labels(&analysis->timeline))
+		return true;
+	if (phase >= PHASE_WORK_COUNT)
+		return phase == PHASE_IDLE_UNKNOWN;
+	return analysis_phase(analysis->workers, analysis->worker_count, (enum phase)phase, ANALYSIS_BUSY)
+		       .mean > 0;
+}
+
+bool report_phases_unlabelled(const struct analysis *analysis)
+{
+	for (int phase = 0; phase <= PHASE_UPDATE; phase++)
+		if (!is_known(analysis, phase))
+			return true;
+	return false;
 }
 
 /* Per phase: means over all ranks and iterations, share of the iteration, imbalance. */
@@ -46,6 +68,8 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 		print_row(table);
 		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
 		print_word(table, symbol, phase_symbols[phase]);
+		if (!is_known(analysis, phase))
+			continue;
 		if (!idle) {
 			print_number(table, busy, statistics.mean);
 			print_number(table, busy_deviation, statistics.deviation);
@@ -92,7 +116,7 @@ void report_rank_table(
 			continue;
 		print_row(table);
 		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < count && is_known(analysis, phase); i++)
 			print_number(table, columns[i],
 				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
 	}
@@ -136,6 +160,8 @@ void report_worker_table(struct run *run, struct print_table *table)
 			print_word(
 				table, phase_column, phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)worker->used_count);
+			if (phase < PHASE_COUNT && !is_known(analysis, phase))
+				continue;
 			for (int accounting = 0; accounting < 2; accounting++) {
 				struct analysis_statistics statistics =
 					phase < PHASE_COUNT ? analysis_phase(worker, 1, (enum phase)phase,

@@ -187,6 +187,9 @@ def check_labels(scratch):
     check("No layers" in ask("layers", folder).stdout, "layers says nothing")
     answer = json.loads(ask("report", "--json", folder).stdout)
     check(answer["device_times"] == "labels", answer["device_times"])
+    known = {row["phase"] for row in answer["phases"] if row["exclusive_ns"] is not None}
+    check(known == {"forward", "backward", "communication", "idle: unknown", "iteration"},
+          f"what has no label is known: {known}")
     result = ask("arrivals", folder)
     check("24 sends and receives" in result.stderr, f"arrivals is silent about sends: {result.stderr}")
 
