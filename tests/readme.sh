@@ -10,9 +10,10 @@ complain() {
 	bad=1
 }
 
-# Numbers, the spaces between columns, and which rank or layer was slowest, differ from run to run.
+# Numbers, the spaces between columns, which rank or layer was slowest, and whether a fit has a term at its bound, differ from run
+# to run.
 mask() {
-	sed 's/-\{0,1\}[0-9][0-9.]*/N/g; s/N[%]/N/g; s/-N/N/g; s/--*/-/g; s/  */ /g; s/, [mu]s$/, UNIT/; s/N [mu]s/N UNIT/g; s/ on [^ ,]*,/ on HOST,/; s/ $//' | grep -v '^$'
+	sed 's/-\{0,1\}[0-9][0-9.]*\(e[-+]\{0,1\}[0-9]\{1,\}\)\{0,1\}/N/g; s/ at lower bound$//; s/N[%]/N/g; s/-N/N/g; s/--*/-/g; s/  */ /g; s/, [mu]s$/, UNIT/; s/N [mu]s/N UNIT/g; s/ on [^ ,]*,/ on HOST,/; s/ $//' | grep -v '^$'
 }
 
 # The commands of the session begin with "    $ "; what follows is their output, until the next. Other blocks are not sessions.
