@@ -2,6 +2,7 @@
 # What careless hands type: each gets the exit status and one sentence that names what is wrong, and what to do where that is not plain.
 # A row is STATUS | what the message says (a regular expression) | the command.
 set -u
+. "$SOURCE/tests/preload.sh"
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
 unset RANK WORLD_SIZE PMI_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK 2>/dev/null
 bad=0
@@ -110,9 +111,10 @@ for command in "report run" "balance run" "layers run"; do
 		END { exit bad }' || bad=1
 done
 
-# Ctrl-C, which goes to the whole group of the terminal, here one of its own: the trace is good
+# Ctrl-C, which goes to the whole group of the terminal, here one of its own: the trace is good. The shell is not built with the
+# sanitizer of the libraries that are loaded into it, so its runtime has to come first
 got=0
-setsid -w pmrun -o stopped --softgpu=a100 -- sh -c 'train_cnn --synthetic --batch 64 --iterations 12 --print 0 >/dev/null
+LD_PRELOAD=$(sanitizer_runtime) setsid -w pmrun -o stopped --softgpu=a100 -- sh -c 'train_cnn --synthetic --batch 64 --iterations 12 --print 0 >/dev/null
 	kill -INT 0; sleep 9' 2>err || got=$?
 [ "$got" = 130 ] || complain "Ctrl-C: exit status $got: $(cat err)"
 grep -q "'sh' was killed by signal 2 " err || complain "Ctrl-C: $(cat err)"
