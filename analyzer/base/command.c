@@ -229,7 +229,6 @@ int command_main(const struct program *program, int argument_count, char **argum
 	/* A reader that has seen enough (head, less) ends this program without a word. */
 	signal(SIGPIPE, SIG_DFL);
 	pm_terminal_begin();
-	opterr = 0; /* cmd_wrong_option prints the errors of options */
 	wrong = pm_limit_check();
 	if (wrong) {
 		fprintf(stderr, "%s: %s\n", program->name, wrong);
