@@ -25,8 +25,9 @@ run() {
 	# shellcheck disable=SC2086
 	with_hook env PMHOOK_OUT="$SCRATCH/$name" PMHOOK_DEVICE=auto $settings "$@" >"$name.out" 2>&1 ||
 		complain "ended with $?: $(cat "$name.out")"
-	# of a process and its child the process's
-	set -- "$name"/*.pmtrace
+	# of a process and its child the process's: names end in process numbers, of different lengths now and then
+	# shellcheck disable=SC2046
+	set -- $(ls -v "$name"/*.pmtrace)
 	"$bin/cupti_look" "$1" >"$name.look"
 }
 
@@ -110,7 +111,8 @@ total LAUNCH spin 1
 run fork -- "$bin/cupti_host" fork
 on
 total LAUNCH spin 20
-set -- fork/*.pmtrace
+# shellcheck disable=SC2046
+set -- $(ls -v fork/*.pmtrace)
 name=fork_child
 "$bin/cupti_look" "$2" >fork_child.look
 has 'note device: pairs of events .*the parent used CUPTI'
