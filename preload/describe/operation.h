@@ -6,6 +6,7 @@
 #define OPERATION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "guest/attribute.h"
@@ -15,27 +16,23 @@
  * The number of the operation with these values; values[0] is the function (enum pm_call). A new one is
  * written to the trace, with its call site. When the table is full, addresses are left out, then all values;
  * that is counted.
+ *
+ * caller: an address in the program, which tells apart calls whose values say nothing of what they are for,
+ * such as waiting for a stream, which a program does in many places; NULL: one operation wherever it is
+ * called. Its text has the whole call site, of the first such call.
  */
 uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count);
-PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
-{
-	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION, values, value_count);
-	uint32_t number = pmh_found(hash);
-
-	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count);
-}
-
-/*
- * The same, apart for each caller: for calls whose values say nothing of what they are for, such as waiting
- * for a stream, which a program does in many places. caller: an address in the program; the text of the
- * operation has the whole call site, of the first such call.
- */
 PMH_INLINE uint32_t pmh_operation_of_caller(const uint64_t *values, unsigned value_count, const void *caller)
 {
 	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION ^ (uint64_t)(uintptr_t)caller, values, value_count);
 	uint32_t number = pmh_found(hash);
 
 	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count);
+}
+
+PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
+{
+	return pmh_operation_of_caller(values, value_count, NULL);
 }
 
 /* Whether pmh_coarse_hash is wanted; set before anything is recorded. */
