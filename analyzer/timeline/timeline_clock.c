@@ -7,6 +7,7 @@
  */
 #include "timeline_clock.h"
 #include "collective.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static uint8_t *list_waits(const struct timeline *timeline, const struct timelin
 			&timeline->operations[process->first_operation + i];
 		const struct timeline_function *function = &timeline->functions[operation->function];
 
-		if (function->kind == PM_KIND_SYNC && !strstr(function->name, "Query"))
+		if (trace_waits(function->kind, function->name))
 			waits[i] = strstr(function->name, "Device") ? WAIT_DEVICE : WAIT_QUEUE;
 	}
 	return waits;

@@ -211,22 +211,15 @@ static bool is_work(enum pm_kind kind)
 	}
 }
 
-/* Not a call that only asks how far the device is, as a library's watchdog does all the time. */
-static bool is_waiting(const struct trace *trace, uint32_t op)
-{
-	const struct trace_function *function = &trace->functions[trace->operations[op].function];
-
-	return function->kind == PM_KIND_SYNC && !strstr(function->name, "Query");
-}
-
 static void add_call(struct standing *standing, const struct trace *trace, struct standing_thread *thread,
 	uint32_t op, int64_t begin_ns)
 {
-	const enum pm_kind kind = trace->functions[trace->operations[op].function].kind;
+	const struct trace_function *function = &trace->functions[trace->operations[op].function];
+	const enum pm_kind kind = function->kind;
 
 	thread->op = op;
 	thread->begin_ns = begin_ns;
-	if (!thread->works && (is_work(kind) || is_waiting(trace, op)))
+	if (!thread->works && (is_work(kind) || trace_waits(kind, function->name)))
 		thread->works = true;
 	if (kind == PM_KIND_COMM)
 		count_communication(trace, standing, op, begin_ns);

@@ -23,6 +23,11 @@
 static const size_t record_sizes[] = {0, sizeof(struct pm_record_1), sizeof(struct pm_record),
 	sizeof(struct pm_record), sizeof(struct pm_record)}; /* by version */
 
+bool trace_waits(enum pm_kind kind, const char *name)
+{
+	return kind == PM_KIND_SYNC && !strstr(name, "Query");
+}
+
 void trace_trouble(struct trace *trace, uint64_t offset, const char *format, ...)
 {
 	char text[256];
@@ -57,7 +62,6 @@ static void add_pair(struct trace *trace, size_t *room, uint64_t ticks, uint64_t
 	*MEM_PUSH(trace->pairs, trace->pair_count, *room) = (struct trace_pair){ticks, monotonic_ns, 0};
 }
 
-/* Counts the slots up to the first empty one, by their kinds. */
 void trace_release(const struct trace *trace, const struct trace_chunk *chunk)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = chunk->offset & ~(page - 1);
@@ -68,6 +72,7 @@ void trace_release(const struct trace *trace, const struct trace_chunk *chunk)
 		madvise((void *)(uintptr_t)(trace->data + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
+/* Counts the slots up to the first empty one, by their kinds. */
 static void parse_records(struct trace *trace, size_t *room, const struct pm_chunk *chunk, uint64_t offset,
 	uint64_t payload_bytes)
 {

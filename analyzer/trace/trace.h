@@ -33,6 +33,10 @@ struct trace_function {
 	const struct trace_label *labels;
 };
 
+/* Whether a function waits for work, and does not only ask how far it is, as a library's watchdog does all
+ * the time. */
+bool trace_waits(enum pm_kind kind, const char *name);
+
 struct trace_operation {
 	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */
 	uint32_t site;     /* number of a string that is there, or 0 */
