@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHARE_OF_READING 5 /* a reading begins so many times what the last one took after that began */
+#define SHARE_OF_READING 5 /* reading takes at most a fifth of the time */
 #define POLITE 10          /* nice value: the job that is looked at may run on this host */
 #define TABLE_HEAD 2       /* lines of a table before its first row */
 #define HEIGHT_LEAST 6     /* lines of a terminal: of a lower one the table has no place */

@@ -116,12 +116,21 @@ static double greatest_count(const struct recent *recent)
 	return count;
 }
 
-static void print_iteration(double count, FILE *out)
+/* False: its times are not known. */
+static bool print_iteration(struct arena *arena, double count, double per_second, double iteration_ns,
+	double before_ns, FILE *out)
 {
 	if (isnan(count))
 		fputs("Iteration -", out);
 	else
 		fprintf(out, "Iteration %.0f", count);
+	if (isnan(iteration_ns)) {
+		fputs("; where they begin is not sure, so there are no times (pmanalyze report)\n", out);
+		return false;
+	}
+	fprintf(out, ", %.4g a second; each %s%s\n", per_second, print_time(arena, iteration_ns),
+		trend_text(arena, iteration_ns, before_ns));
+	return true;
 }
 
 static uint64_t lost_records(const struct recent *recent)
@@ -186,14 +195,9 @@ void top_print_run(const struct recent *recent, const struct top_paper *paper, F
 		fputs("No iterations so far.\n", out);
 		return;
 	}
-	print_iteration(greatest_count(recent), out);
-	if (isnan(recent->iteration_ns)) {
-		fputs("; where they begin is not sure, so there are no times (pmanalyze report)\n", out);
+	if (!print_iteration(arena, greatest_count(recent), recent->per_second, recent->iteration_ns,
+		    recent->before_ns, out))
 		return;
-	}
-	fprintf(out, ", %.4g a second; each %s%s\n", recent->per_second,
-		print_time(arena, recent->iteration_ns),
-		trend_text(arena, recent->iteration_ns, recent->before_ns));
 	print_each(recent, NULL, paper, out);
 	if (!isnan(recent->samples))
 		fprintf(out, "Samples  %.0f an iteration, %.4g a second\n", recent->samples,
@@ -211,14 +215,9 @@ void top_print_rank(const struct recent *recent, const struct recent_worker *wor
 
 	fprintf(out, "%s: %s, process %u on %s%s\n", recent->run->label, worker->name, worker->process->pid,
 		worker->process->host, worker->process->ended ? ", ended" : "");
-	print_iteration(worker->count, out);
-	if (isnan(worker->iteration_ns)) {
-		fputs("; where they begin is not sure, so there are no times (pmanalyze report)\n", out);
+	if (!print_iteration(
+		    arena, worker->count, worker->per_second, worker->iteration_ns, worker->before_ns, out))
 		return;
-	}
-	fprintf(out, ", %.4g a second; each %s%s\n", worker->per_second,
-		print_time(arena, worker->iteration_ns),
-		trend_text(arena, worker->iteration_ns, worker->before_ns));
 	print_each(recent, worker, paper, out);
 	print_phases(worker->phase_ns, worker->iteration_ns, arena, paper, out);
 }
