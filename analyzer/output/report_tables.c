@@ -104,6 +104,7 @@ void report_rank_table(
 	size_t count = analysis->worker_count;
 	size_t *columns = mem_alloc(count, sizeof(*columns));
 	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
+	bool known;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = analysis_worker_name(analysis, &analysis->workers[i]);
@@ -116,7 +117,8 @@ void report_rank_table(
 			continue;
 		print_row(table);
 		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
-		for (size_t i = 0; i < count && is_known(analysis, phase); i++)
+		known = is_known(analysis, phase);
+		for (size_t i = 0; i < count && known; i++)
 			print_number(table, columns[i],
 				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
 	}
@@ -139,7 +141,10 @@ void report_worker_table(struct run *run, struct print_table *table)
 	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
 	size_t iterations = print_column(table, "iterations", "iterations", PRINT_COUNT);
 	size_t columns[2][3];
+	bool known[PHASE_COUNT + 1] = {[PHASE_COUNT] = true}; /* the last: the iteration */
 
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		known[phase] = is_known(analysis, phase);
 	for (int accounting = 0; accounting < 2; accounting++) {
 		static const char *const keys[2][3] = {
 			{"busy_mean", "busy_sd", "busy_median"},
@@ -160,7 +165,7 @@ void report_worker_table(struct run *run, struct print_table *table)
 			print_word(
 				table, phase_column, phase < PHASE_COUNT ? phase_keys[phase] : "iteration");
 			print_number(table, iterations, (double)worker->used_count);
-			if (phase < PHASE_COUNT && !is_known(analysis, phase))
+			if (!known[phase])
 				continue;
 			for (int accounting = 0; accounting < 2; accounting++) {
 				struct analysis_statistics statistics =

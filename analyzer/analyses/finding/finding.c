@@ -37,7 +37,7 @@ const char *finding_strength_text(enum finding_strength strength)
 
 enum finding_strength finding_measured(const struct finding_list *list)
 {
-	if (list->step.confidence < CONFIDENT || list->step.used < 3 || list->analysis->timeline.cut)
+	if (list->step.confidence < CONFIDENT || list->step.used < 3)
 		return FINDING_WEAK;
 	return list->step.used < 5 || list->step.ranks < list->step.world ? FINDING_LIKELY : FINDING_STRONG;
 }
