@@ -1,9 +1,9 @@
 /*
  * The rows of pm_hooks.def as a table, and the functions behind the wrappers.
  *
- * RTLD_NEXT does not see a library that was loaded late with RTLD_LOCAL, as Python loads extensions; for
- * those the library is asked by its SONAME, without loading it, and one that was renamed is found among all
- * that are loaded.
+ * RTLD_NEXT does not see a library that was loaded late with RTLD_LOCAL, as Python loads extensions; such a
+ * one is found by its file's name among all that are loaded. Not by dlopen with RTLD_NOLOAD and a SONAME: for
+ * what is not loaded it reads the loader's cache, by a descriptor of the process that the host may close.
  */
 #include "resolve.h"
 
@@ -58,10 +58,10 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 #include "pm_hooks.def"
 };
 
-/* The names under which a library may already be in the process, newest first, and how its file's name
+/* The names of files by which a library may already be in the process, newest first, and how such a name
  * begins. */
 static const struct {
-	const char *library, *stem, *sonames[4];
+	const char *library, *stem, *files[4];
 } libraries[] = {
 	{"cudart", "libcudart", {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}},
 	{"cuda", "libcuda", {"libcuda.so.1"}},
@@ -130,29 +130,20 @@ bool pmh_keep(const void *function)
 	return handle != NULL;
 }
 
-static void *look_up_in(const char *file, const char *name)
-{
-	void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD), *f;
-
-	if (!handle)
-		return NULL;
-	f = pmh_libc_dlsym(handle, name);
-	dlclose(handle);
-	return f;
-}
-
+/* The path under which a library is loaded whose file has this name, or begins with this stem. */
 struct search {
-	const char *stem;
+	const char *file, *stem; /* one of them */
 	char path[PATH_MAX];
 };
 
-static int match_stem(struct dl_phdr_info *info, size_t size, void *data)
+static int match(struct dl_phdr_info *info, size_t size, void *data)
 {
+	const char *file = plain_base(info->dlpi_name);
 	struct search *s = data;
 	size_t n = 0;
 
 	(void)size;
-	if (!begins_with(plain_base(info->dlpi_name), s->stem))
+	if (s->file ? !plain_equal(file, s->file) : !begins_with(file, s->stem))
 		return 0;
 	while (n + 1 < sizeof s->path && (s->path[n] = info->dlpi_name[n]))
 		n++;
@@ -160,13 +151,19 @@ static int match_stem(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* Of a library that a package has renamed and loaded with RTLD_LOCAL. */
-static void *look_up_renamed(const char *stem, const char *name)
+static void *look_up_in(const char *file, const char *stem, const char *name)
 {
 	struct search s;
+	void *handle, *f;
 
+	s.file = file;
 	s.stem = stem;
-	return dl_iterate_phdr(match_stem, &s) ? look_up_in(s.path, name) : NULL;
+	handle = dl_iterate_phdr(match, &s) ? dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	if (!handle)
+		return NULL;
+	f = pmh_libc_dlsym(handle, name);
+	dlclose(handle);
+	return f;
 }
 
 static void *look_up(const char *library, const char *name)
@@ -177,10 +174,10 @@ static void *look_up(const char *library, const char *name)
 	for (size_t i = 0; !f && i < sizeof libraries / sizeof libraries[0]; i++) {
 		if (!plain_equal(libraries[i].library, library))
 			continue;
-		for (const char *const *soname = libraries[i].sonames; !f && *soname; soname++)
-			f = look_up_in(*soname, name);
+		for (const char *const *file = libraries[i].files; !f && *file; file++)
+			f = look_up_in(*file, NULL, name);
 		if (!f)
-			f = look_up_renamed(libraries[i].stem, name);
+			f = look_up_in(NULL, libraries[i].stem, name);
 	}
 	return f;
 }
