@@ -11,6 +11,7 @@
 #define SG_CALLS_H
 
 #include "copy.h"
+#include "core/capture.h"
 
 /* The runtime's name of an error number and the text, NULL for one that is none (error.c). */
 const char *sg_error_name(int error);

@@ -1,5 +1,6 @@
 /* Copies: see copy.h. */
 #include "copy.h"
+#include "core/capture.h"
 
 #include <stdlib.h>
 #include <string.h>

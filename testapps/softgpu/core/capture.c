@@ -1,88 +1,14 @@
-/*
- * Stream capture: what is submitted to a capturing stream becomes a node of a graph.
- *
- * The one idea: each capturing stream is a branch with a frontier, the node that its next node depends on. An
- * event recorded there remembers the frontier; waiting for it brings another stream into the capture (a fork)
- * or adds a node that joins two frontiers. Captures are rare, so one lock guards all of them.
- */
-#include "core.h"
+/* Captures: how they begin, end and break. capture.h has the idea. */
+#include "capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct sg_capture {
-	struct sg_capture *next;
-	uint64_t id;
-	struct sg_stream *origin;
-	struct sg_graph *graph;
-	int own_graph; /* made for this capture */
-	int of_node;   /* of one node by hand: no business of the device's other streams */
-	enum cudaStreamCaptureMode mode;
-	pthread_t thread;
-	int invalid;
-	struct sg_stream **streams;
-	size_t stream_count;
-	cudaGraphNode_t *shown; /* what sg_capture_info answered last */
-};
-
 pthread_mutex_t sg_capture_lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic uint32_t sg_capture_count;
 
-static struct sg_capture *captures;
+struct sg_capture *sg_captures;
 static uint64_t last_id;
-
-static struct sg_capture *capture_of(struct sg_stream *stream)
-{
-	return atomic_load_explicit(&stream->capture, memory_order_relaxed);
-}
-
-static cudaError_t refuse(struct sg_capture *capture, cudaError_t error)
-{
-	capture->invalid = 1;
-	return error;
-}
-
-static cudaError_t join_capture(struct sg_capture *capture, struct sg_stream *stream, uint32_t branch)
-{
-	struct sg_stream **more =
-		realloc(capture->streams, (capture->stream_count + 1) * sizeof(*capture->streams));
-
-	if (more == NULL)
-		return cudaErrorMemoryAllocation;
-	capture->streams = more;
-	capture->streams[capture->stream_count++] = stream;
-	stream->branch = branch;
-	stream->frontier = 0;
-	atomic_store_explicit(&stream->capture, capture, memory_order_release);
-	return cudaSuccess;
-}
-
-/* Appends to the stream's branch and moves its frontier. */
-static cudaError_t add_node(struct sg_stream *stream, struct sg_node *node, uint32_t other)
-{
-	struct sg_capture *capture = capture_of(stream);
-	uint32_t added;
-
-	if (capture->invalid)
-		return cudaErrorStreamCaptureInvalidated;
-	node->branch = stream->branch;
-	node->depends_on[0] = stream->frontier;
-	node->depends_on[1] = other;
-	added = sg_graph_add(capture->graph, node);
-	if (added == 0)
-		return refuse(capture, cudaErrorMemoryAllocation);
-	stream->frontier = added;
-	return cudaSuccess;
-}
-
-static cudaError_t add_join(struct sg_stream *stream, uint32_t other)
-{
-	struct sg_node join = {.kind = SG_NODE_JOIN};
-
-	if (other == 0 || other == stream->frontier)
-		return cudaSuccess;
-	return add_node(stream, &join, other);
-}
 
 static uint32_t index_of(const struct sg_graph *graph, cudaGraphNode_t node)
 {
@@ -112,7 +38,7 @@ static uint32_t branch_behind(struct sg_graph *graph, uint32_t node)
 /* The stream's next node follows these. */
 static cudaError_t follow(struct sg_stream *stream, const cudaGraphNode_t *depends_on, size_t count)
 {
-	struct sg_graph *graph = capture_of(stream)->graph;
+	struct sg_graph *graph = sg_capture_of(stream)->graph;
 	cudaError_t error = cudaSuccess;
 
 	for (size_t i = 0; i < count && error == cudaSuccess; i++) {
@@ -126,7 +52,7 @@ static cudaError_t follow(struct sg_stream *stream, const cudaGraphNode_t *depen
 			stream->branch = branch_behind(graph, other);
 			stream->frontier = other;
 		} else {
-			error = add_join(stream, other);
+			error = sg_capture_add_join(stream, other);
 		}
 	}
 	if (count == 0)
@@ -143,9 +69,10 @@ static cudaError_t begin(struct sg_stream *stream, struct sg_graph *graph, const
 	if (stream->kind == SG_LEGACY)
 		return cudaErrorStreamCaptureUnsupported;
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
+	capture = sg_capture_of(stream);
 	if (capture != NULL || (graph != NULL && graph->capturing)) {
-		error = capture != NULL ? refuse(capture, cudaErrorIllegalState) : cudaErrorIllegalState;
+		error = capture != NULL ? sg_capture_break(capture, cudaErrorIllegalState)
+					: cudaErrorIllegalState;
 		pthread_mutex_unlock(&sg_capture_lock);
 		return error;
 	}
@@ -162,7 +89,7 @@ static cudaError_t begin(struct sg_stream *stream, struct sg_graph *graph, const
 	capture->origin = stream;
 	capture->mode = mode;
 	capture->thread = pthread_self();
-	error = join_capture(capture, stream, 0);
+	error = sg_capture_join(capture, stream, 0);
 	if (error != cudaSuccess)
 		goto out;
 	error = follow(stream, depends_on, depends_count);
@@ -172,8 +99,8 @@ static cudaError_t begin(struct sg_stream *stream, struct sg_graph *graph, const
 	}
 	capture->graph->capturing = 1;
 	if (!of_node) {
-		capture->next = captures;
-		captures = capture;
+		capture->next = sg_captures;
+		sg_captures = capture;
 	}
 	atomic_fetch_add(&sg_capture_count, 1);
 	pthread_mutex_unlock(&sg_capture_lock);
@@ -207,7 +134,7 @@ cudaError_t sg_capture_empty(struct sg_stream *stream)
 	cudaError_t error;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	error = add_node(stream, &node, 0);
+	error = sg_capture_add(stream, &node, 0);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
 }
@@ -241,7 +168,7 @@ static int joined(struct sg_capture *capture)
 /* Under the lock. keep: the graph is somebody's now. */
 static void close_capture(struct sg_capture *capture, int keep)
 {
-	struct sg_capture **link = &captures;
+	struct sg_capture **link = &sg_captures;
 
 	for (size_t i = 0; i < capture->stream_count; i++)
 		atomic_store(&capture->streams[i]->capture, NULL);
@@ -263,7 +190,7 @@ void sg_capture_abandon(struct sg_stream *stream)
 	struct sg_capture *capture;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
+	capture = sg_capture_of(stream);
 	if (capture != NULL && capture->origin == stream) {
 		close_capture(capture, 0);
 	} else if (capture != NULL) {
@@ -283,14 +210,14 @@ cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph)
 
 	*graph = NULL;
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
+	capture = sg_capture_of(stream);
 	if (capture == NULL)
 		error = cudaErrorIllegalState;
 	else if (capture->origin != stream)
-		error = refuse(capture, cudaErrorStreamCaptureUnmatched);
+		error = sg_capture_break(capture, cudaErrorStreamCaptureUnmatched);
 	else if (capture->mode != cudaStreamCaptureModeRelaxed &&
 		 !pthread_equal(capture->thread, pthread_self()))
-		error = refuse(capture, cudaErrorStreamCaptureWrongThread);
+		error = sg_capture_break(capture, cudaErrorStreamCaptureWrongThread);
 	if (error != cudaSuccess) {
 		pthread_mutex_unlock(&sg_capture_lock);
 		return error;
@@ -312,7 +239,7 @@ enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream)
 	struct sg_capture *capture;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
+	capture = sg_capture_of(stream);
 	if (capture != NULL)
 		status =
 			capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
@@ -350,7 +277,7 @@ cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *in
 
 	*info = (struct sg_capture_info){.status = cudaStreamCaptureStatusNone};
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
+	capture = sg_capture_of(stream);
 	if (capture != NULL) {
 		cudaGraphNode_t *shown =
 			realloc(capture->shown, (capture->graph->node_count + 1) * sizeof(*shown));
@@ -371,197 +298,12 @@ cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *in
 	return error;
 }
 
-cudaError_t sg_capture_work(
-	struct sg_stream *stream, const struct sg_activity *what, sg_work *fn, const void *arg, size_t size)
-{
-	struct sg_node node = {.kind = SG_NODE_WORK, .fn = fn, .size = size};
-	cudaError_t error;
-
-	if (what != NULL)
-		node.what = *what;
-	node.arg = (void *)(uintptr_t)arg;
-	pthread_mutex_lock(&sg_capture_lock);
-	error = add_node(stream, &node, 0);
-	pthread_mutex_unlock(&sg_capture_lock);
-	return error;
-}
-
-cudaError_t sg_capture_record(struct sg_event *event, struct sg_stream *stream, int external)
-{
-	struct sg_capture *capture;
-	cudaError_t error = cudaSuccess;
-
-	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
-	if (capture->invalid) {
-		error = cudaErrorStreamCaptureInvalidated;
-	} else if (external) {
-		struct sg_node node = {.kind = SG_NODE_RECORD, .event = event};
-
-		error = add_node(stream, &node, 0);
-	} else {
-		pthread_mutex_lock(&event->lock);
-		event->generation++;
-		event->stream = stream;
-		event->capture = capture->id;
-		event->node = stream->frontier;
-		pthread_mutex_unlock(&event->lock);
-	}
-	pthread_mutex_unlock(&sg_capture_lock);
-	return error;
-}
-
-static struct sg_capture *capture_by_id(uint64_t id)
-{
-	for (struct sg_capture *capture = captures; capture != NULL; capture = capture->next) {
-		if (capture->id == id)
-			return capture;
-	}
-	return NULL;
-}
-
-cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, int external)
-{
-	struct sg_capture *capture, *recorded;
-	struct sg_event_place last = sg_event_last(event);
-	cudaError_t error = cudaSuccess;
-
-	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
-	recorded = last.capture != 0 ? capture_by_id(last.capture) : NULL;
-	if (capture != NULL && capture->invalid) {
-		error = cudaErrorStreamCaptureInvalidated;
-	} else if (capture != NULL && external) {
-		struct sg_node node = {.kind = SG_NODE_WAIT, .event = event};
-
-		error = add_node(stream, &node, 0);
-	} else if (last.stream == NULL) {
-		error = cudaSuccess;
-	} else if (last.capture == 0) {
-		error = refuse(capture, cudaErrorStreamCaptureIsolation);
-	} else if (recorded == NULL) {
-		error = cudaErrorCapturedEvent;
-		if (capture != NULL)
-			capture->invalid = 1;
-	} else if (capture == NULL && recorded->invalid) {
-		error = cudaErrorStreamCaptureInvalidated;
-	} else if (capture == NULL) {
-		if (stream->kind == SG_LEGACY)
-			error = refuse(recorded, cudaErrorStreamCaptureImplicit);
-		else
-			error = join_capture(recorded, stream, recorded->graph->branch_count++);
-		if (error == cudaSuccess)
-			stream->frontier = last.node;
-	} else if (recorded != capture) {
-		recorded->invalid = 1;
-		error = refuse(capture, cudaErrorStreamCaptureMerge);
-	} else {
-		error = add_join(stream, last.node);
-	}
-	pthread_mutex_unlock(&sg_capture_lock);
-	return error;
-}
-
-/* The launched graph's nodes become nodes of the capture: not shown, but for one that stands for all of them.
- */
-cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream)
-{
-	struct sg_capture *capture;
-	struct sg_node child = {.kind = SG_NODE_WORK};
-	cudaError_t error = cudaSuccess;
-	uint32_t first_node, first_branch;
-
-	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
-	error = add_node(stream, &child, 0);
-	first_node = capture->graph->node_count;
-	first_branch = capture->graph->branch_count;
-	for (uint32_t i = 0; i < executable->node_count && error == cudaSuccess; i++) {
-		struct sg_node node = *executable->nodes[i];
-
-		if (node.kind == SG_NODE_WORK)
-			node.kind = SG_NODE_INNER;
-		node.branch = node.branch == 0 ? stream->branch : first_branch + node.branch - 1;
-		for (int k = 0; k < 2; k++)
-			node.depends_on[k] =
-				node.depends_on[k] == 0 ? first_node : first_node + node.depends_on[k];
-		if (sg_graph_add(capture->graph, &node) == 0)
-			error = refuse(capture, cudaErrorMemoryAllocation);
-	}
-	capture->graph->branch_count += executable->branch_count - 1;
-	/* The last node of each branch is what the stream's next node must follow. */
-	for (uint32_t b = 0; b < executable->branch_count && error == cudaSuccess; b++) {
-		uint32_t last = 0;
-
-		for (uint32_t i = 0; i < executable->node_count; i++) {
-			if (executable->nodes[i]->branch == b)
-				last = first_node + i + 1;
-		}
-		if (b == 0 && last != 0)
-			stream->frontier = last;
-		else
-			error = add_join(stream, last);
-	}
-	if (error == cudaSuccess)
-		capture->graph->nodes[first_node - 1]->child = stream->frontier;
-	pthread_mutex_unlock(&sg_capture_lock);
-	return error;
-}
-
-cudaError_t sg_capture_position(struct sg_stream *stream, struct sg_position *place)
-{
-	pthread_mutex_lock(&sg_capture_lock);
-	place->stream = stream;
-	place->capture = capture_of(stream)->id;
-	place->position = stream->frontier;
-	pthread_mutex_unlock(&sg_capture_lock);
-	return cudaSuccess;
-}
-
-cudaError_t sg_capture_wait_position(struct sg_stream *stream, const struct sg_position *place)
-{
-	cudaError_t error = cudaSuccess;
-
-	pthread_mutex_lock(&sg_capture_lock);
-	if (place->capture == capture_of(stream)->id)
-		error = add_join(stream, (uint32_t)place->position);
-	pthread_mutex_unlock(&sg_capture_lock);
-	return error;
-}
-
-cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block)
-{
-	struct sg_graph *graph;
-	struct sg_graph_memory *memory;
-	void **more;
-	cudaError_t error = cudaErrorMemoryAllocation;
-
-	pthread_mutex_lock(&sg_capture_lock);
-	graph = capture_of(stream)->graph;
-	if (graph->memory == NULL) {
-		graph->memory = calloc(1, sizeof(*graph->memory));
-		if (graph->memory != NULL)
-			graph->memory->references = 1;
-	}
-	memory = graph->memory;
-	if (memory != NULL) {
-		more = realloc(memory->blocks, (memory->block_count + 1) * sizeof(*more));
-		if (more != NULL) {
-			memory->blocks = more;
-			memory->blocks[memory->block_count++] = block;
-			error = cudaSuccess;
-		}
-	}
-	pthread_mutex_unlock(&sg_capture_lock);
-	return error;
-}
-
 cudaError_t sg_capture_refuse(struct sg_stream *stream)
 {
 	struct sg_capture *capture;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = capture_of(stream);
+	capture = sg_capture_of(stream);
 	if (capture != NULL)
 		capture->invalid = 1;
 	pthread_mutex_unlock(&sg_capture_lock);
@@ -574,7 +316,7 @@ static int invalidate_device(int device, int only_blocking)
 	int found = 0;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	for (struct sg_capture *capture = captures; capture != NULL; capture = capture->next) {
+	for (struct sg_capture *capture = sg_captures; capture != NULL; capture = capture->next) {
 		for (size_t i = 0; i < capture->stream_count; i++) {
 			struct sg_stream *stream = capture->streams[i];
 
@@ -608,7 +350,7 @@ cudaError_t sg_capture_unsafe_slow(void)
 	if (sg_self.capture_mode == cudaStreamCaptureModeRelaxed)
 		return error;
 	pthread_mutex_lock(&sg_capture_lock);
-	for (struct sg_capture *capture = captures; capture != NULL; capture = capture->next) {
+	for (struct sg_capture *capture = sg_captures; capture != NULL; capture = capture->next) {
 		int own = pthread_equal(capture->thread, pthread_self());
 
 		if ((own && capture->mode != cudaStreamCaptureModeRelaxed) ||

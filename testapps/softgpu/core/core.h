@@ -1,5 +1,5 @@
 /*
- * The core's header: threads, devices, contexts, streams, events, captures and memory blocks, as its files
+ * The core's header: threads, devices, contexts, streams, events and memory blocks, as its files
  * and those of the runtime and the driver API share them.
  *
  * The one idea: the core and the calls above it (calls/) are a library of their own, libsoftgpu.so; libcudart
@@ -324,120 +324,6 @@ struct sg_event_place {
 	uint64_t time_ns; /* 0: not reached yet, or not timed */
 };
 struct sg_event_place sg_event_last(struct sg_event *event);
-
-/* ---- capture (capture.c) and graphs (graph.c) ---- */
-
-enum sg_node_kind { SG_NODE_WORK, SG_NODE_JOIN, SG_NODE_RECORD, SG_NODE_WAIT, SG_NODE_INNER };
-
-/* One closure of a graph. Nodes of a branch run in order; dependencies on other branches are explicit. */
-struct sg_node {
-	enum sg_node_kind kind; /* JOIN and INNER are not shown to the application */
-	uint32_t branch;
-	uint32_t depends_on[2]; /* 1 + index, 0: none */
-	sg_work *fn;
-	void *arg;
-	size_t size;
-	struct sg_activity what;
-	uint64_t number; /* sg_graph_node_number */
-	uint64_t source; /* executable: the number in the graph it was made of */
-	uint32_t child;  /* it stands for a graph, whose nodes follow it, not shown: 1 + index of their end */
-	struct sg_event *event; /* RECORD, WAIT */
-};
-
-/* Memory that captured cudaMallocAsync calls made: lives as long as any graph that uses it. */
-struct sg_graph_memory {
-	_Atomic uint32_t references;
-	void **blocks;
-	size_t block_count;
-};
-
-struct sg_graph {
-	struct sg_slot slot;
-	int executable; /* a cudaGraphExec_t, else a cudaGraph_t */
-	uint32_t number;
-	int device;
-	int capturing;
-	struct sg_node **nodes;
-	uint32_t node_count, node_room;
-	uint32_t branch_count;
-	struct sg_graph_memory *memory;
-	struct sg_stream **helpers; /* executable: one per branch after the first */
-	struct sg_stream *builder;  /* on which nodes are made by hand, or NULL: none was yet */
-	pthread_mutex_t lock;
-	struct sg_stream *last_stream; /* executable: the launch before */
-	uint64_t last_position;
-};
-extern struct sg_pool sg_graphs;
-
-struct sg_graph *sg_graph_open(int executable);
-void sg_graph_close(struct sg_graph *graph);
-/* Appends a node; returns 1 + its index, 0: out of memory. Takes a copy of arg. */
-uint32_t sg_graph_add(struct sg_graph *graph, const struct sg_node *node);
-cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **executable);
-/* Takes over the arguments of a graph of the same shape; cudaErrorGraphExecUpdateFailure: it has another one.
- */
-cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph *graph);
-/* Gives one node of an executable graph (by its number in the graph that it was made of) the arguments of the
- * node that a graph consists of, which must be of the same kind: cudaErrorInvalidValue. */
-cudaError_t sg_graph_replace_node(struct sg_graph *executable, uint64_t source, const struct sg_graph *graph);
-cudaError_t sg_graph_launch(struct sg_graph *executable, struct sg_stream *stream);
-/* cudaGraphNodeType of a node that is shown. */
-int sg_graph_node_type(const struct sg_node *node);
-/* The stream on which a graph's nodes are made by hand; NULL: out of memory. */
-struct sg_stream *sg_graph_builder(struct sg_graph *graph);
-/* The nodes that are shown, or those of them that depend on none: up to `room` of them, and how many there
- * are.
- */
-size_t sg_graph_visible(const struct sg_graph *graph, int only_roots, cudaGraphNode_t *nodes, size_t room);
-
-extern pthread_mutex_t sg_capture_lock;
-extern _Atomic uint32_t sg_capture_count; /* captures under way in the process */
-
-cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
-	const cudaGraphNode_t *depends_on, size_t depends_count, enum cudaStreamCaptureMode mode);
-/* A capture for one node by hand: it disturbs no other thread and is disturbed by none. */
-cudaError_t sg_capture_begin_node(struct sg_stream *stream, struct sg_graph *graph,
-	const cudaGraphNode_t *depends_on, size_t depends_count);
-/* A node that does nothing, behind what is there. */
-cudaError_t sg_capture_empty(struct sg_stream *stream);
-cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
-enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
-/* The stream is about to go: the capture that began on it ends, one that it has joined is broken. */
-void sg_capture_abandon(struct sg_stream *stream);
-
-/* A stream's capture; without one only the status is set. */
-struct sg_capture_info {
-	enum cudaStreamCaptureStatus status;
-	uint64_t id;
-	struct sg_graph *graph;
-	const cudaGraphNode_t
-		*nodes; /* what the next node will depend on; valid until the next such question */
-	size_t node_count;
-};
-cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *info);
-/* A closure submitted to a stream that is being captured. */
-cudaError_t sg_capture_work(
-	struct sg_stream *stream, const struct sg_activity *what, sg_work *fn, const void *arg, size_t size);
-cudaError_t sg_capture_record(struct sg_event *event, struct sg_stream *stream, int external);
-cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, int external);
-cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream);
-cudaError_t sg_capture_position(struct sg_stream *stream, struct sg_position *place);
-cudaError_t sg_capture_wait_position(struct sg_stream *stream, const struct sg_position *place);
-cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block);
-/* Ends the capture that the stream belongs to in failure, and says why. */
-cudaError_t sg_capture_refuse(struct sg_stream *stream);
-/* The same for every capture on a device (a synchronisation of all of it), or for blocking streams only. */
-cudaError_t sg_capture_refuse_device(int device);
-cudaError_t sg_capture_refuse_legacy(int device);
-/* Whether the calling thread may now make a call that is unsafe during capture (cudaMalloc, cudaEventQuery).
- */
-cudaError_t sg_capture_unsafe_slow(void);
-static inline cudaError_t sg_capture_unsafe(void)
-{
-	if (SG_LIKELY(atomic_load_explicit(&sg_capture_count, memory_order_acquire) == 0))
-		return cudaSuccess;
-	return sg_capture_unsafe_slow();
-}
 
 /* ---- memory (memory.c) ---- */
 

@@ -6,6 +6,7 @@
  * become waits; at the end the launching stream waits for all of them, so that events around a launch enclose
  * the whole graph.
  */
+#include "graph.h"
 #include "model.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * a number; to depend on it (event, legacy stream, graph) is to wait until `completed` has reached it. A
  * closure can depend only on what was submitted before it, so waiting workers can never form a circle.
  */
+#include "capture.h"
 #include "model.h"
 #include "queue.h"
 

@@ -5,6 +5,7 @@
  * The one idea: the first slots of the pool are the legacy streams, and whoever needs all streams of a device
  * walks through the slots; nothing else lists them.
  */
+#include "capture.h"
 #include "model.h"
 
 #include <stdlib.h>

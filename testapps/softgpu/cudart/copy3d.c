@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "calls/copy.h"
+#include "core/capture.h"
 
 struct sg_array {
 	struct sg_slot slot;
