@@ -63,23 +63,42 @@ static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 	return first;
 }
 
+/* What a kernel works on beside parameters: the one place that it touches, or of several the one that it
+ * touches twice, as input and result; the others may be words that an earlier call left in the room between
+ * arguments. FLOW_NOWHERE: neither is one alone. */
+static uint32_t worked_on(const struct flow_work *work, uint32_t step)
+{
+	uint32_t only = FLOW_NOWHERE, twice = FLOW_NOWHERE, others = 0, doubles = 0;
+
+	for (uint32_t i = 0; i < work->steps[step].count; i++) {
+		const uint32_t place = flow_touch_of(work, step, i)->place;
+		uint32_t before = 0;
+
+		if (work->places[place].parameter)
+			continue;
+		for (uint32_t j = 0; j < i; j++)
+			before += flow_touch_of(work, step, j)->place == place;
+		if (before == 0) {
+			only = place;
+			others++;
+		} else if (before == 1) {
+			twice = place;
+			doubles++;
+		}
+	}
+	if (others == 1)
+		return only;
+	return doubles == 1 ? twice : FLOW_NOWHERE;
+}
+
 /* The step of a library, with parameters, that computed what a kernel works on in place: its product, to
  * which it adds a bias. `last`: by place, step + 1. FLOW_NOWHERE: it is no such kernel. */
 static uint32_t product_of(const struct assigning *a, uint32_t step, const uint32_t *last)
 {
 	const struct flow_work *work = a->work;
-	uint32_t other = FLOW_NOWHERE, before;
+	const uint32_t other = work->steps[step].launch ? worked_on(work, step) : FLOW_NOWHERE;
+	const uint32_t before = other != FLOW_NOWHERE ? last[other] : 0;
 
-	for (uint32_t i = 0; i < work->steps[step].count; i++) {
-		const uint32_t place = flow_touch_of(work, step, i)->place;
-
-		if (work->places[place].parameter || place == other)
-			continue;
-		if (other != FLOW_NOWHERE)
-			return FLOW_NOWHERE;
-		other = place;
-	}
-	before = other != FLOW_NOWHERE && work->steps[step].launch ? last[other] : 0;
 	return flow_is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
 }
 
