@@ -35,7 +35,11 @@ static void find_phases(const struct analysis *analysis, struct balance *balance
 		for (size_t i = 0; i < count; i++)
 			values[i] = analysis_phase(&analysis->workers[i], 1, shown[p], ANALYSIS_BUSY).mean;
 		balance->phases[balance->phase_count] = item_of(phase_keys[shown[p]], values, count);
-		balance->phases[balance->phase_count++].title = phase_titles[shown[p]];
+		balance->phases[balance->phase_count].title = phase_titles[shown[p]];
+		if (!analysis_phase_known(analysis, shown[p]))
+			balance->phases[balance->phase_count].mean_ns =
+				balance->phases[balance->phase_count].greatest_ns = NAN;
+		balance->phase_count++;
 	}
 	free(values);
 }

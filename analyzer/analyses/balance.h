@@ -10,7 +10,7 @@
 /* Part of a collective's time: who is last by less is not waited for, somebody is always last. */
 #define BALANCE_WAITED 0.01
 
-/* (3.8) of one thing that each worker spends time on. */
+/* (3.8) of one thing that each worker spends time on; times are NaN where the traces cannot tell. */
 struct balance_item {
 	const char *name;
 	const char *title; /* for people, or NULL */

@@ -2,6 +2,7 @@
 #include "analyses/finding/finding.h"
 #include "analyses/replay/whatif.h"
 #include "cmd_common.h"
+#include "import/imported_timeline.h"
 
 #include <math.h>
 
@@ -34,14 +35,18 @@ static void rank_table(struct print_table *table, struct analysis *analysis, con
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
 	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
 	size_t last = print_column(table, "last", "last to arrive", PRINT_SHARE);
+	/* Labels tell of waiting only where they are a collective's. */
+	bool known = balance->collective_count > 0 || !imported_timeline_is_labels(&analysis->timeline);
 
 	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < analysis->worker_count; i++) {
 		print_row(table);
 		print_word(table, name, analysis_worker_name(analysis, &analysis->workers[i]));
 		print_number(table, compute, balance->ranks[i].compute_ns);
-		print_number(table, wait, balance->ranks[i].wait_ns);
-		print_number(table, caused, balance->ranks[i].wait_caused_ns);
+		if (known) {
+			print_number(table, wait, balance->ranks[i].wait_ns);
+			print_number(table, caused, balance->ranks[i].wait_caused_ns);
+		}
 		if (balance->collective_count)
 			print_number(table, last,
 				(double)balance->ranks[i].last_count / (double)balance->collective_count);

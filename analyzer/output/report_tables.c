@@ -1,8 +1,6 @@
 /* The tables of one run: phases, phases by rank, and all of it for programs. */
 #include "report.h"
 
-#include "import/imported_timeline.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,22 +18,10 @@ static bool is_shown(const struct analysis *analysis, int phase, bool text)
 	       analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean > 0;
 }
 
-/* Labels are all that is known of a labelled trace: of a phase that has none, and of why a worker was idle,
- * nothing is. */
-static bool is_known(const struct analysis *analysis, int phase)
-{
-	if (!imported_timeline_is_labels(&analysis->timeline))
-		return true;
-	if (phase >= PHASE_WORK_COUNT)
-		return phase == PHASE_IDLE_UNKNOWN;
-	return analysis_phase(analysis->workers, analysis->worker_count, (enum phase)phase, ANALYSIS_BUSY)
-		       .mean > 0;
-}
-
 bool report_phases_unlabelled(const struct analysis *analysis)
 {
 	for (int phase = 0; phase <= PHASE_UPDATE; phase++)
-		if (!is_known(analysis, phase))
+		if (!analysis_phase_known(analysis, (enum phase)phase))
 			return true;
 	return false;
 }
@@ -68,7 +54,7 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 		print_row(table);
 		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
 		print_word(table, symbol, phase_symbols[phase]);
-		if (!is_known(analysis, phase))
+		if (!analysis_phase_known(analysis, (enum phase)phase))
 			continue;
 		if (!idle) {
 			print_number(table, busy, statistics.mean);
@@ -117,7 +103,7 @@ void report_rank_table(
 			continue;
 		print_row(table);
 		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
-		known = is_known(analysis, phase);
+		known = analysis_phase_known(analysis, (enum phase)phase);
 		for (size_t i = 0; i < count && known; i++)
 			print_number(table, columns[i],
 				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
@@ -144,7 +130,7 @@ void report_worker_table(struct run *run, struct print_table *table)
 	bool known[PHASE_COUNT + 1] = {[PHASE_COUNT] = true}; /* the last: the iteration */
 
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
-		known[phase] = is_known(analysis, phase);
+		known[phase] = analysis_phase_known(analysis, (enum phase)phase);
 	for (int accounting = 0; accounting < 2; accounting++) {
 		static const char *const keys[2][3] = {
 			{"busy_mean", "busy_sd", "busy_median"},

@@ -2,6 +2,7 @@
 #include "analysis.h"
 #include "base/parallel.h"
 #include "base/statistics.h"
+#include "import/imported_timeline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,6 +168,15 @@ struct analysis_statistics analysis_phase(const struct analysis_worker *workers,
 						    : offsetof(struct phase_times, exclusive_ns);
 
 	return of_times(workers, count, offset + (size_t)phase * sizeof(int64_t));
+}
+
+bool analysis_phase_known(const struct analysis *analysis, enum phase phase)
+{
+	if (!imported_timeline_is_labels(&analysis->timeline))
+		return true;
+	if (phase >= PHASE_WORK_COUNT)
+		return phase == PHASE_IDLE_UNKNOWN;
+	return analysis_phase(analysis->workers, analysis->worker_count, phase, ANALYSIS_BUSY).mean > 0;
 }
 
 struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count)

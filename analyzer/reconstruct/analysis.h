@@ -92,6 +92,12 @@ struct analysis_statistics analysis_wait(const struct analysis_worker *workers, 
 struct analysis_statistics analysis_layer(const struct analysis_worker *workers, size_t count,
 	const char *name, enum phase_layer_column column);
 
+/*
+ * Whether the run's trace can tell this phase's time. Labels are all that is known of a trace of labelled
+ * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement.
+ */
+bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
+
 /* (3.8): n * max / sum; NaN where nothing took time. */
 double analysis_imbalance(const double *values, size_t count);
 

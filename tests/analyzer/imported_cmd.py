@@ -7,8 +7,11 @@ Makes small traces by the formats' public descriptions (Kineto's JSON, Chrome's 
 times are known because they were chosen here, and asks all commands. Each must end as it should, without
 empty tables, and say what it cannot tell.
 """
+import csv
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -190,8 +193,40 @@ def check_labels(scratch):
     known = {row["phase"] for row in answer["phases"] if row["exclusive_ns"] is not None}
     check(known == {"forward", "backward", "communication", "idle: unknown", "iteration"},
           f"what has no label is known: {known}")
+    check_unlabelled(folder)
     result = ask("arrivals", folder)
     check("24 sends and receives" in result.stderr, f"arrivals is silent about sends: {result.stderr}")
+
+
+def check_unlabelled(folder):
+    """Phases without a label are no 0 where runs are compared, in each form, nor in a rank's balance."""
+    other = os.path.join(os.path.dirname(folder), "updates")
+    with open(os.path.join(folder, "timeline.json")) as file:
+        items = json.load(file)
+    save(other, "timeline.json", items + [
+        {"ph": phase, "ts": item["ts"] + after, "pid": 0, "tid": item["tid"], "name": "optimizer", "args": item["args"]}
+        for item in items if item["name"] == "backward-compute" and item["ph"] == "E"
+        for phase, after in (("B", 20), ("E", 520))])
+    rows = json.loads(ask("compare", "--json", folder, other).stdout)["pairs"][0]["rows"]
+    update = {row["kind"]: row for row in rows if row["key"] == "update"}
+    check(set(update) == {"exclusive", "busy"}, f"updates are compared as {sorted(update)}")
+    for row in update.values():
+        check(row["base"] is None and row["other"] > 0 and row["difference"] is None
+              and row["verdict"] == "unknown in base", f"no label, compared: {row}")
+    check(not {"input", "host_to_device"} & {row["key"] for row in rows}, "phases that neither run has")
+    table = list(csv.DictReader(io.StringIO(ask("compare", "--csv", folder, other).stdout)))
+    check([row["base"] for row in table if row["key"] == "update"] == ["", ""], "CSV has a time without a label")
+    text = [line.split() for line in ask("compare", folder, other).stdout.split("\n") if line.startswith("  update ")]
+    check([line[1:3] for line in text] == [["-", "0.500"], ["-", "1.000"]], f"text: {text}")
+    page = os.path.join(os.path.dirname(folder), "compared.html")
+    ask("html", "-o", page, folder, other)
+    with open(page) as file:
+        cells = re.findall(r">updating the model</td><td[^>]*>.*?</td><td>([^<]*)</td><td>([^<]*)</td>", file.read(), re.S)
+    check(("–", "500.000 us") in cells, f"the page compares {cells}")
+    balance = json.loads(ask("balance", "--json", folder).stdout)["runs"][0]
+    known = {row["phase"] for row in balance["phases"] if row["mean_ns"] is not None}
+    check(known == {"computing", "forward", "backward"}, f"balance knows {known}")
+    check(all(row["waiting_ns"] is None for row in balance["ranks"]), "waiting without a collective's label")
 
 
 def check_same_names(scratch):

@@ -10,6 +10,7 @@
 struct measure {
 	enum { MEASURE_TIME, MEASURE_LAYER, MEASURE_LIF, MEASURE_RATE } what;
 	size_t offset;       /* of an int64_t in phase_times */
+	enum phase phase;    /* MEASURE_TIME: its time is known where this phase's is; PHASE_COUNT: always */
 	const char *layer;   /* name in the run; NULL: the side has none */
 	unsigned columns;    /* bits of enum phase_layer_column */
 	double samples_base; /* MEASURE_RATE: of an iteration */
@@ -114,6 +115,17 @@ struct gathered {
 	double mean, median;
 };
 
+/* Whether the side's layers include the measure's, and its traces can tell its phase's time. */
+static bool side_has(const struct compare_side *side, const struct measure *measure)
+{
+	if (measure->what == MEASURE_LAYER)
+		return measure->layer != NULL;
+	for (size_t r = 0; r < side->run_count && measure->phase != PHASE_COUNT; r++)
+		if (!analysis_phase_known(&side->runs[r]->analysis, measure->phase))
+			return false;
+	return true;
+}
+
 static struct gathered gather(const struct compare *compare, size_t number, struct measure measure)
 {
 	const struct compare_side *side = &compare->sides[number];
@@ -124,7 +136,7 @@ static struct gathered gather(const struct compare *compare, size_t number, stru
 	size_t count = 0;
 
 	measure.samples_base = samples;
-	for (size_t r = 0; r < side->run_count && (measure.what != MEASURE_LAYER || measure.layer); r++) {
+	for (size_t r = 0; r < side->run_count && side_has(side, &measure); r++) {
 		struct effect_series series = series_of(side->runs[r], &measure);
 		double *sorted = mem_alloc(series.count, sizeof(*sorted));
 
@@ -179,9 +191,9 @@ static struct compare_row *add_row(const struct compare *compare, struct compare
 	return to;
 }
 
-static struct measure time_measure(size_t offset)
+static struct measure time_measure(size_t offset, enum phase phase)
 {
-	return (struct measure){.what = MEASURE_TIME, .offset = offset};
+	return (struct measure){.what = MEASURE_TIME, .offset = offset, .phase = phase};
 }
 
 static void add_whole(const struct compare *compare, struct compare_pair *pair)
@@ -189,24 +201,31 @@ static void add_whole(const struct compare *compare, struct compare_pair *pair)
 	static const struct {
 		const char *key, *title;
 		size_t offset;
+		enum phase phase;
 	} times[] = {
-		{"t_iter", "iteration", offsetof(struct phase_times, iteration_ns)},
-		{"computing", "computing", offsetof(struct phase_times, compute_ns)},
+		{"t_iter", "iteration", offsetof(struct phase_times, iteration_ns), PHASE_COUNT},
+		{"computing", "computing", offsetof(struct phase_times, compute_ns), PHASE_COUNT},
 		{"communication_exposed", "exposed comm.",
-			offsetof(struct phase_times, exclusive_ns) + PHASE_COMMUNICATION * sizeof(int64_t)},
-		{"wait", "waiting", offsetof(struct phase_times, wait_ns)},
+			offsetof(struct phase_times, exclusive_ns) + PHASE_COMMUNICATION * sizeof(int64_t),
+			PHASE_COMMUNICATION},
+		{"wait", "waiting", offsetof(struct phase_times, wait_ns), PHASE_COMMUNICATION},
 	};
-	struct measure lif = {.what = MEASURE_LIF, .offset = offsetof(struct phase_times, compute_ns)};
-	struct measure rate = {.what = MEASURE_RATE, .offset = offsetof(struct phase_times, iteration_ns)};
+	struct measure lif = time_measure(offsetof(struct phase_times, compute_ns), PHASE_COUNT);
+	struct measure rate = time_measure(offsetof(struct phase_times, iteration_ns), PHASE_COUNT);
 	const struct compare_facts *base = &compare->facts[pair->base];
 	const struct compare_facts *other = &compare->facts[pair->other];
 
-	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-		add_row(compare, pair, time_measure(times[i].offset), time_measure(times[i].offset),
+	lif.what = MEASURE_LIF;
+	rate.what = MEASURE_RATE;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct measure measure = time_measure(times[i].offset, times[i].phase);
+
+		add_row(compare, pair, measure, measure,
 			(struct compare_row){.kind = COMPARE_WHOLE,
 				.key = times[i].key,
 				.title = times[i].title,
 				.type = PRINT_TIME});
+	}
 	if (base->samples > 0 && other->samples > 0)
 		add_row(compare, pair, rate, rate,
 			(struct compare_row){.kind = COMPARE_WHOLE,
@@ -228,7 +247,7 @@ static void add_phases(const struct compare *compare, struct compare_pair *pair,
 					     : offsetof(struct phase_times, exclusive_ns);
 
 	for (size_t phase = 0; phase < (kind == COMPARE_BUSY ? PHASE_WORK_COUNT : PHASE_COUNT); phase++) {
-		struct measure measure = time_measure(offset + phase * sizeof(int64_t));
+		struct measure measure = time_measure(offset + phase * sizeof(int64_t), (enum phase)phase);
 
 		add_row(compare, pair, measure, measure,
 			(struct compare_row){.kind = kind,
@@ -280,6 +299,8 @@ static enum compare_word judge(
 	double margin = compare->how.margin * fabs(row->base);
 	bool more = row->effect.difference > 0;
 
+	if ((isnan(row->base) || isnan(row->other)) && row->kind < COMPARE_LAYER)
+		return COMPARE_UNKNOWN;
 	if (isnan(row->base) || isnan(row->other))
 		return isnan(row->base) ? COMPARE_ONLY_OTHER : COMPARE_ONLY_BASE;
 	if (isnan(row->effect.low))
@@ -423,6 +444,8 @@ const char *compare_word_text(const struct compare_row *row)
 		return "only base";
 	case COMPARE_ONLY_OTHER:
 		return "only other";
+	case COMPARE_UNKNOWN:
+		return isnan(row->base) ? "unknown in base" : "unknown in other";
 	}
 	return "";
 }

@@ -49,6 +49,7 @@ enum compare_word {
 	COMPARE_SLOWER,    /* or worse */
 	COMPARE_ONLY_BASE,
 	COMPARE_ONLY_OTHER,
+	COMPARE_UNKNOWN, /* a side's traces cannot tell */
 };
 
 struct compare_row {

@@ -46,8 +46,10 @@ static void print_sides(struct compare *compare, enum print_form form, cJSON *ob
 		print_number(&table, gpus, (double)facts->gpus);
 		if (facts->samples > 0)
 			print_number(&table, samples, facts->samples);
-		print_number(&table, layers, (double)facts->layers);
-		print_number(&table, parameters, facts->parameters);
+		if (facts->layers > 0)
+			print_number(&table, layers, (double)facts->layers);
+		if (facts->parameters > 0)
+			print_number(&table, parameters, facts->parameters);
 		print_number(&table, iterations, (double)facts->iterations);
 		print_number(&table, iteration, facts->iteration_ns);
 		print_number(&table, lif, facts->compute_lif);
@@ -198,7 +200,8 @@ static const char *mark_of(const struct compare_row *row)
 		[COMPARE_FASTER] = "<",
 		[COMPARE_SLOWER] = ">",
 		[COMPARE_ONLY_BASE] = "",
-		[COMPARE_ONLY_OTHER] = ""};
+		[COMPARE_ONLY_OTHER] = "",
+		[COMPARE_UNKNOWN] = ""};
 
 	return marks[row->word];
 }
@@ -220,7 +223,8 @@ static void print_medians(
 		print_column(&table, "", "", PRINT_WORD);
 	}
 	for (size_t r = 0; r < first->row_count; r++) {
-		if (!want(&first->rows[r]) || isnan(first->rows[r].base))
+		if (!want(&first->rows[r]) ||
+			(first->rows[r].kind >= COMPARE_LAYER && isnan(first->rows[r].base)))
 			continue;
 		print_row(&table);
 		print_word(&table, name, first->rows[r].title);

@@ -47,7 +47,9 @@ static void write_compared(struct html_page *page, const struct run *run, const 
 
 		rest_ns -= ns;
 		if (present[i])
-			fprintf(page->out, "<td>%s</td>", html_time(page, ns));
+			fprintf(page->out, "<td>%s</td>",
+				html_time(page,
+					analysis_phase_known(&run->analysis, shown[i].phase) ? ns : NAN));
 	}
 	fprintf(page->out, "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
 		html_time(page, rest_ns), html_time(page, whole_ns),

@@ -112,7 +112,8 @@ static void write_phases(
 		longest_ns = fmax(longest_ns, fmax(row->base, row->other));
 		stretch(&axis, at + fmin(row->effect.low, 0));
 		stretch(&axis, at + fmax(row->effect.high, 0));
-		at += row->effect.difference;
+		if (isfinite(row->effect.difference))
+			at += row->effect.difference;
 		stretch(&axis, at);
 	}
 	stretch(&axis, iteration->effect.low);
@@ -137,10 +138,12 @@ static void write_phases(
 		fprintf(page->out,
 			"</td><td>%s</td><td>%s</td><td class=\"w\" style=\"width:26%%;min-width:110px\">",
 			html_time(page, row->base), html_time(page, row->other));
-		write_change(page, &axis, row, at, at + row->effect.difference);
+		if (isfinite(row->effect.difference)) {
+			write_change(page, &axis, row, at, at + row->effect.difference);
+			at += row->effect.difference;
+		}
 		fputs("</td>", page->out);
 		write_figures(page, row);
-		at += row->effect.difference;
 	}
 	fprintf(page->out,
 		"<tr class=\"rule\"><th class=\"l\">iteration</th><td></td><th>%s</th><th>%s</th>"
