@@ -363,6 +363,7 @@ int sg_block_find(const void *address, struct sg_block *block);
 void sg_block_free_device(int device, const struct sg_context *context);
 size_t sg_memory_limit(void);
 size_t sg_memory_used(int device);
+size_t sg_memory_most(int device); /* that was in use at once, since the process began */
 /* Says that the block that begins at the pointer came from a pool. */
 void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool);
 

@@ -14,7 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sg_block *blocks; /* sorted by base, never overlapping */
 static size_t block_count, block_room;
-static size_t used_bytes[SG_DEVICE_LIMIT];
+static size_t used_bytes[SG_DEVICE_LIMIT], most_bytes[SG_DEVICE_LIMIT]; /* now; ever at once */
 
 /* Index of the first block whose base is above the address; the lock is held, as in the other static
  * functions. */
@@ -115,6 +115,14 @@ static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
 		free(base);
 }
 
+/* The lock is held. */
+static void use(int device, size_t size_bytes)
+{
+	used_bytes[device] += size_bytes;
+	if (used_bytes[device] > most_bytes[device])
+		most_bytes[device] = used_bytes[device];
+}
+
 cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment, int device)
 {
 	struct sg_block block = {NULL, size_bytes, SG_DEVICE, device, 0, 1, sg_context_current(), NULL, NULL};
@@ -164,7 +172,7 @@ int sg_memory_count(int device, size_t size_bytes)
 	pthread_mutex_lock(&lock);
 	room = size_bytes <= sg_memory_limit() - used_bytes[device];
 	if (room)
-		used_bytes[device] += size_bytes;
+		use(device, size_bytes);
 	pthread_mutex_unlock(&lock);
 	return room;
 }
@@ -189,7 +197,7 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 		return error;
 	}
 	if (counted(kind))
-		used_bytes[device] += size_bytes;
+		use(device, size_bytes);
 	pthread_mutex_unlock(&lock);
 	block.base = allocate(size_bytes, kind);
 	pthread_mutex_lock(&lock);
@@ -357,6 +365,16 @@ size_t sg_memory_used(int device)
 	used = used_bytes[device];
 	pthread_mutex_unlock(&lock);
 	return used;
+}
+
+size_t sg_memory_most(int device)
+{
+	size_t most;
+
+	pthread_mutex_lock(&lock);
+	most = most_bytes[device];
+	pthread_mutex_unlock(&lock);
+	return most;
 }
 
 void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool)

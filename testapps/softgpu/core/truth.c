@@ -9,7 +9,8 @@
  *     kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,bytes
  *
  * in nanoseconds of CLOCK_MONOTONIC; kind is kernel, copy, set, link (operations, by the model clock only),
- * host (a span of a phase that the host does: io*, md*, decode*) or iteration. Commas in names become ';'.
+ * host (a span of a phase that the host does: io*, md*, decode*), iteration, or at exit memory (bytes: the
+ * most that a device had in use at once). Commas in names become ';'.
  * Of a stream that several threads submit to, the lines need not be in the stream's order.
  * Lines are collected and written whole, a megabyte at a time and the rest at exit: a process that a signal
  * ends leaves what was written before.
@@ -60,10 +61,13 @@ static void flush(void)
 	used = 0;
 }
 
+static void write_memory(void);
+
 __attribute__((destructor)) static void finish(void)
 {
 	if (!sg_truth_on || getpid() != owner)
 		return;
+	write_memory();
 	pthread_mutex_lock(&lock);
 	flush();
 	pthread_mutex_unlock(&lock);
@@ -154,6 +158,18 @@ static void write_line(const struct line *line)
 	memcpy(buffer + used, text, (size_t)length);
 	used += (size_t)length;
 	pthread_mutex_unlock(&lock);
+}
+
+/* Of each device that the process used. */
+static void write_memory(void)
+{
+	for (int device = 0; device < SG_DEVICE_LIMIT; device++) {
+		size_t most = sg_memory_most(device);
+		struct line line = {"memory", device, 0, "", "", "", -1, 0, 0, 0, 0, (double)most};
+
+		if (most > 0)
+			write_line(&line);
+	}
 }
 
 void sg_truth_write(const struct sg_timed *timed)
