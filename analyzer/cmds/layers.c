@@ -1,5 +1,6 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
+#include "analyses/device_memory.h"
 #include "analyses/roofline/roofline.h"
 #include "analyses/why.h"
 #include "base/csv.h"
@@ -327,6 +328,20 @@ static void print_all_why(struct run *run, const struct cmd_options *how)
 		print_json_end(object, stdout);
 }
 
+/* What the run took on a device, or why that is not known. */
+static void add_memory(cJSON *object, const struct analysis *analysis)
+{
+	struct device_memory memory = device_memory(analysis);
+	cJSON *item = cJSON_AddObjectToObject(object, "memory");
+
+	if (memory.why)
+		cJSON_AddNullToObject(item, "device_bytes");
+	else
+		cJSON_AddNumberToObject(item, "device_bytes", memory.bytes);
+	if (memory.why)
+		cJSON_AddStringToObject(item, "unknown", memory.why);
+}
+
 enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_WHY };
 
 static int run(int argument_count, char **arguments)
@@ -370,6 +385,7 @@ static int run(int argument_count, char **arguments)
 			cJSON *object = cJSON_CreateObject();
 
 			cJSON_AddStringToObject(object, "run", runs[0].label);
+			add_memory(object, &runs[0].analysis);
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
 			print_json_end(object, stdout);
 		} else if (table.row_count > 0) {
@@ -397,7 +413,9 @@ static const struct option_row rows[] = {
 		"that each rule decides; with --csv two tables, an empty line between them"},
 	{"json", CMD_JSON, NULL,
 		"with standard deviations, shapes of inputs, call sites, and floating-point "
-		"operations (flops; forward and backward, per GPU); times in ns"},
+		"operations (flops; forward and backward, per GPU); times in ns; with the device "
+		"memory that the run took (memory: device_bytes, of the device with most), where its "
+		"allocations tell"},
 	{"csv", CMD_CSV, NULL, "the same as CSV"},
 	{"iterations", OPTION_ITERATIONS, NULL,
 		"with --csv: a row per rank, iteration and layer: rank, device, iteration, kind, "
