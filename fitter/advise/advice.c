@@ -1,0 +1,329 @@
+/* Numbers of GPUs and strategies, each with a range: see advice.h. */
+#include "advice.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From this share of the iteration on something is called its limit. */
+#define LIMITS 0.25
+/* A range that is at most so much of its lower end is moderately sure. */
+#define NARROW 1.25
+/* What a layer's pass keeps of its time with no samples: what the shortest pass of all layers takes, at most
+ * so many ns. The range's end has thrice that, or so much of the pass if that is more. */
+#define FIXED_TIME 1e4
+#define FIXED_TIMES 3
+#define FIXED_SHARE 0.1
+/* Replayed pipelines missed modelled runs by so much (docs/prediction.md). */
+#define PIPE_MISS 0.1
+
+const char *const advice_limits[] = {
+	"compute", "links", "stages that wait", "input", "launches", "work outside of layers", "memory"};
+const char *const advice_strengths[] = {"measured", "moderate", "weak"};
+
+/* Each worker reads as much as the one that was measured. */
+static struct strategy_how how_of(const struct advice *a, size_t gpus)
+{
+	return (struct strategy_how){.batch = a->run.batch * (double)gpus,
+		.other = a->run.other * (double)gpus,
+		.aggregate = STRATEGY_FUSED,
+		.threshold = 64 << 20,
+		.cycle = 1e6,
+		.recompute = true};
+}
+
+static double *pass_of(const struct strategy_layer *layer, int which)
+{
+	return which == STRATEGY_FORWARD    ? layer->forward
+	       : which == STRATEGY_BACKWARD ? layer->backward
+					    : layer->update;
+}
+
+static double shortest(const struct strategy_net *net, int which)
+{
+	double least = FIXED_TIME;
+
+	for (size_t i = 0; i < net->layer_count; i++) {
+		double time = pass_of(&net->layers[i], which)[0];
+
+		if (time > 0)
+			least = fmin(least, time);
+	}
+	return least;
+}
+
+/* The same layers with a second batch, of nothing, which takes the part that does not shrink; free_fixed in
+ * either case. */
+static int make_fixed(const struct strategy_net *net, double times, double share, struct strategy_net *fixed)
+{
+	double *numbers = calloc(6 * net->layer_count + 2, sizeof(*numbers)), *at = numbers + 2;
+
+	*fixed = (struct strategy_net){.layer_count = net->layer_count, .batch_count = 2};
+	fixed->layers = calloc(net->layer_count, sizeof(*fixed->layers));
+	fixed->batches = numbers;
+	if (!numbers || !fixed->layers)
+		return -ENOMEM;
+	numbers[1] = net->batches[0];
+	for (size_t i = 0; i < net->layer_count; i++) {
+		struct strategy_layer *to = &fixed->layers[i];
+
+		*to = net->layers[i];
+		for (int k = STRATEGY_FORWARD; k <= STRATEGY_UPDATE; k++, at += 2) {
+			double now = pass_of(&net->layers[i], k)[0];
+
+			at[0] = k == STRATEGY_UPDATE ? now
+						     : fmin(fmax(times * shortest(net, k), share * now), now);
+			at[1] = now;
+		}
+		to->forward = at - 6;
+		to->backward = at - 4;
+		to->update = at - 2;
+	}
+	return 0;
+}
+
+static void free_fixed(struct strategy_net *fixed)
+{
+	free(fixed->batches);
+	free(fixed->layers);
+}
+
+/* About the greatest of n normal deviations, in standard deviations. */
+static double greatest_of(double n)
+{
+	return sqrt(2 * log(fmax(n, 1)));
+}
+
+/* Hidden wholly, or not at all and after a cycle of waiting for the last gradients to be gathered. */
+static void range_data(const struct advice *a, const struct strategy_how *how, struct advice_way *way)
+{
+	const struct strategy_data_parts *fused = &way->choice.parts;
+	double alone = fused->total - fused->exposed;
+	struct strategy_how after = *how;
+	struct strategy_data_parts parts;
+
+	after.aggregate = STRATEGY_AFTER;
+	strategy_data(&a->net, a->cluster, &after, &parts);
+	way->high = fmax(parts.total, alone + fused->exchange);
+	if (fused->exchange > 0)
+		way->high += how->cycle;
+	way->low = fmin(fmax(alone, parts.exchange), way->time);
+}
+
+/* With one measured batch, between layers that scale in proportion and such that do so least. */
+static int range_pipe(const struct advice *a, const struct strategy_how *how, struct advice_way *way)
+{
+	double best = way->time, worst = way->time;
+	struct strategy_net fixed;
+	int status;
+
+	if (a->net.batch_count == 1) {
+		status = make_fixed(&a->net, FIXED_TIMES, FIXED_SHARE, &fixed);
+		if (status == 0) {
+			best = strategy_pipe(&a->net, a->cluster, how, &way->choice.plan, NULL);
+			worst = strategy_pipe(&fixed, a->cluster, how, &way->choice.plan, NULL);
+		}
+		free_fixed(&fixed);
+		if (status < 0 || best < 0 || worst < 0)
+			return -ENOMEM;
+	}
+	way->low = fmin(fmin(best, worst), way->time) * (1 - PIPE_MISS);
+	way->high = fmax(fmax(best, worst), way->time) * (1 + PIPE_MISS);
+	return 0;
+}
+
+static void consider(struct advice_way *way, enum advice_limit limit, double time)
+{
+	double share = time / way->time;
+
+	if (share >= LIMITS && share > way->share) {
+		way->limit = limit;
+		way->share = share;
+	}
+}
+
+static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
+{
+	bool pipe = way->name >= STRATEGY_NAME_MODEL;
+	/* the first stage reads for all */
+	double reads = pipe ? gpus : 1, compute = a->run.iteration - a->run.other;
+
+	way->limit = ADVICE_COMPUTE;
+	way->share = 0;
+	if (way->name == STRATEGY_NAME_DATA)
+		consider(way, ADVICE_LINKS, way->choice.parts.exposed);
+	if (pipe)
+		consider(way, ADVICE_STAGES, way->time - compute - reads * a->run.other);
+	consider(way, ADVICE_INPUT, reads * a->run.input);
+	consider(way, ADVICE_LAUNCH, reads * a->run.launch);
+	consider(way, ADVICE_OTHER, reads * (a->run.other - a->run.input - a->run.launch));
+	if (way->limit == ADVICE_COMPUTE)
+		way->share = fmin(compute / way->time, 1);
+}
+
+static int fill_way(
+	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
+{
+	const struct strategy_choice *choice = &way->choice;
+	int status = 0;
+
+	way->time = way->low = way->high = way->rate = way->share = NAN;
+	way->limit = ADVICE_MEMORY;
+	way->strength = ADVICE_WEAK;
+	if (!choice->possible || !choice->fits)
+		return 0;
+	way->time = choice->time;
+	if (way->name == STRATEGY_NAME_SINGLE) {
+		way->time = a->run.iteration;
+		way->low = fmin(a->run.quartiles[0], way->time);
+		way->high = fmax(a->run.quartiles[1], way->time);
+		way->strength = ADVICE_MEASURED;
+	} else {
+		if (way->name == STRATEGY_NAME_DATA)
+			range_data(a, how, way);
+		else
+			status = range_pipe(a, how, way);
+		way->high += a->run.sd * greatest_of((double)gpus);
+		if (way->high <= NARROW * way->low)
+			way->strength = ADVICE_MODERATE;
+	}
+	way->rate = a->run.batch * (double)gpus / way->time * 1e9;
+	set_limit(a, (double)gpus, way);
+	return status;
+}
+
+/* The best two; gradients of older weights are no one's first choice. */
+static void choose(struct advice_row *row)
+{
+	for (size_t i = 0; i < STRATEGY_NAME_COUNT; i++) {
+		const struct advice_way *way = &row->ways[i];
+
+		if (isnan(way->time) || i == STRATEGY_NAME_PIPEDREAM ||
+			(i == STRATEGY_NAME_SINGLE) != (row->gpus == 1))
+			continue;
+		if (!row->best || way->time < row->best->time) {
+			row->second = row->best;
+			row->best = way;
+		} else if (!row->second || way->time < row->second->time) {
+			row->second = way;
+		}
+	}
+}
+
+static int fill_row(struct advice *a, const struct strategy_net *net, struct advice_row *row)
+{
+	static const size_t tries[] = {1, 2, 4, 8, 16, 32, 64, 128};
+	struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	struct strategy_how how = how_of(a, row->gpus);
+	int status;
+
+	a->cluster->workers = row->gpus;
+	status = strategy_choose(net, a->cluster, &how, &(struct strategy_tries){tries, 8}, choices);
+	for (size_t i = 0; i < STRATEGY_NAME_COUNT && status == 0; i++) {
+		struct advice_way *way = &row->ways[i];
+
+		way->name = (enum strategy_name)i;
+		way->choice = choices[i];
+		/* one worker with the batches of several, and several with that of one, are nobody's question
+		 */
+		if ((i == STRATEGY_NAME_SINGLE) != (row->gpus == 1))
+			way->choice.possible = false;
+		status = fill_way(a, &how, row->gpus, way);
+	}
+	choose(row);
+	return status;
+}
+
+/* What was measured on several GPUs beside what is said of it; ranges reach as far. */
+static void compare_checks(struct advice *a)
+{
+	double least = 1, greatest = 1;
+
+	for (size_t i = 0; i < a->check_count; i++) {
+		struct advice_check *check = &a->checks[i];
+
+		check->predicted = NAN;
+		for (size_t r = 0; r < a->count; r++)
+			if (a->rows[r].gpus == check->gpus) {
+				check->predicted = a->rows[r].ways[STRATEGY_NAME_DATA].time;
+				a->rows[r].measured = check->iteration;
+			}
+		least = fmin(least, check->iteration / check->predicted);
+		greatest = fmax(greatest, check->iteration / check->predicted);
+	}
+	for (size_t r = 0; r < a->count && a->check_count; r++) {
+		struct advice_way *way = &a->rows[r].ways[STRATEGY_NAME_DATA];
+
+		way->low = fmin(way->low, way->time * least);
+		way->high = fmax(way->high, way->time * greatest);
+		if (isfinite(a->rows[r].measured))
+			way->strength = ADVICE_MEASURED;
+		else if (way->high > NARROW * way->low)
+			way->strength = ADVICE_WEAK;
+	}
+}
+
+static void judge(struct advice *a)
+{
+	double one = a->run.batch / a->run.iteration * 1e9, before = NAN;
+	size_t gpus_before = 0;
+	bool pays = true;
+
+	for (size_t i = 0; i < a->count; i++) {
+		struct advice_row *row = &a->rows[i];
+
+		row->efficiency = row->marginal = NAN;
+		if (!row->best)
+			continue;
+		row->efficiency = row->best->rate / (double)row->gpus / one;
+		row->marginal = (row->best->rate - before) / (double)(row->gpus - gpus_before) / one;
+		pays = pays && !(row->marginal < a->worth);
+		if (pays)
+			a->pays = row;
+		if (!a->quickest || row->best->rate > a->quickest->best->rate)
+			a->quickest = row;
+		if (!a->cheapest || row->efficiency > a->cheapest->efficiency)
+			a->cheapest = row;
+		before = row->best->rate;
+		gpus_before = row->gpus;
+	}
+}
+
+int advice_fill(struct advice *a)
+{
+	const struct strategy_net *net = &a->net;
+	struct strategy_net fixed = {0};
+	int status = 0;
+
+	a->pays = a->quickest = a->cheapest = NULL;
+	a->rows = calloc(a->count, sizeof(*a->rows));
+	if (!a->rows)
+		return -ENOMEM;
+	if (a->net.batch_count == 1) {
+		status = make_fixed(&a->net, 1, 0, &fixed);
+		net = &fixed;
+	}
+	for (size_t i = 0; i < a->count && status == 0; i++) {
+		a->rows[i].gpus = a->counts[i];
+		a->rows[i].measured = a->counts[i] == 1 ? a->run.iteration : NAN;
+		status = fill_row(a, net, &a->rows[i]);
+	}
+	free_fixed(&fixed);
+	if (status < 0)
+		return status;
+	compare_checks(a);
+	judge(a);
+	return 0;
+}
+
+void advice_free(struct advice *a)
+{
+	free(a->rows);
+	a->rows = NULL;
+}
+
+bool advice_is_close(const struct advice_row *row)
+{
+	return row->best && row->second && row->second->low <= row->best->high;
+}

@@ -1,0 +1,100 @@
+/*
+ * From captured runs to an answer: how many GPUs, which strategy, how long, what limits it, how sure.
+ *
+ * One run on one GPU has the layers' times and what a GPU does besides; each further GPU gets as many
+ * samples, so that the whole batch grows. Every strategy is replayed for every number of GPUs
+ * (strategy_choose.h) and gets a range in which its time is expected:
+ *
+ *   one worker  the middle half of the iterations, which were measured
+ *   data        from an exchange that is wholly hidden to one that is not hidden at all and begins a cycle
+ * late pipelines   where one batch was measured, from layers' times in proportion to a micro-batch's size to
+ * layers of which a part does not shrink (advice.c has how much), and a tenth to both sides
+ *
+ * Workers that wait for each other wait for the slowest: ranges of several reach up by the greatest of so
+ * many normal deviations, with the spread of the run's own iterations. Where runs on several GPUs were
+ * measured, ranges of data parallelism reach as far as the prediction missed them. All of it holds if the
+ * links are as the cluster's file has them.
+ *
+ * Times in ns, rates in samples a second. Nothing here prints.
+ */
+#ifndef ADVICE_H
+#define ADVICE_H
+
+#include "strategy_choose.h"
+
+enum { ADVICE_MOST_COUNTS = 32 };
+
+/* What an iteration waits for. */
+enum advice_limit {
+	ADVICE_COMPUTE, /* nothing of the below takes a quarter of it */
+	ADVICE_LINKS,   /* an exchange that is not hidden */
+	ADVICE_STAGES,  /* stages of a pipeline that wait for each other, or compute twice */
+	ADVICE_INPUT,   /* reading the batch and copying it */
+	ADVICE_LAUNCH,  /* the host is late with its launches */
+	ADVICE_OTHER,   /* what else a GPU does besides layers */
+	ADVICE_MEMORY,  /* it does not fit */
+	ADVICE_LIMIT_COUNT
+};
+extern const char *const advice_limits[];
+
+enum advice_strength { ADVICE_MEASURED, ADVICE_MODERATE, ADVICE_WEAK };
+extern const char *const advice_strengths[];
+
+/* An iteration of the run on one GPU. */
+struct advice_run {
+	double batch, iteration;
+	double quartiles[2], sd; /* of its iterations */
+	double input, launch;    /* parts of it that are no layer's */
+	double other;            /* all that is no layer's, those included */
+};
+
+/* A run on several GPUs whose time is known. */
+struct advice_check {
+	const char *run;
+	size_t gpus;
+	double batch, iteration; /* of all GPUs together */
+	double predicted;        /* set by advice_fill; data parallelism */
+};
+
+/* One strategy on so many GPUs. */
+struct advice_way {
+	enum strategy_name name;
+	struct strategy_choice choice; /* its time is that of `time`, but for one worker */
+	double time, low, high;        /* NAN: impossible, or does not fit */
+	double rate;
+	enum advice_limit limit;
+	double share; /* of the iteration, that the limit takes */
+	enum advice_strength strength;
+};
+
+struct advice_row {
+	size_t gpus;
+	struct advice_way ways[STRATEGY_NAME_COUNT];
+	const struct advice_way *best, *second; /* NULL: nothing fits, or nothing else */
+	double measured;                        /* NAN: not measured */
+	double efficiency, marginal;            /* of the best; marginal: of the GPUs that were added */
+};
+
+struct advice {
+	/* the caller's */
+	struct strategy_net net;
+	struct strategy_cluster *cluster;
+	struct advice_run run;
+	struct advice_check *checks;
+	size_t check_count;
+	size_t counts[ADVICE_MOST_COUNTS], count; /* of GPUs, ascending */
+	double worth; /* least share of a GPU's work that added GPUs must do to pay */
+	/* set by advice_fill */
+	struct advice_row *rows; /* one for each count */
+	/* NULL: nothing fits. Cheapest: with the most samples of a GPU hour. */
+	const struct advice_row *pays, *quickest, *cheapest;
+};
+
+/* 0 or -ENOMEM. advice_free in either case; it leaves what is the caller's. */
+int advice_fill(struct advice *advice);
+void advice_free(struct advice *advice);
+
+/* Do the ranges of the best and the second best strategy have a time in common? */
+bool advice_is_close(const struct advice_row *row);
+
+#endif

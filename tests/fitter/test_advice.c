@@ -1,0 +1,164 @@
+/*
+ * An advice on chains that have closed forms: ranges hold the strategies' bounds, what limits is named, what
+ * was measured on several GPUs widens ranges, what does not fit is not recommended.
+ */
+#include "../analyzer/check.h"
+#include "advise/advice.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LAYERS = 4 };
+
+/* Four layers of 1 ms forward and 2 ms backward with 8 samples, 12 ms in all, on links without latency. */
+struct problem {
+	struct strategy_layer layers[LAYERS];
+	double times[LAYERS][3], batch;
+	struct strategy_cluster cluster;
+	struct advice advice;
+};
+
+static struct problem problem;
+
+static struct advice *prepare(double parameter_bytes, double bandwidth)
+{
+	struct problem *p = &problem;
+	struct advice *a = &p->advice;
+
+	memset(p, 0, sizeof(*p));
+	p->batch = 8;
+	for (size_t i = 0; i < LAYERS; i++) {
+		p->times[i][0] = 1e6;
+		p->times[i][1] = 2e6;
+		p->layers[i] = (struct strategy_layer){.parameter_bytes = parameter_bytes,
+			.input_bytes = 1,
+			.forward = &p->times[i][0],
+			.backward = &p->times[i][1],
+			.update = &p->times[i][2],
+			.may_cut = i > 0};
+	}
+	p->cluster.workers_per_node = STRATEGY_MAX_WORKERS;
+	p->cluster.inside = p->cluster.between = (struct strategy_link){0, bandwidth};
+	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
+		p->cluster.slow[i] = 1;
+	a->net = (struct strategy_net){
+		.layer_count = LAYERS, .batch_count = 1, .layers = p->layers, .batches = &p->batch};
+	a->cluster = &p->cluster;
+	a->run = (struct advice_run){.batch = 8, .iteration = 12e6, .quartiles = {12e6, 12e6}};
+	a->worth = 0.5;
+	a->counts[0] = 1;
+	a->counts[1] = 2;
+	a->counts[2] = 4;
+	a->count = 3;
+	return a;
+}
+
+static int near(double x, double y)
+{
+	return fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y));
+}
+
+static void check_free_links(void)
+{
+	struct advice *a = prepare(0, 1);
+
+	CHECK(advice_fill(a) == 0, "fill");
+	for (size_t i = 0; i < 3; i++) {
+		const struct advice_way *best = a->rows[i].best;
+
+		CHECK(best && best->name == (i ? STRATEGY_NAME_DATA : STRATEGY_NAME_SINGLE), "best");
+		CHECK(near(best->time, 12e6) && near(best->low, 12e6) && near(best->high, 12e6),
+			"%g: %g to %g", best->time, best->low, best->high);
+		CHECK(near(a->rows[i].efficiency, 1), "efficiency %g", a->rows[i].efficiency);
+		CHECK(best->limit == ADVICE_COMPUTE, "limit %d", best->limit);
+	}
+	CHECK(a->pays == &a->rows[2] && a->quickest == &a->rows[2], "all of them pay");
+	CHECK(a->rows[0].best->strength == ADVICE_MEASURED, "measured");
+	CHECK(a->rows[2].best->strength == ADVICE_MODERATE, "moderate");
+	advice_free(a);
+}
+
+/* 2 GPUs exchange 4 x 1e6 bytes at 1 byte/ns: 1 ms a layer in a ring of two, 4 ms if nothing is hidden, and a
+ * cycle of 1 ms. */
+static void check_range(void)
+{
+	struct advice *a = prepare(1e6, 1);
+	const struct advice_way *data;
+
+	CHECK(advice_fill(a) == 0, "fill");
+	data = &a->rows[1].ways[STRATEGY_NAME_DATA];
+	CHECK(near(data->high, 17e6), "nothing hidden: %g", data->high);
+	CHECK(near(data->low, 12e6), "all hidden: %g", data->low);
+	CHECK(data->time > 12e6 && data->time < 16e6, "%g", data->time);
+	CHECK(data->strength == ADVICE_WEAK, "a range of a third");
+	advice_free(a);
+
+	a->run.sd = 1e6; /* the slower of two: sqrt(2 ln 2) deviations */
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(near(a->rows[1].ways[STRATEGY_NAME_DATA].high, 17e6 + 1e6 * sqrt(2 * log(2))), "noise");
+	advice_free(a);
+}
+
+static void check_slow_links(void)
+{
+	struct advice *a = prepare(1e6, 0.1);
+
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(a->rows[1].ways[STRATEGY_NAME_DATA].limit == ADVICE_LINKS, "links limit");
+	CHECK(a->rows[1].ways[STRATEGY_NAME_MODEL].limit == ADVICE_STAGES, "one stage works at a time");
+	CHECK(a->rows[2].best->name == STRATEGY_NAME_GPIPE, "a pipeline sends next to nothing");
+	CHECK(a->rows[2].second, "a second");
+	advice_free(a);
+}
+
+/* 20% longer than predicted on two GPUs: so long may it take on four. */
+static void check_measured(void)
+{
+	struct advice *a = prepare(0, 1);
+	struct advice_check check = {"two", 2, 16, 14.4e6, NAN};
+
+	a->checks = &check;
+	a->check_count = 1;
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(near(check.predicted, 12e6), "predicted %g", check.predicted);
+	CHECK(near(a->rows[1].measured, 14.4e6), "measured");
+	CHECK(a->rows[1].best->strength == ADVICE_MEASURED, "measured");
+	CHECK(near(a->rows[2].best->high, 14.4e6), "%g", a->rows[2].best->high);
+	advice_free(a);
+}
+
+/* Input takes a third of the iteration; four GPUs' input is the first stage's. */
+static void check_input(void)
+{
+	struct advice *a = prepare(0, 1);
+
+	a->run.iteration = 18e6;
+	a->run.other = a->run.input = 6e6;
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(a->rows[1].best->limit == ADVICE_INPUT && near(a->rows[1].best->share, 1.0 / 3), "input %g",
+		a->rows[1].best->share);
+	CHECK(a->rows[2].ways[STRATEGY_NAME_GPIPE].time > 24e6, "the first stage reads for all");
+	advice_free(a);
+}
+
+static void check_memory(void)
+{
+	struct advice *a = prepare(1e6, 1);
+
+	problem.cluster.memory = 1;
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(!a->pays && !a->quickest && !a->cheapest, "nothing fits");
+	CHECK(!a->rows[0].best && isnan(a->rows[0].efficiency), "nor on one");
+	advice_free(a);
+}
+
+int main(void)
+{
+	check_free_links();
+	check_range();
+	check_slow_links();
+	check_measured();
+	check_input();
+	check_memory();
+	return check_end();
+}
