@@ -22,12 +22,16 @@ printf 'link_gb_s 130\nlink_latency_us 4\n' >fast.txt
 printf 'link_gb_s 130\nlink_latency_us 4\nmemory_gib 0.01\n' >small.txt
 printf 'link_gb_s 0.05\nlink_latency_us 4\n' >slow.txt
 
-expect 0 'Adding GPUs pays up to 64 (data)' pmfit advise --cluster fast.txt one
+# shellcheck disable=SC2086
+pmrun -q -n 2 -o small --softgpu -- $train --iterations 6 --batch 8 --aggregate fused >/dev/null 2>&1 || fail "no small run"
+
+expect 0 'How many GPUs: 64: up to there' pmfit advise --cluster fast.txt one
+grep -q '^Which strategy: data' out.txt || { cat out.txt; fail "no strategy"; }
 expect 0 'nothing fits' pmfit advise --cluster small.txt --gpus 1,2 one
 pmfit advise --json --cluster slow.txt --gpus 1,2 one >slow.json || fail "slow links"
 pmfit advise --json --cluster fast.txt --gpus 1,2 one >fast.json || fail "fast links"
 # 36.9 MB of gradients at 0.05 GB/s are 0.74 s, of activations less: not data parallelism, and no gain
-awk -F'[:,]' '/"gpus"/ { g = $2 } /"strategy"/ && g == 2 { s = $2 } /"efficiency"/ && g == 2 { e = $2 } END { exit !(s !~ /data/ && e < 0.6) }' slow.json ||
+awk -F'[:,]' '/"strategies"/ { exit } /"gpus"/ { g = $2 } /"strategy"/ && g == 2 { s = $2 } /"efficiency"/ && g == 2 { e = $2 } END { exit !(s && s !~ /data/ && e < 0.6) }' slow.json ||
 	{ cat slow.json; fail "slow links do not limit"; }
 
 # Two GPUs as the trainer runs them, its clock in microseconds of modelled time.
@@ -35,9 +39,14 @@ awk -F'[:,]' '/"gpus"/ { g = $2 } /"strategy"/ && g == 2 { s = $2 } /"efficiency
 SOFTGPU_TIME_SCALE=8 pmrun -q -n 2 -o two --softgpu -- $train --iterations 10 --batch 64 --aggregate fused --cycle-ms 8 --clock clock >/dev/null 2>&1 ||
 	fail "no run on two"
 measured=$(awk -F, '$4 == "iteration" && $1 > 2 { print $7 / 8 }' clock.0 | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
-awk -F'[:,]' -v us="$measured" '/"gpus"/ { g = $2 } /"hidden_ns"/ && g == 2 { low = $2 } /"exposed_ns"/ && g == 2 { high = $2 } END {
+awk -F'[:,]' -v us="$measured" '/"strategies"/ { exit } /"gpus"/ { g = $2 } /"low_ns"/ && g == 2 { low = $2 } /"high_ns"/ && g == 2 { high = $2 } END {
 	if (!(us * 1e3 > 0.7 * low && us * 1e3 < 1.4 * high)) { printf "measured %g us, predicted %g to %g ns\n", us, low, high; exit 1 } }' fast.json ||
 	fail "two GPUs are out of the range"
+
+# The run on two beside its prediction.
+expect 0 ' of what is predicted' pmfit advise --cluster fast.txt two one
+grep -qE '^ +2 +64 +data .* measured +compute' out.txt || { cat out.txt; fail "two GPUs are not shown as measured"; }
+expect 1 'times of another batch are no check' pmfit advise --cluster fast.txt one small
 
 expect 1 'a run on 2 GPUs' pmfit advise --cluster fast.txt two
 expect 1 'none' pmfit advise --cluster fast.txt none

@@ -1,0 +1,16 @@
+/* What pmfit advise reads: captured runs, as pmanalyze tells of them. */
+#ifndef CMDS_ADVISE_H
+#define CMDS_ADVISE_H
+
+#include "advise/advice.h"
+
+/*
+ * Fills what the advice is made from: of the first run on one GPU the iteration, of it and of further ones
+ * (with other batches) the layers, of runs on several GPUs with data parallelism their iterations. pmanalyze
+ * is started, from PATH or beside this program. Ends the program where a run is none of these, with the
+ * reason. *name: of the first run on one GPU. advise_free_runs frees net and checks.
+ */
+void advise_read_runs(struct advice *advice, char *const *runs, size_t count, const char **name);
+void advise_free_runs(struct advice *advice);
+
+#endif

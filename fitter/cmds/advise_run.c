@@ -1,0 +1,210 @@
+/* The runs that an advice is made from: see advise.h. */
+#include "advise.h"
+#include "base/csv.h"
+#include "base/memory.h"
+#include "base/text_file.h"
+#include "sweep/sweep_child.h"
+
+#include <err.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Of a normal distribution, the middle half's width in standard deviations. */
+#define MIDDLE_HALF 1.349
+#define NAME_ROOM 64
+
+struct reader {
+	struct advice *advice;
+	char folder[sizeof("/tmp/pmfit-advise-XXXXXX")], errors[NAME_ROOM];
+	char **layers; /* files of the runs on one GPU */
+	size_t layer_count;
+	const char *name; /* the first of them */
+};
+
+/* Runs pmanalyze with its output in a file, or ends the program with what it complained about. */
+static void analyze(struct reader *r, const char *const *words, const char *output)
+{
+	char text[1024];
+	sigset_t none;
+	int status = 0;
+	pid_t pid;
+
+	sigemptyset(&none);
+	pid = sweep_child_start((char *const *)(uintptr_t)words, output, r->errors, &none);
+	if (pid < 0)
+		err(1, "pmanalyze: %s", strerror((int)-pid));
+	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		sweep_child_tail(r->errors, text, sizeof(text));
+		sweep_child_remove(r->folder);
+		errx(1, "%s", *text ? sweep_child_last_line(text) : "pmanalyze failed");
+	}
+}
+
+__attribute__((noreturn, format(printf, 3, 4))) static void refuse(
+	struct reader *r, const char *run, const char *format, ...)
+{
+	char text[512];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	sweep_child_remove(r->folder);
+	errx(1, "%s: %s", run, text);
+}
+
+/* Of the only row; `fallback` where there is no such number. */
+static double observed(const struct csv *csv, const char *column, double fallback)
+{
+	ptrdiff_t at = csv_find(csv, column);
+	double number;
+
+	return at >= 0 && csv_number(csv->cells[at], &number) == 0 ? number : fallback;
+}
+
+/* The median's neighbours, which the row of observations has not. */
+static void read_spread(struct reader *r, const char *run, struct advice_run *to)
+{
+	const char *const words[] = {"pmanalyze", "report", "--json", run, NULL};
+	char path[NAME_ROOM];
+	const cJSON *step;
+	cJSON *root = NULL;
+
+	snprintf(path, sizeof(path), "%s/report.json", r->folder);
+	analyze(r, words, path);
+	if (text_file_json(path, &root))
+		refuse(r, run, "'pmanalyze report --json' printed no JSON");
+	step = cJSON_GetObjectItemCaseSensitive(root, "step");
+	for (int q = 0; q < 2; q++) {
+		const cJSON *item =
+			cJSON_GetObjectItemCaseSensitive(step, q ? "quartile_high_ns" : "quartile_low_ns");
+
+		to->quartiles[q] = cJSON_IsNumber(item) ? item->valuedouble : to->iteration;
+	}
+	cJSON_Delete(root);
+	to->sd = fmax(to->quartiles[1] - to->quartiles[0], 0) / MIDDLE_HALF;
+}
+
+static void read_layers(struct reader *r, const char *run)
+{
+	const char *const words[] = {"pmanalyze", "layers", "--json", run, NULL};
+	char *path = mem_alloc(NAME_ROOM, 1);
+
+	snprintf(path, NAME_ROOM, "%s/layers.%zu.json", r->folder, r->layer_count);
+	analyze(r, words, path);
+	r->layers[r->layer_count++] = path;
+}
+
+static void take_one(struct reader *r, const char *run, const struct csv *csv, double batch, double iteration)
+{
+	struct advice_run *to = &r->advice->run;
+
+	read_layers(r, run);
+	if (r->name)
+		return;
+	r->name = run;
+	to->batch = batch;
+	to->iteration = iteration;
+	to->input =
+		1e6 * (observed(csv, "io_ms", 0) + observed(csv, "h2d_ms", 0) + observed(csv, "md_ms", 0));
+	to->launch = 1e6 * (observed(csv, "idle_launch_ms", 0) + observed(csv, "idle_queue_ms", 0));
+	read_spread(r, run, to);
+}
+
+static void read_one(struct reader *r, const char *run)
+{
+	const char *const words[] = {"pmanalyze", "export", "--observations", run, NULL};
+	double gpus, batch, iteration;
+	char path[NAME_ROOM];
+	struct csv csv;
+
+	snprintf(path, sizeof(path), "%s/run.csv", r->folder);
+	analyze(r, words, path);
+	if (csv_read(&csv, path) < 0)
+		refuse(r, run, "%s", csv.error);
+	gpus = observed(&csv, "gpus", 1);
+	batch = observed(&csv, "batch", NAN);
+	iteration = 1e6 * observed(&csv, "iteration_ms", NAN);
+	if (!(batch > 0) || !(iteration > 0))
+		refuse(r, run, "its batch or iteration is unknown (pmanalyze report says why)");
+	if (gpus <= 1)
+		take_one(r, run, &csv, batch, iteration);
+	else if (observed(&csv, "stages", 1) > 1)
+		refuse(r, run, "a pipeline: expected a run on one GPU, or data parallelism on several");
+	else
+		r->advice->checks[r->advice->check_count++] =
+			(struct advice_check){run, (size_t)gpus, batch, iteration, NAN};
+	csv_free(&csv);
+}
+
+static void compare_batches(struct reader *r)
+{
+	double one = r->advice->run.batch;
+
+	for (size_t i = 0; i < r->advice->check_count; i++) {
+		const struct advice_check *check = &r->advice->checks[i];
+		double each = check->batch / (double)check->gpus;
+
+		if (fabs(each - one) > 1e-6 * one)
+			refuse(r, check->run,
+				"%g samples on each of %zu GPUs, but %s has %g on one: times of another batch are no "
+				"check",
+				each, check->gpus, r->name, one);
+	}
+}
+
+/* What is left of the iteration without its layers. */
+static void set_other(struct advice *a)
+{
+	struct advice_run *run = &a->run;
+	double layers = 0;
+
+	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
+		layers += strategy_time_of(
+			&a->net, 0, a->net.layer_count, (enum strategy_time)which, run->batch);
+	run->other = fmax(run->iteration - layers, 0);
+	run->input = fmin(run->input, run->other);
+	run->launch = fmin(run->launch, run->other - run->input);
+}
+
+void advise_read_runs(struct advice *a, char *const *runs, size_t count, const char **name)
+{
+	struct reader r = {.advice = a, .folder = "/tmp/pmfit-advise-XXXXXX"};
+	int status;
+
+	if (!mkdtemp(r.folder))
+		err(1, "%s", r.folder);
+	snprintf(r.errors, sizeof(r.errors), "%s/errors", r.folder);
+	r.layers = mem_alloc(count, sizeof(*r.layers));
+	a->checks = mem_alloc(count, sizeof(*a->checks));
+	for (size_t i = 0; i < count; i++)
+		read_one(&r, runs[i]);
+	if (!r.name)
+		refuse(&r, runs[0],
+			"a run on %zu GPUs: expected one on one GPU, whose layers have no exchange in them",
+			a->checks[0].gpus);
+	compare_batches(&r);
+	status = strategy_net_read(&a->net, (const char *const *)r.layers, r.layer_count);
+	sweep_child_remove(r.folder);
+	if (status < 0)
+		errx(1, "%s: %s", r.name,
+			strrchr(a->net.error, ':') ? strrchr(a->net.error, ':') + 2 : a->net.error);
+	set_other(a);
+	for (size_t i = 0; i < r.layer_count; i++)
+		free(r.layers[i]);
+	free(r.layers);
+	*name = r.name;
+}
+
+void advise_free_runs(struct advice *a)
+{
+	strategy_net_free(&a->net);
+	free(a->checks);
+	a->checks = NULL;
+	a->check_count = 0;
+}

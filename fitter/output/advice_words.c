@@ -1,0 +1,179 @@
+/* An advice in words: see advice_table.h. */
+#include "advice_table.h"
+
+#include <math.h>
+
+/* Of the price: what is as cheap is not named. */
+#define AS_CHEAP 0.98
+
+#define GIB (1024.0 * 1024 * 1024)
+
+static const char *how_many(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice *a = p->advice;
+	const char *text = arena_format(arena,
+		"%zu: up to there added GPUs do at least %.0f%% of a GPU's work "
+		"each (efficiency %.0f%%).",
+		a->pays->gpus, 100 * a->worth, 100 * a->pays->efficiency);
+
+	if (a->quickest != a->pays)
+		text = arena_format(arena,
+			"%s Quickest of those asked: %zu (%s), %.6g samples/s, limited by %s.", text,
+			a->quickest->gpus, strategy_names[a->quickest->best->name], a->quickest->best->rate,
+			advice_limits[a->quickest->best->limit]);
+	if (a->pays->efficiency < AS_CHEAP * a->cheapest->efficiency)
+		text = arena_format(arena, "%s Cheapest a sample: %zu, %.0f%% of the price at %zu.", text,
+			a->cheapest->gpus, 100 * a->pays->efficiency / a->cheapest->efficiency,
+			a->pays->gpus);
+	return text;
+}
+
+static const char *which(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice_row *row = p->advice->pays;
+	const char *name = strategy_names[row->best->name];
+
+	if (!row->second)
+		return arena_format(arena, "%s%s.", name,
+			row->gpus > 1 ? "; no other that learns from current weights is possible and fits"
+				      : "");
+	if (advice_is_close(row))
+		return arena_format(arena,
+			"%s; %s, predicted %.2f× its time, may be as quick: the ranges have times in common.",
+			name, strategy_names[row->second->name], row->second->time / row->best->time);
+	return arena_format(arena, "%s; the next, %s, takes %.2f× its time.", name,
+		strategy_names[row->second->name], row->second->time / row->best->time);
+}
+
+static const char *duration(struct arena *arena, double seconds)
+{
+	return seconds < 120    ? arena_format(arena, "%.3g s", seconds)
+	       : seconds < 7200 ? arena_format(arena, "%.3g min", seconds / 60)
+				: arena_format(arena, "%.3g h", seconds / 3600);
+}
+
+static const char *how_long(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice *a = p->advice;
+	const struct advice_row *row = a->pays;
+	const struct advice_way *way = row->best;
+	double batch = a->run.batch * (double)row->gpus;
+	const char *text = arena_format(arena, "%g samples in %s (%s to %s): %.6g samples/s, %.3g× one GPU.",
+		batch, print_time(arena, way->time), print_time_like(arena, way->low, way->time),
+		print_time_like(arena, way->high, way->time), way->rate, row->efficiency * (double)row->gpus);
+
+	if (p->samples > 0)
+		text = arena_format(arena, "%s %.6g samples take %s (%s to %s).", text, p->samples,
+			duration(arena, p->samples / batch * way->time / 1e9),
+			duration(arena, p->samples / batch * way->low / 1e9),
+			duration(arena, p->samples / batch * way->high / 1e9));
+	return text;
+}
+
+static const char *what_limits(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice_way *way = p->advice->pays->best;
+
+	return arena_format(
+		arena, "%s, %.0f%% of the iteration.", advice_limits[way->limit], 100 * way->share);
+}
+
+/* How far off the prediction was where it was measured. */
+static const char *missed(const struct advice *a, struct arena *arena)
+{
+	const struct advice_check *worst = NULL;
+
+	for (size_t i = 0; i < a->check_count; i++) {
+		const struct advice_check *check = &a->checks[i];
+
+		if (!worst || fabs(log(check->iteration / check->predicted)) >
+				      fabs(log(worst->iteration / worst->predicted)))
+			worst = check;
+	}
+	if (!worst)
+		return "no run on several GPUs is among them: one would check it";
+	return arena_format(arena, "%zu GPUs took %+.1f%% of what is predicted for them", worst->gpus,
+		100 * (worst->iteration / worst->predicted - 1));
+}
+
+static const char *how_sure(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice *a = p->advice;
+	const struct advice_way *way = a->pays->best;
+
+	if (way->strength == ADVICE_MEASURED)
+		return arena_format(
+			arena, "measured on %zu GPU%s.", a->pays->gpus, a->pays->gpus > 1 ? "s" : "");
+	return arena_format(arena,
+		"%s: the range is %.0f%% wide, from layers measured on one GPU; %s. What the range does not have: "
+		"links other than %s says.",
+		advice_strengths[way->strength], 100 * (way->high / way->low - 1), missed(a, arena),
+		p->cluster);
+}
+
+void advice_answers(const struct advice_print *p, struct arena *arena, struct advice_answer *answers)
+{
+	static const char *const questions[ADVICE_QUESTIONS] = {
+		"How many GPUs", "Which strategy", "How long", "What limits it", "How sure"};
+	static const char *(*const ask[ADVICE_QUESTIONS])(const struct advice_print *, struct arena *) = {
+		how_many, which, how_long, what_limits, how_sure};
+
+	for (size_t i = 0; i < ADVICE_QUESTIONS; i++) {
+		answers[i].question = questions[i];
+		answers[i].answer = p->advice->pays ? ask[i](p, arena) : "nothing fits into a GPU's memory.";
+	}
+}
+
+static const char *links(const struct advice_print *p, struct arena *arena)
+{
+	const struct strategy_cluster *c = p->advice->cluster;
+	const char *text = arena_format(arena, "Links (%s, not checked): %g GB/s and %g us", p->cluster,
+		c->inside.bandwidth, c->inside.latency / 1e3);
+
+	if (c->workers_per_node && c->workers_per_node < p->advice->counts[p->advice->count - 1])
+		text = arena_format(arena, "%s among %zu GPUs of a node, %g GB/s and %g us between nodes",
+			text, c->workers_per_node, c->between.bandwidth, c->between.latency / 1e3);
+	return arena_format(arena, "%s.", text);
+}
+
+static const char *layers(const struct advice *a, struct arena *arena)
+{
+	const struct strategy_net *net = &a->net;
+	const char *text = arena_format(arena, "%zu layers, measured with batch", net->layer_count);
+
+	for (size_t i = 0; i < net->batch_count; i++)
+		text = arena_format(arena, "%s %g", text, net->batches[i]);
+	return arena_format(arena,
+		net->batch_count > 1
+			? "%s: micro-batches lie between them or beyond."
+			: "%s: of micro-batches of another size a part of each layer's time is taken not to shrink. A run "
+			  "on one GPU with a small batch tells how much.",
+		text);
+}
+
+void advice_assumptions(const struct advice_print *p, struct arena *arena, const char **sentences)
+{
+	const struct advice *a = p->advice;
+	size_t count = 0;
+
+	sentences[count++] = links(p, arena);
+	sentences[count++] =
+		a->cluster->memory > 0
+			? arena_format(arena,
+				  "Memory: %.3g GiB a GPU; what a strategy needs at the least is compared, others "
+				  "may not fit either.",
+				  a->cluster->memory / GIB)
+			: arena_format(arena, "Memory: not checked, %s has no memory_gib.", p->cluster);
+	sentences[count++] = arena_format(
+		arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
+	sentences[count++] = arena_format(arena,
+		"Besides layers a GPU keeps %s of an iteration (%.1f%%): input, copies, "
+		"launches.",
+		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
+	sentences[count++] = layers(a, arena);
+	for (size_t i = 0; i < a->check_count && count + 1 < ADVICE_ASSUMPTIONS; i++)
+		sentences[count++] = arena_format(arena, "%s: %zu GPUs, measured %s, predicted %s for data.",
+			a->checks[i].run, a->checks[i].gpus, print_time(arena, a->checks[i].iteration),
+			print_time(arena, a->checks[i].predicted));
+	sentences[count] = NULL;
+}
