@@ -2,10 +2,12 @@
  * limits it. */
 #include "advise.h"
 #include "base/memory.h"
+#include "base/output.h"
 #include "cmd.h"
 #include "output/advice_print.h"
 
 #include <err.h>
+#include <errno.h>
 #include <float.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,12 +15,12 @@
 #include <string.h>
 
 struct asked {
-	const char *cluster;
+	const char *cluster, *page;
 	double price, samples;
 	bool json;
 };
 
-enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES };
+enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, HTML };
 
 static void take_counts(struct advice *a, const char *text)
 {
@@ -56,6 +58,8 @@ static void take_options(int argument_count, char **arguments, struct advice *a,
 			asked->price = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == SAMPLES)
 			asked->samples = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
+		else if (option == HTML)
+			asked->page = optarg;
 		else if (option == 'j')
 			asked->json = true;
 		else
@@ -83,6 +87,22 @@ static void add_checks(struct advice *a)
 	}
 }
 
+static void write_page(const struct advice_print *print, const char *path)
+{
+	struct pm_output output;
+	int status = pm_output_open(&output, path, false);
+	FILE *out = status < 0 ? NULL : pm_output_stream(&output);
+
+	if (out) {
+		advice_print_html(print, out);
+		status = pm_output_close(&output, 0);
+	}
+	if (!out || status < 0) {
+		errno = status < 0 ? -status : errno;
+		err(1, "%s", path);
+	}
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct advice a = {.worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
@@ -99,6 +119,8 @@ static int run(int argument_count, char **arguments)
 	print.cluster = asked.cluster;
 	print.price = asked.price;
 	print.samples = asked.samples;
+	if (asked.page)
+		write_page(&print, asked.page);
 	if (asked.json)
 		advice_print_json(&print, stdout);
 	else
@@ -116,6 +138,7 @@ static const struct option_row rows[] = {
 	{"worth", WORTH, "X", "least share of a GPU's work that added GPUs must do to pay; default 0.5"},
 	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
 	{"samples", SAMPLES, "N", "how long for so many samples: an epoch, or a whole training"},
+	{"html", HTML, "FILE", "writes one page too: the answer, a picture, tables; no script, no network"},
 	{"json", 'j', NULL, "JSON output: the rows, every strategy with its partition, the answer"},
 	{0},
 };
@@ -144,7 +167,7 @@ const struct command cmd_advise = {
 		"FILE has them.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Example:\n"
-		 "  pmrun -o run ./train && pmfit advise --cluster dgx.txt run\n"
+		 "  pmrun -o run ./train && pmfit advise --cluster dgx.txt --html advice.html run\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,

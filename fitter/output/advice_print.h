@@ -1,4 +1,4 @@
-/* What a person and a program read of an advice (advise/advice.h): text and JSON. */
+/* What a person and a program read of an advice (advise/advice.h): text, JSON, and one HTML page. */
 #ifndef ADVICE_PRINT_H
 #define ADVICE_PRINT_H
 
@@ -15,5 +15,7 @@ struct advice_print {
 
 void advice_print_text(const struct advice_print *print, FILE *out);
 void advice_print_json(const struct advice_print *print, FILE *out);
+/* Stands alone, without script and network. Ends the program without memory. */
+void advice_print_html(const struct advice_print *print, FILE *out);
 
 #endif

@@ -110,7 +110,7 @@ void html_compare(const struct html_model *models, size_t count, FILE *out)
 
 void html_write(const struct html_model *models, size_t count, FILE *out)
 {
-	html_page_begin(models[0].subject.name, out);
+	html_page_begin(models[0].subject.name, NULL, out);
 	if (count > 1) {
 		fprintf(out, "<h1>%zu models</h1>\n", count);
 		html_compare(models, count, out);

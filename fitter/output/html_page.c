@@ -16,9 +16,9 @@ static const char style[] =
 	"440px),1fr))}.small{grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr))}\n"
 	"figure{margin:0;min-width:0}figure h3{font-size:14px;margin:8px 0 2px;overflow-wrap:anywhere}\n";
 
-void html_page_begin(const char *title, FILE *out)
+void html_page_begin(const char *title, const char *own, FILE *out)
 {
-	html_begin(title, (const char *const[]){plot_svg_style, style, NULL}, out);
+	html_begin(title, (const char *const[]){plot_svg_style, style, own, NULL}, out);
 }
 
 /* What a picture does not show is said below it. */

@@ -18,8 +18,9 @@ struct html_model {
 	const struct baselines *baselines; /* the same */
 };
 
-/* The page up to its body, with the styles of the report; html_end ends it. */
-void html_page_begin(const char *title, FILE *out);
+/* The page up to its body, with the styles of the report and those of the page itself, if any; html_end ends
+ * it. */
+void html_page_begin(const char *title, const char *own, FILE *out);
 
 /* Writes the report. Ends the program without memory. */
 void html_write(const struct html_model *models, size_t count, FILE *out);

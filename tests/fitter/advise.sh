@@ -43,6 +43,17 @@ awk -F'[:,]' -v us="$measured" '/"strategies"/ { exit } /"gpus"/ { g = $2 } /"lo
 	if (!(us * 1e3 > 0.7 * low && us * 1e3 < 1.4 * high)) { printf "measured %g us, predicted %g to %g ns\n", us, low, high; exit 1 } }' fast.json ||
 	fail "two GPUs are out of the range"
 
+# The page: XML, the answer and the tables of the terminal, nothing from elsewhere.
+expect 0 'How sure: ' pmfit advise --cluster fast.txt --samples 1e6 --html page.html one
+grep -E '^ +(2|64) ' out.txt | while read -r gpus batch strategy time rest; do
+	grep -qF "<td>$gpus</td><td>$batch</td><td class=\"l\">$strategy</td><td>$time</td>" page.html || exit 1
+done || { cat out.txt; fail "the page's table is another"; }
+for words in '<dt>How many GPUs?</dt><dd>64: up to there' '1e+06 samples take' '<svg class="plot"' 'class="shade"' 'measured: '; do
+	grep -qF "$words" page.html || fail "no '$words' in the page"
+done
+grep -qE '<script|https?:|src=|@import|url\(' page.html && fail "the page needs something else"
+expect 1 'none/page.html' pmfit advise --cluster fast.txt --html none/page.html one
+
 # The run on two beside its prediction.
 expect 0 ' of what is predicted' pmfit advise --cluster fast.txt two one
 grep -qE '^ +2 +64 +data .* measured +compute' out.txt || { cat out.txt; fail "two GPUs are not shown as measured"; }

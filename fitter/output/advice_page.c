@@ -1,0 +1,170 @@
+/* An advice as one HTML page: the answer, a picture, tables, what it rests on. See advice_print.h. */
+#include "advice_table.h"
+#include "html_page.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Names and answers in two columns, which a narrow page puts below each other; the picture as wide as it is
+ * good to read. */
+static const char style[] =
+	".lead dl{display:grid;grid-template-columns:max-content 1fr;gap:4px 18px;margin:0}"
+	".lead dt{font-weight:700}.lead dd{margin:0}\n"
+	"@media (max-width:560px){.lead dl{display:block}.lead dd{margin:0 0 8px}body{padding:8px 12px 32px}}\n"
+	"figure{max-width:760px;margin:16px 0}svg.plot{max-width:760px}ul{padding-left:20px}.scroll .l{white-space:nowrap}\n";
+
+static void put_answers(const struct advice_print *p, struct arena *arena, FILE *out)
+{
+	struct advice_answer answers[ADVICE_QUESTIONS];
+
+	advice_answers(p, arena, answers);
+	fputs("<div class=\"lead\"><dl>\n", out);
+	for (size_t i = 0; i < ADVICE_QUESTIONS; i++) {
+		fprintf(out, "<dt>%s?</dt><dd>", answers[i].question);
+		html_text(answers[i].answer, out);
+		fputs("</dd>\n", out);
+	}
+	fputs("</dl></div>\n", out);
+}
+
+/* A strategy's throughput with its range, over the numbers of GPUs as names. */
+static void add_strategy(struct plot *plot, const struct advice *a, enum strategy_name name, int colour)
+{
+	struct plot_series *band = plot_add(plot, PLOT_BAND, NULL);
+	struct plot_series *line = plot_add(plot, PLOT_LINE, strategy_names[name]);
+
+	band->colour = line->colour = colour;
+	line->dashed = name == STRATEGY_NAME_PIPEDREAM;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct advice_way *way = &a->rows[i].ways[name];
+		double samples = a->run.batch * (double)a->rows[i].gpus * 1e9;
+		char *tip;
+
+		if (isnan(way->time))
+			continue;
+		tip = figure_text("%s, %zu GPUs: %.4g samples/s (%.4g to %.4g), %s", strategy_names[name],
+			a->rows[i].gpus, way->rate, samples / way->high, samples / way->low,
+			advice_strengths[way->strength]);
+		plot_range(plot, band, (double)i, way->rate, samples / way->high, samples / way->low, NULL);
+		plot_point(plot, line, (double)i, way->rate, tip);
+		free(tip);
+	}
+}
+
+static void add_ideal(struct plot *plot, const struct advice *a)
+{
+	struct plot_series *ideal = plot_add(plot, PLOT_LINE, "ideal");
+
+	ideal->colour = PLOT_PLAIN;
+	ideal->dashed = true;
+	for (size_t i = 0; i < a->count; i++)
+		plot_point(plot, ideal, (double)i,
+			a->run.batch * (double)a->rows[i].gpus / a->run.iteration * 1e9, NULL);
+}
+
+static void add_measured(struct plot *plot, const struct advice *a)
+{
+	struct plot_series *measured = plot_add(plot, PLOT_POINTS, "measured");
+
+	measured->colour = 1;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct advice_row *row = &a->rows[i];
+		double rate = a->run.batch * (double)row->gpus / row->measured * 1e9;
+		char *tip = figure_text("%zu GPUs, measured: %.4g samples/s", row->gpus, rate);
+
+		if (isfinite(rate))
+			plot_point(plot, measured, (double)i, rate, tip);
+		free(tip);
+	}
+}
+
+/* Up to the greatest number of GPUs that was measured; beyond it is shaded. */
+static void set_span(struct plot *plot, const struct advice *a)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (isfinite(a->rows[i].measured))
+			last = i;
+	plot->x.span_from = -0.5;
+	plot->x.span_to = (double)last + 0.5;
+}
+
+static void put_picture(const struct advice_print *p, FILE *out)
+{
+	/* measured points have the second colour */
+	static const int colours[STRATEGY_NAME_COUNT] = {7, 0, 6, 2, 3};
+	const struct advice *a = p->advice;
+	const char *names[ADVICE_MOST_COUNTS];
+	char texts[ADVICE_MOST_COUNTS][16];
+	struct plot plot;
+
+	plot_init(&plot, "Throughput over GPUs", "GPUs", "samples/s");
+	for (size_t i = 0; i < a->count; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%zu", a->rows[i].gpus);
+		names[i] = texts[i];
+	}
+	plot_names(&plot, &plot.x, names, a->count);
+	plot.y.log = true;
+	set_span(&plot, a);
+	add_ideal(&plot, a);
+	for (int name = STRATEGY_NAME_DATA; name < STRATEGY_NAME_COUNT; name++)
+		add_strategy(&plot, a, (enum strategy_name)name, colours[name]);
+	add_measured(&plot, a);
+	plot_scale(&plot);
+	html_figure(&plot,
+		"Bands are ranges. Shaded: more GPUs than were measured. Ideal: as many times one GPU. Pipedream "
+		"computes gradients from older weights and is not recommended.",
+		HTML_LARGE, out);
+}
+
+static void put_table(const char *title, const char *below,
+	void (*fill)(const struct advice_print *, struct print_table *), const struct advice_print *p,
+	struct arena *arena, FILE *out)
+{
+	struct print_table table;
+
+	fprintf(out, "<section>\n<h2>%s</h2>\n<p class=\"dim\">%s</p>\n<div class=\"scroll\">", title, below);
+	print_init(&table, arena);
+	fill(p, &table);
+	print_html(&table, out);
+	print_free(&table);
+	fputs("</div>\n</section>\n", out);
+}
+
+static void put_assumptions(const struct advice_print *p, struct arena *arena, FILE *out)
+{
+	const char *sentences[ADVICE_ASSUMPTIONS];
+
+	advice_assumptions(p, arena, sentences);
+	fputs("<section>\n<h2>What it was made from and rests on</h2>\n<ul>\n", out);
+	for (size_t i = 0; sentences[i]; i++) {
+		fputs("<li>", out);
+		html_text(sentences[i], out);
+		fputs("</li>\n", out);
+	}
+	fputs("</ul>\n</section>\n", out);
+}
+
+void advice_print_html(const struct advice_print *p, FILE *out)
+{
+	const struct advice_run *run = &p->advice->run;
+	struct arena arena = {0};
+
+	html_page_begin(p->run, style, out);
+	fputs("<h1>", out);
+	html_text(p->run, out);
+	fputs("</h1>\n", out);
+	fprintf(out, "<p class=\"dim\">%g samples in %s on one GPU, %s of it outside of the layers</p>\n",
+		run->batch, print_time(&arena, run->iteration), print_time(&arena, run->other));
+	put_answers(p, &arena, out);
+	put_picture(p, out);
+	put_table("The best strategy on each number of GPUs",
+		"Times of an iteration of the whole batch; low and high: the range in which it is expected.",
+		advice_table_rows, p, &arena, out);
+	put_table("Every strategy", "Memory is a lower bound of what a GPU needs.", advice_table_ways, p,
+		&arena, out);
+	put_assumptions(p, &arena, out);
+	html_end(out);
+	arena_free(&arena);
+}
