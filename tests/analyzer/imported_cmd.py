@@ -221,8 +221,13 @@ def check_unlabelled(folder):
     page = os.path.join(os.path.dirname(folder), "compared.html")
     ask("html", "-o", page, folder, other)
     with open(page) as file:
-        cells = re.findall(r">updating the model</td><td[^>]*>.*?</td><td>([^<]*)</td><td>([^<]*)</td>", file.read(), re.S)
+        text = file.read()
+    cells = re.findall(r">updating the model</td><td[^>]*>.*?</td><td>([^<]*)</td><td>([^<]*)</td>", text, re.S)
     check(("–", "500.000 us") in cells, f"the page compares {cells}")
+    sides = {row[0]: row[1].split("</td><td>") for row in
+             re.findall(r'<tr><th class="l[^>]*>(\w+)</th><td>(.*)</td></tr>', text)}
+    check(sides["traces"][4] == "–" and sides["updates"][4] == "500.000 us", f"side by side: {sides}")
+    check("nan%" not in text, "bars of unknown length")
     balance = json.loads(ask("balance", "--json", folder).stdout)["runs"][0]
     known = {row["phase"] for row in balance["phases"] if row["mean_ns"] is not None}
     check(known == {"computing", "forward", "backward"}, f"balance knows {known}")
