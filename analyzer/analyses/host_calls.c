@@ -1,12 +1,14 @@
 /* What the host did while a device was idle: see host_calls.h. One sweep over calls and idle stretches, both
  * in order of time. Of the work only what may end the next idle stretch is kept. */
 #include "host_calls.h"
-#include "base/lookup.h"
+#include "host_place.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCKED_NS 100000 /* a call that takes longer on average than giving work does has waited */
+
+#define OUTSIDE UINT32_MAX /* in host_places: no call */
 
 /* When work began on the device, and the call that gave it. */
 struct start {
@@ -21,6 +23,7 @@ struct search {
 	const struct timeline_process *process;
 	struct host_calls *list;
 	struct lookup names;
+	struct host_places places;
 	uint32_t *item_of;    /* by operation of the process: place in the list + 1 */
 	struct start *starts; /* of work that may end the next idle stretch: a heap, the earliest first */
 	size_t start_count, start_room;
@@ -175,9 +178,26 @@ static void give(struct search *search, const struct phase_span *stretch, int th
 		if (stretch->level != PHASE_IDLE_QUEUE - PHASE_WORK_COUNT)
 			add_idle(search, item, part_ns);
 		item->phases_ns[stretch->level] += part_ns;
+		host_places_add(&search->places, search->process,
+			&(struct host_part){end_ns - (int64_t)part_ns, end_ns,
+				(uint32_t)(item - search->list->items), call->thread},
+			search->analysis->timeline.operations[call->operation].site);
 		done_ns = end_ns;
 	}
 	phase_add_span(rest, done_ns, stretch->end_ns, stretch->level);
+}
+
+/* Idle time in no call, of the thread whose call ends it; -1: there is none. */
+static void add_outside(struct search *search, const struct phase_span *span, int thread)
+{
+	const struct timeline *timeline = &search->analysis->timeline;
+
+	search->outside_ns[search->used] += (double)(span->end_ns - span->begin_ns);
+	if (thread < 0)
+		return;
+	host_places_add(&search->places, search->process,
+		&(struct host_part){span->begin_ns, span->end_ns, OUTSIDE, (uint16_t)thread},
+		timeline->operations[timeline->calls[search->starts[0].call].operation].site);
 }
 
 static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int64_t end_ns)
@@ -200,8 +220,7 @@ static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int6
 	for (size_t i = 0; i < search->left.count; i++)
 		give(search, &search->left.items[i], thread, false, &search->outside);
 	for (size_t i = 0; i < search->outside.count; i++)
-		search->outside_ns[search->used] +=
-			(double)(search->outside.items[i].end_ns - search->outside.items[i].begin_ns);
+		add_outside(search, &search->outside.items[i], thread);
 }
 
 static void count_call(struct search *search, const struct timeline_call *call, size_t used)
@@ -252,6 +271,17 @@ static int compare_items(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* Names the place of a row with that idle time in all; NULL: none is known. */
+static const char *name_place(struct search *search, uint32_t item, double idle_ns, double *share)
+{
+	const struct host_place *most = host_places_most(&search->places, item);
+
+	if (!most || !(idle_ns > 0))
+		return NULL;
+	*share = most->idle_ns / idle_ns;
+	return arena_text(&search->list->arena, most->name, most->length);
+}
+
 void host_calls_find(
 	const struct analysis *analysis, const struct step *step, size_t number, struct host_calls *list)
 {
@@ -272,6 +302,8 @@ void host_calls_find(
 	phase_stretches(&analysis->model, worker->worker, &worker->iterations, &worker->layers, take_stretch,
 		&search);
 	count_calls(&search);
+	list->by_sites = search.process->frame_count == 0;
+	host_places_settle(&search.places, &analysis->timeline, search.process);
 	for (size_t i = 0; i < list->count; i++) {
 		struct host_call *call = &list->items[i];
 
@@ -284,14 +316,19 @@ void host_calls_find(
 			call->phases_ns[phase] /= (double)count;
 			call->idle_ns += call->phases_ns[phase];
 		}
+		call->place =
+			name_place(&search, (uint32_t)i, call->idle_ns * (double)count, &call->place_share);
 		list->idle_ns += call->idle_ns;
 	}
 	for (size_t i = 0; i < count; i++)
 		list->outside_ns += search.outside_ns[i] / (double)count;
+	list->outside_place =
+		name_place(&search, OUTSIDE, list->outside_ns * (double)count, &list->outside_share);
 	list->idle_ns += list->outside_ns;
 	if (list->count)
 		qsort(list->items, list->count, sizeof(*list->items), compare_items);
 	lookup_free(&search.names);
+	host_places_free(&search.places);
 	free(search.item_of);
 	free(search.starts);
 	free(search.open);

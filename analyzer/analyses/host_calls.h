@@ -23,6 +23,8 @@ struct host_call {
 	double idle_ns;    /* of the device in them, of an iteration, mean */
 	double typical_ns; /* the same without PHASE_IDLE_QUEUE, of a typical iteration */
 	double outlier_ns; /* the same of an outlier (step.h), mean; 0: there is none */
+	const char *place; /* host_place.h: where the host was in most of idle_ns; NULL: unknown */
+	double place_share;                /* of idle_ns */
 	double phases_ns[HOST_CALLS_IDLE]; /* idle_ns by idle phase: enum phase - PHASE_WORK_COUNT */
 };
 
@@ -31,6 +33,10 @@ struct host_calls {
 	struct host_call *items; /* the most idle time first, then the most time */
 	size_t count, room;
 	double idle_ns, outside_ns; /* of an iteration, mean: in all, and in no call */
+	const char
+		*outside_place; /* of outside_ns; by sites, that of the call which ended it; NULL: unknown */
+	double outside_share;
+	bool by_sites; /* places are where calls were first made, for want of frames */
 	struct arena arena;
 };
 

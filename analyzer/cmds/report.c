@@ -111,7 +111,10 @@ static const struct option_row rows[] = {
 	{"calls", OPTION_CALLS, NULL,
 		"also a table of the host's calls, by rank: calls in a step and their time, the "
 		"longest, how long the GPU is idle meanwhile, and how much of that with work "
-		"queued: that much the call does not cause. --csv: this table alone"},
+		"queued: that much the call does not cause; then the operator or Python function "
+		"around the host for the most of that idle time, with its share, or, where those are "
+		"not recorded, what such calls were first made from (before a row's idle time in no "
+		"call: the call that ends it). --csv: this table alone"},
 	{"json", CMD_JSON, NULL, "everything, with medians and standard deviations; times in ns"},
 	{"csv", CMD_CSV, NULL,
 		"one run: rank, gpu, phase, iterations, and mean, standard deviation and median "

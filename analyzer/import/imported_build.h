@@ -32,4 +32,7 @@ struct imported_build {
 /* The operation of a device event's call: its kind and sizes, and what is said of its phase and layer. */
 struct imported_operation imported_describe(struct imported_build *build, uint32_t event);
 
+/* The program's frames of the threads that have calls; after those (imported_frame.c). */
+void imported_frames_add(struct imported_build *build);
+
 #endif

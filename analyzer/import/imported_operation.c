@@ -171,7 +171,7 @@ static uint32_t function_of(
 
 /* ---- Operations ---- */
 
-static uint32_t string_of(struct imported_dictionary *dictionary, uint32_t string)
+uint32_t imported_string(struct imported_dictionary *dictionary, uint32_t string)
 {
 	struct timeline *timeline = dictionary->timeline;
 	const char *text;
@@ -197,7 +197,7 @@ static uint64_t *values_of(struct imported_dictionary *dictionary, const struct 
 	for (uint32_t i = 0; i < of->label_count; i++)
 		switch (of->labels[i].type) {
 		case PM_VALUE_STRING:
-			values[i] = string_of(dictionary, operation->event);
+			values[i] = imported_string(dictionary, operation->event);
 			break;
 		case PM_VALUE_DIRECTION:
 			values[i] = operation->direction;
@@ -252,7 +252,7 @@ uint32_t imported_operation(
 		.process = dictionary->process,
 		.given_phase = operation->phase,
 		.given_part = operation->part};
-	made->given_layer = string_of(dictionary, operation->layer);
+	made->given_layer = imported_string(dictionary, operation->layer);
 	made->values = values_of(dictionary, operation, function, &made->value_count);
 	return (uint32_t)timeline->operation_count - 1;
 }

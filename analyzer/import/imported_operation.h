@@ -47,6 +47,9 @@ void imported_dictionary_end(struct imported_dictionary *dictionary);
 uint32_t imported_operation(
 	struct imported_dictionary *dictionary, const struct imported_operation *operation);
 
+/* The timeline's number of a string of the file; 0: "", as nothing. */
+uint32_t imported_string(struct imported_dictionary *dictionary, uint32_t string);
+
 /* What a call of the runtime or driver does that put no work on a device that is in the file. */
 enum pm_kind imported_call_kind(const char *name);
 

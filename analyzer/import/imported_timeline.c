@@ -136,8 +136,8 @@ int imported_timeline_read(struct timeline *timeline, const char *const *paths, 
 	pthread_mutex_init(&reader.lock, NULL);
 	pthread_cond_init(&reader.turn, NULL);
 	imported_read_all(files, file_count,
-		IMPORTED_WANT_STEPS | IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS | IMPORTED_WANT_MODULES |
-			IMPORTED_WANT_CALLS,
+		IMPORTED_WANT_STEPS | IMPORTED_WANT_LABELS | IMPORTED_WANT_OPERATORS | IMPORTED_WANT_PYTHON |
+			IMPORTED_WANT_MODULES | IMPORTED_WANT_CALLS,
 		0, done, &reader);
 	pthread_mutex_destroy(&reader.lock);
 	pthread_cond_destroy(&reader.turn);

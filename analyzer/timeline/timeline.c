@@ -37,6 +37,7 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->graphs);
 	free(timeline->windows);
 	free(timeline->steps);
+	free(timeline->frames);
 	free(timeline->more);
 	free(timeline->touches);
 	free(timeline->calls);

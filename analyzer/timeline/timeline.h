@@ -157,6 +157,14 @@ struct timeline_step {
 	int64_t number; /* as the program counts; -1: unknown */
 };
 
+/* What a thread of the host was in, where another profiler recorded it: an operator of the framework, a
+ * Python function, an annotation. Those of a thread lie one in another. */
+struct timeline_frame {
+	int64_t begin_ns, end_ns;
+	uint32_t name;   /* string */
+	uint16_t thread; /* ordinal in its process */
+};
+
 /* What a trace of constant size has dropped, between its first calls and its last. */
 struct timeline_gap {
 	uint64_t call_count; /* that are missing in the timeline */
@@ -209,6 +217,7 @@ struct timeline_process {
 	struct timeline_gap gap;             /* of a trace of constant size */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;
+	size_t first_frame, frame_count; /* of the threads that make calls, in order of begin */
 	uint32_t first_step, step_count; /* in order of time, apart; none: nothing marks them */
 };
 
@@ -233,6 +242,8 @@ struct timeline {
 	size_t window_count, window_room;
 	struct timeline_step *steps;
 	size_t step_count, step_room;
+	struct timeline_frame *frames;
+	size_t frame_count, frame_room;
 	struct timeline_more *more;
 	size_t more_count, more_room;
 	struct timeline_touch *touches; /* of calls with PM_FLAG_TOUCHES */

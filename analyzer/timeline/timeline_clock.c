@@ -210,6 +210,10 @@ void timeline_move(struct timeline *timeline, const struct timeline_process *pro
 		if (window->end_ns != INT64_MAX)
 			window->end_ns += move_ns;
 	}
+	for (size_t i = 0; i < process->frame_count; i++) {
+		timeline->frames[process->first_frame + i].begin_ns += move_ns;
+		timeline->frames[process->first_frame + i].end_ns += move_ns;
+	}
 	for (uint32_t i = 0; i < process->step_count; i++) {
 		timeline->steps[process->first_step + i].begin_ns += move_ns;
 		timeline->steps[process->first_step + i].end_ns += move_ns;

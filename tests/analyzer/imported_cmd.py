@@ -234,6 +234,37 @@ def check_unlabelled(folder):
     check(all(row["waiting_ns"] is None for row in balance["ranks"]), "waiting without a collective's label")
 
 
+def check_places(scratch):
+    """Between steps the host frees memory for 200 us in an operator, called by a loop in Python: each is named."""
+    items = events(0)
+    for step in range(STEPS):
+        for category, name, offset, duration in (
+                ("python_function", "train.py(7): loop", 700, 290), ("cpu_op", "aten::item", 740, 215),
+                ("python_function", "<built-in method item of Tensor object at 0x7f00>", 745, 208),
+                ("cuda_runtime", "cudaFree", 750, 200)):
+            items.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": 10000 + step * STEP + offset,
+                          "dur": duration, "args": {"correlation": 0}})
+    folder = os.path.join(scratch, "places", "traces")
+    save(folder, "rank0.json", {"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": items})
+    answer = json.loads(ask("report", "--json", folder).stdout)
+    rows = {row["call"]: row for row in answer["host_calls"]}
+    check(rows["cudaFree"]["idle_ns"] == 200000 and rows["cudaFree"]["place"] == "aten::item"
+          and rows["cudaFree"]["place_share"] == 1, f"where memory is freed: {rows['cudaFree']}")
+    # From 700 to 750 and from 950 to 990: 10 + 5 in the operator, 40 + 35 in the loop. Behind the last of the five steps no
+    # call ends the idle time, so that it is no thread's.
+    outside = rows["(in no call)"]
+    check(outside["place"] == "train.py(7): loop" and abs(outside["place_share"] * outside["idle_ns"] - 75000 * 4 / 5) < 1,
+          f"between calls: {outside}")
+    found = [item for item in answer["findings"] if item["subject"] == "cudaFree"]
+    check(found and "100% of it in aten::item" in found[0]["text"], f"the finding: {found}")
+    check(any("cudaFree" in line and "aten::item" in line for line in ask("report", "--calls", folder).stdout.split("\n")),
+          "the table does not say where")
+    page = os.path.join(scratch, "places", "page.html")
+    ask("html", "-o", page, folder)
+    with open(page) as file:
+        check("aten::item, 100%" in file.read(), "the page does not say where")
+
+
 def check_same_names(scratch):
     text = ask("compare", os.path.join(scratch, "cuda", "traces"), os.path.join(scratch, "old", "traces")).stdout
     check("cuda/traces" in text and "old/traces" in text, "folders of the same name look alike")
@@ -315,6 +346,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_pattern(scratch)
     check_device(scratch)
     check_labels(scratch)
+    check_places(scratch)
     check_same_names(scratch)
     check_single(scratch)
     check_counting(scratch)

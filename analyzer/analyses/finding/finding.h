@@ -98,8 +98,8 @@ size_t findings_print_kind(struct finding_list *list, enum finding_kind kind, FI
 const char *finding_ranks(struct finding_list *list);
 
 /* A row for each host call of each worker: calls, time and idle time of the GPU, of an iteration
- * (host_calls.h), in order of idle time; the last row is the idle time in no call. No rows for labelled
- * phases. `all` false: without calls that are nearly nothing. */
+ * (host_calls.h), in order of idle time, and where the program was for most of that; the last row is the idle
+ * time in no call. No rows for labelled phases. `all` false: without calls that are nearly nothing. */
 void findings_calls(struct finding_list *list, bool all, struct print_table *table);
 
 /* "Step: median 12.3 ms, ..."; in the list's arena. */

@@ -83,25 +83,37 @@ static const char *call_advice(const char *name)
 	return "find out why the call takes so long; move it out of the step";
 }
 
+#define MOSTLY 0.5 /* of the idle time: where the host was for that long is named */
+
+/* ", 83% of it in aten::item"; "": nowhere for most of the time, or unknown. `by`: what sites say. */
+static const char *place_words(struct finding_list *list, const char *place, double share, const char *by)
+{
+	if (!place || share < MOSTLY)
+		return "";
+	return arena_format(&list->arena, ", %.0f%% of it in %s%s", 100 * share,
+		list->calls[0].by_sites ? by : "", print_clean(&list->arena, place));
+}
+
 static void add_call(struct finding_list *list, const struct host_call *call, double least_ns)
 {
 	struct arena *arena = &list->arena;
 
-	finding_add(
-		list, (struct finding){.kind = FINDING_CALL,
-			      .strength = finding_measured(list),
-			      .subject = print_clean(arena, call->name),
-			      .title = arena_format(
-				      arena, "The host is blocked in %s", print_clean(arena, call->name)),
-			      .text = arena_format(arena,
-				      "The GPUs have no work meanwhile; %.4g call%s a step take%s %s, the "
-				      "longest %s",
-				      call->count, call->count == 1 ? "" : "s", call->count == 1 ? "s" : "",
-				      print_time(arena, call->time_ns), print_time(arena, call->longest_ns)),
-			      .advice = call_advice(call->name),
-			      .worker = SIZE_MAX,
-			      .gain_ns = least_ns,
-			      .lost_ns = least_ns});
+	finding_add(list,
+		(struct finding){.kind = FINDING_CALL,
+			.strength = finding_measured(list),
+			.subject = print_clean(arena, call->name),
+			.title = arena_format(
+				arena, "The host is blocked in %s", print_clean(arena, call->name)),
+			.text = arena_format(arena,
+				"The GPUs have no work meanwhile%s; %.4g call%s a step take%s %s, the "
+				"longest %s",
+				place_words(list, call->place, call->place_share, "calls first made from "),
+				call->count, call->count == 1 ? "" : "s", call->count == 1 ? "s" : "",
+				print_time(arena, call->time_ns), print_time(arena, call->longest_ns)),
+			.advice = call_advice(call->name),
+			.worker = SIZE_MAX,
+			.gain_ns = least_ns,
+			.lost_ns = least_ns});
 }
 
 /* Of the first worker's calls those that all workers are blocked in. */
@@ -156,7 +168,11 @@ static void add_launches(struct finding_list *list)
 			.text = arena_format(arena,
 				"The GPUs have no work, and the host is in no call that blocks it%s",
 				idle_ns > 0 && outside_ns > idle_ns / 2
-					? ": mostly between calls, in the program, framework or interpreter"
+					? arena_format(arena,
+						  ": mostly between calls, in the program, framework or interpreter%s",
+						  place_words(list, list->calls[0].outside_place,
+							  list->calls[0].outside_share,
+							  "front of calls first made from "))
 					: ""),
 			.advice = "larger batches, CUDA graphs, fused kernels, fewer synchronizations",
 			.worker = SIZE_MAX,

@@ -164,8 +164,9 @@ static bool is_shown(
 static void print_call(
 	struct print_table *table, const struct host_calls *calls, const struct host_call *call)
 {
-	enum { NAME = 1, COUNT, TIME, LONGEST, IDLE, QUEUED, SHARE };
+	enum { NAME = 1, COUNT, TIME, LONGEST, IDLE, QUEUED, SHARE, PLACE, PLACE_SHARE };
 	double idle_ns = call ? call->idle_ns : calls->outside_ns;
+	const char *place = call ? call->place : calls->outside_place;
 
 	print_word(table, NAME, call ? print_clean(table->arena, call->name) : "(in no call)");
 	if (call) {
@@ -177,11 +178,29 @@ static void print_call(
 	print_number(table, IDLE, idle_ns);
 	if (calls->idle_ns > 0)
 		print_number(table, SHARE, idle_ns / calls->idle_ns);
+	if (place) {
+		print_word(table, PLACE, print_clean(table->arena, place));
+		print_number(table, PLACE_SHARE, call ? call->place_share : calls->outside_share);
+	}
+}
+
+static bool knows_places(const struct host_calls *calls)
+{
+	bool known = calls->outside_place != NULL;
+
+	for (size_t i = 0; i < calls->count; i++)
+		known |= calls->items[i].place != NULL;
+	return known;
 }
 
 void findings_calls(struct finding_list *list, bool all, struct print_table *table)
 {
-	size_t rank = print_column(
+	bool known = false;
+	size_t rank;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++)
+		known |= knows_places(&list->calls[w]);
+	rank = print_column(
 		table, "worker", all || list->analysis->worker_count > 1 ? "rank" : NULL, PRINT_WORD);
 
 	print_column(table, "call", "call", PRINT_WORD);
@@ -191,6 +210,9 @@ void findings_calls(struct finding_list *list, bool all, struct print_table *tab
 	print_column(table, "idle", "GPU idle", PRINT_TIME);
 	print_column(table, "queued", "queued", PRINT_TIME);
 	print_column(table, "idle_share", "share", PRINT_SHARE);
+	print_column(table, "place", known ? list->calls[0].by_sites ? "first called from" : "most in" : NULL,
+		PRINT_WORD);
+	print_column(table, "place_share", known ? "of it" : NULL, PRINT_SHARE);
 	for (size_t w = 0; w < list->analysis->worker_count; w++) {
 		const struct host_calls *calls = &list->calls[w];
 

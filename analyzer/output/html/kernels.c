@@ -69,6 +69,12 @@ void html_kernels(struct html_page *page, const struct html_run *run)
 	kernels_free(&kernels);
 }
 
+/* Where the host was for most of the idle time, and for which share of it. */
+static const char *place_text(struct html_page *page, const char *place, double share)
+{
+	return place ? arena_format(&page->arena, "%s, %.0f%%", html_escape(page, place), 100 * share) : "–";
+}
+
 /* Of the rank that is idle for longest: which calls it was in. */
 void html_calls(struct html_page *page, const struct html_run *run)
 {
@@ -86,8 +92,9 @@ void html_calls(struct html_page *page, const struct html_run *run)
 		"<p class=\"dim\">Of %s, whose GPU is idle for %s of a step, the most of all (pmanalyze report "
 		"--calls). What is idle with work queued is not the call’s doing.</p>\n"
 		"<table class=\"list\">\n<thead><tr><th class=\"l\">call</th><th></th><th>calls</th><th>time</th>"
-		"<th>longest</th><th>GPU idle</th><th>of it queued</th></tr></thead>\n<tbody>\n",
-		run->names[most], html_time(page, calls[most].idle_ns));
+		"<th>longest</th><th>GPU idle</th><th>of it queued</th><th class=\"l\">%s</th></tr></thead>\n<tbody>\n",
+		run->names[most], html_time(page, calls[most].idle_ns),
+		calls[most].by_sites ? "first called from" : "most in");
 	html_times(page, calls[most].idle_ns);
 	for (size_t i = 0; i < calls[most].count; i++) {
 		const struct host_call *call = &calls[most].items[i];
@@ -98,14 +105,17 @@ void html_calls(struct html_page *page, const struct html_run *run)
 			html_escape(page, call->name));
 		html_bar(page, html_phase_key(PHASE_IDLE_LAUNCH), 100 * call->idle_ns / calls[most].idle_ns,
 			html_time(page, call->idle_ns));
-		fprintf(page->out, "</td><td>%.4g</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+		fprintf(page->out,
+			"</td><td>%.4g</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class=\"l\">%s</td></tr>\n",
 			call->count, html_time(page, call->time_ns), html_time(page, call->longest_ns),
 			html_time(page, call->idle_ns),
-			html_time(page, call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT]));
+			html_time(page, call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT]),
+			place_text(page, call->place, call->place_share));
 	}
 	fprintf(page->out,
-		"<tr><th class=\"l\">in no call</th><td></td><td>–</td><td>–</td><td>–</td><td>%s</td><td>–</td></tr>\n"
-		"</tbody></table>\n</section>\n",
-		html_time(page, calls[most].outside_ns));
+		"<tr><th class=\"l\">in no call</th><td></td><td>–</td><td>–</td><td>–</td><td>%s</td><td>–</td>"
+		"<td class=\"l\">%s</td></tr>\n</tbody></table>\n</section>\n",
+		html_time(page, calls[most].outside_ns),
+		place_text(page, calls[most].outside_place, calls[most].outside_share));
 	html_times(page, 0);
 }
