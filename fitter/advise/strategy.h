@@ -21,7 +21,11 @@
 struct strategy_layer {
 	char *name;
 	double parameter_bytes;
-	double input_bytes; /* of a sample: what crosses a cut in front of the layer; 0: not known */
+	double input_bytes;  /* of a sample: what crosses a cut in front of the layer; 0: not known */
+	double output_bytes; /* of a sample, as its gradient */
+	double kept_bytes; /* of a sample: what forward leaves: the output, and what an activation began with
+			    */
+	bool is_sum;       /* adds branches: the gradient of its output goes into both */
 	/* per measured batch, as in struct strategy_net; with the recomputation, if any, in backward */
 	double *forward, *backward, *update;
 	bool may_cut; /* the network may be cut in front of it */
@@ -30,8 +34,9 @@ struct strategy_layer {
 struct strategy_net {
 	size_t layer_count, batch_count;
 	struct strategy_layer *layers;
-	double *batches; /* that were measured, ascending */
-	char error[512]; /* one sentence, where strategy_net_read answers something negative */
+	double *batches;      /* that were measured, ascending */
+	double *device_bytes; /* that these runs took on their GPU; NAN: not known. NULL: of none */
+	char error[512];      /* one sentence, where strategy_net_read answers something negative */
 };
 
 /*
@@ -41,6 +46,13 @@ struct strategy_net {
  */
 int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count);
 void strategy_net_free(struct strategy_net *net);
+
+/*
+ * Numbers of a sample in the output of a layer as that file describes it: kind "conv2", sizes "3x3x16->32 s1
+ * p1", input "64x16x32x32" (the batch comes first). Layers that are not described by sizes have as many as
+ * come in. 0: the input is not known, or the sizes do not fit to it.
+ */
+double strategy_output_numbers(const char *kind, const char *sizes, const char *input);
 
 enum strategy_time { STRATEGY_FORWARD, STRATEGY_BACKWARD, STRATEGY_UPDATE };
 

@@ -44,6 +44,20 @@ static double number(const cJSON *object, const char *key)
 	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
+/* What the layer leaves in forward. Products whose activation is a call of its own keep what it began with;
+ * sums and normalisations are activated in place. */
+static void set_output(struct strategy_layer *layer, const char *kind, const char *sizes, const char *input,
+	bool is_activated)
+{
+	bool is_product = strncmp(kind, "conv", 4) == 0 || strncmp(kind, "fc", 2) == 0;
+
+	layer->output_bytes = NUMBER_BYTES * strategy_output_numbers(kind, sizes, input);
+	if (layer->output_bytes <= 0)
+		layer->output_bytes = layer->input_bytes;
+	layer->kept_bytes = layer->output_bytes * (is_product && is_activated ? 2 : 1);
+	layer->is_sum = strncmp(kind, "add", 3) == 0;
+}
+
 static const char *word(const cJSON *object, const char *key)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
@@ -75,17 +89,15 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		if (!(layer->parameter_bytes >= 0))
 			return fail(net, path, "layer %.60s: number of parameters missing", layer->name);
 		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
-		if (strncmp(word(item, "kind"), "add", 3) == 0)
+		set_output(layer, word(item, "kind"), word(item, "sizes"), word(item, "input"),
+			*word(item, "activation"));
+		if (layer->is_sum)
 			last_sum = i;
 	}
 	for (i = 1; i < count; i++)
 		net->layers[i].may_cut = i >= last_sum;
-	i = 0;
-	cJSON_ArrayForEach (item, list) {
-		i++;
-		if (strncmp(word(item, "kind"), "add", 3) == 0 && i < count)
-			net->layers[i].may_cut = true;
-	}
+	for (i = 1; i < count; i++)
+		net->layers[i].may_cut |= net->layers[i - 1].is_sum;
 	/* a message whose size is not known cannot be predicted */
 	for (i = 0; i < count; i++)
 		if (net->layers[i].input_bytes <= 0)
@@ -93,7 +105,15 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 	return 0;
 }
 
-static int add_times(struct strategy_net *net, const char *path, const cJSON *list)
+/* Puts the value at a place of the rows' column; those from there on move up. */
+static void insert(double *row, size_t count, size_t place, double value)
+{
+	memmove(row + place + 1, row + place, (count - place) * sizeof(*row));
+	row[place] = value;
+}
+
+/* device_bytes: of the run; NAN: not known. */
+static int add_times(struct strategy_net *net, const char *path, const cJSON *list, double device_bytes)
 {
 	const cJSON *item;
 	double batch = 0, numbers;
@@ -111,9 +131,8 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *li
 		place++;
 	if (place < net->batch_count && net->batches[place] <= batch)
 		return fail(net, path, "batch %g is in two files", batch);
-	memmove(net->batches + place + 1, net->batches + place,
-		(net->batch_count - place) * sizeof(*net->batches));
-	net->batches[place] = batch;
+	insert(net->batches, net->batch_count, place, batch);
+	insert(net->device_bytes, net->batch_count, place, device_bytes);
 	cJSON_ArrayForEach (item, list) {
 		struct strategy_layer *layer = &net->layers[i++];
 		double *const rows[] = {layer->forward, layer->backward, layer->update};
@@ -129,9 +148,7 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *li
 
 			if (!(time >= 0))
 				return fail(net, path, "layer %.60s: %s missing", layer->name, keys[k]);
-			memmove(rows[k] + place + 1, rows[k] + place,
-				(net->batch_count - place) * sizeof(double));
-			rows[k][place] = time;
+			insert(rows[k], net->batch_count, place, time);
 		}
 		if (number(item, "communication_ns") > 0)
 			return fail(net, path, "layer %.60s communicates: expected a run on a single GPU",
@@ -147,7 +164,8 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 
 	memset(net, 0, sizeof(*net));
 	net->batches = calloc(path_count + 1, sizeof(*net->batches));
-	if (!net->batches)
+	net->device_bytes = calloc(path_count + 1, sizeof(*net->device_bytes));
+	if (!net->batches || !net->device_bytes)
 		return fail(net, paths[0], "out of memory");
 	for (size_t i = 0; i < path_count && status == 0; i++) {
 		cJSON *root;
@@ -164,7 +182,8 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 		if (status == 0 && i == 0)
 			status = make_layers(net, paths[i], list, path_count + 1);
 		if (status == 0)
-			status = add_times(net, paths[i], list);
+			status = add_times(net, paths[i], list,
+				number(cJSON_GetObjectItemCaseSensitive(root, "memory"), "device_bytes"));
 		cJSON_Delete(root);
 	}
 	return status;
@@ -178,8 +197,9 @@ void strategy_net_free(struct strategy_net *net)
 	}
 	free(net->layers);
 	free(net->batches);
+	free(net->device_bytes);
 	net->layers = NULL;
-	net->batches = NULL;
+	net->batches = net->device_bytes = NULL;
 	net->layer_count = net->batch_count = 0;
 }
 
