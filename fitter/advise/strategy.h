@@ -159,6 +159,10 @@ double strategy_published_gpipe(const struct strategy_net *net, const struct str
 double strategy_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_plan *plan, double *warm_up);
 
+/* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
+ * (PipeDream), or a batch's. */
+size_t strategy_depth(const struct strategy_plan *plan, size_t stage);
+
 /*
  * The steady state's bound for a micro-batch: max over stages of its time over its replicas, with the
  * replicas' exchange, and over cuts of the message over the fewer replicas beside it. What strategy_cut makes
@@ -178,18 +182,53 @@ int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *
 
 /* ---- memory ---- */
 
+/* Bytes on a worker, by what they are for. */
+struct strategy_memory {
+	double state;     /* parameters in all their versions, their gradients, the optimizer's numbers */
+	double kept;      /* inputs, and what forward leaves for backward */
+	double gradients; /* of activations, while backward goes by: the widest that are there at once */
+	double bucket;    /* into which gradients are copied to be exchanged together */
+	double rest;      /* workspaces and whatever else the measured run took */
+	double total;
+};
+
+/* What the measured runs say of a network's memory. */
+enum strategy_basis {
+	STRATEGY_COMPUTED, /* none of them tells; workspaces are not in it */
+	STRATEGY_MEASURED,
+	STRATEGY_LESS_THAN_STATE, /* they took less than parameters, gradients and optimizer: another one? */
+	STRATEGY_IN_STOCK, /* more than twice what the network explains: the program takes more than it needs
+			    */
+};
+
 /*
- * Bytes that a worker needs at the least: parameters with gradients and the optimizer's numbers, and the
- * inputs that the backward pass of layers with parameters reads. Workspaces, buffers of buckets and what a
- * framework keeps in stock come on top: more than there is does not fit; less may fit.
+ * The memory of a run is S + f A b + R: S the state, A b the closed form of activations and their gradients
+ * for a batch of b, and R what does not depend on it. f and R are the line through the measured runs, f 1
+ * where one run leaves no choice (R is then what is missing), R 0 where that would be negative.
  */
-double strategy_memory_whole(const struct strategy_net *net, const struct strategy_how *how, double batch);
-/* Of a worker of that stage; and of the stage that needs most. PipeDream: a version of the parameters for
- * each micro-batch in flight. GPipe with recomputation: the stage's inputs, and the layers of one
- * micro-batch. */
-double strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,
+struct strategy_memory_basis {
+	enum strategy_basis basis;
+	double factor, rest; /* f; R, in bytes */
+};
+
+/* Of runs with the optimizer of `how`. Where they cannot be used: 1 and 0. */
+struct strategy_memory_basis strategy_memory_basis(
+	const struct strategy_net *net, const struct strategy_how *how);
+
+/* Of a worker that has the whole network and so many samples: alone, or one of several, with a bucket. */
+struct strategy_memory strategy_memory_whole(
+	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers);
+
+/*
+ * Of a worker of that stage; and of the stage that needs most. PipeDream: a version of the parameters for
+ * each micro-batch that is under way, and an input more, that may arrive early. GPipe: the inputs of all
+ * micro-batches; with recomputation what forward leaves of one, else of all [GPipe, section 2.3]. Of R a
+ * stage has a share as its largest layer has parameters of the network's largest: workspaces of
+ * convolutions and an optimizer's intermediate results go with them.
+ */
+struct strategy_memory strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,
 	const struct strategy_plan *plan, size_t stage);
-double strategy_memory_plan(
+struct strategy_memory strategy_memory_plan(
 	const struct strategy_net *net, const struct strategy_how *how, const struct strategy_plan *plan);
 
 #endif

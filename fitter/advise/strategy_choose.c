@@ -6,9 +6,12 @@
 
 const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream"};
 
-static bool fits(const struct strategy_cluster *cluster, double memory)
+static void set_memory(
+	struct strategy_choice *choice, const struct strategy_cluster *cluster, struct strategy_memory needs)
 {
-	return cluster->memory <= 0 || memory <= cluster->memory;
+	choice->needs = needs;
+	choice->memory = needs.total;
+	choice->fits = cluster->memory <= 0 || needs.total <= cluster->memory;
 }
 
 static void single(const struct strategy_net *net, const struct strategy_cluster *cluster,
@@ -16,8 +19,7 @@ static void single(const struct strategy_net *net, const struct strategy_cluster
 {
 	*choice = (struct strategy_choice){
 		.possible = true, .published = NAN, .warm_up = NAN, .bound = NAN, .time = how->other};
-	choice->memory = strategy_memory_whole(net, how, how->batch);
-	choice->fits = fits(cluster, choice->memory);
+	set_memory(choice, cluster, strategy_memory_whole(net, how, how->batch, 1));
 	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
 		choice->time +=
 			strategy_time_of(net, 0, net->layer_count, (enum strategy_time)which, how->batch);
@@ -38,8 +40,7 @@ static int try_pipe(const struct strategy_net *net, const struct strategy_cluste
 		return 0;
 	if (status < 0)
 		return status;
-	now.memory = strategy_memory_plan(net, how, &now.plan);
-	now.fits = fits(cluster, now.memory);
+	set_memory(&now, cluster, strategy_memory_plan(net, how, &now.plan));
 	if (!now.fits && choice->possible && choice->fits)
 		return 0;
 	now.time = strategy_pipe(net, cluster, how, &now.plan, &now.warm_up);
@@ -92,8 +93,9 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 	*data = (struct strategy_choice){.possible = true, .warm_up = NAN, .bound = NAN};
 	strategy_data(net, cluster, how, &data->parts);
 	data->time = data->parts.total;
-	data->memory = strategy_memory_whole(net, how, ceil(how->batch / (double)cluster->workers));
-	data->fits = fits(cluster, data->memory);
+	set_memory(data, cluster,
+		strategy_memory_whole(
+			net, how, ceil(how->batch / (double)cluster->workers), cluster->workers));
 	data->published = strategy_published_data(net, cluster, how);
 	status = pipe_of(net, cluster, how, STRATEGY_MODEL, tries, &choices[STRATEGY_NAME_MODEL]);
 	if (status == 0)

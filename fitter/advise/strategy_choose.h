@@ -17,14 +17,15 @@ extern const char *const strategy_names[];
 
 struct strategy_choice {
 	bool possible;
-	const char *why;           /* not possible */
-	bool fits;                 /* as far as is known: `memory` is not more than a worker has */
-	double memory;             /* bytes that a worker needs at the least */
-	double time;               /* of an iteration, replayed */
-	double published;          /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
-	double warm_up;            /* pipelines: until the first batch is done; else NAN */
-	double bound;              /* pipelines: what the cuts make least, of a whole batch; else NAN */
-	struct strategy_plan plan; /* pipelines */
+	const char *why;              /* not possible */
+	bool fits;                    /* as far as is known: `memory` is not more than a worker has */
+	double memory;                /* bytes that a worker needs */
+	struct strategy_memory needs; /* the same by what it is for */
+	double time;                  /* of an iteration, replayed */
+	double published;             /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
+	double warm_up;               /* pipelines: until the first batch is done; else NAN */
+	double bound;                 /* pipelines: what the cuts make least, of a whole batch; else NAN */
+	struct strategy_plan plan;    /* pipelines */
 	struct strategy_data_parts parts; /* data */
 };
 

@@ -1,88 +1,187 @@
-/*
- * Memory that a strategy needs at the least: see strategy.h. A lower bound, since the layers' file has their
- * inputs and parameters and neither workspaces nor what frameworks keep in stock: what exceeds a worker's
- * memory does not fit, what does not exceed it may.
- */
+/* Memory of a worker under each strategy: see strategy.h. */
 #include "strategy.h"
 
 #include <math.h>
 
-/*
- * Of a sample, for the backward pass of layers begin ... end-1: the inputs of layers with parameters, from
- * which their gradients follow. Between two places where the network may be cut branches may read one and the
- * same tensor, so that inputs of one size count once there.
- */
+/* A program that takes more than so many times what its network explains takes it in stock. */
+#define STOCK 2
+
+/* Of a sample, what layers begin ... end-1 leave in forward. */
 static double kept_bytes(const struct strategy_net *net, size_t begin, size_t end)
 {
 	double sum = 0;
-	size_t segment = begin;
 
-	for (size_t i = begin; i < end; i++) {
-		const struct strategy_layer *layer = &net->layers[i];
-		bool again = false;
-
-		if (layer->may_cut)
-			segment = i;
-		for (size_t j = segment; j < i && !again; j++)
-			again = net->layers[j].parameter_bytes > 0 &&
-				net->layers[j].input_bytes == layer->input_bytes;
-		if (layer->parameter_bytes > 0 && !again)
-			sum += layer->input_bytes;
-	}
+	for (size_t i = begin; i < end; i++)
+		sum += net->layers[i].kept_bytes;
 	return sum;
 }
 
-/* The least that any one layer needs while it is computed: its input, which its gradient has beside it. */
-static double widest_bytes(const struct strategy_net *net, size_t begin, size_t end)
+/*
+ * Of a sample, the gradients that are there at once in the backward pass of layers begin ... end-1: those of
+ * the input and the output of one layer, and of a branch that waits meanwhile. A stage's own ends are there
+ * all the time, since they are sent and received. Nobody wants the network's input's.
+ */
+static double gradient_bytes(const struct strategy_net *net, size_t begin, size_t end)
 {
-	double widest = 0;
+	double pair = 0, branch = 0, ends = 0;
 
-	for (size_t i = begin; i < end; i++)
-		widest = fmax(widest, net->layers[i].input_bytes);
-	return widest;
+	for (size_t i = begin; i < end; i++) {
+		const struct strategy_layer *layer = &net->layers[i];
+		double in = i > begin ? layer->input_bytes : 0;
+		double out = i + 1 < end ? layer->output_bytes : 0;
+
+		pair = fmax(pair, in + out);
+		branch = fmax(branch, layer->is_sum ? layer->input_bytes : 0);
+	}
+	if (begin > 0)
+		ends += net->layers[begin].input_bytes;
+	if (end < net->layer_count)
+		ends += net->layers[end - 1].output_bytes;
+	return pair + branch + ends;
 }
 
-double strategy_memory_whole(const struct strategy_net *net, const struct strategy_how *how, double batch)
+static double state_bytes(const struct strategy_net *net, const struct strategy_how *how, size_t begin,
+	size_t end, double versions)
 {
-	double parameters = strategy_parameter_bytes(net, 0, net->layer_count);
-
-	return (2 + how->optimizer_copies) * parameters +
-	       batch * fmax(kept_bytes(net, 0, net->layer_count), widest_bytes(net, 0, net->layer_count));
+	return (versions + 1 + how->optimizer_copies) * strategy_parameter_bytes(net, begin, end);
 }
 
-/* How many micro-batches a stage has begun and not ended. */
-static double in_flight(const struct strategy_plan *plan, size_t stage)
+/*
+ * The largest bucket of several layers, as they are filled from the last layer on. Which gradients are ready
+ * together changes from one iteration to the next, so only the threshold limits it.
+ */
+static double bucket_bytes(const struct strategy_net *net, const struct strategy_how *how)
 {
-	if (plan->kind == STRATEGY_PIPEDREAM)
-		return fmin((double)(plan->stage_count - stage), (double)plan->micro_batches);
-	return (double)plan->micro_batches;
+	double most = 0, bytes = 0, layers = 0;
+
+	for (size_t i = net->layer_count; i-- > 0;) {
+		double more = net->layers[i].parameter_bytes;
+
+		if (more <= 0)
+			continue;
+		if (bytes + more > how->threshold)
+			bytes = layers = 0;
+		bytes += more;
+		layers++;
+		most = layers > 1 ? fmax(most, bytes) : most;
+	}
+	return how->aggregate == STRATEGY_FUSED ? most : 0;
 }
 
-double strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,
-	const struct strategy_plan *plan, size_t stage)
-{
-	size_t begin = plan->cut[stage], end = plan->cut[stage + 1];
-	double parameters = strategy_parameter_bytes(net, begin, end), flying = in_flight(plan, stage);
-	double replicas = (double)(plan->first[stage + 1] - plan->first[stage]);
-	double micro = how->batch / (double)plan->micro_batches;
-	double versions = plan->kind == STRATEGY_PIPEDREAM ? flying : 1;
-	double kept = fmax(kept_bytes(net, begin, end), widest_bytes(net, begin, end));
-	double activations = how->recompute && plan->kind == STRATEGY_GPIPE
-				     ? flying * net->layers[begin].input_bytes + kept
-				     : flying * kept;
-
-	/* replicas take turns with whole micro-batches: each has its share of those in flight, and one at the
-	 * least */
-	return (versions + 1 + how->optimizer_copies) * parameters +
-	       micro * activations / fmin(replicas, flying);
-}
-
-double strategy_memory_plan(
-	const struct strategy_net *net, const struct strategy_how *how, const struct strategy_plan *plan)
+static double largest_layer(const struct strategy_net *net, size_t begin, size_t end)
 {
 	double most = 0;
 
-	for (size_t stage = 0; stage < plan->stage_count; stage++)
-		most = fmax(most, strategy_memory_stage(net, how, plan, stage));
+	for (size_t i = begin; i < end; i++)
+		most = fmax(most, net->layers[i].parameter_bytes);
+	return most;
+}
+
+/* Of a sample in a run on one worker: A of strategy.h. */
+static double sample_bytes(const struct strategy_net *net)
+{
+	return net->layers[0].input_bytes + kept_bytes(net, 0, net->layer_count) +
+	       gradient_bytes(net, 0, net->layer_count);
+}
+
+/* The line R + f A b through what the runs took beyond the state. */
+static struct strategy_memory_basis line_of(const struct strategy_net *net, double state, double sample)
+{
+	struct strategy_memory_basis line = {STRATEGY_MEASURED, 1, 0};
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0, spread;
+
+	for (size_t i = 0; i < net->batch_count; i++) {
+		double at = sample * net->batches[i], bytes = net->device_bytes[i] - state;
+
+		if (isnan(bytes))
+			continue;
+		n++;
+		x += at;
+		y += bytes;
+		xx += at * at;
+		xy += at * bytes;
+	}
+	spread = n * xx - x * x;
+	if (n > 1 && spread > 0)
+		line.factor = (n * xy - x * y) / spread;
+	line.rest = n > 0 ? (y - line.factor * x) / n : 0;
+	if (line.rest < 0 || line.factor <= 0)
+		line = (struct strategy_memory_basis){STRATEGY_MEASURED, xx > 0 ? xy / xx : 1, 0};
+	return line;
+}
+
+struct strategy_memory_basis strategy_memory_basis(
+	const struct strategy_net *net, const struct strategy_how *how)
+{
+	const struct strategy_memory_basis computed = {STRATEGY_COMPUTED, 1, 0};
+	double state = state_bytes(net, how, 0, net->layer_count, 1), sample = sample_bytes(net);
+	struct strategy_memory_basis measured = computed;
+	bool any = false;
+
+	for (size_t i = 0; net->device_bytes && i < net->batch_count; i++) {
+		double bytes = net->device_bytes[i];
+
+		any |= !isnan(bytes);
+		if (bytes < state)
+			measured.basis = STRATEGY_LESS_THAN_STATE;
+		else if (bytes > STOCK * (state + sample * net->batches[i]))
+			measured.basis = STRATEGY_IN_STOCK;
+	}
+	return !any || measured.basis != STRATEGY_COMPUTED ? measured : line_of(net, state, sample);
+}
+
+/* For layers begin ... end-1. */
+static struct strategy_memory sum(const struct strategy_net *net, const struct strategy_how *how,
+	size_t begin, size_t end, struct strategy_memory memory)
+{
+	struct strategy_memory_basis basis = strategy_memory_basis(net, how);
+	double largest = largest_layer(net, 0, net->layer_count);
+
+	memory.kept *= basis.factor;
+	memory.gradients *= basis.factor;
+	memory.rest = largest > 0 ? basis.rest * largest_layer(net, begin, end) / largest : basis.rest;
+	memory.total = memory.state + memory.kept + memory.gradients + memory.bucket + memory.rest;
+	return memory;
+}
+
+struct strategy_memory strategy_memory_whole(
+	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers)
+{
+	size_t end = net->layer_count;
+	struct strategy_memory memory = {.state = state_bytes(net, how, 0, end, 1),
+		.kept = batch * (net->layers[0].input_bytes + kept_bytes(net, 0, end)),
+		.gradients = batch * gradient_bytes(net, 0, end),
+		.bucket = workers > 1 ? bucket_bytes(net, how) : 0};
+
+	return sum(net, how, 0, end, memory);
+}
+
+struct strategy_memory strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,
+	const struct strategy_plan *plan, size_t stage)
+{
+	size_t begin = plan->cut[stage], end = plan->cut[stage + 1];
+	double micro = how->batch / (double)plan->micro_batches, depth = (double)strategy_depth(plan, stage);
+	bool follows = plan->kind == STRATEGY_PIPEDREAM,
+	     again = how->recompute && plan->kind == STRATEGY_GPIPE;
+	double inputs = depth + (follows ? 1 : 0);
+	struct strategy_memory memory = {.state = state_bytes(net, how, begin, end, follows ? depth : 1),
+		.kept = micro * (inputs * net->layers[begin].input_bytes +
+					(again ? 1 : depth) * kept_bytes(net, begin, end)),
+		.gradients = micro * gradient_bytes(net, begin, end)};
+
+	return sum(net, how, begin, end, memory);
+}
+
+struct strategy_memory strategy_memory_plan(
+	const struct strategy_net *net, const struct strategy_how *how, const struct strategy_plan *plan)
+{
+	struct strategy_memory most = {0};
+
+	for (size_t stage = 0; stage < plan->stage_count; stage++) {
+		struct strategy_memory memory = strategy_memory_stage(net, how, plan, stage);
+
+		if (memory.total > most.total)
+			most = memory;
+	}
 	return most;
 }

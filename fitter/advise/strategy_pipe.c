@@ -198,9 +198,7 @@ static void set_stages(struct replay *r, const struct strategy_net *net,
 	}
 }
 
-/* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
- * (PipeDream), or a batch's. */
-static size_t depth_of(const struct strategy_plan *plan, size_t stage)
+size_t strategy_depth(const struct strategy_plan *plan, size_t stage)
 {
 	size_t replicas = plan->first[stage + 1] - plan->first[stage];
 	size_t later = plan->first[plan->stage_count] - plan->first[stage];
@@ -215,7 +213,7 @@ static size_t batches_to_fill(const struct strategy_plan *plan)
 
 	for (size_t s = 0; s < plan->stage_count; s++) {
 		size_t turns = plan->micro_batches / (plan->first[s + 1] - plan->first[s]);
-		size_t batches = (depth_of(plan, s) + turns - 1) / turns;
+		size_t batches = (strategy_depth(plan, s) + turns - 1) / turns;
 
 		most = batches > most ? batches : most;
 	}
@@ -234,7 +232,7 @@ static void set_workers(struct replay *r)
 			w->stage = s;
 			w->replica = i - plan->first[s];
 			w->turns = plan->micro_batches / replicas;
-			w->depth = depth_of(plan, s);
+			w->depth = strategy_depth(plan, s);
 		}
 	for (size_t i = 0; i < plan->stage_count * r->total; i++)
 		r->ready[0][i] = i < r->total ? 0 : NAN;

@@ -115,7 +115,7 @@ static bool is_pipe(enum strategy_name name)
 	return name >= STRATEGY_NAME_MODEL;
 }
 
-enum { TIME = 1, PUBLISHED = 4, WARM_UP, STAGES = 8, MEMORY = 10, PARTS = 12, IMPOSSIBLE = 17, NOTE };
+enum { TIME = 1, PUBLISHED = 4, WARM_UP, STAGES = 8, MEMORY = 10, PARTS = 18, IMPOSSIBLE = 23, NOTE };
 
 static const struct print_column columns[] = {
 	PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
@@ -128,8 +128,14 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("micro_batches", NULL, PRINT_COUNT),
 	PRINT_COLUMN("stages", NULL, PRINT_WORD),
 	PRINT_COLUMN("partition", NULL, PRINT_WORD),
-	PRINT_COLUMN("memory_at_least_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN(NULL, "GiB", PRINT_FIGURE, .digits = 3, .csv_key = ""),
+	PRINT_COLUMN("memory_bytes", NULL, PRINT_COUNT, .old_key = "memory_at_least_bytes"),
 	PRINT_COLUMN("fits", NULL, PRINT_FLAG, .csv_key = ""),
+	PRINT_COLUMN("state_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("kept_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("gradient_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("bucket_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("rest_bytes", NULL, PRINT_COUNT, .csv_key = ""),
 	PRINT_COLUMN("compute", NULL, PRINT_TIME, .csv_key = ""),
 	PRINT_COLUMN("exchange", NULL, PRINT_TIME, .csv_key = ""),
 	PRINT_COLUMN("exposed", NULL, PRINT_TIME, .csv_key = ""),
@@ -158,8 +164,18 @@ static const char *fill_pipe(
 	return note;
 }
 
+static void fill_memory(struct print_table *table, const struct strategy_choice *choice)
+{
+	const struct strategy_memory *needs = &choice->needs;
+
+	print_numbers(table, MEMORY,
+		(double[]){needs->total / GIB, needs->total, choice->fits, needs->state, needs->kept,
+			needs->gradients, needs->bucket, needs->rest},
+		8);
+}
+
 static void fill_row(struct print_table *table, const struct strategy_choice *choice, enum strategy_name name,
-	double single, const struct strategy_net *net)
+	const struct strategy_cluster *cluster, double single, const struct strategy_net *net)
 {
 	const char *note = "";
 
@@ -172,7 +188,7 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 	}
 	print_number(table, TIME, choice->time);
 	print_number(table, PUBLISHED, choice->published);
-	print_numbers(table, MEMORY, (double[]){choice->memory, choice->fits}, 2);
+	fill_memory(table, choice);
 	if (is_pipe(name)) {
 		note = fill_pipe(table, choice, net);
 	} else if (name == STRATEGY_NAME_DATA) {
@@ -188,11 +204,20 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 	if (choice->fits) {
 		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
 	} else {
-		note = arena_format(
-			table->arena, "does not fit: at least %.3g GiB on a worker", choice->memory / GIB);
+		note = arena_format(table->arena, "does not fit: %.3g GiB more than the %.4g of a worker",
+			(choice->memory - cluster->memory) / GIB, cluster->memory / GIB);
 	}
 	print_word(table, NOTE, note);
 }
+
+/* What the memory rests on, by enum strategy_basis. */
+static const char *const memory_names[] = {"computed", "measured", "computed", "computed"};
+static const char *const memory_says[] = {
+	"Memory is computed from the layers alone, as their files do not have what the runs took: workspaces come on top.",
+	"Memory is scaled from what the measured runs took on their GPU.",
+	"Memory is computed: the runs took less than parameters, gradients and --optimizer need. Were they with another one?",
+	"Memory is computed: the runs took more than twice what their layers need; the program keeps memory in stock.",
+};
 
 /* The strategy's name, or null: none fits. */
 static void add_best(cJSON *root, const char *key, enum strategy_name best)
@@ -204,12 +229,13 @@ static void add_best(cJSON *root, const char *key, enum strategy_name best)
 }
 
 static void print_json_all(const struct print_table *table, const struct strategy_choice *choices,
-	const struct strategy_cluster *cluster, const struct choices *c)
+	const struct strategy_net *net, const struct strategy_cluster *cluster, const struct choices *c)
 {
 	cJSON *root = cJSON_CreateObject();
 
 	cJSON_AddNumberToObject(root, "workers", (double)cluster->workers);
 	cJSON_AddNumberToObject(root, "batch", c->how.batch);
+	cJSON_AddStringToObject(root, "memory_is", memory_names[strategy_memory_basis(net, &c->how).basis]);
 	cJSON_AddItemToObject(root, "strategies", print_json(table));
 	add_best(root, "recommended", strategy_best(choices, true));
 	add_best(root, "recommended_any", strategy_best(choices, false));
@@ -247,9 +273,7 @@ static void print_text_all(const struct print_table *table, const struct strateg
 	for (size_t i = 0; i < net->batch_count; i++)
 		printf(" %g", net->batches[i]);
 	printf("%s.\n", net->batch_count == 1 ? "; other batches scaled in proportion" : "");
-	if (cluster->memory > 0)
-		printf("Memory is a lower bound (parameters, gradients, optimizer, inputs kept for the backward pass): what "
-		       "fits by it\n  may still not fit.\n");
+	printf("%s\n", memory_says[strategy_memory_basis(net, &c->how).basis]);
 	if (c->how.batch / (double)cluster->workers < net->batches[0])
 		printf("The %g samples per worker are below the smallest measured batch: extrapolated.\n",
 			c->how.batch / (double)cluster->workers);
@@ -290,12 +314,12 @@ static int run(int argument_count, char **arguments)
 	print_init(&table, &arena);
 	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		fill_row(
-			&table, &choices[i], (enum strategy_name)i, choices[STRATEGY_NAME_SINGLE].time, &net);
+		fill_row(&table, &choices[i], (enum strategy_name)i, cluster,
+			choices[STRATEGY_NAME_SINGLE].time, &net);
 	if (c.form == PRINT_CSV)
 		print_csv(&table, stdout);
 	else if (c.form == PRINT_JSON)
-		print_json_all(&table, choices, cluster, &c);
+		print_json_all(&table, choices, &net, cluster, &c);
 	else
 		print_text_all(&table, choices, &net, cluster, &c);
 	print_free(&table);
@@ -316,7 +340,7 @@ static const struct option_row rows[] = {
 	{"micro-batches", MICRO, "LIST", "numbers to evaluate; default 1,2,4,8,16,32"},
 	{"recompute", RECOMPUTE, "on|off", "GPipe stages keep their inputs only; default on"},
 	{"optimizer", OPTIMIZER, "sgd|momentum|adam",
-		"numbers it keeps for a parameter (0, 1, 2), for memory; default sgd"},
+		"numbers it keeps for a parameter (0, 1, 2), for memory; the runs' own; default sgd"},
 	{"other-us", OTHER, "X",
 		"time per iteration outside the layers, such as input, on one worker; default 0"},
 	{"csv", 'c', NULL, "CSV output, one row per strategy, times in ns"},
@@ -356,9 +380,14 @@ const struct command cmd_strategy = {
 	.after = "A partition lists the first layers of the stages, counted from 0; replicas are those of "
 		 "each stage: the trainers' --partition and --stages. Networks with branches are cut "
 		 "after additions only. PipeDream computes gradients from older weights and is "
-		 "recommended separately. With memory_gib, strategies are left out whose parameters, "
-		 "gradients, optimizer's numbers and kept inputs alone exceed it; workspaces and what a "
-		 "framework keeps in stock are not known, so that others may not fit either.\n"
+		 "recommended separately.\n"
+		 "\n"
+		 "Memory of a worker is that of parameters (PipeDream: in several versions), gradients "
+		 "and the optimizer's numbers, of what forward leaves for backward, of the widest "
+		 "gradients of activations and of a bucket, scaled to what the measured runs took on "
+		 "their GPU where LAYERS has it (their optimizer must be --optimizer). What the layers "
+		 "do not explain, such as workspaces, goes with the largest layer. With memory_gib, "
+		 "strategies that exceed it are left out.\n"
 		 "\n"
 		 "Example:\n"
 		 "  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"

@@ -337,64 +337,6 @@ static void check_times(void)
 	CHECK(near(strategy_layer_time(&net, 0, STRATEGY_FORWARD, 6), 30), "in proportion");
 }
 
-/* Three layers of 100, 200 and 300 bytes of parameters with inputs of 10, 20 and 30 bytes a sample, batch 8,
- * by hand. */
-static void check_memory(void)
-{
-	static struct strategy_cluster cluster;
-	struct strategy_choice choices[STRATEGY_NAME_COUNT];
-	const size_t micro_batches[] = {4};
-	const struct strategy_tries tries = {micro_batches, 1};
-	struct strategy_how how = {.batch = 8, .threshold = 1000};
-	struct strategy_plan plan = {.kind = STRATEGY_GPIPE,
-		.stage_count = 2,
-		.micro_batches = 4,
-		.cut = {0, 1, 3},
-		.first = {0, 1, 2}};
-	struct chain chain;
-
-	chain_init(&chain, 3);
-	cluster_init(&cluster, 2, 1, 1);
-	for (size_t i = 0; i < 3; i++) {
-		*chain.layers[i].forward = *chain.layers[i].backward = 100;
-		chain.layers[i].parameter_bytes = 100 * (double)(i + 1);
-		chain.layers[i].input_bytes = 10 * (double)(i + 1);
-	}
-	CHECK(near(strategy_memory_whole(&chain.net, &how, 8), 2 * 600 + 8 * 60), "whole");
-	how.optimizer_copies = 2;
-	CHECK(near(strategy_memory_whole(&chain.net, &how, 4), 4 * 600 + 4 * 60), "half a batch, Adam");
-	how.optimizer_copies = 0;
-	/* stage 1: micro-batches of 2, four of them: 2 * 500 + 8 * 50; with recomputation the inputs of four
-	 * and one whole */
-	CHECK(near(strategy_memory_stage(&chain.net, &how, &plan, 1), 2 * 500 + 8 * 50), "GPipe");
-	how.recompute = true;
-	CHECK(near(strategy_memory_stage(&chain.net, &how, &plan, 1), 2 * 500 + 2 * (4 * 20 + 50)),
-		"GPipe, recomputed");
-	plan.kind = STRATEGY_PIPEDREAM;
-	CHECK(near(strategy_memory_stage(&chain.net, &how, &plan, 0), 3 * 100 + 2 * 2 * 10),
-		"PipeDream, first stage");
-	CHECK(near(strategy_memory_stage(&chain.net, &how, &plan, 1), 2 * 500 + 2 * 50),
-		"PipeDream, last stage");
-	/* inputs of one size between two cuts may be one tensor */
-	chain.layers[2].may_cut = false;
-	chain.layers[2].input_bytes = 20;
-	CHECK(near(strategy_memory_whole(&chain.net, &how, 1), 1200 + 30), "branches that read one tensor");
-	/* whole: 1440, half the batch: 1320; the second stage's 1000 and more fit into 1300 */
-	cluster.memory = 1300;
-	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0, "choose");
-	CHECK(!choices[STRATEGY_NAME_SINGLE].fits && !choices[STRATEGY_NAME_DATA].fits,
-		"what exceeds the memory fits");
-	CHECK(choices[STRATEGY_NAME_GPIPE].possible && choices[STRATEGY_NAME_GPIPE].fits,
-		"GPipe does not fit: %g", choices[STRATEGY_NAME_GPIPE].memory);
-	CHECK(strategy_best(choices, true) != STRATEGY_NAME_DATA &&
-			strategy_best(choices, true) != STRATEGY_NAME_COUNT,
-		"data parallelism is offered");
-	cluster.memory = 500;
-	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 &&
-			strategy_best(choices, false) == STRATEGY_NAME_COUNT,
-		"something is offered that does not fit");
-}
-
 int main(void)
 {
 	check_published_data();
@@ -404,6 +346,5 @@ int main(void)
 	check_pipe();
 	check_cut();
 	check_times();
-	check_memory();
 	return check_end();
 }

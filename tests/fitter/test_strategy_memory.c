@@ -1,8 +1,191 @@
 /*
- * Memory of a worker under each strategy.
+ * Memory of a worker under each strategy, worked out by hand, and the line through what runs took.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy.h"
+#include "advise/strategy_choose.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 3 };
+
+/* A chain whose times at batch 1 are given, in proportion to the batch. */
+struct chain {
+	struct strategy_net net;
+	struct strategy_layer layers[MOST];
+	double times[3 * MOST], batch;
+};
+
+static void chain_init(struct chain *chain, size_t count)
+{
+	memset(chain, 0, sizeof(*chain));
+	chain->batch = 1;
+	chain->net.layers = chain->layers;
+	chain->net.layer_count = count;
+	chain->net.batch_count = 1;
+	chain->net.batches = &chain->batch;
+	for (size_t i = 0; i < count; i++) {
+		struct strategy_layer *layer = &chain->layers[i];
+
+		layer->forward = &chain->times[3 * i];
+		layer->backward = layer->forward + 1;
+		layer->update = layer->forward + 2;
+		layer->may_cut = i > 0;
+		layer->input_bytes = 1;
+	}
+}
+
+static void cluster_init(struct strategy_cluster *cluster, size_t workers, double latency, double bandwidth)
+{
+	memset(cluster, 0, sizeof(*cluster));
+	cluster->workers = workers;
+	cluster->workers_per_node = STRATEGY_MAX_WORKERS;
+	cluster->inside = cluster->between = (struct strategy_link){latency, bandwidth};
+	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
+		cluster->slow[i] = 1;
+}
+
+static int near(double x, double y)
+{
+	return fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y));
+}
+
+/* Three layers of 100, 200 and 300 bytes of parameters with inputs of 10, 20 and 30 bytes a sample and an
+ * output of 5; the second keeps twice its output. */
+static void memory_init(struct chain *chain)
+{
+	static const double outputs[] = {20, 30, 5};
+
+	chain_init(chain, 3);
+	for (size_t i = 0; i < 3; i++) {
+		*chain->layers[i].forward = *chain->layers[i].backward = 100;
+		chain->layers[i].parameter_bytes = 100 * (double)(i + 1);
+		chain->layers[i].input_bytes = 10 * (double)(i + 1);
+		chain->layers[i].output_bytes = outputs[i];
+		chain->layers[i].kept_bytes = outputs[i] * (i == 1 ? 2 : 1);
+	}
+}
+
+static bool is_memory(struct strategy_memory memory, double state, double kept, double gradients, double rest)
+{
+	return near(memory.state, state) && near(memory.kept, kept) && near(memory.gradients, gradients) &&
+	       near(memory.rest, rest) && near(memory.total, state + kept + gradients + rest + memory.bucket);
+}
+
+/* By hand: forward leaves 10 + 20 + 60 + 5, and the second layer has the widest gradients, 20 + 30. */
+static void check_memory(void)
+{
+	struct strategy_how how = {.batch = 8, .threshold = 1000};
+	struct strategy_plan plan = {.kind = STRATEGY_GPIPE,
+		.stage_count = 2,
+		.micro_batches = 4,
+		.cut = {0, 1, 3},
+		.first = {0, 1, 2}};
+	struct chain chain;
+
+	memory_init(&chain);
+	CHECK(is_memory(strategy_memory_whole(&chain.net, &how, 8, 1), 2 * 600, 8 * 95, 8 * 50, 0), "whole");
+	/* buckets from the last layer on */
+	how.aggregate = STRATEGY_FUSED;
+	CHECK(near(strategy_memory_whole(&chain.net, &how, 8, 2).bucket, 600), "one bucket");
+	how.threshold = 500;
+	CHECK(near(strategy_memory_whole(&chain.net, &how, 8, 2).bucket, 500), "two buckets");
+	how.threshold = 400;
+	CHECK(near(strategy_memory_whole(&chain.net, &how, 8, 2).bucket, 300), "the last layer alone");
+	how.threshold = 200;
+	CHECK(strategy_memory_whole(&chain.net, &how, 8, 2).bucket == 0, "no two layers together");
+	how.aggregate = STRATEGY_AFTER;
+	CHECK(strategy_memory_whole(&chain.net, &how, 8, 2).bucket == 0, "no buckets");
+	how.optimizer_copies = 2;
+	CHECK(is_memory(strategy_memory_whole(&chain.net, &how, 4, 1), 4 * 600, 4 * 95, 4 * 50, 0), "Adam");
+	how.optimizer_copies = 0;
+	/* stage 1: micro-batches of 2, four of them with inputs of 20 and 65 left; inside, gradients of 30 +
+	 * 30, and one of its input */
+	CHECK(is_memory(strategy_memory_stage(&chain.net, &how, &plan, 1), 2 * 500, 2 * 4 * 85, 2 * 50, 0),
+		"GPipe");
+	how.recompute = true;
+	CHECK(is_memory(strategy_memory_stage(&chain.net, &how, &plan, 1), 2 * 500, 2 * (4 * 20 + 65), 2 * 50,
+		      0),
+		"GPipe, recomputed");
+	plan.kind = STRATEGY_PIPEDREAM;
+	/* two versions and the gradients; three inputs, two times what is left; the output's gradient */
+	CHECK(is_memory(strategy_memory_stage(&chain.net, &how, &plan, 0), 3 * 100, 2 * (3 * 10 + 2 * 20),
+		      2 * 20, 0),
+		"PipeDream, first stage");
+	CHECK(is_memory(strategy_memory_stage(&chain.net, &how, &plan, 1), 2 * 500, 2 * (2 * 20 + 65), 2 * 50,
+		      0),
+		"PipeDream, last stage");
+	CHECK(near(strategy_memory_plan(&chain.net, &how, &plan).total, 1000 + 210 + 100),
+		"the stage with most");
+	/* the branch of a sum waits with a gradient of its size */
+	chain.layers[2].is_sum = true;
+	CHECK(is_memory(strategy_memory_whole(&chain.net, &how, 1, 1), 1200, 95, 80, 0), "a branch");
+}
+
+/* State 1200 and 145 a sample, as above; what runs took is a line through it. */
+static void check_measured_memory(void)
+{
+	const struct strategy_how how = {.batch = 8};
+	double batches[] = {2, 4}, bytes[] = {1200 + 2 * 145 * 1.5 + 100, 1200 + 4 * 145 * 1.5 + 100};
+	const struct strategy_plan plan = {
+		.stage_count = 2, .micro_batches = 1, .cut = {0, 1, 3}, .first = {0, 1, 2}};
+	struct strategy_memory_basis basis;
+	struct chain chain;
+
+	memory_init(&chain);
+	chain.net.batches = batches;
+	chain.net.device_bytes = bytes;
+	chain.net.batch_count = 2;
+	basis = strategy_memory_basis(&chain.net, &how);
+	CHECK(basis.basis == STRATEGY_MEASURED && near(basis.factor, 1.5) && near(basis.rest, 100), "%g, %g",
+		basis.factor, basis.rest);
+	CHECK(near(strategy_memory_whole(&chain.net, &how, 6, 1).total, 1200 + 6 * 145 * 1.5 + 100),
+		"scaled");
+	CHECK(near(strategy_memory_stage(&chain.net, &how, &plan, 0).rest, 100.0 / 3), "a stage's rest");
+	/* one run: what is missing does not depend on the batch; or there is less than computed */
+	bytes[1] = NAN;
+	basis = strategy_memory_basis(&chain.net, &how);
+	CHECK(near(basis.factor, 1) && near(basis.rest, 100 + 145), "one run");
+	bytes[0] = 1200 + 145;
+	basis = strategy_memory_basis(&chain.net, &how);
+	CHECK(near(basis.factor, 0.5) && basis.rest == 0, "one run with less");
+	bytes[0] = 1199;
+	CHECK(strategy_memory_basis(&chain.net, &how).basis == STRATEGY_LESS_THAN_STATE,
+		"less than the state");
+	bytes[0] = 2 * (1200 + 2 * 145) + 1;
+	basis = strategy_memory_basis(&chain.net, &how);
+	CHECK(basis.basis == STRATEGY_IN_STOCK && near(basis.factor, 1) && basis.rest == 0, "stock");
+	bytes[0] = NAN;
+	CHECK(strategy_memory_basis(&chain.net, &how).basis == STRATEGY_COMPUTED, "not known");
+}
+
+static void check_fits(void)
+{
+	static struct strategy_cluster cluster;
+	struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	const size_t micro_batches[] = {4};
+	const struct strategy_tries tries = {micro_batches, 1};
+	const struct strategy_how how = {.batch = 8, .threshold = 1000, .recompute = true};
+	struct chain chain;
+
+	memory_init(&chain);
+	cluster_init(&cluster, 2, 1, 1);
+	/* whole: 2360, half the batch and a bucket of all gradients: 2380; the second stage 1000 + 290 + 100
+	 */
+	cluster.memory = 1500;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0, "choose");
+	CHECK(!choices[STRATEGY_NAME_SINGLE].fits && !choices[STRATEGY_NAME_DATA].fits,
+		"what exceeds the memory fits");
+	CHECK(choices[STRATEGY_NAME_GPIPE].possible && choices[STRATEGY_NAME_GPIPE].fits,
+		"GPipe does not fit: %g", choices[STRATEGY_NAME_GPIPE].memory);
+	CHECK(strategy_best(choices, true) != STRATEGY_NAME_DATA &&
+			strategy_best(choices, true) != STRATEGY_NAME_COUNT,
+		"data parallelism is offered");
+	cluster.memory = 500;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 &&
+			strategy_best(choices, false) == STRATEGY_NAME_COUNT,
+		"something is offered that does not fit");
+}
 
 /* As cuDNN counts: (places + 2 pad - dilation (window - 1) - 1) / stride + 1, rounded down. */
 static void check_outputs(void)
@@ -36,6 +219,9 @@ static void check_outputs(void)
 
 int main(void)
 {
+	check_memory();
+	check_measured_memory();
+	check_fits();
 	check_outputs();
 	return check_end();
 }
