@@ -1,0 +1,86 @@
+#!/bin/sh
+# Memory of pmfit strategy against softgpu's own count (the truth log): a network is measured on one GPU with two batches; from that the
+# memory of each strategy is predicted for a batch that was not measured, then the strategy is run as predicted and the most that any of
+# its GPUs had in use is taken. Exits with 1 where an error is above LIMIT percent (default 5). A dash: the network cannot be cut so often.
+#
+#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS="2 4"] [OPTIMIZERS="sgd adam"] tests/bench/strategy_memory.sh BUILD
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?usage: strategy_memory.sh BUILD}" && pwd)
+export SOFTGPU_PROFILE=v100 SOFTGPU_DEVICES=16 SOFTGPU_MEMORY=64G PATH="$build/bin:$PATH" LC_ALL=C
+unset SOFTGPU_DISTURB SOFTGPU_NUMERICS
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+awk '$1 == "gpus_per_node" { print "workers_per_node", $2 }
+	$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
+	$1 ~ /^(network_|memory_gb_s|copy_latency_us)/ { print $1, $2 }' "$here/../../testapps/softgpu/profiles/$SOFTGPU_PROFILE.profile" >cluster
+batch=32
+
+run() { # ranks, trainer and its options: the bytes of the GPU that had most
+	count=$1
+	shift
+	rm -rf run truth.*
+	SOFTGPU_TRUTH=truth.%r timeout 120 pmrun -q -n "$count" -o run --softgpu -- "$@" --synthetic --iterations 4 --print 0 >log 2>&1 ||
+		{ cat log >&2; return 1; }
+	cat truth.* | awk -F, '$1 == "memory" && $13 > most { most = $13 } END { print most }'
+}
+field() { # strategy, key
+	awk -F, -v s="$1" -v key="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$1 == s { line = $0; part = ""; if (match(line, /"[^"]*"/)) { part = substr(line, RSTART + 1, RLENGTH - 2); sub(/"[^"]*"/, "quoted", line) }
+			split(line, cell, ","); v = cell[at[key]]; print v == "quoted" ? part : v }' predicted
+}
+trainer_of() { # net
+	case $1 in
+	resnet*) echo "train_resnet --depth ${1#resnet}" ;;
+	vgg*) echo "train_vgg --depth ${1#vgg}" ;;
+	mobilenet) echo train_mobilenet ;;
+	esac
+}
+row() { # net, images, optimizer, ranks
+	printf '%-10s %-8s %-8s %4d' "$1" "$2" "$3" "$4"
+	pmfit strategy --csv --cluster cluster --workers "$4" --batch $batch --optimizer "$3" --micro-batches 4,8 layers.*.json >predicted
+	for strategy in data model gpipe pipedream; do
+		bytes=$(field $strategy memory_bytes)
+		if [ -z "$bytes" ]; then
+			printf ' %11s %6s' - -
+			continue
+		fi
+		case $strategy in
+		data) how="--aggregate fused" ;;
+		pipedream) how="--strategy pipedream --micro-batches $(field pipedream micro_batches) --stages $(field pipedream stages) --partition $(field pipedream partition)" ;;
+		*) how="--strategy $strategy --micro-batches $(field $strategy micro_batches) --partition $(field $strategy partition)" ;;
+		esac
+		# shellcheck disable=SC2086
+		most=$(run "$4" $(trainer_of "$1") --dataset "$2" --batch $batch $options $how)
+		awk -v p="$bytes" -v m="$most" 'BEGIN { printf " %7.1f MiB %+5.1f%%", m / 1048576, 100 * (p / m - 1) }'
+		awk -v p="$bytes" -v m="$most" -v s=$strategy 'BEGIN { print s, 100 * (p / m - 1) }' >>errors
+	done
+	echo
+}
+
+printf 'Most memory of a GPU, and the error of the prediction from one GPU with batches of 8 and 16; a batch of %d\n' $batch
+printf '%-10s %-8s %-8s %4s %18s %18s %18s %18s\n' net images optimizer GPUs data model GPipe PipeDream
+for net in ${NETS:-vgg11 resnet18 resnet50 mobilenet}; do
+	for images in ${IMAGES:-cifar10 imagenet}; do
+		for optimizer in ${OPTIMIZERS:-sgd momentum adam}; do
+			case $optimizer in
+			sgd) options="--momentum 0" ;;
+			momentum) options="--momentum 0.9" ;;
+			adam) options="--optimizer adam" ;;
+			esac
+			rm -f layers.*.json
+			for part in 8 16; do
+				# shellcheck disable=SC2046,SC2086
+				run 1 $(trainer_of "$net") --dataset "$images" --batch $part $options >/dev/null
+				pmanalyze layers --json run >layers.$part.json
+			done
+			for ranks in ${GPUS:-2 4}; do
+				row "$net" "$images" "$optimizer" "$ranks"
+			done
+		done
+	done
+done
+awk -v limit="${LIMIT:-5}" '{ e = $2 < 0 ? -$2 : $2; n[$1]++; sum[$1] += e; if (e > most[$1]) most[$1] = e; if (e > worst) worst = e }
+	END { printf "Mean and greatest absolute error:"; for (s in n) printf " %s %.1f%%, %.1f%%;", s, sum[s] / n[s], most[s]
+		printf " %d predictions\n", NR; exit worst > limit }' errors
