@@ -62,7 +62,7 @@ static const char *basis_of(struct finding_list *list)
 	if (list->step.confidence < CONFIDENT)
 		text = arena_format(&list->arena, "%s, confidence of the iterations %.0f%%", text,
 			100 * list->step.confidence);
-	if (list->analysis->timeline.cut)
+	if (list->cut)
 		text = arena_format(&list->arena, "%s, of a file that breaks off", text);
 	return text;
 }
@@ -77,8 +77,7 @@ void finding_add(struct finding_list *list, struct finding finding)
 		finding.layer = "";
 	if (!finding.basis)
 		finding.basis = basis_of(list);
-	/* what is missing may lie in any iteration */
-	if (list->analysis->timeline.cut)
+	if (list->cut)
 		finding.strength = FINDING_WEAK;
 	*MEM_PUSH(list->items, list->count, list->room) = finding;
 }
@@ -103,6 +102,12 @@ static int compare_findings(const void *left, const void *right)
 	return strcmp(a->subject, b->subject);
 }
 
+void finding_order(struct finding_list *list)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
+}
+
 static void find_calls(void *context, size_t worker)
 {
 	struct finding_list *list = context;
@@ -118,6 +123,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 	if (analysis->worker_count == 0)
 		return;
 	step_find(analysis, &list->step);
+	list->cut = analysis->timeline.cut;
 	list->job = slowdown_job_open(&analysis->timeline);
 	list->calls = mem_alloc(analysis->worker_count, sizeof(*list->calls));
 	if (list->job) {
@@ -130,8 +136,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 	}
 	finding_outliers(list);
 	finding_evaluation(list);
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
+	finding_order(list);
 }
 
 void findings_free(struct finding_list *list)

@@ -62,7 +62,8 @@ struct finding {
 };
 
 struct finding_list {
-	struct analysis *analysis;
+	struct analysis
+		*analysis;     /* NULL: of summaries (summaries.h), which have step, causes and items alone */
 	struct finding *items; /* the greatest gain first; those without a gain last */
 	size_t count, room;
 	struct step step;
@@ -70,6 +71,7 @@ struct finding_list {
 	struct cause_list causes;
 	struct slowdown_job *job; /* labelled phases are all there is; else NULL */
 	struct host_calls *calls; /* by worker */
+	bool cut;                 /* a file breaks off: what is missing may lie in any iteration */
 	struct arena arena;
 };
 

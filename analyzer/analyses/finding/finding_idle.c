@@ -8,6 +8,34 @@
 
 #define COMPUTING 0.5 /* of a step: computing is named as what the rest of the time goes to */
 
+void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
+	const char *text, const char *advice, double gain_ns)
+{
+	static const struct {
+		const char *subject, *title, *advice;
+	} known[FINDING_COUNT] = {
+		[FINDING_INPUT] = {"input", "Input: the GPUs wait for the batch",
+			"prefetch in worker processes or threads, pin host memory"},
+		[FINDING_LAUNCH] = {"launches", "Launch-bound: the host enqueues work too late",
+			"larger batches, CUDA graphs, fused kernels, fewer synchronizations"},
+		[FINDING_LATENCY] = {"latency", "The GPUs have work enqueued and do not start it",
+			"larger or fused kernels, CUDA graphs, fewer waits between streams"},
+		[FINDING_COMMUNICATION] = {"communication", "Communication is not hidden by computing",
+			"overlap gradient aggregation with the backward pass; fewer and larger messages, smaller "
+			"data types"},
+	};
+
+	finding_add(list, (struct finding){.kind = kind,
+				  .strength = strength,
+				  .subject = known[kind].subject,
+				  .title = known[kind].title,
+				  .text = text,
+				  .advice = advice ? advice : known[kind].advice,
+				  .worker = SIZE_MAX,
+				  .gain_ns = gain_ns,
+				  .lost_ns = gain_ns});
+}
+
 static double input_ns(const struct finding_list *list, size_t worker)
 {
 	return finding_phase(list, worker, PHASE_IO) + finding_phase(list, worker, PHASE_MD) +
@@ -43,20 +71,12 @@ static void add_input(struct finding_list *list)
 			least_ns = input_ns(list, w);
 			least = w;
 		}
-	finding_add(list,
-		(struct finding){.kind = FINDING_INPUT,
-			.strength = finding_measured(list),
-			.subject = "input",
-			.title = "Input: the GPUs wait for the batch",
-			.text = arena_format(
-				&list->arena, "Meanwhile they compute nothing: %s", input_words(list, least)),
-			.advice =
-				finding_phase(list, least, PHASE_H2D) > least_ns / 2
-					? "copy the next batch on a stream of its own while this one is computed"
-					: "prefetch in worker processes or threads, pin host memory",
-			.worker = SIZE_MAX,
-			.gain_ns = least_ns,
-			.lost_ns = least_ns});
+	finding_add_idle(list, FINDING_INPUT, finding_measured(list),
+		arena_format(&list->arena, "Meanwhile they compute nothing: %s", input_words(list, least)),
+		finding_phase(list, least, PHASE_H2D) > least_ns / 2
+			? "copy the next batch on a stream of its own while this one is computed"
+			: NULL,
+		least_ns);
 }
 
 /* ---- Calls ---- */
@@ -160,24 +180,16 @@ static void add_launches(struct finding_list *list)
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
 		launch_ns = fmin(launch_ns, unblocked_ns(list, w));
-	finding_add(list,
-		(struct finding){.kind = FINDING_LAUNCH,
-			.strength = finding_measured(list),
-			.subject = "launches",
-			.title = "Launch-bound: the host enqueues work too late",
-			.text = arena_format(arena,
-				"The GPUs have no work, and the host is in no call that blocks it%s",
-				idle_ns > 0 && outside_ns > idle_ns / 2
-					? arena_format(arena,
-						  ": mostly between calls, in the program, framework or interpreter%s",
-						  place_words(list, list->calls[0].outside_place,
-							  list->calls[0].outside_share,
-							  "front of calls first made from "))
-					: ""),
-			.advice = "larger batches, CUDA graphs, fused kernels, fewer synchronizations",
-			.worker = SIZE_MAX,
-			.gain_ns = launch_ns,
-			.lost_ns = launch_ns});
+	finding_add_idle(list, FINDING_LAUNCH, finding_measured(list),
+		arena_format(arena, "The GPUs have no work, and the host is in no call that blocks it%s",
+			idle_ns > 0 && outside_ns > idle_ns / 2
+				? arena_format(arena,
+					  ": mostly between calls, in the program, framework or interpreter%s",
+					  place_words(list, list->calls[0].outside_place,
+						  list->calls[0].outside_share,
+						  "front of calls first made from "))
+				: ""),
+		NULL, launch_ns);
 }
 
 /* The call in which the host is for most of the time that the device has enqueued work and does not begin it.
@@ -216,17 +228,9 @@ static void add_latency(struct finding_list *list)
 			"or holds it up, which the trace does not tell",
 			100 * call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] / mean_ns,
 			print_clean(arena, call->name), print_time(arena, call->time_ns));
-	finding_add(
-		list, (struct finding){.kind = FINDING_LATENCY,
-			      .strength = *meanwhile ? FINDING_WEAK : finding_measured(list),
-			      .subject = "latency",
-			      .title = "The GPUs have work enqueued and do not start it",
-			      .text = arena_format(arena,
-				      "Latency between kernels, or a stream waits for another%s", meanwhile),
-			      .advice = "larger or fused kernels, CUDA graphs, fewer waits between streams",
-			      .worker = SIZE_MAX,
-			      .gain_ns = queue_ns,
-			      .lost_ns = queue_ns});
+	finding_add_idle(list, FINDING_LATENCY, *meanwhile ? FINDING_WEAK : finding_measured(list),
+		arena_format(arena, "Latency between kernels, or a stream waits for another%s", meanwhile),
+		NULL, queue_ns);
 }
 
 /* ---- Communication, computing ---- */
@@ -259,20 +263,11 @@ static void add_communication(struct finding_list *list)
 	busy_ns =
 		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
 			.median;
-	finding_add(list,
-		(struct finding){.kind = FINDING_COMMUNICATION,
-			.strength = absent ? FINDING_WEAK : finding_measured(list),
-			.subject = "communication",
-			.title = "Communication is not hidden by computing",
-			.text = arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns),
-				absent ? "waiting for ranks without a trace is part of it, and how much is "
-					 "unknown"
-				       : "waiting for the last rank is not counted"),
-			.advice = "overlap gradient aggregation with the backward pass; fewer and larger "
-				  "messages, smaller data types",
-			.worker = SIZE_MAX,
-			.gain_ns = least_ns,
-			.lost_ns = least_ns});
+	finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list),
+		arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns),
+			absent ? "waiting for ranks without a trace is part of it, and how much is unknown"
+			       : "waiting for the last rank is not counted"),
+		NULL, least_ns);
 }
 
 static const struct layer *costliest(

@@ -11,6 +11,21 @@ void finding_add(struct finding_list *list, struct finding finding);
 /* Strength of what is measured over the used iterations of all ranks that there are. */
 enum finding_strength finding_measured(const struct finding_list *list);
 
+/* Puts the list in order. */
+void finding_order(struct finding_list *list);
+
+/*
+ * A rank that the others wait for: `name` is its name, `peer` that of the rank at the link's other end or
+ * NULL; `others` wait for it, each `lost_ns` on average. What is NULL of `basis` is as finding_add sets it.
+ */
+void finding_add_cause(struct finding_list *list, const struct cause *cause, const char *name,
+	const char *peer, double others, double lost_ns, enum finding_strength strength, const char *basis);
+
+/* Idle or waiting time of all ranks, of the kinds INPUT, LAUNCH, LATENCY and COMMUNICATION: what is the same
+ * of all findings of a kind is added to the text. `advice` NULL: the usual. */
+void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
+	const char *text, const char *advice, double gain_ns);
+
 /* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);
 

@@ -54,16 +54,16 @@ static void print_finding(
 	static const char *const strengths[] = {"Strong", "Likely", "Weak"};
 	struct arena *arena = &list->arena;
 
-	print_paragraph(
-		arena_format(arena, "%s %s. %s %s: %s. Try: %s. More: %s.", mark, title_text(list, finding),
-			with_stop(arena, finding->text), strengths[finding->strength], finding->basis,
-			finding->advice, finding_command(finding->kind)),
+	print_paragraph(arena_format(arena, "%s %s. %s %s: %s. Try: %s. More: %s%s.", mark,
+				title_text(list, finding), with_stop(arena, finding->text),
+				strengths[finding->strength], finding->basis, finding->advice,
+				finding_command(finding->kind), list->analysis ? "" : ", of the traces"),
 		(int)strlen(mark) + 1, out);
 }
 
 void findings_print(struct finding_list *list, size_t most, FILE *out)
 {
-	if (list->analysis->worker_count == 0)
+	if (list->step.ranks == 0)
 		return;
 	print_heading("Findings", out);
 	print_paragraph(finding_step_text(list), 2, out);
@@ -81,7 +81,7 @@ void findings_print(struct finding_list *list, size_t most, FILE *out)
 
 void findings_print_first(struct finding_list *list, FILE *out)
 {
-	if (list->analysis->worker_count == 0)
+	if (list->step.ranks == 0)
 		return;
 	print_paragraph(finding_step_text(list), 2, out);
 	if (list->count)
@@ -118,7 +118,7 @@ void findings_json(struct finding_list *list, cJSON *object)
 	cJSON *step_object = cJSON_AddObjectToObject(object, "step");
 	cJSON *array = cJSON_AddArrayToObject(object, "findings");
 
-	if (list->analysis->worker_count == 0)
+	if (list->step.ranks == 0)
 		return;
 	add_number(step_object, "median_ns", step->median_ns);
 	add_number(step_object, "quartile_low_ns", step->low_ns);

@@ -35,16 +35,13 @@ static double waiting_of_others(const struct finding_list *list, const struct ca
 	return sum_ns / others;
 }
 
-static const char *cause_words(struct finding_list *list, const struct cause *cause)
+static const char *cause_words(struct finding_list *list, const struct cause *cause, const char *peer)
 {
 	const char *text = cause_text(cause->kind);
 
 	if (cause->layer[0])
 		text = arena_format(&list->arena, "%s %s", text, print_clean(&list->arena, cause->layer));
-	if (cause->other != cause->worker)
-		text = arena_format(&list->arena, "%s to %s", text,
-			analysis_worker_name(list->analysis, &list->analysis->workers[cause->other]));
-	return text;
+	return peer ? arena_format(&list->arena, "%s to %s", text, peer) : text;
 }
 
 /* What the rank's causes that are listed already gain: the others wait once for all of them. */
@@ -57,27 +54,25 @@ static double gained_before(const struct finding_list *list, size_t worker)
 	return ns;
 }
 
-static void add_cause(struct finding_list *list, const struct cause *cause)
+void finding_add_cause(struct finding_list *list, const struct cause *cause, const char *name,
+	const char *peer, double others, double lost_ns, enum finding_strength strength, const char *basis)
 {
 	struct arena *arena = &list->arena;
-	const char *name = analysis_worker_name(list->analysis, &list->analysis->workers[cause->worker]);
-	double lost_ns = waiting_of_others(list, cause);
 	double left_ns = fmax(0, lost_ns - gained_before(list, cause->worker));
 	double gain_ns = isfinite(cause->cost_ns) ? fmin(cause->cost_ns, left_ns) : left_ns;
-	const char *words = cause_words(list, cause);
+	const char *words = cause_words(list, cause, peer);
 	const char *waiting =
 		cause->wait_caused_ns > 0
 			? arena_format(arena,
 				  "The other ranks wait %s for it (%s each, %.1f%% of their time). ",
 				  print_time(arena, cause->wait_caused_ns),
-				  print_time(arena,
-					  cause->wait_caused_ns / (double)(list->analysis->worker_count - 1)),
-				  100 * cause->share)
+				  print_time(arena, cause->wait_caused_ns / others), 100 * cause->share)
 			: "";
 
 	finding_add(list,
 		(struct finding){.kind = FINDING_STRAGGLER,
-			.strength = cause->kind == CAUSE_UNKNOWN ? FINDING_WEAK : finding_measured(list),
+			.strength = cause->kind == CAUSE_UNKNOWN ? FINDING_WEAK : strength,
+			.basis = basis,
 			.cause = cause_key(cause->kind),
 			.subject = cause->layer[0] ? arena_format(arena, "%s, %s", name,
 							     print_clean(arena, cause->layer))
@@ -93,6 +88,18 @@ static void add_cause(struct finding_list *list, const struct cause *cause)
 			.layer = cause->layer,
 			.gain_ns = gain_ns,
 			.lost_ns = lost_ns});
+}
+
+static void add_cause(struct finding_list *list, const struct cause *cause)
+{
+	struct analysis *analysis = list->analysis;
+
+	finding_add_cause(list, cause, analysis_worker_name(analysis, &analysis->workers[cause->worker]),
+		cause->other != cause->worker
+			? analysis_worker_name(analysis, &analysis->workers[cause->other])
+			: NULL,
+		(double)(analysis->worker_count - 1), waiting_of_others(list, cause), finding_measured(list),
+		NULL);
 }
 
 /* Waiting that is not for a rank with a persistent cause: the rank that causes most of it is named, as such.
