@@ -69,60 +69,20 @@ static void print_conclusions(struct summaries *job, FILE *out)
 	}
 }
 
-/* Nobody is to blame: do they wait all the same? */
-static const char *nobody(struct summaries *job)
-{
-	double iteration_ns =
-		summaries_pool(job->workers, job->worker_count, offsetof(struct summary_worker, iteration))
-			.median;
-	double wait_ns = mean_wait_ns(job);
-
-	if (!(wait_ns >= CAUSE_WAITING * iteration_ns))
-		return "No straggler.";
-	return arena_format(&job->names.arena,
-		"No persistent straggler: the waiting, %s per iteration (%.1f%%), is intermittent.",
-		print_time(&job->names.arena, wait_ns), 100 * wait_ns / iteration_ns);
-}
-
-static void print_causes(struct summaries *job, const struct cause_list *causes, FILE *out)
+/* What limits the findings about ranks. */
+static void print_limits(struct summaries *job, const struct finding_list *findings, FILE *out)
 {
 	struct arena *arena = &job->names.arena;
 
-	fputs("\nStragglers\n", out);
 	if (job->meeting_count == 0)
-		print_paragraph(arena_format(arena,
-					"The summaries have no collective in common: stragglers cannot be "
-					"determined, only which ranks take longer%s.",
-					causes->count ? ""
-						      : ", and none does compared with another rank of the "
-							"same layers"),
-			2, out);
-	if (causes->count == 0 && job->meeting_count > 0)
-		print_paragraph(nobody(job), 2, out);
-	for (size_t i = 0; i < causes->count; i++) {
-		const struct cause *cause = &causes->items[i];
-		const char *name = summaries_name(job, &job->workers[cause->worker]);
-		bool costs = isfinite(cause->cost_ns);
-
-		if (i == 0 || causes->items[i - 1].worker != cause->worker)
-			print_paragraph(
-				cause->wait_caused_ns > 0
-					? arena_format(arena,
-						  "%s: wait caused %s per iteration (sum over the other "
-						  "ranks; %s each, %.1f%% of their time)",
-						  name, print_time(arena, cause->wait_caused_ns),
-						  print_time(arena, cause->wait_caused_ns /
-									    ((double)job->worker_count - 1)),
-						  100 * cause->share)
-					: arena_format(arena, "%s:", name),
-				2, out);
 		print_paragraph(
-			arena_format(arena, "- %s%s%s%s%s: %s.", cause_text(cause->kind),
-				cause->layer[0] ? ": " : "", print_clean(arena, cause->layer),
-				costs ? ", cost " : "", costs ? print_time(arena, cause->cost_ns) : "",
-				print_clean(arena, cause->evidence)),
+			arena_format(arena,
+				"The summaries have no collective in common: stragglers cannot be "
+				"determined, only which ranks take longer%s.",
+				findings->causes.count ? ""
+						       : ", and none does compared with another rank of the "
+							 "same layers"),
 			2, out);
-	}
 	if (job->stage_count > 1)
 		print_paragraph(
 			arena_format(arena,
@@ -168,25 +128,26 @@ void report_summaries(struct summaries *job, bool ranks, FILE *out)
 {
 	struct report_summary_head head = report_summary_head(job);
 	const char **warnings = summaries_warnings(job);
-	struct cause_list causes;
+	struct finding_list findings;
 
 	report_summary_print_head(job, &head, out);
+	summaries_findings(job, &findings);
 	if (job->worker_count > 0) {
+		fputc('\n', out);
+		findings_print(&findings, FINDING_HEADLINE, out);
 		print_tables(job, ranks, out);
 		print_conclusions(job, out);
 	}
 	if (job->worker_count > 1) {
-		summaries_causes(job, &causes);
-		print_causes(job, &causes, out);
 		fputc('\n', out);
+		print_limits(job, &findings, out);
 		report_summary_print_sample(job, &head, out);
-		cause_free(&causes);
 	}
+	findings_free(&findings);
 	if (job->worker_count > 0)
 		print_paragraph(
 			"Not in summaries: which calls block the host, what outliers have that others have not, "
-			"stages and links of a pipeline. Idle time has its phase above, not its cause; pmanalyze "
-			"report of the traces themselves lists the findings.",
+			"stages and links of a pipeline: pmanalyze report of the traces themselves has them.",
 			2, out);
 	if (warnings[0])
 		fputc('\n', out);
@@ -200,9 +161,10 @@ static void add_tables(struct summaries *job, bool ranks, cJSON *object)
 {
 	static const char *const keys[] = {
 		"phases", "layers", "ranks", "causes", "distribution", "hosts", "workers"};
-	struct cause_list causes;
+	struct finding_list findings;
 
-	summaries_causes(job, &causes);
+	summaries_findings(job, &findings);
+	findings_json(&findings, object);
 	for (int i = 0; i < 7; i++) {
 		struct print_table table;
 
@@ -216,7 +178,7 @@ static void add_tables(struct summaries *job, bool ranks, cJSON *object)
 		else if (i == 2)
 			report_summary_ranks(job, SIZE_MAX, &table);
 		else if (i == 3)
-			report_summary_causes(job, &causes, &table);
+			report_summary_causes(job, &findings.causes, &table);
 		else if (i == 4)
 			report_summary_distribution(job, &table);
 		else if (i == 5)
@@ -226,7 +188,7 @@ static void add_tables(struct summaries *job, bool ranks, cJSON *object)
 		cJSON_AddItemToObject(object, keys[i], print_json(&table));
 		print_free(&table);
 	}
-	cause_free(&causes);
+	findings_free(&findings);
 }
 
 cJSON *report_summaries_json(struct summaries *job, bool ranks)

@@ -125,7 +125,7 @@ void findings_json(struct finding_list *list, cJSON *object)
 	add_number(step_object, "quartile_high_ns", step->high_ns);
 	add_number(step_object, "mean_ns", step->mean_ns);
 	add_number(step_object, "typical_ns", step->typical_ns);
-	add_number(step_object, "outliers", (double)step->outlier_count);
+	add_number(step_object, "outliers", list->analysis ? (double)step->outlier_count : NAN);
 	add_number(step_object, "iterations", (double)step->used);
 	add_number(step_object, "ranks", (double)step->ranks);
 	add_number(step_object, "world", (double)step->world);

@@ -9,7 +9,7 @@
 #ifndef ANALYSES_SUMMARY_SUMMARIES_H
 #define ANALYSES_SUMMARY_SUMMARIES_H
 
-#include "analyses/cause/cause.h"
+#include "analyses/finding/finding.h"
 #include "reconstruct/analysis.h"
 #include "summary.h"
 
@@ -104,6 +104,12 @@ const char *summaries_name(struct summaries *job, const struct summaries_worker 
  * distinguished.
  */
 void summaries_causes(struct summaries *job, struct cause_list *list);
+
+/*
+ * What the job loses time to, as findings_find's list (summaries_finding.c); `causes` in it are those of
+ * summaries_causes. Calls, outliers, stages and links are not in summaries. findings_free frees it.
+ */
+void summaries_findings(struct summaries *job, struct finding_list *list);
 
 /* What is not as it should be, one sentence each; ranks with the same share one; NULL at the end. */
 const char **summaries_warnings(struct summaries *job);
