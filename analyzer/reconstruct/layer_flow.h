@@ -48,7 +48,8 @@ struct flow_work {
 	uint32_t parameter_count;
 };
 
-/* Fills in steps, touches and places. False: too little is known of the program's own kernels. */
+/* Fills in steps, touches and places (layer_flow_collect.c). False: too little is known of the program's own
+ * kernels. */
 bool flow_collect(struct flow_work *work, const struct iteration_list *iterations);
 
 /* Which places are parameters, and where the update is. False: not found. */

@@ -1,0 +1,153 @@
+/* The steps of an iteration, what each touches, and the addresses of it all. */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+
+static int by_address(const void *left, const void *right)
+{
+	const struct flow_place *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address)
+{
+	const struct flow_place key = {.address = address};
+
+	return work->place_count ? bsearch(&key, work->places, work->place_count, sizeof(key), by_address)
+				 : NULL;
+}
+
+/* Calls f for each address that a call of the worker touches. */
+static void each_address(const struct flow_work *work, uint32_t call,
+	void (*f)(void *context, uint64_t address, uint64_t bytes, const struct flow_access *access,
+		uint16_t word),
+	void *context)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	const struct flow *flow = &work->assign->model->flows[timeline->calls[call].operation];
+	size_t count;
+	const struct timeline_touch *touches = timeline_touches(timeline, call, &count);
+
+	for (uint32_t i = 0; i < flow->access_count && flow->kind != PM_KIND_LAUNCH; i++)
+		f(context, flow->accesses[i].address, flow->accesses[i].bytes, &flow->accesses[i], 0);
+	for (size_t i = 0; i < count; i++)
+		f(context, touches[i].address, 0, NULL, touches[i].word);
+}
+
+struct places {
+	struct flow_place *items;
+	size_t count, room;
+};
+
+static void add_place(
+	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word)
+{
+	struct places *places = context;
+
+	(void)bytes, (void)access, (void)word;
+	*MEM_PUSH(places->items, places->count, places->room) = (struct flow_place){.address = address};
+}
+
+static void add_touch(
+	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word)
+{
+	struct flow_work *work = context;
+	struct flow_place *place = flow_place_at(work, address);
+
+	(void)bytes;
+	*MEM_PUSH(work->touches, work->touch_count, work->touch_room) =
+		(struct flow_touch){(uint32_t)(place - work->places), word,
+			!access || access->mode != FLOW_WRITE, !access || flow_writes(access)};
+}
+
+static bool is_computation(enum pm_kind kind)
+{
+	return kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE;
+}
+
+static void collect_places(struct flow_work *work)
+{
+	struct places places = {0};
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		each_address(work, work->assign->graph.steps[i].call, add_place, &places);
+	if (places.count)
+		qsort(places.items, places.count, sizeof(*places.items), by_address);
+	for (size_t i = 0; i < places.count; i++)
+		if (i == 0 || places.items[i].address != places.items[work->place_count - 1].address) {
+			places.items[work->place_count] = places.items[i];
+			places.items[work->place_count].cast = FLOW_NOWHERE;
+			places.items[work->place_count].gradient_of = FLOW_NOWHERE;
+			places.items[work->place_count].group = work->place_count;
+			work->place_count++;
+		}
+	work->places = places.items;
+}
+
+static void mark_persistent(
+	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word)
+{
+	struct flow_place *place = flow_place_at(context, address);
+
+	(void)bytes, (void)access, (void)word;
+	if (place)
+		place->persistent = true;
+}
+
+/* Is known of the program's own kernels in an iteration what they touch? */
+static bool is_known(const struct layer_assign *assign, const struct iteration *iteration)
+{
+	const struct timeline *timeline = assign->timeline;
+	size_t launches = 0, known = 0;
+
+	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
+		const struct timeline_call *call = &timeline->calls[assign->worker->calls[i]];
+
+		if (assign->model->flows[call->operation].kind != PM_KIND_LAUNCH)
+			continue;
+		launches++;
+		known += (call->flags & PM_FLAG_TOUCHES) != 0;
+	}
+	return launches > 0 && known * 20 >= launches * 19;
+}
+
+size_t layer_flow_iteration(const struct layer_assign *assign, const struct iteration_list *iterations)
+{
+	const struct iteration *items = iterations->items;
+
+	if (iterations->count < 2 || is_known(assign, &items[iterations->model]))
+		return iterations->model;
+	for (size_t i = 1; i < iterations->count; i++)
+		if (items[i].usual && is_known(assign, &items[i]) && is_known(assign, &items[i - 1]))
+			return i;
+	return iterations->model;
+}
+
+bool flow_collect(struct flow_work *work, const struct iteration_list *iterations)
+{
+	const struct layer_assign *assign = work->assign;
+	const struct iteration *other;
+
+	work->step_count = assign->graph.step_count;
+	if (iterations->count < 2 || !is_known(assign, &iterations->items[assign->iteration]))
+		return false;
+	collect_places(work);
+	work->steps = mem_alloc(work->step_count, sizeof(*work->steps));
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const enum pm_kind kind = graph_flow(&assign->graph, i)->kind;
+
+		work->steps[i].first = (uint32_t)work->touch_count;
+		work->steps[i].computes = is_computation(kind);
+		work->steps[i].launch = kind == PM_KIND_LAUNCH;
+		each_address(work, assign->graph.steps[i].call, add_touch, work);
+		work->steps[i].count = (uint32_t)work->touch_count - work->steps[i].first;
+		for (uint32_t t = work->steps[i].first; t < work->touch_count; t++)
+			work->places[work->touches[t].place].library_writes |=
+				work->steps[i].computes && work->touches[t].written;
+	}
+	other = &iterations->items[assign->iteration ? assign->iteration - 1 : 1];
+	for (size_t i = other->first_call; i < other->call_end; i++)
+		each_address(work, assign->worker->calls[i], mark_persistent, work);
+	return true;
+}
