@@ -186,24 +186,29 @@ static bool is_kernel_of(const struct flow_work *work, uint32_t step, uint32_t b
 
 /*
  * The window grows over steps of its stretch that work on the optimizer's state. Before it gradients are such
- * state as well: there the kernel must be one of the window's, or work on the state of many parameters.
+ * state as well: there the kernel must be one of the window's, or work on the state of many parameters, or on
+ * many parameters themselves, as weight decay does.
  */
 static void grow(struct flow_work *work, uint32_t begin, uint32_t end)
 {
 	bool *outside = touched_outside(work, begin, end);
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
 
 	for (uint32_t i = begin; i < end; i++)
 		if (i >= work->update_end && i - work->update_end < MOST_BETWEEN &&
 			count_state(work, outside, i) > 0)
 			work->update_end = i + 1;
 	for (uint32_t i = end; i-- > begin;) {
-		const uint32_t count = count_state(work, outside, i);
+		const uint32_t state = count_state(work, outside, i);
+		const uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
+		const uint32_t most = state > parameters ? state : parameters;
 
-		if (i < work->update_begin && work->update_begin - i <= MOST_BETWEEN && count > 0 &&
-			(is_kernel_of(work, i, work->update_begin, work->update_end) ||
-				(count > 1 && 3 * count >= work->parameter_count)))
+		if (i < work->update_begin && work->update_begin - i <= MOST_BETWEEN &&
+			((state > 0 && is_kernel_of(work, i, work->update_begin, work->update_end)) ||
+				(work->steps[i].launch && most > 1 && 3 * most >= work->parameter_count)))
 			work->update_begin = i;
 	}
+	free(marks);
 	free(outside);
 }
 
