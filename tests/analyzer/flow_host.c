@@ -9,7 +9,8 @@
  *     each       an update launch for each parameter      block    all parameters in one block, updated by
  * one launch list       one launch with a list by value          cast     products read copies of the weights
  * in another type      stale    both: each copy is made where the one before was, and the list's words behind
- * its end are left from another list, a word of a bias's kernel from another launch
+ * its end are left from another list; words of a bias's kernel, and in all iterations but one of an
+ * activation's, are left from another launch
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -39,9 +40,10 @@ struct update_list {
 #define KERNELS(X) \
 	X(norm, 8, 8, 8, 8) \
 	X(add_bias, 8, 8, 8, 8) \
-	X(activate, 8, 8, 4) \
+	X(activate, 8, 8, 8) \
 	X(sum, 8, 8, 8) \
-	X(loss, 8, 8, 8) X(cast, 8, 8, 4) X(loss_back, 8, 8, 8) X(activate_back, 8, 8, 8) X(bias_back, 8, 8) \
+	X(loss, 8, 8, 8) \
+	X(cast, 8, 8, 4) X(loss_back, 8, 8, 8) X(activate_back, 8, 8, 8) X(bias_back, 8, 8) \
 		X(norm_back, 8, 8, 8, 8, 8) X(update, 8, 8, 8, 4) \
 			X(update_all, sizeof(struct update_list), 4)
 #define KERNEL(name, ...) \
@@ -121,7 +123,8 @@ static void forward(void)
 		launch(&add_bias, activation(5 * b + 1), activation(5 * b + 1), p[3].data,
 			is_stale ? activation(5 * b + 3) : NULL, NULL);
 		belongs("t_f", 2 * b + 1);
-		launch(&activate, activation(5 * b + 2), activation(5 * b + 1), NULL, NULL, NULL);
+		launch(&activate, activation(5 * b + 2), activation(5 * b + 1),
+			is_stale && iteration != 2 ? parameters[0].data : NULL, NULL, NULL);
 		belongs("t_f", 2 * b + 1);
 		launch(&sum, activation(5 * b + 4), activation(5 * b + 2), in, NULL, NULL);
 	}
