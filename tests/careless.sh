@@ -102,13 +102,16 @@ if [ "$(id -u)" = 0 ] && su nobody -s /bin/sh -c "cd '$PWD' && test -x '$BUILD/b
 	grep -q 'run: Permission denied' err || complain "unreadable: $(cat err)"
 fi
 
-# lines fit a narrow terminal, but for what cannot be divided
-for command in "report run" "balance run" "layers run"; do
+# lines fit a narrow terminal, and so do tables
+for command in "report run" "report --calls run" "balance run" "layers run" "kernels run" "path run" "whatif run" "compare run run"; do
 	# shellcheck disable=SC2086
 	python3 "$SOURCE/tests/on_terminal.py" 60 pmanalyze $command 2>/dev/null | tr -d '\r' >narrow
 	[ -s narrow ] || complain "$command prints nothing on a terminal"
-	sed 's/\x1b\[[0-9;]*[mK]//g' narrow | awk -v c="$command" 'length($0) > 60 && !/^  / { print c ": wider than 60: " $0; bad = 1 }
-		END { exit bad }' || bad=1
+	python3 -c '
+import re, sys
+wide = [line for line in open("narrow", encoding="utf-8").read().split("\n") if len(re.sub(r"\x1b\[[0-9;]*[mK]", "", line)) > 60]
+print(*(f"not ok: {sys.argv[1]}: wider than 60: {line}" for line in wide), sep="\n", end="\n" if wide else "")
+sys.exit(bool(wide))' "$command" || bad=1
 done
 
 # Ctrl-C, which goes to the whole group of the terminal, here one of its own: the trace is good. The shell is not built with the

@@ -1,5 +1,6 @@
-/* Tables as text, JSON and CSV: see table.h. */
+/* Tables as JSON, CSV and HTML: see table.h. */
 #include "table.h"
+#include "table_cells.h"
 #include "csv.h"
 #include "html.h"
 #include "terminal.h"
@@ -152,31 +153,6 @@ static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 	}
 }
 
-/* Columns on the terminal: bytes that do not continue a UTF-8 character. */
-static int width(const char *text)
-{
-	int count = 0;
-
-	for (; *text; text++)
-		count += ((unsigned char)*text & 0xc0) != 0x80;
-	return count;
-}
-
-/* Blanks are kept back until something follows them: no line ends with blanks. */
-static void print_cell(const char *text, int columns, bool left, int *blanks, FILE *out)
-{
-	int gap = columns - width(text);
-
-	if (!left)
-		*blanks += gap;
-	if (*text) {
-		fprintf(out, "%*s%s", *blanks, "", text);
-		*blanks = 0;
-	}
-	if (left)
-		*blanks += gap;
-}
-
 /* The unit of a table's times, and their digits behind the point: from the greatest. False: it has none. */
 static bool table_unit(const struct print_table *table, const struct unit **unit, int *decimals)
 {
@@ -197,89 +173,54 @@ static bool table_unit(const struct print_table *table, const struct unit **unit
 	return times;
 }
 
-void print_html(const struct print_table *table, FILE *out)
+struct table_cells table_cells(const struct print_table *table)
 {
+	struct table_cells cells = {.row_count = table->row_count + 1};
 	const struct unit *unit;
+	size_t at = 0;
 	int decimals;
 
-	table_unit(table, &unit, &decimals);
+	for (size_t c = 0; c < table->column_count; c++)
+		cells.count += table->columns[c].title != NULL;
+	cells.texts = arena_alloc(table->arena, cells.row_count * cells.count, sizeof(*cells.texts));
+	cells.words = arena_alloc(table->arena, cells.count, sizeof(*cells.words));
+	cells.times = arena_alloc(table->arena, cells.count, sizeof(*cells.times));
+	cells.unit = table_unit(table, &unit, &decimals) ? unit->name : NULL;
+	for (size_t c = 0; c < table->column_count; c++) {
+		const struct print_column *column = &table->columns[c];
+
+		if (!column->title)
+			continue;
+		cells.words[at] = has_words(column);
+		cells.times[at] = column->type == PRINT_TIME;
+		cells.texts[at] = column->title;
+		for (size_t r = 0; r < table->row_count; r++)
+			cells.texts[(r + 1) * cells.count + at] =
+				cell_text(table->arena, &table->rows[r].cells[c], column, unit, decimals);
+		at++;
+	}
+	return cells;
+}
+
+void print_html(const struct print_table *table, FILE *out)
+{
+	const struct table_cells cells = table_cells(table);
+
 	fputs("<table class=\"list\">\n<thead>", out);
-	for (size_t r = 0; r <= table->row_count; r++) {
+	for (size_t r = 0; r < cells.row_count; r++) {
 		const char *tag = r ? "td" : "th";
 
 		fputs("<tr>", out);
-		for (size_t c = 0; c < table->column_count; c++) {
-			const struct print_column *column = &table->columns[c];
-
-			if (!column->title)
-				continue;
-			fprintf(out, "<%s%s>", tag, has_words(column) ? " class=\"l\"" : "");
-			html_text(r ? cell_text(table->arena, &table->rows[r - 1].cells[c], column, unit,
-					      decimals)
-				    : column->title,
-				out);
-			if (r == 0 && column->type == PRINT_TIME)
-				fprintf(out, ", %s", unit->name);
+		for (size_t c = 0; c < cells.count; c++) {
+			fprintf(out, "<%s%s>", tag, cells.words[c] ? " class=\"l\"" : "");
+			html_text(cells.texts[r * cells.count + c], out);
+			if (r == 0 && cells.times[c])
+				fprintf(out, ", %s", cells.unit);
 			fprintf(out, "</%s>", tag);
 		}
 		fputs(r ? "</tr>\n" : "</tr></thead><tbody>\n", out);
 	}
 	fputs("</tbody></table>\n", out);
-}
-
-void print_text(const struct print_table *table, const char *title, FILE *out)
-{
-	size_t count = table->column_count;
-	int *widths = mem_alloc(count, sizeof(*widths)), decimals;
-	const struct unit *unit;
-	bool times = table_unit(table, &unit, &decimals);
-
-	if (title) {
-		char text[256];
-
-		snprintf(text, sizeof(text), times ? "%s, %s" : "%s", title, unit->name);
-		print_heading(text, out);
-	}
-	for (size_t c = 0; c < count; c++) {
-		if (!table->columns[c].title)
-			continue;
-		widths[c] = width(table->columns[c].title);
-		for (size_t r = 0; r < table->row_count; r++) {
-			int cell = width(cell_text(
-				table->arena, &table->rows[r].cells[c], &table->columns[c], unit, decimals));
-
-			if (cell > widths[c])
-				widths[c] = cell;
-		}
-	}
-	for (size_t r = 0; r < table->row_count + 1; r++) {
-		int blanks = 0;
-
-		if (r > 0 && table->rows[r - 1].rule) {
-			int total = 0;
-
-			for (size_t c = 0; c < count; c++)
-				if (table->columns[c].title)
-					total += widths[c] + (total ? 2 : 0);
-			fputs("  ", out);
-			for (int i = 0; i < total; i++)
-				fputc('-', out);
-			fputc('\n', out);
-		}
-		for (size_t c = 0; c < count; c++) {
-			const struct print_column *column = &table->columns[c];
-
-			if (!column->title)
-				continue;
-			blanks += 2;
-			print_cell(r == 0 ? column->title
-					  : cell_text(table->arena, &table->rows[r - 1].cells[c], column,
-						    unit, decimals),
-				widths[c], has_words(column), &blanks, out);
-		}
-		fputc('\n', out);
-	}
-	free(widths);
 }
 
 static const char *key_suffix(const struct print_column *column)

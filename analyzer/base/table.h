@@ -88,8 +88,8 @@ void print_numbers(struct print_table *table, size_t column, const double *numbe
 /* Words that live as long as the table; `count` may be 0. */
 void print_list(struct print_table *table, size_t column, const char *const *words, size_t count);
 
-/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Lines over 80 columns are left to the
- * terminal. */
+/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". On a terminal that is narrower than
+ * the table, its last columns go below; into a file a row is a line. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
 /* A <table> with the cells of text; a title has the unit of its times. */
