@@ -107,7 +107,8 @@ static int run(int argument_count, char **arguments)
 }
 
 static const struct option_row rows[] = {
-	{"ranks", OPTION_RANKS, NULL, "the tables by rank also for more than 6 ranks"},
+	{"ranks", OPTION_RANKS, NULL,
+		"exclusive times by rank also for more than 6 ranks, and busy times by rank"},
 	{"calls", OPTION_CALLS, NULL,
 		"also a table of the host's calls, by rank: calls in a step and their time, the "
 		"longest, how long the GPU is idle meanwhile, and how much of that with work "

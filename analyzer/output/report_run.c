@@ -345,7 +345,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 		print_free(&table);
 		for (int accounting = 0; accounting < 2; accounting++) {
 			if (analysis->worker_count < 2 ||
-				(analysis->worker_count > MOST_RANK_COLUMNS && !ranks))
+				(!ranks && (accounting == 0 || analysis->worker_count > MOST_RANK_COLUMNS)))
 				continue;
 			fputc('\n', out);
 			print_init(&table, &analysis->timeline.arena);

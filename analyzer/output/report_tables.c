@@ -11,11 +11,15 @@ const char *report_phase(int phase)
 	return phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase];
 }
 
-/* Few programs have graphs; text does without their row where there are none. */
+/* Few programs have graphs, or idle time of which nothing is known; text does without their rows where there
+ * is none. */
 static bool is_shown(const struct analysis *analysis, int phase, bool text)
 {
-	return phase != PHASE_GRAPH || !text ||
-	       analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean > 0;
+	if (!text || (phase != PHASE_GRAPH && phase != PHASE_IDLE_UNKNOWN))
+		return true;
+	return analysis_phase(
+		       analysis->workers, analysis->worker_count, (enum phase)phase, ANALYSIS_EXCLUSIVE)
+		       .mean > 0;
 }
 
 bool report_phases_unlabelled(const struct analysis *analysis)
@@ -83,14 +87,13 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 	free(means);
 }
 
-/* Phases by rank, in one accounting. */
+/* Phases by rank, in one accounting: those that take time on some rank. */
 void report_rank_table(
 	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting)
 {
 	size_t count = analysis->worker_count;
 	size_t *columns = mem_alloc(count, sizeof(*columns));
 	size_t phase_column = print_column(table, "phase", "phase", PRINT_WORD);
-	bool known;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = analysis_worker_name(analysis, &analysis->workers[i]);
@@ -99,12 +102,11 @@ void report_rank_table(
 	}
 	for (int phase = 0; phase < PHASE_COUNT; phase++) {
 		if ((accounting == ANALYSIS_BUSY && phase >= PHASE_WORK_COUNT) ||
-			!is_shown(analysis, phase, true))
+			!(analysis_phase(analysis->workers, count, (enum phase)phase, accounting).mean > 0))
 			continue;
 		print_row(table);
 		print_term(table, phase_column, report_phase(phase), phase_titles[phase]);
-		known = analysis_phase_known(analysis, (enum phase)phase);
-		for (size_t i = 0; i < count && known; i++)
+		for (size_t i = 0; i < count; i++)
 			print_number(table, columns[i],
 				analysis_phase(&analysis->workers[i], 1, (enum phase)phase, accounting).mean);
 	}

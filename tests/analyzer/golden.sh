@@ -184,6 +184,7 @@ for text in help help_top top_three help_report help_layers help_kernels help_ro
 		failed=1
 	fi
 done
+[ "$(wc -l <report_three.txt)" -le 64 ] || { echo "a report of $(wc -l <report_three.txt) lines"; failed=1; }
 # A reader that stops early is no error.
 "$pmanalyze" report --csv --iterations three 2>err | head -n 1 >/dev/null
 if [ -s err ]; then
