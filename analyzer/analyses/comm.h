@@ -1,5 +1,5 @@
 /*
- * Communication of a run by communicator and function: how much, how fast, who came last.
+ * Communication of a run by communicator and function: how much, how fast, the last to arrive.
  *
  * What is counted is a unit: a call alone, or the calls of a group on one communicator, which run as one
  * piece of work. On all ranks the units that begin with the same collective are the same one; none can move
@@ -23,7 +23,7 @@ struct comm_row {
 	double transfer_ns;
 	double algorithm_rate, bus_rate; /* bytes in a ns of transfer; GB/s */
 	size_t waited_count;             /* units in which any rank waited */
-	int32_t last_rank;               /* that came last most often, in the communicator; -1: none */
+	int32_t last_rank;               /* most often the last to arrive, in the communicator; -1: none */
 	size_t last_count;
 };
 

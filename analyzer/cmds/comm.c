@@ -1,4 +1,4 @@
-/* pmanalyze comm: communication by communicator and function, its bandwidths, and who came last. */
+/* pmanalyze comm: communication by communicator and function, its bandwidths, and the last to arrive. */
 #include "cmd_common.h"
 #include "analyses/comm.h"
 

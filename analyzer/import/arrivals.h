@@ -29,7 +29,7 @@ struct arrivals_rank {
 	size_t pairwise;  /* sends and receives, which are not among the kernels */
 	int64_t clock_ns; /* subtracted from its times */
 	int64_t wait_ns, wait_caused_ns;
-	size_t last_count;   /* collectives at which it came last */
+	size_t last_count;   /* collectives at which it was the last to arrive */
 	size_t launch_count; /* of these, those whose kernel began as soon as it was launched: the host was
 				late */
 	struct arena arena;

@@ -17,7 +17,7 @@ export LD_LIBRARY_PATH="$build/softgpu" SOFTGPU_PROFILE="$scratch/exact.profile"
 sed -e 's/^\(kernel_floor_us\|vector_half_mb\|vector_half_gflop\) .*/\1 0/' "$build/softgpu/profiles/v100.profile" >"$SOFTGPU_PROFILE"
 
 table() { # title
-	printf '%s\n%12s %23s %23s %23s\n' "$1" "asked for" "bare sleep, late" "host after kernel, late" "kernel's own error"
+	printf '%s\n%12s %23s %23s %23s\n' "$1" "requested" "bare sleep, late" "host after kernel, late" "kernel's own error"
 	printf '%12s %11s %11s %11s %11s %11s %11s\n' us median "99%" median "99%" median "99%"
 	"$build/bin/bench_model_clock" "$milliseconds"
 }

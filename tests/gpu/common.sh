@@ -37,7 +37,7 @@ has_all() {
 }
 
 # Sets LD_LIBRARY_PATH so that the given libraries come from one place, if one has them all, else from whatever has
-# them; exits with 77 where there is no GPU or a library is not to be had.
+# them; exits with 77 where there is no GPU or a library is missing.
 need_gpu() {
 	[ -z "${PM_SANITIZE:-}" ] || skip "times under a sanitizer say nothing"
 	[ -x "$bin/gpu_probe" ] || skip "$bin/gpu_probe is not built"

@@ -23,7 +23,7 @@ struct summaries_worker {
 	double wait_ns, wait_caused_ns; /* in an iteration, as struct balance_rank's; NaN: no collectives */
 	size_t sample_count;            /* sampled iterations */
 	size_t late_count; /* of those: in which the others waited CAUSE_WAITING of an iteration for it */
-	size_t last_count; /* sampled collectives that it came last at and was waited for */
+	size_t last_count; /* sampled collectives at which it was the last to arrive and was waited for */
 };
 
 struct summaries_host {
@@ -99,7 +99,7 @@ double summaries_equation(const struct summaries *job);
 const char *summaries_name(struct summaries *job, const struct summaries_worker *worker);
 
 /*
- * Who holds the others up and why (summaries_cause.c), by the rules of cause.h, with means of layers in place
+ * The straggler and its cause (summaries_cause.c), by the rules of cause.h, with means of layers in place
  * of single operations. `worker` of a cause is the job's. A pipeline's stages and links are not
  * distinguished.
  */

@@ -1,6 +1,6 @@
 /*
- * Who holds the others up, from summaries: the rules of cause.h and cause_peer.c, as far as summaries carry
- * what they ask for. What is compared are medians of layers, not of single operations: more work is told by a
+ * The straggler, from summaries: the rules of cause.h and cause_peer.c, as far as summaries carry
+ * what they ask for. What is compared are medians of layers, not of single operations: more work shows by a
  * larger batch alone, and recurrence by the lower quartile.
  */
 #include "summaries.h"

@@ -149,7 +149,7 @@ static uint32_t *count_sharers(const struct timeline *timeline)
 	return sharers;
 }
 
-/* Of a collective the part of the rank that came last: it waits for nobody. */
+/* Of a collective the part of the last rank to arrive: it waits for nobody. */
 static void add_collectives(struct rows *rows, struct arena *arena)
 {
 	const struct timeline *timeline = rows->timeline;

@@ -313,7 +313,7 @@ struct sg_descriptor {
 	struct sg_body *body;
 };
 
-/* NULL when there is no memory. The caller has the one reference. */
+/* NULL: out of memory. The caller has the one reference. */
 struct sg_body *sg_body_create(const struct sg_kind *kind);
 struct sg_body *sg_body_keep(struct sg_body *body);
 void sg_body_drop(struct sg_body *body); /* NULL is ignored */

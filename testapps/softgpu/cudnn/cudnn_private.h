@@ -183,7 +183,7 @@ void sg_row_blend_f64(int64_t n, void *const *at, const int64_t *step, const voi
 
 /*
  * Memory of the calling thread, at least `bytes` large and aligned to 64; the same block is handed out by the
- * next call on this thread. Freed when the thread ends. NULL when there is no memory.
+ * next call on this thread. Freed when the thread ends. NULL: out of memory.
  */
 void *sg_scratch(size_t bytes);
 
