@@ -1,12 +1,12 @@
 /* pmfit baselines: other ways to predict, beside the generic model, on the same split. */
 #include "base/csv.h"
 #include "base/student.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "baselines/baselines.h"
 #include "model/model_file.h"
 #include "model/resample.h"
 #include "options.h"
-#include "output/json_print.h"
 #include "output/report.h"
 
 #include <float.h>
@@ -52,7 +52,7 @@ static void print_set(const struct baselines *baselines, bool test)
 	putchar('\n');
 }
 
-static void print_text(
+static void answer_text(
 	const struct baselines *baselines, const struct observations *observations, const char *path)
 {
 	const struct baseline *best = NULL;
@@ -103,7 +103,7 @@ static void put_errors(
 	}
 }
 
-static void print_csv(const struct baselines *baselines, bool with_test, double confidence)
+static void answer_csv(const struct baselines *baselines, bool with_test, double confidence)
 {
 	struct csv_line line = {.out = stdout};
 
@@ -138,7 +138,7 @@ static cJSON *json_set(const struct pm_fit_error *errors, size_t count, double c
 	return set;
 }
 
-static void print_json(const struct baselines *baselines, bool with_test, double confidence)
+static void answer_json(const struct baselines *baselines, bool with_test, double confidence)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "baselines");
 
@@ -158,7 +158,7 @@ static void print_json(const struct baselines *baselines, bool with_test, double
 				object, "test", json_set(result->test, result->seed_count, confidence));
 		cJSON_AddItemToArray(array, object);
 	}
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
 static void show(const char *name)
@@ -280,11 +280,11 @@ static int run(int argument_count, char **arguments)
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
 	if (options.json)
-		print_json(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
+		answer_json(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
 	else if (csv)
-		print_csv(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
+		answer_csv(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
 	else
-		print_text(&baselines, &observations, arguments[optind]);
+		answer_text(&baselines, &observations, arguments[optind]);
 	free(wanted);
 	baselines_free(&baselines);
 	observations_free(&observations);

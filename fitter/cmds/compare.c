@@ -2,11 +2,11 @@
 #include "compare.h"
 #include "base/csv.h"
 #include "base/student.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "model/enum_names.h"
 #include "model/model_file.h"
 #include "output/comparison_text.h"
-#include "output/json_print.h"
 #include "output/report.h"
 
 #include <float.h>
@@ -66,7 +66,7 @@ static void put_errors(const struct comparison *c, const struct comparison_set *
 	}
 }
 
-static void print_csv(const struct comparison *c)
+static void answer_csv(const struct comparison *c)
 {
 	printf("table,set,name,figure,value,mean,sd,low,high\n");
 	for (size_t s = 0; s < c->count; s++) {
@@ -129,7 +129,7 @@ static cJSON *json_set(const struct comparison *c, const struct comparison_set *
 	return object;
 }
 
-static void print_json(const struct comparison *c)
+static void answer_json(const struct comparison *c)
 {
 	cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets"), *differences;
 
@@ -153,7 +153,7 @@ static void print_json(const struct comparison *c)
 		}
 	cJSON_AddNumberToObject(root, "lambda", c->lambda);
 	cJSON_AddNumberToObject(root, "confidence", c->confidence);
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
 static void show(const char *what)
@@ -235,9 +235,9 @@ static int run(int argument_count, char **arguments)
 	if (terminal)
 		pm_terminal_clear();
 	if (options.json)
-		print_json(&comparison);
+		answer_json(&comparison);
 	else if (csv)
-		print_csv(&comparison);
+		answer_csv(&comparison);
 	else
 		comparison_text(&comparison);
 	comparison_free(&comparison);

@@ -2,12 +2,12 @@
 #include "base/csv.h"
 #include "base/output.h"
 #include "base/plot_text.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "model/model_file.h"
 #include "model/schema.h"
 #include "options.h"
 #include "output/figures.h"
-#include "output/json_print.h"
 #include "output/report.h"
 
 #include <float.h>
@@ -84,7 +84,7 @@ static void write_predictions(
 	}
 }
 
-static void print_json(
+static void answer_json(
 	const struct pm_fit_model *model, const struct pm_fit_error *test, const struct pm_fit_model *freely)
 {
 	cJSON *root = cJSON_CreateObject();
@@ -92,10 +92,10 @@ static void print_json(
 	cJSON_AddItemToObject(root, "model", model_file_json(model));
 	cJSON_AddItemToObject(root, "test", test->sample_count ? model_file_error(test) : cJSON_CreateNull());
 	cJSON_AddItemToObject(root, "without_penalty", freely ? model_file_json(freely) : cJSON_CreateNull());
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
-static void print_text(const struct pm_fit_model *model, const struct pm_fit_error *test,
+static void answer_text(const struct pm_fit_model *model, const struct pm_fit_error *test,
 	const struct pm_fit_model *freely, const char *path)
 {
 	printf("%s: %zu samples to fit, %zu to test, %zu parameters", path, model->train.sample_count,
@@ -250,7 +250,7 @@ static int run(int argument_count, char **arguments)
 		else if (option == PLAIN)
 			plain = true;
 		else if (option == SCHEMA) {
-			json_print(schema_json());
+			print_json_end(schema_json(), stdout);
 			return 0;
 		} else if (!options_take(&cmd_fit, &options, option, optarg))
 			command_unhandled(&cmd_fit, option);
@@ -263,9 +263,9 @@ static int run(int argument_count, char **arguments)
 	if (observations.test.sample_count && pm_fit_evaluate(model, &observations.test, &test) < 0)
 		errx(1, "out of memory");
 	if (options.json)
-		print_json(model, &test, freely);
+		answer_json(model, &test, freely);
 	else
-		print_text(model, &test, freely, arguments[optind]);
+		answer_text(model, &test, freely, arguments[optind]);
 	if (!options.json)
 		check_unscaled(&options, &observations, model);
 	if (plot && !options.json)

@@ -1,12 +1,12 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
 #include "base/csv.h"
 #include "base/plot_text.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "fit/lambda_path.h"
 #include "model/model_file.h"
 #include "options.h"
 #include "output/figures.h"
-#include "output/json_print.h"
 #include "output/report.h"
 
 #include <float.h>
@@ -88,7 +88,7 @@ static void print_values(const struct lambda_path *path)
 	}
 }
 
-static void print_text(
+static void answer_text(
 	const struct lambda_path *path, const struct observations *observations, const char *name)
 {
 	size_t agreeing = 0;
@@ -120,7 +120,7 @@ static void print_plots(const struct lambda_path *path, bool plain)
 	}
 }
 
-static void print_csv(const struct lambda_path *path)
+static void answer_csv(const struct lambda_path *path)
 {
 	const struct pm_fit_model *first = path->points[0].model;
 
@@ -149,7 +149,7 @@ static void print_csv(const struct lambda_path *path)
 	}
 }
 
-static void print_json(const struct lambda_path *path)
+static void answer_json(const struct lambda_path *path)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "path");
 
@@ -167,7 +167,7 @@ static void print_json(const struct lambda_path *path)
 		cJSON_AddItemToObject(object, "model", model_file_json(point->model));
 		cJSON_AddItemToArray(array, object);
 	}
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
 static int run(int argument_count, char **arguments)
@@ -214,11 +214,11 @@ static int run(int argument_count, char **arguments)
 	if (path.interrupted)
 		errx(1, "interrupted");
 	if (options.json)
-		print_json(&path);
+		answer_json(&path);
 	else if (csv)
-		print_csv(&path);
+		answer_csv(&path);
 	else
-		print_text(&path, &observations, arguments[optind]);
+		answer_text(&path, &observations, arguments[optind]);
 	if (plot && !csv && !options.json)
 		print_plots(&path, plain);
 	lambda_path_free(&path);

@@ -1,11 +1,11 @@
 /* pmfit search: which expression predicts best: roles, interactions, structure. */
 #include "base/csv.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "expression/expression_search.h"
 #include "model/expression_model.h"
 #include "model/model_file.h"
 #include "options.h"
-#include "output/json_print.h"
 #include "output/report.h"
 
 #include <float.h>
@@ -224,7 +224,7 @@ static void print_absent(const struct answer *a)
 		printf(".\n");
 }
 
-static void print_text(const struct answer *a)
+static void answer_text(const struct answer *a)
 {
 	const struct expression_result *taken = &a->search.results[a->taken];
 	char *text = text_of(a, a->taken);
@@ -252,7 +252,7 @@ static void print_text(const struct answer *a)
 	free(text);
 }
 
-static void print_csv(const struct answer *a)
+static void answer_csv(const struct answer *a)
 {
 	struct csv_line line = {.out = stdout};
 
@@ -278,7 +278,7 @@ static void print_csv(const struct answer *a)
 	}
 }
 
-static void print_json(const struct answer *a)
+static void answer_json(const struct answer *a)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 
@@ -312,7 +312,7 @@ static void print_json(const struct answer *a)
 		free(text);
 	}
 	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
-	json_print(root);
+	print_json_end(root, stdout);
 }
 
 enum { COST = OPTION_FIRST, CONSTANTS, MONOTONE, FOLDS, WORK, SECONDS, TAKE };
@@ -419,11 +419,11 @@ static int run(int argument_count, char **arguments)
 	if (status < 0)
 		errx(1, "%s: %s", choices.output ? choices.output : answer.path, strerror(-status));
 	if (choices.format == TEXT)
-		print_text(&answer);
+		answer_text(&answer);
 	else if (choices.format == CSV)
-		print_csv(&answer);
+		answer_csv(&answer);
 	else
-		print_json(&answer);
+		answer_json(&answer);
 	status = answer.search.interrupted && !(choices.settings.seconds > 0);
 	pm_fit_free(answer.model);
 	free(answer.test);

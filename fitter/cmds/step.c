@@ -1,6 +1,6 @@
 /* pmfit step: the time of a training step over batch, GPUs and nodes. */
+#include "base/table.h"
 #include "base/text.h"
-#include "output/json_print.h"
 #include "step_options.h"
 
 #include <limits.h>
@@ -181,7 +181,7 @@ static int run(int argument_count, char **arguments)
 	if (bad)
 		errx(1, "%s: no model: %s", csv.path, bad);
 	if (choices.json) {
-		json_print(step_model_json(&model));
+		print_json_end(step_model_json(&model), stdout);
 	} else {
 		printf("%s: ", csv.path);
 		step_options_print(&model.columns, &table);

@@ -1,10 +1,10 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
 #include "base/csv.h"
 #include "base/statistics.h"
+#include "base/table.h"
 #include "base/terminal.h"
 #include "cmd.h"
 #include "model/enum_names.h"
-#include "output/json_print.h"
 #include "sweep/sweep_command.h"
 #include "sweep/sweep_run.h"
 
@@ -141,7 +141,7 @@ static void dry_run(const struct request *request)
 		sweep_plan_free_values(plan, values);
 	}
 	if (root)
-		json_print(root);
+		print_json_end(root, stdout);
 	if (plan->moved && !request->quiet)
 		warnx("%zu of %zu trials of the Latin hypercube violate a rule and are replaced by random "
 		      "trials",
@@ -175,7 +175,7 @@ static void print_summary(struct request *request)
 			cJSON_AddNumberToObject(time, "median", table->times[done / 2]);
 			cJSON_AddNumberToObject(time, "greatest", table->times[done - 1]);
 		}
-		json_print(root);
+		print_json_end(root, stdout);
 		return;
 	}
 	printf("%s: %zu trials done, %zu failed", table->path, done, table->counts[SWEEP_FAILED]);
