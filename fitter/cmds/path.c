@@ -1,5 +1,4 @@
 /* pmfit path: what lambda does to the parameters and to the error. */
-#include "base/csv.h"
 #include "base/plot_text.h"
 #include "base/table.h"
 #include "base/terminal.h"
@@ -13,7 +12,6 @@
 #include <limits.h>
 #include <err.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,57 +45,90 @@ static void show(void *context, size_t done, size_t all)
 		pm_terminal_clear();
 }
 
-static void print_errors(const struct lambda_path *path, bool with_test)
+/* A row for each lambda: its errors and, for programs, the parameters. */
+static void tabulate_errors(struct print_table *table, const struct lambda_path *path, bool with_test)
 {
-	printf("  %10s %10s %10s %9s %9s %9s %9s", "lambda", "fitted MAE", "held out", "+-", "MAPE", "R2",
-		"R2 fitted");
-	printf(with_test ? " %10s %9s %9s\n" : "\n", "test MAE", "MAPE", "R2");
-	for (size_t i = 0; i < path->count; i++) {
-		const struct lambda_path_point *point = &path->points[i];
-
-		printf("  %10g %10.5g %10.5g %9.3g %8.2f%% %9.4f %9.4f", point->lambda,
-			point->model->train.mae, point->held_out.mae, point->deviation, point->held_out.mape,
-			point->held_out.r2, point->model->train.r2);
-		if (with_test)
-			printf(" %10.5g %8.2f%% %9.4f", point->test.mae, point->test.mape, point->test.r2);
-		putchar('\n');
-	}
-}
-
-static void print_values(const struct lambda_path *path)
-{
+	const struct print_column columns[] = {
+		PRINT_COLUMN("lambda", "lambda", PRINT_FIGURE),
+		PRINT_COLUMN(NULL, "fitted MAE", PRINT_FIGURE, .csv_key = "fitted_mae"),
+		PRINT_COLUMN(NULL, "R2", PRINT_REAL, .digits = 4, .csv_key = "fitted_r2"),
+		PRINT_COLUMN(NULL, "held-out MAE", PRINT_FIGURE, .csv_key = "held_out_mae"),
+		PRINT_COLUMN("held_out_error", "+-", PRINT_FIGURE, .digits = 3),
+		PRINT_COLUMN(NULL, "MAPE %", PRINT_REAL, .digits = 2, .csv_key = "held_out_mape"),
+		PRINT_COLUMN(NULL, "R2", PRINT_REAL, .digits = 4, .csv_key = "held_out_r2"),
+		PRINT_COLUMN(NULL, with_test ? "test MAE" : NULL, PRINT_FIGURE, .csv_key = "test_mae"),
+		PRINT_COLUMN(
+			NULL, with_test ? "MAPE %" : NULL, PRINT_REAL, .digits = 2, .csv_key = "test_mape"),
+		PRINT_COLUMN(NULL, with_test ? "R2" : NULL, PRINT_REAL, .digits = 4, .csv_key = "test_r2"),
+	};
+	const size_t errors = sizeof(columns) / sizeof(*columns);
 	const struct pm_fit_model *first = path->points[0].model;
 
-	printf("  %-20s", "parameter");
-	for (size_t i = 0; i < path->count; i++)
-		printf(" %9g", path->points[i].lambda);
-	putchar('\n');
-	for (size_t v = 0; v < first->value_count; v++) {
-		printf("  %-20s", first->values[v].name);
-		for (size_t i = 0; i < path->count; i++)
-			printf(" %9.3g", path->points[i].model->values[v].value);
-		putchar('\n');
-	}
-	if (first->contrast_count)
-		printf("\nLevels as determined by the data: each minus its column's mean\n");
-	for (size_t v = 0; v < first->contrast_count; v++) {
-		printf("  %-20s", first->contrasts[v].name);
-		for (size_t i = 0; i < path->count; i++)
-			printf(" %9.3g", path->points[i].model->contrasts[v].value);
-		putchar('\n');
+	print_columns(table, columns, errors);
+	for (size_t v = 0; v < first->value_count; v++)
+		print_columns(table,
+			&(struct print_column){.type = PRINT_FIGURE, .csv_key = first->values[v].name}, 1);
+	for (size_t i = 0; i < path->count; i++) {
+		const struct lambda_path_point *point = &path->points[i];
+		const struct pm_fit_error *fitted = &point->model->train, *out = &point->held_out,
+					  *test = &point->test;
+
+		print_row(table);
+		print_numbers(table, 0,
+			(double[]){point->lambda, fitted->mae, fitted->r2, out->mae, point->deviation,
+				out->mape, out->r2},
+			7);
+		if (test->sample_count)
+			print_numbers(table, 7, (double[]){test->mae, test->mape, test->r2}, 3);
+		for (size_t v = 0; v < first->value_count; v++)
+			print_number(table, errors + v, point->model->values[v].value);
 	}
 }
 
-static void answer_text(
-	const struct lambda_path *path, const struct observations *observations, const char *name)
+/* A row for each parameter, or for what the data determine of the levels, with a column for each lambda. */
+static void print_values(const struct lambda_path *path, bool contrasts, struct arena *arena)
+{
+	const struct pm_fit_model *first = path->points[0].model;
+	const size_t count = contrasts ? first->contrast_count : first->value_count;
+	struct print_table table;
+
+	if (count == 0)
+		return;
+	print_init(&table, arena);
+	print_column(&table, "parameter", "parameter", PRINT_WORD);
+	for (size_t i = 0; i < path->count; i++)
+		print_columns(&table,
+			&(struct print_column)PRINT_COLUMN(NULL,
+				arena_format(arena, "%g", path->points[i].lambda), PRINT_FIGURE, .digits = 3),
+			1);
+	for (size_t v = 0; v < count; v++) {
+		print_row(&table);
+		print_word(&table, 0, contrasts ? first->contrasts[v].name : first->values[v].name);
+		for (size_t i = 0; i < path->count; i++) {
+			const struct pm_fit_model *model = path->points[i].model;
+
+			print_number(&table, 1 + i,
+				contrasts ? model->contrasts[v].value : model->values[v].value);
+		}
+	}
+	putchar('\n');
+	print_text(&table,
+		contrasts ? "Levels as determined by the data: each minus its column's mean"
+			  : "Parameters of the fit to all samples, by lambda",
+		stdout);
+	print_free(&table);
+}
+
+static void answer_text(const struct print_table *errors, const struct lambda_path *path,
+	const struct observations *observations, const char *name)
 {
 	size_t agreeing = 0;
 
 	printf("%s: %zu samples to fit, %zu to test\n\n", name, observations->train.sample_count,
 		observations->test.sample_count);
-	print_errors(path, observations->test.sample_count > 0);
-	printf("\nParameters of the fit to all samples, by lambda\n");
-	print_values(path);
+	print_text(errors, NULL, stdout);
+	print_values(path, false, errors->arena);
+	print_values(path, true, errors->arena);
 	for (size_t i = 0; i < path->count; i++)
 		agreeing += path->points[i].model->runs_agreeing == path->points[i].model->run_count;
 	printf("\n"
@@ -120,36 +151,7 @@ static void print_plots(const struct lambda_path *path, bool plain)
 	}
 }
 
-static void answer_csv(const struct lambda_path *path)
-{
-	const struct pm_fit_model *first = path->points[0].model;
-
-	struct csv_line line = {.out = stdout};
-
-	fputs("lambda,fitted_mae,fitted_r2,held_out_mae,held_out_error,held_out_mape,held_out_r2,test_mae,test_mape,"
-	      "test_r2",
-		stdout);
-	line.begun = true;
-	for (size_t v = 0; v < first->value_count; v++)
-		csv_put(&line, first->values[v].name);
-	csv_end(&line);
-	for (size_t i = 0; i < path->count; i++) {
-		const struct lambda_path_point *point = &path->points[i];
-		bool tested = point->test.sample_count > 0;
-
-		csv_put_numbers(&line,
-			(double[]){point->lambda, point->model->train.mae, point->model->train.r2,
-				point->held_out.mae, point->deviation, point->held_out.mape,
-				point->held_out.r2, tested ? point->test.mae : NAN,
-				tested ? point->test.mape : NAN, tested ? point->test.r2 : NAN},
-			10);
-		for (size_t v = 0; v < first->value_count; v++)
-			csv_put_number(&line, point->model->values[v].value);
-		csv_end(&line);
-	}
-}
-
-static void answer_json(const struct lambda_path *path)
+static void answer_json(const struct print_table *errors, const struct lambda_path *path)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "path");
 
@@ -157,11 +159,9 @@ static void answer_json(const struct lambda_path *path)
 	cJSON_AddNumberToObject(root, "simple", path->points[path->simple].lambda);
 	for (size_t i = 0; i < path->count; i++) {
 		const struct lambda_path_point *point = &path->points[i];
-		cJSON *object = cJSON_CreateObject();
+		cJSON *object = print_json_row(errors, i);
 
-		cJSON_AddNumberToObject(object, "lambda", point->lambda);
 		cJSON_AddItemToObject(object, "held_out", model_file_error(&point->held_out));
-		cJSON_AddItemToObject(object, "held_out_error", model_file_number(point->deviation));
 		cJSON_AddItemToObject(object, "test",
 			point->test.sample_count ? model_file_error(&point->test) : cJSON_CreateNull());
 		cJSON_AddItemToObject(object, "model", model_file_json(point->model));
@@ -176,6 +176,8 @@ static int run(int argument_count, char **arguments)
 	struct observations observations;
 	struct options options;
 	struct lambda_path path;
+	struct print_table errors;
+	struct arena arena = {0};
 	size_t count = 8, folds = 5;
 	bool csv = false, plot = false, plain = false;
 	int option, status;
@@ -213,14 +215,18 @@ static int run(int argument_count, char **arguments)
 		errx(1, "%s", strerror(-status));
 	if (path.interrupted)
 		errx(1, "interrupted");
+	print_init(&errors, &arena);
+	tabulate_errors(&errors, &path, observations.test.sample_count > 0);
 	if (options.json)
-		answer_json(&path);
+		answer_json(&errors, &path);
 	else if (csv)
-		answer_csv(&path);
+		print_csv(&errors, stdout);
 	else
-		answer_text(&path, &observations, arguments[optind]);
+		answer_text(&errors, &path, &observations, arguments[optind]);
 	if (plot && !csv && !options.json)
 		print_plots(&path, plain);
+	print_free(&errors);
+	arena_free(&arena);
 	lambda_path_free(&path);
 	observations_free(&observations);
 	options_free(&options);
