@@ -269,7 +269,7 @@ static void test_truth_read(void)
 		count++;
 	}
 	fclose(file);
-	CHECK(count == 7);
+	CHECK(count == 8);
 	CHECK(strcmp(lines[0].kind, "host") == 0 && strcmp(lines[0].phase, "io") == 0);
 	CHECK(lines[0].iteration == 0 && lines[0].end_ns >= lines[0].begin_ns);
 	CHECK(strcmp(lines[1].kind, "kernel") == 0 && strcmp(lines[1].layer, "a;b") == 0);
@@ -286,6 +286,8 @@ static void test_truth_read(void)
 	CHECK(lines[5].begin_ns == lines[1].end_ns && lines[5].ready_ns < lines[5].begin_ns);
 	CHECK(strcmp(lines[6].kind, "iteration") == 0 && lines[6].iteration == 1);
 	CHECK(lines[6].begin_ns == lines[3].end_ns);
+	CHECK(strcmp(lines[7].kind, "memory") == 0 && lines[7].iteration == -1);
+	CHECK(lines[7].bytes >= 8000 && lines[7].bytes < 8000 + (2 << 20)); /* in pages */
 }
 
 const struct clock_case disturb_cases[] = {
