@@ -29,7 +29,7 @@ static struct strategy_how how_of(const struct advice *a, size_t gpus)
 		.other = a->run.other * (double)gpus,
 		.aggregate = STRATEGY_FUSED,
 		.threshold = 64 << 20,
-		.cycle = 1e6,
+		.cycle = a->cycle,
 		.recompute = true};
 }
 

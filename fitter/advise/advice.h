@@ -83,6 +83,7 @@ struct advice {
 	struct advice_check *checks;
 	size_t check_count;
 	size_t counts[ADVICE_MOST_COUNTS], count; /* of GPUs, ascending */
+	double cycle;                             /* in which gradients are gathered for an exchange */
 	double worth; /* least share of a GPU's work that added GPUs must do to pay */
 	/* set by advice_fill */
 	struct advice_row *rows; /* one for each count */

@@ -3,6 +3,7 @@
 #include "advise.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/table.h"
 #include "cmd.h"
 #include "output/advice_print.h"
 
@@ -17,10 +18,10 @@
 struct asked {
 	const char *cluster, *page;
 	double price, samples;
-	bool json;
+	enum print_form form;
 };
 
-enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, HTML };
+enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, HTML };
 
 static void take_counts(struct advice *a, const char *text)
 {
@@ -58,10 +59,14 @@ static void take_options(int argument_count, char **arguments, struct advice *a,
 			asked->price = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == SAMPLES)
 			asked->samples = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
+		else if (option == CYCLE)
+			a->cycle = 1e6 * command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == HTML)
 			asked->page = optarg;
 		else if (option == 'j')
-			asked->json = true;
+			asked->form = PRINT_JSON;
+		else if (option == 'c')
+			asked->form = PRINT_CSV;
 		else
 			command_unhandled(&cmd_advise, option);
 	if (optind == argument_count)
@@ -105,7 +110,7 @@ static void write_page(const struct advice_print *print, const char *path)
 
 static int run(int argument_count, char **arguments)
 {
-	struct advice a = {.worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
+	struct advice a = {.cycle = 1e6, .worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
 	struct asked asked = {0};
 	struct advice_print print = {.advice = &a};
 
@@ -121,8 +126,10 @@ static int run(int argument_count, char **arguments)
 	print.samples = asked.samples;
 	if (asked.page)
 		write_page(&print, asked.page);
-	if (asked.json)
+	if (asked.form == PRINT_JSON)
 		advice_print_json(&print, stdout);
+	else if (asked.form == PRINT_CSV)
+		advice_print_csv(&print, stdout);
 	else
 		advice_print_text(&print, stdout);
 	advice_free(&a);
@@ -138,7 +145,9 @@ static const struct option_row rows[] = {
 	{"worth", WORTH, "X", "least share of a GPU's work that added GPUs must do to pay; default 0.5"},
 	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
 	{"samples", SAMPLES, "N", "how long for so many samples: an epoch, or a whole training"},
+	{"cycle-ms", CYCLE, "X", "period in which gradients are collected for an exchange; default 1"},
 	{"html", HTML, "FILE", "writes one page too: the answer, a picture, tables; no script, no network"},
+	{"csv", 'c', NULL, "CSV output, a row for each strategy on each number of GPUs, times in ns"},
 	{"json", 'j', NULL, "JSON output: the rows, every strategy with its partition, the answer"},
 	{0},
 };

@@ -29,6 +29,18 @@ void advice_print_text(const struct advice_print *p, FILE *out)
 	arena_free(&arena);
 }
 
+void advice_print_csv(const struct advice_print *p, FILE *out)
+{
+	struct arena arena = {0};
+	struct print_table table;
+
+	print_init(&table, &arena);
+	advice_table_ways(p, &table);
+	print_csv(&table, out);
+	print_free(&table);
+	arena_free(&arena);
+}
+
 void advice_print_json(const struct advice_print *p, FILE *out)
 {
 	const struct advice *a = p->advice;

@@ -1,4 +1,4 @@
-/* What a person and a program read of an advice (advise/advice.h): text, JSON, and one HTML page. */
+/* What a person and a program read of an advice (advise/advice.h): text, CSV, JSON, and one HTML page. */
 #ifndef ADVICE_PRINT_H
 #define ADVICE_PRINT_H
 
@@ -14,6 +14,8 @@ struct advice_print {
 };
 
 void advice_print_text(const struct advice_print *print, FILE *out);
+/* The strategies, a row each. */
+void advice_print_csv(const struct advice_print *print, FILE *out);
 void advice_print_json(const struct advice_print *print, FILE *out);
 /* Stands alone, without script and network. Ends the program without memory. */
 void advice_print_html(const struct advice_print *print, FILE *out);
