@@ -10,11 +10,15 @@
 #define LIMITS 0.25
 /* A range that is at most so much of its lower end is moderately sure. */
 #define NARROW 1.25
-/* What a layer's pass keeps of its time with no samples: what the shortest pass of all layers takes, at most
- * so many ns. The range's end has thrice that, or so much of the pass if that is more. */
-#define FIXED_TIME 1e4
-#define FIXED_TIMES 3
+/* What a layer's pass keeps of its time with no samples: what the shortest pass of all takes; with
+ * parameters, which come with a product, a bias and the like, that of the shortest with parameters, if it is
+ * not more than so many times the former. But not less than its parameters take to be read and, backward,
+ * their gradients to be written, of which an update does three at the least. The range's end has twice that,
+ * or so much of the pass if that is more. */
+#define FIXED_KERNELS 4
+#define FIXED_TIMES 2
 #define FIXED_SHARE 0.1
+#define UPDATE_PASSES 3
 /* Replayed pipelines missed modelled runs by so much (docs/prediction.md). */
 #define PIPE_MISS 0.1
 
@@ -40,17 +44,28 @@ static double *pass_of(const struct strategy_layer *layer, int which)
 					    : layer->update;
 }
 
-static double shortest(const struct strategy_net *net, int which)
+static double shortest(const struct strategy_net *net, int which, bool has_parameters)
 {
-	double least = FIXED_TIME;
+	double all = HUGE_VAL, least = HUGE_VAL;
 
 	for (size_t i = 0; i < net->layer_count; i++) {
 		double time = pass_of(&net->layers[i], which)[0];
 
-		if (time > 0)
+		if (time <= 0)
+			continue;
+		all = fmin(all, time);
+		if (net->layers[i].parameter_bytes > 0)
 			least = fmin(least, time);
 	}
-	return least;
+	return has_parameters ? fmin(least, FIXED_KERNELS * all) : all;
+}
+
+static double fixed_part(const struct strategy_net *net, const struct strategy_layer *layer, int which)
+{
+	double once = layer->update[0] / UPDATE_PASSES;
+
+	return fmax(shortest(net, which, layer->parameter_bytes > 0),
+		which == STRATEGY_BACKWARD ? 2 * once : once);
 }
 
 /* The same layers with a second batch, of nothing, which takes the part that does not shrink; free_fixed in
@@ -70,10 +85,9 @@ static int make_fixed(const struct strategy_net *net, double times, double share
 
 		*to = net->layers[i];
 		for (int k = STRATEGY_FORWARD; k <= STRATEGY_UPDATE; k++, at += 2) {
-			double now = pass_of(&net->layers[i], k)[0];
+			double now = pass_of(to, k)[0], part = times * fixed_part(net, to, k);
 
-			at[0] = k == STRATEGY_UPDATE ? now
-						     : fmin(fmax(times * shortest(net, k), share * now), now);
+			at[0] = k == STRATEGY_UPDATE ? now : fmin(fmax(part, share * now), now);
 			at[1] = now;
 		}
 		to->forward = at - 6;
@@ -184,6 +198,7 @@ static int fill_way(
 			range_data(a, how, way);
 		else
 			status = range_pipe(a, how, way);
+		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
 		if (way->high <= NARROW * way->low)
 			way->strength = ADVICE_MODERATE;

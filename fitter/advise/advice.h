@@ -5,15 +5,19 @@
  * samples, so that the whole batch grows. Every strategy is replayed for every number of GPUs
  * (strategy_choose.h) and gets a range in which its time is expected:
  *
- *   one worker  the middle half of the iterations, which were measured
- *   data        from an exchange that is wholly hidden to one that is not hidden at all and begins a cycle
- * late pipelines   where one batch was measured, from layers' times in proportion to a micro-batch's size to
- * layers of which a part does not shrink (advice.c has how much), and a tenth to both sides
+ * One worker's range is the middle half of the iterations, which were measured.
+ *
+ * That of data parallelism is from an exchange that is wholly hidden to one that is not hidden at all and
+ * begins a cycle late.
+ *
+ * Pipelines have micro-batches of other sizes. Where one batch was measured, a part of a layer's time is
+ * taken not to shrink with them (advice.c says which); the range is from none to twice that, and a tenth to
+ * both sides.
  *
  * Workers that wait for each other wait for the slowest: ranges of several reach up by the greatest of so
- * many normal deviations, with the spread of the run's own iterations. Where runs on several GPUs were
- * measured, ranges of data parallelism reach as far as the prediction missed them. All of it holds if the
- * links are as the cluster's file has them.
+ * many normal deviations, with the spread of the run's own iterations, and down by as much as their quartile.
+ * Where runs on several GPUs were measured, ranges of data parallelism reach as far as the prediction missed
+ * them. All of it holds if the links are as the cluster's file has them.
  *
  * Times in ns, rates in samples a second. Nothing here prints.
  */

@@ -103,12 +103,37 @@ static void check_range(void)
 static void check_slow_links(void)
 {
 	struct advice *a = prepare(1e6, 0.1);
+	double *last = problem.times[LAYERS - 1];
 
+	/* a short pass tells that little of the others' does not shrink with the micro-batches */
+	problem.layers[LAYERS - 1].parameter_bytes = 0;
+	last[0] = last[1] = 1e3;
 	CHECK(advice_fill(a) == 0, "fill");
 	CHECK(a->rows[1].ways[STRATEGY_NAME_DATA].limit == ADVICE_LINKS, "links limit");
 	CHECK(a->rows[1].ways[STRATEGY_NAME_MODEL].limit == ADVICE_STAGES, "one stage works at a time");
 	CHECK(a->rows[2].best->name == STRATEGY_NAME_GPIPE, "a pipeline sends next to nothing");
 	CHECK(a->rows[2].second, "a second");
+	advice_free(a);
+}
+
+/* Reading its parameters takes a layer as long with one sample as with eight: of an update of three such
+ * passes a third is one. Micro-batches of fewer than the measured eight samples then gain nothing. */
+static void check_parameters(void)
+{
+	struct advice *a = prepare(1, 1000);
+	const struct strategy_plan *plan;
+
+	problem.times[LAYERS - 1][0] = problem.times[LAYERS - 1][1] = 1e3;
+	problem.layers[LAYERS - 1].parameter_bytes = 0;
+	CHECK(advice_fill(a) == 0, "fill");
+	plan = &a->rows[1].ways[STRATEGY_NAME_GPIPE].choice.plan;
+	CHECK(plan->micro_batches > 2, "%zu micro-batches of 16 samples", plan->micro_batches);
+	advice_free(a);
+	for (size_t i = 0; i + 1 < LAYERS; i++)
+		problem.times[i][2] = 3e6;
+	CHECK(advice_fill(a) == 0, "fill");
+	plan = &a->rows[1].ways[STRATEGY_NAME_GPIPE].choice.plan;
+	CHECK(plan->micro_batches <= 2, "%zu micro-batches of 16 samples", plan->micro_batches);
 	advice_free(a);
 }
 
@@ -158,6 +183,7 @@ int main(void)
 	check_free_links();
 	check_range();
 	check_slow_links();
+	check_parameters();
 	check_measured();
 	check_input();
 	check_memory();
