@@ -1,0 +1,100 @@
+#!/bin/sh
+# pmfit advise against simulation: a network runs on one modelled GPU; from that run alone advise predicts every strategy on several, each
+# with the run's batch; then each is run as predicted (stages, micro-batches, partition) by softgpu with the times of that run
+# (SOFTGPU_TIMES; what the run has no time for, other batches and collectives, takes that of the model's rule), and its iteration timed by
+# the trainer itself: the median of all but the first three (of PipeDream also without the last eight of 20, where it empties). All times are
+# SCALE times the device's, in the first run too, so that the hosts' own time does not count, and are printed divided by it. Once with the
+# device's links and once with links of LINK GB/s. A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
+# whether it lies in the range, how sure advise is, and "recommended" or "quickest" (of what learns from current weights).
+#
+#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS=2,4,8] [LINK=2] [SCALE=8] tests/bench/advise.sh BUILD [PROFILE]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?usage: advise.sh BUILD [PROFILE]}" && pwd)
+export SOFTGPU_DEVICES=64 PATH="$build/bin:$PATH" LC_ALL=C
+unset SOFTGPU_TIMES SOFTGPU_DISTURB SOFTGPU_TRUTH SOFTGPU_NUMERICS SOFTGPU_PROFILE
+export SOFTGPU_TIME_SCALE="${SCALE:-8}"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+cp "$here/../../testapps/softgpu/profiles/${2:-v100}.profile" own.profile
+awk -v rate="${LINK:-2}" '/^(device_link|network)_gb_s/ { $2 = rate } { print }' own.profile >slow.profile
+for links in own slow; do # what the user says of them, as slow as all else
+	awk -v scale="$SOFTGPU_TIME_SCALE" '
+		$1 ~ /_gb_s$/ { $2 /= scale }
+		$1 ~ /_us$/ { $2 *= scale }
+		$1 == "gpus_per_node" { print "workers_per_node", $2 }
+		$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
+		$1 ~ /^(network_|memory_gb_s|copy_latency_us|memory_gib)/ { print $1, $2 }' $links.profile >$links.cluster
+done
+
+trainer_of() { # net
+	case $1 in
+	resnet*) echo "train_resnet --depth ${1#resnet}" ;;
+	vgg*) echo "train_vgg --depth ${1#vgg}" ;;
+	mobilenet) echo train_mobilenet ;;
+	esac
+}
+
+# the simulated iteration, ns: GPUs, strategy, micro-batches, stages, partition
+simulate() {
+	iterations=10
+	case $2 in
+	data) how="--aggregate fused --cycle-ms $SOFTGPU_TIME_SCALE" ;;
+	pipedream)
+		how="--strategy pipedream --micro-batches $3 --stages $4 --partition $5"
+		iterations=20
+		;;
+	*) how="--strategy $2 --micro-batches $3 --partition $5" ;;
+	esac
+	# shellcheck disable=SC2086
+	if SOFTGPU_TIMES=times.tsv timeout 240 pmrun -q -n "$1" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
+		$((batch * $1)) --iterations $iterations --clock clock $how >log 2>&1 </dev/null; then
+		awk -F, -v n=$iterations '$4 == "iteration" && $1 > 2 && ($1 < n - 8 || n < 16) { print $7 * 1e3 }' clock.0 | sort -g |
+			awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+	else
+		sed -n 1p log >&2
+		echo nan
+	fi
+	rm -rf run clock.*
+}
+
+printf '%-10s %-8s %-5s %4s %-9s %9s %9s %9s %9s %6s %-3s %-8s\n' net images links GPUs strategy predicted low high simulated error '' sure
+for net in ${NETS:-vgg11 resnet18 mobilenet}; do
+	for images in ${IMAGES:-cifar10 imagenet}; do
+		batch=64
+		[ "$images" != imagenet ] || batch=8
+		train="$(trainer_of "$net") --dataset $images --synthetic --print 0"
+		for links in own slow; do
+			rm -rf one
+			# shellcheck disable=SC2086
+			pmrun -q -n 1 -o one "--softgpu=$PWD/$links.profile" -- $train --batch $batch --iterations 10 >/dev/null 2>&1
+			pmanalyze export --times -o scaled.tsv one >/dev/null
+			awk -F'\t' -v OFS='\t' -v scale="$SOFTGPU_TIME_SCALE" '!/^#/ && $NF + 0 > 0 { $NF /= scale } { print }' scaled.tsv >times.tsv # softgpu scales them
+			# commas of a partition, which are within quotes, are kept apart from those of the table
+			pmfit advise --csv --cycle-ms "$SOFTGPU_TIME_SCALE" --cluster $links.cluster --gpus "1,${GPUS:-2,4,8}" one | awk -F'"' -v OFS= '{ for (i = 2; i <= NF; i += 2) gsub(",", "+", $i); print }' |
+				awk -F, 'NR > 1 && $1 > 1 && $3 != "" { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11 }' >ways
+			while read -r gpus strategy time low high micro stages partition sure; do
+				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure"
+			done <ways >timed
+			awk -v scale="$SOFTGPU_TIME_SCALE" '
+				{ for (i = 6; i <= 9; i++) $i = $i == "nan" ? "nan" : $i / scale; line[NR] = $0; if ($5 == "pipedream" || $9 == "nan") next
+				  if (!($4 in best) || $6 + 0 < time[$4]) { best[$4] = $5; time[$4] = $6 + 0 }
+				  if (!($4 in first) || $9 + 0 < least[$4]) { first[$4] = $5; least[$4] = $9 + 0 } }
+				END { for (i = 1; i <= NR; i++) { split(line[i], f, " ")
+					held = (f[9] + 0 >= f[7] + 0 && f[9] + 0 <= f[8] + 0) ? "in" : "out"
+					is_best = (best[f[4]] == f[5]) ? " recommended" : ""
+					is_first = (first[f[4]] == f[5]) ? " quickest" : ""
+					printf "%-10s %-8s %-5s %4d %-9s %9.3f %9.3f %9.3f %9.3f %+5.1f%% %-3s %-8s%s%s\n", f[1], f[2], f[3], f[4], f[5], f[6] / 1e6, f[7] / 1e6,
+						f[8] / 1e6, f[9] / 1e6, 100 * (f[6] / f[9] - 1), held, f[10], is_best, is_first } }' timed | tee -a rows
+		done
+	done
+done
+awk '
+	/nan/ { left++; next }
+	{ e = $10 + 0; if (e < 0) e = -e; n[$5]++; sum[$5] += e; if (e > most[$5]) most[$5] = e; if ($11 == "in") held[$5]++; all++; inside += $11 == "in" }
+	/recommended/ { r++; rsum += e; if (e > rmost) rmost = e; if ($11 == "in") rheld++; right += /quickest/ }
+	END {
+		for (s in n) printf "%s: mean absolute error %.1f%%, at most %.1f%%; in the range %d of %d\n", s, sum[s] / n[s], most[s], held[s], n[s]
+		printf "Recommended: mean absolute error %.1f%%, at most %.1f%%; in the range %d of %d; the quickest in %d of %d\n", rsum / r, rmost, rheld, r, right, r
+		printf "All ranges: %d of %d hold what was simulated; %d left out\n", inside, all, left }' rows
