@@ -25,7 +25,8 @@ struct strategy_layer {
 	double output_bytes; /* of a sample, as its gradient */
 	double kept_bytes; /* of a sample: what forward leaves: the output, and what an activation began with
 			    */
-	bool is_sum;       /* adds branches: the gradient of its output goes into both */
+	double backward_kernels; /* that the backward pass is; 0: one */
+	bool is_sum;             /* adds branches: the gradient of its output goes into both */
 	/* per measured batch, as in struct strategy_net; with the recomputation, if any, in backward */
 	double *forward, *backward, *update;
 	bool may_cut; /* the network may be cut in front of it */
@@ -119,9 +120,11 @@ struct strategy_how {
 	bool recompute;          /* of pipelines that keep inputs only: a forward pass more */
 };
 
-/* An iteration of the workers first ... first+count-1 that share a batch, less what is exchanged. */
+/* An iteration of workers that share a batch. */
 struct strategy_data_parts {
-	double compute, exchange, exposed, update, total;
+	double compute, update, total;
+	double exchange; /* sums and copies, less their waiting */
+	double exposed;  /* by how much they make the iteration longer */
 	size_t buckets;
 };
 

@@ -7,7 +7,7 @@
 # recommended by ours and by the published ones (of data and GPipe alone), and which was the quickest; at the end how many were right. A
 # dash: the network cannot be cut so often, or the run failed.
 #
-#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS="4 8"] tests/bench/strategies.sh BUILD [PROFILE]
+#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS="4 8"] [STRATEGIES=data] tests/bench/strategies.sh BUILD [PROFILE]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: strategies.sh BUILD [PROFILE]}" && pwd)
@@ -72,6 +72,7 @@ row() { # net, images
 			layers.*.json >predicted
 		for strategy in data gpipe pipedream; do
 			predicted=$(field $strategy 2) how='' iterations=8
+			case " ${STRATEGIES:-data gpipe pipedream} " in *" $strategy "*) ;; *) predicted='' ;; esac
 			ms=$(awk -v t="${predicted:-1}" 'BEGIN { print t / 1e6 }')
 			scale=$(scale_of "$ms" "$ranks")
 			case $strategy in

@@ -337,6 +337,45 @@ static void check_times(void)
 	CHECK(near(strategy_layer_time(&net, 0, STRATEGY_FORWARD, 6), 30), "in proportion");
 }
 
+/*
+ * Layer 3 has a bucket, layers 2 and 1 the next; layer 0 goes backward in four kernels of 4, 4, 46 and 46.
+ * The first is summed from 10 to 17 and exchanged in place. The second is there at 30, and its copies, of 1,
+ * wait for a kernel each, and kernels for them: in at 34 and 39, summed from 40 to 50, out at 86 and 133.
+ * Then the bucket of layer 0.
+ */
+static void check_turns(void)
+{
+	static struct strategy_cluster cluster;
+	struct strategy_how how = {.batch = 2, .aggregate = STRATEGY_FUSED, .threshold = 8, .cycle = 1e9};
+	struct strategy_data_parts parts;
+	struct chain chain;
+	double first, last;
+
+	chain_init(&chain, 4);
+	cluster_init(&cluster, 2, 1, 1);
+	cluster.copy_latency = 1;
+	for (size_t i = 0; i < 4; i++) {
+		*chain.layers[i].backward = i ? 10 : 100;
+		chain.layers[i].parameter_bytes = i == 3 ? 5 : 4;
+		chain.layers[i].backward_kernels = i ? 1 : 4;
+	}
+	CHECK(near(strategy_all_reduce(&cluster, 0, 2, 8), 10), "eight bytes");
+	first = strategy_all_reduce(&cluster, 0, 2, 5);
+	last = strategy_all_reduce(&cluster, 0, 2, 4);
+	strategy_data(&chain.net, &cluster, &how, &parts);
+	CHECK(parts.buckets == 3 && near(parts.exposed, 134 + last - 130), "%zu buckets, %g", parts.buckets,
+		parts.exposed);
+	CHECK(near(parts.exchange, first + 4 + 10 + last), "%g", parts.exchange);
+	/* of one kernel: the copies in wait until it is done, and all the rest is exposed */
+	chain.layers[0].backward_kernels = 1;
+	strategy_data(&chain.net, &cluster, &how, &parts);
+	CHECK(near(parts.exposed, 4 + 10 + last), "one kernel: %g", parts.exposed);
+	/* the first bucket's copies do not wait, and backward waits for them */
+	chain.layers[3].parameter_bytes = 0;
+	strategy_data(&chain.net, &cluster, &how, &parts);
+	CHECK(parts.buckets == 2 && near(parts.exposed, 2 + 2 + last), "first bucket: %g", parts.exposed);
+}
+
 int main(void)
 {
 	check_published_data();
@@ -346,5 +385,6 @@ int main(void)
 	check_pipe();
 	check_cut();
 	check_times();
+	check_turns();
 	return check_end();
 }
