@@ -1,13 +1,9 @@
 /* pmfit baselines: other ways to predict, beside the generic model, on the same split. */
-#include "base/csv.h"
-#include "base/student.h"
-#include "base/table.h"
 #include "base/terminal.h"
 #include "baselines/baselines.h"
-#include "model/model_file.h"
 #include "model/resample.h"
 #include "options.h"
-#include "output/report.h"
+#include "output/error_table.h"
 
 #include <float.h>
 #include <err.h>
@@ -23,59 +19,42 @@
 #define MANY_ROWS 50000
 #define PILOT_ROWS 2000
 
-static void print_set(const struct baselines *baselines, bool test)
+static void print_set(const struct baselines *baselines, bool test, double confidence)
 {
-	printf("  %-11s", test ? "test" : "fitted");
-	for (size_t f = 0; f < BASELINES_FIGURES; f++)
-		printf(" %8s %-7s", baselines_figures[f].title, "   +-");
-	printf("%8s\n", test ? "" : "seconds");
-	for (size_t i = 0; i < baselines->count; i++) {
-		const struct baseline *result = &baselines->results[i];
-		double mean, deviation;
+	struct arena arena = {0};
+	struct print_table table;
 
-		printf("  %-11s", result->name);
-		for (size_t f = 0; f < BASELINES_FIGURES && !result->skipped; f++) {
-			baselines_spread(test ? result->test : result->train, result->seed_count,
-				baselines_figures[f].offset, &mean, &deviation);
-			printf(" %8.4g", mean);
-			if (result->seed_count > 1)
-				printf(" %-7.2g", deviation);
-			else
-				printf(" %-7s", "");
-		}
-		if (result->skipped)
-			printf(" skipped: %s", result->note);
-		else if (!test)
-			printf("%8.2f", result->seconds);
-		putchar('\n');
-	}
+	error_table_init(&table, &arena);
+	for (size_t i = 0; i < baselines->count; i++)
+		error_table_row(&table, &baselines->results[i], test, confidence);
+	print_text(&table, NULL, stdout);
 	putchar('\n');
+	print_free(&table);
+	arena_free(&arena);
 }
 
-static void answer_text(
-	const struct baselines *baselines, const struct observations *observations, const char *path)
+static void print_descriptions(const struct baselines *baselines)
 {
-	const struct baseline *best = NULL;
-	bool with_test = observations->test.sample_count > 0;
-	double least = HUGE_VAL;
-
-	printf("%s: %zu samples to fit, %zu to test", path, observations->train.sample_count,
-		observations->test.sample_count);
-	if (observations->train.time_unit)
-		printf("; times in %s", observations->train.time_unit);
-	printf("\n\n");
-	print_set(baselines, false);
-	if (with_test)
-		print_set(baselines, true);
 	for (size_t i = 0; i < baselines->count; i++) {
 		const struct baseline *result = &baselines->results[i];
-		double mean, deviation;
 
 		printf("  %-11s %s", result->name, result->what);
 		if (!result->skipped && *result->note)
 			printf(" (%s)", result->note);
 		putchar('\n');
-		if (result->skipped || !with_test)
+	}
+}
+
+static void print_best(const struct baselines *baselines)
+{
+	const struct baseline *best = NULL;
+	double least = HUGE_VAL;
+
+	for (size_t i = 0; i < baselines->count; i++) {
+		const struct baseline *result = &baselines->results[i];
+		double mean, deviation;
+
+		if (result->skipped)
 			continue;
 		baselines_spread(result->test, result->seed_count, offsetof(struct pm_fit_error, mape), &mean,
 			&deviation);
@@ -88,76 +67,46 @@ static void answer_text(
 		printf("\nLowest test MAPE: %s, %.2f%%.\n", best->name, least);
 }
 
-static void put_errors(
-	struct csv_line *line, const struct pm_fit_error *errors, size_t count, double confidence)
+static void answer_text(const struct baselines *baselines, const struct observations *observations,
+	const char *path, double confidence)
 {
-	for (size_t f = 0; f < BASELINES_FIGURES; f++) {
-		double mean, deviation, margin;
+	bool with_test = observations->test.sample_count > 0;
 
-		baselines_spread(errors, count, baselines_figures[f].offset, &mean, &deviation);
-		margin = student_margin(confidence, deviation, count);
-		csv_put_number(line, mean);
-		csv_format(line, "%.4g", deviation);
-		csv_put_number(line, mean - margin);
-		csv_put_number(line, mean + margin);
-	}
+	printf("%s: %zu samples to fit, %zu to test", path, observations->train.sample_count,
+		observations->test.sample_count);
+	if (observations->train.time_unit)
+		printf("; times in %s", observations->train.time_unit);
+	printf("\n\n");
+	print_set(baselines, false, confidence);
+	if (with_test)
+		print_set(baselines, true, confidence);
+	print_descriptions(baselines);
+	if (with_test)
+		print_best(baselines);
 }
 
 static void answer_csv(const struct baselines *baselines, bool with_test, double confidence)
 {
-	struct csv_line line = {.out = stdout};
+	struct arena arena = {0};
+	struct print_table table;
 
-	printf("method,set,seeds");
-	for (size_t f = 0; f < BASELINES_FIGURES; f++)
-		printf(",%s,%s_sd,%s_low,%s_high", baselines_figures[f].key, baselines_figures[f].key,
-			baselines_figures[f].key, baselines_figures[f].key);
-	printf(",seconds\n");
+	error_table_init(&table, &arena);
 	for (size_t i = 0; i < baselines->count; i++)
-		for (int test = 0; test <= (with_test ? 1 : 0); test++) {
-			const struct baseline *result = &baselines->results[i];
-
-			if (result->skipped)
-				continue;
-			csv_put(&line, result->name);
-			csv_put(&line, test ? "test" : "fitted");
-			csv_put_number(&line, (double)result->seed_count);
-			put_errors(
-				&line, test ? result->test : result->train, result->seed_count, confidence);
-			csv_format(&line, "%.3f", result->seconds);
-			csv_end(&line);
-		}
-}
-
-static cJSON *json_set(const struct pm_fit_error *errors, size_t count, double confidence)
-{
-	cJSON *set = report_seeds_json(errors, count, confidence);
-	cJSON *array = cJSON_AddArrayToObject(set, "seeds");
-
-	for (size_t i = 0; i < count; i++)
-		cJSON_AddItemToArray(array, model_file_error(&errors[i]));
-	return set;
+		for (int test = 0; test <= (with_test ? 1 : 0); test++)
+			if (!baselines->results[i].skipped)
+				error_table_row(&table, &baselines->results[i], test, confidence);
+	print_csv(&table, stdout);
+	print_free(&table);
+	arena_free(&arena);
 }
 
 static void answer_json(const struct baselines *baselines, bool with_test, double confidence)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "baselines");
 
-	for (size_t i = 0; i < baselines->count; i++) {
-		const struct baseline *result = &baselines->results[i];
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(object, "method", result->name);
-		cJSON_AddBoolToObject(object, "skipped", result->skipped);
-		cJSON_AddStringToObject(object, "note", result->note);
-		cJSON_AddNumberToObject(object, "seconds", result->seconds);
-		if (!result->skipped)
-			cJSON_AddItemToObject(
-				object, "train", json_set(result->train, result->seed_count, confidence));
-		if (!result->skipped && with_test)
-			cJSON_AddItemToObject(
-				object, "test", json_set(result->test, result->seed_count, confidence));
-		cJSON_AddItemToArray(array, object);
-	}
+	for (size_t i = 0; i < baselines->count; i++)
+		cJSON_AddItemToArray(
+			array, error_table_json(&baselines->results[i], with_test, true, confidence));
 	print_json_end(root, stdout);
 }
 
@@ -284,7 +233,7 @@ static int run(int argument_count, char **arguments)
 	else if (csv)
 		answer_csv(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
 	else
-		answer_text(&baselines, &observations, arguments[optind]);
+		answer_text(&baselines, &observations, arguments[optind], options.parameter.confidence);
 	free(wanted);
 	baselines_free(&baselines);
 	observations_free(&observations);

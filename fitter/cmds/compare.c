@@ -1,13 +1,12 @@
 /* pmfit compare: several data sets or frameworks side by side. */
 #include "compare.h"
 #include "base/csv.h"
-#include "base/student.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "model/enum_names.h"
 #include "model/model_file.h"
 #include "output/comparison_text.h"
-#include "output/report.h"
+#include "output/error_table.h"
 
 #include <float.h>
 #include <limits.h>
@@ -42,18 +41,17 @@ static void put_errors(const struct comparison *c, const struct comparison_set *
 	for (size_t i = 0; (row = comparison_row(set, i)); i++)
 		for (size_t f = 0; f < 2 * BASELINES_FIGURES && !row->skipped; f++) {
 			const struct baselines_figure *figure = &baselines_figures[f % BASELINES_FIGURES];
-			double mean, deviation, margin;
+			struct error_spread spread;
 			char name[32];
 
 			if (f >= BASELINES_FIGURES && !set->observations.test.sample_count)
 				continue;
 			snprintf(name, sizeof(name), "%s %s", f < BASELINES_FIGURES ? "fitted" : "test",
 				figure->key);
-			baselines_spread(f < BASELINES_FIGURES ? row->train : row->test, row->seed_count,
-				figure->offset, &mean, &deviation);
-			margin = student_margin(c->confidence, deviation, row->seed_count);
+			spread = error_spread(f < BASELINES_FIGURES ? row->train : row->test, row->seed_count,
+				figure->offset, c->confidence);
 			put_row("errors", set->name, row->name, name,
-				(double[]){NAN, mean, deviation, mean - margin, mean + margin});
+				(double[]){NAN, spread.mean, spread.sd, spread.low, spread.high});
 		}
 	for (size_t f = 0; f < BASELINES_FIGURES && !set->free; f++) {
 		char name[32];
@@ -110,22 +108,9 @@ static cJSON *json_set(const struct comparison *c, const struct comparison_set *
 		cJSON_AddItemToObject(object, c->is_bound_shown ? "without_penalty" : "with_penalty",
 			model_file_json(c->is_bound_shown ? set->free : set->bound));
 	cJSON_AddItemToObject(object, "methods", methods);
-	for (size_t i = 0; (row = comparison_row(set, i)); i++) {
-		cJSON *method = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(method, "method", row->name);
-		cJSON_AddBoolToObject(method, "skipped", row->skipped);
-		cJSON_AddStringToObject(method, "note", row->note);
-		cJSON_AddNumberToObject(method, "seeds", (double)row->seed_count);
-		cJSON_AddNumberToObject(method, "seconds", row->seconds);
-		if (!row->skipped)
-			cJSON_AddItemToObject(method, "train",
-				report_seeds_json(row->train, row->seed_count, c->confidence));
-		if (!row->skipped && set->observations.test.sample_count)
-			cJSON_AddItemToObject(
-				method, "test", report_seeds_json(row->test, row->seed_count, c->confidence));
-		cJSON_AddItemToArray(methods, method);
-	}
+	for (size_t i = 0; (row = comparison_row(set, i)); i++)
+		cJSON_AddItemToArray(methods,
+			error_table_json(row, set->observations.test.sample_count > 0, false, c->confidence));
 	return object;
 }
 

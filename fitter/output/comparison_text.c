@@ -1,6 +1,6 @@
 /* The tables and sentences of a comparison, for a person: see comparison_text.h. */
 #include "comparison_text.h"
-#include "base/student.h"
+#include "error_table.h"
 #include "model/enum_names.h"
 #include "report.h"
 
@@ -183,49 +183,28 @@ static void print_parameters(const struct comparison *c, int width)
 	putchar('\n');
 }
 
-static void print_error_line(
-	const char *name, const char *set, const struct pm_fit_error *errors, size_t count)
+static void print_errors_of(const struct comparison *c, const struct comparison_set *set)
 {
-	printf("  %-12s %-6s", name, set);
-	for (size_t f = 0; f < BASELINES_FIGURES; f++) {
-		double mean, deviation;
-		char text[64];
-
-		baselines_spread(errors, count, baselines_figures[f].offset, &mean, &deviation);
-		if (count > 1)
-			snprintf(text, sizeof(text), "%.4g +-%.2g", mean, deviation);
-		else
-			snprintf(text, sizeof(text), "%.4g         ", mean);
-		printf(" %18s", text);
-	}
-}
-
-static void print_errors_of(const struct comparison_set *set)
-{
-	bool with_test = set->observations.test.sample_count > 0;
+	const struct baseline model = {.name = "model",
+		.seed_count = 1,
+		.train = &set->shown->train,
+		.seconds = set->shown->seconds};
 	const struct baseline *row;
+	struct arena arena = {0};
+	struct print_table table;
 
-	printf("%s\n  %-12s %-6s", set->name, "method", "");
-	for (size_t f = 0; f < BASELINES_FIGURES; f++)
-		printf(" %18s", baselines_figures[f].title);
-	printf(" %8s\n", "seconds");
-	if (!set->free) {
-		print_error_line("model", "fitted", &set->shown->train, 1);
-		printf(" %8.2f\n", set->shown->seconds);
-	}
+	error_table_init(&table, &arena);
+	if (!set->free)
+		error_table_row(&table, &model, false, c->confidence);
 	for (size_t i = 0; (row = comparison_row(set, i)); i++) {
-		if (row->skipped) {
-			printf("  %-12s skipped: %s\n", row->name, row->note);
-			continue;
-		}
-		print_error_line(row->name, "fitted", row->train, row->seed_count);
-		printf(" %8.2f\n", row->seconds);
-		if (with_test) {
-			print_error_line("", "test", row->test, row->seed_count);
-			putchar('\n');
-		}
+		error_table_row(&table, row, false, c->confidence);
+		if (!row->skipped && set->observations.test.sample_count)
+			error_table_row(&table, row, true, c->confidence);
 	}
+	print_text(&table, set->name, stdout);
 	putchar('\n');
+	print_free(&table);
+	arena_free(&arena);
 }
 
 /* The one figure that is compared over sets, with what other seeds would have made of it. */
@@ -245,7 +224,7 @@ static void print_test_errors(const struct comparison *c)
 	for (size_t i = 0; (row = comparison_row(first, i)); i++) {
 		printf("  %-*s", NAME_LEAST, row->name);
 		for (size_t s = 0; s < c->count; s++) {
-			double mean, deviation, margin;
+			struct error_spread spread;
 			char text[64];
 
 			row = comparison_row(&c->sets[s], i);
@@ -253,14 +232,13 @@ static void print_test_errors(const struct comparison *c)
 				print_nothing();
 				continue;
 			}
-			baselines_spread(row->test, row->seed_count, offsetof(struct pm_fit_error, mape),
-				&mean, &deviation);
-			margin = student_margin(c->confidence, deviation, row->seed_count);
-			if (isfinite(margin))
-				snprintf(text, sizeof(text), "%.2f [%.2f, %.2f] ", mean, mean - margin,
-					mean + margin);
+			spread = error_spread(row->test, row->seed_count, offsetof(struct pm_fit_error, mape),
+				c->confidence);
+			if (isfinite(spread.low))
+				snprintf(text, sizeof(text), "%.2f [%.2f, %.2f] ", spread.mean, spread.low,
+					spread.high);
 			else
-				snprintf(text, sizeof(text), "%.2f ", mean);
+				snprintf(text, sizeof(text), "%.2f ", spread.mean);
 			printf(" %*s", CELL, text);
 		}
 		putchar('\n');
@@ -448,7 +426,7 @@ void comparison_text(const struct comparison *c)
 	print_parameters(c, width);
 	printf("Errors, as in Table 4.4: mean and standard deviation over seeds\n\n");
 	for (size_t s = 0; s < c->count; s++)
-		print_errors_of(&c->sets[s]);
+		print_errors_of(c, &c->sets[s]);
 	print_test_errors(c);
 	print_scaling(c, width);
 	print_exponents(c);

@@ -243,24 +243,6 @@ void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *
 	report_error_table(errors, count, out);
 }
 
-cJSON *report_seeds_json(const struct pm_fit_error *errors, size_t count, double confidence)
-{
-	cJSON *set = cJSON_CreateObject();
-
-	for (size_t f = 0; f < BASELINES_FIGURES; f++) {
-		cJSON *object = cJSON_AddObjectToObject(set, baselines_figures[f].key);
-		double mean, deviation, margin;
-
-		baselines_spread(errors, count, baselines_figures[f].offset, &mean, &deviation);
-		margin = student_margin(confidence, deviation, count);
-		print_json_number(object, "mean", mean);
-		print_json_number(object, "sd", deviation);
-		print_json_number(object, "low", mean - margin);
-		print_json_number(object, "high", mean + margin);
-	}
-	return set;
-}
-
 static void remark_runs(const struct pm_fit_model *model, FILE *out)
 {
 	size_t ends[PM_FIT_END_INTERRUPTED + 1] = {0};

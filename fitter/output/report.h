@@ -20,8 +20,6 @@ struct report_error {
 void report_error_table(const struct report_error *errors, size_t count, FILE *out);
 /* Errors on the samples that were fitted and on the test, beside the best constant's. `test` may be NULL. */
 void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out);
-/* Of a method's errors by seed: {"mape": {"mean", "sd", "low", "high"}, ...}. */
-cJSON *report_seeds_json(const struct pm_fit_error *errors, size_t count, double confidence);
 /* Sentences: convergence over seeds, what is not determined, dead, or at a bound. */
 void report_remarks(const struct pm_fit_model *model, FILE *out);
 /* What the penalty has done: powers beside those of a fit without. */
