@@ -1,13 +1,14 @@
 /*
  * A table as text: see table.h. On a terminal that is too narrow for it the gaps are narrowed first; then the
  * columns that do not fit go below, behind the rows' names again, so that no line is longer than the terminal
- * and no word is cut.
+ * and no word is cut: a name that is longer is broken where its parts meet.
  */
 #include "table_cells.h"
 #include "terminal.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NARROWEST 60
 #define MARGIN 2 /* before a row */
@@ -108,6 +109,28 @@ static void print_cells(
 	}
 }
 
+/* A name on lines of its own: broken behind a blank or point, or '/', ':' or '_', where one does not do. */
+static void print_name(const struct layout *layout, const char *text)
+{
+	const int room = layout->most - MARGIN;
+
+	while (width(text) > room) {
+		size_t length = 0;
+		int column = 0;
+
+		for (size_t i = 0; text[i] && column < room; i++) {
+			column += ((unsigned char)text[i] & 0xc0) != 0x80;
+			if (strchr(" ./:_", text[i]))
+				length = i + 1;
+		}
+		if (length == 0)
+			break;
+		fprintf(layout->out, "%*s%.*s\n", MARGIN, "", (int)length, text);
+		text += length;
+	}
+	fprintf(layout->out, "%*s%s\n", *text ? MARGIN : 0, "", text);
+}
+
 /* The rows' names and the columns [first, end) behind them; of the first part the names are among them. */
 static void print_columns_of(const struct layout *layout, size_t first, size_t end)
 {
@@ -121,10 +144,11 @@ static void print_columns_of(const struct layout *layout, size_t first, size_t e
 
 		if (r > 0 && layout->table->rows[r - 1].rule)
 			print_rule(layout, total);
-		print_cells(layout, r, 0, names, false, &blanks);
 		if (names && layout->names_on_line) {
-			fputc('\n', layout->out);
+			print_name(layout, layout->cells.texts[r * layout->cells.count]);
 			blanks = 2 * MARGIN;
+		} else {
+			print_cells(layout, r, 0, names, false, &blanks);
 		}
 		print_cells(layout, r, first, end, names && !layout->names_on_line, &blanks);
 		fputc('\n', layout->out);

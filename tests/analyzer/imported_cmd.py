@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from on_terminal import on_terminal  # noqa: E402
+
 program, make_trace = map(os.path.abspath, sys.argv[1:3])
 wrong = 0
 COMMANDS = ["report", "layers", "balance", "comm", "path", "whatif", "model", "roofline"]
@@ -265,6 +268,20 @@ def check_places(scratch):
         check("aten::item, 100%" in file.read(), "the page does not say where")
 
 
+def check_narrow(scratch):
+    """A name longer than the terminal is broken where its parts meet; nothing of it is lost, and no line is too long."""
+    name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    folder = os.path.join(scratch, "narrow", "traces")
+    save(folder, "rank0.json", {"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": events(0) + [
+        {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10000 + step * STEP + 5, "dur": 60, "args": {}}
+        for step in range(STEPS)]})
+    status, written = on_terminal(60, program, "report", "--calls", folder, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "NO_COLOR": "1"})
+    lines = written.decode().replace("\r", "").split("\n")
+    check(status == 0 and max(map(len, lines)) <= 60, f"on a terminal of 60: {[line for line in lines if len(line) > 60]}")
+    check(name in "".join(line.strip() for line in lines), "a long name is not whole")
+
+
 def check_same_names(scratch):
     text = ask("compare", os.path.join(scratch, "cuda", "traces"), os.path.join(scratch, "old", "traces")).stdout
     check("cuda/traces" in text and "old/traces" in text, "folders of the same name look alike")
@@ -347,6 +364,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_device(scratch)
     check_labels(scratch)
     check_places(scratch)
+    check_narrow(scratch)
     check_same_names(scratch)
     check_single(scratch)
     check_counting(scratch)
