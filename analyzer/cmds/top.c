@@ -22,7 +22,8 @@ static int print_once(const struct source *source, enum top_order order, enum pr
 	workers = mem_alloc(snapshot->recent.worker_count, sizeof(*workers));
 	top_sort(&snapshot->recent, order, workers);
 	if (form == PRINT_TEXT)
-		top_print_run(&snapshot->recent, &(struct top_paper){room.width, room.plain}, stdout);
+		top_print_run(&snapshot->recent,
+			&(struct top_paper){.width = room.width, .plain = room.plain}, stdout);
 	if (object)
 		top_json(&snapshot->recent, object);
 	print_init(&table, &snapshot->run.analysis.timeline.arena);
@@ -82,7 +83,7 @@ static const struct option_row rows[] = {
 	{"json", CMD_JSON, NULL,
 		"once, as JSON: run, ended, quiet_ns since the last record, iterations, per_second, "
 		"iteration_ns and before_ns of the 20 before, samples, compute_imbalance, slowest, "
-		"slowest_layer, lost, phases_ns; ranks with the table's columns; null: not known"},
+		"slowest_layer, lost, device_bytes, hook_share of ended processes, phases_ns; ranks with the table's columns; null: not known"},
 	{"csv", CMD_CSV, NULL, "once, the table of ranks as CSV"},
 	{0},
 };
@@ -94,12 +95,14 @@ const struct command cmd_top = {
 	.about =
 		"Shows a live run on the terminal, drawn again each second: iterations and their rate, their "
 		"times as a row of heights and against the 20 before, the rank that computes longest and the "
-		"layer in which, phases as bars, and of each rank the iterations done, the medians of its last "
+		"layer in which, device memory where allocations tell it, what the hook took of the "
+		"processes that have ended, phases as bars, and of each rank the iterations done, the medians of its last "
 		"20, and the records lost. \"exposed\" is communication that nothing hides, \"wait\" the part of "
 		"communication in which a rank waits for the last one, \"idle\" time without any work. What is "
 		"not known is \"-\".\n"
 		"\n"
-		"Keys: q ends, s sorts by the next column, arrows and PgUp, PgDn, Home, End move, Enter opens a "
+		"Keys: q ends, s sorts by the next column, m marks the iteration, with which later ones are "
+		"compared (again: the mark goes), arrows and PgUp, PgDn, Home, End move, Enter opens a "
 		"rank with its phases and layers, Left goes back.\n"
 		"\n"
 		"The run's files are read, the program is not touched; so it works from any host that sees the "

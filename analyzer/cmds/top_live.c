@@ -113,6 +113,7 @@ struct view {
 	bool opened;     /* one worker alone is shown, with its layers */
 	size_t opened_worker, layer_top, layer_count;
 	bool plain;
+	struct top_mark mark;
 };
 
 /* Text as lines. */
@@ -205,7 +206,7 @@ static void draw_footer(const struct view *view, int line)
 	if (view->opened)
 		used = snprintf(text, sizeof(text), "q quit  Left back  arrows scroll");
 	else
-		used = snprintf(text, sizeof(text), "q quit  s sort: %s  Enter rank  arrows select",
+		used = snprintf(text, sizeof(text), "q quit  s sort: %s  m mark  Enter rank  arrows select",
 			top_orders[view->order]);
 	if (has_figures(view))
 		snprintf(text + used, sizeof(text) - (size_t)used,
@@ -247,7 +248,7 @@ static void draw(struct view *view)
 	size_t head_count, row_count, shown, top;
 
 	screen_size(&columns, &height);
-	print_head(view, &(struct top_paper){columns, view->plain}, lines_begin(&head));
+	print_head(view, &(struct top_paper){columns, view->plain, &view->mark}, lines_begin(&head));
 	head_count = lines_end(&head);
 	row_count = print_rows(view, lines_begin(&table));
 	(void)lines_end(&table);
@@ -312,6 +313,12 @@ static bool key(struct view *view, int key)
 	case 's':
 		view->order = view->opened ? view->order : (view->order + 1) % TOP_ORDER_COUNT;
 		sort(view);
+		break;
+	case 'm':
+		if (view->mark.is_set || !has_figures(view))
+			view->mark.is_set = false;
+		else
+			view->mark = top_mark(&view->snapshot->recent);
 		break;
 	case 'k':
 	case SCREEN_UP:

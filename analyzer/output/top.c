@@ -1,5 +1,6 @@
 /* What a run does now, as text: see top.h. */
 #include "top.h"
+#include "analyses/device_memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -186,6 +187,57 @@ static void print_slowest(const struct recent *recent, FILE *out)
 			      : "");
 }
 
+/* What the processes that have ended say of it; a trace has it in its end. NaN: none does. */
+static double hook_share(const struct recent *recent)
+{
+	const struct timeline *timeline = &recent->run->analysis.timeline;
+	double own_ns = 0, run_ns = 0;
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		if (!process->own_ns || process->run_ns <= 0)
+			continue;
+		own_ns += (double)process->own_ns + (double)process->new_ns;
+		run_ns += (double)process->run_ns;
+	}
+	return run_ns > 0 ? own_ns / run_ns : NAN;
+}
+
+static void print_costs(const struct recent *recent, FILE *out)
+{
+	const struct device_memory memory = device_memory(&recent->run->analysis);
+	const double hook = hook_share(recent);
+
+	if (!memory.why)
+		fprintf(out, "Memory  %.4g MB allocated on the device that has most\n", memory.bytes / 1e6);
+	if (!isnan(hook))
+		fprintf(out, "Hook  about %.2g%% of the time of the processes that have ended\n", 100 * hook);
+}
+
+/* What has changed since a mark. */
+static void print_mark(const struct recent *recent, const struct top_mark *mark, FILE *out)
+{
+	const double change = trend(recent->iteration_ns, mark->iteration_ns),
+		     later = greatest_count(recent) - mark->count;
+
+	fprintf(out, "Marked  iteration %.0f, each %s", mark->count,
+		print_time(arena_of(recent), mark->iteration_ns));
+	if (!isnan(change) && later >= 0)
+		fprintf(out, "; %.0f later %.1f%% %s", later, 100 * fabs(change),
+			change < 0 ? "shorter" : "longer");
+	putc('\n', out);
+}
+
+struct top_mark top_mark(const struct recent *recent)
+{
+	return (struct top_mark){
+		.is_set = !isnan(greatest_count(recent)) && !isnan(recent->iteration_ns),
+		.count = greatest_count(recent),
+		.iteration_ns = recent->iteration_ns,
+	};
+}
+
 void top_print_run(const struct recent *recent, const struct top_paper *paper, FILE *out)
 {
 	struct arena *arena = arena_of(recent);
@@ -198,11 +250,14 @@ void top_print_run(const struct recent *recent, const struct top_paper *paper, F
 	if (!print_iteration(arena, greatest_count(recent), recent->per_second, recent->iteration_ns,
 		    recent->before_ns, out))
 		return;
+	if (paper->mark && paper->mark->is_set)
+		print_mark(recent, paper->mark, out);
 	print_each(recent, NULL, paper, out);
 	if (!isnan(recent->samples))
 		fprintf(out, "Samples  %.0f an iteration, %.4g a second\n", recent->samples,
 			recent->samples * recent->per_second);
 	print_slowest(recent, out);
+	print_costs(recent, out);
 	if (lost_records(recent))
 		fprintf(out, "Lost  %" PRIu64 " records are missing in the traces\n", lost_records(recent));
 	print_phases(recent->phase_ns, recent->iteration_ns, arena, paper, out);
@@ -344,6 +399,8 @@ void top_json(const struct recent *recent, cJSON *object)
 		print_json_number(object, "slowest_layer_above_ns", above_ns);
 	}
 	cJSON_AddNumberToObject(object, "lost", (double)lost_records(recent));
+	print_json_number(object, "device_bytes", device_memory(&recent->run->analysis).bytes);
+	print_json_number(object, "hook_share", hook_share(recent));
 	phases = cJSON_AddObjectToObject(object, "phases_ns");
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		print_json_number(phases, phase_keys[p], recent->phase_ns[p]);

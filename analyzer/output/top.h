@@ -26,10 +26,21 @@ enum top_order {
 
 extern const char *const top_orders[TOP_ORDER_COUNT + 1]; /* their words, NULL at the end */
 
-/* How much a line may have. */
+/* An iteration that the user has marked, to be compared with. */
+struct top_mark {
+	bool is_set;
+	double count;        /* of iterations that were complete */
+	double iteration_ns; /* their time then, as in struct recent */
+};
+
+/* Of now; not set where iterations or their times are not known. */
+struct top_mark top_mark(const struct recent *recent);
+
+/* How much a line may have, and what is to be on it. */
 struct top_paper {
 	int width;
-	bool plain; /* ASCII only */
+	bool plain;                  /* ASCII only */
+	const struct top_mark *mark; /* NULL: none */
 };
 
 /* Of the run: iterations and their trend, the slowest rank and layer, what is not as it should be, phases. */

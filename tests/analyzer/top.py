@@ -131,10 +131,14 @@ for columns, lines in (80, 24), (120, 40), (60, 12), (20, 5):
             line for line in output("top", "three").splitlines() if line.startswith("  rank ")]:
         complain(f"{columns}x{lines}: other ranks than as text\n{picture}")
 # sorted by the third column the first row is rank 2, which is opened: its layers; and back
-status, text = terminal((b"sort: rank  Enter rank  arrows select  ended", b"s"), (b"sort: iteration", b"s"), (b"sort: compute", b"\r"),
+status, text = terminal((b"sort: rank  m mark  Enter rank  arrows select  ended", b"s"), (b"sort: iteration", b"s"), (b"sort: compute", b"\r"),
                         (b"Layers", b""), (b"Left back", b"\033[D"), (b"sort: compute", b"q"))
 if status != 0 or "rank 2, process" not in text or "conv1" not in text:
     complain(f"opened: {status}, {text!r}")
+# marked, and the mark taken away
+status, text = terminal((b"ended", b"m"), (b"Marked  iteration 8, each 596.413 us; 0 later 0.0% longer", b"m"), (b"q quit", b"q"))
+if status != 0 or "Marked" in shown(text):
+    complain(f"marked: {status}, {text!r}")
 # ended from outside
 for what, number in (b"\003", signal.SIGINT), (lambda program: program.terminate(), signal.SIGTERM):
     status, text = terminal((b"q quit", what))
