@@ -131,6 +131,18 @@ struct strategy_data_parts {
 void strategy_data(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_data_parts *parts);
 
+/*
+ * ZeRO's stages (Rajbhandari et al., SC 2020): each of n workers keeps an n-th of the optimizer's numbers
+ * (1), also of the gradients (2), also of the parameters (3; FSDP's full sharding, Zhao et al., VLDB 2023).
+ * What is exchanged (their section 7): gradients are scattered and parameters gathered, each (n-1) max(L +
+ * S/(nB)) on a ring, as much as an all-reduce; in stage 3 parameters are gathered twice, half as much again.
+ * By units, the layers between two places where the network may be cut. Stages 1 and 2 scatter next to the
+ * backward pass and gather behind the update; stage 3 gathers a unit while the one before is computed, in
+ * forward and in backward, whose first unit is still there. No run has been held against it.
+ */
+void strategy_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, int stage, struct strategy_data_parts *parts);
+
 /* (5.1) as published: T_seq/W + 2(W-1) max_i(L_i + min(G, threshold) / (W B_i)). */
 double strategy_published_data(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how);
@@ -221,6 +233,14 @@ struct strategy_memory_basis strategy_memory_basis(
 /* Of a worker that has the whole network and so many samples: alone, or one of several, with a bucket. */
 struct strategy_memory strategy_memory_whole(
 	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers);
+
+/*
+ * Under ZeRO's stage 1 to 3: of the state (their section 5; P parameters, G gradients, K the optimizer's
+ * numbers) P + G + K/n, P + (G+K)/n, (P+G+K)/n. As buckets the gradients of the widest unit, from stage 2 on,
+ * and in stage 3 the parameters of the two widest that follow each other.
+ */
+struct strategy_memory strategy_memory_zero(const struct strategy_net *net, const struct strategy_how *how,
+	double batch, size_t workers, int stage);
 
 /*
  * Of a worker of that stage; and of the stage that needs most. PipeDream: a version of the parameters for

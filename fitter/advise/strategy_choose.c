@@ -106,6 +106,23 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 	return status;
 }
 
+void strategy_choose_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_choice *choices)
+{
+	double batch = ceil(how->batch / (double)cluster->workers);
+
+	for (int i = 0; i < STRATEGY_ZERO_COUNT; i++) {
+		struct strategy_choice *choice = &choices[i];
+
+		*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
+		choice->possible = cluster->workers > 1;
+		choice->why = choice->possible ? NULL : "a single worker has nothing to divide";
+		strategy_zero(net, cluster, how, i + 1, &choice->parts);
+		choice->time = choice->parts.total;
+		set_memory(choice, cluster, strategy_memory_zero(net, how, batch, cluster->workers, i + 1));
+	}
+}
+
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous)
 {
 	enum strategy_name best = STRATEGY_NAME_COUNT;

@@ -39,6 +39,14 @@ struct strategy_tries {
 int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices);
 
+/*
+ * ZeRO's stages 1 to 3 of data parallelism, which no run has been held against: they stand beside the others
+ * and are not among what strategy_best chooses from.
+ */
+enum { STRATEGY_ZERO_COUNT = 3 };
+void strategy_choose_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_choice *choices);
+
 /* The quickest that fits on several workers (STRATEGY_NAME_COUNT: none), if `synchronous` without those whose
  * gradients are of older weights; and the quickest by the published predictors alone. */
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);

@@ -115,7 +115,17 @@ static bool is_pipe(enum strategy_name name)
 	return name >= STRATEGY_NAME_MODEL;
 }
 
-enum { TIME = 1, PUBLISHED = 4, WARM_UP, STAGES = 8, MEMORY = 10, PARTS = 18, IMPOSSIBLE = 23, NOTE };
+enum {
+	TIME = 1,
+	PUBLISHED = 4,
+	WARM_UP,
+	STAGES = 8,
+	MEMORY = 10,
+	PARTS = 18,
+	IMPOSSIBLE = 23,
+	VALIDATED,
+	NOTE
+};
 
 static const struct print_column columns[] = {
 	PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
@@ -142,6 +152,7 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("update", NULL, PRINT_TIME, .csv_key = ""),
 	PRINT_COLUMN("buckets", NULL, PRINT_COUNT, .csv_key = ""),
 	PRINT_COLUMN("impossible", NULL, PRINT_WORD, .csv_key = ""),
+	PRINT_COLUMN("validated", NULL, PRINT_FLAG, .csv_key = ""),
 	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 };
 
@@ -174,13 +185,15 @@ static void fill_memory(struct print_table *table, const struct strategy_choice 
 		8);
 }
 
+/* zero: 0, or the stage of data parallelism that the choice is. */
 static void fill_row(struct print_table *table, const struct strategy_choice *choice, enum strategy_name name,
-	const struct strategy_cluster *cluster, double single, const struct strategy_net *net)
+	int zero, const struct strategy_cluster *cluster, double single, const struct strategy_net *net)
 {
 	const char *note = "";
 
 	print_row(table);
-	print_word(table, 0, strategy_names[name]);
+	print_word(table, 0, zero ? arena_format(table->arena, "zero-%d", zero) : strategy_names[name]);
+	print_number(table, VALIDATED, zero == 0);
 	if (!choice->possible) {
 		print_word(table, IMPOSSIBLE, choice->why);
 		print_word(table, NOTE, choice->why);
@@ -198,8 +211,9 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 			(double[]){parts->compute, parts->exchange, parts->exposed, parts->update,
 				(double)parts->buckets},
 			5);
-		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed",
-			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6);
+		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed%s",
+			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6,
+			zero ? "; no run was held against it" : "");
 	}
 	if (choice->fits) {
 		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
@@ -285,7 +299,7 @@ static int run(int argument_count, char **arguments)
 		.how = {.aggregate = STRATEGY_FUSED, .threshold = 64 << 20, .cycle = 1e6, .recompute = true},
 		.micro_batches = {1, 2, 4, 8, 16, 32},
 		.micro_count = 6};
-	struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	struct strategy_choice choices[STRATEGY_NAME_COUNT], zero[STRATEGY_ZERO_COUNT];
 	struct strategy_tries tries = {c.micro_batches, 0};
 	struct strategy_cluster *cluster = calloc(1, sizeof(*cluster));
 	struct arena arena = {0};
@@ -314,7 +328,11 @@ static int run(int argument_count, char **arguments)
 	print_init(&table, &arena);
 	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		fill_row(&table, &choices[i], (enum strategy_name)i, cluster,
+		fill_row(&table, &choices[i], (enum strategy_name)i, 0, cluster,
+			choices[STRATEGY_NAME_SINGLE].time, &net);
+	strategy_choose_zero(&net, cluster, &c.how, zero);
+	for (int i = 0; i < STRATEGY_ZERO_COUNT; i++)
+		fill_row(&table, &zero[i], STRATEGY_NAME_DATA, i + 1, cluster,
 			choices[STRATEGY_NAME_SINGLE].time, &net);
 	if (c.form == PRINT_CSV)
 		print_csv(&table, stdout);
@@ -361,7 +379,9 @@ const struct command cmd_strategy = {
 		 "replayed bucket by bucket next to the backward pass), model parallel, GPipe, and "
 		 "PipeDream (1F1B, replicated stages), each with the partition that minimises its slowest "
 		 "stage, and the best number of micro-batches. The published formulas are shown next to "
-		 "them: (5.1) for data, (6.1) and (6.2) for GPipe.\n"
+		 "them: (5.1) for data, (6.1) and (6.2) for GPipe. The rows zero-1 to zero-3 are data "
+		 "parallel with the optimizer's numbers, also the gradients, also the parameters (FSDP) "
+		 "divided among the workers. No run was held against them, so they are not recommended.\n"
 		 "\n"
 		 "FILE describes the cluster; # starts a comment:\n"
 		 "  workers 16\tGPUs\n"
