@@ -285,6 +285,11 @@ def check_narrow(scratch):
 def check_same_names(scratch):
     text = ask("compare", os.path.join(scratch, "cuda", "traces"), os.path.join(scratch, "old", "traces")).stdout
     check("cuda/traces" in text and "old/traces" in text, "folders of the same name look alike")
+    long = [os.path.join(scratch, f"resnet50-on-v100-workers{count}") for count in (0, 4)]
+    for folder in long:
+        save(folder, "rank0.json", whole(0, 1))
+    heads = [line.split() for line in ask("compare", *long).stdout.split("\n") if line.rstrip().endswith(" delta  p")]
+    check(heads and all({"workers0", "workers4"} < set(words) for words in heads), f"columns of sides that begin alike: {heads}")
     text = ask("report", os.path.join(scratch, "cuda", "traces")).stdout
     check(text.startswith("traces:"), "one folder alone keeps its name")
 

@@ -10,11 +10,28 @@
 
 enum { LONGEST_TITLE = 16 };
 
-/* A side's name as the head of a column. */
+/* Where the sides' names begin to differ: behind a character that parts them. */
+static size_t difference(const struct compare *compare)
+{
+	const char *name = compare->sides[0].name;
+	size_t start = 0;
+
+	for (size_t i = 0; name[i]; i++) {
+		for (size_t s = 1; s < compare->side_count; s++)
+			if (compare->sides[s].name[i] != name[i])
+				return start;
+		if (strchr("/-_. ", name[i]))
+			start = i + 1;
+	}
+	return start;
+}
+
+/* A side's name as the head of a column; of long ones that begin alike, what differs. */
 static const char *side_title(struct compare *compare, size_t side)
 {
-	const char *name = print_clean(&compare->arena, compare->sides[side].name);
+	const char *name = compare->sides[side].name;
 
+	name = print_clean(&compare->arena, strlen(name) > LONGEST_TITLE ? name + difference(compare) : name);
 	return strlen(name) <= LONGEST_TITLE
 		       ? name
 		       : arena_format(&compare->arena, "%.*s..", LONGEST_TITLE - 2, name);
