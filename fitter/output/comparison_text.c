@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CELL 24
-/* Where columns hang: the widest of what stands before them. */
-#define NAME_LEAST 12
+/* A parameter, or what the data determine of a level: over the seeds, and the bootstrap interval. */
+struct found {
+	bool is_there;
+	double mean, sd, low, high; /* NaN: unknown */
+	unsigned flags;
+};
 
 static const struct pm_fit_value *find_value(const struct pm_fit_model *model, const char *name)
 {
@@ -22,115 +25,89 @@ static const struct pm_fit_value *find_value(const struct pm_fit_model *model, c
 	return NULL;
 }
 
-static const struct pm_fit_contrast *find_contrast(const struct pm_fit_model *model, const char *name)
+static struct found find(const struct pm_fit_model *model, const char *name, bool contrast)
 {
-	for (size_t i = 0; i < model->contrast_count; i++)
-		if (strcmp(model->contrasts[i].name, name) == 0)
-			return &model->contrasts[i];
-	return NULL;
+	const struct pm_fit_value *value = contrast ? NULL : find_value(model, name);
+	const double one = model->run_count > 1 ? 1 : NAN;
+
+	if (value)
+		return (struct found){
+			true, value->mean, value->sd * one, value->low, value->high, value->flags};
+	for (size_t i = 0; contrast && i < model->contrast_count; i++) {
+		const struct pm_fit_contrast *level = &model->contrasts[i];
+
+		if (strcmp(level->name, name) == 0)
+			return (struct found){true, level->mean, level->sd * one, level->low, level->high, 0};
+	}
+	return (struct found){0};
 }
 
-static int widest_name(const struct comparison *c)
+/* A column for each set, of words: a figure with its deviation or interval. */
+static void begin_table(
+	struct print_table *table, struct arena *arena, const struct comparison *c, const char *what)
 {
-	size_t width = NAME_LEAST;
-
+	print_init(table, arena);
+	print_column(table, "", what, PRINT_WORD);
 	for (size_t s = 0; s < c->count; s++)
-		for (size_t i = 0; i < c->sets[s].shown->value_count; i++) {
-			size_t length = strlen(c->sets[s].shown->values[i].name);
-
-			width = length > width ? length : width;
-		}
-	return (int)width;
+		print_column(table, "", c->sets[s].name, PRINT_WORD);
 }
 
-static void print_heads(const struct comparison *c, int width, const char *what)
+static void end_table(struct print_table *table)
 {
-	printf("  %-*s", width, what);
-	for (size_t s = 0; s < c->count; s++)
-		printf(" %*s", CELL, c->sets[s].name);
-	putchar('\n');
+	print_text(table, NULL, stdout);
+	arena_free(table->arena);
+	print_free(table);
 }
 
 static const char *mark(unsigned flags)
 {
 	if (flags & PM_FIT_UNDETERMINED)
-		return "u";
+		return " u";
 	if (flags & PM_FIT_DEAD)
-		return "d";
-	return flags & (PM_FIT_AT_LOWER | PM_FIT_AT_UPPER) ? "b" : " ";
+		return " d";
+	return flags & (PM_FIT_AT_LOWER | PM_FIT_AT_UPPER) ? " b" : "";
 }
 
-/* "6.59 +-0.34 ", right-aligned; a mark behind it. */
-static void print_mean(double mean, double deviation, const char *flag)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%.4g +-%.2g%s", mean, deviation, flag);
-	printf(" %*s", CELL, text);
-}
-
-static void print_ends(double low, double high)
-{
-	char text[64] = "";
-
-	if (isfinite(low) && isfinite(high))
-		snprintf(text, sizeof(text), "[%.4g, %.4g] ", low, high);
-	printf(" %*s", CELL, text);
-}
-
-static void print_nothing(void)
-{
-	printf(" %*s", CELL, "- ");
-}
-
-static bool is_shown_before(const struct comparison *c, size_t set, const char *name, bool contrasts)
+static bool is_shown_before(const struct comparison *c, size_t set, const char *name, bool contrast)
 {
 	for (size_t s = 0; s < set; s++)
-		if (contrasts ? find_contrast(c->sets[s].shown, name) != NULL
-			      : find_value(c->sets[s].shown, name) != NULL)
+		if (find(c->sets[s].shown, name, contrast).is_there)
 			return true;
 	return false;
 }
 
 /* A parameter's two lines: mean and deviation over the seeds, and below them the interval. */
-static void print_value(const struct comparison *c, int width, const char *name)
+static void add_parameter(
+	struct print_table *table, const struct comparison *c, const char *name, bool contrast)
 {
-	printf("  %-*s", width, name);
-	for (size_t s = 0; s < c->count; s++) {
-		const struct pm_fit_value *value = find_value(c->sets[s].shown, name);
+	bool ends = false;
 
-		if (value)
-			print_mean(value->mean, value->sd, mark(value->flags));
+	print_row(table);
+	print_word(table, 0, name);
+	for (size_t s = 0; s < c->count; s++) {
+		struct found found = find(c->sets[s].shown, name, contrast);
+
+		ends |= found.is_there && isfinite(found.low) && isfinite(found.high);
+		if (!found.is_there)
+			print_word(table, 1 + s, "-");
+		else if (isfinite(found.sd))
+			print_word(table, 1 + s,
+				arena_format(table->arena, "%.4g +-%.2g%s", found.mean, found.sd,
+					mark(found.flags)));
 		else
-			print_nothing();
+			print_word(table, 1 + s,
+				arena_format(table->arena, "%.4g%s", found.mean, mark(found.flags)));
 	}
-	printf("\n  %-*s", width, "");
+	if (!ends)
+		return;
+	print_row(table);
 	for (size_t s = 0; s < c->count; s++) {
-		const struct pm_fit_value *value = find_value(c->sets[s].shown, name);
+		struct found found = find(c->sets[s].shown, name, contrast);
 
-		print_ends(value ? value->low : NAN, value ? value->high : NAN);
+		if (found.is_there && isfinite(found.low) && isfinite(found.high))
+			print_word(table, 1 + s,
+				arena_format(table->arena, "[%.4g, %.4g]", found.low, found.high));
 	}
-	putchar('\n');
-}
-
-static void print_contrast(const struct comparison *c, int width, const char *name)
-{
-	printf("  %-*s", width, name);
-	for (size_t s = 0; s < c->count; s++) {
-		const struct pm_fit_contrast *contrast = find_contrast(c->sets[s].shown, name);
-
-		if (contrast)
-			print_mean(contrast->mean, contrast->sd, " ");
-		else
-			print_nothing();
-	}
-	printf("\n  %-*s", width, "");
-	for (size_t s = 0; s < c->count; s++) {
-		const struct pm_fit_contrast *contrast = find_contrast(c->sets[s].shown, name);
-
-		print_ends(contrast ? contrast->low : NAN, contrast ? contrast->high : NAN);
-	}
-	putchar('\n');
 }
 
 static void print_how(const struct comparison_set *set)
@@ -153,33 +130,50 @@ static void print_how(const struct comparison_set *set)
 	printf("\n");
 }
 
-static void print_parameters(const struct comparison *c, int width)
+static void print_levels(const struct comparison *c)
 {
-	bool has_contrasts = false;
+	struct arena arena = {0};
+	struct print_table table;
+
+	begin_table(&table, &arena, c, "level");
+	for (size_t s = 0; s < c->count; s++)
+		for (size_t i = 0; i < c->sets[s].shown->contrast_count; i++) {
+			const char *name = c->sets[s].shown->contrasts[i].name;
+
+			if (!is_shown_before(c, s, name, true))
+				add_parameter(&table, c, name, true);
+		}
+	if (table.row_count)
+		printf("\n"
+		       "  Levels as determined by the data: each minus its column's mean; the base is the\n"
+		       "  sum of those means\n");
+	if (table.row_count)
+		print_text(&table, NULL, stdout);
+	print_free(&table);
+	arena_free(&arena);
+}
+
+static void print_parameters(const struct comparison *c)
+{
+	struct arena arena = {0};
+	struct print_table table;
 
 	printf("Parameters, as in Table 4.3: mean and standard deviation over seeds (search noise);\n"
 	       "below, the %.0f%% bootstrap interval (data uncertainty)\n"
 	       "\n",
 		100 * c->confidence);
-	print_heads(c, width, "parameter");
+	begin_table(&table, &arena, c, "parameter");
 	for (size_t s = 0; s < c->count; s++)
-		for (size_t i = 0; i < c->sets[s].shown->value_count; i++)
-			if (!is_shown_before(c, s, c->sets[s].shown->values[i].name, false))
-				print_value(c, width, c->sets[s].shown->values[i].name);
+		for (size_t i = 0; i < c->sets[s].shown->value_count; i++) {
+			const char *name = c->sets[s].shown->values[i].name;
+
+			if (!is_shown_before(c, s, name, false))
+				add_parameter(&table, c, name, false);
+		}
+	end_table(&table);
 	printf("  u: undetermined (other values predict the same); d: dead, below 0.05%% of every\n"
 	       "  prediction; b: at a bound\n");
-	for (size_t s = 0; s < c->count; s++)
-		for (size_t i = 0; i < c->sets[s].shown->contrast_count; i++) {
-			if (is_shown_before(c, s, c->sets[s].shown->contrasts[i].name, true))
-				continue;
-			if (!has_contrasts)
-				printf("\n"
-				       "  Levels as determined by the data: each minus its column's mean; "
-				       "the base is the\n"
-				       "  sum of those means\n");
-			has_contrasts = true;
-			print_contrast(c, width, c->sets[s].shown->contrasts[i].name);
-		}
+	print_levels(c);
 	putchar('\n');
 }
 
@@ -207,11 +201,27 @@ static void print_errors_of(const struct comparison *c, const struct comparison_
 	arena_free(&arena);
 }
 
+static const char *test_error(struct arena *arena, const struct comparison *c,
+	const struct comparison_set *set, const struct baseline *method)
+{
+	struct error_spread spread;
+
+	if (!method || method->skipped || !set->observations.test.sample_count)
+		return "-";
+	spread = error_spread(
+		method->test, method->seed_count, offsetof(struct pm_fit_error, mape), c->confidence);
+	return isfinite(spread.low)
+		       ? arena_format(arena, "%.2f [%.2f, %.2f]", spread.mean, spread.low, spread.high)
+		       : arena_format(arena, "%.2f", spread.mean);
+}
+
 /* The one figure that is compared over sets, with what other seeds would have made of it. */
 static void print_test_errors(const struct comparison *c)
 {
 	const struct comparison_set *first = NULL;
 	const struct baseline *row;
+	struct arena arena = {0};
+	struct print_table table;
 
 	for (size_t s = 0; s < c->count && !first; s++)
 		if (c->sets[s].free)
@@ -220,29 +230,15 @@ static void print_test_errors(const struct comparison *c)
 		return;
 	printf("Test MAPE, percent of the measured time, and its %.0f%% interval over seeds\n",
 		100 * c->confidence);
-	print_heads(c, NAME_LEAST, "method");
+	begin_table(&table, &arena, c, "method");
 	for (size_t i = 0; (row = comparison_row(first, i)); i++) {
-		printf("  %-*s", NAME_LEAST, row->name);
-		for (size_t s = 0; s < c->count; s++) {
-			struct error_spread spread;
-			char text[64];
-
-			row = comparison_row(&c->sets[s], i);
-			if (!row || row->skipped || !c->sets[s].observations.test.sample_count) {
-				print_nothing();
-				continue;
-			}
-			spread = error_spread(row->test, row->seed_count, offsetof(struct pm_fit_error, mape),
-				c->confidence);
-			if (isfinite(spread.low))
-				snprintf(text, sizeof(text), "%.2f [%.2f, %.2f] ", spread.mean, spread.low,
-					spread.high);
-			else
-				snprintf(text, sizeof(text), "%.2f ", spread.mean);
-			printf(" %*s", CELL, text);
-		}
-		putchar('\n');
+		print_row(&table);
+		print_word(&table, 0, row->name);
+		for (size_t s = 0; s < c->count; s++)
+			print_word(&table, 1 + s,
+				test_error(&arena, c, &c->sets[s], comparison_row(&c->sets[s], i)));
 	}
+	end_table(&table);
 	putchar('\n');
 }
 
@@ -251,27 +247,32 @@ static bool is_scaling(enum pm_fit_kind kind)
 	return kind == PM_FIT_KIND_EXTRINSIC || kind == PM_FIT_KIND_CONSTANT;
 }
 
-static void print_scaling(const struct comparison *c, int width)
+static void print_scaling(const struct comparison *c)
 {
+	struct arena arena = {0};
+	struct print_table table;
+
 	printf("Scaling, as in Table 4.5: extrinsic powers and the constant\n\n");
-	print_heads(c, width, "");
+	begin_table(&table, &arena, c, "parameter");
 	for (size_t s = 0; s < c->count; s++)
 		for (size_t i = 0; i < c->sets[s].shown->value_count; i++) {
 			const struct pm_fit_value *value = &c->sets[s].shown->values[i];
 
 			if (is_scaling(value->kind) && !is_shown_before(c, s, value->name, false))
-				print_value(c, width, value->name);
+				add_parameter(&table, c, value->name, false);
 		}
-	printf("  %-*s", width, "C, % of time");
+	print_row(&table);
+	print_word(&table, 0, "C, % of time");
 	for (size_t s = 0; s < c->count; s++) {
 		const struct pm_fit_value *constant = find_value(c->sets[s].shown, "C");
 
-		if (constant && isfinite(c->sets[s].typical))
-			printf(" %*.1f ", CELL - 1, 100 * constant->value / c->sets[s].typical);
-		else
-			print_nothing();
+		print_word(&table, 1 + s,
+			constant && isfinite(c->sets[s].typical)
+				? arena_format(&arena, "%.1f", 100 * constant->value / c->sets[s].typical)
+				: "-");
 	}
-	printf("\n  (C in percent of the geometric mean of the fitted times)\n\n");
+	end_table(&table);
+	printf("  (C in percent of the geometric mean of the fitted times)\n\n");
 }
 
 /* What a power says of doubling, and where -1 lies to it: by the interval, where there is one. */
@@ -418,17 +419,15 @@ static void print_lambda(const struct comparison *c)
 
 void comparison_text(const struct comparison *c)
 {
-	int width = widest_name(c);
-
 	for (size_t s = 0; s < c->count; s++)
 		print_how(&c->sets[s]);
 	putchar('\n');
-	print_parameters(c, width);
+	print_parameters(c);
 	printf("Errors, as in Table 4.4: mean and standard deviation over seeds\n\n");
 	for (size_t s = 0; s < c->count; s++)
 		print_errors_of(c, &c->sets[s]);
 	print_test_errors(c);
-	print_scaling(c, width);
+	print_scaling(c);
 	print_exponents(c);
 	print_differences(c);
 	print_lambda(c);
