@@ -208,22 +208,35 @@ static int fill_way(
 	return status;
 }
 
-/* The best two; gradients of older weights are no one's first choice. */
+/* Gradients of older weights are no one's first choice. */
+static bool is_candidate(const struct advice_row *row, size_t i)
+{
+	return !isnan(row->ways[i].time) && i != STRATEGY_NAME_PIPEDREAM &&
+	       (i == STRATEGY_NAME_SINGLE) == (row->gpus == 1);
+}
+
+static const struct advice_way *quickest_but(const struct advice_row *row, const struct advice_way *but)
+{
+	const struct advice_way *quickest = NULL;
+
+	for (size_t i = 0; i < STRATEGY_NAME_COUNT; i++)
+		if (is_candidate(row, i) && &row->ways[i] != but &&
+			(!quickest || row->ways[i].time < quickest->time))
+			quickest = &row->ways[i];
+	return quickest;
+}
+
+/* Of those that are about as quick as the quickest, the one that is least slow at the worst. */
 static void choose(struct advice_row *row)
 {
-	for (size_t i = 0; i < STRATEGY_NAME_COUNT; i++) {
-		const struct advice_way *way = &row->ways[i];
+	const struct advice_way *quickest = quickest_but(row, NULL);
 
-		if (isnan(way->time) || i == STRATEGY_NAME_PIPEDREAM ||
-			(i == STRATEGY_NAME_SINGLE) != (row->gpus == 1))
-			continue;
-		if (!row->best || way->time < row->best->time) {
-			row->second = row->best;
-			row->best = way;
-		} else if (!row->second || way->time < row->second->time) {
-			row->second = way;
-		}
-	}
+	row->best = quickest;
+	for (size_t i = 0; i < STRATEGY_NAME_COUNT; i++)
+		if (is_candidate(row, i) && row->ways[i].time <= (1 + PIPE_MISS) * quickest->time &&
+			row->ways[i].high < row->best->high)
+			row->best = &row->ways[i];
+	row->second = quickest_but(row, row->best);
 }
 
 static int fill_row(struct advice *a, const struct strategy_net *net, struct advice_row *row)

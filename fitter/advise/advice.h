@@ -74,9 +74,11 @@ struct advice_way {
 struct advice_row {
 	size_t gpus;
 	struct advice_way ways[STRATEGY_NAME_COUNT];
-	const struct advice_way *best, *second; /* NULL: nothing fits, or nothing else */
-	double measured;                        /* NAN: not measured */
-	double efficiency, marginal;            /* of the best; marginal: of the GPUs that were added */
+	/* NULL: nothing fits, or nothing else. Best: of those at most a tenth slower than the quickest, the
+	 * one whose range ends first; second: the quickest of the others. */
+	const struct advice_way *best, *second;
+	double measured;             /* NAN: not measured */
+	double efficiency, marginal; /* of the best; marginal: of the GPUs that were added */
 };
 
 struct advice {

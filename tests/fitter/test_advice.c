@@ -116,6 +116,32 @@ static void check_slow_links(void)
 	advice_free(a);
 }
 
+/* Links on which a pipeline and data parallelism take about as long: the one that is sure is the better one.
+ */
+static void check_sure(void)
+{
+	size_t other = 0;
+
+	for (double bandwidth = 0.1; bandwidth < 2; bandwidth *= 1.05) {
+		struct advice *a = prepare(1e6, bandwidth);
+		const struct advice_row *row;
+
+		problem.layers[LAYERS - 1].parameter_bytes = 0;
+		problem.times[LAYERS - 1][0] = problem.times[LAYERS - 1][1] = 1e3;
+		CHECK(advice_fill(a) == 0, "fill");
+		row = &a->rows[2];
+		for (size_t i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_PIPEDREAM; i++)
+			if (row->ways[i].time < row->best->time) {
+				other++;
+				CHECK(row->ways[i].high > row->best->high, "slower at the worst");
+				CHECK(row->best->time < 1.1001 * row->ways[i].time, "much slower");
+				CHECK(&row->ways[i] == row->second, "the quickest is the second");
+			}
+		advice_free(a);
+	}
+	CHECK(other > 0, "the quickest was always taken");
+}
+
 /* Reading its parameters takes a layer as long with one sample as with eight: of an update of three such
  * passes a third is one. Micro-batches of fewer than the measured eight samples then gain nothing. */
 static void check_parameters(void)
@@ -183,6 +209,7 @@ int main(void)
 	check_free_links();
 	check_range();
 	check_slow_links();
+	check_sure();
 	check_parameters();
 	check_measured();
 	check_input();
