@@ -37,6 +37,13 @@ static struct strategy_how how_of(const struct advice *a, size_t gpus)
 		.recompute = true};
 }
 
+/* Besides layers, where the first of the workers reads for all: its input grows with the batch, its launches
+ * and what else do not. */
+static double other_of_pipe(const struct advice *a, double gpus)
+{
+	return a->run.other + (gpus - 1) * a->run.input;
+}
+
 static double *pass_of(const struct strategy_layer *layer, int which)
 {
 	return which == STRATEGY_FORWARD    ? layer->forward
@@ -126,17 +133,22 @@ static void range_data(const struct advice *a, const struct strategy_how *how, s
 }
 
 /* With one measured batch, between layers that scale in proportion and such that do so least. */
-static int range_pipe(const struct advice *a, const struct strategy_how *how, struct advice_way *way)
+static int range_pipe(
+	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
 {
-	double best = way->time, worst = way->time;
+	struct strategy_how pipe = *how;
+	double best, worst;
 	struct strategy_net fixed;
 	int status;
 
+	pipe.other = other_of_pipe(a, (double)gpus);
+	way->time += pipe.other - how->other;
+	best = worst = way->time;
 	if (a->net.batch_count == 1) {
 		status = make_fixed(&a->net, FIXED_TIMES, FIXED_SHARE, &fixed);
 		if (status == 0) {
-			best = strategy_pipe(&a->net, a->cluster, how, &way->choice.plan, NULL);
-			worst = strategy_pipe(&fixed, a->cluster, how, &way->choice.plan, NULL);
+			best = strategy_pipe(&a->net, a->cluster, &pipe, &way->choice.plan, NULL);
+			worst = strategy_pipe(&fixed, a->cluster, &pipe, &way->choice.plan, NULL);
 		}
 		free_fixed(&fixed);
 		if (status < 0 || best < 0 || worst < 0)
@@ -160,18 +172,17 @@ static void consider(struct advice_way *way, enum advice_limit limit, double tim
 static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
 {
 	bool pipe = way->name >= STRATEGY_NAME_MODEL;
-	/* the first stage reads for all */
-	double reads = pipe ? gpus : 1, compute = a->run.iteration - a->run.other;
+	double compute = a->run.iteration - a->run.other;
 
 	way->limit = ADVICE_COMPUTE;
 	way->share = 0;
 	if (way->name == STRATEGY_NAME_DATA)
 		consider(way, ADVICE_LINKS, way->choice.parts.exposed);
 	if (pipe)
-		consider(way, ADVICE_STAGES, way->time - compute - reads * a->run.other);
-	consider(way, ADVICE_INPUT, reads * a->run.input);
-	consider(way, ADVICE_LAUNCH, reads * a->run.launch);
-	consider(way, ADVICE_OTHER, reads * (a->run.other - a->run.input - a->run.launch));
+		consider(way, ADVICE_STAGES, way->time - compute - other_of_pipe(a, gpus));
+	consider(way, ADVICE_INPUT, (pipe ? gpus : 1) * a->run.input);
+	consider(way, ADVICE_LAUNCH, a->run.launch);
+	consider(way, ADVICE_OTHER, a->run.other - a->run.input - a->run.launch);
 	if (way->limit == ADVICE_COMPUTE)
 		way->share = fmin(compute / way->time, 1);
 }
@@ -197,7 +208,7 @@ static int fill_way(
 		if (way->name == STRATEGY_NAME_DATA)
 			range_data(a, how, way);
 		else
-			status = range_pipe(a, how, way);
+			status = range_pipe(a, how, gpus, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
 		if (way->high <= NARROW * way->low)
