@@ -270,11 +270,22 @@ static int fill_row(struct advice *a, const struct strategy_net *net, struct adv
 			way->choice.possible = false;
 		status = fill_way(a, &how, row->gpus, way);
 	}
-	choose(row);
 	return status;
 }
 
-/* What was measured on several GPUs beside what is said of it; ranges reach as far. */
+/* What was measured takes the place of what is predicted. */
+static void take_measured(const struct advice *a, struct advice_row *row, struct advice_way *way)
+{
+	struct strategy_data_parts *parts = &way->choice.parts;
+
+	parts->exposed = fmax(row->measured - (parts->total - parts->exposed), 0);
+	way->time = way->low = way->high = row->measured;
+	way->rate = a->run.batch * (double)row->gpus / way->time * 1e9;
+	way->strength = ADVICE_MEASURED;
+	set_limit(a, (double)row->gpus, way);
+}
+
+/* Where runs on several GPUs were measured; the ranges of others reach as far as they were missed. */
 static void compare_checks(struct advice *a)
 {
 	double least = 1, greatest = 1;
@@ -285,7 +296,7 @@ static void compare_checks(struct advice *a)
 		check->predicted = NAN;
 		for (size_t r = 0; r < a->count; r++)
 			if (a->rows[r].gpus == check->gpus) {
-				check->predicted = a->rows[r].ways[STRATEGY_NAME_DATA].time;
+				check->predicted = a->rows[r].ways[STRATEGY_NAME_DATA].choice.time;
 				a->rows[r].measured = check->iteration;
 			}
 		least = fmin(least, check->iteration / check->predicted);
@@ -294,11 +305,15 @@ static void compare_checks(struct advice *a)
 	for (size_t r = 0; r < a->count && a->check_count; r++) {
 		struct advice_way *way = &a->rows[r].ways[STRATEGY_NAME_DATA];
 
+		if (isnan(way->time))
+			continue;
+		if (isfinite(a->rows[r].measured)) {
+			take_measured(a, &a->rows[r], way);
+			continue;
+		}
 		way->low = fmin(way->low, way->time * least);
 		way->high = fmax(way->high, way->time * greatest);
-		if (isfinite(a->rows[r].measured))
-			way->strength = ADVICE_MEASURED;
-		else if (way->high > NARROW * way->low)
+		if (way->high > NARROW * way->low)
 			way->strength = ADVICE_WEAK;
 	}
 }
@@ -352,6 +367,8 @@ int advice_fill(struct advice *a)
 	if (status < 0)
 		return status;
 	compare_checks(a);
+	for (size_t i = 0; i < a->count; i++)
+		choose(&a->rows[i]);
 	judge(a);
 	return 0;
 }

@@ -16,8 +16,9 @@
  *
  * Workers that wait for each other wait for the slowest: ranges of several reach up by the greatest of so
  * many normal deviations, with the spread of the run's own iterations, and down by as much as their quartile.
- * Where runs on several GPUs were measured, ranges of data parallelism reach as far as the prediction missed
- * them. All of it holds if the links are as the cluster's file has them.
+ * Where runs on several GPUs were measured, their times take the place of the predicted ones, and ranges of
+ * data parallelism on others reach as far as the prediction missed them. All of it holds if the links are as
+ * the cluster's file has them.
  *
  * Times in ns, rates in samples a second. Nothing here prints.
  */

@@ -5,6 +5,8 @@
 
 /* Of the price: what is as cheap is not named. */
 #define AS_CHEAP 0.98
+/* Times what is predicted: so far off, what it rests on is doubtful. */
+#define FAR_OFF 1.25
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -12,8 +14,10 @@ static const char *how_many(const struct advice_print *p, struct arena *arena)
 {
 	const struct advice *a = p->advice;
 	const char *text = arena_format(arena,
-		"%zu: up to there added GPUs do at least %.0f%% of a GPU's work "
-		"each (efficiency %.0f%%).",
+		a->pays == &a->rows[0] && a->count > 1
+			? "%zu: more do less than %.0f%% of a GPU's work each (efficiency %.0f%%)."
+			: "%zu: up to there added GPUs do at least %.0f%% of a GPU's work each (efficiency "
+			  "%.0f%%).",
 		a->pays->gpus, 100 * a->worth, 100 * a->pays->efficiency);
 
 	if (a->quickest != a->pays)
@@ -151,6 +155,20 @@ static const char *layers(const struct advice *a, struct arena *arena)
 		text);
 }
 
+static const char *check_text(
+	const struct advice_print *p, const struct advice_check *check, struct arena *arena)
+{
+	double ratio = check->iteration / check->predicted;
+	const char *text = arena_format(arena, "%s: %zu GPUs, measured %s, predicted %s for data", check->run,
+		check->gpus, print_time(arena, check->iteration),
+		print_time_like(arena, check->predicted, check->iteration));
+
+	if (ratio < FAR_OFF && ratio > 1 / FAR_OFF)
+		return arena_format(arena, "%s.", text);
+	return arena_format(
+		arena, "%s: links, or how exchanges are hidden, are hardly as %s says.", text, p->cluster);
+}
+
 void advice_assumptions(const struct advice_print *p, struct arena *arena, const char **sentences)
 {
 	const struct advice *a = p->advice;
@@ -172,8 +190,6 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
 	for (size_t i = 0; i < a->check_count && count + 1 < ADVICE_ASSUMPTIONS; i++)
-		sentences[count++] = arena_format(arena, "%s: %zu GPUs, measured %s, predicted %s for data.",
-			a->checks[i].run, a->checks[i].gpus, print_time(arena, a->checks[i].iteration),
-			print_time(arena, a->checks[i].predicted));
+		sentences[count++] = check_text(p, &a->checks[i], arena);
 	sentences[count] = NULL;
 }
