@@ -4,7 +4,7 @@
 # (SOFTGPU_TIMES; what the run has no time for, other batches and collectives, takes that of the model's rule), and its iteration timed by
 # the trainer itself: the median of all but the first three (of PipeDream also without the last eight of 20, where it empties). All times are
 # SCALE times the device's, in the first run too, so that the hosts' own time does not count, and are printed divided by it. Once with the
-# device's links and once with links of LINK GB/s. A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
+# device's links and once with slow ones, of LINK GB/s (by default 2; 12 for images of ImageNet's size, whose networks have more parameters). A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
 # whether it lies in the range, how sure advise is, and "recommended" or "quickest" (of what learns from current weights).
 #
 #     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS=2,4,8] [LINK=2] [SCALE=8] tests/bench/advise.sh BUILD [PROFILE]
@@ -18,15 +18,18 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 cp "$here/../../testapps/softgpu/profiles/${2:-v100}.profile" own.profile
-awk -v rate="${LINK:-2}" '/^(device_link|network)_gb_s/ { $2 = rate } { print }' own.profile >slow.profile
-for links in own slow; do # what the user says of them, as slow as all else
-	awk -v scale="$SOFTGPU_TIME_SCALE" '
-		$1 ~ /_gb_s$/ { $2 /= scale }
-		$1 ~ /_us$/ { $2 *= scale }
-		$1 == "gpus_per_node" { print "workers_per_node", $2 }
-		$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
-		$1 ~ /^(network_|memory_gb_s|copy_latency_us|memory_gib)/ { print $1, $2 }' $links.profile >$links.cluster
-done
+# the slow profile, and what the user says of the links of both, as slow as all else
+clusters() { # GB/s
+	awk -v rate="$1" '/^(device_link|network)_gb_s/ { $2 = rate } { print }' own.profile >slow.profile
+	for links in own slow; do
+		awk -v scale="$SOFTGPU_TIME_SCALE" '
+			$1 ~ /_gb_s$/ { $2 /= scale }
+			$1 ~ /_us$/ { $2 *= scale }
+			$1 == "gpus_per_node" { print "workers_per_node", $2 }
+			$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
+			$1 ~ /^(network_|memory_gb_s|copy_latency_us|memory_gib)/ { print $1, $2 }' $links.profile >$links.cluster
+	done
+}
 
 trainer_of() { # net
 	case $1 in
@@ -62,8 +65,9 @@ simulate() {
 printf '%-10s %-8s %-5s %4s %-9s %9s %9s %9s %9s %6s %-3s %-8s\n' net images links GPUs strategy predicted low high simulated error '' sure
 for net in ${NETS:-vgg11 resnet18 mobilenet}; do
 	for images in ${IMAGES:-cifar10 imagenet}; do
-		batch=64
-		[ "$images" != imagenet ] || batch=8
+		batch=64 link=2
+		[ "$images" != imagenet ] || batch=8 link=12
+		clusters "${LINK:-$link}"
 		train="$(trainer_of "$net") --dataset $images --synthetic --print 0"
 		for links in own slow; do
 			rm -rf one
