@@ -68,25 +68,30 @@ void advice_table_rows(const struct advice_print *p, struct print_table *table)
 	}
 }
 
-enum { WAY_TIME = 2, WAY_MEMORY = 6, WAY_MICRO = 8, WAY_STAGES, WAY_PARTITION, WAY_SURE, WAY_LIMIT };
+enum {
+	WAY_TIME = 2,
+	WAY_MEMORY = 6,
+	WAY_MICRO = 8,
+	WAY_STAGES,
+	WAY_PARTITION,
+	WAY_SURE,
+	WAY_LIMIT,
+	WAY_RECOMMENDED = WAY_LIMIT + 2
+};
 
 #define GIB (1024.0 * 1024 * 1024)
 
 static const struct print_column way_columns[] = {
-	PRINT_COLUMN("gpus", "GPUs", PRINT_COUNT),
-	PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
-	PRINT_COLUMN("time", "time", PRINT_TIME),
-	PRINT_COLUMN("low", "low", PRINT_TIME),
+	PRINT_COLUMN("gpus", "GPUs", PRINT_COUNT), PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
+	PRINT_COLUMN("time", "time", PRINT_TIME), PRINT_COLUMN("low", "low", PRINT_TIME),
 	PRINT_COLUMN("high", "high", PRINT_TIME),
 	PRINT_COLUMN("samples_per_s", "samples/s", PRINT_FIGURE, .digits = 6),
 	PRINT_COLUMN("memory_bytes", NULL, PRINT_COUNT),
 	PRINT_COLUMN(NULL, "GiB", PRINT_FIGURE, .digits = 3, .csv_key = ""),
-	PRINT_COLUMN("micro_batches", "micro-batches", PRINT_COUNT),
-	PRINT_COLUMN("stages", NULL, PRINT_WORD),
-	PRINT_COLUMN("partition", NULL, PRINT_WORD),
-	PRINT_COLUMN("sure", "sure", PRINT_WORD),
-	PRINT_COLUMN("limit", "limit", PRINT_WORD),
-	PRINT_COLUMN("limit_share", NULL, PRINT_SHARE),
+	PRINT_COLUMN("micro_batches", "micro-batches", PRINT_COUNT), PRINT_COLUMN("stages", NULL, PRINT_WORD),
+	PRINT_COLUMN("partition", NULL, PRINT_WORD), PRINT_COLUMN("sure", "sure", PRINT_WORD),
+	PRINT_COLUMN("limit", "limit", PRINT_WORD), PRINT_COLUMN("limit_share", NULL, PRINT_SHARE),
+	PRINT_COLUMN("recommended", NULL, PRINT_FLAG), /* on so many GPUs */
 };
 
 /* As the trainers' --stages and --partition have them: "2-1-1", "12,17". */
@@ -119,6 +124,7 @@ void advice_table_ways(const struct advice_print *p, struct print_table *table)
 			continue;
 		print_row(table);
 		print_number(table, 0, (double)row->gpus);
+		print_number(table, WAY_RECOMMENDED, way == row->best);
 		print_word(table, 1, strategy_names[way->name]);
 		if (!way->choice.possible) {
 			print_word(table, WAY_LIMIT, way->choice.why);

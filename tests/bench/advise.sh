@@ -77,17 +77,16 @@ for net in ${NETS:-vgg11 resnet18 mobilenet}; do
 			awk -F'\t' -v OFS='\t' -v scale="$SOFTGPU_TIME_SCALE" '!/^#/ && $NF + 0 > 0 { $NF /= scale } { print }' scaled.tsv >times.tsv # softgpu scales them
 			# commas of a partition, which are within quotes, are kept apart from those of the table
 			pmfit advise --csv --cycle-ms "$SOFTGPU_TIME_SCALE" --cluster $links.cluster --gpus "1,${GPUS:-2,4,8}" one | awk -F'"' -v OFS= '{ for (i = 2; i <= NF; i += 2) gsub(",", "+", $i); print }' |
-				awk -F, 'NR > 1 && $1 > 1 && $3 != "" { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11 }' >ways
-			while read -r gpus strategy time low high micro stages partition sure; do
-				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure"
+				awk -F, 'NR > 1 && $1 > 1 && $3 != "" { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $NF }' >ways
+			while read -r gpus strategy time low high micro stages partition sure best; do
+				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure $best"
 			done <ways >timed
 			awk -v scale="$SOFTGPU_TIME_SCALE" '
 				{ for (i = 6; i <= 9; i++) $i = $i == "nan" ? "nan" : $i / scale; line[NR] = $0; if ($5 == "pipedream" || $9 == "nan") next
-				  if (!($4 in best) || $6 + 0 < time[$4]) { best[$4] = $5; time[$4] = $6 + 0 }
 				  if (!($4 in first) || $9 + 0 < least[$4]) { first[$4] = $5; least[$4] = $9 + 0 } }
 				END { for (i = 1; i <= NR; i++) { split(line[i], f, " ")
 					held = (f[9] + 0 >= f[7] + 0 && f[9] + 0 <= f[8] + 0) ? "in" : "out"
-					is_best = (best[f[4]] == f[5]) ? " recommended" : ""
+					is_best = (f[11] + 0) ? " recommended" : ""
 					is_first = (first[f[4]] == f[5]) ? " quickest" : ""
 					printf "%-10s %-8s %-5s %4d %-9s %9.3f %9.3f %9.3f %9.3f %+5.1f%% %-3s %-8s%s%s\n", f[1], f[2], f[3], f[4], f[5], f[6] / 1e6, f[7] / 1e6,
 						f[8] / 1e6, f[9] / 1e6, 100 * (f[6] / f[9] - 1), held, f[10], is_best, is_first } }' timed | tee -a rows
