@@ -1,41 +1,72 @@
 #!/bin/sh
-# What the hook costs a training step: LeNet-5 on softgpu, batch 256, without the hook and with it, with each source of device
-# times, interleaved in several rounds. Prints the median over all iterations of the trainer's own clock and, beside it, what the
-# hook says that it took (PMHOOK_VERBOSE): per call, once to describe the operations, and both as part of a run of 30 steps. The
-# machine's noise is larger than what is measured.
+# What the hook costs a training step on softgpu's processors: with a trace that keeps all and with one of constant size, without
+# device times, by events and by CUPTI, interleaved in several rounds. Two programs: LeNet-5, batch 256; and a small perceptron,
+# batch 8, whose kernels take some microseconds. A line each: the median over all iterations of the trainer's own clock, and what the
+# hook says that it took (PMHOOK_VERBOSE): ns per call, once to describe the operations, and bytes of the trace per iteration. The
+# machine's noise is larger than what is measured, so the shares are those of what the hook says:
+#   step    ns per call times calls per step, of the step without the hook
+#   5 us    of 5 us for each kernel, copy or set: the worst case, a program that does nothing but launch kernels of 5 us; of the
+#           perceptron alone, as LeNet's calls find cold caches after kernels of hundreds of microseconds
+#   large   of a step of $LARGE_MS ms with $LARGE_CALLS calls: ResNet-50 in PyTorch makes some 1,200
+# Bytes per step of a trace of constant size are those of its whole file, and fall with each step.
 #
-#     tests/bench/step_cost.sh BUILD [ROUNDS]
+#     [LARGE_MS=100 LARGE_CALLS=1200] tests/bench/step_cost.sh BUILD [ROUNDS]
 set -eu
 build=$(cd "${1:?usage: step_cost.sh BUILD [ROUNDS]}" && pwd)
 rounds=${2:-5}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-export LD_LIBRARY_PATH="$build/softgpu" PMHOOK_OUT="$scratch" PMHOOK_VERBOSE=on
+export LD_LIBRARY_PATH="$build/softgpu" PMHOOK_OUT="$scratch" PMHOOK_VERBOSE=on PMHOOK_RING_MB=4
 "$build/bin/mkdata" --dataset mnist --out data --train 8000 --test 50
 
-run() { # name, preloaded library, device source
-	PMHOOK_DEVICE=$3 LD_PRELOAD=$2 "$build/bin/train_cnn" --data data --batch 256 --epochs 1 --iterations 30 --print 0 \
-		--clock "$1.%r.csv" >/dev/null 2>"$1.err"
+run() { # program, mode, device source, preloaded library
+	file=$1.$2.$3
+	case $1 in
+	lenet) command="train_cnn --data data --batch 256" steps=30 ;;
+	small) command="train_mlp --synthetic --batch 8" steps=7000 ;;
+	esac
+	# shellcheck disable=SC2086
+	PMHOOK_MODE=$2 PMHOOK_DEVICE=$3 LD_PRELOAD=$4 "$build/bin/"$command --iterations $steps --epochs 1 --print 0 --clock "$file.%r.csv" \
+		>/dev/null 2>"$file.err"
 	# the first iterations warm up
-	awk -F, '$4 == "iteration" && $1 > 3 { print $NF / 1000 }' "$1".*.csv >>"$1.ms"
-	sed -n 's/.* calls, \([0-9]*\) ns each in the hook and \([0-9.]*\) ms .*(\([0-9.]*\)%.*/\1 \2 \3/p' "$1.err" >>"$1.own"
+	awk -F, '$4 == "iteration" && $1 > 3 { print $NF / 1000 }' "$file".*.csv >>"$file.ms"
+	[ -n "$4" ] || return 0
+	bytes=$(stat -c %s ./*.pmtrace)
+	# calls per step, device intervals per step, ns per call, ms at first, bytes per step
+	sed -n 's/.*: \([0-9]*\) calls, hook time \([0-9]*\) ns per call and \([0-9.]*\) ms .*), \([0-9]*\) records.*/\1 \2 \3 \4/p' "$file.err" |
+		awk -v steps="$steps" -v bytes="$bytes" '{ print $1 / steps, ($4 - $1) / steps, $2, $3, bytes / steps }' >>"$file.own"
+	[ -s "$file.own" ] || { echo "the hook did not say what it cost:"; cat "$file.err"; exit 1; } >&2
 	rm -f ./*.pmtrace
 }
-for round in $(seq "$rounds"); do
-	run none "" none
-	for source in none events cupti; do
-		run "hook_$source" "$build/lib/libpmhook.so" $source
+for _ in $(seq "$rounds"); do
+	for program in lenet small; do
+		run $program none none ""
+		for source in none events cupti; do
+			run $program full $source "$build/lib/libpmhook.so"
+			run $program ring $source "$build/lib/libpmhook.so"
+		done
 	done
 done
 median() {
 	sort -n -k"$2,$2" "$1" | awk -v c="$2" '{ v[NR] = $c } END { print v[int((NR + 1) / 2)] }'
 }
-base=$(median none.ms 1)
-printf '%-28s %12s %9s %12s %11s %11s\n' "" "ms per step" "" "ns per call" "ms at first" "of the run"
-printf '%-28s %12.3f\n' "without the hook" "$base"
-for source in none events cupti; do
-	median hook_$source.ms 1 | awk -v base="$base" -v name="device times: $source" -v ns="$(median hook_$source.own 1)" \
-		-v first="$(median hook_$source.own 2)" -v percent="$(median hook_$source.own 3)" \
-		'{ printf "%-28s %12.3f %+8.1f%% %12d %11.1f %10.2f%%\n", name, $1, 100 * ($1 / base - 1), ns, first, percent }'
+for program in lenet small; do
+	base=$(median $program.none.none.ms 1)
+	# device intervals are recorded where there are device times; the perceptron's and the network's are those of CUPTI
+	devices=$(median $program.full.cupti.own 2)
+	printf '%-22s %8s %8s %7s %9s %9s %7s %7s %7s\n' "" "ms/step" "" "ns/call" "ms first" "B/step" step "5 us" large
+	printf '%-22s %8.3f %8s  %.0f calls, %.0f kernels, copies and sets a step\n' "$program, no hook" "$base" "" \
+		"$(median $program.full.none.own 1)" "$devices"
+	for mode in full ring; do
+		for source in none events cupti; do
+			own=$program.$mode.$source
+			echo "$(median "$own.ms" 1)" "$(median "$own.own" 1)" "$(median "$own.own" 3)" "$(median "$own.own" 4)" \
+				"$(median "$own.own" 5)" $program |
+				awk -v name="$mode, times: $source" -v base="$base" -v devices="$devices" -v ms="${LARGE_MS:-100}" \
+					-v calls="${LARGE_CALLS:-1200}" '{ printf "  %-20s %8.3f %+7.1f%% %7d %9.1f %9d %6.2f%% %7s %6.2f%%\n", name,
+					$1, 100 * ($1 / base - 1), $3, $4, $5, $2 * $3 / base / 1e4,
+					$6 == "small" ? sprintf("%.2f%%", $2 * $3 / devices / 50) : "-", calls * $3 / ms / 1e4 }'
+		done
+	done
 done
