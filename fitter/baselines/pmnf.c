@@ -248,7 +248,8 @@ int pmnf_learn(const struct feature_matrix *train, const struct feature_matrix *
 	least_squares(matrix, train->target, train->row_count, found.term_count, coefficients, &constant);
 	answer(train, &found, coefficients, constant, train_times);
 	answer(test, &found, coefficients, constant, test_times);
-	snprintf(note, note_size, "%zu terms of %zu factors", found.term_count, found.count);
+	snprintf(note, note_size, "%zu term%s of %zu factor%s", found.term_count,
+		found.term_count == 1 ? "" : "s", found.count, found.count == 1 ? "" : "s");
 	status = 0;
 out:
 	for (size_t t = 0; t < PMNF_TERMS; t++)

@@ -71,6 +71,8 @@ static const char *check_times(const struct pm_fit_problem *problem)
 				"sample %zu: the time is %g; times must be positive", k + 1, time);
 		differ |= time != problem->time[0];
 	}
+	if (problem->sample_count == 1)
+		return error_message("one sample: at least two different times are needed");
 	return differ ? NULL
 		      : error_message("all %zu times are equal: nothing to fit", problem->sample_count);
 }

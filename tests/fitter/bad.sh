@@ -75,6 +75,8 @@ expect 1 'line 6: column kind: level odd is in the test set but in no fitted sam
 expect 0 '1 rows skipped: missing or impossible values, or a level without a fitted row' changed.csv --skip-bad
 change 0 '$1 = 3'
 expect 1 'all 45 times are equal: nothing to fit' changed.csv
+sed -n '1p;3p' table.csv >changed.csv
+expect 1 'one sample: at least two different times are needed' changed.csv
 change 5 '$1 = 1e20'
 expect 0 'sample 3: its time, 1e+20, is .* possible outlier' changed.csv
 change 5 '$1 = 1e308'
