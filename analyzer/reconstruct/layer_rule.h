@@ -36,6 +36,7 @@
 	X(PARTNER, "partner", "has the tensors of a forward call of the layer") \
 	X(CHAIN, "chain", "works on the gradient of what a call of the layer made") \
 	X(ADDEND, "addend", "adds the gradient that a call of the layer made") \
+	X(MODULE, "module", "comes from the layer's module, before it uses its parameters") \
 	X(NEXT, "next", "comes before one of the layer, and nothing else tells") \
 	X(PREVIOUS, "previous", "comes behind one of the layer, and nothing else tells") \
 	X(FIRST, "first", "comes before every layer") \

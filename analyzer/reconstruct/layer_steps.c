@@ -6,6 +6,7 @@
 #include "layer_assign.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct flow *flow_of(const struct layer_assign *assign, uint32_t step)
 {
@@ -175,6 +176,56 @@ static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32
 	return layer != LAYER_NONE ? layer : current;
 }
 
+/* The program's module at what tells a step's layer: the parameter that decided, or the library's call that
+ * reads it; else, of a launch, the first address that was seen in a module. NULL: none is known. */
+static const char *module_of(const struct layer_assign *assign, uint32_t step)
+{
+	const struct timeline *timeline = assign->timeline;
+	const struct timeline_process *process = &timeline->processes[assign->worker->process];
+	const uint64_t parameter = assign->reasons[step].address;
+	const char *module = NULL;
+	size_t count;
+	const struct timeline_touch *touches;
+
+	if (parameter) {
+		module = timeline_module_at(process, parameter);
+		return module ? module : timeline->operations[assign->graph.steps[step].operation].module;
+	}
+	touches = timeline_touches(timeline, assign->graph.steps[step].call, &count);
+	for (size_t i = 0; i < count && !module; i++)
+		module = timeline_module_at(process, touches[i].address);
+	return module;
+}
+
+/*
+ * A module may launch kernels of its own before it uses its parameters: batch normalization counts batches.
+ * Where nothing but the order gave such a step the layer of another module, it is of the step behind it.
+ */
+static void place_by_module(struct layer_assign *assign)
+{
+	for (uint32_t i = assign->graph.step_count; i-- > 1;) {
+		const uint32_t next = i + 1;
+		uint32_t told = i; /* the step whose layer was carried on to this one */
+		const char *own, *others;
+
+		if (next == assign->graph.step_count || !is_forward(assign, i) || !is_forward(assign, next) ||
+			assign->reasons[i].layer != LAYER_RULE_PREVIOUS ||
+			assign->reasons[next].layer != LAYER_RULE_PARAMETER)
+			continue;
+		while (told > 0 && assign->reasons[told].layer == LAYER_RULE_PREVIOUS)
+			told--;
+		own = module_of(assign, i);
+		others = own ? module_of(assign, next) : NULL;
+		if (!others || strcmp(own, others) != 0)
+			continue;
+		others = module_of(assign, told);
+		if (!others || strcmp(own, others) == 0)
+			continue;
+		assign->layers[i] = assign->layers[next];
+		layer_by(assign, i, LAYER_RULE_MODULE, next, 0);
+	}
+}
+
 static void count_parameters(struct layer_assign *assign)
 {
 	for (uint32_t p = 0; p < assign->graph.parameter_count; p++) {
@@ -207,6 +258,7 @@ void layer_steps(struct layer_assign *assign)
 		if (assign->layers[i] != LAYER_NONE)
 			current = assign->layers[i];
 	}
+	place_by_module(assign);
 	/* What prepares the input, before any layer, is the first layer's. */
 	for (uint32_t i = 0; i < graph->step_count && assign->list->count > 0; i++)
 		if (assign->layers[i] == LAYER_NONE &&
