@@ -90,10 +90,29 @@ done <<'END'
 2 | PMHOOK_WINDWO.*PMHOOK_WINDOW                               | PMHOOK_WINDWO=1-2 pmrun true
 2 | PMHOOK_MODE: expected full.ring.count.off, found 'all'          | PMHOOK_MODE=all pmrun true
 2 | demo: the ranks and the GPUs are its own                   | pmrun -n 2 demo
+2 | --json: the command comes before its options, as in pmanalyze report --json | pmanalyze --json report run
+2 | unknown option '--verson' .did you mean '--version'        | pmanalyze --verson
+2 | --time: the command comes before its options               | pmfit --time y auto table.csv
+2 | --fail-if-slower 5: expected a share, such as 1% or 0.01   | pmanalyze compare --fail-if-slower 5 run run
+2 | option '--fail-if-slower' requires an argument             | pmanalyze compare run run --fail-if-slower
+2 | --layer 0: expected a number of at least 0.001             | pmanalyze whatif --layer conv1=0 run
+2 | --layer: expected NAME=K, not "conv1"                      | pmanalyze whatif --layer conv1 run
+1 | run/nothing\*: No such file or directory                   | pmanalyze report 'run/nothing*'
+1 | --json: No such file or directory                          | pmanalyze report -- --json
+1 | table.csv: column y is the time and cannot be a predictor  | pmfit fit --time y --intrinsic y table.csv
+1 | table.csv: column q not found .did you mean 'x'            | pmfit fit --time y --intrinsic q table.csv
+2 | expected a model and a table                               | pmfit predict table.csv
+2 | --batch -4: expected an integer from 1                     | train_cnn --synthetic --batch -4
+2 | unknown option '--batchs'                                  | train_cnn --synthetic --batchs 4
+2 | --lr nan: expected a number from 0 to 1000                 | train_mlp --synthetic --batch 64 --lr nan
+1 | nowhere/train-images-idx3-ubyte: No such file or directory | train_cnn --data nowhere
+2 | --train 0: expected an integer from 5 to 1000000           | mkdata --dataset mnist --out data --train 0
+2 | --dataset nosuch: expected one of mnist.cifar10            | mkdata --dataset nosuch --out data
+0 | 'true' called no hooked function                           | pmrun -n 2 -o hooked_nothing true
 0 | ^$                                                         | pmanalyze help report && pmanalyze report "with blank" && pmanalyze report n*n && pmanalyze html --force -o twice.html run
 0 | ^$                                                         | pmanalyze html -o /dev/stdout run
 END
-[ "$rows" -ge 55 ] || complain "$rows rows"
+[ "$rows" -ge 78 ] || complain "$rows rows"
 
 # a folder that may not be read, by somebody who may go where it is and start the program
 chmod 755 . && chmod 700 run

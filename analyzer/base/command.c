@@ -189,6 +189,22 @@ static int unknown_command(const struct program *program, const char *typed)
 	return 2;
 }
 
+/* What stands where the command is expected and looks like an option: one of the program's, or of a command
+ * that is missing. */
+static int option_before_command(const struct program *program, const char *typed)
+{
+	static const char *const own[] = {"--help", "--version"};
+	const char *near = suggest(typed, own, 2);
+
+	if (near)
+		fprintf(stderr, "%s: unknown option '%s' (did you mean '%s'?)", program->name, typed, near);
+	else
+		fprintf(stderr, "%s: %s: the command comes before its options, as in %s %s %s", program->name,
+			typed, program->name, program->commands[0]->name, typed);
+	fprintf(stderr, "\nTry '%s --help'.\n", program->name);
+	return 2;
+}
+
 static const struct command *find(const struct program *program, const char *name)
 {
 	for (size_t i = 0; i < program->command_count; i++)
@@ -255,6 +271,8 @@ int command_main(const struct program *program, int argument_count, char **argum
 		return 0;
 	}
 	command = find(program, arguments[1]);
-	return command ? run(command, argument_count - 1, arguments + 1)
-		       : unknown_command(program, arguments[1]);
+	if (command)
+		return run(command, argument_count - 1, arguments + 1);
+	return arguments[1][0] == '-' ? option_before_command(program, arguments[1])
+				      : unknown_command(program, arguments[1]);
 }
