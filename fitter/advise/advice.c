@@ -79,7 +79,7 @@ static double fixed_part(const struct strategy_net *net, const struct strategy_l
  * either case. */
 static int make_fixed(const struct strategy_net *net, double times, double share, struct strategy_net *fixed)
 {
-	double *numbers = calloc(6 * net->layer_count + 2, sizeof(*numbers)), *at = numbers + 2;
+	double *numbers = calloc(6 * net->layer_count + 4, sizeof(*numbers)), *at = numbers + 4;
 
 	*fixed = (struct strategy_net){.layer_count = net->layer_count, .batch_count = 2};
 	fixed->layers = calloc(net->layer_count, sizeof(*fixed->layers));
@@ -87,6 +87,9 @@ static int make_fixed(const struct strategy_net *net, double times, double share
 	if (!numbers || !fixed->layers)
 		return -ENOMEM;
 	numbers[1] = net->batches[0];
+	numbers[2] = NAN;
+	numbers[3] = net->device_bytes ? net->device_bytes[0] : NAN;
+	fixed->device_bytes = numbers + 2;
 	for (size_t i = 0; i < net->layer_count; i++) {
 		struct strategy_layer *to = &fixed->layers[i];
 
@@ -357,6 +360,11 @@ int advice_fill(struct advice *a)
 	if (a->net.batch_count == 1) {
 		status = make_fixed(&a->net, 1, 0, &fixed);
 		net = &fixed;
+	}
+	if (status == 0) {
+		const struct strategy_how how = how_of(a, 1);
+
+		a->memory = strategy_memory_basis(net, &how).basis;
 	}
 	for (size_t i = 0; i < a->count && status == 0; i++) {
 		a->rows[i].gpus = a->counts[i];

@@ -93,7 +93,8 @@ struct advice {
 	double cycle;                             /* in which gradients are gathered for an exchange */
 	double worth; /* least share of a GPU's work that added GPUs must do to pay */
 	/* set by advice_fill */
-	struct advice_row *rows; /* one for each count */
+	enum strategy_basis memory; /* of what strategies need */
+	struct advice_row *rows;    /* one for each count */
 	/* NULL: nothing fits. Cheapest: with the most samples of a GPU hour. */
 	const struct advice_row *pays, *quickest, *cheapest;
 };

@@ -216,6 +216,8 @@ enum strategy_basis {
 			    */
 };
 
+extern const char *const strategy_basis_sentences[]; /* of each basis, what it means */
+
 /*
  * The memory of a run is S + f A b + R: S the state, A b the closed form of activations and their gradients
  * for a batch of b, and R what does not depend on it. f and R are the line through the measured runs, f 1

@@ -110,6 +110,13 @@ static struct strategy_memory_basis line_of(const struct strategy_net *net, doub
 	return line;
 }
 
+const char *const strategy_basis_sentences[] = {
+	"Memory is computed from the layers alone, as their files do not have what the runs took: workspaces come on top.",
+	"Memory is scaled from what the measured runs took on their GPU.",
+	"Memory is computed: the runs took less than parameters, gradients and the optimizer's state. Were they with another optimizer?",
+	"Memory is computed: the runs took more than twice what their layers need; the program keeps memory in stock.",
+};
+
 struct strategy_memory_basis strategy_memory_basis(
 	const struct strategy_net *net, const struct strategy_how *how)
 {

@@ -226,12 +226,6 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 
 /* What the memory rests on, by enum strategy_basis. */
 static const char *const memory_names[] = {"computed", "measured", "computed", "computed"};
-static const char *const memory_says[] = {
-	"Memory is computed from the layers alone, as their files do not have what the runs took: workspaces come on top.",
-	"Memory is scaled from what the measured runs took on their GPU.",
-	"Memory is computed: the runs took less than parameters, gradients and --optimizer need. Were they with another one?",
-	"Memory is computed: the runs took more than twice what their layers need; the program keeps memory in stock.",
-};
 
 /* The strategy's name, or null: none fits. */
 static void add_best(cJSON *root, const char *key, enum strategy_name best)
@@ -287,7 +281,7 @@ static void print_text_all(const struct print_table *table, const struct strateg
 	for (size_t i = 0; i < net->batch_count; i++)
 		printf(" %g", net->batches[i]);
 	printf("%s.\n", net->batch_count == 1 ? "; other batches scaled in proportion" : "");
-	printf("%s\n", memory_says[strategy_memory_basis(net, &c->how).basis]);
+	printf("%s\n", strategy_basis_sentences[strategy_memory_basis(net, &c->how).basis]);
 	if (c->how.batch / (double)cluster->workers < net->batches[0])
 		printf("The %g samples per worker are below the smallest measured batch: extrapolated.\n",
 			c->how.batch / (double)cluster->workers);

@@ -162,8 +162,7 @@ void advice_print_html(const struct advice_print *p, FILE *out)
 	put_table("The best strategy on each number of GPUs",
 		"Times of an iteration of the whole batch; low and high: the range in which it is expected.",
 		advice_table_rows, p, &arena, out);
-	put_table("Every strategy", "Memory is a lower bound of what a GPU needs.", advice_table_ways, p,
-		&arena, out);
+	put_table("Every strategy", "Memory: of the GPU that needs most.", advice_table_ways, p, &arena, out);
 	put_assumptions(p, &arena, out);
 	html_end(out);
 	arena_free(&arena);

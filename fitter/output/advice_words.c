@@ -177,10 +177,8 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 	sentences[count++] = links(p, arena);
 	sentences[count++] =
 		a->cluster->memory > 0
-			? arena_format(arena,
-				  "Memory: %.3g GiB a GPU; what a strategy needs at the least is compared, others "
-				  "may not fit either.",
-				  a->cluster->memory / GIB)
+			? arena_format(arena, "Memory: %.3g GiB a GPU. %s", a->cluster->memory / GIB,
+				  strategy_basis_sentences[a->memory])
 			: arena_format(arena, "Memory: not checked, %s has no memory_gib.", p->cluster);
 	sentences[count++] = arena_format(
 		arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);

@@ -208,6 +208,24 @@ static void check_memory(void)
 	advice_free(a);
 }
 
+/* What the run took is what one GPU takes, and more than its layers explain stays on each of several. */
+static void check_measured_memory(void)
+{
+	struct advice *a = prepare(1e6, 1);
+	const struct advice_way *one;
+	double bytes = 12e6;
+
+	CHECK(advice_fill(a) == 0 && a->memory == STRATEGY_COMPUTED, "no run tells");
+	advice_free(a);
+	a->net.device_bytes = &bytes;
+	CHECK(advice_fill(a) == 0 && a->memory == STRATEGY_MEASURED, "the run tells");
+	one = a->rows[0].best;
+	CHECK(one && near(one->choice.memory, bytes), "one GPU takes %g", one ? one->choice.memory : 0);
+	CHECK(a->rows[1].ways[STRATEGY_NAME_DATA].choice.memory >= bytes, "one of two takes %g",
+		a->rows[1].ways[STRATEGY_NAME_DATA].choice.memory);
+	advice_free(a);
+}
+
 int main(void)
 {
 	check_free_links();
@@ -218,5 +236,6 @@ int main(void)
 	check_measured();
 	check_input();
 	check_memory();
+	check_measured_memory();
 	return check_end();
 }
