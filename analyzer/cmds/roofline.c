@@ -148,8 +148,11 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 
 	print_init(&layers, arena);
 	print_init(&kinds, arena);
-	roofline_layer_table(roofline, &layers, text, how->plot);
-	roofline_kind_table(roofline, &kinds, text);
+	roofline_layer_table(roofline, &layers,
+		!text       ? ROOFLINE_PROGRAM
+		: how->plot ? ROOFLINE_PLOT
+			    : ROOFLINE_TEXT);
+	roofline_kind_table(roofline, &kinds, text ? ROOFLINE_TEXT : ROOFLINE_PROGRAM);
 	if (object) {
 		cJSON_AddStringToObject(object, "run", run->label);
 		add_whole(roofline, object);

@@ -104,11 +104,17 @@ extern const char *const roofline_bound_keys[4];
  * commands' tables). */
 double roofline_layer_flops(const struct roofline *roofline, const char *name);
 
-/* Tables (roofline_table.c), for people (text) or for programs; with the letters of the picture or not. */
+/* Tables (roofline_table.c), for programs or for people: in text, there also with the letters of the picture,
+ * or on a page, where there is room for what the layers could gain. */
+enum roofline_reader { ROOFLINE_PROGRAM, ROOFLINE_TEXT, ROOFLINE_PLOT, ROOFLINE_PAGE };
 struct print_table;
 void roofline_layer_table(
-	const struct roofline *roofline, struct print_table *table, bool text, bool letters);
-void roofline_kind_table(const struct roofline *roofline, struct print_table *table, bool text);
+	const struct roofline *roofline, struct print_table *table, enum roofline_reader reader);
+void roofline_kind_table(
+	const struct roofline *roofline, struct print_table *table, enum roofline_reader reader);
+
+/* What it takes beyond the roof, ns; without a roof, all of it. */
+double roofline_gain_ns(const struct roofline_item *item);
 
 /* "12.3 T" with the unit that suits it; in the arena. */
 const char *roofline_rate_text(struct arena *arena, double rate);

@@ -9,9 +9,9 @@
 
 /* Programs get plain operations and bytes; people get them with a prefix, and do without some columns. */
 struct columns {
-	bool text;
+	enum roofline_reader reader;
 	size_t letter, layer, direction, kind, type, calls, flops, bytes, intensity, time, flops_rate,
-		bytes_rate, share, roof, bound, unknown;
+		bytes_rate, share, roof, gain, bound, unknown;
 };
 
 const char *roofline_rate_text(struct arena *arena, double rate)
@@ -38,29 +38,42 @@ static void put(struct print_table *table, size_t column, double number)
 		print_number(table, column, number);
 }
 
-/* A number with a prefix in text: to the right, as numbers stand. */
+/* A number with a prefix in text: to the right, as numbers stand. On a page in the unit that the column has.
+ */
 static void put_amount(
-	struct print_table *table, const struct columns *columns, size_t column, double number, int width)
+	struct print_table *table, const struct columns *columns, size_t column, double number, double unit)
 {
-	if (!columns->text)
+	if (columns->reader == ROOFLINE_PROGRAM)
 		put(table, column, number);
+	else if (columns->reader == ROOFLINE_PAGE)
+		put(table, column, number / unit);
 	else
 		print_word(table, column,
-			arena_format(table->arena, "%*s", width, roofline_rate_text(table->arena, number)));
+			arena_format(table->arena, "%*s", WIDE, roofline_rate_text(table->arena, number)));
+}
+
+static size_t amount_column(struct print_table *table, const struct columns *columns, const char *key,
+	const char *title, const char *on_page)
+{
+	if (columns->reader == ROOFLINE_PAGE)
+		return print_columns(table,
+			&(struct print_column){
+				.key = key, .title = on_page, .type = PRINT_FIGURE, .digits = 4},
+			1);
+	return print_column(
+		table, key, title, columns->reader == ROOFLINE_PROGRAM ? PRINT_COUNT : PRINT_WORD);
 }
 
 /* What tables of layers and of kinds have in common. */
 static void add_amount_columns(struct print_table *table, struct columns *columns)
 {
-	enum print_type type = columns->text ? PRINT_WORD : PRINT_COUNT;
-
 	columns->calls = print_column(table, "calls", NULL, PRINT_REAL);
-	columns->flops = print_column(table, "flops", "  FLOP", type);
-	columns->bytes = print_column(table, "bytes", " bytes", type);
+	columns->flops = amount_column(table, columns, "flops", "  FLOP", "GFLOP");
+	columns->bytes = amount_column(table, columns, "bytes", " bytes", "MB");
 	columns->intensity = print_column(table, "flops_per_byte", "FLOP/B", PRINT_REAL);
 	columns->time = print_column(table, "time", "time", PRINT_TIME);
-	columns->flops_rate = print_column(table, "flops_per_second", "FLOP/s", type);
-	columns->bytes_rate = print_column(table, "bytes_per_second", "   B/s", type);
+	columns->flops_rate = amount_column(table, columns, "flops_per_second", "FLOP/s", "TFLOP/s");
+	columns->bytes_rate = amount_column(table, columns, "bytes_per_second", "   B/s", "GB/s");
 	columns->roof = print_column(table, "roof", "at roof", PRINT_TIME);
 	columns->share = print_column(table, "roof_share", "share", PRINT_SHARE);
 	columns->bound = print_column(table, "bound", "bound", PRINT_WORD);
@@ -78,14 +91,14 @@ static void add_amount(struct print_table *table, const struct columns *columns,
 		put(table, columns->time, amount->unknown_ns > 0 ? amount->unknown_ns : NAN);
 		return;
 	}
-	if (amount->flops > 0 || !columns->text)
-		put_amount(table, columns, columns->flops, amount->flops, WIDE);
-	put_amount(table, columns, columns->bytes, amount->bytes, WIDE);
+	if (amount->flops > 0 || columns->reader == ROOFLINE_PROGRAM)
+		put_amount(table, columns, columns->flops, amount->flops, 1e9);
+	put_amount(table, columns, columns->bytes, amount->bytes, 1e6);
 	put(table, columns->time, amount->time_ns);
-	put_amount(table, columns, columns->bytes_rate, roofline_bytes_rate(amount), WIDE);
+	put_amount(table, columns, columns->bytes_rate, roofline_bytes_rate(amount), 1e9);
 	if (amount->flops > 0) {
 		put(table, columns->intensity, roofline_intensity(amount));
-		put_amount(table, columns, columns->flops_rate, roofline_flops_rate(amount), WIDE);
+		put_amount(table, columns, columns->flops_rate, roofline_flops_rate(amount), 1e12);
 	}
 	if (links)
 		return;
@@ -105,35 +118,53 @@ static bool is_mixed(const struct roofline *roofline)
 	return count > 1;
 }
 
-void roofline_layer_table(const struct roofline *roofline, struct print_table *table, bool text, bool letters)
+double roofline_gain_ns(const struct roofline_item *item)
 {
-	struct columns columns = {.text = text};
+	const struct roofline_amount *amount = &item->amount;
+	double roof_ns = isfinite(amount->roof_ns) ? amount->roof_ns : 0;
 
-	if (letters)
+	return amount->time_ns > roof_ns ? amount->time_ns - roof_ns : 0;
+}
+
+void roofline_layer_table(
+	const struct roofline *roofline, struct print_table *table, enum roofline_reader reader)
+{
+	struct columns columns = {.reader = reader};
+
+	if (reader == ROOFLINE_PLOT)
 		columns.letter = print_column(table, "letter", "", PRINT_WORD);
 	columns.layer = print_column(table, "layer", "layer", PRINT_WORD);
 	columns.direction = print_column(table, "direction", "pass", PRINT_WORD);
 	columns.kind = print_column(table, "kind", NULL, PRINT_WORD);
 	columns.type = print_column(table, "arithmetic", is_mixed(roofline) ? "type" : NULL, PRINT_WORD);
 	add_amount_columns(table, &columns);
+	if (reader == ROOFLINE_PAGE)
+		columns.gain = print_column(table, "gain", "possible gain", PRINT_TIME);
 	for (size_t i = 0; i < roofline->item_count; i++) {
 		const struct roofline_item *item = &roofline->items[i];
 		char letter[2] = {roofline_letter(i), 0};
 
 		print_row(table);
-		if (letters)
+		if (reader == ROOFLINE_PLOT)
 			print_word(table, columns.letter, arena_text(table->arena, letter, 1));
 		print_word(table, columns.layer, item->layer);
-		print_word(table, columns.direction, roofline_direction_keys[item->direction]);
+		if (reader == ROOFLINE_PAGE)
+			print_term(table, columns.direction, roofline_direction_keys[item->direction],
+				roofline_direction_titles[item->direction]);
+		else
+			print_word(table, columns.direction, roofline_direction_keys[item->direction]);
 		print_word(table, columns.kind, work_kind_keys[item->kind]);
 		print_word(table, columns.type, item->amount.flops > 0 ? work_type_names[item->type] : "");
 		add_amount(table, &columns, &item->amount, false);
+		if (reader == ROOFLINE_PAGE && isfinite(item->amount.roof_ns))
+			print_number(table, columns.gain, roofline_gain_ns(item));
 	}
 }
 
-void roofline_kind_table(const struct roofline *roofline, struct print_table *table, bool text)
+void roofline_kind_table(
+	const struct roofline *roofline, struct print_table *table, enum roofline_reader reader)
 {
-	struct columns columns = {.text = text};
+	struct columns columns = {.reader = reader};
 
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
 	add_amount_columns(table, &columns);
@@ -141,7 +172,7 @@ void roofline_kind_table(const struct roofline *roofline, struct print_table *ta
 		if (!(roofline->kinds[kind].calls > 0))
 			continue;
 		print_row(table);
-		print_word(table, columns.kind, text ? work_kind_titles[kind] : work_kind_keys[kind]);
+		print_term(table, columns.kind, work_kind_keys[kind], work_kind_titles[kind]);
 		add_amount(table, &columns, &roofline->kinds[kind], roofline->kind_links[kind]);
 	}
 }

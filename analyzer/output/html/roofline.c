@@ -60,8 +60,8 @@ static void write_axes(const struct picture *picture)
 			fmax(upwards(picture, y) + 4, 10), roofline_rate_text(&page->arena, y));
 	fprintf(page->out,
 		"<text class=\"axis\" x=\"53%%\" y=\"%.0f\" text-anchor=\"middle\">arithmetic intensity, "
-		"FLOP/byte (to the right) and FLOP/s (upwards)</text>\n",
-		HEIGHT - 6);
+		"FLOP/byte</text><text class=\"axis\" x=\"%.3f%%\" y=\"12\">FLOP/s</text>\n",
+		HEIGHT - 6, LEFT + 0.4);
 }
 
 /* From where the bandwidth's line comes into the picture to the peak, then level; each type of arithmetic has
@@ -95,7 +95,7 @@ static void write_roofs(const struct picture *picture)
 			"<text x=\"%.3f%%\" y=\"%.1f\">%sB/s</text>\n",
 			across(picture, from), upwards(picture, peak->bandwidth * from), across(picture, to),
 			upwards(picture, peak->bandwidth * to), across(picture, from) + 1,
-			fmax(upwards(picture, peak->bandwidth * from) - 14, 12),
+			fmax(upwards(picture, peak->bandwidth * from) - 26, 12),
 			roofline_rate_text(&page->arena, peak->bandwidth));
 	}
 }
@@ -110,14 +110,6 @@ static double time_or_0(const struct roofline_item *item)
 	return item->amount.time_ns > 0 ? item->amount.time_ns : 0;
 }
 
-/* What it takes beyond the roof: what there is to gain. Without a roof, all of it. */
-static double gain_ns(const struct roofline_item *item)
-{
-	double roof_ns = isfinite(item->amount.roof_ns) ? item->amount.roof_ns : 0;
-
-	return fmax(time_or_0(item) - roof_ns, 0);
-}
-
 static int by_time(const void *left, const void *right)
 {
 	double a = time_or_0(*(const struct roofline_item *const *)left);
@@ -130,7 +122,7 @@ static int by_gain(const void *left, const void *right)
 {
 	const struct roofline_item *a = *(const struct roofline_item *const *)left;
 	const struct roofline_item *b = *(const struct roofline_item *const *)right;
-	double gain_a = gain_ns(a), gain_b = gain_ns(b);
+	double gain_a = roofline_gain_ns(a), gain_b = roofline_gain_ns(b);
 
 	return gain_a != gain_b ? (gain_a < gain_b) - (gain_a > gain_b) : (a > b) - (a < b);
 }
@@ -212,43 +204,27 @@ static void write_picture(struct html_page *page, const struct roofline *rooflin
 	fputs("</svg>\n", page->out);
 }
 
-static void write_row(struct html_page *page, const struct roofline_item *item)
-{
-	const struct roofline_amount *amount = &item->amount;
-
-	fprintf(page->out, "<tr><th class=\"%s\">%s</th><td class=\"l\">%s</td><td>%s</td><td>%s</td>",
-		html_class(item->layer), html_escape(page, item->layer),
-		roofline_direction_keys[item->direction], roofline_rate_text(&page->arena, amount->flops),
-		roofline_rate_text(&page->arena, amount->bytes));
-	if (amount->flops > 0)
-		fprintf(page->out, "<td>%.2f</td>", roofline_intensity(amount));
-	else
-		fputs("<td>–</td>", page->out);
-	fprintf(page->out,
-		"<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class=\"l\">%s</td></tr>\n",
-		html_time(page, amount->time_ns),
-		roofline_rate_text(&page->arena, roofline_flops_rate(amount)),
-		roofline_rate_text(&page->arena, roofline_bytes_rate(amount)),
-		html_time(page, amount->roof_ns), share_text(page, roofline_share(amount)),
-		isfinite(amount->roof_ns) ? html_time(page, gain_ns(item)) : "–",
-		roofline_bound_keys[amount->bound]);
-}
-
 static void write_table(struct html_page *page, const struct roofline *roofline)
 {
 	const struct roofline_item **items = in_order(roofline, by_gain);
-	size_t count = roofline->item_count < MOST_ROWS ? roofline->item_count : MOST_ROWS;
+	struct roofline shown = *roofline;
+	struct print_table table;
 
+	if (shown.item_count > MOST_ROWS)
+		shown.item_count = MOST_ROWS;
+	shown.items = arena_alloc(&page->arena, shown.item_count, sizeof(*shown.items));
+	for (size_t i = 0; i < shown.item_count; i++)
+		shown.items[i] = *items[i];
+	print_init(&table, &page->arena);
+	roofline_layer_table(&shown, &table, ROOFLINE_PAGE);
 	fprintf(page->out,
 		"<p class=\"dim\">%s of %zu layers and passes, longest first%s.</p>\n"
-		"<div class=\"scroll\"><table class=\"list\">\n"
-		"<thead><tr><th class=\"l\">layer</th><th class=\"l\">pass</th><th>FLOP</th><th>bytes</th><th>FLOP/byte</th><th>time</th><th>FLOP/s</th><th>B/s</th><th>at the roof</th><th>share</th><th>possible gain</th><th class=\"l\">bound by</th></tr></thead>\n"
-		"<tbody>\n",
-		count < roofline->item_count ? arena_format(&page->arena, "%d", MOST_ROWS) : "All",
+		"<div class=\"scroll\">",
+		shown.item_count < roofline->item_count ? arena_format(&page->arena, "%d", MOST_ROWS) : "All",
 		roofline->item_count, roofline->peak.source ? " beyond the roof" : "");
-	for (size_t i = 0; i < count; i++)
-		write_row(page, items[i]);
-	fputs("</tbody></table></div>\n", page->out);
+	print_html(&table, page->out);
+	fputs("</div>\n", page->out);
+	print_free(&table);
 	free(items);
 }
 
