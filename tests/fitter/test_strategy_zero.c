@@ -4,52 +4,7 @@
  */
 #include "../analyzer/check.h"
 #include "advise/strategy_choose.h"
-
-#include <math.h>
-#include <string.h>
-
-enum { MOST = 3 };
-
-/* A chain whose times at batch 1 are given, in proportion to the batch. */
-struct chain {
-	struct strategy_net net;
-	struct strategy_layer layers[MOST];
-	double times[3 * MOST], batch;
-};
-
-static void chain_init(struct chain *chain, size_t count)
-{
-	memset(chain, 0, sizeof(*chain));
-	chain->batch = 1;
-	chain->net.layers = chain->layers;
-	chain->net.layer_count = count;
-	chain->net.batch_count = 1;
-	chain->net.batches = &chain->batch;
-	for (size_t i = 0; i < count; i++) {
-		struct strategy_layer *layer = &chain->layers[i];
-
-		layer->forward = &chain->times[3 * i];
-		layer->backward = layer->forward + 1;
-		layer->update = layer->forward + 2;
-		layer->may_cut = i > 0;
-		layer->input_bytes = 1;
-	}
-}
-
-static void cluster_init(struct strategy_cluster *cluster, size_t workers, double latency, double bandwidth)
-{
-	memset(cluster, 0, sizeof(*cluster));
-	cluster->workers = workers;
-	cluster->workers_per_node = STRATEGY_MAX_WORKERS;
-	cluster->inside = cluster->between = (struct strategy_link){latency, bandwidth};
-	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
-		cluster->slow[i] = 1;
-}
-
-static int near(double x, double y)
-{
-	return fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y));
-}
+#include "chain.h"
 
 static void init(struct chain *chain, struct strategy_cluster *cluster)
 {
