@@ -1,6 +1,7 @@
 /* Files that are there whole or not at all: see output.h. */
 #include "output.h"
 
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -247,6 +248,30 @@ int pm_output_close(struct pm_output *output, int error)
 	free(output->path);
 	*output = (struct pm_output){.file = -1};
 	return -error;
+}
+
+FILE *pm_output_create(struct pm_output *output, const char *path, bool fresh)
+{
+	int status = pm_output_open(output, path, fresh);
+	FILE *stream = status < 0 ? NULL : pm_output_stream(output);
+
+	if (status == -EEXIST)
+		errx(1, "%s: file exists; --force overwrites it", path);
+	if (status < 0)
+		errno = -status;
+	if (!stream)
+		err(1, "%s", path);
+	return stream;
+}
+
+void pm_output_finish(struct pm_output *output, const char *path)
+{
+	int status = pm_output_close(output, 0);
+
+	if (status < 0) {
+		errno = -status;
+		err(1, "%s", path);
+	}
 }
 
 int pm_output_write(const char *path, const void *bytes, size_t count)

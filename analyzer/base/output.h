@@ -32,6 +32,12 @@ FILE *pm_output_stream(struct pm_output *output);
  */
 int pm_output_close(struct pm_output *output, int error);
 
+/* For commands: opens the file and its stream. Where that cannot be it ends the program with a sentence, of a
+ * `fresh` file that is there already with what overwrites it. */
+FILE *pm_output_create(struct pm_output *output, const char *path, bool fresh);
+/* Closes it; where not all could be written it ends the program with a sentence. */
+void pm_output_finish(struct pm_output *output, const char *path);
+
 /* All at once: 0 or -errno. */
 int pm_output_write(const char *path, const void *bytes, size_t count);
 

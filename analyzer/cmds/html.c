@@ -3,8 +3,6 @@
 #include "base/output.h"
 #include "output/html/html.h"
 
-#include <err.h>
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +13,6 @@ static char *default_path(struct arena *arena, const char *label)
 {
 	return strspn(label, "./") == strlen(label) ? arena_text(arena, "report.html", 11)
 						    : arena_format(arena, "%s.html", label);
-}
-
-/* A file that was there stays as it is, unless `force`. */
-static FILE *create(struct pm_output *output, const char *path, bool force)
-{
-	int status = pm_output_open(output, path, !force);
-	FILE *out = status < 0 ? NULL : pm_output_stream(output);
-
-	if (status == -EEXIST)
-		errx(1, "%s: file exists; --force overwrites it", path);
-	if (status < 0)
-		errno = -status;
-	if (!out)
-		err(1, "%s", path);
-	return out;
-}
-
-static void finish(struct pm_output *output, const char *path)
-{
-	int status = pm_output_close(output, 0);
-
-	if (status < 0) {
-		errno = -status;
-		err(1, "%s", path);
-	}
 }
 
 enum { OPTION_FORCE = OPTION_FIRST, OPTION_EVENTS };
@@ -71,10 +44,10 @@ static int run(int argument_count, char **arguments)
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (!path)
 		path = default_path(&runs[0].analysis.timeline.arena, runs[0].label);
-	out = strcmp(path, "-") == 0 ? stdout : create(&output, path, force);
+	out = strcmp(path, "-") == 0 ? stdout : pm_output_create(&output, path, !force);
 	html_write(runs, run_count, event_most, isatty(STDERR_FILENO), out);
 	if (out != stdout) {
-		finish(&output, path);
+		pm_output_finish(&output, path);
 		printf("%s\n", path);
 	}
 	for (size_t i = 0; i < run_count; i++)

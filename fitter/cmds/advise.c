@@ -8,7 +8,6 @@
 #include "output/advice_print.h"
 
 #include <err.h>
-#include <errno.h>
 #include <float.h>
 #include <limits.h>
 #include <stdio.h>
@@ -95,17 +94,9 @@ static void add_checks(struct advice *a)
 static void write_page(const struct advice_print *print, const char *path)
 {
 	struct pm_output output;
-	int status = pm_output_open(&output, path, false);
-	FILE *out = status < 0 ? NULL : pm_output_stream(&output);
 
-	if (out) {
-		advice_print_html(print, out);
-		status = pm_output_close(&output, 0);
-	}
-	if (!out || status < 0) {
-		errno = status < 0 ? -status : errno;
-		err(1, "%s", path);
-	}
+	advice_print_html(print, pm_output_create(&output, path, false));
+	pm_output_finish(&output, path);
 }
 
 static int run(int argument_count, char **arguments)

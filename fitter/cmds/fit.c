@@ -13,7 +13,6 @@
 #include <float.h>
 #include <limits.h>
 #include <err.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,13 +53,8 @@ static void write_predictions(
 {
 	struct pm_output output;
 	struct csv_line line = {0};
-	int status = pm_output_open(&output, path, false);
-	FILE *file = status < 0 ? NULL : pm_output_stream(&output);
+	FILE *file = pm_output_create(&output, path, false);
 
-	if (status < 0)
-		errno = -status;
-	if (!file)
-		err(1, "%s", path);
 	line.out = file;
 	fputs("sample,set,measured,predicted\n", file);
 	for (int test = 0; test < 2; test++) {
@@ -77,11 +71,7 @@ static void write_predictions(
 		}
 		free(times);
 	}
-	status = pm_output_close(&output, 0);
-	if (status < 0) {
-		errno = -status;
-		err(1, "%s", path);
-	}
+	pm_output_finish(&output, path);
 }
 
 static void answer_json(

@@ -189,31 +189,6 @@ static void release(struct source *source)
 		observations_free(&source->observations);
 }
 
-/* A file that was there stays as it is, unless `force`. */
-static FILE *create(struct pm_output *output, const char *path, bool force)
-{
-	int status = pm_output_open(output, path, !force);
-	FILE *out = status < 0 ? NULL : pm_output_stream(output);
-
-	if (status == -EEXIST)
-		errx(1, "%s: file exists; --force overwrites it", path);
-	if (status < 0)
-		errno = -status;
-	if (!out)
-		err(1, "%s", path);
-	return out;
-}
-
-static void finish(struct pm_output *output, const char *path)
-{
-	int status = pm_output_close(output, 0);
-
-	if (status < 0) {
-		errno = -status;
-		err(1, "%s", path);
-	}
-}
-
 enum { DATA = OPTION_FIRST, PATH, BASELINES, FORCE };
 
 static void take_options(
@@ -267,10 +242,11 @@ static int run(int argument_count, char **arguments)
 		errx(1, "out of memory");
 	for (size_t m = 0; m < count; m++)
 		prepare(&models[m], &sources[m], &options, &choices, m, arguments[optind + (int)m]);
-	out = strcmp(choices.output, "-") == 0 ? stdout : create(&output, choices.output, choices.force);
+	out = strcmp(choices.output, "-") == 0 ? stdout
+					       : pm_output_create(&output, choices.output, !choices.force);
 	html_write(models, count, out);
 	if (out != stdout) {
-		finish(&output, choices.output);
+		pm_output_finish(&output, choices.output);
 		printf("%s\n", choices.output);
 	}
 	for (size_t m = 0; m < count; m++)

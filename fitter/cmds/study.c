@@ -78,25 +78,18 @@ static int run_command(const struct command *command, const struct words *words,
 static FILE *create(struct pm_output *output, const char *folder, const char *name)
 {
 	char *path = in_folder(folder, name);
-	int status = pm_output_open(output, path, false);
-	FILE *file = status < 0 ? NULL : pm_output_stream(output);
+	FILE *file = pm_output_create(output, path, false);
 
-	if (status < 0)
-		errno = -status;
-	if (!file)
-		err(1, "%s", path);
 	free(path);
 	return file;
 }
 
 static void finish(struct pm_output *output, const char *folder, const char *name)
 {
-	int status = pm_output_close(output, 0);
+	char *path = in_folder(folder, name);
 
-	if (status < 0) {
-		errno = -status;
-		err(1, "%s/%s", folder, name);
-	}
+	pm_output_finish(output, path);
+	free(path);
 }
 
 static void put_html(const struct study_table *table, FILE *out)
