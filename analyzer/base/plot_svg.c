@@ -1,6 +1,7 @@
 /* Pictures as SVG: see plot_svg.h. */
 #include "plot_svg.h"
 #include "html.h"
+#include "text.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,15 +44,6 @@ static bool put_text(const char *text, size_t most, FILE *out)
 		fwrite(shown, 1, bytes, out);
 	}
 	return *text == '\0';
-}
-
-static size_t letters(const char *text)
-{
-	size_t count = 0;
-
-	for (; *text; text++)
-		count += ((unsigned char)*text & 0xc0) != 0x80;
-	return count;
 }
 
 static double place_x(const struct frame *frame, const struct plot *plot, double x)
@@ -241,10 +233,11 @@ static void put_x_axis(const struct frame *f, const struct plot *plot)
 	bool lean = false;
 
 	for (size_t i = 0; i < count && axis->names; i++)
-		lean = lean || (double)letters(axis->names[i]) * LETTER > f->width / (double)count - 6;
+		lean = lean ||
+		       (double)pm_text_columns(axis->names[i]) * LETTER > f->width / (double)count - 6;
 	for (size_t i = 0; i < count; i++) {
 		double x = f->left + plot_tick_place(axis, i) * f->width;
-		double half = (double)letters(plot_tick_text(axis, i)) * LETTER / 2;
+		double half = (double)pm_text_columns(plot_tick_text(axis, i)) * LETTER / 2;
 
 		fprintf(f->out, "<path class=\"grid\" d=\"M%.2f %.2fv%.2f\"/>", x, f->top, f->height + 4);
 		if (lean ? x - 6 < free_from : x - half < free_from)
@@ -302,7 +295,7 @@ static size_t put_legend(const struct frame *f, const struct plot *plot, bool dr
 
 	for (size_t s = 0; s < plot->series_count; s++) {
 		const struct plot_series *series = plot->series[s];
-		size_t count = series->name ? letters(series->name) : 0;
+		int count = series->name ? pm_text_columns(series->name) : 0;
 		double width = 30 + (double)(count < LONGEST_NAME ? count : LONGEST_NAME + 1) * LETTER, y;
 
 		if (!series->name || series->count == 0)
@@ -336,10 +329,10 @@ static size_t put_legend(const struct frame *f, const struct plot *plot, bool dr
 
 static double widest(const struct plot_axis *axis)
 {
-	size_t most = 2;
+	int most = 2;
 
 	for (size_t i = 0; i < plot_tick_count(axis); i++) {
-		size_t count = letters(plot_tick_text(axis, i));
+		int count = pm_text_columns(plot_tick_text(axis, i));
 
 		most = count > most ? count : most;
 	}

@@ -1,6 +1,7 @@
 /* Pictures for a terminal: see plot_text.h. */
 #include "plot_text.h"
 #include "terminal.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,15 +48,6 @@ struct plot_text plot_text_for(FILE *out, bool plain)
 	return how;
 }
 
-static int letters(const char *text)
-{
-	int count = 0;
-
-	for (; *text; text++)
-		count += ((unsigned char)*text & 0xc0) != 0x80;
-	return count;
-}
-
 /* Text of at most `most` characters, none of which moves the cursor: control characters, also those that
  * UTF-8 writes in two bytes. */
 static int put_name(const char *text, int most, FILE *out)
@@ -64,7 +56,7 @@ static int put_name(const char *text, int most, FILE *out)
 	int count = 0;
 
 	for (; *at; at++) {
-		bool begins = (*at & 0xc0) != 0x80;
+		bool begins = pm_text_begins((char)*at);
 
 		if (begins && count == most)
 			break;
@@ -246,7 +238,7 @@ static void print_row(const struct canvas *c, int row)
 {
 	int tick = tick_in(c, row), last = c->width - 1;
 	const char *text = tick < 0 ? "" : plot_tick_text(&c->plot->y, (size_t)tick);
-	int size = letters(text) < LONGEST_NAME ? letters(text) : LONGEST_NAME;
+	int size = pm_text_columns(text) < LONGEST_NAME ? pm_text_columns(text) : LONGEST_NAME;
 	const struct cell *cells = c->cells + row * c->width;
 
 	fprintf(c->out, "%*s", c->margin - 2 - size, "");
@@ -276,7 +268,7 @@ static void print_x_axis(const struct canvas *c)
 	fprintf(c->out, "\n%*s", c->margin, "");
 	for (size_t i = 0; i < count; i++) {
 		const char *text = plot_tick_text(axis, i);
-		int size = letters(text) < LONGEST_NAME ? letters(text) : LONGEST_NAME;
+		int size = pm_text_columns(text) < LONGEST_NAME ? pm_text_columns(text) : LONGEST_NAME;
 		int begin = dot_x(c, axis->names ? (double)i : axis->ticks[i].value) / across(c) - size / 2;
 
 		/* the first may stand out on the left, none on the right */
@@ -300,8 +292,10 @@ static void print_legend(const struct canvas *c)
 	fprintf(c->out, "%*s", c->margin, "");
 	for (size_t i = 0; i < c->plot->series_count; i++) {
 		const struct plot_series *s = c->plot->series[i];
-		int size =
-			s->name ? (letters(s->name) < LONGEST_KEY ? letters(s->name) : LONGEST_KEY) + 4 : 0;
+		int size = s->name ? (pm_text_columns(s->name) < LONGEST_KEY ? pm_text_columns(s->name)
+									     : LONGEST_KEY) +
+					     4
+				   : 0;
 		bool said = s->kind == PLOT_LINE && s->count && s->points[0].tip;
 
 		if (!s->name || !s->count)
@@ -340,7 +334,7 @@ void plot_text_print(const struct plot *plot, const struct plot_text *how, FILE 
 	if (plot->y.names)
 		c.height = (int)plot->y.name_count;
 	for (size_t i = 0; i < plot_tick_count(&plot->y); i++) {
-		int size = letters(plot_tick_text(&plot->y, i));
+		int size = pm_text_columns(plot_tick_text(&plot->y, i));
 
 		size = size < LONGEST_NAME ? size : LONGEST_NAME;
 		c.margin = size + 3 > c.margin ? size + 3 : c.margin;
@@ -360,7 +354,8 @@ void plot_text_print(const struct plot *plot, const struct plot_text *how, FILE 
 	for (int row = 0; row < c.height; row++)
 		print_row(&c, row);
 	print_x_axis(&c);
-	fprintf(out, "%*s", c.margin + (c.width - (plot->x.label ? letters(plot->x.label) : 0)) / 2, "");
+	fprintf(out, "%*s", c.margin + (c.width - (plot->x.label ? pm_text_columns(plot->x.label) : 0)) / 2,
+		"");
 	put_name(plot->x.label ? plot->x.label : "", 200, out);
 	fputc('\n', out);
 	print_legend(&c);

@@ -5,6 +5,7 @@
  */
 #include "table_cells.h"
 #include "terminal.h"
+#include "text.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -24,20 +25,10 @@ struct layout {
 	FILE *out;
 };
 
-/* Columns on the terminal: bytes that do not continue a UTF-8 character. */
-static int width(const char *text)
-{
-	int count = 0;
-
-	for (; *text; text++)
-		count += ((unsigned char)*text & 0xc0) != 0x80;
-	return count;
-}
-
 /* Blanks are kept back until something follows them: no line ends with blanks. */
 static void print_cell(const char *text, int columns, bool left, int *blanks, FILE *out)
 {
-	int gap = columns - width(text);
+	int gap = columns - pm_text_columns(text);
 
 	if (!left)
 		*blanks += gap;
@@ -64,7 +55,7 @@ static void find_widths(struct layout *layout)
 	const struct table_cells *cells = &layout->cells;
 
 	for (size_t i = 0; i < cells->row_count * cells->count; i++) {
-		int wide = width(cells->texts[i]);
+		int wide = pm_text_columns(cells->texts[i]);
 
 		if (wide > layout->widths[i % cells->count])
 			layout->widths[i % cells->count] = wide;
@@ -114,12 +105,12 @@ static void print_name(const struct layout *layout, const char *text)
 {
 	const int room = layout->most - MARGIN;
 
-	while (width(text) > room) {
+	while (pm_text_columns(text) > room) {
 		size_t length = 0;
 		int column = 0;
 
 		for (size_t i = 0; text[i] && column < room; i++) {
-			column += ((unsigned char)text[i] & 0xc0) != 0x80;
+			column += pm_text_begins(text[i]);
 			if (strchr(" ./:_", text[i]))
 				length = i + 1;
 		}
@@ -183,10 +174,10 @@ static void break_title(char *text, int most)
 	int column = 0;
 
 	for (; *text; text++) {
-		column += ((unsigned char)*text & 0xc0) != 0x80;
+		column += pm_text_begins(*text);
 		if (column > most && blank) {
 			*blank = '\n';
-			column = width(blank) - width(text);
+			column = pm_text_columns(blank) - pm_text_columns(text);
 			blank = NULL;
 		}
 		if (*text == ' ')

@@ -20,11 +20,20 @@ static size_t length_by_first(unsigned char first)
 static bool fits(const unsigned char *bytes, size_t length)
 {
 	for (size_t i = 1; i < length; i++)
-		if ((bytes[i] & 0xc0) != 0x80)
+		if (pm_text_begins((char)bytes[i]))
 			return false;
 	return length < 2 ||
 	       !((bytes[0] == 0xe0 && bytes[1] < 0xa0) || (bytes[0] == 0xed && bytes[1] > 0x9f) ||
 		       (bytes[0] == 0xf0 && bytes[1] < 0x90) || (bytes[0] == 0xf4 && bytes[1] > 0x8f));
+}
+
+int pm_text_columns(const char *text)
+{
+	int count = 0;
+
+	for (; *text; text++)
+		count += pm_text_begins(*text);
+	return count;
 }
 
 size_t pm_text_character(const char *text, size_t length)

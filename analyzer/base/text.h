@@ -13,6 +13,15 @@
  * and surrogates are none. */
 size_t pm_text_character(const char *text, size_t length);
 
+/* Does a character begin with this byte of UTF-8? */
+static inline bool pm_text_begins(char byte)
+{
+	return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+/* Characters of a text, as they take columns of a terminal or room in a picture. */
+int pm_text_columns(const char *text);
+
 /* Could the text, of `length` bytes, be the begin of a character whose rest is missing? */
 bool pm_text_unfinished(const char *text, size_t length);
 
