@@ -48,6 +48,24 @@ struct flow_work {
 	uint32_t parameter_count;
 };
 
+/* ---- which words of a launch are arguments (layer_flow_argument.c) ---- */
+
+struct flow_samples;
+
+/* Is known of the program's own kernels in an iteration what they touch? */
+bool flow_is_known(const struct layer_assign *assign, const struct iteration *iteration);
+
+/* Iterations to hold the calls of iteration `own` against; the caller frees it. */
+struct flow_samples *flow_samples(
+	const struct layer_assign *assign, const struct iteration_list *iterations, size_t own);
+void flow_samples_free(struct flow_samples *samples);
+
+/* The addresses among the arguments of a call of that iteration, in order of words; good until the next call.
+ */
+const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32_t call, size_t *count);
+
+/* ---- from calls to places ---- */
+
 /* Fills in steps, touches and places (layer_flow_collect.c). False: too little is known of the program's own
  * kernels. */
 bool flow_collect(struct flow_work *work, const struct iteration_list *iterations);

@@ -9,8 +9,8 @@
  *     each       an update launch for each parameter      block    all parameters in one block, updated by
  * one launch list       one launch with a list by value          cast     products read copies of the weights
  * in another type      stale    both: each copy is made where the one before was, and the list's words behind
- * its end are left from another list; words of a bias's kernel, and in all iterations but one of an
- * activation's, are left from another launch
+ * its end are left from another list; words of a bias's kernel, and of an activation's in all
+ * iterations but one, which going backward is the first and has one call more, are left from another launch
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -43,9 +43,11 @@ struct update_list {
 	X(activate, 8, 8, 8) \
 	X(sum, 8, 8, 8) \
 	X(loss, 8, 8, 8) \
-	X(cast, 8, 8, 4) X(loss_back, 8, 8, 8) X(activate_back, 8, 8, 8) X(bias_back, 8, 8) \
-		X(norm_back, 8, 8, 8, 8, 8) X(update, 8, 8, 8, 4) \
-			X(update_all, sizeof(struct update_list), 4)
+	X(cast, 8, 8, 4) \
+	X(loss_back, 8, 8, 8) \
+	X(activate_back, 8, 8, 8, 8) \
+	X(bias_back, 8, 8) X(norm_back, 8, 8, 8, 8, 8) X(update, 8, 8, 8, 4) \
+		X(update_all, sizeof(struct update_list), 4)
 #define KERNEL(name, ...) \
 	static char name; \
 	EXPORTED void sg_twin_##name(dim3 grid, dim3 block, void **args); \
@@ -143,7 +145,8 @@ static void backward(void)
 		char *in = b ? activation(5 * b - 1) : batch;
 
 		belongs("t_b", 2 * b + 1);
-		launch(&activate_back, slope(1), slope(0), activation(5 * b + 1), NULL, NULL);
+		launch(&activate_back, slope(1), slope(0), activation(5 * b + 1),
+			is_stale && iteration ? parameters[0].data : NULL, NULL);
 		belongs("t_b", 2 * b + 1);
 		launch(&bias_back, p[3].gradient, slope(1), NULL, NULL, NULL);
 		belongs("t_b", 2 * b + 1);
@@ -209,6 +212,10 @@ static void train(void)
 	belongs("t_h2d", -1);
 	CHECK(cudaMemcpyAsync(target, image, ROWS * 4, cudaMemcpyHostToDevice, NULL));
 	forward();
+	if (is_stale && iteration == 0) {
+		belongs("t_h2d", -1);
+		CHECK(cudaMemcpyAsync(target, image, ROWS * 4, cudaMemcpyHostToDevice, NULL));
+	}
 	belongs("-", -1);
 	launch(&loss, activation(5 * blocks), activation(5 * blocks - 1), target, NULL, NULL);
 	belongs("t_b", -1);
