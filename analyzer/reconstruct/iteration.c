@@ -90,6 +90,58 @@ static size_t first_core(const struct iteration_finder *finder, size_t from, siz
 	return from;
 }
 
+/* By piece: where its input begins. The caller frees it. */
+static size_t *input_starts(const struct iteration_finder *finder)
+{
+	size_t *starts = mem_alloc(finder->piece_count, sizeof(*starts));
+
+	for (size_t i = 0; i < finder->piece_count; i++) {
+		const struct iteration_piece *piece = &finder->pieces[i];
+
+		starts[i] = input_start(finder, piece->first, first_core(finder, piece->start, piece->end));
+	}
+	return starts;
+}
+
+/* The operation that most pieces begin with; false: there is none. */
+static bool usual_start(const struct iteration_finder *finder, const size_t *starts, uint32_t *operation)
+{
+	size_t votes = 0, agree = 0;
+
+	for (size_t i = 0; i < finder->piece_count; i++) {
+		const uint32_t here = finder->operations[starts[i]];
+
+		if (votes == 0)
+			*operation = here;
+		votes += *operation == here ? 1 : SIZE_MAX;
+	}
+	for (size_t i = 0; i < finder->piece_count; i++)
+		agree += finder->operations[starts[i]] == *operation;
+	return 2 * agree > finder->piece_count;
+}
+
+/*
+ * Between its input and its first computation a step may exchange and fetch what others do not, as where
+ * buckets of gradients are made anew after the first one: then it begins further in front, with the operation
+ * that the others begin with.
+ */
+static void begin_as_usual(const struct iteration_finder *finder, size_t *starts)
+{
+	uint32_t operation = 0;
+
+	if (!usual_start(finder, starts, &operation))
+		return;
+	for (size_t i = 1; i < finder->piece_count; i++) {
+		size_t at = starts[i];
+
+		while (at > finder->pieces[i].first && finder->operations[at] != operation &&
+			!iteration_is_core(finder, at - 1))
+			at--;
+		if (finder->operations[at] == operation)
+			starts[i] = at;
+	}
+}
+
 /* ---- Times ---- */
 
 /* When the work at `start` begins, after the call before it: with its file input, or itself. */
@@ -256,15 +308,16 @@ static enum iteration_gap_kind cut_kind(const struct iteration_finder *finder, s
 static void place_iterations(struct iteration_finder *finder, struct iteration_list *list)
 {
 	const struct worker *worker = finder->worker;
+	size_t *starts = input_starts(finder);
 
+	begin_as_usual(finder, starts);
 	for (size_t i = 0; i < finder->piece_count; i++) {
 		struct iteration_piece *piece = &finder->pieces[i];
 		struct iteration *item = &list->items[i];
 		size_t core = first_core(finder, piece->start, piece->end);
 
 		/* All that is done in a step belongs to it. */
-		item->first_call =
-			iteration_is_marked(finder) ? piece->first : input_start(finder, piece->first, core);
+		item->first_call = iteration_is_marked(finder) ? piece->first : starts[i];
 		item->call_end = piece->end;
 		item->usual = piece->structure == finder->usual;
 		item->begin_ns = begin_of(finder, item->first_call);
@@ -275,6 +328,7 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 			iteration_gap_in(finder, finder->pieces[i - 1].end, item->first_call) == SIZE_MAX)
 			list->items[i - 1].call_end = item->first_call;
 	}
+	free(starts);
 	for (size_t i = 0; i < list->count; i++) {
 		struct iteration *item = &list->items[i];
 		int64_t from_ns;

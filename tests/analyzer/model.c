@@ -237,7 +237,7 @@ static void aggregate_all(struct maker *maker)
 }
 
 /* Small copies and a collective that have nothing to do with the gradients. */
-static void log_loss(struct maker *maker)
+static void exchange_value(struct maker *maker)
 {
 	uint64_t addresses[MOST_WORKERS];
 	struct about other = {PHASE_OTHER, NULL};
@@ -335,6 +335,8 @@ static void iterate(struct maker *maker)
 	}
 	for (int part = 0; part < parts && maker->options->schedule == MODEL_TURNS; part++) {
 		load(maker);
+		if (maker->options->agree_in && maker->iteration == maker->options->agree_in)
+			exchange_value(maker);
 		if (maker->options->graph)
 			model_capture(maker);
 		forward(maker);
@@ -359,7 +361,7 @@ static void iterate(struct maker *maker)
 	for (int i = 0; i < maker->worker_count; i++)
 		maker->workers[i].host->now_ns += 3000; /* sums up the loss */
 	if (maker->options->log_every && maker->iteration % maker->options->log_every == 0)
-		log_loss(maker);
+		exchange_value(maker);
 }
 
 static void evaluate(struct maker *maker)

@@ -148,11 +148,15 @@ static void check_list(const char *name, const struct iteration_list *list, cons
 }
 
 /* Without pauses between them iterations follow each other to the nanosecond, and begin with their first
- * read. */
-static void check_begins(void)
+ * read, also where ranks agree on something before they go forward. */
+static void check_begins(int processes, int agree_in)
 {
-	struct model_options options = {
-		.net = MODEL_LENET, .iterations = 6, .batch = 16, .processes = 1, .gpus = 1};
+	struct model_options options = {.net = MODEL_LENET,
+		.iterations = 6,
+		.batch = 16,
+		.processes = processes,
+		.gpus = 1,
+		.agree_in = agree_in};
 	const struct analysis_worker *worker;
 	struct analysis analysis;
 	struct model model;
@@ -298,7 +302,8 @@ int main(int argument_count, char **arguments)
 		analysis_free(&analysis);
 		model_free(&model);
 	}
-	check_begins();
+	check_begins(1, 0);
+	check_begins(2, 2);
 	check_run_ahead();
 	check_late_window();
 	check_broken_off();
