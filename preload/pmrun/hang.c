@@ -18,6 +18,7 @@
 #define HUNG 3     /* exit status of pmanalyze hang --fail-if-hung */
 #define LIMIT_S 10 /* of a report that others wait for */
 #define NAME "hang.txt"
+#define UNDER_WAY ".hang.txt" /* the report of the look that is under way */
 
 static struct {
 	pid_t pid;   /* of the look that is under way, 0: none */
@@ -25,9 +26,9 @@ static struct {
 	bool hangs;  /* by the last look */
 } look;
 
-static bool report_path(const struct pmrun_options *o, char path[PATH_MAX])
+static bool report_path(const struct pmrun_options *o, const char *name, char path[PATH_MAX])
 {
-	return snprintf(path, PATH_MAX, "%s/" NAME, o->output) < PATH_MAX;
+	return snprintf(path, PATH_MAX, "%s/%s", o->output, name) < PATH_MAX;
 }
 
 /* -1: it cannot be started. */
@@ -37,7 +38,7 @@ static pid_t start_look(const struct pmrun_options *o, int after_seconds)
 	sigset_t none;
 	pid_t pid;
 
-	if (!pmrun_has_program("pmanalyze", program) || !report_path(o, path))
+	if (!pmrun_has_program("pmanalyze", program) || !report_path(o, UNDER_WAY, path))
 		return -1;
 	snprintf(seconds, sizeof seconds, "%d", after_seconds);
 	fflush(NULL);
@@ -57,7 +58,7 @@ static pid_t start_look(const struct pmrun_options *o, int after_seconds)
 static void print_conclusion(const struct pmrun_options *o)
 {
 	char path[PATH_MAX], line[1024];
-	FILE *file = report_path(o, path) ? fopen(path, "re") : NULL;
+	FILE *file = report_path(o, NAME, path) ? fopen(path, "re") : NULL;
 
 	if (!file)
 		return;
@@ -66,6 +67,32 @@ static void print_conclusion(const struct pmrun_options *o)
 		fprintf(stderr, "pmrun: %s", line);
 	fclose(file);
 	fprintf(stderr, "pmrun: where all threads are: %s\n", path);
+}
+
+/* The look has ended: does the job hang? Its report takes the place of the one before. */
+static bool take_report(const struct pmrun_options *o, int status)
+{
+	char new_path[PATH_MAX], path[PATH_MAX];
+	bool whole = WIFEXITED(status) && (WEXITSTATUS(status) == HUNG || WEXITSTATUS(status) == 0);
+
+	look.pid = 0;
+	if (report_path(o, UNDER_WAY, new_path) && report_path(o, NAME, path) &&
+		(whole ? rename(new_path, path) : unlink(new_path)) == 0)
+		return whole && WEXITSTATUS(status) == HUNG;
+	return false;
+}
+
+void pmrun_hang_end(const struct pmrun_options *o)
+{
+	char path[PATH_MAX];
+
+	if (look.pid <= 0)
+		return;
+	kill(look.pid, SIGKILL);
+	waitpid(look.pid, NULL, 0);
+	look.pid = 0;
+	if (report_path(o, UNDER_WAY, path))
+		unlink(path);
 }
 
 bool pmrun_hang_watch(const struct pmrun_options *o, double now)
@@ -81,8 +108,7 @@ bool pmrun_hang_watch(const struct pmrun_options *o, double now)
 	}
 	if (look.pid <= 0 || waitpid(look.pid, &status, WNOHANG) != look.pid)
 		return false;
-	look.pid = 0;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != HUNG) {
+	if (!take_report(o, status)) {
 		look.hangs = false;
 		return false;
 	}
@@ -98,16 +124,21 @@ void pmrun_hang_report(const struct pmrun_options *o)
 	const struct timespec step = {.tv_nsec = 10000000};
 	const int rounds = LIMIT_S * 100;
 	int status = -1;
-	pid_t pid;
 
-	if (o->quiet || (o->launched && o->rank != 0) || (pid = start_look(o, 0)) <= 0)
+	if (o->quiet || (o->launched && o->rank != 0))
 		return;
-	for (int i = 0; i < rounds && waitpid(pid, &status, WNOHANG) == 0; i++)
-		nanosleep(&step, NULL);
-	if (status == -1) {
-		kill(pid, SIGKILL);
-		waitpid(pid, &status, 0);
-	} else if (WIFEXITED(status) && WEXITSTATUS(status) == HUNG) {
-		print_conclusion(o);
+	pmrun_hang_end(o);
+	/* It is known and said who is waited for. If a scheduler has ended all ranks, that is not to be seen
+	 * now. */
+	if (look.hangs)
+		return;
+	look.pid = start_look(o, 0);
+	for (int i = 0; i < rounds && look.pid > 0; i++) {
+		if (waitpid(look.pid, &status, WNOHANG) != look.pid) {
+			nanosleep(&step, NULL);
+		} else if (take_report(o, status)) {
+			print_conclusion(o);
+		}
 	}
+	pmrun_hang_end(o);
 }

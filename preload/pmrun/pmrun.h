@@ -71,8 +71,10 @@ void pmrun_quote(const char *path, char *quoted);
  */
 bool pmrun_hang_watch(const struct pmrun_options *options, double now);
 /* The same at once, before ranks are ended; waits for it for some seconds. Prints nothing if nobody waits for
- * another. */
+ * another, or if the last look has said who. */
 void pmrun_hang_report(const struct pmrun_options *options);
+/* Ends a look that is under way; the report of the one before stays. */
+void pmrun_hang_end(const struct pmrun_options *options);
 
 /* `pmrun demo`: fills in the options and the environment, prints what is about to be done, and, after the
  * run, what came of it. */

@@ -335,6 +335,7 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 			show_progress(o, shown - began, iterations);
 		}
 	}
+	pmrun_hang_end(o);
 	pmrun_status("");
 	pmrun_progress_end();
 	pmrun_output_finish();

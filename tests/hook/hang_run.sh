@@ -23,6 +23,23 @@ grep -q '^pmrun: Rank 2 is what the others wait for: it is outside' said || comp
 [ -s run/hang.txt ] || complain "no run/hang.txt"
 "$BUILD/bin/pmanalyze" dump run/*.0.pmtrace >/dev/null || complain "the traces cannot be read"
 
+# A scheduler ends pmrun and all ranks at once: what was known of the hang stays. Of signals that wait pmrun takes SIGTERM first.
+rm -rf id run
+"$BUILD/bin/pmrun" -n 4 -o run --softgpu=a100 --hang-after 1 -- "$BUILD/bin/hang_host" input 2 23 2>said &
+pmrun=$!
+until grep -q 'where all threads are' said; do
+	kill -0 $pmrun || break
+done
+kill -STOP $pmrun
+ranks=$(grep -sl "^PPid:[[:space:]]*$pmrun\$" /proc/[0-9]*/status | sed 's,/proc/\([0-9]*\)/status,\1,')
+# shellcheck disable=SC2086
+kill -KILL $ranks
+kill -TERM $pmrun
+kill -CONT $pmrun
+wait $pmrun || true
+grep -q '^Rank 2 is what the others wait for: it is outside' run/hang.txt || complain "hang.txt: $(head -n 2 run/hang.txt)"
+[ ! -e run/.hang.txt ] || complain "a report that is not whole was left"
+
 run killed
 [ $status = 137 ] || complain "status $status, expected 137 of the rank that was killed"
 grep -q '^pmrun: Rank 2 is what the others wait for: it is gone' said || complain "killed: rank 2 was not named"
