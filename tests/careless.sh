@@ -110,8 +110,10 @@ done <<'END'
 2 | --dataset nosuch: expected one of mnist.cifar10            | mkdata --dataset nosuch --out data
 0 | ^$                                                         | pmanalyze help report && pmanalyze report "with blank" && pmanalyze report n*n && pmanalyze html --force -o twice.html run
 0 | ^$                                                         | pmanalyze html -o /dev/stdout run
+0 | run: given twice: it is counted as two runs                | pmanalyze report run run
+0 | run/: the same run as run: it is counted as another one    | pmanalyze compare run run/
 END
-[ "$rows" -ge 77 ] || complain "$rows rows"
+[ "$rows" -ge 79 ] || complain "$rows rows"
 
 # a folder that may not be read, by somebody who may go where it is and start the program
 chmod 755 . && chmod 700 run

@@ -158,6 +158,28 @@ void cmd_read_run(struct run *run, const struct cmd_options *options, char **pat
 	cmd_keep_rule(paths[0]);
 }
 
+void cmd_note_repeated(char **paths, size_t path_count)
+{
+	struct stat *status = mem_alloc(path_count, sizeof(*status));
+
+	for (size_t i = 0; i < path_count; i++) {
+		bool repeated = false;
+
+		if (stat(paths[i], &status[i]) < 0)
+			status[i] = (struct stat){0};
+		for (size_t j = 0; status[i].st_ino && !repeated && j < i; j++) {
+			repeated =
+				status[j].st_ino == status[i].st_ino && status[j].st_dev == status[i].st_dev;
+			if (repeated && strcmp(paths[i], paths[j]) == 0)
+				warnx("%s: given twice: it is counted as two runs", paths[i]);
+			else if (repeated)
+				warnx("%s: the same run as %s: it is counted as another one", paths[i],
+					paths[j]);
+		}
+	}
+	free(status);
+}
+
 struct run *cmd_read_runs(
 	const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count)
 {
@@ -165,6 +187,7 @@ struct run *cmd_read_runs(
 	size_t first_file = 0;
 
 	*run_count = 0;
+	cmd_note_repeated(paths, path_count);
 	for (size_t i = 0; i <= path_count; i++) {
 		struct stat status;
 		bool folder = i < path_count && stat(paths[i], &status) == 0 && S_ISDIR(status.st_mode);

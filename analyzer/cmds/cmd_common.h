@@ -64,6 +64,9 @@ struct run *cmd_read_runs(
 	const struct cmd_options *options, char **paths, size_t path_count, size_t *run_count);
 void cmd_free_runs(struct run *runs, size_t run_count);
 
+/* A line on stderr for each path that names what another before it names, as "run" and "run/" do. */
+void cmd_note_repeated(char **paths, size_t path_count);
+
 /*
  * True, with a sentence for whoever asked, where the run is labels alone: nothing tells there what a piece of
  * work waits for, which the command replays. In text on `out`, else as a member of `object`.

@@ -147,6 +147,7 @@ static void read_plain(struct sides *sides, const struct request *request, char 
 		sides->runs = cmd_read_runs(&request->how, paths, count, &sides->run_count);
 	} else {
 		sides->runs = mem_alloc(count, sizeof(*sides->runs));
+		cmd_note_repeated(paths, count);
 		for (size_t i = 0; i < count; i++)
 			read_one(&sides->runs[sides->run_count++], request, paths[i]);
 		run_disambiguate(sides->runs, sides->run_count);
