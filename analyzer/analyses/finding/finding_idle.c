@@ -36,47 +36,45 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 				  .lost_ns = gain_ns});
 }
 
-static double input_ns(const struct finding_list *list, size_t worker)
-{
-	return finding_phase(list, worker, PHASE_IO) + finding_phase(list, worker, PHASE_MD) +
-	       finding_phase(list, worker, PHASE_H2D);
-}
-
 /* "reading 57.2 ms, copying 1.9 ms": what is not 0. */
-static const char *input_words(struct finding_list *list, size_t worker)
+static const char *input_words(struct arena *arena, const double ns[3])
 {
-	static const struct {
-		enum phase phase;
-		const char *word;
-	} parts[] = {{PHASE_IO, "reading"}, {PHASE_MD, "splitting"}, {PHASE_H2D, "copying"}};
+	static const char *const words[3] = {"reading", "splitting", "copying"};
 	const char *text = "";
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		double ns = finding_phase(list, worker, parts[i].phase);
-
-		if (ns > 0)
-			text = arena_format(&list->arena, "%s%s%s %s", text, *text ? ", " : "", parts[i].word,
-				print_time(&list->arena, ns));
-	}
+	for (int i = 0; i < 3; i++)
+		if (ns[i] > 0)
+			text = arena_format(arena, "%s%s%s %s", text, *text ? ", " : "", words[i],
+				print_time(arena, ns[i]));
 	return text;
+}
+
+void finding_add_input(struct finding_list *list, const double ns[3])
+{
+	double all_ns = ns[0] + ns[1] + ns[2];
+
+	if (!isfinite(all_ns))
+		return;
+	finding_add_idle(list, FINDING_INPUT, finding_measured(list),
+		arena_format(
+			&list->arena, "Meanwhile they compute nothing: %s", input_words(&list->arena, ns)),
+		ns[2] > all_ns / 2 ? "copy the next batch on a stream of its own while this one is computed"
+				   : NULL,
+		all_ns);
 }
 
 static void add_input(struct finding_list *list)
 {
-	double least_ns = INFINITY;
-	size_t least = 0;
+	double least[3] = {INFINITY, 0, 0};
 
-	for (size_t w = 0; w < list->analysis->worker_count; w++)
-		if (input_ns(list, w) < least_ns) {
-			least_ns = input_ns(list, w);
-			least = w;
-		}
-	finding_add_idle(list, FINDING_INPUT, finding_measured(list),
-		arena_format(&list->arena, "Meanwhile they compute nothing: %s", input_words(list, least)),
-		finding_phase(list, least, PHASE_H2D) > least_ns / 2
-			? "copy the next batch on a stream of its own while this one is computed"
-			: NULL,
-		least_ns);
+	for (size_t w = 0; w < list->analysis->worker_count; w++) {
+		const double ns[3] = {finding_phase(list, w, PHASE_IO), finding_phase(list, w, PHASE_MD),
+			finding_phase(list, w, PHASE_H2D)};
+
+		if (ns[0] + ns[1] + ns[2] < least[0] + least[1] + least[2])
+			memcpy(least, ns, sizeof(least));
+	}
+	finding_add_input(list, least);
 }
 
 /* ---- Calls ---- */

@@ -26,6 +26,9 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
 	const char *text, const char *advice, double gain_ns);
 
+/* Of the rank with the least: the time in which it reads input, splits and copies it. */
+void finding_add_input(struct finding_list *list, const double ns[3]);
+
 /* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);
 

@@ -135,7 +135,7 @@ static void add_waiting(struct finding_list *list)
 			.subject = "changing stragglers",
 			.title =
 				list->causes.count
-					? "The other ranks wait for each other too, none of them persistently"
+					? "Apart from the stragglers, ranks wait for each other, none persistently late"
 					: "Ranks wait for each other, and none is late persistently",
 			.text = arena_format(arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others, and is "

@@ -7,6 +7,7 @@
 #include "summaries.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SAMPLED_WELL 5 /* iterations: from so many on waiting is strong evidence */
 
@@ -126,45 +127,52 @@ static void add_waiting(struct summaries *job, struct finding_list *list)
 
 /* ---- Idle time ---- */
 
-/* Of the rank that has least of them together: a gain of all ranks. */
-static double least_of(const struct summaries *job, const enum phase *phases, size_t count, bool waiting)
+/* Of the rank that has least of it: a gain of all ranks. */
+static double least_of(const struct summaries *job, enum phase phase, bool waiting)
 {
 	double least_ns = INFINITY;
 
 	for (size_t w = 0; w < job->worker_count; w++) {
 		double ns = waiting && isfinite(job->workers[w].wait_ns) ? -job->workers[w].wait_ns : 0;
 
-		for (size_t i = 0; i < count; i++)
-			ns += median(&job->workers[w], SUMMARIES_EXCLUSIVE(phases[i]));
+		ns += median(&job->workers[w], SUMMARIES_EXCLUSIVE(phase));
 		least_ns = fmin(least_ns, ns);
 	}
 	return least_ns;
 }
 
+static void add_input(const struct summaries *job, struct finding_list *list)
+{
+	double least[3] = {INFINITY, 0, 0};
+
+	for (size_t w = 0; w < job->worker_count; w++) {
+		const struct summaries_worker *worker = &job->workers[w];
+		const double ns[3] = {median(worker, SUMMARIES_EXCLUSIVE(PHASE_IO)),
+			median(worker, SUMMARIES_EXCLUSIVE(PHASE_MD)),
+			median(worker, SUMMARIES_EXCLUSIVE(PHASE_H2D))};
+
+		if (ns[0] + ns[1] + ns[2] < least[0] + least[1] + least[2])
+			memcpy(least, ns, sizeof(least));
+	}
+	finding_add_input(list, least);
+}
+
 static void add_idle(struct summaries *job, struct finding_list *list)
 {
-	const enum phase input[] = {PHASE_IO, PHASE_MD, PHASE_H2D}, launch = PHASE_IDLE_LAUNCH,
-			 queue = PHASE_IDLE_QUEUE, exchange = PHASE_COMMUNICATION;
 	bool absent = list->step.ranks < list->step.world || !job->meeting_count;
 
-	finding_add_idle(list, FINDING_INPUT, finding_measured(list),
-		arena_format(&list->arena,
-			"Meanwhile they compute nothing: reading %s, splitting %s, copying %s",
-			print_time(&list->arena, least_of(job, &input[0], 1, false)),
-			print_time(&list->arena, least_of(job, &input[1], 1, false)),
-			print_time(&list->arena, least_of(job, &input[2], 1, false))),
-		NULL, least_of(job, input, 3, false));
+	add_input(job, list);
 	finding_add_idle(list, FINDING_LAUNCH, FINDING_LIKELY,
 		"The GPUs have no work; whether a call blocks the host meanwhile is not in summaries", NULL,
-		least_of(job, &launch, 1, false));
+		least_of(job, PHASE_IDLE_LAUNCH, false));
 	finding_add_idle(list, FINDING_LATENCY, FINDING_LIKELY,
 		"Latency between kernels, or a stream waits for another", NULL,
-		least_of(job, &queue, 1, false));
+		least_of(job, PHASE_IDLE_QUEUE, false));
 	if (job->worker_count > 1)
 		finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list),
 			absent ? "Waiting for other ranks may be part of it, and how much is unknown"
 			       : "Waiting for the last rank, as sampled, is not counted",
-			NULL, least_of(job, &exchange, 1, true));
+			NULL, least_of(job, PHASE_COMMUNICATION, true));
 }
 
 void summaries_findings(struct summaries *job, struct finding_list *list)
