@@ -145,12 +145,13 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct finding_list findings;
 	double stages, slowdown = whatif_slowdown(analysis, &stages);
+	double imbalance = analysis_compute_imbalance(analysis);
 
 	findings_find(analysis, &findings);
 	if (options->form == PRINT_TEXT) {
-		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %.3f%s", print_clean(arena, run->label),
+		print_heading(arena_format(arena, "%s: %zu GPU%s, LIF %s%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
-				      analysis_compute_imbalance(analysis),
+				      isfinite(imbalance) ? arena_format(arena, "%.3f", imbalance) : "-",
 				      slowdown_words(analysis, slowdown, stages)),
 			out);
 		findings_print_first(&findings, out);

@@ -25,6 +25,9 @@ const char *report_phase(int phase);
  * graph of several phases counts with the maximum. */
 double report_equation(const struct analysis *analysis);
 
+/* What the equation leaves of the iteration, "+4.5%: ...", or that it explains nothing of it. */
+const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns);
+
 /* Busy and exposed time of the aggregation and waiting in it, means in ns over ranks and iterations. */
 struct report_communication {
 	double busy_ns, exposed_ns, wait_ns;

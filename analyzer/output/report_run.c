@@ -81,9 +81,10 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 
 	if (left->gaps[ITERATION_SETUP])
 		text = append(arena, text,
-			arena_format(arena, "set-up (%s, %zu device calls)",
+			arena_format(arena, "set-up (%s, %zu device call%s)",
 				print_time(arena, left->gaps_ns[ITERATION_SETUP]),
-				left->gap_calls[ITERATION_SETUP]));
+				left->gap_calls[ITERATION_SETUP],
+				pm_text_plural(left->gap_calls[ITERATION_SETUP])));
 	if (left->counts[ITERATION_WARMUP])
 		text = append(arena, text,
 			arena_format(arena, "%zu warm-up iteration%s", left->counts[ITERATION_WARMUP],
@@ -140,11 +141,19 @@ static const char *const source_texts[] = {"none", "from pairs of events around 
 	"of each kernel, copy and set (CUPTI)", "from different sources in the processes"};
 static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
 
+/* "29", or "28 to 29" where ranks differ. */
+static const char *range(struct arena *arena, size_t least, size_t most)
+{
+	return least == most ? arena_format(arena, "%zu", most)
+			     : arena_format(arena, "%zu to %zu", least, most);
+}
+
 static void print_head(struct run *run, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
 	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
+	size_t fewest = SIZE_MAX, found = 0;
 	struct left_out left;
 
 	print_heading(arena_format(arena, "%s: %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
@@ -159,14 +168,16 @@ static void print_head(struct run *run, FILE *out)
 			least = analysis->workers[i].used_count;
 		if (analysis->workers[i].used_count > most)
 			most = analysis->workers[i].used_count;
+		if (analysis->workers[i].iterations.count < fewest)
+			fewest = analysis->workers[i].iterations.count;
+		if (analysis->workers[i].iterations.count > found)
+			found = analysis->workers[i].iterations.count;
 	}
 	if (report_unknown(analysis, out))
 		return;
 	left = count_left_out(analysis, &analysis->workers[0]);
-	print_paragraph(arena_format(arena, "Iterations: %s of %zu used%s, found by %s%s, confidence %.0f%%.",
-				least == most ? arena_format(arena, "%zu", most)
-					      : arena_format(arena, "%zu to %zu", least, most),
-				analysis->workers[0].iterations.count,
+	print_paragraph(arena_format(arena, "Iterations: %s of %s used%s, found by %s%s, confidence %.0f%%.",
+				range(arena, least, most), range(arena, fewest, found),
 				analysis->worker_count > 1 ? " on each rank" : "",
 				report_source_text(analysis->workers[0].iterations.source),
 				analysis->workers[0].iterations.varies ? ", sizes vary" : "",
@@ -192,6 +203,14 @@ static bool ranks_absent(const struct analysis *analysis)
 	return false;
 }
 
+const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns)
+{
+	if (!(equation_ns > 0))
+		return "all of it other work and idle time";
+	return arena_format(arena, "%+.1f%%: other work and idle time, minus overlap",
+		(iteration_ns / equation_ns - 1) * 100);
+}
+
 static void print_conclusions(struct run *run, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
@@ -206,13 +225,13 @@ static void print_conclusions(struct run *run, FILE *out)
 	print_paragraph(
 		arena_format(arena,
 			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s "
-			"(%+.1f%%: other work and idle time, minus overlap%s).",
+			"(%s%s).",
 			analysis->worker_count > 1 ? "3.3" : "3.2",
 			arena_format(arena,
 				analysis->worker_count > 1 ? "max(t_f + t_b + t_c%s)" : "t_f + t_b + t_c%s",
 				graph_ns > 0 ? " + t_graph" : ""),
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
-			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0,
+			report_equation_rest(arena, equation_ns, iteration_ns),
 			report_phases_unlabelled(analysis) ? "; phases without a label count as none" : ""),
 		2, out);
 	if (graph_ns > 0)
@@ -238,12 +257,14 @@ static void print_conclusions(struct run *run, FILE *out)
 		double mean = analysis_compute(analysis->workers, analysis->worker_count).mean;
 		double its = analysis_compute(&analysis->workers[slowest], 1).mean;
 
+		if (!(mean > 0))
+			return;
 		print_paragraph(
 			arena_format(arena,
 				"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
 				analysis_compute_imbalance(analysis),
 				analysis_worker_name(analysis, &analysis->workers[slowest]),
-				print_time(arena, its), mean > 0 ? (its / mean - 1) * 100 : 0),
+				print_time(arena, its), (its / mean - 1) * 100),
 			2, out);
 	}
 }

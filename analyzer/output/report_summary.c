@@ -38,9 +38,9 @@ static void print_conclusions(struct summaries *job, FILE *out)
 	print_paragraph(
 		arena_format(arena,
 			"Equation (3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u = %s; measured "
-			"t_iter = %s (%+.1f%%: other work and idle time, minus overlap).",
+			"t_iter = %s (%s).",
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
-			equation_ns > 0 ? (iteration_ns / equation_ns - 1) * 100 : 0),
+			report_equation_rest(arena, equation_ns, iteration_ns)),
 		2, out);
 	if (busy_ns > 0)
 		print_paragraph(

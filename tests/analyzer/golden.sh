@@ -33,6 +33,24 @@ imported() {
 mkdir imported
 imported 0 100
 imported 1 370
+# Kernels that belong to no phase, in a job whose ranks do not go equally far: unattributed RANK STEPS.
+unattributed() {
+	printf '{"distributedInfo": {"rank": %d, "world_size": 2}, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": [' "$1"
+	for step in $(seq "$2"); do
+		for kernel in gemm_fusion loop_multiply_fusion; do
+			ts=$((1000 * step))
+			[ $kernel = gemm_fusion ] || ts=$((ts + 200))
+			printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": %d, "dur": 5, "args": {"correlation": %d}},\n' \
+				$ts $ts
+			printf '{"ph": "X", "cat": "kernel", "name": "%s", "pid": 0, "tid": 7, "ts": %d, "dur": 100, "args": {"device": 0, "stream": 7, "correlation": %d}}%s\n' \
+				$kernel $((ts + 20)) $ts "$([ "$step $kernel" = "$2 loop_multiply_fusion" ] || echo ,)"
+		done
+	done
+	echo ']}'
+}
+mkdir unattributed
+unattributed 0 8 >unattributed/rank0.json
+unattributed 1 6 >unattributed/rank1.json
 mkdir same empty_imported
 cp imported/rank1.json same/a.json
 cp imported/rank1.json same/b.json
@@ -73,6 +91,7 @@ run_case report_cost_json 0 report --json cost
 run_case report_several 0 report one three overlap
 run_case report_csv 0 report --csv two_gpus
 run_case report_json 0 report --json one
+run_case report_unattributed 0 report --iteration-at '^loop_multiply' unattributed
 run_case report_none_skipped 0 report --skip 0 one
 run_case layers_one 0 layers one
 run_case kernels_three 0 kernels three
@@ -95,6 +114,7 @@ run_case roofline_bad_rate 2 roofline --bandwidth 900X one
 run_case roofline_two 2 roofline one two_gpus killed
 run_case balance_three 0 balance three
 run_case balance_json 0 balance --json two_gpus
+run_case balance_unattributed 0 balance --iteration-at '^loop_multiply' unattributed
 run_case balance_causes 0 balance causes
 run_case balance_now_and_then 0 balance now_and_then
 run_case balance_csv 0 balance --csv causes

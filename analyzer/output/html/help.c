@@ -65,15 +65,16 @@ static void write_about(struct html_page *page, const struct html_run *run)
 		return;
 	fprintf(page->out,
 		"<p><b>Slowdown S = %.3f</b>: iteration time relative to a replay with all ranks "
-		"balanced%s. Load imbalance of computing: <b>LIF = %.3f</b> (3.8)",
+		"balanced%s.",
 		list->slowdown,
 		run->analysis->stage_count > 1
 			? arena_format(
 				  &page->arena, " (%.3f with stages balanced too)", list->slowdown_stages)
-			: "",
-		lif);
-	fprintf(page->out, "%s.</p>\n",
-		list->slowdown < 1 ? ": below 1, balancing the ranks’ times gains nothing" : "");
+			: "");
+	if (isfinite(lif))
+		fprintf(page->out, " Load imbalance of computing: <b>LIF = %.3f</b> (3.8).", lif);
+	fprintf(page->out, "%s</p>\n",
+		list->slowdown < 1 ? " Below 1: balancing the ranks’ times gains nothing." : "");
 }
 
 static void write_row(

@@ -53,7 +53,7 @@ static const char *device_times(const struct timeline *timeline)
 
 static void write_iterations(struct html_page *page, const struct analysis *analysis)
 {
-	size_t least = SIZE_MAX, most = 0;
+	size_t least = SIZE_MAX, most = 0, fewest = SIZE_MAX, found = 0;
 	double confidence = 1;
 
 	for (size_t w = 0; w < analysis->worker_count; w++) {
@@ -61,14 +61,18 @@ static void write_iterations(struct html_page *page, const struct analysis *anal
 
 		least = worker->used_count < least ? worker->used_count : least;
 		most = worker->used_count > most ? worker->used_count : most;
+		fewest = worker->iterations.count < fewest ? worker->iterations.count : fewest;
+		found = worker->iterations.count > found ? worker->iterations.count : found;
 		if (worker->iterations.confidence < confidence)
 			confidence = worker->iterations.confidence;
 	}
 	fputs("Iterations: ", page->out);
 	if (least != most)
 		fprintf(page->out, "%zu to ", least);
-	fprintf(page->out, "%zu of %zu used on each rank, found by %s, confidence %.0f%%. ", most,
-		analysis->workers[0].iterations.count,
+	fprintf(page->out, "%zu of ", most);
+	if (fewest != found)
+		fprintf(page->out, "%zu to ", fewest);
+	fprintf(page->out, "%zu used on each rank, found by %s, confidence %.0f%%. ", found,
 		report_source_text(analysis->workers[0].iterations.source), confidence * 100);
 }
 
