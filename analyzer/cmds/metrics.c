@@ -1,6 +1,7 @@
 /* pmanalyze metrics: a run's figures for monitoring, once or again and again while it goes on. */
 #include "base/output.h"
 #include "cmd_common.h"
+#include "live.h"
 #include "output/metrics.h"
 
 #include <err.h>
@@ -52,7 +53,10 @@ static int run(int argument_count, char **arguments)
 	for (;;) {
 		struct recent recent;
 		struct run run;
+		const char *error = live_room(arguments + optind, (size_t)(argument_count - optind));
 
+		if (error)
+			errx(1, "%s", error);
 		cmd_read_run(&run, &how, arguments + optind, (size_t)(argument_count - optind));
 		recent_find(&run, 0, &recent);
 		if (path)

@@ -5,6 +5,7 @@
 #include "top_live.h"
 #include "base/plot_text.h"
 #include "base/screen.h"
+#include "live.h"
 
 #include <err.h>
 #include <errno.h>
@@ -12,38 +13,24 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
-#define SHARE_OF_READING 5 /* reading takes at most a fifth of the time */
-#define POLITE 10          /* nice value: the job that is looked at may run on this host */
-#define TABLE_HEAD 2       /* lines of a table before its first row */
-#define HEIGHT_LEAST 6     /* lines of a terminal: of a lower one the table has no place */
-#define ROWS_LEAST 4       /* of the table, where not all fits */
-
-static double now_s(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
+#define TABLE_HEAD 2   /* lines of a table before its first row */
+#define HEIGHT_LEAST 6 /* lines of a terminal: of a lower one the table has no place */
+#define ROWS_LEAST 4   /* of the table, where not all fits */
 
 struct snapshot *snapshot_read(const struct source *source)
 {
 	struct snapshot *snapshot = mem_alloc(1, sizeof(*snapshot));
-	const double begin_s = now_s();
-	struct timespec time;
-	char *error;
+	const double begin_s = live_now_s();
+	const int64_t wall_ns = live_wall_ns();
+	char *error = live_room(source->paths, source->path_count);
 
-	clock_gettime(CLOCK_REALTIME, &time);
-	if (run_open_as(&snapshot->run, source->paths, source->path_count, &source->how, &error) < 0)
+	if (error || run_open_as(&snapshot->run, source->paths, source->path_count, &source->how, &error) < 0)
 		snapshot->error = error;
 	else
-		recent_find(
-			&snapshot->run, (int64_t)time.tv_sec * 1000000000 + time.tv_nsec, &snapshot->recent);
-	snapshot->took_s = now_s() - begin_s;
+		recent_find(&snapshot->run, wall_ns, &snapshot->recent);
+	snapshot->took_s = live_now_s() - begin_s;
 	return snapshot;
 }
 
@@ -81,7 +68,7 @@ static void *read_beside(void *context)
 
 static void reader_begin(struct reader *reader)
 {
-	reader->begun_s = now_s();
+	reader->begun_s = live_now_s();
 	reader->busy = pthread_create(&reader->thread, NULL, read_beside, reader) == 0;
 	reader->next_s = reader->begun_s + 1; /* where no thread could be made */
 }
@@ -89,15 +76,13 @@ static void reader_begin(struct reader *reader)
 static struct snapshot *reader_end(struct reader *reader, double every_s)
 {
 	void *snapshot;
-	double pause_s;
 	char byte;
 
 	while (read(reader->done[0], &byte, 1) < 0 && errno == EINTR)
 		;
 	pthread_join(reader->thread, &snapshot);
 	reader->busy = false;
-	pause_s = SHARE_OF_READING * ((struct snapshot *)snapshot)->took_s;
-	reader->next_s = reader->begun_s + (pause_s > every_s ? pause_s : every_s);
+	reader->next_s = reader->begun_s + live_interval(((struct snapshot *)snapshot)->took_s, every_s);
 	return snapshot;
 }
 
@@ -361,7 +346,7 @@ static bool key(struct view *view, int key)
 
 static int until(const struct reader *reader)
 {
-	const double left_s = reader->next_s - now_s();
+	const double left_s = reader->next_s - live_now_s();
 
 	return left_s <= 0 ? 0 : (int)(1000 * left_s) + 1;
 }
@@ -379,11 +364,11 @@ int top_live(const struct source *source, enum top_order order, double every_s)
 		warn("the terminal");
 		return 1;
 	}
-	(void)setpriority(PRIO_PROCESS, 0, POLITE);
+	live_be_polite();
 	do {
 		const bool over = has_figures(&view) && view.snapshot->recent.ended;
 
-		if (!reader.busy && !over && now_s() >= reader.next_s)
+		if (!reader.busy && !over && live_now_s() >= reader.next_s)
 			reader_begin(&reader);
 		draw(&view);
 		event = screen_wait(reader.done[0], reader.busy || over ? 60000 : until(&reader));
