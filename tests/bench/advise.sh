@@ -17,44 +17,25 @@ export SOFTGPU_TIME_SCALE="${SCALE:-8}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
+. "$here/modelled.sh"
 cp "$here/../../testapps/softgpu/profiles/${2:-v100}.profile" own.profile
 # the slow profile, and what the user says of the links of both, as slow as all else
 clusters() { # GB/s
 	awk -v rate="$1" '/^(device_link|network)_gb_s/ { $2 = rate } { print }' own.profile >slow.profile
 	for links in own slow; do
-		awk -v scale="$SOFTGPU_TIME_SCALE" '
-			$1 ~ /_gb_s$/ { $2 /= scale }
-			$1 ~ /_us$/ { $2 *= scale }
-			$1 == "gpus_per_node" { print "workers_per_node", $2 }
-			$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
-			$1 ~ /^(network_|memory_gb_s|copy_latency_us|memory_gib)/ { print $1, $2 }' $links.profile >$links.cluster
+		cluster_of $links.profile "$SOFTGPU_TIME_SCALE" >$links.cluster
 	done
-}
-
-trainer_of() { # net
-	case $1 in
-	resnet*) echo "train_resnet --depth ${1#resnet}" ;;
-	vgg*) echo "train_vgg --depth ${1#vgg}" ;;
-	mobilenet) echo train_mobilenet ;;
-	esac
 }
 
 # the simulated iteration, ns: GPUs, strategy, micro-batches, stages, partition
 simulate() {
-	iterations=10
-	case $2 in
-	data) how="--aggregate fused --cycle-ms $SOFTGPU_TIME_SCALE" ;;
-	pipedream)
-		how="--strategy pipedream --micro-batches $3 --stages $4 --partition $5"
-		iterations=20
-		;;
-	*) how="--strategy $2 --micro-batches $3 --partition $5" ;;
-	esac
+	iterations=$(iterations_of "$2" 10)
+	how=$(options_of "$2" "$3" "$4" "$5")
+	[ "$2" != data ] || how="$how --cycle-ms $SOFTGPU_TIME_SCALE"
 	# shellcheck disable=SC2086
 	if SOFTGPU_TIMES=times.tsv timeout 240 pmrun -q -n "$1" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
 		$((batch * $1)) --iterations $iterations --clock clock $how >log 2>&1 </dev/null; then
-		awk -F, -v n=$iterations '$4 == "iteration" && $1 > 2 && ($1 < n - 8 || n < 16) { print $7 * 1e3 }' clock.0 | sort -g |
-			awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+		median_iteration clock.0 "$iterations" | awk '{ print $1 == "nan" ? $1 : $1 * 1e3 }'
 	else
 		sed -n 1p log >&2
 		echo nan

@@ -17,18 +17,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 
-# the cluster that softgpu models
-awk '$1 == "gpus_per_node" { print "workers_per_node", $2 }
-	$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
-	$1 ~ /^(network_|memory_gb_s|copy_latency_us)/ { print $1, $2 }' "$here/../../testapps/softgpu/profiles/$SOFTGPU_PROFILE.profile" >cluster
-
-trainer_of() { # net
-	case $1 in
-	resnet*) echo "train_resnet --depth ${1#resnet}" ;;
-	vgg*) echo "train_vgg --depth ${1#vgg}" ;;
-	mobilenet) echo train_mobilenet ;;
-	esac
-}
+. "$here/modelled.sh"
+cluster_of "$here/../../testapps/softgpu/profiles/$SOFTGPU_PROFILE.profile" >cluster
 
 # one GPU with a quarter, a sixteenth and a 32nd of the batch: what 4 and 16 GPUs have, and small micro-batches
 profile() { # trainer and its options
@@ -51,8 +41,7 @@ measure() { # the time of an iteration, ms: scale, ranks, iterations, trainer an
 	shift 3
 	if SOFTGPU_TIME_SCALE=$scale timeout 120 pmrun -q -n "$count" -o run --softgpu -- "$@" --synthetic --batch "$batch" --iterations "$iterations" \
 		--print 0 --clock clock >log 2>&1; then
-		awk -F, -v scale="$scale" -v n="$iterations" '$4 == "iteration" && $1 > 2 && ($1 < n - 8 || n < 16) { print $7 / 1e3 / scale }' clock.0 | sort -g |
-			awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "nan" }'
+		median_iteration clock.0 "$iterations" | awk -v scale="$scale" '{ print $1 == "nan" ? $1 : $1 / 1e3 / scale }'
 	else
 		sed -n 1p log >&2
 		echo nan
@@ -71,22 +60,16 @@ row() { # net, images
 		pmfit strategy --csv --cluster cluster --workers "$ranks" --batch "$batch" --other-us "$other" --micro-batches 4,8,16,32 \
 			layers.*.json >predicted
 		for strategy in data gpipe pipedream; do
-			predicted=$(field $strategy 2) how='' iterations=8
+			predicted=$(field $strategy 2)
 			case " ${STRATEGIES:-data gpipe pipedream} " in *" $strategy "*) ;; *) predicted='' ;; esac
 			ms=$(awk -v t="${predicted:-1}" 'BEGIN { print t / 1e6 }')
 			scale=$(scale_of "$ms" "$ranks")
-			case $strategy in
-			data) how="--aggregate fused --cycle-ms $scale" ;;
-			gpipe) how="--strategy gpipe --micro-batches $(field gpipe 6) --partition $(field gpipe 8)" ;;
-			pipedream)
-				iterations=20 # at the end the first stage has no more forward passes to do
-				how="--strategy pipedream --micro-batches $(field pipedream 6) --stages $(field pipedream 7) --partition $(field pipedream 8)"
-				;;
-			esac
+			how=$(options_of $strategy "$(field $strategy 6)" "$(field $strategy 7)" "$(field $strategy 8)")
+			[ $strategy != data ] || how="$how --cycle-ms $scale"
 			if [ -n "$predicted" ]; then
 				# shellcheck disable=SC2046,SC2086
 				echo "$strategy $ms $(field $strategy 3 | awk '{ print $1 == "" ? "nan" : $1 / 1e6 }') \
-					$(measure $scale $ranks $iterations $(trainer_of "$1") --dataset "$2" $how)"
+					$(measure $scale $ranks $(iterations_of $strategy 8) $(trainer_of "$1") --dataset "$2" $how)"
 			else
 				echo "$strategy inf inf inf" # the network cannot be cut so often
 			fi

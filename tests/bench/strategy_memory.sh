@@ -12,9 +12,8 @@ unset SOFTGPU_DISTURB SOFTGPU_NUMERICS
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-awk '$1 == "gpus_per_node" { print "workers_per_node", $2 }
-	$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
-	$1 ~ /^(network_|memory_gb_s|copy_latency_us)/ { print $1, $2 }' "$here/../../testapps/softgpu/profiles/$SOFTGPU_PROFILE.profile" >cluster
+. "$here/modelled.sh"
+cluster_of "$here/../../testapps/softgpu/profiles/$SOFTGPU_PROFILE.profile" >cluster
 batch=32
 
 run() { # ranks, trainer and its options: the bytes of the GPU that had most
@@ -30,13 +29,6 @@ field() { # strategy, key
 		$1 == s { line = $0; part = ""; if (match(line, /"[^"]*"/)) { part = substr(line, RSTART + 1, RLENGTH - 2); sub(/"[^"]*"/, "quoted", line) }
 			split(line, cell, ","); v = cell[at[key]]; print v == "quoted" ? part : v }' predicted
 }
-trainer_of() { # net
-	case $1 in
-	resnet*) echo "train_resnet --depth ${1#resnet}" ;;
-	vgg*) echo "train_vgg --depth ${1#vgg}" ;;
-	mobilenet) echo train_mobilenet ;;
-	esac
-}
 row() { # net, images, optimizer, ranks
 	printf '%-10s %-8s %-8s %4d' "$1" "$2" "$3" "$4"
 	pmfit strategy --csv --cluster cluster --workers "$4" --batch $batch --optimizer "$3" --micro-batches 4,8 layers.*.json >predicted
@@ -46,11 +38,7 @@ row() { # net, images, optimizer, ranks
 			printf ' %11s %6s' - -
 			continue
 		fi
-		case $strategy in
-		data) how="--aggregate fused" ;;
-		pipedream) how="--strategy pipedream --micro-batches $(field pipedream micro_batches) --stages $(field pipedream stages) --partition $(field pipedream partition)" ;;
-		*) how="--strategy $strategy --micro-batches $(field $strategy micro_batches) --partition $(field $strategy partition)" ;;
-		esac
+		how=$(options_of $strategy "$(field $strategy micro_batches)" "$(field $strategy stages)" "$(field $strategy partition)")
 		# shellcheck disable=SC2086
 		most=$(run "$4" $(trainer_of "$1") --dataset "$2" --batch $batch $options $how)
 		awk -v p="$bytes" -v m="$most" 'BEGIN { printf " %7.1f MiB %+5.1f%%", m / 1048576, 100 * (p / m - 1) }'

@@ -1,0 +1,40 @@
+# What benches of parallel training on modelled GPUs share; to be read by `.`, with pmrun and the trainers in the PATH.
+
+# net: its trainer
+trainer_of() {
+	case $1 in
+	resnet*) echo "train_resnet --depth ${1#resnet}" ;;
+	vgg*) echo "train_vgg --depth ${1#vgg}" ;;
+	mobilenet) echo train_mobilenet ;;
+	esac
+}
+
+# profile, scale: the cluster that softgpu models, as pmfit's --cluster reads it, as many times slower as SOFTGPU_TIME_SCALE
+cluster_of() {
+	awk -v scale="${2:-1}" '
+		$1 ~ /_gb_s$/ { $2 /= scale }
+		$1 ~ /_us$/ { $2 *= scale }
+		$1 == "gpus_per_node" { print "workers_per_node", $2 }
+		$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
+		$1 ~ /^(network_|memory_gb_s|copy_latency_us|memory_gib)/ { print $1, $2 }' "$1"
+}
+
+# strategy, micro-batches, stages, partition: the trainer's options for it
+options_of() {
+	case $1 in
+	data) echo "--aggregate fused" ;;
+	pipedream) echo "--strategy pipedream --micro-batches $2 --stages $3 --partition $4" ;;
+	*) echo "--strategy $1 --micro-batches $2 --partition $4" ;;
+	esac
+}
+
+# strategy, least: iterations to run; of PipeDream more, which fills and empties
+iterations_of() {
+	[ "$1" = pipedream ] && echo 20 || echo "$2"
+}
+
+# a trainer's clock, iterations: the median iteration, us; without the first three, and of 16 or more without the last eight
+median_iteration() {
+	awk -F, -v n="$2" '$4 == "iteration" && $1 > 2 && ($1 < n - 8 || n < 16) { print $7 }' "$1" | sort -g |
+		awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "nan" }'
+}
