@@ -357,24 +357,25 @@ void sg_memory_forget_range(void *address, size_t size_bytes)
 	pthread_mutex_unlock(&lock);
 }
 
-size_t sg_memory_used(int device)
+/* Bytes of a device, under the lock. */
+static size_t bytes_now(const size_t *bytes, int device)
 {
-	size_t used;
+	size_t now;
 
 	pthread_mutex_lock(&lock);
-	used = used_bytes[device];
+	now = bytes[device];
 	pthread_mutex_unlock(&lock);
-	return used;
+	return now;
+}
+
+size_t sg_memory_used(int device)
+{
+	return bytes_now(used_bytes, device);
 }
 
 size_t sg_memory_most(int device)
 {
-	size_t most;
-
-	pthread_mutex_lock(&lock);
-	most = most_bytes[device];
-	pthread_mutex_unlock(&lock);
-	return most;
+	return bytes_now(most_bytes, device);
 }
 
 void sg_block_set_pool(const void *pointer, struct sg_memory_pool *pool)

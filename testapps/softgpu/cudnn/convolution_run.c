@@ -170,6 +170,14 @@ static bool convolve(struct sg_convolution_plan *plan, void *const *tensor, void
 		plan, plan->primitive, plan->description, argument, SG_CONVOLUTION_TENSORS, scratch, stream);
 }
 
+/* Makes what the plan needs, and a stream to run it on. */
+static bool begin_run(struct sg_convolution_plan *plan, dnnl_stream_t *stream)
+{
+	sg_onednn_threads(plan->key.threads);
+	return make_primitives(plan) && sg_onednn.dnnl_stream_create(stream, sg_convolution_engine,
+						dnnl_stream_default_flags) == dnnl_success;
+}
+
 int sg_convolution_plan_run(struct sg_convolution_plan *plan, void *const tensor[SG_CONVOLUTION_TENSORS],
 	void *scratch, double alpha, double beta)
 {
@@ -180,9 +188,7 @@ int sg_convolution_plan_run(struct sg_convolution_plan *plan, void *const tensor
 	dnnl_stream_t stream;
 	bool done;
 
-	sg_onednn_threads(plan->key.threads);
-	if (!make_primitives(plan) || sg_onednn.dnnl_stream_create(&stream, sg_convolution_engine,
-					      dnnl_stream_default_flags) != dnnl_success)
+	if (!begin_run(plan, &stream))
 		return -1;
 	done = convolve(plan, tensor, inner, scratch, stream) &&
 	       (is_direct || take_out(plan, inner, tensor[output], scratch, stream, alpha, beta));
@@ -199,9 +205,7 @@ int sg_convolution_plan_run_to_scratch(struct sg_convolution_plan *plan,
 
 	*result = (char *)scratch + plan->inner_at[plan->output];
 	*shape = &plan->inner_shape[plan->output];
-	sg_onednn_threads(plan->key.threads);
-	if (!make_primitives(plan) || sg_onednn.dnnl_stream_create(&stream, sg_convolution_engine,
-					      dnnl_stream_default_flags) != dnnl_success)
+	if (!begin_run(plan, &stream))
 		return -1;
 	done = convolve(plan, tensor, *result, scratch, stream);
 	sg_onednn.dnnl_stream_destroy(stream);
