@@ -76,13 +76,16 @@ struct device_memory device_memory(const struct analysis *analysis)
 	for (size_t w = 0; w < analysis->worker_count && !memory.why; w++) {
 		const struct timeline_process *process =
 			&timeline->processes[analysis->workers[w].worker->process];
-		double bytes = taken(timeline, process);
 
 		memory.why = silent(analysis, process);
-		if (!memory.why && isnan(bytes))
-			memory.why =
-				"memory was given back and taken again, and what is given back has no size";
-		memory.bytes = fmax(memory.bytes, bytes);
+		if (!memory.why) {
+			const double bytes = taken(timeline, process);
+
+			if (isnan(bytes))
+				memory.why =
+					"memory was given back and taken again, and what is given back has no size";
+			memory.bytes = fmax(memory.bytes, bytes);
+		}
 	}
 	if (!memory.why && !(memory.bytes > 0))
 		memory.why = "no allocation was recorded";
