@@ -212,8 +212,7 @@ enum strategy_basis {
 	STRATEGY_COMPUTED, /* none of them tells; workspaces are not in it */
 	STRATEGY_MEASURED,
 	STRATEGY_LESS_THAN_STATE, /* they took less than parameters, gradients and optimizer: another one? */
-	STRATEGY_IN_STOCK, /* more than twice what the network explains: the program takes more than it needs
-			    */
+	STRATEGY_RESERVED,        /* more than twice what the network explains: the program reserves memory */
 };
 
 extern const char *const strategy_basis_sentences[]; /* of each basis, what it means */

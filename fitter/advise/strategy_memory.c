@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* A program that takes more than so many times what its network explains takes it in stock. */
-#define STOCK 2
+/* A program that takes more than so many times what its network explains reserves memory. */
+#define RESERVES 2
 
 /* Of a sample, what layers begin ... end-1 leave in forward. */
 static double kept_bytes(const struct strategy_net *net, size_t begin, size_t end)
@@ -114,7 +114,7 @@ const char *const strategy_basis_sentences[] = {
 	"Memory is computed from the layers alone, as their files do not have what the runs took: workspaces come on top.",
 	"Memory is scaled from what the measured runs took on their GPU.",
 	"Memory is computed: the runs took less than parameters, gradients and the optimizer's state. Were they with another optimizer?",
-	"Memory is computed: the runs took more than twice what their layers need; the program keeps memory in stock.",
+	"Memory is computed: the runs took more than twice what their layers need; the program reserves memory.",
 };
 
 struct strategy_memory_basis strategy_memory_basis(
@@ -131,8 +131,8 @@ struct strategy_memory_basis strategy_memory_basis(
 		any |= !isnan(bytes);
 		if (bytes < state)
 			measured.basis = STRATEGY_LESS_THAN_STATE;
-		else if (bytes > STOCK * (state + sample * net->batches[i]))
-			measured.basis = STRATEGY_IN_STOCK;
+		else if (bytes > RESERVES * (state + sample * net->batches[i]))
+			measured.basis = STRATEGY_RESERVED;
 	}
 	return !any || measured.basis != STRATEGY_COMPUTED ? measured : line_of(net, state, sample);
 }

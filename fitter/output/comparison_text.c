@@ -130,19 +130,29 @@ static void print_how(const struct comparison_set *set)
 	printf("\n");
 }
 
+/* The parameters of all sets, or the contrasts of their levels, each once. */
+static void add_parameters(struct print_table *table, const struct comparison *c, bool contrasts)
+{
+	for (size_t s = 0; s < c->count; s++) {
+		const struct pm_fit_model *shown = c->sets[s].shown;
+		const size_t count = contrasts ? shown->contrast_count : shown->value_count;
+
+		for (size_t i = 0; i < count; i++) {
+			const char *name = contrasts ? shown->contrasts[i].name : shown->values[i].name;
+
+			if (!is_shown_before(c, s, name, contrasts))
+				add_parameter(table, c, name, contrasts);
+		}
+	}
+}
+
 static void print_levels(const struct comparison *c)
 {
 	struct arena arena = {0};
 	struct print_table table;
 
 	begin_table(&table, &arena, c, "level");
-	for (size_t s = 0; s < c->count; s++)
-		for (size_t i = 0; i < c->sets[s].shown->contrast_count; i++) {
-			const char *name = c->sets[s].shown->contrasts[i].name;
-
-			if (!is_shown_before(c, s, name, true))
-				add_parameter(&table, c, name, true);
-		}
+	add_parameters(&table, c, true);
 	if (table.row_count)
 		printf("\n"
 		       "  Levels as determined by the data: each minus its column's mean; the base is the\n"
@@ -163,13 +173,7 @@ static void print_parameters(const struct comparison *c)
 	       "\n",
 		100 * c->confidence);
 	begin_table(&table, &arena, c, "parameter");
-	for (size_t s = 0; s < c->count; s++)
-		for (size_t i = 0; i < c->sets[s].shown->value_count; i++) {
-			const char *name = c->sets[s].shown->values[i].name;
-
-			if (!is_shown_before(c, s, name, false))
-				add_parameter(&table, c, name, false);
-		}
+	add_parameters(&table, c, false);
 	end_table(&table);
 	printf("  u: undetermined (other values predict the same); d: dead, below 0.05%% of every\n"
 	       "  prediction; b: at a bound\n");

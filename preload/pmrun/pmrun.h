@@ -27,7 +27,7 @@ struct pmrun_options {
 };
 
 /* Fills in the options, after their defaults, from the command line, and SOFTGPU_PROFILE in the environment.
- * Ends the program after --help and the like, and with status 2 where the command line is wrong. */
+ * Ends the program after --help and the like, and with status 2 for an invalid option. */
 void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *options);
 
 /* The path of libpmhook.so, of PATH_MAX bytes; exits where there is none. */

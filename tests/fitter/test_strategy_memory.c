@@ -111,7 +111,7 @@ static void check_measured_memory(void)
 		"less than the state");
 	bytes[0] = 2 * (1200 + 2 * 145) + 1;
 	basis = strategy_memory_basis(&chain.net, &how);
-	CHECK(basis.basis == STRATEGY_IN_STOCK && near(basis.factor, 1) && basis.rest == 0, "stock");
+	CHECK(basis.basis == STRATEGY_RESERVED && near(basis.factor, 1) && basis.rest == 0, "reserved");
 	bytes[0] = NAN;
 	CHECK(strategy_memory_basis(&chain.net, &how).basis == STRATEGY_COMPUTED, "not known");
 }
