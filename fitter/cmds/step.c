@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_SPREAD 1.5 /* of the times of rows that are alike to the model: more is not noise */
+
 struct choices {
 	struct step_columns columns;
 	double gradient_bytes; /* 0: not known */
@@ -140,6 +142,10 @@ static void print_level(
 	if (c->batches < 3)
 		printf("  warning: %zu batch size%s: predictions for others rest on little\n", c->batches,
 			pm_text_plural(c->batches));
+	if (c->spread > MOST_SPREAD)
+		printf("  warning: rows with the same batch, GPUs and nodes differ by %.1f times: another setting varies,\n"
+		       "  and this model answers for none of its values; 'pmfit auto' takes a model that knows it\n",
+			c->spread);
 	putchar('\n');
 	arena_free(&arena);
 }

@@ -53,7 +53,8 @@ struct committee {
 	struct form_point *points;
 	double *times, *compute; /* medians of their rows */
 	double *rows;            /* how many each has */
-	double *deviation;       /* root mean square of |z| of its rows when it was left out */
+	double spread;     /* greatest over least time of a configuration's rows, median; NAN: one row each */
+	double *deviation; /* root mean square of |z| of its rows when it was left out */
 	size_t candidate_count;
 	struct candidate candidates[COMMITTEE_CANDIDATES];
 	double widen[COMMITTEE_REGIONS]; /* factor of the standard deviation */

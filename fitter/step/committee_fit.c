@@ -53,24 +53,32 @@ static void group(struct committee *c, const struct committee_row *rows, size_t 
 {
 	struct ranked *ranked = mem_alloc(count + 1, sizeof(*ranked));
 	double *times = mem_alloc(count + 1, sizeof(*times)),
-	       *compute = mem_alloc(count + 1, sizeof(*compute));
+	       *compute = mem_alloc(count + 1, sizeof(*compute)),
+	       *spread = mem_alloc(count + 1, sizeof(*spread));
 
 	for (size_t k = 0; k < count; k++)
 		ranked[k] = (struct ranked){rows[k], k};
 	qsort(ranked, count, sizeof(*ranked), by_point);
 	committee_reserve(c, count);
 	for (size_t first = 0, end; first < count; first = end) {
+		double least = INFINITY, greatest = 0;
+
 		for (end = first; end < count && by_point(&ranked[first], &ranked[end]) == 0; end++) {
 			times[end - first] = ranked[end].row.time;
+			least = fmin(least, ranked[end].row.time);
+			greatest = fmax(greatest, ranked[end].row.time);
 			compute[end - first] = ranked[end].row.compute;
 			place[ranked[end].place] = c->count;
 		}
 		c->points[c->count] = ranked[first].row.point;
 		c->rows[c->count] = (double)(end - first);
 		c->deviation[c->count] = NAN;
+		spread[c->count] = end - first > 1 ? greatest / least : NAN;
 		c->times[c->count] = median_of(times, end - first);
 		c->compute[c->count++] = median_of(compute, end - first);
 	}
+	c->spread = median_of(spread, c->count);
+	free(spread);
 	free(ranked);
 	free(times);
 	free(compute);

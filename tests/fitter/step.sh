@@ -81,6 +81,8 @@ awk 'BEGIN { print "filters,optimizer,gpus,batch,time"
 expect "Model: a formula ('pmfit search')" "$pmfit" auto -o formula.json settings.csv
 grep -qF '  settings          filters' out.txt && grep -qF '  levels            optimizer' out.txt || { cat out.txt; fail "settings"; }
 expect 'lie within their intervals' "$pmfit" predict -q settings.csv settings.csv
+expect 'warning: rows with the same batch, GPUs and nodes differ by' "$pmfit" step settings.csv
+"$pmfit" step runs.csv | grep 'rows with the same batch' && fail "a warning about repeated measurements"
 expect '"pmfit expression"' cat formula.json
 
 # What cannot be: one sentence each, with the line.
