@@ -70,6 +70,24 @@ void pmrun_demo_begin(const struct pmrun_options *o)
 	fflush(stdout);
 }
 
+/* With what the desktop has for it. false: there is no desktop, or it has nothing. */
+static bool open_in_browser(char *page)
+{
+	int status;
+	pid_t pid;
+
+	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		unsetenv("LD_PRELOAD");
+		unsetenv("LD_LIBRARY_PATH");
+		execlp("xdg-open", "xdg-open", page, (char *)NULL);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 void pmrun_demo_end(const struct pmrun_options *o)
 {
 	char folder[PMRUN_QUOTED], quoted[PMRUN_QUOTED], *page;
@@ -88,8 +106,9 @@ void pmrun_demo_end(const struct pmrun_options *o)
 	       "What to try next:\n"
 	       "  pmanalyze report %s      where each step's time goes\n"
 	       "  pmanalyze whatif %s      what a faster layer, link or rank would bring\n"
-	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n"
-	       "and open %s in a browser.\n",
-		folder, folder, page);
+	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n",
+		folder, folder);
+	if (!o->demo_html || !open_in_browser(page))
+		printf("and open %s in a browser.\n", page);
 	free(page);
 }

@@ -64,12 +64,12 @@ static const char about[] =
 	"pmrun - runs a training program under the pmhook profiler\n"
 	"\n"
 	"usage: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-	"       pmrun [-o DIR] demo\n"
+	"       pmrun [-o DIR] demo [--html]\n"
 	"\n"
 	"Runs COMMAND, once or as several ranks, and writes its traces to a folder, which pmanalyze reads.\n"
 	"\n"
 	"demo: a small network on modelled GPUs, one of them slow, and what pmanalyze finds; no GPU and no data are needed, "
-	"and it takes some seconds. A program named demo: pmrun -- demo.\n"
+	"and it takes some seconds. --html opens the page with pictures in a browser. A program named demo: pmrun -- demo.\n"
 	"\n";
 
 static const char after[] =
@@ -214,7 +214,8 @@ void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *opt
 		usage("--hang-end: when is the job to be ended? Add --hang-after SECONDS");
 	if (optind == argument_count)
 		usage("no command given: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...");
-	if (strcmp(arguments[optind], "demo") == 0 && optind + 1 == argument_count &&
+	options->demo_html = optind + 2 == argument_count && strcmp(arguments[optind + 1], "--html") == 0;
+	if (strcmp(arguments[optind], "demo") == 0 && optind + 1 + options->demo_html == argument_count &&
 		strcmp(arguments[optind - 1], "--") != 0)
 		pmrun_demo_prepare(options);
 	else

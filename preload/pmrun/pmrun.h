@@ -17,7 +17,7 @@ struct pmrun_options {
 	bool softgpu;
 	bool quiet;
 	bool prefix; /* the ranks' lines begin with their rank */
-	bool demo;
+	bool demo, demo_html;
 	bool launched; /* one process of a launcher's job, as this rank */
 	int rank;
 	int grace_seconds;
