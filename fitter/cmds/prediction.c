@@ -89,7 +89,7 @@ void prediction_print(const struct prediction *p, enum print_form form, bool is_
 		print_text(&p->rows, NULL, stdout);
 		putchar('\n');
 	}
-	printf("%zu rows", p->rows.row_count);
+	printf("%zu row%s", p->rows.row_count, pm_text_plural(p->rows.row_count));
 	if (p->unit)
 		printf("; times in %s", p->unit);
 	if (p->outside)
