@@ -1,12 +1,7 @@
 /* pmfit search: which expression predicts best: roles, interactions, structure. */
-#include "base/csv.h"
-#include "base/table.h"
 #include "base/terminal.h"
-#include "expression/expression_search.h"
 #include "model/expression_model.h"
-#include "model/model_file.h"
-#include "options.h"
-#include "output/report.h"
+#include "search.h"
 
 #include <float.h>
 #include <limits.h>
@@ -18,54 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPTIMISM 3 /* power of 1 - c/n by which a held-out error is too small */
-
-enum format { TEXT, CSV, JSON };
-
-struct choices {
-	struct options options;
-	struct expression_settings settings;
-	const char *monotone, *output;
-	size_t take; /* 0: the chosen */
-	enum format format;
-};
-
-struct answer {
-	const char *path;
-	const struct choices *choices;
-	const struct observations *observations;
-	struct expression_search search;
-	struct expression_terms terms;
-	struct pm_fit_error *test;  /* of each result */
-	struct pm_fit_model *model; /* of the one taken */
-	size_t taken;
-	bool on_line; /* progress is on the terminal's last line */
-};
-
-static const char *const cost_names[] = {"relative", "absolute", "squared", NULL};
-static const char *const cost_heads[] = {"MAPE %", "MAE", "MSE"};
-
-/* A loss as it is printed: percent where it is relative. */
-static double shown(const struct answer *a, double loss)
-{
-	return a->choices->settings.cost == EXPRESSION_RELATIVE ? 100 * loss : loss;
-}
-
 static void progress(void *context, const struct expression_progress *p)
 {
-	struct answer *a = context;
+	struct search_answer *a = context;
 
 	if (a->choices->options.quiet)
 		return;
 	pm_terminal_progress("round %zu, %.0f s, %.0f%% of the work: %s %.4g with %zu constants", p->round,
-		p->seconds, fmin(100, 100 * p->share), cost_heads[a->choices->settings.cost],
-		shown(a, p->loss), p->constants);
+		p->seconds, fmin(100, 100 * p->share), search_cost_heads[a->choices->settings.cost],
+		search_shown(a, p->loss), p->constants);
 	a->on_line = true;
 }
 
 static void print_warning(void *context, const char *sentence)
 {
-	const struct answer *a = context;
+	const struct search_answer *a = context;
 
 	if (!a->choices->options.quiet)
 		warnx("%s: %s", a->path, sentence);
@@ -96,21 +58,7 @@ static void set_monotone(struct expression_terms *terms, const char *list)
 	free(copy);
 }
 
-static char *text_of(const struct answer *a, size_t result)
-{
-	char *text = expression_text(&a->search.results[result].expression, &a->terms);
-
-	if (!text)
-		errx(1, "out of memory");
-	return text;
-}
-
-static bool has_test(const struct answer *a)
-{
-	return a->observations->test.sample_count > 0;
-}
-
-static void measure_tests(struct answer *a)
+static void measure_tests(struct search_answer *a)
 {
 	const struct pm_fit_problem *test = &a->observations->test;
 	double *times = malloc((test->sample_count + 1) * sizeof(*times));
@@ -119,7 +67,7 @@ static void measure_tests(struct answer *a)
 	a->test = calloc(a->search.result_count + 1, sizeof(*a->test));
 	if (!times || !a->test)
 		errx(1, "out of memory");
-	if (has_test(a)) {
+	if (search_has_test(a)) {
 		if (expression_rows_init(&rows, &a->terms, test, NULL, test->sample_count) == -ENOMEM)
 			errx(1, "out of memory");
 		for (size_t i = 0; i < a->search.result_count; i++) {
@@ -131,194 +79,10 @@ static void measure_tests(struct answer *a)
 	free(times);
 }
 
-static void print_front(const struct answer *a)
-{
-	printf("  %9s %10s %8s", "constants", "held-out", "+-");
-	if (has_test(a))
-		printf(" %10s %8s", "test MAPE", "test R2");
-	printf("   formula (held-out: %s)\n", cost_heads[a->choices->settings.cost]);
-	for (size_t i = 0; i < a->search.result_count; i++) {
-		const struct expression_result *r = &a->search.results[i];
-		char *text = text_of(a, i);
-
-		printf("%c %9zu %10.4g %8.2g", i == a->taken ? '*' : ' ', r->expression.constant_count,
-			shown(a, r->held_out), shown(a, r->error));
-		if (has_test(a))
-			printf(" %9.4g%% %8.4f", a->test[i].mape, a->test[i].r2);
-		printf("   %s\n", text);
-		free(text);
-	}
-}
-
-static void print_why(const struct answer *a)
-{
-	const struct expression_result *best = &a->search.results[a->search.best],
-				       *taken = &a->search.results[a->taken];
-
-	if (a->taken != a->search.chosen)
-		printf("Requested by --take; the default selection has %zu constants.\n",
-			a->search.results[a->search.chosen].expression.constant_count);
-	else if (a->taken == a->search.best)
-		printf("Selected: the best on held-out rows; no formula with fewer constants is within its "
-		       "standard error (%.3g).\n",
-			shown(a, best->error));
-	else if (taken->excess > best->error)
-		printf("Selected: the best has %zu constants; this one is worse by %.3g, less than one "
-		       "millionth of the time.\n",
-			best->expression.constant_count, shown(a, taken->excess));
-	else
-		printf("Selected: the best has %zu constants; this one is worse by %.3g, within the best's "
-		       "standard error (%.3g); none with fewer constants is.\n",
-			best->expression.constant_count, shown(a, taken->excess), shown(a, best->error));
-}
-
-/* All that was chosen by the rows: constants, and the powers that were fixed at one of a few numbers. */
-static size_t chosen_numbers(const struct expression *e)
-{
-	size_t count = e->constant_count;
-
-	for (size_t n = 0; n < e->node_count; n++)
-		for (size_t f = 0; f < e->nodes[n].factor_count; f++)
-			count += e->nodes[n].factors[f].kind == EXPRESSION_FIXED;
-	return count;
-}
-
-/*
- * The error to be expected on new rows. The held-out error is too small, since the formula's structure was
- * chosen with all rows: by about (1 - c/n)^3 on tables of 60 to 110 rows, c numbers chosen from n rows. NAN:
- * c is not less than n.
- */
-static double expected_error(const struct answer *a, const struct expression_result *r)
-{
-	double share = (double)chosen_numbers(&r->expression) / (double)a->observations->train.sample_count;
-
-	return share < 1 ? r->held_out / pow(1 - share, OPTIMISM) : NAN;
-}
-
-static void print_expected(const struct answer *a)
-{
-	const struct expression_result *taken = &a->search.results[a->taken];
-	double expected = expected_error(a, taken);
-	size_t numbers = chosen_numbers(&taken->expression), rows = a->observations->train.sample_count;
-
-	if (isfinite(expected))
-		printf("Expected on new rows: %s %.4g (held-out %.4g; %zu constants and chosen powers from %zu rows).\n",
-			cost_heads[a->choices->settings.cost], shown(a, expected), shown(a, taken->held_out),
-			numbers, rows);
-	else
-		printf("Expected on new rows: - (%zu constants and chosen powers from %zu rows).\n", numbers,
-			rows);
-}
-
-static void print_absent(const struct answer *a)
-{
-	const char *gap = "Unused columns: ";
-
-	for (size_t i = 0; i < a->model->column_count; i++)
-		if (a->model->columns[i].role == PM_FIT_IGNORED &&
-			a->observations->train.columns[i].role != PM_FIT_IGNORED) {
-			printf("%s%s", gap, a->model->columns[i].name);
-			gap = ", ";
-		}
-	if (*gap == ',')
-		printf(".\n");
-}
-
-static void answer_text(const struct answer *a)
-{
-	const struct expression_result *taken = &a->search.results[a->taken];
-	char *text = text_of(a, a->taken);
-
-	printf("%s: %zu samples to fit, %zu to test", a->path, a->observations->train.sample_count,
-		a->observations->test.sample_count);
-	if (a->observations->train.time_unit)
-		printf("; times in %s", a->observations->train.time_unit);
-	printf("\n%zu fits of formulas in %zu rounds, %.1f s; %s.\n\n", a->search.candidates,
-		a->search.rounds, a->search.seconds,
-		a->search.interrupted ? "interrupted"
-		: a->search.complete  ? "no change improves the result"
-				      : "the work budget is spent");
-	print_front(a);
-	printf("\ntime = %s\n", text);
-	expression_print_groups(stdout, &taken->expression, &a->terms);
-	printf("\n");
-	print_why(a);
-	print_expected(a);
-	print_absent(a);
-	putchar('\n');
-	report_error_table((const struct report_error[]){{"fitted", a->model->train, NULL},
-				   {"test", a->test[a->taken], NULL}},
-		has_test(a) ? 2 : 1, stdout);
-	free(text);
-}
-
-static void answer_csv(const struct answer *a)
-{
-	struct csv_line line = {.out = stdout};
-
-	puts("constants,taken,held_out,held_out_error,excess,excess_error,fitted,test_mape,test_mae,test_rmse,"
-	     "test_r2,formula");
-	for (size_t i = 0; i < a->search.result_count; i++) {
-		const struct expression_result *r = &a->search.results[i];
-		char *text = text_of(a, i);
-
-		csv_put_number(&line, (double)r->expression.constant_count);
-		csv_put_number(&line, i == a->taken);
-		csv_put_numbers(&line,
-			(double[]){shown(a, r->held_out), shown(a, r->error), shown(a, r->excess),
-				shown(a, r->excess_error), shown(a, r->fitted)},
-			5);
-		for (int k = 0; k < 4; k++)
-			csv_put_number(&line, has_test(a) ? (double[]){a->test[i].mape, a->test[i].mae,
-								    a->test[i].rmse, a->test[i].r2}[k]
-							  : NAN);
-		csv_put(&line, text);
-		csv_end(&line);
-		free(text);
-	}
-}
-
-static void answer_json(const struct answer *a)
-{
-	cJSON *root = cJSON_CreateObject(), *array;
-
-	cJSON_AddStringToObject(root, "cost", cost_names[a->choices->settings.cost]);
-	cJSON_AddNumberToObject(root, "samples_fitted", (double)a->observations->train.sample_count);
-	cJSON_AddNumberToObject(root, "samples_tested", (double)a->observations->test.sample_count);
-	cJSON_AddNumberToObject(root, "fits", (double)a->search.candidates);
-	cJSON_AddNumberToObject(root, "rounds", (double)a->search.rounds);
-	cJSON_AddNumberToObject(root, "seconds", a->search.seconds);
-	cJSON_AddBoolToObject(root, "complete", a->search.complete);
-	cJSON_AddBoolToObject(root, "interrupted", a->search.interrupted);
-	array = cJSON_AddArrayToObject(root, "front");
-	for (size_t i = 0; i < a->search.result_count; i++) {
-		const struct expression_result *r = &a->search.results[i];
-		cJSON *object = cJSON_CreateObject();
-		char *text = text_of(a, i);
-
-		cJSON_AddNumberToObject(object, "constants", (double)r->expression.constant_count);
-		cJSON_AddBoolToObject(object, "chosen", i == a->search.chosen);
-		cJSON_AddBoolToObject(object, "taken", i == a->taken);
-		cJSON_AddStringToObject(object, "formula", text);
-		cJSON_AddItemToObject(object, "held_out", model_file_number(r->held_out));
-		cJSON_AddItemToObject(object, "held_out_error", model_file_number(r->error));
-		cJSON_AddItemToObject(object, "expected", model_file_number(expected_error(a, r)));
-		cJSON_AddItemToObject(object, "excess", model_file_number(r->excess));
-		cJSON_AddItemToObject(object, "excess_error", model_file_number(r->excess_error));
-		cJSON_AddItemToObject(object, "fitted", model_file_number(r->fitted));
-		cJSON_AddItemToObject(
-			object, "test", has_test(a) ? model_file_error(&a->test[i]) : cJSON_CreateNull());
-		cJSON_AddItemToArray(array, object);
-		free(text);
-	}
-	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
-	print_json_end(root, stdout);
-}
-
 enum { COST = OPTION_FIRST, CONSTANTS, MONOTONE, FOLDS, WORK, SECONDS, TAKE };
 
 /* Those of the shared options that say what the columns mean, and the search's own. */
-static void take_options(int argument_count, char **arguments, struct choices *c)
+static void take_options(int argument_count, char **arguments, struct search_choices *c)
 {
 	struct expression_settings *s = &c->settings;
 	int option;
@@ -328,7 +92,8 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			continue;
 		switch (option) {
 		case COST:
-			s->cost = (enum expression_cost)command_word(&cmd_search, option, optarg, cost_names);
+			s->cost = (enum expression_cost)command_word(
+				&cmd_search, option, optarg, search_cost_names);
 			break;
 		case CONSTANTS:
 			s->constants = command_count(&cmd_search, option, optarg, 1, 40);
@@ -352,7 +117,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 			c->output = optarg;
 			break;
 		case 'c':
-			c->format = CSV;
+			c->form = PRINT_CSV;
 			break;
 		default:
 			command_unhandled(&cmd_search, option);
@@ -360,12 +125,12 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 	}
 	options_end(&cmd_search, &c->options);
 	if (c->options.json)
-		c->format = JSON;
+		c->form = PRINT_JSON;
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_search, "expected one table");
 }
 
-static void search(struct answer *a)
+static void search(struct search_answer *a)
 {
 	const struct pm_fit_problem *train = &a->observations->train;
 	const char *bad = expression_terms_init(&a->terms, train, print_warning, a);
@@ -394,9 +159,9 @@ static void search(struct answer *a)
 
 static int run(int argument_count, char **arguments)
 {
-	struct choices choices = {0};
+	struct search_choices choices = {0};
 	struct observations observations;
-	struct answer answer = {.choices = &choices, .observations = &observations};
+	struct search_answer answer = {.choices = &choices, .observations = &observations};
 	int status;
 
 	options_init(&choices.options);
@@ -418,12 +183,7 @@ static int run(int argument_count, char **arguments)
 		status = pm_fit_save(answer.model, choices.output);
 	if (status < 0)
 		errx(1, "%s: %s", choices.output ? choices.output : answer.path, strerror(-status));
-	if (choices.format == TEXT)
-		answer_text(&answer);
-	else if (choices.format == CSV)
-		answer_csv(&answer);
-	else
-		answer_json(&answer);
+	search_print(&answer);
 	status = answer.search.interrupted && !(choices.settings.seconds > 0);
 	pm_fit_free(answer.model);
 	free(answer.test);
@@ -455,7 +215,7 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE", "write the selected formula as a model for 'pmfit predict'"},
 	{"take", TAKE, "N", "use the formula with N constants instead of the selected one"},
 	{"csv", 'c', NULL, "CSV output: the table"},
-	{"json", 'j', NULL, "JSON output, complete"},
+	{"json", 'j', NULL, "JSON output, complete; errors in cost_unit, as in the table"},
 	{"quiet", 'q', NULL, "no progress, no warnings"},
 	{0},
 };

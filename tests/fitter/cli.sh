@@ -133,8 +133,8 @@ pmfit search -q -d columns.txt --work 3 --constants 6 -o formula.json table.csv 
 awk '/^Expected on new rows: MAPE/ { gsub(/[(,;)]/, " "); e = $6; h = $8; c = $9; n = $(NF - 1); found = 1 }
 	END { r = h / (1 - c / n) ^ 3; exit !(found && (e - r) ^ 2 <= (0.002 * r) ^ 2) }' text || complain "expected error: $(grep Expected text)"
 grep -q '^time = .*gpus^-0\.9' text || complain "search: $(cat text)"
-grep -q '^\*  *[0-9].*size^1\.5' text || complain "search, its table: $(cat text)"
-! grep -q '^\*.*^[0-9.]*e-' text || complain "search tells exact formulas apart by their rounding: $(cat text)"
+grep -q '^ *\*  *[0-9].*size^1\.5' text || complain "search, its table: $(cat text)"
+! grep -q '^ *\*.*^[0-9.]*e-' text || complain "search tells exact formulas apart by their rounding: $(cat text)"
 expect 0 '^  all  *200 .* \(1\.0000\|0\.999.\)$' pmfit predict -q formula.json table.csv
 expect 0 'size 16 > 11' pmfit predict formula.json planned.csv
 # a formula has no parameters: what can be asked of its predictions is, what cannot is refused in a sentence
@@ -154,6 +154,19 @@ for threads in 1 3; do
 done
 cmp search.1 search.3 || complain "threads change what is found"
 expect 0 '"front":' pmfit search -q -d columns.txt --work 0 --json table.csv
+# errors have one unit in CSV and JSON, that of the model's MAPE
+pmfit search -q -d columns.txt --work 1 --constants 4 --json table.csv >search.json
+python3 - search.1 search.json <<'END' || complain "search: JSON differs from CSV"
+import csv, json, sys
+rows, found = list(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2]))
+assert found["cost_unit"] == "%" and len(rows) == len(found["front"]) > 1
+for row, item in zip(rows, found["front"]):
+    assert row["formula"] == item["formula"] and int(row["taken"]) == item["taken"]
+    for key in "held_out", "held_out_error", "excess", "fitted":
+        assert abs(float(row[key]) - item[key]) <= 1e-6 * abs(item[key]), (key, row, item)
+    assert not item["taken"] or abs(item["fitted"] - found["model"]["train"]["mape"]) <= 1e-6 * item["fitted"], item
+    assert abs(float(row["test_mape"]) - item["test"]["mape"]) <= 1e-6 * item["test"]["mape"]
+END
 expect 2 'expected one of relative, absolute, squared' pmfit search --cost best table.csv
 expect 2 'monotone size: expected a column and + or -' pmfit search -q -d columns.txt --monotone size table.csv
 expect 2 'no such numeric column' pmfit search -q -d columns.txt --monotone kind+ table.csv
