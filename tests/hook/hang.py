@@ -4,8 +4,8 @@
     hang.py [--ranks 2,4] [--seeds N] [--faults a,b,...] [--later STEPS]      (BUILD names the build folder, else build/)
 
 Starts the ranks of hang_host under the hook, lets one do something wrong in a step that the seed decides, waits until the report
-says more than that there is no hang, and compares its class and its ranks. "slow" and "none" are healthy jobs, in which
-it must never speak of one. Prints a line for each wrong answer, then a table: right of all, by fault.
+says more than that there is no hang, and compares its class and its ranks. "ahead" is a job whose other ranks were ended by a launcher,
+a second after one was killed; the report comes after that. "slow" and "none" are healthy jobs, in which it must never speak of one. Prints a line for each wrong answer, then a table: right of all, by fault.
 """
 import argparse
 import json
@@ -35,11 +35,13 @@ FAULTS = {
     "receive": ["unmatched_point_to_point"],
     "unsent": ["unmatched_point_to_point"],
     "unreceived": ["unmatched_point_to_point"],
+    "ahead": ["outside_calls"],
     "slow": [],
     "none": [],
 }
 # and the pair that is to be named: what the victim has not made, and the distance of the rank that waits for it
 PAIRS = {"receive": ("receive", -1), "unsent": ("send", 1), "unreceived": ("receive", 1)}
+LEAST_RANKS = {"ahead": 3}
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 HOOK = os.environ.get("HOOK", f"{BUILD}/lib/libpmhook.so")
 PATIENCE_S = 1
@@ -76,6 +78,15 @@ def watch(folder, processes, healthy):
     return answer
 
 
+def end_as_launcher(folder, processes, victim):
+    processes[victim].wait(LIMIT_S)
+    time.sleep(1)
+    for process in processes:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    return report(folder)
+
+
 def run(fault, ranks, seed, later):
     chance = random.Random(f"{fault} {ranks} {seed}")
     victim, step = chance.randrange(ranks), chance.randrange(21, 50)
@@ -84,7 +95,10 @@ def run(fault, ranks, seed, later):
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
         processes = start(folder, fault, ranks, victim, step, later)
         try:
-            answer = watch(folder, processes, not FAULTS[fault])
+            if fault == "ahead":
+                answer = end_as_launcher(folder, processes, victim)
+            else:
+                answer = watch(folder, processes, not FAULTS[fault])
         finally:
             for process in processes:
                 process.send_signal(signal.SIGKILL)
@@ -118,6 +132,9 @@ def main():
     for fault in how.faults.split(","):
         row = []
         for ranks in map(int, how.ranks.split(",")):
+            if ranks < LEAST_RANKS.get(fault, 2):
+                row.append("-")
+                continue
             right = 0
             for seed in range(how.first_seed, how.first_seed + how.seeds):
                 good, said = run(fault, ranks, seed, how.later)

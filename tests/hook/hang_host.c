@@ -2,11 +2,14 @@
  * One rank of a job that comes to a stop, for what pmanalyze hang says of it:
  *
  *     hang_host FAULT VICTIM STEP [STEPS]
+ *     hang_host launch RANKS FAULT VICTIM STEP
  *
  * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts
  * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
  * is followed by an evaluation with a barrier. In step STEP the rank VICTIM does what FAULT says; the others
- * know nothing of it. HANG_ID is a file for NCCL's id.
+ * know nothing of it; but with the fault "ahead" they work on for ever, while VICTIM enters the next
+ * collective and is killed. HANG_ID is a file for NCCL's id. With "launch" it is a launcher of such ranks:
+ * when one ends it ends the others a second later, and fails.
  */
 #include <cuda_runtime_api.h>
 #include <err.h>
@@ -17,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define STEPS 60
@@ -26,6 +30,7 @@
 struct job {
 	int rank, world, step;
 	const char *fault; /* of this step and rank, or "" */
+	bool behind;       /* in this step, of one who is ahead */
 	cudaStream_t stream;
 	ncclComm_t all, second;
 	float *send, *receive;
@@ -107,6 +112,10 @@ static void between(const struct job *job)
 		CUDA(cudaLaunchHostFunc(job->stream, never_ends, NULL));
 	if (is(job, "slow"))
 		usleep(300000);
+	while (job->behind) {
+		CUDA(cudaMemsetAsync(job->send, 0, LARGE * sizeof(float), job->stream));
+		usleep(1000);
+	}
 }
 
 static void reduce_all(const struct job *job)
@@ -177,6 +186,8 @@ static void step(const struct job *job)
 	if (is(job, "swapped"))
 		broadcast(job);
 	reduce_all(job);
+	if (is(job, "ahead"))
+		raise(SIGKILL);
 	if (!is(job, "swapped"))
 		broadcast(job);
 	CUDA(cudaStreamSynchronize(job->stream));
@@ -189,6 +200,40 @@ static void step(const struct job *job)
 		evaluate(job);
 }
 
+static pid_t start_rank(int rank, char **argv)
+{
+	char number[16];
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	snprintf(number, sizeof(number), "%d", rank);
+	setenv("RANK", number, 1);
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+static int launch(int ranks, char **argv)
+{
+	pid_t pids[64], first;
+	char number[16];
+
+	if (ranks < 1 || ranks > 64)
+		errx(2, "launch: 1 to 64 ranks");
+	snprintf(number, sizeof(number), "%d", ranks);
+	setenv("WORLD_SIZE", number, 1);
+	for (int i = 0; i < ranks; i++)
+		pids[i] = start_rank(i, argv);
+	first = wait(NULL);
+	sleep(1);
+	for (int i = 0; i < ranks; i++)
+		if (pids[i] != first && pids[i] > 0)
+			kill(pids[i], SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *rank = getenv("RANK"), *world = getenv("WORLD_SIZE");
@@ -196,6 +241,8 @@ int main(int argc, char **argv)
 	int victim, when, steps;
 	ncclUniqueId id;
 
+	if (argc > 5 && strcmp(argv[1], "launch") == 0)
+		return launch(atoi(argv[2]), argv + 2); /* the number stands for the program's name */
 	if (argc < 4 || !rank || !world)
 		errx(2, "usage: RANK=R WORLD_SIZE=N HANG_ID=FILE hang_host FAULT VICTIM STEP [STEPS]");
 	job.rank = atoi(rank);
@@ -213,6 +260,7 @@ int main(int argc, char **argv)
 	NCCL(ncclCommSplit(job.all, 0, job.rank, &job.second, NULL));
 	for (job.step = 1; job.step <= steps; job.step++) {
 		job.fault = job.rank == victim && job.step == when ? argv[1] : "";
+		job.behind = job.rank != victim && job.step == when && strcmp(argv[1], "ahead") == 0;
 		step(&job);
 	}
 	return 0;

@@ -332,6 +332,17 @@ static const char *incomparable(struct hang *hang)
 	return NULL;
 }
 
+static void find_by_waits(struct hang *hang, const struct hang_waits *waits, const size_t *roots,
+	size_t root_count, int64_t patience_ns)
+{
+	if (root_count)
+		find_roots(hang, waits, roots, root_count, patience_ns);
+	else if (waits->count)
+		hang_find_order(hang, waits, patience_ns);
+	else
+		find_alone(hang, patience_ns);
+}
+
 static void find_waiting(struct hang *hang, int64_t patience_ns)
 {
 	size_t *roots = arena_alloc(&hang->arena, hang->rank_count, sizeof(*roots)), root_count = 0;
@@ -341,12 +352,8 @@ static void find_waiting(struct hang *hang, int64_t patience_ns)
 	for (size_t r = 0; r < hang->rank_count; r++)
 		if (waits.first_for[r] && !waits.first_of[r])
 			roots[root_count++] = r;
-	if (root_count)
-		find_roots(hang, &waits, roots, root_count, patience_ns);
-	else if (waits.count)
-		hang_find_order(hang, &waits, patience_ns);
-	else
-		find_alone(hang, patience_ns);
+	if (!hang->over || !hang_find_first(hang, &waits, roots, root_count))
+		find_by_waits(hang, &waits, roots, root_count, patience_ns);
 	hang_waits_free(&waits);
 }
 

@@ -53,6 +53,10 @@ struct hang_waits {
 void hang_waits_find(const struct hang *hang, struct hang_waits *waits);
 void hang_waits_free(struct hang_waits *waits);
 
+/* Of a job that is over: concludes that one rank ended before the others, where the times of the last calls
+ * say so and it is not the only one of `roots`, for whom others wait. False: they do not. */
+bool hang_find_first(struct hang *hang, const struct hang_waits *waits, const size_t *roots, size_t count);
+
 /* Conclusions: of a group whose members differ, and of ranks that all wait for another one. */
 void hang_find_different(struct hang *hang, const struct hang_difference *difference);
 void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t patience_ns);
