@@ -41,6 +41,7 @@ static struct {
 	int failed_status; /* as wait gave it */
 	double failed_at;
 	int ended_with; /* the signal last sent to end the others */
+	bool signalled; /* somebody else has ended the job, by pmrun */
 } ranks = {.failed_rank = -1};
 
 static double now(void)
@@ -322,6 +323,7 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 
 		if (number == SIGTERM) /* a limit of time, most often */
 			pmrun_hang_report(o);
+		ranks.signalled |= number > 0 && number != SIGCHLD;
 		if (number > 0 && number != SIGCHLD && (info.si_code <= 0 || number == SIGHUP))
 			signal_all(number);
 		reap(o);
@@ -400,6 +402,9 @@ static void summarise(const struct pmrun_options *o, double seconds)
 	if (t.unfinished > 0)
 		warnx("%d of %d traces end early (process killed); they are valid up to that point",
 			t.unfinished, t.files);
+	/* a launcher has ended its ranks, and seldom says which of them was the first */
+	if (t.unfinished > 1 && ranks.count == 1 && ranks.failed_rank >= 0 && !ranks.signalled)
+		pmrun_hang_report(o);
 	print_size(size, sizeof size, t.size_bytes);
 	fprintf(stderr, "pmrun: %d trace%s, %s, after %.1f s, in %s\n", t.files, t.files == 1 ? "" : "s",
 		size, seconds, folder);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # pmrun --hang-after: a job that hangs is named and, if asked for, ended; before the others of a failed rank are ended, it is
-# said what they wait for; a job that goes on is left alone.
+# said what they wait for; a job that goes on is left alone; of one whose launcher has ended it, who was first.
 set -eu
 export SOFTGPU_NCCL_FAULTS=wait HANG_ID="$SCRATCH/id"
 bad=0
@@ -47,6 +47,11 @@ grep -q '^pmrun: Rank 2 is what the others wait for: it is gone' said || complai
 run slow --hang-after 1
 [ $status = 0 ] || complain "a healthy job ended with status $status"
 ! grep -q 'wait' said || complain "a healthy job was said to hang"
+
+# below a launcher, which ends the others of a rank that was killed
+rm -rf id run
+"$BUILD/bin/pmrun" -o run --softgpu=a100 -- "$BUILD/bin/hang_host" launch 4 ahead 2 23 2>said && complain "a job that failed ended with status 0"
+grep -q "^pmrun: Rank 2's last call was .* before those of the others: it ended first" said || complain "launcher: rank 2 was not named"
 
 "$BUILD/bin/pmrun" --hang-end true 2>said && complain "--hang-end without --hang-after"
 grep -q 'Add --hang-after' said || complain "--hang-end: no remedy"
