@@ -131,66 +131,91 @@ void report_formula(const struct pm_fit_model *model, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_flags(unsigned flags, FILE *out)
+/* What is doubtful about a value; what is merely large in other units is said once, in the remarks. */
+static const char *flag_words(struct arena *arena, unsigned flags)
 {
-	const char *separator = "  ";
+	const char *words = "";
 
 	for (int bit = 0; enum_names_flags[bit]; bit++)
-		/* what is merely large in other units is said once, in the remarks */
-		if (flags & 1u << bit && 1u << bit != PM_FIT_OUTSIDE) {
-			fprintf(out, "%s%s", separator, enum_names_flags[bit]);
-			separator = ", ";
-		}
-	fputc('\n', out);
+		if (flags & 1u << bit && 1u << bit != PM_FIT_OUTSIDE)
+			words = arena_format(
+				arena, "%s%s%s", words, *words ? ", " : "", enum_names_flags[bit]);
+	return words;
 }
 
-static int widest_name(const struct pm_fit_model *model)
-{
-	size_t width = 9;
+enum { VALUE_NAME, VALUE_BEST, VALUE_SCALED = 6, VALUE_FLAGS };
 
-	for (size_t i = 0; i < model->value_count; i++)
-		width = strlen(model->values[i].name) > width ? strlen(model->values[i].name) : width;
-	return (int)width;
+/* Columns for the values of a model, or, with fewer of them, for its contrasts. */
+static void value_columns(struct print_table *table, const struct pm_fit_model *model, bool contrasts)
+{
+	const bool has_intervals = model->value_count && isfinite(model->values[0].low);
+	const int percent = (int)lround(100 * model->parameter.confidence);
+	const struct print_column columns[] = {
+		PRINT_COLUMN("", contrasts ? "level" : "parameter", PRINT_WORD),
+		PRINT_COLUMN("", "best", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "mean", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "sd", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("", has_intervals ? arena_format(table->arena, "low %d%%", percent) : NULL,
+			PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", has_intervals ? arena_format(table->arena, "high %d%%", percent) : NULL,
+			PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "scaled", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "", PRINT_WORD),
+	};
+
+	print_columns(table, columns, contrasts ? VALUE_SCALED : VALUE_FLAGS + 1);
 }
 
-static void print_interval(double low, double high, FILE *out)
+static void add_values(struct print_table *table, const struct pm_fit_model *model)
 {
-	if (isfinite(low) && isfinite(high))
-		fprintf(out, " %10.4g %10.4g", low, high);
+	for (size_t i = 0; i < model->value_count; i++) {
+		const struct pm_fit_value *value = &model->values[i];
+
+		print_row(table);
+		print_word(table, VALUE_NAME, value->name);
+		print_numbers(table, VALUE_BEST,
+			(double[]){
+				value->value, value->mean, value->sd, value->low, value->high, value->scaled},
+			6);
+		print_word(table, VALUE_FLAGS, flag_words(table->arena, value->flags));
+	}
+}
+
+static void add_contrasts(struct print_table *table, const struct pm_fit_model *model)
+{
+	for (size_t i = 0; i < model->contrast_count; i++) {
+		const struct pm_fit_contrast *contrast = &model->contrasts[i];
+
+		print_row(table);
+		print_word(table, VALUE_NAME, contrast->name);
+		print_numbers(table, VALUE_BEST,
+			(double[]){
+				contrast->value, contrast->mean, contrast->sd, contrast->low, contrast->high},
+			5);
+	}
 }
 
 void report_values(const struct pm_fit_model *model, FILE *out)
 {
-	int width = widest_name(model);
-	bool intervals = model->value_count && isfinite(model->values[0].low);
-	int percent = (int)lround(100 * model->parameter.confidence);
+	struct arena arena = {0};
 
-	fprintf(out, "  %-*s %10s %10s %10s", width, "parameter", "best", "mean", "sd");
-	if (intervals)
-		fprintf(out, " %7s %2d%% %10s", "low", percent, "high");
-	fprintf(out, " %10s\n", "scaled");
-	for (size_t i = 0; i < model->value_count; i++) {
-		const struct pm_fit_value *value = &model->values[i];
+	for (int contrasts = 0; contrasts <= (model->contrast_count > 0); contrasts++) {
+		struct print_table table;
 
-		fprintf(out, "  %-*s %10.4g %10.4g %10.2g", width, value->name, value->value, value->mean,
-			value->sd);
-		print_interval(value->low, value->high, out);
-		fprintf(out, " %10.4g", value->scaled);
-		print_flags(value->flags, out);
+		print_init(&table, &arena);
+		value_columns(&table, model, contrasts);
+		if (contrasts) {
+			fputs("\nLevels as determined by the data: each minus its column's mean; the base is the sum\n"
+			      "of those means\n",
+				out);
+			add_contrasts(&table, model);
+		} else {
+			add_values(&table, model);
+		}
+		print_text(&table, NULL, out);
+		print_free(&table);
 	}
-	if (!model->contrast_count)
-		return;
-	fprintf(out, "\n"
-		     "Levels as determined by the data: each minus its column's mean; the base is the sum\n"
-		     "of those means\n");
-	for (size_t i = 0; i < model->contrast_count; i++) {
-		const struct pm_fit_contrast *contrast = &model->contrasts[i];
-
-		fprintf(out, "  %-*s %10.4g %10.4g %10.2g", width, contrast->name, contrast->value,
-			contrast->mean, contrast->sd);
-		print_interval(contrast->low, contrast->high, out);
-		fputc('\n', out);
-	}
+	arena_free(&arena);
 }
 
 void report_error_table(const struct report_error *errors, size_t count, FILE *out)
