@@ -24,11 +24,11 @@ grep -q '^pmrun: Rank 2 is what the others wait for: it is outside' said || comp
 "$BUILD/bin/pmanalyze" dump run/*.0.pmtrace >/dev/null || complain "the traces cannot be read"
 
 # A scheduler ends pmrun and all ranks at once: what was known of the hang stays. Of signals that wait pmrun takes SIGTERM first.
-rm -rf id run
+rm -rf id run said
 "$BUILD/bin/pmrun" -n 4 -o run --softgpu=a100 --hang-after 1 -- "$BUILD/bin/hang_host" input 2 23 2>said &
 pmrun=$!
-until grep -q 'where all threads are' said; do
-	kill -0 $pmrun || break
+until grep -qs 'where all threads are' said; do
+	kill -0 $pmrun || { complain "pmrun ended"; exit 1; }
 done
 kill -STOP $pmrun
 ranks=$(grep -sl "^PPid:[[:space:]]*$pmrun\$" /proc/[0-9]*/status | sed 's,/proc/\([0-9]*\)/status,\1,')
