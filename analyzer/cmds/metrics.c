@@ -74,7 +74,7 @@ static int run(int argument_count, char **arguments)
 static const struct option_row rows[] = {
 	{"output", 'o', "FILE", "output file, replaced as a whole (default: standard output)"},
 	{"every", OPTION_EVERY, "SECONDS",
-		"write the file again and again, with so much time between, until all processes have ended "
+		"write the file again and again, with so much time between, until all processes have ended in order "
 		"(default: once)"},
 	{0},
 };
