@@ -1,5 +1,6 @@
 /* The HTML report: the order of its parts, and several models side by side. See html_page.h. */
 #include "html_page.h"
+#include "report.h"
 
 #include <err.h>
 #include <math.h>
@@ -72,6 +73,27 @@ static void put_value_table(const struct html_model *models, size_t count, FILE 
 		out);
 }
 
+static void put_errors(const struct html_model *models, size_t count, FILE *out)
+{
+	struct arena arena = {0};
+	struct print_table table;
+
+	print_init(&table, &arena);
+	report_error_columns(&table, "model");
+	for (size_t m = 0; m < count; m++) {
+		const char *name = models[m].subject.name;
+
+		report_error_row(&table, &(struct report_error){arena_format(&arena, "%s, fitted", name),
+						 models[m].subject.model->train, NULL});
+		if (models[m].test.sample_count)
+			report_error_row(
+				&table, &(struct report_error){arena_format(&arena, "%s, test", name),
+						models[m].test, NULL});
+	}
+	html_table(&table, out);
+	arena_free(&arena);
+}
+
 void html_compare(const struct html_model *models, size_t count, FILE *out)
 {
 	struct subject *subjects = calloc(count, sizeof(*subjects));
@@ -82,18 +104,7 @@ void html_compare(const struct html_model *models, size_t count, FILE *out)
 	for (size_t m = 0; m < count; m++)
 		subjects[m] = models[m].subject;
 	fputs("<section>\n<h2>Models side by side</h2>\n", out);
-	html_error_head("model", out);
-	for (size_t m = 0; m < count; m++) {
-		char *name = figure_text("%s, fitted", subjects[m].name);
-
-		html_error_row(name, &subjects[m].model->train, out);
-		free(name);
-		name = figure_text("%s, test", subjects[m].name);
-		if (models[m].test.sample_count)
-			html_error_row(name, &models[m].test, out);
-		free(name);
-	}
-	fputs("</tbody></table></div>\n", out);
+	put_errors(models, count, out);
 	put_value_table(models, count, out);
 	fputs("<div class=\"figures\">\n", out);
 	figure_values(&plot, subjects, count, true);

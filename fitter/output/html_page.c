@@ -1,8 +1,6 @@
-/* The frame of the HTML report, its style sheet, figures and tables of errors: see html_page.h. */
+/* The frame of the HTML report, its style sheet, figures and tables: see html_page.h. */
 #include "html_page.h"
 #include "base/plot_svg.h"
-
-#include <math.h>
 
 /* Of a series in a picture. */
 #define MOST_POINTS 1500
@@ -52,30 +50,10 @@ void html_figure(struct plot *plot, const char *caption, enum html_size size, FI
 	plot_free(plot);
 }
 
-static void put_number(double number, const char *unit, FILE *out)
+void html_table(struct print_table *table, FILE *out)
 {
-	if (isfinite(number))
-		fprintf(out, "<td>%.4g%s</td>", number, unit);
-	else
-		fputs("<td>–</td>", out);
-}
-
-void html_error_head(const char *first, FILE *out)
-{
-	fprintf(out,
-		"<div class=\"scroll\"><table><thead><tr><th class=\"l\">%s</th><th>samples</th><th>MAPE</th>"
-		"<th>MAE</th><th>RMSE</th><th>R2</th></tr></thead><tbody>\n",
-		first);
-}
-
-void html_error_row(const char *name, const struct pm_fit_error *error, FILE *out)
-{
-	fputs("<tr><th class=\"l\">", out);
-	html_text(name, out);
-	fprintf(out, "</th><td>%zu</td>", error->sample_count);
-	put_number(error->mape, "%", out);
-	put_number(error->mae, "", out);
-	put_number(error->rmse, "", out);
-	put_number(error->r2, "", out);
-	fputs("</tr>\n", out);
+	fputs("<div class=\"scroll\">", out);
+	print_html(table, out);
+	fputs("</div>\n", out);
+	print_free(table);
 }

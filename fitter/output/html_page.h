@@ -7,6 +7,7 @@
 
 #include "baselines/baselines.h"
 #include "base/html.h"
+#include "base/table.h"
 #include "figures.h"
 
 /* What a report is made of. All of it stays the caller's. */
@@ -39,9 +40,7 @@ void html_path(const struct html_model *model, FILE *out);
 void html_baselines(const struct html_model *model, FILE *out);
 void html_compare(const struct html_model *models, size_t count, FILE *out);
 
-/* A row of errors, "<tr>...</tr>". */
-void html_error_row(const char *name, const struct pm_fit_error *error, FILE *out);
-/* "<table>" with the head that such rows have. */
-void html_error_head(const char *first, FILE *out);
+/* A table, which may be wider than the page; frees it. */
+void html_table(struct print_table *table, FILE *out);
 
 #endif

@@ -194,22 +194,22 @@ static bool differences_find(const struct pm_fit_error *given, const struct pm_f
 static void put_errors(const struct html_model *model, FILE *out)
 {
 	const struct pm_fit_model *fit = model->subject.model;
+	struct arena arena = {0};
+	struct print_table table;
 
-	html_error_head("error on", out);
-	html_error_row("fitted samples (of the model file)", &fit->train, out);
+	print_init(&table, &arena);
+	report_error_columns(&table, "error on");
+	report_error_row(
+		&table, &(struct report_error){"fitted samples (of the model file)", fit->train, NULL});
 	if (model->fitted.sample_count && differences_find(&model->fitted, &fit->train))
-		html_error_row(model->subject.sets[0].name, &model->fitted, out);
+		report_error_row(
+			&table, &(struct report_error){model->subject.sets[0].name, model->fitted, NULL});
 	if (model->test.sample_count)
-		html_error_row("test", &model->test, out);
-	if (fit->run_count == 0) {
-		fputs("</tbody></table></div>\n", out);
-		return;
-	}
-	fprintf(out,
-		"<tr><th class=\"l\">best constant, for "
-		"comparison</th><td>%zu</td><td>–</td><td>%.4g</td><td>–</td><td>–</td></tr>\n"
-		"</tbody></table></div>\n",
-		fit->train.sample_count, fit->constant_error);
+		report_error_row(&table, &(struct report_error){"test", model->test, NULL});
+	if (fit->run_count)
+		report_error_constant(&table, fit);
+	html_table(&table, out);
+	arena_free(&arena);
 }
 
 static void put_penalty(const struct pm_fit_model *fit, FILE *out)
@@ -238,7 +238,8 @@ void html_summary(const struct html_model *model, FILE *out)
 		fputs("; times in ", out);
 		html_text(fit->time_unit, out);
 	}
-	fputs(". MAPE is in percent of the measured time; MAE and RMSE are in the time’s unit.</p>\n", out);
+	fputs(". MAPE is in percent of the measured time; MAE and RMSE are in the time’s unit, MSE is in its square.</p>\n",
+		out);
 	put_errors(model, out);
 	put_remarks(fit, out);
 	fputs("</section>\n", out);

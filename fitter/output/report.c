@@ -1,7 +1,6 @@
 /* What a person reads of a model: see report.h. */
 #include "report.h"
 #include "base/student.h"
-#include "base/table.h"
 #include "baselines/baselines.h"
 #include "model/enum_names.h"
 
@@ -218,10 +217,10 @@ void report_values(const struct pm_fit_model *model, FILE *out)
 	arena_free(&arena);
 }
 
-void report_error_table(const struct report_error *errors, size_t count, FILE *out)
+void report_error_columns(struct print_table *table, const char *first)
 {
-	static const struct print_column columns[] = {
-		PRINT_COLUMN("", "error on", PRINT_WORD),
+	const struct print_column columns[] = {
+		PRINT_COLUMN("", first, PRINT_WORD),
 		PRINT_COLUMN("", "samples", PRINT_COUNT),
 		PRINT_COLUMN("", "MAPE", PRINT_SHARE, .digits = 2),
 		PRINT_COLUMN("", "MAE", PRINT_FIGURE),
@@ -230,21 +229,42 @@ void report_error_table(const struct report_error *errors, size_t count, FILE *o
 		PRINT_COLUMN("", "R2", PRINT_REAL, .digits = 4),
 		PRINT_COLUMN("", "", PRINT_WORD),
 	};
+
+	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
+}
+
+void report_error_row(struct print_table *table, const struct report_error *error)
+{
+	const struct pm_fit_error *e = &error->error;
+
+	print_row(table);
+	print_word(table, 0, error->name);
+	print_numbers(table, 1,
+		(double[]){(double)e->sample_count, e->mape / 100, e->mae, e->mse, e->rmse, e->r2}, 6);
+	print_word(table, 7, error->note ? error->note : "");
+}
+
+void report_error_constant(struct print_table *table, const struct pm_fit_model *model)
+{
+	report_error_row(table, &(struct report_error){"constant",
+					{.sample_count = model->train.sample_count,
+						.mape = NAN,
+						.mae = model->constant_error,
+						.mse = NAN,
+						.rmse = NAN,
+						.r2 = NAN},
+					"the median for every sample"});
+}
+
+void report_error_table(const struct report_error *errors, size_t count, FILE *out)
+{
 	struct arena arena = {0};
 	struct print_table table;
 
 	print_init(&table, &arena);
-	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < count; i++) {
-		const struct pm_fit_error *e = &errors[i].error;
-
-		print_row(&table);
-		print_word(&table, 0, errors[i].name);
-		print_numbers(&table, 1,
-			(double[]){(double)e->sample_count, e->mape / 100, e->mae, e->mse, e->rmse, e->r2},
-			6);
-		print_word(&table, 7, errors[i].note ? errors[i].note : "");
-	}
+	report_error_columns(&table, "error on");
+	for (size_t i = 0; i < count; i++)
+		report_error_row(&table, &errors[i]);
 	print_text(&table, NULL, out);
 	print_free(&table);
 	arena_free(&arena);
@@ -252,20 +272,18 @@ void report_error_table(const struct report_error *errors, size_t count, FILE *o
 
 void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out)
 {
-	struct report_error errors[3] = {{"fitted", model->train, NULL}};
-	size_t count = 1;
+	struct arena arena = {0};
+	struct print_table table;
 
+	print_init(&table, &arena);
+	report_error_columns(&table, "error on");
+	report_error_row(&table, &(struct report_error){"fitted", model->train, NULL});
 	if (test && test->sample_count)
-		errors[count++] = (struct report_error){"test", *test, NULL};
-	errors[count++] = (struct report_error){"constant",
-		{.sample_count = model->train.sample_count,
-			.mape = NAN,
-			.mae = model->constant_error,
-			.mse = NAN,
-			.rmse = NAN,
-			.r2 = NAN},
-		"the median for every sample"};
-	report_error_table(errors, count, out);
+		report_error_row(&table, &(struct report_error){"test", *test, NULL});
+	report_error_constant(&table, model);
+	print_text(&table, NULL, out);
+	print_free(&table);
+	arena_free(&arena);
 }
 
 static void remark_runs(const struct pm_fit_model *model, FILE *out)
