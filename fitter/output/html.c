@@ -24,53 +24,48 @@ static bool was_before(const struct html_model *models, size_t m, const char *na
 	return false;
 }
 
-static void put_value_row(const struct html_model *models, size_t count, const char *name, FILE *out)
+static const char *value_text(struct arena *arena, const struct pm_fit_value *value)
 {
-	fputs("<tr><th class=\"l\">", out);
-	html_text(name, out);
-	fputs("</th>", out);
-	for (size_t m = 0; m < count; m++) {
-		const struct pm_fit_value *value = value_of(models[m].subject.model, name);
-
-		if (!value)
-			fputs("<td>–</td>", out);
-		else if (value->flags & (PM_FIT_UNDETERMINED | PM_FIT_DEAD))
-			fprintf(out, "<td class=\"dim\">(%.4g)</td>", value->value);
-		else if (isfinite(value->low) && isfinite(value->high))
-			fprintf(out, "<td>%.4g <span class=\"dim\">%.3g to %.3g</span></td>", value->value,
-				value->low, value->high);
-		else
-			fprintf(out, "<td>%.4g</td>", value->value);
-	}
-	fputs("</tr>\n", out);
+	if (!value)
+		return "-";
+	if (value->flags & (PM_FIT_UNDETERMINED | PM_FIT_DEAD))
+		return arena_format(arena, "(%.4g)", value->value);
+	if (isfinite(value->low) && isfinite(value->high))
+		return arena_format(arena, "%.4g (%.3g to %.3g)", value->value, value->low, value->high);
+	return arena_format(arena, "%.4g", value->value);
 }
 
-/* Formulas have no parameters, and no line here. */
+/* A row for each parameter, a column for each model. Formulas have no parameters, and no line here. */
 static void put_value_table(const struct html_model *models, size_t count, FILE *out)
 {
-	size_t values = 0;
+	struct arena arena = {0};
+	struct print_table table;
 
+	print_init(&table, &arena);
+	print_column(&table, "", "parameter", PRINT_WORD);
 	for (size_t m = 0; m < count; m++)
-		values += models[m].subject.model->value_count;
-	if (values == 0)
-		return;
-	fputs("<div class=\"scroll\"><table><thead><tr><th class=\"l\">parameter</th>", out);
-	for (size_t m = 0; m < count; m++) {
-		fputs("<th class=\"l\">", out);
-		html_text(models[m].subject.name, out);
-		fputs("</th>", out);
-	}
-	fputs("</tr></thead><tbody>\n", out);
+		print_column(&table, "", models[m].subject.name, PRINT_WORD);
 	for (size_t m = 0; m < count; m++)
 		for (size_t v = 0; v < models[m].subject.model->value_count; v++) {
 			const char *name = models[m].subject.model->values[v].name;
 
-			if (!was_before(models, m, name))
-				put_value_row(models, count, name, out);
+			if (was_before(models, m, name))
+				continue;
+			print_row(&table);
+			print_word(&table, 0, name);
+			for (size_t i = 0; i < count; i++)
+				print_word(&table, 1 + i,
+					value_text(&arena, value_of(models[i].subject.model, name)));
 		}
-	fputs("</tbody></table></div>\n"
-	      "<p class=\"dim\">In brackets: not determined by the data, or a dead term.</p>\n",
-		out);
+	if (table.row_count) {
+		html_table(&table, out);
+		fputs("<p class=\"dim\">A number in brackets: not determined by the data, or a dead term; a range: the "
+		      "bootstrap interval.</p>\n",
+			out);
+	} else {
+		print_free(&table);
+	}
+	arena_free(&arena);
 }
 
 static void put_errors(const struct html_model *models, size_t count, FILE *out)

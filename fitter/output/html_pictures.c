@@ -1,10 +1,10 @@
 /* The HTML report's pictures of one model. */
 #include "html_page.h"
 #include "base/plot_svg.h"
+#include "error_table.h"
 
 #include <err.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,23 +173,13 @@ void html_path(const struct html_model *model, FILE *out)
 	fputs("</div>\n</section>\n", out);
 }
 
-static void put_spread(const struct baseline *result, bool test, size_t offset, const char *unit, FILE *out)
-{
-	double mean, deviation;
-
-	baselines_spread(test ? result->test : result->train, result->seed_count, offset, &mean, &deviation);
-	if (!isfinite(mean))
-		fputs("<td>–</td>", out);
-	else if (result->seed_count > 1)
-		fprintf(out, "<td>%.4g%s ± %.2g</td>", mean, unit, deviation);
-	else
-		fprintf(out, "<td>%.4g%s</td>", mean, unit);
-}
-
+/* The table that 'pmfit baselines' prints, and what each method is. */
 void html_baselines(const struct html_model *model, FILE *out)
 {
 	const struct baselines *baselines = model->baselines;
-	bool test = model->test.sample_count > 0;
+	struct arena arena = {0};
+	struct print_table table;
+	size_t description;
 
 	if (!baselines)
 		return;
@@ -197,29 +187,18 @@ void html_baselines(const struct html_model *model, FILE *out)
 		"Each method is trained on the fitted samples. Mean and standard deviation over "
 		"seeds, where applicable.",
 		out);
-	fprintf(out,
-		"<div class=\"scroll\"><table><thead><tr><th class=\"l\">method</th><th>MAPE on "
-		"%s</th><th>MAE</th><th>RMSE</th><th>R2</th><th>MAPE on fitted</th><th>seconds</th><th "
-		"class=\"l\">description</th></tr></thead><tbody>\n",
-		test ? "test" : "fitted");
-	for (size_t i = 0; i < baselines->count; i++) {
-		const struct baseline *result = &baselines->results[i];
+	error_table_init(&table, &arena);
+	description = print_column(&table, NULL, "description", PRINT_WORD);
+	for (int test = model->test.sample_count > 0; test >= 0; test--)
+		for (size_t i = 0; i < baselines->count; i++) {
+			const struct baseline *result = &baselines->results[i];
 
-		fprintf(out, "<tr><th class=\"l\">%s</th>", result->name);
-		if (result->skipped) {
-			fputs("<td class=\"l\" colspan=\"7\">skipped: ", out);
-			html_text(result->note, out);
-			fputs("</td></tr>\n", out);
-			continue;
+			if (result->skipped && test)
+				continue;
+			error_table_row(&table, result, test, model->subject.model->parameter.confidence);
+			print_word(&table, description, result->what);
 		}
-		put_spread(result, test, offsetof(struct pm_fit_error, mape), "%", out);
-		put_spread(result, test, offsetof(struct pm_fit_error, mae), "", out);
-		put_spread(result, test, offsetof(struct pm_fit_error, rmse), "", out);
-		put_spread(result, test, offsetof(struct pm_fit_error, r2), "", out);
-		put_spread(result, false, offsetof(struct pm_fit_error, mape), "%", out);
-		fprintf(out, "<td>%.2f</td><td class=\"l\">", result->seconds);
-		html_text(result->what, out);
-		fputs("</td></tr>\n", out);
-	}
-	fputs("</tbody></table></div>\n</section>\n", out);
+	html_table(&table, out);
+	arena_free(&arena);
+	fputs("</section>\n", out);
 }

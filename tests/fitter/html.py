@@ -381,7 +381,7 @@ def check_sections(model_path):
         spread = max(expected) - min(expected) + 1e-3
         check(len(drawn) == 8 and all(abs(x - y) < 0.02 * spread + 2e-4 for x, y in zip(drawn, expected)),
               f"{column}: {drawn}, not {expected}")
-    cells = [words(cell) for cell in page.iter("th")]
+    cells = [words(cell) for cell in page.iter("td")]
     check("forest" in cells and "svr" in cells, "no table of baselines")
     shutil.copy(model_path, "second.json")
     page, text = page_of("--data", "rows80.csv", model_path, "second.json")
