@@ -19,15 +19,6 @@ struct choices {
 	bool json, skip_bad;
 };
 
-/* "0.1234 ms": of a coefficient, by the table's unit. */
-static const char *time_of(const struct step_columns *columns, double value, struct arena *arena)
-{
-	double seconds = step_unit_seconds(columns->unit);
-
-	return isnan(seconds) ? arena_format(arena, "%.4g", value)
-			      : arena_format(arena, "%.4g", value * seconds * 1e3);
-}
-
 static const char *meaning(const struct form *form, size_t term)
 {
 	switch (term) {
@@ -48,24 +39,43 @@ static const char *meaning(const struct form *form, size_t term)
 	}
 }
 
+/* Does the data say nothing of the term? */
+static bool is_idle(const struct committee *c, const struct form *form, size_t term)
+{
+	return (term > 4 && !c->has_regime[2]) || (term > 2 && term < 5 && !c->has_regime[1]) ||
+	       strcmp(form_term_factor(form->exchange, term), "-") == 0;
+}
+
+/* The coefficients in ms, if the table's unit is known, else in that of its times. */
 static void print_terms(const struct step_model *model, const struct committee *c, struct arena *arena)
 {
 	const struct form *form = &c->candidates[c->best].forms[c->best_form];
-	bool known = !isnan(step_unit_seconds(model->columns.unit));
+	const double seconds = step_unit_seconds(model->columns.unit),
+		     scale = isnan(seconds) ? 1 : seconds * 1e3;
+	const struct print_column columns[] = {
+		PRINT_COLUMN("", "", PRINT_WORD),
+		PRINT_COLUMN("", isnan(seconds) ? "time" : "ms", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "low refit", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "high refit", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("", "for each", PRINT_WORD),
+	};
+	struct print_table table;
 
-	printf("  %-4s %12s   %-23s %s\n", "", known ? "ms" : "time", "range over refits", "for each");
+	print_init(&table, arena);
+	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t j = 0; j < FORM_TERMS; j++) {
-		const char *low = time_of(&model->columns, c->low.terms[j], arena);
-		const char *high = time_of(&model->columns, c->high.terms[j], arena);
-
-		if ((j > 4 && !c->has_regime[2]) || (j > 2 && j < 5 && !c->has_regime[1]) ||
-			strcmp(form_term_factor(form->exchange, j), "-") == 0)
+		if (is_idle(c, form, j))
 			continue;
-		printf("  %-4s %12s   %-23s %s\n", form_term_name(j),
-			time_of(&model->columns, form->terms[j], arena),
-			arena_format(arena, "%s to %s", low, high), meaning(form, j));
+		print_row(&table);
+		print_word(&table, 0, form_term_name(j));
+		print_numbers(&table, 1,
+			(double[]){scale * form->terms[j], scale * c->low.terms[j], scale * c->high.terms[j]},
+			3);
+		print_word(&table, 4, meaning(form, j));
 	}
-	printf("  g    %12g   compute and exchange %s\n", form->overlap,
+	print_text(&table, NULL, stdout);
+	print_free(&table);
+	printf("  g %g  compute and exchange %s\n", form->overlap,
 		form->overlap <= 1 ? "follow each other" : "overlap: the longer one hides most of the other");
 }
 
@@ -103,21 +113,31 @@ static double least_error(const struct committee *c, size_t region)
 	return least;
 }
 
-static void print_errors(const struct committee *c)
+static void print_errors(const struct committee *c, struct arena *arena)
 {
 	static const char *const names[COMMITTEE_REGIONS] = {
 		"inside the data", "larger batch", "more GPUs", "more nodes"};
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("", "configurations left out", PRINT_WORD),
+		PRINT_COLUMN("", "error of the best", PRINT_SHARE),
+		PRINT_COLUMN("", "intervals widened by", PRINT_REAL, .digits = 2),
+		PRINT_COLUMN("", "", PRINT_WORD),
+	};
+	struct print_table table;
 
-	printf("\n  error on configurations left out, best candidate; intervals widened by\n");
+	print_init(&table, arena);
+	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
-		double error = least_error(c, r);
+		const double error = least_error(c, r);
 
-		if (isfinite(error))
-			printf("  %-17s %6.1f%%  %6.2f\n", names[r], 100 * error, c->widen[r]);
-		else
-			printf("  %-17s %7s  %6.2f  could not be tried: too few values\n", names[r], "-",
-				c->widen[r]);
+		print_row(&table);
+		print_word(&table, 0, names[r]);
+		print_numbers(&table, 1, (double[]){error, c->widen[r]}, 2);
+		print_word(&table, 3, isfinite(error) ? "" : "could not be tried: too few values");
 	}
+	putchar('\n');
+	print_text(&table, NULL, stdout);
+	print_free(&table);
 }
 
 static void print_level(
@@ -138,7 +158,7 @@ static void print_level(
 	print_terms(model, c, &arena);
 	if (choices->gradient_bytes > 0)
 		print_bandwidth(model, c, choices->gradient_bytes);
-	print_errors(c);
+	print_errors(c, &arena);
 	if (c->batches < 3)
 		printf("  warning: %zu batch size%s: predictions for others rest on little\n", c->batches,
 			pm_text_plural(c->batches));
