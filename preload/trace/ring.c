@@ -5,7 +5,7 @@
  * mapped; so once it is full no system call is made for them. Each thread has one; those that are complete
  * wait in a queue, in the order in which they became so, but for the first quarter, which stays. Where a
  * chunk is wanted and there is no new one, the first of the queue is dropped: its records are counted one by
- * one.
+ * one. Where the disk has no room for all of them, the ring is as large as it has become by then.
  *
  * The order of the stores is what a reader relies on, while the program runs and after it was killed
  * (pm_format.h). Except for the records themselves and the statistics nothing is read back from the file:
@@ -45,7 +45,7 @@ struct place {
 	struct pmh_map_slot *slot;    /* of the mapping in which it lies */
 	uint64_t offset;              /* in the file */
 	uint64_t ticks, monotonic_ns; /* when it was opened */
-	uint64_t complete_ticks;      /* and given back */
+	uint64_t complete_ticks;      /* and given back; 0: it has not been, since then */
 };
 
 static struct pmh_map ring_map, parts[MOST_CHUNKS / PART_CHUNKS], statistics[STATISTICS_CHUNKS];
@@ -54,6 +54,7 @@ static struct place places[MOST_CHUNKS];
 static uint32_t queue[MOST_CHUNKS]; /* of complete chunks: from queue_first on, so many */
 static uint32_t queue_first, queue_count;
 static uint32_t chunk_limit, chunks_made, chunks_used; /* used: at least once */
+static bool no_room; /* for statistics, by the chunk that is dropped now: each try costs system calls */
 
 bool pmh_ring_is_on(void)
 {
@@ -107,7 +108,8 @@ static struct pm_statistics *statistics_of(uint32_t op)
 		struct pm_chunk chunk = {
 			.chunk_bytes = STATISTICS_BYTES, .kind = PM_CHUNK_STATISTICS, .sequence = number};
 
-		if (!pmh_file_extend(map, STATISTICS_BYTES))
+		no_room = no_room || !pmh_file_extend(map, STATISTICS_BYTES);
+		if (no_room)
 			return NULL;
 		pmh_chunk_write(map->start, &chunk);
 	}
@@ -212,6 +214,7 @@ static void drop(const struct place *place)
 	__atomic_store_n(&ring->dropping, place->offset, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->changes, ring->changes + 1, __ATOMIC_SEQ_CST);
 	widen(place->ticks, place->complete_ticks);
+	no_room = false;
 	count_records(place);
 	ring->dropped_chunks++;
 	__atomic_store_n(&place->chunk->kind, PM_CHUNK_FREE, __ATOMIC_SEQ_CST);
@@ -244,6 +247,23 @@ static bool make_more(void)
 	return true;
 }
 
+/* There is no room for more chunks: those that there are become the ring. Of the beginning a quarter of them
+ * stays; what is complete behind it comes before all else in the queue. */
+static void settle(void)
+{
+	uint32_t number = chunk_limit / KEPT_PART < chunks_used ? chunk_limit / KEPT_PART : chunks_used;
+
+	chunk_limit = chunks_made;
+	ring->record_bytes = (uint64_t)chunk_limit * CHUNK_BYTES;
+	ring->kept_bytes = ring->record_bytes / KEPT_PART;
+	for (; number > chunk_limit / KEPT_PART; number--)
+		if (places[number - 1].complete_ticks) {
+			queue_first = (queue_first + MOST_CHUNKS - 1) % MOST_CHUNKS;
+			queue[queue_first] = number;
+			queue_count++;
+		}
+}
+
 /* The number of a chunk that holds nothing, from 1; 0: there is none. */
 static uint32_t free_chunk(void)
 {
@@ -251,6 +271,8 @@ static uint32_t free_chunk(void)
 
 	if (chunks_used < chunks_made || make_more())
 		return ++chunks_used;
+	if (chunks_made && chunks_made < chunk_limit)
+		settle();
 	if (!queue_count) {
 		if (chunks_made == chunk_limit)
 			pmh_file.why_not = PM_LOSS_RING;
@@ -283,6 +305,7 @@ bool pmh_ring_take(struct pmh_thread *self, struct pm_chunk *head)
 	memcpy(place->chunk, &chunk, sizeof chunk);
 	__atomic_store_n(&place->chunk->kind, PM_CHUNK_RECORDS, __ATOMIC_RELEASE);
 	place->ticks = chunk.ticks;
+	place->complete_ticks = 0;
 	place->monotonic_ns = chunk.monotonic_ns;
 	self->chunk.start = place->chunk;
 	self->chunk.byte_count = CHUNK_BYTES;
@@ -300,9 +323,9 @@ void pmh_ring_give(struct pmh_thread *self)
 	self->chunk.byte_count = 0;
 	atomic_store_explicit(&self->chunk.slot, NULL, memory_order_release);
 	self->ring_chunk = 0;
+	places[number - 1].complete_ticks = pmh_ticks();
 	if (number <= chunk_limit / KEPT_PART)
 		return;
-	places[number - 1].complete_ticks = pmh_ticks();
 	queue[(queue_first + queue_count++) % MOST_CHUNKS] = number;
 }
 
