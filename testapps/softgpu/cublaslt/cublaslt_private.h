@@ -96,6 +96,21 @@ cublasStatus_t sg_attribute_set(const struct sg_attribute *table, int count, voi
 cublasStatus_t sg_attribute_get(const struct sg_attribute *table, int count, const void *descriptor, int name,
 	void *value, size_t bytes, size_t *written);
 
+/* The bits that an epilogue is made of. */
+enum {
+	SG_EPILOGUE_RELU = 2,
+	SG_EPILOGUE_BIAS = 4,
+	SG_EPILOGUE_RELU_SLOPE = 8,
+	SG_EPILOGUE_BIAS_GRADIENT = 16,
+	SG_EPILOGUE_GELU = 32,
+	SG_EPILOGUE_GELU_SLOPE = 64,
+	SG_EPILOGUE_AUX = 128,
+	SG_EPILOGUE_SUM_A = 256,
+	SG_EPILOGUE_SUM_B = 512,
+	SG_EPILOGUE_ANY_BIAS =
+		SG_EPILOGUE_BIAS | SG_EPILOGUE_BIAS_GRADIENT | SG_EPILOGUE_SUM_A | SG_EPILOGUE_SUM_B,
+};
+
 /*
  * Whether a product fits together (INVALID_VALUE) and is of a kind that we compute (NOT_SUPPORTED). Pointers
  * do not matter, but for the auxiliary matrix's; a bias may be given after the heuristics were asked (XLA).

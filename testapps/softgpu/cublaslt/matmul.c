@@ -13,23 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bits that an epilogue is made of. */
-enum {
-	EPILOGUE_RELU = 2,
-	EPILOGUE_BIAS = 4,
-	EPILOGUE_RELU_SLOPE = 8,
-	EPILOGUE_BIAS_GRADIENT = 16,
-	EPILOGUE_GELU = 32,
-	EPILOGUE_GELU_SLOPE = 64,
-	EPILOGUE_AUX = 128,
-	EPILOGUE_SUM_A = 256,
-	EPILOGUE_SUM_B = 512,
-	EPILOGUE_ANY_BIAS = EPILOGUE_BIAS | EPILOGUE_BIAS_GRADIENT | EPILOGUE_SUM_A | EPILOGUE_SUM_B,
-};
-
-#define RELU_LD_BITS 128
-#define GELU_LD_ELEMENTS 8
-
 /* alpha or beta: a number, or numbers in device memory, one or one per row. */
 struct factor {
 	double value;
@@ -45,120 +28,6 @@ struct job {
 	void *d;
 	int device;
 };
-
-/* ---- checks ---- */
-
-static bool epilogue_is_known(uint32_t epilogue)
-{
-	switch ((int)epilogue) {
-	case CUBLASLT_EPILOGUE_DEFAULT:
-	case CUBLASLT_EPILOGUE_RELU:
-	case CUBLASLT_EPILOGUE_RELU_AUX:
-	case CUBLASLT_EPILOGUE_BIAS:
-	case CUBLASLT_EPILOGUE_RELU_BIAS:
-	case CUBLASLT_EPILOGUE_RELU_AUX_BIAS:
-	case CUBLASLT_EPILOGUE_DRELU:
-	case CUBLASLT_EPILOGUE_DRELU_BGRAD:
-	case CUBLASLT_EPILOGUE_GELU:
-	case CUBLASLT_EPILOGUE_GELU_AUX:
-	case CUBLASLT_EPILOGUE_GELU_BIAS:
-	case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
-	case CUBLASLT_EPILOGUE_DGELU:
-	case CUBLASLT_EPILOGUE_DGELU_BGRAD:
-	case CUBLASLT_EPILOGUE_BGRADA:
-	case CUBLASLT_EPILOGUE_BGRADB:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* The auxiliary matrix has D's order; its leading dimension counts elements, of ReLU's mask bits. */
-static bool aux_fits(const struct sg_matmul *matmul, const struct sg_layout *d)
-{
-	int64_t side = (int64_t)(d->order == CUBLASLT_ORDER_ROW ? d->columns : d->rows);
-	bool is_mask = matmul->epilogue & (EPILOGUE_RELU | EPILOGUE_RELU_SLOPE);
-	int64_t unit = is_mask ? RELU_LD_BITS : GELU_LD_ELEMENTS;
-
-	return matmul->aux != NULL && matmul->aux_ld >= side && matmul->aux_ld % unit == 0 &&
-	       matmul->aux_stride % unit == 0;
-}
-
-static cublasStatus_t check_epilogue(const struct sg_matmul *matmul, const struct sg_layout *d)
-{
-	if (!epilogue_is_known(matmul->epilogue))
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if ((matmul->epilogue & EPILOGUE_AUX) && !aux_fits(matmul, d))
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if ((matmul->bias_type != -1 && sg_real_bytes((cudaDataType)matmul->bias_type) == 0) ||
-		(matmul->aux_type != -1 && sg_real_bytes((cudaDataType)matmul->aux_type) == 0))
-		return CUBLAS_STATUS_NOT_SUPPORTED;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-/* What the numbers are and what they are multiplied in. */
-static bool types_fit(const struct sg_matmul *matmul, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-	bool is_double =
-		matmul->compute == CUBLAS_COMPUTE_64F || matmul->compute == CUBLAS_COMPUTE_64F_PEDANTIC;
-
-	if (a != b || c != d)
-		return false;
-	if (is_double)
-		return a == CUDA_R_64F && d == CUDA_R_64F && matmul->scale == CUDA_R_64F;
-	switch (matmul->compute) {
-	case CUBLAS_COMPUTE_16F:
-	case CUBLAS_COMPUTE_16F_PEDANTIC:
-		return a == CUDA_R_16F && d == CUDA_R_16F && matmul->scale == CUDA_R_16F;
-	case CUBLAS_COMPUTE_32F:
-	case CUBLAS_COMPUTE_32F_PEDANTIC:
-	case CUBLAS_COMPUTE_32F_FAST_16F:
-	case CUBLAS_COMPUTE_32F_FAST_16BF:
-	case CUBLAS_COMPUTE_32F_FAST_TF32:
-		return a != CUDA_R_64F && d != CUDA_R_64F && (d == CUDA_R_32F || d == a) &&
-		       matmul->scale == CUDA_R_32F;
-	default:
-		return false;
-	}
-}
-
-static cublasStatus_t check_layouts(const struct sg_layout *const *layout)
-{
-	for (int i = 0; i < 4; i++) {
-		cublasStatus_t status = sg_layout_check(layout[i]);
-
-		if (status != CUBLAS_STATUS_SUCCESS)
-			return status;
-		if (layout[i]->batch_count != layout[3]->batch_count)
-			return CUBLAS_STATUS_INVALID_VALUE;
-	}
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t sg_matmul_check(const struct sg_matmul *matmul, const struct sg_layout *a,
-	const struct sg_layout *b, const struct sg_layout *c, const struct sg_layout *d)
-{
-	cublasStatus_t status = check_layouts((const struct sg_layout *const[]){a, b, c, d});
-
-	if (status != CUBLAS_STATUS_SUCCESS)
-		return status;
-	if (!sg_op_is_known(matmul->op_a) || !sg_op_is_known(matmul->op_b) || matmul->op_c != CUBLAS_OP_N ||
-		matmul->pointer_mode < CUBLASLT_POINTER_MODE_HOST ||
-		matmul->pointer_mode > CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if (sg_rows_of(a, matmul->op_a) != d->rows || sg_columns_of(b, matmul->op_b) != d->columns ||
-		sg_columns_of(a, matmul->op_a) != sg_rows_of(b, matmul->op_b) || c->rows != d->rows ||
-		c->columns != d->columns)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	/* Scales belong to 8-bit types, which there are not. */
-	if (matmul->a_scale != NULL || matmul->b_scale != NULL || matmul->c_scale != NULL ||
-		matmul->d_scale != NULL || matmul->aux_scale != NULL || matmul->amax != NULL ||
-		matmul->aux_amax != NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!types_fit(matmul, a->type, b->type, c->type, d->type))
-		return CUBLAS_STATUS_NOT_SUPPORTED;
-	return check_epilogue(matmul, d);
-}
 
 /* ---- the product ---- */
 
@@ -266,21 +135,21 @@ static double finish(const struct job *job, double value, int64_t batch, int64_t
 	const struct sg_matmul *by = &job->matmul;
 	cudaDataType bias_type = type_or(by->bias_type, job->d_layout.type);
 	cudaDataType aux_type = type_or(by->aux_type, job->d_layout.type);
-	int64_t at = by->epilogue & EPILOGUE_AUX ? aux_index(job, batch, i, j) : 0;
+	int64_t at = by->epilogue & SG_EPILOGUE_AUX ? aux_index(job, batch, i, j) : 0;
 
-	if (by->epilogue & EPILOGUE_BIAS)
+	if (by->epilogue & SG_EPILOGUE_BIAS)
 		value += sg_load(by->bias, bias_type, batch * by->bias_stride + i);
-	if (by->epilogue & EPILOGUE_RELU) {
-		if (by->epilogue & EPILOGUE_AUX)
+	if (by->epilogue & SG_EPILOGUE_RELU) {
+		if (by->epilogue & SG_EPILOGUE_AUX)
 			put_bit(by->aux, at, value > 0);
 		value = value > 0 ? value : 0;
-	} else if (by->epilogue & EPILOGUE_GELU) {
-		if (by->epilogue & EPILOGUE_AUX)
+	} else if (by->epilogue & SG_EPILOGUE_GELU) {
+		if (by->epilogue & SG_EPILOGUE_AUX)
 			sg_store(by->aux, aux_type, at, value);
 		value = gelu(value);
-	} else if (by->epilogue & EPILOGUE_RELU_SLOPE) {
+	} else if (by->epilogue & SG_EPILOGUE_RELU_SLOPE) {
 		value = get_bit(by->aux, at) ? value : 0;
-	} else if (by->epilogue & EPILOGUE_GELU_SLOPE) {
+	} else if (by->epilogue & SG_EPILOGUE_GELU_SLOPE) {
 		value *= gelu_slope(sg_load(by->aux, aux_type, at));
 	}
 	return value;
@@ -313,7 +182,7 @@ static void finish_all(const struct job *job, const struct operand *product, boo
 			sg_store(d_data, (cudaDataType)d->type, i * sg_row_step(d) + j * sg_column_step(d),
 				value);
 		}
-		if (job->matmul.epilogue & EPILOGUE_BIAS_GRADIENT)
+		if (job->matmul.epilogue & SG_EPILOGUE_BIAS_GRADIENT)
 			sg_store(job->matmul.bias, bias_type, batch * job->matmul.bias_stride + i, sum);
 	}
 }
@@ -341,7 +210,7 @@ static void sum_input(const struct job *job, const void *base, const struct sg_l
 static bool is_plain(const struct job *job)
 {
 	return job->matmul.epilogue == CUBLASLT_EPILOGUE_DEFAULT ||
-	       (job->matmul.epilogue & (EPILOGUE_SUM_A | EPILOGUE_SUM_B));
+	       (job->matmul.epilogue & (SG_EPILOGUE_SUM_A | SG_EPILOGUE_SUM_B));
 }
 
 static bool run_one(const struct job *job, int64_t batch)
@@ -384,9 +253,9 @@ static void run_matmul(void *arg)
 
 	for (int64_t batch = 0; batch < job->d_layout.batch_count; batch++) {
 		/* Before D, which may be one of them. */
-		if (job->matmul.epilogue & EPILOGUE_SUM_A)
+		if (job->matmul.epilogue & SG_EPILOGUE_SUM_A)
 			sum_input(job, job->a, &job->a_layout, job->matmul.op_a == CUBLAS_OP_N, batch);
-		if (job->matmul.epilogue & EPILOGUE_SUM_B)
+		if (job->matmul.epilogue & SG_EPILOGUE_SUM_B)
 			sum_input(job, job->b, &job->b_layout, job->matmul.op_b != CUBLAS_OP_N, batch);
 		if (!run_one(job, batch)) {
 			sg_async_error(job->device, cudaErrorMemoryAllocation);
@@ -425,17 +294,17 @@ static double extra_bytes(const struct job *job)
 {
 	const struct sg_matmul *by = &job->matmul;
 	const struct sg_layout *d = &job->d_layout;
-	const uint32_t with_bias = EPILOGUE_BIAS | EPILOGUE_BIAS_GRADIENT | EPILOGUE_SUM_A;
+	const uint32_t with_bias = SG_EPILOGUE_BIAS | SG_EPILOGUE_BIAS_GRADIENT | SG_EPILOGUE_SUM_A;
 	double bias_bytes = (double)sg_real_bytes(type_or(by->bias_type, d->type));
 	double size = (double)d->rows * (double)d->columns;
-	bool is_mask = by->epilogue & (EPILOGUE_RELU | EPILOGUE_RELU_SLOPE);
+	bool is_mask = by->epilogue & (SG_EPILOGUE_RELU | SG_EPILOGUE_RELU_SLOPE);
 	double bytes = 0;
 
 	if (by->epilogue & with_bias)
 		bytes += (double)d->rows * bias_bytes;
-	if (by->epilogue & EPILOGUE_SUM_B)
+	if (by->epilogue & SG_EPILOGUE_SUM_B)
 		bytes += (double)d->columns * bias_bytes;
-	if (by->epilogue & EPILOGUE_AUX)
+	if (by->epilogue & SG_EPILOGUE_AUX)
 		bytes += is_mask ? size / 8 : size * (double)sg_real_bytes(type_or(by->aux_type, d->type));
 	return bytes * d->batch_count;
 }
@@ -481,7 +350,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
 	memcpy(&job.c_layout, Cdesc, sizeof(job.c_layout));
 	memcpy(&job.d_layout, Ddesc, sizeof(job.d_layout));
 	status = sg_matmul_check(&job.matmul, &job.a_layout, &job.b_layout, &job.c_layout, &job.d_layout);
-	if (status == CUBLAS_STATUS_SUCCESS && (job.matmul.epilogue & EPILOGUE_ANY_BIAS) &&
+	if (status == CUBLAS_STATUS_SUCCESS && (job.matmul.epilogue & SG_EPILOGUE_ANY_BIAS) &&
 		job.matmul.bias == NULL)
 		status = CUBLAS_STATUS_INVALID_VALUE;
 	if (status != CUBLAS_STATUS_SUCCESS)
