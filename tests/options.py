@@ -53,6 +53,9 @@ def check_command(program, *command):
                 complain(f"{command_name} --help: longer than {columns}: {line}")
     if command and subprocess.run([program, "help", *command], capture_output=True, text=True, check=True, timeout=60).stdout != text:
         complain(f"{command_name}: its help is not what help prints")
+    said = [subprocess.run([program, *words, "--version"], capture_output=True, text=True, timeout=60).stdout for words in ([], command)]
+    if not said[0] or said[0] != said[1]:
+        complain(f"{command_name} --version: {said[1]}")
     names = {option.name for option in options}
     if {"--json", "--csv"} <= names:
         done = subprocess.run([program, *command, "--json", "--csv", "x"], capture_output=True, text=True, timeout=60)

@@ -218,7 +218,19 @@ static bool is_help(const char *argument)
 	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-static int run(const struct command *command, int argument_count, char **arguments)
+static bool is_version(const char *argument)
+{
+	return strcmp(argument, "--version") == 0 || strcmp(argument, "-V") == 0;
+}
+
+static int print_version(const struct program *program)
+{
+	printf("%s %s\n%s\n", program->name, program->version, program->build);
+	return end_output(0);
+}
+
+static int run(
+	const struct program *program, const struct command *command, int argument_count, char **arguments)
 {
 	bool json = false, csv = false;
 
@@ -227,6 +239,8 @@ static int run(const struct command *command, int argument_count, char **argumen
 			print_command_help(command);
 			return end_output(0);
 		}
+		if (strcmp(arguments[i], "--version") == 0)
+			return print_version(program);
 		json |= option_is(command->options, arguments[i], "json");
 		csv |= option_is(command->options, arguments[i], "csv");
 	}
@@ -266,13 +280,11 @@ int command_main(const struct program *program, int argument_count, char **argum
 		print_help(program, stdout);
 		return end_output(0);
 	}
-	if (strcmp(arguments[1], "--version") == 0 || strcmp(arguments[1], "-V") == 0) {
-		printf("%s %s\n%s\n", program->name, program->version, program->build);
-		return 0;
-	}
+	if (is_version(arguments[1]))
+		return print_version(program);
 	command = find(program, arguments[1]);
 	if (command)
-		return run(command, argument_count - 1, arguments + 1);
+		return run(program, command, argument_count - 1, arguments + 1);
 	return arguments[1][0] == '-' ? option_before_command(program, arguments[1])
 				      : unknown_command(program, arguments[1]);
 }
