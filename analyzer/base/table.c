@@ -185,6 +185,7 @@ struct table_cells table_cells(const struct print_table *table)
 	cells.texts = arena_alloc(table->arena, cells.row_count * cells.count, sizeof(*cells.texts));
 	cells.words = arena_alloc(table->arena, cells.count, sizeof(*cells.words));
 	cells.times = arena_alloc(table->arena, cells.count, sizeof(*cells.times));
+	cells.of_previous = arena_alloc(table->arena, cells.count, sizeof(*cells.of_previous));
 	cells.unit = table_unit(table, &unit, &decimals) ? unit->name : NULL;
 	for (size_t c = 0; c < table->column_count; c++) {
 		const struct print_column *column = &table->columns[c];
@@ -193,6 +194,7 @@ struct table_cells table_cells(const struct print_table *table)
 			continue;
 		cells.words[at] = has_words(column);
 		cells.times[at] = column->type == PRINT_TIME;
+		cells.of_previous[at] = column->of_previous;
 		cells.texts[at] = column->title;
 		for (size_t r = 0; r < table->row_count; r++)
 			cells.texts[(r + 1) * cells.count + at] =

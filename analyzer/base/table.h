@@ -37,6 +37,8 @@ struct print_column {
 	const char *object;  /* NULL, or in JSON the key stands in an object of this name within the row's */
 	const char *csv_key; /* NULL: as `key`; "": not in CSV */
 	const char *old_key; /* NULL, or the key of earlier versions, which is written too */
+	bool of_previous;    /* it says something about the column before it, as an error does: on a narrow
+				terminal both stand on one line */
 };
 
 /* For a list of columns: key, title, type, and whatever else: PRINT_COLUMN("cost", NULL, PRINT_REAL, .digits

@@ -146,6 +146,27 @@ static void print_columns_of(const struct layout *layout, size_t first, size_t e
 	}
 }
 
+/* Behind a column and those that are about it. */
+static size_t end_of_group(const struct layout *layout, size_t column)
+{
+	do
+		column++;
+	while (column < layout->cells.count && layout->cells.of_previous[column]);
+	return column;
+}
+
+/* Behind the columns from `first` on that have room beside each other: one at least. */
+static size_t end_of_part(const struct layout *layout, size_t first, int room)
+{
+	size_t end = end_of_group(layout, first);
+
+	if (width_of(layout, first, end) > room)
+		return first + 1;
+	while (end < layout->cells.count && width_of(layout, first, end_of_group(layout, end)) <= room)
+		end = end_of_group(layout, end);
+	return end;
+}
+
 static void print_parts(const struct layout *layout)
 {
 	const size_t count = layout->cells.count;
@@ -159,8 +180,7 @@ static void print_parts(const struct layout *layout)
 			? MARGIN
 			: width_of(layout, 0, layout->names) + (layout->names ? layout->gap : 0);
 	for (size_t first = layout->names, end; first < count; first = end) {
-		for (end = first + 1; end < count && width_of(layout, first, end + 1) <= room;)
-			end++;
+		end = end_of_part(layout, first, room);
 		if (first > layout->names)
 			fputc('\n', layout->out);
 		print_columns_of(layout, first, end);

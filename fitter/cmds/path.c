@@ -53,7 +53,7 @@ static void tabulate_errors(struct print_table *table, const struct lambda_path 
 		PRINT_COLUMN(NULL, "fitted MAE", PRINT_FIGURE, .csv_key = "fitted_mae"),
 		PRINT_COLUMN(NULL, "R2", PRINT_REAL, .digits = 4, .csv_key = "fitted_r2"),
 		PRINT_COLUMN(NULL, "held-out MAE", PRINT_FIGURE, .csv_key = "held_out_mae"),
-		PRINT_COLUMN("held_out_error", "+-", PRINT_FIGURE, .digits = 3),
+		PRINT_COLUMN("held_out_error", "+-", PRINT_FIGURE, .digits = 3, .of_previous = true),
 		PRINT_COLUMN(NULL, "MAPE %", PRINT_REAL, .digits = 2, .csv_key = "held_out_mape"),
 		PRINT_COLUMN(NULL, "R2", PRINT_REAL, .digits = 4, .csv_key = "held_out_r2"),
 		PRINT_COLUMN(NULL, with_test ? "test MAE" : NULL, PRINT_FIGURE, .csv_key = "test_mae"),

@@ -110,7 +110,7 @@ static void tabulate_front(const struct search_answer *a, struct print_table *fr
 			arena_format(
 				front->arena, "held-out %s", search_cost_heads[a->choices->settings.cost]),
 			PRINT_FIGURE, .digits = 4),
-		PRINT_COLUMN("held_out_error", "+-", PRINT_FIGURE, .digits = 2),
+		PRINT_COLUMN("held_out_error", "+-", PRINT_FIGURE, .digits = 2, .of_previous = true),
 		PRINT_COLUMN("expected", NULL, PRINT_FIGURE, .csv_key = ""),
 		PRINT_COLUMN("excess", NULL, PRINT_FIGURE),
 		PRINT_COLUMN("excess_error", NULL, PRINT_FIGURE),

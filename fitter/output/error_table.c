@@ -46,8 +46,8 @@ void error_table_init(struct print_table *table, struct arena *arena)
 		const struct print_column columns[PER_FIGURE] = {
 			PRINT_COLUMN("mean", baselines_figures[f].title, PRINT_FIGURE, .digits = 4,
 				.object = key, .csv_key = key),
-			PRINT_COLUMN("sd", "+-", PRINT_FIGURE, .digits = 2, .object = key,
-				.csv_key = arena_format(arena, "%s_sd", key)),
+			PRINT_COLUMN("sd", "+-", PRINT_FIGURE, .digits = 2, .of_previous = true,
+				.object = key, .csv_key = arena_format(arena, "%s_sd", key)),
 			PRINT_COLUMN("low", NULL, PRINT_FIGURE, .object = key,
 				.csv_key = arena_format(arena, "%s_low", key)),
 			PRINT_COLUMN("high", NULL, PRINT_FIGURE, .object = key,
