@@ -144,7 +144,7 @@ const struct timeline_touch *timeline_touches(const struct timeline *timeline, u
 	*count = 0;
 	while (first + *count < timeline->touch_count && timeline->touches[first + *count].call == call)
 		++*count;
-	return timeline->touches + first;
+	return *count ? timeline->touches + first : timeline->touches; /* NULL without any */
 }
 
 const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call)
