@@ -6,7 +6,11 @@
 set -eu
 build=$(realpath "$1") target=$2 runs=$3 seconds=${4:-3600}
 source=$(realpath "$(dirname "$0")/..")
-[ -d "$build/fuzz/seeds" ] || python3 "$source/tests/fuzz_seeds.py" "$build" "$build/fuzz/seeds"
+if [ ! -d "$build/fuzz/seeds" ]; then
+	rm -rf "$build/fuzz/seeds.new"
+	python3 "$source/tests/fuzz_seeds.py" "$build" "$build/fuzz/seeds.new"
+	mv "$build/fuzz/seeds.new" "$build/fuzz/seeds"
+fi
 mkdir -p "$build/fuzz/$target"
 cd "$build/fuzz"
 # the limits are what other tests check; here they would end the program
