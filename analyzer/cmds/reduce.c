@@ -147,7 +147,7 @@ static void fill(struct print_table *table, const struct work *work)
 	}
 }
 
-static void tell(const struct work *work)
+static void print_result(const struct work *work)
 {
 	struct arena arena = {0};
 	struct print_table table;
@@ -247,7 +247,7 @@ static int run(int argument_count, char **arguments)
 	reduce_all(&files, &how.analysis, how.jobs, take, &work);
 	if (work.one_file)
 		save_together(&work);
-	tell(&work);
+	print_result(&work);
 	for (size_t i = 0; i < files.count; i++) {
 		free(work.rows[i].name);
 		free(work.rows[i].result.data);

@@ -130,7 +130,7 @@ struct trace_touch {
 enum trace_step {
 	TRACE_END,
 	TRACE_RECORD,
-	TRACE_REFUSED, /* its operation, queue or kind is not in the tables: nothing to be had from it */
+	TRACE_REFUSED, /* its operation, queue or kind is not in the tables: nothing can be read of it */
 };
 
 /* Where a reader is in a chunk. */

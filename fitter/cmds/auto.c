@@ -52,29 +52,29 @@ static double region_error(const struct step_model *model, enum committee_region
 	return worst;
 }
 
-static void say(const char *text)
+static void print_sentence(const char *text)
 {
 	print_paragraph(text, 3, stdout);
 }
 
 /* A question beyond the data in one column. */
-static void say_region(struct arena *arena, const struct auto_model *m, int number,
+static void print_region(struct arena *arena, const struct auto_model *m, int number,
 	enum committee_region region, const char *what, const char *left)
 {
 	double error = region_error(&m->step, region);
 
 	if (isfinite(error))
-		say(arena_format(arena,
+		print_sentence(arena_format(arena,
 			"%d. %s: %s, because %s were missed by %.1f%% on average when they were left out; intervals widen with "
 			"the distance.",
 			number, what, verdict(error), left, 100 * error));
 	else
-		say(arena_format(arena,
+		print_sentence(arena_format(arena,
 			"%d. %s: do not rely on them, because the table has too few values to leave the largest out and see.",
 			number, what));
 }
 
-static void say_limits(struct arena *arena, const struct auto_model *m)
+static void print_limits(struct arena *arena, const struct auto_model *m)
 {
 	const struct committee *c = NULL;
 	size_t without = 0;
@@ -84,7 +84,8 @@ static void say_limits(struct arena *arena, const struct auto_model *m)
 			without++;
 		else if (!c)
 			c = &m->step.levels[i].committee;
-	say(arena_format(arena, "5. Not answered: another GPU, cluster or network than those measured%s%s%s.",
+	print_sentence(arena_format(arena,
+		"5. Not answered: another GPU, cluster or network than those measured%s%s%s.",
 		c && !c->has_regime[2] ? "; several nodes, of which no row tells" : "",
 		c && !c->has_regime[1] ? "; several GPUs of a node, of which no row tells" : "",
 		without ? arena_format(
@@ -101,16 +102,16 @@ static void print_step(const struct auto_model *m)
 		if (!m->step.levels[i].why)
 			c = &m->step.levels[i].committee;
 	puts("Model: the training step ('pmfit step'), because nothing else varies. What to believe:");
-	say(arena_format(&arena,
+	print_sentence(arena_format(&arena,
 		"1. Between the measured configurations (%g to %g GPUs, %g to %g nodes, %g to %g samples on each): %s, because "
 		"those left out at random were missed by %.1f%% on average.",
 		c->least.gpus, c->greatest.gpus, c->least.nodes, c->greatest.nodes, c->least.batch,
 		c->greatest.batch, verdict(region_error(&m->step, COMMITTEE_INSIDE)),
 		100 * region_error(&m->step, COMMITTEE_INSIDE)));
-	say_region(&arena, m, 2, COMMITTEE_GPUS, "More GPUs", "the largest numbers of GPUs");
-	say_region(&arena, m, 3, COMMITTEE_BATCH, "Larger batches", "the largest batches");
-	say_region(&arena, m, 4, COMMITTEE_NODES, "More nodes", "the largest numbers of nodes");
-	say_limits(&arena, m);
+	print_region(&arena, m, 2, COMMITTEE_GPUS, "More GPUs", "the largest numbers of GPUs");
+	print_region(&arena, m, 3, COMMITTEE_BATCH, "Larger batches", "the largest batches");
+	print_region(&arena, m, 4, COMMITTEE_NODES, "More nodes", "the largest numbers of nodes");
+	print_limits(&arena, m);
 	arena_free(&arena);
 }
 
@@ -126,18 +127,20 @@ static void print_formula(const struct auto_model *m)
 			: "Model: a formula ('pmfit search'), because the columns or rows of a step's model are missing:");
 	printf("  time = %s\n", text ? text : "?");
 	puts("What to believe:");
-	say(arena_format(&arena,
+	print_sentence(arena_format(&arena,
 		"1. Between the measured rows: %s, because rows left out at random were missed by %.1f%% (+- %.1f) on average.",
 		verdict(m->held_out), 100 * m->held_out, 100 * m->held_out_error));
-	say("2. Beyond the measured ranges: do not rely on them, because nothing was left out to see; growth is held within "
-	    "what steps do for columns named as batch, GPUs or nodes, and intervals widen.");
-	say(arena_format(&arena, "3. %s: %zu constants rest on %zu rows.",
+	print_sentence(
+		"2. Beyond the measured ranges: do not rely on them, because nothing was left out to see; growth is held within "
+		"what steps do for columns named as batch, GPUs or nodes, and intervals widen.");
+	print_sentence(arena_format(&arena, "3. %s: %zu constants rest on %zu rows.",
 		rows >= 20 * m->constants ? "The estimate of the error is sound"
 					  : "The estimate of the error is too small by up to half",
 		m->constants, rows));
-	say("4. Levels and settings that no row has are not answered.");
-	say("5. For more GPUs or nodes, measure batch, GPUs and nodes with the other settings fixed: then a model of the step is "
-	    "fitted, which is made for that.");
+	print_sentence("4. Levels and settings that no row has are not answered.");
+	print_sentence(
+		"5. For more GPUs or nodes, measure batch, GPUs and nodes with the other settings fixed: then a model of the step is "
+		"fitted, which is made for that.");
 	free(text);
 	arena_free(&arena);
 }

@@ -130,7 +130,7 @@ static void predict_along(const struct sample_table *t, const double *held, cons
 	free(columns);
 }
 
-static void say_held(const struct sample_table *t, const double *held, bool measured, FILE *out)
+static void print_held(const struct sample_table *t, const double *held, bool measured, FILE *out)
 {
 	const char *gap = "";
 
@@ -155,7 +155,7 @@ static void say_held(const struct sample_table *t, const double *held, bool meas
 			out);
 }
 
-static void say_power(const struct sample_table *t, const double *ends, FILE *out)
+static void print_power(const struct sample_table *t, const double *ends, FILE *out)
 {
 	const char *name = t->model->columns[t->column].name;
 
@@ -278,8 +278,8 @@ bool figure_scaling(struct plot *plot, const struct subject *subject, size_t col
 	plot->left_out = 0; /* bands that reach below zero */
 	figure_check(plot);
 	if (caption) {
-		say_held(&t, held, as_measured, caption);
-		say_power(&t, ends, caption);
+		print_held(&t, held, as_measured, caption);
+		print_power(&t, ends, caption);
 	}
 	free(label);
 	free(title);

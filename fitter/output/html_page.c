@@ -20,7 +20,7 @@ void html_page_begin(const char *title, const char *own, FILE *out)
 }
 
 /* What a picture does not show is said below it. */
-static void say_missing(const struct plot *plot, FILE *out)
+static void print_missing(const struct plot *plot, FILE *out)
 {
 	size_t drawn = 0, all = 0;
 
@@ -45,7 +45,7 @@ void html_figure(struct plot *plot, const char *caption, enum html_size size, FI
 	plot_svg(plot, size == HTML_SMALL ? PLOT_SVG_SMALL : PLOT_SVG_WIDTH, out);
 	fputs("<figcaption>", out);
 	html_text(caption ? caption : "", out);
-	say_missing(plot, out);
+	print_missing(plot, out);
 	fputs("</figcaption></figure>\n", out);
 	plot_free(plot);
 }

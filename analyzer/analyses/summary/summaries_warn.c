@@ -29,7 +29,7 @@ static void note(struct summaries *job, struct same *same, const struct summary 
 	same->sum += number;
 }
 
-static void tell(struct summaries *job, struct texts *texts, const struct same *same)
+static void warn_of(struct summaries *job, struct texts *texts, const struct same *same)
 {
 	struct arena *arena = &job->names.arena;
 	const char *what;
@@ -106,7 +106,7 @@ static void warn_of_processes(struct summaries *job, struct texts *texts)
 			note(job, &same[UNSURE], item, 0);
 	}
 	for (int k = 0; k < KINDS; k++)
-		tell(job, texts, &same[k]);
+		warn_of(job, texts, &same[k]);
 }
 
 static void warn_of_missing(struct summaries *job, struct texts *texts)

@@ -17,7 +17,7 @@ struct missing {
 	size_t count;
 };
 
-static void say(struct missing *missing, const char *text)
+static void add_sentence(struct missing *missing, const char *text)
 {
 	fprintf(missing->out, "%s<li>%s.</li>\n",
 		missing->count++ ? ""
@@ -34,7 +34,7 @@ static bool any_hostless(const struct timeline *timeline)
 	return false;
 }
 
-static void say_of_layers(struct missing *missing, const struct html_run *run)
+static void add_layers(struct missing *missing, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
 	size_t layers = 0, sized = 0;
@@ -48,11 +48,12 @@ static void say_of_layers(struct missing *missing, const struct html_run *run)
 		}
 	}
 	if (layers == 0)
-		say(missing, "Layers: the trace does not attribute work to layers");
+		add_sentence(missing, "Layers: the trace does not attribute work to layers");
 	else if (!html_work_known(&run->roofline))
-		say(missing, sized ? "Operations and bytes of layers, and therefore their rates and the "
-				     "roofline"
-				   : "Sizes of layers, and therefore their operations, bytes and rates");
+		add_sentence(
+			missing, sized ? "Operations and bytes of layers, and therefore their rates and the "
+					 "roofline"
+				       : "Sizes of layers, and therefore their operations, bytes and rates");
 }
 
 void html_missing(struct html_page *page, const struct html_run *run)
@@ -66,34 +67,36 @@ void html_missing(struct html_page *page, const struct html_run *run)
 		if (analysis->workers[w].used_count < least)
 			least = analysis->workers[w].used_count;
 	if (least < 3)
-		say(&missing, arena_format(arena, "Variation: only %s usable, so means have no spread",
-				      least == 1 ? "one iteration is" : "two iterations are"));
+		add_sentence(
+			&missing, arena_format(arena, "Variation: only %s usable, so means have no spread",
+					  least == 1 ? "one iteration is" : "two iterations are"));
 	if (run->findings.job)
-		say(&missing, "Device activity and idle causes: the trace has phase labels only");
+		add_sentence(&missing, "Device activity and idle causes: the trace has phase labels only");
 	else if (any_hostless(&analysis->timeline))
-		say(&missing, "Host activity: calls are not recorded, so idle time has no cause");
-	say_of_layers(&missing, run);
+		add_sentence(&missing, "Host activity: calls are not recorded, so idle time has no cause");
+	add_layers(&missing, run);
 	if (share(analysis, PHASE_OTHER) > MUCH)
-		say(&missing,
+		add_sentence(&missing,
 			arena_format(arena, "The phase of %.0f%% of an iteration: work of no known phase",
 				100 * share(analysis, PHASE_OTHER)));
 	if (share(analysis, PHASE_IDLE_UNKNOWN) > MUCH && !run->findings.job)
-		say(&missing, arena_format(arena,
-				      "The cause of %.0f%% of an iteration in which devices are "
-				      "idle",
-				      100 * share(analysis, PHASE_IDLE_UNKNOWN)));
+		add_sentence(&missing, arena_format(arena,
+					       "The cause of %.0f%% of an iteration in which devices are "
+					       "idle",
+					       100 * share(analysis, PHASE_IDLE_UNKNOWN)));
 	if (analysis->timeline.processes[0].world > (int32_t)analysis->timeline.process_count &&
 		analysis->timeline.processes[0].world > (int32_t)analysis->worker_count)
-		say(&missing, arena_format(arena, "Stragglers: of %d ranks only %zu %s present",
-				      analysis->timeline.processes[0].world, analysis->worker_count,
-				      analysis->worker_count == 1 ? "is" : "are"));
+		add_sentence(&missing, arena_format(arena, "Stragglers: of %d ranks only %zu %s present",
+					       analysis->timeline.processes[0].world, analysis->worker_count,
+					       analysis->worker_count == 1 ? "is" : "are"));
 	if (!run->findings.job && run->changes.count == 0)
-		say(&missing, "Gains of changes: no iteration could be replayed");
+		add_sentence(&missing, "Gains of changes: no iteration could be replayed");
 	else if ((double)run->job.negative_count > MUCH * (double)run->job.replay.edge_count)
-		say(&missing, arena_format(arena,
-				      "Exact dependencies: measured times contradict %zu of %zu of them, so "
-				      "predicted gains are estimates",
-				      run->job.negative_count, run->job.replay.edge_count));
+		add_sentence(&missing,
+			arena_format(arena,
+				"Exact dependencies: measured times contradict %zu of %zu of them, so "
+				"predicted gains are estimates",
+				run->job.negative_count, run->job.replay.edge_count));
 	if (missing.count)
 		fputs("</ul></details>\n", page->out);
 }
