@@ -142,10 +142,7 @@ static bool find_one_more(
 		return false;
 	for (size_t r = 0; r < hang->rank_count; r++)
 		if (waits->first_of[r])
-			hang_add_culprit(hang, r,
-				arena_format(&hang->arena, "%s %s.",
-					hang_capital(hang, hang_ranks(&hang->arena, hang, &r, 1)),
-					hang_state(hang, hang->ranks[r])));
+			hang_add_state(hang, r);
 	hang_conclude(hang, HANG_IS_DIFFERENT, HANG_LIKELY,
 		arena_format(&hang->arena,
 			"%s waits in communication that the others, who have ended, did not enter.",

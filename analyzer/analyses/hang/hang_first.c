@@ -44,10 +44,7 @@ bool hang_find_first(struct hang *hang, const struct hang_waits *waits, const si
 	spread = (double)(last_ns - second_ns);
 	if (gap < LEAST_NS || gap < SPREAD_TIMES * spread)
 		return false;
-	hang_add_culprit(hang, first,
-		arena_format(&hang->arena, "%s %s.",
-			hang_capital(hang, hang_ranks(&hang->arena, hang, &first, 1)),
-			hang_state(hang, hang->ranks[first])));
+	hang_add_state(hang, first);
 	hang_conclude(hang, HANG_IS_OUTSIDE, HANG_LIKELY,
 		arena_format(&hang->arena,
 			"%s's last call was %s before those of the others: it ended first, or stood still outside of "

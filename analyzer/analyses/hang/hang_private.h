@@ -77,6 +77,7 @@ const char *hang_capital(struct hang *hang, const char *text);
 
 /* The conclusion is put down by these. The sentence lives in the arena. */
 void hang_add_culprit(struct hang *hang, size_t rank, const char *sentence);
+void hang_add_state(struct hang *hang, size_t rank); /* with what the rank's thread is at */
 const char *hang_culprits(struct hang *hang); /* "ranks 1 and 2" */
 void hang_conclude(
 	struct hang *hang, enum hang_class class, enum hang_strength strength, const char *headline);

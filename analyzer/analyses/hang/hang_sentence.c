@@ -92,6 +92,14 @@ void hang_add_culprit(struct hang *hang, size_t rank, const char *sentence)
 		(struct hang_culprit){rank, sentence};
 }
 
+void hang_add_state(struct hang *hang, size_t rank)
+{
+	hang_add_culprit(hang, rank,
+		arena_format(&hang->arena, "%s %s.",
+			hang_capital(hang, hang_ranks(&hang->arena, hang, &rank, 1)),
+			hang_state(hang, hang->ranks[rank])));
+}
+
 const char *hang_culprits(struct hang *hang)
 {
 	size_t *list = arena_alloc(&hang->arena, hang->culprit_count, sizeof(*list));
