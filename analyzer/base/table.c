@@ -1,8 +1,7 @@
-/* Tables as JSON, CSV and HTML: see table.h. */
+/* Tables, and as JSON and CSV: see table.h. */
 #include "table.h"
 #include "table_cells.h"
 #include "csv.h"
-#include "html.h"
 #include "terminal.h"
 #include "text.h"
 
@@ -185,6 +184,7 @@ struct table_cells table_cells(const struct print_table *table)
 	cells.texts = arena_alloc(table->arena, cells.row_count * cells.count, sizeof(*cells.texts));
 	cells.words = arena_alloc(table->arena, cells.count, sizeof(*cells.words));
 	cells.times = arena_alloc(table->arena, cells.count, sizeof(*cells.times));
+	cells.columns = arena_alloc(table->arena, cells.count, sizeof(*cells.columns));
 	cells.of_previous = arena_alloc(table->arena, cells.count, sizeof(*cells.of_previous));
 	cells.unit = table_unit(table, &unit, &decimals) ? unit->name : NULL;
 	for (size_t c = 0; c < table->column_count; c++) {
@@ -194,6 +194,7 @@ struct table_cells table_cells(const struct print_table *table)
 			continue;
 		cells.words[at] = has_words(column);
 		cells.times[at] = column->type == PRINT_TIME;
+		cells.columns[at] = c;
 		cells.of_previous[at] = column->of_previous;
 		cells.texts[at] = column->title;
 		for (size_t r = 0; r < table->row_count; r++)
@@ -202,27 +203,6 @@ struct table_cells table_cells(const struct print_table *table)
 		at++;
 	}
 	return cells;
-}
-
-void print_html(const struct print_table *table, FILE *out)
-{
-	const struct table_cells cells = table_cells(table);
-
-	fputs("<table class=\"list\">\n<thead>", out);
-	for (size_t r = 0; r < cells.row_count; r++) {
-		const char *tag = r ? "td" : "th";
-
-		fputs("<tr>", out);
-		for (size_t c = 0; c < cells.count; c++) {
-			fprintf(out, "<%s%s>", tag, cells.words[c] ? " class=\"l\"" : "");
-			html_text(cells.texts[r * cells.count + c], out);
-			if (r == 0 && cells.times[c])
-				fprintf(out, ", %s", cells.unit);
-			fprintf(out, "</%s>", tag);
-		}
-		fputs(r ? "</tr>\n" : "</tr></thead><tbody>\n", out);
-	}
-	fputs("</tbody></table>\n", out);
 }
 
 static const char *key_suffix(const struct print_column *column)

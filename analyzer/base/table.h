@@ -39,6 +39,8 @@ struct print_column {
 	const char *old_key; /* NULL, or the key of earlier versions, which is written too */
 	bool of_previous;    /* it says something about the column before it, as an error does: on a narrow
 				terminal both stand on one line */
+	const char *bar;     /* NULL, or in HTML a bar of this class of the page's styles goes before each
+				number, as long as its share of the column's greatest */
 };
 
 /* For a list of columns: key, title, type, and whatever else: PRINT_COLUMN("cost", NULL, PRINT_REAL, .digits
@@ -96,6 +98,9 @@ void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
 /* A <table> with the cells of text; a title has the unit of its times. */
 void print_html(const struct print_table *table, FILE *out);
+/* The rows from `shown` on are folded, below "7 more ranks" for `more` "ranks"; they have the unit and the
+ * scale of the others. */
+void print_html_folded(const struct print_table *table, size_t shown, const char *more, FILE *out);
 cJSON *print_json(const struct print_table *table); /* an array of objects; the caller deletes it */
 cJSON *print_json_row(const struct print_table *table, size_t row); /* one of them */
 

@@ -10,6 +10,7 @@ struct table_cells {
 	const char **texts;      /* row_count x count */
 	bool *words;             /* by column: it has no numbers, and stands to the left */
 	bool *times;             /* by column */
+	size_t *columns;         /* the table's, of each */
 	bool *of_previous;       /* by column: not to be parted from the one before */
 	const char *unit;        /* of the times; NULL: there are none */
 };

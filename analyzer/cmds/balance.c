@@ -1,8 +1,8 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
+#include "analyses/balance_table.h"
 #include "analyses/finding/finding.h"
 #include "analyses/replay/whatif.h"
 #include "cmd_common.h"
-#include "import/imported_timeline.h"
 
 #include <math.h>
 
@@ -25,31 +25,6 @@ static void item_table(struct print_table *table, struct analysis *analysis, con
 		if (isfinite(items[i].imbalance))
 			print_word(table, slowest,
 				analysis_worker_name(analysis, &analysis->workers[items[i].slowest]));
-	}
-}
-
-static void rank_table(struct print_table *table, struct analysis *analysis, const struct balance *balance)
-{
-	size_t name = print_column(table, "worker", "rank", PRINT_WORD);
-	size_t compute = print_column(table, "computing", "computing", PRINT_TIME);
-	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
-	size_t caused = print_column(table, "wait_caused", "wait caused", PRINT_TIME);
-	size_t last = print_column(table, "last", "last to arrive", PRINT_SHARE);
-	/* Labels tell of waiting only where they are a collective's. */
-	bool known = balance->collective_count > 0 || !imported_timeline_is_labels(&analysis->timeline);
-
-	print_old_key(table, caused, "inflicted");
-	for (size_t i = 0; i < analysis->worker_count; i++) {
-		print_row(table);
-		print_word(table, name, analysis_worker_name(analysis, &analysis->workers[i]));
-		print_number(table, compute, balance->ranks[i].compute_ns);
-		if (known) {
-			print_number(table, wait, balance->ranks[i].wait_ns);
-			print_number(table, caused, balance->ranks[i].wait_caused_ns);
-		}
-		if (balance->collective_count)
-			print_number(table, last,
-				(double)balance->ranks[i].last_count / (double)balance->collective_count);
 	}
 }
 
@@ -116,7 +91,7 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 		else if (i == 1)
 			item_table(&table, analysis, "layer", balance->layers, balance->layer_count);
 		else if (i == 2)
-			rank_table(&table, analysis, balance);
+			balance_rank_table(&table, analysis, balance, NULL);
 		else
 			cause_table(&table, analysis, causes);
 		if (form != PRINT_TEXT || table.row_count > 0)

@@ -233,6 +233,19 @@ def check_path(name, page):
         near(name, f"{phase} of iteration {number}", wide, 100 * iteration[phase + "_ns"] / iteration["path_ns"], 2)
 
 
+def check_waits(name, page):
+    """The ranks of balance, their bars as long as the wait that each causes."""
+    ranks = told(["balance", "--json"], name)["runs"][0]["ranks"]
+    table = next(table for table in section(page, "Waiting and stragglers").iter("table") if table.get("class") == "list")
+    rows = [row for row in table.iter("tr") if row.find("td") is not None]
+    greatest = max(rank["wait_caused_ns"] for rank in ranks)
+    check([words(row[0]) for row in rows] == [rank["worker"] for rank in ranks], f"{name}: ranks {[words(row[0]) for row in rows]}")
+    for row, rank in zip(rows, ranks):
+        wide = [percent(piece, "width") for piece in row.iter("rect")]
+        near(name, f"{rank['worker']}'s bar", wide[0] if wide else 0, 100 * rank["wait_caused_ns"] / greatest)
+        check(f"{100 * rank['last']:.1f}%" == words(row[-1]), f"{name}: {words(row)}: another share of last arrivals")
+
+
 def check_model(name, page):
     """A bar for each assumption, and a line for what was measured on the same scale."""
     model = told(["model", "--json"], name)
@@ -405,6 +418,8 @@ with tempfile.TemporaryDirectory() as work:
         check_help(made, shown_page)
         check_path(made, shown_page)
         check_model(made, shown_page)
+        if made != "one":
+            check_waits(made, shown_page)
         check_iterations(made, shown_page)
     check_findings()
     check_labelled()
