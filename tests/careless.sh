@@ -134,9 +134,9 @@ print(*(f"not ok: {sys.argv[1]}: wider than 60: {line}" for line in wide), sep="
 sys.exit(bool(wide))' "$command" || bad=1
 done
 
-# and an error stays on the line of the figure that it belongs to
+# and an error stays on the line of the figure that it belongs to, where the table goes on below between two of them
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 30; i++) print i "," 3 * i + i % 4 }' >errors.csv
-python3 "$SOURCE/tests/on_terminal.py" 60 pmfit baselines --time y --intrinsic x errors.csv | tr -d '\r' >narrow
+python3 "$SOURCE/tests/on_terminal.py" 70 pmfit baselines --time y --intrinsic x errors.csv | tr -d '\r' >narrow
 [ "$(grep -c '^  method  *set ' narrow)" -ge 2 ] || complain "not in parts: $(cat narrow)"
 if grep '^  method  *set  *+-' narrow; then complain "an error without its figure: $(cat narrow)"; fi
 
