@@ -208,21 +208,30 @@ static void begin_only(struct iteration_finder *finder, struct iteration *only)
 		only->read_end = only->first_read;
 }
 
+/* Does the call bring input, or make room for it? */
+static bool is_input(const struct iteration_finder *finder, size_t position)
+{
+	const enum pm_kind kind = iteration_operation_at(finder, position)->kind;
+
+	return kind == PM_KIND_COPY || kind == PM_KIND_SET || is_receive(finder, position);
+}
+
 /* The first iteration begins with as many calls and reads of input as the second has. */
 static void begin_first(
 	struct iteration_finder *finder, struct iteration *first, const struct iteration *model)
 {
 	const struct timeline *timeline = finder->timeline;
 	const struct worker *worker = finder->worker;
-	size_t input_count = first_core(finder, model->first_call, model->call_end) - model->first_call;
+	const size_t input_end = first_core(finder, model->first_call, model->call_end);
+	size_t input_count = 0;
 	size_t core = first_core(finder, first->first_call, first->call_end);
 	size_t read_count = model->read_end - model->first_read, read;
 
+	for (size_t i = model->first_call; i < input_end; i++)
+		input_count += is_input(finder, i);
 	first->first_call = core;
 	for (size_t i = core; i-- > 0 && input_count > 0;) {
-		enum pm_kind kind = iteration_operation_at(finder, i)->kind;
-
-		if (kind != PM_KIND_COPY && kind != PM_KIND_SET && !is_receive(finder, i))
+		if (!is_input(finder, i))
 			continue;
 		first->first_call = i;
 		input_count--;
