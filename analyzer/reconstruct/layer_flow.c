@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_PARAMETERS 4
 #define MOST_BETWEEN 4 /* steps of the update that touch no state */
 
 /* A copy in one of two directions: where to, and how much. */
@@ -346,8 +345,8 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	work->parameter_count = mark_copied(work, end, false);
 	if (work->parameter_count < 8)
 		work->parameter_count += mark_copied(work, end, true);
-	if (work->parameter_count < LEAST_PARAMETERS || !find_update(work))
+	if (work->parameter_count == 0 || !find_update(work))
 		return false;
 	touch_blocks(work);
-	return work->parameter_count >= LEAST_PARAMETERS;
+	return work->parameter_count > 0;
 }

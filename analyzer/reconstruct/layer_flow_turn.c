@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_PARAMETERS 4
+#define FEW_PARAMETERS 4 /* fewer in that order say nothing */
 #define MANY 6 /* parameters that a step of one layer may touch; one with more is of the whole model */
 #define LEAST_ORDER 0.7 /* rank correlation at the turning point */
 
@@ -261,29 +261,41 @@ static uint32_t *pair_all(const struct flow_work *work, enum update_role role, e
 	return pairs;
 }
 
+/* By place: is it a parameter whose gradient is known? The caller frees it. */
+static bool *with_gradients(const struct flow_work *work)
+{
+	bool *with = mem_alloc(work->place_count, sizeof(*with));
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].gradient_of != FLOW_NOWHERE)
+			with[work->places[p].gradient_of] = true;
+	return with;
+}
+
 /* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
  * the same order. */
 static void pair_blocks(struct flow_work *work, const uint32_t *last)
 {
-	for (uint32_t p = 0; p < work->place_count; p++) {
-		const uint32_t first = work->places[p].gradient_of;
-		uint64_t distance;
+	bool *with = with_gradients(work);
+	uint32_t one = 0;
+	uint64_t distance;
 
-		if (first == FLOW_NOWHERE)
-			continue;
-		distance = work->places[p].address - work->places[first].address;
+	while (one < work->place_count && work->places[one].gradient_of == FLOW_NOWHERE)
+		one++;
+	if (one < work->place_count) {
+		distance = work->places[one].address - work->places[work->places[one].gradient_of].address;
 		for (uint32_t q = 0; q < work->place_count; q++) {
 			struct flow_place *other =
-				work->places[q].parameter && q != first
+				work->places[q].parameter && !with[q]
 					? flow_place_at(work, work->places[q].address + distance)
 					: NULL;
 
-			if (other && !other->parameter && other->gradient_of == FLOW_NOWHERE &&
-				last[other - work->places] > work->turn)
+			if (other && !other->parameter && !other->input &&
+				other->gradient_of == FLOW_NOWHERE && last[other - work->places] > work->turn)
 				other->gradient_of = q;
 		}
-		return;
 	}
+	free(with);
 }
 
 /*
@@ -398,6 +410,30 @@ static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint3
 	return first == work->update_begin || last == work->update_begin || first > last;
 }
 
+/*
+ * Where at most one parameter is touched again, since a network has but one or two layers (of the first one's
+ * input no gradient is wanted): between two steps that touch parameters, or the last one and the update,
+ * there is a fill of one address, the seed that autograd makes. *low, *high: those steps. False: there is no
+ * such place, or more than one.
+ */
+static bool find_lone_turn(
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t *low, uint32_t *high)
+{
+	uint32_t found = 0;
+
+	for (uint32_t x = 0; x < few_count; x++) {
+		const uint32_t end = x + 1 < few_count ? few[x + 1] : work->update_begin;
+		const uint32_t seed = find_seed(work, few[x], end);
+
+		if (seed == FLOW_NOWHERE || !is_fill(work, seed))
+			continue;
+		*low = few[x];
+		*high = end;
+		found++;
+	}
+	return found == 1;
+}
+
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
@@ -406,13 +442,15 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 		 best_x = 0;
 	struct turn *turns = mem_alloc(work->parameter_count, sizeof(*turns));
 	double best = 0;
-	size_t best_count = 0;
+	size_t best_count = 0, most = 0;
+	uint32_t low, high;
 
 	for (uint32_t x = 0; x < few_count; x++) {
 		const struct flow_step *step = &work->steps[few[x]];
 		size_t count = list_turns(work, few, few_count, x, before, marks, turns);
 		double score = count >= 2 ? opposite(turns, count) * (double)count : 0;
 
+		most = count > most ? count : most;
 		if (score > 0 && score >= best) { /* the last: what only one pass touches changes nothing */
 			best = score;
 			best_count = count;
@@ -422,12 +460,16 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 			before[work->touches[t].place] = few[x] + 1;
 	}
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
-	if (best_count >= 2 && best >= LEAST_ORDER * (double)best_count &&
+	if (work->parameter_count >= FEW_PARAMETERS && best_count >= 2 &&
+		best >= LEAST_ORDER * (double)best_count &&
 		(best_count > 2 || find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
 		find_gradients(work, few[best_x - 1] + 1);
 		place_turn(work, few[best_x - 1], few[best_x]);
 		if (!is_one_pass(work, few, few_count))
 			work->turn = 0;
+	} else if (most <= 1 && find_lone_turn(work, few, few_count, &low, &high)) {
+		find_gradients(work, low + 1);
+		place_turn(work, low, high);
 	}
 	free(marks);
 	free(before);
@@ -438,5 +480,5 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 	/* what was copied to the device and the forward pass does not touch: gradients, state */
 	flow_keep_touched(work, 0, work->turn);
 	flow_divide_blocks(work, iterations->items[0].first_call);
-	return work->parameter_count >= LEAST_PARAMETERS;
+	return work->parameter_count > 0;
 }

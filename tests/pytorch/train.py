@@ -117,6 +117,11 @@ def click(i):
     return torch.randint(16, (42,), generator=generator), torch.randint(2, (), generator=generator)
 
 
+def row(i):
+    generator = torch.Generator().manual_seed(i)
+    return torch.randn(256, generator=generator), torch.randint(10, (), generator=generator)
+
+
 def make(name):
     """The model, a sample by its number, samples in a batch, the optimizer."""
     sgd = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4)
@@ -125,6 +130,8 @@ def make(name):
         import torchvision
 
         return getattr(torchvision.models, name)(), image, 16, sgd
+    if name == "mlp":
+        return nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10)), row, 32, sgd
     if name == "gpt":
         return GPT(), text, 8, adam
     if name == "lstm":
@@ -145,13 +152,14 @@ class Samples(torch.utils.data.Dataset):
 
 def parse():
     p = argparse.ArgumentParser()
-    p.add_argument("model", choices=("resnet18", "resnet50", "gpt", "lstm", "dlrm"))
+    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm"))
     p.add_argument("--steps", type=int, default=12)
     p.add_argument("--amp", action="store_true")
     p.add_argument("--workers", type=int, default=0)
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--checkpoint", action="store_true")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
+    p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp"))
     p.add_argument("--truth", action="store_true")
     p.add_argument("--profile")
@@ -212,7 +220,8 @@ def main():
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     if options.strategy:
         dist.init_process_group("nccl")
-    model, sample, batch, make_optimizer = make(options.model)
+    with torch.device("cuda") if options.on_device else contextlib.nullcontext():
+        model, sample, batch, make_optimizer = make(options.model)
     model = model.cuda()
     model.checkpoint = options.checkpoint
     plain = model
