@@ -8,6 +8,7 @@
 #include "output/report.h"
 
 #include <err.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,10 +72,14 @@ static void add_columns(
 	columns->site = print_column(table, "site", NULL, PRINT_WORD);
 }
 
-/* Is all of the layer's time in this column inside that of a graph? */
+/* Is all of the layer's time in this column inside that of a graph, or divided by sizes that are not known?
+ */
 static bool is_unknown(const struct analysis_worker *workers, size_t count, const struct layer *layer,
 	int column, double mean_ns)
 {
+	if ((column == PHASE_LAYER_COMMUNICATION || column == PHASE_LAYER_UPDATE) &&
+		!layer_list_is_sized(&workers->layers))
+		return true;
 	for (size_t w = 0; w < count && !(mean_ns > 0); w++) {
 		const struct layer_list *layers = &workers[w].layers;
 
@@ -105,7 +110,8 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 	print_word(table, columns->input, layer->input);
 	print_word(table, columns->activation, layer->activation);
 	print_word(table, columns->site, layer->site);
-	if (!analysis->timeline.processes[0].recorder) /* another profiler does not tell */
+	if (!analysis->timeline.processes[0].recorder &&
+		!layer->partly_sized) /* another profiler does not tell */
 		print_number(table, columns->parameters, (double)layer->parameter_count);
 	for (int i = 0; i < 4; i++) {
 		struct analysis_statistics statistics =
@@ -130,7 +136,7 @@ static double add_total(struct print_table *table, const struct columns *columns
 	double total_ns = 0, parameters = 0, sums_ns[4] = {0};
 
 	for (size_t l = 0; l < layers->count; l++) {
-		parameters += (double)layers->items[l].parameter_count;
+		parameters += layers->items[l].partly_sized ? NAN : (double)layers->items[l].parameter_count;
 		for (int i = 0; i < 4; i++)
 			sums_ns[i] +=
 				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i])

@@ -24,6 +24,7 @@ struct layer {
 	const char *site;       /* call stack of its first forward call, or "" */
 	uint64_t parameter_count;
 	uint64_t parameter_bytes;
+	bool partly_sized; /* it has more parameters, of which the sizes are not known */
 };
 
 /* What people are shown: the program's own name where there is one. */
@@ -61,6 +62,15 @@ struct layer_list {
 	size_t part_count, part_room;
 	struct arena arena;
 };
+
+/* Of all parameters the sizes are known, by which communication and updates of several layers are divided. */
+static inline bool layer_list_is_sized(const struct layer_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].partly_sized)
+			return false;
+	return true;
+}
 
 /*
  * From a usual iteration of the worker; without one there are no layers. Where the data themselves tell

@@ -1,11 +1,13 @@
 /*
  * From what calls touch to parameters and the update.
  *
- * Parameters: what was copied to the device before the first iteration (or touched there, where nothing was
- * copied), and is never written by a library's computation. The update: of the stretches without computations
- * of a library the one that touches most of them, or parameters and the optimizer's state together.
+ * Parameters: what was copied to the device before the first iteration, or where nothing of that is updated,
+ * what stands beside weights in the arguments of updates; and is never written by a library's computation.
+ * The update: of the stretches without computations of a library the one that touches most of them, or
+ * parameters and the optimizer's state together.
  */
 #include "layer_flow.h"
+#include "sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,109 @@ static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
 			place->bytes = inside ? 0 : bytes; /* of the last copy: memory is used again */
 		}
 	}
+	return count;
+}
+
+/* ---- parameters that were made on the device: nothing was copied ---- */
+
+/* Does the name of the kernel say that it updates parameters? */
+static bool is_update(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+
+	return work->steps[step].launch &&
+	       (sequence_label(timeline, &timeline->operations[work->assign->graph.steps[step].operation]) &
+		       SEQUENCE_UPDATE);
+}
+
+/* Is a parameter among the arguments of such a kernel? True also where there is no such kernel. */
+static bool are_updated(const struct flow_work *work)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		if (!is_update(work, i))
+			continue;
+		any = true;
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (work->places[flow_touch_of(work, i, t)->place].parameter)
+				return true;
+	}
+	return !any;
+}
+
+/* By place: is it a weight? A library reads it, and nothing touches it before in the iteration. The caller
+ * frees it. */
+static bool *find_weights(const struct flow_work *work)
+{
+	bool *weights = mem_alloc(work->place_count, sizeof(*weights));
+	bool *touched = mem_alloc(work->place_count, sizeof(*touched));
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++) {
+			const struct flow_touch *touch = flow_touch_of(work, i, t);
+
+			if (!touched[touch->place])
+				weights[touch->place] =
+					work->steps[i].computes && touch->read && !touch->written;
+			touched[touch->place] = true;
+		}
+	free(touched);
+	return weights;
+}
+
+/* The sizes of parameters, as far as libraries that read them say so. */
+static void note_bytes(struct flow_work *work)
+{
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const struct flow *flow = graph_flow(&work->assign->graph, i);
+
+		for (uint32_t j = 0; j < flow->access_count && work->steps[i].computes; j++) {
+			struct flow_place *place = flow_place_at(work, flow->accesses[j].address);
+
+			if (place && place->parameter && flow->accesses[j].mode == FLOW_READ &&
+				flow->accesses[j].bytes > place->bytes)
+				place->bytes = flow->accesses[j].bytes;
+		}
+	}
+}
+
+/* A list of tensors in a kernel's arguments is a row of words: what stands in one with a weight, up to the
+ * first that a library writes (lists without room between them), is a parameter. How many there are. */
+static uint32_t mark_updated(struct flow_work *work)
+{
+	bool *weights = find_weights(work);
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		work->places[p].parameter = false;
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const struct flow_step *step = &work->steps[i];
+
+		for (uint32_t t = 0, end; is_update(work, i) && t < step->count; t = end) {
+			bool has_weight = false;
+
+			for (end = t; end < step->count; end++) {
+				const struct flow_place *place =
+					&work->places[flow_touch_of(work, i, end)->place];
+
+				if (!may_be_parameter(place) ||
+					(end > t && flow_touch_of(work, i, end)->word !=
+							    flow_touch_of(work, i, end - 1)->word + 1))
+					break;
+				has_weight |= weights[flow_touch_of(work, i, end)->place];
+			}
+			for (uint32_t j = t; has_weight && j < end; j++) {
+				struct flow_place *place = &work->places[flow_touch_of(work, i, j)->place];
+
+				count += !place->parameter;
+				place->parameter = true;
+			}
+			end += end == t;
+		}
+	}
+	free(weights);
+	note_bytes(work);
 	return count;
 }
 
@@ -345,6 +450,8 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	work->parameter_count = mark_copied(work, end, false);
 	if (work->parameter_count < 8)
 		work->parameter_count += mark_copied(work, end, true);
+	if (!are_updated(work))
+		work->parameter_count = mark_updated(work);
 	if (work->parameter_count == 0 || !find_update(work))
 		return false;
 	touch_blocks(work);

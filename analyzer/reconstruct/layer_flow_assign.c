@@ -373,8 +373,10 @@ static void hand_over_parameters(struct assigning *a)
 			graph->parameter_room) = (struct graph_parameter){
 			.address = place->address, .bytes = place->bytes, .gradient_step = GRAPH_NONE};
 		assign->owners[number] = layer;
-		if (layer != LAYER_NONE)
+		if (layer != LAYER_NONE) {
 			assign->list->items[layer].parameter_bytes += place->bytes;
+			assign->list->items[layer].partly_sized |= place->bytes == 0;
+		}
 		for (uint32_t i = work->update_begin; i < work->update_end; i++)
 			for (uint32_t t = 0; t < work->steps[i].count; t++)
 				if (flow_touch_of(work, i, t)->place == p) {

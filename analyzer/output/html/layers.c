@@ -18,13 +18,17 @@ static const struct {
 	{PHASE_LAYER_COMMUNICATION, PHASE_COMMUNICATION, "t_c"}, {PHASE_LAYER_UPDATE, PHASE_UPDATE, "t_u"}};
 enum { SHOWN = sizeof(shown) / sizeof(*shown) };
 
-/* Means over the ranks that have the layer; not a number where the time lies in that of a graph. */
+/* Means over the ranks that have the layer; not a number where the time lies in that of a graph, or is
+ * divided by sizes that are not known. */
 struct layer_times {
 	double ns[SHOWN], sum_ns;
 };
 
 static bool is_unknown(const struct analysis_worker *worker, size_t layer, int column)
 {
+	if ((column == PHASE_LAYER_COMMUNICATION || column == PHASE_LAYER_UPDATE) &&
+		!layer_list_is_sized(&worker->layers))
+		return true;
 	return worker->phases.unknown[layer * PHASE_LAYER_COLUMNS + (size_t)column];
 }
 
@@ -37,10 +41,11 @@ static struct layer_times times_of(
 		times.ns[i] = analysis_layer(analysis->workers, analysis->worker_count,
 			first->layers.items[layer].name, shown[i].column)
 				      .mean;
-		if (times.ns[i] > 0)
-			times.sum_ns += times.ns[i];
-		else if (is_unknown(first, layer, (int)shown[i].column))
+		if (is_unknown(first, layer, (int)shown[i].column) &&
+			(!(times.ns[i] > 0) || !layer_list_is_sized(&first->layers)))
 			times.ns[i] = NAN;
+		else
+			times.sum_ns += times.ns[i];
 	}
 	return times;
 }
@@ -66,7 +71,7 @@ static void write_layer(struct html_page *page, const struct layer_table *table,
 	fprintf(page->out, "</td><td class=\"%s\">%s%s%s</td><td>%s</td>", html_class(layer->text),
 		html_escape(page, layer->text), layer->activation[0] ? " " : "",
 		html_escape(page, layer->activation),
-		table->parameters
+		table->parameters && !layer->partly_sized
 			? arena_format(&page->arena, "%llu", (unsigned long long)layer->parameter_count)
 			: "–");
 	for (int i = 0; i < SHOWN; i++)
