@@ -142,8 +142,42 @@ static void note_bytes(struct flow_work *work)
 	}
 }
 
-/* A list of tensors in a kernel's arguments is a row of words: what stands in one with a weight, up to the
- * first that a library writes (lists without room between them), is a parameter. How many there are. */
+/*
+ * A list of tensors in a kernel's arguments is a row of words. Where the row ends that begins with touch
+ * `first` of a step: where words are left out, or a library writes (lists may stand without room between
+ * them).
+ */
+static uint32_t row_end(const struct flow_work *work, uint32_t step, uint32_t first)
+{
+	uint32_t end = first;
+
+	while (end < work->steps[step].count &&
+		may_be_parameter(&work->places[flow_touch_of(work, step, end)->place]) &&
+		(end == first ||
+			flow_touch_of(work, step, end)->word == flow_touch_of(work, step, end - 1)->word + 1))
+		end++;
+	return end;
+}
+
+/* What stands in one row with a weight is a parameter. How many are new. */
+static uint32_t mark_row(
+	struct flow_work *work, uint32_t step, uint32_t first, uint32_t end, const bool *weights)
+{
+	bool has_weight = false;
+	uint32_t count = 0;
+
+	for (uint32_t t = first; t < end; t++)
+		has_weight |= weights[flow_touch_of(work, step, t)->place];
+	for (uint32_t t = first; t < end && has_weight; t++) {
+		struct flow_place *place = &work->places[flow_touch_of(work, step, t)->place];
+
+		count += !place->parameter;
+		place->parameter = true;
+	}
+	return count;
+}
+
+/* Parameters by the arguments of updates; how many there are. */
 static uint32_t mark_updated(struct flow_work *work)
 {
 	bool *weights = find_weights(work);
@@ -151,31 +185,12 @@ static uint32_t mark_updated(struct flow_work *work)
 
 	for (uint32_t p = 0; p < work->place_count; p++)
 		work->places[p].parameter = false;
-	for (uint32_t i = 0; i < work->step_count; i++) {
-		const struct flow_step *step = &work->steps[i];
-
-		for (uint32_t t = 0, end; is_update(work, i) && t < step->count; t = end) {
-			bool has_weight = false;
-
-			for (end = t; end < step->count; end++) {
-				const struct flow_place *place =
-					&work->places[flow_touch_of(work, i, end)->place];
-
-				if (!may_be_parameter(place) ||
-					(end > t && flow_touch_of(work, i, end)->word !=
-							    flow_touch_of(work, i, end - 1)->word + 1))
-					break;
-				has_weight |= weights[flow_touch_of(work, i, end)->place];
-			}
-			for (uint32_t j = t; has_weight && j < end; j++) {
-				struct flow_place *place = &work->places[flow_touch_of(work, i, j)->place];
-
-				count += !place->parameter;
-				place->parameter = true;
-			}
-			end += end == t;
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0, end; is_update(work, i) && t < work->steps[i].count; t = end) {
+			end = row_end(work, i, t);
+			count += mark_row(work, i, t, end, weights);
+			end += end == t; /* none begins here */
 		}
-	}
 	free(weights);
 	note_bytes(work);
 	return count;
