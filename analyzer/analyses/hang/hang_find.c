@@ -159,6 +159,30 @@ static const char *after_the_end(const struct hang *hang)
 	return "All processes are gone: whether it hung, and which ended first, is not known.";
 }
 
+/* The job is over, and a few had gone further than most: those were on their way when all were ended. */
+static bool find_one_ahead(
+	struct hang *hang, const struct hang_waits *waits, const size_t *roots, size_t count)
+{
+	const struct hang_wait *wait = waits->first_for[roots[0]];
+	const char *ahead;
+	size_t waiting;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_definite(class_of(hang, hang->ranks[roots[i]])))
+			return false;
+	ahead = waiters(hang, waits, &waiting);
+	if (!hang->over || waiting >= count)
+		return false;
+	hang_conclude(hang, HANG_IS_UNKNOWN, HANG_OPEN,
+		arena_format(&hang->arena,
+			"%s %s ahead of %zu others when the job ended; why it ended is not known.",
+			hang_capital(hang, ahead), waiting == 1 ? "was" : "were", count));
+	hang->basis = arena_format(&hang->arena, "The first that the others had not entered: %s%s. %s",
+		hang_call(hang, &hang->ranks[wait->from]->trace, wait->op),
+		hang_place(hang, &hang->ranks[wait->from]->trace, wait->op), after_the_end(hang));
+	return true;
+}
+
 static void find_roots(struct hang *hang, const struct hang_waits *waits, const size_t *roots, size_t count,
 	int64_t patience_ns)
 {
@@ -168,7 +192,7 @@ static void find_roots(struct hang *hang, const struct hang_waits *waits, const 
 	const char *waiting_ranks;
 	size_t waiting;
 
-	if (find_one_more(hang, waits, roots, count))
+	if (find_one_more(hang, waits, roots, count) || find_one_ahead(hang, waits, roots, count))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		const struct hang_rank *rank = hang->ranks[roots[i]];
