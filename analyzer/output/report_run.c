@@ -155,10 +155,13 @@ static void print_head(struct run *run, FILE *out)
 	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
 	size_t fewest = SIZE_MAX, found = 0;
 	struct left_out left;
+	const char *gpus;
 
-	print_heading(arena_format(arena, "%s: %s, %zu process%s, %zu GPU%s", print_clean(arena, run->label),
-			      report_origin(analysis), processes, processes == 1 ? "" : "es",
-			      analysis->worker_count, pm_text_plural(analysis->worker_count)),
+	gpus = analysis->worker_count == 0 ? "" /* without iterations it is not known */
+					   : arena_format(arena, ", %zu GPU%s", analysis->worker_count,
+						     pm_text_plural(analysis->worker_count));
+	print_heading(arena_format(arena, "%s: %s, %zu process%s%s", print_clean(arena, run->label),
+			      report_origin(analysis), processes, processes == 1 ? "" : "es", gpus),
 		out);
 	report_windows(analysis, out);
 	if (analysis->worker_count == 0)

@@ -105,6 +105,22 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 	return run_open_as(run, paths, path_count, &(struct run_options){.skip = skip}, error);
 }
 
+/* Kernels of collectives are not their own calls. */
+static bool computes(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->timeline.call_count; i++)
+		if (analysis->model.roles[analysis->timeline.calls[i].operation].flags & WORKER_CORE)
+			return true;
+	return false;
+}
+
+static const char *why_no_iterations(const struct analysis *analysis)
+{
+	if (computes(analysis))
+		return "the call sequence does not repeat";
+	return "no computation was recorded, and communication and copies alone do not make them";
+}
+
 /* Does the user's rule have a place, and nothing matches on any rank? */
 static bool is_nowhere(const struct run *run, const struct iteration_rule *rule)
 {
@@ -114,6 +130,21 @@ static bool is_nowhere(const struct run *run, const struct iteration_rule *rule)
 		if (analysis->workers[i].iterations.source == ITERATION_BY_USER)
 			return false;
 	return rule && (rule->at || rule->end);
+}
+
+static char *why_nowhere(const struct run *run, const char *path, const struct iteration_rule *rule)
+{
+	char *error;
+	int length;
+
+	if (computes(&run->analysis))
+		length = asprintf(&error,
+			"%s: no call matches %s %s: pmanalyze dump --ops lists functions, kernels and call sites",
+			path, rule->at ? "--iteration-at" : "--iteration-end",
+			rule->at ? rule->at : rule->end);
+	else
+		length = asprintf(&error, "%s: no iterations: %s", path, why_no_iterations(&run->analysis));
+	return length < 0 ? NULL : error;
 }
 
 /* With the user's rule for iterations, of the options or of the file beside the traces. */
@@ -140,11 +171,7 @@ static int analyze_by_rule(struct run *run, struct timeline *timeline, const cha
 	run->unread = unread;
 	run->rule_from_file = status > 0 && iteration_rule_any(&kept);
 	if (is_nowhere(run, how.rule)) {
-		if (asprintf(error,
-			    "%s: no call matches %s %s: pmanalyze dump --ops lists functions, kernels and call sites",
-			    path, how.rule->at ? "--iteration-at" : "--iteration-end",
-			    how.rule->at ? how.rule->at : how.rule->end) < 0)
-			*error = NULL;
+		*error = why_nowhere(run, path, how.rule);
 		run_close(run);
 		status = -1;
 	}
@@ -399,8 +426,8 @@ const char **run_warnings(struct run *run)
 		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
 				    analysis->worker_count, world));
 	if (analysis->worker_count == 0)
-		add(&texts, arena_format(arena, "%s: no iterations found: the call sequence does not repeat",
-				    run->label));
+		add(&texts, arena_format(arena, "%s: no iterations found: %s", run->label,
+				    why_no_iterations(analysis)));
 	warn_of_iterations(&texts, run);
 	warn_of_gathers(&texts, run);
 	if (analysis->timeline.residual_ns > 0)
