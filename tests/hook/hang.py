@@ -21,6 +21,7 @@ import time
 FAULTS = {
     "killed": ["killed"],
     "stopped": ["stopped"],
+    "apart": ["stopped"],
     "exit": ["exited"],
     "input": ["outside_calls"],
     "lock": ["outside_calls"],

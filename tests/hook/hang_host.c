@@ -8,8 +8,8 @@
  * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
  * is followed by an evaluation with a barrier. In step STEP the rank VICTIM does what FAULT says; the others
  * know nothing of it; but with the fault "ahead" they work on for ever, while VICTIM enters the next
- * collective and is killed. HANG_ID is a file for NCCL's id. With "launch" it is a launcher of such ranks:
- * when one ends it ends the others a second later, and fails.
+ * collective and is killed, and with "apart" none communicates. HANG_ID is a file for NCCL's id. With
+ * "launch" it is a launcher of such ranks: when one ends it ends the others a second later, and fails.
  */
 #include <cuda_runtime_api.h>
 #include <err.h>
@@ -200,6 +200,17 @@ static void step(const struct job *job)
 		evaluate(job);
 }
 
+/* Without communication, and for ever: nobody waits for the victim, which is stopped. */
+static void work_apart(struct job *job, int victim, int when)
+{
+	for (job->step = 1;; job->step++) {
+		usleep(2000);
+		CUDA(cudaMemset(job->send, 0, LARGE * sizeof(float)));
+		if (job->rank == victim && job->step == when)
+			raise(SIGSTOP);
+	}
+}
+
 static pid_t start_rank(int rank, char **argv)
 {
 	char number[16];
@@ -255,6 +266,8 @@ int main(int argc, char **argv)
 	CUDA(cudaStreamCreate(&job.stream));
 	CUDA(cudaMalloc((void **)&job.send, LARGE * sizeof(float)));
 	CUDA(cudaMalloc((void **)&job.receive, LARGE * sizeof(float)));
+	if (strcmp(argv[1], "apart") == 0)
+		work_apart(&job, victim, when);
 	id = meet(job.rank);
 	NCCL(ncclCommInitRank(&job.all, job.world, id, job.rank));
 	NCCL(ncclCommSplit(job.all, 0, job.rank, &job.second, NULL));

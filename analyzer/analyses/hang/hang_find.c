@@ -279,6 +279,26 @@ static bool is_starting(const struct hang *hang)
 	return hang->rank_count > 1;
 }
 
+/* A rank is stopped, and the others go on without it. */
+static bool find_stopped(struct hang *hang, int64_t patience_ns)
+{
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const struct hang_rank *rank = hang->ranks[r];
+
+		if (rank->process == HANG_STOPPED &&
+			hang->now_ns - hang_real_ns(rank, rank->standing.last_ns) >= patience_ns)
+			hang_add_culprit(hang, r, culprit_sentence(hang, r, HANG_IS_STOPPED, NULL));
+	}
+	if (hang->culprit_count == 0)
+		return false;
+	hang_conclude(hang, HANG_IS_STOPPED, HANG_CERTAIN,
+		arena_format(&hang->arena,
+			"%s %s stopped, by a signal or a debugger; no other rank waits for %s so far.",
+			hang_capital(hang, hang_culprits(hang)), hang->culprit_count > 1 ? "are" : "is",
+			hang->culprit_count > 1 ? "them" : "it"));
+	return true;
+}
+
 static void find_alone(struct hang *hang, int64_t patience_ns)
 {
 	static const enum hang_class order[] = {
@@ -309,6 +329,8 @@ static void find_alone(struct hang *hang, int64_t patience_ns)
 		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, after_the_end(hang));
 		return;
 	}
+	if (find_stopped(hang, patience_ns))
+		return;
 	if (starts)
 		hang->basis = arena_format(&hang->arena,
 			"%s The job has not communicated so far: it may take long.", hang->basis);
