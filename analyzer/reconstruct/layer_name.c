@@ -121,18 +121,15 @@ static const char *convolution_text(
 	struct layer_assign *assign, struct arena *arena, const struct timeline_operation *operation)
 {
 	const struct timeline_descriptor *convolution = descriptor(assign, operation, "conv");
-	const struct timeline_descriptor *filter_descriptor = descriptor(assign, operation, "w");
 	int64_t filter[MOST_DIMENSIONS];
 	uint32_t count = dimensions(assign, operation, "w", filter), n;
-	bool channels_last =
-		filter_descriptor && filter_descriptor->value_count > 1 && filter_descriptor->values[1] == 1;
 	const char *text;
 
 	if (count < 3)
 		return "";
-	text = arena_format(arena, "%sx%" PRId64 "->%" PRId64,
-		join(arena, filter + (channels_last ? 1 : 2), count - 2, "x"),
-		filter[channels_last ? count - 1 : 1], filter[0]);
+	/* Filters, inputs, then the extents, in whatever order they lie in memory. */
+	text = arena_format(arena, "%sx%" PRId64 "->%" PRId64, join(arena, filter + 2, count - 2, "x"),
+		filter[1], filter[0]);
 	if (!convolution || convolution->kind != PM_DESCRIPTOR_CONVOLUTION || convolution->value_count < 1)
 		return text;
 	n = convolution->values[0] > 0 && convolution->values[0] <= 6 ? (uint32_t)convolution->values[0] : 0;

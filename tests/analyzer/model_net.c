@@ -257,9 +257,10 @@ struct descriptors *model_descriptors(struct maker *maker, struct worker *worker
 
 	if (d->filter)
 		return d;
-	d->filter = builder_descriptor(builder, PM_DESCRIPTOR_FILTER, 7, (int64_t)PM_TYPE_F32, (int64_t)0,
-		(int64_t)4, (int64_t)layer->out[0], (int64_t)layer->in[0], (int64_t)layer->kernel,
-		(int64_t)layer->kernel);
+	/* Every other one with channels last: that says how it lies, not how its sizes are ordered. */
+	d->filter = builder_descriptor(builder, PM_DESCRIPTOR_FILTER, 7, (int64_t)PM_TYPE_F32,
+		(int64_t)((layer - maker->layers) % 2), (int64_t)4, (int64_t)layer->out[0],
+		(int64_t)layer->in[0], (int64_t)layer->kernel, (int64_t)layer->kernel);
 	d->convolution = builder_descriptor(builder, PM_DESCRIPTOR_CONVOLUTION, 11, (int64_t)2, (int64_t)0,
 		(int64_t)0, (int64_t)1, (int64_t)1, (int64_t)1, (int64_t)1, (int64_t)1, (int64_t)PM_TYPE_F32,
 		(int64_t)1, (int64_t)0);

@@ -430,6 +430,33 @@ static void check_no_module(void)
 	builder_free(&builder);
 }
 
+/* Filters have the same sizes in any layout. */
+static void check_convolutions(void)
+{
+	struct model_options options = {
+		.net = MODEL_RESIDUAL, .iterations = 3, .batch = 16, .processes = 1, .gpus = 1};
+	const struct layer_list *layers;
+	struct analysis analysis;
+	struct model model;
+	size_t count = 0;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	layers = &analysis.workers[0].layers;
+	for (size_t i = 0; i < layers->count; i++) {
+		const char *text = layers->items[i].text;
+
+		if (strncmp(layers->items[i].name, "conv", 4) != 0)
+			continue;
+		count++;
+		CHECK(strncmp(text, "3x3x", 4) == 0 || strncmp(text, "1x1x", 4) == 0, "%s '%s'",
+			layers->items[i].name, text);
+	}
+	CHECK(count > 3, "%zu convolutions", count);
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
 /* What recurrent layers and attention are said to be. */
 static void check_sequence(void)
 {
@@ -499,6 +526,7 @@ int main(int argument_count, char **arguments)
 	check_graph_api(MODEL_MLP);
 	check_graph_api(MODEL_AUTOENCODER);
 	check_graph_api(MODEL_NORM);
+	check_convolutions();
 	check_sequence();
 	check_recompute();
 	check_buckets();
