@@ -31,6 +31,14 @@ static void read_source(void *context, size_t index)
 		return;
 	/* Before the walk: what is recorded after it was seen to run is not missed. */
 	rank->process = hang_process_of(&rank->trace);
+	if (rank->process == HANG_GONE) {
+		/* It may have ended in order since the file was opened. */
+		trace_close(&rank->trace);
+		source->opened = trace_open(&rank->trace, source->path) == 0;
+		if (!source->opened)
+			return;
+		rank->process = hang_process_of(&rank->trace);
+	}
 	standing_find(&rank->trace, &rank->standing);
 	rank->thread = standing_principal(&rank->standing);
 }
