@@ -85,9 +85,13 @@ void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end);
 /* Of parameters that lie in one copied block each reaches to the next; so many calls are the set-up. */
 void flow_divide_blocks(struct flow_work *work, size_t end);
 
+/* Which places are the parameters' gradients; the backward pass begins behind `turn` at the earliest
+ * (layer_flow_gradient.c). */
+void flow_gradients(struct flow_work *work, uint32_t turn);
+
 /*
- * Where the backward pass begins, and which places are gradients (layer_flow_turn.c). False: parameters are
- * not touched in the opposite order in a second pass.
+ * Where the backward pass begins, and gradients (layer_flow_turn.c). False: parameters are not touched in the
+ * opposite order in a second pass.
  */
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
 

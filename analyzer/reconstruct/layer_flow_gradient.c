@@ -1,0 +1,198 @@
+/*
+ * Gradients: they stand beside their parameters in the arguments of the update, at a distance that is the
+ * same for all of them.
+ */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+
+uint32_t *flow_last_touches(const struct flow_work *work)
+{
+	uint32_t *last = mem_alloc(work->place_count, sizeof(*last));
+
+	for (uint32_t i = 0; i < work->update_begin; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			last[flow_touch_of(work, i, t)->place] = i + 1;
+	return last;
+}
+
+static uint32_t partner(const struct flow_work *work, uint32_t step, uint16_t word)
+{
+	for (uint32_t i = 0; i < work->steps[step].count; i++)
+		if (flow_touch_of(work, step, i)->word == word)
+			return flow_touch_of(work, step, i)->place;
+	return FLOW_NOWHERE;
+}
+
+/* What a place is to the update. Gradients: the backward pass touches them; state: nothing before the update
+ * does. */
+enum update_role { IS_PARAMETER, IS_GRADIENT, IS_STATE };
+
+static bool is_role(const struct flow_work *work, uint32_t place, enum update_role role, const uint32_t *last)
+{
+	const struct flow_place *p = &work->places[place];
+
+	switch (role) {
+	case IS_PARAMETER:
+		return p->parameter;
+	case IS_GRADIENT:
+		return !p->parameter && last[place] > work->turn;
+	default:
+		return !p->parameter && last[place] == 0 && p->persistent;
+	}
+}
+
+/* The place that stands at this distance behind a touch of a step and has the role, or FLOW_NOWHERE. */
+static uint32_t partner_of(const struct flow_work *work, uint32_t step, const struct flow_touch *touch,
+	int distance, enum update_role role, const uint32_t *last)
+{
+	const uint32_t other = partner(work, step, (uint16_t)(touch->word + distance));
+
+	return other != FLOW_NOWHERE && is_role(work, other, role, last) ? other : FLOW_NOWHERE;
+}
+
+/* The distance in words at which most places of two roles stand; *count: how many pairs, 0: none. Words that
+ * are left from launches before may be places of a role too, at other distances. */
+static int best_distance(const struct flow_work *work, uint32_t step, enum update_role role,
+	enum update_role other_role, const uint32_t *last, uint32_t *count)
+{
+	const struct flow_step *s = &work->steps[step];
+	uint32_t range = 0, *counts;
+	int best = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		range = flow_touch_of(work, step, i)->word > range ? flow_touch_of(work, step, i)->word
+								   : range;
+	counts = mem_alloc(2 * (size_t)range + 1, sizeof(*counts));
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, i);
+
+		for (uint32_t j = 0; is_role(work, touch->place, role, last) && j < s->count; j++) {
+			const struct flow_touch *other = flow_touch_of(work, step, j);
+
+			if (i != j && is_role(work, other->place, other_role, last))
+				counts[range + other->word - touch->word]++;
+		}
+	}
+	*count = 0;
+	for (uint32_t d = 0; d < 2 * range + 1; d++)
+		if (counts[d] > *count) {
+			*count = counts[d];
+			best = (int)d - (int)range;
+		}
+	free(counts);
+	return best;
+}
+
+/*
+ * Pairs places of two roles in the arguments of a step: at the distance that most have. Each is paired once,
+ * for words behind the end of a list are left from launches before. pairs: by place of the first role,
+ * FLOW_NOWHERE for none.
+ */
+static void pair_step(const struct flow_work *work, uint32_t step, enum update_role role,
+	enum update_role other_role, const uint32_t *last, uint32_t *pairs, bool *taken)
+{
+	const struct flow_step *s = &work->steps[step];
+	uint32_t count;
+	const int distance = best_distance(work, step, role, other_role, last, &count);
+
+	for (uint32_t i = 0; count && i < s->count; i++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, i);
+		const uint32_t other = is_role(work, touch->place, role, last)
+					       ? partner_of(work, step, touch, distance, other_role, last)
+					       : FLOW_NOWHERE;
+
+		if (other == FLOW_NOWHERE || pairs[touch->place] != FLOW_NOWHERE || taken[other])
+			continue;
+		pairs[touch->place] = other;
+		taken[other] = true;
+	}
+}
+
+static uint32_t *new_pairs(const struct flow_work *work)
+{
+	uint32_t *pairs = mem_alloc(work->place_count, sizeof(*pairs));
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		pairs[p] = FLOW_NOWHERE;
+	return pairs;
+}
+
+/* In all steps of the update; the caller frees them. */
+static uint32_t *pair_all(const struct flow_work *work, enum update_role role, enum update_role other_role,
+	const uint32_t *last)
+{
+	uint32_t *pairs = new_pairs(work);
+	bool *taken = mem_alloc(work->place_count, sizeof(*taken));
+
+	for (uint32_t i = work->update_begin; i < work->update_end; i++)
+		if (work->steps[i].launch)
+			pair_step(work, i, role, other_role, last, pairs, taken);
+	free(taken);
+	return pairs;
+}
+
+/* By place: is it a parameter whose gradient is known? The caller frees it. */
+static bool *with_gradients(const struct flow_work *work)
+{
+	bool *with = mem_alloc(work->place_count, sizeof(*with));
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].gradient_of != FLOW_NOWHERE)
+			with[work->places[p].gradient_of] = true;
+	return with;
+}
+
+/* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
+ * the same order. */
+static void pair_blocks(struct flow_work *work, const uint32_t *last)
+{
+	bool *with = with_gradients(work);
+	uint32_t one = 0;
+	uint64_t distance;
+
+	while (one < work->place_count && work->places[one].gradient_of == FLOW_NOWHERE)
+		one++;
+	if (one < work->place_count) {
+		distance = work->places[one].address - work->places[work->places[one].gradient_of].address;
+		for (uint32_t q = 0; q < work->place_count; q++) {
+			struct flow_place *other =
+				work->places[q].parameter && !with[q]
+					? flow_place_at(work, work->places[q].address + distance)
+					: NULL;
+
+			if (other && !other->parameter && !other->input &&
+				other->gradient_of == FLOW_NOWHERE && last[other - work->places] > work->turn)
+				other->gradient_of = q;
+		}
+	}
+	free(with);
+}
+
+/*
+ * Where no step of the update has parameters and gradients, both are beside state: a mean is made of
+ * gradients, and parameters are changed by it.
+ */
+void flow_gradients(struct flow_work *work, uint32_t turn)
+{
+	uint32_t *last = flow_last_touches(work), *of_parameter, *of_state, *state_of;
+
+	work->turn = turn;
+	of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, last);
+	of_state = pair_all(work, IS_STATE, IS_GRADIENT, last);
+	state_of = pair_all(work, IS_PARAMETER, IS_STATE, last);
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		uint32_t gradient = of_parameter[p];
+
+		if (gradient == FLOW_NOWHERE && state_of[p] != FLOW_NOWHERE)
+			gradient = of_state[state_of[p]];
+		if (gradient != FLOW_NOWHERE && work->places[gradient].gradient_of == FLOW_NOWHERE)
+			work->places[gradient].gradient_of = p;
+	}
+	if (work->update_end - work->update_begin < work->parameter_count)
+		pair_blocks(work, last);
+	free(last);
+	free(of_parameter);
+	free(of_state);
+	free(state_of);
+}
