@@ -35,6 +35,11 @@ struct flow_place {
 	uint32_t cast_step; /* that made the copy */
 };
 
+/* Once through the model and back: batches that make one step together have a pass each. */
+struct flow_pass {
+	uint32_t begin, turn, end; /* steps: forward [begin, turn), backward [turn, end) */
+};
+
 struct flow_work {
 	struct layer_assign *assign;
 	struct flow_step *steps;
@@ -44,7 +49,8 @@ struct flow_work {
 	struct flow_place *places; /* by address */
 	uint32_t place_count;
 	uint32_t update_begin, update_end; /* steps */
-	uint32_t turn;                     /* the first step of the backward pass */
+	struct flow_pass *passes;          /* in order, up to the update */
+	uint32_t pass_count;
 	uint32_t parameter_count;
 };
 
@@ -85,18 +91,18 @@ void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end);
 /* Of parameters that lie in one copied block each reaches to the next; so many calls are the set-up. */
 void flow_divide_blocks(struct flow_work *work, size_t end);
 
-/* Which places are the parameters' gradients; the backward pass begins behind `turn` at the earliest
+/* Which places are the parameters' gradients; the last backward pass begins behind `turn` at the earliest
  * (layer_flow_gradient.c). */
 void flow_gradients(struct flow_work *work, uint32_t turn);
 
 /*
- * Where the backward pass begins, and gradients (layer_flow_turn.c). False: parameters are not touched in the
- * opposite order in a second pass.
+ * The passes through the model, and gradients (layer_flow_turn.c). False: parameters are not touched in the
+ * opposite order in the second half of each.
  */
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
 
-/* By place: the last step before the update that touches it, + 1; 0: none. The caller frees it. */
-uint32_t *flow_last_touches(const struct flow_work *work);
+/* By place: the last step of [begin, end) that touches it, + 1; 0: none. The caller frees it. */
+uint32_t *flow_last_touches(const struct flow_work *work, uint32_t begin, uint32_t end);
 
 /* The parameter that a touch of a step means, or FLOW_NOWHERE; flow_follow_casts has gone through the steps
  * before it (layer_flow_cast.c). */

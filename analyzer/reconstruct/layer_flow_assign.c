@@ -15,10 +15,11 @@
 
 struct assigning {
 	struct flow_work *work;
-	uint32_t *groups;      /* by step: place that stands for its layer, or FLOW_NOWHERE */
-	bool *fixed;           /* by step: by a parameter or its gradient */
-	bool *reads_parameter; /* by backward step */
-	uint32_t *layers;      /* by place that stands for a layer: its number */
+	const struct flow_pass *pass; /* the one that is worked on */
+	uint32_t *groups;             /* by step: place that stands for its layer, or FLOW_NOWHERE */
+	bool *fixed;                  /* by step: by a parameter or its gradient */
+	bool *reads_parameter;        /* by backward step */
+	uint32_t *layers;             /* by place that stands for a layer: its number */
 };
 
 static uint32_t find_group(struct flow_work *work, uint32_t place)
@@ -153,7 +154,7 @@ static uint32_t product_beside(
  */
 static void place_copies(struct assigning *a, uint32_t begin, uint32_t end)
 {
-	const bool backward = begin == a->work->turn;
+	const bool backward = begin == a->pass->turn;
 
 	for (uint32_t i = begin; i < end; i++) {
 		uint32_t product = FLOW_NOWHERE;
@@ -177,7 +178,7 @@ static void assign_forward(struct assigning *a)
 	struct flow_work *work = a->work;
 	uint32_t *last = mem_alloc(work->place_count, sizeof(*last)); /* step + 1 */
 
-	for (uint32_t i = 0; i < work->turn; i++) {
+	for (uint32_t i = a->pass->begin; i < a->pass->turn; i++) {
 		uint32_t from = 0, product;
 
 		a->groups[i] = own_parameter(a, i, true);
@@ -200,18 +201,18 @@ static void assign_forward(struct assigning *a)
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
 	}
-	place_copies(a, 0, work->turn);
+	place_copies(a, a->pass->begin, a->pass->turn);
 	/* what has no source belongs to the step behind it */
-	for (uint32_t i = work->turn; i-- > 0;)
-		if (a->groups[i] == FLOW_NOWHERE && i + 1 < work->turn) {
+	for (uint32_t i = a->pass->turn; i-- > a->pass->begin;)
+		if (a->groups[i] == FLOW_NOWHERE && i + 1 < a->pass->turn) {
 			a->groups[i] = a->groups[i + 1];
 			by(a, i, LAYER_RULE_NEXT, FLOW_NOWHERE, i + 1);
 		}
 	free(last);
 }
 
-/* The last step before the update that touches a parameter's gradient belongs to that parameter. `last`: by
- * place, step + 1. */
+/* The last step of the pass that touches a parameter's gradient belongs to that parameter. `last`: by place,
+ * step + 1. */
 static void place_gradients(struct assigning *a, const uint32_t *last)
 {
 	struct flow_work *work = a->work;
@@ -219,8 +220,8 @@ static void place_gradients(struct assigning *a, const uint32_t *last)
 	for (uint32_t p = 0; p < work->place_count; p++) {
 		const uint32_t parameter = work->places[p].gradient_of, step = last[p];
 
-		if (parameter == FLOW_NOWHERE || !work->places[parameter].parameter || step <= work->turn ||
-			a->fixed[step - 1])
+		if (parameter == FLOW_NOWHERE || !work->places[parameter].parameter ||
+			step <= a->pass->turn || a->fixed[step - 1])
 			continue;
 		a->groups[step - 1] = find_group(work, parameter);
 		a->fixed[step - 1] = true;
@@ -255,9 +256,8 @@ static void find_sibling(struct assigning *a, uint32_t step)
 		for (int side = 0; side < 2; side++) {
 			const uint32_t other = side ? step - far : step + far;
 
-			if (other < work->turn || other >= work->update_begin ||
-				!work->steps[other].computes || !a->reads_parameter[other] ||
-				!reads_same(work, step, other))
+			if (other < a->pass->turn || other >= a->pass->end || !work->steps[other].computes ||
+				!a->reads_parameter[other] || !reads_same(work, step, other))
 				continue;
 			a->groups[step] = a->groups[other];
 			a->fixed[step] = true;
@@ -296,19 +296,19 @@ static void assign_backward(struct assigning *a)
 {
 	struct flow_work *work = a->work;
 	uint32_t *next = mem_alloc(work->place_count, sizeof(*next)); /* step + 1 */
-	uint32_t *last = flow_last_touches(work);
+	uint32_t *last = flow_last_touches(work, a->pass->begin, a->pass->end);
 
-	for (uint32_t i = work->turn; i < work->update_begin; i++) {
+	for (uint32_t i = a->pass->turn; i < a->pass->end; i++) {
 		a->groups[i] = own_parameter(a, i, false);
 		a->fixed[i] = a->reads_parameter[i] = a->groups[i] != FLOW_NOWHERE;
 		flow_follow_casts(work, i, NULL);
 	}
-	for (uint32_t i = work->turn; i < work->update_begin; i++)
+	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
 		if (!a->fixed[i] && work->steps[i].computes)
 			find_sibling(a, i);
 	place_gradients(a, last);
-	place_copies(a, work->turn, work->update_begin);
-	for (uint32_t i = work->update_begin; i-- > work->turn;) {
+	place_copies(a, a->pass->turn, a->pass->end);
+	for (uint32_t i = a->pass->end; i-- > a->pass->turn;) {
 		const uint32_t to = taker(a, i, next, last);
 
 		if (!a->fixed[i] && to) {
@@ -319,7 +319,7 @@ static void assign_backward(struct assigning *a)
 			next[flow_touch_of(work, i, t)->place] = i + 1;
 	}
 	/* what nothing takes: with the step before it */
-	for (uint32_t i = work->turn; i < work->update_begin; i++)
+	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
 		if (a->groups[i] == FLOW_NOWHERE && i > 0) {
 			a->groups[i] = a->groups[i - 1];
 			by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
@@ -345,7 +345,7 @@ static void number_layers(struct assigning *a)
 		a->groups[i] = group;
 		if (group == FLOW_NOWHERE || a->layers[group] != LAYER_NONE || !a->fixed[i])
 			continue;
-		for (uint32_t j = i; j < a->work->turn && step == i; j++)
+		for (uint32_t j = i; j < a->work->passes[0].turn && step == i; j++)
 			if (a->work->steps[j].computes && a->fixed[j] &&
 				find_group(a->work, a->groups[j]) == group)
 				step = j;
@@ -410,7 +410,7 @@ static void leave_out_exchanges(const struct assigning *a)
 	struct layer_assign *assign = work->assign;
 	uint32_t first = 0;
 
-	while (first < work->turn && !(work->steps[first].computes && a->fixed[first]))
+	while (first < work->passes[0].turn && !(work->steps[first].computes && a->fixed[first]))
 		first++;
 	for (uint32_t exchange = 0; exchange < first; exchange++)
 		for (uint32_t i = 0; i < first && graph_flow(&assign->graph, exchange)->kind == PM_KIND_COMM;
@@ -419,6 +419,15 @@ static void leave_out_exchanges(const struct assigning *a)
 				assign->passes[i] = LAYER_UNKNOWN;
 				assign->layers[i] = LAYER_NONE;
 			}
+}
+
+static enum layer_pass pass_of(const struct flow_work *work, uint32_t step)
+{
+	const struct flow_pass *pass = work->passes;
+
+	while (step >= pass->end)
+		pass++;
+	return step < pass->turn ? LAYER_FORWARD : LAYER_BACKWARD;
 }
 
 void flow_assign(struct flow_work *work)
@@ -432,16 +441,17 @@ void flow_assign(struct flow_work *work)
 
 	for (uint32_t i = 0; i < work->step_count; i++)
 		a.groups[i] = FLOW_NOWHERE;
-	assign_forward(&a);
-	assign_backward(&a);
+	for (uint32_t k = 0; k < work->pass_count; k++) {
+		a.pass = &work->passes[k];
+		assign_forward(&a);
+		assign_backward(&a);
+	}
 	number_layers(&a);
 	hand_over_parameters(&a);
 	for (uint32_t i = 0; i < work->step_count; i++) {
 		assign->graph.steps[i].update = i >= work->update_begin && i < work->update_end;
 		assign->layers[i] = LAYER_NONE;
-		assign->passes[i] = i < work->turn           ? LAYER_FORWARD
-				    : i < work->update_begin ? LAYER_BACKWARD
-							     : LAYER_AFTER;
+		assign->passes[i] = i < work->update_begin ? pass_of(work, i) : LAYER_AFTER;
 		layer_pass_by(assign, i,
 			i < work->update_begin ? LAYER_RULE_TURN
 			: i < work->update_end ? LAYER_RULE_WINDOW
@@ -468,6 +478,7 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 
 	if (found)
 		flow_assign(&work);
+	free(work.passes);
 	free(work.steps);
 	free(work.touches);
 	free(work.places);

@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-uint32_t *flow_last_touches(const struct flow_work *work)
+uint32_t *flow_last_touches(const struct flow_work *work, uint32_t begin, uint32_t end)
 {
 	uint32_t *last = mem_alloc(work->place_count, sizeof(*last));
 
-	for (uint32_t i = 0; i < work->update_begin; i++)
+	for (uint32_t i = begin; i < end; i++)
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
 	return last;
@@ -24,11 +24,18 @@ static uint32_t partner(const struct flow_work *work, uint32_t step, uint16_t wo
 	return FLOW_NOWHERE;
 }
 
+/* What is known of a place before the update. */
+struct before {
+	uint32_t *last; /* by place: the last step that touches it, + 1; 0: none */
+	uint32_t turn;  /* the last backward pass begins behind this step */
+};
+
 /* What a place is to the update. Gradients: the backward pass touches them; state: nothing before the update
  * does. */
 enum update_role { IS_PARAMETER, IS_GRADIENT, IS_STATE };
 
-static bool is_role(const struct flow_work *work, uint32_t place, enum update_role role, const uint32_t *last)
+static bool is_role(
+	const struct flow_work *work, uint32_t place, enum update_role role, const struct before *before)
 {
 	const struct flow_place *p = &work->places[place];
 
@@ -36,25 +43,25 @@ static bool is_role(const struct flow_work *work, uint32_t place, enum update_ro
 	case IS_PARAMETER:
 		return p->parameter;
 	case IS_GRADIENT:
-		return !p->parameter && last[place] > work->turn;
+		return !p->parameter && before->last[place] > before->turn;
 	default:
-		return !p->parameter && last[place] == 0 && p->persistent;
+		return !p->parameter && before->last[place] == 0 && p->persistent;
 	}
 }
 
 /* The place that stands at this distance behind a touch of a step and has the role, or FLOW_NOWHERE. */
 static uint32_t partner_of(const struct flow_work *work, uint32_t step, const struct flow_touch *touch,
-	int distance, enum update_role role, const uint32_t *last)
+	int distance, enum update_role role, const struct before *before)
 {
 	const uint32_t other = partner(work, step, (uint16_t)(touch->word + distance));
 
-	return other != FLOW_NOWHERE && is_role(work, other, role, last) ? other : FLOW_NOWHERE;
+	return other != FLOW_NOWHERE && is_role(work, other, role, before) ? other : FLOW_NOWHERE;
 }
 
 /* The distance in words at which most places of two roles stand; *count: how many pairs, 0: none. Words that
  * are left from launches before may be places of a role too, at other distances. */
 static int best_distance(const struct flow_work *work, uint32_t step, enum update_role role,
-	enum update_role other_role, const uint32_t *last, uint32_t *count)
+	enum update_role other_role, const struct before *before, uint32_t *count)
 {
 	const struct flow_step *s = &work->steps[step];
 	uint32_t range = 0, *counts;
@@ -67,10 +74,10 @@ static int best_distance(const struct flow_work *work, uint32_t step, enum updat
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct flow_touch *touch = flow_touch_of(work, step, i);
 
-		for (uint32_t j = 0; is_role(work, touch->place, role, last) && j < s->count; j++) {
+		for (uint32_t j = 0; is_role(work, touch->place, role, before) && j < s->count; j++) {
 			const struct flow_touch *other = flow_touch_of(work, step, j);
 
-			if (i != j && is_role(work, other->place, other_role, last))
+			if (i != j && is_role(work, other->place, other_role, before))
 				counts[range + other->word - touch->word]++;
 		}
 	}
@@ -90,16 +97,16 @@ static int best_distance(const struct flow_work *work, uint32_t step, enum updat
  * FLOW_NOWHERE for none.
  */
 static void pair_step(const struct flow_work *work, uint32_t step, enum update_role role,
-	enum update_role other_role, const uint32_t *last, uint32_t *pairs, bool *taken)
+	enum update_role other_role, const struct before *before, uint32_t *pairs, bool *taken)
 {
 	const struct flow_step *s = &work->steps[step];
 	uint32_t count;
-	const int distance = best_distance(work, step, role, other_role, last, &count);
+	const int distance = best_distance(work, step, role, other_role, before, &count);
 
 	for (uint32_t i = 0; count && i < s->count; i++) {
 		const struct flow_touch *touch = flow_touch_of(work, step, i);
-		const uint32_t other = is_role(work, touch->place, role, last)
-					       ? partner_of(work, step, touch, distance, other_role, last)
+		const uint32_t other = is_role(work, touch->place, role, before)
+					       ? partner_of(work, step, touch, distance, other_role, before)
 					       : FLOW_NOWHERE;
 
 		if (other == FLOW_NOWHERE || pairs[touch->place] != FLOW_NOWHERE || taken[other])
@@ -120,14 +127,14 @@ static uint32_t *new_pairs(const struct flow_work *work)
 
 /* In all steps of the update; the caller frees them. */
 static uint32_t *pair_all(const struct flow_work *work, enum update_role role, enum update_role other_role,
-	const uint32_t *last)
+	const struct before *before)
 {
 	uint32_t *pairs = new_pairs(work);
 	bool *taken = mem_alloc(work->place_count, sizeof(*taken));
 
 	for (uint32_t i = work->update_begin; i < work->update_end; i++)
 		if (work->steps[i].launch)
-			pair_step(work, i, role, other_role, last, pairs, taken);
+			pair_step(work, i, role, other_role, before, pairs, taken);
 	free(taken);
 	return pairs;
 }
@@ -145,7 +152,7 @@ static bool *with_gradients(const struct flow_work *work)
 
 /* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
  * the same order. */
-static void pair_blocks(struct flow_work *work, const uint32_t *last)
+static void pair_blocks(struct flow_work *work, const struct before *before)
 {
 	bool *with = with_gradients(work);
 	uint32_t one = 0;
@@ -162,7 +169,8 @@ static void pair_blocks(struct flow_work *work, const uint32_t *last)
 					: NULL;
 
 			if (other && !other->parameter && !other->input &&
-				other->gradient_of == FLOW_NOWHERE && last[other - work->places] > work->turn)
+				other->gradient_of == FLOW_NOWHERE &&
+				before->last[other - work->places] > before->turn)
 				other->gradient_of = q;
 		}
 	}
@@ -175,12 +183,11 @@ static void pair_blocks(struct flow_work *work, const uint32_t *last)
  */
 void flow_gradients(struct flow_work *work, uint32_t turn)
 {
-	uint32_t *last = flow_last_touches(work), *of_parameter, *of_state, *state_of;
+	const struct before before = {flow_last_touches(work, 0, work->update_begin), turn};
+	uint32_t *of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, &before);
+	uint32_t *of_state = pair_all(work, IS_STATE, IS_GRADIENT, &before);
+	uint32_t *state_of = pair_all(work, IS_PARAMETER, IS_STATE, &before);
 
-	work->turn = turn;
-	of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, last);
-	of_state = pair_all(work, IS_STATE, IS_GRADIENT, last);
-	state_of = pair_all(work, IS_PARAMETER, IS_STATE, last);
 	for (uint32_t p = 0; p < work->place_count; p++) {
 		uint32_t gradient = of_parameter[p];
 
@@ -190,8 +197,8 @@ void flow_gradients(struct flow_work *work, uint32_t turn)
 			work->places[gradient].gradient_of = p;
 	}
 	if (work->update_end - work->update_begin < work->parameter_count)
-		pair_blocks(work, last);
-	free(last);
+		pair_blocks(work, &before);
+	free(before.last);
 	free(of_parameter);
 	free(of_state);
 	free(state_of);

@@ -1,4 +1,7 @@
-/* The turning point from forward to backward: where the order in which parameters are touched is reversed. */
+/*
+ * The passes of an iteration, and in each the turning point from forward to backward: where the order in
+ * which parameters are touched is reversed.
+ */
 #include "layer_flow.h"
 
 #include <math.h>
@@ -106,27 +109,34 @@ static bool touches_input(const struct flow_work *work, uint32_t step)
 	return false;
 }
 
-/*
- * Behind the last forward step that touches a parameter and before the first backward one (`low`, `high`): at
- * the seed of the backward pass; else before the first step that makes a gradient too, by the loss, which
- * compares with what was copied from the host: the second kernel that does so is its backward.
- */
-static void place_turn(struct flow_work *work, uint32_t low, uint32_t high)
-{
-	uint32_t inputs = 0, *last;
+/* Two steps that touch parameters, one after the other: the last one of the forward pass and the first one of
+ * the backward pass. */
+struct halves {
+	uint32_t low, high;
+};
 
-	work->turn = find_seed(work, low, high);
-	if (work->turn != FLOW_NOWHERE)
-		return;
-	last = flow_last_touches(work);
+/*
+ * The turning point lies between them: at the seed of the backward pass; else before the first step that
+ * makes a gradient too, by the loss, which compares with what was copied from the host: the second kernel
+ * that does so is its backward. `end`: of the pass.
+ */
+static uint32_t place_turn(const struct flow_work *work, const struct halves *halves, uint32_t end)
+{
+	const uint32_t low = halves->low;
+	uint32_t high = halves->high, inputs = 0, *last, turn = find_seed(work, low, high);
+
+	if (turn != FLOW_NOWHERE)
+		return turn;
+	last = flow_last_touches(work, 0, end);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
 			high = last[p] - 1;
 	free(last);
-	work->turn = (low + 1 + high) / 2;
+	turn = (low + 1 + high) / 2;
 	for (uint32_t i = low + 1; i < high; i++)
 		if (touches_input(work, i) && inputs++ < 2)
-			work->turn = inputs == 2 ? i : i + 1;
+			turn = inputs == 2 ? i : i + 1;
+	return turn;
 }
 
 /* Steps before the update that touch a parameter, and only few; how many. */
@@ -189,15 +199,14 @@ static uint32_t find_again(const struct flow_work *work, uint32_t step, uint32_t
 }
 
 /*
- * Batches that make one step together go through the model several times, which is not followed here: forward
- * steps come again before the turn, or in their own order behind it. Work that is done again for the backward
- * pass comes in the opposite order.
+ * Does the iteration go through the model once? Else forward steps come again before the turn, or in their
+ * own order behind it. Work that is done again for the backward pass comes in the opposite order.
  */
-static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count)
+static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t turn)
 {
 	uint32_t count = 0, earliest = 0, first, last;
 
-	while (count < few_count && few[count] < work->turn)
+	while (count < few_count && few[count] < turn)
 		count++;
 	if (count == 0)
 		return false;
@@ -205,47 +214,45 @@ static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint3
 	while (earliest + 1 < count &&
 		find_again(work, few[earliest], few[count - 1], few[count - 1] + 1) != few[count - 1])
 		earliest++;
-	if (find_again(work, few[0], few[earliest] + 1, work->turn) < work->turn)
+	if (find_again(work, few[0], few[earliest] + 1, turn) < turn)
 		return false;
-	first = find_again(work, few[0], work->turn, work->update_begin);
-	last = find_again(work, few[count - 1], work->turn, work->update_begin);
+	first = find_again(work, few[0], turn, work->update_begin);
+	last = find_again(work, few[count - 1], turn, work->update_begin);
 	return first == work->update_begin || last == work->update_begin || first > last;
 }
 
 /*
  * Where at most one parameter is touched again, since a network has but one or two layers (of the first one's
- * input no gradient is wanted): between two steps that touch parameters, or the last one and the update,
- * there is a fill of one address, the seed that autograd makes. *low, *high: those steps. False: there is no
- * such place, or more than one.
+ * input no gradient is wanted): between two steps that touch parameters, or the last one and the pass's end,
+ * there is a fill of one address, the seed that autograd makes. False: there is no such place, or more than
+ * one.
  */
-static bool find_lone_turn(
-	const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t *low, uint32_t *high)
+static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, uint32_t few_count,
+	uint32_t pass_end, struct halves *halves)
 {
 	uint32_t found = 0;
 
 	for (uint32_t x = 0; x < few_count; x++) {
-		const uint32_t end = x + 1 < few_count ? few[x + 1] : work->update_begin;
+		const uint32_t end = x + 1 < few_count ? few[x + 1] : pass_end;
 		const uint32_t seed = find_seed(work, few[x], end);
 
 		if (seed == FLOW_NOWHERE || !is_fill(work, seed))
 			continue;
-		*low = few[x];
-		*high = end;
+		*halves = (struct halves){few[x], end};
 		found++;
 	}
 	return found == 1;
 }
 
-bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
+/* The halves of a pass by its steps that touch few parameters. False: there are no two in opposite order. */
+static bool find_halves(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t end,
+	struct halves *halves)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
-	uint32_t *before = mem_alloc(work->place_count, sizeof(*before));
-	uint32_t *few = mem_alloc(work->step_count, sizeof(*few)), few_count = list_few(work, few),
-		 best_x = 0;
+	uint32_t *before = mem_alloc(work->place_count, sizeof(*before)), best_x = 0;
 	struct turn *turns = mem_alloc(work->parameter_count, sizeof(*turns));
 	double best = 0;
 	size_t best_count = 0, most = 0;
-	uint32_t low, high;
 
 	for (uint32_t x = 0; x < few_count; x++) {
 		const struct flow_step *step = &work->steps[few[x]];
@@ -261,26 +268,99 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 		for (uint32_t t = step->first; t < step->first + step->count; t++)
 			before[work->touches[t].place] = few[x] + 1;
 	}
+	free(marks);
+	free(before);
+	free(turns);
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
 	if (work->parameter_count >= FEW_PARAMETERS && best_count >= 2 &&
 		best >= LEAST_ORDER * (double)best_count &&
 		(best_count > 2 || find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
-		flow_gradients(work, few[best_x - 1] + 1);
-		place_turn(work, few[best_x - 1], few[best_x]);
-		if (!is_one_pass(work, few, few_count))
-			work->turn = 0;
-	} else if (most <= 1 && find_lone_turn(work, few, few_count, &low, &high)) {
-		flow_gradients(work, low + 1);
-		place_turn(work, low, high);
+		*halves = (struct halves){few[best_x - 1], few[best_x]};
+		return true;
 	}
-	free(marks);
-	free(before);
+	return most <= 1 && find_lone_turn(work, few, few_count, end, halves);
+}
+
+/*
+ * Batches that make one step together go through the model one after the other: the first step that touches a
+ * parameter comes again for each. starts: where in `few` each begins, with room for all; how many there are.
+ * 1 where they are not alike: then that step comes again for something else.
+ */
+static uint32_t list_passes(
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t *starts)
+{
+	uint32_t count = 0, length;
+
+	for (uint32_t x = 0; x < few_count; x++)
+		if (x == 0 || find_again(work, few[0], few[x], few[x] + 1) == few[x])
+			starts[count++] = x;
+	if (count < 2)
+		return count;
+	length = starts[1];
+	for (uint32_t k = 1; k < count; k++) {
+		const uint32_t other = (k + 1 < count ? starts[k + 1] : few_count) - starts[k];
+
+		if (length < 2 || 10 * other < 9 * length || 9 * other > 10 * length)
+			return 1;
+	}
+	return count;
+}
+
+/* Where a pass begins whose first step with a parameter is `first`, and `previous` the last one of the pass
+ * before: behind what adds to a gradient. */
+static uint32_t pass_begin(const struct flow_work *work, uint32_t previous, uint32_t first)
+{
+	uint32_t begin = previous + 1;
+
+	for (uint32_t i = begin; i < first; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (work->places[flow_touch_of(work, i, t)->place].gradient_of != FLOW_NOWHERE)
+				begin = i + 1;
+	return begin;
+}
+
+static bool set_passes(struct flow_work *work, const uint32_t *few, uint32_t few_count,
+	const uint32_t *starts, uint32_t count)
+{
+	struct halves *halves = mem_alloc(count, sizeof(*halves));
+	bool found = true;
+
+	for (uint32_t k = 0; k < count && found; k++) {
+		const uint32_t end = k + 1 < count ? starts[k + 1] : few_count;
+
+		found = find_halves(work, few + starts[k], end - starts[k],
+			end < few_count ? few[end] : work->update_begin, &halves[k]);
+	}
+	if (found) {
+		flow_gradients(work, halves[count - 1].low + 1);
+		work->passes = mem_alloc(count, sizeof(*work->passes));
+		work->pass_count = count;
+		for (uint32_t k = count; k-- > 0;) {
+			struct flow_pass *pass = &work->passes[k];
+
+			pass->begin = k > 0 ? pass_begin(work, few[starts[k] - 1], few[starts[k]]) : 0;
+			pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
+			pass->turn = place_turn(work, &halves[k], pass->end);
+		}
+		found = count > 1 || is_one_pass(work, few, few_count, work->passes[0].turn);
+	}
+	free(halves);
+	return found;
+}
+
+bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
+{
+	uint32_t *few = mem_alloc(work->step_count, sizeof(*few)), few_count = list_few(work, few);
+	uint32_t *starts = mem_alloc(few_count, sizeof(*starts));
+	const bool found = few_count > 0 && set_passes(work, few, few_count, starts,
+						    list_passes(work, few, few_count, starts));
+
 	free(few);
-	free(turns);
-	if (work->turn == 0)
+	free(starts);
+	if (!found)
 		return false;
 	/* what was copied to the device and the forward pass does not touch: gradients, state */
-	flow_keep_touched(work, 0, work->turn);
+	flow_keep_touched(work, 0, work->passes[0].turn);
 	flow_divide_blocks(work, iterations->items[0].first_call);
 	return work->parameter_count > 0;
 }

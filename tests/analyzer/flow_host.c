@@ -6,11 +6,13 @@
  *
  *     flow_host CASE [BLOCKS [ITERATIONS]]
  *
- *     each       an update launch for each parameter      block    all parameters in one block, updated by
- * one launch list       one launch with a list by value          cast     products read copies of the weights
- * in another type      stale    both: each copy is made where the one before was, and the list's words behind
- * its end are left from another list; words of a bias's kernel, and of an activation's in all
- * iterations but one, which going backward is the first and has one call more, are left from another launch
+ * CASE says how parameters are updated. each: by a launch for each; block: they lie in one block and have one
+ * launch; list: by one launch with a list by value; cast: as each, and products read copies of the weights in
+ * another type. stale: list and cast, but each copy is made where the one before was, and the list's words
+ * behind its end are left from another list; words of a bias's kernel, and of an activation's in all
+ * iterations but one, which going backward is the first and has one call more, are left from another launch.
+ * batches: list and cast, and three batches make a step, whose gradients are added up. mean: list, and behind
+ * the update another launch with a running mean of all parameters.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -46,8 +48,10 @@ struct update_list {
 	X(cast, 8, 8, 4) \
 	X(loss_back, 8, 8, 8) \
 	X(activate_back, 8, 8, 8, 8) \
-	X(bias_back, 8, 8) X(norm_back, 8, 8, 8, 8, 8) X(update, 8, 8, 8, 4) \
-		X(update_all, sizeof(struct update_list), 4)
+	X(bias_back, 8, 8) \
+	X(norm_back, 8, 8, 8, 8, 8) \
+	X(update, 8, 8, 8, 4) \
+	X(update_all, sizeof(struct update_list), 4) X(update_average, sizeof(struct update_list), 4)
 #define KERNEL(name, ...) \
 	static char name; \
 	EXPORTED void sg_twin_##name(dim3 grid, dim3 block, void **args); \
@@ -62,10 +66,10 @@ KERNELS(KERNEL)
 static int iteration = -1;
 static cublasHandle_t handle;
 static int blocks = 6;
-static bool is_list, is_block, is_cast, is_stale;
+static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean;
 
 static struct parameter {
-	char *data, *gradient, *mean;
+	char *data, *gradient, *mean, *running;
 } parameters[PARAMETERS_MOST];
 static char *copies[BLOCKS_MOST], *memory, *batch, *target;
 
@@ -201,9 +205,17 @@ static void update_parameters(void)
 		leave_words(&list);
 	belongs("t_u", -1);
 	CHECK(cudaLaunchKernel(&update_all, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
+	if (!is_mean)
+		return;
+	for (int i = 0; i < KINDS * blocks; i++) {
+		list.gradients[i] = NULL;
+		list.means[i] = parameters[i].running;
+	}
+	belongs("t_u", -1);
+	CHECK(cudaLaunchKernel(&update_average, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
 }
 
-static void train(void)
+static void learn(void)
 {
 	static float image[ROWS * WIDTH];
 
@@ -221,6 +233,12 @@ static void train(void)
 	belongs("t_b", -1);
 	launch(&loss_back, slope(0), activation(5 * blocks - 1), target, NULL, NULL);
 	backward();
+}
+
+static void train(void)
+{
+	for (int i = 0; i < (is_batches ? 3 : 1); i++)
+		learn();
 	update_parameters();
 }
 
@@ -263,6 +281,8 @@ static void set_up(void)
 	lay_out(offsetof(struct parameter, data));
 	lay_out(offsetof(struct parameter, gradient));
 	lay_out(offsetof(struct parameter, mean));
+	if (is_mean)
+		lay_out(offsetof(struct parameter, running));
 	memory = allocate((size_t)6 * BLOCKS_MOST * WIDTH * WIDTH * 4);
 	batch = allocate(ROWS * WIDTH * 4);
 	target = allocate(ROWS * 4);
@@ -272,6 +292,9 @@ static void set_up(void)
 		all += bytes_of(i);
 		if (!is_block)
 			CHECK(cudaMemcpy(parameters[i].data, values, bytes_of(i), cudaMemcpyHostToDevice));
+		if (is_mean)
+			CHECK(cudaMemcpy(parameters[i].running, parameters[i].data, bytes_of(i),
+				cudaMemcpyDeviceToDevice));
 	}
 	if (is_block)
 		CHECK(cudaMemcpy(parameters[0].data, values, all, cudaMemcpyHostToDevice));
@@ -293,12 +316,14 @@ int main(int argc, char **argv)
 
 	blocks = argc > 2 ? atoi(argv[2]) : blocks;
 	is_stale = strcmp(name, "stale") == 0;
-	is_list = is_stale || strcmp(name, "list") == 0;
+	is_batches = strcmp(name, "batches") == 0;
+	is_mean = strcmp(name, "mean") == 0;
+	is_list = is_stale || is_batches || is_mean || strcmp(name, "list") == 0;
 	is_block = strcmp(name, "block") == 0;
-	is_cast = is_stale || strcmp(name, "cast") == 0;
+	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast|stale [BLOCKS [ITERATIONS]]");
+		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */

@@ -11,12 +11,12 @@ import sys
 case, path = sys.argv[1:]
 worker, = json.load(open(path))["workers"]
 calls, rules = worker["calls"], worker["rules"]
-PRODUCT = "cast" if case in ("cast", "stale") else "parameter"
+PRODUCT = "cast" if case in ("cast", "stale", "batches") else "parameter"
 TOLD = {
     ("norm", "forward"): "parameter", ("add_bias", "forward"): "parameter", ("cast", "forward"): "parameter",
     ("activate", "forward"): "source", ("sum", "forward"): "source", ("cublasSgemm_v2", "forward"): PRODUCT,
     ("activate_back", "backward"): "sink", ("bias_back", "backward"): "gradient", ("norm_back", "backward"): "parameter",
-    ("update", "update"): "serves", ("update_all", "update"): "serves",
+    ("update", "update"): "serves", ("update_all", "update"): "serves", ("update_average", "update"): "serves",
 }
 PHASES = {"forward": "turn", "backward": "turn", "update": "window", "h2d": "direction"}
 wrong = collections.Counter()
