@@ -29,9 +29,23 @@ static bool is_device_address(const struct layer_assign *assign, const struct fl
 	return false;
 }
 
+/* By operation of the process: is it called in an iteration, or behind one? The caller frees it. */
+static bool *recurring(
+	const struct timeline *timeline, const struct worker *worker, const struct iteration_list *iterations)
+{
+	const struct timeline_process *process = &timeline->processes[worker->process];
+	bool *recur = mem_alloc(process->operation_count, sizeof(*recur));
+
+	for (uint64_t i = worker->calls[iterations->items[0].first_call];
+		i < process->first_call + process->call_count; i++)
+		recur[timeline->calls[i].operation - process->first_operation] = true;
+	return recur;
+}
+
 /*
  * Is there a copy in that direction that writes (from the host: 1) or reads (between devices: 3) here? So a
- * part of a batch is known by the batch that came before it, and the batch by the parts made of it.
+ * part of a batch is known by the batch that came before it, and the batch by the parts made of it. What was
+ * copied in the set-up alone is of no batch.
  */
 static bool meets_copy(const struct layer_assign *assign, uint32_t operation, const struct flow_access *here,
 	uint64_t wanted)
@@ -43,7 +57,7 @@ static bool meets_copy(const struct layer_assign *assign, uint32_t operation, co
 		const struct flow *flow = &assign->model->flows[number];
 		uint64_t direction = 0;
 
-		if (flow->kind != PM_KIND_COPY || number == operation ||
+		if (flow->kind != PM_KIND_COPY || number == operation || !assign->recurs[i] ||
 			!timeline_value(
 				assign->timeline, &assign->timeline->operations[number], "dir", &direction) ||
 			direction != wanted)
@@ -326,6 +340,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 		return;
 	assign.iteration = list->iteration = layer_flow_iteration(&assign, iterations);
 	graph_init(&assign.graph, model, worker, &iterations->items[assign.iteration]);
+	assign.recurs = recurring(model->timeline, worker, iterations);
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));
 	assign.anchors = mem_alloc(assign.graph.step_count, sizeof(*assign.anchors));
 	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
@@ -342,6 +357,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	layer_modules(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
+	free(assign.recurs);
 	free(assign.passes);
 	free(assign.anchors);
 	free(assign.layers);

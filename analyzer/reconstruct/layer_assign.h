@@ -36,6 +36,7 @@ struct layer_assign {
 	struct graph graph;
 	struct layer_list *list;
 	size_t iteration;             /* the one that the graph is of */
+	bool *recurs;                 /* by operation of the process: called since iterations began */
 	enum layer_pass *passes;      /* by step */
 	bool *anchors;                /* by step: its pass follows from the call itself */
 	uint32_t *layers;             /* by step: LAYER_NONE, or the layer */

@@ -365,6 +365,27 @@ void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end)
 	free(touched);
 }
 
+/* From the first to behind the last step of [begin, end) that updates by its kernel's name. False: there is
+ * none, or they touch no parameter. */
+static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), parameters = 0, first = end,
+		 last = begin;
+
+	for (uint32_t i = begin; i < end; i++)
+		if (is_update(work, i)) {
+			parameters += flow_count_parameters(work, i, marks, 1);
+			first = i < first ? i : first;
+			last = i + 1;
+		}
+	free(marks);
+	if (parameters == 0)
+		return false;
+	work->update_begin = first;
+	work->update_end = last;
+	return true;
+}
+
 static bool find_update(struct flow_work *work)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;
@@ -388,7 +409,8 @@ static bool find_update(struct flow_work *work)
 	}
 	free(marks);
 	if (3 * best >= work->parameter_count) {
-		shorten(work, best_begin, best_end, best - best / 10);
+		if (!find_named(work, best_begin, best_end))
+			shorten(work, best_begin, best_end, best - best / 10);
 		grow(work, best_begin, best_end);
 		/* what it does not touch is a constant: a mask, a table */
 		flow_keep_touched(work, best_begin, best_end);

@@ -421,6 +421,39 @@ static void leave_out_exchanges(const struct assigning *a)
 			}
 }
 
+/* Does no other step touch what a copy writes? It is of no pass: buffers that are kept beside a mean of the
+ * parameters. `touched`: by place, how often steps touch it. */
+static bool leads_nowhere(const struct flow_work *work, uint32_t step, const uint32_t *touched)
+{
+	bool written = false;
+
+	if (graph_flow(&work->assign->graph, step)->kind != PM_KIND_COPY)
+		return false;
+	for (uint32_t t = 0; t < work->steps[step].count; t++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, t);
+
+		if (touch->written && touched[touch->place] > 1)
+			return false;
+		written |= touch->written;
+	}
+	return written;
+}
+
+static void leave_out_copies(const struct flow_work *work)
+{
+	struct layer_assign *assign = work->assign;
+	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
+
+	for (size_t t = 0; t < work->touch_count; t++)
+		touched[work->touches[t].place]++;
+	for (uint32_t i = 0; i < work->update_begin; i++)
+		if (leads_nowhere(work, i, touched)) {
+			assign->passes[i] = LAYER_UNKNOWN;
+			assign->layers[i] = LAYER_NONE;
+		}
+	free(touched);
+}
+
 static enum layer_pass pass_of(const struct flow_work *work, uint32_t step)
 {
 	const struct flow_pass *pass = work->passes;
@@ -464,6 +497,7 @@ void flow_assign(struct flow_work *work)
 			assign->layers[i] = a.layers[a.groups[i]];
 	}
 	leave_out_exchanges(&a);
+	leave_out_copies(work);
 	free(a.groups);
 	free(a.fixed);
 	free(a.reads_parameter);

@@ -164,12 +164,35 @@ static uint8_t label_of_site(const char *site, bool forward)
 	return forward ? SEQUENCE_FORWARD : label;
 }
 
+/*
+ * Work on lists of tensors by a module that is no layer: a mean of the parameters is one, whose method
+ * updates it. A layer may gather its parameters so, or keep statistics, below its forward or backward method.
+ */
+static bool is_update_of_module(const char *site)
+{
+	char name[NAME_BYTES];
+	bool updates = false;
+
+	for (const char *end; site && *site; site = *end ? end + 3 : end) {
+		end = strstr(site, " < ");
+		if (!end)
+			end = site + strlen(site);
+		lower(name, site, (size_t)(end - site));
+		if (HAS_ANY(name, not_updates) || HAS_ANY(name, forward_words) ||
+			HAS_ANY(name, backward_words))
+			return false;
+		updates |= is_update_name(name);
+	}
+	return updates;
+}
+
 uint8_t sequence_label(const struct timeline *timeline, const struct timeline_operation *operation)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
 	const char *kernel = sequence_kernel(timeline, operation);
 	char name[NAME_BYTES];
 	uint8_t label = 0;
+	bool module;
 
 	if (operation->given_phase == PHASE_UPDATE + 1)
 		return SEQUENCE_UPDATE;
@@ -183,11 +206,11 @@ uint8_t sequence_label(const struct timeline *timeline, const struct timeline_op
 		lower(name, kernel, strlen(kernel));
 		label = label_of(name);
 	}
-	if (label == SEQUENCE_UPDATE && operation->module && *operation->module && !is_update_name(name))
+	module = operation->module && *operation->module && !is_update_of_module(operation->site);
+	if (label == SEQUENCE_UPDATE && module && !is_update_name(name))
 		label = 0;
 	if (label == SEQUENCE_BACKWARD || label == SEQUENCE_UPDATE)
 		return label;
-	return label_of_site(operation->site, function->kind == PM_KIND_FORWARD ||
-						      label == SEQUENCE_FORWARD ||
-						      (operation->module && *operation->module));
+	return label_of_site(
+		operation->site, function->kind == PM_KIND_FORWARD || label == SEQUENCE_FORWARD || module);
 }

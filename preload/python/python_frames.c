@@ -401,15 +401,17 @@ static uint32_t find_line(struct pmh_python_look *look, const struct frame *fram
 }
 
 /*
- * A method "step" of PyTorch's optimizers: of all its frames the one that says something of the program, that
- * its work is an update, or what an update evaluates.
+ * A method "step" of PyTorch's optimizers, or "update_parameters" of its means of parameters: of all its
+ * frames those that say something of the program, that its work is an update, or what an update evaluates.
  */
 static bool is_optimizer(struct pmh_python_look *look, const struct frame *frame)
 {
 	const struct pmh_python_offsets *at = look->python->at;
+	const uint64_t name = pmh_python_word(look, frame->code + at->code_name);
 	char file[PMH_PYTHON_PATH];
 
-	return pmh_python_is_word(look, pmh_python_word(look, frame->code + at->code_name), "step", NULL) &&
+	return (pmh_python_is_word(look, name, "step", NULL) ||
+		       pmh_python_is_word(look, name, "update_parameters", NULL)) &&
 	       pmh_python_text(
 		       look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file) &&
 	       strstr(file, "/optim/");

@@ -248,7 +248,7 @@ bool pmh_python_text(struct pmh_python_look *look, uint64_t object, char *text, 
 bool pmh_python_is_word(struct pmh_python_look *look, uint64_t object, const char *word, uint64_t *known)
 {
 	struct string s;
-	char there[16];
+	char there[24];
 	size_t length = strlen(word);
 
 	if (object && known && object == *known)

@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--strategy ddp|fsdp] [--truth] [--profile FILE]
+             [--average] [--strategy ddp|fsdp] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -16,6 +16,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn import functional
+from torch.optim import swa_utils
 from torch.utils.checkpoint import checkpoint
 
 
@@ -158,6 +159,7 @@ def parse():
     p.add_argument("--workers", type=int, default=0)
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--checkpoint", action="store_true")
+    p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept behind each step")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp"))
@@ -188,7 +190,7 @@ def loss_of(options, truth, model, x, y):
         return functional.cross_entropy(output.flatten(0, -2), y.flatten())
 
 
-def train_step(options, truth, model, optimizer, batches):
+def train_step(options, truth, model, optimizer, average, batches):
     truth.begin_step()
     optimizer.zero_grad()
     for i in range(options.accumulate):
@@ -201,6 +203,10 @@ def train_step(options, truth, model, optimizer, batches):
             loss.backward()
             truth.end_backward()
     optimizer.step()
+    if average:
+        truth.begin_update()
+        average.update_parameters(model)
+        truth.end_backward()
     return loss
 
 
@@ -228,6 +234,9 @@ def main():
     if options.strategy:
         model = distribute(options, model)
     optimizer = make_optimizer(model.parameters())
+    average = None
+    if options.average:
+        average = swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999))
     truth = NoTruth()
     if options.truth:
         from truth import Truth
@@ -242,7 +251,7 @@ def main():
     with profiler:
         begin = time.perf_counter()
         for step in range(1, options.steps + 1):
-            loss = train_step(options, truth, model, optimizer, batches)
+            loss = train_step(options, truth, model, optimizer, average, batches)
             if options.evaluate and step % options.evaluate == 0:
                 evaluate(options, model, samples, batch)
         torch.cuda.synchronize()

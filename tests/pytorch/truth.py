@@ -56,6 +56,10 @@ class Truth:
         self.label(loss, "loss")
         self.say("backward", "loss")
 
+    def begin_update(self):
+        """Of what an optimizer's hooks do not see: a mean of the parameters. It ends as the backward pass does."""
+        self.say("update", "")
+
     def end_backward(self):
         self.say("other", "")
 

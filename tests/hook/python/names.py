@@ -46,7 +46,8 @@ def callers():
     frame, texts = sys._getframe(2), []
     while frame and len(texts) < 3:
         code = frame.f_code
-        if code.co_filename.startswith(PYTORCH) and not ('/optim/' in code.co_filename and code.co_name == 'step'):
+        shown = '/optim/' in code.co_filename and code.co_name in ('step', 'update_parameters')
+        if code.co_filename.startswith(PYTORCH) and not shown:
             frame = frame.f_back
             continue
         if sys.version_info >= (3, 11):
@@ -624,7 +625,7 @@ def case_folder_called_torch():
 
 
 def case_optimizer():
-    """An optimizer's step is a caller, as the program's own functions are; its helpers are none."""
+    """An optimizer's step is a caller, as the program's own functions are, and what keeps a mean; their helpers are none."""
     space = {}
     text = """
 def helper(run_function, x):
@@ -633,9 +634,14 @@ def helper(run_function, x):
 class LBFGS:
     def step(self, closure, x):
         helper(closure, x)
+
+class AveragedModel:
+    def update_parameters(self, mean, x):
+        helper(mean, x)
 """
     exec(compile(text, os.path.join(PYTORCH, 'optim', 'lbfgs.py'), 'exec'), space)
     space['LBFGS']().step(work, '-')
+    space['AveragedModel']().update_parameters(work, '-')
 
 
 def case_with_gil():
