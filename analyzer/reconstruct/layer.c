@@ -346,6 +346,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
 	assign.again = mem_alloc(assign.graph.step_count, sizeof(*assign.again));
 	assign.reasons = mem_alloc(assign.graph.step_count, sizeof(*assign.reasons));
+	assign.copies = mem_alloc(assign.graph.step_count, sizeof(*assign.copies));
 	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
 	for (size_t i = 0; i < assign.graph.parameter_count; i++)
 		assign.owners[i] = LAYER_NONE;
@@ -363,6 +364,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	free(assign.layers);
 	free(assign.again);
 	free(assign.reasons);
+	free(assign.copies);
 	free(assign.owners);
 	free(assign.specials);
 	graph_free(&assign.graph);

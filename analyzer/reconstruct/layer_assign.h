@@ -42,7 +42,8 @@ struct layer_assign {
 	uint32_t *layers;             /* by step: LAYER_NONE, or the layer */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
-	uint32_t *owners;             /* by place in graph.parameters: layer that reads it */
+	uint64_t *copies; /* by step: address of a parameter's copy that it reads, 0: none known */
+	uint32_t *owners; /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
 	size_t special_room;
 };

@@ -52,6 +52,10 @@ static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
+		/* the weights; a bias comes behind them */
+		if (flow_touch_of(work, step, i)->place != parameter && !work->assign->copies[step])
+			work->assign->copies[step] =
+				work->places[flow_touch_of(work, step, i)->place].address;
 		if (first == FLOW_NOWHERE) {
 			first = find_group(work, parameter);
 			by(a, step,

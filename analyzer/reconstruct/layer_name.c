@@ -56,17 +56,16 @@ const char *layer_kind(const struct layer_assign *assign, uint32_t step)
 		&assign->timeline->operations[assign->graph.steps[step].operation];
 	const char *name = layer_function(assign, step)->name;
 	const struct worker_role *role = &assign->model->roles[assign->graph.steps[step].operation];
+	const bool reads = (role->flags & WORKER_READS) || assign->copies[step];
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strstr(name, kinds[i].word))
 			return kinds[i].kind;
 	if (strstr(name, "RNN"))
 		return cell_name(assign, operation);
-	if ((role->flags & WORKER_READS) && graph_flow(&assign->graph, step)->shape == FLOW_PRODUCT)
+	if (reads && graph_flow(&assign->graph, step)->shape == FLOW_PRODUCT)
 		return "fc";
-	if (role->flags & WORKER_READS)
-		return "layer";
-	return NULL;
+	return reads ? "layer" : NULL;
 }
 
 static const struct timeline_descriptor *descriptor(
@@ -164,7 +163,13 @@ static const char *pooling_text(
 	return text;
 }
 
-/* Which operand of a product is a parameter decides what m, n and k are. */
+static bool is_parameter(const struct layer_assign *assign, uint32_t step, uint64_t address)
+{
+	return graph_parameter(&assign->graph, address) != GRAPH_NONE ||
+	       (address && address == assign->copies[step]);
+}
+
+/* Which operand of a product is a parameter, or its copy in another type, decides what m, n and k are. */
 static const char *product_text(struct layer_assign *assign, struct arena *arena,
 	const struct timeline_operation *operation, uint32_t step, const char **input)
 {
@@ -175,7 +180,7 @@ static const char *product_text(struct layer_assign *assign, struct arena *arena
 
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		if (flow->accesses[i].mode == FLOW_READ && !strstr(flow->accesses[i].label, "bias") &&
-			graph_parameter(&assign->graph, flow->accesses[i].address) != GRAPH_NONE) {
+			is_parameter(assign, step, flow->accesses[i].address)) {
 			first = flow_is_matrix(flow->accesses[i].label, 'a');
 			break;
 		}

@@ -19,13 +19,13 @@ for case in each list block cast stale batches mean; do
 	python3 "$SOURCE/tests/analyzer/flow.py" $case.truth $case.json || complain "$case"
 	"$bin/pmanalyze" layers --why --json $case >$case.why
 	python3 "$SOURCE/tests/analyzer/why.py" $case $case.why || complain "$case: rules"
-	# a block has a norm of 2 x 64 and a product of 64 x 64 + 64
+	# a block has a norm of 2 x 64 and a product of 64 x 64 + 64, for 32 rows
 	"$bin/pmanalyze" layers --json $case >$case.layers
 	python3 - $case.layers 6 <<'END' || complain "$case: parameters"
 import json, sys
 layers = json.load(open(sys.argv[1]))["layers"]
-found = [layer["parameters"] for layer in layers]
-wanted = [128, 64 * 64 + 64] * int(sys.argv[2])
+found = [(layer["parameters"], layer["sizes"]) for layer in layers]
+wanted = [(128, ""), (64 * 64 + 64, "64->64")] * int(sys.argv[2])
 if found != wanted:
     print("parameters", found)
     sys.exit(1)

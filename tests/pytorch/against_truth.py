@@ -9,6 +9,7 @@ and names; phases within 1%, layers within 2% or 20 us) are listed as not yet re
 
     found, used       iterations that pmanalyze found and used, of `steps`
     named             share of the modules with parameters that are layers of that name; `foreign` counts layers that are no module's
+    sized             share of the linear and convolutional layers of such a name with the module's sizes
     forward, backward, update, communication
                       device time of a step on rank 0, pmanalyze's over the truth's, in percent off; "-": the truth has none
     layers_forward, layers_backward
@@ -112,9 +113,19 @@ def compare_layers(rows, layers, modules, phase, verbose):
     return "%.0f" % (100 * near / count), "%.1f" % (100 * misplaced / sum(own.values()))
 
 
+def sized(sizes, layers, verbose):
+    """Share of the linear and convolutional modules that have their sizes."""
+    wrong = {m: layers[m]["sizes"] for m in sizes if sizes[m] and m in layers and layers[m]["sizes"].split(" ")[0] != sizes[m]}
+    if verbose:
+        for module, found in wrong.items():
+            print("  sizes of %s: '%s', true %s" % (module, found, sizes[module]))
+    count = sum(1 for module, text in sizes.items() if text and module in layers)
+    return "%.0f" % (100 * (count - len(wrong)) / count) if count else "-"
+
+
 # The goal; of those the value is to reach, of the others its size is not to exceed.
-GOALS = {"found": None, "named": 100, "right": 95, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
-AT_LEAST = ("named", "right", "gathers", "layers_forward", "layers_backward")
+GOALS = {"found": None, "named": 100, "sized": 100, "right": 95, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
+AT_LEAST = ("named", "sized", "right", "gathers", "layers_forward", "layers_backward")
 
 
 def is_good(name, value, limit):
@@ -151,13 +162,16 @@ def main():
     true["communication"] = statistics.mean(waits)
     rows = steady[sorted(steady)[len(steady) // 2]]
     with open(path + ".modules") as file:
-        modules = {by_call.plain(line.strip()) for line in file}
+        sizes = dict(line.rstrip("\n").split("\t") for line in file)
+    sizes = {by_call.plain(module): text for module, text in sizes.items()}
+    modules = set(sizes)
     report, found = analyze(bin_folder, "report", run), analyze(bin_folder, "layers", run)
     measured = {w["phase"]: w["busy_mean_ns"] or 0 for w in report["workers"] if (w["rank"] or 0) <= 0}
     layers = {by_call.plain(l["layer"]): l for l in found["layers"] if l["rank"] in (None, 0)}
     rows = [(p, by_call.plain(l), ns, b) for p, l, ns, b in rows]
     fields = {"steps": step_count, "found": report["iterations_found"], "used": report["iterations_used"]}
     fields["named"] = "%.0f" % (100 * len(modules & set(layers)) / len(modules))
+    fields["sized"] = sized(sizes, layers, verbose)
     fields["foreign"] = len(set(layers) - modules)
     fields.update((p, off(measured.get(p, 0), true[p])) for p in PHASES)
     for phase in ("forward", "backward"):

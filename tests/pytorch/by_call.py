@@ -120,7 +120,7 @@ def compare(bin_folder, run, truth):
     steps, calls, best = read_truth(truth), read_calls(bin_folder, run), None
     try:
         with open(truth + ".modules") as file:
-            modules = {plain(line.strip()) for line in file}
+            modules = {plain(line.split("\t")[0]) for line in file}
     except FileNotFoundError:
         modules = {row.layer for rows in steps.values() for row in rows} - {""}
     for number in sorted(steps)[2:]:

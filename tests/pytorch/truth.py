@@ -26,16 +26,26 @@ class Truth:
             module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
             for parameter in module.parameters(recurse=False):
                 self.owner.setdefault(parameter, path)
-        self.write_modules()
+        self.write_modules(model, name)
         optimizer.register_step_pre_hook(lambda *_: self.say("update", ""))
         optimizer.register_step_post_hook(lambda *_: self.say("other", ""))
 
-    def write_modules(self):
-        """The modules that have parameters, beside the log of rank 0."""
+    def write_modules(self, model, name):
+        """The modules that have parameters, with sizes where they say them, beside the log of rank 0."""
         log = os.environ.get("SOFTGPU_TRUTH", "")
         if log and os.environ.get("RANK", "0") == "0":
             with open(log.replace("%r", "0") + ".modules", "w") as file:
-                file.writelines(path + "\n" for path in dict.fromkeys(self.owner.values()))
+                for path in dict.fromkeys(self.owner.values()):
+                    module = model.get_submodule(path[len(name) + 1:])
+                    file.write("%s\t%s\n" % (path, self.sizes(module)))
+
+    @staticmethod
+    def sizes(module):
+        if isinstance(module, torch.nn.Linear):
+            return "%d->%d" % (module.in_features, module.out_features)
+        if isinstance(module, torch.nn.Conv2d):
+            return "%dx%dx%d->%d" % (*module.kernel_size, module.in_channels // module.groups, module.out_channels)
+        return ""
 
     def say(self, phase, path):
         """Of the calling thread, from now on. The library keeps the address of what it is told, not the text."""
