@@ -412,8 +412,10 @@ static bool find_update(struct flow_work *work)
 		if (!find_named(work, best_begin, best_end))
 			shorten(work, best_begin, best_end, best - best / 10);
 		grow(work, best_begin, best_end);
-		/* what it does not touch is a constant: a mask, a table */
+		/* what it does not touch is a constant: a mask, a table; what it alone touches, state in
+		 * memory that an earlier copy was made to */
 		flow_keep_touched(work, best_begin, best_end);
+		flow_keep_touched(work, 0, best_begin);
 		return true;
 	}
 	for (uint32_t end = work->step_count, from = end; end > 0; end = from > 0 ? from - 1 : 0) {
@@ -474,16 +476,26 @@ static void touch_blocks(struct flow_work *work)
 	work->touch_room = room;
 }
 
-bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
+/* What is copied in the iteration, or for it in the one before. */
+static void mark_input(struct flow_work *work, const struct iteration_list *iterations)
 {
-	const size_t end = set_up_end(work, iterations->items[0].first_call);
+	const struct layer_assign *assign = work->assign;
+	const size_t before = assign->iteration ? assign->iteration - 1 : 0;
 	uint64_t address, bytes;
 
-	for (uint32_t i = 0; i < work->step_count; i++)
-		if (is_upload(work, work->assign->graph.steps[i].call, &address, &bytes))
+	for (size_t i = iterations->items[before].first_call;
+		i < iterations->items[assign->iteration].call_end; i++)
+		if (is_upload(work, assign->worker->calls[i], &address, &bytes))
 			for (uint32_t p = 0; p < work->place_count; p++)
 				work->places[p].input |= work->places[p].address >= address &&
 							 work->places[p].address < address + bytes;
+}
+
+bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
+{
+	const size_t end = set_up_end(work, iterations->items[0].first_call);
+
+	mark_input(work, iterations);
 	work->parameter_count = mark_copied(work, end, false);
 	if (work->parameter_count < 8)
 		work->parameter_count += mark_copied(work, end, true);
