@@ -86,6 +86,21 @@ static struct layer_role version_role(const struct layer_assign *assign, const s
 	return role;
 }
 
+/* Is there anybody to exchange with: another device of the process, or a collective? */
+static bool has_peers(const struct layer_assign *assign)
+{
+	const struct worker_model *model = assign->model;
+
+	for (size_t i = 0; i < model->worker_count; i++)
+		if (model->workers[i].process == assign->worker->process &&
+			model->workers[i].device != assign->worker->device)
+			return true;
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (graph_flow(&assign->graph, i)->kind == PM_KIND_COMM)
+			return true;
+	return false;
+}
+
 static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation)
 {
 	const struct flow *flow = &assign->model->flows[operation];
@@ -116,8 +131,10 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 				     ? PHASE_H2D
 				     : PHASE_OTHER;
 	} else if (direction == 3 && source) {
-		struct layer_role exchange = layer_exchange_role(assign, flow, assign->graph.step_count);
+		struct layer_role exchange = {0};
 
+		if (has_peers(assign))
+			exchange = layer_exchange_role(assign, flow, assign->graph.step_count);
 		if (exchange.part_count)
 			return exchange;
 		role.phase = meets_copy(assign, operation, source, 1) ? PHASE_MD : PHASE_OTHER;

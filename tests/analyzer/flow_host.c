@@ -12,7 +12,8 @@
  * behind its end are left from another list; words of a bias's kernel, and of an activation's in all
  * iterations but one, which going backward is the first and has one call more, are left from another launch.
  * batches: list and cast, and three batches make a step, whose gradients are added up. mean: list, and behind
- * the update another launch with a running mean of all parameters.
+ * the update another launch with a running mean of all parameters. copies: list, and gradients are copied on
+ * the device between two layers.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -66,7 +67,7 @@ KERNELS(KERNEL)
 static int iteration = -1;
 static cublasHandle_t handle;
 static int blocks = 6;
-static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean;
+static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies;
 
 static struct parameter {
 	char *data, *gradient, *mean, *running;
@@ -146,6 +147,7 @@ static void backward(void)
 {
 	for (int b = blocks; b-- > 0;) {
 		struct parameter *p = &parameters[KINDS * b];
+		char *copied = activation(5 * BLOCKS_MOST + 12 + b % 16);
 		char *in = b ? activation(5 * b - 1) : batch;
 
 		belongs("t_b", 2 * b + 1);
@@ -161,8 +163,13 @@ static void backward(void)
 		}
 		belongs("t_b", 2 * b + 1);
 		product(weights_of(b), slope(1), slope(2), CUBLAS_OP_T, CUBLAS_OP_N);
+		if (is_copies) {
+			belongs("t_b", 2 * b);
+			CHECK(cudaMemcpyAsync(
+				copied, slope(2), ROWS * WIDTH * 4, cudaMemcpyDeviceToDevice, NULL));
+		}
 		belongs("t_b", 2 * b);
-		launch(&norm_back, slope(0), slope(2), in, p[0].data, p[0].gradient);
+		launch(&norm_back, slope(0), is_copies ? copied : slope(2), in, p[0].data, p[0].gradient);
 	}
 }
 
@@ -318,12 +325,13 @@ int main(int argc, char **argv)
 	is_stale = strcmp(name, "stale") == 0;
 	is_batches = strcmp(name, "batches") == 0;
 	is_mean = strcmp(name, "mean") == 0;
-	is_list = is_stale || is_batches || is_mean || strcmp(name, "list") == 0;
+	is_copies = strcmp(name, "copies") == 0;
+	is_list = is_stale || is_batches || is_mean || is_copies || strcmp(name, "list") == 0;
 	is_block = strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean [BLOCKS [ITERATIONS]]");
+		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
