@@ -283,6 +283,7 @@ static void respect_windows(struct iteration_finder *finder)
 
 /* A cut by updates that the flow of data tells is doubted where less than this repeats. */
 #define DOUBTFUL 0.6
+#define FEW_PIECES 2
 #define MUCH_SURER 0.1
 
 /* The share of the pieces' computations that are in usual ones; what was stripped off does not count. */
@@ -340,7 +341,17 @@ static void take_search(struct iteration_finder *finder, const struct sequence *
 	}
 }
 
-/* By names or by what repeats, where that is surer than what there is. */
+/* Is a search to be believed more than what there is, `sure` so much? Of few pieces nothing repeats, so that
+ * names of more updates count for more than they do. */
+static bool is_better(
+	const struct iteration_finder *finder, const struct iteration_search *search, double sure)
+{
+	if (finder->piece_count > 0 && finder->piece_count <= FEW_PIECES)
+		return search->source == ITERATION_BY_NAMES && search->count > FEW_PIECES;
+	return search->count > 0 && search->confidence > sure;
+}
+
+/* By names or by what repeats. */
 static void cut_by_search(struct iteration_finder *finder, double sure)
 {
 	struct iteration_search search;
@@ -348,7 +359,7 @@ static void cut_by_search(struct iteration_finder *finder, double sure)
 
 	sequence_init(&sequence, finder->model, finder->worker);
 	iteration_search(&search, &sequence);
-	if (search.count > 0 && search.confidence > sure) {
+	if (is_better(finder, &search, sure)) {
 		finder->piece_count = 0;
 		take_search(finder, &sequence, &search);
 	}
@@ -379,7 +390,7 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	finder->source = ITERATION_BY_UPDATES;
 	settle_pieces(finder);
 	share = usual_share(finder);
-	if (share >= DOUBTFUL)
+	if (share >= DOUBTFUL && finder->piece_count > FEW_PIECES)
 		return;
 	cut_by_search(finder, finder->piece_count ? share + MUCH_SURER : 0);
 	if (finder->piece_count == 0 &&
