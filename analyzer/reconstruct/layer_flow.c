@@ -351,18 +351,33 @@ static bool find_state(struct flow_work *work, uint32_t begin, uint32_t end)
 	return found > 0;
 }
 
-void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end)
+static void keep(struct flow_work *work, uint32_t begin, uint32_t end, const bool *others)
 {
 	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
 
 	for (uint32_t i = begin; i < end; i++)
 		flow_count_parameters(work, i, touched, 1);
 	for (uint32_t p = 0; p < work->place_count; p++)
-		if (work->places[p].parameter && !touched[p]) {
+		if (work->places[p].parameter && !touched[p] && !(others && others[p])) {
 			work->places[p].parameter = false;
 			work->parameter_count--;
 		}
 	free(touched);
+}
+
+void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	keep(work, begin, end, NULL);
+}
+
+/* Leaves what the update touches, and weights, which may be frozen. Anything else that it does not touch is a
+ * constant: a mask, a table. */
+static void keep_updated(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *weights = find_weights(work);
+
+	keep(work, begin, end, weights);
+	free(weights);
 }
 
 /* From the first to behind the last step of [begin, end) that updates by its kernel's name. False: there is
@@ -412,9 +427,8 @@ static bool find_update(struct flow_work *work)
 		if (!find_named(work, best_begin, best_end))
 			shorten(work, best_begin, best_end, best - best / 10);
 		grow(work, best_begin, best_end);
-		/* what it does not touch is a constant: a mask, a table; what it alone touches, state in
-		 * memory that an earlier copy was made to */
-		flow_keep_touched(work, best_begin, best_end);
+		keep_updated(work, best_begin, best_end);
+		/* what it alone touches is state, in memory that an earlier copy was made to */
 		flow_keep_touched(work, 0, best_begin);
 		return true;
 	}

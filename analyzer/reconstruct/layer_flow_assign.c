@@ -443,18 +443,39 @@ static bool leads_nowhere(const struct flow_work *work, uint32_t step, const uin
 	return written;
 }
 
-static void leave_out_copies(const struct flow_work *work)
+/* Does a step touch gradients alone? */
+static bool is_of_gradients(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t t = 0; t < work->steps[step].count; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].gradient_of == FLOW_NOWHERE)
+			return false;
+	return work->steps[step].count > 0;
+}
+
+static bool touches_parameter(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t t = 0; t < work->steps[step].count; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].parameter)
+			return true;
+	return false;
+}
+
+/* Steps of no pass: copies that lead nowhere, and what clears gradients before the first pass begins. */
+static void leave_out_others(const struct flow_work *work)
 {
 	struct layer_assign *assign = work->assign;
 	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
+	bool begun = false;
 
 	for (size_t t = 0; t < work->touch_count; t++)
 		touched[work->touches[t].place]++;
-	for (uint32_t i = 0; i < work->update_begin; i++)
-		if (leads_nowhere(work, i, touched)) {
+	for (uint32_t i = 0; i < work->update_begin; i++) {
+		begun |= work->steps[i].computes || touches_parameter(work, i);
+		if (leads_nowhere(work, i, touched) || (!begun && is_of_gradients(work, i))) {
 			assign->passes[i] = LAYER_UNKNOWN;
 			assign->layers[i] = LAYER_NONE;
 		}
+	}
 	free(touched);
 }
 
@@ -501,7 +522,7 @@ void flow_assign(struct flow_work *work)
 			assign->layers[i] = a.layers[a.groups[i]];
 	}
 	leave_out_exchanges(&a);
-	leave_out_copies(work);
+	leave_out_others(work);
 	free(a.groups);
 	free(a.fixed);
 	free(a.reads_parameter);

@@ -12,8 +12,8 @@
  * behind its end are left from another list; words of a bias's kernel, and of an activation's in all
  * iterations but one, which going backward is the first and has one call more, are left from another launch.
  * batches: list and cast, and three batches make a step, whose gradients are added up. mean: list, and behind
- * the update another launch with a running mean of all parameters. copies: list, and gradients are copied on
- * the device between two layers.
+ * the update another launch with a running mean of all parameters. copies: list, gradients are copied on the
+ * device between two layers, and all of them are cleared before the batch.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -242,8 +242,21 @@ static void learn(void)
 	backward();
 }
 
+/* But for those of a norm's shift, which nothing makes. */
+static void clear_gradients(void)
+{
+	for (int i = 0; i < KINDS * blocks; i++) {
+		if (i % KINDS == 1)
+			continue;
+		belongs("other", -1);
+		CHECK(cudaMemsetAsync(parameters[i].gradient, 0, WIDTH * 4, NULL));
+	}
+}
+
 static void train(void)
 {
+	if (is_copies)
+		clear_gradients();
 	for (int i = 0; i < (is_batches ? 3 : 1); i++)
 		learn();
 	update_parameters();

@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--strategy ddp|fsdp] [--truth] [--profile FILE]
+             [--average] [--freeze N] [--strategy ddp|fsdp] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -159,6 +159,7 @@ def parse():
     p.add_argument("--workers", type=int, default=0)
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--checkpoint", action="store_true")
+    p.add_argument("--freeze", type=int, default=0, help="so many blocks at the begin, and embeddings, are not trained")
     p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept behind each step")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
@@ -233,7 +234,10 @@ def main():
     plain = model
     if options.strategy:
         model = distribute(options, model)
-    optimizer = make_optimizer(model.parameters())
+    if options.freeze:
+        for part in (plain.words, plain.places, *plain.blocks[: options.freeze]):
+            part.requires_grad_(False)
+    optimizer = make_optimizer(p for p in model.parameters() if p.requires_grad)
     average = None
     if options.average:
         average = swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999))
