@@ -199,29 +199,6 @@ static uint32_t find_again(const struct flow_work *work, uint32_t step, uint32_t
 }
 
 /*
- * Does the iteration go through the model once? Else forward steps come again before the turn, or in their
- * own order behind it. Work that is done again for the backward pass comes in the opposite order.
- */
-static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t turn)
-{
-	uint32_t count = 0, earliest = 0, first, last;
-
-	while (count < few_count && few[count] < turn)
-		count++;
-	if (count == 0)
-		return false;
-	/* the last forward step of the first pass: is the first one of them done again behind it? */
-	while (earliest + 1 < count &&
-		find_again(work, few[earliest], few[count - 1], few[count - 1] + 1) != few[count - 1])
-		earliest++;
-	if (find_again(work, few[0], few[earliest] + 1, turn) < turn)
-		return false;
-	first = find_again(work, few[0], turn, work->update_begin);
-	last = find_again(work, few[count - 1], turn, work->update_begin);
-	return first == work->update_begin || last == work->update_begin || first > last;
-}
-
-/*
  * Where at most one parameter is touched again, since a network has but one or two layers (of the first one's
  * input no gradient is wanted): between two steps that touch parameters, or the last one and the pass's end,
  * there is a fill of one address, the seed that autograd makes. False: there is no such place, or more than
@@ -279,6 +256,32 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 		return true;
 	}
 	return most <= 1 && find_lone_turn(work, few, few_count, end, halves);
+}
+
+/*
+ * Does the iteration turn once? Else forward steps come again before the turn, with a turn between them, or
+ * in their own order behind it. Several inputs may go through the model before the turn, and work that is
+ * done again for the backward pass comes in the opposite order.
+ */
+static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t turn)
+{
+	uint32_t count = 0, earliest = 0, first, last;
+	struct halves inner;
+
+	while (count < few_count && few[count] < turn)
+		count++;
+	if (count == 0)
+		return false;
+	/* the last forward step of the first pass: is the first one of them done again behind it? */
+	while (earliest + 1 < count &&
+		find_again(work, few[earliest], few[count - 1], few[count - 1] + 1) != few[count - 1])
+		earliest++;
+	if (find_again(work, few[0], few[earliest] + 1, turn) < turn &&
+		find_halves(work, few, count, turn, &inner))
+		return false;
+	first = find_again(work, few[0], turn, work->update_begin);
+	last = find_again(work, few[count - 1], turn, work->update_begin);
+	return first == work->update_begin || last == work->update_begin || first > last;
 }
 
 /*
