@@ -92,13 +92,20 @@ static bool is_seed(const struct flow_work *work, uint32_t step)
 	       (is_fill(work, step) || !was_touched(work, place, step > 10 ? step - 10 : 0, step));
 }
 
-/* The first seed of steps (low, high), or FLOW_NOWHERE. */
+/* The first seed of steps (low, high), one that is filled before one that is made in another way (a range of
+ * numbers is, too); or FLOW_NOWHERE. */
 static uint32_t find_seed(const struct flow_work *work, uint32_t low, uint32_t high)
 {
+	uint32_t other = FLOW_NOWHERE;
+
 	for (uint32_t i = low + 1; i < high; i++)
-		if (is_seed(work, i))
-			return i;
-	return FLOW_NOWHERE;
+		if (is_seed(work, i)) {
+			if (is_fill(work, i))
+				return i;
+			if (other == FLOW_NOWHERE)
+				other = i;
+		}
+	return other;
 }
 
 static bool touches_input(const struct flow_work *work, uint32_t step)
