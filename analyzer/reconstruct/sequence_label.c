@@ -165,25 +165,30 @@ static uint8_t label_of_site(const char *site, bool forward)
 }
 
 /*
- * Work on lists of tensors by a module that is no layer: a mean of the parameters is one, whose method
- * updates it. A layer may gather its parameters so, or keep statistics, below its forward or backward method.
+ * Is the innermost function of Python's a method of a class that keeps a mean of parameters, by its name?
+ * Such a class is a module to PyTorch, but no layer (AveragedModel, ModelEmaV3, ExponentialMovingAverage).
+ * Modules of PyTorch's own do not show their methods, so that other names say nothing of them.
  */
-static bool is_update_of_module(const char *site)
+static bool is_mean_of_parameters(const char *site)
 {
-	char name[NAME_BYTES];
-	bool updates = false;
+	static const char *const classes[] = {"Averag", "EMA", "Ema"};
 
 	for (const char *end; site && *site; site = *end ? end + 3 : end) {
+		const char *python, *dot;
+
 		end = strstr(site, " < ");
 		if (!end)
 			end = site + strlen(site);
-		lower(name, site, (size_t)(end - site));
-		if (HAS_ANY(name, not_updates) || HAS_ANY(name, forward_words) ||
-			HAS_ANY(name, backward_words))
-			return false;
-		updates |= is_update_name(name);
+		python = memmem(site, (size_t)(end - site), ".py", 3);
+		if (!python)
+			continue;
+		dot = memchr(site, '.', (size_t)(end - site));
+		for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && dot < python; i++)
+			if (memmem(site, (size_t)(dot - site), classes[i], strlen(classes[i])))
+				return true;
+		return false;
 	}
-	return updates;
+	return false;
 }
 
 uint8_t sequence_label(const struct timeline *timeline, const struct timeline_operation *operation)
@@ -206,7 +211,7 @@ uint8_t sequence_label(const struct timeline *timeline, const struct timeline_op
 		lower(name, kernel, strlen(kernel));
 		label = label_of(name);
 	}
-	module = operation->module && *operation->module && !is_update_of_module(operation->site);
+	module = operation->module && *operation->module && !is_mean_of_parameters(operation->site);
 	if (label == SEQUENCE_UPDATE && module && !is_update_name(name))
 		label = 0;
 	if (label == SEQUENCE_BACKWARD || label == SEQUENCE_UPDATE)
