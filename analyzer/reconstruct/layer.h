@@ -55,7 +55,8 @@ struct layer_list {
 	size_t count, room;
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
-	size_t iteration;                   /* that all of it was found in: of the worker's list */
+	size_t iteration; /* that all of it was found in: of the worker's list */
+	uint32_t updates; /* in it, with computations of a library between them; 0: not known */
 	struct layer_role *operation_roles; /* by operation of the timeline */
 	bool given_again;                   /* the data say of some work that it is done again */
 	struct layer_part *parts;

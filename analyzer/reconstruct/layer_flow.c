@@ -401,6 +401,37 @@ static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end)
 	return true;
 }
 
+/* Is there an update in [begin, end): a kernel of that name on parameters and their state, or on most
+ * parameters? */
+static bool has_update(const struct flow_work *work, uint32_t begin, uint32_t end, uint32_t *marks)
+{
+	bool *outside = touched_outside(work, begin, end), found = false;
+
+	for (uint32_t i = begin; i < end && !found; i++) {
+		const uint32_t parameters =
+			is_update(work, i) ? flow_count_parameters(work, i, marks, i + 1) : 0;
+
+		found = parameters > 0 &&
+			(count_state(work, outside, i) > 0 || 2 * parameters > work->parameter_count);
+	}
+	free(outside);
+	return found;
+}
+
+/* How many stretches without a library's computations have one. */
+static uint32_t count_updates(const struct flow_work *work)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), count = 0, begin = 0;
+
+	for (uint32_t i = 0; i <= work->step_count; i++)
+		if (i == work->step_count || work->steps[i].computes) {
+			count += i > begin && has_update(work, begin, i, marks);
+			begin = i + 1;
+		}
+	free(marks);
+	return count;
+}
+
 static bool find_update(struct flow_work *work)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;
@@ -515,6 +546,7 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 		work->parameter_count += mark_copied(work, end, true);
 	if (!are_updated(work))
 		work->parameter_count = mark_updated(work);
+	work->assign->list->updates = count_updates(work);
 	if (work->parameter_count == 0 || !find_update(work))
 		return false;
 	touch_blocks(work);

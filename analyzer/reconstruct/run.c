@@ -395,6 +395,26 @@ static void warn_of_gathers(struct texts *texts, struct run *run)
 	}
 }
 
+/* Networks that train in turns: the update of one lies between the passes of the other. */
+static void warn_of_updates(struct texts *texts, struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const uint32_t updates = analysis->workers[i].layers.updates;
+
+		if (updates < 2)
+			continue;
+		add(texts,
+			arena_format(&analysis->timeline.arena,
+				"%s: %" PRIu32
+				" updates in an iteration, with work between them: which of it is forward or "
+				"backward, and of which layer, is not followed and may be wrong",
+				run->label, updates));
+		break;
+	}
+}
+
 const char **run_warnings(struct run *run)
 {
 	struct analysis *analysis = &run->analysis;
@@ -430,6 +450,7 @@ const char **run_warnings(struct run *run)
 				    why_no_iterations(analysis)));
 	warn_of_iterations(&texts, run);
 	warn_of_gathers(&texts, run);
+	warn_of_updates(&texts, run);
 	if (analysis->timeline.residual_ns > 0)
 		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
 				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));

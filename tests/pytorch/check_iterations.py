@@ -1,6 +1,6 @@
 """Iterations that pmanalyze finds against those that a program marked: check_iterations.py PMANALYZE NAME RUN TRUTH.
-Prints a row: the case, marked, found, used, exact (the same set of computations), confidence, and whether all are exact. It fails
-unless they are; --table prints the calibration of rows on standard input."""
+Prints a row: the case, marked, found, used, exact (the same set of computations), confidence, and whether all are exact and several
+updates in an iteration are warned of. It fails unless that is so; --table prints the calibration of rows on standard input."""
 import bisect
 import csv
 import glob
@@ -46,7 +46,9 @@ def compare(pmanalyze, name, run, truth):
     used = {members(int(row["start_ns"]), int(row["end_ns"])) for row in rows if row["kind"] == "used"}
     report = json.loads(ask(pmanalyze, "report", "--json", run) or "{}")
     exact, confidence = len(found & set(marked)), report.get("confidence", 0)
-    right = exact == len(marked) and used <= set(marked)
+    # phases and layers of networks that train in turns are not followed, which the report has to say, of them alone
+    warned = any("updates in an iteration" in warning for warning in report.get("warnings", []))
+    right = exact == len(marked) and used <= set(marked) and warned == name.startswith("adversarial")
     print(f"{name:26}{len(marked):8}{len(rows):7}{len(used):6}{exact:7}{confidence:7.2f}  {report.get('found_by', '-'):8}"
           f"{'right' if right else 'wrong'}")
     return 0 if right else 1
