@@ -235,8 +235,11 @@ struct pm_record_1 {
  */
 #define PM_FLAG_LEFT 8
 #define PM_RESULT_LEFT INT32_MIN
-/* A launch whose arguments were looked at: the slots before it say which device addresses are among them, and no
- * slot that none is. Without the flag that is not known. */
+/*
+ * A launch whose arguments were looked at: the slots before it say which device addresses are among them, and no
+ * slot that none is. Without the flag that is not known. Of a copy to the device the same says which device addresses
+ * are in what it copies: kernels that work on many tensors are given such a table.
+ */
 #define PM_FLAG_TOUCHES 16
 #define PM_FLAG_ENTERED 32 /* of a slot of kind 0 alone */
 

@@ -40,6 +40,7 @@ enum pm_role {
 #define PM_ADD_ROLE_NONE
 #define PM_ADD_ROLE_ROLE(role) +PM_ROLE_##role
 #define PM_ADD_ROLE_TOUCHES(arguments)
+#define PM_ADD_ROLE_TABLE(arguments)
 #define PM_ADD_ROLE_FREES(address)
 #define PM_ADD_ROLE_SINCE(version)
 #define PM_ADD_ROLE_CALLBACK(numbers)

@@ -103,6 +103,7 @@
 #define PM_TWIN_ROLE(role) , ROLE, role
 #define PM_TWIN_CHANGED(major) , CHANGED, major
 #define PM_TWIN_TOUCHES(arguments) , TOUCHES, arguments
+#define PM_TWIN_TABLE(arguments) , TABLE, arguments
 #define PM_TWIN_FREES(address) , FREES, address
 #define PM_TWIN_SINCE(version)
 #define PM_TWIN_CALLBACK(numbers)

@@ -40,6 +40,8 @@ static bool touches_any(const struct layer_assign *assign, uint32_t step, const 
 	const struct timeline_touch *touches =
 		timeline_touches(assign->timeline, assign->graph.steps[step].call, &count);
 
+	if (graph_flow(&assign->graph, step)->kind != PM_KIND_LAUNCH)
+		return false; /* a table that is copied is not worked on by the copy */
 	for (size_t t = 0; t < count; t++)
 		for (uint32_t i = 0; i < flow->access_count; i++)
 			if (flow_holds(&flow->accesses[i], touches[t].address))

@@ -33,6 +33,8 @@ static void each_address(const struct layer_assign *assign, struct flow_samples 
 
 	for (uint32_t i = 0; i < flow->access_count && flow->kind != PM_KIND_LAUNCH; i++)
 		f(context, flow->accesses[i].address, flow->accesses[i].bytes, &flow->accesses[i], 0);
+	if (flow->kind != PM_KIND_LAUNCH)
+		return; /* a copy's are a table, which says what another call touches */
 	touches = flow_arguments(samples, call, &count);
 	for (size_t i = 0; i < count; i++)
 		f(context, touches[i].address, 0, NULL, touches[i].word);

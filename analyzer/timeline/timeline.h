@@ -293,8 +293,8 @@ const struct timeline_device *timeline_device(const struct timeline_process *pro
 /* What else is known of the call with this number; NULL: nothing. */
 const struct timeline_more *timeline_more(const struct timeline *timeline, uint32_t call);
 
-/* The device addresses among the arguments of the call with this number; none is known of a call without
- * PM_FLAG_TOUCHES. */
+/* The device addresses among the arguments of the call with this number, or in the table that a copy brings;
+ * none is known of a call without PM_FLAG_TOUCHES. */
 const struct timeline_touch *timeline_touches(const struct timeline *timeline, uint32_t call, size_t *count);
 
 /*

@@ -326,6 +326,7 @@ PMH_INLINE void sample(void)
 #define PM_BEFORE_NONE
 #define PM_BEFORE_ROLE(role)
 #define PM_BEFORE_TOUCHES(arguments) | pmh_touches arguments
+#define PM_BEFORE_TABLE(arguments) | pmh_table_touches arguments
 #define PM_BEFORE_FREES(address) | (pmh_memory_gone(address), 0)
 #define PM_BEFORE_SINCE(version)
 #define PM_BEFORE_CALLBACK(numbers)

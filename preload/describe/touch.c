@@ -1,6 +1,6 @@
 /*
- * The arguments of launches: scanned for device addresses, which get numbers, of which the trace keeps
- * differences.
+ * The arguments of launches, and tables that are copied to the device: scanned for device addresses, which
+ * get numbers, of which the trace keeps differences.
  *
  * What a list needs while it is made lies in one of some buffers that a thread takes at its first launch: a
  * launch may have thousands of addresses, too many for the stack or the storage of a thread that never
@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "device_memory.h"
 #include "guest/clock.h"
@@ -33,6 +35,7 @@ struct buffer {
 	uint64_t addresses[PM_TOUCH_WORDS];
 	uint32_t numbers[PM_TOUCH_WORDS];
 	uint16_t words[PM_TOUCH_WORDS]; /* of the arguments, in which they stand */
+	uint64_t table[PM_TOUCH_WORDS]; /* of a copy to the device, as it was read */
 };
 static struct buffer buffers[BUFFERS];
 
@@ -228,6 +231,59 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
 	}
 	b->count = count;
 	find_modules(b);
+	pack(&b->packed, b);
+	return PM_FLAG_TOUCHES;
+}
+
+/* ---- tables ---- */
+
+/* Puts the device addresses of the table into the buffer; how many. */
+static uint32_t keep_addresses(struct buffer *b, struct pmh_memory_look *look, uint32_t word_count)
+{
+	uint32_t count = 0;
+
+	pmh_memory_look(look);
+	for (uint32_t i = 0; i < word_count; i++)
+		if (pmh_memory_holds(look, b->table[i])) {
+			b->words[count] = (uint16_t)i;
+			b->addresses[count++] = b->table[i];
+		}
+	return count;
+}
+
+/* Reads our own memory, which may not be there. */
+static bool read_words(uint64_t *words, const void *source, size_t byte_count)
+{
+	const int saved_errno = errno;
+	struct iovec local = {.iov_base = words, .iov_len = byte_count};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)source, .iov_len = byte_count};
+	const bool ok = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)byte_count;
+
+	errno = saved_errno;
+	return ok;
+}
+
+uint8_t pmh_table_sampled(const void *source, size_t byte_count)
+{
+	const uint32_t word_count = (uint32_t)(byte_count / sizeof(uint64_t));
+	struct pmh_memory_look look;
+	struct buffer *b;
+	uint32_t count;
+	int tries = 0;
+
+	if (!word_count || (b = own_buffer(&pmh_self)) == NULL ||
+		!read_words(b->table, source, word_count * sizeof(uint64_t)))
+		return 0;
+	do
+		count = keep_addresses(b, &look, word_count);
+	while (!pmh_memory_is_whole(&look) && ++tries < TRIES);
+	if (tries == TRIES || !count)
+		return 0;
+	if (!pmh_address_numbers(b->addresses, b->numbers, count)) {
+		pmh_sample_end();
+		return 0;
+	}
+	b->count = count;
 	pack(&b->packed, b);
 	return PM_FLAG_TOUCHES;
 }

@@ -44,6 +44,7 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 #define PM_COLUMN_NONE
 #define PM_COLUMN_ROLE(role_) .role = PM_ROLE_##role_,
 #define PM_COLUMN_TOUCHES(arguments)
+#define PM_COLUMN_TABLE(arguments)
 #define PM_COLUMN_FREES(address)
 #define PM_COLUMN_SINCE(version) .since = version,
 #define PM_COLUMN_CALLBACK(numbers) .callbacks = (const uint16_t[]){PM_OPEN numbers, 0},

@@ -15,6 +15,7 @@ static const struct row {
 #define COLUMN_NONE
 #define COLUMN_ROLE(role)
 #define COLUMN_TOUCHES(arguments)
+#define COLUMN_TABLE(arguments)
 #define COLUMN_FREES(address)
 #define COLUMN_SINCE(version) .since = version,
 #define COLUMN_CALLBACK(list) .numbers = {PM_OPEN list},

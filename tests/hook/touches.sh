@@ -1,5 +1,5 @@
 #!/bin/sh
-# The device memory that launches work on: in the trace as the program that launches says it, whatever kind of memory and in
+# The device memory that launches work on, by their arguments or by tables that are copied to the device: in the trace as the program that launches says it, whatever kind of memory and in
 # each way to launch; not where PMHOOK_FLOW says so, and never part of an operation.
 set -eu
 . "$SOURCE/tests/preload.sh"
@@ -12,7 +12,7 @@ complain() {
 	bad=1
 }
 
-# trace NAME ARGUMENT...: what the host says in NAME.said, and the trace's launches in NAME.seen
+# trace NAME ARGUMENT...: what the host says in NAME.said, and the trace's launches and copies in NAME.seen
 trace() {
 	name=$1
 	shift
@@ -22,7 +22,7 @@ trace() {
 	python3 - "$name.csv" >"$name.seen" <<'END'
 import csv, sys
 for row in csv.DictReader(open(sys.argv[1])):
-    if row["kind"] == "call" and "Launch" in row["function"]:
+    if row["kind"] == "call" and any(word in row["function"] for word in ("Launch", "MemcpyAsync", "HtoDAsync")):
         print(row.get("touches", "") if "t" in row["flags"] else "not known")
 END
 }

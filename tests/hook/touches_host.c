@@ -1,6 +1,7 @@
 /*
- * Launches of kernels whose arguments are known, in each way to launch one. Prints a line for each, as the
- * trace should have it: the words of the arguments with device addresses (touches.sh).
+ * Launches of kernels whose arguments are known, in each way to launch one, and copies of tables. Prints a
+ * line for each, as the trace should have it: the words of the arguments, or of the table, with device
+ * addresses (touches.sh).
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -197,6 +198,36 @@ static void structs(void)
 	puts("not known");
 }
 
+/* Copies to the device: a table of addresses, what has none, and what is not looked at. */
+static void tables(void)
+{
+	static const char *table[5000], *back[4];
+	const char *a = device_memory(1000), *b = device_memory(64);
+	char *target = (char *)(uintptr_t)device_memory(sizeof(table)), *pinned;
+
+	table[0] = a;
+	table[1] = (const char *)table;
+	table[2] = b;
+	table[4] = a + 999;
+	CHECK(cudaMallocHost((void **)&pinned, 64));
+	memcpy(pinned, table, 64);
+	CHECK(cudaMemcpyAsync(target, table, 64, cudaMemcpyHostToDevice, NULL));
+	printf("0=%p 2=%p 4=%p\n", (const void *)a, (const void *)b, (const void *)(a + 999));
+	CHECK(cudaMemcpyAsync(target, pinned + 8, 27, cudaMemcpyHostToDevice, NULL));
+	printf("1=%p\n", (const void *)b);
+	CHECK(cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)target, table, 8, NULL));
+	printf("0=%p\n", (const void *)a);
+	CHECK(cudaMemcpyAsync(target, table, 7, cudaMemcpyHostToDevice, NULL));
+	puts("not known");
+	CHECK(cudaMemcpyAsync(target, table + 5, 64, cudaMemcpyHostToDevice, NULL));
+	puts("not known");
+	CHECK(cudaMemcpyAsync(target, table, sizeof(table), cudaMemcpyHostToDevice, NULL));
+	puts("not known");
+	CHECK(cudaMemcpyAsync(back, target, sizeof(back), cudaMemcpyDeviceToHost, NULL));
+	puts("not known");
+	CHECK(cudaDeviceSynchronize());
+}
+
 /* Another thread's launches, while this one allocates. */
 static void *launches(void *memory)
 {
@@ -239,5 +270,6 @@ int main(int argc, char **argv)
 	kinds();
 	ways();
 	structs();
+	tables();
 	return 0;
 }

@@ -41,6 +41,7 @@ static const struct {
 #define NUMBER_ROLE(role)
 #define NUMBER_SINCE(version)
 #define NUMBER_TOUCHES(arguments)
+#define NUMBER_TABLE(arguments)
 #define NUMBER_FREES(address)
 #define NUMBER_CHANGED(major)
 #define NUMBER_TWIN(name)
