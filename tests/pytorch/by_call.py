@@ -18,12 +18,12 @@ others aside. Prints "name=value" fields, in percent of the modelled time of the
 """
 import collections
 import csv
-import difflib
 import json
 import re
 import subprocess
 import sys
 
+ALIGN_NEAR = 60  # calls
 QUIET = ("other", "h2d", "md", "io")  # what pmanalyze calls work that the program says is of no phase
 Row = collections.namedtuple("Row", "kind ns phase layer op")
 
@@ -64,9 +64,30 @@ def key(kind, ns):
 
 
 def align(rows, calls):
-    """Pairs of a row and a call."""
-    matcher = difflib.SequenceMatcher(None, [key(r.kind, r.ns) for r in rows], [key(c["kind"], c["time_ns"]) for c in calls], False)
-    return [(rows[a + i], calls[b + i], a + i) for a, b, size in matcher.get_matching_blocks() for i in range(size)]
+    """Pairs of a row and a call: the common subsequence with the most time, for layers that are alike look the same, and what
+    other queues do between is not in the same order. A row's call is not farther from its place than some."""
+    ours, theirs = [key(r.kind, r.ns) for r in rows], [key(c["kind"], c["time_ns"]) for c in calls]
+    width = ALIGN_NEAR + abs(len(ours) - len(theirs))
+    best, steps = {}, []  # of what begins with a row: by call, the time that can be paired
+    for i in range(len(ours) - 1, -1, -1):
+        this, low, high = {}, max(0, i - width), min(len(theirs), i + width)
+        for j in range(high - 1, low - 1, -1):
+            this[j] = max(best.get(j, 0), this.get(j + 1, 0), best.get(j + 1, 0) + 1 + ours[i][1] if ours[i] == theirs[j] else 0)
+        steps.append(best)
+        best = this
+    steps.append(best)
+    steps.reverse()
+    pairs, i, j = [], 0, 0
+    while i < len(ours) and j < len(theirs):
+        here = steps[i].get(j, 0)
+        if ours[i] == theirs[j] and here == steps[i + 1].get(j + 1, 0) + 1 + ours[i][1]:
+            pairs.append((rows[i], calls[j], i))
+            i, j = i + 1, j + 1
+        elif here == steps[i + 1].get(j, 0):
+            i += 1
+        else:
+            j += 1
+    return pairs
 
 
 def around(rows, modules):
