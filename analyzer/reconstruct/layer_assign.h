@@ -109,7 +109,7 @@ uint32_t layer_owner(const struct layer_assign *assign, uint32_t step, uint64_t 
 /* Which forward steps are recomputation; after layer_steps (layer_again.c). */
 void layer_again(struct layer_assign *assign);
 
-/* The program's names of the layers, where the calls of a layer agree; after layer_steps. */
+/* The program's names of the layers, where the calls of a layer agree (layer_module.c); after layer_steps. */
 void layer_modules(struct layer_assign *assign);
 
 /* Name, sizes, activation (layer_name.c). */

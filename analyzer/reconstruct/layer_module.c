@@ -1,0 +1,84 @@
+/*
+ * What the program calls the layers: by their parameters, or by their calls.
+ */
+#include "layer_assign.h"
+
+#include <string.h>
+
+/* The module of the library's calls that read a parameter where it lies. NULL: of none, or (`*many`) of
+ * several. */
+static const char *reader_module(const struct layer_assign *assign, uint64_t address, bool *many)
+{
+	const char *found = NULL;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const struct flow *flow = graph_flow(&assign->graph, i);
+		const char *module = assign->timeline->operations[assign->graph.steps[i].operation].module;
+
+		for (uint32_t j = 0; module && j < flow->access_count && flow->kind != PM_KIND_COPY &&
+				     !assign->graph.steps[i].update;
+			j++) {
+			if (flow->accesses[j].mode != FLOW_READ || flow->accesses[j].address != address)
+				continue;
+			*many |= found && strcmp(found, module) != 0;
+			found = module;
+		}
+	}
+	return *many ? NULL : found;
+}
+
+/*
+ * What the program calls the layer of these parameters: the module that reads them, or where they were first
+ * among the arguments of launches. The latter is the weaker, for words of arguments that are not in use may
+ * hold any address. NULL: not known, or they are of several.
+ */
+static const char *parameters_module(const struct layer_assign *assign, uint32_t layer)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	const char *found = NULL;
+	bool many = false;
+
+	for (uint32_t p = 0; p < assign->graph.parameter_count && !many; p++) {
+		const uint64_t address = assign->graph.parameters[p].address;
+		const char *module;
+
+		if (assign->owners[p] != layer)
+			continue;
+		module = reader_module(assign, address, &many);
+		if (!module && !many)
+			module = timeline_module_at(process, address);
+		many |= module && found && strcmp(module, found) != 0;
+		if (module)
+			found = module;
+	}
+	return many ? NULL : found;
+}
+
+/*
+ * A layer's parameters name it, or else the calls that read them: an activation behind them may be the
+ * function of a module of its own. Layers without parameters are named by all their calls.
+ */
+void layer_modules(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+
+	for (uint32_t layer = 0; layer < assign->list->count; layer++) {
+		struct layer *item = &assign->list->items[layer];
+		const char *given = parameters_module(assign, layer), *found = given;
+		bool agree = true;
+
+		for (uint32_t i = 0; !given && i < graph->step_count; i++) {
+			uint32_t operation = graph->steps[i].operation;
+			const char *module = assign->timeline->operations[operation].module;
+
+			if (assign->layers[i] != layer || !module ||
+				(item->parameter_bytes &&
+					!(assign->model->roles[operation].flags & WORKER_READS)))
+				continue;
+			agree &= !found || strcmp(found, module) == 0;
+			found = module;
+		}
+		if (found && agree)
+			item->module = arena_text(&assign->list->arena, found, strlen(found));
+	}
+}
