@@ -177,6 +177,14 @@ static uint32_t mark_row(
 	return count;
 }
 
+/* Of what is gathered from shards, the shards are the parameters; how many there are. */
+static uint32_t mark_shards(struct flow_work *work)
+{
+	for (uint32_t p = 0; p < work->place_count; p++)
+		work->places[p].parameter = work->places[p].shard;
+	return work->shard_count;
+}
+
 /* Parameters by the arguments of updates; how many there are. */
 static uint32_t mark_updated(struct flow_work *work)
 {
@@ -541,11 +549,15 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	const size_t end = set_up_end(work, iterations->items[0].first_call);
 
 	mark_input(work, iterations);
-	work->parameter_count = mark_copied(work, end, false);
-	if (work->parameter_count < 8)
-		work->parameter_count += mark_copied(work, end, true);
-	if (!are_updated(work))
-		work->parameter_count = mark_updated(work);
+	if (work->shard_count) {
+		work->parameter_count = mark_shards(work);
+	} else {
+		work->parameter_count = mark_copied(work, end, false);
+		if (work->parameter_count < 8)
+			work->parameter_count += mark_copied(work, end, true);
+		if (!are_updated(work))
+			work->parameter_count = mark_updated(work);
+	}
 	work->assign->list->updates = count_updates(work);
 	if (work->parameter_count == 0 || !find_update(work))
 		return false;

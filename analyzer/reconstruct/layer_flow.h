@@ -20,15 +20,19 @@ struct flow_step {
 	uint32_t first, count; /* touches */
 	bool computes;         /* a library's computation */
 	bool launch;
+	uint32_t unit; /* a parameter of those that it gathers, or FLOW_NOWHERE */
 };
 
 /* An address that the iteration touches. */
 struct flow_place {
 	uint64_t address, bytes; /* bytes: 0 where not known */
 	bool parameter;
+	bool shard;           /* of a parameter, which is gathered from all ranks' */
+	uint32_t unit;        /* of a shard: the first place of those that are gathered together */
 	bool persistent;      /* touched in another iteration too */
 	bool library_writes;  /* by a computation */
 	bool input;           /* copied from the host in the iteration */
+	const char *module;   /* of a shard: what works with the parameter, ""; NULL: not looked for yet */
 	uint32_t group;       /* of a parameter: the first place of its layer */
 	uint32_t gradient_of; /* the parameter whose gradient it is, or FLOW_NOWHERE */
 	uint32_t cast; /* the parameter that it is a copy of, or FLOW_NOWHERE; while steps are gone through */
@@ -38,6 +42,22 @@ struct flow_place {
 /* Once through the model and back: batches that make one step together have a pass each. */
 struct flow_pass {
 	uint32_t begin, turn, end; /* steps: forward [begin, turn), backward [turn, end) */
+};
+
+/* Gradients that a kernel puts together for a reduce-scatter. */
+struct flow_scatter {
+	uint32_t copy, step;                    /* of the table with their addresses; the kernel */
+	const struct timeline_touch *gradients; /* in the timeline */
+	size_t count;
+	uint64_t receive, receive_bytes; /* where this rank's shards of them come, in the same order */
+};
+
+/* Where a parameter was gathered to. */
+struct flow_version {
+	uint32_t shard;         /* its place */
+	uint32_t unit;          /* place of the first shard that is gathered with it */
+	uint32_t number, count; /* among those */
+	uint64_t address;
 };
 
 struct flow_work {
@@ -52,6 +72,12 @@ struct flow_work {
 	struct flow_pass *passes;          /* in order, up to the update */
 	uint32_t pass_count;
 	uint32_t parameter_count;
+	uint32_t shard_count; /* places */
+	size_t gather_count;  /* all-gathers of known shards */
+	struct flow_scatter *scatters;
+	size_t scatter_count, scatter_room;
+	struct flow_version *versions;
+	size_t version_count, version_room;
 };
 
 /* ---- which words of a launch are arguments (layer_flow_argument.c) ---- */
@@ -75,6 +101,12 @@ const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32
 /* Fills in steps, touches and places (layer_flow_collect.c). False: too little is known of the program's own
  * kernels. */
 bool flow_collect(struct flow_work *work, const struct iteration_list *iterations);
+
+/*
+ * Parameters that are gathered from shards: what steps touch of them becomes the shard's place, wherever it
+ * was gathered to (layer_flow_gather.c).
+ */
+void flow_gather(struct flow_work *work);
 
 /* Which places are parameters, and where the update is. False: not found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);

@@ -150,5 +150,6 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
 	}
 	flow_samples_free(samples);
 	find_persistent(work, iterations);
+	flow_gather(work);
 	return true;
 }

@@ -371,6 +371,7 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 		return false;
 	/* what was copied to the device and the forward pass does not touch: gradients, state */
 	flow_keep_touched(work, 0, work->passes[0].turn);
-	flow_divide_blocks(work, iterations->items[0].first_call);
+	if (!work->shard_count)
+		flow_divide_blocks(work, iterations->items[0].first_call);
 	return work->parameter_count > 0;
 }
