@@ -216,7 +216,7 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 		free(wanted);
 		return role;
 	}
-	if (flow->kind == PM_KIND_COPY) {
+	if (flow->kind == PM_KIND_COPY && !assign->tables[step]) {
 		role = copy_role(assign, graph->steps[step].operation);
 		if (role.phase != PHASE_OTHER)
 			return role;
@@ -361,6 +361,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));
 	assign.anchors = mem_alloc(assign.graph.step_count, sizeof(*assign.anchors));
 	assign.layers = mem_alloc(assign.graph.step_count, sizeof(*assign.layers));
+	assign.tables = mem_alloc(assign.graph.step_count, sizeof(*assign.tables));
 	assign.again = mem_alloc(assign.graph.step_count, sizeof(*assign.again));
 	assign.reasons = mem_alloc(assign.graph.step_count, sizeof(*assign.reasons));
 	assign.copies = mem_alloc(assign.graph.step_count, sizeof(*assign.copies));
@@ -379,6 +380,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	free(assign.passes);
 	free(assign.anchors);
 	free(assign.layers);
+	free(assign.tables);
 	free(assign.again);
 	free(assign.reasons);
 	free(assign.copies);

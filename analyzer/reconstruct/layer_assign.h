@@ -40,6 +40,7 @@ struct layer_assign {
 	enum layer_pass *passes;      /* by step */
 	bool *anchors;                /* by step: its pass follows from the call itself */
 	uint32_t *layers;             /* by step: LAYER_NONE, or the layer */
+	bool *tables;                 /* by step: a copy that is of the kernel it is made for */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
 	uint64_t *copies; /* by step: address of a parameter's copy that it reads, 0: none known */

@@ -52,6 +52,11 @@ struct flow_scatter {
 	uint64_t receive, receive_bytes; /* where this rank's shards of them come, in the same order */
 };
 
+/* That a step is the last to touch a parameter's gradient before it is sent. */
+struct flow_gradient {
+	uint32_t step, parameter;
+};
+
 /* Where a parameter was gathered to. */
 struct flow_version {
 	uint32_t shard;         /* its place */
@@ -107,6 +112,10 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
  * was gathered to (layer_flow_gather.c).
  */
 void flow_gather(struct flow_work *work);
+
+/* The gradients that reduce-scatters of a pass take, as far as they are known; the kernels before those get
+ * their unit (layer_flow_scatter.c). How many; the caller frees them. */
+size_t flow_scattered(struct flow_work *work, const struct flow_pass *pass, struct flow_gradient **gradients);
 
 /* Which places are parameters, and where the update is. False: not found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);

@@ -29,6 +29,13 @@ static uint32_t find_group(struct flow_work *work, uint32_t place)
 	return place;
 }
 
+/* Makes a parameter's layer that of another: but no layer is of two units. */
+static void join_groups(struct flow_work *work, uint32_t parameter, uint32_t other)
+{
+	if (work->places[parameter].unit == work->places[other].unit)
+		work->places[find_group(work, parameter)].group = find_group(work, other);
+}
+
 /* Notes why a step has its layer: by a parameter's place, or another step; FLOW_NOWHERE where there is none.
  */
 static void by(struct assigning *a, uint32_t step, enum layer_rule rule, uint32_t parameter, uint32_t other)
@@ -62,8 +69,9 @@ static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 				flow_touch_of(work, step, i)->place == parameter ? LAYER_RULE_PARAMETER
 										 : LAYER_RULE_CAST,
 				parameter, FLOW_NOWHERE);
-		} else if (join)
-			work->places[find_group(work, parameter)].group = first;
+		} else if (join) {
+			join_groups(work, parameter, first);
+		}
 	}
 	return first;
 }
@@ -199,8 +207,7 @@ static void assign_forward(struct assigning *a)
 		}
 		product = a->fixed[i] ? product_of(a, i, last) : FLOW_NOWHERE;
 		if (product != FLOW_NOWHERE)
-			work->places[find_group(work, a->groups[i])].group =
-				find_group(work, a->groups[product]);
+			join_groups(work, a->groups[i], a->groups[product]);
 		flow_follow_casts(work, i, last);
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
@@ -230,6 +237,41 @@ static void place_gradients(struct assigning *a, const uint32_t *last)
 		a->groups[step - 1] = find_group(work, parameter);
 		a->fixed[step - 1] = true;
 		by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
+	}
+}
+
+/* Gradients that are sent to the ranks which have the shards: the same, of the last step before they are put
+ * together. */
+static void place_scattered(struct assigning *a)
+{
+	struct flow_gradient *gradients;
+	const size_t count = flow_scattered(a->work, a->pass, &gradients);
+
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t step = gradients[i].step, parameter = gradients[i].parameter;
+
+		if (a->fixed[step])
+			continue;
+		a->groups[step] = find_group(a->work, parameter);
+		a->fixed[step] = true;
+		by(a, step, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
+	}
+	free(gradients);
+}
+
+/* What gathers parameters of several layers, or puts their gradients together, counts to the first of them.
+ */
+static void place_units(struct assigning *a)
+{
+	for (uint32_t i = 0; i < a->work->update_begin; i++) {
+		const uint32_t parameter = a->work->steps[i].unit;
+
+		if (parameter == FLOW_NOWHERE)
+			continue;
+		a->groups[i] = find_group(a->work, parameter);
+		a->fixed[i] = false;
+		a->work->assign->tables[i] = graph_flow(&a->work->assign->graph, i)->kind == PM_KIND_COPY;
+		by(a, i, LAYER_RULE_GATHERS, parameter, FLOW_NOWHERE);
 	}
 }
 
@@ -311,6 +353,7 @@ static void assign_backward(struct assigning *a)
 		if (!a->fixed[i] && work->steps[i].computes)
 			find_sibling(a, i);
 	place_gradients(a, last);
+	place_scattered(a);
 	place_copies(a, a->pass->turn, a->pass->end);
 	for (uint32_t i = a->pass->end; i-- > a->pass->turn;) {
 		const uint32_t to = taker(a, i, next, last);
@@ -504,6 +547,7 @@ void flow_assign(struct flow_work *work)
 		assign_forward(&a);
 		assign_backward(&a);
 	}
+	place_units(&a);
 	number_layers(&a);
 	hand_over_parameters(&a);
 	for (uint32_t i = 0; i < work->step_count; i++) {

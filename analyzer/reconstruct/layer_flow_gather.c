@@ -284,8 +284,8 @@ static uint32_t put_in_place(struct gathering *g, const struct table *table)
 }
 
 /*
- * Units that are gathered again are modules within those that stay: where what stays is worked with, they have run,
- * and their memory serves something else.
+ * Units that are gathered again are modules within those that stay: where what stays is worked with, they
+ * have run, and their memory serves something else.
  */
 static void give_up_inner(struct gathering *g, const struct flow_touch *touches, uint32_t count)
 {

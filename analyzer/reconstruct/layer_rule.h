@@ -27,6 +27,8 @@
 	X(PARAMETER, "parameter", "touches a parameter of the layer") \
 	X(CAST, "cast", "reads a copy of a parameter of the layer") \
 	X(GRADIENT, "gradient", "writes a gradient of the layer, or is the last to touch it") \
+	X(GATHERS, "gathers", \
+		"gathers parameters of the layer and of others, or puts their gradients together") \
 	X(SIBLING, "sibling", "reads the gradient that the layer's product reads") \
 	X(COPY, "copy", "copies what a product of the layer reads, or what it made") \
 	X(OPENS, "opens", "is a layer of its own by what it does") \
