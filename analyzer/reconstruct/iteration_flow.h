@@ -27,7 +27,9 @@ struct graph_parameter {
 	uint32_t number; /* in worker_model.parameters */
 	uint64_t address;
 	uint64_t bytes;
-	uint64_t gradient; /* 0: not found */
+	uint64_t gradient;  /* 0: not found */
+	const char *module; /* that works with it, where its address does not tell that; "": not known; else
+			       NULL */
 	uint32_t gradient_step;
 };
 

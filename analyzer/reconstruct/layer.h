@@ -58,6 +58,7 @@ struct layer_list {
 	size_t iteration; /* that all of it was found in: of the worker's list */
 	uint32_t updates; /* in it, with computations of a library between them; 0: not known */
 	struct layer_role *operation_roles; /* by operation of the timeline */
+	size_t followed_gathers;            /* all-gathers of that iteration whose parameters are followed */
 	bool given_again;                   /* the data say of some work that it is done again */
 	struct layer_part *parts;
 	size_t part_count, part_room;

@@ -117,6 +117,9 @@ void flow_gather(struct flow_work *work);
  * their unit (layer_flow_scatter.c). How many; the caller frees them. */
 size_t flow_scattered(struct flow_work *work, const struct flow_pass *pass, struct flow_gradient **gradients);
 
+/* What the program calls the modules that work with gathered parameters (layer_flow_module.c). */
+void flow_name_shards(struct flow_work *work);
+
 /* Which places are parameters, and where the update is. False: not found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
 

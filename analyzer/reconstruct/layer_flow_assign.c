@@ -416,9 +416,11 @@ static void hand_over_parameters(struct assigning *a)
 
 		if (!place->parameter)
 			continue;
-		*MEM_PUSH(graph->parameters, graph->parameter_count,
-			graph->parameter_room) = (struct graph_parameter){
-			.address = place->address, .bytes = place->bytes, .gradient_step = GRAPH_NONE};
+		*MEM_PUSH(graph->parameters, graph->parameter_count, graph->parameter_room) =
+			(struct graph_parameter){.address = place->address,
+				.bytes = place->bytes,
+				.module = place->module,
+				.gradient_step = GRAPH_NONE};
 		assign->owners[number] = layer;
 		if (layer != LAYER_NONE) {
 			assign->list->items[layer].parameter_bytes += place->bytes;
@@ -579,8 +581,10 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 	bool found = flow_collect(&work, iterations) && flow_parameters(&work, iterations) &&
 		     flow_turn(&work, iterations);
 
-	if (found)
+	if (found) {
 		flow_assign(&work);
+		assign->list->followed_gathers = work.gather_count;
+	}
 	free(work.passes);
 	free(work.steps);
 	free(work.touches);

@@ -454,8 +454,10 @@ void flow_gather(struct flow_work *work)
 	}
 	find_units(&g);
 	note_shards(&g);
-	if (work->shard_count)
+	if (work->shard_count) {
 		rewrite(&g);
+		flow_name_shards(work);
+	}
 	for (size_t i = 0; i < g.gather_count; i++)
 		free(g.gathers[i].shards);
 	free(g.gathers);

@@ -3,6 +3,7 @@
  */
 #include "layer_assign.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The module of the library's calls that read a parameter where it lies. NULL: of none, or (`*many`) of
@@ -27,6 +28,58 @@ static const char *reader_module(const struct layer_assign *assign, uint64_t add
 	return *many ? NULL : found;
 }
 
+/* The module of the library's forward calls that read gathered parameters of a layer, or copies of them.
+ * NULL: there is none, or they are of several. */
+static const char *library_module(const struct layer_assign *assign, uint32_t layer)
+{
+	const char *found = NULL;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const char *module = assign->timeline->operations[assign->graph.steps[i].operation].module;
+
+		if (assign->layers[i] != layer || !module || assign->passes[i] != LAYER_FORWARD ||
+			graph_flow(&assign->graph, i)->kind == PM_KIND_LAUNCH ||
+			(assign->reasons[i].layer != LAYER_RULE_PARAMETER &&
+				assign->reasons[i].layer != LAYER_RULE_CAST))
+			continue;
+		if (found && strcmp(found, module) != 0)
+			return NULL;
+		found = module;
+	}
+	return found;
+}
+
+/* Is a layer's module that of another layer with parameters? */
+static bool is_named_twice(const struct layer_assign *assign, uint32_t layer)
+{
+	const struct layer *items = assign->list->items;
+
+	for (uint32_t i = 0; i < assign->list->count; i++)
+		if (i != layer && items[i].parameter_bytes &&
+			strcmp(items[i].module, items[layer].module) == 0)
+			return true;
+	return false;
+}
+
+/* Two layers of gathered parameters with one name: it is that of the one which a library's calls name, if
+ * any. */
+static void drop_doubtful(struct layer_assign *assign)
+{
+	const struct graph *graph = &assign->graph;
+	bool *doubtful = mem_alloc(assign->list->count, sizeof(*doubtful));
+
+	for (uint32_t p = 0; p < graph->parameter_count; p++) {
+		const uint32_t layer = assign->owners[p];
+
+		if (layer != LAYER_NONE && graph->parameters[p].module && !library_module(assign, layer))
+			doubtful[layer] = is_named_twice(assign, layer);
+	}
+	for (uint32_t i = 0; i < assign->list->count; i++)
+		if (doubtful[i])
+			assign->list->items[i].module = "";
+	free(doubtful);
+}
+
 /*
  * What the program calls the layer of these parameters: the module that reads them, or where they were first
  * among the arguments of launches. The latter is the weaker, for words of arguments that are not in use may
@@ -35,18 +88,20 @@ static const char *reader_module(const struct layer_assign *assign, uint64_t add
 static const char *parameters_module(const struct layer_assign *assign, uint32_t layer)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
-	const char *found = NULL;
+	const char *library = library_module(assign, layer), *found = NULL;
 	bool many = false;
 
 	for (uint32_t p = 0; p < assign->graph.parameter_count && !many; p++) {
-		const uint64_t address = assign->graph.parameters[p].address;
+		const struct graph_parameter *parameter = &assign->graph.parameters[p];
 		const char *module;
 
 		if (assign->owners[p] != layer)
 			continue;
-		module = reader_module(assign, address, &many);
-		if (!module && !many)
-			module = timeline_module_at(process, address);
+		module = reader_module(assign, parameter->address, &many);
+		if (!module && !many && parameter->module)
+			module = library ? library : *parameter->module ? parameter->module : NULL;
+		else if (!module && !many)
+			module = timeline_module_at(process, parameter->address);
 		many |= module && found && strcmp(module, found) != 0;
 		if (module)
 			found = module;
@@ -81,4 +136,5 @@ void layer_modules(struct layer_assign *assign)
 		if (found && agree)
 			item->module = arena_text(&assign->list->arena, found, strlen(found));
 	}
+	drop_doubtful(assign);
 }

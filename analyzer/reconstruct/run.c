@@ -383,7 +383,7 @@ static void warn_of_gathers(struct texts *texts, struct run *run)
 					     ? 0
 					     : count_gathers(analysis, worker);
 
-		if (count < FEW_GATHERS)
+		if (count < FEW_GATHERS || count <= worker->layers.followed_gathers)
 			continue;
 		add(texts,
 			arena_format(&analysis->timeline.arena,
