@@ -1,10 +1,11 @@
 /* Checks the parts of base/ that everything stands on: the hash table against an array that is searched,
- * texts kept once, CSV that is written and read again, text in pages, the mean and deviation. */
+ * texts kept once, CSV that is written and read again, text and tables in pages, the mean and deviation. */
 #include "base/csv.h"
 #include "base/html.h"
 #include "base/intern.h"
 #include "base/random.h"
 #include "base/statistics.h"
+#include "base/table.h"
 
 #include "check.h"
 
@@ -168,6 +169,57 @@ static void check_html(void)
 	}
 }
 
+/* A long name stands in its cell and in its bar's title; text that is hostile ends neither. */
+static void check_html_table(void)
+{
+	static const char *const names[][2] = {
+		{"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
+		{"\"' onload='x' & \"", "&quot;&#39; onload=&#39;x&#39; &amp; &quot;"},
+		{"\x01\n\x1b[31m", "\\x01\\x0a\\x1b[31m"},
+		{"\xff|\xc3", "\\xff|\\xc3"},
+	};
+	static char longest[20001];
+	const size_t count = sizeof(names) / sizeof(*names);
+	struct arena arena = {0};
+	struct print_table table;
+	char *text = NULL, *at;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	memset(longest, '<', sizeof(longest) - 1);
+	print_init(&table, &arena);
+	print_column(&table, "name", "name <b>", PRINT_WORD);
+	table.columns[print_column(&table, "time", "time", PRINT_TIME)].bar = "plain";
+	for (size_t i = 0; i <= count + 1; i++) {
+		print_row(&table);
+		print_word(&table, 0, i < count ? names[i][0] : i == count ? longest : "unknown");
+		print_number(&table, 1, i <= count ? 1e6 * (double)(i + 1) : NAN);
+	}
+	print_html(&table, out);
+	fclose(out);
+	at = strstr(text, "<th class=\"l\">name &lt;b&gt;</th><th></th><th>time, ms</th>");
+	CHECK(at != NULL, "titles: %.300s", text);
+	for (size_t i = 0; at && i < count; i++) {
+		char *row = NULL;
+
+		/* The greatest of the five known is 5 ms. */
+		CHECK(asprintf(&row,
+			      "\n<tr><td class=\"l\">%s</td><td class=\"w\" style=\"width:45%%\"><svg "
+			      "height=\"14\" role=\"img\"><rect class=\"plain\" x=\"0%%\" width=\"%.3f%%\" "
+			      "height=\"100%%\"><title>%s: %zu.000 ms</title></rect></svg></td><td>%zu.000</td></tr>\n",
+			      names[i][1], 20.0 * (double)(i + 1), names[i][1], i + 1, i + 1) > 0,
+			"out of memory");
+		CHECK(strstr(text, row) != NULL, "row %zu: no %s in %.2000s", i, row, text);
+		free(row);
+	}
+	CHECK(strstr(text, "<svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") != NULL,
+		"a bar of what is unknown");
+	CHECK(size > 2 * 4 * (sizeof(longest) - 1) && !strstr(text, "<<"), "the long name: %zu bytes", size);
+	free(text);
+	print_free(&table);
+	arena_free(&arena);
+}
+
 /* Of 1 to n the mean is (n + 1) / 2 and the variance n (n + 1) / 12; a great number added changes neither
  * much. */
 static void check_spread(void)
@@ -191,6 +243,7 @@ int main(void)
 	check_intern();
 	check_csv();
 	check_html();
+	check_html_table();
 	check_spread();
 	return check_end();
 }
