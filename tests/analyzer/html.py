@@ -340,9 +340,15 @@ def check_labelled():
     effects = list(part.iter("table"))[0]
     titles = {"stages": "stage imbalance", "workers": "slow worker", "batches": "operations vary",
               "communication": "communication", "collection": "garbage collection", "update": "optimizer"}
-    shown = {words(row[0]): percent(next(row.iter("rect")), "width") for row in effects.iter("tr") if list(row.iter("rect"))}
+    shown = {words(row[0]): sum(percent(bar, "width") for bar in row.iter("rect")) for row in effects.iter("tr")}
     for key, gain in gains.items():
         near("labelled", titles[key], shown[titles[key]], 100 * max(gain, 0) / max(gains.values()))
+    for part_key, tables in (("stages", 2), ("data_ranks", 3)):
+        rows = {words(row[0]): sum(percent(bar, "width") for bar in row.iter("rect")) for row in list(part.iter("table"))[tables].iter("tr")}
+        longest = max(item["computing_ns"] for item in slowdown[part_key])
+        for item in slowdown[part_key]:
+            name = item[part_key[:-1]]
+            near("labelled", name, rows[name], 100 * item["computing_ns"] / longest)
     cells = {}
     for piece in next(table for table in part.iter("table") if table.get("class") == "lines map").iter("rect"):
         name, rest = words(piece).split(": S = ")

@@ -9,10 +9,10 @@ static void number_if(struct print_table *table, size_t column, double number)
 		print_number(table, column, number);
 }
 
-static void part_table(struct print_table *table, const char *what, const struct slowdown_part *parts,
-	size_t count, size_t steps, bool compute)
+static void part_table(struct print_table *table, const char *key, const char *title,
+	const struct slowdown_part *parts, size_t count, size_t steps, bool compute)
 {
-	size_t name = print_column(table, what, what, PRINT_WORD);
+	size_t name = print_column(table, key, title, PRINT_WORD);
 	size_t slowdown = print_column(table, "slowdown", "S", PRINT_REAL);
 	size_t explained = print_column(table, "explained", "explains", PRINT_SHARE);
 	size_t without = print_column(table, "without", "T without", PRINT_TIME);
@@ -20,6 +20,7 @@ static void part_table(struct print_table *table, const char *what, const struct
 	size_t ratio = compute ? print_column(table, "ratio", "to mean", PRINT_REAL) : 0;
 	size_t slowest = compute ? print_column(table, "slowest_share", "slowest", PRINT_SHARE) : 0;
 
+	table->columns[computing].bar = compute ? "forward" : NULL;
 	for (size_t i = 0; i < count; i++) {
 		print_row(table);
 		print_word(table, name, parts[i].name);
@@ -79,13 +80,15 @@ void slowdown_table(
 	if (which == SLOWDOWN_TABLE_CAUSES)
 		effect_table(table, slowdown, form);
 	else if (which == SLOWDOWN_TABLE_OPERATIONS)
-		part_table(table, "operation", slowdown->types, slowdown->type_count, steps, false);
+		part_table(
+			table, "operation", "operation", slowdown->types, slowdown->type_count, steps, false);
 	else if (which == SLOWDOWN_TABLE_STAGES)
-		part_table(table, "stage", slowdown->stages, slowdown->stage_count, steps, true);
+		part_table(table, "stage", "stage", slowdown->stages, slowdown->stage_count, steps, true);
 	else if (which == SLOWDOWN_TABLE_DATA)
-		part_table(table, "data_rank", slowdown->data, slowdown->data_count, steps, true);
+		part_table(
+			table, "data_rank", "data rank", slowdown->data, slowdown->data_count, steps, true);
 	else if (which == SLOWDOWN_TABLE_WORKERS)
-		part_table(table, "worker", slowdown->workers, slowdown->worker_count, steps, true);
+		part_table(table, "worker", "worker", slowdown->workers, slowdown->worker_count, steps, true);
 	else
 		step_table(table, slowdown);
 }

@@ -1,6 +1,7 @@
 /* The HTML report of a run of labelled phases: what uneven work costs, why, and on which stage and data rank
  * (slowdown.h). */
 #include "page.h"
+#include "analyses/slowdown/slowdown_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,42 +22,41 @@ static int next_effect(const struct slowdown *slowdown, const bool *done)
 	return best;
 }
 
-/* No "-0.0". */
-static double none_below(double percent)
+/* No "-0.0%". */
+static double none_below(double share)
 {
-	return fabs(percent) < 0.05 ? 0 : percent;
+	return fabs(share) < 0.0005 ? 0 : share;
 }
 
 static void write_effects(struct html_page *page, const struct slowdown *slowdown)
 {
+	enum { NAME, GAIN, SHARE, STEP, EXPLAINED, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("effect", "balanced part", PRINT_WORD),
+		PRINT_COLUMN("gain", "saves", PRINT_TIME, .bar = "gain"),
+		PRINT_COLUMN("gain_share", "of a step", PRINT_SHARE),
+		PRINT_COLUMN("without", "step", PRINT_TIME),
+		PRINT_COLUMN("explained", "explains", PRINT_SHARE),
+	};
 	bool done[SLOWDOWN_EFFECTS] = {false};
-	double greatest_ns = 0;
+	struct print_table table;
 
-	for (int i = 0; i < SLOWDOWN_EFFECTS; i++)
-		greatest_ns = fmax(greatest_ns, slowdown->replayed_ns - slowdown->effect_ns[i]);
-	fputs("<table class=\"list\">\n"
-	      "<thead><tr><th class=\"l\">balanced part</th><th></th><th>saves</th><th></th><th>step</th><th>explains</th></tr></thead>\n"
-	      "<tbody>\n",
-		page->out);
-	html_times(page, slowdown->replayed_ns);
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
 	for (int n = 0; n < SLOWDOWN_EFFECTS; n++) {
 		int i = next_effect(slowdown, done);
 		double gain_ns = slowdown->replayed_ns - slowdown->effect_ns[i];
 
 		done[i] = true;
-		fprintf(page->out, "<tr><th class=\"l\">%s</th><td class=\"w\" style=\"width:45%%\">",
-			slowdown_effect_name(i));
-		html_bar(page, "gain", greatest_ns > 0 ? 100 * fmax(gain_ns, 0) / greatest_ns : 0,
-			html_time(page, gain_ns));
-		fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td><td>%s</td><td>%s</td></tr>\n",
-			html_time(page, gain_ns), none_below(100 * gain_ns / slowdown->replayed_ns),
-			html_time(page, slowdown->effect_ns[i]),
-			isfinite(slowdown->effect[i])
-				? arena_format(&page->arena, "%.1f%%", 100 * slowdown->effect[i])
-				: "–");
+		print_row(&table);
+		print_word(&table, NAME, slowdown_effect_name(i));
+		print_number(&table, GAIN, gain_ns);
+		print_number(&table, SHARE, none_below(gain_ns / slowdown->replayed_ns));
+		print_number(&table, STEP, slowdown->effect_ns[i]);
+		print_number(&table, EXPLAINED, slowdown->effect[i]);
 	}
-	html_times(page, 0);
-	fputs("</tbody></table>\n", page->out);
+	print_html(&table, page->out);
+	print_free(&table);
 }
 
 /* Class of a worker's S: none is faster than even. */
@@ -124,34 +124,15 @@ static void write_map(struct html_page *page, const struct slowdown *slowdown)
 		fprintf(page->out, "<p class=\"dim\">%d of %d rows are shown.</p>\n", lanes, job->lane_count);
 }
 
-static void write_parts(struct html_page *page, const struct slowdown *slowdown,
-	const struct slowdown_part *parts, size_t count, const char *title)
+static void write_parts(struct html_page *page, const struct slowdown *slowdown, enum slowdown_tables which)
 {
-	double greatest = 0;
+	struct print_table table;
 
-	if (count < 2)
-		return;
-	for (size_t i = 0; i < count && i < MOST_LANES; i++)
-		greatest = fmax(greatest, parts[i].compute_ns);
-	fprintf(page->out,
-		"<table class=\"list\">\n<thead><tr><th class=\"l\">%s</th><th></th><th>computing</th><th>of the "
-		"mean</th><th>slowest in</th><th>S</th><th>explains</th></tr></thead>\n<tbody>\n",
-		title);
-	for (size_t i = 0; i < count && i < MOST_LANES; i++) {
-		fprintf(page->out, "<tr><th class=\"l\">%s</th><td class=\"w\" style=\"width:40%%\">",
-			html_escape(page, parts[i].name));
-		html_bar(page, html_phase_key(PHASE_FORWARD),
-			greatest > 0 ? 100 * parts[i].compute_ns / greatest : 0,
-			html_time(page, parts[i].compute_ns));
-		fprintf(page->out,
-			"</td><td>%s</td><td>%.3f×</td><td>%.0f%%</td><td>%.3f</td><td>%s</td></tr>\n",
-			html_time(page, parts[i].compute_ns), parts[i].ratio,
-			100 * (double)parts[i].slowest / (double)slowdown->step_count, parts[i].slowdown,
-			isfinite(parts[i].explained)
-				? arena_format(&page->arena, "%.1f%%", 100 * parts[i].explained)
-				: "–");
-	}
-	fputs("</tbody></table>\n", page->out);
+	print_init(&table, &page->arena);
+	slowdown_table(&table, slowdown, which, PRINT_TEXT);
+	if (table.row_count > 1)
+		print_html_folded(&table, MOST_LANES, "rows", page->out);
+	print_free(&table);
 }
 
 void html_slowdown(struct html_page *page, const struct html_run *run)
@@ -171,7 +152,7 @@ void html_slowdown(struct html_page *page, const struct html_run *run)
 		html_time(page, slowdown->ideal_ns));
 	write_effects(page, slowdown);
 	write_map(page, slowdown);
-	write_parts(page, slowdown, slowdown->stages, slowdown->stage_count, "stage");
-	write_parts(page, slowdown, slowdown->data, slowdown->data_count, "data rank");
+	write_parts(page, slowdown, SLOWDOWN_TABLE_STAGES);
+	write_parts(page, slowdown, SLOWDOWN_TABLE_DATA);
 	fputs("</section>\n", page->out);
 }
