@@ -123,6 +123,22 @@ void flow_name_shards(struct flow_work *work);
 /* Which places are parameters, and where the update is. False: not found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
 
+/* By place: is it a weight? A library reads it, and nothing touches it before in the iteration. The caller
+ * frees it. */
+bool *flow_find_weights(const struct flow_work *work);
+
+/* ---- the update (layer_flow_update.c) ---- */
+
+/* Does the name of the step's kernel say that it updates parameters? */
+bool flow_is_update(const struct flow_work *work, uint32_t step);
+
+/* Sets where the update is, and leaves those parameters that it touches, and weights that may be frozen.
+ * False: not found. */
+bool flow_find_update(struct flow_work *work);
+
+/* How many stretches of the iteration without a library's computations have an update. */
+uint32_t flow_count_updates(const struct flow_work *work);
+
 /* The place at an address, or NULL. */
 struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address);
 
@@ -158,6 +174,12 @@ void flow_follow_casts(struct flow_work *work, uint32_t step, const uint32_t *la
 
 /* Has a step of a library computed what is at a place? `step`: the last one that touched it, + 1; 0: none. */
 bool flow_is_computed(const struct flow_work *work, uint32_t step, uint32_t place);
+
+/*
+ * Takes pass and layer from steps that are of none (layer_flow_outside.c): exchanges before the model begins,
+ * copies that lead nowhere, what clears gradients. fixed: by step, its layer is known by a parameter.
+ */
+void flow_leave_out(const struct flow_work *work, const bool *fixed);
 
 /* Passes and layers of all steps, into the assignment (layer_flow_assign.c). */
 void flow_assign(struct flow_work *work);

@@ -1,0 +1,97 @@
+/* Steps before the update that are of no pass. */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+
+/* Does a step touch what another sends or receives? */
+static bool meets_exchange(const struct flow_work *work, uint32_t step, uint32_t exchange)
+{
+	const struct flow *flow = graph_flow(&work->assign->graph, exchange);
+
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		for (uint32_t t = 0; t < work->steps[step].count; t++)
+			if (flow_holds(&flow->accesses[i],
+				    work->places[flow_touch_of(work, step, t)->place].address))
+				return true;
+	return false;
+}
+
+/*
+ * What is exchanged before anything is computed with parameters is no result of the model: buffers that all
+ * ranks are to have alike. Packing and unpacking them is of no pass.
+ */
+static void leave_out_exchanges(const struct flow_work *work, const bool *fixed)
+{
+	struct layer_assign *assign = work->assign;
+	uint32_t first = 0;
+
+	while (first < work->passes[0].turn && !(work->steps[first].computes && fixed[first]))
+		first++;
+	for (uint32_t exchange = 0; exchange < first; exchange++)
+		for (uint32_t i = 0; i < first && graph_flow(&assign->graph, exchange)->kind == PM_KIND_COMM;
+			i++)
+			if (i == exchange || meets_exchange(work, i, exchange)) {
+				assign->passes[i] = LAYER_UNKNOWN;
+				assign->layers[i] = LAYER_NONE;
+			}
+}
+
+/* Does no other step touch what a copy writes? It is of no pass: buffers that are kept beside a mean of the
+ * parameters. `touched`: by place, how often steps touch it. */
+static bool leads_nowhere(const struct flow_work *work, uint32_t step, const uint32_t *touched)
+{
+	bool written = false;
+
+	if (graph_flow(&work->assign->graph, step)->kind != PM_KIND_COPY)
+		return false;
+	for (uint32_t t = 0; t < work->steps[step].count; t++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, t);
+
+		if (touch->written && touched[touch->place] > 1)
+			return false;
+		written |= touch->written;
+	}
+	return written;
+}
+
+/* Does a step touch gradients alone? */
+static bool is_of_gradients(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t t = 0; t < work->steps[step].count; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].gradient_of == FLOW_NOWHERE)
+			return false;
+	return work->steps[step].count > 0;
+}
+
+static bool touches_parameter(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t t = 0; t < work->steps[step].count; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].parameter)
+			return true;
+	return false;
+}
+
+/* Steps of no pass: copies that lead nowhere, and what clears gradients before the first pass begins. */
+static void leave_out_others(const struct flow_work *work)
+{
+	struct layer_assign *assign = work->assign;
+	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
+	bool begun = false;
+
+	for (size_t t = 0; t < work->touch_count; t++)
+		touched[work->touches[t].place]++;
+	for (uint32_t i = 0; i < work->update_begin; i++) {
+		begun |= work->steps[i].computes || touches_parameter(work, i);
+		if (leads_nowhere(work, i, touched) || (!begun && is_of_gradients(work, i))) {
+			assign->passes[i] = LAYER_UNKNOWN;
+			assign->layers[i] = LAYER_NONE;
+		}
+	}
+	free(touched);
+}
+
+void flow_leave_out(const struct flow_work *work, const bool *fixed)
+{
+	leave_out_exchanges(work, fixed);
+	leave_out_others(work);
+}

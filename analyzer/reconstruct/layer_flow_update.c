@@ -1,0 +1,255 @@
+/*
+ * Where the update is: of the stretches without computations of a library the one that touches most
+ * parameters, or parameters and the optimizer's state together.
+ */
+#include "layer_flow.h"
+#include "sequence.h"
+
+#include <stdlib.h>
+
+#define MOST_BETWEEN 4 /* steps of the update that touch no state */
+
+bool flow_is_update(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+
+	return work->steps[step].launch &&
+	       (sequence_label(timeline, &timeline->operations[work->assign->graph.steps[step].operation]) &
+		       SEQUENCE_UPDATE);
+}
+
+/* The shortest window of [begin, end) whose steps touch so many parameters. */
+static void shorten(struct flow_work *work, uint32_t begin, uint32_t end, uint32_t wanted)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;
+
+	work->update_begin = begin;
+	work->update_end = end;
+	for (uint32_t from = begin; from < end; from++) {
+		uint32_t covered = 0;
+
+		mark++;
+		for (uint32_t i = from; i < end && i - from < work->update_end - work->update_begin; i++) {
+			covered += flow_count_parameters(work, i, marks, mark);
+			if (covered < wanted)
+				continue;
+			work->update_begin = from;
+			work->update_end = i + 1;
+			break;
+		}
+	}
+	free(marks);
+}
+
+/* By place: does a step outside [begin, end) touch it? The caller frees it. */
+static bool *touched_outside(const struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *outside = mem_alloc(work->place_count, sizeof(*outside));
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0; (i < begin || i >= end) && t < work->steps[i].count; t++)
+			outside[work->touches[work->steps[i].first + t].place] = true;
+	return outside;
+}
+
+/* How many addresses of state a kernel works on: they live on, and nothing outside touches them. */
+static uint32_t count_state(const struct flow_work *work, const bool *outside, uint32_t step)
+{
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++) {
+		const uint32_t p = work->touches[work->steps[step].first + t].place;
+
+		count += !outside[p] && work->places[p].persistent && !work->places[p].parameter;
+	}
+	return count;
+}
+
+static uint64_t kernel_of(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t kernel = 0;
+
+	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
+		&kernel);
+	return kernel;
+}
+
+/* Is the step's kernel launched by a step of [begin, end)? */
+static bool is_kernel_of(const struct flow_work *work, uint32_t step, uint32_t begin, uint32_t end)
+{
+	const uint64_t kernel = kernel_of(work, step);
+
+	for (uint32_t i = begin; i < end && kernel; i++)
+		if (work->steps[i].launch && kernel_of(work, i) == kernel)
+			return true;
+	return false;
+}
+
+/*
+ * The window grows over steps of its stretch that work on the optimizer's state. Before it gradients are such
+ * state as well: there the kernel must be one of the window's, or work on the state of many parameters, or on
+ * many parameters themselves, as weight decay does.
+ */
+static void grow(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *outside = touched_outside(work, begin, end);
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
+
+	for (uint32_t i = begin; i < end; i++)
+		if (i >= work->update_end && i - work->update_end < MOST_BETWEEN &&
+			count_state(work, outside, i) > 0)
+			work->update_end = i + 1;
+	for (uint32_t i = end; i-- > begin;) {
+		const uint32_t state = count_state(work, outside, i);
+		const uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
+		const uint32_t most = state > parameters ? state : parameters;
+
+		if (i < work->update_begin && work->update_begin - i <= MOST_BETWEEN &&
+			((state > 0 && is_kernel_of(work, i, work->update_begin, work->update_end)) ||
+				(work->steps[i].launch && most > 1 && 3 * most >= work->parameter_count)))
+			work->update_begin = i;
+	}
+	free(marks);
+	free(outside);
+}
+
+/* Of parameters in one block the update touches the begin alone: it works on a parameter and on state at
+ * once. */
+static bool find_state(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *outside = touched_outside(work, begin, end);
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), found = 0;
+
+	for (uint32_t i = begin; i < end; i++) {
+		if (count_state(work, outside, i) == 0 || flow_count_parameters(work, i, marks, i + 1) == 0 ||
+			is_kernel_of(work, i, 0, begin) || is_kernel_of(work, i, end, work->step_count))
+			continue;
+		if (!found++)
+			work->update_begin = i;
+		work->update_end = i + 1;
+	}
+	free(outside);
+	free(marks);
+	return found > 0;
+}
+
+static void keep(struct flow_work *work, uint32_t begin, uint32_t end, const bool *others)
+{
+	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
+
+	for (uint32_t i = begin; i < end; i++)
+		flow_count_parameters(work, i, touched, 1);
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].parameter && !touched[p] && !(others && others[p])) {
+			work->places[p].parameter = false;
+			work->parameter_count--;
+		}
+	free(touched);
+}
+
+void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	keep(work, begin, end, NULL);
+}
+
+/* Leaves what the update touches, and weights, which may be frozen. Anything else that it does not touch is a
+ * constant: a mask, a table. */
+static void keep_updated(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	bool *weights = flow_find_weights(work);
+
+	keep(work, begin, end, weights);
+	free(weights);
+}
+
+/* From the first to behind the last step of [begin, end) that updates by its kernel's name. False: there is
+ * none, or they touch no parameter. */
+static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), parameters = 0, first = end,
+		 last = begin;
+
+	for (uint32_t i = begin; i < end; i++)
+		if (flow_is_update(work, i)) {
+			parameters += flow_count_parameters(work, i, marks, 1);
+			first = i < first ? i : first;
+			last = i + 1;
+		}
+	free(marks);
+	if (parameters == 0)
+		return false;
+	work->update_begin = first;
+	work->update_end = last;
+	return true;
+}
+
+/* Is there an update in [begin, end): a kernel of that name on parameters and their state, or on most
+ * parameters? */
+static bool has_update(const struct flow_work *work, uint32_t begin, uint32_t end, uint32_t *marks)
+{
+	bool *outside = touched_outside(work, begin, end), found = false;
+
+	for (uint32_t i = begin; i < end && !found; i++) {
+		const uint32_t parameters =
+			flow_is_update(work, i) ? flow_count_parameters(work, i, marks, i + 1) : 0;
+
+		found = parameters > 0 &&
+			(count_state(work, outside, i) > 0 || 2 * parameters > work->parameter_count);
+	}
+	free(outside);
+	return found;
+}
+
+uint32_t flow_count_updates(const struct flow_work *work)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), count = 0, begin = 0;
+
+	for (uint32_t i = 0; i <= work->step_count; i++)
+		if (i == work->step_count || work->steps[i].computes) {
+			count += i > begin && has_update(work, begin, i, marks);
+			begin = i + 1;
+		}
+	free(marks);
+	return count;
+}
+
+bool flow_find_update(struct flow_work *work)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;
+	uint32_t best = 0, best_begin = 0, best_end = 0, begin = 0;
+
+	for (uint32_t i = 0; i <= work->step_count; i++) {
+		uint32_t covered = 0;
+
+		if (i < work->step_count && !work->steps[i].computes)
+			continue;
+		mark++;
+		for (uint32_t j = begin; j < i; j++)
+			covered += flow_count_parameters(work, j, marks, mark);
+		/* of two that touch the same the later: the first one clears gradients, or casts */
+		if (covered > 0 && covered >= best) {
+			best = covered;
+			best_begin = begin;
+			best_end = i;
+		}
+		begin = i + 1;
+	}
+	free(marks);
+	if (3 * best >= work->parameter_count) {
+		if (!find_named(work, best_begin, best_end))
+			shorten(work, best_begin, best_end, best - best / 10);
+		grow(work, best_begin, best_end);
+		keep_updated(work, best_begin, best_end);
+		/* what it alone touches is state, in memory that an earlier copy was made to */
+		flow_keep_touched(work, 0, best_begin);
+		return true;
+	}
+	for (uint32_t end = work->step_count, from = end; end > 0; end = from > 0 ? from - 1 : 0) {
+		for (from = end; from > 0 && !work->steps[from - 1].computes;)
+			from--;
+		if (find_state(work, from, end))
+			return true;
+	}
+	return false;
+}
