@@ -299,19 +299,27 @@ static void give_up_inner(struct gathering *g, const struct flow_touch *touches,
 	}
 }
 
-/* What a step touches of what is gathered; what a library writes is something else from then on. */
+/* What a step touches of what is gathered; what a library writes is something else from then on. A product's
+ * weights, which are larger than its bias, say what its sizes mean. */
 static void touch_shards(struct gathering *g, uint32_t step, struct flow_touch *touches, uint32_t count)
 {
+	uint64_t most = 0;
+
 	give_up_inner(g, touches, count);
 	for (uint32_t t = 0; t < count; t++) {
 		const uint32_t place = touches[t].place;
 
 		if (g->shard_at[place] == FLOW_NOWHERE)
 			continue;
-		if (g->work->steps[step].computes && touches[t].written)
+		if (g->work->steps[step].computes && touches[t].written) {
 			g->shard_at[place] = g->unit_at[place] = FLOW_NOWHERE;
-		else if (g->work->steps[step].computes || g->work->steps[step].launch)
+		} else if (g->work->steps[step].computes || g->work->steps[step].launch) {
 			touches[t].place = g->shard_at[place];
+			if (g->work->places[touches[t].place].bytes > most) {
+				most = g->work->places[touches[t].place].bytes;
+				g->work->assign->copies[step] = g->work->places[place].address;
+			}
+		}
 	}
 }
 

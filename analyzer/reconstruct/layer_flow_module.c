@@ -74,23 +74,19 @@ static bool are_alike(
 }
 
 /* The name that most versions of the parameter have, in this unit and those like it; NULL: none has more than
- * half. The unit's own name counts only where there is no other: kernels that gather are the unit's too.
- * `names`: by version, NULL where it has none. */
+ * half. The unit's own name is none: kernels that gather are the unit's too. `names`: by version, NULL where
+ * it has none. */
 static const char *most_frequent(
 	const struct flow_work *work, const struct flow_version *version, const char **names)
 {
-	const char *best = NULL, *unit = NULL;
+	const char *best = NULL;
 	size_t most = 0, all = 0;
 
 	for (size_t i = 0; i < work->version_count; i++) {
 		size_t count = 0;
 
-		if (!names[i] || !are_alike(work, version, &work->versions[i]))
+		if (!names[i] || !*names[i] || !are_alike(work, version, &work->versions[i]))
 			continue;
-		if (!*names[i]) {
-			unit = names[i];
-			continue;
-		}
 		all++;
 		for (size_t j = i; j < work->version_count; j++)
 			count += names[j] && strcmp(names[i], names[j]) == 0 &&
@@ -100,8 +96,6 @@ static const char *most_frequent(
 			best = names[i];
 		}
 	}
-	if (!all)
-		return unit;
 	return 2 * most > all ? best : NULL;
 }
 
