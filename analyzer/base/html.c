@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define LONGEST_LINE 30 /* bytes of a text in a table that is never broken */
+
 /* Light and dark. Series have the colours of Okabe and Ito, which differ for colour-blind eyes too ("Color
  * Universal Design", 2008), in dark made lighter where need be. */
 static const char common[] =
@@ -26,7 +28,8 @@ static const char common[] =
 	"table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}\n"
 	"th,td{padding:2px 8px;text-align:right;vertical-align:middle;white-space:nowrap}"
 	"th{font-weight:600}thead th{color:var(--dim);border-bottom:1px solid var(--line)}\n"
-	".l{text-align:left}.list tbody tr:nth-child(even){background:var(--panel)}"
+	".l{text-align:left}.long{white-space:normal;overflow-wrap:anywhere;min-width:14em;max-width:26em}"
+	".list tbody tr:nth-child(even){background:var(--panel)}"
 	".scroll{overflow-x:auto}\n"
 	"svg text{font-size:11px;fill:var(--fg)}svg .axis{fill:var(--dim)}\n"
 	"@media print{body{max-width:none;padding:0;font-size:11pt}tr,svg,figure,.lead,"
@@ -48,6 +51,11 @@ void html_begin(const char *title, const char *const *styles, FILE *out)
 void html_end(FILE *out)
 {
 	fputs("</body>\n</html>\n", out);
+}
+
+const char *html_class(const char *text)
+{
+	return strlen(text) > LONGEST_LINE ? "l long" : "l";
 }
 
 /* Besides what is no UTF-8 and what controls a terminal: two that XML has not, and lines and tabs, which no

@@ -13,10 +13,13 @@
  * sheet that all pages have (html.c), which has:
  *   colours  --bg, --fg, --dim, --line, --panel, --warn; --k0 to --k7 for series; --more and --less of two
  * sides classes  dim, warn, lead (what is to be read first), scroll (around a wide table), l (a cell to the
- * left), list (a table with every second row shaded), axis (of a picture)
+ * left), long (its text is broken anywhere), list (a table with every second row shaded), axis (of a picture)
  */
 void html_begin(const char *title, const char *const *styles, FILE *out);
 void html_end(FILE *out);
+
+/* Class of a table's cell with this text: long ones may be broken anywhere. */
+const char *html_class(const char *text);
 
 /* Writes text for content and attributes: what is not UTF-8, or no character of XML, becomes '?'. */
 void html_text(const char *text, FILE *out);

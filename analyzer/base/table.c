@@ -114,6 +114,11 @@ void print_list(struct print_table *table, size_t column, const char *const *wor
 	cell->list = list;
 }
 
+void print_colour(struct print_table *table, size_t column, const char *kind)
+{
+	table->rows[table->row_count - 1].cells[column].kind = kind;
+}
+
 /* Digits behind the point: six that count in the greatest time are enough for all. */
 static int decimals_for(const struct unit *unit, double greatest_ns)
 {

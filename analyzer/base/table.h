@@ -56,12 +56,13 @@ struct print_cell {
 	const char *word;        /* lives as long as the table */
 	const char *title;       /* what text has in the word's place, or NULL */
 	const char *const *list; /* NULL, or the words of a list, ended by NULL */
+	const char *kind;        /* print_colour */
 	double number;
 };
 
 struct print_row {
 	struct print_cell *cells;
-	bool rule; /* a line above it, in text */
+	bool rule; /* a line above it; in HTML the class "rule" */
 };
 
 struct print_table {
@@ -91,6 +92,10 @@ void print_number(struct print_table *table, size_t column, double number);
 void print_numbers(struct print_table *table, size_t column, const double *numbers, size_t count);
 /* Words that live as long as the table; `count` may be 0. */
 void print_list(struct print_table *table, size_t column, const char *const *words, size_t count);
+
+/* The row's colour in HTML, a class of the page's styles that lives as long as the table: of the column's
+ * bar, or where it has none of a square before the word. */
+void print_colour(struct print_table *table, size_t column, const char *kind);
 
 /* `title` (may be NULL) gets the unit of time appended: "Phases, ms". On a terminal that is narrower than
  * the table, its last columns go below; into a file a row is a line. */

@@ -35,7 +35,7 @@ static void html_bar_cell(const struct html_table *html, size_t row, size_t at, 
 	fputs("<td class=\"w\" style=\"width:45%\"><svg height=\"14\" role=\"img\">", out);
 	if (cell->present && cell->number > 0) {
 		fprintf(out, "<rect class=\"%s\" x=\"0%%\" width=\"%.3f%%\" height=\"100%%\"><title>",
-			html->table->columns[cells->columns[at]].bar,
+			cell->kind ? cell->kind : html->table->columns[cells->columns[at]].bar,
 			100 * cell->number / html->greatest[at]);
 		html_text(cells->texts[row * cells->count], out);
 		fputs(": ", out);
@@ -46,23 +46,39 @@ static void html_bar_cell(const struct html_table *html, size_t row, size_t at, 
 	fputs("</svg></td>", out);
 }
 
+static void html_cell(const struct html_table *html, size_t row, size_t at, FILE *out)
+{
+	const size_t column = html->cells.columns[at];
+	const char *text = html->cells.texts[row * html->cells.count + at];
+	const char *kind = row ? html->table->rows[row - 1].cells[column].kind : NULL;
+
+	fputs(row ? "<td" : "<th", out);
+	if (html->cells.words[at])
+		fprintf(out, " class=\"%s\"", html_class(text));
+	fputc('>', out);
+	if (kind && !html->table->columns[column].bar)
+		fprintf(out,
+			"<svg class=\"key\"><rect class=\"%s\" width=\"12\" height=\"12\" "
+			"rx=\"2\"/></svg>",
+			kind);
+	html_text(text, out);
+	if (row == 0 && html->cells.times[at])
+		fprintf(out, ", %s", html->cells.unit);
+	fputs(row ? "</td>" : "</th>", out);
+}
+
 /* The row 0 is that of the titles. */
 static void html_row(const struct html_table *html, size_t row, FILE *out)
 {
 	const struct table_cells *cells = &html->cells;
-	const char *tag = row ? "td" : "th";
 
-	fputs("<tr>", out);
+	fputs(row && html->table->rows[row - 1].rule ? "<tr class=\"rule\">" : "<tr>", out);
 	for (size_t c = 0; c < cells->count; c++) {
 		if (html->table->columns[cells->columns[c]].bar && row)
 			html_bar_cell(html, row, c, out);
 		else if (html->table->columns[cells->columns[c]].bar)
 			fputs("<th></th>", out);
-		fprintf(out, "<%s%s>", tag, cells->words[c] ? " class=\"l\"" : "");
-		html_text(cells->texts[row * cells->count + c], out);
-		if (row == 0 && cells->times[c])
-			fprintf(out, ", %s", cells->unit);
-		fprintf(out, "</%s>", tag);
+		html_cell(html, row, c, out);
 	}
 	fputs("</tr>", out);
 }

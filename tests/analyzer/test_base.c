@@ -191,10 +191,12 @@ static void check_html_table(void)
 	print_column(&table, "name", "name <b>", PRINT_WORD);
 	table.columns[print_column(&table, "time", "time", PRINT_TIME)].bar = "plain";
 	for (size_t i = 0; i <= count + 1; i++) {
+		table.rule = i == count + 1;
 		print_row(&table);
 		print_word(&table, 0, i < count ? names[i][0] : i == count ? longest : "unknown");
 		print_number(&table, 1, i <= count ? 1e6 * (double)(i + 1) : NAN);
 	}
+	print_colour(&table, 0, "forward");
 	print_html(&table, out);
 	fclose(out);
 	at = strstr(text, "<th class=\"l\">name &lt;b&gt;</th><th></th><th>time, ms</th>");
@@ -212,8 +214,12 @@ static void check_html_table(void)
 		CHECK(strstr(text, row) != NULL, "row %zu: no %s in %.2000s", i, row, text);
 		free(row);
 	}
-	CHECK(strstr(text, "<svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") != NULL,
-		"a bar of what is unknown");
+	CHECK(strstr(text,
+		      "\n<tr class=\"rule\"><td class=\"l\"><svg class=\"key\"><rect class=\"forward\" "
+		      "width=\"12\" height=\"12\" rx=\"2\"/></svg>unknown</td><td class=\"w\" "
+		      "style=\"width:45%\"><svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") !=
+			NULL,
+		"a line, a square, and no bar of what is unknown");
 	CHECK(size > 2 * 4 * (sizeof(longest) - 1) && !strstr(text, "<<"), "the long name: %zu bytes", size);
 	free(text);
 	print_free(&table);

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define LONGEST_LINE 30 /* bytes of a text in a table that is never broken */
-
 /* The phases' colours; idle causes are grey with a pattern. */
 static const char style[] =
 	":root{--grey:#c3c6cd;--mark:#83868f;--forward:var(--k0);--backward:var(--k4);"
@@ -17,8 +15,7 @@ static const char style[] =
 	"--c3:#34699c;--c2:#24405c;--m:#2b2e35;--w2:#5c3a28;--w3:#a1552f}}\n"
 	".lead{padding-left:34px}.lead li{margin:4px 0}.lead>p{margin:0 0 6px -16px}\n"
 	"table{width:100%}tbody tr.rule>*{border-top:1px solid var(--line)}\n"
-	".long{white-space:normal;overflow-wrap:anywhere;min-width:14em;max-width:26em}td.w{width:60%;"
-	"padding:2px 4px}table.lines td.w{width:100%}\n"
+	"td.w{width:60%;padding:2px 4px}table.lines td.w{width:100%}\n"
 	"svg{display:block;width:100%;overflow:hidden}svg.key{display:inline-block;width:12px;"
 	"height:12px;margin-right:5px;vertical-align:-1px}\n"
 	"svg rect{shape-rendering:crispEdges}svg line{stroke:var(--line)}svg line.edge{stroke:var(--fg);"
@@ -131,11 +128,6 @@ const char *html_escape(struct html_page *page, const char *text)
 	}
 	*to = '\0';
 	return escaped;
-}
-
-const char *html_class(const char *text)
-{
-	return strlen(text) > LONGEST_LINE ? "l long" : "l";
 }
 
 const char *html_time(struct html_page *page, double ns)

@@ -68,9 +68,6 @@ size_t html_entry(struct html_page *page, const char *title, bool top);
 /* Escaped for text and attributes, in the page's arena. What is not UTF-8 or no character becomes '?'. */
 const char *html_escape(struct html_page *page, const char *text);
 
-/* Class of a table's cell with this text: long ones may be broken anywhere. */
-const char *html_class(const char *text);
-
 /* "12.300 ms"; "–" where it is not a number. */
 const char *html_time(struct html_page *page, double ns);
 
