@@ -8,13 +8,13 @@
 #define MOST_ROWS 60      /* with those that are folded */
 #define LEAST_GAIN 0.0005 /* of an iteration: below it a change is only counted */
 
-const char *html_change_words(
+static const char *change_words(
 	struct html_page *page, const struct html_run *run, const struct whatif_change *change)
 {
 	switch (change->kind) {
 	case WHATIF_LAYER:
-		return arena_format(&page->arena, "%s 2× as fast",
-			html_escape(page, layer_title(run->job.layers[change->layer].layer)));
+		return arena_format(
+			&page->arena, "%s 2× as fast", layer_title(run->job.layers[change->layer].layer));
 	case WHATIF_COMMUNICATION:
 		return "communication 2× as fast";
 	case WHATIF_OVERLAP:
@@ -28,7 +28,8 @@ const char *html_change_words(
 	case WHATIF_STAGES:
 		return "all stages and ranks balanced";
 	default:
-		return arena_format(&page->arena, "%s like other ranks", run->names[change->worker]);
+		return arena_format(&page->arena, "%s like other ranks",
+			analysis_worker_name(run->analysis, &run->analysis->workers[change->worker]));
 	}
 }
 
@@ -77,58 +78,53 @@ static void write_about(struct html_page *page, const struct html_run *run)
 		list->slowdown < 1 ? " Below 1: balancing the ranks’ times gains nothing." : "");
 }
 
-static void write_row(
-	struct html_page *page, const struct html_run *run, const struct whatif_result *item, double greatest)
+/* The first `count` changes. */
+static void write_changes(struct html_page *page, const struct html_run *run, size_t count)
 {
-	const struct whatif_list *list = &run->changes;
-	const char *words = html_change_words(page, run, &item->change);
+	enum { NAME, GAIN, SHARE, ITERATION, SPEEDUP, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("what", "if", PRINT_WORD),
+		PRINT_COLUMN("gain", "saves", PRINT_TIME, .bar = "gain"),
+		PRINT_COLUMN("gain_share", "of an iteration", PRINT_SHARE),
+		PRINT_COLUMN("predicted", "iteration", PRINT_TIME),
+		PRINT_COLUMN("speedup", "speed-up", PRINT_REAL),
+	};
+	struct print_table table;
 
-	fprintf(page->out, "<tr><th class=\"%s\">%s</th><td class=\"w\" style=\"width:45%%\">",
-		html_class(words), words);
-	html_bar(page, kind_class(&item->change), 100 * item->gain_ns / greatest,
-		arena_format(&page->arena, "%s saves %s of %s", words, html_time(page, item->gain_ns),
-			html_time(page, list->replayed_ns)));
-	fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td><td>%s</td><td>%.3f×</td></tr>\n",
-		html_time(page, item->gain_ns), 100 * item->gain_ns / list->replayed_ns,
-		html_time(page, item->predicted_ns), item->speedup);
-}
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
+	for (size_t i = 0; i < count; i++) {
+		const struct whatif_result *item = &run->changes.items[i];
 
-static void write_table(struct html_page *page, const struct html_run *run, size_t from, size_t to)
-{
-	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">if</th><th></th><th>saves</th><th></th>"
-	      "<th>iteration</th><th>speed-up</th></tr></thead>\n<tbody>\n",
-		page->out);
-	html_times(page, run->changes.replayed_ns);
-	for (size_t i = from; i < to; i++)
-		write_row(page, run, &run->changes.items[i], run->changes.items[0].gain_ns);
-	html_times(page, 0);
-	fputs("</tbody></table>\n", page->out);
+		print_row(&table);
+		print_word(&table, NAME, change_words(page, run, &item->change));
+		print_number(&table, GAIN, item->gain_ns);
+		print_colour(&table, GAIN, kind_class(&item->change));
+		print_number(&table, SHARE, item->gain_ns / run->changes.replayed_ns);
+		print_number(&table, ITERATION, item->predicted_ns);
+		print_number(&table, SPEEDUP, item->speedup);
+	}
+	if (count)
+		print_html_folded(&table, MOST_SHOWN, "with smaller savings", page->out);
+	print_free(&table);
 }
 
 void html_help(struct html_page *page, const struct html_run *run)
 {
 	const struct whatif_list *list = &run->changes;
-	size_t count = 0, shown, folded;
+	size_t count = 0, written;
 
 	if (list->count == 0)
 		return;
 	while (count < list->count && list->items[count].gain_ns > LEAST_GAIN * list->replayed_ns)
 		count++;
-	shown = count < MOST_SHOWN ? count : MOST_SHOWN;
-	folded = count < MOST_ROWS ? count : MOST_ROWS;
+	written = count < MOST_ROWS ? count : MOST_ROWS;
 	html_section(page, "Optimization candidates");
 	write_about(page, run);
-	if (shown)
-		write_table(page, run, 0, shown);
-	if (folded > shown) {
-		fprintf(page->out, "<details><summary>%zu more with smaller savings</summary>\n",
-			folded - shown);
-		write_table(page, run, shown, folded);
-		fputs("</details>\n", page->out);
-	}
-	if (list->count > folded)
+	write_changes(page, run, written);
+	if (list->count > written)
 		fprintf(page->out, "<p class=\"dim\">%zu %schange%s would save %s.</p>\n",
-			list->count - folded, folded ? "other " : "", list->count - folded == 1 ? "" : "s",
-			folded == MOST_ROWS && count > folded ? "even less" : "less than 0.05%");
+			list->count - written, written ? "other " : "", list->count - written == 1 ? "" : "s",
+			written == MOST_ROWS && count > written ? "even less" : "less than 0.05%");
 	fputs("</section>\n", page->out);
 }

@@ -103,10 +103,6 @@ void html_missing(struct html_page *page, const struct html_run *run);
 const char *html_finding_title(
 	struct html_page *page, const struct html_run *run, const struct finding *finding);
 
-/* "rank 2 like the others"; "conv2 twice as fast", escaped (help.c). */
-const char *html_change_words(
-	struct html_page *page, const struct html_run *run, const struct whatif_change *change);
-
 /* "0 ms   5   10": the row of a table below pictures that show so long (timeline.c). */
 void html_axis(struct html_page *page, double whole_ns);
 
