@@ -12,6 +12,7 @@
 #define ROW 18         /* height of a rank's row, in pixels */
 #define LEAST_WIDE 0.1 /* percent */
 #define MOST_SEGMENTS 10
+#define LEAST_SHARE 0.0005 /* of the path: what has less is not shown */
 
 /* A piece of the picture: neighbours of one worker. */
 struct piece {
@@ -32,9 +33,14 @@ struct lane {
 	size_t last_row;
 };
 
-static const char *layer_name(struct html_page *page, const struct html_run *run, uint32_t layer)
+static const char *layer_name(const struct html_run *run, uint32_t layer)
 {
-	return layer == REPLAY_NONE ? "" : html_escape(page, layer_title(run->job.layers[layer].layer));
+	return layer == REPLAY_NONE ? "" : layer_title(run->job.layers[layer].layer);
+}
+
+static const char *worker_name(const struct html_run *run, size_t worker)
+{
+	return analysis_worker_name(run->analysis, &run->analysis->workers[worker]);
 }
 
 /* The layer with most of the task, or REPLAY_NONE. */
@@ -69,7 +75,7 @@ static void draw(struct lane *lane, const struct piece *piece)
 	size_t row = lane->rows[piece->worker];
 	double from = 100 * piece->begin_ns / lane->whole_ns, to = 100 * piece->end_ns / lane->whole_ns;
 	int phase = greatest_phase(piece->phases_ns);
-	const char *layer = layer_name(page, lane->run, piece->layer);
+	const char *layer = html_escape(page, layer_name(lane->run, piece->layer));
 
 	if (row == SIZE_MAX || !piece->count)
 		return;
@@ -232,64 +238,75 @@ static void write_phases(struct html_page *page, const struct html_run *run)
 
 static void write_segments(struct html_page *page, const struct html_run *run)
 {
+	enum { RANK, LAYER, PHASE, TIME, SHARE, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("worker", "rank", PRINT_WORD),
+		PRINT_COLUMN("layer", "layer", PRINT_WORD),
+		PRINT_COLUMN("phase", "phase", PRINT_WORD),
+		PRINT_COLUMN("path", "on the path", PRINT_TIME, .bar = "plain"),
+		PRINT_COLUMN("share", "share", PRINT_SHARE),
+	};
 	const struct critical *path = &run->path;
+	struct print_table table;
 
-	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">rank</th><th class=\"l\">layer</th>"
-	      "<th class=\"l\">phase</th><th></th><th>on the path</th><th>share</th></tr></thead>\n<tbody>\n",
-		page->out);
-	html_times(page, path->segment_count ? path->segments[0].ns : 0);
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
 	for (size_t i = 0; i < path->segment_count && i < MOST_SEGMENTS; i++) {
 		const struct critical_segment *segment = &path->segments[i];
+		const char *kind = html_phase_key((int)segment->phase);
 
-		if (segment->ns < 0.0005 * path->mean.length_ns)
+		if (segment->ns < LEAST_SHARE * path->mean.length_ns)
 			break;
-		fprintf(page->out, "<tr><td class=\"l\">%s</td><td class=\"l\">%s</td><td class=\"l long\">",
-			run->names[segment->worker], layer_name(page, run, segment->layer));
-		html_swatch(page, (int)segment->phase);
-		fprintf(page->out, "%s</td><td class=\"w\" style=\"width:30%%\">",
-			html_phase_title((int)segment->phase));
-		html_bar(page, html_phase_key((int)segment->phase), 100 * segment->ns / path->segments[0].ns,
-			html_time(page, segment->ns));
-		fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td></tr>\n", html_time(page, segment->ns),
-			100 * segment->ns / path->mean.length_ns);
+		print_row(&table);
+		print_word(&table, RANK, worker_name(run, segment->worker));
+		print_word(&table, LAYER, layer_name(run, segment->layer));
+		print_word(&table, PHASE, html_phase_title((int)segment->phase));
+		print_colour(&table, PHASE, kind);
+		print_number(&table, TIME, segment->ns);
+		print_colour(&table, TIME, kind);
+		print_number(&table, SHARE, segment->ns / path->mean.length_ns);
 	}
-	html_times(page, 0);
-	fputs("</tbody></table>\n", page->out);
+	print_html(&table, page->out);
+	print_free(&table);
+}
+
+enum { SHARE_NAME, SHARE_TIME, SHARE_SHARE, SHARE_COLUMNS };
+
+static void add_share(
+	struct print_table *table, const char *name, const char *kind, double ns, double whole_ns)
+{
+	if (!(ns > LEAST_SHARE * whole_ns))
+		return;
+	print_row(table);
+	print_word(table, SHARE_NAME, name);
+	print_number(table, SHARE_TIME, ns);
+	print_colour(table, SHARE_TIME, kind);
+	print_number(table, SHARE_SHARE, ns / whole_ns);
 }
 
 /* By rank, and by layer: whatever has a share. */
 static void write_shares(struct html_page *page, const struct html_run *run)
 {
+	static const struct print_column columns[SHARE_COLUMNS] = {
+		PRINT_COLUMN("name", "rank or layer", PRINT_WORD),
+		PRINT_COLUMN("path", "on the path", PRINT_TIME, .bar = "plain"),
+		PRINT_COLUMN("share", "share", PRINT_SHARE),
+	};
 	const struct critical_path *mean = &run->path.mean;
-	size_t shown = 0;
+	struct print_table table;
 
-	fputs("<details><summary>By rank and by layer</summary>\n<table class=\"list\">\n<thead><tr>"
-	      "<th class=\"l\">rank or layer</th><th></th><th>on the path</th><th>share</th></tr></thead>\n<tbody>\n",
-		page->out);
-	html_times(page, mean->length_ns);
-	for (size_t w = 0; w < run->analysis->worker_count; w++) {
-		if (!(mean->workers_ns[w] > 0.0005 * mean->length_ns))
-			continue;
-		fprintf(page->out, "<tr><th class=\"l\">%s</th><td class=\"w\">", run->names[w]);
-		html_bar(page, "plain", 100 * mean->workers_ns[w] / mean->length_ns,
-			html_time(page, mean->workers_ns[w]));
-		fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td></tr>\n",
-			html_time(page, mean->workers_ns[w]), 100 * mean->workers_ns[w] / mean->length_ns);
-	}
-	for (size_t l = 0; l < run->path.layer_count; l++) {
-		double ns = mean->layers_ns[l] + mean->messages_ns[l];
-
-		if (!(ns > 0.0005 * mean->length_ns))
-			continue;
-		fprintf(page->out, "<tr%s><th class=\"l\">%s</th><td class=\"w\">",
-			shown++ ? "" : " class=\"rule\"", layer_name(page, run, (uint32_t)l));
-		html_bar(
-			page, html_phase_key(PHASE_FORWARD), 100 * ns / mean->length_ns, html_time(page, ns));
-		fprintf(page->out, "</td><td>%s</td><td>%.1f%%</td></tr>\n", html_time(page, ns),
-			100 * ns / mean->length_ns);
-	}
-	html_times(page, 0);
-	fputs("</tbody></table></details>\n", page->out);
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, SHARE_COLUMNS);
+	for (size_t w = 0; w < run->analysis->worker_count; w++)
+		add_share(&table, worker_name(run, w), "plain", mean->workers_ns[w], mean->length_ns);
+	table.rule = true;
+	for (size_t l = 0; l < run->path.layer_count; l++)
+		add_share(&table, layer_name(run, (uint32_t)l), html_phase_key(PHASE_FORWARD),
+			mean->layers_ns[l] + mean->messages_ns[l], mean->length_ns);
+	fputs("<details><summary>By rank and by layer</summary>\n", page->out);
+	print_html(&table, page->out);
+	fputs("</details>\n", page->out);
+	print_free(&table);
 }
 
 void html_path(struct html_page *page, const struct html_run *run)
