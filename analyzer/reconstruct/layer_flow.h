@@ -139,6 +139,9 @@ bool flow_find_update(struct flow_work *work);
 /* How many stretches of the iteration without a library's computations have an update. */
 uint32_t flow_count_updates(const struct flow_work *work);
 
+/* The name of the kernel that a step launches, among the timeline's strings; 0: it launches none. */
+uint64_t flow_kernel(const struct flow_work *work, uint32_t step);
+
 /* The place at an address, or NULL. */
 struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address);
 

@@ -120,14 +120,11 @@ static uint32_t product_of(const struct assigning *a, uint32_t step, const uint3
 /* Does the kernel copy from one place to another, perhaps to another type, as its name says? */
 static bool is_copy(const struct flow_work *work, uint32_t step)
 {
-	const struct timeline *timeline = work->assign->timeline;
-	uint64_t kernel = 0;
+	const uint64_t kernel = flow_kernel(work, step);
 
 	if (!work->steps[step].launch || work->steps[step].count != 2)
 		return false;
-	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
-		&kernel);
-	return kernel && strstr(timeline->strings[kernel], "copy_kernel");
+	return kernel && strstr(work->assign->timeline->strings[kernel], "copy_kernel");
 }
 
 /*

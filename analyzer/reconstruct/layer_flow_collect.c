@@ -153,3 +153,13 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
 	flow_gather(work);
 	return true;
 }
+
+uint64_t flow_kernel(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t kernel = 0;
+
+	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
+		&kernel);
+	return kernel;
+}

@@ -71,12 +71,9 @@ static bool was_touched(const struct flow_work *work, uint32_t place, uint32_t b
 
 static bool is_fill(const struct flow_work *work, uint32_t step)
 {
-	const struct timeline *timeline = work->assign->timeline;
-	uint64_t kernel = 0;
+	const uint64_t kernel = flow_kernel(work, step);
 
-	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
-		&kernel);
-	return kernel && strcasestr(timeline->strings[kernel], "fill");
+	return kernel && strcasestr(work->assign->timeline->strings[kernel], "fill");
 }
 
 /* A launch that touches one address alone, which nothing has touched just before, or which it fills (memory

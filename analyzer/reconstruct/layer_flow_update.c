@@ -65,23 +65,13 @@ static uint32_t count_state(const struct flow_work *work, const bool *outside, u
 	return count;
 }
 
-static uint64_t kernel_of(const struct flow_work *work, uint32_t step)
-{
-	const struct timeline *timeline = work->assign->timeline;
-	uint64_t kernel = 0;
-
-	timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation], "kernel",
-		&kernel);
-	return kernel;
-}
-
 /* Is the step's kernel launched by a step of [begin, end)? */
 static bool is_kernel_of(const struct flow_work *work, uint32_t step, uint32_t begin, uint32_t end)
 {
-	const uint64_t kernel = kernel_of(work, step);
+	const uint64_t kernel = flow_kernel(work, step);
 
 	for (uint32_t i = begin; i < end && kernel; i++)
-		if (work->steps[i].launch && kernel_of(work, i) == kernel)
+		if (work->steps[i].launch && flow_kernel(work, i) == kernel)
 			return true;
 	return false;
 }
