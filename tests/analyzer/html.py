@@ -200,6 +200,21 @@ def check_help(name, page):
         check(f"LIF = {len(times) * max(times) / sum(times):.3f}" in words(part), f"{name}: no LIF")
 
 
+def check_phases(name, page):
+    """The phases of report, each with its colour, and the iteration below them."""
+    phases = {item["symbol"]: item for item in told(["report", "--json"], name)["phases"]}
+    rows = [list(row) for row in section(page, "Phases of an iteration").find("table").iter("tr")]
+    units = {"us": 1e3, "ms": 1e6, "s": 1e9}
+    unit = units[words(rows[0][3]).split(", ")[1]]
+    check(len(rows) > 5 and words(rows[-1][1]) == "t_iter", f"{name}: phases {[words(row[0]) for row in rows]}")
+    for row in rows[1:]:
+        item = phases[words(row[1])]
+        near(name, f"{words(row[0])}, exclusive", float(words(row[3])), item["exclusive_ns"] / unit)
+        check(words(row[2]) == "-" if item["busy_ns"] is None or row is rows[-1] else
+              abs(float(words(row[2])) - item["busy_ns"] / unit) < 0.01, f"{name}: {words(row[0])} is busy for {words(row[2])}")
+        check((next(row[0].iter("rect"), None) is not None) == (row is not rows[-1]), f"{name}: the square of {words(row[0])}")
+
+
 def check_path(name, page):
     """The path's phases, its longest segments, and an iteration's pieces: on one rank at a time, without gap."""
     run = told(["path", "--json"], name)["runs"][0]
@@ -422,6 +437,7 @@ with tempfile.TemporaryDirectory() as work:
     for made in ["one", "three", "overlap", "causes"]:
         shown_page = page_of(made)[0]
         check_help(made, shown_page)
+        check_phases(made, shown_page)
         check_path(made, shown_page)
         check_model(made, shown_page)
         if made != "one":

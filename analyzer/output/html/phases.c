@@ -39,40 +39,51 @@ void html_phase_bar(
 	fputs("</svg>", page->out);
 }
 
-/* Its swatches are the legend of the bars. */
+/* Its squares are the legend of the bars. */
 static void write_table(struct html_page *page, const struct html_run *run)
 {
+	enum { NAME, SYMBOL, BUSY, EXCLUSIVE, DEVIATION, SHARE, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("phase", "phase", PRINT_WORD),
+		PRINT_COLUMN("symbol", "symbol", PRINT_WORD),
+		PRINT_COLUMN("busy", "busy", PRINT_TIME),
+		PRINT_COLUMN("exclusive", "exclusive", PRINT_TIME),
+		PRINT_COLUMN("exclusive_sd", "± sd", PRINT_TIME),
+		PRINT_COLUMN("share", "share", PRINT_SHARE),
+	};
 	const struct analysis_worker *workers = run->analysis->workers;
-	size_t count = run->analysis->worker_count;
-	double whole_ns = analysis_iteration(workers, count).mean;
+	const size_t count = run->analysis->worker_count;
+	const struct analysis_statistics whole = analysis_iteration(workers, count);
+	struct print_table table;
 
-	fputs("<table class=\"list\">\n<thead><tr><th class=\"l\">phase</th><th class=\"l\">symbol</th>"
-	      "<th>busy</th><th>exclusive</th><th>± sd</th><th>share</th></tr></thead>\n<tbody>\n",
-		page->out);
-	html_times(page, whole_ns);
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
 	for (int phase = 0; phase < PHASE_COUNT; phase++) {
-		struct analysis_statistics own =
+		const struct analysis_statistics own =
 			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
 
 		if (!html_phase_present(run->run, 1, phase))
 			continue;
-		fputs("<tr><td class=\"l long\">", page->out);
-		html_swatch(page, phase);
-		fprintf(page->out,
-			"%s</td><td class=\"l\">%s</td><td>%s</td><td>%s</td><td>%s</td><td>%.1f%%</td></tr>\n",
-			html_phase_title(phase), phase_symbols[phase],
-			phase < PHASE_WORK_COUNT ? html_time(page, analysis_phase(workers, count,
-									   (enum phase)phase, ANALYSIS_BUSY)
-									   .mean)
-						 : "",
-			html_time(page, own.mean), html_time(page, own.deviation),
-			whole_ns > 0 ? 100 * own.mean / whole_ns : 0);
+		print_row(&table);
+		print_word(&table, NAME, html_phase_title(phase));
+		print_colour(&table, NAME, html_phase_key(phase));
+		print_word(&table, SYMBOL, phase_symbols[phase]);
+		if (phase < PHASE_WORK_COUNT)
+			print_number(&table, BUSY,
+				analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY).mean);
+		print_number(&table, EXCLUSIVE, own.mean);
+		print_number(&table, DEVIATION, own.deviation);
+		print_number(&table, SHARE, own.mean / whole.mean);
 	}
-	fprintf(page->out,
-		"<tr class=\"rule\"><th class=\"l\">iteration</th><th class=\"l\">t_iter</th><td></td>"
-		"<th>%s</th><td>%s</td><td></td></tr>\n</tbody></table>\n",
-		html_time(page, whole_ns), html_time(page, analysis_iteration(workers, count).deviation));
-	html_times(page, 0);
+	table.rule = true;
+	print_row(&table);
+	print_word(&table, NAME, "iteration");
+	print_word(&table, SYMBOL, "t_iter");
+	print_number(&table, EXCLUSIVE, whole.mean);
+	print_number(&table, DEVIATION, whole.deviation);
+	print_number(&table, SHARE, whole.mean > 0 ? 1 : NAN);
+	print_html(&table, page->out);
+	print_free(&table);
 }
 
 static void write_ranks(
