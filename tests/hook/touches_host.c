@@ -180,9 +180,14 @@ static void structs(void)
 	static struct list many;
 	const char *a = device_memory(64), *b = device_memory(MANY);
 	int number = 3;
-	struct odd value = {1, {(void *)(uintptr_t)a, &number, (void *)(uintptr_t)b}, 2};
+	static struct odd value; /* with nothing in its padding, which is part of a word */
 	void *args[] = {&number, &value, &b}, *long_args[] = {&many, &a};
 
+	value.small = 1;
+	value.in[0] = (void *)(uintptr_t)a;
+	value.in[1] = &number;
+	value.in[2] = (void *)(uintptr_t)b;
+	value.last = 2;
 	CHECK(cudaLaunchKernel(&odd, one, one, args, 0, NULL));
 	printf("2=%p 4=%p 6=%p\n", (const void *)a, (const void *)b, (const void *)b);
 	for (int i = 0; i < MANY; i++)
