@@ -215,6 +215,18 @@ def check_phases(name, page):
         check((next(row[0].iter("rect"), None) is not None) == (row is not rows[-1]), f"{name}: the square of {words(row[0])}")
 
 
+def check_calls(name, page):
+    """Of the rank that is idle for longest, the bars of its calls are as long as the GPU is idle in them."""
+    calls = told(["report", "--json"], name)["host_calls"]
+    part = section(page, "Idle time by host call")
+    rank = words(part.find("p")).split(",")[0].removeprefix("Of ")
+    idle = {item["call"].strip("()"): item["idle_ns"] for item in calls if item["worker"] == rank}
+    rows = bars(part)
+    check(len(rows) > 2 and rows[-1][0] == "in no call", f"{name}: calls {[row[0] for row in rows]}")
+    for call, wide, _ in rows:
+        near(name, f"idle in {call}", wide, 100 * idle[call] / max(idle.values()))
+
+
 def check_path(name, page):
     """The path's phases, its longest segments, and an iteration's pieces: on one rank at a time, without gap."""
     run = told(["path", "--json"], name)["runs"][0]
@@ -443,6 +455,7 @@ with tempfile.TemporaryDirectory() as work:
         if made != "one":
             check_waits(made, shown_page)
         check_iterations(made, shown_page)
+    check_calls("causes", page_of("causes")[0])
     check_findings()
     check_labelled()
     cause_list = [words(item) for item in section(page_of("causes")[0], "Waiting and stragglers").iter("li")]

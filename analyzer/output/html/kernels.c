@@ -69,10 +69,50 @@ void html_kernels(struct html_page *page, const struct html_run *run)
 	kernels_free(&kernels);
 }
 
+enum { CALL_NAME, CALL_COUNT, CALL_TIME, CALL_LONGEST, CALL_IDLE, CALL_QUEUED, CALL_PLACE, CALL_COLUMNS };
+
 /* Where the host was for most of the idle time, and for which share of it. */
-static const char *place_text(struct html_page *page, const char *place, double share)
+static void add_place(struct print_table *table, const char *place, double share)
 {
-	return place ? arena_format(&page->arena, "%s, %.0f%%", html_escape(page, place), 100 * share) : "–";
+	print_word(table, CALL_PLACE,
+		place ? arena_format(table->arena, "%s, %.0f%%", place, 100 * share) : "-");
+}
+
+static void write_calls(struct html_page *page, const struct host_calls *calls)
+{
+	const struct print_column columns[CALL_COLUMNS] = {
+		PRINT_COLUMN("call", "call", PRINT_WORD),
+		PRINT_COLUMN("count", "calls", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("time", "time", PRINT_TIME),
+		PRINT_COLUMN("longest", "longest", PRINT_TIME),
+		PRINT_COLUMN("idle", "GPU idle", PRINT_TIME, .bar = html_phase_key(PHASE_IDLE_LAUNCH)),
+		PRINT_COLUMN("queued", "of it queued", PRINT_TIME),
+		PRINT_COLUMN("place", calls->by_sites ? "first called from" : "most in", PRINT_WORD),
+	};
+	struct print_table table;
+
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, CALL_COLUMNS);
+	for (size_t i = 0; i < calls->count; i++) {
+		const struct host_call *call = &calls->items[i];
+
+		if (call->idle_ns < LEAST_IDLE * calls->idle_ns)
+			continue;
+		print_row(&table);
+		print_word(&table, CALL_NAME, call->name);
+		print_number(&table, CALL_COUNT, call->count);
+		print_number(&table, CALL_TIME, call->time_ns);
+		print_number(&table, CALL_LONGEST, call->longest_ns);
+		print_number(&table, CALL_IDLE, call->idle_ns);
+		print_number(&table, CALL_QUEUED, call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT]);
+		add_place(&table, call->place, call->place_share);
+	}
+	print_row(&table);
+	print_word(&table, CALL_NAME, "in no call");
+	print_number(&table, CALL_IDLE, calls->outside_ns);
+	add_place(&table, calls->outside_place, calls->outside_share);
+	print_html(&table, page->out);
+	print_free(&table);
 }
 
 /* Of the rank that is idle for longest: which calls it was in. */
@@ -90,32 +130,8 @@ void html_calls(struct html_page *page, const struct html_run *run)
 	html_section(page, "Idle time by host call");
 	fprintf(page->out,
 		"<p class=\"dim\">Of %s, whose GPU is idle for %s of a step, the most of all (pmanalyze report "
-		"--calls). What is idle with work queued is not the call’s doing.</p>\n"
-		"<table class=\"list\">\n<thead><tr><th class=\"l\">call</th><th></th><th>calls</th><th>time</th>"
-		"<th>longest</th><th>GPU idle</th><th>of it queued</th><th class=\"l\">%s</th></tr></thead>\n<tbody>\n",
-		run->names[most], html_time(page, calls[most].idle_ns),
-		calls[most].by_sites ? "first called from" : "most in");
-	html_times(page, calls[most].idle_ns);
-	for (size_t i = 0; i < calls[most].count; i++) {
-		const struct host_call *call = &calls[most].items[i];
-
-		if (call->idle_ns < LEAST_IDLE * calls[most].idle_ns)
-			continue;
-		fprintf(page->out, "<tr><th class=\"l\">%s</th><td class=\"w\" style=\"width:30%%\">",
-			html_escape(page, call->name));
-		html_bar(page, html_phase_key(PHASE_IDLE_LAUNCH), 100 * call->idle_ns / calls[most].idle_ns,
-			html_time(page, call->idle_ns));
-		fprintf(page->out,
-			"</td><td>%.4g</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class=\"l\">%s</td></tr>\n",
-			call->count, html_time(page, call->time_ns), html_time(page, call->longest_ns),
-			html_time(page, call->idle_ns),
-			html_time(page, call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT]),
-			place_text(page, call->place, call->place_share));
-	}
-	fprintf(page->out,
-		"<tr><th class=\"l\">in no call</th><td></td><td>–</td><td>–</td><td>–</td><td>%s</td><td>–</td>"
-		"<td class=\"l\">%s</td></tr>\n</tbody></table>\n</section>\n",
-		html_time(page, calls[most].outside_ns),
-		place_text(page, calls[most].outside_place, calls[most].outside_share));
-	html_times(page, 0);
+		"--calls). What is idle with work queued is not the call’s doing.</p>\n",
+		run->names[most], html_time(page, calls[most].idle_ns));
+	write_calls(page, &calls[most]);
+	fputs("</section>\n", page->out);
 }
