@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs that come to a stop for a reason that is known, and what pmanalyze hang says of them.
 
-    hang.py [--ranks 2,4] [--seeds N] [--faults a,b,...] [--later STEPS]      (BUILD names the build folder, else build/)
+    hang.py [--ranks 2,4] [--seeds N] [--faults a,b,...] [--later STEPS] [--patience SECONDS]      (BUILD names the build folder, else build/)
 
 Starts the ranks of hang_host under the hook, lets one do something wrong in a step that the seed decides, waits until the report
 says more than that there is no hang, and compares its class and its ranks. "ahead" is a job whose other ranks were ended by a launcher,
@@ -47,12 +47,12 @@ PAIRS = {"receive": ("receive", -1), "unsent": ("send", 1), "unreceived": ("rece
 LEAST_RANKS = {"ahead": 3}
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 HOOK = os.environ.get("HOOK", f"{BUILD}/lib/libpmhook.so")
-PATIENCE_S = 1
+patience_s = 1
 LIMIT_S = 60
 
 
 def report(folder):
-    answer = subprocess.run([f"{BUILD}/bin/pmanalyze", "hang", "--json", "--after", str(PATIENCE_S), folder],
+    answer = subprocess.run([f"{BUILD}/bin/pmanalyze", "hang", "--json", "--after", str(patience_s), folder],
                             capture_output=True, text=True)
     return json.loads(answer.stdout) if answer.stdout else None
 
@@ -131,7 +131,10 @@ def main():
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--later", type=int, default=0, help="so many steps, a multiple of 10, before the fault is due")
+    parser.add_argument("--patience", type=int, default=1, help="seconds without progress, which pmanalyze hang is given as --after")
     how = parser.parse_args()
+    global patience_s
+    patience_s = how.patience
     wrong = 0
     print("fault     " + "".join(f"{ranks:>9} ranks" for ranks in how.ranks.split(",")))
     for fault in how.faults.split(","):
