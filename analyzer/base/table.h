@@ -101,7 +101,7 @@ void print_colour(struct print_table *table, size_t column, const char *kind);
  * the table, its last columns go below; into a file a row is a line. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
-/* A <table> with the cells of text; a title has the unit of its times. */
+/* A <table> with the cells of text, which scrolls where it is too wide; a title has the unit of its times. */
 void print_html(const struct print_table *table, FILE *out);
 /* The rows from `shown` on are folded, below "7 more ranks" for `more` "ranks"; they have the unit and the
  * scale of the others. */

@@ -86,14 +86,14 @@ static void html_row(const struct html_table *html, size_t row, FILE *out)
 /* Rows [first, end), counted without that of the titles. */
 static void html_rows(const struct html_table *html, size_t first, size_t end, FILE *out)
 {
-	fputs("<table class=\"list\">\n<thead>", out);
+	fputs("<div class=\"scroll\"><table class=\"list\">\n<thead>", out);
 	html_row(html, 0, out);
 	fputs("</thead><tbody>\n", out);
 	for (size_t r = first; r < end; r++) {
 		html_row(html, r + 1, out);
 		fputc('\n', out);
 	}
-	fputs("</tbody></table>\n", out);
+	fputs("</tbody></table></div>\n", out);
 }
 
 void print_html(const struct print_table *table, FILE *out)

@@ -96,9 +96,9 @@ static void put_html(const struct study_table *table, FILE *out)
 {
 	fputs("<h2>", out);
 	html_text(table->title, out);
-	fputs("</h2>\n<div class=\"scroll\">", out);
+	fputs("</h2>\n", out);
 	print_html(&table->rows, out);
-	fputs("</div>\n<p>", out);
+	fputs("<p>", out);
 	html_text(table->note, out);
 	fputs("</p>\n", out);
 }

@@ -124,12 +124,12 @@ static void put_table(const char *title, const char *below,
 {
 	struct print_table table;
 
-	fprintf(out, "<section>\n<h2>%s</h2>\n<p class=\"dim\">%s</p>\n<div class=\"scroll\">", title, below);
+	fprintf(out, "<section>\n<h2>%s</h2>\n<p class=\"dim\">%s</p>\n", title, below);
 	print_init(&table, arena);
 	fill(p, &table);
 	print_html(&table, out);
 	print_free(&table);
-	fputs("</div>\n</section>\n", out);
+	fputs("</section>\n", out);
 }
 
 static void put_assumptions(const struct advice_print *p, struct arena *arena, FILE *out)

@@ -52,8 +52,6 @@ void html_figure(struct plot *plot, const char *caption, enum html_size size, FI
 
 void html_table(struct print_table *table, FILE *out)
 {
-	fputs("<div class=\"scroll\">", out);
 	print_html(table, out);
-	fputs("</div>\n", out);
 	print_free(table);
 }

@@ -203,7 +203,7 @@ def check_help(name, page):
 def check_phases(name, page):
     """The phases of report, each with its colour, and the iteration below them."""
     phases = {item["symbol"]: item for item in told(["report", "--json"], name)["phases"]}
-    rows = [list(row) for row in section(page, "Phases of an iteration").find("table").iter("tr")]
+    rows = [list(row) for row in next(section(page, "Phases of an iteration").iter("table")).iter("tr")]
     units = {"us": 1e3, "ms": 1e6, "s": 1e9}
     unit = units[words(rows[0][3]).split(", ")[1]]
     check(len(rows) > 5 and words(rows[-1][1]) == "t_iter", f"{name}: phases {[words(row[0]) for row in rows]}")

@@ -217,13 +217,10 @@ static void write_table(struct html_page *page, const struct roofline *roofline)
 		shown.items[i] = *items[i];
 	print_init(&table, &page->arena);
 	roofline_layer_table(&shown, &table, ROOFLINE_PAGE);
-	fprintf(page->out,
-		"<p class=\"dim\">%s of %zu layers and passes, longest first%s.</p>\n"
-		"<div class=\"scroll\">",
+	fprintf(page->out, "<p class=\"dim\">%s of %zu layers and passes, longest first%s.</p>\n",
 		shown.item_count < roofline->item_count ? arena_format(&page->arena, "%d", MOST_ROWS) : "All",
 		roofline->item_count, roofline->peak.source ? " beyond the roof" : "");
 	print_html(&table, page->out);
-	fputs("</div>\n", page->out);
 	print_free(&table);
 	free(items);
 }
