@@ -388,16 +388,18 @@ static int columns_of(FILE *out)
 
 void print_paragraph(const char *text, int indent, FILE *out)
 {
-	const int columns = columns_of(out);
-	int column = 0;
+	const int columns = columns_of(out), margin = (int)strspn(text, " ");
+	int column = margin;
 
+	fprintf(out, "%.*s", margin, text);
+	text += margin;
 	while (*text) {
 		int length = (int)strcspn(text, " ");
 
-		if (column > 0 && column + 1 + length > columns) {
+		if (column > margin && column + 1 + length > columns) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
-		} else if (column > 0) {
+		} else if (column > margin) {
 			fputc(' ', out);
 			column++;
 		}

@@ -97,8 +97,9 @@ void print_list(struct print_table *table, size_t column, const char *const *wor
  * bar, or where it has none of a square before the word. */
 void print_colour(struct print_table *table, size_t column, const char *kind);
 
-/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". On a terminal that is narrower than
- * the table, its last columns go below; into a file a row is a line. */
+/* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Columns without any words in their
+ * titles have no line of titles. On a terminal that is narrower than the table, its last columns go below;
+ * into a file a row is a line. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
 /* A <table> with the cells of text, which scrolls where it is too wide; a title has the unit of its times. */
@@ -129,7 +130,7 @@ void print_heading(const char *text, FILE *out);
 const char *print_clean(struct arena *arena, const char *text);
 
 /* A paragraph, broken at blanks into lines of at most 80 columns; all but the first begin with `indent`
- * blanks. */
+ * blanks, the first with those of the text. */
 void print_paragraph(const char *text, int indent, FILE *out);
 
 /* "1.234 ms": a single time in the unit that suits it. */

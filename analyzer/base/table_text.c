@@ -22,6 +22,7 @@ struct layout {
 	int most;           /* columns of a line */
 	size_t names;       /* leading columns that say what a row is about */
 	bool names_on_line; /* they stand on a line of their own, since they leave the figures no room */
+	bool untitled;      /* no line of titles */
 	FILE *out;
 };
 
@@ -130,7 +131,7 @@ static void print_columns_of(const struct layout *layout, size_t first, size_t e
 
 	if (names && !layout->names_on_line)
 		total += width_of(layout, 0, names) + layout->gap;
-	for (size_t r = 0; r < layout->cells.row_count; r++) {
+	for (size_t r = layout->untitled ? 1 : 0; r < layout->cells.row_count; r++) {
 		int blanks = MARGIN;
 
 		if (r > 0 && layout->table->rows[r - 1].rule)
@@ -187,6 +188,14 @@ static void print_parts(const struct layout *layout)
 	}
 }
 
+static bool is_untitled(const struct table_cells *cells)
+{
+	for (size_t c = 0; c < cells->count; c++)
+		if (*cells->texts[c])
+			return false;
+	return true;
+}
+
 /* A title that is longer than a line goes on at the next, from a blank on. */
 static void break_title(char *text, int most)
 {
@@ -224,6 +233,7 @@ void print_text(const struct print_table *table, const char *title, FILE *out)
 	if (layout.cells.count == 0)
 		return;
 	layout.widths = mem_alloc(layout.cells.count, sizeof(*layout.widths));
+	layout.untitled = is_untitled(&layout.cells);
 	find_widths(&layout);
 	fit(&layout);
 	print_parts(&layout);
