@@ -4,6 +4,7 @@
 #include "model/resample.h"
 #include "options.h"
 #include "output/error_table.h"
+#include "output/sentences.h"
 
 #include <float.h>
 #include <err.h>
@@ -19,94 +20,112 @@
 #define MANY_ROWS 50000
 #define PILOT_ROWS 2000
 
-static void print_set(const struct baselines *baselines, bool test, double confidence)
-{
-	struct arena arena = {0};
-	struct print_table table;
+/* What was trained on what, for all forms. */
+struct answer {
+	const struct baselines *baselines;
+	const struct observations *observations;
+	const char *path;
+	double confidence;
+	bool with_test;
+	struct arena arena;
+};
 
-	error_table_init(&table, &arena);
-	for (size_t i = 0; i < baselines->count; i++)
-		error_table_row(&table, &baselines->results[i], test, confidence);
-	print_text(&table, NULL, stdout);
-	putchar('\n');
-	print_free(&table);
-	arena_free(&arena);
-}
-
-static void print_descriptions(const struct baselines *baselines)
-{
-	for (size_t i = 0; i < baselines->count; i++) {
-		const struct baseline *result = &baselines->results[i];
-
-		printf("  %-11s %s", result->name, result->what);
-		if (!result->skipped && *result->note)
-			printf(" (%s)", result->note);
-		putchar('\n');
-	}
-}
-
-static void print_best(const struct baselines *baselines)
+/* The method of the least mean MAPE on the test rows; NULL where none was tested. */
+static const struct baseline *find_best(const struct answer *answer, double *mape)
 {
 	const struct baseline *best = NULL;
-	double least = HUGE_VAL;
 
-	for (size_t i = 0; i < baselines->count; i++) {
-		const struct baseline *result = &baselines->results[i];
+	*mape = HUGE_VAL;
+	for (size_t i = 0; i < answer->baselines->count && answer->with_test; i++) {
+		const struct baseline *result = &answer->baselines->results[i];
 		double mean, deviation;
 
 		if (result->skipped)
 			continue;
 		baselines_spread(result->test, result->seed_count, offsetof(struct pm_fit_error, mape), &mean,
 			&deviation);
-		if (mean < least) {
-			least = mean;
+		if (mean < *mape) {
+			*mape = mean;
 			best = result;
 		}
 	}
+	return best;
+}
+
+static void say_samples(const struct answer *answer, struct sentences *sentences)
+{
+	const char *unit = answer->observations->train.time_unit;
+
+	sentences_add(sentences, "%s: %zu samples to fit, %zu to test%s%s", answer->path,
+		answer->observations->train.sample_count, answer->observations->test.sample_count,
+		unit ? "; times in " : "", unit ? unit : "");
+}
+
+static void say_best(const struct answer *answer, struct sentences *sentences)
+{
+	double mape;
+	const struct baseline *best = find_best(answer, &mape);
+
 	if (best)
-		printf("\nLowest test MAPE: %s, %.2f%%.\n", best->name, least);
+		sentences_add(sentences, "Lowest test MAPE: %s, %.2f%%.", best->name, mape);
 }
 
-static void answer_text(const struct baselines *baselines, const struct observations *observations,
-	const char *path, double confidence)
+static void print_set(struct answer *answer, bool test)
 {
-	bool with_test = observations->test.sample_count > 0;
-
-	printf("%s: %zu samples to fit, %zu to test", path, observations->train.sample_count,
-		observations->test.sample_count);
-	if (observations->train.time_unit)
-		printf("; times in %s", observations->train.time_unit);
-	printf("\n\n");
-	print_set(baselines, false, confidence);
-	if (with_test)
-		print_set(baselines, true, confidence);
-	print_descriptions(baselines);
-	if (with_test)
-		print_best(baselines);
-}
-
-static void answer_csv(const struct baselines *baselines, bool with_test, double confidence)
-{
-	struct arena arena = {0};
 	struct print_table table;
 
-	error_table_init(&table, &arena);
-	for (size_t i = 0; i < baselines->count; i++)
-		for (int test = 0; test <= (with_test ? 1 : 0); test++)
-			if (!baselines->results[i].skipped)
-				error_table_row(&table, &baselines->results[i], test, confidence);
-	print_csv(&table, stdout);
+	error_table_init(&table, &answer->arena);
+	for (size_t i = 0; i < answer->baselines->count; i++)
+		error_table_row(&table, &answer->baselines->results[i], test, answer->confidence);
+	print_text(&table, NULL, stdout);
 	print_free(&table);
-	arena_free(&arena);
 }
 
-static void answer_json(const struct baselines *baselines, bool with_test, double confidence)
+static void answer_text(struct answer *answer)
+{
+	struct sentences samples = {.arena = &answer->arena}, best = {.arena = &answer->arena};
+	struct print_table methods;
+
+	say_samples(answer, &samples);
+	say_best(answer, &best);
+	sentences_text(&samples, 0, 2, stdout);
+	for (int test = 0; test <= (answer->with_test ? 1 : 0); test++) {
+		putchar('\n');
+		print_set(answer, test);
+	}
+	print_init(&methods, &answer->arena);
+	error_table_methods(&methods, answer->baselines->results, answer->baselines->count);
+	print_part(&methods, PRINT_TEXT, NULL, NULL, NULL, true, stdout);
+	print_free(&methods);
+	fputs(best.count ? "\n" : "", stdout);
+	sentences_text(&best, 0, 2, stdout);
+}
+
+static void answer_csv(struct answer *answer)
+{
+	struct print_table table;
+
+	error_table_init(&table, &answer->arena);
+	for (size_t i = 0; i < answer->baselines->count; i++)
+		for (int test = 0; test <= (answer->with_test ? 1 : 0); test++)
+			if (!answer->baselines->results[i].skipped)
+				error_table_row(
+					&table, &answer->baselines->results[i], test, answer->confidence);
+	print_csv(&table, stdout);
+	print_free(&table);
+}
+
+static void answer_json(struct answer *answer)
 {
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "baselines");
+	struct sentences sentences = {.arena = &answer->arena};
 
-	for (size_t i = 0; i < baselines->count; i++)
-		cJSON_AddItemToArray(
-			array, error_table_json(&baselines->results[i], with_test, true, confidence));
+	for (size_t i = 0; i < answer->baselines->count; i++)
+		cJSON_AddItemToArray(array, error_table_json(&answer->baselines->results[i],
+						    answer->with_test, true, answer->confidence));
+	say_samples(answer, &sentences);
+	say_best(answer, &sentences);
+	sentences_json(&sentences, root, "sentences");
 	print_json_end(root, stdout);
 }
 
@@ -199,6 +218,7 @@ static int run(int argument_count, char **arguments)
 	struct observations observations;
 	struct baselines baselines;
 	struct options options;
+	struct answer answer;
 	bool csv = false, *wanted = NULL, terminal;
 	int option, status;
 
@@ -228,12 +248,18 @@ static int run(int argument_count, char **arguments)
 		pm_terminal_clear();
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
+	answer = (struct answer){.baselines = &baselines,
+		.observations = &observations,
+		.path = arguments[optind],
+		.confidence = options.parameter.confidence,
+		.with_test = observations.test.sample_count > 0};
 	if (options.json)
-		answer_json(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
+		answer_json(&answer);
 	else if (csv)
-		answer_csv(&baselines, observations.test.sample_count > 0, options.parameter.confidence);
+		answer_csv(&answer);
 	else
-		answer_text(&baselines, &observations, arguments[optind], options.parameter.confidence);
+		answer_text(&answer);
+	arena_free(&answer.arena);
 	free(wanted);
 	baselines_free(&baselines);
 	observations_free(&observations);
@@ -248,7 +274,7 @@ static const struct option_row rows[] = {
 	{"csv", 'c', NULL,
 		"CSV output: method, set, then each figure with its deviation and the limits of its "
 		"interval"},
-	{"json", 'j', NULL, "JSON output, with the results of each seed"},
+	{"json", 'j', NULL, "JSON output, with the results of each seed and the sentences of the text"},
 	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
 	{0},
 };

@@ -105,15 +105,57 @@ static cJSON *json_set(const struct baseline *method, bool test, bool each, doub
 	return set;
 }
 
+/* What a method is and how it was trained. */
+enum { METHOD_NAME, METHOD_WHAT, METHOD_TEXT, METHOD_SKIPPED, METHOD_NOTE, METHOD_SEEDS, METHOD_SECONDS };
+
+static const struct print_column method_columns[] = {
+	[METHOD_NAME] = PRINT_COLUMN("method", "", PRINT_WORD),
+	[METHOD_WHAT] = PRINT_COLUMN("what", NULL, PRINT_WORD),
+	[METHOD_TEXT] = PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+	[METHOD_SKIPPED] = PRINT_COLUMN("skipped", NULL, PRINT_FLAG),
+	[METHOD_NOTE] = PRINT_COLUMN("note", NULL, PRINT_WORD),
+	[METHOD_SEEDS] = PRINT_COLUMN("seeds", NULL, PRINT_COUNT),
+	[METHOD_SECONDS] = PRINT_COLUMN("seconds", NULL, PRINT_REAL),
+};
+
+void error_table_methods(struct print_table *table, const struct baseline *methods, size_t count)
+{
+	print_columns(table, method_columns, sizeof(method_columns) / sizeof(*method_columns));
+	for (size_t i = 0; i < count; i++) {
+		const struct baseline *method = &methods[i];
+		bool noted = !method->skipped && *method->note;
+
+		print_row(table);
+		print_word(table, METHOD_NAME, method->name);
+		print_word(table, METHOD_WHAT, method->what);
+		print_word(table, METHOD_TEXT,
+			noted ? arena_format(table->arena, "%s (%s)", method->what, method->note)
+			      : method->what);
+		print_number(table, METHOD_SKIPPED, method->skipped);
+		print_word(table, METHOD_NOTE, method->note);
+		print_number(table, METHOD_SEEDS, (double)method->seed_count);
+		print_number(table, METHOD_SECONDS, method->seconds);
+	}
+}
+
+static cJSON *json_method(const struct baseline *method)
+{
+	struct arena arena = {0};
+	struct print_table table;
+	cJSON *object;
+
+	print_init(&table, &arena);
+	error_table_methods(&table, method, 1);
+	object = print_json_row(&table, 0);
+	print_free(&table);
+	arena_free(&arena);
+	return object;
+}
+
 cJSON *error_table_json(const struct baseline *method, bool with_test, bool each, double confidence)
 {
-	cJSON *object = cJSON_CreateObject();
+	cJSON *object = json_method(method);
 
-	cJSON_AddStringToObject(object, "method", method->name);
-	cJSON_AddBoolToObject(object, "skipped", method->skipped);
-	cJSON_AddStringToObject(object, "note", method->note);
-	cJSON_AddNumberToObject(object, "seeds", (double)method->seed_count);
-	cJSON_AddNumberToObject(object, "seconds", method->seconds);
 	if (!method->skipped)
 		cJSON_AddItemToObject(object, "train", json_set(method, false, each, confidence));
 	if (!method->skipped && with_test)

@@ -22,6 +22,9 @@ void error_table_init(struct print_table *table, struct arena *arena);
 /* What a method that was skipped has is the reason, for people. The method lives as long as the table. */
 void error_table_row(struct print_table *table, const struct baseline *method, bool test, double confidence);
 
+/* What each method is, a row each; the table is empty. */
+void error_table_methods(struct print_table *table, const struct baseline *methods, size_t count);
+
 /*
  * A method with its errors: "train" and, where there is a test set, "test", each {"mape": {"mean", "sd",
  * "low", "high"}, ...}. `each`: with the errors of each seed, "seeds". The caller deletes it.
