@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "model/expression_model.h"
+#include "output/sentences.h"
 
 #include <err.h>
 #include <math.h>
@@ -10,22 +11,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_kind(const struct auto_model *m, enum auto_kind kind, const char *title)
+/* What is printed, in all forms. */
+struct answer {
+	const struct auto_model *model;
+	struct arena arena;
+	struct print_table taken;   /* what was taken for what */
+	struct print_table errors;  /* where it was tested, and how far off it was */
+	const char *name, *reason;  /* of the model */
+	char *formula;              /* NULL: a step's model; the caller frees it */
+	struct sentences sentences; /* what to believe */
+};
+
+static void take_kind(struct answer *answer, enum auto_kind kind, const char *role, const char *title)
 {
-	const char *gap = "";
+	const struct auto_model *m = answer->model;
+	const char **names = arena_alloc(&answer->arena, m->csv.column_count, sizeof(*names));
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->csv.column_count; i++)
-		count += m->kinds[i] == kind;
-	if (!count)
-		return;
-	printf("  %-17s ", title);
-	for (size_t i = 0; i < m->csv.column_count; i++)
-		if (m->kinds[i] == kind) {
-			printf("%s%s", gap, m->csv.names[i]);
-			gap = ", ";
-		}
-	putchar('\n');
+		if (m->kinds[i] == kind)
+			names[count++] = m->csv.names[i];
+	if (count)
+		step_options_taken_row(&answer->taken, role, title, names, count, "");
+}
+
+static void tabulate_taken(struct answer *answer)
+{
+	step_options_taken_init(&answer->taken, &answer->arena);
+	if (answer->model->is_step)
+		step_options_taken_step(&answer->taken, &answer->model->columns);
+	else
+		take_kind(answer, AUTO_STEP, "step", "of a step");
+	take_kind(answer, AUTO_NUMBER, "setting", "settings");
+	take_kind(answer, AUTO_WORD, "level", "levels");
+	take_kind(answer, AUTO_CONSTANT, "constant", "constant");
+	take_kind(answer, AUTO_RESULT, "result", "results, unused");
+	take_kind(answer, AUTO_LABEL, "label", "labels, unused");
 }
 
 /* "4.6% off on average: believe them". */
@@ -35,6 +56,14 @@ static const char *verdict(double error)
 	       : error < 0.1    ? "believe them within their intervals"
 	       : error < 0.25   ? "good for choosing between configurations, not for promises"
 				: "do not rely on them";
+}
+
+static void add_error(struct answer *answer, const char *where, double error)
+{
+	print_row(&answer->errors);
+	print_word(&answer->errors, 0, where);
+	print_number(&answer->errors, 1, 100 * error);
+	print_word(&answer->errors, 2, verdict(error));
 }
 
 static double region_error(const struct step_model *model, enum committee_region region)
@@ -52,126 +81,167 @@ static double region_error(const struct step_model *model, enum committee_region
 	return worst;
 }
 
-static void print_sentence(const char *text)
+static void say_inside(struct answer *answer, const struct committee *c)
 {
-	print_paragraph(text, 3, stdout);
+	double error = region_error(&answer->model->step, COMMITTEE_INSIDE);
+
+	add_error(answer, "inside", error);
+	sentences_add(&answer->sentences,
+		"Between the measured configurations (%g to %g GPUs, %g to %g nodes, %g to %g samples on each): %s, because "
+		"those left out at random were missed by %.1f%% on average.",
+		c->least.gpus, c->greatest.gpus, c->least.nodes, c->greatest.nodes, c->least.batch,
+		c->greatest.batch, verdict(error), 100 * error);
 }
 
 /* A question beyond the data in one column. */
-static void print_region(struct arena *arena, const struct auto_model *m, int number,
-	enum committee_region region, const char *what, const char *left)
+static void say_beyond(struct answer *answer, enum committee_region region, const char *where,
+	const char *what, const char *left)
 {
-	double error = region_error(&m->step, region);
+	double error = region_error(&answer->model->step, region);
 
+	add_error(answer, where, error);
 	if (isfinite(error))
-		print_sentence(arena_format(arena,
-			"%d. %s: %s, because %s were missed by %.1f%% on average when they were left out; intervals widen with "
+		sentences_add(&answer->sentences,
+			"%s: %s, because %s were missed by %.1f%% on average when they were left out; intervals widen with "
 			"the distance.",
-			number, what, verdict(error), left, 100 * error));
+			what, verdict(error), left, 100 * error);
 	else
-		print_sentence(arena_format(arena,
-			"%d. %s: do not rely on them, because the table has too few values to leave the largest out and see.",
-			number, what));
+		sentences_add(&answer->sentences,
+			"%s: do not rely on them, because the table has too few values to leave the largest out and see.",
+			what);
 }
 
-static void print_limits(struct arena *arena, const struct auto_model *m)
+static void say_limits(struct answer *answer, const struct committee *c)
 {
-	const struct committee *c = NULL;
+	const struct step_model *step = &answer->model->step;
 	size_t without = 0;
 
-	for (size_t i = 0; i < m->step.level_count; i++)
-		if (m->step.levels[i].why)
-			without++;
-		else if (!c)
-			c = &m->step.levels[i].committee;
-	print_sentence(arena_format(arena,
-		"5. Not answered: another GPU, cluster or network than those measured%s%s%s.",
-		c && !c->has_regime[2] ? "; several nodes, of which no row tells" : "",
-		c && !c->has_regime[1] ? "; several GPUs of a node, of which no row tells" : "",
-		without ? arena_format(
-				  arena, "; %zu level%s with too few rows", without, pm_text_plural(without))
-			: ""));
+	for (size_t i = 0; i < step->level_count; i++)
+		without += step->levels[i].why != NULL;
+	sentences_add(&answer->sentences,
+		"Not answered: another GPU, cluster or network than those measured%s%s%s.",
+		!c->has_regime[2] ? "; several nodes, of which no row tells" : "",
+		!c->has_regime[1] ? "; several GPUs of a node, of which no row tells" : "",
+		without ? arena_format(&answer->arena, "; %zu level%s with too few rows", without,
+				  pm_text_plural(without))
+			: "");
 }
 
-static void print_step(const struct auto_model *m)
+static void say_step(struct answer *answer)
 {
-	const struct committee *c = NULL;
-	struct arena arena = {0};
+	const struct step_level *level = answer->model->step.levels;
 
-	for (size_t i = 0; i < m->step.level_count && !c; i++)
-		if (!m->step.levels[i].why)
-			c = &m->step.levels[i].committee;
-	puts("Model: the training step ('pmfit step'), because nothing else varies. What to believe:");
-	print_sentence(arena_format(&arena,
-		"1. Between the measured configurations (%g to %g GPUs, %g to %g nodes, %g to %g samples on each): %s, because "
-		"those left out at random were missed by %.1f%% on average.",
-		c->least.gpus, c->greatest.gpus, c->least.nodes, c->greatest.nodes, c->least.batch,
-		c->greatest.batch, verdict(region_error(&m->step, COMMITTEE_INSIDE)),
-		100 * region_error(&m->step, COMMITTEE_INSIDE)));
-	print_region(&arena, m, 2, COMMITTEE_GPUS, "More GPUs", "the largest numbers of GPUs");
-	print_region(&arena, m, 3, COMMITTEE_BATCH, "Larger batches", "the largest batches");
-	print_region(&arena, m, 4, COMMITTEE_NODES, "More nodes", "the largest numbers of nodes");
-	print_limits(&arena, m);
-	arena_free(&arena);
+	while (level->why)
+		level++;
+	answer->name = "step";
+	answer->reason = "nothing else varies";
+	say_inside(answer, &level->committee);
+	say_beyond(answer, COMMITTEE_GPUS, "gpus", "More GPUs", "the largest numbers of GPUs");
+	say_beyond(answer, COMMITTEE_BATCH, "batch", "Larger batches", "the largest batches");
+	say_beyond(answer, COMMITTEE_NODES, "nodes", "More nodes", "the largest numbers of nodes");
+	say_limits(answer, &level->committee);
 }
 
-static void print_formula(const struct auto_model *m)
+static void say_formula(struct answer *answer)
 {
+	const struct auto_model *m = answer->model;
 	const struct pm_fit_expression *x = m->formula->expression;
-	char *text = expression_text(&x->expression, &x->terms);
-	struct arena arena = {0};
 	size_t rows = m->formula->train.sample_count;
 
-	puts(m->settings
-			? "Model: a formula ('pmfit search'), because settings vary that a step's model does not know:"
-			: "Model: a formula ('pmfit search'), because the columns or rows of a step's model are missing:");
-	printf("  time = %s\n", text ? text : "?");
-	puts("What to believe:");
-	print_sentence(arena_format(&arena,
-		"1. Between the measured rows: %s, because rows left out at random were missed by %.1f%% (+- %.1f) on average.",
-		verdict(m->held_out), 100 * m->held_out, 100 * m->held_out_error));
-	print_sentence(
-		"2. Beyond the measured ranges: do not rely on them, because nothing was left out to see; growth is held within "
+	answer->name = "formula";
+	answer->reason = m->settings ? "settings vary that a step's model does not know"
+				     : "the columns or rows of a step's model are missing";
+	answer->formula = expression_text(&x->expression, &x->terms);
+	if (!answer->formula)
+		errx(1, "out of memory");
+	add_error(answer, "inside", m->held_out);
+	sentences_add(&answer->sentences,
+		"Between the measured rows: %s, because rows left out at random were missed by %.1f%% (+- %.1f) on average.",
+		verdict(m->held_out), 100 * m->held_out, 100 * m->held_out_error);
+	sentences_add(&answer->sentences,
+		"Beyond the measured ranges: do not rely on them, because nothing was left out to see; growth is held within "
 		"what steps do for columns named as batch, GPUs or nodes, and intervals widen.");
-	print_sentence(arena_format(&arena, "3. %s: %zu constants rest on %zu rows.",
+	sentences_add(&answer->sentences, "%s: %zu constants rest on %zu rows.",
 		rows >= 20 * m->constants ? "The estimate of the error is sound"
 					  : "The estimate of the error is too small by up to half",
-		m->constants, rows));
-	print_sentence("4. Levels and settings that no row has are not answered.");
-	print_sentence(
-		"5. For more GPUs or nodes, measure batch, GPUs and nodes with the other settings fixed: then a model of the step is "
+		m->constants, rows);
+	sentences_add(&answer->sentences, "Levels and settings that no row has are not answered.");
+	sentences_add(&answer->sentences,
+		"For more GPUs or nodes, measure batch, GPUs and nodes with the other settings fixed: then a model of the step is "
 		"fitted, which is made for that.");
-	free(text);
-	arena_free(&arena);
 }
 
-void auto_print(const struct auto_model *m)
+static void answer_init(struct answer *answer, const struct auto_model *model)
 {
-	printf("%s: ", m->csv.path);
-	if (m->is_step)
-		step_options_print(&m->columns, &m->table);
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("where", NULL, PRINT_WORD),
+		PRINT_COLUMN("mape", NULL, PRINT_FIGURE),
+		PRINT_COLUMN("verdict", NULL, PRINT_WORD),
+	};
+
+	*answer = (struct answer){.model = model};
+	answer->sentences.arena = &answer->arena;
+	tabulate_taken(answer);
+	print_init(&answer->errors, &answer->arena);
+	print_columns(&answer->errors, columns, sizeof(columns) / sizeof(*columns));
+	if (model->is_step)
+		say_step(answer);
 	else
-		printf("%zu rows; time %s\n", m->csv.row_count, m->columns.names[STEP_TIME]);
-	if (!m->is_step)
-		print_kind(m, AUTO_STEP, "of a step");
-	print_kind(m, AUTO_NUMBER, "settings");
-	print_kind(m, AUTO_WORD, "levels");
-	print_kind(m, AUTO_CONSTANT, "constant");
-	print_kind(m, AUTO_RESULT, "results, unused");
-	print_kind(m, AUTO_LABEL, "labels, unused");
-	putchar('\n');
+		say_formula(answer);
+}
+
+static void answer_free(struct answer *answer)
+{
+	print_free(&answer->taken);
+	print_free(&answer->errors);
+	free(answer->formula);
+	arena_free(&answer->arena);
+}
+
+static void answer_text(struct answer *answer)
+{
+	const struct auto_model *m = answer->model;
+
 	if (m->is_step)
-		print_step(m);
+		printf("%s: %zu rows\n", m->csv.path, m->table.count);
 	else
-		print_formula(m);
+		printf("%s: %zu rows; time %s\n", m->csv.path, m->csv.row_count, m->columns.names[STEP_TIME]);
+	print_text(&answer->taken, NULL, stdout);
+	if (m->is_step)
+		printf("\nModel: the training step ('pmfit step'), because %s. What to believe:\n",
+			answer->reason);
+	else
+		printf("\nModel: a formula ('pmfit search'), because %s:\n  time = %s\nWhat to believe:\n",
+			answer->reason, answer->formula);
+	for (size_t i = 0; i < answer->sentences.count; i++)
+		print_paragraph(arena_format(&answer->arena, "%zu. %s", i + 1, answer->sentences.items[i]), 3,
+			stdout);
+}
+
+static void answer_json(const struct answer *answer)
+{
+	const struct auto_model *m = answer->model;
+	cJSON *root = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(root, "table", m->csv.path);
+	cJSON_AddNumberToObject(root, "rows", (double)(m->is_step ? m->table.count : m->csv.row_count));
+	cJSON_AddItemToObject(root, "columns", print_json(&answer->taken));
+	cJSON_AddStringToObject(root, "model", answer->name);
+	cJSON_AddStringToObject(root, "reason", answer->reason);
+	if (answer->formula)
+		cJSON_AddStringToObject(root, "formula", answer->formula);
+	cJSON_AddItemToObject(root, "errors", print_json(&answer->errors));
+	sentences_json(&answer->sentences, root, "sentences");
+	print_json_end(root, stdout);
 }
 
 static int run(int argument_count, char **arguments)
 {
 	struct step_columns columns = {0};
 	struct auto_model model;
+	struct answer answer;
 	const char *output = NULL;
-	bool skip_bad = false;
+	bool skip_bad = false, json = false;
 	int option, status = 0;
 
 	while ((option = command_option(&cmd_auto, argument_count, arguments)) != -1)
@@ -179,12 +249,19 @@ static int run(int argument_count, char **arguments)
 			skip_bad = true;
 		else if (option == 'o')
 			output = optarg;
+		else if (option == 'j')
+			json = true;
 		else if (!step_options_take(&cmd_auto, &columns, option, optarg))
 			command_unhandled(&cmd_auto, option);
 	if (optind + 1 != argument_count)
 		cmd_usage(&cmd_auto, "expected one table");
 	auto_fit(&model, arguments[optind], &columns, skip_bad);
-	auto_print(&model);
+	answer_init(&answer, &model);
+	if (json)
+		answer_json(&answer);
+	else
+		answer_text(&answer);
+	answer_free(&answer);
 	if (output && model.is_step)
 		step_options_save(&model.step, output);
 	else if (output)
@@ -197,6 +274,9 @@ static int run(int argument_count, char **arguments)
 
 static const struct option_row rows[] = {
 	{"output", 'o', "FILE", "write the model for 'pmfit predict' and 'pmfit guide'"},
+	{"json", 'j', NULL,
+		"JSON output: what each column was taken for, the model and why, the errors on rows that were "
+		"left out (mape: percent of the time), the sentences"},
 	{0},
 };
 

@@ -39,7 +39,4 @@ void auto_free(struct auto_model *model);
 /* Does the file begin as a table, not as JSON? What cannot be read or is no file is none. */
 bool auto_is_table(const char *path);
 
-/* What was taken for what, and what to believe. */
-void auto_print(const struct auto_model *model);
-
 #endif

@@ -192,6 +192,19 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		cmd_usage(&cmd_step, "expected one table");
 }
 
+static void print_header(
+	const struct step_model *model, const struct step_table *table, const char *path, struct arena *arena)
+{
+	struct print_table taken;
+
+	printf("%s: %zu rows\n", path, table->count);
+	step_options_taken_init(&taken, arena);
+	step_options_taken_step(&taken, &model->columns);
+	print_text(&taken, NULL, stdout);
+	print_free(&taken);
+	putchar('\n');
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct choices choices = {0};
@@ -209,9 +222,7 @@ static int run(int argument_count, char **arguments)
 	if (choices.json) {
 		print_json_end(step_model_json(&model), stdout);
 	} else {
-		printf("%s: ", csv.path);
-		step_options_print(&model.columns, &table);
-		putchar('\n');
+		print_header(&model, &table, csv.path, &arena);
 		for (size_t i = 0; i < model.level_count; i++)
 			print_level(&model, &model.levels[i], &choices);
 	}

@@ -143,19 +143,45 @@ static const char *note(const struct step_columns *columns, enum step_column col
 	}
 }
 
-void step_options_print(const struct step_columns *columns, const struct step_table *table)
+enum { ROLE, NAMES, NOTE, TEXT };
+
+void step_options_taken_init(struct print_table *taken, struct arena *arena)
 {
-	size_t placed = 0;
+	static const struct print_column columns[] = {
+		[ROLE] = PRINT_COLUMN("role", "", PRINT_WORD),
+		[NAMES] = PRINT_COLUMN("columns", NULL, PRINT_LIST),
+		[NOTE] = PRINT_COLUMN("note", NULL, PRINT_WORD),
+		[TEXT] = PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+	};
 
-	printf("%zu rows\n", table->count);
-	for (size_t c = 0; c < STEP_COLUMNS; c++) {
-		const char *text = note(columns, (enum step_column)c);
+	print_init(taken, arena);
+	print_columns(taken, columns, sizeof(columns) / sizeof(*columns));
+}
 
+void step_options_taken_row(struct print_table *taken, const char *role, const char *title,
+	const char *const *names, size_t count, const char *note)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < count; i++)
+		text = arena_format(taken->arena, "%s%s%s", text, i ? ", " : "", names[i]);
+	if (*note)
+		text = arena_format(taken->arena, count ? "%s (%s)" : "%s%s", text, note);
+	print_row(taken);
+	print_term(taken, ROLE, role, title);
+	print_list(taken, NAMES, names, count);
+	print_word(taken, NOTE, note);
+	print_word(taken, TEXT, text);
+}
+
+void step_options_taken_step(struct print_table *taken, const struct step_columns *columns)
+{
+	for (size_t c = 0; c < STEP_COLUMNS; c++)
 		if (columns->names[c])
-			printf("  %-17s %s%s%s%s\n", step_column_titles[c], columns->names[c],
-				*text ? " (" : "", text, *text ? ")" : "");
-		placed += c == STEP_NODES || c == STEP_PLACEMENT ? columns->names[c] != NULL : 0;
-	}
-	if (!placed)
-		printf("  %-17s no such column: all GPUs on one node is assumed\n", "nodes");
+			step_options_taken_row(taken, step_column_keys[c], step_column_titles[c],
+				(const char *const[]){columns->names[c]}, 1,
+				note(columns, (enum step_column)c));
+	if (!columns->names[STEP_NODES] && !columns->names[STEP_PLACEMENT])
+		step_options_taken_row(taken, step_column_keys[STEP_NODES], step_column_titles[STEP_NODES],
+			NULL, 0, "no such column: all GPUs on one node is assumed");
 }

@@ -4,6 +4,7 @@
 #define STEP_OPTIONS_H
 
 #include "cmd.h"
+#include "base/table.h"
 #include "step/step.h"
 
 enum {
@@ -30,7 +31,11 @@ bool step_options_load(const char *path, struct step_model *model);
 /* Writes the model; ends the program where that is impossible. */
 void step_options_save(const struct step_model *model, const char *path);
 
-/* What was taken for what, a line each. */
-void step_options_print(const struct step_columns *columns, const struct step_table *table);
+/* What was taken for what, a row for each role: an empty table, the columns of a step, and any other. */
+void step_options_taken_init(struct print_table *taken, struct arena *arena);
+void step_options_taken_step(struct print_table *taken, const struct step_columns *columns);
+/* Columns of the table by their names; the note may be "". */
+void step_options_taken_row(struct print_table *taken, const char *role, const char *title,
+	const char *const *names, size_t count, const char *note);
 
 #endif

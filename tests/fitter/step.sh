@@ -78,8 +78,13 @@ awk -F, 'NR == FNR { t[FNR] = $5 } NR != FNR && FNR > 1 && ($5 < 0.99 * t[FNR] |
 expect 'Fastest within the data' "$pmfit" guide --gpus 1,4,8 runs.csv
 awk 'BEGIN { print "filters,optimizer,gpus,batch,time"
 	for (i = 1; i <= 120; i++) { f = 8 * (1 + i % 5); g = 2 ^ (i % 3); b = 16 * 2 ^ (i % 4); printf "%d,%s,%d,%d,%.5f\n", f, i % 2 ? "sgd" : "adam", g, b, (3 + 0.02 * f * b / g) * (i % 2 ? 1 : 1.3) } }' >settings.csv
+"$pmfit" auto --json told.csv | python3 -c 'import json, sys
+answer = json.load(sys.stdin)
+taken = {row["role"]: row["columns"] for row in answer["columns"]}
+assert taken["label"] == ["run"] and taken["batch"] == ["local_bsz"], taken
+assert answer["model"] == "step" and answer["errors"][0]["mape"] < 10 and len(answer["sentences"]) == 5, answer' || fail "auto as JSON"
 expect "Model: a formula ('pmfit search')" "$pmfit" auto -o formula.json settings.csv
-grep -qF '  settings          filters' out.txt && grep -qF '  levels            optimizer' out.txt || { cat out.txt; fail "settings"; }
+grep -qF '  settings   filters' out.txt && grep -qF '  levels     optimizer' out.txt || { cat out.txt; fail "settings"; }
 expect 'lie within their intervals' "$pmfit" predict -q settings.csv settings.csv
 expect 'warning: rows with the same batch, GPUs and nodes differ by' "$pmfit" step settings.csv
 "$pmfit" step runs.csv | grep 'rows with the same batch' && fail "a warning about repeated measurements"
