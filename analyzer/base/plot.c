@@ -96,22 +96,25 @@ struct plot_series *plot_add(struct plot *plot, enum plot_kind kind, const char 
 	return plot->series[plot->series_count++] = series;
 }
 
-void plot_range(struct plot *plot, struct plot_series *series, double x, double y, double low, double high,
-	const char *tip)
+struct plot_point *plot_range(struct plot *plot, struct plot_series *series, double x, double y, double low,
+	double high, const char *tip)
 {
 	struct plot_point *more =
 		series == &plot->spare ? NULL : grow(plot, series->points, series->count, sizeof(*more));
 
 	if (!more)
-		return;
+		return &plot->spare_point;
 	series->points = more;
-	series->points[series->count++] = (struct plot_point){x, y, low, high, 1, copy(plot, tip)};
+	series->points[series->count++] = (struct plot_point){
+		.x = x, .y = y, .low = low, .high = high, .stands_for = 1, .tip = copy(plot, tip)};
 	series->all = series->count;
+	return &series->points[series->count - 1];
 }
 
-void plot_point(struct plot *plot, struct plot_series *series, double x, double y, const char *tip)
+struct plot_point *plot_point(
+	struct plot *plot, struct plot_series *series, double x, double y, const char *tip)
 {
-	plot_range(plot, series, x, y, y, y, tip);
+	return plot_range(plot, series, x, y, y, y, tip);
 }
 
 static double to_axis(const struct plot_axis *axis, double value)
@@ -212,6 +215,19 @@ static void widen(struct plot_axis *axis)
 	axis->greatest = axis->log ? pow(10, greatest + margin) : greatest + margin;
 }
 
+static void label_tick(struct plot_tick *tick, bool prefixed)
+{
+	static const char prefixes[] = " kMGTPE";
+	double value = tick->value;
+	size_t prefix = 0;
+
+	while (prefixed && fabs(value) >= 1000 && prefixes[prefix + 1]) {
+		value /= 1000;
+		prefix++;
+	}
+	snprintf(tick->label, sizeof(tick->label), prefix ? "%.6g %c" : "%.6g", value, prefixes[prefix]);
+}
+
 static void add_tick(struct plot_axis *axis, double value)
 {
 	struct plot_tick *tick = &axis->ticks[axis->tick_count];
@@ -223,7 +239,7 @@ static void add_tick(struct plot_axis *axis, double value)
 	if (isfinite(axis->zero_at) && value < 3 * axis->zero_at)
 		return;
 	tick->value = value;
-	snprintf(tick->label, sizeof(tick->label), "%.6g", value);
+	label_tick(tick, axis->prefixed);
 	axis->tick_count++;
 }
 

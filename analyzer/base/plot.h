@@ -40,6 +40,8 @@ struct plot_point {
 	double low, high;
 	size_t stands_for; /* points that were thinned out into this one, itself included */
 	char *tip;         /* what is said of it; may be NULL */
+	double radius;     /* of a point, in pixels of an SVG; 0: as the plot has it */
+	char letter;       /* drawn for it in text, whatever its series; 0: that of the series */
 };
 
 struct plot_series {
@@ -60,6 +62,7 @@ struct plot_axis {
 	char *label;
 	bool log;
 	bool whole;             /* ticks at whole numbers only */
+	bool prefixed;          /* ticks with k, M, G, T ... */
 	bool fixed;             /* least and greatest are the caller's */
 	double least, greatest; /* set by plot_scale */
 	double zero_at;         /* a value whose tick says 0 (a zero on a logarithmic axis); NAN: none */
@@ -77,9 +80,11 @@ struct plot {
 	size_t series_count;
 	struct plot_series **series;
 	struct plot_series spare; /* what plot_add answers without memory */
+	struct plot_point spare_point;
 	size_t left_out;
 	bool failed;
 	double row_height; /* of an axis of names on the left, in pixels of an SVG; 0: for one thing a row */
+	double height;     /* of the area where y has numbers, in pixels of an SVG; 0: 250 */
 };
 
 void plot_init(struct plot *plot, const char *title, const char *x_label, const char *y_label);
@@ -91,11 +96,12 @@ void plot_names(struct plot *plot, struct plot_axis *axis, const char *const *na
 /* A new series with the next colour; name may be NULL. It is the plot's, and stays
  * where it is. */
 struct plot_series *plot_add(struct plot *plot, enum plot_kind kind, const char *name);
-/* Points and lines. */
-void plot_point(struct plot *plot, struct plot_series *series, double x, double y, const char *tip);
+/* Points and lines: the new point, which is the plot's, for its radius or letter, until the next is added. */
+struct plot_point *plot_point(
+	struct plot *plot, struct plot_series *series, double x, double y, const char *tip);
 /* Bands, ranges and tiles; of a band y counts for nothing. */
-void plot_range(struct plot *plot, struct plot_series *series, double x, double y, double low, double high,
-	const char *tip);
+struct plot_point *plot_range(struct plot *plot, struct plot_series *series, double x, double y, double low,
+	double high, const char *tip);
 
 /* Ends the filling: leaves out what cannot be shown, finds ends and ticks of the axes. */
 void plot_scale(struct plot *plot);

@@ -10,6 +10,7 @@
 #define LINE_HEIGHT 15
 #define ROW_HEIGHT 17   /* of an axis with names on the left */
 #define HEIGHT 250      /* of the area, where y has numbers */
+#define WIDEST 680      /* as in the style; a wider picture says so itself */
 #define MANY 300        /* points: they are small */
 #define LONGEST_NAME 30 /* letters of a name on an axis: longer ones are cut, and whole in a title */
 
@@ -25,6 +26,7 @@ const char plot_svg_style[] =
 	".s0{--c:var(--k0)}.s1{--c:var(--k1)}.s2{--c:var(--k2)}.s3{--c:var(--k3)}.s4{--c:var(--k4)}"
 	".s5{--c:var(--k5)}.s6{--c:var(--k6)}.s7{--c:var(--k7)}.guide{--c:var(--dim)}\n"
 	".point{fill:var(--c);stroke:var(--bg);stroke-width:.5}.many{fill-opacity:.6;stroke:none}"
+	".sized{fill-opacity:.6;stroke:var(--fg)}"
 	".dots{fill:none;stroke:var(--c);stroke-width:4.5;stroke-linecap:round;stroke-opacity:.6}"
 	".few{stroke-width:6;stroke-opacity:1}.hollow{fill:none;stroke:var(--c);stroke-width:1;"
 	"stroke-opacity:.7}.faint{opacity:.4}\n"
@@ -123,11 +125,13 @@ static void put_points(const struct frame *f, const struct plot *plot, const str
 		return;
 	}
 	for (size_t i = 0; i < series->count; i++) {
+		const struct plot_point *point = &series->points[i];
+
 		fputs("<circle ", f->out);
-		put_class(series, more, f->out);
-		fprintf(f->out, " cx=\"%.2f\" cy=\"%.2f\" r=\"%g\">", place_x(f, plot, series->points[i].x),
-			place_y(f, plot, series->points[i].y), radius);
-		put_title(&series->points[i], f->out);
+		put_class(series, point->radius > 0 ? " point sized" : more, f->out);
+		fprintf(f->out, " cx=\"%.2f\" cy=\"%.2f\" r=\"%.3g\">", place_x(f, plot, point->x),
+			place_y(f, plot, point->y), point->radius > 0 ? point->radius : radius);
+		put_title(point, f->out);
 		fputs("</circle>\n", f->out);
 	}
 }
@@ -357,7 +361,8 @@ void plot_svg(const struct plot *plot, double width, FILE *out)
 	static void (*const draw[])(const struct frame *, const struct plot *, const struct plot_series *) = {
 		put_points, put_line, put_band, put_ranges, put_tiles};
 	bool named = plot->y.label && *plot->y.label;
-	struct frame f = {out, (named ? 30 : 12) + widest(&plot->y), 0, 0, HEIGHT};
+	struct frame f = {
+		out, (named ? 30 : 12) + widest(&plot->y), 0, 0, plot->height > 0 ? plot->height : HEIGHT};
 	double below = 42, top;
 
 	f.width = width - f.left - 20;
@@ -367,8 +372,10 @@ void plot_svg(const struct plot *plot, double width, FILE *out)
 	if (plot->x.names && widest(&plot->x) > f.width / (double)plot->x.name_count - 6)
 		below += 0.58 * widest(&plot->x);
 	top = 8 + LINE_HEIGHT * (double)put_legend(&f, plot, false);
-	fprintf(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", width,
-		top + f.height + below);
+	fputs("<svg class=\"plot\"", out);
+	if (width > WIDEST)
+		fprintf(out, " style=\"max-width:%.0fpx\"", width);
+	fprintf(out, " viewBox=\"0 0 %.0f %.0f\" role=\"img\"><title>", width, top + f.height + below);
 	html_text(plot->title ? plot->title : "", out);
 	fputs("</title>\n", out);
 	f.top = 8;

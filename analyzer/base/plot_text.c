@@ -188,7 +188,7 @@ static void draw(struct canvas *c)
 
 		for (size_t k = 0; k < s->count && s->kind == PLOT_POINTS; k++)
 			put_dot(c, dot_x(c, s->points[k].x), dot_y(c, s->points[k].y), s->colour,
-				letter_of(c, i));
+				s->points[k].letter ? s->points[k].letter : letter_of(c, i));
 	}
 }
 
@@ -298,7 +298,8 @@ static void print_legend(const struct canvas *c)
 				   : 0;
 		bool said = s->kind == PLOT_LINE && s->count && s->points[0].tip;
 
-		if (!s->name || !s->count)
+		/* points with letters of their own differ by colour alone */
+		if (!s->name || !s->count || (s->points[0].letter && !c->how->colour))
 			continue;
 		if (at > c->margin && at + size > c->how->width) {
 			fprintf(c->out, "\n%*s", c->margin, "");
@@ -308,7 +309,9 @@ static void print_legend(const struct canvas *c)
 		fputs(gap, c->out);
 		gap = "  ";
 		colour(c, s->colour);
-		if ((s->kind == PLOT_POINTS || said) && letter_of(c, i))
+		if (s->points[0].letter)
+			fputc('*', c->out);
+		else if ((s->kind == PLOT_POINTS || said) && letter_of(c, i))
 			fputc(letter_of(c, i), c->out);
 		else if (c->how->plain)
 			fputc(s->kind == PLOT_BAND || s->dashed || s->colour == PLOT_PLAIN ? '.' : '-',

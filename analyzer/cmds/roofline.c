@@ -1,6 +1,7 @@
 /* pmanalyze roofline: operations and bytes of each layer against what the GPU can do. */
 #include "cmd_common.h"
 #include "analyses/roofline/roofline.h"
+#include "base/plot_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -138,6 +139,19 @@ static void print_limits(const struct roofline *roofline, struct arena *arena)
 			2, stdout);
 }
 
+static void print_plot(const struct roofline *roofline)
+{
+	const struct plot_text how = plot_text_for(stdout, false);
+	struct plot plot;
+
+	fputc('\n', stdout);
+	if (roofline_plot(roofline, &plot))
+		plot_text_print(&plot, &how, stdout);
+	else
+		puts("Nothing to plot: no layer has both an operation count and device times.");
+	plot_free(&plot);
+}
+
 static void print_run(struct run *run, const struct roofline *roofline, const struct how *how)
 {
 	struct arena *arena = &run->analysis.timeline.arena;
@@ -169,10 +183,8 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 		print_part(&kinds, how->common.form, object, "kinds", "Kinds of work", text, stdout);
 	if (text) {
 		print_limits(roofline, arena);
-		if (how->plot) {
-			fputc('\n', stdout);
-			roofline_plot(roofline, stdout);
-		}
+		if (how->plot)
+			print_plot(roofline);
 	}
 	if (object)
 		print_json_end(object, stdout);

@@ -106,7 +106,7 @@ run_case layers_why 0 layers --why one
 run_case layers_why_csv 0 layers --why --ranks --csv two_gpus
 run_case layers_why_graph 0 layers --why graph
 run_case layers_why_iterations 2 layers --why --csv --iterations one
-run_case roofline_plot 0 roofline --peak-flops 2T --bandwidth 100G --plot one
+LC_ALL=C run_case roofline_plot 0 roofline --peak-flops 2T --bandwidth 100G --plot one
 run_case roofline_csv 0 roofline --csv --kinds --peak-flops 2T --bandwidth 100G three
 run_case roofline_json 0 roofline --json graph
 run_case roofline_host_only 0 roofline host_only

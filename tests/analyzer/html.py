@@ -90,7 +90,7 @@ def check_contents(name, page):
 
 def check_pictures(name, page):
     for rectangle in page.iter("rect"):
-        if rectangle.get("x"):
+        if rectangle.get("x", "").endswith("%"):
             end = percent(rectangle, "x") + percent(rectangle, "width")
             check(percent(rectangle, "x") >= 0 and end <= 100.1, f"{name}: a rectangle ends at {end}%")
     defined = {pattern.get("id") for pattern in page.iter("pattern")}
@@ -135,12 +135,15 @@ def check_bars(name, page):
 def check_roofline():
     """A point for each layer and pass that has operations and a time, inside the picture, and a row for each."""
     part = section(page_of("one")[0], "Roofline")
-    points = [circle for circle in part.iter("circle") if circle.get("cx").endswith("%")]
+    points = [circle for circle in part.iter("circle") if circle.find("title") is not None]
+    frame = next(shape for shape in part.iter("rect") if shape.get("class") == "frame")
+    left, top, wide, high = (float(frame.get(side)) for side in ("x", "y", "width", "height"))
     rows = list(part.iter("tr"))[1:]
     # conv1 without its data's gradient but for the activation's: each layer has three passes and an update, or two
     check(len(points) == len(rows) == 28, f"one: {len(points)} points, {len(rows)} rows")
     for point in points:
-        check(0 <= percent(point, "cx") <= 100 and 0 <= float(point.get("cy")) <= 380, "one: a point outside the picture")
+        check(left <= float(point.get("cx")) <= left + wide and top <= float(point.get("cy")) <= top + high,
+              "one: a point outside the picture")
     check(any("conv2, parameter gradient: 29.000 us" in words(point) for point in points), "one: conv2 without its point")
     check("no roof" in words(part), "one: a roof from nowhere")
 

@@ -119,17 +119,13 @@ double roofline_gain_ns(const struct roofline_item *item);
 /* "12.3 T" with the unit that suits it; in the arena. */
 const char *roofline_rate_text(struct arena *arena, double rate);
 
-/* The picture for terminals: intensity to the right, rate upwards, both logarithmic (roofline_plot.c). */
-void roofline_plot(const struct roofline *roofline, FILE *out);
+/* The picture (roofline_plot.c): intensity to the right, rate upwards, both logarithmic; a point for each
+ * item, its area the time, and a line for the roof of each type of arithmetic. False: no item has both
+ * operations and a time. The caller frees the plot, with plot_free, in both cases. */
+struct plot;
+bool roofline_plot(const struct roofline *roofline, struct plot *plot);
 /* The letter of an item in it: a to z, A to Z, then '*'. */
 char roofline_letter(size_t item);
-
-/* The span of both axes, powers of ten, for pictures; false: nothing to draw. */
-struct roofline_axes {
-	double least_intensity, greatest_intensity; /* operations a byte */
-	double least_rate, greatest_rate;           /* operations per second */
-};
-bool roofline_axes(const struct roofline *roofline, struct roofline_axes *axes);
 
 /* The roof at an intensity, with a peak. */
 double roofline_roof(const struct device_peak *peak, enum work_type type, double intensity);

@@ -1,4 +1,5 @@
 /* The frame of the HTML report, its style sheet, and small parts: see html_page.h. */
+#include "base/plot_svg.h"
 #include "page.h"
 #include "output/report.h"
 
@@ -90,7 +91,7 @@ void html_page_begin(struct html_page *page, const char *title)
 			has_pattern(phase) ? "%s.%s{fill:url(#%s)}" : "%s.%s{fill:var(--%s)}", phases, key,
 			phase == PHASE_IDLE_UNKNOWN ? "line" : key);
 	}
-	html_begin(title, (const char *const[]){style, phases, "\n", NULL}, page->out);
+	html_begin(title, (const char *const[]){plot_svg_style, style, phases, "\n", NULL}, page->out);
 	fputs(patterns, page->out);
 }
 
