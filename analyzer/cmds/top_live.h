@@ -2,7 +2,7 @@
 #ifndef CMDS_TOP_LIVE_H
 #define CMDS_TOP_LIVE_H
 
-#include "output/top.h"
+#include "output/top_text.h"
 
 struct snapshot {
 	struct run run;

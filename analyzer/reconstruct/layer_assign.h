@@ -87,7 +87,7 @@ uint32_t layer_new(struct layer_assign *assign, uint32_t step);
  */
 size_t layer_flow_iteration(const struct layer_assign *assign, const struct iteration_list *iterations);
 
-/* Which steps are forward, which backward (layer_pass.c). */
+/* Which steps are forward, which backward (layer_direction.c). */
 void layer_passes(struct layer_assign *assign);
 
 /* The layers, and which steps belong to them (layer_steps.c). */

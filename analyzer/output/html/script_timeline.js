@@ -1,6 +1,6 @@
 /*
  * Of the report's script (README.md): the timeline over ranks, its window, and what is found and selected in it.
- * A rank is a row with a button that folds it and a canvas, drawn while it is in sight (script_draw.js).
+ * A rank is a row with a button that folds it and a canvas, drawn while it is in sight (script_timeline_draw.js).
  */
 const LANE_HEIGHT = 12, FOLDED_HEIGHT = 8;
 

@@ -248,7 +248,7 @@ size_t nccl_type_bytes(ncclDataType_t type);
 /* 1: the task's bytes move; 0: without numerics nothing of it but its time is there. Equal on all ranks. */
 int nccl_moves(const struct nccl_task *task);
 
-/* Runs one collective, on a stream's worker (run.c). */
+/* Runs one collective, on a stream's worker (collective_run.c). */
 ncclResult_t nccl_run(struct ncclComm *comm, const struct nccl_task *task);
 /* Runs point-to-point tasks of one communicator together (p2p.c). */
 ncclResult_t nccl_run_p2p(struct ncclComm *comm, struct nccl_task *tasks, size_t count);

@@ -1,7 +1,7 @@
 /* What a run does now, for a terminal that is drawn again each second, or once as text: the run, its phases,
  * a table of ranks; or one rank, its phases and layers. */
-#ifndef OUTPUT_TOP_H
-#define OUTPUT_TOP_H
+#ifndef OUTPUT_TOP_TEXT_H
+#define OUTPUT_TOP_TEXT_H
 
 #include "analyses/recent.h"
 #include "base/table.h"

@@ -1,5 +1,5 @@
-/* L-SHADE (Tanabe and Fukunaga, CEC 2014): the rules; how it works is in shade.h. */
-#include "shade.h"
+/* L-SHADE (Tanabe and Fukunaga, CEC 2014): the rules; how it works is in de_shade.h. */
+#include "de_shade.h"
 
 static size_t population(size_t size)
 {

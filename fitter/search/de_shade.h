@@ -2,8 +2,8 @@
  * Success-history based adaptive differential evolution with linear reduction of the population: what L-SHADE
  * and jSO have in common. A generation is made and then evaluated as a whole.
  */
-#ifndef SHADE_H
-#define SHADE_H
+#ifndef DE_SHADE_H
+#define DE_SHADE_H
 
 #include "search.h"
 

@@ -1,5 +1,5 @@
-/* Success-history adaptation: see shade.h. */
-#include "shade.h"
+/* Success-history adaptation: see de_shade.h. */
+#include "de_shade.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* What a run does now, as text: see top.h. */
-#include "top.h"
+/* What a run does now, as text: see top_text.h. */
+#include "top_text.h"
 #include "analyses/device_memory.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* The collective and point-to-point calls: arguments are checked here, at once; the work is in run.c and
- * p2p.c. */
+/* The collective and point-to-point calls: arguments are checked here, at once; the work is in
+ * collective_run.c and p2p.c. */
 #include <string.h>
 
 #include "nccl_private.h"

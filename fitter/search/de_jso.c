@@ -1,5 +1,5 @@
-/* jSO (Brest, Maucec and Boskovic, CEC 2017): the rules; how it works is in shade.h. */
-#include "shade.h"
+/* jSO (Brest, Maucec and Boskovic, CEC 2017): the rules; how it works is in de_shade.h. */
+#include "de_shade.h"
 
 #include <math.h>
 
