@@ -43,7 +43,7 @@ extern struct sg_profile sg_profile;
 int sg_profile_read(struct sg_profile *profile, const char *name, char *error, size_t error_bytes);
 /* Makes all its times `scale` times as long. */
 void sg_profile_scale(struct sg_profile *profile, double scale);
-/* How long work takes that nothing disturbs, in ns. */
+/* How long work takes that nothing disturbs, in ns (duration.c). */
 double sg_profile_time(const struct sg_profile *profile, const struct sg_activity *what);
 
 /* ---- settings, and waiting for a time (clock.c) ---- */
