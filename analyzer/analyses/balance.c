@@ -1,5 +1,6 @@
 /* Load imbalance: see balance.h. */
 #include "balance.h"
+#include "load_imbalance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 static struct balance_item item_of(const char *name, const double *values, size_t count)
 {
-	struct balance_item item = {.name = name, .imbalance = analysis_imbalance(values, count)};
+	struct balance_item item = {.name = name, .imbalance = load_imbalance(values, count)};
 
 	for (size_t i = 0; i < count; i++) {
 		item.mean_ns += values[i] / (double)count;

@@ -1,6 +1,7 @@
 /* A run's last iterations: see recent.h. */
 #include "recent.h"
 #include "base/statistics.h"
+#include "load_imbalance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static void find_slowest(struct recent *recent)
 		if (values[i] > values[recent->slowest])
 			recent->slowest = i;
 	}
-	recent->imbalance = known ? analysis_imbalance(values, recent->worker_count) : NAN;
+	recent->imbalance = known ? load_imbalance(values, recent->worker_count) : NAN;
 	free(values);
 }
 

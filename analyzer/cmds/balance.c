@@ -1,6 +1,7 @@
 /* pmanalyze balance: load imbalance by phase, layer and rank, and who makes whom wait. */
 #include "analyses/balance_table.h"
 #include "analyses/finding/finding.h"
+#include "analyses/load_imbalance.h"
 #include "analyses/replay/whatif.h"
 #include "cmd_common.h"
 
@@ -120,7 +121,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct finding_list findings;
 	double stages, slowdown = whatif_slowdown(analysis, &stages);
-	double imbalance = analysis_compute_imbalance(analysis);
+	double imbalance = load_imbalance_computing(analysis);
 
 	findings_find(analysis, &findings);
 	if (options->form == PRINT_TEXT) {

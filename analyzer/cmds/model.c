@@ -1,5 +1,6 @@
 /* pmanalyze model: the S-SGD model, predicted against measured; speed-up, imbalance, and the regression. */
 #include "cmd_common.h"
+#include "analyses/load_imbalance.h"
 #include "analyses/ssgd/ssgd_regression.h"
 #include "analyses/ssgd/ssgd_tables.h"
 #include "output/report.h"
@@ -31,7 +32,7 @@ static struct ssgd_item *open_items(struct run *runs, size_t run_count, size_t *
 		item->run = &runs[i];
 		item->label = print_clean(&analysis->timeline.arena, runs[i].label);
 		item->samples = analysis_samples(analysis);
-		item->imbalance = analysis_compute_imbalance(analysis);
+		item->imbalance = load_imbalance_computing(analysis);
 		ssgd_find(analysis, &item->ssgd);
 		balance_find(analysis, &item->balance);
 	}

@@ -1,6 +1,7 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
 #include "analyses/finding/finding.h"
+#include "analyses/load_imbalance.h"
 #include "base/csv.h"
 #include "base/text.h"
 #include "import/imported_timeline.h"
@@ -265,7 +266,7 @@ static void print_conclusions(struct run *run, FILE *out)
 		print_paragraph(
 			arena_format(arena,
 				"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
-				analysis_compute_imbalance(analysis),
+				load_imbalance_computing(analysis),
 				analysis_worker_name(analysis, &analysis->workers[slowest]),
 				print_time(arena, its), (its / mean - 1) * 100),
 			2, out);
@@ -499,7 +500,7 @@ cJSON *report_run_json(struct run *run)
 		cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
 	cJSON_AddNumberToObject(object, "samples", analysis_samples(analysis));
 	if (analysis->worker_count > 1) {
-		cJSON_AddNumberToObject(object, "lif", analysis_compute_imbalance(analysis));
+		cJSON_AddNumberToObject(object, "lif", load_imbalance_computing(analysis));
 		cJSON_AddStringToObject(object, "slowest",
 			analysis_worker_name(analysis, &analysis->workers[analysis_slowest(analysis)]));
 	}

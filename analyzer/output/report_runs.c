@@ -1,6 +1,7 @@
 /* Several runs side by side: phases, balance and scaling, and what a run changes against another of its kind.
  */
 #include "report.h"
+#include "analyses/load_imbalance.h"
 #include "base/statistics.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static struct figures figures_of(struct run *run)
 		.gpus = (double)analysis->worker_count,
 		.iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean,
 		.samples = analysis_samples(analysis),
-		.imbalance = analysis->worker_count > 1 ? analysis_compute_imbalance(analysis) : NAN,
+		.imbalance = analysis->worker_count > 1 ? load_imbalance_computing(analysis) : NAN,
 		.communication = report_communication(analysis),
 		.program = analysis->timeline.processes[0].program,
 	};

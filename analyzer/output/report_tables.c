@@ -1,5 +1,6 @@
 /* The tables of one run: phases, phases by rank, and all of it for programs. */
 #include "report.h"
+#include "analyses/load_imbalance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 				means[i] =
 					analysis_phase(&workers[i], 1, (enum phase)phase, ANALYSIS_BUSY).mean;
 			if (count > 1)
-				print_number(table, imbalance, analysis_imbalance(means, count));
+				print_number(table, imbalance, load_imbalance(means, count));
 		}
 		statistics = analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
 		print_number(table, exclusive, statistics.mean);

@@ -98,9 +98,6 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
  */
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
 
-/* (3.8): n * max / sum; NaN where nothing took time. */
-double analysis_imbalance(const double *values, size_t count);
-
 /*
  * Iterations of the whole run: those that are there, and with a trace of constant size those that were
  * dropped, by the calls of operations that each iteration has once. NaN: those do not agree.
@@ -112,9 +109,6 @@ double analysis_samples(const struct analysis *analysis);
 
 /* The worker that computes longest, on average. */
 size_t analysis_slowest(const struct analysis *analysis);
-
-/* (3.8) of the computing times of all workers. */
-double analysis_compute_imbalance(const struct analysis *analysis);
 
 /* "rank 0", or with several devices in a process "rank 0 gpu 1"; in the timeline's arena. */
 const char *analysis_worker_name(struct analysis *analysis, const struct analysis_worker *worker);

@@ -1,6 +1,7 @@
 /* Checks the load imbalance factor and the statistics by hand-computed values, and who is found to make whom
  * wait. */
 #include "analyses/balance.h"
+#include "analyses/load_imbalance.h"
 #include "check.h"
 #include "model_read.h"
 
@@ -32,12 +33,12 @@ static void check_formula(void)
 	static const double dlrm[] = {1034, 1246, 1068, 1240, 1126, 1041, 1051, 1059};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		CHECK(near(analysis_imbalance(cases[i].values, cases[i].count), cases[i].imbalance),
-			"case %zu: %f, expected %f", i, analysis_imbalance(cases[i].values, cases[i].count),
+		CHECK(near(load_imbalance(cases[i].values, cases[i].count), cases[i].imbalance),
+			"case %zu: %f, expected %f", i, load_imbalance(cases[i].values, cases[i].count),
 			cases[i].imbalance);
-	CHECK(fabs(analysis_imbalance(dlrm, 8) - 1.124) < 0.0005, "8 ranks: %f", analysis_imbalance(dlrm, 8));
-	CHECK(isnan(analysis_imbalance((const double[]){0, 0}, 2)), "nothing takes time");
-	CHECK(isnan(analysis_imbalance(NULL, 0)), "nobody is there");
+	CHECK(fabs(load_imbalance(dlrm, 8) - 1.124) < 0.0005, "8 ranks: %f", load_imbalance(dlrm, 8));
+	CHECK(isnan(load_imbalance((const double[]){0, 0}, 2)), "nothing takes time");
+	CHECK(isnan(load_imbalance(NULL, 0)), "nobody is there");
 }
 
 static void check_statistics(void)
@@ -71,8 +72,7 @@ static void check_ranks(bool gpus)
 	model_make(&model, &options);
 	model_read(&model, 1, &analysis);
 	balance_find(&analysis, &balance);
-	CHECK(near(analysis_compute_imbalance(&analysis), 1.5), "LIF %f",
-		analysis_compute_imbalance(&analysis));
+	CHECK(near(load_imbalance_computing(&analysis), 1.5), "LIF %f", load_imbalance_computing(&analysis));
 	CHECK(analysis_slowest(&analysis) == 2, "slowest is %zu", analysis_slowest(&analysis));
 	for (size_t i = 0; i < balance.layer_count; i++)
 		CHECK(near(balance.layers[i].imbalance, 1.5) && balance.layers[i].slowest == 2,

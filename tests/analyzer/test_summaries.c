@@ -4,6 +4,7 @@
  * and the straggler.
  */
 #include "check.h"
+#include "analyses/load_imbalance.h"
 #include "model.h"
 #include "base/output.h"
 #include "analyses/summary/reduce.h"
@@ -136,7 +137,7 @@ static void agree(const char *what, struct model_options options, double part, b
 	for (size_t w = 0; w < job.worker_count && w < run.analysis.worker_count; w++)
 		compare_worker(&job.workers[w], &run.analysis.workers[w], &balance.ranks[w], part);
 	CHECK(near(summaries_imbalance(&job, offsetof(struct summary_worker, compute), NULL),
-		      analysis_compute_imbalance(&run.analysis), 1e-6),
+		      load_imbalance_computing(&run.analysis), 1e-6),
 		"%s: LIF", what);
 	CHECK(job.stage_count == run.analysis.stage_count, "%s: %u stages", what, job.stage_count);
 	if (causes)

@@ -1,6 +1,7 @@
 /* Runs side by side: see compare.h. A quantity of a run becomes a series of values, the series of two sides a
  * row. */
 #include "compare.h"
+#include "analyses/load_imbalance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -365,7 +366,7 @@ static struct compare_facts facts_of(const struct compare_side *side)
 		.processes = analysis->timeline.process_count,
 		.gpus = analysis->worker_count,
 		.samples = analysis_samples(analysis),
-		.compute_lif = analysis->worker_count > 1 ? analysis_compute_imbalance(analysis) : NAN,
+		.compute_lif = analysis->worker_count > 1 ? load_imbalance_computing(analysis) : NAN,
 	};
 
 	for (size_t r = 0; r < side->run_count; r++) {

@@ -1,5 +1,6 @@
 /* Terms of the regression: see ssgd_terms.h. */
 #include "ssgd_terms.h"
+#include "analyses/load_imbalance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ double ssgd_term_of_run(const struct analysis *analysis, const struct ssgd *ssgd
 	case SSGD_TERM_INVERSE_GPUS:
 		return 1 / gpus;
 	case SSGD_TERM_LIF:
-		return analysis_compute_imbalance(analysis);
+		return load_imbalance_computing(analysis);
 	case SSGD_TERM_SLOWDOWN:
 		return gpus > 1 ? ssgd->slowdown : 1;
 	case SSGD_TERM_BATCH:
@@ -102,7 +103,7 @@ double ssgd_term_of_step(
 	values = mem_alloc(count, sizeof(*values));
 	for (size_t i = 0; i < count; i++)
 		values[i] = ssgd->steps[step].ranks[i].compute;
-	result = analysis_imbalance(values, count);
+	result = load_imbalance(values, count);
 	free(values);
 	return result;
 }

@@ -1,6 +1,7 @@
 /* The HTML report's answer to "what would help": the changes of whatif.h as bars, the greatest gain first,
  * and the slowdown beside the load imbalance factor. */
 #include "page.h"
+#include "analyses/load_imbalance.h"
 
 #include <math.h>
 
@@ -54,7 +55,7 @@ static const char *kind_class(const struct whatif_change *change)
 static void write_about(struct html_page *page, const struct html_run *run)
 {
 	const struct whatif_list *list = &run->changes;
-	double lif = analysis_compute_imbalance(run->analysis);
+	double lif = load_imbalance_computing(run->analysis);
 
 	fprintf(page->out,
 		"<p class=\"dim\">Replay of the run with one change at a time: the iteration of %s with "
