@@ -90,6 +90,7 @@ done <<'END'
 2 | PMHOOK_WINDWO.*PMHOOK_WINDOW                               | PMHOOK_WINDWO=1-2 pmrun true
 2 | PMHOOK_MODE: expected full.ring.count.off, found 'all'          | PMHOOK_MODE=all pmrun true
 2 | demo: the ranks and the GPUs are its own                   | pmrun -n 2 demo
+127 | cannot run 'demo': .*takes no option but --html          | pmrun demo --help
 2 | --json: the command comes before its options, as in pmanalyze report --json | pmanalyze --json report run
 2 | unknown option '--verson' .did you mean '--version'        | pmanalyze --verson
 2 | --time: the command comes before its options               | pmfit --time y auto table.csv

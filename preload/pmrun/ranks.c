@@ -155,6 +155,8 @@ static const char *advice(const struct pmrun_options *o, int error)
 	const size_t n = strlen(name);
 	struct stat status;
 
+	if (stat(name, &status) != 0 && strcmp(name, "demo") == 0)
+		return " (the demo takes no option but --html, and no argument)";
 	if (stat(name, &status) != 0)
 		return error == ENOENT && o->softgpu && !getenv("SOFTGPU_PROFILE") && o->command[1]
 			       ? " (a GPU stands behind '=', as in --softgpu=a100)"
