@@ -67,8 +67,10 @@ void print_row(struct print_table *table)
 {
 	struct print_row *row = MEM_PUSH(table->rows, table->row_count, table->row_room);
 
-	row->cells = arena_alloc(table->arena, table->column_count, sizeof(*row->cells));
-	row->rule = table->rule;
+	*row = (struct print_row){
+		.cells = arena_alloc(table->arena, table->column_count, sizeof(*row->cells)),
+		.rule = table->rule,
+	};
 	table->rule = false;
 }
 
@@ -114,11 +116,6 @@ void print_list(struct print_table *table, size_t column, const char *const *wor
 	cell->list = list;
 }
 
-void print_colour(struct print_table *table, size_t column, const char *kind)
-{
-	table->rows[table->row_count - 1].cells[column].kind = kind;
-}
-
 /* Digits behind the point: six that count in the greatest time are enough for all. */
 static int decimals_for(const struct unit *unit, double greatest_ns)
 {
@@ -135,6 +132,7 @@ static bool has_words(const struct print_column *column)
 static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 	const struct print_column *column, const struct unit *unit, int decimals)
 {
+	const char *sign = column->sign && cell->number > 0 ? "+" : "";
 	int digits = column->digits;
 
 	if (!cell->present)
@@ -147,13 +145,13 @@ static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 	case PRINT_FLAG:
 		return arena_format(arena, "%.0f", cell->number);
 	case PRINT_TIME:
-		return arena_format(arena, "%.*f", decimals, cell->number / unit->ns);
+		return arena_format(arena, "%s%.*f", sign, decimals, cell->number / unit->ns);
 	case PRINT_SHARE:
-		return arena_format(arena, "%.*f%%", digits ? digits : 1, cell->number * 100);
+		return arena_format(arena, "%s%.*f%%", sign, digits ? digits : 1, cell->number * 100);
 	case PRINT_FIGURE:
-		return arena_format(arena, "%.*g", digits ? digits : 5, cell->number);
+		return arena_format(arena, "%s%.*g", sign, digits ? digits : 5, cell->number);
 	default:
-		return arena_format(arena, "%.*f", digits ? digits : 3, cell->number);
+		return arena_format(arena, "%s%.*f", sign, digits ? digits : 3, cell->number);
 	}
 }
 
@@ -325,6 +323,8 @@ void print_part(const struct print_table *table, enum print_form form, cJSON *ob
 	fputs(gap ? "\n" : "", out);
 	if (form == PRINT_CSV)
 		print_csv(table, out);
+	else if (form == PRINT_HTML)
+		print_html(table, out);
 	else
 		print_text(table, title, out);
 }

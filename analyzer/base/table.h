@@ -15,7 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum print_form { PRINT_TEXT, PRINT_JSON, PRINT_CSV };
+/* What fills a table may ask for the form: PRINT_HTML has room for more columns than text, and for pictures.
+ */
+enum print_form { PRINT_TEXT, PRINT_JSON, PRINT_CSV, PRINT_HTML };
 
 enum print_type {
 	PRINT_WORD,   /* text, to the left */
@@ -40,7 +42,10 @@ struct print_column {
 	bool of_previous;    /* it says something about the column before it, as an error does: on a narrow
 				terminal both stand on one line */
 	const char *bar;     /* NULL, or in HTML a bar of this class of the page's styles goes before each
-				number, as long as its share of the column's greatest */
+				number, as long as its share of the column's greatest; "": what
+				print_piece gave */
+	const char *swatch;  /* NULL, or in HTML a square of this class goes before the title */
+	bool sign;           /* what is above 0 has a plus sign, where people read it */
 };
 
 /* For a list of columns: key, title, type, and whatever else: PRINT_COLUMN("cost", NULL, PRINT_REAL, .digits
@@ -51,17 +56,44 @@ struct print_column {
 		.key = (name), .title = (head), .type = __VA_ARGS__ \
 	}
 
+enum print_shape {
+	PRINT_BAR,
+	PRINT_INTERVAL, /* a thin line from start to end */
+	PRINT_MARK,     /* a line across, at the end */
+};
+
+/* Of the picture in a column whose `bar` is "". All cells of the column have one scale, from the least to the
+ * greatest of 0 and what the pieces cover, with a line at 0 where that is not the left edge. */
+struct print_piece {
+	enum print_shape shape;
+	double start,
+		end; /* in any order; a piece that is not finite, or a bar without length, is not drawn */
+	const char *kind; /* class of a bar's colour; lifetime: the table's */
+	const char *tip;  /* plain text, or NULL; lifetime: the table's */
+	int lane;         /* of bars above each other: 0 is the uppermost */
+	struct print_piece *next;
+};
+
+/* data-KEY of a row in HTML. */
+struct print_data {
+	const char *key, *value;
+	const struct print_data *next;
+};
+
 struct print_cell {
 	bool present;
 	const char *word;        /* lives as long as the table */
 	const char *title;       /* what text has in the word's place, or NULL */
 	const char *const *list; /* NULL, or the words of a list, ended by NULL */
 	const char *kind;        /* print_colour */
+	const char *tip;         /* print_tip */
+	struct print_piece *pieces, *last_piece;
 	double number;
 };
 
 struct print_row {
 	struct print_cell *cells;
+	const struct print_data *data;
 	bool rule; /* a line above it; in HTML the class "rule" */
 };
 
@@ -96,6 +128,12 @@ void print_list(struct print_table *table, size_t column, const char *const *wor
 /* The row's colour in HTML, a class of the page's styles that lives as long as the table: of the column's
  * bar, or where it has none of a square before the word. */
 void print_colour(struct print_table *table, size_t column, const char *kind);
+/* For HTML, of the last row, as plain text: what a cell says under the pointer, and what a script finds the
+ * row by, as data-KEY; the key lives as long as the table. */
+void print_tip(struct print_table *table, size_t column, const char *tip);
+void print_data(struct print_table *table, const char *key, const char *value);
+/* For HTML: a piece of the last row's picture, in front of those before it. `next` is not read. */
+void print_piece(struct print_table *table, size_t column, struct print_piece piece);
 
 /* `title` (may be NULL) gets the unit of time appended: "Phases, ms". Columns without any words in their
  * titles have no line of titles. On a terminal that is narrower than the table, its last columns go below;

@@ -206,8 +206,8 @@ static void check_html_table(void)
 
 		/* The greatest of the five known is 5 ms. */
 		CHECK(asprintf(&row,
-			      "\n<tr><td class=\"l\">%s</td><td class=\"w\" style=\"width:45%%\"><svg "
-			      "height=\"14\" role=\"img\"><rect class=\"plain\" x=\"0%%\" width=\"%.3f%%\" "
+			      "\n<tr><td class=\"l\">%s</td><td class=\"w\" style=\"width:45%%;min-width:90px\"><svg "
+			      "height=\"14\" role=\"img\"><rect class=\"plain\" x=\"0.000%%\" width=\"%.3f%%\" "
 			      "height=\"100%%\"><title>%s: %zu.000 ms</title></rect></svg></td><td>%zu.000</td></tr>\n",
 			      names[i][1], 20.0 * (double)(i + 1), names[i][1], i + 1, i + 1) > 0,
 			"out of memory");
@@ -217,10 +217,65 @@ static void check_html_table(void)
 	CHECK(strstr(text,
 		      "\n<tr class=\"rule\"><td class=\"l\"><svg class=\"key\"><rect class=\"forward\" "
 		      "width=\"12\" height=\"12\" rx=\"2\"/></svg>unknown</td><td class=\"w\" "
-		      "style=\"width:45%\"><svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") !=
+		      "style=\"width:45%;min-width:90px\"><svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") !=
 			NULL,
 		"a line, a square, and no bar of what is unknown");
 	CHECK(size > 2 * 4 * (sizeof(longest) - 1) && !strstr(text, "<<"), "the long name: %zu bytes", size);
+	free(text);
+	print_free(&table);
+	arena_free(&arena);
+}
+
+/* Pieces of -50 to 150 ns share a scale, on which 0 is at 25%; text has none of it. */
+static void check_pictures(void)
+{
+	static const struct print_column columns[] = {
+		PRINT_COLUMN("name", "name", PRINT_WORD),
+		PRINT_COLUMN("change", "change", PRINT_TIME, .bar = "", .swatch = "forward", .sign = true),
+	};
+	static const char *const parts[] = {
+		"<th><svg class=\"key\"><rect class=\"forward\" width=\"12\" height=\"12\" "
+		"rx=\"2\"/></svg>change, ns</th>",
+		"<tr data-layer=\"&lt;a&gt;\" data-run=\"0\"><td class=\"l\" title=\"long &lt;a&gt;\">a</td>",
+		"<svg height=\"22\" role=\"img\"><line x1=\"25.000%\" x2=\"25.000%\" y1=\"0\" y2=\"22\"/>"
+		"<rect class=\"more\" x=\"25.000%\" width=\"50.000%\" y=\"0\" height=\"10\"><title>t &amp; "
+		"u</title></rect><rect class=\"less\" x=\"0.000%\" width=\"25.000%\" y=\"12\" height=\"10\">"
+		"</rect><line class=\"mark\" x1=\"62.500%\" x2=\"100.000%\" y1=\"11\" y2=\"11\"/>"
+		"<line class=\"mark\" x1=\"50.000%\" x2=\"50.000%\" y1=\"0\" y2=\"22\"/></svg></td>"
+		"<td>+100</td></tr>",
+		"<tr><td class=\"l\">b</td><td class=\"w\" style=\"width:45%;min-width:90px\"><svg "
+		"height=\"22\" role=\"img\"></svg></td><td>-50</td></tr>",
+	};
+	struct arena arena = {0};
+	struct print_table table;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	print_init(&table, &arena);
+	print_columns(&table, columns, 2);
+	print_row(&table);
+	print_word(&table, 0, "a");
+	print_tip(&table, 0, "long <a>");
+	print_data(&table, "run", "0");
+	print_data(&table, "layer", "<a>");
+	print_number(&table, 1, 100);
+	print_piece(&table, 1, (struct print_piece){.end = 100, .kind = "more", .tip = "t & u"});
+	print_piece(&table, 1, (struct print_piece){.end = -50, .kind = "less", .lane = 1});
+	print_piece(&table, 1, (struct print_piece){.end = NAN, .kind = "unknown"});
+	print_piece(&table, 1, (struct print_piece){.start = 5, .end = 5, .kind = "nothing"});
+	print_piece(&table, 1, (struct print_piece){PRINT_INTERVAL, .start = 75, .end = 150});
+	print_piece(&table, 1, (struct print_piece){PRINT_MARK, .end = 50});
+	print_row(&table);
+	print_word(&table, 0, "b");
+	print_number(&table, 1, -50);
+	print_html(&table, out);
+	print_text(&table, NULL, out);
+	fclose(out);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		CHECK(strstr(text, parts[i]) != NULL, "no %s in %s", parts[i], text);
+	CHECK(strstr(text, "</div>\n  name  change\n  a       +100\n  b        -50\n") != NULL, "text: %s",
+		text);
 	free(text);
 	print_free(&table);
 	arena_free(&arena);
@@ -250,6 +305,7 @@ int main(void)
 	check_csv();
 	check_html();
 	check_html_table();
+	check_pictures();
 	check_spread();
 	return check_end();
 }
