@@ -236,6 +236,21 @@ static const char *csv_name(const struct print_column *column)
 	return column->csv_key ? column->csv_key : column->key;
 }
 
+void print_csv_rows(const struct print_table *table, FILE *out)
+{
+	struct csv_line line = {.out = out};
+
+	for (size_t r = 0; r < table->row_count; r++) {
+		for (size_t c = 0; c < table->column_count; c++)
+			if (*csv_name(&table->columns[c]))
+				csv_cell(&line, &table->rows[r].cells[c]);
+		for (size_t c = 0; c < table->column_count; c++)
+			if (table->columns[c].old_key)
+				csv_cell(&line, &table->rows[r].cells[c]);
+		csv_end(&line);
+	}
+}
+
 void print_csv(const struct print_table *table, FILE *out)
 {
 	struct csv_line line = {.out = out};
@@ -247,15 +262,7 @@ void print_csv(const struct print_table *table, FILE *out)
 		if (table->columns[c].old_key)
 			csv_key(&line, &table->columns[c], table->columns[c].old_key);
 	csv_end(&line);
-	for (size_t r = 0; r < table->row_count; r++) {
-		for (size_t c = 0; c < table->column_count; c++)
-			if (*csv_name(&table->columns[c]))
-				csv_cell(&line, &table->rows[r].cells[c]);
-		for (size_t c = 0; c < table->column_count; c++)
-			if (table->columns[c].old_key)
-				csv_cell(&line, &table->rows[r].cells[c]);
-		csv_end(&line);
-	}
+	print_csv_rows(table, out);
 }
 
 static cJSON *cell_json(const struct print_cell *cell, enum print_type type)

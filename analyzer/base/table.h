@@ -140,6 +140,8 @@ void print_piece(struct print_table *table, size_t column, struct print_piece pi
  * into a file a row is a line. */
 void print_text(const struct print_table *table, const char *title, FILE *out);
 void print_csv(const struct print_table *table, FILE *out); /* with a header line */
+/* Without it: for rows that follow those of another table with these columns. */
+void print_csv_rows(const struct print_table *table, FILE *out);
 /* A <table> with the cells of text, which scrolls where it is too wide; a title has the unit of its times. */
 void print_html(const struct print_table *table, FILE *out);
 /* The rows from `shown` on are folded, below "7 more ranks" for `more` "ranks"; they have the unit and the

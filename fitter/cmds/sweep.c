@@ -1,17 +1,12 @@
 /* pmfit sweep: plans and runs trials, and collects their times. */
-#include "base/csv.h"
-#include "base/statistics.h"
-#include "base/table.h"
+#include "sweep.h"
 #include "base/terminal.h"
-#include "cmd.h"
 #include "model/enum_names.h"
 #include "sweep/sweep_command.h"
-#include "sweep/sweep_run.h"
 
 #include <float.h>
 #include <limits.h>
 #include <err.h>
-#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,22 +16,6 @@
 
 /* Between the lines of progress where there is no terminal. */
 #define LINE_SECONDS 30
-
-struct request {
-	struct sweep_run run;
-	struct space_file space;
-	struct sweep_plan plan;
-	struct sweep_table table;
-	struct sweep_time time;
-	enum sweep_design design;
-	uint64_t seed;
-	size_t trials;
-	bool again, dry_run, csv, json, quiet;
-	const char *time_from, *name;
-	char *table_path, *folder;
-	char **split; /* the space's command */
-	double printed;
-};
 
 static void print_left(const struct sweep_run *run, FILE *out)
 {
@@ -59,7 +38,7 @@ static void print_left(const struct sweep_run *run, FILE *out)
 
 static void show(void *context, const struct sweep_run *run)
 {
-	struct request *request = context;
+	struct sweep_request *request = context;
 	bool terminal = isatty(STDERR_FILENO);
 
 	if (run->seconds - request->printed < (terminal ? 0.2 : LINE_SECONDS))
@@ -72,129 +51,6 @@ static void show(void *context, const struct sweep_run *run)
 	print_left(run, stderr);
 	if (!terminal)
 		fputc('\n', stderr);
-}
-
-static void print_quoted(char *const *words)
-{
-	for (; *words; words++) {
-		bool plain = **words &&
-			     strspn(*words, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-					    "-_=./,:+@%") == strlen(*words);
-
-		if (!plain)
-			putchar('\'');
-		for (const char *at = *words; *at; at++)
-			if (*at == '\'')
-				fputs("'\\''", stdout);
-			else
-				putchar(*at);
-		if (!plain)
-			putchar('\'');
-		putchar(words[1] ? ' ' : '\n');
-	}
-}
-
-static cJSON *trial_json(const struct request *request, size_t k, char **values, char **words)
-{
-	cJSON *object = cJSON_CreateObject(), *all;
-
-	cJSON_AddNumberToObject(object, "trial", (double)k + 1);
-	all = cJSON_AddObjectToObject(object, "values");
-	for (size_t c = 0; c < request->space.column_count; c++)
-		cJSON_AddStringToObject(all, request->space.columns[c].name, values[c]);
-	all = cJSON_AddArrayToObject(object, "command");
-	for (size_t i = 0; words[i]; i++)
-		cJSON_AddItemToArray(all, cJSON_CreateString(words[i]));
-	return object;
-}
-
-static void dry_run(const struct request *request)
-{
-	const struct sweep_plan *plan = &request->plan;
-	char *values[request->space.column_count];
-	cJSON *root = request->json ? cJSON_CreateArray() : NULL;
-	struct csv_line line = {.out = stdout};
-
-	if (request->csv) {
-		csv_put(&line, "trial");
-		for (size_t c = 0; c < request->space.column_count; c++)
-			csv_put(&line, request->space.columns[c].name);
-		csv_end(&line);
-	}
-	for (size_t k = 0; k < plan->count; k++) {
-		const char *bad = sweep_plan_trial(plan, k, values);
-		char **words = bad ? NULL : sweep_run_arguments(&request->run, k, values);
-
-		if (bad || !words)
-			errx(1, "%s", bad ? bad : "out of memory");
-		if (root) {
-			cJSON_AddItemToArray(root, trial_json(request, k, values, words));
-		} else if (request->csv) {
-			csv_put_number(&line, (double)(k + 1));
-			for (size_t c = 0; c < request->space.column_count; c++)
-				csv_put(&line, values[c]);
-			csv_end(&line);
-		} else {
-			print_quoted(words);
-		}
-		sweep_run_free_arguments(words);
-		sweep_plan_free_values(plan, values);
-	}
-	if (root)
-		print_json_end(root, stdout);
-	if (plan->moved && !request->quiet)
-		warnx("%zu of %zu trials of the Latin hypercube violate a rule and are replaced by random "
-		      "trials",
-			plan->moved, plan->count);
-}
-
-static void print_summary(struct request *request)
-{
-	struct sweep_table *table = &request->table;
-	size_t done = table->counts[SWEEP_DONE];
-
-	if (done)
-		statistics_sort(table->times, done);
-	if (request->json) {
-		cJSON *root = cJSON_CreateObject(), *time;
-		char hash[20];
-
-		snprintf(hash, sizeof(hash), "%016" PRIx64, request->plan.hash);
-		cJSON_AddStringToObject(root, "table", table->path);
-		cJSON_AddStringToObject(root, "plan", hash);
-		for (size_t s = 0; s < SWEEP_STATUS_COUNT; s++)
-			cJSON_AddNumberToObject(root, sweep_status_names[s], (double)table->counts[s]);
-		cJSON_AddNumberToObject(root, "left", (double)request->run.left);
-		cJSON_AddNumberToObject(root, "this_run", (double)request->run.finished);
-		cJSON_AddNumberToObject(root, "differing", (double)request->run.differing);
-		cJSON_AddNumberToObject(root, "seconds", request->run.seconds);
-		cJSON_AddBoolToObject(root, "interrupted", request->run.interrupted);
-		time = done ? cJSON_AddObjectToObject(root, "time") : cJSON_AddNullToObject(root, "time");
-		if (done) {
-			cJSON_AddNumberToObject(time, "least", table->times[0]);
-			cJSON_AddNumberToObject(time, "median", table->times[done / 2]);
-			cJSON_AddNumberToObject(time, "greatest", table->times[done - 1]);
-		}
-		print_json_end(root, stdout);
-		return;
-	}
-	printf("%s: %zu trials done, %zu failed", table->path, done, table->counts[SWEEP_FAILED]);
-	if (table->counts[SWEEP_IMPOSSIBLE])
-		printf(", %zu impossible", table->counts[SWEEP_IMPOSSIBLE]);
-	printf("; %zu in this run, in %.1f s\n", request->run.finished, request->run.seconds);
-	if (done)
-		printf("%s: %.4g to %.4g, median %.4g\n", request->space.description.time, table->times[0],
-			table->times[done - 1], table->times[done / 2]);
-	if (table->counts[SWEEP_FAILED])
-		printf("See column note of %s for the reasons of the failed trials; --again reruns them.\n",
-			table->path);
-	if (request->run.differing)
-		printf("In %zu trials a number in the trace differs from the requested one (column note): "
-		       "check that each placeholder is at the right option.\n",
-			request->run.differing);
-	if (done && !request->run.left)
-		printf("now run: pmfit fit -d %s --share 0.667 %s%s\n", request->name,
-			request->space.description.skip_bad ? "" : "--skip-bad ", table->path);
 }
 
 enum {
@@ -221,7 +77,7 @@ static int word(const char *option, const char *argument, const char *const *wor
 	return found;
 }
 
-static void take_option(struct request *request, int option, char *argument)
+static void take_option(struct sweep_request *request, int option, char *argument)
 {
 	static const char *const designs[] = {"random", "lhs", "full", NULL}, *const keeps[] = {"nothing",
 										      "failed", "all", NULL};
@@ -280,7 +136,7 @@ static void take_option(struct request *request, int option, char *argument)
 }
 
 /* The names that follow from that of the space. */
-static void name_files(struct request *request)
+static void name_files(struct sweep_request *request)
 {
 	char *copy = strdup(request->space.path), *name = copy ? basename(copy) : NULL, *dot;
 
@@ -299,7 +155,7 @@ static void name_files(struct request *request)
 	request->run.folder = request->folder;
 }
 
-static void prepare(struct request *request, char **arguments, int count)
+static void prepare(struct sweep_request *request, char **arguments, int count)
 {
 	const char *bad = space_file_read(&request->space, arguments[0]);
 	const char *from;
@@ -335,7 +191,7 @@ static void prepare(struct request *request, char **arguments, int count)
 	name_files(request);
 }
 
-static int sweep(struct request *request)
+static int sweep(struct sweep_request *request)
 {
 	struct sweep_run *run = &request->run;
 	int status;
@@ -353,7 +209,7 @@ static int sweep(struct request *request)
 	status = sweep_run(run);
 	if (run->progress && isatty(STDERR_FILENO))
 		pm_terminal_clear();
-	print_summary(request);
+	sweep_print_summary(request);
 	if (run->interrupted)
 		warnx("interrupted; rerun the same command to resume");
 	else if (status < 0)
@@ -363,7 +219,7 @@ static int sweep(struct request *request)
 
 static int run(int argument_count, char **arguments)
 {
-	struct request request = {
+	struct sweep_request request = {
 		.seed = 1, .table.file = -1, .run = {.jobs = 1, .timeout = 600, .retries = 1, .give_up = 10}};
 	int option, status = 0;
 
@@ -374,7 +230,7 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_sweep, "expected a space");
 	prepare(&request, arguments + optind, argument_count - optind);
 	if (request.dry_run)
-		dry_run(&request);
+		sweep_print_plan(&request);
 	else
 		status = sweep(&request);
 	sweep_table_close(&request.table);
@@ -410,7 +266,7 @@ static const struct option_row rows[] = {
 	{"folder", FOLDER, "DIR", "folder for traces and outputs, default: TABLE.runs"},
 	{"keep", KEEP, "nothing|failed|all", "which of these to keep, default nothing"},
 	{"csv", 'c', NULL, "with --dry-run: values as CSV"},
-	{"json", 'j', NULL, "summary as JSON"},
+	{"json", 'j', NULL, "summary as JSON: counts, times, its sentences and the next command"},
 	{"quiet", 'q', NULL, "no progress"},
 	{0},
 };

@@ -70,6 +70,11 @@ complete r.csv 35
 head -n 21 r.csv | cmp - before || complain "more trials change the first ones"
 pmfit sweep --trials 35 --dry-run --csv a.space >plan
 cut -d, -f2-5 r.csv | cmp - plan || complain "the dry run has other trials"
+pmfit sweep --trials 35 --dry-run --json a.space | python3 -c 'import csv, json, sys
+trials = json.load(sys.stdin)
+rows = [[str(trial["trial"]), *trial["values"].values()] for trial in trials]
+assert rows == list(csv.reader(open("plan")))[1:], rows[0]
+assert all(trial["command"] for trial in trials)' || complain "the dry run as JSON has other trials"
 # whatever the jobs
 pmfit sweep -q --trials 35 --jobs 4 -o jobs.csv a.space >/dev/null
 tail -n +2 jobs.csv | sort -t, -k2n | cut -d, -f1-7 >second
