@@ -6,6 +6,7 @@
 #ifndef ANALYSES_KERNELS_H
 #define ANALYSES_KERNELS_H
 
+#include "base/table.h"
 #include "reconstruct/analysis.h"
 
 struct kernel_row {
@@ -41,6 +42,10 @@ struct kernels {
 
 void kernels_find(const struct analysis *analysis, struct kernels *kernels);
 void kernels_free(struct kernels *kernels);
+
+/* The `most` costliest; a page has the full names, times as bars, and each kernel's fastest rank too. */
+void kernels_table(struct print_table *table, struct analysis *analysis, const struct kernels *kernels,
+	size_t most, enum print_form form);
 
 /* The kernel's name where the operation has one among its values, else the function's. */
 const char *kernel_name(const struct timeline *timeline, uint32_t number);

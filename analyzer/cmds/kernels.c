@@ -5,58 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TITLE_BYTES 36 /* longer names are cut in text */
-
 struct kernels_options {
 	struct cmd_options common;
 	size_t top;
 };
-
-static const char *shortened(struct arena *arena, const char *title)
-{
-	if (strlen(title) <= TITLE_BYTES)
-		return print_clean(arena, title);
-	return print_clean(arena, arena_format(arena, "%.*s..", TITLE_BYTES - 2, title));
-}
-
-static void kernel_table(struct print_table *table, struct analysis *analysis, const struct kernels *kernels,
-	size_t rows, bool text)
-{
-	bool several = analysis->worker_count > 1;
-	size_t kernel = print_column(table, "kernel", "kernel", PRINT_WORD);
-	size_t name = print_column(table, "name", NULL, PRINT_WORD);
-	size_t phase = print_column(table, "phase", "phase", PRINT_WORD);
-	size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
-	size_t count = print_column(table, "count", "count", PRINT_REAL);
-	size_t time = print_column(table, "time", "time", PRINT_TIME);
-	size_t mean = print_column(table, "mean", NULL, PRINT_TIME);
-	size_t share = print_column(table, "share", "share", PRINT_SHARE);
-	size_t graph = print_column(table, "graph_share", NULL, PRINT_SHARE);
-	size_t least = print_column(table, "min", NULL, PRINT_TIME);
-	size_t greatest = print_column(table, "max", several ? "slowest" : NULL, PRINT_TIME);
-	size_t rank = print_column(table, "slowest", several ? "rank" : NULL, PRINT_WORD);
-
-	for (size_t i = 0; i < kernels->row_count && i < rows; i++) {
-		const struct kernel_row *row = &kernels->rows[i];
-
-		print_row(table);
-		print_word(table, kernel,
-			text ? shortened(table->arena, row->title) : print_clean(table->arena, row->title));
-		print_word(table, name, print_clean(table->arena, row->name));
-		print_term(table, phase, phase_keys[row->phase], phase_titles[row->phase]);
-		if (*row->layer)
-			print_word(table, layer,
-				row->layer_count > 1 ? "several" : print_clean(table->arena, row->layer));
-		print_number(table, count, row->count);
-		print_number(table, time, row->time_ns);
-		print_number(table, mean, row->time_ns / row->count);
-		print_number(table, share, row->share);
-		print_number(table, graph, row->graph_share);
-		print_number(table, least, row->least_ns);
-		print_number(table, greatest, row->greatest_ns);
-		print_word(table, rank, analysis_worker_name(analysis, &analysis->workers[row->greatest]));
-	}
-}
 
 static void graph_table(struct print_table *table, const struct kernels *kernels)
 {
@@ -103,7 +55,7 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 		cJSON_AddItemToArray(list, object);
 	}
 	print_init(&table, arena);
-	kernel_table(&table, analysis, &kernels, rows, form == PRINT_TEXT);
+	kernels_table(&table, analysis, &kernels, rows, form);
 	if (form == PRINT_TEXT && table.row_count == 0)
 		print_paragraph("No device times are known.", 2, out);
 	else

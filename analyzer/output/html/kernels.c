@@ -9,61 +9,21 @@
 #define MOST_SHOWN 15
 #define LEAST_IDLE 0.005 /* of the idle time */
 
-static void write_kernel(struct html_page *page, const struct html_run *run, const struct kernels *kernels,
-	const struct kernel_row *row)
-{
-	const char *title = html_escape(page, row->title);
-
-	fprintf(page->out,
-		"<tr><th class=\"l\" title=\"%s\">%s</th><td class=\"l\">%s</td><td class=\"l\">%s</td>"
-		"<td class=\"w\" style=\"width:25%%\">",
-		html_escape(page, row->name), title, html_phase_title((int)row->phase),
-		row->layer_count > 1 ? "several" : html_escape(page, row->layer));
-	html_bar(page, html_phase_key((int)row->phase),
-		kernels->rows[0].time_ns > 0 ? 100 * row->time_ns / kernels->rows[0].time_ns : 0,
-		html_time(page, row->time_ns));
-	fprintf(page->out, "</td><td>%.4g</td><td>%s</td><td>%.1f%%</td>", row->count,
-		html_time(page, row->time_ns), 100 * row->share);
-	if (run->analysis->worker_count > 1)
-		fprintf(page->out, "<td>%s to %s (%s)</td>", html_time(page, row->least_ns),
-			html_time(page, row->greatest_ns), run->names[row->greatest]);
-	fputs("</tr>\n", page->out);
-}
-
-static void write_rows(struct html_page *page, const struct html_run *run, const struct kernels *kernels,
-	size_t from, size_t to)
-{
-	fprintf(page->out,
-		"<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th class=\"l\">kernel</th><th class=\"l\">phase</th>"
-		"<th class=\"l\">layer</th><th></th><th>count</th><th>time</th><th>share</th>%s</tr></thead>\n"
-		"<tbody>\n",
-		run->analysis->worker_count > 1 ? "<th>over ranks</th>" : "");
-	html_times(page, kernels->rows[0].time_ns);
-	for (size_t i = from; i < to; i++)
-		write_kernel(page, run, kernels, &kernels->rows[i]);
-	html_times(page, 0);
-	fputs("</tbody></table></div>\n", page->out);
-}
-
 void html_kernels(struct html_page *page, const struct html_run *run)
 {
+	struct print_table table;
 	struct kernels kernels;
-	size_t shown, folded;
 
 	kernels_find(run->analysis, &kernels);
-	shown = kernels.row_count < MOST_SHOWN ? kernels.row_count : MOST_SHOWN;
-	folded = kernels.row_count < MOST_KERNELS ? kernels.row_count : MOST_KERNELS;
 	if (kernels.row_count && !run->findings.job) {
 		html_section(page, "Kernels");
 		fputs("<p class=\"dim\">What runs on the devices in a step, mean of the ranks (pmanalyze "
 		      "kernels).</p>\n",
 			page->out);
-		write_rows(page, run, &kernels, 0, shown);
-		if (folded > shown) {
-			fprintf(page->out, "<details><summary>%zu more</summary>\n", folded - shown);
-			write_rows(page, run, &kernels, shown, folded);
-			fputs("</details>\n", page->out);
-		}
+		print_init(&table, &page->arena);
+		kernels_table(&table, run->analysis, &kernels, MOST_KERNELS, PRINT_HTML);
+		print_html_folded(&table, MOST_SHOWN, "kernels", page->out);
+		print_free(&table);
 		fputs("</section>\n", page->out);
 	}
 	kernels_free(&kernels);
