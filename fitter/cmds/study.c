@@ -1,11 +1,10 @@
 /* pmfit study: the published protocol in one command: trials, fits, tables, pictures. */
-#include "base/html.h"
 #include "base/output.h"
 #include "base/terminal.h"
-#include "base/text.h"
 #include "data/space_file.h"
 #include "options.h"
 #include "study/study.h"
+#include "study/study_print.h"
 
 #include <limits.h>
 #include <err.h>
@@ -92,89 +91,40 @@ static void finish(struct pm_output *output, const char *folder, const char *nam
 	free(path);
 }
 
-static void put_html(const struct study_table *table, FILE *out)
+static void write_html(const struct study *study, const char *folder, bool pictures)
 {
-	fputs("<h2>", out);
-	html_text(table->title, out);
-	fputs("</h2>\n", out);
-	print_html(&table->rows, out);
-	fputs("<p>", out);
-	html_text(table->note, out);
-	fputs("</p>\n", out);
-}
-
-static void put_text(const struct study_table *table, FILE *out)
-{
-	print_text(&table->rows, table->title, out);
-	if (*table->note)
-		print_paragraph(table->note, 0, out);
-	fputc('\n', out);
-}
-
-static void write_html(const struct study *study, const char *folder, const char *title, bool pictures)
-{
-	static const char style[] = "td:last-child.l{white-space:normal;min-width:20em}\n";
 	struct pm_output output;
-	FILE *out = create(&output, folder, "study.html");
 
-	html_begin(title, (const char *const[]){style, NULL}, out);
-	fputs("<h1>", out);
-	html_text(title, out);
-	fputs("</h1>\n", out);
-	if (pictures)
-		fputs("<p><a href=\"report.html\">Plots of the fits</a></p>\n", out);
-	for (size_t i = 0; i < STUDY_TABLES; i++)
-		put_html(&study->tables[i], out);
-	html_end(out);
+	study_html(study, pictures ? "report.html" : NULL, create(&output, folder, "study.html"));
 	finish(&output, folder, "study.html");
 }
 
-static cJSON *study_json(const struct study *study, const char *title)
+static void write_text(const struct study *study, const char *folder)
 {
-	cJSON *root = cJSON_CreateObject();
+	struct pm_output output;
 
-	cJSON_AddStringToObject(root, "title", title);
-	for (size_t i = 0; i < STUDY_TABLES; i++) {
-		const struct study_table *table = &study->tables[i];
-		cJSON *object = cJSON_AddObjectToObject(root, table->name);
-
-		cJSON_AddStringToObject(object, "title", table->title);
-		if (*table->note)
-			cJSON_AddStringToObject(object, "note", table->note);
-		cJSON_AddItemToObject(object, "rows", print_json(&table->rows));
-	}
-	return root;
+	study_text(study, create(&output, folder, "study.txt"));
+	finish(&output, folder, "study.txt");
 }
 
-static void write_tables(const struct study *study, const char *folder, const char *title, bool json)
+static void write_json(const struct study *study, const char *folder)
 {
-	cJSON *root = study_json(study, title);
-	char *text = pm_text_json(cJSON_Print(root)), name[40];
-	struct pm_output output, part;
-	FILE *out = create(&output, folder, "study.json");
+	struct pm_output output;
 
-	if (!text)
-		errx(1, "out of memory");
-	fprintf(out, "%s\n", text);
+	print_json_end(study_json(study), create(&output, folder, "study.json"));
 	finish(&output, folder, "study.json");
-	if (json)
-		puts(text);
-	free(text);
-	cJSON_Delete(root);
-	out = create(&output, folder, "study.txt");
-	fprintf(out, "%s\n\n", title);
-	for (size_t i = 0; i < STUDY_TABLES; i++) {
-		FILE *csv;
+}
 
-		put_text(&study->tables[i], out);
-		if (!json)
-			put_text(&study->tables[i], stdout);
+static void write_csv(const struct study *study, const char *folder)
+{
+	for (size_t i = 0; i < STUDY_TABLES; i++) {
+		struct pm_output output;
+		char name[40];
+
 		snprintf(name, sizeof(name), "%s.csv", study->tables[i].name);
-		csv = create(&part, folder, name);
-		print_csv(&study->tables[i].rows, csv);
-		finish(&part, folder, name);
+		print_csv(&study->tables[i].rows, create(&output, folder, name));
+		finish(&output, folder, name);
 	}
-	finish(&output, folder, "study.txt");
 }
 
 struct request {
@@ -221,41 +171,39 @@ static void analyse(struct request *request, const char *space)
 	static const char *const names[] = {"model.json", "model-l2.json"};
 	struct options *options = &request->options;
 	bool terminal = !options->quiet, pictures;
-	char *models[STUDY_FITS], *title;
+	char *models[STUDY_FITS];
 	struct observations observations;
 	struct study study;
 	int status;
 
 	options_read_table(options, request->table, &observations);
 	options->parameter.stop = options_catch_interrupt();
-	status = study_run(&study, &observations, &options->parameter, terminal ? show : NULL);
+	status =
+		study_run(&study, request->table, &observations, &options->parameter, terminal ? show : NULL);
 	if (terminal)
 		pm_terminal_clear();
 	if (status < 0)
 		errx(1, "%s", status == -EINTR ? "interrupted" : strerror(-status));
-	if (asprintf(&title, "%s: %zu trials, %zu to fit, %zu to test%s%s", request->table,
-		    observations.train.sample_count + observations.test.sample_count,
-		    observations.train.sample_count, observations.test.sample_count,
-		    observations.train.time_unit ? "; times in " : "",
-		    observations.train.time_unit ? observations.train.time_unit : "") < 0)
-		errx(1, "out of memory");
 	for (size_t fit = 0; fit < STUDY_FITS; fit++) {
 		models[fit] = in_folder(request->folder, names[fit]);
 		status = pm_fit_save(study.models[fit], models[fit]);
 		if (status < 0)
 			errx(1, "%s: %s", models[fit], strerror(-status));
 	}
-	if (!options->json)
-		printf("%s\n\n", title);
-	write_tables(&study, request->folder, title, options->json);
+	write_text(&study, request->folder);
+	write_json(&study, request->folder);
+	write_csv(&study, request->folder);
+	if (options->json)
+		print_json_end(study_json(&study), stdout);
+	else
+		study_text(&study, stdout);
 	pictures = make_pictures(request, space, models);
-	write_html(&study, request->folder, title, pictures);
+	write_html(&study, request->folder, pictures);
 	if (!options->json)
 		printf("Full results: %s/study.html%s\n", request->folder,
 			pictures ? "; plots: report.html" : "");
 	for (size_t fit = 0; fit < STUDY_FITS; fit++)
 		free(models[fit]);
-	free(title);
 	study_free(&study);
 	observations_free(&observations);
 }

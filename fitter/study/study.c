@@ -279,7 +279,17 @@ static void tabulate_values(struct study *study)
 	}
 }
 
-int study_run(struct study *study, const struct observations *observations,
+static void name(struct study *study, const char *path)
+{
+	size_t fitted = study->observations->train.sample_count,
+	       tested = study->observations->test.sample_count;
+	const char *unit = study->observations->train.time_unit;
+
+	study->title = arena_format(&study->arena, "%s: %zu trials, %zu to fit, %zu to test%s%s", path,
+		fitted + tested, fitted, tested, unit ? "; times in " : "", unit ? unit : "");
+}
+
+int study_run(struct study *study, const char *path, const struct observations *observations,
 	const struct pm_fit_parameter *parameter, void (*show)(const char *what))
 {
 	struct pm_fit_parameter some = *parameter;
@@ -318,6 +328,7 @@ int study_run(struct study *study, const struct observations *observations,
 		status = -EINTR;
 	if (status < 0)
 		return status;
+	name(study, path);
 	tabulate_parameters(study);
 	tabulate_errors(study);
 	if (tabulate_scaling(study) < 0)

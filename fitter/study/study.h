@@ -32,7 +32,8 @@ struct study_table {
 };
 
 struct study {
-	struct arena arena; /* of the tables */
+	struct arena arena; /* of the title and the tables */
+	const char *title;  /* which samples, and the unit of their times */
 	const struct observations *observations;
 	struct pm_fit_parameter parameter;
 	struct pm_fit_model *models[STUDY_FITS];
@@ -41,8 +42,9 @@ struct study {
 	struct study_table tables[STUDY_TABLES];
 };
 
-/* What is being done, for progress; may be NULL. 0, -EINTR or another -errno; study_free in either case. */
-int study_run(struct study *study, const struct observations *observations,
+/* `path` is that of the table, for the title; `show` (may be NULL) is told what is being done. 0, -EINTR or
+ * another -errno; study_free in either case. */
+int study_run(struct study *study, const char *path, const struct observations *observations,
 	const struct pm_fit_parameter *parameter, void (*show)(const char *what));
 void study_free(struct study *study);
 
