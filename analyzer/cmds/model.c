@@ -113,7 +113,8 @@ static void print_regression(
 	ssgd_regression_free(&regression);
 }
 
-typedef void fill_runs(const struct ssgd_item *items, size_t count, bool text, struct print_table *table);
+typedef void fill_runs(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table);
 
 static void print_table_of(fill_runs *fill, const struct ssgd_item *items, size_t count, enum print_form form,
 	cJSON *object, const char *key, const char *title, bool gap)
@@ -121,27 +122,30 @@ static void print_table_of(fill_runs *fill, const struct ssgd_item *items, size_
 	struct print_table table;
 
 	print_init(&table, &items[0].run->analysis.timeline.arena);
-	fill(items, count, form == PRINT_TEXT, &table);
+	fill(items, count, form, &table);
 	if (form != PRINT_TEXT || table.row_count > 0)
 		print_part(&table, form, object, key, title, gap, stdout);
 	print_free(&table);
 }
 
-static void fill_scaling(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
+static void fill_scaling(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
 {
-	(void)text;
+	(void)form;
 	ssgd_scaling_table(items, count, table);
 }
 
-static void fill_imbalance(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
+static void fill_imbalance(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
 {
-	(void)text;
+	(void)form;
 	ssgd_imbalance_table(items, count, table);
 }
 
-static void fill_layers(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
+static void fill_layers(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
 {
-	(void)text;
+	(void)form;
 	ssgd_layer_table(items, count, table);
 }
 

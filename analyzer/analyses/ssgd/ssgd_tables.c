@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-void ssgd_phase_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
+void ssgd_phase_table(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
 {
+	const bool text = form == PRINT_TEXT;
 	size_t label = print_column(table, "run", text ? NULL : "run", PRINT_WORD);
 	size_t name = print_column(table, "phase", "phase", PRINT_WORD);
 	size_t busy = print_column(table, "busy", "busy", PRINT_TIME);
@@ -45,54 +47,100 @@ void ssgd_phase_table(const struct ssgd_item *items, size_t count, bool text, st
 	}
 }
 
-void ssgd_prediction_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table)
-{
-	size_t label = print_column(table, "run", text ? NULL : "run", PRINT_WORD);
-	size_t key = print_column(table, "assumption", NULL, PRINT_WORD);
-	size_t title = print_column(table, "title", "assumption", PRINT_WORD);
-	size_t equation = print_column(table, "equation", "eq.", PRINT_WORD);
-	size_t plain = print_column(table, "predicted", "t_iter", PRINT_TIME);
-	size_t plain_sd = print_column(table, "predicted_sd", NULL, PRINT_TIME);
-	size_t error = print_column(table, "error", "error", PRINT_SHARE);
-	size_t full = print_column(table, "with_rest", "with rest", PRINT_TIME);
-	size_t full_sd = print_column(table, "with_rest_sd", NULL, PRINT_TIME);
-	size_t full_error = print_column(table, "with_rest_error", "error", PRINT_SHARE);
-	size_t off = print_column(table, "off", "off", PRINT_SHARE);
-	size_t behaviour = print_column(table, "behaviour", NULL, PRINT_COUNT);
-	size_t best = print_column(table, "best", NULL, PRINT_COUNT);
+enum {
+	RUN,
+	KEY,
+	TITLE,
+	EQUATION,
+	PLAIN,
+	PLAIN_SD,
+	ERROR,
+	FULL,
+	FULL_SD,
+	FULL_ERROR,
+	OFF,
+	BEHAVIOUR,
+	BEST,
+	PREDICTION_COLUMNS
+};
 
+/* A bar for the prediction, and a line for what was measured. */
+static void draw_prediction(
+	struct print_table *table, const struct ssgd *ssgd, enum ssgd_model model, bool best)
+{
+	const double full_ns = ssgd->figures[model].full.mean, measured_ns = ssgd->measured.mean;
+	struct arena *arena = table->arena;
+	const char *tip = arena_format(arena, "%s: %s, measured %s", ssgd_texts[model],
+		print_time(arena, full_ns), print_time(arena, measured_ns));
+
+	print_piece(table, FULL,
+		(struct print_piece){.end = full_ns, .kind = best ? "near" : "plain", .tip = tip});
+	print_piece(table, FULL, (struct print_piece){PRINT_MARK, .end = measured_ns});
+}
+
+static void add_prediction(struct print_table *table, const struct ssgd_item *item, enum ssgd_model model)
+{
+	const struct ssgd *ssgd = &item->ssgd;
+	const struct ssgd_figure *figure = &ssgd->figures[model];
+	const bool best = model == ssgd->best && !(figure->off > SSGD_FAR);
+	const char *title = ssgd_titles[model];
+
+	print_row(table);
+	print_word(table, RUN, item->label);
+	print_word(table, KEY, ssgd_keys[model]);
+	if (table->columns[FULL].bar && best)
+		title = arena_format(table->arena, "%s ✓", title);
+	print_word(table, TITLE, title);
+	/* (3.1) is (3.2) on one GPU. */
+	print_word(table, EQUATION,
+		model == SSGD_SERIES && ssgd->shape.rank_count == 1 ? "3.1" : ssgd_equations[model]);
+	print_number(table, PLAIN, figure->plain.mean);
+	print_number(table, PLAIN_SD, figure->plain.deviation);
+	print_number(table, ERROR, figure->error);
+	print_number(table, FULL, figure->full.mean);
+	print_number(table, FULL_SD, figure->full.deviation);
+	print_number(table, FULL_ERROR, figure->full_error);
+	print_number(table, OFF, figure->off);
+	print_number(table, BEHAVIOUR, ssgd_is_behaviour(ssgd, model));
+	print_number(table, BEST, model == ssgd->best);
+	draw_prediction(table, ssgd, model, best);
+}
+
+void ssgd_prediction_table(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
+{
+	const bool page = form == PRINT_HTML;
+	const struct print_column columns[PREDICTION_COLUMNS] = {
+		PRINT_COLUMN("run", form == PRINT_TEXT || page ? NULL : "run", PRINT_WORD),
+		PRINT_COLUMN("assumption", NULL, PRINT_WORD),
+		PRINT_COLUMN("title", "assumption", PRINT_WORD),
+		PRINT_COLUMN("equation", page ? NULL : "eq.", PRINT_WORD),
+		PRINT_COLUMN("predicted", page ? NULL : "t_iter", PRINT_TIME),
+		PRINT_COLUMN("predicted_sd", NULL, PRINT_TIME),
+		PRINT_COLUMN("error", page ? NULL : "error", PRINT_SHARE),
+		PRINT_COLUMN(
+			"with_rest", page ? "predicted" : "with rest", PRINT_TIME, .bar = page ? "" : NULL),
+		PRINT_COLUMN("with_rest_sd", NULL, PRINT_TIME),
+		PRINT_COLUMN("with_rest_error", "error", PRINT_SHARE, .sign = page),
+		PRINT_COLUMN("off", page ? NULL : "off", PRINT_SHARE),
+		PRINT_COLUMN("behaviour", NULL, PRINT_COUNT),
+		PRINT_COLUMN("best", NULL, PRINT_COUNT),
+	};
+
+	print_columns(table, columns, PREDICTION_COLUMNS);
 	for (size_t r = 0; r < count; r++) {
 		const struct ssgd *ssgd = &items[r].ssgd;
 
-		for (int m = 0; m < SSGD_COUNT; m++) {
-			const struct ssgd_figure *figure = &ssgd->figures[m];
-
-			if (!figure->predicted)
-				continue;
-			print_row(table);
-			print_word(table, label, items[r].label);
-			print_word(table, key, ssgd_keys[m]);
-			print_word(table, title, ssgd_titles[m]);
-			/* (3.1) is (3.2) on one GPU. */
-			print_word(table, equation,
-				m == SSGD_SERIES && ssgd->shape.rank_count == 1 ? "3.1" : ssgd_equations[m]);
-			print_number(table, plain, figure->plain.mean);
-			print_number(table, plain_sd, figure->plain.deviation);
-			print_number(table, error, figure->error);
-			print_number(table, full, figure->full.mean);
-			print_number(table, full_sd, figure->full.deviation);
-			print_number(table, full_error, figure->full_error);
-			print_number(table, off, figure->off);
-			print_number(table, behaviour, ssgd_is_behaviour(ssgd, (enum ssgd_model)m));
-			print_number(table, best, m == (int)ssgd->best);
-		}
-		if (!text)
+		for (int m = 0; m < SSGD_COUNT; m++)
+			if (ssgd->figures[m].predicted)
+				add_prediction(table, &items[r], (enum ssgd_model)m);
+		if (form != PRINT_TEXT)
 			continue;
 		table->rule = true;
 		print_row(table);
-		print_word(table, title, "measured");
-		print_number(table, plain, ssgd->measured.mean);
-		print_number(table, full, ssgd->measured.mean);
+		print_word(table, TITLE, "measured");
+		print_number(table, PLAIN, ssgd->measured.mean);
+		print_number(table, FULL, ssgd->measured.mean);
 	}
 }
 

@@ -19,10 +19,13 @@ struct ssgd_item {
 };
 
 /* Phases of each run, busy and exclusive, mean and standard deviation; t_iter last. */
-void ssgd_phase_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table);
+void ssgd_phase_table(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table);
 
-/* What each assumption predicts for each run. */
-void ssgd_prediction_table(const struct ssgd_item *items, size_t count, bool text, struct print_table *table);
+/* What each assumption predicts for each run; on a page, with the rest only, as bars on one scale with what
+ * was measured. */
+void ssgd_prediction_table(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table);
 
 /* Speed-up, measured and by (3.6) and (3.7), against the first run of the program on one GPU; efficiency, LIF
  * and slowdown. */
