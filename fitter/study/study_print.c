@@ -51,9 +51,7 @@ void study_html(const struct study *study, const char *plots, FILE *out)
 		const struct study_table *table = &study->tables[i];
 
 		put_element("h2", table->title, out);
-		fputs("<div class=\"scroll\">", out);
 		print_html(&table->rows, out);
-		fputs("</div>\n", out);
 		put_element("p", table->note, out);
 	}
 	html_end(out);
