@@ -241,8 +241,7 @@ static void complete(struct choices *c, const struct guide *guide)
 static void show(struct choices *c, const struct guide *guide)
 {
 	struct guide_table table = {0};
-	struct print_table rows;
-	struct arena arena = {0};
+	struct guide_answer answer = {0};
 	int status = 0;
 
 	complete(c, guide);
@@ -254,19 +253,12 @@ static void show(struct choices *c, const struct guide *guide)
 	if (status == 0 && guide->price > 0 && table.cells && isnan(table.cells[0].cost))
 		warnx("costs unavailable: set the unit of time (--unit) or the samples per epoch "
 		      "(--samples)");
-	print_init(&rows, &arena);
 	if (status == 0)
-		guide_print_rows(guide, &table, &rows);
-	if (status == 0 && c->form == PRINT_JSON)
-		status = guide_print_json(guide, &table, &rows);
-	else if (status == 0 && c->form == PRINT_CSV)
-		print_csv(&rows, stdout);
-	else if (status == 0)
-		status = guide_print_text(guide, &table, &rows, stdout);
+		status = guide_answer_init(&answer, guide, &table);
 	if (status < 0)
 		errx(1, "out of memory");
-	print_free(&rows);
-	arena_free(&arena);
+	guide_print(&answer, c->form, stdout);
+	guide_answer_free(&answer);
 	guide_table_free(&table);
 }
 
@@ -415,7 +407,7 @@ static const struct option_row rows[] = {
 	{"devices", DEVICES, "COLUMN=LEVELS", "or the levels of a column of MODEL, one per device"},
 	{NULL, 0, NULL, "Output:"},
 	{"csv", 'c', NULL, "CSV output, the table only; interval limits are empty without bootstrap values"},
-	{"json", 'j', NULL, "JSON output, complete"},
+	{"json", 'j', NULL, "JSON output, complete, with the sentences of the text"},
 	{0},
 };
 

@@ -1,23 +1,48 @@
-/* What a person and a program read of a guide. Only for the command: libpmfit prints nothing. */
+/* What people and programs read of a guide: figures and sentences are made once, and printed in each form.
+ * Only for the command: libpmfit prints nothing. */
 #ifndef GUIDE_PRINT_H
 #define GUIDE_PRINT_H
 
 #include "advise/guide.h"
+#include "sentences.h"
 
-#include "base/table.h"
+/* What a column of the model does to the time at the guide's point. */
+struct guide_effect {
+	size_t column;
+	struct guide_number change; /* guide_elasticity: per cent for a per cent, of levels a share */
+	struct guide_number power;  /* guide_power */
+};
 
-#include <stdio.h>
+enum guide_part {
+	GUIDE_POINT,
+	GUIDE_MEANING, /* of time and batch */
+	GUIDE_SCALING, /* over GPUs: how the time scales, then what that means */
+	GUIDE_BATCHES, /* the same over the batch */
+	GUIDE_CONSTANT,
+	GUIDE_ENDS,        /* up to where GPUs pay, for each batch */
+	GUIDE_RECOMMENDED, /* one sentence; none without a table */
+	GUIDE_INTERVALS,
+	GUIDE_PARTS
+};
 
-/* The table: a row for each batch and number of GPUs, in their order. */
-void guide_print_rows(const struct guide *guide, const struct guide_table *table, struct print_table *rows);
-/* Scaling, C and elasticities in words, the table, and the recommendation. 0 or -ENOMEM. */
-int guide_print_text(const struct guide *guide, const struct guide_table *table,
-	const struct print_table *rows, FILE *out);
-/* All of it on the program's standard output. 0 or -ENOMEM. */
-int guide_print_json(
-	const struct guide *guide, const struct guide_table *table, const struct print_table *rows);
+struct guide_answer {
+	const struct guide *guide;
+	const struct guide_table *table;
+	struct arena arena;
+	struct guide_effect *effects; /* of each column that is not ignored, in the model's order */
+	size_t effect_count;
+	struct guide_number constant_share;
+	struct print_table rows;  /* for each batch and number of GPUs, in their order */
+	struct print_table costs; /* the columns, the costliest first */
+	struct sentences parts[GUIDE_PARTS];
+};
 
-/* One sentence that says what to take; the caller frees it, NULL without memory. */
-char *guide_recommend(const struct guide *guide, const struct guide_table *table);
+/* The guide and its table, whose cells may be NULL, stay. 0 or -ENOMEM; guide_answer_free in either case. */
+int guide_answer_init(
+	struct guide_answer *answer, const struct guide *guide, const struct guide_table *table);
+void guide_answer_free(struct guide_answer *answer);
+
+/* CSV is the rows alone. */
+void guide_print(const struct guide_answer *answer, enum print_form form, FILE *out);
 
 #endif

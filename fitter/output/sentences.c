@@ -44,8 +44,10 @@ void sentences_text(const struct sentences *sentences, int margin, int indent, F
 
 void sentences_json(const struct sentences *sentences, cJSON *object, const char *key)
 {
-	cJSON *array = cJSON_AddArrayToObject(object, key);
+	cJSON *array = cJSON_GetObjectItemCaseSensitive(object, key);
 
+	if (!array)
+		array = cJSON_AddArrayToObject(object, key);
 	for (size_t i = 0; i < sentences->count; i++)
 		cJSON_AddItemToArray(array, cJSON_CreateString(sentences->items[i]));
 }

@@ -36,7 +36,8 @@ expect 0 '^No configuration of the table is within' pmfit guide --batch 32 --at-
 pmfit guide --json model.json | python3 -c 'import json, sys
 guide = json.load(sys.stdin)
 assert abs(guide["columns"][-1]["power"]["value"] + 1) < 1e-3, guide["columns"]
-assert len(guide["table"]) == 12 and guide["recommendation"]' || complain "JSON"
+assert len(guide["table"]) == 12 and guide["recommendation"] in guide["sentences"]
+assert any(sentence.startswith("gpus: the time scales as gpus^-0.667 here") for sentence in guide["sentences"]), guide["sentences"]' || complain "JSON"
 expect 1 'the unit of time' sh -c 'pmfit guide --price 1 model.json; exit 1'
 expect 1 'no column foo' pmfit guide --at foo=1 model.json
 expect 1 "no column gpu (did you mean 'gpus'?)" pmfit guide --gpu-column gpu model.json
