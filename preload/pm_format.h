@@ -99,7 +99,8 @@ enum pm_chunk_kind {
 
 struct pm_chunk {
 	uint32_t magic;
-	uint32_t chunk_bytes; /* with this header: the next chunk begins so far on */
+	uint32_t chunk_bytes; /* with this header: the next chunk begins so far on. Becomes less when the thread has ended and
+				 another thread's chunk begins in what it left empty */
 	uint32_t used_bytes;  /* of a dictionary's payload or the footer's; 0 in records */
 	uint16_t kind;        /* enum pm_chunk_kind */
 	uint16_t reserved;

@@ -138,6 +138,16 @@ void pmh_unmap(struct pmh_map *map)
 	map->byte_count = 0;
 }
 
+void pmh_map_move(struct pmh_map *to, struct pmh_map *from)
+{
+	to->start = from->start;
+	to->byte_count = from->byte_count;
+	from->start = NULL;
+	from->byte_count = 0;
+	atomic_store_explicit(&to->slot, atomic_exchange_explicit(&from->slot, NULL, memory_order_relaxed),
+		memory_order_release);
+}
+
 bool pmh_map_is_lost(const struct pmh_map *map)
 {
 	const struct pmh_map_slot *slot = atomic_load_explicit(&map->slot, memory_order_acquire);

@@ -28,6 +28,9 @@ bool pmh_map_reserve(int fd, uint64_t offset, size_t byte_count);
 bool pmh_map(struct pmh_map *map, int fd, uint64_t offset, size_t byte_count);
 void pmh_unmap(struct pmh_map *map);
 
+/* Hands the piece over; `from` has none then. */
+void pmh_map_move(struct pmh_map *to, struct pmh_map *from);
+
 /* Whether the memory is the file's no more: what was stored since then is nowhere else. */
 bool pmh_map_is_lost(const struct pmh_map *map);
 

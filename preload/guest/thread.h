@@ -92,6 +92,8 @@ struct pmh_thread {
 	struct pm_record *next, *end; /* room in the chunk */
 	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
 	struct pmh_map chunk;
+	struct pm_chunk
+		*chunk_head; /* in the map; at its start, or behind a chunk of a thread that has ended */
 	uint32_t ring_chunk; /* its number in the ring (trace/ring.c), from 1; 0: none */
 	uint64_t chunk_count;
 	uint64_t chunk_first; /* record_count when the chunk was opened */

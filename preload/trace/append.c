@@ -15,7 +15,76 @@
 
 #define FIRST_CHUNK_BYTES (4u << 10) /* small: a program may have thousands of short-lived threads */
 #define LAST_CHUNK_BYTES (1u << 20)
-#define BACK_NS 1000000000u /* a new base of device time lies so far before the interval */
+#define RESTS 16             /* threads that end one after another, or so many together */
+#define LEAST_REST_SLOTS 16u /* of a smaller rest nothing is made */
+#define BACK_NS 1000000000u  /* a new base of device time lies so far before the interval */
+
+/*
+ * What threads that have ended left of their chunks: the first chunks of others begin there, since a program
+ * may have thousands of threads that make a few calls each. Under the file's lock.
+ */
+static struct rest {
+	struct pmh_map map;     /* start NULL: none */
+	struct pm_chunk *head;  /* of the chunk that it is the rest of */
+	struct pm_record *from; /* to the end of the map; all empty */
+} rests[RESTS];
+
+static struct pm_record *end_of(const struct pmh_map *map)
+{
+	return (struct pm_record *)(void *)((char *)map->start + map->byte_count);
+}
+
+/* Keeps the rest of the thread's chunk; false: it is small, or there are enough. */
+static bool keep_rest(struct pmh_thread *self)
+{
+	/* an empty slot ends the records also for those who read the chunk as it was */
+	struct pm_record *const from = self->next + 1;
+
+	if (!self->next || self->ring_chunk || pmh_file.is_closed || pmh_map_is_lost(&self->chunk) ||
+		self->end - from < (ptrdiff_t)(sizeof(struct pm_chunk) / sizeof *from + LEAST_REST_SLOTS))
+		return false;
+	for (struct rest *rest = rests; rest < rests + RESTS; rest++)
+		if (!rest->map.start) {
+			pmh_not_entered(self);
+			pmh_map_move(&rest->map, &self->chunk);
+			rest->head = self->chunk_head;
+			rest->from = from;
+			self->polled = NULL;
+			self->next = self->end = NULL;
+			return true;
+		}
+	return false;
+}
+
+/* Makes the thread's first chunk of a rest; false: none has so many slots. */
+static bool take_rest(struct pmh_thread *self, size_t slots, struct pm_chunk *head)
+{
+	if (pmh_file.is_closed)
+		return false;
+	for (struct rest *rest = rests; rest < rests + RESTS; rest++) {
+		if (rest->map.start && (pmh_file.is_damaged || pmh_map_is_lost(&rest->map)))
+			pmh_unmap(&rest->map);
+		if (!rest->map.start ||
+			(size_t)(end_of(&rest->map) - rest->from) < sizeof *head / sizeof *rest->from + slots)
+			continue;
+		*head = pmh_chunk_head(
+			PM_CHUNK_RECORDS, (size_t)((char *)end_of(&rest->map) - (char *)rest->from), self);
+		pmh_chunk_write(rest->from, head);
+		/* from here on the new chunk is in the file */
+		__atomic_store_n(&rest->head->chunk_bytes,
+			(uint32_t)((char *)rest->from - (char *)rest->head), __ATOMIC_RELEASE);
+		pmh_map_move(&self->chunk, &rest->map);
+		self->chunk_head = (struct pm_chunk *)(void *)rest->from;
+		return true;
+	}
+	return false;
+}
+
+void pmh_rests_forget(void)
+{
+	/* as the chunks of the parent's threads, they stay mapped */
+	memset(rests, 0, sizeof rests);
+}
 
 /* Under the lock: the next chunk of another thread may get the same address. */
 static void unmap_chunk(struct pmh_thread *self)
@@ -34,6 +103,19 @@ uint64_t pmh_trace_unwritten(const struct pmh_thread *t)
 	return pmh_map_is_lost(&t->chunk)
 		       ? atomic_load_explicit(&t->record_count, memory_order_relaxed) - t->chunk_first
 		       : 0;
+}
+
+/* With room for so many slots, where it is a rest, else of so many bytes; false: pmh_file.why_not. */
+static bool open_chunk(struct pmh_thread *self, size_t slots, size_t byte_count, struct pm_chunk *head)
+{
+	bool is_open;
+
+	if (self->chunk_count == 0 && !pmh_ring_is_on() && take_rest(self, slots, head))
+		return true;
+	is_open = pmh_ring_is_on() ? pmh_ring_take(self, head)
+				   : pmh_chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, head);
+	self->chunk_head = self->chunk.start;
+	return is_open;
 }
 
 struct wanted {
@@ -66,10 +148,7 @@ static void next_chunk(void *data)
 	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
 	if (pmh_file.header && !self->unlisted && self->lost_count % 1024 == 0) {
-		if (pmh_ring_is_on())
-			is_open = pmh_ring_take(self, &head);
-		else
-			is_open = pmh_chunk_open(&self->chunk, PM_CHUNK_RECORDS, byte_count, self, &head);
+		is_open = open_chunk(self, wanted->slots, byte_count, &head);
 		self->why_lost = pmh_file.why_not;
 	}
 	if (self->unlisted)
@@ -79,8 +158,8 @@ static void next_chunk(void *data)
 		return;
 	self->chunk_count++;
 	self->chunk_first = atomic_load_explicit(&self->record_count, memory_order_relaxed);
-	self->next = (struct pm_record *)(void *)((char *)self->chunk.start + sizeof head);
-	self->end = self->next + (self->chunk.byte_count - sizeof head) / sizeof *self->next;
+	self->next = (struct pm_record *)(void *)(self->chunk_head + 1);
+	self->end = end_of(&self->chunk);
 	self->base[0] = head.ticks;
 	self->base[1] = head.monotonic_ns;
 }
@@ -177,6 +256,7 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 void pmh_trace_leave(struct pmh_thread *self)
 {
 	pmh_acquire(&pmh_file.lock);
-	unmap_chunk(self);
+	if (!keep_rest(self))
+		unmap_chunk(self);
 	pmh_release(&pmh_file.lock);
 }

@@ -38,7 +38,14 @@ bool pmh_file_extend(struct pmh_map *map, size_t byte_count);
 /* The chunk's clock pair is of now. */
 void pmh_chunk_time(struct pm_chunk *chunk);
 
+/* The header of a chunk of that many bytes, but for its magic and clock pair. self: the thread whose records
+ * it takes, or NULL. */
+struct pm_chunk pmh_chunk_head(enum pm_chunk_kind kind, size_t byte_count, const struct pmh_thread *self);
+
 /* Writes the header of a chunk, with its clock pair, where it is to be; its magic last. */
 void pmh_chunk_write(void *start, struct pm_chunk *chunk);
+
+/* Forgets, in a child after fork, what threads of the parent have left of their chunks. */
+void pmh_rests_forget(void);
 
 #endif

@@ -138,15 +138,20 @@ void pmh_chunk_write(void *start, struct pm_chunk *chunk)
 	__atomic_store_n(&((struct pm_chunk *)start)->magic, PM_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
-bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
-	const struct pmh_thread *self, struct pm_chunk *head)
+struct pm_chunk pmh_chunk_head(enum pm_chunk_kind kind, size_t byte_count, const struct pmh_thread *self)
 {
-	struct pm_chunk chunk = {.chunk_bytes = (uint32_t)byte_count,
+	return (struct pm_chunk){.chunk_bytes = (uint32_t)byte_count,
 		.kind = (uint16_t)kind,
 		.thread = self ? self->number : 0,
 		.tid = (uint32_t)syscall(SYS_gettid),
 		.sequence = self ? self->chunk_count : 0,
 		.lost_records = self ? self->lost_count : 0};
+}
+
+bool pmh_chunk_open(struct pmh_map *map, enum pm_chunk_kind kind, size_t byte_count,
+	const struct pmh_thread *self, struct pm_chunk *head)
+{
+	struct pm_chunk chunk = pmh_chunk_head(kind, byte_count, self);
 
 	if (!pmh_file_extend(map, byte_count))
 		return false;
@@ -449,6 +454,7 @@ struct pm_header *pmh_trace_forget(void)
 		pmh_self.chunk = (struct pmh_map){0};
 	pmh_self.ring_chunk = 0;
 	pmh_ring_forget();
+	pmh_rests_forget();
 	pmh_unmap(&dictionary);
 	pmh_file.header = NULL;
 	header_map = (struct pmh_map){0};

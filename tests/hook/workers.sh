@@ -48,6 +48,9 @@ for case in forked forked_nested spawned server nested early short_threads; do
 	one_trace
 done
 grep -q '^footer 3000 0 0 0 3000$' "$name.look" || complain "$(grep footer "$name.look")"
+# a thread that makes one call takes its record and the head of a chunk, not a page
+bytes=$(cat "$name"/*.pmtrace | wc -c)
+[ "$bytes" -lt 500000 ] || complain "3000 threads with a call each take $bytes bytes"
 run calling 0 "$bin/workers_host" calling "$data"
 run alone 0 "$bin/workers_host" alone "$data"
 run unread 0 env PMHOOK_FILES=off "$bin/workers_host" unread "$data"
