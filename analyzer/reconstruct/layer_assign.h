@@ -158,7 +158,7 @@ void layer_add_parameter_parts(
 bool layer_meets_computation(const struct layer_assign *assign, const struct flow *flow);
 
 /*
- * An exchange belongs to the layers whose gradients it sends, or whose parameters (layer_exchange.c). `step`:
+ * An exchange belongs to the layers whose gradients it sends, or whose parameters (layer_gradient_exchange.c). `step`:
  * in the graph; its number of steps for an operation that it does not show.
  */
 struct layer_role layer_exchange_role(
