@@ -74,6 +74,20 @@ void print_row(struct print_table *table)
 	table->rule = false;
 }
 
+void print_first(struct print_table *table, const bool *first)
+{
+	struct print_row *rows = mem_alloc(table->row_count, sizeof(*rows));
+	size_t count = 0;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t r = 0; r < table->row_count; r++)
+			if (first[r] == (turn == 0))
+				rows[count++] = table->rows[r];
+	free(table->rows);
+	table->rows = rows;
+	table->row_room = count;
+}
+
 void print_word(struct print_table *table, size_t column, const char *word)
 {
 	struct print_cell *cell = &table->rows[table->row_count - 1].cells[column];

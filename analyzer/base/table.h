@@ -128,10 +128,13 @@ void print_list(struct print_table *table, size_t column, const char *const *wor
 /* The row's colour in HTML, a class of the page's styles that lives as long as the table: of the column's
  * bar, or where it has none of a square before the word. */
 void print_colour(struct print_table *table, size_t column, const char *kind);
-/* For HTML, of the last row, as plain text: what a cell says under the pointer, and what a script finds the
- * row by, as data-KEY; the key lives as long as the table. */
+/* For HTML: what the last row's cell says under the pointer, as plain text. */
 void print_tip(struct print_table *table, size_t column, const char *tip);
-void print_data(struct print_table *table, const char *key, const char *value);
+/* For HTML: what a script finds a row by, as data-KEY; the key lives as long as the table, the value is plain
+ * text. */
+void print_data(struct print_table *table, size_t row, const char *key, const char *value);
+/* The rows that are true in `first`, a word for each, come before the others, both in their order. */
+void print_first(struct print_table *table, const bool *first);
 /* For HTML: a piece of the last row's picture, in front of those before it. `next` is not read. */
 void print_piece(struct print_table *table, size_t column, struct print_piece piece);
 

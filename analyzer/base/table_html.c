@@ -38,13 +38,12 @@ void print_tip(struct print_table *table, size_t column, const char *tip)
 	last_cell(table, column)->tip = print_clean(table->arena, tip);
 }
 
-void print_data(struct print_table *table, const char *key, const char *value)
+void print_data(struct print_table *table, size_t row, const char *key, const char *value)
 {
-	struct print_row *row = &table->rows[table->row_count - 1];
 	struct print_data *data = arena_alloc(table->arena, 1, sizeof(*data));
 
-	*data = (struct print_data){key, print_clean(table->arena, value), row->data};
-	row->data = data;
+	*data = (struct print_data){key, print_clean(table->arena, value), table->rows[row].data};
+	table->rows[row].data = data;
 }
 
 void print_piece(struct print_table *table, size_t column, struct print_piece piece)

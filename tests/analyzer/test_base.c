@@ -255,10 +255,11 @@ static void check_pictures(void)
 	print_init(&table, &arena);
 	print_columns(&table, columns, 2);
 	print_row(&table);
+	print_word(&table, 0, "b");
+	print_number(&table, 1, -50);
+	print_row(&table);
 	print_word(&table, 0, "a");
 	print_tip(&table, 0, "long <a>");
-	print_data(&table, "run", "0");
-	print_data(&table, "layer", "<a>");
 	print_number(&table, 1, 100);
 	print_piece(&table, 1, (struct print_piece){.end = 100, .kind = "more", .tip = "t & u"});
 	print_piece(&table, 1, (struct print_piece){.end = -50, .kind = "less", .lane = 1});
@@ -266,9 +267,9 @@ static void check_pictures(void)
 	print_piece(&table, 1, (struct print_piece){.start = 5, .end = 5, .kind = "nothing"});
 	print_piece(&table, 1, (struct print_piece){PRINT_INTERVAL, .start = 75, .end = 150});
 	print_piece(&table, 1, (struct print_piece){PRINT_MARK, .end = 50});
-	print_row(&table);
-	print_word(&table, 0, "b");
-	print_number(&table, 1, -50);
+	print_data(&table, 1, "run", "0");
+	print_data(&table, 1, "layer", "<a>");
+	print_first(&table, (const bool[]){false, true});
 	print_html(&table, out);
 	print_text(&table, NULL, out);
 	fclose(out);
