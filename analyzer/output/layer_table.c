@@ -10,6 +10,7 @@ static const enum phase_layer_column columns_of_time[] = {
 	PHASE_LAYER_FORWARD, PHASE_LAYER_BACKWARD, PHASE_LAYER_COMMUNICATION, PHASE_LAYER_UPDATE};
 static const char *const column_keys[] = {"forward", "backward", "communication", "update"};
 static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
+static const enum phase column_phases[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_UPDATE};
 
 struct columns {
 	bool again; /* some layers go forward again */
@@ -54,16 +55,28 @@ static void add_columns(
 	columns->input = print_column(table, "input", NULL, PRINT_WORD);
 	columns->activation = print_column(table, "activation", "act", PRINT_WORD);
 	columns->parameters = print_column(table, "parameters", "params", PRINT_COUNT);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
 		columns->times[i] = print_column(table, column_keys[i], column_titles[i], PRINT_TIME);
+		table->columns[columns->times[i]].swatch = phase_keys[column_phases[i]];
+	}
 	if (columns->again)
 		columns->recompute = print_column(table, "recompute", "t_r", PRINT_TIME);
 	columns->share = print_column(table, "share", "share", PRINT_SHARE);
+	table->columns[columns->share].bar = "";
 	for (int i = 0; i < 4; i++)
 		columns->deviations[i] = print_column(
 			table, arena_format(table->arena, "%s_sd", column_keys[i]), NULL, PRINT_TIME);
 	columns->flops = print_column(table, "flops", NULL, PRINT_COUNT);
 	columns->site = print_column(table, "site", NULL, PRINT_WORD);
+}
+
+double layer_time(const struct analysis_worker *workers, size_t count, const char *name)
+{
+	double sum_ns = 0;
+
+	for (int i = 0; i < 4; i++)
+		sum_ns += analysis_layer(workers, count, name, columns_of_time[i]).mean;
+	return sum_ns;
 }
 
 /* Is all of the layer's time in this column inside that of a graph, or divided by sizes that are not known?
@@ -84,11 +97,24 @@ static bool is_unknown(const struct analysis_worker *workers, size_t count, cons
 	return false;
 }
 
+/* Of the bar of a layer's times. */
+static void add_piece(struct print_table *table, size_t column, int i, double from_ns, double ns)
+{
+	print_piece(table, column,
+		(struct print_piece){
+			.start = from_ns,
+			.end = from_ns + ns,
+			.kind = phase_keys[column_phases[i]],
+			.tip = arena_format(
+				table->arena, "%s: %s", column_titles[i], print_time(table->arena, ns)),
+		});
+}
+
 static void add_layer(struct print_table *table, const struct columns *columns,
 	const struct analysis *analysis, const struct analysis_worker *workers, size_t count,
 	const struct layer *layer, double total_ns, bool ranks)
 {
-	double sum_ns = 0, flops = roofline_layer_flops(columns->roofline, layer->name);
+	double from_ns = 0, flops = roofline_layer_flops(columns->roofline, layer->name);
 
 	print_row(table);
 	if (flops >= 0)
@@ -111,17 +137,18 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 		struct analysis_statistics statistics =
 			analysis_layer(workers, count, layer->name, columns_of_time[i]);
 
-		sum_ns += statistics.mean;
 		if (is_unknown(workers, count, layer, (int)columns_of_time[i], statistics.mean))
 			continue;
 		print_number(table, columns->times[i], statistics.mean);
 		print_number(table, columns->deviations[i], statistics.deviation);
+		add_piece(table, columns->share, i, from_ns, statistics.mean);
+		from_ns += statistics.mean;
 	}
 	if (columns->again)
 		print_number(table, columns->recompute,
 			analysis_layer(workers, count, layer->name, PHASE_LAYER_RECOMPUTE).mean);
 	if (total_ns > 0)
-		print_number(table, columns->share, sum_ns / total_ns);
+		print_number(table, columns->share, layer_time(workers, count, layer->name) / total_ns);
 }
 
 static double add_total(struct print_table *table, const struct columns *columns,

@@ -117,7 +117,26 @@ def check_run(name, ranks, layers):
         for layer in layers:
             check(any(cell == layer or cell.startswith(layer + " ") for cell in cells),
                   f"{name}: {heading} without {layer}")
+    check_layers(name, page)
     return page
+
+
+def check_layers(name, page):
+    """The layers of pmanalyze layers, each with its times stacked, and what the script finds it by."""
+    layers = told(["layers", "--json"], name)["layers"]
+    part = section(page, "Layers")
+    rows = [row for row in part.iter("tr") if row.find("td") is not None]
+    keys = {"forward": "forward_ns", "backward": "backward_ns", "communication": "communication_ns", "update": "update_ns"}
+    longest = max(sum(layer[key] or 0 for key in keys.values()) for layer in layers) or 1
+    check([row.get("data-layer") for row in rows] == [layer["layer"] for layer in layers], f"{name}: layers of {len(rows)} rows")
+    check({row.get("data-run") for row in rows} == {"0"}, f"{name}: runs of layers")
+    for row, layer in zip(rows, layers):
+        end = 0
+        for piece in row.iter("rect"):
+            near(name, f"{layer['layer']}: a piece's start", percent(piece, "x"), end)
+            near(name, f"{layer['layer']}: {piece.get('class')}", percent(piece, "width"), 100 * layer[keys[piece.get("class")]] / longest)
+            end += percent(piece, "width")
+        near(name, f"{layer['layer']}: the bar", end, 100 * sum(layer[key] or 0 for key in keys.values()) / longest, 0.02)
 
 
 def check_bars(name, page):
@@ -404,7 +423,7 @@ def check_hostile():
     title = words(next(page.iter("h1")))
     check("<b>&?<?" in title and name in title, f"hostile names in the title: {title}")
     cells = [words(cell) for cell in section(page, "Layers").iter("td")]
-    check(any("\"'&<>?\u00e91" in cell for cell in cells), "hostile layer's name")
+    check(any("\"'&<>\\x01\u00e91" in cell for cell in cells), "hostile layer's name")
     check(any("<script>\"" in cell for cell in cells), "a layer named as an element")
     known = {"html", "head", "meta", "title", "style", "body", "svg", "defs", "pattern", "rect", "path", "circle", "section",
              "h1", "h2", "p", "span", "ol", "ul", "li", "b", "table", "thead", "tbody", "tr", "th", "td", "div", "line", "text",

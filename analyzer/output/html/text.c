@@ -33,7 +33,8 @@ static void write_finding(struct html_page *page, const struct html_run *run, co
 	if (finding->worker != SIZE_MAX)
 		fprintf(page->out, " data-rank=\"%s\"", run->names[finding->worker]);
 	if (finding->layer && finding->layer[0])
-		fprintf(page->out, " data-layer=\"%s\"", html_escape(page, finding->layer));
+		fprintf(page->out, " data-layer=\"%s\"",
+			html_escape(page, print_clean(&page->arena, finding->layer)));
 	fprintf(page->out,
 		">%s. %s%s <span class=\"dim\">%s: %s.</span> <span class=\"try\">Try: %s.</span></li>\n",
 		html_finding_title(page, run, finding), html_escape(page, finding->text),
