@@ -15,6 +15,10 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out);
 void report_runs(struct run *runs, size_t run_count, FILE *out); /* text */
 cJSON *report_runs_json(struct run *runs, size_t run_count);
 void report_runs_csv(struct run *runs, size_t run_count, FILE *out);
+void report_runs_html(struct run *runs, size_t run_count, FILE *out); /* phases and scaling */
+
+/* Does any of the runs spend time on the phase? */
+bool report_has_phase(const struct run *runs, size_t run_count, enum phase phase);
 
 extern const char *const report_iteration_kinds[4];
 

@@ -31,8 +31,19 @@ static struct figures figures_of(struct run *run)
 	};
 }
 
-/* A row a run, as Table 3.2: exclusive times, so that a row adds up to t_iter. */
-static void phases_table(struct run *runs, size_t run_count, struct print_table *table)
+bool report_has_phase(const struct run *runs, size_t run_count, enum phase phase)
+{
+	for (size_t r = 0; r < run_count; r++)
+		if (analysis_phase(
+			    runs[r].analysis.workers, runs[r].analysis.worker_count, phase, ANALYSIS_BUSY)
+				.mean > 0)
+			return true;
+	return false;
+}
+
+/* A row a run, as Table 3.2: exclusive times, so that a row adds up to t_iter. A page has only the phases
+ * that some run has. */
+static void phases_table(struct run *runs, size_t run_count, struct print_table *table, enum print_form form)
 {
 	static const struct {
 		enum phase phase;
@@ -49,17 +60,23 @@ static void phases_table(struct run *runs, size_t run_count, struct print_table 
 	enum { SHOWN = sizeof(shown) / sizeof(*shown) };
 	size_t label = print_column(table, "run", "run", PRINT_WORD);
 	size_t program = print_column(table, "program", NULL, PRINT_WORD);
-	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
+	size_t gpus = print_column(table, "gpus", form == PRINT_HTML ? "GPUs" : "N_g", PRINT_COUNT);
 	size_t columns[SHOWN], deviations[SHOWN], busy[SHOWN], other, iteration, iteration_deviation;
 
 	for (int i = 0; i < SHOWN; i++) {
-		columns[i] = print_column(table, shown[i].key, shown[i].title, PRINT_TIME);
+		const bool page = form == PRINT_HTML;
+		const char *title = page ? shown[i].key : shown[i].title;
+
+		if (page && !report_has_phase(runs, run_count, shown[i].phase))
+			title = NULL;
+		columns[i] = print_column(table, shown[i].key, title, PRINT_TIME);
+		table->columns[columns[i]].swatch = phase_keys[shown[i].phase];
 		deviations[i] = print_column(
 			table, arena_format(table->arena, "%s_sd", shown[i].key), NULL, PRINT_TIME);
 		busy[i] = print_column(
 			table, arena_format(table->arena, "%s_busy", shown[i].key), NULL, PRINT_TIME);
 	}
-	other = print_column(table, "other", "other", PRINT_TIME);
+	other = print_column(table, "other", form == PRINT_HTML ? "other, idle" : "other", PRINT_TIME);
 	iteration = print_column(table, "t_iter", "t_iter", PRINT_TIME);
 	iteration_deviation = print_column(table, "t_iter_sd", NULL, PRINT_TIME);
 	for (size_t r = 0; r < run_count; r++) {
@@ -77,11 +94,13 @@ static void phases_table(struct run *runs, size_t run_count, struct print_table 
 			struct analysis_statistics statistics =
 				analysis_phase(workers, count, shown[i].phase, ANALYSIS_EXCLUSIVE);
 
+			rest -= statistics.mean;
+			if (!analysis_phase_known(analysis, shown[i].phase))
+				continue;
 			print_number(table, columns[i], statistics.mean);
 			print_number(table, deviations[i], statistics.deviation);
 			print_number(table, busy[i],
 				analysis_phase(workers, count, shown[i].phase, ANALYSIS_BUSY).mean);
-			rest -= statistics.mean;
 		}
 		print_number(table, other, rest);
 		print_number(table, iteration, all.mean);
@@ -108,12 +127,14 @@ static double speedup(const struct figures *single, const struct figures *figure
 	return figures->iteration_ns > 0 ? work * single->iteration_ns / figures->iteration_ns : NAN;
 }
 
-static void scaling_table(
-	struct run *runs, const struct figures *figures, size_t run_count, struct print_table *table)
+/* A page, which has no table of differences, compares with the first run too. */
+static void scaling_table(struct run *runs, const struct figures *figures, size_t run_count,
+	struct print_table *table, enum print_form form)
 {
 	size_t label = print_column(table, "run", "run", PRINT_WORD);
-	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
+	size_t gpus = print_column(table, "gpus", form == PRINT_HTML ? "GPUs" : "N_g", PRINT_COUNT);
 	size_t samples = print_column(table, "samples", "samples", PRINT_COUNT);
+	size_t first = print_column(table, NULL, form == PRINT_HTML ? "first’s t_iter" : NULL, PRINT_REAL);
 	size_t speed = print_column(table, "speedup", "speed-up", PRINT_REAL);
 	size_t efficiency = print_column(table, "efficiency", "eff.", PRINT_SHARE);
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
@@ -121,6 +142,7 @@ static void scaling_table(
 	size_t exposed = print_column(table, "communication_exposed", "exposed", PRINT_TIME);
 	size_t wait = print_column(table, "communication_wait", "waiting", PRINT_TIME);
 
+	table->columns[first].csv_key = "";
 	for (size_t r = 0; r < run_count; r++) {
 		size_t single = find_single(figures, run_count, r);
 
@@ -129,6 +151,8 @@ static void scaling_table(
 		print_number(table, gpus, figures[r].gpus);
 		if (figures[r].samples > 0)
 			print_number(table, samples, figures[r].samples);
+		if (figures[r].iteration_ns > 0)
+			print_number(table, first, figures[0].iteration_ns / figures[r].iteration_ns);
 		if (single < run_count) {
 			double times = speedup(&figures[single], &figures[r]);
 
@@ -219,7 +243,7 @@ struct tables {
 	struct print_table phases, scaling, imbalance, difference;
 };
 
-static void fill(struct tables *tables, struct run *runs, size_t run_count)
+static void fill(struct tables *tables, struct run *runs, size_t run_count, enum print_form form)
 {
 	struct figures *figures = mem_alloc(run_count, sizeof(*figures));
 
@@ -227,9 +251,9 @@ static void fill(struct tables *tables, struct run *runs, size_t run_count)
 	for (size_t r = 0; r < run_count; r++)
 		figures[r] = figures_of(&runs[r]);
 	print_init(&tables->phases, &tables->arena);
-	phases_table(runs, run_count, &tables->phases);
+	phases_table(runs, run_count, &tables->phases, form);
 	print_init(&tables->scaling, &tables->arena);
-	scaling_table(runs, figures, run_count, &tables->scaling);
+	scaling_table(runs, figures, run_count, &tables->scaling, form);
 	print_init(&tables->imbalance, &tables->arena);
 	imbalance_table(figures, run_count, &tables->imbalance);
 	print_init(&tables->difference, &tables->arena);
@@ -251,7 +275,7 @@ void report_runs(struct run *runs, size_t run_count, FILE *out)
 	struct tables tables;
 	bool warned = false;
 
-	fill(&tables, runs, run_count);
+	fill(&tables, runs, run_count, PRINT_TEXT);
 	print_text(&tables.phases, "Phases, mean exclusive time of an iteration", out);
 	fputc('\n', out);
 	print_text(&tables.scaling, "Scaling, balance and communication", out);
@@ -284,7 +308,7 @@ cJSON *report_runs_json(struct run *runs, size_t run_count)
 	cJSON *object = cJSON_CreateObject();
 	struct tables tables;
 
-	fill(&tables, runs, run_count);
+	fill(&tables, runs, run_count, PRINT_JSON);
 	cJSON_AddItemToObject(object, "phases", print_json(&tables.phases));
 	cJSON_AddItemToObject(object, "scaling", print_json(&tables.scaling));
 	cJSON_AddItemToObject(object, "imbalance", print_json(&tables.imbalance));
@@ -297,7 +321,17 @@ void report_runs_csv(struct run *runs, size_t run_count, FILE *out)
 {
 	struct tables tables;
 
-	fill(&tables, runs, run_count);
+	fill(&tables, runs, run_count, PRINT_CSV);
 	print_csv(&tables.phases, out);
+	release(&tables);
+}
+
+void report_runs_html(struct run *runs, size_t run_count, FILE *out)
+{
+	struct tables tables;
+
+	fill(&tables, runs, run_count, PRINT_HTML);
+	print_html(&tables.phases, out);
+	print_html(&tables.scaling, out);
 	release(&tables);
 }

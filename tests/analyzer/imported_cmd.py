@@ -227,9 +227,10 @@ def check_unlabelled(folder):
         text = file.read()
     cells = re.findall(r">updating the model</td><td[^>]*>.*?</td><td>([^<]*)</td><td>([^<]*)</td>", text, re.S)
     check(("–", "500.000 us") in cells, f"the page compares {cells}")
-    sides = {row[0]: row[1].split("</td><td>") for row in
-             re.findall(r'<tr><th class="l[^>]*>(\w+)</th><td>(.*)</td></tr>', text)}
-    check(sides["traces"][4] == "–" and sides["updates"][4] == "500.000 us", f"side by side: {sides}")
+    phases = next(table for table in text.split("<table ") if ">t_u, " in table)
+    place = [title.split(">")[-1] for title in phases.split("</th>")].index("t_u, ms")
+    sides = {row[0]: row for row in (re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in phases.split("\n")) if row}
+    check(sides["traces"][place] == "-" and sides["updates"][place] == "0.500", f"side by side: {sides}")
     check("nan%" not in text, "bars of unknown length")
     balance = json.loads(ask("balance", "--json", folder).stdout)["runs"][0]
     known = {row["phase"] for row in balance["phases"] if row["mean_ns"] is not None}

@@ -89,9 +89,6 @@ const char *html_phase_title(int phase);
 void html_phase_bar(
 	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns);
 
-/* Does any of the runs spend time on the phase? */
-bool html_phase_present(const struct run *runs, size_t run_count, int phase);
-
 /* A bar of a table of bars, `percent` of the cell's width; `kind` is the class of its colour. */
 void html_bar(struct html_page *page, const char *kind, double percent, const char *tip);
 

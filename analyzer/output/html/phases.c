@@ -11,16 +11,6 @@ static double exclusive_ns(const struct analysis_worker *workers, size_t count, 
 	return analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE).mean;
 }
 
-bool html_phase_present(const struct run *runs, size_t run_count, int phase)
-{
-	for (size_t r = 0; r < run_count; r++)
-		if (analysis_phase(runs[r].analysis.workers, runs[r].analysis.worker_count, (enum phase)phase,
-			    ANALYSIS_BUSY)
-				.mean > 0)
-			return true;
-	return false;
-}
-
 void html_phase_bar(
 	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns)
 {
@@ -62,7 +52,7 @@ static void write_table(struct html_page *page, const struct html_run *run)
 		const struct analysis_statistics own =
 			analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE);
 
-		if (!html_phase_present(run->run, 1, phase))
+		if (!report_has_phase(run->run, 1, (enum phase)phase))
 			continue;
 		print_row(&table);
 		print_word(&table, NAME, html_phase_title(phase));

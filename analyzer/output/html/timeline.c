@@ -5,6 +5,7 @@
  * bin by bin, and neighbouring bins with the same phase are drawn as one. So a picture has at most a few
  * thousand rectangles, whatever the iteration has.
  */
+#include "output/report.h"
 #include "page.h"
 #include "spans.h"
 
@@ -185,7 +186,8 @@ static void write_legend(struct picture *picture)
 	for (int kind = 0; kind <= HTML_WAIT; kind++) {
 		if (kind >= PHASE_WORK_COUNT && kind != HTML_WAIT)
 			continue;
-		if (!html_phase_present(picture->run->run, 1, kind == HTML_WAIT ? PHASE_COMMUNICATION : kind))
+		if (!report_has_phase(
+			    picture->run->run, 1, kind == HTML_WAIT ? PHASE_COMMUNICATION : (enum phase)kind))
 			continue;
 		fputs("<li>", picture->page->out);
 		html_swatch(picture->page, kind);
