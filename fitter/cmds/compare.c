@@ -1,18 +1,11 @@
 /* pmfit compare: several data sets or frameworks side by side. */
 #include "compare.h"
-#include "base/csv.h"
-#include "base/table.h"
 #include "base/terminal.h"
-#include "model/enum_names.h"
-#include "model/model_file.h"
-#include "output/comparison_text.h"
-#include "output/error_table.h"
+#include "output/comparison_print.h"
 
 #include <float.h>
 #include <limits.h>
 #include <err.h>
-#include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,126 +13,6 @@
 
 #define LAMBDA 0.001
 #define RESAMPLES 200
-
-static void put_row(
-	const char *table, const char *set, const char *name, const char *figure, const double numbers[5])
-{
-	struct csv_line line = {.out = stdout};
-
-	csv_put(&line, table);
-	csv_put(&line, set);
-	csv_put(&line, name);
-	csv_put(&line, figure);
-	csv_put_numbers(&line, numbers, 5);
-	csv_end(&line);
-}
-
-static void put_errors(const struct comparison *c, const struct comparison_set *set)
-{
-	const struct baseline *row;
-
-	for (size_t i = 0; (row = comparison_row(set, i)); i++)
-		for (size_t f = 0; f < 2 * BASELINES_FIGURES && !row->skipped; f++) {
-			const struct baselines_figure *figure = &baselines_figures[f % BASELINES_FIGURES];
-			struct error_spread spread;
-			char name[32];
-
-			if (f >= BASELINES_FIGURES && !set->observations.test.sample_count)
-				continue;
-			snprintf(name, sizeof(name), "%s %s", f < BASELINES_FIGURES ? "fitted" : "test",
-				figure->key);
-			spread = error_spread(f < BASELINES_FIGURES ? row->train : row->test, row->seed_count,
-				figure->offset, c->confidence);
-			put_row("errors", set->name, row->name, name,
-				(double[]){NAN, spread.mean, spread.sd, spread.low, spread.high});
-		}
-	for (size_t f = 0; f < BASELINES_FIGURES && !set->free; f++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "fitted %s", baselines_figures[f].key);
-		put_row("errors", set->name, "model", name,
-			(double[]){*(const double *)((const char *)&set->shown->train +
-						     baselines_figures[f].offset),
-				NAN, NAN, NAN, NAN});
-	}
-}
-
-static void answer_csv(const struct comparison *c)
-{
-	printf("table,set,name,figure,value,mean,sd,low,high\n");
-	for (size_t s = 0; s < c->count; s++) {
-		const struct comparison_set *set = &c->sets[s];
-
-		for (size_t i = 0; i < set->shown->value_count; i++) {
-			const struct pm_fit_value *v = &set->shown->values[i];
-
-			put_row("parameters", set->name, v->name, enum_names_kinds[v->kind],
-				(double[]){v->value, v->mean, v->sd, v->low, v->high});
-		}
-		for (size_t i = 0; i < set->shown->contrast_count; i++) {
-			const struct pm_fit_contrast *v = &set->shown->contrasts[i];
-
-			put_row("parameters", set->name, v->name, "contrast",
-				(double[]){v->value, v->mean, v->sd, v->low, v->high});
-		}
-		put_errors(c, set);
-	}
-	for (size_t p = 0; p < c->pair_count; p++)
-		for (size_t i = 0; i < c->pairs[p].count; i++) {
-			const struct difference *row = &c->pairs[p].rows[i];
-			char figure[256];
-
-			snprintf(figure, sizeof(figure), "minus %s", c->sets[c->pairs[p].first].name);
-			put_row("differences", c->sets[c->pairs[p].second].name, row->name, figure,
-				(double[]){row->second - row->first, NAN, NAN, row->low, row->high});
-		}
-}
-
-static cJSON *json_set(const struct comparison *c, const struct comparison_set *set)
-{
-	cJSON *object = cJSON_CreateObject(), *methods = cJSON_CreateArray();
-	const struct baseline *row;
-
-	cJSON_AddStringToObject(object, "name", set->name);
-	cJSON_AddStringToObject(object, "path", set->path);
-	cJSON_AddItemToObject(object, "typical_time", model_file_number(set->typical));
-	cJSON_AddItemToObject(object, "model", model_file_json(set->shown));
-	if (set->free)
-		cJSON_AddItemToObject(object, c->is_bound_shown ? "without_penalty" : "with_penalty",
-			model_file_json(c->is_bound_shown ? set->free : set->bound));
-	cJSON_AddItemToObject(object, "methods", methods);
-	for (size_t i = 0; (row = comparison_row(set, i)); i++)
-		cJSON_AddItemToArray(methods,
-			error_table_json(row, set->observations.test.sample_count > 0, false, c->confidence));
-	return object;
-}
-
-static void answer_json(const struct comparison *c)
-{
-	cJSON *root = cJSON_CreateObject(), *sets = cJSON_AddArrayToObject(root, "sets"), *differences;
-
-	for (size_t s = 0; s < c->count; s++)
-		cJSON_AddItemToArray(sets, json_set(c, &c->sets[s]));
-	differences = cJSON_AddArrayToObject(root, "differences");
-	for (size_t p = 0; p < c->pair_count; p++)
-		for (size_t i = 0; i < c->pairs[p].count; i++) {
-			const struct difference *row = &c->pairs[p].rows[i];
-			cJSON *object = cJSON_CreateObject();
-
-			cJSON_AddStringToObject(object, "name", row->name);
-			cJSON_AddBoolToObject(object, "contrast", row->is_contrast);
-			cJSON_AddStringToObject(object, "first", c->sets[c->pairs[p].first].name);
-			cJSON_AddStringToObject(object, "second", c->sets[c->pairs[p].second].name);
-			cJSON_AddNumberToObject(object, "difference", row->second - row->first);
-			cJSON_AddNumberToObject(object, "low", row->low);
-			cJSON_AddNumberToObject(object, "high", row->high);
-			cJSON_AddBoolToObject(object, "clear", row->is_clear);
-			cJSON_AddItemToArray(differences, object);
-		}
-	cJSON_AddNumberToObject(root, "lambda", c->lambda);
-	cJSON_AddNumberToObject(root, "confidence", c->confidence);
-	print_json_end(root, stdout);
-}
 
 static void show(const char *what)
 {
@@ -219,12 +92,7 @@ static int run(int argument_count, char **arguments)
 	comparison_run(&comparison, &options.parameter, terminal ? show : NULL);
 	if (terminal)
 		pm_terminal_clear();
-	if (options.json)
-		answer_json(&comparison);
-	else if (csv)
-		answer_csv(&comparison);
-	else
-		comparison_text(&comparison);
+	comparison_print(&comparison, options.json ? PRINT_JSON : csv ? PRINT_CSV : PRINT_TEXT, stdout);
 	comparison_free(&comparison);
 	free(comparison.wanted);
 	options_free(&options);
@@ -239,7 +107,7 @@ static const struct option_row rows[] = {
 		"other methods, with commas between (names: 'pmfit baselines --help'), default "
 		"svr, forest, forest-log, boost-plain and boost; none: no other method"},
 	{"csv", 'c', NULL, "CSV output: table, set, name, figure, value, mean, sd, low, high"},
-	{"json", 'j', NULL, "JSON output, with all models"},
+	{"json", 'j', NULL, "JSON output, with all models and the sentences of the text"},
 	{"quiet", 'q', NULL, "no progress and no warnings about the data"},
 	{0},
 };

@@ -88,6 +88,9 @@ static void answer_json(
 static void answer_text(const struct pm_fit_model *model, const struct pm_fit_error *test,
 	const struct pm_fit_model *freely, const char *path)
 {
+	struct arena arena = {0};
+	struct sentences shift = {.arena = &arena};
+
 	printf("%s: %zu samples to fit, %zu to test, %zu parameters", path, model->train.sample_count,
 		test->sample_count, model->value_count);
 	if (model->time_unit)
@@ -101,7 +104,9 @@ static void answer_text(const struct pm_fit_model *model, const struct pm_fit_er
 	putchar('\n');
 	report_remarks(model, stdout);
 	if (freely)
-		report_shift(model, freely, stdout);
+		report_shift(model, freely, &shift);
+	sentences_text(&shift, 0, 2, stdout);
+	arena_free(&arena);
 }
 
 /* Pictures of the model beside its samples. */

@@ -372,20 +372,19 @@ void report_remarks(const struct pm_fit_model *model, FILE *out)
 	remark_flag(model, PM_FIT_OUTSIDE, ~0u, false, "Outside the bounds' numbers in original units:", out);
 }
 
-void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, FILE *out)
+void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, struct sentences *said)
 {
-	struct flow flow = {out, 0, 2};
+	const char *text = "Effect of lambda, without -> with:";
 
-	flow_add(&flow, "Effect of lambda, without -> with:");
 	for (size_t i = 0; i < model->value_count; i++) {
 		const struct pm_fit_value *value = &model->values[i];
 
 		/* where the data say nothing the penalty alone decides */
 		if ((value->kind == PM_FIT_KIND_POWER || value->kind == PM_FIT_KIND_EXTRINSIC) &&
 			!(freely->values[i].flags & PM_FIT_UNDETERMINED))
-			flow_add(&flow, "%s %.3g -> %.3g,", value->name, freely->values[i].value,
-				value->value);
+			text = arena_format(said->arena, "%s %s %.3g -> %.3g,", text, value->name,
+				freely->values[i].value, value->value);
 	}
-	flow_add(&flow, "mean absolute error %.5g -> %.5g.", freely->train.mae, model->train.mae);
-	fputc('\n', out);
+	sentences_add(
+		said, "%s mean absolute error %.5g -> %.5g.", text, freely->train.mae, model->train.mae);
 }

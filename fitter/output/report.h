@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "pm_fit.h"
+#include "sentences.h"
 
 #include <stdio.h>
 
@@ -29,6 +30,7 @@ void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *
 /* Sentences: convergence over seeds, what is not determined, dead, or at a bound. */
 void report_remarks(const struct pm_fit_model *model, FILE *out);
 /* What the penalty has done: powers beside those of a fit without. */
-void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, FILE *out);
+void report_shift(
+	const struct pm_fit_model *model, const struct pm_fit_model *freely, struct sentences *said);
 
 #endif
