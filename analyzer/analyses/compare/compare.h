@@ -151,6 +151,28 @@ const char *compare_gate_text(struct compare *compare, const struct compare_pair
 /* Layers of the two sides' first runs, set against each other (compare_match.c). */
 void compare_match(const struct analysis *base, const struct analysis *other, struct compare_pair *pair);
 
+/* What the rows of a table are about (compare_rows.c). */
+enum compare_rows {
+	COMPARE_ROWS_ITERATION, /* its times */
+	COMPARE_ROWS_RATIOS,    /* its other figures */
+	COMPARE_ROWS_EXCLUSIVE,
+	COMPARE_ROWS_BUSY,
+	COMPARE_ROWS_LAYERS,
+	COMPARE_ROWS_PARTS, /* of layers, those that differ significantly */
+};
+bool compare_row_in(const struct compare_row *row, enum compare_rows which);
+
+/*
+ * Those rows for people, in the compare's arena: in text in order; on a page, which has exclusive phases and
+ * layers, with differences and their intervals drawn on one axis: phases with both sides' bars, each from
+ * where the one before ends, and the iteration below; layers with their sizes, the greatest difference first.
+ */
+void compare_row_table(struct compare *compare, const struct compare_pair *pair, enum compare_rows which,
+	enum print_form form, struct print_table *table);
+
+/* A side's name as the title of a column; of long ones that begin alike, what differs. */
+const char *compare_side_title(struct compare *compare, size_t side);
+
 /* All of it on `out`, or into the object (compare_tables.c). `brief`: text without the tables of rows. */
 void compare_print(struct compare *compare, enum print_form form, bool brief, cJSON *object, FILE *out);
 

@@ -8,35 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_TITLE = 16 };
-
-/* Where the sides' names begin to differ: behind a character that parts them. */
-static size_t difference(const struct compare *compare)
-{
-	const char *name = compare->sides[0].name;
-	size_t start = 0;
-
-	for (size_t i = 0; name[i]; i++) {
-		for (size_t s = 1; s < compare->side_count; s++)
-			if (compare->sides[s].name[i] != name[i])
-				return start;
-		if (strchr("/-_. ", name[i]))
-			start = i + 1;
-	}
-	return start;
-}
-
-/* A side's name as the head of a column; of long ones that begin alike, what differs. */
-static const char *side_title(struct compare *compare, size_t side)
-{
-	const char *name = compare->sides[side].name;
-
-	name = print_clean(&compare->arena, strlen(name) > LONGEST_TITLE ? name + difference(compare) : name);
-	return strlen(name) <= LONGEST_TITLE
-		       ? name
-		       : arena_format(&compare->arena, "%.*s..", LONGEST_TITLE - 2, name);
-}
-
 static void print_sides(struct compare *compare, enum print_form form, cJSON *object, FILE *out)
 {
 	struct print_table table;
@@ -75,124 +46,30 @@ static void print_sides(struct compare *compare, enum print_form form, cJSON *ob
 	print_free(&table);
 }
 
-static const char *p_text(struct compare *compare, double p)
-{
-	return isnan(p) ? "-" : p < 0.001 ? "<0.001" : arena_format(&compare->arena, "%.3f", p);
-}
-
-static const char *kind_title(const struct compare_row *row)
-{
-	return row->kind == COMPARE_LAYER || row->kind == COMPARE_LAYER_PART ? "layer"
-	       : row->kind == COMPARE_WHOLE                                  ? ""
-									     : "phase";
-}
-
-static bool is_whole_time(const struct compare_row *row)
-{
-	return row->kind == COMPARE_WHOLE && row->type == PRINT_TIME;
-}
-
-static bool is_whole_ratio(const struct compare_row *row)
-{
-	return row->kind == COMPARE_WHOLE && row->type != PRINT_TIME;
-}
-
-static bool is_exclusive(const struct compare_row *row)
-{
-	return row->kind == COMPARE_EXCLUSIVE;
-}
-
-static bool is_busy(const struct compare_row *row)
-{
-	return row->kind == COMPARE_BUSY;
-}
-
-static bool is_layer(const struct compare_row *row)
-{
-	return row->kind == COMPARE_LAYER;
-}
-
-static bool is_different_part(const struct compare_row *row)
-{
-	return row->kind == COMPARE_LAYER_PART &&
-	       (row->word == COMPARE_FASTER || row->word == COMPARE_SLOWER);
-}
-
-/* What a row is about, and, of a layer, its name on the other side where that is another. */
-static const char *row_title(
-	struct compare *compare, const struct compare_pair *pair, const struct compare_row *row)
-{
-	const struct compare_match *match;
-
-	if (row->kind != COMPARE_LAYER && row->kind != COMPARE_LAYER_PART)
-		return row->title;
-	match = &pair->matches[row->match];
-	if (!match->base || !match->other)
-		return row->title;
-	if (strcmp(layer_title(match->base), layer_title(match->other)) != 0)
-		return arena_format(&compare->arena, "%s = %s%s", row->title, layer_title(match->other),
-			match->sizes_differ ? " *" : "");
-	return match->sizes_differ ? arena_format(&compare->arena, "%s *", row->title) : row->title;
-}
-
-static void print_rows(struct compare *compare, const struct compare_pair *pair,
-	bool (*want)(const struct compare_row *), const char *title, FILE *out)
+static void print_rows(struct compare *compare, const struct compare_pair *pair, enum compare_rows which,
+	const char *title, FILE *out)
 {
 	struct print_table table;
-	size_t columns[10], part = 0;
-	enum print_type type = want == is_whole_ratio ? PRINT_REAL : PRINT_TIME;
-	const struct compare_row *first = NULL;
 
-	for (size_t i = 0; i < pair->row_count && !first; i++)
-		first = want(&pair->rows[i]) ? &pair->rows[i] : NULL;
-	if (!first)
-		return;
 	print_init(&table, &compare->arena);
-	columns[0] = print_column(&table, "", kind_title(first), PRINT_WORD);
-	if (want == is_different_part)
-		part = print_column(&table, "", "part", PRINT_WORD);
-	columns[1] = print_column(&table, "", side_title(compare, pair->base), type);
-	columns[2] = print_column(&table, "", side_title(compare, pair->other), type);
-	columns[3] = print_column(&table, "", "differs", type);
-	columns[4] = print_column(&table, "", "by", PRINT_SHARE);
-	columns[5] = print_column(&table, "", "95% from", type);
-	columns[6] = print_column(&table, "", "to", type);
-	columns[7] = print_column(&table, "", "delta", PRINT_REAL);
-	columns[8] = print_column(&table, "", "p", PRINT_WORD);
-	columns[9] = print_column(&table, "", "", PRINT_WORD);
-	for (size_t i = 0; i < pair->row_count; i++) {
-		const struct compare_row *row = &pair->rows[i];
-
-		if (!want(row))
-			continue;
-		print_row(&table);
-		print_word(&table, columns[0], row_title(compare, pair, row));
-		if (part)
-			print_word(&table, part, row->key);
-		print_number(&table, columns[1], row->base);
-		print_number(&table, columns[2], row->other);
-		print_number(&table, columns[3], row->effect.difference);
-		print_number(&table, columns[4], compare_change(row));
-		print_number(&table, columns[5], row->effect.low);
-		print_number(&table, columns[6], row->effect.high);
-		print_number(&table, columns[7], row->effect.cliff);
-		print_word(&table, columns[8], p_text(compare, row->p));
-		print_word(&table, columns[9], compare_word_text(row));
+	compare_row_table(compare, pair, which, PRINT_TEXT, &table);
+	if (table.row_count > 0) {
+		fputc('\n', out);
+		print_text(&table, title, out);
 	}
-	fputc('\n', out);
-	print_text(&table, title, out);
 	print_free(&table);
 }
 
 static void print_pair_text(struct compare *compare, const struct compare_pair *pair, FILE *out)
 {
-	print_rows(compare, pair, is_whole_time, "Iteration, means", out);
-	print_rows(compare, pair, is_whole_ratio, "Rate and balance, means", out);
-	print_rows(compare, pair, is_exclusive, "Phases, exclusive, means", out);
-	print_rows(compare, pair, is_busy, "Phases, busy, means", out);
-	print_rows(compare, pair, is_layer,
+	print_rows(compare, pair, COMPARE_ROWS_ITERATION, "Iteration, means", out);
+	print_rows(compare, pair, COMPARE_ROWS_RATIOS, "Rate and balance, means", out);
+	print_rows(compare, pair, COMPARE_ROWS_EXCLUSIVE, "Phases, exclusive, means", out);
+	print_rows(compare, pair, COMPARE_ROWS_BUSY, "Phases, busy, means", out);
+	print_rows(compare, pair, COMPARE_ROWS_LAYERS,
 		"Layers, computing: forward, backward and update, means (* different sizes)", out);
-	print_rows(compare, pair, is_different_part, "Parts of layers that differ significantly, means", out);
+	print_rows(
+		compare, pair, COMPARE_ROWS_PARTS, "Parts of layers that differ significantly, means", out);
 }
 
 static const struct compare_row *same_row(
@@ -224,8 +101,7 @@ static const char *mark_of(const struct compare_row *row)
 }
 
 /* Rows of the first pair; what only another side has is in the pairs. */
-static void print_medians(
-	struct compare *compare, bool (*want)(const struct compare_row *), const char *title, FILE *out)
+static void print_medians(struct compare *compare, enum compare_rows which, const char *title, FILE *out)
 {
 	const struct compare_pair *first = &compare->pairs[0];
 	size_t *values = mem_alloc(compare->pair_count, sizeof(*values)), name, base;
@@ -233,14 +109,14 @@ static void print_medians(
 
 	print_init(&table, &compare->arena);
 	name = print_column(&table, "", "", PRINT_WORD);
-	base = print_column(&table, "", side_title(compare, first->base), PRINT_TIME);
+	base = print_column(&table, "", compare_side_title(compare, first->base), PRINT_TIME);
 	for (size_t i = 0; i < compare->pair_count; i++) {
-		values[i] =
-			print_column(&table, "", side_title(compare, compare->pairs[i].other), PRINT_TIME);
+		values[i] = print_column(
+			&table, "", compare_side_title(compare, compare->pairs[i].other), PRINT_TIME);
 		print_column(&table, "", "", PRINT_WORD);
 	}
 	for (size_t r = 0; r < first->row_count; r++) {
-		if (!want(&first->rows[r]) ||
+		if (!compare_row_in(&first->rows[r], which) ||
 			(first->rows[r].kind >= COMPARE_LAYER && isnan(first->rows[r].base)))
 			continue;
 		print_row(&table);
@@ -445,9 +321,9 @@ void compare_print(struct compare *compare, enum print_form form, bool brief, cJ
 		print_pair_text(compare, &compare->pairs[0], out);
 		return;
 	}
-	print_medians(compare, is_whole_time, "Iteration, medians", out);
-	print_medians(compare, is_exclusive, "Phases, exclusive, medians", out);
-	print_medians(compare, is_layer, "Layers, computing, medians", out);
+	print_medians(compare, COMPARE_ROWS_ITERATION, "Iteration, medians", out);
+	print_medians(compare, COMPARE_ROWS_EXCLUSIVE, "Phases, exclusive, medians", out);
+	print_medians(compare, COMPARE_ROWS_LAYERS, "Layers, computing, medians", out);
 	fprintf(out,
 		"\n"
 		"  < faster, > slower, = same, ? not decided, against %s\n",
