@@ -128,7 +128,7 @@ def report(name, *more):
 
 
 def section(title):
-    return f"[...document.querySelectorAll('section')].find(s => s.querySelector('h2').textContent === {title!r})"
+    return f"[...document.querySelectorAll('section')].find(s => s.querySelector('h2')?.textContent === {title!r})"
 
 
 KERNELS = section("Kernels")
@@ -162,6 +162,14 @@ def check_tables(browser):
     browser.type(names[0])
     left = column(browser, KERNELS, "kernel")
     check(0 < len(left) < len(names) and names[0] in left, f"filtered: {left}")
+
+
+def check_signed(browser):
+    """Differences of two runs, which have their signs, are sorted as numbers."""
+    part = section("causes against three")
+    browser.click(f"[...{part}.querySelectorAll('thead button')].find(b => b.textContent.split(',')[0] === 'differs')")
+    numbers = [float(text) for text in column(browser, part, "differs")]
+    check(len(numbers) > 3 and min(numbers) < 0 < max(numbers) and numbers == sorted(numbers, reverse=True), f"sorted: {numbers}")
 
 
 def check_timeline(browser, ranks):
@@ -279,6 +287,8 @@ def main():
         check_search(browser, "conv2")
         browser.open(report("causes"))
         check_links(browser)
+        browser.open(report("causes", "three"))
+        check_signed(browser)
         check(not browser.errors, f"errors in the script: {browser.errors}")
     finally:
         browser.close()

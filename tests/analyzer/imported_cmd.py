@@ -225,8 +225,8 @@ def check_unlabelled(folder):
     ask("html", "-o", page, folder, other)
     with open(page) as file:
         text = file.read()
-    cells = re.findall(r">updating the model</td><td[^>]*>.*?</td><td>([^<]*)</td><td>([^<]*)</td>", text, re.S)
-    check(("–", "500.000 us") in cells, f"the page compares {cells}")
+    cells = re.findall(r">update</td><td[^>]*>.*?</td><td>([^<]*)</td><td>([^<]*)</td>", text, re.S)
+    check(("-", "0.500") in cells, f"the page compares {cells}")
     phases = next(table for table in text.split("<table ") if ">t_u, " in table)
     place = [title.split(">")[-1] for title in phases.split("</th>")].index("t_u, ms")
     sides = {row[0]: row for row in (re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in phases.split("\n")) if row}

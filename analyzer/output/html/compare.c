@@ -1,9 +1,12 @@
-/* The HTML report's comparison: several runs side by side; then each against the first (pair.c). */
-#include "page.h"
+/* The HTML report's comparison: several runs side by side; then each against the first. */
+#include "analyses/compare/compare.h"
 #include "output/report.h"
-#include "pair.h"
+#include "page.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#define MOST_LAYERS 60 /* rows that are not folded */
 
 static void write_legend(struct html_page *page, const struct run *runs, size_t run_count)
 {
@@ -15,6 +18,63 @@ static void write_legend(struct html_page *page, const struct run *runs, size_t 
 			fprintf(page->out, "%s</li>", html_phase_title(phase));
 		}
 	fputs("</ul>\n", page->out);
+}
+
+static void write_rows(struct html_page *page, struct compare *compare, const struct compare_pair *pair,
+	enum compare_rows which)
+{
+	struct print_table table;
+
+	print_init(&table, &compare->arena);
+	compare_row_table(compare, pair, which, PRINT_HTML, &table);
+	if (table.row_count > 0)
+		print_html_folded(&table, which == COMPARE_ROWS_LAYERS ? MOST_LAYERS : SIZE_MAX,
+			"layers with smaller differences", page->out);
+	print_free(&table);
+}
+
+static void write_pair(struct html_page *page, struct compare *compare, const struct compare_pair *pair)
+{
+	const char *base = html_escape(page, compare->sides[pair->base].name);
+	const char *other = html_escape(page, compare->sides[pair->other].name);
+	const char **words = compare_words(compare, pair);
+
+	html_section(page, arena_format(&page->arena, "%s against %s", other, base));
+	fputs("<ul class=\"lead\">\n", page->out);
+	for (size_t i = 0; words[i]; i++)
+		fprintf(page->out, "<li>%s.</li>\n", html_escape(page, words[i]));
+	fputs("</ul>\n", page->out);
+	write_rows(page, compare, pair, COMPARE_ROWS_EXCLUSIVE);
+	write_rows(page, compare, pair, COMPARE_ROWS_LAYERS);
+	fprintf(page->out,
+		"<p class=\"dim\">Means over iterations and ranks; phases exclusive, %s faded above %s; layers: forward, backward and update. Red takes longer, blue less, grey is inconclusive; the line is the 95%% confidence interval of the difference. Same: within %.3g%%, or within %.3g%% of the iteration, at that confidence. Seeded block bootstrap; p-values of faster and slower are corrected over all rows.</p>\n"
+		"</section>\n",
+		base, other, 100 * compare->how.margin, 10 * compare->how.margin);
+}
+
+static void write_pairs(struct html_page *page, struct run *runs, size_t run_count)
+{
+	struct compare_side *sides = mem_alloc(run_count, sizeof(*sides));
+	struct run **places = mem_alloc(run_count, sizeof(*places));
+	const struct compare_options how = {.margin = COMPARE_MARGIN, .seed = COMPARE_SEED};
+	struct compare compare;
+	size_t count = 0;
+
+	for (size_t r = 0; r < run_count; r++) {
+		if (runs[r].analysis.worker_count == 0)
+			continue;
+		places[count] = &runs[r];
+		sides[count] = (struct compare_side){runs[r].label, &places[count], 1};
+		count++;
+	}
+	if (!compare_check(sides, count, &how)) {
+		compare_init(&compare, sides, count, &how);
+		for (size_t i = 0; i < compare.pair_count; i++)
+			write_pair(page, &compare, &compare.pairs[i]);
+		compare_free(&compare);
+	}
+	free(sides);
+	free(places);
 }
 
 void html_compare(struct html_page *page, struct run *runs, size_t run_count)
@@ -46,5 +106,5 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 	fputs("<p class=\"dim\">First’s t_iter: the first run’s iteration time divided by this run’s. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second. t_c: communication, busy; exposed: no other work runs; waiting: for the last rank.</p>\n"
 	      "</section>\n",
 		page->out);
-	html_pairs(page, runs, run_count);
+	write_pairs(page, runs, run_count);
 }

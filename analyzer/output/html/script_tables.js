@@ -31,7 +31,7 @@ const units = {ns: 1, us: 1e3, ms: 1e6, s: 1e9, "%": 1};
 
 /* The number that a cell begins with, a time in ns; null: it is text; NaN: unknown. */
 function number_of(text) {
-	const found = /^(-?[\d.]+(?:e[+-]?\d+)?)\s*(ns|us|ms|s|%|×)?(?![\w.])/.exec(text);
+	const found = /^([-+]?[\d.]+(?:e[+-]?\d+)?)\s*(ns|us|ms|s|%|×)?(?![\w.])/.exec(text);
 
 	if (text === "" || text === "–" || text === "-")
 		return NaN;
