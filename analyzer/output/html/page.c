@@ -135,14 +135,7 @@ const char *html_time(struct html_page *page, double ns)
 {
 	if (!isfinite(ns))
 		return "–";
-	if (page->like_ns > 0)
-		return print_time_like(&page->arena, ns, page->like_ns);
 	return ns != 0 ? print_time(&page->arena, ns) : "0";
-}
-
-void html_times(struct html_page *page, double like_ns)
-{
-	page->like_ns = like_ns;
 }
 
 void html_swatch(struct html_page *page, int phase)
@@ -150,14 +143,6 @@ void html_swatch(struct html_page *page, int phase)
 	fprintf(page->out,
 		"<svg class=\"key\"><rect class=\"%s\" width=\"12\" height=\"12\" rx=\"2\"/></svg>",
 		html_phase_key(phase));
-}
-
-void html_bar(struct html_page *page, const char *kind, double percent, const char *tip)
-{
-	fprintf(page->out,
-		"<svg height=\"14\" role=\"img\"><rect class=\"%s\" x=\"0%%\" width=\"%.3f%%\" "
-		"height=\"100%%\"><title>%s</title></rect></svg>",
-		kind, percent, tip);
 }
 
 void html_piece(struct html_page *page, int phase, double from, double wide, const char *tip)

@@ -26,7 +26,6 @@ struct html_page {
 	FILE *out;
 	bool progress;      /* said on standard error, for what takes a while */
 	size_t event_most;  /* of a run, for the script */
-	double like_ns;     /* html_times; 0: none */
 	size_t run;         /* ordinal of the run that is written: data-run of what the script looks for */
 	struct arena arena; /* of the page */
 	struct html_entry *entries;
@@ -71,10 +70,6 @@ const char *html_escape(struct html_page *page, const char *text);
 /* "12.300 ms"; "–" where it is not a number. */
 const char *html_time(struct html_page *page, double ns);
 
-/* For a table: until this is called with 0, html_time has the unit that suits this time, the greatest there.
- */
-void html_times(struct html_page *page, double like_ns);
-
 /* A coloured square. */
 void html_swatch(struct html_page *page, int phase);
 
@@ -88,9 +83,6 @@ const char *html_phase_title(int phase);
 /* Mean exclusive times of `count` workers, stacked; `whole_ns` is the full width. */
 void html_phase_bar(
 	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns);
-
-/* A bar of a table of bars, `percent` of the cell's width; `kind` is the class of its colour. */
-void html_bar(struct html_page *page, const char *kind, double percent, const char *tip);
 
 /* The findings (text.c), and what the data do not tell (missing.c). */
 void html_words(struct html_page *page, struct html_run *run);
