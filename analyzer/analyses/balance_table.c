@@ -27,7 +27,7 @@ static void add_row(
 }
 
 void balance_rank_table(struct print_table *table, struct analysis *analysis, const struct balance *balance,
-	const bool *first)
+	enum print_form form)
 {
 	const struct print_column columns[COLUMNS] = {
 		PRINT_COLUMN("worker", "rank", PRINT_WORD),
@@ -35,13 +35,11 @@ void balance_rank_table(struct print_table *table, struct analysis *analysis, co
 		PRINT_COLUMN("waiting", "waiting", PRINT_TIME),
 		PRINT_COLUMN("wait_caused", "wait caused", PRINT_TIME, .old_key = "inflicted",
 			.bar = "communication"),
-		PRINT_COLUMN(NULL, first ? "of their time" : NULL, PRINT_SHARE, .csv_key = ""),
+		PRINT_COLUMN(NULL, form == PRINT_HTML ? "of their time" : NULL, PRINT_SHARE, .csv_key = ""),
 		PRINT_COLUMN("last", "last to arrive", PRINT_SHARE),
 	};
 
 	print_columns(table, columns, COLUMNS);
-	for (int turn = 0; turn < (first ? 2 : 1); turn++)
-		for (size_t w = 0; w < analysis->worker_count; w++)
-			if (!first || first[w] == (turn == 0))
-				add_row(table, analysis, balance, w);
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		add_row(table, analysis, balance, w);
 }

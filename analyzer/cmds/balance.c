@@ -92,7 +92,7 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 		else if (i == 1)
 			item_table(&table, analysis, "layer", balance->layers, balance->layer_count);
 		else if (i == 2)
-			balance_rank_table(&table, analysis, balance, NULL);
+			balance_rank_table(&table, analysis, balance, form);
 		else
 			cause_table(&table, analysis, causes);
 		if (form != PRINT_TEXT || table.row_count > 0)

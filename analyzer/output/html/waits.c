@@ -57,7 +57,8 @@ void html_waits(struct html_page *page, const struct html_run *run)
 		page->out);
 	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
 	print_init(&table, &page->arena);
-	balance_rank_table(&table, run->analysis, &run->findings.balance, chosen);
+	balance_rank_table(&table, run->analysis, &run->findings.balance, PRINT_HTML);
+	print_first(&table, chosen);
 	print_html_folded(&table, shown, "ranks", page->out);
 	print_free(&table);
 	write_causes(page, run);
