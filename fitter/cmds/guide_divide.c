@@ -2,7 +2,7 @@
 #include "guide.h"
 #include "advise/guide_share.h"
 #include "base/csv.h"
-#include "base/table.h"
+#include "output/sentences.h"
 
 #include <err.h>
 #include <stdbool.h>
@@ -163,6 +163,7 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 	double quick = guide_share_time(devices->speeds, shares, devices->count);
 	cJSON *root = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
 	struct arena arena = {0};
+	struct sentences said = {.arena = &arena};
 	struct print_table table;
 
 	print_init(&table, &arena);
@@ -178,19 +179,18 @@ static void print(const struct devices *devices, size_t batch, const size_t *sha
 		cJSON_AddNumberToObject(root, "batch", (double)batch);
 	print_part(&table, form, root, "devices", arena_format(&arena, "Shares of a batch of %zu", batch),
 		false, stdout);
+	sentences_add(&said,
+		"Computation takes %.5g with equal shares and %.5g with these shares: %.1f%% less, assuming that a device's "
+		"time is proportional to its samples. Gradient exchange and update are unchanged; the gradient mean must be "
+		"weighted by the shares.",
+		slow, quick, 100 * (1 - quick / slow));
 	if (root) {
 		cJSON_AddNumberToObject(root, "time_even", slow);
 		cJSON_AddNumberToObject(root, "time_proportional", quick);
+		sentences_json(&said, root, "sentences");
 		print_json_end(root, stdout);
 	} else if (form == PRINT_TEXT) {
-		print_paragraph(
-			arena_format(&arena,
-				"Computation takes %.5g with equal shares and %.5g with these shares: %.1f%% "
-				"less, assuming that a device's time is proportional to its samples. Gradient "
-				"exchange and update are unchanged; the gradient mean must be weighted by "
-				"the shares.",
-				slow, quick, 100 * (1 - quick / slow)),
-			0, stdout);
+		sentences_text(&said, 0, 0, stdout);
 	}
 	print_free(&table);
 	arena_free(&arena);

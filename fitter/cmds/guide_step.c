@@ -1,8 +1,8 @@
 /* pmfit guide with a model of `pmfit step`: GPUs, nodes and batch, what to take and why. */
 #include "advise/place.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "guide.h"
+#include "output/sentences.h"
 
 #include <err.h>
 #include <math.h>
@@ -136,10 +136,9 @@ static void fill_rows(struct guide_step *g, struct print_table *rows)
 	}
 }
 
-static void print_sentence(void *context, const char *sentence)
+static void add_finding(void *findings, const char *sentence)
 {
-	(void)context;
-	print_paragraph(sentence, 2, stdout);
+	sentences_add(findings, "%s", sentence);
 }
 
 static const char *place_text(struct guide_step *g, size_t i)
@@ -154,33 +153,37 @@ static const char *place_text(struct guide_step *g, size_t i)
 		cell->rate_high);
 }
 
-static void print_choice(struct guide_step *g)
+static void say_choice(struct guide_step *g, struct sentences *said)
 {
 	const struct place_table *t = &g->table;
 
-	place_findings(&g->question, t, print_sentence, NULL);
 	if (t->fastest_inside != PLACE_NONE)
-		print_sentence(NULL, arena_format(&g->arena, "Fastest within the data: %s.",
-					     place_text(g, t->fastest_inside)));
+		sentences_add(said, "Fastest within the data: %s.", place_text(g, t->fastest_inside));
 	if (t->cheapest_inside != PLACE_NONE && t->cheapest_inside != t->fastest_inside)
-		print_sentence(NULL, arena_format(&g->arena, "Least GPU time a sample within the data: %s.",
-					     place_text(g, t->cheapest_inside)));
+		sentences_add(said, "Least GPU time a sample within the data: %s.",
+			place_text(g, t->cheapest_inside));
 	if (t->fastest != PLACE_NONE && t->fastest != t->fastest_inside)
-		print_sentence(NULL, arena_format(&g->arena,
-					     "Fastest, extrapolated: %s: measure it before it is relied on.",
-					     place_text(g, t->fastest)));
+		sentences_add(said, "Fastest, extrapolated: %s: measure it before it is relied on.",
+			place_text(g, t->fastest));
 	if (t->fastest == PLACE_NONE)
-		print_sentence(NULL, "No configuration is within the limits.");
-	print_sentence(NULL, arena_format(&g->arena, "Intervals: %g%%, of single steps' medians.",
-				     100 * g->question.confidence));
+		sentences_add(said, "No configuration is within the limits.");
+	sentences_add(said, "Intervals: %g%%, of single steps' medians.", 100 * g->question.confidence);
 }
 
-static void add_sentence(void *context, const char *sentence)
+static void print_as_text(const struct guide_step *g, const struct print_table *rows,
+	const struct sentences *findings, const struct sentences *choice)
 {
-	cJSON_AddItemToArray(context, cJSON_CreateString(sentence));
+	printf("%s%sup to %g GPUs on a node; times in %s\n\n", g->question.level->name,
+		*g->question.level->name ? ": " : "", g->question.gpus_per_node,
+		isfinite(g->question.unit_s) ? "ms" : "the table's unit");
+	print_text(rows, NULL, stdout);
+	putchar('\n');
+	sentences_text(findings, 0, 2, stdout);
+	sentences_text(choice, 0, 2, stdout);
 }
 
-static void print_json_rows(const struct guide_step *g, const struct print_table *rows)
+static void print_as_json(const struct guide_step *g, const struct print_table *rows,
+	const struct sentences *findings, const struct sentences *choice)
 {
 	const size_t chosen[] = {
 		g->table.fastest, g->table.cheapest, g->table.fastest_inside, g->table.cheapest_inside};
@@ -195,7 +198,9 @@ static void print_json_rows(const struct guide_step *g, const struct print_table
 	for (size_t i = 0; i < 4; i++)
 		cJSON_AddItemToObject(root, names[i],
 			chosen[i] == PLACE_NONE ? cJSON_CreateNull() : print_json_row(rows, chosen[i]));
-	place_findings(&g->question, &g->table, add_sentence, cJSON_AddArrayToObject(root, "findings"));
+	sentences_json(findings, root, "findings");
+	sentences_json(findings, root, "sentences");
+	sentences_json(choice, root, "sentences");
 	print_json_end(root, stdout);
 }
 
@@ -215,6 +220,7 @@ int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *
 			.most_gpu_batch = how->most_gpu_batch,
 			.price = how->price,
 			.worth = how->worth}};
+	struct sentences findings = {0}, choice = {0};
 	struct print_table rows;
 
 	complete(&g, how);
@@ -225,18 +231,15 @@ int cmd_guide_step(const struct step_model *model, const struct cmd_guide_step *
 		errx(1, "no configuration: no batch can be divided by these GPUs, or --at-most-nodes is too small");
 	print_init(&rows, &g.arena);
 	fill_rows(&g, &rows);
-	if (form == PRINT_CSV) {
+	findings.arena = choice.arena = &g.arena;
+	place_findings(&g.question, &g.table, add_finding, &findings);
+	say_choice(&g, &choice);
+	if (form == PRINT_CSV)
 		print_csv(&rows, stdout);
-	} else if (form == PRINT_JSON) {
-		print_json_rows(&g, &rows);
-	} else {
-		printf("%s%sup to %g GPUs on a node; times in %s\n\n", g.question.level->name,
-			*g.question.level->name ? ": " : "", g.question.gpus_per_node,
-			isfinite(g.question.unit_s) ? "ms" : "the table's unit");
-		print_text(&rows, NULL, stdout);
-		putchar('\n');
-		print_choice(&g);
-	}
+	else if (form == PRINT_JSON)
+		print_as_json(&g, &rows, &findings, &choice);
+	else
+		print_as_text(&g, &rows, &findings, &choice);
 	print_free(&rows);
 	place_free(&g.table);
 	arena_free(&g.arena);

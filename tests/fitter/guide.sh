@@ -50,6 +50,7 @@ expect 2 'one of --speeds' pmfit guide --divide 8
 
 # a device half as fast gets half: 10 in 5 / 0.5 against 7 / 1
 expect 0 '^Computation takes 10 with equal shares and 7 with these shares: 30.0% less' pmfit guide --divide 10 --speeds 1,0.5
+expect 0 '"sentences":.*30.0% less' pmfit guide --json --divide 10 --speeds 1,0.5
 printf 'rank,forward_ns,backward_ns\n0,100,200\n1,50,100\n0,100,200\n1,50,100\n' >times.csv
 expect 0 '^1,0.02,6,8,' pmfit guide --divide 12 --times times.csv --csv
 expect 1 'column forward_ns not found' pmfit guide --divide 12 --times table.csv --rank-column gpus

@@ -52,6 +52,7 @@ grep -q '8 GPUs on 2 nodes do fewer samples a second than 4 GPUs on 1 node with 
 	{ cat out.txt; fail "more GPUs are slower: not said"; }
 grep -q 'Fastest within the data: 8 GPUs on 2 nodes with 64 samples on each (512 in' out.txt ||
 	{ cat out.txt; fail "another is the fastest"; }
+expect 'Fastest within the data' "$pmfit" guide --json model.json
 expect '"fastest_inside"' "$pmfit" guide --json --batch-is global --batch 256 --at-most-nodes 2 model.json
 "$pmfit" guide --csv --gpus 16 --gpus-per-node 4 --batch 64 model.json |
 	awk -F, 'NR == 2 && ($1 != 16 || $2 != 4 || $5 < 0.081 || $5 > 0.099) { exit 1 }' || fail "16 GPUs on 4 nodes"
