@@ -137,6 +137,7 @@ static const char *name_of(const struct form_point *point, char text[64])
  */
 static void find_falls(const struct findings *f)
 {
+	const char *unit = isfinite(f->question->unit_s) ? "second" : "unit of time";
 	char sentence[320], one[64], other[64];
 	const struct place_cell *before = NULL;
 	size_t told = 0;
@@ -149,9 +150,9 @@ static void find_falls(const struct findings *f)
 		if (before && before->point.batch == cell->point.batch &&
 			cell->point.gpus > before->point.gpus && cell->rate < before->rate) {
 			snprintf(sentence, sizeof(sentence),
-				"%s do fewer samples a second than %s with %g on each: %.4g, not %.4g%s.",
-				name_of(&cell->point, one), name_of(&before->point, other), cell->point.batch,
-				cell->rate, before->rate, strength(before, cell));
+				"%s do fewer samples a %s than %s with %g on each: %.4g, not %.4g%s.",
+				name_of(&cell->point, one), unit, name_of(&before->point, other),
+				cell->point.batch, cell->rate, before->rate, strength(before, cell));
 			f->add(f->context, sentence);
 			told++;
 		}
@@ -183,7 +184,7 @@ static void find_spread(const struct findings *f)
 	if (!worst)
 		return;
 	snprintf(sentence, sizeof(sentence),
-		"The same GPUs on more nodes take %.2f to %.2f times as long; most for %s in place of %s with %g samples "
+		"The same GPUs on more nodes take %.2f× to %.2f× the time; most for %s in place of %s with %g samples "
 		"on each.",
 		least, most, name_of(&worst->point, one), name_of(&dense_of_worst->point, other),
 		worst->point.batch);
