@@ -7,7 +7,6 @@
 #define BAR_HEIGHT 14 /* of a picture with one lane */
 #define LANE_HEIGHT 10
 #define LANE_STEP 12
-#define FEW_COLUMNS 6  /* leave a picture more room */
 #define MARK_ROOM 1.02 /* a mark at the edge is seen whole */
 
 /* Of a column with pictures: places from `least` to `greatest`, in percent. */
@@ -159,6 +158,12 @@ static void html_piece(const struct html_scale *scale, const struct print_piece 
 	fputs("</rect>", out);
 }
 
+/* In percent of the table's: the fewer other columns, the more. */
+static int picture_width(const struct html_table *html)
+{
+	return html->cells.count > 6 ? 25 : html->cells.count > 2 ? 45 : 90;
+}
+
 static void html_picture(const struct html_table *html, size_t row, size_t at, FILE *out)
 {
 	const struct html_scale *scale = &html->scales[at];
@@ -167,7 +172,7 @@ static void html_picture(const struct html_table *html, size_t row, size_t at, F
 	const struct print_piece *piece = pieces_of(html, row, at, &number);
 
 	fprintf(out, "<td class=\"w\" style=\"width:%d%%;min-width:90px\"><svg height=\"%d\" role=\"img\">",
-		html->cells.count > FEW_COLUMNS ? 25 : 45, height);
+		picture_width(html), height);
 	if (piece && scale->least < 0)
 		html_line("", place(scale, 0), place(scale, 0), 0, height, out);
 	for (; piece; piece = piece->next)

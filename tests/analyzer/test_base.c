@@ -206,7 +206,7 @@ static void check_html_table(void)
 
 		/* The greatest of the five known is 5 ms. */
 		CHECK(asprintf(&row,
-			      "\n<tr><td class=\"l\">%s</td><td class=\"w\" style=\"width:45%%;min-width:90px\"><svg "
+			      "\n<tr><td class=\"l\">%s</td><td class=\"w\" style=\"width:90%%;min-width:90px\"><svg "
 			      "height=\"14\" role=\"img\"><rect class=\"plain\" x=\"0.000%%\" width=\"%.3f%%\" "
 			      "height=\"100%%\"><title>%s: %zu.000 ms</title></rect></svg></td><td>%zu.000</td></tr>\n",
 			      names[i][1], 20.0 * (double)(i + 1), names[i][1], i + 1, i + 1) > 0,
@@ -217,7 +217,7 @@ static void check_html_table(void)
 	CHECK(strstr(text,
 		      "\n<tr class=\"rule\"><td class=\"l\"><svg class=\"key\"><rect class=\"forward\" "
 		      "width=\"12\" height=\"12\" rx=\"2\"/></svg>unknown</td><td class=\"w\" "
-		      "style=\"width:45%;min-width:90px\"><svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") !=
+		      "style=\"width:90%;min-width:90px\"><svg height=\"14\" role=\"img\"></svg></td><td>-</td></tr>") !=
 			NULL,
 		"a line, a square, and no bar of what is unknown");
 	CHECK(size > 2 * 4 * (sizeof(longest) - 1) && !strstr(text, "<<"), "the long name: %zu bytes", size);
@@ -243,7 +243,7 @@ static void check_pictures(void)
 		"</rect><line class=\"mark\" x1=\"62.500%\" x2=\"100.000%\" y1=\"11\" y2=\"11\"/>"
 		"<line class=\"mark\" x1=\"50.000%\" x2=\"50.000%\" y1=\"0\" y2=\"22\"/></svg></td>"
 		"<td>+100</td></tr>",
-		"<tr><td class=\"l\">b</td><td class=\"w\" style=\"width:45%;min-width:90px\"><svg "
+		"<tr><td class=\"l\">b</td><td class=\"w\" style=\"width:90%;min-width:90px\"><svg "
 		"height=\"22\" role=\"img\"></svg></td><td>-50</td></tr>",
 	};
 	struct arena arena = {0};

@@ -3,7 +3,6 @@
 #include "output/report.h"
 #include "page.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define MOST_LAYERS 60 /* rows that are not folded */
@@ -18,6 +17,30 @@ static void write_legend(struct html_page *page, const struct run *runs, size_t 
 			fprintf(page->out, "%s</li>", html_phase_title(phase));
 		}
 	fputs("</ul>\n", page->out);
+}
+
+static void write_bars(struct html_page *page, const struct run *runs, size_t run_count)
+{
+	enum { RUN, TIME, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("run", "run", PRINT_WORD),
+		PRINT_COLUMN("t_iter", "t_iter", PRINT_TIME, .bar = ""),
+	};
+	struct print_table table;
+
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
+	for (size_t r = 0; r < run_count; r++) {
+		const struct analysis *analysis = &runs[r].analysis;
+
+		print_row(&table);
+		print_word(&table, RUN, runs[r].label);
+		print_number(
+			&table, TIME, analysis_iteration(analysis->workers, analysis->worker_count).mean);
+		html_stack_phases(&table, TIME, analysis->workers, analysis->worker_count);
+	}
+	print_html(&table, page->out);
+	print_free(&table);
 }
 
 static void write_rows(struct html_page *page, struct compare *compare, const struct compare_pair *pair,
@@ -79,7 +102,6 @@ static void write_pairs(struct html_page *page, struct run *runs, size_t run_cou
 
 void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 {
-	double longest_ns = 0;
 	const char *title = arena_format(&page->arena, "%zu runs side by side", run_count);
 
 	fprintf(page->out,
@@ -88,20 +110,7 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 		"<p class=\"dim\">Mean exclusive times per iteration.</p>\n",
 		html_entry(page, title, true), title);
 	write_legend(page, runs, run_count);
-	for (size_t r = 0; r < run_count; r++)
-		longest_ns = fmax(longest_ns,
-			analysis_iteration(runs[r].analysis.workers, runs[r].analysis.worker_count).mean);
-	fputs("<table class=\"lines\">\n", page->out);
-	for (size_t r = 0; r < run_count; r++) {
-		fprintf(page->out, "<tr><th class=\"%s\">%s</th><td class=\"w\">", html_class(runs[r].label),
-			html_escape(page, runs[r].label));
-		html_phase_bar(page, runs[r].analysis.workers, runs[r].analysis.worker_count, longest_ns);
-		fprintf(page->out, "</td><td>%s</td></tr>\n",
-			html_time(page,
-				analysis_iteration(runs[r].analysis.workers, runs[r].analysis.worker_count)
-					.mean));
-	}
-	fputs("</table>\n", page->out);
+	write_bars(page, runs, run_count);
 	report_runs_html(runs, run_count, page->out);
 	fputs("<p class=\"dim\">First’s t_iter: the first run’s iteration time divided by this run’s. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second. t_c: communication, busy; exposed: no other work runs; waiting: for the last rank.</p>\n"
 	      "</section>\n",

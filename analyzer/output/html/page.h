@@ -80,9 +80,9 @@ void html_piece(struct html_page *page, int phase, double from, double wide, con
 const char *html_phase_key(int phase);
 const char *html_phase_title(int phase);
 
-/* Mean exclusive times of `count` workers, stacked; `whole_ns` is the full width. */
-void html_phase_bar(
-	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns);
+/* Mean exclusive times of `count` workers, stacked, as the picture of the last row's cell. */
+void html_stack_phases(
+	struct print_table *table, size_t column, const struct analysis_worker *workers, size_t count);
 
 /* The findings (text.c), and what the data do not tell (missing.c). */
 void html_words(struct html_page *page, struct html_run *run);

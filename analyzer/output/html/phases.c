@@ -11,22 +11,26 @@ static double exclusive_ns(const struct analysis_worker *workers, size_t count, 
 	return analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE).mean;
 }
 
-void html_phase_bar(
-	struct html_page *page, const struct analysis_worker *workers, size_t count, double whole_ns)
+void html_stack_phases(
+	struct print_table *table, size_t column, const struct analysis_worker *workers, size_t count)
 {
-	double from = 0;
+	double at = 0;
 
-	fputs("<svg height=\"20\" role=\"img\">", page->out);
-	for (int phase = 0; phase < PHASE_COUNT && whole_ns > 0; phase++) {
-		double ns = exclusive_ns(workers, count, phase), wide = 100 * ns / whole_ns;
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		const double ns = exclusive_ns(workers, count, phase);
 
 		if (!(ns > 0))
 			continue;
-		html_piece(page, phase, from, wide,
-			arena_format(&page->arena, "%s: %s", html_phase_title(phase), html_time(page, ns)));
-		from += wide;
+		print_piece(table, column,
+			(struct print_piece){
+				.start = at,
+				.end = at + ns,
+				.kind = html_phase_key(phase),
+				.tip = arena_format(table->arena, "%s: %s", html_phase_title(phase),
+					print_time(table->arena, ns)),
+			});
+		at += ns;
 	}
-	fputs("</svg>", page->out);
 }
 
 /* Its squares are the legend of the bars. */
@@ -76,47 +80,42 @@ static void write_table(struct html_page *page, const struct html_run *run)
 	print_free(&table);
 }
 
-static void write_ranks(
-	struct html_page *page, const struct html_run *run, const bool *chosen, bool which, double longest_ns)
+static void write_ranks(struct html_page *page, const struct html_run *run)
 {
-	const struct analysis *analysis = run->analysis;
+	enum { RANK, TIME, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("rank", "rank", PRINT_WORD),
+		PRINT_COLUMN("t_iter", "t_iter", PRINT_TIME, .bar = ""),
+	};
+	struct analysis *analysis = run->analysis;
+	struct print_table table;
+	size_t shown;
+	bool *chosen;
 
-	fputs("<table class=\"lines\">\n", page->out);
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
 	for (size_t w = 0; w < analysis->worker_count; w++) {
-		if (chosen[w] != which)
-			continue;
-		fprintf(page->out, "<tr><th>%s</th><td class=\"w\">", run->names[w]);
-		html_phase_bar(page, &analysis->workers[w], 1, longest_ns);
-		fprintf(page->out, "</td><td>%s</td></tr>\n",
-			html_time(page, analysis_iteration(&analysis->workers[w], 1).mean));
+		print_row(&table);
+		print_word(&table, RANK, analysis_worker_name(analysis, &analysis->workers[w]));
+		print_number(&table, TIME, analysis_iteration(&analysis->workers[w], 1).mean);
+		html_stack_phases(&table, TIME, &analysis->workers[w], 1);
 	}
-	fputs("</table>\n", page->out);
+	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
+	print_first(&table, chosen);
+	print_html_folded(&table, shown, "ranks", page->out);
+	print_free(&table);
+	free(chosen);
 }
 
 void html_phases(struct html_page *page, const struct html_run *run)
 {
-	const struct analysis *analysis = run->analysis;
-	double longest_ns = 0;
-	size_t shown;
-	bool *chosen;
-
 	html_section(page, "Phases of an iteration");
 	fputs("<p class=\"dim\">Means over iterations and ranks. Busy: some work of the phase is running. "
 	      "Exclusive: each instant belongs to one phase, so phases add up to the iteration; for "
 	      "communication this is the exposed time.</p>\n",
 		page->out);
 	write_table(page, run);
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		longest_ns = fmax(longest_ns, analysis_iteration(&analysis->workers[w], 1).mean);
 	fputs("<h2>Phases by rank</h2>\n", page->out);
-	shown = html_choose(run, HTML_MOST_RANKS, &chosen);
-	write_ranks(page, run, chosen, true, longest_ns);
-	if (shown < analysis->worker_count) {
-		fprintf(page->out, "<details><summary>%zu more ranks</summary>\n",
-			analysis->worker_count - shown);
-		write_ranks(page, run, chosen, false, longest_ns);
-		fputs("</details>\n", page->out);
-	}
+	write_ranks(page, run);
 	fputs("</section>\n", page->out);
-	free(chosen);
 }
