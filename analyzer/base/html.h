@@ -13,7 +13,9 @@
  * sheet that all pages have (html.c), which has:
  *   colours  --bg, --fg, --dim, --line, --panel, --warn; --k0 to --k7 for series; --more and --less of two
  * sides classes  dim, warn, lead (what is to be read first), scroll (around a wide table), l (a cell to the
- * left), long (its text is broken anywhere), list (a table with every second row shaded), axis (of a picture)
+ * left), long (its text is broken anywhere), list (a table with every second row shaded), axis (of a
+ * picture), rule (a row with a line above it), w (a cell with a picture, whose lines may be "mark"), key (a
+ * coloured square)
  */
 void html_begin(const char *title, const char *const *styles, FILE *out);
 void html_end(FILE *out);
