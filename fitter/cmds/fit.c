@@ -74,39 +74,50 @@ static void write_predictions(
 	pm_output_finish(&output, path);
 }
 
-static void answer_json(
-	const struct pm_fit_model *model, const struct pm_fit_error *test, const struct pm_fit_model *freely)
+/* What a fit yields, for all forms. */
+struct answer {
+	const char *path; /* of the table */
+	const struct pm_fit_model *model;
+	const struct pm_fit_model *freely; /* the same without penalty, or NULL: there was none */
+	struct pm_fit_error test;          /* no samples: there were none */
+	struct sentences formula, said;
+};
+
+static void answer_json(const struct answer *a)
 {
 	cJSON *root = cJSON_CreateObject();
 
-	cJSON_AddItemToObject(root, "model", model_file_json(model));
-	cJSON_AddItemToObject(root, "test", test->sample_count ? model_file_error(test) : cJSON_CreateNull());
-	cJSON_AddItemToObject(root, "without_penalty", freely ? model_file_json(freely) : cJSON_CreateNull());
+	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
+	cJSON_AddItemToObject(
+		root, "test", a->test.sample_count ? model_file_error(&a->test) : cJSON_CreateNull());
+	cJSON_AddItemToObject(
+		root, "without_penalty", a->freely ? model_file_json(a->freely) : cJSON_CreateNull());
+	sentences_json(&a->formula, root, "formula");
+	sentences_json(&a->said, root, "sentences");
 	print_json_end(root, stdout);
 }
 
-static void answer_text(const struct pm_fit_model *model, const struct pm_fit_error *test,
-	const struct pm_fit_model *freely, const char *path)
+static void print_formula(const struct sentences *lines)
 {
-	struct arena arena = {0};
-	struct sentences shift = {.arena = &arena};
+	for (size_t i = 0; i < lines->count; i++)
+		print_paragraph(
+			arena_format(lines->arena, "%*s%s", i ? 2 : 0, "", lines->items[i]), 6, stdout);
+}
 
-	printf("%s: %zu samples to fit, %zu to test, %zu parameters", path, model->train.sample_count,
-		test->sample_count, model->value_count);
-	if (model->time_unit)
-		printf("; times in %s", model->time_unit);
+static void answer_text(const struct answer *a)
+{
+	printf("%s: %zu samples to fit, %zu to test, %zu parameters", a->path, a->model->train.sample_count,
+		a->test.sample_count, a->model->value_count);
+	if (a->model->time_unit)
+		printf("; times in %s", a->model->time_unit);
 	printf("\n\n");
-	report_formula(model, stdout);
+	print_formula(&a->formula);
 	putchar('\n');
-	report_values(model, stdout);
+	report_values(a->model, stdout);
 	putchar('\n');
-	report_errors(model, test, stdout);
+	report_errors(a->model, &a->test, stdout);
 	putchar('\n');
-	report_remarks(model, stdout);
-	if (freely)
-		report_shift(model, freely, &shift);
-	sentences_text(&shift, 0, 2, stdout);
-	arena_free(&arena);
+	sentences_text(&a->said, 0, 2, stdout);
 }
 
 /* Pictures of the model beside its samples. */
@@ -192,7 +203,7 @@ static struct pm_fit_model *fit(struct options *options, const struct observatio
  * on. One seed in scaled units, with the same bounds' numbers, tells how much of the cost that is.
  */
 static void check_unscaled(const struct options *options, const struct observations *observations,
-	const struct pm_fit_model *model)
+	const struct pm_fit_model *model, struct sentences *said)
 {
 	struct pm_fit_parameter parameter = options->parameter;
 	struct pm_fit_model *scaled = NULL;
@@ -209,13 +220,36 @@ static void check_unscaled(const struct options *options, const struct observati
 		return;
 	other = scaled->runs[scaled->best_run].objective;
 	if (other < cost * (1 - UNREACHED))
-		printf("Unscaled, the search has not reached the minimum: with --scale all one seed reaches %.6g, %.2g%% less. "
-		       "More\n  --evaluations (now %zu a seed) come nearer.\n",
+		sentences_add(said,
+			"Unscaled, the search has not reached the minimum: with --scale all one seed reaches %.6g, "
+			"%.2g%% less. More --evaluations (now %zu a seed) come nearer.",
 			other, 100 * (1 - other / cost), model->runs[model->best_run].evaluations);
 	else
-		printf("Unscaled, the search has reached what one seed with --scale all reaches (%.6g).\n",
+		sentences_add(said,
+			"Unscaled, the search has reached what one seed with --scale all reaches (%.6g).",
 			other);
 	pm_fit_free(scaled);
+}
+
+static void answer(const struct options *options, const struct observations *observations,
+	const struct pm_fit_model *model, const struct pm_fit_model *freely, const char *path)
+{
+	struct arena arena = {0};
+	struct answer a = {
+		.path = path, .model = model, .freely = freely, .formula = {&arena}, .said = {&arena}};
+
+	if (observations->test.sample_count && pm_fit_evaluate(model, &observations->test, &a.test) < 0)
+		errx(1, "out of memory");
+	report_formula(model, &a.formula);
+	report_remarks(model, &a.said);
+	if (freely)
+		report_shift(model, freely, &a.said);
+	check_unscaled(options, observations, model, &a.said);
+	if (options->json)
+		answer_json(&a);
+	else
+		answer_text(&a);
+	arena_free(&arena);
 }
 
 enum { PREDICTIONS = OPTION_FIRST, BOOTSTRAP, CONFIDENCE, PLOT, PLAIN, SCHEMA };
@@ -224,7 +258,6 @@ static int run(int argument_count, char **arguments)
 {
 	const char *model_path = NULL, *predictions_path = NULL;
 	struct observations observations;
-	struct pm_fit_error test = {0};
 	struct pm_fit_model *model, *freely;
 	struct options options;
 	bool plot = false, plain = false;
@@ -255,14 +288,7 @@ static int run(int argument_count, char **arguments)
 	options_read_table(&options, arguments[optind], &observations);
 	model = fit(&options, &observations);
 	freely = fit_freely(&options, &observations);
-	if (observations.test.sample_count && pm_fit_evaluate(model, &observations.test, &test) < 0)
-		errx(1, "out of memory");
-	if (options.json)
-		answer_json(model, &test, freely);
-	else
-		answer_text(model, &test, freely, arguments[optind]);
-	if (!options.json)
-		check_unscaled(&options, &observations, model);
+	answer(&options, &observations, model, freely, arguments[optind]);
 	if (plot && !options.json)
 		print_plots(model, &observations, plain);
 	if (model_path && (status = pm_fit_save(model, model_path)) < 0)
@@ -281,7 +307,8 @@ static const struct option_row rows[] = {
 	{"bootstrap", BOOTSTRAP, "N", "bootstrap intervals from N resamples of the rows"},
 	{"confidence", CONFIDENCE, "X", "confidence level of the intervals, default 0.95"},
 	{NULL, 0, NULL, "Output:"},
-	{"json", 'j', NULL, "JSON output: the model and its errors"},
+	{"json", 'j', NULL,
+		"JSON output: the model, its errors, the formula's lines and the sentences of the text"},
 	{"model", 'o', "FILE", "write the model for other commands (JSON)"},
 	{"schema", SCHEMA, NULL, "print the JSON Schema of model files and exit"},
 	{"predictions", PREDICTIONS, "FILE",

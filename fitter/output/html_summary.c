@@ -153,35 +153,15 @@ static void put_expression(const struct pm_fit_expression *expression, FILE *out
 	free(text);
 }
 
-/* The remarks as they are printed: a line that begins with blanks goes on from the one before. */
 static void put_remarks(const struct pm_fit_model *model, FILE *out)
 {
-	char *text = NULL, *line, *rest, *paragraph = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
+	struct arena arena = {0};
+	struct sentences said = {.arena = &arena};
 
-	if (!memory)
-		errx(1, "out of memory");
-	report_remarks(model, memory);
-	if (fclose(memory) != 0)
-		errx(1, "out of memory");
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		char *longer;
-
-		if (*line == ' ' && paragraph) {
-			longer = figure_text("%s %s", paragraph, line + strspn(line, " "));
-		} else {
-			if (paragraph)
-				put_paragraph(paragraph, out);
-			longer = figure_text("%s", line);
-		}
-		free(paragraph);
-		paragraph = longer;
-	}
-	if (paragraph)
-		put_paragraph(paragraph, out);
-	free(paragraph);
-	free(text);
+	report_remarks(model, &said);
+	for (size_t i = 0; i < said.count; i++)
+		put_paragraph(said.items[i], out);
+	arena_free(&arena);
 }
 
 /* The file may not be the table that the model was fitted to. */

@@ -5,41 +5,7 @@
 #include "model/enum_names.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define LINE 79
-
-/* Words with blanks between them, broken into lines. */
-struct flow {
-	FILE *out;
-	size_t column, indent;
-};
-
-static __attribute__((format(printf, 2, 3))) void flow_add(struct flow *flow, const char *format, ...)
-{
-	char *text, *word, *rest;
-	va_list list;
-
-	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0)
-		text = NULL;
-	va_end(list);
-	for (word = text ? strtok_r(text, " ", &rest) : NULL; word; word = strtok_r(NULL, " ", &rest)) {
-		if (flow->column + 1 + strlen(word) > LINE && flow->column > flow->indent) {
-			fprintf(flow->out, "\n%*s", (int)flow->indent, "");
-			flow->column = flow->indent;
-		} else if (flow->column > 0) {
-			fputc(' ', flow->out);
-			flow->column++;
-		}
-		fputs(word, flow->out);
-		flow->column += strlen(word);
-	}
-	free(text);
-}
 
 static const char *column_name(const struct pm_fit_model *model, const struct pm_fit_value *value)
 {
@@ -54,80 +20,79 @@ static const struct pm_fit_value *power_of(const struct pm_fit_model *model, siz
 	return NULL;
 }
 
-static void add_sum(struct flow *flow, const struct pm_fit_model *model)
+/* "3.85*lr^-0.026 + 0.3 + [padding]" */
+static const char *sum_text(const struct pm_fit_model *model, struct arena *arena)
 {
+	const char *text = "", *plus = "";
 	size_t last = SIZE_MAX;
-	bool first = true;
 
 	for (size_t i = 0; i < model->value_count; i++) {
 		const struct pm_fit_value *value = &model->values[i];
-		const char *plus = first ? "" : "+ ";
 
 		if (value->kind == PM_FIT_KIND_COEFFICIENT)
-			flow_add(flow, "%s%.4g*%s^%.4g", plus, value->value, column_name(model, value),
-				power_of(model, value->column)->value);
+			text = arena_format(arena, "%s%s%.4g*%s^%.4g", text, plus, value->value,
+				column_name(model, value), power_of(model, value->column)->value);
 		else if (value->kind == PM_FIT_KIND_BASE)
-			flow_add(flow, "%s%.4g", plus, value->value);
+			text = arena_format(arena, "%s%s%.4g", text, plus, value->value);
 		else if (value->kind == PM_FIT_KIND_LEVEL && value->column != last)
-			flow_add(flow, "%s[%s]", plus, column_name(model, value));
+			text = arena_format(arena, "%s%s[%s]", text, plus, column_name(model, value));
 		else
 			continue;
 		last = value->column;
-		first = false;
+		plus = " + ";
 	}
+	return text;
 }
 
-static void add_levels(struct flow *flow, const struct pm_fit_model *model)
+/* "[padding]: same 0.1 valid 0": a line for each column of levels. */
+static void add_levels(const struct pm_fit_model *model, struct sentences *lines)
 {
 	for (size_t c = 0; c < model->column_count; c++) {
-		bool first = true;
+		const struct pm_fit_model_column *column = &model->columns[c];
+		const char *text = NULL;
 
 		for (size_t i = 0; i < model->value_count; i++) {
 			const struct pm_fit_value *value = &model->values[i];
-			bool factor = value->kind == PM_FIT_KIND_FACTOR;
+			const bool factor = value->kind == PM_FIT_KIND_FACTOR;
 
 			if (value->column != c || (value->kind != PM_FIT_KIND_LEVEL && !factor))
 				continue;
-			if (first) {
-				fprintf(flow->out, "\n  ");
-				flow->column = 2;
-				flow_add(flow, factor ? "{%s}:" : "[%s]:", model->columns[c].name);
-				if (factor)
-					flow_add(flow, "%s 1", model->columns[c].levels[0]);
-			}
-			first = false;
-			flow_add(flow, "%s %.4g", model->columns[c].levels[value->level],
+			if (!text)
+				text = factor ? arena_format(lines->arena, "{%s}: %s 1", column->name,
+							column->levels[0])
+					      : arena_format(lines->arena, "[%s]:", column->name);
+			text = arena_format(lines->arena, "%s %s %.4g", text, column->levels[value->level],
 				factor ? exp(value->value) : value->value);
 		}
+		if (text)
+			sentences_add(lines, "%s", text);
 	}
 }
 
-void report_formula(const struct pm_fit_model *model, FILE *out)
+void report_formula(const struct pm_fit_model *model, struct sentences *lines)
 {
-	struct flow flow = {out, 0, 6};
+	struct arena *arena = lines->arena;
+	const char *text = arena_format(arena, "t = ( %s )", sum_text(model, arena));
 	size_t last = SIZE_MAX;
 
-	flow_add(&flow, "t =");
-	flow_add(&flow, "(");
-	add_sum(&flow, model);
-	flow_add(&flow, ")");
 	for (size_t i = 0; i < model->value_count; i++) {
 		const struct pm_fit_value *value = &model->values[i];
 
 		if (value->kind == PM_FIT_KIND_EXTRINSIC)
-			flow_add(&flow, "* %s^%.4g", column_name(model, value), value->value);
+			text = arena_format(
+				arena, "%s * %s^%.4g", text, column_name(model, value), value->value);
 		else if (value->kind == PM_FIT_KIND_FACTOR && value->column != last)
-			flow_add(&flow, "* {%s}", column_name(model, value));
+			text = arena_format(arena, "%s * {%s}", text, column_name(model, value));
 		last = value->column;
 	}
 	for (size_t i = 0; i < model->value_count; i++)
 		if (model->values[i].kind == PM_FIT_KIND_CONSTANT)
-			flow_add(&flow, "+ %.4g", model->values[i].value);
+			text = arena_format(arena, "%s + %.4g", text, model->values[i].value);
 	for (size_t c = 0; c < model->column_count; c++)
 		if (model->columns[c].role == PM_FIT_OFFSET)
-			flow_add(&flow, "+ %s", model->columns[c].name);
-	add_levels(&flow, model);
-	fputc('\n', out);
+			text = arena_format(arena, "%s + %s", text, model->columns[c].name);
+	sentences_add(lines, "%s", text);
+	add_levels(model, lines);
 }
 
 /* What is doubtful about a value; what is merely large in other units is said once, in the remarks. */
@@ -286,43 +251,49 @@ void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *
 	arena_free(&arena);
 }
 
-static void remark_runs(const struct pm_fit_model *model, FILE *out)
+/* Do the seeds agree, and what does that mean; "" of one. */
+static const char *convergence(const struct pm_fit_model *model)
+{
+	if (model->run_count < 2)
+		return "";
+	if (model->runs_agreeing < model->run_count)
+		return " The search has not converged: mean and sd are of different minima. Try more "
+		       "--evaluations.";
+	if (model->parameter.scale == PM_FIT_SCALE_NONE)
+		return " The seeds agree; that alone does not make it the minimum in unscaled units.";
+	return " The search has converged.";
+}
+
+static void remark_runs(const struct pm_fit_model *model, struct sentences *said)
 {
 	size_t ends[PM_FIT_END_INTERRUPTED + 1] = {0};
 	double evaluations = 0, worst = 0;
-	struct flow flow = {out, 0, 2};
+	const char *bad = "";
 
 	for (size_t i = 0; i < model->run_count; i++) {
 		ends[model->runs[i].end]++;
 		evaluations += (double)model->runs[i].evaluations / (double)model->run_count;
 		worst = fmax(worst, model->runs[i].objective);
 	}
-	flow_add(&flow, "Seeds: %zu of %zu agree within 0.1%% on the best cost, %.6g; the worst is %.6g.",
-		model->runs_agreeing, model->run_count, model->runs[model->best_run].objective, worst);
-	if (model->runs_agreeing == model->run_count && model->run_count > 1)
-		flow_add(&flow, "%s",
-			model->parameter.scale == PM_FIT_SCALE_NONE
-				? "The seeds agree; that alone does not make it the minimum in unscaled units."
-				: "The search has converged.");
-	else if (model->run_count > 1)
-		flow_add(&flow, "The search has not converged: mean and sd are of different minima. Try more "
-				"--evaluations.");
 	if (ends[PM_FIT_END_PLATEAU])
-		flow_add(&flow, "%zu ended on a plateau, no better than a constant.",
+		bad = arena_format(said->arena, " %zu ended on a plateau, no better than a constant.",
 			ends[PM_FIT_END_PLATEAU]);
 	if (ends[PM_FIT_END_INTERRUPTED])
-		flow_add(&flow, "%zu were interrupted.", ends[PM_FIT_END_INTERRUPTED]);
-	flow_add(&flow, "%.0f evaluations per seed, %.2f s in total.", evaluations, model->seconds);
-	fputc('\n', out);
+		bad = arena_format(
+			said->arena, "%s %zu were interrupted.", bad, ends[PM_FIT_END_INTERRUPTED]);
+	sentences_add(said,
+		"Seeds: %zu of %zu agree within 0.1%% on the best cost, %.6g; the worst is %.6g.%s%s "
+		"%.0f evaluations per seed, %.2f s in total.",
+		model->runs_agreeing, model->run_count, model->runs[model->best_run].objective, worst,
+		convergence(model), bad, evaluations, model->seconds);
 }
 
 /* "WHAT x, y, z.": the values of these kinds that have one of the flags, by their own names or by their
  * columns'. */
 static void remark_flag(const struct pm_fit_model *model, unsigned flags, unsigned kinds, bool by_column,
-	const char *what, FILE *out)
+	const char *what, struct sentences *said)
 {
-	struct flow flow = {out, 0, 2};
-	const char *waiting = NULL;
+	const char *text = what, *gap = " ";
 	size_t last = SIZE_MAX;
 
 	for (size_t i = 0; i < model->value_count; i++) {
@@ -331,20 +302,16 @@ static void remark_flag(const struct pm_fit_model *model, unsigned flags, unsign
 		if (!(value->flags & flags) || !(kinds & 1u << value->kind) ||
 			(by_column && value->column == last))
 			continue;
-		if (waiting)
-			flow_add(&flow, "%s,", waiting);
-		else
-			flow_add(&flow, "%s", what);
-		waiting = by_column ? column_name(model, value) : value->name;
+		text = arena_format(said->arena, "%s%s%s", text, gap,
+			by_column ? column_name(model, value) : value->name);
+		gap = ", ";
 		last = value->column;
 	}
-	if (waiting) {
-		flow_add(&flow, "%s.", waiting);
-		fputc('\n', out);
-	}
+	if (*gap == ',')
+		sentences_add(said, "%s.", text);
 }
 
-void report_remarks(const struct pm_fit_model *model, FILE *out)
+void report_remarks(const struct pm_fit_model *model, struct sentences *said)
 {
 	const unsigned powers =
 		1u << PM_FIT_KIND_POWER | 1u << PM_FIT_KIND_EXTRINSIC | 1u << PM_FIT_KIND_FACTOR;
@@ -356,20 +323,20 @@ void report_remarks(const struct pm_fit_model *model, FILE *out)
 	if (model->run_count == 0)
 		return;
 	error = model->runs[model->best_run].error;
-	remark_runs(model, out);
+	remark_runs(model, said);
 	if (error > 0.5 * model->constant_error)
-		fprintf(out, "Poor fit: its error is %.0f%% of that of a constant.\n",
+		sentences_add(said, "Poor fit: its error is %.0f%% of that of a constant.",
 			100 * error / model->constant_error);
 	if (model->rank < model->value_count)
-		fprintf(out,
+		sentences_add(said,
 			"The data determine %zu of %zu parameters; for those marked undetermined only "
-			"combinations\n"
-			"  are meaningful, and their mean and sd are not.\n",
+			"combinations are meaningful, and their mean and sd are not.",
 			model->rank, model->value_count);
-	remark_flag(model, PM_FIT_DEAD, terms, true, "Dead, below 0.05% of every prediction:", out);
-	remark_flag(model, PM_FIT_AT_LOWER | PM_FIT_AT_UPPER, powers, false, "Powers at a bound:", out);
-	remark_flag(model, PM_FIT_AT_UPPER, coefficients, false, "Coefficients at their upper bound:", out);
-	remark_flag(model, PM_FIT_OUTSIDE, ~0u, false, "Outside the bounds' numbers in original units:", out);
+	remark_flag(model, PM_FIT_DEAD, terms, true, "Dead, below 0.05% of every prediction:", said);
+	remark_flag(model, PM_FIT_AT_LOWER | PM_FIT_AT_UPPER, powers, false, "Powers at a bound:", said);
+	remark_flag(model, PM_FIT_AT_UPPER, coefficients, false, "Coefficients at their upper bound:", said);
+	remark_flag(
+		model, PM_FIT_OUTSIDE, ~0u, false, "Outside the bounds' numbers in original units:", said);
 }
 
 void report_shift(const struct pm_fit_model *model, const struct pm_fit_model *freely, struct sentences *said)

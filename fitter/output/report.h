@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* "t = (3.85 lr^-0.026 + ... + padding) * gpus^-1.08 + 3.44", broken into lines. */
-void report_formula(const struct pm_fit_model *model, FILE *out);
+/* "t = ( 3.85*lr^-0.026 + ... + [padding] ) * gpus^-1.08 + 3.44", then a line for each column of levels. */
+void report_formula(const struct pm_fit_model *model, struct sentences *lines);
 /* Every parameter with its spread, intervals and what is doubtful about it. */
 void report_values(const struct pm_fit_model *model, FILE *out);
 
@@ -27,8 +27,8 @@ void report_error_constant(struct print_table *table, const struct pm_fit_model 
 void report_error_table(const struct report_error *errors, size_t count, FILE *out);
 /* Errors on the samples that were fitted and on the test, beside the best constant's. `test` may be NULL. */
 void report_errors(const struct pm_fit_model *model, const struct pm_fit_error *test, FILE *out);
-/* Sentences: convergence over seeds, what is not determined, dead, or at a bound. */
-void report_remarks(const struct pm_fit_model *model, FILE *out);
+/* Convergence over seeds, what is not determined, dead, or at a bound; nothing of a formula. */
+void report_remarks(const struct pm_fit_model *model, struct sentences *said);
 /* What the penalty has done: powers beside those of a fit without. */
 void report_shift(
 	const struct pm_fit_model *model, const struct pm_fit_model *freely, struct sentences *said);

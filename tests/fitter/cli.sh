@@ -51,11 +51,24 @@ grep -q '3 of 3 agree within 0.1%' text || complain "the seeds do not agree"
 grep -q '"format":.*"pmfit model"' model.json || complain "no model"
 
 # the same bits again, whatever the threads
-pmfit fit -d columns.txt --seeds 3 --threads 1 --json table.csv | grep -v seconds >first
-pmfit fit -d columns.txt --seeds 3 --threads 3 --json table.csv | grep -v seconds >second
+untimed() {
+	sed '/seconds/d; s/[0-9.]* s in total//'
+}
+pmfit fit -d columns.txt --seeds 3 --threads 1 --json table.csv | untimed >first
+pmfit fit -d columns.txt --seeds 3 --threads 3 --json table.csv | untimed >second
 cmp first second || complain "threads change the answer"
-pmfit fit -d columns.txt --seeds 3 --json - <table.csv | grep -v seconds >second
+pmfit fit -d columns.txt --seeds 3 --json - <table.csv | untimed >second
 cmp first second || complain "standard input gives another answer"
+
+# what text says, JSON has
+python3 - first text <<'END' || complain "sentences of the JSON output"
+import json, sys
+answer, text = json.load(open(sys.argv[1])), " ".join(open(sys.argv[2]).read().split())
+assert answer["formula"][0].startswith("t = ( ") and len(answer["formula"]) == 2 and answer["formula"][1].startswith("[kind]: "), answer["formula"]
+assert answer["sentences"][0].startswith("Seeds: 3 of 3 agree"), answer["sentences"]
+for line in answer["formula"] + answer["sentences"]:
+    assert line.partition("seed,")[0].strip() in text, line
+END
 
 # every method finds it
 for method in jso lshade varpro de; do
