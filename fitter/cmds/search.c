@@ -215,7 +215,8 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE", "write the selected formula as a model for 'pmfit predict'"},
 	{"take", TAKE, "N", "use the formula with N constants instead of the selected one"},
 	{"csv", 'c', NULL, "CSV output: the table"},
-	{"json", 'j', NULL, "JSON output, complete; errors in cost_unit, as in the table"},
+	{"json", 'j', NULL,
+		"JSON output, complete, with the sentences of the text; errors in cost_unit, as in the table"},
 	{"quiet", 'q', NULL, "no progress, no warnings"},
 	{0},
 };

@@ -51,25 +51,28 @@ static char *text_of(const struct search_answer *a, size_t result)
 	return text;
 }
 
-static void print_why(const struct search_answer *a)
+static void say_why(const struct search_answer *a, struct sentences *said)
 {
 	const struct expression_result *best = &a->search.results[a->search.best],
 				       *taken = &a->search.results[a->taken];
 
 	if (a->taken != a->search.chosen)
-		printf("Requested by --take; the default selection has %zu constants.\n",
+		sentences_add(said, "Requested by --take; the default selection has %zu constants.",
 			a->search.results[a->search.chosen].expression.constant_count);
 	else if (a->taken == a->search.best)
-		printf("Selected: the best on held-out rows; no formula with fewer constants is within its "
-		       "standard error (%.3g).\n",
+		sentences_add(said,
+			"Selected: the best on held-out rows; no formula with fewer constants is within its "
+			"standard error (%.3g).",
 			search_shown(a, best->error));
 	else if (taken->excess > best->error)
-		printf("Selected: the best has %zu constants; this one is worse by %.3g, less than one "
-		       "millionth of the time.\n",
+		sentences_add(said,
+			"Selected: the best has %zu constants; this one is worse by %.3g, less than one "
+			"millionth of the time.",
 			best->expression.constant_count, search_shown(a, taken->excess));
 	else
-		printf("Selected: the best has %zu constants; this one is worse by %.3g, within the best's "
-		       "standard error (%.3g); none with fewer constants is.\n",
+		sentences_add(said,
+			"Selected: the best has %zu constants; this one is worse by %.3g, within the best's "
+			"standard error (%.3g); none with fewer constants is.",
 			best->expression.constant_count, search_shown(a, taken->excess),
 			search_shown(a, best->error));
 }
@@ -146,69 +149,82 @@ static void tabulate_front(const struct search_answer *a, struct print_table *fr
 	}
 }
 
-static void print_expected(const struct search_answer *a)
+static void say_expected(const struct search_answer *a, struct sentences *said)
 {
 	const struct expression_result *taken = &a->search.results[a->taken];
 	double expected = expected_error(a, taken);
 	size_t numbers = chosen_numbers(&taken->expression), rows = a->observations->train.sample_count;
 
 	if (isfinite(expected))
-		printf("Expected on new rows: %s %.4g (held-out %.4g; %zu constants and chosen powers from %zu rows).\n",
+		sentences_add(said,
+			"Expected on new rows: %s %.4g (held-out %.4g; %zu constants and chosen powers from %zu "
+			"rows).",
 			search_cost_heads[a->choices->settings.cost], search_shown(a, expected),
 			search_shown(a, taken->held_out), numbers, rows);
 	else
-		printf("Expected on new rows: - (%zu constants and chosen powers from %zu rows).\n", numbers,
+		sentences_add(said,
+			"Expected on new rows: - (%zu constants and chosen powers from %zu rows).", numbers,
 			rows);
 }
 
-static void print_absent(const struct search_answer *a)
+static void say_unused(const struct search_answer *a, struct sentences *said)
 {
-	const char *gap = "Unused columns: ";
+	const char *text = "Unused columns:", *gap = " ";
 
 	for (size_t i = 0; i < a->model->column_count; i++)
 		if (a->model->columns[i].role == PM_FIT_IGNORED &&
 			a->observations->train.columns[i].role != PM_FIT_IGNORED) {
-			printf("%s%s", gap, a->model->columns[i].name);
+			text = arena_format(said->arena, "%s%s%s", text, gap, a->model->columns[i].name);
 			gap = ", ";
 		}
 	if (*gap == ',')
-		printf(".\n");
+		sentences_add(said, "%s.", text);
 }
 
-static void print_answer(const struct search_answer *a, const struct print_table *front)
+/* What was searched: the rows, and how long. */
+static void say_extent(const struct search_answer *a, struct sentences *said)
 {
-	const struct expression_result *taken = &a->search.results[a->taken];
-	char *text = text_of(a, a->taken);
+	const struct pm_fit_problem *train = &a->observations->train;
 
-	printf("%s: %zu samples to fit, %zu to test", a->path, a->observations->train.sample_count,
-		a->observations->test.sample_count);
-	if (a->observations->train.time_unit)
-		printf("; times in %s", a->observations->train.time_unit);
-	printf("\n%zu fits of formulas in %zu rounds, %.1f s; %s.\n\n", a->search.candidates,
+	sentences_add(said, "%s: %zu samples to fit, %zu to test%s%s", a->path, train->sample_count,
+		a->observations->test.sample_count, train->time_unit ? "; times in " : "",
+		train->time_unit ? train->time_unit : "");
+	sentences_add(said, "%zu fits of formulas in %zu rounds, %.1f s; %s.", a->search.candidates,
 		a->search.rounds, a->search.seconds,
 		a->search.interrupted ? "interrupted"
 		: a->search.complete  ? "no change improves the result"
 				      : "the work budget is spent");
-	print_text(front, NULL, stdout);
-	printf("\ntime = %s\n", text);
-	expression_print_groups(stdout, &taken->expression, &a->terms);
-	printf("\n");
-	print_why(a);
-	print_expected(a);
-	print_absent(a);
+}
+
+/* What a search yields beside its numbers, for all forms. */
+struct result {
+	struct print_table front;
+	struct sentences extent, formula, said;
+};
+
+static void print_answer(const struct search_answer *a, const struct result *result)
+{
+	sentences_text(&result->extent, 0, 2, stdout);
+	putchar('\n');
+	print_text(&result->front, NULL, stdout);
+	putchar('\n');
+	/* unbroken: they are copied */
+	for (size_t i = 0; i < result->formula.count; i++)
+		printf("%s%s\n", i ? "    " : "time = ", result->formula.items[i]);
+	putchar('\n');
+	sentences_text(&result->said, 0, 2, stdout);
 	putchar('\n');
 	report_error_table((const struct report_error[]){{"fitted", a->model->train, NULL},
 				   {"test", a->test[a->taken], NULL}},
 		search_has_test(a) ? 2 : 1, stdout);
-	free(text);
 }
 
-static void print_answer_json(const struct search_answer *a, const struct print_table *front)
+static void print_answer_json(const struct search_answer *a, const struct result *result)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 
 	cJSON_AddStringToObject(root, "cost", search_cost_names[a->choices->settings.cost]);
-	cJSON_AddStringToObject(root, "cost_unit", cost_unit(a, front->arena));
+	cJSON_AddStringToObject(root, "cost_unit", cost_unit(a, result->front.arena));
 	cJSON_AddNumberToObject(root, "samples_fitted", (double)a->observations->train.sample_count);
 	cJSON_AddNumberToObject(root, "samples_tested", (double)a->observations->test.sample_count);
 	cJSON_AddNumberToObject(root, "fits", (double)a->search.candidates);
@@ -218,29 +234,37 @@ static void print_answer_json(const struct search_answer *a, const struct print_
 	cJSON_AddBoolToObject(root, "interrupted", a->search.interrupted);
 	array = cJSON_AddArrayToObject(root, "front");
 	for (size_t i = 0; i < a->search.result_count; i++) {
-		cJSON *object = print_json_row(front, i);
+		cJSON *object = print_json_row(&result->front, i);
 
 		cJSON_AddItemToObject(object, "test",
 			search_has_test(a) ? model_file_error(&a->test[i]) : cJSON_CreateNull());
 		cJSON_AddItemToArray(array, object);
 	}
 	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
+	sentences_json(&result->formula, root, "formula");
+	sentences_json(&result->extent, root, "sentences");
+	sentences_json(&result->said, root, "sentences");
 	print_json_end(root, stdout);
 }
 
 void search_print(const struct search_answer *a)
 {
 	struct arena arena = {0};
-	struct print_table front;
+	struct result result = {.extent = {&arena}, .formula = {&arena}, .said = {&arena}};
 
-	print_init(&front, &arena);
-	tabulate_front(a, &front);
+	print_init(&result.front, &arena);
+	tabulate_front(a, &result.front);
+	say_extent(a, &result.extent);
+	report_expression(&a->search.results[a->taken].expression, &a->terms, &result.formula);
+	say_why(a, &result.said);
+	say_expected(a, &result.said);
+	say_unused(a, &result.said);
 	if (a->choices->form == PRINT_TEXT)
-		print_answer(a, &front);
+		print_answer(a, &result);
 	else if (a->choices->form == PRINT_CSV)
-		print_csv(&front, stdout);
+		print_csv(&result.front, stdout);
 	else
-		print_answer_json(a, &front);
-	print_free(&front);
+		print_answer_json(a, &result);
+	print_free(&result.front);
 	arena_free(&arena);
 }

@@ -3,9 +3,7 @@
 #include "model/expression_model.h"
 #include "report.h"
 
-#include <err.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *column_name(const struct pm_fit_model *model, size_t v)
@@ -130,27 +128,18 @@ static void put_paragraph(const char *text, FILE *out)
 /* What pmfit search has found: the formula, and a line for each of its groups of levels. */
 static void put_expression(const struct pm_fit_expression *expression, FILE *out)
 {
-	const char *gap = "t = ";
-	char *text = NULL, *line, *rest;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
+	struct arena arena = {0};
+	struct sentences lines = {.arena = &arena};
 
-	if (!memory)
-		errx(1, "out of memory");
-	expression_print(memory, &expression->expression, &expression->terms);
-	fputc('\n', memory);
-	expression_print_groups(memory, &expression->expression, &expression->terms);
-	if (fclose(memory) != 0)
-		errx(1, "out of memory");
+	report_expression(&expression->expression, &expression->terms, &lines);
 	fputs("<div class=\"lead\">", out);
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		fputs(gap, out);
-		html_text(line + strspn(line, " "), out);
-		gap = "<br/>";
+	for (size_t i = 0; i < lines.count; i++) {
+		fputs(i ? "<br/>" : "t = ", out);
+		html_text(lines.items[i], out);
 	}
 	fprintf(out, "</div>\n<p class=\"dim\">%zu constants, of a formula found by pmfit search",
 		expression->expression.constant_count);
-	free(text);
+	arena_free(&arena);
 }
 
 static void put_remarks(const struct pm_fit_model *model, FILE *out)

@@ -4,8 +4,11 @@
 #include "baselines/baselines.h"
 #include "model/enum_names.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *column_name(const struct pm_fit_model *model, const struct pm_fit_value *value)
 {
@@ -93,6 +96,25 @@ void report_formula(const struct pm_fit_model *model, struct sentences *lines)
 			text = arena_format(arena, "%s + %s", text, model->columns[c].name);
 	sentences_add(lines, "%s", text);
 	add_levels(model, lines);
+}
+
+void report_expression(
+	const struct expression *expression, const struct expression_terms *terms, struct sentences *lines)
+{
+	char *text = NULL, *rest;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		errx(1, "out of memory");
+	expression_print(memory, expression, terms);
+	fputc('\n', memory);
+	expression_print_groups(memory, expression, terms);
+	if (fclose(memory) != 0)
+		errx(1, "out of memory");
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		sentences_add(lines, "%s", line + strspn(line, " "));
+	free(text);
 }
 
 /* What is doubtful about a value; what is merely large in other units is said once, in the remarks. */

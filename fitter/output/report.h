@@ -3,6 +3,7 @@
 #define REPORT_H
 
 #include "base/table.h"
+#include "expression/expression.h"
 #include "pm_fit.h"
 #include "sentences.h"
 
@@ -10,6 +11,9 @@
 
 /* "t = ( 3.85*lr^-0.026 + ... + [padding] ) * gpus^-1.08 + 3.44", then a line for each column of levels. */
 void report_formula(const struct pm_fit_model *model, struct sentences *lines);
+/* The same of a formula that pmfit search found, without "t = "; a line for each group of levels. */
+void report_expression(
+	const struct expression *expression, const struct expression_terms *terms, struct sentences *lines);
 /* Every parameter with its spread, intervals and what is doubtful about it. */
 void report_values(const struct pm_fit_model *model, FILE *out);
 

@@ -143,8 +143,8 @@ expect 2 'expected a model and a table' pmfit predict model.json
 # search: the formula itself, the table, the model, the same again, wrong options
 pmfit search -q -d columns.txt --work 3 --constants 6 -o formula.json table.csv >text
 # of n rows and c numbers: held-out / (1 - c/n)^3
-awk '/^Expected on new rows: MAPE/ { gsub(/[(,;)]/, " "); e = $6; h = $8; c = $9; n = $(NF - 1); found = 1 }
-	END { r = h / (1 - c / n) ^ 3; exit !(found && (e - r) ^ 2 <= (0.002 * r) ^ 2) }' text || complain "expected error: $(grep Expected text)"
+tr '\n' ' ' <text | sed 's/.*\(Expected on [^)]*)\).*/\1./' | awk '/^Expected on new rows: MAPE/ { gsub(/[(,;)]/, " "); e = $6; h = $8; c = $9; n = $(NF - 1); found = 1 }
+	END { r = h / (1 - c / n) ^ 3; exit !(found && (e - r) ^ 2 <= (0.002 * r) ^ 2) }' || complain "expected error: $(grep Expected text)"
 grep -q '^time = .*gpus^-0\.9' text || complain "search: $(cat text)"
 grep -q '^ *\*  *[0-9].*size^1\.5' text || complain "search, its table: $(cat text)"
 ! grep -q '^ *\*.*^[0-9.]*e-' text || complain "search tells exact formulas apart by their rounding: $(cat text)"
@@ -173,6 +173,10 @@ python3 - search.1 search.json <<'END' || complain "search: JSON differs from CS
 import csv, json, sys
 rows, found = list(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2]))
 assert found["cost_unit"] == "%" and len(rows) == len(found["front"]) > 1
+assert found["formula"][0] == [item["formula"] for item in found["front"] if item["taken"]][0], found["formula"]
+starts = ["table.csv: 150 samples to fit, 50 to test", "", "Selected: ", "Expected on new rows: ", "Unused columns: "]
+assert all(said.startswith(start) for said, start in zip(found["sentences"], starts, strict=False)), found["sentences"]
+assert len(found["sentences"]) >= 4, found["sentences"]
 for row, item in zip(rows, found["front"]):
     assert row["formula"] == item["formula"] and int(row["taken"]) == item["taken"]
     for key in "held_out", "held_out_error", "excess", "fitted":
