@@ -6,7 +6,7 @@
 #include "model/model_file.h"
 #include "options.h"
 #include "output/figures.h"
-#include "output/report.h"
+#include "output/sentences.h"
 
 #include <float.h>
 #include <limits.h>
@@ -86,55 +86,66 @@ static void tabulate_errors(struct print_table *table, const struct lambda_path 
 }
 
 /* A row for each parameter, or for what the data determine of the levels, with a column for each lambda. */
-static void print_values(const struct lambda_path *path, bool contrasts, struct arena *arena)
+static void tabulate_values(struct print_table *table, const struct lambda_path *path, bool contrasts)
 {
 	const struct pm_fit_model *first = path->points[0].model;
 	const size_t count = contrasts ? first->contrast_count : first->value_count;
-	struct print_table table;
 
-	if (count == 0)
-		return;
-	print_init(&table, arena);
-	print_column(&table, "parameter", "parameter", PRINT_WORD);
+	print_column(table, "parameter", "parameter", PRINT_WORD);
 	for (size_t i = 0; i < path->count; i++)
-		print_columns(&table,
+		print_columns(table,
 			&(struct print_column)PRINT_COLUMN(NULL,
-				arena_format(arena, "%g", path->points[i].lambda), PRINT_FIGURE, .digits = 3),
+				arena_format(table->arena, "%g", path->points[i].lambda), PRINT_FIGURE,
+				.digits = 3),
 			1);
 	for (size_t v = 0; v < count; v++) {
-		print_row(&table);
-		print_word(&table, 0, contrasts ? first->contrasts[v].name : first->values[v].name);
+		print_row(table);
+		print_word(table, 0, contrasts ? first->contrasts[v].name : first->values[v].name);
 		for (size_t i = 0; i < path->count; i++) {
 			const struct pm_fit_model *model = path->points[i].model;
 
-			print_number(&table, 1 + i,
-				contrasts ? model->contrasts[v].value : model->values[v].value);
+			print_number(
+				table, 1 + i, contrasts ? model->contrasts[v].value : model->values[v].value);
 		}
 	}
-	putchar('\n');
-	print_text(&table,
-		contrasts ? "Levels as determined by the data: each minus its column's mean"
-			  : "Parameters of the fit to all samples, by lambda",
-		stdout);
-	print_free(&table);
 }
 
-static void answer_text(const struct print_table *errors, const struct lambda_path *path,
-	const struct observations *observations, const char *name)
+/* What a path yields, for all forms. */
+struct answer {
+	const char *name; /* of the table */
+	const struct lambda_path *path;
+	const struct observations *observations;
+	struct print_table errors, values, levels;
+	struct sentences said;
+};
+
+static void say_best(const struct lambda_path *path, struct sentences *said)
 {
 	size_t agreeing = 0;
 
-	printf("%s: %zu samples to fit, %zu to test\n\n", name, observations->train.sample_count,
-		observations->test.sample_count);
-	print_text(errors, NULL, stdout);
-	print_values(path, false, errors->arena);
-	print_values(path, true, errors->arena);
 	for (size_t i = 0; i < path->count; i++)
 		agreeing += path->points[i].model->runs_agreeing == path->points[i].model->run_count;
-	printf("\n"
-	       "Lowest held-out error: lambda %g. Largest lambda within one standard error of it: %g.\n"
-	       "  At %zu of %zu lambdas all seeds agree.\n",
-		path->points[path->best].lambda, path->points[path->simple].lambda, agreeing, path->count);
+	sentences_add(said, "Lowest held-out error: lambda %g.", path->points[path->best].lambda);
+	sentences_add(said, "Largest lambda within one standard error of the lowest: %g.",
+		path->points[path->simple].lambda);
+	sentences_add(said, "At %zu of %zu lambdas all seeds agree.", agreeing, path->count);
+}
+
+static void print_values(const struct print_table *table, const char *title)
+{
+	if (table->row_count)
+		print_part(table, PRINT_TEXT, NULL, NULL, title, true, stdout);
+}
+
+static void answer_text(const struct answer *a)
+{
+	printf("%s: %zu samples to fit, %zu to test\n\n", a->name, a->observations->train.sample_count,
+		a->observations->test.sample_count);
+	print_text(&a->errors, NULL, stdout);
+	print_values(&a->values, "Parameters of the fit to all samples, by lambda");
+	print_values(&a->levels, "Levels as determined by the data: each minus its column's mean");
+	putchar('\n');
+	sentences_text(&a->said, 0, 2, stdout);
 }
 
 static void print_plots(const struct lambda_path *path, bool plain)
@@ -151,15 +162,16 @@ static void print_plots(const struct lambda_path *path, bool plain)
 	}
 }
 
-static void answer_json(const struct print_table *errors, const struct lambda_path *path)
+static void answer_json(const struct answer *a)
 {
+	const struct lambda_path *path = a->path;
 	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "path");
 
 	cJSON_AddNumberToObject(root, "best", path->points[path->best].lambda);
 	cJSON_AddNumberToObject(root, "simple", path->points[path->simple].lambda);
 	for (size_t i = 0; i < path->count; i++) {
 		const struct lambda_path_point *point = &path->points[i];
-		cJSON *object = print_json_row(errors, i);
+		cJSON *object = print_json_row(&a->errors, i);
 
 		cJSON_AddItemToObject(object, "held_out", model_file_error(&point->held_out));
 		cJSON_AddItemToObject(object, "test",
@@ -167,7 +179,33 @@ static void answer_json(const struct print_table *errors, const struct lambda_pa
 		cJSON_AddItemToObject(object, "model", model_file_json(point->model));
 		cJSON_AddItemToArray(array, object);
 	}
+	sentences_json(&a->said, root, "sentences");
 	print_json_end(root, stdout);
+}
+
+static void answer(const struct lambda_path *path, const struct observations *observations, const char *name,
+	enum print_form form)
+{
+	struct arena arena = {0};
+	struct answer a = {.name = name, .path = path, .observations = observations, .said = {&arena}};
+
+	print_init(&a.errors, &arena);
+	print_init(&a.values, &arena);
+	print_init(&a.levels, &arena);
+	tabulate_errors(&a.errors, path, observations->test.sample_count > 0);
+	tabulate_values(&a.values, path, false);
+	tabulate_values(&a.levels, path, true);
+	say_best(path, &a.said);
+	if (form == PRINT_JSON)
+		answer_json(&a);
+	else if (form == PRINT_CSV)
+		print_csv(&a.errors, stdout);
+	else
+		answer_text(&a);
+	print_free(&a.errors);
+	print_free(&a.values);
+	print_free(&a.levels);
+	arena_free(&arena);
 }
 
 static int run(int argument_count, char **arguments)
@@ -176,8 +214,6 @@ static int run(int argument_count, char **arguments)
 	struct observations observations;
 	struct options options;
 	struct lambda_path path;
-	struct print_table errors;
-	struct arena arena = {0};
 	size_t count = 8, folds = 5;
 	bool csv = false, plot = false, plain = false;
 	int option, status;
@@ -215,18 +251,12 @@ static int run(int argument_count, char **arguments)
 		errx(1, "%s", strerror(-status));
 	if (path.interrupted)
 		errx(1, "interrupted");
-	print_init(&errors, &arena);
-	tabulate_errors(&errors, &path, observations.test.sample_count > 0);
-	if (options.json)
-		answer_json(&errors, &path);
-	else if (csv)
-		print_csv(&errors, stdout);
-	else
-		answer_text(&errors, &path, &observations, arguments[optind]);
+	answer(&path, &observations, arguments[optind],
+		options.json ? PRINT_JSON
+		: csv        ? PRINT_CSV
+			     : PRINT_TEXT);
 	if (plot && !csv && !options.json)
 		print_plots(&path, plain);
-	print_free(&errors);
-	arena_free(&arena);
 	lambda_path_free(&path);
 	observations_free(&observations);
 	options_free(&options);
@@ -242,7 +272,7 @@ static const struct option_row rows[] = {
 
 static const struct option_row rows2[] = {
 	{NULL, 0, NULL, "Output:"},
-	{"json", 'j', NULL, "JSON output, with the model at each lambda"},
+	{"json", 'j', NULL, "JSON output, with the model at each lambda and the sentences of the text"},
 	{"csv", 'c', NULL, "CSV output, one row per lambda: errors, then parameters"},
 	{"plot", PLOT, NULL, "plots in the terminal: R2, error and powers over lambda"},
 	{"plain", PLAIN, NULL,

@@ -85,6 +85,7 @@ expect 0 'Lowest held-out error: lambda 0\.' pmfit path -d columns.txt --lambdas
 pmfit path -d columns.txt --lambdas 0,1 --folds 3 --seeds 1 --csv table.csv >path.csv
 [ "$(awk -F, '{ print NF }' path.csv | sort -u | wc -l)" = 1 ] && [ "$(wc -l <path.csv)" = 3 ] || complain "path as CSV"
 expect 0 '"simple":' pmfit path -d columns.txt --lambdas 0,1 --folds 3 --seeds 1 --json table.csv
+grep -q '"sentences":.*"Lowest held-out error: lambda 0\..*"At 2 of 2 lambdas all seeds agree\."' output || complain "path as JSON: no sentences"
 
 # baselines: the table by formula is exact for the model alone; threads change nothing
 expect 0 'Lowest test MAPE: model, 0.0' pmfit baselines -d columns.txt --seeds 2 table.csv
