@@ -212,6 +212,31 @@ static void find_units(struct gathering *g)
 					       g->gathers[i].shards[0].place == g->gathers[j].shards[0].place;
 }
 
+static bool is_updated(const struct flow_work *work, uint32_t place)
+{
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0; flow_is_update(work, i) && t < work->steps[i].count; t++)
+			if (flow_touch_of(work, i, t)->place == place)
+				return true;
+	return false;
+}
+
+/* Something else is gathered too, as statistics of a batch that all ranks normalize by: shards of parameters
+ * are updated, most of them at least; words that are left from launches before may say so of a few others. */
+static void keep_parameters(struct gathering *g)
+{
+	size_t count = 0, updated = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < g->work->step_count && !any; i++)
+		any = flow_is_update(g->work, i);
+	for (size_t i = 0; i < g->gather_count; i++)
+		for (size_t k = 0; k < g->gathers[i].shard_count; k++, count++)
+			updated += is_updated(g->work, g->gathers[i].shards[k].place);
+	for (size_t i = 0; i < g->gather_count && any && 2 * updated < count; i++)
+		g->gathers[i].shard_count = 0;
+}
+
 /* ---- which parameter is where, when ---- */
 
 /* The last all-gather before a table's copy whose result a word of the table lies in, or NULL. */
@@ -461,6 +486,7 @@ void flow_gather(struct flow_work *work)
 		add_table(&g, i);
 	}
 	find_units(&g);
+	keep_parameters(&g);
 	note_shards(&g);
 	if (work->shard_count) {
 		rewrite(&g);
