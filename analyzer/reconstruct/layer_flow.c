@@ -8,19 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy in one of two directions: where to, and how much. */
-static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one, uint64_t other,
-	uint64_t *address, uint64_t *bytes)
+static const struct flow *flow_of(const struct flow_work *work, uint32_t call)
 {
-	const struct timeline *timeline = work->assign->timeline;
-	const uint32_t operation = timeline->calls[call].operation;
-	const struct flow *flow = &work->assign->model->flows[operation];
-	uint64_t direction = 0;
+	return &work->assign->model->flows[work->assign->timeline->calls[call].operation];
+}
 
-	if (flow->kind != PM_KIND_COPY ||
-		!timeline_value(timeline, &timeline->operations[operation], "dir", &direction) ||
-		(direction != one && direction != other))
-		return false;
+/* The first that a call writes: where, and how much. */
+static bool is_written(const struct flow *flow, uint64_t *address, uint64_t *bytes)
+{
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		if (flow_writes(&flow->accesses[i])) {
 			*address = flow->accesses[i].address;
@@ -30,16 +25,36 @@ static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one,
 	return false;
 }
 
+/* A copy in one of two directions: where to, and how much. */
+static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one, uint64_t other,
+	uint64_t *address, uint64_t *bytes)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t direction = 0;
+
+	return flow_of(work, call)->kind == PM_KIND_COPY &&
+	       timeline_value(
+		       timeline, &timeline->operations[timeline->calls[call].operation], "dir", &direction) &&
+	       (direction == one || direction == other) && is_written(flow_of(work, call), address, bytes);
+}
+
+/* What another rank sends: its part of a parameter that is divided over them. */
+static bool is_received(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
+{
+	return flow_of(work, call)->kind == PM_KIND_COMM && is_written(flow_of(work, call), address, bytes);
+}
+
 /* A copy to the device. */
 static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
 {
 	return is_copied(work, call, 1, 4, address, bytes);
 }
 
-/* A copy to the device, or on it: parameters are put together in one block that way. */
+/* A copy to the device, or on it: parameters are put together in one block that way; or from another rank. */
 static bool is_set_up(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
 {
-	return is_upload(work, call, address, bytes) || is_copied(work, call, 3, 3, address, bytes);
+	return is_upload(work, call, address, bytes) || is_copied(work, call, 3, 3, address, bytes) ||
+	       is_received(work, call, address, bytes);
 }
 
 static bool may_be_parameter(const struct flow_place *place)
