@@ -164,6 +164,20 @@ void flow_gradients(struct flow_work *work, uint32_t turn);
  */
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
 
+/* Of a pass: where it begins and ends in the list of steps that touch few parameters; and two of these steps,
+ * the last one of its forward half and the first one of its backward half. */
+struct flow_turns {
+	uint32_t first, end;
+	uint32_t low, high;
+};
+
+/*
+ * Passes that begin before others have gone back (layer_flow_stretch.c); turns has room for as many as there
+ * are steps, and is left as it is where the steps are in no such order: then the answer is 0.
+ */
+uint32_t flow_stretches(
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_turns *turns);
+
 /* By place: the last step of [begin, end) that touches it, + 1; 0: none. The caller frees it. */
 uint32_t *flow_last_touches(const struct flow_work *work, uint32_t begin, uint32_t end);
 

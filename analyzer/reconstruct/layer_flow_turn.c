@@ -113,21 +113,15 @@ static bool touches_input(const struct flow_work *work, uint32_t step)
 	return false;
 }
 
-/* Two steps that touch parameters, one after the other: the last one of the forward pass and the first one of
- * the backward pass. */
-struct halves {
-	uint32_t low, high;
-};
-
 /*
  * The turning point lies between them: at the seed of the backward pass; else before the first step that
  * makes a gradient too, by the loss, which compares with what was copied from the host: the second kernel
  * that does so is its backward. `end`: of the pass.
  */
-static uint32_t place_turn(const struct flow_work *work, const struct halves *halves, uint32_t end)
+static uint32_t place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
 {
-	const uint32_t low = halves->low;
-	uint32_t high = halves->high, inputs = 0, *last, turn = find_seed(work, low, high);
+	const uint32_t low = turns->low;
+	uint32_t high = turns->high, inputs = 0, *last, turn = find_seed(work, low, high);
 
 	if (turn != FLOW_NOWHERE)
 		return turn;
@@ -209,7 +203,7 @@ static uint32_t find_again(const struct flow_work *work, uint32_t step, uint32_t
  * one.
  */
 static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, uint32_t few_count,
-	uint32_t pass_end, struct halves *halves)
+	uint32_t pass_end, struct flow_turns *turn)
 {
 	uint32_t found = 0;
 
@@ -219,7 +213,8 @@ static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, ui
 
 		if (seed == FLOW_NOWHERE || !is_fill(work, seed))
 			continue;
-		*halves = (struct halves){few[x], end};
+		turn->low = few[x];
+		turn->high = end;
 		found++;
 	}
 	return found == 1;
@@ -227,7 +222,7 @@ static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, ui
 
 /* The halves of a pass by its steps that touch few parameters. False: there are no two in opposite order. */
 static bool find_halves(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t end,
-	struct halves *halves)
+	struct flow_turns *turn)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
 	uint32_t *before = mem_alloc(work->place_count, sizeof(*before)), best_x = 0;
@@ -256,10 +251,11 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 	if (work->parameter_count >= FEW_PARAMETERS && best_count >= 2 &&
 		best >= LEAST_ORDER * (double)best_count &&
 		(best_count > 2 || find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
-		*halves = (struct halves){few[best_x - 1], few[best_x]};
+		turn->low = few[best_x - 1];
+		turn->high = few[best_x];
 		return true;
 	}
-	return most <= 1 && find_lone_turn(work, few, few_count, end, halves);
+	return most <= 1 && find_lone_turn(work, few, few_count, end, turn);
 }
 
 /*
@@ -270,7 +266,7 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t turn)
 {
 	uint32_t count = 0, earliest = 0, first, last;
-	struct halves inner;
+	struct flow_turns inner;
 
 	while (count < few_count && few[count] < turn)
 		count++;
@@ -290,27 +286,43 @@ static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint3
 
 /*
  * Batches that make one step together go through the model one after the other: the first step that touches a
- * parameter comes again for each. starts: where in `few` each begins, with room for all; how many there are.
- * 1 where they are not alike: then that step comes again for something else.
+ * parameter comes again for each. turns: where each begins and ends, with room for all; how many there are. 1
+ * where they are not alike: then that step comes again for something else.
  */
 static uint32_t list_passes(
-	const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t *starts)
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_turns *turns)
 {
 	uint32_t count = 0, length;
 
 	for (uint32_t x = 0; x < few_count; x++)
 		if (x == 0 || find_again(work, few[0], few[x], few[x] + 1) == few[x])
-			starts[count++] = x;
-	if (count < 2)
-		return count;
-	length = starts[1];
+			turns[count++] = (struct flow_turns){.first = x, .end = few_count};
+	for (uint32_t k = 0; k + 1 < count; k++)
+		turns[k].end = turns[k + 1].first;
+	length = turns[0].end;
 	for (uint32_t k = 1; k < count; k++) {
-		const uint32_t other = (k + 1 < count ? starts[k + 1] : few_count) - starts[k];
+		const uint32_t other = turns[k].end - turns[k].first;
 
-		if (length < 2 || 10 * other < 9 * length || 9 * other > 10 * length)
+		if (length < 2 || 10 * other < 9 * length || 9 * other > 10 * length) {
+			turns[0].end = few_count;
 			return 1;
+		}
 	}
 	return count;
+}
+
+/* Where passes that follow one another turn, each by itself. False: one does not. */
+static bool find_turns(const struct flow_work *work, const uint32_t *few, uint32_t few_count,
+	struct flow_turns *turns, uint32_t count)
+{
+	for (uint32_t k = 0; k < count; k++) {
+		const uint32_t end = turns[k].end;
+
+		if (!find_halves(work, few + turns[k].first, end - turns[k].first,
+			    end < few_count ? few[end] : work->update_begin, &turns[k]))
+			return false;
+	}
+	return true;
 }
 
 /* Where a pass begins whose first step with a parameter is `first`, and `previous` the last one of the pass
@@ -326,44 +338,44 @@ static uint32_t pass_begin(const struct flow_work *work, uint32_t previous, uint
 	return begin;
 }
 
-static bool set_passes(struct flow_work *work, const uint32_t *few, uint32_t few_count,
-	const uint32_t *starts, uint32_t count)
+static void set_passes(
+	struct flow_work *work, const uint32_t *few, const struct flow_turns *turns, uint32_t count)
 {
-	struct halves *halves = mem_alloc(count, sizeof(*halves));
-	bool found = true;
+	flow_gradients(work, turns[count - 1].low + 1);
+	work->passes = mem_alloc(count, sizeof(*work->passes));
+	work->pass_count = count;
+	for (uint32_t k = count; k-- > 0;) {
+		struct flow_pass *pass = &work->passes[k];
+		const uint32_t first = turns[k].first;
 
-	for (uint32_t k = 0; k < count && found; k++) {
-		const uint32_t end = k + 1 < count ? starts[k + 1] : few_count;
-
-		found = find_halves(work, few + starts[k], end - starts[k],
-			end < few_count ? few[end] : work->update_begin, &halves[k]);
+		pass->begin = k > 0 ? pass_begin(work, few[first - 1], few[first]) : 0;
+		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
+		pass->turn = place_turn(work, &turns[k], pass->end);
 	}
-	if (found) {
-		flow_gradients(work, halves[count - 1].low + 1);
-		work->passes = mem_alloc(count, sizeof(*work->passes));
-		work->pass_count = count;
-		for (uint32_t k = count; k-- > 0;) {
-			struct flow_pass *pass = &work->passes[k];
+}
 
-			pass->begin = k > 0 ? pass_begin(work, few[starts[k] - 1], few[starts[k]]) : 0;
-			pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
-			pass->turn = place_turn(work, &halves[k], pass->end);
-		}
-		found = count > 1 || is_one_pass(work, few, few_count, work->passes[0].turn);
-	}
-	free(halves);
-	return found;
+/* The passes: one after the other, else each begun before others have gone back, else a single one. */
+static bool find_passes(struct flow_work *work, const uint32_t *few, uint32_t few_count)
+{
+	struct flow_turns *turns = mem_alloc(few_count, sizeof(*turns));
+	uint32_t count = list_passes(work, few, few_count, turns), together = 0;
+	bool found;
+
+	if (count == 1)
+		together = flow_stretches(work, few, few_count, turns);
+	found = together > 0 || find_turns(work, few, few_count, turns, count);
+	if (found)
+		set_passes(work, few, turns, together ? together : count);
+	free(turns);
+	return found && (together || count > 1 || is_one_pass(work, few, few_count, work->passes[0].turn));
 }
 
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 {
 	uint32_t *few = mem_alloc(work->step_count, sizeof(*few)), few_count = list_few(work, few);
-	uint32_t *starts = mem_alloc(few_count, sizeof(*starts));
-	const bool found = few_count > 0 && set_passes(work, few, few_count, starts,
-						    list_passes(work, few, few_count, starts));
+	const bool found = few_count > 0 && find_passes(work, few, few_count);
 
 	free(few);
-	free(starts);
 	if (!found)
 		return false;
 	/* what was copied to the device and the forward pass does not touch: gradients, state */
