@@ -165,7 +165,8 @@ void flow_gradients(struct flow_work *work, uint32_t turn);
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
 
 /* Of a pass: where it begins and ends in the list of steps that touch few parameters; and two of these steps,
- * the last one of its forward half and the first one of its backward half. */
+ * the last one of its forward half and the first one of its backward half; FLOW_NOWHERE: it is backward
+ * alone. */
 struct flow_turns {
 	uint32_t first, end;
 	uint32_t low, high;

@@ -212,31 +212,6 @@ static void find_units(struct gathering *g)
 					       g->gathers[i].shards[0].place == g->gathers[j].shards[0].place;
 }
 
-static bool is_updated(const struct flow_work *work, uint32_t place)
-{
-	for (uint32_t i = 0; i < work->step_count; i++)
-		for (uint32_t t = 0; flow_is_update(work, i) && t < work->steps[i].count; t++)
-			if (flow_touch_of(work, i, t)->place == place)
-				return true;
-	return false;
-}
-
-/* Something else is gathered too, as statistics of a batch that all ranks normalize by: shards of parameters
- * are updated, most of them at least; words that are left from launches before may say so of a few others. */
-static void keep_parameters(struct gathering *g)
-{
-	size_t count = 0, updated = 0;
-	bool any = false;
-
-	for (uint32_t i = 0; i < g->work->step_count && !any; i++)
-		any = flow_is_update(g->work, i);
-	for (size_t i = 0; i < g->gather_count; i++)
-		for (size_t k = 0; k < g->gathers[i].shard_count; k++, count++)
-			updated += is_updated(g->work, g->gathers[i].shards[k].place);
-	for (size_t i = 0; i < g->gather_count && any && 2 * updated < count; i++)
-		g->gathers[i].shard_count = 0;
-}
-
 /* ---- which parameter is where, when ---- */
 
 /* The last all-gather before a table's copy whose result a word of the table lies in, or NULL. */
@@ -247,6 +222,19 @@ static const struct exchange *source_of(const struct gathering *g, const struct 
 			lies_in(word, g->gathers[i].receive, g->gathers[i].receive_bytes))
 			return &g->gathers[i];
 	return NULL;
+}
+
+/* Something else is gathered too, as statistics of a batch that all ranks normalize by: parameters are put in
+ * their places afterwards. */
+static void keep_parameters(struct gathering *g)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < g->table_count && !any; i++)
+		for (size_t w = 0; w < g->tables[i].count && !any; w++)
+			any = source_of(g, &g->tables[i], g->tables[i].words[w].address);
+	for (size_t i = 0; i < g->gather_count && !any; i++)
+		g->gathers[i].shard_count = 0;
 }
 
 static const struct shard *shard_of(const struct exchange *gather, uint64_t address)

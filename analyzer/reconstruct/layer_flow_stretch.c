@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-#define JUMP 3       /* places: there another stretch begins */
+#define JUMP 3 /* places: there another stretch begins */
+#define LEAST_CHANGES 2
 #define MOST_ODD 0.1 /* of the steps: parameters that do not go forward as often as backward */
 
 /* By step of `few`, the least place of its parameters, from 1. The caller frees it. */
@@ -37,32 +38,41 @@ static uint32_t *places_of(const struct flow_work *work, const uint32_t *few, ui
 	return places;
 }
 
-/* Where the stretch that begins with step x of `few` ends, and which way it goes: up, down, or 0 for a single
- * place. What touches a place where the way turns belongs to the stretch behind, but for its first step. */
+/*
+ * Where the stretch that begins with step x of `few` ends, and which way it goes: up, down, or 0 where it is
+ * too short to say so (words of arguments that are not in use may hold any address). A place where the way
+ * turns: its first step belongs to this stretch, the others to the next; but a single one at the bottom to
+ * the next, for the forward pass begins there, and the backward pass may end before.
+ */
 static uint32_t stretch_end(const uint32_t *places, uint32_t few_count, uint32_t x, int *way)
 {
-	uint32_t end = x + 1, last_change = x + 1;
+	uint32_t end = x + 1, turned = x + 1, changes = 0;
+	int now = 0;
 
-	for (*way = 0; end < few_count; end++) {
+	for (; end < few_count; end++) {
 		const int64_t step = (int64_t)places[end] - places[end - 1];
 
 		if (step >= JUMP || step <= -JUMP)
-			return end;
+			break;
 		if (step == 0)
 			continue;
-		if (*way && (step > 0) != (*way > 0))
-			return last_change;
-		*way = step > 0 ? 1 : -1;
-		last_change = end + 1;
+		if (now && (step > 0) != (now > 0)) {
+			end = now < 0 && end == turned && turned > x + 1 ? turned - 1 : turned;
+			break;
+		}
+		now = step > 0 ? 1 : -1;
+		turned = end + 1;
+		changes++;
 	}
+	*way = changes >= LEAST_CHANGES ? now : 0;
 	return end;
 }
 
-/* Do most parameters go forward as often as backward, and more than once? Else work is done again for the
+/* Do parameters go forward as often as backward, and most of them more than once? Else work is done again for the
  * backward pass, or the order says nothing. */
 static bool are_paired(const uint32_t *places, const bool *backward, uint32_t few_count)
 {
-	uint32_t *forwards = mem_alloc(few_count + 1, sizeof(*forwards)), odd = 0, steps = 0, most = 0;
+	uint32_t *forwards = mem_alloc(few_count + 1, sizeof(*forwards)), odd = 0, steps = 0, again = 0;
 	uint32_t *backwards = mem_alloc(few_count + 1, sizeof(*backwards));
 
 	for (uint32_t x = 0; x < few_count; x++)
@@ -72,11 +82,11 @@ static bool are_paired(const uint32_t *places, const bool *backward, uint32_t fe
 			continue;
 		odd += forwards[p] > backwards[p] ? forwards[p] - backwards[p] : backwards[p] - forwards[p];
 		steps += forwards[p];
-		most = forwards[p] > most ? forwards[p] : most;
+		again += forwards[p] > 1 ? forwards[p] : 0;
 	}
 	free(forwards);
 	free(backwards);
-	return most > 1 && (double)odd <= MOST_ODD * (double)steps;
+	return 2 * again > steps && (double)odd <= MOST_ODD * (double)steps;
 }
 
 uint32_t flow_stretches(
@@ -84,24 +94,31 @@ uint32_t flow_stretches(
 {
 	uint32_t *places = places_of(work, few, few_count), count = 0;
 	bool *backward = mem_alloc(few_count, sizeof(*backward));
-	bool is_backward = false;
+	bool *begins = mem_alloc(few_count, sizeof(*begins)), is_backward = false;
 	int way;
 
 	for (uint32_t x = 0, end; x < few_count; x = end) {
 		end = stretch_end(places, few_count, x, &way);
 		is_backward = way ? way < 0 : is_backward;
+		begins[x] = way != 0;
 		for (uint32_t i = x; i < end; i++)
 			backward[i] = is_backward;
 	}
 	if (!backward[0] && is_backward && are_paired(places, backward, few_count))
 		for (uint32_t x = 0; x < few_count; x++) {
-			if (x == 0 || (backward[x - 1] && !backward[x]))
-				turns[count++] = (struct flow_turns){.first = x};
-			else if (!backward[x - 1] && backward[x])
-				turns[count - 1].low = few[x - 1], turns[count - 1].high = few[x];
+			const bool was_backward = x > 0 && backward[x - 1];
+
+			if (backward[x] && x > 0 && !was_backward) {
+				turns[count - 1].low = few[x - 1];
+				turns[count - 1].high = few[x];
+			} else if (x == 0 || (was_backward && begins[x])) {
+				turns[count++] = (struct flow_turns){
+					.first = x, .low = FLOW_NOWHERE, .high = FLOW_NOWHERE};
+			}
 			turns[count - 1].end = x + 1;
 		}
 	free(places);
 	free(backward);
+	free(begins);
 	return count;
 }

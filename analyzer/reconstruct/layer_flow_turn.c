@@ -105,6 +105,20 @@ static uint32_t find_seed(const struct flow_work *work, uint32_t low, uint32_t h
 	return other;
 }
 
+/* The first step of (low, high) that receives from another rank, or FLOW_NOWHERE: the gradient of what a
+ * stage of a pipeline has sent. */
+static uint32_t find_received(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	for (uint32_t i = low + 1; i < high; i++) {
+		const struct flow *flow = graph_flow(&work->assign->graph, i);
+
+		if (flow->kind == PM_KIND_COMM && flow->access_count == 1 &&
+			flow->accesses[0].mode == FLOW_WRITE)
+			return i;
+	}
+	return FLOW_NOWHERE;
+}
+
 static bool touches_input(const struct flow_work *work, uint32_t step)
 {
 	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++)
@@ -114,17 +128,20 @@ static bool touches_input(const struct flow_work *work, uint32_t step)
 }
 
 /*
- * The turning point lies between them: at the seed of the backward pass; else before the first step that
- * makes a gradient too, by the loss, which compares with what was copied from the host: the second kernel
- * that does so is its backward. `end`: of the pass.
+ * The turning point lies between them: at the seed of the backward pass, or where its gradient comes from
+ * another rank; else before the first step that makes a gradient too, by the loss, which compares with what
+ * was copied from the host: the second kernel that does so is its backward. `end`: of the pass.
  */
 static uint32_t place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
 {
 	const uint32_t low = turns->low;
 	uint32_t high = turns->high, inputs = 0, *last, turn = find_seed(work, low, high);
+	const uint32_t received = find_received(work, low, high);
 
-	if (turn != FLOW_NOWHERE)
+	if (turn != FLOW_NOWHERE && (is_fill(work, turn) || received == FLOW_NOWHERE))
 		return turn;
+	if (received != FLOW_NOWHERE)
+		return received;
 	last = flow_last_touches(work, 0, end);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
@@ -341,7 +358,9 @@ static uint32_t pass_begin(const struct flow_work *work, uint32_t previous, uint
 static void set_passes(
 	struct flow_work *work, const uint32_t *few, const struct flow_turns *turns, uint32_t count)
 {
-	flow_gradients(work, turns[count - 1].low + 1);
+	const struct flow_turns *last = &turns[count - 1];
+
+	flow_gradients(work, last->low != FLOW_NOWHERE ? last->low + 1 : few[last->first - 1] + 1);
 	work->passes = mem_alloc(count, sizeof(*work->passes));
 	work->pass_count = count;
 	for (uint32_t k = count; k-- > 0;) {
@@ -350,7 +369,8 @@ static void set_passes(
 
 		pass->begin = k > 0 ? pass_begin(work, few[first - 1], few[first]) : 0;
 		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
-		pass->turn = place_turn(work, &turns[k], pass->end);
+		pass->turn =
+			turns[k].low != FLOW_NOWHERE ? place_turn(work, &turns[k], pass->end) : pass->begin;
 	}
 }
 

@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--freeze N] [--strategy ddp|fsdp] [--truth] [--profile FILE]
+             [--average] [--freeze N] [--strategy ddp|fsdp|tensor|pipeline] [--sync-norm] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -67,6 +67,24 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
+class Stage(nn.Module):
+    """A rank's part of a GPT."""
+
+    def __init__(self, model, rank, count):
+        super().__init__()
+        each = len(model.blocks) // count
+        self.words, self.places = (model.words, model.places) if rank == 0 else (None, None)
+        self.blocks = model.blocks[rank * each : (rank + 1) * each]
+        self.norm, self.head = (model.norm, model.head) if rank == count - 1 else (None, None)
+
+    def forward(self, x):
+        if self.words:
+            x = self.words(x) + self.places(torch.arange(x.shape[1], device=x.device))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x)) if self.head else x
+
+
 class LSTM(nn.Module):
     def __init__(self, words=8192, width=512):
         super().__init__()
@@ -123,10 +141,10 @@ def row(i):
     return torch.randn(256, generator=generator), torch.randint(10, (), generator=generator)
 
 
-def make(name):
+def make(name, foreach):
     """The model, a sample by its number, samples in a batch, the optimizer."""
     sgd = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4)
-    adam = lambda p: torch.optim.AdamW(p, lr=3e-4)
+    adam = lambda p: torch.optim.AdamW(p, lr=3e-4, foreach=foreach)
     if name.startswith("resnet"):
         import torchvision
 
@@ -163,7 +181,8 @@ def parse():
     p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept behind each step")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
-    p.add_argument("--strategy", choices=("ddp", "fsdp"))
+    p.add_argument("--strategy", choices=("ddp", "fsdp", "tensor", "pipeline"), help="the last two: gpt without --amp")
+    p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
     p.add_argument("--truth", action="store_true")
     p.add_argument("--profile")
     return p.parse_args()
@@ -175,8 +194,18 @@ class NoTruth:
 
 
 def distribute(options, model):
+    if options.sync_norm:
+        model = nn.SyncBatchNorm.convert_sync_batchnorm(model)
     if options.strategy == "ddp":
         return nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
+    if options.strategy == "tensor":
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+        mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+        for block in model.blocks:
+            parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+        return model
     from torch.distributed.fsdp import fully_shard
 
     for block in getattr(model, "blocks", model.children()):
@@ -189,6 +218,25 @@ def loss_of(options, truth, model, x, y):
         output = model(x)
         truth.begin_loss()
         return functional.cross_entropy(output.flatten(0, -2), y.flatten())
+
+
+def make_schedule(model):
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    stage = PipelineStage(model, dist.get_rank(), dist.get_world_size(), torch.device("cuda", torch.cuda.current_device()))
+    # the losses are divided, not the gradients behind the backward pass, so that all of that is done in hooked nodes
+    loss = lambda output, y: functional.cross_entropy(output.flatten(0, -2), y.flatten()) / 4
+    return Schedule1F1B(stage, 4, loss_fn=loss, scale_grads=False)
+
+
+def pipeline_step(truth, schedule, optimizer, batches):
+    truth.begin_step()
+    optimizer.zero_grad()
+    x, y = (t.cuda(non_blocking=True) for t in next(batches))
+    losses = []
+    schedule.step(*([x] if dist.get_rank() == 0 else []), target=y, losses=losses)
+    optimizer.step()
+    return losses[-1] if losses else torch.zeros(())
 
 
 def train_step(options, truth, model, optimizer, average, batches):
@@ -228,11 +276,14 @@ def main():
     if options.strategy:
         dist.init_process_group("nccl")
     with torch.device("cuda") if options.on_device else contextlib.nullcontext():
-        model, sample, batch, make_optimizer = make(options.model)
+        model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor")
     model = model.cuda()
     model.checkpoint = options.checkpoint
+    if options.strategy == "pipeline":
+        model = Stage(model, dist.get_rank(), dist.get_world_size())
+        schedule = make_schedule(model)
     plain = model
-    if options.strategy:
+    if options.strategy and options.strategy != "pipeline":
         model = distribute(options, model)
     if options.freeze:
         for part in (plain.words, plain.places, *plain.blocks[: options.freeze]):
@@ -255,7 +306,10 @@ def main():
     with profiler:
         begin = time.perf_counter()
         for step in range(1, options.steps + 1):
-            loss = train_step(options, truth, model, optimizer, average, batches)
+            if options.strategy == "pipeline":
+                loss = pipeline_step(truth, schedule, optimizer, batches)
+            else:
+                loss = train_step(options, truth, model, optimizer, average, batches)
             if options.evaluate and step % options.evaluate == 0:
                 evaluate(options, model, samples, batch)
         torch.cuda.synchronize()
