@@ -1,6 +1,7 @@
 /* pmfit step: the time of a training step over batch, GPUs and nodes. */
 #include "base/table.h"
 #include "base/text.h"
+#include "output/sentences.h"
 #include "step_options.h"
 
 #include <limits.h>
@@ -46,41 +47,68 @@ static bool is_idle(const struct committee *c, const struct form *form, size_t t
 	       strcmp(form_term_factor(form->exchange, term), "-") == 0;
 }
 
-/* The coefficients in ms, if the table's unit is known, else in that of its times. */
-static void print_terms(const struct step_model *model, const struct committee *c, struct arena *arena)
+/* What is said of a level, for all forms. */
+struct level_answer {
+	const struct step_level *level;
+	struct print_table terms, errors; /* without columns: the level has no model */
+	struct sentences extent;          /* of the data, or why there is no model */
+	struct sentences exchange, warnings;
+};
+
+struct answer {
+	const struct step_model *model;
+	const char *path; /* of the table */
+	size_t row_count;
+	struct arena arena;
+	struct print_table taken;
+	struct level_answer *levels; /* the model's */
+};
+
+/* "ms", if the table's unit is known: the coefficients are converted to it. Else NULL, and they are in that
+ * of its times. */
+static const char *terms_unit(const struct step_model *model)
+{
+	return isnan(step_unit_seconds(model->columns.unit)) ? NULL : "ms";
+}
+
+static void tabulate_terms(
+	struct print_table *table, const struct step_model *model, const struct committee *c)
 {
 	const struct form *form = &c->candidates[c->best].forms[c->best_form];
-	const double seconds = step_unit_seconds(model->columns.unit),
-		     scale = isnan(seconds) ? 1 : seconds * 1e3;
+	const char *unit = terms_unit(model);
+	const double scale = unit ? step_unit_seconds(model->columns.unit) * 1e3 : 1;
 	const struct print_column columns[] = {
-		PRINT_COLUMN("", "", PRINT_WORD),
-		PRINT_COLUMN("", isnan(seconds) ? "time" : "ms", PRINT_FIGURE, .digits = 4),
-		PRINT_COLUMN("", "low refit", PRINT_FIGURE, .digits = 4),
-		PRINT_COLUMN("", "high refit", PRINT_FIGURE, .digits = 4),
-		PRINT_COLUMN("", "for each", PRINT_WORD),
+		PRINT_COLUMN("name", "", PRINT_WORD),
+		PRINT_COLUMN("value", unit ? unit : "time", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("low", "low refit", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("high", "high refit", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("for_each", "for each", PRINT_WORD),
 	};
-	struct print_table table;
 
-	print_init(&table, arena);
-	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
+	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t j = 0; j < FORM_TERMS; j++) {
 		if (is_idle(c, form, j))
 			continue;
-		print_row(&table);
-		print_word(&table, 0, form_term_name(j));
-		print_numbers(&table, 1,
+		print_row(table);
+		print_word(table, 0, form_term_name(j));
+		print_numbers(table, 1,
 			(double[]){scale * form->terms[j], scale * c->low.terms[j], scale * c->high.terms[j]},
 			3);
-		print_word(&table, 4, meaning(form, j));
+		print_word(table, 4, meaning(form, j));
 	}
-	print_text(&table, NULL, stdout);
-	print_free(&table);
-	printf("  g %g  compute and exchange %s\n", form->overlap,
-		form->overlap <= 1 ? "follow each other" : "overlap: the longer one hides most of the other");
+}
+
+static void say_overlap(const struct committee *c, struct sentences *said)
+{
+	const double g = c->candidates[c->best].forms[c->best_form].overlap;
+
+	sentences_add(said, "g %g: compute and exchange %s", g,
+		g <= 1 ? "follow each other" : "overlap: the longer one hides most of the other");
 }
 
 /* What a ring of k GPUs would have to move a second to take so long. */
-static void print_bandwidth(const struct step_model *model, const struct committee *c, double bytes)
+static void say_bandwidth(
+	const struct step_model *model, const struct committee *c, double bytes, struct sentences *said)
 {
 	const struct form *form = &c->candidates[c->best].forms[c->best_form];
 	double unit = step_unit_seconds(model->columns.unit);
@@ -95,8 +123,9 @@ static void print_bandwidth(const struct step_model *model, const struct committ
 				most = c->points[k];
 		seconds = most.gpus > 1 ? form_exchange(form, &most) * unit : NAN;
 		if (seconds > 1e-4 * form_time(form, &most) * unit)
-			printf("  %g GPUs on %g node%s: %.3g GB/s on each link, if %.4g MB go through a ring in "
-			       "%.4g ms\n",
+			sentences_add(said,
+				"%g GPUs on %g node%s: %.3g GB/s on each link, if %.4g MB go through a ring in "
+				"%.4g ms",
 				most.gpus, most.nodes, pm_text_plural((size_t)most.nodes),
 				2 * (most.gpus - 1) / most.gpus * bytes / seconds / 1e9, bytes / 1e6,
 				seconds * 1e3);
@@ -113,61 +142,150 @@ static double least_error(const struct committee *c, size_t region)
 	return least;
 }
 
-static void print_errors(const struct committee *c, struct arena *arena)
+static void tabulate_errors(struct print_table *table, const struct committee *c)
 {
-	static const char *const names[COMMITTEE_REGIONS] = {
+	static const char *const words[COMMITTEE_REGIONS] = {"inside", "batch", "gpus", "nodes"};
+	static const char *const titles[COMMITTEE_REGIONS] = {
 		"inside the data", "larger batch", "more GPUs", "more nodes"};
 	static const struct print_column columns[] = {
-		PRINT_COLUMN("", "configurations left out", PRINT_WORD),
-		PRINT_COLUMN("", "error of the best", PRINT_SHARE),
-		PRINT_COLUMN("", "intervals widened by", PRINT_REAL, .digits = 2),
-		PRINT_COLUMN("", "", PRINT_WORD),
+		PRINT_COLUMN("where", "configurations left out", PRINT_WORD),
+		PRINT_COLUMN("error", "error of the best", PRINT_SHARE),
+		PRINT_COLUMN("intervals_widened_by", "intervals widened by", PRINT_REAL, .digits = 2),
+		PRINT_COLUMN("note", "", PRINT_WORD),
 	};
-	struct print_table table;
 
-	print_init(&table, arena);
-	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
+	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
 		const double error = least_error(c, r);
 
-		print_row(&table);
-		print_word(&table, 0, names[r]);
-		print_numbers(&table, 1, (double[]){error, c->widen[r]}, 2);
-		print_word(&table, 3, isfinite(error) ? "" : "could not be tried: too few values");
+		print_row(table);
+		print_term(table, 0, words[r], titles[r]);
+		print_numbers(table, 1, (double[]){error, c->widen[r]}, 2);
+		print_word(table, 3, isfinite(error) ? "" : "could not be tried: too few values");
 	}
-	putchar('\n');
-	print_text(&table, NULL, stdout);
-	print_free(&table);
 }
 
-static void print_level(
-	const struct step_model *model, const struct step_level *level, const struct choices *choices)
+static void say_extent(const struct step_level *level, struct sentences *said)
 {
 	const struct committee *c = &level->committee;
-	struct arena arena = {0};
+	const char *name = *level->name ? arena_format(said->arena, "%s: ", level->name) : "";
 
-	if (*level->name)
-		printf("%s: ", level->name);
-	if (level->why) {
-		printf("no model: %s\n\n", level->why);
-		return;
-	}
-	printf("%zu rows of %zu configurations: %g to %g GPUs on %g to %g nodes, %g to %g samples on each\n",
-		level->row_count, c->count, c->least.gpus, c->greatest.gpus, c->least.nodes,
-		c->greatest.nodes, c->least.batch, c->greatest.batch);
-	print_terms(model, c, &arena);
-	if (choices->gradient_bytes > 0)
-		print_bandwidth(model, c, choices->gradient_bytes);
-	print_errors(c, &arena);
+	if (level->why)
+		sentences_add(said, "%sno model: %s", name, level->why);
+	else
+		sentences_add(said,
+			"%s%zu rows of %zu configurations: %g to %g GPUs on %g to %g nodes, %g to %g samples on each",
+			name, level->row_count, c->count, c->least.gpus, c->greatest.gpus, c->least.nodes,
+			c->greatest.nodes, c->least.batch, c->greatest.batch);
+}
+
+static void say_warnings(const struct committee *c, struct sentences *said)
+{
 	if (c->batches < 3)
-		printf("  warning: %zu batch size%s: predictions for others rest on little\n", c->batches,
-			pm_text_plural(c->batches));
+		sentences_add(said, "warning: %zu batch size%s: predictions for others rest on little",
+			c->batches, pm_text_plural(c->batches));
 	if (c->spread > MOST_SPREAD)
-		printf("  warning: rows with the same batch, GPUs and nodes differ by %.1f times: another setting varies,\n"
-		       "  and this model answers for none of its values; 'pmfit auto' takes a model that knows it\n",
+		sentences_add(said,
+			"warning: rows with the same batch, GPUs and nodes differ by %.1f times: another setting "
+			"varies, and this model answers for none of its values; 'pmfit auto' takes a model that "
+			"knows it",
 			c->spread);
+}
+
+static void level_init(struct level_answer *answer, const struct step_model *model,
+	const struct step_level *level, double gradient_bytes, struct arena *arena)
+{
+	const struct committee *c = &level->committee;
+
+	*answer = (struct level_answer){
+		.level = level, .extent = {arena}, .exchange = {arena}, .warnings = {arena}};
+	print_init(&answer->terms, arena);
+	print_init(&answer->errors, arena);
+	say_extent(level, &answer->extent);
+	if (level->why)
+		return;
+	tabulate_terms(&answer->terms, model, c);
+	say_overlap(c, &answer->exchange);
+	if (gradient_bytes > 0)
+		say_bandwidth(model, c, gradient_bytes, &answer->exchange);
+	tabulate_errors(&answer->errors, c);
+	say_warnings(c, &answer->warnings);
+}
+
+static void answer_init(struct answer *answer, const struct step_model *model, const struct step_table *table,
+	const char *path, double gradient_bytes)
+{
+	*answer = (struct answer){.model = model, .path = path, .row_count = table->count};
+	step_options_taken_init(&answer->taken, &answer->arena);
+	step_options_taken_step(&answer->taken, &model->columns);
+	answer->levels = arena_alloc(&answer->arena, model->level_count, sizeof(*answer->levels));
+	for (size_t i = 0; i < model->level_count; i++)
+		level_init(&answer->levels[i], model, &model->levels[i], gradient_bytes, &answer->arena);
+}
+
+static void answer_free(struct answer *answer)
+{
+	for (size_t i = 0; i < answer->model->level_count; i++) {
+		print_free(&answer->levels[i].terms);
+		print_free(&answer->levels[i].errors);
+	}
+	print_free(&answer->taken);
+	arena_free(&answer->arena);
+}
+
+static void level_text(const struct level_answer *answer)
+{
+	sentences_text(&answer->extent, 0, 2, stdout);
+	if (!answer->level->why) {
+		print_text(&answer->terms, NULL, stdout);
+		sentences_text(&answer->exchange, 2, 4, stdout);
+		putchar('\n');
+		print_text(&answer->errors, NULL, stdout);
+		sentences_text(&answer->warnings, 2, 4, stdout);
+	}
 	putchar('\n');
-	arena_free(&arena);
+}
+
+static void answer_text(const struct answer *answer)
+{
+	printf("%s: %zu rows\n", answer->path, answer->row_count);
+	print_text(&answer->taken, NULL, stdout);
+	putchar('\n');
+	for (size_t i = 0; i < answer->model->level_count; i++)
+		level_text(&answer->levels[i]);
+}
+
+static cJSON *level_json(const struct level_answer *answer)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "name", answer->level->name);
+	if (!answer->level->why) {
+		cJSON_AddItemToObject(object, "coefficients", print_json(&answer->terms));
+		cJSON_AddItemToObject(object, "errors", print_json(&answer->errors));
+	}
+	sentences_json(&answer->extent, object, "sentences");
+	sentences_json(&answer->exchange, object, "sentences");
+	sentences_json(&answer->warnings, object, "sentences");
+	return object;
+}
+
+/* The model, which other commands read, and beside it what text says. */
+static void answer_json(const struct answer *answer)
+{
+	cJSON *root = step_model_json(answer->model), *summary = cJSON_AddObjectToObject(root, "summary");
+	const char *unit = terms_unit(answer->model);
+	cJSON *levels;
+
+	cJSON_AddStringToObject(summary, "table", answer->path);
+	cJSON_AddNumberToObject(summary, "rows", (double)answer->row_count);
+	cJSON_AddItemToObject(summary, "columns", print_json(&answer->taken));
+	if (unit)
+		cJSON_AddStringToObject(summary, "time_unit", unit);
+	levels = cJSON_AddArrayToObject(summary, "levels");
+	for (size_t i = 0; i < answer->model->level_count; i++)
+		cJSON_AddItemToArray(levels, level_json(&answer->levels[i]));
+	print_json_end(root, stdout);
 }
 
 enum { BYTES = OPTION_FIRST };
@@ -192,24 +310,12 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		cmd_usage(&cmd_step, "expected one table");
 }
 
-static void print_header(
-	const struct step_model *model, const struct step_table *table, const char *path, struct arena *arena)
-{
-	struct print_table taken;
-
-	printf("%s: %zu rows\n", path, table->count);
-	step_options_taken_init(&taken, arena);
-	step_options_taken_step(&taken, &model->columns);
-	print_text(&taken, NULL, stdout);
-	print_free(&taken);
-	putchar('\n');
-}
-
 static int run(int argument_count, char **arguments)
 {
 	struct choices choices = {0};
 	struct step_model model;
 	struct step_table table;
+	struct answer answer;
 	struct arena arena = {0};
 	struct csv csv;
 	const char *bad;
@@ -219,13 +325,12 @@ static int run(int argument_count, char **arguments)
 	bad = step_model_fit(&model, &choices.columns, &table);
 	if (bad)
 		errx(1, "%s: no model: %s", csv.path, bad);
-	if (choices.json) {
-		print_json_end(step_model_json(&model), stdout);
-	} else {
-		print_header(&model, &table, csv.path, &arena);
-		for (size_t i = 0; i < model.level_count; i++)
-			print_level(&model, &model.levels[i], &choices);
-	}
+	answer_init(&answer, &model, &table, csv.path, choices.gradient_bytes);
+	if (choices.json)
+		answer_json(&answer);
+	else
+		answer_text(&answer);
+	answer_free(&answer);
 	if (choices.output)
 		step_options_save(&model, choices.output);
 	step_model_free(&model);
@@ -240,7 +345,8 @@ static const struct option_row rows[] = {
 		"size of the gradients: prints the bandwidth that a ring all-reduce of this size would "
 		"need"},
 	{"output", 'o', "FILE", "write the model for 'pmfit predict' and 'pmfit guide'"},
-	{"json", 'j', NULL, "JSON output: the model"},
+	{"json", 'j', NULL,
+		"JSON output: the model, and the tables and sentences of the text under 'summary'"},
 	{0},
 };
 

@@ -28,10 +28,25 @@ awk 'BEGIN {
 
 status=0
 expect 'placement         placement' "$pmfit" step --time step_time,s -o model.json runs.csv
-awk '$1 == "b" { b = $2 } $1 == "a" { a = $2 } $1 == "g" { g = $2 } $1 == "d0" { d = $2 } END {
+awk '$1 == "b" { b = $2 } $1 == "a" { a = $2 } $1 == "g" { g = $2 + 0 } $1 == "d0" { d = $2 } END {
 	exit !(a > 7.6 && a < 8.4 && b > 0.49 && b < 0.51 && g == 1 && d > 5.5 && d < 6.5) }' out.txt ||
 	{ cat out.txt; fail "terms are not those of the table"; }
-expect '"format":	"pmfit step model"' "$pmfit" step --json --time step_time,s runs.csv
+expect '"format":	"pmfit step model"' "$pmfit" step --json --time step_time,s --gradient-bytes 100000000 runs.csv
+cp out.txt whole.json
+python3 - whole.json <<'END' || fail "the summary of the JSON output"
+import json, sys
+summary = json.load(open(sys.argv[1]))["summary"]
+level, = summary["levels"]
+value = {term["name"]: term["value"] for term in level["coefficients"]}
+assert summary["rows"] == 48 and summary["time_unit"] == "ms" and summary["columns"][0]["columns"] == ["step_time"], summary
+assert abs(value["a"] - 8) < 0.4 and abs(value["d0"] - 6) < 0.5, value
+assert [row["where"] for row in level["errors"]] == ["inside", "batch", "gpus", "nodes"], level["errors"]
+assert any(said.startswith("4 GPUs on 1 node: 25 GB/s") for said in level["sentences"]), level["sentences"]
+END
+expect 'beyond the data' "$pmfit" predict whole.json /dev/stdin <<END
+gpus,nodes,local_bsz
+32,8,128
+END
 
 # Beyond the data: 8 nodes, twice the batch; a placement with numbers; milliseconds by the column's name.
 printf 'gpus,nodes,local_bsz,step_ms\n32,8,128,132\n4,1,256,142\n' >ask.csv
