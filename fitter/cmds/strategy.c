@@ -2,6 +2,7 @@
 #include "advise/strategy_choose.h"
 #include "base/table.h"
 #include "cmd.h"
+#include "output/sentences.h"
 
 #include <float.h>
 #include <limits.h>
@@ -236,55 +237,127 @@ static void add_best(cJSON *root, const char *key, enum strategy_name best)
 		cJSON_AddStringToObject(root, key, strategy_names[best]);
 }
 
-static void print_json_all(const struct print_table *table, const struct strategy_choice *choices,
-	const struct strategy_net *net, const struct strategy_cluster *cluster, const struct choices *c)
+/* What was found, for all forms. */
+struct answer {
+	const struct choices *choices;
+	const struct strategy_net *net;
+	const struct strategy_cluster *cluster;
+	struct strategy_choice strategies[STRATEGY_NAME_COUNT], zero[STRATEGY_ZERO_COUNT];
+	enum strategy_name best, any; /* any: also with gradients of older weights */
+	struct arena arena;
+	struct print_table table;
+	struct sentences said;
+};
+
+static void say_best(struct answer *a)
 {
+	const struct strategy_choice *strategies = a->strategies;
+	const struct strategy_choice *single = &strategies[STRATEGY_NAME_SINGLE];
+
+	if (a->best == STRATEGY_NAME_COUNT)
+		sentences_add(&a->said,
+			"Recommended: none: no synchronous strategy fits into the %.3g GiB of a worker.",
+			a->cluster->memory / GIB);
+	else if (strategies[a->best].time >= single->time && single->fits)
+		sentences_add(&a->said, "Recommended: one worker; the next best, %s, takes %.1f%% longer.",
+			strategy_names[a->best], 100 * (strategies[a->best].time / single->time - 1));
+	else
+		sentences_add(&a->said, "Recommended: %s, %.2f× as fast as one worker%s.",
+			strategy_names[a->best], single->time / strategies[a->best].time,
+			single->fits ? "" : " would be, if it fitted");
+	if (a->any == a->best)
+		return;
+	if (a->best == STRATEGY_NAME_COUNT)
+		sentences_add(&a->said, "%s fits, with gradients of older weights.", strategy_names[a->any]);
+	else
+		sentences_add(&a->said, "%s is %.2f× as fast as that, with gradients of older weights.",
+			strategy_names[a->any], strategies[a->best].time / strategies[a->any].time);
+}
+
+/* What the times and the memory rest on. */
+static void say_basis(struct answer *a)
+{
+	const struct strategy_net *net = a->net;
+	const double share = a->choices->how.batch / (double)a->cluster->workers;
+	const char *text = arena_format(
+		&a->arena, "From %zu layers measured on one GPU with batches of", net->layer_count);
+
+	for (size_t i = 0; i < net->batch_count; i++)
+		text = arena_format(&a->arena, "%s %g", text, net->batches[i]);
+	sentences_add(
+		&a->said, "%s%s.", text, net->batch_count == 1 ? "; other batches scaled in proportion" : "");
+	sentences_add(
+		&a->said, "%s", strategy_basis_sentences[strategy_memory_basis(net, &a->choices->how).basis]);
+	if (share < net->batches[0])
+		sentences_add(&a->said,
+			"The %g samples per worker are below the smallest measured batch: extrapolated.",
+			share);
+}
+
+static void answer_init(struct answer *a, const struct choices *c, const struct strategy_net *net,
+	const struct strategy_cluster *cluster)
+{
+	const struct strategy_tries tries = {c->micro_batches, c->micro_count};
+
+	*a = (struct answer){.choices = c, .net = net, .cluster = cluster};
+	a->said.arena = &a->arena;
+	if (strategy_choose(net, cluster, &c->how, &tries, a->strategies) < 0)
+		errx(1, "out of memory");
+	strategy_choose_zero(net, cluster, &c->how, a->zero);
+	a->best = strategy_best(a->strategies, true);
+	a->any = strategy_best(a->strategies, false);
+	print_init(&a->table, &a->arena);
+	print_columns(&a->table, columns, sizeof(columns) / sizeof(*columns));
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
+		fill_row(&a->table, &a->strategies[i], (enum strategy_name)i, 0, cluster,
+			a->strategies[STRATEGY_NAME_SINGLE].time, net);
+	for (int i = 0; i < STRATEGY_ZERO_COUNT; i++)
+		fill_row(&a->table, &a->zero[i], STRATEGY_NAME_DATA, i + 1, cluster,
+			a->strategies[STRATEGY_NAME_SINGLE].time, net);
+	say_best(a);
+	say_basis(a);
+}
+
+static void answer_json(const struct answer *a)
+{
+	const struct strategy_how *how = &a->choices->how;
 	cJSON *root = cJSON_CreateObject();
 
-	cJSON_AddNumberToObject(root, "workers", (double)cluster->workers);
-	cJSON_AddNumberToObject(root, "batch", c->how.batch);
-	cJSON_AddStringToObject(root, "memory_is", memory_names[strategy_memory_basis(net, &c->how).basis]);
-	cJSON_AddItemToObject(root, "strategies", print_json(table));
-	add_best(root, "recommended", strategy_best(choices, true));
-	add_best(root, "recommended_any", strategy_best(choices, false));
+	cJSON_AddNumberToObject(root, "workers", (double)a->cluster->workers);
+	cJSON_AddNumberToObject(root, "batch", how->batch);
+	cJSON_AddStringToObject(root, "memory_is", memory_names[strategy_memory_basis(a->net, how).basis]);
+	cJSON_AddItemToObject(root, "strategies", print_json(&a->table));
+	add_best(root, "recommended", a->best);
+	add_best(root, "recommended_any", a->any);
 	cJSON_AddStringToObject(
-		root, "recommended_published", strategy_names[strategy_best_published(choices)]);
+		root, "recommended_published", strategy_names[strategy_best_published(a->strategies)]);
+	sentences_json(&a->said, root, "sentences");
 	print_json_end(root, stdout);
 }
 
-static void print_text_all(const struct print_table *table, const struct strategy_choice *choices,
-	const struct strategy_net *net, const struct strategy_cluster *cluster, const struct choices *c)
+static void answer_text(struct answer *a)
 {
-	double single = choices[STRATEGY_NAME_SINGLE].time;
-	enum strategy_name best = strategy_best(choices, true), any = strategy_best(choices, false);
-
-	print_text(table,
-		arena_format(table->arena, "An iteration of %g samples on %zu workers", c->how.batch,
-			cluster->workers),
+	print_text(&a->table,
+		arena_format(&a->arena, "An iteration of %g samples on %zu workers", a->choices->how.batch,
+			a->cluster->workers),
 		stdout);
-	if (best == STRATEGY_NAME_COUNT)
-		printf("Recommended: none: no synchronous strategy fits into the %.3g GiB of a worker.\n",
-			cluster->memory / GIB);
-	else if (choices[best].time >= single && choices[STRATEGY_NAME_SINGLE].fits)
-		printf("Recommended: one worker; the next best, %s, takes %.1f%% longer.\n",
-			strategy_names[best], 100 * (choices[best].time / single - 1));
+	sentences_text(&a->said, 0, 2, stdout);
+}
+
+static void answer_print(struct answer *a)
+{
+	if (a->choices->form == PRINT_CSV)
+		print_csv(&a->table, stdout);
+	else if (a->choices->form == PRINT_JSON)
+		answer_json(a);
 	else
-		printf("Recommended: %s, %.2f× as fast as one worker%s.\n", strategy_names[best],
-			single / choices[best].time,
-			choices[STRATEGY_NAME_SINGLE].fits ? "" : " would be, if it fitted");
-	if (any != best && best == STRATEGY_NAME_COUNT)
-		printf("%s fits, with gradients of older weights.\n", strategy_names[any]);
-	else if (any != best)
-		printf("%s is %.2f× as fast as that, with gradients of older weights.\n", strategy_names[any],
-			choices[best].time / choices[any].time);
-	printf("From %zu layers measured on one GPU with batches of", net->layer_count);
-	for (size_t i = 0; i < net->batch_count; i++)
-		printf(" %g", net->batches[i]);
-	printf("%s.\n", net->batch_count == 1 ? "; other batches scaled in proportion" : "");
-	printf("%s\n", strategy_basis_sentences[strategy_memory_basis(net, &c->how).basis]);
-	if (c->how.batch / (double)cluster->workers < net->batches[0])
-		printf("The %g samples per worker are below the smallest measured batch: extrapolated.\n",
-			c->how.batch / (double)cluster->workers);
+		answer_text(a);
+}
+
+static void answer_free(struct answer *a)
+{
+	print_free(&a->table);
+	arena_free(&a->arena);
 }
 
 static int run(int argument_count, char **arguments)
@@ -293,17 +366,13 @@ static int run(int argument_count, char **arguments)
 		.how = {.aggregate = STRATEGY_FUSED, .threshold = 64 << 20, .cycle = 1e6, .recompute = true},
 		.micro_batches = {1, 2, 4, 8, 16, 32},
 		.micro_count = 6};
-	struct strategy_choice choices[STRATEGY_NAME_COUNT], zero[STRATEGY_ZERO_COUNT];
-	struct strategy_tries tries = {c.micro_batches, 0};
 	struct strategy_cluster *cluster = calloc(1, sizeof(*cluster));
-	struct arena arena = {0};
-	struct print_table table;
 	struct strategy_net net;
+	struct answer answer;
 
 	if (!cluster)
 		errx(1, "out of memory");
 	take_options(argument_count, arguments, &c);
-	tries.count = c.micro_count;
 	if (strategy_cluster_read(cluster, c.cluster) < 0)
 		errx(1, "%s", cluster->error);
 	if (strategy_net_read(
@@ -317,25 +386,9 @@ static int run(int argument_count, char **arguments)
 		c.how.batch = net.batches[net.batch_count - 1];
 	if (c.how.batch < (double)cluster->workers)
 		errx(1, "--batch %g: fewer samples than the %zu workers", c.how.batch, cluster->workers);
-	if (strategy_choose(&net, cluster, &c.how, &tries, choices) < 0)
-		errx(1, "out of memory");
-	print_init(&table, &arena);
-	print_columns(&table, columns, sizeof(columns) / sizeof(*columns));
-	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		fill_row(&table, &choices[i], (enum strategy_name)i, 0, cluster,
-			choices[STRATEGY_NAME_SINGLE].time, &net);
-	strategy_choose_zero(&net, cluster, &c.how, zero);
-	for (int i = 0; i < STRATEGY_ZERO_COUNT; i++)
-		fill_row(&table, &zero[i], STRATEGY_NAME_DATA, i + 1, cluster,
-			choices[STRATEGY_NAME_SINGLE].time, &net);
-	if (c.form == PRINT_CSV)
-		print_csv(&table, stdout);
-	else if (c.form == PRINT_JSON)
-		print_json_all(&table, choices, &net, cluster, &c);
-	else
-		print_text_all(&table, choices, &net, cluster, &c);
-	print_free(&table);
-	arena_free(&arena);
+	answer_init(&answer, &c, &net, cluster);
+	answer_print(&answer);
+	answer_free(&answer);
 	strategy_net_free(&net);
 	strategy_cluster_free(cluster);
 	free(cluster);
@@ -356,7 +409,7 @@ static const struct option_row rows[] = {
 	{"other-us", OTHER, "X",
 		"time per iteration outside the layers, such as input, on one worker; default 0"},
 	{"csv", 'c', NULL, "CSV output, one row per strategy, times in ns"},
-	{"json", 'j', NULL, "JSON output, complete, times in ns"},
+	{"json", 'j', NULL, "JSON output, complete, with the sentences of the text, times in ns"},
 	{0},
 };
 

@@ -72,7 +72,9 @@ pmfit strategy --cluster cluster --csv --batch 8 --recompute off --micro-batches
 grep -q '^gpipe,.*,4,1-1-1-1,"1,2,3",[0-9]*,[0-9]*$' strategies || complain "partition: $(cat strategies)"
 expect 0 '^Recommended: data, 4.00× as fast' pmfit strategy --cluster cluster --batch 8 b8.json
 pmfit strategy --cluster cluster --json b8.json | python3 -c 'import json, sys
-assert json.load(sys.stdin)["recommended"] == "data"' || complain "JSON"
+found = json.load(sys.stdin)
+assert found["recommended"] == "data" and found["sentences"][0].startswith("Recommended: data, "), found["sentences"]
+assert any(said.startswith("From 4 layers measured on one GPU") for said in found["sentences"]), found["sentences"]' || complain "strategy: JSON"
 expect 1 'too few cut points\|no workers' sh -c 'pmfit strategy --cluster cluster --workers 6 --batch 12 b8.json; exit 1'
 sed 's/forward_ns/forward/' b8.json >broken.json
 expect 1 'broken.json: layer fc0: forward_ns missing' pmfit strategy --cluster cluster broken.json
