@@ -355,19 +355,53 @@ static uint32_t pass_begin(const struct flow_work *work, uint32_t previous, uint
 	return begin;
 }
 
-static void set_passes(
-	struct flow_work *work, const uint32_t *few, const struct flow_turns *turns, uint32_t count)
+/* The first step of `few` that touches a place. */
+static uint32_t first_touch(
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t place)
 {
-	const struct flow_turns *last = &turns[count - 1];
+	uint32_t x = 0;
 
-	flow_gradients(work, last->low != FLOW_NOWHERE ? last->low + 1 : few[last->first - 1] + 1);
+	while (x < few_count && !was_touched(work, place, few[x], few[x] + 1))
+		x++;
+	return x;
+}
+
+/* The same of a pass that is backward alone: behind what adds to gradients of the layer that the one before
+ * ended with, and of those before that layer; others are its own. `x`: its first step in `few`. */
+static uint32_t back_begin(const struct flow_work *work, const uint32_t *few, uint32_t x)
+{
+	uint32_t begin = few[x - 1] + 1, end_layer = x;
+
+	for (uint32_t t = 0; t < work->steps[few[x - 1]].count; t++) {
+		const uint32_t p = flow_touch_of(work, few[x - 1], t)->place;
+		const uint32_t first = work->places[p].parameter ? first_touch(work, few, x, p) : x;
+
+		end_layer = first < end_layer ? first : end_layer;
+	}
+	for (uint32_t i = begin; i < few[x]; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++) {
+			const uint32_t of = work->places[flow_touch_of(work, i, t)->place].gradient_of;
+
+			if (of != FLOW_NOWHERE && first_touch(work, few, x, of) <= end_layer)
+				begin = i + 1;
+		}
+	return begin;
+}
+
+/* From the turns; gradients are touched behind the step `turn`. */
+static void set_passes(struct flow_work *work, const uint32_t *few, const struct flow_turns *turns,
+	uint32_t count, uint32_t turn)
+{
+	flow_gradients(work, turn);
 	work->passes = mem_alloc(count, sizeof(*work->passes));
 	work->pass_count = count;
 	for (uint32_t k = count; k-- > 0;) {
 		struct flow_pass *pass = &work->passes[k];
 		const uint32_t first = turns[k].first;
 
-		pass->begin = k > 0 ? pass_begin(work, few[first - 1], few[first]) : 0;
+		pass->begin = k == 0                         ? 0
+			      : turns[k].low == FLOW_NOWHERE ? back_begin(work, few, first)
+							     : pass_begin(work, few[first - 1], few[first]);
 		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
 		pass->turn =
 			turns[k].low != FLOW_NOWHERE ? place_turn(work, &turns[k], pass->end) : pass->begin;
@@ -384,8 +418,11 @@ static bool find_passes(struct flow_work *work, const uint32_t *few, uint32_t fe
 	if (count == 1)
 		together = flow_stretches(work, few, few_count, turns);
 	found = together > 0 || find_turns(work, few, few_count, turns, count);
+	/* where parts of the model take turns, one may have gone back for the last time long before the end
+	 */
 	if (found)
-		set_passes(work, few, turns, together ? together : count);
+		set_passes(work, few, turns, together ? together : count,
+			turns[together ? 0 : count - 1].low + 1);
 	free(turns);
 	return found && (together || count > 1 || is_one_pass(work, few, few_count, work->passes[0].turn));
 }

@@ -12,7 +12,7 @@ complain() {
 	bad=1
 }
 
-for case in each list block cast stale batches mean copies; do
+for case in each list block cast stale batches mean copies turns; do
 	mkdir $case
 	PMHOOK_OUT=$SCRATCH/$case with_hook "$bin/flow_host" $case >$case.truth || complain "$case: ends with $?"
 	"$bin/pmanalyze" export --perfetto -o $case.json $case >/dev/null

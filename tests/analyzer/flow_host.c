@@ -13,7 +13,9 @@
  * iterations but one, which going backward is the first and has one call more, are left from another launch.
  * batches: list and cast, and three batches make a step, whose gradients are added up. mean: list, and behind
  * the update another launch with a running mean of all parameters. copies: list, gradients are copied on the
- * device between two layers, and all of them are cleared before the batch.
+ * device between two layers, and all of them are cleared before the batch. turns: list, and four batches make
+ * a step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
+ * backward, backward.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -67,7 +69,8 @@ KERNELS(KERNEL)
 static int iteration = -1;
 static cublasHandle_t handle;
 static int blocks = 6;
-static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies;
+static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns;
+static int under_way; /* of two batches, which */
 
 static struct parameter {
 	char *data, *gradient, *mean, *running;
@@ -104,6 +107,8 @@ static void product(char *a, char *b, char *c, cublasOperation_t of_a, cublasOpe
 /* Activations, and later what is their gradient, in memory that is used again, in another order each time. */
 static char *activation(int number)
 {
+	if (number < 5 * BLOCKS_MOST)
+		number += under_way * 5 * blocks;
 	return memory + (size_t)((number + iteration % 3) % (6 * BLOCKS_MOST)) * WIDTH * WIDTH * 4;
 }
 
@@ -222,7 +227,7 @@ static void update_parameters(void)
 	CHECK(cudaLaunchKernel(&update_average, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
 }
 
-static void learn(void)
+static void go_forward(void)
 {
 	static float image[ROWS * WIDTH];
 
@@ -237,6 +242,10 @@ static void learn(void)
 	}
 	belongs("-", -1);
 	launch(&loss, activation(5 * blocks), activation(5 * blocks - 1), target, NULL, NULL);
+}
+
+static void go_back(void)
+{
 	belongs("t_b", -1);
 	launch(&loss_back, slope(0), activation(5 * blocks - 1), target, NULL, NULL);
 	backward();
@@ -253,12 +262,32 @@ static void clear_gradients(void)
 	}
 }
 
+static void take_turns(void)
+{
+	static const struct {
+		int batch;
+		void (*go)(void);
+	} order[] = {{0, go_forward}, {1, go_forward}, {0, go_back}, {2, go_forward}, {1, go_back},
+		{3, go_forward}, {2, go_back}, {3, go_back}};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		under_way = order[i].batch % 2;
+		order[i].go();
+	}
+}
+
 static void train(void)
 {
 	if (is_copies)
 		clear_gradients();
-	for (int i = 0; i < (is_batches ? 3 : 1); i++)
-		learn();
+	if (is_turns) {
+		take_turns();
+	} else {
+		for (int i = 0; i < (is_batches ? 3 : 1); i++) {
+			go_forward();
+			go_back();
+		}
+	}
 	update_parameters();
 }
 
@@ -339,12 +368,13 @@ int main(int argc, char **argv)
 	is_batches = strcmp(name, "batches") == 0;
 	is_mean = strcmp(name, "mean") == 0;
 	is_copies = strcmp(name, "copies") == 0;
-	is_list = is_stale || is_batches || is_mean || is_copies || strcmp(name, "list") == 0;
+	is_turns = strcmp(name, "turns") == 0;
+	is_list = is_stale || is_batches || is_mean || is_copies || is_turns || strcmp(name, "list") == 0;
 	is_block = strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies [BLOCKS [ITERATIONS]]");
+		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies|turns [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
