@@ -191,30 +191,46 @@ static void find_spread(const struct findings *f)
 	f->add(f->context, sentence);
 }
 
-/* Up to where added GPUs pay, for the largest batch. */
+/* The largest batch that the limits allow; NAN: none. */
+static double largest_batch(const struct place_table *table)
+{
+	for (size_t i = table->count; i-- > 0;)
+		if (table->cells[i].is_dense && table->cells[i].is_allowed)
+			return table->cells[i].point.batch;
+	return NAN;
+}
+
+/* Up to where added GPUs pay, for the largest batch, within the limits. */
 static void find_worth(const struct findings *f)
 {
+	const double batch = largest_batch(f->table);
 	const struct place_cell *last = NULL, *next = NULL;
 	char sentence[320], one[64], other[64];
+	bool is_limited = false;
 
-	for (size_t i = 0; i < f->table->count; i++) {
+	for (size_t i = 0; i < f->table->count && !next; i++) {
 		const struct place_cell *cell = &f->table->cells[i];
 
-		if (!cell->is_dense ||
-			cell->point.batch != f->table->cells[f->table->count - 1].point.batch ||
-			!isfinite(cell->rate))
+		if (!cell->is_dense || cell->point.batch != batch || !isfinite(cell->rate))
 			continue;
-		if (last && !next && cell->marginal < f->question->worth)
+		if (!cell->is_allowed)
+			is_limited = true;
+		else if (last && cell->marginal < f->question->worth)
 			next = cell;
-		if (!next)
+		else
 			last = cell;
 	}
-	if (!last || !next)
+	if (next)
+		snprintf(sentence, sizeof(sentence),
+			"With %g samples on each, adding GPUs pays up to %s: those added for %s do %.0f%% of the work of the first.",
+			batch, name_of(&last->point, one), name_of(&next->point, other),
+			100 * next->marginal);
+	else if (last && is_limited && isfinite(last->marginal))
+		snprintf(sentence, sizeof(sentence),
+			"With %g samples on each, adding GPUs pays up to %s, the most allowed.", batch,
+			name_of(&last->point, one));
+	else
 		return;
-	snprintf(sentence, sizeof(sentence),
-		"With %g samples on each, adding GPUs pays up to %s: those added for %s do %.0f%% of the work of the first.",
-		last->point.batch, name_of(&last->point, one), name_of(&next->point, other),
-		100 * next->marginal);
 	f->add(f->context, sentence);
 }
 

@@ -132,6 +132,33 @@ static void test_limits(const struct step_level *level)
 	place_free(&table);
 }
 
+/* What adding GPUs is worth is asked of the numbers and the batches that the limits allow. */
+static void test_worth_within_limits(const struct step_level *level)
+{
+	static const double gpus[] = {1, 2, 4, 8}, batches[] = {16, 64};
+	struct place_question q = {.level = level,
+		.unit_s = 1e-3,
+		.confidence = 0.95,
+		.gpus = gpus,
+		.gpu_count = 4,
+		.batches = batches,
+		.batch_count = 2,
+		.gpus_per_node = 8,
+		.most_nodes = 1,
+		.most_gpus = 4,
+		.most_gpu_batch = 32,
+		.worth = 0.5};
+	struct place_table table;
+
+	place_fill(&q, &table);
+	*said = '\0';
+	place_findings(&q, &table, keep, NULL);
+	CHECK(strstr(said,
+		      "With 16 samples on each, adding GPUs pays up to 4 GPUs on 1 node, the most allowed."),
+		"%s", said);
+	place_free(&table);
+}
+
 int main(void)
 {
 	struct step_level level = {.name = (char *)""};
@@ -139,6 +166,7 @@ int main(void)
 	fit(&level.committee);
 	test_table(&level);
 	test_limits(&level);
+	test_worth_within_limits(&level);
 	committee_free(&level.committee);
 	printf("%d failures\n", failures);
 	return failures > 0;
