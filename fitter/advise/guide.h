@@ -84,8 +84,9 @@ struct guide_cell {
 
 struct guide_table {
 	size_t gpu_count, batch_count;
-	struct guide_cell *cells;               /* batch_count rows of gpu_count */
-	size_t *last;                           /* per batch: the last number of GPUs (its place) that pays */
+	struct guide_cell *cells; /* batch_count rows of gpu_count */
+	size_t within;            /* numbers of GPUs that the limit allows: the first ones */
+	size_t *last; /* per batch: of these the last (its place) that pays, GUIDE_NONE: there are none */
 	size_t fastest, cheapest;               /* cells; GUIDE_NONE: no allowed one */
 	size_t fastest_inside, cheapest_inside; /* of those that are no extrapolation */
 };

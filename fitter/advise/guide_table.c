@@ -76,10 +76,21 @@ static int fill_row(
 	return 0;
 }
 
+static size_t count_within(const struct guide *guide, const double *gpus, size_t count)
+{
+	size_t within = 0;
+
+	while (within < count && (guide->most_gpus <= 0 || gpus[within] <= guide->most_gpus))
+		within++;
+	return within;
+}
+
 static size_t last_that_pays(const struct guide *guide, const struct guide_cell *row, size_t count)
 {
 	size_t last = 0;
 
+	if (!count)
+		return GUIDE_NONE;
 	while (last + 1 < count && row[last + 1].marginal >= guide->worth)
 		last++;
 	return last;
@@ -118,7 +129,9 @@ int guide_table_fill(const struct guide *guide, const double *gpus, size_t gpu_c
 	double *points = malloc((n * count + 1) * sizeof(*points)), *times = NULL;
 	int status = -ENOMEM;
 
-	*table = (struct guide_table){.gpu_count = gpu_count, .batch_count = batch_count};
+	*table = (struct guide_table){.gpu_count = gpu_count,
+		.batch_count = batch_count,
+		.within = count_within(guide, gpus, gpu_count)};
 	table->cells = calloc(count + 1, sizeof(*table->cells));
 	table->last = calloc(batch_count + 1, sizeof(*table->last));
 	if (!points || !table->cells || !table->last)
@@ -140,7 +153,7 @@ int guide_table_fill(const struct guide *guide, const double *gpus, size_t gpu_c
 		struct guide_cell *row = table->cells + b * gpu_count;
 
 		status = fill_row(guide, row, gpu_count, times + b * gpu_count, count);
-		table->last[b] = last_that_pays(guide, row, gpu_count);
+		table->last[b] = last_that_pays(guide, row, table->within);
 	}
 	choose(guide, table, false, &table->fastest, &table->cheapest);
 	choose(guide, table, true, &table->fastest_inside, &table->cheapest_inside);

@@ -195,8 +195,10 @@ static void add_table(cJSON *root, const struct guide_answer *answer)
 	cJSON_AddItemToObject(root, "table", print_json(&answer->rows));
 	array = cJSON_AddArrayToObject(root, "pays_up_to");
 	for (size_t b = 0; b < table->batch_count; b++)
-		cJSON_AddItemToArray(
-			array, print_json_row(&answer->rows, b * table->gpu_count + table->last[b]));
+		cJSON_AddItemToArray(array,
+			table->last[b] == GUIDE_NONE
+				? cJSON_CreateNull()
+				: print_json_row(&answer->rows, b * table->gpu_count + table->last[b]));
 	for (size_t i = 0; i < sizeof(chosen) / sizeof(*chosen); i++)
 		cJSON_AddItemToObject(root, names[i],
 			chosen[i] == GUIDE_NONE ? cJSON_CreateNull()

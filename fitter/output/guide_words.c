@@ -63,14 +63,16 @@ static void say_end(struct guide_answer *a, size_t batch)
 	const size_t last = table->last[batch];
 	const char *name = isnan(row[0].batch) ? "" : arena_format(&a->arena, "Batch %g: ", row[0].batch);
 
-	if (last + 1 < table->gpu_count)
+	if (last == GUIDE_NONE)
+		return;
+	if (last + 1 < table->within)
 		sentences_add(&a->parts[GUIDE_ENDS],
 			"%sadding GPUs pays up to %g; the next %g give %.0f%% of their number (threshold %.0f%%)",
 			name, row[last].gpus, row[last + 1].gpus - row[last].gpus,
 			100 * row[last + 1].marginal, 100 * a->guide->worth);
 	else
-		sentences_add(&a->parts[GUIDE_ENDS],
-			"%sadding GPUs pays up to the largest number evaluated, %g", name, row[last].gpus);
+		sentences_add(&a->parts[GUIDE_ENDS], "%sadding GPUs pays up to the largest number %s, %g",
+			name, table->within < table->gpu_count ? "allowed" : "evaluated", row[last].gpus);
 }
 
 /* "4 GPUs at batch 64" */

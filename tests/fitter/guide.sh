@@ -32,6 +32,11 @@ expect 0 '^  gpus: the time scales as gpus^-0.667 here' pmfit guide --at gpus=2 
 expect 0 'constant C, independent of all settings: 33.3%' pmfit guide --at gpus=2 model.json
 expect 0 'weak scaling' pmfit guide --batch-is local model.json
 expect 0 '^Fastest is 2 GPUs' pmfit guide --batch 32 --at-most-gpus 2 model.json
+# limits hold for what pays too
+expect 0 '^Batch 32: adding GPUs pays up to the largest number allowed, 2$' pmfit guide --batch 32 --at-most-gpus 3 --worth 0.3 model.json
+! grep -q 'pays up to 4' output || complain "more GPUs pay than are allowed: $(cat output)"
+expect 0 '"pays_up_to":.*null' pmfit guide --json --batch 32 --gpus 2,4 --at-most-gpus 1 model.json
+! grep -q 'pays up to' output || complain "no number of GPUs is allowed, and some pay: $(cat output)"
 expect 0 '^No configuration of the table is within' pmfit guide --batch 32 --at-most-local-batch 1 model.json
 pmfit guide --json model.json | python3 -c 'import json, sys
 guide = json.load(sys.stdin)
