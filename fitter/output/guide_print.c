@@ -244,6 +244,7 @@ static void print_table_part(const struct guide_answer *answer, FILE *out)
 		"effic.: speedup per GPU, 100% for the first number; added: per GPU added to the row above",
 		2, out);
 	fputc('\n', out);
+	sentences_text(&answer->parts[GUIDE_DOUBT], 0, 2, out);
 	sentences_text(&answer->parts[GUIDE_ENDS], 0, 2, out);
 	fputc('\n', out);
 	sentences_text(&answer->parts[GUIDE_RECOMMENDED], 0, 2, out);

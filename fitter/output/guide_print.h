@@ -19,6 +19,7 @@ enum guide_part {
 	GUIDE_SCALING, /* over GPUs: how the time scales, then what that means */
 	GUIDE_BATCHES, /* the same over the batch */
 	GUIDE_CONSTANT,
+	GUIDE_DOUBT,       /* what an efficiency above 100% comes from */
 	GUIDE_ENDS,        /* up to where GPUs pay, for each batch */
 	GUIDE_RECOMMENDED, /* one sentence; none without a table */
 	GUIDE_INTERVALS,

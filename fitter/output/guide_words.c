@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define ROUNDING 5e-4 /* an efficiency above 1 by less is shown as 100.0% */
+
 const char *guide_words_interval(struct arena *arena, const struct guide_number *number, double factor)
 {
 	if (!isfinite(number->low) || !isfinite(number->high))
@@ -36,6 +38,12 @@ static double ideal_of(const struct guide *guide, size_t column)
 	return guide->is_local ? 0 : -1;
 }
 
+/* How far a ratio of two of the model's times may be off: twice its mean relative error. */
+static double ratio_error(const struct pm_fit_model *model)
+{
+	return isfinite(model->train.mape) ? 2 * model->train.mape / 100 : 0;
+}
+
 static void say_scaling(struct guide_answer *a, const struct guide_effect *effect, struct sentences *said)
 {
 	const struct guide *guide = a->guide;
@@ -51,9 +59,12 @@ static void say_scaling(struct guide_answer *a, const struct guide_effect *effec
 	if (effect->column == guide->batch && !guide->is_epoch && exponent < 0)
 		sentences_add(said,
 			"larger batches take less time: is the time that of an epoch (--time-of epoch)?");
-	if (effect->column == guide->gpus && isfinite(exponent))
-		sentences_add(said, "doubling them multiplies the throughput by %.2f (ideal: 2)",
-			2 * pow(2, ideal_of(guide, effect->column) - exponent));
+	if (effect->column == guide->gpus && isfinite(exponent)) {
+		const double gain = pow(2, ideal_of(guide, effect->column) - exponent);
+
+		sentences_add(said, "doubling them multiplies the throughput by %.2f (ideal: 2%s)", 2 * gain,
+			gain > 1 + ROUNDING + ratio_error(guide->model) ? "; doubtful" : "");
+	}
 }
 
 static void say_end(struct guide_answer *a, size_t batch)
@@ -81,6 +92,41 @@ static const char *place(struct arena *arena, const struct guide_cell *cell)
 	const char *gpus = arena_format(arena, "%g GPU%s", cell->gpus, cell->gpus > 1 ? "s" : "");
 
 	return isnan(cell->batch) ? gpus : arena_format(arena, "%s at batch %g", gpus, cell->batch);
+}
+
+/*
+ * The work of the same GPU in less time, because there are others. With the same batch on each GPU that
+ * contradicts what time and batch are taken for; else it is at least unusual.
+ */
+static void say_doubt(struct guide_answer *a)
+{
+	const struct guide *guide = a->guide;
+	const struct guide_table *table = a->table;
+	const struct guide_cell *most = table->cells;
+	const char *where;
+
+	for (size_t i = 1; i < table->gpu_count * table->batch_count; i++)
+		if (isnan(most->efficiency) || table->cells[i].efficiency > most->efficiency)
+			most = &table->cells[i];
+	if (!(most->efficiency > 1 + ROUNDING))
+		return;
+	where = arena_format(&a->arena, "Efficiency above 100%% (up to %.1f%%, %s%s)", 100 * most->efficiency,
+		place(&a->arena, most), most->extrapolated ? ", extrapolated" : "");
+	if (most->efficiency <= 1 + ratio_error(guide->model))
+		sentences_add(&a->parts[GUIDE_DOUBT], "%s: within twice the model's error (MAPE %.3g%%).",
+			where, guide->model->train.mape);
+	else if (guide->is_local && !guide->is_epoch)
+		sentences_add(&a->parts[GUIDE_DOUBT],
+			"%s: with the same batch on each GPU an iteration would take less time on more GPUs. More likely the "
+			"batch is that of all GPUs (--batch-is global), the time that of an epoch (--time-of epoch), or "
+			"another setting changed with the GPUs. Efficiencies, rates and the recommendation rest on this "
+			"reading.",
+			where);
+	else
+		sentences_add(&a->parts[GUIDE_DOUBT],
+			"%s: the time falls faster than the number of GPUs grows, which caches rarely explain. Did another "
+			"setting change with the GPUs? Measure %g and %g GPUs with all others equal.",
+			where, table->cells[0].gpus, most->gpus);
 }
 
 /* Between the cheapest and the fastest: the last number of GPUs that pays at the batch of the fastest; or
@@ -165,6 +211,8 @@ void guide_words(struct guide_answer *a)
 			"constant C, independent of all settings: %.1f%%%s of the time here",
 			100 * a->constant_share.value,
 			guide_words_interval(&a->arena, &a->constant_share, 100));
+	if (a->table->cells)
+		say_doubt(a);
 	for (size_t b = 0; a->table->cells && b < a->table->batch_count; b++)
 		say_end(a, b);
 	if (a->table->cells)

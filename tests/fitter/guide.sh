@@ -31,6 +31,20 @@ expect 0 '^Batch 32: adding GPUs pays up to 2; the next 2 give 42% of their numb
 expect 0 '^  gpus: the time scales as gpus^-0.667 here' pmfit guide --at gpus=2 model.json
 expect 0 'constant C, independent of all settings: 33.3%' pmfit guide --at gpus=2 model.json
 expect 0 'weak scaling' pmfit guide --batch-is local model.json
+# the same batch on each of more GPUs in less time: that is said to be doubtful, and which reading it rests on
+expect 0 '^Efficiency above 100% (up to 333\.3%, 8 GPUs at batch 32, extrapolated): with' pmfit guide --batch-is local --batch 32 model.json
+grep -q -e '--batch-is global' output && grep -q 'by 3.17 (ideal: 2; doubtful)' output || complain "333% without a reason: $(cat output)"
+expect 0 'by 1.59 (ideal: 2)' pmfit guide --batch 32 model.json
+! grep -q 'Efficiency above' output || complain "at most 100%: $(cat output)"
+expect 0 '"sentences":.*"Efficiency above 100% (up to 333.3%' pmfit guide --json --batch-is local --batch 32 model.json
+# falling faster than GPUs are added, and by less than the model's error
+awk 'BEGIN { print "time,gpus"; for (i = 0; i < 60; i++) { g = 1 + i % 4; printf "%.10g,%d\n", 8 * g ^ -1.2 + 0.001, g } }' >super.csv
+awk 'BEGIN { print "time,gpus"; for (i = 0; i < 60; i++) { g = 1 + i % 4; printf "%.10g,%d\n", 8 * g ^ -1.01 * (i % 3 ? 0.97 : 1.05) + 0.001, g } }' >noisy.csv
+for table in super noisy; do
+	pmfit fit --time time --extrinsic gpus --seeds 2 -q -o $table.json $table.csv >/dev/null
+done
+expect 0 '^Efficiency above 100% (up to 13.*, 4 GPUs): the time falls faster' pmfit guide --gpus 1,2,4 super.json
+expect 0 "^Efficiency above 100% (up to 10.*, 4 GPUs): within twice the model's error" pmfit guide --gpus 1,2,4 noisy.json
 expect 0 '^Fastest is 2 GPUs' pmfit guide --batch 32 --at-most-gpus 2 model.json
 # limits hold for what pays too
 expect 0 '^Batch 32: adding GPUs pays up to the largest number allowed, 2$' pmfit guide --batch 32 --at-most-gpus 3 --worth 0.3 model.json
