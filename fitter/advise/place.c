@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ROUNDING 5e-4   /* an efficiency above 1 by less is shown as 100.0% */
 #define LEAST_GAIN 0.01 /* for which GPUs are spread over more nodes */
 
 static double rate_of(const struct place_question *q, const struct form_point *point, double time)
@@ -234,6 +235,35 @@ static void find_worth(const struct findings *f)
 	f->add(f->context, sentence);
 }
 
+/* More samples a second from each GPU than with the fewest: the greatest such efficiency, and what it is
+ * relative to. */
+static void find_excess(const struct findings *f)
+{
+	const struct place_cell *most = NULL, *base = NULL, *base_of_most = NULL;
+	char sentence[320], one[64], other[64];
+
+	for (size_t i = 0; i < f->table->count; i++) {
+		const struct place_cell *cell = &f->table->cells[i];
+
+		if (!base || base->point.batch != cell->point.batch)
+			base = cell;
+		if (cell->efficiency > (most ? most->efficiency : 1 + ROUNDING)) {
+			most = cell;
+			base_of_most = base;
+		}
+	}
+	if (!most)
+		return;
+	snprintf(sentence, sizeof(sentence),
+		"Efficiency above 100%%: relative to %s, each of %s does %.1f%% of the work with %g samples on each%s.",
+		name_of(&base_of_most->point, one), name_of(&most->point, other), 100 * most->efficiency,
+		most->point.batch,
+		most->rate_low / most->point.gpus > base_of_most->rate_high / base_of_most->point.gpus
+			? ""
+			: " (their intervals overlap)");
+	f->add(f->context, sentence);
+}
+
 void place_findings(const struct place_question *question, const struct place_table *table,
 	void (*add)(void *context, const char *sentence), void *context)
 {
@@ -241,6 +271,7 @@ void place_findings(const struct place_question *question, const struct place_ta
 
 	find_falls(&findings);
 	find_spread(&findings);
+	find_excess(&findings);
 	if (!question->is_global)
 		find_worth(&findings);
 }

@@ -54,7 +54,7 @@ void place_free(struct place_table *table);
 
 /*
  * What else is worth saying: each a sentence, by `add`, which copies it. Where more GPUs are slower; what
- * spreading costs; up to where adding GPUs pays.
+ * spreading costs; what an efficiency above 1 is relative to; up to where adding GPUs pays.
  */
 void place_findings(const struct place_question *question, const struct place_table *table,
 	void (*add)(void *context, const char *sentence), void *context);

@@ -102,6 +102,7 @@ static void test_table(const struct step_level *level)
 	CHECK(strstr(said, "8 GPUs on 1 node do fewer samples a second than 4 GPUs on 1 node with 16"), "%s",
 		said);
 	CHECK(strstr(said, "adding GPUs pays up to 4 GPUs on 1 node"), "%s", said);
+	CHECK(!strstr(said, "Efficiency above"), "%s", said);
 	place_free(&table);
 }
 
@@ -159,6 +160,33 @@ static void test_worth_within_limits(const struct step_level *level)
 	place_free(&table);
 }
 
+/* 8 GPUs of one node are slow: those of two nodes do more, which needs a word. */
+static void test_excess(const struct step_level *level)
+{
+	static const double gpus[] = {8}, batches[] = {16};
+	struct place_question q = {.level = level,
+		.unit_s = 1e-3,
+		.confidence = 0.95,
+		.gpus = gpus,
+		.gpu_count = 1,
+		.batches = batches,
+		.batch_count = 1,
+		.gpus_per_node = 8,
+		.most_nodes = 2,
+		.worth = 0.5};
+	struct place_table table;
+
+	place_fill(&q, &table);
+	CHECK(table.count == 2 && table.cells[1].efficiency > 1.5, "efficiency %g",
+		table.count == 2 ? table.cells[1].efficiency : NAN);
+	*said = '\0';
+	place_findings(&q, &table, keep, NULL);
+	CHECK(strstr(said,
+		      "Efficiency above 100%: relative to 8 GPUs on 1 node, each of 8 GPUs on 2 nodes does "),
+		"%s", said);
+	place_free(&table);
+}
+
 int main(void)
 {
 	struct step_level level = {.name = (char *)""};
@@ -167,6 +195,7 @@ int main(void)
 	test_table(&level);
 	test_limits(&level);
 	test_worth_within_limits(&level);
+	test_excess(&level);
 	committee_free(&level.committee);
 	printf("%d failures\n", failures);
 	return failures > 0;
