@@ -235,8 +235,11 @@ static void answer(const struct options *options, const struct observations *obs
 	const struct pm_fit_model *model, const struct pm_fit_model *freely, const char *path)
 {
 	struct arena arena = {0};
-	struct answer a = {
-		.path = path, .model = model, .freely = freely, .formula = {&arena}, .said = {&arena}};
+	struct answer a = {.path = path,
+		.model = model,
+		.freely = freely,
+		.formula = {.arena = &arena},
+		.said = {.arena = &arena}};
 
 	if (observations->test.sample_count && pm_fit_evaluate(model, &observations->test, &a.test) < 0)
 		errx(1, "out of memory");

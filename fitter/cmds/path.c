@@ -187,7 +187,8 @@ static void answer(const struct lambda_path *path, const struct observations *ob
 	enum print_form form)
 {
 	struct arena arena = {0};
-	struct answer a = {.name = name, .path = path, .observations = observations, .said = {&arena}};
+	struct answer a = {
+		.name = name, .path = path, .observations = observations, .said = {.arena = &arena}};
 
 	print_init(&a.errors, &arena);
 	print_init(&a.values, &arena);

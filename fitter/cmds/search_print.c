@@ -250,7 +250,8 @@ static void print_answer_json(const struct search_answer *a, const struct result
 void search_print(const struct search_answer *a)
 {
 	struct arena arena = {0};
-	struct result result = {.extent = {&arena}, .formula = {&arena}, .said = {&arena}};
+	struct result result = {
+		.extent = {.arena = &arena}, .formula = {.arena = &arena}, .said = {.arena = &arena}};
 
 	print_init(&result.front, &arena);
 	tabulate_front(a, &result.front);

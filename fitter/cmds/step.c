@@ -197,8 +197,10 @@ static void level_init(struct level_answer *answer, const struct step_model *mod
 {
 	const struct committee *c = &level->committee;
 
-	*answer = (struct level_answer){
-		.level = level, .extent = {arena}, .exchange = {arena}, .warnings = {arena}};
+	*answer = (struct level_answer){.level = level,
+		.extent = {.arena = arena},
+		.exchange = {.arena = arena},
+		.warnings = {.arena = arena}};
 	print_init(&answer->terms, arena);
 	print_init(&answer->errors, arena);
 	say_extent(level, &answer->extent);
