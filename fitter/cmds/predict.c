@@ -376,7 +376,8 @@ static const struct option_row rows[] = {
 	{"csv", 'c', NULL,
 		"CSV output: the model's columns, then predicted, low, high, measured, extrapolated, "
 		"unseen (column names, separated by blanks)"},
-	{"json", 'j', NULL, "JSON output: rows, errors and the basis of the intervals"},
+	{"json", 'j', NULL,
+		"JSON output: rows, errors, the basis of the intervals and the sentences of the text"},
 	{"quiet", 'q', NULL, "the errors only"},
 	{"plot", PLOT, NULL,
 		"plot predicted against measured in the terminal; without measured times, the "

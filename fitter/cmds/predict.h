@@ -38,7 +38,8 @@ void prediction_free(struct prediction *p);
 size_t prediction_columns(struct prediction *p);
 void prediction_row(struct prediction *p, size_t first, size_t line, double time, double low, double high,
 	double measured);
-void prediction_print(const struct prediction *p, enum print_form form, bool is_sum);
+/* is_sum: text without the rows. */
+void prediction_print(struct prediction *p, enum print_form form, bool is_sum);
 
 /* Answers a table by a model of `pmfit step`: all of the command. */
 int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices);

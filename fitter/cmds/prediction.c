@@ -46,6 +46,39 @@ void prediction_row(struct prediction *p, size_t first, size_t line, double time
 	print_numbers(&p->rows, first, (double[]){time, low, high, measured, time / measured - 1}, 5);
 }
 
+/* What is said of the rows, and of the errors. */
+struct words {
+	struct sentences rows, errors;
+};
+
+static void say_rows(const struct prediction *p, struct sentences *said)
+{
+	const char *text =
+		arena_format(said->arena, "%zu row%s", p->rows.row_count, pm_text_plural(p->rows.row_count));
+
+	if (p->unit)
+		text = arena_format(said->arena, "%s; times in %s", text, p->unit);
+	if (p->outside)
+		text = arena_format(said->arena, "%s; %zu outside the fitted range", text, p->outside);
+	if (p->unanswered)
+		text = arena_format(said->arena, "%s; %zu without a prediction%s", text, p->unanswered,
+			p->why_unanswered);
+	sentences_add(said, "%s", text);
+	sentences_add(said, "%s", p->basis);
+	if (p->held)
+		sentences_add(said,
+			"%zu growth%s beyond the range held within what steps do (--formula: as the formula says).",
+			p->held, pm_text_plural(p->held));
+}
+
+static void say_errors(const struct prediction *p, struct sentences *said)
+{
+	if (p->all.sample_count && p->has_interval)
+		sentences_add(said, "%zu of %zu measured times (%.1f%%) lie within their intervals",
+			p->covered, p->all.sample_count,
+			100 * (double)p->covered / (double)p->all.sample_count);
+}
+
 static void print_errors(const struct prediction *p)
 {
 	bool is_split = p->inside.sample_count && p->inside.sample_count < p->all.sample_count;
@@ -54,12 +87,9 @@ static void print_errors(const struct prediction *p)
 	report_error_table(
 		(const struct report_error[]){{"all", p->all, NULL}, {"inside the range", p->inside, NULL}},
 		is_split ? 2 : 1, stdout);
-	if (p->has_interval)
-		printf("  %zu of %zu measured times (%.1f%%) lie within their intervals\n", p->covered,
-			p->all.sample_count, 100 * (double)p->covered / (double)p->all.sample_count);
 }
 
-static void print_json_all(const struct prediction *p)
+static void print_json_all(const struct prediction *p, const struct words *words)
 {
 	cJSON *root = cJSON_CreateObject();
 
@@ -74,33 +104,35 @@ static void print_json_all(const struct prediction *p)
 		p->inside.sample_count ? model_file_error(&p->inside) : cJSON_CreateNull());
 	cJSON_AddNumberToObject(root, "covered", (double)p->covered);
 	cJSON_AddNumberToObject(root, "held", (double)p->held);
+	cJSON_AddNumberToObject(root, "outside", (double)p->outside);
+	cJSON_AddNumberToObject(root, "unanswered", (double)p->unanswered);
+	sentences_json(&words->rows, root, "sentences");
+	sentences_json(&words->errors, root, "sentences");
 	print_json_end(root, stdout);
 }
 
-void prediction_print(const struct prediction *p, enum print_form form, bool is_sum)
+static void print_text_all(const struct prediction *p, const struct words *words, bool is_sum)
 {
-	if (form == PRINT_CSV)
-		print_csv(&p->rows, stdout);
-	else if (form == PRINT_JSON)
-		print_json_all(p);
-	if (form != PRINT_TEXT)
-		return;
 	if (!is_sum) {
 		print_text(&p->rows, NULL, stdout);
 		putchar('\n');
 	}
-	printf("%zu row%s", p->rows.row_count, pm_text_plural(p->rows.row_count));
-	if (p->unit)
-		printf("; times in %s", p->unit);
-	if (p->outside)
-		printf("; %zu outside the fitted range", p->outside);
-	if (p->unanswered)
-		printf("; %zu without a prediction%s", p->unanswered, p->why_unanswered);
-	printf("\n%s\n", p->basis);
-	if (p->held)
-		printf("%zu growth%s beyond the range held within what steps do (--formula: as the formula "
-		       "says).\n",
-			p->held, pm_text_plural(p->held));
+	sentences_text(&words->rows, 0, 2, stdout);
 	if (p->all.sample_count)
 		print_errors(p);
+	sentences_text(&words->errors, 2, 4, stdout);
+}
+
+void prediction_print(struct prediction *p, enum print_form form, bool is_sum)
+{
+	struct words words = {.rows = {.arena = &p->arena}, .errors = {.arena = &p->arena}};
+
+	say_rows(p, &words.rows);
+	say_errors(p, &words.errors);
+	if (form == PRINT_CSV)
+		print_csv(&p->rows, stdout);
+	else if (form == PRINT_JSON)
+		print_json_all(p, &words);
+	else
+		print_text_all(p, &words, is_sum);
 }

@@ -111,7 +111,7 @@ pmfit predict model.json planned.csv >text
 grep -q '^ *2 *69\.59.*size 16 > 11$' text || complain "extrapolation: $(cat text)"
 grep -q '^ *3 *26 ' text || complain "prediction: $(cat text)"
 grep -q '^ *4 *-.*kind=huge unseen$' text || complain "unseen: $(cat text)"
-grep -q '^4 rows; times in ms; 2 outside the fitted range; 1 without a prediction: unseen levels' text || complain "sum: $(cat text)"
+tr -s ' \n' ' ' <text | grep -q ' 4 rows; times in ms; 2 outside the fitted range; 1 without a prediction: unseen levels' || complain "sum: $(cat text)"
 grep -q '^  all  *2 ' text || complain "error: $(cat text)"
 grep -q 'from the residuals' text || complain "what intervals are made of: $(cat text)"
 pmfit predict --csv model.json planned.csv >predicted.csv
@@ -120,6 +120,7 @@ grep -q '^line,size,gpus,kind,predicted,low,high,measured,extrapolated,unseen$' 
 grep -q '^4,4,1,huge,,,,,,kind$' predicted.csv || complain "unseen as CSV: $(cat predicted.csv)"
 grep -q '^5,4,7,small,.*,gpus,$' predicted.csv || complain "extrapolated as CSV: $(cat predicted.csv)"
 expect 0 '"interval":.*"residuals"' pmfit predict --json model.json planned.csv
+grep -q '"sentences":.*rows; times in ms; .*"Intervals: 95%, from the residuals' output || complain "predict: no sentences as JSON"
 pmfit fit -q -d columns.txt --seeds 1 --bootstrap 20 -o sampled.json table.csv >/dev/null
 expect 0 'from 20 bootstrap values and the residuals' pmfit predict sampled.json planned.csv
 expect 0 '^  all  *200 .* 1\.0000$' pmfit predict -q model.json table.csv
