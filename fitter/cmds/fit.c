@@ -222,7 +222,7 @@ static void check_unscaled(const struct options *options, const struct observati
 	if (other < cost * (1 - UNREACHED))
 		sentences_add(said,
 			"Unscaled, the search has not reached the minimum: with --scale all one seed reaches %.6g, "
-			"%.2g%% less. More --evaluations (now %zu a seed) come nearer.",
+			"%.3g%% less. More --evaluations (now %zu a seed) come nearer.",
 			other, 100 * (1 - other / cost), model->runs[model->best_run].evaluations);
 	else
 		sentences_add(said,

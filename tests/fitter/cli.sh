@@ -76,6 +76,8 @@ for method in jso lshade varpro de; do
 done
 expect 0 'Unscaled, the search has' pmfit fit -d columns.txt --scale none --seeds 2 table.csv
 ! grep -q 'The search has converged' output || complain "unscaled seeds that agree are called converged"
+pmfit fit -d columns.txt --scale none --seeds 2 --evaluations 300 --method jso table.csv >text
+tr -s ' \n' ' ' <text | grep -q 'Unscaled, the search has not reached .* 100% less' || complain "unscaled, few evaluations: $(cat text)"
 expect 0 'The search has converged' pmfit fit -d columns.txt --lambda 0.001 --penalty l1 --penalty-scaled table.csv
 expect 0 'Effect of lambda, without -> with: p size 1.5 -> ' pmfit fit -d columns.txt --lambda 0.1 table.csv
 expect 0 'low .*95%.*high' pmfit fit -d columns.txt --seeds 1 --bootstrap 20 table.csv
