@@ -164,6 +164,19 @@ static uint8_t label_of_site(const char *site, bool forward)
 	return forward ? SEQUENCE_FORWARD : label;
 }
 
+/* The innermost function of Python's, as it stands in a call site; its length, 0: there is none. */
+static size_t innermost(const char **site)
+{
+	for (const char *end; *site && **site; *site = *end ? end + 3 : end) {
+		end = strstr(*site, " < ");
+		if (!end)
+			end = *site + strlen(*site);
+		if (memmem(*site, (size_t)(end - *site), ".py", 3))
+			return (size_t)(end - *site);
+	}
+	return 0;
+}
+
 /*
  * Is the innermost function of Python's a method of a class that keeps a mean of parameters, by its name?
  * Such a class is a module to PyTorch, but no layer (AveragedModel, ModelEmaV3, ExponentialMovingAverage).
@@ -172,23 +185,25 @@ static uint8_t label_of_site(const char *site, bool forward)
 static bool is_mean_of_parameters(const char *site)
 {
 	static const char *const classes[] = {"Averag", "EMA", "Ema"};
+	const size_t length = innermost(&site);
+	const char *dot = length ? memchr(site, '.', length) : NULL;
 
-	for (const char *end; site && *site; site = *end ? end + 3 : end) {
-		const char *python, *dot;
-
-		end = strstr(site, " < ");
-		if (!end)
-			end = site + strlen(site);
-		python = memmem(site, (size_t)(end - site), ".py", 3);
-		if (!python)
-			continue;
-		dot = memchr(site, '.', (size_t)(end - site));
-		for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && dot < python; i++)
-			if (memmem(site, (size_t)(dot - site), classes[i], strlen(classes[i])))
-				return true;
-		return false;
-	}
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && dot; i++)
+		if (dot < (const char *)memmem(site, length, ".py", 3) &&
+			memmem(site, (size_t)(dot - site), classes[i], strlen(classes[i])))
+			return true;
 	return false;
+}
+
+/* Is it an optimizer's step? That may be called by a module, which has the model in it
+ * (DeepSpeedEngine.step). */
+static bool is_in_step(const char *site)
+{
+	const size_t length = innermost(&site);
+	char name[NAME_BYTES];
+
+	lower(name, length ? site : "", length);
+	return is_step(name);
 }
 
 uint8_t sequence_label(const struct timeline *timeline, const struct timeline_operation *operation)
@@ -211,7 +226,8 @@ uint8_t sequence_label(const struct timeline *timeline, const struct timeline_op
 		lower(name, kernel, strlen(kernel));
 		label = label_of(name);
 	}
-	module = operation->module && *operation->module && !is_mean_of_parameters(operation->site);
+	module = operation->module && *operation->module && !is_mean_of_parameters(operation->site) &&
+		 !is_in_step(operation->site);
 	if (label == SEQUENCE_UPDATE && module && !is_update_name(name))
 		label = 0;
 	if (label == SEQUENCE_BACKWARD || label == SEQUENCE_UPDATE)
