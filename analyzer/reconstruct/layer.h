@@ -50,6 +50,15 @@ struct layer_role {
 	struct layer_reason reason;
 };
 
+/* What is in doubt of layers and passes, by what the program's own kernels work on. */
+enum layer_doubt {
+	LAYER_NO_DOUBT,      /* none, or nothing is known of what they work on */
+	LAYER_WEIGHTS_ALONE, /* the optimizer works on a copy of the parameters: only weights that a library
+				reads are known */
+	LAYER_NOT_FOLLOWED,  /* no parameters, or no turn from forward to backward: both are by the calls'
+				order */
+};
+
 struct layer_list {
 	struct layer *items;
 	size_t count, room;
@@ -59,7 +68,8 @@ struct layer_list {
 	uint32_t updates; /* in it, with computations of a library between them; 0: not known */
 	struct layer_role *operation_roles; /* by operation of the timeline */
 	size_t followed_gathers;            /* all-gathers of that iteration whose parameters are followed */
-	bool given_again;                   /* the data say of some work that it is done again */
+	enum layer_doubt doubt;
+	bool given_again; /* the data say of some work that it is done again */
 	struct layer_part *parts;
 	size_t part_count, part_room;
 	struct arena arena;

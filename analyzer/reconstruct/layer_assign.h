@@ -43,7 +43,7 @@ struct layer_assign {
 	bool *tables;                 /* by step: a copy that is of the kernel it is made for */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
-	uint64_t *copies; /* by step: address of a parameter's copy that it reads, 0: none known */
+	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
 	size_t special_room;

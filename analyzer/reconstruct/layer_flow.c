@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FEW_WEIGHTS 4 /* fewer say nothing */
+
 static const struct flow *flow_of(const struct flow_work *work, uint32_t call)
 {
 	return &work->assign->model->flows[work->assign->timeline->calls[call].operation];
@@ -201,6 +203,31 @@ static uint32_t mark_updated(struct flow_work *work)
 	return count;
 }
 
+/*
+ * Where most weights are no parameters so far, the optimizer works on a copy of them: on this rank's part, in
+ * another type, from which they are made again behind the update (ZeRO). Then the weights are what is known
+ * of the parameters. How many there are; 0: nothing has changed.
+ */
+static uint32_t mark_weights(struct flow_work *work)
+{
+	bool *weights = flow_find_weights(work);
+	uint32_t count = 0, known = 0;
+
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		weights[p] &= may_be_parameter(&work->places[p]);
+		count += weights[p];
+		known += weights[p] && work->places[p].parameter;
+	}
+	if (count < FEW_WEIGHTS || 2 * known >= count)
+		count = 0;
+	for (uint32_t p = 0; p < work->place_count && count; p++)
+		work->places[p].parameter = weights[p];
+	free(weights);
+	if (count)
+		note_bytes(work);
+	return count;
+}
+
 void flow_divide_blocks(struct flow_work *work, size_t end)
 {
 	for (size_t i = 0; i < end; i++) {
@@ -307,6 +334,7 @@ static void mark_input(struct flow_work *work, const struct iteration_list *iter
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
 	const size_t end = set_up_end(work, iterations->items[0].first_call);
+	uint32_t weights;
 
 	mark_input(work, iterations);
 	if (work->shard_count) {
@@ -319,8 +347,14 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 			work->parameter_count = mark_updated(work);
 	}
 	work->assign->list->updates = flow_count_updates(work);
-	if (work->parameter_count == 0 || !flow_find_update(work))
+	if (!work->shard_count && (weights = mark_weights(work)) > 0) {
+		work->parameter_count = weights;
+		work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
+		if (!flow_find_named_update(work))
+			return false;
+	} else if (work->parameter_count == 0 || !flow_find_update(work)) {
 		return false;
+	}
 	touch_blocks(work);
 	return work->parameter_count > 0;
 }

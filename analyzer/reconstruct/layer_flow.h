@@ -136,6 +136,10 @@ bool flow_is_update(const struct flow_work *work, uint32_t step);
  * False: not found. */
 bool flow_find_update(struct flow_work *work);
 
+/* The same by the names of kernels alone, of an update that touches none of the parameters that are known;
+ * behind the last computation. */
+bool flow_find_named_update(struct flow_work *work);
+
 /* How many stretches of the iteration without a library's computations have an update. */
 uint32_t flow_count_updates(const struct flow_work *work);
 

@@ -59,8 +59,8 @@ static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
-		/* the weights; a bias comes behind them */
-		if (flow_touch_of(work, step, i)->place != parameter && !work->assign->copies[step])
+		/* the weights, or a copy of them; a bias comes behind */
+		if (!work->assign->copies[step])
 			work->assign->copies[step] =
 				work->places[flow_touch_of(work, step, i)->place].address;
 		if (first == FLOW_NOWHERE) {
@@ -486,9 +486,11 @@ void flow_assign(struct flow_work *work)
 bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterations)
 {
 	struct flow_work work = {.assign = assign};
-	bool found = flow_collect(&work, iterations) && flow_parameters(&work, iterations) &&
-		     flow_turn(&work, iterations);
+	const bool known = flow_collect(&work, iterations);
+	const bool found = known && flow_parameters(&work, iterations) && flow_turn(&work, iterations);
 
+	if (known && !found)
+		assign->list->doubt = LAYER_NOT_FOLLOWED;
 	if (found) {
 		flow_assign(&work);
 		assign->list->followed_gathers = work.gather_count;

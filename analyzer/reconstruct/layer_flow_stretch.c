@@ -68,8 +68,8 @@ static uint32_t stretch_end(const uint32_t *places, uint32_t few_count, uint32_t
 	return end;
 }
 
-/* Do parameters go forward as often as backward, and most of them more than once? Else work is done again for the
- * backward pass, or the order says nothing. */
+/* Do parameters go forward as often as backward, and most of them more than once? Else work is done again for
+ * the backward pass, or the order says nothing. */
 static bool are_paired(const uint32_t *places, const bool *backward, uint32_t few_count)
 {
 	uint32_t *forwards = mem_alloc(few_count + 1, sizeof(*forwards)), odd = 0, steps = 0, again = 0;

@@ -204,6 +204,22 @@ uint32_t flow_count_updates(const struct flow_work *work)
 	return count;
 }
 
+bool flow_find_named_update(struct flow_work *work)
+{
+	uint32_t begin = work->step_count;
+
+	while (begin > 0 && !work->steps[begin - 1].computes)
+		begin--;
+	work->update_begin = work->update_end = work->step_count;
+	for (uint32_t i = work->step_count; i-- > begin;)
+		if (flow_is_update(work, i)) {
+			if (work->update_end == work->step_count)
+				work->update_end = i + 1;
+			work->update_begin = i;
+		}
+	return work->update_begin < work->step_count;
+}
+
 bool flow_find_update(struct flow_work *work)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), mark = 0;

@@ -415,6 +415,25 @@ static void warn_of_updates(struct texts *texts, struct run *run)
 	}
 }
 
+static void warn_of_doubt(struct texts *texts, struct run *run)
+{
+	static const char *const doubts[] = {[LAYER_NO_DOUBT] = NULL,
+		[LAYER_WEIGHTS_ALONE] =
+			"the optimizer works on a copy of the parameters (ZeRO): layers are those of "
+			"matrix products and convolutions; norms and embeddings are counted to their "
+			"neighbours",
+		[LAYER_NOT_FOLLOWED] =
+			"the parameters that are updated were not found in what the kernels work on: "
+			"layers, forward and backward are by the order of the calls, and may be wrong"};
+	enum layer_doubt most = LAYER_NO_DOUBT;
+
+	for (size_t i = 0; i < run->analysis.worker_count; i++)
+		if (run->analysis.workers[i].layers.doubt > most)
+			most = run->analysis.workers[i].layers.doubt;
+	if (doubts[most])
+		add(texts, arena_format(&run->analysis.timeline.arena, "%s: %s", run->label, doubts[most]));
+}
+
 const char **run_warnings(struct run *run)
 {
 	struct analysis *analysis = &run->analysis;
@@ -449,6 +468,7 @@ const char **run_warnings(struct run *run)
 		add(&texts, arena_format(arena, "%s: no iterations found: %s", run->label,
 				    why_no_iterations(analysis)));
 	warn_of_iterations(&texts, run);
+	warn_of_doubt(&texts, run);
 	warn_of_gathers(&texts, run);
 	warn_of_updates(&texts, run);
 	if (analysis->timeline.residual_ns > 0)

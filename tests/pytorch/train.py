@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--freeze N] [--strategy ddp|fsdp|tensor|pipeline] [--sync-norm] [--truth] [--profile FILE]
+             [--average] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline] [--sync-norm] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -181,7 +181,7 @@ def parse():
     p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept behind each step")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
-    p.add_argument("--strategy", choices=("ddp", "fsdp", "tensor", "pipeline"), help="the last two: gpt without --amp")
+    p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
     p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
     p.add_argument("--truth", action="store_true")
     p.add_argument("--profile")
@@ -218,6 +218,34 @@ def loss_of(options, truth, model, x, y):
         output = model(x)
         truth.begin_loss()
         return functional.cross_entropy(output.flatten(0, -2), y.flatten())
+
+
+class Zero:
+    """ZeRO's first stage: parameters in bfloat16 in one block, and of them each rank updates a part of its own in float."""
+
+    def __init__(self, model, make_optimizer):
+        self.parameters, count = list(model.parameters()), dist.get_world_size()
+        values = torch.cat([p.data.flatten() for p in self.parameters]).bfloat16()
+        self.flat = functional.pad(values, (0, -len(values) % count))
+        for p, part in zip(self.parameters, self.flat.split([p.numel() for p in self.parameters] + [-len(values) % count])):
+            p.data = part.view_as(p)
+        self.mine = self.flat.chunk(count)[dist.get_rank()]
+        self.part = nn.Parameter(self.mine.float())
+        self.inner = make_optimizer([self.part])
+
+    def zero_grad(self):
+        for p in self.parameters:
+            p.grad = None
+
+    def step(self):
+        gradients = torch.cat([p.grad.flatten() for p in self.parameters])
+        gradients = functional.pad(gradients, (0, len(self.flat) - len(gradients)))
+        mine = torch.empty_like(self.mine)
+        dist.reduce_scatter_tensor(mine, gradients)
+        self.part.grad = mine.float()
+        self.inner.step()
+        self.mine.copy_(self.part.data)
+        dist.all_gather_into_tensor(self.flat, self.mine.clone())
 
 
 def make_schedule(model):
@@ -283,12 +311,15 @@ def main():
         model = Stage(model, dist.get_rank(), dist.get_world_size())
         schedule = make_schedule(model)
     plain = model
-    if options.strategy and options.strategy != "pipeline":
+    if options.strategy in ("ddp", "fsdp", "tensor"):
         model = distribute(options, model)
     if options.freeze:
         for part in (plain.words, plain.places, *plain.blocks[: options.freeze]):
             part.requires_grad_(False)
-    optimizer = make_optimizer(p for p in model.parameters() if p.requires_grad)
+    if options.strategy == "zero":
+        optimizer = Zero(model, make_optimizer)
+    else:
+        optimizer = make_optimizer(p for p in model.parameters() if p.requires_grad)
     average = None
     if options.average:
         average = swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999))
@@ -296,7 +327,7 @@ def main():
     if options.truth:
         from truth import Truth
 
-        truth = Truth(plain, optimizer, "model.module" if options.strategy == "ddp" else "model")
+        truth = Truth(plain, getattr(optimizer, "inner", optimizer), "model.module" if options.strategy == "ddp" else "model")
     samples = Samples(sample, options.steps * options.accumulate * batch)
     batches = iter(torch.utils.data.DataLoader(samples, batch_size=batch, num_workers=options.workers, pin_memory=True))
     profiler = contextlib.nullcontext()
