@@ -43,6 +43,7 @@ struct layer_assign {
 	bool *tables;                 /* by step: a copy that is of the kernel it is made for */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
+	bool followed;                /* passes and layers are by what kernels work on */
 	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
@@ -158,8 +159,9 @@ void layer_add_parameter_parts(
 bool layer_meets_computation(const struct layer_assign *assign, const struct flow *flow);
 
 /*
- * An exchange belongs to the layers whose gradients it sends, or whose parameters (layer_gradient_exchange.c). `step`:
- * in the graph; its number of steps for an operation that it does not show.
+ * An exchange belongs to the layers whose gradients it sends, or whose parameters
+ * (layer_gradient_exchange.c). `step`: in the graph; its number of steps for an operation that it does not
+ * show.
  */
 struct layer_role layer_exchange_role(
 	const struct layer_assign *assign, const struct flow *flow, uint32_t step);

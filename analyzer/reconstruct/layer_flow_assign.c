@@ -493,6 +493,7 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 		assign->list->doubt = LAYER_NOT_FOLLOWED;
 	if (found) {
 		flow_assign(&work);
+		assign->followed = true;
 		assign->list->followed_gathers = work.gather_count;
 	}
 	free(work.passes);

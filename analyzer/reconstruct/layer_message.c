@@ -37,7 +37,11 @@ struct layer_role layer_message_role(
 {
 	struct layer_role role = {
 		.phase = PHASE_COMMUNICATION, .known = true, .reason = {.phase = LAYER_RULE_FUNCTION}};
-	uint32_t layer = cut_layer(assign, flow, step);
+	uint32_t layer = assign->followed && step != GRAPH_NONE ? assign->layers[step] : LAYER_NONE;
+
+	/* the calls of libraries alone say so where it is not known what kernels of the program's work on */
+	if (layer == LAYER_NONE)
+		layer = cut_layer(assign, flow, step);
 
 	/* What is sent may have been made in the iteration before. */
 	if (layer == LAYER_NONE && step != GRAPH_NONE)
