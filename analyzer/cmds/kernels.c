@@ -14,7 +14,7 @@ static void graph_table(struct print_table *table, const struct kernels *kernels
 {
 	size_t call = print_column(table, "call", "launched by", PRINT_WORD);
 	size_t inside = print_column(table, "kernels", "kernels", PRINT_COUNT);
-	size_t count = print_column(table, "count", "count", PRINT_REAL);
+	size_t count = print_column(table, "count", "count", PRINT_FIGURE);
 	size_t time = print_column(table, "time", "time", PRINT_TIME);
 	size_t share = print_column(table, "share", "share", PRINT_SHARE);
 
