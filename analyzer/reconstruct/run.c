@@ -419,9 +419,9 @@ static void warn_of_doubt(struct texts *texts, struct run *run)
 {
 	static const char *const doubts[] = {[LAYER_NO_DOUBT] = NULL,
 		[LAYER_WEIGHTS_ALONE] =
-			"the optimizer works on a copy of the parameters (ZeRO): layers are those of "
-			"matrix products and convolutions; norms and embeddings are counted to their "
-			"neighbours",
+			"most weights are not what the optimizer works on: that is a copy of them (as with "
+			"ZeRO), or they are frozen. Layers are those of matrix products and convolutions; "
+			"norms and embeddings are counted to their neighbours",
 		[LAYER_NOT_FOLLOWED] =
 			"the parameters that are updated were not found in what the kernels work on: "
 			"layers, forward and backward are by the order of the calls, and may be wrong"};
