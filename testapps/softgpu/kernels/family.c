@@ -9,41 +9,36 @@
 
 #include <string.h>
 
-/* Kernels with (elements) = the product of int arguments and perhaps the blocks in x; operands is how often
- * each is read or written. */
+/* Kernels with (elements) = the product of whole arguments, below 2^31, and perhaps the blocks in x; operands
+ * is how often each is read or written. */
 struct rows {
 	const char *type_after; /* the element's type stands behind this in the name */
-	signed char counts[2];  /* numbers of int arguments, -1: none */
+	signed char counts[2];  /* numbers of whole arguments, -1: none */
 	unsigned char by_blocks, operands;
 };
 
 static const struct rows rows[] = {
 	{"softmax_warp_forwardI", {2, 4}, 0, 2},
 	{"softmax_warp_backwardI", {3, 5}, 0, 3},
+	{"cunn_SoftMaxForwardRegI", {2, -1}, 1, 2},
+	{"cunn_SoftMaxForwardSmemILi4E", {2, -1}, 1, 2},
+	{"cunn_SoftMaxForwardSmemILi8E", {2, -1}, 1, 2},
+	{"cunn_SoftMaxBackwardSmemILi4E", {3, -1}, 1, 3},
+	{"cunn_SoftMaxBackwardSmemILi8E", {3, -1}, 1, 3},
 	{"vectorized_layer_norm_kernelI", {0, -1}, 1, 2},
+	{"layer_norm_grad_input_kernel_vectorizedI", {6, -1}, 1, 3},
+	{"GammaBetaBackwardCUDAKernelTemplateI", {0, 1}, 0, 2},
 };
-enum { WARP_SOFTMAX, WARP_SOFTMAX_BACKWARD, LAYER_NORM };
 
-static int find_rows(struct sg_known *known, const char *name, int row)
+static int find_rows(struct sg_known *known, const char *name)
 {
-	known->op = row;
-	known->in = sg_type_after(name, rows[row].type_after);
-	return sg_type_size(known->in) > 0;
-}
-
-static int find_warp_softmax(struct sg_known *known, const char *name)
-{
-	return find_rows(known, name, WARP_SOFTMAX);
-}
-
-static int find_warp_softmax_backward(struct sg_known *known, const char *name)
-{
-	return find_rows(known, name, WARP_SOFTMAX_BACKWARD);
-}
-
-static int find_layer_norm(struct sg_known *known, const char *name)
-{
-	return find_rows(known, name, LAYER_NORM);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strstr(name, rows[i].type_after) != NULL) {
+			known->op = (int)i;
+			known->in = sg_type_after(name, rows[i].type_after);
+			return sg_type_size(known->in) > 0;
+		}
+	return 0;
 }
 
 static double rows_bytes(const struct sg_known *known, dim3 grid, void *const *args)
@@ -74,9 +69,10 @@ static const struct sg_rule rules[] = {
 		sg_cat_run},
 	{"tensor lists", "multi_tensor_apply_kernelI", "TensorListMetadataILi", sg_lists_find, sg_lists_bytes,
 		NULL},
-	{"softmax", "softmax_warp_forwardI", NULL, find_warp_softmax, rows_bytes, NULL},
-	{"softmax", "softmax_warp_backwardI", NULL, find_warp_softmax_backward, rows_bytes, NULL},
-	{"layer norm", "vectorized_layer_norm_kernelI", NULL, find_layer_norm, rows_bytes, NULL},
+	{"softmax", "softmax_warp_", NULL, find_rows, rows_bytes, NULL},
+	{"softmax", "cunn_SoftMax", NULL, find_rows, rows_bytes, NULL},
+	{"layer norm", "layer_norm_", NULL, find_rows, rows_bytes, NULL},
+	{"layer norm", "GammaBetaBackward", NULL, find_rows, rows_bytes, NULL},
 };
 
 void sg_known_find(struct sg_known *known, const char *name)
