@@ -58,12 +58,15 @@ static const void *argument(const struct sg_launch *from, int number, size_t siz
 /* Of a kernel that no rule knows nothing is known but how many threads it has: *by_default. */
 static struct sg_cost cost_of(const struct sg_kernel *kernel, const struct sg_launch *launch, int *by_default)
 {
-	double bytes =
-		sg_known_bytes(&kernel->known, launch->grid, launch->packed == NULL ? launch->args : NULL);
+	void *const *args = launch->packed == NULL ? launch->args : NULL;
+	double bytes = sg_known_bytes(&kernel->known, launch->grid, args);
+	double flops = sg_known_flops(&kernel->known, args);
 	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
 			 launch->block.y * launch->block.z;
 
 	*by_default = bytes < 0;
+	if (flops > 0)
+		return (struct sg_cost){SG_COST_PRODUCT, SG_COST_F16, flops, bytes};
 	return (struct sg_cost){
 		SG_COST_VECTOR, SG_COST_F32, 0, bytes >= 0 ? bytes : threads * sg_profile.bytes_per_thread};
 }

@@ -59,20 +59,23 @@ static double rows_bytes(const struct sg_known *known, dim3 grid, void *const *a
 
 static const struct sg_rule rules[] = {
 	{"elements", "elementwise_kernelI", "St5arrayIPcLm", sg_elements_find, sg_elements_bytes,
-		sg_elements_run},
-	{"reduction", "reduce_kernelI", "ReduceOpI", sg_reduce_find, sg_reduce_bytes, sg_reduce_run},
-	{"count", "DeviceReduceSingleTileKernelI", "NonZeroOpI", sg_count_find, sg_count_bytes, sg_count_run},
-	{"select", "DeviceSelectSweepKernelI", "NonZeroOpI", sg_select_find, sg_select_bytes, sg_select_run},
-	{"arange", "elementwise_kernel_with_indexI", "arange_cuda_out", sg_arange_find, sg_arange_bytes,
-		sg_arange_run},
-	{"concatenation", "CatArrayBatchedCopy", "CatArrInputTensorMetadata", sg_cat_find, sg_cat_bytes,
-		sg_cat_run},
-	{"tensor lists", "multi_tensor_apply_kernelI", "TensorListMetadataILi", sg_lists_find, sg_lists_bytes,
+		sg_elements_run, NULL},
+	{"reduction", "reduce_kernelI", "ReduceOpI", sg_reduce_find, sg_reduce_bytes, sg_reduce_run, NULL},
+	{"count", "DeviceReduceSingleTileKernelI", "NonZeroOpI", sg_count_find, sg_count_bytes, sg_count_run,
 		NULL},
-	{"softmax", "softmax_warp_", NULL, find_rows, rows_bytes, NULL},
-	{"softmax", "cunn_SoftMax", NULL, find_rows, rows_bytes, NULL},
-	{"layer norm", "layer_norm_", NULL, find_rows, rows_bytes, NULL},
-	{"layer norm", "GammaBetaBackward", NULL, find_rows, rows_bytes, NULL},
+	{"select", "DeviceSelectSweepKernelI", "NonZeroOpI", sg_select_find, sg_select_bytes, sg_select_run,
+		NULL},
+	{"arange", "elementwise_kernel_with_indexI", "arange_cuda_out", sg_arange_find, sg_arange_bytes,
+		sg_arange_run, NULL},
+	{"concatenation", "CatArrayBatchedCopy", "CatArrInputTensorMetadata", sg_cat_find, sg_cat_bytes,
+		sg_cat_run, NULL},
+	{"tensor lists", "multi_tensor_apply_kernelI", "TensorListMetadataILi", sg_lists_find, sg_lists_bytes,
+		NULL, NULL},
+	{"softmax", "softmax_warp_", NULL, find_rows, rows_bytes, NULL, NULL},
+	{"softmax", "cunn_SoftMax", NULL, find_rows, rows_bytes, NULL, NULL},
+	{"layer norm", "layer_norm_", NULL, find_rows, rows_bytes, NULL, NULL},
+	{"layer norm", "GammaBetaBackward", NULL, find_rows, rows_bytes, NULL, NULL},
+	{"attention", "pytorch_flash", NULL, sg_attention_find, sg_attention_bytes, NULL, sg_attention_flops},
 };
 
 void sg_known_find(struct sg_known *known, const char *name)
@@ -100,6 +103,13 @@ double sg_known_bytes(const struct sg_known *known, dim3 grid, void *const *args
 	if (known->rule == NULL || known->rule->bytes == NULL || args == NULL)
 		return -1;
 	return known->rule->bytes(known, grid, args);
+}
+
+double sg_known_flops(const struct sg_known *known, void *const *args)
+{
+	if (known->rule == NULL || known->rule->flops == NULL || args == NULL)
+		return 0;
+	return known->rule->flops(known, args);
 }
 
 const char *sg_known_rule(const struct sg_known *known)

@@ -32,6 +32,9 @@ void sg_known_find(struct sg_known *known, const char *name);
  * none. */
 double sg_known_bytes(const struct sg_known *known, dim3 grid, void *const *args);
 
+/* Its operations in matrix products of 16-bit numbers; 0: none, or not known. args as above. */
+double sg_known_flops(const struct sg_known *known, void *const *args);
+
 /* The rule's name, "threads" where there is none: what a duration rests on. */
 const char *sg_known_rule(const struct sg_known *known);
 

@@ -13,6 +13,7 @@ struct sg_rule {
 	double (*bytes)(const struct sg_known *known, dim3 grid, void *const *args); /* NULL: not known */
 	int (*run)(
 		const struct sg_known *known, dim3 grid, void *const *args); /* as sg_known_run; NULL: -1 */
+	double (*flops)(const struct sg_known *known, void *const *args);    /* as sg_known_flops; NULL: 0 */
 };
 
 /* Element by element (elements.c). */
@@ -40,6 +41,11 @@ int sg_arange_run(const struct sg_known *known, dim3 grid, void *const *args);
 int sg_cat_find(struct sg_known *known, const char *name);
 double sg_cat_bytes(const struct sg_known *known, dim3 grid, void *const *args);
 int sg_cat_run(const struct sg_known *known, dim3 grid, void *const *args);
+
+/* Flash attention (attention.c). */
+int sg_attention_find(struct sg_known *known, const char *name);
+double sg_attention_bytes(const struct sg_known *known, dim3 grid, void *const *args);
+double sg_attention_flops(const struct sg_known *known, void *const *args);
 
 /* Lists of tensors (lists.c). */
 int sg_lists_find(struct sg_known *known, const char *name);

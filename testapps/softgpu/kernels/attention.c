@@ -1,0 +1,70 @@
+/*
+ * Flash attention: its kernels have one argument, a struct that says how many heads, positions and numbers a
+ * head there are (`flash.h` of flash-attention; its begin is the same in all versions that PyTorch has used).
+ * Forward it computes two products for each pair of positions, backward five; a causal mask leaves half of
+ * the pairs.
+ */
+#include "rule.h"
+
+#include <string.h>
+
+enum { HEADS = 96, BATCH = 176, QUERIES = 180, KEYS = 184, WIDTH = 192 }; /* where in the struct, bytes */
+
+#define ELEMENT_BYTES 2 /* half or bfloat16 */
+
+static const struct kernel {
+	const char *name;     /* and what stands before the flags in the mangled name */
+	int products, causal; /* causal: which of the flags says so, from 0 */
+	int queries, keys;    /* operands of that length that are read or written */
+	unsigned accumulated; /* of these operands of queries, how many are floats */
+} kernels[] = {
+	{"flash_fwd_kernelI", 2, 1, 2, 2, 0},
+	{"flash_fwd_splitkv_kernelI", 2, 0, 2, 2, 0},
+	{"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernelI", 5, 1, 3, 4, 1},
+	{"flash_bwd_dot_do_o_kernelI", 0, 0, 2, 0, 0},
+	{"flash_bwd_convert_dq_kernelI", 0, 0, 2, 0, 1},
+};
+
+/* The flag behind the traits, which end with two E: "...EELb0ELb1E" has 0 and 1. */
+static int flag(const char *name, int number)
+{
+	const char *at = strstr(name, "EELb");
+
+	return at != NULL && strlen(at) > 6 + 4 * (size_t)number && at[4 + 4 * number] == '1';
+}
+
+int sg_attention_find(struct sg_known *known, const char *name)
+{
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+		if (strstr(name, kernels[i].name) != NULL) {
+			known->op = (int)i;
+			known->pointers = kernels[i].products > 0 && flag(name, kernels[i].causal) ? 2 : 1;
+			return 1;
+		}
+	return 0;
+}
+
+static double number_at(void *const *args, int offset)
+{
+	int number;
+
+	memcpy(&number, (const char *)args[0] + offset, sizeof(number));
+	return number;
+}
+
+double sg_attention_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	const struct kernel *kernel = &kernels[known->op];
+	double rows = (ELEMENT_BYTES * kernel->queries + ELEMENT_BYTES * (double)kernel->accumulated) *
+			      number_at(args, QUERIES) +
+		      ELEMENT_BYTES * kernel->keys * number_at(args, KEYS);
+
+	(void)grid;
+	return rows * number_at(args, BATCH) * number_at(args, HEADS) * number_at(args, WIDTH);
+}
+
+double sg_attention_flops(const struct sg_known *known, void *const *args)
+{
+	return 2.0 * kernels[known->op].products * number_at(args, BATCH) * number_at(args, HEADS) *
+	       number_at(args, QUERIES) * number_at(args, KEYS) * number_at(args, WIDTH) / known->pointers;
+}
