@@ -342,47 +342,47 @@ static bool find_turns(const struct flow_work *work, const uint32_t *few, uint32
 	return true;
 }
 
-/* Where a pass begins whose first step with a parameter is `first`, and `previous` the last one of the pass
- * before: behind what adds to a gradient. */
-static uint32_t pass_begin(const struct flow_work *work, uint32_t previous, uint32_t first)
+/* The first of `few` before x that touches a place; x: none does. */
+static uint32_t first_touch(const struct flow_work *work, const uint32_t *few, uint32_t x, uint32_t place)
 {
-	uint32_t begin = previous + 1;
+	uint32_t first = 0;
 
-	for (uint32_t i = begin; i < first; i++)
-		for (uint32_t t = 0; t < work->steps[i].count; t++)
-			if (work->places[flow_touch_of(work, i, t)->place].gradient_of != FLOW_NOWHERE)
-				begin = i + 1;
-	return begin;
+	while (first < x && !was_touched(work, place, few[first], few[first] + 1))
+		first++;
+	return first;
 }
 
-/* The first step of `few` that touches a place. */
-static uint32_t first_touch(
-	const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t place)
+/* Where in `few` the layer comes first that the step before x is of. */
+static uint32_t layer_before(const struct flow_work *work, const uint32_t *few, uint32_t x)
 {
-	uint32_t x = 0;
-
-	while (x < few_count && !was_touched(work, place, few[x], few[x] + 1))
-		x++;
-	return x;
-}
-
-/* The same of a pass that is backward alone: behind what adds to gradients of the layer that the one before
- * ended with, and of those before that layer; others are its own. `x`: its first step in `few`. */
-static uint32_t back_begin(const struct flow_work *work, const uint32_t *few, uint32_t x)
-{
-	uint32_t begin = few[x - 1] + 1, end_layer = x;
+	uint32_t least = x;
 
 	for (uint32_t t = 0; t < work->steps[few[x - 1]].count; t++) {
 		const uint32_t p = flow_touch_of(work, few[x - 1], t)->place;
 		const uint32_t first = work->places[p].parameter ? first_touch(work, few, x, p) : x;
 
-		end_layer = first < end_layer ? first : end_layer;
+		least = first < least ? first : least;
 	}
+	return least;
+}
+
+/*
+ * Where a pass begins that another stands before: behind what adds to gradients there. Of a pass that is
+ * backward alone these are the gradients of the layer that the one before ended with, and of earlier layers;
+ * others are its own.
+ */
+static uint32_t pass_begin(const struct flow_work *work, const uint32_t *few, const struct flow_turns *turns)
+{
+	const uint32_t x = turns->first;
+	const bool alone = turns->low == FLOW_NOWHERE;
+	const uint32_t last_layer = alone ? layer_before(work, few, x) : x;
+	uint32_t begin = few[x - 1] + 1;
+
 	for (uint32_t i = begin; i < few[x]; i++)
 		for (uint32_t t = 0; t < work->steps[i].count; t++) {
 			const uint32_t of = work->places[flow_touch_of(work, i, t)->place].gradient_of;
 
-			if (of != FLOW_NOWHERE && first_touch(work, few, x, of) <= end_layer)
+			if (of != FLOW_NOWHERE && (!alone || first_touch(work, few, x, of) <= last_layer))
 				begin = i + 1;
 		}
 	return begin;
@@ -397,11 +397,8 @@ static void set_passes(struct flow_work *work, const uint32_t *few, const struct
 	work->pass_count = count;
 	for (uint32_t k = count; k-- > 0;) {
 		struct flow_pass *pass = &work->passes[k];
-		const uint32_t first = turns[k].first;
 
-		pass->begin = k == 0                         ? 0
-			      : turns[k].low == FLOW_NOWHERE ? back_begin(work, few, first)
-							     : pass_begin(work, few[first - 1], few[first]);
+		pass->begin = k > 0 ? pass_begin(work, few, &turns[k]) : 0;
 		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
 		pass->turn =
 			turns[k].low != FLOW_NOWHERE ? place_turn(work, &turns[k], pass->end) : pass->begin;
