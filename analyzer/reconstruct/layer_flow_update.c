@@ -154,8 +154,8 @@ static void keep_updated(struct flow_work *work, uint32_t begin, uint32_t end)
 }
 
 /* From the first to behind the last step of [begin, end) that updates by its kernel's name. False: there is
- * none, or they touch no parameter. */
-static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end)
+ * none, or, if they must touch parameters, they touch none. */
+static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end, bool touching)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), parameters = 0, first = end,
 		 last = begin;
@@ -167,7 +167,7 @@ static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end)
 			last = i + 1;
 		}
 	free(marks);
-	if (parameters == 0)
+	if (first == end || (touching && parameters == 0))
 		return false;
 	work->update_begin = first;
 	work->update_end = last;
@@ -210,14 +210,7 @@ bool flow_find_named_update(struct flow_work *work)
 
 	while (begin > 0 && !work->steps[begin - 1].computes)
 		begin--;
-	work->update_begin = work->update_end = work->step_count;
-	for (uint32_t i = work->step_count; i-- > begin;)
-		if (flow_is_update(work, i)) {
-			if (work->update_end == work->step_count)
-				work->update_end = i + 1;
-			work->update_begin = i;
-		}
-	return work->update_begin < work->step_count;
+	return find_named(work, begin, work->step_count, false);
 }
 
 bool flow_find_update(struct flow_work *work)
@@ -243,7 +236,7 @@ bool flow_find_update(struct flow_work *work)
 	}
 	free(marks);
 	if (3 * best >= work->parameter_count) {
-		if (!find_named(work, best_begin, best_end))
+		if (!find_named(work, best_begin, best_end, true))
 			shorten(work, best_begin, best_end, best - best / 10);
 		grow(work, best_begin, best_end);
 		keep_updated(work, best_begin, best_end);
