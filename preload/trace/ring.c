@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "file.h"
 #include "guest/clock.h"
@@ -287,16 +285,11 @@ static uint32_t free_chunk(void)
 
 bool pmh_ring_take(struct pmh_thread *self, struct pm_chunk *head)
 {
-	struct pm_chunk chunk = {.magic = PM_CHUNK_MAGIC,
-		.chunk_bytes = CHUNK_BYTES,
-		.kind = PM_CHUNK_FREE,
-		.thread = self->number,
-		.tid = (uint32_t)syscall(SYS_gettid),
-		.sequence = self->chunk_count,
-		.lost_records = self->lost_count};
+	struct pm_chunk chunk = pmh_chunk_head(PM_CHUNK_FREE, CHUNK_BYTES, self);
 	uint32_t number;
 	struct place *place;
 
+	chunk.magic = PM_CHUNK_MAGIC;
 	pmh_file.why_not = pmh_file.is_closed ? PM_LOSS_AFTER_END : PM_LOSS_NO_ROOM;
 	if (pmh_file.is_closed || pmh_file.is_damaged || (number = free_chunk()) == 0)
 		return false;
