@@ -115,7 +115,7 @@ static struct places find_exchanges(const struct analysis *analysis)
 
 			for (size_t i = item->first_call; i < item->call_end; i++) {
 				uint32_t call = worker->worker->calls[i];
-				uint32_t operation = analysis->timeline.calls[call].operation;
+				uint32_t operation = timeline_call(&analysis->timeline, call).operation;
 
 				if (analysis->model.flows[operation].kind != PM_KIND_COMM ||
 					phase_role(&analysis->model, worker->worker, &worker->layers, false,
@@ -160,7 +160,7 @@ static void find_waiting(const struct analysis *analysis, struct balance *balanc
 		for (uint32_t j = 1; j < members->member_count; j++)
 			if (members[j].begin_ns > members[last].begin_ns)
 				last = j;
-		call = &analysis->timeline.calls[members[last].call];
+		call = TIMELINE_CALL(&analysis->timeline, members[last].call);
 		/* Calls of one group are one piece of work, and are waited for once. */
 		place = find_place(&places, members[last].call);
 		if (!place || (call->interval_count && done[call->interval]))

@@ -107,7 +107,7 @@ static uint32_t communicator_of(const struct timeline *timeline, const struct ti
 static struct unit *open_unit(const struct timeline *timeline, struct units *units, const size_t *occurrences,
 	size_t place, uint32_t communicator)
 {
-	const struct timeline_call *call = &timeline->calls[place];
+	const struct timeline_call *call = TIMELINE_CALL(timeline, place);
 	struct unit *unit = MEM_PUSH(units->items, units->count, units->room);
 
 	*unit = (struct unit){.hash = timeline->communicators[communicator].hash,
@@ -120,7 +120,7 @@ static struct unit *open_unit(const struct timeline *timeline, struct units *uni
 		.name_key = MEM_HASH_START,
 		.call = place};
 	if (call->interval_count)
-		unit->begin_ns = timeline->intervals[call->interval].begin_ns;
+		unit->begin_ns = timeline_interval(timeline, call->interval).begin_ns;
 	return unit;
 }
 
@@ -143,7 +143,7 @@ static struct unit *find_open(
 static void add_to_group(const struct timeline *timeline, const size_t *occurrences, size_t place,
 	uint32_t communicator, struct open_group *group, struct units *units)
 {
-	const struct timeline_call *call = &timeline->calls[place];
+	const struct timeline_call *call = TIMELINE_CALL(timeline, place);
 	const struct timeline_more *more = timeline_more(timeline, (uint32_t)place);
 	uint8_t ordinal = more ? more->group : 0;
 	struct unit *unit;
@@ -168,7 +168,7 @@ static void list_units(const struct timeline *timeline, const struct timeline_pr
 	struct open_group *groups = mem_alloc(process->thread_count, sizeof(*groups));
 
 	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, i);
 		uint32_t communicator = communicator_of(timeline, call);
 
 		if (communicator)

@@ -63,8 +63,8 @@ static double taken(const struct timeline *timeline, const struct timeline_proce
 		if (process->gap.calls[i])
 			take(&dropped, timeline, &timeline->operations[process->first_operation + i]);
 	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++)
-		if (timeline->calls[i].result == 0)
-			take(&account, timeline, &timeline->operations[timeline->calls[i].operation]);
+		if (timeline_call(timeline, i).result == 0)
+			take(&account, timeline, &timeline->operations[timeline_call(timeline, i).operation]);
 	return account.reused || dropped.gave_back || dropped.bytes > 1 ? NAN : account.bytes;
 }
 

@@ -98,12 +98,13 @@ static void add_starts(struct search *search, int64_t from_ns)
 {
 	const struct timeline *timeline = &search->analysis->timeline;
 	uint32_t number = search->worker->worker->calls[search->given++];
-	const struct timeline_call *call = &timeline->calls[number];
+	const struct timeline_call *call = TIMELINE_CALL(timeline, number);
 
 	for (uint32_t i = 0; i < call->interval_count; i++)
-		if (timeline->intervals[call->interval + i].begin_ns >= from_ns)
+		if (timeline_interval(timeline, call->interval + i).begin_ns >= from_ns)
 			add_start(search,
-				(struct start){timeline->intervals[call->interval + i].begin_ns, number});
+				(struct start){
+					timeline_interval(timeline, call->interval + i).begin_ns, number});
 	if (call->interval_count == 0 && call->end_ns >= from_ns)
 		add_start(search, (struct start){call->end_ns, number});
 }
@@ -112,31 +113,36 @@ static void add_starts(struct search *search, int64_t from_ns)
  * call: of calls after the earliest start none can be it. */
 static int thread_behind(struct search *search, int64_t end_ns)
 {
-	const struct timeline_call *calls = search->analysis->timeline.calls;
+	const struct timeline *timeline = &search->analysis->timeline;
 	const struct worker *worker = search->worker->worker;
 
 	while (search->start_count && search->starts[0].begin_ns < end_ns)
 		drop_start(search);
 	while (search->given < worker->call_count &&
-		(search->start_count == 0 ||
-			calls[worker->calls[search->given]].begin_ns <= search->starts[0].begin_ns))
+		(search->start_count == 0 || timeline_call(timeline, worker->calls[search->given]).begin_ns <=
+						     search->starts[0].begin_ns))
 		add_starts(search, end_ns);
-	return search->start_count ? calls[search->starts[0].call].thread : -1;
+	return search->start_count ? timeline_call(timeline, search->starts[0].call).thread : -1;
+}
+
+static struct timeline_call process_call(const struct search *search, size_t number)
+{
+	return timeline_call(&search->analysis->timeline, search->process->first_call + number);
 }
 
 /* Calls that begin before `end_ns`, without those that ended by `begin_ns`. */
 static void open_calls(struct search *search, int64_t begin_ns, int64_t end_ns)
 {
-	const struct timeline_call *calls = search->analysis->timeline.calls + search->process->first_call;
 	size_t kept = 0;
 
-	for (; search->next < search->process->call_count && calls[search->next].begin_ns < end_ns;
+	for (; search->next < search->process->call_count &&
+		process_call(search, search->next).begin_ns < end_ns;
 		search->next++)
-		if (!(calls[search->next].flags & TIMELINE_FLAG_REPLAYED))
+		if (!(process_call(search, search->next).flags & TIMELINE_FLAG_REPLAYED))
 			*MEM_PUSH(search->open, search->open_count, search->open_room) =
 				(uint32_t)search->next;
 	for (size_t i = 0; i < search->open_count; i++)
-		if (calls[search->open[i]].end_ns > begin_ns)
+		if (process_call(search, search->open[i]).end_ns > begin_ns)
 			search->open[kept++] = search->open[i];
 	search->open_count = kept;
 }
@@ -160,28 +166,27 @@ static void add_idle(struct search *search, struct host_call *item, double part_
 static void give(struct search *search, const struct phase_span *stretch, int thread, bool own,
 	struct phase_spans *rest)
 {
-	const struct timeline_call *calls = search->analysis->timeline.calls + search->process->first_call;
 	int64_t done_ns = stretch->begin_ns;
 
 	for (size_t i = 0; i < search->open_count && done_ns < stretch->end_ns; i++) {
-		const struct timeline_call *call = &calls[search->open[i]];
-		int64_t end_ns = call->end_ns < stretch->end_ns ? call->end_ns : stretch->end_ns;
+		const struct timeline_call call = process_call(search, search->open[i]);
+		int64_t end_ns = call.end_ns < stretch->end_ns ? call.end_ns : stretch->end_ns;
 		struct host_call *item;
 		double part_ns;
 
-		if ((call->thread == thread) != own || call->begin_ns >= stretch->end_ns || end_ns <= done_ns)
+		if ((call.thread == thread) != own || call.begin_ns >= stretch->end_ns || end_ns <= done_ns)
 			continue;
-		if (call->begin_ns > done_ns)
-			phase_add_span(rest, done_ns, call->begin_ns, stretch->level);
-		part_ns = (double)(end_ns - (call->begin_ns > done_ns ? call->begin_ns : done_ns));
-		item = item_of(search, call);
+		if (call.begin_ns > done_ns)
+			phase_add_span(rest, done_ns, call.begin_ns, stretch->level);
+		part_ns = (double)(end_ns - (call.begin_ns > done_ns ? call.begin_ns : done_ns));
+		item = item_of(search, &call);
 		if (stretch->level != PHASE_IDLE_QUEUE - PHASE_WORK_COUNT)
 			add_idle(search, item, part_ns);
 		item->phases_ns[stretch->level] += part_ns;
 		host_places_add(&search->places, search->process,
 			&(struct host_part){end_ns - (int64_t)part_ns, end_ns,
-				(uint32_t)(item - search->list->items), call->thread},
-			search->analysis->timeline.operations[call->operation].site);
+				(uint32_t)(item - search->list->items), call.thread},
+			search->analysis->timeline.operations[call.operation].site);
 		done_ns = end_ns;
 	}
 	phase_add_span(rest, done_ns, stretch->end_ns, stretch->level);
@@ -197,7 +202,7 @@ static void add_outside(struct search *search, const struct phase_span *span, in
 		return;
 	host_places_add(&search->places, search->process,
 		&(struct host_part){span->begin_ns, span->end_ns, OUTSIDE, (uint16_t)thread},
-		timeline->operations[timeline->calls[search->starts[0].call].operation].site);
+		timeline->operations[timeline_call(timeline, search->starts[0].call).operation].site);
 }
 
 static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int64_t end_ns)
@@ -250,7 +255,7 @@ static void count_calls(struct search *search)
 
 	for (size_t i = 0; i < search->process->call_count; i++) {
 		const struct timeline_call *call =
-			&search->analysis->timeline.calls[search->process->first_call + i];
+			TIMELINE_CALL(&search->analysis->timeline, search->process->first_call + i);
 
 		while (first < worker->used_count && items[worker->used[first]].end_ns <= call->begin_ns)
 			first++;

@@ -188,7 +188,7 @@ static double add_call(struct gatherer *gatherer, const struct timeline_call *ca
 	bool in_graph = is_graph(gatherer->analysis, call) || (call->flags & TIMELINE_FLAG_REPLAYED);
 
 	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, call->interval + i);
 		double ns = (double)(interval->end_ns - interval->begin_ns);
 		size_t place = row_of(gatherer, kernel_name(timeline, interval->operation), role->phase);
 		struct kernel_row *row = &gatherer->kernels->rows[place];
@@ -213,7 +213,8 @@ static void add_iteration(struct gatherer *gatherer, const struct analysis_worke
 	double graph_ns = 0;
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[i]];
+		const struct timeline_call *call =
+			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
 		const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
 			item->usual, core, call->operation);
 		bool shared = call->interval_count && call->interval == last_interval;

@@ -157,8 +157,8 @@ static double quiet_time(const struct timeline *timeline, int64_t now_ns)
 	if (!now_ns || timeline->call_count == 0 || timeline->processes[0].recorder)
 		return NAN;
 	for (size_t i = 0; i < timeline->call_count; i++)
-		if (timeline->calls[i].end_ns > last_ns)
-			last_ns = timeline->calls[i].end_ns;
+		if (timeline_call(timeline, i).end_ns > last_ns)
+			last_ns = timeline_call(timeline, i).end_ns;
 	last_ns += timeline->processes[0].real_offset_ns;
 	return now_ns > last_ns ? (double)(now_ns - last_ns) : 0;
 }

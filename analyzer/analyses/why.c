@@ -29,7 +29,7 @@ static double time_of(const struct timeline *timeline, const struct timeline_cal
 	double sum_ns = 0;
 
 	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, call->interval + i);
 
 		sum_ns += (double)(interval->end_ns - interval->begin_ns);
 	}
@@ -55,7 +55,7 @@ static void set_layer(struct why_row *row, const struct layer_list *layers, cons
 static void add_row(struct why *why, const struct analysis *analysis, const struct analysis_worker *worker,
 	uint32_t number, size_t core, uint32_t last)
 {
-	const struct timeline_call *call = &analysis->timeline.calls[number];
+	const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, number);
 	const struct worker_model *model = &analysis->model;
 	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
 	const bool usual = worker->iterations.items[why->iteration].usual;
@@ -140,7 +140,7 @@ void why_find(const struct analysis *analysis, const struct analysis_worker *wor
 	item = &worker->iterations.items[why->iteration];
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		const uint32_t number = worker->worker->calls[i];
-		const struct timeline_call *call = &analysis->timeline.calls[number];
+		const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, number);
 
 		if (is_work(&analysis->model, call))
 			add_row(why, analysis, worker, number, core, last);

@@ -9,7 +9,8 @@
 
 static const char *title_of(struct arena *arena, const struct timeline *timeline, uint32_t call, bool text)
 {
-	const char *title = kernel_title(arena, kernel_name(timeline, timeline->calls[call].operation));
+	const char *title =
+		kernel_title(arena, kernel_name(timeline, timeline_call(timeline, call).operation));
 
 	if (!text || strlen(title) <= TITLE_BYTES)
 		return print_clean(arena, title);
@@ -38,8 +39,9 @@ void why_call_table(
 		print_number(table, row, (double)i + 1);
 		print_word(table, call, title_of(table->arena, &analysis->timeline, item->call, text));
 		print_word(table, name,
-			print_clean(table->arena, kernel_name(&analysis->timeline,
-							  analysis->timeline.calls[item->call].operation)));
+			print_clean(table->arena,
+				kernel_name(&analysis->timeline,
+					timeline_call(&analysis->timeline, item->call).operation)));
 		if (!isnan(item->time_ns))
 			print_number(table, time, item->time_ns);
 		print_term(table, phase, phase_keys[item->phase], phase_titles[item->phase]);

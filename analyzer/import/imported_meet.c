@@ -33,12 +33,12 @@ static struct meetings list_meetings(const struct timeline *timeline, const stru
 	struct meetings meetings = {0};
 
 	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, i);
 
 		if (timeline_function(timeline, call)->kind != PM_KIND_COMM || call->interval_count == 0)
 			continue;
-		*MEM_PUSH(meetings.items, meetings.count, meetings.room) =
-			(struct meeting){timeline->intervals[call->interval].begin_ns, (uint32_t)i, false};
+		*MEM_PUSH(meetings.items, meetings.count, meetings.room) = (struct meeting){
+			timeline_interval(timeline, call->interval).begin_ns, (uint32_t)i, false};
 	}
 	if (meetings.count)
 		qsort(meetings.items, meetings.count, sizeof(*meetings.items), compare_meetings);
@@ -78,7 +78,8 @@ static uint32_t communicator_of(const struct timeline *timeline, size_t call)
 {
 	uint64_t number = 0;
 
-	timeline_value(timeline, &timeline->operations[timeline->calls[call].operation], "comm", &number);
+	timeline_value(
+		timeline, &timeline->operations[timeline_call(timeline, call).operation], "comm", &number);
 	return (uint32_t)number;
 }
 

@@ -21,10 +21,10 @@ static struct recorded count_recorded(const struct timeline *timeline)
 		.first = windows[0].iteration, .last = windows[process->window_count - 1].iteration_end};
 
 	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
-		if (timeline->calls[i].begin_ns < begin_ns)
-			begin_ns = timeline->calls[i].begin_ns;
-		if (timeline->calls[i].end_ns > end_ns)
-			end_ns = timeline->calls[i].end_ns;
+		if (timeline_call(timeline, i).begin_ns < begin_ns)
+			begin_ns = timeline_call(timeline, i).begin_ns;
+		if (timeline_call(timeline, i).end_ns > end_ns)
+			end_ns = timeline_call(timeline, i).end_ns;
 	}
 	recorded.recorded_ns = timeline_recorded(timeline, process, begin_ns, end_ns);
 	recorded.all_ns = end_ns - begin_ns;

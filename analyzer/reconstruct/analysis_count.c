@@ -16,7 +16,7 @@ static void count_calls(const struct analysis *analysis, const struct worker *wo
 	const uint32_t first = timeline->processes[worker->process].first_operation;
 
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++)
-		counts[timeline->calls[worker->calls[i]].operation - first]++;
+		counts[timeline_call(timeline, worker->calls[i]).operation - first]++;
 }
 
 /* Marks the operations that each of the last usual iterations has once; false: there are no such iterations.

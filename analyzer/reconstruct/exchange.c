@@ -62,7 +62,7 @@ static void list_ends(const struct analysis *analysis, uint32_t number, struct e
 	for (size_t i = 0; i < worker->worker->call_count; i++) {
 		uint32_t place = worker->worker->calls[i];
 		const struct timeline_operation *operation =
-			&timeline->operations[timeline->calls[place].operation];
+			&timeline->operations[timeline_call(timeline, place).operation];
 		const struct timeline_function *function = &timeline->functions[operation->function];
 		uint64_t peer, communicator;
 		struct end *end;
@@ -108,7 +108,7 @@ static uint8_t *list_sharers(const struct timeline *timeline, const struct ends 
 	uint8_t *sharers = mem_alloc(timeline->interval_count, sizeof(*sharers));
 
 	for (size_t i = 0; i < ends->count; i++) {
-		const struct timeline_call *call = &timeline->calls[ends->items[i].call];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, ends->items[i].call);
 
 		if (call->interval_count && sharers[call->interval] < UINT8_MAX)
 			sharers[call->interval]++;
@@ -119,8 +119,8 @@ static uint8_t *list_sharers(const struct timeline *timeline, const struct ends 
 static void add(const struct timeline *timeline, const uint8_t *sharers, const struct end *send,
 	const struct end *receive, struct exchange_list *list)
 {
-	const struct timeline_call *from = &timeline->calls[send->call],
-				   *to = &timeline->calls[receive->call];
+	const struct timeline_call *from = TIMELINE_CALL(timeline, send->call),
+				   *to = TIMELINE_CALL(timeline, receive->call);
 	int64_t from_ns, to_ns, from_end_ns, to_end_ns;
 	struct exchange *item;
 	uint64_t bytes = 0;
@@ -129,8 +129,8 @@ static void add(const struct timeline *timeline, const uint8_t *sharers, const s
 		sharers[to->interval] > 1)
 		return;
 	timeline_value(timeline, &timeline->operations[from->operation], "bytes", &bytes);
-	from_ns = timeline->intervals[from->interval].begin_ns;
-	to_ns = timeline->intervals[to->interval].begin_ns;
+	from_ns = timeline_interval(timeline, from->interval).begin_ns;
+	to_ns = timeline_interval(timeline, to->interval).begin_ns;
 	from_end_ns = timeline_call_end(timeline, from);
 	to_end_ns = timeline_call_end(timeline, to);
 	item = MEM_PUSH(list->items, list->count, list->room);

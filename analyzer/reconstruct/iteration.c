@@ -158,8 +158,8 @@ static int64_t begin_of(const struct iteration_finder *finder, size_t start)
 	if (after_ns < iteration_window_begin(finder, start))
 		after_ns = iteration_window_begin(finder, start);
 	read = worker_find(timeline, worker->reads, worker->read_count, after_ns);
-	if (read < worker->read_count && timeline->calls[worker->reads[read]].begin_ns < begin_ns)
-		begin_ns = timeline->calls[worker->reads[read]].begin_ns;
+	if (read < worker->read_count && timeline_call(timeline, worker->reads[read]).begin_ns < begin_ns)
+		begin_ns = timeline_call(timeline, worker->reads[read]).begin_ns;
 	/* The update before it may still run: until then the device belongs to the iteration before. */
 	for (size_t i = start; i-- > 0;)
 		if (iteration_is_core(finder, i)) {
@@ -175,7 +175,8 @@ static bool is_set_up_before(const struct iteration_finder *finder, size_t posit
 	const uint32_t *calls = finder->worker->calls;
 
 	for (uint32_t i = position ? calls[position - 1] + 1 : calls[position]; i < calls[position]; i++) {
-		enum pm_kind kind = timeline_function(finder->timeline, &finder->timeline->calls[i])->kind;
+		enum pm_kind kind =
+			timeline_function(finder->timeline, TIMELINE_CALL(finder->timeline, i))->kind;
 
 		if (kind == PM_KIND_SYNC || kind == PM_KIND_ALLOC)
 			return true;
@@ -456,7 +457,7 @@ static void know_operations(struct iteration_finder *finder)
 	finder->known = mem_alloc(process->operation_count, sizeof(*finder->known));
 	finder->operations = mem_alloc(worker->call_count, sizeof(*finder->operations));
 	for (size_t i = 0; i < worker->call_count; i++) {
-		uint32_t number = timeline->calls[worker->calls[i]].operation;
+		uint32_t number = timeline_call(timeline, worker->calls[i]).operation;
 		struct iteration_operation *operation = &finder->known[number - process->first_operation];
 
 		finder->operations[i] = number;

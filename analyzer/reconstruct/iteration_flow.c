@@ -297,7 +297,7 @@ void graph_init(struct graph *graph, const struct worker_model *model, const str
 	graph->step_count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
 		graph->steps[i].call = worker->calls[iteration->first_call + i];
-		graph->steps[i].operation = model->timeline->calls[graph->steps[i].call].operation;
+		graph->steps[i].operation = timeline_call(model->timeline, graph->steps[i].call).operation;
 	}
 	link_steps(graph);
 	mark_updates(graph);

@@ -150,7 +150,8 @@ static void add_up_work(const struct iteration_search *search, const struct amou
 			bins[histogram->bins[j].class] = j;
 		for (size_t j = search->pieces[i].begin; j < search->pieces[i].end; j++) {
 			uint32_t number =
-				timeline->calls[sequence->worker->calls[sequence->positions[j]]].operation;
+				timeline_call(timeline, sequence->worker->calls[sequence->positions[j]])
+					.operation;
 			uint64_t *work = &works[number - process->first_operation];
 
 			if (!*work)
@@ -303,7 +304,7 @@ static bool is_from_the_start(const struct sequence *sequence)
 	const struct timeline_process *process = &timeline->processes[sequence->worker->process];
 
 	for (size_t i = 0; i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, process->first_call + i);
 
 		if (timeline_function(timeline, call)->kind == PM_KIND_ALLOC)
 			return true;

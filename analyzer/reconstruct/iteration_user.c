@@ -40,7 +40,7 @@ static void list_places(const struct iteration_finder *finder, const regex_t *pa
 	*places = (struct places){0};
 	for (size_t i = 0; i < process->call_count; i++) {
 		uint32_t number = (uint32_t)(process->first_call + i);
-		const struct timeline_call *call = &timeline->calls[number];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, number);
 		bool own, matches = matching[call->operation - process->first_operation];
 
 		while (position < worker->call_count && worker->calls[position] < number)

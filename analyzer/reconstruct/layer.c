@@ -38,7 +38,7 @@ static bool *recurring(
 
 	for (uint64_t i = worker->calls[iterations->items[0].first_call];
 		i < process->first_call + process->call_count; i++)
-		recur[timeline->calls[i].operation - process->first_operation] = true;
+		recur[timeline_call(timeline, i).operation - process->first_operation] = true;
 	return recur;
 }
 
@@ -166,12 +166,11 @@ static enum phase plain_phase(enum pm_kind kind)
 static struct layer_role launch_role(
 	const struct layer_assign *assign, const struct layer_role *roles, uint32_t step)
 {
-	const struct timeline_call *calls = assign->timeline->calls;
 	const struct graph_step *steps = assign->graph.steps;
 	struct layer_role role = {.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_RULE_GRAPH}};
 
 	for (uint32_t i = step + 1; i < assign->graph.step_count; i++) {
-		if (!(calls[steps[i].call].flags & TIMELINE_FLAG_REPLAYED))
+		if (!(timeline_call(assign->timeline, steps[i].call).flags & TIMELINE_FLAG_REPLAYED))
 			break;
 		if (roles[i].phase == PHASE_OTHER)
 			continue;
@@ -316,7 +315,7 @@ static void set_roles(struct layer_assign *assign)
 	}
 	free(roles);
 	for (size_t i = 0; i < assign->worker->call_count; i++) {
-		uint32_t number = assign->timeline->calls[assign->worker->calls[i]].operation;
+		uint32_t number = timeline_call(assign->timeline, assign->worker->calls[i]).operation;
 		struct layer_role *role = &list->operation_roles[number - process->first_operation];
 		const struct flow *flow = &assign->model->flows[number];
 

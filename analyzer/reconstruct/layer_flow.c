@@ -12,7 +12,7 @@
 
 static const struct flow *flow_of(const struct flow_work *work, uint32_t call)
 {
-	return &work->assign->model->flows[work->assign->timeline->calls[call].operation];
+	return &work->assign->model->flows[timeline_call(work->assign->timeline, call).operation];
 }
 
 /* The first that a call writes: where, and how much. */
@@ -35,8 +35,8 @@ static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one,
 	uint64_t direction = 0;
 
 	return flow_of(work, call)->kind == PM_KIND_COPY &&
-	       timeline_value(
-		       timeline, &timeline->operations[timeline->calls[call].operation], "dir", &direction) &&
+	       timeline_value(timeline, &timeline->operations[timeline_call(timeline, call).operation], "dir",
+		       &direction) &&
 	       (direction == one || direction == other) && is_written(flow_of(work, call), address, bytes);
 }
 

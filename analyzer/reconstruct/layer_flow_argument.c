@@ -36,13 +36,13 @@ static struct sample new_sample(const struct layer_assign *assign, const struct 
 	uint32_t *at = sample.first + 1; /* where the next call of an operation goes; then where they end */
 
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++)
-		at[timeline->calls[assign->worker->calls[i]].operation + 1]++;
+		at[timeline_call(timeline, assign->worker->calls[i]).operation + 1]++;
 	for (uint32_t i = 0; i < timeline->operation_count; i++)
 		at[i + 1] += at[i];
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
 		const uint32_t call = assign->worker->calls[i];
 
-		sample.calls[at[timeline->calls[call].operation]++] = call;
+		sample.calls[at[timeline_call(timeline, call).operation]++] = call;
 	}
 	return sample;
 }
@@ -59,7 +59,7 @@ bool flow_is_known(const struct layer_assign *assign, const struct iteration *it
 	size_t launches = 0, known = 0;
 
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
-		const struct timeline_call *call = &timeline->calls[assign->worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, assign->worker->calls[i]);
 
 		if (assign->model->flows[call->operation].kind != PM_KIND_LAUNCH)
 			continue;
@@ -125,7 +125,7 @@ static size_t keep_common(
 const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32_t call, size_t *count)
 {
 	const struct timeline *timeline = samples->assign->timeline;
-	const uint32_t operation = timeline->calls[call].operation;
+	const uint32_t operation = timeline_call(timeline, call).operation;
 	const uint32_t rank = rank_of(&samples->own, operation, call);
 	const uint32_t calls = samples->own.first[operation + 1] - samples->own.first[operation];
 	const struct timeline_touch *touches = timeline_touches(timeline, call, count);
@@ -141,7 +141,7 @@ const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32
 		size_t other_count;
 
 		if (sample->first[operation + 1] - sample->first[operation] != calls ||
-			!(timeline->calls[*others].flags & PM_FLAG_TOUCHES))
+			!(timeline_call(timeline, *others).flags & PM_FLAG_TOUCHES))
 			continue;
 		touches = timeline_touches(timeline, *others, &other_count);
 		*count = keep_common(samples->kept, *count, touches, other_count);

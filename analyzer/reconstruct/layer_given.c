@@ -77,8 +77,8 @@ static void add_layers(struct given *given, bool forward)
 {
 	for (size_t i = 0; i < given->worker->call_count; i++) {
 		const struct timeline_operation *operation =
-			&given->timeline
-				 ->operations[given->timeline->calls[given->worker->calls[i]].operation];
+			&given->timeline->operations[timeline_call(given->timeline, given->worker->calls[i])
+							     .operation];
 
 		if (operation->given_layer && (!forward || operation->given_phase == PHASE_FORWARD + 1))
 			layer_of(given, operation->given_layer);
@@ -94,8 +94,8 @@ static size_t list_layers(const struct given *given, size_t iteration, uint32_t 
 	*strings = NULL;
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		uint32_t call = given->worker->calls[i];
-		uint32_t string =
-			given->timeline->operations[given->timeline->calls[call].operation].given_layer;
+		uint32_t string = given->timeline->operations[timeline_call(given->timeline, call).operation]
+					  .given_layer;
 
 		if (string && seen[string] != iteration + 1) {
 			seen[string] = (uint32_t)iteration + 1;

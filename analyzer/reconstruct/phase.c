@@ -152,7 +152,7 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 	size_t next = 0, core = 0;
 
 	for (size_t i = 0; i < worker->call_count; i++) {
-		const struct timeline_call *call = &work->timeline->calls[worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(work->timeline, worker->calls[i]);
 		const struct iteration *item;
 
 		while (next < iterations->count && i >= iterations->items[next].call_end) {
@@ -205,7 +205,8 @@ static void add_call(
 	const struct work *work, struct phase_spans *spans, const struct timeline_call *call, uint32_t level)
 {
 	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = &work->timeline->intervals[call->interval + i];
+		const struct timeline_interval *interval =
+			TIMELINE_INTERVAL(work->timeline, call->interval + i);
 
 		phase_add_span(spans, interval->begin_ns, interval->end_ns, level);
 	}
@@ -226,12 +227,12 @@ static void add_division(
 
 	for (size_t i = item->first_call; i < item->call_end && !copied; i++) {
 		copied = work->roles[i]->phase == PHASE_H2D || work->roles[i]->phase == PHASE_MD;
-		copy_ns = timeline->calls[worker->calls[i]].begin_ns;
+		copy_ns = timeline_call(timeline, worker->calls[i]).begin_ns;
 	}
 	if (!copied)
 		return;
 	for (size_t i = item->first_read; i < item->read_end; i++) {
-		const struct timeline_call *read = &timeline->calls[worker->reads[i]];
+		const struct timeline_call *read = TIMELINE_CALL(timeline, worker->reads[i]);
 
 		if (read->end_ns <= copy_ns && read->end_ns > read_ns)
 			read_ns = read->end_ns;
@@ -239,7 +240,7 @@ static void add_division(
 	if (read_ns == 0)
 		return;
 	for (size_t i = timeline_find(timeline, process, read_ns); i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, process->first_call + i);
 
 		if (call->begin_ns >= copy_ns)
 			break;
@@ -274,10 +275,10 @@ static void begin_feed(struct feed *feed, const struct work *work, const struct 
 		add_division(work, &feed->divisions, &iterations->items[i], LEVEL_MD_HOST);
 	phase_union(feed->divisions.items, feed->divisions.count); /* for the order */
 	if (process->call_count && !process->hostless)
-		feed->first_ns = timeline->calls[process->first_call].begin_ns;
+		feed->first_ns = timeline_call(timeline, process->first_call).begin_ns;
 	for (size_t i = 0; i < process->call_count; i++)
-		if (timeline->calls[process->first_call + i].end_ns > feed->last_ns)
-			feed->last_ns = timeline->calls[process->first_call + i].end_ns;
+		if (timeline_call(timeline, process->first_call + i).end_ns > feed->last_ns)
+			feed->last_ns = timeline_call(timeline, process->first_call + i).end_ns;
 }
 
 static void feed_calls(struct feed *feed, int64_t until_ns)
@@ -288,7 +289,7 @@ static void feed_calls(struct feed *feed, int64_t until_ns)
 	size_t first = feed->call;
 
 	for (; feed->call < worker->call_count; feed->call++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[feed->call]];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, worker->calls[feed->call]);
 
 		if (call->begin_ns >= until_ns)
 			break;
@@ -297,11 +298,12 @@ static void feed_calls(struct feed *feed, int64_t until_ns)
 	/* Apart, so that each kind comes nearly in order. Up to the last of several intervals: between them
 	 * the call waits in the queue. */
 	for (size_t i = first; i < feed->call; i++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, worker->calls[i]);
 
 		if (call->interval_count)
 			phase_add_span(&feed->spans, call->end_ns,
-				timeline->intervals[call->interval + call->interval_count - 1].begin_ns,
+				timeline_interval(timeline, call->interval + call->interval_count - 1)
+					.begin_ns,
 				LEVEL_QUEUED);
 	}
 }
@@ -314,7 +316,7 @@ static void feed_until(struct feed *feed, int64_t until_ns)
 
 	feed_calls(feed, until_ns);
 	for (; feed->read < worker->read_count; feed->read++) {
-		const struct timeline_call *read = &timeline->calls[worker->reads[feed->read]];
+		const struct timeline_call *read = TIMELINE_CALL(timeline, worker->reads[feed->read]);
 
 		if (read->begin_ns >= until_ns)
 			break;
@@ -328,7 +330,8 @@ static void feed_until(struct feed *feed, int64_t until_ns)
 		phase_add_span(&feed->spans, division->begin_ns, division->end_ns, division->level);
 	}
 	for (; feed->host_call < process->call_count; feed->host_call++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + feed->host_call];
+		const struct timeline_call *call =
+			TIMELINE_CALL(timeline, process->first_call + feed->host_call);
 
 		if (call->begin_ns >= until_ns)
 			break;
@@ -397,7 +400,8 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 	if (column == PHASE_LAYER_COLUMNS)
 		return;
 	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = &work->timeline->intervals[call->interval + i];
+		const struct timeline_interval *interval =
+			TIMELINE_INTERVAL(work->timeline, call->interval + i);
 
 		spent_ns += (double)(interval->end_ns - interval->begin_ns);
 	}
@@ -430,7 +434,7 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 		by_phase[phase].count = 0;
 	compute->count = 0;
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &timeline->calls[work->worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, work->worker->calls[i]);
 		const struct layer_role *role = work->roles[i];
 
 		add_call(work, &by_phase[role->phase], call, 0);
@@ -446,7 +450,7 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 		add_layer_times(work, role, call, layers_ns, unknown);
 	}
 	for (size_t i = item->first_read; i < item->read_end; i++)
-		add_call(work, &by_phase[PHASE_IO], &timeline->calls[work->worker->reads[i]], 0);
+		add_call(work, &by_phase[PHASE_IO], TIMELINE_CALL(timeline, work->worker->reads[i]), 0);
 	add_division(work, &by_phase[PHASE_MD], item, 0);
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		times->busy_ns[phase] = phase < PHASE_WORK_COUNT

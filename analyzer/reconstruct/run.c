@@ -109,7 +109,8 @@ int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char
 static bool computes(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->timeline.call_count; i++)
-		if (analysis->model.roles[analysis->timeline.calls[i].operation].flags & WORKER_CORE)
+		if (analysis->model.roles[timeline_call(&analysis->timeline, i).operation].flags &
+			WORKER_CORE)
 			return true;
 	return false;
 }
@@ -355,7 +356,8 @@ static size_t count_gathers(const struct analysis *analysis, const struct analys
 	size_t count = 0;
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[i]];
+		const struct timeline_call *call =
+			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
 		const struct flow *flow = &analysis->model.flows[call->operation];
 		uint64_t bytes = 0;
 

@@ -112,7 +112,7 @@ static void list_members(struct build *build)
 	size_t given = 0;
 
 	for (size_t i = 0; i < worker->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, worker->calls[i]);
 		const struct what *what = what_at(build, call);
 		size_t n = sequence->count;
 

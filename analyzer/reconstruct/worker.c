@@ -150,7 +150,7 @@ static void count_writes(struct search *search)
 	const struct timeline *timeline = search->timeline;
 
 	for (size_t i = 0; i < timeline->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, i);
 		const struct write_list *list = &search->lists[call->operation];
 		const struct flow *flow = &search->flows[call->operation];
 
@@ -209,7 +209,7 @@ static void follow_copies(struct search *search)
 		any |= from_state[i];
 	}
 	for (size_t i = 0; i < timeline->call_count && any; i++) {
-		uint32_t operation = timeline->calls[i].operation;
+		uint32_t operation = timeline_call(timeline, i).operation;
 		const struct write_list *list = &search->lists[operation];
 
 		for (uint32_t j = 0; j < list->count && from_state[operation]; j++)
@@ -233,7 +233,7 @@ static void settle_opaque(struct search *search)
 	uint32_t *writes = mem_alloc(search->points.count, sizeof(*writes));
 
 	for (size_t i = 0; i < timeline->call_count; i++) {
-		const struct write_list *list = &search->lists[timeline->calls[i].operation];
+		const struct write_list *list = &search->lists[timeline_call(timeline, i).operation];
 
 		for (uint32_t j = 0; j < list->count; j++)
 			writes[search->written[list->first + j] / 2]++;
@@ -425,7 +425,7 @@ size_t worker_find(const struct timeline *timeline, const uint32_t *calls, size_
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (timeline->calls[calls[middle]].begin_ns < ns)
+		if (timeline_call(timeline, calls[middle]).begin_ns < ns)
 			low = middle + 1;
 		else
 			high = middle;

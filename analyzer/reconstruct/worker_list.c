@@ -69,7 +69,7 @@ static void list_workers(struct worker_model *model, uint32_t number, const stru
 	uint32_t last_queue = UINT32_MAX;
 
 	for (size_t i = 0; i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, process->first_call + i);
 		int32_t device;
 
 		if (call->queue == last_queue || !list[call->operation - process->first_operation].core)
@@ -105,7 +105,7 @@ static void give_reads(struct worker_model *model, uint32_t number, const int64_
 	const uint32_t *reads, size_t read_count)
 {
 	for (size_t i = 0; i < read_count; i++) {
-		int64_t thread = threads[model->timeline->calls[reads[i]].thread];
+		int64_t thread = threads[timeline_call(model->timeline, reads[i]).thread];
 
 		for (size_t w = model->worker_count; w > 0 && model->workers[w - 1].process == number; w--) {
 			struct worker *worker = &model->workers[w - 1];
@@ -128,7 +128,7 @@ static void fill_workers(struct worker_model *model, uint32_t number, const stru
 
 	for (size_t i = 0; i < process->call_count; i++) {
 		uint32_t place = (uint32_t)(process->first_call + i);
-		const struct timeline_call *call = &timeline->calls[place];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, place);
 		const struct what *what = &list[call->operation - process->first_operation];
 
 		if (what->reads && call->result >= 0)

@@ -121,7 +121,7 @@ static struct what *list_what(const struct timeline *timeline, const struct time
 static void add_collective(const struct timeline *timeline, uint32_t process, size_t number,
 	const struct what *what, struct collective_list *list)
 {
-	const struct timeline_call *call = &timeline->calls[number];
+	const struct timeline_call *call = TIMELINE_CALL(timeline, number);
 	const struct timeline_communicator *communicator = &timeline->communicators[what->communicator];
 	const struct timeline_more *more = timeline_more(timeline, (uint32_t)number);
 	enum counting counting = HERE;
@@ -142,7 +142,7 @@ static void add_collective(const struct timeline *timeline, uint32_t process, si
 		.begin_ns = call->begin_ns,
 		.end_ns = call->end_ns};
 	if (call->interval_count) {
-		item->begin_ns = timeline->intervals[call->interval].begin_ns;
+		item->begin_ns = timeline_interval(timeline, call->interval).begin_ns;
 		item->end_ns = timeline_call_end(timeline, call);
 	}
 }
@@ -156,7 +156,7 @@ void collective_gather(const struct timeline *timeline, struct collective_list *
 
 		for (size_t i = process->first_call; i < process->first_call + process->call_count && whats;
 			i++) {
-			const struct timeline_call *call = &timeline->calls[i];
+			const struct timeline_call *call = TIMELINE_CALL(timeline, i);
 			const struct what *what = &whats[call->operation - process->first_operation];
 
 			if (what->counts && call->result == 0 && !(call->flags & PM_FLAG_CAPTURED))

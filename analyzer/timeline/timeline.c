@@ -174,13 +174,12 @@ int64_t timeline_call_end(const struct timeline *timeline, const struct timeline
 
 size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns)
 {
-	const struct timeline_call *calls = MEM_AT(timeline->calls, process->first_call);
 	size_t low = 0, high = process->call_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (calls[middle].begin_ns < ns)
+		if (timeline_call(timeline, process->first_call + middle).begin_ns < ns)
 			low = middle + 1;
 		else
 			high = middle;

@@ -268,6 +268,22 @@ void timeline_free(struct timeline *timeline);
  */
 void timeline_settle(struct timeline *timeline);
 
+/* The call and the device interval with this number. */
+static inline struct timeline_call timeline_call(const struct timeline *timeline, size_t number)
+{
+	return timeline->calls[number];
+}
+
+static inline struct timeline_interval timeline_interval(const struct timeline *timeline, size_t number)
+{
+	return timeline->intervals[number];
+}
+
+/* The same where a pointer is wanted: valid to the end of the block. */
+#define TIMELINE_CALL(timeline, number) ((const struct timeline_call[]){timeline_call((timeline), (number))})
+#define TIMELINE_INTERVAL(timeline, number) \
+	((const struct timeline_interval[]){timeline_interval((timeline), (number))})
+
 static inline const struct timeline_function *timeline_function(
 	const struct timeline *timeline, const struct timeline_call *call)
 {

@@ -23,14 +23,13 @@ struct sorting {
 
 static struct span span_of(const struct timeline *timeline, const struct timeline_process *process)
 {
-	const struct timeline_call *calls = timeline->calls + process->first_call;
 	struct span span = {1, 0};
 	int64_t offset_ns = process->recorder ? 0 : process->real_offset_ns;
 
 	if (process->call_count == 0)
 		return span;
-	span = (struct span){
-		calls[0].begin_ns + offset_ns, calls[process->call_count - 1].end_ns + offset_ns};
+	span = (struct span){timeline_call(timeline, process->first_call).begin_ns + offset_ns,
+		timeline_call(timeline, process->first_call + process->call_count - 1).end_ns + offset_ns};
 	return span.begin_ns > EPOCH_NS ? span : (struct span){1, 0};
 }
 

@@ -177,11 +177,11 @@ static void check_timeline(const char *name, const struct program *program, cons
 		CHECK(process->rank == rank, "%s: rank %d", name, process->rank);
 		CHECK(process->interval_count == expected, "%s: %zu events", name, process->interval_count);
 		for (size_t i = 0; i < process->interval_count; i++)
-			sum += timeline->intervals[process->first_interval + i].end_ns -
-			       timeline->intervals[process->first_interval + i].begin_ns;
+			sum += timeline_interval(timeline, process->first_interval + i).end_ns -
+			       timeline_interval(timeline, process->first_interval + i).begin_ns;
 		CHECK(sum == device_ns(program, rank), "%s: rank %d: %lld ns", name, rank, (long long)sum);
 		for (size_t i = 0; i < process->call_count; i++) {
-			const struct timeline_call *call = &timeline->calls[process->first_call + i];
+			const struct timeline_call *call = TIMELINE_CALL(timeline, process->first_call + i);
 
 			CHECK(call->begin_ns >= last_ns && call->end_ns >= call->begin_ns, "%s: call %zu",
 				name, i);
@@ -301,7 +301,7 @@ static void test_graph(void)
 	check_timeline("graph", &program, &run.analysis.timeline);
 	check_iterations("graph", &program, &run, ITERATION_BY_STEPS, 4);
 	for (size_t i = 0; i < run.analysis.timeline.call_count; i++) {
-		const struct timeline_call *call = &run.analysis.timeline.calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(&run.analysis.timeline, i);
 
 		if (call->flags & TIMELINE_FLAG_REPLAYED)
 			CHECK(call->interval_count == 1, "call %zu: %u", i, call->interval_count);
@@ -414,8 +414,8 @@ static void test_ahead(void)
 	open_run(&program, &run);
 	check_timeline("ahead", &program, &run.analysis.timeline);
 	timeline = &run.analysis.timeline;
-	CHECK(timeline->intervals[0].begin_ns == (BASE_US + 170 - 60) * US, "%lld",
-		(long long)timeline->intervals[0].begin_ns);
+	CHECK(timeline_interval(timeline, 0).begin_ns == (BASE_US + 170 - 60) * US, "%lld",
+		(long long)timeline_interval(timeline, 0).begin_ns);
 	run_close(&run);
 }
 

@@ -56,12 +56,12 @@ static double kind_ns(const struct timeline *timeline, const struct worker *work
 	double ns = 0;
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &timeline->calls[worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, worker->calls[i]);
 
 		for (uint32_t j = 0;
 			timeline_function(timeline, call)->kind == kind && j < call->interval_count; j++)
-			ns += (double)(timeline->intervals[call->interval + j].end_ns -
-				       timeline->intervals[call->interval + j].begin_ns);
+			ns += (double)(timeline_interval(timeline, call->interval + j).end_ns -
+				       timeline_interval(timeline, call->interval + j).begin_ns);
 	}
 	return ns;
 }

@@ -170,7 +170,8 @@ static void check_begins(int processes, int agree_in)
 		CHECK(item->read_end - item->first_read == 2, "iteration %zu has %zu reads", i,
 			item->read_end - item->first_read);
 		CHECK(item->begin_ns ==
-				analysis.timeline.calls[worker->worker->reads[item->first_read]].begin_ns,
+				timeline_call(&analysis.timeline, worker->worker->reads[item->first_read])
+					.begin_ns,
 			"iteration %zu does not begin with its read", i);
 		CHECK(i == 0 || item->begin_ns == worker->iterations.items[i - 1].end_ns,
 			"a gap before iteration %zu", i);

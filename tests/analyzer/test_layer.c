@@ -137,7 +137,7 @@ static size_t place_in_graph(const struct timeline *timeline, uint32_t call)
 {
 	size_t place = 0;
 
-	while (timeline->calls[call - place].flags & TIMELINE_FLAG_REPLAYED)
+	while (timeline_call(timeline, call - place).flags & TIMELINE_FLAG_REPLAYED)
 		place++;
 	return place;
 }
@@ -157,7 +157,7 @@ static void check_call(const char *name, const struct analysis *analysis,
 #undef ITEM
 	};
 	uint32_t place = worker->worker->calls[position];
-	const struct timeline_call *call = &analysis->timeline.calls[place];
+	const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, place);
 	const struct model_call *expected =
 		find_call(truth, call->begin_ns, place_in_graph(&analysis->timeline, place));
 	const struct layer_role *role =
@@ -195,14 +195,14 @@ static void check_worker(const char *name, const struct analysis *analysis,
 
 		for (size_t j = item->first_call; j < item->call_end; j++) {
 			const struct timeline_call *call =
-				&analysis->timeline.calls[worker->worker->calls[j]];
+				TIMELINE_CALL(&analysis->timeline, worker->worker->calls[j]);
 
 			check_call(name, analysis, worker, truth, j, item->usual, core, (int)i);
 			core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
 		}
 		for (size_t j = item->first_read; j < item->read_end; j++) {
-			const struct model_call *expected = find_call(
-				truth, analysis->timeline.calls[worker->worker->reads[j]].begin_ns, 0);
+			const struct model_call *expected = find_call(truth,
+				timeline_call(&analysis->timeline, worker->worker->reads[j]).begin_ns, 0);
 
 			if (expected && expected->phase != PHASE_COUNT)
 				CHECK(expected->iteration == (int)i, "%s: a read of iteration %d in %zu",
@@ -219,8 +219,8 @@ static void check_complete(const char *name, const struct analysis *analysis,
 	size_t expected = 0, found = 0;
 
 	for (size_t i = 0; i < worker->worker->call_count; i++) {
-		const struct model_call *call =
-			find_call(truth, analysis->timeline.calls[worker->worker->calls[i]].begin_ns, 0);
+		const struct model_call *call = find_call(
+			truth, timeline_call(&analysis->timeline, worker->worker->calls[i]).begin_ns, 0);
 
 		expected += call && call->iteration >= 0;
 	}

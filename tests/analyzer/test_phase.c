@@ -219,7 +219,7 @@ static enum phase phase_at(const struct analysis *analysis, const struct model_p
 	bool works[PHASE_COUNT + 1] = {false};
 
 	for (size_t i = process->first_call, t = 0; i < process->first_call + process->call_count; i++) {
-		const struct timeline_call *call = &analysis->timeline.calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, i);
 		int64_t begin_ns = call->begin_ns, end_ns = call->end_ns;
 
 		while (t < truth->call_count && truth->calls[t].begin_ns < (uint64_t)call->begin_ns)
@@ -227,8 +227,8 @@ static enum phase phase_at(const struct analysis *analysis, const struct model_p
 		if (t == truth->call_count || truth->calls[t].begin_ns != (uint64_t)call->begin_ns)
 			continue;
 		if (call->interval_count) {
-			begin_ns = analysis->timeline.intervals[call->interval].begin_ns;
-			end_ns = analysis->timeline.intervals[call->interval].end_ns;
+			begin_ns = timeline_interval(&analysis->timeline, call->interval).begin_ns;
+			end_ns = timeline_interval(&analysis->timeline, call->interval).end_ns;
 		}
 		works[truth->calls[t].phase] |= begin_ns <= now_ns && now_ns < end_ns;
 	}

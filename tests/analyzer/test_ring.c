@@ -165,8 +165,8 @@ static void check_timeline(const struct trace *trace)
 	CHECK(timeline.processes[0].unjoined_intervals == 0, "intervals without calls");
 	CHECK(timeline.window_count == 2, "%zu windows", timeline.window_count);
 	for (size_t i = 0; i < timeline.call_count; i++)
-		CHECK(timeline.calls[i].interval_count == 1, "call %zu: %u intervals", i,
-			timeline.calls[i].interval_count);
+		CHECK(timeline_call(&timeline, i).interval_count == 1, "call %zu: %u intervals", i,
+			timeline_call(&timeline, i).interval_count);
 	if (timeline.window_count == 2)
 		CHECK(timeline.windows[0].end_ns == (int64_t)begin_of(FIRST_DROPPED - 1) &&
 				timeline.windows[1].begin_ns == (int64_t)begin_of(FIRST_BACK) - 1,

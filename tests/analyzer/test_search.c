@@ -49,7 +49,7 @@ static struct program_span span_of(const struct analysis *analysis, const struct
 	struct program_span span = {0};
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &analysis->timeline.calls[worker->calls[i]];
+		const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, worker->calls[i]);
 
 		if (!(analysis->model.roles[call->operation].flags & WORKER_CORE))
 			continue;

@@ -251,7 +251,7 @@ static const char *layer_of(
 	const struct analysis_worker *item = &analysis->workers[worker];
 
 	for (size_t i = 0; i < item->worker->call_count; i++) {
-		const struct timeline_call *one = &analysis->timeline.calls[item->worker->calls[i]];
+		const struct timeline_call *one = TIMELINE_CALL(&analysis->timeline, item->worker->calls[i]);
 		const struct layer_role *role;
 		uint64_t to = UINT64_MAX;
 

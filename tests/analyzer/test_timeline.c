@@ -51,9 +51,9 @@ static void check_device(int64_t late_ns, int64_t expected_ns)
 	CHECK(timeline.interval_count == 3 && timeline.call_count == 9, "%zu calls, %zu intervals",
 		timeline.call_count, timeline.interval_count);
 	for (size_t i = 0; i < timeline.interval_count; i++) {
-		const struct timeline_call *call = &timeline.calls[1 + 3 * i];
+		const struct timeline_call *call = TIMELINE_CALL(&timeline, 1 + 3 * i);
 
-		interval = &timeline.intervals[i];
+		interval = TIMELINE_INTERVAL(&timeline, i);
 		CHECK(call->interval_count == 1 && call->interval == i, "interval %zu is not of call %zu", i,
 			1 + 3 * i);
 		CHECK(interval->begin_ns == (int64_t)(10000 + i * 1000) + expected_ns,
@@ -102,14 +102,17 @@ static void check_group(void)
 	add(&timeline, &builder, "t");
 	timeline_settle(&timeline);
 	for (size_t i = 0, member = 0; i < timeline.call_count; i++) {
-		const struct timeline_call *call = &timeline.calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(&timeline, i);
 		int64_t expected_ns = (int64_t)(2000 + (member % 3 == 2 ? member - 2 : member) * 100);
 
-		if (call->operation != timeline.calls[0].operation)
+		if (call->operation != timeline_call(&timeline, 0).operation)
 			continue;
-		CHECK(call->interval_count == 1 && timeline.intervals[call->interval].begin_ns == expected_ns,
+		CHECK(call->interval_count == 1 &&
+				timeline_interval(&timeline, call->interval).begin_ns == expected_ns,
 			"call %zu of the groups: %lld, expected %lld", member,
-			call->interval_count ? (long long)timeline.intervals[call->interval].begin_ns : -1,
+			call->interval_count
+				? (long long)timeline_interval(&timeline, call->interval).begin_ns
+				: -1,
 			(long long)expected_ns);
 		member++;
 	}
@@ -166,7 +169,7 @@ static void check_replay(void)
 	CHECK(timeline.call_count == 10 && timeline.interval_count == 10, "%zu calls, %zu intervals",
 		timeline.call_count, timeline.interval_count);
 	for (size_t i = 0; i < timeline.call_count; i++) {
-		const struct timeline_call *call = &timeline.calls[i];
+		const struct timeline_call *call = TIMELINE_CALL(&timeline, i);
 		bool first = i % 5 == 0;
 
 		CHECK(call->interval_count == counts[i % 5], "call %zu has %u intervals", i,
@@ -176,14 +179,14 @@ static void check_replay(void)
 		CHECK(call->begin_ns == (int64_t)(1000 + i / 5 * 1000), "call %zu begins at %lld", i,
 			(long long)call->begin_ns);
 		for (uint32_t j = 1; j < call->interval_count; j++)
-			CHECK(timeline.intervals[call->interval + j - 1].begin_ns <
-					timeline.intervals[call->interval + j].begin_ns,
+			CHECK(timeline_interval(&timeline, call->interval + j - 1).begin_ns <
+					timeline_interval(&timeline, call->interval + j).begin_ns,
 				"intervals of call %zu are not in order", i);
 	}
-	CHECK(timeline.intervals[timeline.calls[7].interval].begin_ns == 2300,
+	CHECK(timeline_interval(&timeline, timeline_call(&timeline, 7).interval).begin_ns == 2300,
 		"the node of the second operation");
-	CHECK(timeline.calls[6].operation == timeline.calls[1].operation &&
-			timeline.calls[6].operation != timeline.calls[7].operation,
+	CHECK(timeline_call(&timeline, 6).operation == timeline_call(&timeline, 1).operation &&
+			timeline_call(&timeline, 6).operation != timeline_call(&timeline, 7).operation,
 		"operations of the graph");
 	timeline_free(&timeline);
 }
@@ -216,10 +219,10 @@ static void check_merge(void)
 	for (uint32_t i = 0; i < timeline.call_count; i++) {
 		const struct timeline_more *more = timeline_more(&timeline, i);
 
-		CHECK(timeline.calls[i].begin_ns == 1000 + i * 10 + i % 3, "call %u begins at %lld", i,
-			(long long)timeline.calls[i].begin_ns);
-		CHECK(timeline.calls[i].thread == (i % 5 < 2 ? 2 : 1), "call %u is of thread %u", i,
-			timeline.calls[i].thread);
+		CHECK(timeline_call(&timeline, i).begin_ns == 1000 + i * 10 + i % 3, "call %u begins at %lld",
+			i, (long long)timeline_call(&timeline, i).begin_ns);
+		CHECK(timeline_call(&timeline, i).thread == (i % 5 < 2 ? 2 : 1), "call %u is of thread %u", i,
+			timeline_call(&timeline, i).thread);
 		CHECK((more ? more->sequence : 0) == (i % 4 == 0 ? i + 1 : 0) &&
 				(more ? more->group : 0) == (i % 7 == 0),
 			"call %u: sequence %u", i, more ? more->sequence : 0);
@@ -266,8 +269,8 @@ static void check_hosts(int64_t wall_ns, int64_t torn_ns, int64_t residual_ns)
 	timeline_settle(&timeline);
 	CHECK(timeline.host_count == 2, "%u hosts", timeline.host_count);
 	CHECK(timeline.processes[0].rank == 0, "ranks are not in order");
-	first_ns = timeline.intervals[timeline.processes[0].first_interval].begin_ns;
-	second_ns = timeline.intervals[timeline.processes[1].first_interval].begin_ns;
+	first_ns = timeline_interval(&timeline, timeline.processes[0].first_interval).begin_ns;
+	second_ns = timeline_interval(&timeline, timeline.processes[1].first_interval).begin_ns;
 	/* Collectives of 1000 and 700 ns: that each ends behind the other's begin leaves 1000 and 700 ns of
 	 * play. */
 	CHECK(torn_ns || (second_ns - first_ns >= 300 - 1000 && second_ns - first_ns <= 1000),
@@ -346,14 +349,15 @@ static void check_files(void)
 			"process %u: %lu refused, %lu unjoined", p, (unsigned long)process->refused_records,
 			(unsigned long)process->unjoined_intervals);
 		for (size_t i = 0; i < process->call_count; i += 2) {
-			const struct timeline_call *call = &timeline.calls[process->first_call + i];
+			const struct timeline_call *call = TIMELINE_CALL(&timeline, process->first_call + i);
 			const struct timeline_more *more =
 				timeline_more(&timeline, (uint32_t)(process->first_call + i + 1));
 			int64_t begin_ns = (int64_t)(1000 * (i / 2 + 1) + p);
 
 			CHECK(call->begin_ns == begin_ns && call->interval_count == 1 &&
 					call->interval == process->first_interval + i / 2 &&
-					timeline.intervals[call->interval].begin_ns == begin_ns + 100,
+					timeline_interval(&timeline, call->interval).begin_ns ==
+						begin_ns + 100,
 				"process %u, call %zu", p, i);
 			CHECK(more && more->sequence == 7 + p, "process %u, call %zu: sequence", p, i + 1);
 		}

@@ -101,8 +101,8 @@ static double call_ns(const struct timeline *timeline, const struct timeline_cal
 	double spent_ns = 0;
 
 	for (uint32_t i = 0; i < call->interval_count; i++)
-		spent_ns += (double)(timeline->intervals[call->interval + i].end_ns -
-				     timeline->intervals[call->interval + i].begin_ns);
+		spent_ns += (double)(timeline_interval(timeline, call->interval + i).end_ns -
+				     timeline_interval(timeline, call->interval + i).begin_ns);
 	if (call->interval_count == 0 && !(call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)))
 		spent_ns = (double)(call->end_ns - call->begin_ns);
 	return spent_ns;
@@ -194,7 +194,8 @@ static void follow_call(struct idleness *idle, const struct timeline *timeline,
 
 	if (call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED))
 		return;
-	begin_ns = call->interval_count ? timeline->intervals[call->interval].begin_ns : call->begin_ns;
+	begin_ns =
+		call->interval_count ? timeline_interval(timeline, call->interval).begin_ns : call->begin_ns;
 	if (phase == PHASE_COMMUNICATION)
 		phase_add_span(&idle->communication, begin_ns, end_ns, 0);
 	if (computes && idle->first_ns == INT64_MAX) {
@@ -218,7 +219,8 @@ static void sample_iteration(struct making *making, size_t sample)
 	size_t core = 0;
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[i]];
+		const struct timeline_call *call =
+			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
 		const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
 			item->usual, core, call->operation);
 

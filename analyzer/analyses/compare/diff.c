@@ -223,12 +223,12 @@ static void count_call(struct gatherer *gatherer, const struct analysis_worker *
 	const struct layer_role *role, double weight)
 {
 	const struct timeline *timeline = &gatherer->analysis->timeline;
-	const struct timeline_call *call = &timeline->calls[number];
+	const struct timeline_call *call = TIMELINE_CALL(timeline, number);
 	struct place place = place_of(gatherer, worker, role);
 	double ns = call->interval_count ? 0 : (double)(call->end_ns - call->begin_ns);
 
 	for (uint32_t i = call->interval; i < call->interval + call->interval_count; i++) {
-		const struct timeline_interval *interval = &timeline->intervals[i];
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, i);
 		const struct timeline_function *function =
 			&timeline->functions[timeline->operations[interval->operation].function];
 
@@ -251,7 +251,7 @@ static void count_host_calls(struct gatherer *gatherer, const struct analysis_wo
 	const struct timeline_process *process = &timeline->processes[worker->worker->process];
 
 	for (size_t i = timeline_find(timeline, process, item->begin_ns); i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, process->first_call + i);
 		enum pm_kind kind = timeline_function(timeline, call)->kind;
 
 		if (call->begin_ns >= item->end_ns)
@@ -275,7 +275,7 @@ static void count_worker_calls(struct gatherer *gatherer, const struct analysis_
 
 		for (size_t i = item->first_call; i < item->call_end; i++) {
 			uint32_t number = worker->worker->calls[i];
-			uint32_t operation = gatherer->analysis->timeline.calls[number].operation;
+			uint32_t operation = timeline_call(&gatherer->analysis->timeline, number).operation;
 
 			count_call(gatherer, worker, number,
 				phase_role(
@@ -285,7 +285,7 @@ static void count_worker_calls(struct gatherer *gatherer, const struct analysis_
 		}
 		for (size_t i = item->first_read; i < item->read_end; i++) {
 			const struct timeline_call *call =
-				&gatherer->analysis->timeline.calls[worker->worker->reads[i]];
+				TIMELINE_CALL(&gatherer->analysis->timeline, worker->worker->reads[i]);
 
 			count_operation(gatherer, call->operation,
 				(struct place){"", phase_symbols[PHASE_IO]}, false,

@@ -35,7 +35,7 @@ static uint32_t follow_thread(struct make *make, struct make_thread *thread, con
 	uint32_t call, enum phase phase, int64_t since_ns, int64_t end_ns)
 {
 	int64_t begin_ns =
-		thread->last == REPLAY_NONE ? make->timeline->calls[call].begin_ns : thread->end_ns;
+		thread->last == REPLAY_NONE ? timeline_call(make->timeline, call).begin_ns : thread->end_ns;
 	uint32_t task;
 
 	if (since_ns > begin_ns)
@@ -109,7 +109,7 @@ static const struct layer_role *follow_role(
 {
 	const struct worker_model *model = &make->job->analysis->model;
 	const struct iteration_list *iterations = &worker->worker->iterations;
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	const struct layer_role *role;
 	bool inside;
 
@@ -147,7 +147,7 @@ static void take_turn(struct make_worker *worker, const struct timeline_call *ca
 
 static void follow_wait(struct make *make, struct make_worker *worker, uint32_t call)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	struct make_thread *thread = &make->threads[item->thread];
 	bool asks = strstr(timeline_function(make->timeline, item)->name, "Query") != NULL;
 	int64_t begin_ns = item->begin_ns, since_ns = turn_ns(make, worker, item);
@@ -171,7 +171,7 @@ static void follow_wait(struct make *make, struct make_worker *worker, uint32_t 
 
 static void follow_read(struct make *make, struct make_worker *worker, uint32_t call)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	struct make_thread *thread = &make->threads[item->thread];
 
 	follow_iterations(make, worker, thread, false, worker->read);
@@ -187,7 +187,7 @@ static void follow_read(struct make *make, struct make_worker *worker, uint32_t 
 static uint32_t follow_launch(struct make *make, struct make_worker *worker, const struct layer_role *role,
 	uint32_t call, int64_t end_ns)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	struct make_thread *thread = &make->threads[item->thread];
 	bool input = role->phase == PHASE_H2D || role->phase == PHASE_MD;
 	bool first = input && !worker->copied && worker->last_read != REPLAY_NONE;
@@ -212,7 +212,7 @@ static uint32_t follow_launch(struct make *make, struct make_worker *worker, con
 
 static void follow_work(struct make *make, struct make_worker *worker, uint32_t call)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	struct make_thread *thread = &make->threads[item->thread];
 	const struct timeline_function *function = timeline_function(make->timeline, item);
 	const struct layer_role *role = follow_role(make, worker, call);
@@ -256,7 +256,7 @@ static struct make_worker *worker_of_queue(struct make *make, uint32_t queue)
 
 static void follow_call(struct make *make, uint32_t call)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	const struct timeline_function *function = timeline_function(make->timeline, item);
 	struct make_worker *works = NULL, *reads = NULL;
 
@@ -288,19 +288,20 @@ static void widen(const struct make *make, const struct make_worker *worker, int
 {
 	const struct iteration *first = used_iteration(make, worker, 0);
 	const struct iteration *last = used_iteration(make, worker, make->job->iteration_count - 1);
-	const struct timeline_call *calls = make->timeline->calls;
 	const struct worker *list = worker->worker->worker;
-	int64_t begins_ns[] = {first->begin_ns, calls[list->calls[first->first_call]].begin_ns,
-		first->first_read < first->read_end ? calls[list->reads[first->first_read]].begin_ns
-						    : INT64_MAX};
+	int64_t begins_ns[] = {first->begin_ns,
+		timeline_call(make->timeline, list->calls[first->first_call]).begin_ns,
+		first->first_read < first->read_end
+			? timeline_call(make->timeline, list->reads[first->first_read]).begin_ns
+			: INT64_MAX};
 
 	for (size_t i = 0; i < sizeof(begins_ns) / sizeof(*begins_ns); i++)
 		if (begins_ns[i] < *from_ns)
 			*from_ns = begins_ns[i];
 	if (last->end_ns > *to_ns)
 		*to_ns = last->end_ns;
-	if (calls[list->calls[last->call_end - 1]].begin_ns >= *to_ns)
-		*to_ns = calls[list->calls[last->call_end - 1]].begin_ns + 1;
+	if (timeline_call(make->timeline, list->calls[last->call_end - 1]).begin_ns >= *to_ns)
+		*to_ns = timeline_call(make->timeline, list->calls[last->call_end - 1]).begin_ns + 1;
 }
 
 static bool any_wait_recorded(const struct make *make)
@@ -372,7 +373,7 @@ static void make_process(struct make *make, uint32_t process)
 			i < make->process->call_count; i++) {
 			size_t call = make->process->first_call + i;
 
-			if (make->timeline->calls[call].begin_ns >= to_ns)
+			if (timeline_call(make->timeline, call).begin_ns >= to_ns)
 				break;
 			follow_call(make, (uint32_t)call);
 		}

@@ -169,8 +169,8 @@ static double weight_of(const struct make *make, const struct timeline_call *cal
 void make_device(struct make *make, struct make_worker *worker, uint32_t call, const struct layer_role *role,
 	uint32_t host)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
-	const struct timeline_interval *interval = &make->timeline->intervals[item->interval];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
+	const struct timeline_interval *interval = TIMELINE_INTERVAL(make->timeline, item->interval);
 	bool communicates = make->job->analysis->model.flows[item->operation].kind == PM_KIND_COMM;
 	uint32_t queue = interval->queue ? interval->queue : item->queue;
 	uint32_t task, first;
@@ -212,7 +212,7 @@ static void wait_for_queue(struct make *make, uint32_t task, uint32_t queue, int
 
 uint32_t make_resume(struct make *make, const struct make_worker *worker, uint32_t call, uint32_t before)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	const struct timeline_queue *queue = &make->timeline->queues[item->queue];
 	const char *function = timeline_function(make->timeline, item)->name;
 	uint32_t task =
@@ -249,7 +249,7 @@ static void begin_transfer(struct make *make, uint32_t task, int64_t ns)
 
 static uint32_t arrival_of(const struct make *make, size_t call)
 {
-	const struct timeline_call *item = &make->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 
 	return item->interval_count ? make->arrivals[item->interval] : 0;
 }

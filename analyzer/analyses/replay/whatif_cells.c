@@ -34,7 +34,8 @@ static bool is_exchange(const struct whatif_cells *cells, const struct replay_wo
 	const struct analysis *analysis = cells->job->analysis;
 
 	return work->call != REPLAY_NONE &&
-	       analysis->model.flows[analysis->timeline.calls[work->call].operation].kind == PM_KIND_COMM;
+	       analysis->model.flows[timeline_call(&analysis->timeline, work->call).operation].kind ==
+		       PM_KIND_COMM;
 }
 
 /* The row of the task's iteration and worker; SIZE_MAX: its time is not compared. */

@@ -85,7 +85,8 @@ static bool is_message(const struct replay_job *job, uint32_t task)
 	uint64_t peer;
 
 	return timeline_value(timeline,
-		&timeline->operations[timeline->calls[job->works[task].call].operation], "peer", &peer);
+		&timeline->operations[timeline_call(timeline, job->works[task].call).operation], "peer",
+		&peer);
 }
 
 /* Communication of which layers are known, and that did not begin before their gradients were there. */
@@ -114,8 +115,8 @@ static void find_hidden(struct unbinding *all)
 		if (ready_ns == INT64_MIN || ready_ns > job->replay.tasks[arrival].begin_ns)
 			continue;
 		*MEM_PUSH(all->hidden, all->hidden_count, all->hidden_room) = (struct hidden){arrival, i,
-			timeline->intervals[timeline->calls[work->call].interval].queue, work->worker,
-			work->iteration, ready_ns};
+			timeline_interval(timeline, timeline_call(timeline, work->call).interval).queue,
+			work->worker, work->iteration, ready_ns};
 		all->is_hidden[i] = all->is_hidden[arrival] = true;
 		for (uint32_t p = work->part; p != REPLAY_NONE; p = job->parts[p].next) {
 			size_t place = place_of(all, work, job->parts[p].layer);

@@ -102,7 +102,7 @@ static double call_time(const struct timeline *timeline, const struct timeline_c
 	if (call->interval_count == 0)
 		return -1;
 	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, call->interval + i);
 
 		spent_ns += (double)(interval->end_ns - interval->begin_ns);
 	}
@@ -173,7 +173,7 @@ static void add_call(struct gather *gather, const struct analysis_worker *worker
 		return;
 	for (uint32_t i = 0;
 		i < call->interval_count && timeline_function(timeline, call)->kind != PM_KIND_COMM; i++) {
-		const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, call->interval + i);
 		double ns = (double)(interval->end_ns - interval->begin_ns);
 
 		if (ns > 0 && ns < gather->shortest_ns)
@@ -213,7 +213,7 @@ static void add_iteration(struct gather *gather, const struct analysis_worker *w
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		const struct timeline_call *call =
-			&gather->analysis->timeline.calls[worker->worker->calls[i]];
+			TIMELINE_CALL(&gather->analysis->timeline, worker->worker->calls[i]);
 		const struct layer_role *role = phase_role(
 			model, worker->worker, &worker->layers, item->usual, core, call->operation);
 

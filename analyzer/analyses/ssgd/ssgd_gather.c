@@ -33,7 +33,8 @@ static double time_of(const struct analysis *analysis, const struct timeline_cal
 	double spent_ns = 0;
 
 	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = &analysis->timeline.intervals[call->interval + i];
+		const struct timeline_interval *interval =
+			TIMELINE_INTERVAL(&analysis->timeline, call->interval + i);
 
 		spent_ns += (double)(interval->end_ns - interval->begin_ns);
 	}
@@ -51,7 +52,8 @@ static void find_pieces(const struct analysis *analysis, const struct analysis_w
 {
 	pieces->count = 0;
 	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call = &analysis->timeline.calls[worker->worker->calls[i]];
+		const struct timeline_call *call =
+			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
 		struct piece *last = pieces->count ? &pieces->items[pieces->count - 1] : NULL;
 
 		if (role_of(analysis, worker, call->operation)->phase != PHASE_COMMUNICATION ||
@@ -83,7 +85,7 @@ static struct ssgd_exchange exchange_of(struct ssgd *ssgd, const struct analysis
 	struct layer_part *parts;
 
 	for (uint32_t i = piece->call; i < piece->call + piece->call_count; i++) {
-		uint32_t operation = analysis->timeline.calls[worker->worker->calls[i]].operation;
+		uint32_t operation = timeline_call(&analysis->timeline, worker->worker->calls[i]).operation;
 		const struct layer_role *role = role_of(analysis, worker, operation);
 
 		for (uint32_t p = 0; p < role->part_count && role->phase == PHASE_COMMUNICATION; p++) {

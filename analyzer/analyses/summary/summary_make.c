@@ -139,7 +139,7 @@ static const struct collective *exchange_of(
 	const struct sampling *sampling, uint32_t call, uint32_t *last_interval)
 {
 	const struct analysis *analysis = sampling->analysis;
-	const struct timeline_call *item = &analysis->timeline.calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(&analysis->timeline, call);
 	bool seen = item->interval_count && item->interval == *last_interval;
 
 	if (item->interval_count)
@@ -302,7 +302,7 @@ static int64_t base_of(const struct analysis *analysis, const struct timeline_pr
 {
 	const struct timeline *timeline = &analysis->timeline;
 	bool wall = process->recorder && process->call_count > 0 &&
-		    timeline->calls[process->first_call].begin_ns > INT64_MAX / 16;
+		    timeline_call(timeline, process->first_call).begin_ns > INT64_MAX / 16;
 
 	return wall ? INT64_C(1500000000000000000) : 0;
 }

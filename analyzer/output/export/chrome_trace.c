@@ -105,7 +105,7 @@ static void put_flow(struct export *export, const char *kind, uint32_t lane, int
 /* Flows to what the call put on the device. Of calls that share an interval the first one has it. */
 static void put_flows(struct export *export, uint32_t call, uint32_t lane, int64_t ns)
 {
-	const struct timeline_call *item = &export->timeline->calls[call];
+	const struct timeline_call *item = TIMELINE_CALL(export->timeline, call);
 
 	for (uint32_t i = 0; i < item->interval_count; i++)
 		if (export->owners[item->interval + i - export->process->first_interval] == call)
@@ -125,7 +125,7 @@ static void put_calls(struct export *export)
 
 	for (size_t i = 0; i < process->call_count; i++) {
 		uint32_t number = (uint32_t)(process->first_call + i);
-		const struct timeline_call *call = &export->timeline->calls[number];
+		const struct timeline_call *call = TIMELINE_CALL(export->timeline, number);
 		const struct timeline_function *function = timeline_function(export->timeline, call);
 		struct export_track *track = &threads[call->thread];
 
@@ -185,7 +185,7 @@ static void put_interval(struct export *export, uint32_t number, struct export_t
 {
 	const struct timeline *timeline = export->timeline;
 	const struct timeline_process *process = export->process;
-	const struct timeline_interval *interval = &timeline->intervals[number];
+	const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, number);
 	uint32_t queue = interval->queue - process->first_queue, lane;
 	uint32_t owner = export->owners[number - process->first_interval];
 
@@ -197,7 +197,8 @@ static void put_interval(struct export *export, uint32_t number, struct export_t
 		export_format(export->tracks.out, "}");
 		return;
 	}
-	begin_args(export->tracks.out, "call", timeline_function(timeline, &timeline->calls[owner])->name);
+	begin_args(export->tracks.out, "call",
+		timeline_function(timeline, TIMELINE_CALL(timeline, owner))->name);
 	export_put_label(export->tracks.out, &export->labels[owner - process->first_call]);
 	export_format(export->tracks.out, "}}");
 	put_flow(export, "f", lane, interval->begin_ns, number);
@@ -212,7 +213,7 @@ static void put_intervals(struct export *export)
 	name_queues(export, tracks);
 	for (size_t i = 0; i < process->interval_count; i++) {
 		works[i].interval = (uint32_t)(process->first_interval + i);
-		works[i].begin_ns = export->timeline->intervals[works[i].interval].begin_ns;
+		works[i].begin_ns = timeline_interval(export->timeline, works[i].interval).begin_ns;
 	}
 	if (process->interval_count)
 		qsort(works, process->interval_count, sizeof(*works), compare_work);

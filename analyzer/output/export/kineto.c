@@ -94,7 +94,7 @@ static int64_t stream_number(const struct kineto *kineto, uint32_t queue)
 
 static enum pm_kind kind_of(const struct kineto *kineto, uint32_t call)
 {
-	return timeline_function(kineto->timeline, &kineto->timeline->calls[call])->kind;
+	return timeline_function(kineto->timeline, TIMELINE_CALL(kineto->timeline, call))->kind;
 }
 
 static const char *copy_name(const struct kineto *kineto, uint32_t call)
@@ -102,7 +102,7 @@ static const char *copy_name(const struct kineto *kineto, uint32_t call)
 	static const char *const names[] = {
 		"Memcpy HtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD", "Memcpy"};
 	const struct timeline_operation *operation =
-		&kineto->timeline->operations[kineto->timeline->calls[call].operation];
+		&kineto->timeline->operations[timeline_call(kineto->timeline, call).operation];
 	const struct export_label *label = &kineto->labels[call - kineto->process->first_call];
 	uint64_t direction = 4;
 
@@ -127,10 +127,10 @@ static struct work_class classify(const struct kineto *kineto, uint32_t interval
 		return (struct work_class){"gpu_memcpy", "cudaMemcpyAsync", "", copy_name(kineto, owner)};
 	if (kind == PM_KIND_SET)
 		return (struct work_class){"gpu_memset", "cudaMemsetAsync", "", "Memset (Device)"};
-	name = export_work_name(kineto->timeline, kineto->timeline->intervals[interval].operation);
+	name = export_work_name(kineto->timeline, timeline_interval(kineto->timeline, interval).operation);
 	/* By their names such tools know communication: as NCCL called its kernels before 2.19. */
 	if (kind == PM_KIND_COMM && !strstr(name, "Kernel")) {
-		name = timeline_function(kineto->timeline, &kineto->timeline->calls[owner])->name;
+		name = timeline_function(kineto->timeline, TIMELINE_CALL(kineto->timeline, owner))->name;
 		return (struct work_class){"kernel", "cudaLaunchKernel", "ncclKernel_",
 			strncmp(name, "nccl", 4) == 0 ? name + 4 : name};
 	}
@@ -144,12 +144,11 @@ static struct work_class classify(const struct kineto *kineto, uint32_t interval
 static uint64_t correlation_of(const struct kineto *kineto, uint32_t interval)
 {
 	uint32_t owner = kineto->owners[interval - kineto->process->first_interval];
-	const struct timeline_call *calls = kineto->timeline->calls;
 
-	if (owner == EXPORT_NOBODY ||
-		!(calls[owner].flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)))
+	if (owner == EXPORT_NOBODY || !(timeline_call(kineto->timeline, owner).flags &
+					      (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)))
 		return (uint64_t)interval + 1;
-	while (calls[owner].flags & TIMELINE_FLAG_REPLAYED)
+	while (timeline_call(kineto->timeline, owner).flags & TIMELINE_FLAG_REPLAYED)
 		owner--;
 	return kineto->timeline->interval_count + 1 + owner;
 }
@@ -169,13 +168,13 @@ static void put_steps(struct kineto *kineto)
 
 		if (item->first_call >= item->call_end)
 			continue;
-		first = &kineto->timeline->calls[worker->calls[item->first_call]];
+		first = TIMELINE_CALL(kineto->timeline, worker->calls[item->first_call]);
 		/* On the host, as a program's own annotation would be: until its next step's first call. */
 		if (i + 1 < list->count && list->items[i + 1].first_call < list->items[i + 1].call_end)
-			end_ns = kineto->timeline->calls[worker->calls[list->items[i + 1].first_call]]
+			end_ns = timeline_call(kineto->timeline, worker->calls[list->items[i + 1].first_call])
 					 .begin_ns;
 		else
-			end_ns = kineto->timeline->calls[worker->calls[item->call_end - 1]].end_ns;
+			end_ns = timeline_call(kineto->timeline, worker->calls[item->call_end - 1]).end_ns;
 		snprintf(name, sizeof(name), "ProfilerStep#%zu", i);
 		begin_slice(kineto, "user_annotation", "", name, (int64_t)kineto->process->pid,
 			thread_number(kineto, first), first->begin_ns, end_ns);
@@ -196,8 +195,8 @@ static void put_launches(struct kineto *kineto, const struct timeline_call *call
 
 		if (kineto->owners[interval - kineto->process->first_interval] != number)
 			continue;
-		if (begin_ns > kineto->timeline->intervals[interval].begin_ns)
-			begin_ns = kineto->timeline->intervals[interval].begin_ns;
+		if (begin_ns > timeline_interval(kineto->timeline, interval).begin_ns)
+			begin_ns = timeline_interval(kineto->timeline, interval).begin_ns;
 		if (begin_ns < call->begin_ns)
 			begin_ns = call->begin_ns;
 		if (begin_ns > before_ns)
@@ -222,7 +221,7 @@ static bool is_runtime(const struct timeline_function *function, const struct ti
 /* Work of a graph comes from where the graph was launched. */
 static void put_replayed(struct kineto *kineto, const struct timeline_call *call, uint32_t number)
 {
-	const struct timeline_call *launch = &kineto->timeline->calls[kineto->graph_launch];
+	const struct timeline_call *launch = TIMELINE_CALL(kineto->timeline, kineto->graph_launch);
 
 	for (uint32_t i = 0; i < call->interval_count; i++)
 		if (kineto->owners[call->interval + i - kineto->process->first_interval] == number)
@@ -232,7 +231,7 @@ static void put_replayed(struct kineto *kineto, const struct timeline_call *call
 
 static void put_call(struct kineto *kineto, uint32_t number)
 {
-	const struct timeline_call *call = &kineto->timeline->calls[number];
+	const struct timeline_call *call = TIMELINE_CALL(kineto->timeline, number);
 	const struct timeline_function *function = timeline_function(kineto->timeline, call);
 	const struct timeline_operation *operation = &kineto->timeline->operations[call->operation];
 	bool runtime = is_runtime(function, call);
@@ -288,7 +287,8 @@ static const char *type_name(uint64_t type)
 static void put_collective(struct kineto *kineto, uint32_t call)
 {
 	const struct timeline *timeline = kineto->timeline;
-	const struct timeline_operation *operation = &timeline->operations[timeline->calls[call].operation];
+	const struct timeline_operation *operation =
+		&timeline->operations[timeline_call(timeline, call).operation];
 	const char *name = timeline->functions[operation->function].name;
 	uint64_t communicator = 0, count = 0, type = 0;
 	int32_t size;
@@ -313,7 +313,7 @@ static void put_collective(struct kineto *kineto, uint32_t call)
 
 static void put_interval(struct kineto *kineto, uint32_t number)
 {
-	const struct timeline_interval *interval = &kineto->timeline->intervals[number];
+	const struct timeline_interval *interval = TIMELINE_INTERVAL(kineto->timeline, number);
 	uint32_t owner = kineto->owners[number - kineto->process->first_interval];
 	int64_t device = kineto->worker->worker->device, stream = stream_number(kineto, interval->queue);
 	struct work_class class = classify(kineto, number, owner);
@@ -332,8 +332,8 @@ static void put_interval(struct kineto *kineto, uint32_t number)
 	export_put_label(kineto->out, &kineto->labels[owner - kineto->process->first_call]);
 	if (class.category[0] != 'k' &&
 		timeline_value(kineto->timeline,
-			&kineto->timeline->operations[kineto->timeline->calls[owner].operation], "bytes",
-			&bytes))
+			&kineto->timeline->operations[timeline_call(kineto->timeline, owner).operation],
+			"bytes", &bytes))
 		export_format(kineto->out, ",\"bytes\":%" PRIu64, bytes);
 	if (kind_of(kineto, owner) == PM_KIND_COMM)
 		put_collective(kineto, owner);
@@ -357,10 +357,10 @@ static void put_events(struct kineto *kineto)
 	put_name(kineto, (int64_t)process->pid, 0, "process_name", process->program ? process->program : "");
 	put_steps(kineto);
 	for (size_t i = 0; i < process->call_count; i++)
-		if (!is_elsewhere(kineto, timeline->calls[process->first_call + i].queue))
+		if (!is_elsewhere(kineto, timeline_call(timeline, process->first_call + i).queue))
 			put_call(kineto, (uint32_t)(process->first_call + i));
 	for (size_t i = 0; i < process->interval_count; i++)
-		if (!is_elsewhere(kineto, timeline->intervals[process->first_interval + i].queue))
+		if (!is_elsewhere(kineto, timeline_interval(timeline, process->first_interval + i).queue))
 			put_interval(kineto, (uint32_t)(process->first_interval + i));
 }
 

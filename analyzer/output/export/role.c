@@ -17,7 +17,7 @@ void export_label_calls(
 	size_t next = 0, core = 0;
 
 	for (size_t i = 0; i < calls->call_count; i++) {
-		uint32_t operation = timeline->calls[calls->calls[i]].operation;
+		uint32_t operation = timeline_call(timeline, calls->calls[i]).operation;
 		const struct iteration *item = NULL;
 
 		while (next < worker->iterations.count && i >= worker->iterations.items[next].call_end) {
@@ -74,7 +74,7 @@ void export_find_owners(
 	for (size_t i = 0; i < process->interval_count; i++)
 		owners[i] = EXPORT_NOBODY;
 	for (size_t i = 0; i < process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[process->first_call + i];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, process->first_call + i);
 
 		for (uint32_t j = 0; j < call->interval_count; j++) {
 			uint32_t *owner = &owners[call->interval + j - process->first_interval];
@@ -103,11 +103,11 @@ int64_t export_earliest(const struct analysis *analysis)
 	int64_t least_ns = INT64_MAX;
 
 	for (size_t i = 0; i < timeline->call_count; i++)
-		if (timeline->calls[i].begin_ns < least_ns)
-			least_ns = timeline->calls[i].begin_ns;
+		if (timeline_call(timeline, i).begin_ns < least_ns)
+			least_ns = timeline_call(timeline, i).begin_ns;
 	for (size_t i = 0; i < timeline->interval_count; i++)
-		if (timeline->intervals[i].begin_ns < least_ns)
-			least_ns = timeline->intervals[i].begin_ns;
+		if (timeline_interval(timeline, i).begin_ns < least_ns)
+			least_ns = timeline_interval(timeline, i).begin_ns;
 	for (size_t w = 0; w < analysis->worker_count + analysis->idle_count; w++) {
 		const struct iteration_list *list = &analysis->workers[w].iterations;
 

@@ -81,7 +81,7 @@ static void add_activities(struct rows *rows, struct arena *arena)
 	const struct timeline *timeline = rows->timeline;
 
 	for (size_t i = 0; i < timeline->interval_count; i++) {
-		const struct timeline_interval *interval = &timeline->intervals[i];
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, i);
 		const struct timeline_operation *operation = &timeline->operations[interval->operation];
 		const char *function = timeline->functions[operation->function].name, *text = NULL;
 		uint64_t bytes = value_of(timeline, operation, "bytes");
@@ -114,7 +114,7 @@ static void add_calls(struct rows *rows, struct arena *arena)
 	const struct timeline *timeline = rows->timeline;
 
 	for (size_t c = 0; c < timeline->call_count; c++) {
-		const struct timeline_call *call = &timeline->calls[c];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, c);
 		const struct timeline_function *function = timeline_function(timeline, call);
 		double duration_ns = 0;
 		struct work work;
@@ -126,7 +126,8 @@ static void add_calls(struct rows *rows, struct arena *arena)
 		if (!work.known || work.flops + work.bytes <= 0)
 			continue;
 		for (uint32_t i = 0; i < call->interval_count; i++) {
-			const struct timeline_interval *interval = &timeline->intervals[call->interval + i];
+			const struct timeline_interval *interval =
+				TIMELINE_INTERVAL(timeline, call->interval + i);
 
 			duration_ns += (double)(interval->end_ns - interval->begin_ns);
 		}
@@ -143,9 +144,9 @@ static uint32_t *count_sharers(const struct timeline *timeline)
 	uint32_t *sharers = mem_alloc(timeline->interval_count + 1, sizeof(*sharers));
 
 	for (size_t c = 0; c < timeline->call_count; c++)
-		if (timeline->calls[c].interval_count > 0 &&
-			timeline_function(timeline, &timeline->calls[c])->kind == PM_KIND_COMM)
-			sharers[timeline->calls[c].interval]++;
+		if (timeline_call(timeline, c).interval_count > 0 &&
+			timeline_function(timeline, TIMELINE_CALL(timeline, c))->kind == PM_KIND_COMM)
+			sharers[timeline_call(timeline, c).interval]++;
 	return sharers;
 }
 
@@ -159,7 +160,7 @@ static void add_collectives(struct rows *rows, struct arena *arena)
 	collective_gather(timeline, &list);
 	for (size_t i = 0, next; i < list.count; i = next) {
 		const struct collective *first = &list.items[i];
-		const struct timeline_call *call = &timeline->calls[first->call];
+		const struct timeline_call *call = TIMELINE_CALL(timeline, first->call);
 		const struct timeline_operation *operation = &timeline->operations[call->operation];
 		uint64_t communicator = value_of(timeline, operation, "comm");
 		double least_ns = -1;
@@ -169,7 +170,7 @@ static void add_collectives(struct rows *rows, struct arena *arena)
 			       list.items[next].sequence == first->sequence;
 			next++) {
 			const struct collective *part = &list.items[next];
-			const struct timeline_call *own = &timeline->calls[part->call];
+			const struct timeline_call *own = TIMELINE_CALL(timeline, part->call);
 
 			if (own->interval_count == 1 && sharers[own->interval] == 1 &&
 				(least_ns < 0 || (double)(part->end_ns - part->begin_ns) < least_ns))

@@ -173,7 +173,8 @@ static size_t count_events(const struct events *events, const bool *chosen, size
 			count += item->read_end - item->first_read;
 			for (size_t c = item->first_call; c < item->call_end; c++) {
 				uint32_t intervals =
-					analysis->timeline.calls[worker->worker->calls[c]].interval_count;
+					timeline_call(&analysis->timeline, worker->worker->calls[c])
+						.interval_count;
 
 				count += intervals ? intervals : 1;
 			}

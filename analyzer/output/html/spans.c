@@ -88,7 +88,7 @@ static void add_call(const struct taker *taker, uint32_t number, const struct la
 {
 	const struct timeline *timeline = &taker->analysis->timeline;
 	const struct layer_list *layers = &taker->worker->layers;
-	const struct timeline_call *call = &timeline->calls[number];
+	const struct timeline_call *call = TIMELINE_CALL(timeline, number);
 	const struct timeline_function *function = timeline_function(timeline, call);
 	struct html_span span = {.begin_ns = call->begin_ns,
 		.end_ns = call->end_ns,
@@ -101,9 +101,9 @@ static void add_call(const struct taker *taker, uint32_t number, const struct la
 
 	for (uint32_t i = 0; i < call->interval_count || i == 0; i++) {
 		if (call->interval_count) {
-			span.begin_ns = timeline->intervals[call->interval + i].begin_ns;
-			span.end_ns = timeline->intervals[call->interval + i].end_ns;
-			span.operation = timeline->intervals[call->interval + i].operation;
+			span.begin_ns = timeline_interval(timeline, call->interval + i).begin_ns;
+			span.end_ns = timeline_interval(timeline, call->interval + i).end_ns;
+			span.operation = timeline_interval(timeline, call->interval + i).operation;
 		} else if (call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)) {
 			return; /* its device time is not known, and the host's is not its own */
 		}
@@ -132,7 +132,7 @@ void html_spans(const struct analysis *analysis, const struct analysis_worker *w
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		uint32_t call = worker->worker->calls[i];
-		const struct timeline_call *its = &analysis->timeline.calls[call];
+		const struct timeline_call *its = TIMELINE_CALL(&analysis->timeline, call);
 		const struct layer_role *role = phase_role(
 			&analysis->model, worker->worker, &worker->layers, item->usual, core, its->operation);
 
