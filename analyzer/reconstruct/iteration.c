@@ -1,17 +1,11 @@
 /*
  * Iterations in time: see iteration.h. iteration_cut.c has cut the worker's calls into pieces; here they get
- * the input and the results that belong to them, a begin and an end, and what lies between them a name.
+ * the input that belongs to them and a begin; iteration_end.c has the rest.
  */
 #include "iteration_find.h"
-#include "import/imported_timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_copy_to_host(const struct iteration_finder *finder, size_t position)
-{
-	return iteration_operation_at(finder, position)->to_host;
-}
 
 static bool copies_to_host(const struct timeline *timeline, uint32_t number)
 {
@@ -70,20 +64,20 @@ static bool is_receive(const struct iteration_finder *finder, size_t position)
 	       timeline_value(finder->timeline, &finder->timeline->operations[number], "peer", &peer);
 }
 
-/* Input and the like in front of the first computation: calls behind the last result fetched or exchanged. */
-static size_t input_start(const struct iteration_finder *finder, size_t first, size_t core)
+/* Calls behind the last result fetched or exchanged. */
+size_t iteration_input_start(const struct iteration_finder *finder, size_t first, size_t core)
 {
 	size_t start = core;
 
 	while (start > first && !iteration_is_core(finder, start - 1) &&
-		!is_copy_to_host(finder, start - 1) &&
+		!iteration_is_copy_to_host(finder, start - 1) &&
 		(iteration_operation_at(finder, start - 1)->kind != PM_KIND_COMM ||
 			is_receive(finder, start - 1)))
 		start--;
 	return start;
 }
 
-static size_t first_core(const struct iteration_finder *finder, size_t from, size_t end)
+size_t iteration_first_core(const struct iteration_finder *finder, size_t from, size_t end)
 {
 	while (from < end && !iteration_is_core(finder, from))
 		from++;
@@ -98,7 +92,8 @@ static size_t *input_starts(const struct iteration_finder *finder)
 	for (size_t i = 0; i < finder->piece_count; i++) {
 		const struct iteration_piece *piece = &finder->pieces[i];
 
-		starts[i] = input_start(finder, piece->first, first_core(finder, piece->start, piece->end));
+		starts[i] = iteration_input_start(
+			finder, piece->first, iteration_first_core(finder, piece->start, piece->end));
 	}
 	return starts;
 }
@@ -144,17 +139,16 @@ static void begin_as_usual(const struct iteration_finder *finder, size_t *starts
 
 /* ---- Times ---- */
 
-/* When the work at `start` begins, after the call before it: with its file input, or itself. */
-static int64_t begin_of(const struct iteration_finder *finder, size_t start)
+int64_t iteration_begin_at(const struct iteration_finder *finder, size_t start)
 {
 	const struct timeline *timeline = finder->timeline;
 	const struct worker *worker = finder->worker;
-	int64_t begin_ns = iteration_call_at(finder, start)->begin_ns, after_ns, done_ns;
+	int64_t begin_ns = iteration_call_at(finder, start).begin_ns, after_ns, done_ns;
 	size_t read;
 
 	if (start == 0)
 		return begin_ns;
-	after_ns = iteration_call_at(finder, start - 1)->end_ns;
+	after_ns = iteration_call_at(finder, start - 1).end_ns;
 	if (after_ns < iteration_window_begin(finder, start))
 		after_ns = iteration_window_begin(finder, start);
 	read = worker_find(timeline, worker->reads, worker->read_count, after_ns);
@@ -163,7 +157,7 @@ static int64_t begin_of(const struct iteration_finder *finder, size_t start)
 	/* The update before it may still run: until then the device belongs to the iteration before. */
 	for (size_t i = start; i-- > 0;)
 		if (iteration_is_core(finder, i)) {
-			done_ns = timeline_call_end(timeline, iteration_call_at(finder, i));
+			done_ns = timeline_call_end(timeline, TIMELINE_CALL(timeline, worker->calls[i]));
 			return done_ns > begin_ns ? done_ns : begin_ns;
 		}
 	return begin_ns;
@@ -197,12 +191,12 @@ static void begin_marked(struct iteration_finder *finder, struct iteration *firs
 /* With nothing to compare: from the last wait before the first computation. */
 static void begin_only(struct iteration_finder *finder, struct iteration *only)
 {
-	size_t start = first_core(finder, only->first_call, only->call_end);
+	size_t start = iteration_first_core(finder, only->first_call, only->call_end);
 
 	while (start > only->first_call && !is_set_up_before(finder, start))
 		start--;
 	only->first_call = start;
-	only->begin_ns = begin_of(finder, start);
+	only->begin_ns = iteration_begin_at(finder, start);
 	only->first_read = worker_find(
 		finder->timeline, finder->worker->reads, finder->worker->read_count, only->begin_ns);
 	if (only->read_end < only->first_read)
@@ -223,9 +217,9 @@ static void begin_first(
 {
 	const struct timeline *timeline = finder->timeline;
 	const struct worker *worker = finder->worker;
-	const size_t input_end = first_core(finder, model->first_call, model->call_end);
+	const size_t input_end = iteration_first_core(finder, model->first_call, model->call_end);
 	size_t input_count = 0;
-	size_t core = first_core(finder, first->first_call, first->call_end);
+	size_t core = iteration_first_core(finder, first->first_call, first->call_end);
 	size_t read_count = model->read_end - model->first_read, read;
 
 	for (size_t i = model->first_call; i < input_end; i++)
@@ -237,80 +231,14 @@ static void begin_first(
 		first->first_call = i;
 		input_count--;
 	}
-	first->begin_ns = iteration_call_at(finder, first->first_call)->begin_ns;
+	first->begin_ns = iteration_call_at(finder, first->first_call).begin_ns;
 	read = worker_find(timeline, worker->reads, worker->read_count, first->begin_ns);
 	first->read_end = worker_find(timeline, worker->reads, worker->read_count,
-		iteration_call_at(finder, first->call_end - 1)->begin_ns);
+		iteration_call_at(finder, first->call_end - 1).begin_ns);
 	/* Those in front of the first copy; a set-up may have read as well. */
 	first->first_read = read > read_count ? read - read_count : 0;
 	if (first->first_read < read)
-		first->begin_ns = timeline->calls[worker->reads[first->first_read]].begin_ns;
-}
-
-/* When the last iteration is done: its work, and the waiting for it that follows directly. */
-static int64_t end_of_last(const struct iteration_finder *finder, const struct iteration *iteration)
-{
-	const struct timeline *timeline = finder->timeline;
-	const struct timeline_process *process = &timeline->processes[finder->worker->process];
-	uint32_t last = finder->worker->calls[iteration->call_end - 1];
-	int64_t end_ns = iteration->begin_ns;
-
-	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
-		const struct timeline_call *call = iteration_call_at(finder, i);
-		int64_t done_ns = timeline_call_end(timeline, call);
-
-		if (call->end_ns > done_ns)
-			done_ns = call->end_ns;
-		if (done_ns > end_ns)
-			end_ns = done_ns;
-	}
-	for (size_t i = last + 1; i < process->first_call + process->call_count; i++) {
-		const struct timeline_call *call = &timeline->calls[i];
-		enum pm_kind kind = timeline_function(timeline, call)->kind;
-
-		if (call->thread != timeline->calls[last].thread)
-			continue;
-		if (kind != PM_KIND_SYNC && kind != PM_KIND_SETUP && kind != PM_KIND_EVENT)
-			break;
-		if (kind == PM_KIND_SYNC && call->end_ns > end_ns && call->begin_ns <= end_ns)
-			end_ns = call->end_ns;
-	}
-	return end_ns;
-}
-
-static void add_gap(struct iteration_list *list, size_t first, size_t end, int64_t begin_ns, int64_t end_ns,
-	enum iteration_gap_kind kind)
-{
-	if (end <= first)
-		return;
-	*MEM_PUSH(list->gaps, list->gap_count, list->gap_room) =
-		(struct iteration_gap){begin_ns, end_ns, end - first, kind};
-}
-
-static enum iteration_gap_kind gap_kind(const struct iteration_finder *finder, size_t first, size_t end)
-{
-	bool forward = false;
-
-	if (iteration_is_more_than_forward(finder, first, end))
-		return ITERATION_PARTIAL;
-	for (size_t i = first; i < end && finder->marks; i++)
-		forward |= finder->marks[i] & SEQUENCE_FORWARD;
-	for (size_t i = first; i < end; i++)
-		forward |= (iteration_operation_at(finder, i)->flags & WORKER_READS) ||
-			   iteration_operation_at(finder, i)->kind == PM_KIND_FORWARD;
-	return forward ? ITERATION_EVALUATION : ITERATION_REST;
-}
-
-/* The same at the end of what was recorded: a forward pass there is a part of an iteration where windows cut.
- */
-static enum iteration_gap_kind cut_kind(const struct iteration_finder *finder, size_t first, size_t end)
-{
-	enum iteration_gap_kind kind = gap_kind(finder, first, end);
-
-	if (kind == ITERATION_EVALUATION &&
-		finder->timeline->processes[finder->worker->process].window_count > 0)
-		return ITERATION_PARTIAL;
-	return kind;
+		first->begin_ns = timeline_call(timeline, worker->reads[first->first_read]).begin_ns;
 }
 
 /* ---- All together ---- */
@@ -324,17 +252,17 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 	for (size_t i = 0; i < finder->piece_count; i++) {
 		struct iteration_piece *piece = &finder->pieces[i];
 		struct iteration *item = &list->items[i];
-		size_t core = first_core(finder, piece->start, piece->end);
+		size_t core = iteration_first_core(finder, piece->start, piece->end);
 
 		/* All that is done in a step belongs to it. */
 		item->first_call = iteration_is_marked(finder) ? piece->first : starts[i];
 		item->call_end = piece->end;
 		item->usual = piece->structure == finder->usual;
-		item->begin_ns = begin_of(finder, item->first_call);
+		item->begin_ns = iteration_begin_at(finder, item->first_call);
 		if (iteration_is_marked(finder) && piece->begin_ns)
 			item->begin_ns = iteration_step_begin(finder, piece, item->first_call);
 		/* Logging between two iterations belongs to the one before. */
-		if (i > 0 && first_core(finder, piece->first, core) == core &&
+		if (i > 0 && iteration_first_core(finder, piece->first, core) == core &&
 			iteration_gap_in(finder, finder->pieces[i - 1].end, item->first_call) == SIZE_MAX)
 			list->items[i - 1].call_end = item->first_call;
 	}
@@ -348,102 +276,17 @@ static void place_iterations(struct iteration_finder *finder, struct iteration_l
 			if (iteration_is_core(finder, j))
 				item->shape = mem_hash(item->shape, iteration_operation_at(finder, j)->shape);
 		/* By calls, not by time: input read ahead belongs to the iteration it was read before. */
-		from_ns = item->first_call > 0 ? iteration_call_at(finder, item->first_call - 1)->end_ns
+		from_ns = item->first_call > 0 ? iteration_call_at(finder, item->first_call - 1).end_ns
 					       : item->begin_ns;
 		if (from_ns < iteration_window_begin(finder, item->first_call))
 			from_ns = iteration_window_begin(finder, item->first_call);
 		item->first_read = worker_find(finder->timeline, worker->reads, worker->read_count, from_ns);
 		item->read_end = worker_find(finder->timeline, worker->reads, worker->read_count,
 			i + 1 < list->count && item->call_end == list->items[i + 1].first_call
-				? iteration_call_at(finder, item->call_end - 1)->end_ns
-				: iteration_call_at(finder, item->call_end - 1)->begin_ns);
+				? iteration_call_at(finder, item->call_end - 1).end_ns
+				: iteration_call_at(finder, item->call_end - 1).begin_ns);
 		if (item->read_end < item->first_read)
 			item->read_end = item->first_read;
-	}
-}
-
-/* How many results are fetched directly behind the last computation of a usual iteration. */
-static size_t trailing_copies(const struct iteration_finder *finder, const struct iteration_list *list)
-{
-	size_t least = SIZE_MAX;
-
-	for (size_t i = 0; i + 1 < list->count; i++) {
-		size_t count = 0;
-
-		if (!list->items[i].usual)
-			continue;
-		while (finder->pieces[i].end + count < finder->worker->call_count &&
-			is_copy_to_host(finder, finder->pieces[i].end + count))
-			count++;
-		if (count < least)
-			least = count;
-	}
-	return least == SIZE_MAX ? 0 : least;
-}
-
-/* Calls from where recording went on to the first iteration there. */
-static void add_rest_of_window(
-	struct iteration_finder *finder, struct iteration_list *list, size_t first, size_t end)
-{
-	if (first_core(finder, first, end) < end)
-		add_gap(list, first, end, iteration_call_at(finder, first)->begin_ns,
-			iteration_call_at(finder, end)->begin_ns, gap_kind(finder, first, end));
-}
-
-static void end_iterations(struct iteration_finder *finder, struct iteration_list *list)
-{
-	size_t trailing = trailing_copies(finder, list), after;
-
-	for (size_t i = 0; i < list->count; i++) {
-		struct iteration *item = &list->items[i];
-		size_t next =
-			i + 1 < list->count ? list->items[i + 1].first_call : finder->worker->call_count;
-		size_t core,
-			gap = i + 1 < list->count ? iteration_gap_in(finder, item->call_end, next) : SIZE_MAX;
-		bool last = i + 1 == list->count || gap != SIZE_MAX; /* before recording stopped */
-
-		if (gap < next)
-			next = gap;
-		for (size_t j = 0;
-			j < trailing && item->call_end < next && is_copy_to_host(finder, item->call_end); j++)
-			item->call_end++;
-		if (!last && item->call_end == next) {
-			item->end_ns = list->items[i + 1].begin_ns;
-			continue;
-		}
-		core = first_core(finder, item->call_end, next);
-		after = input_start(finder, item->call_end, core);
-		if (!last && core < next) {
-			item->call_end = after;
-			item->end_ns = begin_of(finder, after);
-			add_gap(list, after, next, item->end_ns, list->items[i + 1].begin_ns,
-				gap_kind(finder, after, next));
-		} else if (!last) {
-			item->end_ns = list->items[i + 1].begin_ns;
-		} else {
-			item->end_ns = end_of_last(finder, item);
-			if (finder->source == ITERATION_BY_STEPS && finder->pieces[i].end_ns > item->end_ns)
-				item->end_ns = finder->pieces[i].end_ns;
-			if (core < next)
-				add_gap(list, after, next, begin_of(finder, after),
-					iteration_call_at(finder, next - 1)->end_ns,
-					cut_kind(finder, after, next));
-			if (i + 1 < list->count)
-				add_rest_of_window(finder, list, next, list->items[i + 1].first_call);
-		}
-	}
-	/* Times never run backwards, whatever the clocks say. */
-	for (size_t i = 0; i < list->count; i++) {
-		struct iteration *item = &list->items[i];
-
-		/* Labelled phases have nothing between steps, which is not of a step then. */
-		if (finder->source == ITERATION_BY_STEPS && imported_timeline_is_labels(finder->timeline) &&
-			finder->pieces[i].end_ns < item->end_ns)
-			item->end_ns = finder->pieces[i].end_ns;
-		if (i > 0 && item->begin_ns < list->items[i - 1].end_ns)
-			item->begin_ns = list->items[i - 1].end_ns;
-		if (item->end_ns < item->begin_ns)
-			item->end_ns = item->begin_ns;
 	}
 }
 
@@ -492,7 +335,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	list->items = mem_alloc(finder.piece_count, sizeof(*list->items));
 	list->count = finder.piece_count;
 	place_iterations(&finder, list);
-	end_iterations(&finder, list);
+	iteration_set_ends(&finder, list);
 	if (iteration_is_marked(&finder))
 		begin_marked(&finder, &list->items[0]);
 	else if (list->count > 1)
@@ -500,7 +343,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 			&finder, &list->items[0], &list->items[finder.usual_piece ? finder.usual_piece : 1]);
 	else
 		begin_only(&finder, &list->items[0]);
-	add_gap(list, 0, list->items[0].first_call, iteration_call_at(&finder, 0)->begin_ns,
+	iteration_add_gap(list, 0, list->items[0].first_call, iteration_call_at(&finder, 0).begin_ns,
 		list->items[0].begin_ns, ITERATION_SETUP);
 	iteration_classify(&finder, list, options->skip);
 	list->varies = finder.varies;

@@ -36,7 +36,7 @@ size_t iteration_gap_in(const struct iteration_finder *finder, size_t first, siz
 
 int64_t iteration_window_begin(const struct iteration_finder *finder, size_t position)
 {
-	int64_t call_ns = iteration_call_at(finder, position)->begin_ns, begin_ns = INT64_MIN;
+	int64_t call_ns = iteration_call_at(finder, position).begin_ns, begin_ns = INT64_MIN;
 	const struct timeline_window *windows;
 	uint32_t count;
 

@@ -97,10 +97,9 @@ size_t iteration_gap_in(const struct iteration_finder *finder, size_t first, siz
 /* When recording began that the call is part of. */
 int64_t iteration_window_begin(const struct iteration_finder *finder, size_t position);
 
-static inline const struct timeline_call *iteration_call_at(
-	const struct iteration_finder *finder, size_t position)
+static inline struct timeline_call iteration_call_at(const struct iteration_finder *finder, size_t position)
 {
-	return &finder->timeline->calls[finder->worker->calls[position]];
+	return timeline_call(finder->timeline, finder->worker->calls[position]);
 }
 
 static inline const struct iteration_operation *iteration_operation_at(
@@ -113,6 +112,27 @@ static inline bool iteration_is_core(const struct iteration_finder *finder, size
 {
 	return iteration_operation_at(finder, position)->flags & WORKER_CORE;
 }
+
+static inline bool iteration_is_copy_to_host(const struct iteration_finder *finder, size_t position)
+{
+	return iteration_operation_at(finder, position)->to_host;
+}
+
+/* The first computation of [from, end), or `end`. */
+size_t iteration_first_core(const struct iteration_finder *finder, size_t from, size_t end);
+
+/* Where the input begins that stands in front of a computation, behind `first`. */
+size_t iteration_input_start(const struct iteration_finder *finder, size_t first, size_t core);
+
+/* When the work at `start` begins, after the call before it: with its file input, or itself. */
+int64_t iteration_begin_at(const struct iteration_finder *finder, size_t start);
+
+/* Notes that so many calls lie between iterations, if any do. */
+void iteration_add_gap(struct iteration_list *list, size_t first, size_t end, int64_t begin_ns,
+	int64_t end_ns, enum iteration_gap_kind kind);
+
+/* The ends of iterations that have their begins, and the gaps between them (iteration_end.c). */
+void iteration_set_ends(struct iteration_finder *finder, struct iteration_list *list);
 
 /* Is there work of a backward pass or an update among the calls [first, end)? */
 bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_t first, size_t end);

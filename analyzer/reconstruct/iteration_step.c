@@ -92,8 +92,8 @@ int64_t iteration_step_begin(
 {
 	while (position-- > 0)
 		if (iteration_is_core(finder, position)) {
-			int64_t done_ns =
-				timeline_call_end(finder->timeline, iteration_call_at(finder, position));
+			int64_t done_ns = timeline_call_end(finder->timeline,
+				TIMELINE_CALL(finder->timeline, finder->worker->calls[position]));
 
 			return done_ns > piece->begin_ns ? done_ns : piece->begin_ns;
 		}
