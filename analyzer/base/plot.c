@@ -1,5 +1,6 @@
 /* Pictures as data: see plot.h. */
 #include "plot.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #define MARGIN 0.04     /* of the axis, beyond the data on both sides */
 #define FEW_DECADES 2.6 /* with ticks at 1, 2, 5 */
 #define FINEST 512      /* squares along an axis, when thinning out */
+#define LABEL_DIGITS 6
 
 static char *copy(struct plot *plot, const char *text)
 {
@@ -217,15 +219,11 @@ static void widen(struct plot_axis *axis)
 
 static void label_tick(struct plot_tick *tick, bool prefixed)
 {
-	static const char prefixes[] = " kMGTPE";
 	double value = tick->value;
-	size_t prefix = 0;
+	const char *prefix = prefixed ? pm_text_prefix(&value, LABEL_DIGITS) : "";
 
-	while (prefixed && fabs(value) >= 1000 && prefixes[prefix + 1]) {
-		value /= 1000;
-		prefix++;
-	}
-	snprintf(tick->label, sizeof(tick->label), prefix ? "%.6g %c" : "%.6g", value, prefixes[prefix]);
+	snprintf(tick->label, sizeof(tick->label), "%.*g%s%s", LABEL_DIGITS, value, *prefix ? " " : "",
+		prefix);
 }
 
 static void add_tick(struct plot_axis *axis, double value)

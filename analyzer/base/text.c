@@ -1,6 +1,7 @@
 /* Text that others may safely have: see text.h. */
 #include "text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,4 +89,17 @@ char *pm_text_json(char *json)
 const char *pm_text_plural(size_t count)
 {
 	return count == 1 ? "" : "s";
+}
+
+const char *pm_text_prefix(double *number, int digits)
+{
+	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+	double limit = 1000 - pow(10, 3 - digits) / 2;
+	size_t prefix = 0;
+
+	while (fabs(*number) >= limit && prefix + 1 < sizeof(prefixes) / sizeof(*prefixes)) {
+		*number /= 1000;
+		prefix++;
+	}
+	return prefixes[prefix];
 }

@@ -35,4 +35,8 @@ char *pm_text_json(char *json);
 /* The ending of a counted noun: "" for one, else "s". */
 const char *pm_text_plural(size_t count);
 
+/* The SI prefix, "" to "E", with which `digits` digits of the number are printed; divides *number by it. What
+ * rounds to 1000 gets the next prefix. */
+const char *pm_text_prefix(double *number, int digits);
+
 #endif

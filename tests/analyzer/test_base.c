@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/statistics.h"
 #include "base/table.h"
+#include "base/text.h"
 
 #include "check.h"
 
@@ -298,6 +299,26 @@ static void check_spread(void)
 		"mean %.9g, deviation %.9g", spread.mean - 1e9, statistics_deviation(&spread));
 }
 
+/* What rounds to 1000 with so many digits gets the next prefix; beyond the last one numbers grow. */
+static void check_prefix(void)
+{
+	static const struct {
+		double number;
+		int digits;
+		const char *prefix;
+		double divided;
+	} rows[] = {{0, 3, "", 0}, {999.4, 3, "", 999.4}, {999.5, 3, "k", 0.9995}, {999.5, 6, "", 999.5},
+		{-2.5e9, 3, "G", -2.5}, {1e22, 3, "E", 1e4}, {0.001, 3, "", 0.001}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		double number = rows[i].number;
+		const char *prefix = pm_text_prefix(&number, rows[i].digits);
+
+		CHECK(strcmp(prefix, rows[i].prefix) == 0 && fabs(number - rows[i].divided) < 1e-9,
+			"%g: %g %s", rows[i].number, number, prefix);
+	}
+}
+
 int main(void)
 {
 	check_lookup(false);
@@ -308,5 +329,6 @@ int main(void)
 	check_html_table();
 	check_pictures();
 	check_spread();
+	check_prefix();
 	return check_end();
 }

@@ -1,5 +1,6 @@
 /* The roofline's tables: see roofline.h. */
 #include "base/table.h"
+#include "base/text.h"
 #include "roofline.h"
 
 #include <math.h>
@@ -16,20 +17,16 @@ struct columns {
 
 const char *roofline_rate_text(struct arena *arena, double rate)
 {
-	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
-	size_t prefix = 0;
+	const char *prefix;
 
 	if (!isfinite(rate))
 		return "-";
-	while (fabs(rate) >= 999.5 && prefix + 1 < sizeof(prefixes) / sizeof(*prefixes)) {
-		rate /= 1000;
-		prefix++;
-	}
+	prefix = pm_text_prefix(&rate, 3);
 	return arena_format(arena,
 		rate < 9.995   ? "%.2f %s"
 		: rate < 99.95 ? "%.1f %s"
 			       : "%.0f %s",
-		rate, prefixes[prefix]);
+		rate, prefix);
 }
 
 static void put(struct print_table *table, size_t column, double number)
