@@ -149,6 +149,46 @@ static void drop_parts(struct list *list, size_t first)
 	list->count = kept;
 }
 
+#define LONGEST_HEAD ((uint64_t)16 << 20) /* bytes of JSON before the events of a trace */
+
+/* Does an object, whose brace is the next byte, have members before it ends, and none that a trace has? */
+static bool is_other_object(struct json *json)
+{
+	struct json_text key;
+
+	while (json_offset(json, json->next) < LONGEST_HEAD) {
+		const char *value;
+
+		while (!(value = json_member(json->next, &key)))
+			if (*json_blank(json->next) == '}' || !json_more(json))
+				return *json_blank(json->next) == '}';
+		if (JSON_IS(key, "traceEvents"))
+			return false;
+		json->next = value;
+		if (!json_pass(json))
+			return false;
+	}
+	return false;
+}
+
+/* Is a file, whose name may be one of a trace, whole and surely something else: results, settings, a list of
+ * numbers? */
+static bool is_other(const char *path)
+{
+	struct json json;
+	bool other = false;
+
+	if (pipeline_log_is(path) || json_open(&json, path) < 0)
+		return false;
+	json.next = json_blank(json.next);
+	if (*json.next == '{')
+		other = is_other_object(&json);
+	else if (*json.next == '[')
+		other = !strchr("{]", *json_blank(json.next + 1));
+	json_close(&json);
+	return other;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
@@ -161,7 +201,7 @@ static bool add_folder(
 	struct dirent *entry;
 	size_t first = list->count;
 	struct list below = {0};
-	bool found;
+	bool found = false;
 
 	if (!folder) {
 		*error = arena_format(arena, "%s: %s", path, strerror(errno));
@@ -175,7 +215,9 @@ static bool add_folder(
 			*MEM_PUSH(below.items, below.count, below.room) =
 				arena_format(arena, "%s/%s", path, entry->d_name);
 	closedir(folder);
-	found = list->count > first;
+	/* What is none is read nevertheless, and named in a warning. */
+	for (size_t i = first; i < list->count && !found; i++)
+		found = !is_other(list->items[i]);
 	for (size_t i = 0; i < below.count && !found; i++)
 		if (is_folder(below.items[i]))
 			add_folder(arena, list, below.items[i], depth + 1, error);

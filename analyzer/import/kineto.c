@@ -341,6 +341,26 @@ static void settle(struct kineto_reader *reader)
 		imported->workers[i].rank = imported->rank;
 }
 
+/* The trace whose root's bracket was just passed. Answers -1 where there never was one; what breaks off is
+ * one. */
+static int read_root(struct kineto_reader *reader, char bracket)
+{
+	struct imported *imported = reader->imported;
+	char first;
+
+	if (bracket == '{') {
+		if (read_object(reader) == 0 && !reader->has_events)
+			return imported_trouble(
+				imported, "%s: no \"traceEvents\" in the JSON object", imported->path);
+		return 0;
+	}
+	first = look(reader);
+	if (first && !strchr("{],", first))
+		return imported_trouble(imported, "%s: no events in the JSON array", imported->path);
+	read_events(reader);
+	return 0;
+}
+
 int imported_read_json(struct imported *imported, unsigned wanted)
 {
 	struct kineto_reader reader = {.imported = imported, .wanted = wanted};
@@ -357,13 +377,7 @@ int imported_read_json(struct imported *imported, unsigned wanted)
 	root = look(&reader);
 	if (root == '{' || root == '[') {
 		reader.json.next++;
-		status = root == '{' ? read_object(&reader) : read_events(&reader);
-		/* What breaks off is a trace nevertheless; an object without events never was one. */
-		if (status == 0 && root == '{' && !reader.has_events)
-			status = imported_trouble(
-				imported, "%s: no \"traceEvents\" in the JSON object", imported->path);
-		else
-			status = 0;
+		status = read_root(&reader, root);
 		if (reader.json.limit)
 			status = imported_trouble(imported, "%s", reader.json.limit);
 		else

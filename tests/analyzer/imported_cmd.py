@@ -346,6 +346,24 @@ def check_cut(scratch):
         check(("A file breaks off" in ask("report", path).stdout) == (name == "cut"), f"{name}: the head of the report")
 
 
+def check_beside(scratch):
+    """Traces in a folder below one with JSON of other kinds."""
+    folder = os.path.join(scratch, "beside")
+    save(os.path.join(folder, "traces"), "rank0.json", whole(0, 1))
+    save(folder, "results.json", {"steps": [{"traceEvents": 3}], "step_ms": 1.0})
+    save(folder, "losses.json", [2.5, 2.25])
+    for command in ("report", "kernels", "window"):
+        result = ask(command, folder)
+        said = " ".join((result.stdout + result.stderr).split())
+        check(result.returncode == 0, f"{command} of a folder above the traces: {result.stderr}")
+        for other in ("results.json", "losses.json"):
+            check(f"{other}: " in said, f"{command} does not name {other}, which is no trace: {said[-300:]}")
+    check("breaks off" not in ask("report", folder).stdout, "a list of numbers counts as a trace that breaks off")
+    alone = os.path.join(scratch, "alone")
+    save(alone, "results.json", {"step_ms": 1.0})
+    check("results.json" in ask("report", alone).stderr, "the error does not name the only file")
+
+
 def check_export(scratch):
     """What export --kineto writes has the phases and layers of the run itself, but for what Kineto has not."""
     run, kineto = os.path.join(scratch, "three"), os.path.join(scratch, "kineto")
@@ -376,6 +394,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_counting(scratch)
     check_summaries(scratch)
     check_cut(scratch)
+    check_beside(scratch)
     check_export(scratch)
 print(f"{wrong} wrong")
 sys.exit(wrong > 0)
