@@ -2,6 +2,7 @@
  * in order of time. Of the work only what may end the next idle stretch is kept. */
 #include "host_calls.h"
 #include "host_place.h"
+#include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,15 +277,18 @@ static int compare_items(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Names the place of a row with that idle time in all; NULL: none is known. */
+/* Names the place of a row with that idle time in all, functions of C++ as kernels are; NULL: none is known.
+ */
 static const char *name_place(struct search *search, uint32_t item, double idle_ns, double *share)
 {
 	const struct host_place *most = host_places_most(&search->places, item);
+	const char *name;
 
 	if (!most || !(idle_ns > 0))
 		return NULL;
 	*share = most->idle_ns / idle_ns;
-	return arena_text(&search->list->arena, most->name, most->length);
+	name = arena_text(&search->list->arena, most->name, most->length);
+	return strncmp(name, "_Z", 2) == 0 ? kernel_title(&search->list->arena, name) : name;
 }
 
 void host_calls_find(
