@@ -236,7 +236,7 @@ static void print_conclusions(struct run *run, FILE *out)
 				graph_ns > 0 ? " + t_graph" : ""),
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
 			report_equation_rest(arena, equation_ns, iteration_ns),
-			report_phases_unlabelled(analysis) ? "; phases without a label count as none" : ""),
+			report_phases_unlabelled(analysis) ? "; unknown phases count as none" : ""),
 		2, out);
 	if (graph_ns > 0)
 		print_paragraph(

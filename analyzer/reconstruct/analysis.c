@@ -170,13 +170,27 @@ struct analysis_statistics analysis_phase(const struct analysis_worker *workers,
 	return of_times(workers, count, offset + (size_t)phase * sizeof(int64_t));
 }
 
+static double busy_in(const struct analysis *analysis, enum phase phase)
+{
+	return analysis_phase(analysis->workers, analysis->worker_count, phase, ANALYSIS_BUSY).mean;
+}
+
+/* Is there work, and none of it known to go through the net? */
+static bool is_undirected(const struct analysis *analysis)
+{
+	return !(busy_in(analysis, PHASE_FORWARD) + busy_in(analysis, PHASE_BACKWARD) > 0) &&
+	       busy_in(analysis, PHASE_GRAPH) + busy_in(analysis, PHASE_OTHER) > 0;
+}
+
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase)
 {
+	const bool passes = phase == PHASE_FORWARD || phase == PHASE_BACKWARD || phase == PHASE_UPDATE;
+
 	if (!imported_timeline_is_labels(&analysis->timeline))
-		return true;
+		return !passes || busy_in(analysis, phase) > 0 || !is_undirected(analysis);
 	if (phase >= PHASE_WORK_COUNT)
 		return phase == PHASE_IDLE_UNKNOWN;
-	return analysis_phase(analysis->workers, analysis->worker_count, phase, ANALYSIS_BUSY).mean > 0;
+	return busy_in(analysis, phase) > 0;
 }
 
 struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count)

@@ -94,7 +94,8 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
 
 /*
  * Whether the run's trace can tell this phase's time. Labels are all that is known of a trace of labelled
- * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement.
+ * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement. Nor
+ * is that of the passes and the update where all work is a graph's or other.
  */
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
 

@@ -66,7 +66,7 @@ def check_report(name, path):
     for phase in report["phases"]:
         check(phase.get("busy_ns") is None or phase["exclusive_ns"] <= phase["busy_ns"] * (1 + 1e-9),
               f"{name}: {phase['phase']} is exclusive for longer than it is busy: {phase}")
-    busy = sum(time for phase, time in idle.items() if not phase.startswith("idle") and phase != "iteration")
+    busy = sum(time or 0 for phase, time in idle.items() if not phase.startswith("idle") and phase != "iteration")
     check(busy <= report["t_iter_ns"] * (1 + 1e-9), f"{name}: work exceeds the iteration")
     check_calls(name, report)
     check_others(name, path, report)
