@@ -36,6 +36,20 @@ static bool begins_with_input(const struct sequence *sequence, const struct sequ
 	return piece->begin < piece->end && sequence_is_input(sequence, piece->begin);
 }
 
+static bool has_collective(const struct sequence *sequence, const struct sequence_range *piece)
+{
+	const struct timeline *timeline = sequence->model->timeline;
+
+	for (size_t i = piece->begin; i < piece->end; i++) {
+		const struct timeline_call *call =
+			TIMELINE_CALL(timeline, sequence->worker->calls[sequence->positions[i]]);
+
+		if (timeline_function(timeline, call)->kind == PM_KIND_COMM)
+			return true;
+	}
+	return false;
+}
+
 typedef bool (*is_there)(const struct sequence *sequence, const struct sequence_range *piece);
 
 static struct evidence evidence_of(const struct iteration_search *search, is_there has)
@@ -359,13 +373,14 @@ static double find_certainty(const struct iteration_search *search)
 	     forward = evidence_of(search, has_forward).usual;
 	double certainty;
 
-	bool input = evidence_of(search, begins_with_input).usual;
+	bool outer =
+		evidence_of(search, begins_with_input).usual || evidence_of(search, has_collective).usual;
 
 	/* Repetition tells of a loop, not of which one: an epoch's, a step's of time. Input makes it
-	 * likelier. */
+	 * likelier, and what all ranks do together. */
 	if (search->source == ITERATION_BY_PERIOD)
 		return (backward       ? (search->sequence->given ? 0.95 : 0.8)
-			       : input ? 0.65
+			       : outer ? 0.65
 				       : 0.5) *
 		       (search->around ? 0.7 : 1) * (1 - 1 / (n + 1));
 	certainty = (backward || forward ? 1 : 0.8) * (1 - pow(0.5, n));

@@ -2,7 +2,9 @@
  * Pieces where no name tells of updates: by what repeats. Classes that come equally often, and take turns,
  * are of one loop. Of all loops the innermost one whose passes are alike is taken, or the one around it where
  * what that adds follows the inner one's work without a copy: an update behind micro-batches, not an
- * evaluation.
+ * evaluation. Where no loop has a fair share of the work, as in a short run of a compiler that first times
+ * many variants of each kernel, a loop is taken that is nearly all of what is left from its first pass on: it
+ * may be launches of one graph.
  */
 #include "iteration_search.h"
 
@@ -15,17 +17,20 @@
 #define MOST_BASES 6  /* classes of a loop that the others are compared with */
 #define MOST_PASSES 3000
 #define LEAST_COVER 0.25
+#define LEAST_END_COVER 0.8 /* of the end of the sequence */
+#define LEAST_END_PASSES 8
 
 struct loop {
 	uint32_t passes;
 	uint32_t *classes; /* that take turns, in order of their first place */
 	size_t class_count;
-	double cover; /* share of the sequence in passes that are alike */
+	double cover; /* share of the sequence, or of its end, in passes that are alike */
 };
 
 struct repeats {
 	const struct sequence *sequence;
 	bool runs;        /* members of one class that follow each other count once: layers, micro-batches */
+	bool end;         /* what is before a loop's first pass is set-up */
 	uint32_t *places; /* of each class, together */
 	size_t *first;    /* class_count + 1: where a class's places begin */
 	struct loop *loops;
@@ -166,6 +171,12 @@ static bool have_backward(const struct sequence *sequence, const struct sequence
 	return 5 * with >= 4 * count;
 }
 
+/* What a loop's share is of. */
+static size_t whole_of(const struct repeats *repeats, const struct loop *loop)
+{
+	return repeats->sequence->count - (repeats->end ? place_of(repeats, loop->classes[0], 0) : 0);
+}
+
 static void add_loop(struct repeats *repeats, const struct rank *ranks, size_t count)
 {
 	const struct sequence *sequence = repeats->sequence;
@@ -175,14 +186,14 @@ static void add_loop(struct repeats *repeats, const struct rank *ranks, size_t c
 
 	take_turns(repeats, ranks, count, &loop);
 	passes = list_passes(repeats, &loop, &pass_count);
-	if (loop.class_count >= 2 && pass_count >= 2 &&
+	if ((loop.class_count >= 2 || repeats->end) && pass_count >= 2 &&
 		(sequence->sums[sequence->count].backward < 5 ||
 			have_backward(sequence, passes, pass_count))) {
 		double scale = (double)(loop.passes - 1) / (double)pass_count;
 		double whole = (double)loop.passes / (double)(loop.passes - 1);
 
-		loop.cover =
-			alike_members(sequence, passes, pass_count) * scale * whole / (double)sequence->count;
+		loop.cover = alike_members(sequence, passes, pass_count) * scale * whole /
+			     (double)whole_of(repeats, &loop);
 		loop.cover = loop.cover < 1 ? loop.cover : 1;
 		*MEM_PUSH(repeats->loops, repeats->loop_count, repeats->loop_room) = loop;
 	} else {
@@ -205,6 +216,19 @@ static int compare_groups(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
+/* Are so many classes, the first of which is given, enough for a loop? */
+static bool may_be_loop(const struct repeats *repeats, const struct rank *first, size_t count)
+{
+	const struct sequence *sequence = repeats->sequence;
+	const struct timeline *timeline = sequence->model->timeline;
+	struct timeline_call call;
+
+	if (!repeats->end || count >= 2)
+		return first->total >= (repeats->end ? LEAST_END_PASSES : LEAST_PASSES) && count >= 2;
+	call = timeline_call(timeline, sequence->worker->calls[sequence->positions[first->first]]);
+	return first->total >= LEAST_END_PASSES && timeline_function(timeline, &call)->kind == PM_KIND_GRAPH;
+}
+
 static void list_loops(struct repeats *repeats)
 {
 	const struct sequence *sequence = repeats->sequence;
@@ -219,7 +243,7 @@ static void list_loops(struct repeats *repeats)
 	for (size_t i = 0, end; i < sequence->class_count; i = end) {
 		for (end = i; end < sequence->class_count && ranks[end].total == ranks[i].total;)
 			end++;
-		if (ranks[i].total >= LEAST_PASSES && end - i >= 2)
+		if (may_be_loop(repeats, &ranks[i], end - i))
 			*MEM_PUSH(groups, group_count, group_room) =
 				(struct group){i, end - i, (uint64_t)ranks[i].total * (end - i)};
 	}
@@ -290,7 +314,7 @@ static const struct loop *choose_loop(const struct repeats *repeats, bool *aroun
 
 	for (size_t i = 0; i < repeats->loop_count; i++)
 		best = repeats->loops[i].cover > best ? repeats->loops[i].cover : best;
-	if (best < LEAST_COVER)
+	if (best < (repeats->end ? LEAST_END_COVER : LEAST_COVER))
 		return NULL;
 	for (size_t i = 0; i < repeats->loop_count; i++)
 		if (repeats->loops[i].cover >= 0.8 * best &&
@@ -431,9 +455,9 @@ static void cut_loop(struct iteration_search *search, const struct repeats *repe
 	free(cuts);
 }
 
-static bool search_loops(struct iteration_search *search, bool runs)
+static bool search_loops(struct iteration_search *search, bool runs, bool end)
 {
-	struct repeats repeats = {.sequence = search->sequence, .runs = runs};
+	struct repeats repeats = {.sequence = search->sequence, .runs = runs, .end = end};
 	const struct loop *loop;
 
 	list_places(&repeats);
@@ -454,6 +478,8 @@ void iteration_search_repeats(struct iteration_search *search)
 {
 	search->source = ITERATION_BY_PERIOD;
 	search->optimizers = 1;
-	if (search->sequence->count >= LEAST_MEMBERS && !search_loops(search, false))
-		search_loops(search, true);
+	if (search->sequence->count < LEAST_MEMBERS || search_loops(search, false, false) ||
+		search_loops(search, false, true))
+		return;
+	search_loops(search, true, false);
 }

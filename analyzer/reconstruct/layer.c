@@ -101,6 +101,21 @@ static bool has_peers(const struct layer_assign *assign)
 	return false;
 }
 
+/* Is a graph launched, of whose operations it is not known what they work on? */
+static bool launches_graph(const struct layer_assign *assign)
+{
+	const struct timeline *timeline = assign->timeline;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const struct timeline_operation *operation =
+			&timeline->operations[assign->graph.steps[i].operation];
+
+		if (timeline_is_launch(&timeline->functions[operation->function]))
+			return true;
+	}
+	return false;
+}
+
 static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation)
 {
 	const struct flow *flow = &assign->model->flows[operation];
@@ -126,7 +141,7 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 	if (direction == 1) {
 		/* Not the input: nothing that is computed reads it. */
 		role.phase = !target || layer_meets_computation(assign, flow) ||
-					     assign->graph.step_count == 0 ||
+					     assign->graph.step_count == 0 || launches_graph(assign) ||
 					     meets_copy(assign, operation, target, 3)
 				     ? PHASE_H2D
 				     : PHASE_OTHER;

@@ -42,6 +42,10 @@ uint64_t sequence_key(const struct timeline *timeline, const struct timeline_ope
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (timeline_value(timeline, operation, kept[i], &value))
 			key = mem_hash(mem_hash(key, i), value);
+	/* Of graphs whose creation was not recorded the number is 0. */
+	if (timeline_value(timeline, operation, "graph", &value) && value == 0 &&
+		timeline_value(timeline, operation, "exec", &value))
+		key = mem_hash(key, value);
 	return mem_hash(key, operation->given_phase);
 }
 
@@ -74,7 +78,7 @@ struct build {
 	uint64_t *keys; /* by class */
 	size_t key_count, key_room;
 	struct thread_frames {
-		uint32_t members, framed;
+		uint32_t members, framed, turns;
 	} * threads;
 };
 
@@ -134,29 +138,44 @@ static void list_members(struct build *build)
 	sums[sequence->count + 1] = (struct sequence_sums){0};
 }
 
-/*
- * A thread that never is in Python's code, beside one that is, runs the backward pass: autograd's. Sites are
- * those of an operation's first call, so some of its operations have frames of another thread.
- */
+static struct thread_frames *thread_of(const struct build *build, size_t member)
+{
+	const struct sequence *sequence = build->sequence;
+	const uint32_t number = sequence->worker->calls[sequence->positions[member]];
+
+	return &build->threads[timeline_call(sequence->model->timeline, number).thread];
+}
+
+/* Is the thread in Python's code? Sites are those of an operation's first call, so some operations of another
+ * thread have frames of this one. */
+static bool is_framed(const struct thread_frames *thread)
+{
+	return 3 * (uint64_t)thread->framed >= thread->members;
+}
+
+#define LEAST_TURNS 2 /* behind a thread in Python's code: those that compile have their work at first */
+
+/* A thread that never is in Python's code, and takes turns with one that is, runs the backward pass:
+ * autograd's. */
 static void mark_threads(struct build *build)
 {
 	struct sequence *sequence = build->sequence;
-	const struct timeline *timeline = sequence->model->timeline;
-	const struct worker *worker = sequence->worker;
-	uint32_t thread_count = timeline->processes[worker->process].thread_count;
+	const struct timeline_process *process =
+		&sequence->model->timeline->processes[sequence->worker->process];
 	uint32_t framed = 0, members = 0;
 
-	for (uint32_t i = 0; i < thread_count; i++) {
+	for (uint32_t i = 0; i < process->thread_count; i++) {
 		framed += build->threads[i].framed;
 		members += build->threads[i].members;
 	}
-	for (size_t i = 0; i < sequence->count && 4 * (uint64_t)framed > members; i++) {
-		uint32_t number = worker->calls[sequence->positions[i]];
-		const struct thread_frames *thread = &build->threads[timeline->calls[number].thread];
-
-		if (3 * (uint64_t)thread->framed < thread->members && !(sequence->marks[i] & SEQUENCE_UPDATE))
+	if (4 * (uint64_t)framed <= members)
+		return;
+	for (size_t i = 1; i < sequence->count; i++)
+		thread_of(build, i)->turns += is_framed(thread_of(build, i - 1));
+	for (size_t i = 0; i < sequence->count; i++)
+		if (!is_framed(thread_of(build, i)) && thread_of(build, i)->turns >= LEAST_TURNS &&
+			!(sequence->marks[i] & SEQUENCE_UPDATE))
 			sequence->marks[i] = SEQUENCE_BACKWARD;
-	}
 }
 
 #define PURE 0.95 /* share of a class's members that are labelled updates where all of them count */

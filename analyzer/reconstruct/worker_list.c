@@ -49,7 +49,7 @@ static struct what *list_what(const struct timeline *timeline, const struct time
 		struct what *what = &list[i];
 		uint64_t device;
 
-		what->core = worker_is_core(function->kind);
+		what->core = worker_is_core(function->kind) || timeline_is_launch(function);
 		what->work = timeline_is_device_kind(function->kind) &&
 			     (function->kind != PM_KIND_GRAPH || timeline_is_launch(function));
 		what->copies = function->kind == PM_KIND_COPY;
@@ -60,7 +60,7 @@ static struct what *list_what(const struct timeline *timeline, const struct time
 	return list;
 }
 
-/* The devices of the queues that computations are on. */
+/* The devices of the queues that computations, or graphs of them, are on. */
 static void list_workers(struct worker_model *model, uint32_t number, const struct what *list)
 {
 	const struct timeline *timeline = model->timeline;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # JAX trains on softgpu with XLA's defaults: jax.sh PROGRAM. What is checked: the program does its steps on modelled GPUs and not on the
-# processor, softgpu refuses it nothing that stops it, and the trace has what it launched, kernels by XLA's names.
+# processor, softgpu refuses it nothing that stops it, the trace has what it launched, kernels by XLA's names, and pmanalyze finds the steps
+# on each GPU, behind a set-up that times many variants of each product, and the copies of input, which the programs on two GPUs do not have.
 # PM_JAX names a virtual environment or a Python that has jax with its CUDA plugin; otherwise it is python3.
 set -eu
 program=$1 steps=20
@@ -34,4 +35,10 @@ for trace in run/*.pmtrace; do
 	grep -q 'name="[a-z_]*fusion' ops || { echo "not ok: $program: no kernel has a name of XLA's" && exit 1; }
 	[ "$launches" -ge $((steps - 1)) ] || { echo "not ok: $program: $launches launches in $steps steps" && exit 1; }
 done
+pmanalyze report --json run 2>/dev/null | python3 -c "
+import json, sys
+run = json.load(sys.stdin)
+copies = {row['phase']: row['busy_ns'] for row in run['phases']}['h2d']
+sys.exit(run['iterations_found'] != $steps or run['gpus'] != $devices or run['confidence'] < 0.5 or (copies > 0) != ($devices == 1))
+" || { echo "not ok: $program: $(pmanalyze report run 2>&1 | sed -n 2,3p)" && exit 1; }
 echo "ok: $program"
