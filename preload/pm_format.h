@@ -370,7 +370,8 @@ struct pm_entry_addresses {
 };
 
 /* The layer, as in pm_entry_module, that the program was in when a launch had this address among its arguments for the
- * first times: of a parameter, the module that works with it. */
+ * first times: of a parameter, the module that works with it. The last entry of an address counts: one with a list of addresses,
+ * which may be of several layers, comes before one with few. */
 struct pm_entry_address_module {
 	uint32_t address; /* a number of PM_ENTRY_ADDRESSES */
 	uint32_t name;    /* number of a string */

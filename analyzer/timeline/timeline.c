@@ -76,6 +76,16 @@ static int compare_places(const void *left, const void *right)
 {
 	const struct timeline_place *a = left, *b = right;
 
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* For bsearch: by address alone. */
+static int compare_address(const void *left, const void *right)
+{
+	const struct timeline_place *a = left, *b = right;
+
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
@@ -85,16 +95,21 @@ const char *timeline_module_at(const struct timeline_process *process, uint64_t 
 
 	if (process->place_count == 0)
 		return NULL;
-	found = bsearch(&key, process->places, process->place_count, sizeof(key), compare_places);
+	found = bsearch(&key, process->places, process->place_count, sizeof(key), compare_address);
 	return found ? found->module : NULL;
 }
 
 void timeline_set_places(struct timeline_process *process, struct timeline_place *places, size_t count)
 {
+	size_t kept = 0;
+
 	if (count)
 		qsort(places, count, sizeof(*places), compare_places);
+	for (size_t i = 0; i < count; i++)
+		if (i + 1 == count || places[i].address != places[i + 1].address)
+			places[kept++] = places[i];
 	process->places = places;
-	process->place_count = count;
+	process->place_count = kept;
 }
 
 bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,

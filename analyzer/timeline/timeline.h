@@ -131,6 +131,7 @@ struct timeline_touch {
 struct timeline_place {
 	uint64_t address;
 	const char *module;
+	size_t number; /* in the order in which they were named: the last of an address counts */
 };
 
 /* What a device is, as its driver says; 0: not known. */
@@ -314,7 +315,7 @@ const struct timeline_more *timeline_more(const struct timeline *timeline, uint3
 const struct timeline_touch *timeline_touches(const struct timeline *timeline, uint32_t call, size_t *count);
 
 /*
- * The layers that work with what lies at addresses of a process, each address once; `places` is put in order
+ * The layers that work with what lies at addresses of a process; `places` is put in order, each address once,
  * and stays with the timeline. And what the program calls the layer of one address, or NULL.
  */
 void timeline_set_places(struct timeline_process *process, struct timeline_place *places, size_t count);

@@ -171,7 +171,7 @@ static void add_places(struct timeline *timeline, const struct trace *trace,
 		if (from->address > 0 && from->address < trace->address_count &&
 			trace_string(trace, from->module))
 			places[count++] = (struct timeline_place){trace->addresses[from->address],
-				timeline->strings[bases->strings + from->module]};
+				timeline->strings[bases->strings + from->module], i};
 	}
 	timeline_set_places(process, places, count);
 }

@@ -317,9 +317,15 @@ bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t 
 	return find_addresses(addresses, numbers, count);
 }
 
-/* Of each address how often its module was asked for, or NAMED. */
+/*
+ * Of each address how often its module was asked for, or NAMED. Where the answer is that of a launch with a
+ * list of addresses, which a module makes for parts of it too and which has words that earlier lists left:
+ * with LISTED, until one with few has another.
+ */
 #define QUESTIONS 3 /* a parameter is touched when it is made, and perhaps copied, before its module runs */
+#define LISTED 64
 #define NAMED 255
+#define FEW 16 /* addresses of a launch that is of one module */
 static _Atomic uint8_t address_asked[ADDRESSES + 1];
 
 bool pmh_address_asks(const uint32_t *numbers, uint32_t count)
@@ -329,7 +335,7 @@ bool pmh_address_asks(const uint32_t *numbers, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		const uint8_t asked = atomic_load_explicit(&address_asked[numbers[i]], memory_order_relaxed);
 
-		if (asked >= QUESTIONS)
+		if ((asked & ~LISTED) >= QUESTIONS || (count > FEW && (asked & LISTED)))
 			continue;
 		/* two threads may count one question: then there is one more */
 		atomic_store_explicit(&address_asked[numbers[i]], (uint8_t)(asked + 1), memory_order_relaxed);
@@ -341,12 +347,16 @@ bool pmh_address_asks(const uint32_t *numbers, uint32_t count)
 void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *path)
 {
 	const uint32_t name = pmh_string(path);
+	const uint8_t state = count > FEW ? LISTED : NAMED;
 
 	for (uint32_t i = 0; i < count && name; i++) {
 		const struct pm_entry_address_module entry = {numbers[i], name};
+		uint8_t asked = atomic_load_explicit(&address_asked[numbers[i]], memory_order_relaxed);
 
-		if (atomic_exchange_explicit(&address_asked[numbers[i]], NAMED, memory_order_relaxed) !=
-			NAMED)
+		if (asked == NAMED || (count > FEW && (asked & LISTED)))
+			continue;
+		/* of two threads one names it */
+		if (atomic_compare_exchange_strong(&address_asked[numbers[i]], &asked, state))
 			write_entry(PM_ENTRY_ADDRESS_MODULE, &entry, sizeof entry, NULL, 0);
 	}
 }

@@ -116,9 +116,9 @@ uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count
 bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t count);
 
 /*
- * The modules that addresses belong to. pmh_address_asks: whether any of these numbers has none yet and was
- * not asked for often enough; counts as a question. pmh_address_modules: the answer, for those that have
- * none.
+ * The modules that addresses belong to, all those of a launch. pmh_address_asks: whether any of these numbers
+ * has none yet, or has that of a longer list, and was not asked for often enough; counts as a question.
+ * pmh_address_modules: the answer, for those.
  */
 bool pmh_address_asks(const uint32_t *numbers, uint32_t count);
 void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *path);

@@ -44,7 +44,8 @@ static void build(struct builder *builder)
 	operation = builder_operation(builder,
 		builder_function(builder, "cudart LAUNCH cudaLaunchKernel string:kernel"), 0,
 		(const uint64_t[]){builder_string(builder, "kernel")});
-	builder_address_module(builder, 3, "net.norm"); /* before its address */
+	builder_address_module(builder, 3, "net");      /* before its address */
+	builder_address_module(builder, 3, "net.norm"); /* the last counts */
 	builder_addresses(builder, addresses, 1);
 	builder_addresses(builder, addresses + 1, 2);
 	builder_address_module(builder, 1, "net.words");
