@@ -190,6 +190,12 @@ uint32_t *flow_last_touches(const struct flow_work *work, uint32_t begin, uint32
  * before it (layer_flow_cast.c). */
 uint32_t flow_meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch);
 
+/* Does the kernel sum up a tensor, as a bias's gradient is made, as its name says? */
+bool flow_is_reduction(const struct flow_work *work, uint32_t step);
+
+/* Does the kernel copy from one place to another, perhaps to another type or layout, as its name says? */
+bool flow_is_copy(const struct flow_work *work, uint32_t step);
+
 /* Notes what a step copies from a parameter, and which copies it overwrites. `last`: by place, the last step
  * that touched it, + 1; NULL: not known. */
 void flow_follow_casts(struct flow_work *work, uint32_t step, const uint32_t *last);

@@ -6,21 +6,11 @@
  * the gradient which it is the last to touch before the update, else to the layer of the step that takes its
  * result: the mirror of the forward rule.
  */
-#include "layer_flow.h"
+#include "layer_flow_assign.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MANY 6 /* parameters of one layer's step */
-
-struct assigning {
-	struct flow_work *work;
-	const struct flow_pass *pass; /* the one that is worked on */
-	uint32_t *groups;             /* by step: place that stands for its layer, or FLOW_NOWHERE */
-	bool *fixed;                  /* by step: by a parameter or its gradient */
-	bool *reads_parameter;        /* by backward step */
-	uint32_t *layers;             /* by place that stands for a layer: its number */
-};
 
 static uint32_t find_group(struct flow_work *work, uint32_t place)
 {
@@ -36,16 +26,8 @@ static void join_groups(struct flow_work *work, uint32_t parameter, uint32_t oth
 		work->places[find_group(work, parameter)].group = find_group(work, other);
 }
 
-/* Notes why a step has its layer: by a parameter's place, or another step; FLOW_NOWHERE where there is none.
- */
-static void by(struct assigning *a, uint32_t step, enum layer_rule rule, uint32_t parameter, uint32_t other)
-{
-	layer_by(a->work->assign, step, rule, other,
-		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
-}
-
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
-static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
+static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join)
 {
 	struct flow_work *work = a->work;
 	uint32_t first = FLOW_NOWHERE, count = 0;
@@ -65,7 +47,7 @@ static uint32_t own_parameter(struct assigning *a, uint32_t step, bool join)
 				work->places[flow_touch_of(work, step, i)->place].address;
 		if (first == FLOW_NOWHERE) {
 			first = find_group(work, parameter);
-			by(a, step,
+			flow_by(a, step,
 				flow_touch_of(work, step, i)->place == parameter ? LAYER_RULE_PARAMETER
 										 : LAYER_RULE_CAST,
 				parameter, FLOW_NOWHERE);
@@ -106,7 +88,7 @@ static uint32_t worked_on(const struct flow_work *work, uint32_t step)
 
 /* The step of a library, with parameters, that computed what a kernel works on in place: its product, to
  * which it adds a bias. `last`: by place, step + 1. FLOW_NOWHERE: it is no such kernel. */
-static uint32_t product_of(const struct assigning *a, uint32_t step, const uint32_t *last)
+static uint32_t product_of(const struct flow_assigning *a, uint32_t step, const uint32_t *last)
 {
 	const struct flow_work *work = a->work;
 	const uint32_t other = work->steps[step].launch ? worked_on(work, step) : FLOW_NOWHERE;
@@ -115,74 +97,7 @@ static uint32_t product_of(const struct assigning *a, uint32_t step, const uint3
 	return flow_is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
 }
 
-#define COPY_IS_NEAR 6 /* steps between a copy and the product that it is made for, or of */
-
-/* Does the kernel copy from one place to another, perhaps to another type, as its name says? */
-static bool is_copy(const struct flow_work *work, uint32_t step)
-{
-	const uint64_t kernel = flow_kernel(work, step);
-
-	if (!work->steps[step].launch || work->steps[step].count != 2)
-		return false;
-	return kernel && strstr(work->assign->timeline->strings[kernel], "copy_kernel");
-}
-
-/*
- * The nearest product, a step of a library whose layer is known, that reads what a copy makes, with nothing
- * in between that touches it; `before`: that made what it reads. FLOW_NOWHERE: there is none in [begin, end).
- */
-static uint32_t product_beside(
-	const struct assigning *a, uint32_t copy, uint32_t begin, uint32_t end, bool before)
-{
-	const struct flow_work *work = a->work;
-	bool touched[2] = {false, false};
-
-	for (uint32_t far = 1; far <= COPY_IS_NEAR; far++) {
-		const uint32_t other = before ? copy - far : copy + far;
-
-		if (before ? copy - begin < far : other >= end)
-			break;
-		for (uint32_t i = 0; i < 2; i++)
-			for (uint32_t j = 0; j < work->steps[other].count && !touched[i]; j++) {
-				const struct flow_touch *there = flow_touch_of(work, other, j);
-
-				if (there->place != flow_touch_of(work, copy, i)->place)
-					continue;
-				if (work->steps[other].computes && a->fixed[other] &&
-					(before ? there->written : there->read && !there->written))
-					return other;
-				touched[i] = true;
-			}
-	}
-	return FLOW_NOWHERE;
-}
-
-/*
- * Copies of data are made for a product in another type, or of its result: forward, and where that is done
- * again, they belong to the product that reads them, backward to the one that made what they read.
- */
-static void place_copies(struct assigning *a, uint32_t begin, uint32_t end)
-{
-	const bool backward = begin == a->pass->turn;
-
-	for (uint32_t i = begin; i < end; i++) {
-		uint32_t product = FLOW_NOWHERE;
-
-		if (a->fixed[i] || !is_copy(a->work, i))
-			continue;
-		if (backward)
-			product = product_beside(a, i, begin, end, true);
-		if (product == FLOW_NOWHERE)
-			product = product_beside(a, i, begin, end, false);
-		if (product == FLOW_NOWHERE)
-			continue;
-		a->groups[i] = a->groups[product];
-		a->fixed[i] = true;
-		by(a, i, LAYER_RULE_COPY, FLOW_NOWHERE, product);
-	}
-}
-
-static void assign_forward(struct assigning *a)
+static void assign_forward(struct flow_assigning *a)
 {
 	struct flow_work *work = a->work;
 	uint32_t *last = mem_alloc(work->place_count, sizeof(*last)); /* step + 1 */
@@ -200,7 +115,7 @@ static void assign_forward(struct assigning *a)
 		}
 		if (!a->fixed[i] && from) {
 			a->groups[i] = a->groups[from - 1];
-			by(a, i, LAYER_RULE_SOURCE, FLOW_NOWHERE, from - 1);
+			flow_by(a, i, LAYER_RULE_SOURCE, FLOW_NOWHERE, from - 1);
 		}
 		product = a->fixed[i] ? product_of(a, i, last) : FLOW_NOWHERE;
 		if (product != FLOW_NOWHERE)
@@ -209,19 +124,19 @@ static void assign_forward(struct assigning *a)
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
 	}
-	place_copies(a, a->pass->begin, a->pass->turn);
+	flow_place_copies(a, a->pass->begin, a->pass->turn);
 	/* what has no source belongs to the step behind it */
 	for (uint32_t i = a->pass->turn; i-- > a->pass->begin;)
 		if (a->groups[i] == FLOW_NOWHERE && i + 1 < a->pass->turn) {
 			a->groups[i] = a->groups[i + 1];
-			by(a, i, LAYER_RULE_NEXT, FLOW_NOWHERE, i + 1);
+			flow_by(a, i, LAYER_RULE_NEXT, FLOW_NOWHERE, i + 1);
 		}
 	free(last);
 }
 
 /* The last step of the pass that touches a parameter's gradient belongs to that parameter. `last`: by place,
  * step + 1. */
-static void place_gradients(struct assigning *a, const uint32_t *last)
+static void place_gradients(struct flow_assigning *a, const uint32_t *last)
 {
 	struct flow_work *work = a->work;
 
@@ -233,13 +148,13 @@ static void place_gradients(struct assigning *a, const uint32_t *last)
 			continue;
 		a->groups[step - 1] = find_group(work, parameter);
 		a->fixed[step - 1] = true;
-		by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
+		flow_by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
 	}
 }
 
 /* Gradients that are sent to the ranks which have the shards: the same, of the last step before they are put
  * together. */
-static void place_scattered(struct assigning *a)
+static void place_scattered(struct flow_assigning *a)
 {
 	struct flow_gradient *gradients;
 	const size_t count = flow_scattered(a->work, a->pass, &gradients);
@@ -251,14 +166,14 @@ static void place_scattered(struct assigning *a)
 			continue;
 		a->groups[step] = find_group(a->work, parameter);
 		a->fixed[step] = true;
-		by(a, step, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
+		flow_by(a, step, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
 	}
 	free(gradients);
 }
 
 /* What gathers parameters of several layers, or puts their gradients together, counts to the first of them.
  */
-static void place_units(struct assigning *a)
+static void place_units(struct flow_assigning *a)
 {
 	for (uint32_t i = 0; i < a->work->update_begin; i++) {
 		const uint32_t parameter = a->work->steps[i].unit;
@@ -268,7 +183,7 @@ static void place_units(struct assigning *a)
 		a->groups[i] = find_group(a->work, parameter);
 		a->fixed[i] = false;
 		a->work->assign->tables[i] = graph_flow(&a->work->assign->graph, i)->kind == PM_KIND_COPY;
-		by(a, i, LAYER_RULE_GATHERS, parameter, FLOW_NOWHERE);
+		flow_by(a, i, LAYER_RULE_GATHERS, parameter, FLOW_NOWHERE);
 	}
 }
 
@@ -291,7 +206,7 @@ static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 
 /* The gradients of a product's weights and of its input are both made from that of its result: where one
  * reads the weights, the other is of the same layer. */
-static void find_sibling(struct assigning *a, uint32_t step)
+static void find_sibling(struct flow_assigning *a, uint32_t step)
 {
 	const struct flow_work *work = a->work;
 
@@ -304,7 +219,7 @@ static void find_sibling(struct assigning *a, uint32_t step)
 				continue;
 			a->groups[step] = a->groups[other];
 			a->fixed[step] = true;
-			by(a, step, LAYER_RULE_SIBLING, FLOW_NOWHERE, other);
+			flow_by(a, step, LAYER_RULE_SIBLING, FLOW_NOWHERE, other);
 			return;
 		}
 }
@@ -314,7 +229,8 @@ static void find_sibling(struct assigning *a, uint32_t step)
  * room to work in, is used again for something else, perhaps sooner: so a launch that turns the result into a
  * gradient comes first. `next`, `last`: by place, step + 1.
  */
-static uint32_t taker(const struct assigning *a, uint32_t step, const uint32_t *next, const uint32_t *last)
+static uint32_t taker(
+	const struct flow_assigning *a, uint32_t step, const uint32_t *next, const uint32_t *last)
 {
 	const struct flow_work *work = a->work;
 	uint32_t first = 0, sure = 0;
@@ -335,7 +251,7 @@ static uint32_t taker(const struct assigning *a, uint32_t step, const uint32_t *
 	return sure ? sure : first;
 }
 
-static void assign_backward(struct assigning *a)
+static void assign_backward(struct flow_assigning *a)
 {
 	struct flow_work *work = a->work;
 	uint32_t *next = mem_alloc(work->place_count, sizeof(*next)); /* step + 1 */
@@ -351,13 +267,13 @@ static void assign_backward(struct assigning *a)
 			find_sibling(a, i);
 	place_gradients(a, last);
 	place_scattered(a);
-	place_copies(a, a->pass->turn, a->pass->end);
+	flow_place_copies(a, a->pass->turn, a->pass->end);
 	for (uint32_t i = a->pass->end; i-- > a->pass->turn;) {
 		const uint32_t to = taker(a, i, next, last);
 
 		if (!a->fixed[i] && to) {
 			a->groups[i] = a->groups[to - 1];
-			by(a, i, LAYER_RULE_SINK, FLOW_NOWHERE, to - 1);
+			flow_by(a, i, LAYER_RULE_SINK, FLOW_NOWHERE, to - 1);
 		}
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			next[flow_touch_of(work, i, t)->place] = i + 1;
@@ -366,7 +282,7 @@ static void assign_backward(struct assigning *a)
 	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
 		if (a->groups[i] == FLOW_NOWHERE && i > 0) {
 			a->groups[i] = a->groups[i - 1];
-			by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
+			flow_by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
 		}
 	free(next);
 	free(last);
@@ -375,7 +291,7 @@ static void assign_backward(struct assigning *a)
 /* ---- the result ---- */
 
 /* The layers in order of their first forward step; a library's call describes them best. */
-static void number_layers(struct assigning *a)
+static void number_layers(struct flow_assigning *a)
 {
 	struct layer_assign *assign = a->work->assign;
 
@@ -397,7 +313,7 @@ static void number_layers(struct assigning *a)
 	}
 }
 
-static void hand_over_parameters(struct assigning *a)
+static void hand_over_parameters(struct flow_assigning *a)
 {
 	struct flow_work *work = a->work;
 	struct layer_assign *assign = work->assign;
@@ -445,7 +361,7 @@ static enum layer_pass pass_of(const struct flow_work *work, uint32_t step)
 void flow_assign(struct flow_work *work)
 {
 	struct layer_assign *assign = work->assign;
-	struct assigning a = {.work = work,
+	struct flow_assigning a = {.work = work,
 		.groups = mem_alloc(work->step_count, sizeof(*a.groups)),
 		.fixed = mem_alloc(work->step_count, sizeof(*a.fixed)),
 		.reads_parameter = mem_alloc(work->step_count, sizeof(*a.reads_parameter)),

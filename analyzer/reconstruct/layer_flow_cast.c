@@ -4,6 +4,8 @@
  */
 #include "layer_flow.h"
 
+#include <string.h>
+
 #define COPY_IS_NEW \
 	4 /* steps: that long what launches touch is still the copy, later other work in its memory */
 
@@ -40,6 +42,21 @@ bool flow_is_computed(const struct flow_work *work, uint32_t step, uint32_t plac
 			flow_touch_of(work, step - 1, i)->written)
 			return true;
 	return false;
+}
+
+bool flow_is_reduction(const struct flow_work *work, uint32_t step)
+{
+	const uint64_t kernel = flow_kernel(work, step);
+
+	return kernel && strstr(work->assign->timeline->strings[kernel], "reduce_kernel");
+}
+
+bool flow_is_copy(const struct flow_work *work, uint32_t step)
+{
+	const uint64_t kernel = flow_kernel(work, step);
+
+	return kernel && work->steps[step].count == 2 &&
+	       strstr(work->assign->timeline->strings[kernel], "copy_kernel");
 }
 
 /*

@@ -1,0 +1,33 @@
+/* Inside layer_flow_assign.c and the files that help it: the layers of an iteration's steps while they are
+ * found. */
+#ifndef RECONSTRUCT_LAYER_FLOW_ASSIGN_H
+#define RECONSTRUCT_LAYER_FLOW_ASSIGN_H
+
+#include "layer_flow.h"
+
+struct flow_assigning {
+	struct flow_work *work;
+	const struct flow_pass *pass; /* the one that is worked on */
+	uint32_t *groups;             /* by step: place that stands for its layer, or FLOW_NOWHERE */
+	bool *fixed;                  /* by step: by a parameter or its gradient */
+	bool *reads_parameter;        /* by backward step */
+	uint32_t *layers;             /* by place that stands for a layer: its number */
+};
+
+/* Notes why a step has its layer: by a parameter's place, or another step; FLOW_NOWHERE where there is none.
+ */
+static inline void flow_by(
+	struct flow_assigning *a, uint32_t step, enum layer_rule rule, uint32_t parameter, uint32_t other)
+{
+	layer_by(a->work->assign, step, rule, other,
+		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
+}
+
+/*
+ * Copies of data are made for a product in another type, or of its result (layer_flow_copy.c): forward, and
+ * where that is done again, they belong to the product that reads them, backward to the one that made what
+ * they read. [begin, end): a half of the pass.
+ */
+void flow_place_copies(struct flow_assigning *a, uint32_t begin, uint32_t end);
+
+#endif
