@@ -13,7 +13,7 @@
 struct flow_touch {
 	uint32_t place;     /* number of the address */
 	uint16_t word;      /* of a launch's arguments */
-	bool read, written; /* of a launch both: it may do either */
+	bool read, written; /* of most launches both: they may do either */
 };
 
 struct flow_step {
@@ -100,6 +100,15 @@ void flow_samples_free(struct flow_samples *samples);
 /* The addresses among the arguments of a call of that iteration, in order of words; good until the next call.
  */
 const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32_t call, size_t *count);
+
+enum flow_order {
+	FLOW_ANY_ORDER,    /* each may be read, written or both */
+	FLOW_RESULT_FIRST, /* the first is written, the others are read */
+	FLOW_SOURCE_FIRST, /* the first is read, the others are written */
+};
+
+/* In which order launches of the operation have those addresses, as far as their kernel is known. */
+enum flow_order flow_order(const struct flow_samples *samples, uint32_t operation);
 
 /* ---- from calls to places ---- */
 

@@ -4,11 +4,13 @@
  * A launch has words that no argument fills: there lies what an earlier call left, which is an address now
  * and then, and in iteration after iteration the same. Another iteration launches the same operations, though
  * not always between the same calls (the first one above all): a word is taken for an argument where it is an
- * address in all of them.
+ * address in all of them. Kernels over tensors of whatever shape have much room behind strides of few
+ * dimensions; their operands are in the same words in each launch of an iteration, and in a known order.
  */
 #include "layer_flow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SAMPLES 8 /* iterations that are compared, from the first on */
 
@@ -18,13 +20,27 @@ struct sample {
 	uint32_t *calls;
 };
 
+/* Of a kernel of a known form the words that are addresses in all launches of an iteration. */
+struct operands {
+	uint64_t kernel; /* name, among the timeline's strings */
+	struct timeline_touch *words;
+	size_t count;
+	const struct form *form;
+};
+
 struct flow_samples {
 	const struct layer_assign *assign;
 	struct sample items[SAMPLES], own; /* own: of the iteration whose calls are asked for */
 	size_t count;
+	struct operands *operands;
+	size_t operands_count, operands_room;
+	uint32_t *operands_of; /* by operation: their number, or OPERANDS_* */
 	struct timeline_touch *kept;
 	size_t room;
 };
+
+#define OPERANDS_NONE (UINT32_MAX - 1) /* of another kind of kernel */
+#define OPERANDS_NEW UINT32_MAX        /* not looked for yet */
 
 static struct sample new_sample(const struct layer_assign *assign, const struct iteration *iteration)
 {
@@ -69,6 +85,95 @@ bool flow_is_known(const struct layer_assign *assign, const struct iteration *it
 	return launches > 0 && known * 20 >= launches * 19;
 }
 
+/* Leaves those whose word is an address of the other launch too; both are in order of words. */
+static size_t keep_common(
+	struct timeline_touch *kept, size_t count, const struct timeline_touch *others, size_t other_count)
+{
+	size_t common = 0;
+
+	for (size_t i = 0, j = 0; i < count; i++) {
+		while (j < other_count && others[j].word < kept[i].word)
+			j++;
+		if (j < other_count && others[j].word == kept[i].word)
+			kept[common++] = kept[i];
+	}
+	return common;
+}
+
+/* PyTorch's kernels over whatever tensors, by what their mangled names begin with behind the namespaces. */
+static const struct form {
+	const char *name;
+	enum flow_order order;
+	bool run;      /* operands lie without room between */
+	uint32_t most; /* operands; 0: any number */
+} forms[] = {
+	{"native18elementwise_kernelI", FLOW_RESULT_FIRST, false, 0},
+	{"native29vectorized_elementwise_kernelI", FLOW_RESULT_FIRST, false, 0},
+	{"native27unrolled_elementwise_kernelI", FLOW_RESULT_FIRST, false, 0},
+	{"native24index_elementwise_kernelI", FLOW_ANY_ORDER, false, 0},
+	{"native13reduce_kernelI", FLOW_SOURCE_FIRST, false, 2}, /* behind: room to work in */
+	{"CatArrayBatchedCopy", FLOW_RESULT_FIRST, true, 0},
+};
+
+static const struct form *form_of(const char *kernel)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (strstr(kernel, forms[i].name))
+			return &forms[i];
+	return NULL;
+}
+
+/* The operands of an operation's kernel; those of a new one are the words of the call. NULL: it has none. */
+static struct operands *operands_of(struct flow_samples *samples, uint32_t operation, uint32_t call)
+{
+	const struct timeline *timeline = samples->assign->timeline;
+	uint32_t *number = &samples->operands_of[operation];
+	const struct timeline_touch *touches;
+	struct operands operands = {0};
+
+	if (*number == OPERANDS_NEW) {
+		*number = OPERANDS_NONE;
+		timeline_value(timeline, &timeline->operations[operation], "kernel", &operands.kernel);
+		operands.form = form_of(timeline->strings[operands.kernel]);
+		if (operands.form)
+			for (*number = 0; *number < samples->operands_count; ++*number)
+				if (samples->operands[*number].kernel == operands.kernel)
+					break;
+		if (*number == samples->operands_count) {
+			touches = timeline_touches(timeline, call, &operands.count);
+			operands.words = mem_alloc(operands.count, sizeof(*operands.words));
+			if (operands.count)
+				memcpy(operands.words, touches, operands.count * sizeof(*touches));
+			*MEM_PUSH(samples->operands, samples->operands_count, samples->operands_room) =
+				operands;
+		}
+	}
+	return *number == OPERANDS_NONE ? NULL : &samples->operands[*number];
+}
+
+static void find_operands(struct flow_samples *samples, const struct iteration *iteration)
+{
+	const struct timeline *timeline = samples->assign->timeline;
+
+	samples->operands_of = mem_alloc(timeline->operation_count, sizeof(*samples->operands_of));
+	memset(samples->operands_of, 0xff, timeline->operation_count * sizeof(*samples->operands_of));
+	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
+		const uint32_t call = samples->assign->worker->calls[i];
+		const struct timeline_call *launch = TIMELINE_CALL(timeline, call);
+		const struct timeline_touch *touches;
+		struct operands *operands;
+		size_t count;
+
+		if (!(launch->flags & PM_FLAG_TOUCHES) ||
+			samples->assign->model->flows[launch->operation].kind != PM_KIND_LAUNCH)
+			continue;
+		touches = timeline_touches(timeline, call, &count);
+		operands = operands_of(samples, launch->operation, call);
+		if (operands)
+			operands->count = keep_common(operands->words, operands->count, touches, count);
+	}
+}
+
 struct flow_samples *flow_samples(
 	const struct layer_assign *assign, const struct iteration_list *iterations, size_t own)
 {
@@ -79,6 +184,7 @@ struct flow_samples *flow_samples(
 	for (size_t i = 0; i < iterations->count && samples->count < SAMPLES; i++)
 		if (i != own && flow_is_known(assign, &iterations->items[i]))
 			samples->items[samples->count++] = new_sample(assign, &iterations->items[i]);
+	find_operands(samples, &iterations->items[own]);
 	return samples;
 }
 
@@ -87,6 +193,10 @@ void flow_samples_free(struct flow_samples *samples)
 	for (size_t i = 0; i < samples->count; i++)
 		free_sample(&samples->items[i]);
 	free_sample(&samples->own);
+	for (size_t i = 0; i < samples->operands_count; i++)
+		free(samples->operands[i].words);
+	free(samples->operands);
+	free(samples->operands_of);
 	free(samples->kept);
 	free(samples);
 }
@@ -107,19 +217,33 @@ static uint32_t rank_of(const struct sample *sample, uint32_t operation, uint32_
 	return low - sample->first[operation];
 }
 
-/* Leaves those whose word is an address of the other launch too; both are in order of words. */
-static size_t keep_common(
-	struct timeline_touch *kept, size_t count, const struct timeline_touch *others, size_t other_count)
+static const struct operands *known_operands(const struct flow_samples *samples, uint32_t operation)
 {
-	size_t common = 0;
+	const uint32_t number = samples->operands_of[operation];
 
-	for (size_t i = 0, j = 0; i < count; i++) {
-		while (j < other_count && others[j].word < kept[i].word)
-			j++;
-		if (j < other_count && others[j].word == kept[i].word)
-			kept[common++] = kept[i];
+	return number < OPERANDS_NONE ? &samples->operands[number] : NULL;
+}
+
+enum flow_order flow_order(const struct flow_samples *samples, uint32_t operation)
+{
+	const struct operands *operands = known_operands(samples, operation);
+
+	return operands ? operands->form->order : FLOW_ANY_ORDER;
+}
+
+/* Leaves the operands among a launch's addresses. */
+static size_t keep_operands(struct timeline_touch *kept, size_t count, const struct operands *operands)
+{
+	const struct form *form = operands->form;
+	size_t run = 1;
+
+	if (form->run) {
+		while (run < count && kept[run].word == kept[run - 1].word + 1)
+			run++;
+		return count < run ? count : run;
 	}
-	return common;
+	count = keep_common(kept, count, operands->words, operands->count);
+	return form->most && count > form->most ? form->most : count;
 }
 
 const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32_t call, size_t *count)
@@ -128,6 +252,7 @@ const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32
 	const uint32_t operation = timeline_call(timeline, call).operation;
 	const uint32_t rank = rank_of(&samples->own, operation, call);
 	const uint32_t calls = samples->own.first[operation + 1] - samples->own.first[operation];
+	const struct operands *operands = known_operands(samples, operation);
 	const struct timeline_touch *touches = timeline_touches(timeline, call, count);
 
 	while (samples->room < *count)
@@ -146,5 +271,7 @@ const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32
 		touches = timeline_touches(timeline, *others, &other_count);
 		*count = keep_common(samples->kept, *count, touches, other_count);
 	}
+	if (operands)
+		*count = keep_operands(samples->kept, *count, operands);
 	return samples->kept;
 }

@@ -91,7 +91,8 @@ static uint32_t worked_on(const struct flow_work *work, uint32_t step)
 static uint32_t product_of(const struct flow_assigning *a, uint32_t step, const uint32_t *last)
 {
 	const struct flow_work *work = a->work;
-	const uint32_t other = work->steps[step].launch ? worked_on(work, step) : FLOW_NOWHERE;
+	const uint32_t other =
+		work->steps[step].launch && !flow_is_copy(work, step) ? worked_on(work, step) : FLOW_NOWHERE;
 	const uint32_t before = other != FLOW_NOWHERE ? last[other] : 0;
 
 	return flow_is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
@@ -125,6 +126,7 @@ static void assign_forward(struct flow_assigning *a)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
 	}
 	flow_place_copies(a, a->pass->begin, a->pass->turn);
+	flow_place_states(a);
 	/* what has no source belongs to the step behind it */
 	for (uint32_t i = a->pass->turn; i-- > a->pass->begin;)
 		if (a->groups[i] == FLOW_NOWHERE && i + 1 < a->pass->turn) {
@@ -204,8 +206,8 @@ static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* The gradients of a product's weights and of its input are both made from that of its result: where one
- * reads the weights, the other is of the same layer. */
+/* The gradients of a product's weights, of its bias and of its input are made from that of its result: where
+ * the step for one reads the weights, the others are of the same layer. */
 static void find_sibling(struct flow_assigning *a, uint32_t step)
 {
 	const struct flow_work *work = a->work;
@@ -266,6 +268,9 @@ static void assign_backward(struct flow_assigning *a)
 		if (!a->fixed[i] && work->steps[i].computes)
 			find_sibling(a, i);
 	place_gradients(a, last);
+	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
+		if (!a->fixed[i] && flow_is_reduction(work, i))
+			find_sibling(a, i);
 	place_scattered(a);
 	flow_place_copies(a, a->pass->turn, a->pass->end);
 	for (uint32_t i = a->pass->end; i-- > a->pass->turn;) {

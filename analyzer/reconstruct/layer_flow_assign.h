@@ -30,4 +30,11 @@ static inline void flow_by(
  */
 void flow_place_copies(struct flow_assigning *a, uint32_t begin, uint32_t end);
 
+/*
+ * Forward, what a module does with state of its own before it touches its parameters, and what is done
+ * between the two, belongs to the module (layer_flow_state.c): a batch normalization counts batches, and
+ * makes statistics of its input, over all ranks perhaps.
+ */
+void flow_place_states(struct flow_assigning *a);
+
 #endif

@@ -62,7 +62,7 @@ bool flow_is_copy(const struct flow_work *work, uint32_t step)
 /*
  * A kernel that touches one parameter and one other address copies it, perhaps to another type: but not where
  * a library has computed what is at the other address (`last`, by place, step + 1), which is a bias added to
- * a product.
+ * a product, unless the name says that the kernel copies: the memory is used again.
  */
 void flow_follow_casts(struct flow_work *work, uint32_t step, const uint32_t *last)
 {
@@ -77,11 +77,12 @@ void flow_follow_casts(struct flow_work *work, uint32_t step, const uint32_t *la
 			other = touch->place;
 			others++;
 		}
-		if ((work->steps[step].computes && touch->written) || is_reused(work, step, touch->place))
+		if ((touch->written && (work->steps[step].computes || !touch->read)) ||
+			is_reused(work, step, touch->place))
 			work->places[touch->place].cast = FLOW_NOWHERE;
 	}
 	if (work->steps[step].launch && parameter != FLOW_NOWHERE && others == 1 &&
-		!(last && flow_is_computed(work, last[other], other))) {
+		(flow_is_copy(work, step) || !(last && flow_is_computed(work, last[other], other)))) {
 		work->places[other].cast = parameter;
 		work->places[other].cast_step = step;
 	}

@@ -23,13 +23,24 @@ struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address)
 typedef void visit(
 	void *context, uint64_t address, uint64_t bytes, const struct flow_access *access, uint16_t word);
 
+/* How a launch accesses the address at `number` of its arguments; NULL: it may read and write it. */
+static const struct flow_access *launch_access(enum flow_order order, size_t number)
+{
+	static const struct flow_access result = {.mode = FLOW_WRITE}, source = {.mode = FLOW_READ};
+
+	if (order == FLOW_ANY_ORDER)
+		return NULL;
+	return (number == 0) == (order == FLOW_RESULT_FIRST) ? &result : &source;
+}
+
 /* Calls f for each address that a call of the worker touches. */
 static void each_address(const struct layer_assign *assign, struct flow_samples *samples, uint32_t call,
 	visit *f, void *context)
 {
-	const struct flow *flow = &assign->model->flows[assign->timeline->calls[call].operation];
-	size_t count;
+	const uint32_t operation = timeline_call(assign->timeline, call).operation;
+	const struct flow *flow = &assign->model->flows[operation];
 	const struct timeline_touch *touches;
+	size_t count;
 
 	for (uint32_t i = 0; i < flow->access_count && flow->kind != PM_KIND_LAUNCH; i++)
 		f(context, flow->accesses[i].address, flow->accesses[i].bytes, &flow->accesses[i], 0);
@@ -37,7 +48,8 @@ static void each_address(const struct layer_assign *assign, struct flow_samples 
 		return; /* a copy's are a table, which says what another call touches */
 	touches = flow_arguments(samples, call, &count);
 	for (size_t i = 0; i < count; i++)
-		f(context, touches[i].address, 0, NULL, touches[i].word);
+		f(context, touches[i].address, 0, launch_access(flow_order(samples, operation), i),
+			touches[i].word);
 }
 
 struct places {
