@@ -1,7 +1,8 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline] [--sync-norm] [--truth] [--profile FILE]
+             [--average] [--clip] [--keep-gradients] [--each] [--halve] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
+             [--sync-norm] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -116,6 +117,57 @@ class DLRM(nn.Module):
         return self.top(torch.cat([dense, products[:, row, column]], dim=1))
 
 
+class Residual(nn.Module):
+    def __init__(self, inputs, outputs, time):
+        super().__init__()
+        self.norm1, self.conv1 = nn.GroupNorm(8, inputs), nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.time = nn.Linear(time, outputs)
+        self.norm2, self.conv2 = nn.GroupNorm(8, outputs), nn.Conv2d(outputs, outputs, 3, padding=1)
+        self.shortcut = nn.Conv2d(inputs, outputs, 1) if inputs != outputs else nn.Identity()
+
+    def forward(self, x, time):
+        y = self.conv1(functional.silu(self.norm1(x))) + self.time(functional.silu(time))[:, :, None, None]
+        return self.shortcut(x) + self.conv2(functional.silu(self.norm2(y)))
+
+
+class Pixels(nn.Module):
+    """Attention between pixels, whose result has the channels last; so do the convolutions behind."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.qkv, self.out = nn.GroupNorm(8, width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        y = self.norm(x).flatten(2).transpose(1, 2)
+        q, k, v = (part.unsqueeze(1) for part in self.qkv(y).chunk(3, dim=-1))
+        y = self.out(functional.scaled_dot_product_attention(q, k, v).squeeze(1))
+        return x + y.transpose(1, 2).reshape(x.shape)
+
+
+class UNet(nn.Module):
+    """Down, across and up again, as diffusion models are built; convolutions in both layouts."""
+
+    def __init__(self, widths=(32, 64, 64), time=128):
+        super().__init__()
+        self.time = nn.Sequential(nn.Linear(1, time), nn.SiLU(), nn.Linear(time, time))
+        self.begin = nn.Conv2d(3, widths[0], 3, stride=4, padding=1)
+        self.down = nn.ModuleList(Residual(i, o, time) for i, o in zip((widths[0],) + widths, widths))
+        self.middle, self.pixels = Residual(widths[-1], widths[-1], time), Pixels(widths[-1])
+        self.up = nn.ModuleList(Residual(widths[-1] + w, widths[-1], time) for w in reversed(widths))
+        self.norm, self.head = nn.GroupNorm(8, widths[-1]), nn.Linear(widths[-1], 1000)
+
+    def forward(self, x):
+        time, x, kept = self.time(x[:, 0, 0, :1]), self.begin(x), []
+        for block in self.down:
+            kept.append(block(x, time))
+            x = functional.avg_pool2d(kept[-1], 2)
+        x = self.pixels(self.middle(x, time))
+        for block in self.up:
+            y = kept.pop()
+            x = block(torch.cat([functional.interpolate(x, size=y.shape[2:]), y], dim=1), time)
+        return self.head(functional.silu(self.norm(x)).mean((2, 3)))
+
+
 def image(i):
     generator = torch.Generator().manual_seed(i)
     return torch.randn(3, 112, 112, generator=generator), torch.randint(1000, (), generator=generator)
@@ -143,12 +195,14 @@ def row(i):
 
 def make(name, foreach):
     """The model, a sample by its number, samples in a batch, the optimizer."""
-    sgd = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4)
+    sgd = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4, foreach=foreach)
     adam = lambda p: torch.optim.AdamW(p, lr=3e-4, foreach=foreach)
     if name.startswith("resnet"):
         import torchvision
 
         return getattr(torchvision.models, name)(), image, 16, sgd
+    if name == "unet":
+        return UNet(), image, 16, adam
     if name == "mlp":
         return nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10)), row, 32, sgd
     if name == "gpt":
@@ -171,7 +225,7 @@ class Samples(torch.utils.data.Dataset):
 
 def parse():
     p = argparse.ArgumentParser()
-    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm"))
+    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm", "unet"))
     p.add_argument("--steps", type=int, default=12)
     p.add_argument("--amp", action="store_true")
     p.add_argument("--workers", type=int, default=0)
@@ -179,6 +233,10 @@ def parse():
     p.add_argument("--checkpoint", action="store_true")
     p.add_argument("--freeze", type=int, default=0, help="so many blocks at the begin, and embeddings, are not trained")
     p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept behind each step")
+    p.add_argument("--clip", action="store_true", help="gradients are clipped by their norm")
+    p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")
+    p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
+    p.add_argument("--halve", action="store_true", help="each second batch has sequences of half the length")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
@@ -233,7 +291,7 @@ class Zero:
         self.part = nn.Parameter(self.mine.float())
         self.inner = make_optimizer([self.part])
 
-    def zero_grad(self):
+    def zero_grad(self, set_to_none=True):
         for p in self.parameters:
             p.grad = None
 
@@ -269,7 +327,7 @@ def pipeline_step(truth, schedule, optimizer, batches):
 
 def train_step(options, truth, model, optimizer, average, batches):
     truth.begin_step()
-    optimizer.zero_grad()
+    optimizer.zero_grad(set_to_none=not options.keep_gradients)
     for i in range(options.accumulate):
         x, y = (t.cuda(non_blocking=True) for t in next(batches))
         last = i == options.accumulate - 1
@@ -279,12 +337,20 @@ def train_step(options, truth, model, optimizer, average, batches):
             truth.begin_backward(loss)
             loss.backward()
             truth.end_backward()
+    if options.clip:
+        truth.begin_update()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     if average:
         truth.begin_update()
         average.update_parameters(model)
         truth.end_backward()
     return loss
+
+
+def halve(batches):
+    for i, (x, y) in enumerate(batches):
+        yield (x, y) if i % 2 else (x[:, : x.shape[1] // 2], y[:, : y.shape[1] // 2])
 
 
 def evaluate(options, model, samples, batch):
@@ -304,7 +370,7 @@ def main():
     if options.strategy:
         dist.init_process_group("nccl")
     with torch.device("cuda") if options.on_device else contextlib.nullcontext():
-        model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor")
+        model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor" and not options.each)
     model = model.cuda()
     model.checkpoint = options.checkpoint
     if options.strategy == "pipeline":
@@ -330,6 +396,7 @@ def main():
         truth = Truth(plain, getattr(optimizer, "inner", optimizer), "model.module" if options.strategy == "ddp" else "model")
     samples = Samples(sample, options.steps * options.accumulate * batch)
     batches = iter(torch.utils.data.DataLoader(samples, batch_size=batch, num_workers=options.workers, pin_memory=True))
+    batches = halve(batches) if options.halve else batches
     profiler = contextlib.nullcontext()
     if options.profile:
         profiler = torch.profiler.profile(activities=list(torch.profiler.supported_activities()))
