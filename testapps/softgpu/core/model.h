@@ -75,6 +75,7 @@ struct sg_timed {
 	size_t size;
 	uint64_t submit_ns;
 	uint64_t ready_ns, begin_ns, end_ns;
+	enum sg_basis basis; /* of the duration; not of communication */
 	_Alignas(16) char arg[]; /* when it is queued */
 };
 

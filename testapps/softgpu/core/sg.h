@@ -218,7 +218,8 @@ struct sg_activity {
 	int peer;     /* a copy from one device to another */
 	int pageable; /* a copy from or to memory that is not pinned */
 	struct sg_cost cost;
-	int by_default; /* a kernel that nothing is known of: its cost follows from its threads */
+	int by_default;   /* a kernel that nothing is known of: its cost follows from its threads */
+	const char *rule; /* of a program's kernel: what its cost follows from; static */
 	enum sg_run run;
 	/* filled in when it is submitted, if somebody asks: the call, and the thread's labels (softgpu_truth)
 	 */

@@ -39,6 +39,7 @@ void sg_timed_init(struct sg_timed *timed, const struct sg_activity *what, struc
 	timed->size = size;
 	timed->submit_ns = sg_now_ns();
 	timed->ready_ns = timed->begin_ns = timed->end_ns = 0;
+	timed->basis = SG_BY_RULE;
 	if (timed->what.kind == SG_ACTIVITY_NONE)
 		return;
 	timed->what.device = stream->device;
@@ -72,7 +73,6 @@ static void place(struct sg_timed *timed, struct sg_stream *stream)
 	const struct sg_activity *what = &timed->what;
 	enum sg_engine engine = engine_of(what);
 	uint64_t duration_ns, ordinal = stream->timed_count++;
-	enum sg_basis basis;
 
 	timed->ready_ns = timed->submit_ns + (uint64_t)sg_profile.launch_latency_ns;
 	if (timed->ready_ns < stream->model_ns)
@@ -82,12 +82,12 @@ static void place(struct sg_timed *timed, struct sg_stream *stream)
 		timed->begin_ns = timed->end_ns = timed->ready_ns;
 		return;
 	}
-	duration_ns = sg_whole_ns(sg_disturb_time(what, ordinal, time_of(what, &basis)));
+	duration_ns = sg_whole_ns(sg_disturb_time(what, ordinal, time_of(what, &timed->basis)));
 	timed->begin_ns = engine == SG_ENGINES
 				  ? timed->ready_ns
 				  : sg_engine_take(stream->device, engine, timed->ready_ns, duration_ns);
 	timed->end_ns = timed->begin_ns + duration_ns;
-	sg_tally_add(what, basis, duration_ns);
+	sg_tally_add(what, timed->basis, duration_ns);
 }
 
 void sg_timed_run(struct sg_timed *timed, struct sg_stream *stream, void *arg)

@@ -6,14 +6,14 @@
  * softgpu_truth_iteration); each operation carries these labels, and is written with its modelled times when
  * these are worked out. A line is
  *
- *     kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,bytes
+ *     kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,bytes,source,kernel
  *
  * in nanoseconds of CLOCK_MONOTONIC; kind is kernel, copy, set, link (operations, by the model clock only),
  * host (a span of a phase that the host does: io*, md*, decode*), iteration, or at exit memory (bytes: the
- * most that a device had in use at once). Commas in names become ';'.
- * Of a stream that several threads submit to, the lines need not be in the stream's order.
- * Lines are collected and written whole, a megabyte at a time and the rest at exit: a process that a signal
- * ends leaves what was written before.
+ * most that a device had in use at once). source is what the duration of a program's kernel rests on (a
+ * rule's name, threads, measured), kernel its name. Commas in names become ';'. Of a stream that several
+ * threads submit to, the lines need not be in the stream's order. Lines are collected and written whole, a
+ * megabyte at a time and the rest at exit: a process that a signal ends leaves what was written before.
  */
 #include "model.h"
 #include "rules.h"
@@ -28,6 +28,7 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define LINE_BYTES 8192
 #define LAYER_BYTES 4096 /* a bucket has the names of all its layers */
+#define KERNEL_BYTES 2048
 
 int sg_truth_on;
 
@@ -109,7 +110,7 @@ void sg_truth_start(void)
 		} else {
 			used = (size_t)snprintf(buffer, BUFFER_BYTES,
 				"kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,"
-				"bytes\n");
+				"bytes,source,kernel\n");
 			sg_truth_on = 1;
 			sg_named = 1;
 		}
@@ -128,6 +129,7 @@ struct line {
 	int iteration;
 	uint64_t begin_ns, ready_ns, end_ns;
 	double flops, bytes;
+	const char *source, *kernel;
 };
 
 static size_t put_name(char *to, size_t room, const char *name)
@@ -142,16 +144,18 @@ static size_t put_name(char *to, size_t room, const char *name)
 
 static void write_line(const struct line *line)
 {
-	char op[128], layer[LAYER_BYTES], phase[128], text[LINE_BYTES];
+	char op[128], layer[LAYER_BYTES], phase[128], kernel[KERNEL_BYTES], text[LINE_BYTES];
 	int length;
 
 	put_name(op, sizeof(op), line->op);
 	put_name(layer, sizeof(layer), line->layer);
 	put_name(phase, sizeof(phase), line->phase);
-	length = snprintf(text, sizeof(text), "%s,%d,%d,%u,%s,%s,%s,%d,%llu,%llu,%llu,%.0f,%.0f\n",
+	put_name(kernel, sizeof(kernel), line->kernel);
+	length = snprintf(text, sizeof(text), "%s,%d,%d,%u,%s,%s,%s,%d,%llu,%llu,%llu,%.0f,%.0f,%s,%s\n",
 		line->kind, own_rank, line->device, line->stream, op, layer, phase, line->iteration,
 		(unsigned long long)line->begin_ns, (unsigned long long)line->ready_ns,
-		(unsigned long long)line->end_ns, line->flops, line->bytes);
+		(unsigned long long)line->end_ns, line->flops, line->bytes,
+		line->source != NULL ? line->source : "", kernel);
 	pthread_mutex_lock(&lock);
 	if (used + (size_t)length > BUFFER_BYTES)
 		flush();
@@ -165,7 +169,8 @@ static void write_memory(void)
 {
 	for (int device = 0; device < SG_DEVICE_LIMIT; device++) {
 		size_t most = sg_memory_most(device);
-		struct line line = {"memory", device, 0, "", "", "", -1, 0, 0, 0, 0, (double)most};
+		struct line line = {
+			"memory", device, 0, "", "", "", -1, 0, 0, 0, 0, (double)most, NULL, NULL};
 
 		if (most > 0)
 			write_line(&line);
@@ -178,10 +183,14 @@ void sg_truth_write(const struct sg_timed *timed)
 	const struct sg_activity *what = &timed->what;
 	struct line line = {kinds[what->kind], what->device, what->stream, what->op, what->layer, what->phase,
 		what->iteration, timed->begin_ns, timed->ready_ns, timed->end_ns, what->cost.flops,
-		what->cost.bytes};
+		what->cost.bytes, NULL, NULL};
 
 	if (what->cost.kind == SG_COST_LINK)
 		line.kind = "link";
+	if (what->rule != NULL) {
+		line.source = timed->basis == SG_MEASURED ? "measured" : what->rule;
+		line.kernel = what->name;
+	}
 	write_line(&line);
 }
 
@@ -224,7 +233,7 @@ void softgpu_truth(const char *phase, const char *layer)
 	now_ns = sg_now_ns();
 	if (sg_truth_on && of_host(labels.phase)) {
 		struct line line = {"host", sg_self.device, 0, "", labels.layer, labels.phase,
-			labels.iteration, labels.phase_ns, labels.phase_ns, now_ns, 0, 0};
+			labels.iteration, labels.phase_ns, labels.phase_ns, now_ns, 0, 0, NULL, NULL};
 
 		write_line(&line);
 	}
@@ -242,7 +251,7 @@ void softgpu_truth_iteration(int iteration)
 	now_ns = sg_now_ns();
 	if (sg_truth_on && labels.iteration >= 0) {
 		struct line line = {"iteration", sg_self.device, 0, "", "", "", labels.iteration,
-			labels.iteration_ns, labels.iteration_ns, now_ns, 0, 0};
+			labels.iteration_ns, labels.iteration_ns, now_ns, 0, 0, NULL, NULL};
 
 		write_line(&line);
 	}

@@ -260,7 +260,7 @@ static void test_truth_read(void)
 
 	CHECK(file != NULL && fgets(text, sizeof(text), file) != NULL);
 	CHECK(strcmp(text,
-		      "kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,bytes\n") ==
+		      "kind,rank,device,stream,op,layer,phase,iteration,begin_ns,ready_ns,end_ns,flops,bytes,source,kernel\n") ==
 		0);
 	while (fgets(text, sizeof(text), file) != NULL) {
 		CHECK(count < LINES);
