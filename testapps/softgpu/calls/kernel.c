@@ -130,6 +130,7 @@ static void resolve(struct sg_kernel *kernel)
 		kernel->arg_bytes = dlsym(RTLD_DEFAULT, name);
 		sg_known_find(&kernel->known, kernel->name);
 		kernel->sizes = sizes_of(kernel);
+		sg_known_fit(&kernel->known, kernel->name, kernel->sizes);
 		atomic_store(&kernel->resolved, 1);
 	}
 	pthread_mutex_unlock(&lock);

@@ -60,13 +60,14 @@ static struct sg_cost cost_of(const struct sg_kernel *kernel, const struct sg_la
 {
 	void *const *args = launch->packed == NULL ? launch->args : NULL;
 	double bytes = sg_known_bytes(&kernel->known, launch->grid, args);
-	double flops = sg_known_flops(&kernel->known, args);
+	enum sg_cost_type type = SG_COST_F32;
+	double flops = sg_known_flops(&kernel->known, launch->grid, args, &type);
 	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
 			 launch->block.y * launch->block.z;
 
 	*by_default = bytes < 0;
 	if (flops > 0)
-		return (struct sg_cost){SG_COST_PRODUCT, SG_COST_F16, flops, bytes};
+		return (struct sg_cost){SG_COST_PRODUCT, type, flops, bytes};
 	return (struct sg_cost){
 		SG_COST_VECTOR, SG_COST_F32, 0, bytes >= 0 ? bytes : threads * sg_profile.bytes_per_thread};
 }
@@ -85,6 +86,7 @@ static cudaError_t queue_launch(
 		.grid = {from->grid.x, from->grid.y, from->grid.z},
 		.block = {from->block.x, from->block.y, from->block.z},
 		.shared_bytes = (uint32_t)from->shared_bytes,
+		.rule = kernel->known.source,
 		.run = how_to_run(kernel)};
 	const size_t *sizes = kernel->sizes;
 	size_t size = padded(sizeof(launch)), offset = 0;
@@ -92,6 +94,8 @@ static cudaError_t queue_launch(
 	cudaError_t error = cudaSuccess;
 
 	what.cost = cost_of(kernel, from, &what.by_default);
+	if (what.by_default)
+		what.rule = SG_BY_THREADS;
 	if (from->args != NULL || from->packed != NULL) {
 		while (launch.arg_count < ARG_LIMIT && sizes[launch.arg_count] != 0)
 			size += padded(sizes[launch.arg_count++]);

@@ -84,11 +84,13 @@ int sg_cat_find(struct sg_known *known, const char *name)
 		return 0;
 	known->op = (int)strtoul(at + strlen("OpaqueTypeILj"), NULL, 10); /* bytes of an element */
 	dims += strlen("EjLi");
-	/* what other forms than contiguous ones count is not known, unless there is one dimension */
-	if (dims[0] < '1' || dims[0] > '4' || strncmp(dims + 1, "ELi", 3) != 0 ||
-		(dims[0] > '1' && strstr(name, "_contigI") == NULL) ||
-		strstr(name, "19CatArrayBatchedCopyI") != NULL)
+	if (dims[0] < '1' || dims[0] > '4' || strncmp(dims + 1, "ELi", 3) != 0)
 		return 0;
+	/* what other forms than contiguous ones count is not known, unless there is one dimension */
+	known->out = (dims[0] > '1' && strstr(name, "_contigI") == NULL) ||
+				     strstr(name, "19CatArrayBatchedCopyI") != NULL
+			     ? SG_NO_TYPE
+			     : SG_BYTE;
 	known->scalar = (enum sg_type)(dims[0] - '0'); /* dimensions */
 	known->pointers = (unsigned)strtoul(dims + 4, NULL, 10);
 	if (known->op < 1 || known->op > 16 || known->pointers == 0 || known->pointers > 1024)
@@ -153,7 +155,7 @@ int sg_cat_run(const struct sg_known *known, dim3 grid, void *const *args)
 	memcpy(sizes, args[2], sizeof(sizes));
 	memcpy(&dim, args[3], sizeof(dim));
 	memcpy(&stride, args[4], sizeof(stride));
-	if (grid.y > known->pointers ||
+	if (known->out == SG_NO_TYPE || grid.y > known->pointers ||
 		sg_cat_bytes(known, grid, args) > 2.0 * SG_TWIN_ELEMENTS * (double)element) {
 		sg_memory_forget(to);
 		return 0;

@@ -1,5 +1,5 @@
 /*
- * Flash attention: its kernels have one argument, a struct that says how many heads, positions and numbers a
+ * Attention. The flash kernels have one argument, a struct that says how many heads, positions and numbers a
  * head there are (`flash.h` of flash-attention; its begin is the same in all versions that PyTorch has used).
  * Forward it computes two products for each pair of positions, backward five; a causal mask leaves half of
  * the pairs.
@@ -63,8 +63,72 @@ double sg_attention_bytes(const struct sg_known *known, dim3 grid, void *const *
 	return rows * number_at(args, BATCH) * number_at(args, HEADS) * number_at(args, WIDTH);
 }
 
-double sg_attention_flops(const struct sg_known *known, void *const *args)
+double sg_attention_flops(const struct sg_known *known, dim3 grid, void *const *args, enum sg_cost_type *type)
 {
+	(void)grid;
+	*type = SG_COST_F16;
 	return 2.0 * kernels[known->op].products * number_at(args, BATCH) * number_at(args, HEADS) *
 	       number_at(args, QUERIES) * number_at(args, KEYS) * number_at(args, WIDTH) / known->pointers;
+}
+
+/* ---- memory-efficient: its kernels have a struct of their own, and the batches in the grid ---- */
+
+struct efficient {
+	const char *name;
+	int products, queries, keys; /* as above */
+	int width, length, heads,
+		mask; /* where in the struct, bytes: width and value's width, queries and keys */
+};
+
+static const struct efficient efficient[] = {
+	{"fmha_cutlassF_", 2, 2, 2, 96, 104, 204, 116},
+	{"fmha_cutlassB_", 5, 4, 4, 144, 152, 160, 168},
+};
+
+int sg_efficient_find(struct sg_known *known, const char *name)
+{
+	for (size_t i = 0; i < sizeof(efficient) / sizeof(efficient[0]); i++) {
+		const char *at = strstr(name, efficient[i].name);
+
+		if (at == NULL)
+			continue;
+		known->op = (int)i;
+		at += strlen(efficient[i].name);
+		known->in = strncmp(at, "f32", 3) == 0 ? SG_FLOAT : SG_HALF;
+		return 1;
+	}
+	return 0;
+}
+
+/* Numbers of heads in all batches, with `width` and `length` two each. */
+static double efficient_heads(
+	const struct efficient *kernel, dim3 grid, void *const *args, double *width, double *length)
+{
+	for (int i = 0; i < 2; i++) {
+		width[i] = number_at(args, kernel->width + i * (int)sizeof(int));
+		length[i] = number_at(args, kernel->length + i * (int)sizeof(int));
+	}
+	return number_at(args, kernel->heads) * grid.z;
+}
+
+/* Half of the operands of each length have the queries' width, the others that of the values. */
+double sg_efficient_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	const struct efficient *kernel = &efficient[known->op];
+	double width[2], length[2], heads = efficient_heads(kernel, grid, args, width, length);
+
+	return heads * (kernel->queries * length[0] + kernel->keys * length[1]) * (width[0] + width[1]) / 2 *
+	       (double)sg_type_size(known->in);
+}
+
+/* Of the products each other one is as wide as the queries, three of five backward. */
+double sg_efficient_flops(const struct sg_known *known, dim3 grid, void *const *args, enum sg_cost_type *type)
+{
+	const struct efficient *kernel = &efficient[known->op];
+	double width[2], length[2], heads = efficient_heads(kernel, grid, args, width, length);
+	int wide = (kernel->products + 1) / 2, causal = ((const char *)args[0])[kernel->mask] != 0;
+
+	*type = known->in == SG_FLOAT ? SG_COST_TF32 : SG_COST_F16;
+	return 2 * heads * length[0] * length[1] * (wide * width[0] + (kernel->products - wide) * width[1]) /
+	       (causal ? 2 : 1);
 }

@@ -115,6 +115,39 @@ static void find_plain(struct sg_known *known, const char *name)
 	}
 }
 
+/* Of a lambda's parameters; the one that computes a launch's index has no place among them. */
+static void read_parameters(struct sg_known *known, const char *name)
+{
+	const char *at = strstr(name, "EUl");
+	size_t size = 0;
+
+	if (at == NULL || strncmp(at, "EUliE_EEviT1_", 13) == 0)
+		return;
+	at += strlen("EUl");
+	for (size_t i = 1; i < SG_OPERANDS && (size = sg_type_read_size(&at, size)) > 0; i++)
+		known->each[i] = (unsigned char)size;
+}
+
+void sg_elements_types(struct sg_known *known, const char *name)
+{
+	size_t most = 0;
+
+	if (!find_wrapped(known, name))
+		find_plain(known, name);
+	/* the type of a functor that nothing else is known of: the first of its template or of its lambda */
+	if (known->in == SG_NO_TYPE && strstr(name, "EUl") != strstr(name, "EUliE_EEviT1_"))
+		known->in = sg_type_after(name, "EUl");
+	if (known->in == SG_NO_TYPE)
+		known->in = sg_type_after(name, "FunctorI");
+	read_parameters(known, name);
+	for (size_t i = 1; i < SG_OPERANDS; i++) {
+		if (known->each[i] == 0)
+			known->each[i] = known->in != SG_NO_TYPE ? (unsigned char)sg_type_size(known->in) : 4;
+		most = known->each[i] > most ? known->each[i] : most;
+	}
+	known->each[0] = (unsigned char)(known->out != SG_NO_TYPE ? sg_type_size(known->out) : most);
+}
+
 int sg_elements_find(struct sg_known *known, const char *name)
 {
 	const char *array = strstr(name, "St5arrayIPcLm");
@@ -127,13 +160,7 @@ int sg_elements_find(struct sg_known *known, const char *name)
 	known->arg_bytes[0] = sizeof(int);
 	known->arg_bytes[1] = 1;
 	known->arg_bytes[2] = known->pointers * sizeof(char *);
-	if (!find_wrapped(known, name))
-		find_plain(known, name);
-	/* the type of a functor that nothing else is known of: the first of its template or of its lambda */
-	if (known->in == SG_NO_TYPE)
-		known->in = sg_type_after(name, "EUl");
-	if (known->in == SG_NO_TYPE)
-		known->in = sg_type_after(name, "FunctorI");
+	sg_elements_types(known, name);
 	/* operands of other types than the functor's: (n, functor, pointers, calculator, calculator, loader,
 	 * storer) */
 	if (strstr(name, "12LoadWithCastILi") != NULL &&
@@ -157,14 +184,12 @@ static int count_of(void *const *args)
 
 double sg_elements_bytes(const struct sg_known *known, dim3 grid, void *const *args)
 {
-	size_t element = sg_type_size(known->in), result = sg_type_size(known->out);
+	size_t bytes = 0;
 
 	(void)grid;
-	if (element == 0)
-		element = 4;
-	if (result == 0)
-		result = element;
-	return (double)count_of(args) * (double)((known->pointers - 1) * element + result);
+	for (unsigned i = 0; i < known->pointers; i++)
+		bytes += known->each[i < SG_OPERANDS ? i : SG_OPERANDS - 1];
+	return (double)count_of(args) * (double)bytes;
 }
 
 static long double compute(const struct sg_known *known, int way, long double a, long double b)

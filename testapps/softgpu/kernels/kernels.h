@@ -13,14 +13,19 @@
 
 #define SG_TWIN_ELEMENTS 16384 /* what a twin computes at most */
 #define SG_KNOWN_ARGS 8
+#define SG_OPERANDS 8
+#define SG_BY_THREADS "threads"
 
 struct sg_rule;
 
 struct sg_known {
-	const struct sg_rule *rule;   /* NULL: nothing is known */
-	unsigned pointers;            /* that an element-wise kernel has; the first is written */
-	int op;                       /* the rule's own */
-	enum sg_type in, out, scalar; /* of elements; SG_NO_TYPE: not known */
+	const struct sg_rule *rule;      /* NULL: nothing is known */
+	unsigned pointers;               /* that an element-wise kernel has; the first is written */
+	int op;                          /* the rule's own */
+	enum sg_type in, out, scalar;    /* of elements; SG_NO_TYPE: not known */
+	unsigned char each[SG_OPERANDS]; /* bytes of an element, of each operand or type that the name has */
+	const char *source;              /* what a duration rests on: the rule's name, or SG_BY_THREADS */
+	const size_t *sizes;             /* of all its arguments, 0-terminated; NULL: they do not matter */
 	size_t arg_bytes[SG_KNOWN_ARGS +
 			 1]; /* of the first arguments, as far as they are looked at; 0 ends them */
 };
@@ -28,15 +33,17 @@ struct sg_known {
 /* Fills in what the name says. The name is the mangled one. */
 void sg_known_find(struct sg_known *known, const char *name);
 
+/* Takes what is known back if it is at odds with the sizes of the kernel's arguments (0-terminated, for as
+ * long as `known`). */
+void sg_known_fit(struct sg_known *known, const char *name, const size_t *sizes);
+
 /* What the kernel reads and writes, by its arguments; negative: not known. args as a launch has them, NULL:
  * none. */
 double sg_known_bytes(const struct sg_known *known, dim3 grid, void *const *args);
 
-/* Its operations in matrix products of 16-bit numbers; 0: none, or not known. args as above. */
-double sg_known_flops(const struct sg_known *known, void *const *args);
-
-/* The rule's name, "threads" where there is none: what a duration rests on. */
-const char *sg_known_rule(const struct sg_known *known);
+/* Its operations in matrix products, and the type that they are made in; 0: none, or not known. args as
+ * above. */
+double sg_known_flops(const struct sg_known *known, dim3 grid, void *const *args, enum sg_cost_type *type);
 
 /*
  * Runs the kernel's twin, on a worker. 1: computed, and what was written is known (core/known.c); 0: it has

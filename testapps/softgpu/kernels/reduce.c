@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum op { UNKNOWN, SUM, MEAN, MOST, LEAST, ANY, EVERY, NORM, PRODUCT };
+enum op { UNKNOWN, SUM, MEAN, MOST, LEAST, ANY, EVERY, NORM, PRODUCT, OTHER };
 
 /* Structures as Reduce.cuh and OffsetCalculator.cuh have them, with 32-bit indices. */
 #define DIMS 25
@@ -57,9 +57,31 @@ static const struct {
 	{"13MinNanFunctorI", LEAST, "13MinNanFunctorI"}, {"14or_kernel_cuda", ANY, "EUl"},
 	{"15and_kernel_cuda", EVERY, "EUl"}, {"12prod_functorI", PRODUCT, "EUl"}};
 
+/* Those whose bytes alone are known: a state of several numbers, which have as many bytes as an element,
+ * or 8.
+ */
+static const struct {
+	const char *spelt;
+	unsigned char numbers, before; /* in the state, and in the operation before it */
+	unsigned char wide;            /* bytes of a number at least */
+	unsigned char results, indices;
+} others[] = {{"NS0_6MaxOpsI", 2, 1, 8, 1, 1}, {"NS0_6MinOpsI", 2, 1, 8, 1, 1},
+	{"NS0_9ArgMaxOpsI", 2, 1, 8, 1, 0}, {"NS0_9ArgMinOpsI", 2, 1, 8, 1, 0},
+	{"NS0_9MinMaxOpsI", 2, 1, 1, 2, 0}, {"NS0_10WelfordOpsI", 4, 2, 4, 1, 0}};
+
+static size_t state_number(const struct sg_known *known)
+{
+	size_t size = sg_type_size(known->in), least = others[known->pointers].wide;
+
+	return size > least ? size : least;
+}
+
 /* Where the sizes are: behind the operation and what the sum begins with. */
 static size_t config_at(const struct sg_known *known)
 {
+	if (known->op == OTHER)
+		return (others[known->pointers].before + others[known->pointers].numbers) *
+		       state_number(known);
 	size_t size = sg_type_size(known->scalar), op = known->op == MEAN ? size : 1;
 	size_t first = (op + size - 1) / size * size + size;
 
@@ -94,6 +116,12 @@ int sg_reduce_find(struct sg_known *known, const char *name)
 		sg_type_read(&at, SG_NO_TYPE);
 		known->scalar = sg_type_read(&at, known->in);
 	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncmp(at, others[i].spelt, strlen(others[i].spelt)) == 0) {
+			known->op = OTHER;
+			known->pointers = (unsigned)i;
+			known->scalar = known->in;
+		}
 	/* the result's type stands behind that of the indices, j */
 	for (next = strstr(at, "Ej"); next != NULL; next = strstr(next + 1, "Ej"))
 		result = next + 2;
@@ -107,23 +135,30 @@ int sg_reduce_find(struct sg_known *known, const char *name)
 
 static int read(const struct sg_known *known, const char *arg, struct reduction *r)
 {
+	size_t element = known->op == OTHER ? others[known->pointers].numbers * state_number(known)
+					    : sg_type_size(known->scalar);
+
 	memcpy(r, arg + config_at(known), offsetof(struct reduction, at));
 	memcpy(&r->at, arg + addresses_at(known), sizeof(r->at));
-	return r->config.element_bytes > 0 && r->config.element_bytes <= 16 && r->config.inputs > 0 &&
+	return r->config.element_bytes > 0 && r->config.element_bytes <= 32 && r->config.inputs > 0 &&
 	       r->config.outputs > 0 && r->input.dims >= 0 && r->input.dims <= DIMS && r->output.dims >= 0 &&
-	       r->output.dims <= DIMS && (size_t)r->config.element_bytes == sg_type_size(known->scalar) &&
-	       r->at.from != NULL && r->at.to[0] != NULL;
+	       r->output.dims <= DIMS && (size_t)r->config.element_bytes == element && r->at.from != NULL &&
+	       r->at.to[0] != NULL;
 }
 
 double sg_reduce_bytes(const struct sg_known *known, dim3 grid, void *const *args)
 {
+	double result = (double)sg_type_size(known->out);
 	struct reduction r;
 
 	(void)grid;
 	if (!read(known, args[0], &r))
 		return -1;
+	if (known->op == OTHER)
+		result = result * others[known->pointers].results +
+			 (double)others[known->pointers].indices * sizeof(int64_t);
 	return (double)r.config.outputs *
-	       ((double)r.config.inputs * (double)sg_type_size(known->in) + (double)sg_type_size(known->out));
+	       ((double)r.config.inputs * (double)sg_type_size(known->in) + result);
 }
 
 static size_t input_offset(const struct reduction *r, uint32_t index)
@@ -192,7 +227,7 @@ int sg_reduce_run(const struct sg_known *known, dim3 grid, void *const *args)
 	double count;
 
 	(void)grid;
-	if (!read(known, args[0], &r))
+	if (known->op == OTHER || !read(known, args[0], &r))
 		return -1;
 	count = (double)r.config.inputs * (double)r.config.outputs;
 	if (count > SG_TWIN_ELEMENTS || r.at.accumulates || !r.at.is_last || r.at.outputs != 1) {

@@ -58,6 +58,17 @@ enum sg_type sg_type_read(const char **at, enum sg_type before)
 	return SG_NO_TYPE;
 }
 
+size_t sg_type_read_size(const char **at, size_t before)
+{
+	const char *from = *at;
+	enum sg_type type;
+
+	if (*from == 'j' || *from == 'm')
+		return *(*at)++ == 'j' ? 4 : 8;
+	type = sg_type_read(at, SG_NO_TYPE);
+	return *from == 'S' && *at != from ? before : sg_type_size(type);
+}
+
 enum sg_type sg_type_after(const char *name, const char *text)
 {
 	const char *at = strstr(name, text);
