@@ -146,7 +146,7 @@ static void find_falls(const struct findings *f)
 	for (size_t i = 0; i < f->table->count && told < 3; i++) {
 		const struct place_cell *cell = &f->table->cells[i];
 
-		if (!cell->is_dense || !isfinite(cell->rate))
+		if (!cell->is_dense || !cell->is_allowed)
 			continue;
 		if (before && before->point.batch == cell->point.batch &&
 			cell->point.gpus > before->point.gpus && cell->rate < before->rate) {
@@ -172,8 +172,8 @@ static void find_spread(const struct findings *f)
 		const struct place_cell *spread = &f->table->cells[i], *dense = spread - 1;
 		double times = spread->answer.time / dense->answer.time;
 
-		if (spread->is_dense || !dense->is_dense || !isfinite(times) || spread->answer.outside ||
-			dense->answer.outside)
+		if (spread->is_dense || !dense->is_dense || !spread->is_allowed || !dense->is_allowed ||
+			spread->answer.outside || dense->answer.outside)
 			continue;
 		least = fmin(least, times);
 		if (times > most) {
@@ -247,7 +247,7 @@ static void find_excess(const struct findings *f)
 
 		if (!base || base->point.batch != cell->point.batch)
 			base = cell;
-		if (cell->efficiency > (most ? most->efficiency : 1 + ROUNDING)) {
+		if (cell->is_allowed && cell->efficiency > (most ? most->efficiency : 1 + ROUNDING)) {
 			most = cell;
 			base_of_most = base;
 		}

@@ -53,8 +53,9 @@ void place_fill(const struct place_question *question, struct place_table *table
 void place_free(struct place_table *table);
 
 /*
- * What else is worth saying: each a sentence, by `add`, which copies it. Where more GPUs are slower; what
- * spreading costs; what an efficiency above 1 is relative to; up to where adding GPUs pays.
+ * What else is worth saying of the cells within the limits: each a sentence, by `add`, which copies it. Where
+ * more GPUs are slower; what spreading costs; what an efficiency above 1 is relative to; up to where adding
+ * GPUs pays.
  */
 void place_findings(const struct place_question *question, const struct place_table *table,
 	void (*add)(void *context, const char *sentence), void *context);

@@ -157,6 +157,7 @@ static void test_worth_within_limits(const struct step_level *level)
 	CHECK(strstr(said,
 		      "With 16 samples on each, adding GPUs pays up to 4 GPUs on 1 node, the most allowed."),
 		"%s", said);
+	CHECK(!strstr(said, "8 GPUs") && !strstr(said, "64 on each"), "beyond the limits: %s", said);
 	place_free(&table);
 }
 
