@@ -106,6 +106,7 @@ void sweep_print_plan(const struct sweep_request *request)
 static void say_summary(const struct sweep_request *request, struct sentences *sentences)
 {
 	const struct sweep_table *table = &request->table;
+	const char *unit = request->space.description.unit ? request->space.description.unit : "";
 	size_t done = table->counts[SWEEP_DONE], impossible = table->counts[SWEEP_IMPOSSIBLE];
 
 	sentences_add(sentences, "%s: %zu trials done, %zu failed%s; %zu in this run, in %.1f s", table->path,
@@ -113,8 +114,9 @@ static void say_summary(const struct sweep_request *request, struct sentences *s
 		impossible ? arena_format(sentences->arena, ", %zu impossible", impossible) : "",
 		request->run.finished, request->run.seconds);
 	if (done)
-		sentences_add(sentences, "%s: %.4g to %.4g, median %.4g", request->space.description.time,
-			table->times[0], table->times[done - 1], table->times[done / 2]);
+		sentences_add(sentences, "%s: %.4g to %.4g%s%s, median %.4g", request->space.description.time,
+			table->times[0], table->times[done - 1], *unit ? " " : "", unit,
+			table->times[done / 2]);
 	if (table->counts[SWEEP_FAILED])
 		sentences_add(sentences,
 			"See column note of %s for the reasons of the failed trials; --again reruns them.",

@@ -158,6 +158,7 @@ END
 weak() {
 	pmfit sweep -q --trials 10 --retries 2 -o weak.csv "$@" a.space -- sh weak.sh '{trial}' '{size}{gpus}{kind}'
 }
+expect 0 '^ms: 3 to 3 ms, median 3$' weak
 expect 0 '6 trials done, 4 failed' weak
 complete weak.csv 10
 grep -q '^[^,]*,8,.*,,failed,3,[0-9.]*,"exit status 3: said ""no"", twice"$' weak.csv || complain "$(grep ',8,' weak.csv)"
