@@ -76,9 +76,10 @@ enum { STRATEGY_MAX_WORKERS = 1024 };
 
 struct strategy_cluster {
 	size_t workers, workers_per_node;
-	struct strategy_link inside, between; /* in a node, between nodes */
-	double memory_bandwidth;              /* of a worker; 0: copies into buffers cost nothing */
-	double memory;                        /* of a worker, bytes; 0: not known, and everything fits */
+	struct strategy_link inside, between;    /* in a node, between nodes */
+	double memory_bandwidth;                 /* of a worker; 0: copies into buffers cost nothing */
+	double memory;                           /* of a worker, bytes; 0: not known, and everything fits */
+	double own_memory[STRATEGY_MAX_WORKERS]; /* of this worker, where it is another; else 0 */
 	double copy_latency; /* of a copy on a worker, ns; each gradient of a bucket is copied twice */
 	double slow[STRATEGY_MAX_WORKERS]; /* factor on a worker's computing, 1: as measured */
 	struct strategy_exception {
@@ -86,12 +87,18 @@ struct strategy_cluster {
 		struct strategy_link link;
 	} * exceptions;
 	size_t exception_count;
+	const size_t *order; /* the worker whose links a place has; NULL: they stand as they are numbered */
 	char error[512];
 };
 
 /* Reads the file (see pmfit strategy --help). 0 or -errno; strategy_cluster_free in either case. */
 int strategy_cluster_read(struct strategy_cluster *cluster, const char *path);
 void strategy_cluster_free(struct strategy_cluster *cluster);
+
+/* What a worker can hold, bytes; infinite where it is not known. */
+double strategy_room(const struct strategy_cluster *cluster, size_t worker);
+/* Of the first workers, the one that can hold least. */
+double strategy_least_room(const struct strategy_cluster *cluster);
 
 struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to);
 /* L + bytes/B of the link. */
@@ -149,16 +156,29 @@ double strategy_published_data(const struct strategy_net *net, const struct stra
 
 /* ---- pipelines ---- */
 
-enum strategy_kind { STRATEGY_MODEL, STRATEGY_GPIPE, STRATEGY_PIPEDREAM };
+enum strategy_kind {
+	STRATEGY_MODEL,
+	STRATEGY_GPIPE,     /* all forward passes, then all backward passes */
+	STRATEGY_PIPEDREAM, /* one forward, one backward in turn (1F1B), with an update for each */
+	STRATEGY_FLUSH      /* 1F1B with an update a batch, stages in chunks (Megatron-LM) */
+};
 
 enum { STRATEGY_MAX_STAGES = 256 };
 
-/* Stage s has the layers cut[s] ... cut[s+1]-1 and the workers first[s] ... first[s+1]-1. */
+/*
+ * Stage s has the layers cut[s] ... cut[s+1]-1 and the workers first[s] ... first[s+1]-1. With several chunks
+ * a worker has so many stages, one in each round over the workers: stage s has those of first[s % (stages /
+ * chunks)] (Narayanan et al., SC 2021, section 2.2.2).
+ */
 struct strategy_plan {
 	enum strategy_kind kind;
 	size_t stage_count, micro_batches;
 	size_t cut[STRATEGY_MAX_STAGES + 1], first[STRATEGY_MAX_STAGES + 1];
+	size_t chunks; /* 0 is 1 */
 };
+
+/* Stages over chunks: the places that workers have in the pipeline. */
+size_t strategy_places(const struct strategy_plan *plan);
 
 /*
  * (6.1) + (6.2) as published, for one worker a stage, with the given cuts. `compute` and `message` may be
@@ -168,14 +188,17 @@ double strategy_published_gpipe(const struct strategy_net *net, const struct str
 	const struct strategy_how *how, const struct strategy_plan *plan, double *compute, double *message);
 
 /*
- * Replays some batches and answers how long one takes once the pipeline is full. *warm_up (may be NULL):
- * until the first batch is done. Negative without memory.
+ * Replays some batches and answers how long one takes once the pipeline is full. A message begins when the
+ * receiver has a place for it: for as many inputs as it may have under way, for one gradient. A stage has one
+ * gradient to send and, with recomputation, one output: the next waits until it has gone. Recomputation does
+ * not wait for the gradient [GPipe, section 2.3]. *warm_up (may be NULL): until the first batch is done.
+ * Negative without memory.
  */
 double strategy_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_plan *plan, double *warm_up);
 
 /* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
- * (PipeDream), or a batch's. */
+ * (PipeDream), or a batch's (also with a flush, where fewer are at any time: strategy_memory_plan). */
 size_t strategy_depth(const struct strategy_plan *plan, size_t stage);
 
 /*
@@ -187,13 +210,13 @@ double strategy_bound(const struct strategy_net *net, const struct strategy_clus
 	const struct strategy_how *how, const struct strategy_plan *plan);
 
 /*
- * Cuts the chain so that strategy_bound is least, over all ways to cut; with `replicate` also over the
- * replicas of each stage (numbers that divide the micro-batches) and with at least two stages, else one
- * worker each. plan->kind and micro_batches are given. -ERANGE: the network has too few places to cut.
- * -ENOMEM. 0.
+ * Cuts the chain so that strategy_bound is least, over all ways to cut into stages of so many replicas; 0:
+ * also over the replicas of each stage (numbers that divide the micro-batches), with at least two stages.
+ * With chunks so that the greatest chunk's bound is. plan->kind, micro_batches and chunks are given. -ERANGE:
+ * the network has too few places to cut. -ENOMEM. 0.
  */
 int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
-	const struct strategy_how *how, bool replicate, struct strategy_plan *plan);
+	const struct strategy_how *how, size_t replicas, struct strategy_plan *plan);
 
 /* ---- memory ---- */
 
@@ -246,7 +269,8 @@ struct strategy_memory strategy_memory_zero(const struct strategy_net *net, cons
 /*
  * Of a worker of that stage; and of the stage that needs most. PipeDream: a version of the parameters for
  * each micro-batch that is under way, and an input more, that may arrive early. GPipe: the inputs of all
- * micro-batches; with recomputation what forward leaves of one, else of all [GPipe, section 2.3]. Of R a
+ * micro-batches; with recomputation what forward leaves of one, else of all [GPipe, section 2.3]. 1F1B with
+ * a flush: the most that its chunks have under way at once, and fresh gradients. Of R a
  * stage has a share as its largest layer has parameters of the network's largest: workspaces of
  * convolutions and an optimizer's intermediate results go with them.
  */

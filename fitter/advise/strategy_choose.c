@@ -35,7 +35,7 @@ static int try_pipe(const struct strategy_net *net, const struct strategy_cluste
 
 	now.plan.kind = kind;
 	now.plan.micro_batches = micro_batches;
-	status = strategy_cut(net, cluster, how, kind == STRATEGY_PIPEDREAM, &now.plan);
+	status = strategy_cut(net, cluster, how, kind == STRATEGY_PIPEDREAM ? 0 : 1, &now.plan);
 	if (status == -ERANGE)
 		return 0;
 	if (status < 0)

@@ -3,10 +3,13 @@
 #include "base/csv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define GIB (1024.0 * 1024 * 1024)
 
 __attribute__((format(printf, 3, 4))) static int fail(
 	struct strategy_cluster *cluster, const char *path, const char *format, ...)
@@ -42,6 +45,23 @@ static int add_exception(struct strategy_cluster *cluster, const char *ends, dou
 	return 0;
 }
 
+/* "3 1.5" or "0-7 1.5": the number of each of these workers. */
+static int set_workers(double *numbers, const char *workers, const char *text, double factor)
+{
+	unsigned first, last;
+	int length = 0;
+	double number;
+
+	if (sscanf(workers, "%u%n-%u%n", &first, &length, &last, &length) < 2)
+		last = first;
+	if (!length || workers[length] || first > last || last >= STRATEGY_MAX_WORKERS ||
+		csv_number(text, &number) < 0 || !(number > 0))
+		return -EINVAL;
+	for (size_t i = first; i <= last; i++)
+		numbers[i] = number * factor;
+	return 0;
+}
+
 /* A name and its numbers; 0, or -EINVAL if the line says nothing. */
 static int take(struct strategy_cluster *cluster, char **words, size_t count)
 {
@@ -55,19 +75,17 @@ static int take(struct strategy_cluster *cluster, char **words, size_t count)
 		{"network_gb_s", &cluster->between.bandwidth, 1, 1e-9},
 		{"memory_gb_s", &cluster->memory_bandwidth, 1, 0},
 		{"copy_latency_us", &cluster->copy_latency, 1e3, 0},
-		{"memory_gib", &cluster->memory, 1024.0 * 1024 * 1024, 1e-9},
+		{"memory_gib", &cluster->memory, GIB, 1e-9},
 	};
 	double number, second;
 
 	if (count == 4 && strcmp(words[0], "link") == 0 && csv_number(words[2], &number) == 0 &&
 		csv_number(words[3], &second) == 0)
 		return add_exception(cluster, words[1], number, second);
-	if (count == 3 && strcmp(words[0], "slow") == 0 && csv_number(words[1], &number) == 0 &&
-		csv_number(words[2], &second) == 0 && number >= 0 && number < STRATEGY_MAX_WORKERS &&
-		second > 0) {
-		cluster->slow[(size_t)number] = second;
-		return 0;
-	}
+	if (count == 3 && strcmp(words[0], "slow") == 0)
+		return set_workers(cluster->slow, words[1], words[2], 1);
+	if (count == 3 && strcmp(words[0], "memory_gib") == 0)
+		return set_workers(cluster->own_memory, words[1], words[2], GIB);
 	if (count != 2 || csv_number(words[1], &number) < 0)
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -129,8 +147,30 @@ void strategy_cluster_free(struct strategy_cluster *cluster)
 	cluster->exception_count = 0;
 }
 
+double strategy_room(const struct strategy_cluster *cluster, size_t worker)
+{
+	double own = cluster->own_memory[worker];
+
+	if (own > 0)
+		return own;
+	return cluster->memory > 0 ? cluster->memory : HUGE_VAL;
+}
+
+double strategy_least_room(const struct strategy_cluster *cluster)
+{
+	double least = HUGE_VAL;
+
+	for (size_t i = 0; i < cluster->workers; i++)
+		least = fmin(least, strategy_room(cluster, i));
+	return least;
+}
+
 struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to)
 {
+	if (cluster->order) {
+		from = cluster->order[from];
+		to = cluster->order[to];
+	}
 	for (size_t i = 0; i < cluster->exception_count; i++) {
 		const struct strategy_exception *e = &cluster->exceptions[i];
 

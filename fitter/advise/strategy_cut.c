@@ -16,16 +16,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* With chunks workers come round again: they are counted on, over all of them. */
 static double slow_of(const struct strategy_cluster *cluster, size_t first, size_t end)
 {
 	double slow = 0;
 
 	for (size_t i = first; i < end; i++)
-		slow = fmax(slow, cluster->slow[i]);
+		slow = fmax(slow, cluster->slow[i % cluster->workers]);
 	return slow;
 }
 
-/* The time of a stage for a micro-batch, its replicas taking turns. PipeDream updates after each turn. */
+/* The time of a stage for a micro-batch, its replicas taking turns. PipeDream updates after each turn, the
+ * others exchange once a batch. */
 static double stage_time(const struct strategy_cluster *cluster, const struct strategy_how *how,
 	const struct strategy_plan *plan, double forward, double backward, double update, double bytes,
 	size_t first, size_t replicas)
@@ -35,7 +37,7 @@ static double stage_time(const struct strategy_cluster *cluster, const struct st
 	double exchange = strategy_all_reduce(cluster, first, replicas, bytes);
 
 	if (plan->kind != STRATEGY_PIPEDREAM)
-		return time / (double)replicas;
+		return time / (double)replicas + exchange / (double)plan->micro_batches;
 	return (time + exchange + update) / (double)replicas;
 }
 
@@ -45,30 +47,35 @@ static double message_time(const struct strategy_net *net, const struct strategy
 	double bytes = batch / (double)plan->micro_batches * net->layers[layer].input_bytes;
 
 	/* activations and gradients pass each other: one direction counts */
-	return strategy_message(cluster, before - 1, before, bytes) / (double)fewer;
+	return strategy_message(cluster, (before - 1) % cluster->workers, before % cluster->workers, bytes) /
+	       (double)fewer;
 }
 
 double strategy_bound(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_plan *plan)
 {
 	double micro = how->batch / (double)plan->micro_batches, bound = 0;
+	size_t places = strategy_places(plan);
 
-	for (size_t s = 0; s < plan->stage_count; s++) {
-		size_t begin = plan->cut[s], end = plan->cut[s + 1];
-		size_t replicas = plan->first[s + 1] - plan->first[s];
+	for (size_t place = 0; place < places; place++) {
+		size_t first = plan->first[place], replicas = plan->first[place + 1] - first;
+		size_t before = place ? first - plan->first[place - 1] : replicas;
+		double stages = 0, messages = 0;
 
-		bound = fmax(
-			bound, stage_time(cluster, how, plan,
-				       strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro),
-				       strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro),
-				       strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro),
-				       strategy_parameter_bytes(net, begin, end), plan->first[s], replicas));
-		if (s) {
-			size_t before = plan->first[s] - plan->first[s - 1];
+		for (size_t s = place; s < plan->stage_count; s += places) {
+			size_t begin = plan->cut[s], end = plan->cut[s + 1];
 
-			bound = fmax(bound, message_time(net, cluster, plan, how->batch, begin,
-						    plan->first[s], before < replicas ? before : replicas));
+			stages += stage_time(cluster, how, plan,
+				strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro),
+				strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro),
+				strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro),
+				strategy_parameter_bytes(net, begin, end), first, replicas);
+			if (s)
+				messages += message_time(net, cluster, plan, how->batch, begin,
+					first ? first : cluster->workers,
+					before < replicas ? before : replicas);
 		}
+		bound = fmax(bound, fmax(stages, messages));
 	}
 	return bound;
 }
@@ -80,7 +87,7 @@ struct search {
 	const struct strategy_how *how;
 	const struct strategy_plan *plan;
 	size_t places, *place; /* where it may be cut, with 0 and the end */
-	size_t width;          /* workers + 1 */
+	size_t width;          /* workers, as often as they come round, + 1 */
 	double *sums[4];       /* forward, backward, update, bytes before each place */
 	double *best;
 	size_t *from; /* the state before, or SIZE_MAX */
@@ -123,12 +130,13 @@ static void extend(struct search *s, size_t i, size_t j, size_t first, size_t re
 	}
 }
 
-static int init(struct search *s)
+/* -ERANGE: not a place for every stage. */
+static int init(struct search *s, size_t replicas)
 {
 	size_t n = s->net->layer_count, states;
 	double micro = s->how->batch / (double)s->plan->micro_batches;
 
-	s->width = s->cluster->workers + 1;
+	s->width = s->cluster->workers * (s->plan->chunks ? s->plan->chunks : 1) + 1;
 	s->place = calloc(n + 1, sizeof(*s->place));
 	for (int k = 0; k < 4; k++)
 		s->sums[k] = calloc(n + 1, sizeof(double));
@@ -142,6 +150,8 @@ static int init(struct search *s)
 			s->sums[3][s->places] = strategy_parameter_bytes(s->net, 0, i);
 			s->place[s->places++] = i;
 		}
+	if (replicas && (s->width - 1) / replicas >= s->places)
+		return -ERANGE;
 	states = s->places * s->width * s->width;
 	s->best = malloc(states * sizeof(*s->best));
 	s->from = malloc(states * sizeof(*s->from));
@@ -153,15 +163,17 @@ static int init(struct search *s)
 	return 0;
 }
 
-static void take_plan(const struct search *s, size_t at, struct strategy_plan *plan)
+static int take_plan(const struct search *s, size_t at, struct strategy_plan *plan)
 {
 	size_t count = 0;
 
 	for (size_t i = at; i != state(s, 0, 0, 0); i = s->from[i])
 		count++;
+	if (count > STRATEGY_MAX_STAGES)
+		return -ERANGE;
 	plan->stage_count = count;
 	plan->cut[count] = s->net->layer_count;
-	plan->first[count] = s->cluster->workers;
+	plan->first[count] = s->width - 1;
 	for (size_t i = at; count > 0; i = s->from[i]) {
 		size_t old = s->from[i];
 
@@ -169,34 +181,35 @@ static void take_plan(const struct search *s, size_t at, struct strategy_plan *p
 		plan->cut[count] = s->place[old / s->width / s->width];
 		plan->first[count] = old / s->width % s->width;
 	}
+	return 0;
 }
 
 int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
-	const struct strategy_how *how, bool replicate, struct strategy_plan *plan)
+	const struct strategy_how *how, size_t replicas, struct strategy_plan *plan)
 {
 	struct search s = {.net = net, .cluster = cluster, .how = how, .plan = plan};
-	size_t workers = cluster->workers, most = replicate && workers > 1 ? workers - 1 : 1, best = SIZE_MAX;
-	int status = init(&s);
+	size_t least = replicas ? replicas : 1, most = least, best = SIZE_MAX, workers;
+	int status = init(&s, replicas);
+
+	if (!replicas && cluster->workers > 1)
+		most = cluster->workers - 1;
 
 	if (status < 0)
 		goto out;
+	workers = s.width - 1;
 	for (size_t j = 1; j < s.places; j++)
 		for (size_t i = 0; i < j; i++)
 			for (size_t first = 0; first < workers; first++)
-				for (size_t r = 1; r <= most && first + r <= workers; r++)
+				for (size_t r = least; r <= most && first + r <= workers; r++)
 					if (plan->micro_batches % r == 0)
 						extend(&s, i, j, first, r);
-	for (size_t r = 1; r <= most; r++) {
+	for (size_t r = least; r <= most && r <= workers; r++) {
 		size_t end = state(&s, s.places - 1, workers, r);
 
 		if (isfinite(s.best[end]) && (best == SIZE_MAX || s.best[end] < s.best[best]))
 			best = end;
 	}
-	status = best == SIZE_MAX ? -ERANGE : 0;
-	if (status == 0)
-		take_plan(&s, best, plan);
-	if (status == 0 && plan->stage_count > STRATEGY_MAX_STAGES)
-		status = -ERANGE;
+	status = best == SIZE_MAX ? -ERANGE : take_plan(&s, best, plan);
 out:
 	free(s.place);
 	for (int k = 0; k < 4; k++)

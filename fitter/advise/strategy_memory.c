@@ -1,5 +1,5 @@
 /* Memory of a worker under each strategy: see strategy.h. */
-#include "strategy.h"
+#include "strategy_schedule.h"
 
 #include <math.h>
 
@@ -137,16 +137,16 @@ struct strategy_memory_basis strategy_memory_basis(
 	return !any || measured.basis != STRATEGY_COMPUTED ? measured : line_of(net, state, sample);
 }
 
-/* For layers begin ... end-1. */
+/* Of what is computed, with the share of the rest of a worker whose largest layer has so many bytes. */
 static struct strategy_memory sum(const struct strategy_net *net, const struct strategy_how *how,
-	size_t begin, size_t end, struct strategy_memory memory)
+	double own_largest, struct strategy_memory memory)
 {
 	struct strategy_memory_basis basis = strategy_memory_basis(net, how);
 	double largest = largest_layer(net, 0, net->layer_count);
 
 	memory.kept *= basis.factor;
 	memory.gradients *= basis.factor;
-	memory.rest = largest > 0 ? basis.rest * largest_layer(net, begin, end) / largest : basis.rest;
+	memory.rest = largest > 0 ? basis.rest * own_largest / largest : basis.rest;
 	memory.total = memory.state + memory.kept + memory.gradients + memory.bucket + memory.rest;
 	return memory;
 }
@@ -160,7 +160,7 @@ struct strategy_memory strategy_memory_whole(
 		.gradients = batch * gradient_bytes(net, 0, end),
 		.bucket = workers > 1 ? bucket_bytes(net, how) : 0};
 
-	return sum(net, how, 0, end, memory);
+	return sum(net, how, largest_layer(net, 0, end), memory);
 }
 
 struct strategy_memory strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,
@@ -176,7 +176,52 @@ struct strategy_memory strategy_memory_stage(const struct strategy_net *net, con
 					(again ? 1 : depth) * kept_bytes(net, begin, end)),
 		.gradients = micro * gradient_bytes(net, begin, end)};
 
-	return sum(net, how, begin, end, memory);
+	return sum(net, how, largest_layer(net, begin, end), memory);
+}
+
+/* What forward leaves of a micro-batch on a stage, with its input. */
+static double pass_bytes(const struct strategy_net *net, const struct strategy_how *how,
+	const struct strategy_plan *plan, size_t s)
+{
+	return how->batch / (double)plan->micro_batches *
+	       (net->layers[plan->cut[s]].input_bytes + kept_bytes(net, plan->cut[s], plan->cut[s + 1]));
+}
+
+/* The most that the passes of a worker have left at once. */
+static double most_kept(const struct strategy_net *net, const struct strategy_how *how,
+	const struct strategy_plan *plan, size_t place)
+{
+	size_t turns = plan->micro_batches / (plan->first[place + 1] - plan->first[place]);
+	size_t warm_up = strategy_warm_up(plan, place, turns);
+	size_t all = turns * plan->stage_count / strategy_places(plan);
+	double kept = 0, most = 0;
+
+	for (size_t k = 0; k < all; k++) {
+		kept += pass_bytes(
+			net, how, plan, strategy_pass(plan, STRATEGY_STEP_FORWARD, place, k).stage);
+		most = fmax(most, kept);
+		if (k >= warm_up)
+			kept -= pass_bytes(net, how, plan,
+				strategy_pass(plan, STRATEGY_STEP_BACKWARD, place, k - warm_up).stage);
+	}
+	return most;
+}
+
+/* Of a worker with all its chunks. */
+static struct strategy_memory flushed(const struct strategy_net *net, const struct strategy_how *how,
+	const struct strategy_plan *plan, size_t place)
+{
+	double micro = how->batch / (double)plan->micro_batches, largest = 0;
+	struct strategy_memory memory = {.kept = most_kept(net, how, plan, place)};
+
+	for (size_t s = place; s < plan->stage_count; s += strategy_places(plan)) {
+		size_t begin = plan->cut[s], end = plan->cut[s + 1];
+
+		memory.state += state_bytes(net, how, begin, end, 1);
+		memory.gradients = fmax(memory.gradients, micro * gradient_bytes(net, begin, end));
+		largest = fmax(largest, largest_layer(net, begin, end));
+	}
+	return sum(net, how, largest, memory);
 }
 
 struct strategy_memory strategy_memory_plan(
@@ -184,8 +229,10 @@ struct strategy_memory strategy_memory_plan(
 {
 	struct strategy_memory most = {0};
 
-	for (size_t stage = 0; stage < plan->stage_count; stage++) {
-		struct strategy_memory memory = strategy_memory_stage(net, how, plan, stage);
+	for (size_t place = 0; place < strategy_places(plan); place++) {
+		struct strategy_memory memory = plan->kind == STRATEGY_FLUSH
+							? flushed(net, how, plan, place)
+							: strategy_memory_stage(net, how, plan, place);
 
 		if (memory.total > most.total)
 			most = memory;

@@ -1,11 +1,13 @@
 /*
  * Pipelines, as published and replayed: see strategy.h.
  *
- * The replay: each worker does its work in the order that its strategy has; a piece of work begins when the
- * worker is free and what it needs has come. Workers are asked in turn whether their next piece can be placed
- * in time, until none can: since each has a fixed order, the times do not depend on who is asked first.
+ * The replay: each worker does its work in the order of its schedule; a step begins when the worker is free
+ * and what it needs has come. A message is a rendezvous: it begins when it was made, its place is free at the
+ * receiver, and both have done with the message before. Workers are asked in turn whether their next step or
+ * message can be placed in time, until none can: since each has a fixed order, the times do not depend on who
+ * is asked first.
  */
-#include "strategy.h"
+#include "strategy_schedule.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,161 +49,247 @@ double strategy_published_gpipe(const struct strategy_net *net, const struct str
 	return computing + 2 * sum;
 }
 
-enum work { FORWARD, BACKWARD, SYNC, DONE };
+/* What goes to the next stage, and to the one before. */
+enum direction { ACTIVATIONS, GRADIENTS, DIRECTIONS };
 
-/* One worker's place in its order of work. All counts are of its own micro-batches ("turns"). */
+/* When, of a micro-batch on a stage; NAN: not yet. */
+struct moments {
+	double made[DIRECTIONS]; /* what goes on from here is there */
+	double came[DIRECTIONS]; /* what this stage needs is there */
+	double used;             /* the gradient that came may be overwritten */
+	double done;             /* backward is: so may the input */
+};
+
+/* The last micro-batch of a kind that a worker had. */
+struct last {
+	bool any;
+	size_t micro_batch;
+};
+
 struct worker {
-	size_t stage, replica;
-	size_t turns, depth; /* of a batch; under way at most */
-	size_t forwards, backwards, syncs;
+	struct strategy_schedule schedule;
+	size_t stage, at, updates; /* at: its next step */
+	size_t in[DIRECTIONS],
+		out[DIRECTIONS]; /* the steps whose messages come and go next, or before them */
+	double in_free[DIRECTIONS], out_free[DIRECTIONS];
+	struct last forward, backward, received; /* received: the last gradient */
 	double free_at;
-	double sends[2]; /* when its messages forward and backward have gone */
+	bool is_meeting;
 };
 
 struct stage {
-	size_t first, replicas;
-	double forward, backward, update, exchange;
-	double messages[2]; /* to the next stage and, of the gradient, to the one before */
+	double forward, backward;
+	double update, exchange;        /* of all stages of its workers, at the first of them */
+	double first_layer, last_layer; /* of the backward pass */
+	bool is_layer;                  /* one alone */
+	size_t inputs;                  /* micro-batches whose input it has room for */
+	double input_bytes;             /* of a micro-batch */
+};
+
+/* The replicas of a stage before an update. */
+struct meeting {
+	size_t here;
+	double last;
 };
 
 struct replay {
 	const struct strategy_plan *plan;
+	const struct strategy_cluster *cluster;
 	struct stage *stages;
 	struct worker *workers;
-	double *ready[2]; /* activations at, gradients at: stage x micro-batch; NAN: not yet */
-	double *synced;   /* stage x sync x replica: when each was there; NAN: not yet */
-	size_t worker_count, batches, total; /* batches that are replayed, their micro-batches */
+	struct moments *moments;     /* stage x micro-batch */
+	struct meeting *meetings;    /* stage x update */
+	size_t worker_count, total;  /* micro-batches of all batches */
+	bool recomputes, has_places; /* places: as many as strategy.h says; else one for every message */
 };
 
-static size_t sync_every(const struct replay *r, const struct worker *w)
+static struct moments *moments_of(const struct replay *r, size_t stage, size_t micro_batch)
 {
-	return r->plan->kind == STRATEGY_PIPEDREAM ? 1 : w->turns;
+	return &r->moments[stage * r->total + micro_batch];
 }
 
-static enum work next_of(const struct replay *r, const struct worker *w)
+static bool is_last(const struct replay *r, size_t stage)
 {
-	size_t all = w->turns * r->batches, limit = all;
-
-	if (w->backwards >= (w->syncs + 1) * sync_every(r, w))
-		return SYNC;
-	if (r->plan->kind != STRATEGY_PIPEDREAM)
-		limit = (w->backwards / w->turns + 1) * w->turns;
-	if (w->forwards < limit && w->forwards - w->backwards < w->depth)
-		return FORWARD;
-	return w->backwards < all ? BACKWARD : DONE;
+	return stage + 1 == r->plan->stage_count;
 }
 
-static double *slot(const struct replay *r, int direction, size_t stage, size_t micro_batch)
+static size_t replicas_of(const struct strategy_plan *plan, size_t stage)
 {
-	return &r->ready[direction][stage * r->total + micro_batch];
+	size_t place = stage % strategy_places(plan);
+
+	return plan->first[place + 1] - plan->first[place];
 }
 
-/* The worker's result goes to the neighbour's slot, behind its earlier messages. */
-static void send(struct replay *r, struct worker *w, int direction, size_t to, size_t micro_batch)
+/* The next step from *at on that sends (or else receives) in this direction; NULL: none. */
+static const struct strategy_step *next_message(
+	const struct replay *r, const struct worker *w, enum direction direction, bool sends, size_t *at)
 {
-	w->sends[direction] = fmax(w->sends[direction], w->free_at) + r->stages[w->stage].messages[direction];
-	*slot(r, direction, to, micro_batch) = w->sends[direction];
+	enum strategy_work work = direction == ACTIVATIONS ? STRATEGY_STEP_FORWARD : STRATEGY_STEP_BACKWARD;
+
+	for (; *at < w->schedule.count; (*at)++) {
+		const struct strategy_step *step = &w->schedule.steps[*at];
+
+		if (step->work == work &&
+			((direction == ACTIVATIONS) == sends ? !is_last(r, step->stage) : step->stage > 0))
+			return step;
+	}
+	return NULL;
 }
 
-static bool forward(struct replay *r, struct worker *w)
+/* When the receiver has a place for it; NAN: not known yet. One for gradients, several for inputs. */
+static double place_free(const struct replay *r, const struct worker *to, enum direction direction,
+	const struct strategy_step *step)
 {
-	size_t micro_batch = w->forwards * r->stages[w->stage].replicas + w->replica;
-	double ready = *slot(r, 0, w->stage, micro_batch);
+	size_t before = r->stages[step->stage].inputs * replicas_of(r->plan, step->stage);
 
-	if (isnan(ready))
+	if (!r->has_places)
+		return 0;
+	if (direction == GRADIENTS)
+		return to->received.any ? moments_of(r, step->stage, to->received.micro_batch)->used : 0;
+	return step->micro_batch < before ? 0 : moments_of(r, step->stage, step->micro_batch - before)->done;
+}
+
+/* The next message that the worker gets in this direction. False: it cannot be placed yet. */
+static bool receive(struct replay *r, struct worker *to, enum direction direction)
+{
+	const struct strategy_step *step = next_message(r, to, direction, false, &to->in[direction]), *sent;
+	size_t other = 0, sender, receiver = (size_t)(to - r->workers);
+	double made, place, begin, bytes;
+	struct worker *from;
+
+	if (!step)
 		return false;
-	w->free_at = fmax(w->free_at, ready) + r->stages[w->stage].forward;
-	w->forwards++;
-	if (w->stage + 1 < r->plan->stage_count)
-		send(r, w, 0, w->stage + 1, micro_batch);
-	else
-		*slot(r, 1, w->stage, micro_batch) = w->free_at;
+	other = direction == ACTIVATIONS ? step->stage - 1 : step->stage + 1;
+	sender = strategy_worker_of(r->plan, other, step->micro_batch);
+	from = &r->workers[sender];
+	sent = next_message(r, from, direction, true, &from->out[direction]);
+	made = moments_of(r, other, step->micro_batch)->made[direction];
+	place = place_free(r, to, direction, step);
+	if (!sent || sent->stage != other || sent->micro_batch != step->micro_batch || isnan(made) ||
+		isnan(place))
+		return false;
+	bytes = r->stages[direction == ACTIVATIONS ? step->stage : other].input_bytes;
+	begin = fmax(fmax(made, place), fmax(to->in_free[direction], from->out_free[direction]));
+	to->in_free[direction] = from->out_free[direction] =
+		begin + strategy_message(r->cluster, sender, receiver, bytes);
+	moments_of(r, step->stage, step->micro_batch)->came[direction] = to->in_free[direction];
+	if (direction == GRADIENTS)
+		to->received = (struct last){true, step->micro_batch};
+	to->in[direction]++;
+	from->out[direction]++;
 	return true;
 }
 
-/* A batch's are taken from the last one on where there is an update for all of them. */
-static bool backward(struct replay *r, struct worker *w)
+/* When what the worker last sent on has gone, whose place is needed again; NAN: not known yet. */
+static double gone(
+	const struct replay *r, const struct worker *w, const struct last *last, enum direction direction)
 {
-	size_t turn = w->backwards, done = w->backwards % w->turns, micro_batch;
-	double ready;
+	size_t other = direction == ACTIVATIONS ? w->stage + 1 : w->stage - 1;
 
-	if (r->plan->kind != STRATEGY_PIPEDREAM)
-		turn = w->backwards - done + w->turns - 1 - done;
-	micro_batch = turn * r->stages[w->stage].replicas + w->replica;
-	ready = *slot(r, 1, w->stage, micro_batch);
-	if (isnan(ready))
+	if (!last->any || !r->has_places || (direction == ACTIVATIONS ? is_last(r, w->stage) : w->stage == 0))
+		return 0;
+	return moments_of(r, other, last->micro_batch)->came[direction];
+}
+
+/* With recomputation there is one output, which goes before the next is made. */
+static bool forward(struct replay *r, struct worker *w, const struct strategy_step *step)
+{
+	struct moments *m = moments_of(r, step->stage, step->micro_batch);
+	double output = r->recomputes ? gone(r, w, &w->forward, ACTIVATIONS) : 0;
+
+	if (isnan(m->came[ACTIVATIONS]) || isnan(output))
 		return false;
-	w->free_at = fmax(w->free_at, ready) + r->stages[w->stage].backward;
-	w->backwards++;
-	if (w->stage > 0)
-		send(r, w, 1, w->stage - 1, micro_batch);
+	w->free_at = fmax(fmax(w->free_at, output), m->came[ACTIVATIONS]) + r->stages[step->stage].forward;
+	m->made[ACTIVATIONS] = w->free_at;
+	if (is_last(r, step->stage))
+		m->came[GRADIENTS] = w->free_at;
+	w->forward = (struct last){true, step->micro_batch};
+	return true;
+}
+
+/* Recomputation does not wait for the gradient. There is one gradient of the input, which goes before the
+ * first layer makes the next. */
+static bool backward(struct replay *r, struct worker *w, const struct strategy_step *step)
+{
+	const struct stage *stage = &r->stages[step->stage];
+	struct moments *m = moments_of(r, step->stage, step->micro_batch);
+	double output = r->recomputes ? gone(r, w, &w->forward, ACTIVATIONS) : 0;
+	double input = gone(r, w, &w->backward, GRADIENTS), begin = w->free_at;
+
+	if (isnan(m->came[GRADIENTS]) || isnan(output) || isnan(input))
+		return false;
+	if (r->recomputes)
+		begin = fmax(begin, output) + stage->forward;
+	begin = fmax(begin, m->came[GRADIENTS]);
+	w->free_at = fmax(begin + stage->backward - stage->first_layer, input) + stage->first_layer;
+	m->used = stage->is_layer ? w->free_at : begin + stage->last_layer;
+	m->made[GRADIENTS] = m->done = w->free_at;
+	w->backward = (struct last){true, step->micro_batch};
 	return true;
 }
 
 /* The replicas meet, sum their gradients and update. */
-static bool synchronise(struct replay *r, struct worker *w)
+static bool update(struct replay *r, struct worker *w)
 {
 	const struct stage *stage = &r->stages[w->stage];
-	double *here = r->synced + (w->stage * r->total + w->syncs) * r->worker_count, last = 0;
+	struct meeting *meeting = &r->meetings[w->stage * r->total + w->updates];
 
-	here[w->replica] = w->free_at;
-	for (size_t i = 0; i < stage->replicas; i++) {
-		if (isnan(here[i]))
-			return false;
-		last = fmax(last, here[i]);
+	if (!w->is_meeting) {
+		meeting->here++;
+		meeting->last = fmax(meeting->last, w->free_at);
 	}
-	w->free_at = last + stage->exchange + stage->update;
-	w->syncs++;
+	w->is_meeting = meeting->here < replicas_of(r->plan, w->stage);
+	if (w->is_meeting)
+		return false;
+	w->free_at = meeting->last + stage->exchange + stage->update;
+	w->updates++;
 	return true;
 }
 
 static bool advance(struct replay *r, struct worker *w)
 {
-	enum work next = next_of(r, w);
+	const struct strategy_step *step = &w->schedule.steps[w->at];
+	bool moved = w->at < w->schedule.count &&
+		     (step->work == STRATEGY_STEP_FORWARD           ? forward(r, w, step)
+			     : step->work == STRATEGY_STEP_BACKWARD ? backward(r, w, step)
+								    : update(r, w));
 
-	if (next == FORWARD)
-		return forward(r, w);
-	if (next == BACKWARD)
-		return backward(r, w);
-	return next == SYNC && synchronise(r, w);
+	w->at += moved;
+	return moved;
 }
 
-static void set_stages(struct replay *r, const struct strategy_net *net,
-	const struct strategy_cluster *cluster, const struct strategy_how *how)
+static void set_stages(struct replay *r, const struct strategy_net *net, const struct strategy_how *how)
 {
 	const struct strategy_plan *plan = r->plan;
+	const struct strategy_cluster *cluster = r->cluster;
 	double micro = how->batch / (double)plan->micro_batches;
 
 	for (size_t s = 0; s < plan->stage_count; s++) {
-		size_t begin = plan->cut[s], end = plan->cut[s + 1], first = plan->first[s];
-		struct stage *stage = &r->stages[s];
+		size_t begin = plan->cut[s], end = plan->cut[s + 1], place = s % strategy_places(plan);
+		size_t first = plan->first[place];
+		struct stage *stage = &r->stages[s], *home = &r->stages[place];
 		double slow = 0;
 
-		stage->first = first;
-		stage->replicas = plan->first[s + 1] - first;
-		for (size_t i = first; i < plan->first[s + 1]; i++)
+		for (size_t i = first; i < plan->first[place + 1]; i++)
 			slow = fmax(slow, cluster->slow[i]);
 		stage->forward = slow * strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro);
 		stage->backward = slow * strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro);
-		if (how->recompute && plan->kind == STRATEGY_GPIPE)
-			stage->backward += stage->forward;
-		stage->update = slow * strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro);
+		home->update += slow * strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro);
+		stage->first_layer = slow * strategy_layer_time(net, begin, STRATEGY_BACKWARD, micro);
+		stage->last_layer = slow * strategy_layer_time(net, end - 1, STRATEGY_BACKWARD, micro);
+		stage->is_layer = end - begin == 1;
+		stage->inputs = strategy_depth(plan, s) + (plan->kind == STRATEGY_PIPEDREAM ? 1 : 0);
+		stage->input_bytes = micro * net->layers[begin].input_bytes;
 		for (size_t i = begin; i < end; i++)
-			stage->exchange += strategy_all_reduce(
-				cluster, first, stage->replicas, net->layers[i].parameter_bytes);
-		if (s + 1 < plan->stage_count)
-			stage->messages[0] = strategy_message(cluster, plan->first[s + 1] - 1,
-				plan->first[s + 1], micro * net->layers[end].input_bytes);
-		if (s)
-			stage->messages[1] = strategy_message(
-				cluster, first - 1, first, micro * net->layers[begin].input_bytes);
+			home->exchange += strategy_all_reduce(
+				cluster, first, replicas_of(plan, s), net->layers[i].parameter_bytes);
 	}
 }
 
 size_t strategy_depth(const struct strategy_plan *plan, size_t stage)
 {
-	size_t replicas = plan->first[stage + 1] - plan->first[stage];
-	size_t later = plan->first[plan->stage_count] - plan->first[stage];
+	size_t replicas = replicas_of(plan, stage);
+	size_t places = strategy_places(plan), later = plan->first[places] - plan->first[stage % places];
 
 	return plan->kind == STRATEGY_PIPEDREAM ? (later + replicas - 1) / replicas
 						: plan->micro_batches / replicas;
@@ -212,7 +300,7 @@ static size_t batches_to_fill(const struct strategy_plan *plan)
 	size_t most = 0;
 
 	for (size_t s = 0; s < plan->stage_count; s++) {
-		size_t turns = plan->micro_batches / (plan->first[s + 1] - plan->first[s]);
+		size_t turns = plan->micro_batches / replicas_of(plan, s);
 		size_t batches = (strategy_depth(plan, s) + turns - 1) / turns;
 
 		most = batches > most ? batches : most;
@@ -220,26 +308,19 @@ static size_t batches_to_fill(const struct strategy_plan *plan)
 	return most + 2;
 }
 
-static void set_workers(struct replay *r)
+static int set_workers(struct replay *r, size_t batches)
 {
-	const struct strategy_plan *plan = r->plan;
+	size_t replica;
+	int status = 0;
 
-	for (size_t s = 0; s < plan->stage_count; s++)
-		for (size_t i = plan->first[s]; i < plan->first[s + 1]; i++) {
-			struct worker *w = &r->workers[i];
-			size_t replicas = r->stages[s].replicas;
-
-			w->stage = s;
-			w->replica = i - plan->first[s];
-			w->turns = plan->micro_batches / replicas;
-			w->depth = strategy_depth(plan, s);
-		}
-	for (size_t i = 0; i < plan->stage_count * r->total; i++)
-		r->ready[0][i] = i < r->total ? 0 : NAN;
-	for (size_t i = 0; i < plan->stage_count * r->total; i++)
-		r->ready[1][i] = NAN;
-	for (size_t i = 0; i < plan->stage_count * r->total * r->worker_count; i++)
-		r->synced[i] = NAN;
+	for (size_t i = 0; i < r->worker_count && status == 0; i++) {
+		r->workers[i].stage = strategy_stage_of(r->plan, i, &replica);
+		status = strategy_schedule(r->plan, i, batches, &r->workers[i].schedule);
+	}
+	for (size_t i = 0; i < r->plan->stage_count * r->total; i++)
+		r->moments[i] = (struct moments){
+			.made = {NAN, NAN}, .came = {i < r->total ? 0 : NAN, NAN}, .used = NAN, .done = NAN};
+	return status;
 }
 
 /* When all workers have done so many batches and their updates. */
@@ -252,8 +333,12 @@ static double play_until(struct replay *r, size_t batches)
 		moved = false;
 		for (size_t i = 0; i < r->worker_count; i++) {
 			struct worker *w = &r->workers[i];
+			size_t updates = batches * strategy_updates(r->plan, i);
 
-			while (w->syncs * sync_every(r, w) < batches * w->turns && advance(r, w))
+			for (int k = 0; k < DIRECTIONS; k++)
+				while (receive(r, w, (enum direction)k))
+					moved = true;
+			while (w->updates < updates && advance(r, w))
 				moved = true;
 		}
 	}
@@ -262,35 +347,41 @@ static double play_until(struct replay *r, size_t batches)
 	return end;
 }
 
+static void replay_free(struct replay *r)
+{
+	for (size_t i = 0; i < r->worker_count && r->workers; i++)
+		free(r->workers[i].schedule.steps);
+	free(r->workers);
+	free(r->stages);
+	free(r->moments);
+	free(r->meetings);
+}
+
 double strategy_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_plan *plan, double *warm_up)
 {
-	struct replay r = {.plan = plan, .worker_count = plan->first[plan->stage_count], .batches = 1};
-	size_t fill = batches_to_fill(plan), slots;
+	struct replay r = {.plan = plan,
+		.cluster = cluster,
+		.worker_count = plan->first[strategy_places(plan)],
+		.recomputes = how->recompute && plan->kind == STRATEGY_GPIPE,
+		.has_places = plan->kind != STRATEGY_FLUSH};
+	size_t fill = batches_to_fill(plan), batches = fill + COUNTED + fill;
 	double first, begin, time = -1;
 
-	r.batches = fill + COUNTED + fill;
-	r.total = plan->micro_batches * r.batches;
-	slots = plan->stage_count * r.total;
+	r.total = plan->micro_batches * batches;
 	r.stages = calloc(plan->stage_count, sizeof(*r.stages));
 	r.workers = calloc(r.worker_count, sizeof(*r.workers));
-	r.ready[0] = malloc(slots * sizeof(double));
-	r.ready[1] = malloc(slots * sizeof(double));
-	r.synced = malloc(slots * r.worker_count * sizeof(double));
-	if (!r.stages || !r.workers || !r.ready[0] || !r.ready[1] || !r.synced)
+	r.moments = malloc(plan->stage_count * r.total * sizeof(*r.moments));
+	r.meetings = calloc(plan->stage_count * r.total, sizeof(*r.meetings));
+	if (!r.stages || !r.workers || !r.moments || !r.meetings || set_workers(&r, batches) < 0)
 		goto out;
-	set_stages(&r, net, cluster, how);
-	set_workers(&r);
+	set_stages(&r, net, how);
 	first = play_until(&r, 1);
 	begin = play_until(&r, fill);
 	time = (play_until(&r, fill + COUNTED) - begin) / COUNTED + how->other;
 	if (warm_up)
 		*warm_up = first;
 out:
-	free(r.stages);
-	free(r.workers);
-	free(r.ready[0]);
-	free(r.ready[1]);
-	free(r.synced);
+	replay_free(&r);
 	return time;
 }

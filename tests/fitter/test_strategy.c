@@ -47,7 +47,7 @@ static void check_published_gpipe(void)
 {
 	static struct strategy_cluster cluster;
 	struct strategy_how how = {.batch = 8};
-	struct strategy_plan plan = {STRATEGY_GPIPE, 4, 4, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}};
+	struct strategy_plan plan = {STRATEGY_GPIPE, 4, 4, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}, 1};
 	double compute, message;
 	struct chain chain;
 
@@ -64,7 +64,7 @@ static void check_published_gpipe(void)
 	CHECK(near(compute, 420), "%g", compute);
 	CHECK(near(message, 124), "%g", message);
 	/* two workers: 2 * 4 * c */
-	plan = (struct strategy_plan){STRATEGY_GPIPE, 2, 4, {0, 2, 4}, {0, 1, 2}};
+	plan = (struct strategy_plan){STRATEGY_GPIPE, 2, 4, {0, 2, 4}, {0, 1, 2}, 1};
 	cluster.workers = 2;
 	strategy_published_gpipe(&chain.net, &cluster, &how, &plan, &compute, &message);
 	CHECK(near(compute, 960. * 5 / 8) && near(message, 2 * 4 * 13), "%g %g", compute, message);
@@ -141,7 +141,7 @@ static void check_pipe(void)
 {
 	static struct strategy_cluster cluster;
 	struct strategy_how how = {.batch = 4};
-	struct strategy_plan plan = {STRATEGY_GPIPE, 3, 4, {0, 1, 2, 3}, {0, 1, 2, 3}};
+	struct strategy_plan plan = {STRATEGY_GPIPE, 3, 4, {0, 1, 2, 3}, {0, 1, 2, 3}, 1};
 	struct chain chain;
 	double time, warm_up;
 
@@ -155,8 +155,9 @@ static void check_pipe(void)
 	/* (W + M - 1)(f + b) */
 	time = strategy_pipe(&chain.net, &cluster, &how, &plan, &warm_up);
 	CHECK(near(time, 6 * 30) && near(warm_up, 6 * 30), "gpipe: %g %g", time, warm_up);
+	/* only the last stage's recomputation is not hidden: (W + M - 1)(f + b) + M f */
 	how.recompute = true;
-	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 6 * 40), "recomputation");
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 6 * 30 + 4 * 10), "recomputation");
 	/* one micro-batch: each stage in turn */
 	plan.kind = STRATEGY_MODEL;
 	plan.micro_batches = 1;
@@ -186,7 +187,7 @@ static void check_pipe(void)
 	chain.layers[0].parameter_bytes = 7;
 	*chain.layers[0].forward = 20;
 	*chain.layers[0].backward = 40;
-	plan = (struct strategy_plan){STRATEGY_PIPEDREAM, 2, 4, {0, 1, 3}, {0, 2, 3}};
+	plan = (struct strategy_plan){STRATEGY_PIPEDREAM, 2, 4, {0, 1, 3}, {0, 2, 3}, 1};
 	*chain.layers[1].forward = 1;
 	*chain.layers[1].backward = 1;
 	/* the last stage has 32 + 6 for each of four micro-batches, more than the (60 + 7 + 3) / 2 of the
@@ -206,6 +207,83 @@ static void check_pipe(void)
 	plan.first[1] = 2;
 	plan.first[2] = 4;
 	CHECK(near(strategy_bound(&chain.net, &cluster, &how, &plan), 50), "two to two");
+}
+
+/*
+ * Two stages of 10 + 20, two micro-batches, messages of 50: F0 0-10, F1 10-20 | 10-60, 60-110 | F0 60-70, F1
+ * 110-120, B1 120-140 | 140-190 | B0, whose gradient has the place of B1's, 190-210 | 210-260 | B0 260-280.
+ */
+static void check_places(void)
+{
+	static struct strategy_cluster cluster;
+	struct strategy_how how = {.batch = 2};
+	struct strategy_plan plan = {STRATEGY_GPIPE, 2, 2, {0, 1, 2}, {0, 1, 2}, 1};
+	struct chain chain;
+
+	chain_init(&chain, 4);
+	chain.net.layer_count = 2;
+	cluster_init(&cluster, 2, 0, 1);
+	for (size_t i = 0; i < 2; i++) {
+		*chain.layers[i].forward = 10;
+		*chain.layers[i].backward = 20;
+		chain.layers[i].input_bytes = 50;
+	}
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 280), "one gradient");
+	/* one output too: F1 60-70 | 70-120 | F1 120-130, again 130-140, B1 140-160 | 160-210 | B0 210-230 |
+	 * 230-280 | B0 280-300 */
+	how.recompute = true;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 300), "one output");
+	/* of two layers, 10 each: B0's last 140-150, its first 190-200 | 200-250, where B1's last was done at
+	 * 200 | B0 250-270 */
+	how.recompute = false;
+	chain.net.layer_count = 4;
+	plan.cut[1] = 2;
+	plan.cut[2] = 4;
+	for (size_t i = 0; i < 4; i++) {
+		*chain.layers[i].forward = 5;
+		*chain.layers[i].backward = 10;
+		chain.layers[i].input_bytes = 50;
+	}
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 270), "two layers");
+}
+
+/*
+ * Equal stages, messages that take no time: m (f + b) of a worker, and the bubble (p - 1)(f + b) / v
+ * [Megatron-LM, section 2.2.2]. What is kept at once: passes until the first backward pass and one more.
+ */
+static void check_flush(void)
+{
+	static struct strategy_cluster cluster;
+	struct strategy_how how = {.batch = 8};
+	struct chain chain;
+
+	for (size_t p = 2; p <= 4; p++)
+		for (size_t v = 1; v * p <= CHAIN_MOST && v <= 4; v++) {
+			struct strategy_plan plan = {
+				.kind = STRATEGY_FLUSH, .micro_batches = 3 * p, .chunks = v};
+			double worker, time, passes = (double)(v > 1 ? 2 * (p - 1) + (v - 1) * p : p - 1) + 1;
+
+			chain_init(&chain, v * p);
+			cluster_init(&cluster, p, 0, 1);
+			how.batch = 3. * (double)p;
+			for (size_t i = 0; i < v * p; i++) {
+				*chain.layers[i].forward = 10;
+				*chain.layers[i].backward = 20;
+				chain.layers[i].input_bytes = 0;
+				chain.layers[i].kept_bytes = 7;
+			}
+			CHECK(strategy_cut(&chain.net, &cluster, &how, 1, &plan) == 0 &&
+					plan.stage_count == v * p && strategy_places(&plan) == p,
+				"%zu places, %zu chunks", p, v);
+			worker = 30. * (double)v;
+			time = strategy_pipe(&chain.net, &cluster, &how, &plan, NULL);
+			CHECK(near(time, 3 * (double)p * worker + (double)(p - 1) * worker / (double)v),
+				"%zu places, %zu chunks: %g", p, v, time);
+			CHECK(near(strategy_bound(&chain.net, &cluster, &how, &plan), worker), "bound");
+			CHECK(near(strategy_memory_plan(&chain.net, &how, &plan).kept, 7 * passes),
+				"%zu places, %zu chunks: %g kept", p, v,
+				strategy_memory_plan(&chain.net, &how, &plan).kept);
+		}
 }
 
 /* All ways to cut and to replicate, by recursion; the least bound. */
@@ -264,7 +342,7 @@ static void check_cut(void)
 		all.micro_batches = plan.micro_batches = round % 3 ? 12 : 4;
 		how.recompute = round % 7 == 0;
 		least = try_all(&chain, &cluster, &how, replicate, &all);
-		status = strategy_cut(&chain.net, &cluster, &how, replicate, &plan);
+		status = strategy_cut(&chain.net, &cluster, &how, replicate ? 0 : 1, &plan);
 		CHECK((status == 0) == (isfinite(least) != 0), "round %d: status %d, least %g", round, status,
 			least);
 		if (status != 0)
@@ -340,6 +418,8 @@ int main(void)
 	check_all_reduce();
 	check_data();
 	check_pipe();
+	check_places();
+	check_flush();
 	check_cut();
 	check_times();
 	check_turns();
