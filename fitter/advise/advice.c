@@ -24,7 +24,7 @@
 
 const char *const advice_limits[] = {
 	"compute", "links", "stages that wait", "input", "launches", "work outside of layers", "memory"};
-const char *const advice_strengths[] = {"measured", "moderate", "weak"};
+const char *const advice_strengths[] = {"measured", "moderate", "weak", "untried"};
 
 /* Each worker reads as much as the one that was measured. */
 static struct strategy_how how_of(const struct advice *a, size_t gpus)
@@ -174,7 +174,7 @@ static void consider(struct advice_way *way, enum advice_limit limit, double tim
 
 static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
 {
-	bool pipe = way->name >= STRATEGY_NAME_MODEL;
+	bool pipe = strategy_is_pipe(way->name);
 	double compute = a->run.iteration - a->run.other;
 
 	way->limit = ADVICE_COMPUTE;
@@ -214,7 +214,9 @@ static int fill_way(
 			status = range_pipe(a, how, gpus, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
-		if (way->high <= NARROW * way->low)
+		if (!strategy_is_validated(way->name))
+			way->strength = ADVICE_UNTRIED;
+		else if (way->high <= NARROW * way->low)
 			way->strength = ADVICE_MODERATE;
 	}
 	way->rate = a->run.batch * (double)gpus / way->time * 1e9;
@@ -222,10 +224,11 @@ static int fill_way(
 	return status;
 }
 
-/* Gradients of older weights are no one's first choice. */
+/* Gradients of older weights are no one's first choice, nor is what no run was held against. */
 static bool is_candidate(const struct advice_row *row, size_t i)
 {
 	return !isnan(row->ways[i].time) && i != STRATEGY_NAME_PIPEDREAM &&
+	       strategy_is_validated((enum strategy_name)i) &&
 	       (i == STRATEGY_NAME_SINGLE) == (row->gpus == 1);
 }
 
@@ -261,7 +264,8 @@ static int fill_row(struct advice *a, const struct strategy_net *net, struct adv
 	int status;
 
 	a->cluster->workers = row->gpus;
-	status = strategy_choose(net, a->cluster, &how, &(struct strategy_tries){tries, 8}, choices);
+	status = strategy_choose(
+		net, a->cluster, &how, &(struct strategy_tries){.micro_batches = tries, .count = 8}, choices);
 	for (size_t i = 0; i < STRATEGY_NAME_COUNT && status == 0; i++) {
 		struct advice_way *way = &row->ways[i];
 

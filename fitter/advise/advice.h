@@ -42,7 +42,7 @@ enum advice_limit {
 };
 extern const char *const advice_limits[];
 
-enum advice_strength { ADVICE_MEASURED, ADVICE_MODERATE, ADVICE_WEAK };
+enum advice_strength { ADVICE_MEASURED, ADVICE_MODERATE, ADVICE_WEAK, ADVICE_UNTRIED };
 extern const char *const advice_strengths[];
 
 /* An iteration of the run on one GPU. */

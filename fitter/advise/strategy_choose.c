@@ -3,15 +3,55 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream"};
+const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream", "1f1b", "hybrid"};
 
-static void set_memory(
-	struct strategy_choice *choice, const struct strategy_cluster *cluster, struct strategy_memory needs)
+/* How a pipeline is looked for: with one worker a stage, or with replicas, which PipeDream's planner chooses;
+ * where all replicas meet in every batch, as many for each stage are tried too. */
+struct pipe_kind {
+	enum strategy_kind kind;
+	bool replicates, tries_even;
+	size_t most_chunks; /* of powers of two */
+};
+
+/* One way to set it up. Replicas: of each stage; 0: chosen. */
+struct setting {
+	size_t micro_batches, chunks, replicas;
+};
+
+static const struct pipe_kind pipe_kinds[] = {
+	[STRATEGY_NAME_MODEL] = {STRATEGY_MODEL, false, false, 1},
+	[STRATEGY_NAME_GPIPE] = {STRATEGY_GPIPE, false, false, 1},
+	[STRATEGY_NAME_PIPEDREAM] = {STRATEGY_PIPEDREAM, true, false, 1},
+	[STRATEGY_NAME_FLUSH] = {STRATEGY_FLUSH, false, false, 8},
+	[STRATEGY_NAME_HYBRID] = {STRATEGY_GPIPE, true, true, 1},
+};
+
+bool strategy_is_pipe(enum strategy_name name)
+{
+	return name >= STRATEGY_NAME_MODEL && name < STRATEGY_NAME_COUNT;
+}
+
+bool strategy_is_validated(enum strategy_name name)
+{
+	return name != STRATEGY_NAME_FLUSH;
+}
+
+static void set_memory(struct strategy_choice *choice, struct strategy_memory needs, double lacks)
 {
 	choice->needs = needs;
 	choice->memory = needs.total;
-	choice->fits = cluster->memory <= 0 || needs.total <= cluster->memory;
+	choice->lacks = lacks;
+	choice->fits = !(lacks > 0);
+}
+
+/* The same on all workers. */
+static void set_memory_of_all(
+	struct strategy_choice *choice, const struct strategy_cluster *cluster, struct strategy_memory needs)
+{
+	set_memory(choice, needs, needs.total - strategy_least_room(cluster));
 }
 
 static void single(const struct strategy_net *net, const struct strategy_cluster *cluster,
@@ -19,45 +59,91 @@ static void single(const struct strategy_net *net, const struct strategy_cluster
 {
 	*choice = (struct strategy_choice){
 		.possible = true, .published = NAN, .warm_up = NAN, .bound = NAN, .time = how->other};
-	set_memory(choice, cluster, strategy_memory_whole(net, how, how->batch, 1));
+	choice->needs = strategy_memory_whole(net, how, how->batch, 1);
+	set_memory(choice, choice->needs, choice->needs.total - strategy_room(cluster, 0));
 	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
 		choice->time +=
 			strategy_time_of(net, 0, net->layer_count, (enum strategy_time)which, how->batch);
 }
 
-/* One pipeline with that many micro-batches; kept if it is quicker than what is there. */
-static int try_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
-	const struct strategy_how *how, enum strategy_kind kind, size_t micro_batches,
+/* Replays a pipeline on the cluster as its places are; kept if it is quicker than what is there. */
+static int replay_pipe(const struct strategy_net *net, const struct strategy_cluster *ordered,
+	const struct strategy_how *how, const struct pipe_kind *kind, const struct strategy_assignment *found,
 	struct strategy_choice *choice)
 {
-	struct strategy_choice now = {.possible = true, .published = NAN};
-	int status;
+	const struct strategy_plan *plan = &found->plan;
+	struct strategy_choice now = {.possible = true, .published = NAN, .plan = *plan};
 
-	now.plan.kind = kind;
-	now.plan.micro_batches = micro_batches;
-	status = strategy_cut(net, cluster, how, kind == STRATEGY_PIPEDREAM ? 0 : 1, &now.plan);
-	if (status == -ERANGE)
-		return 0;
-	if (status < 0)
-		return status;
-	set_memory(&now, cluster, strategy_memory_plan(net, how, &now.plan));
+	set_memory(&now, strategy_memory_plan(net, how, plan), found->lacks);
 	if (!now.fits && choice->possible && choice->fits)
 		return 0;
-	now.time = strategy_pipe(net, cluster, how, &now.plan, &now.warm_up);
+	now.time = strategy_pipe(net, ordered, how, plan, &now.warm_up);
 	if (now.time < 0)
 		return -ENOMEM;
-	now.bound = (double)micro_batches * strategy_bound(net, cluster, how, &now.plan);
-	if (kind == STRATEGY_GPIPE)
-		now.published = strategy_published_gpipe(net, cluster, how, &now.plan, NULL, NULL);
+	now.bound = (double)plan->micro_batches * found->bound;
+	now.search = found->search;
+	memcpy(now.worker, found->worker, sizeof(now.worker));
+	if (kind->kind == STRATEGY_GPIPE && !kind->replicates)
+		now.published = strategy_published_gpipe(net, ordered, how, plan, NULL, NULL);
 	if (!choice->possible || now.fits > choice->fits || now.time < choice->time)
 		*choice = now;
 	return 0;
 }
 
-static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
-	const struct strategy_how *how, enum strategy_kind kind, const struct strategy_tries *tries,
+static int try_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct pipe_kind *kind, struct setting setting,
 	struct strategy_choice *choice)
 {
+	struct strategy_assignment *found = calloc(1, sizeof(*found));
+	struct strategy_cluster *ordered = calloc(1, sizeof(*ordered));
+	int status = found && ordered ? 0 : -ENOMEM;
+
+	/* the order with the least bound may be slower when replayed than the workers as they are numbered */
+	for (int search = 0; search < 2 && status == 0; search++) {
+		found->plan = (struct strategy_plan){
+			.kind = kind->kind, .micro_batches = setting.micro_batches, .chunks = setting.chunks};
+		status = (search ? strategy_assign : strategy_assign_numbered)(
+			net, cluster, how, setting.replicas, found);
+		/* even replicas are looked for where a hybrid is: one for each stage is no hybrid */
+		if (status < 0 || (kind->tries_even && found->plan.stage_count == cluster->workers))
+			break;
+		strategy_cluster_ordered(
+			cluster, found->worker, found->plan.first[strategy_places(&found->plan)], ordered);
+		status = replay_pipe(net, ordered, how, kind, found, choice);
+		if (!strategy_is_mixed(cluster))
+			break;
+	}
+	free(found);
+	free(ordered);
+	return status == -ERANGE ? 0 : status;
+}
+
+/* Several chunks need micro-batches that the workers divide. */
+static int try_settings(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct pipe_kind *kind, size_t micro_batches,
+	struct strategy_choice *choice)
+{
+	struct setting setting = {micro_batches, 1, kind->replicates ? 0 : 1};
+	int status = try_pipe(net, cluster, how, kind, setting, choice);
+
+	for (setting.chunks = 2; setting.chunks <= kind->most_chunks && status == 0; setting.chunks *= 2)
+		if (micro_batches % cluster->workers == 0)
+			status = try_pipe(net, cluster, how, kind, setting, choice);
+	setting.chunks = 1;
+	for (size_t r = 2; kind->tries_even && 2 * r <= cluster->workers && status == 0; r++)
+		if (cluster->workers % r == 0) {
+			setting.replicas = r;
+			status = try_pipe(net, cluster, how, kind, setting, choice);
+		}
+	return status;
+}
+
+static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
+	struct strategy_choice *choice)
+{
+	static const size_t one = 1;
+	const struct strategy_tries whole = {&one, 1, tries->progress};
 	int status = 0;
 	bool divides = false;
 
@@ -66,18 +152,20 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		choice->why = "a single worker has nothing to divide";
 		return 0;
 	}
-	if (kind == STRATEGY_MODEL) {
-		status = try_pipe(net, cluster, how, kind, 1, choice);
-		divides = true;
-	}
-	for (size_t i = 0; i < tries->count && kind != STRATEGY_MODEL && status == 0; i++) {
+	if (name == STRATEGY_NAME_MODEL)
+		tries = &whole;
+	for (size_t i = 0; i < tries->count && status == 0; i++) {
+		if (tries->progress)
+			tries->progress(name, tries->micro_batches[i]);
 		if (fmod(how->batch, (double)tries->micro_batches[i]) > 0)
 			continue;
 		divides = true;
-		status = try_pipe(net, cluster, how, kind, tries->micro_batches[i], choice);
+		status = try_settings(net, cluster, how, &pipe_kinds[name], tries->micro_batches[i], choice);
 	}
 	if (!choice->possible)
-		choice->why = divides ? "the network has too few cut points"
+		choice->why = divides ? name == STRATEGY_NAME_HYBRID && cluster->workers < 3
+						? "two workers are two stages or two replicas"
+						: "the network has too few cut points"
 				      : "the batch is not divisible by any of these numbers of "
 					"micro-batches";
 	return status;
@@ -87,22 +175,18 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices)
 {
 	struct strategy_choice *data = &choices[STRATEGY_NAME_DATA];
-	int status;
+	int status = 0;
 
 	single(net, cluster, how, &choices[STRATEGY_NAME_SINGLE]);
 	*data = (struct strategy_choice){.possible = true, .warm_up = NAN, .bound = NAN};
 	strategy_data(net, cluster, how, &data->parts);
 	data->time = data->parts.total;
-	set_memory(data, cluster,
+	set_memory_of_all(data, cluster,
 		strategy_memory_whole(
 			net, how, ceil(how->batch / (double)cluster->workers), cluster->workers));
 	data->published = strategy_published_data(net, cluster, how);
-	status = pipe_of(net, cluster, how, STRATEGY_MODEL, tries, &choices[STRATEGY_NAME_MODEL]);
-	if (status == 0)
-		status = pipe_of(net, cluster, how, STRATEGY_GPIPE, tries, &choices[STRATEGY_NAME_GPIPE]);
-	if (status == 0)
-		status = pipe_of(
-			net, cluster, how, STRATEGY_PIPEDREAM, tries, &choices[STRATEGY_NAME_PIPEDREAM]);
+	for (int i = STRATEGY_NAME_MODEL; i < STRATEGY_NAME_COUNT && status == 0; i++)
+		status = pipe_of(net, cluster, how, (enum strategy_name)i, tries, &choices[i]);
 	return status;
 }
 
@@ -119,7 +203,8 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 		choice->why = choice->possible ? NULL : "a single worker has nothing to divide";
 		strategy_zero(net, cluster, how, i + 1, &choice->parts);
 		choice->time = choice->parts.total;
-		set_memory(choice, cluster, strategy_memory_zero(net, how, batch, cluster->workers, i + 1));
+		set_memory_of_all(
+			choice, cluster, strategy_memory_zero(net, how, batch, cluster->workers, i + 1));
 	}
 }
 
@@ -128,7 +213,7 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 	enum strategy_name best = STRATEGY_NAME_COUNT;
 
 	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
-		if (choices[i].possible && choices[i].fits &&
+		if (choices[i].possible && choices[i].fits && strategy_is_validated((enum strategy_name)i) &&
 			!(synchronous && i == STRATEGY_NAME_PIPEDREAM) &&
 			(best == STRATEGY_NAME_COUNT || choices[i].time < choices[best].time))
 			best = (enum strategy_name)i;

@@ -2,7 +2,7 @@
 #ifndef STRATEGY_CHOOSE_H
 #define STRATEGY_CHOOSE_H
 
-#include "strategy.h"
+#include "strategy_assign.h"
 
 enum strategy_name {
 	STRATEGY_NAME_SINGLE, /* one worker with the whole batch */
@@ -10,15 +10,25 @@ enum strategy_name {
 	STRATEGY_NAME_MODEL,  /* a stage a worker, one works at a time */
 	STRATEGY_NAME_GPIPE,
 	STRATEGY_NAME_PIPEDREAM, /* replicas are chosen too; gradients are of older weights */
+	STRATEGY_NAME_FLUSH,     /* 1F1B with a flush; chunks are chosen too */
+	STRATEGY_NAME_HYBRID,    /* GPipe whose replicas are chosen too: data parallelism within a stage */
 	STRATEGY_NAME_COUNT
 };
+
+/* Of stages. */
+bool strategy_is_pipe(enum strategy_name name);
+
+/* Was a run on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
+ * with a flush, which no trainer here does. */
+bool strategy_is_validated(enum strategy_name name);
 
 extern const char *const strategy_names[];
 
 struct strategy_choice {
 	bool possible;
 	const char *why;              /* not possible */
-	bool fits;                    /* as far as is known: `memory` is not more than a worker has */
+	bool fits;                    /* as far as is known: `lacks` is not above 0 */
+	double lacks;                 /* bytes that some worker has too little; -infinity: not known */
 	double memory;                /* bytes that a worker needs */
 	struct strategy_memory needs; /* the same by what it is for */
 	double time;                  /* of an iteration, replayed */
@@ -26,13 +36,17 @@ struct strategy_choice {
 	double warm_up;               /* pipelines: until the first batch is done; else NAN */
 	double bound;                 /* pipelines: what the cuts make least, of a whole batch; else NAN */
 	struct strategy_plan plan;    /* pipelines */
-	struct strategy_data_parts parts; /* data */
+	enum strategy_search search;  /* pipelines: how `worker` was found */
+	size_t worker[STRATEGY_MAX_WORKERS]; /* pipelines: at each place of the plan */
+	struct strategy_data_parts parts;    /* data */
 };
 
-/* Micro-batches that are tried: those of the list that divide the batch. */
+/* Micro-batches that are tried: those of the list that divide the batch. For unlike workers each takes up to
+ * a second or two. */
 struct strategy_tries {
 	const size_t *micro_batches;
 	size_t count;
+	void (*progress)(enum strategy_name name, size_t micro_batches); /* before each search; may be NULL */
 };
 
 /* Fills STRATEGY_NAME_COUNT choices. 0 or -ENOMEM. */
@@ -47,8 +61,8 @@ enum { STRATEGY_ZERO_COUNT = 3 };
 void strategy_choose_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_choice *choices);
 
-/* The quickest that fits on several workers (STRATEGY_NAME_COUNT: none), if `synchronous` without those whose
- * gradients are of older weights; and the quickest by the published predictors alone. */
+/* The quickest validated one that fits on several workers (STRATEGY_NAME_COUNT: none), if `synchronous`
+ * without those whose gradients are of older weights; and the quickest by the published predictors alone. */
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
 enum strategy_name strategy_best_published(const struct strategy_choice *choices);
 

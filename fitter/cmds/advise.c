@@ -164,7 +164,8 @@ const struct command cmd_advise = {
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
-		"is. A strategy that exceeds memory_gib of FILE is left out. Ranges hold if the links are as "
+		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, against which no run was held, is "
+		"shown as untried and not recommended. Ranges hold if the links are as "
 		"FILE has them.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Example:\n"

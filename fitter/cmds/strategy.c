@@ -1,6 +1,7 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
 #include "advise/strategy_choose.h"
 #include "base/table.h"
+#include "base/terminal.h"
 #include "cmd.h"
 #include "output/sentences.h"
 
@@ -104,16 +105,11 @@ static char *stages_text(const struct strategy_plan *plan, bool replicas)
 
 	if (!out)
 		errx(1, "out of memory");
-	for (size_t s = replicas ? 0 : 1; s < plan->stage_count; s++)
+	for (size_t s = replicas ? 0 : 1; s < (replicas ? strategy_places(plan) : plan->stage_count); s++)
 		fprintf(out, "%s%zu", s == (replicas ? 0u : 1u) ? "" : (replicas ? "-" : ","),
 			replicas ? plan->first[s + 1] - plan->first[s] : plan->cut[s]);
 	fclose(out);
 	return text;
-}
-
-static bool is_pipe(enum strategy_name name)
-{
-	return name >= STRATEGY_NAME_MODEL;
 }
 
 enum {
@@ -123,9 +119,11 @@ enum {
 	STAGES = 8,
 	MEMORY = 10,
 	PARTS = 18,
-	IMPOSSIBLE = 23,
+	CHUNKS = 23,
+	IMPOSSIBLE,
 	VALIDATED,
-	NOTE
+	ASSIGNED, /* the workers, and how they were found */
+	NOTE = ASSIGNED + 2
 };
 
 static const struct print_column columns[] = {
@@ -152,23 +150,52 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("exposed", NULL, PRINT_TIME, .csv_key = ""),
 	PRINT_COLUMN("update", NULL, PRINT_TIME, .csv_key = ""),
 	PRINT_COLUMN("buckets", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("chunks", NULL, PRINT_COUNT),
 	PRINT_COLUMN("impossible", NULL, PRINT_WORD, .csv_key = ""),
 	PRINT_COLUMN("validated", NULL, PRINT_FLAG, .csv_key = ""),
+	PRINT_COLUMN("workers", NULL, PRINT_WORD),
+	PRINT_COLUMN("assignment", NULL, PRINT_WORD),
 	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 };
+
+/* By enum strategy_search. */
+static const char *const searches[] = {"as numbered", "exact", "genetic"};
+
+/* The workers of a plan's places, and how they were found. Answers the former where they are not as numbered.
+ */
+static const char *fill_workers(struct print_table *table, const struct strategy_choice *choice)
+{
+	const size_t count = choice->plan.first[strategy_places(&choice->plan)];
+	const char *workers = "";
+
+	for (size_t i = 0; i < count; i++)
+		workers = arena_format(table->arena, "%s%s%zu", workers, i ? "-" : "", choice->worker[i]);
+	print_word(table, ASSIGNED, workers);
+	print_word(table, ASSIGNED + 1, searches[choice->search]);
+	return choice->search == STRATEGY_AS_NUMBERED ? NULL : workers;
+}
 
 /* What a pipeline is made of, and what is said of it. */
 static const char *fill_pipe(
 	struct print_table *table, const struct strategy_choice *choice, const struct strategy_net *net)
 {
 	char *stages = stages_text(&choice->plan, true), *cuts = stages_text(&choice->plan, false);
-	const char *note = arena_format(
-		table->arena, "%zu micro-batches, stages %s from", choice->plan.micro_batches, stages);
+	const char *workers, *note = arena_format(table->arena, "%zu micro-batches, stages %s from",
+				     choice->plan.micro_batches, stages);
 
+	if (choice->plan.chunks > 1)
+		note = arena_format(table->arena, "%zu micro-batches, %zu chunks, stages %s from",
+			choice->plan.micro_batches, choice->plan.chunks, stages);
 	for (size_t s = 1; s < choice->plan.stage_count; s++)
 		note = arena_format(table->arena, "%s %s", note, net->layers[choice->plan.cut[s]].name);
+	workers = fill_workers(table, choice);
+	if (workers)
+		note = arena_format(
+			table->arena, "%s, workers %s (%s)", note, workers, searches[choice->search]);
 	print_numbers(table, WARM_UP,
 		(double[]){choice->warm_up, choice->bound, (double)choice->plan.micro_batches}, 3);
+	if (choice->plan.kind == STRATEGY_FLUSH)
+		print_number(table, CHUNKS, (double)choice->plan.chunks);
 	print_word(table, STAGES, stages);
 	print_word(table, STAGES + 1, cuts);
 	free(stages);
@@ -186,6 +213,15 @@ static void fill_memory(struct print_table *table, const struct strategy_choice 
 		8);
 }
 
+/* What a worker has. */
+static const char *room_text(struct arena *arena, const struct strategy_cluster *cluster)
+{
+	for (size_t i = 0; i < cluster->workers; i++)
+		if (strategy_room(cluster, i) != cluster->memory)
+			return "one of its workers has";
+	return arena_format(arena, "the %.4g of a worker", cluster->memory / GIB);
+}
+
 /* zero: 0, or the stage of data parallelism that the choice is. */
 static void fill_row(struct print_table *table, const struct strategy_choice *choice, enum strategy_name name,
 	int zero, const struct strategy_cluster *cluster, double single, const struct strategy_net *net)
@@ -194,7 +230,7 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 
 	print_row(table);
 	print_word(table, 0, zero ? arena_format(table->arena, "zero-%d", zero) : strategy_names[name]);
-	print_number(table, VALIDATED, zero == 0);
+	print_number(table, VALIDATED, zero == 0 && strategy_is_validated(name));
 	if (!choice->possible) {
 		print_word(table, IMPOSSIBLE, choice->why);
 		print_word(table, NOTE, choice->why);
@@ -203,8 +239,10 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 	print_number(table, TIME, choice->time);
 	print_number(table, PUBLISHED, choice->published);
 	fill_memory(table, choice);
-	if (is_pipe(name)) {
+	if (strategy_is_pipe(name)) {
 		note = fill_pipe(table, choice, net);
+		if (!strategy_is_validated(name))
+			note = arena_format(table->arena, "%s; no run was held against it", note);
 	} else if (name == STRATEGY_NAME_DATA) {
 		const struct strategy_data_parts *parts = &choice->parts;
 
@@ -219,8 +257,8 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 	if (choice->fits) {
 		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
 	} else {
-		note = arena_format(table->arena, "does not fit: %.3g GiB more than the %.4g of a worker",
-			(choice->memory - cluster->memory) / GIB, cluster->memory / GIB);
+		note = arena_format(table->arena, "does not fit: %.3g GiB more than %s", choice->lacks / GIB,
+			room_text(table->arena, cluster));
 	}
 	print_word(table, NOTE, note);
 }
@@ -255,9 +293,8 @@ static void say_best(struct answer *a)
 	const struct strategy_choice *single = &strategies[STRATEGY_NAME_SINGLE];
 
 	if (a->best == STRATEGY_NAME_COUNT)
-		sentences_add(&a->said,
-			"Recommended: none: no synchronous strategy fits into the %.3g GiB of a worker.",
-			a->cluster->memory / GIB);
+		sentences_add(
+			&a->said, "Recommended: none: no synchronous strategy fits into what workers have.");
 	else if (strategies[a->best].time >= single->time && single->fits)
 		sentences_add(&a->said, "Recommended: one worker; the next best, %s, takes %.1f%% longer.",
 			strategy_names[a->best], 100 * (strategies[a->best].time / single->time - 1));
@@ -294,15 +331,21 @@ static void say_basis(struct answer *a)
 			share);
 }
 
+static void say_search(enum strategy_name name, size_t micro_batches)
+{
+	pm_terminal_progress("%s, %zu micro-batches", strategy_names[name], micro_batches);
+}
+
 static void answer_init(struct answer *a, const struct choices *c, const struct strategy_net *net,
 	const struct strategy_cluster *cluster)
 {
-	const struct strategy_tries tries = {c->micro_batches, c->micro_count};
+	const struct strategy_tries tries = {c->micro_batches, c->micro_count, say_search};
 
 	*a = (struct answer){.choices = c, .net = net, .cluster = cluster};
 	a->said.arena = &a->arena;
 	if (strategy_choose(net, cluster, &c->how, &tries, a->strategies) < 0)
 		errx(1, "out of memory");
+	pm_terminal_clear();
 	strategy_choose_zero(net, cluster, &c->how, a->zero);
 	a->best = strategy_best(a->strategies, true);
 	a->any = strategy_best(a->strategies, false);
@@ -417,49 +460,60 @@ const struct command cmd_strategy = {
 	.name = "strategy",
 	.summary = "predict data, model and pipeline parallelism from one-GPU measurements",
 	.usage = "[OPTION]... --cluster FILE LAYERS.json...",
-	.about = "LAYERS is the output of 'pmanalyze layers --json' for a run on one GPU. Pass runs with "
-		 "several batch sizes: layers take more time per sample with small batches, and the share "
-		 "of a worker is small. Times are interpolated linearly between measured batches; with a "
-		 "single file they are scaled in proportion, which is optimistic for many workers.\n"
-		 "\n"
-		 "Predicts an iteration of the whole batch: data parallel (Horovod's ring all-reduce, "
-		 "replayed bucket by bucket next to the backward pass), model parallel, GPipe, and "
-		 "PipeDream (1F1B, replicated stages), each with the partition that minimises its slowest "
-		 "stage, and the best number of micro-batches. The published formulas are shown next to "
-		 "them: (5.1) for data, (6.1) and (6.2) for GPipe. The rows zero-1 to zero-3 are data "
-		 "parallel with the optimizer's numbers, also the gradients, also the parameters (FSDP) "
-		 "divided among the workers. No run was held against them, so they are not recommended.\n"
-		 "\n"
-		 "FILE describes the cluster; # starts a comment:\n"
-		 "  workers 16\tGPUs\n"
-		 "  workers_per_node 8\tdefault: all on one node\n"
-		 "  link_latency_us 4\tbetween GPUs of a node\n"
-		 "  link_gb_s 130\trequired\n"
-		 "  network_latency_us 8\tbetween nodes; default: as between GPUs of a node\n"
-		 "  network_gb_s 11\tlikewise\n"
-		 "  memory_gb_s 900\tmemory bandwidth of a GPU, for copies into buckets; default: copies "
-		 "take no time\n"
-		 "  memory_gib 16\tmemory of a GPU; default: not checked\n"
-		 "  copy_latency_us 2\tlatency of such a copy; default 0\n"
-		 "  link 0-1 10 5\tone link: workers, latency in us, GB/s\n"
-		 "  slow 2 1.5\tcomputation of this worker takes 1.5× the time\n",
+	.about =
+		"LAYERS is the output of 'pmanalyze layers --json' for a run on one GPU. Pass runs with "
+		"several batch sizes: layers take more time per sample with small batches, and the share "
+		"of a worker is small. Times are interpolated linearly between measured batches; with a "
+		"single file they are scaled in proportion, which is optimistic for many workers.\n"
+		"\n"
+		"Predicts an iteration of the whole batch: data parallel (Horovod's ring all-reduce, "
+		"replayed bucket by bucket next to the backward pass), model parallel, GPipe, "
+		"PipeDream (1F1B, replicated stages), 1f1b (the same with one update a batch, stages in "
+		"up to 8 chunks as Megatron-LM interleaves them), and hybrid (GPipe with replicated stages), "
+		"each with the partition that minimises its slowest "
+		"stage, and the best number of micro-batches. The published formulas are shown next to "
+		"them: (5.1) for data, (6.1) and (6.2) for GPipe. The rows zero-1 to zero-3 are data "
+		"parallel with the optimizer's numbers, also the gradients, also the parameters (FSDP) "
+		"divided among the workers. No run was held against them, nor against 1f1b, so they are not "
+		"recommended.\n"
+		"\n"
+		"FILE describes the cluster; # starts a comment:\n"
+		"  workers 16\tGPUs\n"
+		"  workers_per_node 8\tdefault: all on one node\n"
+		"  link_latency_us 4\tbetween GPUs of a node\n"
+		"  link_gb_s 130\trequired\n"
+		"  network_latency_us 8\tbetween nodes; default: as between GPUs of a node\n"
+		"  network_gb_s 11\tlikewise\n"
+		"  memory_gb_s 900\tmemory bandwidth of a GPU, for copies into buckets; default: copies "
+		"take no time\n"
+		"  memory_gib 16\tmemory of a GPU; default: not checked\n"
+		"  memory_gib 4-7 8\tof these workers\n"
+		"  copy_latency_us 2\tlatency of such a copy; default 0\n"
+		"  link 0-1 10 5\tone link: workers, latency in us, GB/s\n"
+		"  slow 2 1.5\tcomputation of this worker takes 1.5× the time; 2-5: of these\n"
+		"\n"
+		"Where workers or links differ, stages of pipelines go to the workers that suit them, and workers may "
+		"be left out: by all orders where there are few, which is exact, else by a genetic algorithm, with "
+		"the exact partition of each order. The row names the workers, stage by stage. With chunks, and "
+		"where all stages are given as many replicas, workers stay as they are numbered.\n",
 	.options = OPTION_TABLES(rows),
-	.after = "A partition lists the first layers of the stages, counted from 0; replicas are those of "
-		 "each stage: the trainers' --partition and --stages. Networks with branches are cut "
-		 "after additions only. PipeDream computes gradients from older weights and is "
-		 "recommended separately.\n"
-		 "\n"
-		 "Memory of a worker is that of parameters (PipeDream: in several versions), gradients "
-		 "and the optimizer's numbers, of what forward leaves for backward, of the widest "
-		 "gradients of activations and of a bucket, scaled to what the measured runs took on "
-		 "their GPU where LAYERS has it (their optimizer must be --optimizer). What the layers "
-		 "do not explain, such as workspaces, goes with the largest layer. With memory_gib, "
-		 "strategies that exceed it are left out.\n"
-		 "\n"
-		 "Example:\n"
-		 "  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
-		 "  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b256.json\n"
-		 "\n"
-		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
+	.after =
+		"A partition lists the first layers of the stages, counted from 0; replicas are those of "
+		"each stage: the trainers' --partition and --stages. Networks with branches are cut "
+		"after additions only. With chunks a worker has every so many-th stage. PipeDream computes gradients from older weights and is "
+		"recommended separately.\n"
+		"\n"
+		"Memory of a worker is that of parameters (PipeDream: in several versions), gradients "
+		"and the optimizer's numbers, of what forward leaves for backward, of the widest "
+		"gradients of activations and of a bucket, scaled to what the measured runs took on "
+		"their GPU where LAYERS has it (their optimizer must be --optimizer). What the layers "
+		"do not explain, such as workspaces, goes with the largest layer. With memory_gib, "
+		"strategies that exceed it are left out.\n"
+		"\n"
+		"Example:\n"
+		"  pmrun -o one -- ./train --batch 64; pmanalyze layers --json one >b64.json\n"
+		"  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b256.json\n"
+		"\n"
+		"Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,
 };

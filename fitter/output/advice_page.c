@@ -93,7 +93,7 @@ static void set_span(struct plot *plot, const struct advice *a)
 static void put_picture(const struct advice_print *p, FILE *out)
 {
 	/* measured points have the second colour */
-	static const int colours[STRATEGY_NAME_COUNT] = {7, 0, 6, 2, 3};
+	static const int colours[STRATEGY_NAME_COUNT] = {7, 0, 6, 2, 3, 4, 5};
 	const struct advice *a = p->advice;
 	const char *names[ADVICE_MOST_COUNTS];
 	char texts[ADVICE_MOST_COUNTS][16];

@@ -76,7 +76,8 @@ enum {
 	WAY_PARTITION,
 	WAY_SURE,
 	WAY_LIMIT,
-	WAY_RECOMMENDED = WAY_LIMIT + 2
+	WAY_CHUNKS = WAY_LIMIT + 2,
+	WAY_RECOMMENDED
 };
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -91,20 +92,29 @@ static const struct print_column way_columns[] = {
 	PRINT_COLUMN("micro_batches", "micro-batches", PRINT_COUNT), PRINT_COLUMN("stages", NULL, PRINT_WORD),
 	PRINT_COLUMN("partition", NULL, PRINT_WORD), PRINT_COLUMN("sure", "sure", PRINT_WORD),
 	PRINT_COLUMN("limit", "limit", PRINT_WORD), PRINT_COLUMN("limit_share", NULL, PRINT_SHARE),
+	PRINT_COLUMN("chunks", NULL, PRINT_COUNT),
 	PRINT_COLUMN("recommended", NULL, PRINT_FLAG), /* on so many GPUs */
 };
 
-/* As the trainers' --stages and --partition have them: "2-1-1", "12,17". */
-static void print_plan(struct print_table *table, const struct strategy_plan *plan)
+/* As the trainers' --stages and --partition have them: "2-1-1", "12,17"; and where workers do not stand as
+ * they are numbered, which they are: "2-1-1 on 0-2-3-1". */
+static void print_plan(struct print_table *table, const struct strategy_choice *choice)
 {
+	const struct strategy_plan *plan = &choice->plan;
+	const size_t workers =
+		choice->search == STRATEGY_AS_NUMBERED ? 0 : plan->first[strategy_places(plan)];
 	const char *replicas = "", *cuts = "";
 
-	for (size_t s = 0; s < plan->stage_count; s++) {
+	for (size_t s = 0; s < strategy_places(plan); s++)
 		replicas = arena_format(
 			table->arena, "%s%s%zu", replicas, s ? "-" : "", plan->first[s + 1] - plan->first[s]);
-		if (s)
-			cuts = arena_format(table->arena, "%s%s%zu", cuts, s > 1 ? "," : "", plan->cut[s]);
-	}
+	for (size_t i = 0; i < workers; i++)
+		replicas =
+			arena_format(table->arena, "%s%s%zu", replicas, i ? "-" : " on ", choice->worker[i]);
+	for (size_t s = 1; s < plan->stage_count; s++)
+		cuts = arena_format(table->arena, "%s%s%zu", cuts, s > 1 ? "," : "", plan->cut[s]);
+	if (plan->kind == STRATEGY_FLUSH)
+		print_number(table, WAY_CHUNKS, (double)plan->chunks);
 	print_number(table, WAY_MICRO, (double)plan->micro_batches);
 	print_word(table, WAY_STAGES, replicas);
 	print_word(table, WAY_PARTITION, cuts);
@@ -134,8 +144,8 @@ void advice_table_ways(const struct advice_print *p, struct print_table *table)
 			(double[]){way->time, way->low, way->high, way->rate, way->choice.memory,
 				way->choice.memory / GIB},
 			6);
-		if (way->name >= STRATEGY_NAME_MODEL)
-			print_plan(table, &way->choice.plan);
+		if (strategy_is_pipe(way->name))
+			print_plan(table, &way->choice);
 		if (way->choice.fits)
 			print_word(table, WAY_SURE, advice_strengths[way->strength]);
 		print_limit(table, WAY_LIMIT, way);

@@ -58,7 +58,7 @@ for net in ${NETS:-vgg11 resnet18 mobilenet}; do
 			awk -F'\t' -v OFS='\t' -v scale="$SOFTGPU_TIME_SCALE" '!/^#/ && $NF + 0 > 0 { $NF /= scale } { print }' scaled.tsv >times.tsv # softgpu scales them
 			# commas of a partition, which are within quotes, are kept apart from those of the table
 			pmfit advise --csv --cycle-ms "$SOFTGPU_TIME_SCALE" --cluster $links.cluster --gpus "1,${GPUS:-2,4,8}" one | awk -F'"' -v OFS= '{ for (i = 2; i <= NF; i += 2) gsub(",", "+", $i); print }' |
-				awk -F, 'NR > 1 && $1 > 1 && $3 != "" { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $NF }' >ways
+				awk -F, 'NR > 1 && $1 > 1 && $3 != "" && $2 != "1f1b" { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $NF }' >ways
 			while read -r gpus strategy time low high micro stages partition sure best; do
 				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure $best"
 			done <ways >timed

@@ -23,7 +23,7 @@ cluster_of() {
 options_of() {
 	case $1 in
 	data) echo "--aggregate fused" ;;
-	pipedream) echo "--strategy pipedream --micro-batches $2 --stages $3 --partition $4" ;;
+	pipedream | hybrid) echo "--strategy $1 --micro-batches $2 --stages $3 --partition $4" ;;
 	*) echo "--strategy $1 --micro-batches $2 --partition $4" ;;
 	esac
 }

@@ -51,7 +51,8 @@ measure() { # the time of an iteration, ms: scale, ranks, iterations, trainer an
 
 # a field of the predicted strategies: strategy, number of the field
 field() {
-	awk -F, -v s="$1" -v n="$2" '$1 == s { if (n == 8) { sub(/^[^"]*"/, ""); sub(/".*/, ""); print } else print $n }' predicted
+	# a partition of several cuts is in quotes
+	awk -F, -v s="$1" -v n="$2" '$1 == s { if (n == 8 && sub(/^[^"]*"/, "")) { sub(/".*/, ""); print } else print $n }' predicted
 }
 
 row() { # net, images

@@ -32,7 +32,7 @@ field() { # strategy, key
 row() { # net, images, optimizer, ranks
 	printf '%-10s %-8s %-8s %4d' "$1" "$2" "$3" "$4"
 	pmfit strategy --csv --cluster cluster --workers "$4" --batch $batch --optimizer "$3" --micro-batches 4,8 layers.*.json >predicted
-	for strategy in data model gpipe pipedream; do
+	for strategy in data model gpipe pipedream hybrid; do
 		bytes=$(field $strategy memory_bytes)
 		if [ -z "$bytes" ]; then
 			printf ' %11s %6s' - -
@@ -48,7 +48,7 @@ row() { # net, images, optimizer, ranks
 }
 
 printf 'Most memory of a GPU, and the error of the prediction from one GPU with batches of 8 and 16; a batch of %d\n' $batch
-printf '%-10s %-8s %-8s %4s %18s %18s %18s %18s\n' net images optimizer GPUs data model GPipe PipeDream
+printf '%-10s %-8s %-8s %4s %18s %18s %18s %18s %18s\n' net images optimizer GPUs data model GPipe PipeDream hybrid
 for net in ${NETS:-vgg11 resnet18 resnet50 mobilenet}; do
 	for images in ${IMAGES:-cifar10 imagenet}; do
 		for optimizer in ${OPTIMIZERS:-sgd momentum adam}; do

@@ -116,7 +116,7 @@ static void check_slow_links(void)
 	CHECK(advice_fill(a) == 0, "fill");
 	CHECK(a->rows[1].ways[STRATEGY_NAME_DATA].limit == ADVICE_LINKS, "links limit");
 	CHECK(a->rows[1].ways[STRATEGY_NAME_MODEL].limit == ADVICE_STAGES, "one stage works at a time");
-	CHECK(a->rows[2].best->name == STRATEGY_NAME_GPIPE, "a pipeline sends next to nothing");
+	CHECK(strategy_is_pipe(a->rows[2].best->name), "a pipeline sends next to nothing");
 	CHECK(a->rows[2].second, "a second");
 	advice_free(a);
 }
@@ -127,15 +127,17 @@ static void check_sure(void)
 {
 	size_t other = 0;
 
-	for (double bandwidth = 0.1; bandwidth < 2; bandwidth *= 1.05) {
+	for (double bandwidth = 0.1; bandwidth < 8; bandwidth *= 1.05) {
 		struct advice *a = prepare(1e6, bandwidth);
 		const struct advice_row *row;
 
 		shorten_last();
 		CHECK(advice_fill(a) == 0, "fill");
 		row = &a->rows[2];
-		for (size_t i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_PIPEDREAM; i++)
-			if (row->ways[i].time < row->best->time) {
+		CHECK(row->best->strength != ADVICE_UNTRIED, "no run was held against what is recommended");
+		for (size_t i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
+			if (i != STRATEGY_NAME_PIPEDREAM && row->ways[i].strength != ADVICE_UNTRIED &&
+				row->ways[i].time < row->best->time) {
 				other++;
 				CHECK(row->ways[i].high > row->best->high, "slower at the worst");
 				CHECK(row->best->time < 1.1001 * row->ways[i].time, "much slower");

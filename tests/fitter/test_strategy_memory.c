@@ -121,7 +121,7 @@ static void check_fits(void)
 	static struct strategy_cluster cluster;
 	struct strategy_choice choices[STRATEGY_NAME_COUNT];
 	const size_t micro_batches[] = {4};
-	const struct strategy_tries tries = {micro_batches, 1};
+	const struct strategy_tries tries = {.micro_batches = micro_batches, .count = 1};
 	const struct strategy_how how = {.batch = 8, .threshold = 1000, .recompute = true};
 	struct chain chain;
 
