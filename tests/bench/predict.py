@@ -19,7 +19,8 @@ except ImportError:
     PEERS = []
 
 PMFIT, POLLUX, SCRATCH = sys.argv[1:]
-OURS = ["step", "step+parts", "search", "fit"]
+OURS = os.environ.get("METHODS", "step step+parts search fit").split()
+SETS = os.environ.get("SETS", "imagenet ncf bert cifar10 yolov3 deepspeech2").split()
 ROLES = "time step_time s\nintrinsic local_bsz\nextrinsic gpus nodes\n"
 
 
@@ -122,7 +123,7 @@ def peer(method, train, test):
 print(f"{'split':6}{'set':10}{'rows':>6}" + "".join(f"{m:>18}" for m in OURS) + "".join(f"{m:>10}" for m in PEERS))
 print("      MAPE %, then the share in the 95% interval, then its lowest among node counts with 50 rows")
 logs = {}
-for job in [j for j in ("imagenet", "ncf", "bert", "cifar10", "yolov3", "deepspeech2") if os.path.isdir(f"{POLLUX}/{j}")]:
+for job in [j for j in SETS if os.path.isdir(f"{POLLUX}/{j}")]:
     rows = load(job)
     for name, taken in splits(rows):
         train = [row for row, yes in zip(rows, taken) if yes]

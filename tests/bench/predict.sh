@@ -7,7 +7,9 @@
 #     third   the lowest third of the batches (three at least)   nodes   up to a quarter of the nodes
 #     inter   two thirds of the rows at random
 #
-#     tests/bench/predict.sh BUILD FITDATA [PYTHON]       PYTHON: one with scikit-learn, for the peers; without it they are left out
+#     [METHODS="step fit"] [SETS="ncf cifar10"] tests/bench/predict.sh BUILD FITDATA [PYTHON]
+#
+# PYTHON: one with scikit-learn, for the peers; without it they are left out.
 set -eu
 usage='usage: predict.sh BUILD FITDATA [PYTHON]'
 build=$(cd "${1:?$usage}" && pwd)
