@@ -188,6 +188,10 @@ static void print_head(struct run *run, FILE *out)
 				least_confidence(analysis) * 100),
 		2, out);
 	report_markers(analysis, out);
+	if (analysis_is_forward_only(analysis))
+		print_paragraph(
+			"Forward only: nothing goes backward and nothing updates: inference, or a part of training.",
+			2, out);
 	if (analysis->timeline.cut)
 		print_paragraph(
 			"A file breaks off: work may be missing in any iteration, and times too short.", 2,
@@ -478,6 +482,7 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
 	report_found_json(analysis, object);
 	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
+	cJSON_AddBoolToObject(object, "forward_only", analysis_is_forward_only(analysis));
 	report_candidates_json(analysis, object);
 	add_left_out(object, &left);
 	print_init(&table, arena);

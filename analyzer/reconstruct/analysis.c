@@ -182,15 +182,32 @@ static bool is_undirected(const struct analysis *analysis)
 	       busy_in(analysis, PHASE_GRAPH) + busy_in(analysis, PHASE_OTHER) > 0;
 }
 
+/* Another profiler sees a program's input where the program or its framework names it, and no splitting. */
+static bool is_imported(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->timeline.process_count; i++)
+		if (analysis->timeline.processes[i].recorder)
+			return true;
+	return false;
+}
+
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase)
 {
 	const bool passes = phase == PHASE_FORWARD || phase == PHASE_BACKWARD || phase == PHASE_UPDATE;
+	const bool input = phase == PHASE_IO || phase == PHASE_MD;
 
-	if (!imported_timeline_is_labels(&analysis->timeline))
-		return !passes || busy_in(analysis, phase) > 0 || !is_undirected(analysis);
-	if (phase >= PHASE_WORK_COUNT)
-		return phase == PHASE_IDLE_UNKNOWN;
+	if (imported_timeline_is_labels(&analysis->timeline))
+		return phase < PHASE_WORK_COUNT ? busy_in(analysis, phase) > 0 : phase == PHASE_IDLE_UNKNOWN;
+	if (!(passes && is_undirected(analysis)) && !(input && is_imported(analysis)))
+		return true;
 	return busy_in(analysis, phase) > 0;
+}
+
+bool analysis_is_forward_only(const struct analysis *analysis)
+{
+	return !imported_timeline_is_labels(&analysis->timeline) && busy_in(analysis, PHASE_FORWARD) > 0 &&
+	       !(busy_in(analysis, PHASE_BACKWARD) + busy_in(analysis, PHASE_UPDATE) > 0) &&
+	       busy_in(analysis, PHASE_FORWARD) > busy_in(analysis, PHASE_GRAPH) + busy_in(analysis, PHASE_OTHER);
 }
 
 struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count)

@@ -95,9 +95,13 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
 /*
  * Whether the run's trace can tell this phase's time. Labels are all that is known of a trace of labelled
  * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement. Nor
- * is that of the passes and the update where all work is a graph's or other.
+ * is that of the passes and the update where all work is a graph's or other, and of reading and splitting
+ * batches in a trace of another profiler.
  */
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
+
+/* Whether most work goes forward, none backward, and nothing updates: inference, or a part of training. */
+bool analysis_is_forward_only(const struct analysis *analysis);
 
 /*
  * Iterations of the whole run: those that are there, and with a trace of constant size those that were

@@ -51,6 +51,23 @@ unattributed() {
 mkdir unattributed
 unattributed 0 8 >unattributed/rank0.json
 unattributed 1 6 >unattributed/rank1.json
+# An inference, which exchanges what its layers need: nothing goes backward, and there are no gradients.
+inference() {
+	printf '{"distributedInfo": {"rank": 0, "world_size": 1}, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": ['
+	for step in 1 2 3 4 5 6 7 8; do
+		for work in linear:sgemm_128x64_nn:100 all_to_all:ncclDevKernel_SendRecv:300 linear:sgemm_128x64_tn:200; do
+			operator=${work%%:*} duration=${work##*:} kernel=${work#*:} ts=$((2000 * step + ${#work} + ${work##*:}))
+			printf '{"ph": "X", "cat": "cpu_op", "name": "aten::%s", "pid": 9, "tid": 9, "ts": %d, "dur": 20},\n' "$operator" $((ts - 5))
+			printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": %d, "dur": 5, "args": {"correlation": %d}},\n' \
+				$ts $ts
+			printf '{"ph": "X", "cat": "kernel", "name": "%s", "pid": 0, "tid": 7, "ts": %d, "dur": %d, "args": {"device": 0, "stream": 7, "correlation": %d}},\n' \
+				"${kernel%:*}" $((ts + 20)) "$duration" $ts
+		done
+	done
+	echo '{"ph": "M", "name": "process_name", "pid": 9}]}'
+}
+mkdir inference
+inference >inference/rank0.json
 mkdir same empty_imported
 cp imported/rank1.json same/a.json
 cp imported/rank1.json same/b.json
@@ -92,6 +109,7 @@ run_case report_several 0 report one three overlap
 run_case report_csv 0 report --csv two_gpus
 run_case report_json 0 report --json one
 run_case report_unattributed 0 report --iteration-at '^loop_multiply' unattributed
+run_case report_forward_only 0 report --iteration-at '^sgemm.*_nn' inference
 run_case report_none_skipped 0 report --skip 0 one
 run_case layers_one 0 layers one
 run_case kernels_three 0 kernels three

@@ -21,8 +21,7 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 		[FINDING_LATENCY] = {"latency", "The GPUs have work enqueued and do not start it",
 			"larger or fused kernels, CUDA graphs, fewer waits between streams"},
 		[FINDING_COMMUNICATION] = {"communication", "Communication is not hidden by computing",
-			"overlap gradient aggregation with the backward pass; fewer and larger messages, smaller "
-			"data types"},
+			"compute what does not need it meanwhile; fewer and larger messages, smaller data types"},
 	};
 
 	finding_add(list, (struct finding){.kind = kind,
@@ -249,6 +248,73 @@ static double exposed_ns(const struct finding_list *list, size_t worker)
 	return typical_ns;
 }
 
+enum exchange { EXCHANGE_OTHER, EXCHANGE_REDUCES, EXCHANGE_GATHERS, EXCHANGE_SENDS, EXCHANGE_COUNT };
+
+static enum exchange exchange_of(const char *name)
+{
+	static const struct {
+		const char *word;
+		enum exchange exchange;
+	} words[] = {{"AllGather", EXCHANGE_GATHERS}, {"Reduce", EXCHANGE_REDUCES}, {"Send", EXCHANGE_SENDS},
+		{"Recv", EXCHANGE_SENDS}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(name, words[i].word))
+			return words[i].exchange;
+	return EXCHANGE_OTHER;
+}
+
+/* What most of the time of communication goes to in the used iterations. */
+static enum exchange usual_exchange(const struct analysis *analysis)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	double sums_ns[EXCHANGE_COUNT] = {0}, all_ns = 0;
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+
+		for (size_t i = 0; i < worker->used_count; i++) {
+			const struct iteration *item = &worker->iterations.items[worker->used[i]];
+
+			for (size_t c = item->first_call; c < item->call_end; c++) {
+				const struct timeline_call *call =
+					TIMELINE_CALL(timeline, worker->worker->calls[c]);
+				const struct timeline_function *function = timeline_function(timeline, call);
+				double ns;
+
+				if (function->kind != PM_KIND_COMM || call->interval_count == 0)
+					continue;
+				ns = (double)(timeline_call_end(timeline, call) -
+					      timeline_interval(timeline, call->interval).begin_ns);
+				sums_ns[exchange_of(function->name)] += ns;
+				all_ns += ns;
+			}
+		}
+	}
+	for (int i = 0; i < EXCHANGE_COUNT; i++)
+		if (sums_ns[i] > MOSTLY * all_ns)
+			return (enum exchange)i;
+	return EXCHANGE_OTHER;
+}
+
+/* NULL: what holds for any communication. Gradients are exchanged only where there is a backward pass. */
+static const char *exchange_advice(const struct analysis *analysis)
+{
+	static const char *const advice[EXCHANGE_COUNT] = {
+		[EXCHANGE_REDUCES] = "overlap gradient aggregation with the backward pass; fewer and larger "
+				     "messages, smaller data types",
+		[EXCHANGE_GATHERS] = "gather parameters while the layers before are computed; fewer and larger "
+				     "messages, smaller data types",
+		[EXCHANGE_SENDS] = "send while the next micro-batch is computed; fewer and larger messages, "
+				   "smaller data types",
+	};
+	bool backward =
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_BACKWARD, ANALYSIS_BUSY)
+			.mean > 0;
+
+	return backward ? advice[usual_exchange(analysis)] : NULL;
+}
+
 static void add_communication(struct finding_list *list)
 {
 	const struct analysis *analysis = list->analysis;
@@ -265,7 +331,7 @@ static void add_communication(struct finding_list *list)
 		arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns),
 			absent ? "waiting for ranks without a trace is part of it, and how much is unknown"
 			       : "waiting for the last rank is not counted"),
-		NULL, least_ns);
+		exchange_advice(analysis), least_ns);
 }
 
 static const struct layer *costliest(
