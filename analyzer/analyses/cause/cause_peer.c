@@ -1,5 +1,6 @@
 /* Causes that show in comparison with a worker that has the same layers and is faster. */
 #include "cause_find.h"
+#include "analyses/input_file.h"
 
 #include <math.h>
 
@@ -218,6 +219,8 @@ static double input_ns(const struct cause_measure *measure)
 void cause_find_input(struct cause_search *search)
 {
 	const struct cause_measure *own = search->own, *peer = search->peer;
+	const char *from = "";
+	struct input_file source;
 	double cost_ns;
 
 	if (!peer)
@@ -228,17 +231,22 @@ void cause_find_input(struct cause_search *search)
 		cost_ns = input_ns(own) - input_ns(peer);
 	if (!figure_counts(search, &own->lead, &peer->lead, cost_ns))
 		return;
+	if (own->io.median - peer->io.median > cost_ns / 2 &&
+		input_file_find(search->analysis, own->worker, &search->list->arena, &source))
+		from = arena_format(&search->list->arena, "; %.0f%% of the reading is from %s",
+			100 * source.share, source.name);
 	cause_add(search,
 		(struct cause){.kind = CAUSE_INPUT,
 			.cost_ns = cost_ns,
 			.factor = peer->lead.median > 0 ? own->lead.median / peer->lead.median : NAN,
 			.evidence = arena_format(&search->list->arena,
 				"its first computation starts %s after the start of the iteration, on "
-				"other ranks %s (reading %s vs %s, preparing %s vs %s, copying %s vs %s)",
+				"other ranks %s (reading %s vs %s, preparing %s vs %s, copying %s vs %s)%s",
 				time_text(search, own->lead.median), time_text(search, peer->lead.median),
 				time_text(search, own->io.median), time_text(search, peer->io.median),
 				time_text(search, own->md.median), time_text(search, peer->md.median),
-				time_text(search, own->h2d.median), time_text(search, peer->h2d.median))});
+				time_text(search, own->h2d.median), time_text(search, peer->h2d.median),
+				from)});
 }
 
 void cause_find_host(struct cause_search *search)

@@ -132,6 +132,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 		cause_find(analysis, &list->balance, &list->causes);
 		parallel_each(analysis->worker_count, 0, find_calls, list);
 		finding_stragglers(list);
+		finding_input(list);
 		finding_idle(list);
 	}
 	finding_outliers(list);

@@ -1,5 +1,5 @@
-/* Findings about a device's time on its own rank: input, calls that block the host, late launches, latencies,
- * exposed communication; and computing, which is none of them. */
+/* Findings about a device's time on its own rank: calls that block the host, late launches, latencies,
+ * exposed communication; and computing, which is none of them. Input is in finding_input.c. */
 #include "finding_make.h"
 
 #include <math.h>
@@ -33,47 +33,6 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 				  .worker = SIZE_MAX,
 				  .gain_ns = gain_ns,
 				  .lost_ns = gain_ns});
-}
-
-/* "reading 57.2 ms, copying 1.9 ms": what is not 0. */
-static const char *input_words(struct arena *arena, const double ns[3])
-{
-	static const char *const words[3] = {"reading", "splitting", "copying"};
-	const char *text = "";
-
-	for (int i = 0; i < 3; i++)
-		if (ns[i] > 0)
-			text = arena_format(arena, "%s%s%s %s", text, *text ? ", " : "", words[i],
-				print_time(arena, ns[i]));
-	return text;
-}
-
-void finding_add_input(struct finding_list *list, const double ns[3])
-{
-	double all_ns = ns[0] + ns[1] + ns[2];
-
-	if (!isfinite(all_ns))
-		return;
-	finding_add_idle(list, FINDING_INPUT, finding_measured(list),
-		arena_format(
-			&list->arena, "Meanwhile they compute nothing: %s", input_words(&list->arena, ns)),
-		ns[2] > all_ns / 2 ? "copy the next batch on a stream of its own while this one is computed"
-				   : NULL,
-		all_ns);
-}
-
-static void add_input(struct finding_list *list)
-{
-	double least[3] = {INFINITY, 0, 0};
-
-	for (size_t w = 0; w < list->analysis->worker_count; w++) {
-		const double ns[3] = {finding_phase(list, w, PHASE_IO), finding_phase(list, w, PHASE_MD),
-			finding_phase(list, w, PHASE_H2D)};
-
-		if (ns[0] + ns[1] + ns[2] < least[0] + least[1] + least[2])
-			memcpy(least, ns, sizeof(least));
-	}
-	finding_add_input(list, least);
 }
 
 /* ---- Calls ---- */
@@ -303,8 +262,9 @@ static const char *exchange_advice(const struct analysis *analysis)
 	static const char *const advice[EXCHANGE_COUNT] = {
 		[EXCHANGE_REDUCES] = "overlap gradient aggregation with the backward pass; fewer and larger "
 				     "messages, smaller data types",
-		[EXCHANGE_GATHERS] = "gather parameters while the layers before are computed; fewer and larger "
-				     "messages, smaller data types",
+		[EXCHANGE_GATHERS] =
+			"gather parameters while the layers before are computed; fewer and larger "
+			"messages, smaller data types",
 		[EXCHANGE_SENDS] = "send while the next micro-batch is computed; fewer and larger messages, "
 				   "smaller data types",
 	};
@@ -391,7 +351,6 @@ static void add_computing(struct finding_list *list)
 
 void finding_idle(struct finding_list *list)
 {
-	add_input(list);
 	add_calls(list);
 	add_launches(list);
 	add_latency(list);

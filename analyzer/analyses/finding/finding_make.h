@@ -3,6 +3,7 @@
 #define ANALYSES_FINDING_FINDING_MAKE_H
 
 #include "finding.h"
+#include "analyses/input_file.h"
 
 /* Adds a finding if its gain is at least FINDING_LEAST of a step, or it has none. Sets what is NULL of its
  * texts, and the basis. */
@@ -26,14 +27,16 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
 	const char *text, const char *advice, double gain_ns);
 
-/* Of the rank with the least: the time in which it reads input, splits and copies it. */
-void finding_add_input(struct finding_list *list, const double ns[3]);
+/* Of the rank with the least: the time in which it reads input, splits and copies it. `source`: where most of
+ * it is read, or NULL. */
+void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source);
 
 /* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);
 
 /* Each adds what it finds. */
 void finding_stragglers(struct finding_list *list); /* finding_rank.c */
+void finding_input(struct finding_list *list);      /* finding_input.c */
 void finding_idle(struct finding_list *list);       /* finding_idle.c */
 void finding_outliers(struct finding_list *list);   /* finding_outlier.c */
 void finding_evaluation(struct finding_list *list); /* finding_evaluation.c */

@@ -1,0 +1,109 @@
+/* Where input comes from: see input_file.h. */
+#include "input_file.h"
+#include "base/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+	const char *path;
+	size_t folder_length;
+	double ns;
+};
+
+struct files {
+	struct file *items;
+	size_t count, room;
+	double all_ns; /* also of reads of unknown files */
+};
+
+static size_t folder_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+/* The worker's files by string, with the time that reading each takes in its used iterations. */
+static struct files list_files(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	double *sums_ns = mem_alloc(timeline->string_count, sizeof(*sums_ns));
+	struct files files = {0};
+
+	for (size_t i = 0; i < worker->used_count; i++) {
+		const struct iteration *item = &worker->iterations.items[worker->used[i]];
+
+		for (size_t r = item->first_read; r < item->read_end; r++) {
+			const struct timeline_call call = timeline_call(timeline, worker->worker->reads[r]);
+			double ns = (double)(call.end_ns - call.begin_ns);
+			uint64_t file = 0;
+
+			if (timeline_value(timeline, &timeline->operations[call.operation], "file", &file) &&
+				file < timeline->string_count)
+				sums_ns[file] += ns;
+			files.all_ns += ns;
+		}
+	}
+	for (size_t i = 1; i < timeline->string_count; i++)
+		if (sums_ns[i] > 0)
+			*MEM_PUSH(files.items, files.count, files.room) = (struct file){
+				timeline->strings[i], folder_length(timeline->strings[i]), sums_ns[i]};
+	free(sums_ns);
+	return files;
+}
+
+static int compare_folders(const void *left, const void *right)
+{
+	const struct file *a = left, *b = right;
+	size_t shorter = a->folder_length < b->folder_length ? a->folder_length : b->folder_length;
+	int order = memcmp(a->path, b->path, shorter);
+
+	return order ? order : a->folder_length < b->folder_length ? -1 : a->folder_length > b->folder_length;
+}
+
+/* Of each folder one item is left, with the time of all its files. */
+static void join_folders(struct files *files)
+{
+	size_t kept = 0;
+
+	qsort(files->items, files->count, sizeof(*files->items), compare_folders);
+	for (size_t i = 0; i < files->count; i++)
+		if (kept && compare_folders(&files->items[kept - 1], &files->items[i]) == 0)
+			files->items[kept - 1].ns += files->items[i].ns;
+		else
+			files->items[kept++] = files->items[i];
+	files->count = kept;
+}
+
+static const struct file *most_of(const struct files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (files->items[i].ns > files->all_ns / 2)
+			return &files->items[i];
+	return NULL;
+}
+
+bool input_file_find(const struct analysis *analysis, const struct analysis_worker *worker,
+	struct arena *arena, struct input_file *found)
+{
+	struct files files = list_files(analysis, worker);
+	const struct file *most = most_of(&files);
+	const char *name = NULL;
+
+	if (most) {
+		name = print_clean(arena, most->path);
+	} else if (files.count) {
+		join_folders(&files);
+		most = most_of(&files);
+		if (most)
+			name = arena_format(arena, "files in %s",
+				most->folder_length ? print_clean(arena, arena_text(arena, most->path,
+										 most->folder_length))
+						    : "/");
+	}
+	if (most)
+		*found = (struct input_file){name, most->ns / files.all_ns};
+	free(files.items);
+	return most;
+}

@@ -1,0 +1,19 @@
+/* Where a worker's input comes from: the file, or the folder, that most of its time for reading goes to. */
+#ifndef ANALYSES_INPUT_FILE_H
+#define ANALYSES_INPUT_FILE_H
+
+#include "reconstruct/analysis.h"
+
+struct input_file {
+	const char *name; /* "/data/train.bin", "files in /data": for people */
+	double share;     /* of the time for reading, (0.5, 1] */
+};
+
+/*
+ * Over the worker's used iterations; the name is in `arena`. False: no file or folder has more than half of
+ * the time, or the trace does not tell which files are read.
+ */
+bool input_file_find(const struct analysis *analysis, const struct analysis_worker *worker,
+	struct arena *arena, struct input_file *found);
+
+#endif
