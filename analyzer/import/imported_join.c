@@ -84,12 +84,54 @@ static bool is_work(const struct imported *imported, size_t event)
 	       (!imported_is_step(name) && !strcasestr(name, "idle") && !strcasestr(name, "bubble"));
 }
 
+/* When the host's part of the recording begins: with a call, or with an annotation such as a step. */
+static int64_t host_begin(const struct imported *imported)
+{
+	int64_t begin_ns = INT64_MAX;
+
+	for (size_t i = 0; i < imported->calls.count; i++)
+		if (imported->calls.begin_ns[i] < begin_ns)
+			begin_ns = imported->calls.begin_ns[i];
+	for (size_t i = 0; i < imported->spans.count && imported->calls.count; i++)
+		if (imported->spans.kind[i] == IMPORTED_ANNOTATION && imported->spans.begin_ns[i] < begin_ns)
+			begin_ns = imported->spans.begin_ns[i];
+	return begin_ns;
+}
+
+/*
+ * Work whose launch is not recorded, before the first of its queue whose launch is, was launched before the
+ * recording began, however late it ran: it is none of the first steps'. It gets times just before the
+ * host's, in its order. The caller frees the array, by place from `first` on: the time, or
+ * LAUNCHED of other events.
+ */
+#define LAUNCHED INT64_MIN
+static int64_t *list_early(const struct imported_build *build, size_t first, size_t end)
+{
+	const struct imported_events *events = &build->imported->events;
+	const uint32_t *numbers = build->join->events;
+	size_t *launched = mem_alloc(build->imported->queue_count, sizeof(*launched)); /* place + 1 */
+	int64_t *times = mem_alloc(end - first, sizeof(*times)), begin_ns = host_begin(build->imported);
+	size_t count = 0;
+
+	for (size_t i = end; i-- > first;)
+		if (events->call[numbers[i]] != IMPORTED_NONE)
+			launched[events->queue[numbers[i]]] = i + 1;
+	for (size_t i = end; i-- > first;)
+		times[i - first] = i + 1 < launched[events->queue[numbers[i]]] &&
+						   events->begin_ns[numbers[i]] >= begin_ns
+					   ? begin_ns - (int64_t)++count
+					   : LAUNCHED;
+	free(launched);
+	return times;
+}
+
 /* Device events, through the calls that launched them. */
 static void list_events(struct imported_build *build)
 {
 	struct imported_join *join = build->join;
 	const struct imported_events *events = &build->imported->events;
 	size_t first = build->worker ? join->ends[build->worker - 1] : 0, end = join->ends[build->worker];
+	int64_t *early_ns = list_early(build, first, end);
 
 	memset(join->inner_threads, 0, build->imported->thread_count * sizeof(*join->inner_threads));
 	memset(join->ordinals, 0, build->imported->thread_count * sizeof(*join->ordinals));
@@ -100,7 +142,10 @@ static void list_events(struct imported_build *build)
 		if (!is_work(build->imported, event))
 			continue;
 		if (call == IMPORTED_NONE) {
-			add_item(build, events->begin_ns[event], IMPORTED_EVENT, event);
+			add_item(build,
+				early_ns[i - first] == LAUNCHED ? events->begin_ns[event]
+								: early_ns[i - first],
+				IMPORTED_EVENT, event);
 			continue;
 		}
 		join->inner_threads[build->imported->calls.thread[call]] = true;
@@ -113,6 +158,7 @@ static void list_events(struct imported_build *build)
 		}
 		join->last[call] = event + 1;
 	}
+	free(early_ns);
 }
 
 /* Calls that launched nothing, of the threads that serve the worker. */
@@ -250,13 +296,14 @@ static void add_graph(struct imported_build *build, struct timeline_call *call, 
 	}
 }
 
-static void add_event(struct imported_build *build, uint32_t event)
+static void add_event(struct imported_build *build, const struct imported_item *item)
 {
 	const struct imported *imported = build->imported;
 	const struct imported_events *events = &imported->events;
+	const uint32_t event = item->index;
 	struct imported_operation operation = imported_describe(build, event);
 	uint32_t launch = events->call[event], number = events->queue[event];
-	struct timeline_call call = {.begin_ns = events->begin_ns[event], .queue = queue_of(build, number)};
+	struct timeline_call call = {.begin_ns = item->begin_ns, .queue = queue_of(build, number)};
 
 	call.interval = (uint32_t)build->timeline->interval_count;
 	if (launch == IMPORTED_NONE) {
@@ -315,7 +362,7 @@ static void add_calls(struct imported_build *build)
 		&build->timeline->call_room, sizeof(*build->timeline->calls), build->count);
 	for (size_t i = 0; i < build->count; i++)
 		if (build->items[i].source == IMPORTED_EVENT)
-			add_event(build, build->items[i].index);
+			add_event(build, &build->items[i]);
 		else
 			add_host_call(build, &build->items[i]);
 }

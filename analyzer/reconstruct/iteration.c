@@ -178,12 +178,14 @@ static bool is_set_up_before(const struct iteration_finder *finder, size_t posit
 	return false;
 }
 
-/* The first with its mark, and the input read in it. */
+/* The first with its mark, and the input read in it, though the device may still be at work before it. */
 static void begin_marked(struct iteration_finder *finder, struct iteration *first)
 {
 	const struct worker *worker = finder->worker;
+	const int64_t mark_ns = finder->pieces[0].begin_ns;
 
-	first->first_read = worker_find(finder->timeline, worker->reads, worker->read_count, first->begin_ns);
+	first->first_read = worker_find(finder->timeline, worker->reads, worker->read_count,
+		mark_ns && mark_ns < first->begin_ns ? mark_ns : first->begin_ns);
 	if (first->read_end < first->first_read)
 		first->read_end = first->first_read;
 }

@@ -97,7 +97,7 @@ def check_others(name, path, report):
         check(other["findings"] == report["findings"], f"{name}: {command} has other findings")
         if "measured_ns" in other and other.get("iterations") == report["iterations_used"]:
             check(near(other["measured_ns"], report["t_iter_ns"]), f"{name}: {command} measures another iteration")
-        idle = sum(phase["exclusive_ns"] for phase in report["phases"] if phase["phase"].startswith("idle"))
+        idle = sum(phase["exclusive_ns"] or 0 for phase in report["phases"] if phase["phase"].startswith("idle"))
         for change in other.get("changes", []):
             check(change["predicted_ns"] > 0, f"{name}: {change['what']}: nothing is left")
             if change["kind"] == "host":
@@ -126,7 +126,7 @@ def check_calls(name, report):
         check(near(sum(row["idle_share"] for row in rows if row.get("idle_share") is not None), 1)
               or sum(row["idle_ns"] for row in rows) == 0, f"{name}: shares of idle time")
     if len(report["workers"]) and report["host_calls"]:
-        idle = sum(phase["exclusive_ns"] for phase in report["phases"] if phase["phase"].startswith("idle"))
+        idle = sum(phase["exclusive_ns"] or 0 for phase in report["phases"] if phase["phase"].startswith("idle"))
         ranks = report["gpus"]
         mean = sum(row["idle_ns"] for row in report["host_calls"]) / ranks
         check(abs(mean - idle) <= 0.02 * max(idle, 1) + 10, f"{name}: idle {idle} by phases, {mean} by calls")

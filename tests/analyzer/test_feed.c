@@ -20,6 +20,7 @@ struct program {
 	bool own_first;               /* the first iteration has other kernels */
 	bool alone;                   /* an only iteration, in which nothing repeats */
 	bool early;                   /* a kernel whose call lies before the recording */
+	int lag_us;                   /* the device behind the host: so long it does work of such calls */
 	bool graph;                   /* the backward pass is one launch */
 	bool groups;                  /* of two ranks each meet at the all-reduce, never at the same time */
 	int ahead_us;                 /* the device's times before those of the host */
@@ -43,6 +44,7 @@ static const struct {
 #define EVENTS (sizeof(events) / sizeof(*events))
 #define ALLREDUCE 8
 #define LATE_US 30
+#define COMPUTING_US (7 * 40 + 2 * 20) /* of an iteration's kernels */
 
 static char text[1 << 20];
 static char *place;
@@ -106,7 +108,8 @@ static void put_iteration(const struct program *program, int rank, int i, int64_
 				correlation);
 		else
 			put_device(events[e].category, kernel_name(program, i, e),
-				begin_us + events[e].begin - program->ahead_us + (late ? LATE_US : 0),
+				begin_us + events[e].begin - program->ahead_us + program->lag_us +
+					(late ? LATE_US : 0),
 				events[e].duration - (late ? LATE_US : 0), correlation);
 	}
 	put_host("cuda_runtime", "cudaStreamSynchronize", begin_us + 810, 30, i * 100 + 90);
@@ -127,6 +130,8 @@ static void put_rank(const struct program *program, int rank)
 	put("\"traceEvents\": [\n");
 	if (program->early)
 		put_device("kernel", "early", BASE_US + program->clock_us[rank] - 500, 7, 77777);
+	for (int us = 0; us < program->lag_us; us += 100)
+		put_device("kernel", "early", BASE_US + program->clock_us[rank] + us, 90, 77777 + us);
 	for (int i = 0; i < program->iterations; i++)
 		put_iteration(program, rank, i, BASE_US + program->clock_us[rank] + i * PERIOD_US);
 	put("{}]}\n");
@@ -275,6 +280,31 @@ static void test_early(void)
 	open_run(&program, &run);
 	check_timeline("early", &program, &run.analysis.timeline);
 	check_iterations("early", &program, &run, ITERATION_BY_STEPS, 5);
+	run_close(&run);
+}
+
+/* Work of calls before the recording is none of the first steps', though the device does it during them. */
+static void test_lag(void)
+{
+	struct program program = {
+		.ranks = 1, .iterations = 4, .lag_us = 1500, .marks = true, .late_rank = -1};
+	const struct iteration *items;
+	struct run run;
+
+	open_run(&program, &run);
+	CHECK(run.analysis.workers[0].iterations.count == 4, "%zu", run.analysis.workers[0].iterations.count);
+	items = run.analysis.workers[0].iterations.items;
+	CHECK(items[0].begin_ns == (BASE_US + 1490) * US, "%lld",
+		(long long)(items[0].begin_ns - BASE_US * US));
+	for (int i = 0; i < 4; i++) {
+		const int64_t *busy_ns = run.analysis.workers[0].phases.times[i].busy_ns;
+		int64_t computing_ns = busy_ns[PHASE_FORWARD] + busy_ns[PHASE_BACKWARD] +
+				       busy_ns[PHASE_UPDATE] + busy_ns[PHASE_OTHER];
+
+		CHECK(computing_ns == COMPUTING_US * US, "step %d: %lld", i, (long long)computing_ns);
+		CHECK(i < 2 || items[i].begin_ns - items[i - 1].begin_ns == PERIOD_US * US, "step %d: %lld",
+			i, (long long)(items[i].begin_ns - items[i - 1].begin_ns));
+	}
 	run_close(&run);
 }
 
@@ -560,6 +590,7 @@ int main(void)
 	test_marked();
 	test_unmarked();
 	test_early();
+	test_lag();
 	test_window();
 	test_graph();
 	test_cut();
