@@ -10,7 +10,7 @@ const char *report_source_text(enum iteration_source source)
 	static const char *const texts[] = {[ITERATION_BY_NOTHING] = "nothing",
 		[ITERATION_BY_UPDATES] = "the model's updates",
 		[ITERATION_BY_PERIOD] = "the period of the calls",
-		[ITERATION_BY_WINDOW] = "the whole recording, as one: nothing repeats",
+		[ITERATION_BY_WINDOW] = "the whole recording",
 		[ITERATION_BY_STEPS] = "the program's step markers",
 		[ITERATION_BY_NAMES] = "the names of updates",
 		[ITERATION_BY_USER] = "the given pattern"};
@@ -80,6 +80,48 @@ static const struct iteration_list *least_sure(const struct analysis *analysis)
 	return least;
 }
 
+/* Is the recording as a whole taken for one iteration? */
+static bool is_whole(const struct analysis *analysis)
+{
+	return analysis->workers[0].iterations.source == ITERATION_BY_WINDOW;
+}
+
+/* "29", or "28 to 29" where ranks differ. */
+static const char *range(struct arena *arena, size_t least, size_t most)
+{
+	return least == most ? arena_format(arena, "%zu", most)
+			     : arena_format(arena, "%zu to %zu", least, most);
+}
+
+const char *report_iterations_text(const struct analysis *analysis, struct arena *arena)
+{
+	size_t least = SIZE_MAX, most = 0, fewest = SIZE_MAX, found = 0;
+
+	if (is_whole(analysis))
+		return "Iterations: none found, as nothing repeats: the recording is shown as one.";
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct analysis_worker *worker = &analysis->workers[i];
+
+		least = worker->used_count < least ? worker->used_count : least;
+		most = worker->used_count > most ? worker->used_count : most;
+		fewest = worker->iterations.count < fewest ? worker->iterations.count : fewest;
+		found = worker->iterations.count > found ? worker->iterations.count : found;
+	}
+	return arena_format(arena, "Iterations: %s of %s used%s, found by %s%s, confidence %.0f%%.",
+		range(arena, least, most), range(arena, fewest, found),
+		analysis->worker_count > 1 ? " on each rank" : "",
+		report_source_text(analysis->workers[0].iterations.source),
+		analysis->workers[0].iterations.varies ? ", sizes vary" : "",
+		least_sure(analysis)->confidence * 100);
+}
+
+const char *report_direction_text(const struct analysis *analysis)
+{
+	return analysis_is_forward_only(analysis)
+		       ? "Forward only: nothing goes backward and nothing updates: inference, or a part of training."
+		       : "";
+}
+
 /* Were they found by a search, which gives a probability? */
 static bool is_searched(const struct iteration_list *list)
 {
@@ -129,6 +171,10 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 
 	cJSON_AddStringToObject(
 		object, "found_by", report_source_key(analysis->workers[0].iterations.source));
+	if (is_whole(analysis))
+		cJSON_AddNullToObject(object, "confidence");
+	else
+		cJSON_AddNumberToObject(object, "confidence", least_sure(analysis)->confidence);
 	if (!least)
 		return;
 	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));

@@ -128,33 +128,15 @@ static const char *source_of(const struct analysis *analysis, const char *const 
 	return names[timeline->processes[0].device_source];
 }
 
-static double least_confidence(const struct analysis *analysis)
-{
-	double least = 1;
-
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		if (analysis->workers[i].iterations.confidence < least)
-			least = analysis->workers[i].iterations.confidence;
-	return analysis->worker_count ? least : 0;
-}
-
 static const char *const source_texts[] = {"none", "from pairs of events around each call",
 	"of each kernel, copy and set (CUPTI)", "from different sources in the processes"};
 static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
-
-/* "29", or "28 to 29" where ranks differ. */
-static const char *range(struct arena *arena, size_t least, size_t most)
-{
-	return least == most ? arena_format(arena, "%zu", most)
-			     : arena_format(arena, "%zu to %zu", least, most);
-}
 
 static void print_head(struct run *run, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
-	size_t processes = analysis->timeline.process_count, least = SIZE_MAX, most = 0;
-	size_t fewest = SIZE_MAX, found = 0;
+	size_t processes = analysis->timeline.process_count;
 	struct left_out left;
 	const char *gpus;
 
@@ -167,31 +149,13 @@ static void print_head(struct run *run, FILE *out)
 	report_windows(analysis, out);
 	if (analysis->worker_count == 0)
 		return;
-	for (size_t i = 0; i < analysis->worker_count; i++) {
-		if (analysis->workers[i].used_count < least)
-			least = analysis->workers[i].used_count;
-		if (analysis->workers[i].used_count > most)
-			most = analysis->workers[i].used_count;
-		if (analysis->workers[i].iterations.count < fewest)
-			fewest = analysis->workers[i].iterations.count;
-		if (analysis->workers[i].iterations.count > found)
-			found = analysis->workers[i].iterations.count;
-	}
 	if (report_unknown(analysis, out))
 		return;
 	left = count_left_out(analysis, &analysis->workers[0]);
-	print_paragraph(arena_format(arena, "Iterations: %s of %s used%s, found by %s%s, confidence %.0f%%.",
-				range(arena, least, most), range(arena, fewest, found),
-				analysis->worker_count > 1 ? " on each rank" : "",
-				report_source_text(analysis->workers[0].iterations.source),
-				analysis->workers[0].iterations.varies ? ", sizes vary" : "",
-				least_confidence(analysis) * 100),
-		2, out);
+	print_paragraph(report_iterations_text(analysis, arena), 2, out);
 	report_markers(analysis, out);
-	if (analysis_is_forward_only(analysis))
-		print_paragraph(
-			"Forward only: nothing goes backward and nothing updates: inference, or a part of training.",
-			2, out);
+	if (*report_direction_text(analysis))
+		print_paragraph(report_direction_text(analysis), 2, out);
 	if (analysis->timeline.cut)
 		print_paragraph(
 			"A file breaks off: work may be missing in any iteration, and times too short.", 2,
@@ -481,7 +445,6 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddNumberToObject(object, "iterations_found", (double)analysis->workers[0].iterations.count);
 	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
 	report_found_json(analysis, object);
-	cJSON_AddNumberToObject(object, "confidence", least_confidence(analysis));
 	cJSON_AddBoolToObject(object, "forward_only", analysis_is_forward_only(analysis));
 	report_candidates_json(analysis, object);
 	add_left_out(object, &left);

@@ -56,6 +56,9 @@ static const char *call_advice(const char *name)
 		return "do not wait for the device in each step: read results (loss, item()) later";
 	if (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Load"))
 		return "load modules before training: CUDA_MODULE_LOADING=EAGER";
+	if (strstr(name, "Launch"))
+		return "a kernel's first launch loads its code: CUDA_MODULE_LOADING=EAGER, or a step before those "
+		       "that count; others wait where too many launches are enqueued";
 	return "find out why the call takes so long; move it out of the step";
 }
 

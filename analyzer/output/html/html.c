@@ -51,31 +51,6 @@ static const char *device_times(const struct timeline *timeline)
 	return texts[timeline->processes[0].device_source];
 }
 
-static void write_iterations(struct html_page *page, const struct analysis *analysis)
-{
-	size_t least = SIZE_MAX, most = 0, fewest = SIZE_MAX, found = 0;
-	double confidence = 1;
-
-	for (size_t w = 0; w < analysis->worker_count; w++) {
-		const struct analysis_worker *worker = &analysis->workers[w];
-
-		least = worker->used_count < least ? worker->used_count : least;
-		most = worker->used_count > most ? worker->used_count : most;
-		fewest = worker->iterations.count < fewest ? worker->iterations.count : fewest;
-		found = worker->iterations.count > found ? worker->iterations.count : found;
-		if (worker->iterations.confidence < confidence)
-			confidence = worker->iterations.confidence;
-	}
-	fputs("Iterations: ", page->out);
-	if (least != most)
-		fprintf(page->out, "%zu to ", least);
-	fprintf(page->out, "%zu of ", most);
-	if (fewest != found)
-		fprintf(page->out, "%zu to ", fewest);
-	fprintf(page->out, "%zu used on each rank, found by %s, confidence %.0f%%. ", found,
-		report_source_text(analysis->workers[0].iterations.source), confidence * 100);
-}
-
 static void write_head(struct html_page *page, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
@@ -99,8 +74,9 @@ static void write_head(struct html_page *page, const struct html_run *run)
 		analysis->timeline.process_count == 1 ? "" : "es", analysis->worker_count,
 		pm_text_plural(analysis->worker_count));
 	if (analysis->worker_count)
-		write_iterations(page, analysis);
-	fprintf(page->out, " Device times: %s.</p>\n",
+		fprintf(page->out, "%s %s ", report_iterations_text(analysis, &page->arena),
+			report_direction_text(analysis));
+	fprintf(page->out, "Device times: %s.</p>\n",
 		report_device_times(&run->run->analysis, device_times(&analysis->timeline)));
 	for (size_t i = 0; warnings[i]; i++)
 		fprintf(page->out, "<p class=\"warn\">Warning: %s.</p>\n", html_escape(page, warnings[i]));
