@@ -159,7 +159,9 @@ struct pm_chunk {
  *         folded (0, -1, 1, -2, ...). It stands in the next word of the arguments
  *     1   n addresses more, each with the difference of the last one, in the words that follow
  *     2   n words are passed over
- *     3   the list ends here though there is more: it was too long
+ *     3   n = 0: the list ends here though there is more, as it was too long. Else this is all of it, and stands for the
+ *         bytes of PM_ENTRY_TOUCHES n, in which no other entry is named: kernels over many tensors are launched with the
+ *         same list again and again
  *
  * The words are the arguments as the kernel sees them, by 8 bytes; the addresses are those of PM_ENTRY_ADDRESSES. They
  * belong to no operation, so that a kernel which works on other memory is the same operation.
@@ -258,6 +260,7 @@ enum pm_entry_type {
 	PM_ENTRY_DEVICE = 11,
 	PM_ENTRY_ADDRESSES = 12,
 	PM_ENTRY_ADDRESS_MODULE = 13,
+	PM_ENTRY_TOUCHES = 14,
 };
 
 struct pm_entry {
@@ -375,6 +378,13 @@ struct pm_entry_addresses {
 struct pm_entry_address_module {
 	uint32_t address; /* a number of PM_ENTRY_ADDRESSES */
 	uint32_t name;    /* number of a string */
+};
+
+/* A list of device addresses, packed as in the slots of struct pm_touch, that several launches may have. */
+struct pm_entry_touches {
+	uint32_t number;
+	uint32_t byte_count;
+	unsigned char bytes[];
 };
 
 /* Something said about the run, "key: sentence": command, warning, ... */

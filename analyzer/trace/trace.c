@@ -401,6 +401,7 @@ void trace_close(struct trace *trace)
 	free(trace->graphs);
 	free(trace->windows);
 	free(trace->addresses);
+	free(trace->lists);
 	free(trace->places);
 	free(trace->devices);
 	free(trace->notes);

@@ -90,6 +90,12 @@ struct trace_device {
 	const char *name;
 };
 
+/* A list of addresses that several launches have, packed; in the file. */
+struct trace_list {
+	const unsigned char *bytes;
+	uint32_t byte_count;
+};
+
 /* An address whose module is known: their numbers, which may be of none. */
 struct trace_place {
 	uint32_t address, module; /* of `addresses`; a string */
@@ -197,6 +203,8 @@ struct trace {
 	size_t window_count, window_room;
 	uint64_t *addresses; /* device addresses among arguments */
 	size_t address_count, address_room;
+	struct trace_list *lists;
+	size_t list_count;
 	struct trace_place *places; /* in order of the file */
 	size_t place_count, place_room;
 	struct trace_device *devices; /* in order of the file */

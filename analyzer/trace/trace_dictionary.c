@@ -303,6 +303,23 @@ static void parse_address_module(struct trace *trace, const unsigned char *body)
 		(struct trace_place){entry.address, entry.name};
 }
 
+static void parse_touches(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
+{
+	struct pm_entry_touches entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (entry.byte_count > size - sizeof(entry)) {
+		trace_trouble(
+			trace, offset, "a list of %u bytes in an entry of %" PRIu64, entry.byte_count, size);
+		return;
+	}
+	if (!reach(trace, (void **)&trace->lists, &trace->list_count, sizeof(*trace->lists), entry.number)) {
+		trace_trouble(trace, offset, "list number %u, more than the file can hold", entry.number);
+		return;
+	}
+	trace->lists[entry.number] = (struct trace_list){body + sizeof(entry), entry.byte_count};
+}
+
 /* The body of an entry; `size` bytes of it are there. */
 static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
@@ -321,6 +338,7 @@ static void parse_entry(
 		[PM_ENTRY_DEVICE] = sizeof(struct pm_entry_device) + 1,
 		[PM_ENTRY_ADDRESSES] = sizeof(struct pm_entry_addresses),
 		[PM_ENTRY_ADDRESS_MODULE] = sizeof(struct pm_entry_address_module),
+		[PM_ENTRY_TOUCHES] = sizeof(struct pm_entry_touches),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -407,6 +425,9 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_ADDRESS_MODULE:
 		parse_address_module(trace, body);
+		return;
+	case PM_ENTRY_TOUCHES:
+		parse_touches(trace, offset, body, size);
 		return;
 	default:
 		*MEM_PUSH(trace->notes, trace->note_count, trace->note_room) = text;

@@ -2,6 +2,9 @@
  * The arguments of launches, and tables that are copied to the device: scanned for device addresses, which
  * get numbers, of which the trace keeps differences.
  *
+ * A long list is written once, and then named by its number. One that was looked at before, with the same
+ * bytes of arguments and the same memory allocated, is not looked at again.
+ *
  * What a list needs while it is made lies in one of some buffers that a thread takes at its first launch: a
  * launch may have thousands of addresses, too many for the stack or the storage of a thread that never
  * launches.
@@ -27,6 +30,15 @@
 #define EXTRA_END 0
 #define EXTRA_BUFFER 1
 #define EXTRA_BYTES 2
+#define FEW_SLOTS 2u     /* lists that take no more are not named */
+#define LONG_BYTES 512u  /* of arguments: from here on it is quicker to know them again than to look */
+#define KNOWN_LISTS 128u /* of a thread */
+
+/* Arguments that were looked at: by their bytes, their kernel and what memory there was. */
+struct known_list {
+	uint64_t hash;
+	uint32_t number; /* of the list; 0: none */
+};
 
 struct buffer {
 	struct pmh_packed packed; /* first: what the thread points to */
@@ -36,8 +48,10 @@ struct buffer {
 	uint32_t numbers[PM_TOUCH_WORDS];
 	uint16_t words[PM_TOUCH_WORDS]; /* of the arguments, in which they stand */
 	uint64_t table[PM_TOUCH_WORDS]; /* of a copy to the device, as it was read */
+	struct known_list known[KNOWN_LISTS];
 };
 static struct buffer buffers[BUFFERS];
+static uint64_t generation; /* of the process: lists that its parent knew have other numbers here */
 
 /* ---- buffers ---- */
 
@@ -71,6 +85,7 @@ void pmh_touch_forget(void)
 		if (atomic_load(&buffers[i].taken))
 			atomic_store(&buffers[i].taken, false);
 	pmh_self.packed = NULL;
+	generation++;
 	pmh_memory_forget();
 }
 
@@ -148,6 +163,12 @@ static bool put(struct pmh_packed *p, unsigned kind, uint64_t n)
 	return true;
 }
 
+static void pack_number(struct pmh_packed *p, uint32_t number)
+{
+	p->used = 0;
+	put(p, 3, number);
+}
+
 static void pack(struct pmh_packed *p, const struct buffer *b)
 {
 	uint32_t last = 0, word = 0;
@@ -178,6 +199,37 @@ static void pack(struct pmh_packed *p, const struct buffer *b)
 		fits = put(p, 1, again);
 	if (!fits)
 		p->bytes[p->used++] = 3;
+}
+
+/* Names the list instead, where it is long; the number, or 0. */
+static uint32_t name_list(struct pmh_packed *p)
+{
+	const uint32_t number =
+		p->used > FEW_SLOTS * PM_TOUCH_BYTES ? pmh_touches_number(p->bytes, p->used) : 0;
+
+	if (number)
+		pack_number(p, number);
+	return number;
+}
+
+/* ---- lists that come again ---- */
+
+/* The place of what is known of these arguments; NULL: they are few. Sets the hash that it has then. */
+static struct known_list *find_list(struct buffer *b, const struct pmh_layout *layout,
+	const struct arguments *a, const struct pmh_memory_look *look, uint64_t *hash)
+{
+	const struct pmh_param last = layout->params[layout->count - 1];
+	const uint64_t seed[] = {(uint64_t)(uintptr_t)layout, look->change, generation};
+
+	if ((unsigned)last.offset + last.byte_count < LONG_BYTES)
+		return NULL;
+	*hash = pmh_hash(0, seed, sizeof seed);
+	for (uint32_t i = 0; i < layout->count; i++) {
+		const char *bytes = argument(a, i, layout->params[i]);
+
+		*hash = pmh_hash(*hash, bytes, bytes ? layout->params[i].byte_count : 0);
+	}
+	return &b->known[*hash % KNOWN_LISTS];
 }
 
 static void name_addresses(void *data)
@@ -212,14 +264,22 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
 	const struct pmh_layout *layout = pmh_kernel_layout(function);
 	struct arguments a = {.each = arguments};
 	struct pmh_memory_look look;
+	struct known_list *known;
+	uint64_t hash = 0;
 	struct buffer *b;
-	uint32_t count;
+	uint32_t count, number;
 	int tries = 0;
 
 	if (!layout || !layout->count || !pmh_sample_take() || (b = own_buffer(self)) == NULL)
 		return 0;
 	if (!arguments && (!extra || !read_extra(&a, extra)))
 		return 0;
+	pmh_memory_look(&look);
+	known = find_list(b, layout, &a, &look, &hash);
+	if (known && known->number && known->hash == hash && pmh_memory_is_whole(&look)) {
+		pack_number(&b->packed, known->number);
+		return PM_FLAG_TOUCHES;
+	}
 	do
 		count = scan(b, &look, layout, &a);
 	while (!pmh_memory_is_whole(&look) && ++tries < TRIES);
@@ -232,6 +292,9 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
 	b->count = count;
 	find_modules(b);
 	pack(&b->packed, b);
+	number = name_list(&b->packed);
+	if (known && tries == 0)
+		*known = (struct known_list){hash, number};
 	return PM_FLAG_TOUCHES;
 }
 
@@ -285,5 +348,6 @@ uint8_t pmh_table_sampled(const void *source, size_t byte_count)
 	}
 	b->count = count;
 	pack(&b->packed, b);
+	name_list(&b->packed);
 	return PM_FLAG_TOUCHES;
 }

@@ -116,7 +116,7 @@ static uint32_t add(uint64_t hash, enum pm_entry_type type, void *fixed, size_t 
 	struct addition a = {hash, type, fixed, fixed_bytes, tail, tail_bytes, 0};
 
 	pmh_rarely(add_now, &a);
-	if (!a.number && type != PM_ENTRY_OPERATION)
+	if (!a.number && type != PM_ENTRY_OPERATION && type != PM_ENTRY_TOUCHES)
 		pmh_lose(PM_LOSS_NAMES, 1);
 	errno = saved_errno;
 	return a.number;
@@ -315,6 +315,19 @@ bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t 
 	pmh_rarely(add_addresses, &a);
 	errno = saved_errno;
 	return find_addresses(addresses, numbers, count);
+}
+
+#define LISTS 4096u /* of a program whose lists never come again the rest stays with its launches */
+
+uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count)
+{
+	uint64_t hash = pmh_hash(PM_ENTRY_TOUCHES, bytes, byte_count);
+	struct pm_entry_touches fixed = {.byte_count = byte_count};
+	uint32_t number = pmh_found(hash);
+
+	if (number || last_number[PM_ENTRY_TOUCHES] >= LISTS)
+		return number;
+	return add(hash, PM_ENTRY_TOUCHES, &fixed, sizeof fixed, bytes, byte_count);
 }
 
 /*

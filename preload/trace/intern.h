@@ -123,6 +123,9 @@ bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t 
 bool pmh_address_asks(const uint32_t *numbers, uint32_t count);
 void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *path);
 
+/* The number of a packed list of addresses (struct pm_entry_touches); 0: there is no room for more of them. */
+uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count);
+
 /* Entries that have no number. */
 void pmh_note(const char *text);
 void pmh_window_entry(bool open, uint32_t iteration);

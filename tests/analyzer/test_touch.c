@@ -32,7 +32,22 @@ static const struct expected cases[] = {
 		0, {0}, {0}, false},
 	{"in two slots", {1 << 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2 << 2 | 2, 1 << 3}, 18, 17,
 		{0, 1, 2}, {1, 1, 1}, true},
+	{"a list", {1 << 2 | 3}, 1, 2, {0, 6}, {3, 1}, true},
+	{"another, twice as long as a slot", {2 << 2 | 3}, 1, 29, {0, 1, 2}, {1, 1, 1}, true},
+	{"a list that names one", {3 << 2 | 3}, 1, 1, {0}, {1}, false},
+	{"a list that is not there", {9 << 2 | 3}, 1, 0, {0}, {0}, false},
+	{"a list behind an address", {1 << 3, 1 << 2 | 3}, 2, 1, {0}, {1}, false},
+	{"an empty list", {4 << 2 | 3}, 1, 0, {0}, {0}, true},
+	{"a list that breaks off", {5 << 2 | 3}, 1, 1, {0}, {1}, false},
 };
+
+/* Lists that are named: 1 to 5. */
+static const struct {
+	uint8_t packed[32];
+	uint32_t count;
+} lists[] = {{{3 << 3, 5 << 2 | 2, 3 << 2}, 3}, {{1 << 3}, 29}, {{1 << 3, 1 << 2 | 3}, 2}, {{0}, 0},
+	{{1 << 3, 0x80}, 2}};
+#define LISTS (sizeof(lists) / sizeof(*lists))
 #define CASES (sizeof(cases) / sizeof(*cases))
 
 static void build(struct builder *builder)
@@ -51,6 +66,8 @@ static void build(struct builder *builder)
 	builder_address_module(builder, 1, "net.words");
 	builder_address_module(builder, 4, "of no address");
 	builder_address_module(builder, 0, "of none either");
+	for (size_t i = 0; i < LISTS; i++)
+		builder_touches(builder, lists[i].packed, lists[i].count);
 	for (size_t i = 0; i < CASES; i++) {
 		struct builder_record record = {.begin = 1000 * (i + 1),
 			.end = 1000 * (i + 1) + 500,

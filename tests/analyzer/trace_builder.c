@@ -166,6 +166,14 @@ void builder_addresses(struct builder *builder, const uint64_t *addresses, uint3
 	entry(builder, PM_ENTRY_ADDRESSES, &body, sizeof(body), addresses, count * sizeof(*addresses));
 }
 
+uint32_t builder_touches(struct builder *builder, const uint8_t *bytes, uint32_t byte_count)
+{
+	struct pm_entry_touches body = {++builder->counts[PM_ENTRY_TOUCHES], byte_count};
+
+	entry(builder, PM_ENTRY_TOUCHES, &body, sizeof(body), bytes, byte_count);
+	return body.number;
+}
+
 void builder_address_module(struct builder *builder, uint32_t address, const char *name)
 {
 	struct pm_entry_address_module body = {address, builder_string(builder, name)};

@@ -64,6 +64,8 @@ void builder_window(struct builder *builder, bool open, uint32_t iteration, uint
 void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name);
 /* The addresses' numbers follow those given before. */
 void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count);
+/* A packed list of them that launches may name. */
+uint32_t builder_touches(struct builder *builder, const uint8_t *bytes, uint32_t byte_count);
 /* address: its number. */
 void builder_address_module(struct builder *builder, uint32_t address, const char *name);
 void builder_module(struct builder *builder, uint32_t operation, const char *name);

@@ -174,14 +174,49 @@ static void ways(void)
 	say(a, b);
 }
 
+/* A launch with a long list, of which every third word is no device address; `b` NULL: none is. */
+static void launch_list(const struct list *many, const char *a, const char *b)
+{
+	void *args[] = {(void *)(uintptr_t)many, &a};
+
+	CHECK(cudaLaunchKernel(&long_one, one, one, args, 0, NULL));
+	for (int i = 0; i < MANY && b; i++)
+		if (i % 3 != 2)
+			printf("%d=%p ", i, many->in[i]);
+	printf("%d=%p\n", MANY, (const void *)a);
+}
+
+/* Lists that come again: the same, another, the same again, and when other memory is there. */
+static void lists(void)
+{
+	static struct list many, others;
+	const char *a = device_memory(64), *b = device_memory(MANY), *unused;
+
+	for (int i = 0; i < MANY; i++) {
+		many.in[i] = i % 3 == 2 ? (void *)&many : (void *)(uintptr_t)(b + i);
+		others.in[i] = i % 3 == 2 ? (void *)&many : (void *)(uintptr_t)(b + MANY - 1 - i);
+	}
+	for (int turn = 0; turn < 3; turn++) {
+		launch_list(&many, a, b);
+		launch_list(&others, a, b);
+	}
+	unused = device_memory(64);
+	launch_list(&many, a, b);
+	others.in[1] = many.in[0];
+	launch_list(&others, a, b);
+	CHECK(cudaFree((void *)(uintptr_t)unused));
+	CHECK(cudaFree((void *)(uintptr_t)b));
+	launch_list(&many, a, NULL);
+	launch_list(&many, a, NULL);
+}
+
 /* Structs by value, and kernels of which nothing is known. */
 static void structs(void)
 {
-	static struct list many;
-	const char *a = device_memory(64), *b = device_memory(MANY);
+	const char *a = device_memory(64), *b = device_memory(64);
 	int number = 3;
 	static struct odd value; /* with nothing in its padding, which is part of a word */
-	void *args[] = {&number, &value, &b}, *long_args[] = {&many, &a};
+	void *args[] = {&number, &value, &b};
 
 	value.small = 1;
 	value.in[0] = (void *)(uintptr_t)a;
@@ -190,15 +225,6 @@ static void structs(void)
 	value.last = 2;
 	CHECK(cudaLaunchKernel(&odd, one, one, args, 0, NULL));
 	printf("2=%p 4=%p 6=%p\n", (const void *)a, (const void *)b, (const void *)b);
-	for (int i = 0; i < MANY; i++)
-		many.in[i] = i % 3 == 2 ? &number : (void *)(uintptr_t)(b + i);
-	for (int turn = 0; turn < 2; turn++) {
-		CHECK(cudaLaunchKernel(&long_one, one, one, long_args, 0, NULL));
-		for (int i = 0; i < MANY; i++)
-			if (i % 3 != 2)
-				printf("%d=%p ", i, (const void *)(b + i));
-		printf("%d=%p\n", MANY, (const void *)a);
-	}
 	CHECK(cudaLaunchKernel(&unknown, one, one, args, 0, NULL));
 	puts("not known");
 }
@@ -275,6 +301,7 @@ int main(int argc, char **argv)
 	kinds();
 	ways();
 	structs();
+	lists();
 	tables();
 	return 0;
 }
