@@ -387,7 +387,17 @@ struct pm_entry_touches {
 	unsigned char bytes[];
 };
 
-/* Something said about the run, "key: sentence": command, warning, ... */
+/*
+ * Something said about the run, "key: sentence", by the hook or by whoever calls pmhook_note (pm_note.h). The keys that
+ * readers look at:
+ *
+ *     command   what was started
+ *     python    the interpreter, as far as its frames are read
+ *     device    where device times come from, and what went wrong with that
+ *     warning   what a user should know of the recording
+ *     assumed   a kernel's name, as its activity has it: its duration is an assumption of the device's, not a time. Once
+ *               for each such kernel
+ */
 struct pm_entry_note {
 	char text[1];
 };

@@ -15,6 +15,7 @@
 #include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/resolve.h"
+#include "pm_note.h"
 #include "write.h"
 
 #define FULL (PMH_SLOTS / 4 * 3)
@@ -214,6 +215,14 @@ void pmh_window_entry(bool open, uint32_t iteration)
 void pmh_note(const char *text)
 {
 	write_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);
+}
+
+void pmh_note_of(const char *key, const char *text)
+{
+	char start[PM_NOTE_KEY_BYTES + 2];
+	const int n = snprintf(start, sizeof start, "%s: ", key);
+
+	write_entry(PM_ENTRY_NOTE, start, (size_t)n, text, strlen(text) + 1);
 }
 
 void pmh_device_entry(const struct pm_entry_device *device, const char *name)
