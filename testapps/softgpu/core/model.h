@@ -75,7 +75,7 @@ struct sg_timed {
 	size_t size;
 	uint64_t submit_ns;
 	uint64_t ready_ns, begin_ns, end_ns;
-	enum sg_basis basis; /* of the duration; not of communication */
+	enum sg_basis basis;     /* of the duration; not of communication */
 	_Alignas(16) char arg[]; /* when it is queued */
 };
 
@@ -129,6 +129,9 @@ struct sg_link sg_disturb_link(struct sg_link link, int rank, int other);
  * much. */
 void sg_tally_add(const struct sg_activity *what, enum sg_basis basis, uint64_t duration_ns);
 void sg_tally_start(void);
+/* Has the hook, if there is one, write down that this kernel's duration is by default; once for each name.
+ * Without locks held. */
+void sg_tally_note(const struct sg_activity *what);
 
 /* ---- measured times (times.c) ---- */
 

@@ -5,9 +5,10 @@
  * The one idea: the duration of an unknown kernel follows from its number of threads, which may be far off,
  * so a run with much of it is told so: one line at exit, of the job's first rank, and one where times were
  * measured. Time is that of kernels, copies, sets and collectives without their waiting; sends and receives
- * are not in it.
+ * are not in it. Where the hook records, the names of such kernels are in the trace as well (pm_note.h).
  */
 #include "model.h"
+#include "pm_note.h"
 #include "rules.h"
 
 #include <stdio.h>
@@ -23,8 +24,13 @@ static _Atomic uint64_t sums_ns[SG_BASES];
 static struct {
 	_Atomic(const char *) name;
 	_Atomic uint64_t time_ns;
+	_Atomic int noted;
 } by_name[NAMES];
 static pid_t owner;
+
+/* Without a hook there is none. Not looked up: another thread may hold the loader's lock, in a constructor
+ * that waits for us. */
+__attribute__((weak)) __typeof__(pmhook_note) pmhook_note;
 
 void sg_tally_start(void)
 {
@@ -36,24 +42,45 @@ void sg_tally_link(enum sg_basis basis, uint64_t duration_ns)
 	atomic_fetch_add_explicit(&sums_ns[basis], duration_ns, memory_order_relaxed);
 }
 
-/* A kernel's name has one address for as long as the process lives (sg_kernel). */
+/* The name's place among by_name, new if it has none; NAMES: there is none left. A kernel's name has one
+ * address for as long as the process lives (sg_kernel). */
+static size_t place_of(const char *wanted)
+{
+	size_t at = ((uintptr_t)wanted >> 4) % NAMES;
+
+	for (size_t tried = 0; tried < NAMES; tried++, at = (at + 1) % NAMES) {
+		const char *name = atomic_load_explicit(&by_name[at].name, memory_order_acquire);
+
+		if (name == NULL && atomic_compare_exchange_strong(&by_name[at].name, &name, wanted))
+			name = wanted;
+		if (name == wanted)
+			return at;
+	}
+	return NAMES;
+}
+
 void sg_tally_add(const struct sg_activity *what, enum sg_basis basis, uint64_t duration_ns)
 {
-	size_t at = ((uintptr_t)what->name >> 4) % NAMES;
+	size_t at;
 
 	sg_tally_link(basis, duration_ns);
 	if (basis != SG_BY_DEFAULT)
 		return;
-	for (size_t tried = 0; tried < NAMES; tried++, at = (at + 1) % NAMES) {
-		const char *name = atomic_load_explicit(&by_name[at].name, memory_order_acquire);
-
-		if (name == NULL && atomic_compare_exchange_strong(&by_name[at].name, &name, what->name))
-			name = what->name;
-		if (name != what->name)
-			continue;
+	at = place_of(what->name);
+	if (at < NAMES)
 		atomic_fetch_add_explicit(&by_name[at].time_ns, duration_ns, memory_order_relaxed);
+}
+
+void sg_tally_note(const struct sg_activity *what)
+{
+	size_t at;
+
+	if (pmhook_note == NULL || what->name == NULL)
 		return;
-	}
+	at = place_of(what->name);
+	if (at < NAMES && !atomic_load_explicit(&by_name[at].noted, memory_order_relaxed) &&
+		pmhook_note("assumed", what->name) == 0)
+		atomic_store(&by_name[at].noted, 1);
 }
 
 /* The last word of a mangled name that is one behind the other: "kernel" of _ZN2at6kernelILi4EEEvPf. */

@@ -113,6 +113,8 @@ void sg_timed_report(struct sg_timed *timed)
 {
 	if (timed->what.kind == SG_ACTIVITY_NONE)
 		return;
+	if (timed->basis == SG_BY_DEFAULT)
+		sg_tally_note(&timed->what);
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL))
 		sg_activity_report(&timed->what, timed->begin_ns, timed->end_ns);
 	if (SG_UNLIKELY(sg_truth_on))
