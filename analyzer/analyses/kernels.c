@@ -1,6 +1,7 @@
 /* What ran on the devices, by name: see kernels.h. */
 #include "kernels.h"
 #include "base/lookup.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -272,6 +273,55 @@ static void settle_row(const struct kernels *kernels, struct kernel_row *row, si
 	}
 }
 
+static bool is_assumed(const struct timeline *timeline, const char *name)
+{
+	for (size_t p = 0; p < timeline->process_count; p++)
+		for (size_t i = 0; i < timeline->processes[p].assumed_count; i++)
+			if (strcmp(timeline->processes[p].assumed[i], name) == 0)
+				return true;
+	return false;
+}
+
+/* A kernel has a row for each phase that it is in. The rows are sorted. */
+static void add_up_assumed(const struct timeline *timeline, struct kernels *kernels)
+{
+	double most_ns = 0;
+
+	for (size_t i = 0; i < kernels->row_count; i++) {
+		struct kernel_row *row = &kernels->rows[i];
+		double sum_ns = 0;
+		bool is_first = true;
+
+		row->assumed = is_assumed(timeline, row->name);
+		if (!row->assumed)
+			continue;
+		for (size_t k = 0; k < kernels->row_count; k++) {
+			if (strcmp(kernels->rows[k].name, row->name) != 0)
+				continue;
+			is_first = is_first && k >= i;
+			sum_ns += kernels->rows[k].time_ns;
+		}
+		kernels->assumed.names += is_first;
+		kernels->assumed.share += row->share;
+		if (sum_ns > most_ns) {
+			most_ns = sum_ns;
+			kernels->assumed.most = row->title;
+			kernels->assumed.most_share = sum_ns / kernels->time_ns;
+		}
+	}
+}
+
+const char *kernels_assumed_text(struct arena *arena, const struct kernels *kernels)
+{
+	if (kernels->assumed.names == 0)
+		return NULL;
+	return arena_format(arena,
+		"Modelled durations: %.1f%% of the device time is an assumption, of %zu kernel%s without a "
+		"rule; most of it: %s (%.1f%%)",
+		100 * kernels->assumed.share, kernels->assumed.names, pm_text_plural(kernels->assumed.names),
+		print_clean(arena, kernels->assumed.most), 100 * kernels->assumed.most_share);
+}
+
 void kernels_find(const struct analysis *analysis, struct kernels *kernels)
 {
 	struct gatherer gatherer = {.analysis = analysis, .kernels = kernels};
@@ -291,6 +341,7 @@ void kernels_find(const struct analysis *analysis, struct kernels *kernels)
 		settle_row(kernels, &kernels->rows[i], analysis->worker_count);
 	if (kernels->row_count)
 		qsort(kernels->rows, kernels->row_count, sizeof(*kernels->rows), compare_rows);
+	add_up_assumed(&analysis->timeline, kernels);
 	if (kernels->graph_count)
 		qsort(kernels->graphs, kernels->graph_count, sizeof(*kernels->graphs), compare_graphs);
 	lookup_free(&gatherer.lookup);

@@ -22,6 +22,7 @@ struct kernel_row {
 	double least_ns, greatest_ns; /* time of the worker with least and most, of an iteration */
 	size_t greatest;              /* that worker */
 	double *workers_ns;           /* by worker, of an iteration, mean */
+	bool assumed; /* its duration is an assumption of the device's (timeline_process.assumed) */
 };
 
 /* Launches of graphs with so many kernels, of one launching function. */
@@ -37,6 +38,12 @@ struct kernels {
 	struct kernel_graph *graphs; /* likewise */
 	size_t graph_count, graph_room;
 	double time_ns; /* of all rows */
+	struct {
+		size_t names;      /* different kernels */
+		double share;      /* of the time of all rows */
+		const char *most;  /* title of the one with the most time; NULL: there is none */
+		double most_share; /* likewise of all rows */
+	} assumed;
 	struct arena arena;
 };
 
@@ -46,6 +53,10 @@ void kernels_free(struct kernels *kernels);
 /* The `most` costliest; a page has the full names, times as bars, and each kernel's fastest rank too. */
 void kernels_table(struct print_table *table, struct analysis *analysis, const struct kernels *kernels,
 	size_t most, enum print_form form);
+
+/* "Modelled durations: 31% of ...", a sentence of those that are assumptions; in the arena. NULL: none are.
+ */
+const char *kernels_assumed_text(struct arena *arena, const struct kernels *kernels);
 
 /* The kernel's name where the operation has one among its values, else the function's. */
 const char *kernel_name(const struct timeline *timeline, uint32_t number);

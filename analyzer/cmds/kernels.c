@@ -52,6 +52,8 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
 		cJSON_AddNumberToObject(object, "time_ns", kernels.time_ns);
+		if (kernels.assumed.names)
+			cJSON_AddNumberToObject(object, "assumed_share", kernels.assumed.share);
 		cJSON_AddItemToArray(list, object);
 	}
 	print_init(&table, arena);
@@ -71,6 +73,8 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 					kernels.row_count - rows, 100 * left),
 			2, out);
 	}
+	if (form == PRINT_TEXT && kernels.assumed.names)
+		print_paragraph(arena_format(arena, "%s.", kernels_assumed_text(arena, &kernels)), 2, out);
 	print_init(&table, arena);
 	graph_table(&table, &kernels);
 	if (form != PRINT_TEXT || table.row_count > 0)

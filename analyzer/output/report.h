@@ -49,9 +49,12 @@ void report_worker_table(struct run *run, struct print_table *table); /* a row f
 /* Which part of the run was recorded; nothing where all was (report_recording.c). */
 void report_windows(struct analysis *analysis, FILE *out);
 
+/* How much of the device time rests on assumptions of a modelled device; nothing where it is little. */
+void report_assumed(struct analysis *analysis, FILE *out);
+
 /* What recording cost, and file input of worker processes without a trace; nothing where neither is known. */
 void report_recording(struct analysis *analysis, FILE *out);
-void report_recording_json(const struct analysis *analysis, cJSON *object); /* all three */
+void report_recording_json(const struct analysis *analysis, cJSON *object); /* all four */
 
 /* "Iterations: 29 of 30 used on each rank, found by the model's updates, confidence 100%." (report_found.c).
  * Where nothing repeats the recording stands as one, and nothing is said of how likely that is. */

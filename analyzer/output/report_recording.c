@@ -1,10 +1,14 @@
 /* What a report says of the recording itself: which part of the run, what it cost, and what went on
  * elsewhere. */
 #include "report.h"
+#include "analyses/kernels.h"
 #include "base/text.h"
 #include "trace/losses.h"
 
 #include <inttypes.h>
+
+#define ASSUMED_FROM \
+	0.1 /* of the device time; less is not worth a line, and softgpu says nothing of it either */
 
 /* The windows of the first process, as far as its calls go; the others' are as a rule the same. */
 struct recorded {
@@ -147,6 +151,49 @@ static void report_attribution(struct analysis *analysis, FILE *out)
 		2, out);
 }
 
+/* Durations that are the device's assumptions; false: there are none, and `kernels` is not to be freed. */
+static bool find_assumed(const struct analysis *analysis, struct kernels *kernels)
+{
+	size_t names = 0;
+
+	for (size_t i = 0; i < analysis->timeline.process_count; i++)
+		names += analysis->timeline.processes[i].assumed_count;
+	if (names == 0)
+		return false;
+	kernels_find(analysis, kernels);
+	return true;
+}
+
+void report_assumed(struct analysis *analysis, FILE *out)
+{
+	struct kernels kernels;
+
+	if (!find_assumed(analysis, &kernels))
+		return;
+	if (kernels.assumed.share >= ASSUMED_FROM)
+		print_paragraph(arena_format(&analysis->timeline.arena, "%s. More: pmanalyze kernels.",
+					kernels_assumed_text(&analysis->timeline.arena, &kernels)),
+			2, out);
+	kernels_free(&kernels);
+}
+
+static void add_assumed_json(const struct analysis *analysis, cJSON *object)
+{
+	struct kernels kernels;
+	cJSON *item;
+
+	if (!find_assumed(analysis, &kernels))
+		return;
+	if (kernels.assumed.names) {
+		item = cJSON_AddObjectToObject(object, "assumed_durations");
+		cJSON_AddNumberToObject(item, "share", kernels.assumed.share);
+		cJSON_AddNumberToObject(item, "kernels", (double)kernels.assumed.names);
+		cJSON_AddStringToObject(item, "most", kernels.assumed.most);
+		cJSON_AddNumberToObject(item, "most_share", kernels.assumed.most_share);
+	}
+	kernels_free(&kernels);
+}
+
 void report_recording(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
@@ -228,6 +275,7 @@ void report_recording_json(const struct analysis *analysis, cJSON *object)
 	add_windows(object, &analysis->timeline);
 	add_losses(object, &analysis->timeline);
 	add_attribution_json(object, &analysis->timeline);
+	add_assumed_json(analysis, object);
 	if (totals.reads > 0) {
 		cJSON *input = cJSON_AddObjectToObject(object, "worker_input");
 

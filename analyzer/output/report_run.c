@@ -164,6 +164,7 @@ static void print_head(struct run *run, FILE *out)
 	print_paragraph(arena_format(arena, "Device times: %s.",
 				report_device_times(analysis, source_of(analysis, source_texts))),
 		2, out);
+	report_assumed(analysis, out);
 }
 
 /* Is there no trace of some of the job's ranks? */

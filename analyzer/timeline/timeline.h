@@ -190,6 +190,9 @@ struct timeline_process {
 	const char *trouble;   /* NULL, or a sentence */
 	const char **warnings; /* what the recorder itself says of its settings and the like */
 	size_t warning_count;
+	const char *
+		*assumed; /* names of kernels whose durations are assumptions of the device's, not times */
+	size_t assumed_count;
 	uint64_t lost_records;         /* known to be missing */
 	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
 	uint64_t refused_records;      /* without description */

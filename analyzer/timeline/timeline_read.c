@@ -251,6 +251,19 @@ static void add_warnings(
 				keep(timeline, trace->notes[i] + strlen(word));
 }
 
+/* Names of kernels that the trace has notes "assumed: NAME" of. */
+static void add_assumed(
+	struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
+{
+	static const char word[] = "assumed: ";
+
+	process->assumed = arena_alloc(&timeline->arena, trace->note_count + 1, sizeof(*process->assumed));
+	for (size_t i = 0; i < trace->note_count; i++)
+		if (strncmp(trace->notes[i], word, strlen(word)) == 0)
+			process->assumed[process->assumed_count++] =
+				keep(timeline, trace->notes[i] + strlen(word));
+}
+
 /* The process of a trace with its tables, without its calls; number: of the process. */
 static void add_process(struct timeline *timeline, const struct trace *trace, uint32_t number,
 	struct timeline_process *process, struct timeline_bases *bases)
@@ -284,6 +297,7 @@ static void add_process(struct timeline *timeline, const struct trace *trace, ui
 	};
 	add_losses(process, trace);
 	add_warnings(timeline, process, trace);
+	add_assumed(timeline, process, trace);
 	for (size_t i = 0; i < trace->device_entry_count; i++)
 		add_device(timeline, process, &trace->devices[i]);
 	process->first_queue = (uint32_t)timeline->queue_count;
