@@ -141,6 +141,10 @@ extern int sg_times_on;
 /* How long the operation took in the measured run, in ns of the scaled clock; negative: it is not there. */
 double sg_times_find(const struct sg_activity *what);
 
+/* The name of a kernel without C++'s mangling, where the C++ library is there to tell; else the name. By the
+ * name's address, which must stand for it as long as the process lives (demangle.c). */
+const char *sg_readable_name(const char *name);
+
 /* ---- what a profiler gets (activity.c) ---- */
 
 /* Notes the call that submits the work, and tells the watcher of it. */

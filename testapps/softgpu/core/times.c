@@ -7,12 +7,14 @@
  *
  *     kernel      name      grid and block, six numbers     count   median ns
  *     call        function  operations and bytes            count   median ns
+ *     call        -         operations and 0                count   median ns      of any function
  *     copy        H2D, ...  bytes                           count   median ns
  *     set         -         bytes                           count   median ns
  *     collective  function  bytes and ranks                 count   median ns
  *
- * What is in it takes that time, everything else that of its rule. A collective that is not, but another of
- * its function with at most twice or at least half of its bytes, is scaled from that by the ring formula.
+ * A kernel's name may be the mangled one or, as torch.profiler has it, that for people. What is in it takes
+ * that time, everything else that of its rule. A collective that is not, but another of its function with at
+ * most twice or at least half of its bytes, is scaled from that by the ring formula.
  */
 #include "model.h"
 #include "text.h"
@@ -204,14 +206,22 @@ int sg_times_start(char *error, size_t error_bytes)
 
 /* ---- answering ---- */
 
+static int is_call(const struct entry *entry, const struct sg_activity *what)
+{
+	if (fabs(entry->work - what->cost.flops) > 0.5)
+		return 0;
+	if (strcmp(entry->name, "-") == 0)
+		return what->cost.kind == SG_COST_PRODUCT;
+	return strcmp(entry->name, what->name) == 0 &&
+	       fabs(entry->bytes - what->cost.bytes) <= CALL_SHARE * entry->bytes;
+}
+
 /* A call of the same operations and nearly the same bytes: whether a bias is counted is a matter of taste. */
 static const struct entry *find_call(const struct sg_activity *what)
 {
 	const struct entry *entry = times.calls;
 
-	while (entry != NULL &&
-		(strcmp(entry->name, what->name) != 0 || fabs(entry->work - what->cost.flops) > 0.5 ||
-			fabs(entry->bytes - what->cost.bytes) > CALL_SHARE * entry->bytes))
+	while (entry != NULL && !is_call(entry, what))
 		entry = entry->next;
 	return entry;
 }
@@ -241,6 +251,8 @@ double sg_times_find(const struct sg_activity *what)
 	entry = find(kind, name, shape);
 	if (entry == NULL && what->of_library && what->kind == SG_ACTIVITY_KERNEL)
 		entry = find_call(what);
+	else if (entry == NULL && what->kind == SG_ACTIVITY_KERNEL && sg_readable_name(name) != name)
+		entry = find(kind, sg_readable_name(name), shape);
 	return entry != NULL ? entry->time_ns * sg_time_scale : -1;
 }
 
