@@ -138,13 +138,13 @@ static int run_times(const struct how *how, char **paths, size_t path_count)
 	if (!memory)
 		err(1, "memory");
 	cmd_print_warnings(&runs[0]);
-	count = export_times(&runs[0], memory);
+	count = export_times(&runs[0], paths, path_count, memory);
 	if (fclose(memory) != 0)
 		err(1, "memory");
 	if (count == 0)
 		errx(1,
 			"%s: no operation with its device time and its shape; expected a run recorded by "
-			"pmhook with CUPTI",
+			"pmhook with CUPTI, or by torch.profiler",
 			runs[0].label);
 	if (how->path && !(out = fopen(how->path, "we")))
 		err(1, "%s", name);
@@ -213,7 +213,8 @@ static const struct option_row rows[] = {
 	{"times", OPTION_TIMES, NULL,
 		"how long each operation took on the GPU, for softgpu: a run under SOFTGPU_TIMES=FILE takes "
 		"these times. Tab-separated: kind, name, shape, count, median in ns. Needs a trace of pmhook "
-		"with device times from CUPTI; the whole run counts"},
+		"with device times from CUPTI, or one of torch.profiler with record_shapes=True, which has no sizes of "
+		"convolutions; the whole run counts"},
 	{"append", OPTION_APPEND, NULL,
 		"append the rows to FILE, which must have the same columns; FILE is created if "
 		"missing"},

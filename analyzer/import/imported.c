@@ -23,8 +23,8 @@ static const struct column event_columns[] = {COLUMN(imported_events, begin_ns),
 	COLUMN(imported_events, end_ns), COLUMN(imported_events, name), COLUMN(imported_events, queue),
 	COLUMN(imported_events, call), COLUMN(imported_events, collective),
 	COLUMN(imported_events, correlation), COLUMN(imported_events, external),
-	COLUMN(imported_events, phase), COLUMN(imported_events, layer), COLUMN(imported_events, kind),
-	COLUMN(imported_events, activity)};
+	COLUMN(imported_events, shape), COLUMN(imported_events, phase), COLUMN(imported_events, layer),
+	COLUMN(imported_events, kind), COLUMN(imported_events, activity)};
 static const struct column call_columns[] = {COLUMN(imported_calls, begin_ns), COLUMN(imported_calls, end_ns),
 	COLUMN(imported_calls, name), COLUMN(imported_calls, thread), COLUMN(imported_calls, correlation)};
 static const struct column span_columns[] = {COLUMN(imported_spans, begin_ns), COLUMN(imported_spans, end_ns),
@@ -85,7 +85,7 @@ uint32_t imported_add_event(struct imported *imported)
 
 	events->call[event] = events->collective[event] = IMPORTED_NONE;
 	events->correlation[event] = events->external[event] = 0;
-	events->phase[event] = events->layer[event] = 0;
+	events->shape[event] = events->phase[event] = events->layer[event] = 0;
 	events->activity[event] = IMPORTED_KERNEL;
 	events->kind[event] = IMPORTED_OTHER;
 	return event;

@@ -75,10 +75,12 @@ struct imported_events {
 	int64_t *begin_ns, *end_ns;
 	uint32_t *name;
 	uint32_t *queue;
-	uint32_t *call;          /* that launched it */
-	uint32_t *collective;    /* what is known of the communication */
-	uint64_t *correlation;   /* 0: none */
-	uint64_t *external;      /* number of the operator that launched it; 0: unknown */
+	uint32_t *call;        /* that launched it */
+	uint32_t *collective;  /* what is known of the communication */
+	uint64_t *correlation; /* 0: none */
+	uint64_t *external;    /* number of the operator that launched it; 0: unknown */
+	uint32_t *shape; /* with IMPORTED_WANT_SHAPES: of a kernel "grid and block" as six numbers, of copies
+			    and sets the bytes; strings, "": not known */
 	uint32_t *phase, *layer; /* what the writer says it is of, as pmanalyze export does; strings, or "" */
 	uint8_t *kind, *activity;
 };
@@ -159,6 +161,8 @@ enum imported_wanted {
 	IMPORTED_WANT_PYTHON = 8,    /* Python functions and modules */
 	IMPORTED_WANT_CALLS = 16,    /* calls that launched nothing, too */
 	IMPORTED_WANT_MODULES = 32,  /* of Python functions the modules */
+	IMPORTED_WANT_SHAPES =
+		64, /* grids and bytes of device events, sizes of matrix products; of Kineto's traces */
 };
 
 /*

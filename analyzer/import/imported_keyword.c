@@ -153,6 +153,17 @@ bool imported_keyword_shaped(const char *name)
 	return is_sum(name) || imported_keyword_layer(name);
 }
 
+bool imported_keyword_product(const char *name)
+{
+	static const char *const products[] = {
+		"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_addmm_activation"};
+
+	for (size_t i = 0; i < COUNT(products); i++)
+		if (strcmp(name, products[i]) == 0)
+			return true;
+	return false;
+}
+
 static uint16_t operator_flags(const char *name)
 {
 	static const char *const updates[] = {"aten::_foreach", "aten::_fused_", "multi_tensor", "addcdiv",

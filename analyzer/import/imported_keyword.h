@@ -35,6 +35,9 @@ const char *imported_keyword_layer(const char *name);
 
 /* Are the shapes of such an operator of use? Those of others would only fill the memory. */
 bool imported_keyword_shaped(const char *name);
+/* Is it one product of matrices, or a batch of them, with the factors as its last two inputs of two or three
+ * dimensions? */
+bool imported_keyword_product(const char *name);
 
 /*
  * PyTorch writes its operators as ranges of NVTX too: "aten::conv2d, seq = 12, op_id = 345, sizes = [[...]]",

@@ -7,6 +7,8 @@
 #include "imported_keyword.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +87,8 @@ struct device_arguments {
 	int64_t stream, device;
 	bool has_stream;
 	uint64_t correlation, external;
+	int64_t grid[6]; /* and block; 0: not known */
+	int64_t bytes;   /* -1: not known */
 	uint32_t phase, layer;
 	bool communicates;
 	struct imported_collective collective;
@@ -122,6 +126,34 @@ static void take_collective(struct kineto_reader *reader, const struct json_text
 	}
 }
 
+/* Three numbers in an array; all 0 where there is another thing. */
+static void read_three(const char *place, int64_t three[3])
+{
+	for (int i = 0; place && i < 3; i++) {
+		const bool goes_on = *place == (i == 0 ? '[' : ',');
+
+		place = goes_on ? json_integer(json_blank(place + 1), &three[i]) : NULL;
+		place = place ? json_blank(place) : NULL;
+	}
+	if (!place || *place != ']')
+		memset(three, 0, 3 * sizeof(*three));
+}
+
+static uint32_t shape_of(struct kineto_reader *reader, const struct device_arguments *arguments,
+	enum imported_activity activity)
+{
+	const int64_t *grid = arguments->grid;
+	char text[128] = "";
+
+	if (activity == IMPORTED_KERNEL && grid[0] > 0 && grid[3] > 0)
+		snprintf(text, sizeof(text),
+			"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, grid[0],
+			grid[1], grid[2], grid[3], grid[4], grid[5]);
+	else if (activity != IMPORTED_KERNEL && arguments->bytes >= 0)
+		snprintf(text, sizeof(text), "%" PRId64, arguments->bytes);
+	return *text ? intern_text(&reader->imported->strings, text, strlen(text)) : 0;
+}
+
 static void read_device_arguments(
 	struct kineto_reader *reader, const char *place, struct device_arguments *arguments)
 {
@@ -129,7 +161,7 @@ static void read_device_arguments(
 	const char *value;
 
 	*arguments = (struct device_arguments){
-		.device = -1, .collective = {.in_count = -1, .out_count = -1, .sequence = -1}};
+		.device = -1, .bytes = -1, .collective = {.in_count = -1, .out_count = -1, .sequence = -1}};
 	for (; place && (value = json_member(place, &key)); place = json_skip(value)) {
 		if (key.length == 6 && JSON_IS(key, "stream"))
 			arguments->has_stream = json_integer(value, &arguments->stream);
@@ -139,6 +171,12 @@ static void read_device_arguments(
 			arguments->correlation = unsigned_at(value);
 		else if (JSON_IS(key, "External id") || JSON_IS(key, "external id"))
 			arguments->external = unsigned_at(value);
+		else if (JSON_IS(key, "grid"))
+			read_three(value, arguments->grid);
+		else if (JSON_IS(key, "block"))
+			read_three(value, arguments->grid + 3);
+		else if (JSON_IS(key, "bytes"))
+			json_integer(value, &arguments->bytes);
 		else
 			take_collective(reader, &key, value, arguments);
 	}
@@ -187,6 +225,8 @@ static void take_device(
 		imported_find_queue(imported, 0, (int32_t)arguments.device, arguments.stream);
 	imported->events.correlation[index] = arguments.correlation;
 	imported->events.external[index] = arguments.external;
+	if (reader->wanted & IMPORTED_WANT_SHAPES)
+		imported->events.shape[index] = shape_of(reader, &arguments, activity);
 	imported->events.phase[index] = arguments.phase;
 	imported->events.layer[index] = arguments.layer;
 	imported->events.activity[index] = (uint8_t)activity;
@@ -268,7 +308,12 @@ static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 		reader->shaped_room = strings->room;
 	}
 	if (!reader->shaped[string])
-		reader->shaped[string] = imported_keyword_shaped(strings->items[string]) ? 2 : 1;
+		reader->shaped[string] =
+			imported_keyword_shaped(strings->items[string]) ||
+					((reader->wanted & IMPORTED_WANT_SHAPES) &&
+						imported_keyword_product(strings->items[string]))
+				? 2
+				: 1;
 	return reader->shaped[string] == 2;
 }
 

@@ -399,7 +399,7 @@ def main():
     batches = halve(batches) if options.halve else batches
     profiler = contextlib.nullcontext()
     if options.profile:
-        profiler = torch.profiler.profile(activities=list(torch.profiler.supported_activities()))
+        profiler = torch.profiler.profile(activities=list(torch.profiler.supported_activities()), record_shapes=True)
     torch.cuda.synchronize()
     with profiler:
         begin = time.perf_counter()

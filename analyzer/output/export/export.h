@@ -40,10 +40,11 @@ void export_observation(struct run *run, FILE *out);
 /*
  * How long each operation took on the device, a line each with the median, in the text that softgpu's
  * SOFTGPU_TIMES reads (testapps/softgpu/core/times.c has the lines). Kernels with grid and block, copies and
- * sets; calls of cuDNN and cuBLAS whose work is known; of collectives the shortest part of all ranks, which
- * waits least. Answers how many lines; of a run without any nothing is written.
+ * sets; calls of cuDNN and cuBLAS whose work is known, of a Kineto trace the products of matrices; of
+ * collectives the shortest part of all ranks, which waits least. Such traces are read once more, from the
+ * run's paths. Answers how many lines; of a run without any nothing is written.
  */
-size_t export_times(const struct run *run, FILE *out);
+size_t export_times(const struct run *run, char **paths, size_t path_count, FILE *out);
 
 /*
  * Adds lines to a table of observations, all of them or none; with `append` to those that are there, else in

@@ -5,34 +5,20 @@
  * the program's by its name, grid and block, a library's call by its function and its work, a copy by its
  * bytes, a collective by its function, bytes and ranks.
  */
-#include "export.h"
+#include "times.h"
 #include "analyses/roofline/work.h"
-#include "base/lookup.h"
 #include "base/statistics.h"
+#include "export.h"
 #include "timeline/collective.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
-	const char *text; /* kind, name and shape, a tab between them */
-	double *durations;
-	size_t count, room;
-};
-
-struct rows {
-	const struct timeline *timeline;
-	struct row *items;
-	size_t count, room;
-	struct lookup lookup;
-	struct arena arena;
-};
-
-static void add(struct rows *rows, const char *text, double duration_ns)
+void times_add(struct times_rows *rows, const char *text, double duration_ns)
 {
 	uint64_t hash = mem_hash_text(MEM_HASH_START, text);
-	struct row *row;
+	struct times_row *row;
 	size_t at = 0;
 	uint32_t i;
 
@@ -42,7 +28,7 @@ static void add(struct rows *rows, const char *text, double duration_ns)
 	if (i == LOOKUP_NONE) {
 		i = (uint32_t)rows->count;
 		*MEM_PUSH(rows->items, rows->count, rows->room) =
-			(struct row){.text = arena_text(&rows->arena, text, strlen(text))};
+			(struct times_row){.text = arena_text(&rows->arena, text, strlen(text))};
 		lookup_add(&rows->lookup, hash, i);
 	}
 	row = &rows->items[i];
@@ -75,7 +61,7 @@ static const char *kernel_text(
 }
 
 /* Kernels of the program's own, copies and sets: each activity by itself. */
-static void add_activities(struct rows *rows, struct arena *arena)
+static void add_activities(struct times_rows *rows, struct arena *arena)
 {
 	static const char *const directions[] = {"", "H2D", "D2H", "D2D"};
 	const struct timeline *timeline = rows->timeline;
@@ -96,7 +82,7 @@ static void add_activities(struct rows *rows, struct arena *arena)
 		else if (strcmp(function, "memcpy") == 0 && direction > 0 && direction < 4)
 			text = arena_format(arena, "copy\t%s\t%" PRIu64, directions[direction], bytes);
 		if (text)
-			add(rows, text, (double)(interval->end_ns - interval->begin_ns));
+			times_add(rows, text, (double)(interval->end_ns - interval->begin_ns));
 	}
 }
 
@@ -109,7 +95,7 @@ static int name_length(const char *name)
 }
 
 /* Calls of the libraries whose work is known: the sum of their kernels. */
-static void add_calls(struct rows *rows, struct arena *arena)
+static void add_calls(struct times_rows *rows, struct arena *arena)
 {
 	const struct timeline *timeline = rows->timeline;
 
@@ -131,7 +117,7 @@ static void add_calls(struct rows *rows, struct arena *arena)
 
 			duration_ns += (double)(interval->end_ns - interval->begin_ns);
 		}
-		add(rows,
+		times_add(rows,
 			arena_format(arena, "call\t%.*s\t%.0f %.0f", name_length(function->name),
 				function->name, work.flops, work.bytes),
 			duration_ns);
@@ -151,7 +137,7 @@ static uint32_t *count_sharers(const struct timeline *timeline)
 }
 
 /* Of a collective the part of the last rank to arrive: it waits for nobody. */
-static void add_collectives(struct rows *rows, struct arena *arena)
+static void add_collectives(struct times_rows *rows, struct arena *arena)
 {
 	const struct timeline *timeline = rows->timeline;
 	uint32_t *sharers = count_sharers(timeline);
@@ -163,6 +149,7 @@ static void add_collectives(struct rows *rows, struct arena *arena)
 		const struct timeline_call *call = TIMELINE_CALL(timeline, first->call);
 		const struct timeline_operation *operation = &timeline->operations[call->operation];
 		uint64_t communicator = value_of(timeline, operation, "comm");
+		uint64_t bytes = value_of(timeline, operation, "bytes");
 		double least_ns = -1;
 
 		for (next = i; next < list.count && list.items[next].hash == first->hash &&
@@ -176,12 +163,12 @@ static void add_collectives(struct rows *rows, struct arena *arena)
 				(least_ns < 0 || (double)(part->end_ns - part->begin_ns) < least_ns))
 				least_ns = (double)(part->end_ns - part->begin_ns);
 		}
-		if (least_ns < 0 || communicator == 0 || communicator >= timeline->communicator_count)
+		if (least_ns < 0 || bytes == 0 || communicator == 0 ||
+			communicator >= timeline->communicator_count)
 			continue;
-		add(rows,
+		times_add(rows,
 			arena_format(arena, "collective\t%s\t%" PRIu64 " %" PRId32,
-				timeline_function(timeline, call)->name,
-				value_of(timeline, operation, "bytes"),
+				timeline_function(timeline, call)->name, bytes,
 				timeline->communicators[communicator].size),
 			least_ns);
 	}
@@ -191,26 +178,30 @@ static void add_collectives(struct rows *rows, struct arena *arena)
 
 static int by_text(const void *a, const void *b)
 {
-	const struct row *first = a, *second = b;
+	const struct times_row *first = a, *second = b;
 
 	return strcmp(first->text, second->text);
 }
 
-size_t export_times(const struct run *run, FILE *out)
+size_t export_times(const struct run *run, char **paths, size_t path_count, FILE *out)
 {
-	struct rows rows = {.timeline = &run->analysis.timeline};
+	struct times_rows rows = {.timeline = &run->analysis.timeline};
 	struct arena scratch = {0};
 	size_t count;
 
-	add_activities(&rows, &scratch);
-	add_calls(&rows, &scratch);
+	if (run->analysis.timeline.processes[0].recorder) {
+		times_add_imported(&rows, paths, path_count, &scratch);
+	} else {
+		add_activities(&rows, &scratch);
+		add_calls(&rows, &scratch);
+	}
 	add_collectives(&rows, &scratch);
 	if (rows.count > 0)
 		qsort(rows.items, rows.count, sizeof(*rows.items), by_text);
 	if (rows.count > 0)
 		fprintf(out, "# times of pmhook 1: kind, name, shape, count, median ns\n");
 	for (size_t i = 0; i < rows.count; i++) {
-		struct row *row = &rows.items[i];
+		struct times_row *row = &rows.items[i];
 
 		fprintf(out, "%s\t%zu\t%.0f\n", row->text, row->count,
 			statistics_median(row->durations, row->count));
