@@ -79,6 +79,10 @@ enum sg_extent sg_copy_extent(uint64_t bytes, enum sg_side to, enum sg_side from
 {
 	if (bytes <= SG_MOVED_BYTES || sg_numerics())
 		return SG_ALL;
+	if (bytes <= SG_OBJECT_BYTES && from == SG_SIDE_PAGEABLE)
+		return SG_ALL;
+	if (bytes <= SG_OBJECT_BYTES && from == SG_SIDE_DEVICE && to != SG_SIDE_PAGEABLE)
+		return SG_KNOWN;
 	if (to == SG_SIDE_DEVICE)
 		return SG_FORGETS;
 	return to == SG_SIDE_PINNED && from == SG_SIDE_DEVICE ? SG_NOTHING : SG_ALL;
@@ -101,6 +105,17 @@ void sg_forget_box_work(void *arg)
 
 	sg_memory_forget_range(
 		box->to, sg_box_span(box->to_pitch, box->to_slice, box->width, box->height, box->depth));
+}
+
+/* Of one row, as objects are; its destination may be pinned memory, of which nothing is known anyway. */
+static void copy_known_work(void *arg)
+{
+	struct sg_box *box = arg;
+
+	if (box->height == 1 && box->depth == 1 && sg_memory_is_known(box->from, box->width))
+		copy_box(box);
+	else
+		sg_forget_box_work(box);
 }
 
 /* Both sides are device memory: of one device, or of two. */
@@ -167,8 +182,10 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 	struct sg_activity what = {.kind = SG_ACTIVITY_COPY, .bytes = box->width * box->height * box->depth};
 	enum sg_side to = SG_SIDE_DEVICE, from = SG_SIDE_DEVICE;
 	cudaError_t error = cudaSuccess;
-	static sg_work *const works[] = {
-		[SG_ALL] = copy_work, [SG_FORGETS] = sg_forget_box_work, [SG_NOTHING] = sg_nothing_work};
+	static sg_work *const works[] = {[SG_ALL] = copy_work,
+		[SG_FORGETS] = sg_forget_box_work,
+		[SG_NOTHING] = sg_nothing_work,
+		[SG_KNOWN] = copy_known_work};
 	enum sg_extent extent;
 	uint64_t position;
 

@@ -33,8 +33,10 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
  * What is done of a copy or fill. All of it, but without numerics, when it is larger than SG_MOVED_BYTES:
  * into device memory nothing, as that may exist only virtually, and the destination is forgotten; from there
  * into pinned memory nothing; into pageable memory all, so that hosts read zeros where nothing was computed.
+ * Up to SG_OBJECT_BYTES all of it from pageable memory, and from device memory what is known when the copy's
+ * turn comes.
  */
-enum sg_extent { SG_ALL, SG_FORGETS, SG_NOTHING };
+enum sg_extent { SG_ALL, SG_FORGETS, SG_NOTHING, SG_KNOWN };
 enum sg_extent sg_copy_extent(uint64_t bytes, enum sg_side to, enum sg_side from);
 enum sg_run sg_copy_run(uint64_t bytes, enum sg_extent extent);
 /* A closure that forgets the destination of the box at arg, and one that does nothing. */

@@ -64,7 +64,7 @@ cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_b
 	extent = sg_copy_extent(what.bytes, side, side);
 	what.run = sg_copy_run(what.bytes, extent);
 	/* the box comes first in what is filled */
-	error = sg_queue_as(stream, &what, extent == SG_FORGETS ? sg_forget_box_work : fill_work, &fill,
+	error = sg_queue_as(stream, &what, extent == SG_ALL ? fill_work : sg_forget_box_work, &fill,
 		sizeof(fill), &position);
 	/* The synchronous calls wait only where the host can see the memory. */
 	if (error == cudaSuccess && wait == SG_SYNC && side == SG_SIDE_PINNED)

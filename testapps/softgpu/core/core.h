@@ -376,6 +376,7 @@ enum sg_side sg_block_side(const void *address, size_t size_bytes, cudaError_t *
 void sg_known_init(struct sg_block *block);
 void sg_known_free(struct sg_block *block);
 void sg_known_write(struct sg_block *block, const char *address, size_t size_bytes);
+int sg_known_covers(const struct sg_block *block, const char *address, size_t size_bytes);
 void sg_known_forget(struct sg_block *block, char *address);
 void sg_known_forget_range(struct sg_block *block, char *address, size_t size_bytes);
 

@@ -18,6 +18,9 @@
 
 enum { UNKNOWN, START, GOES_ON };
 
+#define GIVEN_BACK_BYTES ((size_t)256 << 10)
+#define GIVEN_BACK_PAGE ((uintptr_t)64 << 10) /* a multiple of whatever the machine's pages are */
+
 static size_t marks_of(const struct sg_block *block)
 {
 	return block->size_bytes / GRANULE + 1;
@@ -56,6 +59,37 @@ void sg_known_write(struct sg_block *block, const char *address, size_t size_byt
 		memset(block->marks + first + 1, GOES_ON, last - first);
 }
 
+int sg_known_covers(const struct sg_block *block, const char *address, size_t size_bytes)
+{
+	size_t offset = (size_t)(address - block->base), left = block->size_bytes - offset;
+	size_t first = offset / GRANULE, last;
+
+	if (block->marks == NULL || size_bytes == 0 || size_bytes > left)
+		return 0;
+	last = (offset + size_bytes - 1) / GRANULE;
+	return memchr(block->marks + first, UNKNOWN, last - first + 1) == NULL;
+}
+
+/* Device memory is anonymous: whole pages of much of it are given back, and read as zeros. */
+static void clear(char *from, size_t size_bytes)
+{
+	const uintptr_t page = GIVEN_BACK_PAGE;
+	char *begin = from + (-(uintptr_t)from & (page - 1));
+	size_t whole = 0;
+
+	if (size_bytes >= GIVEN_BACK_BYTES) {
+		whole = (size_bytes - (size_t)(begin - from)) & ~(page - 1);
+		if (madvise(begin, whole, MADV_DONTNEED) != 0)
+			whole = 0;
+	}
+	if (whole == 0) {
+		memset(from, 0, size_bytes);
+		return;
+	}
+	memset(from, 0, (size_t)(begin - from));
+	memset(begin + whole, 0, size_bytes - whole - (size_t)(begin - from));
+}
+
 void sg_known_forget(struct sg_block *block, char *address)
 {
 	size_t offset = (size_t)(address - block->base);
@@ -67,7 +101,7 @@ void sg_known_forget(struct sg_block *block, char *address)
 	while (end < marks_of(block) && block->marks[end] == GOES_ON)
 		end++;
 	end_bytes = end * GRANULE < block->size_bytes ? end * GRANULE : block->size_bytes;
-	memset(address, 0, end_bytes - offset);
+	clear(address, end_bytes - offset);
 	if (offset % GRANULE != 0)
 		first++;
 	memset(block->marks + first, UNKNOWN, end - first);

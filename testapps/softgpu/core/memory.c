@@ -333,6 +333,18 @@ static int may_be_device(const void *address)
 	       (uintptr_t)address < atomic_load_explicit(&highest, memory_order_relaxed);
 }
 
+int sg_memory_is_known(const void *address, size_t size_bytes)
+{
+	struct sg_block *found;
+	int known;
+
+	pthread_mutex_lock(&lock);
+	found = containing(address);
+	known = found != NULL && sg_known_covers(found, address, size_bytes);
+	pthread_mutex_unlock(&lock);
+	return known;
+}
+
 void sg_memory_forget(void *address)
 {
 	struct sg_block *found;

@@ -265,11 +265,16 @@ uint64_t sg_graph_node_number(cudaGraphNode_t node);
  * What is known of device memory (known.c). Who writes into it on a worker says so; who would have written
  * but does not compute forgets what its arguments point to: that reads as zeros from then on. Under the model
  * clock without numerics, copies, fills and collectives move up to SG_MOVED_BYTES, reductions among ranks are
- * computed up to SG_REDUCED_BYTES, and what is larger is forgotten at its destination. Addresses may be any.
+ * computed up to SG_REDUCED_BYTES, and what is larger is forgotten at its destination. Objects that programs
+ * exchange (pickled, as bytes) may be larger: up to SG_OBJECT_BYTES copies from pageable memory move, copies
+ * from device memory where all of it is known, and exchanges of ncclUint8. Addresses may be any.
  */
 #define SG_MOVED_BYTES ((size_t)64 << 10)
+#define SG_OBJECT_BYTES ((size_t)4 << 20)
 #define SG_REDUCED_BYTES ((size_t)4096)
 void sg_memory_written(const void *address, size_t size_bytes);
+/* 1: something was written into each granule of these since it was last forgotten. */
+int sg_memory_is_known(const void *address, size_t size_bytes);
 void sg_memory_forget(void *address);
 void sg_memory_forget_range(void *address, size_t size_bytes);
 /* The same for whatever the data, arguments of a kernel or a closure, point to. */

@@ -8,6 +8,8 @@
  * operation ends: the first of a small one, which moves its bytes even without numerics; of a large one it is
  * all there is then, and what is received is forgotten (core/known.c).
  */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "nccl_private.h"
@@ -261,13 +263,32 @@ static ncclResult_t meet_in_time(const struct run *run)
 	return ncclSuccess;
 }
 
+/* A program that unpickles what it received would only see zeros. */
+static void say_too_large(size_t bytes)
+{
+	static _Atomic int is_said;
+
+	if (atomic_exchange(&is_said, 1))
+		return;
+	fprintf(stderr,
+		"softgpu: an exchange of %zu bytes of type ncclUint8 takes its time, but what is received reads as "
+		"zeros: without SOFTGPU_NUMERICS=on they move up to %zu bytes\n",
+		bytes, SG_OBJECT_BYTES);
+}
+
 int nccl_moves(const struct nccl_task *task)
 {
 	size_t bytes = task->count * nccl_type_bytes(task->type);
 	int reduces = task->kind == NCCL_ALL_REDUCE || task->kind == NCCL_REDUCE ||
 		      task->kind == NCCL_REDUCE_SCATTER;
 
-	return sg_numerics() || bytes <= (reduces ? SG_REDUCED_BYTES : SG_MOVED_BYTES);
+	if (sg_numerics() || bytes <= (reduces ? SG_REDUCED_BYTES : SG_MOVED_BYTES))
+		return 1;
+	if (task->type != ncclUint8 || reduces)
+		return 0;
+	if (bytes > SG_OBJECT_BYTES)
+		say_too_large(bytes);
+	return bytes <= SG_OBJECT_BYTES;
 }
 
 /* Bytes that arrive at this rank. */

@@ -358,6 +358,52 @@ static void test_forgetting(void)
 	OK(cudaFree(device));
 }
 
+/*
+ * An object of some megabytes comes from pageable memory to the device, goes on there and comes back; what is
+ * not known in part, is larger, or was forgotten meanwhile reads as zeros, and its memory is given back.
+ */
+static void test_objects(void)
+{
+	const size_t size = SG_OBJECT_BYTES, far = (size_t)64 << 20;
+	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1000};
+	char *device, *object = malloc(2 * size), *seen = malloc(size), *pinned, *argument;
+	size_t before;
+
+	CHECK(object != NULL && seen != NULL);
+	memset(object, 7, 2 * size);
+	OK(cudaMalloc((void **)&device, (size_t)1 << 30));
+	OK(cudaMallocHost((void **)&pinned, size));
+	OK(cudaMemcpyAsync(device, object, size, cudaMemcpyHostToDevice, NULL));
+	memset(object, 8, size);
+	OK(cudaMemcpyAsync(device + far, device, size, cudaMemcpyDeviceToDevice, NULL));
+	OK(cudaMemcpy(seen, device + far, size, cudaMemcpyDeviceToHost));
+	CHECK(seen[0] == 7 && seen[size - 1] == 7);
+	OK(cudaMemcpy(pinned, device + far, size, cudaMemcpyDeviceToHost));
+	CHECK(pinned[0] == 7 && pinned[size - 1] == 7);
+	/* a copy that begins in it and ends behind it; one that is too large */
+	OK(cudaMemcpy(device + 2 * far, device + far + 300, size, cudaMemcpyDeviceToDevice));
+	OK(cudaMemcpy(seen, device + 2 * far, size, cudaMemcpyDeviceToHost));
+	CHECK(seen[0] == 0 && seen[size - 1] == 0);
+	OK(cudaMemcpy(device + 2 * far, object, size + 1, cudaMemcpyHostToDevice));
+	OK(cudaMemcpy(seen, device + 2 * far, size, cudaMemcpyDeviceToHost));
+	CHECK(seen[0] == 0 && seen[size - 1] == 0);
+	before = resident_bytes();
+	argument = device + 100;
+	OK(sg_submit_cost(NULL, &cost, count_call, &argument, sizeof(argument)));
+	OK(cudaMemcpy(seen, device, size, cudaMemcpyDeviceToHost));
+	CHECK(seen[99] == 7 && seen[100] == 0 && seen[size - 1] == 0);
+#ifndef __SANITIZE_THREAD__ /* whose shadow is resident as well */
+	OK(cudaDeviceSynchronize());
+	CHECK(resident_bytes() + size / 4 < before);
+#else
+	(void)before;
+#endif
+	OK(cudaFreeHost(pinned));
+	OK(cudaFree(device));
+	free(object);
+	free(seen);
+}
+
 /* As with the vendor: the devices that are named, in that order, up to the first that there is not. */
 static void test_visible(void)
 {
@@ -432,6 +478,7 @@ const struct clock_case host_cases[] = {
 	{"launch_with_numerics", test_launch, {"SOFTGPU_NUMERICS=on"}, NULL},
 	{"virtual_memory", test_virtual_memory, {NULL}, NULL},
 	{"forgetting", test_forgetting, {NULL}, NULL},
+	{"objects", test_objects, {NULL}, NULL},
 	{"visible", test_visible, {"CUDA_VISIBLE_DEVICES=5,GPU-736f6674-6770-7500-0000-000000000003,8,1"},
 		NULL},
 	{"none_visible", test_none_visible, {"CUDA_VISIBLE_DEVICES="}, NULL},

@@ -244,6 +244,39 @@ static void small_data(int rank, int n, ncclUniqueId id, int *shared)
 	CHECK((int)b[16383] == (rank + n - 1) % n + 1);
 }
 
+/* Objects move as bytes up to SG_OBJECT_BYTES; other types of that size, and sums, do not. */
+static void objects(int rank, int n, ncclUniqueId id, int *shared)
+{
+	const size_t size = SG_OBJECT_BYTES;
+	cudaStream_t stream = test_rank_stream(rank);
+	ncclComm_t comm = test_comm(rank, n, id);
+	char *a = malloc(size), *b = calloc((size_t)n, size);
+	void *apart = test_untouchable(2 * size);
+
+	(void)shared;
+	memset(a, rank + 1, size);
+	OK(ncclBroadcast(a, b, size, ncclUint8, 1, comm, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK(b[0] == 2 && b[size - 1] == 2);
+	OK(ncclAllGather(a, b, size, ncclUint8, comm, stream));
+	OK(cudaStreamSynchronize(stream));
+	CHECK(b[0] == 1 && b[size * (size_t)n - 1] == n);
+	OK(ncclGroupStart());
+	OK(ncclSend(a, size, ncclUint8, (rank + 1) % n, comm, stream));
+	OK(ncclRecv(b, size, ncclUint8, (rank + n - 1) % n, comm, stream));
+	OK(ncclGroupEnd());
+	OK(cudaStreamSynchronize(stream));
+	CHECK(b[size - 1] == (rank + n - 1) % n + 1);
+	OK(ncclBroadcast(apart, apart, size + 1, ncclUint8, 1, comm, stream));
+	OK(ncclBroadcast(apart, apart, size / 4, ncclFloat32, 1, comm, stream));
+	OK(ncclBroadcast(apart, apart, size, ncclInt8, 1, comm, stream));
+	OK(ncclAllReduce(apart, apart, size, ncclUint8, ncclSum, comm, stream));
+	OK(cudaStreamSynchronize(stream));
+	free(a);
+	free(b);
+	OK(ncclCommDestroy(comm));
+}
+
 /* Four nodes of four, whose ranks the communicator has in another order: the ring and the tree go node by
  * node all the same. */
 static void several_nodes(int rank, int n, ncclUniqueId id, int *shared)
@@ -480,6 +513,7 @@ int main(void)
 	for (int n = 2; n <= 9; n++)
 		run_ranks(flat_durations, n, NULL);
 	run_ranks(small_data, 3, NULL);
+	run_ranks(objects, 3, NULL);
 	run_ranks(threads, 1, NULL);
 	run_ranks(two_communicators, 2, NULL);
 	run_ranks(captured, 3, NULL);
