@@ -30,6 +30,7 @@ struct graph_parameter {
 	uint64_t gradient;  /* 0: not found */
 	const char *module; /* that works with it, where its address does not tell that; "": not known; else
 			       NULL */
+	const char *copied_in; /* the module that was being copied to the device with it, or NULL */
 	uint32_t gradient_step;
 };
 

@@ -64,6 +64,14 @@ static bool may_be_parameter(const struct flow_place *place)
 	return place->persistent && !place->library_writes && !place->input;
 }
 
+/* The module that the program is in when a call is made, or NULL. */
+static const char *module_of(const struct flow_work *work, uint32_t call)
+{
+	const struct timeline *timeline = work->assign->timeline;
+
+	return timeline->operations[timeline_call(timeline, call).operation].module;
+}
+
 /* Marks what lies in a copied range, or only what begins one. How many are new. */
 static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
 {
@@ -84,6 +92,7 @@ static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
 			count += !place->parameter;
 			place->parameter = true;
 			place->bytes = inside ? 0 : bytes; /* of the last copy: memory is used again */
+			place->copied_in = inside ? NULL : module_of(work, work->assign->worker->calls[i]);
 		}
 	}
 	return count;

@@ -27,14 +27,17 @@ struct flow_step {
 struct flow_place {
 	uint64_t address, bytes; /* bytes: 0 where not known */
 	bool parameter;
-	bool shard;           /* of a parameter, which is gathered from all ranks' */
-	uint32_t unit;        /* of a shard: the first place of those that are gathered together */
-	bool persistent;      /* touched in another iteration too */
-	bool library_writes;  /* by a computation */
-	bool input;           /* copied from the host in the iteration */
-	const char *module;   /* of a shard: what works with the parameter, ""; NULL: not looked for yet */
-	uint32_t group;       /* of a parameter: the first place of its layer */
-	uint32_t gradient_of; /* the parameter whose gradient it is, or FLOW_NOWHERE */
+	bool shard;            /* of a parameter, which is gathered from all ranks' */
+	uint32_t unit;         /* of a shard: the first place of those that are gathered together */
+	bool persistent;       /* touched in another iteration too */
+	bool library_writes;   /* by a computation */
+	bool input;            /* copied from the host in the iteration */
+	const char *module;    /* of a shard: what works with the parameter, ""; NULL: not looked for yet */
+	const char *copied_in; /* of a parameter: the module that was being copied to the device with it, or
+				  NULL */
+	const char *group_module; /* of the first place of a layer: of its parameters, the same */
+	uint32_t group;           /* of a parameter: the first place of its layer */
+	uint32_t gradient_of;     /* the parameter whose gradient it is, or FLOW_NOWHERE */
 	uint32_t cast; /* the parameter that it is a copy of, or FLOW_NOWHERE; while steps are gone through */
 	uint32_t cast_step; /* that made the copy */
 };

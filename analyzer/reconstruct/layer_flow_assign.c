@@ -9,6 +9,7 @@
 #include "layer_flow_assign.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MANY 6 /* parameters of one layer's step */
 
@@ -19,11 +20,22 @@ static uint32_t find_group(struct flow_work *work, uint32_t place)
 	return place;
 }
 
-/* Makes a parameter's layer that of another: but no layer is of two units. */
+/*
+ * Makes a parameter's layer that of another: but no layer is of two units, or of two modules that were copied
+ * to the device one after the other. A kernel that touches parameters of both does the work of two layers, of
+ * which a compiler has made one.
+ */
 static void join_groups(struct flow_work *work, uint32_t parameter, uint32_t other)
 {
-	if (work->places[parameter].unit == work->places[other].unit)
-		work->places[find_group(work, parameter)].group = find_group(work, other);
+	struct flow_place *from = &work->places[find_group(work, parameter)];
+	struct flow_place *to = &work->places[find_group(work, other)];
+
+	if (work->places[parameter].unit != work->places[other].unit ||
+		(from->group_module && to->group_module && strcmp(from->group_module, to->group_module) != 0))
+		return;
+	from->group = to->group;
+	if (!to->group_module)
+		to->group_module = from->group_module;
 }
 
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
@@ -293,6 +305,40 @@ static void assign_backward(struct flow_assigning *a)
 	free(last);
 }
 
+#define FEW 2 /* parameters of a module that is one layer: weights and a bias */
+
+static int by_module(const void *left, const void *right)
+{
+	const struct flow_place *const *a = left, *const *b = right;
+	const int order = strcmp((*a)->copied_in, (*b)->copied_in);
+
+	return order ? order : (*a > *b) - (*a < *b);
+}
+
+/* The few parameters of a module that was copied to the device are one layer, whatever touches them together.
+ */
+static void join_modules(struct flow_work *work)
+{
+	const struct flow_place **named = mem_alloc(work->parameter_count, sizeof(const struct flow_place *));
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].parameter && work->places[p].copied_in) {
+			work->places[p].group_module = work->places[p].copied_in;
+			named[count++] = &work->places[p];
+		}
+	if (count)
+		qsort(named, count, sizeof(const struct flow_place *), by_module);
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i + 1; end < count && strcmp(named[end]->copied_in, named[i]->copied_in) == 0;)
+			end++;
+		for (uint32_t j = i + 1; j < end && end - i <= FEW; j++)
+			join_groups(work, (uint32_t)(named[j] - work->places),
+				(uint32_t)(named[i] - work->places));
+	}
+	free(named);
+}
+
 /* ---- the result ---- */
 
 /* The layers in order of their first forward step; a library's call describes them best. */
@@ -338,6 +384,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 			(struct graph_parameter){.address = place->address,
 				.bytes = place->bytes,
 				.module = place->module,
+				.copied_in = place->copied_in,
 				.gradient_step = GRAPH_NONE};
 		assign->owners[number] = layer;
 		if (layer != LAYER_NONE) {
@@ -374,6 +421,7 @@ void flow_assign(struct flow_work *work)
 
 	for (uint32_t i = 0; i < work->step_count; i++)
 		a.groups[i] = FLOW_NOWHERE;
+	join_modules(work);
 	for (uint32_t k = 0; k < work->pass_count; k++) {
 		a.pass = &work->passes[k];
 		assign_forward(&a);

@@ -6,6 +6,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The next component of a module's path that the program itself has written, *length: of it, 0 at the end;
+ * what wraps a model puts components of its own between. */
+static const char *next_component(const char *path, size_t *length)
+{
+	static const char *const wrappers[] = {
+		"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"};
+
+	for (bool again = true; again;) {
+		path += *path == '.';
+		*length = strcspn(path, ".");
+		again = false;
+		for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+			again |= strlen(wrappers[i]) == *length && strncmp(wrappers[i], path, *length) == 0;
+		path += again ? *length : 0;
+	}
+	return path;
+}
+
+/* Does a module hold another? The outermost may have got another name since the other's path was read. */
+static bool module_holds(const char *outer, const char *inner)
+{
+	for (bool root = true;; root = false) {
+		size_t outer_length, inner_length;
+
+		outer = next_component(outer, &outer_length);
+		inner = next_component(inner, &inner_length);
+		if (outer_length == 0 || inner_length == 0)
+			return outer_length == 0 && inner_length > 0;
+		if (outer_length != inner_length || strncmp(outer, inner, outer_length) != 0) {
+			inner = next_component(inner + inner_length, &inner_length);
+			next_component(outer + outer_length, &outer_length);
+			return root && outer_length == 0 && inner_length > 0;
+		}
+		outer += outer_length;
+		inner += inner_length;
+	}
+}
+
 /* The module of the library's calls that read a parameter where it lies. NULL: of none, or (`*many`) of
  * several. */
 static const char *reader_module(const struct layer_assign *assign, uint64_t address, bool *many)
@@ -81,27 +119,32 @@ static void drop_doubtful(struct layer_assign *assign)
 }
 
 /*
- * What the program calls the layer of these parameters: the module that reads them, or where they were first
- * among the arguments of launches. The latter is the weaker, for words of arguments that are not in use may
- * hold any address. NULL: not known, or they are of several.
+ * What the program calls the layer of these parameters: the module that reads them, or was copied to the
+ * device with them, or where they were first among the arguments of launches. The last is the weakest, for
+ * words of arguments that are not in use may hold any address. NULL: not known, or they are of several.
  */
 static const char *parameters_module(const struct layer_assign *assign, uint32_t layer)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
 	const char *library = library_module(assign, layer), *found = NULL;
-	bool many = false;
+	bool many = false, copied = false;
 
+	for (uint32_t p = 0; p < assign->graph.parameter_count; p++)
+		copied |= assign->owners[p] == layer && assign->graph.parameters[p].copied_in;
 	for (uint32_t p = 0; p < assign->graph.parameter_count && !many; p++) {
 		const struct graph_parameter *parameter = &assign->graph.parameters[p];
 		const char *module;
 
-		if (assign->owners[p] != layer)
+		if (assign->owners[p] != layer || (copied && !parameter->copied_in))
 			continue;
 		module = reader_module(assign, parameter->address, &many);
 		if (!module && !many && parameter->module)
 			module = library ? library : *parameter->module ? parameter->module : NULL;
 		else if (!module && !many)
 			module = timeline_module_at(process, parameter->address);
+		/* calls of a compiled module are all of the whole */
+		if (!many && parameter->copied_in && (!module || module_holds(module, parameter->copied_in)))
+			module = parameter->copied_in;
 		many |= module && found && strcmp(module, found) != 0;
 		if (module)
 			found = module;
