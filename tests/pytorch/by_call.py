@@ -90,15 +90,19 @@ def align(rows, calls):
     return pairs
 
 
+def own_layers(row, modules):
+    """Those with parameters; a compiled kernel may do the work of several (truth_compiled.py)."""
+    return {layer for layer in row.layer.split("|") if layer in modules}
+
+
 def around(rows, modules):
     """By row: the layers with parameters before and behind it, in its phase."""
     found = [set() for _ in rows]
     for order in (range(len(rows)), reversed(range(len(rows)))):
         last = {}
         for i in order:
-            if rows[i].layer in modules:
-                last[rows[i].phase] = rows[i].layer
-            found[i].add(last.get(rows[i].phase, ""))
+            last[rows[i].phase] = own_layers(rows[i], modules) or last.get(rows[i].phase, {""})
+            found[i] |= last[rows[i].phase]
     return found
 
 
@@ -106,9 +110,11 @@ def is_layer(row, call, modules, beside):
     """Is the call's layer the one that the program says?"""
     if row.layer == "loss" and call["layer"] == "softmax":  # what a trainer in C calls it, and what it does
         return True
-    if row.layer in modules:
-        return call["layer"] == row.layer
-    return not call["layer"] or call["layer"] in beside or call["layer"].startswith(row.layer + ".")
+    own = own_layers(row, modules)
+    others = set(row.layer.split("|")) - own
+    if call["layer"] in own or not others:
+        return call["layer"] in own
+    return not call["layer"] or call["layer"] in beside or any(call["layer"].startswith(layer + ".") for layer in others)
 
 
 def judge(rows, calls, modules):

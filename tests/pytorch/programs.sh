@@ -10,6 +10,11 @@ bad=0
 # one NAME RANKS OPTIONS LIMITS
 one() {
 	launcher=
+	needs=$(printf '%s' "$4" | sed -n 's/.*needs=\([a-z_]*\).*/\1/p')
+	if ! "$PYTHON" -c "import ${needs:-sys}" 2>/dev/null; then
+		echo "$1: skipped: $PYTHON has no $needs"
+		return
+	fi
 	[ "$2" = 1 ] || launcher="-m torch.distributed.run --nproc-per-node $2"
 	# shellcheck disable=SC2086
 	if ! SOFTGPU_TRUTH=$1.truth.%r "$BUILD/bin/pmrun" -q --softgpu=a100 -o "$1" -- "$PYTHON" $launcher "$here/train.py" $3 --truth \
@@ -23,11 +28,11 @@ one() {
 	fi
 	printf '%s: ' "$1"
 	# shellcheck disable=SC2086
-	"$PYTHON" "$here/against_truth.py" "$BUILD/bin" "$1" "$1.truth.0" 12 ${4#*runs=no} || bad=1
-	rm -rf "$1" "$1".truth.*
+	"$PYTHON" "$here/against_truth.py" "$BUILD/bin" "$1" "$1.truth.0" 12 $(echo "$4" | sed 's/.*runs=no//; s/needs=[a-z_]*//') || bad=1
+	rm -rf "$1" "$1".truth.* inductor
 }
 
-export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_CACHE_DIR="$PWD/inductor"
 while IFS=';' read -r name ranks options limits; do
 	case $name in '#'* | '') continue ;; esac
 	case $names in "  " | *" $name "*) one "$name" $ranks "${options# }" "$limits" ;; esac

@@ -2,7 +2,7 @@
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--halve] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
-             [--sync-norm] [--truth] [--profile FILE]
+             [--sync-norm] [--compile [BACKEND]] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -238,6 +238,8 @@ def parse():
     p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
     p.add_argument("--halve", action="store_true", help="each second batch has sequences of half the length")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
+    p.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND",
+                   help="torch.compile; with another backend than inductor phases and layers have no truth")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
     p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
@@ -379,6 +381,8 @@ def main():
     plain = model
     if options.strategy in ("ddp", "fsdp", "tensor"):
         model = distribute(options, model)
+    if options.compile:
+        model = torch.compile(model, backend=options.compile)
     if options.freeze:
         for part in (plain.words, plain.places, *plain.blocks[: options.freeze]):
             part.requires_grad_(False)
@@ -393,7 +397,12 @@ def main():
     if options.truth:
         from truth import Truth
 
-        truth = Truth(plain, getattr(optimizer, "inner", optimizer), "model.module" if options.strategy == "ddp" else "model")
+        truth = Truth(plain, getattr(optimizer, "inner", optimizer), "model.module" if options.strategy == "ddp" else "model",
+                      hooks=not options.compile)
+        if options.compile == "inductor":
+            import truth_compiled
+
+            truth_compiled.say_by_kernel(truth)
     samples = Samples(sample, options.steps * options.accumulate * batch)
     batches = iter(torch.utils.data.DataLoader(samples, batch_size=batch, num_workers=options.workers, pin_memory=True))
     batches = halve(batches) if options.halve else batches

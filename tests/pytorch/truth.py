@@ -15,15 +15,16 @@ import torch
 
 
 class Truth:
-    def __init__(self, model, optimizer, name="model"):
+    def __init__(self, model, optimizer, name="model", hooks=True):
         self.library = ctypes.CDLL("libsoftgpu.so")
         self.step_number, self.kept, self.stack, self.labelled = 0, {}, [], set()
         self.node = threading.local()
         self.owner = {}
         for path, module in model.named_modules(remove_duplicate=False):
             path = name + "." + path if path else name
-            module.register_forward_pre_hook(functools.partial(self.enter, path), prepend=True)
-            module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
+            if hooks:
+                module.register_forward_pre_hook(functools.partial(self.enter, path), prepend=True)
+                module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
             for parameter in module.parameters(recurse=False):
                 self.owner.setdefault(parameter, path)
         self.write_modules(model, name)
