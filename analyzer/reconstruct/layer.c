@@ -369,6 +369,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	list->iteration = iterations->model;
 	if (layer_given(model, worker, iterations, list) || iterations->count == 0)
 		return;
+	layer_find_replays(&assign);
 	assign.iteration = list->iteration = layer_flow_iteration(&assign, iterations);
 	graph_init(&assign.graph, model, worker, &iterations->items[assign.iteration]);
 	assign.recurs = recurring(model->timeline, worker, iterations);
@@ -400,6 +401,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	free(assign.copies);
 	free(assign.owners);
 	free(assign.specials);
+	layer_free_replays(&assign);
 	graph_free(&assign.graph);
 }
 

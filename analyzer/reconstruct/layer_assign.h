@@ -48,7 +48,19 @@ struct layer_assign {
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
 	size_t special_room;
+	uint32_t **captured; /* by graph of the timeline, the captured call of each of its operations; NULL:
+				not known */
 };
+
+/*
+ * The device addresses among the arguments of a call of the worker, as timeline_touches has them; of one that
+ * a graph replays those of its capture. And are they known? layer_find_replays comes first;
+ * layer_free_replays frees what it has made (layer_replay.c).
+ */
+const struct timeline_touch *layer_touches(const struct layer_assign *assign, uint32_t call, size_t *count);
+bool layer_knows_touches(const struct layer_assign *assign, uint32_t call);
+void layer_find_replays(struct layer_assign *assign);
+void layer_free_replays(struct layer_assign *assign);
 
 /*
  * Takes roles and layers from what the data say of the operations (layer_given.c); operation_roles have the

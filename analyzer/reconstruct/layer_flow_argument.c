@@ -75,12 +75,12 @@ bool flow_is_known(const struct layer_assign *assign, const struct iteration *it
 	size_t launches = 0, known = 0;
 
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
-		const struct timeline_call *call = TIMELINE_CALL(timeline, assign->worker->calls[i]);
+		const uint32_t call = assign->worker->calls[i];
 
-		if (assign->model->flows[call->operation].kind != PM_KIND_LAUNCH)
+		if (assign->model->flows[timeline_call(timeline, call).operation].kind != PM_KIND_LAUNCH)
 			continue;
 		launches++;
-		known += (call->flags & PM_FLAG_TOUCHES) != 0;
+		known += layer_knows_touches(assign, call);
 	}
 	return launches > 0 && known * 20 >= launches * 19;
 }
@@ -140,7 +140,7 @@ static struct operands *operands_of(struct flow_samples *samples, uint32_t opera
 				if (samples->operands[*number].kernel == operands.kernel)
 					break;
 		if (*number == samples->operands_count) {
-			touches = timeline_touches(timeline, call, &operands.count);
+			touches = layer_touches(samples->assign, call, &operands.count);
 			operands.words = mem_alloc(operands.count, sizeof(*operands.words));
 			if (operands.count)
 				memcpy(operands.words, touches, operands.count * sizeof(*touches));
@@ -159,16 +159,16 @@ static void find_operands(struct flow_samples *samples, const struct iteration *
 	memset(samples->operands_of, 0xff, timeline->operation_count * sizeof(*samples->operands_of));
 	for (size_t i = iteration->first_call; i < iteration->call_end; i++) {
 		const uint32_t call = samples->assign->worker->calls[i];
-		const struct timeline_call *launch = TIMELINE_CALL(timeline, call);
+		const uint32_t operation = timeline_call(timeline, call).operation;
 		const struct timeline_touch *touches;
 		struct operands *operands;
 		size_t count;
 
-		if (!(launch->flags & PM_FLAG_TOUCHES) ||
-			samples->assign->model->flows[launch->operation].kind != PM_KIND_LAUNCH)
+		if (samples->assign->model->flows[operation].kind != PM_KIND_LAUNCH ||
+			!layer_knows_touches(samples->assign, call))
 			continue;
-		touches = timeline_touches(timeline, call, &count);
-		operands = operands_of(samples, launch->operation, call);
+		touches = layer_touches(samples->assign, call, &count);
+		operands = operands_of(samples, operation, call);
 		if (operands)
 			operands->count = keep_common(operands->words, operands->count, touches, count);
 	}
@@ -253,7 +253,7 @@ const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32
 	const uint32_t rank = rank_of(&samples->own, operation, call);
 	const uint32_t calls = samples->own.first[operation + 1] - samples->own.first[operation];
 	const struct operands *operands = known_operands(samples, operation);
-	const struct timeline_touch *touches = timeline_touches(timeline, call, count);
+	const struct timeline_touch *touches = layer_touches(samples->assign, call, count);
 
 	while (samples->room < *count)
 		samples->kept =
@@ -266,9 +266,9 @@ const struct timeline_touch *flow_arguments(struct flow_samples *samples, uint32
 		size_t other_count;
 
 		if (sample->first[operation + 1] - sample->first[operation] != calls ||
-			!(timeline_call(timeline, *others).flags & PM_FLAG_TOUCHES))
+			!layer_knows_touches(samples->assign, *others))
 			continue;
-		touches = timeline_touches(timeline, *others, &other_count);
+		touches = layer_touches(samples->assign, *others, &other_count);
 		*count = keep_common(samples->kept, *count, touches, other_count);
 	}
 	if (operands)

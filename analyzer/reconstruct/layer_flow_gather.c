@@ -105,7 +105,7 @@ static void add_table(struct gathering *g, uint32_t step)
 
 	if (graph_flow(&assign->graph, step)->kind != PM_KIND_COPY)
 		return;
-	table.words = timeline_touches(assign->timeline, assign->graph.steps[step].call, &table.count);
+	table.words = layer_touches(assign, assign->graph.steps[step].call, &table.count);
 	table.kernel = table.count ? kernel_of(g->work, step) : FLOW_NOWHERE;
 	if (table.kernel != FLOW_NOWHERE)
 		*MEM_PUSH(g->tables, g->table_count, g->table_room) = table;

@@ -37,8 +37,7 @@ void layer_add_parameter_parts(const struct layer_assign *assign, struct layer_r
 static bool touches_any(const struct layer_assign *assign, uint32_t step, const struct flow *flow)
 {
 	size_t count;
-	const struct timeline_touch *touches =
-		timeline_touches(assign->timeline, assign->graph.steps[step].call, &count);
+	const struct timeline_touch *touches = layer_touches(assign, assign->graph.steps[step].call, &count);
 
 	if (graph_flow(&assign->graph, step)->kind != PM_KIND_LAUNCH)
 		return false; /* a table that is copied is not worked on by the copy */

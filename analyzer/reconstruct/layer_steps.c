@@ -191,7 +191,7 @@ static const char *module_of(const struct layer_assign *assign, uint32_t step)
 		module = timeline_module_at(process, parameter);
 		return module ? module : timeline->operations[assign->graph.steps[step].operation].module;
 	}
-	touches = timeline_touches(timeline, assign->graph.steps[step].call, &count);
+	touches = layer_touches(assign, assign->graph.steps[step].call, &count);
 	for (size_t i = 0; i < count && !module; i++)
 		module = timeline_module_at(process, touches[i].address);
 	return module;

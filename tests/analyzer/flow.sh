@@ -12,11 +12,13 @@ complain() {
 	bad=1
 }
 
-for case in each list block cast stale batches mean copies turns; do
+for case in each list block cast stale batches mean copies turns graph; do
 	mkdir $case
 	PMHOOK_OUT=$SCRATCH/$case with_hook "$bin/flow_host" $case >$case.truth || complain "$case: ends with $?"
-	"$bin/pmanalyze" export --perfetto -o $case.json $case >/dev/null
-	python3 "$SOURCE/tests/analyzer/flow.py" $case.truth $case.json || complain "$case"
+	if [ $case != graph ]; then # whose calls are not the host's
+		"$bin/pmanalyze" export --perfetto -o $case.json $case >/dev/null
+		python3 "$SOURCE/tests/analyzer/flow.py" $case.truth $case.json || complain "$case"
+	fi
 	"$bin/pmanalyze" layers --why --json $case >$case.why
 	python3 "$SOURCE/tests/analyzer/why.py" $case $case.why || complain "$case: rules"
 	# a block has a norm of 2 x 64 and a product of 64 x 64 + 64, for 32 rows

@@ -15,7 +15,8 @@
  * the update another launch with a running mean of all parameters. copies: list, gradients are copied on the
  * device between two layers, and all of them are cleared before the batch. turns: list, and four batches make
  * a step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
- * backward, backward.
+ * backward, backward. graph: list, and from the fourth step on passes and update are one CUDA graph, captured
+ * then; for its launches nothing is printed.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -68,8 +69,9 @@ KERNELS(KERNEL)
 
 static int iteration = -1;
 static cublasHandle_t handle;
+static cudaStream_t stream;
 static int blocks = 6;
-static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns;
+static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph;
 static int under_way; /* of two batches, which */
 
 static struct parameter {
@@ -93,7 +95,7 @@ static void launch(const void *kernel, void *a, void *b, void *c, void *d, void 
 {
 	void *args[] = {&a, &b, &c, &d, &e};
 
-	CHECK(cudaLaunchKernel(kernel, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
+	CHECK(cudaLaunchKernel(kernel, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, stream));
 }
 
 static void product(char *a, char *b, char *c, cublasOperation_t of_a, cublasOperation_t of_b)
@@ -216,7 +218,7 @@ static void update_parameters(void)
 	if (is_stale)
 		leave_words(&list);
 	belongs("t_u", -1);
-	CHECK(cudaLaunchKernel(&update_all, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
+	CHECK(cudaLaunchKernel(&update_all, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, stream));
 	if (!is_mean)
 		return;
 	for (int i = 0; i < KINDS * blocks; i++) {
@@ -224,21 +226,27 @@ static void update_parameters(void)
 		list.means[i] = parameters[i].running;
 	}
 	belongs("t_u", -1);
-	CHECK(cudaLaunchKernel(&update_average, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, NULL));
+	CHECK(cudaLaunchKernel(&update_average, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, stream));
+}
+
+static float batch_values[ROWS * WIDTH];
+
+static void copy_batch(void)
+{
+	belongs("t_h2d", -1);
+	CHECK(cudaMemcpyAsync(batch, batch_values, sizeof(batch_values), cudaMemcpyHostToDevice, stream));
+	belongs("t_h2d", -1);
+	CHECK(cudaMemcpyAsync(target, batch_values, ROWS * 4, cudaMemcpyHostToDevice, stream));
 }
 
 static void go_forward(void)
 {
-	static float image[ROWS * WIDTH];
-
-	belongs("t_h2d", -1);
-	CHECK(cudaMemcpyAsync(batch, image, sizeof(image), cudaMemcpyHostToDevice, NULL));
-	belongs("t_h2d", -1);
-	CHECK(cudaMemcpyAsync(target, image, ROWS * 4, cudaMemcpyHostToDevice, NULL));
+	if (!is_graph)
+		copy_batch();
 	forward();
 	if (is_stale && iteration == 0) {
 		belongs("t_h2d", -1);
-		CHECK(cudaMemcpyAsync(target, image, ROWS * 4, cudaMemcpyHostToDevice, NULL));
+		CHECK(cudaMemcpyAsync(target, batch_values, ROWS * 4, cudaMemcpyHostToDevice, stream));
 	}
 	belongs("-", -1);
 	launch(&loss, activation(5 * blocks), activation(5 * blocks - 1), target, NULL, NULL);
@@ -258,7 +266,7 @@ static void clear_gradients(void)
 		if (i % KINDS == 1)
 			continue;
 		belongs("other", -1);
-		CHECK(cudaMemsetAsync(parameters[i].gradient, 0, WIDTH * 4, NULL));
+		CHECK(cudaMemsetAsync(parameters[i].gradient, 0, WIDTH * 4, stream));
 	}
 }
 
@@ -276,8 +284,35 @@ static void take_turns(void)
 	}
 }
 
+static void train_graph(void)
+{
+	static cudaGraphExec_t executable;
+	cudaGraph_t graph;
+
+	if (iteration >= 3 && executable == NULL) {
+		CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+		go_forward();
+		go_back();
+		update_parameters();
+		CHECK(cudaStreamEndCapture(stream, &graph));
+		CHECK(cudaGraphInstantiate(&executable, graph, 0));
+	}
+	copy_batch();
+	if (executable != NULL) {
+		CHECK(cudaGraphLaunch(executable, stream));
+		return;
+	}
+	go_forward();
+	go_back();
+	update_parameters();
+}
+
 static void train(void)
 {
+	if (is_graph) {
+		train_graph();
+		return;
+	}
 	if (is_copies)
 		clear_gradients();
 	if (is_turns) {
@@ -348,6 +383,10 @@ static void set_up(void)
 	if (is_block)
 		CHECK(cudaMemcpy(parameters[0].data, values, all, cudaMemcpyHostToDevice));
 	CHECK(cublasCreate(&handle));
+	if (is_graph) {
+		CHECK(cudaStreamCreate(&stream));
+		CHECK(cublasSetStream(handle, stream));
+	}
 }
 
 int main(int argc, char **argv)
@@ -369,12 +408,14 @@ int main(int argc, char **argv)
 	is_mean = strcmp(name, "mean") == 0;
 	is_copies = strcmp(name, "copies") == 0;
 	is_turns = strcmp(name, "turns") == 0;
-	is_list = is_stale || is_batches || is_mean || is_copies || is_turns || strcmp(name, "list") == 0;
+	is_graph = strcmp(name, "graph") == 0;
+	is_list = is_graph || is_stale || is_batches || is_mean || is_copies || is_turns ||
+		  strcmp(name, "list") == 0;
 	is_block = strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies|turns [BLOCKS [ITERATIONS]]");
+		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies|turns|graph [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
