@@ -80,7 +80,7 @@ int64_t iteration_step_begin(
 
 /* Sets the kind of each iteration, their counts, the model and the confidence. skip: as iteration_find has
  * it. */
-void iteration_classify(const struct iteration_finder *finder, struct iteration_list *list, size_t skip);
+void iteration_classify(struct iteration_finder *finder, struct iteration_list *list, size_t skip);
 
 /* By the calls alone. */
 void iteration_cut_sequence(struct iteration_finder *finder);

@@ -4,6 +4,8 @@
  */
 #include "iteration_find.h"
 
+#include <stdlib.h>
+
 static uint64_t usual_shape(const struct iteration_list *list)
 {
 	uint64_t best = 0;
@@ -27,6 +29,32 @@ static uint64_t usual_shape(const struct iteration_list *list)
 		}
 	}
 	return best;
+}
+
+/* Does the iteration launch a captured graph? */
+static bool launches_graph(const struct iteration_finder *finder, const struct iteration *item)
+{
+	for (size_t i = item->first_call; i < item->call_end; i++)
+		if (iteration_operation_at(finder, i)->kind == PM_KIND_GRAPH)
+			return true;
+	return false;
+}
+
+/* Steps before a capture do the same work as the graph's launches, and take another time: they are not alike.
+ */
+static void part_graphs(struct iteration_finder *finder, const struct iteration_list *list)
+{
+	bool *launches = mem_alloc(list->count, sizeof(*launches));
+	size_t alike = 0, graphs = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		launches[i] = launches_graph(finder, &list->items[i]);
+		alike += finder->pieces[i].alike;
+		graphs += finder->pieces[i].alike && launches[i];
+	}
+	for (size_t i = 0; i < list->count && graphs > 0; i++)
+		finder->pieces[i].alike &= launches[i] == (2 * graphs >= alike);
+	free(launches);
 }
 
 /* Of iterations that a search has judged: those that are alike, whether or not the calls are exactly the
@@ -123,9 +151,10 @@ static void find_confidence(const struct iteration_finder *finder, struct iterat
 		list->confidence = 1;
 }
 
-void iteration_classify(const struct iteration_finder *finder, struct iteration_list *list, size_t skip)
+void iteration_classify(struct iteration_finder *finder, struct iteration_list *list, size_t skip)
 {
 	if (finder->judged) {
+		part_graphs(finder, list);
 		classify_judged(finder, list, skip);
 		list->confidence = finder->sure;
 	} else {
