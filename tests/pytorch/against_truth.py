@@ -43,13 +43,13 @@ def read_truth(path):
     steps = collections.defaultdict(list)
     with open(path, newline="") as file:
         for row in csv.reader(file):
-            kind, op, layer, phase, begin, end = row[0], row[4], row[5], row[6], row[8], row[10]
+            kind, op, layer, phase, iteration, begin, end = row[0], row[4], row[5], row[6], row[7], row[8], row[10]
             if kind not in ("kernel", "copy", "set", "link") or " " not in phase:
                 continue
             phase, step = phase.rsplit(" ", 1)
             if kind == "link" or op.startswith("nccl"):
                 phase = "communication"
-            steps[int(step)].append((phase, layer, int(end) - int(begin), int(begin)))
+            steps[int(iteration) if int(iteration) >= 0 else int(step)].append((phase, layer, int(end) - int(begin), int(begin)))
     for rows in steps.values():
         rows.sort(key=lambda r: r[3])
     return steps

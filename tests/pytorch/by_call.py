@@ -29,8 +29,8 @@ Row = collections.namedtuple("Row", "kind ns phase layer op")
 
 
 def plain(name):
-    """DDP's, FSDP's and the compiler's own levels are no part of a module's name."""
-    return re.sub(r"^model\.(module|_orig_mod)\.", "model.", name or "")
+    """DDP's, FSDP's and the compiler's own levels are no part of a module's name, nor what train.py wraps around a model."""
+    return re.sub(r"^(model\.(module|_orig_mod)|[sS]hell\.model)\.", "model.", name or "")
 
 
 def read_truth(path):
@@ -39,6 +39,7 @@ def read_truth(path):
     with open(path, newline="") as file:
         for row in sorted(csv.DictReader(file), key=lambda r: int(r["begin_ns"])):
             phase, step = (row["phase"].rsplit(" ", 1) if " " in row["phase"] else (row["phase"], row["iteration"]))
+            step = row["iteration"] if int(row["iteration"]) >= 0 else step
             if row["kind"] not in ("kernel", "copy", "set", "link") or int(step or -1) < 0:
                 continue
             shared = row["kind"] == "link" or row["op"].startswith("nccl")

@@ -2,7 +2,7 @@
 
     train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--halve] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
-             [--sync-norm] [--compile [BACKEND]] [--truth] [--profile FILE]
+             [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -193,10 +193,10 @@ def row(i):
     return torch.randn(256, generator=generator), torch.randint(10, (), generator=generator)
 
 
-def make(name, foreach):
+def make(name, foreach, capturable):
     """The model, a sample by its number, samples in a batch, the optimizer."""
     sgd = lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4, foreach=foreach)
-    adam = lambda p: torch.optim.AdamW(p, lr=3e-4, foreach=foreach)
+    adam = lambda p: torch.optim.AdamW(p, lr=3e-4, foreach=foreach, capturable=capturable)
     if name.startswith("resnet"):
         import torchvision
 
@@ -240,6 +240,7 @@ def parse():
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND",
                    help="torch.compile; with another backend than inductor phases and layers have no truth")
+    p.add_argument("--graph", choices=("step", "model"), help="CUDA graphs: of a whole step, or one for each pass of the model")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
     p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
@@ -327,9 +328,11 @@ def pipeline_step(truth, schedule, optimizer, batches):
     return losses[-1] if losses else torch.zeros(())
 
 
-def train_step(options, truth, model, optimizer, average, batches):
+def train_step(options, truth, model, optimizer, average, batches, graphed):
     truth.begin_step()
-    optimizer.zero_grad(set_to_none=not options.keep_gradients)
+    graphed or optimizer.zero_grad(set_to_none=not options.keep_gradients)
+    if graphed:
+        return graphed.step(*next(batches))
     for i in range(options.accumulate):
         x, y = (t.cuda(non_blocking=True) for t in next(batches))
         last = i == options.accumulate - 1
@@ -348,6 +351,55 @@ def train_step(options, truth, model, optimizer, average, batches):
         average.update_parameters(model)
         truth.end_backward()
     return loss
+
+
+class Graphed:
+    """A step whose forward and backward pass and update are one CUDA graph, captured behind some that are not."""
+
+    def __init__(self, options, truth, model, optimizer):
+        self.options, self.truth, self.model, self.optimizer = options, truth, model, optimizer
+        self.graph, self.steps_left, self.stream = torch.cuda.CUDAGraph(), 3, torch.cuda.Stream()
+
+    def passes(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(self.options, self.truth, self.model, self.x, self.y)
+        self.truth.begin_backward(loss)
+        loss.backward()
+        self.truth.end_backward()
+        self.optimizer.step()
+        return loss
+
+    def step(self, x, y):
+        if self.steps_left == 3:
+            self.x, self.y = x.cuda(), y.cuda()
+        else:
+            self.x.copy_(x, non_blocking=True)
+            self.y.copy_(y, non_blocking=True)
+        if self.steps_left > 0:
+            self.stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(self.stream):
+                loss = self.passes()
+            torch.cuda.current_stream().wait_stream(self.stream)
+            self.steps_left -= 1
+            return loss
+        if self.steps_left == 0:
+            self.optimizer.zero_grad(set_to_none=True)
+            with torch.cuda.graph(self.graph):
+                self.loss = self.passes()
+            self.steps_left -= 1
+        self.graph.replay()
+        return self.loss
+
+
+class Shell(nn.Module):
+    """What is graphed has no hooks itself; what is in it may."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(x)
 
 
 def halve(batches):
@@ -372,7 +424,7 @@ def main():
     if options.strategy:
         dist.init_process_group("nccl")
     with torch.device("cuda") if options.on_device else contextlib.nullcontext():
-        model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor" and not options.each)
+        model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor" and not options.each, options.graph == "step")
     model = model.cuda()
     model.checkpoint = options.checkpoint
     if options.strategy == "pipeline":
@@ -403,6 +455,11 @@ def main():
             import truth_compiled
 
             truth_compiled.say_by_kernel(truth)
+    graphed = Graphed(options, truth, model, optimizer) if options.graph == "step" else None
+    if options.graph == "model":
+        example = torch.stack([sample(i)[0] for i in range(batch)]).cuda()
+        shell = Shell(model)
+        model = torch.cuda.make_graphed_callables(shell, (example,))
     samples = Samples(sample, options.steps * options.accumulate * batch)
     batches = iter(torch.utils.data.DataLoader(samples, batch_size=batch, num_workers=options.workers, pin_memory=True))
     batches = halve(batches) if options.halve else batches
@@ -416,7 +473,7 @@ def main():
             if options.strategy == "pipeline":
                 loss = pipeline_step(truth, schedule, optimizer, batches)
             else:
-                loss = train_step(options, truth, model, optimizer, average, batches)
+                loss = train_step(options, truth, model, optimizer, average, batches, graphed)
             if options.evaluate and step % options.evaluate == 0:
                 evaluate(options, model, samples, batch)
         torch.cuda.synchronize()

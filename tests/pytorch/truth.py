@@ -4,7 +4,8 @@ Hooks of modules and of autograd's nodes tell softgpu which module and phase the
 kernel, copy and collective with these labels and its modelled time to SOFTGPU_TRUTH. Nothing here knows of the hook or its traces.
 
 A kernel of the forward pass belongs to the innermost module whose forward runs, one of the backward pass to the module whose
-forward made the node of the graph, in whatever thread autograd runs it. Phases: forward, backward, update, other (the rest).
+forward made the node of the graph, in whatever thread autograd runs it. Phases: forward, backward, update, other (the rest). What
+is launched as a CUDA graph has the labels of its capture, and the iteration of the thread that launches it.
 """
 import ctypes
 import functools
@@ -53,6 +54,9 @@ class Truth:
         texts = [self.kept.setdefault(t, ctypes.create_string_buffer(t.encode())) for t in
                  ("%s %d" % (phase, self.step_number), path)]
         self.library.softgpu_truth(*texts)
+        if getattr(self.node, "step", None) != self.step_number:
+            self.node.step = self.step_number
+            self.library.softgpu_truth_iteration(self.step_number)
 
     def begin_step(self):
         self.step_number += 1
