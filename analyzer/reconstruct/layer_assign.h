@@ -52,6 +52,10 @@ struct layer_assign {
 				not known */
 };
 
+/* The captured call of a replayed one; the call itself where that is not known, or it is none
+ * (layer_replay.c). */
+uint32_t layer_captured_call(const struct layer_assign *assign, uint32_t number);
+
 /*
  * The device addresses among the arguments of a call of the worker, as timeline_touches has them; of one that
  * a graph replays those of its capture. And are they known? layer_find_replays comes first;

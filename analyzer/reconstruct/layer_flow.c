@@ -296,8 +296,15 @@ static size_t set_up_end(const struct flow_work *work, size_t end)
 	return batch;
 }
 
-/* Where a library reads a block of parameters as one, its step touches all of them. */
-static void touch_blocks(struct flow_work *work)
+static bool has_touch(const struct flow_work *work, uint32_t step, uint32_t place)
+{
+	for (uint32_t t = 0; t < work->steps[step].count; t++)
+		if (flow_touch_of(work, step, t)->place == place)
+			return true;
+	return false;
+}
+
+void flow_touch_blocks(struct flow_work *work)
 {
 	struct flow_touch *touches = NULL;
 	size_t count = 0, room = 0;
@@ -313,7 +320,8 @@ static void touch_blocks(struct flow_work *work)
 				p++)
 				if (work->places[p].parameter &&
 					work->places[p].address > flow->accesses[j].address &&
-					flow_holds(&flow->accesses[j], work->places[p].address))
+					flow_holds(&flow->accesses[j], work->places[p].address) &&
+					!has_touch(work, i, p))
 					*MEM_PUSH(touches, count, room) =
 						(struct flow_touch){p, 0, .read = true};
 		work->steps[i].first = (uint32_t)first;
@@ -359,11 +367,6 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	if (!work->shard_count && (weights = mark_weights(work)) > 0) {
 		work->parameter_count = weights;
 		work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
-		if (!flow_find_named_update(work))
-			return false;
-	} else if (work->parameter_count == 0 || !flow_find_update(work)) {
-		return false;
 	}
-	touch_blocks(work);
 	return work->parameter_count > 0;
 }

@@ -47,6 +47,17 @@ struct flow_pass {
 	uint32_t begin, turn, end; /* steps: forward [begin, turn), backward [turn, end) */
 };
 
+/*
+ * An update, and the steps before it from the last one on. A step of training has one, but where networks
+ * train in turns, or the optimizer goes through the model more than once.
+ */
+struct flow_part {
+	uint32_t begin, update_begin, update_end; /* steps */
+	uint32_t turn;                            /* gradients are touched behind this step */
+	uint32_t first_pass, pass_count;
+	bool may_lack_passes; /* then it is none */
+};
+
 /* Gradients that a kernel puts together for a reduce-scatter. */
 struct flow_scatter {
 	uint32_t copy, step;                    /* of the table with their addresses; the kernel */
@@ -76,9 +87,11 @@ struct flow_work {
 	size_t touch_count, touch_room;
 	struct flow_place *places; /* by address */
 	uint32_t place_count;
-	uint32_t update_begin, update_end; /* steps */
-	struct flow_pass *passes;          /* in order, up to the update */
-	uint32_t pass_count;
+	struct flow_part *parts; /* in order */
+	size_t part_count, part_room;
+	uint32_t begin, update_begin, update_end; /* of the part that is worked on */
+	struct flow_pass *passes;                 /* of all parts, in order */
+	size_t pass_count, pass_room;
 	uint32_t parameter_count;
 	uint32_t shard_count; /* places */
 	size_t gather_count;  /* all-gathers of known shards */
@@ -132,8 +145,11 @@ size_t flow_scattered(struct flow_work *work, const struct flow_pass *pass, stru
 /* What the program calls the modules that work with gathered parameters (layer_flow_module.c). */
 void flow_name_shards(struct flow_work *work);
 
-/* Which places are parameters, and where the update is. False: not found. */
+/* Which places are parameters, before it is known where the update is. False: none is found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
+
+/* Where a library reads a block of parameters as one, its step touches all of them. */
+void flow_touch_blocks(struct flow_work *work);
 
 /* By place: is it a weight? A library reads it, and nothing touches it before in the iteration. The caller
  * frees it. */
@@ -155,6 +171,10 @@ bool flow_find_named_update(struct flow_work *work);
 /* How many stretches of the iteration without a library's computations have an update. */
 uint32_t flow_count_updates(const struct flow_work *work);
 
+/* Sets where the update of a stretch [begin, end) is, by its kernels' names, or as they touch most
+ * parameters; false: it has none. */
+bool flow_find_update_in(struct flow_work *work, uint32_t begin, uint32_t end);
+
 /* The name of the kernel that a step launches, among the timeline's strings; 0: it launches none. */
 uint64_t flow_kernel(const struct flow_work *work, uint32_t step);
 
@@ -164,8 +184,13 @@ struct flow_place *flow_place_at(const struct flow_work *work, uint64_t address)
 /* Touched parameters of a step that are not marked so yet, each once; marks are by place. */
 uint32_t flow_count_parameters(const struct flow_work *work, uint32_t step, uint32_t *marks, uint32_t mark);
 
-/* Leaves those parameters that a step of [begin, end) touches. */
+/* Leaves those parameters that a step of [begin, end) touches, or of any of the ranges; and, unless it is
+ * NULL, those of `others`, which are by place. */
+struct flow_range {
+	uint32_t begin, end;
+};
 void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end);
+void flow_keep_in(struct flow_work *work, const struct flow_range *ranges, size_t count, const bool *others);
 
 /* Of parameters that lie in one copied block each reaches to the next; so many calls are the set-up. */
 void flow_divide_blocks(struct flow_work *work, size_t end);
@@ -175,7 +200,16 @@ void flow_divide_blocks(struct flow_work *work, size_t end);
 void flow_gradients(struct flow_work *work, uint32_t turn);
 
 /*
- * The passes through the model, and gradients (layer_flow_turn.c). False: parameters are not touched in the
+ * Updates, and the passes before each (layer_flow_part.c): of several in an iteration if each has passes of
+ * its own, else of the one that touches most parameters. False: they are not found.
+ */
+bool flow_find_passes(struct flow_work *work, const struct iteration_list *iterations);
+
+/* Which part is worked on: `begin`, `update_begin` and `update_end` are its. */
+void flow_select_part(struct flow_work *work, const struct flow_part *part);
+
+/*
+ * The passes of each part, and gradients (layer_flow_turn.c). False: parameters are not touched in the
  * opposite order in the second half of each.
  */
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
@@ -220,6 +254,20 @@ bool flow_is_computed(const struct flow_work *work, uint32_t step, uint32_t plac
  * copies that lead nowhere, what clears gradients. fixed: by step, its layer is known by a parameter.
  */
 void flow_leave_out(const struct flow_work *work, const bool *fixed);
+
+/* The place that stands for a parameter's layer (layer_flow_group.c). */
+uint32_t flow_group(struct flow_work *work, uint32_t place);
+
+/*
+ * Makes a parameter's layer that of another: but no layer is of two units, or of two modules that were copied
+ * to the device one after the other. A kernel that touches parameters of both does the work of two layers, of
+ * which a compiler has made one.
+ */
+void flow_join_groups(struct flow_work *work, uint32_t parameter, uint32_t other);
+
+/* The few parameters of a module that was copied to the device are one layer, whatever touches them together.
+ */
+void flow_join_modules(struct flow_work *work);
 
 /* Passes and layers of all steps, into the assignment (layer_flow_assign.c). */
 void flow_assign(struct flow_work *work);

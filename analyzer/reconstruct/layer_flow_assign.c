@@ -9,34 +9,8 @@
 #include "layer_flow_assign.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define MANY 6 /* parameters of one layer's step */
-
-static uint32_t find_group(struct flow_work *work, uint32_t place)
-{
-	while (work->places[place].group != place)
-		place = work->places[place].group;
-	return place;
-}
-
-/*
- * Makes a parameter's layer that of another: but no layer is of two units, or of two modules that were copied
- * to the device one after the other. A kernel that touches parameters of both does the work of two layers, of
- * which a compiler has made one.
- */
-static void join_groups(struct flow_work *work, uint32_t parameter, uint32_t other)
-{
-	struct flow_place *from = &work->places[find_group(work, parameter)];
-	struct flow_place *to = &work->places[find_group(work, other)];
-
-	if (work->places[parameter].unit != work->places[other].unit ||
-		(from->group_module && to->group_module && strcmp(from->group_module, to->group_module) != 0))
-		return;
-	from->group = to->group;
-	if (!to->group_module)
-		to->group_module = from->group_module;
-}
 
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
 static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join)
@@ -58,13 +32,13 @@ static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join
 			work->assign->copies[step] =
 				work->places[flow_touch_of(work, step, i)->place].address;
 		if (first == FLOW_NOWHERE) {
-			first = find_group(work, parameter);
+			first = flow_group(work, parameter);
 			flow_by(a, step,
 				flow_touch_of(work, step, i)->place == parameter ? LAYER_RULE_PARAMETER
 										 : LAYER_RULE_CAST,
 				parameter, FLOW_NOWHERE);
 		} else if (join) {
-			join_groups(work, parameter, first);
+			flow_join_groups(work, parameter, first);
 		}
 	}
 	return first;
@@ -132,7 +106,7 @@ static void assign_forward(struct flow_assigning *a)
 		}
 		product = a->fixed[i] ? product_of(a, i, last) : FLOW_NOWHERE;
 		if (product != FLOW_NOWHERE)
-			join_groups(work, a->groups[i], a->groups[product]);
+			flow_join_groups(work, a->groups[i], a->groups[product]);
 		flow_follow_casts(work, i, last);
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			last[flow_touch_of(work, i, t)->place] = i + 1;
@@ -160,7 +134,7 @@ static void place_gradients(struct flow_assigning *a, const uint32_t *last)
 		if (parameter == FLOW_NOWHERE || !work->places[parameter].parameter ||
 			step <= a->pass->turn || a->fixed[step - 1])
 			continue;
-		a->groups[step - 1] = find_group(work, parameter);
+		a->groups[step - 1] = flow_group(work, parameter);
 		a->fixed[step - 1] = true;
 		flow_by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
 	}
@@ -178,7 +152,7 @@ static void place_scattered(struct flow_assigning *a)
 
 		if (a->fixed[step])
 			continue;
-		a->groups[step] = find_group(a->work, parameter);
+		a->groups[step] = flow_group(a->work, parameter);
 		a->fixed[step] = true;
 		flow_by(a, step, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
 	}
@@ -194,7 +168,7 @@ static void place_units(struct flow_assigning *a)
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
-		a->groups[i] = find_group(a->work, parameter);
+		a->groups[i] = flow_group(a->work, parameter);
 		a->fixed[i] = false;
 		a->work->assign->tables[i] = graph_flow(&a->work->assign->graph, i)->kind == PM_KIND_COPY;
 		flow_by(a, i, LAYER_RULE_GATHERS, parameter, FLOW_NOWHERE);
@@ -236,6 +210,28 @@ static void find_sibling(struct flow_assigning *a, uint32_t step)
 			flow_by(a, step, LAYER_RULE_SIBLING, FLOW_NOWHERE, other);
 			return;
 		}
+}
+
+/* The gradient of weights is made of what the layer works on: the layer of the one product, or several of one
+ * layer, that reads the same forward. */
+static void find_partner(struct flow_assigning *a, uint32_t step)
+{
+	struct flow_work *work = a->work;
+	uint32_t found = FLOW_NOWHERE;
+
+	for (uint32_t i = a->pass->begin; i < a->pass->turn; i++) {
+		if (!work->steps[i].computes || !a->fixed[i] || !reads_same(work, step, i))
+			continue;
+		if (found != FLOW_NOWHERE &&
+			flow_group(work, a->groups[found]) != flow_group(work, a->groups[i]))
+			return;
+		found = i;
+	}
+	if (found == FLOW_NOWHERE)
+		return;
+	a->groups[step] = a->groups[found];
+	a->fixed[step] = true;
+	flow_by(a, step, LAYER_RULE_PARTNER, FLOW_NOWHERE, found);
 }
 
 /*
@@ -283,6 +279,9 @@ static void assign_backward(struct flow_assigning *a)
 	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
 		if (!a->fixed[i] && flow_is_reduction(work, i))
 			find_sibling(a, i);
+	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
+		if (!a->fixed[i] && work->steps[i].computes)
+			find_partner(a, i);
 	place_scattered(a);
 	flow_place_copies(a, a->pass->turn, a->pass->end);
 	for (uint32_t i = a->pass->end; i-- > a->pass->turn;) {
@@ -305,40 +304,6 @@ static void assign_backward(struct flow_assigning *a)
 	free(last);
 }
 
-#define FEW 2 /* parameters of a module that is one layer: weights and a bias */
-
-static int by_module(const void *left, const void *right)
-{
-	const struct flow_place *const *a = left, *const *b = right;
-	const int order = strcmp((*a)->copied_in, (*b)->copied_in);
-
-	return order ? order : (*a > *b) - (*a < *b);
-}
-
-/* The few parameters of a module that was copied to the device are one layer, whatever touches them together.
- */
-static void join_modules(struct flow_work *work)
-{
-	const struct flow_place **named = mem_alloc(work->parameter_count, sizeof(const struct flow_place *));
-	uint32_t count = 0;
-
-	for (uint32_t p = 0; p < work->place_count; p++)
-		if (work->places[p].parameter && work->places[p].copied_in) {
-			work->places[p].group_module = work->places[p].copied_in;
-			named[count++] = &work->places[p];
-		}
-	if (count)
-		qsort(named, count, sizeof(const struct flow_place *), by_module);
-	for (uint32_t i = 0, end; i < count; i = end) {
-		for (end = i + 1; end < count && strcmp(named[end]->copied_in, named[i]->copied_in) == 0;)
-			end++;
-		for (uint32_t j = i + 1; j < end && end - i <= FEW; j++)
-			join_groups(work, (uint32_t)(named[j] - work->places),
-				(uint32_t)(named[i] - work->places));
-	}
-	free(named);
-}
-
 /* ---- the result ---- */
 
 /* The layers in order of their first forward step; a library's call describes them best. */
@@ -349,19 +314,36 @@ static void number_layers(struct flow_assigning *a)
 	for (uint32_t p = 0; p < a->work->place_count; p++)
 		a->layers[p] = LAYER_NONE;
 	for (uint32_t i = 0; i < a->work->update_begin; i++) {
-		uint32_t group = a->groups[i] != FLOW_NOWHERE ? find_group(a->work, a->groups[i])
+		uint32_t group = a->groups[i] != FLOW_NOWHERE ? flow_group(a->work, a->groups[i])
 							      : FLOW_NOWHERE,
 			 step = i;
 
 		a->groups[i] = group;
 		if (group == FLOW_NOWHERE || a->layers[group] != LAYER_NONE || !a->fixed[i])
 			continue;
-		for (uint32_t j = i; j < a->work->passes[0].turn && step == i; j++)
-			if (a->work->steps[j].computes && a->fixed[j] &&
-				find_group(a->work, a->groups[j]) == group)
-				step = j;
+		for (size_t k = 0; k < a->work->pass_count; k++)
+			for (uint32_t j = a->work->passes[k].begin; j < a->work->passes[k].turn && step == i;
+				j++)
+				if (j >= i && a->work->steps[j].computes && a->fixed[j] &&
+					flow_group(a->work, a->groups[j]) == group)
+					step = j;
 		a->layers[group] = layer_new(assign, step);
 	}
+}
+
+/* Which steps of a part's update serve a parameter: its place, and its number in the graph. */
+static void add_services(
+	const struct flow_work *work, const struct flow_part *part, uint32_t place, uint32_t number)
+{
+	struct graph *graph = &work->assign->graph;
+
+	for (uint32_t i = part->update_begin; i < part->update_end; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (flow_touch_of(work, i, t)->place == place) {
+				*MEM_PUSH(graph->services, graph->service_count, graph->service_room) =
+					(struct graph_service){i, number};
+				break;
+			}
 }
 
 static void hand_over_parameters(struct flow_assigning *a)
@@ -376,7 +358,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 	for (uint32_t p = 0; p < work->place_count; p++) {
 		const struct flow_place *place = &work->places[p];
 		const uint32_t number = (uint32_t)graph->parameter_count;
-		const uint32_t layer = place->parameter ? a->layers[find_group(work, p)] : LAYER_NONE;
+		const uint32_t layer = place->parameter ? a->layers[flow_group(work, p)] : LAYER_NONE;
 
 		if (!place->parameter)
 			continue;
@@ -391,28 +373,59 @@ static void hand_over_parameters(struct flow_assigning *a)
 			assign->list->items[layer].parameter_bytes += place->bytes;
 			assign->list->items[layer].partly_sized |= place->bytes == 0;
 		}
-		for (uint32_t i = work->update_begin; i < work->update_end; i++)
-			for (uint32_t t = 0; t < work->steps[i].count; t++)
-				if (flow_touch_of(work, i, t)->place == p) {
-					*MEM_PUSH(graph->services, graph->service_count,
-						graph->service_room) = (struct graph_service){i, number};
-					break;
-				}
+		for (size_t k = 0; k < work->part_count; k++)
+			add_services(work, &work->parts[k], p, number);
 	}
 }
 
-static enum layer_pass pass_of(const struct flow_work *work, uint32_t step)
+/* The phase of a step of a part, and by which rule. */
+static enum layer_pass pass_of(
+	const struct flow_work *work, const struct flow_part *part, uint32_t step, enum layer_rule *rule)
 {
-	const struct flow_pass *pass = work->passes;
+	const struct flow_pass *pass = &work->passes[part->first_pass];
 
+	*rule = step < part->update_begin ? LAYER_RULE_TURN
+		: step < part->update_end ? LAYER_RULE_WINDOW
+					  : LAYER_RULE_BEHIND;
+	if (step >= part->update_begin)
+		return LAYER_AFTER;
 	while (step >= pass->end)
 		pass++;
 	return step < pass->turn ? LAYER_FORWARD : LAYER_BACKWARD;
 }
 
+/* Phases and layers of a part's steps, up to the next one. */
+static void hand_over_part(struct flow_assigning *a, const struct flow_part *part, uint32_t end)
+{
+	struct flow_work *work = a->work;
+	struct layer_assign *assign = work->assign;
+
+	for (uint32_t i = part->begin; i < end; i++) {
+		enum layer_rule rule;
+
+		assign->graph.steps[i].update = i >= part->update_begin && i < part->update_end;
+		assign->layers[i] = LAYER_NONE;
+		assign->passes[i] = pass_of(work, part, i, &rule);
+		layer_pass_by(assign, i, rule);
+		if (!work->steps[i].computes && !work->steps[i].launch && assign->passes[i] != LAYER_AFTER &&
+			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
+			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)
+			assign->passes[i] = LAYER_UNKNOWN;
+		if (i < part->update_begin && a->groups[i] != FLOW_NOWHERE)
+			assign->layers[i] = a->layers[a->groups[i]];
+	}
+}
+
+/* To a part that is worked on again; gradients are those of one part alone, as memory is used again. */
+static void select_again(struct flow_work *work, const struct flow_part *part)
+{
+	flow_select_part(work, part);
+	if (work->part_count > 1)
+		flow_gradients(work, part->turn);
+}
+
 void flow_assign(struct flow_work *work)
 {
-	struct layer_assign *assign = work->assign;
 	struct flow_assigning a = {.work = work,
 		.groups = mem_alloc(work->step_count, sizeof(*a.groups)),
 		.fixed = mem_alloc(work->step_count, sizeof(*a.fixed)),
@@ -421,31 +434,26 @@ void flow_assign(struct flow_work *work)
 
 	for (uint32_t i = 0; i < work->step_count; i++)
 		a.groups[i] = FLOW_NOWHERE;
-	join_modules(work);
-	for (uint32_t k = 0; k < work->pass_count; k++) {
-		a.pass = &work->passes[k];
-		assign_forward(&a);
-		assign_backward(&a);
+	flow_join_modules(work);
+	for (size_t n = 0; n < work->part_count; n++) {
+		const struct flow_part *part = &work->parts[n];
+
+		select_again(work, part);
+		for (uint32_t k = part->first_pass; k < part->first_pass + part->pass_count; k++) {
+			a.pass = &work->passes[k];
+			assign_forward(&a);
+			assign_backward(&a);
+		}
 	}
 	place_units(&a);
 	number_layers(&a);
 	hand_over_parameters(&a);
-	for (uint32_t i = 0; i < work->step_count; i++) {
-		assign->graph.steps[i].update = i >= work->update_begin && i < work->update_end;
-		assign->layers[i] = LAYER_NONE;
-		assign->passes[i] = i < work->update_begin ? pass_of(work, i) : LAYER_AFTER;
-		layer_pass_by(assign, i,
-			i < work->update_begin ? LAYER_RULE_TURN
-			: i < work->update_end ? LAYER_RULE_WINDOW
-					       : LAYER_RULE_BEHIND);
-		if (!work->steps[i].computes && !work->steps[i].launch && assign->passes[i] != LAYER_AFTER &&
-			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
-			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)
-			assign->passes[i] = LAYER_UNKNOWN;
-		if (i < work->update_begin && a.groups[i] != FLOW_NOWHERE)
-			assign->layers[i] = a.layers[a.groups[i]];
+	for (size_t n = 0; n < work->part_count; n++) {
+		hand_over_part(&a, &work->parts[n],
+			n + 1 < work->part_count ? work->parts[n + 1].begin : work->step_count);
+		select_again(work, &work->parts[n]);
+		flow_leave_out(work, a.fixed);
 	}
-	flow_leave_out(work, a.fixed);
 	free(a.groups);
 	free(a.fixed);
 	free(a.reads_parameter);
@@ -456,7 +464,7 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 {
 	struct flow_work work = {.assign = assign};
 	const bool known = flow_collect(&work, iterations);
-	const bool found = known && flow_parameters(&work, iterations) && flow_turn(&work, iterations);
+	const bool found = known && flow_parameters(&work, iterations) && flow_find_passes(&work, iterations);
 
 	if (known && !found)
 		assign->list->doubt = LAYER_NOT_FOLLOWED;
@@ -465,6 +473,7 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 		assign->followed = true;
 		assign->list->followed_gathers = work.gather_count;
 	}
+	free(work.parts);
 	free(work.passes);
 	free(work.steps);
 	free(work.touches);

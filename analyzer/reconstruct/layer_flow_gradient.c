@@ -183,11 +183,13 @@ static void pair_blocks(struct flow_work *work, const struct before *before)
  */
 void flow_gradients(struct flow_work *work, uint32_t turn)
 {
-	const struct before before = {flow_last_touches(work, 0, work->update_begin), turn};
+	const struct before before = {flow_last_touches(work, work->begin, work->update_begin), turn};
 	uint32_t *of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, &before);
 	uint32_t *of_state = pair_all(work, IS_STATE, IS_GRADIENT, &before);
 	uint32_t *state_of = pair_all(work, IS_PARAMETER, IS_STATE, &before);
 
+	for (uint32_t p = 0; p < work->place_count; p++)
+		work->places[p].gradient_of = FLOW_NOWHERE;
 	for (uint32_t p = 0; p < work->place_count; p++) {
 		uint32_t gradient = of_parameter[p];
 

@@ -80,7 +80,7 @@ static void leave_out_others(const struct flow_work *work)
 
 	for (size_t t = 0; t < work->touch_count; t++)
 		touched[work->touches[t].place]++;
-	for (uint32_t i = 0; i < work->update_begin; i++) {
+	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		begun |= work->steps[i].computes || touches_parameter(work, i);
 		if (leads_nowhere(work, i, touched) || (!begun && is_of_gradients(work, i))) {
 			assign->passes[i] = LAYER_UNKNOWN;
@@ -92,6 +92,7 @@ static void leave_out_others(const struct flow_work *work)
 
 void flow_leave_out(const struct flow_work *work, const bool *fixed)
 {
-	leave_out_exchanges(work, fixed);
+	if (work->begin == 0)
+		leave_out_exchanges(work, fixed);
 	leave_out_others(work);
 }

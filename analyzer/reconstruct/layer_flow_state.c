@@ -13,7 +13,7 @@ static uint32_t *count_users(const struct flow_work *work)
 	uint32_t *users = mem_alloc(work->place_count, sizeof(*users));
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
 
-	for (uint32_t i = 0; i < work->update_begin; i++) {
+	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		if ((!work->steps[i].computes && !work->steps[i].launch) ||
 			work->steps[i].count > FEW_TOUCHES)
 			continue;

@@ -89,6 +89,33 @@ static bool is_seed(const struct flow_work *work, uint32_t step)
 	       (is_fill(work, step) || !was_touched(work, place, step > 10 ? step - 10 : 0, step));
 }
 
+static uint16_t thread_of(const struct flow_work *work, uint32_t step)
+{
+	const struct layer_assign *assign = work->assign;
+
+	return timeline_call(assign->timeline, layer_captured_call(assign, assign->graph.steps[step].call))
+		.thread;
+}
+
+/*
+ * Autograd goes back in a thread of its own, behind a seed that the thread which goes forward fills: the last
+ * fill of steps (low, high) before that thread begins, where it is the one of `high`; FLOW_NOWHERE: there is
+ * none.
+ */
+static uint32_t find_handed_over(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	uint32_t first = high;
+
+	if (thread_of(work, low) == thread_of(work, high))
+		return FLOW_NOWHERE;
+	while (first > low + 1 && thread_of(work, first - 1) == thread_of(work, high))
+		first--;
+	for (uint32_t i = first; i-- > low + 1;)
+		if (is_seed(work, i) && is_fill(work, i))
+			return i;
+	return FLOW_NOWHERE;
+}
+
 /* The first seed of steps (low, high), one that is filled before one that is made in another way (a range of
  * numbers is, too); or FLOW_NOWHERE. */
 static uint32_t find_seed(const struct flow_work *work, uint32_t low, uint32_t high)
@@ -135,14 +162,17 @@ static bool touches_input(const struct flow_work *work, uint32_t step)
 static uint32_t place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
 {
 	const uint32_t low = turns->low;
-	uint32_t high = turns->high, inputs = 0, *last, turn = find_seed(work, low, high);
+	uint32_t high = turns->high, inputs = 0, *last, turn = find_handed_over(work, low, high);
 	const uint32_t received = find_received(work, low, high);
 
+	if (turn != FLOW_NOWHERE)
+		return turn;
+	turn = find_seed(work, low, high);
 	if (turn != FLOW_NOWHERE && (is_fill(work, turn) || received == FLOW_NOWHERE))
 		return turn;
 	if (received != FLOW_NOWHERE)
 		return received;
-	last = flow_last_touches(work, 0, end);
+	last = flow_last_touches(work, work->begin, end);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
 			high = last[p] - 1;
@@ -159,7 +189,7 @@ static uint32_t list_few(const struct flow_work *work, uint32_t *few)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), count = 0;
 
-	for (uint32_t i = 0; i < work->update_begin; i++) {
+	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
 
 		if (parameters > 0 && (parameters <= MANY || work->steps[i].computes))
@@ -388,25 +418,29 @@ static uint32_t pass_begin(const struct flow_work *work, const uint32_t *few, co
 	return begin;
 }
 
-/* From the turns; gradients are touched behind the step `turn`. */
+/* From the turns; gradients are touched behind the part's `turn`. */
 static void set_passes(struct flow_work *work, const uint32_t *few, const struct flow_turns *turns,
-	uint32_t count, uint32_t turn)
+	uint32_t count, struct flow_part *part)
 {
-	flow_gradients(work, turn);
-	work->passes = mem_alloc(count, sizeof(*work->passes));
-	work->pass_count = count;
+	flow_gradients(work, part->turn);
+	part->first_pass = (uint32_t)work->pass_count;
+	part->pass_count = count;
+	for (uint32_t k = 0; k < count; k++)
+		*MEM_PUSH(work->passes, work->pass_count, work->pass_room) = (struct flow_pass){0};
 	for (uint32_t k = count; k-- > 0;) {
-		struct flow_pass *pass = &work->passes[k];
+		struct flow_pass *pass = &work->passes[part->first_pass + k];
 
-		pass->begin = k > 0 ? pass_begin(work, few, &turns[k]) : 0;
+		pass->begin = k > 0 ? pass_begin(work, few, &turns[k]) : work->begin;
 		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
 		pass->turn =
 			turns[k].low != FLOW_NOWHERE ? place_turn(work, &turns[k], pass->end) : pass->begin;
 	}
 }
 
-/* The passes: one after the other, else each begun before others have gone back, else a single one. */
-static bool find_passes(struct flow_work *work, const uint32_t *few, uint32_t few_count)
+/* The passes of a part: one after the other, else each begun before others have gone back, else a single one.
+ */
+static bool find_passes(
+	struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_part *part)
 {
 	struct flow_turns *turns = mem_alloc(few_count, sizeof(*turns));
 	uint32_t count = list_passes(work, few, few_count, turns), together = 0;
@@ -417,23 +451,48 @@ static bool find_passes(struct flow_work *work, const uint32_t *few, uint32_t fe
 	found = together > 0 || find_turns(work, few, few_count, turns, count);
 	/* where parts of the model take turns, one may have gone back for the last time long before the end
 	 */
+	part->turn = turns[together ? 0 : count - 1].low + 1;
 	if (found)
-		set_passes(work, few, turns, together ? together : count,
-			turns[together ? 0 : count - 1].low + 1);
+		set_passes(work, few, turns, together ? together : count, part);
 	free(turns);
-	return found && (together || count > 1 || is_one_pass(work, few, few_count, work->passes[0].turn));
+	return found && (together || count > 1 ||
+				is_one_pass(work, few, few_count, work->passes[part->first_pass].turn));
+}
+
+/* Leaves the parameters that forward passes touch: what was copied to the device and they do not is
+ * gradients, or state. */
+static void keep_forward(struct flow_work *work)
+{
+	struct flow_range *ranges = mem_alloc(work->part_count, sizeof(*ranges));
+
+	for (size_t k = 0; k < work->part_count; k++)
+		ranges[k] = (struct flow_range){
+			work->parts[k].begin, work->passes[work->parts[k].first_pass].turn};
+	flow_keep_in(work, ranges, work->part_count, NULL);
+	free(ranges);
 }
 
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 {
-	uint32_t *few = mem_alloc(work->step_count, sizeof(*few)), few_count = list_few(work, few);
-	const bool found = few_count > 0 && find_passes(work, few, few_count);
+	uint32_t *few = mem_alloc(work->step_count, sizeof(*few));
+	bool found = true;
 
+	work->pass_count = 0;
+	for (size_t k = 0; k < work->part_count && found; k++) {
+		uint32_t few_count;
+
+		flow_select_part(work, &work->parts[k]);
+		few_count = list_few(work, few);
+		found = few_count > 0 && find_passes(work, few, few_count, &work->parts[k]);
+		if (!found && work->parts[k].may_lack_passes) {
+			work->part_count = k;
+			found = k > 0;
+		}
+	}
 	free(few);
 	if (!found)
 		return false;
-	/* what was copied to the device and the forward pass does not touch: gradients, state */
-	flow_keep_touched(work, 0, work->passes[0].turn);
+	keep_forward(work);
 	if (!work->shard_count)
 		flow_divide_blocks(work, iterations->items[0].first_call);
 	return work->parameter_count > 0;

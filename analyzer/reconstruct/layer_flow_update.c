@@ -124,12 +124,13 @@ static bool find_state(struct flow_work *work, uint32_t begin, uint32_t end)
 	return found > 0;
 }
 
-static void keep(struct flow_work *work, uint32_t begin, uint32_t end, const bool *others)
+void flow_keep_in(struct flow_work *work, const struct flow_range *ranges, size_t count, const bool *others)
 {
 	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
 
-	for (uint32_t i = begin; i < end; i++)
-		flow_count_parameters(work, i, touched, 1);
+	for (size_t r = 0; r < count; r++)
+		for (uint32_t i = ranges[r].begin; i < ranges[r].end; i++)
+			flow_count_parameters(work, i, touched, 1);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].parameter && !touched[p] && !(others && others[p])) {
 			work->places[p].parameter = false;
@@ -140,7 +141,7 @@ static void keep(struct flow_work *work, uint32_t begin, uint32_t end, const boo
 
 void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end)
 {
-	keep(work, begin, end, NULL);
+	flow_keep_in(work, &(struct flow_range){begin, end}, 1, NULL);
 }
 
 /* Leaves what the update touches, and weights, which may be frozen. Anything else that it does not touch is a
@@ -149,7 +150,7 @@ static void keep_updated(struct flow_work *work, uint32_t begin, uint32_t end)
 {
 	bool *weights = flow_find_weights(work);
 
-	keep(work, begin, end, weights);
+	flow_keep_in(work, &(struct flow_range){begin, end}, 1, weights);
 	free(weights);
 }
 
@@ -251,4 +252,52 @@ bool flow_find_update(struct flow_work *work)
 			return true;
 	}
 	return false;
+}
+
+/* How many parameters launches of [begin, end) touch that are called updates. */
+static uint32_t count_named(const struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), count = 0;
+
+	for (uint32_t i = begin; i < end; i++)
+		if (flow_is_update(work, i))
+			count += flow_count_parameters(work, i, marks, 1);
+	free(marks);
+	return count;
+}
+
+/* Sets the update to launches of the kernel of step `first` in [first, end), from the first to the last. How
+ * many parameters they touch. */
+static uint32_t take_kernel(struct flow_work *work, uint32_t first, uint32_t end)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), count = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		if (work->steps[i].launch && flow_kernel(work, i) == flow_kernel(work, first)) {
+			count += flow_count_parameters(work, i, marks, 1);
+			work->update_end = i + 1;
+		}
+	work->update_begin = first;
+	free(marks);
+	return count;
+}
+
+/* Launches of one kernel that touches most parameters in [begin, end), whatever it is called. False: there is
+ * none. */
+static bool find_unnamed(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = begin; i < end; i++)
+		if (work->steps[i].launch && !is_kernel_of(work, i, begin, i) &&
+			2 * take_kernel(work, i, end) > work->parameter_count)
+			return true;
+	return false;
+}
+
+bool flow_find_update_in(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	if (count_named(work, begin, end) < 2)
+		return find_unnamed(work, begin, end);
+	find_named(work, begin, end, true);
+	grow(work, begin, end);
+	return true;
 }

@@ -94,8 +94,7 @@ void layer_free_replays(struct layer_assign *assign)
 	assign->captured = NULL;
 }
 
-/* The captured call of a replayed one; the call itself where that is not known, or it is none. */
-static uint32_t source_of(const struct layer_assign *assign, uint32_t number)
+uint32_t layer_captured_call(const struct layer_assign *assign, uint32_t number)
 {
 	const struct timeline *timeline = assign->timeline;
 	const struct timeline_process *process = &timeline->processes[assign->worker->process];
@@ -117,10 +116,10 @@ static uint32_t source_of(const struct layer_assign *assign, uint32_t number)
 
 bool layer_knows_touches(const struct layer_assign *assign, uint32_t call)
 {
-	return timeline_call(assign->timeline, source_of(assign, call)).flags & PM_FLAG_TOUCHES;
+	return timeline_call(assign->timeline, layer_captured_call(assign, call)).flags & PM_FLAG_TOUCHES;
 }
 
 const struct timeline_touch *layer_touches(const struct layer_assign *assign, uint32_t call, size_t *count)
 {
-	return timeline_touches(assign->timeline, source_of(assign, call), count);
+	return timeline_touches(assign->timeline, layer_captured_call(assign, call), count);
 }

@@ -50,6 +50,10 @@ uint64_t sequence_key(const struct timeline *timeline, const struct timeline_ope
 /* The labels of an operation, as SEQUENCE_*; from names alone. */
 uint8_t sequence_label(const struct timeline *timeline, const struct timeline_operation *operation);
 
+/* Is the innermost function of Python's at the call site `other` one of those at `site`? Either may be NULL.
+ */
+bool sequence_is_called_in(const char *site, const char *other);
+
 /* How much work the operation is, in some unit of its own function; 0: not known. */
 uint64_t sequence_work(const struct timeline *timeline, const struct timeline_operation *operation);
 

@@ -206,6 +206,21 @@ static bool is_in_step(const char *site)
 	return is_step(name);
 }
 
+bool sequence_is_called_in(const char *site, const char *other)
+{
+	const size_t length = innermost(&other);
+	const char *end = length ? memmem(other, length, " (", 2) : NULL;
+	const char *inner = end ? memmem(other, (size_t)(end - other), ".<locals>", 9) : NULL;
+	const size_t name = inner ? (size_t)(inner - other) : end ? (size_t)(end - other) : 0;
+
+	for (const char *at = site; at && name; at = strstr(at, " < ")) {
+		at += strncmp(at, " < ", 3) == 0 ? 3 : 0;
+		if (strncmp(at, other, name) == 0 && strncmp(at + name, " (", 2) == 0)
+			return true;
+	}
+	return false;
+}
+
 uint8_t sequence_label(const struct timeline *timeline, const struct timeline_operation *operation)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];

@@ -15,8 +15,9 @@
  * the update another launch with a running mean of all parameters. copies: list, gradients are copied on the
  * device between two layers, and all of them are cleared before the batch. turns: list, and four batches make
  * a step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
- * backward, backward. graph: list, and from the fourth step on passes and update are one CUDA graph, captured
- * then; for its launches nothing is printed.
+ * backward, backward. twice: list, and a step goes through the model twice: behind the first time parameters
+ * are moved along their gradients by a launch for each. graph: list, and from the fourth step on passes and
+ * update are one CUDA graph, captured then; for its launches nothing is printed.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -54,6 +55,7 @@ struct update_list {
 	X(activate_back, 8, 8, 8, 8) \
 	X(bias_back, 8, 8) \
 	X(norm_back, 8, 8, 8, 8, 8) \
+	X(climb, 8, 8) \
 	X(update, 8, 8, 8, 4) \
 	X(update_all, sizeof(struct update_list), 4) X(update_average, sizeof(struct update_list), 4)
 #define KERNEL(name, ...) \
@@ -71,7 +73,9 @@ static int iteration = -1;
 static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
-static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph;
+static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
+	is_twice;
+static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
 static struct parameter {
@@ -241,7 +245,7 @@ static void copy_batch(void)
 
 static void go_forward(void)
 {
-	if (!is_graph)
+	if (!is_graph && !is_again)
 		copy_batch();
 	forward();
 	if (is_stale && iteration == 0) {
@@ -284,6 +288,21 @@ static void take_turns(void)
 	}
 }
 
+static void train_twice(void)
+{
+	go_forward();
+	go_back();
+	for (int i = 0; i < KINDS * blocks; i++) {
+		belongs("t_u", -1);
+		launch(&climb, parameters[i].data, parameters[i].gradient, NULL, NULL, NULL);
+	}
+	is_again = true;
+	go_forward();
+	go_back();
+	is_again = false;
+	update_parameters();
+}
+
 static void train_graph(void)
 {
 	static cudaGraphExec_t executable;
@@ -309,8 +328,8 @@ static void train_graph(void)
 
 static void train(void)
 {
-	if (is_graph) {
-		train_graph();
+	if (is_graph || is_twice) {
+		(is_graph ? train_graph : train_twice)();
 		return;
 	}
 	if (is_copies)
@@ -409,13 +428,15 @@ int main(int argc, char **argv)
 	is_copies = strcmp(name, "copies") == 0;
 	is_turns = strcmp(name, "turns") == 0;
 	is_graph = strcmp(name, "graph") == 0;
-	is_list = is_graph || is_stale || is_batches || is_mean || is_copies || is_turns ||
+	is_twice = strcmp(name, "twice") == 0;
+	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_block = strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies|turns|graph [BLOCKS [ITERATIONS]]");
+		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies|turns|twice|graph [BLOCKS "
+			"[ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
