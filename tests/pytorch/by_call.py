@@ -30,7 +30,8 @@ Row = collections.namedtuple("Row", "kind ns phase layer op")
 
 def plain(name):
     """DDP's, FSDP's and the compiler's own levels are no part of a module's name, nor what train.py wraps around a model."""
-    return re.sub(r"^(model\.(module|_orig_mod)|[sS]hell\.model)\.", "model.", name or "")
+    name = re.sub(r"^model\.(maker|judge)\b", r"\1", name or "")
+    return re.sub(r"^(model\.(module|_orig_mod)|[sS]hell\.model)\.", "model.", name)
 
 
 def read_truth(path):

@@ -1,8 +1,8 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
-    train.py resnet18|resnet50|gpt|lstm|dlrm [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
+    train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--halve] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
-             [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--truth] [--profile FILE]
+             [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -19,6 +19,8 @@ from torch import nn
 from torch.nn import functional
 from torch.optim import swa_utils
 from torch.utils.checkpoint import checkpoint
+
+import turns
 
 
 class Attention(nn.Module):
@@ -201,6 +203,8 @@ def make(name, foreach, capturable):
         import torchvision
 
         return getattr(torchvision.models, name)(), image, 16, sgd
+    if name == "gan":
+        return turns.GAN(), turns.picture, 32, adam
     if name == "unet":
         return UNet(), image, 16, adam
     if name == "mlp":
@@ -225,7 +229,7 @@ class Samples(torch.utils.data.Dataset):
 
 def parse():
     p = argparse.ArgumentParser()
-    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm", "unet"))
+    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm", "unet", "gan"))
     p.add_argument("--steps", type=int, default=12)
     p.add_argument("--amp", action="store_true")
     p.add_argument("--workers", type=int, default=0)
@@ -241,6 +245,7 @@ def parse():
     p.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND",
                    help="torch.compile; with another backend than inductor phases and layers have no truth")
     p.add_argument("--graph", choices=("step", "model"), help="CUDA graphs: of a whole step, or one for each pass of the model")
+    p.add_argument("--turns", choices=("sam", "lbfgs"), help="of a network of images or an mlp: an optimizer that updates more than once a step")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
     p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
@@ -440,6 +445,8 @@ def main():
             part.requires_grad_(False)
     if options.strategy == "zero":
         optimizer = Zero(model, make_optimizer)
+    elif options.turns or options.model == "gan":
+        optimizer, turns_step = turns.make(options.turns or "gan", model, make_optimizer)
     else:
         optimizer = make_optimizer(p for p in model.parameters() if p.requires_grad)
     average = None
@@ -472,6 +479,8 @@ def main():
         for step in range(1, options.steps + 1):
             if options.strategy == "pipeline":
                 loss = pipeline_step(truth, schedule, optimizer, batches)
+            elif options.turns or options.model == "gan":
+                loss = turns_step(truth, model, optimizer, batches)
             else:
                 loss = train_step(options, truth, model, optimizer, average, batches, graphed)
             if options.evaluate and step % options.evaluate == 0:

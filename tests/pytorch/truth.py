@@ -29,8 +29,9 @@ class Truth:
             for parameter in module.parameters(recurse=False):
                 self.owner.setdefault(parameter, path)
         self.write_modules(model, name)
-        optimizer.register_step_pre_hook(lambda *_: self.say("update", ""))
-        optimizer.register_step_post_hook(lambda *_: self.say("other", ""))
+        for each in optimizer if isinstance(optimizer, list) else [optimizer]:
+            each.register_step_pre_hook(lambda *_: self.say("update", ""))
+            each.register_step_post_hook(lambda *_: self.say("other", ""))
 
     def write_modules(self, model, name):
         """The modules that have parameters, with sizes where they say them, beside the log of rank 0."""
