@@ -109,6 +109,10 @@ double strategy_message(const struct strategy_cluster *cluster, size_t from, siz
  */
 double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes);
 
+/* Half of the ring: each worker sends its n-th n-1 times to the next. What a gather or a scatter of `bytes`
+ * in all takes among all workers. */
+double strategy_ring_half(const struct strategy_cluster *cluster, double bytes);
+
 /* ---- data parallelism ---- */
 
 enum strategy_aggregate {
@@ -229,6 +233,20 @@ struct strategy_memory {
 	double rest;      /* workspaces and whatever else the measured run took */
 	double total;
 };
+
+/*
+ * Tensor parallelism in one dimension (Shoeybi et al., "Megatron-LM", 2019, section 3): all workers have the
+ * whole batch and an n-th of each product. Divided by columns, a product takes a whole input and gives a
+ * divided output, and its input's gradient is summed over the workers; by rows, it takes a divided input, and
+ * its output is summed. What stands between divides its channels with them. A product by columns whose output
+ * is needed whole gathers it. The cheapest sequence is found by dynamic programming; branches and sums have
+ * whole inputs. An n-th of a product takes as long as the product with an n-th of the samples; layers in a
+ * whole state compute it all, and nothing is hidden behind anything. As many channels as workers are taken
+ * for granted. *memory: products' state divided, activations as the sequence has them, gradients of
+ * activations whole. 0 or -ENOMEM. No run has been held against it.
+ */
+int strategy_tensor(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_data_parts *parts, struct strategy_memory *memory);
 
 /* What the measured runs say of a network's memory. */
 enum strategy_basis {

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* Each worker sends its part n-1 times to the next: half of the ring's all-reduce. */
-static double ring_half(const struct strategy_cluster *cluster, double bytes)
+double strategy_ring_half(const struct strategy_cluster *cluster, double bytes)
 {
 	size_t n = cluster->workers;
 	double step = 0;
@@ -58,7 +57,7 @@ static double time_of(const struct replay *r, struct unit unit, enum strategy_ti
 /* On the links from `ready` on; returns when it is done. */
 static double exchange(struct replay *r, struct strategy_data_parts *parts, struct unit unit, double ready)
 {
-	double time = ring_half(r->cluster, bytes_of(r->net, unit));
+	double time = strategy_ring_half(r->cluster, bytes_of(r->net, unit));
 
 	if (time <= 0)
 		return ready;
