@@ -34,10 +34,11 @@ static struct strategy_how how_of(const struct advice *a, size_t gpus)
 		.aggregate = STRATEGY_FUSED,
 		.threshold = 64 << 20,
 		.cycle = a->cycle,
+		.optimizer_copies = a->optimizer_copies,
 		.recompute = true};
 }
 
-/* Besides layers, where the first of the workers reads for all: its input grows with the batch, its launches
+/* Besides layers, where a worker reads for all: its input grows with the batch, its launches
  * and what else do not. */
 static double other_of_pipe(const struct advice *a, double gpus)
 {
@@ -135,6 +136,22 @@ static void range_data(const struct advice *a, const struct strategy_how *how, s
 	way->low = fmin(fmax(alone, parts.exchange), way->time);
 }
 
+/* Of what no run was held against: exchanges wholly hidden, or not at all and a miss on top. */
+static void range_untried(
+	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
+{
+	const struct strategy_data_parts *parts = &way->choice.parts;
+	double alone;
+
+	/* each worker has the whole batch */
+	if (way->name == STRATEGY_NAME_TENSOR)
+		way->time += other_of_pipe(a, (double)gpus) - how->other;
+	alone = way->time - parts->exposed;
+
+	way->low = fmin(fmax(alone, parts->exchange), way->time);
+	way->high = fmax(alone + parts->exchange, way->time) * (1 + PIPE_MISS);
+}
+
 /* With one measured batch, between layers that scale in proportion and such that do so least. */
 static int range_pipe(
 	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
@@ -174,16 +191,16 @@ static void consider(struct advice_way *way, enum advice_limit limit, double tim
 
 static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
 {
-	bool pipe = strategy_is_pipe(way->name);
+	bool pipe = strategy_is_pipe(way->name), whole = pipe || way->name == STRATEGY_NAME_TENSOR;
 	double compute = a->run.iteration - a->run.other;
 
 	way->limit = ADVICE_COMPUTE;
 	way->share = 0;
-	if (way->name == STRATEGY_NAME_DATA)
+	if (strategy_has_parts(way->name))
 		consider(way, ADVICE_LINKS, way->choice.parts.exposed);
 	if (pipe)
 		consider(way, ADVICE_STAGES, way->time - compute - other_of_pipe(a, gpus));
-	consider(way, ADVICE_INPUT, (pipe ? gpus : 1) * a->run.input);
+	consider(way, ADVICE_INPUT, (whole ? gpus : 1) * a->run.input);
 	consider(way, ADVICE_LAUNCH, a->run.launch);
 	consider(way, ADVICE_OTHER, a->run.other - a->run.input - a->run.launch);
 	if (way->limit == ADVICE_COMPUTE)
@@ -210,6 +227,8 @@ static int fill_way(
 	} else {
 		if (way->name == STRATEGY_NAME_DATA)
 			range_data(a, how, way);
+		else if (!strategy_is_pipe(way->name))
+			range_untried(a, how, gpus, way);
 		else
 			status = range_pipe(a, how, gpus, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);

@@ -14,6 +14,9 @@
  * taken not to shrink with them (advice.c says which); the range is from none to twice that, and a tenth to
  * both sides.
  *
+ * What no run was held against has a range from an exchange that is wholly hidden to none hidden, and a
+ * tenth.
+ *
  * Workers that wait for each other wait for the slowest: ranges of several reach up by the greatest of so
  * many normal deviations, with the spread of the run's own iterations, and down by as much as their quartile.
  * Where runs on several GPUs were measured, their times take the place of the predicted ones, and ranges of
@@ -91,6 +94,7 @@ struct advice {
 	size_t check_count;
 	size_t counts[ADVICE_MOST_COUNTS], count; /* of GPUs, ascending */
 	double cycle;                             /* in which gradients are gathered for an exchange */
+	double optimizer_copies;                  /* numbers that the runs' optimizer keeps for a parameter */
 	double worth; /* least share of a GPU's work that added GPUs must do to pay */
 	/* set by advice_fill */
 	enum strategy_basis memory; /* of what strategies need */

@@ -1,12 +1,15 @@
 /* The best of all strategies: see strategy_choose.h. */
 #include "strategy_choose.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream", "1f1b", "hybrid"};
+const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream", "1f1b", "hybrid",
+	"tensor", "zero-1", "zero-2", "zero-3"};
+static_assert(sizeof(strategy_names) / sizeof(*strategy_names) == STRATEGY_NAME_COUNT, "a name for each");
 
 /* How a pipeline is looked for: with one worker a stage, or with replicas, which PipeDream's planner chooses;
  * where all replicas meet in every batch, as many for each stage are tried too. */
@@ -31,12 +34,17 @@ static const struct pipe_kind pipe_kinds[] = {
 
 bool strategy_is_pipe(enum strategy_name name)
 {
-	return name >= STRATEGY_NAME_MODEL && name < STRATEGY_NAME_COUNT;
+	return name >= STRATEGY_NAME_MODEL && name <= STRATEGY_NAME_HYBRID;
+}
+
+bool strategy_has_parts(enum strategy_name name)
+{
+	return name == STRATEGY_NAME_DATA || (name > STRATEGY_NAME_HYBRID && name < STRATEGY_NAME_COUNT);
 }
 
 bool strategy_is_validated(enum strategy_name name)
 {
-	return name != STRATEGY_NAME_FLUSH;
+	return name != STRATEGY_NAME_FLUSH && name <= STRATEGY_NAME_HYBRID;
 }
 
 static void set_memory(struct strategy_choice *choice, struct strategy_memory needs, double lacks)
@@ -171,6 +179,21 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 	return status;
 }
 
+static int tensor(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_choice *choice)
+{
+	struct strategy_memory needs;
+	int status = 0;
+
+	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
+	choice->possible = cluster->workers > 1;
+	choice->why = choice->possible ? NULL : "a single worker has nothing to divide";
+	status = strategy_tensor(net, cluster, how, &choice->parts, &needs);
+	choice->time = choice->parts.total;
+	set_memory_of_all(choice, cluster, needs);
+	return status;
+}
+
 int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices)
 {
@@ -185,8 +208,11 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 		strategy_memory_whole(
 			net, how, ceil(how->batch / (double)cluster->workers), cluster->workers));
 	data->published = strategy_published_data(net, cluster, how);
-	for (int i = STRATEGY_NAME_MODEL; i < STRATEGY_NAME_COUNT && status == 0; i++)
+	for (int i = STRATEGY_NAME_MODEL; i <= STRATEGY_NAME_HYBRID && status == 0; i++)
 		status = pipe_of(net, cluster, how, (enum strategy_name)i, tries, &choices[i]);
+	if (status == 0)
+		status = tensor(net, cluster, how, &choices[STRATEGY_NAME_TENSOR]);
+	strategy_choose_zero(net, cluster, how, &choices[STRATEGY_NAME_ZERO_1]);
 	return status;
 }
 

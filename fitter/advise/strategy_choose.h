@@ -12,14 +12,21 @@ enum strategy_name {
 	STRATEGY_NAME_PIPEDREAM, /* replicas are chosen too; gradients are of older weights */
 	STRATEGY_NAME_FLUSH,     /* 1F1B with a flush; chunks are chosen too */
 	STRATEGY_NAME_HYBRID,    /* GPipe whose replicas are chosen too: data parallelism within a stage */
+	STRATEGY_NAME_TENSOR,    /* each layer divided among the workers */
+	STRATEGY_NAME_ZERO_1,    /* data parallelism with the optimizer's numbers divided */
+	STRATEGY_NAME_ZERO_2,    /* also gradients */
+	STRATEGY_NAME_ZERO_3,    /* also parameters (FSDP) */
 	STRATEGY_NAME_COUNT
 };
 
 /* Of stages. */
 bool strategy_is_pipe(enum strategy_name name);
 
+/* Does it consist of data parallelism's parts: computing, exchanges, an update? */
+bool strategy_has_parts(enum strategy_name name);
+
 /* Was a run on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
- * with a flush, which no trainer here does. */
+ * with a flush, tensor parallelism and ZeRO's stages, which no trainer here does. */
 bool strategy_is_validated(enum strategy_name name);
 
 extern const char *const strategy_names[];
@@ -38,7 +45,7 @@ struct strategy_choice {
 	struct strategy_plan plan;    /* pipelines */
 	enum strategy_search search;  /* pipelines: how `worker` was found */
 	size_t worker[STRATEGY_MAX_WORKERS]; /* pipelines: at each place of the plan */
-	struct strategy_data_parts parts;    /* data */
+	struct strategy_data_parts parts;    /* where strategy_has_parts */
 };
 
 /* Micro-batches that are tried: those of the list that divide the batch. For unlike workers each takes up to
@@ -53,10 +60,7 @@ struct strategy_tries {
 int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices);
 
-/*
- * ZeRO's stages 1 to 3 of data parallelism, which no run has been held against: they stand beside the others
- * and are not among what strategy_best chooses from.
- */
+/* ZeRO's stages 1 to 3 alone, in a list of their own. */
 enum { STRATEGY_ZERO_COUNT = 3 };
 void strategy_choose_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_choice *choices);

@@ -20,7 +20,7 @@ struct asked {
 	enum print_form form;
 };
 
-enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, HTML };
+enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, OPTIMIZER, HTML };
 
 static void take_counts(struct advice *a, const char *text)
 {
@@ -44,6 +44,7 @@ static void take_counts(struct advice *a, const char *text)
 
 static void take_options(int argument_count, char **arguments, struct advice *a, struct asked *asked)
 {
+	static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
 	int option;
 
 	take_counts(a, "1,2,4,8,16,32,64");
@@ -60,6 +61,8 @@ static void take_options(int argument_count, char **arguments, struct advice *a,
 			asked->samples = command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == CYCLE)
 			a->cycle = 1e6 * command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
+		else if (option == OPTIMIZER)
+			a->optimizer_copies = (double)command_word(&cmd_advise, option, optarg, optimizers);
 		else if (option == HTML)
 			asked->page = optarg;
 		else if (option == 'j')
@@ -137,6 +140,8 @@ static const struct option_row rows[] = {
 	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
 	{"samples", SAMPLES, "N", "how long for so many samples: an epoch, or a whole training"},
 	{"cycle-ms", CYCLE, "X", "period in which gradients are collected for an exchange; default 1"},
+	{"optimizer", OPTIMIZER, "sgd|momentum|adam",
+		"numbers it keeps for a parameter (0, 1, 2), for memory; the runs' own; default sgd"},
 	{"html", HTML, "FILE", "writes one page too: the answer, a picture, tables; no script, no network"},
 	{"csv", 'c', NULL, "CSV output, a row for each strategy on each number of GPUs, times in ns"},
 	{"json", 'j', NULL, "JSON output: the rows, every strategy with its partition, the answer"},
@@ -164,8 +169,8 @@ const struct command cmd_advise = {
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
-		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, against which no run was held, is "
-		"shown as untried and not recommended. Ranges hold if the links are as "
+		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, tensor parallelism and ZeRO's stages, "
+		"against which no run was held, are shown as untried and not recommended. Ranges hold if the links are as "
 		"FILE has them.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Example:\n"

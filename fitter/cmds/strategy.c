@@ -222,15 +222,14 @@ static const char *room_text(struct arena *arena, const struct strategy_cluster 
 	return arena_format(arena, "the %.4g of a worker", cluster->memory / GIB);
 }
 
-/* zero: 0, or the stage of data parallelism that the choice is. */
 static void fill_row(struct print_table *table, const struct strategy_choice *choice, enum strategy_name name,
-	int zero, const struct strategy_cluster *cluster, double single, const struct strategy_net *net)
+	const struct strategy_cluster *cluster, double single, const struct strategy_net *net)
 {
 	const char *note = "";
 
 	print_row(table);
-	print_word(table, 0, zero ? arena_format(table->arena, "zero-%d", zero) : strategy_names[name]);
-	print_number(table, VALIDATED, zero == 0 && strategy_is_validated(name));
+	print_word(table, 0, strategy_names[name]);
+	print_number(table, VALIDATED, strategy_is_validated(name));
 	if (!choice->possible) {
 		print_word(table, IMPOSSIBLE, choice->why);
 		print_word(table, NOTE, choice->why);
@@ -241,19 +240,18 @@ static void fill_row(struct print_table *table, const struct strategy_choice *ch
 	fill_memory(table, choice);
 	if (strategy_is_pipe(name)) {
 		note = fill_pipe(table, choice, net);
-		if (!strategy_is_validated(name))
-			note = arena_format(table->arena, "%s; no run was held against it", note);
-	} else if (name == STRATEGY_NAME_DATA) {
+	} else if (strategy_has_parts(name)) {
 		const struct strategy_data_parts *parts = &choice->parts;
 
 		print_numbers(table, PARTS,
 			(double[]){parts->compute, parts->exchange, parts->exposed, parts->update,
 				(double)parts->buckets},
 			5);
-		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed%s",
-			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6,
-			zero ? "; no run was held against it" : "");
+		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed",
+			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6);
 	}
+	if (!strategy_is_validated(name))
+		note = arena_format(table->arena, "%s; no run was held against it", note);
 	if (choice->fits) {
 		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
 	} else {
@@ -280,7 +278,7 @@ struct answer {
 	const struct choices *choices;
 	const struct strategy_net *net;
 	const struct strategy_cluster *cluster;
-	struct strategy_choice strategies[STRATEGY_NAME_COUNT], zero[STRATEGY_ZERO_COUNT];
+	struct strategy_choice strategies[STRATEGY_NAME_COUNT];
 	enum strategy_name best, any; /* any: also with gradients of older weights */
 	struct arena arena;
 	struct print_table table;
@@ -346,16 +344,12 @@ static void answer_init(struct answer *a, const struct choices *c, const struct 
 	if (strategy_choose(net, cluster, &c->how, &tries, a->strategies) < 0)
 		errx(1, "out of memory");
 	pm_terminal_clear();
-	strategy_choose_zero(net, cluster, &c->how, a->zero);
 	a->best = strategy_best(a->strategies, true);
 	a->any = strategy_best(a->strategies, false);
 	print_init(&a->table, &a->arena);
 	print_columns(&a->table, columns, sizeof(columns) / sizeof(*columns));
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		fill_row(&a->table, &a->strategies[i], (enum strategy_name)i, 0, cluster,
-			a->strategies[STRATEGY_NAME_SINGLE].time, net);
-	for (int i = 0; i < STRATEGY_ZERO_COUNT; i++)
-		fill_row(&a->table, &a->zero[i], STRATEGY_NAME_DATA, i + 1, cluster,
+		fill_row(&a->table, &a->strategies[i], (enum strategy_name)i, cluster,
 			a->strategies[STRATEGY_NAME_SINGLE].time, net);
 	say_best(a);
 	say_basis(a);
@@ -472,9 +466,10 @@ const struct command cmd_strategy = {
 		"up to 8 chunks as Megatron-LM interleaves them), and hybrid (GPipe with replicated stages), "
 		"each with the partition that minimises its slowest "
 		"stage, and the best number of micro-batches. The published formulas are shown next to "
-		"them: (5.1) for data, (6.1) and (6.2) for GPipe. The rows zero-1 to zero-3 are data "
+		"them: (5.1) for data, (6.1) and (6.2) for GPipe. The row tensor divides each layer among the workers, by "
+		"columns or rows as Megatron-LM does, in the cheapest sequence. The rows zero-1 to zero-3 are data "
 		"parallel with the optimizer's numbers, also the gradients, also the parameters (FSDP) "
-		"divided among the workers. No run was held against them, nor against 1f1b, so they are not "
+		"divided among the workers. No run was held against these, nor against 1f1b, so they are not "
 		"recommended.\n"
 		"\n"
 		"FILE describes the cluster; # starts a comment:\n"

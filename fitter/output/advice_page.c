@@ -93,7 +93,7 @@ static void set_span(struct plot *plot, const struct advice *a)
 static void put_picture(const struct advice_print *p, FILE *out)
 {
 	/* measured points have the second colour */
-	static const int colours[STRATEGY_NAME_COUNT] = {7, 0, 6, 2, 3, 4, 5};
+	static const int colours[] = {7, 0, 6, 2, 3, 4, 5};
 	const struct advice *a = p->advice;
 	const char *names[ADVICE_MOST_COUNTS];
 	char texts[ADVICE_MOST_COUNTS][16];
@@ -108,13 +108,14 @@ static void put_picture(const struct advice_print *p, FILE *out)
 	plot.y.log = true;
 	set_span(&plot, a);
 	add_ideal(&plot, a);
-	for (int name = STRATEGY_NAME_DATA; name < STRATEGY_NAME_COUNT; name++)
+	for (int name = STRATEGY_NAME_DATA; name <= STRATEGY_NAME_HYBRID; name++)
 		add_strategy(&plot, a, (enum strategy_name)name, colours[name]);
 	add_measured(&plot, a);
 	plot_scale(&plot);
 	html_figure(&plot,
 		"Bands are ranges. Shaded: more GPUs than were measured. Ideal: as many times one GPU. Pipedream "
-		"computes gradients from older weights and is not recommended.",
+		"computes gradients from older weights and is not recommended. Tensor parallelism and ZeRO's stages, "
+		"which no run was held against, are in the table alone.",
 		HTML_LARGE, out);
 }
 

@@ -108,6 +108,31 @@ static void check_range(void)
 	advice_free(a);
 }
 
+/* What no run was held against is there, with a range from exchanges all hidden to none, and not recommended.
+ */
+static void check_untried(void)
+{
+	struct advice *a = prepare(1e6, 1);
+
+	a->optimizer_copies = 2;
+	CHECK(advice_fill(a) == 0, "fill");
+	for (int name = STRATEGY_NAME_TENSOR; name < STRATEGY_NAME_COUNT; name++) {
+		const struct advice_way *way = &a->rows[1].ways[name];
+
+		CHECK(way->strength == ADVICE_UNTRIED && way->low <= way->time && way->time < way->high &&
+				way != a->rows[1].best && way != a->rows[1].second,
+			"%s: %g in %g to %g", strategy_names[name], way->time, way->low, way->high);
+	}
+	/* 8 MB of Adam's numbers, half of them on each of two; a scattered exchange takes what an all-reduce
+	 * does */
+	CHECK(near(a->rows[1].ways[STRATEGY_NAME_ZERO_1].choice.needs.state, 4e6 + 4e6 + 8e6 / 2),
+		"zero-1: %g", a->rows[1].ways[STRATEGY_NAME_ZERO_1].choice.needs.state);
+	CHECK(near(a->rows[1].ways[STRATEGY_NAME_ZERO_1].high, 1.1 * 16e6), "nothing hidden: %g",
+		a->rows[1].ways[STRATEGY_NAME_ZERO_1].high);
+	a->optimizer_copies = 0;
+	advice_free(a);
+}
+
 static void check_slow_links(void)
 {
 	struct advice *a = prepare(1e6, 0.1);
@@ -232,6 +257,7 @@ int main(void)
 {
 	check_free_links();
 	check_range();
+	check_untried();
 	check_slow_links();
 	check_sure();
 	check_parameters();
