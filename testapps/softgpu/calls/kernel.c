@@ -99,17 +99,22 @@ static const size_t *image_sizes(const struct sg_kernel *kernel)
 	return sizes;
 }
 
-/* A twin's are the program's own word; a rule's are few, and known without reading the image. */
-static const size_t *sizes_of(const struct sg_kernel *kernel)
+/* A twin's are the program's own word; a rule's are few, and are held against the image's: the program may be
+ * of another version. */
+static const size_t *find_sizes(struct sg_kernel *kernel)
 {
 	static const size_t none[1];
-	const size_t *sizes = kernel->arg_bytes;
+	const size_t *of_image = kernel->arg_bytes != NULL ? NULL : image_sizes(kernel);
 
-	if (sizes == NULL && kernel->known.arg_bytes[0] != 0)
-		sizes = kernel->known.arg_bytes;
-	if (sizes == NULL)
-		sizes = image_sizes(kernel);
-	return sizes != NULL ? sizes : none;
+	sg_known_fit(&kernel->known, kernel->name,
+		of_image != NULL            ? of_image
+		: kernel->arg_bytes != NULL ? kernel->arg_bytes
+					    : none);
+	if (kernel->arg_bytes != NULL)
+		return kernel->arg_bytes;
+	if (kernel->known.arg_bytes[0] != 0)
+		return kernel->known.arg_bytes;
+	return of_image != NULL ? of_image : none;
 }
 
 static void resolve(struct sg_kernel *kernel)
@@ -129,8 +134,7 @@ static void resolve(struct sg_kernel *kernel)
 		snprintf(name, sizeof(name), "sg_twin_%s_args", kernel->name);
 		kernel->arg_bytes = dlsym(RTLD_DEFAULT, name);
 		sg_known_find(&kernel->known, kernel->name);
-		kernel->sizes = sizes_of(kernel);
-		sg_known_fit(&kernel->known, kernel->name, kernel->sizes);
+		kernel->sizes = find_sizes(kernel);
 		atomic_store(&kernel->resolved, 1);
 	}
 	pthread_mutex_unlock(&lock);

@@ -150,11 +150,12 @@ void sg_elements_types(struct sg_known *known, const char *name)
 
 int sg_elements_find(struct sg_known *known, const char *name)
 {
-	const char *array = strstr(name, "St5arrayIPcLm");
+	/* std::array<char*, n>, or before PyTorch 2.6 at::detail::Array */
+	const char *array = strstr(name, "IPcL");
 
 	if (array == NULL)
 		return 0;
-	known->pointers = (unsigned)strtoul(array + strlen("St5arrayIPcLm"), NULL, 10);
+	known->pointers = (unsigned)strtoul(array + strlen("IPcLm"), NULL, 10);
 	if (known->pointers == 0 || known->pointers > 16)
 		return 0;
 	known->arg_bytes[0] = sizeof(int);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 static const struct sg_rule rules[] = {
-	{"elements", "elementwise_kernelI", "St5arrayIPcLm", sg_elements_find, NULL, sg_elements_bytes,
+	{"elements", "elementwise_kernelI", "IPcL", sg_elements_find, NULL, sg_elements_bytes,
 		sg_elements_run, NULL},
-	{"elements", "elementwise_kernel_for_multi_outputsI", "St5arrayIPcLm", sg_elements_find, NULL,
+	{"elements", "elementwise_kernel_for_multi_outputsI", "IPcL", sg_elements_find, NULL,
 		sg_elements_bytes, NULL, NULL},
 	{"elements", "18elementwise_kernelILi", "gpu_kernel_impl", sg_strided_find, sg_strided_fit,
 		sg_strided_bytes, NULL, NULL},
@@ -25,8 +25,8 @@ static const struct sg_rule rules[] = {
 		sg_arange_run, NULL},
 	{"concatenation", "CatArrayBatchedCopy", "CatArrInputTensorMetadata", sg_cat_find, NULL, sg_cat_bytes,
 		sg_cat_run, NULL},
-	{"tensor lists", "multi_tensor_apply_kernelI", "MetadataI", sg_lists_find, NULL, sg_lists_bytes, NULL,
-		NULL},
+	{"tensor lists", "multi_tensor_apply_kernelI", "MetadataI", sg_lists_find, sg_lists_fit,
+		sg_lists_bytes, NULL, NULL},
 	{"attention", "pytorch_flash", NULL, sg_attention_find, NULL, sg_attention_bytes, NULL,
 		sg_attention_flops},
 	{"attention", "fmha_cutlass", "PyTorchMemEffAttention", sg_efficient_find, NULL, sg_efficient_bytes,
@@ -57,9 +57,20 @@ void sg_known_find(struct sg_known *known, const char *name)
 	}
 }
 
+/* Of the last ones a rule may look at a part alone. Where no sizes are known its word stands. */
+static int has_sizes(const struct sg_known *known, const size_t *sizes)
+{
+	for (size_t i = 0; sizes[0] != 0 && known->arg_bytes[i] != 0; i++)
+		if (sizes[i] < known->arg_bytes[i])
+			return 0;
+	return 1;
+}
+
 void sg_known_fit(struct sg_known *known, const char *name, const size_t *sizes)
 {
-	if (known->rule != NULL && known->rule->fit != NULL && !known->rule->fit(known, name, sizes))
+	if (known->rule == NULL)
+		return;
+	if (!(known->rule->fit != NULL ? known->rule->fit(known, name, sizes) : has_sizes(known, sizes)))
 		*known = nothing;
 }
 

@@ -9,19 +9,41 @@
 
 #define CHUNK 65536
 
-/* By the number of lists: room for tensors, and for blocks. */
-static const unsigned most_tensors[] = {770, 448, 336, 252, 210};
-#define MOST_BLOCKS 2240
+/*
+ * Room for tensors, by the number of lists, and for blocks: in arguments of 32 KiB, and of 4 KiB as PyTorch
+ * had them before, where a block's tensor is one byte and nothing stands behind the chunks.
+ */
+#define LISTS_MOST 5
+static const struct layout {
+	unsigned tensors[LISTS_MOST], tensors_scalars; /* tensors_scalars: of one list, with scalars */
+	unsigned blocks, tensor_bytes, behind_bytes;
+} layouts[] = {{{770, 448, 336, 252, 210}, 672, 2240, 2, 4}, {{110, 64, 48, 36, 30}, 96, 320, 1, 4}};
+#define LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
 
 /* Before the blocks the metadata of a fused optimizer have the addresses of the steps too, those of a list of
  * scalars these. */
 enum { PLAIN, FUSED, SCALARS };
-#define MOST_TENSORS_SCALARS 672 /* of one list */
 
-static unsigned room_of(const struct sg_known *known)
+static unsigned room_of(const struct sg_known *known, const struct layout *layout)
 {
-	return known->op == SCALARS && known->pointers == 1 ? MOST_TENSORS_SCALARS
-							    : most_tensors[known->pointers - 1];
+	return known->op == SCALARS && known->pointers == 1 ? layout->tensors_scalars
+							    : layout->tensors[known->pointers - 1];
+}
+
+/* Which one is kept in `each`, of which the rule has no use. */
+static const struct layout *layout_of(const struct sg_known *known)
+{
+	return &layouts[known->each[0]];
+}
+
+/* Where a block's tensor stands in the metadata. */
+static size_t blocks_at(const struct sg_known *known, const struct layout *layout)
+{
+	size_t room = room_of(known, layout);
+
+	return sizeof(char *) * known->pointers * room +
+	       sizeof(int64_t) * (known->op == FUSED ? 2 * room : room) +
+	       (known->op == SCALARS ? room * sg_type_size(known->scalar) : 0);
 }
 
 int sg_lists_find(struct sg_known *known, const char *name)
@@ -42,34 +64,56 @@ int sg_lists_find(struct sg_known *known, const char *name)
 		return 0;
 	known->op = list != NULL ? SCALARS : strstr(name, fused) != NULL ? FUSED : PLAIN;
 	known->pointers = (unsigned)strtoul(at + strlen(metadata), NULL, 10);
-	if (known->pointers < 1 || known->pointers > 5)
+	if (known->pointers < 1 || known->pointers > LISTS_MOST)
 		return 0;
 	known->in = sg_type_after(at, "FunctorI");
 	if (sg_type_size(known->in) == 0)
 		known->in = SG_FLOAT;
-	known->arg_bytes[0] = sizeof(char *) * known->pointers * room_of(known);
+	known->each[0] = 0;
+	known->arg_bytes[0] = sizeof(char *) * known->pointers * room_of(known, &layouts[0]);
 	return 1;
+}
+
+/* By the size of the metadata, as far as that is known. */
+int sg_lists_fit(struct sg_known *known, const char *name, const size_t *sizes)
+{
+	(void)name;
+	for (size_t i = 0; sizes[0] != 0 && i < LAYOUTS; i++) {
+		const struct layout *layout = &layouts[i];
+		size_t least =
+			blocks_at(known, layout) + layout->blocks * (layout->tensor_bytes + sizeof(int32_t));
+
+		if (sizes[0] < least || sizes[0] > least + layout->behind_bytes + sizeof(int64_t))
+			continue;
+		known->each[0] = (unsigned char)i;
+		known->arg_bytes[0] = sizeof(char *) * known->pointers * room_of(known, layout);
+		return 1;
+	}
+	return sizes[0] == 0;
 }
 
 double sg_lists_bytes(const struct sg_known *known, dim3 grid, void *const *args)
 {
-	unsigned room = room_of(known);
+	const struct layout *layout = layout_of(known);
+	unsigned room = room_of(known, layout);
 	const char *at = (const char *)args[0] + sizeof(char *) * known->pointers * room;
 	const int64_t *counts = (const int64_t *)(const void *)at;
-	const char *behind = (const char *)(counts + (known->op == FUSED ? 2 * room : room)) +
-			     (known->op == SCALARS ? room * sg_type_size(known->scalar) : 0);
-	const uint16_t *tensors = (const uint16_t *)(const void *)behind;
-	const int32_t *chunks = (const int32_t *)(const void *)(tensors + MOST_BLOCKS);
+	const char *tensors = (const char *)args[0] + blocks_at(known, layout);
+	const char *chunks = tensors + (size_t)layout->blocks * layout->tensor_bytes;
 	double elements = 0;
 
-	if (grid.x > MOST_BLOCKS)
+	if (grid.x > layout->blocks)
 		return -1;
 	for (unsigned i = 0; i < grid.x; i++) {
+		uint16_t tensor = 0;
+		int32_t chunk;
 		int64_t left;
 
-		if (tensors[i] >= room)
+		memcpy(&tensor, tensors + (size_t)i * layout->tensor_bytes, layout->tensor_bytes);
+		memcpy(&chunk, chunks + i * sizeof(chunk), sizeof(chunk));
+		if (tensor >= room)
 			return -1;
-		left = counts[tensors[i]] - (int64_t)chunks[i] * CHUNK;
+		left = counts[tensor] - (int64_t)chunk * CHUNK;
 		if (left < 0)
 			return -1;
 		elements += (double)(left < CHUNK ? left : CHUNK);

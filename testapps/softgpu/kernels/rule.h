@@ -69,6 +69,7 @@ double sg_efficient_flops(
 
 /* Lists of tensors (lists.c). */
 int sg_lists_find(struct sg_known *known, const char *name);
+int sg_lists_fit(struct sg_known *known, const char *name, const size_t *sizes);
 double sg_lists_bytes(const struct sg_known *known, dim3 grid, void *const *args);
 
 #endif

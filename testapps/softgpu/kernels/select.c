@@ -1,7 +1,8 @@
 /*
  * Counting what is not 0, and listing where: nonzero, masked selection. Two kernels of CUB's: (input, int
  * *count, int n, ...) and (first index, input, int64_t *indices, int *count, tiles, selector, comparison, int
- * n, ...), the input being an iterator that begins with an address.
+ * n, ...), the input being an iterator that begins with an address; CUB's own iterators, of CUDA 12, have it
+ * behind their functor.
  */
 #include "rule.h"
 
@@ -21,6 +22,20 @@ static const char *address_in(void *const *args, int number)
 	return address;
 }
 
+/* Where the input's address stands in its iterator. */
+static size_t input_at(const char *name)
+{
+	return strstr(name, "22TransformInputIteratorI") != NULL ? sizeof(void *) : 0;
+}
+
+static const char *input_in(const struct sg_known *known, void *const *args, int number)
+{
+	const char *address;
+
+	memcpy(&address, (const char *)args[number] + known->op, sizeof(address));
+	return address;
+}
+
 static int int_in(void *const *args, int number)
 {
 	int value;
@@ -31,7 +46,9 @@ static int int_in(void *const *args, int number)
 
 int sg_count_find(struct sg_known *known, const char *name)
 {
-	known->arg_bytes[0] = known->arg_bytes[1] = sizeof(void *);
+	known->op = (int)input_at(name);
+	known->arg_bytes[0] = (size_t)known->op + sizeof(void *);
+	known->arg_bytes[1] = sizeof(void *);
 	known->arg_bytes[2] = sizeof(int);
 	return find_type(known, name);
 }
@@ -44,7 +61,7 @@ double sg_count_bytes(const struct sg_known *known, dim3 grid, void *const *args
 
 int sg_count_run(const struct sg_known *known, dim3 grid, void *const *args)
 {
-	const char *from = address_in(args, 0);
+	const char *from = input_in(known, args, 0);
 	int *to = (int *)(void *)(uintptr_t)address_in(args, 1), n = int_in(args, 2), count = 0;
 
 	(void)grid;
@@ -64,7 +81,10 @@ int sg_select_find(struct sg_known *known, const char *name)
 	static const size_t sizes[] = {8, 8, 8, 8, 8, 1, 1, sizeof(int)};
 
 	memcpy(known->arg_bytes, sizes, sizeof(sizes));
-	return find_type(known, name) && strstr(name, "17counting_iteratorIl") != NULL;
+	known->op = (int)input_at(name);
+	known->arg_bytes[1] += (size_t)known->op;
+	return find_type(known, name) && (strstr(name, "17counting_iteratorIl") != NULL ||
+						 strstr(name, "21CountingInputIteratorIl") != NULL);
 }
 
 double sg_select_bytes(const struct sg_known *known, dim3 grid, void *const *args)
@@ -75,7 +95,7 @@ double sg_select_bytes(const struct sg_known *known, dim3 grid, void *const *arg
 
 int sg_select_run(const struct sg_known *known, dim3 grid, void *const *args)
 {
-	const char *from = address_in(args, 1);
+	const char *from = input_in(known, args, 1);
 	int64_t *to = (int64_t *)(void *)(uintptr_t)address_in(args, 2), first;
 	int *count_to = (int *)(void *)(uintptr_t)address_in(args, 3), n = int_in(args, 7), count = 0;
 
