@@ -15,7 +15,7 @@ LAYERS = {
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "advise", "compare", "output",
                "study", "cmds", "."],
     "testapps/softgpu": [
-        "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "nvml", "slowinput", "preload", "tests",
+        "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "nvml", "older", "slowinput", "preload", "tests",
     ],
     "testapps/trainers": ["."],
 }

@@ -203,7 +203,7 @@ def main():
             function()
             print(f"{name}: works", flush=True)
         except Exception as error:  # whatever stops it is its reason
-            print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0][:150]}", flush=True)
+            print(f"{name}: {type(error).__name__}: {(str(error).splitlines() or [''])[0][:150]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -84,16 +84,27 @@ def main():
                     asked[name].setdefault(function, (version, path))
                     break
     complaints = []
-    for name, library, _ in LIBRARIES:
-        built = os.path.join(folder, library)
-        have = symbols(built, "--defined-only") if os.path.exists(built) else {}
-        missing = {function for function in asked[name] if function not in have}
+    built = {}
+
+    def have_of(library):
+        path = os.path.join(folder, library)
+        if library not in built:
+            built[library] = symbols(path, "--defined-only") if os.path.exists(path) else {}
+        return built[library]
+
+    for name, newest, _ in LIBRARIES:
+        # programs of an older CUDA ask for its version: the library of that name hands on what the newest has
+        libraries = {
+            function: version if version and have_of(version) else newest for function, (version, _) in asked[name].items()
+        }
+        missing = {function for function in asked[name] if function not in have_of(libraries[function])}
         if writing:
             listed = missing | set(list_of(name))
             if listed:
-                write(name, library, listed)
+                write(name, newest, listed)
             continue
         for function, (version, path) in sorted(asked[name].items()):
+            library, have = libraries[function], have_of(libraries[function])
             if function in missing:
                 complaints.append(f"{library} has no {function}, which {os.path.basename(path)} asks for")
             elif version is not None and version != have[function]:

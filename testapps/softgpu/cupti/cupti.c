@@ -172,6 +172,31 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 	return CUPTI_SUCCESS;
 }
 
+/* Of contexts, streams and modules nobody is called: what tools do there, softgpu has no use for. */
+#define DOMAIN_RESOURCE 3
+#define NOT_SUPPORTED ((CUptiResult)27)
+
+static CUptiResult enable(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
+{
+	if ((void *)subscriber != (void *)&subscribed || !atomic_load(&subscribed))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return (int)domain == DOMAIN_RESOURCE ? CUPTI_SUCCESS : NOT_SUPPORTED;
+}
+
+CUptiResult cuptiEnableCallback(uint32_t enable_it, CUpti_SubscriberHandle subscriber,
+	CUpti_CallbackDomain domain, CUpti_CallbackId callback)
+{
+	(void)enable_it, (void)callback;
+	return enable(subscriber, domain);
+}
+
+CUptiResult cuptiEnableDomain(
+	uint32_t enable_it, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
+{
+	(void)enable_it;
+	return enable(subscriber, domain);
+}
+
 CUptiResult cuptiFinalize(void)
 {
 	atomic_store(&kinds, 0);
