@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measured times: a run on a modelled V100, as the times of another device, gives a run on a modelled RTX 2080 the V100's durations, by softgpu's
 # own log; with another batch or number of ranks it says how much was measured, and all-reduces follow the ring formula; wrong files are refused.
-# And what a trace of torch.profiler gives: kernels by grid and block, products by their operators' sizes, copies, sets, collectives.
+# And what a trace of torch.profiler gives: kernels by grid and block, products and convolutions by their operators' sizes, copies, sets, collectives.
 set -eu
 if [ -n "$PM_SANITIZE" ]; then
 	echo "the trainers are tested under sanitizers elsewhere"
@@ -86,6 +86,10 @@ kernel() {
 	event cpu_op aten::addmm 0 50 '"External id": 1, "Input Dims": [[64], [32, 128], [128, 64], [], []]'
 	event cpu_op aten::bmm 60 50 '"External id": 2, "Input Dims": [[4, 8, 16], [4, 16, 32]]'
 	event cpu_op aten::mm 120 50 '"External id": 3, "Input Dims": [[4, 8], [9, 16]]' # no product
+	event cpu_op aten::convolution_backward 190 5 '"External id": 5, "Input Dims": [[8, 32, 10, 9], [8, 16, 20, 18], [32, 4, 3, 3], [], []]' # in 4 groups
+	event cpu_op aten::cudnn_convolution 170 5 '"External id": 6, "Input Dims": [[8, 16, 20, 18], [32, 4, 3, 3], [], []]'
+	event cpu_op aten::cudnn_convolution 175 5 '"External id": 7, "Input Dims": [[8, 16, 21, 18], [32, 4, 3, 3], [], []]' # nothing goes back
+	event cpu_op aten::convolution_backward 195 5 '"External id": 8, "Input Dims": [[8, 16, 20, 20], [8, 16, 10, 10], [16, 16, 4, 4], [], []]' # transposed
 	event cpu_op aten::relu 180 10 '"External id": 4, "Input Dims": [[32, 64]]'
 	kernel sgemm_128x64 200 10 1 1 '"grid": [1, 2, 3], "block": [128, 1, 1]'
 	kernel splitKreduce 210 2.5 2 1 '"grid": [1, 1, 1], "block": [32, 1, 1]'
@@ -97,16 +101,24 @@ kernel() {
 	kernel 'void at::native::short<float>(int)' 270 2 8 4 '"grid": [16, 1], "block": [256, 1, 1]' # not as it should be
 	kernel 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)' 280 9 9 0 \
 		'"grid": [2, 1, 1], "block": [512, 1, 1], "Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float", "Group size": 2'
+	kernel conv_back_data 290 6 20 5 '"grid": [1, 1, 1], "block": [64, 1, 1]'
+	kernel conv_back_filter 291 8 21 5 '"grid": [1, 1, 1], "block": [64, 1, 1]'
+	kernel conv 292 7 22 6 '"grid": [2, 1, 1], "block": [64, 1, 1]'
+	kernel conv_alone 293 5 23 7 '"grid": [3, 1, 1], "block": [64, 1, 1]'
+	kernel conv_other 294 5 24 8 '"grid": [4, 1, 1], "block": [64, 1, 1]'
 	event gpu_memcpy 'Memcpy HtoD (Pinned -> Device)' 300 6 '"device": 0, "stream": 7, "correlation": 10, "bytes": 4096'
 	event gpu_memset 'Memset (Device)' 310 1 '"device": 0, "stream": 7, "correlation": 11, "bytes": 512'
 	echo '{}]}'
 } >trace.json
 "$bin/pmanalyze" export --times trace.json 2>/dev/null | grep -v '^#' >given
 tr '|' '\t' >wanted <<'END'
+call|-|1658880 0|3|7000
 call|-|32768 0|1|7000
 call|-|524288 0|1|12500
 collective|ncclAllReduce|4000 2|1|9000
 copy|H2D|4096|1|6000
+kernel|conv_alone|3 1 1 64 1 1|1|5000
+kernel|conv_other|4 1 1 64 1 1|1|5000
 kernel|sgemm_odd|9 1 1 64 1 1|1|4000
 kernel|void at::native::relu<float>(int)|16 1 1 256 1 1|2|2000
 kernel|void at::native::vectorized_elementwise_kernel<4, float>(int)|8 1 1 128 1 1|1|3000

@@ -213,8 +213,8 @@ static const struct option_row rows[] = {
 	{"times", OPTION_TIMES, NULL,
 		"how long each operation took on the GPU, for softgpu: a run under SOFTGPU_TIMES=FILE takes "
 		"these times. Tab-separated: kind, name, shape, count, median in ns. Needs a trace of pmhook "
-		"with device times from CUPTI, or one of torch.profiler with record_shapes=True, which has no sizes of "
-		"convolutions; the whole run counts"},
+		"with device times from CUPTI, or one of torch.profiler with record_shapes=True, which lacks the work of "
+		"what cuDNN computes beside convolutions; the whole run counts"},
 	{"append", OPTION_APPEND, NULL,
 		"append the rows to FILE, which must have the same columns; FILE is created if "
 		"missing"},

@@ -38,6 +38,10 @@ bool imported_keyword_shaped(const char *name);
 /* Is it one product of matrices, or a batch of them, with the factors as its last two inputs of two or three
  * dimensions? */
 bool imported_keyword_product(const char *name);
+/* A convolution by cuDNN, with input and filter as its first inputs; backward before them the result's
+ * gradient. */
+#define IMPORTED_CONVOLUTION "aten::cudnn_convolution"
+#define IMPORTED_CONVOLUTION_BACKWARD "aten::convolution_backward"
 
 /*
  * PyTorch writes its operators as ranges of NVTX too: "aten::conv2d, seq = 12, op_id = 345, sizes = [[...]]",

@@ -311,7 +311,8 @@ static bool is_shaped(struct kineto_reader *reader, uint32_t string)
 		reader->shaped[string] =
 			imported_keyword_shaped(strings->items[string]) ||
 					((reader->wanted & IMPORTED_WANT_SHAPES) &&
-						imported_keyword_product(strings->items[string]))
+						(imported_keyword_product(strings->items[string]) ||
+							strstr(strings->items[string], "convolution")))
 				? 2
 				: 1;
 	return reader->shaped[string] == 2;

@@ -211,7 +211,8 @@ static int is_call(const struct entry *entry, const struct sg_activity *what)
 	if (fabs(entry->work - what->cost.flops) > 0.5)
 		return 0;
 	if (strcmp(entry->name, "-") == 0)
-		return what->cost.kind == SG_COST_PRODUCT;
+		return what->cost.kind == SG_COST_PRODUCT || what->cost.kind == SG_COST_CONVOLUTION ||
+		       what->cost.kind == SG_COST_DEPTHWISE;
 	return strcmp(entry->name, what->name) == 0 &&
 	       fabs(entry->bytes - what->cost.bytes) <= CALL_SHARE * entry->bytes;
 }
