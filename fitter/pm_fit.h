@@ -207,6 +207,15 @@ struct pm_fit_model_column {
 
 struct pm_fit_expression;
 
+/* Of a column, or of the predicted time: the group of a value begins with the last edge that is not above it;
+ * levels are counted from 0. */
+struct pm_fit_spread {
+	size_t column; /* of the model; column_count: the predicted time */
+	size_t count;
+	double *from;
+	double *below, *above; /* factors of the power of residuals below 1, and above */
+};
+
 /* What a fit or a file gives; all of it is the model's memory, which pm_fit_free frees, and is only read. */
 struct pm_fit_model {
 	/* NULL, or what `pmfit search` found: it predicts in place of (4.4), and there are no values. */
@@ -232,6 +241,11 @@ struct pm_fit_model {
 	 * greatest at equal steps. 0 in files that were written before there were any. */
 	size_t residual_count;
 	double *residuals;
+	/* How much wider or narrower residuals are by groups of rows: none in files of before. Residuals are
+	 * then what remains, and a prediction's are those to the power of the product of its groups' factors.
+	 */
+	size_t spread_count;
+	struct pm_fit_spread *spreads;
 	/* The bootstrap's values, a row of value_count for each resample, in original units. */
 	size_t resample_count;
 	double *resamples;

@@ -4,6 +4,7 @@
 #include "interval.h"
 #include "model_file.h"
 #include "schema.h"
+#include "spread.h"
 
 #include <errno.h>
 #include <math.h>
@@ -255,5 +256,7 @@ cJSON *expression_model_json(const struct pm_fit_model *model)
 	cJSON_AddItemToObject(root, "train", model_file_error(&model->train));
 	cJSON_AddItemToObject(
 		root, "residuals", cJSON_CreateDoubleArray(model->residuals, (int)model->residual_count));
+	if (model->spread_count)
+		cJSON_AddItemToObject(root, "spreads", spread_json(model));
 	return root;
 }

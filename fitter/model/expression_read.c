@@ -3,6 +3,7 @@
 #include "base/error_message.h"
 #include "expression/expression_edit.h"
 #include "schema.h"
+#include "spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -229,7 +230,7 @@ static const char *read_residuals(const cJSON *root, struct pm_fit_model *model)
 			return error_message("the residuals are not ascending numbers");
 		model->residuals[model->residual_count++] = number;
 	}
-	return NULL;
+	return spread_read(root, model);
 }
 
 const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)

@@ -1,9 +1,11 @@
 /* Intervals: see interval.h. */
 #include "interval.h"
 #include "base/statistics.h"
+#include "spread.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,27 @@
 #define SLICE 1024
 /* Halvings of the range in which an end lies. */
 #define HALVINGS 50
+
+/* Common residuals in place of predicted times; of those alone that have a share. */
+static int residuals_of(
+	struct pm_fit_model *model, const struct pm_fit_problem *problem, double *times, size_t *kept)
+{
+	double *residuals = malloc((problem->sample_count + 1) * sizeof(*residuals));
+	bool positive = true;
+	int status = residuals ? 0 : -ENOMEM;
+
+	for (size_t k = 0; k < problem->sample_count; k++)
+		positive &= times[k] > 0;
+	for (size_t k = 0; k < problem->sample_count && residuals; k++)
+		if (times[k] > 0)
+			residuals[(*kept)++] = problem->time[k] / times[k];
+	if (residuals && positive)
+		status = spread_fit(model, problem, times, residuals, kept);
+	if (residuals)
+		memcpy(times, residuals, *kept * sizeof(*times));
+	free(residuals);
+	return status;
+}
 
 int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem)
 {
@@ -23,9 +46,7 @@ int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *
 	if (!model->residuals)
 		status = -ENOMEM;
 	/* a prediction that is not positive has no share */
-	for (size_t k = 0; k < count && status == 0; k++)
-		if (times[k] > 0)
-			times[kept++] = problem->time[k] / times[k];
+	status = status == 0 ? residuals_of(model, problem, times, &kept) : status;
 	if (status == 0 && kept) {
 		statistics_sort(times, kept);
 		model->residual_count = kept < quantiles ? kept : quantiles;
@@ -59,11 +80,25 @@ static double share_below(const struct pm_fit_model *model, double x)
 	return ((double)low + (x - r[low]) / (r[high] - r[low])) / (double)(model->residual_count - 1);
 }
 
-/* Where the share of all products of a prediction and a residual is `share`. `times` are `stride` apart. */
-static double product_quantile(
-	const struct pm_fit_model *model, const double *times, size_t count, size_t stride, double share)
+/* Of residuals below 1, and of those above. */
+struct powers {
+	double below, above;
+};
+
+static double power_of(double residual, struct powers powers)
 {
-	const double *r = model->residuals, least = r[0], greatest = r[model->residual_count - 1];
+	return pow(residual, residual < 1 ? powers.below : powers.above);
+}
+
+/* Where the share of all products of a prediction and a residual, to its power, is `share`. `times` are
+ * `stride` apart. */
+static double product_quantile(const struct pm_fit_model *model, const double *times, size_t count,
+	size_t stride, struct powers powers, double share)
+{
+	const double *r = model->residuals;
+	const double least = power_of(r[0], powers),
+		     greatest = power_of(r[model->residual_count - 1], powers);
+	const struct powers inverse = {1 / powers.below, 1 / powers.above};
 	double low = HUGE_VAL, high = -HUGE_VAL;
 
 	for (size_t i = 0; i < count; i++) {
@@ -78,7 +113,8 @@ static double product_quantile(
 		for (size_t i = 0; i < count; i++) {
 			double time = times[i * stride];
 
-			below += time > 0 ? share_below(model, middle / time) : (double)(time <= middle);
+			below += time > 0 ? share_below(model, power_of(middle / time, inverse))
+					  : (double)(time <= middle);
 		}
 		if (below < share * (double)count)
 			low = middle;
@@ -131,7 +167,8 @@ int pm_fit_predict_interval(const struct pm_fit_model *model, const struct pm_fi
 {
 	size_t rows = model->resample_count ? model->resample_count : 1;
 	struct pm_fit_column *columns = NULL;
-	double *times = NULL;
+	double *times = NULL, *own = NULL; /* own: the model's, not a resample's */
+	double below[SLICE], above[SLICE];
 	int status = 0;
 
 	for (size_t k = 0; k < problem->sample_count; k++)
@@ -140,21 +177,29 @@ int pm_fit_predict_interval(const struct pm_fit_model *model, const struct pm_fi
 		return PM_FIT_INTERVAL_NONE;
 	columns = calloc(problem->column_count + 1, sizeof(*columns));
 	times = malloc(rows * SLICE * sizeof(*times));
-	if (!columns || !times)
+	own = malloc(SLICE * sizeof(*own));
+	if (!columns || !times || !own)
 		status = -ENOMEM;
 	for (size_t begin = 0; begin < problem->sample_count && status == 0; begin += SLICE) {
 		struct pm_fit_problem slice = slice_of(problem, begin, columns);
 
 		status = predict_slice(model, &slice, times);
+		if (status == 0)
+			status = pm_fit_predict(model, &slice, own);
+		if (status == 0)
+			status = spread_of(model, &slice, own, below, above);
 		for (size_t k = 0; k < slice.sample_count && status == 0; k++) {
+			const struct powers powers = {below[k], above[k]};
+
 			low[begin + k] =
-				product_quantile(model, times + k, rows, SLICE, (1 - confidence) / 2);
+				product_quantile(model, times + k, rows, SLICE, powers, (1 - confidence) / 2);
 			high[begin + k] =
-				product_quantile(model, times + k, rows, SLICE, (1 + confidence) / 2);
+				product_quantile(model, times + k, rows, SLICE, powers, (1 + confidence) / 2);
 		}
 	}
 	free(columns);
 	free(times);
+	free(own);
 	if (status < 0)
 		return status;
 	return model->resample_count ? PM_FIT_INTERVAL_BOOTSTRAP : PM_FIT_INTERVAL_RESIDUALS;

@@ -1,7 +1,8 @@
 /*
  * How far a prediction is to be trusted: a measured time is the prediction times a residual, and residuals
  * are those of the samples that were fitted. Relative, since times vary by a share of themselves. With a
- * bootstrap each resample's prediction takes part, which widens the interval where the data say little.
+ * bootstrap each resample's prediction takes part, which widens the interval where the data say little. How
+ * much wider they are of some rows than of others is in spread.h.
  */
 #ifndef INTERVAL_H
 #define INTERVAL_H

@@ -1,5 +1,6 @@
 /* A model's memory, and the contrasts of its values: see model.h. */
 #include "model.h"
+#include "spread.h"
 #include "base/role.h"
 #include "expression_model.h"
 
@@ -150,6 +151,7 @@ void pm_fit_free(struct pm_fit_model *model)
 	free(model->runs);
 	free(model->time_unit);
 	free(model->residuals);
+	spread_free(model);
 	free(model->resamples);
 	expression_model_free(model->expression);
 	free(model);

@@ -10,6 +10,11 @@ struct pm_fit_model *model_new(const struct pm_fit_problem *problem, const struc
 /* Room for so many runs. 0 or -ENOMEM. */
 int model_make_runs(struct pm_fit_model *model, size_t count);
 
+/* A column of the model of each sample, levels by the model's numbers; NAN where the problem has no such
+ * column. 0 or -ENOMEM. */
+int model_column_values(const struct pm_fit_model *model, const struct pm_fit_problem *problem, size_t column,
+	double *values);
+
 /* For each intrinsic and categorical column the greatest share that its term has of a prediction. 0 or
  * -ENOMEM. */
 int model_shares(const struct pm_fit_model *model, const struct pm_fit_problem *problem, double *shares);

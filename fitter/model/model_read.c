@@ -6,6 +6,7 @@
 #include "enum_names.h"
 #include "expression_model.h"
 #include "schema.h"
+#include "spread.h"
 
 #include <errno.h>
 #include <math.h>
@@ -156,6 +157,7 @@ static const char *get_spread(const cJSON *root, struct pm_fit_model *model)
 			return error_message("the residuals are not ascending numbers");
 		model->residuals[model->residual_count++] = number;
 	}
+	bad = spread_read(root, model);
 	for (item = resamples ? resamples->child : NULL; item && !bad; item = item->next)
 		bad = get_numbers(item, model->resamples + model->resample_count++ * model->value_count,
 			model->value_count);

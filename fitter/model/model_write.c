@@ -13,7 +13,9 @@
  *   fit        how it was fitted: method, scale and penalty as words
  *   train      the error on the samples it was fitted to
  *   residuals  array: quantiles of measured over predicted at equal steps; may be missing
- *   resamples  array of the bootstrap's solutions, each an array in the order of `values`; may be missing
+ *   spreads    array: column (of the predicted time: missing), from, below, above: powers of residuals by
+ * groups; may be missing resamples  array of the bootstrap's solutions, each an array in the order of
+ * `values`; may be missing
  *
  * pmfit fit --schema prints all of it as a JSON Schema (schema_print.c).
  * A number that is not one (an interval that was not asked for) is null.
@@ -25,6 +27,7 @@
 #include "model_file.h"
 #include "schema.h"
 #include "space.h"
+#include "spread.h"
 
 #include <errno.h>
 #include <math.h>
@@ -113,6 +116,8 @@ static void put_spread(cJSON *root, const struct pm_fit_model *model)
 	if (model->residual_count)
 		cJSON_AddItemToObject(root, "residuals",
 			cJSON_CreateDoubleArray(model->residuals, (int)model->residual_count));
+	if (model->spread_count)
+		cJSON_AddItemToObject(root, "spreads", spread_json(model));
 	if (!model->resample_count)
 		return;
 	array = cJSON_AddArrayToObject(root, "resamples");

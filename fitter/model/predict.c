@@ -143,6 +143,24 @@ int pm_fit_predict(const struct pm_fit_model *model, const struct pm_fit_problem
 	return 0;
 }
 
+int model_column_values(
+	const struct pm_fit_model *model, const struct pm_fit_problem *problem, size_t column, double *values)
+{
+	struct binding *bindings = bind(model, problem);
+
+	if (!bindings)
+		return -ENOMEM;
+	for (size_t k = 0; k < problem->sample_count; k++) {
+		const struct binding *binding = &bindings[column];
+
+		values[k] = !binding->column   ? NAN
+			    : !binding->levels ? binding->column->values[k]
+					       : (double)binding->levels[(size_t)binding->column->values[k]];
+	}
+	unbind(bindings, model->column_count);
+	return 0;
+}
+
 int model_shares(const struct pm_fit_model *model, const struct pm_fit_problem *problem, double *shares)
 {
 	struct binding *bindings = bind(model, problem);

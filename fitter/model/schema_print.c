@@ -157,6 +157,12 @@ cJSON *schema_json(void)
 	add(root, "residuals",
 		array_of(of_type("number", NULL),
 			"quantiles of measured over predicted, at equal steps; optional"));
+	item = object_of(NULL, "of a column or, without one, the predicted time");
+	add(item, "column", of_type("string", NULL));
+	add(item, "from", array_of(of_type("number", NULL), "where groups begin; levels are counted from 0"));
+	add(item, "below", array_of(of_type("number", NULL), "power of residuals below 1 there"));
+	add(item, "above", array_of(of_type("number", NULL), "and above"));
+	add(root, "spreads", array_of(item, "how residuals differ by groups of rows; optional"));
 	add(root, "resamples",
 		array_of(array_of(of_type("number", NULL), NULL), "bootstrap values; optional"));
 	cJSON_AddItemToObject(
