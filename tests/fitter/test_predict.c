@@ -1,6 +1,7 @@
 /* Intervals against quantiles worked out by hand, and against the noise that was put in; model files keep
  * them. */
 #include "../analyzer/check.h"
+#include "base/random.h"
 #include "base/statistics.h"
 #include "model/interval.h"
 #include "synthetic.h"
@@ -156,10 +157,105 @@ static void check_file(void)
 	synthetic_free(&made);
 }
 
+/* Times of two clusters: one has ten times the noise of the other, and long ones twice that of short ones;
+ * upwards it is three times as wide as downwards. */
+struct clusters {
+	double *size, *cluster, *time;
+	struct pm_fit_column columns[2];
+	struct pm_fit_problem problem;
+};
+
+static void clusters_init(struct clusters *c, size_t count, uint64_t seed)
+{
+	static const char *const names[] = {"calm", "busy"};
+	struct random random;
+
+	random_init(&random, seed, 0);
+	c->size = calloc(3 * count, sizeof(double));
+	c->cluster = c->size + count;
+	c->time = c->cluster + count;
+	for (size_t k = 0; k < count; k++) {
+		double noise = random_normal(&random), width = k % 2 ? 0.1 : 0.01;
+
+		c->size[k] = 1 + (double)random_below(&random, 100);
+		c->cluster[k] = (double)(k % 2);
+		width *= c->size[k] > 50 ? 2 : 1;
+		c->time[k] = (3 * c->size[k] + 10) * exp(noise > 0 ? 3 * width * noise : width * noise);
+	}
+	c->columns[0] = (struct pm_fit_column){"size", PM_FIT_INTRINSIC, c->size, 0, NULL};
+	c->columns[1] = (struct pm_fit_column){"cluster", PM_FIT_FACTOR, c->cluster, 2, names};
+	c->problem = (struct pm_fit_problem){count, 2, c->columns, c->time, "s"};
+}
+
+static void check_groups(const struct pm_fit_model *model, const struct clusters *c)
+{
+	const size_t count = c->problem.sample_count;
+	double *low = calloc(2 * count, sizeof(*low)), *high = low + count;
+
+	CHECK(pm_fit_predict_interval(model, &c->problem, 0.95, low, high) == PM_FIT_INTERVAL_RESIDUALS,
+		"kind");
+	for (int group = 0; group < 4; group++) {
+		double held = 0, above = 0, rows = 0;
+
+		for (size_t k = 0; k < count; k++) {
+			if ((int)c->cluster[k] + 2 * (c->size[k] > 50) != group)
+				continue;
+			rows++;
+			held += c->time[k] >= low[k] && c->time[k] <= high[k];
+			above += c->time[k] > high[k];
+		}
+		CHECK(fabs(held / rows - 0.95) < 0.03, "group %d: %g of %g held", group, held / rows, rows);
+		CHECK(above / rows > 0.005 && above / rows < 0.045, "group %d: %g above", group,
+			above / rows);
+	}
+	free(low);
+}
+
+/* In every cluster and at every size as many rows lie in their intervals, also after a file; of few rows
+ * nothing is told of groups. */
+static void check_spread(void)
+{
+	struct pm_fit_parameter parameter;
+	struct pm_fit_model *model, *again;
+	struct clusters made, other, few;
+	const char *bad;
+	char *text, *at;
+
+	clusters_init(&made, 1500, 1);
+	clusters_init(&other, 8000, 2);
+	clusters_init(&few, 90, 3);
+	pm_fit_defaults(&parameter);
+	parameter.run_count = 2;
+	CHECK(pm_fit(&made.problem, &parameter, &model) == 0 && model->spread_count == 3, "no spreads");
+	check_groups(model, &other);
+	text = pm_fit_print(model);
+	bad = pm_fit_parse(text, &again);
+	CHECK(!bad && again->spread_count == 3 && again->spreads[1].column == 1 &&
+			again->spreads[2].column == 2,
+		"%s", bad ? bad : "other columns");
+	if (!bad)
+		check_groups(again, &other);
+	pm_fit_free(again);
+	at = strstr(text, "\"above\"");
+	memcpy(at, "\"abovx\"", 7);
+	bad = pm_fit_parse(text, &again);
+	CHECK(bad && strstr(bad, "edges and factors") && !again, "%s", bad ? bad : "no factors are taken");
+	pm_fit_free(model);
+	CHECK(pm_fit(&few.problem, &parameter, &model) == 0 && model->spread_count == 0 &&
+			model->residual_count == 90,
+		"groups of 90 rows");
+	pm_fit_free(model);
+	free(text);
+	free(made.size);
+	free(other.size);
+	free(few.size);
+}
+
 int main(void)
 {
 	check_by_hand();
 	check_coverage();
+	check_spread();
 	check_file();
 	return check_end();
 }
