@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define LARGE_GAP 20 /* members between updates from which on a gap may tell iterations apart */
-#define SMALL_GAP 5  /* forward work in one as short is none of an iteration */
+#define LITTLE 8    /* one part in so many of the most forward work between updates is none of an iteration */
+#define SMALL_GAP 5 /* forward work in one as short is none of an iteration */
 
 static int compare_sizes(const void *left, const void *right)
 {
@@ -29,13 +30,14 @@ size_t iteration_search_median(size_t *values, size_t count)
 struct gaps {
 	size_t usual; /* the median of the large ones; 0: there are none */
 	size_t longest;
+	uint32_t forward; /* the most of it in one */
 };
 
 /* Of the members between updates. */
 static struct gaps measure_gaps(const struct sequence *sequence)
 {
 	size_t *large = mem_alloc(sequence->count, sizeof(*large)), count = 0, last = SIZE_MAX;
-	struct gaps gaps = {0, 0};
+	struct gaps gaps = {0};
 
 	for (size_t i = 0; i < sequence->count; i++) {
 		if (!(sequence->marks[i] & SEQUENCE_UPDATE))
@@ -44,6 +46,8 @@ static struct gaps measure_gaps(const struct sequence *sequence)
 			large[count++] = i - last - 1;
 		if (last != SIZE_MAX && i - last - 1 > gaps.longest)
 			gaps.longest = i - last - 1;
+		if (last != SIZE_MAX && SEQUENCE_SUM(sequence, forward, last + 1, i) > gaps.forward)
+			gaps.forward = SEQUENCE_SUM(sequence, forward, last + 1, i);
 		last = i;
 	}
 	gaps.usual = iteration_search_median(large, count);
@@ -63,6 +67,10 @@ static bool is_apart(const struct sequence *sequence, size_t a, size_t b, const 
 	/* An update that evaluates forward work again and again is done only when there is new input. */
 	if (sequence->closures)
 		return SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) > 0;
+	/* Parameters may be updated within the backward pass, as soon as their gradient is made; work there
+	 * that is alike to forward work has its names. */
+	if (backward && SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) == 0 && LITTLE * forward < gaps->forward)
+		return false;
 	if (forward && backward)
 		return true;
 	if (forward && sequence->sums[sequence->count].backward == 0 && gap >= SMALL_GAP)

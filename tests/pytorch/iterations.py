@@ -323,6 +323,23 @@ def update_by_hand():
 
 
 @case
+def update_in_backward():
+    """Each parameter is updated as soon as its gradient is made."""
+    model = convnet()
+    optimizers = {p: O.SGD([p], lr=.01, momentum=.9) for p in model.parameters()}
+
+    def update(p):
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+    for p in model.parameters():
+        p.register_post_accumulate_grad_hook(update)
+    for _ in range(STEPS):
+        with Step():
+            x, y = images()
+            F.cross_entropy(model(x.to(gpu)), y.to(gpu)).backward()
+
+
+@case
 def inference():
     model = convnet().eval()
     with torch.no_grad():
