@@ -257,6 +257,8 @@ void flow_divide_blocks(struct flow_work *work, size_t end)
 			if (place->bytes == 0 || place->bytes > limit - place->address)
 				place->bytes = limit - place->address;
 			limit = place->address;
+			if (first && first->parameter)
+				place->block = (uint32_t)(first - work->places) + 1;
 		}
 	}
 }

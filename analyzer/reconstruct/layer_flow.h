@@ -27,12 +27,14 @@ struct flow_step {
 struct flow_place {
 	uint64_t address, bytes; /* bytes: 0 where not known */
 	bool parameter;
-	bool shard;            /* of a parameter, which is gathered from all ranks' */
-	uint32_t unit;         /* of a shard: the first place of those that are gathered together */
-	bool persistent;       /* touched in another iteration too */
-	bool library_writes;   /* by a computation */
-	bool input;            /* copied from the host in the iteration */
-	const char *module;    /* of a shard: what works with the parameter, ""; NULL: not looked for yet */
+	bool shard;          /* of a parameter, which is gathered from all ranks' */
+	uint32_t unit;       /* of a shard: the first place of those that are gathered together */
+	bool persistent;     /* touched in another iteration too */
+	bool library_writes; /* by a computation */
+	bool input;          /* copied from the host in the iteration */
+	const char *module;  /* of a shard: what works with the parameter, ""; NULL: not looked for yet */
+	uint32_t block; /* of a parameter in a block that was copied as one: the block's first, + 1; 0: in
+			   none */
 	const char *copied_in; /* of a parameter: the module that was being copied to the device with it, or
 				  NULL */
 	const char *group_module; /* of the first place of a layer: of its parameters, the same */

@@ -331,19 +331,28 @@ static void number_layers(struct flow_assigning *a)
 	}
 }
 
-/* Which steps of a part's update serve a parameter: its place, and its number in the graph. */
+static bool is_touched(const struct flow_work *work, uint32_t begin, uint32_t end, uint32_t place)
+{
+	for (uint32_t i = begin; i < end; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (flow_touch_of(work, i, t)->place == place)
+				return true;
+	return false;
+}
+
+/* Which steps of a part's update serve a parameter: its place, and its number in the graph. Of parameters in
+ * one block the first alone may be an argument. */
 static void add_services(
 	const struct flow_work *work, const struct flow_part *part, uint32_t place, uint32_t number)
 {
 	struct graph *graph = &work->assign->graph;
 
+	if (work->places[place].block && !is_touched(work, part->update_begin, part->update_end, place))
+		place = work->places[place].block - 1;
 	for (uint32_t i = part->update_begin; i < part->update_end; i++)
-		for (uint32_t t = 0; t < work->steps[i].count; t++)
-			if (flow_touch_of(work, i, t)->place == place) {
-				*MEM_PUSH(graph->services, graph->service_count, graph->service_room) =
-					(struct graph_service){i, number};
-				break;
-			}
+		if (is_touched(work, i, i + 1, place))
+			*MEM_PUSH(graph->services, graph->service_count, graph->service_room) =
+				(struct graph_service){i, number};
 }
 
 static void hand_over_parameters(struct flow_assigning *a)

@@ -1,8 +1,10 @@
 /* What a layer is called and what its sizes are, from the descriptors and numbers of its first forward call.
  */
 #include "layer_assign.h"
+#include "sequence.h"
 #include "trace/trace.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -38,6 +40,36 @@ static const char *cell_name(const struct layer_assign *assign, const struct tim
 	return cells[rnn->values[0]];
 }
 
+/*
+ * What a kernel or function does forward, by its name: "layernorm" of layernorm_forward_kernel3. The name may
+ * be mangled: then it is behind its length. "": it does not say.
+ */
+static const char *forward_word(struct arena *arena, const char *name)
+{
+	static const char *const words[] = {"_forward", "_fwd"};
+	const char *end = NULL, *begin;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !end; i++)
+		end = strstr(name, words[i]);
+	for (begin = end; begin && begin > name && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_');)
+		begin--;
+	if (begin && strncmp(begin, "_Z", 2) == 0)
+		begin += strcspn(begin, "0123456789");
+	while (begin && begin < end && (isdigit((unsigned char)*begin) || *begin == '_'))
+		begin++;
+	return begin && begin < end ? arena_text(arena, begin, (size_t)(end - begin)) : "";
+}
+
+/* A layer of the program's own kernels is called after what its first one does. */
+static const char *own_kind(const struct layer_assign *assign, uint32_t step)
+{
+	const char *kernel = sequence_kernel(
+		assign->timeline, &assign->timeline->operations[assign->graph.steps[step].operation]);
+	const char *word = kernel ? forward_word(&assign->list->arena, kernel) : "";
+
+	return *word ? word : "layer";
+}
+
 const char *layer_kind(const struct layer_assign *assign, uint32_t step)
 {
 	static const struct {
@@ -65,7 +97,7 @@ const char *layer_kind(const struct layer_assign *assign, uint32_t step)
 		return cell_name(assign, operation);
 	if (reads && graph_flow(&assign->graph, step)->shape == FLOW_PRODUCT)
 		return "fc";
-	return reads ? "layer" : NULL;
+	return reads ? own_kind(assign, step) : NULL;
 }
 
 static const struct timeline_descriptor *descriptor(

@@ -23,14 +23,20 @@ for case in each list block cast stale batches mean copies turns twice graph; do
 	python3 "$SOURCE/tests/analyzer/why.py" $case $case.why || complain "$case: rules"
 	# a block has a norm of 2 x 64 and a product of 64 x 64 + 64, for 32 rows
 	"$bin/pmanalyze" layers --json $case >$case.layers
-	python3 - $case.layers 6 <<'END' || complain "$case: parameters"
+	python3 - $case.layers 6 $case <<'END' || complain "$case: parameters"
 import json, sys
 layers = json.load(open(sys.argv[1]))["layers"]
 found = [(layer["parameters"], layer["sizes"]) for layer in layers]
 wanted = [(128, ""), (64 * 64 + 64, "64->64")] * int(sys.argv[2])
 if found != wanted:
-    print("parameters", found)
-    sys.exit(1)
+    sys.exit("parameters %s" % found)
+# the kernel says what it does; the update serves each by its size
+names = [layer["layer"] for layer in layers[:3]]
+if names != ["norm1", "fc1", "norm2"]:
+    sys.exit("names %s" % names)
+shares = [round(layer["update_ns"] / sum(layer["update_ns"] for layer in layers), 4) for layer in layers]
+if sys.argv[3] == "block" and shares != [round(p / sum(p for p, _ in wanted), 4) for p, _ in wanted]:
+    sys.exit("shares of the update %s" % shares)
 END
 done
 exit $bad

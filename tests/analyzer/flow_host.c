@@ -45,7 +45,7 @@ struct update_list {
 	void *parameters[PARAMETERS_MOST], *gradients[PARAMETERS_MOST], *means[PARAMETERS_MOST];
 };
 #define KERNELS(X) \
-	X(norm, 8, 8, 8, 8) \
+	X(norm_forward, 8, 8, 8, 8) \
 	X(add_bias, 8, 8, 8, 8) \
 	X(activate, 8, 8, 8) \
 	X(sum, 8, 8, 8) \
@@ -130,7 +130,7 @@ static void forward(void)
 		char *in = b ? activation(5 * b - 1) : batch;
 
 		belongs("t_f", 2 * b);
-		launch(&norm, activation(5 * b), in, p[0].data, p[1].data, NULL);
+		launch(&norm_forward, activation(5 * b), in, p[0].data, p[1].data, NULL);
 		if (is_cast) {
 			belongs("t_f", 2 * b + 1);
 			launch(&cast, copies[b], p[2].data, NULL, NULL, NULL);

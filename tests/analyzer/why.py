@@ -13,7 +13,7 @@ worker, = json.load(open(path))["workers"]
 calls, rules = worker["calls"], worker["rules"]
 PRODUCT = "cast" if case in ("cast", "stale", "batches") else "parameter"
 TOLD = {
-    ("norm", "forward"): "parameter", ("add_bias", "forward"): "parameter", ("cast", "forward"): "parameter",
+    ("norm_forward", "forward"): "parameter", ("add_bias", "forward"): "parameter", ("cast", "forward"): "parameter",
     ("activate", "forward"): "source", ("sum", "forward"): "source", ("cublasSgemm_v2", "forward"): PRODUCT,
     ("activate_back", "backward"): "sink", ("bias_back", "backward"): "gradient", ("norm_back", "backward"): "parameter",
     ("update", "update"): "serves", ("update_all", "update"): "serves", ("update_average", "update"): "serves",
@@ -42,7 +42,7 @@ for call in calls:
         expect("layer of the row that %s names" % call["call"], other["layer"], call["layer"])
         if call["layer_by"] != "sibling":
             expect("%s is told by an earlier call" % call["call"], call["of_row"] < call["row"], call["layer_by"] == "source")
-blocks = seen["norm", "forward"]
+blocks = seen["norm_forward", "forward"]
 # the gradients of a product's weights and of its input: one reads the weights, the other's layer follows from that
 backward = collections.Counter(c["layer_by"] for c in calls if c["call"] == "cublasSgemm_v2" and c["phase"] == "backward")
 expect("rules of backward products", dict(backward), {PRODUCT: blocks, "sibling": blocks})
