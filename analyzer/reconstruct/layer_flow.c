@@ -237,27 +237,48 @@ static uint32_t mark_weights(struct flow_work *work)
 	return count;
 }
 
+#define PIECE (1 << 20) /* bytes: a great block may be copied in pieces of a multiple of so many */
+
+/* The end of a block whose first piece the call at `call` of the worker has copied there. */
+static uint64_t block_end(
+	const struct flow_work *work, size_t call, size_t end, uint64_t address, uint64_t bytes)
+{
+	uint64_t piece = bytes, limit = address + bytes, next, next_bytes;
+
+	for (size_t i = call + 1; i < end && piece == bytes && bytes % PIECE == 0; i++) {
+		if (!is_upload(work, work->assign->worker->calls[i], &next, &next_bytes))
+			continue;
+		if (next != limit || next_bytes > bytes)
+			break;
+		limit += next_bytes;
+		piece = next_bytes;
+	}
+	return limit;
+}
+
 void flow_divide_blocks(struct flow_work *work, size_t end)
 {
 	for (size_t i = 0; i < end; i++) {
 		const struct flow_place *first;
 		uint64_t address, bytes, limit;
+		bool pieces;
 
 		if (!is_upload(work, work->assign->worker->calls[i], &address, &bytes))
 			continue;
 		first = flow_place_at(work, address);
 		if (first && first->parameter && first->bytes > bytes)
-			continue; /* a larger copy came there later */
-		limit = address + bytes;
+			continue; /* a larger copy came there later, or this is a piece of one */
+		limit = block_end(work, i, end, address, bytes);
+		pieces = limit > address + bytes;
 		for (uint32_t p = work->place_count; p-- > 0;) {
 			struct flow_place *place = &work->places[p];
 
 			if (!place->parameter || place->address < address || place->address >= limit)
 				continue;
-			if (place->bytes == 0 || place->bytes > limit - place->address)
+			if (pieces || place->bytes == 0 || place->bytes > limit - place->address)
 				place->bytes = limit - place->address;
 			limit = place->address;
-			if (first && first->parameter)
+			if (first && first->parameter && !place->block)
 				place->block = (uint32_t)(first - work->places) + 1;
 		}
 	}

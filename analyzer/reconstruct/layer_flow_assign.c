@@ -340,17 +340,27 @@ static bool is_touched(const struct flow_work *work, uint32_t begin, uint32_t en
 	return false;
 }
 
-/* Which steps of a part's update serve a parameter: its place, and its number in the graph. Of parameters in
- * one block the first alone may be an argument. */
+/* The place by which an update is given a parameter: its own, or in a block that of the last parameter before
+ * it that is an argument: of a block the begin alone may be one, or the begin of each kind of parameters. */
+static uint32_t updated_by(const struct flow_work *work, const struct flow_part *part, uint32_t place)
+{
+	const uint32_t first = work->places[place].block;
+
+	for (uint32_t p = place; first && p + 1 >= first; p--)
+		if (work->places[p].parameter && is_touched(work, part->update_begin, part->update_end, p))
+			return p;
+	return place;
+}
+
+/* Which steps of a part's update serve a parameter: its place, and its number in the graph. */
 static void add_services(
 	const struct flow_work *work, const struct flow_part *part, uint32_t place, uint32_t number)
 {
 	struct graph *graph = &work->assign->graph;
+	const uint32_t argument = updated_by(work, part, place);
 
-	if (work->places[place].block && !is_touched(work, part->update_begin, part->update_end, place))
-		place = work->places[place].block - 1;
 	for (uint32_t i = part->update_begin; i < part->update_end; i++)
-		if (is_touched(work, i, i + 1, place))
+		if (is_touched(work, i, i + 1, argument))
 			*MEM_PUSH(graph->services, graph->service_count, graph->service_room) =
 				(struct graph_service){i, number};
 }

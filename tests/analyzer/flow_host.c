@@ -7,14 +7,15 @@
  *     flow_host CASE [BLOCKS [ITERATIONS]]
  *
  * CASE says how parameters are updated. each: by a launch for each; block: they lie in one block and have one
- * launch; list: by one launch with a list by value; cast: as each, and products read copies of the weights in
- * another type. stale: list and cast, but each copy is made where the one before was, and the list's words
- * behind its end are left from another list; words of a bias's kernel, and of an activation's in all
- * iterations but one, which going backward is the first and has one call more, are left from another launch.
- * batches: list and cast, and three batches make a step, whose gradients are added up. mean: list, and behind
- * the update another launch with a running mean of all parameters. copies: list, gradients are copied on the
- * device between two layers, and all of them are cleared before the batch. turns: list, and four batches make
- * a step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
+ * launch; kinds: the same, but in the block all of a kind are together, and each kind has a launch; list: by
+ * one launch with a list by value; cast: as each, and products read copies of the weights in another type.
+ * stale: list and cast, but each copy is made where the one before was, and the list's words behind its end
+ * are left from another list; words of a bias's kernel, and of an activation's in all iterations but one,
+ * which going backward is the first and has one call more, are left from another launch. batches: list and
+ * cast, and three batches make a step, whose gradients are added up. mean: list, and behind the update
+ * another launch with a running mean of all parameters. copies: list, gradients are copied on the device
+ * between two layers, and all of them are cleared before the batch. turns: list, and four batches make a
+ * step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
  * backward, backward. twice: list, and a step goes through the model twice: behind the first time parameters
  * are moved along their gradients by a launch for each. graph: list, and from the fourth step on passes and
  * update are one CUDA graph, captured then; for its launches nothing is printed.
@@ -74,7 +75,7 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_twice;
+	is_kinds, is_twice;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -203,11 +204,12 @@ static void update_parameters(void)
 	int one = 1;
 	void *args[] = {&list, &one};
 
-	if (is_block) {
+	for (int k = 0; k < (is_kinds ? KINDS : is_block ? 1 : 0); k++) {
 		belongs("t_u", -1);
-		launch(&update, parameters[0].data, parameters[0].gradient, parameters[0].mean, &one, NULL);
-		return;
+		launch(&update, parameters[k].data, parameters[k].gradient, parameters[k].mean, &one, NULL);
 	}
+	if (is_block)
+		return;
 	for (int i = 0; i < KINDS * blocks; i++) {
 		list.parameters[i] = parameters[i].data;
 		list.gradients[i] = parameters[i].gradient;
@@ -368,7 +370,8 @@ static void lay_out(size_t offset_of_member)
 		all += bytes_of(i);
 	if (is_block)
 		block = allocate(all);
-	for (int i = 0; i < KINDS * blocks; i++) {
+	for (int n = 0; n < KINDS * blocks; n++) {
+		const int i = is_kinds ? n % blocks * KINDS + n / blocks : n;
 		char *data = is_block ? block : allocate(bytes_of(i));
 
 		memcpy((char *)&parameters[i] + offset_of_member, &data, sizeof(data));
@@ -431,11 +434,12 @@ int main(int argc, char **argv)
 	is_twice = strcmp(name, "twice") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
-	is_block = strcmp(name, "block") == 0;
+	is_kinds = strcmp(name, "kinds") == 0;
+	is_block = is_kinds || strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|cast|stale|batches|mean|copies|turns|twice|graph [BLOCKS "
+		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph [BLOCKS "
 			"[ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
