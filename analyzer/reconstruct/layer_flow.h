@@ -216,6 +216,21 @@ void flow_select_part(struct flow_work *work, const struct flow_part *part);
  */
 bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
 
+/* ---- between two steps (layer_flow_seed.c) ---- */
+
+bool flow_is_touched(const struct flow_work *work, uint32_t place, uint32_t begin, uint32_t end);
+bool flow_is_fill(const struct flow_work *work, uint32_t step); /* by its kernel's name */
+uint16_t flow_thread(const struct flow_work *work, uint32_t step);
+
+/* The first seed of steps (low, high), one that is filled before one that is made in another way; or, where
+ * another thread goes back, the last that is filled before it begins. FLOW_NOWHERE: there is none. */
+uint32_t flow_find_seed(const struct flow_work *work, uint32_t low, uint32_t high);
+uint32_t flow_find_handed_over(const struct flow_work *work, uint32_t low, uint32_t high);
+
+struct flow_turns;
+/* The first step of the backward half, between the two of `turns`; the pass ends at `end`. */
+uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end);
+
 /* Of a pass: where it begins and ends in the list of steps that touch few parameters; and two of these steps,
  * the last one of its forward half and the first one of its backward half; FLOW_NOWHERE: it is backward
  * alone. */

@@ -331,15 +331,6 @@ static void number_layers(struct flow_assigning *a)
 	}
 }
 
-static bool is_touched(const struct flow_work *work, uint32_t begin, uint32_t end, uint32_t place)
-{
-	for (uint32_t i = begin; i < end; i++)
-		for (uint32_t t = 0; t < work->steps[i].count; t++)
-			if (flow_touch_of(work, i, t)->place == place)
-				return true;
-	return false;
-}
-
 /* The place by which an update is given a parameter: its own, or in a block that of the last parameter before
  * it that is an argument: of a block the begin alone may be one, or the begin of each kind of parameters. */
 static uint32_t updated_by(const struct flow_work *work, const struct flow_part *part, uint32_t place)
@@ -347,7 +338,8 @@ static uint32_t updated_by(const struct flow_work *work, const struct flow_part 
 	const uint32_t first = work->places[place].block;
 
 	for (uint32_t p = place; first && p + 1 >= first; p--)
-		if (work->places[p].parameter && is_touched(work, part->update_begin, part->update_end, p))
+		if (work->places[p].parameter &&
+			flow_is_touched(work, p, part->update_begin, part->update_end))
 			return p;
 	return place;
 }
@@ -360,7 +352,7 @@ static void add_services(
 	const uint32_t argument = updated_by(work, part, place);
 
 	for (uint32_t i = part->update_begin; i < part->update_end; i++)
-		if (is_touched(work, i, i + 1, argument))
+		if (flow_is_touched(work, argument, i, i + 1))
 			*MEM_PUSH(graph->services, graph->service_count, graph->service_room) =
 				(struct graph_service){i, number};
 }

@@ -60,130 +60,6 @@ static double opposite(struct turn *turns, size_t count)
 	return squares[0] > 0 && squares[1] > 0 ? sum / sqrt(squares[0] * squares[1]) : 0;
 }
 
-static bool was_touched(const struct flow_work *work, uint32_t place, uint32_t begin, uint32_t end)
-{
-	for (uint32_t i = begin; i < end; i++)
-		for (uint32_t t = 0; t < work->steps[i].count; t++)
-			if (flow_touch_of(work, i, t)->place == place)
-				return true;
-	return false;
-}
-
-static bool is_fill(const struct flow_work *work, uint32_t step)
-{
-	const uint64_t kernel = flow_kernel(work, step);
-
-	return kernel && strcasestr(work->assign->timeline->strings[kernel], "fill");
-}
-
-/* A launch that touches one address alone, which nothing has touched just before, or which it fills (memory
- * is used again at once): the seed of the backward pass. */
-static bool is_seed(const struct flow_work *work, uint32_t step)
-{
-	uint32_t place;
-
-	if (!work->steps[step].launch || work->steps[step].count != 1)
-		return false;
-	place = flow_touch_of(work, step, 0)->place;
-	return !work->places[place].parameter &&
-	       (is_fill(work, step) || !was_touched(work, place, step > 10 ? step - 10 : 0, step));
-}
-
-static uint16_t thread_of(const struct flow_work *work, uint32_t step)
-{
-	const struct layer_assign *assign = work->assign;
-
-	return timeline_call(assign->timeline, layer_captured_call(assign, assign->graph.steps[step].call))
-		.thread;
-}
-
-/*
- * Autograd goes back in a thread of its own, behind a seed that the thread which goes forward fills: the last
- * fill of steps (low, high) before that thread begins, where it is the one of `high`; FLOW_NOWHERE: there is
- * none.
- */
-static uint32_t find_handed_over(const struct flow_work *work, uint32_t low, uint32_t high)
-{
-	uint32_t first = high;
-
-	if (thread_of(work, low) == thread_of(work, high))
-		return FLOW_NOWHERE;
-	while (first > low + 1 && thread_of(work, first - 1) == thread_of(work, high))
-		first--;
-	for (uint32_t i = first; i-- > low + 1;)
-		if (is_seed(work, i) && is_fill(work, i))
-			return i;
-	return FLOW_NOWHERE;
-}
-
-/* The first seed of steps (low, high), one that is filled before one that is made in another way (a range of
- * numbers is, too); or FLOW_NOWHERE. */
-static uint32_t find_seed(const struct flow_work *work, uint32_t low, uint32_t high)
-{
-	uint32_t other = FLOW_NOWHERE;
-
-	for (uint32_t i = low + 1; i < high; i++)
-		if (is_seed(work, i)) {
-			if (is_fill(work, i))
-				return i;
-			if (other == FLOW_NOWHERE)
-				other = i;
-		}
-	return other;
-}
-
-/* The first step of (low, high) that receives from another rank, or FLOW_NOWHERE: the gradient of what a
- * stage of a pipeline has sent. */
-static uint32_t find_received(const struct flow_work *work, uint32_t low, uint32_t high)
-{
-	for (uint32_t i = low + 1; i < high; i++) {
-		const struct flow *flow = graph_flow(&work->assign->graph, i);
-
-		if (flow->kind == PM_KIND_COMM && flow->access_count == 1 &&
-			flow->accesses[0].mode == FLOW_WRITE)
-			return i;
-	}
-	return FLOW_NOWHERE;
-}
-
-static bool touches_input(const struct flow_work *work, uint32_t step)
-{
-	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++)
-		if (work->places[flow_touch_of(work, step, t)->place].input)
-			return true;
-	return false;
-}
-
-/*
- * The turning point lies between them: at the seed of the backward pass, or where its gradient comes from
- * another rank; else before the first step that makes a gradient too, by the loss, which compares with what
- * was copied from the host: the second kernel that does so is its backward. `end`: of the pass.
- */
-static uint32_t place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
-{
-	const uint32_t low = turns->low;
-	uint32_t high = turns->high, inputs = 0, *last, turn = find_handed_over(work, low, high);
-	const uint32_t received = find_received(work, low, high);
-
-	if (turn != FLOW_NOWHERE)
-		return turn;
-	turn = find_seed(work, low, high);
-	if (turn != FLOW_NOWHERE && (is_fill(work, turn) || received == FLOW_NOWHERE))
-		return turn;
-	if (received != FLOW_NOWHERE)
-		return received;
-	last = flow_last_touches(work, work->begin, end);
-	for (uint32_t p = 0; p < work->place_count; p++)
-		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
-			high = last[p] - 1;
-	free(last);
-	turn = (low + 1 + high) / 2;
-	for (uint32_t i = low + 1; i < high; i++)
-		if (touches_input(work, i) && inputs++ < 2)
-			turn = inputs == 2 ? i : i + 1;
-	return turn;
-}
-
 /* Steps before the update that touch a parameter, and only few; how many. */
 static uint32_t list_few(const struct flow_work *work, uint32_t *few)
 {
@@ -256,15 +132,34 @@ static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, ui
 
 	for (uint32_t x = 0; x < few_count; x++) {
 		const uint32_t end = x + 1 < few_count ? few[x + 1] : pass_end;
-		const uint32_t seed = find_seed(work, few[x], end);
+		const uint32_t seed = flow_find_seed(work, few[x], end);
 
-		if (seed == FLOW_NOWHERE || !is_fill(work, seed))
+		if (seed == FLOW_NOWHERE || !flow_is_fill(work, seed))
 			continue;
 		turn->low = few[x];
 		turn->high = end;
 		found++;
 	}
 	return found == 1;
+}
+
+/* Autograd goes back in a thread of its own: where small networks touch too few parameters twice, the turn is
+ * where that thread begins, if all behind is its. */
+static bool find_thread_turn(
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_turns *turn)
+{
+	uint32_t x = 1;
+
+	while (x < few_count && flow_thread(work, few[x]) == flow_thread(work, few[0]))
+		x++;
+	for (uint32_t i = x; i < few_count; i++)
+		if (flow_thread(work, few[i]) != flow_thread(work, few[x]))
+			return false;
+	if (x >= few_count)
+		return false;
+	turn->low = few[x - 1];
+	turn->high = few[x];
+	return flow_find_handed_over(work, turn->low, turn->high) != FLOW_NOWHERE;
 }
 
 /* The halves of a pass by its steps that touch few parameters. False: there are no two in opposite order. */
@@ -297,12 +192,13 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
 	if (work->parameter_count >= FEW_PARAMETERS && best_count >= 2 &&
 		best >= LEAST_ORDER * (double)best_count &&
-		(best_count > 2 || find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
+		(best_count > 2 || flow_find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
 		turn->low = few[best_x - 1];
 		turn->high = few[best_x];
 		return true;
 	}
-	return most <= 1 && find_lone_turn(work, few, few_count, end, turn);
+	return (most <= 1 && find_lone_turn(work, few, few_count, end, turn)) ||
+	       find_thread_turn(work, few, few_count, turn);
 }
 
 /*
@@ -377,7 +273,7 @@ static uint32_t first_touch(const struct flow_work *work, const uint32_t *few, u
 {
 	uint32_t first = 0;
 
-	while (first < x && !was_touched(work, place, few[first], few[first] + 1))
+	while (first < x && !flow_is_touched(work, place, few[first], few[first] + 1))
 		first++;
 	return first;
 }
@@ -432,8 +328,8 @@ static void set_passes(struct flow_work *work, const uint32_t *few, const struct
 
 		pass->begin = k > 0 ? pass_begin(work, few, &turns[k]) : work->begin;
 		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
-		pass->turn =
-			turns[k].low != FLOW_NOWHERE ? place_turn(work, &turns[k], pass->end) : pass->begin;
+		pass->turn = turns[k].low != FLOW_NOWHERE ? flow_place_turn(work, &turns[k], pass->end)
+							  : pass->begin;
 	}
 }
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-NOT_FOLLOWED = ("adversarial", "update_in_backward")
+NOT_FOLLOWED = ("update_in_backward",)
 CORE = ("LAUNCH", "COMPUTE", "FORWARD", "BACKWARD")
 
 

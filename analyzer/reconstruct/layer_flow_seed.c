@@ -1,0 +1,132 @@
+/*
+ * Where between two steps a pass turns from forward to backward: at the seed of the backward pass, which is
+ * filled or received, or by the threads.
+ */
+#include "layer_flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool flow_is_touched(const struct flow_work *work, uint32_t place, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = begin; i < end; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			if (flow_touch_of(work, i, t)->place == place)
+				return true;
+	return false;
+}
+
+bool flow_is_fill(const struct flow_work *work, uint32_t step)
+{
+	const uint64_t kernel = flow_kernel(work, step);
+
+	return kernel && strcasestr(work->assign->timeline->strings[kernel], "fill");
+}
+
+/* A launch that touches one address alone, which nothing has touched just before, or which it fills (memory
+ * is used again at once): the seed of the backward pass. */
+static bool is_seed(const struct flow_work *work, uint32_t step)
+{
+	uint32_t place;
+
+	if (!work->steps[step].launch || work->steps[step].count != 1)
+		return false;
+	place = flow_touch_of(work, step, 0)->place;
+	return !work->places[place].parameter &&
+	       (flow_is_fill(work, step) || !flow_is_touched(work, place, step > 10 ? step - 10 : 0, step));
+}
+
+uint16_t flow_thread(const struct flow_work *work, uint32_t step)
+{
+	const struct layer_assign *assign = work->assign;
+
+	return timeline_call(assign->timeline, layer_captured_call(assign, assign->graph.steps[step].call))
+		.thread;
+}
+
+/*
+ * Autograd goes back in a thread of its own, behind a seed that the thread which goes forward fills: the last
+ * fill of steps (low, high) before that thread begins, where it is the one of `high`; FLOW_NOWHERE: there is
+ * none.
+ */
+uint32_t flow_find_handed_over(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	uint32_t first = high;
+
+	if (flow_thread(work, low) == flow_thread(work, high))
+		return FLOW_NOWHERE;
+	while (first > low + 1 && flow_thread(work, first - 1) == flow_thread(work, high))
+		first--;
+	for (uint32_t i = first; i-- > low + 1;)
+		if (is_seed(work, i) && flow_is_fill(work, i))
+			return i;
+	return FLOW_NOWHERE;
+}
+
+/* The first seed of steps (low, high), one that is filled before one that is made in another way (a range of
+ * numbers is, too); or FLOW_NOWHERE. */
+uint32_t flow_find_seed(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	uint32_t other = FLOW_NOWHERE;
+
+	for (uint32_t i = low + 1; i < high; i++)
+		if (is_seed(work, i)) {
+			if (flow_is_fill(work, i))
+				return i;
+			if (other == FLOW_NOWHERE)
+				other = i;
+		}
+	return other;
+}
+
+/* The first step of (low, high) that receives from another rank, or FLOW_NOWHERE: the gradient of what a
+ * stage of a pipeline has sent. */
+static uint32_t find_received(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	for (uint32_t i = low + 1; i < high; i++) {
+		const struct flow *flow = graph_flow(&work->assign->graph, i);
+
+		if (flow->kind == PM_KIND_COMM && flow->access_count == 1 &&
+			flow->accesses[0].mode == FLOW_WRITE)
+			return i;
+	}
+	return FLOW_NOWHERE;
+}
+
+static bool touches_input(const struct flow_work *work, uint32_t step)
+{
+	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++)
+		if (work->places[flow_touch_of(work, step, t)->place].input)
+			return true;
+	return false;
+}
+
+/*
+ * The turning point lies between them: at the seed of the backward pass, or where its gradient comes from
+ * another rank; else before the first step that makes a gradient too, by the loss, which compares with what
+ * was copied from the host: the second kernel that does so is its backward. `end`: of the pass.
+ */
+uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
+{
+	const uint32_t low = turns->low;
+	uint32_t high = turns->high, inputs = 0, *last, turn = flow_find_handed_over(work, low, high);
+	const uint32_t received = find_received(work, low, high);
+
+	if (turn != FLOW_NOWHERE)
+		return turn;
+	turn = flow_find_seed(work, low, high);
+	if (turn != FLOW_NOWHERE && (flow_is_fill(work, turn) || received == FLOW_NOWHERE))
+		return turn;
+	if (received != FLOW_NOWHERE)
+		return received;
+	last = flow_last_touches(work, work->begin, end);
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
+			high = last[p] - 1;
+	free(last);
+	turn = (low + 1 + high) / 2;
+	for (uint32_t i = low + 1; i < high; i++)
+		if (touches_input(work, i) && inputs++ < 2)
+			turn = inputs == 2 ? i : i + 1;
+	return turn;
+}
