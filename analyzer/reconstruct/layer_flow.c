@@ -319,14 +319,6 @@ static size_t set_up_end(const struct flow_work *work, size_t end)
 	return batch;
 }
 
-static bool has_touch(const struct flow_work *work, uint32_t step, uint32_t place)
-{
-	for (uint32_t t = 0; t < work->steps[step].count; t++)
-		if (flow_touch_of(work, step, t)->place == place)
-			return true;
-	return false;
-}
-
 void flow_touch_blocks(struct flow_work *work)
 {
 	struct flow_touch *touches = NULL;
@@ -344,7 +336,7 @@ void flow_touch_blocks(struct flow_work *work)
 				if (work->places[p].parameter &&
 					work->places[p].address > flow->accesses[j].address &&
 					flow_holds(&flow->accesses[j], work->places[p].address) &&
-					!has_touch(work, i, p))
+					!flow_is_touched(work, p, i, i + 1))
 					*MEM_PUSH(touches, count, room) =
 						(struct flow_touch){p, 0, .read = true};
 		work->steps[i].first = (uint32_t)first;
@@ -387,7 +379,9 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 			work->parameter_count = mark_updated(work);
 	}
 	work->assign->list->updates = flow_count_updates(work);
-	if (!work->shard_count && (weights = mark_weights(work)) > 0) {
+	/* what libraries read alone may be parts of activations: weights are believed where there is an
+	 * update of them */
+	if (!work->shard_count && flow_find_named_update(work) && (weights = mark_weights(work)) > 0) {
 		work->parameter_count = weights;
 		work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
 	}

@@ -76,6 +76,26 @@ static bool is_kernel_of(const struct flow_work *work, uint32_t step, uint32_t b
 	return false;
 }
 
+/* The window has most parameters: the launches of its kernels beside it that touch others belong to it too.
+ */
+static void widen(struct flow_work *work, uint32_t begin, uint32_t end)
+{
+	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
+	uint32_t first = work->update_end, behind = work->update_begin;
+
+	for (uint32_t i = begin; i < end; i++)
+		if (flow_count_parameters(work, i, marks, i + 1) > 0 &&
+			is_kernel_of(work, i, work->update_begin, work->update_end)) {
+			first = i < first ? i : first;
+			behind = i + 1;
+		}
+	if (first < behind) {
+		work->update_begin = first < work->update_begin ? first : work->update_begin;
+		work->update_end = behind > work->update_end ? behind : work->update_end;
+	}
+	free(marks);
+}
+
 /*
  * The window grows over steps of its stretch that work on the optimizer's state. Before it gradients are such
  * state as well: there the kernel must be one of the window's, or work on the state of many parameters, or on
@@ -237,8 +257,10 @@ bool flow_find_update(struct flow_work *work)
 	}
 	free(marks);
 	if (3 * best >= work->parameter_count) {
-		if (!find_named(work, best_begin, best_end, true))
+		if (!find_named(work, best_begin, best_end, true)) {
 			shorten(work, best_begin, best_end, best - best / 10);
+			widen(work, best_begin, best_end);
+		}
 		grow(work, best_begin, best_end);
 		keep_updated(work, best_begin, best_end);
 		/* what it alone touches is state, in memory that an earlier copy was made to */
