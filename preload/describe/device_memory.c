@@ -131,6 +131,22 @@ void pmh_memory_gone(const void *begin)
 	errno = saved_errno;
 }
 
+void pmh_memory_unmapped(const void *begin, size_t byte_count)
+{
+	const uint64_t from = (uintptr_t)begin;
+	const int saved_errno = errno;
+	uint32_t count, i, j;
+
+	pmh_acquire(&lock);
+	count = atomic_load_explicit(&range_count, memory_order_relaxed);
+	i = j = behind(from, count);
+	while (j < count && begin_of(j) >= from && end_of(j) - from <= byte_count)
+		j++;
+	take_away(i, j);
+	pmh_release(&lock);
+	errno = saved_errno;
+}
+
 void pmh_memory_look(struct pmh_memory_look *look)
 {
 	look->change = atomic_load_explicit(&changes, memory_order_acquire);

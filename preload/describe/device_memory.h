@@ -14,6 +14,7 @@
 /* Memory was allocated or mapped; before it is freed it is known no more. errno stays. */
 void pmh_memory_known(const void *begin, size_t byte_count);
 void pmh_memory_gone(const void *begin);
+void pmh_memory_unmapped(const void *begin, size_t byte_count); /* all that was mapped there, in pieces */
 
 /* A look at what is known, which takes no lock: what it says holds if it is whole when it ends. */
 struct pmh_memory_look {

@@ -125,6 +125,36 @@ static void kinds(void)
 	free(heap);
 }
 
+/* Memory that is mapped in pieces, as PyTorch's expandable segments are. */
+static void mapped(void)
+{
+	enum { PIECE = 2 << 20 };
+	CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+	CUmemGenericAllocationHandle pieces[2];
+	CUdeviceptr range;
+	const char *at;
+
+	CHECK(cuMemAddressReserve(&range, 4 * (size_t)PIECE, 0, 0, 0));
+	at = (const char *)(uintptr_t)range;
+	launch_plain(at, 1, NULL);
+	say(NULL, NULL);
+	for (int i = 0; i < 2; i++) {
+		CHECK(cuMemCreate(&pieces[i], PIECE, &prop, 0));
+		CHECK(cuMemMap(range + (CUdeviceptr)i * PIECE, PIECE, 0, pieces[i], 0));
+		launch_plain(at + 8, 1, at + 2 * PIECE - 8);
+		say(at + 8, i ? at + 2 * PIECE - 8 : NULL);
+	}
+	launch_plain(at + 2 * PIECE, 1, at);
+	say(NULL, at);
+	CHECK(cuMemUnmap(range, 2 * (size_t)PIECE));
+	launch_plain(at + 8, 1, at + PIECE);
+	say(NULL, NULL);
+	for (int i = 0; i < 2; i++)
+		CHECK(cuMemRelease(pieces[i]));
+	CHECK(cuMemAddressFree(range, 4 * (size_t)PIECE));
+}
+
 /* The same launch by each function that makes one. */
 static void ways(void)
 {
@@ -299,6 +329,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	kinds();
+	mapped();
 	ways();
 	structs();
 	lists();

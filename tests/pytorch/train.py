@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--clip] [--keep-gradients] [--each] [--halve] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
+             [--average] [--clip] [--keep-gradients] [--each] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
              [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
@@ -241,6 +241,7 @@ def parse():
     p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")
     p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
     p.add_argument("--halve", action="store_true", help="each second batch has sequences of half the length")
+    p.add_argument("--segments", action="store_true", help="memory is mapped in expandable segments")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND",
                    help="torch.compile; with another backend than inductor phases and layers have no truth")
@@ -425,6 +426,8 @@ def evaluate(options, model, samples, batch):
 def main():
     options = parse()
     torch.manual_seed(1)
+    if options.segments:
+        torch.cuda.memory._set_allocator_settings("expandable_segments:True")
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     if options.strategy:
         dist.init_process_group("nccl")
