@@ -137,8 +137,8 @@ static void print_head(struct run *run, FILE *out)
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
 	size_t processes = analysis->timeline.process_count;
+	const char *gpus, *direction;
 	struct left_out left;
-	const char *gpus;
 
 	gpus = analysis->worker_count == 0 ? "" /* without iterations it is not known */
 					   : arena_format(arena, ", %zu GPU%s", analysis->worker_count,
@@ -154,8 +154,9 @@ static void print_head(struct run *run, FILE *out)
 	left = count_left_out(analysis, &analysis->workers[0]);
 	print_paragraph(report_iterations_text(analysis, arena), 2, out);
 	report_markers(analysis, out);
-	if (*report_direction_text(analysis))
-		print_paragraph(report_direction_text(analysis), 2, out);
+	direction = report_direction_text(analysis);
+	if (*direction)
+		print_paragraph(direction, 2, out);
 	if (analysis->timeline.cut)
 		print_paragraph(
 			"A file breaks off: work may be missing in any iteration, and times too short.", 2,

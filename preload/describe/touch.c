@@ -214,15 +214,20 @@ static uint32_t name_list(struct pmh_packed *p)
 
 /* ---- lists that come again ---- */
 
-/* The place of what is known of these arguments; NULL: they are few. Sets the hash that it has then. */
+/* The place of what is known of these arguments; NULL: they are few. Sets the hash that it has then, with the
+ * memory of the look that it begins. */
 static struct known_list *find_list(struct buffer *b, const struct pmh_layout *layout,
-	const struct arguments *a, const struct pmh_memory_look *look, uint64_t *hash)
+	const struct arguments *a, struct pmh_memory_look *look, uint64_t *hash)
 {
 	const struct pmh_param last = layout->params[layout->count - 1];
-	const uint64_t seed[] = {(uint64_t)(uintptr_t)layout, look->change, generation};
+	uint64_t seed[3];
 
 	if ((unsigned)last.offset + last.byte_count < LONG_BYTES)
 		return NULL;
+	pmh_memory_look(look);
+	seed[0] = (uint64_t)(uintptr_t)layout;
+	seed[1] = look->change;
+	seed[2] = generation;
 	*hash = pmh_hash(0, seed, sizeof seed);
 	for (uint32_t i = 0; i < layout->count; i++) {
 		const char *bytes = argument(a, i, layout->params[i]);
@@ -274,7 +279,6 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
 		return 0;
 	if (!arguments && (!extra || !read_extra(&a, extra)))
 		return 0;
-	pmh_memory_look(&look);
 	known = find_list(b, layout, &a, &look, &hash);
 	if (known && known->number && known->hash == hash && pmh_memory_is_whole(&look)) {
 		pack_number(&b->packed, known->number);

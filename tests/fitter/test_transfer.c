@@ -3,6 +3,7 @@
  * solution, the same layer's efficiency is the ratio of rooflines, GPUs of a known law are predicted, five
  * rows find a GPU's factor, and nothing depends on threads.
  */
+#include "../analyzer/check.h"
 #include "base/random.h"
 #include "step/cholesky.h"
 #include "transfer/correction.h"
@@ -12,18 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-
-#define CHECK(what, ...) \
-	do { \
-		if (!(what)) { \
-			failures++; \
-			printf("%s:%d: ", __FILE__, __LINE__); \
-			printf(__VA_ARGS__); \
-			putchar('\n'); \
-		} \
-	} while (0)
 
 static bool near(double a, double b, double share)
 {
@@ -281,7 +270,5 @@ int main(void)
 	test_left_out();
 	test_same_layer();
 	test_no_answer();
-	if (failures)
-		printf("%d failures\n", failures);
-	return failures != 0;
+	return check_end();
 }
