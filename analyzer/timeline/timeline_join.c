@@ -1,30 +1,18 @@
 /*
  * From records to calls with their device intervals.
  *
- * A thread's calls are in order, so those of all threads are merged straight from the file; nothing is sorted
- * unless a file is damaged. Device intervals find their calls by the correlation number: one walk counts
- * those of each call, so that they know their places, the next puts them there. So besides the result only a
- * table of correlations, and for each interval its call, take memory.
+ * Calls come in order (timeline_merge.h), and are sorted where a file is damaged. Device intervals find their
+ * calls by the correlation number: one walk counts those of each call, so that they know their places, the
+ * next puts them there. So besides the result only a table of correlations takes memory.
  *
  * Behind the launch of a graph whose operations are known comes a call for each of them, as if the program
  * had made them (TIMELINE_FLAG_REPLAYED). An interval goes to the operation whose node it is.
  */
 #include "timeline_join.h"
+#include "timeline_merge.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_ORDINAL 65535u /* of a thread; greater ones are damage, and go together */
-
-/* The calls of one thread, chunk by chunk. */
-struct lane {
-	size_t chunk, chunk_end; /* in fill.order */
-	struct trace_cursor cursor;
-	struct trace_record record; /* the call in front */
-	int64_t begin_ns;
-	size_t pair; /* of clocks, used last */
-	uint16_t thread;
-};
 
 /* What is needed while the part of one trace is filled. */
 struct fill {
@@ -35,16 +23,12 @@ struct fill {
 	const struct timeline_bases *bases;
 	struct timeline_call *calls;         /* the process's */
 	struct timeline_interval *intervals; /* likewise */
-	uint32_t *order;                     /* chunks, by thread */
-	struct lane *lanes;                  /* a heap: the earliest call first */
-	size_t lane_count;
-	uint32_t *correlations;   /* by call; 0: none */
-	uint32_t low, high;       /* of them */
-	uint32_t *by_correlation; /* call, + 1 */
+	uint32_t *correlations; /* by call; 0: none */
+	uint32_t low, high;     /* of them */
+	uint32_t **pages;       /* by correlation from `low` on, PAGE of them each: call, + 1; NULL: none */
 	uint64_t span;
-	uint32_t *owners; /* by device record: its call, + 1 */
-	bool ordered;     /* the calls */
-	bool several;     /* a call has more than one interval */
+	bool ordered; /* the calls */
+	bool several; /* a call has more than one interval */
 };
 
 static int64_t clamp_ns(uint64_t ns)
@@ -53,88 +37,6 @@ static int64_t clamp_ns(uint64_t ns)
 }
 
 /* ---- Calls ---- */
-
-static uint16_t ordinal_of(uint32_t thread)
-{
-	return (uint16_t)(thread < MOST_ORDINAL ? thread : MOST_ORDINAL);
-}
-
-/* To the lane's next call; false: there is none. */
-static bool advance(struct fill *fill, struct lane *lane)
-{
-	for (;;) {
-		enum trace_step step = trace_next_of(&lane->cursor, PM_RECORD_CALL, &lane->record);
-
-		if (step == TRACE_REFUSED) {
-			fill->process->refused_records++;
-		} else if (step == TRACE_RECORD && trace_in_gap(fill->trace, &lane->record)) {
-			fill->process->gap.call_count++;
-			fill->process->gap.calls[lane->record.op]++;
-		} else if (step == TRACE_END) {
-			trace_release(fill->trace, &fill->trace->chunks[fill->order[lane->chunk]]);
-			if (++lane->chunk == lane->chunk_end)
-				return false;
-			trace_walk(
-				&lane->cursor, fill->trace, &fill->trace->chunks[fill->order[lane->chunk]]);
-		} else {
-			lane->begin_ns = trace_ns_near(fill->trace, lane->record.begin, &lane->pair);
-			return true;
-		}
-	}
-}
-
-static bool is_before(const struct lane *a, const struct lane *b)
-{
-	return a->begin_ns < b->begin_ns || (a->begin_ns == b->begin_ns && a->thread < b->thread);
-}
-
-static void sink(struct fill *fill, size_t place)
-{
-	struct lane lane = fill->lanes[place];
-
-	for (size_t child; (child = 2 * place + 1) < fill->lane_count; place = child) {
-		if (child + 1 < fill->lane_count && is_before(&fill->lanes[child + 1], &fill->lanes[child]))
-			child++;
-		if (!is_before(&fill->lanes[child], &lane))
-			break;
-		fill->lanes[place] = fill->lanes[child];
-	}
-	fill->lanes[place] = lane;
-}
-
-/* Chunks by thread, each thread's in order of the file, by counting. */
-static void order_chunks(struct fill *fill)
-{
-	const struct trace *trace = fill->trace;
-	uint32_t *ends, threads = 0;
-
-	for (size_t c = 0; c < trace->chunk_count; c++)
-		if (ordinal_of(trace->chunks[c].thread) + 1u > threads)
-			threads = ordinal_of(trace->chunks[c].thread) + 1u;
-	ends = mem_alloc(threads + 1, sizeof(*ends));
-	fill->order = mem_alloc(trace->chunk_count, sizeof(*fill->order));
-	fill->lanes = mem_alloc(threads, sizeof(*fill->lanes));
-	for (size_t c = 0; c < trace->chunk_count; c++)
-		ends[ordinal_of(trace->chunks[c].thread) + 1u]++;
-	for (uint32_t t = 0; t < threads; t++)
-		ends[t + 1] += ends[t];
-	for (size_t c = 0; c < trace->chunk_count; c++)
-		fill->order[ends[ordinal_of(trace->chunks[c].thread)]++] = (uint32_t)c;
-	for (uint32_t t = 0; t < threads; t++) {
-		struct lane lane = {
-			.chunk = t ? ends[t - 1] : 0, .chunk_end = ends[t], .thread = (uint16_t)t};
-
-		if (lane.chunk == lane.chunk_end)
-			continue;
-		trace_walk(&lane.cursor, trace, &trace->chunks[fill->order[lane.chunk]]);
-		if (advance(fill, &lane))
-			fill->lanes[fill->lane_count++] = lane;
-	}
-	for (size_t i = fill->lane_count / 2; i-- > 0;)
-		sink(fill, i);
-	fill->process->thread_count = threads;
-	free(ends);
-}
 
 static void add_call(struct fill *fill, const struct timeline_call *call, uint32_t correlation)
 {
@@ -163,20 +65,18 @@ static void add_touches(struct fill *fill, const struct trace_record *record)
 				(uint32_t)fill->process->call_count, join->unpacked[i].word};
 }
 
-static void add_record(struct fill *fill, struct lane *lane)
+static void add_record(struct fill *fill, const struct timeline_lane *lane)
 {
 	const struct trace_record *record = &lane->record;
 	const struct timeline_replay *replay = timeline_replay_of(&fill->join->replays, record->op);
 	struct timeline_call call = {.begin_ns = lane->begin_ns,
-		.end_ns = trace_ns_near(fill->trace, record->end, &lane->pair),
+		.end_ns = lane->end_ns,
 		.operation = fill->bases->operations + record->op,
 		.queue = record->queue ? fill->bases->queues + record->queue : 0,
 		.result = record->result,
 		.thread = lane->thread,
 		.flags = record->flags & (uint8_t) ~(TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)};
 
-	if (call.end_ns < call.begin_ns)
-		call.end_ns = call.begin_ns;
 	if (record->correlation && record->correlation < fill->low)
 		fill->low = record->correlation;
 	if (record->correlation > fill->high)
@@ -242,21 +142,23 @@ static void sort_calls(struct fill *fill)
 
 static void add_calls(struct fill *fill)
 {
+	struct timeline_merge merge;
+
 	fill->ordered = true;
 	fill->low = UINT32_MAX;
-	order_chunks(fill);
-	while (fill->lane_count > 0) {
-		add_record(fill, &fill->lanes[0]);
-		if (!advance(fill, &fill->lanes[0]))
-			fill->lanes[0] = fill->lanes[--fill->lane_count];
-		if (fill->lane_count > 1)
-			sink(fill, 0);
+	timeline_merge_begin(&merge, fill->trace, fill->process);
+	for (const struct timeline_lane *lane; (lane = timeline_merge_first(&merge));) {
+		add_record(fill, lane);
+		timeline_merge_next(&merge);
 	}
+	timeline_merge_end(&merge);
 	if (!fill->ordered)
 		sort_calls(fill);
 }
 
 /* ---- Intervals ---- */
+
+#define PAGE 4096u
 
 /* Correlations are a counter; a number far off would only be damage, and joins nothing. */
 static void index_correlations(struct fill *fill)
@@ -266,10 +168,18 @@ static void index_correlations(struct fill *fill)
 	fill->span = fill->high >= fill->low ? (uint64_t)fill->high - fill->low + 1 : 0;
 	if (fill->span > 8 * fill->trace->record_count + 4096)
 		fill->span = 8 * fill->trace->record_count + 4096;
-	fill->by_correlation = mem_alloc((size_t)fill->span, sizeof(*fill->by_correlation));
-	for (size_t i = 0; i < count; i++)
-		if (fill->correlations[i] && fill->correlations[i] - fill->low < fill->span)
-			fill->by_correlation[fill->correlations[i] - fill->low] = (uint32_t)i + 1;
+	fill->pages = mem_alloc((size_t)(fill->span / PAGE + 1), sizeof(*fill->pages));
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t place = fill->correlations[i] - fill->low;
+		uint32_t **page;
+
+		if (!fill->correlations[i] || place >= fill->span)
+			continue;
+		page = &fill->pages[place / PAGE];
+		if (!*page)
+			*page = mem_alloc(PAGE, sizeof(**page));
+		(*page)[place % PAGE] = (uint32_t)i + 1;
+	}
 	free(fill->correlations);
 	fill->correlations = NULL;
 }
@@ -278,11 +188,14 @@ static void index_correlations(struct fill *fill)
 static uint32_t find_call(const struct fill *fill, const struct trace_record *record)
 {
 	const struct timeline_replay *replay;
+	const uint32_t *page;
 	uint32_t place, operation;
 
 	if (record->correlation < fill->low || record->correlation - fill->low >= fill->span)
 		return 0;
-	place = fill->by_correlation[record->correlation - fill->low];
+	place = record->correlation - fill->low;
+	page = fill->pages[place / PAGE];
+	place = page ? page[place % PAGE] : 0;
 	if (place == 0 || !record->sequence)
 		return place;
 	replay = timeline_replay_of(
@@ -338,14 +251,12 @@ static void order_intervals(const struct fill *fill, const struct timeline_call 
 		}
 }
 
-/* Finds each device record's call, and counts them by call in `interval_count`. */
-static void find_owners(struct fill *fill)
+/* Counts the device records of each call in `interval_count`. */
+static void count_intervals(struct fill *fill)
 {
 	const struct trace *trace = fill->trace;
 	struct trace_record record;
-	size_t number = 0;
 
-	fill->owners = mem_alloc(trace->device_count, sizeof(*fill->owners));
 	for (size_t c = 0; c < trace->chunk_count; c++) {
 		struct trace_cursor cursor;
 		enum trace_step step;
@@ -354,7 +265,6 @@ static void find_owners(struct fill *fill)
 		while ((step = trace_next_of(&cursor, PM_RECORD_DEVICE, &record)) != TRACE_END) {
 			uint32_t owner = step == TRACE_RECORD ? find_call(fill, &record) : 0;
 
-			fill->owners[number++] = owner;
 			if (owner)
 				fill->several |= ++fill->calls[owner - 1].interval_count > 1;
 			else if (step == TRACE_REFUSED)
@@ -373,14 +283,14 @@ static void put_intervals(struct fill *fill)
 {
 	const struct trace *trace = fill->trace;
 	struct trace_record record;
-	size_t number = 0;
 
 	for (size_t c = 0; c < trace->chunk_count; c++) {
 		struct trace_cursor cursor;
+		enum trace_step step;
 
 		trace_walk(&cursor, trace, &trace->chunks[c]);
-		while (trace_next_of(&cursor, PM_RECORD_DEVICE, &record) != TRACE_END) {
-			uint32_t owner = fill->owners[number++];
+		while ((step = trace_next_of(&cursor, PM_RECORD_DEVICE, &record)) != TRACE_END) {
+			uint32_t owner = step == TRACE_RECORD ? find_call(fill, &record) : 0;
 
 			if (owner)
 				put_interval(fill, &fill->calls[owner - 1], &record);
@@ -410,7 +320,7 @@ static void add_intervals(struct fill *fill)
 
 	if (fill->trace->device_count) {
 		index_correlations(fill);
-		find_owners(fill);
+		count_intervals(fill);
 	}
 	for (size_t i = 0; i < process->call_count; i++) {
 		uint32_t count = fill->calls[i].interval_count;
@@ -468,10 +378,9 @@ void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
 	add_intervals(&fill);
 	timeline_replay_free(&join->replays);
 	free(fill.correlations);
-	free(fill.by_correlation);
-	free(fill.owners);
-	free(fill.order);
-	free(fill.lanes);
+	for (uint64_t i = 0; fill.pages && i <= fill.span / PAGE; i++)
+		free(fill.pages[i]);
+	free(fill.pages);
 }
 
 void timeline_join_end(struct timeline *timeline, struct timeline_join *join)
