@@ -72,40 +72,73 @@ void trace_release(const struct trace *trace, const struct trace_chunk *chunk)
 		madvise((void *)(uintptr_t)(trace->data + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
+/* What the slots of a chunk tell of it, besides how many they are: of version 1 nothing. */
+static void describe_chunk(struct trace_chunk *chunk, const unsigned char *slot, bool *called)
+{
+	const uint8_t kind = slot[offsetof(struct pm_record, kind)];
+	struct pm_record record;
+	struct pm_base base;
+	uint32_t correlation;
+
+	if (kind == PM_RECORD_MORE) {
+		memcpy(&correlation, slot + offsetof(struct pm_more, correlation), sizeof(correlation));
+		if (correlation && correlation < chunk->least_correlation)
+			chunk->least_correlation = correlation;
+		if (correlation > chunk->greatest_correlation)
+			chunk->greatest_correlation = correlation;
+	} else if (*called) {
+		return;
+	} else if (kind == PM_RECORD_BASE) {
+		memcpy(&base, slot, sizeof(base));
+		if (base.clock == 0)
+			chunk->first_ticks = base.base;
+	} else if (kind == PM_RECORD_CALL) {
+		memcpy(&record, slot, sizeof(record));
+		chunk->first_ticks += record.begin;
+		*called = true;
+	}
+}
+
 /* Counts the slots up to the first empty one, by their kinds. */
-static void parse_records(struct trace *trace, size_t *room, const struct pm_chunk *chunk, uint64_t offset,
+static void parse_records(struct trace *trace, size_t *room, const struct pm_chunk *header, uint64_t offset,
 	uint64_t payload_bytes)
 {
-	bool first = trace->header.version == 1;
-	uint64_t most = payload_bytes / trace->header.record_bytes, count = 0, helpers = 0;
+	const bool first = trace->header.version == 1;
+	const uint64_t most = payload_bytes / trace->header.record_bytes;
 	const unsigned char *kind =
 		trace->data + offset +
 		(first ? offsetof(struct pm_record_1, kind) : offsetof(struct pm_record, kind));
-	uint64_t calls = 0, devices = 0;
-	struct pm_entered entered = {0};
+	uint64_t count = 0, helpers = 0;
+	bool called = false;
+	struct trace_chunk chunk = {.offset = offset,
+		.base = {header->ticks, header->monotonic_ns},
+		.sequence = header->sequence,
+		.thread = header->thread,
+		.tid = header->tid,
+		.lost_records = header->lost_records,
+		.first_ticks = header->ticks,
+		.least_correlation = first ? 0 : UINT32_MAX,
+		.greatest_correlation = first ? UINT32_MAX : 0};
 
 	for (; count < most && *kind != 0; kind += trace->header.record_bytes, count++) {
-		calls += *kind == PM_RECORD_CALL;
-		devices += *kind == PM_RECORD_DEVICE;
+		trace->call_count += *kind == PM_RECORD_CALL;
+		trace->device_count += *kind == PM_RECORD_DEVICE;
 		helpers += !first && (*kind == PM_RECORD_MORE || *kind == PM_RECORD_BASE);
 		helpers += *kind == PM_RECORD_TOUCH && trace->header.version >= 3;
+		if (!first)
+			describe_chunk(&chunk, kind - offsetof(struct pm_record, kind), &called);
 	}
 	if (!first && count < most)
-		memcpy(&entered, trace->data + offset + count * trace->header.record_bytes, sizeof(entered));
-	if (!(entered.flags & PM_FLAG_ENTERED))
-		entered = (struct pm_entered){0};
-	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = (struct trace_chunk){.offset = offset,
-		.entered = entered,
-		.slot_count = count,
-		.base = {chunk->ticks, chunk->monotonic_ns},
-		.sequence = chunk->sequence,
-		.thread = chunk->thread,
-		.tid = chunk->tid,
-		.lost_records = chunk->lost_records};
-	trace->call_count += calls;
-	trace->device_count += devices;
+		memcpy(&chunk.entered, trace->data + offset + count * trace->header.record_bytes,
+			sizeof(chunk.entered));
+	if (!(chunk.entered.flags & PM_FLAG_ENTERED))
+		chunk.entered = (struct pm_entered){0};
+	if (!called)
+		chunk.first_ticks = header->ticks;
+	chunk.slot_count = count;
 	trace->record_count += count - helpers;
-	trace_release(trace, &trace->chunks[trace->chunk_count - 1]);
+	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = chunk;
+	trace_release(trace, &chunk);
 }
 
 /* Version 1 had the fields up to own_ns; a longer footer has fields this reader does not know. */

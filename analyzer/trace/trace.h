@@ -111,6 +111,10 @@ struct trace_chunk {
 	uint32_t tid;
 	uint64_t lost_records;     /* of the thread, when the chunk was opened */
 	uint64_t counted_slots;    /* of a ring: the first so many are in its statistics too */
+	/* when its first call begins; without any, and in version 1, when it was opened */
+	uint64_t first_ticks;
+	/* of all its records; least > greatest: none has any. Version 1: not looked for, all there can be */
+	uint32_t least_correlation, greatest_correlation;
 	struct pm_entered entered; /* the call that the thread is in; flags 0: not said */
 };
 
@@ -248,6 +252,17 @@ enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *rec
  */
 enum trace_step trace_next_of(
 	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record);
+
+/* To the next call of one operation, of which begin and queue alone are given; never TRACE_REFUSED. */
+enum trace_step trace_next_call_of(
+	struct trace_cursor *cursor, uint32_t operation, struct trace_record *record);
+
+/*
+ * Adds the calls of a chunk to `counts`, by operation, and those that are refused to *refused; quicker than to
+ * walk. Returns how many were added.
+ */
+uint64_t trace_count_calls(
+	const struct trace *trace, const struct trace_chunk *chunk, uint64_t *counts, uint64_t *refused);
 
 /*
  * The device addresses among the arguments of a launch, in order of their words; touches has room for

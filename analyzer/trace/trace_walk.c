@@ -139,6 +139,89 @@ enum trace_step trace_next_of(
 	return next(cursor, kind, record);
 }
 
+enum trace_step trace_next_call_of(
+	struct trace_cursor *cursor, uint32_t operation, struct trace_record *record)
+{
+	enum trace_step step;
+
+	if (cursor->trace->header.version == 1) {
+		while ((step = next_of_version_1(cursor, PM_RECORD_CALL, record)) != TRACE_END)
+			if (step == TRACE_RECORD && record->op == operation)
+				return step;
+		return TRACE_END;
+	}
+	while (cursor->left > 0) {
+		const unsigned char *slot = take_slot(cursor);
+		struct pm_record call;
+		struct pm_base base;
+
+		switch (slot[offsetof(struct pm_record, kind)]) {
+		case PM_RECORD_BASE:
+			memcpy(&base, slot, sizeof(base));
+			cursor->base[base.clock == 1] = base.base;
+			break;
+		case PM_RECORD_CALL:
+			memcpy(&call, slot, sizeof(call));
+			if (call.op != operation)
+				break;
+			*record = (struct trace_record){.begin = cursor->base[0] + call.begin,
+				.op = call.op,
+				.queue = call.queue,
+				.kind = call.kind,
+				.flags = call.flags};
+			if (check(cursor->trace, record) == TRACE_RECORD)
+				return TRACE_RECORD;
+			break;
+		default:
+			break;
+		}
+	}
+	return TRACE_END;
+}
+
+static uint64_t count_by_walking(
+	const struct trace *trace, const struct trace_chunk *chunk, uint64_t *counts, uint64_t *refused)
+{
+	struct trace_cursor cursor;
+	struct trace_record record;
+	enum trace_step step;
+	uint64_t count = 0;
+
+	trace_walk(&cursor, trace, chunk);
+	while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &record)) != TRACE_END)
+		if (step == TRACE_RECORD) {
+			counts[record.op]++;
+			count++;
+		} else {
+			++*refused;
+		}
+	return count;
+}
+
+uint64_t trace_count_calls(
+	const struct trace *trace, const struct trace_chunk *chunk, uint64_t *counts, uint64_t *refused)
+{
+	const unsigned char *slot = trace->data + chunk->offset;
+	uint64_t count = 0;
+
+	if (trace->header.version == 1)
+		return count_by_walking(trace, chunk, counts, refused);
+	for (uint64_t i = 0; i < chunk->slot_count; i++, slot += trace->header.record_bytes) {
+		struct pm_record record;
+
+		if (slot[offsetof(struct pm_record, kind)] != PM_RECORD_CALL)
+			continue;
+		memcpy(&record, slot, sizeof(record));
+		if (record.op >= trace->operation_count || !trace->operations[record.op].function) {
+			++*refused;
+			continue;
+		}
+		counts[record.op]++;
+		count++;
+	}
+	return count;
+}
+
 static int64_t clamp_ns(double ns)
 {
 	if (!(ns > 0))
