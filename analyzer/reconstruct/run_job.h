@@ -1,4 +1,4 @@
-/* Reading the traces of one job into a timeline, of our own or other profilers. */
+/* Inside run*.c: reading the traces of one job into a timeline, of our own or other profilers. */
 #ifndef RECONSTRUCT_RUN_JOB_H
 #define RECONSTRUCT_RUN_JOB_H
 
@@ -11,5 +11,8 @@
  */
 int run_read(struct timeline *timeline, char **paths, size_t path_count, const struct run_options *options,
 	const char ***unread, char **error);
+
+/* Why there are no iterations, of a run without. */
+const char *run_why_none(const struct analysis *analysis);
 
 #endif

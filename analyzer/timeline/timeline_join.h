@@ -33,6 +33,9 @@ void timeline_add_windows(
 /* Looks how many calls there will be at most; by any thread. The trace must stay. */
 void timeline_join_begin(struct timeline_join *join, const struct trace *trace);
 
+/* Adds the process with its tables, without its calls (timeline_process.c); number: of the process. */
+void timeline_join_describe(struct timeline *timeline, struct timeline_join *join, uint32_t number);
+
 /*
  * Makes room for the calls and intervals of processes whose tables are in the timeline already, one behind
  * the other.

@@ -1,0 +1,272 @@
+/* What is not as it should be with a run: see run.h. */
+#include "base/table.h"
+#include "run_job.h"
+#include "trace/losses.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct texts {
+	const char **items;
+	size_t count, room;
+};
+
+static void add(struct texts *texts, const char *text)
+{
+	*MEM_PUSH(texts->items, texts->count, texts->room) = text;
+}
+
+/* What many ranks say alike, as of a setting that is wrong for all, is reported once. */
+static bool is_reported_before(const struct timeline *timeline, size_t process, const char *warning)
+{
+	for (size_t i = process > 0 ? process - 1 : 0; i < process; i++)
+		for (size_t k = 0; k < timeline->processes[i].warning_count; k++)
+			if (strcmp(timeline->processes[i].warnings[k], warning) == 0)
+				return true;
+	return false;
+}
+
+static void warn_of_process(struct texts *texts, struct arena *arena, const struct timeline_process *process)
+{
+	if (process->trouble)
+		add(texts, process->trouble);
+	if (!process->ended)
+		add(texts, arena_format(arena,
+				   "%s: the end is missing: the process was killed or is still "
+				   "running",
+				   process->path));
+	if (process->lost_records)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
+				   process->path, process->lost_records,
+				   losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
+	if (process->lost_device_times)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " device times were lost: host times are used instead%s",
+				   process->path, process->lost_device_times,
+				   losses_causes(process->losses, PM_LOSS_OF_TIMES, arena)));
+	if (process->lost_operations)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64
+				   " calls were recorded without their details: layers may be wrong%s",
+				   process->path, process->lost_operations,
+				   losses_causes(process->losses, PM_LOSS_OF_DETAILS, arena)));
+	if (losses_unknown(process->losses))
+		add(texts,
+			arena_format(arena, "%s: %" PRIu64 " losses are of a kind unknown to this pmanalyze",
+				process->path, losses_unknown(process->losses)));
+	if (process->refused_records)
+		add(texts, arena_format(arena, "%s: %" PRIu64 " records have no description and were skipped",
+				   process->path, process->refused_records));
+	if (process->unjoined_intervals)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64 " device intervals belong to no call and were skipped",
+				   process->path, process->unjoined_intervals));
+	if (process->graphs_left)
+		add(texts,
+			arena_format(arena,
+				"%s: the captured graphs have too many operations to resolve their launches",
+				process->path));
+	if (process->unseen_calls)
+		add(texts,
+			arena_format(arena,
+				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing",
+				process->path, process->unseen_calls));
+	if (process->device_source == PM_DEVICE_NONE)
+		add(texts,
+			arena_format(arena, "%s: no device times: the host time of each call is used instead",
+				process->path));
+}
+
+/* Which part of the run is seen where traces have a constant size. */
+static void warn_of_gaps(struct texts *texts, struct run *run)
+{
+	const struct timeline *timeline = &run->analysis.timeline;
+	uint64_t there = 0, dropped = 0;
+	int64_t longest_ns = 0;
+	bool moving = false;
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+		const int64_t gap_ns = process->gap.end_ns - process->gap.begin_ns;
+
+		there += process->call_count;
+		dropped += process->gap.call_count;
+		moving |= process->gap.moving;
+		if (gap_ns > longest_ns)
+			longest_ns = gap_ns;
+	}
+	if (longest_ns > 0)
+		add(texts, arena_format(&run->analysis.timeline.arena,
+				   "%s: of constant size: the first and the last %" PRIu64
+				   " calls are seen; %" PRIu64 " between them, of %s, were dropped%s",
+				   run->label, there, dropped,
+				   print_time(&run->analysis.timeline.arena, (double)longest_ns),
+				   moving ? " (about: the program was writing)" : ""));
+}
+
+/* Of the first worker whose iterations are not sure; those of others are found in the same way. */
+static void warn_of_iterations(struct texts *texts, struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct iteration_list *list = &analysis->workers[i].iterations;
+		bool found = list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
+
+		if (list->confidence >= RUN_SURE)
+			continue;
+		if (found)
+			add(texts,
+				arena_format(arena,
+					"%s: the iterations are uncertain, right with a probability of %.0f%%; "
+					"candidates: %s",
+					run->label, list->confidence * 100,
+					iteration_candidates_text(&list->candidates, arena)));
+		else
+			add(texts, arena_format(arena,
+					   "%s: only %.0f%% of the computations are in iterations of the "
+					   "usual kind: the figures may not be representative",
+					   run->label, list->confidence * 100));
+		break;
+	}
+}
+
+#define LEAST_GATHERED 65536 /* bytes: less is a loss, a length, a count */
+#define FEW_GATHERS 3        /* of an iteration */
+
+/* All-gathers of the iteration that layers were found in. */
+static size_t count_gathers(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	const struct iteration *item = &worker->iterations.items[worker->layers.iteration];
+	size_t count = 0;
+
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		const struct timeline_call *call =
+			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
+		const struct flow *flow = &analysis->model.flows[call->operation];
+		uint64_t bytes = 0;
+
+		if (flow->kind != PM_KIND_COMM ||
+			!strstr(timeline_function(&analysis->timeline, call)->name, "AllGather"))
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++)
+			bytes += flow_writes(&flow->accesses[j]) ? flow->accesses[j].bytes : 0;
+		count += bytes >= LEAST_GATHERED;
+	}
+	return count;
+}
+
+/*
+ * Memory that a layer's parameters are gathered to serves the next layer after it: there an address does not
+ * tell a layer.
+ */
+static void warn_of_gathers(struct texts *texts, struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const struct analysis_worker *worker = &analysis->workers[i];
+		const size_t count = analysis->timeline.processes[worker->worker->process].recorder
+					     ? 0
+					     : count_gathers(analysis, worker);
+
+		if (count < FEW_GATHERS || count <= worker->layers.followed_gathers)
+			continue;
+		add(texts,
+			arena_format(&analysis->timeline.arena,
+				"%s: %zu all-gathers in an iteration: if they bring parameters of other ranks (FSDP, "
+				"ZeRO), which layer uses them is not followed, and layers, forward and backward may "
+				"be wrong",
+				run->label, count));
+		break;
+	}
+}
+
+/* Networks that train in turns: the update of one lies between the passes of the other. */
+static void warn_of_updates(struct texts *texts, struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+
+	for (size_t i = 0; i < analysis->worker_count; i++) {
+		const uint32_t updates = analysis->workers[i].layers.updates;
+
+		if (updates < 2)
+			continue;
+		add(texts,
+			arena_format(&analysis->timeline.arena,
+				"%s: %" PRIu32
+				" updates in an iteration, with work between them: which of it is forward or "
+				"backward, and of which layer, is not followed and may be wrong",
+				run->label, updates));
+		break;
+	}
+}
+
+static void warn_of_doubt(struct texts *texts, struct run *run)
+{
+	static const char *const doubts[] = {[LAYER_NO_DOUBT] = NULL,
+		[LAYER_WEIGHTS_ALONE] =
+			"most weights are not what the optimizer works on: that is a copy of them (as with "
+			"ZeRO), or they are frozen. Layers are those of matrix products and convolutions; "
+			"norms and embeddings are counted to their neighbours",
+		[LAYER_NOT_FOLLOWED] =
+			"the parameters that are updated were not found in what the kernels work on: "
+			"layers, forward and backward are by the order of the calls, and may be wrong"};
+	enum layer_doubt most = LAYER_NO_DOUBT;
+
+	for (size_t i = 0; i < run->analysis.worker_count; i++)
+		if (run->analysis.workers[i].layers.doubt > most)
+			most = run->analysis.workers[i].layers.doubt;
+	if (doubts[most])
+		add(texts, arena_format(&run->analysis.timeline.arena, "%s: %s", run->label, doubts[most]));
+}
+
+const char **run_warnings(struct run *run)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	struct texts texts = {0};
+	const char **kept;
+	int32_t world = -1;
+
+	for (size_t i = 0; run->unread[i]; i++)
+		add(&texts, run->unread[i]);
+	if (run->rule_from_file)
+		add(&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
+				    run->label, ITERATION_RULE_FILE));
+	warn_of_gaps(&texts, run);
+	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
+		const struct timeline_process *process = &analysis->timeline.processes[i];
+
+		warn_of_process(&texts, arena, process);
+		for (size_t k = 0; k < process->warning_count; k++)
+			if (!is_reported_before(&analysis->timeline, i, process->warnings[k]))
+				add(&texts,
+					arena_format(arena, "%s: %s", process->path, process->warnings[k]));
+		if (process->world > world)
+			world = process->world;
+	}
+	/* A rank may be a process or a GPU of one. */
+	if (world > 0 && analysis->timeline.process_count < (size_t)world && analysis->worker_count > 0 &&
+		analysis->worker_count < (size_t)world)
+		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
+				    analysis->worker_count, world));
+	if (analysis->worker_count == 0)
+		add(&texts, arena_format(arena, "%s: no iterations found: %s", run->label,
+				    run_why_none(analysis)));
+	warn_of_iterations(&texts, run);
+	warn_of_doubt(&texts, run);
+	warn_of_gathers(&texts, run);
+	warn_of_updates(&texts, run);
+	if (analysis->timeline.residual_ns > 0)
+		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
+				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));
+	kept = arena_alloc(arena, texts.count + 1, sizeof(*kept));
+	if (texts.count)
+		memcpy(kept, texts.items, texts.count * sizeof(*kept));
+	free(texts.items);
+	return kept;
+}
