@@ -20,7 +20,7 @@ void report_runs_html(struct run *runs, size_t run_count, FILE *out); /* phases 
 /* Does any of the runs spend time on the phase? */
 bool report_has_phase(const struct run *runs, size_t run_count, enum phase phase);
 
-extern const char *const report_iteration_kinds[4];
+extern const char *const report_iteration_kinds[ITERATION_KINDS];
 
 /* A phase as JSON and CSV of the report have it: work by its key, the rest as "idle: host". */
 const char *report_phase(int phase);

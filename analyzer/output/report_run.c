@@ -47,7 +47,7 @@ struct report_communication report_communication(const struct analysis *analysis
 }
 
 struct left_out {
-	size_t counts[4]; /* iterations, by kind */
+	size_t counts[ITERATION_KINDS]; /* iterations, by kind */
 	size_t gaps[4];   /* by kind */
 	double gaps_ns[4];
 	size_t gap_calls[4];
@@ -100,6 +100,10 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 			arena_format(arena, "%zu iteration%s with different calls",
 				left->counts[ITERATION_DIFFERENT],
 				pm_text_plural(left->counts[ITERATION_DIFFERENT])));
+	if (left->counts[ITERATION_CUT])
+		text = append(arena, text,
+			arena_format(arena, "%zu iteration%s at the edges of what was read",
+				left->counts[ITERATION_CUT], pm_text_plural(left->counts[ITERATION_CUT])));
 	if (left->gaps[ITERATION_EVALUATION])
 		text = append(arena, text,
 			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
@@ -412,6 +416,8 @@ static void add_left_out(cJSON *object, const struct left_out *left)
 	cJSON_AddNumberToObject(out, "warmup", (double)left->counts[ITERATION_WARMUP]);
 	cJSON_AddNumberToObject(out, "uneven", (double)left->counts[ITERATION_UNEVEN]);
 	cJSON_AddNumberToObject(out, "different", (double)left->counts[ITERATION_DIFFERENT]);
+	if (left->counts[ITERATION_CUT])
+		cJSON_AddNumberToObject(out, "cut", (double)left->counts[ITERATION_CUT]);
 	cJSON_AddNumberToObject(out, "evaluations", (double)left->gaps[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "evaluations_ns", left->gaps_ns[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "incomplete", (double)left->gaps[ITERATION_PARTIAL]);

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const report_iteration_kinds[4] = {"used", "warmup", "uneven", "different"};
+const char *const report_iteration_kinds[ITERATION_KINDS] = {
+	"used", "warmup", "uneven", "different", "cut"};
 
 const char *report_phase(int phase)
 {

@@ -24,6 +24,8 @@ enum iteration_kind {
 	ITERATION_WARMUP,    /* at the begin: skipped as asked for, or other calls than later (tuning) */
 	ITERATION_UNEVEN,    /* the same calls with other shapes: the last batch of an epoch */
 	ITERATION_DIFFERENT, /* other calls than most */
+	ITERATION_CUT,       /* at the edge of what was read of a long run: a part may be missing */
+	ITERATION_KINDS,
 };
 
 struct iteration {
@@ -90,7 +92,7 @@ struct iteration_list {
 	size_t alike;      /* before any is left out as warm-up */
 	bool varies;       /* sizes depend on the data: iterations with other shapes are used too */
 	struct iteration_candidates candidates; /* of the search by names and repetition, if there was one */
-	size_t counts[4];                       /* of iterations, by enum iteration_kind */
+	size_t counts[ITERATION_KINDS];         /* of iterations */
 };
 
 struct iteration_options {

@@ -151,6 +151,33 @@ static void find_confidence(const struct iteration_finder *finder, struct iterat
 		list->confidence = 1;
 }
 
+/*
+ * Where not all of a long run was read, the first iteration of what was has lost its begin, and the last is not
+ * known to end where the next would have begun.
+ */
+static void leave_edges(const struct iteration_finder *finder, struct iteration_list *list)
+{
+	bool *cut = mem_alloc(list->count, sizeof(*cut));
+	size_t kept = list->counts[ITERATION_USED];
+
+	for (size_t i = 1; i < list->count; i++)
+		if (iteration_window_begin(finder, list->items[i - 1].first_call) !=
+			iteration_window_begin(finder, list->items[i].first_call))
+			cut[i - 1] = cut[i] = true;
+	for (size_t i = 0; i < list->count; i++)
+		kept -= cut[i] && list->items[i].kind == ITERATION_USED;
+	for (size_t i = 0; i < list->count && kept > 0; i++) {
+		struct iteration *item = &list->items[i];
+
+		if (!cut[i])
+			continue;
+		list->counts[item->kind]--;
+		item->kind = ITERATION_CUT;
+		list->counts[item->kind]++;
+	}
+	free(cut);
+}
+
 void iteration_classify(struct iteration_finder *finder, struct iteration_list *list, size_t skip)
 {
 	if (finder->judged) {
@@ -161,4 +188,6 @@ void iteration_classify(struct iteration_finder *finder, struct iteration_list *
 		classify(list, skip);
 		find_confidence(finder, list);
 	}
+	if (finder->timeline->processes[finder->worker->process].gap.unread)
+		leave_edges(finder, list);
 }

@@ -4,6 +4,7 @@
 
 #include "analysis.h"
 #include "base/progress.h"
+#include "timeline/timeline_sample.h"
 
 #include <regex.h>
 
@@ -25,6 +26,7 @@ struct run_options {
 	size_t job;                   /* of several in the paths, from 1; 0: there must be but one */
 	const regex_t *communication; /* of other profilers' traces: NULL, or further communication kernels */
 	struct progress *progress;    /* or NULL */
+	struct timeline_sample sample; /* of our own traces: how much of them is read */
 	const struct iteration_rule
 		*rule; /* for iterations; NULL or empty: that of the file beside the traces */
 };

@@ -17,7 +17,7 @@ static int read_paths(struct timeline *timeline, const char *const *paths, size_
 	if (path_count && run_is_imported(paths[0]))
 		return imported_timeline_read(timeline, paths, path_count, options->communication,
 			options->progress, error, unread);
-	return timeline_read(timeline, paths, path_count, error, unread);
+	return timeline_read(timeline, paths, path_count, &options->sample, error, unread);
 }
 
 /* "1: train_cnn, 3 traces of 3 ranks, from 2026-11-23 00:01:02, as run/train_cnn.0.pmtrace" */

@@ -118,8 +118,51 @@ static struct what *list_what(const struct timeline *timeline, const struct time
 	return list;
 }
 
+/* Calls that were not read, up to where the gathering is: each kind is counted by itself. */
+struct missed {
+	struct missed_count {
+		uint32_t communicator, key, count;
+	} * items;
+	size_t count, room;
+	size_t piece; /* of the process's gap, that comes next */
+};
+
+static uint32_t *missed_of(struct missed *missed, uint32_t communicator, uint32_t key)
+{
+	struct missed_count *item;
+
+	for (size_t i = 0; i < missed->count; i++)
+		if (missed->items[i].communicator == communicator && missed->items[i].key == key)
+			return &missed->items[i].count;
+	item = MEM_PUSH(missed->items, missed->count, missed->room);
+	*item = (struct missed_count){communicator, key, 0};
+	return &item->count;
+}
+
+/* Adds what is missing in a piece: collectives, and those in graphs that were launched. */
+static void add_missed(const struct timeline *timeline, const struct timeline_process *process,
+	const struct what *whats, const struct timeline_piece *piece, struct missed *missed)
+{
+	for (uint32_t i = 0; i < process->operation_count; i++) {
+		const uint32_t count = (uint32_t)piece->calls[i];
+		const struct timeline_graph *graph;
+
+		if (count == 0)
+			continue;
+		if (whats[i].counts)
+			*missed_of(missed, whats[i].communicator, whats[i].keys[HERE]) += count;
+		graph = timeline_graph(timeline, &timeline->operations[process->first_operation + i]);
+		for (uint32_t k = 0; graph && k < graph->operation_count; k++) {
+			const struct what *what = &whats[graph->operations[k] - process->first_operation];
+
+			if (what->counts)
+				*missed_of(missed, what->communicator, what->keys[GRAPH]) += count;
+		}
+	}
+}
+
 static void add_collective(const struct timeline *timeline, uint32_t process, size_t number,
-	const struct what *what, struct collective_list *list)
+	const struct what *what, struct missed *missed, struct collective_list *list)
 {
 	const struct timeline_call *call = TIMELINE_CALL(timeline, number);
 	const struct timeline_communicator *communicator = &timeline->communicators[what->communicator];
@@ -140,11 +183,30 @@ static void add_collective(const struct timeline *timeline, uint32_t process, si
 		.rank = communicator->rank,
 		.call = number,
 		.begin_ns = call->begin_ns,
-		.end_ns = call->end_ns};
+		.end_ns = call->end_ns,
+		.member_count = missed->piece && counting != WRITER
+					? *missed_of(missed, what->communicator, what->keys[counting])
+					: 0};
 	if (call->interval_count) {
 		item->begin_ns = timeline_interval(timeline, call->interval).begin_ns;
 		item->end_ns = timeline_call_end(timeline, call);
 	}
+}
+
+/* Those that the writer has counted begin with 1. Until members are counted, `member_count` is how many before it
+ * were not read. */
+static void number(struct collective_list *list, size_t place)
+{
+	struct collective *item = &list->items[place];
+	const struct collective *before = place > 0 ? item - 1 : item;
+
+	if (item->sequence > 0)
+		return;
+	if (place > 0 && item->hash == before->hash && item->function_key == before->function_key &&
+		item->process == before->process && item->rank == before->rank)
+		item->sequence = before->sequence + 1 + (item->member_count - before->member_count);
+	else
+		item->sequence = item->member_count;
 }
 
 void collective_gather(const struct timeline *timeline, struct collective_list *list)
@@ -152,31 +214,32 @@ void collective_gather(const struct timeline *timeline, struct collective_list *
 	memset(list, 0, sizeof(*list));
 	for (uint32_t p = 0; p < timeline->process_count; p++) {
 		const struct timeline_process *process = &timeline->processes[p];
+		const struct timeline_gap *gap = &process->gap;
 		struct what *whats = list_what(timeline, process);
+		struct missed missed = {0};
 
 		for (size_t i = process->first_call; i < process->first_call + process->call_count && whats;
 			i++) {
 			const struct timeline_call *call = TIMELINE_CALL(timeline, i);
 			const struct what *what = &whats[call->operation - process->first_operation];
 
+			for (; missed.piece < gap->piece_count &&
+				call->begin_ns >= gap->pieces[missed.piece].end_ns;
+				missed.piece++)
+				add_missed(timeline, process, whats, &gap->pieces[missed.piece], &missed);
 			if (what->counts && call->result == 0 && !(call->flags & PM_FLAG_CAPTURED))
-				add_collective(timeline, p, i, what, list);
+				add_collective(timeline, p, i, what, &missed, list);
 		}
+		free(missed.items);
 		free(whats);
 	}
 	if (list->count == 0)
 		return;
 	sort(list, compare_ranks);
-	for (size_t i = 1; i < list->count; i++) {
-		const struct collective *before = &list->items[i - 1];
-		struct collective *item = &list->items[i];
-
-		/* Those that the writer has counted begin with 1. */
-		if (item->sequence == 0 && item->hash == before->hash &&
-			item->function_key == before->function_key && item->process == before->process &&
-			item->rank == before->rank)
-			item->sequence = before->sequence + 1;
-	}
+	for (size_t i = 0; i < list->count; i++)
+		number(list, i);
+	for (size_t i = 0; i < list->count; i++)
+		list->items[i].member_count = 0;
 	sort(list, compare);
 }
 

@@ -2,6 +2,7 @@
 #include "timeline.h"
 #include "base/parallel.h"
 #include "timeline_clock.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,11 @@ void timeline_init(struct timeline *timeline)
 
 void timeline_free(struct timeline *timeline)
 {
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		if (timeline->processes[i].trace)
+			trace_close(timeline->processes[i].trace);
+		free(timeline->processes[i].trace);
+	}
 	free(timeline->processes);
 	free(timeline->functions);
 	free(timeline->operations);

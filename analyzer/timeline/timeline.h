@@ -166,12 +166,21 @@ struct timeline_frame {
 	uint16_t thread; /* ordinal in its process */
 };
 
-/* What a trace of constant size has dropped, between its first calls and its last. */
+/*
+ * What is missing between the first calls and the last: a trace of constant size has dropped it, or of a long
+ * one it was not read (timeline_sample.h); then it is in several pieces, between the windows.
+ */
 struct timeline_gap {
+	struct timeline_piece {
+		int64_t end_ns;  /* the calls behind it begin then, or later */
+		uint64_t *calls; /* that are missing, as below */
+	} *pieces;               /* in order of time, where it was not read; else NULL */
+	size_t piece_count;
 	uint64_t call_count; /* that are missing in the timeline */
-	uint64_t *calls;     /* of them, by operation of the process, from 0; NULL: nothing was dropped */
-	int64_t begin_ns, end_ns; /* they began between these; 0: nothing was dropped */
+	uint64_t *calls;     /* of them, by operation of the process, from 0; NULL: nothing is missing */
+	int64_t begin_ns, end_ns; /* they began between these; 0: nothing is missing */
 	bool moving;              /* read while it was written: some more may be missing */
+	bool unread;              /* it is in the file */
 };
 
 /* One process. Its calls are contiguous in timeline.calls, and in order of begin. */
@@ -210,6 +219,7 @@ struct timeline_process {
 	int64_t attributed_ns[TIMELINE_ATTRIBUTED_COUNT]; /* device time by what attributed its phase; all 0:
 							     worked out */
 	int64_t real_offset_ns;                           /* wall clock minus its monotonic clock */
+	int64_t moved_ns; /* its times minus what its clock showed: timeline_move */
 	size_t first_call, call_count;
 	size_t first_interval, interval_count;
 	uint32_t first_operation, operation_count; /* its operations are contiguous too */
@@ -218,7 +228,8 @@ struct timeline_process {
 	const struct timeline_place *places; /* in order of `address`, each once */
 	size_t place_count;
 	uint32_t first_window, window_count; /* none: all of it was recorded */
-	struct timeline_gap gap;             /* of a trace of constant size */
+	struct timeline_gap gap;             /* what is missing */
+	struct trace *trace; /* open as long as the timeline is, where not all of it was read; else NULL */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;
 	size_t first_frame, frame_count; /* of the threads that make calls, in order of begin */
@@ -330,6 +341,14 @@ int64_t timeline_call_end(const struct timeline *timeline, const struct timeline
 /* Index of the first call of the process that begins at or after `ns`, relative to the process's first call.
  */
 size_t timeline_find(const struct timeline *timeline, const struct timeline_process *process, int64_t ns);
+
+/*
+ * When all calls of an operation began that a process has made on this device or with no queue, also those that
+ * were not read: ns in rising order, which the caller frees; *count of them. Of a process that was read as a
+ * whole none are given.
+ */
+int64_t *timeline_begins(
+	const struct timeline_process *process, uint32_t operation, int32_t device, size_t *count);
 
 /* How much of a stretch of time was recorded, in the process's windows. */
 int64_t timeline_recorded(const struct timeline *timeline, const struct timeline_process *process,

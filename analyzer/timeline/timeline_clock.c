@@ -193,8 +193,9 @@ void timeline_settle_devices(struct timeline *timeline, const struct timeline_pr
 	free(waits);
 }
 
-void timeline_move(struct timeline *timeline, const struct timeline_process *process, int64_t move_ns)
+void timeline_move(struct timeline *timeline, struct timeline_process *process, int64_t move_ns)
 {
+	process->moved_ns += move_ns;
 	for (size_t i = 0; i < process->call_count; i++) {
 		timeline->calls[process->first_call + i].begin_ns += move_ns;
 		timeline->calls[process->first_call + i].end_ns += move_ns;
@@ -203,6 +204,9 @@ void timeline_move(struct timeline *timeline, const struct timeline_process *pro
 		timeline->intervals[process->first_interval + i].begin_ns += move_ns;
 		timeline->intervals[process->first_interval + i].end_ns += move_ns;
 	}
+	for (size_t i = 0; i < process->gap.piece_count; i++)
+		if (process->gap.pieces[i].end_ns != INT64_MIN)
+			process->gap.pieces[i].end_ns += move_ns;
 	for (uint32_t i = 0; i < process->window_count; i++) {
 		struct timeline_window *window = &timeline->windows[process->first_window + i];
 
@@ -251,7 +255,7 @@ static void settle_hosts(struct timeline *timeline)
 	struct collective_list list;
 
 	for (size_t i = 1; i < timeline->process_count; i++) {
-		const struct timeline_process *process = &timeline->processes[i];
+		struct timeline_process *process = &timeline->processes[i];
 
 		if (strcmp(process->host, base->host) != 0)
 			timeline_move(timeline, process, process->real_offset_ns - base->real_offset_ns);

@@ -18,6 +18,6 @@ void timeline_settle_devices(struct timeline *timeline, const struct timeline_pr
 void timeline_settle_hosts(struct timeline *timeline);
 
 /* Adds to all times of a process. */
-void timeline_move(struct timeline *timeline, const struct timeline_process *process, int64_t move_ns);
+void timeline_move(struct timeline *timeline, struct timeline_process *process, int64_t move_ns);
 
 #endif

@@ -65,7 +65,7 @@ uint32_t timeline_replay_operation(const struct timeline_replay *replay, uint32_
 }
 
 /* A walk of its own, which only traces with graphs pay for. */
-static void count_calls(struct timeline_replay_list *list)
+static void count_calls(struct timeline_replay_list *list, const bool *read)
 {
 	const struct trace *trace = list->trace;
 
@@ -74,6 +74,8 @@ static void count_calls(struct timeline_replay_list *list)
 		struct trace_record record;
 		enum trace_step step;
 
+		if (read && !read[c])
+			continue;
 		trace_walk(&cursor, trace, &trace->chunks[c]);
 		while ((step = trace_next(&cursor, &record)) != TRACE_END) {
 			const struct timeline_replay *replay =
@@ -86,7 +88,7 @@ static void count_calls(struct timeline_replay_list *list)
 	}
 }
 
-void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace)
+void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace, const bool *read)
 {
 	*list = (struct timeline_replay_list){.trace = trace};
 	if (trace->graph_count == 0)
@@ -94,7 +96,7 @@ void timeline_replay_init(struct timeline_replay_list *list, const struct trace 
 	list->items = mem_alloc(trace->graph_count, sizeof(*list->items));
 	for (uint32_t i = 1; i < trace->graph_count; i++)
 		prepare(list, i);
-	count_calls(list);
+	count_calls(list, read);
 	/* Great graphs launched very often, or a damaged file. */
 	if (list->call_count <= 64 * trace->record_count + 65536)
 		return;

@@ -14,12 +14,12 @@ struct timeline_replay {
 struct timeline_replay_list {
 	const struct trace *trace;
 	struct timeline_replay *items; /* by graph of the trace; NULL: it has none */
-	uint64_t call_count;           /* that all launches add */
+	uint64_t call_count;           /* that the launches add */
 	bool left;                     /* too many: launches stay whole */
 };
 
-/* The trace must stay. */
-void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace);
+/* The trace must stay. read: by chunk whether its launches count; NULL: all do. */
+void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace, const bool *read);
 void timeline_replay_free(struct timeline_replay_list *list);
 
 /* The graph that an operation of the trace launches, or NULL. */

@@ -146,7 +146,8 @@ static void add_calls(struct fill *fill)
 
 	fill->ordered = true;
 	fill->low = UINT32_MAX;
-	timeline_merge_begin(&merge, fill->trace, fill->process);
+	timeline_merge_begin(
+		&merge, fill->trace, &fill->join->stretches, fill->join->read, fill->process);
 	for (const struct timeline_lane *lane; (lane = timeline_merge_first(&merge));) {
 		add_record(fill, lane);
 		timeline_merge_next(&merge);
@@ -202,6 +203,21 @@ static uint32_t find_call(const struct fill *fill, const struct trace_record *re
 		&fill->join->replays, fill->calls[place - 1].operation - fill->bases->operations);
 	operation = replay ? timeline_replay_operation(replay, record->sequence) : 0;
 	return !replay || operation == replay->count ? place : place + 1 + operation;
+}
+
+/* May the chunk have device records of calls that are there? */
+static bool may_belong(const struct fill *fill, const struct trace_chunk *chunk)
+{
+	uint64_t page, end;
+
+	if (chunk->greatest_correlation < fill->low || chunk->greatest_correlation < chunk->least_correlation)
+		return false;
+	page = chunk->least_correlation > fill->low ? (chunk->least_correlation - fill->low) / PAGE : 0;
+	end = (uint64_t)(chunk->greatest_correlation - fill->low) / PAGE;
+	for (; page <= end && page <= fill->span / PAGE; page++)
+		if (fill->pages[page])
+			return true;
+	return false;
 }
 
 static void put_interval(struct fill *fill, struct timeline_call *call, const struct trace_record *record)
@@ -261,6 +277,8 @@ static void count_intervals(struct fill *fill)
 		struct trace_cursor cursor;
 		enum trace_step step;
 
+		if (fill->join->read && !may_belong(fill, &trace->chunks[c]))
+			continue;
 		trace_walk(&cursor, trace, &trace->chunks[c]);
 		while ((step = trace_next_of(&cursor, PM_RECORD_DEVICE, &record)) != TRACE_END) {
 			uint32_t owner = step == TRACE_RECORD ? find_call(fill, &record) : 0;
@@ -288,6 +306,8 @@ static void put_intervals(struct fill *fill)
 		struct trace_cursor cursor;
 		enum trace_step step;
 
+		if (!may_belong(fill, &trace->chunks[c]))
+			continue;
 		trace_walk(&cursor, trace, &trace->chunks[c]);
 		while ((step = trace_next_of(&cursor, PM_RECORD_DEVICE, &record)) != TRACE_END) {
 			uint32_t owner = step == TRACE_RECORD ? find_call(fill, &record) : 0;
@@ -339,10 +359,22 @@ static void add_intervals(struct fill *fill)
 
 /* ---- Steps ---- */
 
-void timeline_join_begin(struct timeline_join *join, const struct trace *trace)
+void timeline_join_begin(
+	struct timeline_join *join, const struct trace *trace, const struct timeline_stretches *stretches)
 {
 	join->trace = trace;
-	timeline_replay_init(&join->replays, trace);
+	join->call_most = trace->call_count;
+	if (stretches->count > 0 && !trace->ring) {
+		uint64_t slots;
+
+		join->stretches = *stretches;
+		join->read = mem_alloc(trace->chunk_count, sizeof(*join->read));
+		slots = timeline_sample_mark(trace, stretches, join->read);
+		if (slots < join->call_most)
+			join->call_most = slots;
+	}
+	timeline_replay_init(&join->replays, trace, join->read);
+	join->call_most += join->replays.call_count;
 }
 
 void timeline_join_reserve(struct timeline *timeline, struct timeline_join *joins, size_t count)
@@ -352,7 +384,7 @@ void timeline_join_reserve(struct timeline *timeline, struct timeline_join *join
 	for (size_t i = 0; i < count; i++) {
 		joins[i].process->first_call = timeline->call_count + call_most;
 		joins[i].process->first_interval = timeline->interval_count + interval_most;
-		call_most += joins[i].trace->call_count + joins[i].replays.call_count;
+		call_most += joins[i].call_most;
 		interval_most += joins[i].trace->device_count;
 	}
 	mem_reserve((void **)&timeline->calls, timeline->call_count, &timeline->call_room,
@@ -370,8 +402,7 @@ void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
 		.bases = &join->bases,
 		.calls = MEM_AT(timeline->calls, join->process->first_call),
 		.intervals = MEM_AT(timeline->intervals, join->process->first_interval),
-		.correlations = mem_alloc(
-			join->trace->call_count + join->replays.call_count, sizeof(*fill.correlations))};
+		.correlations = mem_alloc(join->call_most, sizeof(*fill.correlations))};
 
 	join->process->graphs_left = join->replays.left;
 	add_calls(&fill);
@@ -416,4 +447,5 @@ void timeline_join_end(struct timeline *timeline, struct timeline_join *join)
 	}
 	free(join->touches);
 	free(join->unpacked);
+	free(join->read);
 }

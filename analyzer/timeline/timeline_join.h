@@ -4,6 +4,7 @@
 
 #include "timeline.h"
 #include "timeline_graph.h"
+#include "timeline_sample.h"
 
 /* Where the tables of a trace begin in the run's: number n of the file is item first + n. */
 struct timeline_bases {
@@ -16,6 +17,9 @@ struct timeline_bases {
  */
 struct timeline_join {
 	const struct trace *trace;
+	struct timeline_stretches stretches; /* that are read, of the trace's monotonic clock */
+	bool *read;                          /* by chunk: it has a part in them; NULL: all are read */
+	uint64_t call_most;                  /* calls that there will be at most */
 	struct timeline_process *process;
 	struct timeline_bases bases;
 	struct timeline_replay_list replays;
@@ -26,15 +30,23 @@ struct timeline_join {
 	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
-/* When the process of a trace was recorded, and which part of it was dropped (timeline_window.c). */
-void timeline_add_windows(
-	struct timeline *timeline, const struct trace *trace, struct timeline_process *process);
+/* When the process of a trace was recorded, and which part of it was dropped or is not read
+ * (timeline_window.c). */
+void timeline_add_windows(struct timeline *timeline, const struct trace *trace,
+	const struct timeline_stretches *stretches, struct timeline_process *process);
 
-/* Looks how many calls there will be at most; by any thread. The trace must stay. */
-void timeline_join_begin(struct timeline_join *join, const struct trace *trace);
+/*
+ * Looks how many calls there will be at most; by any thread. The trace must stay. stretches: what is read, of
+ * its monotonic clock; without any, or of a ring, all is.
+ */
+void timeline_join_begin(
+	struct timeline_join *join, const struct trace *trace, const struct timeline_stretches *stretches);
 
 /* Adds the process with its tables, without its calls (timeline_process.c); number: of the process. */
 void timeline_join_describe(struct timeline *timeline, struct timeline_join *join, uint32_t number);
+
+/* The wall clock minus the monotonic clock, when the trace began. */
+int64_t timeline_wall_offset(const struct trace *trace);
 
 /*
  * Makes room for the calls and intervals of processes whose tables are in the timeline already, one behind

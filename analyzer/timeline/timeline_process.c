@@ -148,6 +148,11 @@ static int64_t clamp_real_ns(uint64_t ns)
 	return ns < (uint64_t)(INT64_MAX / 4) ? (int64_t)ns : INT64_MAX / 4;
 }
 
+int64_t timeline_wall_offset(const struct trace *trace)
+{
+	return clamp_real_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns);
+}
+
 static int64_t positive(int64_t number)
 {
 	return number > 0 ? number : 0;
@@ -290,7 +295,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 				  : 0,
 		.input = {trace->header.worker_count, trace->header.worker_reads, trace->header.worker_bytes,
 			trace->header.worker_ns},
-		.real_offset_ns = clamp_real_ns(trace->header.real_ns) - clamp_ns(trace->header.monotonic_ns),
+		.real_offset_ns = timeline_wall_offset(trace),
 	};
 	add_losses(process, trace);
 	add_warnings(timeline, process, trace);
@@ -306,7 +311,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	process->operation_count = (uint32_t)timeline->operation_count - process->first_operation;
 	add_graphs(timeline, trace, bases);
 	add_places(timeline, trace, bases, process);
-	timeline_add_windows(timeline, trace, process);
+	timeline_add_windows(timeline, trace, &join->stretches, process);
 }
 
 void timeline_add(struct timeline *timeline, const struct trace *trace)
@@ -314,7 +319,7 @@ void timeline_add(struct timeline *timeline, const struct trace *trace)
 	struct timeline_process process;
 	struct timeline_join join = {.process = &process};
 
-	timeline_join_begin(&join, trace);
+	timeline_join_begin(&join, trace, &(struct timeline_stretches){.count = 0});
 	timeline_join_describe(timeline, &join, (uint32_t)timeline->process_count);
 	timeline_join_reserve(timeline, &join, 1);
 	timeline_join_fill(timeline, &join);

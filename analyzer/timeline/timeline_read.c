@@ -1,4 +1,4 @@
-/* Reading trace files: folders, and several files at once. */
+/* Reading trace files: folders, several files at once, and which part of them. */
 #include "timeline_read.h"
 #include "base/parallel.h"
 #include "timeline_join.h"
@@ -68,9 +68,18 @@ static int list_folder(
 	return 0;
 }
 
+/* What is read of the files. */
+struct part {
+	double share; /* of their records; 0: all */
+	struct timeline_stretches stretches; /* of the wall clock; those of no file's: each chooses its own */
+};
+
 /* Files that are read at once: as many as there are processors, so memory does not grow with the ranks. */
 struct batch {
 	struct timeline *timeline;
+	const struct part *part;
+	const struct trace *open; /* that of the path open_path is open already; NULL: none is */
+	const char *open_path;
 	const char *const *paths;
 	struct trace *traces; /* by path */
 	bool *opened;
@@ -82,15 +91,45 @@ struct batch {
 static void open_file(void *context, size_t index)
 {
 	struct batch *batch = context;
+	struct trace *trace = &batch->traces[index];
 
-	batch->opened[index] = trace_open(&batch->traces[index], batch->paths[index]) == 0;
+	if (batch->paths[index] == batch->open_path) {
+		*trace = *batch->open;
+		batch->opened[index] = true;
+		return;
+	}
+	batch->opened[index] = trace_open(trace, batch->paths[index]) == 0;
+}
+
+/* The stretches on the trace's clock; its own where those of the run are not when it has its records, as of a
+ * job that ran at another time. */
+static struct timeline_stretches stretches_of(const struct part *part, const struct trace *trace)
+{
+	struct timeline_stretches stretches = part->stretches;
+	bool *read;
+	uint64_t slots = 0, all = 0;
+
+	if (stretches.count == 0)
+		return stretches;
+	timeline_stretches_move(&stretches, -timeline_wall_offset(trace));
+	if (part->share <= 0)
+		return stretches;
+	read = mem_alloc(trace->chunk_count, sizeof(*read));
+	slots = timeline_sample_mark(trace, &stretches, read);
+	for (size_t c = 0; c < trace->chunk_count; c++)
+		all += trace->chunks[c].slot_count;
+	free(read);
+	if ((double)slots < part->share * (double)all / 2)
+		timeline_sample_choose(trace, part->share, &stretches);
+	return stretches;
 }
 
 static void begin_file(void *context, size_t index)
 {
 	struct batch *batch = context;
+	const struct timeline_stretches stretches = stretches_of(batch->part, batch->joins[index].trace);
 
-	timeline_join_begin(&batch->joins[index], batch->joins[index].trace);
+	timeline_join_begin(&batch->joins[index], batch->joins[index].trace, &stretches);
 }
 
 static void fill_file(void *context, size_t index)
@@ -98,6 +137,16 @@ static void fill_file(void *context, size_t index)
 	struct batch *batch = context;
 
 	timeline_join_fill(batch->timeline, &batch->joins[index]);
+}
+
+/* The trace, which is not among the batch's any more. */
+static struct trace *keep_open(struct batch *batch, const struct trace *trace)
+{
+	struct trace *kept = mem_alloc(1, sizeof(*kept));
+
+	*kept = *trace;
+	batch->traces[trace - batch->traces] = (struct trace){0};
+	return kept;
 }
 
 static void read_batch(struct batch *batch, size_t path_count, struct list *notes)
@@ -123,6 +172,8 @@ static void read_batch(struct batch *batch, size_t path_count, struct list *note
 	timeline_join_reserve(timeline, batch->joins, batch->count);
 	parallel_each(batch->count, 0, fill_file, batch);
 	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->joins[i].read)
+			batch->processes[i].trace = keep_open(batch, batch->joins[i].trace);
 		timeline_join_end(timeline, &batch->joins[i]);
 		*MEM_PUSH(timeline->processes, timeline->process_count, timeline->process_room) =
 			batch->processes[i];
@@ -131,10 +182,70 @@ static void read_batch(struct batch *batch, size_t path_count, struct list *note
 		trace_close(&batch->traces[i]);
 }
 
-static void read_files(struct timeline *timeline, const struct list *files, struct list *notes)
+/* The largest file, and the sum of all; SIZE_MAX: there is none. */
+static size_t find_largest(const struct list *files, double *bytes)
 {
-	size_t most = parallel_processors();
+	size_t largest = SIZE_MAX;
+	off_t most = 0;
+
+	*bytes = 0;
+	for (size_t i = 0; i < files->count; i++) {
+		struct stat status;
+
+		if (stat(files->items[i], &status) < 0 || !S_ISREG(status.st_mode))
+			continue;
+		*bytes += (double)status.st_size;
+		if (status.st_size > most) {
+			most = status.st_size;
+			largest = i;
+		}
+	}
+	return largest;
+}
+
+/* By the largest file, as if the others were like it. That one stays open, and *open_path is its path. */
+static struct part choose_part(const struct list *files, const struct timeline_sample *sample,
+	struct trace *open, const char **open_path)
+{
+	struct part part = {0};
+	const double each = (double)sample->records_each * (double)files->count;
+	const double asked = (double)sample->records > each ? (double)sample->records : each;
+	double bytes, records;
+	size_t largest;
+
+	if (sample->stretches) {
+		part.stretches = *sample->stretches;
+		return part;
+	}
+	largest = find_largest(files, &bytes);
+	if (sample->records == 0 || largest == SIZE_MAX ||
+		bytes < TIMELINE_SAMPLE_FROM * asked * sizeof(struct pm_record))
+		return part;
+	if (trace_open(open, files->items[largest]) < 0) {
+		trace_close(open);
+		return part;
+	}
+	*open_path = files->items[largest];
+	records = (double)(open->call_count + open->device_count) * bytes / (double)open->size_bytes;
+	part.share = asked / records;
+	if (!open->ring && part.share * TIMELINE_SAMPLE_FROM < 1) {
+		timeline_sample_choose(open, part.share, &part.stretches);
+		timeline_stretches_move(&part.stretches, timeline_wall_offset(open));
+	}
+	return part;
+}
+
+static void read_files(struct timeline *timeline, const struct list *files,
+	const struct timeline_sample *sample, struct list *notes)
+{
+	const size_t most = parallel_processors();
+	struct trace open;
+	const char *open_path = NULL;
+	const struct part part = choose_part(files, sample, &open, &open_path);
 	struct batch batch = {.timeline = timeline,
+		.part = &part,
+		.open = &open,
+		.open_path = open_path,
 		.traces = mem_alloc(most, sizeof(*batch.traces)),
 		.opened = mem_alloc(most, sizeof(*batch.opened)),
 		.processes = mem_alloc(most, sizeof(*batch.processes)),
@@ -150,8 +261,8 @@ static void read_files(struct timeline *timeline, const struct list *files, stru
 	free(batch.joins);
 }
 
-int timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count, const char **error,
-	const char ***warnings)
+int timeline_read(struct timeline *timeline, const char *const *paths, size_t path_count,
+	const struct timeline_sample *sample, const char **error, const char ***warnings)
 {
 	struct list files = {0}, notes = {0};
 	const char **kept;
@@ -168,7 +279,7 @@ int timeline_read(struct timeline *timeline, const char *const *paths, size_t pa
 			*MEM_PUSH(files.items, files.count, files.room) = paths[i];
 		}
 	}
-	read_files(timeline, &files, &notes);
+	read_files(timeline, &files, sample, &notes);
 	if (timeline->process_count == 0) {
 		*error = notes.count ? notes.items[0] : "no trace given";
 		goto out;

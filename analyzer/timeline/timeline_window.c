@@ -1,10 +1,11 @@
 /*
  * When recording was on: the windows of a trace as stretches of time, without the time of which calls were
- * dropped.
+ * dropped or are not read.
  */
 #include "timeline_join.h"
 #include "trace/tally.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Windows as stretches of time; one that never ends is open to the end, one that never began from the begin.
@@ -82,11 +83,67 @@ static void cut_windows(
 	}
 }
 
-void timeline_add_windows(
-	struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+static void add_part(struct timeline *timeline, const struct timeline_window *window,
+	const struct timeline_stretch *stretch)
+{
+	struct timeline_window part = *window;
+
+	if (stretch->begin_ns > part.begin_ns) {
+		part.begin_ns = stretch->begin_ns;
+		part.iteration = 0;
+	}
+	if (stretch->end_ns < part.end_ns) {
+		part.end_ns = stretch->end_ns;
+		part.iteration_end = 0;
+	}
+	if (part.begin_ns < part.end_ns)
+		*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) = part;
+}
+
+static void add_gap(struct timeline *timeline, const struct trace *trace,
+	const struct timeline_stretches *stretches, struct timeline_gap *gap)
+{
+	struct arena *arena = &timeline->arena;
+
+	*gap = (struct timeline_gap){.unread = true,
+		.pieces = arena_alloc(arena, stretches->count + 1, sizeof(*gap->pieces)),
+		.piece_count = stretches->count + 1,
+		.calls = arena_alloc(arena, trace->operation_count, sizeof(*gap->calls)),
+		.begin_ns = stretches->items[0].end_ns,
+		.end_ns = stretches->items[stretches->count - 1].begin_ns};
+	for (size_t i = 0; i < gap->piece_count; i++) {
+		gap->pieces[i].end_ns =
+			i < stretches->count ? stretches->items[i].begin_ns : TRACE_GREATEST_NS;
+		gap->pieces[i].calls = arena_alloc(arena, trace->operation_count, sizeof(*gap->calls));
+	}
+}
+
+/* What lies between the stretches that are read is as if it had not been recorded. */
+static void keep_stretches(struct timeline *timeline, const struct trace *trace,
+	const struct timeline_stretches *stretches, struct timeline_process *process)
+{
+	const size_t first = process->first_window, count = timeline->window_count - first;
+	const struct timeline_window whole = {trace_ns(trace, trace->header.ticks), INT64_MAX, 0, 0};
+	struct timeline_window *windows = mem_alloc(count + 1, sizeof(*windows));
+
+	windows[0] = whole;
+	if (count)
+		memcpy(windows, timeline->windows + first, count * sizeof(*windows));
+	timeline->window_count = first;
+	for (size_t w = 0; w < (count ? count : 1); w++)
+		for (size_t i = 0; i < stretches->count; i++)
+			add_part(timeline, &windows[w], &stretches->items[i]);
+	free(windows);
+	add_gap(timeline, trace, stretches, &process->gap);
+}
+
+void timeline_add_windows(struct timeline *timeline, const struct trace *trace,
+	const struct timeline_stretches *stretches, struct timeline_process *process)
 {
 	process->first_window = (uint32_t)timeline->window_count;
 	add_windows(timeline, trace);
 	cut_windows(timeline, trace, process);
+	if (stretches->count > 0)
+		keep_stretches(timeline, trace, stretches, process);
 	process->window_count = (uint32_t)timeline->window_count - process->first_window;
 }

@@ -336,7 +336,7 @@ static void check_files(void)
 		save_file(paths[i], i);
 	}
 	timeline_init(&timeline);
-	CHECK(timeline_read(&timeline, names, 1, &error, &warnings) == 0, "not read");
+	CHECK(timeline_read(&timeline, names, 1, &(struct timeline_sample){0}, &error, &warnings) == 0, "not read");
 	timeline_settle(&timeline);
 	CHECK(timeline.process_count == FILES && timeline.call_count == FILES * CALLS * 2 &&
 			timeline.interval_count == FILES * CALLS && timeline.more_count == FILES * CALLS,

@@ -2,11 +2,11 @@
  * What reading native traces costs, step by step: each step of pmanalyze report on its own, so that anyone
  * sees which of them meets a rate and which does not.
  *
- *     bench_read [--times N] FILE...
+ *     bench_read [--times N] [--records N] FILE...
  *
  * All files are one run. A line per step: name, seconds of wall time, seconds of all processors together;
  * medians of N runs (5), each on memory that is new to it. `records` comes first: how many there are, calls
- * and device intervals.
+ * and device intervals. --records: of so many the report is (0: all).
  */
 #include "reconstruct/analysis.h"
 #include "base/statistics.h"
@@ -83,6 +83,8 @@ static uint64_t walk(char **files, size_t count, struct spent seconds[STEP_COUNT
 	return records;
 }
 
+static struct timeline_sample sample;
+
 static void report(char **files, size_t count, struct spent seconds[STEP_COUNT])
 {
 	struct timeline timeline;
@@ -95,7 +97,7 @@ static void report(char **files, size_t count, struct spent seconds[STEP_COUNT])
 		err(1, "/dev/null");
 	times[0] = now();
 	timeline_init(&timeline);
-	if (timeline_read(&timeline, (const char *const *)files, count, &error, &unread) < 0)
+	if (timeline_read(&timeline, (const char *const *)files, count, &sample, &error, &unread) < 0)
 		errx(1, "%s", error);
 	times[1] = now();
 	timeline_settle(&timeline);
@@ -118,12 +120,15 @@ int main(int argument_count, char **arguments)
 	double *wall[STEP_COUNT], *work[STEP_COUNT];
 	uint64_t records = 0;
 
-	if (argument_count > 2 && strcmp(arguments[1], "--times") == 0) {
-		times = strtoul(arguments[2], NULL, 10);
-		first = 3;
-	}
+	for (; argument_count > first + 1 && strncmp(arguments[first], "--", 2) == 0; first += 2)
+		if (strcmp(arguments[first], "--times") == 0)
+			times = strtoul(arguments[first + 1], NULL, 10);
+		else if (strcmp(arguments[first], "--records") == 0)
+			sample.records = strtoul(arguments[first + 1], NULL, 10);
+		else
+			times = 0;
 	if (times == 0 || first >= argument_count)
-		errx(2, "usage: bench_read [--times N] FILE...");
+		errx(2, "usage: bench_read [--times N] [--records N] FILE...");
 	for (int s = 0; s < STEP_COUNT; s++) {
 		wall[s] = mem_alloc(times, sizeof(**wall));
 		work[s] = mem_alloc(times, sizeof(**work));

@@ -274,6 +274,7 @@ static void make_worker(struct sampling *sampling, struct summary_names *names, 
 		.used = from->used_count};
 	for (int i = 0; i < 4; i++)
 		to->kinds[i] = from->iterations.counts[i];
+	to->kinds[ITERATION_DIFFERENT] += from->iterations.counts[ITERATION_CUT];
 	for (size_t i = 0; i < from->iterations.gap_count; i++) {
 		const struct iteration_gap *gap = &from->iterations.gaps[i];
 

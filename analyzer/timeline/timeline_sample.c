@@ -1,0 +1,142 @@
+/* Choosing what is read of a long run: see timeline_sample.h. Its chunks tell when they begin, so no record
+ * need be looked at. */
+#include "timeline_sample.h"
+#include "timeline_merge.h"
+
+#include <stdlib.h>
+
+#define FIRST_SHARE 0.25 /* of what is read: the beginning */
+#define LEAST_SLOTS 16384 /* of the other stretches: of fewer, iterations at both ends are too many */
+#define MOST 16           /* other stretches */
+
+/* Where a chunk begins: in time, and in the slots of all chunks in order of time. */
+struct mark {
+	int64_t begin_ns;
+	uint64_t slots; /* of the chunk; then of those before it */
+};
+
+static int compare_marks(const void *left, const void *right)
+{
+	const struct mark *a = left, *b = right;
+
+	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+/* All chunks in order of time, and one mark more for their end. */
+static struct mark *list_marks(const struct trace *trace)
+{
+	struct mark *marks = mem_alloc(trace->chunk_count + 1, sizeof(*marks));
+	uint64_t before = 0;
+
+	for (size_t c = 0; c < trace->chunk_count; c++)
+		marks[c] = (struct mark){trace_ns(trace, trace->chunks[c].first_ticks), trace->chunks[c].slot_count};
+	qsort(marks, trace->chunk_count, sizeof(*marks), compare_marks);
+	for (size_t c = 0; c < trace->chunk_count; c++) {
+		const uint64_t own = marks[c].slots;
+
+		marks[c].slots = before;
+		before += own;
+	}
+	marks[trace->chunk_count] = (struct mark){INT64_MAX, before};
+	return marks;
+}
+
+/* When the slot is written, as if a chunk's were spread evenly up to the next chunk. */
+static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
+{
+	size_t low = 0, high = count;
+	const struct mark *from, *to;
+
+	while (high - low > 1) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (marks[middle].slots <= slot)
+			low = middle;
+		else
+			high = middle;
+	}
+	from = &marks[low];
+	to = &marks[low + 1];
+	if (low + 1 == count || to->slots == from->slots)
+		return from->begin_ns;
+	return from->begin_ns + (int64_t)((double)(slot - from->slots) / (double)(to->slots - from->slots) *
+					  (double)(to->begin_ns - from->begin_ns));
+}
+
+void timeline_sample_choose(const struct trace *trace, double share, struct timeline_stretches *stretches)
+{
+	struct mark *marks;
+	uint64_t all, first, each;
+	size_t others;
+
+	*stretches = (struct timeline_stretches){.count = 0};
+	if (trace->chunk_count == 0)
+		return;
+	marks = list_marks(trace);
+	all = marks[trace->chunk_count].slots;
+	first = (uint64_t)(share * FIRST_SHARE * (double)all);
+	each = (uint64_t)(share * (1 - FIRST_SHARE) * (double)all);
+	others = each / LEAST_SLOTS < MOST ? (size_t)(each / LEAST_SLOTS) : MOST;
+	others += others == 0;
+	each /= others;
+	stretches->items[0] =
+		(struct timeline_stretch){INT64_MIN, time_of(marks, trace->chunk_count, first)};
+	for (size_t i = 1; i <= others; i++) {
+		const uint64_t end = first + (all - first) * i / others;
+
+		stretches->items[i] = (struct timeline_stretch){
+			time_of(marks, trace->chunk_count, end - each),
+			i == others ? INT64_MAX : time_of(marks, trace->chunk_count, end)};
+	}
+	stretches->count = others + 1;
+	free(marks);
+}
+
+/* By thread, when its next chunk begins, behind the one that is looked at; chunks are looked at from the end.
+ */
+struct next {
+	int64_t *begin_ns;
+	size_t count, room;
+};
+
+static int64_t exchange_next(struct next *next, uint32_t thread, int64_t begin_ns)
+{
+	int64_t end_ns;
+
+	thread = timeline_ordinal(thread);
+	while (next->count <= thread)
+		*MEM_PUSH(next->begin_ns, next->count, next->room) = INT64_MAX;
+	end_ns = next->begin_ns[thread];
+	next->begin_ns[thread] = begin_ns;
+	return end_ns;
+}
+
+uint64_t timeline_sample_mark(
+	const struct trace *trace, const struct timeline_stretches *stretches, bool *read)
+{
+	struct next next = {0};
+	uint64_t slots = 0;
+
+	for (size_t c = trace->chunk_count; c-- > 0;) {
+		const struct trace_chunk *chunk = &trace->chunks[c];
+		const int64_t begin_ns = trace_ns(trace, chunk->first_ticks);
+		const int64_t end_ns = exchange_next(&next, chunk->thread, begin_ns);
+
+		read[c] = timeline_stretches_meet(stretches, begin_ns, end_ns);
+		slots += read[c] ? chunk->slot_count : 0;
+	}
+	free(next.begin_ns);
+	return slots;
+}
+
+void timeline_stretches_move(struct timeline_stretches *stretches, int64_t move_ns)
+{
+	for (size_t i = 0; i < stretches->count; i++) {
+		struct timeline_stretch *item = &stretches->items[i];
+
+		if (item->begin_ns != INT64_MIN)
+			item->begin_ns += move_ns;
+		if (item->end_ns != INT64_MAX)
+			item->end_ns += move_ns;
+	}
+}
