@@ -6,6 +6,7 @@
 #include <err.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 const struct option_row cmd_run_rows[] = {
@@ -13,6 +14,10 @@ const struct option_row cmd_run_rows[] = {
 	{"steps", CMD_OPTION_STEPS, "A-B",
 		"only the steps with these numbers: the program's, or places in the run from 0"},
 	{"job", CMD_OPTION_JOB, "N", "of several jobs in the traces the N-th (default: list them)"},
+	{"records", CMD_OPTION_RECORDS, "N",
+		"of a run with more than 3 N records read about N, the beginning and stretches "
+		"spread over the run; all: every record, in some 50 bytes of memory each (default: "
+		"2000000, and 100000 of each rank; export, reduce: all)"},
 	{"iteration-at", CMD_OPTION_AT, "REGEX",
 		"iterations start at calls whose function, kernel, call site (functions, lines of "
 		"Python) or module matches (default: found from the calls)"},
@@ -82,6 +87,19 @@ void cmd_keep_rule(const char *path)
 		errx(1, "%s", error);
 }
 
+/* Of a run that is longer, as nothing is said: a second to read, and 100 MB. */
+#define RECORDS 2000000
+#define RECORDS_EACH 100000 /* of a rank: some iterations */
+
+static struct timeline_sample sample_of(const struct cmd_options *options)
+{
+	if (options->records_asked)
+		return (struct timeline_sample){.records = options->records};
+	if (options->whole)
+		return (struct timeline_sample){0};
+	return (struct timeline_sample){.records = RECORDS, .records_each = RECORDS_EACH};
+}
+
 bool cmd_common_option(
 	const struct command *command, struct cmd_options *options, int option, const char *argument)
 {
@@ -98,6 +116,12 @@ bool cmd_common_option(
 		return true;
 	case CMD_OPTION_JOB:
 		options->job = command_count(command, option, argument, 1, SIZE_MAX);
+		return true;
+	case CMD_OPTION_RECORDS:
+		options->records_asked = true;
+		options->records = strcmp(argument, "all") == 0
+					   ? 0
+					   : command_count(command, option, argument, 1, UINT64_MAX);
 		return true;
 	case CMD_OPTION_PATTERN:
 		options->communication = cmd_pattern(command, argument);
@@ -138,6 +162,7 @@ struct run_options cmd_run_options(const struct cmd_options *options)
 		.last_step = options->last_step,
 		.job = options->job,
 		.communication = options->communication,
+		.sample = sample_of(options),
 		.rule = &rule};
 }
 

@@ -14,6 +14,9 @@ struct cmd_options {
 	bool choose; /* steps are asked for: those with these numbers */
 	int64_t first_step, last_step;
 	size_t job;                   /* of several in a run, from 1; 0: not given */
+	bool records_asked;
+	uint64_t records; /* of a long run, where asked for; 0: all */
+	bool whole;       /* the command needs every record, unless asked otherwise */
 	const regex_t *communication; /* NULL, or further communication kernels; lives to the end */
 	bool iterations;              /* one row for each iteration */
 	bool ranks;                   /* one row for each rank */
@@ -25,6 +28,7 @@ enum {
 	CMD_OPTION_SKIP = CMD_OPTION_KEYS,
 	CMD_OPTION_STEPS,
 	CMD_OPTION_JOB,
+	CMD_OPTION_RECORDS,
 	CMD_OPTION_AT, /* where iterations are */
 	CMD_OPTION_END,
 	CMD_OPTION_EVERY,

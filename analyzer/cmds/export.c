@@ -159,7 +159,7 @@ enum { OPTION_PERFETTO = OPTION_FIRST, OPTION_KINETO, OPTION_OBSERVATIONS, OPTIO
 
 static int run(int argument_count, char **arguments)
 {
-	struct how how = {.common = {.skip = ANALYSIS_SKIP}};
+	struct how how = {.common = {.skip = ANALYSIS_SKIP, .whole = true}};
 	int option;
 
 	while ((option = command_option(&cmd_export, argument_count, arguments)) != -1) {

@@ -144,7 +144,9 @@ static void iteration_table(struct print_table *table, const struct shown *shown
 		const struct critical_path *path = &critical->iterations[i];
 
 		print_row(table);
-		print_number(table, number, shown->analysis->workers[0].used[shown->job->first_used + i]);
+		print_number(table, number,
+			(double)analysis_number(shown->analysis, &shown->analysis->workers[0],
+				shown->analysis->workers[0].used[shown->job->first_used + i]));
 		print_word(table, worker,
 			analysis_worker_name(shown->analysis, &shown->analysis->workers[path->last]));
 		print_number(table, length, path->length_ns);

@@ -180,7 +180,7 @@ enum { OPTION_MINE = OPTION_FIRST, OPTION_RANK, OPTION_JOBS };
 
 static void parse(struct options *how, int argument_count, char **arguments)
 {
-	struct cmd_options common = {.skip = ANALYSIS_SKIP};
+	struct cmd_options common = {.skip = ANALYSIS_SKIP, .whole = true};
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	int option;
 
@@ -200,6 +200,7 @@ static void parse(struct options *how, int argument_count, char **arguments)
 	if (common.choose)
 		cmd_usage(&cmd_reduce, "--steps: a summary has means of all usual iterations");
 	how->analysis.skip = common.skip;
+	how->analysis.sample = cmd_run_options(&common).sample;
 	how->analysis.rule = cmd_iteration_rule();
 	how->analysis.communication = common.communication;
 	if (how->output && !*how->output)

@@ -49,6 +49,9 @@ void report_worker_table(struct run *run, struct print_table *table); /* a row f
 /* Which part of the run was recorded; nothing where all was (report_recording.c). */
 void report_windows(struct analysis *analysis, FILE *out);
 
+/* Of a long run, not all of which was read: how long its steps took. */
+void report_pace(struct analysis *analysis, FILE *out);
+
 /* How much of the device time rests on assumptions of a modelled device; nothing where it is little. */
 void report_assumed(struct analysis *analysis, FILE *out);
 

@@ -157,6 +157,7 @@ static void print_head(struct run *run, FILE *out)
 		return;
 	left = count_left_out(analysis, &analysis->workers[0]);
 	print_paragraph(report_iterations_text(analysis, arena), 2, out);
+	report_pace(analysis, out);
 	report_markers(analysis, out);
 	direction = report_direction_text(analysis);
 	if (*direction)
@@ -392,9 +393,11 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 
 					csv_put(&line, runs[r].label);
 					fprintf(out,
-						",%d,%d,%zu,%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
-						",%" PRId64 ",%" PRId64,
-						rank, worker->worker->device, i,
+						",%d,%d,%" PRId64 ",%s,%" PRId64 ",%" PRId64
+						",%s,%" PRId64 ",%" PRId64 ",%" PRId64,
+						rank, worker->worker->device,
+						worker->pace.count ? analysis_number(analysis, worker, i)
+								   : (int64_t)i,
 						report_iteration_kinds[item->kind], item->begin_ns,
 						item->end_ns, whole ? "iteration" : phase_keys[phase],
 						whole ? times->iteration_ns : times->busy_ns[phase],

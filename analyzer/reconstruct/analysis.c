@@ -27,6 +27,7 @@ static void analyze_worker(void *context, size_t index)
 	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
 	phase_find(
 		&analysis->model, worker, &item->iterations, &item->layers, analysis->wait_ns, &item->phases);
+	pace_find(&analysis->model, worker, &item->iterations, &item->layers, &item->pace);
 	item->used = mem_alloc(item->iterations.count, sizeof(*item->used));
 	for (size_t i = 0; i < item->iterations.count; i++)
 		if (item->iterations.items[i].kind == ITERATION_USED)
@@ -71,6 +72,7 @@ void analysis_free(struct analysis *analysis)
 		iteration_free(&analysis->workers[i].iterations);
 		layer_free(&analysis->workers[i].layers);
 		phase_free(&analysis->workers[i].phases);
+		pace_free(&analysis->workers[i].pace);
 		free(analysis->workers[i].used);
 	}
 	free(analysis->workers);

@@ -5,13 +5,14 @@
 #ifndef RECONSTRUCT_ANALYSIS_H
 #define RECONSTRUCT_ANALYSIS_H
 
-#include "phase.h"
+#include "pace.h"
 
 struct analysis_worker {
 	const struct worker *worker;
 	struct iteration_list iterations;
 	struct layer_list layers;
 	struct phase_list phases;
+	struct pace pace; /* where not all was read */
 	uint32_t *used; /* numbers of the iterations that count */
 	size_t used_count;
 	size_t kept;    /* while analysis_meet works: of used */
@@ -49,7 +50,7 @@ void analysis_free(struct analysis *analysis);
 
 /*
  * The number of a worker's iteration: the program's step, where marks of steps have numbers, else its place
- * among the worker's iterations, from 0.
+ * in the run, from 0: among the worker's iterations, if not all was read by its pace.
  */
 int64_t analysis_number(
 	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration);

@@ -1,8 +1,8 @@
 /*
  * Which iterations of the workers are used together. Where the program numbers its steps, iterations of
  * different workers are one iteration of the job if their numbers are the same; so ranks whose recordings
- * begin at different steps are not set against each other by order. Where it does not, the collectives have
- * settled the order.
+ * begin at different steps are not set against each other by order. Likewise where steps have numbers since
+ * not all of them were read (pace.h). Else the collectives have settled the order.
  */
 #include "analysis.h"
 
@@ -56,7 +56,12 @@ static bool is_numbered(const struct analysis *analysis, const struct analysis_w
 int64_t analysis_number(
 	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration)
 {
-	return is_numbered(analysis, worker) ? step_number(analysis, worker, iteration) : (int64_t)iteration;
+	if (is_numbered(analysis, worker))
+		return step_number(analysis, worker, iteration);
+	if (worker->pace.count)
+		return (int64_t)pace_number(&worker->pace, &analysis->timeline, worker->worker,
+			&worker->iterations.items[iteration]);
+	return (int64_t)iteration;
 }
 
 bool analysis_choose(struct analysis *analysis, int64_t first, int64_t last, const char **error)
@@ -114,7 +119,7 @@ void analysis_meet(struct analysis *analysis)
 	size_t common = 0;
 
 	for (size_t w = 0; w < analysis->worker_count; w++)
-		if (!is_numbered(analysis, &analysis->workers[w]))
+		if (!is_numbered(analysis, &analysis->workers[w]) && !analysis->workers[w].pace.count)
 			return;
 	if (analysis->worker_count < 2)
 		return;

@@ -152,7 +152,6 @@ static int analyze_by_rule(struct run *run, struct timeline *timeline, const cha
 	struct iteration_rule kept = {0};
 	struct iteration_options how = {options->choose ? 0 : options->skip, options->rule};
 	char sentence[ITERATION_RULE_ERROR];
-	const char *chosen;
 	int status = 0;
 
 	if (!iteration_rule_any(options->rule)) {
@@ -174,16 +173,10 @@ static int analyze_by_rule(struct run *run, struct timeline *timeline, const cha
 		status = -1;
 	}
 	iteration_rule_free(&kept);
-	if (status >= 0 && options->choose &&
-		!analysis_choose(&run->analysis, options->first_step, options->last_step, &chosen)) {
-		*error = strdup(chosen);
-		run_close(run);
-		return -1;
-	}
 	return status < 0 ? -1 : 0;
 }
 
-int run_open_as(
+static int open_once(
 	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error)
 {
 	struct timeline timeline;
@@ -194,6 +187,33 @@ int run_open_as(
 		return -1;
 	}
 	return analyze_by_rule(run, &timeline, paths[0], unread, options, error);
+}
+
+int run_open_as(
+	struct run *run, char **paths, size_t path_count, const struct run_options *options, char **error)
+{
+	struct run_options again = *options;
+	struct timeline_stretches stretches;
+	const char *sentence;
+
+	if (open_once(run, paths, path_count, options, error) < 0)
+		return -1;
+	if (!options->choose)
+		return 0;
+	/* Of a long run the steps are where the first reading has found them. */
+	if (run_is_sampled(run) && !run_ends_before(run, options->first_step)) {
+		again.sample = (struct timeline_sample){0};
+		if (run_stretches(run, options->first_step, options->last_step, &stretches))
+			again.sample.stretches = &stretches;
+		run_close(run);
+		if (open_once(run, paths, path_count, &again, error) < 0)
+			return -1;
+	}
+	if (analysis_choose(&run->analysis, options->first_step, options->last_step, &sentence))
+		return 0;
+	*error = strdup(sentence);
+	run_close(run);
+	return -1;
 }
 
 void run_disambiguate(struct run *runs, size_t run_count)

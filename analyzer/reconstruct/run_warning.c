@@ -79,13 +79,22 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				process->path));
 }
 
-/* Which part of the run is seen where traces have a constant size. */
+/* "4.1 GB": memory for calls with their device intervals. */
+static const char *memory_text(struct arena *arena, uint64_t calls)
+{
+	const double bytes = (double)calls * (2 * sizeof(struct timeline_call) + sizeof(struct timeline_interval));
+
+	return bytes < 1e9 ? arena_format(arena, "%.0f MB", bytes / 1e6)
+			   : arena_format(arena, "%.1f GB", bytes / 1e9);
+}
+
+/* Which part of the run is seen where traces have a constant size, or are long. */
 static void warn_of_gaps(struct texts *texts, struct run *run)
 {
 	const struct timeline *timeline = &run->analysis.timeline;
 	uint64_t there = 0, dropped = 0;
 	int64_t longest_ns = 0;
-	bool moving = false;
+	bool moving = false, unread = false;
 
 	for (size_t i = 0; i < timeline->process_count; i++) {
 		const struct timeline_process *process = &timeline->processes[i];
@@ -94,10 +103,18 @@ static void warn_of_gaps(struct texts *texts, struct run *run)
 		there += process->call_count;
 		dropped += process->gap.call_count;
 		moving |= process->gap.moving;
+		unread |= process->gap.unread;
 		if (gap_ns > longest_ns)
 			longest_ns = gap_ns;
 	}
-	if (longest_ns > 0)
+	if (unread)
+		add(texts, arena_format(&run->analysis.timeline.arena,
+				   "%s: a long run: %" PRIu64 " of %" PRIu64
+				   " calls are read, in stretches spread over it; --records all reads the others "
+				   "too, in about %s of memory",
+				   run->label, there, there + dropped,
+				   memory_text(&run->analysis.timeline.arena, there + dropped)));
+	else if (longest_ns > 0)
 		add(texts, arena_format(&run->analysis.timeline.arena,
 				   "%s: of constant size: the first and the last %" PRIu64
 				   " calls are seen; %" PRIu64 " between them, of %s, were dropped%s",

@@ -40,8 +40,9 @@ static void begin_args(struct export_out *out, const char *key, const char *text
 }
 
 static void put_iterations(
-	struct export *export, const struct iteration_list *list, struct export_track *track)
+	struct export *export, const struct analysis_worker *worker, struct export_track *track)
 {
+	const struct iteration_list *list = &worker->iterations;
 	static const char *const gaps[] = {"setup", "evaluation", "incomplete", "rest"};
 	size_t gap = 0;
 
@@ -58,7 +59,8 @@ static void put_iterations(
 		}
 		if (i == list->count)
 			break;
-		snprintf(name, sizeof(name), "iteration %zu", i);
+		snprintf(name, sizeof(name), "iteration %" PRId64,
+			analysis_number(export->analysis, worker, i));
 		export_slice(&export->tracks, track, item->begin_ns, item->end_ns, "iteration", name);
 		begin_args(export->tracks.out, "kind", report_iteration_kinds[item->kind]);
 		export_format(export->tracks.out, "}}");
@@ -85,7 +87,7 @@ static void put_worker(struct export *export, const struct analysis_worker *work
 	};
 
 	export_label_calls(export->analysis, worker, export->labels);
-	put_iterations(export, &worker->iterations, &iterations);
+	put_iterations(export, worker, &iterations);
 	export->phases = &phases;
 	phase_stretches(&export->analysis->model, worker->worker, &worker->iterations, &worker->layers,
 		put_phase, export);

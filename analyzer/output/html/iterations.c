@@ -5,6 +5,7 @@
  */
 #include "page.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,8 +36,9 @@ static struct bar bar_of(const struct analysis_worker *worker, size_t from, size
 	return bar;
 }
 
-static void write_bar(struct html_page *page, const struct bar *bar, size_t from, size_t bar_number,
-	double wide, double most_ns)
+/* numbers: of the first iteration and the last */
+static void write_bar(struct html_page *page, const struct bar *bar, const int64_t numbers[2],
+	size_t bar_number, double wide, double most_ns)
 {
 	double tall = HEIGHT * fmin(bar->whole_ns / most_ns, 1), foot = HEIGHT * bar->exposed_ns / most_ns;
 	const char *faded = bar->used * 2 < bar->count ? " faded" : "";
@@ -44,10 +46,10 @@ static void write_bar(struct html_page *page, const struct bar *bar, size_t from
 
 	foot = fmin(foot, tall);
 	fprintf(page->out,
-		"<g><title>iteration %zu%s: %s%s%s%s</title><rect class=\"plain%s\" x=\"%.2f%%\" y=\"%.1f\" "
+		"<g><title>iteration %" PRId64 "%s: %s%s%s%s</title><rect class=\"plain%s\" x=\"%.2f%%\" y=\"%.1f\" "
 		"width=\"%.2f%%\" height=\"%.1f\"/>",
-		from,
-		bar->count > 1 ? arena_format(&page->arena, " to %zu, mean", from + bar->count - 1) : "",
+		numbers[0],
+		bar->count > 1 ? arena_format(&page->arena, " to %" PRId64 ", mean", numbers[1]) : "",
 		html_time(page, bar->whole_ns),
 		bar->exposed_ns > 0 ? arena_format(&page->arena, ", %s of it exposed communication",
 					      html_time(page, bar->exposed_ns))
@@ -77,9 +79,12 @@ static void write_rank(
 	fprintf(page->out, "<tr class=\"rule\"><th>%s</th><td class=\"w\"><svg height=\"%g\" role=\"img\">",
 		run->names[w], HEIGHT);
 	for (size_t i = 0; i < count; i += each) {
-		struct bar bar = bar_of(worker, i, i + each < count ? i + each : count);
+		const size_t end = i + each < count ? i + each : count;
+		const int64_t numbers[2] = {analysis_number(run->analysis, worker, i),
+			analysis_number(run->analysis, worker, end - 1)};
+		struct bar bar = bar_of(worker, i, end);
 
-		write_bar(page, &bar, i, i / each, fmin(wide, 8), most_ns);
+		write_bar(page, &bar, numbers, i / each, fmin(wide, 8), most_ns);
 	}
 	fprintf(page->out, "</svg></td><td>%s<br/><span class=\"tag\">± %s</span></td></tr>\n",
 		html_time(page, all.mean), html_time(page, all.deviation));
