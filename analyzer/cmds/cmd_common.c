@@ -17,7 +17,7 @@ const struct option_row cmd_run_rows[] = {
 	{"records", CMD_OPTION_RECORDS, "N",
 		"of a run with more than 3 N records read about N, the beginning and stretches "
 		"spread over the run; all: every record, in some 50 bytes of memory each (default: "
-		"2000000, and 100000 of each rank; export, reduce: all)"},
+		"2000000, and 100000 of each rank; export, reduce, snap: all)"},
 	{"iteration-at", CMD_OPTION_AT, "REGEX",
 		"iterations start at calls whose function, kernel, call site (functions, lines of "
 		"Python) or module matches (default: found from the calls)"},

@@ -12,6 +12,7 @@
 #define SHARE_OF_READING 5   /* reading takes at most a fifth of the time */
 #define POLITE 10            /* nice value */
 #define MEMORY_OF_A_BYTE 2.5 /* of a trace: 2.0 where all records are calls with device times */
+#define MEMORY_OF_A_RECORD 64
 #define SHARE_OF_MEMORY 0.5  /* of what is free */
 
 double live_now_s(void)
@@ -55,7 +56,7 @@ static double free_memory(void)
 	return (double)kilobytes * 1024;
 }
 
-static double bytes_of(char **paths, size_t path_count)
+static double bytes_of(char **paths, size_t path_count, size_t *file_count)
 {
 	struct reduce_files files = {0};
 	const char *error;
@@ -66,21 +67,36 @@ static double bytes_of(char **paths, size_t path_count)
 		(void)reduce_add(&files, paths[i], -1, &error); /* whoever reads it says what is wrong */
 	for (size_t i = 0; i < files.count; i++)
 		bytes += stat(files.items[i], &s) == 0 ? (double)s.st_size : 0;
+	*file_count = files.count;
 	reduce_free(&files);
 	return bytes;
 }
 
-char *live_room(char **paths, size_t path_count)
+/* Of a long run a part is read. */
+static double needed_memory(double bytes, size_t file_count, const struct timeline_sample *sample)
 {
-	const double bytes = bytes_of(paths, path_count), memory = free_memory();
+	const double each = (double)sample->records_each * (double)file_count;
+	const double records =
+		TIMELINE_SAMPLE_FROM * ((double)sample->records > each ? (double)sample->records : each);
+
+	return sample->records && MEMORY_OF_A_RECORD * records < MEMORY_OF_A_BYTE * bytes
+		       ? MEMORY_OF_A_RECORD * records
+		       : MEMORY_OF_A_BYTE * bytes;
+}
+
+char *live_room(char **paths, size_t path_count, const struct timeline_sample *sample)
+{
+	size_t file_count;
+	const double bytes = bytes_of(paths, path_count, &file_count), memory = free_memory();
+	const double needed = needed_memory(bytes, file_count, sample);
 	char *error;
 
-	if (memory <= 0 || MEMORY_OF_A_BYTE * bytes <= SHARE_OF_MEMORY * memory)
+	if (memory <= 0 || needed <= SHARE_OF_MEMORY * memory)
 		return NULL;
 	if (asprintf(&error,
 		    "%s: reading its traces of %.1f GB would take some %.1f GB of memory, and %.1f GB are free here, of which "
-		    "half is left to the job: record with PMHOOK_MODE=ring, or look from another host",
-		    paths[0], bytes / 1e9, MEMORY_OF_A_BYTE * bytes / 1e9, memory / 1e9) < 0)
+		    "half is left to the job: read fewer --records, record with PMHOOK_MODE=ring, or look from another host",
+		    paths[0], bytes / 1e9, needed / 1e9, memory / 1e9) < 0)
 		err(1, NULL);
 	return error;
 }

@@ -2,6 +2,8 @@
 #ifndef CMDS_LIVE_H
 #define CMDS_LIVE_H
 
+#include "timeline/timeline_sample.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +16,8 @@ void live_be_polite(void);
 /* From the begin of a reading to the next, which readings take at most a fifth of: `every_s` or more. */
 double live_interval(double took_s, double every_s);
 
-/* NULL, or a sentence for the caller to free: reading these traces would take more than half of the memory
- * that the host has free. */
-char *live_room(char **paths, size_t path_count);
+/* NULL, or a sentence for the caller to free: reading so much of these traces would take more than half of the
+ * memory that the host has free. */
+char *live_room(char **paths, size_t path_count, const struct timeline_sample *sample);
 
 #endif

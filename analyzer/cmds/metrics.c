@@ -53,7 +53,9 @@ static int run(int argument_count, char **arguments)
 	for (;;) {
 		struct recent recent;
 		struct run run;
-		const char *error = live_room(arguments + optind, (size_t)(argument_count - optind));
+		const struct run_options options = cmd_run_options(&how);
+		const char *error = live_room(
+			arguments + optind, (size_t)(argument_count - optind), &options.sample);
 
 		if (error)
 			errx(1, "%s", error);

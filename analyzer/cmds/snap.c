@@ -108,7 +108,7 @@ static int copy(char **runs, size_t run_count, const char *folder)
 
 static int run(int argument_count, char **arguments)
 {
-	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	struct cmd_options how = {.skip = ANALYSIS_SKIP, .whole = true};
 	struct snap_watch watch = {.every_s = EVERY, .most = COPIES};
 	bool watches = false; /* an option that nothing else needs */
 

@@ -41,7 +41,7 @@ struct looks {
 
 static void open_run(const struct snap_watch *watch, char **paths, size_t path_count, struct run *run)
 {
-	char *error = live_room(paths, path_count);
+	char *error = live_room(paths, path_count, &watch->how.sample);
 
 	if (error || run_open_as(run, paths, path_count, &watch->how, &error) < 0)
 		errx(1, "%s", error);

@@ -24,7 +24,7 @@ struct snapshot *snapshot_read(const struct source *source)
 	struct snapshot *snapshot = mem_alloc(1, sizeof(*snapshot));
 	const double begin_s = live_now_s();
 	const int64_t wall_ns = live_wall_ns();
-	char *error = live_room(source->paths, source->path_count);
+	char *error = live_room(source->paths, source->path_count, &source->how.sample);
 
 	if (error || run_open_as(&snapshot->run, source->paths, source->path_count, &source->how, &error) < 0)
 		snapshot->error = error;

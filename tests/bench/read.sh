@@ -2,12 +2,13 @@
 # What it takes to read native traces, of one process and of several: bytes, records, and for each step seconds and
 # millions of records a second, of wall time and for each second of a processor, so that anyone sees what meets a rate
 # (30 million a second and core were asked for) and what does not. Then the same files as a user has them read, with
-# the peak of memory. Medians of five. Needs python3, and 40 bytes of TMPDIR for each record.
+# the peak of memory: reports reads a part of a long run, whole all of it. Medians of five. Needs python3, and 40 bytes
+# of TMPDIR for each record.
 #
-#     tests/bench/read.sh BUILD [ITERATIONS]
+#     tests/bench/read.sh BUILD [MILLIONS OF RECORDS]
 set -eu
-build=$(cd "${1:?usage: read.sh BUILD [ITERATIONS]}" && pwd)
-iterations=${2-100000}
+build=$(cd "${1:?usage: read.sh BUILD [MILLIONS OF RECORDS]}" && pwd)
+records=$((${2-40} * 1000000))
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
@@ -30,22 +31,24 @@ for _ in range(5):
     works.append(usage.ru_utime + usage.ru_stime)
     peak = max(peak, usage.ru_maxrss)
 wall, work = statistics.median(walls), max(statistics.median(works), 1e-3)
-print("  %-10s %8.3f %8.1f   %8.3f %8.1f   %6.0f MB, %.0f bytes a record"
+print("  %-10s %8.3f %8.1f   %8.3f %8.1f   %6.0f MB, %.1f bytes a record"
       % (name, wall, records / wall / 1e6, work, records / work / 1e6, peak / 1024, peak * 1024 / records))
 END
 
 for program in one three; do
+	case $program in one) iterations=$((records / 121)) ;; *) iterations=$((records / 402)) ;; esac
 	mkdir "$program"
 	"$build/bin/make_trace" "$program" "$program" "$iterations"
 	"$build/bin/bench_read" "$program"/*.pmtrace >steps
-	records=$(sed -n 's/^records //p' steps)
-	echo "$program: $(ls "$program" | wc -l) files, $(cat "$program"/* | wc -c) bytes, $records records; processors: $(nproc)"
+	count=$(sed -n 's/^records //p' steps)
+	echo "$program: $(ls "$program" | wc -l) files, $(cat "$program"/* | wc -c) bytes, $count records; processors: $(nproc)"
 	printf '  %-10s %8s %8s   %8s %8s   %s\n' step "s wall" "M/s" "s proc." "M/s" "peak memory"
-	python3 measure.py "$records" cat cat "$program"/*.pmtrace
-	awk -v records="$records" '$1 != "records" {
+	python3 measure.py "$count" cat cat "$program"/*.pmtrace
+	awk -v records="$count" '$1 != "records" {
 		printf "  %-10s %8.3f %8.1f   %8.3f %8.1f\n", $1, $2, records / $2 / 1e6, $3, records / $3 / 1e6
 	}' steps
-	python3 measure.py "$records" dump "$build/bin/pmanalyze" dump --json "$program"/*.pmtrace
-	python3 measure.py "$records" reports "$build/bin/pmanalyze" report "$program"
+	python3 measure.py "$count" dump "$build/bin/pmanalyze" dump --json "$program"/*.pmtrace
+	python3 measure.py "$count" whole "$build/bin/pmanalyze" report --records all "$program"
+	python3 measure.py "$count" reports "$build/bin/pmanalyze" report "$program"
 	rm -rf "$program"
 done
