@@ -38,9 +38,12 @@ struct report_communication {
 };
 struct report_communication report_communication(const struct analysis *analysis);
 
-/* Tables of one run (report_tables.c). Text does without the row of graphs where there are none. */
 /* Whether labelled phases are all that is known, and one of those in the equations has no label. */
 bool report_phases_unlabelled(const struct analysis *analysis);
+
+/* Tables of one run (report_tables.c). Text does without the rows of phases without time: "No time: update. Not
+ * known: input.", or "", in the timeline's arena, names those. */
+const char *report_absent_text(struct analysis *analysis);
 void report_phase_table(struct analysis *analysis, struct print_table *table, bool text);
 void report_rank_table(
 	struct analysis *analysis, struct print_table *table, enum analysis_accounting accounting);

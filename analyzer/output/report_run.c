@@ -343,6 +343,8 @@ void report_run(struct run *run, bool ranks, FILE *out)
 		report_phase_table(analysis, &table, true);
 		print_text(&table, "Mean time of an iteration", out);
 		print_free(&table);
+		if (*report_absent_text(analysis))
+			print_paragraph(report_absent_text(analysis), 2, out);
 		for (int accounting = 0; accounting < 2; accounting++) {
 			if (analysis->worker_count < 2 ||
 				(!ranks && (accounting == 0 || analysis->worker_count > MOST_RANK_COLUMNS)))

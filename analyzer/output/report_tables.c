@@ -13,15 +13,42 @@ const char *report_phase(int phase)
 	return phase >= PHASE_OTHER ? phase_symbols[phase] : phase_keys[phase];
 }
 
-/* Few programs have graphs, or idle time of which nothing is known; text does without their rows where there
- * is none. */
+static bool has_time(const struct analysis *analysis, enum phase phase)
+{
+	return analysis_phase(analysis->workers, analysis->worker_count, phase, ANALYSIS_BUSY).mean > 0 ||
+	       analysis_phase(analysis->workers, analysis->worker_count, phase, ANALYSIS_EXCLUSIVE).mean > 0;
+}
+
+/* Text does without the rows of what takes no time, or is not known. */
 static bool is_shown(const struct analysis *analysis, int phase, bool text)
 {
-	if (!text || (phase != PHASE_GRAPH && phase != PHASE_IDLE_UNKNOWN))
-		return true;
-	return analysis_phase(
-		       analysis->workers, analysis->worker_count, (enum phase)phase, ANALYSIS_EXCLUSIVE)
-		       .mean > 0;
+	return !text || (analysis_phase_known(analysis, (enum phase)phase) &&
+				has_time(analysis, (enum phase)phase));
+}
+
+/* "backward, update" */
+static const char *list_phases(struct analysis *analysis, bool known)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const char *text = "";
+
+	/* what few programs have is not missed */
+	for (int phase = 0; phase < PHASE_WORK_COUNT; phase++)
+		if (phase != PHASE_GRAPH && phase != PHASE_OTHER &&
+			analysis_phase_known(analysis, (enum phase)phase) == known &&
+			!has_time(analysis, (enum phase)phase))
+			text = arena_format(arena, "%s%s%s", text, *text ? ", " : "", phase_titles[phase]);
+	return text;
+}
+
+const char *report_absent_text(struct analysis *analysis)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const char *none = list_phases(analysis, true), *unknown = list_phases(analysis, false);
+
+	return arena_format(arena, "%s%s%s%s%s%s", *none ? "No time: " : "", none, *none ? "." : "",
+		*none && *unknown ? " " : "", *unknown ? "Not known: " : "",
+		*unknown ? arena_format(arena, "%s.", unknown) : "");
 }
 
 bool report_phases_unlabelled(const struct analysis *analysis)

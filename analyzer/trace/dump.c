@@ -30,6 +30,7 @@ static void count_calls(struct dump *dump)
 			else
 				dump->device_counts[record.op]++;
 		}
+		trace_release(trace, &trace->chunks[c]);
 	}
 }
 

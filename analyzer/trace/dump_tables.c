@@ -173,6 +173,7 @@ void dump_records(struct dump *dump, struct print_table *table)
 				return;
 			add_record(dump, table, &columns, trace->chunks[c].thread, &record);
 		}
+		trace_release(trace, &trace->chunks[c]);
 	}
 }
 
