@@ -72,71 +72,88 @@ void trace_release(const struct trace *trace, const struct trace_chunk *chunk)
 		madvise((void *)(uintptr_t)(trace->data + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
-/* What the slots of a chunk tell of it, besides how many they are: of version 1 nothing. */
-static void describe_chunk(struct trace_chunk *chunk, const unsigned char *slot, bool *called)
+/* When the chunk's first call begins; without any, when the chunk was opened. */
+static uint64_t first_call(const struct trace *trace, const unsigned char *slot, uint64_t count, uint64_t opened)
 {
-	const uint8_t kind = slot[offsetof(struct pm_record, kind)];
-	struct pm_record record;
-	struct pm_base base;
-	uint32_t correlation;
+	uint64_t base = opened;
 
-	if (kind == PM_RECORD_MORE) {
-		memcpy(&correlation, slot + offsetof(struct pm_more, correlation), sizeof(correlation));
-		if (correlation && correlation < chunk->least_correlation)
-			chunk->least_correlation = correlation;
-		if (correlation > chunk->greatest_correlation)
-			chunk->greatest_correlation = correlation;
-	} else if (*called) {
-		return;
-	} else if (kind == PM_RECORD_BASE) {
-		memcpy(&base, slot, sizeof(base));
-		if (base.clock == 0)
-			chunk->first_ticks = base.base;
-	} else if (kind == PM_RECORD_CALL) {
-		memcpy(&record, slot, sizeof(record));
-		chunk->first_ticks += record.begin;
-		*called = true;
+	for (uint64_t i = 0; i < count; i++, slot += trace->header.record_bytes) {
+		struct pm_record record;
+		struct pm_base moved;
+
+		switch (slot[offsetof(struct pm_record, kind)]) {
+		case PM_RECORD_BASE:
+			memcpy(&moved, slot, sizeof(moved));
+			if (moved.clock == 0)
+				base = moved.base;
+			break;
+		case PM_RECORD_CALL:
+			memcpy(&record, slot, sizeof(record));
+			return base + record.begin;
+		default:
+			break;
+		}
 	}
+	return opened;
 }
 
-/* Counts the slots up to the first empty one, by their kinds. */
+/* Counts the slots up to the first empty one, by their kinds: all records of a file are looked at here. */
+static uint64_t count_slots(const struct trace *trace, struct trace_chunk *chunk, uint64_t most,
+	uint64_t counts[UINT8_MAX + 1])
+{
+	const size_t bytes = trace->header.record_bytes;
+	const unsigned char *slot = trace->data + chunk->offset;
+	const bool first = trace->header.version == 1;
+	const size_t place = first ? offsetof(struct pm_record_1, kind) : offsetof(struct pm_record, kind);
+	uint32_t least = UINT32_MAX, greatest = 0, correlation;
+	uint64_t count = 0;
+
+	for (uint8_t kind; count < most && (kind = slot[place]) != 0; slot += bytes, count++) {
+		counts[kind]++;
+		if (kind != PM_RECORD_MORE)
+			continue;
+		memcpy(&correlation, slot + offsetof(struct pm_more, correlation), sizeof(correlation));
+		if (correlation > greatest)
+			greatest = correlation;
+		if (correlation && correlation < least)
+			least = correlation;
+	}
+	chunk->least_correlation = first ? 0 : least;
+	chunk->greatest_correlation = first ? UINT32_MAX : greatest;
+	return count;
+}
+
 static void parse_records(struct trace *trace, size_t *room, const struct pm_chunk *header, uint64_t offset,
 	uint64_t payload_bytes)
 {
-	const bool first = trace->header.version == 1;
 	const uint64_t most = payload_bytes / trace->header.record_bytes;
-	const unsigned char *kind =
-		trace->data + offset +
-		(first ? offsetof(struct pm_record_1, kind) : offsetof(struct pm_record, kind));
-	uint64_t count = 0, helpers = 0;
-	bool called = false;
+	const bool first = trace->header.version == 1;
+	uint64_t counts[UINT8_MAX + 1] = {0}, helpers;
 	struct trace_chunk chunk = {.offset = offset,
 		.base = {header->ticks, header->monotonic_ns},
 		.sequence = header->sequence,
 		.thread = header->thread,
 		.tid = header->tid,
 		.lost_records = header->lost_records,
-		.first_ticks = header->ticks,
-		.least_correlation = first ? 0 : UINT32_MAX,
-		.greatest_correlation = first ? UINT32_MAX : 0};
+		.first_ticks = header->ticks};
 
-	for (; count < most && *kind != 0; kind += trace->header.record_bytes, count++) {
-		trace->call_count += *kind == PM_RECORD_CALL;
-		trace->device_count += *kind == PM_RECORD_DEVICE;
-		helpers += !first && (*kind == PM_RECORD_MORE || *kind == PM_RECORD_BASE);
-		helpers += *kind == PM_RECORD_TOUCH && trace->header.version >= 3;
-		if (!first)
-			describe_chunk(&chunk, kind - offsetof(struct pm_record, kind), &called);
+	chunk.slot_count = count_slots(trace, &chunk, most, counts);
+	helpers = first ? 0 : counts[PM_RECORD_MORE] + counts[PM_RECORD_BASE];
+	if (trace->header.version >= 3)
+		helpers += counts[PM_RECORD_TOUCH];
+	if (!first) {
+		chunk.first_ticks =
+			first_call(trace, trace->data + offset, chunk.slot_count, header->ticks);
+		if (chunk.slot_count < most)
+			memcpy(&chunk.entered,
+				trace->data + offset + chunk.slot_count * trace->header.record_bytes,
+				sizeof(chunk.entered));
 	}
-	if (!first && count < most)
-		memcpy(&chunk.entered, trace->data + offset + count * trace->header.record_bytes,
-			sizeof(chunk.entered));
 	if (!(chunk.entered.flags & PM_FLAG_ENTERED))
 		chunk.entered = (struct pm_entered){0};
-	if (!called)
-		chunk.first_ticks = header->ticks;
-	chunk.slot_count = count;
-	trace->record_count += count - helpers;
+	trace->call_count += counts[PM_RECORD_CALL];
+	trace->device_count += counts[PM_RECORD_DEVICE];
+	trace->record_count += chunk.slot_count - helpers;
 	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = chunk;
 	trace_release(trace, &chunk);
 }
