@@ -110,6 +110,15 @@ for rank, items in rows.items():
     if wrong or max(items) < STEPS - 100 or sorted(rows) != ["0", "1"]:
         complain(f"rank {rank}: iterations {wrong[:5]} are others in the whole; the last is {max(items)}")
 
+# the page has a picture of all steps
+output("html", "-o", "page.html", "--records", RECORDS, "rarely")
+page = open("page.html", encoding="utf-8").read()
+if page.count(f"the longest is step {SLOW_EVERY}, ") != 2 or page.count("; read in detail") < 8:
+    complain("the page's picture of the whole run")
+output("html", "-o", "short.html", "one")
+if "The whole run" in open("short.html", encoding="utf-8").read():
+    complain("a picture of the whole run where all was read")
+
 # options that make no sense
 if "--records" not in output("report", "one", "--records", "some", status=2):
     complain("--records some")

@@ -96,6 +96,7 @@ static void write_run(struct html_page *page, struct run *from)
 		html_path(page, &run);
 		html_phases(page, &run);
 		html_timeline(page, &run);
+		html_whole_run(page, &run);
 		html_iterations(page, &run);
 		html_calls(page, &run);
 		html_kernels(page, &run);

@@ -108,6 +108,7 @@ void html_waits(struct html_page *page, const struct html_run *run);
 void html_help(struct html_page *page, const struct html_run *run);
 void html_path(struct html_page *page, const struct html_run *run);
 void html_model(struct html_page *page, const struct html_run *run);
+void html_whole_run(struct html_page *page, const struct html_run *run);
 void html_iterations(struct html_page *page, const struct html_run *run);
 void html_slowdown(struct html_page *page, const struct html_run *run);
 

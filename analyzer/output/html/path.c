@@ -5,6 +5,7 @@
  */
 #include "page.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -184,10 +185,11 @@ static void write_picture(struct html_page *page, const struct html_run *run)
 	lane.whole_ns = (double)(path->stretches[first].end_ns - begin_ns);
 	choose_rows(&lane, &path->iterations[middle]);
 	fprintf(page->out,
-		"<p class=\"dim\">Iteration %u of the run, path length %s%s%s:</p>\n"
+		"<p class=\"dim\">Iteration %" PRId64 " of the run, path length %s%s%s:</p>\n"
 		"<table class=\"lines\">\n"
 		"<tr><th>",
-		run->analysis->workers[0].used[run->job.first_used + middle],
+		analysis_number(run->analysis, &run->analysis->workers[0],
+			run->analysis->workers[0].used[run->job.first_used + middle]),
 		html_time(page, path->iterations[middle].length_ns),
 		run->analysis->worker_count > 1 ? arena_format(&page->arena, ", changing rank %zu time%s",
 							  path->iterations[middle].crossings,
