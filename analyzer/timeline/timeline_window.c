@@ -104,13 +104,14 @@ static void add_gap(struct timeline *timeline, const struct trace *trace,
 	const struct timeline_stretches *stretches, struct timeline_gap *gap)
 {
 	struct arena *arena = &timeline->arena;
+	const struct timeline_stretch *first = &stretches->items[0], *last = first + stretches->count - 1;
 
 	*gap = (struct timeline_gap){.unread = true,
 		.pieces = arena_alloc(arena, stretches->count + 1, sizeof(*gap->pieces)),
 		.piece_count = stretches->count + 1,
 		.calls = arena_alloc(arena, trace->operation_count, sizeof(*gap->calls)),
-		.begin_ns = stretches->items[0].end_ns,
-		.end_ns = stretches->items[stretches->count - 1].begin_ns};
+		.begin_ns = first->end_ns,
+		.end_ns = last > first ? last->begin_ns : first->end_ns};
 	for (size_t i = 0; i < gap->piece_count; i++) {
 		gap->pieces[i].end_ns =
 			i < stretches->count ? stretches->items[i].begin_ns : TRACE_GREATEST_NS;
