@@ -195,7 +195,7 @@ uint64_t pmh_python_key_of(struct pmh_python_look *look, struct pmh_python_table
 uint64_t pmh_python_value_of(
 	struct pmh_python_look *look, struct pmh_python_table table, const char *key, uint64_t *known);
 
-/* ---- python_frames.c ---- */
+/* ---- python_module.c, python_callers.c ---- */
 
 /*
  * The path of the nn.Module that calls, as the program would write it; false: none, or not for certain.

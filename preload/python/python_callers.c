@@ -1,0 +1,123 @@
+/*
+ * The functions and lines that a thread is in, innermost first.
+ */
+#include "python_frames.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALLERS 3
+
+/* Reads a number of 6 bits a byte, the lowest first, bit 6 set where another follows. */
+static uint32_t read_number(struct pmh_python_look *look, uint64_t *at, uint64_t end)
+{
+	uint32_t number = 0;
+
+	for (unsigned shift = 0; shift < 30 && *at < end; shift += 6) {
+		uint8_t byte = pmh_python_byte(look, (*at)++);
+
+		number |= (uint32_t)(byte & 63) << shift;
+		if (!(byte & 64))
+			break;
+	}
+	return number;
+}
+
+/*
+ * The line of the frame's last instruction, 0: not known (and so before 3.11). A table of lines has an entry
+ * for each few instructions: a byte with bit 7 set, the form in bits 3 to 6 and in bits 0 to 2 how many units
+ * of 2 bytes, less one; then what goes by the form, without bit 7. Forms 10 to 12 are that many lines less 10
+ * further on, 13 and 14 are followed by a signed number of lines, 15 has no line, others stay on the line.
+ */
+static uint32_t find_line(struct pmh_python_look *look, const struct pmh_python_frame *frame)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+	uint64_t lines = pmh_python_word(look, frame->code + at->code_lines), entry, end, instruction;
+	uint32_t line = pmh_python_half(look, frame->code + at->code_first_line);
+
+	if (!at->code_instructions || pmh_python_type(look, lines) != look->python->bytes_type)
+		return 0;
+	instruction = pmh_python_word(look, frame->address + at->frame_instruction) -
+		      (frame->code + at->code_instructions);
+	entry = lines + at->bytes_first;
+	end = entry + pmh_python_word(look, lines + 16);
+	for (uint64_t passed = 0; entry < end && !look->failed;) {
+		uint8_t head = pmh_python_byte(look, entry++);
+		unsigned form = head >> 3 & 15;
+
+		if (form == 13 || form == 14) {
+			uint32_t number = read_number(look, &entry, end);
+
+			line += number & 1 ? 0 - (number >> 1) : number >> 1;
+		} else if (form >= 10 && form <= 12) {
+			line += form - 10;
+		}
+		passed += 2u * ((head & 7u) + 1);
+		if (instruction < passed)
+			return form == 15 ? 0 : line;
+		while (entry < end && !(pmh_python_byte(look, entry) & 0x80) && !look->failed)
+			entry++;
+	}
+	return 0;
+}
+
+/*
+ * A method "step" of PyTorch's optimizers, or "update_parameters" of its means of parameters: of all its
+ * frames those that say something of the program, that its work is an update, or what an update evaluates.
+ */
+static bool is_optimizer(struct pmh_python_look *look, const struct pmh_python_frame *frame)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+	const uint64_t name = pmh_python_word(look, frame->code + at->code_name);
+	char file[PMH_PYTHON_PATH];
+
+	return (pmh_python_is_word(look, name, "step", NULL) ||
+		       pmh_python_is_word(look, name, "update_parameters", NULL)) &&
+	       pmh_python_text(
+		       look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file) &&
+	       strstr(file, "/optim/");
+}
+
+/* Appends "Net.forward (net.py:12)". False: the frame is left out. */
+static bool append_caller(struct pmh_python_look *look, const struct pmh_python_frame *frame, char *text,
+	size_t text_bytes, size_t *used)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+	char name[PMH_PYTHON_NAME], file[PMH_PYTHON_PATH], where[32] = "";
+	const char *base;
+	uint32_t line;
+	int n;
+
+	if ((pmh_python_is_pytorch(look, frame) && !is_optimizer(look, frame)) ||
+		!pmh_python_text(look, pmh_python_word(look, frame->code + at->code_qualified_name), name,
+			sizeof name) ||
+		!pmh_python_text(
+			look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file))
+		return false;
+	line = find_line(look, frame);
+	if (line)
+		snprintf(where, sizeof where, ":%u", line);
+	base = strrchr(file, '/');
+	n = snprintf(text + *used, text_bytes - *used, "%s%s (%s%s)", *used ? " < " : "", name,
+		base ? base + 1 : file, where);
+	if (look->failed || n < 0 || (size_t)n >= text_bytes - *used) {
+		text[*used] = 0;
+		return false;
+	}
+	*used += (size_t)n;
+	return true;
+}
+
+bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes)
+{
+	struct pmh_python_frame frame;
+	unsigned passed, wanted = CALLERS;
+	size_t used = 0;
+
+	text[0] = 0;
+	for (bool more = pmh_python_first_frame(look, thread, &passed, &frame); more && wanted > 0;
+		more = pmh_python_next_frame(look, &passed, &frame))
+		if (append_caller(look, &frame, text, text_bytes, &used))
+			wanted--;
+	return used > 0;
+}
