@@ -261,6 +261,7 @@ enum pm_entry_type {
 	PM_ENTRY_ADDRESSES = 12,
 	PM_ENTRY_ADDRESS_MODULE = 13,
 	PM_ENTRY_TOUCHES = 14,
+	PM_ENTRY_PYTHON = 15,
 };
 
 struct pm_entry {
@@ -347,6 +348,16 @@ struct pm_entry_module {
 	uint32_t operation;
 	uint32_t name; /* number of a string */
 };
+
+/* Where in Python an operation was called for the first time. Without this entry that is not known. */
+struct pm_entry_python {
+	uint32_t operation;
+	uint32_t flags;     /* PM_PYTHON_* */
+	uint32_t innermost; /* number of a string: of all frames, "linear (functional.py:125)"; 0: none, or not known */
+	uint32_t outermost; /* likewise: of the program's, the outermost first, "<module> (train.py:90) > main (train.py:57)" */
+};
+#define PM_PYTHON_NONE 1 /* the thread was not in Python at all: as that of PyTorch's backward pass */
+#define PM_PYTHON_OWN 2  /* the innermost frame is that of each call: other frames make other operations */
 
 /*
  * What a device is, by its driver; 0: it does not say. Written once for each device that work goes to, as soon

@@ -44,8 +44,10 @@ struct timeline_function {
 struct timeline_operation {
 	uint32_t function;
 	uint32_t process;
-	const char *site;    /* the call's stack, or NULL */
-	const char *module;  /* what the program calls the layer, or NULL */
+	const char *site;                  /* the call's stack, or NULL */
+	const char *module;                /* what the program calls the layer, or NULL */
+	const char *innermost, *outermost; /* frames of Python (struct pm_entry_python), or NULL */
+	uint8_t python;                    /* enum trace_python: what is known of them */
 	uint8_t given_phase; /* where the data themselves tell phase and layer: enum phase + 1; 0: they do not
 			      */
 	uint8_t given_part; /* enum phase_layer_column + 1: which of a layer's times it is; 0: by the phase */

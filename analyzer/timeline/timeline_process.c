@@ -97,6 +97,11 @@ static void add_operations(
 			to->site = timeline->strings[bases->strings + from->site];
 		if (from->module)
 			to->module = timeline->strings[bases->strings + from->module];
+		if (from->innermost)
+			to->innermost = timeline->strings[bases->strings + from->innermost];
+		if (from->outermost)
+			to->outermost = timeline->strings[bases->strings + from->outermost];
+		to->python = (uint8_t)from->python;
 		for (uint32_t j = 0; j < from->value_count; j++) {
 			switch (timeline->functions[to->function].labels[j].type) {
 			case PM_VALUE_DESCRIPTOR:

@@ -52,6 +52,21 @@ static bool any_module(const struct trace *trace)
 	return false;
 }
 
+static bool any_python(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->operation_count; i++)
+		if (trace->operations[i].python != TRACE_PYTHON_UNKNOWN)
+			return true;
+	return false;
+}
+
+static const char *innermost_text(const struct trace *trace, const struct trace_operation *operation)
+{
+	const char *text = trace_string(trace, operation->innermost);
+
+	return operation->python == TRACE_PYTHON_NONE ? "not in Python" : text ? text : "";
+}
+
 void dump_operations(struct dump *dump, struct print_table *table)
 {
 	const struct trace *trace = dump->trace;
@@ -61,6 +76,9 @@ void dump_operations(struct dump *dump, struct print_table *table)
 	size_t name = print_column(table, "function", "function", PRINT_WORD);
 	size_t values = print_column(table, "values", "values", PRINT_WORD);
 	size_t module = print_column(table, "module", any_module(trace) ? "module" : NULL, PRINT_WORD);
+	size_t line = print_column(table, "innermost", any_python(trace) ? "innermost" : NULL, PRINT_WORD);
+	size_t own = print_column(table, "innermost_of", NULL, PRINT_WORD);
+	size_t outer = print_column(table, "outermost", any_python(trace) ? "outermost" : NULL, PRINT_WORD);
 	size_t site = print_column(table, "site", "site", PRINT_WORD);
 
 	for (size_t i = 1; i < trace->operation_count; i++) {
@@ -79,6 +97,13 @@ void dump_operations(struct dump *dump, struct print_table *table)
 		print_word(table, values, dump_values(&dump->arena, trace, operation));
 		text = trace_string(trace, operation->module);
 		print_word(table, module, text ? text : "");
+		print_word(table, line, innermost_text(trace, operation));
+		print_word(table, own,
+			operation->python == TRACE_PYTHON_OWN     ? "all calls"
+			: operation->python == TRACE_PYTHON_FIRST ? "first call"
+								  : "");
+		text = trace_string(trace, operation->outermost);
+		print_word(table, outer, text ? text : "");
 		text = trace_string(trace, operation->site);
 		print_word(table, site, text ? text : "");
 	}

@@ -291,6 +291,10 @@ static void resolve(struct trace *trace)
 			operation->site = 0;
 		if (!trace_string(trace, operation->module))
 			operation->module = 0;
+		if (!trace_string(trace, operation->innermost))
+			operation->innermost = 0;
+		if (!trace_string(trace, operation->outermost))
+			operation->outermost = 0;
 		if (operation->value_count > trace->functions[operation->function].label_count)
 			operation->value_count = trace->functions[operation->function].label_count;
 	}

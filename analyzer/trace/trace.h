@@ -41,6 +41,13 @@ struct trace_operation {
 	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */
 	uint32_t site;     /* number of a string that is there, or 0 */
 	uint32_t module;   /* likewise: what the program calls the layer */
+	uint32_t innermost, outermost; /* likewise: frames of Python (struct pm_entry_python) */
+	enum trace_python {
+		TRACE_PYTHON_UNKNOWN,
+		TRACE_PYTHON_NONE,  /* it was first called by a thread that was not in Python */
+		TRACE_PYTHON_FIRST, /* the frames are those of its first call */
+		TRACE_PYTHON_OWN,   /* the innermost one is that of all its calls */
+	} python;
 	uint32_t value_count;
 	const uint64_t *values;
 };

@@ -254,6 +254,28 @@ static void parse_module(struct trace *trace, uint64_t offset, const unsigned ch
 		operation->module = entry.name;
 }
 
+static void parse_python(struct trace *trace, uint64_t offset, const unsigned char *body)
+{
+	struct pm_entry_python entry;
+	struct trace_operation *operation;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*operation),
+		    entry.operation)) {
+		trace_trouble(
+			trace, offset, "operation number %u, more than the file can hold", entry.operation);
+		return;
+	}
+	operation = &trace->operations[entry.operation];
+	if (operation->python != TRACE_PYTHON_UNKNOWN)
+		return;
+	operation->python = entry.flags & PM_PYTHON_NONE  ? TRACE_PYTHON_NONE
+			    : entry.flags & PM_PYTHON_OWN ? TRACE_PYTHON_OWN
+							  : TRACE_PYTHON_FIRST;
+	operation->innermost = entry.innermost;
+	operation->outermost = entry.outermost;
+}
+
 static void parse_device(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
 {
 	struct pm_entry_device entry;
@@ -339,6 +361,7 @@ static void parse_entry(
 		[PM_ENTRY_ADDRESSES] = sizeof(struct pm_entry_addresses),
 		[PM_ENTRY_ADDRESS_MODULE] = sizeof(struct pm_entry_address_module),
 		[PM_ENTRY_TOUCHES] = sizeof(struct pm_entry_touches),
+		[PM_ENTRY_PYTHON] = sizeof(struct pm_entry_python),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -416,6 +439,9 @@ static void parse_entry(
 	}
 	case PM_ENTRY_MODULE:
 		parse_module(trace, offset, body);
+		return;
+	case PM_ENTRY_PYTHON:
+		parse_python(trace, offset, body);
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);

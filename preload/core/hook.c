@@ -31,6 +31,7 @@
 #include "guest/resolve.h"
 #include "guest/sigbus.h"
 #include "process.h"
+#include "python/python_line.h"
 #include "trace/write.h"
 
 /* What a library answers for a function that it does not have. */
@@ -145,6 +146,15 @@ static __attribute__((noinline)) void context_went(const struct pmh_frame *f, en
 		pmh_context_popped();
 }
 
+/*
+ * Whether the line of Python that a call is made in makes it an operation of its own. Others have addresses
+ * among their values, so that their operations are of few lines already.
+ */
+PMH_INLINE bool has_line(enum pm_kind kind)
+{
+	return kind == PM_KIND_LAUNCH;
+}
+
 PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, struct pmh_place place,
 	uint8_t flags, const uint64_t *values, unsigned value_count)
 {
@@ -156,7 +166,8 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 	/* a question is asked again and again, from each copy of an unrolled loop: one operation */
 	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
 			? pmh_operation_of_caller(values, value_count, __builtin_return_address(0))
-			: pmh_operation(values, value_count);
+		: has_line(kind) ? pmh_operation_at_line(values, value_count, pmh_python_line())
+				 : pmh_operation(values, value_count);
 	f->path = 0;
 	f->correlation = 0;
 	f->flags = flags;

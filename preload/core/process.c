@@ -39,6 +39,7 @@
 #include "guest/state.h"
 #include "guest/thread.h"
 #include "lookup.h"
+#include "python/python_line.h"
 #include "python/python_process.h"
 #include "trace/intern.h"
 #include "trace/sample.h"
@@ -139,6 +140,7 @@ static void forked_in_child(void)
 	pmh_call_site_forget();
 	pmh_left_forget();
 	pmh_python_forget();
+	pmh_python_forget_lines();
 	pmh_threads_forget();
 	memset(&ended, 0, sizeof ended);
 	pmh_lock_forget(&counting);
@@ -264,6 +266,7 @@ static void activate(void *unused)
 		atomic_store_explicit(&pmh_state, decided, memory_order_release);
 	}
 	pmh_release(&deciding);
+	pmh_python_begin_lines();
 }
 
 void pmh_activate(void)

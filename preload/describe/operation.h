@@ -21,18 +21,28 @@
  * such as waiting for a stream, which a program does in many places; NULL: one operation wherever it is
  * called. Its text has the whole call site, of the first such call.
  */
-uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count);
+uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count, uint32_t line);
 PMH_INLINE uint32_t pmh_operation_of_caller(const uint64_t *values, unsigned value_count, const void *caller)
 {
 	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION ^ (uint64_t)(uintptr_t)caller, values, value_count);
 	uint32_t number = pmh_found(hash);
 
-	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count);
+	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count, 0);
 }
 
 PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
 {
 	return pmh_operation_of_caller(values, value_count, NULL);
+}
+
+/* The same with the line of Python that it is called in (python/python_line.h); 0: one operation wherever it
+ * is called. */
+PMH_INLINE uint32_t pmh_operation_at_line(const uint64_t *values, unsigned value_count, uint32_t line)
+{
+	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION ^ (uint64_t)line << 32, values, value_count);
+	uint32_t number = pmh_found(hash);
+
+	return __builtin_expect(number != 0, 1) ? number : pmh_new_operation(hash, values, value_count, line);
 }
 
 /* Whether pmh_coarse_hash is wanted; set before anything is recorded. */

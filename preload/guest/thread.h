@@ -86,6 +86,7 @@ struct pmh_thread {
 		const void *caller;
 	} trusted;                    /* the last call inside of another of which it was looked for */
 	bool ours;                    /* a thread of the hook's own: its stack says nothing of the program */
+	bool reads_python;            /* the lines that it is in are read (python/python_line.h) */
 	bool unlisted;                /* its end would not be seen, so its records are lost, and counted */
 	uint32_t number;              /* ordinal in the process, from 1; 0: not seen yet */
 	int device;                   /* current, as cudaSetDevice said */

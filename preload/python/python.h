@@ -206,4 +206,19 @@ bool pmh_python_find_module(struct pmh_python_look *look, uint64_t thread, char 
 /* The innermost callers, "Net.forward (net.py:12) < train (train.py:40)"; false: none. */
 bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes);
 
+/*
+ * The outermost, the outermost first, "<module> (train.py:90) > main (train.py:57)": the line of the loop
+ * that a call comes from is among them. True and "" where all of them are PyTorch's or the interpreter's own;
+ * false: the thread is in no Python, or, with look->failed, it is not known.
+ */
+bool pmh_python_find_outer(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes);
+
+/* The innermost, PyTorch's own too. */
+struct pmh_python_line {
+	uint64_t frame, code, instruction; /* as the interpreter has them */
+	char text[256];                    /* "Net.forward (net.py:12)" */
+};
+/* False: there is none, or, with look->failed, it is not known. */
+bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CALLERS 3
+#define OUTER 4
 
 /* Reads a number of 6 bits a byte, the lowest first, bit 6 set where another follows. */
 static uint32_t read_number(struct pmh_python_look *look, uint64_t *at, uint64_t end)
@@ -78,9 +79,9 @@ static bool is_optimizer(struct pmh_python_look *look, const struct pmh_python_f
 	       strstr(file, "/optim/");
 }
 
-/* Appends "Net.forward (net.py:12)". False: the frame is left out. */
-static bool append_caller(struct pmh_python_look *look, const struct pmh_python_frame *frame, char *text,
-	size_t text_bytes, size_t *used)
+/* Appends "Net.forward (net.py:12)" behind `between`. False: the frame is left out. */
+static bool append_frame(struct pmh_python_look *look, const struct pmh_python_frame *frame,
+	const char *between, char *text, size_t text_bytes, size_t *used)
 {
 	const struct pmh_python_offsets *at = look->python->at;
 	char name[PMH_PYTHON_NAME], file[PMH_PYTHON_PATH], where[32] = "";
@@ -88,9 +89,8 @@ static bool append_caller(struct pmh_python_look *look, const struct pmh_python_
 	uint32_t line;
 	int n;
 
-	if ((pmh_python_is_pytorch(look, frame) && !is_optimizer(look, frame)) ||
-		!pmh_python_text(look, pmh_python_word(look, frame->code + at->code_qualified_name), name,
-			sizeof name) ||
+	if (!pmh_python_text(
+		    look, pmh_python_word(look, frame->code + at->code_qualified_name), name, sizeof name) ||
 		!pmh_python_text(
 			look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file))
 		return false;
@@ -98,7 +98,7 @@ static bool append_caller(struct pmh_python_look *look, const struct pmh_python_
 	if (line)
 		snprintf(where, sizeof where, ":%u", line);
 	base = strrchr(file, '/');
-	n = snprintf(text + *used, text_bytes - *used, "%s%s (%s%s)", *used ? " < " : "", name,
+	n = snprintf(text + *used, text_bytes - *used, "%s%s (%s%s)", *used ? between : "", name,
 		base ? base + 1 : file, where);
 	if (look->failed || n < 0 || (size_t)n >= text_bytes - *used) {
 		text[*used] = 0;
@@ -117,7 +117,54 @@ bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char
 	text[0] = 0;
 	for (bool more = pmh_python_first_frame(look, thread, &passed, &frame); more && wanted > 0;
 		more = pmh_python_next_frame(look, &passed, &frame))
-		if (append_caller(look, &frame, text, text_bytes, &used))
+		if ((!pmh_python_is_pytorch(look, &frame) || is_optimizer(look, &frame)) &&
+			append_frame(look, &frame, " < ", text, text_bytes, &used))
 			wanted--;
 	return used > 0;
+}
+
+/* The interpreter's own, that runs the program: "<frozen runpy>". */
+static bool is_frozen(struct pmh_python_look *look, const struct pmh_python_frame *frame)
+{
+	const uint64_t file = pmh_python_word(look, frame->code + look->python->at->code_file_name);
+	char name[PMH_PYTHON_PATH];
+
+	return pmh_python_text(look, file, name, sizeof name) && strncmp(name, "<frozen", 7) == 0;
+}
+
+bool pmh_python_find_outer(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes)
+{
+	struct pmh_python_frame frame, last[OUTER];
+	unsigned passed, count = 0;
+	size_t used = 0;
+	bool any = false;
+
+	text[0] = 0;
+	for (bool more = pmh_python_first_frame(look, thread, &passed, &frame); more;
+		more = pmh_python_next_frame(look, &passed, &frame)) {
+		any = true;
+		if (!pmh_python_is_pytorch(look, &frame) && !is_frozen(look, &frame))
+			last[count++ % OUTER] = frame;
+	}
+	for (unsigned i = 0; i < OUTER && i < count && !look->failed; i++)
+		append_frame(look, &last[(count - 1 - i) % OUTER], " > ", text, text_bytes, &used);
+	return any && !look->failed;
+}
+
+bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+	struct pmh_python_frame frame;
+	unsigned passed;
+	size_t used = 0;
+
+	line->text[0] = 0;
+	if (!pmh_python_first_frame(look, thread, &passed, &frame))
+		return false;
+	line->frame = frame.address;
+	line->code = frame.code;
+	line->instruction = at->code_instructions
+				    ? pmh_python_word(look, frame.address + at->frame_instruction)
+				    : pmh_python_half(look, frame.address + at->frame_instruction);
+	return append_frame(look, &frame, "", line->text, sizeof line->text, &used);
 }

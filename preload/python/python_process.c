@@ -32,7 +32,8 @@
 
 static struct pmh_python python;
 static void *(*thread_state)(void);
-static _Atomic bool ready; /* the two above are set */
+static struct pmh_python_reading reading;
+static _Atomic bool ready; /* those above are set */
 static _Atomic bool wanted;
 static _Atomic pid_t process;
 static char note[128];                      /* what is to be said of Python, "": nothing */
@@ -89,6 +90,22 @@ static const char *find_python(const struct version *version, struct pmh_python 
 	return is_complete && *state ? NULL : "its types were not found";
 }
 
+static void find_mains(struct pmh_python_code *mains)
+{
+	static const char *const names[] = {"Py_BytesMain", "Py_RunMain", "Py_Main"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		void *address = dlsym(RTLD_DEFAULT, names[i]);
+		const ElfW(Sym) *symbol = NULL;
+		Dl_info info;
+
+		if (!address || !dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+			continue;
+		mains[i].start = (uint64_t)(uintptr_t)address;
+		mains[i].end = mains[i].start + symbol->st_size;
+	}
+}
+
 /* The same of what can be read. Under the lock. */
 static const char *try_python(const struct pmh_python *found)
 {
@@ -104,17 +121,26 @@ void pmh_python_init(void)
 	void *(*state)(void) = NULL;
 	struct version version;
 	const char *amiss;
+	struct pmh_python_reading words = {0};
+	void *const *stack_end;
 
 	atomic_store(&process, getpid());
 	if (!find_version(&version))
 		return;
 	amiss = find_python(&version, &found, &state);
+	find_mains(words.mains);
+	stack_end = dlsym(RTLD_DEFAULT, "__libc_stack_end");
+	words.stack_end = stack_end ? (uint64_t)(uintptr_t)*stack_end : 0;
+	words.at = found.at;
+	words.code_type = found.code_type;
+	words.thread_state = state;
 	pmh_acquire(&looking);
 	if (!amiss)
 		amiss = try_python(&found);
 	memcpy(found.pytorch, python.pytorch, sizeof found.pytorch);
 	python = found;
 	thread_state = state;
+	reading = words;
 	atomic_store(&ready, amiss == NULL);
 	snprintf(note, sizeof note, "python: %u.%u, %s%s", version.major, version.minor,
 		amiss ? "module names unavailable: " : "module names are recorded", amiss ? amiss : "");
@@ -189,11 +215,13 @@ static void find_pytorch(void)
 	atomic_store(&is_pytorch_settled, true);
 }
 
-/* The calling thread's state, 0 where it runs no Python. Begins a look; under the lock. */
-static uint64_t begin_look(void)
+/* The calling thread's state, 0 where it runs no Python (then *none) or is not known. Begins a look; under
+ * the lock. */
+static uint64_t begin_look(bool *none)
 {
 	uint64_t thread = atomic_load(&ready) ? (uint64_t)(uintptr_t)thread_state() : 0;
 
+	*none = atomic_load(&ready) && !thread;
 	if (!thread)
 		return 0;
 	pmh_python_look(&look, &python);
@@ -201,28 +229,72 @@ static uint64_t begin_look(void)
 												    : 0;
 }
 
-bool pmh_python_is_running(void)
+static bool is_asked(void)
 {
 	return atomic_load_explicit(&wanted, memory_order_relaxed) &&
-	       atomic_load_explicit(&ready, memory_order_acquire) && thread_state() != NULL;
+	       atomic_load_explicit(&ready, memory_order_acquire);
+}
+
+bool pmh_python_is_running(void)
+{
+	return is_asked() && thread_state() != NULL;
+}
+
+/* Under the lock. */
+static void look_for_work(uint64_t thread, struct pmh_python_names *names)
+{
+	pmh_python_look_on(&look);
+	pmh_python_find_module(&look, thread, names->module, sizeof names->module);
+	pmh_python_look_on(&look);
+	if (pmh_python_find_outer(&look, thread, names->outer, sizeof names->outer))
+		names->frames = PMH_PYTHON_FRAMES;
+	else if (!look.failed)
+		names->frames = PMH_PYTHON_NO_FRAME;
+	pmh_python_look_on(&look);
+	pmh_python_find_line(&look, thread, &names->line);
 }
 
 void pmh_python_names(bool is_work, struct pmh_python_names *names)
 {
 	uint64_t thread;
+	bool none;
 
-	names->callers[0] = names->module[0] = 0;
-	if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
-		!atomic_load_explicit(&ready, memory_order_relaxed))
+	names->callers[0] = names->module[0] = names->outer[0] = names->line.text[0] = 0;
+	names->frames = PMH_PYTHON_UNKNOWN;
+	if (!is_asked())
 		return;
 	find_pytorch();
 	pmh_acquire(&looking);
-	thread = begin_look();
+	thread = begin_look(&none);
 	if (thread) {
 		pmh_python_find_callers(&look, thread, names->callers, sizeof names->callers);
-		pmh_python_look_on(&look);
 		if (is_work)
-			pmh_python_find_module(&look, thread, names->module, sizeof names->module);
+			look_for_work(thread, names);
+	} else if (none) {
+		names->frames = PMH_PYTHON_NO_FRAME;
 	}
 	pmh_release(&looking);
+}
+
+bool pmh_python_look_line(struct pmh_python_line *line)
+{
+	bool found = false, none;
+	uint64_t thread;
+
+	if (!is_asked())
+		return false;
+	pmh_acquire(&looking);
+	thread = begin_look(&none);
+	if (thread)
+		found = pmh_python_find_line(&look, thread, line) && !look.failed;
+	pmh_release(&looking);
+	return found;
+}
+
+bool pmh_python_reading(struct pmh_python_reading *words)
+{
+	pmh_acquire(&looking);
+	*words = reading;
+	pmh_release(&looking);
+	return is_asked();
 }

@@ -391,6 +391,21 @@ void pmh_module_entry(uint32_t operation, const char *path)
 		write_entry(PM_ENTRY_MODULE, &entry, sizeof entry, NULL, 0);
 }
 
+void pmh_python_entry(
+	uint32_t operation, uint32_t flags, uint32_t line, const char *innermost, const char *outermost)
+{
+	const struct pm_entry_python entry = {
+		.operation = operation,
+		.flags = flags | (line ? PM_PYTHON_OWN : 0),
+		.innermost = line           ? line
+			     : innermost[0] ? pmh_string(innermost)
+					    : 0,
+		.outermost = outermost[0] ? pmh_string(outermost) : 0,
+	};
+
+	write_entry(PM_ENTRY_PYTHON, &entry, sizeof entry, NULL, 0);
+}
+
 uint32_t pmh_operation_count(void)
 {
 	return last_number[PM_ENTRY_OPERATION];

@@ -123,7 +123,8 @@ bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t 
 bool pmh_address_asks(const uint32_t *numbers, uint32_t count);
 void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *path);
 
-/* The number of a packed list of addresses (struct pm_entry_touches); 0: there is no room for more of them. */
+/* The number of a packed list of addresses (struct pm_entry_touches); 0: there is no room for more of them.
+ */
 uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count);
 
 /* Entries that have no number. */
@@ -139,6 +140,11 @@ void pmh_device_entry(const struct pm_entry_device *device, const char *name);
 uint32_t pmh_operation_entry(
 	uint64_t hash, uint32_t function, const char *site, const uint64_t *values, unsigned value_count);
 void pmh_module_entry(uint32_t operation, const char *path);
+
+/* Where in Python it was called (struct pm_entry_python). line: the string of all its calls, 0: `innermost`
+ * is that of the first. */
+void pmh_python_entry(
+	uint32_t operation, uint32_t flags, uint32_t line, const char *innermost, const char *outermost);
 
 uint32_t pmh_operation_count(void);   /* so far */
 bool pmh_intern_is_nearly_full(void); /* what is left is for operations without any values */
