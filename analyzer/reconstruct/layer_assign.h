@@ -107,6 +107,9 @@ size_t layer_flow_iteration(const struct layer_assign *assign, const struct iter
 /* Which steps are forward, which backward (layer_direction.c). */
 void layer_passes(struct layer_assign *assign);
 
+/* The passes of all steps by the threads that call them; false: threads do not tell (layer_thread.c). */
+bool layer_thread_passes(const struct layer_assign *assign, enum layer_pass *passes);
+
 /* The layers, and which steps belong to them (layer_steps.c). */
 void layer_steps(struct layer_assign *assign);
 

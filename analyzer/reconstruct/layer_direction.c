@@ -2,9 +2,11 @@
  * Forward or backward. Many calls say it themselves: cuDNN's by their function, products by the parameter
  * they read for the first time (forward) or the gradient they write (backward). The calls between two of the
  * same kind are of that kind; what lies between the last forward and the first backward one is decided by who
- * uses its result.
+ * uses its result. Where the thread of the backward pass is known it tells all but what the calls say
+ * themselves.
  */
 #include "layer_assign.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +186,34 @@ static void fill_end(struct layer_assign *assign, uint32_t from)
 	}
 }
 
+/*
+ * A convolution that is transposed goes forward by the function of a backward pass, and back by that of a
+ * forward pass; the latter is not what is computed again, which Python calls.
+ */
+static bool is_transposed(const struct layer_assign *assign, uint32_t step, enum layer_pass pass)
+{
+	const enum trace_python python =
+		assign->timeline->operations[assign->graph.steps[step].operation].python;
+
+	return (assign->passes[step] == LAYER_BACKWARD && pass == LAYER_FORWARD) ||
+	       (assign->passes[step] == LAYER_FORWARD && pass == LAYER_BACKWARD &&
+		       python == TRACE_PYTHON_NONE);
+}
+
+/* All of it, where threads tell; else false. */
+static bool pass_by_threads(struct layer_assign *assign)
+{
+	enum layer_pass *passes = mem_alloc(assign->graph.step_count, sizeof(*passes));
+	const bool told = layer_thread_passes(assign, passes);
+
+	for (uint32_t i = 0; i < assign->graph.step_count && told; i++)
+		if (assign->reasons[i].phase == LAYER_RULE_FUNCTION ? is_transposed(assign, i, passes[i])
+								    : is_open(assign, i))
+			set_anchor(assign, i, passes[i], LAYER_RULE_THREAD);
+	free(passes);
+	return told;
+}
+
 void layer_passes(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
@@ -191,6 +221,8 @@ void layer_passes(struct layer_assign *assign)
 	uint32_t last = 0; /* behind the last anchor */
 
 	find_anchors(assign);
+	if (pass_by_threads(assign))
+		return;
 	for (uint32_t i = 0; i <= graph->step_count; i++) {
 		enum layer_pass here = LAYER_UNKNOWN;
 

@@ -17,6 +17,7 @@
 	X(BETWEEN, "between", "lies between calls of that pass") \
 	X(USED, "used", "lies between the passes: by who uses its result") \
 	X(TURN, "turn", "lies on that side of the turning point, where the order of parameters reverses") \
+	X(THREAD, "thread", "is called in Python, or by the thread of the backward pass, which is not") \
 	X(UPDATES, "updates", "writes parameters, or works for what does") \
 	X(WINDOW, "window", "is among the launches that work on parameters and their state") \
 	X(BEHIND, "behind", "comes behind the last call that makes a gradient") \

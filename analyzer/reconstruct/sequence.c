@@ -1,6 +1,7 @@
 /* A worker's work as a sequence of classes: see sequence.h. */
 #include "sequence.h"
 #include "base/lookup.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,9 @@ static struct what what_of(const struct worker_model *model, uint32_t number)
 		what.key = sequence_key(timeline, operation);
 		what.marks = sequence_label(timeline, operation);
 		what.given = operation->given_phase != 0;
-		what.framed = operation->site && strstr(operation->site, ".py:");
+		what.framed = operation->python != TRACE_PYTHON_UNKNOWN
+				      ? operation->python != TRACE_PYTHON_NONE
+				      : operation->site && strstr(operation->site, ".py:");
 	}
 	if (kind == PM_KIND_COPY && timeline_value(timeline, operation, "dir", &direction) &&
 		(direction == 1 || direction == 2))

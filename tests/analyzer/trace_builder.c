@@ -158,6 +158,15 @@ void builder_module(struct builder *builder, uint32_t operation, const char *nam
 	entry(builder, PM_ENTRY_MODULE, &body, sizeof(body), "", 0);
 }
 
+void builder_python(struct builder *builder, uint32_t operation, uint32_t flags, const char *innermost,
+	const char *outermost)
+{
+	struct pm_entry_python body = {operation, flags, innermost ? builder_string(builder, innermost) : 0,
+		outermost ? builder_string(builder, outermost) : 0};
+
+	entry(builder, PM_ENTRY_PYTHON, &body, sizeof(body), "", 0);
+}
+
 void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count)
 {
 	struct pm_entry_addresses body = {builder->counts[PM_ENTRY_ADDRESSES] + 1, count};
