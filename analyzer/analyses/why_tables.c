@@ -1,5 +1,6 @@
 /* The rules that decided, as tables: see why.h. */
 #include "analyses/kernels.h"
+#include "trace/trace.h"
 #include "why.h"
 
 #include <math.h>
@@ -17,6 +18,28 @@ static const char *title_of(struct arena *arena, const struct timeline *timeline
 	return print_clean(arena, arena_format(arena, "%.*s..", TITLE_BYTES - 2, title));
 }
 
+static const struct timeline_operation *operation_of(
+	const struct analysis *analysis, const struct why_row *row)
+{
+	return &analysis->timeline.operations[timeline_call(&analysis->timeline, row->call).operation];
+}
+
+/* "linear (functional.py:125)", where that is of all calls of the operation; "not in Python"; else "". */
+static const char *line_of(const struct timeline_operation *operation)
+{
+	if (operation->python == TRACE_PYTHON_NONE)
+		return "not in Python";
+	return operation->python == TRACE_PYTHON_OWN && operation->innermost ? operation->innermost : "";
+}
+
+static bool any_line(const struct analysis *analysis, const struct why *why)
+{
+	for (size_t i = 0; i < why->row_count; i++)
+		if (*line_of(operation_of(analysis, &why->rows[i])))
+			return true;
+	return false;
+}
+
 void why_call_table(
 	struct print_table *table, const struct analysis *analysis, const struct why *why, bool text)
 {
@@ -31,11 +54,18 @@ void why_call_table(
 	const size_t layer_by = print_column(table, "layer_by", "by", PRINT_WORD);
 	const size_t other = print_column(table, "of_row", "of row", PRINT_COUNT);
 	const size_t parameter = print_column(table, "parameter", NULL, PRINT_WORD);
+	const size_t line =
+		print_column(table, "line", any_line(analysis, why) ? "line of Python" : NULL, PRINT_WORD);
+	const size_t outermost = print_column(table, "outermost", NULL, PRINT_WORD);
 
 	for (size_t i = 0; i < why->row_count; i++) {
 		const struct why_row *item = &why->rows[i];
+		const struct timeline_operation *operation = operation_of(analysis, item);
 
 		print_row(table);
+		print_word(table, line, print_clean(table->arena, line_of(operation)));
+		if (operation->outermost)
+			print_word(table, outermost, print_clean(table->arena, operation->outermost));
 		print_number(table, row, (double)i + 1);
 		print_word(table, call, title_of(table->arena, &analysis->timeline, item->call, text));
 		print_word(table, name,
