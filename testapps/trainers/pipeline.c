@@ -22,7 +22,7 @@ static int is_last_stage(const struct pipeline *p)
 static void create_network(struct pipeline *p)
 {
 	struct nn *nn = p->nn;
-	int depth = strategy_depth(p->plan, p->stage), is_flushed = p->plan->kind != STRATEGY_PIPEDREAM;
+	int depth = strategy_depth(p->plan, p->stage), is_flushed = !strategy_follows(p->plan);
 
 	/* Where batches follow each other, one more input may arrive before the oldest one is done with. */
 	nn_set_stage(nn, p->plan->cut[p->stage], p->plan->cut[p->stage + 1]);
@@ -238,7 +238,7 @@ static void update(struct pipeline *p)
 	if (p->dist->sharers > 1)
 		dist_wait_for_sums(p->dist, 0, nn->stream);
 	clock_begin(p->clock, CLOCK_UPDATE, 0, -1, nn->stream);
-	if (p->plan->kind == STRATEGY_PIPEDREAM)
+	if (strategy_follows(p->plan))
 		nn_advance(nn);
 	optim_update(&p->optim, nn);
 	clock_end(p->clock, CLOCK_UPDATE, 0, -1, nn->stream);

@@ -15,7 +15,7 @@ enum { DEFAULT_MICRO_BATCHES = 4 };
  */
 static const double flops_per_number = 70;
 
-static const char *const names[] = {"data", "model", "gpipe", "pipedream", "hybrid"};
+static const char *const names[] = {"data", "model", "gpipe", "pipedream", "hybrid", "layerwise"};
 
 __attribute__((format(printf, 2, 3))) static int fail(struct strategy *s, const char *format, ...)
 {
@@ -65,7 +65,7 @@ static int set_stages(struct strategy *s, const char *text)
 	for (int i = 0; i < s->stage_count; i++) {
 		s->first_rank[i] = ranks;
 		ranks += s->replicas[i];
-		if (s->replicas[i] > 1 && (s->kind == STRATEGY_MODEL || s->kind == STRATEGY_GPIPE))
+		if (s->replicas[i] > 1 && s->kind != STRATEGY_PIPEDREAM && s->kind != STRATEGY_HYBRID)
 			return fail(s,
 				"--stages %s: --strategy %s has one replica of each stage; hybrid has several",
 				text, names[s->kind]);
@@ -79,11 +79,13 @@ static int set_stages(struct strategy *s, const char *text)
 
 static int set_micro_batches(struct strategy *s, int count)
 {
-	if (s->kind == STRATEGY_MODEL && count > 1)
-		return fail(
-			s, "--micro-batches %d: --strategy model does not divide batches; gpipe does", count);
+	int is_whole = s->kind == STRATEGY_MODEL || s->kind == STRATEGY_LAYERWISE;
+
+	if (is_whole && count > 1)
+		return fail(s, "--micro-batches %d: --strategy %s does not divide batches; gpipe does", count,
+			names[s->kind]);
 	if (!count)
-		count = s->kind == STRATEGY_MODEL ? 1 : DEFAULT_MICRO_BATCHES;
+		count = is_whole ? 1 : DEFAULT_MICRO_BATCHES;
 	s->micro_batches = count;
 	if (s->batch % count)
 		return fail(s, "--micro-batches %d: a batch of %d samples is not divisible into that many",
@@ -230,13 +232,16 @@ int strategy_rank(const struct strategy *s, int stage, int micro_batch)
 
 /*
  * PipeDream: as many as keep all later stages busy while the first of them comes back, shared by the stage's
- * replicas. Otherwise: all of a batch.
+ * replicas. Layer-wise: one for each pass of a later stage, there and back, and its own. Otherwise: all of a
+ * batch.
  */
 int strategy_depth(const struct strategy *s, int stage)
 {
 	int ranks = s->world - s->first_rank[stage];
 
-	if (s->kind != STRATEGY_PIPEDREAM)
+	if (!strategy_follows(s))
 		return strategy_turns(s, stage);
+	if (s->kind == STRATEGY_LAYERWISE)
+		return 2 * ranks - 1;
 	return (ranks + s->replicas[stage] - 1) / s->replicas[stage];
 }

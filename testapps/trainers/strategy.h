@@ -13,13 +13,22 @@
  *   hybrid     the same with replicated stages: data parallelism within a stage
  *   pipedream  one forward, one backward in turn, an update after each: batches follow each other at once,
  *              and a micro-batch is computed with the weights of some updates ago
+ *   layerwise  the same with whole batches: each stage has the forward pass of a new one and the backward
+ *              pass of an old one in turn, and waits for neither, so that twice as many are under way
  */
 #ifndef STRATEGY_H
 #define STRATEGY_H
 
 #include "nn.h"
 
-enum strategy_kind { STRATEGY_DATA, STRATEGY_MODEL, STRATEGY_GPIPE, STRATEGY_PIPEDREAM, STRATEGY_HYBRID };
+enum strategy_kind {
+	STRATEGY_DATA,
+	STRATEGY_MODEL,
+	STRATEGY_GPIPE,
+	STRATEGY_PIPEDREAM,
+	STRATEGY_HYBRID,
+	STRATEGY_LAYERWISE
+};
 enum strategy_recompute { STRATEGY_RECOMPUTE_AUTO, STRATEGY_RECOMPUTE_ON, STRATEGY_RECOMPUTE_OFF };
 
 enum { STRATEGY_MAX_STAGES = 512 };
@@ -62,6 +71,12 @@ int strategy_stage(const struct strategy *s, int rank, int *replica);
 
 /* The rank that computes a micro-batch, counted over all batches, in a stage. */
 int strategy_rank(const struct strategy *s, int stage, int micro_batch);
+
+/* Do batches follow each other at once, each micro-batch with an update of its own? */
+static inline int strategy_follows(const struct strategy *s)
+{
+	return s->kind == STRATEGY_PIPEDREAM || s->kind == STRATEGY_LAYERWISE;
+}
 
 /* Micro-batches that a replica of the stage has begun and not finished, at most. */
 int strategy_depth(const struct strategy *s, int stage);

@@ -18,7 +18,7 @@ static int may_forward(const struct strategy_schedule *s)
 {
 	int turns = strategy_turns(s->plan, s->stage), limit = s->turns;
 
-	if (s->plan->kind != STRATEGY_PIPEDREAM)
+	if (!strategy_follows(s->plan))
 		limit = (s->backwards / turns + 1) * turns;
 	return s->forwards < s->turns && s->forwards < limit &&
 	       s->forwards - s->backwards < strategy_depth(s->plan, s->stage);
@@ -30,7 +30,7 @@ static struct strategy_step backward(struct strategy_schedule *s)
 	struct strategy_step next = step(s, STRATEGY_BACKWARD, s->backwards);
 
 	/* GPipe takes the latest first: its activations are the freshest. */
-	if (s->plan->kind != STRATEGY_PIPEDREAM) {
+	if (!strategy_follows(s->plan)) {
 		next = step(s, STRATEGY_BACKWARD, s->backwards - done + turns - 1 - done);
 		next.is_first = done == 0;
 		next.is_last = done == turns - 1;

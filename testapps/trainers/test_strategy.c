@@ -66,6 +66,8 @@ static const struct {
 	{{STRATEGY_PIPEDREAM, "1-1-1", "4,4", 32, 4, 0}, 3, "the numbers must rise"},
 	{{STRATEGY_PIPEDREAM, "1-1", "3;4", 32, 4, 0}, 2, "auto, or layer numbers"},
 	{{STRATEGY_PIPEDREAM, "1-1", "4", 32, 4, 0}, 2, NULL},
+	{{STRATEGY_LAYERWISE, "2-1", NULL, 32, 1, 0}, 3, "layerwise has one replica of each stage"},
+	{{STRATEGY_LAYERWISE, NULL, NULL, 32, 4, 0}, 2, "layerwise does not divide batches"},
 	{{STRATEGY_GPIPE, NULL, "auto", 32, 4, 0}, 6, NULL},
 	{{STRATEGY_GPIPE, NULL, "auto", 32, 4, 0}, 7, "7 stages: this network can be cut into at most 6"},
 };
@@ -205,7 +207,7 @@ static void check_player(const struct strategy *s, const char *name, int rank)
 	const struct player *p = &players[rank];
 	int replica = 0, stage = strategy_stage(s, rank, &replica);
 	int turns = ITERATIONS * s->micro_batches / s->replicas[stage];
-	int updates = s->kind == STRATEGY_PIPEDREAM ? turns : ITERATIONS;
+	int updates = strategy_follows(s) ? turns : ITERATIONS;
 
 	if (p->step.work != STRATEGY_DONE)
 		fail("%s: rank %d waits for ever in a step %d of micro-batch %d", name, rank, p->step.work,
@@ -223,7 +225,10 @@ static void check_schedule(enum strategy_kind kind, const char *stages, int worl
 	struct strategy s;
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s %s x %d", kind == STRATEGY_PIPEDREAM ? "pipedream" : "gpipe",
+	snprintf(name, sizeof(name), "%s %s x %d",
+		kind == STRATEGY_PIPEDREAM   ? "pipedream"
+		: kind == STRATEGY_LAYERWISE ? "layerwise"
+					     : "gpipe",
 		stages ? stages : "1-1...", micro_batches);
 	if (strategy_init(&s, &options, world)) {
 		fail("%s: %s", name, s.error);
@@ -246,7 +251,8 @@ static void check_schedule(enum strategy_kind kind, const char *stages, int worl
 /* The order that the published figures show: the first of three stages, and the last. */
 static void check_order(enum strategy_kind kind, int rank, const char *expected)
 {
-	struct strategy_options options = {kind, NULL, NULL, 12, 4, 0};
+	const int is_whole = kind == STRATEGY_LAYERWISE;
+	struct strategy_options options = {kind, NULL, NULL, 12, is_whole ? 1 : 4, 0};
 	struct strategy_schedule schedule;
 	struct strategy_step step = {0};
 	struct strategy s;
@@ -255,7 +261,7 @@ static void check_order(enum strategy_kind kind, int rank, const char *expected)
 
 	if (strategy_init(&s, &options, 3))
 		errx(1, "%s", s.error);
-	strategy_begin(&schedule, &s, rank, 1);
+	strategy_begin(&schedule, &s, rank, is_whole ? 6 : 1);
 	while (step.work != STRATEGY_DONE) {
 		step = strategy_next(&schedule);
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%c", "fbui."[step.work]);
@@ -323,6 +329,8 @@ int main(void)
 			check_schedule(STRATEGY_GPIPE, NULL, world, m);
 			check_schedule(STRATEGY_PIPEDREAM, NULL, world, m);
 		}
+	for (int world = 1; world <= MAX_RANKS; world++)
+		check_schedule(STRATEGY_LAYERWISE, NULL, world, 1);
 	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++)
 		for (int m = 24; m <= 48; m += 24) {
 			check_schedule(STRATEGY_HYBRID, stages[i], ranks[i], m);
@@ -331,6 +339,8 @@ int main(void)
 	check_order(STRATEGY_GPIPE, 0, "f0f1f2f3b3b2b1b0ui.");
 	check_order(STRATEGY_PIPEDREAM, 0, "f0f1f2b0uf3b1ub2ub3ui.");
 	check_order(STRATEGY_PIPEDREAM, 2, "f0b0uf1b1uf2b2uf3b3ui.");
+	check_order(STRATEGY_LAYERWISE, 0, "f0f1f2f3f4b0uif5b1uib2uib3uib4uib5ui.");
+	check_order(STRATEGY_LAYERWISE, 2, "f0b0uif1b1uif2b2uif3b3uif4b4uif5b5ui.");
 	check_buckets(nn);
 	free(nn);
 	return failures ? 1 : 0;

@@ -108,6 +108,13 @@ case_pipedream 4 cnn 4 0:1,4:2,6:1
 case_pipedream 3 mlp 3 0:3 --aggregate fused
 case_pipedream 3 mlp 4 0:1,2:2 --recompute on
 
+# Whole batches, twice as many under way.
+ranks 3 layerwise1 $mlp $common --strategy layerwise --partition 2,4
+agrees layerwise1 mlp 1 =0:1,2:1,4:1
+differs layerwise1 mlp 1 0:1,2:1,4:1
+ranks 2 layerwise2 $cnn $common --strategy layerwise --partition 2
+agrees layerwise2 cnn 1 =0:1,2:1
+
 # Micro-batches are the same wherever the cuts are, and so are batch normalisation, dropout and what is computed again:
 # the same weights, bit for bit, and losses, those of test images too.
 "$bin/mkdata" --out "$work/volumes" --dataset volumes --train 40 --test 10 --side 16 || exit 1

@@ -7,7 +7,9 @@
  *
  * PipeDream: in a stage with R replicas the updates are counted by rounds of R micro-batches. Up to D
  * micro-batches per replica are under way, D the number of processes from this stage on, divided by R and
- * rounded up, so micro-batch m sees the weights of update m / R - (D - 1), or the first ones.
+ * rounded up, so micro-batch m sees the weights of update m / R - (D - 1), or the first ones. A rule that
+ * begins with an = is the layer-wise one: no replicas, and D twice the number of processes from the stage on,
+ * less 1.
  *
  * Usage: test_strategy_reference NET DATA BATCH MICRO_BATCHES ITERATIONS RATE MOMENTUM RULE INITIAL FINAL
  * NET: mlp or cnn, as test_strategy.sh trains them. RULE: sync, or for each stage FIRST_LAYER:REPLICAS, with
@@ -25,7 +27,7 @@
 enum { MAX_STAGES = 16 };
 
 struct run {
-	int batch, micro_batches, iterations, is_sync;
+	int batch, micro_batches, iterations, is_sync, is_layerwise;
 	double rate, momentum;
 	int stage_count, first[MAX_STAGES + 1], replicas[MAX_STAGES];
 };
@@ -59,6 +61,8 @@ static void build(struct nn *nn, const char *net)
 static void parse_rule(struct run *run, const char *text)
 {
 	run->is_sync = !strcmp(text, "sync");
+	run->is_layerwise = *text == '=';
+	text += run->is_layerwise;
 	for (; !run->is_sync && *text; run->stage_count++) {
 		int used = 0;
 
@@ -154,7 +158,8 @@ static int round_of(const struct run *run, int layer, int m, int *seen)
 	}
 	stage = stage_of(run, layer, &processes);
 	replicas = run->replicas[stage];
-	version = m / replicas - ((processes + replicas - 1) / replicas - 1);
+	version = m / replicas -
+		  (run->is_layerwise ? 2 * (processes - 1) : (processes + replicas - 1) / replicas - 1);
 	*seen = version > 0 ? version : 0;
 	return replicas;
 }

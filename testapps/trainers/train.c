@@ -63,7 +63,7 @@ static const struct option_row parallel_rows[] = {
 		"fused: size of the buffer; larger gradients are all-reduced in place"},
 	{OPTION_NUMBER, "cycle-ms", "X", &options.cycle_ms, 0, 1e9,
 		"fused: cycle time; 0: each layer separately"},
-	{OPTION_CHOICE, "strategy", "data|model|gpipe|pipedream|hybrid", &options.strategy, 0, 0,
+	{OPTION_CHOICE, "strategy", "data|model|gpipe|pipedream|hybrid|layerwise", &options.strategy, 0, 0,
 		"what is divided among the processes: the batch; or the network's layers, as below"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
@@ -77,7 +77,7 @@ static const struct option_row pipeline_rows[] = {
 		"(default): minimise the operations of the slowest stage"},
 	{OPTION_INT, "micro-batches", "N", &options.micro_batches, 0, 100000,
 		"number of equal micro-batches per batch, a multiple of each stage's replicas; 0: 4, or with "
-		"model 1"},
+		"model and layerwise 1"},
 	{OPTION_CHOICE, "recompute", "auto|on|off", &options.recompute, 0, 0,
 		"keep only a stage's inputs, and recompute its forward pass before each backward pass; auto: with "
 		"gpipe and hybrid"},
@@ -110,7 +110,9 @@ static const char notes[] =
 	"                  all its replicas' gradients), so that it never waits for the end of a batch. The\n"
 	"                  backward pass of a micro-batch has the weights that its forward pass had; they are\n"
 	"                  some updates old. Loss and gradients are a micro-batch's mean, not the batch's.\n"
-	"       All but pipedream learn what one GPU learns, but for rounding, and but for batch normalisation,\n"
+	"       layerwise  pipedream with whole batches and twice as many of them under way: a stage has the\n"
+	"                  forward pass of a new batch and the backward pass of an old one in turn.\n"
+	"       All but these two learn what one GPU learns, but for rounding, and but for batch normalisation,\n"
 	"       which sees a part of the batch.\n"
 	"\n"
 	"SEVERAL PROCESSES\n"
@@ -196,7 +198,7 @@ static void train_stages(struct train *t, const struct train_program *program)
 	if (strategy_init(&plan, &wanted, t->dist.world))
 		errx(2, "%s", plan.error);
 	samples = strategy_samples(&plan);
-	add_layers(nn, program, &t->data, plan.kind == STRATEGY_PIPEDREAM ? samples : options.batch, samples);
+	add_layers(nn, program, &t->data, strategy_follows(&plan) ? samples : options.batch, samples);
 	if (strategy_cut(&plan, nn, options.partition))
 		errx(2, "%s", plan.error);
 	dist_open(&t->dist);
