@@ -111,16 +111,48 @@ static void transfer_end(struct pipeline *p, int layer, cudaStream_t stream)
 	label_set("other", NULL);
 }
 
-static void receive_input(struct pipeline *p, const struct strategy_step *step)
+static void post_input(struct pipeline *p, int turn, int micro_batch)
 {
 	struct nn *nn = p->nn;
+
+	pipeline_receive(&p->links.forward_in, strategy_rank(p->plan, p->stage - 1, micro_batch),
+		nn_input(nn, turn), nn_numel(nn_input_shape(nn)), p->is_read[turn % nn->input_slots]);
+}
+
+static void post_gradient(struct pipeline *p, int micro_batch)
+{
+	struct nn *nn = p->nn;
+
+	pipeline_receive(&p->links.backward_in, strategy_rank(p->plan, p->stage + 1, micro_batch),
+		nn_output_gradient(nn), nn_numel(nn->layer[nn->end - 1].out), p->is_used);
+}
+
+/*
+ * The next input and gradient may come while the process waits for its own passes: layer-wise, where each
+ * batch is waited for, nothing else would hide messages. The clock sees those from when they are waited for.
+ */
+static void post_early(struct pipeline *p, const struct strategy_schedule *schedule)
+{
+	if (p->plan->kind != STRATEGY_LAYERWISE)
+		return;
+	p->is_input_posted = p->stage > 0 && schedule->forwards < schedule->turns;
+	if (p->is_input_posted)
+		post_input(p, schedule->forwards, schedule->forwards);
+	p->is_gradient_posted = !is_last_stage(p) && schedule->backwards < schedule->turns;
+	if (p->is_gradient_posted)
+		post_gradient(p, schedule->backwards);
+}
+
+static void receive_input(struct pipeline *p, const struct strategy_step *step)
+{
 	struct pipeline_link *link = &p->links.forward_in;
 
-	transfer_begin(p, nn->first - 1, link->stream);
-	pipeline_receive(link, strategy_rank(p->plan, p->stage - 1, step->micro_batch),
-		nn_input(nn, step->turn), nn_numel(nn_input_shape(nn)),
-		p->is_read[step->turn % nn->input_slots], nn->stream);
-	transfer_end(p, nn->first - 1, link->stream);
+	transfer_begin(p, p->nn->first - 1, link->stream);
+	if (!p->is_input_posted)
+		post_input(p, step->turn, step->micro_batch);
+	p->is_input_posted = 0;
+	pipeline_wait_received(link, p->nn->stream);
+	transfer_end(p, p->nn->first - 1, link->stream);
 }
 
 static void send_output(struct pipeline *p, const struct strategy_step *step)
@@ -137,13 +169,14 @@ static void send_output(struct pipeline *p, const struct strategy_step *step)
 
 static void receive_gradient(struct pipeline *p, const struct strategy_step *step)
 {
-	struct nn *nn = p->nn;
 	struct pipeline_link *link = &p->links.backward_in;
 
-	transfer_begin(p, nn->end - 1, link->stream);
-	pipeline_receive(link, strategy_rank(p->plan, p->stage + 1, step->micro_batch),
-		nn_output_gradient(nn), nn_numel(nn->layer[nn->end - 1].out), p->is_used, nn->stream);
-	transfer_end(p, nn->end - 1, link->stream);
+	transfer_begin(p, p->nn->end - 1, link->stream);
+	if (!p->is_gradient_posted)
+		post_gradient(p, step->micro_batch);
+	p->is_gradient_posted = 0;
+	pipeline_wait_received(link, p->nn->stream);
+	transfer_end(p, p->nn->end - 1, link->stream);
 }
 
 static void send_gradient(struct pipeline *p, const struct strategy_step *step)
@@ -326,6 +359,8 @@ static void train_epoch(struct pipeline *p, int epoch)
 	strategy_begin(&schedule, p->plan, p->dist->rank, iterations);
 	while (step.work != STRATEGY_DONE) {
 		step = strategy_next(&schedule);
+		if (step.work == STRATEGY_ITERATION)
+			post_early(p, &schedule);
 		do_step(p, &step, &progress);
 	}
 	pipeline_links_wait(&p->links);

@@ -23,11 +23,12 @@ struct pipeline {
 	struct dist_sum sum;
 	struct pipeline_links links;
 	struct pipeline_input input;
-	int input_reader;     /* the last layer that reads the stage's input */
-	cudaEvent_t *is_read; /* per input slot: its micro-batch is done with */
-	cudaEvent_t is_used;  /* the gradient that came from the next stage */
-	int *version;         /* of the parameters, per micro-batch under way */
-	float *output;        /* last stage: pinned copies of the loss layer's y */
+	int is_input_posted, is_gradient_posted; /* the receives of the next ones are queued */
+	int input_reader;                        /* the last layer that reads the stage's input */
+	cudaEvent_t *is_read;                    /* per input slot: its micro-batch is done with */
+	cudaEvent_t is_used;                     /* the gradient that came from the next stage */
+	int *version;                            /* of the parameters, per micro-batch under way */
+	float *output;                           /* last stage: pinned copies of the loss layer's y */
 };
 
 /*

@@ -76,13 +76,16 @@ void pipeline_send(
 	CHECK(cudaEventRecord(link->done[place % link->places], link->stream));
 }
 
-void pipeline_receive(struct pipeline_link *link, int rank, float *values, size_t count, cudaEvent_t is_free,
-	cudaStream_t to)
+void pipeline_receive(struct pipeline_link *link, int rank, float *values, size_t count, cudaEvent_t is_free)
 {
 	CHECK(cudaStreamWaitEvent(link->stream, is_free, 0));
 	CHECK(ncclRecv(values, count, ncclFloat32, rank, link->comm, link->stream));
 	CHECK(cudaEventRecord(link->done[0], link->stream));
-	CHECK(cudaStreamWaitEvent(to, link->done[0], 0));
+}
+
+void pipeline_wait_received(struct pipeline_link *link, cudaStream_t stream)
+{
+	CHECK(cudaStreamWaitEvent(stream, link->done[0], 0));
 }
 
 void pipeline_wait_sent(struct pipeline_link *link, int place, cudaStream_t stream)

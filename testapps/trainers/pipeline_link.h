@@ -40,10 +40,11 @@ void pipeline_links_wait(struct pipeline_links *links);
 void pipeline_send(struct pipeline_link *link, int rank, const float *values, size_t count, int place,
 	cudaStream_t from);
 
-/* Queues a receive, into memory that is free when `is_free` (if it was ever recorded) has happened, and makes
- * the stream `to` wait for it. */
-void pipeline_receive(struct pipeline_link *link, int rank, float *values, size_t count, cudaEvent_t is_free,
-	cudaStream_t to);
+/* Queues a receive, into memory that is free when `is_free` (if it was ever recorded) has happened. */
+void pipeline_receive(struct pipeline_link *link, int rank, float *values, size_t count, cudaEvent_t is_free);
+
+/* Makes the stream wait for the last receive. */
+void pipeline_wait_received(struct pipeline_link *link, cudaStream_t stream);
 
 /* Makes the stream wait until what was sent from the place, if anything, has gone. */
 void pipeline_wait_sent(struct pipeline_link *link, int place, cudaStream_t stream);
