@@ -153,22 +153,28 @@ static void range_untried(
 }
 
 /* With one measured batch, between layers that scale in proportion and such that do so least. */
-static int range_pipe(
-	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
+static int range_pipe(const struct advice *a, const struct strategy_net *net, const struct strategy_how *how,
+	size_t gpus, struct advice_way *way)
 {
+	const struct strategy_plan *plan = &way->choice.plan;
 	struct strategy_how pipe = *how;
 	double best, worst;
+	struct strategy_cluster ordered;
 	struct strategy_net fixed;
 	int status;
 
 	pipe.other = other_of_pipe(a, (double)gpus);
-	way->time += pipe.other - how->other;
+	strategy_cluster_ordered(
+		a->cluster, way->choice.worker, plan->first[strategy_places(plan)], &ordered);
+	way->time = strategy_pipe(net, &ordered, &pipe, plan, NULL);
+	if (way->time < 0)
+		return -ENOMEM;
 	best = worst = way->time;
 	if (a->net.batch_count == 1) {
 		status = make_fixed(&a->net, FIXED_TIMES, FIXED_SHARE, &fixed);
 		if (status == 0) {
-			best = strategy_pipe(&a->net, a->cluster, &pipe, &way->choice.plan, NULL);
-			worst = strategy_pipe(&fixed, a->cluster, &pipe, &way->choice.plan, NULL);
+			best = strategy_pipe(&a->net, &ordered, &pipe, plan, NULL);
+			worst = strategy_pipe(&fixed, &ordered, &pipe, plan, NULL);
 		}
 		free_fixed(&fixed);
 		if (status < 0 || best < 0 || worst < 0)
@@ -207,8 +213,8 @@ static void set_limit(const struct advice *a, double gpus, struct advice_way *wa
 		way->share = fmin(compute / way->time, 1);
 }
 
-static int fill_way(
-	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
+static int fill_way(const struct advice *a, const struct strategy_net *net, const struct strategy_how *how,
+	size_t gpus, struct advice_way *way)
 {
 	const struct strategy_choice *choice = &way->choice;
 	int status = 0;
@@ -230,7 +236,7 @@ static int fill_way(
 		else if (!strategy_is_pipe(way->name))
 			range_untried(a, how, gpus, way);
 		else
-			status = range_pipe(a, how, gpus, way);
+			status = range_pipe(a, net, how, gpus, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
 		if (!strategy_is_validated(way->name))
@@ -294,7 +300,7 @@ static int fill_row(struct advice *a, const struct strategy_net *net, struct adv
 		 */
 		if ((i == STRATEGY_NAME_SINGLE) != (row->gpus == 1))
 			way->choice.possible = false;
-		status = fill_way(a, &how, row->gpus, way);
+		status = fill_way(a, net, &how, row->gpus, way);
 	}
 	return status;
 }

@@ -99,7 +99,9 @@ const char *guide_set(struct guide *guide, const char *name, const char *text)
 			continue;
 		if (!role_has_levels(column->role)) {
 			if (csv_number(text, &number) < 0)
-				return error_message("%.100s=%.100s: expected a number (--at for each column)", name, text);
+				return error_message(
+					"%.100s=%.100s: expected a number (--at for each column)", name,
+					text);
 			if (number <= 0 && column->least > 0)
 				return error_message(
 					"%.100s=%.100s: expected a positive number, like all fitted values",

@@ -123,7 +123,8 @@ enum strategy_aggregate {
 
 struct strategy_how {
 	double batch; /* samples of an iteration, over all workers */
-	double other; /* reading and copying the whole batch on one worker; divided where workers divide it */
+	double other; /* reading and copying the whole batch on one worker; divided where workers divide it,
+			 and in pipelines the first stage's before each forward pass */
 	enum strategy_aggregate aggregate;
 	double threshold;        /* bytes of a bucket */
 	double cycle;            /* ns in which gradients are gathered for a bucket */

@@ -78,12 +78,12 @@ struct worker {
 };
 
 struct stage {
-	double forward, backward;
-	double update, exchange;        /* of all stages of its workers, at the first of them */
-	double first_layer, last_layer; /* of the backward pass */
-	bool is_layer;                  /* one alone */
-	size_t inputs;                  /* micro-batches whose input it has room for */
-	double input_bytes;             /* of a micro-batch */
+	double forward, backward, input; /* input: of the first, which reads; else 0 */
+	double update, exchange;         /* of all stages of its workers, at the first of them */
+	double first_layer, last_layer;  /* of the backward pass */
+	bool is_layer;                   /* one alone */
+	size_t inputs;                   /* micro-batches whose input it has room for */
+	double input_bytes;              /* of a micro-batch */
 };
 
 /* The replicas of a stage before an update. */
@@ -199,7 +199,8 @@ static bool forward(struct replay *r, struct worker *w, const struct strategy_st
 
 	if (isnan(m->came[ACTIVATIONS]) || isnan(output))
 		return false;
-	w->free_at = fmax(fmax(w->free_at, output), m->came[ACTIVATIONS]) + r->stages[step->stage].forward;
+	w->free_at = fmax(fmax(w->free_at, output), m->came[ACTIVATIONS]) + r->stages[step->stage].input +
+		     r->stages[step->stage].forward;
 	m->made[ACTIVATIONS] = w->free_at;
 	if (is_last(r, step->stage))
 		m->came[GRADIENTS] = w->free_at;
@@ -272,6 +273,7 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 
 		for (size_t i = first; i < plan->first[place + 1]; i++)
 			slow = fmax(slow, cluster->slow[i]);
+		stage->input = s ? 0 : how->other / (double)plan->micro_batches;
 		stage->forward = slow * strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro);
 		stage->backward = slow * strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro);
 		home->update += slow * strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro);
@@ -378,7 +380,7 @@ double strategy_pipe(const struct strategy_net *net, const struct strategy_clust
 	set_stages(&r, net, how);
 	first = play_until(&r, 1);
 	begin = play_until(&r, fill);
-	time = (play_until(&r, fill + COUNTED) - begin) / COUNTED + how->other;
+	time = (play_until(&r, fill + COUNTED) - begin) / COUNTED;
 	if (warm_up)
 		*warm_up = first;
 out:

@@ -173,6 +173,21 @@ static void check_pipe(void)
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 30), "filled by batches: %g",
 		strategy_pipe(&chain.net, &cluster, &how, &plan, NULL));
 	plan.micro_batches = 4;
+	/* the first stage reads before each forward pass */
+	how.other = 40;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * (30 + 10)), "input");
+	how.other = 4;
+	*chain.layers[0].forward = *chain.layers[0].backward = 14;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 30), "hidden input");
+	*chain.layers[0].forward = 10;
+	*chain.layers[0].backward = 20;
+	plan.kind = STRATEGY_GPIPE;
+	how.recompute = false;
+	how.other = 40;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 6 * 30 + 40), "input of GPipe");
+	plan.kind = STRATEGY_PIPEDREAM;
+	how.other = 0;
+	how.recompute = true;
 	/* the updates of each micro-batch count */
 	*chain.layers[0].update = *chain.layers[1].update = *chain.layers[2].update = 3;
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 33), "updates");
