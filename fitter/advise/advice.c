@@ -252,7 +252,7 @@ static int fill_way(const struct advice *a, const struct strategy_net *net, cons
 /* Gradients of older weights are no one's first choice, nor is what no run was held against. */
 static bool is_candidate(const struct advice_row *row, size_t i)
 {
-	return !isnan(row->ways[i].time) && i != STRATEGY_NAME_PIPEDREAM &&
+	return !isnan(row->ways[i].time) && strategy_is_synchronous((enum strategy_name)i) &&
 	       strategy_is_validated((enum strategy_name)i) &&
 	       (i == STRATEGY_NAME_SINGLE) == (row->gpus == 1);
 }

@@ -165,7 +165,8 @@ enum strategy_kind {
 	STRATEGY_MODEL,
 	STRATEGY_GPIPE,     /* all forward passes, then all backward passes */
 	STRATEGY_PIPEDREAM, /* one forward, one backward in turn (1F1B), with an update for each */
-	STRATEGY_FLUSH      /* 1F1B with an update a batch, stages in chunks (Megatron-LM) */
+	STRATEGY_FLUSH,     /* 1F1B with an update a batch, stages in chunks (Megatron-LM) */
+	STRATEGY_LAYERWISE  /* PipeDream with whole batches, twice as many under way */
 };
 
 enum { STRATEGY_MAX_STAGES = 256 };
@@ -181,6 +182,12 @@ struct strategy_plan {
 	size_t cut[STRATEGY_MAX_STAGES + 1], first[STRATEGY_MAX_STAGES + 1];
 	size_t chunks; /* 0 is 1 */
 };
+
+/* Do batches follow each other at once, each micro-batch with an update of its own? */
+static inline bool strategy_follows(const struct strategy_plan *plan)
+{
+	return plan->kind == STRATEGY_PIPEDREAM || plan->kind == STRATEGY_LAYERWISE;
+}
 
 /* Stages over chunks: the places that workers have in the pipeline. */
 size_t strategy_places(const struct strategy_plan *plan);
@@ -202,8 +209,21 @@ double strategy_published_gpipe(const struct strategy_net *net, const struct str
 double strategy_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_plan *plan, double *warm_up);
 
+/*
+ * Layer-wise partition and merge, forward and backward in parallel (Akintoye et al., arXiv:2207.11019, of
+ * which the abstract is what we know): partitions of neighbouring layers, a worker each, and in each round a
+ * worker has the forward pass of the newest batch and the backward pass and update of the oldest, so that no
+ * partition waits for another's pass. Once full, a round takes strategy_bound: max(f + b + u) over
+ * partitions, or the longest message; at most both together, where messages are not hidden at all
+ * (strategy_pipe has what is between). This answers what it takes if the two passes of a worker run at once
+ * and neither slows the other: max(f, b + u), or the longest message. No GPU was measured at that.
+ */
+double strategy_layerwise_least(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_plan *plan);
+
 /* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
- * (PipeDream), or a batch's (also with a flush, where fewer are at any time: strategy_memory_plan). */
+ * (PipeDream), one for each pass behind it, there and back, and its own (layer-wise), or a batch's (also with
+ * a flush, where fewer are at any time: strategy_memory_plan). */
 size_t strategy_depth(const struct strategy_plan *plan, size_t stage);
 
 /*
@@ -217,8 +237,9 @@ double strategy_bound(const struct strategy_net *net, const struct strategy_clus
 /*
  * Cuts the chain so that strategy_bound is least, over all ways to cut into stages of so many replicas; 0:
  * also over the replicas of each stage (numbers that divide the micro-batches), with at least two stages.
- * With chunks so that the greatest chunk's bound is. plan->kind, micro_batches and chunks are given. -ERANGE:
- * the network has too few places to cut. -ENOMEM. 0.
+ * With chunks so that the greatest chunk's bound is. Layer-wise: with any number of stages up to the workers,
+ * and of all such cuts the one over which least is sent. plan->kind, micro_batches and chunks are given.
+ * -ERANGE: the network has too few places to cut. -ENOMEM. 0.
  */
 int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, size_t replicas, struct strategy_plan *plan);

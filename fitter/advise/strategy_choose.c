@@ -8,7 +8,7 @@
 #include <string.h>
 
 const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream", "1f1b", "hybrid",
-	"tensor", "zero-1", "zero-2", "zero-3"};
+	"layerwise", "tensor", "zero-1", "zero-2", "zero-3"};
 static_assert(sizeof(strategy_names) / sizeof(*strategy_names) == STRATEGY_NAME_COUNT, "a name for each");
 
 /* How a pipeline is looked for: with one worker a stage, or with replicas, which PipeDream's planner chooses;
@@ -30,21 +30,27 @@ static const struct pipe_kind pipe_kinds[] = {
 	[STRATEGY_NAME_PIPEDREAM] = {STRATEGY_PIPEDREAM, true, false, 1},
 	[STRATEGY_NAME_FLUSH] = {STRATEGY_FLUSH, false, false, 8},
 	[STRATEGY_NAME_HYBRID] = {STRATEGY_GPIPE, true, true, 1},
+	[STRATEGY_NAME_LAYERWISE] = {STRATEGY_LAYERWISE, false, false, 1},
 };
 
 bool strategy_is_pipe(enum strategy_name name)
 {
-	return name >= STRATEGY_NAME_MODEL && name <= STRATEGY_NAME_HYBRID;
+	return name >= STRATEGY_NAME_MODEL && name <= STRATEGY_NAME_LAYERWISE;
 }
 
 bool strategy_has_parts(enum strategy_name name)
 {
-	return name == STRATEGY_NAME_DATA || (name > STRATEGY_NAME_HYBRID && name < STRATEGY_NAME_COUNT);
+	return name == STRATEGY_NAME_DATA || (name > STRATEGY_NAME_LAYERWISE && name < STRATEGY_NAME_COUNT);
 }
 
 bool strategy_is_validated(enum strategy_name name)
 {
-	return name != STRATEGY_NAME_FLUSH && name <= STRATEGY_NAME_HYBRID;
+	return name != STRATEGY_NAME_FLUSH && name <= STRATEGY_NAME_LAYERWISE;
+}
+
+bool strategy_is_synchronous(enum strategy_name name)
+{
+	return name != STRATEGY_NAME_PIPEDREAM && name != STRATEGY_NAME_LAYERWISE;
 }
 
 static void set_memory(struct strategy_choice *choice, struct strategy_memory needs, double lacks)
@@ -91,6 +97,8 @@ static int replay_pipe(const struct strategy_net *net, const struct strategy_clu
 	now.bound = (double)plan->micro_batches * found->bound;
 	now.search = found->search;
 	memcpy(now.worker, found->worker, sizeof(now.worker));
+	if (kind->kind == STRATEGY_LAYERWISE)
+		now.at_once = strategy_layerwise_least(net, ordered, how, plan);
 	if (kind->kind == STRATEGY_GPIPE && !kind->replicates)
 		now.published = strategy_published_gpipe(net, ordered, how, plan, NULL, NULL);
 	if (!choice->possible || now.fits > choice->fits || now.time < choice->time)
@@ -160,7 +168,7 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		choice->why = "a single worker has nothing to divide";
 		return 0;
 	}
-	if (name == STRATEGY_NAME_MODEL)
+	if (name == STRATEGY_NAME_MODEL || name == STRATEGY_NAME_LAYERWISE)
 		tries = &whole;
 	for (size_t i = 0; i < tries->count && status == 0; i++) {
 		if (tries->progress)
@@ -208,7 +216,7 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 		strategy_memory_whole(
 			net, how, ceil(how->batch / (double)cluster->workers), cluster->workers));
 	data->published = strategy_published_data(net, cluster, how);
-	for (int i = STRATEGY_NAME_MODEL; i <= STRATEGY_NAME_HYBRID && status == 0; i++)
+	for (int i = STRATEGY_NAME_MODEL; i <= STRATEGY_NAME_LAYERWISE && status == 0; i++)
 		status = pipe_of(net, cluster, how, (enum strategy_name)i, tries, &choices[i]);
 	if (status == 0)
 		status = tensor(net, cluster, how, &choices[STRATEGY_NAME_TENSOR]);
@@ -240,7 +248,7 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 
 	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
 		if (choices[i].possible && choices[i].fits && strategy_is_validated((enum strategy_name)i) &&
-			!(synchronous && i == STRATEGY_NAME_PIPEDREAM) &&
+			(!synchronous || strategy_is_synchronous((enum strategy_name)i)) &&
 			(best == STRATEGY_NAME_COUNT || choices[i].time < choices[best].time))
 			best = (enum strategy_name)i;
 	return best;

@@ -12,6 +12,7 @@ enum strategy_name {
 	STRATEGY_NAME_PIPEDREAM, /* replicas are chosen too; gradients are of older weights */
 	STRATEGY_NAME_FLUSH,     /* 1F1B with a flush; chunks are chosen too */
 	STRATEGY_NAME_HYBRID,    /* GPipe whose replicas are chosen too: data parallelism within a stage */
+	STRATEGY_NAME_LAYERWISE, /* PipeDream with whole batches and partitions merged; older weights too */
 	STRATEGY_NAME_TENSOR,    /* each layer divided among the workers */
 	STRATEGY_NAME_ZERO_1,    /* data parallelism with the optimizer's numbers divided */
 	STRATEGY_NAME_ZERO_2,    /* also gradients */
@@ -24,6 +25,9 @@ bool strategy_is_pipe(enum strategy_name name);
 
 /* Does it consist of data parallelism's parts: computing, exchanges, an update? */
 bool strategy_has_parts(enum strategy_name name);
+
+/* Are its gradients those of the current weights? */
+bool strategy_is_synchronous(enum strategy_name name);
 
 /* Was a run on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
  * with a flush, tensor parallelism and ZeRO's stages, which no trainer here does. */
@@ -42,6 +46,7 @@ struct strategy_choice {
 	double published;             /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
 	double warm_up;               /* pipelines: until the first batch is done; else NAN */
 	double bound;                 /* pipelines: what the cuts make least, of a whole batch; else NAN */
+	double at_once;               /* layer-wise: strategy_layerwise_least; else 0 */
 	struct strategy_plan plan;    /* pipelines */
 	enum strategy_search search;  /* pipelines: how `worker` was found */
 	size_t worker[STRATEGY_MAX_WORKERS]; /* pipelines: at each place of the plan */

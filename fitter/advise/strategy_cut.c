@@ -36,7 +36,7 @@ static double stage_time(const struct strategy_cluster *cluster, const struct st
 		      (forward + backward + (how->recompute && plan->kind == STRATEGY_GPIPE ? forward : 0));
 	double exchange = strategy_all_reduce(cluster, first, replicas, bytes);
 
-	if (plan->kind != STRATEGY_PIPEDREAM)
+	if (!strategy_follows(plan))
 		return time / (double)replicas + exchange / (double)plan->micro_batches;
 	return (time + exchange + update) / (double)replicas;
 }
@@ -76,6 +76,25 @@ double strategy_bound(const struct strategy_net *net, const struct strategy_clus
 					before < replicas ? before : replicas);
 		}
 		bound = fmax(bound, fmax(stages, messages));
+	}
+	return bound;
+}
+
+double strategy_layerwise_least(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct strategy_plan *plan)
+{
+	double bound = 0;
+
+	for (size_t s = 0; s < plan->stage_count; s++) {
+		size_t begin = plan->cut[s], end = plan->cut[s + 1];
+		double times[3];
+
+		for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
+			times[which] = cluster->slow[s] * strategy_time_of(net, begin, end,
+								  (enum strategy_time)which, how->batch);
+		bound = fmax(bound, fmax(times[0], times[1] + times[2]));
+		if (s)
+			bound = fmax(bound, message_time(net, cluster, plan, how->batch, begin, s, 1));
 	}
 	return bound;
 }
@@ -173,7 +192,7 @@ static int take_plan(const struct search *s, size_t at, struct strategy_plan *pl
 		return -ERANGE;
 	plan->stage_count = count;
 	plan->cut[count] = s->net->layer_count;
-	plan->first[count] = s->width - 1;
+	plan->first[count] = at / s->width % s->width;
 	for (size_t i = at; count > 0; i = s->from[i]) {
 		size_t old = s->from[i];
 
@@ -184,12 +203,47 @@ static int take_plan(const struct search *s, size_t at, struct strategy_plan *pl
 	return 0;
 }
 
+/*
+ * Of the cuts into stages of one worker that no stage and no message makes slower than `bound`, the one over
+ * which the fewest bytes of a sample go: its last state. The table of bounds is used again.
+ */
+static size_t merge(struct search *s, double bound)
+{
+	size_t workers = s->width - 1, best = SIZE_MAX;
+
+	for (size_t i = 0; i < s->places * s->width * s->width; i++)
+		s->best[i] = i == state(s, 0, 0, 0) ? 0 : HUGE_VAL;
+	for (size_t j = 1; j < s->places; j++)
+		for (size_t i = 0; i < j; i++)
+			for (size_t first = 0; first < workers; first++) {
+				size_t old = state(s, i, first, first ? 1 : 0);
+				size_t next = state(s, j, first + 1, 1);
+				double bytes = first ? s->net->layers[s->place[i]].input_bytes : 0;
+
+				if (s->best[old] + bytes >= s->best[next] ||
+					last_stage(s, i, j, first, 1) > bound ||
+					(first && message_time(s->net, s->cluster, s->plan, s->how->batch,
+							  s->place[i], first, 1) > bound))
+					continue;
+				s->best[next] = s->best[old] + bytes;
+				s->from[next] = old;
+			}
+	for (size_t k = 2; k <= workers; k++) {
+		size_t end = state(s, s->places - 1, k, 1);
+
+		if (isfinite(s->best[end]) && (best == SIZE_MAX || s->best[end] < s->best[best]))
+			best = end;
+	}
+	return best;
+}
+
 int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, size_t replicas, struct strategy_plan *plan)
 {
 	struct search s = {.net = net, .cluster = cluster, .how = how, .plan = plan};
 	size_t least = replicas ? replicas : 1, most = least, best = SIZE_MAX, workers;
-	int status = init(&s, replicas);
+	bool merges = plan->kind == STRATEGY_LAYERWISE;
+	int status = init(&s, merges ? 0 : replicas);
 
 	if (!replicas && cluster->workers > 1)
 		most = cluster->workers - 1;
@@ -203,12 +257,15 @@ int strategy_cut(const struct strategy_net *net, const struct strategy_cluster *
 				for (size_t r = least; r <= most && first + r <= workers; r++)
 					if (plan->micro_batches % r == 0)
 						extend(&s, i, j, first, r);
-	for (size_t r = least; r <= most && r <= workers; r++) {
-		size_t end = state(&s, s.places - 1, workers, r);
+	for (size_t r = least; r <= most && r <= workers; r++)
+		for (size_t used = merges ? 2 : workers; used <= workers; used++) {
+			size_t end = state(&s, s.places - 1, used, r);
 
-		if (isfinite(s.best[end]) && (best == SIZE_MAX || s.best[end] < s.best[best]))
-			best = end;
-	}
+			if (isfinite(s.best[end]) && (best == SIZE_MAX || s.best[end] < s.best[best]))
+				best = end;
+		}
+	if (merges && best != SIZE_MAX)
+		best = merge(&s, s.best[best] * (1 + 1e-12));
 	status = best == SIZE_MAX ? -ERANGE : take_plan(&s, best, plan);
 out:
 	free(s.place);

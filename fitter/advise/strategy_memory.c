@@ -168,8 +168,7 @@ struct strategy_memory strategy_memory_stage(const struct strategy_net *net, con
 {
 	size_t begin = plan->cut[stage], end = plan->cut[stage + 1];
 	double micro = how->batch / (double)plan->micro_batches, depth = (double)strategy_depth(plan, stage);
-	bool follows = plan->kind == STRATEGY_PIPEDREAM,
-	     again = how->recompute && plan->kind == STRATEGY_GPIPE;
+	bool follows = strategy_follows(plan), again = how->recompute && plan->kind == STRATEGY_GPIPE;
 	double inputs = depth + (follows ? 1 : 0);
 	struct strategy_memory memory = {.state = state_bytes(net, how, begin, end, follows ? depth : 1),
 		.kept = micro * (inputs * net->layers[begin].input_bytes +

@@ -280,7 +280,7 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 		stage->first_layer = slow * strategy_layer_time(net, begin, STRATEGY_BACKWARD, micro);
 		stage->last_layer = slow * strategy_layer_time(net, end - 1, STRATEGY_BACKWARD, micro);
 		stage->is_layer = end - begin == 1;
-		stage->inputs = strategy_depth(plan, s) + (plan->kind == STRATEGY_PIPEDREAM ? 1 : 0);
+		stage->inputs = strategy_depth(plan, s) + (strategy_follows(plan) ? 1 : 0);
 		stage->input_bytes = micro * net->layers[begin].input_bytes;
 		for (size_t i = begin; i < end; i++)
 			home->exchange += strategy_all_reduce(
@@ -293,6 +293,8 @@ size_t strategy_depth(const struct strategy_plan *plan, size_t stage)
 	size_t replicas = replicas_of(plan, stage);
 	size_t places = strategy_places(plan), later = plan->first[places] - plan->first[stage % places];
 
+	if (plan->kind == STRATEGY_LAYERWISE)
+		return 2 * later - 1;
 	return plan->kind == STRATEGY_PIPEDREAM ? (later + replicas - 1) / replicas
 						: plan->micro_batches / replicas;
 }
@@ -307,7 +309,8 @@ static size_t batches_to_fill(const struct strategy_plan *plan)
 
 		most = batches > most ? batches : most;
 	}
-	return most + 2;
+	/* with more under way, workers of unlike speed take longer to fall into step */
+	return (most + 2) * (plan->kind == STRATEGY_LAYERWISE ? 8 : 1);
 }
 
 static int set_workers(struct replay *r, size_t batches)
@@ -381,6 +384,9 @@ double strategy_pipe(const struct strategy_net *net, const struct strategy_clust
 	first = play_until(&r, 1);
 	begin = play_until(&r, fill);
 	time = (play_until(&r, fill + COUNTED) - begin) / COUNTED;
+	/* where the slowest has not caught up yet */
+	if (plan->kind == STRATEGY_LAYERWISE)
+		time = fmax(time, strategy_bound(net, cluster, how, plan));
 	if (warm_up)
 		*warm_up = first;
 out:

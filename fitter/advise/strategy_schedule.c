@@ -40,7 +40,7 @@ size_t strategy_updates(const struct strategy_plan *plan, size_t worker)
 {
 	size_t replica, stage = strategy_stage_of(plan, worker, &replica);
 
-	return plan->kind == STRATEGY_PIPEDREAM ? plan->micro_batches / replicas_of(plan, stage) : 1;
+	return strategy_follows(plan) ? plan->micro_batches / replicas_of(plan, stage) : 1;
 }
 
 size_t strategy_warm_up(const struct strategy_plan *plan, size_t place, size_t turns)
@@ -134,9 +134,9 @@ int strategy_schedule(
 		.steps = malloc((2 * chunks_of(plan) + 1) * w.turns * batches * sizeof(*schedule->steps))};
 	if (!schedule->steps)
 		return -ENOMEM;
-	if (plan->kind == STRATEGY_PIPEDREAM)
+	if (strategy_follows(plan))
 		add_pipedream(&w, strategy_depth(plan, w.stage), batches * w.turns);
-	for (size_t i = 0; i < batches && plan->kind != STRATEGY_PIPEDREAM; i++)
+	for (size_t i = 0; i < batches && !strategy_follows(plan); i++)
 		if (plan->kind == STRATEGY_FLUSH)
 			add_flushed(&w, plan, i);
 		else

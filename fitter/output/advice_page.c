@@ -27,14 +27,19 @@ static void put_answers(const struct advice_print *p, struct arena *arena, FILE 
 	fputs("</dl></div>\n", out);
 }
 
-/* A strategy's throughput with its range, over the numbers of GPUs as names. */
+/* A strategy's throughput with its range, over the numbers of GPUs as names. What no run was held against is
+ * faint and has no band. */
 static void add_strategy(struct plot *plot, const struct advice *a, enum strategy_name name, int colour)
 {
-	struct plot_series *band = plot_add(plot, PLOT_BAND, NULL);
-	struct plot_series *line = plot_add(plot, PLOT_LINE, strategy_names[name]);
+	const bool is_untried = !strategy_is_validated(name);
+	struct plot_series *band = plot_add(plot, PLOT_BAND, NULL), *line;
+	char *title = figure_text("%s%s", strategy_names[name], is_untried ? ", untried" : "");
 
+	line = plot_add(plot, PLOT_LINE, title);
+	free(title);
 	band->colour = line->colour = colour;
-	line->dashed = name == STRATEGY_NAME_PIPEDREAM;
+	line->dashed = is_untried || !strategy_is_synchronous(name);
+	line->faint = is_untried;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct advice_way *way = &a->rows[i].ways[name];
 		double samples = a->run.batch * (double)a->rows[i].gpus * 1e9;
@@ -45,7 +50,9 @@ static void add_strategy(struct plot *plot, const struct advice *a, enum strateg
 		tip = figure_text("%s, %zu GPUs: %.4g samples/s (%.4g to %.4g), %s", strategy_names[name],
 			a->rows[i].gpus, way->rate, samples / way->high, samples / way->low,
 			advice_strengths[way->strength]);
-		plot_range(plot, band, (double)i, way->rate, samples / way->high, samples / way->low, NULL);
+		if (!is_untried)
+			plot_range(plot, band, (double)i, way->rate, samples / way->high, samples / way->low,
+				NULL);
 		plot_point(plot, line, (double)i, way->rate, tip);
 		free(tip);
 	}
@@ -92,8 +99,18 @@ static void set_span(struct plot *plot, const struct advice *a)
 
 static void put_picture(const struct advice_print *p, FILE *out)
 {
-	/* measured points have the second colour */
-	static const int colours[] = {7, 0, 6, 2, 3, 4, 5};
+	/* measured points have the second colour; untried lines, which are faint, have others' again */
+	static const int colours[STRATEGY_NAME_COUNT] = {[STRATEGY_NAME_DATA] = 0,
+		[STRATEGY_NAME_MODEL] = 6,
+		[STRATEGY_NAME_GPIPE] = 2,
+		[STRATEGY_NAME_PIPEDREAM] = 3,
+		[STRATEGY_NAME_FLUSH] = 4,
+		[STRATEGY_NAME_HYBRID] = 5,
+		[STRATEGY_NAME_LAYERWISE] = 7,
+		[STRATEGY_NAME_TENSOR] = 6,
+		[STRATEGY_NAME_ZERO_1] = 0,
+		[STRATEGY_NAME_ZERO_2] = 2,
+		[STRATEGY_NAME_ZERO_3] = 3};
 	const struct advice *a = p->advice;
 	const char *names[ADVICE_MOST_COUNTS];
 	char texts[ADVICE_MOST_COUNTS][16];
@@ -108,14 +125,14 @@ static void put_picture(const struct advice_print *p, FILE *out)
 	plot.y.log = true;
 	set_span(&plot, a);
 	add_ideal(&plot, a);
-	for (int name = STRATEGY_NAME_DATA; name <= STRATEGY_NAME_HYBRID; name++)
+	for (int name = STRATEGY_NAME_DATA; name < STRATEGY_NAME_COUNT; name++)
 		add_strategy(&plot, a, (enum strategy_name)name, colours[name]);
 	add_measured(&plot, a);
 	plot_scale(&plot);
 	html_figure(&plot,
 		"Bands are ranges. Shaded: more GPUs than were measured. Ideal: as many times one GPU. Pipedream "
-		"computes gradients from older weights and is not recommended. Tensor parallelism and ZeRO's stages, "
-		"which no run was held against, are in the table alone.",
+		"and layerwise compute gradients from older weights and are not recommended. Faint: strategies that no "
+		"run was held against; their ranges are in the table.",
 		HTML_LARGE, out);
 }
 

@@ -48,7 +48,8 @@ expect 0 'How sure: ' pmfit advise --cluster fast.txt --samples 1e6 --html page.
 grep -E '^ +(2|64) ' out.txt | while read -r gpus batch strategy time rest; do
 	grep -qF "<td>$gpus</td><td>$batch</td><td class=\"l\">$strategy</td><td>$time</td>" page.html || exit 1
 done || { cat out.txt; fail "the page's table is another"; }
-for words in '<dt>How many GPUs?</dt><dd>64: up to there' '1e+06 samples take' '<svg class="plot"' 'class="shade"' 'measured: '; do
+for words in '<dt>How many GPUs?</dt><dd>64: up to there' '1e+06 samples take' '<svg class="plot"' 'class="shade"' 'measured: ' \
+	'<title>tensor, untried</title>' '<title>zero-3, untried</title>' '<title>data</title>'; do
 	grep -qF "$words" page.html || fail "no '$words' in the page"
 done
 grep -qE '<script|https?:|src=|@import|url\(' page.html && fail "the page needs something else"

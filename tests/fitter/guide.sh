@@ -88,7 +88,7 @@ pmfit strategy --cluster cluster --csv --batch 8 --recompute off --micro-batches
 # 12 ms alone; a quarter; all in turn; (4 + 4 - 1) / 16 of it, also with 1F1B; a quarter; two stages of two replicas, (2 + 2 - 1) / 8;
 # a quarter also where memory is divided: links cost nothing here
 [ "$(awk -F, 'NR > 1 { printf "%s %.3f ", $1, $2 / 1e6 }' strategies)" = \
-	"one worker 12.000 data 3.000 model 12.000 gpipe 5.250 pipedream 3.000 1f1b 5.250 hybrid 4.500 tensor 3.000 zero-1 3.000 zero-2 3.000 zero-3 3.000 " ] || complain "strategies: $(cat strategies)"
+	"one worker 12.000 data 3.000 model 12.000 gpipe 5.250 pipedream 3.000 1f1b 5.250 hybrid 4.500 layerwise 3.000 tensor 3.000 zero-1 3.000 zero-2 3.000 zero-3 3.000 " ] || complain "strategies: $(cat strategies)"
 grep -q '^gpipe,.*,4,1-1-1-1,"1,2,3",[0-9]*,,0-1-2-3,as numbered,[0-9]*$' strategies || complain "partition: $(cat strategies)"
 # without the worker that is three times as slow two stages of two layers take 6 ms each, not 9: in turn; (4 + 2 - 1) / 8
 printf 'workers 3\nlink_latency_us 0\nlink_gb_s 1e9\nslow 0 3\n' >mixed

@@ -1,0 +1,184 @@
+/* All strategies as a table: see strategy_table.h. */
+#include "strategy_table.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GIB (1024.0 * 1024 * 1024)
+
+/* "12,17" where stages begin, or the replicas "2-1-1"; the caller frees it. */
+static char *stages_text(const struct strategy_plan *plan, bool replicas)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		errx(1, "out of memory");
+	for (size_t s = replicas ? 0 : 1; s < (replicas ? strategy_places(plan) : plan->stage_count); s++)
+		fprintf(out, "%s%zu", s == (replicas ? 0u : 1u) ? "" : (replicas ? "-" : ","),
+			replicas ? plan->first[s + 1] - plan->first[s] : plan->cut[s]);
+	fclose(out);
+	return text;
+}
+
+enum {
+	TIME = 1,
+	PUBLISHED = 4,
+	WARM_UP,
+	STAGES = 8,
+	MEMORY = 10,
+	PARTS = 18,
+	CHUNKS = 23,
+	IMPOSSIBLE,
+	VALIDATED,
+	ASSIGNED, /* the workers, and how they were found */
+	NOTE = ASSIGNED + 2
+};
+
+static const struct print_column columns[] = {
+	PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
+	PRINT_COLUMN("time", NULL, PRINT_TIME),
+	PRINT_COLUMN(NULL, "time", PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN(NULL, "speedup", PRINT_REAL, .digits = 2, .csv_key = ""),
+	PRINT_COLUMN("published", "published", PRINT_TIME),
+	PRINT_COLUMN("warm_up", NULL, PRINT_TIME),
+	PRINT_COLUMN("bound", NULL, PRINT_TIME),
+	PRINT_COLUMN("micro_batches", NULL, PRINT_COUNT),
+	PRINT_COLUMN("stages", NULL, PRINT_WORD),
+	PRINT_COLUMN("partition", NULL, PRINT_WORD),
+	PRINT_COLUMN(NULL, "GiB", PRINT_FIGURE, .digits = 3, .csv_key = ""),
+	PRINT_COLUMN("memory_bytes", NULL, PRINT_COUNT, .old_key = "memory_at_least_bytes"),
+	PRINT_COLUMN("fits", NULL, PRINT_FLAG, .csv_key = ""),
+	PRINT_COLUMN("state_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("kept_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("gradient_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("bucket_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("rest_bytes", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("compute", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("exchange", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("exposed", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("update", NULL, PRINT_TIME, .csv_key = ""),
+	PRINT_COLUMN("buckets", NULL, PRINT_COUNT, .csv_key = ""),
+	PRINT_COLUMN("chunks", NULL, PRINT_COUNT),
+	PRINT_COLUMN("impossible", NULL, PRINT_WORD, .csv_key = ""),
+	PRINT_COLUMN("validated", NULL, PRINT_FLAG, .csv_key = ""),
+	PRINT_COLUMN("workers", NULL, PRINT_WORD),
+	PRINT_COLUMN("assignment", NULL, PRINT_WORD),
+	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+};
+
+/* By enum strategy_search. */
+static const char *const searches[] = {"as numbered", "exact", "genetic"};
+
+/* The workers of a plan's places, and how they were found. Answers the former where they are not as numbered.
+ */
+static const char *fill_workers(struct print_table *table, const struct strategy_choice *choice)
+{
+	const size_t count = choice->plan.first[strategy_places(&choice->plan)];
+	const char *workers = "";
+
+	for (size_t i = 0; i < count; i++)
+		workers = arena_format(table->arena, "%s%s%zu", workers, i ? "-" : "", choice->worker[i]);
+	print_word(table, ASSIGNED, workers);
+	print_word(table, ASSIGNED + 1, searches[choice->search]);
+	return choice->search == STRATEGY_AS_NUMBERED ? NULL : workers;
+}
+
+/* What a pipeline is made of, and what is said of it. */
+static const char *fill_pipe(
+	struct print_table *table, const struct strategy_choice *choice, const struct strategy_net *net)
+{
+	char *stages = stages_text(&choice->plan, true), *cuts = stages_text(&choice->plan, false);
+	const char *workers, *note = arena_format(table->arena, "%zu micro-batches, stages %s from",
+				     choice->plan.micro_batches, stages);
+
+	if (choice->plan.chunks > 1)
+		note = arena_format(table->arena, "%zu micro-batches, %zu chunks, stages %s from",
+			choice->plan.micro_batches, choice->plan.chunks, stages);
+	for (size_t s = 1; s < choice->plan.stage_count; s++)
+		note = arena_format(table->arena, "%s %s", note, net->layers[choice->plan.cut[s]].name);
+	workers = fill_workers(table, choice);
+	if (workers)
+		note = arena_format(
+			table->arena, "%s, workers %s (%s)", note, workers, searches[choice->search]);
+	print_numbers(table, WARM_UP,
+		(double[]){choice->warm_up, choice->bound, (double)choice->plan.micro_batches}, 3);
+	if (choice->plan.kind == STRATEGY_FLUSH)
+		print_number(table, CHUNKS, (double)choice->plan.chunks);
+	print_word(table, STAGES, stages);
+	print_word(table, STAGES + 1, cuts);
+	free(stages);
+	free(cuts);
+	return note;
+}
+
+static void fill_memory(struct print_table *table, const struct strategy_choice *choice)
+{
+	const struct strategy_memory *needs = &choice->needs;
+
+	print_numbers(table, MEMORY,
+		(double[]){needs->total / GIB, needs->total, choice->fits, needs->state, needs->kept,
+			needs->gradients, needs->bucket, needs->rest},
+		8);
+}
+
+/* What a worker has. */
+static const char *room_text(struct arena *arena, const struct strategy_cluster *cluster)
+{
+	for (size_t i = 0; i < cluster->workers; i++)
+		if (strategy_room(cluster, i) != cluster->memory)
+			return "one of its workers has";
+	return arena_format(arena, "the %.4g of a worker", cluster->memory / GIB);
+}
+
+void strategy_table_begin(struct print_table *table)
+{
+	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
+}
+
+void strategy_table_row(struct print_table *table, const struct strategy_choice *choices,
+	enum strategy_name name, const struct strategy_cluster *cluster, const struct strategy_net *net)
+{
+	const struct strategy_choice *choice = &choices[name];
+	const double single = choices[STRATEGY_NAME_SINGLE].time;
+	const char *note = "";
+
+	print_row(table);
+	print_word(table, 0, strategy_names[name]);
+	print_number(table, VALIDATED, strategy_is_validated(name));
+	if (!choice->possible) {
+		print_word(table, IMPOSSIBLE, choice->why);
+		print_word(table, NOTE, choice->why);
+		return;
+	}
+	print_number(table, TIME, choice->time);
+	print_number(table, PUBLISHED, choice->published);
+	fill_memory(table, choice);
+	if (strategy_is_pipe(name)) {
+		note = fill_pipe(table, choice, net);
+		if (name == STRATEGY_NAME_LAYERWISE)
+			note = arena_format(table->arena,
+				"%s; %.3f ms if a worker's two passes cost each other nothing", note,
+				choice->at_once / 1e6);
+	} else if (strategy_has_parts(name)) {
+		const struct strategy_data_parts *parts = &choice->parts;
+
+		print_numbers(table, PARTS,
+			(double[]){parts->compute, parts->exchange, parts->exposed, parts->update,
+				(double)parts->buckets},
+			5);
+		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed",
+			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6);
+	}
+	if (!strategy_is_validated(name))
+		note = arena_format(table->arena, "%s; no run was held against it", note);
+	if (choice->fits) {
+		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
+	} else {
+		note = arena_format(table->arena, "does not fit: %.3g GiB more than %s", choice->lacks / GIB,
+			room_text(table->arena, cluster));
+	}
+	print_word(table, NOTE, note);
+}

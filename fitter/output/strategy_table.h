@@ -1,0 +1,16 @@
+/* All strategies for one network and cluster as a table, a row each: times, partitions, memory, and a note.
+ */
+#ifndef STRATEGY_TABLE_H
+#define STRATEGY_TABLE_H
+
+#include "advise/strategy_choose.h"
+#include "base/table.h"
+
+/* The columns of a table that print_init has begun. */
+void strategy_table_begin(struct print_table *table);
+
+/* A row for choices[name]; all of strategy_choose's are given. */
+void strategy_table_row(struct print_table *table, const struct strategy_choice *choices,
+	enum strategy_name name, const struct strategy_cluster *cluster, const struct strategy_net *net);
+
+#endif
