@@ -253,7 +253,7 @@ static const struct option_row rows[] = {
 		"with the roofline plot: FLOP/byte to the right, FLOP/s upwards, a letter per row "
 		"of the table (default: no plot)"},
 	{"json", CMD_JSON, NULL, "layers, kinds, the total; in FLOP, bytes and ns"},
-	{"csv", CMD_CSV, NULL, "the layers as CSV"},
+	{"csv", CMD_CSV, NULL, "the layers as CSV, each row with the GPU's name where all are alike"},
 	{"kinds", OPTION_KINDS, NULL, "with --csv: the kinds instead"},
 	{0},
 };

@@ -328,6 +328,12 @@ static void check_names(void)
 		{"NVIDIA L4", 121},
 		{"NVIDIA L40S", 362},
 		{"Tesla T4", 65},
+		/* without a unit for halves: as floats */
+		{"Tesla K80", 4.37},
+		{"Tesla K40m", 4.29},
+		{"Tesla M60", 4.83},
+		{"NVIDIA GeForce GTX 1080 Ti", 11.34},
+		{"Tesla M6", 0},
 		{"", 0},
 	};
 

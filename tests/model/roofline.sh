@@ -49,4 +49,12 @@ for pair in "resnet18 rtx2080" "resnet50 a100"; do
 		bad=1
 	fi
 done
+# Tables of several GPUs can be put together: each row names its own.
+if "$bin/pmanalyze" roofline --csv vgg16 | awk -F, 'NR == 1 { ok = $NF == "device"; next } { ok = ok && $NF ~ /H200/; n++ } END { exit !(ok && n) }'; then
+	echo "ok vgg16: the GPU in each row"
+else
+	echo "not ok vgg16: the GPU in each row"
+	"$bin/pmanalyze" roofline --csv vgg16 | head -n 3
+	bad=1
+fi
 exit $bad

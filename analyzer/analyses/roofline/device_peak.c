@@ -2,13 +2,16 @@
  * Peak rates of devices: see device_peak.h.
  *
  * Figures are dense ones (without structured sparsity) at boost clock. Sources, by row:
- *   Pascal      Tesla P100 data sheet (2016)
+ *   Kepler      Tesla K40 data sheet (2013): at base clock, as boost is off until the user sets it;
+ *               Tesla K80 data sheet (2014): one of its two GPUs
+ *   Maxwell     Tesla M60 data sheet (2015): one of its two GPUs
+ *   Pascal      Tesla P100 data sheet (2016); GeForce GTX 1080 Ti, by its reference clock
  *   Volta       Tesla V100 data sheet (2018)
- *   Turing      Turing GPU Architecture Whitepaper WP-09183; T4 data sheet; reference clocks. Tensor rates
- * with sums in FP32, as training has them: on GeForce half of those with sums in FP16 Ampere      A100 data
- * sheet (2021); A10, A30, A40 data sheets; GA102 Whitepaper V2 (RTX 3080, 3090) Ada         L4, L40, L40S
- * data sheets; Ada Whitepaper V2 (RTX 4080, 4090) Hopper      H100 data sheet; H200 data sheet (their tensor
- * rates are with sparsity, here halved)
+ *   Turing      Turing GPU Architecture Whitepaper WP-09183; T4 data sheet; reference clocks.
+ *               Tensor rates with sums in FP32, as training has them: on GeForce half of those in FP16
+ *   Ampere      A100 data sheet (2021); A10, A30, A40 data sheets; GA102 Whitepaper V2 (RTX 3080, 3090)
+ *   Ada         L4, L40, L40S data sheets; Ada Whitepaper V2 (RTX 4080, 4090)
+ *   Hopper      H100 data sheet; H200 data sheet (their tensor rates are with sparsity: here halved)
  */
 #include "device_peak.h"
 
@@ -26,6 +29,13 @@ static const struct {
 	double tera[WORK_TYPE_COUNT];
 	double giga_bytes;
 } rows[] = {
+	{"K40m", {4.29, 0, 0, 0, 1.43, 0}, 288},
+	{"K40c", {4.29, 0, 0, 0, 1.43, 0}, 288},
+	{"K40s", {4.29, 0, 0, 0, 1.43, 0}, 288},
+	{"K40", {4.29, 0, 0, 0, 1.43, 0}, 288},
+	{"K80", {4.37, 0, 0, 0, 1.46, 0}, 240},
+	{"M60", {4.83, 0, 0, 0, 0.151, 0}, 160},
+	{"GTX 1080 Ti", {11.34, 0, 0, 0, 0.354, 0}, 484},
 	{"P100-PCIE-12GB", {9.3, 0, 18.7, 0, 4.7, 0}, 549},
 	{"P100-PCIE", {9.3, 0, 18.7, 0, 4.7, 0}, 732},
 	{"P100", {10.6, 0, 21.2, 0, 5.3, 0}, 732},

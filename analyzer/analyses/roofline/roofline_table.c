@@ -12,7 +12,7 @@
 struct columns {
 	enum roofline_reader reader;
 	size_t letter, layer, direction, kind, type, calls, flops, bytes, intensity, time, flops_rate,
-		bytes_rate, share, roof, gain, bound, unknown;
+		bytes_rate, share, roof, gain, bound, unknown, device;
 };
 
 const char *roofline_rate_text(struct arena *arena, double rate)
@@ -105,6 +105,21 @@ static void add_amount(struct print_table *table, const struct columns *columns,
 		print_word(table, columns->bound, roofline_bound_keys[amount->bound]);
 }
 
+/* Programs get the GPU in each row, so that tables of several can be put together; of unlike GPUs a row is of
+ * none of them. */
+static void add_device_column(struct print_table *table, struct columns *columns)
+{
+	if (columns->reader == ROOFLINE_PROGRAM)
+		columns->device = print_column(table, "device", NULL, PRINT_WORD);
+}
+
+static void add_device(
+	struct print_table *table, const struct columns *columns, const struct roofline *roofline)
+{
+	if (columns->reader == ROOFLINE_PROGRAM && roofline->device && !roofline->mixed)
+		print_word(table, columns->device, roofline->device);
+}
+
 /* Is there more than one type of arithmetic? */
 static bool is_mixed(const struct roofline *roofline)
 {
@@ -135,6 +150,7 @@ void roofline_layer_table(
 	columns.kind = print_column(table, "kind", NULL, PRINT_WORD);
 	columns.type = print_column(table, "arithmetic", is_mixed(roofline) ? "type" : NULL, PRINT_WORD);
 	add_amount_columns(table, &columns);
+	add_device_column(table, &columns);
 	if (reader == ROOFLINE_PAGE)
 		columns.gain = print_column(table, "gain", "possible gain", PRINT_TIME);
 	for (size_t i = 0; i < roofline->item_count; i++) {
@@ -153,6 +169,7 @@ void roofline_layer_table(
 		print_word(table, columns.kind, work_kind_keys[item->kind]);
 		print_word(table, columns.type, item->amount.flops > 0 ? work_type_names[item->type] : "");
 		add_amount(table, &columns, &item->amount, false);
+		add_device(table, &columns, roofline);
 		if (reader == ROOFLINE_PAGE && isfinite(item->amount.roof_ns))
 			print_number(table, columns.gain, roofline_gain_ns(item));
 	}
@@ -165,11 +182,13 @@ void roofline_kind_table(
 
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
 	add_amount_columns(table, &columns);
+	add_device_column(table, &columns);
 	for (int kind = 0; kind < WORK_KIND_COUNT; kind++) {
 		if (!(roofline->kinds[kind].calls > 0))
 			continue;
 		print_row(table);
 		print_term(table, columns.kind, work_kind_keys[kind], work_kind_titles[kind]);
 		add_amount(table, &columns, &roofline->kinds[kind], roofline->kind_links[kind]);
+		add_device(table, &columns, roofline);
 	}
 }
