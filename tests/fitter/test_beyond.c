@@ -3,6 +3,7 @@
  * go on falling, columns of other names and rows inside are left as the formula has them, and intervals
  * widen.
  */
+#include "../analyzer/check.h"
 #include "step/beyond.h"
 
 #include <math.h>
@@ -11,18 +12,6 @@
 
 #define ROWS 45
 #define ASKED 3 /* inside, at 8 times the edge, at 64 times */
-
-static int failures;
-
-#define CHECK(what, ...) \
-	do { \
-		if (!(what)) { \
-			failures++; \
-			printf("%s:%d: ", __FILE__, __LINE__); \
-			printf(__VA_ARGS__); \
-			putchar('\n'); \
-		} \
-	} while (0)
 
 /* The model of t = 10 x^power, a little off, fitted to x of 1, 2, 4; what it says at 4, 32 and 256. */
 static void ask(const char *name, double power, double times[ASKED], double plain[ASKED], double width[ASKED])
@@ -83,6 +72,5 @@ int main(void)
 	check("batch", 0.4, 0.4);
 	check("gpus", -1, -1);
 	check("filters", 1.5, 1.5);
-	printf("%d failures\n", failures);
-	return failures > 0;
+	return check_end();
 }

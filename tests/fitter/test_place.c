@@ -2,24 +2,14 @@
  * Where to run, by a model of steps whose truth is known: which placement is faster, where more GPUs are
  * slower, what adding them is worth, limits, and batches of all GPUs together.
  */
+#include "../analyzer/check.h"
 #include "advise/place.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static int failures;
 static char said[2000];
-
-#define CHECK(what, ...) \
-	do { \
-		if (!(what)) { \
-			failures++; \
-			printf("%s:%d: ", __FILE__, __LINE__); \
-			printf(__VA_ARGS__); \
-			putchar('\n'); \
-		} \
-	} while (0)
 
 /* Milliseconds: 10 and 1 a sample; a node's eighth GPU makes its bus the bottleneck; nodes are far apart. */
 static double truth(const struct form_point *p)
@@ -198,6 +188,5 @@ int main(void)
 	test_worth_within_limits(&level);
 	test_excess(&level);
 	committee_free(&level.committee);
-	printf("%d failures\n", failures);
-	return failures > 0;
+	return check_end();
 }

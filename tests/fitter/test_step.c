@@ -3,6 +3,7 @@
  * answered near the truth or refused, intervals hold what they say and widen away from the data, and a file
  * gives the same answers.
  */
+#include "../analyzer/check.h"
 #include "base/random.h"
 #include "step/cholesky.h"
 #include "step/nnls.h"
@@ -13,18 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-
-#define CHECK(what, ...) \
-	do { \
-		if (!(what)) { \
-			failures++; \
-			printf("%s:%d: ", __FILE__, __LINE__); \
-			printf(__VA_ARGS__); \
-			putchar('\n'); \
-		} \
-	} while (0)
 
 static bool near(double a, double b, double share)
 {
@@ -326,6 +315,5 @@ int main(void)
 	test_intervals();
 	test_refusals();
 	test_file();
-	printf("%d failures\n", failures);
-	return failures > 0;
+	return check_end();
 }
