@@ -1,6 +1,6 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
-    train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
+    train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
              [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
 
@@ -231,6 +231,7 @@ def parse():
     p = argparse.ArgumentParser()
     p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm", "unet", "gan"))
     p.add_argument("--steps", type=int, default=12)
+    p.add_argument("--batch", type=int, default=0, help="samples of a batch; 0: as each model has it")
     p.add_argument("--amp", action="store_true")
     p.add_argument("--workers", type=int, default=0)
     p.add_argument("--accumulate", type=int, default=1)
@@ -433,6 +434,7 @@ def main():
         dist.init_process_group("nccl")
     with torch.device("cuda") if options.on_device else contextlib.nullcontext():
         model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor" and not options.each, options.graph == "step")
+        batch = options.batch or batch
     model = model.cuda()
     model.checkpoint = options.checkpoint
     if options.strategy == "pipeline":
