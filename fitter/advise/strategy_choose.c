@@ -154,6 +154,21 @@ static int try_settings(const struct strategy_net *net, const struct strategy_cl
 	return status;
 }
 
+/* Fewer partitions have fewer batches under way: as many as fit. */
+static int try_fewer(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, const struct pipe_kind *kind, struct strategy_choice *choice)
+{
+	struct strategy_cluster *fewer = malloc(sizeof(*fewer));
+	int status = fewer ? 0 : -ENOMEM;
+
+	if (fewer)
+		*fewer = *cluster;
+	while (status == 0 && choice->possible && !choice->fits && --fewer->workers > 1)
+		status = try_settings(net, fewer, how, kind, 1, choice);
+	free(fewer);
+	return status;
+}
+
 static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
 	struct strategy_choice *choice)
@@ -178,6 +193,8 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		divides = true;
 		status = try_settings(net, cluster, how, &pipe_kinds[name], tries->micro_batches[i], choice);
 	}
+	if (name == STRATEGY_NAME_LAYERWISE && status == 0)
+		status = try_fewer(net, cluster, how, &pipe_kinds[name], choice);
 	if (!choice->possible)
 		choice->why = divides ? name == STRATEGY_NAME_HYBRID && cluster->workers < 3
 						? "two workers are two stages or two replicas"

@@ -204,6 +204,22 @@ static void check_choice(void)
 			choices[STRATEGY_NAME_LAYERWISE].at_once > 0,
 		"whole batches");
 	CHECK(strategy_best(choices, true) != STRATEGY_NAME_LAYERWISE, "not among the synchronous");
+	/* five versions and gradients of 1000 on the first of three workers; three on the first of two, of
+	 * 1100 at most */
+	cluster_init(&cluster, PARTITIONS, 0, 1e9);
+	for (size_t i = 0; i < PARTITIONS; i++)
+		chain.layers[i].input_bytes = 0;
+	chain.layers[0].parameter_bytes = 1000;
+	CHECK(strategy_choose(
+		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0 &&
+			choices[STRATEGY_NAME_LAYERWISE].plan.stage_count == 3,
+		"three partitions");
+	cluster.memory = 5500;
+	CHECK(strategy_choose(
+		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0,
+		"choose");
+	CHECK(choices[STRATEGY_NAME_LAYERWISE].plan.stage_count == 2 && choices[STRATEGY_NAME_LAYERWISE].fits,
+		"as many as fit");
 }
 
 int main(void)
