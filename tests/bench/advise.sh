@@ -7,7 +7,10 @@
 # device's links and once with slow ones, of LINK GB/s (by default 2; 12 for images of ImageNet's size, whose networks have more parameters). A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
 # whether it lies in the range, how sure advise is, and "recommended" or "quickest" (of what learns from current weights).
 #
-#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS=2,4,8] [LINK=2] [SCALE=8] tests/bench/advise.sh BUILD [PROFILE]
+# Many processes on few processors need longer times to keep pace: GPUS=16,32,64 NETS=vgg11 IMAGES=cifar10 SCALE=200 on two. STRATEGIES: those
+# alone, by default all that the trainers can do.
+#
+#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS=2,4,8] [STRATEGIES="data hybrid"] [LINK=2] [SCALE=8] tests/bench/advise.sh BUILD [PROFILE]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: advise.sh BUILD [PROFILE]}" && pwd)
@@ -32,8 +35,10 @@ simulate() {
 	iterations=$(iterations_of "$2" 10)
 	how=$(options_of "$2" "$3" "$4" "$5")
 	[ "$2" != data ] || how="$how --cycle-ms $SOFTGPU_TIME_SCALE"
+	ranks=$1
+	[ "$2" != layerwise ] || ranks=$(echo "$4" | awk -F- '{ print NF }') # partitions that are merged leave GPUs out
 	# shellcheck disable=SC2086
-	if SOFTGPU_TIMES=times.tsv timeout 240 pmrun -q -n "$1" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
+	if SOFTGPU_TIMES=times.tsv timeout "${LIMIT:-240}" pmrun -q -n "$ranks" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
 		$((batch * $1)) --iterations $iterations --clock clock $how >log 2>&1 </dev/null; then
 		median_iteration clock.0 "$iterations" | awk '{ print $1 == "nan" ? $1 : $1 * 1e3 }'
 	else
@@ -58,12 +63,13 @@ for net in ${NETS:-vgg11 resnet18 mobilenet}; do
 			awk -F'\t' -v OFS='\t' -v scale="$SOFTGPU_TIME_SCALE" '!/^#/ && $NF + 0 > 0 { $NF /= scale } { print }' scaled.tsv >times.tsv # softgpu scales them
 			# commas of a partition, which are within quotes, are kept apart from those of the table
 			pmfit advise --csv --cycle-ms "$SOFTGPU_TIME_SCALE" --cluster $links.cluster --gpus "1,${GPUS:-2,4,8}" one | awk -F'"' -v OFS= '{ for (i = 2; i <= NF; i += 2) gsub(",", "+", $i); print }' |
-				awk -F, 'NR > 1 && $1 > 1 && $3 != "" && $2 != "1f1b" { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $NF }' >ways
+				awk -F, 'NR > 1 && $1 > 1 && $3 != "" && $2 !~ /^(1f1b|tensor|zero)/ { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $NF }' >ways
 			while read -r gpus strategy time low high micro stages partition sure best; do
+				case " ${STRATEGIES:-$strategy} " in *" $strategy "*) ;; *) continue ;; esac
 				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure $best"
 			done <ways >timed
 			awk -v scale="$SOFTGPU_TIME_SCALE" '
-				{ for (i = 6; i <= 9; i++) $i = $i == "nan" ? "nan" : $i / scale; line[NR] = $0; if ($5 == "pipedream" || $9 == "nan") next
+				{ for (i = 6; i <= 9; i++) $i = $i == "nan" ? "nan" : $i / scale; line[NR] = $0; if ($5 == "pipedream" || $5 == "layerwise" || $9 == "nan") next
 				  if (!($4 in first) || $9 + 0 < least[$4]) { first[$4] = $5; least[$4] = $9 + 0 } }
 				END { for (i = 1; i <= NR; i++) { split(line[i], f, " ")
 					held = (f[9] + 0 >= f[7] + 0 && f[9] + 0 <= f[8] + 0) ? "in" : "out"

@@ -23,18 +23,30 @@ cluster_of() {
 options_of() {
 	case $1 in
 	data) echo "--aggregate fused" ;;
+	layerwise) echo "--strategy layerwise --partition $4" ;;
 	pipedream | hybrid) echo "--strategy $1 --micro-batches $2 --stages $3 --partition $4" ;;
 	*) echo "--strategy $1 --micro-batches $2 --partition $4" ;;
 	esac
 }
 
-# strategy, least: iterations to run; of PipeDream more, which fills and empties
+# strategy, least: iterations to run; more of what fills and empties
 iterations_of() {
-	[ "$1" = pipedream ] && echo 20 || echo "$2"
+	case $1 in
+	pipedream) echo 20 ;;
+	layerwise) echo 40 ;;
+	*) echo "$2" ;;
+	esac
 }
 
 # a trainer's clock, iterations: the median iteration, us; without the first three, and of 16 or more without the last eight
 median_iteration() {
 	awk -F, -v n="$2" '$4 == "iteration" && $1 > 2 && ($1 < n - 8 || n < 16) { print $7 }' "$1" | sort -g |
 		awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "nan" }'
+}
+
+# strategy, key: a field of what `pmfit strategy --csv` printed into `predicted`; a partition of several cuts is in quotes
+field() {
+	awk -F, -v s="$1" -v key="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$1 == s { line = $0; part = ""; if (match(line, /"[^"]*"/)) { part = substr(line, RSTART + 1, RLENGTH - 2); sub(/"[^"]*"/, "quoted", line) }
+			split(line, cell, ","); v = cell[at[key]]; print v == "quoted" ? part : v }' predicted
 }

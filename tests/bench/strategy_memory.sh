@@ -24,11 +24,6 @@ run() { # ranks, trainer and its options: the bytes of the GPU that had most
 		{ cat log >&2; return 1; }
 	cat truth.* | awk -F, '$1 == "memory" && $13 > most { most = $13 } END { print most }'
 }
-field() { # strategy, key
-	awk -F, -v s="$1" -v key="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-		$1 == s { line = $0; part = ""; if (match(line, /"[^"]*"/)) { part = substr(line, RSTART + 1, RLENGTH - 2); sub(/"[^"]*"/, "quoted", line) }
-			split(line, cell, ","); v = cell[at[key]]; print v == "quoted" ? part : v }' predicted
-}
 row() { # net, images, optimizer, ranks
 	printf '%-10s %-8s %-8s %4d' "$1" "$2" "$3" "$4"
 	pmfit strategy --csv --cluster cluster --workers "$4" --batch $batch --optimizer "$3" --micro-batches 4,8 layers.*.json >predicted
