@@ -67,9 +67,13 @@ def outside(chances):
     return sum(chance for k, chance in enumerate(chances) if not LEAST <= k / most <= GREATEST)
 
 
+def log_choose(count, k):
+    return math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
+
+
 def by_chance(count):
     """Each row held with 95%."""
-    return outside([math.comb(count, k) * 0.95 ** k * 0.05 ** (count - k) for k in range(count + 1)])
+    return outside([math.exp(log_choose(count, k) + k * math.log(0.95) + (count - k) * math.log(0.05)) for k in range(count + 1)])
 
 
 def learned(count):
@@ -81,7 +85,7 @@ def learned(count):
         fitted = count - tested
         a, b = 0.95 * (fitted + 1), 0.05 * (fitted + 1)
         beta = lambda x, y: math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)
-        own = [math.comb(tested, k) * math.exp(beta(k + a, tested - k + b) - beta(a, b)) for k in range(tested + 1)]
+        own = [math.exp(log_choose(tested, k) + beta(k + a, tested - k + b) - beta(a, b)) for k in range(tested + 1)]
         sums = [0.0] * (len(chances) + tested)
         for i, first in enumerate(chances):
             for k, second in enumerate(own):

@@ -1,8 +1,9 @@
 #!/bin/sh
 # How often 95% intervals of `pmfit fit` and `search` hold new rows, in all and in each group of 50 rows or more: values of the columns, and
-# quarters by predicted time. On the Pollux and Justus measurements of a folder (FITDATA): two thirds of the rows fitted, the others asked.
-# Beside it the same predictions with the quantiles of all residuals, as if they were alike everywhere, and how many of the groups would lie
-# outside of 93 to 97% by chance if each row were held with 95%. `wide`: mean of the logarithm of high over low.
+# quarters by predicted time. On the Pollux and Justus measurements of a folder (FITDATA), in three folds: two are fitted, the third is asked,
+# so that each row is tested once. Beside it the same predictions with the quantiles of all residuals, as if they were alike everywhere, and how
+# many of the groups would lie outside of 93 to 97% if each row were held with 95% ("right"), and if each group's ends were the quantiles of
+# its own fitted rows ("learned"). `wide`: mean of the logarithm of high over low.
 #
 #     [METHODS="fit search"] [SETS="imagenet ncf bert cifar10 conv"] tests/bench/intervals.sh BUILD FITDATA
 set -eu
