@@ -37,7 +37,8 @@ struct strategy_net {
 	struct strategy_layer *layers;
 	double *batches;      /* that were measured, ascending */
 	double *device_bytes; /* that these runs took on their GPU; NAN: not known. NULL: of none */
-	char error[512];      /* one sentence, where strategy_net_read answers something negative */
+	bool is_opaque;  /* what crosses a cut is not known: only what divides the batch can be predicted */
+	char error[512]; /* one sentence, where strategy_net_read answers something negative */
 };
 
 /*
@@ -47,6 +48,10 @@ struct strategy_net {
  */
 int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count);
 void strategy_net_free(struct strategy_net *net);
+
+/* What the file of one run has as samples are rows of products (tokens); the run's batch has `batch` samples.
+ * Which tensors layers share is not known then: the network becomes opaque. */
+void strategy_net_rows(struct strategy_net *net, double batch);
 
 /*
  * Numbers of a sample in the output of a layer as that file describes it: kind "conv2", sizes "3x3x16->32 s1

@@ -169,6 +169,8 @@ static int try_fewer(const struct strategy_net *net, const struct strategy_clust
 	return status;
 }
 
+static const char opaque[] = "the trace does not have what goes from layer to layer";
+
 static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
 	struct strategy_choice *choice)
@@ -181,6 +183,10 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
 	if (cluster->workers < 2) {
 		choice->why = "a single worker has nothing to divide";
+		return 0;
+	}
+	if (net->is_opaque) {
+		choice->why = opaque;
 		return 0;
 	}
 	if (name == STRATEGY_NAME_MODEL || name == STRATEGY_NAME_LAYERWISE)
@@ -211,8 +217,10 @@ static int tensor(const struct strategy_net *net, const struct strategy_cluster 
 	int status = 0;
 
 	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
-	choice->possible = cluster->workers > 1;
-	choice->why = choice->possible ? NULL : "a single worker has nothing to divide";
+	choice->possible = cluster->workers > 1 && !net->is_opaque;
+	choice->why = choice->possible ? NULL
+		      : net->is_opaque ? opaque
+				       : "a single worker has nothing to divide";
 	status = strategy_tensor(net, cluster, how, &choice->parts, &needs);
 	choice->time = choice->parts.total;
 	set_memory_of_all(choice, cluster, needs);

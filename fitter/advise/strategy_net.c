@@ -191,6 +191,22 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 	return status;
 }
 
+void strategy_net_rows(struct strategy_net *net, double batch)
+{
+	const double rows = net->batches[0] / batch;
+
+	net->is_opaque = true;
+	net->batches[0] = batch;
+	for (size_t i = 0; i < net->layer_count; i++) {
+		struct strategy_layer *layer = &net->layers[i];
+
+		layer->input_bytes *= rows;
+		layer->output_bytes *= rows;
+		layer->kept_bytes *= rows;
+		layer->may_cut = false;
+	}
+}
+
 void strategy_net_free(struct strategy_net *net)
 {
 	for (size_t i = 0; i < net->layer_count; i++) {

@@ -16,11 +16,11 @@
 
 struct asked {
 	const char *cluster, *page;
-	double price, samples;
+	double price, samples, batch;
 	enum print_form form;
 };
 
-enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, OPTIMIZER, HTML };
+enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, OPTIMIZER, BATCH, HTML };
 
 static void take_counts(struct advice *a, const char *text)
 {
@@ -63,6 +63,8 @@ static void take_options(int argument_count, char **arguments, struct advice *a,
 			a->cycle = 1e6 * command_number(&cmd_advise, option, optarg, 0, DBL_MAX);
 		else if (option == OPTIMIZER)
 			a->optimizer_copies = (double)command_word(&cmd_advise, option, optarg, optimizers);
+		else if (option == BATCH)
+			asked->batch = (double)command_count(&cmd_advise, option, optarg, 1, ULONG_MAX);
 		else if (option == HTML)
 			asked->page = optarg;
 		else if (option == 'j')
@@ -111,7 +113,7 @@ static int run(int argument_count, char **arguments)
 	take_options(argument_count, arguments, &a, &asked);
 	if (strategy_cluster_read(a.cluster, asked.cluster) < 0)
 		errx(1, "%s", a.cluster->error);
-	advise_read_runs(&a, arguments + optind, (size_t)(argument_count - optind), &print.run);
+	advise_read_runs(&a, arguments + optind, (size_t)(argument_count - optind), asked.batch, &print.run);
 	add_checks(&a);
 	if (advice_fill(&a) < 0)
 		errx(1, "out of memory");
@@ -142,6 +144,9 @@ static const struct option_row rows[] = {
 	{"cycle-ms", CYCLE, "X", "period in which gradients are collected for an exchange; default 1"},
 	{"optimizer", OPTIMIZER, "sgd|momentum|adam",
 		"numbers it keeps for a parameter (0, 1, 2), for memory; the runs' own; default sgd"},
+	{"batch", BATCH, "N",
+		"samples on a GPU, where the trace does not have them, as of transformers; then only what divides "
+		"the batch is predicted"},
 	{"html", HTML, "FILE", "writes one page too: the answer, a picture, tables; no script, no network"},
 	{"csv", 'c', NULL, "CSV output, a row for each strategy on each number of GPUs, times in ns"},
 	{"json", 'j', NULL, "JSON output: the rows, every strategy with its partition, the answer"},

@@ -8,9 +8,11 @@
  * Fills what the advice is made from: of the first run on one GPU the iteration, of it and of further ones
  * (with other batches) the layers, of runs on several GPUs with data parallelism their iterations. pmanalyze
  * is started, from PATH or beside this program. Ends the program where a run is none of these, with the
- * reason. *name: of the first run on one GPU. advise_free_runs frees net and checks.
+ * reason. batch: samples on a GPU, of a run whose trace does not have them; 0: none was given. *name: of the
+ * first run on one GPU. advise_free_runs frees net and checks.
  */
-void advise_read_runs(struct advice *advice, char *const *runs, size_t count, const char **name);
+void advise_read_runs(
+	struct advice *advice, char *const *runs, size_t count, double batch, const char **name);
 void advise_free_runs(struct advice *advice);
 
 #endif

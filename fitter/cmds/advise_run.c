@@ -24,6 +24,8 @@ struct reader {
 	char **layers; /* files of the runs on one GPU */
 	size_t layer_count;
 	const char *name; /* the first of them */
+	double batch;     /* that was given, on a GPU; 0: none */
+	bool is_given;    /* it was needed */
 };
 
 /* Runs pmanalyze with its output in a file, or ends the program with what it complained about. */
@@ -130,8 +132,17 @@ static void read_one(struct reader *r, const char *run)
 	gpus = observed(&csv, "gpus", 1);
 	batch = observed(&csv, "batch", NAN);
 	iteration = 1e6 * observed(&csv, "iteration_ms", NAN);
-	if (!(batch > 0) || !(iteration > 0))
-		refuse(r, run, "its batch or iteration is unknown (pmanalyze report says why)");
+	if (batch > 0 && r->batch > 0 && fabs(batch - gpus * r->batch) > 1e-6 * batch)
+		refuse(r, run, "its trace has %g samples on each GPU, and --batch %g", batch / gpus,
+			r->batch);
+	if (!(batch > 0) && r->batch > 0) {
+		batch = gpus * r->batch;
+		r->is_given = true;
+	}
+	if (!(batch > 0))
+		refuse(r, run, "its batch is unknown: --batch has it");
+	if (!(iteration > 0))
+		refuse(r, run, "its iteration is unknown (pmanalyze report says why)");
 	if (gpus <= 1)
 		take_one(r, run, &csv, batch, iteration);
 	else if (observed(&csv, "stages", 1) > 1)
@@ -172,9 +183,9 @@ static void set_other(struct advice *a)
 	run->launch = fmin(run->launch, run->other - run->input);
 }
 
-void advise_read_runs(struct advice *a, char *const *runs, size_t count, const char **name)
+void advise_read_runs(struct advice *a, char *const *runs, size_t count, double batch, const char **name)
 {
-	struct reader r = {.advice = a, .folder = "/tmp/pmfit-advise-XXXXXX"};
+	struct reader r = {.advice = a, .folder = "/tmp/pmfit-advise-XXXXXX", .batch = batch};
 	int status;
 
 	if (!mkdtemp(r.folder))
@@ -188,12 +199,16 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, const c
 		refuse(&r, runs[0],
 			"a run on %zu GPUs: expected one on one GPU, whose layers have no exchange in them",
 			a->checks[0].gpus);
+	if (r.is_given && r.layer_count > 1)
+		refuse(&r, r.name, "--batch is of one run on one GPU, not of %zu", r.layer_count);
 	compare_batches(&r);
 	status = strategy_net_read(&a->net, (const char *const *)r.layers, r.layer_count);
 	sweep_child_remove(r.folder);
 	if (status < 0)
 		errx(1, "%s: %s", r.name,
 			strrchr(a->net.error, ':') ? strrchr(a->net.error, ':') + 2 : a->net.error);
+	if (r.is_given)
+		strategy_net_rows(&a->net, batch);
 	set_other(a);
 	for (size_t i = 0; i < r.layer_count; i++)
 		free(r.layers[i]);

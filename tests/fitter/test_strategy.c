@@ -370,6 +370,31 @@ static void check_cut(void)
 	CHECK(possible > 200 && replicated > 30, "%d possible, %d with replicas", possible, replicated);
 }
 
+/* Of 2048 rows 8 samples: 256 as many bytes each, and nothing but the batch is divided. */
+static void check_rows(void)
+{
+	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	static struct strategy_cluster cluster;
+	const struct strategy_how how = {.batch = 16};
+	const size_t micro = 2;
+	struct chain chain;
+
+	chain_init(&chain, 3);
+	chain.batch = 2048;
+	for (size_t i = 0; i < 3; i++)
+		*chain.layers[i].forward = *chain.layers[i].backward = 2048;
+	cluster_init(&cluster, 2, 0, 1e9);
+	strategy_net_rows(&chain.net, 8);
+	CHECK(near(chain.net.batches[0], 8) && near(chain.layers[1].input_bytes, 256), "rows");
+	CHECK(strategy_choose(
+		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0,
+		"choose");
+	CHECK(near(choices[STRATEGY_NAME_DATA].time, 6 * 2048), "data: %g", choices[STRATEGY_NAME_DATA].time);
+	for (int i = STRATEGY_NAME_MODEL; i <= STRATEGY_NAME_TENSOR; i++)
+		CHECK(!choices[i].possible && choices[i].why, "%s", strategy_names[i]);
+	CHECK(choices[STRATEGY_NAME_ZERO_1].possible, "zero-1");
+}
+
 /* Between measured batches and beyond; one alone is in proportion. */
 static void check_times(void)
 {
@@ -437,6 +462,7 @@ int main(void)
 	check_flush();
 	check_cut();
 	check_times();
+	check_rows();
 	check_turns();
 	return check_end();
 }
