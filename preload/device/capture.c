@@ -28,6 +28,7 @@
 #include "guest/thread.h"
 #include "place.h"
 #include "trace/intern.h"
+#include "trace/sample.h"
 #include "trace/write.h"
 
 #define CAPTURES 16u      /* under way or waiting for their graph to be made executable */
@@ -56,6 +57,11 @@ static struct {
 } open_captures[OPEN_CAPTURES];
 static unsigned unlisted;
 static _Atomic int under_way; /* of both, how many */
+
+static void count_captures(int more)
+{
+	pmh_sample_captures(atomic_fetch_add(&under_way, more) + more > 0);
+}
 
 static struct {
 	/* CUDA 13 and 12.3, with edge data; CUDA 12 and 11.3, without */
@@ -97,7 +103,7 @@ void pmh_graph_forget(void)
 	}
 	memset(open_captures, 0, sizeof open_captures);
 	unlisted = 0;
-	atomic_store(&under_way, 0);
+	count_captures(-atomic_load(&under_way));
 	pmh_lock_forget(&lock);
 }
 
@@ -181,7 +187,7 @@ void pmh_capture_begun(cudaStream_t stream, int device)
 	} else {
 		unlisted++;
 	}
-	atomic_fetch_add(&under_way, 1);
+	count_captures(1);
 	pmh_release(&lock);
 }
 
@@ -257,7 +263,7 @@ bool pmh_capture_forgotten(cudaStream_t stream)
 	for (unsigned i = 0; i < OPEN_CAPTURES; i++)
 		if (open_captures[i].stream == stream && open_captures[i].thread == owner_of(stream)) {
 			open_captures[i].stream = NULL;
-			atomic_fetch_sub(&under_way, 1);
+			count_captures(-1);
 			forgotten = true;
 		}
 	pmh_release(&lock);
@@ -273,7 +279,7 @@ void pmh_capture_ended(cudaStream_t stream)
 		pmh_acquire(&lock);
 		if (unlisted) {
 			unlisted--;
-			atomic_fetch_sub(&under_way, 1);
+			count_captures(-1);
 		}
 		pmh_release(&lock);
 	}
@@ -292,7 +298,7 @@ void pmh_capture_device_gone(int device)
 	for (unsigned i = 0; i < OPEN_CAPTURES; i++)
 		if (open_captures[i].stream && open_captures[i].device == device) {
 			open_captures[i].stream = NULL;
-			atomic_fetch_sub(&under_way, 1);
+			count_captures(-1);
 		}
 	pmh_release(&lock);
 }

@@ -38,6 +38,11 @@ grep -v "not known" threads.seen >threads.known || true
 head -n "$(wc -l <threads.known)" threads.said | cmp -s - threads.known || complain "threads: $(sort threads.seen | uniq -c | head)"
 [ "$(wc -l <threads.seen)" = 2000 ] || complain "threads: $(wc -l <threads.seen) launches"
 [ "$(wc -l <threads.known)" -gt 1000 ] || complain "threads: $(wc -l <threads.known) of 2000 launches are known"
+# of what is captured between samples it is known
+PMHOOK_FLOW=sample
+trace captured captured
+tail -n "$(wc -l <captured.said)" captured.seen | cmp -s captured.said - ||
+	complain "captured: $(tail -n "$(wc -l <captured.said)" captured.seen | tr '\n' ' ')"
 PMHOOK_FLOW=off
 trace off
 [ "$(sort -u off.seen)" = "not known" ] || complain "off: $(sort off.seen | uniq -c | head -n 4)"

@@ -314,6 +314,32 @@ static void threads(void)
 		say(a, NULL);
 }
 
+/* Launches that a stream captures when no sample is under way, behind more of them than the first one has. */
+static void captured(void)
+{
+	const char *a = device_memory(64), *b = device_memory(64);
+	const int more = 1 << 18;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	int number = 1;
+	void *args[] = {&a, &number, &b};
+
+	CHECK(cudaStreamCreate(&stream));
+	for (int i = 0; i < more; i++)
+		launch_plain(a, i, b);
+	for (int turn = 0; turn < 2; turn++) {
+		launch_plain(a, turn, b);
+		puts("not known");
+		CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+		CHECK(cudaLaunchKernel(&plain, one, one, args, 0, stream));
+		say(a, b);
+		CHECK(cudaStreamEndCapture(stream, &graph));
+	}
+	launch_plain(a, 2, b);
+	puts("not known");
+	CHECK(cudaDeviceSynchronize());
+}
+
 int main(int argc, char **argv)
 {
 	static char names[][8] = {"plain", "odd", "unknown", "long"};
@@ -326,6 +352,10 @@ int main(int argc, char **argv)
 	CHECK(cudaFree(NULL));
 	if (argc > 1 && strcmp(argv[1], "threads") == 0) {
 		threads();
+		return 0;
+	}
+	if (argc > 1 && strcmp(argv[1], "captured") == 0) {
+		captured();
 		return 0;
 	}
 	kinds();
