@@ -73,6 +73,11 @@
 #define PM_ABI_cudaMemLocationType(X) \
 	X(cudaMemLocationTypeDevice, 1) X(cudaMemLocationTypeHost, 2)
 
+#define PM_ABI_cudaMemoryAdvise(X) \
+	X(cudaMemAdviseSetReadMostly, 1) X(cudaMemAdviseUnsetReadMostly, 2) \
+	X(cudaMemAdviseSetPreferredLocation, 3) X(cudaMemAdviseUnsetPreferredLocation, 4) \
+	X(cudaMemAdviseSetAccessedBy, 5) X(cudaMemAdviseUnsetAccessedBy, 6)
+
 #define PM_ABI_cudaChannelFormatKind(X) \
 	X(cudaChannelFormatKindUnsigned, 1)
 
@@ -862,7 +867,7 @@
 #define PM_ABI_ENUMS(E) \
 	E(cublasFillMode_t) E(cublasDiagType_t) E(cudnnDivNormMode_t) E(cudnnBackendNumericalNote_t) \
 	E(cudaError) E(cudaMemcpyKind) E(cudaStreamCaptureStatus) E(cudaStreamCaptureMode) \
-	E(cudaFuncAttribute) E(cudaDeviceAttr) E(cudaMemoryType) E(cudaMemLocationType) \
+	E(cudaFuncAttribute) E(cudaDeviceAttr) E(cudaMemoryType) E(cudaMemLocationType) E(cudaMemoryAdvise) \
 	E(cudaChannelFormatKind) E(cudaDataType_t) E(cudnnStatus_t) E(cudnnDataType_t) \
 	E(cudnnTensorFormat_t) E(cudnnNanPropagation_t) E(cudnnMathType_t) E(cudnnReorderType_t) \
 	E(cudnnConvolutionMode_t) E(cudnnConvolutionFwdAlgo_t) E(cudnnConvolutionBwdDataAlgo_t) \

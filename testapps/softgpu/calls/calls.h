@@ -43,6 +43,9 @@ cudaError_t sg_allocate_async(
 	void **pointer, size_t size_bytes, struct sg_memory_pool *pool, cudaStream_t stream);
 cudaError_t sg_free_async(void *pointer, cudaStream_t stream);
 cudaError_t sg_memory_info(size_t *free_bytes, size_t *total_bytes);
+/* How managed memory will be used: checked, and nothing else, as it lies where every device reads it. */
+cudaError_t sg_advise(const void *pointer, size_t size_bytes, enum cudaMemoryAdvise advice,
+	struct cudaMemLocation location);
 cudaError_t sg_prefetch(const void *pointer, size_t size_bytes, struct cudaMemLocation location,
 	unsigned flags, cudaStream_t stream);
 cudaError_t sg_host_device_pointer(void **device, void *host, unsigned flags);

@@ -160,21 +160,39 @@ cudaError_t sg_memory_info(size_t *free, size_t *total)
 	return cudaSuccess;
 }
 
-cudaError_t sg_prefetch(const void *devPtr, size_t count, struct cudaMemLocation location, unsigned int flags,
-	cudaStream_t handle)
+/* Are those bytes managed memory, and is there such a device? */
+static cudaError_t check_managed(const void *devPtr, size_t count, struct cudaMemLocation location)
 {
-	struct sg_stream *stream;
 	struct sg_block block;
 
-	stream = sg_stream_of(handle);
-	if (stream == NULL)
-		return cudaErrorInvalidResourceHandle;
-	if (flags != 0 || count == 0 || !sg_block_find(devPtr, &block) || block.kind != SG_MANAGED ||
+	if (count == 0 || !sg_block_find(devPtr, &block) || block.kind != SG_MANAGED ||
 		count > block.size_bytes - (size_t)((const char *)devPtr - block.base))
 		return cudaErrorInvalidValue;
 	if (location.type == cudaMemLocationTypeDevice &&
 		(location.id < 0 || location.id >= sg_device_count()))
 		return cudaErrorInvalidDevice;
+	return cudaSuccess;
+}
+
+cudaError_t sg_advise(
+	const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location)
+{
+	if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
+		return cudaErrorInvalidValue;
+	return check_managed(devPtr, count, location);
+}
+
+cudaError_t sg_prefetch(const void *devPtr, size_t count, struct cudaMemLocation location, unsigned int flags,
+	cudaStream_t handle)
+{
+	struct sg_stream *stream = sg_stream_of(handle);
+	cudaError_t error;
+
+	if (stream == NULL)
+		return cudaErrorInvalidResourceHandle;
+	error = flags != 0 ? cudaErrorInvalidValue : check_managed(devPtr, count, location);
+	if (error != cudaSuccess)
+		return error;
 	return sg_queue_as(stream, &sg_quick, keep_work, NULL, 0, NULL);
 }
 

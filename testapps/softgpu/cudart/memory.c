@@ -116,6 +116,13 @@ cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMe
 	return sg_result(sg_prefetch(devPtr, count, location, flags, handle));
 }
 
+cudaError_t cudaMemAdvise(
+	const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_advise(devPtr, count, advice, location));
+}
+
 cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
 {
 	SG_ENTER(cudaErrorInvalidValue);

@@ -48,6 +48,14 @@ static void test_allocation(void)
 	OK(cudaPointerGetAttributes(&attributes, a));
 	CHECK(attributes.type == cudaMemoryTypeManaged && attributes.device == 3 &&
 		attributes.hostPointer == a);
+	OK(cudaMemAdvise(a, 10, cudaMemAdviseSetPreferredLocation,
+		(struct cudaMemLocation){cudaMemLocationTypeHost, 0}));
+	EXPECT(cudaMemAdvise(a, 11, cudaMemAdviseSetReadMostly,
+		       (struct cudaMemLocation){cudaMemLocationTypeDevice, 0}),
+		cudaErrorInvalidValue);
+	EXPECT(cudaMemAdvise(a, 10, cudaMemAdviseSetAccessedBy,
+		       (struct cudaMemLocation){cudaMemLocationTypeDevice, 99}),
+		cudaErrorInvalidDevice);
 	OK(cudaSetDevice(0));
 	OK(cudaFree(a));
 	EXPECT(cudaMallocManaged((void **)&a, 0, cudaMemAttachGlobal), cudaErrorInvalidValue);
