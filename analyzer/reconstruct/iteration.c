@@ -29,30 +29,6 @@ uint64_t iteration_key(const struct worker_model *model, uint32_t number)
 	return key;
 }
 
-/* Sizes of an operation, without addresses, algorithm and call site. */
-static uint64_t shape_of(const struct timeline *timeline, uint32_t number)
-{
-	const struct timeline_operation *operation = &timeline->operations[number];
-	const struct timeline_function *function = &timeline->functions[operation->function];
-	uint64_t shape = mem_hash(MEM_HASH_START, operation->function);
-
-	for (uint32_t i = 0; i < operation->value_count; i++) {
-		enum pm_value type = function->labels[i].type;
-
-		if (type == PM_VALUE_DESCRIPTOR) {
-			const struct timeline_descriptor *descriptor =
-				&timeline->descriptors[operation->values[i]];
-
-			for (uint32_t j = 0; j < descriptor->value_count; j++)
-				shape = mem_hash(shape, (uint64_t)descriptor->values[j]);
-		} else if ((type == PM_VALUE_INT && strcmp(function->labels[i].name, "algo") != 0) ||
-			   type == PM_VALUE_BYTES || type == PM_VALUE_TYPE) {
-			shape = mem_hash(shape, operation->values[i]);
-		}
-	}
-	return shape;
-}
-
 /* Is it what another stage of a pipeline hands on: the input of this one? */
 static bool is_receive(const struct iteration_finder *finder, size_t position)
 {
@@ -311,7 +287,7 @@ static void know_operations(struct iteration_finder *finder)
 				.key = finder->model->opaque
 					       ? sequence_key(timeline, &timeline->operations[number])
 					       : iteration_key(finder->model, number),
-				.shape = shape_of(timeline, number),
+				.shape = sequence_shape(timeline, number),
 				.flags = finder->model->roles[number].flags,
 				.kind = timeline->functions[timeline->operations[number].function].kind,
 				.to_host = copies_to_host(timeline, number),

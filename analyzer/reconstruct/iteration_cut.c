@@ -351,14 +351,43 @@ static bool is_better(
 	return search->count > 0 && search->confidence > sure;
 }
 
+#define SURE 0.7 /* enough without sizes */
+
+/* Without sizes, as batches may have others; then with them, if too little is told by names and functions
+ * alone, as where all layers have the same. */
+static void search_both(
+	const struct iteration_finder *finder, struct sequence *sequence, struct iteration_search *search)
+{
+	struct iteration_search other;
+	struct sequence sized;
+
+	sequence_init(sequence, finder->model, finder->worker, false);
+	iteration_search(search, sequence);
+	if (search->confidence >= SURE)
+		return;
+	sequence_init(&sized, finder->model, finder->worker, true);
+	iteration_search(&other, &sized);
+	if (other.confidence > search->confidence) {
+		const struct sequence unsized = *sequence;
+		const struct iteration_search first = *search;
+
+		*sequence = sized;
+		*search = other;
+		search->sequence = sequence;
+		sized = unsized;
+		other = first;
+	}
+	iteration_search_free(&other);
+	sequence_free(&sized);
+}
+
 /* By names or by what repeats. */
 static void cut_by_search(struct iteration_finder *finder, double sure)
 {
 	struct iteration_search search;
 	struct sequence sequence;
 
-	sequence_init(&sequence, finder->model, finder->worker);
-	iteration_search(&search, &sequence);
+	search_both(finder, &sequence, &search);
 	if (is_better(finder, &search, sure)) {
 		finder->piece_count = 0;
 		take_search(finder, &sequence, &search);

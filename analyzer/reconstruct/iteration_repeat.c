@@ -24,6 +24,7 @@ struct loop {
 	uint32_t passes;
 	uint32_t *classes; /* that take turns, in order of their first place */
 	size_t class_count;
+	bool layered; /* many come as often, but take no turns with these: layers, forward and backward */
 	double cover; /* share of the sequence, or of its end, in passes that are alike */
 };
 
@@ -185,8 +186,9 @@ static void add_loop(struct repeats *repeats, const struct rank *ranks, size_t c
 	size_t pass_count;
 
 	take_turns(repeats, ranks, count, &loop);
+	loop.layered = 3 * loop.class_count <= 2 * count;
 	passes = list_passes(repeats, &loop, &pass_count);
-	if ((loop.class_count >= 2 || repeats->end) && pass_count >= 2 &&
+	if ((loop.class_count >= 2 || repeats->end || count == 1) && pass_count >= 2 &&
 		(sequence->sums[sequence->count].backward < 5 ||
 			have_backward(sequence, passes, pass_count))) {
 		double scale = (double)(loop.passes - 1) / (double)pass_count;
@@ -216,15 +218,29 @@ static int compare_groups(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Are so many classes, the first of which is given, enough for a loop? */
+/* Is there input between a place of the class and the next, nearly each time? */
+static bool takes_input(const struct repeats *repeats, uint32_t class, uint32_t total)
+{
+	uint32_t with = 0;
+
+	for (uint32_t i = 1; i < total; i++)
+		with += SEQUENCE_SUM(repeats->sequence, inputs, place_of(repeats, class, i - 1),
+				place_of(repeats, class, i)) > 0;
+	return 5 * with >= 4 * (total - 1);
+}
+
+/* Are so many classes, the first of which is given, enough for a loop? One alone is if each time there is
+ * input. */
 static bool may_be_loop(const struct repeats *repeats, const struct rank *first, size_t count)
 {
 	const struct sequence *sequence = repeats->sequence;
 	const struct timeline *timeline = sequence->model->timeline;
 	struct timeline_call call;
 
+	if (!repeats->end && count == 1)
+		return first->total >= LEAST_PASSES && takes_input(repeats, first->class, first->total);
 	if (!repeats->end || count >= 2)
-		return first->total >= (repeats->end ? LEAST_END_PASSES : LEAST_PASSES) && count >= 2;
+		return first->total >= (repeats->end ? LEAST_END_PASSES : LEAST_PASSES);
 	call = timeline_call(timeline, sequence->worker->calls[sequence->positions[first->first]]);
 	return first->total >= LEAST_END_PASSES && timeline_function(timeline, &call)->kind == PM_KIND_GRAPH;
 }
@@ -306,153 +322,50 @@ static bool follows_directly(const struct repeats *repeats, const struct loop *o
 	return 5 * direct >= 4 * outer->passes;
 }
 
+/* Of the loops that cover so much the innermost of several classes; or, around layers, one that is none of
+ * layers, and may have one class. NULL: none. */
+static const struct loop *find_innermost(const struct repeats *repeats, double cover)
+{
+	const struct loop *inner = NULL, *outer = NULL;
+
+	for (size_t i = 0; i < repeats->loop_count; i++) {
+		const struct loop *loop = &repeats->loops[i];
+
+		if (loop->cover >= cover && (loop->class_count > 1 || repeats->end) &&
+			(!inner || loop->passes > inner->passes))
+			inner = loop;
+	}
+	for (size_t i = 0; inner && inner->layered && i < repeats->loop_count; i++) {
+		const struct loop *loop = &repeats->loops[i];
+
+		if (loop->cover >= cover && !loop->layered && divides(repeats, loop, inner) &&
+			(!outer || loop->passes > outer->passes))
+			outer = loop;
+	}
+	return outer ? outer : inner;
+}
+
 /* Of the loops that cover nearly as much as the best the innermost, or one around it. NULL: none. */
 static const struct loop *choose_loop(const struct repeats *repeats, bool *around)
 {
-	const struct loop *chosen = NULL;
+	const struct loop *chosen;
 	double best = 0;
 
 	for (size_t i = 0; i < repeats->loop_count; i++)
 		best = repeats->loops[i].cover > best ? repeats->loops[i].cover : best;
 	if (best < (repeats->end ? LEAST_END_COVER : LEAST_COVER))
 		return NULL;
-	for (size_t i = 0; i < repeats->loop_count; i++)
-		if (repeats->loops[i].cover >= 0.8 * best &&
-			(!chosen || repeats->loops[i].passes > chosen->passes))
-			chosen = &repeats->loops[i];
+	chosen = find_innermost(repeats, 0.8 * best);
 	for (size_t i = 0; i < repeats->loop_count; i++) {
 		const struct loop *loop = &repeats->loops[i];
 
-		if (loop->cover >= 0.8 * best && divides(repeats, loop, chosen) &&
-			follows_directly(repeats, loop)) {
+		if (chosen && loop->class_count > 1 && loop->cover >= 0.8 * best &&
+			divides(repeats, loop, chosen) && follows_directly(repeats, loop)) {
 			chosen = loop;
 			*around = true;
 		}
 	}
 	return chosen;
-}
-
-/* ---- Where in the cycle an iteration begins ---- */
-
-/* Is there a copy of this direction in front of the member? */
-static bool is_copied(const struct sequence *sequence, size_t member, bool input)
-{
-	return input ? sequence_is_input(sequence, member)
-		     : SEQUENCE_SUM(sequence, results, member, member + 1) > 0;
-}
-
-/*
- * In each pass the member with a copy in front of it that is farthest behind the one before. `cuts` has room
- * for as many as there are passes; answers how many there are.
- */
-static size_t list_cuts(const struct sequence *sequence, const uint32_t *places, size_t count, bool input,
-	size_t from, size_t *cuts)
-{
-	size_t cut_count = 0, pass = 0, before = from, best = 0, best_far = 0;
-
-	for (size_t i = from; i <= places[count - 1]; i++) {
-		while (pass < count && i > places[pass]) {
-			if (pass > 0 && best_far)
-				cuts[cut_count++] = best;
-			best_far = 0;
-			pass++;
-		}
-		if (!is_copied(sequence, i, input))
-			continue;
-		if (pass > 0 && i + 1 - before > best_far) {
-			best_far = i + 1 - before;
-			best = i;
-		}
-		before = i;
-	}
-	if (best_far)
-		cuts[cut_count++] = best;
-	return cut_count;
-}
-
-/* The class that at least 0.8 of the cuts are at; false: there is none. */
-static bool common_class(const struct sequence *sequence, const size_t *cuts, size_t count, uint32_t *class)
-{
-	size_t votes = 0, agree = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		uint32_t here = sequence->classes[cuts[i]];
-
-		if (votes == 0)
-			*class = here;
-		votes += *class == here ? 1 : SIZE_MAX;
-	}
-	for (size_t i = 0; i < count; i++)
-		agree += sequence->classes[cuts[i]] == *class;
-	return 5 * agree >= 4 * count;
-}
-
-/* The begin of the first pass: like the other cuts, if there is such a place before the first one. */
-static size_t first_cut(const struct sequence *sequence, size_t first_place, size_t next_cut, size_t length,
-	uint32_t class, bool input)
-{
-	size_t from = first_place > length ? first_place - length : 0, any = SIZE_MAX;
-
-	for (size_t i = first_place + 1; i-- > from;) {
-		if (!is_copied(sequence, i, input))
-			continue;
-		if (sequence->classes[i] == class)
-			return i;
-		any = any == SIZE_MAX ? i : any;
-	}
-	return any != SIZE_MAX ? any : next_cut > length ? next_cut - length : 0;
-}
-
-static void set_pieces(struct iteration_search *search, const size_t *cuts, size_t count)
-{
-	size_t *lengths = mem_alloc(count, sizeof(*lengths)), length;
-
-	search->pieces = mem_alloc(count, sizeof(*search->pieces));
-	for (size_t i = 0; i + 1 < count; i++) {
-		search->pieces[i] = (struct sequence_range){cuts[i], cuts[i + 1]};
-		lengths[i] = cuts[i + 1] - cuts[i];
-	}
-	length = iteration_search_median(lengths, count - 1);
-	search->pieces[count - 1].begin = cuts[count - 1];
-	search->pieces[count - 1].end = cuts[count - 1] + length < search->sequence->count
-						? cuts[count - 1] + length
-						: search->sequence->count;
-	search->count = count;
-	free(lengths);
-}
-
-/* Cuts the sequence once a pass: in front of its input, else behind its result, else at the loop's first
- * class. */
-static void cut_loop(struct iteration_search *search, const struct repeats *repeats, const struct loop *loop)
-{
-	const struct sequence *sequence = search->sequence;
-	const uint32_t *places = repeats->places + repeats->first[loop->classes[0]];
-	size_t *cuts = mem_alloc(loop->passes + 1u, sizeof(*cuts)), *lengths, length, count = 0;
-	bool copies = false;
-
-	lengths = mem_alloc(loop->passes, sizeof(*lengths));
-	for (uint32_t i = 0; i + 1 < loop->passes; i++)
-		lengths[i] = places[i + 1] - places[i];
-	length = iteration_search_median(lengths, loop->passes - 1);
-	free(lengths);
-	for (int input = 1; input >= 0 && !copies; input--) {
-		size_t from = places[0] > length ? places[0] - length : 0;
-		uint32_t class = 0;
-
-		count = list_cuts(sequence, places, loop->passes, input, from, cuts + 1);
-		if (5 * count < 4 * (loop->passes - 1u) || count == 0 ||
-			!common_class(sequence, cuts + 1, count, &class)) {
-			count = 0;
-			continue;
-		}
-		cuts[0] = first_cut(sequence, places[0], cuts[1], length, class, input);
-		count++;
-		copies = true;
-	}
-	for (uint32_t i = 0; !copies && i < loop->passes; i++)
-		cuts[count++] = places[i];
-	set_pieces(search, cuts, count);
-	free(cuts);
 }
 
 static bool search_loops(struct iteration_search *search, bool runs, bool end)
@@ -465,7 +378,7 @@ static bool search_loops(struct iteration_search *search, bool runs, bool end)
 	loop = choose_loop(&repeats, &search->around);
 	search->passes = loop ? loop->passes : 0;
 	if (loop)
-		cut_loop(search, &repeats, loop);
+		iteration_search_cut(search, repeats.places + repeats.first[loop->classes[0]], loop->passes);
 	for (size_t i = 0; i < repeats.loop_count; i++)
 		free(repeats.loops[i].classes);
 	free(repeats.loops);

@@ -178,7 +178,7 @@ static void judge(struct iteration_finder *finder)
 	struct iteration_search search = {.source = ITERATION_BY_USER, .count = finder->piece_count};
 	struct sequence sequence;
 
-	sequence_init(&sequence, finder->model, finder->worker);
+	sequence_init(&sequence, finder->model, finder->worker, false);
 	search.sequence = &sequence;
 	search.pieces = mem_alloc(search.count, sizeof(*search.pieces));
 	for (size_t i = 0; i < search.count; i++)

@@ -50,7 +50,30 @@ uint64_t sequence_key(const struct timeline *timeline, const struct timeline_ope
 	return mem_hash(key, operation->given_phase);
 }
 
-static struct what what_of(const struct worker_model *model, uint32_t number)
+uint64_t sequence_shape(const struct timeline *timeline, uint32_t number)
+{
+	const struct timeline_operation *operation = &timeline->operations[number];
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	uint64_t shape = mem_hash(MEM_HASH_START, operation->function);
+
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		enum pm_value type = function->labels[i].type;
+
+		if (type == PM_VALUE_DESCRIPTOR) {
+			const struct timeline_descriptor *descriptor =
+				&timeline->descriptors[operation->values[i]];
+
+			for (uint32_t j = 0; j < descriptor->value_count; j++)
+				shape = mem_hash(shape, (uint64_t)descriptor->values[j]);
+		} else if ((type == PM_VALUE_INT && strcmp(function->labels[i].name, "algo") != 0) ||
+			   type == PM_VALUE_BYTES || type == PM_VALUE_TYPE) {
+			shape = mem_hash(shape, operation->values[i]);
+		}
+	}
+	return shape;
+}
+
+static struct what what_of(const struct worker_model *model, uint32_t number, bool sized)
 {
 	const struct timeline *timeline = model->timeline;
 	const struct timeline_operation *operation = &timeline->operations[number];
@@ -61,6 +84,8 @@ static struct what what_of(const struct worker_model *model, uint32_t number)
 	what.member = (model->roles[number].flags & WORKER_CORE) || kind == PM_KIND_COMM;
 	if (what.member) {
 		what.key = sequence_key(timeline, operation);
+		if (sized)
+			what.key = mem_hash(what.key, sequence_shape(timeline, number));
 		what.marks = sequence_label(timeline, operation);
 		what.given = operation->given_phase != 0;
 		what.framed = operation->python != TRACE_PYTHON_UNKNOWN
@@ -77,6 +102,7 @@ struct build {
 	struct sequence *sequence;
 	struct what *known; /* by operation of the process */
 	uint32_t first_operation;
+	bool sized;
 	struct lookup classes;
 	uint64_t *keys; /* by class */
 	size_t key_count, key_room;
@@ -104,7 +130,7 @@ static struct what *what_at(struct build *build, const struct timeline_call *cal
 	struct what *what = &build->known[call->operation - build->first_operation];
 
 	if (!what->known)
-		*what = what_of(build->sequence->model, call->operation);
+		*what = what_of(build->sequence->model, call->operation, build->sized);
 	if (what->member && !what->class)
 		what->class = class_of(build, what->key) + 1;
 	return what;
@@ -244,10 +270,12 @@ static void sum_up(struct sequence *sequence)
 	}
 }
 
-void sequence_init(struct sequence *sequence, const struct worker_model *model, const struct worker *worker)
+void sequence_init(
+	struct sequence *sequence, const struct worker_model *model, const struct worker *worker, bool sized)
 {
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
-	struct build build = {.sequence = sequence, .first_operation = process->first_operation};
+	struct build build = {
+		.sequence = sequence, .first_operation = process->first_operation, .sized = sized};
 
 	memset(sequence, 0, sizeof(*sequence));
 	sequence->model = model;

@@ -1,8 +1,8 @@
 /*
  * A worker's work as the search for iterations sees it: one member for each computation and each exchange, in
  * order of begin, with a class that is the same for the same work of another iteration. A class knows the
- * function, the kernel, the direction of a copy, and how a product reads its operands; never sizes,
- * addresses, algorithms or call sites, which differ from iteration to iteration.
+ * function, the kernel, the direction of a copy, and how a product reads its operands; never addresses,
+ * algorithms or call sites, which differ from iteration to iteration; and sizes, which may, only if asked to.
  */
 #ifndef RECONSTRUCT_SEQUENCE_H
 #define RECONSTRUCT_SEQUENCE_H
@@ -41,11 +41,17 @@ struct sequence {
 	bool given;       /* the data themselves tell the phase of most */
 };
 
-void sequence_init(struct sequence *sequence, const struct worker_model *model, const struct worker *worker);
+/* sized: members of other sizes are of another class. */
+void sequence_init(
+	struct sequence *sequence, const struct worker_model *model, const struct worker *worker, bool sized);
 void sequence_free(struct sequence *sequence);
 
 /* What makes an operation's calls one class: equal for the same function, kernel, and manner of operands. */
 uint64_t sequence_key(const struct timeline *timeline, const struct timeline_operation *operation);
+
+/* The operation's sizes, without addresses, algorithm and call site; equal for the same function and sizes.
+ */
+uint64_t sequence_shape(const struct timeline *timeline, uint32_t number);
 
 /* The labels of an operation, as SEQUENCE_*; from names alone. */
 uint8_t sequence_label(const struct timeline *timeline, const struct timeline_operation *operation);
