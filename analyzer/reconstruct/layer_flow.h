@@ -202,6 +202,12 @@ void flow_divide_blocks(struct flow_work *work, size_t end);
 void flow_gradients(struct flow_work *work, uint32_t turn);
 
 /*
+ * Moves the part's update to the front, over launches that work on gradients and on what nothing before them
+ * touches: norms of gradients, which are then scaled. Gradients are known.
+ */
+void flow_begin_update(struct flow_work *work, struct flow_part *part);
+
+/*
  * Updates, and the passes before each (layer_flow_part.c): of several in an iteration if each has passes of
  * its own, else of the one that touches most parameters. False: they are not found.
  */
@@ -226,6 +232,17 @@ uint16_t flow_thread(const struct flow_work *work, uint32_t step);
  * another thread goes back, the last that is filled before it begins. FLOW_NOWHERE: there is none. */
 uint32_t flow_find_seed(const struct flow_work *work, uint32_t low, uint32_t high);
 uint32_t flow_find_handed_over(const struct flow_work *work, uint32_t low, uint32_t high);
+
+/* By what the backward pass is seen to begin between two steps; the surer is the greater. */
+enum flow_start {
+	FLOW_START_UNSEEN,
+	FLOW_START_COMPARED, /* with what was copied from the host, as a loss is */
+	FLOW_START_RETURNED, /* the host has fetched results, and sends what it made of them */
+	FLOW_START_RECEIVED, /* its gradient, from another rank */
+	FLOW_START_SEED,
+	FLOW_START_HANDED_OVER, /* to another thread */
+};
+enum flow_start flow_starts_back(const struct flow_work *work, uint32_t low, uint32_t high);
 
 struct flow_turns;
 /* The first step of the backward half, between the two of `turns`; the pass ends at `end`. */

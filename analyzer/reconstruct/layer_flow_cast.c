@@ -9,6 +9,8 @@
 #define COPY_IS_NEW \
 	4 /* steps: that long what launches touch is still the copy, later other work in its memory */
 
+#define WIDEST 2 /* times as many bytes may an element of a copy have: of 16 bits in 32 */
+
 static bool is_reused(const struct flow_work *work, uint32_t step, uint32_t place)
 {
 	return work->steps[step].launch && step - work->places[place].cast_step > COPY_IS_NEW;
@@ -23,6 +25,21 @@ static bool has_parameter(const struct flow_work *work, uint32_t step)
 	return false;
 }
 
+/* Does a library read more than a copy of the parameter could be, in the widest type? Then other work came to
+ * the same memory, or a bias was added there to what is read. */
+static bool reads_more(const struct flow_work *work, uint32_t step, uint32_t place, uint32_t parameter)
+{
+	const struct flow *flow = graph_flow(&work->assign->graph, step);
+	const uint64_t bytes = work->places[parameter].bytes;
+
+	for (uint32_t i = 0; i < flow->access_count && work->steps[step].computes; i++)
+		if (flow->accesses[i].address == work->places[place].address &&
+			flow->accesses[i].mode != FLOW_WRITE && bytes && !work->places[parameter].shard &&
+			flow->accesses[i].bytes > WIDEST * bytes)
+			return true;
+	return false;
+}
+
 /* A launch that works on parameters themselves reads no copies: it may make one where another was. */
 uint32_t flow_meant(const struct flow_work *work, uint32_t step, const struct flow_touch *touch)
 {
@@ -31,6 +48,8 @@ uint32_t flow_meant(const struct flow_work *work, uint32_t step, const struct fl
 	if (place->parameter)
 		return touch->place;
 	if (work->steps[step].launch && has_parameter(work, step))
+		return FLOW_NOWHERE;
+	if (place->cast == FLOW_NOWHERE || reads_more(work, step, touch->place, place->cast))
 		return FLOW_NOWHERE;
 	return touch->read && !is_reused(work, step, touch->place) ? place->cast : FLOW_NOWHERE;
 }

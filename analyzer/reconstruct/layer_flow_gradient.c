@@ -205,3 +205,60 @@ void flow_gradients(struct flow_work *work, uint32_t turn)
 	free(of_state);
 	free(state_of);
 }
+
+/* May a step be of an update: a launch, or a set or copy for one? */
+static bool may_update(const struct flow_work *work, uint32_t step)
+{
+	const enum pm_kind kind = graph_flow(&work->assign->graph, step)->kind;
+
+	return kind == PM_KIND_LAUNCH || kind == PM_KIND_COPY || kind == PM_KIND_SET;
+}
+
+/* Of steps from one on: which places they need from steps before, gradients aside. */
+struct needs {
+	bool *open; /* by place */
+	uint32_t open_count;
+	bool gradient, own; /* they touch one; and something else, as a gradient that is added to does not */
+};
+
+static void set_open(struct needs *needs, uint32_t place, bool open)
+{
+	needs->open_count += (uint32_t)open - (uint32_t)needs->open[place];
+	needs->open[place] = open;
+}
+
+/* The step before them. `first`: by place, the first step that touches it. False: it is none of an update, or
+ * touches a parameter. */
+static bool add_step(const struct flow_work *work, uint32_t step, const uint32_t *first, struct needs *needs)
+{
+	const bool fills = flow_is_fill(work, step) && work->steps[step].count == 1;
+
+	for (uint32_t t = 0; t < work->steps[step].count; t++) {
+		const struct flow_touch *touch = flow_touch_of(work, step, t);
+		const struct flow_place *place = &work->places[touch->place];
+
+		if (place->parameter)
+			return false;
+		needs->own |= place->gradient_of == FLOW_NOWHERE;
+		if (place->gradient_of != FLOW_NOWHERE)
+			needs->gradient = true;
+		else
+			set_open(needs, touch->place, touch->read && !fills && first[touch->place] < step);
+	}
+	return may_update(work, step);
+}
+
+void flow_begin_update(struct flow_work *work, struct flow_part *part)
+{
+	uint32_t *first = mem_alloc(work->place_count, sizeof(*first));
+	struct needs needs = {.open = mem_alloc(work->place_count, sizeof(*needs.open))};
+
+	for (uint32_t i = work->update_begin; i-- > work->begin;)
+		for (uint32_t t = 0; t < work->steps[i].count; t++)
+			first[flow_touch_of(work, i, t)->place] = i;
+	for (uint32_t i = work->update_begin; i-- > part->turn && add_step(work, i, first, &needs);)
+		if (needs.gradient && needs.own && needs.open_count == 0)
+			part->update_begin = work->update_begin = i;
+	free(first);
+	free(needs.open);
+}

@@ -71,18 +71,44 @@ static bool touches_parameter(const struct flow_work *work, uint32_t step)
 	return false;
 }
 
-/* Steps of no pass: copies that lead nowhere, and what clears gradients before the first pass begins. */
+/* Does a backward pass begin with the step? */
+static bool is_turn(const struct flow_work *work, uint32_t step)
+{
+	for (size_t k = 0; k < work->pass_count; k++)
+		if (work->passes[k].turn == step)
+			return true;
+	return false;
+}
+
+/* Where in a pass a step is: before anything is computed, forward or backward, gradients may be cleared. */
+enum where { BEFORE_FORWARD, BEFORE_BACKWARD, WITHIN };
+
+static enum where step_on(const struct flow_work *work, enum where where, uint32_t step)
+{
+	if (work->steps[step].computes || touches_parameter(work, step))
+		return WITHIN;
+	return is_turn(work, step) ? BEFORE_BACKWARD : where;
+}
+
+/* Does a step clear gradients? At the turn a launch may be the seed, in memory that a gradient comes to. */
+static bool clears(const struct flow_work *work, uint32_t step, enum where where)
+{
+	return where != WITHIN && is_of_gradients(work, step) &&
+	       (where == BEFORE_FORWARD || !work->steps[step].launch);
+}
+
+/* Steps of no pass: copies that lead nowhere, and what clears gradients. */
 static void leave_out_others(const struct flow_work *work)
 {
 	struct layer_assign *assign = work->assign;
 	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
-	bool begun = false;
+	enum where where = BEFORE_FORWARD;
 
 	for (size_t t = 0; t < work->touch_count; t++)
 		touched[work->touches[t].place]++;
 	for (uint32_t i = work->begin; i < work->update_begin; i++) {
-		begun |= work->steps[i].computes || touches_parameter(work, i);
-		if (leads_nowhere(work, i, touched) || (!begun && is_of_gradients(work, i))) {
+		where = step_on(work, where, i);
+		if (leads_nowhere(work, i, touched) || clears(work, i, where)) {
 			assign->passes[i] = LAYER_UNKNOWN;
 			assign->layers[i] = LAYER_NONE;
 		}

@@ -93,6 +93,41 @@ static uint32_t find_received(const struct flow_work *work, uint32_t low, uint32
 	return FLOW_NOWHERE;
 }
 
+/* Does a step copy from the host (1), or to it (2)? */
+static bool is_copied(const struct flow_work *work, uint32_t step, uint64_t wanted)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	uint64_t direction;
+
+	return graph_flow(&work->assign->graph, step)->kind == PM_KIND_COPY &&
+	       timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation],
+		       "dir", &direction) &&
+	       direction == wanted;
+}
+
+/* The last step of (low, high) that copies from the host behind one that copies to it: the loss and its
+ * gradient are made there. FLOW_NOWHERE: there is none. */
+static uint32_t find_returned(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	uint32_t returned = FLOW_NOWHERE;
+	bool fetched = false;
+
+	for (uint32_t i = low + 1; i < high; i++) {
+		fetched |= is_copied(work, i, 2);
+		if (fetched && is_copied(work, i, 1))
+			returned = i;
+	}
+	return returned;
+}
+
+/* Behind copies of results to the host, which are made of forward work. */
+static uint32_t behind_results(const struct flow_work *work, uint32_t step, uint32_t end)
+{
+	while (step < end && is_copied(work, step, 2))
+		step++;
+	return step;
+}
+
 static bool touches_input(const struct flow_work *work, uint32_t step)
 {
 	for (uint32_t t = 0; work->steps[step].launch && t < work->steps[step].count; t++)
@@ -101,24 +136,80 @@ static bool touches_input(const struct flow_work *work, uint32_t step)
 	return false;
 }
 
+/* The first step of (low, high) that works on what was copied from the host, or FLOW_NOWHERE. */
+static uint32_t find_compared(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	for (uint32_t i = low + 1; i < high; i++)
+		if (touches_input(work, i))
+			return i;
+	return FLOW_NOWHERE;
+}
+
+#define CLEARED 2 /* fills of a forward pass: more of the same are no seeds */
+
+/* Does the pass go forward with fills of the seed's kernel, as where each layer clears what it will add to?
+ */
+static bool is_common_fill(const struct flow_work *work, uint32_t seed, uint32_t low)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = work->begin; i < low && flow_is_fill(work, seed); i++)
+		count += flow_kernel(work, i) == flow_kernel(work, seed) && is_seed(work, i);
+	return count >= CLEARED;
+}
+
+/* The seed between two steps; of fills that the forward pass has too only one behind what compares with the
+ * input. */
+static uint32_t find_own_seed(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	const uint32_t seed = flow_find_seed(work, low, high);
+	const uint32_t compared = find_compared(work, low, high);
+
+	if (seed == FLOW_NOWHERE || compared == FLOW_NOWHERE || compared < seed ||
+		!is_common_fill(work, seed, low))
+		return seed;
+	return flow_find_seed(work, compared, high);
+}
+
+enum flow_start flow_starts_back(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	const uint32_t seed = find_own_seed(work, low, high);
+
+	if (flow_find_handed_over(work, low, high) != FLOW_NOWHERE)
+		return FLOW_START_HANDED_OVER;
+	if (seed != FLOW_NOWHERE && flow_is_fill(work, seed))
+		return FLOW_START_SEED;
+	if (find_received(work, low, high) != FLOW_NOWHERE)
+		return FLOW_START_RECEIVED;
+	if (find_returned(work, low, high) != FLOW_NOWHERE)
+		return FLOW_START_RETURNED;
+	return find_compared(work, low, high) != FLOW_NOWHERE ? FLOW_START_COMPARED : FLOW_START_UNSEEN;
+}
+
 /*
  * The turning point lies between them: at the seed of the backward pass, or where its gradient comes from
- * another rank; else before the first step that makes a gradient too, by the loss, which compares with what
- * was copied from the host: the second kernel that does so is its backward. `end`: of the pass.
+ * another rank, or from the host; else before the first step that makes a gradient too, by the loss, which
+ * compares with what was copied from the host: the second kernel that does so is its backward. `end`: of the
+ * pass.
  */
 uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
 {
-	const uint32_t low = turns->low;
-	uint32_t high = turns->high, inputs = 0, *last, turn = flow_find_handed_over(work, low, high);
-	const uint32_t received = find_received(work, low, high);
+	const uint32_t low = turns->low, handed_over = flow_find_handed_over(work, low, turns->high);
+	const uint32_t seed = find_own_seed(work, low, turns->high);
+	const uint32_t received = find_received(work, low, turns->high);
+	const uint32_t returned = find_returned(work, low, turns->high);
+	uint32_t high = turns->high, inputs = 0, *last, turn;
 
-	if (turn != FLOW_NOWHERE)
-		return turn;
-	turn = flow_find_seed(work, low, high);
-	if (turn != FLOW_NOWHERE && (flow_is_fill(work, turn) || received == FLOW_NOWHERE))
-		return turn;
+	if (handed_over != FLOW_NOWHERE)
+		return handed_over;
+	if (seed != FLOW_NOWHERE && flow_is_fill(work, seed))
+		return seed;
 	if (received != FLOW_NOWHERE)
 		return received;
+	if (returned != FLOW_NOWHERE)
+		return behind_results(work, returned + 1, high);
+	if (seed != FLOW_NOWHERE)
+		return seed;
 	last = flow_last_touches(work, work->begin, end);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
@@ -128,5 +219,5 @@ uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *
 	for (uint32_t i = low + 1; i < high; i++)
 		if (touches_input(work, i) && inputs++ < 2)
 			turn = inputs == 2 ? i : i + 1;
-	return turn;
+	return behind_results(work, turn, high);
 }

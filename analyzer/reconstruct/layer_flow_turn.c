@@ -162,26 +162,54 @@ static bool find_thread_turn(
 	return flow_find_handed_over(work, turn->low, turn->high) != FLOW_NOWHERE;
 }
 
-/* The halves of a pass by its steps that touch few parameters. False: there are no two in opposite order. */
-static bool find_halves(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t end,
-	struct flow_turns *turn)
+/*
+ * Steps that touch the last layer alone may be of either half: of several places for the turn that are as
+ * good, from `first` to `last` of `few`, the last one before which the backward pass is seen to begin, else
+ * the last.
+ */
+static uint32_t choose_place(const struct flow_work *work, const uint32_t *few, uint32_t first, uint32_t last)
+{
+	enum flow_start best = FLOW_START_UNSEEN;
+	uint32_t place = last;
+
+	for (uint32_t x = last + 1; x-- > first;) {
+		const enum flow_start start = flow_starts_back(work, few[x - 1], few[x]);
+
+		if (start > best) {
+			best = start;
+			place = x;
+		}
+	}
+	return place;
+}
+
+/* A place in the list of steps, or several in a row, where the order is opposite. */
+struct best_place {
+	uint32_t first, last;
+	size_t count; /* parameters */
+	double score;
+};
+
+static struct best_place find_place(
+	const struct flow_work *work, const uint32_t *few, uint32_t few_count, size_t *most)
 {
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
-	uint32_t *before = mem_alloc(work->place_count, sizeof(*before)), best_x = 0;
+	uint32_t *before = mem_alloc(work->place_count, sizeof(*before));
 	struct turn *turns = mem_alloc(work->parameter_count, sizeof(*turns));
-	double best = 0;
-	size_t best_count = 0, most = 0;
+	struct best_place best = {0};
 
 	for (uint32_t x = 0; x < few_count; x++) {
 		const struct flow_step *step = &work->steps[few[x]];
 		size_t count = list_turns(work, few, few_count, x, before, marks, turns);
 		double score = count >= 2 ? opposite(turns, count) * (double)count : 0;
 
-		most = count > most ? count : most;
-		if (score > 0 && score >= best) { /* the last: what only one pass touches changes nothing */
-			best = score;
-			best_count = count;
-			best_x = x;
+		*most = count > *most ? count : *most;
+		if (score > 0 && score >= best.score) { /* what only one pass touches changes nothing */
+			if (score > best.score || best.last + 1 != x)
+				best.first = x;
+			best.last = x;
+			best.score = score;
+			best.count = count;
 		}
 		for (uint32_t t = step->first; t < step->first + step->count; t++)
 			before[work->touches[t].place] = few[x] + 1;
@@ -189,12 +217,23 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 	free(marks);
 	free(before);
 	free(turns);
+	return best;
+}
+
+/* The halves of a pass by its steps that touch few parameters. False: there are no two in opposite order. */
+static bool find_halves(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t end,
+	struct flow_turns *turn)
+{
+	size_t most = 0;
+	const struct best_place best = find_place(work, few, few_count, &most);
+	const uint32_t x = best.count ? choose_place(work, few, best.first, best.last) : 0;
+
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
-	if (work->parameter_count >= FEW_PARAMETERS && best_count >= 2 &&
-		best >= LEAST_ORDER * (double)best_count &&
-		(best_count > 2 || flow_find_seed(work, few[best_x - 1], few[best_x]) != FLOW_NOWHERE)) {
-		turn->low = few[best_x - 1];
-		turn->high = few[best_x];
+	if (work->parameter_count >= FEW_PARAMETERS && best.count >= 2 &&
+		best.score >= LEAST_ORDER * (double)best.count &&
+		(best.count > 2 || flow_find_seed(work, few[x - 1], few[x]) != FLOW_NOWHERE)) {
+		turn->low = few[x - 1];
+		turn->high = few[x];
 		return true;
 	}
 	return (most <= 1 && find_lone_turn(work, few, few_count, end, turn)) ||
@@ -227,6 +266,14 @@ static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint3
 	return first == work->update_begin || last == work->update_begin || first > last;
 }
 
+/* Is a step the one that a pass begins with? Of several that follow one another, as where products are made
+ * image by image, only the first is. */
+static bool begins_pass(const struct flow_work *work, const uint32_t *few, uint32_t x)
+{
+	return x == 0 || (find_again(work, few[0], few[x], few[x] + 1) == few[x] &&
+				 find_again(work, few[0], few[x - 1], few[x - 1] + 1) != few[x - 1]);
+}
+
 /*
  * Batches that make one step together go through the model one after the other: the first step that touches a
  * parameter comes again for each. turns: where each begins and ends, with room for all; how many there are. 1
@@ -238,7 +285,7 @@ static uint32_t list_passes(
 	uint32_t count = 0, length;
 
 	for (uint32_t x = 0; x < few_count; x++)
-		if (x == 0 || find_again(work, few[0], few[x], few[x] + 1) == few[x])
+		if (begins_pass(work, few, x))
 			turns[count++] = (struct flow_turns){.first = x, .end = few_count};
 	for (uint32_t k = 0; k + 1 < count; k++)
 		turns[k].end = turns[k + 1].first;
@@ -319,6 +366,7 @@ static void set_passes(struct flow_work *work, const uint32_t *few, const struct
 	uint32_t count, struct flow_part *part)
 {
 	flow_gradients(work, part->turn);
+	flow_begin_update(work, part);
 	part->first_pass = (uint32_t)work->pass_count;
 	part->pass_count = count;
 	for (uint32_t k = 0; k < count; k++)
