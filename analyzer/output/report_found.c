@@ -107,10 +107,11 @@ const char *report_iterations_text(const struct analysis *analysis, struct arena
 		fewest = worker->iterations.count < fewest ? worker->iterations.count : fewest;
 		found = worker->iterations.count > found ? worker->iterations.count : found;
 	}
-	return arena_format(arena, "Iterations: %s of %s used%s, found by %s%s, confidence %.0f%%.",
+	return arena_format(arena, "Iterations: %s of %s used%s, found by %s%s%s, confidence %.0f%%.",
 		range(arena, least, most), range(arena, fewest, found),
 		analysis->worker_count > 1 ? " on each rank" : "",
 		report_source_text(analysis->workers[0].iterations.source),
+		least_sure(analysis)->confirmed ? " and by what they work on" : "",
 		analysis->workers[0].iterations.varies ? ", sizes vary" : "",
 		least_sure(analysis)->confidence * 100);
 }

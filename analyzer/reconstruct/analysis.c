@@ -25,6 +25,8 @@ static void analyze_worker(void *context, size_t index)
 	item->worker = worker;
 	iteration_find(&analysis->model, worker, work->options, &item->iterations);
 	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
+	if (item->layers.is_step)
+		iteration_confirm(&item->iterations);
 	phase_find(
 		&analysis->model, worker, &item->iterations, &item->layers, analysis->wait_ns, &item->phases);
 	pace_find(&analysis->model, worker, &item->iterations, &item->layers, &item->pace);
@@ -209,7 +211,8 @@ bool analysis_is_forward_only(const struct analysis *analysis)
 {
 	return !imported_timeline_is_labels(&analysis->timeline) && busy_in(analysis, PHASE_FORWARD) > 0 &&
 	       !(busy_in(analysis, PHASE_BACKWARD) + busy_in(analysis, PHASE_UPDATE) > 0) &&
-	       busy_in(analysis, PHASE_FORWARD) > busy_in(analysis, PHASE_GRAPH) + busy_in(analysis, PHASE_OTHER);
+	       busy_in(analysis, PHASE_FORWARD) >
+		       busy_in(analysis, PHASE_GRAPH) + busy_in(analysis, PHASE_OTHER);
 }
 
 struct analysis_statistics analysis_iteration(const struct analysis_worker *workers, size_t count)

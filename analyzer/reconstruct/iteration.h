@@ -89,6 +89,7 @@ struct iteration_list {
 	double confidence; /* by updates: share of the calls from first to last iteration, evaluation aside,
 			      in usual iterations; else the probability that these are the iterations
 			      (iteration_judge.c) */
+	bool confirmed;    /* one of them is a step of training by what its calls work on */
 	size_t alike;      /* before any is left out as warm-up */
 	bool varies;       /* sizes depend on the data: iterations with other shapes are used too */
 	struct iteration_candidates candidates; /* of the search by names and repetition, if there was one */
@@ -104,6 +105,10 @@ struct iteration_options {
 void iteration_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_options *options, struct iteration_list *list);
 void iteration_free(struct iteration_list *list);
+
+/* An iteration of those found by what repeats turns out to go forward, back and to update once: the
+ * confidence grows. */
+void iteration_confirm(struct iteration_list *list);
 
 /* "by updates 48, by copies from the host 24", in the arena; "nothing repeats" where there are none. */
 const char *iteration_candidates_text(const struct iteration_candidates *candidates, struct arena *arena);

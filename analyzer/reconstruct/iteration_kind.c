@@ -191,3 +191,15 @@ void iteration_classify(struct iteration_finder *finder, struct iteration_list *
 	if (finder->timeline->processes[finder->worker->process].gap.unread)
 		leave_edges(finder, list);
 }
+
+#define LIKELIER 10 /* times as often is a step found in what is one as in what is none */
+
+void iteration_confirm(struct iteration_list *list)
+{
+	const double odds = list->confidence * LIKELIER;
+
+	if (list->source != ITERATION_BY_PERIOD || list->count == 0)
+		return;
+	list->confirmed = true;
+	list->confidence = odds / (odds + 1 - list->confidence);
+}

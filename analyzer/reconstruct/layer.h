@@ -69,6 +69,7 @@ struct layer_list {
 	struct layer_role *operation_roles; /* by operation of the timeline */
 	size_t followed_gathers;            /* all-gathers of that iteration whose parameters are followed */
 	enum layer_doubt doubt;
+	bool is_step; /* by what its calls work on the iteration goes forward, back, and then updates; once */
 	bool given_again; /* the data say of some work that it is done again */
 	struct layer_part *parts;
 	size_t part_count, part_room;
