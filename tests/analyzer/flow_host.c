@@ -18,7 +18,14 @@
  * step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
  * backward, backward. twice: list, and a step goes through the model twice: behind the first time parameters
  * are moved along their gradients by a launch for each. graph: list, and from the fourth step on passes and
- * update are one CUDA graph, captured then; for its launches nothing is printed.
+ * update are one CUDA graph, captured then; for its launches nothing is printed. pieces: each, and parameters
+ * lie in one block that is copied in pieces, of which the first ends within them. images: products alone,
+ * made for each image by itself as darknet does, then normalized, with biases added in place; no kernel's
+ * name says that it updates, the gradients that a layer will add to are cleared as it goes forward, a single
+ * kernel compares with the target, and the loss is copied to the host behind it; two batches make a step.
+ * host: the same, but the
+ * loss and its gradient are made on the host. norms: each, and before the update a norm of all gradients is
+ * made where the loss was, and copied to the host.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -36,6 +43,9 @@
 #define BLOCKS_MOST 32
 #define KINDS 4 /* of parameters in a block: the norm's scale and shift, the product's weights and bias */
 #define PARAMETERS_MOST (KINDS * BLOCKS_MOST)
+#define PIECE (1 << 20)       /* bytes of a block that are copied at once, where it is copied in pieces */
+#define FRONT (PIECE - 40000) /* of a table that nothing reads, in front of parameters in pieces */
+#define IMAGES 8
 
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFunction(void **image, const char *host_function, char *device_function, const char *name,
@@ -58,6 +68,14 @@ struct update_list {
 	X(norm_back, 8, 8, 8, 8, 8) \
 	X(climb, 8, 8) \
 	X(update, 8, 8, 8, 4) \
+	X(fill, 8) \
+	X(normalize, 8) \
+	X(add_in_place, 8, 8) \
+	X(activate_in_place, 8) \
+	X(slope_in_place, 8, 8) \
+	X(axpy, 8, 8) \
+	X(scale, 8) \
+	X(squares, 8, 8) \
 	X(update_all, sizeof(struct update_list), 4) X(update_average, sizeof(struct update_list), 4)
 #define KERNEL(name, ...) \
 	static char name; \
@@ -75,7 +93,7 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_kinds, is_twice;
+	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -96,19 +114,27 @@ static void belongs(const char *phase, int layer)
 	printf("%d %s %d\n", iteration, phase, layer);
 }
 
+static unsigned grid = 8; /* of launches */
+
 static void launch(const void *kernel, void *a, void *b, void *c, void *d, void *e)
 {
 	void *args[] = {&a, &b, &c, &d, &e};
 
-	CHECK(cudaLaunchKernel(kernel, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, stream));
+	CHECK(cudaLaunchKernel(kernel, (dim3){grid, 1, 1}, (dim3){64, 1, 1}, args, 0, stream));
+}
+
+static void product_of(int rows, char *a, char *b, char *c, cublasOperation_t of_a, cublasOperation_t of_b)
+{
+	static const float one = 1, zero;
+
+	CHECK(cublasSgemm(handle, of_a, of_b, WIDTH, of_b == CUBLAS_OP_T ? WIDTH : rows, WIDTH, &one,
+		(float *)(void *)a, WIDTH, (float *)(void *)b, WIDTH, is_images ? &one : &zero,
+		(float *)(void *)c, WIDTH));
 }
 
 static void product(char *a, char *b, char *c, cublasOperation_t of_a, cublasOperation_t of_b)
 {
-	static const float one = 1, zero;
-
-	CHECK(cublasSgemm(handle, of_a, of_b, WIDTH, of_b == CUBLAS_OP_T ? WIDTH : ROWS, WIDTH, &one,
-		(float *)(void *)a, WIDTH, (float *)(void *)b, WIDTH, &zero, (float *)(void *)c, WIDTH));
+	product_of(ROWS, a, b, c, of_a, of_b);
 }
 
 /* Activations, and later what is their gradient, in memory that is used again, in another order each time. */
@@ -117,6 +143,11 @@ static char *activation(int number)
 	if (number < 5 * BLOCKS_MOST)
 		number += under_way * 5 * blocks;
 	return memory + (size_t)((number + iteration % 3) % (6 * BLOCKS_MOST)) * WIDTH * WIDTH * 4;
+}
+
+static char *loss_room(void)
+{
+	return is_norms ? copies[0] : activation(5 * blocks);
 }
 
 static char *weights_of(int block)
@@ -185,6 +216,140 @@ static void backward(void)
 	}
 }
 
+static float batch_values[ROWS * WIDTH];
+
+static void copy_batch(void)
+{
+	belongs("t_h2d", -1);
+	CHECK(cudaMemcpyAsync(batch, batch_values, sizeof(batch_values), cudaMemcpyHostToDevice, stream));
+	if (is_host)
+		return;
+	belongs("t_h2d", -1);
+	CHECK(cudaMemcpyAsync(target, batch_values, ROWS * 4, cudaMemcpyHostToDevice, stream));
+}
+
+/* ---- image by image ---- */
+
+static char *results[BLOCKS_MOST + 1], *slopes[BLOCKS_MOST + 1]; /* of each layer, and of the loss */
+
+static char *image_of(char *rows, int image)
+{
+	return rows + (size_t)image * ROWS / IMAGES * WIDTH * 4;
+}
+
+static void forward_images(void)
+{
+	for (int b = 0; b < blocks; b++) {
+		const struct parameter *p = &parameters[KINDS * b];
+
+		belongs("t_f", -1);
+		grid = 8 + (unsigned)b;
+		launch(&fill, slopes[b], NULL, NULL, NULL, NULL);
+		grid = 8;
+		belongs("t_f", -1);
+		launch(&fill, results[b], NULL, NULL, NULL, NULL);
+		for (int i = 0; i < IMAGES; i++) {
+			belongs("t_f", 2 * b);
+			product_of(ROWS / IMAGES, p[2].data, image_of(b ? results[b - 1] : batch, i),
+				image_of(results[b], i), CUBLAS_OP_N, CUBLAS_OP_N);
+		}
+		belongs("t_f", 2 * b);
+		launch(&normalize, results[b], NULL, NULL, NULL, NULL);
+		belongs("t_f", 2 * b + 1);
+		launch(&add_in_place, results[b], p[3].data, NULL, NULL, NULL);
+		belongs("t_f", 2 * b + 1);
+		launch(&activate_in_place, results[b], NULL, NULL, NULL, NULL);
+	}
+	belongs("t_f", -1);
+	launch(&fill, slopes[blocks], NULL, NULL, NULL, NULL);
+	if (is_host)
+		return;
+	belongs("t_f", -1);
+	launch(&loss, slopes[blocks], results[blocks - 1], target, NULL, NULL);
+}
+
+static float lost[ROWS * WIDTH];
+
+/* The loss to the host; or the results, and back what it makes of them. */
+static void fetch_loss(void)
+{
+	belongs("t_f", -1);
+	CHECK(cudaMemcpyAsync(lost, is_host ? results[blocks - 1] : slopes[blocks],
+		is_host ? sizeof(lost) : sizeof(*lost), cudaMemcpyDeviceToHost, stream));
+	if (!is_host)
+		return;
+	belongs("-", -1);
+	CHECK(cudaMemcpyAsync(slopes[blocks], lost, sizeof(lost), cudaMemcpyHostToDevice, stream));
+}
+
+static void backward_images(void)
+{
+	belongs("t_b", -1);
+	launch(&axpy, slopes[blocks], slopes[blocks - 1], NULL, NULL, NULL);
+	for (int b = blocks; b-- > 0;) {
+		const struct parameter *p = &parameters[KINDS * b];
+
+		belongs("t_b", -1);
+		launch(&slope_in_place, slopes[b], results[b], NULL, NULL, NULL);
+		belongs("t_b", -1);
+		launch(&bias_back, p[3].gradient, slopes[b], NULL, NULL, NULL);
+		for (int i = 0; i < IMAGES; i++) {
+			belongs("t_b", 2 * b);
+			product_of(ROWS / IMAGES, image_of(b ? results[b - 1] : batch, i),
+				image_of(slopes[b], i), p[2].gradient, CUBLAS_OP_N, CUBLAS_OP_T);
+			if (b == 0)
+				continue;
+			belongs("t_b", 2 * b);
+			product_of(ROWS / IMAGES, p[2].data, image_of(slopes[b], i),
+				image_of(slopes[b - 1], i), CUBLAS_OP_T, CUBLAS_OP_N);
+		}
+	}
+}
+
+static void update_images(void)
+{
+	for (int i = 0; i < KINDS * blocks; i++) {
+		const struct parameter *p = &parameters[i];
+
+		if (i % KINDS < 2)
+			continue;
+		belongs("t_u", -1);
+		launch(&axpy, p->data, p->gradient, NULL, NULL, NULL);
+		belongs("t_u", -1);
+		launch(&axpy, p->gradient, p->data, NULL, NULL, NULL);
+		belongs("t_u", -1);
+		launch(&scale, p->gradient, NULL, NULL, NULL, NULL);
+	}
+}
+
+static void train_images(void)
+{
+	for (int i = 0; i < 2; i++) {
+		copy_batch();
+		forward_images();
+		fetch_loss();
+		backward_images();
+	}
+	update_images();
+}
+
+/* ---- updates ---- */
+
+/* In the loss's room, which is no more in use. */
+static void make_norms(void)
+{
+	char *room = loss_room();
+
+	belongs("t_u", -1);
+	CHECK(cudaMemsetAsync(room, 0, 4, stream));
+	for (int i = 0; i < KINDS * blocks; i++) {
+		belongs("t_u", -1);
+		launch(&squares, room, parameters[i].gradient, NULL, NULL, NULL);
+	}
+	belongs("-", -1);
+	CHECK(cudaMemcpyAsync(lost, room, sizeof(*lost), cudaMemcpyDeviceToHost, stream));
+}
+
 /* Gradients come first, and behind their end stand parameters, beside gradients of others. */
 static void leave_words(struct update_list *list)
 {
@@ -235,16 +400,6 @@ static void update_parameters(void)
 	CHECK(cudaLaunchKernel(&update_average, (dim3){8, 1, 1}, (dim3){64, 1, 1}, args, 0, stream));
 }
 
-static float batch_values[ROWS * WIDTH];
-
-static void copy_batch(void)
-{
-	belongs("t_h2d", -1);
-	CHECK(cudaMemcpyAsync(batch, batch_values, sizeof(batch_values), cudaMemcpyHostToDevice, stream));
-	belongs("t_h2d", -1);
-	CHECK(cudaMemcpyAsync(target, batch_values, ROWS * 4, cudaMemcpyHostToDevice, stream));
-}
-
 static void go_forward(void)
 {
 	if (!is_graph && !is_again)
@@ -255,7 +410,7 @@ static void go_forward(void)
 		CHECK(cudaMemcpyAsync(target, batch_values, ROWS * 4, cudaMemcpyHostToDevice, stream));
 	}
 	belongs("-", -1);
-	launch(&loss, activation(5 * blocks), activation(5 * blocks - 1), target, NULL, NULL);
+	launch(&loss, loss_room(), activation(5 * blocks - 1), target, NULL, NULL);
 }
 
 static void go_back(void)
@@ -330,8 +485,8 @@ static void train_graph(void)
 
 static void train(void)
 {
-	if (is_graph || is_twice) {
-		(is_graph ? train_graph : train_twice)();
+	if (is_graph || is_twice || is_images) {
+		(is_graph ? train_graph : is_twice ? train_twice : train_images)();
 		return;
 	}
 	if (is_copies)
@@ -344,6 +499,8 @@ static void train(void)
 			go_back();
 		}
 	}
+	if (is_norms)
+		make_norms();
 	update_parameters();
 }
 
@@ -370,12 +527,14 @@ static void lay_out(size_t offset_of_member)
 		all += bytes_of(i);
 	if (is_block)
 		block = allocate(all);
+	if (is_pieces && offset_of_member == offsetof(struct parameter, data))
+		block = allocate(FRONT + all) + FRONT;
 	for (int n = 0; n < KINDS * blocks; n++) {
 		const int i = is_kinds ? n % blocks * KINDS + n / blocks : n;
-		char *data = is_block ? block : allocate(bytes_of(i));
+		char *data = block ? block : allocate(bytes_of(i));
 
 		memcpy((char *)&parameters[i] + offset_of_member, &data, sizeof(data));
-		block = is_block ? block + bytes_of(i) : NULL;
+		block = block ? block + bytes_of(i) : NULL;
 	}
 }
 
@@ -396,7 +555,7 @@ static void set_up(void)
 		copies[b] = is_stale && b ? copies[0] : allocate(WIDTH * WIDTH * 2);
 	for (int i = 0; i < KINDS * blocks; i++) {
 		all += bytes_of(i);
-		if (!is_block)
+		if (!is_block && !is_pieces)
 			CHECK(cudaMemcpy(parameters[i].data, values, bytes_of(i), cudaMemcpyHostToDevice));
 		if (is_mean)
 			CHECK(cudaMemcpy(parameters[i].running, parameters[i].data, bytes_of(i),
@@ -404,6 +563,13 @@ static void set_up(void)
 	}
 	if (is_block)
 		CHECK(cudaMemcpy(parameters[0].data, values, all, cudaMemcpyHostToDevice));
+	for (size_t from = 0; is_pieces && from < FRONT + all; from += PIECE)
+		CHECK(cudaMemcpy(parameters[0].data - FRONT + from, values,
+			FRONT + all - from < PIECE ? FRONT + all - from : PIECE, cudaMemcpyHostToDevice));
+	for (int b = 0; is_images && b <= blocks; b++) {
+		results[b] = allocate(ROWS * WIDTH * 4);
+		slopes[b] = allocate(ROWS * WIDTH * 4);
+	}
 	CHECK(cublasCreate(&handle));
 	if (is_graph) {
 		CHECK(cudaStreamCreate(&stream));
@@ -432,15 +598,20 @@ int main(int argc, char **argv)
 	is_turns = strcmp(name, "turns") == 0;
 	is_graph = strcmp(name, "graph") == 0;
 	is_twice = strcmp(name, "twice") == 0;
+	is_pieces = strcmp(name, "pieces") == 0;
+	is_host = strcmp(name, "host") == 0;
+	is_images = is_host || strcmp(name, "images") == 0;
+	is_norms = strcmp(name, "norms") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_kinds = strcmp(name, "kinds") == 0;
 	is_block = is_kinds || strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
-		!(is_list || is_block || is_cast || strcmp(name, "each") == 0))
-		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph [BLOCKS "
-			"[ITERATIONS]]");
+		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms ||
+			strcmp(name, "each") == 0))
+		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph|pieces|"
+			"images|host|norms [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
