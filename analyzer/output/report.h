@@ -65,7 +65,7 @@ void report_recording_json(const struct analysis *analysis, cJSON *object); /* a
 /* "Iterations: 29 of 30 used on each rank, found by the model's updates, confidence 100%." (report_found.c).
  * Where nothing repeats the recording stands as one, and nothing is said of how likely that is. */
 const char *report_iterations_text(const struct analysis *analysis, struct arena *arena);
-/* A sentence where all work goes forward, else "". */
+/* A sentence where all work goes forward, or all is communication; else "". */
 const char *report_direction_text(const struct analysis *analysis);
 /* How iterations were found: in words, and as a key. */
 const char *report_source_text(enum iteration_source source);
@@ -76,6 +76,8 @@ void report_markers(struct analysis *analysis, FILE *out);
 /* Are the iterations of a rank unknown? Then no figure of them means anything; the second says so too. */
 bool report_is_unknown(const struct analysis *analysis);
 bool report_unknown(struct analysis *analysis, FILE *out);
+/* Of a run that does nothing but communicate: says so, and the calls by size. False: it is no such run. */
+bool report_exchanges(struct analysis *analysis, FILE *out);
 void report_candidates_json(const struct analysis *analysis, cJSON *object);
 void report_found_json(const struct analysis *analysis, cJSON *object);
 

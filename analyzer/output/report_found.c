@@ -1,5 +1,6 @@
 /* What a report says of how the iterations were found, and of whose recording it is. */
 #include "report.h"
+#include "analyses/comm_table.h"
 #include "base/text.h"
 #include "import/imported_timeline.h"
 
@@ -118,6 +119,9 @@ const char *report_iterations_text(const struct analysis *analysis, struct arena
 
 const char *report_direction_text(const struct analysis *analysis)
 {
+	if (analysis_is_communication(analysis))
+		return "Communication alone: no library computes anything, and nothing updates: a benchmark of "
+		       "collectives, or a part of a program. There are no iterations of training.";
 	return analysis_is_forward_only(analysis)
 		       ? "Forward only: nothing goes backward and nothing updates: inference, or a part of training."
 		       : "";
@@ -133,7 +137,26 @@ bool report_is_unknown(const struct analysis *analysis)
 {
 	const struct iteration_list *least = least_sure(analysis);
 
-	return least && is_searched(least) && least->confidence < ITERATION_UNKNOWN;
+	return (least && is_searched(least) && least->confidence < ITERATION_UNKNOWN) ||
+	       analysis_is_communication(analysis);
+}
+
+bool report_exchanges(struct analysis *analysis, FILE *out)
+{
+	struct print_table table;
+	struct comm comm;
+
+	if (!analysis_is_communication(analysis))
+		return false;
+	print_paragraph(report_direction_text(analysis), 2, out);
+	fputc('\n', out);
+	comm_find(&analysis->timeline, &analysis->collectives, 0, &comm);
+	print_init(&table, &comm.arena);
+	comm_call_table(&table, &comm);
+	print_text(&table, "Calls: bandwidths in GB/s, mean times per unit", out);
+	print_free(&table);
+	comm_free(&comm);
+	return true;
 }
 
 bool report_unknown(struct analysis *analysis, FILE *out)

@@ -151,7 +151,7 @@ static void print_head(struct run *run, FILE *out)
 			      report_origin(analysis), processes, processes == 1 ? "" : "es", gpus),
 		out);
 	report_windows(analysis, out);
-	if (analysis->worker_count == 0)
+	if (report_exchanges(analysis, out) || analysis->worker_count == 0)
 		return;
 	if (report_unknown(analysis, out))
 		return;
@@ -459,6 +459,7 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddNumberToObject(object, "iterations_used", (double)analysis->workers[0].used_count);
 	report_found_json(analysis, object);
 	cJSON_AddBoolToObject(object, "forward_only", analysis_is_forward_only(analysis));
+	cJSON_AddBoolToObject(object, "communication_only", analysis_is_communication(analysis));
 	report_candidates_json(analysis, object);
 	add_left_out(object, &left);
 	print_init(&table, arena);

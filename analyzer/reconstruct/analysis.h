@@ -102,6 +102,10 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
 
 /* Whether most work goes forward, none backward, and nothing updates: inference, or a part of training. */
+/* Do the ranks exchange for most of the device's time, and compute and update nothing? So benchmarks of
+ * collectives do: what repeats is no iteration of training. False of other profilers' traces. */
+bool analysis_is_communication(const struct analysis *analysis);
+
 bool analysis_is_forward_only(const struct analysis *analysis);
 
 /*

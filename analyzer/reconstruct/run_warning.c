@@ -129,6 +129,8 @@ static void warn_of_iterations(struct texts *texts, struct run *run)
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
 
+	if (analysis_is_communication(analysis))
+		return; /* it has none */
 	for (size_t i = 0; i < analysis->worker_count; i++) {
 		const struct iteration_list *list = &analysis->workers[i].iterations;
 		bool found = list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
@@ -271,7 +273,7 @@ const char **run_warnings(struct run *run)
 		analysis->worker_count < (size_t)world)
 		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
 				    analysis->worker_count, world));
-	if (analysis->worker_count == 0)
+	if (analysis->worker_count == 0 && !analysis_is_communication(analysis))
 		add(&texts, arena_format(arena, "%s: no iterations found: %s", run->label,
 				    run_why_none(analysis)));
 	warn_of_iterations(&texts, run);

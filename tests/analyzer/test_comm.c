@@ -1,9 +1,11 @@
 /*
  * Checks communication by communicator and function against hand-computed bytes, waiting and bandwidths: what
  * a group is, which rank came last, and that the writer's sequence matches ranks of which calls are missing.
+ * And which runs do nothing else.
  */
 #include "check.h"
 #include "analyses/comm.h"
+#include "reconstruct/analysis.h"
 #include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
@@ -323,8 +325,60 @@ static void check_factors(void)
 		"one rank, or none");
 }
 
+enum { BENCHMARK, WITH_PRODUCT, WITH_UPDATE, FEW, MOSTLY_KERNELS, CASES };
+
+/* A run of all-reduces, and a kernel that checks each. */
+static void check_alone(int what)
+{
+	static const char *const names[] = {
+		"a benchmark", "with a product", "with an update", "of few calls", "mostly of kernels"};
+	const int count = what == FEW ? 2 : 20;
+	struct rank ranks[RANKS];
+	struct timeline timeline;
+	struct analysis analysis;
+	struct comm comm;
+
+	begin(ranks);
+	for (int r = 0; r < RANKS; r++) {
+		struct builder *builder = &ranks[r].builder;
+		uint64_t kernel = builder_string(builder, what == WITH_UPDATE ? "adam_step" : "check_sums");
+		const uint32_t launch = builder_operation(builder,
+			builder_function(builder, "cudart LAUNCH cudaLaunchKernel string:kernel"), 0,
+			&kernel);
+		uint64_t rows = 64;
+		const uint32_t product = builder_operation(
+			builder, builder_function(builder, "cublas COMPUTE cublasSgemm_v2 int:m"), 0, &rows);
+
+		for (int i = 0; i < count; i++) {
+			const uint64_t begin_ns = 10000 * ((uint64_t)i + 1);
+			struct builder_record record = {.begin = begin_ns + 1000,
+				.end = begin_ns + 1005,
+				.op = what == WITH_PRODUCT && i == 7 ? product : launch,
+				.queue = (uint16_t)ranks[r].queue,
+				.kind = PM_RECORD_CALL,
+				.correlation = ++builder->correlation};
+
+			add_call(&ranks[r], (struct call){ALL_REDUCE, 0, 1 << 20, (uint32_t)i, 0}, begin_ns,
+				begin_ns + 900);
+			record.correlation = ++builder->correlation;
+			builder_record(builder, 1, &record);
+			record.kind = PM_RECORD_DEVICE;
+			record.begin = begin_ns + 1010;
+			record.end = record.begin + (what == MOSTLY_KERNELS ? 2000 : 300);
+			builder_record(builder, 1, &record);
+		}
+	}
+	end(ranks, 0, &timeline, &comm);
+	comm_free(&comm);
+	analysis_init(&analysis, &timeline, 1);
+	CHECK(analysis_is_communication(&analysis) == (what == BENCHMARK), "%s", names[what]);
+	analysis_free(&analysis);
+}
+
 int main(void)
 {
+	for (int i = 0; i < CASES; i++)
+		check_alone(i);
 	check_factors();
 	check_collectives();
 	check_groups();
