@@ -1003,6 +1003,11 @@ struct cudaMemLocation {
 	int id;
 };
 
+struct cudaIpcMemHandle_st {
+	char reserved[64];
+};
+typedef struct cudaIpcMemHandle_st cudaIpcMemHandle_t;
+
 struct cudaPointerAttributes {
 	enum cudaMemoryType type;
 	int device;

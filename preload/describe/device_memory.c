@@ -12,6 +12,8 @@
 #include <stdatomic.h>
 
 #include "guest/guest.h"
+#include "guest/resolve.h"
+#include "pm_abi.h"
 
 #define RANGES (1u << 16)
 
@@ -111,6 +113,23 @@ void pmh_memory_known(const void *begin, size_t byte_count)
 	take_away(i, j);
 	put(i, from, to);
 	pmh_release(&lock);
+	errno = saved_errno;
+}
+
+void pmh_memory_opened(const void *begin)
+{
+	static CUresult (*_Atomic known)(CUdeviceptr *, size_t *, CUdeviceptr);
+	CUresult (*range)(CUdeviceptr *, size_t *, CUdeviceptr) = atomic_load(&known);
+	const int saved_errno = errno;
+	CUdeviceptr base = 0;
+	size_t byte_count = 0;
+
+	if (!range) {
+		*(void **)&range = pmh_real_driver("cuMemGetAddressRange_v2");
+		atomic_store(&known, range);
+	}
+	if (range && range(&base, &byte_count, (CUdeviceptr)(uintptr_t)begin) == CUDA_SUCCESS)
+		pmh_memory_known((const void *)(uintptr_t)base, byte_count);
 	errno = saved_errno;
 }
 

@@ -13,6 +13,7 @@
 
 /* Memory was allocated or mapped; before it is freed it is known no more. errno stays. */
 void pmh_memory_known(const void *begin, size_t byte_count);
+void pmh_memory_opened(const void *begin); /* another process's, which the driver knows the size of */
 void pmh_memory_gone(const void *begin);
 void pmh_memory_unmapped(const void *begin, size_t byte_count); /* all that was mapped there, in pieces */
 

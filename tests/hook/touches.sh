@@ -43,6 +43,10 @@ PMHOOK_FLOW=sample
 trace captured captured
 tail -n "$(wc -l <captured.said)" captured.seen | cmp -s captured.said - ||
 	complain "captured: $(tail -n "$(wc -l <captured.said)" captured.seen | tr '\n' ' ')"
+# memory of another process
+"$bin/touches_host" give handle
+SOFTGPU_PROFILE=a100 SOFTGPU_NUMERICS=off trace opened open handle
+cmp -s opened.said opened.seen || complain "opened: $(diff opened.said opened.seen)"
 PMHOOK_FLOW=off
 trace off
 [ "$(sort -u off.seen)" = "not known" ] || complain "off: $(sort off.seen | uniq -c | head -n 4)"

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <err.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,36 @@ static void mapped(void)
 	for (int i = 0; i < 2; i++)
 		CHECK(cuMemRelease(pieces[i]));
 	CHECK(cuMemAddressFree(range, 4 * (size_t)PIECE));
+}
+
+/* Another process's memory: its handle is written to a file, or one that is read from there is opened. */
+static void share(const char *path, bool open)
+{
+	FILE *file = fopen(path, open ? "r" : "w");
+	const char *a = device_memory(1000);
+	cudaIpcMemHandle_t handle;
+	char *opened;
+
+	if (file == NULL)
+		err(1, "%s", path);
+	if (!open) {
+		CHECK(cudaIpcGetMemHandle(&handle, (void *)(uintptr_t)a));
+		if (fwrite(&handle, sizeof(handle), 1, file) != 1)
+			err(1, "%s", path);
+		fclose(file);
+		return;
+	}
+	if (fread(&handle, sizeof(handle), 1, file) != 1)
+		err(1, "%s", path);
+	fclose(file);
+	CHECK(cudaIpcOpenMemHandle((void **)&opened, handle, 1));
+	launch_plain(opened, 1, opened + 999);
+	say(opened, opened + 999);
+	launch_plain(a, 1, opened + 1000);
+	say(a, NULL);
+	CHECK(cudaIpcCloseMemHandle(opened));
+	launch_plain(opened, 1, a);
+	say(NULL, a);
 }
 
 /* The same launch by each function that makes one. */
@@ -356,6 +387,10 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && strcmp(argv[1], "captured") == 0) {
 		captured();
+		return 0;
+	}
+	if (argc > 2) {
+		share(argv[2], strcmp(argv[1], "open") == 0);
 		return 0;
 	}
 	kinds();

@@ -43,6 +43,13 @@ cudaError_t sg_allocate_async(
 	void **pointer, size_t size_bytes, struct sg_memory_pool *pool, cudaStream_t stream);
 cudaError_t sg_free_async(void *pointer, cudaStream_t stream);
 cudaError_t sg_memory_info(size_t *free_bytes, size_t *total_bytes);
+/*
+ * Memory that another process allocated (share.c). Where nothing is computed its addresses stand for it, and
+ * have memory of their own; with numerics it cannot be opened.
+ */
+cudaError_t sg_share(cudaIpcMemHandle_t *handle, void *pointer);
+cudaError_t sg_share_open(void **pointer, const cudaIpcMemHandle_t *handle, unsigned flags);
+cudaError_t sg_share_close(void *pointer);
 /* How managed memory will be used: checked, and nothing else, as it lies where every device reads it. */
 cudaError_t sg_advise(const void *pointer, size_t size_bytes, enum cudaMemoryAdvise advice,
 	struct cudaMemLocation location);

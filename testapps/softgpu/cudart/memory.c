@@ -123,6 +123,24 @@ cudaError_t cudaMemAdvise(
 	return sg_result(sg_advise(devPtr, count, advice, location));
 }
 
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_share(handle, devPtr));
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle, unsigned int flags)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_share_open(devPtr, &handle, flags));
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *devPtr)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_share_close(devPtr));
+}
+
 cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
 {
 	SG_ENTER(cudaErrorInvalidValue);
