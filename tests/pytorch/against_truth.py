@@ -162,6 +162,7 @@ def main():
     waits = [phase_times(rows)["communication"] for n, rows in steps.items() if n > 1]
     true["communication"] = statistics.mean(waits)
     rows = steady[sorted(steady)[len(steady) // 2]]
+    by_call.read_shared(path)
     with open(path + ".modules") as file:
         sizes = dict(line.rstrip("\n").split("\t") for line in file)
     sizes = {by_call.plain(module): text for module, text in sizes.items()}

@@ -28,10 +28,23 @@ QUIET = ("other", "h2d", "md", "io")  # what pmanalyze calls work that the progr
 Row = collections.namedtuple("Row", "kind ns phase layer op")
 
 
+shared = {}  # modules whose parameter another one has too: one layer, under either name
+
+
+def read_shared(truth):
+    shared.clear()
+    try:
+        with open(truth + ".shared") as file:
+            shared.update(line.rstrip("\n").split("\t") for line in file)
+    except FileNotFoundError:
+        pass
+
+
 def plain(name):
     """DDP's, FSDP's and the compiler's own levels are no part of a module's name, nor what train.py wraps around a model."""
     name = re.sub(r"^model\.(maker|judge)\b", r"\1", name or "")
-    return re.sub(r"^(model\.(module|_orig_mod)|[sS]hell\.model)\.", "model.", name)
+    name = re.sub(r"^(model\.(module|_orig_mod)|[sS]hell\.model)\.", "model.", name)
+    return shared.get(name, name)
 
 
 def read_truth(path):
@@ -146,6 +159,7 @@ def judge(rows, calls, modules):
 
 def compare(bin_folder, run, truth):
     """(fields, what is wrong by rule) of the step that the iteration is most like."""
+    read_shared(truth)
     steps, calls, best = read_truth(truth), read_calls(bin_folder, run), None
     try:
         with open(truth + ".modules") as file:

@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--clip] [--keep-gradients] [--each] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
+             [--average] [--clip] [--keep-gradients] [--each] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
              [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
@@ -241,6 +241,7 @@ def parse():
     p.add_argument("--clip", action="store_true", help="gradients are clipped by their norm")
     p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")
     p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
+    p.add_argument("--tie", action="store_true", help="the head of a gpt has the weights of its embeddings")
     p.add_argument("--halve", action="store_true", help="each second batch has sequences of half the length")
     p.add_argument("--segments", action="store_true", help="memory is mapped in expandable segments")
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
@@ -435,6 +436,8 @@ def main():
     with torch.device("cuda") if options.on_device else contextlib.nullcontext():
         model, sample, batch, make_optimizer = make(options.model, options.strategy != "tensor" and not options.each, options.graph == "step")
         batch = options.batch or batch
+    if options.tie:
+        model.head.weight = model.words.weight
     model = model.cuda()
     model.checkpoint = options.checkpoint
     if options.strategy == "pipeline":

@@ -20,27 +20,31 @@ class Truth:
         self.library = ctypes.CDLL("libsoftgpu.so")
         self.step_number, self.kept, self.stack, self.labelled = 0, {}, [], set()
         self.node = threading.local()
-        self.owner = {}
+        self.owner, self.shared = {}, {}
         for path, module in model.named_modules(remove_duplicate=False):
             path = name + "." + path if path else name
             if hooks:
                 module.register_forward_pre_hook(functools.partial(self.enter, path), prepend=True)
                 module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
             for parameter in module.parameters(recurse=False):
-                self.owner.setdefault(parameter, path)
+                if self.owner.setdefault(parameter, path) != path:
+                    self.shared[path] = self.owner[parameter]
         self.write_modules(model, name)
         for each in optimizer if isinstance(optimizer, list) else [optimizer]:
             each.register_step_pre_hook(lambda *_: self.say("update", ""))
             each.register_step_post_hook(lambda *_: self.say("other", ""))
 
     def write_modules(self, model, name):
-        """The modules that have parameters, with sizes where they say them, beside the log of rank 0."""
+        """The modules that have parameters, with sizes where they say them, beside the log of rank 0; and which have those of another."""
         log = os.environ.get("SOFTGPU_TRUTH", "")
         if log and os.environ.get("RANK", "0") == "0":
             with open(log.replace("%r", "0") + ".modules", "w") as file:
                 for path in dict.fromkeys(self.owner.values()):
                     module = model.get_submodule(path[len(name) + 1:])
                     file.write("%s\t%s\n" % (path, self.sizes(module)))
+            with open(log.replace("%r", "0") + ".shared", "w") as file:
+                for pair in self.shared.items():
+                    file.write("%s\t%s\n" % pair)
 
     @staticmethod
     def sizes(module):
