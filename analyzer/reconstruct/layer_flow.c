@@ -237,6 +237,50 @@ static uint32_t mark_weights(struct flow_work *work)
 	return count;
 }
 
+/* Marks what lies beside weights in a range, each up to the next; how many are new. */
+static uint32_t mark_range(struct flow_work *work, const struct flow_access *range)
+{
+	uint64_t limit = range->address + range->bytes;
+	uint32_t count = 0;
+
+	for (uint32_t p = work->place_count; p-- > 0;) {
+		struct flow_place *place = &work->places[p];
+
+		if (!flow_holds(range, place->address) || !may_be_parameter(place))
+			continue;
+		count += !place->parameter;
+		place->parameter = true;
+		if (place->bytes == 0 || place->bytes > limit - place->address)
+			place->bytes = limit - place->address;
+		limit = place->address;
+	}
+	return count;
+}
+
+/*
+ * All ranks send each other the parts of the parameters that they have updated, to one block that holds them
+ * all: where most weights are in what a collective writes, the other parameters are in it, too. How many.
+ */
+static uint32_t mark_gathered(struct flow_work *work, uint32_t weights)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const struct flow *flow = graph_flow(&work->assign->graph, i);
+
+		for (uint32_t j = 0; j < flow->access_count && flow->kind == PM_KIND_COMM; j++) {
+			uint32_t inside = 0;
+
+			for (uint32_t p = 0; p < work->place_count && flow_writes(&flow->accesses[j]); p++)
+				inside += work->places[p].parameter &&
+					  flow_holds(&flow->accesses[j], work->places[p].address);
+			if (2 * inside > weights + count)
+				count += mark_range(work, &flow->accesses[j]);
+		}
+	}
+	return count;
+}
+
 #define PIECE (1 << 20) /* bytes: a great block may be copied in pieces of a multiple of so many */
 
 /* The end of a block whose first piece the call at `call` of the worker has copied there. */
@@ -382,7 +426,8 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	/* what libraries read alone may be parts of activations: weights are believed where there is an
 	 * update of them */
 	if (!work->shard_count && flow_find_named_update(work) && (weights = mark_weights(work)) > 0) {
-		work->parameter_count = weights;
+		work->gathered = mark_gathered(work, weights);
+		work->parameter_count = weights + work->gathered;
 		work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
 	}
 	return work->parameter_count > 0;

@@ -96,6 +96,7 @@ struct flow_work {
 	size_t pass_count, pass_room;
 	uint32_t parameter_count;
 	uint32_t shard_count; /* places */
+	uint32_t gathered;    /* parameters beside weights, in a block that all ranks gather */
 	size_t gather_count;  /* all-gathers of known shards */
 	struct flow_scatter *scatters;
 	size_t scatter_count, scatter_room;

@@ -483,6 +483,8 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 		flow_assign(&work);
 		assign->followed = true;
 		assign->list->followed_gathers = work.gather_count;
+		if (work.gathered)
+			assign->list->doubt = LAYER_NO_DOUBT; /* not the weights alone */
 		assign->list->is_step = work.part_count == 1 && assign->list->doubt == LAYER_NO_DOUBT;
 	}
 	free(work.parts);

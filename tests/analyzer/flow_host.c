@@ -25,11 +25,13 @@
  * kernel compares with the target, and the loss is copied to the host behind it; two batches make a step.
  * host: the same, but the
  * loss and its gradient are made on the host. norms: each, and before the update a norm of all gradients is
- * made where the loss was, and copied to the host.
+ * made where the loss was, and copied to the host. zero: each, but the optimizer works on a copy of the
+ * parameters' block, from which the block is made again, and gathered from all ranks.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <err.h>
+#include <nccl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -93,7 +95,7 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host;
+	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -363,6 +365,25 @@ static void leave_words(struct update_list *list)
 		list->parameters[count + i - KINDS] = parameters[i].data;
 }
 
+static ncclComm_t communicator;
+static char *part, *flat, *state; /* the optimizer's: of the block, of its gradients; and its state */
+static size_t block_bytes;
+
+/* One rank has all of them. */
+static void update_part(void)
+{
+	for (int i = 0; i < KINDS * blocks; i++) {
+		belongs("-", -1);
+		launch(&axpy, parameters[i].gradient, flat, NULL, NULL, NULL);
+	}
+	belongs("t_u", -1);
+	launch(&update, part, flat, state, &block_bytes, NULL);
+	belongs("-", -1);
+	launch(&cast, parameters[0].data, part, NULL, NULL, NULL);
+	CHECK(ncclAllGather(
+		parameters[0].data, parameters[0].data, block_bytes / 4, ncclFloat32, communicator, stream));
+}
+
 static void update_parameters(void)
 {
 	static struct update_list list;
@@ -501,7 +522,7 @@ static void train(void)
 	}
 	if (is_norms)
 		make_norms();
-	update_parameters();
+	(is_zero ? update_part : update_parameters)();
 }
 
 static char *allocate(size_t byte_count)
@@ -525,7 +546,7 @@ static void lay_out(size_t offset_of_member)
 
 	for (int i = 0; i < KINDS * blocks; i++)
 		all += bytes_of(i);
-	if (is_block)
+	if (is_block || (is_zero && offset_of_member == offsetof(struct parameter, data)))
 		block = allocate(all);
 	if (is_pieces && offset_of_member == offsetof(struct parameter, data))
 		block = allocate(FRONT + all) + FRONT;
@@ -555,7 +576,7 @@ static void set_up(void)
 		copies[b] = is_stale && b ? copies[0] : allocate(WIDTH * WIDTH * 2);
 	for (int i = 0; i < KINDS * blocks; i++) {
 		all += bytes_of(i);
-		if (!is_block && !is_pieces)
+		if (!is_block && !is_pieces && !is_zero)
 			CHECK(cudaMemcpy(parameters[i].data, values, bytes_of(i), cudaMemcpyHostToDevice));
 		if (is_mean)
 			CHECK(cudaMemcpy(parameters[i].running, parameters[i].data, bytes_of(i),
@@ -569,6 +590,16 @@ static void set_up(void)
 	for (int b = 0; is_images && b <= blocks; b++) {
 		results[b] = allocate(ROWS * WIDTH * 4);
 		slopes[b] = allocate(ROWS * WIDTH * 4);
+	}
+	if (is_zero) {
+		const int device = 0;
+
+		block_bytes = all;
+		part = allocate(all);
+		flat = allocate(all);
+		state = allocate(all);
+		CHECK(cudaMemcpy(part, values, all, cudaMemcpyHostToDevice));
+		CHECK(ncclCommInitAll(&communicator, 1, &device));
 	}
 	CHECK(cublasCreate(&handle));
 	if (is_graph) {
@@ -602,16 +633,17 @@ int main(int argc, char **argv)
 	is_host = strcmp(name, "host") == 0;
 	is_images = is_host || strcmp(name, "images") == 0;
 	is_norms = strcmp(name, "norms") == 0;
+	is_zero = strcmp(name, "zero") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_kinds = strcmp(name, "kinds") == 0;
 	is_block = is_kinds || strcmp(name, "block") == 0;
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
-		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms ||
+		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms || is_zero ||
 			strcmp(name, "each") == 0))
 		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph|pieces|"
-			"images|host|norms [BLOCKS [ITERATIONS]]");
+			"images|host|norms|zero [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
