@@ -2,8 +2,8 @@
  * Passes by threads: where Python trains, autograd goes back in a thread of its own, which is not in Python,
  * while another that is has called the forward pass and calls the update.
  *
- * A thread is the backward pass's if nearly none of its work was called in Python, some of it is backward
- * work by its function or its kernel's name, and none forward by its function. Threads that load or prepare
+ * A thread is the backward pass's if less of its work was called in Python than outside of it, and more is
+ * backward by its function or its kernel's name than forward by its function. Threads that load or prepare
  * data have no such work.
  */
 #include "layer_assign.h"
