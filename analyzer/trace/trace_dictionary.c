@@ -236,21 +236,26 @@ static void parse_graph(struct trace *trace, uint64_t offset, const unsigned cha
 	*graph = (struct trace_graph){true, entry.node_count, nodes};
 }
 
-/* An operation keeps the first name it gets. It may come behind its name. */
+/* The operation that an entry is about, which may come behind the entry; NULL, with trouble: there is none. */
+static struct trace_operation *operation_of(struct trace *trace, uint64_t offset, uint32_t number)
+{
+	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*trace->operations),
+		    number)) {
+		trace_trouble(trace, offset, "operation number %u, more than the file can hold", number);
+		return NULL;
+	}
+	return &trace->operations[number];
+}
+
+/* An operation keeps the first name it gets. */
 static void parse_module(struct trace *trace, uint64_t offset, const unsigned char *body)
 {
 	struct pm_entry_module entry;
 	struct trace_operation *operation;
 
 	memcpy(&entry, body, sizeof(entry));
-	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*operation),
-		    entry.operation)) {
-		trace_trouble(
-			trace, offset, "operation number %u, more than the file can hold", entry.operation);
-		return;
-	}
-	operation = &trace->operations[entry.operation];
-	if (!operation->module)
+	operation = operation_of(trace, offset, entry.operation);
+	if (operation && !operation->module)
 		operation->module = entry.name;
 }
 
@@ -260,14 +265,8 @@ static void parse_python(struct trace *trace, uint64_t offset, const unsigned ch
 	struct trace_operation *operation;
 
 	memcpy(&entry, body, sizeof(entry));
-	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*operation),
-		    entry.operation)) {
-		trace_trouble(
-			trace, offset, "operation number %u, more than the file can hold", entry.operation);
-		return;
-	}
-	operation = &trace->operations[entry.operation];
-	if (operation->python != TRACE_PYTHON_UNKNOWN)
+	operation = operation_of(trace, offset, entry.operation);
+	if (!operation || operation->python != TRACE_PYTHON_UNKNOWN)
 		return;
 	operation->python = entry.flags & PM_PYTHON_NONE  ? TRACE_PYTHON_NONE
 			    : entry.flags & PM_PYTHON_OWN ? TRACE_PYTHON_OWN

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "pm_abi.h"
 #include "pm_hooks.h"
 
@@ -17,21 +17,6 @@
 #define ROUNDS 61
 #define CALLS 20000
 #define LAYERS 16 /* distinct operations that a round goes through, as a network does */
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static float memory[LAYERS][4];
 static char descriptors[LAYERS][4][64]; /* their addresses are the handles */

@@ -4,8 +4,8 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "pm_abi.h"
 #include "pm_hooks.h"
 
@@ -17,21 +17,6 @@
 #define LAUNCHES 5000
 
 __attribute__((visibility("default"))) double launch_ns(void);
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 double launch_ns(void)
 {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "pm_abi.h"
 #include "pm_hooks.h"
 
@@ -25,21 +25,6 @@
 /* Kernel n has one argument of so many words (param_info.c). */
 static const unsigned words[] = {4, 64, MOST};
 #define KERNELS (sizeof words / sizeof words[0])
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static uint64_t block(unsigned i)
 {
