@@ -118,8 +118,8 @@ static struct places find_exchanges(const struct analysis *analysis)
 				uint32_t operation = timeline_call(&analysis->timeline, call).operation;
 
 				if (analysis->model.flows[operation].kind != PM_KIND_COMM ||
-					phase_role(&analysis->model, worker->worker, &worker->layers, false,
-						0, operation)
+					phase_role(&analysis->model, worker->worker, &worker->layers,
+						PHASE_NO_ITERATION, 0, operation)
 							->phase != PHASE_COMMUNICATION)
 					continue;
 				ordered &= places.count == 0 || places.items[places.count - 1].call < call;

@@ -216,8 +216,8 @@ static void add_iteration(struct gatherer *gatherer, const struct analysis_worke
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		const struct timeline_call *call =
 			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
-		const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
-			item->usual, core, call->operation);
+		const struct layer_role *role = phase_role(
+			&analysis->model, worker->worker, &worker->layers, iteration, core, call->operation);
 		bool shared = call->interval_count && call->interval == last_interval;
 		double ns;
 

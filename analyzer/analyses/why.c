@@ -58,9 +58,8 @@ static void add_row(struct why *why, const struct analysis *analysis, const stru
 	const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, number);
 	const struct worker_model *model = &analysis->model;
 	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
-	const bool usual = worker->iterations.items[why->iteration].usual;
 	const struct layer_role *role =
-		phase_role(model, worker->worker, &worker->layers, usual, core, call->operation);
+		phase_role(model, worker->worker, &worker->layers, why->iteration, core, call->operation);
 	const bool placed =
 		!(model->roles[call->operation].flags & WORKER_CORE) &&
 		role != &worker->layers.operation_roles[call->operation - process->first_operation];

@@ -391,6 +391,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	layer_modules(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
+	layer_place_cores(model, worker, iterations, list);
 	free(assign.recurs);
 	free(assign.passes);
 	free(assign.anchors);

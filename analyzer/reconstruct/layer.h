@@ -59,13 +59,21 @@ enum layer_doubt {
 				order */
 };
 
+/* Which of the roles by computation those of an iteration have. */
+struct layer_places {
+	uint32_t *cores; /* by computation: the role's number, or UINT32_MAX: goes by its operation; NULL: as
+			    they are numbered */
+	size_t count;    /* computations; 0: it is not like the iteration of the roles */
+};
+
 struct layer_list {
 	struct layer *items;
 	size_t count, room;
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
-	size_t iteration; /* that all of it was found in: of the worker's list */
-	uint32_t updates; /* in it, with computations of a library between them; 0: not known */
+	struct layer_places *places; /* by iteration; NULL: there are no roles by computation */
+	size_t iteration;            /* that all of it was found in: of the worker's list */
+	uint32_t updates;            /* in it, with computations of a library between them; 0: not known */
 	struct layer_role *operation_roles; /* by operation of the timeline */
 	size_t followed_gathers;            /* all-gathers of that iteration whose parameters are followed */
 	enum layer_doubt doubt;

@@ -133,6 +133,10 @@ void layer_again(struct layer_assign *assign);
 /* The program's names of the layers, where the calls of a layer agree (layer_module.c); after layer_steps. */
 void layer_modules(struct layer_assign *assign);
 
+/* Sets places, when all roles are known. */
+void layer_place_cores(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list);
+
 /* Name, sizes, activation (layer_name.c). */
 void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step);
 void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step);

@@ -8,8 +8,8 @@
 
 #define LOOKED_AT 8 /* of the last iterations */
 
-bool pace_once(const struct timeline *timeline, const struct worker *worker, const struct iteration_list *list,
-	uint32_t *once)
+bool pace_once(const struct timeline *timeline, const struct worker *worker,
+	const struct iteration_list *list, uint32_t *once)
 {
 	const struct timeline_process *process = &timeline->processes[worker->process];
 	uint32_t *counts = mem_alloc(process->operation_count, sizeof(*counts));
@@ -71,7 +71,7 @@ static uint32_t find_operation(const struct worker_model *model, const struct wo
 		const uint32_t operation = timeline_call(timeline, worker->calls[i]).operation;
 		const uint32_t op = operation - process->first_operation;
 		const struct layer_role *role =
-			phase_role(model, worker, layers, usual->usual, core, operation);
+			phase_role(model, worker, layers, list->model, core, operation);
 
 		core += (model->roles[operation].flags & WORKER_CORE) != 0;
 		if (!once[op] || distance(calls[op], list->count) > most || rank_of(role->phase) <= best)
@@ -99,8 +99,8 @@ void pace_find(const struct worker_model *model, const struct worker *worker,
 		return;
 	pace->begin_ns = timeline_begins(process, pace->operation, worker->device, &pace->count);
 	while (pace->count > 0 && pace->before < iterations->count &&
-		timeline_call(timeline, worker->calls[iterations->items[pace->before].call_end - 1]).begin_ns <
-			pace->begin_ns[0])
+		timeline_call(timeline, worker->calls[iterations->items[pace->before].call_end - 1])
+				.begin_ns < pace->begin_ns[0])
 		pace->before++;
 }
 
@@ -207,9 +207,8 @@ bool pace_steps(const struct pace *pace, const struct timeline_process *process,
 	pauses = list_pauses(process->trace, &pause_count);
 	for (size_t i = 1; i < pace->count; i++)
 		if (!is_paused(process, pauses, pause_count, pace->begin_ns[i - 1], pace->begin_ns[i]))
-			lengths[steps->count++] =
-				(struct length){(double)(pace->begin_ns[i] - pace->begin_ns[i - 1]),
-					pace->before + i - 1};
+			lengths[steps->count++] = (struct length){
+				(double)(pace->begin_ns[i] - pace->begin_ns[i - 1]), pace->before + i - 1};
 	qsort(lengths, steps->count, sizeof(*lengths), compare_lengths);
 	if (steps->count >= LEAST_STEPS) {
 		steps->median_ns = lengths[steps->count / 2].ns;

@@ -77,50 +77,6 @@ int64_t *phase_waits(const struct timeline *timeline, const struct collective_li
 	return waits;
 }
 
-static bool is_pass(enum phase phase)
-{
-	return phase == PHASE_FORWARD || phase == PHASE_BACKWARD;
-}
-
-/*
- * Memory that is set, or copied within the device, between two computations: addresses change from one
- * iteration to the next, so that an operation may be new, or was something else in the usual iteration. NULL:
- * its place does not tell more. Between passes memory may be set for something else; what is copied before
- * the update are gradients. What is set is for the computation behind it.
- */
-static const struct layer_role *role_by_place(
-	const struct layer_role *before, enum phase phase, enum pm_kind kind)
-{
-	const struct layer_role *behind = before + 1;
-
-	if (phase != PHASE_OTHER && !is_pass(phase))
-		return NULL;
-	if (kind == PM_KIND_SET && is_pass(behind->phase) && before->phase == behind->phase)
-		return behind;
-	if (before->phase == behind->phase && phase != behind->phase &&
-		(phase == PHASE_OTHER || is_pass(behind->phase)))
-		return behind;
-	return phase == PHASE_OTHER && kind == PM_KIND_COPY && before->phase == PHASE_BACKWARD &&
-			       behind->phase == PHASE_UPDATE
-		       ? before
-		       : NULL;
-}
-
-const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
-	const struct layer_list *layers, bool usual, size_t core, uint32_t operation)
-{
-	const struct timeline_process *process = &model->timeline->processes[worker->process];
-	const struct layer_role *role = &layers->operation_roles[operation - process->first_operation],
-				*placed = NULL;
-
-	if (usual && (model->roles[operation].flags & WORKER_CORE) && core < layers->core_count)
-		return &layers->core_roles[core];
-	if (usual && (model->roles[operation].flags & WORKER_BESIDE) && core > 0 && core < layers->core_count)
-		placed = role_by_place(
-			&layers->core_roles[core - 1], role->phase, model->flows[operation].kind);
-	return placed ? placed : role;
-}
-
 struct work {
 	const struct timeline *timeline;
 	const struct worker_model *model;
@@ -162,8 +118,8 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 		item = next < iterations->count && i >= iterations->items[next].first_call
 			       ? &iterations->items[next]
 			       : NULL;
-		work->roles[i] = phase_role(
-			work->model, worker, work->layers, item && item->usual, core, call->operation);
+		work->roles[i] = phase_role(work->model, worker, work->layers,
+			item ? next : PHASE_NO_ITERATION, core, call->operation);
 		if (item && (work->model->roles[call->operation].flags & WORKER_CORE))
 			core++;
 		if (work->model->flows[call->operation].kind == PM_KIND_COMM && call->interval_count)

@@ -48,8 +48,15 @@ void phase_stretches(const struct worker_model *model, const struct worker *work
 /* For each call how long its rank waited in it for the last rank to begin; the caller frees it. */
 int64_t *phase_waits(const struct timeline *timeline, const struct collective_list *collectives);
 
-/* The role of a call in an iteration: core is its number among the iteration's computations. */
+#define PHASE_NO_ITERATION SIZE_MAX
+
+/*
+ * The role of a call: of the iteration with this number in the worker's list, or of none; core is its number
+ * among the iteration's computations. Computations of iterations with a few more or fewer than the one that
+ * layers were found in have the role of their partner there; one without a partner goes by those around it,
+ * or by its operation.
+ */
 const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
-	const struct layer_list *layers, bool usual, size_t core, uint32_t operation);
+	const struct layer_list *layers, size_t iteration, size_t core, uint32_t operation);
 
 #endif

@@ -64,6 +64,8 @@ struct model_options {
 	int uneven_every;   /* each so-many-th iteration has a smaller batch */
 	int log_every;      /* each so-many-th iteration sums the loss over the ranks */
 	int agree_in;       /* in that iteration the ranks agree on a value behind their input; 0: never */
+	bool kernels;       /* an own kernel behind each layer's work, the same one in both passes */
+	int extra_every;    /* with kernels; in each so-many-th iteration some layers have more of them */
 	int slow_worker;    /* its computations take slow times as long */
 	double slow;
 	const char *slow_layer; /* those of these layers only, "conv1 fc2"; NULL: all */

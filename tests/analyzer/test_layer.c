@@ -50,6 +50,10 @@ static const struct {
 	{"mlp_sgd", {.net = MODEL_MLP}},
 	{"mlp_adam", {.net = MODEL_MLP, .optimizer = MODEL_ADAM}},
 	{"mlp_accumulate", {.net = MODEL_MLP, .accumulate = 2, .optimizer = MODEL_MOMENTUM}},
+	{"lenet_kernels", {.net = MODEL_LENET, .kernels = true}},
+	{"lenet_extra_kernels", {.net = MODEL_LENET, .kernels = true, .extra_every = 3}},
+	{"mlp_opaque_extra_kernels",
+		{.net = MODEL_MLP, .optimizer = MODEL_OPAQUE, .kernels = true, .extra_every = 3}},
 	{"mlp_opaque_update", {.net = MODEL_MLP, .optimizer = MODEL_OPAQUE}},
 	{"mlp_opaque_two_ranks",
 		{.net = MODEL_MLP, .optimizer = MODEL_OPAQUE, .processes = 2, .overlap = true}},
@@ -148,8 +152,8 @@ static const char *layer_name(const struct layer_list *layers, const struct laye
 }
 
 static void check_call(const char *name, const struct analysis *analysis,
-	const struct analysis_worker *worker, const struct model_process *truth, size_t position, bool usual,
-	size_t core, int number)
+	const struct analysis_worker *worker, const struct model_process *truth, size_t position, size_t core,
+	int number)
 {
 	static const char *const phases[] = {
 #define ITEM(symbol, key, short_name, title, text) key,
@@ -160,8 +164,8 @@ static void check_call(const char *name, const struct analysis *analysis,
 	const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, place);
 	const struct model_call *expected =
 		find_call(truth, call->begin_ns, place_in_graph(&analysis->timeline, place));
-	const struct layer_role *role =
-		phase_role(&analysis->model, worker->worker, &worker->layers, usual, core, call->operation);
+	const struct layer_role *role = phase_role(
+		&analysis->model, worker->worker, &worker->layers, (size_t)number, core, call->operation);
 	const char *function = timeline_function(&analysis->timeline, call)->name,
 		   *layer = layer_name(&worker->layers, role);
 
@@ -197,7 +201,7 @@ static void check_worker(const char *name, const struct analysis *analysis,
 			const struct timeline_call *call =
 				TIMELINE_CALL(&analysis->timeline, worker->worker->calls[j]);
 
-			check_call(name, analysis, worker, truth, j, item->usual, core, (int)i);
+			check_call(name, analysis, worker, truth, j, core, (int)i);
 			core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
 		}
 		for (size_t j = item->first_read; j < item->read_end; j++) {

@@ -222,7 +222,7 @@ static void sample_iteration(struct making *making, size_t sample)
 		const struct timeline_call *call =
 			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
 		const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
-			item->usual, core, call->operation);
+			measure->samples[sample], core, call->operation);
 
 		core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
 		add_role(making, role, call->operation, call_ns(&analysis->timeline, call), sample);

@@ -278,8 +278,8 @@ static void count_worker_calls(struct gatherer *gatherer, const struct analysis_
 			uint32_t operation = timeline_call(&gatherer->analysis->timeline, number).operation;
 
 			count_call(gatherer, worker, number,
-				phase_role(
-					model, worker->worker, &worker->layers, item->usual, core, operation),
+				phase_role(model, worker->worker, &worker->layers, worker->used[u], core,
+					operation),
 				weight);
 			core += (model->roles[operation].flags & WORKER_CORE) != 0;
 		}

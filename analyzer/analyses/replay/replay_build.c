@@ -121,7 +121,7 @@ static const struct layer_role *follow_role(
 	inside = worker->shape < iterations->count &&
 		 worker->call >= iterations->items[worker->shape].first_call;
 	role = phase_role(model, worker->worker->worker, &worker->worker->layers,
-		inside && iterations->items[worker->shape].usual, worker->core, item->operation);
+		inside ? worker->shape : PHASE_NO_ITERATION, worker->core, item->operation);
 	worker->core += inside && (model->roles[item->operation].flags & WORKER_CORE);
 	return role;
 }

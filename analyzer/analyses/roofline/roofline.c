@@ -206,16 +206,17 @@ static void close_cell(struct cell *cell)
 }
 
 static void add_iteration(struct gather *gather, const struct analysis_worker *worker, const size_t *places,
-	const struct device_peak *peak, const struct iteration *item)
+	const struct device_peak *peak, size_t iteration)
 {
 	const struct worker_model *model = &gather->analysis->model;
+	const struct iteration *item = &worker->iterations.items[iteration];
 	size_t core = 0;
 
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		const struct timeline_call *call =
 			TIMELINE_CALL(&gather->analysis->timeline, worker->worker->calls[i]);
-		const struct layer_role *role = phase_role(
-			model, worker->worker, &worker->layers, item->usual, core, call->operation);
+		const struct layer_role *role =
+			phase_role(model, worker->worker, &worker->layers, iteration, core, call->operation);
 
 		if (model->roles[call->operation].flags & WORKER_CORE)
 			core++;
@@ -349,8 +350,7 @@ void roofline_find(
 		note_device(&gather, roofline, w);
 		gather.no_peak |= !peak.source;
 		for (size_t i = 0; i < worker->used_count; i++)
-			add_iteration(&gather, worker, places[w], &peak,
-				&worker->iterations.items[worker->used[i]]);
+			add_iteration(&gather, worker, places[w], &peak, worker->used[i]);
 		free(places[w]);
 	}
 	take_items(&gather, roofline);

@@ -44,7 +44,8 @@ static double time_of(const struct analysis *analysis, const struct timeline_cal
 static const struct layer_role *role_of(
 	const struct analysis *analysis, const struct analysis_worker *worker, uint32_t operation)
 {
-	return phase_role(&analysis->model, worker->worker, &worker->layers, false, 0, operation);
+	return phase_role(
+		&analysis->model, worker->worker, &worker->layers, PHASE_NO_ITERATION, 0, operation);
 }
 
 static void find_pieces(const struct analysis *analysis, const struct analysis_worker *worker,

@@ -145,8 +145,8 @@ static const struct collective *exchange_of(
 	if (item->interval_count)
 		*last_interval = item->interval;
 	if (seen || !sampling->places[call] ||
-		phase_role(&analysis->model, sampling->from->worker, &sampling->from->layers, false, 0,
-			item->operation)
+		phase_role(&analysis->model, sampling->from->worker, &sampling->from->layers,
+			PHASE_NO_ITERATION, 0, item->operation)
 				->phase != PHASE_COMMUNICATION)
 		return NULL;
 	return &sampling->gathered.items[sampling->places[call] - 1];

@@ -27,8 +27,8 @@ void export_label_calls(
 		if (next < worker->iterations.count && i >= worker->iterations.items[next].first_call)
 			item = &worker->iterations.items[next];
 		labels[calls->calls[i] - first] = (struct export_label){
-			.role = phase_role(
-				model, calls, &worker->layers, item && item->usual, core, operation),
+			.role = phase_role(model, calls, &worker->layers, item ? next : PHASE_NO_ITERATION,
+				core, operation),
 			.layers = &worker->layers,
 			.iteration = item ? (uint32_t)next + 1 : 0,
 		};

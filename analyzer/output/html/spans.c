@@ -134,7 +134,7 @@ void html_spans(const struct analysis *analysis, const struct analysis_worker *w
 		uint32_t call = worker->worker->calls[i];
 		const struct timeline_call *its = TIMELINE_CALL(&analysis->timeline, call);
 		const struct layer_role *role = phase_role(
-			&analysis->model, worker->worker, &worker->layers, item->usual, core, its->operation);
+			&analysis->model, worker->worker, &worker->layers, iteration, core, its->operation);
 
 		if (analysis->model.roles[its->operation].flags & WORKER_CORE)
 			core++;

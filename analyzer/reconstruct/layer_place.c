@@ -1,0 +1,143 @@
+/*
+ * Which computation of the iteration that layers were found in each computation of another iteration is.
+ * Iterations of the usual sequence have the same ones; of others, which have a few more or fewer (what
+ * depends on the data, work that is done every so many steps), the sequences are aligned (align.h).
+ */
+#include "align.h"
+#include "layer_assign.h"
+#include "sequence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_ALIKE 0.75 /* share of the computations of both iterations that must have a partner */
+
+/* An iteration's computations. */
+struct cores {
+	uint64_t *keys;
+	uint32_t *operations;
+	size_t count, key_room, operation_room;
+};
+
+struct placing {
+	const struct worker_model *model;
+	const struct worker *worker;
+	struct layer_list *list;
+	uint64_t *keys; /* by operation of the process; 0: not asked yet */
+	struct cores own, other;
+};
+
+/* As the search for iterations tells operations apart, and by kernel. */
+static uint64_t key_of(struct placing *placing, uint32_t number)
+{
+	const struct timeline *timeline = placing->model->timeline;
+	const struct timeline_process *process = &timeline->processes[placing->worker->process];
+	uint64_t *key = &placing->keys[number - process->first_operation];
+
+	if (!*key) {
+		*key = sequence_key(timeline, &timeline->operations[number]);
+		if (!placing->model->opaque)
+			*key = mem_hash(*key, iteration_key(placing->model, number));
+		*key += !*key;
+	}
+	return *key;
+}
+
+static void take(struct placing *placing, const struct iteration *item, struct cores *cores)
+{
+	size_t count = 0;
+
+	cores->count = 0;
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		const uint32_t number =
+			timeline_call(placing->model->timeline, placing->worker->calls[i]).operation;
+
+		if (!(placing->model->roles[number].flags & WORKER_CORE))
+			continue;
+		*MEM_PUSH(cores->operations, count, cores->operation_room) = number;
+		*MEM_PUSH(cores->keys, cores->count, cores->key_room) = key_of(placing, number);
+	}
+}
+
+/* Does its operation, where that is in the phase, say more of the layer than its place does? */
+static bool is_known(const struct placing *placing, uint32_t number, enum phase phase)
+{
+	const struct worker_role *touches = &placing->model->roles[number];
+	const struct layer_role *role =
+		&placing->list->operation_roles[number -
+						placing->model->timeline->processes[placing->worker->process]
+							.first_operation];
+
+	return role->known && role->phase == phase && touches->parameter_count + touches->written_count > 0;
+}
+
+/*
+ * A computation that the other iteration lacks, between two that it has in one phase, is of that phase too,
+ * and of the layer before it unless it works on a parameter.
+ */
+static void place_inserted(const struct placing *placing, uint32_t *places)
+{
+	const struct layer_role *roles = placing->list->core_roles;
+	const struct cores *own = &placing->own;
+
+	for (size_t i = 1, end; i < own->count; i = end + 1) {
+		enum phase phase;
+
+		for (end = i; end < own->count && places[end] == ALIGN_NONE; end++)
+			;
+		if (end == i || end == own->count || places[i - 1] == ALIGN_NONE)
+			continue;
+		phase = roles[places[i - 1]].phase;
+		for (size_t j = i; j < end && phase == roles[places[end]].phase; j++)
+			if (!is_known(placing, own->operations[j], phase))
+				places[j] = places[i - 1];
+	}
+}
+
+static void place_iteration(struct placing *placing, const struct iteration *item, struct layer_places *to)
+{
+	uint32_t *places;
+	size_t most;
+
+	take(placing, item, &placing->own);
+	most = (size_t)((1 - LEAST_ALIKE) * (double)(placing->own.count + placing->other.count));
+	places = mem_alloc(placing->own.count, sizeof(*places));
+	if (align((struct align_keys){placing->own.keys, placing->own.count},
+		    (struct align_keys){placing->other.keys, placing->other.count}, most, places)) {
+		place_inserted(placing, places);
+		to->count = placing->own.count;
+		to->cores = arena_alloc(&placing->list->arena, to->count, sizeof(*to->cores));
+		memcpy(to->cores, places, to->count * sizeof(*places));
+	}
+	free(places);
+}
+
+void layer_place_cores(const struct worker_model *model, const struct worker *worker,
+	const struct iteration_list *iterations, struct layer_list *list)
+{
+	const struct timeline_process *process = &model->timeline->processes[worker->process];
+	const struct iteration *found = &iterations->items[list->iteration];
+	struct placing placing = {.model = model, .worker = worker, .list = list};
+
+	list->places = arena_alloc(&list->arena, iterations->count, sizeof(*list->places));
+	for (size_t i = 0; i < iterations->count; i++) {
+		const struct iteration *item = &iterations->items[i];
+
+		if (item == found || (item->usual && found->usual)) {
+			list->places[i].count = list->core_count;
+			continue;
+		}
+		if (!placing.keys) {
+			placing.keys = mem_alloc(process->operation_count, sizeof(*placing.keys));
+			take(&placing, found, &placing.other);
+			if (placing.other.count > list->core_count) /* it was cut */
+				placing.other.count = list->core_count;
+		}
+		place_iteration(&placing, item, &list->places[i]);
+	}
+	free(placing.keys);
+	free(placing.own.keys);
+	free(placing.own.operations);
+	free(placing.other.keys);
+	free(placing.other.operations);
+}
