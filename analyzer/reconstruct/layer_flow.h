@@ -20,7 +20,10 @@ struct flow_step {
 	uint32_t first, count; /* touches */
 	bool computes;         /* a library's computation */
 	bool launch;
-	uint32_t unit; /* a parameter of those that it gathers, or FLOW_NOWHERE */
+	bool updates; /* of spread updates: what it touches is out of sight, unless shown */
+	bool shown;
+	uint32_t update_count; /* touches of it */
+	uint32_t unit;         /* a parameter of those that it gathers, or FLOW_NOWHERE */
 };
 
 /* An address that the iteration touches. */
@@ -92,7 +95,8 @@ struct flow_work {
 	struct flow_part *parts; /* in order */
 	size_t part_count, part_room;
 	uint32_t begin, update_begin, update_end; /* of the part that is worked on */
-	struct flow_pass *passes;                 /* of all parts, in order */
+	bool spread;              /* updates are within the backward pass: steps that do it are marked */
+	struct flow_pass *passes; /* of all parts, in order */
 	size_t pass_count, pass_room;
 	uint32_t parameter_count;
 	uint32_t shard_count; /* places */
@@ -163,6 +167,9 @@ bool *flow_find_weights(const struct flow_work *work);
 /* Does the name of the step's kernel say that it updates parameters? */
 bool flow_is_update(const struct flow_work *work, uint32_t step);
 
+/* Is it a library's computation that is no part of an update? An optimizer may multiply vectors. */
+bool flow_is_of_model(const struct flow_work *work, uint32_t step);
+
 /* Sets where the update is, and leaves those parameters that it touches, and weights that may be frozen.
  * False: not found. */
 bool flow_find_update(struct flow_work *work);
@@ -173,6 +180,17 @@ bool flow_find_named_update(struct flow_work *work);
 
 /* How many stretches of the iteration without a library's computations have an update. */
 uint32_t flow_count_updates(const struct flow_work *work);
+
+/*
+ * Each parameter is updated within the backward pass (layer_flow_spread.c): marks these launches, of which
+ * the part's update is only what comes last. False: too few parameters are updated by launches of such names,
+ * or with no work of the model in between.
+ */
+bool flow_find_spread(struct flow_work *work);
+
+/* Takes out of sight what marked steps touch, if there are any; or shows it, and no step is marked. */
+void flow_hide_updates(struct flow_work *work);
+void flow_forget_updates(struct flow_work *work);
 
 /* Sets where the update of a stretch [begin, end) is, by its kernels' names, or as they touch most
  * parameters; false: it has none. */
@@ -197,6 +215,18 @@ void flow_keep_in(struct flow_work *work, const struct flow_range *ranges, size_
 
 /* Of parameters that lie in one copied block each reaches to the next; so many calls are the set-up. */
 void flow_divide_blocks(struct flow_work *work, size_t end);
+
+/* Marked steps that stand together. */
+struct flow_burst {
+	struct flow_range steps;
+	uint32_t layer; /* the place that stands for the layer whose parameters they change; FLOW_NOWHERE:
+			   several, or not known */
+};
+
+/* The next of them, from a step on; false: there are no more. */
+bool flow_next_updated(struct flow_work *work, uint32_t from, struct flow_burst *burst);
+bool flow_is_changed(const struct flow_work *work, const struct flow_burst *burst, uint32_t parameter);
+bool flow_is_argument(const struct flow_work *work, const struct flow_burst *burst, uint32_t place);
 
 /* Which places are the parameters' gradients; the last backward pass begins behind `turn` at the earliest
  * (layer_flow_gradient.c). */

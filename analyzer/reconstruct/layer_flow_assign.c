@@ -276,6 +276,7 @@ static void assign_backward(struct flow_assigning *a)
 		if (!a->fixed[i] && work->steps[i].computes)
 			find_sibling(a, i);
 	place_gradients(a, last);
+	flow_place_updated(a);
 	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
 		if (!a->fixed[i] && flow_is_reduction(work, i))
 			find_sibling(a, i);
@@ -331,32 +332,6 @@ static void number_layers(struct flow_assigning *a)
 	}
 }
 
-/* The place by which an update is given a parameter: its own, or in a block that of the last parameter before
- * it that is an argument: of a block the begin alone may be one, or the begin of each kind of parameters. */
-static uint32_t updated_by(const struct flow_work *work, const struct flow_part *part, uint32_t place)
-{
-	const uint32_t first = work->places[place].block;
-
-	for (uint32_t p = place; first && p + 1 >= first; p--)
-		if (work->places[p].parameter &&
-			flow_is_touched(work, p, part->update_begin, part->update_end))
-			return p;
-	return place;
-}
-
-/* Which steps of a part's update serve a parameter: its place, and its number in the graph. */
-static void add_services(
-	const struct flow_work *work, const struct flow_part *part, uint32_t place, uint32_t number)
-{
-	struct graph *graph = &work->assign->graph;
-	const uint32_t argument = updated_by(work, part, place);
-
-	for (uint32_t i = part->update_begin; i < part->update_end; i++)
-		if (flow_is_touched(work, argument, i, i + 1))
-			*MEM_PUSH(graph->services, graph->service_count, graph->service_room) =
-				(struct graph_service){i, number};
-}
-
 static void hand_over_parameters(struct flow_assigning *a)
 {
 	struct flow_work *work = a->work;
@@ -384,8 +359,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 			assign->list->items[layer].parameter_bytes += place->bytes;
 			assign->list->items[layer].partly_sized |= place->bytes == 0;
 		}
-		for (size_t k = 0; k < work->part_count; k++)
-			add_services(work, &work->parts[k], p, number);
+		flow_add_services(work, p, number);
 	}
 }
 
@@ -398,7 +372,9 @@ static enum layer_pass pass_of(
 	*rule = step < part->update_begin ? LAYER_RULE_TURN
 		: step < part->update_end ? LAYER_RULE_WINDOW
 					  : LAYER_RULE_BEHIND;
-	if (step >= part->update_begin)
+	if (work->steps[step].updates)
+		*rule = LAYER_RULE_WINDOW;
+	if (step >= part->update_begin || work->steps[step].updates)
 		return LAYER_AFTER;
 	while (step >= pass->end)
 		pass++;
@@ -414,7 +390,8 @@ static void hand_over_part(struct flow_assigning *a, const struct flow_part *par
 	for (uint32_t i = part->begin; i < end; i++) {
 		enum layer_rule rule;
 
-		assign->graph.steps[i].update = i >= part->update_begin && i < part->update_end;
+		assign->graph.steps[i].update =
+			(i >= part->update_begin && i < part->update_end) || work->steps[i].updates;
 		assign->layers[i] = LAYER_NONE;
 		assign->passes[i] = pass_of(work, part, i, &rule);
 		layer_pass_by(assign, i, rule);
@@ -422,7 +399,7 @@ static void hand_over_part(struct flow_assigning *a, const struct flow_part *par
 			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
 			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)
 			assign->passes[i] = LAYER_UNKNOWN;
-		if (i < part->update_begin && a->groups[i] != FLOW_NOWHERE)
+		if (i < part->update_begin && !work->steps[i].updates && a->groups[i] != FLOW_NOWHERE)
 			assign->layers[i] = a->layers[a->groups[i]];
 	}
 }

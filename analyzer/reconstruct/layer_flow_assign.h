@@ -23,6 +23,13 @@ static inline void flow_by(
 		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
 }
 
+/* Which steps of updates serve a parameter: its place, and its number in the graph (layer_flow_service.c). */
+void flow_add_services(struct flow_work *work, uint32_t place, uint32_t number);
+
+/* Of updates within the backward pass: the last steps before each that touch what it works on made the
+ * gradients of its parameters. */
+void flow_place_updated(struct flow_assigning *a);
+
 /*
  * Copies of data are made for a product in another type, or of its result (layer_flow_copy.c): forward, and
  * where that is done again, they belong to the product that reads them, backward to the one that made what

@@ -17,16 +17,6 @@ void flow_select_part(struct flow_work *work, const struct flow_part *part)
 	work->update_end = part->update_end;
 }
 
-/* A library's computation that is no part of an update: an optimizer may multiply vectors. */
-static bool is_of_model(const struct flow_work *work, uint32_t step)
-{
-	const struct timeline *timeline = work->assign->timeline;
-
-	return work->steps[step].computes &&
-	       !(sequence_label(timeline, &timeline->operations[work->assign->graph.steps[step].operation]) &
-		       SEQUENCE_UPDATE);
-}
-
 /* Leaves what updates touch, and weights, which may be frozen; of these what other steps touch too: the rest
  * is state. */
 static void keep_updated(struct flow_work *work)
@@ -68,8 +58,8 @@ static void grow_by_functions(struct flow_work *work)
 	for (size_t k = 0; k < work->part_count; k++) {
 		uint32_t *begin = &work->parts[k].update_begin;
 
-		for (uint32_t i = *begin;
-			i-- > work->parts[k].begin && !is_of_model(work, i) && *begin - i <= MOST_BETWEEN;)
+		for (uint32_t i = *begin; i-- > work->parts[k].begin && !flow_is_of_model(work, i) &&
+					  *begin - i <= MOST_BETWEEN;)
 			if (is_called_for_update(work, i))
 				*begin = i;
 	}
@@ -82,7 +72,7 @@ static void add_last(struct flow_work *work)
 	const uint32_t behind = work->parts[work->part_count - 1].update_end;
 	uint32_t begin = work->step_count;
 
-	while (begin > behind && !is_of_model(work, begin - 1))
+	while (begin > behind && !flow_is_of_model(work, begin - 1))
 		begin--;
 	if (begin == behind)
 		return;
@@ -102,7 +92,7 @@ static bool find_several(struct flow_work *work)
 	if (work->shard_count || work->assign->list->doubt == LAYER_WEIGHTS_ALONE)
 		return false;
 	for (uint32_t i = 0; i <= work->step_count; i++) {
-		if (i < work->step_count && !is_of_model(work, i))
+		if (i < work->step_count && !flow_is_of_model(work, i))
 			continue;
 		if (i > begin && flow_find_update_in(work, begin, i)) {
 			*MEM_PUSH(work->parts, work->part_count, work->part_room) =
@@ -138,23 +128,25 @@ static bool find_with(struct flow_work *work, bool (*find_updates)(struct flow_w
 	if (!find_updates(work))
 		return false;
 	flow_touch_blocks(work);
+	flow_hide_updates(work);
 	return work->parameter_count > 0 && flow_turn(work, iterations);
 }
 
 bool flow_find_passes(struct flow_work *work, const struct iteration_list *iterations)
 {
+	static bool (*const finders[])(struct flow_work *) = {find_several, flow_find_spread, find_one};
 	struct flow_place *places = mem_alloc(work->place_count, sizeof(*places));
 	const uint32_t parameter_count = work->parameter_count;
-	bool found;
+	bool found = false;
 
 	memcpy(places, work->places, work->place_count * sizeof(*places));
-	found = find_with(work, find_several, iterations);
-	if (found) {
-		work->assign->list->updates = 1; /* that there are more puts nothing in doubt */
-	} else {
+	for (size_t i = 0; i < sizeof(finders) / sizeof(*finders) && !found; i++) {
+		flow_forget_updates(work);
 		memcpy(work->places, places, work->place_count * sizeof(*places));
 		work->parameter_count = parameter_count;
-		found = find_with(work, find_one, iterations);
+		found = find_with(work, finders[i], iterations);
+		if (found && finders[i] != find_one)
+			work->assign->list->updates = 1; /* that there are more puts nothing in doubt */
 	}
 	free(places);
 	return found;

@@ -366,7 +366,8 @@ static void set_passes(struct flow_work *work, const uint32_t *few, const struct
 	uint32_t count, struct flow_part *part)
 {
 	flow_gradients(work, part->turn);
-	flow_begin_update(work, part);
+	if (!work->spread)
+		flow_begin_update(work, part);
 	part->first_pass = (uint32_t)work->pass_count;
 	part->pass_count = count;
 	for (uint32_t k = 0; k < count; k++)

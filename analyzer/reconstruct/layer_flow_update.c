@@ -18,6 +18,15 @@ bool flow_is_update(const struct flow_work *work, uint32_t step)
 		       SEQUENCE_UPDATE);
 }
 
+bool flow_is_of_model(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+
+	return work->steps[step].computes &&
+	       !(sequence_label(timeline, &timeline->operations[work->assign->graph.steps[step].operation]) &
+		       SEQUENCE_UPDATE);
+}
+
 /* The shortest window of [begin, end) whose steps touch so many parameters. */
 static void shorten(struct flow_work *work, uint32_t begin, uint32_t end, uint32_t wanted)
 {

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-NOT_FOLLOWED = ("update_in_backward",)
+NOT_FOLLOWED = ()
 CORE = ("LAUNCH", "COMPUTE", "FORWARD", "BACKWARD")
 
 

@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--clip] [--keep-gradients] [--each] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
+             [--average] [--clip] [--keep-gradients] [--each] [--update-at-once] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
              [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
@@ -9,6 +9,7 @@ Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. Wit
 import argparse
 import contextlib
 import ctypes
+import functools
 import os
 import sys
 import time
@@ -241,6 +242,7 @@ def parse():
     p.add_argument("--clip", action="store_true", help="gradients are clipped by their norm")
     p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")
     p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
+    p.add_argument("--update-at-once", action="store_true", help="each parameter is updated within the backward pass")
     p.add_argument("--tie", action="store_true", help="the head of a gpt has the weights of its embeddings")
     p.add_argument("--halve", action="store_true", help="each second batch has sequences of half the length")
     p.add_argument("--segments", action="store_true", help="memory is mapped in expandable segments")
@@ -315,6 +317,27 @@ class Zero:
         self.inner.step()
         self.mine.copy_(self.part.data)
         dist.all_gather_into_tensor(self.flat, self.mine.clone())
+
+
+class AtOnce:
+    """Each parameter has an optimizer of its own, which updates it within the backward pass, as soon as its gradient is made."""
+
+    def __init__(self, model, make_optimizer):
+        self.inner = []
+        for p in model.parameters():
+            self.inner.append(make_optimizer([p]))
+            p.register_post_accumulate_grad_hook(functools.partial(self.update, self.inner[-1]))
+
+    @staticmethod
+    def update(optimizer, _):
+        optimizer.step()
+        optimizer.zero_grad()
+
+    def zero_grad(self, set_to_none=True):
+        pass
+
+    def step(self):
+        pass
 
 
 def make_schedule(model):
@@ -458,6 +481,8 @@ def main():
     else:
         optimizer = make_optimizer(p for p in model.parameters() if p.requires_grad)
     average = None
+    if options.update_at_once:
+        optimizer = AtOnce(model, make_optimizer)
     if options.average:
         average = swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999))
     truth = NoTruth()
