@@ -95,7 +95,7 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero;
+	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -188,6 +188,17 @@ static char *slope(int number)
 	return activation(5 * BLOCKS_MOST + number % 8);
 }
 
+/* The parameter's gradient is made, and used no more. */
+static void update_soon(const struct parameter *parameter)
+{
+	int one = 1;
+
+	if (!is_soon)
+		return;
+	belongs("t_u", -1);
+	launch(&update, parameter->data, parameter->gradient, parameter->mean, &one, NULL);
+}
+
 static void backward(void)
 {
 	for (int b = blocks; b-- > 0;) {
@@ -200,6 +211,7 @@ static void backward(void)
 			is_stale && iteration ? parameters[0].data : NULL, NULL);
 		belongs("t_b", 2 * b + 1);
 		launch(&bias_back, p[3].gradient, slope(1), NULL, NULL, NULL);
+		update_soon(&p[3]);
 		belongs("t_b", 2 * b + 1);
 		product(activation(5 * b), slope(1), p[2].gradient, CUBLAS_OP_N, CUBLAS_OP_T);
 		if (is_stale) {
@@ -208,6 +220,7 @@ static void backward(void)
 		}
 		belongs("t_b", 2 * b + 1);
 		product(weights_of(b), slope(1), slope(2), CUBLAS_OP_T, CUBLAS_OP_N);
+		update_soon(&p[2]);
 		if (is_copies) {
 			belongs("t_b", 2 * b);
 			CHECK(cudaMemcpyAsync(
@@ -215,6 +228,8 @@ static void backward(void)
 		}
 		belongs("t_b", 2 * b);
 		launch(&norm_back, slope(0), is_copies ? copied : slope(2), in, p[0].data, p[0].gradient);
+		update_soon(&p[0]);
+		update_soon(&p[1]);
 	}
 }
 
@@ -522,7 +537,8 @@ static void train(void)
 	}
 	if (is_norms)
 		make_norms();
-	(is_zero ? update_part : update_parameters)();
+	if (!is_soon)
+		(is_zero ? update_part : update_parameters)();
 }
 
 static char *allocate(size_t byte_count)
@@ -634,6 +650,7 @@ int main(int argc, char **argv)
 	is_images = is_host || strcmp(name, "images") == 0;
 	is_norms = strcmp(name, "norms") == 0;
 	is_zero = strcmp(name, "zero") == 0;
+	is_soon = strcmp(name, "soon") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_kinds = strcmp(name, "kinds") == 0;
@@ -641,9 +658,9 @@ int main(int argc, char **argv)
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms || is_zero ||
-			strcmp(name, "each") == 0))
+			is_soon || strcmp(name, "each") == 0))
 		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph|pieces|"
-			"images|host|norms|zero [BLOCKS [ITERATIONS]]");
+			"images|host|norms|zero|soon [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
