@@ -116,6 +116,25 @@ static bool launches_graph(const struct layer_assign *assign)
 	return false;
 }
 
+/* Are the program's own kernels launched in the passes, of none of which it is known what they work on? */
+static bool launches_unknown(const struct layer_assign *assign)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		size_t count;
+
+		if (graph_flow(&assign->graph, i)->kind != PM_KIND_LAUNCH ||
+			(assign->passes[i] != LAYER_FORWARD && assign->passes[i] != LAYER_BACKWARD))
+			continue;
+		any = true;
+		layer_touches(assign, assign->graph.steps[i].call, &count);
+		if (count)
+			return false;
+	}
+	return any;
+}
+
 static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation)
 {
 	const struct flow *flow = &assign->model->flows[operation];
@@ -139,9 +158,10 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 		direction = from && to ? 3 : to ? 1 : from ? 2 : 4;
 	}
 	if (direction == 1) {
-		/* Not the input: nothing that is computed reads it. */
+		/* Not the input: nothing that is computed reads it, as far as that is known. */
 		role.phase = !target || layer_meets_computation(assign, flow) ||
 					     assign->graph.step_count == 0 || launches_graph(assign) ||
+					     launches_unknown(assign) ||
 					     meets_copy(assign, operation, target, 3)
 				     ? PHASE_H2D
 				     : PHASE_OTHER;

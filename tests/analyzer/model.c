@@ -156,6 +156,9 @@ static void copy_input(struct maker *maker, struct worker *first, struct worker 
 	if (worker->target != worker->input)
 		model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 3000, (struct about){PHASE_H2D, NULL},
 			VALUES(worker->target, 0x2000, (uint64_t)maker->batch * 40, 1));
+	if (maker->options->kernels) /* labels, which no library reads */
+		model_work(maker, worker, COMPUTE, "cudaMemcpyAsync", 2000, (struct about){PHASE_H2D, NULL},
+			VALUES(worker->sums, 0x2400, (uint64_t)maker->batch * 4, 1));
 }
 
 /* The batch of a worker, from here on. */
