@@ -119,6 +119,11 @@ output("html", "-o", "short.html", "one")
 if "The whole run" in open("short.html", encoding="utf-8").read():
     complain("a picture of the whole run where all was read")
 
+# what-ifs of all steps, communication hidden among them: memory grows with the steps, not with their square
+os.environ["PM_READ_MEGABYTES"] = "500"
+output("whatif", "--records", "all", "--sample", str(STEPS), "rarely")
+del os.environ["PM_READ_MEGABYTES"]
+
 # options that make no sense
 if "--records" not in output("report", "one", "--records", "some", status=2):
     complain("--records some")

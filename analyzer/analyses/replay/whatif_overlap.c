@@ -21,6 +21,11 @@ struct served {
 	uint32_t transfer, next; /* next: place in the list, or REPLAY_NONE */
 };
 
+/* Work of a device that a hidden communication waited for, directly or behind others. */
+struct behind {
+	uint32_t task, next; /* next: place in the list, or REPLAY_NONE */
+};
+
 struct unbinding {
 	struct replay_job *job;
 	uint32_t *backward; /* [iteration][worker][layer]: the task that ends last, or REPLAY_NONE */
@@ -31,6 +36,9 @@ struct unbinding {
 	size_t hidden_count, hidden_room;
 	bool *is_hidden;    /* by task: arrivals and transfers */
 	uint32_t *arrivals; /* by task: of a transfer */
+	uint32_t *behind;   /* by task: of a hidden transfer the first in `behinds`, or REPLAY_NONE */
+	struct behind *behinds;
+	size_t behind_count, behind_room;
 	struct replay_link *links;
 	size_t link_count, link_room;
 };
@@ -135,24 +143,59 @@ static void link_to(struct unbinding *all, uint32_t task, uint32_t before, int64
 			(struct replay_link){task, before, lag_ns};
 }
 
-/* The task waits for the device's work before the hidden communication, and before that one, and so on. */
-static void link_behind(struct unbinding *all, uint32_t task, uint32_t transfer)
+/* Work of one lane, a queue or a host's thread that stands in for one, is done in its order. */
+static uint64_t lane_of(const struct replay_job *job, uint32_t task)
+{
+	const struct timeline *timeline = &job->analysis->timeline;
+	const struct timeline_call call = timeline_call(timeline, job->works[task].call);
+	uint32_t queue;
+
+	if (call.interval_count == 0)
+		return (uint64_t)(job->works[task].worker + 1) << 32 | call.thread;
+	queue = timeline_interval(timeline, call.interval).queue;
+	return queue ? queue : call.queue;
+}
+
+/* Of each lane the last stands for those before it. */
+static void add_behind(struct unbinding *all, uint32_t transfer, uint32_t task)
+{
+	const uint64_t lane = lane_of(all->job, task);
+
+	for (uint32_t b = all->behind[transfer]; b != REPLAY_NONE; b = all->behinds[b].next)
+		if (lane_of(all->job, all->behinds[b].task) == lane) {
+			if (all->behinds[b].task < task)
+				all->behinds[b].task = task;
+			return;
+		}
+	*MEM_PUSH(all->behinds, all->behind_count, all->behind_room) =
+		(struct behind){task, all->behind[transfer]};
+	all->behind[transfer] = (uint32_t)(all->behind_count - 1);
+}
+
+/* The device's work before each hidden communication, and before the one that this followed, and so on. Tasks
+ * are in order: what is known of the earlier ones serves the later. */
+static void find_behind(struct unbinding *all)
 {
 	const struct replay *replay = &all->job->replay;
 
-	while (transfer != REPLAY_NONE) {
-		const struct replay_task *arrival = &replay->tasks[all->arrivals[transfer]];
+	for (uint32_t i = 0; i < replay->task_count; i++) {
+		const struct replay_task *arrival;
 		uint32_t further = REPLAY_NONE;
 
+		if (!all->is_hidden[i] || all->job->works[i].kind != REPLAY_TRANSFER)
+			continue;
+		arrival = &replay->tasks[all->arrivals[i]];
 		for (uint32_t j = 0; j < arrival->edge_count; j++) {
 			uint32_t before = replay->edges[arrival->first_edge + j].task;
 
 			if (all->is_hidden[before])
 				further = before;
 			else if (all->job->works[before].kind == REPLAY_DEVICE)
-				link_to(all, task, before, 0);
+				add_behind(all, i, before);
 		}
-		transfer = further;
+		for (uint32_t b = further == REPLAY_NONE ? REPLAY_NONE : all->behind[further];
+			b != REPLAY_NONE; b = all->behinds[b].next)
+			add_behind(all, i, all->behinds[b].task);
 	}
 }
 
@@ -168,6 +211,12 @@ static void link_update(struct unbinding *all, uint32_t task)
 		for (; serve != REPLAY_NONE; serve = all->serves[serve].next)
 			link_to(all, task, all->serves[serve].transfer, 0);
 	}
+}
+
+static void link_behind(struct unbinding *all, uint32_t task, uint32_t transfer)
+{
+	for (uint32_t b = all->behind[transfer]; b != REPLAY_NONE; b = all->behinds[b].next)
+		link_to(all, task, all->behinds[b].task, 0);
 }
 
 static void link_tasks(struct unbinding *all)
@@ -234,14 +283,17 @@ void whatif_overlap(struct replay_job *job)
 		.backward = mem_alloc(places, sizeof(uint32_t)),
 		.served = mem_alloc(places, sizeof(uint32_t)),
 		.is_hidden = mem_alloc(job->replay.task_count, sizeof(bool)),
-		.arrivals = mem_alloc(job->replay.task_count, sizeof(uint32_t))};
+		.arrivals = mem_alloc(job->replay.task_count, sizeof(uint32_t)),
+		.behind = mem_alloc(job->replay.task_count, sizeof(uint32_t))};
 
 	memset(all.backward, 0xff, places * sizeof(uint32_t));
 	memset(all.served, 0xff, places * sizeof(uint32_t));
+	memset(all.behind, 0xff, job->replay.task_count * sizeof(uint32_t));
 	find_producers(&all);
 	find_hidden(&all);
 	if (all.hidden_count > 0) {
 		link_hidden(&all);
+		find_behind(&all);
 		link_tasks(&all);
 		for (size_t i = 0; i < job->replay.task_count; i++)
 			if (all.is_hidden[i] && job->works[i].kind == REPLAY_ARRIVAL)
@@ -254,5 +306,7 @@ void whatif_overlap(struct replay_job *job)
 	free(all.hidden);
 	free(all.is_hidden);
 	free(all.arrivals);
+	free(all.behind);
+	free(all.behinds);
 	free(all.links);
 }
