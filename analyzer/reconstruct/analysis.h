@@ -28,6 +28,7 @@ struct analysis {
 	size_t worker_count;  /* N_g: workers with iterations come first, and only they count */
 	size_t idle_count;    /* workers without */
 	uint32_t stage_count; /* 1: each worker has the whole model */
+	bool is_chosen;       /* by analysis_choose: of the used iterations alone something is asked */
 };
 
 #define ANALYSIS_SKIP 1 /* iterations at the begin left out, unless asked otherwise */

@@ -93,6 +93,7 @@ bool analysis_choose(struct analysis *analysis, int64_t first, int64_t last, con
 			if (change)
 				worker->used_count = kept;
 		}
+	analysis->is_chosen = true;
 	return true;
 }
 

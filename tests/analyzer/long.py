@@ -74,6 +74,11 @@ for name in "one", "three", "rarely":
         complain(f"{name}: {part['whole_run']['steps']} steps, expected {STEPS}")
     if name != "rarely":  # there it matters how many of the slow ones are read
         differ(name, whole, part, 1e-3)
+    # a share of what was read, not of the time that the run took
+    shares = [[int(finding["title"].split("%")[0].split()[-1]) for finding in run["findings"]
+               if finding["kind"] == "evaluation"] for run in (whole, part)]
+    if name == "one" and not (shares[0] and shares[1] and abs(shares[0][0] - shares[1][0]) <= 1):
+        complain(f"{name}: evaluation takes {shares[1]}% of the time, {shares[0]}% of the whole")
     # without the option it is short, and read as a whole
     if report(name) != whole:
         complain(f"{name}: of {STEPS} steps not all are read")

@@ -9,28 +9,33 @@
 struct evaluation {
 	size_t count;     /* stretches of it */
 	int64_t time_ns;  /* in all */
-	int64_t whole_ns; /* from the first iteration to the end of the last, or of the evaluation behind it
-			   */
+	int64_t whole_ns; /* what was recorded, and read, from the first iteration to the end of the last, or
+			     of the evaluation behind it; of chosen steps: from the first to the last */
 };
 
-static struct evaluation evaluation_of(const struct iteration_list *list)
+static struct evaluation evaluation_of(const struct analysis *analysis, const struct analysis_worker *worker)
 {
+	const struct iteration_list *list = &worker->iterations;
+	const bool is_chosen = analysis->is_chosen && worker->used_count > 0;
 	struct evaluation evaluation = {0};
-	int64_t end_ns;
+	int64_t begin_ns, end_ns;
 
 	if (list->count == 0)
 		return evaluation;
-	end_ns = list->items[list->count - 1].end_ns;
+	begin_ns = list->items[is_chosen ? worker->used[0] : 0].begin_ns;
+	end_ns = list->items[is_chosen ? worker->used[worker->used_count - 1] : list->count - 1].end_ns;
 	for (size_t i = 0; i < list->gap_count; i++) {
 		const struct iteration_gap *gap = &list->gaps[i];
 
-		if (gap->kind != ITERATION_EVALUATION || gap->begin_ns < list->items[0].begin_ns)
+		if (gap->kind != ITERATION_EVALUATION || gap->begin_ns < begin_ns ||
+			(is_chosen && gap->begin_ns >= end_ns))
 			continue;
 		evaluation.count++;
 		evaluation.time_ns += gap->end_ns - gap->begin_ns;
 		end_ns = gap->end_ns > end_ns ? gap->end_ns : end_ns;
 	}
-	evaluation.whole_ns = end_ns - list->items[0].begin_ns;
+	evaluation.whole_ns = timeline_recorded(&analysis->timeline,
+		&analysis->timeline.processes[worker->worker->process], begin_ns, end_ns);
 	return evaluation;
 }
 
@@ -42,7 +47,7 @@ void finding_evaluation(struct finding_list *list)
 	double share;
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++) {
-		struct evaluation own = evaluation_of(&list->analysis->workers[w].iterations);
+		struct evaluation own = evaluation_of(list->analysis, &list->analysis->workers[w]);
 
 		if (own.time_ns < least.time_ns)
 			least = own;
@@ -59,11 +64,12 @@ void finding_evaluation(struct finding_list *list)
 			.title = arena_format(
 				arena, "Evaluation takes %.0f%% of the time, outside of steps", 100 * share),
 			.text = arena_format(arena,
-				"%zu stretch%s of forward work without an update take%s %s of %s from the first "
-				"iteration on",
+				"%zu stretch%s of forward work without an update take%s %s of %s %s",
 				least.count, least.count == 1 ? "" : "es", least.count == 1 ? "s" : "",
 				print_time(arena, (double)least.time_ns),
-				print_time(arena, (double)least.whole_ns)),
+				print_time(arena, (double)least.whole_ns),
+				list->analysis->is_chosen ? "from the first of these steps to the last"
+							  : "from the first iteration on"),
 			.basis = arena_format(arena, "%zu stretch%s, %s", least.count,
 				least.count == 1 ? "" : "es", finding_ranks(list)),
 			.advice =
