@@ -133,8 +133,8 @@ static void read_one(struct reader *r, const char *run)
 	batch = observed(&csv, "batch", NAN);
 	iteration = 1e6 * observed(&csv, "iteration_ms", NAN);
 	if (batch > 0 && r->batch > 0 && fabs(batch - gpus * r->batch) > 1e-6 * batch)
-		refuse(r, run, "its trace has %g samples on each GPU, and --batch %g", batch / gpus,
-			r->batch);
+		refuse(r, run, "--batch %g, but its trace has %g samples on each GPU", r->batch,
+			batch / gpus);
 	if (!(batch > 0) && r->batch > 0) {
 		batch = gpus * r->batch;
 		r->is_given = true;

@@ -130,7 +130,7 @@ static void put_picture(const struct advice_print *p, FILE *out)
 	add_measured(&plot, a);
 	plot_scale(&plot);
 	html_figure(&plot,
-		"Bands are ranges. Shaded: more GPUs than were measured. Ideal: as many times one GPU. Pipedream "
+		"Bands are ranges. Shaded: more GPUs than were measured. Ideal: as many times one GPU. PipeDream "
 		"and layerwise compute gradients from older weights and are not recommended. Faint: strategies that no "
 		"run was held against; their ranges are in the table.",
 		HTML_LARGE, out);

@@ -64,7 +64,7 @@ expect 0 'two: 2 GPUs, measured' pmfit advise --cycle-ms 8 --cluster slowed.txt 
 grep -qE '^ +2 +64 +data .* measured +(compute|links)' out.txt || { cat out.txt; fail "two GPUs are not shown as measured"; }
 expect 1 'times of another batch are no check' pmfit advise --cluster fast.txt one small
 
-expect 1 'its trace has 32 samples on each GPU, and --batch 8' pmfit advise --batch 8 --cluster fast.txt one
+expect 1 'one: --batch 8, but its trace has 32 samples on each GPU' pmfit advise --batch 8 --cluster fast.txt one
 expect 1 'a run on 2 GPUs' pmfit advise --cluster fast.txt two
 expect 1 'none' pmfit advise --cluster fast.txt none
 expect 2 '--cluster is required' pmfit advise one
