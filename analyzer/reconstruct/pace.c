@@ -68,12 +68,16 @@ static uint32_t find_operation(const struct worker_model *model, const struct wo
 	if (!pace_once(timeline, worker, list, once))
 		goto out;
 	for (size_t i = usual->first_call; i < usual->call_end; i++) {
-		const uint32_t operation = timeline_call(timeline, worker->calls[i]).operation;
+		const struct timeline_call call = timeline_call(timeline, worker->calls[i]);
+		const uint32_t operation = call.operation;
 		const uint32_t op = operation - process->first_operation;
 		const struct layer_role *role =
 			phase_role(model, worker, layers, list->model, core, operation);
 
 		core += (model->roles[operation].flags & WORKER_CORE) != 0;
+		/* what a graph does again is in no trace as a call */
+		if (call.flags & TIMELINE_FLAG_REPLAYED)
+			continue;
 		if (!once[op] || distance(calls[op], list->count) > most || rank_of(role->phase) <= best)
 			continue;
 		best = rank_of(role->phase);

@@ -124,6 +124,13 @@ output("html", "-o", "short.html", "one")
 if "The whole run" in open("short.html", encoding="utf-8").read():
     complain("a picture of the whole run where all was read")
 
+# a graph's kernels are no calls that could tell the steps
+os.mkdir("graph")
+subprocess.run([make_trace, "graph", "graph", str(STEPS)], check=True)
+steps = report("graph", "--records", "8000").get("whole_run", {}).get("steps")
+if steps != STEPS:
+    complain(f"graph: {steps} steps, expected {STEPS}")
+
 # what-ifs of all steps, communication hidden among them: memory grows with the steps, not with their square
 os.environ["PM_READ_MEGABYTES"] = "500"
 output("whatif", "--records", "all", "--sample", str(STEPS), "rarely")
