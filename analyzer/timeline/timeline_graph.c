@@ -90,6 +90,8 @@ static void count_calls(struct timeline_replay_list *list, const bool *read)
 
 void timeline_replay_init(struct timeline_replay_list *list, const struct trace *trace, const bool *read)
 {
+	uint64_t slots = 0;
+
 	*list = (struct timeline_replay_list){.trace = trace};
 	if (trace->graph_count == 0)
 		return;
@@ -98,7 +100,9 @@ void timeline_replay_init(struct timeline_replay_list *list, const struct trace 
 		prepare(list, i);
 	count_calls(list, read);
 	/* Great graphs launched very often, or a damaged file. */
-	if (list->call_count <= 64 * trace->record_count + 65536)
+	for (size_t c = 0; c < trace->chunk_count; c++)
+		slots += !read || read[c] ? trace->chunks[c].slot_count : 0;
+	if (list->call_count <= 64 * slots + 65536)
 		return;
 	for (uint32_t i = 1; i < trace->graph_count; i++)
 		list->items[i].count = list->items[i].sure = 0;

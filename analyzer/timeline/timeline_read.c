@@ -203,6 +203,18 @@ static size_t find_largest(const struct list *files, double *bytes)
 	return largest;
 }
 
+/* Calls and device intervals, also those that launches of graphs stand for. */
+static double count_records(const struct trace *trace)
+{
+	struct timeline_replay_list replays;
+	double records = (double)(trace->call_count + trace->device_count);
+
+	timeline_replay_init(&replays, trace, NULL);
+	records += (double)replays.call_count;
+	timeline_replay_free(&replays);
+	return records;
+}
+
 /* By the largest file, as if the others were like it. That one stays open, and *open_path is its path. */
 static struct part choose_part(const struct list *files, const struct timeline_sample *sample,
 	struct trace *open, const char **open_path)
@@ -226,7 +238,7 @@ static struct part choose_part(const struct list *files, const struct timeline_s
 		return part;
 	}
 	*open_path = files->items[largest];
-	records = (double)(open->call_count + open->device_count) * bytes / (double)open->size_bytes;
+	records = count_records(open) * bytes / (double)open->size_bytes;
 	part.share = asked / records;
 	if (!open->ring && part.share * TIMELINE_SAMPLE_FROM < 1) {
 		timeline_sample_choose(open, part.share, &part.stretches);

@@ -41,11 +41,22 @@ static struct mark *list_marks(const struct trace *trace)
 	return marks;
 }
 
-/* When the slot is written, as if a chunk's were spread evenly up to the next chunk. */
+/* The part of the way from one mark to another where the slot is. */
+static int64_t between(const struct mark *from, const struct mark *to, uint64_t slot)
+{
+	double ns = (double)(to->begin_ns - from->begin_ns);
+
+	if (to->slots == from->slots)
+		return from->begin_ns;
+	ns *= (double)(slot - from->slots) / (double)(to->slots - from->slots);
+	return from->begin_ns + (ns < (double)TRACE_GREATEST_NS ? (int64_t)ns : TRACE_GREATEST_NS);
+}
+
+/* When the slot is written, as if a chunk's were spread evenly up to the next chunk. Those of the last one come
+ * as fast as those of the one before it. */
 static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
 {
 	size_t low = 0, high = count;
-	const struct mark *from, *to;
 
 	while (high - low > 1) {
 		const size_t middle = low + (high - low) / 2;
@@ -55,12 +66,9 @@ static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
 		else
 			high = middle;
 	}
-	from = &marks[low];
-	to = &marks[low + 1];
-	if (low + 1 == count || to->slots == from->slots)
-		return from->begin_ns;
-	return from->begin_ns + (int64_t)((double)(slot - from->slots) / (double)(to->slots - from->slots) *
-					  (double)(to->begin_ns - from->begin_ns));
+	if (low + 1 < count)
+		return between(&marks[low], &marks[low + 1], slot);
+	return low > 0 ? between(&marks[low - 1], &marks[low], slot) : marks[low].begin_ns;
 }
 
 void timeline_sample_choose(const struct trace *trace, double share, struct timeline_stretches *stretches)
