@@ -2,7 +2,8 @@
  * Recurrent networks: descriptors, sizes, where the weights are, and the three passes.
  *
  * The one idea: the descriptors take all that the vendor's do; the passes compute one direction, in float,
- * without projection, skipped input or dropout between the layers, and answer NOT_SUPPORTED to the rest.
+ * without projection, skipped input or, where values are computed, dropout between the layers, and answer
+ * NOT_SUPPORTED to the rest.
  */
 #include "rnn.h"
 
@@ -112,7 +113,7 @@ static cudnnStatus_t check_network(const struct cudnnRNNStruct *rnn)
 		rnn->direction != CUDNN_UNIDIRECTIONAL || rnn->input != CUDNN_LINEAR_INPUT ||
 		rnn->projection_size != rnn->hidden_size)
 		return CUDNN_STATUS_NOT_SUPPORTED;
-	if (rnn->dropout != NULL && rnn->dropout->dropout > 0 && rnn->layers > 1)
+	if (rnn->dropout != NULL && rnn->dropout->dropout > 0 && rnn->layers > 1 && sg_numerics())
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	return CUDNN_STATUS_SUCCESS;
 }
