@@ -106,7 +106,7 @@ static bool are_updated(const struct flow_work *work)
 	bool any = false;
 
 	for (uint32_t i = 0; i < work->step_count; i++) {
-		if (!flow_is_update(work, i))
+		if (!flow_changes_parameters(work, i))
 			continue;
 		any = true;
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
@@ -202,7 +202,7 @@ static uint32_t mark_updated(struct flow_work *work)
 	for (uint32_t p = 0; p < work->place_count; p++)
 		work->places[p].parameter = false;
 	for (uint32_t i = 0; i < work->step_count; i++)
-		for (uint32_t t = 0, end; flow_is_update(work, i) && t < work->steps[i].count; t = end) {
+		for (uint32_t t = 0, end; flow_changes_parameters(work, i) && t < work->steps[i].count; t = end) {
 			end = row_end(work, i, t);
 			count += mark_row(work, i, t, end, weights);
 			end += end == t; /* none begins here */

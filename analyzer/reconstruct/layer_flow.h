@@ -164,8 +164,10 @@ bool *flow_find_weights(const struct flow_work *work);
 
 /* ---- the update (layer_flow_update.c) ---- */
 
-/* Does the name of the step's kernel say that it updates parameters? */
+/* Does the name of the step's kernel say that it is part of an update? And that it updates parameters, where
+ * clipping works on gradients alone? */
 bool flow_is_update(const struct flow_work *work, uint32_t step);
+bool flow_changes_parameters(const struct flow_work *work, uint32_t step);
 
 /* Is it a library's computation that is no part of an update? An optimizer may multiply vectors. */
 bool flow_is_of_model(const struct flow_work *work, uint32_t step);

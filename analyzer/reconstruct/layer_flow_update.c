@@ -6,16 +6,29 @@
 #include "sequence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_BETWEEN 4 /* steps of the update that touch no state */
+
+/* Gradients are clipped by the kernels that optimizers use, and right before the update; but on no parameter. */
+static bool clips(const struct timeline_operation *operation)
+{
+	return operation->innermost && strstr(operation->innermost, "(clip_grad.py");
+}
 
 bool flow_is_update(const struct flow_work *work, uint32_t step)
 {
 	const struct timeline *timeline = work->assign->timeline;
+	const struct timeline_operation *operation =
+		&timeline->operations[work->assign->graph.steps[step].operation];
 
-	return work->steps[step].launch &&
-	       (sequence_label(timeline, &timeline->operations[work->assign->graph.steps[step].operation]) &
-		       SEQUENCE_UPDATE);
+	return work->steps[step].launch && (sequence_label(timeline, operation) & SEQUENCE_UPDATE);
+}
+
+bool flow_changes_parameters(const struct flow_work *work, uint32_t step)
+{
+	return flow_is_update(work, step) &&
+	       !clips(&work->assign->timeline->operations[work->assign->graph.steps[step].operation]);
 }
 
 bool flow_is_of_model(const struct flow_work *work, uint32_t step)
@@ -204,6 +217,14 @@ static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end, boo
 	return true;
 }
 
+/* Clipping by that name, in front of an update that has none, is part of it. */
+static void begin_named(struct flow_work *work, uint32_t begin)
+{
+	for (uint32_t i = begin; i < work->update_begin; i++)
+		if (flow_is_update(work, i))
+			work->update_begin = i;
+}
+
 /* Is there an update in [begin, end): a kernel of that name on parameters and their state, or on most
  * parameters? */
 static bool has_update(const struct flow_work *work, uint32_t begin, uint32_t end, uint32_t *marks)
@@ -269,6 +290,7 @@ bool flow_find_update(struct flow_work *work)
 		if (!find_named(work, best_begin, best_end, true)) {
 			shorten(work, best_begin, best_end, best - best / 10);
 			widen(work, best_begin, best_end);
+			begin_named(work, best_begin);
 		}
 		grow(work, best_begin, best_end);
 		keep_updated(work, best_begin, best_end);

@@ -1,7 +1,7 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
     train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
-             [--average] [--clip] [--keep-gradients] [--each] [--update-at-once] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
+             [--average] [--clip] [--keep-gradients] [--each] [--by-hand] [--update-at-once] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
              [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
@@ -242,6 +242,7 @@ def parse():
     p.add_argument("--clip", action="store_true", help="gradients are clipped by their norm")
     p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")
     p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
+    p.add_argument("--by-hand", action="store_true", help="without an optimizer: a loop over the parameters updates them")
     p.add_argument("--update-at-once", action="store_true", help="each parameter is updated within the backward pass")
     p.add_argument("--tie", action="store_true", help="the head of a gpt has the weights of its embeddings")
     p.add_argument("--halve", action="store_true", help="each second batch has sequences of half the length")
@@ -338,6 +339,30 @@ class AtOnce:
 
     def step(self):
         pass
+
+
+class ByHand:
+    """No optimizer at all: each parameter is updated in a loop, as programs for teaching do."""
+
+    def __init__(self, model):
+        self.parameters = list(model.parameters())
+        self.before = self.behind = lambda *_: None
+
+    def register_step_pre_hook(self, hook):
+        self.before = hook
+
+    def register_step_post_hook(self, hook):
+        self.behind = hook
+
+    def zero_grad(self, set_to_none=True):
+        for p in self.parameters:
+            p.grad = None
+
+    def step(self):
+        self.before()
+        for p in self.parameters:
+            p.data.add_(p.grad, alpha=-0.01)
+        self.behind()
 
 
 def make_schedule(model):
@@ -483,6 +508,8 @@ def main():
     average = None
     if options.update_at_once:
         optimizer = AtOnce(model, make_optimizer)
+    if options.by_hand:
+        optimizer = ByHand(model)
     if options.average:
         average = swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999))
     truth = NoTruth()
