@@ -150,6 +150,35 @@ static void note_bytes(struct flow_work *work)
 	}
 }
 
+/* Is it the only parameter that begins in so many bytes from its address? */
+static bool is_alone(const struct flow_work *work, const struct flow_place *place, uint64_t bytes)
+{
+	for (const struct flow_place *next = place + 1; next < work->places + work->place_count; next++)
+		if (next->parameter)
+			return next->address - place->address >= bytes;
+	return true;
+}
+
+void flow_size_packed(struct flow_work *work)
+{
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const struct flow *flow = graph_flow(&work->assign->graph, i);
+		const struct timeline_operation *operation =
+			&work->assign->timeline->operations[work->assign->graph.steps[i].operation];
+
+		if (!strstr(work->assign->timeline->functions[operation->function].name, "RNN"))
+			continue;
+		for (uint32_t j = 0; j < flow->access_count; j++) {
+			const struct flow_access *access = &flow->accesses[j];
+			struct flow_place *place = flow_place_at(work, access->address);
+
+			if (place && place->parameter && access->mode == FLOW_READ &&
+				access->bytes > place->bytes && is_alone(work, place, access->bytes))
+				place->bytes = access->bytes;
+		}
+	}
+}
+
 /*
  * A list of tensors in a kernel's arguments is a row of words. Where the row ends that begins with touch
  * `first` of a step: where words are left out, or a library writes (lists may stand without room between

@@ -155,6 +155,10 @@ void flow_name_shards(struct flow_work *work);
 /* Which places are parameters, before it is known where the update is. False: none is found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
 
+/* The weights of a recurrent network are put together after they were copied: a library reads all of them from
+ * where the first one is, which alone is left of them. That gets their size. */
+void flow_size_packed(struct flow_work *work);
+
 /* Where a library reads a block of parameters as one, its step touches all of them. */
 void flow_touch_blocks(struct flow_work *work);
 

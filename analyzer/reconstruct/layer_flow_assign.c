@@ -338,6 +338,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 	struct layer_assign *assign = work->assign;
 	struct graph *graph = &assign->graph;
 
+	flow_size_packed(work);
 	graph->parameter_count = graph->service_count = 0;
 	free(assign->owners);
 	assign->owners = mem_alloc(work->parameter_count, sizeof(*assign->owners));
