@@ -2,6 +2,7 @@
 #include "advise/strategy_choose.h"
 #include "base/table.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cmd.h"
 #include "output/sentences.h"
 #include "output/strategy_table.h"
@@ -208,8 +209,8 @@ static void answer_json(const struct answer *a)
 static void answer_text(struct answer *a)
 {
 	print_text(&a->table,
-		arena_format(&a->arena, "An iteration of %g samples on %zu workers", a->choices->how.batch,
-			a->cluster->workers),
+		arena_format(&a->arena, "An iteration of %g samples on %zu worker%s", a->choices->how.batch,
+			a->cluster->workers, pm_text_plural(a->cluster->workers)),
 		stdout);
 	sentences_text(&a->said, 0, 2, stdout);
 }

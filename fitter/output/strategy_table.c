@@ -1,5 +1,6 @@
 /* All strategies as a table: see strategy_table.h. */
 #include "strategy_table.h"
+#include "base/text.h"
 
 #include <err.h>
 #include <stdio.h>
@@ -91,12 +92,13 @@ static const char *fill_pipe(
 	struct print_table *table, const struct strategy_choice *choice, const struct strategy_net *net)
 {
 	char *stages = stages_text(&choice->plan, true), *cuts = stages_text(&choice->plan, false);
-	const char *workers, *note = arena_format(table->arena, "%zu micro-batches, stages %s from",
-				     choice->plan.micro_batches, stages);
+	const size_t micro_batches = choice->plan.micro_batches;
+	const char *chunks = choice->plan.chunks > 1
+				     ? arena_format(table->arena, ", %zu chunks", choice->plan.chunks)
+				     : "";
+	const char *workers, *note = arena_format(table->arena, "%zu micro-batch%s%s, stages %s from",
+				     micro_batches, micro_batches == 1 ? "" : "es", chunks, stages);
 
-	if (choice->plan.chunks > 1)
-		note = arena_format(table->arena, "%zu micro-batches, %zu chunks, stages %s from",
-			choice->plan.micro_batches, choice->plan.chunks, stages);
 	for (size_t s = 1; s < choice->plan.stage_count; s++)
 		note = arena_format(table->arena, "%s %s", note, net->layers[choice->plan.cut[s]].name);
 	workers = fill_workers(table, choice);
@@ -169,8 +171,8 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 			(double[]){parts->compute, parts->exchange, parts->exposed, parts->update,
 				(double)parts->buckets},
 			5);
-		note = arena_format(table->arena, "%zu exchanges, %.3f ms, %.3f ms of it exposed",
-			parts->buckets, parts->exchange / 1e6, parts->exposed / 1e6);
+		note = arena_format(table->arena, "%zu exchange%s, %.3f ms, %.3f ms of it exposed",
+			parts->buckets, pm_text_plural(parts->buckets), parts->exchange / 1e6, parts->exposed / 1e6);
 	}
 	if (!strategy_is_validated(name))
 		note = arena_format(table->arena, "%s; no run was held against it", note);
