@@ -9,6 +9,7 @@ and names; phases within 1%, layers within 2% or 20 us) are listed as not yet re
 
     found, used       iterations that pmanalyze found and used, of `steps`
     named             share of the modules with parameters that are layers of that name; `foreign` counts layers that are no module's
+    counted           share of the modules of such a name with the module's number of parameters
     sized             share of the linear and convolutional layers of such a name with the module's sizes
     forward, backward, update, communication
                       device time of a step on rank 0, pmanalyze's over the truth's, in percent off; "-": the truth has none
@@ -124,9 +125,19 @@ def sized(sizes, layers, verbose):
     return "%.0f" % (100 * (count - len(wrong)) / count) if count else "-"
 
 
+def counted(counts, layers, verbose):
+    """Share of the modules that have as many parameters as they have."""
+    wrong = {m: layers[m]["parameters"] for m in counts if m in layers and layers[m]["parameters"] != counts[m]}
+    if verbose:
+        for module, found in wrong.items():
+            print("  parameters of %s: %s, true %d" % (module, found, counts[module]))
+    count = sum(1 for module in counts if module in layers)
+    return "%.0f" % (100 * (count - len(wrong)) / count) if count else "-"
+
+
 # The goal; of those the value is to reach, of the others its size is not to exceed.
 GOALS = {"found": None, "named": 100, "sized": 100, "right": 95, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
-AT_LEAST = ("named", "sized", "right", "layers_forward", "layers_backward")
+AT_LEAST = ("named", "sized", "counted", "right", "layers_forward", "layers_backward")
 
 
 def is_good(name, value, limit):
@@ -164,8 +175,9 @@ def main():
     rows = steady[sorted(steady)[len(steady) // 2]]
     by_call.read_shared(path)
     with open(path + ".modules") as file:
-        sizes = dict(line.rstrip("\n").split("\t") for line in file)
-    sizes = {by_call.plain(module): text for module, text in sizes.items()}
+        lines = [line.rstrip("\n").split("\t") for line in file]
+    sizes = {by_call.plain(module): text for module, text, _ in lines}
+    counts = {by_call.plain(module): int(count) for module, _, count in lines}
     modules = set(sizes)
     report, found = analyze(bin_folder, "report", run), analyze(bin_folder, "layers", run)
     measured = {w["phase"]: w["busy_mean_ns"] or 0 for w in report["workers"] if (w["rank"] or 0) <= 0}
@@ -174,6 +186,7 @@ def main():
     fields = {"steps": step_count, "found": report["iterations_found"], "used": report["iterations_used"]}
     fields["named"] = "%.0f" % (100 * len(modules & set(layers)) / len(modules))
     fields["sized"] = sized(sizes, layers, verbose)
+    fields["counted"] = counted(counts, layers, verbose)
     fields["foreign"] = len(set(layers) - modules)
     fields.update((p, off(measured.get(p, 0), true[p])) for p in PHASES)
     for phase in ("forward", "backward"):
@@ -183,7 +196,7 @@ def main():
     calls, wrong = by_call.compare(bin_folder, run, path)
     fields["right"] = calls.get("right", "-")
     if limits.pop("truth", "") == "no":
-        fields = {name: fields[name] if name in ("steps", "found", "used", "named", "sized", "foreign") else "-" for name in fields}
+        fields = {name: fields[name] if name in ("steps", "found", "used", "named", "sized", "counted", "foreign") else "-" for name in fields}
     if verbose:
         by_call.print_wrong(wrong)
     print(" ".join("%s=%s" % pair for pair in fields.items()))

@@ -35,13 +35,14 @@ class Truth:
             each.register_step_post_hook(lambda *_: self.say("other", ""))
 
     def write_modules(self, model, name):
-        """The modules that have parameters, with sizes where they say them, beside the log of rank 0; and which have those of another."""
+        """The modules that have parameters, with sizes where they say them and how many parameters, beside the log of rank 0; and which have those of another."""
         log = os.environ.get("SOFTGPU_TRUTH", "")
         if log and os.environ.get("RANK", "0") == "0":
             with open(log.replace("%r", "0") + ".modules", "w") as file:
                 for path in dict.fromkeys(self.owner.values()):
                     module = model.get_submodule(path[len(name) + 1:])
-                    file.write("%s\t%s\n" % (path, self.sizes(module)))
+                    count = sum(p.numel() for p in module.parameters(recurse=False))
+                    file.write("%s\t%s\t%d\n" % (path, self.sizes(module), count))
             with open(log.replace("%r", "0") + ".shared", "w") as file:
                 for pair in self.shared.items():
                     file.write("%s\t%s\n" % pair)
