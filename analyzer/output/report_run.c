@@ -332,6 +332,7 @@ void report_run(struct run *run, bool ranks, FILE *out)
 	struct analysis *analysis = &run->analysis;
 	struct finding_list findings;
 	struct print_table table;
+	const char *absent;
 
 	print_head(run, out);
 	if (analysis->worker_count > 0 && !report_is_unknown(analysis)) {
@@ -343,8 +344,9 @@ void report_run(struct run *run, bool ranks, FILE *out)
 		report_phase_table(analysis, &table, true);
 		print_text(&table, "Mean time of an iteration", out);
 		print_free(&table);
-		if (*report_absent_text(analysis))
-			print_paragraph(report_absent_text(analysis), 2, out);
+		absent = report_absent_text(analysis);
+		if (*absent)
+			print_paragraph(absent, 2, out);
 		for (int accounting = 0; accounting < 2; accounting++) {
 			if (analysis->worker_count < 2 ||
 				(!ranks && (accounting == 0 || analysis->worker_count > MOST_RANK_COLUMNS)))

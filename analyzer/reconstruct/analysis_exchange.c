@@ -59,9 +59,8 @@ static bool has_steps(const struct analysis *analysis)
 	return false;
 }
 
-bool analysis_is_communication(const struct analysis *analysis)
+static bool mostly_exchanges(const struct timeline *timeline)
 {
-	const struct timeline *timeline = &analysis->timeline;
 	int64_t all_ns = 0, exchange_ns = 0;
 	size_t exchanges = 0;
 
@@ -75,6 +74,11 @@ bool analysis_is_communication(const struct analysis *analysis)
 			exchanges++;
 		}
 	}
-	return exchanges >= FEW_EXCHANGES && (double)exchange_ns >= LEAST_SHARE * (double)all_ns &&
-	       !has_steps(analysis) && !trains(timeline);
+	return exchanges >= FEW_EXCHANGES && (double)exchange_ns >= LEAST_SHARE * (double)all_ns;
+}
+
+/* What trains is told by its first calls; the others are few. */
+bool analysis_is_communication(const struct analysis *analysis)
+{
+	return !has_steps(analysis) && !trains(&analysis->timeline) && mostly_exchanges(&analysis->timeline);
 }
