@@ -11,9 +11,9 @@
 
 #include "reconstruct/analysis.h"
 
-#define STEP_OUTLIER 1.5 /* times the median */
-#define STEP_FEW 0.25    /* of the used iterations, at most */
-#define STEP_LEAST 5     /* used iterations: of fewer none is an outlier */
+#define STEP_OUTLIER PACE_SLOW /* times the median */
+#define STEP_FEW PACE_FEW      /* of the used iterations, at most */
+#define STEP_LEAST PACE_LEAST  /* used iterations: of fewer none is an outlier */
 
 struct step {
 	double median_ns, low_ns, high_ns; /* and quartiles, over used iterations */

@@ -75,13 +75,11 @@ static double bytes_of(char **paths, size_t path_count, size_t *file_count)
 /* Of a long run a part is read. */
 static double needed_memory(double bytes, size_t file_count, const struct timeline_sample *sample)
 {
-	const double each = (double)sample->records_each * (double)file_count;
-	const double records =
-		TIMELINE_SAMPLE_FROM * ((double)sample->records > each ? (double)sample->records : each);
+	const double whole = MEMORY_OF_A_BYTE * bytes;
+	const double part =
+		MEMORY_OF_A_RECORD * TIMELINE_SAMPLE_FROM * timeline_sample_records(sample, file_count);
 
-	return sample->records && MEMORY_OF_A_RECORD * records < MEMORY_OF_A_BYTE * bytes
-		       ? MEMORY_OF_A_RECORD * records
-		       : MEMORY_OF_A_BYTE * bytes;
+	return part > 0 && part < whole ? part : whole;
 }
 
 char *live_room(char **paths, size_t path_count, const struct timeline_sample *sample)

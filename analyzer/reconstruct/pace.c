@@ -1,6 +1,5 @@
 /* The steps of a long run: see pace.h. */
 #include "pace.h"
-#include "base/statistics.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -196,8 +195,6 @@ static void find_slow(const struct length *lengths, struct pace_steps *steps)
 	}
 }
 
-#define LEAST_STEPS 5
-
 bool pace_steps(const struct pace *pace, const struct timeline_process *process, struct pace_steps *steps)
 {
 	struct length *lengths;
@@ -205,7 +202,7 @@ bool pace_steps(const struct pace *pace, const struct timeline_process *process,
 	size_t pause_count;
 
 	*steps = (struct pace_steps){0};
-	if (pace->count <= LEAST_STEPS)
+	if (pace->count <= PACE_LEAST)
 		return false;
 	lengths = mem_alloc(pace->count, sizeof(*lengths));
 	pauses = list_pauses(process->trace, &pause_count);
@@ -214,12 +211,12 @@ bool pace_steps(const struct pace *pace, const struct timeline_process *process,
 			lengths[steps->count++] = (struct length){
 				(double)(pace->begin_ns[i] - pace->begin_ns[i - 1]), pace->before + i - 1};
 	qsort(lengths, steps->count, sizeof(*lengths), compare_lengths);
-	if (steps->count >= LEAST_STEPS) {
+	if (steps->count >= PACE_LEAST) {
 		steps->median_ns = lengths[steps->count / 2].ns;
 		steps->most_ns = lengths[steps->count / 100].ns;
 		find_slow(lengths, steps);
 	}
 	free(pauses);
 	free(lengths);
-	return steps->count >= LEAST_STEPS;
+	return steps->count >= PACE_LEAST;
 }

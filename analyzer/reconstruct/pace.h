@@ -45,6 +45,7 @@ struct pace_steps {
 
 #define PACE_SLOW 1.5 /* times the median */
 #define PACE_FEW 0.25 /* of the steps, at most */
+#define PACE_LEAST 5  /* steps: of fewer nothing is said */
 
 /* False: there are too few to tell. Steps across a pause of the recording do not count. */
 bool pace_steps(const struct pace *pace, const struct timeline_process *process, struct pace_steps *steps);

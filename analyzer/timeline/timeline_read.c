@@ -220,8 +220,7 @@ static struct part choose_part(const struct list *files, const struct timeline_s
 	struct trace *open, const char **open_path)
 {
 	struct part part = {0};
-	const double each = (double)sample->records_each * (double)files->count;
-	const double asked = (double)sample->records > each ? (double)sample->records : each;
+	const double asked = timeline_sample_records(sample, files->count);
 	double bytes, records;
 	size_t largest;
 
@@ -230,7 +229,7 @@ static struct part choose_part(const struct list *files, const struct timeline_s
 		return part;
 	}
 	largest = find_largest(files, &bytes);
-	if (sample->records == 0 || largest == SIZE_MAX ||
+	if (asked <= 0 || largest == SIZE_MAX ||
 		bytes < TIMELINE_SAMPLE_FROM * asked * sizeof(struct pm_record))
 		return part;
 	if (trace_open(open, files->items[largest]) < 0) {

@@ -33,6 +33,14 @@ struct timeline_sample {
 	const struct timeline_stretches *stretches; /* of the wall clock; NULL: to be chosen from the records */
 };
 
+/* How many records are asked for of so many files; 0: all. */
+static inline double timeline_sample_records(const struct timeline_sample *sample, size_t file_count)
+{
+	const double all = (double)sample->records, each = (double)sample->records_each * (double)file_count;
+
+	return all > 0 && each > all ? each : all;
+}
+
 /* Chooses stretches, of the trace's monotonic clock, that have about this share of its records; 0 < share. */
 void timeline_sample_choose(const struct trace *trace, double share, struct timeline_stretches *stretches);
 
