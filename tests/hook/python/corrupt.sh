@@ -2,13 +2,11 @@
 # Reading a Python interpreter whose structures have wrong bytes ends well: no crash, no endless loop, no text without end.
 set -eu
 . "$SOURCE/tests/preload.sh"
+. "$SOURCE/tests/hook/python/find_python.sh"
 export PYTHONDONTWRITEBYTECODE=1
 tried=0
 for python in ${PYTHONS:-python3}; do
-	# what is called so may be a script that finds the interpreter
-	python=$("$python" -c 'import sys; print(sys.executable)') || continue
-	version=$("$python" -c 'import sys; print("%d%02d" % sys.version_info[:2])')
-	[ "$version" -ge 308 ] && [ "$version" -le 313 ] || continue
+	find_python "$python" || continue
 	tried=$((tried + 1))
 	LD_PRELOAD=$(sanitizer_runtime) ASAN_OPTIONS=detect_leaks=0 "$python" "$SOURCE/tests/hook/python/corrupt.py" \
 		"$BUILD/lib/libcorrupt.so" "${LOOKS:-2000}"

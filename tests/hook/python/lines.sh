@@ -4,15 +4,13 @@
 # interpreters to try, by default python3.
 set -eu
 . "$SOURCE/tests/preload.sh"
+. "$SOURCE/tests/hook/python/find_python.sh"
 case=$SOURCE/tests/hook/python/lines.py
 export PMHOOK_STRICT=on PMHOOK_DEVICE=none PMHOOK_FILES=off PYTHONDONTWRITEBYTECODE=1
 HOOK=$HOOK:$BUILD/tests/libnull.so # before what the program loads, so that the hook finds it
 tried=0
 for python in ${PYTHONS:-python3}; do
-	# what is called so may be a script that finds the interpreter
-	python=$("$python" -c 'import sys; print(sys.executable)') || continue
-	version=$("$python" -c 'import sys; print("%d%02d" % sys.version_info[:2])')
-	[ "$version" -ge 308 ] && [ "$version" -le 313 ] || continue
+	find_python "$python" || continue
 	tried=$((tried + 1))
 	rm -rf traces
 	mkdir traces

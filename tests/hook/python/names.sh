@@ -3,6 +3,7 @@
 # cannot be had the program runs as ever and the trace says why. PYTHONS: the interpreters to try, by default python3.
 set -eu
 . "$SOURCE/tests/preload.sh"
+. "$SOURCE/tests/hook/python/find_python.sh"
 cases=$SOURCE/tests/hook/python/names.py
 # device times and files are no part of it, nor what threads the stand-in's arithmetic may have
 export PMHOOK_STRICT=on PMHOOK_DEVICE=none PMHOOK_FILES=off PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1
@@ -42,10 +43,7 @@ fail() {
 says_version='import ctypes; f = ctypes.pythonapi.Py_GetVersion; f.restype = ctypes.c_char_p; print(f().decode())'
 tried=0
 for python in ${PYTHONS:-python3}; do
-	# what is called so may be a script that finds the interpreter
-	python=$("$python" -c 'import sys; print(sys.executable)') || continue
-	version=$("$python" -c 'import sys; print("%d%02d" % sys.version_info[:2])')
-	[ "$version" -ge 308 ] && [ "$version" -le 313 ] || continue
+	find_python "$python" || continue
 	tried=$((tried + 1))
 	trace with_hook
 	"$python" "$cases" check expected <names
