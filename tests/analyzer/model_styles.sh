@@ -10,11 +10,13 @@ bin=$BUILD/bin
 export SOFTGPU_PROFILE=rtx2080
 # Hosts share processors: what they lose to each other must be small beside an iteration.
 export SOFTGPU_TIME_SCALE=50
+. "$SOURCE/tests/undisturbed.sh"
 bad=0
 
-# run_case EXPECTED DISTURBANCE RANKS TRAINER STYLE
-run_case() {
+# one_case EXPECTED DISTURBANCE RANKS TRAINER STYLE
+one_case() {
 	name=$4.${5%% *}.$3
+	rm -rf "$name"
 	# shellcheck disable=SC2086 # options with their values
 	SOFTGPU_DISTURB=$2 "$bin/pmrun" -q -n "$3" -o "$name" --softgpu -- "$bin/train_$4" --synthetic --batch $((128 * $3)) --iterations 16 \
 		--print 0 --aggregate $5 >"$name.out" 2>&1
@@ -24,9 +26,12 @@ run_case() {
 	else
 		echo "not ok $name: ${found:-nothing} named, $1 ran"
 		"$bin/pmanalyze" model "$name"
-		bad=1
+		return 1
 	fi
 	rm -rf "$name" "$name.out"
+}
+run_case() {
+	undisturbed one_case "$@" || bad=1
 }
 
 run_case imbalance "" 1 cnn after

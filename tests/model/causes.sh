@@ -8,13 +8,15 @@ if [ -n "$PM_SANITIZE" ]; then
 fi
 bin=$BUILD/bin
 export SOFTGPU_PROFILE=v100
+. "$SOURCE/tests/undisturbed.sh"
 bad=0
 
-# run_case NAME EXPECTED DISTURBANCE RANKS TRAINER [OPTION]...: EXPECTED is "worker,cause,layer" of each cause, by worker, with
+# one_case NAME EXPECTED DISTURBANCE RANKS TRAINER [OPTION]...: EXPECTED is "worker,cause,layer" of each cause, by worker, with
 # spaces between; "-" for nobody
-run_case() {
+one_case() {
 	name=$1 expected=$2 disturb=$3 ranks=$4 trainer=$5
 	shift 5
+	rm -rf "$name" "$name".*
 	SOFTGPU_DISTURB=$disturb "$bin/pmrun" -q -n "$ranks" -o "$name" --softgpu -- "$bin/$trainer" --iterations 16 --print 0 "$@" \
 		>"$name.out" 2>&1
 	"$bin/pmanalyze" balance --json "$name" >"$name.json"
@@ -27,9 +29,12 @@ print(" ".join(c["worker"].replace(" ", "") + "," + c["cause"] + "," + (c["layer
 	else
 		echo "not ok $name: $found found, $expected injected"
 		"$bin/pmanalyze" balance "$name" | sed -n '/^Ranks/,$p'
-		bad=1
+		return 1
 	fi
 	rm -rf "$name" "$name".*
+}
+run_case() {
+	undisturbed one_case "$@" || bad=1
 }
 
 # Hosts share processors: what they lose to each other must be small beside an iteration.

@@ -7,6 +7,7 @@ if [ -n "$PM_SANITIZE" ]; then
 	exit 77
 fi
 bin=$BUILD/bin
+. "$SOURCE/tests/undisturbed.sh"
 bad=0
 export SOFTGPU_PROFILE=v100
 # Hosts share processors: what they lose to each other must be small beside an iteration.
@@ -16,6 +17,7 @@ export SOFTGPU_TIME_SCALE=50
 train() {
 	name=$1 disturb=$2
 	shift 2
+	rm -rf "$name"
 	SOFTGPU_DISTURB=$disturb "$bin/pmrun" -q -n 2 -o "$name" --softgpu -- "$bin/train_cnn" --synthetic --batch 768 --iterations 16 \
 		--print 0 "$@" >"$name.out" 2>&1
 }
@@ -58,30 +60,36 @@ refused() {
 	fi
 }
 
-train first ""
-train again ""
-train layer "layer=conv2 slow=3"
-train fast "layer=fc1 slow=0.5"
-train link "link=0-1 bandwidth=0.02"
-train one_rank "rank=1 slow=1.5"
-train fused "" --aggregate fused
-expect nothing 'layers == [] and odd == []' first again
-expect layer 'layers == ["conv2 slower"] and odd == ["conv2"] and "in layer conv2" in words and verdict["whole", "t_iter"] == "slower" and
-	"Cause: layer conv2" in words' first layer
-expect other_base 'layers == ["conv2 faster"] and odd == ["conv2"] and verdict["whole", "t_iter"] == "faster"' --base 2 first layer
-expect faster 'layers == ["fc1 faster"] and odd == ["fc1"] and
-	(verdict["whole", "t_iter"] != "faster" or "Cause: layer fc1" in words)' first fast
-expect link 'odd == [] and verdict["exclusive", "communication"] == "slower" and verdict["exclusive", "forward"] == "same" and
-	"Cause: Communication" in words' first link
-# The factor of one of two ranks, 1.5 / ((1 + 1.5) / 2) = 1.2 of (3.8); means over both ranks are 1.25 times as long.
-expect one_rank 'len(layers) == 8 and verdict["whole", "lif"] == "worse" and abs(change["whole", "lif"] - 0.2) < 0.001 and
-	abs(change["whole", "computing"] - 0.25) < 0.001 and "Cause: Straggler rank 1: slower throughout" in words' first one_rank
-expect diff 'sorted(i[2] for i in diff if i[1].startswith("cudnnConvolution")) == ["conv2"] * 4 and
-	all(i[0] == "time" for i in diff if i[1].startswith("cudnn"))' --diff first layer
-expect diff_fused 'any(i[0] == "only other" and i[1] == "cudaMemcpyAsync" for i in diff) and
-	not any(i[1].startswith("cudnn") for i in diff)' --diff first fused
-expect groups 'layers == ["conv2 slower"] and d["sides"][0]["runs"] == 2' --group A=first,again --group B=layer,layer
-expect three 'len(d["pairs"]) == 2 and d["pairs"][1]["other"] == "layer"' first again layer
+the_runs() {
+	bad=0
+	train first ""
+	train again ""
+	train layer "layer=conv2 slow=3"
+	train fast "layer=fc1 slow=0.5"
+	train link "link=0-1 bandwidth=0.02"
+	train one_rank "rank=1 slow=1.5"
+	train fused "" --aggregate fused
+	expect nothing 'layers == [] and odd == []' first again
+	expect layer 'layers == ["conv2 slower"] and odd == ["conv2"] and "in layer conv2" in words and verdict["whole", "t_iter"] == "slower" and
+		"Cause: layer conv2" in words' first layer
+	expect other_base 'layers == ["conv2 faster"] and odd == ["conv2"] and verdict["whole", "t_iter"] == "faster"' --base 2 first layer
+	expect faster 'layers == ["fc1 faster"] and odd == ["fc1"] and
+		(verdict["whole", "t_iter"] != "faster" or "Cause: layer fc1" in words)' first fast
+	expect link 'odd == [] and verdict["exclusive", "communication"] == "slower" and verdict["exclusive", "forward"] == "same" and
+		"Cause: Communication" in words' first link
+	# The factor of one of two ranks, 1.5 / ((1 + 1.5) / 2) = 1.2 of (3.8); means over both ranks are 1.25 times as long.
+	expect one_rank 'len(layers) == 8 and verdict["whole", "lif"] == "worse" and abs(change["whole", "lif"] - 0.2) < 0.001 and
+		abs(change["whole", "computing"] - 0.25) < 0.001 and "Cause: Straggler rank 1: slower throughout" in words' first one_rank
+	expect diff 'sorted(i[2] for i in diff if i[1].startswith("cudnnConvolution")) == ["conv2"] * 4 and
+		all(i[0] == "time" for i in diff if i[1].startswith("cudnn"))' --diff first layer
+	expect diff_fused 'any(i[0] == "only other" and i[1] == "cudaMemcpyAsync" for i in diff) and
+		not any(i[1].startswith("cudnn") for i in diff)' --diff first fused
+	expect groups 'layers == ["conv2 slower"] and d["sides"][0]["runs"] == 2' --group A=first,again --group B=layer,layer
+	expect three 'len(d["pairs"]) == 2 and d["pairs"][1]["other"] == "layer"' first again layer
+	return $bad
+}
+undisturbed the_runs || bad=1
+
 refused 2 "at least two runs" first
 refused 2 "--base 9" first again --base 9
 refused 2 "--margin" --margin 200% first again

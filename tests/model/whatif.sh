@@ -2,7 +2,7 @@
 # What pmanalyze whatif predicts against runs in which it is so: something is made slow on modelled GPUs, or the program is run
 # otherwise, and the prediction for the run without that must be the other run's iteration, within 3%. One row a case. Hosts do not
 # run by the model clock, and a busy machine delays them now and then, which only adds time: each run is made four times, and the least
-# of the four times that are measured is compared with the least of the four that are predicted.
+# of the times that are measured is compared with the least of those that are predicted; where they differ, after four more of each.
 set -eu
 if [ -n "$PM_SANITIZE" ]; then
 	echo "the trainers are tested under sanitizers elsewhere"
@@ -12,17 +12,28 @@ bin=$BUILD/bin
 export SOFTGPU_PROFILE=v100
 bad=0
 
-# make_run NAME DISTURBANCE RANKS TRAINER [OPTION]...: NAME.1 to NAME.4
+# make_run NAME DISTURBANCE RANKS TRAINER [OPTION]...: NAME.1 to NAME.4, by a script that can make more of them
 make_run() {
 	name=$1 disturb=$2 ranks=$3 trainer=$4
 	shift 4
-	for run in 1 2 3 4; do
-		SOFTGPU_DISTURB=$disturb "$bin/pmrun" -q -n "$ranks" -o "$name.$run" --softgpu -- "$bin/$trainer" --iterations 5 \
-			--print 0 "$@" >"$name.$run.out" 2>&1
+	cat >"$name.sh" <<-END
+		export SOFTGPU_DISTURB="$disturb" SOFTGPU_TIME_SCALE=$SOFTGPU_TIME_SCALE
+		for run; do
+			"$bin/pmrun" -q -n $ranks -o $name.\$run --softgpu -- "$bin/$trainer" --iterations 5 --print 0 $* >$name.\$run.out 2>&1
+		done
+	END
+	sh "$name.sh" 1 2 3 4
+}
+
+# more_runs NAME OTHER: four more of each
+more_runs() {
+	for of in "$1" "$2"; do
+		set -- "$of".?
+		sh "$of.sh" $(($# + 1)) $(($# + 2)) $(($# + 3)) $(($# + 4))
 	done
 }
 
-# What python needs of pmanalyze's answer about four runs.
+# What python needs of pmanalyze's answer about the runs.
 cat >answers.py <<-'END'
 	import json, sys
 	def runs(file):
@@ -33,13 +44,13 @@ cat >answers.py <<-'END'
 	    return least(file, lambda run: run["measured_ns"])
 END
 
-# predict NAME TRUE WITHIN QUESTION...: the prediction for run NAME is the iteration of run TRUE
-predict() {
+# is_predicted NAME TRUE WITHIN QUESTION...: the prediction for run NAME is the iteration of run TRUE
+is_predicted() {
 	name=$1 other=$2 within=$3
 	shift 3
-	"$bin/pmanalyze" whatif --json "$@" "$name".[1-4] >answer.json
-	"$bin/pmanalyze" whatif --json --host "$other".[1-4] >other.json
-	python3 - "$within" "$name: $*" <<-'END' || bad=1
+	"$bin/pmanalyze" whatif --json "$@" "$name".? >answer.json
+	"$bin/pmanalyze" whatif --json --host "$other".? >other.json
+	python3 - "$within" "$name: $*" <<-'END'
 		from answers import *
 		predicted, true = least("answer.json", lambda run: run["changes"][0]["predicted_ns"]), measured("other.json")
 		error = predicted / true - 1
@@ -50,13 +61,16 @@ predict() {
 		sys.exit(not ok)
 	END
 }
+predict() {
+	is_predicted "$@" || { more_runs "$1" "$2" && is_predicted "$@"; } || bad=1
+}
 
-# slowdown NAME TRUE: S = t / t_ideal of the run that took least, the ideal being another run
-slowdown() {
-	"$bin/pmanalyze" balance --json "$1".[1-4] >balance.json
-	"$bin/pmanalyze" whatif --json --host "$1".[1-4] >answer.json
-	"$bin/pmanalyze" whatif --json --host "$2".[1-4] >other.json
-	python3 - "$1" <<-'END' || bad=1
+# is_slowdown NAME TRUE: S = t / t_ideal of the run that took least, the ideal being another run
+is_slowdown() {
+	"$bin/pmanalyze" balance --json "$1".? >balance.json
+	"$bin/pmanalyze" whatif --json --host "$1".? >answer.json
+	"$bin/pmanalyze" whatif --json --host "$2".? >other.json
+	python3 - "$1" <<-'END'
 		from answers import *
 		of_run = zip(runs("answer.json"), runs("balance.json"))
 		slowdown = min(of_run, key=lambda both: both[0]["measured_ns"])[1]["slowdown"]
@@ -65,6 +79,9 @@ slowdown() {
 		print("%s %s: slowdown %.3f, true %.3f" % ("ok" if ok else "not ok", sys.argv[1], slowdown, true))
 		sys.exit(not ok)
 	END
+}
+slowdown() {
+	is_slowdown "$@" || { more_runs "$1" "$2" && is_slowdown "$@"; } || bad=1
 }
 
 # Hosts share processors: what they lose to each other must be small beside an iteration.
@@ -101,7 +118,7 @@ export SOFTGPU_TIME_SCALE=20
 make_run fast_link "" 3 $resnet
 make_run slow_link "link=0-1 bandwidth=0.25" 3 $resnet
 for name in slow_link fast_link; do
-	"$bin/pmanalyze" comm --json "$name".[1-4] >"$name.json"
+	"$bin/pmanalyze" comm --json "$name".? >"$name.json"
 done
 factor=$(python3 - <<-'END'
 	from answers import *
