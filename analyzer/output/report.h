@@ -29,8 +29,13 @@ const char *report_phase(int phase);
  * graph of several phases counts with the maximum. */
 double report_equation(const struct analysis *analysis);
 
-/* What the equation leaves of the iteration, "+4.5%: ...", or that it explains nothing of it. */
-const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns);
+/* What the equation leaves of the iteration, "+4.5%: ...", or that it explains nothing of it. `unknown`: some phases
+ * are, so that they are in what it leaves. */
+const char *report_equation_rest(
+	struct arena *arena, double equation_ns, double iteration_ns, bool unknown);
+
+/* How much of the aggregation is exposed: "1.023 ms (70.8%) of it", or "all". */
+const char *report_exposed_text(struct arena *arena, double exposed_ns, double busy_ns);
 
 /* Busy and exposed time of the aggregation and waiting in it, means in ns over ranks and iterations. */
 struct report_communication {

@@ -70,17 +70,6 @@ void report_markers(struct analysis *analysis, FILE *out)
 			2, out);
 }
 
-/* Of the worker that is least sure. */
-static const struct iteration_list *least_sure(const struct analysis *analysis)
-{
-	const struct iteration_list *least = NULL;
-
-	for (size_t i = 0; i < analysis->worker_count; i++)
-		if (!least || analysis->workers[i].iterations.confidence < least->confidence)
-			least = &analysis->workers[i].iterations;
-	return least;
-}
-
 /* Is the recording as a whole taken for one iteration? */
 static bool is_whole(const struct analysis *analysis)
 {
@@ -112,9 +101,9 @@ const char *report_iterations_text(const struct analysis *analysis, struct arena
 		range(arena, least, most), range(arena, fewest, found),
 		analysis->worker_count > 1 ? " on each rank" : "",
 		report_source_text(analysis->workers[0].iterations.source),
-		least_sure(analysis)->confirmed ? " and by what they work on" : "",
+		analysis_least_sure(analysis)->confirmed ? " and by what they work on" : "",
 		analysis->workers[0].iterations.varies ? ", sizes vary" : "",
-		least_sure(analysis)->confidence * 100);
+		analysis_least_sure(analysis)->confidence * 100);
 }
 
 const char *report_direction_text(const struct analysis *analysis)
@@ -135,7 +124,7 @@ static bool is_searched(const struct iteration_list *list)
 
 bool report_is_unknown(const struct analysis *analysis)
 {
-	const struct iteration_list *least = least_sure(analysis);
+	const struct iteration_list *least = analysis_least_sure(analysis);
 
 	return (least && is_searched(least) && least->confidence < ITERATION_UNKNOWN) ||
 	       analysis_is_communication(analysis);
@@ -161,7 +150,7 @@ bool report_exchanges(struct analysis *analysis, FILE *out)
 
 bool report_unknown(struct analysis *analysis, FILE *out)
 {
-	const struct iteration_list *least = least_sure(analysis);
+	const struct iteration_list *least = analysis_least_sure(analysis);
 
 	if (!report_is_unknown(analysis))
 		return false;
@@ -177,7 +166,7 @@ bool report_unknown(struct analysis *analysis, FILE *out)
 
 void report_candidates_json(const struct analysis *analysis, cJSON *object)
 {
-	const struct iteration_list *least = least_sure(analysis);
+	const struct iteration_list *least = analysis_least_sure(analysis);
 	cJSON *candidates;
 
 	if (!least || !is_searched(least))
@@ -198,7 +187,7 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 	if (is_whole(analysis))
 		cJSON_AddNullToObject(object, "confidence");
 	else
-		cJSON_AddNumberToObject(object, "confidence", least_sure(analysis)->confidence);
+		cJSON_AddNumberToObject(object, "confidence", analysis_least_sure(analysis)->confidence);
 	if (!least)
 		return;
 	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));

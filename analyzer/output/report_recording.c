@@ -228,12 +228,11 @@ static void report_attribution(struct analysis *analysis, FILE *out)
 				100 * attributed_ns[attributed] / sum_ns, sources[attributed]);
 			between = ", ";
 		}
-	print_paragraph(arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s.%s",
+	print_paragraph(arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s%s.",
 				100 * (1 - attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] / sum_ns),
 				*text ? ": " : "", text,
 				attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] > 0
-					? " The rest is unattributed and counted as "
-					  "other."
+					? "; the rest is other"
 					: ""),
 		2, out);
 }

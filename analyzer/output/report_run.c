@@ -182,12 +182,23 @@ static bool ranks_absent(const struct analysis *analysis)
 	return false;
 }
 
-const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns)
+const char *report_equation_rest(
+	struct arena *arena, double equation_ns, double iteration_ns, bool unknown)
 {
+	const char *rest = unknown ? "other, unknown, idle" : "other work and idle time";
+
 	if (!(equation_ns > 0))
-		return "all of it other work and idle time";
-	return arena_format(arena, "%+.1f%%: other work and idle time, minus overlap",
-		(iteration_ns / equation_ns - 1) * 100);
+		return arena_format(arena, "all of it %s", rest);
+	return arena_format(
+		arena, "%+.1f%%: %s, minus overlap", (iteration_ns / equation_ns - 1) * 100, rest);
+}
+
+const char *report_exposed_text(struct arena *arena, double exposed_ns, double busy_ns)
+{
+	if (exposed_ns >= 0.9995 * busy_ns)
+		return "all";
+	return arena_format(
+		arena, "%s (%.1f%%) of it", print_time(arena, exposed_ns), 100 * exposed_ns / busy_ns);
 }
 
 static void print_conclusions(struct run *run, FILE *out)
@@ -204,14 +215,14 @@ static void print_conclusions(struct run *run, FILE *out)
 	print_paragraph(
 		arena_format(arena,
 			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s "
-			"(%s%s).",
+			"(%s).",
 			analysis->worker_count > 1 ? "3.3" : "3.2",
 			arena_format(arena,
 				analysis->worker_count > 1 ? "max(t_f + t_b + t_c%s)" : "t_f + t_b + t_c%s",
 				graph_ns > 0 ? " + t_graph" : ""),
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
-			report_equation_rest(arena, equation_ns, iteration_ns),
-			report_phases_unlabelled(analysis) ? "; unknown phases count as none" : ""),
+			report_equation_rest(
+				arena, equation_ns, iteration_ns, report_phases_unlabelled(analysis))),
 		2, out);
 	if (graph_ns > 0)
 		print_paragraph(
@@ -222,13 +233,12 @@ static void print_conclusions(struct run *run, FILE *out)
 			2, out);
 	if (communication.busy_ns > 0)
 		print_paragraph(
-			arena_format(arena, "Communication: %s busy, of which %s (%.0f%%) is exposed; %s",
+			arena_format(arena, "Communication: %s busy, %s exposed; %s",
 				print_time(arena, communication.busy_ns),
-				print_time(arena, communication.exposed_ns),
-				communication.exposed_ns / communication.busy_ns * 100,
+				report_exposed_text(arena, communication.exposed_ns, communication.busy_ns),
 				ranks_absent(analysis)
 					? "how much of it is waiting for ranks without a trace is unknown."
-					: arena_format(arena, "%s is waiting for the last rank.",
+					: arena_format(arena, "%s waits for the last rank.",
 						  print_time(arena, communication.wait_ns))),
 			2, out);
 	if (analysis->worker_count > 1) {
@@ -240,7 +250,7 @@ static void print_conclusions(struct run *run, FILE *out)
 			return;
 		print_paragraph(
 			arena_format(arena,
-				"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% over the mean.",
+				"Balance: LIF %.3f (3.8); %s computes longest, %s (%+.1f%%).",
 				load_imbalance_computing(analysis),
 				analysis_worker_name(analysis, &analysis->workers[slowest]),
 				print_time(arena, its), (its / mean - 1) * 100),

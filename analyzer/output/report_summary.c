@@ -40,15 +40,14 @@ static void print_conclusions(struct summaries *job, FILE *out)
 			"Equation (3.3): t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u = %s; measured "
 			"t_iter = %s (%s).",
 			print_time(arena, equation_ns), print_time(arena, iteration_ns),
-			report_equation_rest(arena, equation_ns, iteration_ns)),
+			report_equation_rest(arena, equation_ns, iteration_ns, false)),
 		2, out);
 	if (busy_ns > 0)
 		print_paragraph(
-			arena_format(arena, "Communication: %s busy, of which %s (%.0f%%) is exposed%s.",
-				print_time(arena, busy_ns), print_time(arena, exposed_ns),
-				exposed_ns / busy_ns * 100,
+			arena_format(arena, "Communication: %s busy, %s exposed%s.", print_time(arena, busy_ns),
+				report_exposed_text(arena, exposed_ns, busy_ns),
 				isfinite(wait_ns)
-					? arena_format(arena, "; %s is waiting for the last rank (sampled)",
+					? arena_format(arena, "; %s waits for the last rank (sampled)",
 						  print_time(arena, wait_ns))
 					: ""),
 			2, out);
@@ -60,8 +59,7 @@ static void print_conclusions(struct summaries *job, FILE *out)
 		if (isfinite(imbalance))
 			print_paragraph(
 				arena_format(arena,
-					"Balance: LIF %.3f (computing time, 3.8); slowest is %s with %s, %.1f%% "
-					"over the mean.",
+					"Balance: LIF %.3f (3.8); %s computes longest, %s (%+.1f%%).",
 					imbalance, summaries_name(job, &job->workers[slowest]),
 					print_time(arena, job->workers[slowest].figures->compute.mean),
 					(imbalance - 1) * 100),

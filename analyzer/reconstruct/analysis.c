@@ -251,6 +251,16 @@ struct analysis_statistics analysis_layer(
 	return pool_end(&pool);
 }
 
+const struct iteration_list *analysis_least_sure(const struct analysis *analysis)
+{
+	const struct iteration_list *least = NULL;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (!least || analysis->workers[i].iterations.confidence < least->confidence)
+			least = &analysis->workers[i].iterations;
+	return least;
+}
+
 size_t analysis_slowest(const struct analysis *analysis)
 {
 	double greatest = -1;

@@ -102,11 +102,11 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
  */
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
 
-/* Whether most work goes forward, none backward, and nothing updates: inference, or a part of training. */
 /* Do the ranks exchange for most of the device's time, and compute and update nothing? So benchmarks of
  * collectives do: what repeats is no iteration of training. False of other profilers' traces. */
 bool analysis_is_communication(const struct analysis *analysis);
 
+/* Whether most work goes forward, none backward, and nothing updates: inference, or a part of training. */
 bool analysis_is_forward_only(const struct analysis *analysis);
 
 /*
@@ -117,6 +117,9 @@ double analysis_iterations(const struct analysis *analysis, const struct analysi
 
 /* Samples of an iteration over all workers, from the first layers' inputs; 0: not known. */
 double analysis_samples(const struct analysis *analysis);
+
+/* The iterations of the worker of which they are the least sure; NULL without workers. */
+const struct iteration_list *analysis_least_sure(const struct analysis *analysis);
 
 /* The worker that computes longest, on average. */
 size_t analysis_slowest(const struct analysis *analysis);

@@ -123,34 +123,29 @@ static void warn_of_gaps(struct texts *texts, struct run *run)
 				   moving ? " (about: the program was writing)" : ""));
 }
 
-/* Of the first worker whose iterations are not sure; those of others are found in the same way. */
+/* Of the worker that is least sure; the iterations of others are found in the same way. */
 static void warn_of_iterations(struct texts *texts, struct run *run)
 {
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
+	const struct iteration_list *list;
 
 	if (analysis_is_communication(analysis))
 		return; /* it has none */
-	for (size_t i = 0; i < analysis->worker_count; i++) {
-		const struct iteration_list *list = &analysis->workers[i].iterations;
-		bool found = list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
-
-		if (list->confidence >= RUN_SURE)
-			continue;
-		if (found)
-			add(texts,
-				arena_format(arena,
-					"%s: the iterations are uncertain, right with a probability of %.0f%%; "
-					"candidates: %s",
-					run->label, list->confidence * 100,
-					iteration_candidates_text(&list->candidates, arena)));
-		else
-			add(texts, arena_format(arena,
-					   "%s: only %.0f%% of the computations are in iterations of the "
-					   "usual kind: the figures may not be representative",
-					   run->label, list->confidence * 100));
-		break;
-	}
+	list = analysis_least_sure(analysis);
+	if (!list || list->confidence >= RUN_SURE)
+		return;
+	if (list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD)
+		add(texts, arena_format(arena,
+				   "%s: the iterations are uncertain, right with a probability of %.0f%%; "
+				   "candidates: %s",
+				   run->label, list->confidence * 100,
+				   iteration_candidates_text(&list->candidates, arena)));
+	else
+		add(texts, arena_format(arena,
+				   "%s: only %.0f%% of the computations are in iterations of the "
+				   "usual kind: the figures may not be representative",
+				   run->label, list->confidence * 100));
 }
 
 #define LEAST_GATHERED 65536 /* bytes: less is a loss, a length, a count */

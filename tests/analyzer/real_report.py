@@ -11,6 +11,7 @@ import decimal
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -174,6 +175,14 @@ def compare_events(name, traces):
                  0.5)
 
 
+def compare_page(name, traces):
+    """A report is a page, and gives one probability of the iterations wherever it speaks of it."""
+    text = ask("report", traces)
+    same(max(64, text.count("\n")), 64, f"{name}: lines of the report")
+    sure = set(re.findall(r"confidence\s+(\d+)%|right\s+with\s+a\s+probability\s+of\s+(\d+)%", text))
+    same(max(1, len({one or other for one, other in sure})), 1, f"{name}: confidences {sorted(sure)}")
+
+
 def compare_mixed(traces):
     """Runs of different formats in one report."""
     runs = json.loads(ask("report", "--json", *traces))
@@ -191,6 +200,7 @@ for name in names:
     compare_iterations(name, traces)
     compare_events(name, traces)
     compare_labels(name, traces)
+    compare_page(name, traces)
     for command in ("layers", "comm", "balance"):
         ask(command, traces)
         json.loads(ask(command, "--json", traces))

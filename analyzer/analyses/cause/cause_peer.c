@@ -264,8 +264,8 @@ void cause_find_host(struct cause_search *search)
 			.cost_ns = cost_ns,
 			.factor = peer->host.median > 0 ? own->host.median / peer->host.median : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its device is idle for %s per iteration waiting for the next launch, "
-				"other devices for %s (%.0f late launches vs %.0f)",
+				"its device waits %s an iteration for launches, other devices %s "
+				"(%.0f late launches vs %.0f)",
 				time_text(search, own->host.median), time_text(search, peer->host.median),
 				(double)own->late_count / (double)own->sample_count,
 				(double)peer->late_count / (double)peer->sample_count)});

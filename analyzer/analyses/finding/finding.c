@@ -56,12 +56,12 @@ const char *finding_ranks(struct finding_list *list)
 static const char *basis_of(struct finding_list *list)
 {
 	const struct step *step = &list->step;
-	const char *text = arena_format(
-		&list->arena, "%zu of %zu iterations, %s", step->used, step->count, finding_ranks(list));
+	const char *sure = step->confidence < CONFIDENT
+				   ? arena_format(&list->arena, " (confidence %.0f%%)", 100 * step->confidence)
+				   : "";
+	const char *text = arena_format(&list->arena, "%zu of %zu iterations%s, %s", step->used, step->count,
+		sure, finding_ranks(list));
 
-	if (list->step.confidence < CONFIDENT)
-		text = arena_format(&list->arena, "%s, confidence of the iterations %.0f%%", text,
-			100 * list->step.confidence);
 	if (list->cut)
 		text = arena_format(&list->arena, "%s, of a file that breaks off", text);
 	return text;

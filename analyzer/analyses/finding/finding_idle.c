@@ -21,7 +21,7 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 		[FINDING_LATENCY] = {"latency", "The GPUs have work enqueued and do not start it",
 			"larger or fused kernels, CUDA graphs, fewer waits between streams"},
 		[FINDING_COMMUNICATION] = {"communication", "Communication is not hidden by computing",
-			"compute what does not need it meanwhile; fewer and larger messages, smaller data types"},
+			"overlap it with computing; fewer and larger messages, smaller data types"},
 	};
 
 	finding_add(list, (struct finding){.kind = kind,
@@ -140,7 +140,7 @@ static void add_launches(struct finding_list *list)
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
 		launch_ns = fmin(launch_ns, unblocked_ns(list, w));
 	finding_add_idle(list, FINDING_LAUNCH, finding_measured(list),
-		arena_format(arena, "The GPUs have no work, and the host is in no call that blocks it%s",
+		arena_format(arena, "The GPUs have no work, and no call blocks the host%s",
 			idle_ns > 0 && outside_ns > idle_ns / 2
 				? arena_format(arena,
 					  ": mostly between calls, in the program, framework or interpreter%s",

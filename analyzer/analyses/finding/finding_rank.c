@@ -54,6 +54,21 @@ static double gained_before(const struct finding_list *list, size_t worker)
 	return ns;
 }
 
+/* "The other ranks wait 3.210 ms for it (1.605 ms each, 22.0% of their time). ", or nothing. */
+static const char *waiting_text(struct finding_list *list, const struct cause *cause, double others)
+{
+	struct arena *arena = &list->arena;
+
+	if (!(cause->wait_caused_ns > 0))
+		return "";
+	if (others == 1)
+		return arena_format(arena, "The other rank waits %s for it (%.1f%% of its time). ",
+			print_time(arena, cause->wait_caused_ns), 100 * cause->share);
+	return arena_format(arena, "The other ranks wait %s for it (%s each, %.1f%% of their time). ",
+		print_time(arena, cause->wait_caused_ns), print_time(arena, cause->wait_caused_ns / others),
+		100 * cause->share);
+}
+
 void finding_add_cause(struct finding_list *list, const struct cause *cause, const char *name,
 	const char *peer, double others, double lost_ns, enum finding_strength strength, const char *basis)
 {
@@ -61,13 +76,7 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 	double left_ns = fmax(0, lost_ns - gained_before(list, cause->worker));
 	double gain_ns = isfinite(cause->cost_ns) ? fmin(cause->cost_ns, left_ns) : left_ns;
 	const char *words = cause_words(list, cause, peer);
-	const char *waiting =
-		cause->wait_caused_ns > 0
-			? arena_format(arena,
-				  "The other ranks wait %s for it (%s each, %.1f%% of their time). ",
-				  print_time(arena, cause->wait_caused_ns),
-				  print_time(arena, cause->wait_caused_ns / others), 100 * cause->share)
-			: "";
+	const char *waiting = waiting_text(list, cause, others);
 
 	finding_add(list,
 		(struct finding){.kind = FINDING_STRAGGLER,

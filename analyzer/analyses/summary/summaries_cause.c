@@ -260,8 +260,7 @@ static void find_host(struct search *search)
 			.cost_ns = cost_ns,
 			.factor = median(&than->host) > 0 ? median(&own->host) / median(&than->host) : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its device is idle for %s per iteration waiting for the next launch, "
-				"other devices for %s",
+				"its device waits %s an iteration for launches, other devices %s",
 				time_text(search, median(&own->host)),
 				time_text(search, median(&than->host)))});
 }
