@@ -15,7 +15,7 @@ import tempfile
 pmanalyze, make_trace, traces = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 failures = checks = 0
 
-MADE = ["one", "three", "overlap", "two_gpus", "killed", "host_only", "graph", "recompute", "causes", "now_and_then"]
+MADE = ["one", "three", "overlap", "two_gpus", "killed", "host_only", "graph", "recompute", "causes", "now_and_then", "synchronized_once"]
 
 # Of real sets: the first finding's kind, and its cause or subject, as their makers or an independent sum tell.
 KNOWN = {
@@ -125,11 +125,25 @@ def check_calls(name, report):
             check(row.get("queued_ns") is None or row["queued_ns"] <= row["idle_ns"] * (1 + 1e-9), f"{name}: {row['call']}: queued")
         check(near(sum(row["idle_share"] for row in rows if row.get("idle_share") is not None), 1)
               or sum(row["idle_ns"] for row in rows) == 0, f"{name}: shares of idle time")
+    for finding in report["findings"]:
+        if finding["kind"] == "blocking_call":
+            check_rare_call(name, report, finding)
     if len(report["workers"]) and report["host_calls"]:
         idle = sum(phase["exclusive_ns"] or 0 for phase in report["phases"] if phase["phase"].startswith("idle"))
         ranks = report["gpus"]
         mean = sum(row["idle_ns"] for row in report["host_calls"]) / ranks
         check(abs(mean - idle) <= 0.02 * max(idle, 1) + 10, f"{name}: idle {idle} by phases, {mean} by calls")
+
+
+def check_rare_call(name, report, finding):
+    """What is called in few steps is not said of each, and once or twice is no habit."""
+    count = next(row["count"] for row in report["host_calls"] if row["call"] == finding["subject"])
+    calls, steps = round(count * report["step"]["iterations"]), report["step"]["iterations"]
+    if count >= 0.5:
+        check(" a step take" in finding["text"], f"{name}: {finding['text']}")
+    else:
+        check(f"; {calls} call{'s' if calls > 1 else ''} in {steps} steps take" in finding["text"], f"{name}: {finding['text']}")
+        check(calls >= 3 or finding["strength"] == "weak", f"{name}: {calls} calls are {finding['strength']}")
 
 
 def input_of(folder, work):

@@ -377,7 +377,10 @@ static void iterate(struct maker *maker)
 		update(maker, &maker->workers[i]);
 	if (maker->options->graph == 1)
 		model_launch(maker);
-	if (!maker->options->run_ahead)
+	every = maker->options->synchronize_every;
+	for (int i = 0; i < maker->worker_count && every; i++)
+		maker->workers[i].free_ns[COMPUTE] = maker->workers[i].host->now_ns + 50000;
+	if (!maker->options->run_ahead && (!every || (maker->iteration + 1) % every == 0))
 		synchronize_all(maker);
 	for (int i = 0; i < maker->worker_count; i++)
 		maker->workers[i].host->now_ns += 3000; /* sums up the loss */

@@ -46,6 +46,7 @@ struct model_options {
 	bool modules;     /* the program has names for its layers: "net.conv1", activations are "net.act" */
 	bool graph_api;   /* through cuDNN's graph API and cublasLt, with fused biases and activations */
 	bool run_ahead;   /* the host does not wait for the device */
+	int synchronize_every; /* it waits once in so many iterations, for 50 us; 0: in each */
 	bool killed;
 	bool version_1;
 	bool activities; /* device times of each kernel, copy and set, not of each call; two kernels a call */
