@@ -369,6 +369,29 @@ static void set_roles(struct layer_assign *assign)
 	}
 }
 
+/* Does each call of the update serve a parameter? */
+static bool all_serve(const struct graph *graph)
+{
+	bool *serve = mem_alloc(graph->step_count, sizeof(*serve)), all = true;
+
+	for (size_t i = 0; i < graph->service_count; i++)
+		serve[graph->services[i].step] = true;
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		all &= serve[i] || !graph->steps[i].update;
+	free(serve);
+	return all;
+}
+
+/* Is the update of each parameter followed back to the call that made its gradient, all by what libraries' calls
+ * work on? */
+static bool libraries_update(const struct graph *graph)
+{
+	for (uint32_t p = 0; p < graph->parameter_count; p++)
+		if (!graph->parameters[p].gradient)
+			return false;
+	return graph->parameter_count > 0 && all_serve(graph);
+}
+
 void layer_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list)
 {
@@ -403,7 +426,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
 	for (size_t i = 0; i < assign.graph.parameter_count; i++)
 		assign.owners[i] = LAYER_NONE;
-	if (!layer_flow(&assign, iterations)) {
+	if (libraries_update(&assign.graph) || !layer_flow(&assign, iterations)) {
 		layer_passes(&assign);
 		layer_steps(&assign);
 		layer_again(&assign);

@@ -137,6 +137,16 @@ static void find_persistent(struct flow_work *work, const struct iteration_list 
 	flow_samples_free(samples);
 }
 
+/* Does a library's function do what programs have kernels of their own for, as axpy that updates a parameter? */
+static bool changes_in_place(const struct flow *flow)
+{
+	bool changes = false;
+
+	for (uint32_t i = 0; i < flow->access_count && flow->shape == FLOW_ELEMENTWISE; i++)
+		changes |= flow->accesses[i].mode == FLOW_KEEP;
+	return changes;
+}
+
 bool flow_collect(struct flow_work *work, const struct iteration_list *iterations)
 {
 	const struct layer_assign *assign = work->assign;
@@ -149,11 +159,12 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
 	collect_places(work, samples);
 	work->steps = mem_alloc(work->step_count, sizeof(*work->steps));
 	for (uint32_t i = 0; i < work->step_count; i++) {
-		const enum pm_kind kind = graph_flow(&assign->graph, i)->kind;
+		const struct flow *flow = graph_flow(&assign->graph, i);
+		const bool in_place = changes_in_place(flow);
 
 		work->steps[i].first = (uint32_t)work->touch_count;
-		work->steps[i].computes = is_computation(kind);
-		work->steps[i].launch = kind == PM_KIND_LAUNCH;
+		work->steps[i].computes = is_computation(flow->kind) && !in_place;
+		work->steps[i].launch = flow->kind == PM_KIND_LAUNCH || in_place;
 		each_address(assign, samples, assign->graph.steps[i].call, add_touch, work);
 		work->steps[i].count = (uint32_t)work->touch_count - work->steps[i].first;
 		for (uint32_t t = work->steps[i].first; t < work->touch_count; t++)

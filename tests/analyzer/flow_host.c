@@ -23,10 +23,10 @@
  * made for each image by itself as darknet does, then normalized, with biases added in place; no kernel's
  * name says that it updates, the gradients that a layer will add to are cleared as it goes forward, a single
  * kernel compares with the target, and the loss is copied to the host behind it; two batches make a step.
- * host: the same, but the
- * loss and its gradient are made on the host. norms: each, and before the update a norm of all gradients is
- * made where the loss was, and copied to the host. zero: each, but the optimizer works on a copy of the
- * parameters' block, from which the block is made again, and gathered from all ranks.
+ * host: the same, but the loss and its gradient are made on the host. norms: each, and before the update a norm
+ * of all gradients is made where the loss was, and copied to the host. zero: each, but the optimizer works on a
+ * copy of the parameters' block, from which the block is made again, and gathered from all ranks. saxpy: each,
+ * by a function of cuBLAS.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -95,7 +95,8 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon;
+	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon,
+	is_saxpy;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -399,6 +400,19 @@ static void update_part(void)
 		parameters[0].data, parameters[0].data, block_bytes / 4, ncclFloat32, communicator, stream));
 }
 
+static size_t bytes_of(int number)
+{
+	return number % KINDS == 2 ? WIDTH * WIDTH * 4 : WIDTH * 4;
+}
+
+static void descend(int number)
+{
+	static const float rate = -0.1f;
+
+	CHECK(cublasSaxpy(handle, (int)(bytes_of(number) / sizeof(float)), &rate,
+		(float *)(void *)parameters[number].gradient, 1, (float *)(void *)parameters[number].data, 1));
+}
+
 static void update_parameters(void)
 {
 	static struct update_list list;
@@ -418,7 +432,11 @@ static void update_parameters(void)
 		if (is_list)
 			continue;
 		belongs("t_u", -1);
-		launch(&update, parameters[i].data, parameters[i].gradient, parameters[i].mean, &one, NULL);
+		if (is_saxpy)
+			descend(i);
+		else
+			launch(&update, parameters[i].data, parameters[i].gradient, parameters[i].mean, &one,
+				NULL);
 	}
 	if (!is_list)
 		return;
@@ -549,11 +567,6 @@ static char *allocate(size_t byte_count)
 	return data;
 }
 
-static size_t bytes_of(int number)
-{
-	return number % KINDS == 2 ? WIDTH * WIDTH * 4 : WIDTH * 4;
-}
-
 /* In blocks of their own, or one behind another. */
 static void lay_out(size_t offset_of_member)
 {
@@ -651,6 +664,7 @@ int main(int argc, char **argv)
 	is_norms = strcmp(name, "norms") == 0;
 	is_zero = strcmp(name, "zero") == 0;
 	is_soon = strcmp(name, "soon") == 0;
+	is_saxpy = strcmp(name, "saxpy") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_kinds = strcmp(name, "kinds") == 0;
@@ -658,9 +672,9 @@ int main(int argc, char **argv)
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms || is_zero ||
-			is_soon || strcmp(name, "each") == 0))
+			is_soon || is_saxpy || strcmp(name, "each") == 0))
 		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph|pieces|"
-			"images|host|norms|zero|soon [BLOCKS [ITERATIONS]]");
+			"images|host|norms|zero|soon|saxpy [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */
