@@ -36,7 +36,7 @@ void iteration_search_bursts(struct iteration_search *search);
 void iteration_search_repeats(struct iteration_search *search);
 
 /* Cuts the sequence once a pass of a loop, whose first class is at these places: in front of its input, else
- * behind its result, else at those places (iteration_cycle.c). */
+ * behind its result, else where it goes forward again, else at those places (iteration_cycle.c). */
 void iteration_search_cut(struct iteration_search *search, const uint32_t *places, uint32_t passes);
 
 /* How many pieces one after the other make an iteration, from 1. */

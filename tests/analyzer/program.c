@@ -62,6 +62,9 @@ void program_random(struct program *program, uint64_t seed)
 	program->tunes = one_in(&s, 5);
 	program->prepares = one_in(&s, 2);
 	program->gathers = one_in(&s, 3);
+	program->host_loss = one_in(&s, 12);
+	if (program->host_loss)
+		program->names = PROGRAM_PASSES;
 }
 
 static void put(struct events *events, enum role role, int number, int size, int iteration)
@@ -77,6 +80,10 @@ static void go_forward(
 			put(events, ROLE_FORWARD, base + l, size, iteration);
 	/* The loss, which an evaluation has too. */
 	put(events, ROLE_FORWARD, base + program->layers, size, iteration);
+	if (program->host_loss && iteration >= 0) {
+		put(events, ROLE_RESULT, 0, size, iteration);
+		put(events, ROLE_INPUT, 0, size, iteration);
+	}
 }
 
 static void go_backward(
@@ -90,6 +97,18 @@ static void go_backward(
 			if (l)
 				put(events, ROLE_BACKWARD, base + 50 + l, size, iteration);
 		}
+}
+
+/* By another thread, some time in the last so many events. */
+static void read_ahead(struct events *events, size_t events_before, int size, int iteration, uint64_t *state)
+{
+	size_t at = events->count;
+
+	put(events, ROLE_INPUT, 0, size, iteration);
+	for (size_t steps = mix(state) % (events_before + 1); steps > 0 && at > 0; steps--, at--) {
+		events->items[at] = events->items[at - 1];
+		events->items[at - 1] = (struct event){ROLE_INPUT, 0, size, iteration};
+	}
 }
 
 static void read_input(struct events *events, const struct program *program, int size, int iteration)
@@ -108,7 +127,9 @@ static void train(struct events *events, const struct program *program, int i, u
 		int base = o * 100;
 
 		for (int a = 0; a < program->accumulate; a++) {
-			if (o == 0)
+			if (o == 0 && program->host_loss)
+				read_ahead(events, (size_t)program->layers * 3, size, i, state);
+			else if (o == 0)
 				read_input(events, program, size, i);
 			for (int t = 0; program->tunes && i == 0 && a == 0 && t < 4; t++)
 				for (int l = 0; l < program->layers; l++)
@@ -155,7 +176,7 @@ static void list_events(struct events *events, const struct program *program)
 struct writer {
 	const struct program *program;
 	struct builder *builder;
-	uint32_t launch, copy, backward, queue;
+	uint32_t launch, copy, forward, backward, queue;
 	uint32_t known[6][200][64]; /* operation + 1, by role, number, size */
 };
 
@@ -195,6 +216,13 @@ static const char *site_of(const struct writer *writer, const struct event *even
 		       : NULL;
 }
 
+static bool is_of_library(const struct writer *writer, enum role role)
+{
+	return (role == ROLE_BACKWARD && writer->program->names >= PROGRAM_BACKWARD &&
+		       writer->program->names != PROGRAM_NOTHING) ||
+	       (role == ROLE_FORWARD && writer->program->names == PROGRAM_PASSES);
+}
+
 static uint32_t operation_of(struct writer *writer, const struct event *event)
 {
 	uint32_t *known = &writer->known[event->role][event->number][event->size];
@@ -209,10 +237,11 @@ static uint32_t operation_of(struct writer *writer, const struct event *event)
 		*known = 1 + builder_operation(writer->builder, writer->copy, 0, values);
 		return *known - 1;
 	}
-	if (event->role == ROLE_BACKWARD && writer->program->names == PROGRAM_BACKWARD) {
+	if (is_of_library(writer, event->role)) {
 		values[0] = (uint64_t)event->number;
 		values[1] = (uint64_t)event->size;
-		*known = 1 + builder_operation(writer->builder, writer->backward, 0, values);
+		*known = 1 + builder_operation(writer->builder,
+				     event->role == ROLE_FORWARD ? writer->forward : writer->backward, 0, values);
 		return *known - 1;
 	}
 	kernel_name(writer, event, name);
@@ -256,6 +285,7 @@ void program_make(const struct program *program, double from, double to, struct 
 	writer->launch = builder_function(
 		builder, "cudart LAUNCH cudaLaunchKernel string:kernel int:grid_x int:block_x");
 	writer->copy = builder_function(builder, "cudart COPY cudaMemcpyAsync direction:dir bytes:bytes");
+	writer->forward = builder_function(builder, "cudnn FORWARD cudnnPoolingForward int:mode int:n");
 	writer->backward = builder_function(builder, "cudnn BACKWARD cudnnPoolingBackward int:mode int:n");
 	writer->queue = builder_queue(builder, 0, 0);
 	list_events(&events, program);

@@ -17,6 +17,7 @@ enum program_names {
 	PROGRAM_BACKWARD, /* library calls that go backward, all else without names */
 	PROGRAM_NOTHING,
 	PROGRAM_NAMES,
+	PROGRAM_PASSES = PROGRAM_NAMES, /* library calls that go forward and backward, updates without names */
 };
 
 struct program {
@@ -33,6 +34,7 @@ struct program {
 	bool tunes;                         /* the first iteration tries each forward kernel several times */
 	bool prepares;                      /* kernels before the first iteration */
 	bool gathers;                       /* modules work on lists of their parameters, as updates do */
+	bool host_loss; /* the host makes the loss and its gradient; the batch comes whenever it is ready */
 };
 
 /* By a seed. */

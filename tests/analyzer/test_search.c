@@ -140,6 +140,29 @@ static void check_calibration(bool cut)
 		tallies[0].right, tallies[0].all);
 }
 
+/* A copy between the passes begins no iteration, though each has it at the same place, and the batch's copy has none. */
+static void check_host_loss(void)
+{
+	for (int layers = 3; layers < 10; layers++) {
+		const struct program program = {.names = PROGRAM_PASSES,
+			.iterations = 20,
+			.layers = layers,
+			.updates = 3,
+			.accumulate = 1,
+			.optimizers = 1,
+			.steps = 1,
+			.host_loss = true};
+		struct program_truth truth;
+		struct analysis analysis;
+
+		open_program(&program, 0, 1, NULL, &truth, &analysis);
+		CHECK(is_right(&analysis, &analysis.workers[0].iterations, &truth), "%d layers: %zu iterations", layers,
+			analysis.workers[0].iterations.count);
+		analysis_free(&analysis);
+		free(truth.spans);
+	}
+}
+
 /* What the user says is done, whatever else is known. */
 static void check_say(void)
 {
@@ -198,6 +221,7 @@ int main(int argument_count, char **arguments)
 		first_seed = strtoull(arguments[2 + lists], NULL, 10);
 	check_say();
 	check_say_errors();
+	check_host_loss();
 	check_calibration(false);
 	check_calibration(true);
 	return check_end();
