@@ -329,8 +329,10 @@ static uint64_t block_end(
 	return limit;
 }
 
-void flow_divide_blocks(struct flow_work *work, size_t end)
+void flow_divide_blocks(struct flow_work *work)
 {
+	const size_t end = work->set_up_end;
+
 	for (size_t i = 0; i < end; i++) {
 		const struct flow_place *first;
 		uint64_t address, bytes, limit;
@@ -438,16 +440,19 @@ static void mark_input(struct flow_work *work, const struct iteration_list *iter
 
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
-	const size_t end = set_up_end(work, iterations->items[0].first_call);
+	const struct iteration *first = &iterations->items[0];
 	uint32_t weights;
 
+	/* the first step may bring parameters to the device when it needs them */
+	work->set_up_end =
+		work->assign->iteration > 1 ? first->call_end : set_up_end(work, first->first_call);
 	mark_input(work, iterations);
 	if (work->shard_count) {
 		work->parameter_count = mark_shards(work);
 	} else {
-		work->parameter_count = mark_copied(work, end, false);
+		work->parameter_count = mark_copied(work, work->set_up_end, false);
 		if (work->parameter_count < 8)
-			work->parameter_count += mark_copied(work, end, true);
+			work->parameter_count += mark_copied(work, work->set_up_end, true);
 		if (!are_updated(work))
 			work->parameter_count = mark_updated(work);
 	}

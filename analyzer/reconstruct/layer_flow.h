@@ -98,6 +98,7 @@ struct flow_work {
 	bool spread;              /* updates are within the backward pass: steps that do it are marked */
 	struct flow_pass *passes; /* of all parts, in order */
 	size_t pass_count, pass_room;
+	size_t set_up_end; /* in the worker's calls: where parameters are on the device */
 	uint32_t parameter_count;
 	uint32_t shard_count; /* places */
 	uint32_t gathered;    /* parameters beside weights, in a block that all ranks gather */
@@ -219,8 +220,8 @@ struct flow_range {
 void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end);
 void flow_keep_in(struct flow_work *work, const struct flow_range *ranges, size_t count, const bool *others);
 
-/* Of parameters that lie in one copied block each reaches to the next; so many calls are the set-up. */
-void flow_divide_blocks(struct flow_work *work, size_t end);
+/* Of parameters that lie in one block, copied in the set-up, each reaches to the next. */
+void flow_divide_blocks(struct flow_work *work);
 
 /* Marked steps that stand together. */
 struct flow_burst {
@@ -248,7 +249,7 @@ void flow_begin_update(struct flow_work *work, struct flow_part *part);
  * Updates, and the passes before each (layer_flow_part.c): of several in an iteration if each has passes of
  * its own, else of the one that touches most parameters. False: they are not found.
  */
-bool flow_find_passes(struct flow_work *work, const struct iteration_list *iterations);
+bool flow_find_passes(struct flow_work *work);
 
 /* Which part is worked on: `begin`, `update_begin` and `update_end` are its. */
 void flow_select_part(struct flow_work *work, const struct flow_part *part);
@@ -257,7 +258,7 @@ void flow_select_part(struct flow_work *work, const struct flow_part *part);
  * The passes of each part, and gradients (layer_flow_turn.c). False: parameters are not touched in the
  * opposite order in the second half of each.
  */
-bool flow_turn(struct flow_work *work, const struct iteration_list *iterations);
+bool flow_turn(struct flow_work *work);
 
 /* ---- between two steps (layer_flow_seed.c) ---- */
 

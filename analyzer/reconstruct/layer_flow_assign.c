@@ -72,13 +72,21 @@ static uint32_t worked_on(const struct flow_work *work, uint32_t step)
 	return doubles == 1 ? twice : FLOW_NOWHERE;
 }
 
+/* Does the step add a few numbers to many: a bias, by a function of a library? */
+static bool spreads(const struct flow_work *work, uint32_t step)
+{
+	return graph_flow(&work->assign->graph, step)->shape == FLOW_SPREAD;
+}
+
 /* The step of a library, with parameters, that computed what a kernel works on in place: its product, to
  * which it adds a bias. `last`: by place, step + 1. FLOW_NOWHERE: it is no such kernel. */
 static uint32_t product_of(const struct flow_assigning *a, uint32_t step, const uint32_t *last)
 {
 	const struct flow_work *work = a->work;
 	const uint32_t other =
-		work->steps[step].launch && !flow_is_copy(work, step) ? worked_on(work, step) : FLOW_NOWHERE;
+		(work->steps[step].launch && !flow_is_copy(work, step)) || spreads(work, step)
+			? worked_on(work, step)
+			: FLOW_NOWHERE;
 	const uint32_t before = other != FLOW_NOWHERE ? last[other] : 0;
 
 	return flow_is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
@@ -307,6 +315,17 @@ static void assign_backward(struct flow_assigning *a)
 
 /* ---- the result ---- */
 
+/* The first forward step of a library that has a parameter of the group, `step` or one behind it; `step`: none. */
+static uint32_t describing_step(const struct flow_assigning *a, uint32_t step, uint32_t group)
+{
+	for (size_t k = 0; k < a->work->pass_count; k++)
+		for (uint32_t i = a->work->passes[k].begin; i < a->work->passes[k].turn; i++)
+			if (i >= step && a->work->steps[i].computes && a->fixed[i] &&
+				flow_group(a->work, a->groups[i]) == group)
+				return i;
+	return step;
+}
+
 /* The layers in order of their first forward step; a library's call describes them best. */
 static void number_layers(struct flow_assigning *a)
 {
@@ -315,20 +334,12 @@ static void number_layers(struct flow_assigning *a)
 	for (uint32_t p = 0; p < a->work->place_count; p++)
 		a->layers[p] = LAYER_NONE;
 	for (uint32_t i = 0; i < a->work->update_begin; i++) {
-		uint32_t group = a->groups[i] != FLOW_NOWHERE ? flow_group(a->work, a->groups[i])
-							      : FLOW_NOWHERE,
-			 step = i;
+		const uint32_t group = a->groups[i] != FLOW_NOWHERE ? flow_group(a->work, a->groups[i])
+								    : FLOW_NOWHERE;
 
 		a->groups[i] = group;
-		if (group == FLOW_NOWHERE || a->layers[group] != LAYER_NONE || !a->fixed[i])
-			continue;
-		for (size_t k = 0; k < a->work->pass_count; k++)
-			for (uint32_t j = a->work->passes[k].begin; j < a->work->passes[k].turn && step == i;
-				j++)
-				if (j >= i && a->work->steps[j].computes && a->fixed[j] &&
-					flow_group(a->work, a->groups[j]) == group)
-					step = j;
-		a->layers[group] = layer_new(assign, step);
+		if (group != FLOW_NOWHERE && a->layers[group] == LAYER_NONE && a->fixed[i])
+			a->layers[group] = layer_new(assign, describing_step(a, i, group));
 	}
 }
 
@@ -453,7 +464,7 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 {
 	struct flow_work work = {.assign = assign};
 	const bool known = flow_collect(&work, iterations);
-	const bool found = known && flow_parameters(&work, iterations) && flow_find_passes(&work, iterations);
+	const bool found = known && flow_parameters(&work, iterations) && flow_find_passes(&work);
 
 	if (known && !found)
 		assign->list->doubt = LAYER_NOT_FOLLOWED;

@@ -121,18 +121,17 @@ static bool find_one(struct flow_work *work)
 	return true;
 }
 
-static bool find_with(struct flow_work *work, bool (*find_updates)(struct flow_work *),
-	const struct iteration_list *iterations)
+static bool find_with(struct flow_work *work, bool (*find_updates)(struct flow_work *))
 {
 	work->part_count = 0;
 	if (!find_updates(work))
 		return false;
 	flow_touch_blocks(work);
 	flow_hide_updates(work);
-	return work->parameter_count > 0 && flow_turn(work, iterations);
+	return work->parameter_count > 0 && flow_turn(work);
 }
 
-bool flow_find_passes(struct flow_work *work, const struct iteration_list *iterations)
+bool flow_find_passes(struct flow_work *work)
 {
 	static bool (*const finders[])(struct flow_work *) = {find_several, flow_find_spread, find_one};
 	struct flow_place *places = mem_alloc(work->place_count, sizeof(*places));
@@ -144,7 +143,7 @@ bool flow_find_passes(struct flow_work *work, const struct iteration_list *itera
 		flow_forget_updates(work);
 		memcpy(work->places, places, work->place_count * sizeof(*places));
 		work->parameter_count = parameter_count;
-		found = find_with(work, finders[i], iterations);
+		found = find_with(work, finders[i]);
 		if (found && finders[i] != find_one)
 			work->assign->list->updates = 1; /* that there are more puts nothing in doubt */
 	}

@@ -417,7 +417,7 @@ static void keep_forward(struct flow_work *work)
 	free(ranges);
 }
 
-bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
+bool flow_turn(struct flow_work *work)
 {
 	uint32_t *few = mem_alloc(work->step_count, sizeof(*few));
 	bool found = true;
@@ -439,6 +439,6 @@ bool flow_turn(struct flow_work *work, const struct iteration_list *iterations)
 		return false;
 	keep_forward(work);
 	if (!work->shard_count)
-		flow_divide_blocks(work, iterations->items[0].first_call);
+		flow_divide_blocks(work);
 	return work->parameter_count > 0;
 }

@@ -26,10 +26,12 @@
  * host: the same, but the loss and its gradient are made on the host. norms: each, and before the update a norm
  * of all gradients is made where the loss was, and copied to the host. zero: each, but the optimizer works on a
  * copy of the parameters' block, from which the block is made again, and gathered from all ranks. saxpy: each,
- * by a function of cuBLAS.
+ * by a function of cuBLAS. lazy: each, but parameters are copied to the device when the first step needs them, and
+ * biases are added by a function of cuDNN.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <cudnn.h>
 #include <err.h>
 #include <nccl.h>
 #include <stdbool.h>
@@ -96,7 +98,7 @@ static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
 	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon,
-	is_saxpy;
+	is_saxpy, is_lazy;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -158,12 +160,45 @@ static char *weights_of(int block)
 	return is_cast ? copies[block] : parameters[KINDS * block + 2].data;
 }
 
+static void add_bias_by_cudnn(char *rows, char *bias)
+{
+	static cudnnHandle_t cudnn;
+	static cudnnTensorDescriptor_t of_rows, of_bias;
+	const float one = 1;
+
+	if (!cudnn) {
+		CHECK(cudnnCreate(&cudnn));
+		CHECK(cudnnSetStream(cudnn, stream));
+		CHECK(cudnnCreateTensorDescriptor(&of_rows));
+		CHECK(cudnnCreateTensorDescriptor(&of_bias));
+		CHECK(cudnnSetTensor4dDescriptor(
+			of_rows, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, ROWS, WIDTH, 1, 1));
+		CHECK(cudnnSetTensor4dDescriptor(
+			of_bias, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, WIDTH, 1, 1));
+	}
+	CHECK(cudnnAddTensor(cudnn, &one, of_bias, bias, &one, of_rows, rows));
+}
+
+static size_t bytes_of(int number)
+{
+	return number % KINDS == 2 ? WIDTH * WIDTH * 4 : WIDTH * 4;
+}
+
+static float values[PARAMETERS_MOST * WIDTH * WIDTH];
+
+static void copy_parameter(int number)
+{
+	CHECK(cudaMemcpy(parameters[number].data, values, bytes_of(number), cudaMemcpyHostToDevice));
+}
+
 static void forward(void)
 {
 	for (int b = 0; b < blocks; b++) {
 		struct parameter *p = &parameters[KINDS * b];
 		char *in = b ? activation(5 * b - 1) : batch;
 
+		for (int i = 0; i < KINDS && is_lazy && iteration == 0; i++)
+			copy_parameter(KINDS * b + i);
 		belongs("t_f", 2 * b);
 		launch(&norm_forward, activation(5 * b), in, p[0].data, p[1].data, NULL);
 		if (is_cast) {
@@ -173,8 +208,11 @@ static void forward(void)
 		belongs("t_f", 2 * b + 1);
 		product(weights_of(b), activation(5 * b), activation(5 * b + 1), CUBLAS_OP_N, CUBLAS_OP_N);
 		belongs("t_f", 2 * b + 1);
-		launch(&add_bias, activation(5 * b + 1), activation(5 * b + 1), p[3].data,
-			is_stale ? activation(5 * b + 3) : NULL, NULL);
+		if (is_lazy)
+			add_bias_by_cudnn(activation(5 * b + 1), p[3].data);
+		else
+			launch(&add_bias, activation(5 * b + 1), activation(5 * b + 1), p[3].data,
+				is_stale ? activation(5 * b + 3) : NULL, NULL);
 		belongs("t_f", 2 * b + 1);
 		launch(&activate, activation(5 * b + 2), activation(5 * b + 1),
 			is_stale && iteration != 2 ? parameters[0].data : NULL, NULL, NULL);
@@ -400,11 +438,6 @@ static void update_part(void)
 		parameters[0].data, parameters[0].data, block_bytes / 4, ncclFloat32, communicator, stream));
 }
 
-static size_t bytes_of(int number)
-{
-	return number % KINDS == 2 ? WIDTH * WIDTH * 4 : WIDTH * 4;
-}
-
 static void descend(int number)
 {
 	static const float rate = -0.1f;
@@ -590,7 +623,6 @@ static void lay_out(size_t offset_of_member)
 
 static void set_up(void)
 {
-	static float values[PARAMETERS_MOST * WIDTH * WIDTH];
 	size_t all = 0;
 
 	lay_out(offsetof(struct parameter, data));
@@ -605,8 +637,8 @@ static void set_up(void)
 		copies[b] = is_stale && b ? copies[0] : allocate(WIDTH * WIDTH * 2);
 	for (int i = 0; i < KINDS * blocks; i++) {
 		all += bytes_of(i);
-		if (!is_block && !is_pieces && !is_zero)
-			CHECK(cudaMemcpy(parameters[i].data, values, bytes_of(i), cudaMemcpyHostToDevice));
+		if (!is_block && !is_pieces && !is_zero && !is_lazy)
+			copy_parameter(i);
 		if (is_mean)
 			CHECK(cudaMemcpy(parameters[i].running, parameters[i].data, bytes_of(i),
 				cudaMemcpyDeviceToDevice));
@@ -665,6 +697,7 @@ int main(int argc, char **argv)
 	is_zero = strcmp(name, "zero") == 0;
 	is_soon = strcmp(name, "soon") == 0;
 	is_saxpy = strcmp(name, "saxpy") == 0;
+	is_lazy = strcmp(name, "lazy") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_kinds = strcmp(name, "kinds") == 0;
@@ -672,9 +705,9 @@ int main(int argc, char **argv)
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms || is_zero ||
-			is_soon || is_saxpy || strcmp(name, "each") == 0))
+			is_soon || is_saxpy || is_lazy || strcmp(name, "each") == 0))
 		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph|pieces|"
-			"images|host|norms|zero|soon|saxpy [BLOCKS [ITERATIONS]]");
+			"images|host|norms|zero|soon|saxpy|lazy [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
 		__cudaRegisterFunction(image, kernels[i], at, at, -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(cudaFree(NULL)); /* starts the runtime */

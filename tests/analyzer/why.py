@@ -15,6 +15,7 @@ PRODUCT = "cast" if case in ("cast", "stale", "batches") else "parameter"
 TOLD = {
     ("norm_forward", "forward"): "parameter", ("add_bias", "forward"): "parameter", ("cast", "forward"): "parameter",
     ("activate", "forward"): "source", ("sum", "forward"): "source", ("cublasSgemm_v2", "forward"): PRODUCT,
+    ("cudnnAddTensor", "forward"): "parameter",
     ("activate_back", "backward"): "sink", ("bias_back", "backward"): "gradient", ("norm_back", "backward"): "parameter",
     ("update", "update"): "serves", ("update_all", "update"): "serves", ("update_average", "update"): "serves",
 }
