@@ -49,7 +49,8 @@ void report_windows(struct analysis *analysis, FILE *out)
 			arena_format(arena,
 				"Read: %u stretch%s of the run, %s of %s; %" PRIu64 " of %" PRIu64
 				" calls%s (--records).",
-				process->window_count, process->window_count == 1 ? "" : "es", print_time(arena, (double)recorded.recorded_ns),
+				process->window_count, process->window_count == 1 ? "" : "es",
+				print_time(arena, (double)recorded.recorded_ns),
 				print_time(arena, (double)recorded.all_ns), (uint64_t)process->call_count,
 				process->call_count + process->gap.call_count,
 				analysis->timeline.process_count > 1 ? " of the first process" : ""),
@@ -228,12 +229,10 @@ static void report_attribution(struct analysis *analysis, FILE *out)
 				100 * attributed_ns[attributed] / sum_ns, sources[attributed]);
 			between = ", ";
 		}
-	print_paragraph(arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s%s.",
-				100 * (1 - attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] / sum_ns),
-				*text ? ": " : "", text,
-				attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] > 0
-					? "; the rest is other"
-					: ""),
+	print_paragraph(
+		arena_format(arena, "Phases: %.1f%% of the device time attributed%s%s%s.",
+			100 * (1 - attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] / sum_ns), *text ? ": " : "",
+			text, attributed_ns[TIMELINE_ATTRIBUTED_BY_NOTHING] > 0 ? "; the rest is other" : ""),
 		2, out);
 }
 

@@ -48,7 +48,7 @@ struct report_communication report_communication(const struct analysis *analysis
 
 struct left_out {
 	size_t counts[ITERATION_KINDS]; /* iterations, by kind */
-	size_t gaps[4];   /* by kind */
+	size_t gaps[4];                 /* by kind */
 	double gaps_ns[4];
 	size_t gap_calls[4];
 };
@@ -182,8 +182,7 @@ static bool ranks_absent(const struct analysis *analysis)
 	return false;
 }
 
-const char *report_equation_rest(
-	struct arena *arena, double equation_ns, double iteration_ns, bool unknown)
+const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns, bool unknown)
 {
 	const char *rest = unknown ? "other, unknown, idle" : "other work and idle time";
 
@@ -249,8 +248,7 @@ static void print_conclusions(struct run *run, FILE *out)
 		if (!(mean > 0))
 			return;
 		print_paragraph(
-			arena_format(arena,
-				"Balance: LIF %.3f (3.8); %s computes longest, %s (%+.1f%%).",
+			arena_format(arena, "Balance: LIF %.3f (3.8); %s computes longest, %s (%+.1f%%).",
 				load_imbalance_computing(analysis),
 				analysis_worker_name(analysis, &analysis->workers[slowest]),
 				print_time(arena, its), (its / mean - 1) * 100),
@@ -407,8 +405,8 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 
 					csv_put(&line, runs[r].label);
 					fprintf(out,
-						",%d,%d,%" PRId64 ",%s,%" PRId64 ",%" PRId64
-						",%s,%" PRId64 ",%" PRId64 ",%" PRId64,
+						",%d,%d,%" PRId64 ",%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
+						",%" PRId64 ",%" PRId64,
 						rank, worker->worker->device,
 						worker->pace.count ? analysis_number(analysis, worker, i)
 								   : (int64_t)i,

@@ -44,8 +44,8 @@ static void print_conclusions(struct summaries *job, FILE *out)
 		2, out);
 	if (busy_ns > 0)
 		print_paragraph(
-			arena_format(arena, "Communication: %s busy, %s exposed%s.", print_time(arena, busy_ns),
-				report_exposed_text(arena, exposed_ns, busy_ns),
+			arena_format(arena, "Communication: %s busy, %s exposed%s.",
+				print_time(arena, busy_ns), report_exposed_text(arena, exposed_ns, busy_ns),
 				isfinite(wait_ns)
 					? arena_format(arena, "; %s waits for the last rank (sampled)",
 						  print_time(arena, wait_ns))

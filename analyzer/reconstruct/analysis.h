@@ -13,7 +13,7 @@ struct analysis_worker {
 	struct layer_list layers;
 	struct phase_list phases;
 	struct pace pace; /* where not all was read */
-	uint32_t *used; /* numbers of the iterations that count */
+	uint32_t *used;   /* numbers of the iterations that count */
 	size_t used_count;
 	size_t kept;    /* while analysis_meet works: of used */
 	uint32_t stage; /* workers with the same layers have the same; numbered from 0 by first worker */
@@ -96,8 +96,8 @@ struct analysis_statistics analysis_layer(const struct analysis_worker *workers,
 
 /*
  * Whether the run's trace can tell this phase's time. Labels are all that is known of a trace of labelled
- * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement. Nor
- * is that of the passes and the update where all work is a graph's or other, and of reading and splitting
+ * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement.
+ * Nor is that of the passes and the update where all work is a graph's or other, and of reading and splitting
  * batches in a trace of another profiler.
  */
 bool analysis_phase_known(const struct analysis *analysis, enum phase phase);

@@ -1,7 +1,7 @@
 /*
- * Where in the cycle of a loop that repeats an iteration begins: in front of its input, else behind its result, else
- * where it goes forward again. A copy between the passes is of neither kind: a loss, or its gradient, that the host
- * makes.
+ * Where in the cycle of a loop that repeats an iteration begins: in front of its input, else behind its
+ * result, else where it goes forward again. A copy between the passes is of neither kind: a loss, or its
+ * gradient, that the host makes.
  */
 #include "iteration_search.h"
 
@@ -55,8 +55,8 @@ static bool is_marked(const struct sequence *sequence, const struct directions *
 }
 
 /*
- * In each pass the marked member that is farthest behind the one before. `cuts` has room for as many as there are
- * passes; answers how many there are.
+ * In each pass the marked member that is farthest behind the one before. `cuts` has room for as many as there
+ * are passes; answers how many there are.
  */
 static size_t list_cuts(const struct sequence *sequence, const struct directions *directions,
 	const uint32_t *places, size_t count, enum marker marker, size_t from, size_t *cuts)
@@ -101,8 +101,8 @@ static bool common_class(const struct sequence *sequence, const size_t *cuts, si
 }
 
 /* The begin of the first pass: like the other cuts, if there is such a place before the first one. */
-static size_t first_cut(const struct sequence *sequence, const struct directions *directions, size_t first_place,
-	size_t next_cut, size_t length, uint32_t class, enum marker marker)
+static size_t first_cut(const struct sequence *sequence, const struct directions *directions,
+	size_t first_place, size_t next_cut, size_t length, uint32_t class, enum marker marker)
 {
 	size_t from = first_place > length ? first_place - length : 0, any = SIZE_MAX;
 

@@ -382,8 +382,8 @@ static bool all_serve(const struct graph *graph)
 	return all;
 }
 
-/* Is the update of each parameter followed back to the call that made its gradient, all by what libraries' calls
- * work on? */
+/* Is the update of each parameter followed back to the call that made its gradient, all by what libraries'
+ * calls work on? */
 static bool libraries_update(const struct graph *graph)
 {
 	for (uint32_t p = 0; p < graph->parameter_count; p++)

@@ -72,15 +72,38 @@ static const char *module_of(const struct flow_work *work, uint32_t call)
 	return timeline->operations[timeline_call(timeline, call).operation].module;
 }
 
+/* Does the iteration copy as many bytes to the device? */
+static bool is_as_a_batch(const struct flow_work *work, uint64_t size)
+{
+	uint64_t address, bytes;
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		if (is_upload(work, work->assign->graph.steps[i].call, &address, &bytes) && bytes == size)
+			return true;
+	return false;
+}
+
+/* Does the call at `i` of the worker set up parameters? In the first step the host may bring them to the
+ * device when they are needed. */
+static bool brings_parameters(
+	const struct flow_work *work, size_t i, bool inside, uint64_t *address, uint64_t *bytes)
+{
+	const uint32_t call = work->assign->worker->calls[i];
+
+	if (i >= work->before_first)
+		return is_upload(work, call, address, bytes) && !is_as_a_batch(work, *bytes);
+	return (inside ? is_upload : is_set_up)(work, call, address, bytes);
+}
+
 /* Marks what lies in a copied range, or only what begins one. How many are new. */
-static uint32_t mark_copied(struct flow_work *work, size_t end, bool inside)
+static uint32_t mark_copied(struct flow_work *work, bool inside)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < end; i++) {
+	for (size_t i = 0; i < work->set_up_end; i++) {
 		uint64_t address, bytes;
 
-		if (!(inside ? is_upload : is_set_up)(work, work->assign->worker->calls[i], &address, &bytes))
+		if (!brings_parameters(work, i, inside, &address, &bytes))
 			continue;
 		for (uint32_t p = 0; p < work->place_count; p++) {
 			struct flow_place *place = &work->places[p];
@@ -231,7 +254,8 @@ static uint32_t mark_updated(struct flow_work *work)
 	for (uint32_t p = 0; p < work->place_count; p++)
 		work->places[p].parameter = false;
 	for (uint32_t i = 0; i < work->step_count; i++)
-		for (uint32_t t = 0, end; flow_changes_parameters(work, i) && t < work->steps[i].count; t = end) {
+		for (uint32_t t = 0, end; flow_changes_parameters(work, i) && t < work->steps[i].count;
+			t = end) {
 			end = row_end(work, i, t);
 			count += mark_row(work, i, t, end, weights);
 			end += end == t; /* none begins here */
@@ -264,6 +288,22 @@ static uint32_t mark_weights(struct flow_work *work)
 	if (count)
 		note_bytes(work);
 	return count;
+}
+
+/* Is every second parameter among the arguments of updates, as weights are whose biases lie behind them? Then
+ * they are no copies, whoever made them. */
+static bool are_arguments_of_updates(const struct flow_work *work)
+{
+	bool *updated = mem_alloc(work->place_count, sizeof(*updated));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0; flow_changes_parameters(work, i) && t < work->steps[i].count; t++)
+			updated[flow_touch_of(work, i, t)->place] = true;
+	for (uint32_t p = 0; p < work->place_count; p++)
+		count += work->places[p].parameter && updated[p];
+	free(updated);
+	return 2 * count >= work->parameter_count;
 }
 
 /* Marks what lies beside weights in a range, each up to the next; how many are new. */
@@ -443,16 +483,15 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	const struct iteration *first = &iterations->items[0];
 	uint32_t weights;
 
-	/* the first step may bring parameters to the device when it needs them */
-	work->set_up_end =
-		work->assign->iteration > 1 ? first->call_end : set_up_end(work, first->first_call);
+	work->before_first = set_up_end(work, first->first_call);
+	work->set_up_end = work->assign->iteration > 1 ? first->call_end : work->before_first;
 	mark_input(work, iterations);
 	if (work->shard_count) {
 		work->parameter_count = mark_shards(work);
 	} else {
-		work->parameter_count = mark_copied(work, work->set_up_end, false);
+		work->parameter_count = mark_copied(work, false);
 		if (work->parameter_count < 8)
-			work->parameter_count += mark_copied(work, work->set_up_end, true);
+			work->parameter_count += mark_copied(work, true);
 		if (!are_updated(work))
 			work->parameter_count = mark_updated(work);
 	}
@@ -462,7 +501,8 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	if (!work->shard_count && flow_find_named_update(work) && (weights = mark_weights(work)) > 0) {
 		work->gathered = mark_gathered(work, weights);
 		work->parameter_count = weights + work->gathered;
-		work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
+		if (!are_arguments_of_updates(work))
+			work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
 	}
 	return work->parameter_count > 0;
 }

@@ -98,7 +98,8 @@ struct flow_work {
 	bool spread;              /* updates are within the backward pass: steps that do it are marked */
 	struct flow_pass *passes; /* of all parts, in order */
 	size_t pass_count, pass_room;
-	size_t set_up_end; /* in the worker's calls: where parameters are on the device */
+	size_t before_first, set_up_end; /* in the worker's calls: where the set-up ends; where parameters are
+					    on the device, which the first step may bring there */
 	uint32_t parameter_count;
 	uint32_t shard_count; /* places */
 	uint32_t gathered;    /* parameters beside weights, in a block that all ranks gather */
@@ -156,8 +157,8 @@ void flow_name_shards(struct flow_work *work);
 /* Which places are parameters, before it is known where the update is. False: none is found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
 
-/* The weights of a recurrent network are put together after they were copied: a library reads all of them from
- * where the first one is, which alone is left of them. That gets their size. */
+/* The weights of a recurrent network are put together after they were copied: a library reads all of them
+ * from where the first one is, which alone is left of them. That gets their size. */
 void flow_size_packed(struct flow_work *work);
 
 /* Where a library reads a block of parameters as one, its step touches all of them. */

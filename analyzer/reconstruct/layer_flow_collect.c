@@ -137,14 +137,17 @@ static void find_persistent(struct flow_work *work, const struct iteration_list 
 	flow_samples_free(samples);
 }
 
-/* Does a library's function do what programs have kernels of their own for, as axpy that updates a parameter? */
+/* Does a library's function do what programs have kernels of their own for, as axpy that updates a parameter:
+ * change numbers in place, by as many others or by none? */
 static bool changes_in_place(const struct flow *flow)
 {
-	bool changes = false;
+	bool changes = false, same = flow->shape == FLOW_ELEMENTWISE && flow->access_count <= 2;
 
-	for (uint32_t i = 0; i < flow->access_count && flow->shape == FLOW_ELEMENTWISE; i++)
+	for (uint32_t i = 0; i < flow->access_count && same; i++) {
 		changes |= flow->accesses[i].mode == FLOW_KEEP;
-	return changes;
+		same = flow->accesses[i].bytes == flow->accesses[0].bytes;
+	}
+	return changes && same;
 }
 
 bool flow_collect(struct flow_work *work, const struct iteration_list *iterations)

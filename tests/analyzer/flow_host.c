@@ -23,11 +23,11 @@
  * made for each image by itself as darknet does, then normalized, with biases added in place; no kernel's
  * name says that it updates, the gradients that a layer will add to are cleared as it goes forward, a single
  * kernel compares with the target, and the loss is copied to the host behind it; two batches make a step.
- * host: the same, but the loss and its gradient are made on the host. norms: each, and before the update a norm
- * of all gradients is made where the loss was, and copied to the host. zero: each, but the optimizer works on a
- * copy of the parameters' block, from which the block is made again, and gathered from all ranks. saxpy: each,
- * by a function of cuBLAS. lazy: each, but parameters are copied to the device when the first step needs them, and
- * biases are added by a function of cuDNN.
+ * host: the same, but the loss and its gradient are made on the host. norms: each, and before the update a
+ * norm of all gradients is made where the loss was, and copied to the host. zero: each, but the optimizer
+ * works on a copy of the parameters' block, from which the block is made again, and gathered from all ranks.
+ * saxpy: each, by a function of cuBLAS. lazy: each, but parameters are copied to the device when the first
+ * step needs them, and biases are added by a function of cuDNN.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -97,8 +97,7 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon,
-	is_saxpy, is_lazy;
+	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon, is_saxpy, is_lazy;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -443,7 +442,8 @@ static void descend(int number)
 	static const float rate = -0.1f;
 
 	CHECK(cublasSaxpy(handle, (int)(bytes_of(number) / sizeof(float)), &rate,
-		(float *)(void *)parameters[number].gradient, 1, (float *)(void *)parameters[number].data, 1));
+		(float *)(void *)parameters[number].gradient, 1, (float *)(void *)parameters[number].data,
+		1));
 }
 
 static void update_parameters(void)

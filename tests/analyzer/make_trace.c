@@ -80,11 +80,8 @@ static const struct {
 			   .evaluate_count = 9}},
 	{"host_only",
 		{.net = MODEL_MLP, .processes = 1, .gpus = 1, .no_device = true, .optimizer = MODEL_OPAQUE}},
-	{"synchronized_once", {.net = MODEL_MLP,
-				      .processes = 1,
-				      .gpus = 1,
-				      .no_device = true,
-				      .synchronize_every = 5}},
+	{"synchronized_once",
+		{.net = MODEL_MLP, .processes = 1, .gpus = 1, .no_device = true, .synchronize_every = 5}},
 };
 
 static void save(const char *folder, int number, struct builder *builder)

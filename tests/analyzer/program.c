@@ -241,7 +241,8 @@ static uint32_t operation_of(struct writer *writer, const struct event *event)
 		values[0] = (uint64_t)event->number;
 		values[1] = (uint64_t)event->size;
 		*known = 1 + builder_operation(writer->builder,
-				     event->role == ROLE_FORWARD ? writer->forward : writer->backward, 0, values);
+				     event->role == ROLE_FORWARD ? writer->forward : writer->backward, 0,
+				     values);
 		return *known - 1;
 	}
 	kernel_name(writer, event, name);

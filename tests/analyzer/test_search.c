@@ -140,7 +140,8 @@ static void check_calibration(bool cut)
 		tallies[0].right, tallies[0].all);
 }
 
-/* A copy between the passes begins no iteration, though each has it at the same place, and the batch's copy has none. */
+/* A copy between the passes begins no iteration, though each has it at the same place, and the batch's copy
+ * has none. */
 static void check_host_loss(void)
 {
 	for (int layers = 3; layers < 10; layers++) {
@@ -156,8 +157,8 @@ static void check_host_loss(void)
 		struct analysis analysis;
 
 		open_program(&program, 0, 1, NULL, &truth, &analysis);
-		CHECK(is_right(&analysis, &analysis.workers[0].iterations, &truth), "%d layers: %zu iterations", layers,
-			analysis.workers[0].iterations.count);
+		CHECK(is_right(&analysis, &analysis.workers[0].iterations, &truth),
+			"%d layers: %zu iterations", layers, analysis.workers[0].iterations.count);
 		analysis_free(&analysis);
 		free(truth.spans);
 	}

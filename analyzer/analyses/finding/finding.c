@@ -56,9 +56,9 @@ const char *finding_ranks(struct finding_list *list)
 static const char *basis_of(struct finding_list *list)
 {
 	const struct step *step = &list->step;
-	const char *sure = step->confidence < CONFIDENT
-				   ? arena_format(&list->arena, " (confidence %.0f%%)", 100 * step->confidence)
-				   : "";
+	const char *sure = step->confidence < CONFIDENT ? arena_format(&list->arena, " (confidence %.0f%%)",
+								  100 * step->confidence)
+							: "";
 	const char *text = arena_format(&list->arena, "%zu of %zu iterations%s, %s", step->used, step->count,
 		sure, finding_ranks(list));
 

@@ -105,12 +105,12 @@ static void add_call(struct finding_list *list, const struct host_call *call, do
 			.subject = print_clean(arena, call->name),
 			.title = arena_format(
 				arena, "The host is blocked in %s", print_clean(arena, call->name)),
-			.text = arena_format(arena,
-				"The GPUs have no work meanwhile%s; %s, the longest %s",
+			.text = arena_format(arena, "The GPUs have no work meanwhile%s; %s, the longest %s",
 				place_words(list, call->place, call->place_share, "calls first made from "),
 				count_text(list, call), print_time(arena, call->longest_ns)),
-			.advice = rare ? "see what the program does in the steps that make it, and how often it needs to"
-				       : call_advice(call->name),
+			.advice =
+				rare ? "see what the program does in the steps that make it, and how often it needs to"
+				     : call_advice(call->name),
 			.worker = SIZE_MAX,
 			.gain_ns = least_ns,
 			.lost_ns = least_ns});
