@@ -10,115 +10,9 @@
 
 #define FEW_WEIGHTS 4 /* fewer say nothing */
 
-static const struct flow *flow_of(const struct flow_work *work, uint32_t call)
-{
-	return &work->assign->model->flows[timeline_call(work->assign->timeline, call).operation];
-}
-
-/* The first that a call writes: where, and how much. */
-static bool is_written(const struct flow *flow, uint64_t *address, uint64_t *bytes)
-{
-	for (uint32_t i = 0; i < flow->access_count; i++)
-		if (flow_writes(&flow->accesses[i])) {
-			*address = flow->accesses[i].address;
-			*bytes = flow->accesses[i].bytes;
-			return true;
-		}
-	return false;
-}
-
-/* A copy in one of two directions: where to, and how much. */
-static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one, uint64_t other,
-	uint64_t *address, uint64_t *bytes)
-{
-	const struct timeline *timeline = work->assign->timeline;
-	uint64_t direction = 0;
-
-	return flow_of(work, call)->kind == PM_KIND_COPY &&
-	       timeline_value(timeline, &timeline->operations[timeline_call(timeline, call).operation], "dir",
-		       &direction) &&
-	       (direction == one || direction == other) && is_written(flow_of(work, call), address, bytes);
-}
-
-/* What another rank sends: its part of a parameter that is divided over them. */
-static bool is_received(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
-{
-	return flow_of(work, call)->kind == PM_KIND_COMM && is_written(flow_of(work, call), address, bytes);
-}
-
-/* A copy to the device. */
-static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
-{
-	return is_copied(work, call, 1, 4, address, bytes);
-}
-
-/* A copy to the device, or on it: parameters are put together in one block that way; or from another rank. */
-static bool is_set_up(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
-{
-	return is_upload(work, call, address, bytes) || is_copied(work, call, 3, 3, address, bytes) ||
-	       is_received(work, call, address, bytes);
-}
-
-static bool may_be_parameter(const struct flow_place *place)
+bool flow_may_be_parameter(const struct flow_place *place)
 {
 	return place->persistent && !place->library_writes && !place->input;
-}
-
-/* The module that the program is in when a call is made, or NULL. */
-static const char *module_of(const struct flow_work *work, uint32_t call)
-{
-	const struct timeline *timeline = work->assign->timeline;
-
-	return timeline->operations[timeline_call(timeline, call).operation].module;
-}
-
-/* Does the iteration copy as many bytes to the device? */
-static bool is_as_a_batch(const struct flow_work *work, uint64_t size)
-{
-	uint64_t address, bytes;
-
-	for (uint32_t i = 0; i < work->step_count; i++)
-		if (is_upload(work, work->assign->graph.steps[i].call, &address, &bytes) && bytes == size)
-			return true;
-	return false;
-}
-
-/* Does the call at `i` of the worker set up parameters? In the first step the host may bring them to the
- * device when they are needed. */
-static bool brings_parameters(
-	const struct flow_work *work, size_t i, bool inside, uint64_t *address, uint64_t *bytes)
-{
-	const uint32_t call = work->assign->worker->calls[i];
-
-	if (i >= work->before_first)
-		return is_upload(work, call, address, bytes) && !is_as_a_batch(work, *bytes);
-	return (inside ? is_upload : is_set_up)(work, call, address, bytes);
-}
-
-/* Marks what lies in a copied range, or only what begins one. How many are new. */
-static uint32_t mark_copied(struct flow_work *work, bool inside)
-{
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < work->set_up_end; i++) {
-		uint64_t address, bytes;
-
-		if (!brings_parameters(work, i, inside, &address, &bytes))
-			continue;
-		for (uint32_t p = 0; p < work->place_count; p++) {
-			struct flow_place *place = &work->places[p];
-
-			if (place->address < address || place->address >= address + bytes ||
-				(inside && place->parameter) || (!inside && place->address != address) ||
-				!may_be_parameter(place))
-				continue;
-			count += !place->parameter;
-			place->parameter = true;
-			place->bytes = inside ? 0 : bytes; /* of the last copy: memory is used again */
-			place->copied_in = inside ? NULL : module_of(work, work->assign->worker->calls[i]);
-		}
-	}
-	return count;
 }
 
 /* ---- parameters that were made on the device: nothing was copied ---- */
@@ -212,7 +106,7 @@ static uint32_t row_end(const struct flow_work *work, uint32_t step, uint32_t fi
 	uint32_t end = first;
 
 	while (end < work->steps[step].count &&
-		may_be_parameter(&work->places[flow_touch_of(work, step, end)->place]) &&
+		flow_may_be_parameter(&work->places[flow_touch_of(work, step, end)->place]) &&
 		(end == first ||
 			flow_touch_of(work, step, end)->word == flow_touch_of(work, step, end - 1)->word + 1))
 		end++;
@@ -276,7 +170,7 @@ static uint32_t mark_weights(struct flow_work *work)
 	uint32_t count = 0, known = 0;
 
 	for (uint32_t p = 0; p < work->place_count; p++) {
-		weights[p] &= may_be_parameter(&work->places[p]);
+		weights[p] &= flow_may_be_parameter(&work->places[p]);
 		count += weights[p];
 		known += weights[p] && work->places[p].parameter;
 	}
@@ -315,7 +209,7 @@ static uint32_t mark_range(struct flow_work *work, const struct flow_access *ran
 	for (uint32_t p = work->place_count; p-- > 0;) {
 		struct flow_place *place = &work->places[p];
 
-		if (!flow_holds(range, place->address) || !may_be_parameter(place))
+		if (!flow_holds(range, place->address) || !flow_may_be_parameter(place))
 			continue;
 		count += !place->parameter;
 		place->parameter = true;
@@ -350,55 +244,6 @@ static uint32_t mark_gathered(struct flow_work *work, uint32_t weights)
 	return count;
 }
 
-#define PIECE (1 << 20) /* bytes: a great block may be copied in pieces of a multiple of so many */
-
-/* The end of a block whose first piece the call at `call` of the worker has copied there. */
-static uint64_t block_end(
-	const struct flow_work *work, size_t call, size_t end, uint64_t address, uint64_t bytes)
-{
-	uint64_t piece = bytes, limit = address + bytes, next, next_bytes;
-
-	for (size_t i = call + 1; i < end && piece == bytes && bytes % PIECE == 0; i++) {
-		if (!is_upload(work, work->assign->worker->calls[i], &next, &next_bytes))
-			continue;
-		if (next != limit || next_bytes > bytes)
-			break;
-		limit += next_bytes;
-		piece = next_bytes;
-	}
-	return limit;
-}
-
-void flow_divide_blocks(struct flow_work *work)
-{
-	const size_t end = work->set_up_end;
-
-	for (size_t i = 0; i < end; i++) {
-		const struct flow_place *first;
-		uint64_t address, bytes, limit;
-		bool pieces;
-
-		if (!is_upload(work, work->assign->worker->calls[i], &address, &bytes))
-			continue;
-		first = flow_place_at(work, address);
-		if (first && first->parameter && first->bytes > bytes)
-			continue; /* a larger copy came there later, or this is a piece of one */
-		limit = block_end(work, i, end, address, bytes);
-		pieces = limit > address + bytes;
-		for (uint32_t p = work->place_count; p-- > 0;) {
-			struct flow_place *place = &work->places[p];
-
-			if (!place->parameter || place->address < address || place->address >= limit)
-				continue;
-			if (pieces || place->bytes == 0 || place->bytes > limit - place->address)
-				place->bytes = limit - place->address;
-			limit = place->address;
-			if (first && first->parameter && !place->block)
-				place->block = (uint32_t)(first - work->places) + 1;
-		}
-	}
-}
-
 uint32_t flow_count_parameters(const struct flow_work *work, uint32_t step, uint32_t *marks, uint32_t mark)
 {
 	uint32_t count = 0;
@@ -412,26 +257,6 @@ uint32_t flow_count_parameters(const struct flow_work *work, uint32_t step, uint
 		count++;
 	}
 	return count;
-}
-
-/* The end of what is set up: the first batch may be copied before the first iteration, as it is copied in
- * every other. */
-static size_t set_up_end(const struct flow_work *work, size_t end)
-{
-	uint64_t address, bytes, first_bytes;
-	size_t batch = end;
-
-	for (uint32_t i = work->step_count; i-- > 0;) {
-		if (!is_upload(work, work->assign->graph.steps[i].call, &address, &bytes))
-			continue;
-		do
-			if (batch-- == 0)
-				return end;
-		while (!is_upload(work, work->assign->worker->calls[batch], &address, &first_bytes));
-		if (first_bytes != bytes)
-			return end;
-	}
-	return batch;
 }
 
 void flow_touch_blocks(struct flow_work *work)
@@ -463,35 +288,17 @@ void flow_touch_blocks(struct flow_work *work)
 	work->touch_room = room;
 }
 
-/* What is copied in the iteration, or for it in the one before. */
-static void mark_input(struct flow_work *work, const struct iteration_list *iterations)
-{
-	const struct layer_assign *assign = work->assign;
-	const size_t before = assign->iteration ? assign->iteration - 1 : 0;
-	uint64_t address, bytes;
-
-	for (size_t i = iterations->items[before].first_call;
-		i < iterations->items[assign->iteration].call_end; i++)
-		if (is_upload(work, assign->worker->calls[i], &address, &bytes))
-			for (uint32_t p = 0; p < work->place_count; p++)
-				work->places[p].input |= work->places[p].address >= address &&
-							 work->places[p].address < address + bytes;
-}
-
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
-	const struct iteration *first = &iterations->items[0];
 	uint32_t weights;
 
-	work->before_first = set_up_end(work, first->first_call);
-	work->set_up_end = work->assign->iteration > 1 ? first->call_end : work->before_first;
-	mark_input(work, iterations);
+	flow_note_set_up(work, iterations);
 	if (work->shard_count) {
 		work->parameter_count = mark_shards(work);
 	} else {
-		work->parameter_count = mark_copied(work, false);
+		work->parameter_count = flow_mark_copied(work, false);
 		if (work->parameter_count < 8)
-			work->parameter_count += mark_copied(work, true);
+			work->parameter_count += flow_mark_copied(work, true);
 		if (!are_updated(work))
 			work->parameter_count = mark_updated(work);
 	}

@@ -154,6 +154,22 @@ size_t flow_scattered(struct flow_work *work, const struct flow_pass *pass, stru
 /* What the program calls the modules that work with gathered parameters (layer_flow_module.c). */
 void flow_name_shards(struct flow_work *work);
 
+/* ---- what is copied to the device (layer_flow_set_up.c) ---- */
+
+/* Where the set-up ends, and which places are input. */
+void flow_note_set_up(struct flow_work *work, const struct iteration_list *iterations);
+
+/* Marks parameters: what lies in a copied range, or only what begins one. How many are new. */
+uint32_t flow_mark_copied(struct flow_work *work, bool inside);
+
+/* Of parameters that lie in one block, copied in the set-up, each reaches to the next. */
+void flow_divide_blocks(struct flow_work *work);
+
+/* ---- parameters (layer_flow.c) ---- */
+
+/* Is it in other iterations too, and nothing that a library or the host writes in this one? */
+bool flow_may_be_parameter(const struct flow_place *place);
+
 /* Which places are parameters, before it is known where the update is. False: none is found. */
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations);
 
@@ -220,9 +236,6 @@ struct flow_range {
 };
 void flow_keep_touched(struct flow_work *work, uint32_t begin, uint32_t end);
 void flow_keep_in(struct flow_work *work, const struct flow_range *ranges, size_t count, const bool *others);
-
-/* Of parameters that lie in one block, copied in the set-up, each reaches to the next. */
-void flow_divide_blocks(struct flow_work *work);
 
 /* Marked steps that stand together. */
 struct flow_burst {

@@ -83,10 +83,9 @@ static bool spreads(const struct flow_work *work, uint32_t step)
 static uint32_t product_of(const struct flow_assigning *a, uint32_t step, const uint32_t *last)
 {
 	const struct flow_work *work = a->work;
-	const uint32_t other =
-		(work->steps[step].launch && !flow_is_copy(work, step)) || spreads(work, step)
-			? worked_on(work, step)
-			: FLOW_NOWHERE;
+	const uint32_t other = (work->steps[step].launch && !flow_is_copy(work, step)) || spreads(work, step)
+				       ? worked_on(work, step)
+				       : FLOW_NOWHERE;
 	const uint32_t before = other != FLOW_NOWHERE ? last[other] : 0;
 
 	return flow_is_computed(work, before, other) && a->fixed[before - 1] ? before - 1 : FLOW_NOWHERE;
@@ -315,7 +314,8 @@ static void assign_backward(struct flow_assigning *a)
 
 /* ---- the result ---- */
 
-/* The first forward step of a library that has a parameter of the group, `step` or one behind it; `step`: none. */
+/* The first forward step of a library that has a parameter of the group, `step` or one behind it; `step`:
+ * none. */
 static uint32_t describing_step(const struct flow_assigning *a, uint32_t step, uint32_t group)
 {
 	for (size_t k = 0; k < a->work->pass_count; k++)
@@ -334,8 +334,8 @@ static void number_layers(struct flow_assigning *a)
 	for (uint32_t p = 0; p < a->work->place_count; p++)
 		a->layers[p] = LAYER_NONE;
 	for (uint32_t i = 0; i < a->work->update_begin; i++) {
-		const uint32_t group = a->groups[i] != FLOW_NOWHERE ? flow_group(a->work, a->groups[i])
-								    : FLOW_NOWHERE;
+		const uint32_t group =
+			a->groups[i] != FLOW_NOWHERE ? flow_group(a->work, a->groups[i]) : FLOW_NOWHERE;
 
 		a->groups[i] = group;
 		if (group != FLOW_NOWHERE && a->layers[group] == LAYER_NONE && a->fixed[i])

@@ -10,7 +10,8 @@
 
 #define MOST_BETWEEN 4 /* steps of the update that touch no state */
 
-/* Gradients are clipped by the kernels that optimizers use, and right before the update; but on no parameter. */
+/* Gradients are clipped by the kernels that optimizers use, and right before the update; but on no parameter.
+ */
 static bool clips(const struct timeline_operation *operation)
 {
 	return operation->innermost && strstr(operation->innermost, "(clip_grad.py");
