@@ -404,16 +404,15 @@ static bool find_passes(
 				is_one_pass(work, few, few_count, work->passes[part->first_pass].turn));
 }
 
-/* Leaves the parameters that forward passes touch: what was copied to the device and they do not is
- * gradients, or state. */
+/* Leaves the parameters that forward passes touch, of which a later one may go through a network that the
+ * first does not: what was copied to the device and they do not is gradients, or state. */
 static void keep_forward(struct flow_work *work)
 {
-	struct flow_range *ranges = mem_alloc(work->part_count, sizeof(*ranges));
+	struct flow_range *ranges = mem_alloc(work->pass_count, sizeof(*ranges));
 
-	for (size_t k = 0; k < work->part_count; k++)
-		ranges[k] = (struct flow_range){
-			work->parts[k].begin, work->passes[work->parts[k].first_pass].turn};
-	flow_keep_in(work, ranges, work->part_count, NULL);
+	for (size_t k = 0; k < work->pass_count; k++)
+		ranges[k] = (struct flow_range){work->passes[k].begin, work->passes[k].turn};
+	flow_keep_in(work, ranges, work->pass_count, NULL);
 	free(ranges);
 }
 

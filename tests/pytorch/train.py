@@ -2,7 +2,7 @@
 
     train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--by-hand] [--update-at-once] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
-             [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs] [--truth] [--profile FILE]
+             [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs|apart] [--fixed] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import ctypes
 import functools
+import itertools
 import os
 import sys
 import time
@@ -251,7 +252,9 @@ def parse():
     p.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND",
                    help="torch.compile; with another backend than inductor phases and layers have no truth")
     p.add_argument("--graph", choices=("step", "model"), help="CUDA graphs: of a whole step, or one for each pass of the model")
-    p.add_argument("--turns", choices=("sam", "lbfgs"), help="of a network of images or an mlp: an optimizer that updates more than once a step")
+    p.add_argument("--turns", choices=("sam", "lbfgs", "apart"),
+                   help="of a network of images or an mlp: an optimizer that updates more than once a step; of a gan: its judge goes back for each loss")
+    p.add_argument("--fixed", action="store_true", help="one batch, copied to the device once, is used in each step")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
     p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
@@ -530,6 +533,7 @@ def main():
     samples = Samples(sample, options.steps * options.accumulate * batch)
     batches = iter(torch.utils.data.DataLoader(samples, batch_size=batch, num_workers=options.workers, pin_memory=True))
     batches = halve(batches) if options.halve else batches
+    batches = itertools.repeat([t.cuda() for t in next(batches)]) if options.fixed else batches
     profiler = contextlib.nullcontext()
     if options.profile:
         profiler = torch.profiler.profile(activities=list(torch.profiler.supported_activities()), record_shapes=True)

@@ -1,6 +1,8 @@
 """Steps with several updates: networks that train in turns, and optimizers that go through the model more than once. A step takes the
 truth (truth.py), the model, what make_optimizer makes, and the batches.
 """
+import functools
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -49,17 +51,34 @@ def go_back(truth, loss):
     truth.end_backward()
 
 
-def gan_step(truth, model, optimizers, batches):
+def judge_at_once(truth, judge, maker, real, noise, say, one, zero):
+    made = maker(noise)
+    of_real, of_made = judge(real), judge(made.detach())
+    truth.begin_loss()
+    go_back(truth, say(of_real, one) + say(of_made, zero))
+    return made
+
+
+def judge_apart(truth, judge, maker, real, noise, say, one, zero):
+    """Once back before the maker has run at all."""
+    of_real = judge(real)
+    truth.begin_loss()
+    go_back(truth, say(of_real, one))
+    made = maker(noise)
+    of_made = judge(made.detach())
+    truth.begin_loss()
+    go_back(truth, say(of_made, zero))
+    return made
+
+
+def gan_step(learn, truth, model, optimizers, batches):
     truth.begin_step()
     (makes, judges), say = optimizers, functional.binary_cross_entropy_with_logits
     maker, judge = model.maker, model.judge
     real = next(batches)[0].cuda(non_blocking=True)
     one, zero = (make(len(real), 1, device="cuda") for make in (torch.ones, torch.zeros))
-    made = maker(torch.randn(len(real), 64, device="cuda"))
     judges.zero_grad()
-    of_real, of_made = judge(real), judge(made.detach())
-    truth.begin_loss()
-    go_back(truth, say(of_real, one) + say(of_made, zero))
+    made = learn(truth, judge, maker, real, torch.randn(len(real), 64, device="cuda"), say, one, zero)
     judges.step()
     makes.zero_grad()
     of_made = judge(made)
@@ -135,8 +154,9 @@ def lbfgs_step(truth, model, optimizers, batches):
 
 def make(kind, model, make_optimizer):
     """(optimizers, the step)."""
-    if kind == "gan":
-        return [make_optimizer(model.maker.parameters()), make_optimizer(model.judge.parameters())], gan_step
+    if kind in ("gan", "apart"):
+        optimizers = [make_optimizer(model.maker.parameters()), make_optimizer(model.judge.parameters())]
+        return optimizers, functools.partial(gan_step, judge_apart if kind == "apart" else judge_at_once)
     if kind == "sam":
         return [SAM(model.parameters(), make_optimizer)], sam_step
     # softgpu computes nothing: the gradient, which is 0, must not end the search
