@@ -167,18 +167,60 @@ static bool find_state(struct flow_work *work, uint32_t begin, uint32_t end)
 	return found > 0;
 }
 
+/* The place of what a computation has as `label`, if it is a parameter so far; or FLOW_NOWHERE. */
+static uint32_t operand(const struct flow_work *work, uint32_t step, const char *label)
+{
+	const struct flow_access *access = layer_labelled(graph_flow(&work->assign->graph, step), label);
+	const struct flow_place *place = access ? flow_place_at(work, access->address) : NULL;
+
+	return place && place->parameter ? (uint32_t)(place - work->places) : FLOW_NOWHERE;
+}
+
+/*
+ * By place: is it data that stays where it is, as a batch that is copied once and used in each iteration?
+ * What is multiplied by a parameter that is updated, and what goes into a convolution or a norm. The caller
+ * frees it.
+ */
+static bool *find_data(const struct flow_work *work, const uint32_t *updated)
+{
+	static const char *const pairs[][2] = {
+		{"a_ptr", "b_ptr"}, {"b_ptr", "a_ptr"}, {"a_ptr", "x_ptr"}, {"x_ptr", "a_ptr"}};
+	bool *data = mem_alloc(work->place_count, sizeof(*data));
+
+	for (uint32_t i = 0; i < work->step_count; i++) {
+		const bool product = graph_flow(&work->assign->graph, i)->shape == FLOW_PRODUCT;
+		const uint32_t x = operand(work, i, "x_ptr");
+
+		if (!work->steps[i].computes)
+			continue;
+		if (x != FLOW_NOWHERE && !product)
+			data[x] = true;
+		for (size_t k = 0; k < sizeof(pairs) / sizeof(*pairs) && product; k++) {
+			const uint32_t one = operand(work, i, pairs[k][0]),
+				       other = operand(work, i, pairs[k][1]);
+
+			if (one != FLOW_NOWHERE && other != FLOW_NOWHERE && !updated[one] && updated[other])
+				data[one] = true;
+		}
+	}
+	return data;
+}
+
 void flow_keep_in(struct flow_work *work, const struct flow_range *ranges, size_t count, const bool *others)
 {
 	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
+	bool *data;
 
 	for (size_t r = 0; r < count; r++)
 		for (uint32_t i = ranges[r].begin; i < ranges[r].end; i++)
 			flow_count_parameters(work, i, touched, 1);
+	data = others ? find_data(work, touched) : NULL;
 	for (uint32_t p = 0; p < work->place_count; p++)
-		if (work->places[p].parameter && !touched[p] && !(others && others[p])) {
+		if (work->places[p].parameter && !touched[p] && !(others && others[p] && !data[p])) {
 			work->places[p].parameter = false;
 			work->parameter_count--;
 		}
+	free(data);
 	free(touched);
 }
 
