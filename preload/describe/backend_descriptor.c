@@ -14,7 +14,7 @@
 #include "trace/write.h"
 #include "value.h"
 
-#define DESCRIPTORS (1u << 12)
+#define DESCRIPTORS (1u << 15)
 
 struct backend {
 	_Atomic uintptr_t address;

@@ -18,7 +18,7 @@
 #include "trace/intern.h"
 #include "trace/write.h"
 
-#define PLANS 4096u
+#define PLANS (1u << 14)
 
 static struct backend_plan plans[PLANS]; /* the first stays empty */
 static unsigned plan_count = 1;
