@@ -493,6 +493,8 @@ struct pm_footer {
 	uint64_t new_ns;       /* beside that, describing operations that were new: time that went by */
 	uint64_t unseen_calls; /* functions that were looked up and could not be intercepted: another copy is
 				  in use */
+	uint64_t new_processor_ns; /* of new_ns, over all threads: while they had a processor, so that threads
+				      that wait for one do not add up; 0: not known */
 };
 
 /*
@@ -659,7 +661,7 @@ _Static_assert(offsetof(struct pm_base, kind) == offsetof(struct pm_record, kind
 _Static_assert(sizeof(struct pm_touch) == 16, "slots are of one size");
 _Static_assert(offsetof(struct pm_touch, kind) == offsetof(struct pm_record, kind), "slots are distinct");
 _Static_assert(sizeof(struct pm_record_1) == 32, "no padding");
-_Static_assert(sizeof(struct pm_footer) == 96, "no padding");
+_Static_assert(sizeof(struct pm_footer) == 104, "no padding");
 _Static_assert(sizeof(struct pm_ring) == 128, "no padding");
 _Static_assert(sizeof(struct pm_statistics) == 64, "no padding");
 _Static_assert(sizeof(struct pm_sketch) == 16, "no padding");

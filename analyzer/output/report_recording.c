@@ -163,6 +163,7 @@ static void add_pace(const struct analysis *analysis, cJSON *object)
 /* Over all processes that say so. */
 struct totals {
 	double own_ns, new_ns, calls, run_ns, known; /* known: processes */
+	bool elapsed;                                /* new_ns: of one of them or more */
 	double workers, reads, bytes, read_ns;
 };
 
@@ -181,6 +182,7 @@ static struct totals add_up(const struct timeline *timeline)
 			continue;
 		totals.own_ns += (double)process->own_ns;
 		totals.new_ns += (double)process->new_ns;
+		totals.elapsed |= process->new_ns && !process->new_on_processor;
 		totals.calls += (double)process->own_calls;
 		totals.run_ns += (double)process->run_ns;
 		totals.known++;
@@ -298,12 +300,13 @@ void report_recording(struct analysis *analysis, FILE *out)
 		print_paragraph(
 			arena_format(arena,
 				"Recording overhead: about %s of a run of %s (%.2f%%): %.0f ns per call, "
-				"and %s of elapsed time to describe new operations.",
+				"and %s of %s to describe new operations.",
 				print_time(arena, (totals.own_ns + totals.new_ns) / totals.known),
 				print_time(arena, totals.run_ns / totals.known),
 				(totals.own_ns + totals.new_ns) / totals.run_ns * 100,
 				totals.calls > 0 ? totals.own_ns / totals.calls : 0,
-				print_time(arena, totals.new_ns / totals.known)),
+				print_time(arena, totals.new_ns / totals.known),
+				totals.elapsed ? "elapsed time" : "processor time"),
 			2, out);
 }
 

@@ -213,6 +213,7 @@ struct timeline_process {
 	uint64_t unseen_calls;    /* functions that could not be watched */
 	bool graphs_left;         /* captured graphs were too many to be divided into their operations */
 	uint64_t own_ns, new_ns;  /* cost of the recording itself; 0: not known */
+	bool new_on_processor;    /* of new_ns: while threads had a processor; else time that went by */
 	uint64_t own_calls;       /* calls that it was spent on */
 	int64_t run_ns;           /* from the begin of recording to the end; 0: not known */
 	struct {

@@ -293,7 +293,9 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 		.lost_operations = trace->ended ? trace->footer.lost_operations : 0,
 		.unseen_calls = trace->footer.unseen_calls,
 		.own_ns = trace->footer.own_ns,
-		.new_ns = trace->footer.new_ns,
+		.new_ns = trace->footer.new_processor_ns ? trace->footer.new_processor_ns
+							 : trace->footer.new_ns,
+		.new_on_processor = trace->footer.new_processor_ns > 0,
 		.own_calls = trace->footer.calls,
 		.run_ns = trace->ended && trace->footer.monotonic_ns > trace->header.monotonic_ns
 				  ? clamp_ns(trace->footer.monotonic_ns - trace->header.monotonic_ns)

@@ -114,6 +114,8 @@ static void more_of_head(struct dump *dump, cJSON *object, FILE *out)
 				"  the hook itself took %" PRIu64 " ns, and %" PRIu64
 				" ns describing new operations\n",
 				footer->own_ns, footer->new_ns);
+		if (footer->new_processor_ns)
+			cJSON_AddNumberToObject(object, "new_processor_ns", (double)footer->new_processor_ns);
 	}
 	if (trace->ended && footer->unseen_calls) {
 		cJSON_AddNumberToObject(object, "unseen_calls", (double)footer->unseen_calls);

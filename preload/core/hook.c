@@ -248,7 +248,7 @@ static __attribute__((noinline)) void append_query(
 static __attribute__((noinline)) void sampled(struct pmh_thread *self, const struct pmh_frame *f)
 {
 	uint64_t own = f->begin - f->entry + (pmh_ticks() - f->end);
-	uint64_t described = atomic_load_explicit(&self->new_ticks, memory_order_relaxed) - f->new_before;
+	uint64_t described = atomic_load_explicit(&self->new_cost.ticks, memory_order_relaxed) - f->new_before;
 
 	if (atomic_load_explicit(&pmh_sigbus_aside, memory_order_relaxed))
 		pmh_sigbus_begin();
@@ -304,7 +304,7 @@ PMH_INLINE void sample(void)
 
 	f->entry = 0;
 	if (__builtin_expect(++pmh_self.sample_count % PMH_COST_EVERY == 0, 0)) {
-		f->new_before = atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed);
+		f->new_before = atomic_load_explicit(&pmh_self.new_cost.ticks, memory_order_relaxed);
 		f->entry = pmh_ticks();
 	}
 }

@@ -51,7 +51,7 @@ static _Atomic pid_t owner;
 static pmh_lock deciding = ATOMIC_FLAG_INIT, counting = ATOMIC_FLAG_INIT;
 /* What threads have counted: of those that have ended (under `counting`), and at the end of all. */
 struct counts {
-	uint64_t calls, records, unwritten, new_ticks;
+	uint64_t calls, records, unwritten, new_ticks, new_processor_ns;
 	struct pmh_cost own;
 };
 static struct counts ended, total;
@@ -72,7 +72,8 @@ static void add_counts(struct counts *c, struct pmh_thread *t)
 	c->calls += atomic_load_explicit(&t->call_count, memory_order_relaxed);
 	c->unwritten += pmh_trace_unwritten(t);
 	c->records += atomic_load_explicit(&t->record_count, memory_order_relaxed);
-	c->new_ticks += atomic_load_explicit(&t->new_ticks, memory_order_relaxed);
+	c->new_ticks += atomic_load_explicit(&t->new_cost.ticks, memory_order_relaxed);
+	c->new_processor_ns += atomic_load_explicit(&t->new_cost.processor_ns, memory_order_relaxed);
 	pmh_cost_add(&c->own, &t->own);
 }
 
@@ -99,7 +100,8 @@ static void end_thread(void *self)
 	atomic_store_explicit(&t->call_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&t->record_count, 0, memory_order_relaxed);
 	memset(&t->own, 0, sizeof t->own);
-	atomic_store_explicit(&t->new_ticks, 0, memory_order_relaxed);
+	atomic_store_explicit(&t->new_cost.ticks, 0, memory_order_relaxed);
+	atomic_store_explicit(&t->new_cost.processor_ns, 0, memory_order_relaxed);
 	t->chunk_count = 0;
 }
 
@@ -149,7 +151,8 @@ static void forked_in_child(void)
 	atomic_store(&self->record_count, 0);
 	atomic_store(&self->call_count, 0);
 	memset(&self->own, 0, sizeof self->own);
-	atomic_store(&self->new_ticks, 0);
+	atomic_store(&self->new_cost.ticks, 0);
+	atomic_store(&self->new_cost.processor_ns, 0);
 	self->group_depth = 0;
 	self->grouped_count = 0;
 	atomic_store(&finished, false);
@@ -329,6 +332,7 @@ static void count_cost(struct pm_footer *f)
 	f->own_ns = f->own_ns < run_ns ? f->own_ns : run_ns;
 	f->new_ns = as_ns((double)total.new_ticks);
 	f->new_ns = f->new_ns < run_ns - f->own_ns ? f->new_ns : run_ns - f->own_ns;
+	f->new_processor_ns = total.new_processor_ns < f->new_ns ? total.new_processor_ns : f->new_ns;
 }
 
 static void report_counts(const struct pm_footer *f)
@@ -342,8 +346,8 @@ static void report_counts(const struct pm_footer *f)
 
 		snprintf(cost, sizeof cost,
 			", hook time %.0f ns per call and %.1f ms for new operations (%.2f%% of %.1f s)",
-			(double)f->own_ns / (double)f->calls, (double)f->new_ns / 1e6,
-			100 * (double)(f->own_ns + f->new_ns) / run_ns, run_ns / 1e9);
+			(double)f->own_ns / (double)f->calls, (double)f->new_processor_ns / 1e6,
+			100 * (double)(f->own_ns + f->new_processor_ns) / run_ns, run_ns / 1e9);
 	}
 	n = snprintf(text, sizeof text,
 		"pmhook: process %d: %llu calls%s, %llu records (%llu lost), %llu device times lost%s%s\n",

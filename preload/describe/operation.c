@@ -12,7 +12,6 @@
 
 #include "call_site.h"
 #include "device.h"
-#include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/resolve.h"
 #include "guest/settings_hook.h"
@@ -139,14 +138,12 @@ static void describe_operation(void *data)
 
 uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count, uint32_t line)
 {
-	const uint64_t begin = pmh_ticks();
 	const int saved_errno = errno;
+	const struct pmh_moment begin = pmh_moment();
 	struct operation o = {hash, values, value_count, line, 0};
 
 	pmh_rarely(describe_operation, &o);
-	atomic_store_explicit(&pmh_self.new_ticks,
-		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
-		memory_order_relaxed);
+	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
 	return o.number;
 }

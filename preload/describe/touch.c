@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "device_memory.h"
-#include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/thread.h"
 #include "kernel.h"
@@ -251,15 +250,13 @@ static void name_addresses(void *data)
 static void find_modules(struct buffer *b)
 {
 	const int saved_errno = errno;
-	uint64_t begin;
+	struct pmh_moment begin;
 
 	if (!pmh_python_is_running() || !pmh_address_asks(b->numbers, b->count))
 		return;
-	begin = pmh_ticks();
+	begin = pmh_moment();
 	pmh_rarely(name_addresses, b);
-	atomic_store_explicit(&pmh_self.new_ticks,
-		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
-		memory_order_relaxed);
+	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
 }
 

@@ -22,12 +22,22 @@ void pmh_clock_init(void)
 #endif
 }
 
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 uint64_t pmh_monotonic_ns(void)
 {
-	struct timespec t;
+	return read_clock(CLOCK_MONOTONIC);
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+uint64_t pmh_processor_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void pmh_clock_pair(uint64_t *ticks, uint64_t *monotonic_ns)

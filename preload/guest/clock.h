@@ -15,6 +15,9 @@ extern uint32_t pmh_clock; /* enum pm_clock */
 /* CLOCK_MONOTONIC. */
 uint64_t pmh_monotonic_ns(void);
 
+/* For how long the calling thread has had a processor. */
+uint64_t pmh_processor_ns(void);
+
 /* Both at one moment: of some readings the one that least came between, so that a thread that loses its
  * processor there does not shift a chunk's times. */
 void pmh_clock_pair(uint64_t *ticks, uint64_t *monotonic_ns);

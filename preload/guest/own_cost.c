@@ -9,6 +9,8 @@
  */
 #include "own_cost.h"
 
+#include "clock.h"
+
 /* Eight buckets to a power of two, each its own below 16: a sample is known to 6%. */
 static unsigned bucket_of(uint64_t ticks)
 {
@@ -63,4 +65,21 @@ double pmh_cost_ticks(const struct pmh_cost *cost)
 		sum += (double)count * ticks_of(i);
 	}
 	return sum * PMH_COST_EVERY;
+}
+
+struct pmh_moment pmh_moment(void)
+{
+	return (struct pmh_moment){pmh_ticks(), pmh_processor_ns()};
+}
+
+static void add(_Atomic uint64_t *sum, uint64_t more)
+{
+	atomic_store_explicit(
+		sum, atomic_load_explicit(sum, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+void pmh_new_cost_since(struct pmh_new_cost *cost, struct pmh_moment begin)
+{
+	add(&cost->ticks, pmh_ticks() - begin.ticks);
+	add(&cost->processor_ns, pmh_processor_ns() - begin.processor_ns);
 }

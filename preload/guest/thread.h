@@ -55,7 +55,7 @@ struct pmh_frame {
 	/* a word on the stack of the wrapper, which holds PMH_MARK while the wrapper is there */
 	const uint64_t *mark;
 	uint64_t entry;      /* not 0: what the hook takes of this call is measured */
-	uint64_t new_before; /* then, the thread's new_ticks */
+	uint64_t new_before; /* then, the thread's new_cost.ticks */
 	uint64_t begin, end;
 	uint32_t op, correlation;
 	uint32_t path; /* of file input, in place of op */
@@ -112,7 +112,7 @@ struct pmh_thread {
 	struct pm_record *polled;  /* the last record, if it was a question answered "not ready" */
 	unsigned sample_count;
 	struct pmh_cost own;        /* what the hook itself takes */
-	_Atomic uint64_t new_ticks; /* beside that, describing new operations: time that goes by */
+	struct pmh_new_cost new_cost; /* beside that, describing new operations */
 	int group_depth;
 	unsigned group_count;        /* ended so far */
 	cudaStream_t group_captured; /* a stream of the group under way that is being captured, or NULL */

@@ -26,8 +26,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/clock.h"
 #include "guest/guest.h"
+#include "guest/thread.h"
 #include "python_process.h"
 #include "trace/intern.h"
 
@@ -134,15 +134,14 @@ static void add_line(void *data)
 static __attribute__((noinline)) uint32_t new_line(const uint64_t *words, struct line *to)
 {
 	struct new_line new = {words, to};
-	const uint64_t begin = pmh_ticks();
 	const int saved_errno = errno;
+	struct pmh_moment begin;
 
 	if (ended || line_count >= FULL)
 		return 0;
+	begin = pmh_moment();
 	pmh_rarely(add_line, &new);
-	atomic_store_explicit(&pmh_self.new_ticks,
-		atomic_load_explicit(&pmh_self.new_ticks, memory_order_relaxed) + pmh_ticks() - begin,
-		memory_order_relaxed);
+	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
 	last = to;
 	return to->number;

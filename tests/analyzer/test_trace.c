@@ -249,9 +249,10 @@ static void slots(void)
 	for (size_t i = 0; i < COUNT; i++) {
 		const struct builder_record *from = &made[i];
 
-		CHECK(same_record(&records[i], &(struct trace_record){from->begin, from->end, from->op,
-						       from->correlation, from->result, from->sequence,
-						       from->queue, from->kind, from->flags, from->group, 0, NULL}),
+		CHECK(same_record(&records[i],
+			      &(struct trace_record){from->begin, from->end, from->op, from->correlation,
+				      from->result, from->sequence, from->queue, from->kind, from->flags,
+				      from->group, 0, NULL}),
 			"record %zu: %llx to %llx", i, (unsigned long long)records[i].begin,
 			(unsigned long long)records[i].end);
 	}
@@ -417,7 +418,8 @@ static void sentences(void)
 	memcpy(&entry_bytes, builder.file.data + 304, sizeof(entry_bytes));
 	memset(builder.file.data + 304 + 12, 'x', entry_bytes - 12);
 	parse(&trace, builder.file.data, builder.file.size);
-	CHECK(trace.trouble && strstr(trace.trouble, "t: byte 304: unterminated string in an entry of type 1"),
+	CHECK(trace.trouble &&
+			strstr(trace.trouble, "t: byte 304: unterminated string in an entry of type 1"),
 		"'%s'", trace.trouble ? trace.trouble : "");
 	trace_close(&trace);
 	builder_free(&builder);
@@ -451,8 +453,12 @@ static void clocks(void)
 	builder.header.monotonic_ns = 5000000000;
 	builder_finish(&builder);
 	/* The footer's reading, at the very end of the file: 3 GHz for a second. */
-	memcpy(builder.file.data + builder.file.size - 48, &(uint64_t){4000000000}, 8);
-	memcpy(builder.file.data + builder.file.size - 40, &(uint64_t){6000000000}, 8);
+	memcpy(builder.file.data + builder.file.size - sizeof(struct pm_footer) +
+			offsetof(struct pm_footer, ticks),
+		&(uint64_t){4000000000}, 8);
+	memcpy(builder.file.data + builder.file.size - sizeof(struct pm_footer) +
+			offsetof(struct pm_footer, monotonic_ns),
+		&(uint64_t){6000000000}, 8);
 	parse(&trace, builder.file.data, builder.file.size);
 	CHECK(trace.pair_count == 2, "%zu readings", trace.pair_count);
 	CHECK(trace_ns(&trace, 1000000000) == 5000000000, "at the first reading");

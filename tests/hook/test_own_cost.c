@@ -1,5 +1,7 @@
-/* The hook's statement of its own cost: near the mean of usual samples, whatever a few of them say. */
+/* The hook's statement of its own cost: near the mean of usual samples, whatever a few of them say; of descriptions,
+ * without the time that a thread waits for a processor. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "guest/own_cost.h"
 
@@ -19,6 +21,25 @@ static void add(struct pmh_cost *cost, unsigned count, uint64_t ticks)
 {
 	while (count-- > 0)
 		pmh_cost_sample(cost, ticks);
+}
+
+/* A thread that sleeps is one without a processor. */
+static void describe(void)
+{
+	const unsigned slept_us = 50000;
+	struct pmh_new_cost cost = {0};
+	const struct pmh_moment begin = pmh_moment();
+
+	usleep(slept_us);
+	for (volatile unsigned i = 0; i < 1000000; i++)
+		;
+	pmh_new_cost_since(&cost, begin);
+	if (cost.ticks < slept_us * 1000 || cost.processor_ns == 0 ||
+		cost.processor_ns > cost.ticks - slept_us * 1000) {
+		printf("not ok: of %llu ns with %u us of sleep the processor had %llu\n",
+			(unsigned long long)cost.ticks, slept_us, (unsigned long long)cost.processor_ns);
+		bad = 1;
+	}
 }
 
 int main(void)
@@ -44,5 +65,6 @@ int main(void)
 		puts("not ok: samples beyond all buckets count as the longest");
 		bad = 1;
 	}
+	describe();
 	return bad;
 }
