@@ -104,7 +104,10 @@ static void assign_forward(struct flow_assigning *a)
 		for (uint32_t t = 0; t < work->steps[i].count; t++) {
 			const struct flow_touch *touch = flow_touch_of(work, i, t);
 
-			if (touch->read && !work->places[touch->place].parameter && last[touch->place] > from)
+			/* what is made of nothing, as a mask, tells nothing */
+			if (touch->read && !work->places[touch->place].parameter &&
+				last[touch->place] > from &&
+				a->groups[last[touch->place] - 1] != FLOW_NOWHERE)
 				from = last[touch->place];
 		}
 		if (!a->fixed[i] && from) {

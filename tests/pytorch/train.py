@@ -1,6 +1,6 @@
 """Trains a small model of some kind with PyTorch on synthetic data; ordinary PyTorch but for the hooks of truth.py.
 
-    train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
+    train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan|masked [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--by-hand] [--update-at-once] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
              [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs|apart] [--fixed] [--truth] [--profile FILE]
 
@@ -70,6 +70,14 @@ class GPT(nn.Module):
         for block in self.blocks:
             x = checkpoint(block, x, use_reentrant=False) if self.checkpoint else block(x)
         return self.head(self.norm(x))
+
+
+class Masked(nn.Linear):
+    """What is masked out is made of nothing: only the other operand says whose work it is."""
+
+    def forward(self, x):
+        x = super().forward(x)
+        return torch.where(x > 0, x, -9e15 * torch.ones_like(x)).softmax(1)
 
 
 class Stage(nn.Module):
@@ -211,6 +219,8 @@ def make(name, foreach, capturable):
         return UNet(), image, 16, adam
     if name == "mlp":
         return nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10)), row, 32, sgd
+    if name == "masked":
+        return nn.Sequential(Masked(256, 512), Masked(512, 512), nn.Linear(512, 10)), row, 32, sgd
     if name == "gpt":
         return GPT(), text, 8, adam
     if name == "lstm":
@@ -231,7 +241,7 @@ class Samples(torch.utils.data.Dataset):
 
 def parse():
     p = argparse.ArgumentParser()
-    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm", "unet", "gan"))
+    p.add_argument("model", choices=("resnet18", "resnet50", "mlp", "gpt", "lstm", "dlrm", "unet", "gan", "masked"))
     p.add_argument("--steps", type=int, default=12)
     p.add_argument("--batch", type=int, default=0, help="samples of a batch; 0: as each model has it")
     p.add_argument("--amp", action="store_true")
@@ -254,7 +264,7 @@ def parse():
     p.add_argument("--graph", choices=("step", "model"), help="CUDA graphs: of a whole step, or one for each pass of the model")
     p.add_argument("--turns", choices=("sam", "lbfgs", "apart"),
                    help="of a network of images or an mlp: an optimizer that updates more than once a step; of a gan: its judge goes back for each loss")
-    p.add_argument("--fixed", action="store_true", help="one batch, copied to the device once, is used in each step")
+    p.add_argument("--fixed", action="store_true", help="one batch, copied to the device once, is used in each step and evaluation")
     p.add_argument("--on-device", action="store_true", help="the model is made on the device, not copied to it")
     p.add_argument("--strategy", choices=("ddp", "fsdp", "zero", "tensor", "pipeline"), help="the last two: gpt without --amp")
     p.add_argument("--sync-norm", action="store_true", help="batch norms normalize over all ranks")
@@ -466,14 +476,15 @@ def halve(batches):
         yield (x, y) if i % 2 else (x[:, : x.shape[1] // 2], y[:, : y.shape[1] // 2])
 
 
-def evaluate(options, model, samples, batch):
+def evaluate(options, model, samples, batch, batches):
     model.eval()
     with torch.no_grad():
         for first in range(2):
             rows = [samples[i] for i in range(first * batch, (first + 1) * batch)]
-            loss = loss_of(options, NoTruth(), model, *(torch.stack(r).cuda() for r in zip(*rows)))
+            fixed = next(batches) if options.fixed else (torch.stack(r).cuda() for r in zip(*rows))
+            loss = loss_of(options, NoTruth(), model, *fixed).item()
     model.train()
-    return loss.item()
+    return loss
 
 
 def main():
@@ -548,7 +559,7 @@ def main():
             else:
                 loss = train_step(options, truth, model, optimizer, average, batches, graphed)
             if options.evaluate and step % options.evaluate == 0:
-                evaluate(options, model, samples, batch)
+                evaluate(options, model, samples, batch, batches)
         torch.cuda.synchronize()
         took = time.perf_counter() - begin
     if options.profile:
