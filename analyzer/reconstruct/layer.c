@@ -268,6 +268,9 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 			role.reason.layer = LAYER_RULE_NONE;
 		if (role.reason.call) /* which was a step */
 			role.reason.call = graph->steps[role.reason.call - 1].call + 1;
+	} else if (assign->passes[step] == LAYER_EVALUATION) {
+		role.phase = PHASE_OTHER;
+		role.reason.phase = LAYER_RULE_UNUSED;
 	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
 		role.phase = PHASE_UPDATE;
 		role.reason.phase = assign->reasons[step].phase;

@@ -5,7 +5,7 @@
 #include "iteration_flow.h"
 #include "layer.h"
 
-enum layer_pass { LAYER_UNKNOWN, LAYER_FORWARD, LAYER_BACKWARD, LAYER_AFTER };
+enum layer_pass { LAYER_UNKNOWN, LAYER_FORWARD, LAYER_BACKWARD, LAYER_AFTER, LAYER_EVALUATION };
 
 /* Layers that no parameter and no function tells. */
 enum layer_special {

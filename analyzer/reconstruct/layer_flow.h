@@ -22,6 +22,7 @@ struct flow_step {
 	bool launch;
 	bool updates; /* of spread updates: what it touches is out of sight, unless shown */
 	bool shown;
+	bool evaluates;        /* goes through the model, and the backward pass needs nothing of it */
 	uint32_t update_count; /* touches of it */
 	uint32_t unit;         /* a parameter of those that it gathers, or FLOW_NOWHERE */
 };
@@ -274,10 +275,14 @@ void flow_select_part(struct flow_work *work, const struct flow_part *part);
  */
 bool flow_turn(struct flow_work *work);
 
+/* Marks evaluations within the iteration, behind which passes begin then (layer_flow_evaluation.c). */
+void flow_find_evaluations(struct flow_work *work);
+
 /* ---- between two steps (layer_flow_seed.c) ---- */
 
 bool flow_is_touched(const struct flow_work *work, uint32_t place, uint32_t begin, uint32_t end);
 bool flow_is_fill(const struct flow_work *work, uint32_t step); /* by its kernel's name */
+bool flow_is_fetch(const struct flow_work *work, uint32_t step); /* copies results to the host */
 uint16_t flow_thread(const struct flow_work *work, uint32_t step);
 
 /* The first seed of steps (low, high), one that is filled before one that is made in another way; or, where

@@ -391,6 +391,10 @@ static enum layer_pass pass_of(
 		*rule = LAYER_RULE_WINDOW;
 	if (step >= part->update_begin || work->steps[step].updates)
 		return LAYER_AFTER;
+	if (work->steps[step].evaluates) {
+		*rule = LAYER_RULE_UNUSED;
+		return LAYER_EVALUATION;
+	}
 	while (step >= pass->end)
 		pass++;
 	return step < pass->turn ? LAYER_FORWARD : LAYER_BACKWARD;
@@ -414,7 +418,8 @@ static void hand_over_part(struct flow_assigning *a, const struct flow_part *par
 			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
 			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)
 			assign->passes[i] = LAYER_UNKNOWN;
-		if (i < part->update_begin && !work->steps[i].updates && a->groups[i] != FLOW_NOWHERE)
+		if (i < part->update_begin && !work->steps[i].updates && !work->steps[i].evaluates &&
+			a->groups[i] != FLOW_NOWHERE)
 			assign->layers[i] = a->layers[a->groups[i]];
 	}
 }

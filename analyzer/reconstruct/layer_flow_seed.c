@@ -105,6 +105,11 @@ static bool is_copied(const struct flow_work *work, uint32_t step, uint64_t want
 	       direction == wanted;
 }
 
+bool flow_is_fetch(const struct flow_work *work, uint32_t step)
+{
+	return is_copied(work, step, 2);
+}
+
 /* The last step of (low, high) that copies from the host behind one that copies to it: the loss and its
  * gradient are made there. FLOW_NOWHERE: there is none. */
 static uint32_t find_returned(const struct flow_work *work, uint32_t low, uint32_t high)

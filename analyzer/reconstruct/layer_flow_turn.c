@@ -437,6 +437,7 @@ bool flow_turn(struct flow_work *work)
 	if (!found)
 		return false;
 	keep_forward(work);
+	flow_find_evaluations(work);
 	if (!work->shard_count)
 		flow_divide_blocks(work);
 	return work->parameter_count > 0;
