@@ -19,6 +19,7 @@ and names; phases within 1%, layers within 2% or 20 us) are listed as not yet re
     misplaced_forward, misplaced_backward
                       time that layers have too much or lack, in percent of the layers' time, without that room
     gathers           how many warnings say that gathered parameters are not followed
+    within            how many findings say that each step evaluates
     truth=no          a limit: the program says nothing of phases and layers, which are "-"
     right             share of the time of an iteration's calls that have the right phase and layer, call by call (by_call.py)
 
@@ -137,7 +138,7 @@ def counted(counts, layers, verbose):
 
 # The goal; of those the value is to reach, of the others its size is not to exceed.
 GOALS = {"found": None, "named": 100, "sized": 100, "right": 95, "layers_forward": 100, "layers_backward": 100, **dict.fromkeys(PHASES, 1)}
-AT_LEAST = ("named", "sized", "counted", "right", "layers_forward", "layers_backward")
+AT_LEAST = ("within", "named", "sized", "counted", "right", "layers_forward", "layers_backward")
 
 
 def is_good(name, value, limit):
@@ -193,6 +194,7 @@ def main():
         near = compare_layers(rows, layers, modules, phase, verbose)
         fields["layers_" + phase], fields["misplaced_" + phase] = near
     fields["gathers"] = sum("all-gathers in an iteration" in w for w in report["warnings"])
+    fields["within"] = sum(f["kind"] == "evaluation" and "in each step" in f["title"] for f in report["findings"])
     calls, wrong = by_call.compare(bin_folder, run, path)
     fields["right"] = calls.get("right", "-")
     if limits.pop("truth", "") == "no":

@@ -1,8 +1,10 @@
 /*
  * Evaluation between iterations: forward work without an update. No step has it, so it gains none; but a run
- * can spend much of its time there, which the time of a step does not show.
+ * can spend much of its time there, which the time of a step does not show. And within them, as where a full
+ * batch is trained and evaluated in each: there the step has it as other work.
  */
 #include "finding_make.h"
+#include "analyses/why.h"
 
 #include <math.h>
 
@@ -39,8 +41,49 @@ static struct evaluation evaluation_of(const struct analysis *analysis, const st
 	return evaluation;
 }
 
+/* How long the device of a worker works in a step for what nothing goes back through. */
+static double within_step(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	struct why why;
+	double time_ns = 0;
+
+	if (worker->used_count == 0 || worker->layers.iteration >= worker->iterations.count)
+		return 0;
+	why_find(analysis, worker, &why);
+	for (size_t i = 0; i < why.phase_count; i++)
+		if (why.phases[i].rule == LAYER_RULE_UNUSED)
+			time_ns = why.phases[i].time_ns;
+	why_free(&why);
+	return time_ns;
+}
+
+/* Of the rank that evaluates least. */
+static void find_within(struct finding_list *list)
+{
+	struct arena *arena = &list->arena;
+	double least_ns = INFINITY;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++)
+		least_ns = fmin(least_ns, within_step(list->analysis, &list->analysis->workers[w]));
+	if (!isfinite(least_ns) || least_ns < FINDING_LEAST * list->step.median_ns)
+		return;
+	finding_add(list,
+		(struct finding){.kind = FINDING_EVALUATION,
+			.strength = list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY,
+			.subject = "a step's evaluation",
+			.title = arena_format(arena,
+				"Evaluation takes %s of the devices' time in each step (%.0f%%)",
+				print_time(arena, least_ns), 100 * least_ns / list->step.median_ns),
+			.text = "The model is gone through, and nothing goes back through what that makes; "
+				"it counts to \"other\", not to forward",
+			.advice = "evaluate less often, and without gradients",
+			.worker = SIZE_MAX,
+			.gain_ns = NAN,
+			.lost_ns = NAN});
+}
+
 /* Of the rank that evaluates least: that long all of them do. */
-void finding_evaluation(struct finding_list *list)
+static void find_between(struct finding_list *list)
 {
 	struct arena *arena = &list->arena;
 	struct evaluation least = {.time_ns = INT64_MAX};
@@ -78,4 +121,10 @@ void finding_evaluation(struct finding_list *list)
 			.worker = SIZE_MAX,
 			.gain_ns = NAN,
 			.lost_ns = NAN});
+}
+
+void finding_evaluation(struct finding_list *list)
+{
+	find_within(list);
+	find_between(list);
 }
