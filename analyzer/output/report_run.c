@@ -92,7 +92,7 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 				pm_text_plural(left->counts[ITERATION_WARMUP])));
 	if (left->counts[ITERATION_UNEVEN])
 		text = append(arena, text,
-			arena_format(arena, "%zu iteration%s with a different batch size",
+			arena_format(arena, "%zu iteration%s with different sizes",
 				left->counts[ITERATION_UNEVEN],
 				pm_text_plural(left->counts[ITERATION_UNEVEN])));
 	if (left->counts[ITERATION_DIFFERENT])

@@ -57,7 +57,7 @@ static const char *each(struct arena *arena, uint64_t sum, size_t ranks)
 static const char *left_out(struct summaries *job, const struct report_summary_head *head)
 {
 	static const char *const kinds[4] = {
-		NULL, "warm-up", "with a different batch size", "with different calls"};
+		NULL, "warm-up", "with different sizes", "with different calls"};
 	static const char *const gaps[4] = {
 		"set-up", "evaluation", "incomplete iterations", "other stretches"};
 	struct arena *arena = &job->names.arena;
