@@ -239,6 +239,22 @@ static void keep_updated(struct flow_work *work, uint32_t begin, uint32_t end)
 	free(weights);
 }
 
+/* Is what the update touches the begin of a block that others are in? That the update does not touch those says
+ * nothing of them. */
+static bool updates_block(const struct flow_work *work)
+{
+	for (uint32_t i = work->update_begin; i < work->update_end; i++)
+		for (uint32_t t = 0; t < work->steps[i].count; t++) {
+			const uint32_t p = flow_touch_of(work, i, t)->place;
+			const struct flow_place *place = &work->places[p];
+
+			if (place->parameter && p + 1 < work->place_count &&
+				place[1].address - place->address < place->bytes)
+				return true;
+		}
+	return false;
+}
+
 /* From the first to behind the last step of [begin, end) that updates by its kernel's name. False: there is
  * none, or, if they must touch parameters, they touch none. */
 static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end, bool touching)
@@ -344,8 +360,11 @@ bool flow_find_update(struct flow_work *work)
 	for (uint32_t end = work->step_count, from = end; end > 0; end = from > 0 ? from - 1 : 0) {
 		for (from = end; from > 0 && !work->steps[from - 1].computes;)
 			from--;
-		if (find_state(work, from, end))
-			return true;
+		if (!find_state(work, from, end))
+			continue;
+		if (!updates_block(work))
+			keep_updated(work, work->update_begin, work->update_end);
+		return true;
 	}
 	return false;
 }
