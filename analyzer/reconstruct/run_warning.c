@@ -71,8 +71,9 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 	if (process->unseen_calls)
 		add(texts,
 			arena_format(arena,
-				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing",
-				process->path, process->unseen_calls));
+				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing%s",
+				process->path, process->unseen_calls,
+				losses_causes(process->losses, PM_LOSS_OF_FUNCTIONS, arena)));
 	if (process->device_source == PM_DEVICE_NONE)
 		add(texts,
 			arena_format(arena, "%s: no device times: the host time of each call is used instead",

@@ -40,7 +40,7 @@ prints() {
 	grep -qx "$1" "$name.with" || complain "no '$1'"
 }
 
-# unseen COUNT: so many look-ups were left alone
+# unseen COUNT: so many functions were left alone
 unseen() {
 	grep -q "^footer [0-9]* 0 0 $1 " "$name.look" || complain "unseen: $(grep footer "$name.look")"
 }

@@ -106,6 +106,8 @@ static void two_copies(int opened_first)
 		printf("linked %d\n", call(cudaMalloc));
 	other = (allocate *)find(handle, "cudaMalloc");
 	printf("opened %d\n", call(other));
+	if (other != (allocate *)find(handle, "cudaMalloc")) /* one function, however often it is looked up */
+		puts("another");
 	printf("linked %d\n", call(cudaMalloc));
 	printf("opened %d\n", call(other));
 	printf("call cudaMalloc %d\n", opened_first ? 1 : 2);
