@@ -9,7 +9,7 @@
 /* The library holds its version behind this text, for programs that read the file without loading it. */
 #define PMH_VERSION_TEXT "libpmhook version "
 
-/* Functions of which a look-up found another copy of their library than the wrappers know, which was left alone. */
+/* Functions that a look-up found in another copy of their library than the wrappers know: left alone. */
 uint64_t pmh_unseen_calls(void);
 void pmh_look_up_forget(void);
 
