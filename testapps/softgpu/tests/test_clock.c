@@ -232,6 +232,16 @@ static int run_case(const struct clock_case *one)
 	return 1;
 }
 
+/* The host's own time counts, and another process may take the processor: what it delayed goes as it should
+ * another time. */
+static int fails(const struct clock_case *one)
+{
+	for (int tries = 0; tries < 3; tries++)
+		if (run_case(one) == 0)
+			return 0;
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *base = getenv("TMPDIR");
@@ -251,7 +261,7 @@ int main(int argc, char **argv)
 	write_profile();
 	for (size_t g = 0; g < GROUPS; g++) {
 		for (const struct clock_case *one = groups[g]; one->name != NULL; one++)
-			failed += run_case(one);
+			failed += fails(one);
 	}
 	unlink(test_path("test.profile"));
 	unlink(test_path("bad.profile"));
