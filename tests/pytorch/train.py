@@ -28,17 +28,15 @@ import turns
 class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
-        self.heads = heads
+        self.each = width // heads
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
 
     def forward(self, x):
-        batch, length, width = x.shape
-        q, k, v = (
-            t.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=2)
-        )
+        batch, length, _ = x.shape
+        q, k, v = (t.view(batch, length, -1, self.each).transpose(1, 2) for t in self.qkv(x).chunk(3, dim=2))
         x = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.out(x.transpose(1, 2).reshape(batch, length, width))
+        return self.out(x.transpose(1, 2).reshape(batch, length, -1))
 
 
 class Block(nn.Module):

@@ -1,0 +1,125 @@
+"""Trains train.py's gpt, or an mlp, on one GPU or by one of PyTorch's ways to divide it; prints the median step by CUDA events, in us.
+
+    torch_strategies.py gpt|mlp STRATEGY --batch N [--steps N]
+
+STRATEGY: one; ddp (DistributedDataParallel); zero-1 (DDP with ZeroRedundancyOptimizer); zero-2 and zero-3 (fully_shard of each block and of
+the whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head by columns, out and down by rows; of
+the mlp every other layer by columns and by rows). Under torchrun the batch is that of a rank, with tensor parallelism that of all.
+"""
+import argparse
+import functools
+import os
+import statistics
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn import functional
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "pytorch"))
+import train
+
+WIDTH, HIDDEN, CLASSES = 1024, 4096, 1000
+
+
+def mlp():
+    sizes = [WIDTH, HIDDEN, WIDTH, HIDDEN, WIDTH, HIDDEN, WIDTH, HIDDEN, CLASSES]
+    layers = [layer for i, o in zip(sizes, sizes[1:]) for layer in (nn.Linear(i, o), nn.ReLU())]
+    return nn.Sequential(*layers[:-1])
+
+
+def row(i):
+    generator = torch.Generator().manual_seed(i)
+    return torch.randn(WIDTH, generator=generator), torch.randint(CLASSES, (), generator=generator)
+
+
+def divide(model):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+    columns, rows = ColwiseParallel, RowwiseParallel
+    if isinstance(model, train.GPT):
+        for block in model.blocks:
+            parallelize_module(block, mesh, {"attention.qkv": columns(), "attention.out": rows(), "up": columns(), "down": rows()})
+        return parallelize_module(model, mesh, {"head": columns(output_layouts=Replicate())})
+    linear = [name for name, part in model.named_children() if isinstance(part, nn.Linear)]
+    return parallelize_module(model, mesh, {name: (rows if i % 2 else columns)() for i, name in enumerate(linear)})
+
+
+def shard(model, again):
+    from torch.distributed.fsdp import fully_shard
+
+    parts = model.blocks if isinstance(model, train.GPT) else [part for part in model if isinstance(part, nn.Linear)]
+    options = {} if again else {"reshard_after_forward": False}  # by default all but the whole's own parameters are gathered again
+    for part in parts:
+        fully_shard(part, **options)
+    return fully_shard(model, **options)
+
+
+def distribute(strategy, model):
+    if strategy in ("ddp", "zero-1"):
+        return nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
+    if strategy in ("zero-2", "zero-3"):
+        return shard(model, strategy == "zero-3")
+    return divide(model) if strategy == "tensor" else model
+
+
+def make_optimizer(strategy, model):
+    adam = functools.partial(torch.optim.AdamW, lr=3e-4)
+    if strategy == "zero-1":
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+
+        return ZeroRedundancyOptimizer(model.parameters(), adam, parameters_as_bucket_view=True)
+    if strategy == "tensor":  # what is divided and what is not cannot be updated by one call
+        from torch.distributed.tensor import DTensor
+
+        groups = [[], []]
+        for parameter in model.parameters():
+            groups[isinstance(parameter, DTensor)].append(parameter)
+        return adam([{"params": group} for group in groups if group])
+    return adam(model.parameters())
+
+
+def loss_of(model, x, y):
+    return functional.cross_entropy(model(x).flatten(0, -2), y.flatten())
+
+
+def parse():
+    p = argparse.ArgumentParser()
+    p.add_argument("model", choices=("gpt", "mlp"))
+    p.add_argument("strategy", choices=("one", "ddp", "zero-1", "zero-2", "zero-3", "tensor"))
+    p.add_argument("--batch", type=int, required=True)
+    p.add_argument("--steps", type=int, default=10)
+    return p.parse_args()
+
+
+def main():
+    options = parse()
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    if options.strategy != "one":
+        dist.init_process_group("nccl")
+    model, sample = (train.GPT(), train.text) if options.model == "gpt" else (mlp(), row)
+    model = distribute(options.strategy, model.cuda())
+    optimizer = make_optimizer(options.strategy, model)
+    samples = train.Samples(sample, options.steps * options.batch)
+    loader = torch.utils.data.DataLoader(samples, batch_size=options.batch, pin_memory=True)
+    ends = []
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss_of(model, x.cuda(non_blocking=True), y.cuda(non_blocking=True)).backward()
+        optimizer.step()
+        ends.append(torch.cuda.Event(enable_timing=True))
+        ends[-1].record()
+    torch.cuda.synchronize()
+    steps = [a.elapsed_time(b) for a, b in zip(ends[2:], ends[3:])]
+    if int(os.environ.get("RANK", 0)) == 0:
+        print("step_us %.1f" % (1000 * statistics.median(steps)))
+    if options.strategy != "one":
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
